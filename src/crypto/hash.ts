@@ -1,0 +1,40 @@
+import { concatBytes } from '../util/bytes.ts';
+
+const scratch = new Uint8Array(32);
+
+/** SHA-256, 32 bytes; written into `out` when given. */
+export function sha256(data: Uint8Array, out: Uint8Array = new Uint8Array(32)): Uint8Array {
+  Bun.SHA256.hash(data, out);
+  return out;
+}
+
+/** SHA-256 of SHA-256, 32 bytes: transaction, block and merkle hashes. Written into `out` when given. */
+export function hash256(data: Uint8Array, out: Uint8Array = new Uint8Array(32)): Uint8Array {
+  Bun.SHA256.hash(data, scratch);
+  Bun.SHA256.hash(scratch, out);
+  return out;
+}
+
+export function ripemd160(data: Uint8Array): Uint8Array {
+  const out = new Uint8Array(20);
+  Bun.CryptoHasher.hash('ripemd160', data, out);
+  return out;
+}
+
+export function sha1(data: Uint8Array): Uint8Array {
+  const out = new Uint8Array(20);
+  Bun.SHA1.hash(data, out);
+  return out;
+}
+
+/** RIPEMD-160 of SHA-256, 20 bytes: key and script hashes in addresses. */
+export function hash160(data: Uint8Array): Uint8Array {
+  Bun.SHA256.hash(data, scratch);
+  return ripemd160(scratch);
+}
+
+/** BIP-340: SHA-256 of `sha256(tag) || sha256(tag) || data`. Returns the function for one tag. */
+export function taggedHasher(tag: string): (...data: Uint8Array[]) => Uint8Array {
+  const tagHash = sha256(new TextEncoder().encode(tag));
+  return (...data) => sha256(concatBytes(tagHash, tagHash, ...data));
+}

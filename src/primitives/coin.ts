@@ -1,0 +1,36 @@
+import type { TxOutput } from './transaction.ts';
+
+/**
+ * Where a transaction stands in the active chain, as one number: `height * 2^20 + index in the block`. A block holds
+ * fewer than 2^16 transactions and a height fits 31 bits, so it is exact in a double and sorts in chain order.
+ */
+export type TxPosition = number;
+
+const INDEX_SPAN = 0x10_0000;
+
+export function txPosition(height: number, index: number): TxPosition {
+  return height * INDEX_SPAN + index;
+}
+
+export function positionHeight(position: TxPosition): number {
+  return Math.floor(position / INDEX_SPAN);
+}
+
+export function positionIndex(position: TxPosition): number {
+  return position % INDEX_SPAN;
+}
+
+/** An unspent output, and where the transaction that made it stands. */
+export interface Coin {
+  readonly output: TxOutput;
+  readonly position: TxPosition;
+}
+
+export function coinHeight(coin: Coin): number {
+  return positionHeight(coin.position);
+}
+
+/** The first transaction of a block is its coinbase. */
+export function isCoinbaseCoin(coin: Coin): boolean {
+  return positionIndex(coin.position) === 0;
+}

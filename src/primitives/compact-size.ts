@@ -1,0 +1,67 @@
+import { type ByteReader, type ByteWriter, DecodeError } from '../util/bytes.ts';
+
+/** Core's MAX_SIZE: no vector or string on the wire may be longer. */
+export const MAX_SIZE = 0x0200_0000;
+
+/** Only the shortest form is legal; otherwise one object would have many encodings. */
+export function readCompactSize(r: ByteReader): number {
+  const first = r.u8();
+  if (first < 0xfd) return first;
+  let size: number;
+  let least: number;
+  if (first === 0xfd) {
+    size = r.u16();
+    least = 0xfd;
+  } else if (first === 0xfe) {
+    size = r.u32();
+    least = 0x1_0000;
+  } else {
+    size = Number(r.u64());
+    least = 0x1_0000_0000;
+  }
+  if (size < least) throw new DecodeError('non-canonical compact size');
+  if (size > MAX_SIZE) throw new DecodeError('compact size too large');
+  return size;
+}
+
+export function writeCompactSize(w: ByteWriter, size: number): void {
+  if (size < 0xfd) w.u8(size);
+  else if (size <= 0xffff) {
+    w.u8(0xfd);
+    w.u16(size);
+  } else if (size <= 0xffff_ffff) {
+    w.u8(0xfe);
+    w.u32(size);
+  } else {
+    w.u8(0xff);
+    w.u64(BigInt(size));
+  }
+}
+
+/** Bytes that the size itself takes. */
+export function compactSizeLength(size: number): number {
+  return size < 0xfd ? 1 : size <= 0xffff ? 3 : size <= 0xffff_ffff ? 5 : 9;
+}
+
+/** A count, then that many elements. Refuses a count that the remaining bytes cannot hold before allocating for it. */
+export function readVector<T>(r: ByteReader, decode: (r: ByteReader) => T): T[] {
+  const count = readCompactSize(r);
+  if (count > r.remaining) throw new DecodeError('unexpected end of data');
+  const items: T[] = [];
+  for (let i = 0; i < count; i++) items.push(decode(r));
+  return items;
+}
+
+export function writeVector<T>(w: ByteWriter, items: readonly T[], encode: (w: ByteWriter, item: T) => void): void {
+  writeCompactSize(w, items.length);
+  for (const item of items) encode(w, item);
+}
+
+export function readVarBytes(r: ByteReader): Uint8Array {
+  return r.bytes(readCompactSize(r));
+}
+
+export function writeVarBytes(w: ByteWriter, bytes: Uint8Array): void {
+  writeCompactSize(w, bytes.length);
+  w.bytes(bytes);
+}

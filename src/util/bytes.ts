@@ -1,0 +1,174 @@
+/** Thrown by codecs on bytes that are not of the format; caught where bytes enter the program. */
+export class DecodeError extends Error {
+  override readonly name = 'DecodeError';
+}
+
+/** Reads little-endian values from a byte array; `bytes` are views into it, never copies. Throws DecodeError at the end. */
+export class ByteReader {
+  pos: number;
+  readonly end: number;
+  readonly buf: Uint8Array;
+  readonly #view: DataView;
+
+  constructor(buf: Uint8Array, pos = 0, end = buf.length) {
+    this.buf = buf;
+    this.pos = pos;
+    this.end = end;
+    this.#view = new DataView(buf.buffer, buf.byteOffset, buf.byteLength);
+  }
+
+  get remaining(): number {
+    return this.end - this.pos;
+  }
+
+  u8(): number {
+    if (this.pos >= this.end) throw new DecodeError('unexpected end of data');
+    return this.buf[this.pos++]!;
+  }
+
+  u16(): number {
+    return this.#view.getUint16(this.#advance(2), true);
+  }
+
+  u32(): number {
+    return this.#view.getUint32(this.#advance(4), true);
+  }
+
+  i32(): number {
+    return this.#view.getInt32(this.#advance(4), true);
+  }
+
+  u64(): bigint {
+    return this.#view.getBigUint64(this.#advance(8), true);
+  }
+
+  i64(): bigint {
+    return this.#view.getBigInt64(this.#advance(8), true);
+  }
+
+  /** A view of the next `length` bytes. */
+  bytes(length: number): Uint8Array {
+    const start = this.#advance(length);
+    return this.buf.subarray(start, start + length);
+  }
+
+  skip(length: number): void {
+    this.#advance(length);
+  }
+
+  #advance(length: number): number {
+    const start = this.pos;
+    if (length > this.end - start) throw new DecodeError('unexpected end of data');
+    this.pos = start + length;
+    return start;
+  }
+}
+
+/** Grows as it is written to; `finish` returns what was written. */
+export class ByteWriter {
+  #buf: Uint8Array;
+  #view: DataView;
+  #length = 0;
+
+  constructor(capacity = 256) {
+    this.#buf = new Uint8Array(capacity);
+    this.#view = new DataView(this.#buf.buffer);
+  }
+
+  get length(): number {
+    return this.#length;
+  }
+
+  u8(value: number): void {
+    this.#buf[this.#grow(1)] = value;
+  }
+
+  u16(value: number): void {
+    this.#view.setUint16(this.#grow(2), value, true);
+  }
+
+  u32(value: number): void {
+    this.#view.setUint32(this.#grow(4), value, true);
+  }
+
+  u64(value: bigint): void {
+    this.#view.setBigUint64(this.#grow(8), value, true);
+  }
+
+  i64(value: bigint): void {
+    this.#view.setBigInt64(this.#grow(8), value, true);
+  }
+
+  bytes(value: Uint8Array): void {
+    this.#buf.set(value, this.#grow(value.length));
+  }
+
+  /** What was written, as a view; writing on after it may leave the view behind. */
+  finish(): Uint8Array {
+    return this.#buf.subarray(0, this.#length);
+  }
+
+  /** Forgets what was written and keeps the space. */
+  reset(): void {
+    this.#length = 0;
+  }
+
+  #grow(count: number): number {
+    const start = this.#length;
+    const length = start + count;
+    if (length > this.#buf.length) {
+      const buf = new Uint8Array(Math.max(length, this.#buf.length * 2));
+      buf.set(this.#buf.subarray(0, start));
+      this.#buf = buf;
+      this.#view = new DataView(buf.buffer);
+    }
+    this.#length = length;
+    return start;
+  }
+}
+
+export function bytesToHex(bytes: Uint8Array): string {
+  return bytes.toHex();
+}
+
+const HEX = /^(?:[0-9a-fA-F]{2})*$/;
+
+export function isHex(text: string): boolean {
+  return HEX.test(text);
+}
+
+/** Throws DecodeError on an odd length or a character that is not hexadecimal. */
+export function hexToBytes(hex: string): Uint8Array {
+  if (hex.length % 2 !== 0) throw new DecodeError('hex of odd length');
+  try {
+    return Uint8Array.fromHex(hex);
+  } catch {
+    throw new DecodeError('not hexadecimal');
+  }
+}
+
+export function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
+  return a.length === b.length && Buffer.compare(a, b) === 0;
+}
+
+/** Lexicographic: negative, zero or positive. */
+export function compareBytes(a: Uint8Array, b: Uint8Array): number {
+  return Buffer.compare(a, b);
+}
+
+export function concatBytes(...parts: readonly Uint8Array[]): Uint8Array {
+  let length = 0;
+  for (const part of parts) length += part.length;
+  const out = new Uint8Array(length);
+  let at = 0;
+  for (const part of parts) {
+    out.set(part, at);
+    at += part.length;
+  }
+  return out;
+}
+
+/** A reversed copy. */
+export function reverseBytes(bytes: Uint8Array): Uint8Array {
+  return bytes.slice().reverse();
+}
