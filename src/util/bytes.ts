@@ -79,28 +79,35 @@ export class ByteWriter {
     return this.#length;
   }
 
+  // The buffer may be another one after growing, so grow first.
   u8(value: number): void {
-    this.#buf[this.#grow(1)] = value;
+    const at = this.#grow(1);
+    this.#buf[at] = value;
   }
 
   u16(value: number): void {
-    this.#view.setUint16(this.#grow(2), value, true);
+    const at = this.#grow(2);
+    this.#view.setUint16(at, value, true);
   }
 
   u32(value: number): void {
-    this.#view.setUint32(this.#grow(4), value, true);
+    const at = this.#grow(4);
+    this.#view.setUint32(at, value, true);
   }
 
   u64(value: bigint): void {
-    this.#view.setBigUint64(this.#grow(8), value, true);
+    const at = this.#grow(8);
+    this.#view.setBigUint64(at, value, true);
   }
 
   i64(value: bigint): void {
-    this.#view.setBigInt64(this.#grow(8), value, true);
+    const at = this.#grow(8);
+    this.#view.setBigInt64(at, value, true);
   }
 
   bytes(value: Uint8Array): void {
-    this.#buf.set(value, this.#grow(value.length));
+    const at = this.#grow(value.length);
+    this.#buf.set(value, at);
   }
 
   /** What was written, as a view; writing on after it may leave the view behind. */

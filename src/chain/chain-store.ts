@@ -1,0 +1,215 @@
+import type { Database } from 'bun:sqlite';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { AddressRows, CoinMove } from '../indexes/address-rows.ts';
+import { type ParsedBlock, parseBlock } from '../primitives/block.ts';
+import { txPosition } from '../primitives/coin.ts';
+import { headerBytes } from '../primitives/header.ts';
+import { type FilePlace, RecordReader, RecordWriter } from '../storage/block-files.ts';
+import { CoinStore, CoinWriter } from '../storage/coin-store.ts';
+import { type ChainDatabaseIdentity, openWriter } from '../storage/database.ts';
+import { EventWriter } from '../storage/event-store.ts';
+import { type BodyStats, type ChainTotals, HeaderStore, HeaderWriter } from '../storage/header-store.ts';
+import { MetaStore, MetaWriter } from '../storage/meta-store.ts';
+import { HeaderStatus } from '../storage/schema.ts';
+import { ScriptWriter } from '../storage/script-store.ts';
+import { TxWriter, txidPrefix } from '../storage/tx-store.ts';
+import { sortedOrder } from '../util/sorted-order.ts';
+import type { ChainEntry } from './chain-entry.ts';
+import type { CoinChange, CoinsCache } from './coins-cache.ts';
+import type { StagedBlock } from './staged-block.ts';
+
+/** A body that arrived since the last commit. */
+export interface NewBody {
+  readonly entry: ChainEntry;
+  readonly stats: BodyStats;
+  /** Unix seconds. */
+  readonly receivedAt: number;
+}
+
+/** Everything one commit moves. */
+export interface CommitBatch {
+  readonly headers: readonly ChainEntry[];
+  readonly bodies: readonly NewBody[];
+  readonly statuses: ReadonlySet<ChainEntry>;
+  /** Blocks of the committed chain that are no longer in it, the highest first. */
+  readonly disconnected: readonly ChainEntry[];
+  /** Blocks that joined the chain, ascending. */
+  readonly connected: readonly StagedBlock[];
+  readonly coins: CoinsCache;
+  readonly rows: AddressRows;
+  readonly bestHeaderHeight: number;
+  /** Types and payloads in order. */
+  readonly events: readonly { type: string; data: object }[];
+}
+
+/** Events kept at least; more than two years of blocks. */
+const EVENTS_KEPT = 120_000;
+
+/** The writing side of chain.db and the block files. Only the chain uses it. */
+export class ChainStore {
+  readonly coins: CoinStore;
+  readonly headers: HeaderStore;
+  readonly #db: Database;
+  readonly #blocks: RecordWriter;
+  readonly #undo: RecordWriter;
+  readonly #blockReader: RecordReader;
+  readonly #undoReader: RecordReader;
+  readonly #headerWriter: HeaderWriter;
+  readonly #txWriter: TxWriter;
+  readonly #coinWriter: CoinWriter;
+  readonly #scriptWriter: ScriptWriter;
+  readonly #eventWriter: EventWriter;
+  readonly #metaWriter: MetaWriter;
+  #lastScriptId: number;
+  #lastSeq: number;
+  /** Bodies may still be in the writer's buffer. */
+  #unread = false;
+
+  /** `dir` is the network's directory. Throws OperatorError on a database of another kind. */
+  constructor(dir: string, magic: number, identity: ChainDatabaseIdentity, cacheMiB: number) {
+    mkdirSync(dir, { recursive: true, mode: 0o700 });
+    this.#db = openWriter(join(dir, 'chain.db'), identity, cacheMiB);
+    this.coins = new CoinStore(this.#db);
+    this.headers = new HeaderStore(this.#db);
+    const files = join(dir, 'blocks');
+    this.#blocks = new RecordWriter(files, 'blk', magic, this.headers.fileEnd('body'));
+    this.#undo = new RecordWriter(files, 'rev', magic, this.headers.fileEnd('undo'));
+    this.#blockReader = new RecordReader(files, 'blk');
+    this.#undoReader = new RecordReader(files, 'rev');
+    this.#headerWriter = new HeaderWriter(this.#db);
+    this.#txWriter = new TxWriter(this.#db);
+    this.#coinWriter = new CoinWriter(this.#db);
+    this.#scriptWriter = new ScriptWriter(this.#db);
+    this.#eventWriter = new EventWriter(this.#db);
+    this.#metaWriter = new MetaWriter(this.#db);
+    this.#lastScriptId = new MetaStore(this.#db).get('lastScriptId') ?? 0;
+    this.#lastSeq = this.#eventWriter.last;
+  }
+
+  get lastSeq(): number {
+    return this.#lastSeq;
+  }
+
+  appendBlock(raw: Uint8Array): FilePlace {
+    this.#unread = true;
+    return this.#blocks.append(raw);
+  }
+
+  readBlock(entry: ChainEntry): ParsedBlock {
+    if (this.#unread) this.#blocks.flush();
+    this.#unread = false;
+    return parseBlock(this.#blockReader.read(entry.body));
+  }
+
+  /** Undo data of a block that a commit connected. */
+  readUndo(entry: ChainEntry): Uint8Array {
+    return this.#undoReader.read(entry.undo);
+  }
+
+  /** One transaction that moves everything; files are made durable before it refers to them. */
+  commit(batch: CommitBatch): void {
+    this.#blocks.sync();
+    this.#unread = false;
+    const places = batch.connected.map(({ entry, effects }) =>
+      entry.hasUndo ? null : this.#undo.append(effects.undo),
+    );
+    this.#undo.sync();
+    this.#eventWriter.reserve(batch.events.length);
+    this.#db.run('BEGIN IMMEDIATE');
+    try {
+      this.#writeHeaders(batch);
+      this.#writeChain(batch, places);
+      const moves = this.#writeCoins(batch.coins);
+      const lastScriptId = batch.rows.write(this.#scriptWriter, moves, this.#lastScriptId);
+      if (lastScriptId !== this.#lastScriptId) this.#metaWriter.put('lastScriptId', lastScriptId);
+      this.#metaWriter.put('bestHeaderHeight', batch.bestHeaderHeight);
+      for (const { type, data } of batch.events) this.#lastSeq = this.#eventWriter.add(type, data);
+      if (batch.events.length > 0) this.#eventWriter.prune(EVENTS_KEPT);
+      this.#db.run('COMMIT');
+      this.#lastScriptId = lastScriptId;
+    } catch (error) {
+      if (this.#db.inTransaction) this.#db.run('ROLLBACK');
+      throw error;
+    }
+    batch.coins.committed();
+  }
+
+  close(): void {
+    this.#blocks.close();
+    this.#undo.close();
+    this.#blockReader.close();
+    this.#undoReader.close();
+    // Leaves one file behind instead of three.
+    this.#db.run('PRAGMA wal_checkpoint(TRUNCATE)');
+    this.#db.close();
+  }
+
+  #writeHeaders({ headers, bodies, statuses }: CommitBatch): void {
+    for (const entry of headers)
+      this.#headerWriter.insert({
+        id: entry.id,
+        hash: entry.hash,
+        header: headerBytes(entry.header),
+        height: entry.height,
+        chainwork: entry.chainwork,
+        status: entry.status,
+      });
+    for (const { entry, stats, receivedAt } of bodies) {
+      this.#headerWriter.setBody(entry.id, receivedAt, entry.body, stats);
+      this.#headerWriter.setStatus(entry.id, entry.status);
+    }
+    for (const entry of statuses) this.#headerWriter.setStatus(entry.id, entry.status);
+  }
+
+  #writeChain({ disconnected, connected }: CommitBatch, places: readonly (FilePlace | null)[]): void {
+    for (const { height } of disconnected) this.#txWriter.removeBlock(height);
+    if (disconnected.length > 0) this.#headerWriter.cutAbove(disconnected.at(-1)!.height - 1);
+    const prefixes: number[] = [];
+    const positions: number[] = [];
+    connected.forEach(({ entry, effects, circulating, utxos, txs }, i) => {
+      const place = places[i];
+      if (place) {
+        entry.undoFile = place.file;
+        entry.undoOffset = place.offset;
+        entry.undoSize = place.size;
+        entry.status |= HeaderStatus.HAVE_UNDO;
+        this.#headerWriter.setUndo(entry.id, place, effects.fees);
+        this.#headerWriter.setStatus(entry.id, entry.status);
+      }
+      this.#headerWriter.extend(entry.height, entry.id, { circulating, utxos, txs } satisfies ChainTotals);
+      for (let n = 0; n < effects.offsets.length; n++) {
+        const txid = effects.txids.slice(n * 32, n * 32 + 32);
+        const position = txPosition(entry.height, n);
+        this.#txWriter.add(position, txid, effects.offsets[n]!, effects.undoOffsets[n]!);
+        prefixes.push(txidPrefix(txid));
+        positions.push(position);
+      }
+    });
+    for (const i of sortedOrder(prefixes.length, (at) => Math.floor(prefixes[at]! / 0x1_0000)))
+      this.#txWriter.addIndex(prefixes[i]!, positions[i]!);
+    this.#txWriter.finish();
+  }
+
+  #writeCoins(coins: CoinsCache): CoinMove[] {
+    const changes: CoinChange[] = [...coins.changes()];
+    const order = sortedOrder(changes.length, (i) => keyOrder(changes[i]!.key));
+    for (const i of order) {
+      const { key, position, value, script } = changes[i]!;
+      if (position === null) this.#coinWriter.remove(key);
+      else this.#coinWriter.put(key, position, value, script);
+    }
+    this.#coinWriter.finish();
+    return changes.map(({ script, vout, value, position, storedPosition }) => ({
+      script,
+      vout,
+      value,
+      from: storedPosition,
+      to: position,
+    }));
+  }
+}
+
+function keyOrder(key: Uint8Array): number {
+  return ((key[0]! << 24) | (key[1]! << 16) | (key[2]! << 8) | key[3]!) >>> 0;
+}

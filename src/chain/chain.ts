@@ -1,0 +1,449 @@
+import { checkBlock } from '../consensus/check-block.ts';
+import { checkBlockContext } from '../consensus/check-block-context.ts';
+import { checkHeader, checkHeaderContext } from '../consensus/check-header.ts';
+import { type BlockRejection, reject } from '../consensus/rejection.ts';
+import { genesisBlock } from '../params/genesis.ts';
+import type { NetworkParams } from '../params/network-params.ts';
+import { type ParsedBlock, parseBlock } from '../primitives/block.ts';
+import { type BlockHash, hashToHex } from '../primitives/hash.ts';
+import type { BlockHeader } from '../primitives/header.ts';
+import { HeaderStatus } from '../storage/schema.ts';
+import { DecodeError } from '../util/bytes.ts';
+import { type Clock, unixSeconds } from '../util/clock.ts';
+import type { Log } from '../util/log.ts';
+import { ActiveChain } from './active-chain.ts';
+import { assumedValid } from './assume-valid.ts';
+import { bodyStats } from './body-stats.ts';
+import { type ChainEntry, forkOf } from './chain-entry.ts';
+import { ChainStore, type NewBody } from './chain-store.ts';
+import type { ChainCommit } from './events.ts';
+import { commitEvents } from './events.ts';
+import { HeaderTree } from './header-tree.ts';
+import { InitialSync } from './initial-sync.ts';
+import type { ScriptVerifier } from './script-verifier.ts';
+
+export interface ChainOptions {
+  /** The network's directory. */
+  readonly dir: string;
+  readonly params: NetworkParams;
+  /** Of the table of coins in memory. */
+  readonly coinsCacheBytes: number;
+  /** Of the database's pages in memory. */
+  readonly databaseCacheMiB: number;
+}
+
+export interface ChainDeps {
+  readonly verifier: ScriptVerifier;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** What became of a block that was handed in. */
+export type BlockOutcome =
+  /** Kept: in the active chain, or on a branch with less work. */
+  | { readonly status: 'accepted'; readonly entry: ChainEntry }
+  | { readonly status: 'known'; readonly entry: ChainEntry }
+  | { readonly status: 'rejected'; readonly rejection: BlockRejection };
+
+/** In initial sync a commit gathers this many rows of the address index, or this much time. */
+const ROWS_PER_COMMIT = 500_000;
+const COMMIT_INTERVAL_MS = 5_000;
+/** How long nothing must arrive before what was gathered is committed. */
+const IDLE_COMMIT_MS = 500;
+const REJECTIONS_KEPT = 1_000;
+
+/**
+ * The chain of blocks: takes blocks and headers in any order, keeps the valid chain with the most work active, and
+ * commits it with all its indexes. The single writer of the chain's storage. Calls are carried out one after another.
+ */
+export class Chain {
+  readonly params: NetworkParams;
+  readonly #store: ChainStore;
+  readonly #tree = new HeaderTree();
+  readonly #active: ActiveChain;
+  readonly #sync: InitialSync;
+  readonly #verifier: ScriptVerifier;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  readonly #newHeaders: ChainEntry[] = [];
+  readonly #newBodies: NewBody[] = [];
+  readonly #statuses = new Set<ChainEntry>();
+  readonly #rejections = new Map<ChainEntry, BlockRejection>();
+  readonly #commitListeners = new Set<(commit: ChainCommit) => void>();
+  readonly #connectedListeners = new Set<(inputs: number) => void>();
+  readonly #invalidListeners = new Set<(entry: ChainEntry, rejection: BlockRejection) => void>();
+  #queue: Promise<unknown> = Promise.resolve();
+  #idleTimer: ReturnType<typeof setTimeout> | null = null;
+  #lastCommit: { ok: boolean; at: number; durationMs: number };
+  /** On the monotonic clock. */
+  #committedAt = 0;
+  #connecting = false;
+  #stopped: Error | null = null;
+
+  /** Opens the chain's storage, or makes it with the genesis block. Throws OperatorError. */
+  constructor({ dir, params, coinsCacheBytes, databaseCacheMiB }: ChainOptions, deps: ChainDeps) {
+    this.params = params;
+    this.#verifier = deps.verifier;
+    this.#clock = deps.clock;
+    this.#log = deps.log;
+    const genesisHash = hashToHex(params.consensus.genesisHash);
+    this.#store = new ChainStore(dir, params.magic, { network: params.name, genesisHash }, databaseCacheMiB);
+    try {
+      for (const record of this.#store.headers.all()) this.#tree.load(record);
+      const tip = this.#store.headers.tip();
+      const entry = tip ? this.#tree.get(tip.hash)! : this.#insertGenesis();
+      this.#active = new ActiveChain(this.#store, params.consensus, entry, coinsCacheBytes);
+      this.#sync = new InitialSync(params.consensus, deps.clock);
+      this.#lastCommit = { ok: true, at: this.#clock.nowMs(), durationMs: 0 };
+      this.#committedAt = this.#clock.monotonicMs();
+      if (!tip) {
+        this.#active.stageGenesis(parseBlock(genesisBlock(params)));
+        this.#commit();
+      }
+      this.#sync.update(this.tip);
+    } catch (error) {
+      this.#store.close();
+      throw error;
+    }
+  }
+
+  /** The last block whose state readers see. */
+  get tip(): ChainEntry {
+    return this.#active.committedTip;
+  }
+
+  /** Height up to which blocks are connected, those included whose scripts are still being judged. */
+  get height(): number {
+    return this.#active.tip.height;
+  }
+
+  /** The valid header with the most work. */
+  get bestHeader(): ChainEntry {
+    return this.#tree.best;
+  }
+
+  get initialSync(): boolean {
+    return this.#sync.active;
+  }
+
+  get lastCommit(): { readonly ok: boolean; readonly at: number; readonly durationMs: number } {
+    return this.#lastCommit;
+  }
+
+  /** Transactions in the committed chain. */
+  get transactions(): number {
+    return this.#store.headers.totals(this.tip.height)?.txs ?? 0;
+  }
+
+  get connecting(): boolean {
+    return this.#connecting;
+  }
+
+  /** The newest number in the event log. */
+  get lastSeq(): number {
+    return this.#store.lastSeq;
+  }
+
+  /** Why nothing more is taken, or null. */
+  get stopped(): Error | null {
+    return this.#stopped;
+  }
+
+  get(hash: Uint8Array): ChainEntry | null {
+    return this.#tree.get(hash);
+  }
+
+  /** Listeners are told in order, after each commit. Returns how to leave. */
+  onCommit(listener: (commit: ChainCommit) => void): () => void {
+    this.#commitListeners.add(listener);
+    return () => this.#commitListeners.delete(listener);
+  }
+
+  /** Told of the inputs of each block that is connected, before its scripts are judged. Returns how to leave. */
+  onConnected(listener: (inputs: number) => void): () => void {
+    this.#connectedListeners.add(listener);
+    return () => this.#connectedListeners.delete(listener);
+  }
+
+  /** Told when a block that was taken turns out to be invalid. Returns how to leave. */
+  onInvalid(listener: (entry: ChainEntry, rejection: BlockRejection) => void): () => void {
+    this.#invalidListeners.add(listener);
+    return () => this.#invalidListeners.delete(listener);
+  }
+
+  /**
+   * Takes a block. In initial sync it is connected in memory and its scripts are judged later: `settle` waits for them.
+   * Rejects only when storage fails.
+   */
+  accept(raw: Uint8Array): Promise<BlockOutcome> {
+    return this.#exclusive(() => this.#accept(raw));
+  }
+
+  /** Takes a block, and waits until it is judged and committed. */
+  submit(raw: Uint8Array): Promise<BlockOutcome> {
+    return this.#exclusive(async () => {
+      const outcome = await this.#accept(raw);
+      await this.#settle();
+      if (outcome.status !== 'accepted') return outcome;
+      const rejection = this.#rejections.get(outcome.entry);
+      return rejection ? { status: 'rejected', rejection } : outcome;
+    });
+  }
+
+  /** Resolves when everything taken so far is judged and committed. */
+  settle(): Promise<void> {
+    return this.#exclusive(() => this.#settle());
+  }
+
+  /** Settles and closes the storage. */
+  async close(): Promise<void> {
+    try {
+      if (this.#stopped === null) await this.settle();
+    } finally {
+      if (this.#idleTimer !== null) clearTimeout(this.#idleTimer);
+      this.#stopped ??= new Error('the chain is closed');
+      this.#store.close();
+    }
+  }
+
+  #exclusive<T>(run: () => Promise<T>): Promise<T> {
+    const result = this.#queue.then(async () => {
+      if (this.#stopped) throw this.#stopped;
+      this.#connecting = true;
+      try {
+        return await run();
+      } finally {
+        this.#connecting = false;
+      }
+    });
+    this.#queue = result.catch(() => {});
+    return result;
+  }
+
+  async #accept(raw: Uint8Array): Promise<BlockOutcome> {
+    let block: ParsedBlock;
+    try {
+      block = parseBlock(raw);
+    } catch (error) {
+      if (!(error instanceof DecodeError)) throw error;
+      return { status: 'rejected', rejection: reject('mutated', 'bad-blk-decode', error.message) };
+    }
+    const known = this.#tree.get(block.hash);
+    if (known?.hasBody) return known.failed ? this.#cachedInvalid(known) : { status: 'known', entry: known };
+    const consensus = this.params.consensus;
+    const bad = checkBlock(block, consensus);
+    if (bad) return { status: 'rejected', rejection: bad };
+    const header = this.#acceptHeader(block.hash, block.header);
+    if (header.rejection) return { status: 'rejected', rejection: header.rejection };
+    const { entry } = header;
+    const rejection = checkBlockContext(block, entry.parent!, consensus);
+    if (rejection) {
+      // Mutated data says nothing about the block that its header names.
+      if (rejection.kind !== 'mutated') this.#fail(entry, rejection);
+      return { status: 'rejected', rejection };
+    }
+    this.#storeBody(entry, block);
+    await this.#activate(entry, block);
+    this.#armIdleCommit();
+    const found = this.#rejections.get(entry);
+    return found ? { status: 'rejected', rejection: found } : { status: 'accepted', entry };
+  }
+
+  #acceptHeader(
+    hash: BlockHash,
+    header: BlockHeader,
+  ): { entry: ChainEntry; rejection: null } | { entry: null; rejection: BlockRejection } {
+    const refuse = (rejection: BlockRejection) => ({ entry: null, rejection }) as const;
+    const known = this.#tree.get(hash);
+    if (known) {
+      if (!known.failed) return { entry: known, rejection: null };
+      return refuse(reject('cached-invalid', 'duplicate-invalid', 'block is marked invalid'));
+    }
+    const consensus = this.params.consensus;
+    const badWork = checkHeader({ hash, bits: header.bits }, consensus);
+    if (badWork) return refuse(badWork);
+    const parent = this.#tree.get(header.previousHash);
+    if (!parent) return refuse(reject('missing-prev', 'prev-blk-not-found', 'the block it builds on is unknown'));
+    if (parent.failed) return refuse(reject('invalid-prev', 'bad-prevblk', 'the block it builds on is invalid'));
+    const bad = checkHeaderContext(header, parent, consensus, unixSeconds(this.#clock));
+    if (bad) return refuse(bad);
+    const entry = this.#tree.insert(hash, header, parent);
+    this.#newHeaders.push(entry);
+    return { entry, rejection: null };
+  }
+
+  #cachedInvalid(entry: ChainEntry): BlockOutcome {
+    const debug = this.#rejections.get(entry)?.reason ?? 'found invalid before';
+    return { status: 'rejected', rejection: reject('cached-invalid', 'duplicate-invalid', debug) };
+  }
+
+  #storeBody(entry: ChainEntry, block: ParsedBlock): void {
+    const place = this.#onDisk(() => this.#store.appendBlock(block.raw));
+    entry.file = place.file;
+    entry.offset = place.offset;
+    entry.size = place.size;
+    entry.status |= HeaderStatus.HAVE_BLOCK;
+    this.#newBodies.push({ entry, stats: bodyStats(block), receivedAt: unixSeconds(this.#clock) });
+    this.#tree.bodyArrived(entry);
+  }
+
+  /** Moves to the best chain there is, block by block; `block` is the body of `arrived`. */
+  async #activate(arrived: ChainEntry | null, block: ParsedBlock | null): Promise<void> {
+    const active = this.#active;
+    for (;;) {
+      const failed = active.failure();
+      if (failed) {
+        while (active.tip !== failed.entry.parent) active.disconnectTip();
+        this.#fail(failed.entry, failed.rejection);
+      }
+      const best = this.#tree.bestCandidate(active.tip);
+      if (best === active.tip) break;
+      const fork = forkOf(active.tip, best);
+      while (active.tip !== fork) active.disconnectTip();
+      while (active.tip !== best) {
+        const entry = best.ancestor(active.tip.height + 1)!;
+        const body = entry === arrived && block ? block : this.#store.readBlock(entry);
+        const verifier = assumedValid(entry, this.#tree, this.params.consensus) ? null : this.#verifier;
+        const rejection = active.connect(entry, body, verifier);
+        if (rejection) {
+          this.#fail(entry, rejection);
+          break;
+        }
+        const { inputs } = active.staged.at(-1)!.stats;
+        for (const listener of this.#connectedListeners) listener(inputs);
+        // Verdicts, peers and commands get their turn between blocks.
+        await new Promise(setImmediate);
+        await active.room();
+        if (active.failure()) break;
+        if (this.#commitDue() && active.tip.chainwork >= active.committedTip.chainwork) {
+          await active.judged();
+          if (active.failure()) break;
+          this.#commit();
+        }
+      }
+    }
+    this.#tree.pruneCandidates(active.tip);
+    this.#sync.update(active.tip);
+    if (!this.#sync.active) await this.#settleTip();
+  }
+
+  /** Waits for every verdict and commits; where one is bad, moves to the best chain that is left first. */
+  async #settle(): Promise<void> {
+    await this.#settleTip();
+    if (this.#idleTimer !== null) clearTimeout(this.#idleTimer);
+    this.#idleTimer = null;
+  }
+
+  async #settleTip(): Promise<void> {
+    for (;;) {
+      await this.#active.judged();
+      if (!this.#active.failure()) break;
+      await this.#activate(null, null);
+    }
+    if (this.#hasChanges()) this.#commit();
+  }
+
+  #hasChanges(): boolean {
+    const { staged, disconnected } = this.#active;
+    return (
+      staged.length + disconnected.length + this.#newHeaders.length + this.#newBodies.length + this.#statuses.size > 0
+    );
+  }
+
+  #commitDue(): boolean {
+    return (
+      this.#active.rows.size >= ROWS_PER_COMMIT || this.#clock.monotonicMs() - this.#committedAt >= COMMIT_INTERVAL_MS
+    );
+  }
+
+  #commit(): void {
+    const active = this.#active;
+    const { connected, disconnected } = netChange(active);
+    const startedAt = this.#clock.monotonicMs();
+    const tip = active.tip;
+    this.#onDisk(() =>
+      this.#store.commit({
+        headers: this.#newHeaders,
+        bodies: this.#newBodies,
+        statuses: this.#statuses,
+        disconnected: active.disconnected,
+        connected: active.staged,
+        coins: active.coins,
+        rows: active.rows,
+        bestHeaderHeight: this.#tree.best.height,
+        events: commitEvents(connected, disconnected, {
+          params: this.params.consensus,
+          time: unixSeconds(this.#clock),
+          initialSync: this.#sync.active,
+          headers: this.#tree.best.height,
+          txidsOf: (entry) => this.#store.readBlock(entry).txs.map(({ txid }) => hashToHex(txid)),
+        }),
+      }),
+    );
+    active.committed();
+    this.#newHeaders.length = 0;
+    this.#newBodies.length = 0;
+    this.#statuses.clear();
+    const finishedAt = this.#clock.monotonicMs();
+    this.#committedAt = finishedAt;
+    this.#lastCommit = { ok: true, at: this.#clock.nowMs(), durationMs: finishedAt - startedAt };
+    const commit: ChainCommit = {
+      lastSeq: this.#store.lastSeq,
+      tip,
+      connected: connected.map(({ entry }) => entry),
+      disconnected,
+    };
+    for (const listener of this.#commitListeners) listener(commit);
+  }
+
+  /** A failing disk stops the chain: what was committed stands, and a restart goes on from there. */
+  #onDisk<T>(write: () => T): T {
+    try {
+      return write();
+    } catch (error) {
+      this.#stopped = error instanceof Error ? error : new Error(String(error));
+      this.#lastCommit = { ...this.#lastCommit, ok: false };
+      this.#log.error('storage failed: no more blocks are taken', { error: this.#stopped.message });
+      throw this.#stopped;
+    }
+  }
+
+  #fail(entry: ChainEntry, rejection: BlockRejection): void {
+    for (const changed of this.#tree.fail(entry)) this.#statuses.add(changed);
+    if (this.#rejections.size >= REJECTIONS_KEPT) this.#rejections.delete(this.#rejections.keys().next().value!);
+    this.#rejections.set(entry, rejection);
+    const { reason, debug } = rejection;
+    this.#log.warn('invalid block', { hash: hashToHex(entry.hash), height: entry.height, reason, debug });
+    for (const listener of this.#invalidListeners) listener(entry, rejection);
+  }
+
+  #armIdleCommit(): void {
+    if (this.#idleTimer !== null) clearTimeout(this.#idleTimer);
+    this.#idleTimer = null;
+    if (!this.#hasChanges()) return;
+    this.#idleTimer = setTimeout(() => {
+      this.#idleTimer = null;
+      this.settle().catch(() => {});
+    }, IDLE_COMMIT_MS);
+  }
+
+  #insertGenesis(): ChainEntry {
+    const block = parseBlock(genesisBlock(this.params));
+    const entry = this.#tree.insert(block.hash, block.header, null);
+    this.#newHeaders.push(entry);
+    this.#storeBody(entry, block);
+    return entry;
+  }
+}
+
+/** What a commit changes for those who watch: a block that was taken off and put back did not move. */
+function netChange({ staged, disconnected }: ActiveChain) {
+  let common = 0;
+  while (
+    common < staged.length &&
+    common < disconnected.length &&
+    staged[common]!.entry === disconnected[disconnected.length - 1 - common]
+  )
+    common++;
+  return { connected: staged.slice(common), disconnected: disconnected.slice(0, disconnected.length - common) };
+}

@@ -1,0 +1,279 @@
+import { mustCheckBip30 } from '../consensus/bip30.ts';
+import { checkSpentCoins, missingInputs } from '../consensus/check-tx-inputs.ts';
+import type { ConsensusParams } from '../consensus/consensus-params.ts';
+import { medianTimePast } from '../consensus/header-entry.ts';
+import { MAX_BLOCK_SIGOPS_COST } from '../consensus/limits.ts';
+import { calculateSequenceLocks, evaluateSequenceLocks } from '../consensus/locktime.ts';
+import { type BlockRejection, reject, type TxRejection } from '../consensus/rejection.ts';
+import { txSigopCost } from '../consensus/sigops.ts';
+import { blockSubsidy } from '../consensus/subsidy.ts';
+import type { AddressRows } from '../indexes/address-rows.ts';
+import { isMoneyRange } from '../primitives/amount.ts';
+import type { ParsedBlock, ParsedTransaction } from '../primitives/block.ts';
+import { type Coin, txPosition } from '../primitives/coin.ts';
+import { hashToHex } from '../primitives/hash.ts';
+import { sumOutputs, type TxOutput } from '../primitives/transaction.ts';
+import { readTxUndo, writeUndoRecord } from '../primitives/undo.ts';
+import { isUnspendable } from '../script/templates.ts';
+import { ByteReader, ByteWriter } from '../util/bytes.ts';
+import type { Result } from '../util/result.ts';
+import type { ChainEntry } from './chain-entry.ts';
+import type { CoinsCache } from './coins-cache.ts';
+import type { ScriptFailure, ScriptVerifier } from './script-verifier.ts';
+
+/** What a block changed when it was connected, in memory until the next commit. */
+export interface BlockEffects {
+  /** Undo records of all transactions but the coinbase, in input order. */
+  readonly undo: Uint8Array;
+  /** Of each transaction: where its encoding begins in the block, and its records in the undo data. */
+  readonly offsets: Uint32Array;
+  readonly undoOffsets: Uint32Array;
+  readonly txids: Uint8Array;
+  /** Satoshis. */
+  readonly fees: number;
+  /** How the UTXO set grew: its value in satoshis, and its outputs. */
+  readonly valueChange: number;
+  readonly utxoChange: number;
+  /** What the script checks will say; null where they were not asked for. */
+  readonly scripts: Promise<ScriptFailure | null> | null;
+}
+
+/** What connecting needs of its surroundings. */
+export interface ConnectContext {
+  readonly coins: CoinsCache;
+  readonly rows: AddressRows;
+  readonly params: ConsensusParams;
+  readonly flags: number;
+  /** Null where the scripts need not be checked (assumed valid). */
+  readonly verifier: ScriptVerifier | null;
+}
+
+const undoWriter = new ByteWriter(1 << 20);
+
+/**
+ * Spends and creates the block's coins in the cache, in Core's order of checks. A rejected block leaves the cache and
+ * the rows as they were. Scripts are judged meanwhile: `scripts` tells the outcome.
+ */
+export function connectBlock(
+  block: ParsedBlock,
+  entry: ChainEntry,
+  context: ConnectContext,
+): Result<BlockEffects, BlockRejection> {
+  const { coins, rows, params, flags, verifier } = context;
+  const { height } = entry;
+  const parent = entry.parent!;
+
+  const mayRepeat = mustCheckBip30(entry.hash, parent, params);
+  if (mayRepeat)
+    for (const { txid, tx } of block.txs)
+      if (coins.hasAnyOf(txid, tx.outputs.length))
+        return reject('consensus', 'bad-txns-BIP30', 'tried to overwrite transaction');
+
+  // BIP-68, BIP-112 and BIP-113 came together.
+  const lockParent = height >= params.csvHeight ? { entry: parent, medianTime: medianTimePast(parent) } : null;
+  const mark = rows.mark;
+  const checks = verifier?.begin(flags) ?? null;
+  const count = block.txs.length;
+  const offsets = new Uint32Array(count);
+  const undoOffsets = new Uint32Array(count);
+  undoWriter.reset();
+  let fees = 0n;
+  let sigops = 0;
+  let valueChange = 0;
+  let utxoChange = 0;
+
+  const refuse = (done: number, rejection: BlockRejection): Result<never, BlockRejection> => {
+    checks?.cancel();
+    const undo = undoWriter.finish();
+    for (let i = done - 1; i >= 0; i--) disconnectTx(block.txs[i]!, i, undo, undoOffsets[i]!, coins);
+    rows.cutTo(mark);
+    return { ok: false, ...rejection };
+  };
+
+  for (let i = 0; i < count; i++) {
+    const parsed = block.txs[i]!;
+    const { tx, txid } = parsed;
+    const position = txPosition(height, i);
+    offsets[i] = parsed.offset;
+    undoOffsets[i] = undoWriter.length;
+    let spent: Coin[] = [];
+    if (i > 0) {
+      const found = findCoins(parsed, coins);
+      if (found === null) return refuse(i, inTransaction(missingInputs(), parsed));
+      spent = found;
+      const fee = checkSpentCoins(tx, spent, height);
+      if (!fee.ok) return refuse(i, inTransaction(fee, parsed));
+      fees += fee.value;
+      if (!isMoneyRange(fees))
+        return refuse(
+          i,
+          reject('consensus', 'bad-txns-accumulated-fee-outofrange', 'accumulated fee in the block out of range'),
+        );
+      if (lockParent !== null) {
+        const locks = calculateSequenceLocks(tx, spent, lockParent.entry);
+        if (!evaluateSequenceLocks(locks, height, lockParent.medianTime))
+          return refuse(
+            i,
+            reject('consensus', 'bad-txns-nonfinal', `contains a non-BIP68-final transaction ${hashToHex(txid)}`),
+          );
+      }
+    }
+    sigops += txSigopCost(tx, spent.map(outputOf), flags);
+    if (sigops > MAX_BLOCK_SIGOPS_COST) return refuse(i, reject('consensus', 'bad-blk-sigops', 'too many sigops'));
+
+    for (let n = 0; n < spent.length; n++) {
+      const { prevout } = tx.inputs[n]!;
+      const coin = spent[n]!;
+      const value = Number(coin.output.value);
+      coins.spend(coins.find(prevout.txid, prevout.vout));
+      rows.spend(coin.output.scriptPubKey, position, value);
+      writeUndoRecord(undoWriter, coin.position, coin.output.value, coin.output.scriptPubKey);
+      valueChange -= value;
+      utxoChange--;
+    }
+    for (let vout = 0; vout < tx.outputs.length; vout++) {
+      const { value, scriptPubKey } = tx.outputs[vout]!;
+      if (isUnspendable(scriptPubKey)) continue;
+      const amount = Number(value);
+      if (i === 0 && !mayRepeat) {
+        const overwritten = overwriteCoin(coins, txid, vout, position, rows);
+        valueChange -= overwritten.value;
+        utxoChange -= overwritten.coins;
+      }
+      coins.add(txid, vout, position, amount, scriptPubKey);
+      rows.receive(scriptPubKey, position, amount);
+      valueChange += amount;
+      utxoChange++;
+    }
+    if (checks !== null && i > 0)
+      checks.add(parsed.raw, undoWriter.finish().subarray(undoOffsets[i]!), tx.inputs.length);
+  }
+
+  const allowed = fees + blockSubsidy(height, params.subsidyHalvingInterval);
+  const reward = sumOutputs(block.txs[0]!.tx);
+  if (reward > allowed)
+    return refuse(
+      count,
+      reject('consensus', 'bad-cb-amount', `coinbase pays too much (actual=${reward} vs limit=${allowed})`),
+    );
+  return {
+    ok: true,
+    value: {
+      undo: undoWriter.finish().slice(),
+      offsets,
+      undoOffsets,
+      txids: block.txids,
+      fees: Number(fees),
+      valueChange,
+      utxoChange,
+      scripts: checks?.finish() ?? null,
+    },
+  };
+}
+
+/** What a script failure makes of the block. */
+export function scriptRejection(block: ParsedBlock, failure: ScriptFailure, text: string): BlockRejection {
+  const { tx, txid, wtxid } = block.txs[failure.tx + 1]!;
+  const { prevout } = tx.inputs[failure.input]!;
+  return {
+    kind: 'consensus',
+    reason: `block-script-verify-flag-failed (${text})`,
+    debug: `input ${failure.input} of ${hashToHex(txid)} (wtxid ${hashToHex(wtxid)}), spending ${hashToHex(prevout.txid)}:${prevout.vout}`,
+  };
+}
+
+/** Takes the block's coins back out of the cache and puts back what it spent. */
+export function disconnectBlock(block: ParsedBlock, undo: Uint8Array, coins: CoinsCache): void {
+  const undoOffsets = undoOffsetsOf(block, undo);
+  for (let i = block.txs.length - 1; i >= 0; i--) disconnectTx(block.txs[i]!, i, undo, undoOffsets[i]!, coins);
+}
+
+/** The rows of a block that a commit wrote, for taking them back. Returns how the UTXO set had grown by it. */
+export function unindexBlock(
+  block: ParsedBlock,
+  undo: Uint8Array,
+  height: number,
+  rows: AddressRows,
+): { valueChange: number; utxoChange: number } {
+  const r = new ByteReader(undo);
+  let valueChange = 0;
+  let utxoChange = 0;
+  for (let i = 0; i < block.txs.length; i++) {
+    const { tx } = block.txs[i]!;
+    const position = txPosition(height, i);
+    if (i > 0)
+      for (const { output } of readTxUndo(r, tx.inputs.length)) {
+        rows.unspend(output.scriptPubKey, position, Number(output.value));
+        valueChange -= Number(output.value);
+        utxoChange--;
+      }
+    for (const { value, scriptPubKey } of tx.outputs) {
+      if (isUnspendable(scriptPubKey)) continue;
+      rows.unreceive(scriptPubKey, position, Number(value));
+      valueChange += Number(value);
+      utxoChange++;
+    }
+  }
+  return { valueChange, utxoChange };
+}
+
+const outputOf = (coin: Coin): TxOutput => coin.output;
+
+function findCoins({ tx }: ParsedTransaction, coins: CoinsCache): Coin[] | null {
+  const spent: Coin[] = [];
+  for (const { prevout } of tx.inputs) {
+    const slot = coins.find(prevout.txid, prevout.vout);
+    if (slot < 0) return null;
+    spent.push(coins.coin(slot));
+  }
+  return spent;
+}
+
+/** Past the repeats of BIP-30 a coinbase finds nothing in its place; in them, the earlier coin is lost for ever. */
+function overwriteCoin(
+  coins: CoinsCache,
+  txid: Uint8Array,
+  vout: number,
+  position: number,
+  rows: AddressRows,
+): { value: number; coins: number } {
+  const slot = coins.find(txid, vout);
+  if (slot < 0) return { value: 0, coins: 0 };
+  const { output } = coins.coin(slot);
+  // As if the later coinbase spent the earlier one, so that the totals of the script stay those of its coins.
+  rows.spend(output.scriptPubKey, position, Number(output.value));
+  return { value: Number(output.value), coins: 1 };
+}
+
+function disconnectTx(
+  { tx, txid }: ParsedTransaction,
+  index: number,
+  undo: Uint8Array,
+  undoOffset: number,
+  coins: CoinsCache,
+): void {
+  for (let vout = 0; vout < tx.outputs.length; vout++) {
+    const slot = coins.find(txid, vout);
+    if (slot >= 0) coins.spend(slot);
+  }
+  if (index === 0) return;
+  const spent = readTxUndo(new ByteReader(undo, undoOffset), tx.inputs.length);
+  for (let n = tx.inputs.length - 1; n >= 0; n--) {
+    const { prevout } = tx.inputs[n]!;
+    const { position, output } = spent[n]!;
+    coins.restore(prevout.txid, prevout.vout, position, Number(output.value), output.scriptPubKey);
+  }
+}
+
+function undoOffsetsOf(block: ParsedBlock, undo: Uint8Array): Uint32Array {
+  const r = new ByteReader(undo);
+  return Uint32Array.from(block.txs, ({ tx }, i) => {
+    const at = r.pos;
+    if (i > 0) readTxUndo(r, tx.inputs.length);
+    return at;
+  });
+}
+
+function inTransaction({ reason, debug }: TxRejection, { txid }: ParsedTransaction): BlockRejection {
+  return { kind: 'consensus', reason, debug: `${debug ?? ''} in transaction ${hashToHex(txid)}` };
+}

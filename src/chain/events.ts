@@ -1,0 +1,103 @@
+import type { ConsensusParams } from '../consensus/consensus-params.ts';
+import { medianTimePast } from '../consensus/header-entry.ts';
+import { blockSubsidy } from '../consensus/subsidy.ts';
+import { difficultyOf } from '../consensus/work.ts';
+import { hashToHex } from '../primitives/hash.ts';
+import type { BodyStats } from '../storage/header-store.ts';
+import type { ChainEntry } from './chain-entry.ts';
+import type { StagedBlock } from './staged-block.ts';
+
+/** Told after the storage transaction commits, in chain order. Listeners observe; they never decide. */
+export interface ChainCommit {
+  /** The newest event of the log. */
+  readonly lastSeq: number;
+  readonly tip: ChainEntry;
+  readonly connected: readonly ChainEntry[];
+  readonly disconnected: readonly ChainEntry[];
+}
+
+/** Payload of `newBlock` in the event log; amounts in satoshis, times in Unix seconds. */
+export function newBlockEvent(
+  entry: ChainEntry,
+  facts: {
+    stats: BodyStats;
+    size: number;
+    fees: number;
+    params: ConsensusParams;
+    time: number;
+    reorg: boolean;
+    initialSync: boolean;
+    headers: number;
+  },
+): object {
+  const { stats, size, fees, params, time, reorg, initialSync, headers } = facts;
+  return {
+    time,
+    hash: hashToHex(entry.hash),
+    height: entry.height,
+    previousHash: entry.parent && hashToHex(entry.parent.hash),
+    version: entry.version,
+    merkleRoot: hashToHex(entry.merkleRoot),
+    blockTime: entry.time,
+    medianTime: medianTimePast(entry),
+    bits: entry.bits.toString(16).padStart(8, '0'),
+    nonce: entry.nonce,
+    difficulty: difficultyOf(entry.bits),
+    chainwork: entry.chainwork.toString(16).padStart(64, '0'),
+    txCount: stats.txCount,
+    size,
+    strippedSize: stats.strippedSize,
+    weight: stats.strippedSize * 3 + size,
+    fees,
+    subsidy: Number(blockSubsidy(entry.height, params.subsidyHalvingInterval)),
+    reward: stats.reward,
+    confirmations: 1,
+    reorg,
+    initialSync,
+    headers,
+  };
+}
+
+/** Payload of `blockDisconnected`; `depth` counts from the old tip, which has 1. */
+export function blockDisconnectedEvent(
+  entry: ChainEntry,
+  txids: readonly string[],
+  depth: number,
+  time: number,
+): object {
+  return {
+    time,
+    hash: hashToHex(entry.hash),
+    height: entry.height,
+    previousHash: entry.parent && hashToHex(entry.parent.hash),
+    txids,
+    depth,
+  };
+}
+
+/** The events of one commit, in the order in which they are told. */
+export function commitEvents(
+  connected: readonly StagedBlock[],
+  disconnected: readonly ChainEntry[],
+  facts: {
+    params: ConsensusParams;
+    time: number;
+    initialSync: boolean;
+    headers: number;
+    /** Display order. */
+    txidsOf: (entry: ChainEntry) => string[];
+  },
+): { type: string; data: object }[] {
+  const { time, txidsOf } = facts;
+  const reorg = disconnected.length > 0;
+  const events = disconnected.map((entry, i) => ({
+    type: 'blockDisconnected',
+    data: blockDisconnectedEvent(entry, txidsOf(entry), i + 1, time),
+  }));
+  for (const { entry, stats, effects } of connected)
+    events.push({
+      type: 'newBlock',
+      data: newBlockEvent(entry, { ...facts, stats, size: entry.size, fees: effects.fees, reorg }),
+    });
+  return events;
+}

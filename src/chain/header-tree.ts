@@ -1,0 +1,131 @@
+import { workOf } from '../consensus/work.ts';
+import type { BlockHash } from '../primitives/hash.ts';
+import { type BlockHeader, headerFromBytes } from '../primitives/header.ts';
+import type { HeaderRecord } from '../storage/header-store.ts';
+import { HeaderStatus } from '../storage/schema.ts';
+import { bytesToHex } from '../util/bytes.ts';
+import { ChainEntry } from './chain-entry.ts';
+
+/**
+ * Every header whose proof of work was checked, linked to its parent; and the ends of complete chains among which the
+ * best is chosen: by work, and of equal work the one that was complete first.
+ */
+export class HeaderTree {
+  readonly #byHash = new Map<string, ChainEntry>();
+  readonly #children = new Map<ChainEntry, ChainEntry[]>();
+  /** Complete and valid as far as known; those behind the tip are dropped as it moves. */
+  readonly #candidates = new Set<ChainEntry>();
+  #nextId = 1;
+  #nextSequence = 1;
+  #best: ChainEntry | null = null;
+
+  get size(): number {
+    return this.#byHash.size;
+  }
+
+  /** The valid header with the most work, its body there or not. */
+  get best(): ChainEntry {
+    return this.#best!;
+  }
+
+  get(hash: Uint8Array): ChainEntry | null {
+    return this.#byHash.get(bytesToHex(hash)) ?? null;
+  }
+
+  insert(hash: BlockHash, header: BlockHeader, parent: ChainEntry | null): ChainEntry {
+    const work = workOf(header.bits) + (parent?.chainwork ?? 0n);
+    // The hash may be a view into a block: keep 32 bytes, not the block.
+    const kept = hash.slice() as BlockHash;
+    const merkleRoot = header.merkleRoot.slice() as BlockHeader['merkleRoot'];
+    const entry = new ChainEntry(this.#nextId++, kept, { ...header, merkleRoot }, parent, work);
+    if (parent?.failed) entry.status |= HeaderStatus.FAILED_PARENT;
+    this.#link(entry);
+    return entry;
+  }
+
+  /** Puts back what a commit stored. Records come parents first. */
+  load(record: HeaderRecord): ChainEntry {
+    const header = headerFromBytes(record.header);
+    const parent = this.get(header.previousHash);
+    const entry = new ChainEntry(record.id, record.hash, header, parent, record.chainwork);
+    entry.status = record.status;
+    if (record.body) {
+      entry.file = record.body.file;
+      entry.offset = record.body.offset;
+      entry.size = record.body.size;
+    }
+    if (record.undo) {
+      entry.undoFile = record.undo.file;
+      entry.undoOffset = record.undo.offset;
+      entry.undoSize = record.undo.size;
+    }
+    this.#nextId = Math.max(this.#nextId, record.id + 1);
+    this.#link(entry);
+    if (entry.hasBody) this.bodyArrived(entry);
+    return entry;
+  }
+
+  /** Call when the body of an entry is stored: chains that it completes become candidates. */
+  bodyArrived(entry: ChainEntry): void {
+    if (entry.parent !== null && !entry.parent.complete) return;
+    const queue = [entry];
+    for (let at = queue.pop(); at !== undefined; at = queue.pop()) {
+      at.complete = true;
+      at.sequence = this.#nextSequence++;
+      if (!at.failed) this.#candidates.add(at);
+      for (const child of this.#children.get(at) ?? []) if (child.hasBody) queue.push(child);
+    }
+  }
+
+  /** The end of the best complete chain that is not known to be invalid. */
+  bestCandidate(tip: ChainEntry): ChainEntry {
+    let best = tip;
+    for (const candidate of this.#candidates) if (isBetter(candidate, best)) best = candidate;
+    return best;
+  }
+
+  /** Drops candidates that the tip has passed. */
+  pruneCandidates(tip: ChainEntry): void {
+    for (const candidate of this.#candidates)
+      if (candidate !== tip && !isBetter(candidate, tip)) this.#candidates.delete(candidate);
+  }
+
+  /** Marks a block as invalid, and all that builds on it. Returns every entry whose status changed. */
+  fail(entry: ChainEntry, bit: number = HeaderStatus.FAILED): ChainEntry[] {
+    entry.status |= bit;
+    const changed = [entry];
+    for (let i = 0; i < changed.length; i++) {
+      this.#candidates.delete(changed[i]!);
+      for (const child of this.#children.get(changed[i]!) ?? []) {
+        if (child.status & HeaderStatus.FAILED_PARENT) continue;
+        child.status |= HeaderStatus.FAILED_PARENT;
+        changed.push(child);
+      }
+    }
+    // What the tip had passed may be the best of what is left.
+    for (const candidate of this.#byHash.values())
+      if (candidate.complete && !candidate.failed) this.#candidates.add(candidate);
+    this.#best = null;
+    for (const candidate of this.#byHash.values()) this.#consider(candidate);
+    return changed;
+  }
+
+  #link(entry: ChainEntry): void {
+    this.#byHash.set(bytesToHex(entry.hash), entry);
+    if (entry.parent !== null) {
+      const siblings = this.#children.get(entry.parent);
+      if (siblings) siblings.push(entry);
+      else this.#children.set(entry.parent, [entry]);
+    }
+    this.#consider(entry);
+  }
+
+  #consider(entry: ChainEntry): void {
+    if (entry.failed) return;
+    if (this.#best === null || entry.chainwork > this.#best.chainwork) this.#best = entry;
+  }
+}
+
+function isBetter(a: ChainEntry, b: ChainEntry): boolean {
+  return a.chainwork > b.chainwork || (a.chainwork === b.chainwork && a.sequence < b.sequence);
+}

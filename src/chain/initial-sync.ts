@@ -1,0 +1,27 @@
+import type { ConsensusParams } from '../consensus/consensus-params.ts';
+import { type Clock, unixSeconds } from '../util/clock.ts';
+import type { ChainEntry } from './chain-entry.ts';
+
+/** Core's default of -maxtipage. */
+const MAX_TIP_AGE_S = 24 * 60 * 60;
+
+/** Whether the chain is still catching up: true until a recent tip with enough work was seen once. */
+export class InitialSync {
+  readonly #params: ConsensusParams;
+  readonly #clock: Clock;
+  #active = true;
+
+  constructor(params: ConsensusParams, clock: Clock) {
+    this.#params = params;
+    this.#clock = clock;
+  }
+
+  get active(): boolean {
+    return this.#active;
+  }
+
+  update(tip: ChainEntry): void {
+    if (!this.#active) return;
+    this.#active = tip.chainwork < this.#params.minimumChainWork || tip.time < unixSeconds(this.#clock) - MAX_TIP_AGE_S;
+  }
+}

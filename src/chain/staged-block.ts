@@ -1,0 +1,22 @@
+import type { ParsedBlock } from '../primitives/block.ts';
+import type { BodyStats } from '../storage/header-store.ts';
+import type { ChainEntry } from './chain-entry.ts';
+import type { BlockEffects } from './connect-block.ts';
+import type { ScriptFailure } from './script-verifier.ts';
+
+/** A block connected in memory, that the next commit writes. */
+export interface StagedBlock {
+  readonly entry: ChainEntry;
+  readonly effects: BlockEffects;
+  /** Where its rows begin among those gathered. */
+  readonly rowsMark: number;
+  readonly stats: BodyStats;
+  /** The state of the chain behind it. */
+  readonly circulating: number;
+  readonly utxos: number;
+  readonly txs: number;
+  /** The block itself while its scripts are being judged, or null. */
+  block: ParsedBlock | null;
+  /** What the script checks said; undefined until they did. */
+  failure: ScriptFailure | null | undefined;
+}

@@ -1,0 +1,29 @@
+import { KEYS, SETTINGS } from '../config/schema.ts';
+import { type Address, addressText, type Setting } from '../config/setting.ts';
+import { variableOf } from '../config/sources.ts';
+
+/** Every setting with its meaning and default, for a terminal. */
+export function configHelp(): string {
+  const entries = KEYS.map((key) => {
+    const setting: Setting<unknown> = SETTINGS[key];
+    return `  ${key}\n      ${setting.help}\n      ${kindText(setting)}; default ${defaultText(setting)}\n`;
+  });
+  return `A setting is given as flag, as environment variable or in the TOML file that --config names; the first of these
+that has it wins. Its variable is OBVERSE_ and the key in capitals: ${variableOf('http.allowedHosts')} is
+http.allowedHosts. In flags and variables lists are written with commas. Short forms: --dev is --dev.enabled,
+--import FILE is --import.files FILE.
+
+${entries.join('\n')}`;
+}
+
+function kindText({ allowed, unit }: Setting<unknown>): string {
+  return unit ? `${allowed}, in ${unit}` : allowed;
+}
+
+function defaultText(setting: Setting<unknown>): string {
+  if (setting.defaultText) return setting.defaultText;
+  const value = setting.fallback({ network: 'main', dev: false, dataHome: '', cores: 1 });
+  if (value === null || (Array.isArray(value) && value.length === 0)) return 'none';
+  if (Array.isArray(value)) return value.join(',');
+  return setting.kind === 'address' ? addressText(value as Address) : String(value);
+}

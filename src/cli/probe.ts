@@ -1,0 +1,68 @@
+import { loadConfig } from '../config/load.ts';
+import type { Config } from '../config/schema.ts';
+import { addressText } from '../config/setting.ts';
+import { type Command, UsageError } from './command.ts';
+import { COMMON_OPTIONS } from './help.ts';
+
+const PATHS: Readonly<Record<string, string>> = { live: '/healthz', ready: '/readyz' };
+/** /readyz may take 5 s by its contract. */
+const TIMEOUT_MS = 6000;
+
+export const command: Command = {
+  usage: 'probe live|ready [options]',
+  description: `Asks the node that runs with the same settings. live: it answers. ready: it is synced and healthy.
+Exit status 0 when so, else 1, for container health checks and timers.`,
+  options: COMMON_OPTIONS,
+  examples: ['obverse probe live', 'obverse probe ready --network regtest'],
+  async run(args, { signal, out, err }) {
+    const { config, positionals } = loadConfig(args);
+    const [what = '', ...rest] = positionals;
+    if (!Object.hasOwn(PATHS, what) || rest.length > 0) throw new UsageError('probe takes one of live, ready');
+    const url = `${ownOrigin(config)}${PATHS[what]}`;
+    try {
+      const response = await fetch(url, {
+        signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
+        redirect: 'error',
+        // Whether the certificate suits the loopback name is not the question.
+        tls: { rejectUnauthorized: false },
+      });
+      const body = await response.text();
+      if (response.status === 200) {
+        out(`${what}\n`);
+        return 0;
+      }
+      err(`not ${what}: ${failing(body) ?? `HTTP ${response.status}`}\n`);
+    } catch (error) {
+      err(`not ${what}: no answer from ${url}: ${error instanceof Error ? error.message : error}\n`);
+    }
+    return 1;
+  },
+};
+
+/** Where this host reaches the node: a wildcard address is asked on loopback. */
+export function ownOrigin({ http }: Pick<Config, 'http'>): string {
+  const { host, port } = http.listen;
+  if (port === 0) throw new UsageError('http.listen has port 0: the port the node got is not known');
+  const reachable = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
+  return `${http.tls.cert ? 'https' : 'http'}://${addressText({ host: reachable, port })}`;
+}
+
+/** `degraded (chain: initial block download, disk)`, or null when the body is not that of /readyz. */
+export function failing(body: string): string | null {
+  let ready: unknown;
+  try {
+    ready = JSON.parse(body);
+  } catch {
+    return null;
+  }
+  if (!isRecord(ready) || typeof ready.status !== 'string' || !isRecord(ready.checks)) return null;
+  const parts = Object.entries(ready.checks).flatMap(([name, check]) => {
+    if (!isRecord(check) || check.status === 'ok') return [];
+    return typeof check.message === 'string' ? `${name}: ${check.message}` : name;
+  });
+  return `${ready.status} (${parts.join(', ')})`;
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

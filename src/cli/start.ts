@@ -1,0 +1,26 @@
+import { loadConfig } from '../config/load.ts';
+import { type Command, UsageError } from './command.ts';
+import { COMMON_OPTIONS } from './help.ts';
+
+export const command: Command = {
+  usage: 'start [options]',
+  description: `Runs the node until SIGINT or SIGTERM: it then stops taking requests, writes what is in memory and ends.
+A second signal ends it after five seconds at most.`,
+  options: [
+    ...COMMON_OPTIONS,
+    ['--dev', 'developer mode, on regtest: blocks are mined by themselves'],
+    ['--import FILE', 'import a block file first; may be repeated'],
+  ],
+  examples: [
+    'obverse start --network regtest --dev',
+    'obverse start --config /etc/obverse/obverse.toml',
+    'OBVERSE_NETWORK=signet obverse start --log.level debug',
+  ],
+  async run(args, { signal }) {
+    const { config, positionals } = loadConfig(args);
+    if (positionals.length > 0) throw new UsageError(`start takes no argument: ${positionals[0]}`);
+    const { runNode } = await import('../node/run.ts');
+    await runNode(config, { signal });
+    return 0;
+  },
+};

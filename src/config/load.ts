@@ -1,0 +1,169 @@
+import { readFileSync } from 'node:fs';
+import { availableParallelism, homedir } from 'node:os';
+import { dirname, isAbsolute, join, resolve } from 'node:path';
+import type { NetworkName } from '../params/network-params.ts';
+import { type Config, KEYS, type Key, SETTINGS } from './schema.ts';
+import type { ReadContext, Setting, Surroundings } from './setting.ts';
+import { type Env, type Given, readEnvironment, readFlags, readToml } from './sources.ts';
+
+/** The configuration cannot be used; one line per reason, none of which holds the value of a secret. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+  readonly lines: readonly string[];
+
+  constructor(lines: readonly string[]) {
+    super(lines.join('\n'));
+    this.lines = lines;
+  }
+}
+
+/** What of the host a configuration depends on. */
+export interface Host {
+  readonly env: Env;
+  readonly cwd: string;
+  readonly home: string;
+  readonly cores: number;
+  /** Throws as node:fs does. */
+  readText(path: string): string;
+}
+
+export function thisHost(): Host {
+  return {
+    env: process.env,
+    cwd: process.cwd(),
+    home: homedir(),
+    cores: availableParallelism(),
+    readText: (path) => readFileSync(path, 'utf8'),
+  };
+}
+
+/** What `loadConfig` makes of an argument list. */
+export interface Loaded {
+  readonly config: Config;
+  /** Arguments that are not flags, in order. */
+  readonly positionals: readonly string[];
+}
+
+/** Flags before environment before file before defaults. Throws ConfigError with everything that is wrong. */
+export function loadConfig(args: readonly string[], host: Host = thisHost()): Loaded {
+  const flags = readFlags(args);
+  const environment = readEnvironment(host.env);
+  const problems = [...flags.problems, ...environment.problems];
+  const reader = new Reader(host, problems);
+
+  const file = reader.read('config', flags.given.get('config') ?? environment.given.get('config'));
+  const fromFile = file === null ? null : readFile(file, host, problems);
+  const givenFor = (key: Key): Given | undefined =>
+    flags.given.get(key) ?? environment.given.get(key) ?? fromFile?.get(key);
+
+  reader.baseDir = file === null ? host.cwd : dirname(file);
+  reader.network = reader.read('network', givenFor('network'));
+  reader.dev = reader.read('dev.enabled', givenFor('dev.enabled'));
+
+  const values = new Map<Key, unknown>();
+  for (const key of KEYS) {
+    const known =
+      key === 'config' ? file : key === 'network' ? reader.network : key === 'dev.enabled' ? reader.dev : undefined;
+    values.set(key, known === undefined ? reader.read(key, givenFor(key)) : known);
+  }
+  const config = nest(values);
+  if (problems.length === 0) problems.push(...contradictions(config));
+  if (problems.length > 0) throw new ConfigError(problems);
+  return { config: deepFreeze(config), positionals: flags.positionals };
+}
+
+function readFile(path: string, host: Host, problems: string[]): ReadonlyMap<Key, Given> | null {
+  let text: string;
+  try {
+    text = host.readText(path);
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code;
+    problems.push(`config: cannot read ${path}: ${code === 'ENOENT' ? 'no such file' : (code ?? 'unreadable')}`);
+    return null;
+  }
+  const read = readToml(text, path);
+  problems.push(...read.problems);
+  return read.given;
+}
+
+class Reader {
+  network: NetworkName = 'main';
+  dev = false;
+  /** Relative paths of the file belong to its folder. */
+  baseDir: string;
+  readonly #host: Host;
+  readonly #problems: string[];
+
+  constructor(host: Host, problems: string[]) {
+    this.#host = host;
+    this.#problems = problems;
+    this.baseDir = host.cwd;
+  }
+
+  /** The given value, or the default where there is none or it is not allowed. */
+  read<K extends Key>(key: K, given: Given | undefined): (typeof SETTINGS)[K] extends Setting<infer T> ? T : never;
+  read(key: Key, given: Given | undefined): unknown {
+    const setting: Setting<unknown> = SETTINGS[key];
+    if (!given) return setting.fallback(this.#surroundings());
+    const baseDir = given.source === 'file' ? this.baseDir : this.#host.cwd;
+    const context: ReadContext = {
+      fromText: given.source !== 'file',
+      network: this.network,
+      resolvePath: (path) => resolve(baseDir, path.replace(/^~(?=\/|$)/, this.#host.home)),
+    };
+    const read = setting.read(given.value, context);
+    if (read) return read.value;
+    const value = setting.secret ? 'the value' : shown(given.value);
+    this.#problems.push(`${key}: ${value} from ${given.origin} is not allowed: must be ${setting.allowed}`);
+    return setting.fallback(this.#surroundings());
+  }
+
+  #surroundings(): Surroundings {
+    const { env, home, cores } = this.#host;
+    const xdg = env.XDG_DATA_HOME;
+    // The XDG specification has relative paths ignored.
+    const base = xdg && isAbsolute(xdg) ? xdg : join(home, '.local/share');
+    return { network: this.network, dev: this.dev, dataHome: join(base, 'obverse'), cores };
+  }
+}
+
+function shown(value: unknown): string {
+  const text = JSON.stringify(value) ?? String(value);
+  return text.length > 100 ? `${text.slice(0, 100)}…` : text;
+}
+
+function nest(values: ReadonlyMap<Key, unknown>): Config {
+  const root: Record<string, unknown> = {};
+  for (const [key, value] of values) {
+    const names = key.split('.');
+    let table = root;
+    for (const name of names.slice(0, -1)) table = (table[name] ??= {}) as Record<string, unknown>;
+    table[names.at(-1)!] = value;
+  }
+  const config = root as unknown as Config;
+  return { ...config, networkDir: join(config.datadir, config.network) };
+}
+
+/** What no single key can tell: settings that do not go together. */
+function contradictions(config: Config): string[] {
+  const lines: string[] = [];
+  const { http, network, ready } = config;
+  if ((http.tls.cert === null) !== (http.tls.key === null))
+    lines.push('http.tls.cert and http.tls.key: both or neither must be given');
+  if (config.dev.enabled && network !== 'regtest')
+    lines.push(`dev.enabled: only allowed with network regtest, not ${network}`);
+  if (config.consensus.testActivationHeight.length > 0 && network !== 'regtest')
+    lines.push(`consensus.testActivationHeight: only allowed with network regtest, not ${network}`);
+  for (const [name, page] of Object.entries(http.pages)) {
+    if (page.default > page.max)
+      lines.push(`http.pages.${name}.default: ${page.default} must not exceed http.pages.${name}.max, ${page.max}`);
+  }
+  if (ready.disk.fail > ready.disk.degraded)
+    lines.push(`ready.disk.fail: ${ready.disk.fail} must not exceed ready.disk.degraded, ${ready.disk.degraded}`);
+  return lines;
+}
+
+function deepFreeze<T extends object>(value: T): T {
+  for (const inner of Object.values(value)) if (typeof inner === 'object' && inner !== null) deepFreeze(inner);
+  return Object.freeze(value);
+}

@@ -1,0 +1,300 @@
+import { NETWORK_NAMES, paramsFor } from '../params/networks.ts';
+import { LOG_LEVELS } from '../util/log.ts';
+import {
+  address,
+  boolean,
+  choiceElement,
+  choicesText,
+  integer,
+  list,
+  oneOf,
+  optionalAddress,
+  optionalNumber,
+  optionalPath,
+  optionalString,
+  parseAddress,
+  path,
+  pathElement,
+  type Setting,
+  string,
+  stringElement,
+  url,
+} from './setting.ts';
+
+const KIB = 1024;
+const MIB = 1024 * KIB;
+
+const SCOPES = ['read', 'broadcast', 'wallet.read', 'wallet', 'mining', 'metrics', 'admin'] as const;
+const pageDefault = (fallback: number, what: string) =>
+  integer({ fallback, min: 1, max: 100_000, help: `${what} a page holds when the request names no limit` });
+const pageMax = (fallback: number, what: string) =>
+  integer({ fallback, min: 1, max: 100_000, help: `most ${what} a request may ask for in one page` });
+
+/** Every key of the configuration. Flags, variables, the file, the help and the type of the result follow from it. */
+export const SETTINGS = {
+  network: oneOf(NETWORK_NAMES, { fallback: 'main', help: 'chain to follow' }),
+  datadir: path({
+    fallback: ({ dataHome }) => dataHome,
+    defaultText: '$XDG_DATA_HOME/obverse, else ~/.local/share/obverse',
+    help: 'where data is kept, in one folder per network',
+  }),
+  config: optionalPath({ help: 'TOML file to read (flag and environment only)' }),
+  'service.name': string({
+    fallback: 'obverse',
+    pattern: /^[A-Za-z0-9._-]{1,64}$/,
+    allowed: '1 to 64 letters, digits, dots, dashes or underscores',
+    help: 'name in health answers and metric labels',
+  }),
+
+  'http.listen': address({
+    fallback: ({ network }) => ({ host: '127.0.0.1', port: paramsFor(network).ports.http }),
+    defaultText: '127.0.0.1:8332 (testnet4 48332, signet 38332, regtest 18443)',
+    help: 'where REST, JSON-RPC, WebSocket and dashboard are served',
+  }),
+  'http.publicUrl': url({ help: 'address clients use, when a proxy stands before the node' }),
+  'http.allowedHosts': list('a list of host names', stringElement(/^[^\s,/]+$/), {
+    fallback: [],
+    defaultText: 'loopback names and the hosts of http.listen and http.publicUrl',
+    help: 'further Host headers accepted from browser sessions',
+  }),
+  'http.corsOrigins': list('a list of origins such as https://app.example', originElement, {
+    fallback: [],
+    help: 'origins whose scripts may call the API',
+  }),
+  'http.tls.cert': optionalPath({ help: 'PEM certificate chain; together with http.tls.key turns TLS on' }),
+  'http.tls.key': optionalPath({ help: 'PEM private key' }),
+  'http.limits.headerBytes': integer({ fallback: 16 * KIB, min: KIB, unit: 'bytes', help: 'request header block' }),
+  'http.limits.urlBytes': integer({ fallback: 8 * KIB, min: 256, unit: 'bytes', help: 'request URL' }),
+  'http.limits.txBodyBytes': integer({
+    fallback: MIB,
+    min: KIB,
+    max: 32 * MIB,
+    unit: 'bytes',
+    help: 'body of POST /api/tx',
+  }),
+  'http.limits.packageBodyBytes': integer({
+    fallback: 4 * MIB,
+    min: KIB,
+    max: 32 * MIB,
+    unit: 'bytes',
+    help: 'body of POST /api/txs/package',
+  }),
+  'http.limits.packageTransactions': integer({ fallback: 25, min: 1, max: 25, help: 'transactions of a package' }),
+  'http.limits.rpcBodyBytes': integer({
+    fallback: 16 * MIB,
+    min: KIB,
+    max: 32 * MIB,
+    unit: 'bytes',
+    help: 'body of a JSON-RPC request',
+  }),
+  'http.limits.keepAlive': integer({ fallback: 30, min: 1, max: 255, unit: 's', help: 'idle time of a connection' }),
+  'http.limits.requestTimeout': integer({
+    fallback: 30,
+    min: 1,
+    max: 3600,
+    unit: 's',
+    help: 'time a REST read may take',
+  }),
+  'http.limits.publicRate': integer({ fallback: 10, min: 1, unit: '1/s', help: 'keyless requests of one IP' }),
+  'http.limits.publicBurst': integer({ fallback: 40, min: 1, help: 'keyless requests of one IP at once' }),
+  'http.limits.loginsPerMinute': integer({ fallback: 10, min: 1, help: 'dashboard logins of one IP' }),
+  'http.limits.authFailuresPerMinute': integer({ fallback: 10, min: 1, help: 'failed authentications before 429' }),
+  'http.pages.blocks.default': pageDefault(20, 'blocks'),
+  'http.pages.blocks.max': pageMax(100, 'blocks'),
+  'http.pages.blockTxs.default': pageDefault(100, 'transactions of a block'),
+  'http.pages.blockTxs.max': pageMax(1000, 'transactions of a block'),
+  'http.pages.addressTxs.default': pageDefault(50, 'transactions of an address'),
+  'http.pages.addressTxs.max': pageMax(500, 'transactions of an address'),
+  'http.pages.utxos.default': pageDefault(1000, 'unspent outputs'),
+  'http.pages.utxos.max': pageMax(5000, 'unspent outputs'),
+  'http.pages.mempoolTxids.default': pageDefault(1000, 'mempool txids'),
+  'http.pages.mempoolTxids.max': pageMax(10_000, 'mempool txids'),
+  'http.pages.mempoolAddress.default': pageDefault(100, 'mempool transactions of an address'),
+  'http.pages.mempoolAddress.max': pageMax(1000, 'mempool transactions of an address'),
+  'http.pages.events.default': pageDefault(500, 'replayed events'),
+  'http.pages.events.max': pageMax(5000, 'replayed events'),
+
+  'ops.listen': optionalAddress({
+    fallback: null,
+    help: 'second listener with health, readiness and metrics only, no auth',
+  }),
+
+  'rpc.basic': boolean({ fallback: true, help: 'HTTP Basic for JSON-RPC: cookie file and rpcauth' }),
+  'rpc.maxBatch': integer({ fallback: 1000, min: 1, help: 'calls of a batch' }),
+  'rpc.maxRunning': integer({ fallback: 16, min: 1, help: 'calls of one key that run at once' }),
+  'rpc.maxQueued': integer({ fallback: 64, help: 'calls of one key that wait to run' }),
+  rpcauth: list('a list of user:salt$hmac_sha256_hex', stringElement(/^[^:,\s]+:[^$,\s]+\$[0-9a-f]{64}$/), {
+    fallback: [],
+    secret: true,
+    help: "HTTP Basic users, in the lines of Bitcoin Core's rpcauth.py",
+  }),
+  rpcscopes: list(`a list of ${choicesText(SCOPES)}`, choiceElement(SCOPES), {
+    fallback: ['read', 'broadcast', 'wallet'],
+    help: 'scopes of the rpcauth users',
+  }),
+  rpcwhitelist: list('a list of method, or user:method', stringElement(/^(?:[^:,\s]+:)?[a-z][a-z0-9._]*$/), {
+    fallback: [],
+    defaultText: 'all their scopes allow',
+    help: 'RPC methods the rpcauth users may call; user:method for one user',
+  }),
+
+  'ws.auth': oneOf(['required', 'public'], {
+    fallback: 'required',
+    help: 'whether /ws wants a key for the default stream',
+  }),
+  'ws.frameBytes': integer({ fallback: 64 * KIB, min: KIB, unit: 'bytes', help: 'frame a client may send' }),
+  'ws.messages': integer({ fallback: 100, min: 1, help: 'client messages per ws.messageWindow' }),
+  'ws.messageWindow': integer({ fallback: 10, min: 1, unit: 's', help: 'window of ws.messages' }),
+  'ws.connections': integer({ fallback: 1000, min: 1, help: 'connections in all' }),
+  'ws.connectionsPerKey': integer({ fallback: 20, min: 1, help: 'connections of one key' }),
+  'ws.anonymousPerIp': integer({ fallback: 5, min: 1, help: 'keyless connections of one IP' }),
+  'ws.watchedPerKey': integer({ fallback: 10_000, help: 'items in server-side watches of one key' }),
+  'ws.watchedPerConnection': integer({ fallback: 5000, help: 'items watched by one connection' }),
+  'ws.sendBufferBytes': integer({
+    fallback: MIB,
+    min: 64 * KIB,
+    unit: 'bytes',
+    help: 'unsent bytes before pushing stops',
+  }),
+  'ws.maxLagEvents': integer({ fallback: 100_000, min: 1, help: 'events a slow client may lag before it is closed' }),
+  'ws.maxLagSeconds': integer({
+    fallback: 60,
+    min: 1,
+    unit: 's',
+    help: 'time a slow client may lag before it is closed',
+  }),
+
+  'dev.enabled': boolean({ fallback: false, help: 'developer mode on regtest: mines by itself, listens for no peers' }),
+  'dev.interval': integer({
+    fallback: 10,
+    max: 86_400,
+    unit: 's',
+    help: 'time between blocks of developer mode; 0 = none',
+  }),
+
+  'p2p.enabled': boolean({ fallback: true, help: 'take part in the peer network' }),
+  'p2p.listen': optionalAddress({
+    fallback: ({ network, dev }) => (dev ? null : { host: '0.0.0.0', port: paramsFor(network).ports.p2p }),
+    defaultText: '0.0.0.0:8333 (testnet4 48333, signet 38333, regtest 18444); none with dev.enabled',
+    help: 'where peers may connect',
+  }),
+  'p2p.connect': list(
+    'a list of host or host:port',
+    (text, { network }) => parseAddress(text, paramsFor(network).ports.p2p),
+    { fallback: [], help: 'dial these peers and no others' },
+  ),
+  'p2p.maxConnections': integer({ fallback: 125, max: 10_000, help: 'peers in all' }),
+
+  'chain.maxTipAge': integer({
+    fallback: ({ network }) => (network === 'regtest' ? 0 : 10_800),
+    defaultText: '10800 (regtest 0)',
+    unit: 's',
+    help: 'readiness is degraded when the tip is older; 0 = never',
+  }),
+  'consensus.testActivationHeight': list('a list of segwit|bip34|dersig|cltv|csv@height', testActivationElement, {
+    fallback: [],
+    help: 'buried deployments activate at these heights (regtest only)',
+  }),
+  'storage.coinsCache': integer({
+    fallback: 256,
+    min: 4,
+    max: 65_536,
+    unit: 'MiB',
+    help: 'memory for coins not yet written',
+  }),
+  'workers.verify': integer({
+    fallback: ({ cores }) => cores,
+    defaultText: 'number of cores',
+    min: 1,
+    max: 256,
+    help: 'threads that check scripts',
+  }),
+  'import.files': list('a list of paths', pathElement, { fallback: [], help: 'block files to import at start' }),
+  'index.tx': boolean({ fallback: true, help: 'find transactions by txid' }),
+  'index.address': boolean({ fallback: true, help: 'find balances and histories by address' }),
+  'index.spender': boolean({ fallback: false, help: 'find the transaction that spent an output' }),
+  'cache.enabled': boolean({ fallback: true, help: 'keep recent blocks, transactions and answers in memory' }),
+  'fees.fallback': boolean({ fallback: true, help: 'answer the minimum relay rate when there is no fee data' }),
+
+  'wallet.enabled': boolean({ fallback: true, help: 'wallets' }),
+  'wallet.autocreate': boolean({ fallback: true, help: 'create the wallet "default" on first start' }),
+  'wallet.fallbackFee': optionalNumber({ unit: 'sat/vB', help: 'fee rate of sends on main when there is no fee data' }),
+
+  'ready.details': boolean({ fallback: true, help: 'show figures in /readyz, not only states' }),
+  'ready.disk.degraded': integer({
+    fallback: ({ network }) => (network === 'regtest' ? 1024 : 10_240),
+    defaultText: '10240 (regtest 1024)',
+    unit: 'MiB',
+    help: 'free space below which readiness is degraded',
+  }),
+  'ready.disk.fail': integer({
+    fallback: ({ network }) => (network === 'regtest' ? 100 : 1024),
+    defaultText: '1024 (regtest 100)',
+    unit: 'MiB',
+    help: 'free space below which readiness fails',
+  }),
+  'ready.disk.growthHours': integer({
+    fallback: 24,
+    unit: 'h',
+    help: 'readiness is degraded when the disk fills up sooner',
+  }),
+
+  'listing.name': optionalString({ help: "coin name in the listing record, in place of the network's" }),
+  'listing.symbol': optionalString({ help: "coin symbol in the listing record, in place of the network's" }),
+  'listing.confirmations.deposit': integer({ fallback: 3, max: 10_000, help: 'recommended for deposits' }),
+  'listing.confirmations.depositLarge': integer({ fallback: 6, max: 10_000, help: 'recommended for large deposits' }),
+  'listing.confirmations.withdrawal': integer({ fallback: 1, max: 10_000, help: 'recommended for withdrawals' }),
+  'listing.links.website': url({ help: 'link in the listing record' }),
+  'listing.links.explorer': url({ help: 'link in the listing record' }),
+  'listing.links.explorerTx': url({ help: 'link in the listing record' }),
+  'listing.links.explorerAddress': url({ help: 'link in the listing record' }),
+  'listing.links.source': url({ help: 'link in the listing record' }),
+  'listing.links.whitepaper': url({ help: 'link in the listing record' }),
+  'listing.links.support': url({ help: 'link in the listing record' }),
+
+  'log.level': oneOf(LOG_LEVELS, {
+    fallback: 'info',
+    help: 'least important lines that are kept',
+  }),
+  'log.format': oneOf(['auto', 'json', 'text'], {
+    fallback: 'auto',
+    help: 'auto: text on a terminal, else JSON lines',
+  }),
+} as const satisfies Readonly<Record<string, Setting<unknown>>>;
+
+export type Key = keyof typeof SETTINGS;
+export const KEYS = Object.keys(SETTINGS) as readonly Key[];
+
+export function isKey(name: string): name is Key {
+  return Object.hasOwn(SETTINGS, name);
+}
+
+type Values = { readonly [K in Key]: (typeof SETTINGS)[K] extends Setting<infer T> ? T : never };
+
+type Head<K> = K extends `${infer H}.${string}` ? H : K;
+type Below<K, H extends string> = K extends `${H}.${infer Rest}` ? Rest : never;
+/** Dotted keys as nested objects. */
+type Tree<S> = {
+  readonly [H in Head<keyof S> & string]: H extends keyof S
+    ? S[H]
+    : Tree<{ readonly [K in keyof S as Below<K, H>]: S[K] }>;
+};
+
+/** The whole configuration: `http.listen` is `config.http.listen`. Plain frozen data, so it crosses to a worker. */
+export type Config = Tree<Values> & {
+  /** `<datadir>/<network>`: everything of this chain lives in here. */
+  readonly networkDir: string;
+};
+
+function originElement(text: string): string | null {
+  return URL.canParse(text) && /^https?:/.test(text) && new URL(text).origin === text ? text : null;
+}
+
+function testActivationElement(text: string): string | null {
+  try {
+    paramsFor('regtest', { testActivationHeight: [text] });
+    return text;
+  } catch {
+    return null;
+  }
+}

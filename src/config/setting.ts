@@ -1,0 +1,210 @@
+import type { NetworkName } from '../params/network-params.ts';
+
+export interface Address {
+  /** A name or an IP address; IPv6 without its brackets. */
+  readonly host: string;
+  readonly port: number;
+}
+
+/** What a default may depend on. */
+export interface Surroundings {
+  readonly network: NetworkName;
+  /** Whether `dev.enabled` is set. */
+  readonly dev: boolean;
+  /** Where data lives when nobody says: `$XDG_DATA_HOME/obverse`. */
+  readonly dataHome: string;
+  readonly cores: number;
+}
+
+/** One key of the configuration: how its value is read and what it is when nobody gives one. */
+export interface Setting<T> {
+  readonly kind: 'string' | 'boolean' | 'integer' | 'number' | 'address' | 'path' | 'enum' | 'list';
+  /** What a value has to be, as the end of "must be …". */
+  readonly allowed: string;
+  /** From text (flag, environment) or from a value of the file; null when it is not allowed. */
+  read(value: unknown, where: ReadContext): { readonly value: T } | null;
+  fallback(around: Surroundings): T;
+  readonly help: string;
+  /** Unit of a number, for help. */
+  readonly unit?: string;
+  /** The default in words, where the value itself says too little. */
+  readonly defaultText?: string;
+  /** Never shown, neither in errors nor in help. */
+  readonly secret?: boolean;
+}
+
+export interface ReadContext {
+  /** Flags and variables are text; the file has types of its own. */
+  readonly fromText: boolean;
+  readonly network: NetworkName;
+  /** Absolute path that belongs to the written one. */
+  resolvePath(path: string): string;
+}
+
+type Fallback<T> = T | ((around: Surroundings) => T);
+interface Options<T> {
+  readonly fallback: Fallback<T>;
+  readonly help: string;
+  readonly unit?: string;
+  readonly defaultText?: string;
+  readonly secret?: boolean;
+}
+
+const ok = <T>(value: T) => ({ value });
+
+function setting<T>(
+  kind: Setting<T>['kind'],
+  allowed: string,
+  { fallback, ...rest }: Options<T>,
+  read: Setting<T>['read'],
+): Setting<T> {
+  const fallbackOf = typeof fallback === 'function' ? (fallback as (around: Surroundings) => T) : () => fallback;
+  return { kind, allowed, read, fallback: fallbackOf, ...rest };
+}
+
+/** Text that is not empty. */
+export function string(options: Options<string> & { readonly pattern?: RegExp; readonly allowed?: string }) {
+  const { pattern = /^[^\p{Cc}]+$/u, allowed = 'text that is not empty', ...rest } = options;
+  return setting('string', allowed, rest, (value) =>
+    typeof value === 'string' && pattern.test(value) ? ok(value) : null,
+  );
+}
+
+/** Text, or nothing. */
+export function optionalString(options: Omit<Options<string | null>, 'fallback'>) {
+  return setting<string | null>('string', 'text', { fallback: null, ...options }, (value) =>
+    value === '' ? ok(null) : typeof value === 'string' && !/\p{Cc}/u.test(value) ? ok(value) : null,
+  );
+}
+
+/** An http(s) URL, or nothing. */
+export function url(options: Omit<Options<string | null>, 'fallback'>) {
+  return setting<string | null>('string', 'an http:// or https:// URL', { fallback: null, ...options }, (value) => {
+    if (value === '') return ok(null);
+    if (typeof value !== 'string' || !/^https?:\/\//i.test(value) || !URL.canParse(value)) return null;
+    return ok(value.replace(/\/+$/, ''));
+  });
+}
+
+export function boolean(options: Options<boolean>) {
+  return setting('boolean', 'true or false', options, (value, { fromText }) => {
+    if (fromText && (value === 'true' || value === 'false')) return ok(value === 'true');
+    return typeof value === 'boolean' ? ok(value) : null;
+  });
+}
+
+export function integer(options: Options<number> & { readonly min?: number; readonly max?: number }) {
+  const { min = 0, max = Number.MAX_SAFE_INTEGER, ...rest } = options;
+  const allowed = `an integer ${max === Number.MAX_SAFE_INTEGER ? `of at least ${min}` : `from ${min} to ${max}`}`;
+  return setting('integer', allowed, rest, (value, { fromText }) => {
+    if (fromText && !/^(?:0|-?[1-9][0-9]{0,15})$/.test(String(value))) return null;
+    const number = fromText ? Number(value) : value;
+    return Number.isSafeInteger(number) && min <= (number as number) && (number as number) <= max
+      ? ok(number as number)
+      : null;
+  });
+}
+
+/** A number that is not negative, or nothing. */
+export function optionalNumber(options: Omit<Options<number | null>, 'fallback'>) {
+  return setting<number | null>(
+    'number',
+    'a number of at least 0',
+    { fallback: null, ...options },
+    (value, context) => {
+      if (value === '') return ok(null);
+      if (context.fromText && !/^[0-9]{1,12}(?:\.[0-9]{1,8})?$/.test(String(value))) return null;
+      const number = context.fromText ? Number(value) : value;
+      return typeof number === 'number' && Number.isFinite(number) && number >= 0 ? ok(number) : null;
+    },
+  );
+}
+
+export function oneOf<const C extends string>(choices: readonly C[], options: Options<NoInfer<C>>) {
+  return setting<C>('enum', choicesText(choices), options, (value) =>
+    (choices as readonly unknown[]).includes(value) ? ok(value as C) : null,
+  );
+}
+
+/** `host:port`; port 0 lets the system choose. */
+export function address(options: Options<Address>) {
+  return setting<Address>('address', 'host:port', options, (value) => wrap(parseAddress(value)));
+}
+
+/** `host:port`, or empty for none. */
+export function optionalAddress(options: Options<Address | null>) {
+  return setting<Address | null>('address', 'host:port, or empty for none', options, (value) =>
+    value === '' ? ok(null) : wrap(parseAddress(value)),
+  );
+}
+
+export function path(options: Options<string>) {
+  return setting('path', 'a path', options, (value, { resolvePath }) =>
+    isPath(value) ? ok(resolvePath(value)) : null,
+  );
+}
+
+/** A path, or empty for none. */
+export function optionalPath(options: Omit<Options<string | null>, 'fallback'>) {
+  return setting<string | null>('path', 'a path', { fallback: null, ...options }, (value, { resolvePath }) => {
+    if (value === '') return ok(null);
+    return isPath(value) ? ok(resolvePath(value)) : null;
+  });
+}
+
+/** Reads one element of a list; null when it is not allowed. */
+type ReadElement<T> = (text: string, context: ReadContext) => T | null;
+
+/** In text by comma, in the file an array of strings. */
+export function list<T>(allowed: string, readElement: ReadElement<T>, options: Options<readonly T[]>) {
+  return setting<readonly T[]>('list', allowed, options, (value, context) => {
+    const parts = context.fromText ? splitList(value as string) : value;
+    if (!Array.isArray(parts)) return null;
+    const elements = parts.map((part) => (typeof part === 'string' ? readElement(part, context) : null));
+    return elements.includes(null) ? null : ok(elements as T[]);
+  });
+}
+
+export function stringElement(pattern: RegExp): ReadElement<string> {
+  return (text) => (pattern.test(text) ? text : null);
+}
+
+export function choiceElement<const C extends string>(choices: readonly C[]): ReadElement<C> {
+  return (text) => choices.find((choice) => choice === text) ?? null;
+}
+
+export const pathElement: ReadElement<string> = (text, { resolvePath }) => (isPath(text) ? resolvePath(text) : null);
+
+/** `main, testnet4 or signet` */
+export function choicesText(choices: readonly string[]): string {
+  return choices.length < 2 ? choices.join('') : `${choices.slice(0, -1).join(', ')} or ${choices.at(-1)}`;
+}
+
+const HOST = /^(?:\[([0-9a-fA-F:.]+(?:%[\w.-]+)?)\]|([A-Za-z0-9_](?:[A-Za-z0-9_.-]*[A-Za-z0-9_])?))(?::([0-9]{1,5}))?$/;
+
+/** Null when it is no address, or has no port and no default one applies. */
+export function parseAddress(value: unknown, defaultPort?: number): Address | null {
+  const match = typeof value === 'string' ? HOST.exec(value) : null;
+  if (!match) return null;
+  const port = match[3] === undefined ? defaultPort : Number(match[3]);
+  if (port === undefined || port > 65_535) return null;
+  return { host: (match[1] ?? match[2])!, port };
+}
+
+/** As it is written in a URL or a setting. */
+export function addressText({ host, port }: Address): string {
+  return `${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
+
+function splitList(text: string): string[] {
+  const parts = text.split(',').map((part) => part.trim());
+  return parts.length === 1 && parts[0] === '' ? [] : parts;
+}
+
+function isPath(value: unknown): value is string {
+  return typeof value === 'string' && value !== '' && !value.includes('\0');
+}
+
+function wrap<T>(value: T | null): { readonly value: T } | null {
+  return value === null ? null : { value };
+}

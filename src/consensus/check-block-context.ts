@@ -1,0 +1,52 @@
+import { type ParsedBlock, weightOf } from '../primitives/block.ts';
+import { isCoinbase } from '../primitives/transaction.ts';
+import { pushNumber } from '../script/script-builder.ts';
+import type { ConsensusParams } from './consensus-params.ts';
+import { type HeaderEntry, medianTimePast } from './header-entry.ts';
+import { MAX_BLOCK_WEIGHT } from './limits.ts';
+import { isFinalTx } from './locktime.ts';
+import { checkMerkleRoot } from './merkle-check.ts';
+import { type BlockRejection, reject } from './rejection.ts';
+import { checkWitnessMalleation } from './witness-commitment.ts';
+
+/** What is wrong with a block as a child of `parent`, without its coins. It has passed `checkBlock`. */
+export function checkBlockContext(
+  block: ParsedBlock,
+  parent: HeaderEntry,
+  params: ConsensusParams,
+): BlockRejection | null {
+  const height = parent.height + 1;
+
+  // BIP-113: miners could stretch the time of their own block, not that of the ones before.
+  const lockTime = height >= params.csvHeight ? medianTimePast(parent) : block.header.time;
+  for (const { tx } of block.txs)
+    if (!isFinalTx(tx, height, lockTime)) return reject('consensus', 'bad-txns-nonfinal', 'non-final transaction');
+
+  if (height >= params.bip34Height) {
+    // BIP-34; no other rule makes coinbases differ.
+    const expected = pushNumber(height);
+    const { scriptSig } = block.txs[0]!.tx.inputs[0]!;
+    if (scriptSig.length < expected.length || expected.some((byte, i) => scriptSig[i] !== byte))
+      return reject('consensus', 'bad-cb-height', 'block height mismatch in coinbase');
+  }
+
+  const malleated = checkWitnessMalleation(block, height >= params.segwitHeight);
+  if (malleated) return malleated;
+
+  // Only now: before the coinbase's witness is tied to the block, anyone could have made it heavy.
+  if (weightOf(block) > MAX_BLOCK_WEIGHT)
+    return reject('consensus', 'bad-blk-weight', 'ContextualCheckBlock : weight limit failed');
+  return null;
+}
+
+/**
+ * Whether the data of a block may not be what its maker put under its hash, so that nothing found wrong with it counts
+ * against the header. `checkWitnessRoot`: whether BIP-141 is active for it.
+ */
+export function isBlockMutated(block: ParsedBlock, checkWitnessRoot: boolean): boolean {
+  if (checkMerkleRoot(block)) return true;
+  const first = block.txs[0];
+  // A transaction of 64 bytes can pass for an inner node of the tree. A coinbase of that size would cost 2^224 hashes.
+  if (!first || !isCoinbase(first.tx)) return block.txs.some(({ strippedSize }) => strippedSize === 64);
+  return checkWitnessMalleation(block, checkWitnessRoot) !== null;
+}

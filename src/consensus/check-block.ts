@@ -1,0 +1,64 @@
+import type { ParsedBlock } from '../primitives/block.ts';
+import { hashToHex } from '../primitives/hash.ts';
+import { isCoinbase } from '../primitives/transaction.ts';
+import { checkHeader } from './check-header.ts';
+import { checkTransaction } from './check-transaction.ts';
+import type { ConsensusParams } from './consensus-params.ts';
+import { MAX_BLOCK_SIGOPS_COST, MAX_BLOCK_WEIGHT, WITNESS_SCALE_FACTOR } from './limits.ts';
+import { checkMerkleRoot } from './merkle-check.ts';
+import { type BlockRejection, reject } from './rejection.ts';
+import { checkSignetSolution } from './signet.ts';
+import { legacySigops } from './sigops.ts';
+
+/** What a template that is not mined yet cannot have. */
+export interface CheckBlockOptions {
+  /** Proof of work, and a signet's solution; on unless said otherwise. */
+  readonly proofOfWork?: boolean;
+  /** On unless said otherwise. */
+  readonly merkleRoot?: boolean;
+}
+
+/** What is wrong with a block by itself. Nothing of it depends on witnesses: they are not tied to the block yet. */
+export function checkBlock(
+  block: ParsedBlock,
+  params: ConsensusParams,
+  { proofOfWork = true, merkleRoot = true }: CheckBlockOptions = {},
+): BlockRejection | null {
+  const { txs } = block;
+  if (proofOfWork) {
+    const badHeader = checkHeader({ hash: block.hash, bits: block.header.bits }, params);
+    if (badHeader) return badHeader;
+    if (params.signetChallenge && !checkSignetSolution(block, params))
+      return reject('consensus', 'bad-signet-blksig', 'signet block signature validation failure');
+  }
+  // Before all rules on transactions: those of a mutated block say nothing about its header.
+  if (merkleRoot) {
+    const mutated = checkMerkleRoot(block);
+    if (mutated) return mutated;
+  }
+  if (
+    txs.length === 0 ||
+    txs.length * WITNESS_SCALE_FACTOR > MAX_BLOCK_WEIGHT ||
+    block.strippedSize * WITNESS_SCALE_FACTOR > MAX_BLOCK_WEIGHT
+  )
+    return reject('consensus', 'bad-blk-length', 'size limits failed');
+
+  if (!isCoinbase(txs[0]!.tx)) return reject('consensus', 'bad-cb-missing', 'first tx is not coinbase');
+  for (let i = 1; i < txs.length; i++)
+    if (isCoinbase(txs[i]!.tx)) return reject('consensus', 'bad-cb-multiple', 'more than one coinbase');
+
+  for (const { tx, txid, strippedSize } of txs) {
+    const rejection = checkTransaction(tx, strippedSize);
+    if (rejection) {
+      const text = `Transaction check failed (tx hash ${hashToHex(txid)}) ${rejection.debug ?? ''}`;
+      return reject('consensus', rejection.reason, text);
+    }
+  }
+
+  // Fewer than connecting will count: those of redeem scripts and witnesses need the coins.
+  let sigops = 0;
+  for (const { tx } of txs) sigops += legacySigops(tx);
+  if (sigops * WITNESS_SCALE_FACTOR > MAX_BLOCK_SIGOPS_COST)
+    return reject('consensus', 'bad-blk-sigops', 'out-of-bounds SigOpCount');
+  return null;
+}

@@ -1,0 +1,77 @@
+import { hash256 } from '../crypto/hash.ts';
+import type { ParsedBlock, ParsedTransaction } from '../primitives/block.ts';
+import type { MerkleRoot, Wtxid } from '../primitives/hash.ts';
+import { merkleRoot } from '../primitives/merkle.ts';
+import type { Transaction } from '../primitives/transaction.ts';
+import { concatBytes, equalBytes } from '../util/bytes.ts';
+import { type BlockRejection, reject } from './rejection.ts';
+
+/** BIP-141: OP_RETURN, a push of 36 bytes, and the four that mark a commitment. The commitment follows. */
+const PREFIX = Uint8Array.of(0x6a, 0x24, 0xaa, 0x21, 0xa9, 0xed);
+const COMMITMENT_SCRIPT_SIZE = PREFIX.length + 32;
+
+/** Index of the coinbase output that commits to the witnesses (the last one that looks it), or -1. */
+export function witnessCommitmentIndex({ outputs }: Transaction): number {
+  for (let i = outputs.length - 1; i >= 0; i--) {
+    const { scriptPubKey } = outputs[i]!;
+    if (scriptPubKey.length >= COMMITMENT_SCRIPT_SIZE && equalBytes(scriptPubKey.subarray(0, PREFIX.length), PREFIX))
+      return i;
+  }
+  return -1;
+}
+
+/** Merkle root of the wtxids, where the first, the coinbase's, stands as zero: it could not commit to itself. */
+export function witnessMerkleRoot(wtxids: readonly Wtxid[]): MerkleRoot {
+  const hashes = new Uint8Array(wtxids.length * 32);
+  for (let i = 1; i < wtxids.length; i++) hashes.set(wtxids[i]!, i * 32);
+  return merkleRoot(hashes).root;
+}
+
+/** What the coinbase commits to: the witness merkle root, and the value its own witness holds. */
+export function witnessCommitment(root: MerkleRoot, reservedValue: Uint8Array): Uint8Array {
+  return hash256(concatBytes(root, reservedValue));
+}
+
+/** The scriptPubKey that carries a commitment. */
+export function witnessCommitmentScript(commitment: Uint8Array): Uint8Array {
+  return concatBytes(PREFIX, commitment);
+}
+
+/**
+ * Whether the witnesses are those that the block commits to. Where no commitment is expected or there is none, no
+ * witness may be either: nothing would tie it to the block's hash. A block that has a commitment has a coinbase.
+ */
+export function checkWitnessMalleation(
+  { txs }: Pick<ParsedBlock, 'txs'>,
+  expectCommitment: boolean,
+): BlockRejection | null {
+  const coinbase = txs[0]?.tx;
+  const index = expectCommitment && coinbase ? witnessCommitmentIndex(coinbase) : -1;
+  if (index >= 0) {
+    const witness = coinbase!.inputs[0]!.witness;
+    const reservedValue = witness[0];
+    if (witness.length !== 1 || reservedValue?.length !== 32)
+      return reject(
+        'mutated',
+        'bad-witness-nonce-size',
+        'CheckWitnessMalleation : invalid witness reserved value size',
+      );
+    const root = witnessMerkleRoot(txs.map(({ wtxid }) => wtxid));
+    const committed = coinbase!.outputs[index]!.scriptPubKey.subarray(PREFIX.length, COMMITMENT_SCRIPT_SIZE);
+    if (!equalBytes(witnessCommitment(root, reservedValue), committed))
+      return reject(
+        'mutated',
+        'bad-witness-merkle-match',
+        'CheckWitnessMalleation : witness merkle commitment mismatch',
+      );
+    return null;
+  }
+  if (txs.some(carriesWitness))
+    return reject('mutated', 'unexpected-witness', 'CheckWitnessMalleation : unexpected witness data found');
+  return null;
+}
+
+/** The encoding is longer than the one without witness exactly when some input has one. */
+function carriesWitness({ raw, strippedSize }: ParsedTransaction): boolean {
+  return raw.length !== strippedSize;
+}

@@ -1,0 +1,77 @@
+import type { TxPosition } from '../primitives/coin.ts';
+import { sortedOrder } from '../util/sorted-order.ts';
+
+const NONE = 0xffff_ffff;
+
+/** Rows of (script, position, received, sent) in typed arrays; one a script and transaction. */
+export class HistoryRows {
+  #script = new Uint32Array(1024);
+  #position = new Float64Array(1024);
+  #received = new Float64Array(1024);
+  #sent = new Float64Array(1024);
+  #length = 0;
+  /** The last row of each script, so that all that one transaction does to it becomes one row. */
+  #lastRow = new Uint32Array(1024).fill(NONE);
+
+  get length(): number {
+    return this.#length;
+  }
+
+  /** Adds to the script's row of that transaction; makes the row where it is the first. */
+  add(script: number, position: TxPosition, received: number, sent: number): void {
+    if (script >= this.#lastRow.length) {
+      const lastRow = new Uint32Array(Math.max(script + 1, this.#lastRow.length * 2)).fill(NONE);
+      lastRow.set(this.#lastRow);
+      this.#lastRow = lastRow;
+    }
+    const last = this.#lastRow[script]!;
+    if (last < this.#length && this.#script[last] === script && this.#position[last] === position) {
+      this.#received[last] = this.#received[last]! + received;
+      this.#sent[last] = this.#sent[last]! + sent;
+      return;
+    }
+    const row = this.#length++;
+    if (row === this.#script.length) this.#grow();
+    this.#script[row] = script;
+    this.#position[row] = position;
+    this.#received[row] = received;
+    this.#sent[row] = sent;
+    this.#lastRow[script] = row;
+  }
+
+  cutTo(length: number): void {
+    this.#length = length;
+  }
+
+  clear(): void {
+    this.#length = 0;
+    this.#lastRow.fill(NONE);
+  }
+
+  each(visit: (script: number, position: TxPosition, received: number, sent: number) => void): void {
+    for (let row = 0; row < this.#length; row++)
+      visit(this.#script[row]!, this.#position[row]!, this.#received[row]!, this.#sent[row]!);
+  }
+
+  /** The same in ascending order of `key` of the script; equal keys in the order they came. */
+  eachSorted(
+    key: (script: number) => number,
+    visit: (script: number, position: TxPosition, received: number, sent: number) => void,
+  ): void {
+    for (const row of sortedOrder(this.#length, (at) => key(this.#script[at]!)))
+      visit(this.#script[row]!, this.#position[row]!, this.#received[row]!, this.#sent[row]!);
+  }
+
+  #grow(): void {
+    const size = this.#script.length * 2;
+    this.#script = enlarge(this.#script, new Uint32Array(size));
+    this.#position = enlarge(this.#position, new Float64Array(size));
+    this.#received = enlarge(this.#received, new Float64Array(size));
+    this.#sent = enlarge(this.#sent, new Float64Array(size));
+  }
+}
+
+function enlarge<T extends Uint32Array | Float64Array>(from: T, to: T): T {
+  to.set(from);
+  return to;
+}

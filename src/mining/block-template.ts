@@ -1,0 +1,113 @@
+import type { ConsensusParams } from '../consensus/consensus-params.ts';
+import { COINBASE_SCRIPT_SIG_MAX, COINBASE_SCRIPT_SIG_MIN } from '../consensus/limits.ts';
+import { blockSubsidy } from '../consensus/subsidy.ts';
+import { witnessCommitment, witnessCommitmentScript, witnessMerkleRoot } from '../consensus/witness-commitment.ts';
+import type { Amount } from '../primitives/amount.ts';
+import type { Block } from '../primitives/block.ts';
+import type { BlockHash, MerkleRoot, Txid, Wtxid } from '../primitives/hash.ts';
+import { merkleRoot } from '../primitives/merkle.ts';
+import { NULL_VOUT } from '../primitives/outpoint.ts';
+import { type Transaction, txidOf, wtxidOf } from '../primitives/transaction.ts';
+import { Op } from '../script/opcodes.ts';
+import { pushData, pushNumber } from '../script/script-builder.ts';
+import { assert } from '../util/assert.ts';
+import { concatBytes } from '../util/bytes.ts';
+
+/** What a new block must know of the one before it. */
+export interface BlockParent {
+  readonly hash: BlockHash;
+  readonly height: number;
+  readonly medianTimePast: number;
+}
+
+export interface BlockTemplateOptions {
+  readonly parent: BlockParent;
+  readonly bits: number;
+  readonly version: number;
+  /** Seconds; later than the parent's median time past. */
+  readonly time: number;
+  /** Valid after `parent` in this order; without the coinbase. */
+  readonly transactions: readonly Transaction[];
+  /** What the transactions pay in all. */
+  readonly fees: Amount;
+  /** Where subsidy and fees go. */
+  readonly coinbaseScript: Uint8Array;
+  readonly params: Pick<ConsensusParams, 'subsidyHalvingInterval' | 'segwitHeight'>;
+  /** Pushed behind the height: makes two coinbases of one height differ. */
+  readonly extraNonce?: Uint8Array;
+}
+
+/** Final only from its locktime on: one below the maximum. */
+const SEQUENCE_NONFINAL = 0xffff_fffe;
+const COINBASE_VERSION = 2;
+const WITNESS_RESERVED_VALUE = new Uint8Array(32);
+
+/** Seconds; the earliest time a child of `parent` may have. */
+export function earliestBlockTime({ medianTimePast }: BlockParent): number {
+  return medianTimePast + 1;
+}
+
+/** A child of `parent` that lacks nothing but its proof of work; the nonce is 0. */
+export function assembleBlock(options: BlockTemplateOptions): Block {
+  const { parent, bits, version, time, transactions } = options;
+  assert(time >= earliestBlockTime(parent), 'block time is later than the median time past');
+  const coinbase = coinbaseTransaction(options);
+  const block = [coinbase, ...transactions];
+  const header = { version, previousHash: parent.hash, merkleRoot: transactionsRoot(block), time, bits, nonce: 0 };
+  return { header, transactions: block };
+}
+
+/** Pays subsidy and fees to one script, names its height (BIP-34) and commits to the witnesses (BIP-141). */
+function coinbaseTransaction(options: BlockTemplateOptions): Transaction {
+  const { parent, transactions, fees, coinbaseScript, params, extraNonce } = options;
+  const height = parent.height + 1;
+  const reward = blockSubsidy(height, params.subsidyHalvingInterval) + fees;
+  return {
+    version: COINBASE_VERSION,
+    inputs: [
+      {
+        prevout: { txid: new Uint8Array(32) as Txid, vout: NULL_VOUT },
+        scriptSig: coinbaseScriptSig(height, extraNonce),
+        // With a locktime that counts, a coinbase can never be the same as one of an earlier block.
+        sequence: SEQUENCE_NONFINAL,
+        witness: height >= params.segwitHeight ? [WITNESS_RESERVED_VALUE] : [],
+      },
+    ],
+    // The commitment is there before segwit and without witnesses too, as Core makes it.
+    outputs: [
+      { value: reward, scriptPubKey: coinbaseScript },
+      { value: 0n, scriptPubKey: commitmentScript(transactions) },
+    ],
+    locktime: height - 1,
+  };
+}
+
+function coinbaseScriptSig(height: number, extraNonce: Uint8Array | undefined): Uint8Array {
+  const heightPush = pushNumber(height);
+  let script = heightPush;
+  if (extraNonce !== undefined) script = concatBytes(heightPush, pushData(extraNonce));
+  // Up to height 16 the push is one byte.
+  else if (heightPush.length < COINBASE_SCRIPT_SIG_MIN) script = concatBytes(heightPush, Uint8Array.of(Op.OP_0));
+  assert(
+    script.length >= COINBASE_SCRIPT_SIG_MIN && script.length <= COINBASE_SCRIPT_SIG_MAX,
+    'coinbase script of 2 to 100 bytes',
+  );
+  return script;
+}
+
+/** The scriptPubKey by which the coinbase of a block with these transactions (itself left out) commits to witnesses. */
+export function commitmentScript(
+  transactions: readonly Transaction[],
+  reservedValue: Uint8Array = WITNESS_RESERVED_VALUE,
+): Uint8Array {
+  const coinbaseSlot = new Uint8Array(32) as Wtxid;
+  const root = witnessMerkleRoot([coinbaseSlot, ...transactions.map(wtxidOf)]);
+  return witnessCommitmentScript(witnessCommitment(root, reservedValue));
+}
+
+/** Merkle root of a block's transactions, coinbase first. */
+export function transactionsRoot(transactions: readonly Transaction[]): MerkleRoot {
+  const txids = new Uint8Array(transactions.length * 32);
+  for (const [i, tx] of transactions.entries()) txids.set(txidOf(tx), i * 32);
+  return merkleRoot(txids).root;
+}

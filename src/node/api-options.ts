@@ -1,0 +1,63 @@
+import { dirname, join } from 'node:path';
+import type { Scope } from '../api/auth/scopes.ts';
+import { type ApiOptions, apiOptions } from '../api/options.ts';
+import type { Config } from '../config/schema.ts';
+import { COMMIT, VERSION } from '../util/version.ts';
+
+const MEBIBYTE = 1024 * 1024;
+
+/** What the API is told of the configuration; `staticKey` comes from the environment and is in no file. */
+export function apiOptionsOf(config: Config, staticKey: string | null): ApiOptions {
+  const { http, ws, ready, listing: _listing } = config;
+  const { limits } = http;
+  return apiOptions(
+    { network: config.network, networkDir: config.networkDir, version: VERSION },
+    {
+      service: config.service.name,
+      commit: COMMIT ?? 'unknown',
+      // bitcoin-cli looks for the cookie of the main chain in the data directory itself.
+      extraCookieFiles: config.network === 'main' ? [join(dirname(config.networkDir), '.cookie')] : [],
+      http: {
+        listen: http.listen,
+        publicUrl: http.publicUrl,
+        allowedHosts: http.allowedHosts,
+        corsOrigins: http.corsOrigins,
+        tls: http.tls.cert && http.tls.key ? { cert: http.tls.cert, key: http.tls.key } : null,
+        idleTimeout: limits.keepAlive,
+        requestTimeoutMs: limits.requestTimeout * 1000,
+      },
+      auth: { staticKey, basic: config.rpc.basic, rpcUsers: rpcUsers(config) },
+      limits: {
+        publicRate: { perSecond: limits.publicRate, burst: limits.publicBurst },
+        authFailuresPerMinute: limits.authFailuresPerMinute,
+        wsPerKey: ws.connectionsPerKey,
+        wsTotal: ws.connections,
+        wsAnonymousPerIp: ws.anonymousPerIp,
+        wsMessagesPer10s: Math.ceil((ws.messages * 10) / ws.messageWindow),
+        wsMaxLagEvents: ws.maxLagEvents,
+        wsMaxLagMs: ws.maxLagSeconds * 1000,
+      },
+      ws: { auth: ws.auth },
+      opsListen: config.ops.listen,
+      ready: {
+        details: ready.details,
+        maxTipAge: config.chain.maxTipAge,
+        diskDegradedBytes: ready.disk.degraded * MEBIBYTE,
+        diskFailBytes: ready.disk.fail * MEBIBYTE,
+      },
+      cache: { enabled: config.cache.enabled },
+    },
+  );
+}
+
+/** A whitelist line without a user holds for all of them. */
+function rpcUsers({ rpcauth, rpcscopes, rpcwhitelist }: Config): ApiOptions['auth']['rpcUsers'] {
+  return rpcauth.map((line) => {
+    const user = line.slice(0, line.indexOf(':'));
+    const methods = rpcwhitelist.flatMap((entry) => {
+      const [owner, method] = entry.includes(':') ? entry.split(':') : [user, entry];
+      return owner === user ? [method!] : [];
+    });
+    return { rpcauth: line, scopes: rpcscopes as readonly Scope[], whitelist: methods.length > 0 ? methods : null };
+  });
+}

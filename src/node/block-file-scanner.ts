@@ -1,0 +1,98 @@
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+
+export interface FoundBlock {
+  /** Where the record begins: its magic. */
+  readonly offset: number;
+  readonly raw: Uint8Array;
+}
+
+const RECORD_HEADER = 8;
+const HEADER_SIZE = 80;
+const WINDOW = 1 << 16;
+/** A block of four million weight units is no longer than this. */
+const MAX_BLOCK_SIZE = 4_000_000;
+
+/**
+ * Reads `magic, u32 size, block` records: what lies between them is passed over, and so is a last one that is cut off.
+ */
+export class BlockFileScanner {
+  readonly size: number;
+  readonly #fd: number;
+  readonly #magic: number;
+  readonly #window = Buffer.alloc(WINDOW);
+  #windowAt = 0;
+  #windowLength = 0;
+  #pos = 0;
+
+  constructor(path: string, magic: number) {
+    this.#fd = openSync(path, 'r');
+    this.#magic = magic;
+    this.size = fstatSync(this.#fd).size;
+  }
+
+  /** How far the file has been read. */
+  get position(): number {
+    return this.#pos;
+  }
+
+  next(): FoundBlock | null {
+    for (;;) {
+      const offset = this.#findMagic();
+      if (offset < 0) return null;
+      const size = this.#u32(offset + 4);
+      if (size < HEADER_SIZE || size > MAX_BLOCK_SIZE || offset + RECORD_HEADER + size > this.size) {
+        // Four bytes that look like the magic, or a tail that was never finished.
+        this.#pos = offset + 1;
+        continue;
+      }
+      this.#pos = offset + RECORD_HEADER + size;
+      return { offset, raw: this.#bytes(offset + RECORD_HEADER, size) };
+    }
+  }
+
+  /** The block whose record begins at `offset`. */
+  readAt(offset: number): Uint8Array {
+    return this.#bytes(offset + RECORD_HEADER, this.#u32(offset + 4));
+  }
+
+  close(): void {
+    closeSync(this.#fd);
+  }
+
+  #findMagic(): number {
+    const first = this.#magic & 0xff;
+    for (let at = this.#pos; at + RECORD_HEADER <= this.size; ) {
+      this.#load(at);
+      const start = at - this.#windowAt;
+      if (this.#windowLength - start >= 4 && this.#window.readUInt32LE(start) === this.#magic) return at;
+      // Padding is zeros, and there may be megabytes of it.
+      const found = this.#window.subarray(0, this.#windowLength).indexOf(first, start + 1);
+      at = found < 0 ? this.#windowAt + this.#windowLength : this.#windowAt + found;
+    }
+    this.#pos = this.size;
+    return -1;
+  }
+
+  #u32(at: number): number {
+    this.#load(at);
+    return this.#window.readUInt32LE(at - this.#windowAt);
+  }
+
+  /** Makes the window hold at least the record header at `at`. */
+  #load(at: number): void {
+    if (at >= this.#windowAt && at + RECORD_HEADER <= this.#windowAt + this.#windowLength) return;
+    this.#windowAt = at;
+    this.#windowLength = readSync(this.#fd, this.#window, 0, WINDOW, at);
+  }
+
+  #bytes(at: number, length: number): Uint8Array {
+    const bytes = new Uint8Array(length);
+    let done = 0;
+    while (done < length) {
+      const count = readSync(this.#fd, bytes, done, length - done, at + done);
+      if (count === 0) throw new Error('the file became shorter while it was read');
+      done += count;
+    }
+    return bytes;
+  }
+}

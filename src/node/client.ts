@@ -1,0 +1,123 @@
+import type { NodePort, NodeStatus } from '../api/node-port.ts';
+import type { Config } from '../config/schema.ts';
+import { OperatorError } from '../util/operator-error.ts';
+import type { FromNode, NodeCommand, NodeCommands, ToNode } from './protocol.ts';
+
+interface PendingCall {
+  readonly resolve: (result: unknown) => void;
+  readonly reject: (error: Error) => void;
+}
+
+/** Calls that may wait for an answer; a client that brings more is told that the node is overloaded. */
+const PENDING_LIMIT = 10_000;
+
+/** The node thread as the front sees it: commands go over, answers, status and commits come back. */
+export class NodeClient implements NodePort {
+  readonly #worker: Worker;
+  readonly #pending = new Map<number, PendingCall>();
+  readonly #commitListeners = new Set<(lastSeq: number) => void>();
+  readonly #opened = Promise.withResolvers<void>();
+  readonly #closed = Promise.withResolvers<void>();
+  readonly #failed = Promise.withResolvers<never>();
+  #status: NodeStatus | null = null;
+  #nextId = 1;
+
+  /** Starts the thread, and opens the chain on it. */
+  constructor(config: Config) {
+    // Whoever waits hears of it; nobody has to.
+    this.#failed.promise.catch(() => {});
+    this.#opened.promise.catch(() => {});
+    this.#worker = new Worker(new URL('./node-worker.ts', import.meta.url).href);
+    this.#worker.onmessage = ({ data }: MessageEvent<FromNode>) => this.#receive(data);
+    this.#worker.onerror = ({ message }) => this.#fail(new Error(`the node thread failed: ${message}`));
+    this.#send({ type: 'open', config });
+  }
+
+  /** Resolves when the chain is open; rejects with an OperatorError where it cannot be. */
+  opened(): Promise<void> {
+    return this.#opened.promise;
+  }
+
+  /** Rejects when a part of the node fails for good; never resolves. */
+  failed(): Promise<never> {
+    return this.#failed.promise;
+  }
+
+  status(): NodeStatus {
+    if (!this.#status) throw new Error('the node is not open');
+    return this.#status;
+  }
+
+  async echo(): Promise<void> {
+    await this.#call('echo');
+  }
+
+  peers(): Promise<NodeCommands['peers']['result']> {
+    return this.#call('peers');
+  }
+
+  submitBlock(raw: Uint8Array): Promise<string | null> {
+    return this.#call('submitBlock', raw);
+  }
+
+  onChainCommit(listener: (lastSeq: number) => void): () => void {
+    this.#commitListeners.add(listener);
+    return () => this.#commitListeners.delete(listener);
+  }
+
+  /** Lets the thread finish its block, commit and close, then ends it. */
+  async close(): Promise<void> {
+    this.#send({ type: 'close' });
+    await this.#closed.promise;
+    this.#worker.terminate();
+  }
+
+  #call<N extends NodeCommand>(name: N, ...args: NodeCommands[N]['args']): Promise<NodeCommands[N]['result']> {
+    if (this.#pending.size >= PENDING_LIMIT) return Promise.reject(new Error('too many commands are waiting'));
+    const id = this.#nextId++;
+    return new Promise((resolve, reject) => {
+      this.#pending.set(id, { resolve: resolve as PendingCall['resolve'], reject });
+      this.#send({ type: 'call', id, name, args });
+    });
+  }
+
+  #send(message: ToNode): void {
+    this.#worker.postMessage(message);
+  }
+
+  #receive(message: FromNode): void {
+    switch (message.type) {
+      case 'opened':
+        this.#status = message.status;
+        this.#opened.resolve();
+        return;
+      case 'status':
+        this.#status = message.status;
+        return;
+      case 'commit':
+        this.#status = message.status;
+        for (const listener of this.#commitListeners) listener(message.lastSeq);
+        return;
+      case 'reply': {
+        const pending = this.#pending.get(message.id);
+        this.#pending.delete(message.id);
+        if (message.error === undefined) pending?.resolve(message.result);
+        else pending?.reject(new Error(message.error));
+        return;
+      }
+      case 'failed':
+        this.#fail(message.operator ? new OperatorError(message.message) : new Error(message.message));
+        return;
+      case 'closed':
+        this.#closed.resolve();
+        return;
+    }
+  }
+
+  #fail(error: Error): void {
+    this.#opened.reject(error);
+    this.#failed.reject(error);
+    for (const { reject } of this.#pending.values()) reject(error);
+    this.#pending.clear();
+  }
+}

@@ -1,0 +1,206 @@
+import type { Chain } from '../chain/chain.ts';
+import { hash256 } from '../crypto/hash.ts';
+import type { NetworkParams } from '../params/network-params.ts';
+import { NETWORK_NAMES, paramsFor } from '../params/networks.ts';
+import { hashToHex } from '../primitives/hash.ts';
+import { HEADER_SIZE } from '../primitives/header.ts';
+import { bytesToHex } from '../util/bytes.ts';
+import type { Clock } from '../util/clock.ts';
+import type { Log } from '../util/log.ts';
+import { OperatorError } from '../util/operator-error.ts';
+import { BlockFileScanner } from './block-file-scanner.ts';
+import type { BadBlock, ImportOptions, ImportResult } from './import-types.ts';
+
+/** Where a block lies in the files being imported. */
+interface Place {
+  readonly file: number;
+  readonly offset: number;
+}
+
+/** Blocks whose parent may still come, and places of blocks whose scripts may still fail. */
+const WAITING_LIMIT = 1_000_000;
+const PLACES_LIMIT = 100_000;
+const PROGRESS_INTERVAL_MS = 200;
+
+/**
+ * Hands the blocks of files to the chain, in whatever order they lie there, and stops at the first that is invalid.
+ * Throws OperatorError where a file holds no block of this network.
+ */
+export async function importFiles(
+  chain: Chain,
+  files: readonly string[],
+  { signal, progress }: ImportOptions,
+  { clock, log }: { clock: Clock; log: Log },
+): Promise<ImportResult> {
+  const run = new ImportRun(chain, files, clock, log);
+  const leave = run.watch();
+  try {
+    await run.all(signal, progress);
+    await chain.settle();
+    progress(run.progress());
+    return run.result();
+  } finally {
+    leave();
+    run.close();
+  }
+}
+
+class ImportRun {
+  readonly #chain: Chain;
+  readonly #files: readonly string[];
+  readonly #scanners: BlockFileScanner[];
+  readonly #clock: Clock;
+  readonly #log: Log;
+  readonly #startedAt: number;
+  /** By the parent that is missing, hex. */
+  readonly #waiting = new Map<string, Place[]>();
+  #waitingCount = 0;
+  /** By hash, hex; the oldest are forgotten first. */
+  readonly #places = new Map<string, Place>();
+  #file = 0;
+  #taken = 0;
+  #connected = 0;
+  #inputs = 0;
+  #known = 0;
+  #badBlock: BadBlock | null = null;
+  #reportedAt = 0;
+
+  constructor(chain: Chain, files: readonly string[], clock: Clock, log: Log) {
+    this.#chain = chain;
+    this.#files = files;
+    this.#clock = clock;
+    this.#log = log;
+    this.#startedAt = clock.monotonicMs();
+    this.#scanners = files.map((file) => new BlockFileScanner(file, chain.params.magic));
+  }
+
+  /** Blocks may turn out to be invalid after they were taken. */
+  watch(): () => void {
+    const invalid = this.#chain.onInvalid(({ hash }, { reason }) => {
+      const place = this.#places.get(bytesToHex(hash));
+      if (place) this.#refuse(place, hash, reason);
+    });
+    const connected = this.#chain.onConnected((inputs) => {
+      this.#connected++;
+      this.#inputs += inputs;
+    });
+    return () => {
+      invalid();
+      connected();
+    };
+  }
+
+  async all(signal: AbortSignal, report: ImportOptions['progress']): Promise<void> {
+    for (; this.#file < this.#files.length; this.#file++) {
+      const scanner = this.#scanners[this.#file]!;
+      const before = this.#taken;
+      for (let found = scanner.next(); found !== null; found = scanner.next()) {
+        await this.#take({ file: this.#file, offset: found.offset }, found.raw);
+        if (this.#badBlock || signal.aborted) return;
+        this.#report(report);
+      }
+      if (this.#taken === before && scanner.size > 0) this.#refuseForeign(this.#files[this.#file]!);
+    }
+    if (this.#waitingCount > 0)
+      this.#log.warn('blocks left out: what they build on is in none of the files', { blocks: this.#waitingCount });
+  }
+
+  progress() {
+    let bytes = 0;
+    for (let i = 0; i < this.#scanners.length; i++)
+      bytes += i < this.#file ? this.#scanners[i]!.size : i === this.#file ? this.#scanners[i]!.position : 0;
+    return {
+      height: this.#chain.height,
+      blocks: this.#connected,
+      inputs: this.#inputs,
+      bytes,
+      totalBytes: this.#scanners.reduce((sum, { size }) => sum + size, 0),
+      elapsedMs: this.#clock.monotonicMs() - this.#startedAt,
+    };
+  }
+
+  result(): ImportResult {
+    const { tip } = this.#chain;
+    return {
+      blocksConnected: this.#connected,
+      blocksKnown: this.#known,
+      height: tip.height,
+      hash: hashToHex(tip.hash),
+      badBlock: this.#badBlock,
+    };
+  }
+
+  close(): void {
+    for (const scanner of this.#scanners) scanner.close();
+  }
+
+  /** Takes a block and, one after another, those that were waiting for it. */
+  async #take(place: Place, raw: Uint8Array): Promise<void> {
+    this.#taken++;
+    const hash = hash256(raw.subarray(0, HEADER_SIZE));
+    const parent = raw.subarray(4, 36);
+    const known = this.#chain.get(hash);
+    if (known?.hasBody && !known.failed) this.#known++;
+    else if (!known && !this.#chain.get(parent)) return this.#wait(bytesToHex(parent), place);
+    else await this.#submit(place, hash, raw);
+    const queue = this.#release(hash);
+    for (let next = queue.pop(); next !== undefined && !this.#badBlock; next = queue.pop()) {
+      const child = this.#scanners[next.file]!.readAt(next.offset);
+      const childHash = hash256(child.subarray(0, HEADER_SIZE));
+      await this.#submit(next, childHash, child);
+      queue.push(...this.#release(childHash));
+    }
+  }
+
+  async #submit(place: Place, hash: Uint8Array, raw: Uint8Array): Promise<void> {
+    if (this.#places.size >= PLACES_LIMIT) this.#places.delete(this.#places.keys().next().value!);
+    this.#places.set(bytesToHex(hash), place);
+    const outcome = await this.#chain.accept(raw);
+    if (outcome.status === 'known') this.#known++;
+    if (outcome.status === 'rejected') this.#refuse(place, hash, outcome.rejection.reason);
+  }
+
+  #wait(parent: string, place: Place): void {
+    if (this.#waitingCount >= WAITING_LIMIT) return;
+    this.#waitingCount++;
+    const others = this.#waiting.get(parent);
+    if (others) others.push(place);
+    else this.#waiting.set(parent, [place]);
+  }
+
+  #release(hash: Uint8Array): Place[] {
+    const key = bytesToHex(hash);
+    const places = this.#waiting.get(key) ?? [];
+    this.#waiting.delete(key);
+    this.#waitingCount -= places.length;
+    return places;
+  }
+
+  #refuse(place: Place, hash: Uint8Array, reason: string): void {
+    this.#badBlock ??= { file: this.#files[place.file]!, offset: place.offset, hash: hashToHex(hash), reason };
+  }
+
+  #refuseForeign(file: string): never {
+    const other = NETWORK_NAMES.filter((name) => name !== this.#chain.params.name)
+      .map((name) => paramsFor(name))
+      .find(({ magic }) => this.#holds(file, magic));
+    const hint = other ? `: its blocks are of network ${other.name}` : '';
+    throw new OperatorError(`${file} holds no block of network ${this.#chain.params.name}${hint}`);
+  }
+
+  #holds(file: string, magic: NetworkParams['magic']): boolean {
+    const scanner = new BlockFileScanner(file, magic);
+    try {
+      return scanner.next() !== null;
+    } finally {
+      scanner.close();
+    }
+  }
+
+  #report(report: ImportOptions['progress']): void {
+    const now = this.#clock.monotonicMs();
+    if (now - this.#reportedAt < PROGRESS_INTERVAL_MS) return;
+    this.#reportedAt = now;
+    report(this.progress());
+  }
+}

@@ -1,0 +1,24 @@
+import type { Config } from '../config/schema.ts';
+import { stderrLog } from '../util/log.ts';
+import type { ImportOptions, ImportResult } from './import-types.ts';
+import { lockDirectory } from './lock.ts';
+import { Node } from './node.ts';
+
+/** Imports block files in this process, with nothing else running. Throws OperatorError. */
+export async function runImport(
+  config: Config,
+  files: readonly string[],
+  options: ImportOptions,
+): Promise<ImportResult> {
+  const release = lockDirectory(config.networkDir);
+  try {
+    const node = new Node(config, { log: stderrLog(config.log) });
+    try {
+      return await node.import(files, options);
+    } finally {
+      await node.close();
+    }
+  } finally {
+    release();
+  }
+}

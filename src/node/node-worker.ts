@@ -1,0 +1,88 @@
+import { stderrLog } from '../util/log.ts';
+import { openProgressLog } from './import-log.ts';
+import { Node } from './node.ts';
+import type { FromNode, ToNode } from './protocol.ts';
+
+declare const self: Worker;
+
+/** How often the front hears of what changes without a commit. */
+const STATUS_INTERVAL_MS = 1000;
+
+const abort = new AbortController();
+let node: Node | null = null;
+let background: Promise<unknown> = Promise.resolve();
+
+const send = (message: FromNode): void => self.postMessage(message);
+
+function fail(error: unknown): void {
+  const { name, message, stack } = error instanceof Error ? error : new Error(String(error));
+  const operator = name === 'OperatorError';
+  send({ type: 'failed', message: operator ? message : (stack ?? message), operator });
+}
+
+/** Blocks from files first, then the sandbox. */
+async function work(
+  opened: Node,
+  { files, dev, log }: { files: readonly string[]; dev: boolean; log: ReturnType<typeof stderrLog> },
+) {
+  if (files.length > 0) {
+    const progress = openProgressLog(log);
+    const result = await opened.import(files, { signal: abort.signal, progress });
+    if (result.badBlock) log.error('import stopped at an invalid block', { ...result.badBlock });
+    else if (!abort.signal.aborted) log.info('import done', { ...result, badBlock: undefined });
+  }
+  if (dev && !abort.signal.aborted) await opened.sandbox(abort.signal);
+}
+
+self.onmessage = async ({ data }: MessageEvent<ToNode>) => {
+  switch (data.type) {
+    case 'open':
+      try {
+        const { config } = data;
+        const log = stderrLog(config.log);
+        const opened = new Node(config, { log });
+        node = opened;
+        send({ type: 'opened', status: opened.status() });
+        opened.onCommit(({ lastSeq }) => send({ type: 'commit', lastSeq, status: opened.status() }));
+        const timer = setInterval(() => send({ type: 'status', status: opened.status() }), STATUS_INTERVAL_MS);
+        abort.signal.addEventListener('abort', () => clearInterval(timer), { once: true });
+        background = work(opened, { files: config.import.files, dev: config.dev.enabled, log }).catch((error) => {
+          if (!abort.signal.aborted) fail(error);
+        });
+      } catch (error) {
+        fail(error);
+      }
+      return;
+    case 'call':
+      try {
+        send({ type: 'reply', id: data.id, result: await call(data.name, data.args) });
+      } catch (error) {
+        send({ type: 'reply', id: data.id, error: error instanceof Error ? error.message : String(error) });
+      }
+      return;
+    case 'close':
+      abort.abort(new Error('the node stops'));
+      try {
+        await background;
+        await node?.close();
+      } catch (error) {
+        fail(error);
+      }
+      send({ type: 'closed' });
+      return;
+  }
+};
+
+async function call(name: string, args: readonly unknown[]): Promise<unknown> {
+  if (!node) throw new Error('the node is not open');
+  switch (name) {
+    case 'echo':
+      return null;
+    case 'peers':
+      return node.peers();
+    case 'submitBlock':
+      return node.submitBlock(args[0] as Uint8Array);
+    default:
+      throw new Error(`unknown command ${name}`);
+  }
+}

@@ -1,0 +1,128 @@
+import type { NodeStatus, PeerView } from '../api/node-port.ts';
+import { Chain } from '../chain/chain.ts';
+import type { ChainCommit } from '../chain/events.ts';
+import type { Config } from '../config/schema.ts';
+import type { NetworkParams } from '../params/network-params.ts';
+import { paramsFor } from '../params/networks.ts';
+import { hashToHex } from '../primitives/hash.ts';
+import { type Clock, systemClock, unixSeconds } from '../util/clock.ts';
+import type { Log } from '../util/log.ts';
+import { importFiles } from './import-files.ts';
+import type { ImportOptions, ImportResult } from './import-types.ts';
+import { verificationProgress } from './progress.ts';
+import { startSandbox } from './sandbox/sandbox.ts';
+import { sandboxChain } from './sandbox-adapter.ts';
+import { storageProblem } from './storage-problem.ts';
+import { VerifyPool } from './verify-pool.ts';
+
+export interface NodeDeps {
+  readonly log: Log;
+  readonly clock?: Clock;
+}
+
+const MEBIBYTE = 1024 * 1024;
+/** Of the database's pages in the writer's memory. */
+const DATABASE_CACHE_MIB = 256;
+
+/** The parts that live on the node thread, built in order: verify workers, chain, and what feeds it. */
+export class Node {
+  readonly params: NetworkParams;
+  readonly chain: Chain;
+  readonly #config: Config;
+  readonly #log: Log;
+  readonly #clock: Clock;
+  readonly #pool: VerifyPool;
+  #workerFailure: Error | null = null;
+
+  /** Opens the chain; the directory must be locked. Throws OperatorError where it cannot be used. */
+  constructor(config: Config, { log, clock = systemClock }: NodeDeps) {
+    this.#config = config;
+    this.#log = log;
+    this.#clock = clock;
+    this.params = paramsFor(config.network, { testActivationHeight: config.consensus.testActivationHeight });
+    this.#pool = new VerifyPool(config.workers.verify, (error) => {
+      this.#workerFailure ??= error;
+      log.error('script checks have stopped', { error });
+    });
+    try {
+      this.chain = new Chain(
+        {
+          dir: config.networkDir,
+          params: this.params,
+          coinsCacheBytes: config.storage.coinsCache * MEBIBYTE,
+          databaseCacheMiB: DATABASE_CACHE_MIB,
+        },
+        { verifier: this.#pool, clock, log },
+      );
+    } catch (error) {
+      this.#pool.close();
+      throw storageProblem(error, config.networkDir);
+    }
+  }
+
+  status(): NodeStatus {
+    const { chain } = this;
+    const { tip } = chain;
+    return {
+      headers: chain.bestHeader.height,
+      bestHeaderHash: hashToHex(chain.bestHeader.hash),
+      initialBlockDownload: chain.initialSync,
+      verificationProgress: verificationProgress(
+        { time: tip.time, txs: chain.transactions },
+        this.params,
+        unixSeconds(this.#clock),
+      ),
+      lastCommit: chain.lastCommit,
+      connectingBlock: chain.connecting,
+      stopped: (chain.stopped ?? this.#workerFailure)?.message ?? null,
+      heavierInvalidChain: false,
+      warnings: [],
+    };
+  }
+
+  onCommit(listener: (commit: ChainCommit) => void): () => void {
+    return this.chain.onCommit(listener);
+  }
+
+  /** There is no peer network yet. */
+  peers(): readonly PeerView[] {
+    return [];
+  }
+
+  /** null when the block is in the chain or on a branch, else why not, in BIP-22's words. */
+  async submitBlock(raw: Uint8Array): Promise<string | null> {
+    const outcome = await this.chain.submit(raw);
+    if (outcome.status === 'known') return 'duplicate';
+    return outcome.status === 'accepted' ? null : outcome.rejection.reason;
+  }
+
+  /** Throws OperatorError on files that cannot be read and on a failing disk. */
+  async import(files: readonly string[], options: ImportOptions): Promise<ImportResult> {
+    try {
+      return await importFiles(this.chain, files, options, { clock: this.#clock, log: this.#log });
+    } catch (error) {
+      throw storageProblem(error, this.#config.networkDir);
+    }
+  }
+
+  /** Mines on regtest until the signal aborts. */
+  sandbox(signal: AbortSignal): Promise<void> {
+    return startSandbox({
+      chain: sandboxChain(this.chain, this.#config.networkDir, signal),
+      params: this.params,
+      interval: this.#config.dev.interval,
+      signal,
+      log: this.#log,
+      clock: this.#clock,
+    });
+  }
+
+  /** Judges and commits what was taken, and closes the storage. */
+  async close(): Promise<void> {
+    try {
+      await this.chain.close();
+    } finally {
+      this.#pool.close();
+    }
+  }
+}

@@ -1,0 +1,100 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { restRoutes } from '../api/rest/routes.ts';
+import { rpcRoutes } from '../api/rpc/route.ts';
+import { type ApiServer, startApi } from '../api/server.ts';
+import type { Config } from '../config/schema.ts';
+import { paramsFor } from '../params/networks.ts';
+import { ChainReads } from '../storage/chain-reads.ts';
+import { aborted } from '../util/abort.ts';
+import { systemClock, unixSeconds } from '../util/clock.ts';
+import { type Log, stderrLog } from '../util/log.ts';
+import { OperatorError } from '../util/operator-error.ts';
+import { type ServiceNotifier, serviceNotifier } from '../util/systemd.ts';
+import { VERSION } from '../util/version.ts';
+import { apiOptionsOf } from './api-options.ts';
+import { NodeClient } from './client.ts';
+import { lockDirectory } from './lock.ts';
+import { welcome } from './welcome.ts';
+
+/**
+ * The running program: the listener first, so that liveness is answered whatever follows, then the node on its thread.
+ * Resolves after a clean stop, when the signal aborts. Throws OperatorError where it cannot start or go on.
+ */
+export async function runNode(config: Config, { signal }: { signal: AbortSignal }): Promise<void> {
+  const log = stderrLog(config.log);
+  const service = serviceNotifier();
+  const params = paramsFor(config.network, { testActivationHeight: config.consensus.testActivationHeight });
+  const api = listen(config, params, log);
+  try {
+    const release = lockDirectory(config.networkDir);
+    try {
+      await runLocked(config, api, { signal, log, service });
+    } finally {
+      release();
+    }
+  } finally {
+    await api.stop('the node stops');
+  }
+}
+
+interface Surroundings {
+  readonly signal: AbortSignal;
+  readonly log: Log;
+  readonly service: ServiceNotifier;
+}
+
+function listen(config: Config, params: ReturnType<typeof paramsFor>, log: Log): ApiServer {
+  const options = apiOptionsOf(config, process.env.OBVERSE_API_KEY ?? null);
+  try {
+    return startApi({
+      options,
+      params,
+      log,
+      startedAt: unixSeconds(systemClock),
+      plugins: [restRoutes, rpcRoutes],
+    });
+  } catch (error) {
+    const { host, port } = config.http.listen;
+    if ((error as NodeJS.ErrnoException).code === 'EADDRINUSE')
+      throw new OperatorError(
+        `http.listen: ${host}:${port} is in use: stop what listens there, or choose another address (--http.listen=127.0.0.1:18500)`,
+      );
+    throw error;
+  }
+}
+
+async function runLocked(config: Config, api: ApiServer, { signal, log, service }: Surroundings): Promise<void> {
+  const node = new NodeClient(config);
+  let watchdog: ReturnType<typeof setInterval> | null = null;
+  try {
+    await node.opened();
+    const reads = new ChainReads(config.networkDir);
+    api.context.onStop(() => reads.close());
+    const initialKey = api.attach({ node, reads });
+    log.info('ready', { version: VERSION, network: config.network, url: api.url, height: reads.tip().height });
+    if (config.dev.enabled) {
+      const key = initialKey && readFileSync(initialKey.initialKeyFile, 'utf8').trim();
+      process.stdout.write(welcome({ url: api.url, key, keyFile: join(config.networkDir, 'initial.key') }));
+    }
+    service.ready();
+    watchdog = watch(node, service);
+    await Promise.race([aborted(signal), node.failed()]);
+  } finally {
+    if (watchdog) clearInterval(watchdog);
+    service.stopping();
+    await api.stop('the node stops');
+    await node.close();
+  }
+}
+
+/** The manager hears from us as long as the node thread does its work; a thread that hangs ends in a restart. */
+function watch(node: NodeClient, service: ServiceNotifier): ReturnType<typeof setInterval> | null {
+  if (service.watchdogIntervalMs === null) return null;
+  return setInterval(() => {
+    node.echo().then(
+      () => service.watchdog(),
+      () => {},
+    );
+  }, service.watchdogIntervalMs / 3);
+}

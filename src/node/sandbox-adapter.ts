@@ -1,0 +1,47 @@
+import type { Chain } from '../chain/chain.ts';
+import { nextWorkRequired } from '../consensus/difficulty.ts';
+import { medianTimePast } from '../consensus/header-entry.ts';
+import { computeBlockVersion, VersionBitsCache } from '../consensus/version-bits.ts';
+import { ChainReads } from '../storage/chain-reads.ts';
+import type { SandboxChain } from './sandbox/sandbox-chain.ts';
+
+/** Small: the sandbox looks at a dozen scripts now and then. */
+const READ_CACHE_MIB = 4;
+
+/** The chain as the sandbox sees it: its coins come from the address index. Closes with the signal. */
+export function sandboxChain(chain: Chain, dir: string, signal: AbortSignal): SandboxChain {
+  const reads = new ChainReads(dir, { cacheMiB: READ_CACHE_MIB });
+  signal.addEventListener('abort', () => reads.close(), { once: true });
+  const versions = new VersionBitsCache();
+  const { consensus } = chain.params;
+  return {
+    tip() {
+      const { tip } = chain;
+      return {
+        hash: tip.hash,
+        height: tip.height,
+        time: tip.time,
+        medianTimePast: medianTimePast(tip),
+        // On regtest the difficulty never changes, so the time of the next block does not matter.
+        nextBits: nextWorkRequired(tip, tip.time, consensus),
+        nextVersion: computeBlockVersion(tip, consensus, versions),
+      };
+    },
+    coinsOf(script, limit) {
+      if (signal.aborted) return [];
+      return reads.snapshot(() => {
+        const totals = reads.scripts.totals(script);
+        if (!totals) return [];
+        return reads.scripts.coins(totals.id, { position: -1, vout: 0 }, limit).map(({ position, vout, value }) => ({
+          outpoint: { txid: reads.txs.byPosition(position)!.txid, vout },
+          value: BigInt(value),
+          position,
+        }));
+      });
+    },
+    async submit(raw) {
+      const outcome = await chain.submit(raw);
+      return outcome.status === 'rejected' ? { ok: false, reason: outcome.rejection.reason } : { ok: true };
+    },
+  };
+}

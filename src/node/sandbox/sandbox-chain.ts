@@ -1,0 +1,29 @@
+import type { Amount } from '../../primitives/amount.ts';
+import type { TxPosition } from '../../primitives/coin.ts';
+import type { BlockHash } from '../../primitives/hash.ts';
+import type { Outpoint } from '../../primitives/outpoint.ts';
+
+/** The last block, and what the next one must say. */
+export interface SandboxTip {
+  readonly hash: BlockHash;
+  readonly height: number;
+  readonly medianTimePast: number;
+  readonly time: number;
+  readonly nextBits: number;
+  readonly nextVersion: number;
+}
+
+export interface SandboxCoin {
+  readonly outpoint: Outpoint;
+  readonly value: Amount;
+  readonly position: TxPosition;
+}
+
+/** All that the sandbox needs of a node; it keeps no state of its own. */
+export interface SandboxChain {
+  tip(): SandboxTip;
+  /** Unspent outputs of the active chain that pay this script, at most `limit`, immature coinbases among them. */
+  coinsOf(script: Uint8Array, limit: number): readonly SandboxCoin[];
+  /** Takes a block; resolves once it is connected or refused. */
+  submit(raw: Uint8Array): Promise<{ readonly ok: boolean; readonly reason?: string }>;
+}

@@ -1,0 +1,108 @@
+import { COINBASE_MATURITY } from '../../consensus/limits.ts';
+import { assembleBlock } from '../../mining/block-template.ts';
+import { grindBlock } from '../../mining/grind.ts';
+import type { NetworkParams } from '../../params/network-params.ts';
+import { encodeBlock } from '../../primitives/block.ts';
+import { positionHeight, positionIndex } from '../../primitives/coin.ts';
+import { abortable, sleep } from '../../util/abort.ts';
+import { ByteWriter } from '../../util/bytes.ts';
+import { type Clock, systemClock, unixSeconds } from '../../util/clock.ts';
+import type { Log } from '../../util/log.ts';
+import { sandboxAccounts } from './accounts.ts';
+import { liveBlockTime, seedBlockTime, untilDueMs } from './block-times.ts';
+import { makePayments, type OwnCoin } from './payments.ts';
+import { SeededRandom } from './random.ts';
+import type { SandboxChain, SandboxCoin, SandboxTip } from './sandbox-chain.ts';
+
+/** Blocks that are mined at once where the chain has fewer: the coinbases of the first eleven may then be spent. */
+const SEED_BLOCKS = 110;
+
+/** More than an account has coinbases that wait for maturity. */
+const COINS_PER_ACCOUNT = 40;
+
+export interface SandboxOptions {
+  readonly chain: SandboxChain;
+  readonly params: NetworkParams;
+  /** Seconds between blocks. */
+  readonly interval: number;
+  readonly signal: AbortSignal;
+  readonly log: Log;
+  readonly clock?: Clock;
+  /** Resolves after some milliseconds, rejects when the signal aborts. */
+  readonly wait?: (ms: number, signal: AbortSignal) => Promise<void>;
+}
+
+/**
+ * Mines on a regtest chain until the signal aborts: the first 110 blocks at once, then one with payments whenever one is
+ * due. Everything is found on the chain, so it may be stopped and started again at any time.
+ */
+export async function startSandbox(options: SandboxOptions): Promise<void> {
+  try {
+    await run(options);
+  } catch (error) {
+    if (!options.signal.aborted) throw error;
+  }
+}
+
+async function run({ chain, params, interval, signal, log, clock = systemClock, wait = sleep }: SandboxOptions) {
+  const start = chain.tip();
+  if (start.height < SEED_BLOCKS) log.info('sandbox: mining the first blocks', { count: SEED_BLOCKS - start.height });
+  let refused = false;
+  while (!signal.aborted) {
+    const seeding = chain.tip().height < SEED_BLOCKS && !refused;
+    if (!seeding) await wait(refused ? interval * 1000 : untilDueMs(chain.tip(), interval, clock.nowMs()), signal);
+    // Read again: others may have mined in the meantime.
+    const tip = chain.tip();
+    const raw = nextSandboxBlock(chain, tip, params, unixSeconds(clock));
+    if (raw === null) {
+      log.warn('sandbox: the chain is too far ahead of the clock', { medianTimePast: tip.medianTimePast });
+      refused = true;
+      continue;
+    }
+    const { ok, reason } = await abortable(chain.submit(raw), signal);
+    if (!ok) log.warn('sandbox: block refused', { height: tip.height + 1, reason });
+    refused = !ok;
+  }
+}
+
+/** The next block of the sandbox, or null while the clock is too far behind the chain. */
+export function nextSandboxBlock(
+  chain: SandboxChain,
+  tip: SandboxTip,
+  params: NetworkParams,
+  now: number,
+): Uint8Array | null {
+  const { accounts, ring } = sandboxAccounts();
+  const height = tip.height + 1;
+  const random = new SeededRandom(tip.hash);
+  const remaining = SEED_BLOCKS - tip.height;
+  const time = remaining > 0 ? seedBlockTime(tip, remaining, now, random.fraction()) : liveBlockTime(tip, now);
+  if (time === null) return null;
+  const scripts = accounts.map(({ scriptPubKey }) => scriptPubKey);
+  const coins = remaining > 0 ? [] : scripts.flatMap((script) => spendableCoins(chain, script, height));
+  const { transactions, fees } = makePayments({ coins, scripts, ring, random, height: tip.height });
+  const block = assembleBlock({
+    parent: tip,
+    bits: tip.nextBits,
+    version: tip.nextVersion,
+    time,
+    transactions,
+    fees,
+    coinbaseScript: scripts[height % scripts.length]!,
+    params: params.consensus,
+  });
+  const w = new ByteWriter(4096);
+  encodeBlock(w, grindBlock(block));
+  return w.finish();
+}
+
+function spendableCoins(chain: SandboxChain, scriptPubKey: Uint8Array, height: number): OwnCoin[] {
+  return chain
+    .coinsOf(scriptPubKey, COINS_PER_ACCOUNT)
+    .filter((coin) => isMature(coin, height))
+    .map(({ outpoint, value }) => ({ outpoint, output: { value, scriptPubKey } }));
+}
+
+function isMature({ position }: SandboxCoin, height: number): boolean {
+  return positionIndex(position) > 0 || height - positionHeight(position) >= COINBASE_MATURITY;
+}

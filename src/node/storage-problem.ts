@@ -1,0 +1,26 @@
+import { OperatorError } from '../util/operator-error.ts';
+
+const EXPLANATIONS: readonly (readonly [pattern: RegExp, text: string])[] = [
+  [
+    /ENOSPC|no space left|database or disk is full/i,
+    'no space left on the device: free some; what was committed is kept',
+  ],
+  [/EDQUOT/, 'the disk quota is used up; what was committed is kept'],
+  [/EACCES|EPERM|permission denied/i, 'permission denied: it must be writable for the user who runs this program'],
+  [/EROFS|readonly database|read-only/i, 'it is read-only: mount it writable, or choose another datadir'],
+  [/ENOTDIR/, 'a part of this path is not a directory'],
+  [/EIO|disk I\/O error/i, 'the device fails to read or write: check the disk'],
+  [/malformed|not a database/i, 'the database is damaged: restore a backup, or remove the directory and sync again'],
+  [
+    /unable to open database file/i,
+    'the database cannot be opened: it must be writable for the user who runs this program',
+  ],
+];
+
+/** What an operator should read when storage fails: a sentence for the known causes, else the error as it is. */
+export function storageProblem(error: unknown, dir: string): Error {
+  if (!(error instanceof Error) || error.name === 'OperatorError') return error as Error;
+  const { code = '' } = error as NodeJS.ErrnoException;
+  const known = EXPLANATIONS.find(([pattern]) => pattern.test(`${code} ${error.message}`));
+  return known ? new OperatorError(`cannot use ${dir}: ${known[1]}`) : error;
+}

@@ -1,0 +1,126 @@
+import type { ScriptChecks, ScriptFailure, ScriptVerifier } from '../chain/script-verifier.ts';
+import { VerifyBatchWriter } from './verify-batch.ts';
+import type { VerifyReply, VerifyRequest } from './verify-worker.ts';
+
+/** Inputs to a batch: fewer make messages a cost, more leave a worker idle at the end of a block. */
+const BATCH_INPUTS = 128;
+const BATCH_BYTES = 1 << 20;
+
+interface PoolWorker {
+  readonly worker: Worker;
+  /** Inputs sent and not answered. */
+  load: number;
+}
+
+interface PendingBatch {
+  readonly checks: BlockChecks;
+  readonly worker: PoolWorker;
+  readonly inputs: number;
+}
+
+/** Verify workers, one a core. Batches go to the one with the least to do. */
+export class VerifyPool implements ScriptVerifier {
+  readonly #workers: PoolWorker[];
+  readonly #pending = new Map<number, PendingBatch>();
+  readonly #writer = new VerifyBatchWriter();
+  #nextId = 1;
+
+  constructor(count: number, onError: (error: Error) => void) {
+    this.#workers = Array.from({ length: count }, () => {
+      const worker = new Worker(new URL('./verify-worker.ts', import.meta.url).href);
+      worker.onmessage = ({ data }: MessageEvent<VerifyReply>) => this.#reply(data);
+      worker.onerror = ({ message }) => onError(new Error(`a verify worker failed: ${message}`));
+      return { worker, load: 0 };
+    });
+  }
+
+  begin(flags: number): ScriptChecks {
+    return new BlockChecks(this, this.#writer, flags);
+  }
+
+  /** Ends the workers; checks under way are never answered. */
+  close(): void {
+    for (const { worker } of this.#workers) worker.terminate();
+    this.#pending.clear();
+  }
+
+  /** @internal Sends one batch of a block. */
+  send(checks: BlockChecks, batch: Uint8Array<ArrayBuffer>, inputs: number): void {
+    let target = this.#workers[0]!;
+    for (const candidate of this.#workers) if (candidate.load < target.load) target = candidate;
+    const id = this.#nextId++;
+    this.#pending.set(id, { checks, worker: target, inputs });
+    target.load += inputs;
+    target.worker.postMessage({ id, batch } satisfies VerifyRequest, [batch.buffer]);
+  }
+
+  #reply({ id, failure }: VerifyReply): void {
+    const pending = this.#pending.get(id);
+    if (!pending) return;
+    this.#pending.delete(id);
+    pending.worker.load -= pending.inputs;
+    pending.checks.answered(failure);
+  }
+}
+
+class BlockChecks implements ScriptChecks {
+  readonly #pool: VerifyPool;
+  readonly #writer: VerifyBatchWriter;
+  readonly #flags: number;
+  #tx = 0;
+  #sent = 0;
+  #answered = 0;
+  #failure: ScriptFailure | null = null;
+  #resolve: ((failure: ScriptFailure | null) => void) | null = null;
+
+  constructor(pool: VerifyPool, writer: VerifyBatchWriter, flags: number) {
+    this.#pool = pool;
+    this.#writer = writer;
+    this.#flags = flags;
+    writer.begin(flags);
+  }
+
+  add(raw: Uint8Array, spent: Uint8Array, inputs: number): void {
+    const tx = this.#tx++;
+    // A transaction of many inputs is spread over the workers; each part carries all of it.
+    for (let from = 0; from < inputs; ) {
+      const to = Math.min(inputs, from + BATCH_INPUTS - this.#writer.inputs);
+      this.#writer.add(tx, from, to, raw, spent);
+      from = to;
+      if (this.#writer.inputs >= BATCH_INPUTS || this.#writer.bytes >= BATCH_BYTES) this.#flush();
+    }
+  }
+
+  finish(): Promise<ScriptFailure | null> {
+    if (this.#writer.inputs > 0) this.#flush();
+    return new Promise((resolve) => {
+      this.#resolve = resolve;
+      this.#settle();
+    });
+  }
+
+  cancel(): void {
+    this.#writer.begin(this.#flags);
+  }
+
+  answered(failure: ScriptFailure | null): void {
+    this.#answered++;
+    if (failure && (!this.#failure || comesBefore(failure, this.#failure))) this.#failure = failure;
+    this.#settle();
+  }
+
+  #flush(): void {
+    this.#sent++;
+    this.#pool.send(this, this.#writer.take(), this.#writer.inputs);
+    this.#writer.begin(this.#flags);
+  }
+
+  #settle(): void {
+    if (this.#resolve && this.#answered === this.#sent) this.#resolve(this.#failure);
+  }
+}
+
+/** Which of two failures a check in block order would have met first. */
+function comesBefore(a: ScriptFailure, b: ScriptFailure): boolean {
+  return a.tx < b.tx || (a.tx === b.tx && a.input < b.input);
+}

@@ -1,0 +1,23 @@
+/** What the sandbox prints once it runs: how to talk to it, ready to paste. The key is shown only when it is new. */
+export function welcome({ url, key, keyFile }: { url: string; key: string | null; keyFile: string }): string {
+  // Double quotes, so that the shell puts in $KEY where the key is not shown.
+  const authorization = `-H "Authorization: Bearer ${key ?? '$KEY'}"`;
+  const lines = [
+    '',
+    `  Obverse sandbox on regtest at ${url}`,
+    '',
+    ...(key
+      ? [`  API key, shown once and kept in ${keyFile}:`, `    ${key}`]
+      : ['  API key:', `    KEY=$(cat ${keyFile})`]),
+    '',
+    '  Try:',
+    `    curl ${url}/api/info`,
+    `    curl ${authorization} ${url}/api/block-by-height/1`,
+    `    curl ${authorization} -d '{"jsonrpc":"2.0","id":1,"method":"getblockchaininfo"}' ${url}/`,
+    `    websocat ${authorization} ${url.replace(/^http/, 'ws')}/ws`,
+    '',
+    `  Documentation: ${url}/docs`,
+    '',
+  ];
+  return `${lines.join('\n')}\n`;
+}

@@ -1,0 +1,78 @@
+import { hash256 } from '../crypto/hash.ts';
+import { writeVarBytes } from '../primitives/compact-size.ts';
+import { hashFromHex } from '../primitives/hash.ts';
+import { ByteWriter, hexToBytes } from '../util/bytes.ts';
+import { HEADLINE_2009 } from './genesis.ts';
+import type { NetworkParams } from './network-params.ts';
+
+/** 1 of 2 keys of those who run the public signet. */
+const PUBLIC_CHALLENGE = hexToBytes(
+  '512103ad5e0edad18cb1f0fc0d28a3d4f1f3e445640337489abb10404f2d1e086be430210359ef5021964fe22d6f8e05b2463c9540ce96883fe3b278760f048f5189f2e6c452ae',
+);
+
+/** BIP-325: the public test network whose blocks are signed. */
+export const signet: NetworkParams = {
+  name: 'signet',
+  isTestnet: true,
+  magic: signetMagic(PUBLIC_CHALLENGE),
+  ports: { p2p: 38_333, http: 38_332 },
+  address: { p2pkh: 0x6f, p2sh: 0xc4, hrp: 'tb' },
+  wif: 0xef,
+  bip32: { public: 0x0435_87cf, private: 0x0435_8394 },
+  slip44: 1,
+  genesis: { ...HEADLINE_2009, version: 1, time: 1_598_918_400, bits: 0x1e03_77ae, nonce: 52_613_770 },
+  consensus: {
+    genesisHash: hashFromHex('00000008819873e925422c1ff0f99f7cc9bbb232af63a077a480a3633bee1ef6'),
+    subsidyHalvingInterval: 210_000,
+    bip34Height: 1,
+    bip34Hash: null,
+    bip65Height: 1,
+    bip66Height: 1,
+    csvHeight: 1,
+    segwitHeight: 1,
+    minBip9WarningHeight: 0,
+    scriptFlagExceptions: new Map(),
+    powLimit: 0x377aen << 216n,
+    powTargetSpacing: 600,
+    powTargetTimespan: 1_209_600,
+    allowMinDifficultyBlocks: false,
+    enforceBip94: false,
+    noRetargeting: false,
+    deployments: {
+      testdummy: {
+        bit: 28,
+        startTime: 'never-active',
+        timeout: 'no-timeout',
+        minActivationHeight: 0,
+        period: 2016,
+        threshold: 1815,
+      },
+    },
+    minimumChainWork: 0xb46_3ea0_a4b8n,
+    // Height 293,175.
+    assumeValid: hashFromHex('00000008414aab61092ef93f1aacc54cf9e9f16af29ddad493b908a01ff5c329'),
+    signetChallenge: PUBLIC_CHALLENGE,
+  },
+  dnsSeeds: ['seed.signet.bitcoin.sprovoost.nl', 'seed.signet.achownodes.xyz'],
+  chainTxData: { time: 1_772_055_248, count: 28_676_833, rate: 0.06736623436338929 },
+  headersSync: { commitmentPeriod: 620, redownloadBufferSize: 15_724 },
+};
+
+/** A signet of one's own: it has its own challenge and magic, and nothing known of its chain. */
+export function customSignet(challenge: Uint8Array): NetworkParams {
+  return {
+    ...signet,
+    magic: signetMagic(challenge),
+    consensus: { ...signet.consensus, signetChallenge: challenge, minimumChainWork: 0n, assumeValid: null },
+    dnsSeeds: [],
+    chainTxData: { time: 0, count: 0, rate: 0 },
+  };
+}
+
+/** The first four bytes of the hash of the challenge, so that signets do not talk to each other. */
+function signetMagic(challenge: Uint8Array): number {
+  const w = new ByteWriter();
+  writeVarBytes(w, challenge);
+  const hash = hash256(w.finish());
+  return new DataView(hash.buffer, hash.byteOffset).getUint32(0, true);
+}

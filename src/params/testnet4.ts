@@ -1,0 +1,57 @@
+import { hashFromHex } from '../primitives/hash.ts';
+import type { NetworkParams } from './network-params.ts';
+
+/** BIP-94: the public test network that replaces the third one. */
+export const testnet4: NetworkParams = {
+  name: 'testnet4',
+  isTestnet: true,
+  magic: 0x283f_161c,
+  ports: { p2p: 48_333, http: 48_332 },
+  address: { p2pkh: 0x6f, p2sh: 0xc4, hrp: 'tb' },
+  wif: 0xef,
+  bip32: { public: 0x0435_87cf, private: 0x0435_8394 },
+  slip44: 1,
+  genesis: {
+    version: 1,
+    time: 1_714_777_860,
+    bits: 0x1d00_ffff,
+    nonce: 393_743_547,
+    message: '03/May/2024 000000000000000000001ebd58c244970b3aa9d783bb001011fbe8ea8e98e00e',
+    publicKey: '00'.repeat(33),
+  },
+  consensus: {
+    genesisHash: hashFromHex('00000000da84f2bafbbc53dee25a72ae507ff4914b867c565be350b0da8bf043'),
+    subsidyHalvingInterval: 210_000,
+    bip34Height: 1,
+    bip34Hash: null,
+    bip65Height: 1,
+    bip66Height: 1,
+    csvHeight: 1,
+    segwitHeight: 1,
+    minBip9WarningHeight: 0,
+    scriptFlagExceptions: new Map(),
+    powLimit: (1n << 224n) - 1n,
+    powTargetSpacing: 600,
+    powTargetTimespan: 1_209_600,
+    allowMinDifficultyBlocks: true,
+    enforceBip94: true,
+    noRetargeting: false,
+    deployments: {
+      testdummy: {
+        bit: 28,
+        startTime: 'never-active',
+        timeout: 'no-timeout',
+        minActivationHeight: 0,
+        period: 2016,
+        threshold: 1512,
+      },
+    },
+    minimumChainWork: 0x9a0_fe15_d017_7d08_6304n,
+    // Height 123,613.
+    assumeValid: hashFromHex('0000000002368b1e4ee27e2e85676ae6f9f9e69579b29093e9a82c170bf7cf8a'),
+    signetChallenge: null,
+  },
+  dnsSeeds: ['seed.testnet4.bitcoin.sprovoost.nl', 'seed.testnet4.wiz.biz'],
+  chainTxData: { time: 1_772_013_387, count: 14_191_421, rate: 0.01848579579528412 },
+  headersSync: { commitmentPeriod: 606, redownloadBufferSize: 16_092 },
+};

@@ -1,0 +1,109 @@
+import type { Database } from 'bun:sqlite';
+import { join } from 'node:path';
+import { type ParsedTransaction, parseTransaction } from '../primitives/block.ts';
+import { type Coin, positionHeight, positionIndex } from '../primitives/coin.ts';
+import { readTxUndo } from '../primitives/undo.ts';
+import { ByteReader } from '../util/bytes.ts';
+import { RecordReader } from './block-files.ts';
+import { CoinStore } from './coin-store.ts';
+import { openReader } from './database.ts';
+import { EventStore } from './event-store.ts';
+import { type HeaderRecord, HeaderStore } from './header-store.ts';
+import { MetaStore } from './meta-store.ts';
+import { ScriptStore } from './script-store.ts';
+import { type TxRecord, TxStore } from './tx-store.ts';
+
+/**
+ * Everything that can be read of the chain, on a read-only connection of its own. An answer is made inside one
+ * `snapshot`, so that all of it belongs to one tip.
+ */
+export class ChainReads {
+  readonly headers: HeaderStore;
+  readonly txs: TxStore;
+  readonly coins: CoinStore;
+  readonly scripts: ScriptStore;
+  readonly events: EventStore;
+  readonly meta: MetaStore;
+  readonly #db: Database;
+  readonly #blocks: RecordReader;
+  readonly #undo: RecordReader;
+  #inside = false;
+
+  /** `dir` is the network's directory, with chain.db and blocks/. */
+  constructor(dir: string, options: { cacheMiB?: number } = {}) {
+    this.#db = openReader(join(dir, 'chain.db'), options.cacheMiB);
+    this.headers = new HeaderStore(this.#db);
+    this.txs = new TxStore(this.#db);
+    this.coins = new CoinStore(this.#db);
+    this.scripts = new ScriptStore(this.#db);
+    this.events = new EventStore(this.#db);
+    this.meta = new MetaStore(this.#db);
+    this.#blocks = new RecordReader(join(dir, 'blocks'), 'blk');
+    this.#undo = new RecordReader(join(dir, 'blocks'), 'rev');
+  }
+
+  /** Runs `read` on one state of the database. It must be synchronous; snapshots may nest. */
+  snapshot<T>(read: () => T): T {
+    if (this.#inside) return read();
+    this.#db.run('BEGIN');
+    this.#inside = true;
+    try {
+      return read();
+    } finally {
+      this.#inside = false;
+      this.#db.run('COMMIT');
+    }
+  }
+
+  /** The block at the active chain's end. The genesis block is there from the first commit on. */
+  tip(): HeaderRecord {
+    const tip = this.headers.tip();
+    if (!tip) throw new Error('the database holds no chain');
+    return tip;
+  }
+
+  /** The whole block, or null where its body is not there. */
+  rawBlock(block: HeaderRecord): Uint8Array | null {
+    return block.body && this.#blocks.read(block.body);
+  }
+
+  /** The encoding of a transaction of the active chain, and the block it is in. */
+  rawTx(record: TxRecord): { block: HeaderRecord; raw: Uint8Array } {
+    const block = this.#blockOf(record);
+    const end = this.txs.nextOffset(record.position) ?? block.body!.size;
+    return { block, raw: this.#blocks.read(block.body!, record.offset, end - record.offset) };
+  }
+
+  /** A transaction of the active chain with its block, and the coins it spent (none for a coinbase), in input order. */
+  transaction(record: TxRecord): { block: HeaderRecord; parsed: ParsedTransaction; spent: Coin[] } {
+    const { block, raw } = this.rawTx(record);
+    const parsed = parseTransaction(raw);
+    return { block, parsed, spent: this.#spent(block, record, parsed.tx.inputs.length) };
+  }
+
+  /** The undo data of a whole block, as records in input order; null where it was never connected. */
+  rawUndo(block: HeaderRecord): Uint8Array | null {
+    return block.undo && this.#undo.read(block.undo);
+  }
+
+  close(): void {
+    this.#blocks.close();
+    this.#undo.close();
+    this.#db.close();
+  }
+
+  #spent(block: HeaderRecord, record: TxRecord, inputs: number): Coin[] {
+    if (positionIndex(record.position) === 0) return [];
+    // The next transaction's records begin where this one's end.
+    const next = this.txs.byPosition(record.position + 1);
+    const end = next ? next.undoOffset : block.undo!.size;
+    const bytes = this.#undo.read(block.undo!, record.undoOffset, end - record.undoOffset);
+    return readTxUndo(new ByteReader(bytes), inputs);
+  }
+
+  #blockOf(record: TxRecord): HeaderRecord {
+    const block = this.headers.byHeight(positionHeight(record.position));
+    if (!block?.body) throw new Error(`no body for height ${positionHeight(record.position)}`);
+    return block;
+  }
+}

@@ -1,0 +1,88 @@
+import type { Database } from 'bun:sqlite';
+
+/** One event of the log; `data` is the JSON text of its payload, `seq` and `time` included. */
+export interface EventRecord {
+  readonly seq: number;
+  readonly type: string;
+  readonly data: string;
+}
+
+/** The event log, for reading. */
+export class EventStore {
+  readonly #after;
+  readonly #bounds;
+
+  constructor(db: Database) {
+    this.#after = db.prepare<EventRecord, [number, number]>(
+      'SELECT seq, type, data FROM events WHERE seq > ? ORDER BY seq LIMIT ?',
+    );
+    this.#bounds = db.prepare<{ oldest: number | null; last: number | null }, []>(
+      'SELECT (SELECT min(seq) FROM events) AS oldest, (SELECT max(seq) FROM events) AS last',
+    );
+  }
+
+  after(seq: number, limit: number): EventRecord[] {
+    return this.#after.all(seq, limit);
+  }
+
+  /** Sequence numbers of the oldest and the newest event kept; 0 where the log is empty. */
+  bounds(): { oldest: number; last: number } {
+    const { oldest, last } = this.#bounds.get()!;
+    return { oldest: oldest ?? 0, last: last ?? 0 };
+  }
+}
+
+/** The event log, for the one writer. */
+export class EventWriter {
+  readonly #db: Database;
+  readonly #add;
+  readonly #prune;
+  readonly #reserve;
+  #next: number;
+  #reserved: number;
+  #last: number;
+
+  /** Goes on behind the numbers that were ever reserved, so that none is given twice even after a crash. */
+  constructor(db: Database) {
+    this.#db = db;
+    this.#add = db.prepare('INSERT INTO events (seq, type, data) VALUES (?, ?, ?)');
+    this.#prune = db.prepare(
+      'DELETE FROM events WHERE seq < (SELECT min(seq) FROM (SELECT seq FROM events ORDER BY seq DESC LIMIT ?))',
+    );
+    this.#reserve = db.prepare("INSERT OR REPLACE INTO meta (key, value) VALUES ('reservedSeq', ?)");
+    const row = db.query<{ value: number }, []>("SELECT value FROM meta WHERE key = 'reservedSeq'").get();
+    this.#reserved = row?.value ?? 0;
+    this.#next = this.#reserved + 1;
+    this.#last = new EventStore(db).bounds().last;
+  }
+
+  /** The newest number in the log; 0 where it is empty. */
+  get last(): number {
+    return this.#last;
+  }
+
+  /** Makes sure `count` numbers can be given; call it outside the transaction that uses them. */
+  reserve(count: number): void {
+    if (this.#next + count <= this.#reserved + 1) return;
+    this.#reserved = this.#next + Math.max(count, RESERVATION) - 1;
+    // A power cut may take back the last commits, but never a number that was handed out.
+    this.#db.run('PRAGMA synchronous = FULL');
+    this.#reserve.run(this.#reserved);
+    this.#db.run('PRAGMA synchronous = NORMAL');
+  }
+
+  /** Writes one event; `data` gets `seq` as its first member. Returns the number. */
+  add(type: string, data: object): number {
+    const seq = this.#next++;
+    this.#last = seq;
+    this.#add.run(seq, type, JSON.stringify({ seq, ...data }));
+    return seq;
+  }
+
+  /** Keeps the newest `keep` events. */
+  prune(keep: number): void {
+    this.#prune.run(keep);
+  }
+}
+
+const RESERVATION = 10_000;

@@ -1,0 +1,236 @@
+import type { Database } from 'bun:sqlite';
+import type { BlockHash } from '../primitives/hash.ts';
+import type { FilePlace } from './block-files.ts';
+import { HeaderStatus } from './schema.ts';
+
+/** What its body tells of a block; present where the body is. */
+export interface BodyStats {
+  readonly txCount: number;
+  readonly strippedSize: number;
+  /** Inputs and outputs of all transactions, the coinbase's input left out. */
+  readonly inputs: number;
+  readonly outputs: number;
+  /** Sum of the outputs, satoshis, the coinbase left out. */
+  readonly valueOut: number;
+  /** Sum of the coinbase's outputs, satoshis. */
+  readonly reward: number;
+}
+
+export interface HeaderRecord {
+  readonly id: number;
+  readonly hash: BlockHash;
+  /** The 80 bytes. */
+  readonly header: Uint8Array;
+  readonly height: number;
+  readonly chainwork: bigint;
+  /** Bits of HeaderStatus. */
+  readonly status: number;
+  /** Unix seconds when the body arrived, or null. */
+  readonly receivedAt: number | null;
+  readonly body: FilePlace | null;
+  readonly undo: FilePlace | null;
+  readonly stats: BodyStats | null;
+  /** Satoshis; null until the block was connected once. */
+  readonly fees: number | null;
+}
+
+interface HeaderRow {
+  id: number;
+  hash: Uint8Array;
+  header: Uint8Array;
+  height: number;
+  chainwork: Uint8Array;
+  status: number;
+  received_at: number | null;
+  file: number | null;
+  offset: number | null;
+  size: number | null;
+  undo_file: number | null;
+  undo_offset: number | null;
+  undo_size: number | null;
+  tx_count: number | null;
+  stripped_size: number | null;
+  inputs: number | null;
+  outputs: number | null;
+  value_out: number | null;
+  reward: number | null;
+  fees: number | null;
+}
+
+/** 32 bytes big-endian, so that rows sort by it. */
+export function chainworkBytes(work: bigint): Uint8Array {
+  return Uint8Array.fromHex(work.toString(16).padStart(64, '0'));
+}
+
+function place(file: number | null, offset: number | null, size: number | null): FilePlace | null {
+  return file === null || offset === null || size === null ? null : { file, offset, size };
+}
+
+function fromRow(row: HeaderRow): HeaderRecord {
+  return {
+    id: row.id,
+    hash: row.hash as BlockHash,
+    header: row.header,
+    height: row.height,
+    chainwork: BigInt(`0x${row.chainwork.toHex()}`),
+    status: row.status,
+    receivedAt: row.received_at,
+    body: place(row.file, row.offset, row.size),
+    undo: place(row.undo_file, row.undo_offset, row.undo_size),
+    stats:
+      row.tx_count === null
+        ? null
+        : {
+            txCount: row.tx_count,
+            strippedSize: row.stripped_size!,
+            inputs: row.inputs!,
+            outputs: row.outputs!,
+            valueOut: row.value_out!,
+            reward: row.reward!,
+          },
+    fees: row.fees,
+  };
+}
+
+/** What the tip's row of the active chain says beside its header. */
+export interface ChainTotals {
+  /** Value of the UTXO set, satoshis. */
+  readonly circulating: number;
+  readonly utxos: number;
+  /** Transactions in the chain up to here, the genesis coinbase included. */
+  readonly txs: number;
+}
+
+/** Headers and the active chain, for reading. */
+export class HeaderStore {
+  readonly #byHash;
+  readonly #byHeight;
+  readonly #all;
+  readonly #activeId;
+  readonly #tip;
+  readonly #totals;
+  readonly #range;
+  readonly #bodyEnd;
+  readonly #undoEnd;
+
+  constructor(db: Database) {
+    this.#byHash = db.prepare<HeaderRow, [Uint8Array]>('SELECT * FROM headers WHERE hash = ?');
+    this.#byHeight = db.prepare<HeaderRow, [number]>(
+      'SELECT h.* FROM chain c JOIN headers h ON h.id = c.header_id WHERE c.height = ?',
+    );
+    this.#all = db.prepare<HeaderRow, []>('SELECT * FROM headers ORDER BY id');
+    this.#activeId = db.prepare<{ header_id: number }, [number]>('SELECT header_id FROM chain WHERE height = ?');
+    this.#tip = db.prepare<HeaderRow, []>(
+      'SELECT h.* FROM chain c JOIN headers h ON h.id = c.header_id ORDER BY c.height DESC LIMIT 1',
+    );
+    this.#totals = db.prepare<ChainTotals, [number]>('SELECT circulating, utxos, txs FROM chain WHERE height = ?');
+    this.#range = db.prepare<HeaderRow, [number, number]>(
+      'SELECT h.* FROM chain c JOIN headers h ON h.id = c.header_id WHERE c.height >= ? ORDER BY c.height LIMIT ?',
+    );
+    this.#bodyEnd = db.prepare<{ file: number | null; length: number | null }, []>(
+      `SELECT max(file) AS file, max(offset + size) AS length FROM headers
+       WHERE file = (SELECT max(file) FROM headers)`,
+    );
+    this.#undoEnd = db.prepare<{ file: number | null; length: number | null }, []>(
+      `SELECT max(undo_file) AS file, max(undo_offset + undo_size) AS length FROM headers
+       WHERE undo_file = (SELECT max(undo_file) FROM headers)`,
+    );
+  }
+
+  byHash(hash: Uint8Array): HeaderRecord | null {
+    const row = this.#byHash.get(hash);
+    return row && fromRow(row);
+  }
+
+  /** The active chain's header at a height. */
+  byHeight(height: number): HeaderRecord | null {
+    const row = this.#byHeight.get(height);
+    return row && fromRow(row);
+  }
+
+  /** The active chain's headers from a height upwards. */
+  range(from: number, limit: number): HeaderRecord[] {
+    return this.#range.all(from, limit).map(fromRow);
+  }
+
+  /** All headers, parents first. */
+  *all(): Generator<HeaderRecord> {
+    for (const row of this.#all.iterate()) yield fromRow(row);
+  }
+
+  tip(): HeaderRecord | null {
+    const row = this.#tip.get();
+    return row && fromRow(row);
+  }
+
+  isActive({ id, height }: HeaderRecord): boolean {
+    return this.#activeId.get(height)?.header_id === id;
+  }
+
+  /** Where the last record that any row refers to ends. */
+  fileEnd(kind: 'body' | 'undo'): { file: number; length: number } {
+    const row = (kind === 'body' ? this.#bodyEnd : this.#undoEnd).get()!;
+    return { file: row.file ?? 0, length: row.length ?? 0 };
+  }
+
+  totals(height: number): ChainTotals | null {
+    return this.#totals.get(height);
+  }
+}
+
+/** Headers and the active chain, for the one writer; inside its transaction. */
+export class HeaderWriter {
+  readonly #insert;
+  readonly #setBody;
+  readonly #setUndo;
+  readonly #setStatus;
+  readonly #extend;
+  readonly #cut;
+
+  constructor(db: Database) {
+    this.#insert = db.prepare(
+      'INSERT INTO headers (id, hash, header, height, chainwork, status) VALUES (?, ?, ?, ?, ?, ?)',
+    );
+    this.#setBody = db.prepare(
+      `UPDATE headers SET received_at = ?, file = ?, offset = ?, size = ?, tx_count = ?, stripped_size = ?, inputs = ?,
+         outputs = ?, value_out = ?, reward = ? WHERE id = ?`,
+    );
+    this.#setUndo = db.prepare(
+      'UPDATE headers SET undo_file = ?, undo_offset = ?, undo_size = ?, fees = ? WHERE id = ?',
+    );
+    this.#setStatus = db.prepare('UPDATE headers SET status = ? WHERE id = ?');
+    this.#extend = db.prepare('INSERT INTO chain (height, header_id, circulating, utxos, txs) VALUES (?, ?, ?, ?, ?)');
+    this.#cut = db.prepare('DELETE FROM chain WHERE height > ?');
+  }
+
+  insert(record: Pick<HeaderRecord, 'id' | 'hash' | 'header' | 'height' | 'chainwork' | 'status'>): void {
+    const { id, hash, header, height, chainwork, status } = record;
+    this.#insert.run(id, hash, header, height, chainworkBytes(chainwork), status);
+  }
+
+  setBody(id: number, receivedAt: number, { file, offset, size }: FilePlace, stats: BodyStats): void {
+    const { txCount, strippedSize, inputs, outputs, valueOut, reward } = stats;
+    this.#setBody.run(receivedAt, file, offset, size, txCount, strippedSize, inputs, outputs, valueOut, reward, id);
+  }
+
+  setUndo(id: number, { file, offset, size }: FilePlace, fees: number): void {
+    this.#setUndo.run(file, offset, size, fees, id);
+  }
+
+  setStatus(id: number, status: number): void {
+    this.#setStatus.run(status, id);
+  }
+
+  /** Drops the active chain above a height. */
+  cutAbove(height: number): void {
+    this.#cut.run(height);
+  }
+
+  extend(height: number, headerId: number, { circulating, utxos, txs }: ChainTotals): void {
+    this.#extend.run(height, headerId, circulating, utxos, txs);
+  }
+}
+
+export function hasFailed(status: number): boolean {
+  return (status & (HeaderStatus.FAILED | HeaderStatus.FAILED_PARENT | HeaderStatus.INVALIDATED)) !== 0;
+}

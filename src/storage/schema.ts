@@ -1,0 +1,77 @@
+/**
+ * chain.db, schema version 1. Amounts, heights and positions fit a double exactly; chainwork is a BLOB. Lifetime sums
+ * of a script may pass 2^53: they are read as text. `position` is height * 2^20 + index in the block.
+ */
+export const SCHEMA_VERSION = 1;
+
+export const SCHEMA = `
+CREATE TABLE meta (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
+
+-- Every header whose proof of work was checked, in order of arrival; with its body, where the body lies.
+CREATE TABLE headers (
+  id INTEGER PRIMARY KEY,
+  hash BLOB NOT NULL UNIQUE,
+  header BLOB NOT NULL,
+  height INTEGER NOT NULL,
+  chainwork BLOB NOT NULL,
+  status INTEGER NOT NULL,
+  received_at INTEGER,
+  file INTEGER, offset INTEGER, size INTEGER,
+  undo_file INTEGER, undo_offset INTEGER, undo_size INTEGER,
+  tx_count INTEGER, stripped_size INTEGER, inputs INTEGER, outputs INTEGER,
+  value_out INTEGER, reward INTEGER, fees INTEGER
+);
+CREATE INDEX headers_by_height ON headers (height);
+
+-- The active chain, and the state behind each of its blocks.
+CREATE TABLE chain (
+  height INTEGER PRIMARY KEY,
+  header_id INTEGER NOT NULL,
+  circulating INTEGER NOT NULL,
+  utxos INTEGER NOT NULL,
+  txs INTEGER NOT NULL
+);
+
+-- Where a transaction lies within its block, and where its spent outputs lie within the block's undo data.
+CREATE TABLE txs (position INTEGER PRIMARY KEY, txid BLOB NOT NULL, offset INTEGER NOT NULL, undo_offset INTEGER NOT NULL);
+-- The first six bytes of a txid find its few candidates; txs tells which one it is.
+CREATE TABLE tx_index (prefix INTEGER NOT NULL, position INTEGER NOT NULL, PRIMARY KEY (prefix, position)) WITHOUT ROWID;
+
+-- Keyed by txid in wire order and output index, big-endian, so that it sorts as Core's set does.
+CREATE TABLE coins (
+  outpoint BLOB PRIMARY KEY, position INTEGER NOT NULL, value INTEGER NOT NULL, script BLOB NOT NULL
+) WITHOUT ROWID;
+
+-- Keyed by the first 20 bytes of SHA-256(scriptPubKey); ids in order of first appearance.
+CREATE TABLE scripts (
+  hash BLOB PRIMARY KEY,
+  id INTEGER NOT NULL,
+  received INTEGER NOT NULL, sent INTEGER NOT NULL,
+  txs INTEGER NOT NULL, utxos INTEGER NOT NULL,
+  first_height INTEGER NOT NULL, last_height INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE history (
+  script_id INTEGER NOT NULL, position INTEGER NOT NULL, received INTEGER NOT NULL, sent INTEGER NOT NULL,
+  PRIMARY KEY (script_id, position)
+) WITHOUT ROWID;
+CREATE TABLE script_coins (
+  script_id INTEGER NOT NULL, position INTEGER NOT NULL, vout INTEGER NOT NULL, value INTEGER NOT NULL,
+  PRIMARY KEY (script_id, position, vout)
+) WITHOUT ROWID;
+
+CREATE TABLE events (seq INTEGER PRIMARY KEY, type TEXT NOT NULL, data TEXT NOT NULL);
+`;
+
+/** Bits of headers.status. */
+export const HeaderStatus = {
+  /** The body is in the block files. */
+  HAVE_BLOCK: 1,
+  /** Connected once: its undo data is in the block files and its scripts are valid. */
+  HAVE_UNDO: 2,
+  /** It breaks a rule itself. */
+  FAILED: 4,
+  /** A block it builds on is invalid. */
+  FAILED_PARENT: 8,
+  /** Marked invalid by an operator. */
+  INVALIDATED: 16,
+} as const;

@@ -1,0 +1,205 @@
+import type { Database } from 'bun:sqlite';
+import { sha256 } from '../crypto/hash.ts';
+import { type TxPosition, txPosition } from '../primitives/coin.ts';
+import { BulkInsert } from './bulk-insert.ts';
+
+export const SCRIPT_HASH_SIZE = 20;
+
+/** The key of a script in the address index: the first 20 bytes of its SHA-256. */
+export function scriptHash(script: Uint8Array): Uint8Array {
+  return sha256(script).subarray(0, SCRIPT_HASH_SIZE);
+}
+
+/** Confirmed totals of one script, in the active chain. Lifetime sums may pass 2^53. */
+export interface ScriptTotals {
+  readonly id: number;
+  readonly received: bigint;
+  readonly sent: bigint;
+  readonly txs: number;
+  readonly utxos: number;
+  readonly firstHeight: number;
+  readonly lastHeight: number;
+}
+
+interface ScriptRow {
+  id: number;
+  received: string;
+  sent: string;
+  txs: number;
+  utxos: number;
+  first_height: number;
+  last_height: number;
+}
+
+/** One transaction that touches a script: satoshis it pays to the script and spends from it. */
+export interface HistoryRecord {
+  readonly position: TxPosition;
+  readonly received: number;
+  readonly sent: number;
+}
+
+/** One unspent output of a script. */
+export interface ScriptCoin {
+  readonly position: TxPosition;
+  readonly vout: number;
+  readonly value: number;
+}
+
+/** The address index, for reading. */
+export class ScriptStore {
+  readonly #totals;
+  readonly #older;
+  readonly #newer;
+  readonly #coins;
+  readonly #immature;
+  readonly #countBetween;
+
+  constructor(db: Database) {
+    this.#totals = db.prepare<ScriptRow, [Uint8Array]>(
+      `SELECT id, CAST(received AS TEXT) AS received, CAST(sent AS TEXT) AS sent, txs, utxos, first_height, last_height
+       FROM scripts WHERE hash = ?`,
+    );
+    const history =
+      'SELECT position, received, sent FROM history WHERE script_id = ? AND position > ? AND position < ?';
+    this.#older = db.prepare<HistoryRecord, [number, number, number, number]>(
+      `${history} ORDER BY position DESC LIMIT ?`,
+    );
+    this.#newer = db.prepare<HistoryRecord, [number, number, number, number]>(`${history} ORDER BY position LIMIT ?`);
+    this.#coins = db.prepare<ScriptCoin, [number, number, number, number]>(
+      `SELECT position, vout, value FROM script_coins WHERE script_id = ? AND (position, vout) > (?, ?)
+       ORDER BY position, vout LIMIT ?`,
+    );
+    // A coinbase is the first transaction of its block.
+    this.#immature = db.prepare<{ value: number | null }, [number, number]>(
+      `SELECT sum(value) AS value FROM script_coins
+       WHERE script_id = ? AND position >= ? AND position % 1048576 = 0`,
+    );
+    this.#countBetween = db.prepare<{ n: number }, [number, number, number]>(
+      'SELECT count(*) AS n FROM history WHERE script_id = ? AND position > ? AND position < ?',
+    );
+  }
+
+  /** Null for a script that never occurred. */
+  totals(script: Uint8Array): ScriptTotals | null {
+    const row = this.#totals.get(scriptHash(script));
+    return (
+      row && {
+        id: row.id,
+        received: BigInt(row.received),
+        sent: BigInt(row.sent),
+        txs: row.txs,
+        utxos: row.utxos,
+        firstHeight: row.first_height,
+        lastHeight: row.last_height,
+      }
+    );
+  }
+
+  /** Transactions strictly between two positions, newest or oldest first. */
+  history(
+    id: number,
+    { above, below, order, limit }: { above: TxPosition; below: TxPosition; order: 'asc' | 'desc'; limit: number },
+  ): HistoryRecord[] {
+    return (order === 'desc' ? this.#older : this.#newer).all(id, above, below, limit);
+  }
+
+  countHistory(id: number, { above, below }: { above: TxPosition; below: TxPosition }): number {
+    return this.#countBetween.get(id, above, below)!.n;
+  }
+
+  /** Unspent outputs behind (position, vout), in chain order. Begin with (-1, 0). */
+  coins(id: number, after: { position: TxPosition; vout: number }, limit: number): ScriptCoin[] {
+    return this.#coins.all(id, after.position, after.vout, limit);
+  }
+
+  /** Satoshis in coinbase outputs of blocks from this height on. */
+  coinbaseValueFrom(id: number, height: number): number {
+    return this.#immature.get(id, txPosition(Math.max(height, 0), 0))?.value ?? 0;
+  }
+}
+
+/** What one commit changes of a script's totals. */
+export interface ScriptChange {
+  readonly received: bigint;
+  readonly sent: bigint;
+  readonly txs: number;
+  readonly utxos: number;
+}
+
+/** The address index, for the one writer; inside its transaction. */
+export class ScriptWriter {
+  readonly #find;
+  readonly #insert;
+  readonly #grow;
+  readonly #shrink;
+  readonly #bounds;
+  readonly #dropEmpty;
+  readonly #cutHistory;
+  readonly #history;
+  readonly #coins;
+  readonly #removeCoin;
+
+  constructor(db: Database) {
+    this.#find = db.prepare<{ id: number }, [Uint8Array]>('SELECT id FROM scripts WHERE hash = ?');
+    this.#insert = db.prepare('INSERT INTO scripts VALUES (?, ?, ?, ?, ?, ?, ?, ?)');
+    this.#grow = db.prepare(
+      `UPDATE scripts SET received = received + ?, sent = sent + ?, txs = txs + ?, utxos = utxos + ?,
+         last_height = max(last_height, ?) WHERE hash = ?`,
+    );
+    this.#shrink = db.prepare(
+      `UPDATE scripts SET received = received - ?, sent = sent - ?, txs = txs - ?, utxos = utxos - ?
+       WHERE hash = ?`,
+    );
+    this.#bounds = db.prepare(
+      `UPDATE scripts SET first_height = (SELECT min(position) FROM history WHERE script_id = id) >> 20,
+         last_height = (SELECT max(position) FROM history WHERE script_id = id) >> 20
+       WHERE hash = ? AND txs > 0`,
+    );
+    this.#dropEmpty = db.prepare('DELETE FROM scripts WHERE hash = ? AND txs = 0');
+    this.#cutHistory = db.prepare('DELETE FROM history WHERE script_id = ? AND position = ?');
+    this.#history = new BulkInsert(db, 'history', ['script_id', 'position', 'received', 'sent']);
+    this.#coins = new BulkInsert(db, 'script_coins', ['script_id', 'position', 'vout', 'value']);
+    this.#removeCoin = db.prepare('DELETE FROM script_coins WHERE script_id = ? AND position = ? AND vout = ?');
+  }
+
+  /** The id of a script, or 0. */
+  id(hash: Uint8Array): number {
+    return this.#find.get(hash)?.id ?? 0;
+  }
+
+  insert(hash: Uint8Array, id: number, change: ScriptChange, firstHeight: number, lastHeight: number): void {
+    this.#insert.run(hash, id, change.received, change.sent, change.txs, change.utxos, firstHeight, lastHeight);
+  }
+
+  grow(hash: Uint8Array, change: ScriptChange, lastHeight: number): void {
+    this.#grow.run(change.received, change.sent, change.txs, change.utxos, lastHeight, hash);
+  }
+
+  /** Takes back what disconnected blocks had added, after their history is gone. True when nothing of the script is left. */
+  shrink(hash: Uint8Array, change: ScriptChange): boolean {
+    this.#shrink.run(change.received, change.sent, change.txs, change.utxos, hash);
+    this.#bounds.run(hash);
+    return this.#dropEmpty.run(hash).changes > 0;
+  }
+
+  addHistory(id: number, position: TxPosition, received: number, sent: number): void {
+    this.#history.add4(id, position, received, sent);
+  }
+
+  removeHistory(id: number, position: TxPosition): void {
+    this.#cutHistory.run(id, position);
+  }
+
+  addCoin(id: number, position: TxPosition, vout: number, value: number): void {
+    this.#coins.add4(id, position, vout, value);
+  }
+
+  removeCoin(id: number, position: TxPosition, vout: number): void {
+    this.#removeCoin.run(id, position, vout);
+  }
+
+  finish(): void {
+    this.#history.finish();
+    this.#coins.finish();
+  }
+}

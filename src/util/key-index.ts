@@ -1,0 +1,91 @@
+/**
+ * Numbers fixed-width byte keys in order of first appearance, in typed arrays: a million keys cost their bytes and a
+ * few more, and none of the collector's time.
+ */
+export class KeyIndex {
+  readonly #width: number;
+  readonly #salt = crypto.getRandomValues(new Uint32Array(2));
+  /** Index + 1 of the key in each slot; 0 where there is none. */
+  #slots = new Uint32Array(1024);
+  #keys: Uint8Array;
+  #count = 0;
+
+  /** `width` bytes to a key, 8 at least. */
+  constructor(width: number) {
+    this.#width = width;
+    this.#keys = new Uint8Array(512 * width);
+  }
+
+  get count(): number {
+    return this.#count;
+  }
+
+  /** The number of this key; a new one where it was not seen before. */
+  intern(key: Uint8Array): number {
+    if ((this.#count + 1) * 2 > this.#slots.length) this.#grow();
+    const slot = this.#probe(key);
+    const found = this.#slots[slot]!;
+    if (found !== 0) return found - 1;
+    const index = this.#count++;
+    const at = index * this.#width;
+    if (at + this.#width > this.#keys.length) {
+      const keys = new Uint8Array(this.#keys.length * 2);
+      keys.set(this.#keys);
+      this.#keys = keys;
+    }
+    this.#keys.set(key, at);
+    this.#slots[slot] = index + 1;
+    return index;
+  }
+
+  /** A view of the key with this number; valid until the next new key. */
+  key(index: number): Uint8Array {
+    return this.#keys.subarray(index * this.#width, (index + 1) * this.#width);
+  }
+
+  /** The first four bytes of a key as a big-endian number, to sort by. */
+  order(index: number): number {
+    const at = index * this.#width;
+    const keys = this.#keys;
+    return ((keys[at]! << 24) | (keys[at + 1]! << 16) | (keys[at + 2]! << 8) | keys[at + 3]!) >>> 0;
+  }
+
+  clear(): void {
+    this.#slots = new Uint32Array(1024);
+    this.#keys = new Uint8Array(512 * this.#width);
+    this.#count = 0;
+  }
+
+  #hash(bytes: Uint8Array, at: number): number {
+    const low = bytes[at]! | (bytes[at + 1]! << 8) | (bytes[at + 2]! << 16) | (bytes[at + 3]! << 24);
+    const high = bytes[at + 4]! | (bytes[at + 5]! << 8) | (bytes[at + 6]! << 16) | (bytes[at + 7]! << 24);
+    let h = Math.imul(low ^ this.#salt[0]!, 0x9e3779b1) ^ Math.imul(high ^ this.#salt[1]!, 0x85ebca77);
+    h = Math.imul(h ^ (h >>> 15), 0x2c1b3c6d);
+    return (h ^ (h >>> 13)) >>> 0;
+  }
+
+  #probe(key: Uint8Array): number {
+    const mask = this.#slots.length - 1;
+    let slot = this.#hash(key, 0) & mask;
+    for (; this.#slots[slot] !== 0; slot = (slot + 1) & mask)
+      if (this.#equals(key, (this.#slots[slot]! - 1) * this.#width)) break;
+    return slot;
+  }
+
+  #equals(key: Uint8Array, at: number): boolean {
+    const keys = this.#keys;
+    for (let i = 0; i < this.#width; i++) if (keys[at + i] !== key[i]) return false;
+    return true;
+  }
+
+  #grow(): void {
+    const slots = new Uint32Array(this.#slots.length * 2);
+    const mask = slots.length - 1;
+    for (let index = 0; index < this.#count; index++) {
+      let slot = this.#hash(this.#keys, index * this.#width) & mask;
+      while (slots[slot] !== 0) slot = (slot + 1) & mask;
+      slots[slot] = index + 1;
+    }
+    this.#slots = slots;
+  }
+}

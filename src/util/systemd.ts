@@ -1,0 +1,76 @@
+import { openLibc } from './libc.ts';
+
+const AF_UNIX = 1;
+const SOCK_DGRAM = 2;
+const SOCK_CLOEXEC = 0x80000;
+const MSG_DONTWAIT = 0x40;
+const MSG_NOSIGNAL = 0x4000;
+/** Room for a path in sockaddr_un, its closing zero included. */
+const PATH_ROOM = 108;
+
+/** Tells the service manager how the service is (sd_notify); every call does nothing where there is no manager. */
+export interface ServiceNotifier {
+  /** How often the manager wants to hear `watchdog()` at least; null when it does not watch. */
+  readonly watchdogIntervalMs: number | null;
+  ready(): void;
+  /** One line shown by `systemctl status`. */
+  status(text: string): void;
+  watchdog(): void;
+  /** Asks for more time to start or stop, from now. */
+  extendTimeout(ms: number): void;
+  stopping(): void;
+}
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+/** A notifier for the manager that `NOTIFY_SOCKET` names, if any. */
+export function serviceNotifier(env: Env = process.env): ServiceNotifier {
+  const send = env.NOTIFY_SOCKET ? datagramSender(env.NOTIFY_SOCKET) : null;
+  const notify = (message: string) => send?.(message);
+  return {
+    watchdogIntervalMs: send ? watchdogIntervalMs(env) : null,
+    ready: () => notify('READY=1'),
+    status: (text) => notify(`STATUS=${text.replaceAll('\n', ' ')}`),
+    watchdog: () => notify('WATCHDOG=1'),
+    extendTimeout: (ms) => notify(`EXTEND_TIMEOUT_USEC=${Math.round(ms * 1000)}`),
+    stopping: () => notify('STOPPING=1'),
+  };
+}
+
+function watchdogIntervalMs(env: Env): number | null {
+  const usec = Number(env.WATCHDOG_USEC);
+  if (!(usec > 0)) return null;
+  if (env.WATCHDOG_PID !== undefined && Number(env.WATCHDOG_PID) !== process.pid) return null;
+  return usec / 1000;
+}
+
+/** Bun opens no unix datagram sockets, so the C library does. Null when the address or the library is of no use. */
+function datagramSender(path: string): ((message: string) => void) | null {
+  const address = unixAddress(path);
+  if (!address) return null;
+  const libc = openLibc({
+    socket: { args: ['i32', 'i32', 'i32'], returns: 'i32' },
+    sendto: { args: ['i32', 'ptr', 'u64', 'i32', 'ptr', 'u32'], returns: 'i64' },
+  });
+  if (!libc) return null;
+  const fd = libc.socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  if (fd < 0) return null;
+  return (message) => {
+    const bytes = Buffer.from(message);
+    libc.sendto(fd, bytes, bytes.length, MSG_DONTWAIT | MSG_NOSIGNAL, address, address.length);
+  };
+}
+
+/** sockaddr_un of a path, or of an abstract name written with a leading @. */
+function unixAddress(path: string): Buffer | null {
+  if (!/^[/@]./.test(path)) return null;
+  const name = Buffer.from(path);
+  const abstract = path.startsWith('@');
+  if (name.length >= PATH_ROOM) return null;
+  if (abstract) name[0] = 0;
+  const address = Buffer.alloc(2 + name.length + (abstract ? 0 : 1));
+  // Every platform Bun runs on is little-endian.
+  address.writeUInt16LE(AF_UNIX, 0);
+  name.copy(address, 2);
+  return address;
+}

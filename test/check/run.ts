@@ -1,0 +1,43 @@
+import { readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { checkImports } from './imports.ts';
+
+const root = resolve(import.meta.dir, '../..');
+
+interface Outcome {
+  readonly name: string;
+  readonly ok: boolean;
+  readonly output: string;
+}
+
+/** Tools come from node_modules and run on this runtime, so that Node is not needed. */
+async function tool(name: string, script: string, ...args: string[]): Promise<Outcome> {
+  const child = Bun.spawn([process.execPath, join(root, 'node_modules', script), ...args], {
+    cwd: root,
+    stdout: 'pipe',
+    stderr: 'pipe',
+  });
+  const [stdout, stderr, code] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+    child.exited,
+  ]);
+  return { name, ok: code === 0, output: stdout + stderr };
+}
+
+function importDirections(): Outcome {
+  const paths = [...new Bun.Glob('src/**/*.{ts,tsx}').scanSync({ cwd: root })].sort();
+  const lines = paths.flatMap((path) => checkImports({ path, text: readFileSync(join(root, path), 'utf8') }));
+  return { name: 'import directions', ok: lines.length === 0, output: lines.join('\n') };
+}
+
+const outcomes = await Promise.all([
+  tool('types (tsc)', 'typescript/bin/tsc', '-p', '.'),
+  tool('lint and format (biome)', '@biomejs/biome/bin/biome', 'check', '.'),
+  importDirections(),
+]);
+for (const { ok, name, output } of outcomes) {
+  console.log(`${ok ? 'ok    ' : 'FAILED'} ${name}`);
+  if (!ok) console.log(`${output.trim().replaceAll(/^/gm, '  ')}\n`);
+}
+process.exit(outcomes.every(({ ok }) => ok) ? 0 : 1);

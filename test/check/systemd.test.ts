@@ -1,0 +1,53 @@
+import { afterAll, describe, expect, test } from 'bun:test';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+const unit = readFileSync(join(import.meta.dir, '../../systemd/obverse.service'), 'utf8');
+const analyze = Bun.which('systemd-analyze');
+if (!analyze) console.warn('systemd-analyze not found: checks of the unit by systemd itself are skipped');
+
+const folder = mkdtempSync(join(tmpdir(), 'unit-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+/** The unit with a command that exists on this machine, which is all that verify may miss. */
+function installed(text = unit): string {
+  const file = join(folder, 'obverse.service');
+  writeFileSync(file, text.replace('/usr/local/bin/obverse', process.execPath));
+  return file;
+}
+
+test('the engine compiles to memory it then runs, so the unit must not deny that', () => {
+  expect(unit).not.toMatch(/^MemoryDenyWriteExecute=/m);
+});
+
+test.each([
+  'Type=notify',
+  'NotifyAccess=main',
+  'WatchdogSec=60',
+  'TimeoutStopSec=600',
+  'StateDirectory=obverse',
+  'UMask=0077',
+])('%s', (line) => expect(unit.split('\n')).toContain(line));
+
+describe.skipIf(!analyze)('systemd', () => {
+  // verify exits with 0 on values it cannot read and only warns of them.
+  test('verify finds nothing to say', () => {
+    const { stderr, exitCode } = Bun.spawnSync([analyze!, 'verify', installed()]);
+    expect(stderr.toString()).toBe('');
+    expect(exitCode).toBe(0);
+  });
+
+  test('verify would say so', () => {
+    const file = installed(unit.replace('ProtectSystem=strict', 'ProtectSystem=very'));
+    expect(Bun.spawnSync([analyze!, 'verify', file]).stderr.toString()).toContain(
+      'Failed to parse protect system value',
+    );
+  });
+
+  test('exposure stays low', () => {
+    const { stdout } = Bun.spawnSync([analyze!, 'security', '--offline=true', '--no-pager', installed()]);
+    const level = /exposure level for obverse\.service: ([0-9.]+)/.exec(stdout.toString());
+    expect(Number(level?.[1])).toBeLessThan(2);
+  });
+});

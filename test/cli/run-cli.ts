@@ -1,0 +1,31 @@
+import { join } from 'node:path';
+
+const root = join(import.meta.dir, '../..');
+
+export interface CliResult {
+  readonly status: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Environment of this process without its OBVERSE_ variables, and with the given ones. */
+export function cleanEnv(extra: Readonly<Record<string, string>> = {}): Record<string, string | undefined> {
+  const outer = Object.entries(process.env).filter(([name]) => !name.startsWith('OBVERSE_'));
+  return { ...Object.fromEntries(outer), ...extra };
+}
+
+/** Runs `obverse` from source with an argument list. */
+export async function runCli(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<CliResult> {
+  const child = Bun.spawn([process.execPath, join(root, 'src/main.ts'), ...args], {
+    env: cleanEnv(env),
+    stdin: 'ignore',
+    stdout: 'pipe',
+    stderr: 'pipe',
+  });
+  const [stdout, stderr, status] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+    child.exited,
+  ]);
+  return { status, stdout, stderr };
+}

@@ -1,0 +1,49 @@
+import { expect, test } from 'bun:test';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { loadConfig, thisHost } from '../../src/config/load.ts';
+import { KEYS, SETTINGS } from '../../src/config/schema.ts';
+import type { Setting } from '../../src/config/setting.ts';
+import { variableOf } from '../../src/config/sources.ts';
+
+const NAMED = `network datadir http.listen http.publicUrl http.allowedHosts http.corsOrigins http.tls.cert http.tls.key
+  ops.listen ws.auth dev.enabled dev.interval p2p.enabled p2p.listen p2p.connect wallet.enabled wallet.autocreate
+  index.spender log.level service.name cache.enabled chain.maxTipAge ready.details fees.fallback rpc.basic rpcauth
+  rpcscopes rpcwhitelist wallet.fallbackFee`;
+
+test('every documented key is known', () => {
+  for (const key of NAMED.split(/\s+/)) expect(KEYS as readonly string[]).toContain(key);
+});
+
+test('no key is the table of another', () => {
+  for (const key of KEYS) expect(KEYS.filter((other) => other.startsWith(`${key}.`))).toEqual([]);
+});
+
+test('every key has a variable of its own', () => {
+  expect(new Set(KEYS.map(variableOf)).size).toBe(KEYS.length);
+  expect(KEYS.map(variableOf).filter((name) => !/^OBVERSE(_[A-Z0-9]+)+$/.test(name))).toEqual([]);
+  expect(variableOf('http.allowedHosts')).toBe('OBVERSE_HTTP_ALLOWED_HOSTS');
+});
+
+test('every integer default is a value one may write', () => {
+  const around = { network: 'main', dev: false, dataHome: '/d', cores: 4 } as const;
+  for (const key of KEYS) {
+    const setting: Setting<unknown> = SETTINGS[key];
+    if (setting.kind !== 'integer') continue;
+    const value = setting.fallback(around);
+    const context = { fromText: false, network: 'main', resolvePath: (path: string) => path } as const;
+    expect(setting.read(value, context)).toEqual({ value });
+  }
+});
+
+test('the example configuration is valid', () => {
+  const path = join(import.meta.dir, '../../systemd/obverse.toml');
+  const { config } = loadConfig(['--config', path], { ...thisHost(), env: {} });
+  expect(config.storage.coinsCache).toBe(1024);
+  // Lines that are commented out are examples too.
+  const all = readFileSync(path, 'utf8')
+    .replaceAll(/^# (?=[a-zA-Z.]+ = )/gm, '')
+    .replace('listen = "0.0.0.0:8332"', '');
+  const host = { ...thisHost(), env: {}, readText: () => all };
+  expect(loadConfig(['--config', path], host).config.ops.listen).toEqual({ host: '127.0.0.1', port: 9332 });
+});

@@ -1,0 +1,62 @@
+import { describe, expect, test } from 'bun:test';
+import { isBip30Repeat, isBip30Unspendable, mustCheckBip30 } from '../../src/consensus/bip30.ts';
+import type { HeaderEntry } from '../../src/consensus/header-entry.ts';
+import { mainnet } from '../../src/params/mainnet.ts';
+import { regtest } from '../../src/params/regtest.ts';
+import type { BlockHash } from '../../src/primitives/hash.ts';
+import { hashFromHex } from '../../src/primitives/hash.ts';
+
+const REPEAT = hashFromHex<BlockHash>('00000000000a4d0a398161ffc163c503763b1f4360639393e0e4c8e300e0caec');
+const OTHER = hashFromHex<BlockHash>('11'.repeat(32));
+const BIP34 = hashFromHex<BlockHash>('000000000000024b89b42a942fe0d9fea3bb44ab7bd1b19115dd6a759c0808b8');
+
+/** A parent at a height, on a chain whose block at 227,931 has this hash. */
+function parentAt(height: number, bip34Hash: BlockHash): HeaderEntry {
+  const entry: HeaderEntry = {
+    hash: OTHER,
+    version: 4,
+    time: 0,
+    bits: 0,
+    height,
+    parent: null,
+    chainwork: 0n,
+    ancestor: (at) => (at > height ? null : { ...entry, height: at, hash: at === 227_931 ? bip34Hash : OTHER }),
+  };
+  return entry;
+}
+
+describe('BIP-30', () => {
+  const { consensus } = mainnet;
+
+  test('the two repeats of the main chain are let through', () => {
+    expect(mustCheckBip30(REPEAT, parentAt(91_841, BIP34), consensus)).toBe(false);
+    expect(mustCheckBip30(REPEAT, parentAt(91_842, BIP34), consensus)).toBe(true);
+    expect(mustCheckBip30(OTHER, parentAt(91_841, BIP34), consensus)).toBe(true);
+    expect(isBip30Repeat(hashFromHex('00000000000743f190a18c5577a3c2d2a1f610ae9601ac046a38084ccb7cd721'), 91_880)).toBe(
+      true,
+    );
+  });
+
+  test('what they overwrote can never be spent', () => {
+    const first = hashFromHex<BlockHash>('00000000000271a2dc26e7667f8419f2e15416dc6955e5a6c6cdf3f2574dd08e');
+    const second = hashFromHex<BlockHash>('00000000000af0aed4792b1acee3d966af36cf5def14935db8de83d6f9306f2f');
+    expect(isBip30Unspendable(first, 91_722)).toBe(true);
+    expect(isBip30Unspendable(second, 91_812)).toBe(true);
+    expect(isBip30Unspendable(first, 91_812)).toBe(false);
+    expect(isBip30Unspendable(OTHER, 91_722)).toBe(false);
+  });
+
+  test('past BIP-34 on the known chain it is not looked up', () => {
+    expect(mustCheckBip30(OTHER, parentAt(227_930, BIP34), consensus)).toBe(true);
+    expect(mustCheckBip30(OTHER, parentAt(227_931, BIP34), consensus)).toBe(false);
+    expect(mustCheckBip30(OTHER, parentAt(227_931, OTHER), consensus)).toBe(true);
+  });
+
+  test('from 1,983,702 on it is again', () => {
+    expect(mustCheckBip30(OTHER, parentAt(1_983_700, BIP34), consensus)).toBe(false);
+    expect(mustCheckBip30(OTHER, parentAt(1_983_701, BIP34), consensus)).toBe(true);
+  });
+
+  test('networks without a known block always look', () =>
+    expect(mustCheckBip30(OTHER, parentAt(500, OTHER), regtest.consensus)).toBe(true));
+});

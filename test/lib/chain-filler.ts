@@ -1,0 +1,185 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { workOf } from '../../src/consensus/work.ts';
+import { genesisBlock } from '../../src/params/genesis.ts';
+import type { NetworkParams } from '../../src/params/network-params.ts';
+import { type ParsedBlock, parseBlock } from '../../src/primitives/block.ts';
+import { type Coin, txPosition } from '../../src/primitives/coin.ts';
+import { hashToHex } from '../../src/primitives/hash.ts';
+import { outpointKey } from '../../src/primitives/outpoint.ts';
+import { writeUndoRecord } from '../../src/primitives/undo.ts';
+import { type FilePlace, RecordWriter } from '../../src/storage/block-files.ts';
+import { CoinWriter, coinKey } from '../../src/storage/coin-store.ts';
+import { openWriter } from '../../src/storage/database.ts';
+import { type BodyStats, HeaderWriter } from '../../src/storage/header-store.ts';
+import { scriptHash } from '../../src/storage/script-store.ts';
+import { TxWriter, txidPrefix } from '../../src/storage/tx-store.ts';
+import { ByteReader, ByteWriter } from '../../src/util/bytes.ts';
+
+const HAVE_BLOCK_AND_UNDO = 3;
+const HAVE_BLOCK = 1;
+
+interface ScriptRow {
+  id: number;
+  received: number;
+  sent: number;
+  txs: number;
+  utxos: number;
+  first: number;
+  last: number;
+}
+
+/** The blocks of a file of `magic, size, block` records. */
+export function blocksOfFile(bytes: Uint8Array): Uint8Array[] {
+  const r = new ByteReader(bytes);
+  const blocks: Uint8Array[] = [];
+  while (r.remaining > 8) {
+    r.skip(4);
+    blocks.push(r.bytes(r.u32()));
+  }
+  return blocks;
+}
+
+function bodyStats({ txs, strippedSize }: ParsedBlock): BodyStats {
+  const sums = txs.map(({ tx }) => Number(tx.outputs.reduce((sum, { value }) => sum + value, 0n)));
+  return {
+    txCount: txs.length,
+    strippedSize,
+    inputs: txs.slice(1).reduce((count, { tx }) => count + tx.inputs.length, 0),
+    outputs: txs.reduce((count, { tx }) => count + tx.outputs.length, 0),
+    valueOut: sums.slice(1).reduce((sum, value) => sum + value, 0),
+    reward: sums[0]!,
+  };
+}
+
+/**
+ * Fills a network's directory with a chain, taking every block as valid; `side` are further blocks that are kept but not
+ * connected, each on a block before it. The genesis block may lead the list or be left out. Slow and simple, for tests.
+ */
+export function fillChain(
+  dir: string,
+  params: NetworkParams,
+  blocks: readonly Uint8Array[],
+  side: readonly Uint8Array[] = [],
+): void {
+  mkdirSync(dir, { recursive: true });
+  const genesisHash = hashToHex(params.consensus.genesisHash);
+  const db = openWriter(join(dir, 'chain.db'), { network: params.name, genesisHash }, 64);
+  const bodies = new RecordWriter(join(dir, 'blocks'), 'blk', params.magic, { file: 0, length: 0 });
+  const undos = new RecordWriter(join(dir, 'blocks'), 'rev', params.magic, { file: 0, length: 0 });
+  const headers = new HeaderWriter(db);
+  const txs = new TxWriter(db);
+  const coins = new Map<string, Coin & { txid: Uint8Array; vout: number }>();
+  const scripts = new Map<string, ScriptRow>();
+  const history = new Map<string, { id: number; position: number; received: number; sent: number }>();
+  const works = new Map<string, { work: bigint; height: number }>();
+  let nextId = 1;
+  let circulating = 0;
+  let txCount = 0;
+
+  const touch = (script: Uint8Array, position: number, height: number, change: { received?: number; sent?: number }) => {
+    const key = scriptHash(script).toHex();
+    let row = scripts.get(key);
+    if (!row) {
+      row = { id: scripts.size + 1, received: 0, sent: 0, txs: 0, utxos: 0, first: height, last: height };
+      scripts.set(key, row);
+    }
+    row.last = height;
+    row.received += change.received ?? 0;
+    row.sent += change.sent ?? 0;
+    row.utxos += change.received === undefined ? -1 : 1;
+    const entryKey = `${row.id}:${position}`;
+    let entry = history.get(entryKey);
+    if (!entry) {
+      entry = { id: row.id, position, received: 0, sent: 0 };
+      history.set(entryKey, entry);
+      row.txs++;
+    }
+    entry.received += change.received ?? 0;
+    entry.sent += change.sent ?? 0;
+  };
+
+  const connect = (block: ParsedBlock, height: number) => {
+    const undo = new ByteWriter(1 << 22);
+    let fees = 0;
+    for (const [index, { tx, txid, offset }] of block.txs.entries()) {
+      const position = txPosition(height, index);
+      txs.add(position, txid, offset, undo.length);
+      txs.addIndex(txidPrefix(txid), position);
+      txCount++;
+      let valueIn = 0;
+      if (index > 0) {
+        for (const { prevout } of tx.inputs) {
+          const key = outpointKey(prevout);
+          const coin = coins.get(key);
+          if (!coin) throw new Error(`no coin ${key}`);
+          coins.delete(key);
+          const value = Number(coin.output.value);
+          circulating -= value;
+          valueIn += value;
+          writeUndoRecord(undo, coin.position, coin.output.value, coin.output.scriptPubKey);
+          touch(coin.output.scriptPubKey, position, height, { sent: value });
+        }
+      }
+      let sum = 0;
+      for (const [vout, output] of tx.outputs.entries()) {
+        const value = Number(output.value);
+        sum += value;
+        const unspendable = output.scriptPubKey[0] === 0x6a || output.scriptPubKey.length > 10_000;
+        if (height === 0 || unspendable) continue;
+        coins.set(outpointKey({ txid, vout }), { position, output, txid, vout });
+        circulating += value;
+        touch(output.scriptPubKey, position, height, { received: value });
+      }
+      if (index > 0) fees += valueIn - sum;
+    }
+    const body = bodies.append(block.raw);
+    const place = undos.append(undo.finish().slice());
+    record(block, height, { body, undo: place, stats: bodyStats(block), fees });
+    headers.extend(height, nextId - 1, { circulating, utxos: coins.size, txs: txCount });
+  };
+
+  const record = (
+    block: ParsedBlock,
+    height: number,
+    rest: { body: FilePlace; undo: FilePlace; stats: BodyStats; fees: number } | { body: FilePlace; stats: BodyStats; fees: null },
+  ) => {
+    const before = works.get(hashToHex(block.header.previousHash))?.work ?? 0n;
+    const chainwork = before + workOf(block.header.bits);
+    works.set(hashToHex(block.hash), { work: chainwork, height });
+    const id = nextId++;
+    const status = rest.fees === null ? HAVE_BLOCK : HAVE_BLOCK_AND_UNDO;
+    headers.insert({ id, hash: block.hash, header: block.raw.slice(0, 80), height, chainwork, status });
+    headers.setBody(id, block.header.time + 5, rest.body, rest.stats);
+    if (rest.fees !== null) headers.setUndo(id, rest.undo, rest.fees);
+  };
+
+  db.transaction(() => {
+    const genesis = genesisBlock(params);
+    const leads = blocks[0] && hashToHex(parseBlock(blocks[0]).hash) === genesisHash;
+    for (const [height, raw] of (leads ? blocks : [genesis, ...blocks]).entries()) connect(parseBlock(raw), height);
+    for (const raw of side) {
+      const block = parseBlock(raw);
+      const parent = works.get(hashToHex(block.header.previousHash));
+      record(block, (parent?.height ?? -1) + 1, { body: bodies.append(raw), stats: bodyStats(block), fees: null });
+    }
+    txs.finish();
+    const writer = new CoinWriter(db);
+    const all = [...coins.values()].map((coin) => ({ coin, key: coinKey({ txid: coin.txid, vout: coin.vout } as never) }));
+    all.sort((a, b) => Buffer.compare(a.key, b.key));
+    for (const { coin, key } of all) writer.put(key, coin.position, Number(coin.output.value), coin.output.scriptPubKey);
+    writer.finish();
+    const putScript = db.prepare('INSERT INTO scripts VALUES (?, ?, ?, ?, ?, ?, ?, ?)');
+    for (const [key, s] of scripts)
+      putScript.run(Uint8Array.fromHex(key), s.id, s.received, s.sent, s.txs, s.utxos, s.first, s.last);
+    const putHistory = db.prepare('INSERT INTO history VALUES (?, ?, ?, ?)');
+    for (const h of history.values()) putHistory.run(h.id, h.position, h.received, h.sent);
+    const putCoin = db.prepare('INSERT INTO script_coins VALUES (?, ?, ?, ?)');
+    for (const { position, output, vout } of coins.values())
+      putCoin.run(scripts.get(scriptHash(output.scriptPubKey).toHex())!.id, position, vout, Number(output.value));
+    db.prepare("INSERT OR REPLACE INTO meta (key, value) VALUES ('bestHeaderHeight', ?)").run(nextId - 2 - side.length);
+  })();
+  bodies.close();
+  undos.close();
+  db.close();
+}

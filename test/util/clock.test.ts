@@ -1,0 +1,17 @@
+import { expect, test } from 'bun:test';
+import { ManualClock, systemClock, unixSeconds } from '../../src/util/clock.ts';
+
+test('the manual clock moves only when told', () => {
+  const clock = new ManualClock(1_500);
+  expect([clock.nowMs(), clock.monotonicMs(), unixSeconds(clock)]).toEqual([1500, 0, 1]);
+  clock.advance(600);
+  expect([clock.nowMs(), clock.monotonicMs(), unixSeconds(clock)]).toEqual([2100, 600, 2]);
+  clock.set(0);
+  expect([clock.nowMs(), clock.monotonicMs()]).toEqual([0, 600]);
+});
+
+test('the system clock tells unix time and never steps back', () => {
+  expect(Math.abs(systemClock.nowMs() - Date.now())).toBeLessThan(1000);
+  const first = systemClock.monotonicMs();
+  expect(systemClock.monotonicMs()).toBeGreaterThanOrEqual(first);
+});

@@ -1,0 +1,186 @@
+import { describe, expect, test } from 'bun:test';
+import { ManualClock } from '../../src/util/clock.ts';
+import { createLog, type Log, type LogOptions } from '../../src/util/log.ts';
+
+const NOON = Date.UTC(2026, 7, 1, 12);
+
+/** A log and everything its sink has taken. */
+function logged(options: Partial<LogOptions> = {}): { log: Log; text: () => string; lines: () => unknown[] } {
+  let taken = '';
+  const log = createLog({
+    level: 'debug',
+    format: 'json',
+    clock: new ManualClock(NOON),
+    write: (bytes) => {
+      taken += new TextDecoder().decode(bytes);
+      return bytes.length;
+    },
+    ...options,
+  });
+  const text = () => {
+    log.flush();
+    return taken;
+  };
+  return {
+    log,
+    text,
+    lines: () =>
+      text()
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line)),
+  };
+}
+
+describe('json', () => {
+  test('level, time, message, fields; those of the child before those of the call', () => {
+    const { log, lines } = logged();
+    log.child({ peer: 3 }).info('connected', { height: 5 });
+    expect(lines()).toEqual([
+      { level: 'info', time: '2026-08-01T12:00:00.000Z', msg: 'connected', peer: 3, height: 5 },
+    ]);
+  });
+
+  test('fields cannot pass for level, time or message', () => {
+    const { log, lines } = logged();
+    log.warn('real', { level: 'error', msg: 'forged', time: 0 });
+    expect(lines()).toEqual([{ level: 'warn', time: '2026-08-01T12:00:00.000Z', msg: 'real' }]);
+  });
+
+  test('bigints, bytes and errors', () => {
+    const { log, lines } = logged();
+    log.info('x', {
+      value: 2n ** 60n,
+      hash: new Uint8Array([1, 255]),
+      buffer: Buffer.from([2]),
+      error: new TypeError('no'),
+    });
+    expect(lines()).toMatchObject([
+      { value: '1152921504606846976', hash: '01ff', buffer: '02', error: { name: 'TypeError', message: 'no' } },
+    ]);
+  });
+
+  test('a line feed in a message stays inside its line', () => {
+    const { log, lines } = logged();
+    log.info('a\nb');
+    expect(lines()).toMatchObject([{ msg: 'a\nb' }]);
+  });
+});
+
+test('text for people, with anything unusual quoted', () => {
+  const { log, text } = logged({ format: 'text' });
+  log.warn('peer misbehaves', { peer: 7, agent: '/Sat\x1b[31m oshi/', reason: 'bad-txns', value: 5n, none: undefined });
+  expect(text()).toBe(
+    '2026-08-01 12:00:00.000 WARN  peer misbehaves peer=7 agent="/Sat\\u001b[31m oshi/" reason=bad-txns value=5\n',
+  );
+});
+
+test('lines below the level are not kept', () => {
+  const { log, lines } = logged({ level: 'warn' });
+  log.debug('a');
+  log.info('b');
+  log.warn('c');
+  log.error('d');
+  expect(lines()).toMatchObject([{ msg: 'c' }, { msg: 'd' }]);
+  expect([log.enabled('info'), log.enabled('warn')]).toEqual([false, true]);
+});
+
+describe('never throws', () => {
+  const circular: Record<string, unknown> = {};
+  circular.self = circular;
+  const trap = {
+    get boom() {
+      throw new Error('getter');
+    },
+  };
+  for (const format of ['json', 'text'] as const) {
+    test(`on fields that cannot be written, ${format}`, () => {
+      const { log, text } = logged({ format });
+      log.info('one', circular);
+      log.info('two', { inner: trap });
+      log.info('three', trap);
+      expect(
+        text()
+          .split('\n')
+          .map((line) => /one|two|three/.exec(line)?.[0]),
+      ).toEqual(['one', 'two', 'three', undefined]);
+    });
+  }
+
+  test('on a sink that fails', () => {
+    let calls = 0;
+    const { log } = logged({
+      write: () => {
+        calls++;
+        throw new Error('EPIPE');
+      },
+    });
+    log.error('a');
+    log.flush();
+    log.error('b');
+    expect(calls).toBe(2);
+  });
+});
+
+describe('buffer', () => {
+  test('lines are held and written together; an error at once, after what came before it', () => {
+    const writes: string[] = [];
+    const { log } = logged({
+      write: (bytes) => {
+        writes.push(new TextDecoder().decode(bytes));
+        return bytes.length;
+      },
+    });
+    log.info('a');
+    log.info('b');
+    expect(writes).toEqual([]);
+    log.error('c');
+    expect(writes).toHaveLength(1);
+    expect(writes[0]!.split('\n')).toHaveLength(4);
+  });
+
+  test('a sink that takes a few bytes at a time gets every byte once', () => {
+    let taken = '';
+    let turn = 0;
+    const { log } = logged({
+      write: (bytes) => {
+        if (turn++ % 3 === 2) return 0;
+        taken += new TextDecoder().decode(bytes.subarray(0, 7));
+        return Math.min(7, bytes.length);
+      },
+    });
+    for (let i = 0; i < 20; i++) log.info('line', { i });
+    for (let i = 0; i < 1000; i++) log.flush();
+    expect(
+      taken
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line).i),
+    ).toEqual([...Array(20).keys()]);
+  });
+
+  test('a sink that blocks costs lines, not memory, and the loss is told', () => {
+    let blocked = true;
+    let taken = '';
+    const { log } = logged({
+      maxBufferedBytes: 1000,
+      write: (bytes) => {
+        if (blocked) return 0;
+        taken += new TextDecoder().decode(bytes);
+        return bytes.length;
+      },
+    });
+    for (let i = 0; i < 100; i++) log.error('line', { i });
+    blocked = false;
+    log.flush();
+    log.info('after');
+    log.flush();
+    const lines = taken
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    const kept = lines.filter(({ msg }) => msg === 'line').length;
+    expect(taken.length).toBeLessThan(1500);
+    expect(lines.slice(kept)).toMatchObject([{ msg: 'log lines dropped', count: 100 - kept }, { msg: 'after' }]);
+  });
+});
