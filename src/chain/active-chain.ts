@@ -4,17 +4,19 @@ import type { BlockRejection } from '../consensus/rejection.ts';
 import { AddressRows } from '../indexes/address-rows.ts';
 import type { ParsedBlock } from '../primitives/block.ts';
 import { scriptErrorMessage } from '../script/script-error.ts';
+import type { BodyStats } from '../storage/header-store.ts';
 import { assert } from '../util/assert.ts';
+import type { Result } from '../util/result.ts';
 import { bodyStats } from './body-stats.ts';
 import type { ChainEntry } from './chain-entry.ts';
 import type { ChainStore } from './chain-store.ts';
-import { CoinsCache } from './coins-cache.ts';
+import { type CoinChange, CoinsCache } from './coins-cache.ts';
 import { connectBlock, disconnectBlock, scriptRejection, unindexBlock } from './connect-block.ts';
 import type { ScriptVerifier } from './script-verifier.ts';
 import type { StagedBlock } from './staged-block.ts';
 
 /** Script checks that may be under way: enough to keep every worker busy, few enough to bound their memory. */
-const PENDING_INPUTS_LIMIT = 24_000;
+const PENDING_INPUTS_LIMIT = 64_000;
 const PENDING_BLOCKS_LIMIT = 128;
 
 /** A block whose scripts turned out to be invalid after it was connected. */
@@ -23,22 +25,35 @@ export interface FailedBlock {
   readonly rejection: BlockRejection;
 }
 
+/** What the next commit writes: everything between the committed tip and `tip`. */
+export interface SealedChange {
+  readonly tip: ChainEntry;
+  /** Ascending. */
+  readonly connected: readonly StagedBlock[];
+  /** Blocks of the committed chain that are no longer in it, the highest first. */
+  readonly disconnected: readonly ChainEntry[];
+  readonly coins: readonly CoinChange[];
+  readonly rows: AddressRows;
+}
+
 /**
  * The active chain from the committed tip on: blocks connected in memory whose scripts may still be judged, and
- * committed blocks that were disconnected. A commit writes the difference, and only what is judged valid.
+ * committed blocks that were disconnected. A commit is sealed first, then written when all its blocks are judged valid;
+ * blocks go on being connected in between, so that the verify workers never wait for the disk.
  */
 export class ActiveChain {
   readonly coins: CoinsCache;
-  readonly rows = new AddressRows();
   readonly #store: ChainStore;
   readonly #params: ConsensusParams;
-  readonly #staged: StagedBlock[] = [];
-  readonly #disconnected: ChainEntry[] = [];
+  #rows = new AddressRows();
+  #staged: StagedBlock[] = [];
+  #disconnected: ChainEntry[] = [];
+  #sealed: SealedChange | null = null;
   #tip: ChainEntry;
   #committedTip: ChainEntry;
-  #circulating: number;
-  #utxos: number;
-  #txs: number;
+  #circulating = 0;
+  #utxos = 0;
+  #txs = 0;
   #pendingInputs = 0;
   #pendingBlocks = 0;
   /** Told whenever a verdict arrives. */
@@ -49,10 +64,7 @@ export class ActiveChain {
     this.#params = params;
     this.#tip = tip;
     this.#committedTip = tip;
-    const totals = store.headers.totals(tip.height);
-    this.#circulating = totals?.circulating ?? 0;
-    this.#utxos = totals?.utxos ?? 0;
-    this.#txs = totals?.txs ?? 0;
+    this.#loadTotals();
     this.coins = new CoinsCache(store.coins, { limitBytes: cacheBytes, databaseEmpty: this.#utxos === 0 });
   }
 
@@ -65,12 +77,18 @@ export class ActiveChain {
     return this.#committedTip;
   }
 
-  get staged(): readonly StagedBlock[] {
-    return this.#staged;
+  /** Whether a commit would change the chain; what is sealed already does not count. */
+  get changed(): boolean {
+    return this.#staged.length + this.#disconnected.length > 0;
   }
 
-  get disconnected(): readonly ChainEntry[] {
-    return this.#disconnected;
+  /** Rows of the address index that the next commit would write. */
+  get rowCount(): number {
+    return this.#rows.size;
+  }
+
+  get sealed(): SealedChange | null {
+    return this.#sealed;
   }
 
   /** Begins the chain. The genesis coinbase cannot be spent: Core never put it into the set. */
@@ -93,21 +111,19 @@ export class ActiveChain {
       circulating: 0,
       utxos: 0,
       txs: this.#txs,
-      block: null,
       failure: null,
     });
   }
 
   /** Connects a child of the tip; a rejection leaves everything as it was. Its scripts are judged later. */
-  connect(entry: ChainEntry, block: ParsedBlock, verifier: ScriptVerifier | null): BlockRejection | null {
+  connect(entry: ChainEntry, block: ParsedBlock, verifier: ScriptVerifier | null): Result<BodyStats, BlockRejection> {
     assert(entry.parent === this.#tip, 'a block connects to the tip');
-    const rowsMark = this.rows.mark;
-    const flags = blockScriptFlags(entry.hash, entry.height, this.#params);
+    const rowsMark = this.#rows.mark;
     const connected = connectBlock(block, entry, {
       coins: this.coins,
-      rows: this.rows,
+      rows: this.#rows,
       params: this.#params,
-      flags,
+      flags: blockScriptFlags(entry.hash, entry.height, this.#params),
       verifier,
     });
     if (!connected.ok) return connected;
@@ -123,45 +139,46 @@ export class ActiveChain {
       circulating: this.#circulating,
       utxos: this.#utxos,
       txs: this.#txs,
-      block,
       failure: effects.scripts === null ? null : undefined,
     };
-    if (effects.scripts === null) staged.block = null;
-    else this.#await(staged, effects.scripts);
+    if (effects.scripts !== null) this.#await(staged, effects.scripts);
     this.#staged.push(staged);
     this.#tip = entry;
-    return null;
+    return { ok: true, value: staged.stats };
   }
 
-  /** Takes the tip off. */
+  /** Takes the tip off. What is sealed must have been written: it is behind the tip then. */
   disconnectTip(): void {
     const entry = this.#tip;
     assert(entry.parent !== null, 'the genesis block stays');
     const staged = this.#staged.pop();
+    assert(staged !== undefined || this.#sealed === null, 'a sealed block is not disconnected before it is written');
+    const block = this.#store.readBlock(entry);
     if (staged !== undefined) {
-      const block = staged.block ?? this.#store.readBlock(entry);
       disconnectBlock(block, staged.effects.undo, this.coins);
-      this.rows.cutTo(staged.rowsMark);
+      this.#rows.cutTo(staged.rowsMark);
       this.#circulating -= staged.effects.valueChange;
       this.#utxos -= staged.effects.utxoChange;
-      this.#txs -= block.txs.length;
     } else {
-      const block = this.#store.readBlock(entry);
       const undo = this.#store.readUndo(entry);
       disconnectBlock(block, undo, this.coins);
-      const { valueChange, utxoChange } = unindexBlock(block, undo, entry.height, this.rows);
+      const { valueChange, utxoChange } = unindexBlock(block, undo, entry.height, this.#rows);
       this.#circulating -= valueChange;
       this.#utxos -= utxoChange;
-      this.#txs -= block.txs.length;
       this.#disconnected.push(entry);
     }
+    this.#txs -= block.txs.length;
     this.#tip = entry.parent;
   }
 
   /** The lowest connected block whose scripts are known to be invalid. */
   failure(): FailedBlock | null {
-    for (const { entry, failure, block } of this.#staged)
-      if (failure) return { entry, rejection: scriptRejection(block!, failure, scriptErrorMessage(failure.error)) };
+    for (const list of [this.#sealed?.connected ?? [], this.#staged])
+      for (const { entry, failure } of list)
+        if (failure) {
+          const text = scriptErrorMessage(failure.error);
+          return { entry, rejection: scriptRejection(this.#store.readBlock(entry), failure, text) };
+        }
     return null;
   }
 
@@ -173,14 +190,54 @@ export class ActiveChain {
 
   /** Resolves when every connected block is judged. */
   async judged(): Promise<void> {
-    while (this.#staged.some(({ failure }) => failure === undefined)) await this.#nextVerdict();
+    while (!this.sealedJudged || !allJudged(this.#staged)) await this.#nextVerdict();
   }
 
-  /** Call when everything staged has been written. */
-  committed(): void {
-    this.#staged.length = 0;
-    this.#disconnected.length = 0;
-    this.#committedTip = this.#tip;
+  /** Whether all that is sealed is judged. */
+  get sealedJudged(): boolean {
+    return this.#sealed === null || allJudged(this.#sealed.connected);
+  }
+
+  /** Takes everything up to the tip for one commit. */
+  seal(): SealedChange {
+    assert(this.#sealed === null, 'one commit is written before the next is sealed');
+    this.#sealed = {
+      tip: this.#tip,
+      connected: this.#staged,
+      disconnected: this.#disconnected,
+      coins: this.coins.seal(),
+      rows: this.#rows,
+    };
+    this.#staged = [];
+    this.#disconnected = [];
+    this.#rows = new AddressRows();
+    return this.#sealed;
+  }
+
+  /** Call when what was sealed has been written. */
+  written(): void {
+    assert(this.#sealed !== null, 'something was sealed');
+    this.#committedTip = this.#sealed.tip;
+    this.#sealed = null;
+    this.coins.written();
+  }
+
+  /** Goes back to the committed tip, forgetting all that came after it. */
+  reset(): void {
+    this.#sealed = null;
+    this.#staged = [];
+    this.#disconnected = [];
+    this.#rows = new AddressRows();
+    this.#tip = this.#committedTip;
+    this.coins.reset();
+    this.#loadTotals();
+  }
+
+  #loadTotals(): void {
+    const totals = this.#store.headers.totals(this.#tip.height);
+    this.#circulating = totals?.circulating ?? 0;
+    this.#utxos = totals?.utxos ?? 0;
+    this.#txs = totals?.txs ?? 0;
   }
 
   #await(staged: StagedBlock, scripts: Promise<StagedBlock['failure']>): void {
@@ -189,7 +246,6 @@ export class ActiveChain {
     this.#pendingBlocks++;
     scripts.then((failure) => {
       staged.failure = failure ?? null;
-      if (!failure) staged.block = null;
       this.#pendingInputs -= inputs;
       this.#pendingBlocks--;
       this.#onVerdict?.();
@@ -204,4 +260,10 @@ export class ActiveChain {
       };
     });
   }
+}
+
+function allJudged(blocks: readonly StagedBlock[]): boolean {
+  // They are judged roughly in order, so the last ones are the ones to look at first.
+  for (let i = blocks.length - 1; i >= 0; i--) if (blocks[i]!.failure === undefined) return false;
+  return true;
 }

@@ -1,7 +1,7 @@
 import type { Database } from 'bun:sqlite';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import type { AddressRows, CoinMove } from '../indexes/address-rows.ts';
+import type { CoinMove } from '../indexes/address-rows.ts';
 import { type ParsedBlock, parseBlock } from '../primitives/block.ts';
 import { txPosition } from '../primitives/coin.ts';
 import { headerBytes } from '../primitives/header.ts';
@@ -15,9 +15,9 @@ import { HeaderStatus } from '../storage/schema.ts';
 import { ScriptWriter } from '../storage/script-store.ts';
 import { TxWriter, txidPrefix } from '../storage/tx-store.ts';
 import { sortedOrder } from '../util/sorted-order.ts';
+import type { SealedChange } from './active-chain.ts';
 import type { ChainEntry } from './chain-entry.ts';
-import type { CoinChange, CoinsCache } from './coins-cache.ts';
-import type { StagedBlock } from './staged-block.ts';
+import type { CoinChange } from './coins-cache.ts';
 
 /** A body that arrived since the last commit. */
 export interface NewBody {
@@ -27,17 +27,17 @@ export interface NewBody {
   readonly receivedAt: number;
 }
 
+/** Headers and bodies that arrived, and statuses that changed, since the last commit. */
+export interface TreeChange {
+  headers: ChainEntry[];
+  bodies: NewBody[];
+  statuses: Set<ChainEntry>;
+}
+
 /** Everything one commit moves. */
 export interface CommitBatch {
-  readonly headers: readonly ChainEntry[];
-  readonly bodies: readonly NewBody[];
-  readonly statuses: ReadonlySet<ChainEntry>;
-  /** Blocks of the committed chain that are no longer in it, the highest first. */
-  readonly disconnected: readonly ChainEntry[];
-  /** Blocks that joined the chain, ascending. */
-  readonly connected: readonly StagedBlock[];
-  readonly coins: CoinsCache;
-  readonly rows: AddressRows;
+  readonly tree: TreeChange;
+  readonly chain: SealedChange;
   readonly bestHeaderHeight: number;
   /** Types and payloads in order. */
   readonly events: readonly { type: string; data: object }[];
@@ -111,17 +111,16 @@ export class ChainStore {
   commit(batch: CommitBatch): void {
     this.#blocks.sync();
     this.#unread = false;
-    const places = batch.connected.map(({ entry, effects }) =>
-      entry.hasUndo ? null : this.#undo.append(effects.undo),
-    );
+    const { connected, coins, rows } = batch.chain;
+    const places = connected.map(({ entry, effects }) => (entry.hasUndo ? null : this.#undo.append(effects.undo)));
     this.#undo.sync();
     this.#eventWriter.reserve(batch.events.length);
     this.#db.run('BEGIN IMMEDIATE');
     try {
-      this.#writeHeaders(batch);
-      this.#writeChain(batch, places);
-      const moves = this.#writeCoins(batch.coins);
-      const lastScriptId = batch.rows.write(this.#scriptWriter, moves, this.#lastScriptId);
+      this.#writeHeaders(batch.tree);
+      this.#writeChain(batch.chain, places);
+      const moves = this.#writeCoins(coins);
+      const lastScriptId = rows.write(this.#scriptWriter, moves, this.#lastScriptId);
       if (lastScriptId !== this.#lastScriptId) this.#metaWriter.put('lastScriptId', lastScriptId);
       this.#metaWriter.put('bestHeaderHeight', batch.bestHeaderHeight);
       for (const { type, data } of batch.events) this.#lastSeq = this.#eventWriter.add(type, data);
@@ -132,7 +131,6 @@ export class ChainStore {
       if (this.#db.inTransaction) this.#db.run('ROLLBACK');
       throw error;
     }
-    batch.coins.committed();
   }
 
   close(): void {
@@ -145,7 +143,7 @@ export class ChainStore {
     this.#db.close();
   }
 
-  #writeHeaders({ headers, bodies, statuses }: CommitBatch): void {
+  #writeHeaders({ headers, bodies, statuses }: TreeChange): void {
     for (const entry of headers)
       this.#headerWriter.insert({
         id: entry.id,
@@ -162,7 +160,7 @@ export class ChainStore {
     for (const entry of statuses) this.#headerWriter.setStatus(entry.id, entry.status);
   }
 
-  #writeChain({ disconnected, connected }: CommitBatch, places: readonly (FilePlace | null)[]): void {
+  #writeChain({ disconnected, connected }: SealedChange, places: readonly (FilePlace | null)[]): void {
     for (const { height } of disconnected) this.#txWriter.removeBlock(height);
     if (disconnected.length > 0) this.#headerWriter.cutAbove(disconnected.at(-1)!.height - 1);
     const prefixes: number[] = [];
@@ -191,8 +189,7 @@ export class ChainStore {
     this.#txWriter.finish();
   }
 
-  #writeCoins(coins: CoinsCache): CoinMove[] {
-    const changes: CoinChange[] = [...coins.changes()];
+  #writeCoins(changes: readonly CoinChange[]): CoinMove[] {
     const order = sortedOrder(changes.length, (i) => keyOrder(changes[i]!.key));
     for (const i of order) {
       const { key, position, value, script } = changes[i]!;

@@ -11,13 +11,12 @@ import { HeaderStatus } from '../storage/schema.ts';
 import { DecodeError } from '../util/bytes.ts';
 import { type Clock, unixSeconds } from '../util/clock.ts';
 import type { Log } from '../util/log.ts';
-import { ActiveChain } from './active-chain.ts';
+import { ActiveChain, type SealedChange } from './active-chain.ts';
 import { assumedValid } from './assume-valid.ts';
 import { bodyStats } from './body-stats.ts';
 import { type ChainEntry, forkOf } from './chain-entry.ts';
-import { ChainStore, type NewBody } from './chain-store.ts';
-import type { ChainCommit } from './events.ts';
-import { commitEvents } from './events.ts';
+import { ChainStore, type TreeChange } from './chain-store.ts';
+import { type ChainCommit, commitEvents } from './events.ts';
 import { HeaderTree } from './header-tree.ts';
 import { InitialSync } from './initial-sync.ts';
 import type { ScriptVerifier } from './script-verifier.ts';
@@ -65,9 +64,9 @@ export class Chain {
   readonly #verifier: ScriptVerifier;
   readonly #clock: Clock;
   readonly #log: Log;
-  readonly #newHeaders: ChainEntry[] = [];
-  readonly #newBodies: NewBody[] = [];
-  readonly #statuses = new Set<ChainEntry>();
+  #changes = emptyTreeChange();
+  /** Those that go with what the active chain has sealed. */
+  #sealedChanges = emptyTreeChange();
   readonly #rejections = new Map<ChainEntry, BlockRejection>();
   readonly #commitListeners = new Set<(commit: ChainCommit) => void>();
   readonly #connectedListeners = new Set<(inputs: number) => void>();
@@ -98,7 +97,8 @@ export class Chain {
       this.#committedAt = this.#clock.monotonicMs();
       if (!tip) {
         this.#active.stageGenesis(parseBlock(genesisBlock(params)));
-        this.#commit();
+        this.#seal();
+        this.#write();
       }
       this.#sync.update(this.tip);
     } catch (error) {
@@ -268,7 +268,7 @@ export class Chain {
     const bad = checkHeaderContext(header, parent, consensus, unixSeconds(this.#clock));
     if (bad) return refuse(bad);
     const entry = this.#tree.insert(hash, header, parent);
-    this.#newHeaders.push(entry);
+    this.#changes.headers.push(entry);
     return { entry, rejection: null };
   }
 
@@ -283,7 +283,7 @@ export class Chain {
     entry.offset = place.offset;
     entry.size = place.size;
     entry.status |= HeaderStatus.HAVE_BLOCK;
-    this.#newBodies.push({ entry, stats: bodyStats(block), receivedAt: unixSeconds(this.#clock) });
+    this.#changes.bodies.push({ entry, stats: bodyStats(block), receivedAt: unixSeconds(this.#clock) });
     this.#tree.bodyArrived(entry);
   }
 
@@ -291,40 +291,48 @@ export class Chain {
   async #activate(arrived: ChainEntry | null, block: ParsedBlock | null): Promise<void> {
     const active = this.#active;
     for (;;) {
-      const failed = active.failure();
-      if (failed) {
-        while (active.tip !== failed.entry.parent) active.disconnectTip();
-        this.#fail(failed.entry, failed.rejection);
-      }
+      this.#dropFailed();
       const best = this.#tree.bestCandidate(active.tip);
       if (best === active.tip) break;
       const fork = forkOf(active.tip, best);
+      if (fork !== active.tip) await this.#writeSealed();
+      if (active.failure()) continue;
       while (active.tip !== fork) active.disconnectTip();
       while (active.tip !== best) {
         const entry = best.ancestor(active.tip.height + 1)!;
         const body = entry === arrived && block ? block : this.#store.readBlock(entry);
         const verifier = assumedValid(entry, this.#tree, this.params.consensus) ? null : this.#verifier;
-        const rejection = active.connect(entry, body, verifier);
-        if (rejection) {
-          this.#fail(entry, rejection);
+        const connected = active.connect(entry, body, verifier);
+        if (!connected.ok) {
+          this.#fail(entry, connected);
           break;
         }
-        const { inputs } = active.staged.at(-1)!.stats;
-        for (const listener of this.#connectedListeners) listener(inputs);
+        for (const listener of this.#connectedListeners) listener(connected.value.inputs);
         // Verdicts, peers and commands get their turn between blocks.
         await new Promise(setImmediate);
         await active.room();
         if (active.failure()) break;
-        if (this.#commitDue() && active.tip.chainwork >= active.committedTip.chainwork) {
-          await active.judged();
-          if (active.failure()) break;
-          this.#commit();
-        }
+        if (active.sealed && active.sealedJudged) this.#write();
+        if (!active.sealed && this.#commitDue() && active.tip.chainwork >= active.committedTip.chainwork) this.#seal();
       }
     }
     this.#tree.pruneCandidates(active.tip);
     this.#sync.update(active.tip);
     if (!this.#sync.active) await this.#settleTip();
+  }
+
+  /** Leaves a chain in which a block turned out to be invalid. */
+  #dropFailed(): void {
+    const active = this.#active;
+    const failed = active.failure();
+    if (!failed) return;
+    if (active.sealed?.connected.some(({ entry }) => entry === failed.entry)) {
+      // Nothing of it is written. It is rare, so what lies between is simply connected again.
+      active.reset();
+      this.#changes = mergeTreeChanges(this.#sealedChanges, this.#changes);
+      this.#sealedChanges = emptyTreeChange();
+    } else while (active.tip !== failed.entry.parent) active.disconnectTip();
+    this.#fail(failed.entry, failed.rejection);
   }
 
   /** Waits for every verdict and commits; where one is bad, moves to the best chain that is left first. */
@@ -340,36 +348,46 @@ export class Chain {
       if (!this.#active.failure()) break;
       await this.#activate(null, null);
     }
-    if (this.#hasChanges()) this.#commit();
+    if (this.#active.sealed) this.#write();
+    if (this.#hasChanges()) {
+      this.#seal();
+      this.#write();
+    }
+  }
+
+  /** Writes what is sealed as soon as it is judged; not where a block of it is invalid. */
+  async #writeSealed(): Promise<void> {
+    if (!this.#active.sealed) return;
+    await this.#active.judged();
+    if (!this.#active.failure()) this.#write();
   }
 
   #hasChanges(): boolean {
-    const { staged, disconnected } = this.#active;
-    return (
-      staged.length + disconnected.length + this.#newHeaders.length + this.#newBodies.length + this.#statuses.size > 0
-    );
+    const { headers, bodies, statuses } = this.#changes;
+    return this.#active.changed || headers.length + bodies.length + statuses.size > 0;
   }
 
   #commitDue(): boolean {
     return (
-      this.#active.rows.size >= ROWS_PER_COMMIT || this.#clock.monotonicMs() - this.#committedAt >= COMMIT_INTERVAL_MS
+      this.#active.rowCount >= ROWS_PER_COMMIT || this.#clock.monotonicMs() - this.#committedAt >= COMMIT_INTERVAL_MS
     );
   }
 
-  #commit(): void {
-    const active = this.#active;
-    const { connected, disconnected } = netChange(active);
+  #seal(): void {
+    this.#active.seal();
+    this.#sealedChanges = this.#changes;
+    this.#changes = emptyTreeChange();
+  }
+
+  /** One commit of what is sealed and judged valid. */
+  #write(): void {
+    const sealed = this.#active.sealed!;
+    const { connected, disconnected } = netChange(sealed);
     const startedAt = this.#clock.monotonicMs();
-    const tip = active.tip;
     this.#onDisk(() =>
       this.#store.commit({
-        headers: this.#newHeaders,
-        bodies: this.#newBodies,
-        statuses: this.#statuses,
-        disconnected: active.disconnected,
-        connected: active.staged,
-        coins: active.coins,
-        rows: active.rows,
+        tree: this.#sealedChanges,
+        chain: sealed,
         bestHeaderHeight: this.#tree.best.height,
         events: commitEvents(connected, disconnected, {
           params: this.params.consensus,
@@ -380,16 +398,13 @@ export class Chain {
         }),
       }),
     );
-    active.committed();
-    this.#newHeaders.length = 0;
-    this.#newBodies.length = 0;
-    this.#statuses.clear();
-    const finishedAt = this.#clock.monotonicMs();
-    this.#committedAt = finishedAt;
-    this.#lastCommit = { ok: true, at: this.#clock.nowMs(), durationMs: finishedAt - startedAt };
+    this.#active.written();
+    this.#sealedChanges = emptyTreeChange();
+    this.#committedAt = this.#clock.monotonicMs();
+    this.#lastCommit = { ok: true, at: this.#clock.nowMs(), durationMs: this.#committedAt - startedAt };
     const commit: ChainCommit = {
       lastSeq: this.#store.lastSeq,
-      tip,
+      tip: sealed.tip,
       connected: connected.map(({ entry }) => entry),
       disconnected,
     };
@@ -409,7 +424,7 @@ export class Chain {
   }
 
   #fail(entry: ChainEntry, rejection: BlockRejection): void {
-    for (const changed of this.#tree.fail(entry)) this.#statuses.add(changed);
+    for (const changed of this.#tree.fail(entry)) this.#changes.statuses.add(changed);
     if (this.#rejections.size >= REJECTIONS_KEPT) this.#rejections.delete(this.#rejections.keys().next().value!);
     this.#rejections.set(entry, rejection);
     const { reason, debug } = rejection;
@@ -430,20 +445,32 @@ export class Chain {
   #insertGenesis(): ChainEntry {
     const block = parseBlock(genesisBlock(this.params));
     const entry = this.#tree.insert(block.hash, block.header, null);
-    this.#newHeaders.push(entry);
+    this.#changes.headers.push(entry);
     this.#storeBody(entry, block);
     return entry;
   }
 }
 
+function emptyTreeChange(): TreeChange {
+  return { headers: [], bodies: [], statuses: new Set() };
+}
+
+function mergeTreeChanges(earlier: TreeChange, later: TreeChange): TreeChange {
+  return {
+    headers: [...earlier.headers, ...later.headers],
+    bodies: [...earlier.bodies, ...later.bodies],
+    statuses: earlier.statuses.union(later.statuses),
+  };
+}
+
 /** What a commit changes for those who watch: a block that was taken off and put back did not move. */
-function netChange({ staged, disconnected }: ActiveChain) {
+function netChange({ connected, disconnected }: SealedChange) {
   let common = 0;
   while (
-    common < staged.length &&
+    common < connected.length &&
     common < disconnected.length &&
-    staged[common]!.entry === disconnected[disconnected.length - 1 - common]
+    connected[common]!.entry === disconnected[disconnected.length - 1 - common]
   )
     common++;
-  return { connected: staged.slice(common), disconnected: disconnected.slice(0, disconnected.length - common) };
+  return { connected: connected.slice(common), disconnected: disconnected.slice(0, disconnected.length - common) };
 }

@@ -1,6 +1,7 @@
 import type { Coin } from '../primitives/coin.ts';
 import type { Outpoint } from '../primitives/outpoint.ts';
 import type { CoinStore } from '../storage/coin-store.ts';
+import { assert } from '../util/assert.ts';
 
 /** Bits of a slot's state; an empty slot has none. */
 const OCCUPIED = 1;
@@ -16,9 +17,9 @@ const BYTES_PER_SLOT = KEY_WORDS * 4 + 3 * 8 + 4 + 2 + 1;
 const INITIAL_SLOTS = 1 << 16;
 const INITIAL_ARENA = 1 << 20;
 
-/** One coin whose row differs from the database; fields are valid only during the visit. */
+/** One coin whose row differs from the database. */
 export interface CoinChange {
-  /** Database key: txid in wire order, index big-endian. A copy. */
+  /** Database key: txid in wire order, index big-endian. */
   readonly key: Uint8Array;
   readonly vout: number;
   readonly script: Uint8Array;
@@ -31,8 +32,9 @@ export interface CoinChange {
 
 /**
  * Unspent outputs between the validation of blocks and the database: an open-addressed table of typed arrays, because
- * a `Map` of strings is several times larger and stops the thread for its collection. What changed is written by
- * `changes` in one commit; `committed` then forgets what is spent, and everything when the table is above its limit.
+ * a `Map` of strings is several times larger and stops the thread for its collection. `seal` hands out what changed
+ * for one commit, while blocks go on being connected; `written` tells that the database holds it, and forgets
+ * everything when the table is above its limit.
  */
 export class CoinsCache {
   readonly #store: CoinStore;
@@ -51,6 +53,8 @@ export class CoinsCache {
   #arenaUsed = 0;
   #used = 0;
   #dirty: number[] = [];
+  /** What was sealed is not in the database yet: coins spent in it must not be looked up there. */
+  #sealed = false;
   /** Whether every coin of the database is in the table, so that a miss needs no look-up. */
   #complete: boolean;
   readonly #word = new Uint32Array(KEY_WORDS);
@@ -67,11 +71,6 @@ export class CoinsCache {
   /** Bytes the table takes. */
   get bytes(): number {
     return (this.#mask + 1) * BYTES_PER_SLOT + this.#arena.length + this.#dirty.length * 8;
-  }
-
-  /** Whether the next commit should drop the table. */
-  get isFull(): boolean {
-    return this.bytes > this.#limitBytes;
   }
 
   /** The slot of an unspent coin, loaded from the database where need be, or -1. Valid until the next call. */
@@ -135,41 +134,51 @@ export class CoinsCache {
     this.add(txid, vout, position, value, script);
   }
 
-  /** Visits every coin whose row differs from the database, in no order. */
-  *changes(): Generator<CoinChange> {
+  /** What differs from the database, in no order; from here on only later changes count. One at a time. */
+  seal(): CoinChange[] {
+    assert(!this.#sealed, 'one commit is written before the next is sealed');
+    const changes: CoinChange[] = [];
     for (const slot of this.#dirty) {
       const state = this.#state[slot]!;
       const unspent = (state & UNSPENT) !== 0;
       const stored = (state & STORED) !== 0;
-      if (unspent === stored && (!unspent || this.#position[slot] === this.#storedPosition[slot])) continue;
+      this.#state[slot] = unspent ? OCCUPIED | UNSPENT | STORED : OCCUPIED;
+      const storedPosition = this.#storedPosition[slot]!;
+      const position = this.#position[slot]!;
+      this.#storedPosition[slot] = position;
+      if (unspent === stored && (!unspent || position === storedPosition)) continue;
       const at = this.#scriptAt[slot]!;
       const key = new Uint8Array(KEY_SIZE);
       this.#keyBytes(slot, key);
-      yield {
+      changes.push({
         key,
         vout: this.#keys[slot * KEY_WORDS + 8]!,
+        // Arenas are appended to and replaced, never overwritten, so a view stays what it is.
         script: this.#arena.subarray(at, at + this.#scriptLength[slot]!),
         value: this.#value[slot]!,
-        position: unspent ? this.#position[slot]! : null,
-        storedPosition: stored ? this.#storedPosition[slot]! : null,
-      };
-    }
-  }
-
-  /** The database now holds what the table says. Drops everything when the table is too large. */
-  committed(): void {
-    if (this.isFull) {
-      this.#clear();
-      this.#complete = false;
-      return;
-    }
-    for (const slot of this.#dirty) {
-      if (this.#state[slot]! & UNSPENT) {
-        this.#state[slot] = OCCUPIED | UNSPENT | STORED;
-        this.#storedPosition[slot] = this.#position[slot]!;
-      } else this.#state[slot] = OCCUPIED;
+        position: unspent ? position : null,
+        storedPosition: stored ? storedPosition : null,
+      });
     }
     this.#dirty = [];
+    this.#sealed = true;
+    return changes;
+  }
+
+  /** The database now holds what was sealed. Drops everything when the table is too large, but for later changes. */
+  written(): void {
+    this.#sealed = false;
+    if (this.bytes <= this.#limitBytes) return;
+    this.#complete = false;
+    if (this.#dirty.length === 0) this.#clear();
+    else this.#rebuild(this.#dirty.length, DIRTY);
+  }
+
+  /** Forgets everything that is not in the database. */
+  reset(): void {
+    this.#sealed = false;
+    this.#complete = false;
+    this.#clear();
   }
 
   #clear(): void {
@@ -291,13 +300,15 @@ export class CoinsCache {
 
   /** Makes room, by leaving out coins that came and went since the last commit, or by more slots. */
   #grow(): void {
+    const keep = this.#sealed ? OCCUPIED : UNSPENT | STORED;
     let live = 0;
     const slots = this.#mask + 1;
-    for (let slot = 0; slot < slots; slot++) if (this.#state[slot]! & (UNSPENT | STORED)) live++;
-    this.#rebuild(live);
+    for (let slot = 0; slot < slots; slot++) if (this.#state[slot]! & keep) live++;
+    this.#rebuild(live, keep);
   }
 
-  #rebuild(live: number): void {
+  /** Moves the slots with one of the bits of `keep`, some `live` of them, to new arrays. */
+  #rebuild(live: number, keep: number): void {
     const old = {
       slots: this.#mask + 1,
       keys: this.#keys,
@@ -316,7 +327,7 @@ export class CoinsCache {
     this.#arenaUsed = 0;
     for (let from = 0; from < old.slots; from++) {
       const state = old.state[from]!;
-      if ((state & (UNSPENT | STORED)) === 0) continue;
+      if ((state & keep) === 0) continue;
       let slot = this.#hash(old.keys, from * KEY_WORDS) & this.#mask;
       while (this.#state[slot] !== 0) slot = (slot + 1) & this.#mask;
       this.#keys.set(old.keys.subarray(from * KEY_WORDS, from * KEY_WORDS + KEY_WORDS), slot * KEY_WORDS);

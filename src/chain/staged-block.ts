@@ -1,4 +1,3 @@
-import type { ParsedBlock } from '../primitives/block.ts';
 import type { BodyStats } from '../storage/header-store.ts';
 import type { ChainEntry } from './chain-entry.ts';
 import type { BlockEffects } from './connect-block.ts';
@@ -15,8 +14,6 @@ export interface StagedBlock {
   readonly circulating: number;
   readonly utxos: number;
   readonly txs: number;
-  /** The block itself while its scripts are being judged, or null. */
-  block: ParsedBlock | null;
   /** What the script checks said; undefined until they did. */
   failure: ScriptFailure | null | undefined;
 }

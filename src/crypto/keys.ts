@@ -1,0 +1,101 @@
+import { getPublicKey, recoverPublicKey as recoverWithNoble, schnorr, sign } from '@noble/secp256k1';
+import { assert } from '../util/assert.ts';
+import { bigIntToBytes32, bytesToBigInt, CURVE_ORDER } from './curve.ts';
+import { derOfCompact } from './der.ts';
+import { nativeSecp256k1 } from './secp256k1-native.ts';
+import { tweakXOnly } from './secp256k1-noble.ts';
+
+export interface TweakedKey {
+  readonly key: Uint8Array;
+  /** Of Y: 0 even, 1 odd. */
+  readonly parity: 0 | 1;
+}
+
+/** Whether 32 bytes are a secret key: neither zero nor as much as the order of the curve. */
+export function isValidSecret(secret: Uint8Array): boolean {
+  if (secret.length !== 32) return false;
+  const value = bytesToBigInt(secret);
+  return value > 0n && value < CURVE_ORDER;
+}
+
+/** From the system's randomness. */
+export function randomSecret(): Uint8Array {
+  for (;;) {
+    const secret = crypto.getRandomValues(new Uint8Array(32));
+    if (isValidSecret(secret)) return secret;
+  }
+}
+
+/** 33 bytes, or 65 uncompressed. Throws on an invalid secret. */
+export function publicKeyOf(secret: Uint8Array, compressed = true): Uint8Array {
+  const addon = nativeSecp256k1();
+  if (addon === null) return getPublicKey(secret, compressed);
+  const out = new Uint8Array(compressed ? 33 : 65);
+  assert(addon.publicKeyCreate(out, secret) === 0, 'valid secret key');
+  return out;
+}
+
+/** DER with low S; the nonce is RFC 6979's. Throws on an invalid secret. */
+export function signEcdsa(msg32: Uint8Array, secret: Uint8Array): Uint8Array {
+  return derOfCompact(signEcdsaCompact(msg32, secret).signature);
+}
+
+/** 64 bytes with low S, and the recovery id that signed messages carry. Throws on an invalid secret. */
+export function signEcdsaCompact(msg32: Uint8Array, secret: Uint8Array): { signature: Uint8Array; recoveryId: number } {
+  const addon = nativeSecp256k1();
+  if (addon === null) {
+    const recovered = sign(msg32, secret, { prehash: false, lowS: true, format: 'recovered' });
+    return { signature: recovered.slice(1), recoveryId: recovered[0]! };
+  }
+  const out = { signature: new Uint8Array(64), recid: 0 };
+  assert(addon.ecdsaSign(out, msg32, secret) === 0, 'valid secret key');
+  return { signature: out.signature, recoveryId: out.recid };
+}
+
+/** BIP-340, 64 bytes. `aux` are 32 random bytes unless given. Throws on an invalid secret. */
+export function signSchnorr(msg32: Uint8Array, secret: Uint8Array, aux?: Uint8Array): Uint8Array {
+  return schnorr.sign(msg32, secret, aux ?? crypto.getRandomValues(new Uint8Array(32)));
+}
+
+/** The X coordinate of a secret's public key, as BIP-340 and BIP-341 write keys. */
+export function xOnlyOf(secret: Uint8Array): Uint8Array {
+  return publicKeyOf(secret).slice(1);
+}
+
+/** BIP-341: the output key of `internalKey32`, or null where the key is off the curve or the tweak out of range. */
+export function tapTweakPublicKey(internalKey32: Uint8Array, tweak32: Uint8Array): TweakedKey | null {
+  const bytes = tweakXOnly(internalKey32, tweak32)?.toBytes();
+  return bytes === undefined ? null : { key: bytes.slice(1), parity: bytes[0] === 3 ? 1 : 0 };
+}
+
+/** BIP-341: the secret that signs for the output key of `secret`'s key. Throws where there is none. */
+export function tapTweakSecret(secret: Uint8Array, tweak32: Uint8Array): Uint8Array {
+  assert(isValidSecret(secret), 'valid secret key');
+  const tweak = bytesToBigInt(tweak32);
+  assert(tweak < CURVE_ORDER, 'tweak below the order of the curve');
+  const odd = publicKeyOf(secret)[0] === 3;
+  const even = odd ? CURVE_ORDER - bytesToBigInt(secret) : bytesToBigInt(secret);
+  const tweaked = (even + tweak) % CURVE_ORDER;
+  assert(tweaked !== 0n, 'tweaked secret is not zero');
+  return bigIntToBytes32(tweaked);
+}
+
+/** The compressed public key behind an ECDSA signature, or null. `recoveryId` is 0 to 3. */
+export function recoverPublicKey(
+  msg32: Uint8Array,
+  signature64: Uint8Array,
+  recoveryId: number,
+  compressed = true,
+): Uint8Array | null {
+  const addon = nativeSecp256k1();
+  const out = new Uint8Array(compressed ? 33 : 65);
+  if (addon !== null) return addon.ecdsaRecover(out, signature64, recoveryId, msg32) === 0 ? out : null;
+  try {
+    const signature = new Uint8Array(65);
+    signature[0] = recoveryId;
+    signature.set(signature64, 1);
+    return recoverWithNoble(signature, msg32, { prehash: false, isCompressed: compressed });
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,140 @@
+import { equalBytes } from '../util/bytes.ts';
+import { hasPublicKeyShape, isHighS, isOrderOrMore } from './curve.ts';
+import { parseDerLax } from './der.ts';
+import { sha256 } from './hash.ts';
+import type { SignatureEngine } from './secp256k1.ts';
+import { nobleEngine } from './secp256k1-noble.ts';
+
+/** What is used of the addon. Zero is success everywhere; wrong lengths throw, so they are checked before. */
+export interface NativeSecp256k1 {
+  contextRandomize(seed32: Uint8Array): number;
+  privateKeyNegate(secret32: Uint8Array): number;
+  /** In place; refuses a product with zero or with a factor of n or more. */
+  privateKeyTweakMul(secret32: Uint8Array, tweak32: Uint8Array): number;
+  privateKeyTweakAdd(secret32: Uint8Array, tweak32: Uint8Array): number;
+  publicKeyCreate(out: Uint8Array, secret32: Uint8Array): number;
+  publicKeyVerify(publicKey: Uint8Array): number;
+  publicKeyTweakAdd(out: Uint8Array, publicKey: Uint8Array, tweak32: Uint8Array): number;
+  signatureNormalize(signature64: Uint8Array): number;
+  ecdsaSign(out: { signature: Uint8Array; recid: number }, msg32: Uint8Array, secret32: Uint8Array): number;
+  ecdsaVerify(signature64: Uint8Array, msg32: Uint8Array, publicKey: Uint8Array): number;
+  ecdsaRecover(out: Uint8Array, signature64: Uint8Array, recoveryId: number, msg32: Uint8Array): number;
+}
+
+interface Addon {
+  readonly Secp256k1: new () => NativeSecp256k1;
+}
+
+/** Paths are literal, so that the bundler finds the files and puts them into the executable. */
+function loadAddon(): Addon | null {
+  const target = `${process.platform}-${process.arch}`;
+  if (target === 'darwin-arm64') {
+    try {
+      return require('secp256k1/prebuilds/darwin-arm64/secp256k1.node');
+    } catch {
+      return null;
+    }
+  }
+  if (target !== 'linux-x64') return null;
+  try {
+    return require('secp256k1/prebuilds/linux-x64/secp256k1.glibc.node');
+  } catch {
+    // Each of the two loads only where its C library is.
+    try {
+      return require('secp256k1/prebuilds/linux-x64/secp256k1.musl.node');
+    } catch {
+      return null;
+    }
+  }
+}
+
+let loaded: NativeSecp256k1 | null | undefined;
+
+/** The addon of this thread, null where there is none for this machine. */
+export function nativeSecp256k1(): NativeSecp256k1 | null {
+  if (loaded === undefined) {
+    const addon = loadAddon();
+    loaded = addon === null ? null : new addon.Secp256k1();
+    // Blinds signing and key derivation against side channels; verification does not care.
+    loaded?.contextRandomize(crypto.getRandomValues(new Uint8Array(32)));
+  }
+  return loaded;
+}
+
+/** The engine on libsecp256k1, or null where the addon cannot be loaded. */
+export function nativeEngine(): SignatureEngine | null {
+  const addon = nativeSecp256k1();
+  return addon === null ? null : new NativeEngine(addon);
+}
+
+const tagHash = sha256(new TextEncoder().encode('BIP0340/challenge'));
+
+class NativeEngine implements SignatureEngine {
+  readonly name = 'native';
+  readonly #addon: NativeSecp256k1;
+  readonly #fallback = nobleEngine();
+  readonly #compact = new Uint8Array(64);
+  readonly #product = new Uint8Array(32);
+  readonly #tweak = new Uint8Array(32);
+  readonly #key = new Uint8Array(33);
+  readonly #point = new Uint8Array(33);
+  /** tag || tag || R.x || P.x || message */
+  readonly #challenge = new Uint8Array(160);
+
+  constructor(addon: NativeSecp256k1) {
+    this.#addon = addon;
+    this.#challenge.set(tagHash);
+    this.#challenge.set(tagHash, 32);
+    this.#key[0] = 2;
+  }
+
+  verifyEcdsa(signature: Uint8Array, msg32: Uint8Array, publicKey: Uint8Array): boolean {
+    const compact = this.#compact;
+    if (!hasPublicKeyShape(publicKey) || !parseDerLax(signature, compact)) return false;
+    // The library verifies low S only; an overflowing S fails either way.
+    if (isHighS(compact, 32) && this.#addon.signatureNormalize(compact) !== 0) return false;
+    return this.#addon.ecdsaVerify(compact, msg32, publicKey) === 0;
+  }
+
+  /**
+   * The addon has no Schnorr, but its ECDSA recovery computes `r^-1 * (S*R - M*G)`: with r = P.x, S = -e*P.x and
+   * M = -s*P.x that is sG - eP, BIP-340's R. Products with zero, and the handful of x from n to p, which are no r, go
+   * the slow way.
+   */
+  verifySchnorr(signature64: Uint8Array, msg32: Uint8Array, xOnlyKey32: Uint8Array): boolean {
+    if (isOrderOrMore(signature64, 32)) return false;
+    const challenge = this.#challenge;
+    const compact = this.#compact;
+    const addon = this.#addon;
+    challenge.set(signature64, 64);
+    challenge.set(xOnlyKey32, 96);
+    challenge.set(msg32, 128);
+    const product = this.#product;
+    const tweak = sha256(challenge, this.#tweak);
+    product.set(xOnlyKey32);
+    if (addon.privateKeyTweakMul(product, tweak) !== 0 || addon.privateKeyNegate(product) !== 0)
+      return this.#fallback.verifySchnorr(signature64, msg32, xOnlyKey32);
+    compact.set(xOnlyKey32);
+    compact.set(product, 32);
+    for (let i = 0; i < 32; i++) tweak[i] = signature64[32 + i]!;
+    product.set(xOnlyKey32);
+    if (addon.privateKeyTweakMul(product, tweak) !== 0 || addon.privateKeyNegate(product) !== 0)
+      return this.#fallback.verifySchnorr(signature64, msg32, xOnlyKey32);
+    // Recovery id 0 takes the even Y for P; it fails for an x off the curve and where R is infinity.
+    const point = this.#point;
+    if (addon.ecdsaRecover(point, compact, 0, product) !== 0 || point[0] !== 2) return false;
+    for (let i = 0; i < 32; i++) if (point[1 + i] !== signature64[i]) return false;
+    return true;
+  }
+
+  checkTapTweak(outputKey32: Uint8Array, internalKey32: Uint8Array, tweak32: Uint8Array, parity: number): boolean {
+    this.#key.set(internalKey32, 1);
+    const point = this.#point;
+    if (this.#addon.publicKeyTweakAdd(point, this.#key, tweak32) !== 0) return false;
+    return point[0] === 2 + parity && equalBytes(point.subarray(1), outputKey32);
+  }
+
+  isValidPublicKey(publicKey: Uint8Array): boolean {
+    return hasPublicKeyShape(publicKey) && this.#addon.publicKeyVerify(publicKey) === 0;
+  }
+}

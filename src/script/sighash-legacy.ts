@@ -1,0 +1,122 @@
+import { hash256 } from '../crypto/hash.ts';
+import { writeCompactSize } from '../primitives/compact-size.ts';
+import { encodeOutpoint } from '../primitives/outpoint.ts';
+import { encodeOutput } from '../primitives/transaction.ts';
+import { ByteWriter } from '../util/bytes.ts';
+import { Op } from './opcodes.ts';
+import { operationEnd, pushStart } from './script-reader.ts';
+import { SIGHASH_ANYONECANPAY, SIGHASH_NONE, SIGHASH_OUTPUT_BITS, SIGHASH_SINGLE } from './sighash-type.ts';
+import type { TxContext } from './tx-context.ts';
+
+/** Outpoint, length of the empty script, sequence. */
+const UNSIGNED_INPUT_SIZE = 41;
+const SCRIPT_OFFSET = 36;
+
+const writer = new ByteWriter(4096);
+
+/** Signed where SIGHASH_SINGLE has no output of its own: the number one, little-endian. A bug kept for consensus. */
+export const SIGHASH_ONE: Uint8Array = Uint8Array.of(1, ...new Uint8Array(31));
+
+/** The hash that an input before segwit signs. `hashType` may be any 32-bit number. */
+export function legacySighash(context: TxContext, index: number, scriptCode: Uint8Array, hashType: number): Uint8Array {
+  const preimage = legacyPreimage(context, index, scriptCode, hashType);
+  return preimage === null ? SIGHASH_ONE : hash256(preimage);
+}
+
+/**
+ * What is hashed for it: the transaction with every scriptSig blanked but this one, which becomes `scriptCode`, and the
+ * hash type, 4 bytes, at the end. Valid until the next call. Null where the hash is `SIGHASH_ONE`.
+ */
+export function legacyPreimage(
+  context: TxContext,
+  index: number,
+  scriptCode: Uint8Array,
+  hashType: number,
+): Uint8Array | null {
+  const { tx } = context;
+  const outputType = hashType & SIGHASH_OUTPUT_BITS;
+  const single = outputType === SIGHASH_SINGLE;
+  if (single && index >= tx.outputs.length) return null;
+  const none = outputType === SIGHASH_NONE;
+  const w = writer;
+  w.reset();
+  w.u32(tx.version);
+
+  const input = tx.inputs[index]!;
+  if (hashType & SIGHASH_ANYONECANPAY) {
+    w.u8(1);
+    encodeOutpoint(w, input.prevout);
+    writeScriptCode(w, scriptCode);
+    w.u32(input.sequence);
+  } else {
+    writeCompactSize(w, tx.inputs.length);
+    if (none || single) {
+      for (let i = 0; i < tx.inputs.length; i++) {
+        const { prevout, sequence } = tx.inputs[i]!;
+        encodeOutpoint(w, prevout);
+        if (i === index) writeScriptCode(w, scriptCode);
+        else w.u8(0);
+        // The others may be replaced at will.
+        w.u32(i === index ? sequence : 0);
+      }
+    } else {
+      const blank = context.unsignedInputs;
+      const at = index * UNSIGNED_INPUT_SIZE + SCRIPT_OFFSET;
+      w.bytes(blank.subarray(0, at));
+      writeScriptCode(w, scriptCode);
+      w.bytes(blank.subarray(at + 1));
+    }
+  }
+
+  if (none) w.u8(0);
+  else if (single) {
+    writeCompactSize(w, index + 1);
+    for (let i = 0; i < index; i++) {
+      w.i64(-1n);
+      w.u8(0);
+    }
+    encodeOutput(w, tx.outputs[index]!);
+  } else {
+    writeCompactSize(w, tx.outputs.length);
+    w.bytes(context.outputs);
+  }
+  w.u32(tx.locktime);
+  w.u32(hashType);
+  return w.finish();
+}
+
+/** The script with its length, without its OP_CODESEPARATORs. */
+function writeScriptCode(w: ByteWriter, script: Uint8Array): void {
+  const end = script.length;
+  let separators = 0;
+  let pos = 0;
+  while (pos < end) {
+    const next = operationEnd(script, pos, end);
+    if (next < 0) break;
+    if (script[pos] === Op.OP_CODESEPARATOR) separators++;
+    pos = next;
+  }
+  writeCompactSize(w, end - separators);
+  if (pos >= end && separators === 0) {
+    w.bytes(script);
+    return;
+  }
+  // Where a push runs past the end, what follows its length is lost, though it was counted.
+  const readable = pos >= end ? end : brokenPushData(script, pos);
+  let from = 0;
+  for (let at = 0; at < pos; ) {
+    const next = operationEnd(script, at, end);
+    if (script[at] === Op.OP_CODESEPARATOR) {
+      w.bytes(script.subarray(from, at));
+      from = next;
+    }
+    at = next;
+  }
+  if (from < readable) w.bytes(script.subarray(from, readable));
+}
+
+/** Where a parser that fails on the push at `pos` stops: behind its length if that is there, else behind the opcode. */
+function brokenPushData(script: Uint8Array, pos: number): number {
+  const start = pushStart(script[pos]!, pos);
+  return start > script.length ? pos + 1 : start;
+}

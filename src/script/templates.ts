@@ -1,0 +1,293 @@
+import { hash160, sha256 } from '../crypto/hash.ts';
+import { SCRIPT_FLAGS, type ScriptFlags } from './flags.ts';
+import {
+  MAX_PUBKEYS_PER_MULTISIG,
+  MAX_SCRIPT_SIZE,
+  WITNESS_V0_KEYHASH_SIZE,
+  WITNESS_V0_SCRIPTHASH_SIZE,
+  WITNESS_V1_TAPROOT_SIZE,
+} from './limits.ts';
+import { Op } from './opcodes.ts';
+import { scriptOf } from './script-builder.ts';
+import { readScriptNum } from './script-num.ts';
+import { isMinimalPush, isPushOnly, operationEnd, pushStart } from './script-reader.ts';
+
+export type ScriptType =
+  | 'pubkey'
+  | 'pubkeyhash'
+  | 'scripthash'
+  | 'multisig'
+  | 'nulldata'
+  | 'witness_v0_keyhash'
+  | 'witness_v0_scripthash'
+  | 'witness_v1_taproot'
+  | 'anchor'
+  | 'witness_unknown'
+  | 'nonstandard';
+
+export interface ScriptTemplate {
+  readonly type: ScriptType;
+  /**
+   * What the template leaves open, views into the script: the key, hash or witness program; for `multisig` one byte
+   * with the number of signatures, the keys, one byte with their number; for `witness_unknown` one byte with the
+   * version, then the program.
+   */
+  readonly solutions: readonly Uint8Array[];
+}
+
+const NO_SOLUTIONS: readonly Uint8Array[] = [];
+
+/** Which standard form an output script has. Core's Solver. */
+export function scriptType(script: Uint8Array): ScriptTemplate {
+  if (isPayToScriptHash(script)) return { type: 'scripthash', solutions: [script.subarray(2, 22)] };
+  const version = witnessVersion(script);
+  if (version >= 0) return witnessTemplate(version, witnessProgram(script));
+  if (script[0] === Op.OP_RETURN && isPushOnly(script, 1)) return { type: 'nulldata', solutions: NO_SOLUTIONS };
+  const key = payToPubkeyKey(script);
+  if (key !== null) return { type: 'pubkey', solutions: [key] };
+  if (isPayToPubkeyHash(script)) return { type: 'pubkeyhash', solutions: [script.subarray(3, 23)] };
+  const multisig = multisigSolutions(script);
+  if (multisig !== null) return { type: 'multisig', solutions: multisig };
+  return { type: 'nonstandard', solutions: NO_SOLUTIONS };
+}
+
+function witnessTemplate(version: number, program: Uint8Array): ScriptTemplate {
+  const { length } = program;
+  if (version === 0) {
+    if (length === WITNESS_V0_KEYHASH_SIZE) return { type: 'witness_v0_keyhash', solutions: [program] };
+    if (length === WITNESS_V0_SCRIPTHASH_SIZE) return { type: 'witness_v0_scripthash', solutions: [program] };
+    return { type: 'nonstandard', solutions: NO_SOLUTIONS };
+  }
+  if (version === 1 && length === WITNESS_V1_TAPROOT_SIZE) return { type: 'witness_v1_taproot', solutions: [program] };
+  if (isPayToAnchor(version, program)) return { type: 'anchor', solutions: NO_SOLUTIONS };
+  return { type: 'witness_unknown', solutions: [Uint8Array.of(version), program] };
+}
+
+export function isPayToScriptHash(script: Uint8Array): boolean {
+  return script.length === 23 && script[0] === Op.OP_HASH160 && script[1] === 20 && script[22] === Op.OP_EQUAL;
+}
+
+export function isPayToPubkeyHash(script: Uint8Array): boolean {
+  return (
+    script.length === 25 &&
+    script[0] === Op.OP_DUP &&
+    script[1] === Op.OP_HASH160 &&
+    script[2] === 20 &&
+    script[23] === Op.OP_EQUALVERIFY &&
+    script[24] === Op.OP_CHECKSIG
+  );
+}
+
+/** An output of 32 bytes under witness version 1 (BIP-341). */
+export function isPayToTaproot(script: Uint8Array): boolean {
+  return script.length === 34 && script[0] === Op.OP_1 && script[1] === 32;
+}
+
+/** Whether a witness program is that of the output anyone may spend, OP_1 4e73. */
+export function isPayToAnchor(version: number, program: Uint8Array): boolean {
+  return version === 1 && program.length === 2 && program[0] === 0x4e && program[1] === 0x73;
+}
+
+/** BIP-141: a version opcode and one push of 2 to 40 bytes, nothing else. */
+export function isWitnessProgram(script: Uint8Array): boolean {
+  return witnessVersion(script) >= 0;
+}
+
+/** Version of a witness program, 0 to 16; -1 where the script is none. */
+export function witnessVersion(script: Uint8Array): number {
+  const { length } = script;
+  if (length < 4 || length > 42 || script[1]! + 2 !== length) return -1;
+  return versionOf(script[0]!);
+}
+
+/** The program of a script that is one, a view. */
+export function witnessProgram(script: Uint8Array): Uint8Array {
+  return script.subarray(2);
+}
+
+function versionOf(opcode: number): number {
+  if (opcode === Op.OP_0) return 0;
+  return opcode >= Op.OP_1 && opcode <= Op.OP_16 ? opcode - Op.OP_1 + 1 : -1;
+}
+
+/** Whether no input can ever spend it, so that it need not be kept. */
+export function isUnspendable(script: Uint8Array): boolean {
+  return script[0] === Op.OP_RETURN || script.length > MAX_SCRIPT_SIZE;
+}
+
+/** Core's CPubKey::ValidSize. */
+function hasKeyLength(script: Uint8Array, start: number, end: number): boolean {
+  const prefix = script[start];
+  if (prefix === 2 || prefix === 3) return end - start === 33;
+  return (prefix === 4 || prefix === 6 || prefix === 7) && end - start === 65;
+}
+
+function payToPubkeyKey(script: Uint8Array): Uint8Array | null {
+  const { length } = script;
+  if (length !== 35 && length !== 67) return null;
+  if (script[0] !== length - 2 || script[length - 1] !== Op.OP_CHECKSIG) return null;
+  return hasKeyLength(script, 1, length - 1) ? script.subarray(1, length - 1) : null;
+}
+
+function multisigSolutions(script: Uint8Array): Uint8Array[] | null {
+  const last = script.length - 1;
+  if (last < 0 || script[last] !== Op.OP_CHECKMULTISIG) return null;
+  let pos = operationEnd(script, 0);
+  if (pos < 0) return null;
+  const required = multisigNumber(script, 0, pos);
+  if (required < 1 || required > MAX_PUBKEYS_PER_MULTISIG) return null;
+  const solutions: Uint8Array[] = [Uint8Array.of(required)];
+  let next = pos;
+  for (; pos <= last; pos = next) {
+    next = operationEnd(script, pos);
+    if (next < 0) return null;
+    const start = pushStart(script[pos]!, pos);
+    if (script[pos]! > Op.OP_PUSHDATA4 || !hasKeyLength(script, start, next)) break;
+    solutions.push(script.subarray(start, next));
+  }
+  if (pos > last) return null;
+  const keys = multisigNumber(script, pos, next);
+  if (keys < required || keys > MAX_PUBKEYS_PER_MULTISIG || keys !== solutions.length - 1 || next !== last) return null;
+  solutions.push(Uint8Array.of(keys));
+  return solutions;
+}
+
+/** The number that the operation pushes in its shortest form; -1 for anything else. */
+function multisigNumber(script: Uint8Array, pos: number, end: number): number {
+  const opcode = script[pos]!;
+  if (opcode > Op.OP_PUSHDATA4) return opcode >= Op.OP_1 ? versionOf(opcode) : -1;
+  const start = pushStart(opcode, pos);
+  if (!isMinimalPush(opcode, script, start, end)) return -1;
+  return readScriptNum(script.subarray(start, end), true) ?? -1;
+}
+
+export function p2pk(publicKey: Uint8Array): Uint8Array {
+  return scriptOf(publicKey, Op.OP_CHECKSIG);
+}
+
+/** Takes the HASH160 of the public key. */
+export function p2pkh(hash20: Uint8Array): Uint8Array {
+  const script = new Uint8Array(25);
+  script[0] = Op.OP_DUP;
+  script[1] = Op.OP_HASH160;
+  script[2] = 20;
+  script.set(hash20, 3);
+  script[23] = Op.OP_EQUALVERIFY;
+  script[24] = Op.OP_CHECKSIG;
+  return script;
+}
+
+/** Takes the HASH160 of the redeem script. */
+export function p2sh(hash20: Uint8Array): Uint8Array {
+  return scriptOf(Op.OP_HASH160, hash20, Op.OP_EQUAL);
+}
+
+/** Takes the HASH160 of the (compressed) public key. */
+export function p2wpkh(hash20: Uint8Array): Uint8Array {
+  return witnessScript(0, hash20);
+}
+
+/** Takes the SHA-256 of the witness script. */
+export function p2wsh(hash32: Uint8Array): Uint8Array {
+  return witnessScript(0, hash32);
+}
+
+/** Takes the output key, tweaked (BIP-341). */
+export function p2tr(outputKey32: Uint8Array): Uint8Array {
+  return witnessScript(1, outputKey32);
+}
+
+export function p2shOf(redeemScript: Uint8Array): Uint8Array {
+  return p2sh(hash160(redeemScript));
+}
+
+export function p2wshOf(script: Uint8Array): Uint8Array {
+  return p2wsh(sha256(script));
+}
+
+/** The output script of a witness program, version 0 to 16. */
+export function witnessScript(version: number, program: Uint8Array): Uint8Array {
+  const script = new Uint8Array(2 + program.length);
+  script[0] = version === 0 ? Op.OP_0 : Op.OP_1 + version - 1;
+  script[1] = program.length;
+  script.set(program, 2);
+  return script;
+}
+
+/** `required` signatures of these keys, up to 20, in their order. */
+export function multisig(required: number, publicKeys: readonly Uint8Array[]): Uint8Array {
+  const number = (n: number): Uint8Array => Uint8Array.of(n);
+  return scriptOf(number(required), ...publicKeys, number(publicKeys.length), Op.OP_CHECKMULTISIG);
+}
+
+/**
+ * Signature operations in a script. A multisig is twenty, or as many as the number of keys before it where `accurate`.
+ * Stops at a push that runs past the end.
+ */
+export function countSigops(script: Uint8Array, accurate: boolean): number {
+  return countSigopsIn(script, 0, script.length, accurate);
+}
+
+function countSigopsIn(script: Uint8Array, start: number, end: number, accurate: boolean): number {
+  let count = 0;
+  let last: number = Op.OP_INVALIDOPCODE;
+  for (let pos = start; pos < end; ) {
+    const opcode = script[pos]!;
+    if (opcode <= Op.OP_PUSHDATA4) {
+      pos = operationEnd(script, pos, end);
+      if (pos < 0) break;
+    } else {
+      pos++;
+      if (opcode === Op.OP_CHECKSIG || opcode === Op.OP_CHECKSIGVERIFY) count++;
+      else if (opcode === Op.OP_CHECKMULTISIG || opcode === Op.OP_CHECKMULTISIGVERIFY)
+        count += accurate && last >= Op.OP_1 && last <= Op.OP_16 ? last - Op.OP_1 + 1 : MAX_PUBKEYS_PER_MULTISIG;
+    }
+    last = opcode;
+  }
+  return count;
+}
+
+/** Signature operations of the redeem script that an input brings (BIP-16); 0 for outputs other than P2SH. */
+export function countP2shSigops(scriptSig: Uint8Array, scriptPubKey: Uint8Array): number {
+  if (!isPayToScriptHash(scriptPubKey) || scriptSig.length === 0) return 0;
+  const start = lastPushStart(scriptSig);
+  return start < 0 ? 0 : countSigopsIn(scriptSig, start, scriptSig.length, true);
+}
+
+/** Signature operations of a witness spend (BIP-141), bare or inside P2SH; 0 where `flags` are without WITNESS. */
+export function countWitnessSigops(
+  scriptSig: Uint8Array,
+  scriptPubKey: Uint8Array,
+  witness: readonly Uint8Array[],
+  flags: ScriptFlags,
+): number {
+  if (!(flags & SCRIPT_FLAGS.WITNESS)) return 0;
+  if (witnessVersion(scriptPubKey) >= 0) return witnessSigops(scriptPubKey, 0, witness);
+  if (!isPayToScriptHash(scriptPubKey) || scriptSig.length === 0) return 0;
+  const start = lastPushStart(scriptSig);
+  return start < 0 ? 0 : witnessSigops(scriptSig, start, witness);
+}
+
+/** Of the witness program that begins at `start` and fills the rest of `script`, if it is one. */
+function witnessSigops(script: Uint8Array, start: number, witness: readonly Uint8Array[]): number {
+  const length = script.length - start;
+  // Only version 0 counts; tapscript has a budget of its own.
+  if (script[start] !== Op.OP_0 || script[start + 1]! + 2 !== length) return 0;
+  if (length === 2 + WITNESS_V0_KEYHASH_SIZE) return 1;
+  if (length !== 2 + WITNESS_V0_SCRIPTHASH_SIZE || witness.length === 0) return 0;
+  return countSigops(witness[witness.length - 1]!, true);
+}
+
+/** Where the data of the last operation begins, the end where it has none; -1 for a script that is not only pushes. */
+function lastPushStart(script: Uint8Array): number {
+  const end = script.length;
+  let start = end;
+  for (let pos = 0; pos < end; ) {
+    const opcode = script[pos]!;
+    if (opcode > Op.OP_16) return -1;
+    start = pushStart(opcode, pos);
+    pos = operationEnd(script, pos, end);
+    if (pos < 0) return -1;
+  }
+  return start;
+}

@@ -1,0 +1,199 @@
+import { sha256 } from '../crypto/hash.ts';
+import { compactSizeLength, writeVarBytes } from '../primitives/compact-size.ts';
+import { assert } from '../util/assert.ts';
+import { ByteWriter, equalBytes } from '../util/bytes.ts';
+import { SCRIPT_FLAGS, type ScriptFlags } from './flags.ts';
+import { evalScript } from './interpreter.ts';
+import {
+  ANNEX_TAG,
+  MAX_SCRIPT_ELEMENT_SIZE,
+  MAX_STACK_SIZE,
+  WITNESS_V0_KEYHASH_SIZE,
+  WITNESS_V0_SCRIPTHASH_SIZE,
+  WITNESS_V1_TAPROOT_SIZE,
+} from './limits.ts';
+import { isOpSuccess } from './opcodes.ts';
+import { pushData } from './script-builder.ts';
+import type { ScriptError } from './script-error.ts';
+import { isPushOnly, operationEnd } from './script-reader.ts';
+import { newTaprootSpend, type SignatureChecker, type SigVersion, type TaprootSpend } from './signature-checker.ts';
+import { isTrue } from './stack-opcodes.ts';
+import {
+  controlInternalKey,
+  controlMerkleRoot,
+  isControlBlockSize,
+  TAPROOT_LEAF_MASK,
+  TAPROOT_LEAF_TAPSCRIPT,
+  tapLeafHash,
+  tapTweakHash,
+} from './taproot.ts';
+import { isPayToAnchor, isPayToScriptHash, p2pkh, witnessProgram, witnessVersion } from './templates.ts';
+
+const {
+  CLEANSTACK,
+  DISCOURAGE_OP_SUCCESS,
+  DISCOURAGE_UPGRADABLE_TAPROOT_VERSION,
+  DISCOURAGE_UPGRADABLE_WITNESS_PROGRAM,
+  P2SH,
+  SIGPUSHONLY,
+  TAPROOT,
+  WITNESS,
+} = SCRIPT_FLAGS;
+
+/** BIP-342: what a witness may spend on signature checks beyond its own size. */
+const VALIDATION_WEIGHT_OFFSET = 50;
+
+/** Whether `scriptSig` and `witness` satisfy `scriptPubKey`; `OK` or why not. Core's VerifyScript. */
+export function verifyScript(
+  scriptSig: Uint8Array,
+  scriptPubKey: Uint8Array,
+  witness: readonly Uint8Array[],
+  flags: ScriptFlags,
+  checker: SignatureChecker,
+): ScriptError {
+  // Otherwise a later fork to the missing flag would not be a soft one.
+  assert(!(flags & WITNESS) || flags & P2SH, 'WITNESS implies P2SH');
+  assert(!(flags & CLEANSTACK) || flags & WITNESS, 'CLEANSTACK implies WITNESS');
+
+  if (flags & WITNESS && scriptSig.length === 0 && witnessVersion(scriptPubKey) >= 0) {
+    // Both scripts are known to run: the first is empty, the second pushes the version, then the program.
+    const program = witnessProgram(scriptPubKey);
+    if (!isTrue(program)) return 'EVAL_FALSE';
+    return verifyWitnessProgram(witness, witnessVersion(scriptPubKey), program, flags, checker, false);
+  }
+
+  if (flags & SIGPUSHONLY && !isPushOnly(scriptSig)) return 'SIG_PUSHONLY';
+  const payToScriptHash = (flags & P2SH) !== 0 && isPayToScriptHash(scriptPubKey);
+  // One after the other on one stack, never joined to one script: CVE-2010-5141.
+  let stack: Uint8Array[] = [];
+  let error = evalScript(stack, scriptSig, flags, checker, 'base');
+  if (error !== 'OK') return error;
+  const pushed = payToScriptHash ? stack.slice() : null;
+  error = evalScript(stack, scriptPubKey, flags, checker, 'base');
+  if (error !== 'OK') return error;
+  if (!endsTrue(stack)) return 'EVAL_FALSE';
+
+  let hadWitness = false;
+  if (flags & WITNESS && witnessVersion(scriptPubKey) >= 0) return 'WITNESS_MALLEATED';
+
+  if (pushed !== null) {
+    if (!isPushOnly(scriptSig)) return 'SIG_PUSHONLY';
+    stack = pushed;
+    // There is one, or HASH160 would have failed.
+    const redeemScript = stack.pop()!;
+    error = evalScript(stack, redeemScript, flags, checker, 'base');
+    if (error !== 'OK') return error;
+    if (!endsTrue(stack)) return 'EVAL_FALSE';
+    if (flags & WITNESS && witnessVersion(redeemScript) >= 0) {
+      hadWitness = true;
+      if (!equalBytes(scriptSig, pushData(redeemScript))) return 'WITNESS_MALLEATED_P2SH';
+      const program = witnessProgram(redeemScript);
+      error = verifyWitnessProgram(witness, witnessVersion(redeemScript), program, flags, checker, true);
+      if (error !== 'OK') return error;
+      // Version and program are what is left of the stack; the witness has its own rule.
+      stack.length = 1;
+    }
+  }
+
+  if (flags & CLEANSTACK && stack.length !== 1) return 'CLEANSTACK';
+  if (flags & WITNESS && !hadWitness && witness.length > 0) return 'WITNESS_UNEXPECTED';
+  return 'OK';
+}
+
+function endsTrue(stack: readonly Uint8Array[]): boolean {
+  return stack.length > 0 && isTrue(stack[stack.length - 1]!);
+}
+
+function verifyWitnessProgram(
+  witness: readonly Uint8Array[],
+  version: number,
+  program: Uint8Array,
+  flags: ScriptFlags,
+  checker: SignatureChecker,
+  isP2sh: boolean,
+): ScriptError {
+  if (version === 0) {
+    if (program.length === WITNESS_V0_KEYHASH_SIZE) {
+      if (witness.length !== 2) return 'WITNESS_PROGRAM_MISMATCH';
+      return runWitnessScript(witness.slice(), p2pkh(program), flags, checker, 'witness_v0', null);
+    }
+    if (program.length !== WITNESS_V0_SCRIPTHASH_SIZE) return 'WITNESS_PROGRAM_WRONG_LENGTH';
+    if (witness.length === 0) return 'WITNESS_PROGRAM_WITNESS_EMPTY';
+    const stack = witness.slice();
+    const script = stack.pop()!;
+    if (!equalBytes(sha256(script), program)) return 'WITNESS_PROGRAM_MISMATCH';
+    return runWitnessScript(stack, script, flags, checker, 'witness_v0', null);
+  }
+  if (version === 1 && program.length === WITNESS_V1_TAPROOT_SIZE && !isP2sh)
+    return flags & TAPROOT ? verifyTaproot(witness, program, flags, checker) : 'OK';
+  if (!isP2sh && isPayToAnchor(version, program)) return 'OK';
+  return flags & DISCOURAGE_UPGRADABLE_WITNESS_PROGRAM ? 'DISCOURAGE_UPGRADABLE_WITNESS_PROGRAM' : 'OK';
+}
+
+/** BIP-341. */
+function verifyTaproot(
+  witness: readonly Uint8Array[],
+  outputKey: Uint8Array,
+  flags: ScriptFlags,
+  checker: SignatureChecker,
+): ScriptError {
+  if (witness.length === 0) return 'WITNESS_PROGRAM_WITNESS_EMPTY';
+  const stack = witness.slice();
+  const spend = newTaprootSpend();
+  if (stack.length >= 2 && stack[stack.length - 1]![0] === ANNEX_TAG) spend.annexHash = annexHash(stack.pop()!);
+  if (stack.length === 1) return checker.checkSchnorr(stack[0]!, outputKey, spend);
+
+  const control = stack.pop()!;
+  const script = stack.pop()!;
+  if (!isControlBlockSize(control.length)) return 'TAPROOT_WRONG_CONTROL_SIZE';
+  const leafVersion = control[0]! & TAPROOT_LEAF_MASK;
+  spend.tapleafHash = tapLeafHash(leafVersion, script);
+  const internalKey = controlInternalKey(control);
+  const tweak = tapTweakHash(internalKey, controlMerkleRoot(control, spend.tapleafHash));
+  if (!checker.checkTapTweak(outputKey, internalKey, tweak, control[0]! & 1)) return 'WITNESS_PROGRAM_MISMATCH';
+  if (leafVersion !== TAPROOT_LEAF_TAPSCRIPT)
+    return flags & DISCOURAGE_UPGRADABLE_TAPROOT_VERSION ? 'DISCOURAGE_UPGRADABLE_TAPROOT_VERSION' : 'OK';
+  spend.validationWeightLeft = witnessSize(witness) + VALIDATION_WEIGHT_OFFSET;
+  return runWitnessScript(stack, script, flags, checker, 'tapscript', spend);
+}
+
+const annexWriter = new ByteWriter(256);
+
+function annexHash(annex: Uint8Array): Uint8Array {
+  annexWriter.reset();
+  writeVarBytes(annexWriter, annex);
+  return sha256(annexWriter.finish());
+}
+
+/** Bytes of the witness as it is encoded, its count included. */
+function witnessSize(witness: readonly Uint8Array[]): number {
+  let size = compactSizeLength(witness.length);
+  for (const { length } of witness) size += compactSizeLength(length) + length;
+  return size;
+}
+
+function runWitnessScript(
+  stack: Uint8Array[],
+  script: Uint8Array,
+  flags: ScriptFlags,
+  checker: SignatureChecker,
+  sigVersion: SigVersion,
+  spend: TaprootSpend | null,
+): ScriptError {
+  if (sigVersion === 'tapscript') {
+    // OP_SUCCESSx wins over everything behind it, and over the limits below.
+    for (let pos = 0; pos < script.length; ) {
+      const next = operationEnd(script, pos);
+      if (next < 0) return 'BAD_OPCODE';
+      if (isOpSuccess(script[pos]!)) return flags & DISCOURAGE_OP_SUCCESS ? 'DISCOURAGE_OP_SUCCESS' : 'OK';
+      pos = next;
+    }
+    if (stack.length > MAX_STACK_SIZE) return 'STACK_SIZE';
+  }
+  for (const item of stack) if (item.length > MAX_SCRIPT_ELEMENT_SIZE) return 'PUSH_SIZE';
+  const error = evalScript(stack, script, flags, checker, sigVersion, spend);
+  if (error !== 'OK') return error;
+  // Witness scripts have to leave a clean stack, flag or not.
+  if (stack.length !== 1) return 'CLEANSTACK';
+  return isTrue(stack[0]!) ? 'OK' : 'EVAL_FALSE';
+}

@@ -1,0 +1,88 @@
+import { describe, expect, test } from 'bun:test';
+import { signatureEngine } from '../../src/crypto/secp256k1.ts';
+import { hashFromHex } from '../../src/primitives/hash.ts';
+import { outpointKey } from '../../src/primitives/outpoint.ts';
+import { type Transaction, transactionFromBytes } from '../../src/primitives/transaction.ts';
+import { ALL_SCRIPT_FLAGS, parseScriptFlags } from '../../src/script/flags.ts';
+import { checkInput } from '../../src/script/tx-checker.ts';
+import { TxContext } from '../../src/script/tx-context.ts';
+import { hexToBytes } from '../../src/util/bytes.ts';
+import { hasVectors, readVectorJson } from '../lib/vectors.ts';
+import { filled, flagSets, SINGLE_FLAGS, trimmed } from './flag-sets.ts';
+import { parseScript } from './parse-script.ts';
+
+/** `[[[txid, vout, scriptPubKey, amount?], …], transaction, flags]` */
+type Row = readonly [readonly (readonly [string, number, string, number?])[], string, string];
+
+interface Case {
+  readonly title: string;
+  readonly context: TxContext;
+  readonly flags: number;
+}
+
+function readCases(name: string): Case[] {
+  const rows = readVectorJson<(Row | string[])[]>(name).filter((row): row is Row => Array.isArray(row[0]));
+  // BADTX fails before any script is looked at.
+  return rows.filter(([, , flags]) => flags !== 'BADTX').map(readCase);
+}
+
+function readCase([prevouts, hex, flags]: Row, index: number): Case {
+  const tx = transactionFromBytes(hexToBytes(hex));
+  const outputs = new Map(
+    prevouts.map(([txid, vout, script, amount]) => [
+      outpointKey({ txid: hashFromHex(txid), vout: vout >>> 0 }),
+      { value: BigInt(amount ?? 0), scriptPubKey: parseScript(script) },
+    ]),
+  );
+  const spent = tx.inputs.map(({ prevout }) => outputs.get(outpointKey(prevout))!);
+  return {
+    title: `${index}: ${prevouts[0]![0].slice(0, 16)} ${flags}`,
+    context: new TxContext(tx, spent),
+    flags: parseScriptFlags(flags)!,
+  };
+}
+
+function isValid(context: TxContext, flags: number): boolean {
+  // A fresh context: what one set of flags left in it must not help another.
+  const { tx, spentOutputs }: { tx: Transaction; spentOutputs: TxContext['spentOutputs'] } = context;
+  const fresh = new TxContext(tx, spentOutputs);
+  return tx.inputs.every((_, index) => checkInput(fresh, index, flags, signatureEngine()) === 'OK');
+}
+
+describe.skipIf(!hasVectors)('tx_valid.json', () => {
+  const cases = hasVectors ? readCases('core/tx_valid.json') : [];
+  test('every row has been read', () => expect(cases.length).toBe(121));
+
+  // The flags of these rows are the ones that have to be left out.
+  for (const [index, { title, context, flags: excluded }] of cases.entries())
+    test(title, () => {
+      const flags = ALL_SCRIPT_FLAGS & ~excluded;
+      expect(filled(flags)).toBe(flags);
+      expect(isValid(context, flags)).toBe(true);
+      for (const flag of SINGLE_FLAGS) expect(isValid(context, trimmed(flags & ~flag))).toBe(true);
+      for (const random of flagSets(index, 16)) expect(isValid(context, trimmed(flags & ~random))).toBe(true);
+      // And no fewer could have been left out.
+      for (const flag of SINGLE_FLAGS) {
+        const fewer = trimmed(excluded & ~flag);
+        if (fewer !== excluded) expect(isValid(context, ALL_SCRIPT_FLAGS & ~fewer)).toBe(false);
+      }
+    });
+});
+
+describe.skipIf(!hasVectors)('tx_invalid.json', () => {
+  const cases = hasVectors ? readCases('core/tx_invalid.json') : [];
+  test('every row has been read', () => expect(cases.length).toBe(84));
+
+  for (const [index, { title, context, flags }] of cases.entries())
+    test(title, () => {
+      expect(filled(flags)).toBe(flags);
+      expect(isValid(context, flags)).toBe(false);
+      for (const flag of SINGLE_FLAGS) expect(isValid(context, filled(flags | flag))).toBe(false);
+      for (const random of flagSets(index, 16)) expect(isValid(context, filled(flags | random))).toBe(false);
+      // And every flag is needed.
+      for (const flag of SINGLE_FLAGS) {
+        const fewer = trimmed(flags & ~flag);
+        if (fewer !== flags) expect(isValid(context, fewer)).toBe(true);
+      }
+    });
+});
