@@ -44,6 +44,18 @@ export type BlockOutcome =
   | { readonly status: 'known'; readonly entry: ChainEntry }
   | { readonly status: 'rejected'; readonly rejection: BlockRejection };
 
+/** Milliseconds spent in each stage of taking blocks, since the start. */
+export interface ChainTimings {
+  parse: number;
+  /** Checks without coins: header, body, merkle roots. */
+  check: number;
+  /** Coins spent and made, rows gathered, script checks handed out. */
+  connect: number;
+  /** Waiting for verdicts of the verify workers. */
+  wait: number;
+  commit: number;
+}
+
 /** In initial sync a commit gathers this many rows of the address index, or this much time. */
 const ROWS_PER_COMMIT = 500_000;
 const COMMIT_INTERVAL_MS = 5_000;
@@ -57,6 +69,7 @@ const REJECTIONS_KEPT = 1_000;
  */
 export class Chain {
   readonly params: NetworkParams;
+  readonly timings: ChainTimings = { parse: 0, check: 0, connect: 0, wait: 0, commit: 0 };
   readonly #store: ChainStore;
   readonly #tree = new HeaderTree();
   readonly #active: ActiveChain;
@@ -200,7 +213,7 @@ export class Chain {
     try {
       if (this.#stopped === null) await this.settle();
     } finally {
-      if (this.#idleTimer !== null) clearTimeout(this.#idleTimer);
+      this.#disarmIdleCommit();
       this.#stopped ??= new Error('the chain is closed');
       this.#store.close();
     }
@@ -221,9 +234,10 @@ export class Chain {
   }
 
   async #accept(raw: Uint8Array): Promise<BlockOutcome> {
+    this.#disarmIdleCommit();
     let block: ParsedBlock;
     try {
-      block = parseBlock(raw);
+      block = this.#timed('parse', () => parseBlock(raw));
     } catch (error) {
       if (!(error instanceof DecodeError)) throw error;
       return { status: 'rejected', rejection: reject('mutated', 'bad-blk-decode', error.message) };
@@ -231,12 +245,12 @@ export class Chain {
     const known = this.#tree.get(block.hash);
     if (known?.hasBody) return known.failed ? this.#cachedInvalid(known) : { status: 'known', entry: known };
     const consensus = this.params.consensus;
-    const bad = checkBlock(block, consensus);
+    const bad = this.#timed('check', () => checkBlock(block, consensus));
     if (bad) return { status: 'rejected', rejection: bad };
     const header = this.#acceptHeader(block.hash, block.header);
     if (header.rejection) return { status: 'rejected', rejection: header.rejection };
     const { entry } = header;
-    const rejection = checkBlockContext(block, entry.parent!, consensus);
+    const rejection = this.#timed('check', () => checkBlockContext(block, entry.parent!, consensus));
     if (rejection) {
       // Mutated data says nothing about the block that its header names.
       if (rejection.kind !== 'mutated') this.#fail(entry, rejection);
@@ -302,7 +316,7 @@ export class Chain {
         const entry = best.ancestor(active.tip.height + 1)!;
         const body = entry === arrived && block ? block : this.#store.readBlock(entry);
         const verifier = assumedValid(entry, this.#tree, this.params.consensus) ? null : this.#verifier;
-        const connected = active.connect(entry, body, verifier);
+        const connected = this.#timed('connect', () => active.connect(entry, body, verifier));
         if (!connected.ok) {
           this.#fail(entry, connected);
           break;
@@ -310,7 +324,7 @@ export class Chain {
         for (const listener of this.#connectedListeners) listener(connected.value.inputs);
         // Verdicts, peers and commands get their turn between blocks.
         await new Promise(setImmediate);
-        await active.room();
+        await this.#waited(active.room());
         if (active.failure()) break;
         if (active.sealed && active.sealedJudged) this.#write();
         if (!active.sealed && this.#commitDue() && active.tip.chainwork >= active.committedTip.chainwork) this.#seal();
@@ -337,14 +351,13 @@ export class Chain {
 
   /** Waits for every verdict and commits; where one is bad, moves to the best chain that is left first. */
   async #settle(): Promise<void> {
+    this.#disarmIdleCommit();
     await this.#settleTip();
-    if (this.#idleTimer !== null) clearTimeout(this.#idleTimer);
-    this.#idleTimer = null;
   }
 
   async #settleTip(): Promise<void> {
     for (;;) {
-      await this.#active.judged();
+      await this.#waited(this.#active.judged());
       if (!this.#active.failure()) break;
       await this.#activate(null, null);
     }
@@ -358,7 +371,7 @@ export class Chain {
   /** Writes what is sealed as soon as it is judged; not where a block of it is invalid. */
   async #writeSealed(): Promise<void> {
     if (!this.#active.sealed) return;
-    await this.#active.judged();
+    await this.#waited(this.#active.judged());
     if (!this.#active.failure()) this.#write();
   }
 
@@ -401,7 +414,9 @@ export class Chain {
     this.#active.written();
     this.#sealedChanges = emptyTreeChange();
     this.#committedAt = this.#clock.monotonicMs();
-    this.#lastCommit = { ok: true, at: this.#clock.nowMs(), durationMs: this.#committedAt - startedAt };
+    const durationMs = this.#committedAt - startedAt;
+    this.timings.commit += durationMs;
+    this.#lastCommit = { ok: true, at: this.#clock.nowMs(), durationMs };
     const commit: ChainCommit = {
       lastSeq: this.#store.lastSeq,
       tip: sealed.tip,
@@ -409,6 +424,21 @@ export class Chain {
       disconnected,
     };
     for (const listener of this.#commitListeners) listener(commit);
+  }
+
+  #timed<T>(stage: keyof ChainTimings, run: () => T): T {
+    const startedAt = this.#clock.monotonicMs();
+    try {
+      return run();
+    } finally {
+      this.timings[stage] += this.#clock.monotonicMs() - startedAt;
+    }
+  }
+
+  async #waited(verdicts: Promise<void>): Promise<void> {
+    const startedAt = this.#clock.monotonicMs();
+    await verdicts;
+    this.timings.wait += this.#clock.monotonicMs() - startedAt;
   }
 
   /** A failing disk stops the chain: what was committed stands, and a restart goes on from there. */
@@ -432,9 +462,12 @@ export class Chain {
     for (const listener of this.#invalidListeners) listener(entry, rejection);
   }
 
-  #armIdleCommit(): void {
+  #disarmIdleCommit(): void {
     if (this.#idleTimer !== null) clearTimeout(this.#idleTimer);
     this.#idleTimer = null;
+  }
+
+  #armIdleCommit(): void {
     if (!this.#hasChanges()) return;
     this.#idleTimer = setTimeout(() => {
       this.#idleTimer = null;

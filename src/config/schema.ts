@@ -166,7 +166,7 @@ export const SETTINGS = {
 
   'dev.enabled': boolean({ fallback: false, help: 'developer mode on regtest: mines by itself, listens for no peers' }),
   'dev.interval': integer({
-    fallback: 10,
+    fallback: 5,
     max: 86_400,
     unit: 's',
     help: 'time between blocks of developer mode; 0 = none',

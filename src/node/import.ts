@@ -10,6 +10,8 @@ export async function runImport(
   files: readonly string[],
   options: ImportOptions,
 ): Promise<ImportResult> {
+  // What is made here is for this user alone: keys, wallets, and who asked what.
+  process.umask(0o077);
   const release = lockDirectory(config.networkDir);
   try {
     const node = new Node(config, { log: stderrLog(config.log) });

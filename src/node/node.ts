@@ -99,7 +99,9 @@ export class Node {
   /** Throws OperatorError on files that cannot be read and on a failing disk. */
   async import(files: readonly string[], options: ImportOptions): Promise<ImportResult> {
     try {
-      return await importFiles(this.chain, files, options, { clock: this.#clock, log: this.#log });
+      const result = await importFiles(this.chain, files, options, { clock: this.#clock, log: this.#log });
+      this.#log.debug('import stages in milliseconds', { ...this.chain.timings });
+      return result;
     } catch (error) {
       throw storageProblem(error, this.#config.networkDir);
     }

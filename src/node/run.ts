@@ -22,6 +22,8 @@ import { welcome } from './welcome.ts';
  * Resolves after a clean stop, when the signal aborts. Throws OperatorError where it cannot start or go on.
  */
 export async function runNode(config: Config, { signal }: { signal: AbortSignal }): Promise<void> {
+  // What is made here is for this user alone: keys, wallets, and who asked what.
+  process.umask(0o077);
   const log = stderrLog(config.log);
   const service = serviceNotifier();
   const params = paramsFor(config.network, { testActivationHeight: config.consensus.testActivationHeight });

@@ -1,0 +1,170 @@
+import { join } from 'node:path';
+import { AuthStore } from '../../storage/auth-store.ts';
+import { type Clock, unixSeconds } from '../../util/clock.ts';
+import type { Log } from '../../util/log.ts';
+import { OperatorError } from '../../util/operator-error.ts';
+import type { Principal } from '../context.ts';
+import { ApiError } from '../errors.ts';
+import type { ApiOptions } from '../options.ts';
+import { BasicAuth, equalSecret } from './basic.ts';
+import { limitKey } from './ip.ts';
+import { issueInitialKey } from './issue-key.ts';
+import { Keyring } from './keyring.ts';
+import { FailureTable, type TokenBucket } from './limits.ts';
+import { SCOPES } from './scopes.ts';
+
+const STATIC_KEY_MIN = 16;
+const STATIC_KEY_ADVISED = 32;
+/** Another process's change of a key is seen within two of these. */
+const REFRESH_MS = 1000;
+const REFRESHES_PER_FLUSH = 60;
+
+export const ANONYMOUS: Principal = { kind: 'anonymous', id: 'anonymous', scopes: new Set(), rpcWhitelist: null };
+const STATIC_PRINCIPAL: Principal = { kind: 'static', id: 'static', scopes: new Set(SCOPES), rpcWhitelist: null };
+
+/** Who a request comes from, or why it is refused. `slow`: the refusal is to be held back for a moment. */
+export type Authentication =
+  | { readonly ok: true; readonly principal: Principal; readonly bucket: TokenBucket | null }
+  | { readonly ok: false; readonly error: ApiError; readonly slow: boolean };
+
+export interface AuthCounters {
+  authFailure(kind: 'missing' | 'bearer' | 'basic' | 'ip'): void;
+}
+
+/** Decides who asks: bearer keys, the static key, and HTTP Basic where it is allowed. */
+export class Authenticator {
+  readonly #options: ApiOptions;
+  readonly #log: Log;
+  readonly #clock: Clock;
+  readonly #counters: AuthCounters;
+  readonly #failures: FailureTable;
+  readonly #basic: BasicAuth;
+  readonly #onKeysChanged = new Set<() => void>();
+  #open: {
+    readonly store: AuthStore;
+    readonly keyring: Keyring;
+    readonly timer: ReturnType<typeof setInterval>;
+  } | null = null;
+
+  /** Throws OperatorError when the static key or an rpcauth line is unusable. */
+  constructor(options: ApiOptions, log: Log, clock: Clock, counters: AuthCounters) {
+    this.#options = options;
+    this.#log = log;
+    this.#clock = clock;
+    this.#counters = counters;
+    this.#failures = new FailureTable(options.limits.authFailuresPerMinute, clock);
+    this.#basic = new BasicAuth(options.auth.rpcUsers);
+    const { staticKey } = options.auth;
+    if (staticKey !== null && staticKey.length < STATIC_KEY_MIN)
+      throw new OperatorError(`OBVERSE_API_KEY is shorter than ${STATIC_KEY_MIN} characters`);
+    if (staticKey !== null && staticKey.length < STATIC_KEY_ADVISED)
+      log.warn(`OBVERSE_API_KEY is shorter than ${STATIC_KEY_ADVISED} characters and may be guessed`);
+  }
+
+  /** Opens auth.db and writes the cookie. Returns where a first key was written, or null when there was one already. */
+  open(): { initialKeyFile: string } | null {
+    const { networkDir, extraCookieFiles, auth } = this.#options;
+    const store = new AuthStore(join(networkDir, 'auth.db'));
+    const keyring = new Keyring(store, this.#clock);
+    let initialKeyFile: string | null = null;
+    if (keyring.isEmpty && auth.staticKey === null) {
+      initialKeyFile = join(networkDir, 'initial.key');
+      issueInitialKey(store, initialKeyFile, unixSeconds(this.#clock));
+      keyring.reload();
+      this.#log.info('first start: a key with all scopes was written', { file: initialKeyFile });
+    }
+    if (auth.basic) this.#basic.writeCookie([join(networkDir, '.cookie'), ...extraCookieFiles]);
+    let refreshes = 0;
+    const timer = setInterval(() => this.#tick(keyring, ++refreshes), REFRESH_MS);
+    timer.unref();
+    this.#open = { store, keyring, timer };
+    return initialKeyFile === null ? null : { initialKeyFile };
+  }
+
+  close(): void {
+    if (!this.#open) return;
+    clearInterval(this.#open.timer);
+    this.#open.keyring.flushLastUsed();
+    this.#open.store.close();
+    this.#open = null;
+    this.#basic.removeCookie();
+  }
+
+  /** For the commands that manage keys and for the audit log; null before the node is attached. */
+  get store(): AuthStore | null {
+    return this.#open?.store ?? null;
+  }
+
+  /** To be called after `store` was used to change a key. */
+  keysChanged(): void {
+    this.#open?.keyring.reload();
+    for (const listener of this.#onKeysChanged) listener();
+  }
+
+  /** Called about once a second, since keys also expire. Returns the function that ends it. */
+  onKeysChecked(listener: () => void): () => void {
+    this.#onKeysChanged.add(listener);
+    return () => this.#onKeysChanged.delete(listener);
+  }
+
+  /** Whether a caller that was let in would be let in again. */
+  isLive({ kind, id }: Principal): boolean {
+    return kind !== 'key' || this.#open?.keyring.isLive(id) === true;
+  }
+
+  /** `authorization` is the header's value. */
+  authenticate(authorization: string | null, ip: string, allowBasic: boolean): Authentication {
+    if (authorization === null) return this.#refuse('missing', null);
+    const [, scheme, credentials] = /^(\S+) +(\S+) *$/.exec(authorization) ?? [];
+    switch (scheme?.toLowerCase()) {
+      case 'bearer':
+        return this.bearer(credentials!, ip);
+      case 'basic': {
+        if (!allowBasic || !this.#options.auth.basic) break;
+        const principal = this.#basic.check(credentials!, ip);
+        return principal ? { ok: true, principal, bucket: null } : this.#refuse('basic', ip);
+      }
+    }
+    return this.#refuse('bearer', ip);
+  }
+
+  /** Checks one key, however it was brought. */
+  bearer(text: string, ip: string): Authentication {
+    const { staticKey } = this.#options.auth;
+    if (staticKey !== null && equalSecret(text, staticKey))
+      return { ok: true, principal: STATIC_PRINCIPAL, bucket: null };
+    const match = this.#open?.keyring.match(text, ip);
+    if (!match) return this.#refuse('bearer', ip);
+    if (match.ipRefused) {
+      this.#counters.authFailure('ip');
+      const error = new ApiError('ip_not_allowed', 'this key may not be used from this address');
+      return { ok: false, error, slow: false };
+    }
+    return { ok: true, principal: match.principal, bucket: match.bucket };
+  }
+
+  /** A request without credentials is no attempt, so only one with wrong ones counts against its address. */
+  #refuse(kind: 'missing' | 'bearer' | 'basic', ip: string | null): Authentication {
+    this.#counters.authFailure(kind);
+    const retryAfter = ip === null ? 0 : this.#failures.record(limitKey(ip));
+    if (retryAfter > 0) {
+      const error = new ApiError('rate_limited', 'too many failed authentications', { scope: 'auth', retryAfter });
+      return { ok: false, error, slow: false };
+    }
+    const error =
+      kind === 'missing'
+        ? new ApiError('missing_credentials', 'this needs a key')
+        : new ApiError('invalid_credentials', 'the credentials are not valid');
+    return { ok: false, error, slow: kind === 'basic' };
+  }
+
+  #tick(keyring: Keyring, refreshes: number): void {
+    try {
+      keyring.refresh();
+      if (refreshes % REFRESHES_PER_FLUSH === 0) keyring.flushLastUsed();
+    } catch (error) {
+      this.#log.error('auth.db cannot be read', { error });
+    }
+    for (const listener of this.#onKeysChanged) listener();
+  }
+}

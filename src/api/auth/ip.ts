@@ -1,0 +1,71 @@
+/** Bytes of an IPv4 (4) or IPv6 (16) address; an IPv4-mapped one gives its IPv4 bytes. Null when it is neither. */
+export function parseIp(text: string): Uint8Array | null {
+  if (!text.includes(':')) return parseIpv4(text);
+  const halves = text.split('%', 1)[0]!.split('::');
+  if (halves.length > 2) return null;
+  const head = parseGroups(halves[0]!);
+  const tail = halves.length === 2 ? parseGroups(halves[1]!) : [];
+  if (!head || !tail) return null;
+  const missing = 16 - head.length - tail.length;
+  if (halves.length === 2 ? missing < 2 : missing !== 0) return null;
+  const bytes = Uint8Array.from([...head, ...new Array<number>(missing).fill(0), ...tail]);
+  const mapped = bytes.subarray(0, 10).every((b) => b === 0) && bytes[10] === 0xff && bytes[11] === 0xff;
+  return mapped ? bytes.slice(12) : bytes;
+}
+
+function parseIpv4(text: string): Uint8Array | null {
+  const parts = text.split('.');
+  if (parts.length !== 4 || !parts.every((part) => /^(?:0|[1-9][0-9]{0,2})$/.test(part) && Number(part) < 256))
+    return null;
+  return Uint8Array.from(parts, Number);
+}
+
+function parseGroups(text: string): number[] | null {
+  if (text === '') return [];
+  const bytes: number[] = [];
+  const groups = text.split(':');
+  for (const [i, group] of groups.entries()) {
+    const v4 = i === groups.length - 1 ? parseIpv4(group) : null;
+    if (v4) bytes.push(...v4);
+    else if (/^[0-9a-fA-F]{1,4}$/.test(group))
+      bytes.push(Number.parseInt(group, 16) >> 8, Number.parseInt(group, 16) & 0xff);
+    else return null;
+  }
+  return bytes;
+}
+
+export function isLoopback(ip: string): boolean {
+  const bytes = parseIp(ip);
+  if (!bytes) return false;
+  return bytes.length === 4 ? bytes[0] === 127 : bytes.every((b, i) => b === (i === 15 ? 1 : 0));
+}
+
+/** What limits count by: the address, or the /64 an IPv6 one is in, since one host commonly has all of that. */
+export function limitKey(ip: string): string {
+  const bytes = parseIp(ip);
+  return bytes ? bytes.subarray(0, bytes.length === 4 ? 4 : 8).toHex() : ip;
+}
+
+export interface Subnet {
+  readonly bytes: Uint8Array;
+  readonly bits: number;
+}
+
+/** `10.0.0.0/8`, `2001:db8::/32`, or a single address. Null when it is none of these. */
+export function parseSubnet(text: string): Subnet | null {
+  const [address, bits, ...rest] = text.split('/');
+  const bytes = parseIp(address!);
+  if (!bytes || rest.length > 0) return null;
+  if (bits === undefined) return { bytes, bits: bytes.length * 8 };
+  if (!/^[0-9]{1,3}$/.test(bits) || Number(bits) > bytes.length * 8) return null;
+  return { bytes, bits: Number(bits) };
+}
+
+export function inSubnet(ip: string, { bytes, bits }: Subnet): boolean {
+  const address = parseIp(ip);
+  if (!address || address.length !== bytes.length) return false;
+  const whole = bits >> 3;
+  for (let i = 0; i < whole; i++) if (address[i] !== bytes[i]) return false;
+  const mask = (0xff00 >> (bits & 7)) & 0xff;
+  return (bits & 7) === 0 || (address[whole]! & mask) === (bytes[whole]! & mask);
+}

@@ -1,0 +1,40 @@
+/** Least recently used replies by key, bounded by the bytes they hold. */
+export class ByteCache {
+  readonly #maxBytes: number;
+  readonly #entries = new Map<string, Uint8Array>();
+  #bytes = 0;
+
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes;
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  get(key: string): Uint8Array | null {
+    const value = this.#entries.get(key);
+    if (!value) return null;
+    // A Map keeps insertion order, so the first entry is always the one not used for longest.
+    this.#entries.delete(key);
+    this.#entries.set(key, value);
+    return value;
+  }
+
+  /** Keeps `value`, unless it alone would take more than an eighth of the room. */
+  set(key: string, value: Uint8Array): void {
+    this.delete(key);
+    if (value.length > this.#maxBytes / 8) return;
+    this.#entries.set(key, value);
+    this.#bytes += value.length;
+    for (const oldest of this.#entries.keys()) {
+      if (this.#bytes <= this.#maxBytes) break;
+      this.delete(oldest);
+    }
+  }
+
+  delete(key: string): void {
+    this.#bytes -= this.#entries.get(key)?.length ?? 0;
+    this.#entries.delete(key);
+  }
+}

@@ -1,0 +1,43 @@
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
+
+const gzipAsync = promisify(gzip);
+
+const MIN_BYTES = 1024;
+/** Above this the work goes to a thread: the front does nothing that takes milliseconds. */
+const MAX_INLINE_BYTES = 32 * 1024;
+const COMPRESSIBLE = /^(?:application\/json|text\/)/;
+
+/** The reply, gzipped when the client asked for it, the type is worth it and it is longer than 1 KiB. */
+export function compressed(request: Request, response: Response, type: string | null): Response | Promise<Response> {
+  const { headers } = response;
+  if (!type || !COMPRESSIBLE.test(type) || headers.has('content-encoding')) return response;
+  headers.append('vary', 'Accept-Encoding');
+  // The body is looked at last: Bun makes a stream of it then.
+  if (!acceptsGzip(request.headers.get('accept-encoding')) || !response.body) return response;
+  return compress(response);
+}
+
+/** Whether a value of Accept-Encoding takes gzip; `gzip;q=0` does not. */
+export function acceptsGzip(header: string | null): boolean {
+  if (header === null) return false;
+  for (const part of header.toLowerCase().split(',')) {
+    const [coding, ...parameters] = part.split(';').map((text) => text.trim());
+    if (coding === 'gzip' || coding === '*') return !parameters.some((text) => /^q=0(?:\.0*)?$/.test(text));
+  }
+  return false;
+}
+
+async function compress(response: Response): Promise<Response> {
+  const { status, headers } = response;
+  const bytes = new Uint8Array(await response.arrayBuffer());
+  if (bytes.length <= MIN_BYTES) return new Response(bytes, { status, headers });
+  const packed =
+    bytes.length <= MAX_INLINE_BYTES ? Bun.gzipSync(bytes, { level: 1 }) : await gzipAsync(bytes, { level: 1 });
+  headers.set('content-encoding', 'gzip');
+  headers.delete('content-length');
+  // A strong tag names exact bytes, and these are others.
+  const etag = headers.get('etag');
+  if (etag && !etag.startsWith('W/')) headers.set('etag', `W/${etag}`);
+  return new Response(packed, { status, headers });
+}

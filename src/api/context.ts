@@ -1,0 +1,59 @@
+import type { NetworkParams } from '../params/network-params.ts';
+import type { ChainReads } from '../storage/chain-reads.ts';
+import type { Log } from '../util/log.ts';
+import type { Scope } from './auth/scopes.ts';
+import type { ByteCache } from './byte-cache.ts';
+import type { NodePort } from './node-port.ts';
+import type { ApiMetrics } from './ops/metrics.ts';
+import type { ApiOptions } from './options.ts';
+
+/** Who asks. `id` names the key in logs and limits: its public id, `static`, `cookie`, or `rpcauth:<user>`. */
+export interface Principal {
+  readonly kind: 'key' | 'static' | 'cookie' | 'rpcauth' | 'anonymous';
+  readonly id: string;
+  readonly scopes: ReadonlySet<Scope>;
+  /** Lower-case RPC method names the caller is held to; null sets no bound. */
+  readonly rpcWhitelist: ReadonlySet<string> | null;
+}
+
+/** One request as the gate saw it, before any handler ran. */
+export interface Call {
+  readonly requestId: string;
+  readonly principal: Principal;
+  /** Without an IPv4-mapped prefix. */
+  readonly ip: string;
+  /** Throws ApiError `insufficient_scope` unless the caller holds the scope. */
+  require(scope: Scope): void;
+  /** Takes `cost` more from the caller's allowance (1 is already taken). Throws ApiError `rate_limited`. */
+  charge(cost: number): void;
+}
+
+/** The latest committed tip; replies that read their own snapshot name that one instead. */
+export interface TipView {
+  readonly height: number;
+  /** Display order. */
+  readonly hash: string;
+  readonly time: number;
+}
+
+/** What the endpoints are a function of. */
+export interface ApiContext {
+  readonly options: ApiOptions;
+  readonly params: NetworkParams;
+  readonly log: Log;
+  readonly metrics: ApiMetrics;
+  /** Shared by all endpoints; null when switched off. */
+  readonly cache: ByteCache | null;
+  /** Unix seconds of the start. */
+  readonly startedAt: number;
+  /** Throws ApiError `warming_up` until the node is attached; so does `node`. */
+  reads(): ChainReads;
+  node(): NodePort;
+  /** null before the node is attached. */
+  tip(): TipView | null;
+  call(request: Request): Call;
+  /** Runs `getblockcount` through the dispatcher; set by the JSON-RPC endpoint, asked by the readiness check. */
+  rpcProbe: (() => Promise<unknown>) | null;
+  /** Called once when the server has answered its last request; for what an endpoint holds open. */
+  onStop(listener: () => void | Promise<void>): void;
+}

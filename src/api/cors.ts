@@ -1,0 +1,56 @@
+import { fail } from './errors.ts';
+import type { RouteEntry } from './route-table.ts';
+
+const REQUEST_HEADERS = 'authorization, content-type, if-none-match, x-csrf-token, x-request-id';
+const EXPOSED_HEADERS =
+  'etag, link, ratelimit-limit, ratelimit-remaining, ratelimit-reset, retry-after, x-api-version, x-chain-hash, x-chain-height, x-node-syncing, x-request-id';
+
+interface OriginOptions {
+  readonly corsOrigins: readonly string[];
+  readonly publicUrl: string | null;
+}
+
+/** Whether a browser page from this origin may use what a browser may use at all. */
+export function allowedOrigin(origin: string, { corsOrigins, publicUrl }: OriginOptions): boolean {
+  return corsOrigins.includes(origin) || (publicUrl !== null && new URL(publicUrl).origin === origin);
+}
+
+/**
+ * Whether the `Host` header names this server. Asked of requests that authenticate by session cookie: a name of the
+ * attacker's that was made to point here (DNS rebinding) is refused.
+ */
+export function allowedHost(
+  host: string | null,
+  {
+    allowedHosts,
+    publicUrl,
+    bindHost,
+  }: { allowedHosts: readonly string[]; publicUrl: string | null; bindHost: string },
+): boolean {
+  if (host === null) return false;
+  const name = (/^\[([^\]]+)\]/.exec(host)?.[1] ?? host.split(':', 1)[0]!).toLowerCase();
+  const own = ['localhost', '127.0.0.1', '::1', bindHost, publicUrl && new URL(publicUrl).hostname, ...allowedHosts];
+  return own.some((allowed) => allowed?.toLowerCase() === name);
+}
+
+/** Answers OPTIONS. Without credentials, since browsers send none with it. */
+export function preflight(request: Request, entry: RouteEntry | null, corsOrigins: readonly string[]): Response {
+  if (!entry) fail('not_found', 'no such route');
+  const headers = new Headers({ allow: entry.allow });
+  const origin = request.headers.get('origin');
+  if (origin !== null && corsOrigins.includes(origin)) {
+    headers.set('access-control-allow-methods', entry.allow);
+    headers.set('access-control-allow-headers', REQUEST_HEADERS);
+    headers.set('access-control-max-age', '600');
+  }
+  return new Response(null, { status: 204, headers });
+}
+
+/** Lets pages of the listed origins read the reply. Never with credentials: no cookie is for other origins. */
+export function corsHeaders(request: Request, headers: Headers, corsOrigins: readonly string[]): void {
+  headers.append('vary', 'Origin');
+  const origin = request.headers.get('origin');
+  if (origin === null || !corsOrigins.includes(origin)) return;
+  headers.set('access-control-allow-origin', origin);
+  headers.set('access-control-expose-headers', EXPOSED_HEADERS);
+}

@@ -1,0 +1,318 @@
+import type { Server } from 'bun';
+import type { Clock } from '../util/clock.ts';
+import type { Log } from '../util/log.ts';
+import { ANONYMOUS, type Authentication, type Authenticator } from './auth/authenticator.ts';
+import { isLoopback, limitKey, parseIp } from './auth/ip.ts';
+import { RateTable, type TokenBucket } from './auth/limits.ts';
+import { hasScope, type Scope } from './auth/scopes.ts';
+import { etagMatches } from './caching.ts';
+import { compressed } from './compress.ts';
+import type { Call, Principal, TipView } from './context.ts';
+import { allowedOrigin, corsHeaders, preflight } from './cors.ts';
+import { ApiError, errorResponse, fail } from './errors.ts';
+import type { ApiMetrics } from './ops/metrics.ts';
+import type { ApiOptions } from './options.ts';
+import type { Route, RouteEntry, RouteTable } from './route-table.ts';
+import type { SocketData } from './ws/connection.ts';
+
+export type Phase = 'starting' | 'live' | 'stopping';
+
+export interface GateDependencies {
+  readonly options: ApiOptions;
+  readonly log: Log;
+  readonly clock: Clock;
+  readonly metrics: ApiMetrics;
+  readonly auth: Authenticator;
+  readonly routes: RouteTable;
+  /** Elysia. */
+  readonly app: { fetch(request: Request): Response | Promise<Response> };
+  phase(): Phase;
+  tip(): TipView | null;
+  syncing(): boolean;
+  /** Answers a request for /ws: undefined once the connection is a WebSocket. */
+  upgrade(request: Request, server: Server<SocketData>, call: Call): Response | undefined;
+}
+
+/** What is known of one request while it passes. */
+interface Visit {
+  readonly request: Request;
+  readonly path: string;
+  readonly requestId: string;
+  readonly ip: string;
+  readonly entry: RouteEntry | null;
+  readonly route: Route | null;
+  readonly shape: 'rest' | 'rpc';
+  readonly startedAt: number;
+  principal: Principal;
+  bucket: TokenBucket | null;
+}
+
+const MAX_URL = 8192;
+const REQUEST_ID = /^[A-Za-z0-9._-]{1,64}$/;
+const LONG_BODY = 64 * 1024;
+const SLOW_REFUSAL_MS = 250;
+const MIN_PATH_OFFSET = 11;
+const SOCKET_PATH = '/ws';
+
+/**
+ * Everything a request meets before and after its handler. The order is part of the contract: start-up, size of the
+ * body, credentials, rate, route and method, scope; then Elysia parses, validates and answers.
+ */
+export class Gate {
+  readonly #deps: GateDependencies;
+  readonly #calls = new WeakMap<Request, Call>();
+  readonly #publicRates: RateTable | null;
+  readonly #idPrefix = Buffer.from(crypto.getRandomValues(new Uint8Array(5))).toString('hex');
+  #requests = 0;
+
+  constructor(deps: GateDependencies) {
+    this.#deps = deps;
+    const { publicRate } = deps.options.limits;
+    this.#publicRates = publicRate && new RateTable(publicRate, deps.clock);
+  }
+
+  /** Who asks with this request. Throws on one that did not pass here. */
+  call(request: Request): Call {
+    const call = this.#calls.get(request);
+    if (!call) throw new Error('a request that did not pass the gate');
+    return call;
+  }
+
+  handle(request: Request, server: Server<SocketData>): Response | undefined | Promise<Response> {
+    const visit = this.#visit(request, server);
+    let reply: Response | undefined | Promise<Response>;
+    try {
+      reply = this.#answer(visit, server);
+    } catch (error) {
+      reply = this.#failed(visit, error);
+    }
+    if (reply instanceof Promise)
+      return reply
+        .catch((error: unknown) => this.#failed(visit, error))
+        .then((response) => this.#finish(visit, response));
+    if (reply) return this.#finish(visit, reply);
+    this.#record(visit, 101);
+    return undefined;
+  }
+
+  #visit(request: Request, server: Server<SocketData>): Visit {
+    const { url, method } = request;
+    const from = url.indexOf('/', url.indexOf('//') + 2);
+    const query = url.indexOf('?', from);
+    const path = from < 0 ? '/' : url.slice(from, query < 0 ? url.length : query);
+    const given = request.headers.get('x-request-id');
+    const address = server.requestIP(request)?.address ?? '';
+    const entry = this.#deps.routes.find(path);
+    return {
+      request,
+      path,
+      requestId:
+        given !== null && REQUEST_ID.test(given) ? given : `${this.#idPrefix}-${(++this.#requests).toString(36)}`,
+      ip: address.startsWith('::ffff:') && parseIp(address)?.length === 4 ? address.slice(7) : address,
+      entry,
+      route: entry?.methods.get(method) ?? null,
+      shape: method === 'POST' && (path === '/' || path.startsWith('/wallet/')) ? 'rpc' : 'rest',
+      startedAt: performance.now(),
+      principal: ANONYMOUS,
+      bucket: null,
+    };
+  }
+
+  #answer(visit: Visit, server: Server<SocketData>): Response | undefined | Promise<Response> {
+    const { request, route, entry, path } = visit;
+    if (request.url.length - request.url.indexOf('/', 8) > MAX_URL) fail('invalid_request', 'the URL is too long');
+    this.#checkPhase(route);
+    const length = request.headers.get('content-length');
+    if (length !== null && route && Number(length) > route.bodyLimit) tooLarge(route.bodyLimit);
+    if (request.method === 'OPTIONS') return preflight(request, entry, this.#deps.options.http.corsOrigins);
+    if (path === SOCKET_PATH) return this.#deps.upgrade(request, server, this.#admit(visit));
+    const refusal = this.#authenticate(visit);
+    if (refusal) {
+      if (!refusal.slow) throw refusal.error;
+      return Bun.sleep(SLOW_REFUSAL_MS).then(() => Promise.reject(refusal.error));
+    }
+    this.#limitPublic(visit);
+    const call = this.#admit(visit);
+    call.charge(1);
+    if (!entry) fail('not_found', 'no such route');
+    if (!route) throw new ApiError('method_not_allowed', 'method not allowed here', null, { allow: entry.allow });
+    this.#checkAllowed(visit, route);
+    return this.#dispatch(visit, route, length);
+  }
+
+  #checkPhase(route: Route | null): void {
+    const phase = this.#deps.phase();
+    if (phase === 'live' || route?.whileStarting) return;
+    if (phase === 'starting') fail('warming_up', 'the node is starting');
+    throw new ApiError('shutting_down', 'the node is stopping', null, { connection: 'close' });
+  }
+
+  /** Fills in who asks; returns why not. */
+  #authenticate(visit: Visit): Extract<Authentication, { ok: false }> | null {
+    const { request, route, entry, path, ip } = visit;
+    // Unknown paths under /api are not told apart from known ones before the credentials are right.
+    const access = route?.access ?? entry?.access ?? null;
+    const required = access === null ? path === '/api' || path.startsWith('/api/') : needsKey(access, route !== null);
+    const authorization = request.headers.get('authorization');
+    if (!required && (access !== 'public' || authorization === null)) return null;
+    const result = this.#deps.auth.authenticate(authorization, ip, access === 'rpc');
+    if (result.ok) {
+      visit.principal = result.principal;
+      visit.bucket = result.bucket;
+      return null;
+    }
+    if (result.error.failure === 'rate_limited') this.#deps.metrics.rateLimited('auth');
+    return required ? result : null;
+  }
+
+  #limitPublic(visit: Visit): void {
+    if (!this.#publicRates || visit.route?.access !== 'public' || visit.principal !== ANONYMOUS) return;
+    if (!this.#deps.options.limits.publicRateOnLoopback && isLoopback(visit.ip)) return;
+    visit.bucket = this.#publicRates.bucket(limitKey(visit.ip));
+  }
+
+  #admit(visit: Visit): Call {
+    const { metrics } = this.#deps;
+    const call: Call = {
+      requestId: visit.requestId,
+      get principal() {
+        return visit.principal;
+      },
+      ip: visit.ip,
+      require: (scope: Scope) => requireScope(visit.principal, scope),
+      charge: (cost: number) => {
+        const { bucket } = visit;
+        if (!bucket || cost <= 0 || bucket.take(cost)) return;
+        const scope = visit.principal === ANONYMOUS ? 'ip' : 'key';
+        metrics.rateLimited(scope);
+        fail('rate_limited', 'too many requests', { scope, retryAfter: bucket.retryAfter(cost) });
+      },
+    };
+    this.#calls.set(visit.request, call);
+    return call;
+  }
+
+  #checkAllowed({ request, principal }: Visit, { access }: Route): void {
+    if (access === 'rpc') {
+      const origin = request.headers.get('origin');
+      if (origin !== null && !allowedOrigin(origin, this.#deps.options.http)) fail('origin_not_allowed');
+      return;
+    }
+    if (access !== 'public' && access !== 'open') requireScope(principal, access);
+  }
+
+  #dispatch(visit: Visit, route: Route, length: string | null): Response | Promise<Response> {
+    const { request } = visit;
+    const { app, options } = this.#deps;
+    if (length === null && request.method !== 'GET' && request.body) return this.#dispatchChunked(visit, route);
+    let inner = request;
+    if (request.method === 'HEAD') {
+      inner = new Request(request.url, { method: 'GET', headers: request.headers, signal: request.signal });
+      this.#calls.set(inner, this.call(request));
+    }
+    // Elysia looks for the path behind a host of some length, and a short one would hide it.
+    if (request.url.indexOf('/', 8) < MIN_PATH_OFFSET) inner = this.#withLongHost(inner);
+    const reply = app.fetch(inner);
+    if (
+      !(reply instanceof Promise) ||
+      Bun.peek.status(reply) !== 'pending' ||
+      route.unlimitedTime ||
+      route.access === 'rpc'
+    )
+      return reply;
+    return withDeadline(reply, options.http.requestTimeoutMs);
+  }
+
+  #withLongHost(request: Request): Request {
+    const inner = new Request(`http://localhost${request.url.slice(request.url.indexOf('/', 8))}`, request);
+    this.#calls.set(inner, this.call(request));
+    return inner;
+  }
+
+  /** A body that does not tell its length is taken in whole, up to the runtime's own limit, before it is judged. */
+  async #dispatchChunked({ request }: Visit, route: Route): Promise<Response> {
+    const body = await request.arrayBuffer();
+    if (body.byteLength > route.bodyLimit) tooLarge(route.bodyLimit);
+    const headers = new Headers(request.headers);
+    headers.delete('transfer-encoding');
+    const url = `http://localhost${request.url.slice(request.url.indexOf('/', 8))}`;
+    const inner = new Request(url, { method: request.method, headers, body, signal: request.signal });
+    this.#calls.set(inner, this.call(request));
+    return this.#deps.app.fetch(inner);
+  }
+
+  #failed({ request, requestId, shape, path }: Visit, error: unknown): Response {
+    if (!(error instanceof ApiError)) this.#deps.log.error('request failed', { requestId, path, error });
+    const failure = error instanceof ApiError ? error : new ApiError('internal_error', 'internal error');
+    const response = errorResponse(failure, requestId, shape);
+    // What is left of a long body is not worth waiting for.
+    if (Number(request.headers.get('content-length')) > LONG_BODY) response.headers.set('connection', 'close');
+    return response;
+  }
+
+  #finish(visit: Visit, response: Response): Response | Promise<Response> {
+    const { request } = visit;
+    const { headers } = response;
+    const { options } = this.#deps;
+    headers.set('x-request-id', visit.requestId);
+    headers.set('x-api-version', '1');
+    headers.set('x-content-type-options', 'nosniff');
+    this.#setChainHeaders(headers);
+    if (visit.bucket) {
+      headers.set('ratelimit-limit', String(visit.bucket.rate.burst));
+      headers.set('ratelimit-remaining', String(visit.bucket.remaining));
+      headers.set('ratelimit-reset', String(visit.bucket.resetAfter));
+    }
+    if (options.http.corsOrigins.length > 0) corsHeaders(request, headers, options.http.corsOrigins);
+    const type = headers.get('content-type');
+    if (type?.startsWith('application/json')) headers.set('content-type', 'application/json; charset=utf-8');
+    const isRead = request.method === 'GET' || request.method === 'HEAD';
+    if (!headers.has('cache-control'))
+      headers.set('cache-control', isRead && response.status < 300 ? 'private, no-cache' : 'no-store');
+    const etag = headers.get('etag');
+    if (isRead && response.status === 200 && etag && etagMatches(request.headers.get('if-none-match'), etag)) {
+      headers.delete('content-type');
+      this.#record(visit, 304);
+      return new Response(null, { status: 304, headers });
+    }
+    this.#record(visit, response.status);
+    return compressed(request, response, type);
+  }
+
+  #setChainHeaders(headers: Headers): void {
+    const tip = this.#deps.tip();
+    if (!tip) return;
+    // A reply made from a snapshot has named its tip already.
+    if (!headers.has('x-chain-height')) {
+      headers.set('x-chain-height', String(tip.height));
+      headers.set('x-chain-hash', tip.hash);
+    }
+    if (this.#deps.syncing()) headers.set('x-node-syncing', '1');
+  }
+
+  #record({ request, path, entry, startedAt }: Visit, status: number): void {
+    const route = path === SOCKET_PATH ? SOCKET_PATH : (entry?.template ?? 'unmatched');
+    this.#deps.metrics.http(route, request.method, status, (performance.now() - startedAt) / 1000);
+  }
+}
+
+/** A wrong method on an open or a JSON-RPC path is told without credentials: there is nothing to hide. */
+function needsKey(access: Route['access'], methodKnown: boolean): boolean {
+  return access !== 'open' && access !== 'public' && (methodKnown || access !== 'rpc');
+}
+
+function requireScope({ scopes }: Principal, required: Scope): void {
+  if (!hasScope(scopes, required)) fail('insufficient_scope', `this needs the scope ${required}`, { required });
+}
+
+function tooLarge(limit: number): never {
+  fail('payload_too_large', `the body is larger than ${limit} bytes`, { limit });
+}
+
+function withDeadline(reply: Promise<Response>, timeoutMs: number): Promise<Response> {
+  if (timeoutMs === 0) return reply;
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new ApiError('overloaded', 'the answer takes too long')), timeoutMs);
+    reply.then(resolve, reject).finally(() => clearTimeout(timer));
+  });
+}

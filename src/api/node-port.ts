@@ -1,0 +1,59 @@
+/** What the node last told about itself; pushed by it, so that reading it never waits. */
+export interface NodeStatus {
+  /** Height and hash of the best validated header. */
+  readonly headers: number;
+  readonly bestHeaderHash: string;
+  readonly initialBlockDownload: boolean;
+  /** 0 to 1. */
+  readonly verificationProgress: number;
+  readonly lastCommit: { readonly ok: boolean; readonly at: number; readonly durationMs: number } | null;
+  /** A block is being connected at this moment, so an echo may be late. */
+  readonly connectingBlock: boolean;
+  /** Why block processing has stopped by an internal error, or null. For the log and the operator, not for clients. */
+  readonly stopped: string | null;
+  /** A chain with more work than ours was found invalid. */
+  readonly heavierInvalidChain: boolean;
+  readonly warnings: readonly string[];
+}
+
+/** One connected peer, as `GET /api/peers` shows it. */
+export interface PeerView {
+  readonly id: number;
+  readonly address: string;
+  readonly network: string;
+  readonly inbound: boolean;
+  readonly connectionType: string;
+  readonly transport: 'v1' | 'v2';
+  /** 16 hex digits. */
+  readonly services: string;
+  readonly servicesNames: readonly string[];
+  readonly version: number;
+  readonly userAgent: string;
+  readonly connectedAt: number;
+  readonly lastSend: number;
+  readonly lastRecv: number;
+  readonly bytesSent: number;
+  readonly bytesRecv: number;
+  readonly pingMs: number | null;
+  readonly minPingMs: number | null;
+  readonly timeOffset: number;
+  readonly startingHeight: number;
+  readonly syncedHeaders: number;
+  readonly syncedBlocks: number;
+  readonly relayTxs: boolean;
+  /** sat/vB. */
+  readonly minFeeFilter: number;
+  readonly permissions: readonly string[];
+}
+
+/** How the API reaches the node: through a worker's port in the running program, directly in tests. */
+export interface NodePort {
+  status(): NodeStatus;
+  /** Resolves when the node thread has answered; shows that it is alive. */
+  echo(): Promise<void>;
+  peers(): Promise<readonly PeerView[]>;
+  /** null when the block was accepted, else the reason as BIP-22 spells it. */
+  submitBlock(raw: Uint8Array): Promise<string | null>;
+  /** Called after each commit that moved the tip, when readers already see it. Returns the function that ends it. */
+  onChainCommit(listener: (lastSeq: number) => void): () => void;
+}

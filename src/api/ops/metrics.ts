@@ -1,0 +1,193 @@
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { AuthCounters } from '../auth/authenticator.ts';
+import { DURATION_BUCKETS, RequestMetrics } from './request-metrics.ts';
+
+/**
+ * Refused by promtool for a `_total` that is no counter, or wrong in this runtime; the heap spaces, nearly all zero here,
+ * take longer to collect than the front may stand still.
+ */
+const UNUSABLE_DEFAULTS = [
+  'nodejs_active_handles_total',
+  'nodejs_active_requests_total',
+  'nodejs_active_resources_total',
+  'process_heap_bytes',
+  'nodejs_heap_space_size_total_bytes',
+  'nodejs_heap_space_size_used_bytes',
+  'nodejs_heap_space_size_available_bytes',
+];
+
+/** What the gauges read when they are collected; null leaves a gauge out. */
+export interface GaugeSources {
+  chain(): {
+    readonly height: number;
+    readonly headers: number;
+    readonly tipTime: number;
+    readonly difficulty: number;
+    readonly verificationProgress: number;
+    readonly initialBlockDownload: boolean;
+    readonly circulating: number | null;
+    readonly utxos: number | null;
+  } | null;
+  eventsSeq(): number | null;
+  /** Bytes by file, `name` being `chain` or `auth`. */
+  databases(): Promise<readonly { readonly name: string; readonly bytes: number; readonly walBytes: number }[]>;
+  wsConnections(): number;
+  wsBackpressured(): number;
+  cacheReady(): boolean;
+  uptimeSeconds(): number;
+}
+
+export interface MetricsOptions {
+  readonly service: string;
+  readonly version: string;
+  readonly commit: string;
+  readonly startedAt: number;
+}
+
+/** All metrics of one server, in a registry of its own. Recording is a map look-up and an addition. */
+export class ApiMetrics implements AuthCounters {
+  readonly registry = new Registry();
+  readonly #requests: RequestMetrics;
+  readonly #authFailures;
+  readonly #rateLimited;
+  readonly #rpcTotal;
+  readonly #rpcSeconds;
+  readonly #wsMessages;
+  readonly #wsClosed;
+
+  constructor({ service, version, commit, startedAt }: MetricsOptions, sources: GaugeSources) {
+    const registers = [this.registry];
+    collectDefaultMetrics({ register: this.registry });
+    for (const name of UNUSABLE_DEFAULTS) this.registry.removeSingleMetric(name);
+    this.#requests = new RequestMetrics(service, this.registry);
+    new Gauge({
+      name: 'process_start_seconds',
+      help: 'Unix time when the listener began to serve.',
+      labelNames: ['service'],
+      registers,
+    }).set({ service }, startedAt);
+    new Gauge({
+      name: 'process_apcu_available',
+      help: 'This runtime has no APCu: 1 when the shared in-process cache is enabled and initialised, else 0.',
+      labelNames: ['service'],
+      registers,
+      collect() {
+        this.set({ service }, sources.cacheReady() ? 1 : 0);
+      },
+    });
+    new Gauge({
+      name: 'obverse_build_info',
+      help: 'Always 1; the labels tell what runs.',
+      labelNames: ['version', 'commit', 'bun'],
+      registers,
+    }).set({ version, commit, bun: Bun.version }, 1);
+    const counter = (name: string, help: string, labelNames: string[]) =>
+      new Counter({ name: `obverse_${name}`, help, labelNames, registers });
+    this.#authFailures = counter('auth_failures_total', 'Refused credentials.', ['kind']);
+    this.#rateLimited = counter('rate_limited_total', 'Requests refused by a limit.', ['scope']);
+    this.#rpcTotal = counter('rpc_requests_total', 'JSON-RPC calls, by known method and error code (0 is success).', [
+      'method',
+      'code',
+    ]);
+    this.#rpcSeconds = new Histogram({
+      name: 'obverse_rpc_request_seconds',
+      help: 'Time of JSON-RPC calls.',
+      labelNames: ['method'],
+      buckets: DURATION_BUCKETS,
+      registers,
+    });
+    this.#wsMessages = counter('ws_messages_total', 'WebSocket messages sent, by type.', ['type']);
+    this.#wsClosed = counter('ws_closed_total', 'WebSocket connections closed, by code.', ['code']);
+    addGauges(this.registry, sources);
+  }
+
+  /** `route` is a template or `unmatched`. */
+  http(route: string, method: string, status: number, seconds: number): void {
+    this.#requests.record(route, method, status, seconds);
+  }
+
+  authFailure(kind: string): void {
+    this.#authFailures.inc({ kind });
+  }
+
+  rateLimited(scope: string): void {
+    this.#rateLimited.inc({ scope });
+  }
+
+  /** `method` must be one the node knows; `code` is 0 on success. */
+  rpc(method: string, code: number, seconds: number): void {
+    this.#rpcTotal.inc({ method, code: String(code) });
+    this.#rpcSeconds.observe({ method }, seconds);
+  }
+
+  wsMessage(type: string): void {
+    this.#wsMessages.inc({ type });
+  }
+
+  wsClosed(code: number): void {
+    this.#wsClosed.inc({ code: String(code) });
+  }
+
+  /** `text/plain; version=0.0.4`. */
+  render(): Promise<string> {
+    return this.registry.metrics();
+  }
+}
+
+function addGauges(registry: Registry, sources: GaugeSources): void {
+  const registers = [registry];
+  type Chain = NonNullable<ReturnType<GaugeSources['chain']>>;
+  const gauge = (name: string, help: string, value: () => number | null) =>
+    new Gauge({
+      name: `obverse_${name}`,
+      help,
+      registers,
+      collect() {
+        const now = value();
+        if (now === null) this.remove();
+        else this.set(now);
+      },
+    });
+  const chain = (name: string, help: string, of: (chain: Chain) => number | null) =>
+    gauge(name, help, () => {
+      const now = sources.chain();
+      return now && of(now);
+    });
+  chain('chain_height', 'Height of the active tip.', ({ height }) => height);
+  chain('chain_headers', 'Height of the best validated header.', ({ headers }) => headers);
+  chain('chain_tip_time_seconds', 'Block time of the active tip.', ({ tipTime }) => tipTime);
+  chain('chain_difficulty', 'Difficulty of the active tip.', ({ difficulty }) => difficulty);
+  chain(
+    'chain_verification_progress',
+    'Estimated part of the chain that is verified, 0 to 1.',
+    (c) => c.verificationProgress,
+  );
+  chain('chain_initial_download', '1 during initial block download.', (c) => (c.initialBlockDownload ? 1 : 0));
+  chain('utxos', 'Unspent outputs at the active tip.', ({ utxos }) => utxos);
+  gauge('events_seq', 'Number of the newest event of the log.', () => sources.eventsSeq());
+  gauge('ws_connections', 'Open WebSocket connections.', () => sources.wsConnections());
+  gauge('ws_backpressured', 'WebSocket connections whose client reads too slowly.', () => sources.wsBackpressured());
+  gauge('uptime_seconds', 'Seconds since the start.', () => sources.uptimeSeconds());
+  new Gauge({
+    name: 'obverse_supply_base_units',
+    help: 'Coins in base units: circulating is the value of the UTXO set.',
+    labelNames: ['kind'],
+    registers,
+    collect() {
+      const now = sources.chain();
+      if (now?.circulating != null) this.set({ kind: 'circulating' }, now.circulating);
+    },
+  });
+  const size = (name: string, help: string, of: (db: { bytes: number; walBytes: number }) => number) =>
+    new Gauge({
+      name: `obverse_${name}`,
+      help,
+      labelNames: ['db'],
+      registers,
+      async collect() {
+        for (const db of await sources.databases()) this.set({ db: db.name }, of(db));
+      },
+    });
+  size('db_size_bytes', 'Size of a database file.', ({ bytes }) => bytes);
+  size('db_wal_bytes', 'Size of the write-ahead log of a database.', ({ walBytes }) => walBytes);
+}

@@ -1,0 +1,210 @@
+import { stat, statfs } from 'node:fs/promises';
+import { join } from 'node:path';
+import { headerFromBytes } from '../../primitives/header.ts';
+import type { ChainReads } from '../../storage/chain-reads.ts';
+import { type Clock, unixSeconds } from '../../util/clock.ts';
+import type { Log } from '../../util/log.ts';
+import type { NodePort } from '../node-port.ts';
+import type { ApiOptions } from '../options.ts';
+
+export type CheckStatus = 'ok' | 'degraded' | 'fail';
+export interface CheckResult {
+  readonly status: CheckStatus;
+  readonly message?: string;
+  readonly [detail: string]: unknown;
+}
+
+/** Body of /readyz. */
+export interface ReadinessReport {
+  readonly status: CheckStatus;
+  readonly service: string;
+  readonly time: number;
+  readonly durationMs: number;
+  readonly checks: Readonly<Record<string, CheckResult>>;
+}
+
+/** What the checks look at; null until the node is attached. */
+export interface ReadinessSources {
+  phase(): 'starting' | 'live' | 'stopping';
+  attached(): { readonly node: NodePort; readonly reads: ChainReads } | null;
+  rpcProbe(): (() => Promise<unknown>) | null;
+  /** Number of the newest event that was handed to the WebSocket connections. */
+  sentSeq(): number;
+}
+
+type Check = () => Promise<CheckResult> | CheckResult;
+
+const BUDGET_MS = 2000;
+const SLOW_MS = 500;
+const MAX_WAL_BYTES = 1024 ** 3;
+const MAX_EVENT_LAG = 1000;
+/** `/api/health` shows a result of at most 10 s. */
+const BACKGROUND_MS = 5000;
+
+/** Runs the readiness checks: in parallel, each with its own time, and once for all who ask at the same moment. */
+export class Readiness {
+  readonly #options: ApiOptions;
+  readonly #sources: ReadinessSources;
+  readonly #log: Log;
+  readonly #clock: Clock;
+  readonly #timer: ReturnType<typeof setInterval>;
+  #running: Promise<ReadinessReport> | null = null;
+  #lastStatus: CheckStatus = 'fail';
+  /** Checks that threw when they last ran. */
+  readonly #broken = new Set<string>();
+
+  constructor(options: ApiOptions, sources: ReadinessSources, log: Log, clock: Clock) {
+    this.#options = options;
+    this.#sources = sources;
+    this.#log = log;
+    this.#clock = clock;
+    this.#timer = setInterval(() => void this.run(), BACKGROUND_MS);
+    this.#timer.unref();
+  }
+
+  /** Whether the last run, not older than 10 s, found everything in order. */
+  get ready(): boolean {
+    return this.#sources.phase() === 'live' && this.#lastStatus === 'ok';
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+  }
+
+  run(): Promise<ReadinessReport> {
+    this.#running ??= this.#run().finally(() => {
+      this.#running = null;
+    });
+    return this.#running;
+  }
+
+  async #run(): Promise<ReadinessReport> {
+    const startedAt = this.#clock.monotonicMs();
+    const entries = await Promise.all(
+      Object.entries(this.#checks()).map(async ([name, check]) => [name, await this.#timed(name, check)] as const),
+    );
+    const checks = Object.fromEntries(entries);
+    const status = worst(entries.map(([, result]) => result.status));
+    this.#lastStatus = status;
+    const durationMs = Math.round(this.#clock.monotonicMs() - startedAt);
+    return { status, service: this.#options.service, time: unixSeconds(this.#clock), durationMs, checks };
+  }
+
+  async #timed(name: string, check: Check): Promise<CheckResult> {
+    const startedAt = this.#clock.monotonicMs();
+    let result: CheckResult;
+    try {
+      result = await withBudget(async () => check());
+      this.#broken.delete(name);
+    } catch (error) {
+      // It runs every few seconds, and the same fault is news once.
+      if (!this.#broken.has(name)) this.#log.warn('readiness check failed', { check: name, error });
+      this.#broken.add(name);
+      result = { status: 'fail', message: error instanceof BudgetError ? 'no answer in time' : 'error' };
+    }
+    if (!this.#options.ready.details) return { status: result.status };
+    const { status, ...details } = result;
+    return { status, durationMs: Math.round(this.#clock.monotonicMs() - startedAt), ...details };
+  }
+
+  #checks(): Record<string, Check> {
+    const phase = this.#sources.phase();
+    const attached = this.#sources.attached();
+    if (phase === 'stopping') return { shutdown: () => ({ status: 'fail', message: 'the node is stopping' }) };
+    if (phase === 'starting' || !attached)
+      return { startup: () => ({ status: 'fail', message: 'the node is starting' }) };
+    const { node, reads } = attached;
+    return {
+      database: () => this.#database(node, reads),
+      rpc: () => this.#rpc(node),
+      chain: () => this.#chain(node, reads),
+      events: () => this.#events(reads),
+      disk: () => this.#disk(),
+    };
+  }
+
+  async #database(node: NodePort, reads: ChainReads): Promise<CheckResult> {
+    const startedAt = this.#clock.monotonicMs();
+    reads.tip();
+    const readMs = this.#clock.monotonicMs() - startedAt;
+    const { lastCommit } = node.status();
+    if (lastCommit && !lastCommit.ok) return { status: 'fail', message: 'the last commit failed' };
+    const walBytes = await fileSize(join(this.#options.networkDir, 'chain.db-wal'));
+    const details = { walBytes, lastCommitAt: lastCommit?.at ?? null, lastCommitMs: lastCommit?.durationMs ?? null };
+    if (walBytes > MAX_WAL_BYTES) return { status: 'degraded', message: 'the write-ahead log is large', ...details };
+    if (readMs > SLOW_MS) return { status: 'degraded', message: 'reads are slow', ...details };
+    return { status: 'ok', ...details };
+  }
+
+  async #rpc(node: NodePort): Promise<CheckResult> {
+    const startedAt = this.#clock.monotonicMs();
+    await this.#sources.rpcProbe()?.();
+    // While a block is connected the node thread answers late, and that is no fault.
+    if (node.status().connectingBlock) return { status: 'ok' };
+    await Promise.race([node.echo(), busyWithin(node, BUDGET_MS)]);
+    const slow = this.#clock.monotonicMs() - startedAt > SLOW_MS && !node.status().connectingBlock;
+    return slow ? { status: 'degraded', message: 'answers are slow' } : { status: 'ok' };
+  }
+
+  #chain(node: NodePort, reads: ChainReads): CheckResult {
+    const { stopped, initialBlockDownload, headers, verificationProgress, heavierInvalidChain } = node.status();
+    const tip = reads.tip();
+    const tipAge = unixSeconds(this.#clock) - headerFromBytes(tip.header).time;
+    const details = { height: tip.height, headers, progress: verificationProgress, tipAge };
+    const { maxTipAge } = this.#options.ready;
+    if (stopped !== null) return { status: 'fail', message: 'block processing has stopped', ...details };
+    if (initialBlockDownload) return { status: 'degraded', message: 'initial block download', ...details };
+    if (headers - tip.height > 1) return { status: 'degraded', message: 'behind the best header', ...details };
+    if (maxTipAge > 0 && tipAge > maxTipAge) return { status: 'degraded', message: 'the tip is old', ...details };
+    if (heavierInvalidChain) return { status: 'degraded', message: 'a heavier chain is invalid', ...details };
+    return { status: 'ok', ...details };
+  }
+
+  #events(reads: ChainReads): CheckResult {
+    const seq = reads.events.bounds().last;
+    const behind = reads.events.after(this.#sources.sentSeq(), MAX_EVENT_LAG + 1).length > MAX_EVENT_LAG;
+    return behind ? { status: 'degraded', message: 'delivery is behind', seq } : { status: 'ok', seq };
+  }
+
+  async #disk(): Promise<CheckResult> {
+    const { networkDir, ready } = this.#options;
+    const { bavail, bsize } = await statfs(networkDir);
+    const freeBytes = bavail * bsize;
+    if (freeBytes < ready.diskFailBytes) return { status: 'fail', message: 'the disk is full', freeBytes };
+    if (freeBytes < ready.diskDegradedBytes) return { status: 'degraded', message: 'little space is left', freeBytes };
+    return { status: 'ok', freeBytes };
+  }
+}
+
+class BudgetError extends Error {}
+
+async function withBudget<T>(run: () => Promise<T>): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => reject(new BudgetError()), BUDGET_MS);
+  try {
+    return await Promise.race([run(), promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Resolves just before the budget ends if by then the node connects a block; otherwise never. */
+function busyWithin(node: NodePort, budgetMs: number): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(() => node.status().connectingBlock && resolve(), budgetMs - 100).unref();
+  });
+}
+
+function worst(statuses: readonly CheckStatus[]): CheckStatus {
+  if (statuses.includes('fail')) return 'fail';
+  return statuses.includes('degraded') ? 'degraded' : 'ok';
+}
+
+/** Bytes; 0 where there is no such file. */
+export async function fileSize(path: string): Promise<number> {
+  try {
+    return (await stat(path)).size;
+  } catch {
+    return 0;
+  }
+}

@@ -1,0 +1,149 @@
+import type { Scope } from './auth/scopes.ts';
+
+/** Tokens a second and the most that may be saved up. */
+export interface Rate {
+  readonly perSecond: number;
+  readonly burst: number;
+}
+
+/** IPv6 without its brackets. */
+export interface ListenAddress {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** A line of `rpcauth`: `user:salt$hmac_sha256_hex`, and what that user may do. */
+export interface RpcUser {
+  readonly rpcauth: string;
+  readonly scopes: readonly Scope[];
+  /** Method names; null allows all that the scopes allow. */
+  readonly whitelist: readonly string[] | null;
+}
+
+/** Everything the API is told at start; the composition fills it from the configuration. */
+export interface ApiOptions {
+  /** `service` in health answers and metrics. */
+  readonly service: string;
+  readonly version: string;
+  readonly commit: string;
+  /** BIP-14 string, `/Obverse:0.1.0/`. */
+  readonly userAgent: string;
+  readonly network: string;
+  /** The directory of the network: auth.db, .cookie and initial.key live in it. */
+  readonly networkDir: string;
+  /** Further places the cookie is written to; on main also the data directory itself, where bitcoin-cli looks. */
+  readonly extraCookieFiles: readonly string[];
+
+  readonly http: {
+    /** Port 0 takes a free one. */
+    readonly listen: ListenAddress;
+    readonly publicUrl: string | null;
+    /** Host names allowed beside loopback names, the bind host and the host of `publicUrl`. */
+    readonly allowedHosts: readonly string[];
+    readonly corsOrigins: readonly string[];
+    /** Files in PEM form. */
+    readonly tls: { readonly cert: string; readonly key: string } | null;
+    /** Seconds a connection may idle. */
+    readonly idleTimeout: number;
+    /** Milliseconds a REST read may take; 0 sets no limit. */
+    readonly requestTimeoutMs: number;
+  };
+
+  readonly auth: {
+    /** The environment's OBVERSE_API_KEY: one key with all scopes. */
+    readonly staticKey: string | null;
+    /** HTTP Basic on the JSON-RPC paths. */
+    readonly basic: boolean;
+    readonly rpcUsers: readonly RpcUser[];
+  };
+
+  readonly limits: {
+    /** Of one address on the public routes; null sets no limit. */
+    readonly publicRate: Rate | null;
+    readonly publicRateOnLoopback: boolean;
+    /** Failed authentications of one address in a minute before they are answered with 429. */
+    readonly authFailuresPerMinute: number;
+    readonly wsPerKey: number;
+    readonly wsTotal: number;
+    readonly wsAnonymousPerIp: number;
+    readonly wsMessagesPer10s: number;
+    /** Events a connection may lie behind, and milliseconds it may stay blocked, before close code 4008. */
+    readonly wsMaxLagEvents: number;
+    readonly wsMaxLagMs: number;
+  };
+
+  readonly ws: {
+    readonly auth: 'required' | 'public';
+    /** Milliseconds between looks at all connections: pings, heartbeats, and who is too slow. */
+    readonly sweepMs: number;
+  };
+  /** A second listener for probes and metrics without credentials; null is off. */
+  readonly opsListen: ListenAddress | null;
+  readonly ready: {
+    readonly details: boolean;
+    /** Seconds; 0 does not look at the age of the tip. */
+    readonly maxTipAge: number;
+    readonly diskDegradedBytes: number;
+    readonly diskFailBytes: number;
+  };
+  readonly cache: { readonly enabled: boolean; readonly maxBytes: number };
+}
+
+const GIB = 1024 ** 3;
+
+/** What of the options has no default. */
+export type ApiIdentity = Pick<ApiOptions, 'network' | 'networkDir' | 'version'>;
+
+/** Overrides of single values, group by group. */
+export type ApiOverrides = {
+  readonly [K in keyof ApiOptions]?: ApiOptions[K] extends readonly unknown[] | string | ListenAddress | null
+    ? ApiOptions[K]
+    : Partial<ApiOptions[K]>;
+};
+
+/** The documented defaults, with `overrides` laid over them group by group. */
+export function apiOptions(identity: ApiIdentity, overrides: ApiOverrides = {}): ApiOptions {
+  const regtest = identity.network === 'regtest';
+  return {
+    service: overrides.service ?? 'obverse',
+    version: identity.version,
+    commit: overrides.commit ?? 'unknown',
+    userAgent: overrides.userAgent ?? `/Obverse:${identity.version}/`,
+    network: identity.network,
+    networkDir: identity.networkDir,
+    extraCookieFiles: overrides.extraCookieFiles ?? [],
+    http: {
+      listen: { host: '127.0.0.1', port: 0 },
+      publicUrl: null,
+      allowedHosts: [],
+      corsOrigins: [],
+      tls: null,
+      idleTimeout: 30,
+      requestTimeoutMs: 30_000,
+      ...overrides.http,
+    },
+    auth: { staticKey: null, basic: true, rpcUsers: [], ...overrides.auth },
+    limits: {
+      publicRate: { perSecond: 10, burst: 40 },
+      publicRateOnLoopback: true,
+      authFailuresPerMinute: 10,
+      wsPerKey: 20,
+      wsTotal: 1000,
+      wsAnonymousPerIp: 5,
+      wsMessagesPer10s: 100,
+      wsMaxLagEvents: 100_000,
+      wsMaxLagMs: 60_000,
+      ...overrides.limits,
+    },
+    ws: { auth: 'required', sweepMs: 5000, ...overrides.ws },
+    opsListen: overrides.opsListen ?? null,
+    ready: {
+      details: true,
+      maxTipAge: regtest ? 0 : 3 * 3600,
+      diskDegradedBytes: regtest ? GIB : 10 * GIB,
+      diskFailBytes: regtest ? 100 * 1024 ** 2 : GIB,
+      ...overrides.ready,
+    },
+    cache: { enabled: true, maxBytes: 64 * 1024 ** 2, ...overrides.cache },
+  };
+}

@@ -1,0 +1,148 @@
+import type { Log } from '../util/log.ts';
+import { ApiError } from './errors.ts';
+import type { ReaderJob, ReaderResult } from './reader-jobs.ts';
+import type { FromReader, ToReader } from './reader-worker.ts';
+import type { ReadSources } from './readers/read-settings.ts';
+
+export interface ReaderPoolOptions {
+  /** The network's directory. */
+  readonly dir: string;
+  readonly sources: ReadSources;
+  readonly workers: number;
+  /** Jobs that may wait; one more is refused as `overloaded`. */
+  readonly queue: number;
+  readonly log: Log;
+}
+
+interface Waiting {
+  readonly id: number;
+  readonly job: ReaderJob;
+  readonly long: boolean;
+  readonly resolve: (result: ReaderResult) => void;
+  readonly reject: (error: unknown) => void;
+  done: boolean;
+}
+
+interface Reader {
+  readonly worker: Worker;
+  readonly cancelled: Int32Array;
+  running: Waiting | null;
+}
+
+/**
+ * Threads that make long answers, each on its own connection. They start with the first job, so that a program that
+ * needs none has none.
+ */
+export class ReaderPool {
+  readonly #options: ReaderPoolOptions;
+  readonly #readers: Reader[] = [];
+  readonly #queue: Waiting[] = [];
+  #lastId = 0;
+  #closed = false;
+
+  constructor(options: ReaderPoolOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Does a job. `long` ones may take minutes and never occupy every thread. Rejects with ApiError `overloaded` when too
+   * many wait, and with the signal's reason as soon as it aborts.
+   */
+  run(job: ReaderJob, { signal, long = false }: { signal: AbortSignal; long?: boolean }): Promise<ReaderResult> {
+    return new Promise((resolve, reject) => {
+      if (this.#closed) return reject(new ApiError('shutting_down'));
+      if (signal.aborted) return reject(signal.reason);
+      if (this.#queue.length >= this.#options.queue)
+        return reject(new ApiError('overloaded', 'too many long answers are waiting'));
+      const abort = () => this.#cancel(waiting, signal.reason);
+      const settle =
+        <T>(how: (value: T) => void) =>
+        (value: T) => {
+          if (waiting.done) return;
+          waiting.done = true;
+          signal.removeEventListener('abort', abort);
+          how(value);
+        };
+      const id = (this.#lastId = (this.#lastId % 0x7fff_ffff) + 1);
+      const waiting: Waiting = { id, job, long, resolve: settle(resolve), reject: settle(reject), done: false };
+      signal.addEventListener('abort', abort, { once: true });
+      this.#queue.push(waiting);
+      this.#dispatch();
+    });
+  }
+
+  /** Ends the threads; what runs or waits is refused. */
+  close(): void {
+    this.#closed = true;
+    for (const { worker, running } of this.#readers) {
+      running?.reject(new ApiError('shutting_down'));
+      worker.terminate();
+    }
+    for (const waiting of this.#queue) waiting.reject(new ApiError('shutting_down'));
+    this.#readers.length = 0;
+    this.#queue.length = 0;
+  }
+
+  #cancel(waiting: Waiting, reason: unknown): void {
+    const at = this.#queue.indexOf(waiting);
+    if (at >= 0) this.#queue.splice(at, 1);
+    for (const { running, cancelled } of this.#readers)
+      if (running === waiting) Atomics.store(cancelled, 0, waiting.id);
+    waiting.reject(reason);
+  }
+
+  #dispatch(): void {
+    while (this.#queue.length > 0) {
+      const longRunning = this.#readers.filter(({ running }) => running?.long).length;
+      const longAllowed = longRunning < Math.max(1, this.#options.workers - 1);
+      const at = this.#queue.findIndex(({ long }) => longAllowed || !long);
+      if (at < 0) return;
+      const reader = this.#readers.find(({ running }) => running === null) ?? this.#start();
+      if (!reader) return;
+      const [waiting] = this.#queue.splice(at, 1);
+      reader.running = waiting!;
+      reader.worker.postMessage({ type: 'job', id: waiting!.id, job: waiting!.job } satisfies ToReader);
+    }
+  }
+
+  #start(): Reader | null {
+    if (this.#readers.length >= this.#options.workers) return null;
+    const { dir, sources, log } = this.#options;
+    const worker = new Worker(new URL('./reader-worker.ts', import.meta.url).href);
+    const cancelled = new SharedArrayBuffer(4);
+    const reader: Reader = { worker, cancelled: new Int32Array(cancelled), running: null };
+    worker.onmessage = ({ data }: MessageEvent<FromReader>) => this.#finish(reader, data);
+    worker.onerror = ({ message }) => {
+      log.error('a reader worker failed', { message });
+      this.#lose(reader);
+    };
+    worker.addEventListener('close', () => this.#lose(reader));
+    worker.postMessage({ type: 'open', dir, sources, cancelled } satisfies ToReader);
+    // Waiting for work is no reason to keep the program alive.
+    worker.unref();
+    this.#readers.push(reader);
+    return reader;
+  }
+
+  #finish(reader: Reader, { id, result, error }: FromReader): void {
+    const waiting = reader.running;
+    if (waiting?.id !== id) return;
+    reader.running = null;
+    if (result) waiting.resolve(result);
+    else {
+      if (error) this.#options.log.error('a long answer failed', { error });
+      waiting.reject(new ApiError('internal_error'));
+    }
+    this.#dispatch();
+  }
+
+  /** A thread that ended is replaced by the next job. */
+  #lose(reader: Reader): void {
+    const at = this.#readers.indexOf(reader);
+    if (at < 0) return;
+    this.#readers.splice(at, 1);
+    reader.running?.reject(new ApiError('internal_error'));
+    reader.worker.terminate();
+    if (!this.#closed) this.#dispatch();
+  }
+}

@@ -1,0 +1,64 @@
+import { ChainReads } from '../storage/chain-reads.ts';
+import { type ReaderJob, type ReaderResult, runJob } from './reader-jobs.ts';
+import type { ReadSources } from './readers/read-settings.ts';
+
+/** What the pool says to a worker; `open` comes first and once. */
+export type ToReader =
+  | {
+      readonly type: 'open';
+      readonly dir: string;
+      readonly sources: ReadSources;
+      /** The id of the job that nobody waits for any more, or 0. */
+      readonly cancelled: SharedArrayBuffer;
+    }
+  | { readonly type: 'job'; readonly id: number; readonly job: ReaderJob };
+
+export interface FromReader {
+  readonly id: number;
+  /** null where the job was cancelled. */
+  readonly result: ReaderResult | null;
+  /** Why it could not be done at all; for the log. */
+  readonly error: string | null;
+}
+
+declare const self: Worker;
+
+class Cancelled extends Error {
+  override readonly name = 'Cancelled';
+}
+
+let reads: ChainReads | null = null;
+let sources: ReadSources | null = null;
+let cancelled: Int32Array = new Int32Array(1);
+
+self.onmessage = ({ data }: MessageEvent<ToReader>) => {
+  if (data.type === 'open') {
+    reads = new ChainReads(data.dir);
+    sources = data.sources;
+    cancelled = new Int32Array(data.cancelled);
+    return;
+  }
+  const { id, job } = data;
+  const checkpoint = () => {
+    if (Atomics.load(cancelled, 0) === id) throw new Cancelled('nobody waits for the answer');
+  };
+  let answer: FromReader;
+  try {
+    answer = { id, result: runJob({ reads: reads!, ...sources! }, job, checkpoint), error: null };
+  } catch (error) {
+    const text =
+      error instanceof Cancelled ? null : error instanceof Error ? (error.stack ?? error.message) : String(error);
+    answer = { id, result: null, error: text };
+  }
+  const bytes = answer.result?.ok ? bytesOf(answer.result.reply.body) : null;
+  if (!bytes || !answer.result?.ok) self.postMessage(answer);
+  else
+    self.postMessage({ ...answer, result: { ok: true, reply: { ...answer.result.reply, body: bytes } } }, [
+      bytes.buffer,
+    ]);
+};
+
+/** Text becomes bytes here, so that the front only passes them on; an own buffer, since it goes over whole. */
+function bytesOf(body: string | Uint8Array): Uint8Array<ArrayBuffer> {
+  return typeof body === 'string' ? new TextEncoder().encode(body) : body.slice();
+}

@@ -1,0 +1,29 @@
+import type { NetworkParams } from '../../params/network-params.ts';
+import { parseAddress } from '../../script/address.ts';
+import { hexToBytes, isHex } from '../../util/bytes.ts';
+import { fail } from '../errors.ts';
+
+/** What `{address}` of a path names. */
+export interface ScriptInput {
+  /** In the one form we write it: an address, or `script:` and hex. */
+  readonly address: string;
+  readonly script: Uint8Array;
+}
+
+const SCRIPT_PREFIX = 'script:';
+
+/** Reads an address of the network, or `script:<hex>`. Throws `invalid_address`. */
+export function readScriptInput(text: string, params: NetworkParams): ScriptInput {
+  if (text.startsWith(SCRIPT_PREFIX)) {
+    const hex = text.slice(SCRIPT_PREFIX.length);
+    if (hex === '' || !isHex(hex)) return invalid('script: takes the hex of an output script', 'malformed', params);
+    return { address: SCRIPT_PREFIX + hex.toLowerCase(), script: hexToBytes(hex) };
+  }
+  const parsed = parseAddress(text, params.address);
+  if (!parsed.ok) return invalid(parsed.error, parsed.reason, params);
+  return { address: parsed.address, script: parsed.script };
+}
+
+function invalid(message: string, reason: string, { name }: NetworkParams): never {
+  return fail('invalid_address', message, { reason, network: name });
+}

@@ -1,0 +1,105 @@
+import { hashToHex } from '../../primitives/hash.ts';
+import { headerFromBytes } from '../../primitives/header.ts';
+import { systemClock, unixSeconds } from '../../util/clock.ts';
+import { targetToHex } from '../../consensus/work.ts';
+import type { ApiContext } from '../context.ts';
+import type { NodeStatus } from '../node-port.ts';
+import { type Answer, jsonAnswer } from '../readers/answer.ts';
+import { medianTime, tipView, workFields } from '../readers/block-facts.ts';
+import { listingRecord } from '../readers/listing.ts';
+import type { ReadEnv } from '../readers/read-env.ts';
+import { isSynced } from '../synced.ts';
+import {
+  INCREMENTAL_RELAY_FEERATE,
+  MAX_CLUSTER_COUNT,
+  MAX_CLUSTER_VSIZE,
+  MAX_MEMPOOL_BYTES,
+  MIN_RELAY_FEERATE,
+  satPerVByte,
+} from '../readers/relay-defaults.ts';
+
+const PROTOCOL_VERSION = 70016;
+
+export function listingAnswer(ctx: ApiContext, env: ReadEnv): Answer {
+  return { ...jsonAnswer(listingRecord(env, { synced: isSynced(ctx, env) })), freshness: 'body' };
+}
+
+export async function infoReply(ctx: ApiContext, read: <T>(make: (env: ReadEnv) => T) => T) {
+  const peers = await ctx.node().peers();
+  const inbound = peers.filter((peer) => peer.inbound).length;
+  const status = ctx.node().status();
+  return read((env) => infoView(ctx, env, status, { count: peers.length, inbound }));
+}
+
+function infoView(ctx: ApiContext, env: ReadEnv, status: NodeStatus, peers: { count: number; inbound: number }) {
+  const { tip, reads, params } = env;
+  const { service, version, userAgent } = ctx.options;
+  const { bits, time } = headerFromBytes(tip.header);
+  const { difficulty, bits: bitsHex } = workFields(bits);
+  const index = { enabled: true, height: tip.height, synced: true };
+  const none = { enabled: false, height: null, synced: false };
+  return {
+    service,
+    version,
+    userAgent,
+    network: params.name,
+    height: tip.height,
+    bestBlockHash: hashToHex(tip.hash),
+    headers: status.headers,
+    difficulty,
+    bits: bitsHex,
+    chainwork: targetToHex(tip.chainwork),
+    time,
+    medianTime: medianTime(reads, tip, true),
+    verificationProgress: status.verificationProgress,
+    initialBlockDownload: status.initialBlockDownload,
+    synced: isSynced(ctx, env),
+    peers: peers.count,
+    peersInbound: peers.inbound,
+    peersOutbound: peers.count - peers.inbound,
+    mempoolCount: 0,
+    pruned: false,
+    pruneHeight: null,
+    indexes: { tx: index, address: index, spender: none, filter: none },
+    protocolVersion: PROTOCOL_VERSION,
+    uptime: Math.max(0, unixSeconds(systemClock) - ctx.startedAt),
+    warnings: status.warnings,
+  };
+}
+
+export async function peersReply({ node }: ApiContext) {
+  const items = await node().peers();
+  const inbound = items.filter((peer) => peer.inbound).length;
+  return { count: items.length, inbound, outbound: items.length - inbound, items };
+}
+
+/** The mempool: this node keeps none yet, so it is loaded and empty as soon as the chain is there. */
+export function mempoolAnswer({ node }: ApiContext, { tip }: ReadEnv): Answer {
+  return jsonAnswer({
+    count: 0,
+    vsize: 0,
+    size: 0,
+    usage: 0,
+    maxUsage: MAX_MEMPOOL_BYTES,
+    totalFee: 0,
+    loaded: !node().status().initialBlockDownload,
+    minFeeRate: satPerVByte(MIN_RELAY_FEERATE),
+    minRelayFeeRate: satPerVByte(MIN_RELAY_FEERATE),
+    incrementalFeeRate: satPerVByte(INCREMENTAL_RELAY_FEERATE),
+    feeHistogram: [],
+    unbroadcast: 0,
+    oldest: null,
+    seq: 0,
+    clusterLimit: { count: MAX_CLUSTER_COUNT, vsize: MAX_CLUSTER_VSIZE },
+    tip: tipView(tip),
+  });
+}
+
+export function mempoolAddressAnswer({ tip }: ReadEnv, address: string): Answer {
+  const empty = { count: 0, received: 0, sent: 0, net: 0, items: [], nextCursor: null, next: null };
+  return jsonAnswer({ address, tip: tipView(tip), ...empty });
+}
+
+export function emptyListAnswer({ tip }: ReadEnv): Answer {
+  return jsonAnswer({ tip: tipView(tip), items: [], nextCursor: null, next: null });
+}

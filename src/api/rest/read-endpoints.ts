@@ -1,0 +1,13 @@
+import type { ReadEndpoint } from '../readers/answer.ts';
+import * as addresses from './address-endpoints.ts';
+import * as blocks from './block-endpoints.ts';
+import * as chain from './chain-endpoints.ts';
+import * as txs from './tx-endpoints.ts';
+
+/** Every endpoint that only reads, by the name a reader worker knows it by. */
+export const READ_ENDPOINTS: ReadonlyMap<string, ReadEndpoint<unknown>> = new Map(
+  [addresses, blocks, chain, txs]
+    .flatMap((exports) => Object.values(exports))
+    .filter((value): value is ReadEndpoint<unknown> => typeof value === 'object' && 'run' in value)
+    .map((endpoint) => [endpoint.name, endpoint]),
+);

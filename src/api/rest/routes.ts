@@ -1,0 +1,377 @@
+import { Elysia, t } from 'elysia';
+import { systemClock, unixSeconds } from '../../util/clock.ts';
+import type { ApiContext } from '../context.ts';
+import { fail } from '../errors.ts';
+import { type ReadService, readService } from '../read-service.ts';
+import { jsonAnswer } from '../readers/answer.ts';
+import { tipView } from '../readers/block-facts.ts';
+import type { ReadSources } from '../readers/read-settings.ts';
+import { MIN_RELAY_FEERATE, satPerVByte } from '../readers/relay-defaults.ts';
+import { readScriptInput } from '../readers/script-input.ts';
+import { access } from '../route-access.ts';
+import {
+  addressEndpoint,
+  addressTxsEndpoint,
+  addressUtxosEndpoint,
+  balanceEndpoint,
+  validateEndpoint,
+} from './address-endpoints.ts';
+import {
+  blockByHeightEndpoint,
+  blockEndpoint,
+  blockHeaderEndpoint,
+  blockRawEndpoint,
+  blocksEndpoint,
+  blockStatusEndpoint,
+  blockTxidsEndpoint,
+  blockTxsEndpoint,
+  headersEndpoint,
+  tipEndpoint,
+} from './block-endpoints.ts';
+import { alreadyConfirmed, checkNotSyncing, readBroadcast, refuseBroadcast } from './broadcast.ts';
+import { difficultyEndpoint, SUPPLY_KINDS, supplyEndpoint } from './chain-endpoints.ts';
+import {
+  choiceInput,
+  flagInput,
+  hashInput,
+  heightInput,
+  heightOption,
+  invalid,
+  numberInput,
+  pageInput,
+  type Query,
+} from './input.ts';
+import {
+  emptyListAnswer,
+  infoReply,
+  listingAnswer,
+  mempoolAddressAnswer,
+  mempoolAnswer,
+  peersReply,
+} from './node-answers.ts';
+import { txEndpoint, txProofEndpoint, txRawEndpoint, txsStatusEndpoint, txStatusEndpoint } from './tx-endpoints.ts';
+
+const MIB = 1024 ** 2;
+const MAX_COUNT = 2 ** 31 - 1;
+const CONFIRM_TARGETS = ['1', '2', '6', '12', '144', '1008'];
+
+const text = (description: string) => t.Optional(t.String({ description }));
+const LIMIT = text('entries on a page');
+const CURSOR = text('nextCursor of the page before');
+const HASH = t.Object({ hash: t.String({ description: 'block hash, 64 hex digits' }) });
+const TXID = t.Object({ txid: t.String({ description: 'transaction id, 64 hex digits' }) });
+const ADDRESS = t.Object({ address: t.String({ description: 'an address, or script:<hex>' }) });
+
+/** The REST interface. `sources` says what of the settings the context does not hold. */
+export const restRoutes = (ctx: ApiContext, sources?: ReadSources) => {
+  const service = readService(ctx, sources);
+  return new Elysia({ name: 'rest' })
+    .use(blockRoutes(ctx, service))
+    .use(txRoutes(ctx, service))
+    .use(addressRoutes(ctx, service))
+    .use(mempoolRoutes(ctx, service))
+    .use(chainRoutes(ctx, service));
+};
+
+const blockRoutes = (ctx: ApiContext, service: ReadService) =>
+  new Elysia({ name: 'rest.blocks', tags: ['blocks'] })
+    .get(
+      '/api/block/:hash',
+      ({ params, query, request }) => {
+        ctx.call(request).charge(1);
+        return service.respond(blockEndpoint, { hash: hashInput(params.hash), summary: isSummary(query) }, request);
+      },
+      {
+        params: HASH,
+        query: t.Object({ fields: text('summary leaves out txids') }),
+        detail: { summary: 'Block by hash', ...access('read') },
+      },
+    )
+    .get(
+      '/api/block-by-height/:height',
+      ({ params, query, request }) => {
+        ctx.call(request).charge(1);
+        const input = { height: heightInput(params.height), summary: isSummary(query) };
+        return service.respond(blockByHeightEndpoint, input, request);
+      },
+      {
+        params: t.Object({ height: t.String() }),
+        query: t.Object({ fields: text('summary leaves out txids') }),
+        detail: { summary: 'Block of the active chain by height', ...access('read') },
+      },
+    )
+    .get(
+      '/api/blocks',
+      ({ query, request }) => {
+        const page = pageInput(query, '/api/blocks', { max: 100, fallback: 20, filters: ['before'] });
+        return service.respond(blocksEndpoint, { ...page, before: heightOption(query, 'before') }, request);
+      },
+      {
+        query: t.Object({ before: text('height above the first block'), limit: LIMIT, cursor: CURSOR }),
+        detail: { summary: 'Blocks of the active chain, newest first', ...access('read') },
+      },
+    )
+    .get('/api/blocks/tip', ({ request }) => service.respond(tipEndpoint, null, request), {
+      detail: { summary: 'The tip of the active chain', ...access('read') },
+    })
+    .get(
+      '/api/block/:hash/txs',
+      ({ params, query, request }) => {
+        const hash = hashInput(params.hash);
+        const page = pageInput(query, `/api/block/${hash}/txs`, { max: 1000, fallback: 100 });
+        ctx.call(request).charge(Math.ceil(page.limit / 100) - 1);
+        return service.respond(blockTxsEndpoint, { ...page, hash }, request);
+      },
+      {
+        params: HASH,
+        query: t.Object({ limit: LIMIT, cursor: CURSOR }),
+        detail: { summary: 'Transactions of a block, in block order', ...access('read') },
+      },
+    )
+    .get(
+      '/api/block/:hash/txids',
+      ({ params, request }) => service.respond(blockTxidsEndpoint, { hash: hashInput(params.hash) }, request),
+      { params: HASH, detail: { summary: 'Transaction ids of a block', ...access('read') } },
+    )
+    .get(
+      '/api/block/:hash/header',
+      ({ params, request }) => service.respond(blockHeaderEndpoint, { hash: hashInput(params.hash) }, request),
+      { params: HASH, detail: { summary: 'Header of a block as hex', ...access('read') } },
+    )
+    .get(
+      '/api/block/:hash/raw',
+      ({ params, request }) =>
+        service.respond(blockRawEndpoint, { hash: hashInput(params.hash), as: 'bytes' }, request),
+      { params: HASH, detail: { summary: 'A block as bytes', ...access('read') } },
+    )
+    .get(
+      '/api/block/:hash/hex',
+      ({ params, request }) => service.respond(blockRawEndpoint, { hash: hashInput(params.hash), as: 'hex' }, request),
+      { params: HASH, detail: { summary: 'A block as hex', ...access('read') } },
+    )
+    .get(
+      '/api/block/:hash/status',
+      ({ params, request }) => service.respond(blockStatusEndpoint, { hash: hashInput(params.hash) }, request),
+      { params: HASH, detail: { summary: 'Whether a block is in the active chain', ...access('read') } },
+    )
+    .get(
+      '/api/headers',
+      ({ query, request }) => {
+        const from = numberInput(query, 'from', { min: 0, max: MAX_COUNT, fallback: 0 });
+        const count = numberInput(query, 'count', { min: 1, max: 2000, fallback: 2000 });
+        return service.respond(headersEndpoint, { from, count }, request);
+      },
+      {
+        query: t.Object({ from: text('first height'), count: text('1 to 2000') }),
+        detail: { summary: 'Headers of the active chain', ...access('read') },
+      },
+    );
+
+function isSummary(query: Query): boolean {
+  return choiceInput(query, 'fields', ['all', 'summary']) === 'summary';
+}
+
+const txRoutes = (ctx: ApiContext, service: ReadService) =>
+  new Elysia({ name: 'rest.txs', tags: ['transactions'] })
+    .get(
+      '/api/tx/:txid',
+      ({ params, request }) => service.respond(txEndpoint, { txid: txidInput(params) }, request),
+      { params: TXID, detail: { summary: 'Transaction by id', ...access('read') } },
+    )
+    .get(
+      '/api/tx/:txid/proof',
+      ({ params, query, request }) => {
+        const input = { txid: txidInput(params), coinbase: flagInput(query, 'coinbase') };
+        return service.respond(txProofEndpoint, input, request);
+      },
+      {
+        params: TXID,
+        query: t.Object({ coinbase: text('true adds the branch of the coinbase') }),
+        detail: { summary: 'Merkle proof that a transaction is in a block', ...access('read') },
+      },
+    )
+    .get(
+      '/api/tx/:txid/status',
+      ({ params, request }) => service.respond(txStatusEndpoint, { txid: txidInput(params) }, request),
+      { params: TXID, detail: { summary: 'Where a transaction stands', ...access('read') } },
+    )
+    .get(
+      '/api/tx/:txid/hex',
+      ({ params, request }) => service.respond(txRawEndpoint, { txid: txidInput(params), as: 'hex' }, request),
+      { params: TXID, detail: { summary: 'A transaction as hex', ...access('read') } },
+    )
+    .get(
+      '/api/tx/:txid/raw',
+      ({ params, request }) => service.respond(txRawEndpoint, { txid: txidInput(params), as: 'bytes' }, request),
+      { params: TXID, detail: { summary: 'A transaction as bytes', ...access('read') } },
+    )
+    .post(
+      '/api/txs/status',
+      async ({ request }) => {
+        const body: unknown = await request.json().catch(() => fail('invalid_request', 'the body is not JSON'));
+        return service.respond(txsStatusEndpoint, { txids: txidList(body) }, request);
+      },
+      { parse: 'none', detail: { summary: 'Where many transactions stand', ...access('read') } },
+    )
+    .post(
+      '/api/tx',
+      async ({ request }) => {
+        const broadcast = await readBroadcast(request);
+        return service.read((env) => alreadyConfirmed(env, broadcast) ?? refuseBroadcast(ctx, env));
+      },
+      { parse: 'none', detail: { summary: 'Broadcast a transaction', ...access('broadcast', { bodyLimit: MIB }) } },
+    );
+
+function txidInput({ txid }: { txid: string }): string {
+  return hashInput(txid, 'invalid_txid');
+}
+
+function txidList(body: unknown): string[] {
+  const txids = typeof body === 'object' && body !== null && 'txids' in body ? body.txids : null;
+  if (!Array.isArray(txids) || txids.length > 1000) return invalid('txids', 'must be a list of at most 1000 ids');
+  return txids.map((txid: unknown) => hashInput(typeof txid === 'string' ? txid : '', 'invalid_txid'));
+}
+
+const addressRoutes = (ctx: ApiContext, service: ReadService) =>
+  new Elysia({ name: 'rest.addresses', tags: ['addresses'] })
+    .get(
+      '/api/balance/:address',
+      ({ params, request }) => service.respond(balanceEndpoint, readScriptInput(params.address, ctx.params), request),
+      { params: ADDRESS, detail: { summary: 'Balance of an address', ...access('read') } },
+    )
+    .get(
+      '/api/address/:address',
+      ({ params, request }) => service.respond(addressEndpoint, readScriptInput(params.address, ctx.params), request),
+      { params: ADDRESS, detail: { summary: 'An address and its balance', ...access('read') } },
+    )
+    .get(
+      '/api/address/:address/txs',
+      ({ params, query, request }) => {
+        const script = readScriptInput(params.address, ctx.params);
+        const page = pageInput(query, `/api/address/${script.address}/txs`, {
+          max: 500,
+          fallback: 50,
+          filters: ['order', 'fromHeight', 'toHeight', 'confirmed', 'minConfirmations', 'details'],
+        });
+        // Without a mempool all entries are confirmed; the value is checked all the same.
+        flagInput(query, 'confirmed');
+        const full = choiceInput(query, 'details', ['summary', 'full']) === 'full';
+        if (full) ctx.call(request).charge(Math.ceil(page.limit / 100) - 1);
+        const input = {
+          ...page,
+          ...script,
+          full,
+          order: choiceInput(query, 'order', ['desc', 'asc']),
+          fromHeight: heightOption(query, 'fromHeight'),
+          toHeight: heightOption(query, 'toHeight'),
+          minConfirmations: numberInput(query, 'minConfirmations', { min: 0, max: MAX_COUNT, fallback: 0 }),
+        };
+        return service.respond(addressTxsEndpoint, input, request);
+      },
+      {
+        params: ADDRESS,
+        query: t.Object({
+          limit: LIMIT,
+          cursor: CURSOR,
+          order: text('desc or asc'),
+          fromHeight: text('lowest height'),
+          toHeight: text('highest height'),
+          confirmed: text('true leaves out the mempool'),
+          minConfirmations: text('fewest confirmations'),
+          details: text('full adds the transaction'),
+        }),
+        detail: { summary: 'Transactions of an address', ...access('read') },
+      },
+    )
+    .get(
+      '/api/address/:address/utxos',
+      ({ params, query, request }) => {
+        const script = readScriptInput(params.address, ctx.params);
+        const path = `/api/address/${script.address}/utxos`;
+        const page = pageInput(query, path, { max: 5000, fallback: 1000, filters: ['confirmed'] });
+        const input = { ...page, ...script, confirmed: flagInput(query, 'confirmed') };
+        return service.respond(addressUtxosEndpoint, input, request);
+      },
+      {
+        params: ADDRESS,
+        query: t.Object({ limit: LIMIT, cursor: CURSOR, confirmed: text('true: the UTXO set alone') }),
+        detail: { summary: 'Unspent outputs of an address', ...access('read') },
+      },
+    )
+    .get(
+      '/api/validate/:address',
+      ({ params, request }) => service.respond(validateEndpoint, { text: params.address }, request),
+      { params: ADDRESS, detail: { summary: 'Whether an address is valid', ...access('read') } },
+    );
+
+const mempoolRoutes = (ctx: ApiContext, service: ReadService) =>
+  new Elysia({ name: 'rest.mempool', tags: ['mempool'] })
+    .get('/api/mempool', () => service.reply((env) => mempoolAnswer(ctx, env)), {
+      detail: { summary: 'The mempool', ...access('read') },
+    })
+    .get(
+      '/api/mempool/address/:address',
+      ({ params, query }) => {
+        const { address } = readScriptInput(params.address, ctx.params);
+        pageInput(query, '', { max: 1000, fallback: 100 });
+        return service.reply((env) => mempoolAddressAnswer(env, address));
+      },
+      {
+        params: ADDRESS,
+        query: t.Object({ limit: LIMIT, cursor: CURSOR }),
+        detail: { summary: 'Unconfirmed transactions of an address', ...access('read') },
+      },
+    )
+    .get(
+      '/api/mempool/txids',
+      ({ query }) => {
+        pageInput(query, '', { max: 10_000, fallback: 1000 });
+        return service.reply(emptyListAnswer);
+      },
+      {
+        query: t.Object({ limit: LIMIT, cursor: CURSOR }),
+        detail: { summary: 'Ids of unconfirmed transactions', ...access('read') },
+      },
+    )
+    .get('/api/mempool/recent', () => service.reply(() => jsonAnswer([])), {
+      detail: { summary: 'The last transactions accepted', ...access('read') },
+    })
+    .get('/api/fees', () => service.reply((env) => jsonAnswer(feesView(ctx, env))), {
+      detail: { summary: 'Fee rates', ...access('read') },
+    });
+
+/** Without a mempool there is nothing to estimate from but the least rate that is relayed. */
+function feesView({ node, params }: ApiContext, { tip }: Parameters<typeof emptyListAnswer>[0]) {
+  checkNotSyncing(node().status(), params.name, tip.height);
+  const floor = satPerVByte(MIN_RELAY_FEERATE);
+  return {
+    fastest: floor,
+    halfHour: floor,
+    hour: floor,
+    economy: floor,
+    minimum: floor,
+    estimator: 'floor',
+    targets: Object.fromEntries(CONFIRM_TARGETS.map((target) => [target, floor])),
+    tip: tipView(tip),
+    updatedAt: unixSeconds(systemClock),
+  };
+}
+
+const chainRoutes = (ctx: ApiContext, service: ReadService) => {
+  const app = new Elysia({ name: 'rest.chain', tags: ['chain'] })
+    .get('/api/info', () => infoReply(ctx, (make) => service.read(make)), {
+      detail: { summary: 'The node and its chain', ...access('public') },
+    })
+    .get('/api/peers', () => peersReply(ctx), { detail: { summary: 'Connected peers', ...access('read') } })
+    .get('/api/listing', () => service.reply((env) => listingAnswer(ctx, env)), {
+      detail: { summary: 'The listing record of the coin', ...access('read') },
+    })
+    .get('/api/difficulty', ({ request }) => service.respond(difficultyEndpoint, null, request), {
+      detail: { summary: 'Difficulty now, next and before', ...access('read') },
+    });
+  for (const kind of SUPPLY_KINDS)
+    app.get(`/api/supply/${kind}`, ({ request }) => service.respond(supplyEndpoint, { kind }, request), {
+      detail: { summary: `Supply: ${kind}`, ...access('public') },
+    });
+  return app;
+};

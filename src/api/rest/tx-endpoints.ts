@@ -1,0 +1,105 @@
+import { positionHeight, positionIndex, txPosition } from '../../primitives/coin.ts';
+import { hashToHex } from '../../primitives/hash.ts';
+import { merkleBranch } from '../../primitives/merkle.ts';
+import { headerFromBytes } from '../../primitives/header.ts';
+import { equalBytes } from '../../util/bytes.ts';
+import { bytesAnswer, jsonAnswer, type ReadEndpoint, textAnswer } from '../readers/answer.ts';
+import { headerTime, tipView } from '../readers/block-facts.ts';
+import { encodeMerkleBlock } from '../readers/merkle-block.ts';
+import type { ReadEnv } from '../readers/read-env.ts';
+import { confirmationsAt, findTx, txByTxid, txFacts } from '../readers/tx-facts.ts';
+import { parseTransaction } from '../../primitives/block.ts';
+import { statusView, txView } from '../views/tx-view.ts';
+import type { TxRecord } from '../../storage/tx-store.ts';
+
+/** Microseconds for one input or output as JSON. */
+const PART_US = 12;
+/** Bytes an input or output has at least. */
+const PART_BYTES = 31;
+/** Microseconds a transaction in a merkle tree takes. */
+const LEAF_US = 2.5;
+
+export const txEndpoint: ReadEndpoint<{ txid: string }> = {
+  name: 'tx',
+  run(env, { txid }) {
+    const record = txByTxid(env, txid);
+    env.expectWork((sizeOf(env, record) / PART_BYTES / 2) * PART_US);
+    return jsonAnswer(txView(env, txFacts(env, record)));
+  },
+};
+
+/** The size without reading it. */
+function sizeOf({ reads }: ReadEnv, { position, offset }: TxRecord): number {
+  const end = reads.txs.nextOffset(position) ?? reads.headers.byHeight(positionHeight(position))!.body!.size;
+  return end - offset;
+}
+
+export const txStatusEndpoint: ReadEndpoint<{ txid: string }> = {
+  name: 'tx-status',
+  run: (env, { txid }) => jsonAnswer(statusOf(env, txByTxid(env, txid))),
+};
+
+/** Where many transactions stand; null for those that are not known. */
+export const txsStatusEndpoint: ReadEndpoint<{ txids: readonly string[] }> = {
+  name: 'txs-status',
+  run(env, { txids }) {
+    env.expectWork(txids.length * 12);
+    const entries = txids.map((txid) => {
+      const record = findTx(env, txid);
+      return [txid, record && statusOf(env, record)] as const;
+    });
+    return jsonAnswer(Object.fromEntries(entries));
+  },
+};
+
+function statusOf(env: ReadEnv, { position }: TxRecord) {
+  return statusView(env, { block: env.reads.headers.byHeight(positionHeight(position))!, position });
+}
+
+export const txRawEndpoint: ReadEndpoint<{ txid: string; as: 'bytes' | 'hex' }> = {
+  name: 'tx-raw',
+  run(env, { txid, as }) {
+    const { raw } = env.reads.rawTx(txByTxid(env, txid));
+    const freshness = { revalidated: hashToHex(parseTransaction(raw).wtxid) };
+    return as === 'hex' ? textAnswer(raw.toHex(), freshness) : bytesAnswer(raw, freshness);
+  },
+};
+
+/** That a transaction is in a block: its branch of the merkle tree, and the same as Core's `merkleblock`. */
+export const txProofEndpoint: ReadEndpoint<{ txid: string; coinbase: boolean }> = {
+  name: 'tx-proof',
+  run(env, { txid, coinbase }) {
+    const { reads, tip } = env;
+    const record = txByTxid(env, txid);
+    const height = positionHeight(record.position);
+    const pos = positionIndex(record.position);
+    const block = reads.headers.byHeight(height)!;
+    const txCount = block.stats!.txCount;
+    env.expectWork(txCount * LEAF_US);
+    const txids = reads.txs.txidsOfBlock(height);
+    const branch = (index: number) => merkleBranch(txids, index).map(hashToHex);
+    const wanted = record.txid;
+    const isWanted = (index: number) => equalBytes(txids.subarray(index * 32, index * 32 + 32), wanted);
+    return jsonAnswer({
+      txid,
+      blockHash: hashToHex(block.hash),
+      blockHeight: height,
+      blockTime: headerTime(block),
+      confirmations: confirmationsAt(tip, record.position),
+      pos,
+      txCount,
+      merkle: branch(pos),
+      merkleRoot: hashToHex(headerFromBytes(block.header).merkleRoot),
+      header: block.header.toHex(),
+      merkleBlock: encodeMerkleBlock(block.header, txids, isWanted).toHex(),
+      coinbase: coinbase ? coinbaseProof() : null,
+      tip: tipView(tip),
+    });
+
+    function coinbaseProof() {
+      const first = reads.txs.byPosition(txPosition(height, 0))!;
+      return { txid: hashToHex(first.txid), hex: reads.rawTx(first).raw.toHex(), merkle: branch(0) };
+    }
+  },
+};
+

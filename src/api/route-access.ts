@@ -1,0 +1,28 @@
+import type { DocumentDecoration } from 'elysia';
+import type { Scope } from './auth/scopes.ts';
+
+/** `rpc`: a key or HTTP Basic, scopes are looked at per method. `open`: no credentials and no limit. */
+export type Access = Scope | 'public' | 'open' | 'rpc';
+
+export interface RouteAccess extends DocumentDecoration {
+  readonly 'x-access': Access;
+  /** Bytes. */
+  readonly 'x-body-limit'?: number;
+  /** Answers while the node is still starting. */
+  readonly 'x-while-starting'?: boolean;
+  /** Sets no limit on the time of the reply. */
+  readonly 'x-unlimited-time'?: boolean;
+}
+
+/** Goes into the `detail` of a route: who may call it, and its limits. Routes under /api without it need `read`. */
+export function access(
+  who: Access,
+  limits: { bodyLimit?: number; whileStarting?: boolean; unlimitedTime?: boolean } = {},
+): RouteAccess {
+  return {
+    'x-access': who,
+    ...(limits.bodyLimit !== undefined && { 'x-body-limit': limits.bodyLimit }),
+    ...(limits.whileStarting && { 'x-while-starting': true }),
+    ...(limits.unlimitedTime && { 'x-unlimited-time': true }),
+  };
+}

@@ -1,0 +1,87 @@
+import { DecodeError } from '../../util/bytes.ts';
+import type { ApiContext, Call } from '../context.ts';
+import { ApiError, FAILURES } from '../errors.ts';
+import type { ReaderResult } from '../reader-jobs.ts';
+import type { ReadService } from '../read-service.ts';
+import { NeedsWorker } from '../readers/read-env.ts';
+import type { RpcValue } from './json.ts';
+import { type FrontEnv, readArguments, type RpcMethod } from './method.ts';
+import { RPC_METHODS } from './methods.ts';
+import type { RpcCall } from './protocol.ts';
+import { RPC_ERROR, RpcError } from './rpc-error.ts';
+
+/** Who calls, and through which path. */
+export interface RpcCaller {
+  readonly call: Call | null;
+  readonly wallet: string | null;
+  readonly signal: AbortSignal;
+}
+
+/** Runs methods: those that read on the front while they are short, else in a reader worker. */
+export class RpcDispatcher {
+  readonly #ctx: ApiContext;
+  readonly #service: ReadService;
+
+  constructor(ctx: ApiContext, service: ReadService) {
+    this.#ctx = ctx;
+    this.#service = service;
+  }
+
+  /** The result as JSON text. Throws RpcError. */
+  async run({ method: name, params, invalid }: RpcCall, caller: RpcCaller): Promise<string> {
+    const startedAt = performance.now();
+    const method = RPC_METHODS.get(name);
+    let code = 0;
+    try {
+      if (invalid) throw invalid;
+      if (!method) throw new RpcError(RPC_ERROR.methodNotFound, 'Method not found');
+      return await this.#invoke(method, params, caller);
+    } catch (error) {
+      const failure = this.#asRpcError(error, name);
+      code = failure.rpcCode;
+      throw failure;
+    } finally {
+      // Names are the caller's; only those that exist become labels.
+      if (method) this.#ctx.metrics.rpc(method.name, code, (performance.now() - startedAt) / 1000);
+    }
+  }
+
+  async #invoke(method: RpcMethod, params: RpcValue, caller: RpcCaller): Promise<string> {
+    const args = readArguments(method, params);
+    if (method.runsOn === 'front') {
+      const env: FrontEnv = { ctx: this.#ctx, ...caller, read: (read) => this.#service.read(read) };
+      return jsonText(await method.invoke(env, args));
+    }
+    try {
+      return this.#service.readShort((env) => jsonText(method.invoke(env, args)));
+    } catch (error) {
+      if (!(error instanceof NeedsWorker)) throw error;
+    }
+    const job = { kind: 'rpc', method: method.name, params: JSON.stringify(params) } as const;
+    return resultText(await this.#service.runJob(job, { signal: caller.signal, long: method.long === true }));
+  }
+
+  #asRpcError(error: unknown, method: string): RpcError {
+    if (error instanceof RpcError) return error;
+    if (error instanceof ApiError) {
+      const { failure, message, details } = error;
+      return new RpcError(FAILURES[failure].rpc, message, { code: failure, details });
+    }
+    if (error instanceof DecodeError) return new RpcError(RPC_ERROR.deserialization, error.message);
+    this.#ctx.log.error('JSON-RPC call failed', { method, error });
+    return new RpcError(RPC_ERROR.internal, 'Internal error');
+  }
+}
+
+function jsonText(value: unknown): string {
+  return JSON.stringify(value ?? null);
+}
+
+function resultText(result: ReaderResult): string {
+  if (result.ok) {
+    const { body } = result.reply;
+    return typeof body === 'string' ? body : new TextDecoder().decode(body);
+  }
+  if ('rpc' in result) throw new RpcError(result.rpc.rpcCode, result.rpc.message, result.rpc.data);
+  throw new ApiError(result.api.failure, result.api.message, result.api.details);
+}

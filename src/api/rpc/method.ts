@@ -1,0 +1,94 @@
+import type { Scope } from '../auth/scopes.ts';
+import type { ApiContext, Call } from '../context.ts';
+import type { ReadEnv } from '../readers/read-env.ts';
+import type { RpcValue } from './json.ts';
+import { typeName } from './json.ts';
+import { type Param, positional } from './params.ts';
+import { RPC_ERROR, RpcError } from './rpc-error.ts';
+
+export type RpcCategory = 'blockchain' | 'control' | 'mining' | 'network' | 'rawtransactions' | 'util' | 'wallet';
+
+/** What a method has that runs on the front: the node beside the chain. */
+export interface FrontEnv {
+  readonly ctx: ApiContext;
+  readonly call: Call | null;
+  /** The wallet named in the path, or null. */
+  readonly wallet: string | null;
+  readonly signal: AbortSignal;
+  /** Reads on one snapshot, here and now; for what takes no time worth speaking of. */
+  read<T>(read: (env: ReadEnv) => T): T;
+}
+
+type Values<P extends readonly Param<unknown>[]> = { [K in keyof P]: P[K] extends Param<infer T> ? T : never };
+
+interface MethodText {
+  /** Lower case. */
+  readonly name: string;
+  readonly category: RpcCategory;
+  readonly help: string;
+  /** What it returns, in words. */
+  readonly result: string;
+  readonly scope: Scope;
+  /** May take minutes: it waits for a reader worker of its own and has no time limit. */
+  readonly long?: boolean;
+}
+
+/** One method of JSON-RPC. `reads` methods see the chain alone, so that a reader worker can run them as well. */
+export interface RpcMethod extends MethodText {
+  readonly params: readonly Param<unknown>[];
+  readonly runsOn: 'reads' | 'front';
+  /** Takes arguments that were checked. What it returns is serialized as it is. */
+  invoke(env: ReadEnv | FrontEnv, args: readonly unknown[]): unknown;
+}
+
+/** A method that answers from the chain alone. */
+export function rpcMethod<const P extends readonly Param<unknown>[]>(
+  definition: MethodText & { readonly params: P; run(env: ReadEnv, ...args: Values<P>): unknown },
+): RpcMethod {
+  const { run, ...rest } = definition;
+  return { ...rest, runsOn: 'reads', invoke: (env, args) => run(env as ReadEnv, ...(args as Values<P>)) };
+}
+
+/** A method that needs the node, and so runs on the front; it may return a promise. */
+export function nodeMethod<const P extends readonly Param<unknown>[]>(
+  definition: MethodText & { readonly params: P; run(env: FrontEnv, ...args: Values<P>): unknown },
+): RpcMethod {
+  const { run, ...rest } = definition;
+  return { ...rest, runsOn: 'front', invoke: (env, args) => run(env as FrontEnv, ...(args as Values<P>)) };
+}
+
+/** `getblock "blockhash" ( verbosity )` */
+export function usage({ name, params }: RpcMethod): string {
+  let line = name;
+  let inOptional = false;
+  for (const param of params) {
+    if (inOptional && param.required) line += ' )';
+    if (!inOptional && !param.required) line += ' (';
+    inOptional = !param.required;
+    line += ` ${param.oneline}`;
+  }
+  return inOptional ? `${line} )` : line;
+}
+
+/** The values a method is called with. Throws RpcError with Core's codes and texts. */
+export function readArguments(method: RpcMethod, given: RpcValue): unknown[] {
+  const { params } = method;
+  const args = Array.isArray(given)
+    ? given
+    : given === null
+      ? []
+      : positional(given as Record<string, RpcValue>, params);
+  const required = params.findLastIndex((param) => param.required) + 1;
+  if (args.length < required || args.length > params.length) throw new RpcError(RPC_ERROR.misc, usage(method));
+  const mismatches: Record<string, string> = {};
+  for (const [i, param] of params.entries()) {
+    const value = args[i] ?? null;
+    if (param.type === 'any' || (value === null && !param.required) || typeName(value) === param.type) continue;
+    const names = [param.name, ...param.aliases].join('|');
+    mismatches[`Position ${i + 1} (${names})`] =
+      `JSON value of type ${typeName(value)} is not of expected type ${param.type}`;
+  }
+  if (Object.keys(mismatches).length > 0)
+    throw new RpcError(RPC_ERROR.type, `Wrong type passed:\n${JSON.stringify(mismatches, null, 4)}`);
+  return params.map((param, i) => param.read(args[i] ?? null));
+}

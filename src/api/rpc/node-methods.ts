@@ -1,0 +1,264 @@
+import { readdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { nextWorkRequired } from '../../consensus/difficulty.ts';
+import { targetToHex } from '../../consensus/work.ts';
+import { hashToHex } from '../../primitives/hash.ts';
+import { systemClock, unixSeconds } from '../../util/clock.ts';
+import type { ApiContext } from '../context.ts';
+import type { PeerView } from '../node-port.ts';
+import { headerBits, headerTime, medianTime, workFields } from '../readers/block-facts.ts';
+import { networkHashrate } from '../readers/network-hashrate.ts';
+import {
+  BLOCK_MIN_FEERATE,
+  INCREMENTAL_RELAY_FEERATE,
+  MAX_CLUSTER_COUNT,
+  MAX_CLUSTER_VSIZE,
+  MAX_DATACARRIER_BYTES,
+  MAX_MEMPOOL_BYTES,
+  MIN_RELAY_FEERATE,
+} from '../readers/relay-defaults.ts';
+import { retargetInterval } from '../../consensus/consensus-params.ts';
+import { StoredEntry } from '../readers/stored-entry.ts';
+import { coins, double } from '../views/core-number.ts';
+import { nodeMethod, rpcMethod } from './method.ts';
+import { integer, optional } from './params.ts';
+import { rpcFail } from './rpc-error.ts';
+
+/** The level of Core's interface that is mirrored. */
+const CORE_VERSION = 310_000;
+const PROTOCOL_VERSION = 70016;
+/** NODE_NETWORK, NODE_WITNESS and NODE_NETWORK_LIMITED. */
+const LOCAL_SERVICES = '0000000000000409';
+const LOCAL_SERVICES_NAMES = ['NETWORK', 'WITNESS', 'NETWORK_LIMITED'];
+const DISK_USAGE_AGE_MS = 30_000;
+const HASHRATE_BLOCKS = 120;
+
+export const getblockchaininfo = nodeMethod({
+  name: 'getblockchaininfo',
+  category: 'blockchain',
+  help: 'The state of the chain.',
+  params: [],
+  result: 'an object',
+  scope: 'read',
+  async run({ ctx, read }) {
+    const size_on_disk = await blockBytes(ctx.options.networkDir);
+    const status = ctx.node().status();
+    return read(({ reads, tip, params }) => {
+      const { bits, target, difficulty } = workFields(headerBits(tip));
+      return {
+        chain: params.name,
+        blocks: tip.height,
+        headers: status.headers,
+        bestblockhash: hashToHex(tip.hash),
+        bits,
+        target,
+        difficulty,
+        time: headerTime(tip),
+        mediantime: medianTime(reads, tip, true),
+        verificationprogress: double(status.verificationProgress),
+        initialblockdownload: status.initialBlockDownload,
+        chainwork: targetToHex(tip.chainwork),
+        size_on_disk,
+        pruned: false,
+        ...signetChallenge(params.consensus.signetChallenge),
+        warnings: status.warnings,
+      };
+    });
+  },
+});
+
+function signetChallenge(challenge: Uint8Array | null) {
+  return challenge && { signet_challenge: challenge.toHex() };
+}
+
+const usages = new Map<string, { at: number; bytes: Promise<number> }>();
+
+/** Bytes of the block and undo files; looked at no more than twice a minute. */
+function blockBytes(networkDir: string): Promise<number> {
+  const now = systemClock.monotonicMs();
+  const known = usages.get(networkDir);
+  if (known && now - known.at < DISK_USAGE_AGE_MS) return known.bytes;
+  const bytes = sumFiles(join(networkDir, 'blocks'));
+  usages.set(networkDir, { at: now, bytes });
+  return bytes;
+}
+
+async function sumFiles(dir: string): Promise<number> {
+  let total = 0;
+  for (const name of await readdir(dir).catch(() => [])) total += (await stat(join(dir, name)).catch(() => null))?.size ?? 0;
+  return total;
+}
+
+export const getmininginfo = nodeMethod({
+  name: 'getmininginfo',
+  category: 'mining',
+  help: 'What a miner wants to know.',
+  params: [],
+  result: 'an object',
+  scope: 'read',
+  run: ({ ctx, read }) =>
+    read((env) => {
+      const { reads, tip, params } = env;
+      const { bits, target, difficulty } = workFields(headerBits(tip));
+      const time = Math.max(medianTime(reads, tip, true) + 1, unixSeconds(systemClock));
+      const next = workFields(nextWorkRequired(new StoredEntry(reads, tip), time, params.consensus));
+      return {
+        blocks: tip.height,
+        bits,
+        difficulty,
+        target,
+        networkhashps: double(networkHashrate(env, tip, HASHRATE_BLOCKS)),
+        pooledtx: 0,
+        blockmintxfee: coins(BLOCK_MIN_FEERATE),
+        chain: params.name,
+        ...signetChallenge(params.consensus.signetChallenge),
+        next: { height: tip.height + 1, bits: next.bits, difficulty: next.difficulty, target: next.target },
+        warnings: ctx.node().status().warnings,
+      };
+    }),
+});
+
+export const getnetworkhashps = rpcMethod({
+  name: 'getnetworkhashps',
+  category: 'mining',
+  help: 'Hashes a second, estimated from the last blocks up to a height.',
+  params: [optional(integer('nblocks'), HASHRATE_BLOCKS), optional(integer('height'), -1)],
+  result: 'a number',
+  scope: 'read',
+  run(env, nblocks, height) {
+    const { reads, tip, params } = env;
+    if (nblocks < -1 || nblocks === 0)
+      return rpcFail('invalidParameter', 'Invalid nblocks. Must be a positive number or -1.');
+    if (height < -1 || height > tip.height)
+      return rpcFail('invalidParameter', 'Block does not exist at specified height');
+    const end = height >= 0 ? reads.headers.byHeight(height)! : tip;
+    const lookup = nblocks === -1 ? (end.height % retargetInterval(params.consensus)) + 1 : nblocks;
+    env.expectWork(Math.min(lookup, end.height) * 8);
+    return double(networkHashrate(env, end, lookup));
+  },
+});
+
+export const getmempoolinfo = nodeMethod({
+  name: 'getmempoolinfo',
+  category: 'blockchain',
+  help: 'The state of the mempool.',
+  params: [],
+  result: 'an object',
+  scope: 'read',
+  run: ({ ctx }) => ({
+    loaded: !ctx.node().status().initialBlockDownload,
+    size: 0,
+    bytes: 0,
+    usage: 0,
+    total_fee: coins(0),
+    maxmempool: MAX_MEMPOOL_BYTES,
+    mempoolminfee: coins(MIN_RELAY_FEERATE),
+    minrelaytxfee: coins(MIN_RELAY_FEERATE),
+    incrementalrelayfee: coins(INCREMENTAL_RELAY_FEERATE),
+    unbroadcastcount: 0,
+    permitbaremultisig: true,
+    maxdatacarriersize: MAX_DATACARRIER_BYTES,
+    limitclustercount: MAX_CLUSTER_COUNT,
+    limitclustersize: MAX_CLUSTER_VSIZE,
+    optimal: true,
+  }),
+});
+
+export const getpeerinfo = nodeMethod({
+  name: 'getpeerinfo',
+  category: 'network',
+  help: 'The connected peers.',
+  params: [],
+  result: 'an array of objects',
+  scope: 'read',
+  run: async ({ ctx }) => (await ctx.node().peers()).map(peerView),
+});
+
+/** What is not known of a peer stands at zero, as for one that has just connected. */
+function peerView(peer: PeerView) {
+  return {
+    id: peer.id,
+    addr: peer.address,
+    network: peer.network,
+    services: peer.services,
+    servicesnames: peer.servicesNames,
+    relaytxes: peer.relayTxs,
+    last_inv_sequence: 0,
+    inv_to_send: 0,
+    lastsend: peer.lastSend,
+    lastrecv: peer.lastRecv,
+    last_transaction: 0,
+    last_block: 0,
+    bytessent: peer.bytesSent,
+    bytesrecv: peer.bytesRecv,
+    conntime: peer.connectedAt,
+    timeoffset: peer.timeOffset,
+    ...(peer.pingMs !== null && { pingtime: double(peer.pingMs / 1000) }),
+    ...(peer.minPingMs !== null && { minping: double(peer.minPingMs / 1000) }),
+    version: peer.version,
+    subver: peer.userAgent,
+    inbound: peer.inbound,
+    bip152_hb_to: false,
+    bip152_hb_from: false,
+    presynced_headers: -1,
+    synced_headers: peer.syncedHeaders,
+    synced_blocks: peer.syncedBlocks,
+    inflight: [],
+    addr_relay_enabled: false,
+    addr_processed: 0,
+    addr_rate_limited: 0,
+    permissions: peer.permissions,
+    minfeefilter: coins(Math.round(peer.minFeeFilter * 1000)),
+    bytessent_per_msg: {},
+    bytesrecv_per_msg: {},
+    connection_type: peer.connectionType,
+    transport_protocol_type: peer.transport,
+    session_id: '',
+  };
+}
+
+export const getconnectioncount = nodeMethod({
+  name: 'getconnectioncount',
+  category: 'network',
+  help: 'How many peers are connected.',
+  params: [],
+  result: 'a number',
+  scope: 'read',
+  run: async ({ ctx }) => (await ctx.node().peers()).length,
+});
+
+export const getnetworkinfo = nodeMethod({
+  name: 'getnetworkinfo',
+  category: 'network',
+  help: 'The state of the peer-to-peer network.',
+  params: [],
+  result: 'an object',
+  scope: 'read',
+  run: async ({ ctx }) => networkInfo(ctx, await ctx.node().peers()),
+});
+
+function networkInfo({ options, node }: ApiContext, peers: readonly PeerView[]) {
+  const inbound = peers.filter((peer) => peer.inbound).length;
+  return {
+    version: CORE_VERSION,
+    subversion: options.userAgent,
+    protocolversion: PROTOCOL_VERSION,
+    localservices: LOCAL_SERVICES,
+    localservicesnames: LOCAL_SERVICES_NAMES,
+    localrelay: true,
+    timeoffset: 0,
+    networkactive: true,
+    connections: peers.length,
+    connections_in: inbound,
+    connections_out: peers.length - inbound,
+    networks: ['ipv4', 'ipv6', 'onion', 'i2p', 'cjdns'].map((name) => {
+      const reachable = name.startsWith('ip');
+      return { name, limited: !reachable, reachable, proxy: '', proxy_randomize_credentials: false };
+    }),
+    relayfee: coins(MIN_RELAY_FEERATE),
+    incrementalfee: coins(INCREMENTAL_RELAY_FEERATE),
+    localaddresses: [],
+    warnings: node().status().warnings,
+    softwareversion: options.version,
+  };
+}

@@ -1,0 +1,202 @@
+import { type Amount, COIN, isMoneyRange } from '../../primitives/amount.ts';
+import { type BlockHash, hashFromHex, type Txid } from '../../primitives/hash.ts';
+import { hexToBytes, isHex } from '../../util/bytes.ts';
+import { isObject, member, NumberText, type RpcObject, type RpcValue, typeName } from './json.ts';
+import { rpcFail } from './rpc-error.ts';
+
+/** One parameter of a method: its name, what JSON it takes, and the value it becomes. */
+export interface Param<T> {
+  readonly name: string;
+  /** Older names that are still taken. */
+  readonly aliases: readonly string[];
+  /** The JSON type checked before the method runs; `any` is checked by `read` alone. */
+  readonly type: 'string' | 'number' | 'bool' | 'array' | 'object' | 'any';
+  readonly required: boolean;
+  /** In the line of usage. */
+  readonly oneline: string;
+  /** Members that may be given flat as named parameters. */
+  readonly members: readonly string[];
+  read(value: RpcValue): T;
+}
+
+interface Naming {
+  readonly aliases?: readonly string[];
+  readonly oneline?: string;
+}
+
+function param<T>(
+  name: string,
+  type: Param<T>['type'],
+  read: (value: RpcValue) => T,
+  { aliases = [], oneline = type === 'string' ? `"${name}"` : name }: Naming = {},
+): Param<T> {
+  return { name, aliases, type, required: true, oneline, members: [], read };
+}
+
+/** The same parameter, which may be left out or null. */
+export function optional<T, D>(inner: Param<T>, fallback: D): Param<T | D> {
+  return { ...inner, required: false, read: (value) => (value === null ? fallback : inner.read(value)) };
+}
+
+export function text(name: string, naming?: Naming): Param<string> {
+  return param(name, 'string', (value) => value as string, naming);
+}
+
+export function flag(name: string, naming?: Naming): Param<boolean> {
+  return param(name, 'bool', (value) => value as boolean, naming);
+}
+
+/** A whole number within 32 bits, signed unless told otherwise. */
+export function integer(
+  name: string,
+  { unsigned = false, ...naming }: Naming & { unsigned?: boolean } = {},
+): Param<number> {
+  return param(name, 'number', (value) => readInteger(value, unsigned), naming);
+}
+
+/** A hash in display order. `label` is what its errors call it. */
+export function hash<H extends BlockHash | Txid>(name: string, label = name): Param<H> {
+  return param(name, 'string', (value) => readHash<H>(value, label));
+}
+
+export function hex(name: string): Param<Uint8Array> {
+  return param(name, 'string', (value) => {
+    if (!isHex(value as string) || value === '')
+      return rpcFail('invalidParameter', `${name} must be hexadecimal string (not '${value}')`);
+    return hexToBytes(value as string);
+  });
+}
+
+/** A level of detail; true stands for 1 and false for 0. */
+export function verbosity(name: string, naming?: Naming): Param<number> {
+  return param(name, 'any', (value) => (typeof value === 'boolean' ? Number(value) : readInteger(value)), {
+    oneline: name,
+    ...naming,
+  });
+}
+
+/** A height, or a hash in display order. */
+export function hashOrHeight(name: string): Param<number | BlockHash> {
+  return param(
+    name,
+    'any',
+    (value) => (value instanceof NumberText ? readInteger(value) : readHash<BlockHash>(value, name)),
+    { oneline: name },
+  );
+}
+
+export function array<T>(name: string, read: (value: RpcValue) => T, naming: Naming = {}): Param<T[]> {
+  return param(name, 'array', (value) => (value as RpcValue[]).map(read), { oneline: `[${name},...]`, ...naming });
+}
+
+/** An object whose members may also be given flat. */
+export function options(name: string, members: readonly string[], naming: Naming = {}): Param<RpcObject> {
+  const oneline = `{${members.map((key) => `"${key}":…`).join(',')}}`;
+  return { ...param(name, 'object', (value) => value as RpcObject, { oneline, ...naming }), members };
+}
+
+/** Coins as a number or a string; at most eight decimals. */
+export function readAmount(value: RpcValue): Amount {
+  if (!(value instanceof NumberText) && typeof value !== 'string')
+    return rpcFail('type', 'Amount is not a number or string');
+  const amount = fixedPoint(value instanceof NumberText ? value.text : value);
+  if (amount === null) return rpcFail('type', 'Invalid amount');
+  return isMoneyRange(amount) ? amount : rpcFail('type', 'Amount out of range');
+}
+
+export function readInteger(value: RpcValue, unsigned = false): number {
+  const { text: digits } = expect<NumberText>(value, 'number');
+  const number = Number(digits);
+  const [low, high] = unsigned ? [0, 0xffff_ffff] : [-0x8000_0000, 0x7fff_ffff];
+  if (!/^-?\d+$/.test(digits) || (unsigned && digits.startsWith('-')) || number < low || number > high)
+    return rpcFail('misc', 'JSON integer out of range');
+  return number + 0;
+}
+
+export function readString(value: RpcValue): string {
+  return expect<string>(value, 'string');
+}
+
+export function readHash<H extends BlockHash | Txid>(value: RpcValue, label: string): H {
+  const digits = readString(value);
+  if (digits.length !== 64)
+    return rpcFail('invalidParameter', `${label} must be of length 64 (not ${digits.length}, for '${digits}')`);
+  if (!isHex(digits)) return rpcFail('invalidParameter', `${label} must be hexadecimal string (not '${digits}')`);
+  return hashFromHex<H>(digits);
+}
+
+/** Checks the members of an object against Core's type names; a member may be left out or null. */
+export function checkMembers(object: RpcObject, expected: Readonly<Record<string, string>>): void {
+  for (const [key, type] of Object.entries(expected)) {
+    const value = member(object, key);
+    if (value !== null && typeName(value) !== type)
+      rpcFail('type', `JSON value of type ${typeName(value)} for field ${key} is not of expected type ${type}`);
+  }
+  for (const key of Object.keys(object)) if (!Object.hasOwn(expected, key)) rpcFail('type', `Unexpected key ${key}`);
+}
+
+function expect<T extends RpcValue>(value: RpcValue, type: string): T {
+  if (typeName(value) === type) return value as T;
+  return rpcFail('type', `JSON value of type ${typeName(value)} is not of expected type ${type}`);
+}
+
+/** Core's ParseFixedPoint with eight decimals: digits, an exponent where it leaves whole satoshis, no leading zero. */
+function fixedPoint(digits: string): Amount | null {
+  const match = /^(-?)(0|[1-9]\d*)(?:\.(\d+))?(?:[eE]([+-]?\d{1,4}))?$/.exec(digits);
+  if (!match || digits.length > 100) return null;
+  const [, sign, whole, fraction = '', exponent = '0'] = match;
+  const mantissa = BigInt(whole! + fraction);
+  const shift = Number(exponent) - fraction.length + 8;
+  if (mantissa === 0n) return 0n;
+  if (shift > 30) return null;
+  let amount: bigint;
+  if (shift >= 0) amount = mantissa * 10n ** BigInt(shift);
+  else {
+    const divisor = 10n ** BigInt(-shift);
+    if (mantissa % divisor !== 0n) return null;
+    amount = mantissa / divisor;
+  }
+  // Core's parser stops at 10^18.
+  if (amount >= 10n ** 10n * COIN) return null;
+  return sign ? -amount : amount;
+}
+
+/** Arguments given by name, as positions; holes become null. Throws RpcError as Core does. */
+export function positional(named: RpcObject, params: readonly Param<unknown>[]): RpcValue[] {
+  const left = new Map(Object.entries(named));
+  const out: RpcValue[] = [];
+  let holes = 0;
+  let initialHoles = 0;
+  let first: Param<unknown> | null = null;
+  for (const param of params) {
+    const flat = Object.fromEntries(param.members.filter((key) => left.has(key)).map((key) => [key, left.get(key)!]));
+    for (const key of Object.keys(flat)) left.delete(key);
+    const flatKey = Object.keys(flat)[0];
+    const key = [param.name, ...param.aliases].find((name) => left.has(name));
+    if (flatKey === undefined && key === undefined) {
+      holes++;
+      if (out.length === 0) initialHoles = holes;
+      continue;
+    }
+    for (; holes > 0; holes--) out.push(null);
+    first ??= param;
+    if (key !== undefined && flatKey !== undefined)
+      rpcFail('invalidParameter', `Parameter ${key} conflicts with parameter ${flatKey}`);
+    out.push(key === undefined ? flat : left.get(key)!);
+    if (key !== undefined) left.delete(key);
+  }
+  const leading = left.get('args');
+  left.delete('args');
+  const unknown = left.keys().next().value;
+  if (Array.isArray(leading)) {
+    const names = first && [first.name, ...first.aliases].join('|');
+    if (names && initialHoles < leading.length)
+      rpcFail('invalidParameter', `Parameter ${names} specified twice both as positional and named argument`);
+    if (unknown !== undefined) rpcFail('invalidParameter', `Unknown named parameter ${unknown}`);
+    return [...leading, ...out.slice(leading.length)];
+  }
+  if (unknown !== undefined) rpcFail('invalidParameter', `Unknown named parameter ${unknown}`);
+  return out;
+}
+
+export { isObject };

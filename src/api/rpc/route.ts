@@ -1,0 +1,130 @@
+import { Elysia } from 'elysia';
+import type { ApiContext, Call } from '../context.ts';
+import { ApiError, fail } from '../errors.ts';
+import { readService } from '../read-service.ts';
+import type { ReadSources } from '../readers/read-settings.ts';
+import { access } from '../route-access.ts';
+import { type RpcCaller, RpcDispatcher } from './dispatcher.ts';
+import { isObject, parseJson, type RpcValue } from './json.ts';
+import { RPC_METHODS } from './methods.ts';
+import { errorReply, errorStatus, isNotification, readCall, resultReply, type RpcCall } from './protocol.ts';
+import { RPC_ERROR, RpcError } from './rpc-error.ts';
+import { Turns } from './turns.ts';
+
+const MAX_BODY = 16 * 1024 ** 2;
+const MAX_BATCH = 1000;
+/** curl's default type among them. */
+const CONTENT_TYPES = ['application/json', 'application/json-rpc', 'text/plain', 'application/x-www-form-urlencoded'];
+/** Calls of a batch run at most this long before others get their turn. */
+const SLICE_MS = 2;
+
+/** JSON-RPC at `POST /` and `POST /wallet/<name>`. `sources` says what of the settings the context does not hold. */
+export const rpcRoutes = (ctx: ApiContext, sources?: ReadSources) => {
+  const dispatcher = new RpcDispatcher(ctx, readService(ctx, sources));
+  const turns = new Turns();
+  const probe = readCall({ jsonrpc: '2.0', method: 'getblockcount' });
+  ctx.rpcProbe = () => dispatcher.run(probe, { call: null, wallet: null, signal: new AbortController().signal });
+
+  const answer = async (request: Request, wallet: string | null): Promise<Response> => {
+    const call = ctx.call(request);
+    checkContentType(request);
+    const body = parseBody(await request.text());
+    const caller: RpcCaller = { call, wallet, signal: request.signal };
+    if (!Array.isArray(body)) {
+      const only = readCall(body);
+      checkAllowed([only], call);
+      return turns.take(call.principal.id, () => single(dispatcher, only, caller));
+    }
+    if (body.length > MAX_BATCH)
+      return reply(400, errorReply(UNKNOWN, new RpcError(RPC_ERROR.invalidRequest, `more than ${MAX_BATCH} calls`)));
+    const calls = (body as RpcValue[]).map(readCall);
+    checkAllowed(calls, call);
+    call.charge(Math.max(0, calls.length - 1));
+    return turns.take(call.principal.id, () => batch(dispatcher, calls, caller));
+  };
+
+  const detail = access('rpc', { bodyLimit: MAX_BODY, unlimitedTime: true });
+  return new Elysia({ name: 'rpc', tags: ['json-rpc'] })
+    .post('/', async ({ request }) => orParseError(() => answer(request, null)), {
+      parse: 'none',
+      detail: { summary: 'JSON-RPC', ...detail },
+    })
+    .post('/wallet/:name', async ({ request, params }) => orParseError(() => answer(request, params.name)), {
+      parse: 'none',
+      detail: { summary: 'JSON-RPC of one wallet', ...detail },
+    });
+};
+
+/** A reply to what cannot be understood takes the newer form, which older clients understand as well. */
+const UNKNOWN = { version: '2.0', id: 'null' } as const;
+
+async function orParseError(answer: () => Promise<Response>): Promise<Response> {
+  try {
+    return await answer();
+  } catch (error) {
+    if (error instanceof RpcError) return reply(400, errorReply(UNKNOWN, error));
+    throw error;
+  }
+}
+
+function checkContentType(request: Request): void {
+  const type = request.headers.get('content-type')?.split(';')[0]!.trim().toLowerCase() ?? '';
+  if (type === '' || CONTENT_TYPES.includes(type)) return;
+  throw new ApiError('unsupported_media_type', `${type} is not taken here`, { accepted: CONTENT_TYPES });
+}
+
+function parseBody(text: string): RpcValue {
+  let body: RpcValue;
+  try {
+    body = parseJson(text);
+  } catch {
+    throw new RpcError(RPC_ERROR.parse, 'Parse error');
+  }
+  if (!Array.isArray(body) && !isObject(body))
+    throw new RpcError(RPC_ERROR.parse, 'Top-level object parse error');
+  return body;
+}
+
+/** Refuses the whole request when any of its calls is beyond the caller's scopes or list of methods. */
+function checkAllowed(calls: readonly RpcCall[], call: Call): void {
+  const { rpcWhitelist } = call.principal;
+  for (const { method } of calls) {
+    if (rpcWhitelist && !rpcWhitelist.has(method.toLowerCase()))
+      fail('insufficient_scope', `the method ${method} is not on the caller's list`);
+    const known = RPC_METHODS.get(method);
+    if (known) call.require(known.scope);
+  }
+}
+
+async function single(dispatcher: RpcDispatcher, call: RpcCall, caller: RpcCaller): Promise<Response> {
+  try {
+    const result = await dispatcher.run(call, caller);
+    return isNotification(call) ? new Response(null, { status: 204 }) : reply(200, resultReply(call, result));
+  } catch (error) {
+    const failure = error as RpcError;
+    if (isNotification(call) && !call.invalid) return new Response(null, { status: 204 });
+    return reply(errorStatus(call, failure), errorReply({ ...call, id: call.invalid ? (call.id ?? 'null') : call.id }, failure));
+  }
+}
+
+async function batch(dispatcher: RpcDispatcher, calls: readonly RpcCall[], caller: RpcCaller): Promise<Response> {
+  const replies: string[] = [];
+  let sliceEnd = performance.now() + SLICE_MS;
+  for (const call of calls) {
+    const text = await dispatcher.run(call, caller).then(
+      (result) => resultReply(call, result),
+      (error: RpcError) => errorReply(call, error),
+    );
+    if (!isNotification(call)) replies.push(text);
+    if (performance.now() < sliceEnd) continue;
+    await new Promise((resolve) => setImmediate(resolve));
+    sliceEnd = performance.now() + SLICE_MS;
+  }
+  if (replies.length === 0 && calls.length > 0) return new Response(null, { status: 204 });
+  return reply(200, `[${replies.join(',')}]`);
+}
+
+function reply(status: number, body: string): Response {
+  // The line end is Core's.
+  return new Response(`${body}\n`, { status, headers: { 'content-type': 'application/json; charset=utf-8' } });
+}

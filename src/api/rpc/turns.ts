@@ -1,0 +1,34 @@
+import { fail } from '../errors.ts';
+
+const RUNNING = 16;
+const WAITING = 64;
+
+interface Caller {
+  running: number;
+  readonly waiting: (() => void)[];
+}
+
+/** How many requests of one key run at a time; a few more wait, the rest is refused. */
+export class Turns {
+  readonly #callers = new Map<string, Caller>();
+
+  /** Runs `work` when it is this caller's turn. Throws ApiError `rate_limited` when too many wait already. */
+  async take<T>(id: string, work: () => Promise<T>): Promise<T> {
+    let caller = this.#callers.get(id);
+    if (!caller) this.#callers.set(id, (caller = { running: 0, waiting: [] }));
+    if (caller.running >= RUNNING) {
+      if (caller.waiting.length >= WAITING)
+        fail('rate_limited', 'too many JSON-RPC requests at a time', { scope: 'rpc', retryAfter: 1 });
+      const { waiting } = caller;
+      // Whoever ends hands over its place, so the count stays.
+      await new Promise<void>((resolve) => waiting.push(resolve));
+    } else caller.running++;
+    try {
+      return await work();
+    } finally {
+      const next = caller.waiting.shift();
+      if (next) next();
+      else if (--caller.running === 0) this.#callers.delete(id);
+    }
+  }
+}

@@ -1,0 +1,260 @@
+import { join } from 'node:path';
+import type { Server } from 'bun';
+import { difficultyOf } from '../consensus/work.ts';
+import type { NetworkParams } from '../params/network-params.ts';
+import { hashToHex } from '../primitives/hash.ts';
+import { headerFromBytes } from '../primitives/header.ts';
+import type { ChainReads } from '../storage/chain-reads.ts';
+import { type Clock, systemClock, unixSeconds } from '../util/clock.ts';
+import type { Log } from '../util/log.ts';
+import { composeApp, declaredRoutes, type RoutePlugin } from './app.ts';
+import { Authenticator } from './auth/authenticator.ts';
+import { ByteCache } from './byte-cache.ts';
+import type { ApiContext, TipView } from './context.ts';
+import { ApiError } from './errors.ts';
+import { Gate, type Phase } from './gate.ts';
+import type { NodePort } from './node-port.ts';
+import { startOpsListener } from './ops/listener.ts';
+import { ApiMetrics } from './ops/metrics.ts';
+import { fileSize, Readiness } from './ops/readiness.ts';
+import type { ApiOptions, ListenAddress } from './options.ts';
+import { RouteTable } from './route-table.ts';
+import type { SocketData } from './ws/connection.ts';
+import { Hub } from './ws/hub.ts';
+import { upgradeToWebSocket } from './ws/upgrade.ts';
+
+const MAX_BODY = 32 * 1024 ** 2;
+const MAX_FRAME = 64 * 1024;
+const MAX_UNSENT = 1024 ** 2;
+const SOCKET_IDLE_SECONDS = 120;
+const MAX_DRAIN_MS = 5000;
+
+export interface ApiDependencies {
+  readonly options: ApiOptions;
+  readonly params: NetworkParams;
+  readonly log: Log;
+  /** Stops the server when aborted. */
+  readonly signal?: AbortSignal;
+  /** Unix seconds. */
+  readonly startedAt: number;
+  readonly clock?: Clock;
+  /** The topics that are served; the running program leaves this out. */
+  readonly plugins?: readonly RoutePlugin[];
+}
+
+export interface Attachment {
+  readonly node: NodePort;
+  readonly reads: ChainReads;
+}
+
+export interface ApiServer {
+  readonly url: string;
+  readonly port: number;
+  readonly opsUrl: string | null;
+  readonly context: ApiContext;
+  readonly auth: Authenticator;
+  /** The node is there: everything is served from now on. Tells where a first key was written, if one was. */
+  attach(attachment: Attachment): { initialKeyFile: string } | null;
+  /** Stops accepting, closes the WebSockets and waits a bounded time for running requests. */
+  stop(reason: string): Promise<void>;
+}
+
+/**
+ * Opens the HTTP listener. Until `attach` only liveness, health and readiness are answered. Throws OperatorError on
+ * unusable credentials in the options, and what Bun throws when the address is taken.
+ */
+export function startApi(deps: ApiDependencies): ApiServer {
+  const { options, log, startedAt, clock = systemClock } = deps;
+  const state: { phase: Phase; attached: Attachment | null; tip: TipView | null } = {
+    phase: 'starting',
+    attached: null,
+    tip: null,
+  };
+  const attached = (): Attachment => {
+    if (!state.attached) throw new ApiError('warming_up', 'the node is starting');
+    return state.attached;
+  };
+  const atStop: (() => void | Promise<void>)[] = [];
+  const cache = options.cache.enabled ? new ByteCache(options.cache.maxBytes) : null;
+  const metrics = new ApiMetrics(
+    { service: options.service, version: options.version, commit: options.commit, startedAt: unixSeconds(clock) },
+    {
+      chain: () => state.attached && chainGauges(state.attached),
+      eventsSeq: () => state.attached?.reads.events.bounds().last ?? null,
+      databases: () => databaseSizes(options.networkDir),
+      wsConnections: () => hub.size,
+      wsBackpressured: () => hub.backpressured,
+      cacheReady: () => cache !== null,
+      uptimeSeconds: () => Math.max(0, unixSeconds(clock) - startedAt),
+    },
+  );
+  const auth = new Authenticator(options, log, clock, metrics);
+  const hub = new Hub({
+    options,
+    log,
+    clock,
+    metrics,
+    status: () => state.tip && { ...state.tip, synced: isSynced(state.attached!.node, state.tip) },
+    isLive: (principal) => auth.isLive(principal),
+  });
+  const context: ApiContext = {
+    options,
+    params: deps.params,
+    log,
+    metrics,
+    cache,
+    startedAt,
+    reads: () => attached().reads,
+    node: () => attached().node,
+    tip: () => state.tip,
+    call: (request) => gate.call(request),
+    rpcProbe: null,
+    onStop: (listener) => atStop.push(listener),
+  };
+  const readiness = new Readiness(
+    options,
+    {
+      phase: () => state.phase,
+      attached: () => state.attached,
+      rpcProbe: () => context.rpcProbe,
+      sentSeq: () => hub.seq,
+    },
+    log,
+    clock,
+  );
+  const app = composeApp(context, readiness, deps.plugins ?? []);
+  const gate = new Gate({
+    options,
+    log,
+    clock,
+    metrics,
+    auth,
+    routes: new RouteTable(declaredRoutes(app)),
+    app,
+    phase: () => state.phase,
+    tip: () => state.tip,
+    syncing: () => state.attached?.node.status().initialBlockDownload === true,
+    upgrade: (request, server, call) => upgradeToWebSocket(request, server, call, { options, auth, hub }),
+  });
+  const server = listen(options, gate, hub);
+  const ops = options.opsListen && startOpsListener(options.opsListen, { options, metrics, readiness });
+  warnAboutExposure(options, log);
+
+  const detach: (() => void)[] = [auth.onKeysChecked(() => hub.checkKeys())];
+  let stopped: Promise<void> | null = null;
+  const api: ApiServer = {
+    url: server.url.href.replace(/\/$/, ''),
+    port: server.port!,
+    opsUrl: ops?.url.href.replace(/\/$/, '') ?? null,
+    context,
+    auth,
+    attach(attachment) {
+      const initialKey = auth.open();
+      state.attached = attachment;
+      state.tip = tipView(attachment.reads);
+      hub.attach(attachment.reads);
+      detach.push(
+        attachment.node.onChainCommit(() => {
+          state.tip = tipView(attachment.reads);
+          hub.committed();
+        }),
+      );
+      state.phase = 'live';
+      void readiness.run();
+      return initialKey;
+    },
+    stop(reason) {
+      stopped ??= stopServer(reason);
+      return stopped;
+    },
+  };
+  async function stopServer(reason: string): Promise<void> {
+    log.info('the API stops', { reason });
+    state.phase = 'stopping';
+    for (const end of detach) end();
+    hub.stop();
+    // `stop` refuses new connections at once and resolves when the open ones are done.
+    await Promise.race([server.stop(), Bun.sleep(MAX_DRAIN_MS)]);
+    await server.stop(true);
+    await ops?.stop(true);
+    for (const listener of atStop) await listener();
+    readiness.stop();
+    auth.close();
+  }
+  deps.signal?.addEventListener('abort', () => void api.stop('aborted'), { once: true });
+  return api;
+}
+
+function listen({ http }: ApiOptions, gate: Gate, hub: Hub): Server<SocketData> {
+  return Bun.serve<SocketData>({
+    hostname: http.listen.host,
+    port: http.listen.port,
+    // Two processes on one port would share the requests silently.
+    reusePort: false,
+    development: false,
+    maxRequestBodySize: MAX_BODY,
+    idleTimeout: http.idleTimeout,
+    ...(http.tls && { tls: { cert: Bun.file(http.tls.cert), key: Bun.file(http.tls.key) } }),
+    fetch: (request, server) => gate.handle(request, server),
+    websocket: {
+      maxPayloadLength: MAX_FRAME,
+      backpressureLimit: MAX_UNSENT,
+      closeOnBackpressureLimit: false,
+      idleTimeout: SOCKET_IDLE_SECONDS,
+      sendPings: false,
+      perMessageDeflate: true,
+      open: (socket) => hub.opened(socket),
+      message: (socket, message) => hub.received(socket, message),
+      drain: (socket) => hub.drained(socket),
+      pong: (socket) => hub.heard(socket),
+      ping: (socket) => hub.heard(socket),
+      close: (socket, code) => hub.closed(socket, code),
+    },
+  });
+}
+
+function tipView(reads: ChainReads): TipView {
+  const { height, hash, header } = reads.tip();
+  return { height, hash: hashToHex(hash), time: headerFromBytes(header).time };
+}
+
+function isSynced(node: NodePort, { height }: TipView): boolean {
+  const { initialBlockDownload, headers } = node.status();
+  return !initialBlockDownload && headers - height <= 1;
+}
+
+function chainGauges({ node, reads }: Attachment) {
+  return reads.snapshot(() => {
+    const tip = reads.tip();
+    const { time, bits } = headerFromBytes(tip.header);
+    const { headers, verificationProgress, initialBlockDownload } = node.status();
+    const totals = reads.headers.totals(tip.height);
+    return {
+      height: tip.height,
+      headers,
+      tipTime: time,
+      difficulty: difficultyOf(bits),
+      verificationProgress,
+      initialBlockDownload,
+      circulating: totals?.circulating ?? null,
+      utxos: totals?.utxos ?? null,
+    };
+  });
+}
+
+async function databaseSizes(networkDir: string) {
+  const sizes = ['chain', 'auth'].map(async (name) => {
+    const path = join(networkDir, `${name}.db`);
+    return { name, bytes: await fileSize(path), walBytes: await fileSize(`${path}-wal`) };
+  });
+  return Promise.all(sizes);
+}
+
+function warnAboutExposure({ http }: ApiOptions, log: Log): void {
+  if (http.tls || isLocal(http.listen)) return;
+  log.warn('HTTP without TLS listens beyond this host; put a proxy with TLS before it', { ...http.listen });
+}
+
+function isLocal({ host }: ListenAddress): boolean {
+  return host === 'localhost' || host === '::1' || host.startsWith('127.');
+}

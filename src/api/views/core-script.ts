@@ -1,0 +1,45 @@
+import { signatureEngine } from '../../crypto/secp256k1.ts';
+import type { NetworkParams } from '../../params/network-params.ts';
+import { addressOf } from '../../script/address.ts';
+import { scriptToAsm } from '../../script/asm.ts';
+import { scriptType } from '../../script/templates.ts';
+import { concatBytes } from '../../util/bytes.ts';
+import { withChecksum } from './descriptor-checksum.ts';
+
+type Format = Pick<NetworkParams, 'address'>;
+
+/** An output script as Core's RPC shows it; without `address` where it has none. */
+export function coreScript(script: Uint8Array, params: Format) {
+  const { type } = scriptType(script);
+  const address = addressOf(script, params.address);
+  return {
+    asm: scriptToAsm(script),
+    desc: inferDescriptor(script, params),
+    hex: script.toHex(),
+    ...(address !== null && { address }),
+    type,
+  };
+}
+
+/** The descriptor Core infers for a script of which nothing else is known, with its checksum. */
+export function inferDescriptor(script: Uint8Array, { address: format }: Format): string {
+  const { type, solutions } = scriptType(script);
+  if (type === 'pubkey' && !isHybrid(solutions[0]!)) return withChecksum(`pk(${solutions[0]!.toHex()})`);
+  if (type === 'multisig') {
+    const keys = solutions.slice(1, -1);
+    if (!keys.some(isHybrid))
+      return withChecksum(`multi(${solutions[0]![0]},${keys.map((key) => key.toHex()).join(',')})`);
+  }
+  if (type === 'witness_v1_taproot' && isXOnlyKey(solutions[0]!)) return withChecksum(`rawtr(${solutions[0]!.toHex()})`);
+  const address = addressOf(script, format);
+  return withChecksum(address === null ? `raw(${script.toHex()})` : `addr(${address})`);
+}
+
+/** Uncompressed, with the parity of Y in its first byte: no descriptor has such keys. */
+function isHybrid(key: Uint8Array): boolean {
+  return key[0] === 6 || key[0] === 7;
+}
+
+function isXOnlyKey(key: Uint8Array): boolean {
+  return signatureEngine().isValidPublicKey(concatBytes(Uint8Array.of(2), key));
+}

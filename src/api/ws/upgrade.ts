@@ -1,0 +1,68 @@
+import type { Server } from 'bun';
+import { ANONYMOUS, type Authenticator } from '../auth/authenticator.ts';
+import { limitKey } from '../auth/ip.ts';
+import { hasScope } from '../auth/scopes.ts';
+import type { Principal } from '../context.ts';
+import { ApiError, fail } from '../errors.ts';
+import type { ApiOptions } from '../options.ts';
+import type { SocketData } from './connection.ts';
+import type { Hub } from './hub.ts';
+
+const SUBPROTOCOL = 'obverse.events.v1';
+
+/** Makes a request for /ws a WebSocket. Throws ApiError before the upgrade, so a refusal is a plain HTTP answer. */
+export function upgradeToWebSocket(
+  request: Request,
+  server: Server<SocketData>,
+  from: { readonly ip: string; readonly requestId: string },
+  { options, auth, hub }: { options: ApiOptions; auth: Authenticator; hub: Hub },
+): Response | undefined {
+  if (request.method !== 'GET')
+    throw new ApiError('method_not_allowed', 'method not allowed here', null, { allow: 'GET' });
+  if (request.headers.get('upgrade')?.toLowerCase() !== 'websocket')
+    throw new ApiError('upgrade_required', 'this is a WebSocket', null, {
+      upgrade: 'websocket',
+      connection: 'Upgrade',
+    });
+  const protocols = (request.headers.get('sec-websocket-protocol') ?? '').split(',').map((text) => text.trim());
+  const principal = authenticate(request, protocols, from.ip, options, auth);
+  if (principal !== ANONYMOUS && !hasScope(principal.scopes, 'read'))
+    fail('insufficient_scope', 'this needs the scope read', { required: 'read' });
+  checkLimits(principal, from.ip, options, hub);
+  const data: SocketData = { principal, ip: from.ip, requestId: from.requestId, connection: null };
+  const headers = new Headers({ 'x-request-id': from.requestId, 'x-api-version': '1' });
+  // Only this name is ever chosen: the other one offered may be a key.
+  if (protocols.includes(SUBPROTOCOL)) headers.set('sec-websocket-protocol', SUBPROTOCOL);
+  if (server.upgrade(request, { data, headers })) return undefined;
+  throw new ApiError('upgrade_required', 'the upgrade failed', null, { upgrade: 'websocket', connection: 'Upgrade' });
+}
+
+function authenticate(
+  request: Request,
+  protocols: readonly string[],
+  ip: string,
+  options: ApiOptions,
+  auth: Authenticator,
+): Principal {
+  const authorization = request.headers.get('authorization');
+  const offered = protocols.find((protocol) => protocol.startsWith('bearer.'));
+  if (authorization === null && offered === undefined && options.ws.auth === 'public') return ANONYMOUS;
+  if (authorization === null && offered !== undefined && request.headers.get('origin') !== null)
+    fail('origin_not_allowed', 'a browser must not hold a key');
+  const result =
+    authorization === null && offered !== undefined
+      ? auth.bearer(offered.slice('bearer.'.length), ip)
+      : auth.authenticate(authorization, ip, false);
+  if (!result.ok) throw result.error;
+  return result.principal;
+}
+
+function checkLimits(principal: Principal, ip: string, { limits }: ApiOptions, hub: Hub): void {
+  if (hub.size >= limits.wsTotal) fail('too_many_connections', 'the server has too many connections');
+  if (principal === ANONYMOUS) {
+    const key = limitKey(ip);
+    const open = hub.count((data) => data.principal === ANONYMOUS && limitKey(data.ip) === key);
+    if (open >= limits.wsAnonymousPerIp) fail('too_many_connections', 'this address has too many connections');
+  } else if (hub.count((data) => data.principal.id === principal.id) >= limits.wsPerKey)
+    fail('too_many_connections', 'this key has too many connections');
+}

@@ -1,0 +1,193 @@
+import type { Database } from 'bun:sqlite';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { RoutePlugin } from '../../src/api/app.ts';
+import type { NodePort, NodeStatus } from '../../src/api/node-port.ts';
+import { type ApiOverrides, apiOptions } from '../../src/api/options.ts';
+import { type ApiServer, startApi } from '../../src/api/server.ts';
+import { regtest } from '../../src/params/regtest.ts';
+import type { BlockHash, MerkleRoot } from '../../src/primitives/hash.ts';
+import { headerBytes, headerHash } from '../../src/primitives/header.ts';
+import { ChainReads } from '../../src/storage/chain-reads.ts';
+import { openWriter } from '../../src/storage/database.ts';
+import { EventWriter } from '../../src/storage/event-store.ts';
+import { HeaderWriter } from '../../src/storage/header-store.ts';
+import { type Clock, systemClock } from '../../src/util/clock.ts';
+import { createLog, type Log } from '../../src/util/log.ts';
+
+export const STATIC_KEY = 'a-key-for-tests-that-is-long-enough';
+export const BEARER = { authorization: `Bearer ${STATIC_KEY}` };
+
+export const READY: NodeStatus = {
+  headers: 0,
+  bestHeaderHash: '00'.repeat(32),
+  initialBlockDownload: false,
+  verificationProgress: 1,
+  lastCommit: { ok: true, at: 0, durationMs: 1 },
+  connectingBlock: false,
+  stopped: null,
+  heavierInvalidChain: false,
+  warnings: [],
+};
+
+/** A node of which only what the API sees exists: blocks without bodies, and the events they leave. */
+export class FakeNode implements NodePort {
+  current: NodeStatus = READY;
+  echo: () => Promise<void> = () => Promise.resolve();
+  tip: { height: number; hash: BlockHash } | null = null;
+  readonly reads: ChainReads;
+  readonly #db: Database;
+  readonly #headers: HeaderWriter;
+  readonly #events: EventWriter;
+  readonly #listeners = new Set<(lastSeq: number) => void>();
+
+  constructor(dir: string) {
+    this.#db = openWriter(join(dir, 'chain.db'), { network: 'regtest', genesisHash: '00'.repeat(32) }, 8);
+    this.#headers = new HeaderWriter(this.#db);
+    this.#events = new EventWriter(this.#db);
+    this.mine();
+    this.reads = new ChainReads(dir);
+  }
+
+  status(): NodeStatus {
+    return { ...this.current, headers: Math.max(this.current.headers, this.tip?.height ?? 0) };
+  }
+
+  async peers() {
+    return [];
+  }
+
+  async submitBlock() {
+    return null;
+  }
+
+  onChainCommit(listener: (lastSeq: number) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** Commits `count` more blocks at once; each leaves a `newBlock`. Returns the number of the last event. */
+  mine(count = 1, note = ''): number {
+    this.#events.reserve(count);
+    let seq = 0;
+    this.#db.transaction(() => {
+      for (let i = 0; i < count; i++) seq = this.#extend(note);
+    })();
+    for (const listener of this.#listeners) listener(seq);
+    return seq;
+  }
+
+  /** Leaves events of another type, in a commit of their own. */
+  emit(type: string, data: object): number {
+    this.#events.reserve(1);
+    const seq = this.#db.transaction(() => this.#events.add(type, data))();
+    for (const listener of this.#listeners) listener(seq);
+    return seq;
+  }
+
+  prune(keep: number): void {
+    this.#events.prune(keep);
+  }
+
+  close(): void {
+    this.reads.close();
+    this.#db.close();
+  }
+
+  #extend(note: string): number {
+    const height = this.tip ? this.tip.height + 1 : 0;
+    const previousHash = this.tip?.hash ?? (new Uint8Array(32) as BlockHash);
+    const merkleRoot = new Uint8Array(32) as MerkleRoot;
+    const header = { version: 1, previousHash, merkleRoot, time: 1_700_000_000 + height, bits: 0x207fffff, nonce: 0 };
+    const hash = headerHash(header);
+    const id = height + 1;
+    this.#headers.insert({ id, hash, header: headerBytes(header), height, chainwork: BigInt(2 * id), status: 0 });
+    this.#headers.extend(height, id, { circulating: 50 * height, utxos: height, txs: id });
+    this.tip = { height, hash };
+    return this.#events.add('newBlock', { time: 1_700_000_000, height, hash: hash.toReversed().toHex(), note });
+  }
+}
+
+export interface TestApi extends AsyncDisposable {
+  readonly api: ApiServer;
+  readonly node: FakeNode;
+  readonly dir: string;
+  readonly logged: string[];
+  attach(): ReturnType<ApiServer['attach']>;
+  get(path: string, init?: RequestInit): Promise<Response>;
+}
+
+export interface TestOptions {
+  readonly overrides?: ApiOverrides;
+  readonly plugins?: readonly RoutePlugin[];
+  readonly clock?: Clock;
+  readonly attached?: boolean;
+}
+
+/** A real server on a free loopback port, attached to a fake node unless told otherwise. */
+export function startTestApi({
+  overrides = {},
+  plugins = [],
+  clock = systemClock,
+  attached = true,
+}: TestOptions = {}): TestApi {
+  const dir = mkdtempSync(join(tmpdir(), 'api-test-'));
+  const lines: string[] = [];
+  const log = collectingLog(lines);
+  const api = startApi({
+    options: apiOptions(
+      { network: 'regtest', networkDir: dir, version: '0.1.0' },
+      { ...overrides, auth: { staticKey: STATIC_KEY, ...overrides.auth } },
+    ),
+    params: regtest,
+    log,
+    startedAt: Math.floor(Date.now() / 1000),
+    clock,
+    plugins,
+  });
+  const node = new FakeNode(dir);
+  const attach = () => api.attach({ node, reads: node.reads });
+  if (attached) attach();
+  return {
+    api,
+    node,
+    dir,
+    get logged() {
+      log.flush();
+      return lines;
+    },
+    attach,
+    get: (path, init) => fetch(api.url + path, { redirect: 'manual', ...init }),
+    async [Symbol.asyncDispose]() {
+      await api.stop('test is over');
+      node.close();
+      rmSync(dir, { recursive: true, force: true });
+    },
+  };
+}
+
+export function collectingLog(lines: string[]): Log {
+  const write = (bytes: Uint8Array): number => {
+    lines.push(...new TextDecoder().decode(bytes).trimEnd().split('\n'));
+    return bytes.length;
+  };
+  return createLog({ level: 'debug', format: 'json', write });
+}
+
+/** Sends one raw HTTP request and yields the whole reply; for what fetch would mend. */
+export async function rawRequest(port: number, text: string): Promise<string> {
+  const { promise, resolve } = Promise.withResolvers<string>();
+  let reply = '';
+  await Bun.connect({
+    hostname: '127.0.0.1',
+    port,
+    socket: {
+      open: (socket) => void socket.write(text),
+      data: (_, bytes) => void (reply += bytes.toString()),
+      close: () => resolve(reply),
+      error: () => resolve(reply),
+    },
+  });
+  return promise;
+}

@@ -1,0 +1,211 @@
+import { describe, expect, test } from 'bun:test';
+import { Elysia } from 'elysia';
+import { access } from '../../src/api/route-access.ts';
+import { BEARER, type FakeNode, rawRequest, startTestApi, type TestApi } from './api-fixture.ts';
+
+const RECENT_TIP = { ready: { maxTipAge: 0, diskDegradedBytes: 1, diskFailBytes: 1 } };
+
+interface Report {
+  status: string;
+  checks: Record<string, Record<string, unknown>>;
+}
+
+async function readyz(it: TestApi): Promise<{ http: number; report: Report }> {
+  const reply = await it.get('/readyz');
+  return { http: reply.status, report: (await reply.json()) as Report };
+}
+
+function breakReads(node: FakeNode): void {
+  node.reads.tip = () => {
+    throw new Error('disk I/O error at /secret');
+  };
+}
+
+describe('liveness', () => {
+  test('has exactly two members and needs nothing', async () => {
+    await using it = startTestApi();
+    const reply = await it.get('/healthz');
+    expect(reply.status).toBe(200);
+    expect(await reply.text()).toBe('{"status":"ok","service":"obverse"}');
+  });
+
+  test('names the service it was told', async () => {
+    await using it = startTestApi({ overrides: { service: 'coin-a' } });
+    expect(await (await it.get('/healthz')).text()).toBe('{"status":"ok","service":"coin-a"}');
+  });
+});
+
+describe('readiness', () => {
+  test('is ok when every check is', async () => {
+    await using it = startTestApi({ overrides: RECENT_TIP });
+    const { http, report } = await readyz(it);
+    expect(http).toBe(200);
+    expect(report).toMatchObject({ status: 'ok', service: 'obverse' });
+    expect(Object.keys(report.checks).sort()).toEqual(['chain', 'database', 'disk', 'events', 'rpc']);
+    for (const check of Object.values(report.checks)) {
+      expect(check.status).toBe('ok');
+      expect(check.durationMs).toBeNumber();
+    }
+    expect(await (await it.get('/api/health')).json()).toMatchObject({ ready: true });
+  });
+
+  const cases: [string, string, string, (it: TestApi) => void][] = [
+    [
+      'initial download',
+      'chain',
+      'degraded',
+      ({ node }) => (node.current = { ...node.current, initialBlockDownload: true }),
+    ],
+    ['two headers ahead', 'chain', 'degraded', ({ node }) => (node.current = { ...node.current, headers: 2 })],
+    [
+      'a heavier invalid chain',
+      'chain',
+      'degraded',
+      ({ node }) => (node.current = { ...node.current, heavierInvalidChain: true }),
+    ],
+    [
+      'stopped processing',
+      'chain',
+      'fail',
+      ({ node }) => (node.current = { ...node.current, stopped: 'disk I/O error at /secret' }),
+    ],
+    [
+      'a failed commit',
+      'database',
+      'fail',
+      ({ node }) => (node.current = { ...node.current, lastCommit: { ok: false, at: 0, durationMs: 1 } }),
+    ],
+    ['an unreadable database', 'database', 'fail', ({ node }) => breakReads(node)],
+    [
+      'a dead node thread',
+      'rpc',
+      'fail',
+      ({ node }) => (node.echo = () => Promise.reject(new Error('gone to /secret'))),
+    ],
+    [
+      'a failing dispatcher',
+      'rpc',
+      'fail',
+      ({ api }) => (api.context.rpcProbe = () => Promise.reject(new Error('no'))),
+    ],
+  ];
+  for (const [cause, check, status, breakIt] of cases)
+    test(`${cause}: ${check} is ${status}`, async () => {
+      await using it = startTestApi({ overrides: RECENT_TIP });
+      // The first run begins by itself, and who asks meanwhile shares it.
+      await readyz(it);
+      breakIt(it);
+      const { http, report } = await readyz(it);
+      expect(http).toBe(503);
+      expect(report.status).toBe(status);
+      expect(report.checks[check]!.status).toBe(status);
+      expect(JSON.stringify(report)).not.toContain('secret');
+    });
+
+  test('an old tip is degraded where its age counts', async () => {
+    await using it = startTestApi({ overrides: { ready: { maxTipAge: 3600 } } });
+    expect((await readyz(it)).report.checks.chain).toMatchObject({ status: 'degraded', height: 0 });
+  });
+
+  test('one header ahead is ok: the block is on its way', async () => {
+    await using it = startTestApi({ overrides: RECENT_TIP });
+    await readyz(it);
+    it.node.current = { ...it.node.current, headers: 1 };
+    expect((await readyz(it)).http).toBe(200);
+  });
+
+  test('a check that hangs fails after its time, the others are told, and all who ask share the run', async () => {
+    await using it = startTestApi({ overrides: RECENT_TIP });
+    await readyz(it);
+    let echoes = 0;
+    it.node.echo = () => {
+      echoes++;
+      return new Promise(() => {});
+    };
+    const started = performance.now();
+    const runs = await Promise.all([readyz(it), readyz(it), readyz(it)]);
+    expect(performance.now() - started).toBeWithin(1900, 4000);
+    for (const { report } of runs) {
+      expect(report.checks.rpc).toMatchObject({ status: 'fail' });
+      expect(report.checks.database).toMatchObject({ status: 'ok' });
+    }
+    expect(echoes).toBe(1);
+  });
+
+  test('a node thread that connects a block is not held against it', async () => {
+    await using it = startTestApi({ overrides: RECENT_TIP });
+    await readyz(it);
+    it.node.current = { ...it.node.current, connectingBlock: true };
+    it.node.echo = () => new Promise(() => {});
+    expect((await readyz(it)).http).toBe(200);
+  });
+
+  test('an exposed host shows the statuses alone', async () => {
+    await using it = startTestApi({ overrides: { ready: { ...RECENT_TIP.ready, details: false } } });
+    const { report } = await readyz(it);
+    for (const check of Object.values(report.checks)) expect(check).toEqual({ status: 'ok' });
+  });
+});
+
+describe('metrics', () => {
+  test('need the scope on the main listener and hold the four of the interface', async () => {
+    await using it = startTestApi({
+      plugins: [
+        () =>
+          new Elysia().get('/api/thing/:hash', () => ({})).get('/api/open', () => ({}), { detail: access('public') }),
+      ],
+    });
+    expect((await it.get('/metrics')).status).toBe(401);
+    await it.get('/api/thing/one', { headers: BEARER });
+    await it.get('/api/thing/two', { headers: BEARER });
+    await it.get('/api/thing/one');
+    await it.get('/nowhere/at/all');
+    await it.get('/ws');
+    const brewed = await rawRequest(
+      it.api.port,
+      'BREW /api/thing/x HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n',
+    );
+    expect(brewed).not.toStartWith('HTTP/1.1 2');
+    it.node.mine(2);
+    const reply = await it.get('/metrics', { headers: BEARER });
+    expect(reply.headers.get('content-type')).toStartWith('text/plain; version=0.0.4');
+    const text = await reply.text();
+    for (const line of [
+      'http_requests_total{service="obverse",route="/api/thing/{hash}",method="GET",status="200"} 2',
+      'http_requests_total{service="obverse",route="/api/thing/{hash}",method="GET",status="401"} 1',
+      'http_requests_total{service="obverse",route="unmatched",method="GET",status="404"} 1',
+      'http_requests_total{service="obverse",route="/ws",method="GET",status="426"} 1',
+      'http_request_duration_seconds_count{service="obverse",route="/api/thing/{hash}",method="GET",status="200"} 2',
+      'process_apcu_available{service="obverse"} 1',
+      'obverse_chain_height 2',
+      'obverse_chain_initial_download 0',
+      'obverse_utxos 2',
+      'obverse_supply_base_units{kind="circulating"} 100',
+      'obverse_events_seq 3',
+      'obverse_ws_connections 0',
+      'obverse_auth_failures_total{kind="missing"} 2',
+    ])
+      expect(text).toContain(`\n${line}\n`);
+    expect(text).toMatch(/\nprocess_start_seconds\{service="obverse"\} \d{10}\n/);
+    expect(text).toMatch(/le="0.0025",service="obverse"|service="obverse"[^\n]*le="0.0025"/);
+    expect(text).toMatch(/\nobverse_db_size_bytes\{db="chain"\} [1-9]/);
+    expect(text).not.toMatch(/nodejs_active_\w+_total|process_heap_bytes/);
+    expect(text).not.toContain('BREW');
+  });
+
+  test('the cache that is switched off is told', async () => {
+    await using it = startTestApi({ overrides: { cache: { enabled: false } } });
+    const text = await (await it.get('/metrics', { headers: BEARER })).text();
+    expect(text).toContain('\nprocess_apcu_available{service="obverse"} 0\n');
+  });
+
+  test('the second listener serves three paths without a key', async () => {
+    await using it = startTestApi({ overrides: { ...RECENT_TIP, opsListen: { host: '127.0.0.1', port: 0 } } });
+    const statuses = await Promise.all(
+      ['/healthz', '/readyz', '/metrics', '/api/health', '/', '/docs'].map(
+        async (path) => (await fetch(it.api.opsUrl + path)).status,
+      ),
+    );
+    expect(statuses).toEqual([200, 200, 200, 404, 404, 404]);
+  });
+});

@@ -1,0 +1,42 @@
+import { hash256 } from '../../src/crypto/hash.ts';
+import { publicKeyOf, signEcdsa, signSchnorr, xOnlyOf } from '../../src/crypto/keys.ts';
+import { signatureEngine } from '../../src/crypto/secp256k1.ts';
+import { parseBlock } from '../../src/primitives/block.ts';
+import { merkleRoot } from '../../src/primitives/merkle.ts';
+import { hasVectors, readVectorBytes } from '../lib/vectors.ts';
+import { grouped, printTable, rate } from './report.ts';
+
+/** What one core verifies in a second: the bound of every import. */
+export function signatureRates(): { ecdsa: number; schnorr: number; engine: string } {
+  const engine = signatureEngine();
+  const secret = new Uint8Array(32).fill(7);
+  const message = crypto.getRandomValues(new Uint8Array(32));
+  const publicKey = publicKeyOf(secret);
+  const ecdsa = signEcdsa(message, secret);
+  const xOnly = xOnlyOf(secret);
+  const schnorr = signSchnorr(message, secret);
+  return {
+    engine: engine.name,
+    ecdsa: rate(() => engine.verifyEcdsa(ecdsa, message, publicKey)),
+    schnorr: rate(() => engine.verifySchnorr(schnorr, message, xOnly)),
+  };
+}
+
+export function benchPrimitives(): void {
+  const { ecdsa, schnorr, engine } = signatureRates();
+  const header = crypto.getRandomValues(new Uint8Array(80));
+  const out = new Uint8Array(32);
+  const leaves = crypto.getRandomValues(new Uint8Array(2000 * 32));
+  const rows: [string, string][] = [
+    [`ECDSA verifications/s (${engine})`, grouped(ecdsa)],
+    [`Schnorr verifications/s (${engine})`, grouped(schnorr)],
+    ['double SHA-256 of 80 bytes/s', grouped(rate(() => hash256(header, out)))],
+    ['merkle root of 2,000, ms', grouped(1000 / rate(() => merkleRoot(leaves)), 3)],
+  ];
+  if (hasVectors) {
+    const block = readVectorBytes('blocks/mainnet-413567.block');
+    const megabytes = block.length / 1e6;
+    rows.push(['block parsed with ids, MB/s', grouped(megabytes * rate(() => parseBlock(block)), 1)]);
+  }
+  printTable('primitives, one core', rows);
+}

@@ -1,0 +1,27 @@
+import { benchImport } from './import.ts';
+import { benchLatency } from './latency.ts';
+import { benchPrimitives } from './primitives.ts';
+import { describeMachine } from './report.ts';
+
+const BENCHES: Readonly<Record<string, { readonly help: string; readonly run: (chain: string) => Promise<void> }>> = {
+  import: { help: 'import a chain with all indexes: speed, stages, memory, disk', run: benchImport },
+  latency: { help: 'how fast requests are answered while a chain is imported', run: benchLatency },
+  primitives: { help: 'signatures, hashes, merkle trees, block parsing', run: async () => benchPrimitives() },
+};
+
+const [name, chain = process.env.OBVERSE_BENCH_CHAIN ?? ''] = process.argv.slice(2);
+const bench = name === undefined ? undefined : BENCHES[name];
+if (!bench) {
+  console.log(`npm run bench -- NAME [CHAIN]
+
+CHAIN is a regtest chain as a file of magic, size, block; OBVERSE_BENCH_CHAIN names it as well.
+`);
+  for (const [key, { help }] of Object.entries(BENCHES)) console.log(`  ${key.padEnd(12)}${help}`);
+  process.exit(name === undefined ? 0 : 2);
+}
+if (name !== 'primitives' && !chain) {
+  console.error(`bench ${name} needs a chain: npm run bench -- ${name} CHAIN`);
+  process.exit(2);
+}
+describeMachine();
+await bench.run(chain);
