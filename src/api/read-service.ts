@@ -1,3 +1,5 @@
+import { hashToHex } from '../primitives/hash.ts';
+import type { ByteCache } from './byte-cache.ts';
 import type { ApiContext } from './context.ts';
 import { ApiError } from './errors.ts';
 import type { ReaderJob, ReaderResult } from './reader-jobs.ts';
@@ -41,9 +43,7 @@ export class ReadService {
   /** The reply of an endpoint to a request; made wherever its work belongs. */
   async respond<I>(endpoint: ReadEndpoint<I>, input: I, request: Request): Promise<Response> {
     const short = this.#try(endpoint, input);
-    if (short) return response(short);
-    const job: ReaderJob = { kind: 'rest', name: endpoint.name, input };
-    return response(restReply(await this.#pool.run(job, { signal: this.#limited(request.signal) })));
+    return response(short ?? (await this.#long(endpoint, input, request.signal)));
   }
 
   /** Hands a job to the workers; it ends when the signal aborts. */
@@ -69,6 +69,18 @@ export class ReadService {
     }
   }
 
+  /** What a worker made once serves until the chain moves. */
+  async #long<I>(endpoint: ReadEndpoint<I>, input: I, signal: AbortSignal): Promise<ReadReply> {
+    const { cache } = this.#ctx;
+    const question = `${endpoint.name} ${JSON.stringify(input, bytesAsHex)}`;
+    const known = cache && cachedReply(cache, `${hashToHex(this.#ctx.reads().tip().hash)} ${question}`);
+    if (known) return known;
+    const job: ReaderJob = { kind: 'rest', name: endpoint.name, input };
+    const made = restReply(await this.#pool.run(job, { signal: this.#limited(signal) }));
+    if (cache) cacheReply(cache, `${made.headers['x-chain-hash']} ${question}`, made);
+    return made;
+  }
+
   #limited(signal: AbortSignal): AbortSignal {
     const ms = this.#ctx.options.http.requestTimeoutMs;
     return ms > 0 ? AbortSignal.any([signal, AbortSignal.timeout(ms)]) : signal;
@@ -87,8 +99,27 @@ export function readService(ctx: ApiContext, sources?: ReadSources): ReadService
       sources ?? readSources(ctx.params, { service: name, version, userAgent, publicUrl: http.publicUrl }),
     );
     services.set(ctx, service);
+    const opened = service;
+    ctx.onStop(() => opened.close());
   }
   return service;
+}
+
+function bytesAsHex(_key: string, value: unknown): unknown {
+  return value instanceof Uint8Array ? value.toHex() : value;
+}
+
+/** Body and headers stand beside each other, since the cache holds bytes alone. */
+function cachedReply(cache: ByteCache, key: string): ReadReply | null {
+  const headers = cache.get(`${key} headers`);
+  const body = cache.get(key);
+  return headers && body && { headers: JSON.parse(new TextDecoder().decode(headers)) as ReadReply['headers'], body };
+}
+
+function cacheReply(cache: ByteCache, key: string, { headers, body }: ReadReply): void {
+  if (typeof body === 'string') return;
+  cache.set(key, body);
+  cache.set(`${key} headers`, new TextEncoder().encode(JSON.stringify(headers)));
 }
 
 function restReply(result: ReaderResult): ReadReply {

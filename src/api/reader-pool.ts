@@ -46,15 +46,15 @@ export class ReaderPool {
 
   /**
    * Does a job. `long` ones may take minutes and never occupy every thread. Rejects with ApiError `overloaded` when too
-   * many wait, and with the signal's reason as soon as it aborts.
+   * many wait, and as soon as the signal aborts.
    */
   run(job: ReaderJob, { signal, long = false }: { signal: AbortSignal; long?: boolean }): Promise<ReaderResult> {
     return new Promise((resolve, reject) => {
       if (this.#closed) return reject(new ApiError('shutting_down'));
-      if (signal.aborted) return reject(signal.reason);
+      if (signal.aborted) return reject(givenUp());
       if (this.#queue.length >= this.#options.queue)
         return reject(new ApiError('overloaded', 'too many long answers are waiting'));
-      const abort = () => this.#cancel(waiting, signal.reason);
+      const abort = () => this.#cancel(waiting);
       const settle =
         <T>(how: (value: T) => void) =>
         (value: T) => {
@@ -83,12 +83,12 @@ export class ReaderPool {
     this.#queue.length = 0;
   }
 
-  #cancel(waiting: Waiting, reason: unknown): void {
+  #cancel(waiting: Waiting): void {
     const at = this.#queue.indexOf(waiting);
     if (at >= 0) this.#queue.splice(at, 1);
     for (const { running, cancelled } of this.#readers)
       if (running === waiting) Atomics.store(cancelled, 0, waiting.id);
-    waiting.reject(reason);
+    waiting.reject(givenUp());
   }
 
   #dispatch(): void {
@@ -145,4 +145,9 @@ export class ReaderPool {
     reader.worker.terminate();
     if (!this.#closed) this.#dispatch();
   }
+}
+
+/** Out of time, or the client has left and sees nothing of this. */
+function givenUp(): ApiError {
+  return new ApiError('overloaded', 'the answer took too long');
 }

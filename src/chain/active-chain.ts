@@ -56,6 +56,8 @@ export class ActiveChain {
   #txs = 0;
   #pendingInputs = 0;
   #pendingBlocks = 0;
+  /** Why scripts can no longer be judged, or null. */
+  #broken: Error | null = null;
   /** Told whenever a verdict arrives. */
   #onVerdict: (() => void) | null = null;
 
@@ -182,7 +184,7 @@ export class ActiveChain {
     return null;
   }
 
-  /** Resolves when few enough script checks are under way to connect another block. */
+  /** Resolves when few enough script checks are under way to connect another block. Rejects when they have broken down. */
   async room(): Promise<void> {
     while (this.#pendingInputs > PENDING_INPUTS_LIMIT || this.#pendingBlocks > PENDING_BLOCKS_LIMIT)
       await this.#nextVerdict();
@@ -244,19 +246,30 @@ export class ActiveChain {
     const { inputs } = staged.stats;
     this.#pendingInputs += inputs;
     this.#pendingBlocks++;
-    scripts.then((failure) => {
-      staged.failure = failure ?? null;
+    const settled = () => {
       this.#pendingInputs -= inputs;
       this.#pendingBlocks--;
       this.#onVerdict?.();
-    });
+    };
+    scripts.then(
+      (failure) => {
+        staged.failure = failure ?? null;
+        settled();
+      },
+      (error: Error) => {
+        this.#broken ??= error;
+        settled();
+      },
+    );
   }
 
   #nextVerdict(): Promise<void> {
-    return new Promise((resolve) => {
+    if (this.#broken) return Promise.reject(this.#broken);
+    return new Promise((resolve, reject) => {
       this.#onVerdict = () => {
         this.#onVerdict = null;
-        resolve();
+        if (this.#broken) reject(this.#broken);
+        else resolve();
       };
     });
   }

@@ -12,7 +12,7 @@ export interface ScriptFailure {
 export interface ScriptChecks {
   /** `raw`: a transaction with witness. `spent`: its undo records, one an input. Both are copied. */
   add(raw: Uint8Array, spent: Uint8Array, inputs: number): void;
-  /** Resolves when every added input is judged; null when all are valid. */
+  /** Resolves when every added input is judged; null when all are valid. Rejects when they cannot be judged. */
   finish(): Promise<ScriptFailure | null>;
   /** The block failed otherwise: what was not judged yet need not be. */
   cancel(): void;

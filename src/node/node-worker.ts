@@ -1,4 +1,5 @@
 import { stderrLog } from '../util/log.ts';
+import { lowerThreadPriority } from '../util/nice.ts';
 import { openProgressLog } from './import-log.ts';
 import { Node } from './node.ts';
 import type { FromNode, ToNode } from './protocol.ts';
@@ -7,6 +8,9 @@ declare const self: Worker;
 
 /** How often the front hears of what changes without a commit. */
 const STATUS_INTERVAL_MS = 1000;
+
+// Clients come first; script checks, which have the most to do, come last.
+lowerThreadPriority(5);
 
 const abort = new AbortController();
 let node: Node | null = null;

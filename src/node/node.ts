@@ -75,6 +75,7 @@ export class Node {
       lastCommit: chain.lastCommit,
       connectingBlock: chain.connecting,
       stopped: (chain.stopped ?? this.#workerFailure)?.message ?? null,
+      peers: { inbound: 0, outbound: 0 },
       heavierInvalidChain: false,
       warnings: [],
     };

@@ -24,12 +24,16 @@ export class VerifyPool implements ScriptVerifier {
   readonly #pending = new Map<number, PendingBatch>();
   readonly #writer = new VerifyBatchWriter();
   #nextId = 1;
+  #broken: Error | null = null;
 
   constructor(count: number, onError: (error: Error) => void) {
     this.#workers = Array.from({ length: count }, () => {
       const worker = new Worker(new URL('./verify-worker.ts', import.meta.url).href);
       worker.onmessage = ({ data }: MessageEvent<VerifyReply>) => this.#reply(data);
-      worker.onerror = ({ message }) => onError(new Error(`a verify worker failed: ${message}`));
+      worker.onerror = ({ message }) => {
+        this.#break(new Error(`a verify worker failed: ${message}`));
+        onError(this.#broken!);
+      };
       return { worker, load: 0 };
     });
   }
@@ -46,12 +50,20 @@ export class VerifyPool implements ScriptVerifier {
 
   /** @internal Sends one batch of a block. */
   send(checks: BlockChecks, batch: Uint8Array<ArrayBuffer>, inputs: number): void {
+    if (this.#broken) return checks.failed(this.#broken);
     let target = this.#workers[0]!;
     for (const candidate of this.#workers) if (candidate.load < target.load) target = candidate;
     const id = this.#nextId++;
     this.#pending.set(id, { checks, worker: target, inputs });
     target.load += inputs;
     target.worker.postMessage({ id, batch } satisfies VerifyRequest, [batch.buffer]);
+  }
+
+  /** What was sent to it is lost, so nothing more can be said of those blocks. */
+  #break(error: Error): void {
+    this.#broken ??= error;
+    for (const { checks } of this.#pending.values()) checks.failed(this.#broken);
+    this.#pending.clear();
   }
 
   #reply({ id, failure }: VerifyReply): void {
@@ -71,7 +83,8 @@ class BlockChecks implements ScriptChecks {
   #sent = 0;
   #answered = 0;
   #failure: ScriptFailure | null = null;
-  #resolve: ((failure: ScriptFailure | null) => void) | null = null;
+  #error: Error | null = null;
+  #settled: PromiseWithResolvers<ScriptFailure | null> | null = null;
 
   constructor(pool: VerifyPool, writer: VerifyBatchWriter, flags: number) {
     this.#pool = pool;
@@ -93,10 +106,9 @@ class BlockChecks implements ScriptChecks {
 
   finish(): Promise<ScriptFailure | null> {
     if (this.#writer.inputs > 0) this.#flush();
-    return new Promise((resolve) => {
-      this.#resolve = resolve;
-      this.#settle();
-    });
+    this.#settled = Promise.withResolvers();
+    this.#settle();
+    return this.#settled.promise;
   }
 
   cancel(): void {
@@ -109,6 +121,11 @@ class BlockChecks implements ScriptChecks {
     this.#settle();
   }
 
+  failed(error: Error): void {
+    this.#error = error;
+    this.#settle();
+  }
+
   #flush(): void {
     this.#sent++;
     this.#pool.send(this, this.#writer.take(), this.#writer.inputs);
@@ -116,7 +133,8 @@ class BlockChecks implements ScriptChecks {
   }
 
   #settle(): void {
-    if (this.#resolve && this.#answered === this.#sent) this.#resolve(this.#failure);
+    if (this.#error) this.#settled?.reject(this.#error);
+    else if (this.#answered === this.#sent) this.#settled?.resolve(this.#failure);
   }
 }
 

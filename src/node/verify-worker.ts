@@ -33,7 +33,7 @@ declare const self: Worker;
 
 if (!Bun.isMainThread) {
   // Answering clients comes before checking scripts.
-  lowerThreadPriority(5);
+  lowerThreadPriority(10);
   const engine = signatureEngine();
   self.onmessage = ({ data }: MessageEvent<VerifyRequest>) =>
     self.postMessage({ id: data.id, failure: verifyBatch(data.batch, engine) } satisfies VerifyReply);

@@ -1,12 +1,12 @@
-import { COINBASE_MATURITY, MAX_BLOCK_WEIGHT } from '../../consensus/limits.ts';
 import { retargetInterval } from '../../consensus/consensus-params.ts';
+import { COINBASE_MATURITY, MAX_BLOCK_WEIGHT } from '../../consensus/limits.ts';
 import { blockSubsidy, issuedSupply, maxSupply } from '../../consensus/subsidy.ts';
 import type { NetworkParams } from '../../params/network-params.ts';
 import { hashToHex } from '../../primitives/hash.ts';
 import { coinsText, sat } from '../views/sat.ts';
 import { headerTime } from './block-facts.ts';
-import { DUST_RELAY_FEERATE, INCREMENTAL_RELAY_FEERATE, MIN_RELAY_FEERATE, satPerVByte } from './relay-defaults.ts';
 import type { ReadEnv } from './read-env.ts';
+import { DUST_RELAY_FEERATE, INCREMENTAL_RELAY_FEERATE, MIN_RELAY_FEERATE, satPerVByte } from './relay-defaults.ts';
 
 /** BIP-44, BIP-49, BIP-84 and BIP-86. */
 const DERIVATION_PURPOSES = [44, 49, 84, 86];

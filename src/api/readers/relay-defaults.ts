@@ -1,4 +1,3 @@
-
 /** Satoshis per 1,000 virtual bytes: below, transactions are not relayed. */
 export const MIN_RELAY_FEERATE = 100n;
 /** What a replacement has to pay beyond what it replaces, and the step the mempool's floor moves by. */
@@ -20,4 +19,3 @@ export const MAX_CONFIRM_TARGET = 1008;
 export function satPerVByte(perKvB: bigint): number {
   return Number(perKvB) / 1000;
 }
-

@@ -61,7 +61,7 @@ export function valueOut({ tx }: ParsedTransaction): bigint {
 
 /** null for a coinbase, and where it is not known what the transaction spent. */
 export function valueIn({ spent }: TxFacts): bigint | null {
-  return spent && spent.reduce((sum, { output }) => sum + output.value, 0n);
+  return spent?.reduce((sum, { output }) => sum + output.value, 0n) ?? null;
 }
 
 export function feeOf(facts: TxFacts): bigint | null {

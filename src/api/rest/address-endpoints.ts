@@ -2,6 +2,7 @@ import { COINBASE_MATURITY } from '../../consensus/limits.ts';
 import { positionHeight, positionIndex, type TxPosition, txPosition } from '../../primitives/coin.ts';
 import { hashToHex } from '../../primitives/hash.ts';
 import { parseAddress } from '../../script/address.ts';
+import { scriptType } from '../../script/templates.ts';
 import type { ScriptTotals } from '../../storage/script-store.ts';
 import { equalBytes } from '../../util/bytes.ts';
 import { type Answer, jsonAnswer, type ReadEndpoint } from '../readers/answer.ts';
@@ -13,12 +14,11 @@ import { confirmationsAt, feeOf, txFacts, vsizeOf } from '../readers/tx-facts.ts
 import { sat } from '../views/sat.ts';
 import { scriptView } from '../views/script-view.ts';
 import { signalsRbf, statusView, txView } from '../views/tx-view.ts';
-import { scriptType } from '../../script/templates.ts';
 import { boundTo, nextPage, type PageInput } from './input.ts';
 
 /** Microseconds to read one transaction with what it spent. */
-const TX_US = 70;
-const UTXO_US = 10;
+const TX_US = 80;
+const UTXO_US = 12;
 /** Above every position. */
 const END: TxPosition = txPosition(2 ** 31, 0);
 

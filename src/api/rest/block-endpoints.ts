@@ -1,19 +1,27 @@
-import { hashToHex } from '../../primitives/hash.ts';
 import { txPosition } from '../../primitives/coin.ts';
+import { hashToHex } from '../../primitives/hash.ts';
 import type { HeaderRecord } from '../../storage/header-store.ts';
 import { fail } from '../errors.ts';
 import { type Answer, bytesAnswer, jsonAnswer, type ReadEndpoint, textAnswer } from '../readers/answer.ts';
 import { blockTxids, parsedBlock } from '../readers/block-body.ts';
-import { blockByHash, blockByHeight, blockFacts, headerTime, medianTime, rawBlock, tipView } from '../readers/block-facts.ts';
+import {
+  blockByHash,
+  blockByHeight,
+  blockFacts,
+  headerTime,
+  medianTime,
+  rawBlock,
+  tipView,
+} from '../readers/block-facts.ts';
 import { checkStillActive, decodeCursor, encodeCursor } from '../readers/cursor.ts';
 import { blockTxFacts, txFacts } from '../readers/tx-facts.ts';
 import { blockView, txidList } from '../views/block-view.ts';
 import { txView } from '../views/tx-view.ts';
 import { boundTo, nextPage, type PageInput } from './input.ts';
 
-/** Microseconds to read, decode and write one transaction with its prevouts as JSON, per input or output. */
-export const TX_JSON_US = 60;
-const BLOCK_JSON_US = 120;
+/** Microseconds to read one transaction of average shape and write it as JSON with what it spent. */
+const TX_JSON_US = 200;
+const BLOCK_JSON_US = 200;
 const READ_US_PER_MB = 800;
 
 export const blockEndpoint: ReadEndpoint<{ hash: string; summary: boolean }> = {
@@ -65,14 +73,14 @@ export const blockTxsEndpoint: ReadEndpoint<PageInput & { hash: string }> = {
     const bound = boundTo(input);
     const from = input.cursor === null ? 0 : decodeCursor(bound, input.cursor).position + 1;
     const to = Math.min(from + input.limit, block.stats.txCount);
-    // A transaction of average shape has five inputs and outputs.
-    env.expectWork((to - from) * TX_JSON_US * 2);
+    env.expectWork((to - from) * TX_JSON_US);
     const { height } = block;
     const facts = reads.headers.isActive(block)
       ? reads.txs.range(txPosition(height, from), txPosition(height, to)).map((record) => txFacts(env, record))
       : blockTxFacts(env, block, parsedBlock(env, block), null).slice(from, to);
     const items = facts.map((each) => txView(env, each));
-    const cursor = to < block.stats.txCount ? encodeCursor(bound, { position: to - 1, sub: 0, blockHash: block.hash }) : null;
+    const cursor =
+      to < block.stats.txCount ? encodeCursor(bound, { position: to - 1, sub: 0, blockHash: block.hash }) : null;
     const next = cursor && nextPage(input, cursor);
     return jsonAnswer({ tip: tipView(tip), total: block.stats.txCount, items, nextCursor: cursor, next }, next);
   },
@@ -120,4 +128,3 @@ export const headersEndpoint: ReadEndpoint<{ from: number; count: number }> = {
     return jsonAnswer({ tip: tipView(env.tip), items, nextCursor: null, next: null });
   },
 };
-

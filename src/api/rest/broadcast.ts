@@ -1,8 +1,9 @@
-import { hashToHex } from '../../primitives/hash.ts';
 import { type ParsedTransaction, parseTransaction } from '../../primitives/block.ts';
+import { hashToHex } from '../../primitives/hash.ts';
 import { DecodeError, hexToBytes } from '../../util/bytes.ts';
 import type { ApiContext } from '../context.ts';
 import { ApiError, fail } from '../errors.ts';
+import { mediaType } from '../media-type.ts';
 import type { ReadEnv } from '../readers/read-env.ts';
 import { confirmationsAt, feeOf, txFacts, vsizeOf } from '../readers/tx-facts.ts';
 import { feeRate, sat } from '../views/sat.ts';
@@ -23,7 +24,7 @@ const ACCEPTED = ['application/json', 'text/plain', 'application/octet-stream'];
 /** Reads the body of `POST /api/tx`: JSON, bare hex or raw bytes. Throws ApiError. */
 export async function readBroadcast(request: Request): Promise<Broadcast> {
   const bytes = new Uint8Array(await request.arrayBuffer());
-  const type = request.headers.get('content-type')?.split(';')[0]!.trim().toLowerCase() ?? '';
+  const type = mediaType(request);
   if (type === 'application/octet-stream') return { tx: decode(bytes), maxFeeRate: DEFAULT_MAX_FEE_RATE, maxBurn: 0 };
   if (type !== '' && !ACCEPTED.includes(type))
     throw new ApiError('unsupported_media_type', `${type} is not taken here`, { accepted: ACCEPTED });

@@ -1,7 +1,7 @@
-import { nextWorkRequired, retarget } from '../../consensus/difficulty.ts';
 import { retargetInterval } from '../../consensus/consensus-params.ts';
+import { nextWorkRequired, retarget } from '../../consensus/difficulty.ts';
 import { difficultyOf } from '../../consensus/work.ts';
-import { type ReadEndpoint, jsonAnswer, textAnswer } from '../readers/answer.ts';
+import { jsonAnswer, type ReadEndpoint, textAnswer } from '../readers/answer.ts';
 import { headerBits, headerTime, tipView, workFields } from '../readers/block-facts.ts';
 import { supplyAt } from '../readers/listing.ts';
 import { StoredEntry } from '../readers/stored-entry.ts';
@@ -38,7 +38,9 @@ export const difficultyEndpoint: ReadEndpoint<null> = {
     // As if the rest of the period came at the pace of what is there of it.
     const projected = { bits: entry.bits, time: Math.round(first.time + pace * (interval - 1)) };
     const estimate = difficultyOf(
-      consensus.noRetargeting ? nextWorkRequired(entry, tipTime() + 1, consensus) : retarget(projected, first, consensus),
+      consensus.noRetargeting
+        ? nextWorkRequired(entry, tipTime() + 1, consensus)
+        : retarget(projected, first, consensus),
     );
     const current = difficultyOf(entry.bits);
     const history = [];

@@ -1,14 +1,13 @@
+import { targetToHex } from '../../consensus/work.ts';
 import { hashToHex } from '../../primitives/hash.ts';
 import { headerFromBytes } from '../../primitives/header.ts';
 import { systemClock, unixSeconds } from '../../util/clock.ts';
-import { targetToHex } from '../../consensus/work.ts';
 import type { ApiContext } from '../context.ts';
 import type { NodeStatus } from '../node-port.ts';
 import { type Answer, jsonAnswer } from '../readers/answer.ts';
 import { medianTime, tipView, workFields } from '../readers/block-facts.ts';
 import { listingRecord } from '../readers/listing.ts';
 import type { ReadEnv } from '../readers/read-env.ts';
-import { isSynced } from '../synced.ts';
 import {
   INCREMENTAL_RELAY_FEERATE,
   MAX_CLUSTER_COUNT,
@@ -17,6 +16,7 @@ import {
   MIN_RELAY_FEERATE,
   satPerVByte,
 } from '../readers/relay-defaults.ts';
+import { isSynced } from '../synced.ts';
 
 const PROTOCOL_VERSION = 70016;
 
@@ -24,14 +24,12 @@ export function listingAnswer(ctx: ApiContext, env: ReadEnv): Answer {
   return { ...jsonAnswer(listingRecord(env, { synced: isSynced(ctx, env) })), freshness: 'body' };
 }
 
-export async function infoReply(ctx: ApiContext, read: <T>(make: (env: ReadEnv) => T) => T) {
-  const peers = await ctx.node().peers();
-  const inbound = peers.filter((peer) => peer.inbound).length;
+export function infoReply(ctx: ApiContext, read: <T>(make: (env: ReadEnv) => T) => T) {
   const status = ctx.node().status();
-  return read((env) => infoView(ctx, env, status, { count: peers.length, inbound }));
+  return read((env) => infoView(ctx, env, status));
 }
 
-function infoView(ctx: ApiContext, env: ReadEnv, status: NodeStatus, peers: { count: number; inbound: number }) {
+function infoView(ctx: ApiContext, env: ReadEnv, status: NodeStatus) {
   const { tip, reads, params } = env;
   const { service, version, userAgent } = ctx.options;
   const { bits, time } = headerFromBytes(tip.header);
@@ -54,9 +52,9 @@ function infoView(ctx: ApiContext, env: ReadEnv, status: NodeStatus, peers: { co
     verificationProgress: status.verificationProgress,
     initialBlockDownload: status.initialBlockDownload,
     synced: isSynced(ctx, env),
-    peers: peers.count,
-    peersInbound: peers.inbound,
-    peersOutbound: peers.count - peers.inbound,
+    peers: status.peers.inbound + status.peers.outbound,
+    peersInbound: status.peers.inbound,
+    peersOutbound: status.peers.outbound,
     mempoolCount: 0,
     pruned: false,
     pruneHeight: null,

@@ -21,8 +21,8 @@ import {
   blockEndpoint,
   blockHeaderEndpoint,
   blockRawEndpoint,
-  blocksEndpoint,
   blockStatusEndpoint,
+  blocksEndpoint,
   blockTxidsEndpoint,
   blockTxsEndpoint,
   headersEndpoint,
@@ -49,7 +49,7 @@ import {
   mempoolAnswer,
   peersReply,
 } from './node-answers.ts';
-import { txEndpoint, txProofEndpoint, txRawEndpoint, txsStatusEndpoint, txStatusEndpoint } from './tx-endpoints.ts';
+import { txEndpoint, txProofEndpoint, txRawEndpoint, txStatusEndpoint, txsStatusEndpoint } from './tx-endpoints.ts';
 
 const MIB = 1024 ** 2;
 const MAX_COUNT = 2 ** 31 - 1;
@@ -173,11 +173,10 @@ function isSummary(query: Query): boolean {
 
 const txRoutes = (ctx: ApiContext, service: ReadService) =>
   new Elysia({ name: 'rest.txs', tags: ['transactions'] })
-    .get(
-      '/api/tx/:txid',
-      ({ params, request }) => service.respond(txEndpoint, { txid: txidInput(params) }, request),
-      { params: TXID, detail: { summary: 'Transaction by id', ...access('read') } },
-    )
+    .get('/api/tx/:txid', ({ params, request }) => service.respond(txEndpoint, { txid: txidInput(params) }, request), {
+      params: TXID,
+      detail: { summary: 'Transaction by id', ...access('read') },
+    })
     .get(
       '/api/tx/:txid/proof',
       ({ params, query, request }) => {

@@ -1,23 +1,25 @@
+import { parseTransaction } from '../../primitives/block.ts';
 import { positionHeight, positionIndex, txPosition } from '../../primitives/coin.ts';
 import { hashToHex } from '../../primitives/hash.ts';
-import { merkleBranch } from '../../primitives/merkle.ts';
 import { headerFromBytes } from '../../primitives/header.ts';
+import { merkleBranch } from '../../primitives/merkle.ts';
+import type { TxRecord } from '../../storage/tx-store.ts';
 import { equalBytes } from '../../util/bytes.ts';
 import { bytesAnswer, jsonAnswer, type ReadEndpoint, textAnswer } from '../readers/answer.ts';
 import { headerTime, tipView } from '../readers/block-facts.ts';
 import { encodeMerkleBlock } from '../readers/merkle-block.ts';
 import type { ReadEnv } from '../readers/read-env.ts';
 import { confirmationsAt, findTx, txByTxid, txFacts } from '../readers/tx-facts.ts';
-import { parseTransaction } from '../../primitives/block.ts';
 import { statusView, txView } from '../views/tx-view.ts';
-import type { TxRecord } from '../../storage/tx-store.ts';
 
 /** Microseconds for one input or output as JSON. */
 const PART_US = 12;
+/** To find one transaction and its block. */
+const STATUS_US = 40;
 /** Bytes an input or output has at least. */
 const PART_BYTES = 31;
 /** Microseconds a transaction in a merkle tree takes. */
-const LEAF_US = 2.5;
+const LEAF_US = 4;
 
 export const txEndpoint: ReadEndpoint<{ txid: string }> = {
   name: 'tx',
@@ -43,7 +45,7 @@ export const txStatusEndpoint: ReadEndpoint<{ txid: string }> = {
 export const txsStatusEndpoint: ReadEndpoint<{ txids: readonly string[] }> = {
   name: 'txs-status',
   run(env, { txids }) {
-    env.expectWork(txids.length * 12);
+    env.expectWork(txids.length * STATUS_US);
     const entries = txids.map((txid) => {
       const record = findTx(env, txid);
       return [txid, record && statusOf(env, record)] as const;
@@ -102,4 +104,3 @@ export const txProofEndpoint: ReadEndpoint<{ txid: string; coinbase: boolean }> 
     }
   },
 };
-

@@ -1,13 +1,13 @@
-import { type BlockHash, hashToHex, type Txid } from '../../primitives/hash.ts';
 import { coinHeight, isCoinbaseCoin } from '../../primitives/coin.ts';
+import { type BlockHash, hashToHex, type Txid } from '../../primitives/hash.ts';
 import type { HeaderRecord } from '../../storage/header-store.ts';
-import { blockStats } from '../readers/block-stats.ts';
 import { headerBits, headerTime, medianTime, rawBlock, workFields } from '../readers/block-facts.ts';
+import { blockStats } from '../readers/block-stats.ts';
 import type { ReadEnv } from '../readers/read-env.ts';
 import { type UtxoHashType, utxoStats } from '../readers/utxo-stats.ts';
 import { coreBlock, coreHeader } from '../views/core-block.ts';
-import { coreScript } from '../views/core-script.ts';
 import { coins, double } from '../views/core-number.ts';
+import { coreScript } from '../views/core-script.ts';
 import { rpcMethod } from './method.ts';
 import { array, flag, hash, hashOrHeight, integer, optional, readString, text, verbosity } from './params.ts';
 import { rpcFail } from './rpc-error.ts';
@@ -133,8 +133,7 @@ export const gettxoutsetinfo = rpcMethod({
   long: true,
   run(env, hashType, target) {
     if (!HASH_TYPES.includes(hashType)) return rpcFail('invalidParameter', `'${hashType}' is not a valid hash_type`);
-    if (target !== null)
-      return rpcFail('invalidParameter', 'Querying specific block heights requires coinstatsindex');
+    if (target !== null) return rpcFail('invalidParameter', 'Querying specific block heights requires coinstatsindex');
     const stats = utxoStats(env, hashType as UtxoHashType);
     return {
       height: env.tip.height,

@@ -1,11 +1,11 @@
 import { DecodeError } from '../../util/bytes.ts';
 import type { ApiContext, Call } from '../context.ts';
 import { ApiError, FAILURES } from '../errors.ts';
-import type { ReaderResult } from '../reader-jobs.ts';
 import type { ReadService } from '../read-service.ts';
+import type { ReaderResult } from '../reader-jobs.ts';
 import { NeedsWorker } from '../readers/read-env.ts';
 import type { RpcValue } from './json.ts';
-import { type FrontEnv, readArguments, type RpcMethod } from './method.ts';
+import { type FrontEnv, type RpcMethod, readArguments } from './method.ts';
 import { RPC_METHODS } from './methods.ts';
 import type { RpcCall } from './protocol.ts';
 import { RPC_ERROR, RpcError } from './rpc-error.ts';

@@ -1,11 +1,12 @@
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { retargetInterval } from '../../consensus/consensus-params.ts';
 import { nextWorkRequired } from '../../consensus/difficulty.ts';
 import { targetToHex } from '../../consensus/work.ts';
 import { hashToHex } from '../../primitives/hash.ts';
 import { systemClock, unixSeconds } from '../../util/clock.ts';
 import type { ApiContext } from '../context.ts';
-import type { PeerView } from '../node-port.ts';
+import type { NodeStatus, PeerView } from '../node-port.ts';
 import { headerBits, headerTime, medianTime, workFields } from '../readers/block-facts.ts';
 import { networkHashrate } from '../readers/network-hashrate.ts';
 import {
@@ -17,7 +18,6 @@ import {
   MAX_MEMPOOL_BYTES,
   MIN_RELAY_FEERATE,
 } from '../readers/relay-defaults.ts';
-import { retargetInterval } from '../../consensus/consensus-params.ts';
 import { StoredEntry } from '../readers/stored-entry.ts';
 import { coins, double } from '../views/core-number.ts';
 import { nodeMethod, rpcMethod } from './method.ts';
@@ -85,7 +85,8 @@ function blockBytes(networkDir: string): Promise<number> {
 
 async function sumFiles(dir: string): Promise<number> {
   let total = 0;
-  for (const name of await readdir(dir).catch(() => [])) total += (await stat(join(dir, name)).catch(() => null))?.size ?? 0;
+  for (const name of await readdir(dir).catch(() => []))
+    total += (await stat(join(dir, name)).catch(() => null))?.size ?? 0;
   return total;
 }
 
@@ -224,7 +225,10 @@ export const getconnectioncount = nodeMethod({
   params: [],
   result: 'a number',
   scope: 'read',
-  run: async ({ ctx }) => (await ctx.node().peers()).length,
+  run: ({ ctx }) => {
+    const { inbound, outbound } = ctx.node().status().peers;
+    return inbound + outbound;
+  },
 });
 
 export const getnetworkinfo = nodeMethod({
@@ -234,11 +238,10 @@ export const getnetworkinfo = nodeMethod({
   params: [],
   result: 'an object',
   scope: 'read',
-  run: async ({ ctx }) => networkInfo(ctx, await ctx.node().peers()),
+  run: ({ ctx }) => networkInfo(ctx, ctx.node().status().peers),
 });
 
-function networkInfo({ options, node }: ApiContext, peers: readonly PeerView[]) {
-  const inbound = peers.filter((peer) => peer.inbound).length;
+function networkInfo({ options, node }: ApiContext, { inbound, outbound }: NodeStatus['peers']) {
   return {
     version: CORE_VERSION,
     subversion: options.userAgent,
@@ -248,9 +251,9 @@ function networkInfo({ options, node }: ApiContext, peers: readonly PeerView[]) 
     localrelay: true,
     timeoffset: 0,
     networkactive: true,
-    connections: peers.length,
+    connections: inbound + outbound,
     connections_in: inbound,
-    connections_out: peers.length - inbound,
+    connections_out: outbound,
     networks: ['ipv4', 'ipv6', 'onion', 'i2p', 'cjdns'].map((name) => {
       const reachable = name.startsWith('ip');
       return { name, limited: !reachable, reachable, proxy: '', proxy_randomize_credentials: false };

@@ -1,7 +1,7 @@
 import { type Amount, COIN, isMoneyRange } from '../../primitives/amount.ts';
 import { type BlockHash, hashFromHex, type Txid } from '../../primitives/hash.ts';
 import { hexToBytes, isHex } from '../../util/bytes.ts';
-import { isObject, member, NumberText, type RpcObject, type RpcValue, typeName } from './json.ts';
+import { member, NumberText, type RpcObject, type RpcValue, typeName } from './json.ts';
 import { rpcFail } from './rpc-error.ts';
 
 /** One parameter of a method: its name, what JSON it takes, and the value it becomes. */
@@ -198,5 +198,3 @@ export function positional(named: RpcObject, params: readonly Param<unknown>[]):
   if (unknown !== undefined) rpcFail('invalidParameter', `Unknown named parameter ${unknown}`);
   return out;
 }
-
-export { isObject };

@@ -74,7 +74,7 @@ function notFound(message: string): never {
 }
 
 /** Microseconds a transaction in a merkle tree takes. */
-const LEAF_US = 2.5;
+const LEAF_US = 4;
 
 export const gettxoutproof = rpcMethod({
   name: 'gettxoutproof',
@@ -98,10 +98,10 @@ export const gettxoutproof = rpcMethod({
     const block = blockHash ? findBlock(env, blockHash) : blockOfAny(env, txids);
     checkBody(block);
     env.expectWork(block.stats!.txCount * LEAF_US);
-    const all = reads.headers.isActive(block)
-      ? reads.txs.txidsOfBlock(block.height)
-      : parsedBlock(env, block).txids;
-    const matches = Array.from({ length: all.length / 32 }, (_, i) => wanted.has(hashToHex(all.subarray(i * 32, i * 32 + 32))));
+    const all = reads.headers.isActive(block) ? reads.txs.txidsOfBlock(block.height) : parsedBlock(env, block).txids;
+    const matches = Array.from({ length: all.length / 32 }, (_, i) =>
+      wanted.has(hashToHex(all.subarray(i * 32, i * 32 + 32))),
+    );
     if (matches.filter(Boolean).length !== wanted.size)
       return rpcFail('invalidAddressOrKey', 'Not all transactions found in specified or retrieved block');
     return encodeMerkleBlock(block.header, all, (index) => matches[index]!).toHex();

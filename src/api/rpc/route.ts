@@ -1,13 +1,14 @@
 import { Elysia } from 'elysia';
 import type { ApiContext, Call } from '../context.ts';
 import { ApiError, fail } from '../errors.ts';
+import { mediaType } from '../media-type.ts';
 import { readService } from '../read-service.ts';
 import type { ReadSources } from '../readers/read-settings.ts';
 import { access } from '../route-access.ts';
 import { type RpcCaller, RpcDispatcher } from './dispatcher.ts';
 import { isObject, parseJson, type RpcValue } from './json.ts';
 import { RPC_METHODS } from './methods.ts';
-import { errorReply, errorStatus, isNotification, readCall, resultReply, type RpcCall } from './protocol.ts';
+import { errorReply, errorStatus, isNotification, type RpcCall, readCall, resultReply } from './protocol.ts';
 import { RPC_ERROR, RpcError } from './rpc-error.ts';
 import { Turns } from './turns.ts';
 
@@ -68,7 +69,7 @@ async function orParseError(answer: () => Promise<Response>): Promise<Response> 
 }
 
 function checkContentType(request: Request): void {
-  const type = request.headers.get('content-type')?.split(';')[0]!.trim().toLowerCase() ?? '';
+  const type = mediaType(request);
   if (type === '' || CONTENT_TYPES.includes(type)) return;
   throw new ApiError('unsupported_media_type', `${type} is not taken here`, { accepted: CONTENT_TYPES });
 }
@@ -80,8 +81,7 @@ function parseBody(text: string): RpcValue {
   } catch {
     throw new RpcError(RPC_ERROR.parse, 'Parse error');
   }
-  if (!Array.isArray(body) && !isObject(body))
-    throw new RpcError(RPC_ERROR.parse, 'Top-level object parse error');
+  if (!Array.isArray(body) && !isObject(body)) throw new RpcError(RPC_ERROR.parse, 'Top-level object parse error');
   return body;
 }
 
@@ -103,7 +103,10 @@ async function single(dispatcher: RpcDispatcher, call: RpcCall, caller: RpcCalle
   } catch (error) {
     const failure = error as RpcError;
     if (isNotification(call) && !call.invalid) return new Response(null, { status: 204 });
-    return reply(errorStatus(call, failure), errorReply({ ...call, id: call.invalid ? (call.id ?? 'null') : call.id }, failure));
+    return reply(
+      errorStatus(call, failure),
+      errorReply({ ...call, id: call.invalid ? (call.id ?? 'null') : call.id }, failure),
+    );
   }
 }
 

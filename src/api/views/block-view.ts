@@ -1,17 +1,18 @@
 import { blockSubsidy } from '../../consensus/subsidy.ts';
+import { targetToHex } from '../../consensus/work.ts';
 import { hashToHex, isNullHash } from '../../primitives/hash.ts';
 import type { HeaderRecord } from '../../storage/header-store.ts';
-import { blockFacts, hex8, workFields } from '../readers/block-facts.ts';
-import { blockTxids, coinbaseOf } from '../readers/block-body.ts';
 import { fail } from '../errors.ts';
+import { blockTxids, coinbaseOf } from '../readers/block-body.ts';
+import { blockFacts, hex8, workFields } from '../readers/block-facts.ts';
 import type { ReadEnv } from '../readers/read-env.ts';
-import { targetToHex } from '../../consensus/work.ts';
 import { sat } from './sat.ts';
 
 /** A block in REST; without `txids` where `summary` is asked for. Throws `block_not_found` where its body is not there. */
 export function blockView(env: ReadEnv, block: HeaderRecord, { summary = false } = {}) {
   const { stats, body } = block;
-  if (!stats || !body) return fail('block_not_found', 'the body of this block is not there', { tipHeight: env.tip.height });
+  if (!stats || !body)
+    return fail('block_not_found', 'the body of this block is not there', { tipHeight: env.tip.height });
   const facts = blockFacts(env, block);
   const { header, medianTime, nextHash } = facts;
   const coinbase = coinbaseOf(env, facts);
@@ -59,4 +60,3 @@ export function txidList(hashes: Uint8Array): string[] {
 function printable(bytes: Uint8Array): string {
   return String.fromCharCode(...bytes.filter((byte) => byte >= 0x20 && byte <= 0x7e));
 }
-

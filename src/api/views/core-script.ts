@@ -30,7 +30,8 @@ export function inferDescriptor(script: Uint8Array, { address: format }: Format)
     if (!keys.some(isHybrid))
       return withChecksum(`multi(${solutions[0]![0]},${keys.map((key) => key.toHex()).join(',')})`);
   }
-  if (type === 'witness_v1_taproot' && isXOnlyKey(solutions[0]!)) return withChecksum(`rawtr(${solutions[0]!.toHex()})`);
+  if (type === 'witness_v1_taproot' && isXOnlyKey(solutions[0]!))
+    return withChecksum(`rawtr(${solutions[0]!.toHex()})`);
   const address = addressOf(script, format);
   return withChecksum(address === null ? `raw(${script.toHex()})` : `addr(${address})`);
 }

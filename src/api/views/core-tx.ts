@@ -1,8 +1,8 @@
+import type { NetworkParams } from '../../params/network-params.ts';
 import { weightOf } from '../../primitives/block.ts';
 import { type Coin, coinHeight, isCoinbaseCoin } from '../../primitives/coin.ts';
 import { hashToHex } from '../../primitives/hash.ts';
 import type { TxInput } from '../../primitives/transaction.ts';
-import type { NetworkParams } from '../../params/network-params.ts';
 import { scriptToAsm } from '../../script/asm.ts';
 import { feeOf, type TxFacts, vsizeOf } from '../readers/tx-facts.ts';
 import { coins } from './core-number.ts';

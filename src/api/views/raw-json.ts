@@ -1,6 +1,9 @@
 /** The parts of JSON (ES2025's JSON.parse source text access) that TypeScript's library does not describe yet. */
 interface JsonWithSource {
-  parse(text: string, reviver: (key: string, value: unknown, context: { readonly source?: string }) => unknown): unknown;
+  parse(
+    text: string,
+    reviver: (key: string, value: unknown, context: { readonly source?: string }) => unknown,
+  ): unknown;
   rawJSON(text: string): object;
 }
 
