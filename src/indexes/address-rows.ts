@@ -1,5 +1,6 @@
+import { sha256 } from '../crypto/hash.ts';
 import { positionHeight, type TxPosition } from '../primitives/coin.ts';
-import { SCRIPT_HASH_SIZE, type ScriptChange, type ScriptWriter, scriptHash } from '../storage/script-store.ts';
+import { SCRIPT_HASH_SIZE, type ScriptChange, type ScriptWriter } from '../storage/script-store.ts';
 import { KeyIndex } from '../util/key-index.ts';
 import { sortedOrder } from '../util/sorted-order.ts';
 import { HistoryRows } from './history-rows.ts';
@@ -12,6 +13,9 @@ export interface CoinMove {
   readonly from: TxPosition | null;
   readonly to: TxPosition | null;
 }
+
+/** `scriptHash` is the first bytes of this. */
+const hashOut = new Uint8Array(32);
 
 /** What one commit does to one script. */
 interface Totals {
@@ -42,11 +46,11 @@ export class AddressRows {
   }
 
   receive(script: Uint8Array, position: TxPosition, value: number): void {
-    this.#added.add(this.#scripts.intern(scriptHash(script)), position, value, 0);
+    this.#added.add(this.#local(script), position, value, 0);
   }
 
   spend(script: Uint8Array, position: TxPosition, value: number): void {
-    this.#added.add(this.#scripts.intern(scriptHash(script)), position, 0, value);
+    this.#added.add(this.#local(script), position, 0, value);
   }
 
   /** Forgets blocks connected since `mark`: they were disconnected before a commit wrote them. */
@@ -56,11 +60,11 @@ export class AddressRows {
 
   /** Takes back what a committed block received or spent. */
   unreceive(script: Uint8Array, position: TxPosition, value: number): void {
-    this.#removed.add(this.#scripts.intern(scriptHash(script)), position, value, 0);
+    this.#removed.add(this.#local(script), position, value, 0);
   }
 
   unspend(script: Uint8Array, position: TxPosition, value: number): void {
-    this.#removed.add(this.#scripts.intern(scriptHash(script)), position, 0, value);
+    this.#removed.add(this.#local(script), position, 0, value);
   }
 
   /**
@@ -70,7 +74,7 @@ export class AddressRows {
   write(writer: ScriptWriter, moves: Iterable<CoinMove>, lastId: number): number {
     const coins = Array.from(moves, ({ script, ...move }) => ({
       ...move,
-      local: this.#scripts.intern(scriptHash(script)),
+      local: this.#local(script),
     }));
     const count = this.#scripts.count;
     const order = sortedOrder(count, (local) => this.#scripts.order(local));
@@ -135,6 +139,11 @@ export class AddressRows {
     this.#added.clear();
     this.#removed.clear();
     return last;
+  }
+
+  /** The number of a script within this commit. Called for every input and output: it makes no object. */
+  #local(script: Uint8Array): number {
+    return this.#scripts.intern(sha256(script, hashOut));
   }
 
   /** What is still to be added to a script's row; what `shrink` took is not taken again. */

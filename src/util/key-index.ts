@@ -20,7 +20,7 @@ export class KeyIndex {
     return this.#count;
   }
 
-  /** The number of this key; a new one where it was not seen before. */
+  /** The number of this key, the first bytes of `key`; a new one where it was not seen before. */
   intern(key: Uint8Array): number {
     if ((this.#count + 1) * 2 > this.#slots.length) this.#grow();
     const slot = this.#probe(key);
@@ -33,7 +33,7 @@ export class KeyIndex {
       keys.set(this.#keys);
       this.#keys = keys;
     }
-    this.#keys.set(key, at);
+    for (let i = 0; i < this.#width; i++) this.#keys[at + i] = key[i]!;
     this.#slots[slot] = index + 1;
     return index;
   }
