@@ -10,6 +10,8 @@ import { type ReadSources, readSources } from './readers/read-settings.ts';
 
 const READER_WORKERS = 2;
 const READER_QUEUE = 64;
+/** Characters of a question that is remembered with its answer. */
+const MAX_QUESTION = 1024;
 
 /** Answers from the chain: short ones at once on the front's connection, long ones by the reader workers. */
 export class ReadService {
@@ -56,8 +58,8 @@ export class ReadService {
     return response(this.read((env) => replyOf(env, make(env))));
   }
 
-  close(): void {
-    this.#pool.close();
+  close(): Promise<void> {
+    return this.#pool.close();
   }
 
   #try<I>(endpoint: ReadEndpoint<I>, input: I): ReadReply | null {
@@ -71,8 +73,8 @@ export class ReadService {
 
   /** What a worker made once serves until the chain moves. */
   async #long<I>(endpoint: ReadEndpoint<I>, input: I, signal: AbortSignal): Promise<ReadReply> {
-    const { cache } = this.#ctx;
     const question = `${endpoint.name} ${JSON.stringify(input, bytesAsHex)}`;
+    const cache = question.length <= MAX_QUESTION ? this.#ctx.cache : null;
     const known = cache && cachedReply(cache, `${hashToHex(this.#ctx.reads().tip().hash)} ${question}`);
     if (known) return known;
     const job: ReaderJob = { kind: 'rest', name: endpoint.name, input };

@@ -1,7 +1,7 @@
 import type { Log } from '../util/log.ts';
 import { ApiError } from './errors.ts';
 import type { ReaderJob, ReaderResult } from './reader-jobs.ts';
-import type { FromReader, ToReader } from './reader-worker.ts';
+import { CLOSED, type FromReader, type ToReader } from './reader-messages.ts';
 import type { ReadSources } from './readers/read-settings.ts';
 
 export interface ReaderPoolOptions {
@@ -13,6 +13,9 @@ export interface ReaderPoolOptions {
   readonly queue: number;
   readonly log: Log;
 }
+
+/** The longest a thread is waited for at the end. */
+const CLOSE_MS = 1000;
 
 interface Waiting {
   readonly id: number;
@@ -71,16 +74,23 @@ export class ReaderPool {
     });
   }
 
-  /** Ends the threads; what runs or waits is refused. */
-  close(): void {
+  /** Refuses what runs or waits, and resolves when the threads have closed their connections and ended. */
+  async close(): Promise<void> {
     this.#closed = true;
-    for (const { worker, running } of this.#readers) {
+    for (const waiting of this.#queue.splice(0)) waiting.reject(new ApiError('shutting_down'));
+    const ended = this.#readers.splice(0).map(({ worker, running, cancelled }) => {
+      if (running) Atomics.store(cancelled, 0, running.id);
       running?.reject(new ApiError('shutting_down'));
-      worker.terminate();
-    }
-    for (const waiting of this.#queue) waiting.reject(new ApiError('shutting_down'));
-    this.#readers.length = 0;
-    this.#queue.length = 0;
+      const closed = new Promise<void>((resolve) => {
+        worker.onmessage = ({ data }: MessageEvent<FromReader>) => {
+          if (data.id === CLOSED) resolve();
+        };
+      });
+      worker.postMessage({ type: 'close' } satisfies ToReader);
+      // Ended in the midst of a read, a thread would leave its connection open.
+      return Promise.race([closed, Bun.sleep(CLOSE_MS)]).then(() => worker.terminate());
+    });
+    await Promise.all(ended);
   }
 
   #cancel(waiting: Waiting): void {

@@ -1,25 +1,7 @@
 import { ChainReads } from '../storage/chain-reads.ts';
-import { type ReaderJob, type ReaderResult, runJob } from './reader-jobs.ts';
+import { runJob } from './reader-jobs.ts';
+import { CLOSED, type FromReader, type ToReader } from './reader-messages.ts';
 import type { ReadSources } from './readers/read-settings.ts';
-
-/** What the pool says to a worker; `open` comes first and once. */
-export type ToReader =
-  | {
-      readonly type: 'open';
-      readonly dir: string;
-      readonly sources: ReadSources;
-      /** The id of the job that nobody waits for any more, or 0. */
-      readonly cancelled: SharedArrayBuffer;
-    }
-  | { readonly type: 'job'; readonly id: number; readonly job: ReaderJob };
-
-export interface FromReader {
-  readonly id: number;
-  /** null where the job was cancelled. */
-  readonly result: ReaderResult | null;
-  /** Why it could not be done at all; for the log. */
-  readonly error: string | null;
-}
 
 declare const self: Worker;
 
@@ -36,6 +18,11 @@ self.onmessage = ({ data }: MessageEvent<ToReader>) => {
     reads = new ChainReads(data.dir);
     sources = data.sources;
     cancelled = new Int32Array(data.cancelled);
+    return;
+  }
+  if (data.type === 'close') {
+    reads?.close();
+    self.postMessage({ id: CLOSED, result: null, error: null } satisfies FromReader);
     return;
   }
   const { id, job } = data;

@@ -104,6 +104,7 @@ export class Chain {
       for (const record of this.#store.headers.all()) this.#tree.load(record);
       const tip = this.#store.headers.tip();
       const entry = tip ? this.#tree.get(tip.hash)! : this.#insertGenesis();
+      this.#tree.preferChain(entry);
       this.#active = new ActiveChain(this.#store, params.consensus, entry, coinsCacheBytes);
       this.#sync = new InitialSync(params.consensus, deps.clock);
       this.#lastCommit = { ok: true, at: this.#clock.nowMs(), durationMs: 0 };

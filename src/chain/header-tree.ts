@@ -65,6 +65,11 @@ export class HeaderTree {
     return entry;
   }
 
+  /** Puts the active chain before all others with equal work, whichever of them was first at the last run. */
+  preferChain(tip: ChainEntry): void {
+    for (let at: ChainEntry | null = tip; at !== null; at = at.parent) at.sequence = 0;
+  }
+
   /** Call when the body of an entry is stored: chains that it completes become candidates. */
   bodyArrived(entry: ChainEntry): void {
     if (entry.parent !== null && !entry.parent.complete) return;

@@ -1,6 +1,6 @@
 import { sha256 } from '../crypto/hash.ts';
 import { positionHeight, type TxPosition } from '../primitives/coin.ts';
-import { SCRIPT_HASH_SIZE, type ScriptChange, type ScriptWriter } from '../storage/script-store.ts';
+import { SCRIPT_HASH_SIZE, type ScriptWriter } from '../storage/script-store.ts';
 import { KeyIndex } from '../util/key-index.ts';
 import { sortedOrder } from '../util/sorted-order.ts';
 import { HistoryRows } from './history-rows.ts';
@@ -17,12 +17,17 @@ export interface CoinMove {
 /** `scriptHash` is the first bytes of this. */
 const hashOut = new Uint8Array(32);
 
-/** What one commit does to one script. */
-interface Totals {
+/** What one commit does to one script, while it is added up. */
+interface Change {
   received: bigint;
   sent: bigint;
   txs: number;
   utxos: number;
+  lastHeight: number;
+  /** Where a script that was not known appears first; null for one that was. */
+  firstHeight: number | null;
+  /** Whether history of it was taken back. */
+  shrunk: boolean;
 }
 
 /**
@@ -69,62 +74,44 @@ export class AddressRows {
 
   /**
    * Writes everything and begins anew. `moves` are the changes of the UTXO set in the same commit. Returns the last
-   * script id that is in use, given the one before.
+   * script id that was ever given, given the one before.
    */
   write(writer: ScriptWriter, moves: Iterable<CoinMove>, lastId: number): number {
-    const coins = Array.from(moves, ({ script, ...move }) => ({
-      ...move,
-      local: this.#local(script),
-    }));
+    const coins = Array.from(moves, ({ script, ...move }) => ({ ...move, local: this.#local(script) }));
     const count = this.#scripts.count;
     const order = sortedOrder(count, (local) => this.#scripts.order(local));
     const ids = new Float64Array(count);
     for (const local of order) ids[local] = writer.id(this.#scripts.key(local));
 
+    const changes: Change[] = new Array(count);
     let last = lastId;
-    const lost: Totals[] = new Array(count);
-    for (const { local, from, vout } of coins) {
-      if (from === null) continue;
-      writer.removeCoin(ids[local]!, from, vout);
-      totalsOf(lost, local).utxos++;
-    }
     this.#removed.each((local, position, received, sent) => {
       writer.removeHistory(ids[local]!, position);
-      addRow(totalsOf(lost, local), received, sent);
+      const change = changeOf(changes, local);
+      change.received -= BigInt(received);
+      change.sent -= BigInt(sent);
+      change.txs--;
+      change.shrunk = true;
     });
-    const dropped = new Uint8Array(count);
-    for (const local of order) {
-      const change = lost[local];
-      if (change === undefined || change.txs === 0) continue;
-      // Ids follow first appearance, so what disconnected blocks leave without a trace are the highest ones.
-      if (writer.shrink(this.#scripts.key(local), change)) {
-        ids[local] = 0;
-        dropped[local] = 1;
-        last--;
-      }
-    }
-
-    const gained: Totals[] = new Array(count);
-    const first = new Float64Array(count).fill(-1);
-    const latest = new Float64Array(count);
-    const fresh = new Uint8Array(count);
     this.#added.each((local, position, received, sent) => {
+      const change = changeOf(changes, local);
       if (ids[local] === 0) {
         ids[local] = ++last;
-        fresh[local] = 1;
+        change.firstHeight = positionHeight(position);
       }
-      if (first[local]! < 0) first[local] = positionHeight(position);
-      latest[local] = positionHeight(position);
-      addRow(totalsOf(gained, local), received, sent);
+      change.lastHeight = positionHeight(position);
+      if (received > 0) change.received += BigInt(received);
+      if (sent > 0) change.sent += BigInt(sent);
+      change.txs++;
     });
-    for (const { local, to } of coins) if (to !== null) totalsOf(gained, local).utxos++;
-    for (const local of order) {
-      const change = this.#net(gained[local], lost[local], dropped[local] === 1);
-      if (change === null) continue;
-      const hash = this.#scripts.key(local).slice();
-      if (fresh[local]) writer.insert(hash, ids[local]!, change, first[local]!, latest[local]!);
-      else writer.grow(hash, change, latest[local]!);
+    for (const { local, from, to, vout } of coins) {
+      const change = changeOf(changes, local);
+      if (to !== null) change.utxos++;
+      if (from === null) continue;
+      change.utxos--;
+      writer.removeCoin(ids[local]!, from, vout);
     }
+
     this.#added.eachSorted(
       (local) => ids[local]!,
       (local, position, received, sent) => writer.addHistory(ids[local]!, position, received, sent),
@@ -135,6 +122,14 @@ export class AddressRows {
       writer.addCoin(ids[local]!, to!, vout, value);
     }
     writer.finish();
+    for (const local of order) {
+      const change = changes[local];
+      if (change === undefined) continue;
+      const hash = this.#scripts.key(local).slice();
+      if (change.firstHeight !== null) writer.insert(hash, ids[local]!, change, change.firstHeight);
+      else writer.update(hash, change);
+      if (change.shrunk) writer.settle(hash);
+    }
     this.#scripts.clear();
     this.#added.clear();
     this.#removed.clear();
@@ -145,21 +140,16 @@ export class AddressRows {
   #local(script: Uint8Array): number {
     return this.#scripts.intern(sha256(script, hashOut));
   }
-
-  /** What is still to be added to a script's row; what `shrink` took is not taken again. */
-  #net(gained: Totals | undefined, lost: Totals | undefined, dropped: boolean): ScriptChange | null {
-    const spentOnly = lost !== undefined && lost.txs === 0 && !dropped ? lost.utxos : 0;
-    if (gained === undefined) return spentOnly === 0 ? null : { received: 0n, sent: 0n, txs: 0, utxos: -spentOnly };
-    return { ...gained, utxos: gained.utxos - spentOnly };
-  }
 }
 
-function totalsOf(list: Totals[], local: number): Totals {
-  return (list[local] ??= { received: 0n, sent: 0n, txs: 0, utxos: 0 });
-}
-
-function addRow(totals: Totals, received: number, sent: number): void {
-  if (received > 0) totals.received += BigInt(received);
-  if (sent > 0) totals.sent += BigInt(sent);
-  totals.txs++;
+function changeOf(list: Change[], local: number): Change {
+  return (list[local] ??= {
+    received: 0n,
+    sent: 0n,
+    txs: 0,
+    utxos: 0,
+    lastHeight: 0,
+    firstHeight: null,
+    shrunk: false,
+  });
 }

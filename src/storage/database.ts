@@ -36,8 +36,9 @@ export function openWriter(path: string, identity: ChainDatabaseIdentity, cacheM
 /** Opens chain.db for reading only. */
 export function openReader(path: string, cacheMiB = 64): Database {
   const db = new Database(path, { readonly: true });
-  db.run(`PRAGMA cache_size = ${-Math.round((cacheMiB * MEBIBYTE) / 1024)}`);
+  // First: the next pragma already reads the file, which another connection may just be closing.
   db.run('PRAGMA busy_timeout = 5000');
+  db.run(`PRAGMA cache_size = ${-Math.round((cacheMiB * MEBIBYTE) / 1024)}`);
   db.run('PRAGMA temp_store = MEMORY');
   return db;
 }

@@ -4,7 +4,7 @@ import type { Database } from 'bun:sqlite';
 export interface MetaValues {
   /** Height of the best header that is not known to be invalid. */
   bestHeaderHeight: number;
-  /** The last id given to a script. */
+  /** The last id that was given to a script; one that was dropped is not given again. */
   lastScriptId: number;
 }
 

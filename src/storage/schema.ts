@@ -42,7 +42,7 @@ CREATE TABLE coins (
   outpoint BLOB PRIMARY KEY, position INTEGER NOT NULL, value INTEGER NOT NULL, script BLOB NOT NULL
 ) WITHOUT ROWID;
 
--- Keyed by the first 20 bytes of SHA-256(scriptPubKey); ids in order of first appearance.
+-- Keyed by the first 20 bytes of SHA-256(scriptPubKey); no id is given twice.
 CREATE TABLE scripts (
   hash BLOB PRIMARY KEY,
   id INTEGER NOT NULL,

@@ -118,20 +118,21 @@ export class ScriptStore {
   }
 }
 
-/** What one commit changes of a script's totals. */
+/** What one commit changes of a script's totals: differences, but for the height. */
 export interface ScriptChange {
   readonly received: bigint;
   readonly sent: bigint;
   readonly txs: number;
   readonly utxos: number;
+  /** Of the last transaction that is added; 0 where none is. */
+  readonly lastHeight: number;
 }
 
 /** The address index, for the one writer; inside its transaction. */
 export class ScriptWriter {
   readonly #find;
   readonly #insert;
-  readonly #grow;
-  readonly #shrink;
+  readonly #update;
   readonly #bounds;
   readonly #dropEmpty;
   readonly #cutHistory;
@@ -142,13 +143,9 @@ export class ScriptWriter {
   constructor(db: Database) {
     this.#find = db.prepare<{ id: number }, [Uint8Array]>('SELECT id FROM scripts WHERE hash = ?');
     this.#insert = db.prepare('INSERT INTO scripts VALUES (?, ?, ?, ?, ?, ?, ?, ?)');
-    this.#grow = db.prepare(
+    this.#update = db.prepare(
       `UPDATE scripts SET received = received + ?, sent = sent + ?, txs = txs + ?, utxos = utxos + ?,
          last_height = max(last_height, ?) WHERE hash = ?`,
-    );
-    this.#shrink = db.prepare(
-      `UPDATE scripts SET received = received - ?, sent = sent - ?, txs = txs - ?, utxos = utxos - ?
-       WHERE hash = ?`,
     );
     this.#bounds = db.prepare(
       `UPDATE scripts SET first_height = (SELECT min(position) FROM history WHERE script_id = id) >> 20,
@@ -167,19 +164,19 @@ export class ScriptWriter {
     return this.#find.get(hash)?.id ?? 0;
   }
 
-  insert(hash: Uint8Array, id: number, change: ScriptChange, firstHeight: number, lastHeight: number): void {
-    this.#insert.run(hash, id, change.received, change.sent, change.txs, change.utxos, firstHeight, lastHeight);
+  insert(hash: Uint8Array, id: number, change: ScriptChange, firstHeight: number): void {
+    const { received, sent, txs, utxos, lastHeight } = change;
+    this.#insert.run(hash, id, received, sent, txs, utxos, firstHeight, lastHeight);
   }
 
-  grow(hash: Uint8Array, change: ScriptChange, lastHeight: number): void {
-    this.#grow.run(change.received, change.sent, change.txs, change.utxos, lastHeight, hash);
+  update(hash: Uint8Array, { received, sent, txs, utxos, lastHeight }: ScriptChange): void {
+    this.#update.run(received, sent, txs, utxos, lastHeight, hash);
   }
 
-  /** Takes back what disconnected blocks had added, after their history is gone. True when nothing of the script is left. */
-  shrink(hash: Uint8Array, change: ScriptChange): boolean {
-    this.#shrink.run(change.received, change.sent, change.txs, change.utxos, hash);
+  /** After history was taken back: finds its first and last height again, or drops the script when nothing is left. */
+  settle(hash: Uint8Array): void {
     this.#bounds.run(hash);
-    return this.#dropEmpty.run(hash).changes > 0;
+    this.#dropEmpty.run(hash);
   }
 
   addHistory(id: number, position: TxPosition, received: number, sent: number): void {

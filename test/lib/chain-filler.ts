@@ -77,7 +77,12 @@ export function fillChain(
   let circulating = 0;
   let txCount = 0;
 
-  const touch = (script: Uint8Array, position: number, height: number, change: { received?: number; sent?: number }) => {
+  const touch = (
+    script: Uint8Array,
+    position: number,
+    height: number,
+    change: { received?: number; sent?: number },
+  ) => {
     const key = scriptHash(script).toHex();
     let row = scripts.get(key);
     if (!row) {
@@ -142,7 +147,9 @@ export function fillChain(
   const record = (
     block: ParsedBlock,
     height: number,
-    rest: { body: FilePlace; undo: FilePlace; stats: BodyStats; fees: number } | { body: FilePlace; stats: BodyStats; fees: null },
+    rest:
+      | { body: FilePlace; undo: FilePlace; stats: BodyStats; fees: number }
+      | { body: FilePlace; stats: BodyStats; fees: null },
   ) => {
     const before = works.get(hashToHex(block.header.previousHash))?.work ?? 0n;
     const chainwork = before + workOf(block.header.bits);
@@ -165,9 +172,13 @@ export function fillChain(
     }
     txs.finish();
     const writer = new CoinWriter(db);
-    const all = [...coins.values()].map((coin) => ({ coin, key: coinKey({ txid: coin.txid, vout: coin.vout } as never) }));
+    const all = [...coins.values()].map((coin) => ({
+      coin,
+      key: coinKey({ txid: coin.txid, vout: coin.vout } as never),
+    }));
     all.sort((a, b) => Buffer.compare(a.key, b.key));
-    for (const { coin, key } of all) writer.put(key, coin.position, Number(coin.output.value), coin.output.scriptPubKey);
+    for (const { coin, key } of all)
+      writer.put(key, coin.position, Number(coin.output.value), coin.output.scriptPubKey);
     writer.finish();
     const putScript = db.prepare('INSERT INTO scripts VALUES (?, ?, ?, ?, ?, ?, ?, ?)');
     for (const [key, s] of scripts)

@@ -6,7 +6,10 @@ const root = resolve(process.env.OBVERSE_VECTORS ?? join(import.meta.dir, '../..
 /** Whether the outside test data is there; suites that need it skip, and say so, where it is not. */
 export const hasVectors = existsSync(root);
 
-if (!hasVectors) console.warn(`test vectors not found at ${root}: tests that need them are skipped (OBVERSE_VECTORS names another place)`);
+if (!hasVectors)
+  console.warn(
+    `test vectors not found at ${root}: tests that need them are skipped (OBVERSE_VECTORS names another place)`,
+  );
 
 /** Absolute path of a file of the outside test data. */
 export function vectorPath(name: string): string {

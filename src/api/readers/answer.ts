@@ -5,9 +5,9 @@ import type { ReadEnv } from './read-env.ts';
 
 /**
  * How long a reply stays good: `tip` until the chain moves; `body` until its text changes; `immutable` for ever;
- * `revalidated` as long as there is one. What the last two hold is the strong ETag.
+ * `revalidated` as long as there is one; `none` not at all. What `immutable` and `revalidated` hold is the strong ETag.
  */
-export type Freshness = 'tip' | 'body' | { readonly immutable: string } | { readonly revalidated: string };
+export type Freshness = 'none' | 'tip' | 'body' | { readonly immutable: string } | { readonly revalidated: string };
 
 /** What an endpoint found; `next` is path and query of the page behind this one. */
 export interface Answer {
@@ -62,17 +62,21 @@ export function replyOf({ tip }: Pick<ReadEnv, 'tip'>, { type, body, freshness, 
     'content-type': CONTENT_TYPES[type],
     'x-chain-height': String(tip.height),
     'x-chain-hash': tipHash,
-    'cache-control':
-      typeof freshness === 'object' && 'immutable' in freshness
-        ? 'private, immutable, max-age=86400'
-        : 'private, no-cache',
-    etag: etagOf(freshness, tipHash, out),
+    'cache-control': cacheControlOf(freshness),
   };
+  if (freshness !== 'none') headers.etag = etagOf(freshness, tipHash, out);
   if (next !== null) headers.link = `<${next}>; rel="next"`;
   return { headers, body: out };
 }
 
-function etagOf(freshness: Freshness, tipHash: string, body: string | Uint8Array): string {
+function cacheControlOf(freshness: Freshness): string {
+  if (freshness === 'none') return 'no-store';
+  return typeof freshness === 'object' && 'immutable' in freshness
+    ? 'private, immutable, max-age=86400'
+    : 'private, no-cache';
+}
+
+function etagOf(freshness: Exclude<Freshness, 'none'>, tipHash: string, body: string | Uint8Array): string {
   if (freshness === 'tip') return `W/"${tipHash.slice(-16)}"`;
   if (freshness === 'body') {
     const bytes = typeof body === 'string' ? new TextEncoder().encode(body) : body;

@@ -50,7 +50,8 @@ export const txsStatusEndpoint: ReadEndpoint<{ txids: readonly string[] }> = {
       const record = findTx(env, txid);
       return [txid, record && statusOf(env, record)] as const;
     });
-    return jsonAnswer(Object.fromEntries(entries));
+    // It is asked for by POST, whose replies are not kept.
+    return { ...jsonAnswer(Object.fromEntries(entries)), freshness: 'none' };
   },
 };
 

@@ -1,6 +1,11 @@
-import { afterAll, describe, expect, test } from 'bun:test';
-import { type ApiFixture, expectedOfMixedChain, mixedChainDir, startTestApi } from '../../lib/api-fixture.ts';
-import { hasVectors } from '../../lib/vectors.ts';
+import { afterAll, expect, test } from 'bun:test';
+import {
+  type ApiFixture,
+  describeWithVectors,
+  expectedOfMixedChain,
+  mixedChainDir,
+  startTestApi,
+} from '../../lib/chain-api.ts';
 
 interface CoreTx {
   txid: string;
@@ -8,7 +13,7 @@ interface CoreTx {
 }
 
 // What Bitcoin Core answered about the same chain; texts are compared, so the order of members counts as well.
-describe.skipIf(!hasVectors)('results as Bitcoin Core gives them', () => {
+describeWithVectors('results as Bitcoin Core gives them', () => {
   const expected = expectedOfMixedChain();
   const api: ApiFixture = startTestApi(mixedChainDir());
   afterAll(() => api.close());
@@ -82,7 +87,10 @@ describe.skipIf(!hasVectors)('results as Bitcoin Core gives them', () => {
   for (const [height, stats] of Object.entries(expected.blockstats))
     test(`getblockstats ${height}`, async () => {
       same(await api.rpc('getblockstats', Number(height)), stats);
-      same(await api.rpc('getblockstats', stats.blockhash, ['txs', 'avgfee']), { avgfee: stats.avgfee, txs: stats.txs });
+      same(await api.rpc('getblockstats', stats.blockhash, ['txs', 'avgfee']), {
+        avgfee: stats.avgfee,
+        txs: stats.txs,
+      });
     });
 
   test('getchaintxstats', async () => same(await api.rpc('getchaintxstats', 50), expected.chaintxstats));

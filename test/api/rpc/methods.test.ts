@@ -1,8 +1,15 @@
-import { afterAll, describe, expect, test } from 'bun:test';
-import { regtest } from '../../../src/params/regtest.ts';
+import { afterAll, expect, test } from 'bun:test';
 import { RPC_METHODS } from '../../../src/api/rpc/methods.ts';
-import { type ApiFixture, expectedOfMixedChain, idleNode, mixedChainDir, startTestApi } from '../../lib/api-fixture.ts';
-import { hasVectors, readVectorJson } from '../../lib/vectors.ts';
+import { regtest } from '../../../src/params/regtest.ts';
+import {
+  type ApiFixture,
+  describeWithVectors,
+  expectedOfMixedChain,
+  idleNode,
+  mixedChainDir,
+  startTestApi,
+} from '../../lib/chain-api.ts';
+import { readVectorJson } from '../../lib/vectors.ts';
 
 interface Structure {
   methods: {
@@ -22,7 +29,7 @@ interface ResultSchema {
 const ADDRESS = 'bcrt1q5fm3utw8dqmzc2y8c4czuz66gg6fxhcshhc7pa';
 const NOBODY = '00'.repeat(32);
 
-describe.skipIf(!hasVectors)('methods of JSON-RPC', () => {
+describeWithVectors('methods of JSON-RPC', () => {
   const structure = readVectorJson<Structure>('core-rpc/openrpc-structure.json').methods;
   const { transactions, tip } = expectedOfMixedChain();
   const txid = transactions[0]!.txid;
@@ -91,7 +98,9 @@ describe.skipIf(!hasVectors)('methods of JSON-RPC', () => {
   test('amounts have eight decimals', async () => {
     const text = async (method: string, ...params: unknown[]) =>
       (await api.post('/', JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }))).text();
-    expect(await text('getmempoolinfo')).toContain('"total_fee":0.00000000,"maxmempool":300000000,"mempoolminfee":0.00000100');
+    expect(await text('getmempoolinfo')).toContain(
+      '"total_fee":0.00000000,"maxmempool":300000000,"mempoolminfee":0.00000100',
+    );
     expect(await text('getnetworkinfo')).toContain('"relayfee":0.00000100,"incrementalfee":0.00000100');
     expect(await text('getmininginfo')).toContain('"blockmintxfee":0.00000001');
     expect(await text('gettxoutsetinfo', 'none')).toContain('"total_amount":7724.87123000');
@@ -103,9 +112,23 @@ describe.skipIf(!hasVectors)('methods of JSON-RPC', () => {
     expect(await api.rpc<string>('getbestblockhash')).toBe(tip);
     expect(await api.rpc<unknown[]>('getpeerinfo')).toEqual([]);
     expect(await api.rpc<number>('getconnectioncount')).toBe(0);
-    expect(await api.rpc<object>('getblockchaininfo')).toMatchObject({ chain: 'regtest', blocks: 160, headers: 160, bestblockhash: tip });
-    expect(await api.rpc<object>('getmininginfo')).toMatchObject({ blocks: 160, pooledtx: 0, chain: 'regtest', next: { height: 161, bits: '207fffff' } });
-    expect(await api.rpc<object>('getnetworkinfo')).toMatchObject({ version: 310_000, connections: 0, networkactive: true });
+    expect(await api.rpc<object>('getblockchaininfo')).toMatchObject({
+      chain: 'regtest',
+      blocks: 160,
+      headers: 160,
+      bestblockhash: tip,
+    });
+    expect(await api.rpc<object>('getmininginfo')).toMatchObject({
+      blocks: 160,
+      pooledtx: 0,
+      chain: 'regtest',
+      next: { height: 161, bits: '207fffff' },
+    });
+    expect(await api.rpc<object>('getnetworkinfo')).toMatchObject({
+      version: 310_000,
+      connections: 0,
+      networkactive: true,
+    });
     expect(await api.rpc<object>('getmempoolinfo')).toMatchObject({ loaded: true, size: 0, bytes: 0, optimal: true });
     expect(await api.rpc<object>('getlistingmetadata')).toEqual(await api.json('/api/listing'));
     expect(await api.rpc<object>('estimatesmartfee')).toEqual({
@@ -141,10 +164,25 @@ describe.skipIf(!hasVectors)('methods of JSON-RPC', () => {
     ['getblockheader', ['abc'], -8, "hash must be of length 64 (not 3, for 'abc')"],
     ['getblockheader', [NOBODY], -5, 'Block not found'],
     ['getrawtransaction', ['abc'], -8, "parameter 1 must be of length 64 (not 3, for 'abc')"],
-    ['getrawtransaction', [NOBODY], -5, 'No such mempool or blockchain transaction. Use gettransaction for wallet transactions.'],
-    ['getrawtransaction', [txid, 1, tip], -5, 'No such transaction found in the provided block. Use gettransaction for wallet transactions.'],
+    [
+      'getrawtransaction',
+      [NOBODY],
+      -5,
+      'No such mempool or blockchain transaction. Use gettransaction for wallet transactions.',
+    ],
+    [
+      'getrawtransaction',
+      [txid, 1, tip],
+      -5,
+      'No such transaction found in the provided block. Use gettransaction for wallet transactions.',
+    ],
     ['getrawtransaction', [txid, 1, NOBODY], -5, 'Block hash not found'],
-    ['getrawtransaction', ['4a5e1e4baab89f3a32518a88c31bc87f618f76673e2cc77ab2127b7afdeda33b'], -5, 'The genesis block coinbase is not considered an ordinary transaction and cannot be retrieved'],
+    [
+      'getrawtransaction',
+      ['4a5e1e4baab89f3a32518a88c31bc87f618f76673e2cc77ab2127b7afdeda33b'],
+      -5,
+      'The genesis block coinbase is not considered an ordinary transaction and cannot be retrieved',
+    ],
     ['gettxout', [txid, -1], -1, 'JSON integer out of range'],
     ['gettxoutproof', [[]], -8, "Parameter 'txids' cannot be empty"],
     ['gettxoutproof', [['zz']], -8, "txid must be of length 64 (not 2, for 'zz')"],
@@ -162,9 +200,19 @@ describe.skipIf(!hasVectors)('methods of JSON-RPC', () => {
     ['getnetworkhashps', [1, 161], -8, 'Block does not exist at specified height'],
     ['estimatesmartfee', [0], -8, 'Invalid conf_target, must be between 1 and 1008'],
     ['estimatesmartfee', [1009], -8, 'Invalid conf_target, must be between 1 and 1008'],
-    ['estimatesmartfee', [6, 'fast'], -8, 'Invalid estimate_mode parameter, must be one of: "unset", "economical", "conservative"'],
+    [
+      'estimatesmartfee',
+      [6, 'fast'],
+      -8,
+      'Invalid estimate_mode parameter, must be one of: "unset", "economical", "conservative"',
+    ],
     ['estimatefee', [0], -8, 'Invalid conf_target, must be between 1 and 1008'],
-    ['getnewaddress', [1], -3, 'Wrong type passed:\n{\n    "Position 1 (label)": "JSON value of type number is not of expected type string"\n}'],
+    [
+      'getnewaddress',
+      [1],
+      -3,
+      'Wrong type passed:\n{\n    "Position 1 (label)": "JSON value of type number is not of expected type string"\n}',
+    ],
     ['validateaddress', [], -1, 'validateaddress "address"'],
     ['getblock', [], -1, 'getblock "blockhash" ( verbosity )'],
   ];
@@ -186,7 +234,13 @@ describe.skipIf(!hasVectors)('methods of JSON-RPC', () => {
   });
 
   test('getblockstats of genesis, which spends nothing and adds nothing to the set', async () => {
-    expect(await api.rpc<object>('getblockstats', 0)).toMatchObject({ txs: 1, outs: 1, utxo_increase: 1, utxo_increase_actual: 0, subsidy: 5_000_000_000 });
+    expect(await api.rpc<object>('getblockstats', 0)).toMatchObject({
+      txs: 1,
+      outs: 1,
+      utxo_increase: 1,
+      utxo_increase_actual: 0,
+      subsidy: 5_000_000_000,
+    });
   });
 
   test('help lists every method, and tells of one', async () => {
@@ -198,7 +252,7 @@ describe.skipIf(!hasVectors)('methods of JSON-RPC', () => {
   });
 });
 
-describe.skipIf(!hasVectors)('a node in its initial sync', () => {
+describeWithVectors('a node in its initial sync', () => {
   const node = idleNode({ initialBlockDownload: true, headers: 900 });
   const api = startTestApi(mixedChainDir(), { node, params: { ...regtest, name: 'main' } });
   afterAll(() => api.close());

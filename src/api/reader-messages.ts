@@ -1,0 +1,25 @@
+import type { ReaderJob, ReaderResult } from './reader-jobs.ts';
+import type { ReadSources } from './readers/read-settings.ts';
+
+/** What the pool says to a worker; `open` comes first and once. */
+export type ToReader =
+  | {
+      readonly type: 'open';
+      readonly dir: string;
+      readonly sources: ReadSources;
+      /** The id of the job that nobody waits for any more, or 0. */
+      readonly cancelled: SharedArrayBuffer;
+    }
+  | { readonly type: 'job'; readonly id: number; readonly job: ReaderJob }
+  | { readonly type: 'close' };
+
+/** In place of a job's id: the connection is closed, the thread may go. */
+export const CLOSED = 0;
+
+export interface FromReader {
+  readonly id: number;
+  /** null where the job was cancelled. */
+  readonly result: ReaderResult | null;
+  /** Why it could not be done at all; for the log. */
+  readonly error: string | null;
+}

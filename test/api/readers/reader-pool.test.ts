@@ -1,0 +1,118 @@
+import { afterEach, beforeAll, expect, test } from 'bun:test';
+import { ApiError } from '../../../src/api/errors.ts';
+import type { ReaderJob } from '../../../src/api/reader-jobs.ts';
+import { ReaderPool } from '../../../src/api/reader-pool.ts';
+import { readSources } from '../../../src/api/readers/read-settings.ts';
+import { regtest } from '../../../src/params/regtest.ts';
+import { createLog } from '../../../src/util/log.ts';
+import { describeWithVectors, expectedOfMixedChain, mixedChainDir } from '../../lib/chain-api.ts';
+
+const log = createLog({ level: 'error', format: 'text', write: (bytes) => bytes.length });
+const never = new AbortController().signal;
+const COUNT: ReaderJob = { kind: 'rpc', method: 'getblockcount', params: '[]' };
+const SCAN: ReaderJob = { kind: 'rpc', method: 'gettxoutsetinfo', params: '["muhash"]' };
+
+describeWithVectors('reader workers', () => {
+  const expected = expectedOfMixedChain();
+  const pools: ReaderPool[] = [];
+  const start = (workers: number, queue: number) => {
+    const pool = new ReaderPool({ dir: mixedChainDir(), sources: readSources(regtest), workers, queue, log });
+    pools.push(pool);
+    return pool;
+  };
+  afterEach(async () => {
+    await Promise.all(pools.splice(0).map((pool) => pool.close()));
+  });
+  // Not within the time of the first test.
+  beforeAll(() => void mixedChainDir(), 60_000);
+  const text = async (running: ReturnType<ReaderPool['run']>) => {
+    const result = await running;
+    if (!result.ok) return JSON.stringify(result);
+    const { body } = result.reply;
+    return typeof body === 'string' ? body : new TextDecoder().decode(body);
+  };
+
+  test('answer the same as the front', async () => {
+    const pool = start(1, 4);
+    expect(await text(pool.run(COUNT, { signal: never }))).toBe('160');
+    const scan = JSON.parse(await text(pool.run(SCAN, { signal: never, long: true }))) as { muhash: string };
+    expect(scan.muhash).toBe(expected.txoutset.muhash);
+    const rest = await pool.run(
+      { kind: 'rest', name: 'block-status', input: { hash: expected.tip } },
+      { signal: never },
+    );
+    expect(rest).toMatchObject({
+      ok: true,
+      reply: { headers: { 'x-chain-height': '160', 'x-chain-hash': expected.tip } },
+    });
+  });
+
+  test('failures come back as what they are', async () => {
+    const pool = start(1, 4);
+    const unknown = await pool.run(
+      { kind: 'rest', name: 'block', input: { hash: '00'.repeat(32) } },
+      { signal: never },
+    );
+    expect(unknown).toEqual({
+      ok: false,
+      api: { failure: 'block_not_found', message: 'no such block', details: { tipHeight: 160 } },
+    });
+    const range = await pool.run({ kind: 'rpc', method: 'getblockhash', params: '[-1]' }, { signal: never });
+    expect(range).toEqual({ ok: false, rpc: { rpcCode: -8, message: 'Block height out of range', data: null } });
+    const fault = await pool
+      .run({ kind: 'rest', name: 'nope', input: null }, { signal: never })
+      .catch((error: unknown) => error);
+    expect(fault).toMatchObject({ failure: 'internal_error' });
+    expect(await text(pool.run(COUNT, { signal: never }))).toBe('160');
+  });
+
+  test('what finds the queue full is refused', async () => {
+    const pool = start(1, 1);
+    const running = pool.run(SCAN, { signal: never });
+    const waiting = pool.run(COUNT, { signal: never });
+    const refused = await pool.run(COUNT, { signal: never }).catch((error: unknown) => error);
+    expect(refused).toBeInstanceOf(ApiError);
+    expect(refused).toMatchObject({ failure: 'overloaded' });
+    expect(await text(waiting)).toBe('160');
+    expect((await running).ok).toBe(true);
+  });
+
+  test('a scan ends when nobody waits for it any more', async () => {
+    const pool = start(1, 4);
+    await pool.run(COUNT, { signal: never });
+    const began = performance.now();
+    await pool.run(SCAN, { signal: never });
+    const whole = performance.now() - began;
+    const caller = new AbortController();
+    const scan = pool.run(SCAN, { signal: caller.signal, long: true });
+    const queued = new AbortController();
+    const behind = pool.run(COUNT, { signal: queued.signal });
+    const next = pool.run(COUNT, { signal: never });
+    const startedAt = performance.now();
+    caller.abort();
+    queued.abort();
+    expect(await scan.catch((error: unknown) => error)).toMatchObject({ failure: 'overloaded' });
+    expect(await behind.catch((error: unknown) => error)).toMatchObject({ failure: 'overloaded' });
+    expect(await text(next)).toBe('160');
+    expect(performance.now() - startedAt).toBeLessThan(whole / 2);
+  });
+
+  test('long jobs leave a thread to the others', async () => {
+    const pool = start(2, 8);
+    const order: string[] = [];
+    const scans = [1, 2].map((n) => pool.run(SCAN, { signal: never, long: true }).then(() => order.push(`scan ${n}`)));
+    const short = pool.run(COUNT, { signal: never }).then(() => order.push('short'));
+    await Promise.all([...scans, short]);
+    expect(order).toEqual(['short', 'scan 1', 'scan 2']);
+  });
+
+  test('a closed pool refuses what runs and what comes', async () => {
+    const pool = start(1, 4);
+    const running = pool.run(SCAN, { signal: never }).catch((error: unknown) => error);
+    await pool.close();
+    expect(await running).toMatchObject({ failure: 'shutting_down' });
+    expect(await pool.run(COUNT, { signal: never }).catch((error: unknown) => error)).toMatchObject({
+      failure: 'shutting_down',
+    });
+  });
+});

@@ -1,0 +1,220 @@
+import { describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { CoinsCache } from '../../src/chain/coins-cache.ts';
+import type { CoinRow, CoinStore } from '../../src/storage/coin-store.ts';
+
+/** The table of the database: by key in hex. */
+class FakeStore {
+  readonly rows = new Map<string, CoinRow>();
+  lookups = 0;
+
+  row(key: Uint8Array): CoinRow | null {
+    this.lookups++;
+    return this.rows.get(key.toHex()) ?? null;
+  }
+
+  hasAnyOf(txid: Uint8Array): boolean {
+    const prefix = txid.toHex();
+    return [...this.rows.keys()].some((key) => key.startsWith(prefix));
+  }
+}
+
+const TXIDS = 5;
+const VOUTS = 3;
+
+function txidOf(n: number): Uint8Array {
+  const txid = new Uint8Array(32);
+  // They differ late and little: all of one output index share a slot.
+  new DataView(txid.buffer).setUint32(28, n);
+  return txid;
+}
+
+function keyOf(n: number, vout: number): string {
+  return txidOf(n).toHex() + vout.toString(16).padStart(8, '0');
+}
+
+/** As real ones are, spread evenly. */
+function hashOf(n: number): Uint8Array {
+  return Uint8Array.from(new Bun.CryptoHasher('sha256').update(String(n)).digest());
+}
+
+/** What an outpoint pays follows from its name. */
+const worthOf = (n: number, vout: number) => n * 1000 + vout;
+const scriptOf = (n: number, vout: number) => new Uint8Array((n * 7 + vout * 3) % 40).fill(n + vout);
+
+type Op =
+  | { do: 'find' | 'spend'; n: number; vout: number }
+  | { do: 'add' | 'restore'; n: number; vout: number; position: number }
+  | { do: 'hasAnyOf'; n: number }
+  | { do: 'seal' | 'written' | 'reset' };
+
+const n = fc.nat(TXIDS - 1);
+const vout = fc.nat(VOUTS - 1);
+const position = fc.integer({ min: 1, max: 4 });
+const op: fc.Arbitrary<Op> = fc.oneof(
+  { weight: 10, arbitrary: fc.record({ do: fc.constantFrom('find' as const), n, vout }) },
+  { weight: 20, arbitrary: fc.record({ do: fc.constantFrom('spend' as const), n, vout }) },
+  { weight: 20, arbitrary: fc.record({ do: fc.constantFrom('add' as const, 'restore' as const), n, vout, position }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constantFrom('hasAnyOf' as const), n }) },
+  { weight: 10, arbitrary: fc.record({ do: fc.constantFrom('seal' as const, 'written' as const) }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constantFrom('reset' as const) }) },
+);
+
+/** Carries out the operations on the table and on plain maps, and compares what can be seen. */
+function run(ops: readonly Op[], limitBytes: number, stored: readonly [number, number, number][]): void {
+  const store = new FakeStore();
+  for (const [i, out, at] of stored)
+    store.rows.set(keyOf(i, out), { position: at, value: worthOf(i, out), script: scriptOf(i, out) });
+  const cache = new CoinsCache(store as unknown as CoinStore, { limitBytes, databaseEmpty: store.rows.size === 0 });
+  /** Positions of the unspent coins, as they are now, and as the last seal had them. */
+  let now = new Map([...store.rows].map(([key, row]) => [key, row.position]));
+  let sealed: Map<string, number> | null = null;
+  let written = new Map(now);
+
+  const step = (o: Op): void => {
+    switch (o.do) {
+      case 'find':
+      case 'spend': {
+        const slot = cache.find(txidOf(o.n), o.vout);
+        const expected = now.get(keyOf(o.n, o.vout));
+        expect(slot >= 0).toBe(expected !== undefined);
+        if (expected === undefined) return;
+        const coin = cache.coin(slot);
+        expect([coin.position, Number(coin.output.value)]).toEqual([expected, worthOf(o.n, o.vout)]);
+        expect(coin.output.scriptPubKey.toHex()).toBe(scriptOf(o.n, o.vout).toHex());
+        if (o.do === 'find') return;
+        cache.spend(slot);
+        now.delete(keyOf(o.n, o.vout));
+        return;
+      }
+      case 'add':
+        // Of a coin that is there, whoever adds looks first; that is `restore`.
+        if (now.has(keyOf(o.n, o.vout))) return;
+        cache.add(txidOf(o.n), o.vout, o.position, worthOf(o.n, o.vout), scriptOf(o.n, o.vout));
+        now.set(keyOf(o.n, o.vout), o.position);
+        return;
+      case 'restore':
+        cache.restore(txidOf(o.n), o.vout, o.position, worthOf(o.n, o.vout), scriptOf(o.n, o.vout));
+        now.set(keyOf(o.n, o.vout), o.position);
+        return;
+      case 'hasAnyOf': {
+        const expected = [...Array(VOUTS).keys()].some((out) => now.has(keyOf(o.n, out)));
+        expect(cache.hasAnyOf(txidOf(o.n), VOUTS)).toBe(expected);
+        return;
+      }
+      case 'seal': {
+        if (sealed) return;
+        const changes = cache.seal();
+        const seen = new Set<string>();
+        for (const change of changes) {
+          const key = change.key.toHex();
+          expect(seen.has(key)).toBe(false);
+          seen.add(key);
+          expect(change.position).toBe(now.get(key) ?? null);
+          expect(change.storedPosition).toBe(written.get(key) ?? null);
+          expect(change.vout).toBe(Number.parseInt(key.slice(64), 16));
+          const index = Number.parseInt(key.slice(56, 64), 16);
+          expect([change.value, change.script.toHex()]).toEqual([
+            worthOf(index, change.vout),
+            scriptOf(index, change.vout).toHex(),
+          ]);
+        }
+        const all = new Set([...now.keys(), ...written.keys()]);
+        for (const key of all) expect(seen.has(key)).toBe(now.get(key) !== written.get(key));
+        sealed = new Map(now);
+        return;
+      }
+      case 'written': {
+        if (!sealed) return;
+        store.rows.clear();
+        for (const [key, at] of sealed) {
+          const index = Number.parseInt(key.slice(56, 64), 16);
+          const out = Number.parseInt(key.slice(64), 16);
+          store.rows.set(key, { position: at, value: worthOf(index, out), script: scriptOf(index, out) });
+        }
+        written = sealed;
+        sealed = null;
+        cache.written();
+        return;
+      }
+      case 'reset':
+        cache.reset();
+        sealed = null;
+        now = new Map(written);
+    }
+  };
+  for (const o of ops) step(o);
+  for (const o of [{ do: 'written' }, { do: 'seal' }, { do: 'written' }] as const) step(o);
+  for (let i = 0; i < TXIDS; i++) for (let out = 0; out < VOUTS; out++) step({ do: 'find', n: i, vout: out });
+}
+
+describe('coins in memory', () => {
+  const stored = fc.uniqueArray(fc.tuple(n, vout, position), { maxLength: 8, selector: ([i, out]) => i * VOUTS + out });
+
+  test('are those of a plain map, when they are dropped at each commit', () => {
+    fc.assert(
+      fc.property(fc.array(op, { maxLength: 80 }), stored, (ops, rows) => run(ops, 1, rows)),
+      { numRuns: 150 },
+    );
+  });
+
+  test('are those of a plain map, when they are kept', () => {
+    fc.assert(
+      fc.property(fc.array(op, { maxLength: 80 }), stored, (ops, rows) => run(ops, 2 ** 30, rows)),
+      { numRuns: 150 },
+    );
+  });
+
+  test('a coin that comes and goes between two commits is no change', () => {
+    const cache = new CoinsCache(new FakeStore() as unknown as CoinStore, { limitBytes: 1, databaseEmpty: true });
+    cache.add(txidOf(1), 0, 5, 1, new Uint8Array(3));
+    cache.spend(cache.find(txidOf(1), 0));
+    expect(cache.seal()).toEqual([]);
+  });
+
+  test('a database that was empty is not asked, until the table has been dropped', () => {
+    const store = new FakeStore();
+    const cache = new CoinsCache(store as unknown as CoinStore, { limitBytes: 1, databaseEmpty: true });
+    expect(cache.find(txidOf(1), 0)).toBe(-1);
+    cache.add(txidOf(2), 0, 5, 1, new Uint8Array(3));
+    expect(store.lookups).toBe(0);
+    cache.seal();
+    store.rows.set(keyOf(2, 0), { position: 5, value: 1, script: new Uint8Array(3) });
+    cache.written();
+    expect(cache.find(txidOf(2), 0)).toBeGreaterThanOrEqual(0);
+    expect(store.lookups).toBe(1);
+  });
+
+  // Past 45,000 the table grows; with so many there are chains of slots of every length.
+  test('a hundred thousand of them are found again, and none that is not there', () => {
+    const store = new FakeStore();
+    const cache = new CoinsCache(store as unknown as CoinStore, { limitBytes: 2 ** 30, databaseEmpty: true });
+    const count = 100_000;
+    for (let i = 0; i < count; i++) cache.add(hashOf(i), i % 4, i + 1, i, new Uint8Array(1).fill(i));
+    for (let i = 0; i < count; i += 3) cache.spend(cache.find(hashOf(i), i % 4));
+    let wrong = 0;
+    for (let i = 0; i < count; i++) {
+      const slot = cache.find(hashOf(i), i % 4);
+      if (slot >= 0 !== i % 3 > 0) wrong++;
+      else if (slot >= 0) {
+        const { position: at, output } = cache.coin(slot);
+        if (at !== i + 1 || output.value !== BigInt(i) || output.scriptPubKey[0] !== (i & 0xff)) wrong++;
+      }
+      if (cache.find(hashOf(i), (i + 1) % 4) >= 0) wrong++;
+    }
+    expect(wrong).toBe(0);
+    const changes = cache.seal();
+    expect(changes).toHaveLength(count - Math.ceil(count / 3));
+    // Two thirds of the table are spent while what was sealed is being written; then more come than fit.
+    for (let i = 0; i < count; i++) if (i % 3 === 1) cache.spend(cache.find(hashOf(i), i % 4));
+    for (let i = count; i < count * 2; i++) cache.add(hashOf(i), 0, i, i, new Uint8Array(0));
+    for (let i = 0; i < count; i++) if (cache.find(hashOf(i), i % 4) >= 0 !== (i % 3 === 2)) wrong++;
+    expect(wrong).toBe(0);
+    for (const { key, position: at, value, script } of changes)
+      store.rows.set(key.toHex(), { position: at!, value, script: script.slice() });
+    cache.written();
+    const gone = cache.seal().filter(({ position: at }) => at === null);
+    expect(gone).toHaveLength(Math.ceil((count - 1) / 3));
+    expect(gone.every(({ storedPosition }) => storedPosition !== null)).toBe(true);
+  });
+});

@@ -1,0 +1,210 @@
+import { describe, expect, test } from 'bun:test';
+import type { ChainCommit } from '../../src/chain/events.ts';
+import { hashToHex } from '../../src/primitives/hash.ts';
+import { txidOf } from '../../src/primitives/transaction.ts';
+import { RegtestChain, type TestBlock } from '../lib/chain-builder.ts';
+import { type NodeOptions, TestNode } from '../lib/chain-fixture.ts';
+import { openScript, trunkWithCoins } from '../lib/fork-tree.ts';
+import { spend } from '../lib/tx-builder.ts';
+
+const hex = ({ hash }: TestBlock) => hashToHex(hash);
+const NEW_BLOCK_FIELDS = [
+  'bits',
+  'blockTime',
+  'chainwork',
+  'confirmations',
+  'difficulty',
+  'fees',
+  'hash',
+  'headers',
+  'height',
+  'initialSync',
+  'medianTime',
+  'merkleRoot',
+  'nonce',
+  'previousHash',
+  'reorg',
+  'reward',
+  'seq',
+  'size',
+  'strippedSize',
+  'subsidy',
+  'time',
+  'txCount',
+  'version',
+  'weight',
+];
+
+/** Type, height and hash of each event. */
+const told = (node: TestNode, after = 0) =>
+  node.events(after).map(({ type, payload }) => `${type} ${payload.height} ${payload.hash}`);
+
+async function nodeOn(chain: RegtestChain, options: NodeOptions = {}): Promise<TestNode> {
+  const node = new TestNode(options);
+  await node.take(chain.blocks.slice(1));
+  return node;
+}
+
+describe('newBlock', () => {
+  test('is told of each block, with what its header and body say', async () => {
+    const chain = trunkWithCoins();
+    const block = chain.tip;
+    await using node = await nodeOn(chain);
+    const events = node.events();
+    expect(events.map(({ type }) => type)).toEqual(Array(105).fill('newBlock'));
+    expect(events.map(({ payload }) => payload.height)).toEqual([...Array(105).keys()]);
+    const { payload, seq } = events.at(-1)!;
+    expect(Object.keys(payload).sort()).toEqual(NEW_BLOCK_FIELDS);
+    const { raw, strippedSize } = block.parsed();
+    expect(payload).toEqual({
+      seq,
+      time: 1_800_000_000,
+      hash: hex(block),
+      height: 104,
+      previousHash: hex(block.parent!),
+      version: 0x2000_0000,
+      merkleRoot: hashToHex(block.header.merkleRoot),
+      blockTime: block.time,
+      medianTime: block.medianTimePast,
+      bits: '207fffff',
+      nonce: block.header.nonce,
+      difficulty: 4.656542373906925e-10,
+      chainwork: '00000000000000000000000000000000000000000000000000000000000000d2',
+      txCount: 3,
+      size: raw.length,
+      strippedSize,
+      weight: strippedSize * 3 + raw.length,
+      // 50 coins less what the two transactions pay out of each.
+      fees: 50_0000_0000 - 40 * 1_0000_0000 - (40 * 39) / 2 + 50_0000_0000 - 4 * 1_0000_0000 - 6,
+      subsidy: 50_0000_0000,
+      reward: 150_0000_0000 - 40 * 1_0000_0000 - (40 * 39) / 2 - 4 * 1_0000_0000 - 6,
+      confirmations: 1,
+      reorg: false,
+      initialSync: true,
+      headers: 104,
+    });
+    expect(events[0]!.payload).toMatchObject({ height: 0, previousHash: null, txCount: 1, fees: 0 });
+  });
+
+  test('out of initial sync says so, and the subsidy follows the halving', async () => {
+    const chain = new RegtestChain();
+    chain.mine(150);
+    await using node = await nodeOn(chain, { nowMs: (chain.tip.time + 60) * 1000 });
+    expect(node.chain.initialSync).toBe(false);
+    await node.take([chain.mine()]);
+    const [before, last] = node.events().slice(-2);
+    expect(before!.payload).toMatchObject({ height: 150, subsidy: 25_0000_0000 });
+    expect(last!.payload).toMatchObject({ height: 151, initialSync: false, reward: 25_0000_0000 });
+  });
+});
+
+describe('a reorg', () => {
+  test('is told from the old tip down, then from the fork up, and in one commit', async () => {
+    const chain = trunkWithCoins();
+    const fork = chain.fork();
+    const coin = chain.coinsOf(openScript(1))[0]!;
+    const tx = spend(coin, [{ to: openScript(9), value: 1n }], { sign: false });
+    chain.mine(2, { txs: [tx] });
+    await using node = await nodeOn(chain);
+    const { lastSeq } = node.chain;
+    const commits: ChainCommit[] = [];
+    node.chain.onCommit((commit) => commits.push(commit));
+    fork.mine(3);
+    await node.take(fork.blocks.slice(-3));
+    expect(told(node, lastSeq)).toEqual([
+      `blockDisconnected 106 ${hex(chain.at(106))}`,
+      `blockDisconnected 105 ${hex(chain.at(105))}`,
+      `newBlock 105 ${hex(fork.at(105))}`,
+      `newBlock 106 ${hex(fork.at(106))}`,
+      `newBlock 107 ${hex(fork.at(107))}`,
+    ]);
+    const [first, second, third] = node.events(lastSeq).map(({ payload }) => payload);
+    expect(first).toEqual({
+      seq: lastSeq + 1,
+      time: 1_800_000_000,
+      hash: hex(chain.at(106)),
+      height: 106,
+      previousHash: hex(chain.at(105)),
+      txids: chain.at(106).txs.map((one) => hashToHex(txidOf(one))),
+      depth: 1,
+    });
+    expect(second).toMatchObject({ depth: 2, txids: chain.at(105).txs.map((one) => hashToHex(txidOf(one))) });
+    expect(third).toMatchObject({ reorg: true });
+    const commit = commits.at(-1)!;
+    expect(commit.lastSeq).toBe(lastSeq + 5);
+    expect(commit.disconnected.map(({ height }) => height)).toEqual([106, 105]);
+    expect(commit.connected.map(({ height }) => height)).toEqual([105, 106, 107]);
+    expect(hashToHex(commit.tip.hash)).toBe(hex(fork.tip));
+    expect(commits).toHaveLength(1);
+  });
+
+  test('that fails and goes back is not told', async () => {
+    const chain = trunkWithCoins();
+    const fork = chain.fork();
+    chain.mine(2);
+    await using node = await nodeOn(chain);
+    const { lastSeq } = node.chain;
+    fork.mine(2);
+    fork.mine(1, { coinbaseValue: 99_0000_0000n });
+    for (const block of fork.blocks.slice(-3)) await node.submit(block);
+    expect(node.tip).toBe(hex(chain.tip));
+    expect(told(node, lastSeq)).toEqual([]);
+    expect(node.chain.lastSeq).toBe(lastSeq);
+  });
+
+  test('within what is not committed yet is not told', async () => {
+    const chain = new RegtestChain();
+    chain.mine(3);
+    const fork = chain.fork(1);
+    fork.mine(4);
+    await using node = new TestNode();
+    await node.accept(chain.blocks.slice(1));
+    await node.accept(fork.blocks.slice(2));
+    await node.chain.settle();
+    expect(told(node)).toEqual(fork.blocks.map((block) => `newBlock ${block.height} ${hex(block)}`));
+  });
+});
+
+describe('numbers of events', () => {
+  const seqs = (node: TestNode) => node.events().map(({ seq }) => seq);
+  const rising = (list: number[]) => list.every((seq, i) => i === 0 || seq > list[i - 1]!);
+
+  test('rise by one, and go on above what was reserved after each start', async () => {
+    const chain = new RegtestChain();
+    await using node = new TestNode();
+    for (let run = 0; run < 3; run++) {
+      chain.mine(2);
+      await node.take(chain.blocks.slice(-2));
+      await node.restart();
+    }
+    const list = seqs(node);
+    expect(list).toHaveLength(7);
+    expect(rising(list)).toBe(true);
+    for (const { seq, payload } of node.events()) expect(payload.seq).toBe(seq);
+    expect(node.chain.lastSeq).toBe(list.at(-1)!);
+  });
+
+  test('are given once, though the process is killed', async () => {
+    const chain = new RegtestChain();
+    chain.mine(3);
+    await using node = await nodeOn(chain);
+    // As a crash leaves it: nothing is closed.
+    await using killed = new TestNode({ from: node.dir });
+    expect(seqs(killed)).toEqual(seqs(node));
+    await killed.take([chain.mine()]);
+    expect(rising(seqs(killed))).toBe(true);
+    expect(seqs(killed).at(-1)!).toBeGreaterThan(node.chain.lastSeq);
+  });
+
+  test('are given once, though a power cut takes back commits', async () => {
+    const chain = new RegtestChain();
+    chain.mine(3);
+    await using node = await nodeOn(chain);
+    await using cut = new TestNode({ from: node.dir });
+    await node.take([chain.mine()]);
+    await node.take([chain.mine()]);
+    await cut.take(chain.blocks.slice(-2));
+    expect(told(cut)).toEqual(told(node));
+    expect(seqs(cut).at(-2)!).toBeGreaterThan(node.chain.lastSeq);
+  });
+});

@@ -1,0 +1,193 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { utxoStats } from '../../src/api/readers/utxo-stats.ts';
+import { regtest } from '../../src/params/regtest.ts';
+import { parseBlock } from '../../src/primitives/block.ts';
+import { txPosition } from '../../src/primitives/coin.ts';
+import { hashFromHex, hashToHex } from '../../src/primitives/hash.ts';
+import { parseAddress } from '../../src/script/address.ts';
+import { bytesToHex } from '../../src/util/bytes.ts';
+import { chainFrom } from '../lib/block-editor.ts';
+import { lateVerifier, mixedBlocks, TestNode, trustingVerifier } from '../lib/chain-fixture.ts';
+import { type ChainState, differences, ModelChain, stateTip } from '../lib/chain-state.ts';
+import { hasVectors, readVectorJson } from '../lib/vectors.ts';
+
+interface Expected {
+  tip: string;
+  txoutset: {
+    hash_serialized_3: { txouts: number; bogosize: number; hash_serialized_3: string; transactions: number };
+    muhash: string;
+  };
+  muhashByHeight: Record<string, string>;
+  balances: { address: string; balance: number; utxos: number }[];
+  blocks: Record<string, { hash: string; chainwork: string; mediantime: number }>;
+  chaintxstats: { txcount: number };
+  transactions: { txid: string; hex: string; blockhash: string; fee?: number }[];
+}
+
+function scriptOfAddress(address: string): Uint8Array {
+  const parsed = parseAddress(address, regtest.address);
+  if (!parsed.ok) throw new Error(`not an address: ${address}`);
+  return parsed.script;
+}
+
+/** Sizes of the coins table that make it be dropped at each commit, and never. */
+const SMALL_CACHE = 1;
+const LARGE_CACHE = 256 * 1024 * 1024;
+
+describe.skipIf(!hasVectors)('the chain of every standard kind of input', () => {
+  let expected: Expected;
+  let model: ModelChain;
+  let state: ChainState;
+  let imported: TestNode;
+
+  beforeAll(async () => {
+    expected = readVectorJson('chains/regtest-mixed-160.expected.json');
+    model = new ModelChain(mixedBlocks());
+    state = model.state();
+    imported = new TestNode({ verifier: trustingVerifier });
+    await imported.take(mixedBlocks());
+  }, 30_000);
+  afterAll(() => imported?.[Symbol.asyncDispose]());
+
+  test('connects with all signatures checked, and is what Bitcoin Core says', async () => {
+    await using node = new TestNode({ verifier: lateVerifier(() => 1) });
+    await node.take(mixedBlocks());
+    expect(node.tip).toBe(expected.tip);
+    expect(differences(node.state(), state)).toEqual([]);
+    expect(node.chain.transactions).toBe(expected.chaintxstats.txcount);
+    node.read((reads) => {
+      const settings = {} as never;
+      const env = { reads, tip: reads.tip(), params: regtest, settings, expectWork: () => {} };
+      const serialized = utxoStats(env, 'hash_serialized_3');
+      const wanted = expected.txoutset.hash_serialized_3;
+      expect(hashToHex(serialized.hash!)).toBe(wanted.hash_serialized_3);
+      expect(serialized).toMatchObject({
+        txouts: wanted.txouts,
+        bogosize: wanted.bogosize,
+        transactions: wanted.transactions,
+        totalAmount: 7724_8712_3000n,
+      });
+      expect(hashToHex(utxoStats(env, 'muhash').hash!)).toBe(expected.txoutset.muhash);
+      for (const { address, balance, utxos } of expected.balances) {
+        const totals = reads.scripts.totals(scriptOfAddress(address))!;
+        expect(Number(totals.received - totals.sent)).toBe(balance);
+        expect(totals.utxos).toBe(utxos);
+      }
+      for (const [height, { hash, chainwork }] of Object.entries(expected.blocks)) {
+        const header = reads.headers.byHeight(Number(height))!;
+        expect(hashToHex(header.hash)).toBe(hash);
+        expect(header.chainwork).toBe(BigInt(`0x${chainwork}`));
+      }
+      for (const { txid, hex, blockhash } of expected.transactions) {
+        const record = reads.txs.byTxid(hashFromHex(txid))!;
+        const { raw, block } = reads.rawTx(record);
+        expect(bytesToHex(raw)).toBe(hex);
+        expect(hashToHex(block.hash)).toBe(blockhash);
+      }
+    });
+  }, 30_000);
+
+  test('the index leads to the bytes of every transaction and to the coins it spent', () => {
+    const blocks = mixedBlocks();
+    const wrong: string[] = [];
+    imported.read((reads) => {
+      for (const [i, raw] of blocks.entries()) {
+        const header = reads.headers.byHeight(i + 1)!;
+        expect(Buffer.compare(reads.rawBlock(header)!, raw)).toBe(0);
+        // The tail of the chain holds every kind; all blocks would say it 17,000 times.
+        if (i < 150) continue;
+        for (const [index, { txid, raw: bytes }] of parseBlock(raw).txs.entries()) {
+          const record = reads.txs.byTxid(txid)!;
+          const { parsed, spent } = reads.transaction(record);
+          const good = record.position === txPosition(i + 1, index) && Buffer.compare(parsed.raw, bytes) === 0;
+          if (!good || !Bun.deepEquals(spent, model.spent.get(record.position)!)) wrong.push(hashToHex(txid));
+        }
+      }
+    });
+    expect(wrong).toEqual([]);
+  });
+
+  test('sums agree: coins with supply, and coins, history and totals of each script', () => {
+    imported.read((reads) => {
+      const totals = reads.headers.totals(160)!;
+      let sum = 0n;
+      const byScript = new Map<string, { script: Uint8Array; value: bigint; utxos: number }>();
+      for (const { output } of reads.coins.all()) {
+        sum += output.value;
+        const key = bytesToHex(output.scriptPubKey);
+        const row = byScript.get(key) ?? { script: output.scriptPubKey.slice(), value: 0n, utxos: 0 };
+        byScript.set(key, { ...row, value: row.value + output.value, utxos: row.utxos + 1 });
+      }
+      expect(totals.circulating).toBe(Number(sum));
+      expect([...byScript.values()].reduce((count, { utxos }) => count + utxos, 0)).toBe(totals.utxos);
+      for (const { script, value, utxos } of byScript.values()) {
+        const { id, received, sent, txs, utxos: counted } = reads.scripts.totals(script)!;
+        expect([received - sent, counted]).toEqual([value, utxos]);
+        const rows = reads.scripts.history(id, { above: -1, below: Infinity, order: 'asc', limit: 100_000 });
+        expect(rows).toHaveLength(txs);
+        expect(rows.reduce((total, row) => total + row.received - row.sent, 0)).toBe(Number(value));
+        const coins = reads.scripts.coins(id, { position: -1, vout: 0 }, 100_000);
+        expect(coins.reduce((total, coin) => total + coin.value, 0)).toBe(Number(value));
+      }
+    });
+  });
+
+  // Every height is among the slow tests.
+  test('at some heights the coins hash to what Bitcoin Core has there', async () => {
+    await using node = new TestNode({ verifier: trustingVerifier });
+    for (const [i, raw] of mixedBlocks().slice(0, 105).entries()) {
+      await node.chain.accept(raw);
+      if (i !== 30 && i < 100) continue;
+      await node.chain.settle();
+      node.read((reads) => {
+        const env = { reads, tip: reads.tip(), params: regtest, settings: {} as never, expectWork: () => {} };
+        expect(hashToHex(utxoStats(env, 'muhash').hash!)).toBe(expected.muhashByHeight[i + 1]!);
+      });
+    }
+  });
+
+  // Commits write differences only: wherever they fall, the sum must be the same.
+  const batchings: [string, number, (i: number) => 'go on' | 'settle' | 'restart'][] = [
+    ['each block', SMALL_CACHE, () => 'settle'],
+    ['each block, coins kept in memory', LARGE_CACHE, () => 'settle'],
+    ['every seventh block', SMALL_CACHE, (i) => (i % 7 === 6 ? 'settle' : 'go on')],
+    ['a restart now and then', LARGE_CACHE, (i) => (i % 50 === 45 ? 'restart' : i % 3 === 0 ? 'settle' : 'go on')],
+  ];
+  for (const [title, coinsCacheBytes, after] of batchings)
+    test(`commits make no difference: ${title}`, async () => {
+      await using node = new TestNode({ verifier: trustingVerifier, coinsCacheBytes });
+      const blocks = mixedBlocks().slice(0, 122);
+      for (const [i, raw] of blocks.entries()) {
+        await node.accept([raw]);
+        const next = after(i);
+        if (next === 'settle') await node.chain.settle();
+        if (next === 'restart') await node.restart();
+      }
+      await node.chain.settle();
+      expect(differences(node.state(), new ModelChain(blocks).state())).toEqual([]);
+    });
+
+  test('a second delivery changes nothing', async () => {
+    const { lastSeq } = imported.chain;
+    for (const raw of mixedBlocks()) expect((await imported.chain.accept(raw)).status).toBe('known');
+    await imported.chain.settle();
+    expect(differences(imported.state(), state)).toEqual([]);
+    expect(imported.chain.lastSeq).toBe(lastSeq);
+  });
+
+  test('the whole chain can be taken back, and comes again', async () => {
+    await using node = new TestNode({ verifier: trustingVerifier });
+    await node.take(mixedBlocks().slice(0, 125));
+    expect(stateTip(node.state())).toBe(node.tip);
+    // Empty blocks on another branch take the 20 full ones out again.
+    const fork = chainFrom(mixedBlocks().slice(0, 105)).fork();
+    fork.mine(21);
+    const rival = fork.blocks.slice(106);
+    await node.take(rival);
+    expect(node.chain.tip.height).toBe(126);
+    const expectedState = new ModelChain([...mixedBlocks().slice(0, 105), ...rival]).state();
+    expect(differences(node.state(), expectedState)).toEqual([]);
+    await node.take(mixedBlocks().slice(125, 130));
+    expect(differences(node.state(), new ModelChain(mixedBlocks().slice(0, 130)).state())).toEqual([]);
+  });
+});

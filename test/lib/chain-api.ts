@@ -1,0 +1,148 @@
+import { describe, test } from 'bun:test';
+import { existsSync, mkdtempSync, rmSync, writeFileSync, writeSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { NodePort, NodeStatus, PeerView } from '../../src/api/node-port.ts';
+import { type ApiOverrides, apiOptions } from '../../src/api/options.ts';
+import { restRoutes } from '../../src/api/rest/routes.ts';
+import { rpcRoutes } from '../../src/api/rpc/route.ts';
+import { startApi } from '../../src/api/server.ts';
+import type { NetworkParams } from '../../src/params/network-params.ts';
+import { regtest } from '../../src/params/regtest.ts';
+import { ChainReads } from '../../src/storage/chain-reads.ts';
+import { createLog } from '../../src/util/log.ts';
+import { blocksOfFile, fillChain } from './chain-filler.ts';
+import { hasVectors, readVectorBytes, readVectorJson } from './vectors.ts';
+
+/** What Bitcoin Core says of the chain of regtest-mixed-160.dat; amounts are doubles here. */
+export interface Expected {
+  tip: string;
+  txoutset: { hash_serialized_3: Record<string, unknown>; muhash: string };
+  blocks: Record<string, Record<string, unknown> & { hash: string; tx?: string[]; nTx: number }>;
+  tipBlockVerbosity3: Record<string, unknown>;
+  blockstats: Record<string, Record<string, unknown>>;
+  transactions: (Record<string, unknown> & { txid: string; hex: string; blockhash: string; fee?: number })[];
+  proofs: Record<string, string>;
+  balances: { type: string; address: string; balance: number; utxos: number; coinbaseUtxos: number }[];
+  chaintxstats: Record<string, unknown>;
+}
+
+/** A suite that needs the outside test data; one skipped test where it is not there. */
+export function describeWithVectors(name: string, body: () => void): void {
+  if (hasVectors) describe(name, body);
+  else test.skip(`${name}: the test vectors are not there`, () => {});
+}
+
+export function expectedOfMixedChain(): Expected {
+  return readVectorJson<Expected>('chains/regtest-mixed-160.expected.json');
+}
+
+export function mixedChainBlocks(): Uint8Array[] {
+  return blocksOfFile(readVectorBytes('chains/regtest-mixed-160.dat'));
+}
+
+let mixedDir: string | null = null;
+
+/** The directory of a node that has connected all of it; made once a process, and not to be written to. */
+export function mixedChainDir(): string {
+  mixedDir ??= join(tmpdir(), `obverse-mixed-${process.pid}`);
+  const done = join(mixedDir, 'done');
+  if (!existsSync(done)) {
+    fillChain(mixedDir, regtest, mixedChainBlocks());
+    writeFileSync(done, '');
+    process.on('exit', () => rmSync(mixedDir!, { recursive: true, force: true }));
+  }
+  return mixedDir;
+}
+
+export const API_KEY = 'a-static-key-of-the-tests';
+
+export const IDLE_STATUS: NodeStatus = {
+  headers: 160,
+  bestHeaderHash: '',
+  initialBlockDownload: false,
+  verificationProgress: 1,
+  lastCommit: null,
+  connectingBlock: false,
+  stopped: null,
+  peers: { inbound: 0, outbound: 0 },
+  heavierInvalidChain: false,
+  warnings: [],
+};
+
+/** A node that does nothing but say how it is. */
+export function idleNode(status: Partial<NodeStatus> = {}, peers: readonly PeerView[] = []): NodePort {
+  return {
+    status: () => ({ ...IDLE_STATUS, ...status }),
+    echo: () => Promise.resolve(),
+    peers: () => Promise.resolve(peers),
+    submitBlock: () => Promise.reject(new Error('not in this test')),
+    onChainCommit: () => () => {},
+  };
+}
+
+export interface ApiFixture {
+  readonly url: string;
+  get(path: string, headers?: Record<string, string>): Promise<Response>;
+  /** Body of a GET that has to succeed. */
+  json<T = Record<string, unknown>>(path: string): Promise<T>;
+  post(path: string, body: string | Uint8Array, headers?: Record<string, string>): Promise<Response>;
+  /** Result of a JSON-RPC call that has to succeed. */
+  rpc<T = unknown>(method: string, ...params: unknown[]): Promise<T>;
+  close(): Promise<void>;
+}
+
+/** A running server on a directory that holds a chain. Auth files go to a directory of their own. */
+export function startTestApi(
+  dir: string,
+  {
+    params = regtest,
+    node = idleNode(),
+    overrides = {},
+  }: { params?: NetworkParams; node?: NodePort; overrides?: ApiOverrides } = {},
+): ApiFixture {
+  const log = createLog({ level: 'error', format: 'text', write: (bytes) => writeSync(2, bytes) });
+  const authDir = mkdtempSync(join(tmpdir(), 'obverse-api-'));
+  const options = apiOptions(
+    { network: params.name, networkDir: authDir, version: '0.1.0' },
+    { ...overrides, auth: { staticKey: API_KEY }, limits: { publicRate: null } },
+  );
+  const reads = new ChainReads(dir);
+  const api = startApi({
+    options,
+    params,
+    log,
+    startedAt: Math.floor(Date.now() / 1000),
+    plugins: [(ctx) => restRoutes(withDir(ctx)), (ctx) => rpcRoutes(withDir(ctx))],
+  });
+  // The reader workers look for the chain in the network's directory, and the chain is shared between tests.
+  function withDir<C extends { options: typeof options }>(ctx: C): C {
+    Object.assign(ctx.options, { networkDir: dir });
+    return ctx;
+  }
+  api.attach({ node, reads });
+  const authorization = { authorization: `Bearer ${API_KEY}` };
+  const fixture: ApiFixture = {
+    url: api.url,
+    get: (path, headers = {}) => fetch(api.url + path, { headers: { ...authorization, ...headers } }),
+    async json<T>(path: string) {
+      const response = await fixture.get(path);
+      if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`);
+      return (await response.json()) as T;
+    },
+    post: (path, body, headers = {}) =>
+      fetch(api.url + path, { method: 'POST', body: body as string, headers: { ...authorization, ...headers } }),
+    async rpc<T>(method: string, ...args: unknown[]) {
+      const response = await fixture.post('/', JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: args }));
+      const { result, error } = (await response.json()) as { result: T; error?: unknown };
+      if (error) throw new Error(JSON.stringify(error));
+      return result;
+    },
+    async close() {
+      await api.stop('end of test');
+      reads.close();
+      rmSync(authDir, { recursive: true, force: true });
+    },
+  };
+  return fixture;
+}

@@ -1,0 +1,157 @@
+import type { Transaction } from '../../src/primitives/transaction.ts';
+import { Op } from '../../src/script/opcodes.ts';
+import { pushNumber, scriptOf } from '../../src/script/script-builder.ts';
+import { RegtestChain, type TestBlock } from './chain-builder.ts';
+import { coinOf, spend, type TestCoin } from './tx-builder.ts';
+
+/** A source of small whole numbers: from 0 to below `below`. */
+export type Dice = (below: number) => number;
+
+/** Repeatable; mulberry32. */
+export function diceOf(seed: number): Dice {
+  let state = seed >>> 0;
+  return (below) => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let t = Math.imul(state ^ (state >>> 15), state | 1);
+    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
+    return ((t ^ (t >>> 14)) >>> 0) % below;
+  };
+}
+
+/** A script that anyone may spend with an empty input. */
+export function openScript(n: number): Uint8Array {
+  return scriptOf(pushNumber(n), Op.OP_DROP, Op.OP_1);
+}
+
+/** A script that nobody can spend, although the set keeps it: spending it makes a block invalid at its scripts. */
+export const POISON = Uint8Array.of(Op.OP_0);
+const DATA = scriptOf(Op.OP_RETURN, Uint8Array.of(1, 7));
+const POPULAR_SCRIPTS = 5;
+
+/** A trunk of blocks whose last one has coins to spend that are no coinbases. */
+export function trunkWithCoins(coins = 40): RegtestChain {
+  const trunk = new RegtestChain({ to: openScript(0) });
+  trunk.mine(103);
+  const split = (height: number, to: (i: number) => Uint8Array, count: number) =>
+    spend(
+      trunk.coin(height),
+      Array.from({ length: count }, (_, i) => ({ to: to(i), value: 1_0000_0000n + BigInt(i) })),
+      { sign: false },
+    );
+  trunk.mine(1, { txs: [split(1, (i) => openScript(i % POPULAR_SCRIPTS), coins), split(2, () => POISON, 4)] });
+  return trunk;
+}
+
+/** Grows branches at random, and knows which chain must be active in the end. */
+export class ForkTree {
+  readonly #dice: Dice;
+  readonly #branches: RegtestChain[];
+  readonly #invalid = new Set<TestBlock>();
+  /** Transactions of all branches: a new block may hold those of another one. */
+  readonly #known: Transaction[] = [];
+  readonly #trunkHeight: number;
+  readonly #poison: boolean;
+  #fresh = 100;
+
+  constructor(trunk: RegtestChain, dice: Dice, { poison = false } = {}) {
+    this.#dice = dice;
+    this.#branches = [trunk.fork()];
+    this.#trunkHeight = trunk.height;
+    this.#poison = poison;
+  }
+
+  /** Whether the block or one it builds on spends what nobody can. */
+  isInvalid(block: TestBlock): boolean {
+    for (let at: TestBlock | null = block; at !== null; at = at.parent) if (this.#invalid.has(at)) return true;
+    return false;
+  }
+
+  /** The end of the valid chain with the most work among blocks that arrived in this order, parents first. */
+  best(arrived: readonly TestBlock[]): TestBlock | null {
+    let best: TestBlock | null = null;
+    for (const block of arrived)
+      if (!this.isInvalid(block) && (best === null || block.height > best.height)) best = block;
+    return best;
+  }
+
+  /** One more block somewhere. */
+  grow(): TestBlock {
+    let branch = this.#branches[this.#dice(this.#branches.length)]!;
+    // Mostly where the race is close: an old branch is of no use.
+    if (this.#dice(3) > 0) branch = this.#branches.reduce((a, b) => (b.height > a.height ? b : a));
+    if (this.#dice(4) === 0) {
+      const back = this.#dice(Math.min(6, branch.height - this.#trunkHeight + 1));
+      branch = branch.fork(branch.height - back);
+      this.#branches.push(branch);
+    }
+    const { txs, poisoned } = this.#transactions(branch);
+    const block = branch.mine(1, { txs, to: this.#destination() });
+    if (poisoned) this.#invalid.add(block);
+    return block;
+  }
+
+  #transactions(branch: RegtestChain): { txs: Transaction[]; poisoned: boolean } {
+    const dice = this.#dice;
+    const coins = [...branch.coins.values()].filter(({ position = 0 }) => position % 2 ** 20 > 0);
+    const open = new Map<string, TestCoin>(coins.map((coin) => [nameOf(coin), coin]));
+    const txs: Transaction[] = [];
+    let poisoned = false;
+    const add = (tx: Transaction, known: boolean) => {
+      for (const { prevout } of tx.inputs) open.delete(nameOf({ outpoint: prevout }));
+      for (let vout = 0; vout < tx.outputs.length; vout++) {
+        const coin = coinOf(tx, vout);
+        if (coin.output.scriptPubKey[0] !== Op.OP_RETURN) open.set(nameOf(coin), coin);
+      }
+      txs.push(tx);
+      if (!known) this.#known.push(tx);
+    };
+    for (const tx of this.#known)
+      if (dice(2) === 0 && tx.inputs.every(({ prevout }) => open.has(nameOf({ outpoint: prevout })))) add(tx, true);
+    for (let wanted = dice(5); wanted > 0; wanted--) {
+      const spendable = [...open.values()].filter(({ output }) => output.scriptPubKey !== POISON && !isPoison(output));
+      if (spendable.length === 0) break;
+      const first = spendable[dice(spendable.length)]!;
+      const second = spendable[dice(spendable.length)]!;
+      add(this.#payment(first === second || dice(2) === 0 ? [first] : [first, second]), false);
+    }
+    if (this.#poison && dice(12) === 0) {
+      const coin = [...open.values()].find(({ output }) => isPoison(output));
+      if (coin) {
+        // Not among the known ones: it would spoil every branch.
+        add(this.#payment([coin]), true);
+        poisoned = true;
+      }
+    }
+    return { txs, poisoned };
+  }
+
+  #payment(coins: TestCoin[]): Transaction {
+    const total = coins.reduce((sum, { output }) => sum + output.value, 0n);
+    const count = 1 + this.#dice(3);
+    const share = total / BigInt(count);
+    const payees = Array.from({ length: count }, () => ({ to: this.#destination(), value: share }));
+    // Sometimes an amount of nothing, and sometimes data.
+    if (this.#dice(4) === 0) payees.push({ to: this.#destination(), value: 0n });
+    if (this.#dice(4) === 0) payees.push({ to: DATA, value: 0n });
+    return spend(coins, payees, { sign: false });
+  }
+
+  #destination(): Uint8Array {
+    return this.#dice(3) === 0 ? openScript(this.#fresh++) : openScript(this.#dice(POPULAR_SCRIPTS));
+  }
+}
+
+function nameOf({ outpoint: { txid, vout } }: Pick<TestCoin, 'outpoint'>): string {
+  return `${txid.toHex()}:${vout}`;
+}
+
+function isPoison({ scriptPubKey }: TestCoin['output']): boolean {
+  return scriptPubKey.length === 1 && scriptPubKey[0] === Op.OP_0;
+}
+
+/** A block and all before it, from height 1. */
+export function branchOf(block: TestBlock | null): TestBlock[] {
+  const blocks: TestBlock[] = [];
+  for (let at = block; at !== null && at.height > 0; at = at.parent) blocks.push(at);
+  return blocks.reverse();
+}

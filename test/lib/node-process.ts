@@ -1,0 +1,340 @@
+import { afterAll, setDefaultTimeout } from 'bun:test';
+import { copyFileSync, cpSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ApiClient } from './node-client.ts';
+import { vectorPath } from './vectors.ts';
+
+const root = join(import.meta.dir, '../..');
+
+/** What `OBVERSE_API_KEY` holds in the nodes of tests. */
+export const TEST_KEY = 'key-of-the-functional-tests-0123456789';
+export const START_TIMEOUT_MS = 30_000;
+export const STOP_TIMEOUT_MS = 20_000;
+const OUTPUT_SHOWN = 4000;
+
+export interface ProgramOptions {
+  /** A built executable to run; the sources where absent. */
+  readonly executable?: string;
+  readonly cwd?: string;
+  /** Added to the environment; undefined takes a variable away. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  /** Words before the command, such as `setpriv --reuid 65534`. */
+  readonly prefix?: readonly string[];
+}
+
+export interface NodeOptions extends ProgramOptions {
+  readonly network?: string;
+  /** A new one where absent. */
+  readonly datadir?: string;
+  /** 0 lets the system choose. */
+  readonly port?: number;
+  readonly args?: readonly string[];
+  /** False: the key is the one that the node makes and writes to initial.key. */
+  readonly testKey?: boolean;
+}
+
+export interface Exit {
+  readonly status: number | null;
+  readonly signal: NodeJS.Signals | number | null;
+}
+
+const running = new Set<Program>();
+const directories = new Set<string>();
+
+/**
+ * To be called at the top of a file: ends what its tests started and removes their directories. Every wait of these tests
+ * has a deadline of its own, so the one of the test runner is only the last.
+ */
+export function cleanUpAfterTests(): void {
+  setDefaultTimeout(90_000);
+  afterAll(async () => {
+    for (const program of running) program.kill('SIGKILL');
+    await Promise.all([...running].map(({ exited }) => exited));
+    for (const directory of directories) rmSync(directory, { recursive: true, force: true });
+    directories.clear();
+  });
+}
+
+/** A new directory that goes with the tests of this file. */
+export function tempDir(name = 'obverse'): string {
+  const directory = mkdtempSync(join(tmpdir(), `${name}-`));
+  directories.add(directory);
+  return directory;
+}
+
+/** A port of the loopback interface that nobody listened on just now; for tests that ask before the node says it is up. */
+export async function freePort(): Promise<number> {
+  const server = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } });
+  const { port } = server;
+  server.stop(true);
+  return port;
+}
+
+/** Asks again until the answer is neither null nor false; `state` shows in the failure. Errors of `ask` are tried again. */
+export async function poll<T>(
+  what: string,
+  ask: () => Promise<T | null | false> | T | null | false,
+  {
+    timeoutMs = 30_000,
+    everyMs = 20,
+    state = () => '',
+  }: { timeoutMs?: number; everyMs?: number; state?: () => string } = {},
+): Promise<T> {
+  const deadline = performance.now() + timeoutMs;
+  let last: unknown = 'no';
+  for (;;) {
+    try {
+      const answer = await ask();
+      if (answer !== null && answer !== false) return answer;
+    } catch (error) {
+      if (error instanceof GoneError) throw error;
+      last = error;
+    }
+    if (performance.now() > deadline) throw new Error(`waited ${timeoutMs} ms for ${what}: ${last}\n${state()}`);
+    await Bun.sleep(everyMs);
+  }
+}
+
+/** The program has ended, so there is nothing left to wait for. */
+export class GoneError extends Error {}
+
+/** A run of the program, with all that it wrote. */
+export class Program {
+  readonly args: readonly string[];
+  readonly exited: Promise<Exit>;
+  stdout = '';
+  stderr = '';
+  #exit: Exit | null = null;
+  readonly #child;
+  readonly #listeners = new Set<() => void>();
+
+  constructor(args: readonly string[], options: ProgramOptions = {}) {
+    this.args = args;
+    const executable = options.executable ?? process.env.OBVERSE_TEST_EXECUTABLE;
+    const command = executable ? [executable] : [process.execPath, join(root, 'src/main.ts')];
+    this.#child = Bun.spawn([...withParent(), ...(options.prefix ?? []), ...command, ...args], {
+      cwd: options.cwd ?? root,
+      env: childEnvironment(options.env),
+      stdin: 'ignore',
+      stdout: 'pipe',
+      stderr: 'pipe',
+    });
+    running.add(this);
+    const out = this.#collect(this.#child.stdout, (text) => (this.stdout += text));
+    const err = this.#collect(this.#child.stderr, (text) => (this.stderr += text));
+    this.exited = Promise.all([this.#child.exited, out, err]).then(() => {
+      const exit: Exit = { status: this.#child.exitCode, signal: this.#child.signalCode };
+      this.#exit = exit;
+      running.delete(this);
+      this.#tell();
+      return exit;
+    });
+  }
+
+  get pid(): number {
+    return this.#child.pid;
+  }
+
+  /** null while it runs. */
+  get exit(): Exit | null {
+    return this.#exit;
+  }
+
+  kill(signal: NodeJS.Signals): void {
+    this.#child.kill(signal);
+  }
+
+  /** Sends a signal and waits for the end. Returns how it ended, and how long that took. */
+  async stop(signal: NodeJS.Signals = 'SIGTERM', timeoutMs = STOP_TIMEOUT_MS): Promise<Exit & { ms: number }> {
+    const from = performance.now();
+    this.kill(signal);
+    const exit = await this.end(timeoutMs);
+    return { ...exit, ms: performance.now() - from };
+  }
+
+  /** Waits for the end. A run that does not end is killed, and that is an error. */
+  async end(timeoutMs = 120_000): Promise<Exit> {
+    const timer = Promise.withResolvers<null>();
+    const id = setTimeout(() => timer.resolve(null), timeoutMs);
+    const exit = await Promise.race([this.exited, timer.promise]);
+    clearTimeout(id);
+    if (exit) return exit;
+    this.kill('SIGKILL');
+    throw new Error(`still running after ${timeoutMs} ms: ${this.describe()}`);
+  }
+
+  /** The first match in what it wrote to stdout or stderr. */
+  async output(stream: 'stdout' | 'stderr', pattern: RegExp, timeoutMs = START_TIMEOUT_MS): Promise<RegExpExecArray> {
+    const deadline = performance.now() + timeoutMs;
+    for (;;) {
+      const match = pattern.exec(this[stream]);
+      if (match) return match;
+      const left = deadline - performance.now();
+      if (this.#exit || left <= 0)
+        throw new GoneError(
+          `${this.#exit ? 'ended' : `${timeoutMs} ms passed`} without ${pattern}: ${this.describe()}`,
+        );
+      const { promise, resolve } = Promise.withResolvers<void>();
+      const id = setTimeout(resolve, left);
+      this.#listeners.add(resolve);
+      await promise;
+      this.#listeners.delete(resolve);
+      clearTimeout(id);
+    }
+  }
+
+  /** Waits as `poll` does, and gives up when the program has ended. */
+  until<T>(
+    what: string,
+    ask: () => Promise<T | null | false> | T | null | false,
+    timeoutMs?: number,
+    everyMs?: number,
+  ) {
+    return poll(
+      what,
+      () => {
+        if (this.#exit) throw new GoneError(`ended before ${what}: ${this.describe()}`);
+        return ask();
+      },
+      {
+        ...(timeoutMs !== undefined && { timeoutMs }),
+        ...(everyMs !== undefined && { everyMs }),
+        state: () => this.describe(),
+      },
+    );
+  }
+
+  /** For messages of failure. */
+  describe(): string {
+    const how = this.#exit ? `status ${this.#exit.status}, signal ${this.#exit.signal}` : 'running';
+    return `obverse ${this.args.join(' ')} (${how})\n--- stdout\n${this.stdout.slice(-OUTPUT_SHOWN)}\n--- stderr\n${this.stderr.slice(-OUTPUT_SHOWN)}`;
+  }
+
+  async #collect(stream: ReadableStream<Uint8Array>, add: (text: string) => void): Promise<void> {
+    const decoder = new TextDecoder();
+    for await (const chunk of stream) {
+      add(decoder.decode(chunk, { stream: true }));
+      this.#tell();
+    }
+  }
+
+  #tell(): void {
+    for (const listener of this.#listeners) listener();
+  }
+}
+
+/** A `start` of the program with a client for its API. */
+export class NodeProcess extends Program {
+  readonly datadir: string;
+  readonly network: string;
+  #api: ApiClient | null = null;
+  readonly #key: string | null;
+
+  constructor(options: NodeOptions = {}) {
+    const { network = 'regtest', datadir = tempDir(), port = 0, args = [], testKey = true, env } = options;
+    const listen = `127.0.0.1:${port}`;
+    super(
+      [
+        ...['start', '--network', network, '--datadir', datadir, '--http.listen', listen],
+        // Tests ask more often than a stranger may.
+        ...['--http.limits.publicRate=100000', '--http.limits.publicBurst=100000'],
+        ...args,
+      ],
+      { ...options, env: { ...(testKey && { OBVERSE_API_KEY: TEST_KEY }), ...env } },
+    );
+    this.datadir = datadir;
+    this.network = network;
+    this.#key = testKey ? TEST_KEY : null;
+    if (port !== 0) this.#api = new ApiClient(`http://${listen}`, this.#key);
+  }
+
+  /** Where the data of the network is. */
+  get networkDir(): string {
+    return join(this.datadir, this.network);
+  }
+
+  get api(): ApiClient {
+    if (!this.#api) throw new Error(`the node has not told its address: ${this.describe()}`);
+    return this.#api;
+  }
+
+  /** Waits until the node has opened its data and answers. */
+  async ready(timeoutMs = START_TIMEOUT_MS): Promise<this> {
+    const [, url] = await this.output('stderr', /"msg":"ready".*"url":"([^"]+)"/, timeoutMs);
+    const key = this.#key ?? readFileSync(join(this.networkDir, 'initial.key'), 'utf8').trim();
+    this.#api = new ApiClient(url!, key);
+    return this;
+  }
+
+  /** Waits until the tip is at least that high. */
+  height(height: number, timeoutMs = 60_000): Promise<number> {
+    return this.until(
+      `height ${height}`,
+      async () => {
+        const info = await this.api.json<{ height: number }>('/api/info');
+        return info.height >= height && info.height;
+      },
+      timeoutMs,
+    );
+  }
+}
+
+/** Starts a node and waits until it answers. */
+export function startNode(options: NodeOptions = {}): Promise<NodeProcess> {
+  return new NodeProcess(options).ready();
+}
+
+export interface RunResult extends Exit {
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs a command to its end. */
+export async function runProgram(
+  args: readonly string[],
+  { timeoutMs, ...options }: ProgramOptions & { timeoutMs?: number } = {},
+): Promise<RunResult> {
+  const program = new Program(args, options);
+  const exit = await program.end(timeoutMs);
+  return { ...exit, stdout: program.stdout, stderr: program.stderr };
+}
+
+/** Imports files and expects it to work. */
+export async function importFiles(network: string, datadir: string, files: readonly string[]): Promise<RunResult> {
+  const result = await runProgram(['import', '--network', network, '--datadir', datadir, ...files]);
+  if (result.status !== 0) throw new Error(`import failed with ${result.status ?? result.signal}: ${result.stderr}`);
+  return result;
+}
+
+export const MIXED_FILE = vectorPath('chains/regtest-mixed-160.dat');
+export const MAINNET_FILE = vectorPath('chains/mainnet-first-blocks.dat');
+
+/** A copy of a data directory, without the files of a process that runs on it. */
+export function copyDatadir(from: string): string {
+  const to = tempDir();
+  cpSync(from, to, { recursive: true });
+  return to;
+}
+
+/** A file with another name, in a directory of its own. */
+export function copyFile(from: string, name: string): string {
+  const to = join(tempDir(), name);
+  copyFileSync(from, to);
+  return to;
+}
+
+/** The environment of this process without what would configure the program. */
+function childEnvironment(
+  extra: Readonly<Record<string, string | undefined>> = {},
+): Record<string, string | undefined> {
+  const outer = Object.entries(process.env).filter(([name]) => !name.startsWith('OBVERSE_') && name !== 'NODE_PATH');
+  return { ...Object.fromEntries(outer), ...extra };
+}
+
+const setpriv = existsSync('/usr/bin/setpriv') ? '/usr/bin/setpriv' : null;
+
+/** Where it can be had: the program ends with this process, even when that is killed. */
+function withParent(): readonly string[] {
+  return setpriv ? [setpriv, '--pdeathsig', 'KILL'] : [];
+}

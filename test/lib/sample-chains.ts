@@ -1,0 +1,48 @@
+import { hashToHex } from '../../src/primitives/hash.ts';
+import { RegtestChain } from './chain-builder.ts';
+import { LOCK_KINDS, lockOf, scriptOfDestination, spend } from './tx-builder.ts';
+
+/** A chain of the last hours: a node that takes it leaves initial sync at its first block, and commits every block. */
+export function recentChain(blocks: number, { payments = 0 }: { payments?: number } = {}): RegtestChain {
+  const spacing = 60;
+  const startTime = Math.floor(Date.now() / 1000) - (blocks + 60) * spacing;
+  const chain = new RegtestChain({ startTime, spacing, to: lockOf('p2wpkh') });
+  extend(chain, blocks, payments);
+  return chain;
+}
+
+/** Mines further blocks; every one that can spends the oldest mature coinbase to `payments` locks of all kinds. */
+export function extend(chain: RegtestChain, blocks: number, payments: number): void {
+  for (let i = 0; i < blocks; i++) {
+    const height = chain.height + 1;
+    const mature = height - 100;
+    if (payments === 0 || mature < 1) {
+      chain.mine(1);
+      continue;
+    }
+    const coin = chain.coin(mature);
+    const share = (coin.output.value - 10_000n) / BigInt(payments);
+    const payees = Array.from({ length: payments }, (_, n) => ({
+      to: lockOf(LOCK_KINDS[(height + n) % LOCK_KINDS.length]!, n % 3),
+      value: share,
+    }));
+    chain.mine(1, { txs: [spend(coin, payees)] });
+  }
+}
+
+/** All scripts that the outputs of blocks from a height on pay, hex. */
+export function scriptsOf(chain: RegtestChain, from = 0): string[] {
+  const scripts = new Set<string>();
+  for (const { txs } of chain.blocks.slice(from))
+    for (const { outputs } of txs) for (const { scriptPubKey } of outputs) scripts.add(scriptPubKey.toHex());
+  return [...scripts];
+}
+
+/** Of the tip, display order. */
+export function tipHash(chain: RegtestChain): string {
+  return hashToHex(chain.tip.hash);
+}
+
+export function scriptPath(to: Parameters<typeof scriptOfDestination>[0]): string {
+  return `script:${scriptOfDestination(to).toHex()}`;
+}
