@@ -1,14 +1,16 @@
 import { dirname, join } from 'node:path';
 import type { Scope } from '../api/auth/scopes.ts';
 import { type ApiOptions, apiOptions } from '../api/options.ts';
+import { type ReadSources, readSources } from '../api/readers/read-settings.ts';
 import type { Config } from '../config/schema.ts';
+import type { NetworkParams } from '../params/network-params.ts';
 import { COMMIT, VERSION } from '../util/version.ts';
 
 const MEBIBYTE = 1024 * 1024;
 
 /** What the API is told of the configuration; `staticKey` comes from the environment and is in no file. */
 export function apiOptionsOf(config: Config, staticKey: string | null): ApiOptions {
-  const { http, ws, ready, listing: _listing } = config;
+  const { http, ws, ready } = config;
   const { limits } = http;
   return apiOptions(
     { network: config.network, networkDir: config.networkDir, version: VERSION },
@@ -48,6 +50,23 @@ export function apiOptionsOf(config: Config, staticKey: string | null): ApiOptio
       cache: { enabled: config.cache.enabled },
     },
   );
+}
+
+/** What answers depend on beside the chain. */
+export function readSourcesOf(config: Config, params: NetworkParams): ReadSources {
+  const { listing, http, service } = config;
+  const settings = {
+    service: service.name,
+    version: VERSION,
+    publicUrl: http.publicUrl?.replace(/\/$/, '') ?? null,
+    listing: {
+      ...(listing.name !== null && { name: listing.name }),
+      ...(listing.symbol !== null && { symbol: listing.symbol }),
+      confirmations: listing.confirmations,
+      links: listing.links,
+    },
+  };
+  return readSources(params, settings);
 }
 
 /** A whitelist line without a user holds for all of them. */

@@ -12,7 +12,7 @@ import { type Log, stderrLog } from '../util/log.ts';
 import { OperatorError } from '../util/operator-error.ts';
 import { type ServiceNotifier, serviceNotifier } from '../util/systemd.ts';
 import { VERSION } from '../util/version.ts';
-import { apiOptionsOf } from './api-options.ts';
+import { apiOptionsOf, readSourcesOf } from './api-options.ts';
 import { NodeClient } from './client.ts';
 import { lockDirectory } from './lock.ts';
 import { welcome } from './welcome.ts';
@@ -48,13 +48,14 @@ interface Surroundings {
 
 function listen(config: Config, params: ReturnType<typeof paramsFor>, log: Log): ApiServer {
   const options = apiOptionsOf(config, process.env.OBVERSE_API_KEY ?? null);
+  const sources = readSourcesOf(config, params);
   try {
     return startApi({
       options,
       params,
       log,
       startedAt: unixSeconds(systemClock),
-      plugins: [restRoutes, rpcRoutes],
+      plugins: [(context) => restRoutes(context, sources), (context) => rpcRoutes(context, sources)],
     });
   } catch (error) {
     const { host, port } = config.http.listen;

@@ -50,7 +50,10 @@ export class VerifyPool implements ScriptVerifier {
 
   /** @internal Sends one batch of a block. */
   send(checks: BlockChecks, batch: Uint8Array<ArrayBuffer>, inputs: number): void {
-    if (this.#broken) return checks.failed(this.#broken);
+    if (this.#broken) {
+      checks.failed(this.#broken);
+      return;
+    }
     let target = this.#workers[0]!;
     for (const candidate of this.#workers) if (candidate.load < target.load) target = candidate;
     const id = this.#nextId++;

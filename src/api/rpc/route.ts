@@ -11,6 +11,7 @@ import { RPC_METHODS } from './methods.ts';
 import { errorReply, errorStatus, isNotification, type RpcCall, readCall, resultReply } from './protocol.ts';
 import { RPC_ERROR, RpcError } from './rpc-error.ts';
 import { Turns } from './turns.ts';
+import { hasTooManyValues, MAX_VALUES } from './value-count.ts';
 
 const MAX_BODY = 16 * 1024 ** 2;
 const MAX_BATCH = 1000;
@@ -29,7 +30,11 @@ export const rpcRoutes = (ctx: ApiContext, sources?: ReadSources) => {
   const answer = async (request: Request, wallet: string | null): Promise<Response> => {
     const call = ctx.call(request);
     checkContentType(request);
-    const body = parseBody(await request.text());
+    const bytes = await request.bytes();
+    // The front serves everybody: one caller's million little values must not hold it up.
+    if (await hasTooManyValues(bytes))
+      throw new RpcError(RPC_ERROR.invalidRequest, `the request holds more than ${MAX_VALUES} values`);
+    const body = parseBody(new TextDecoder().decode(bytes));
     const caller: RpcCaller = { call, wallet, signal: request.signal };
     if (!Array.isArray(body)) {
       const only = readCall(body);

@@ -104,7 +104,7 @@ describeWithVectors('JSON-RPC over HTTP', () => {
     ],
     [
       'nested beyond reason',
-      '['.repeat(100_000),
+      '['.repeat(15_000),
       400,
       '{"jsonrpc":"2.0","error":{"code":-32700,"message":"Parse error"},"id":null}',
     ],
