@@ -11,6 +11,8 @@ export interface NodeStatus {
   readonly connectingBlock: boolean;
   /** Why block processing has stopped by an internal error, or null. For the log and the operator, not for clients. */
   readonly stopped: string | null;
+  /** What the node does first before it is of use, or null: the sandbox mines its first blocks. */
+  readonly preparing: string | null;
   /** Connected peers. Counted here, so that what shows no more than that does not wait for the node thread. */
   readonly peers: { readonly inbound: number; readonly outbound: number };
   /** A chain with more work than ours was found invalid. */

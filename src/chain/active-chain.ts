@@ -192,7 +192,11 @@ export class ActiveChain {
 
   /** Resolves when every connected block is judged. */
   async judged(): Promise<void> {
-    while (!this.sealedJudged || !allJudged(this.#staged)) await this.#nextVerdict();
+    while (!this.allJudged) await this.#nextVerdict();
+  }
+
+  get allJudged(): boolean {
+    return this.sealedJudged && allJudged(this.#staged);
   }
 
   /** Whether all that is sealed is judged. */

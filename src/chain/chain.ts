@@ -209,10 +209,10 @@ export class Chain {
     return this.#exclusive(() => this.#settle());
   }
 
-  /** Settles and closes the storage. */
+  /** Commits what is judged, and closes the storage. Blocks whose scripts are still being judged are left out. */
   async close(): Promise<void> {
     try {
-      if (this.#stopped === null) await this.settle();
+      if (this.#stopped === null) await this.#exclusive(() => this.#settleJudged());
     } finally {
       this.#disarmIdleCommit();
       this.#stopped ??= new Error('the chain is closed');
@@ -354,6 +354,13 @@ export class Chain {
   async #settle(): Promise<void> {
     this.#disarmIdleCommit();
     await this.#settleTip();
+  }
+
+  async #settleJudged(): Promise<void> {
+    this.#disarmIdleCommit();
+    const active = this.#active;
+    if (active.allJudged) await this.#settleTip();
+    else if (active.sealed && active.sealedJudged && !active.failure()) this.#write();
   }
 
   async #settleTip(): Promise<void> {

@@ -36,7 +36,8 @@ export async function importFiles(
   const leave = run.watch();
   try {
     await run.all(signal, progress);
-    await chain.settle();
+    // Who stops it wants it to stop: what is not judged yet is read again by the next run.
+    if (!signal.aborted) await chain.settle();
     progress(run.progress());
     return run.result();
   } finally {

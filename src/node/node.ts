@@ -2,6 +2,7 @@ import type { NodeStatus, PeerView } from '../api/node-port.ts';
 import { Chain } from '../chain/chain.ts';
 import type { ChainCommit } from '../chain/events.ts';
 import type { Config } from '../config/schema.ts';
+import { signatureEngine } from '../crypto/secp256k1.ts';
 import type { NetworkParams } from '../params/network-params.ts';
 import { paramsFor } from '../params/networks.ts';
 import { hashToHex } from '../primitives/hash.ts';
@@ -10,7 +11,7 @@ import type { Log } from '../util/log.ts';
 import { importFiles } from './import-files.ts';
 import type { ImportOptions, ImportResult } from './import-types.ts';
 import { verificationProgress } from './progress.ts';
-import { startSandbox } from './sandbox/sandbox.ts';
+import { SEED_BLOCKS, startSandbox } from './sandbox/sandbox.ts';
 import { sandboxChain } from './sandbox-adapter.ts';
 import { storageProblem } from './storage-problem.ts';
 import { VerifyPool } from './verify-pool.ts';
@@ -40,6 +41,10 @@ export class Node {
     this.#log = log;
     this.#clock = clock;
     this.params = paramsFor(config.network, { testActivationHeight: config.consensus.testActivationHeight });
+    if (signatureEngine().name !== 'native')
+      log.warn('the native signature library cannot be loaded: scripts are checked about ten times slower', {
+        needs: 'a temporary directory (TMPDIR) that files may be executed from, on a supported platform',
+      });
     this.#pool = new VerifyPool(config.workers.verify, (error) => {
       this.#workerFailure ??= error;
       log.error('script checks have stopped', { error });
@@ -75,6 +80,7 @@ export class Node {
       lastCommit: chain.lastCommit,
       connectingBlock: chain.connecting,
       stopped: (chain.stopped ?? this.#workerFailure)?.message ?? null,
+      preparing: this.#config.dev.enabled && tip.height < SEED_BLOCKS ? 'the sandbox mines its first blocks' : null,
       peers: { inbound: 0, outbound: 0 },
       heavierInvalidChain: false,
       warnings: [],

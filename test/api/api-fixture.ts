@@ -27,6 +27,7 @@ export const READY: NodeStatus = {
   lastCommit: { ok: true, at: 0, durationMs: 1 },
   connectingBlock: false,
   stopped: null,
+  preparing: null,
   peers: { inbound: 0, outbound: 0 },
   heavierInvalidChain: false,
   warnings: [],

@@ -147,7 +147,8 @@ export class Readiness {
   }
 
   #chain(node: NodePort, reads: ChainReads): CheckResult {
-    const { stopped, initialBlockDownload, headers, verificationProgress, heavierInvalidChain } = node.status();
+    const { stopped, initialBlockDownload, headers, verificationProgress, heavierInvalidChain, preparing } =
+      node.status();
     const tip = reads.tip();
     const tipAge = unixSeconds(this.#clock) - headerFromBytes(tip.header).time;
     const details = { height: tip.height, headers, progress: verificationProgress, tipAge };
@@ -156,6 +157,7 @@ export class Readiness {
     if (initialBlockDownload) return { status: 'degraded', message: 'initial block download', ...details };
     if (headers - tip.height > 1) return { status: 'degraded', message: 'behind the best header', ...details };
     if (maxTipAge > 0 && tipAge > maxTipAge) return { status: 'degraded', message: 'the tip is old', ...details };
+    if (preparing) return { status: 'degraded', message: preparing, ...details };
     if (heavierInvalidChain) return { status: 'degraded', message: 'a heavier chain is invalid', ...details };
     return { status: 'ok', ...details };
   }

@@ -15,7 +15,7 @@ import { SeededRandom } from './random.ts';
 import type { SandboxChain, SandboxCoin, SandboxTip } from './sandbox-chain.ts';
 
 /** Blocks that are mined at once where the chain has fewer: the coinbases of the first eleven may then be spent. */
-const SEED_BLOCKS = 110;
+export const SEED_BLOCKS = 110;
 
 /** More than an account has coinbases that wait for maturity. */
 const COINS_PER_ACCOUNT = 40;
