@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { CoinsCache } from '../../src/chain/coins-cache.ts';
+import { sha256 } from '../../src/crypto/hash.ts';
 import type { CoinRow, CoinStore } from '../../src/storage/coin-store.ts';
 
 /** The table of the database: by key in hex. */
@@ -33,9 +34,11 @@ function keyOf(n: number, vout: number): string {
   return txidOf(n).toHex() + vout.toString(16).padStart(8, '0');
 }
 
+const hashes: Uint8Array[] = [];
+
 /** As real ones are, spread evenly. */
 function hashOf(n: number): Uint8Array {
-  return Uint8Array.from(new Bun.CryptoHasher('sha256').update(String(n)).digest());
+  return (hashes[n] ??= sha256(new TextEncoder().encode(String(n))));
 }
 
 /** What an outpoint pays follows from its name. */

@@ -11,6 +11,21 @@ import { lateVerifier, mixedBlocks, TestNode, trustingVerifier } from '../lib/ch
 import { type ChainState, differences, ModelChain, stateTip } from '../lib/chain-state.ts';
 import { hasVectors, readVectorJson } from '../lib/vectors.ts';
 
+interface CoreBlock {
+  hash: string;
+  version: number;
+  merkleroot: string;
+  time: number;
+  mediantime: number;
+  nonce: number;
+  bits: string;
+  chainwork: string;
+  nTx: number;
+  size: number;
+  strippedsize: number;
+  weight: number;
+}
+
 interface Expected {
   tip: string;
   txoutset: {
@@ -19,7 +34,8 @@ interface Expected {
   };
   muhashByHeight: Record<string, string>;
   balances: { address: string; balance: number; utxos: number }[];
-  blocks: Record<string, { hash: string; chainwork: string; mediantime: number }>;
+  blocks: Record<string, CoreBlock>;
+  blockstats: Record<string, { totalfee: number; subsidy: number; txs: number }>;
   chaintxstats: { txcount: number };
   transactions: { txid: string; hex: string; blockhash: string; fee?: number }[];
 }
@@ -144,6 +160,29 @@ describe.skipIf(!hasVectors)('the chain of every standard kind of input', () => 
         expect(hashToHex(utxoStats(env, 'muhash').hash!)).toBe(expected.muhashByHeight[i + 1]!);
       });
     }
+  });
+
+  test('the event of each block says what Bitcoin Core says of it', () => {
+    const told = new Map(imported.events().map(({ payload }) => [String(payload.height), payload]));
+    expect(told.size).toBe(161);
+    for (const [height, block] of Object.entries(expected.blocks)) {
+      expect(told.get(height)).toMatchObject({
+        hash: block.hash,
+        version: block.version,
+        merkleRoot: block.merkleroot,
+        blockTime: block.time,
+        medianTime: block.mediantime,
+        nonce: block.nonce,
+        bits: block.bits,
+        chainwork: block.chainwork,
+        txCount: block.nTx,
+        size: block.size,
+        strippedSize: block.strippedsize,
+        weight: block.weight,
+      });
+    }
+    for (const [height, stats] of Object.entries(expected.blockstats))
+      expect(told.get(height)).toMatchObject({ fees: stats.totalfee, subsidy: stats.subsidy, txCount: stats.txs });
   });
 
   // Commits write differences only: wherever they fall, the sum must be the same.

@@ -66,6 +66,7 @@ export const IDLE_STATUS: NodeStatus = {
   connectingBlock: false,
   stopped: null,
   peers: { inbound: 0, outbound: 0 },
+  preparing: null,
   heavierInvalidChain: false,
   warnings: [],
 };

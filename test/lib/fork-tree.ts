@@ -1,7 +1,10 @@
+import { hashToHex } from '../../src/primitives/hash.ts';
 import type { Transaction } from '../../src/primitives/transaction.ts';
 import { Op } from '../../src/script/opcodes.ts';
 import { pushNumber, scriptOf } from '../../src/script/script-builder.ts';
 import { RegtestChain, type TestBlock } from './chain-builder.ts';
+import { LONG_AFTER_MS, lateVerifier, TestNode } from './chain-fixture.ts';
+import { differences, ModelChain } from './chain-state.ts';
 import { coinOf, spend, type TestCoin } from './tx-builder.ts';
 
 /** A source of small whole numbers: from 0 to below `below`. */
@@ -154,4 +157,67 @@ export function branchOf(block: TestBlock | null): TestBlock[] {
   const blocks: TestBlock[] = [];
   for (let at = block; at !== null && at.height > 0; at = at.parent) blocks.push(at);
   return blocks.reverse();
+}
+
+/**
+ * Grows a tree of blocks and feeds them to a node in random order, parents first, with commits, restarts and verdicts
+ * at random. Throws where the node is not as one that saw nothing but the best branch.
+ */
+export async function feedRandomTree(options: {
+  readonly seed: number;
+  readonly trunk: RegtestChain;
+  /** Directory of a node that has the trunk. */
+  readonly from: string;
+  readonly blocks: number;
+  readonly poison: boolean;
+}): Promise<void> {
+  const { seed, trunk, from, blocks, poison } = options;
+  const dice = diceOf(seed * 2 + (poison ? 1 : 0));
+  await using node = new TestNode({
+    from,
+    verifier: lateVerifier(() => dice(4)),
+    coinsCacheBytes: dice(2) === 0 ? 1 : 2 ** 28,
+    // Half of them out of initial sync, where each block is committed when it comes.
+    nowMs: dice(2) === 0 ? (trunk.tip.time + 14 * 3600) * 1000 : LONG_AFTER_MS,
+  });
+  const tree = new ForkTree(trunk, dice, { poison });
+  const waiting: TestBlock[] = [];
+  const arrived: TestBlock[] = [];
+  const best = () => tree.best(arrived) ?? trunk.tip;
+  const checkTip = () => {
+    if (node.tip !== hashToHex(best().hash)) throw new Error(`seed ${seed}: the tip is ${node.tip}`);
+  };
+  const checkState = () => {
+    checkTip();
+    const found = differences(node.state(), new ModelChain(branchOf(best())).state());
+    if (found.length > 0) throw new Error(`seed ${seed}:\n${found.join('\n')}`);
+  };
+  for (let i = 0; i < blocks; i++) {
+    waiting.push(tree.grow());
+    // Now and then a branch is held back, so that it comes all at once.
+    while (waiting.length > (i === blocks - 1 ? 0 : dice(9))) {
+      const ready = waiting.filter(({ parent }) => parent!.height <= trunk.height || arrived.includes(parent!));
+      const block = ready[dice(ready.length)]!;
+      waiting.splice(waiting.indexOf(block), 1);
+      arrived.push(block);
+      const outcome = await node.chain.accept(block.raw);
+      if (outcome.status === 'rejected' && !tree.isInvalid(block))
+        throw new Error(`seed ${seed}: a good block is refused: ${outcome.rejection.reason}`);
+      // Time makes a commit due while more blocks are connected.
+      if (dice(3) === 0) node.clock.advance(6000);
+    }
+    const next = dice(8);
+    if (next === 0) await node.restart();
+    if (next > 4) continue;
+    await node.chain.settle();
+    checkTip();
+    if (next === 1) checkState();
+  }
+  await node.chain.settle();
+  checkState();
+  // It must also be what a start finds, and what the chain goes on from.
+  await node.restart();
+  arrived.push(tree.grow());
+  await node.chain.submit(arrived.at(-1)!.raw);
+  checkState();
 }

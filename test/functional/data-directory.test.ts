@@ -1,0 +1,186 @@
+import { Database } from 'bun:sqlite';
+import { describe, expect, test } from 'bun:test';
+import { chmodSync, chownSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { RegtestChain } from '../lib/chain-builder.ts';
+import type { Info } from '../lib/node-client.ts';
+import { cleanUpAfterTests, freePort, importFiles, runProgram, startNode, tempDir } from '../lib/node-process.ts';
+import { tipHash } from '../lib/sample-chains.ts';
+
+cleanUpAfterTests();
+
+const chain = new RegtestChain();
+chain.mine(30);
+const file = join(tempDir(), 'blocks.dat');
+chain.writeBootstrap(file);
+const done = `tip at height 30, ${tipHash(chain)}\n`;
+
+const isRoot = process.getuid?.() === 0;
+const setpriv = Bun.which('setpriv');
+const NOBODY = 65_534;
+
+const importArgs = (datadir: string, network = 'regtest', files = [file]) => [
+  ...['import', '--network', network, '--datadir', datadir],
+  ...files,
+];
+const startArgs = (datadir: string, network = 'regtest') => [
+  ...['start', '--network', network, '--datadir', datadir],
+  ...['--http.listen', '127.0.0.1:0', '--p2p.enabled=false'],
+];
+
+/** Exactly one line for the operator, and no trace of a stack. */
+function onlyComplaint(stderr: string): string {
+  const lines = stderr.split('\n').filter((line) => line.startsWith('obverse:'));
+  expect(stderr).not.toMatch(/^\s+at /m);
+  expect(lines).toHaveLength(1);
+  return lines[0]!;
+}
+
+/** Neither command takes the directory, and both say the same. */
+async function refused(datadir: string, network: string, prefix: readonly string[] = []): Promise<string> {
+  const imported = await runProgram(importArgs(datadir, network), { prefix, timeoutMs: 30_000 });
+  const started = await runProgram(startArgs(datadir, network), { prefix, timeoutMs: 30_000 });
+  expect([imported.status, started.status]).toEqual([1, 1]);
+  const line = onlyComplaint(imported.stderr);
+  expect(onlyComplaint(started.stderr)).toBe(line);
+  return line;
+}
+
+/** The directory is as good as before. */
+async function stillServes(datadir: string) {
+  const node = await startNode({ datadir });
+  expect(await node.api.json<Info>('/api/info')).toMatchObject({ height: 30, bestBlockHash: tipHash(chain) });
+  await node.stop();
+}
+
+async function filled(): Promise<string> {
+  const datadir = tempDir();
+  await importFiles('regtest', datadir, [file]);
+  return datadir;
+}
+
+describe('a data directory', () => {
+  test('of another network', async () => {
+    const datadir = await filled();
+    const other = tempDir();
+    // Networks have folders of their own; somebody may still rename one.
+    mkdirSync(join(other, 'signet'));
+    for (const name of readdirSync(join(datadir, 'regtest')))
+      await Bun.$`cp -r ${join(datadir, 'regtest', name)} ${join(other, 'signet')}`.quiet();
+    const line = await refused(other, 'signet');
+    expect(line).toContain('belongs to network regtest');
+    expect(line).toContain('not to signet');
+    await stillServes(datadir);
+  });
+
+  test('of a newer version', async () => {
+    const datadir = await filled();
+    const change = (by: number) => {
+      const db = new Database(join(datadir, 'regtest/chain.db'));
+      db.run("UPDATE meta SET value = value + ? WHERE key = 'schema'", [by]);
+      db.close();
+    };
+    change(1);
+    expect(await refused(datadir, 'regtest')).toContain('made by a newer version');
+    change(-1);
+    await stillServes(datadir);
+  });
+
+  test('that is no database', async () => {
+    const datadir = await filled();
+    rmSync(join(datadir, 'regtest/chain.db'));
+    writeFileSync(join(datadir, 'regtest/chain.db'), 'x'.repeat(20_000));
+    expect(await refused(datadir, 'regtest')).toContain('the database is damaged');
+  });
+
+  test('that is a file', async () => {
+    const datadir = join(tempDir(), 'file');
+    writeFileSync(datadir, '');
+    expect(await refused(datadir, 'regtest')).toContain(datadir);
+  });
+
+  test('in use by a running node, which is not disturbed', async () => {
+    const datadir = await filled();
+    const node = await startNode({ datadir });
+    const line = await refused(datadir, 'regtest');
+    expect(line).toBe(
+      `obverse: ${join(datadir, 'regtest')} is in use by another process (pid ${node.pid}): stop it first, or choose another datadir`,
+    );
+    expect(await node.api.json<Info>('/api/info')).toMatchObject({ height: 30 });
+    expect((await node.api.request('/healthz')).status).toBe(200);
+    // However the process ends, the lock goes with it.
+    await node.stop('SIGKILL');
+    await stillServes(datadir);
+  });
+
+  test.skipIf(!isRoot || !setpriv)('that this user may not write to', async () => {
+    const datadir = await filled();
+    const asNobody = [setpriv!, `--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups'];
+    const probe = Bun.spawnSync([...asNobody, process.execPath, '--version'], { stderr: 'ignore' });
+    // The runtime itself may lie where only root can read.
+    if (!probe.success) return console.warn('skipped: user nobody cannot run the runtime');
+    // Only the data directory is closed, not the file to import.
+    chmodSync(join(file, '..'), 0o755);
+    const closed = await refused(datadir, 'regtest', asNobody);
+    expect(closed).toContain('permission denied');
+    // Readable, and still not writable.
+    chmodSync(datadir, 0o755);
+    await Bun.$`chmod -R a+rX ${datadir}`.quiet();
+    expect(await refused(datadir, 'regtest', asNobody)).toContain('permission denied');
+    const own = tempDir();
+    chownSync(own, NOBODY, NOBODY);
+    expect(await runProgram(importArgs(own), { prefix: asNobody })).toMatchObject({ status: 0 });
+    await stillServes(datadir);
+  });
+
+  test('that does not exist is made, for its owner alone', async () => {
+    const datadir = join(tempDir(), 'a/b/c');
+    expect(await runProgram(importArgs(datadir))).toMatchObject({
+      status: 0,
+      stdout: `30 blocks connected, 1 known before; ${done}`,
+    });
+    const modes = await Bun.$`stat -c %a ${join(datadir, 'regtest')} ${join(datadir, 'regtest/chain.db')}`.text();
+    expect(modes).toBe('700\n600\n');
+  });
+});
+
+describe('the listener', () => {
+  test('of a port that is in use', async () => {
+    const datadir = await filled();
+    const port = await freePort();
+    const holder = Bun.listen({ hostname: '127.0.0.1', port, socket: { data() {} } });
+    try {
+      const args = ['start', '--network', 'regtest', '--datadir', datadir, '--http.listen', `127.0.0.1:${port}`];
+      const { status, stderr } = await runProgram(args, { timeoutMs: 30_000 });
+      expect(status).toBe(1);
+      expect(onlyComplaint(stderr)).toStartWith(`obverse: http.listen: 127.0.0.1:${port} is in use`);
+    } finally {
+      holder.stop(true);
+    }
+    await stillServes(datadir);
+  });
+
+  test.each([
+    'nonsense',
+    '127.0.0.1:99999',
+    '127.0.0.1',
+    ':8332:',
+    '[::1',
+    '256.0.0.1:18443',
+    'no-such-host.invalid:18443',
+  ])('at %p', async (address) => {
+    const datadir = tempDir();
+    const args = ['start', '--network', 'regtest', '--datadir', datadir, '--http.listen', address];
+    const { status, stderr } = await runProgram(args, { timeoutMs: 30_000 });
+    expect([1, 2]).toContain(status!);
+    expect(onlyComplaint(stderr)).toContain('http.listen');
+    expect(readdirSync(datadir)).toEqual([]);
+  });
+
+  test('at an address that is not of this machine', async () => {
+    const args = ['start', '--network', 'regtest', '--datadir', tempDir(), '--http.listen', '203.0.113.1:18443'];
+    const { status, stderr } = await runProgram(args, { timeoutMs: 30_000 });
+    expect([1, 2]).toContain(status!);
+    expect(onlyComplaint(stderr)).toContain('http.listen');
+  });
+});

@@ -1,0 +1,172 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { chmodSync, copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Info, Readiness } from '../lib/node-client.ts';
+import {
+  cleanUpAfterTests,
+  MAINNET_FILE,
+  MIXED_FILE,
+  type NodeProcess,
+  Program,
+  runProgram,
+  startNode,
+  tempDir,
+} from '../lib/node-process.ts';
+import { hasVectors } from '../lib/vectors.ts';
+
+cleanUpAfterTests();
+
+const root = join(import.meta.dir, '../..');
+const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string };
+const built = join(tempDir('build'), 'obverse');
+/** Alone in its folder; a home and a place for temporary files that are empty. */
+const folder = tempDir('alone');
+const executable = join(folder, 'obverse');
+const home = join(folder, 'home');
+const surroundings = {
+  executable,
+  cwd: folder,
+  env: { HOME: home, XDG_DATA_HOME: undefined, TMPDIR: join(folder, 'tmp'), PATH: '/usr/bin:/bin', OBVERSE_API_KEY: undefined },
+} as const;
+const run = (...args: string[]) => runProgram(args, surroundings);
+
+/** Without the sources in sight, where such a thing can be had: an empty file system lies over them. */
+function withoutSources(): readonly string[] {
+  const unshare = Bun.which('unshare');
+  if (process.getuid?.() !== 0 || !unshare) return [];
+  const prefix = [unshare, '--mount', 'sh', '-c', `mount -t tmpfs tmpfs '${root}' && exec "$0" "$@"`];
+  return Bun.spawnSync([...prefix, 'true'], { stderr: 'ignore' }).success ? prefix : [];
+}
+
+describe('the executable', () => {
+  let prefix: readonly string[] = [];
+
+  beforeAll(async () => {
+    const build = Bun.spawnSync([process.execPath, join(root, 'build.ts'), '--outfile', built]);
+    if (!build.success) throw new Error(build.stderr.toString());
+    copyFileSync(built, executable);
+    chmodSync(executable, 0o755);
+    mkdirSync(home);
+    mkdirSync(join(folder, 'tmp'));
+    // What lies in the working directory is none of its business.
+    await Bun.write(join(folder, '.env'), 'OBVERSE_NONSENSE=1\n');
+    await Bun.write(join(folder, 'bunfig.toml'), 'preload = ["./nothing.ts"]\n');
+    prefix = withoutSources();
+    if (prefix.length === 0) console.warn('the sources cannot be hidden here: the executable runs with them in reach');
+  });
+
+  test('tells its version', async () => {
+    const { status, stdout, stderr } = await run('--version');
+    expect([status, stderr]).toEqual([0, '']);
+    expect(stdout).toStartWith(`obverse ${version} (`);
+  });
+
+  test('helps, with modules that are loaded when needed', async () => {
+    expect(await run('help')).toMatchObject({ status: 0, stderr: '', stdout: expect.stringContaining('import') });
+    expect(await run('help', 'config')).toMatchObject({ status: 0, stderr: '', stdout: expect.stringContaining('http.listen') });
+  });
+
+  test('reads its own configuration, and no .env', async () => {
+    expect(await run('start', '--log.level=loud')).toMatchObject({
+      status: 2,
+      stdout: '',
+      stderr: 'obverse: log.level: "loud" from flag --log.level is not allowed: must be error, warn, info or debug\n',
+    });
+    expect(readdirSync(home)).toEqual([]);
+  });
+
+  test.skipIf(!hasVectors)('imports, with its verify workers inside', async () => {
+    const datadir = tempDir();
+    const main = await runProgram(['import', '--network', 'main', '--datadir', datadir, MAINNET_FILE], { ...surroundings, prefix });
+    expect(main.stderr).not.toMatch(/^obverse:/m);
+    expect(main).toMatchObject({ status: 0 });
+    expect(main.stdout).toContain('tip at height 438, 0000000025c6b644f8add734be7e666fa4afa43ca0204d623a0c0b1fd2104c7a');
+
+    const from = performance.now();
+    const mixed = await runProgram(['import', '--network', 'regtest', '--datadir', datadir, MIXED_FILE], { ...surroundings, prefix });
+    const seconds = (performance.now() - from) / 1000;
+    expect(mixed).toMatchObject({ status: 0 });
+    expect(mixed.stdout).toContain('tip at height 160, 395aca57cd18ec91737f277e9582545256d9e61c644b387372ba6f41c18d8067');
+    console.info(`the executable verified ${Math.round(29_259 / seconds)} inputs a second`);
+  });
+
+  test.skipIf(!Bun.which('strace'))('reads nothing of the source tree', async () => {
+    const trace = join(tempDir(), 'trace');
+    const program = new Program(
+      ['start', '--dev', '--network', 'regtest', '--datadir', tempDir(), '--http.listen', '127.0.0.1:0'],
+      { ...surroundings, prefix: ['strace', '-f', '-qq', '-e', 'trace=open,openat', '-o', trace] },
+    );
+    // Some places do not allow tracing; then there is nothing to see.
+    const started = await program.output('stdout', /Documentation: .*\n/, 60_000).catch(() => null);
+    await program.stop('SIGINT').catch(() => {});
+    if (!started || !existsSync(trace)) return console.warn('strace does not work here: file access was not looked at');
+    const opened = readFileSync(trace, 'utf8').split('\n').filter((line) => line.includes('"') && !line.includes('ENOENT'));
+    expect(opened.length).toBeGreaterThan(3);
+    // The current directory of this process is no part of it.
+    expect(opened.filter((line) => line.includes(`"${root}/`))).toEqual([]);
+  });
+
+  describe('runs the sandbox', () => {
+    let node: NodeProcess;
+    const datadir = tempDir();
+
+    beforeAll(async () => {
+      node = await startNode({ ...surroundings, prefix, datadir, testKey: false, args: ['--dev', '--dev.interval=1'] });
+    });
+    afterAll(async () => {
+      await node?.stop();
+    });
+
+    test('which mines and becomes ready', async () => {
+      await node.height(110);
+      await node.until('readiness', async () => (await node.api.request<Readiness>('/readyz')).body.status === 'ok');
+    });
+
+    test('over REST, JSON-RPC and operations', async () => {
+      const { api } = node;
+      expect((await api.request('/healthz')).text).toBe('{"status":"ok","service":"obverse"}');
+      expect(await api.json<object>('/api/health')).toMatchObject({ status: 'ok', version, network: 'regtest' });
+      expect(await api.json<object>('/api/block-by-height/110')).toMatchObject({ height: 110 });
+      // Big answers are made on reader threads, which must be inside as well.
+      const { items } = await api.json<{ items: object[] }>('/api/blocks?limit=100');
+      expect(items).toHaveLength(100);
+      const { txouts } = await api.rpc<{ txouts: number }>('gettxoutsetinfo');
+      expect(txouts).toBeGreaterThan(100);
+      expect(await api.rpc<object>('getblockchaininfo')).toMatchObject({ chain: 'regtest' });
+      const metrics = (await api.request<string>('/metrics')).text;
+      for (const name of ['http_requests_total', 'http_request_duration_seconds_bucket', 'process_apcu_available', 'process_start_seconds'])
+        expect(metrics).toMatch(new RegExp(`^${name}\\{.*service="obverse"`, 'm'));
+      expect(metrics).toMatch(/^obverse_chain_height(\{[^}]*\})? 1[1-9]\d$/m);
+    });
+
+    test('with its documents and pages', async () => {
+      const { openapi, paths } = await node.api.json<{ openapi: string; paths: object }>('/docs/json');
+      expect(openapi).toStartWith('3.');
+      expect(Object.keys(paths).length).toBeGreaterThan(15);
+      const page = await node.api.request<string>('/docs');
+      expect(page.status).toBe(200);
+      // Nothing of it comes from elsewhere.
+      expect(page.text).not.toMatch(/(?:src|href)="https?:/);
+    });
+
+    test('and tells of blocks', async () => {
+      const socket = await node.api.socket();
+      const { data } = await socket.until('a block', ({ type }) => type === 'newBlock');
+      expect((await node.api.json<Info>('/api/info')).height).toBeGreaterThanOrEqual(data.height as number);
+      socket.close();
+    });
+
+    test('and probes it', async () => {
+      const listen = `--http.listen=${new URL(node.api.url).host}`;
+      expect(await run('probe', 'live', listen)).toMatchObject({ status: 0, stdout: 'live\n' });
+      expect(await run('probe', 'ready', listen)).toMatchObject({ status: 0, stdout: 'ready\n' });
+    });
+
+    test('and stops', async () => {
+      const { status, ms } = await node.stop('SIGINT');
+      expect(status).toBe(0);
+      expect(ms).toBeLessThan(3000);
+      expect(readdirSync(home)).toEqual([]);
+    });
+  });
+});

@@ -1,0 +1,251 @@
+import { describe, expect, test } from 'bun:test';
+import { appendFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { hashToHex } from '../../src/primitives/hash.ts';
+import { type BlockOptions, RegtestChain, type TestBlock } from '../lib/chain-builder.ts';
+import type { Info } from '../lib/node-client.ts';
+import { cleanUpAfterTests, NodeProcess, runProgram, startNode, tempDir } from '../lib/node-process.ts';
+import { recentChain, tipHash } from '../lib/sample-chains.ts';
+import { spend, sweep, withBadSignature, withInput } from '../lib/tx-builder.ts';
+
+cleanUpAfterTests();
+
+const MAGIC = Uint8Array.of(0xfa, 0xbf, 0xb5, 0xda);
+
+/** A record as it stands in a block file. */
+function record(block: TestBlock, magic = MAGIC): Uint8Array {
+  const size = new Uint8Array(4);
+  new DataView(size.buffer).setUint32(0, block.raw.length, true);
+  return Buffer.concat([magic, size, block.raw]);
+}
+
+function importInto(datadir: string, ...files: string[]) {
+  return runProgram(['import', '--network', 'regtest', '--datadir', datadir, ...files]);
+}
+
+/** What stderr says apart from progress and the log. */
+function complaints(stderr: string): string[] {
+  return stderr.split('\n').filter((line) => line.startsWith('obverse:'));
+}
+
+/** Of 2023: in initial sync, blocks are committed together, which is faster. */
+const good = new RegtestChain();
+good.mine(105);
+const spendable = () => sweep(good.coin(1), 'p2wpkh');
+
+const FAULTS: readonly [string, RegExp, (chain: RegtestChain) => BlockOptions][] = [
+  ['a coinbase that takes too much', /^bad-cb-amount$/, () => ({ coinbaseValue: 50_0000_0001n })],
+  [
+    'a wrong merkle root',
+    /^bad-txnmrklroot$/,
+    () => ({ merkleRoot: new Uint8Array(32).fill(7) as BlockOptions['merkleRoot'] & object }),
+  ],
+  ['no work', /^high-hash$/, () => ({ work: false })],
+  ['other bits than due', /^bad-diffbits$/, () => ({ bits: 0x207f_fffe })],
+  ['a time before the median', /^time-too-old$/, (chain) => ({ time: chain.tip.medianTimePast })],
+  ['a time too far ahead', /^time-too-new$/, () => ({ time: Math.floor(Date.now() / 1000) + 3 * 3600 })],
+  ['an old version', /^bad-version/, () => ({ version: 1 })],
+  ['a wrong witness commitment', /^bad-witness-merkle-match$/, () => ({ txs: [spendable()], commitment: 'wrong' })],
+  ['a bad signature', /script-verify-flag-failed/, () => ({ txs: [withBadSignature(spendable())] })],
+  [
+    'a coin that is not there',
+    /^bad-txns-inputs-missingorspent$/,
+    () => {
+      const tx = spendable();
+      return { txs: [withInput(tx, 0, { prevout: { ...tx.inputs[0]!.prevout, vout: 9 } })] };
+    },
+  ],
+  [
+    'a coin spent twice',
+    /^bad-txns-inputs-missingorspent$/,
+    () => ({ txs: [spendable(), sweep(good.coin(1), 'p2tr')] }),
+  ],
+  [
+    'a coinbase spent too early',
+    /^bad-txns-premature-spend-of-coinbase$/,
+    (chain) => ({ txs: [sweep(chain.coin(50), 'p2wpkh')] }),
+  ],
+  [
+    'more paid than there is',
+    /^bad-txns-in-belowout$/,
+    () => ({ txs: [spend(good.coin(1), [{ to: 'p2wpkh', value: 50_0000_0001n }])] }),
+  ],
+  ['a wrong height in the coinbase', /^bad-cb-height$/, () => ({ coinbaseScriptSig: Uint8Array.of(1, 5, 0) })],
+];
+
+describe('an invalid block in a file', () => {
+  test.concurrent.each(FAULTS)('%s', async (_, reason, change) => {
+    const folder = tempDir();
+    const chain = good.fork();
+    const bad = chain.build(change(chain));
+    const file = join(folder, 'blocks.dat');
+    const before = good.bootstrap();
+    writeFileSync(file, before);
+    // Zeros as files have that are made in steps, then the bad block, then one that builds on it.
+    appendFileSync(file, new Uint8Array(1000));
+    appendFileSync(file, record(bad));
+    chain.append(bad);
+    appendFileSync(file, record(chain.mine(1)));
+
+    const { status, stdout, stderr } = await importInto(folder, file);
+    expect(status).toBe(1);
+    const [line, ...more] = complaints(stderr);
+    expect(more).toEqual([]);
+    const start = `obverse: ${file}, offset ${before.length + 1000}: block ${hashToHex(bad.hash)} refused: `;
+    expect(line).toStartWith(start);
+    expect(line!.slice(start.length)).toMatch(reason);
+    expect(stdout).toEndWith(`tip at height ${good.height}, ${tipHash(good)}\n`);
+
+    // What was valid is kept, and another file goes on from there.
+    const next = join(folder, 'next.dat');
+    const onwards = good.fork();
+    onwards.mine(2);
+    onwards.writeBootstrap(next, good.height + 1);
+    const after = await importInto(folder, next);
+    expect(after).toMatchObject({
+      status: 0,
+      stdout: `2 blocks connected; tip at height ${good.height + 2}, ${tipHash(onwards)}\n`,
+    });
+  });
+
+  test('is named with its file, among several', async () => {
+    const folder = tempDir();
+    const chain = good.fork();
+    const bad = chain.build({ coinbaseValue: 51_0000_0000n });
+    const files = ['a.dat', 'b.dat', 'c.dat'].map((name) => join(folder, name));
+    writeFileSync(files[0]!, good.bootstrap());
+    writeFileSync(files[1]!, record(bad));
+    writeFileSync(files[2]!, record(good.fork().mine(1)));
+    const { status, stderr, stdout } = await importInto(folder, ...files);
+    expect(status).toBe(1);
+    expect(complaints(stderr)).toEqual([
+      `obverse: ${files[1]}, offset 0: block ${hashToHex(bad.hash)} refused: bad-cb-amount`,
+    ]);
+    // The import stops there.
+    expect(stdout).toEndWith(`tip at height ${good.height}, ${tipHash(good)}\n`);
+  });
+
+  test('stops start --import as an import, not as a node', async () => {
+    const folder = tempDir();
+    const chain = good.fork();
+    const bad = chain.build({ coinbaseValue: 51_0000_0000n });
+    const file = join(folder, 'blocks.dat');
+    writeFileSync(file, Buffer.concat([good.bootstrap(), record(bad)]));
+    const node = await new NodeProcess({ datadir: folder, args: ['--import', file] }).ready();
+    await node.output(
+      'stderr',
+      new RegExp(`"msg":"import stopped at an invalid block".*"hash":"${hashToHex(bad.hash)}"`),
+    );
+    await node.height(good.height);
+    expect(await node.api.json<Info>('/api/info')).toMatchObject({ bestBlockHash: tipHash(good) });
+    expect(await node.stop()).toMatchObject({ status: 0 });
+  });
+});
+
+describe('files that are odd, but hold a valid chain', () => {
+  const records = good.blocks.map((block) => record(block));
+  const expected = `tip at height ${good.height}, ${tipHash(good)}\n`;
+  /** The same disorder in every run. */
+  const shuffled = records
+    .map((bytes, i) => ({ bytes, key: (i * 7919) % 104_729 }))
+    .toSorted((a, b) => (a.key % 101) - (b.key % 101))
+    .map(({ bytes }) => bytes);
+  const junk = new Uint8Array(5000).map((_, i) => (i * 31) & 0xff);
+
+  test.concurrent.each<[string, Uint8Array[][]]>([
+    ['blocks backwards', [records.toReversed()]],
+    ['blocks in disorder', [shuffled]],
+    ['blocks twice', [[...records, ...records]]],
+    [
+      'zeros in front, between and behind',
+      [[new Uint8Array(333), ...records.flatMap((bytes) => [bytes, new Uint8Array(77)]), new Uint8Array(100_000)]],
+    ],
+    ['something else between', [records.flatMap((bytes, i) => (i % 10 === 0 ? [junk, bytes] : [bytes]))]],
+    ['a last record that was cut off', [[...records, record(good.fork().mine(1)).subarray(0, 200)]]],
+    ['a last record without its end, of the magic alone', [[...records, MAGIC]]],
+    ['the parent in a later file', [records.slice(50), records.slice(0, 50)]],
+    ['an empty file among them', [records.slice(0, 60), [], records.slice(60)]],
+    ['without the genesis block', [records.slice(1)]],
+  ])('%s', async (_, contents) => {
+    const folder = tempDir();
+    const files = contents.map((parts, i) => {
+      const file = join(folder, `${i}.dat`);
+      writeFileSync(file, Buffer.concat(parts));
+      return file;
+    });
+    const { status, stdout, stderr } = await importInto(folder, ...files);
+    expect(complaints(stderr)).toEqual([]);
+    expect(status).toBe(0);
+    expect(stdout).toEndWith(expected);
+  });
+
+  test('a block whose parent is nowhere is left out, and that is said', async () => {
+    const folder = tempDir();
+    const file = join(folder, 'blocks.dat');
+    writeFileSync(file, Buffer.concat([...records.slice(0, 50), ...records.slice(51)]));
+    const { status, stdout, stderr } = await importInto(folder, file);
+    expect(status).toBe(0);
+    expect(stdout).toContain('tip at height 49, ');
+    expect(stderr).toContain('"msg":"blocks left out: what they build on is in none of the files","blocks":55');
+  });
+});
+
+describe('files that cannot be imported', () => {
+  const folder = tempDir();
+  const own = join(folder, 'own.dat');
+  const foreign = join(folder, 'foreign.dat');
+  const text = join(folder, 'notes.txt');
+  writeFileSync(own, good.bootstrap());
+  writeFileSync(foreign, record(good.at(0), Uint8Array.of(0xf9, 0xbe, 0xb4, 0xd9)));
+  writeFileSync(text, 'not a block file\n');
+
+  test.each([
+    ['missing', [join(folder, 'missing.dat')], `cannot read ${join(folder, 'missing.dat')}: no such file`],
+    ['a folder', [folder], `cannot read ${folder}: not a file`],
+    ['of another network', [foreign], `${foreign} holds no block of network regtest: its blocks are of network main`],
+    ['something else', [text], `${text} holds no block of network regtest`],
+    [
+      'the second is missing',
+      [own, join(folder, 'missing.dat')],
+      `cannot read ${join(folder, 'missing.dat')}: no such file`,
+    ],
+  ])('%s', async (_, files, message) => {
+    const { status, stderr } = await importInto(tempDir(), ...files);
+    expect(complaints(stderr)).toEqual([`obverse: ${message}`]);
+    expect(status).toBe(1);
+  });
+
+  test('none named', async () => {
+    const { status, stderr } = await importInto(tempDir());
+    expect(complaints(stderr)[0]).toBe('obverse: import needs at least one file');
+    expect(status).toBe(2);
+  });
+
+  test('start --import of a missing file says so and does not start', async () => {
+    const { status, stderr } = await runProgram(
+      [
+        ...['start', '--network', 'regtest', '--datadir', tempDir(), '--http.listen', '127.0.0.1:0'],
+        ...['--import', join(folder, 'missing.dat')],
+      ],
+      { timeoutMs: 20_000 },
+    );
+    expect(complaints(stderr)).toHaveLength(1);
+    expect(complaints(stderr)[0]).toContain(join(folder, 'missing.dat'));
+    expect(status).not.toBe(0);
+  });
+});
+
+test('what one import left, a node serves; with blocks of today it is in sync', async () => {
+  const folder = tempDir();
+  const file = join(folder, 'blocks.dat');
+  const recent = recentChain(20);
+  recent.writeBootstrap(file);
+  expect(await importInto(folder, file)).toMatchObject({ status: 0 });
+  const node = await startNode({ datadir: folder });
+  expect(await node.api.json<Info>('/api/info')).toMatchObject({
+    height: 20,
+    synced: true,
+    initialBlockDownload: false,
+  });
+  await node.stop();
+});

@@ -1,0 +1,334 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { proofFault } from '../lib/merkle-proof.ts';
+import type { AddressTx, Balance, BlockBody, Info, Page, Proof, TxBody, Utxo } from '../lib/node-client.ts';
+import {
+  cleanUpAfterTests,
+  importFiles,
+  MIXED_FILE,
+  type NodeProcess,
+  startNode,
+  tempDir,
+} from '../lib/node-process.ts';
+import { hasVectors, readVectorJson } from '../lib/vectors.ts';
+
+cleanUpAfterTests();
+
+interface CoreScript {
+  readonly asm: string;
+  readonly hex: string;
+  readonly type: string;
+  readonly address?: string;
+}
+
+interface CoreTx {
+  readonly txid: string;
+  readonly hash: string;
+  readonly version: number;
+  readonly size: number;
+  readonly vsize: number;
+  readonly weight: number;
+  readonly locktime: number;
+  readonly vin: readonly {
+    readonly txid?: string;
+    readonly vout?: number;
+    readonly coinbase?: string;
+    readonly scriptSig?: { asm: string; hex: string };
+    readonly txinwitness?: readonly string[];
+    readonly prevout?: { generated: boolean; height: number; value: number; scriptPubKey: CoreScript };
+    readonly sequence: number;
+  }[];
+  readonly vout: readonly { value: number; n: number; scriptPubKey: CoreScript }[];
+  readonly fee?: number;
+  readonly hex: string;
+  readonly blockhash: string;
+  readonly confirmations: number;
+  readonly time: number;
+}
+
+interface CoreBlock {
+  readonly hash: string;
+  readonly confirmations: number;
+  readonly height: number;
+  readonly version: number;
+  readonly versionHex: string;
+  readonly merkleroot: string;
+  readonly time: number;
+  readonly mediantime: number;
+  readonly nonce: number;
+  readonly bits: string;
+  readonly target: string;
+  readonly difficulty: number;
+  readonly chainwork: string;
+  readonly nTx: number;
+  readonly previousblockhash?: string;
+  readonly nextblockhash?: string;
+  readonly strippedsize: number;
+  readonly size: number;
+  readonly weight: number;
+  readonly coinbase_tx: { coinbase: string };
+  readonly tx: readonly string[];
+}
+
+interface Expected {
+  readonly height: number;
+  readonly tip: string;
+  readonly txoutset: { hash_serialized_3: Record<string, number | string>; muhash: string };
+  readonly blocks: Readonly<Record<string, CoreBlock>>;
+  readonly tipBlockVerbosity3: Omit<CoreBlock, 'tx'> & { tx: readonly CoreTx[] };
+  readonly blockstats: Readonly<Record<string, Record<string, number | string | number[]>>>;
+  readonly transactions: readonly CoreTx[];
+  readonly proofs: Readonly<Record<string, string>>;
+  readonly balances: readonly {
+    type: string;
+    address: string;
+    balance: number;
+    utxos: number;
+    coinbaseUtxos: number;
+  }[];
+  readonly chaintxstats: Record<string, unknown>;
+}
+
+const sat = (coins: number) => Math.round(coins * 100_000_000);
+const scriptOf = ({ hex, asm, type, address = '' }: CoreScript) => ({ hex, asm, type, address: address || null });
+
+/** What REST says of a transaction, from what Core says of it. */
+function restTx(tx: CoreTx) {
+  const values = tx.vin.map(({ prevout }) => (prevout ? sat(prevout.value) : 0));
+  return {
+    txid: tx.txid,
+    wtxid: tx.hash,
+    version: tx.version,
+    locktime: tx.locktime,
+    size: tx.size,
+    vsize: tx.vsize,
+    weight: tx.weight,
+    isCoinbase: tx.vin[0]!.coinbase !== undefined,
+    fee: tx.fee === undefined ? null : sat(tx.fee),
+    valueOut: tx.vout.reduce((sum, { value }) => sum + sat(value), 0),
+    ...(tx.fee !== undefined && { valueIn: values.reduce((sum, value) => sum + value, 0) }),
+    vin: tx.vin.map((input) => ({
+      txid: input.txid ?? null,
+      vout: input.vout ?? null,
+      sequence: input.sequence,
+      coinbase: input.coinbase ?? null,
+      witness: input.txinwitness ?? [],
+      ...(input.scriptSig && { scriptSig: input.scriptSig }),
+      prevout: input.prevout
+        ? {
+            value: sat(input.prevout.value),
+            height: input.prevout.height,
+            isCoinbase: input.prevout.generated,
+            script: scriptOf(input.prevout.scriptPubKey),
+          }
+        : null,
+    })),
+    vout: tx.vout.map(({ n, value, scriptPubKey }) => ({ n, value: sat(value), script: scriptOf(scriptPubKey) })),
+    hex: tx.hex,
+  };
+}
+
+describe.skipIf(!hasVectors)('the mixed regtest chain says what Bitcoin Core says', () => {
+  const expected = hasVectors ? readVectorJson<Expected>('chains/regtest-mixed-160.expected.json') : ({} as Expected);
+  const tip = { height: 160, hash: '395aca57cd18ec91737f277e9582545256d9e61c644b387372ba6f41c18d8067' };
+  let node: NodeProcess;
+
+  beforeAll(async () => {
+    const datadir = tempDir();
+    await importFiles('regtest', datadir, [MIXED_FILE]);
+    node = await startNode({ datadir });
+  }, 120_000);
+  afterAll(async () => {
+    await node?.stop();
+  });
+
+  test('tip', async () => {
+    expect([expected.height, expected.tip]).toEqual([tip.height, tip.hash]);
+    expect(await node.api.json<Info>('/api/info')).toMatchObject({
+      height: tip.height,
+      bestBlockHash: tip.hash,
+      headers: tip.height,
+    });
+  });
+
+  test('balances, and coins over all pages', async () => {
+    expect(expected.balances.length).toBeGreaterThan(20);
+    for (const { address, type, balance, utxos, coinbaseUtxos } of expected.balances) {
+      const answer = await node.api.json<Balance>(`/api/balance/${address}`);
+      expect(answer).toMatchObject({
+        address,
+        script: { type, address },
+        confirmed: balance,
+        total: balance,
+        utxoCount: utxos,
+        tip,
+      });
+      expect(answer.received - answer.sent).toBe(balance);
+      const { items, first, pages } = await node.api.all<Utxo, Page<Utxo> & { total: object }>(
+        `/api/address/${address}/utxos?limit=97`,
+      );
+      expect(first.total).toEqual({ count: utxos, value: balance });
+      expect(pages).toBe(Math.max(1, Math.ceil(utxos / 97)));
+      expect(items).toHaveLength(utxos);
+      expect(new Set(items.map(({ txid, vout }) => `${txid}:${vout}`)).size).toBe(utxos);
+      expect(items.reduce((sum, { value }) => sum + value, 0)).toBe(balance);
+      expect(items.filter(({ isCoinbase }) => isCoinbase)).toHaveLength(coinbaseUtxos);
+      const immature = items.filter(({ mature }) => !mature).reduce((sum, { value }) => sum + value, 0);
+      expect(answer.immature).toBe(immature);
+      const heights = items.map(({ height }) => height!);
+      expect(heights).toEqual(heights.toSorted((a, b) => a - b));
+      for (const item of items) expect(item.confirmations).toBe(160 - item.height! + 1);
+    }
+  }, 60_000);
+
+  test('histories add up to the balances, in both directions', async () => {
+    for (const { address, balance } of expected.balances) {
+      const answer = await node.api.json<Balance>(`/api/balance/${address}`);
+      const path = `/api/address/${address}/txs`;
+      const { items } = await node.api.all<AddressTx>(`${path}?limit=499`);
+      expect(items).toHaveLength(answer.txCount);
+      expect(new Set(items.map(({ txid }) => txid)).size).toBe(answer.txCount);
+      expect(items.reduce((sum, { net }) => sum + net, 0)).toBe(balance);
+      expect(items.reduce((sum, { received }) => sum + received, 0)).toBe(answer.received);
+      for (const { net, received, sent, inputs, outputs } of items) {
+        expect(net).toBe(received - sent);
+        expect(outputs.reduce((sum, { value }) => sum + value, 0)).toBe(received);
+        expect(inputs.reduce((sum, { value }) => sum + value, 0)).toBe(sent);
+      }
+      const places = items.map(({ status }) => status.blockHeight! * 100_000 + status.blockIndex!);
+      expect(places).toEqual(places.toSorted((a, b) => b - a));
+      expect(answer.lastSeenHeight).toBe(items[0]?.status.blockHeight ?? null);
+      expect(answer.firstSeenHeight).toBe(items.at(-1)?.status.blockHeight ?? null);
+      if (items.length > 400) continue;
+      const { items: ascending } = await node.api.all<AddressTx>(`${path}?limit=50&order=asc`);
+      expect(ascending).toEqual(items.toReversed());
+    }
+  }, 60_000);
+
+  test('blocks, by height and by hash', async () => {
+    for (const block of Object.values(expected.blocks)) {
+      const answer = await node.api.json<BlockBody>(`/api/block-by-height/${block.height}`);
+      expect(answer).toMatchObject({
+        hash: block.hash,
+        height: block.height,
+        confirmations: block.confirmations,
+        inActiveChain: true,
+        previousHash: block.previousblockhash ?? null,
+        nextHash: block.nextblockhash ?? null,
+        version: block.version,
+        versionHex: block.versionHex,
+        merkleRoot: block.merkleroot,
+        time: block.time,
+        medianTime: block.mediantime,
+        nonce: block.nonce,
+        bits: block.bits,
+        target: block.target,
+        difficulty: block.difficulty,
+        chainwork: block.chainwork,
+        txCount: block.nTx,
+        size: block.size,
+        strippedSize: block.strippedsize,
+        weight: block.weight,
+        txids: block.tx as string[],
+        coinbase: { txid: block.tx[0]!, scriptHex: block.coinbase_tx.coinbase },
+      } as object);
+      expect(await node.api.json<BlockBody>(`/api/block/${block.hash}`)).toEqual(answer);
+      expect(await node.api.rpc<object>('getblock', [block.hash])).toEqual(block);
+    }
+  });
+
+  test('figures of blocks', async () => {
+    for (const [height, stats] of Object.entries(expected.blockstats)) {
+      expect(await node.api.rpc<object>('getblockstats', [Number(height)])).toEqual(stats);
+      // Core counts no inputs of the coinbase, but its outputs.
+      expect(await node.api.json<BlockBody>(`/api/block-by-height/${height}`)).toMatchObject({
+        txCount: stats.txs as number,
+        inputs: stats.ins as number,
+        outputs: stats.outs as number,
+        subsidy: stats.subsidy as number,
+        fees: stats.totalfee as number,
+        valueOut: stats.total_out as number,
+        medianTime: stats.mediantime as number,
+      });
+    }
+    expect(await node.api.rpc<object>('getchaintxstats', [50])).toEqual(expected.chaintxstats);
+  });
+
+  test('transactions with the coins they spend', async () => {
+    for (const tx of expected.transactions) {
+      const answer = await node.api.json<TxBody>(`/api/tx/${tx.txid}`);
+      expect(answer).toMatchObject(restTx(tx) as object);
+      expect(answer.status).toMatchObject({
+        confirmed: true,
+        blockHash: tx.blockhash,
+        blockTime: tx.time,
+        confirmations: tx.confirmations,
+      });
+    }
+  });
+
+  test('the last block, transaction by transaction', async () => {
+    const { tx, ...block } = expected.tipBlockVerbosity3;
+    const { items, pages } = await node.api.all<TxBody>(`/api/block/${tip.hash}/txs?limit=70`);
+    expect(pages).toBe(Math.ceil(block.nTx / 70));
+    expect(items.map(({ txid }) => txid)).toEqual(expected.blocks[160]!.tx as string[]);
+    for (const [index, answer] of items.entries()) {
+      const { blockHash, blockHeight, blockIndex, confirmations } = answer.status;
+      expect([blockHash, blockHeight, blockIndex, confirmations]).toEqual([tip.hash, 160, index, 1]);
+    }
+    // Core's answer was kept for the first of them.
+    expect(tx.length).toBeGreaterThan(0);
+    for (const [index, wanted] of tx.entries()) expect(items[index]).toMatchObject(restTx(wanted) as object);
+    const { tx: all, ...answer } = await node.api.rpc<{ tx: object[] }>('getblock', [tip.hash, 3]);
+    expect(answer).toEqual(block);
+    expect(all).toHaveLength(block.nTx);
+    expect(all.slice(0, tx.length)).toEqual(tx as object[]);
+  });
+
+  test('proofs, in our form and in that of Core', async () => {
+    const { items: headers } = await node.api.json<{ items: string[] }>('/api/headers?from=0&count=2000');
+    expect(headers).toHaveLength(161);
+    expect(Object.keys(expected.proofs).length).toBeGreaterThan(0);
+    for (const [txid, merkleBlock] of Object.entries(expected.proofs)) {
+      const proof = await node.api.json<Proof>(`/api/tx/${txid}/proof`);
+      expect(proof.merkleBlock).toBe(merkleBlock);
+      expect(await node.api.rpc<string>('gettxoutproof', [[txid]])).toBe(merkleBlock);
+      expect(await node.api.rpc<string[]>('verifytxoutproof', [merkleBlock])).toEqual([txid]);
+    }
+    const txids = expected.transactions.map(({ txid }) => txid);
+    // Every place of a tree whose levels are odd here and there: 295 leaves, 148, 74, 37, 19, 10, 5, 3, 2.
+    txids.push(...expected.blocks[160]!.tx);
+    for (const txid of txids) {
+      const proof = await node.api.json<Proof>(`/api/tx/${txid}/proof`);
+      expect(proof.txid).toBe(txid);
+      expect(proofFault(proof)).toBeNull();
+      expect(headers[proof.blockHeight]).toBe(proof.header);
+    }
+  }, 60_000);
+
+  test('the set of coins, by both hashes', async () => {
+    const { disk_size: _, ...set } = expected.txoutset.hash_serialized_3;
+    expect(await node.api.rpc<object>('gettxoutsetinfo')).toMatchObject(set);
+    expect(await node.api.rpc<object>('gettxoutsetinfo', ['muhash'])).toMatchObject({
+      bestblock: tip.hash,
+      muhash: expected.txoutset.muhash,
+      txouts: set.txouts as number,
+    });
+  });
+
+  test('supply', async () => {
+    const circulating = sat(expected.txoutset.hash_serialized_3.total_amount as number);
+    // The subsidy halves at height 150.
+    const issued = 150 * 50_0000_0000 + 11 * 25_0000_0000;
+    const { supply } = await node.api.json<{ supply: Record<string, number> }>('/api/listing');
+    expect(supply).toMatchObject({
+      circulatingBase: circulating,
+      issuedBase: issued,
+      unspendableBase: issued - circulating,
+      height: 160,
+    });
+    const text = async (path: string) => (await node.api.request<string>(path)).text;
+    expect(await text('/api/supply/circulating')).toBe('7724.87123000');
+    expect(await text('/api/supply/issued')).toBe('7775.00000000');
+    expect(await text('/api/supply/max')).toBe('14999.99998350');
+  });
+});

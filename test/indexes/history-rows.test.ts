@@ -1,0 +1,72 @@
+import { describe, expect, test } from 'bun:test';
+import { HistoryRows } from '../../src/indexes/history-rows.ts';
+
+type Row = [script: number, position: number, received: number, sent: number];
+
+function rowsOf(rows: HistoryRows): Row[] {
+  const list: Row[] = [];
+  rows.each((...row) => list.push(row));
+  return list;
+}
+
+describe('HistoryRows', () => {
+  test('all that one transaction does to a script is one row', () => {
+    const rows = new HistoryRows();
+    rows.add(0, 7, 0, 50);
+    rows.add(1, 7, 20, 0);
+    rows.add(0, 7, 30, 0);
+    rows.add(0, 8, 1, 0);
+    expect(rowsOf(rows)).toEqual([
+      [0, 7, 30, 50],
+      [1, 7, 20, 0],
+      [0, 8, 1, 0],
+    ]);
+  });
+
+  test('what is cut off is not added to, though it had the same numbers', () => {
+    const rows = new HistoryRows();
+    rows.add(0, 7, 1, 0);
+    rows.add(1, 8, 2, 0);
+    rows.add(0, 9, 3, 0);
+    rows.cutTo(1);
+    expect(rowsOf(rows)).toEqual([[0, 7, 1, 0]]);
+    rows.add(2, 8, 5, 0);
+    rows.add(1, 8, 6, 0);
+    rows.add(0, 9, 7, 0);
+    rows.add(1, 8, 1, 0);
+    expect(rowsOf(rows)).toEqual([
+      [0, 7, 1, 0],
+      [2, 8, 5, 0],
+      [1, 8, 7, 0],
+      [0, 9, 7, 0],
+    ]);
+  });
+
+  test('sorts by a key of the script, and leaves the rows of one script in order', () => {
+    const rows = new HistoryRows();
+    for (const [script, position] of [
+      [2, 1],
+      [0, 1],
+      [2, 2],
+      [1, 3],
+      [0, 4],
+    ] as const)
+      rows.add(script, position, 1, 0);
+    const seen: string[] = [];
+    rows.eachSorted(
+      (script) => [30, 10, 20][script]!,
+      (script, position) => seen.push(`${script}@${position}`),
+    );
+    expect(seen).toEqual(['1@3', '2@1', '2@2', '0@1', '0@4']);
+  });
+
+  test('grows with many rows and with high numbers of scripts', () => {
+    const rows = new HistoryRows();
+    for (let i = 0; i < 5000; i++) rows.add(i * 3, 2 ** 40 + i, i, 2 ** 50);
+    expect(rows.length).toBe(5000);
+    expect(rowsOf(rows).at(-1)).toEqual([14_997, 2 ** 40 + 4999, 4999, 2 ** 50]);
+    rows.clear();
+    rows.add(14_997, 2 ** 40 + 4999, 1, 1);
+    expect(rowsOf(rows)).toEqual([[14_997, 2 ** 40 + 4999, 1, 1]]);
+  });
+});

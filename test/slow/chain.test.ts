@@ -1,0 +1,61 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { utxoStats } from '../../src/api/readers/utxo-stats.ts';
+import { regtest } from '../../src/params/regtest.ts';
+import { hashToHex } from '../../src/primitives/hash.ts';
+import type { RegtestChain } from '../lib/chain-builder.ts';
+import { lateVerifier, mixedBlocks, TestNode, trustingVerifier } from '../lib/chain-fixture.ts';
+import { differences, ModelChain } from '../lib/chain-state.ts';
+import { diceOf, feedRandomTree, trunkWithCoins } from '../lib/fork-tree.ts';
+import { hasVectors, readVectorJson } from '../lib/vectors.ts';
+
+describe.skipIf(!hasVectors)('the chain of every standard kind of input', () => {
+  test('at each height the coins hash to what Bitcoin Core has there', async () => {
+    const { muhashByHeight } = readVectorJson<{ muhashByHeight: Record<string, string> }>(
+      'chains/regtest-mixed-160.expected.json',
+    );
+    await using node = new TestNode({ verifier: trustingVerifier });
+    for (const [i, raw] of mixedBlocks().entries()) {
+      await node.take([raw]);
+      node.read((reads) => {
+        const env = { reads, tip: reads.tip(), params: regtest, settings: {} as never, expectWork: () => {} };
+        expect(hashToHex(utxoStats(env, 'muhash').hash!)).toBe(muhashByHeight[i + 1]!);
+      });
+    }
+  }, 600_000);
+
+  for (let seed = 1; seed <= 4; seed++)
+    test(`commits make no difference, wherever they fall: seed ${seed}`, async () => {
+      const dice = diceOf(seed);
+      const verifier = lateVerifier(() => dice(6), trustingVerifier);
+      await using node = new TestNode({ verifier, coinsCacheBytes: seed % 2 === 0 ? 1 : 2 ** 28 });
+      for (const raw of mixedBlocks()) {
+        await node.accept([raw]);
+        if (dice(3) === 0) node.clock.advance(6000);
+        if (dice(10) === 0) await node.chain.settle();
+        if (dice(30) === 0) await node.restart();
+      }
+      await node.chain.settle();
+      expect(differences(node.state(), new ModelChain(mixedBlocks()).state())).toEqual([]);
+    }, 120_000);
+});
+
+describe('random forks', () => {
+  const first = Number(process.env.OBVERSE_FORK_SEED ?? 1000);
+  let trunk: RegtestChain;
+  let base: TestNode;
+
+  beforeAll(async () => {
+    trunk = trunkWithCoins();
+    base = new TestNode();
+    await base.take(trunk.blocks.slice(1));
+    await base.close();
+  });
+  afterAll(() => base?.[Symbol.asyncDispose]());
+
+  for (let seed = first; seed < first + 100; seed++)
+    test(
+      `seed ${seed}`,
+      () => feedRandomTree({ seed, trunk, from: base.dir, blocks: 80, poison: seed % 2 === 0 }),
+      60_000,
+    );
+});

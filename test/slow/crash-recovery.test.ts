@@ -1,0 +1,243 @@
+import { Database } from 'bun:sqlite';
+import { describe, expect, test } from 'bun:test';
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { blocksOfFile } from '../lib/chain-filler.ts';
+import { differences, dumpState, ModelChain, stateTip } from '../lib/chain-state.ts';
+import type { EventSocket } from '../lib/node-client.ts';
+import {
+  cleanUpAfterTests,
+  copyDatadir,
+  importFiles,
+  MIXED_FILE,
+  NodeProcess,
+  Program,
+  poll,
+  runProgram,
+  startNode,
+  tempDir,
+} from '../lib/node-process.ts';
+import { recentChain } from '../lib/sample-chains.ts';
+import { hasVectors } from '../lib/vectors.ts';
+
+cleanUpAfterTests();
+
+/** The same moments in every run, as far as a machine has the same moments. */
+function random(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0;
+    return (state >>> 8) / 2 ** 24;
+  };
+}
+
+const sizeOf = (path: string) => (existsSync(path) ? statSync(path).size : 0);
+
+interface LoggedEvent {
+  readonly seq: number;
+  readonly type: string;
+  readonly data: string;
+}
+
+/** What must hold at every instant, looked at in a copy of a directory whose node was killed. */
+class Witness {
+  readonly #blocks: readonly Uint8Array[];
+  #model = new ModelChain();
+  #events: LoggedEvent[] = [];
+  height = 0;
+
+  /** `blocks` from height 1 on. */
+  constructor(blocks: readonly Uint8Array[]) {
+    this.#blocks = blocks;
+  }
+
+  /** Coins, indexes, totals and tip are those of some height, at least the one seen last; the log is that of before, and more. */
+  look(datadir: string): number {
+    const dir = join(copyDatadir(datadir), 'regtest');
+    if (!existsSync(join(dir, 'chain.db')) || !this.#hasTables(dir)) {
+      expect(this.height).toBe(0);
+      return 0;
+    }
+    const state = dumpState(dir);
+    const height = state.chain.length - 1;
+    // Before the first commit there is not even a genesis block.
+    if (height < 0) return 0;
+    expect(height).toBeGreaterThanOrEqual(this.height);
+    this.height = height;
+    while (this.#model.height < height) this.#model.connect(this.#blocks[this.#model.height]!);
+    expect(differences(state, this.#model.state())).toEqual([]);
+
+    const events = this.#log(dir);
+    const before = this.#events;
+    expect(events.slice(0, before.length)).toEqual(before);
+    const added = events.slice(before.length);
+    const seqs = added.map(({ seq }) => seq);
+    expect(seqs).toEqual([...new Set(seqs)].toSorted((a, b) => a - b));
+    const connected = events
+      .filter(({ type }) => type === 'newBlock')
+      .map(({ data }) => JSON.parse(data) as { height: number; hash: string });
+    expect(connected.map(({ height: at }) => at).filter((at) => at > 0)).toEqual(
+      Array.from({ length: height }, (_, i) => i + 1),
+    );
+    if (height > 0) expect(connected.at(-1)!.hash).toBe(stateTip(state));
+    this.#events = events;
+    return height;
+  }
+
+  get events(): readonly LoggedEvent[] {
+    return this.#events;
+  }
+
+  #hasTables(dir: string): boolean {
+    return this.#read(dir, "SELECT name FROM sqlite_master WHERE name = 'events'").length > 0;
+  }
+
+  #log(dir: string): LoggedEvent[] {
+    return this.#read(dir, 'SELECT seq, type, data FROM events ORDER BY seq') as LoggedEvent[];
+  }
+
+  #read(dir: string, sql: string): unknown[] {
+    const db = new Database(join(dir, 'chain.db'), { readonly: true });
+    try {
+      return db.query(sql).all();
+    } finally {
+      db.close();
+    }
+  }
+}
+
+async function kill(program: Program): Promise<void> {
+  program.kill('SIGKILL');
+  const { signal } = await program.end();
+  expect(signal).toBe('SIGKILL');
+}
+
+const importArgs = (datadir: string, file: string) => ['import', '--network', 'regtest', '--datadir', datadir, file];
+
+describe('kill -9, blocks committed one by one', () => {
+  const chain = recentChain(260, { payments: 25 });
+  const blocks = chain.blocks.slice(1).map(({ raw }) => raw);
+  const file = join(tempDir(), 'blocks.dat');
+  chain.writeBootstrap(file);
+  const total = sizeOf(file);
+  const done = `tip at height ${chain.height}, ${chain.tip.hash.toReversed().toHex()}\n`;
+
+  test('sixteen moments of an import', async () => {
+    const datadir = tempDir();
+    const witness = new Witness(blocks);
+    const next = random(16);
+    const inNetwork = (name: string) => join(datadir, 'regtest', name);
+    const moments: [string, () => boolean][] = [
+      ...['lock', 'chain.db', 'chain.db-wal', 'blocks/blk00000.dat'].map((name): [string, () => boolean] => [
+        `${name} to appear`,
+        () => existsSync(inNetwork(name)),
+      ]),
+      ...Array.from({ length: 12 }, (_, i): [string, () => boolean] => {
+        const bytes = Math.floor(((i + next()) / 12.5) * total);
+        return [`${bytes} bytes of blocks`, () => sizeOf(inNetwork('blocks/blk00000.dat')) > bytes];
+      }),
+    ];
+    const reached: number[] = [];
+    for (const [what, come] of moments) {
+      const program = new Program(importArgs(datadir, file));
+      await program.until(what, come, 60_000, 1);
+      await kill(program);
+      reached.push(witness.look(datadir));
+    }
+    console.info(`killed at heights ${reached.join(' ')}`);
+    expect(new Set(reached).size).toBeGreaterThan(6);
+    const last = await runProgram(importArgs(datadir, file));
+    expect(last).toMatchObject({ status: 0 });
+    expect(last.stdout).toEndWith(done);
+    expect(witness.look(datadir)).toBe(chain.height);
+
+    const undisturbed = tempDir();
+    await importFiles('regtest', undisturbed, [file]);
+    expect(differences(dumpState(join(datadir, 'regtest')), dumpState(join(undisturbed, 'regtest')))).toEqual([]);
+  }, 180_000);
+
+  test('four moments of start --import, with clients that watch', async () => {
+    const datadir = tempDir();
+    const witness = new Witness(blocks);
+    const told = new Map<number, string>();
+    const next = random(4);
+    for (let i = 0; i < 4; i++) {
+      const node = await startNode({ datadir, args: ['--import', file] });
+      const socket = await node.api.socket();
+      const target = Math.floor(((i + 0.2 + next() * 0.8) / 4.2) * chain.height);
+      await node.height(target, 60_000);
+      await kill(node);
+      const height = witness.look(datadir);
+      expect(height).toBeGreaterThanOrEqual(target);
+      remember(socket, told, witness);
+    }
+    const node = await startNode({ datadir, args: ['--import', file] });
+    const socket = await node.api.socket();
+    await node.height(chain.height);
+    await node.stop();
+    expect(witness.look(datadir)).toBe(chain.height);
+    remember(socket, told, witness);
+    expect(told.size).toBeGreaterThan(10);
+  }, 120_000);
+
+  /** Whatever a client was told is in the log, under the same number. */
+  function remember(socket: EventSocket, told: Map<number, string>, witness: Witness): void {
+    for (const { data } of socket.of('newBlock')) {
+      const { seq, hash } = data as { seq: number; hash: string };
+      expect(told.get(seq) ?? hash).toBe(hash);
+      told.set(seq, hash);
+    }
+    const logged = new Map(witness.events.map(({ seq, data }) => [seq, (JSON.parse(data) as { hash: string }).hash]));
+    for (const [seq, hash] of told) expect([seq, logged.get(seq)]).toEqual([seq, hash]);
+  }
+});
+
+describe.skipIf(!hasVectors)('kill -9 in initial sync, blocks committed together', () => {
+  const blocks = hasVectors ? blocksOfFile(new Uint8Array(readFileSync(MIXED_FILE))) : [];
+  /** A commit is due at the next block when the last one is this old. */
+  const COMMIT_INTERVAL_MS = 5000;
+
+  test.each(['import', 'start --import'])(
+    'six moments of %s',
+    async (command) => {
+      const datadir = tempDir();
+      const witness = new Witness(blocks);
+      const next = random(command.length);
+      const reached: number[] = [];
+      for (let i = 0; i < 6; i++) {
+        const program =
+          command === 'import'
+            ? new Program(importArgs(datadir, MIXED_FILE))
+            : new NodeProcess({ datadir, args: ['--import', MIXED_FILE] });
+        const passed = (ms: number) => {
+          const end = performance.now() + ms;
+          return poll('the moment', () => performance.now() > end, { everyMs: 1 });
+        };
+        await passed(400 + next() * 1000);
+        if (i % 2 === 1) {
+          // The clock goes on while the process stands still, which makes a commit in the middle of the file due.
+          program.kill('SIGSTOP');
+          await passed(COMMIT_INTERVAL_MS + 100);
+          program.kill('SIGCONT');
+          await passed(next() * 2000);
+        }
+        if (program.exit) break;
+        await kill(program);
+        reached.push(witness.look(datadir));
+      }
+      console.info(`${command}: killed at heights ${reached.join(' ')}`);
+      expect(reached.some((height) => height > 0)).toBe(true);
+      const last = await runProgram(importArgs(datadir, MIXED_FILE));
+      expect(last).toMatchObject({ status: 0 });
+      expect(last.stdout).toContain(
+        'tip at height 160, 395aca57cd18ec91737f277e9582545256d9e61c644b387372ba6f41c18d8067',
+      );
+      expect(witness.look(datadir)).toBe(160);
+      const node = await startNode({ datadir });
+      const { muhash } = await node.api.rpc<{ muhash: string }>('gettxoutsetinfo', ['muhash']);
+      expect(muhash).toBe('a8d43fc202db8887ac8b1a741bc158c4222bc394ce8cff05bbf3a6fb63b87554');
+      await node.stop();
+    },
+    180_000,
+  );
+});

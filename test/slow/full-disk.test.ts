@@ -1,0 +1,51 @@
+import { afterAll, expect, test } from 'bun:test';
+import { cleanUpAfterTests, MIXED_FILE, runProgram, startNode, tempDir } from '../lib/node-process.ts';
+import { hasVectors } from '../lib/vectors.ts';
+
+cleanUpAfterTests();
+
+const MUHASH = 'a8d43fc202db8887ac8b1a741bc158c4222bc394ce8cff05bbf3a6fb63b87554';
+
+const isRoot = process.getuid?.() === 0;
+const disk = tempDir();
+const mounted =
+  isRoot && Bun.spawnSync(['mount', '-t', 'tmpfs', '-o', 'size=8m', 'tmpfs', disk], { stderr: 'ignore' }).success;
+if (!mounted) console.warn('a small disk cannot be mounted: the test of a full disk is skipped');
+afterAll(() => {
+  if (mounted) Bun.spawnSync(['umount', '-l', disk]);
+});
+
+/** Exactly one line for the operator, and no trace of a stack. */
+function onlyComplaint(stderr: string): string {
+  const lines = stderr.split('\n').filter((line) => line.startsWith('obverse:'));
+  expect(stderr).not.toMatch(/^\s+at /m);
+  expect(lines).toHaveLength(1);
+  return lines[0]!;
+}
+
+const place = ['--network', 'regtest', '--datadir', disk];
+
+test.skipIf(!mounted || !hasVectors)('a full disk ends an import with one line', async () => {
+  const { status, stderr } = await runProgram(['import', ...place, MIXED_FILE]);
+  expect(status).toBe(1);
+  expect(onlyComplaint(stderr)).toContain('no space left on the device');
+});
+
+test.skipIf(!mounted || !hasVectors)('and a node that imports', async () => {
+  const args = ['start', ...place, '--http.listen', '127.0.0.1:0', '--import', MIXED_FILE];
+  const { status, stderr } = await runProgram(args, { timeoutMs: 60_000 });
+  expect(status).toBe(1);
+  expect(onlyComplaint(stderr)).toContain('no space left on the device');
+});
+
+test.skipIf(!mounted || !hasVectors)('with more room it goes on from what was committed', async () => {
+  expect(Bun.spawnSync(['mount', '-o', 'remount,size=64m', disk]).success).toBe(true);
+  const result = await runProgram(['import', ...place, MIXED_FILE]);
+  expect(result).toMatchObject({ status: 0 });
+  expect(result.stdout).toContain(
+    'tip at height 160, 395aca57cd18ec91737f277e9582545256d9e61c644b387372ba6f41c18d8067',
+  );
+  const node = await startNode({ datadir: disk });
+  expect(await node.api.rpc<object>('gettxoutsetinfo', ['muhash'])).toMatchObject({ muhash: MUHASH });
+  await node.stop();
+});
