@@ -284,3 +284,15 @@ function allJudged(blocks: readonly StagedBlock[]): boolean {
   for (let i = blocks.length - 1; i >= 0; i--) if (blocks[i]!.failure === undefined) return false;
   return true;
 }
+
+/** What a commit changes for those who watch: a block that was taken off and put back did not move. */
+export function netChange({ connected, disconnected }: SealedChange) {
+  let common = 0;
+  while (
+    common < connected.length &&
+    common < disconnected.length &&
+    connected[common]!.entry === disconnected[disconnected.length - 1 - common]
+  )
+    common++;
+  return { connected: connected.slice(common), disconnected: disconnected.slice(0, disconnected.length - common) };
+}

@@ -9,7 +9,7 @@ import { type FilePlace, RecordReader, RecordWriter } from '../storage/block-fil
 import { CoinStore, CoinWriter } from '../storage/coin-store.ts';
 import { type ChainDatabaseIdentity, openWriter } from '../storage/database.ts';
 import { EventWriter } from '../storage/event-store.ts';
-import { type BodyStats, type ChainTotals, HeaderStore, HeaderWriter } from '../storage/header-store.ts';
+import { type ChainTotals, HeaderStore, HeaderWriter } from '../storage/header-store.ts';
 import { MetaStore, MetaWriter } from '../storage/meta-store.ts';
 import { HeaderStatus } from '../storage/schema.ts';
 import { ScriptWriter } from '../storage/script-store.ts';
@@ -18,21 +18,7 @@ import { sortedOrder } from '../util/sorted-order.ts';
 import type { SealedChange } from './active-chain.ts';
 import type { ChainEntry } from './chain-entry.ts';
 import type { CoinChange } from './coins-cache.ts';
-
-/** A body that arrived since the last commit. */
-export interface NewBody {
-  readonly entry: ChainEntry;
-  readonly stats: BodyStats;
-  /** Unix seconds. */
-  readonly receivedAt: number;
-}
-
-/** Headers and bodies that arrived, and statuses that changed, since the last commit. */
-export interface TreeChange {
-  headers: ChainEntry[];
-  bodies: NewBody[];
-  statuses: Set<ChainEntry>;
-}
+import type { TreeChange } from './tree-change.ts';
 
 /** Everything one commit moves. */
 export interface CommitBatch {

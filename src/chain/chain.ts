@@ -1,25 +1,29 @@
 import { checkBlock } from '../consensus/check-block.ts';
 import { checkBlockContext } from '../consensus/check-block-context.ts';
-import { checkHeader, checkHeaderContext } from '../consensus/check-header.ts';
 import { type BlockRejection, reject } from '../consensus/rejection.ts';
+import { hash256 } from '../crypto/hash.ts';
 import { genesisBlock } from '../params/genesis.ts';
 import type { NetworkParams } from '../params/network-params.ts';
 import { type ParsedBlock, parseBlock } from '../primitives/block.ts';
 import { type BlockHash, hashToHex } from '../primitives/hash.ts';
-import type { BlockHeader } from '../primitives/header.ts';
+import { headerFromBytes } from '../primitives/header.ts';
 import { HeaderStatus } from '../storage/schema.ts';
+import { assert } from '../util/assert.ts';
 import { DecodeError } from '../util/bytes.ts';
 import { type Clock, unixSeconds } from '../util/clock.ts';
 import type { Log } from '../util/log.ts';
-import { ActiveChain, type SealedChange } from './active-chain.ts';
+import { acceptHeader } from './accept-header.ts';
+import { ActiveChain, netChange } from './active-chain.ts';
 import { assumedValid } from './assume-valid.ts';
 import { bodyStats } from './body-stats.ts';
 import { type ChainEntry, forkOf } from './chain-entry.ts';
-import { ChainStore, type TreeChange } from './chain-store.ts';
+import { ChainStore } from './chain-store.ts';
+import { type ChainTip, chainTips } from './chain-tips.ts';
 import { type ChainCommit, commitEvents } from './events.ts';
 import { HeaderTree } from './header-tree.ts';
 import { InitialSync } from './initial-sync.ts';
 import type { ScriptVerifier } from './script-verifier.ts';
+import { emptyTreeChange, isEmptyTreeChange, mergeTreeChanges } from './tree-change.ts';
 
 export interface ChainOptions {
   /** The network's directory. */
@@ -204,6 +208,57 @@ export class Chain {
     });
   }
 
+  /** Takes a header ahead of its body. */
+  acceptHeader(raw: Uint8Array): Promise<BlockOutcome> {
+    return this.#exclusive(async () => {
+      const hash = hash256(raw) as BlockHash;
+      const params = this.params.consensus;
+      const accepted = acceptHeader(this.#tree, hash, headerFromBytes(raw), params, unixSeconds(this.#clock));
+      if (!accepted.ok) return { status: 'rejected', rejection: accepted };
+      const { entry, isNew } = accepted.value;
+      if (isNew) this.#changes.headers.push(entry);
+      this.#armIdleCommit();
+      return { status: isNew ? 'accepted' : 'known', entry };
+    });
+  }
+
+  /** Treats a block as invalid, and all that builds on it, until it is reconsidered. Not the genesis block. */
+  invalidate(entry: ChainEntry): Promise<void> {
+    assert(entry.parent !== null, 'the genesis block stays valid');
+    return this.#exclusive(async () => {
+      await this.#settle();
+      const active = this.#active;
+      while (active.tip.ancestor(entry.height) === entry) active.disconnectTip();
+      this.#markChanged(this.#tree.fail(entry, HeaderStatus.INVALIDATED));
+      await this.#activate(null, null);
+      await this.#settle();
+    });
+  }
+
+  /** Forgets that a block, its ancestors and what builds on it were found or called invalid. */
+  reconsider(entry: ChainEntry): Promise<void> {
+    return this.#exclusive(async () => {
+      this.#markChanged(this.#tree.reconsider(entry));
+      await this.#activate(null, null);
+      await this.#settle();
+    });
+  }
+
+  /** Treats a block as if it had been seen before others with the same work. Lasts until the next start. */
+  prefer(entry: ChainEntry): Promise<void> {
+    return this.#exclusive(async () => {
+      if (entry.chainwork < this.#active.tip.chainwork) return;
+      this.#tree.prefer(entry);
+      await this.#activate(null, null);
+      await this.#settle();
+    });
+  }
+
+  /** The ends of all branches, the highest first. */
+  tips(): ChainTip[] {
+    return chainTips(this.#tree, this.tip);
+  }
+
   /** Resolves when everything taken so far is judged and committed. */
   settle(): Promise<void> {
     return this.#exclusive(() => this.#settle());
@@ -248,9 +303,10 @@ export class Chain {
     const consensus = this.params.consensus;
     const bad = this.#timed('check', () => checkBlock(block, consensus));
     if (bad) return { status: 'rejected', rejection: bad };
-    const header = this.#acceptHeader(block.hash, block.header);
-    if (header.rejection) return { status: 'rejected', rejection: header.rejection };
-    const { entry } = header;
+    const header = acceptHeader(this.#tree, block.hash, block.header, consensus, unixSeconds(this.#clock));
+    if (!header.ok) return { status: 'rejected', rejection: header };
+    const { entry, isNew } = header.value;
+    if (isNew) this.#changes.headers.push(entry);
     const rejection = this.#timed('check', () => checkBlockContext(block, entry.parent!, consensus));
     if (rejection) {
       // Mutated data says nothing about the block that its header names.
@@ -262,29 +318,6 @@ export class Chain {
     this.#armIdleCommit();
     const found = this.#rejections.get(entry);
     return found ? { status: 'rejected', rejection: found } : { status: 'accepted', entry };
-  }
-
-  #acceptHeader(
-    hash: BlockHash,
-    header: BlockHeader,
-  ): { entry: ChainEntry; rejection: null } | { entry: null; rejection: BlockRejection } {
-    const refuse = (rejection: BlockRejection) => ({ entry: null, rejection }) as const;
-    const known = this.#tree.get(hash);
-    if (known) {
-      if (!known.failed) return { entry: known, rejection: null };
-      return refuse(reject('cached-invalid', 'duplicate-invalid', 'block is marked invalid'));
-    }
-    const consensus = this.params.consensus;
-    const badWork = checkHeader({ hash, bits: header.bits }, consensus);
-    if (badWork) return refuse(badWork);
-    const parent = this.#tree.get(header.previousHash);
-    if (!parent) return refuse(reject('missing-prev', 'prev-blk-not-found', 'the block it builds on is unknown'));
-    if (parent.failed) return refuse(reject('invalid-prev', 'bad-prevblk', 'the block it builds on is invalid'));
-    const bad = checkHeaderContext(header, parent, consensus, unixSeconds(this.#clock));
-    if (bad) return refuse(bad);
-    const entry = this.#tree.insert(hash, header, parent);
-    this.#changes.headers.push(entry);
-    return { entry, rejection: null };
   }
 
   #cachedInvalid(entry: ChainEntry): BlockOutcome {
@@ -384,8 +417,7 @@ export class Chain {
   }
 
   #hasChanges(): boolean {
-    const { headers, bodies, statuses } = this.#changes;
-    return this.#active.changed || headers.length + bodies.length + statuses.size > 0;
+    return this.#active.changed || !isEmptyTreeChange(this.#changes);
   }
 
   #commitDue(): boolean {
@@ -462,12 +494,19 @@ export class Chain {
   }
 
   #fail(entry: ChainEntry, rejection: BlockRejection): void {
-    for (const changed of this.#tree.fail(entry)) this.#changes.statuses.add(changed);
+    this.#markChanged(this.#tree.fail(entry));
     if (this.#rejections.size >= REJECTIONS_KEPT) this.#rejections.delete(this.#rejections.keys().next().value!);
     this.#rejections.set(entry, rejection);
     const { reason, debug } = rejection;
     this.#log.warn('invalid block', { hash: hashToHex(entry.hash), height: entry.height, reason, debug });
     for (const listener of this.#invalidListeners) listener(entry, rejection);
+  }
+
+  #markChanged(entries: readonly ChainEntry[]): void {
+    for (const entry of entries) {
+      this.#changes.statuses.add(entry);
+      if (!entry.failed) this.#rejections.delete(entry);
+    }
   }
 
   #disarmIdleCommit(): void {
@@ -490,28 +529,4 @@ export class Chain {
     this.#storeBody(entry, block);
     return entry;
   }
-}
-
-function emptyTreeChange(): TreeChange {
-  return { headers: [], bodies: [], statuses: new Set() };
-}
-
-function mergeTreeChanges(earlier: TreeChange, later: TreeChange): TreeChange {
-  return {
-    headers: [...earlier.headers, ...later.headers],
-    bodies: [...earlier.bodies, ...later.bodies],
-    statuses: earlier.statuses.union(later.statuses),
-  };
-}
-
-/** What a commit changes for those who watch: a block that was taken off and put back did not move. */
-function netChange({ connected, disconnected }: SealedChange) {
-  let common = 0;
-  while (
-    common < connected.length &&
-    common < disconnected.length &&
-    connected[common]!.entry === disconnected[disconnected.length - 1 - common]
-  )
-    common++;
-  return { connected: connected.slice(common), disconnected: disconnected.slice(0, disconnected.length - common) };
 }

@@ -17,6 +17,8 @@ export class HeaderTree {
   readonly #candidates = new Set<ChainEntry>();
   #nextId = 1;
   #nextSequence = 1;
+  /** Counts down: an operator's choice comes before what was seen first. */
+  #preferred = 0;
   #best: ChainEntry | null = null;
 
   get size(): number {
@@ -107,12 +109,47 @@ export class HeaderTree {
         changed.push(child);
       }
     }
-    // What the tip had passed may be the best of what is left.
-    for (const candidate of this.#byHash.values())
-      if (candidate.complete && !candidate.failed) this.#candidates.add(candidate);
-    this.#best = null;
-    for (const candidate of this.#byHash.values()) this.#consider(candidate);
+    this.#findCandidates();
     return changed;
+  }
+
+  /** Takes the marks of `fail` off a block, its ancestors and all that builds on it. Returns what changed. */
+  reconsider(entry: ChainEntry): ChainEntry[] {
+    const changed: ChainEntry[] = [];
+    const clear = (at: ChainEntry) => {
+      if (!at.failed) return;
+      at.status &= ~(HeaderStatus.FAILED | HeaderStatus.FAILED_PARENT | HeaderStatus.INVALIDATED);
+      changed.push(at);
+    };
+    for (let at: ChainEntry | null = entry; at !== null; at = at.parent) clear(at);
+    const queue = [entry];
+    for (let at = queue.pop(); at !== undefined; at = queue.pop())
+      for (const child of this.#children.get(at) ?? []) {
+        clear(child);
+        queue.push(child);
+      }
+    this.#findCandidates();
+    return changed;
+  }
+
+  /** Puts a block before all others with equal work. */
+  prefer(entry: ChainEntry): void {
+    entry.sequence = --this.#preferred;
+    if (entry.complete && !entry.failed) this.#candidates.add(entry);
+  }
+
+  /** Entries that nothing builds on. */
+  leaves(): ChainEntry[] {
+    return [...this.#byHash.values()].filter((entry) => !this.#children.has(entry));
+  }
+
+  /** After marks changed: what the tip had passed may be the best of what is left. */
+  #findCandidates(): void {
+    this.#best = null;
+    for (const entry of this.#byHash.values()) {
+      if (entry.complete && !entry.failed) this.#candidates.add(entry);
+      this.#consider(entry);
+    }
   }
 
   #link(entry: ChainEntry): void {

@@ -15,6 +15,7 @@ import { VERSION } from '../util/version.ts';
 import { apiOptionsOf, readSourcesOf } from './api-options.ts';
 import { NodeClient } from './client.ts';
 import { lockDirectory } from './lock.ts';
+import { sandboxAddresses } from './sandbox/accounts.ts';
 import { welcome } from './welcome.ts';
 
 /**
@@ -78,7 +79,14 @@ async function runLocked(config: Config, api: ApiServer, { signal, log, service 
     log.info('ready', { version: VERSION, network: config.network, url: api.url, height: reads.tip().height });
     if (config.dev.enabled) {
       const key = initialKey && readFileSync(initialKey.initialKeyFile, 'utf8').trim();
-      process.stdout.write(welcome({ url: api.url, key, keyFile: join(config.networkDir, 'initial.key') }));
+      process.stdout.write(
+        welcome({
+          url: api.url,
+          key,
+          keyFile: join(config.networkDir, 'initial.key'),
+          address: sandboxAddresses(api.context.params)[0]!.address,
+        }),
+      );
     }
     service.ready();
     watchdog = watch(node, service);

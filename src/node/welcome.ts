@@ -1,5 +1,15 @@
 /** What the sandbox prints once it runs: how to talk to it, ready to paste. The key is shown only when it is new. */
-export function welcome({ url, key, keyFile }: { url: string; key: string | null; keyFile: string }): string {
+export function welcome({
+  url,
+  key,
+  keyFile,
+  address,
+}: {
+  url: string;
+  key: string | null;
+  keyFile: string;
+  address: string;
+}): string {
   // Double quotes, so that the shell puts in $KEY where the key is not shown.
   const authorization = `-H "Authorization: Bearer ${key ?? '$KEY'}"`;
   const lines = [
@@ -13,6 +23,7 @@ export function welcome({ url, key, keyFile }: { url: string; key: string | null
     '  Try:',
     `    curl ${url}/api/info`,
     `    curl ${authorization} ${url}/api/block-by-height/1`,
+    `    curl ${authorization} ${url}/api/address/${address}/txs`,
     `    curl ${authorization} -d '{"jsonrpc":"2.0","id":1,"method":"getblockchaininfo"}' ${url}/`,
     `    websocat ${authorization} ${url.replace(/^http/, 'ws')}/ws`,
     '',
