@@ -4,7 +4,6 @@ import { checkBlockContext, isBlockMutated } from '../../src/consensus/check-blo
 import { checkHeader, checkHeaderContext } from '../../src/consensus/check-header.ts';
 import type { ConsensusParams } from '../../src/consensus/consensus-params.ts';
 import { blockScriptFlags } from '../../src/consensus/deployments.ts';
-import { nextWorkRequired } from '../../src/consensus/difficulty.ts';
 import type { HeaderEntry } from '../../src/consensus/header-entry.ts';
 import { txSigopCost } from '../../src/consensus/sigops.ts';
 import { difficultyOf } from '../../src/consensus/work.ts';
@@ -12,12 +11,12 @@ import { genesisBlock } from '../../src/params/genesis.ts';
 import { mainnet } from '../../src/params/mainnet.ts';
 import { regtest } from '../../src/params/regtest.ts';
 import { type ParsedBlock, parseBlock, weightOf } from '../../src/primitives/block.ts';
-import type { BlockHash, Txid } from '../../src/primitives/hash.ts';
-import { type BlockHeader, headerHash } from '../../src/primitives/header.ts';
-import { decodeOutput, txidOf } from '../../src/primitives/transaction.ts';
-import { pushNumber } from '../../src/script/script-builder.ts';
-import { ByteReader, concatBytes } from '../../src/util/bytes.ts';
-import { hasVectors, readVectorBytes, readVectorJson } from '../lib/vectors.ts';
+import type { BlockHash } from '../../src/primitives/hash.ts';
+import type { BlockHeader } from '../../src/primitives/header.ts';
+import { decodeOutput } from '../../src/primitives/transaction.ts';
+import { ByteReader } from '../../src/util/bytes.ts';
+import { altBlocks } from '../lib/alt-chain.ts';
+import { hasVectors, readVectorBytes } from '../lib/vectors.ts';
 import { TestEntry } from './chain-fixture.ts';
 
 /** The blocks of a file that lays them out as magic, size, bytes. */
@@ -73,31 +72,10 @@ describe.skipIf(!hasVectors)('real chains', () => {
 
   // A chain from the main genesis whose first period took an eighth of its time.
   test('a retarget under the rules of the main network', () => {
-    const { timestamps, nonces } = readVectorJson<{ timestamps: number[]; nonces: number[] }>(
-      'functional/mainnet_alt.json',
-    );
     let tip = genesisEntry();
-    for (const [i, time] of timestamps.entries()) {
-      const height = i + 1;
-      const prevout = { txid: new Uint8Array(32) as Txid, vout: 0xffff_ffff };
-      const scriptSig = concatBytes(pushNumber(height), new Uint8Array(height <= 16 ? 1 : 0));
-      const scriptPubKey = Uint8Array.fromHex('76a914eadbac7f36c37e39361168b7aaee3cb24a25312d88ac');
-      const coinbase = {
-        version: 2,
-        inputs: [{ prevout, scriptSig, sequence: 0xffff_ffff, witness: [] }],
-        outputs: [{ value: 5_000_000_000n, scriptPubKey }],
-        locktime: 0,
-      };
-      const header: BlockHeader = {
-        version: 0x2000_0000,
-        previousHash: tip.hash,
-        merkleRoot: txidOf(coinbase) as Uint8Array as BlockHeader['merkleRoot'],
-        time,
-        bits: nextWorkRequired(tip, time, mainnet.consensus),
-        nonce: nonces[i]!,
-      };
-      expect(header.bits).toBe(height < 2016 ? 0x1d00_ffff : 0x1c3f_ffc0);
-      tip = addHeader(tip, header, headerHash(header), mainnet.consensus);
+    for (const { header, entry } of altBlocks()) {
+      expect(header.bits).toBe(entry.height < 2016 ? 0x1d00_ffff : 0x1c3f_ffc0);
+      tip = addHeader(tip, header, entry.hash, mainnet.consensus);
     }
     expect(tip.height).toBe(2016);
     expect(difficultyOf(tip.bits)).toBe(4);
