@@ -124,8 +124,12 @@ export class ChainStore {
     this.#undo.close();
     this.#blockReader.close();
     this.#undoReader.close();
-    // Leaves one file behind instead of three.
-    this.#db.run('PRAGMA wal_checkpoint(TRUNCATE)');
+    try {
+      // Leaves one file behind instead of three.
+      this.#db.run('PRAGMA wal_checkpoint(TRUNCATE)');
+    } catch {
+      // On a full disk the log stays, and the next start reads it.
+    }
     this.#db.close();
   }
 

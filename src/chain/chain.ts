@@ -119,6 +119,9 @@ export class Chain {
         this.#write();
       }
       this.#sync.update(this.tip);
+      // The last run may have ended on the way to a better chain. A failure is kept in `stopped`.
+      if (this.#tree.bestCandidate(this.tip) !== this.tip)
+        this.#exclusive(() => this.#activate(null, null)).catch(() => {});
     } catch (error) {
       this.#store.close();
       throw error;

@@ -86,8 +86,8 @@ export class RecordWriter {
     this.#dirty = false;
   }
 
+  /** What was not synced is dropped: no commit refers to it. */
   close(): void {
-    this.#write();
     closeSync(this.#fd);
   }
 

@@ -220,4 +220,19 @@ describe('coins in memory', () => {
     expect(gone).toHaveLength(Math.ceil((count - 1) / 3));
     expect(gone.every(({ storedPosition }) => storedPosition !== null)).toBe(true);
   });
+
+  // The database has it until the commit is written, so the table must remember that it is spent.
+  test('a coin spent in what is being written stays spent when the table grows', () => {
+    const store = new FakeStore();
+    const row = { position: 5, value: 1, script: new Uint8Array(3) };
+    store.rows.set(keyOf(1, 0), row);
+    const cache = new CoinsCache(store as unknown as CoinStore, { limitBytes: 2 ** 30, databaseEmpty: false });
+    cache.spend(cache.find(txidOf(1), 0));
+    expect(cache.seal()).toHaveLength(1);
+    for (let i = 0; i < 60_000; i++) cache.add(hashOf(i), 0, i, i, row.script);
+    expect(cache.find(txidOf(1), 0)).toBe(-1);
+    store.rows.clear();
+    cache.written();
+    expect(cache.find(txidOf(1), 0)).toBe(-1);
+  });
 });

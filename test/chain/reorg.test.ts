@@ -256,4 +256,29 @@ describe('blocks in another order', () => {
     expect(await node.submit(other.mine())).toBe('accepted');
     expectState(node, second.tip);
   });
+
+  // A commit may fall between two blocks of a long branch whose bodies are all there.
+  test('a start goes on to the best chain of which the blocks are there', async () => {
+    const chain = trunkWithCoins();
+    const fork = chain.fork();
+    fork.mine(6);
+    const [first, ...rest] = fork.blocks.slice(-6);
+    await using node = await nodeOn(chain);
+    const twin = first!.raw.slice();
+    twin[twin.length - 5]! ^= 1;
+    expect(await node.submit(twin)).toBe('bad-witness-merkle-match');
+    await node.take(rest);
+    expectState(node, chain.tip);
+    const killed: TestNode[] = [];
+    node.chain.onConnected(() => node.clock.advance(6000));
+    node.chain.onCommit(({ tip }) => {
+      if (tip.height < fork.height && killed.length === 0) killed.push(new TestNode({ from: node.dir }));
+    });
+    await node.take([first!]);
+    expectState(node, fork.tip);
+    expect(killed).toHaveLength(1);
+    await using again = killed[0]!;
+    await again.chain.settle();
+    expectState(again, fork.tip);
+  });
 });

@@ -11,6 +11,7 @@ const root = join(import.meta.dir, '../..');
 export const TEST_KEY = 'key-of-the-functional-tests-0123456789';
 export const START_TIMEOUT_MS = 30_000;
 export const STOP_TIMEOUT_MS = 20_000;
+const PIPES_TIMEOUT_MS = 2000;
 const OUTPUT_SHOWN = 4000;
 
 export interface ProgramOptions {
@@ -123,7 +124,10 @@ export class Program {
     running.add(this);
     const out = this.#collect(this.#child.stdout, (text) => (this.stdout += text));
     const err = this.#collect(this.#child.stderr, (text) => (this.stderr += text));
-    this.exited = Promise.all([this.#child.exited, out, err]).then(() => {
+    // A process that it left behind may hold the pipes open.
+    const closed = Promise.all([out, err]);
+    this.exited = this.#child.exited.then(async () => {
+      await Promise.race([closed, Bun.sleep(PIPES_TIMEOUT_MS)]);
       const exit: Exit = { status: this.#child.exitCode, signal: this.#child.signalCode };
       this.#exit = exit;
       running.delete(this);

@@ -213,7 +213,7 @@ describe.skipIf(!hasVectors)('kill -9 in initial sync, blocks committed together
           const end = performance.now() + ms;
           return poll('the moment', () => performance.now() > end, { everyMs: 1 });
         };
-        await passed(400 + next() * 1000);
+        await passed(i % 2 === 1 ? 1000 + next() * 800 : next() * 2000);
         if (i % 2 === 1) {
           // The clock goes on while the process stands still, which makes a commit in the middle of the file due.
           program.kill('SIGSTOP');

@@ -2,8 +2,6 @@ import { afterAll, expect, test } from 'bun:test';
 import { cleanUpAfterTests, MIXED_FILE, runProgram, startNode, tempDir } from '../lib/node-process.ts';
 import { hasVectors } from '../lib/vectors.ts';
 
-cleanUpAfterTests();
-
 const MUHASH = 'a8d43fc202db8887ac8b1a741bc158c4222bc394ce8cff05bbf3a6fb63b87554';
 
 const isRoot = process.getuid?.() === 0;
@@ -14,6 +12,9 @@ if (!mounted) console.warn('a small disk cannot be mounted: the test of a full d
 afterAll(() => {
   if (mounted) Bun.spawnSync(['umount', '-l', disk]);
 });
+
+// After the unmounting: a mounted directory cannot be removed.
+cleanUpAfterTests();
 
 /** Exactly one line for the operator, and no trace of a stack. */
 function onlyComplaint(stderr: string): string {

@@ -75,6 +75,7 @@ describe('record files', () => {
     const first = writer.append(filled(50, 1));
     const { end } = writer;
     writer.append(filled(70, 2));
+    writer.sync();
     writer.close();
     appendFileSync(path('blk00000.dat'), 'and half a rec');
     const next = new RecordWriter(dir, 'blk', MAGIC, end);
