@@ -13,17 +13,17 @@ import { DecodeError } from '../util/bytes.ts';
 import { type Clock, unixSeconds } from '../util/clock.ts';
 import type { Log } from '../util/log.ts';
 import { acceptHeader } from './accept-header.ts';
-import { ActiveChain, netChange } from './active-chain.ts';
+import { ActiveChain } from './active-chain.ts';
 import { assumedValid } from './assume-valid.ts';
 import { bodyStats } from './body-stats.ts';
 import { type ChainEntry, forkOf } from './chain-entry.ts';
 import { ChainStore } from './chain-store.ts';
 import { type ChainTip, chainTips } from './chain-tips.ts';
-import { type ChainCommit, commitEvents } from './events.ts';
+import { type CommitResult, Commits } from './commits.ts';
+import type { ChainCommit } from './events.ts';
 import { HeaderTree } from './header-tree.ts';
 import { InitialSync } from './initial-sync.ts';
 import type { ScriptVerifier } from './script-verifier.ts';
-import { emptyTreeChange, isEmptyTreeChange, mergeTreeChanges } from './tree-change.ts';
 
 export interface ChainOptions {
   /** The network's directory. */
@@ -60,9 +60,6 @@ export interface ChainTimings {
   commit: number;
 }
 
-/** In initial sync a commit gathers this many rows of the address index, or this much time. */
-const ROWS_PER_COMMIT = 500_000;
-const COMMIT_INTERVAL_MS = 5_000;
 /** How long nothing must arrive before what was gathered is committed. */
 const IDLE_COMMIT_MS = 500;
 const REJECTIONS_KEPT = 1_000;
@@ -73,7 +70,7 @@ const REJECTIONS_KEPT = 1_000;
  */
 export class Chain {
   readonly params: NetworkParams;
-  readonly timings: ChainTimings = { parse: 0, check: 0, connect: 0, wait: 0, commit: 0 };
+  readonly #timings: ChainTimings = { parse: 0, check: 0, connect: 0, wait: 0, commit: 0 };
   readonly #store: ChainStore;
   readonly #tree = new HeaderTree();
   readonly #active: ActiveChain;
@@ -81,18 +78,12 @@ export class Chain {
   readonly #verifier: ScriptVerifier;
   readonly #clock: Clock;
   readonly #log: Log;
-  #changes = emptyTreeChange();
-  /** Those that go with what the active chain has sealed. */
-  #sealedChanges = emptyTreeChange();
+  readonly #commits: Commits;
   readonly #rejections = new Map<ChainEntry, BlockRejection>();
-  readonly #commitListeners = new Set<(commit: ChainCommit) => void>();
   readonly #connectedListeners = new Set<(inputs: number) => void>();
   readonly #invalidListeners = new Set<(entry: ChainEntry, rejection: BlockRejection) => void>();
   #queue: Promise<unknown> = Promise.resolve();
   #idleTimer: ReturnType<typeof setTimeout> | null = null;
-  #lastCommit: { ok: boolean; at: number; durationMs: number };
-  /** On the monotonic clock. */
-  #committedAt = 0;
   #connecting = false;
   #stopped: Error | null = null;
 
@@ -107,17 +98,20 @@ export class Chain {
     try {
       for (const record of this.#store.headers.all()) this.#tree.load(record);
       const tip = this.#store.headers.tip();
-      const entry = tip ? this.#tree.get(tip.hash)! : this.#insertGenesis();
+      const genesis = parseBlock(genesisBlock(params));
+      const entry = tip ? this.#tree.get(tip.hash)! : this.#tree.insert(genesis.hash, genesis.header, null);
       this.#tree.preferChain(entry);
       this.#active = new ActiveChain(this.#store, params.consensus, entry, coinsCacheBytes);
       this.#sync = new InitialSync(params.consensus, deps.clock);
-      this.#lastCommit = { ok: true, at: this.#clock.nowMs(), durationMs: 0 };
-      this.#committedAt = this.#clock.monotonicMs();
-      if (!tip) {
-        this.#active.stageGenesis(parseBlock(genesisBlock(params)));
-        this.#seal();
-        this.#write();
-      }
+      this.#commits = new Commits({
+        store: this.#store,
+        tree: this.#tree,
+        active: this.#active,
+        sync: this.#sync,
+        params: params.consensus,
+        clock: deps.clock,
+      });
+      if (!tip) this.#begin(entry, genesis);
       this.#sync.update(this.tip);
       // The last run may have ended on the way to a better chain. A failure is kept in `stopped`.
       if (this.#tree.bestCandidate(this.tip) !== this.tip)
@@ -147,8 +141,12 @@ export class Chain {
     return this.#sync.active;
   }
 
-  get lastCommit(): { readonly ok: boolean; readonly at: number; readonly durationMs: number } {
-    return this.#lastCommit;
+  get lastCommit(): CommitResult {
+    return this.#commits.last;
+  }
+
+  get timings(): Readonly<ChainTimings> {
+    return { ...this.#timings, commit: this.#commits.totalMs };
   }
 
   /** Transactions in the committed chain. */
@@ -176,8 +174,7 @@ export class Chain {
 
   /** Listeners are told in order, after each commit. Returns how to leave. */
   onCommit(listener: (commit: ChainCommit) => void): () => void {
-    this.#commitListeners.add(listener);
-    return () => this.#commitListeners.delete(listener);
+    return this.#commits.listen(listener);
   }
 
   /** Told of the inputs of each block that is connected, before its scripts are judged. Returns how to leave. */
@@ -219,7 +216,7 @@ export class Chain {
       const accepted = acceptHeader(this.#tree, hash, headerFromBytes(raw), params, unixSeconds(this.#clock));
       if (!accepted.ok) return { status: 'rejected', rejection: accepted };
       const { entry, isNew } = accepted.value;
-      if (isNew) this.#changes.headers.push(entry);
+      if (isNew) this.#commits.addHeader(entry);
       this.#armIdleCommit();
       return { status: isNew ? 'accepted' : 'known', entry };
     });
@@ -278,12 +275,17 @@ export class Chain {
     }
   }
 
+  /** Whatever is thrown here is a failing disk or a fault of ours: what was committed stands, and no more is taken. */
   #exclusive<T>(run: () => Promise<T>): Promise<T> {
     const result = this.#queue.then(async () => {
       if (this.#stopped) throw this.#stopped;
       this.#connecting = true;
       try {
         return await run();
+      } catch (error) {
+        this.#stopped = error instanceof Error ? error : new Error(String(error));
+        this.#log.error('no more blocks are taken', { error: this.#stopped });
+        throw this.#stopped;
       } finally {
         this.#connecting = false;
       }
@@ -309,7 +311,7 @@ export class Chain {
     const header = acceptHeader(this.#tree, block.hash, block.header, consensus, unixSeconds(this.#clock));
     if (!header.ok) return { status: 'rejected', rejection: header };
     const { entry, isNew } = header.value;
-    if (isNew) this.#changes.headers.push(entry);
+    if (isNew) this.#commits.addHeader(entry);
     const rejection = this.#timed('check', () => checkBlockContext(block, entry.parent!, consensus));
     if (rejection) {
       // Mutated data says nothing about the block that its header names.
@@ -329,12 +331,12 @@ export class Chain {
   }
 
   #storeBody(entry: ChainEntry, block: ParsedBlock): void {
-    const place = this.#onDisk(() => this.#store.appendBlock(block.raw));
+    const place = this.#store.appendBlock(block.raw);
     entry.file = place.file;
     entry.offset = place.offset;
     entry.size = place.size;
     entry.status |= HeaderStatus.HAVE_BLOCK;
-    this.#changes.bodies.push({ entry, stats: bodyStats(block), receivedAt: unixSeconds(this.#clock) });
+    this.#commits.addBody({ entry, stats: bodyStats(block), receivedAt: unixSeconds(this.#clock) });
     this.#tree.bodyArrived(entry);
   }
 
@@ -363,8 +365,10 @@ export class Chain {
         await new Promise(setImmediate);
         await this.#waited(active.room());
         if (active.failure()) break;
-        if (active.sealed && active.sealedJudged) this.#write();
-        if (!active.sealed && this.#commitDue() && active.tip.chainwork >= active.committedTip.chainwork) this.#seal();
+        if (active.sealed && active.sealedJudged) this.#commits.write();
+        // Readers stay on the old tip until the new branch has as much work.
+        const ahead = active.tip.chainwork >= active.committedTip.chainwork;
+        if (!active.sealed && ahead && this.#commits.due) this.#commits.seal();
       }
     }
     this.#tree.pruneCandidates(active.tip);
@@ -380,8 +384,7 @@ export class Chain {
     if (active.sealed?.connected.some(({ entry }) => entry === failed.entry)) {
       // Nothing of it is written. It is rare, so what lies between is simply connected again.
       active.reset();
-      this.#changes = mergeTreeChanges(this.#sealedChanges, this.#changes);
-      this.#sealedChanges = emptyTreeChange();
+      this.#commits.unseal();
     } else while (active.tip !== failed.entry.parent) active.disconnectTip();
     this.#fail(failed.entry, failed.rejection);
   }
@@ -396,7 +399,7 @@ export class Chain {
     this.#disarmIdleCommit();
     const active = this.#active;
     if (active.allJudged) await this.#settleTip();
-    else if (active.sealed && active.sealedJudged && !active.failure()) this.#write();
+    else if (active.sealed && active.sealedJudged && !active.failure()) this.#commits.write();
   }
 
   async #settleTip(): Promise<void> {
@@ -405,10 +408,10 @@ export class Chain {
       if (!this.#active.failure()) break;
       await this.#activate(null, null);
     }
-    if (this.#active.sealed) this.#write();
-    if (this.#hasChanges()) {
-      this.#seal();
-      this.#write();
+    if (this.#active.sealed) this.#commits.write();
+    if (this.#commits.pending) {
+      this.#commits.seal();
+      this.#commits.write();
     }
   }
 
@@ -416,57 +419,7 @@ export class Chain {
   async #writeSealed(): Promise<void> {
     if (!this.#active.sealed) return;
     await this.#waited(this.#active.judged());
-    if (!this.#active.failure()) this.#write();
-  }
-
-  #hasChanges(): boolean {
-    return this.#active.changed || !isEmptyTreeChange(this.#changes);
-  }
-
-  #commitDue(): boolean {
-    return (
-      this.#active.rowCount >= ROWS_PER_COMMIT || this.#clock.monotonicMs() - this.#committedAt >= COMMIT_INTERVAL_MS
-    );
-  }
-
-  #seal(): void {
-    this.#active.seal();
-    this.#sealedChanges = this.#changes;
-    this.#changes = emptyTreeChange();
-  }
-
-  /** One commit of what is sealed and judged valid. */
-  #write(): void {
-    const sealed = this.#active.sealed!;
-    const { connected, disconnected } = netChange(sealed);
-    const startedAt = this.#clock.monotonicMs();
-    this.#onDisk(() =>
-      this.#store.commit({
-        tree: this.#sealedChanges,
-        chain: sealed,
-        bestHeaderHeight: this.#tree.best.height,
-        events: commitEvents(connected, disconnected, {
-          params: this.params.consensus,
-          time: unixSeconds(this.#clock),
-          initialSync: this.#sync.active,
-          headers: this.#tree.best.height,
-          txidsOf: (entry) => this.#store.readBlock(entry).txs.map(({ txid }) => hashToHex(txid)),
-        }),
-      }),
-    );
-    this.#active.written();
-    this.#sealedChanges = emptyTreeChange();
-    this.#committedAt = this.#clock.monotonicMs();
-    const durationMs = this.#committedAt - startedAt;
-    this.timings.commit += durationMs;
-    this.#lastCommit = { ok: true, at: this.#clock.nowMs(), durationMs };
-    const commit: ChainCommit = {
-      lastSeq: this.#store.lastSeq,
-      tip: sealed.tip,
-      connected: connected.map(({ entry }) => entry),
-      disconnected,
-    };
-    for (const listener of this.#commitListeners) listener(commit);
+    if (!this.#active.failure()) this.#commits.write();
   }
 
   #timed<T>(stage: keyof ChainTimings, run: () => T): T {
@@ -474,26 +427,14 @@ export class Chain {
     try {
       return run();
     } finally {
-      this.timings[stage] += this.#clock.monotonicMs() - startedAt;
+      this.#timings[stage] += this.#clock.monotonicMs() - startedAt;
     }
   }
 
   async #waited(verdicts: Promise<void>): Promise<void> {
     const startedAt = this.#clock.monotonicMs();
     await verdicts;
-    this.timings.wait += this.#clock.monotonicMs() - startedAt;
-  }
-
-  /** A failing disk stops the chain: what was committed stands, and a restart goes on from there. */
-  #onDisk<T>(write: () => T): T {
-    try {
-      return write();
-    } catch (error) {
-      this.#stopped = error instanceof Error ? error : new Error(String(error));
-      this.#lastCommit = { ...this.#lastCommit, ok: false };
-      this.#log.error('storage failed: no more blocks are taken', { error: this.#stopped.message });
-      throw this.#stopped;
-    }
+    this.#timings.wait += this.#clock.monotonicMs() - startedAt;
   }
 
   #fail(entry: ChainEntry, rejection: BlockRejection): void {
@@ -507,7 +448,7 @@ export class Chain {
 
   #markChanged(entries: readonly ChainEntry[]): void {
     for (const entry of entries) {
-      this.#changes.statuses.add(entry);
+      this.#commits.addStatus(entry);
       if (!entry.failed) this.#rejections.delete(entry);
     }
   }
@@ -518,18 +459,19 @@ export class Chain {
   }
 
   #armIdleCommit(): void {
-    if (!this.#hasChanges()) return;
+    if (!this.#commits.pending) return;
     this.#idleTimer = setTimeout(() => {
       this.#idleTimer = null;
       this.settle().catch(() => {});
     }, IDLE_COMMIT_MS);
   }
 
-  #insertGenesis(): ChainEntry {
-    const block = parseBlock(genesisBlock(this.params));
-    const entry = this.#tree.insert(block.hash, block.header, null);
-    this.#changes.headers.push(entry);
-    this.#storeBody(entry, block);
-    return entry;
+  /** The first commit: the genesis block. */
+  #begin(entry: ChainEntry, genesis: ParsedBlock): void {
+    this.#commits.addHeader(entry);
+    this.#storeBody(entry, genesis);
+    this.#active.stageGenesis(genesis);
+    this.#commits.seal();
+    this.#commits.write();
   }
 }
