@@ -1,5 +1,4 @@
 import type { ConsensusParams } from '../consensus/consensus-params.ts';
-import { hashToHex } from '../primitives/hash.ts';
 import { type Clock, unixSeconds } from '../util/clock.ts';
 import { type ActiveChain, netChange } from './active-chain.ts';
 import type { ChainEntry } from './chain-entry.ts';
@@ -112,7 +111,8 @@ export class Commits {
           time: unixSeconds(clock),
           initialSync: sync.active,
           headers: tree.best.height,
-          txidsOf: (entry) => store.readBlock(entry).txs.map(({ txid }) => hashToHex(txid)),
+          newTip: sealed.tip,
+          bodyOf: (entry) => store.readBlock(entry),
         }),
       });
     } catch (error) {

@@ -2,9 +2,11 @@ import type { ConsensusParams } from '../consensus/consensus-params.ts';
 import { medianTimePast } from '../consensus/header-entry.ts';
 import { blockSubsidy } from '../consensus/subsidy.ts';
 import { difficultyOf } from '../consensus/work.ts';
+import type { ParsedBlock } from '../primitives/block.ts';
 import { hashToHex } from '../primitives/hash.ts';
 import type { BodyStats } from '../storage/header-store.ts';
 import type { ChainEntry } from './chain-entry.ts';
+import { reorgEvent } from './reorg-event.ts';
 import type { StagedBlock } from './staged-block.ts';
 
 /** Told after the storage transaction commits, in chain order. Listeners observe; they never decide. */
@@ -84,20 +86,28 @@ export function commitEvents(
     time: number;
     initialSync: boolean;
     headers: number;
-    /** Display order. */
-    txidsOf: (entry: ChainEntry) => string[];
+    newTip: ChainEntry;
+    bodyOf: (entry: ChainEntry) => ParsedBlock;
   },
 ): { type: string; data: object }[] {
-  const { time, txidsOf } = facts;
+  const { time, newTip, bodyOf } = facts;
   const reorg = disconnected.length > 0;
   const events = disconnected.map((entry, i) => ({
     type: 'blockDisconnected',
-    data: blockDisconnectedEvent(entry, txidsOf(entry), i + 1, time),
+    data: blockDisconnectedEvent(entry, txidsOf(bodyOf(entry)), i + 1, time),
   }));
   for (const { entry, stats, effects } of connected)
     events.push({
       type: 'newBlock',
       data: newBlockEvent(entry, { ...facts, stats, size: entry.size, fees: effects.fees, reorg }),
     });
+  if (reorg) {
+    const joined = connected.map(({ entry }) => entry);
+    events.push({ type: 'reorg', data: reorgEvent({ disconnected, connected: joined, newTip }, time, bodyOf) });
+  }
   return events;
+}
+
+function txidsOf({ txs }: ParsedBlock): string[] {
+  return txs.map(({ txid }) => hashToHex(txid));
 }

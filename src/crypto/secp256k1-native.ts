@@ -25,25 +25,38 @@ interface Addon {
   readonly Secp256k1: new () => NativeSecp256k1;
 }
 
+/** Tries to load, and milliseconds between two of them. */
+const LOAD_TRIES = 50;
+const LOAD_PAUSE_MS = 2;
+
 /** Paths are literal, so that the bundler finds the files and puts them into the executable. */
 function loadAddon(): Addon | null {
-  const target = `${process.platform}-${process.arch}`;
-  if (target === 'darwin-arm64') {
-    try {
-      return require('secp256k1/prebuilds/darwin-arm64/secp256k1.node');
-    } catch {
+  switch (`${process.platform}-${process.arch}`) {
+    case 'darwin-arm64':
+      return tryToLoad(() => require('secp256k1/prebuilds/darwin-arm64/secp256k1.node'));
+    case 'linux-x64':
+      // Each of the two loads only where its C library is.
+      return (
+        tryToLoad(() => require('secp256k1/prebuilds/linux-x64/secp256k1.glibc.node')) ??
+        tryToLoad(() => require('secp256k1/prebuilds/linux-x64/secp256k1.musl.node'))
+      );
+    default:
       return null;
-    }
   }
-  if (target !== 'linux-x64') return null;
-  try {
-    return require('secp256k1/prebuilds/linux-x64/secp256k1.glibc.node');
-  } catch {
-    // Each of the two loads only where its C library is.
+}
+
+/**
+ * Bun now and then fails to find a symbol of an addon that several threads load at the same moment; a little later it
+ * does. Any other failure is final.
+ */
+function tryToLoad(load: () => Addon): Addon | null {
+  for (let tries = 1; ; tries++) {
     try {
-      return require('secp256k1/prebuilds/linux-x64/secp256k1.musl.node');
-    } catch {
-      return null;
+      return load();
+    } catch (error) {
+      const passing = error instanceof Error && error.message.includes('napi_register_module_v1');
+      if (!passing || tries >= LOAD_TRIES) return null;
+      Bun.sleepSync(LOAD_PAUSE_MS);
     }
   }
 }

@@ -64,6 +64,10 @@ function listen(config: Config, params: ReturnType<typeof paramsFor>, log: Log):
       throw new OperatorError(
         `http.listen: ${host}:${port} is in use: stop what listens there, or choose another address (--http.listen=127.0.0.1:18500)`,
       );
+    if ((error as NodeJS.ErrnoException).code === 'EADDRNOTAVAIL')
+      throw new OperatorError(`http.listen: ${host} is not an address of this machine`);
+    if ((error as NodeJS.ErrnoException).code === 'EACCES')
+      throw new OperatorError(`http.listen: no permission to listen on ${host}:${port}: choose a port above 1023`);
     throw error;
   }
 }

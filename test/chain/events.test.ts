@@ -105,15 +105,21 @@ describe('a reorg', () => {
     const chain = trunkWithCoins();
     const fork = chain.fork();
     const coin = chain.coinsOf(openScript(1))[0]!;
+    const other = chain.coinsOf(openScript(2))[0]!;
     const tx = spend(coin, [{ to: openScript(9), value: 1n }], { sign: false });
-    chain.mine(2, { txs: [tx] });
+    const kept = spend(other, [{ to: openScript(9), value: 1n }], { sign: false });
+    const rival = spend(coin, [{ to: openScript(8), value: 1n }], { sign: false });
+    chain.mine(1, { txs: [tx, kept] });
+    chain.mine(1);
     await using node = await nodeOn(chain);
     const { lastSeq } = node.chain;
     const commits: ChainCommit[] = [];
     node.chain.onCommit((commit) => commits.push(commit));
-    fork.mine(3);
+    fork.mine(1);
+    fork.mine(1, { txs: [kept, rival] });
+    fork.mine(1);
     await node.take(fork.blocks.slice(-3));
-    expect(told(node, lastSeq)).toEqual([
+    expect(told(node, lastSeq).slice(0, 5)).toEqual([
       `blockDisconnected 106 ${hex(chain.at(106))}`,
       `blockDisconnected 105 ${hex(chain.at(105))}`,
       `newBlock 105 ${hex(fork.at(105))}`,
@@ -133,7 +139,32 @@ describe('a reorg', () => {
     expect(second).toMatchObject({ depth: 2, txids: chain.at(105).txs.map((one) => hashToHex(txidOf(one))) });
     expect(third).toMatchObject({ reorg: true });
     const commit = commits.at(-1)!;
-    expect(commit.lastSeq).toBe(lastSeq + 5);
+    expect(commit.lastSeq).toBe(lastSeq + 6);
+    const [reorg] = node.events(lastSeq + 5);
+    const dropped = (height: number) => ({
+      txid: hashToHex(txidOf(chain.at(height).txs[0]!)),
+      fate: 'dropped',
+      conflict: null,
+    });
+    expect(reorg?.type).toBe('reorg');
+    expect(reorg?.payload).toEqual({
+      seq: lastSeq + 6,
+      time: 1_800_000_000,
+      forkHeight: 104,
+      forkHash: hex(chain.at(104)),
+      oldTip: { height: 106, hash: hex(chain.at(106)) },
+      newTip: { height: 107, hash: hex(fork.at(107)) },
+      disconnected: [hex(chain.at(106)), hex(chain.at(105))],
+      connected: [hex(fork.at(105)), hex(fork.at(106)), hex(fork.at(107))],
+      depth: 2,
+      txs: [
+        dropped(105),
+        { txid: hashToHex(txidOf(tx)), fate: 'conflicted', conflict: hashToHex(txidOf(rival)) },
+        { txid: hashToHex(txidOf(kept)), fate: 'reconfirmed', conflict: null },
+        dropped(106),
+      ],
+      txsComplete: true,
+    });
     expect(commit.disconnected.map(({ height }) => height)).toEqual([106, 105]);
     expect(commit.connected.map(({ height }) => height)).toEqual([105, 106, 107]);
     expect(hashToHex(commit.tip.hash)).toBe(hex(fork.tip));

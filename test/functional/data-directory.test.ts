@@ -1,10 +1,18 @@
 import { Database } from 'bun:sqlite';
-import { describe, expect, test } from 'bun:test';
+import { beforeAll, describe, expect, test } from 'bun:test';
 import { chmodSync, chownSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { RegtestChain } from '../lib/chain-builder.ts';
 import type { Info } from '../lib/node-client.ts';
-import { cleanUpAfterTests, freePort, importFiles, runProgram, startNode, tempDir } from '../lib/node-process.ts';
+import {
+  cleanUpAfterTests,
+  copyDatadir,
+  freePort,
+  importFiles,
+  runProgram,
+  startNode,
+  tempDir,
+} from '../lib/node-process.ts';
 import { tipHash } from '../lib/sample-chains.ts';
 
 cleanUpAfterTests();
@@ -53,15 +61,13 @@ async function stillServes(datadir: string) {
   await node.stop();
 }
 
-async function filled(): Promise<string> {
-  const datadir = tempDir();
-  await importFiles('regtest', datadir, [file]);
-  return datadir;
-}
+const original = tempDir();
+beforeAll(() => importFiles('regtest', original, [file]));
+const filled = () => copyDatadir(original);
 
 describe('a data directory', () => {
   test('of another network', async () => {
-    const datadir = await filled();
+    const datadir = filled();
     const other = tempDir();
     // Networks have folders of their own; somebody may still rename one.
     mkdirSync(join(other, 'signet'));
@@ -74,7 +80,7 @@ describe('a data directory', () => {
   });
 
   test('of a newer version', async () => {
-    const datadir = await filled();
+    const datadir = filled();
     const change = (by: number) => {
       const db = new Database(join(datadir, 'regtest/chain.db'));
       db.run("UPDATE meta SET value = value + ? WHERE key = 'schema'", [by]);
@@ -87,7 +93,7 @@ describe('a data directory', () => {
   });
 
   test('that is no database', async () => {
-    const datadir = await filled();
+    const datadir = filled();
     rmSync(join(datadir, 'regtest/chain.db'));
     writeFileSync(join(datadir, 'regtest/chain.db'), 'x'.repeat(20_000));
     expect(await refused(datadir, 'regtest')).toContain('the database is damaged');
@@ -100,7 +106,7 @@ describe('a data directory', () => {
   });
 
   test('in use by a running node, which is not disturbed', async () => {
-    const datadir = await filled();
+    const datadir = filled();
     const node = await startNode({ datadir });
     const line = await refused(datadir, 'regtest');
     expect(line).toBe(
@@ -114,7 +120,7 @@ describe('a data directory', () => {
   });
 
   test.skipIf(!isRoot || !setpriv)('that this user may not write to', async () => {
-    const datadir = await filled();
+    const datadir = filled();
     const asNobody = [setpriv!, `--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups'];
     const probe = Bun.spawnSync([...asNobody, process.execPath, '--version'], { stderr: 'ignore' });
     // The runtime itself may lie where only root can read.
@@ -146,7 +152,7 @@ describe('a data directory', () => {
 
 describe('the listener', () => {
   test('of a port that is in use', async () => {
-    const datadir = await filled();
+    const datadir = filled();
     const port = await freePort();
     const holder = Bun.listen({ hostname: '127.0.0.1', port, socket: { data() {} } });
     try {

@@ -26,7 +26,13 @@ const home = join(folder, 'home');
 const surroundings = {
   executable,
   cwd: folder,
-  env: { HOME: home, XDG_DATA_HOME: undefined, TMPDIR: join(folder, 'tmp'), PATH: '/usr/bin:/bin', OBVERSE_API_KEY: undefined },
+  env: {
+    HOME: home,
+    XDG_DATA_HOME: undefined,
+    TMPDIR: join(folder, 'tmp'),
+    PATH: '/usr/bin:/bin',
+    OBVERSE_API_KEY: undefined,
+  },
 } as const;
 const run = (...args: string[]) => runProgram(args, surroundings);
 
@@ -63,7 +69,11 @@ describe('the executable', () => {
 
   test('helps, with modules that are loaded when needed', async () => {
     expect(await run('help')).toMatchObject({ status: 0, stderr: '', stdout: expect.stringContaining('import') });
-    expect(await run('help', 'config')).toMatchObject({ status: 0, stderr: '', stdout: expect.stringContaining('http.listen') });
+    expect(await run('help', 'config')).toMatchObject({
+      status: 0,
+      stderr: '',
+      stdout: expect.stringContaining('http.listen'),
+    });
   });
 
   test('reads its own configuration, and no .env', async () => {
@@ -77,16 +87,26 @@ describe('the executable', () => {
 
   test.skipIf(!hasVectors)('imports, with its verify workers inside', async () => {
     const datadir = tempDir();
-    const main = await runProgram(['import', '--network', 'main', '--datadir', datadir, MAINNET_FILE], { ...surroundings, prefix });
+    const main = await runProgram(['import', '--network', 'main', '--datadir', datadir, MAINNET_FILE], {
+      ...surroundings,
+      prefix,
+    });
     expect(main.stderr).not.toMatch(/^obverse:/m);
     expect(main).toMatchObject({ status: 0 });
-    expect(main.stdout).toContain('tip at height 438, 0000000025c6b644f8add734be7e666fa4afa43ca0204d623a0c0b1fd2104c7a');
+    expect(main.stdout).toContain(
+      'tip at height 438, 0000000025c6b644f8add734be7e666fa4afa43ca0204d623a0c0b1fd2104c7a',
+    );
 
     const from = performance.now();
-    const mixed = await runProgram(['import', '--network', 'regtest', '--datadir', datadir, MIXED_FILE], { ...surroundings, prefix });
+    const mixed = await runProgram(['import', '--network', 'regtest', '--datadir', datadir, MIXED_FILE], {
+      ...surroundings,
+      prefix,
+    });
     const seconds = (performance.now() - from) / 1000;
     expect(mixed).toMatchObject({ status: 0 });
-    expect(mixed.stdout).toContain('tip at height 160, 395aca57cd18ec91737f277e9582545256d9e61c644b387372ba6f41c18d8067');
+    expect(mixed.stdout).toContain(
+      'tip at height 160, 395aca57cd18ec91737f277e9582545256d9e61c644b387372ba6f41c18d8067',
+    );
     console.info(`the executable verified ${Math.round(29_259 / seconds)} inputs a second`);
   });
 
@@ -94,13 +114,15 @@ describe('the executable', () => {
     const trace = join(tempDir(), 'trace');
     const program = new Program(
       ['start', '--dev', '--network', 'regtest', '--datadir', tempDir(), '--http.listen', '127.0.0.1:0'],
-      { ...surroundings, prefix: ['strace', '-f', '-qq', '-e', 'trace=open,openat', '-o', trace] },
+      { ...surroundings, prefix: ['strace', '-D', '-f', '-qq', '-e', 'trace=open,openat', '-o', trace] },
     );
     // Some places do not allow tracing; then there is nothing to see.
-    const started = await program.output('stdout', /Documentation: .*\n/, 60_000).catch(() => null);
-    await program.stop('SIGINT').catch(() => {});
+    const started = await program.output('stdout', /Documentation: .*\n/, 30_000).catch(() => null);
+    await program.stop('SIGINT');
     if (!started || !existsSync(trace)) return console.warn('strace does not work here: file access was not looked at');
-    const opened = readFileSync(trace, 'utf8').split('\n').filter((line) => line.includes('"') && !line.includes('ENOENT'));
+    const opened = readFileSync(trace, 'utf8')
+      .split('\n')
+      .filter((line) => line.includes('"') && !line.includes('ENOENT'));
     expect(opened.length).toBeGreaterThan(3);
     // The current directory of this process is no part of it.
     expect(opened.filter((line) => line.includes(`"${root}/`))).toEqual([]);
@@ -134,7 +156,12 @@ describe('the executable', () => {
       expect(txouts).toBeGreaterThan(100);
       expect(await api.rpc<object>('getblockchaininfo')).toMatchObject({ chain: 'regtest' });
       const metrics = (await api.request<string>('/metrics')).text;
-      for (const name of ['http_requests_total', 'http_request_duration_seconds_bucket', 'process_apcu_available', 'process_start_seconds'])
+      for (const name of [
+        'http_requests_total',
+        'http_request_duration_seconds_bucket',
+        'process_apcu_available',
+        'process_start_seconds',
+      ])
         expect(metrics).toMatch(new RegExp(`^${name}\\{.*service="obverse"`, 'm'));
       expect(metrics).toMatch(/^obverse_chain_height(\{[^}]*\})? 1[1-9]\d$/m);
     });

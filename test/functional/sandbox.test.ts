@@ -27,6 +27,18 @@ async function paste(line: string, env: Record<string, string> = {}): Promise<Re
   return JSON.parse(text) as Record<string, unknown>;
 }
 
+/** Every line brings what it is printed for, and no error. */
+async function allWork(commands: readonly string[]): Promise<void> {
+  const answers = await Promise.all(commands.map((line) => paste(line)));
+  for (const answer of answers) expect(answer).not.toHaveProperty('error');
+  expect(answers).toContainEqual(expect.objectContaining({ height: 1, inActiveChain: true }));
+  expect(answers).toContainEqual(
+    expect.objectContaining({ jsonrpc: '2.0', id: 1, result: expect.objectContaining({ chain: 'regtest' }) }),
+  );
+  // A list that is shown as an example has something in it.
+  for (const { items } of answers as { items?: unknown[] }[]) expect(items?.length).not.toBe(0);
+}
+
 describe('the sandbox', () => {
   let first: NodeProcess;
   beforeAll(async () => {
@@ -40,12 +52,11 @@ describe('the sandbox', () => {
     expect(first.stdout).toContain(keyFile);
     expect(first.stdout).toContain(first.api.url);
     const commands = printedCommands(first);
-    expect(commands).toHaveLength(3);
+    expect(commands.length).toBeGreaterThanOrEqual(3);
     if (!curl) return console.warn('curl is not here: the printed lines were not run');
     await first.height(SEED_BLOCKS);
     expect(await paste(commands[0]!)).toMatchObject({ network: 'regtest', service: 'obverse' });
-    expect(await paste(commands[1]!)).toMatchObject({ height: 1, inActiveChain: true });
-    expect(await paste(commands[2]!)).toMatchObject({ jsonrpc: '2.0', id: 1, result: { chain: 'regtest' } });
+    await allWork(commands);
   });
 
   test('mines 110 blocks and is ready', async () => {
@@ -119,9 +130,8 @@ describe('the sandbox', () => {
     // The printed line that reads the key from its file, and those that use it.
     const setKey = /^ {4}(KEY=\$\(cat .*\))$/m.exec(second.stdout)![1]!;
     const commands = printedCommands(second);
-    expect(commands).toHaveLength(3);
-    if (curl) expect(await paste(`${setKey}; ${commands[1]}`)).toMatchObject({ height: 1 });
-    if (curl) expect(await paste(`${setKey}; ${commands[2]}`)).toMatchObject({ result: { chain: 'regtest' } });
+    expect(commands).toHaveLength(printedCommands(first).length);
+    if (curl) await allWork(commands.map((line) => `${setKey}; ${line}`));
     await second.stop('SIGINT');
   });
 });

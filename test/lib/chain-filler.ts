@@ -190,7 +190,9 @@ export function fillChain(
       putCoin.run(scripts.get(scriptHash(output.scriptPubKey).toHex())!.id, position, vout, Number(output.value));
     db.prepare("INSERT OR REPLACE INTO meta (key, value) VALUES ('bestHeaderHeight', ?)").run(nextId - 2 - side.length);
   })();
-  bodies.close();
-  undos.close();
+  for (const file of [bodies, undos]) {
+    file.flush();
+    file.close();
+  }
   db.close();
 }
