@@ -57,8 +57,12 @@ export function writeVector<T>(w: ByteWriter, items: readonly T[], encode: (w: B
   for (const item of items) encode(w, item);
 }
 
+const EMPTY = new Uint8Array(0);
+
+/** A view; all empty ones are the same object, as a witness may hold millions of them. */
 export function readVarBytes(r: ByteReader): Uint8Array {
-  return r.bytes(readCompactSize(r));
+  const size = readCompactSize(r);
+  return size === 0 ? EMPTY : r.bytes(size);
 }
 
 export function writeVarBytes(w: ByteWriter, bytes: Uint8Array): void {

@@ -50,6 +50,8 @@ const HASH_SIZE = 20;
 /** Version, hash, checksum. */
 const ADDRESS_SIZE = 25;
 const MAX_PROGRAM_SIZE = 40;
+const MAX_TEXT = 1000;
+const UNREADABLE = 'Invalid or unsupported Segwit (Bech32) or Base58 encoding.';
 
 /** The address of an output script; null where it has none, as with bare keys, bare multisig and OP_RETURN. */
 export function addressOf(script: Uint8Array, net: AddressFormat): string | null {
@@ -88,6 +90,9 @@ export function parseAddress(
   net: AddressFormat,
   others: readonly KnownFormat[] = KNOWN_ADDRESS_FORMATS,
 ): ParsedAddress | AddressFault {
+  // No address is nearly as long, and to name every position that is too much would take more than the text.
+  if (text.length > MAX_TEXT)
+    return { ok: false, reason: 'malformed', error: UNREADABLE, errorLocations: [], network: null };
   // Only by the prefix, so that a mistyped Bech32 address is reported as such.
   const isBech32 = text.slice(0, net.hrp.length).toLowerCase() === net.hrp;
   return isBech32 ? parseBech32Address(text, net, others) : parseBase58Address(text, net, others);
@@ -101,10 +106,7 @@ function parseBase58Address(
   const payload = decodeBase58Check(text, 1 + HASH_SIZE);
   if (payload === null) {
     const unchecked = decodeBase58(text, 100);
-    const error =
-      unchecked === null
-        ? 'Invalid or unsupported Segwit (Bech32) or Base58 encoding.'
-        : 'Invalid checksum or length of Base58 address (P2PKH or P2SH)';
+    const error = unchecked === null ? UNREADABLE : 'Invalid checksum or length of Base58 address (P2PKH or P2SH)';
     // A Bech32 address of another network may happen to have no character that base58 lacks.
     const foreign = decodeBech32(text);
     if (foreign !== null) {

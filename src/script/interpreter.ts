@@ -296,8 +296,9 @@ export function evalScript(
         stack.push(hash256(stack.pop()!));
         break;
       case Op.OP_CODESEPARATOR:
-        x.scriptCode = script.subarray(pc);
+        // Tapscript signs the position instead, and may have millions of these.
         if (spend !== null) spend.codeSeparatorPosition = position;
+        else x.scriptCode = script.subarray(pc);
         break;
 
       default:

@@ -271,3 +271,10 @@ test('addresses of outputs without the usual ones', () => {
   expect(addressOf(hexToBytes('0003aabbcc'), main)).toBeNull();
   expect(addressOf(hexToBytes('6002751e'), main)).toBe('bc1sw50qgdz25j');
 });
+
+test('a text far longer than any address is refused without naming its positions', () => {
+  for (const prefix of ['bc1', '1', '']) {
+    const parsed = parseAddress(prefix + 'q'.repeat(1_000_000), { p2pkh: 0, p2sh: 5, hrp: 'bc' });
+    expect(parsed).toMatchObject({ ok: false, reason: 'malformed', errorLocations: [] });
+  }
+});

@@ -1,0 +1,6 @@
+import type { FuzzTarget } from './target.ts';
+import { CODEC_TARGETS } from './targets/codecs.ts';
+import { SCRIPT_TARGETS } from './targets/scripts.ts';
+import { TEXT_TARGETS } from './targets/texts.ts';
+
+export const TARGETS: readonly FuzzTarget[] = [...CODEC_TARGETS, ...TEXT_TARGETS, ...SCRIPT_TARGETS];
