@@ -153,10 +153,12 @@ export class ActiveChain {
   disconnectTip(): void {
     const entry = this.#tip;
     assert(entry.parent !== null, 'the genesis block stays');
-    const staged = this.#staged.pop();
+    const staged = this.#staged.at(-1);
     assert(staged !== undefined || this.#sealed === null, 'a sealed block is not disconnected before it is written');
+    // Reading may fail; nothing is changed before it has not.
     const block = this.#store.readBlock(entry);
     if (staged !== undefined) {
+      this.#staged.pop();
       disconnectBlock(block, staged.effects.undo, this.coins);
       this.#rows.cutTo(staged.rowsMark);
       this.#circulating -= staged.effects.valueChange;

@@ -14,7 +14,7 @@ export function bodyStats({ txs, strippedSize }: ParsedBlock): BodyStats {
     inputs += tx.inputs.length;
     valueOut += sumOutputs(tx);
   }
-  // Within one block the same coin may move many times, so the sum may pass the supply; not 2^53, by the weight limit.
+  // Within one block the same coin may move many times, so that the sum may pass 2^53 and be rounded: a figure for people.
   return {
     txCount: txs.length,
     strippedSize,

@@ -1,19 +1,24 @@
 import type { Database } from 'bun:sqlite';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { isBlockMutated } from '../consensus/check-block-context.ts';
 import type { CoinMove } from '../indexes/address-rows.ts';
+import type { NetworkParams } from '../params/network-params.ts';
 import { type ParsedBlock, parseBlock } from '../primitives/block.ts';
 import { txPosition } from '../primitives/coin.ts';
+import { hashToHex } from '../primitives/hash.ts';
 import { headerBytes } from '../primitives/header.ts';
 import { type FilePlace, RecordReader, RecordWriter } from '../storage/block-files.ts';
 import { CoinStore, CoinWriter } from '../storage/coin-store.ts';
-import { type ChainDatabaseIdentity, openWriter } from '../storage/database.ts';
+import { openWriter } from '../storage/database.ts';
 import { EventWriter } from '../storage/event-store.ts';
 import { type ChainTotals, HeaderStore, HeaderWriter } from '../storage/header-store.ts';
 import { MetaStore, MetaWriter } from '../storage/meta-store.ts';
 import { HeaderStatus } from '../storage/schema.ts';
 import { ScriptWriter } from '../storage/script-store.ts';
 import { TxWriter, txidPrefix } from '../storage/tx-store.ts';
+import { openUndo, sealUndo } from '../storage/undo-record.ts';
+import { DecodeError, equalBytes } from '../util/bytes.ts';
 import { sortedOrder } from '../util/sorted-order.ts';
 import type { SealedChange } from './active-chain.ts';
 import type { ChainEntry } from './chain-entry.ts';
@@ -37,6 +42,7 @@ export class ChainStore {
   readonly coins: CoinStore;
   readonly headers: HeaderStore;
   readonly #db: Database;
+  readonly #segwitHeight: number;
   readonly #blocks: RecordWriter;
   readonly #undo: RecordWriter;
   readonly #blockReader: RecordReader;
@@ -53,7 +59,10 @@ export class ChainStore {
   #unread = false;
 
   /** `dir` is the network's directory. Throws OperatorError on a database of another kind. */
-  constructor(dir: string, magic: number, identity: ChainDatabaseIdentity, cacheMiB: number) {
+  constructor(dir: string, params: NetworkParams, cacheMiB: number) {
+    const { magic, name: network, consensus } = params;
+    this.#segwitHeight = consensus.segwitHeight;
+    const identity = { network, genesisHash: hashToHex(consensus.genesisHash) };
     mkdirSync(dir, { recursive: true, mode: 0o700 });
     this.#db = openWriter(join(dir, 'chain.db'), identity, cacheMiB);
     this.coins = new CoinStore(this.#db);
@@ -85,12 +94,16 @@ export class ChainStore {
   readBlock(entry: ChainEntry): ParsedBlock {
     if (this.#unread) this.#blocks.flush();
     this.#unread = false;
-    return parseBlock(this.#blockReader.read(entry.body));
+    const block = parseBlock(this.#blockReader.read(entry.body));
+    // Otherwise a bit that rotted on the disk would make a good block invalid for ever.
+    if (!equalBytes(block.hash, entry.hash) || isBlockMutated(block, entry.height >= this.#segwitHeight))
+      throw new DecodeError(`block ${hashToHex(entry.hash)} is damaged in blk file ${entry.file}`);
+    return block;
   }
 
   /** Undo data of a block that a commit connected. */
   readUndo(entry: ChainEntry): Uint8Array {
-    return this.#undoReader.read(entry.undo);
+    return openUndo(entry.hash, this.#undoReader.read(entry.undo));
   }
 
   /** One transaction that moves everything; files are made durable before it refers to them. */
@@ -98,7 +111,9 @@ export class ChainStore {
     this.#blocks.sync();
     this.#unread = false;
     const { connected, coins, rows } = batch.chain;
-    const places = connected.map(({ entry, effects }) => (entry.hasUndo ? null : this.#undo.append(effects.undo)));
+    const places = connected.map(({ entry, effects }) =>
+      entry.hasUndo ? null : this.#undo.append(sealUndo(entry.hash, effects.undo)),
+    );
     this.#undo.sync();
     this.#eventWriter.reserve(batch.events.length);
     this.#db.run('BEGIN IMMEDIATE');
@@ -143,10 +158,8 @@ export class ChainStore {
         chainwork: entry.chainwork,
         status: entry.status,
       });
-    for (const { entry, stats, receivedAt } of bodies) {
+    for (const { entry, stats, receivedAt } of bodies)
       this.#headerWriter.setBody(entry.id, receivedAt, entry.body, stats);
-      this.#headerWriter.setStatus(entry.id, entry.status);
-    }
     for (const entry of statuses) this.#headerWriter.setStatus(entry.id, entry.status);
   }
 
@@ -163,7 +176,6 @@ export class ChainStore {
         entry.undoSize = place.size;
         entry.status |= HeaderStatus.HAVE_UNDO;
         this.#headerWriter.setUndo(entry.id, place, effects.fees);
-        this.#headerWriter.setStatus(entry.id, entry.status);
       }
       this.#headerWriter.extend(entry.height, entry.id, { circulating, utxos, txs } satisfies ChainTotals);
       for (let n = 0; n < effects.offsets.length; n++) {

@@ -6,7 +6,7 @@ import { genesisBlock } from '../params/genesis.ts';
 import type { NetworkParams } from '../params/network-params.ts';
 import { type ParsedBlock, parseBlock } from '../primitives/block.ts';
 import { type BlockHash, hashToHex } from '../primitives/hash.ts';
-import { headerFromBytes } from '../primitives/header.ts';
+import { HEADER_SIZE, headerFromBytes } from '../primitives/header.ts';
 import { HeaderStatus } from '../storage/schema.ts';
 import { assert } from '../util/assert.ts';
 import { DecodeError } from '../util/bytes.ts';
@@ -93,8 +93,7 @@ export class Chain {
     this.#verifier = deps.verifier;
     this.#clock = deps.clock;
     this.#log = deps.log;
-    const genesisHash = hashToHex(params.consensus.genesisHash);
-    this.#store = new ChainStore(dir, params.magic, { network: params.name, genesisHash }, databaseCacheMiB);
+    this.#store = new ChainStore(dir, params, databaseCacheMiB);
     try {
       for (const record of this.#store.headers.all()) this.#tree.load(record);
       const tip = this.#store.headers.tip();
@@ -202,14 +201,16 @@ export class Chain {
     return this.#exclusive(async () => {
       const outcome = await this.#accept(raw);
       await this.#settle();
-      if (outcome.status !== 'accepted') return outcome;
-      const rejection = this.#rejections.get(outcome.entry);
-      return rejection ? { status: 'rejected', rejection } : outcome;
+      if (outcome.status !== 'accepted' || !outcome.entry.failed) return outcome;
+      // Where it has no fault of its own, a block it builds on turned out to have one.
+      const parentFailed = reject('invalid-prev', 'bad-prevblk', 'the block it builds on is invalid');
+      return { status: 'rejected', rejection: this.#rejections.get(outcome.entry) ?? parentFailed };
     });
   }
 
-  /** Takes a header ahead of its body. */
+  /** Takes the 80 bytes of a header ahead of its body. */
   acceptHeader(raw: Uint8Array): Promise<BlockOutcome> {
+    assert(raw.length === HEADER_SIZE, 'a header has 80 bytes');
     return this.#exclusive(async () => {
       const hash = hash256(raw) as BlockHash;
       const params = this.params.consensus;

@@ -51,6 +51,8 @@ export class HeaderTree {
     const parent = this.get(header.previousHash);
     const entry = new ChainEntry(record.id, record.hash, header, parent, record.chainwork);
     entry.status = record.status;
+    if (!record.body) entry.status &= ~HeaderStatus.HAVE_BLOCK;
+    if (!record.undo) entry.status &= ~HeaderStatus.HAVE_UNDO;
     if (record.body) {
       entry.file = record.body.file;
       entry.offset = record.body.offset;

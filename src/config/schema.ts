@@ -198,7 +198,7 @@ export const SETTINGS = {
   'storage.coinsCache': integer({
     fallback: 256,
     min: 4,
-    max: 65_536,
+    max: 4096,
     unit: 'MiB',
     help: 'memory for coins not yet written',
   }),

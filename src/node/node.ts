@@ -96,11 +96,13 @@ export class Node {
     return [];
   }
 
-  /** null when the block is in the chain or on a branch, else why not, in BIP-22's words. */
+  /** null when the block is in the chain, `inconclusive` on a branch with less work, else why not (BIP-22). */
   async submitBlock(raw: Uint8Array): Promise<string | null> {
     const outcome = await this.chain.submit(raw);
     if (outcome.status === 'known') return 'duplicate';
-    return outcome.status === 'accepted' ? null : outcome.rejection.reason;
+    if (outcome.status === 'rejected') return outcome.rejection.reason;
+    const { height } = outcome.entry;
+    return this.chain.tip.ancestor(height) === outcome.entry ? null : 'inconclusive';
   }
 
   /** Throws OperatorError on files that cannot be read and on a failing disk. */

@@ -1,11 +1,11 @@
-import { readVarBytes, writeVarBytes } from '../primitives/compact-size.ts';
 import { decodeTransaction, type Transaction, type TxOutput } from '../primitives/transaction.ts';
 import { readTxUndo } from '../primitives/undo.ts';
 import { ByteReader, ByteWriter } from '../util/bytes.ts';
 
 /**
  * Script checks on their way to a worker, as bytes, because objects are slow to clone: flags, then for each transaction
- * its number in the block, the range of inputs to check, its encoding, and the undo records of all its inputs.
+ * its number in the block, its encoding, and the undo records of all its inputs. Lengths are plain numbers: what a small
+ * transaction spends may pass every limit of the wire.
  */
 export class VerifyBatchWriter {
   readonly #w = new ByteWriter(1 << 16);
@@ -26,13 +26,10 @@ export class VerifyBatchWriter {
     this.#inputs = 0;
   }
 
-  add(tx: number, from: number, to: number, raw: Uint8Array, spent: Uint8Array): void {
+  add(tx: number, inputs: number, raw: Uint8Array, spent: Uint8Array): void {
     this.#w.u32(tx);
-    this.#w.u32(from);
-    this.#w.u32(to);
-    writeVarBytes(this.#w, raw);
-    writeVarBytes(this.#w, spent);
-    this.#inputs += to - from;
+    writeParts(this.#w, raw, spent);
+    this.#inputs += inputs;
   }
 
   /** The batch, in memory of its own. */
@@ -44,8 +41,6 @@ export class VerifyBatchWriter {
 export interface VerifyItem {
   /** Number of the transaction in its block, as it was added. */
   readonly tx: number;
-  readonly from: number;
-  readonly to: number;
   readonly transaction: Transaction;
   readonly spentOutputs: readonly TxOutput[];
 }
@@ -57,12 +52,32 @@ export function readVerifyBatch(bytes: Uint8Array): { flags: number; items: Gene
 }
 
 function* readItems(r: ByteReader): Generator<VerifyItem> {
-  while (r.remaining > 0) {
-    const tx = r.u32();
-    const from = r.u32();
-    const to = r.u32();
-    const transaction = decodeTransaction(new ByteReader(readVarBytes(r)));
-    const spent = readTxUndo(new ByteReader(readVarBytes(r)), transaction.inputs.length);
-    yield { tx, from, to, transaction, spentOutputs: spent.map(({ output }) => output) };
-  }
+  while (r.remaining > 0) yield { tx: r.u32(), ...readParts(r) };
+}
+
+/** One large transaction, in memory that all workers see, so that each checks some of its inputs. */
+export function shareTransaction(raw: Uint8Array, spent: Uint8Array): SharedArrayBuffer {
+  const shared = new SharedArrayBuffer(8 + raw.length + spent.length);
+  const w = new ByteWriter(shared.byteLength);
+  writeParts(w, raw, spent);
+  new Uint8Array(shared).set(w.finish());
+  return shared;
+}
+
+/** A copy: hashing takes no shared memory. */
+export function readSharedTransaction(shared: SharedArrayBuffer): Omit<VerifyItem, 'tx'> {
+  return readParts(new ByteReader(new Uint8Array(shared).slice()));
+}
+
+function writeParts(w: ByteWriter, raw: Uint8Array, spent: Uint8Array): void {
+  w.u32(raw.length);
+  w.bytes(raw);
+  w.u32(spent.length);
+  w.bytes(spent);
+}
+
+function readParts(r: ByteReader): Omit<VerifyItem, 'tx'> {
+  const transaction = decodeTransaction(new ByteReader(r.bytes(r.u32())));
+  const spent = readTxUndo(new ByteReader(r.bytes(r.u32())), transaction.inputs.length);
+  return { transaction, spentOutputs: spent.map(({ output }) => output) };
 }

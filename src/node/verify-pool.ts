@@ -1,6 +1,6 @@
 import type { ScriptChecks, ScriptFailure, ScriptVerifier } from '../chain/script-verifier.ts';
-import { VerifyBatchWriter } from './verify-batch.ts';
-import type { VerifyReply, VerifyRequest } from './verify-worker.ts';
+import { shareTransaction, VerifyBatchWriter } from './verify-batch.ts';
+import type { SharedPart, VerifyReply, VerifyRequest } from './verify-worker.ts';
 
 /** Inputs to a batch: fewer make messages a cost, more leave a worker idle at the end of a block. */
 const BATCH_INPUTS = 128;
@@ -48,8 +48,19 @@ export class VerifyPool implements ScriptVerifier {
     this.#pending.clear();
   }
 
-  /** @internal Sends one batch of a block. */
-  send(checks: BlockChecks, batch: Uint8Array<ArrayBuffer>, inputs: number): void {
+  /** Sends one batch of a block. */
+  sendBatch(checks: BlockChecks, batch: Uint8Array<ArrayBuffer>, inputs: number): void {
+    this.#send(checks, inputs, (worker, id) =>
+      worker.postMessage({ id, batch } satisfies VerifyRequest, [batch.buffer]),
+    );
+  }
+
+  /** Sends some inputs of a large transaction. */
+  sendPart(checks: BlockChecks, part: SharedPart): void {
+    this.#send(checks, part.to - part.from, (worker, id) => worker.postMessage({ id, part } satisfies VerifyRequest));
+  }
+
+  #send(checks: BlockChecks, inputs: number, post: (worker: Worker, id: number) => void): void {
     if (this.#broken) {
       checks.failed(this.#broken);
       return;
@@ -59,7 +70,7 @@ export class VerifyPool implements ScriptVerifier {
     const id = this.#nextId++;
     this.#pending.set(id, { checks, worker: target, inputs });
     target.load += inputs;
-    target.worker.postMessage({ id, batch } satisfies VerifyRequest, [batch.buffer]);
+    post(target.worker, id);
   }
 
   /** What was sent to it is lost, so nothing more can be said of those blocks. */
@@ -77,6 +88,9 @@ export class VerifyPool implements ScriptVerifier {
     pending.checks.answered(failure);
   }
 }
+
+/** Names shared transactions. */
+let nextKey = 1;
 
 class BlockChecks implements ScriptChecks {
   readonly #pool: VerifyPool;
@@ -98,12 +112,21 @@ class BlockChecks implements ScriptChecks {
 
   add(raw: Uint8Array, spent: Uint8Array, inputs: number): void {
     const tx = this.#tx++;
-    // A transaction of many inputs is spread over the workers; each part carries all of it.
-    for (let from = 0; from < inputs; ) {
-      const to = Math.min(inputs, from + BATCH_INPUTS - this.#writer.inputs);
-      this.#writer.add(tx, from, to, raw, spent);
-      from = to;
+    if (inputs > BATCH_INPUTS) this.#share(tx, raw, spent, inputs);
+    else {
+      this.#writer.add(tx, inputs, raw, spent);
       if (this.#writer.inputs >= BATCH_INPUTS || this.#writer.bytes >= BATCH_BYTES) this.#flush();
+    }
+  }
+
+  /** Spreads the inputs of one transaction over the workers. */
+  #share(tx: number, raw: Uint8Array, spent: Uint8Array, inputs: number): void {
+    const shared = shareTransaction(raw, spent);
+    const key = nextKey++;
+    for (let from = 0; from < inputs; from += BATCH_INPUTS) {
+      const to = Math.min(inputs, from + BATCH_INPUTS);
+      this.#sent++;
+      this.#pool.sendPart(this, { flags: this.#flags, tx, from, to, key, shared });
     }
   }
 
@@ -131,7 +154,7 @@ class BlockChecks implements ScriptChecks {
 
   #flush(): void {
     this.#sent++;
-    this.#pool.send(this, this.#writer.take(), this.#writer.inputs);
+    this.#pool.sendBatch(this, this.#writer.take(), this.#writer.inputs);
     this.#writer.begin(this.#flags);
   }
 

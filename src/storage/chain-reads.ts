@@ -12,6 +12,7 @@ import { type HeaderRecord, HeaderStore } from './header-store.ts';
 import { MetaStore } from './meta-store.ts';
 import { ScriptStore } from './script-store.ts';
 import { type TxRecord, TxStore } from './tx-store.ts';
+import { openUndo, UNDO_CHECKSUM_SIZE } from './undo-record.ts';
 
 /**
  * Everything that can be read of the chain, on a read-only connection of its own. An answer is made inside one
@@ -83,7 +84,7 @@ export class ChainReads {
 
   /** The undo data of a whole block, as records in input order; null where it was never connected. */
   rawUndo(block: HeaderRecord): Uint8Array | null {
-    return block.undo && this.#undo.read(block.undo);
+    return block.undo && openUndo(block.hash, this.#undo.read(block.undo));
   }
 
   close(): void {
@@ -96,7 +97,7 @@ export class ChainReads {
     if (positionIndex(record.position) === 0) return [];
     // The next transaction's records begin where this one's end.
     const next = this.txs.byPosition(record.position + 1);
-    const end = next ? next.undoOffset : block.undo!.size;
+    const end = next ? next.undoOffset : block.undo!.size - UNDO_CHECKSUM_SIZE;
     const bytes = this.#undo.read(block.undo!, record.undoOffset, end - record.undoOffset);
     return readTxUndo(new ByteReader(bytes), inputs);
   }

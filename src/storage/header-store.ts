@@ -178,6 +178,12 @@ export class HeaderStore {
   }
 }
 
+/**
+ * Bits that say what is in the files. They are set with the place itself and in no other way: a body may arrive between
+ * the sealing of a commit and its writing, and belongs to the next one.
+ */
+const IN_FILES = HeaderStatus.HAVE_BLOCK | HeaderStatus.HAVE_UNDO;
+
 /** Headers and the active chain, for the one writer; inside its transaction. */
 export class HeaderWriter {
   readonly #insert;
@@ -193,19 +199,20 @@ export class HeaderWriter {
     );
     this.#setBody = db.prepare(
       `UPDATE headers SET received_at = ?, file = ?, offset = ?, size = ?, tx_count = ?, stripped_size = ?, inputs = ?,
-         outputs = ?, value_out = ?, reward = ? WHERE id = ?`,
+         outputs = ?, value_out = ?, reward = ?, status = status | ${HeaderStatus.HAVE_BLOCK} WHERE id = ?`,
     );
     this.#setUndo = db.prepare(
-      'UPDATE headers SET undo_file = ?, undo_offset = ?, undo_size = ?, fees = ? WHERE id = ?',
+      `UPDATE headers SET undo_file = ?, undo_offset = ?, undo_size = ?, fees = ?,
+         status = status | ${HeaderStatus.HAVE_UNDO} WHERE id = ?`,
     );
-    this.#setStatus = db.prepare('UPDATE headers SET status = ? WHERE id = ?');
+    this.#setStatus = db.prepare(`UPDATE headers SET status = (status & ${IN_FILES}) | ? WHERE id = ?`);
     this.#extend = db.prepare('INSERT INTO chain (height, header_id, circulating, utxos, txs) VALUES (?, ?, ?, ?, ?)');
     this.#cut = db.prepare('DELETE FROM chain WHERE height > ?');
   }
 
   insert(record: Pick<HeaderRecord, 'id' | 'hash' | 'header' | 'height' | 'chainwork' | 'status'>): void {
     const { id, hash, header, height, chainwork, status } = record;
-    this.#insert.run(id, hash, header, height, chainworkBytes(chainwork), status);
+    this.#insert.run(id, hash, header, height, chainworkBytes(chainwork), status & ~IN_FILES);
   }
 
   setBody(id: number, receivedAt: number, { file, offset, size }: FilePlace, stats: BodyStats): void {
@@ -218,7 +225,7 @@ export class HeaderWriter {
   }
 
   setStatus(id: number, status: number): void {
-    this.#setStatus.run(status, id);
+    this.#setStatus.run(status & ~IN_FILES, id);
   }
 
   /** Drops the active chain above a height. */

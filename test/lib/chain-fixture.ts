@@ -27,7 +27,7 @@ export const inlineVerifier: ScriptVerifier = {
     batch.begin(flags);
     let txs = 0;
     return {
-      add: (raw, spent, inputs) => batch.add(txs++, 0, inputs, raw, spent),
+      add: (raw, spent, inputs) => batch.add(txs++, inputs, raw, spent),
       finish: async () => verifyBatch(batch.take(), signatureEngine()),
       cancel: () => {},
     };
