@@ -197,7 +197,7 @@ describe('a block that turns out to be invalid', () => {
     const outcomes: string[] = [];
     for (const block of fork.blocks.slice(-3)) outcomes.push(await node.submit(block));
     // On a branch with less work nobody looks at coins; the last one makes it the best.
-    expect(outcomes).toEqual(['accepted', 'accepted', 'accepted']);
+    expect(outcomes).toEqual(['accepted', 'accepted', 'bad-prevblk']);
     expectState(node, chain.tip);
     expect(await node.submit(fork.at(fork.height - 1))).toBe('duplicate-invalid');
   });
