@@ -26,7 +26,10 @@ export function composeApp(context: ApiContext, readiness: Readiness, plugins: r
         documentation: {
           info: { title: 'Obverse', version, description: 'REST interface of an Obverse node. JSON-RPC is at POST /.' },
           components: {
-            securitySchemes: { bearer: { type: 'http', scheme: 'bearer', description: 'A key: obv1_…' } },
+            securitySchemes: {
+              bearer: { type: 'http', scheme: 'bearer', description: 'A key: obv1_…' },
+              basic: { type: 'http', scheme: 'basic', description: 'The cookie file, or a user of rpcauth' },
+            },
           },
           security: [{ bearer: [] }],
         },

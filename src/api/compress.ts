@@ -18,14 +18,17 @@ export function compressed(request: Request, response: Response, type: string | 
   return compress(response);
 }
 
-/** Whether a value of Accept-Encoding takes gzip; `gzip;q=0` does not. */
+/** Whether a value of Accept-Encoding takes gzip; `gzip;q=0` does not, and what is said of gzip outranks `*`. */
 export function acceptsGzip(header: string | null): boolean {
   if (header === null) return false;
+  let others = false;
   for (const part of header.toLowerCase().split(',')) {
     const [coding, ...parameters] = part.split(';').map((text) => text.trim());
-    if (coding === 'gzip' || coding === '*') return !parameters.some((text) => /^q=0(?:\.0*)?$/.test(text));
+    const taken = !parameters.some((text) => /^q=0(?:\.0*)?$/.test(text));
+    if (coding === 'gzip') return taken;
+    if (coding === '*') others = taken;
   }
-  return false;
+  return others;
 }
 
 async function compress(response: Response): Promise<Response> {

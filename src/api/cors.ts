@@ -1,5 +1,4 @@
 import { fail } from './errors.ts';
-import type { RouteEntry } from './route-table.ts';
 
 const REQUEST_HEADERS = 'authorization, content-type, if-none-match, x-csrf-token, x-request-id';
 const EXPOSED_HEADERS =
@@ -33,13 +32,16 @@ export function allowedHost(
   return own.some((allowed) => allowed?.toLowerCase() === name);
 }
 
-/** Answers OPTIONS. Without credentials, since browsers send none with it. */
-export function preflight(request: Request, entry: RouteEntry | null, corsOrigins: readonly string[]): Response {
-  if (!entry) fail('not_found', 'no such route');
-  const headers = new Headers({ allow: entry.allow });
+/**
+ * Answers OPTIONS. Without credentials, since browsers send none with it. `allow` are the methods of the path, null
+ * where there is no such path.
+ */
+export function preflight(request: Request, allow: string | null, corsOrigins: readonly string[]): Response {
+  if (allow === null) fail('not_found', 'no such route');
+  const headers = new Headers({ allow });
   const origin = request.headers.get('origin');
   if (origin !== null && corsOrigins.includes(origin)) {
-    headers.set('access-control-allow-methods', entry.allow);
+    headers.set('access-control-allow-methods', allow);
     headers.set('access-control-allow-headers', REQUEST_HEADERS);
     headers.set('access-control-max-age', '600');
   }

@@ -1,6 +1,6 @@
 import { Elysia } from 'elysia';
 import type { ApiContext } from './context.ts';
-import { ApiError, errorResponse, type FailureCode } from './errors.ts';
+import { ApiError, errorResponse, type FailureCode, shownError } from './errors.ts';
 
 /** Path parameters whose wrong form has a code of its own. */
 const PATH_FAILURES: Readonly<Record<string, FailureCode>> = {
@@ -23,7 +23,8 @@ export const errorBoundary = ({ log, call }: ApiContext) =>
     const { requestId } = call(request);
     const answer = (failure: ApiError) =>
       errorResponse(failure, requestId, request.method === 'POST' && isRpc(path) ? 'rpc' : 'rest');
-    if (error instanceof ApiError) return answer(error);
+    const shown = shownError(error);
+    if (shown) return answer(shown);
     if (code === 'NOT_FOUND') return answer(new ApiError('not_found', 'no such route'));
     if (code === 'PARSE') return answer(new ApiError('invalid_request', 'malformed body'));
     if (code === 'VALIDATION') {

@@ -68,6 +68,8 @@ export type FailureCode = keyof typeof FAILURES;
 export type ErrorDetails = Readonly<Record<string, unknown>>;
 
 const DEFAULT_RETRY_AFTER_SECONDS = 5;
+/** What a 401 asks for where HTTP Basic is not taken. */
+export const BEARER_CHALLENGE = 'Bearer realm="obverse"';
 
 /** A failure a client is told about. Named `failure`, since an own `code` would hide Elysia's registered name. */
 export class ApiError extends Error {
@@ -92,6 +94,14 @@ export class ApiError extends Error {
 /** Throws an ApiError; an expression, so that it can stand behind `??`. */
 export function fail(failure: FailureCode, message?: string, details: ErrorDetails | null = null): never {
   throw new ApiError(failure, message, details);
+}
+
+/** What is shown of an error that a handler threw; null for a fault of our own. */
+export function shownError(error: unknown): ApiError | null {
+  if (error instanceof ApiError) return error;
+  // The client went away while it was still sending. Nobody sees the answer, but it is counted.
+  if (error instanceof Error && error.name === 'AbortError') return new ApiError('invalid_request', 'the client left');
+  return null;
 }
 
 /** Body of every reply outside JSON-RPC that is not 2xx. */
@@ -120,8 +130,7 @@ export function errorResponse(error: ApiError, requestId: string, shape: 'rest' 
     ...error.headers,
   };
   if (status === 401) {
-    const bearer = 'Bearer realm="obverse"';
-    headers['www-authenticate'] = shape === 'rpc' ? `${bearer}, Basic realm="jsonrpc"` : bearer;
+    headers['www-authenticate'] = shape === 'rpc' ? `${BEARER_CHALLENGE}, Basic realm="jsonrpc"` : BEARER_CHALLENGE;
   }
   if ((status === 503 || status === 429) && !headers['retry-after'])
     headers['retry-after'] = String(error.details?.retryAfter ?? DEFAULT_RETRY_AFTER_SECONDS);

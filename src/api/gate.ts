@@ -9,11 +9,15 @@ import { etagMatches } from './caching.ts';
 import { compressed } from './compress.ts';
 import type { Call, Principal, TipView } from './context.ts';
 import { allowedOrigin, corsHeaders, preflight } from './cors.ts';
-import { ApiError, errorResponse, fail } from './errors.ts';
+import { ApiError, BEARER_CHALLENGE, errorResponse, fail, shownError } from './errors.ts';
 import type { ApiMetrics } from './ops/metrics.ts';
 import type { ApiOptions } from './options.ts';
+import { routedUrl, splitTarget } from './request-url.ts';
 import type { Route, RouteEntry, RouteTable } from './route-table.ts';
 import type { SocketData } from './ws/connection.ts';
+
+/** The part of Bun's server that a request needs. */
+export type Upgrader = Pick<Server<SocketData>, 'requestIP' | 'upgrade'>;
 
 export type Phase = 'starting' | 'live' | 'stopping';
 
@@ -21,7 +25,7 @@ export interface GateDependencies {
   readonly options: ApiOptions;
   readonly log: Log;
   readonly clock: Clock;
-  readonly metrics: ApiMetrics;
+  readonly metrics: Pick<ApiMetrics, 'http' | 'rateLimited'>;
   readonly auth: Authenticator;
   readonly routes: RouteTable;
   /** Elysia. */
@@ -30,12 +34,16 @@ export interface GateDependencies {
   tip(): TipView | null;
   syncing(): boolean;
   /** Answers a request for /ws: undefined once the connection is a WebSocket. */
-  upgrade(request: Request, server: Server<SocketData>, call: Call): Response | undefined;
+  upgrade(request: Request, server: Upgrader, call: Call): Response | undefined;
 }
 
 /** What is known of one request while it passes. */
 interface Visit {
   readonly request: Request;
+  /** By which it is routed; not always what the request says of itself. */
+  readonly url: string;
+  /** Path and query. */
+  readonly target: string;
   readonly path: string;
   readonly requestId: string;
   readonly ip: string;
@@ -47,11 +55,9 @@ interface Visit {
   bucket: TokenBucket | null;
 }
 
-const MAX_URL = 8192;
 const REQUEST_ID = /^[A-Za-z0-9._-]{1,64}$/;
 const LONG_BODY = 64 * 1024;
 const SLOW_REFUSAL_MS = 250;
-const MIN_PATH_OFFSET = 11;
 const SOCKET_PATH = '/ws';
 
 /**
@@ -78,7 +84,7 @@ export class Gate {
     return call;
   }
 
-  handle(request: Request, server: Server<SocketData>): Response | undefined | Promise<Response> {
+  handle(request: Request, server: Upgrader): Response | undefined | Promise<Response> {
     const visit = this.#visit(request, server);
     let reply: Response | undefined | Promise<Response>;
     try {
@@ -95,16 +101,17 @@ export class Gate {
     return undefined;
   }
 
-  #visit(request: Request, server: Server<SocketData>): Visit {
-    const { url, method } = request;
-    const from = url.indexOf('/', url.indexOf('//') + 2);
-    const query = url.indexOf('?', from);
-    const path = from < 0 ? '/' : url.slice(from, query < 0 ? url.length : query);
+  #visit(request: Request, server: Upgrader): Visit {
+    const { method } = request;
+    const url = routedUrl(request.url);
+    const { target, path } = splitTarget(url);
     const given = request.headers.get('x-request-id');
     const address = server.requestIP(request)?.address ?? '';
     const entry = this.#deps.routes.find(path);
     return {
       request,
+      url,
+      target,
       path,
       requestId:
         given !== null && REQUEST_ID.test(given) ? given : `${this.#idPrefix}-${(++this.#requests).toString(36)}`,
@@ -118,14 +125,16 @@ export class Gate {
     };
   }
 
-  #answer(visit: Visit, server: Server<SocketData>): Response | undefined | Promise<Response> {
+  #answer(visit: Visit, server: Upgrader): Response | undefined | Promise<Response> {
     const { request, route, entry, path } = visit;
-    if (request.url.length - request.url.indexOf('/', 8) > MAX_URL) fail('invalid_request', 'the URL is too long');
+    if (visit.target.length > this.#deps.options.limits.urlBytes) fail('invalid_request', 'the URL is too long');
     this.#checkPhase(route);
     const length = request.headers.get('content-length');
     if (length !== null && route && Number(length) > route.bodyLimit) tooLarge(route.bodyLimit);
-    if (request.method === 'OPTIONS') return preflight(request, entry, this.#deps.options.http.corsOrigins);
-    if (path === SOCKET_PATH) return this.#deps.upgrade(request, server, this.#admit(visit));
+    const isSocket = isSocketPath(path);
+    if (request.method === 'OPTIONS')
+      return preflight(request, isSocket ? 'GET' : (entry?.allow ?? null), this.#deps.options.http.corsOrigins);
+    if (isSocket) return this.#deps.upgrade(request, server, this.#admit(visit));
     const refusal = this.#authenticate(visit);
     if (refusal) {
       if (!refusal.slow) throw refusal.error;
@@ -135,7 +144,9 @@ export class Gate {
     const call = this.#admit(visit);
     call.charge(1);
     if (!entry) fail('not_found', 'no such route');
-    if (!route) throw new ApiError('method_not_allowed', 'method not allowed here', null, { allow: entry.allow });
+    // GET is there only to send browsers on.
+    const allow = path === '/' ? 'POST' : entry.allow;
+    if (!route) throw new ApiError('method_not_allowed', 'method not allowed here', null, { allow });
     this.#checkAllowed(visit, route);
     return this.#dispatch(visit, route, length);
   }
@@ -202,16 +213,14 @@ export class Gate {
   }
 
   #dispatch(visit: Visit, route: Route, length: string | null): Response | Promise<Response> {
-    const { request } = visit;
+    const { request, url, target } = visit;
     const { app, options } = this.#deps;
     if (length === null && request.method !== 'GET' && request.body) return this.#dispatchChunked(visit, route);
     let inner = request;
-    if (request.method === 'HEAD') {
-      inner = new Request(request.url, { method: 'GET', headers: request.headers, signal: request.signal });
-      this.#calls.set(inner, this.call(request));
-    }
-    // Elysia looks for the path behind a host of some length, and a short one would hide it.
-    if (request.url.indexOf('/', 8) < MIN_PATH_OFFSET) inner = this.#withLongHost(inner);
+    if (request.method === 'HEAD')
+      inner = new Request(`http://localhost${target}`, { headers: request.headers, signal: request.signal });
+    else if (url !== request.url) inner = new Request(url, request);
+    if (inner !== request) this.#calls.set(inner, this.call(request));
     const reply = app.fetch(inner);
     if (
       !(reply instanceof Promise) ||
@@ -223,28 +232,28 @@ export class Gate {
     return withDeadline(reply, options.http.requestTimeoutMs);
   }
 
-  #withLongHost(request: Request): Request {
-    const inner = new Request(`http://localhost${request.url.slice(request.url.indexOf('/', 8))}`, request);
-    this.#calls.set(inner, this.call(request));
-    return inner;
-  }
-
   /** A body that does not tell its length is taken in whole, up to the runtime's own limit, before it is judged. */
-  async #dispatchChunked({ request }: Visit, route: Route): Promise<Response> {
+  async #dispatchChunked({ request, target }: Visit, route: Route): Promise<Response> {
     const body = await request.arrayBuffer();
     if (body.byteLength > route.bodyLimit) tooLarge(route.bodyLimit);
     const headers = new Headers(request.headers);
     headers.delete('transfer-encoding');
-    const url = `http://localhost${request.url.slice(request.url.indexOf('/', 8))}`;
-    const inner = new Request(url, { method: request.method, headers, body, signal: request.signal });
+    const inner = new Request(`http://localhost${target}`, {
+      method: request.method,
+      headers,
+      body,
+      signal: request.signal,
+    });
     this.#calls.set(inner, this.call(request));
     return this.#deps.app.fetch(inner);
   }
 
   #failed({ request, requestId, shape, path }: Visit, error: unknown): Response {
-    if (!(error instanceof ApiError)) this.#deps.log.error('request failed', { requestId, path, error });
-    const failure = error instanceof ApiError ? error : new ApiError('internal_error', 'internal error');
-    const response = errorResponse(failure, requestId, shape);
+    const shown = shownError(error);
+    if (!shown) this.#deps.log.error('request failed', { requestId, path, error });
+    const response = errorResponse(shown ?? new ApiError('internal_error', 'internal error'), requestId, shape);
+    if (response.status === 401 && !this.#deps.options.auth.basic)
+      response.headers.set('www-authenticate', BEARER_CHALLENGE);
     // What is left of a long body is not worth waiting for.
     if (Number(request.headers.get('content-length')) > LONG_BODY) response.headers.set('connection', 'close');
     return response;
@@ -291,9 +300,13 @@ export class Gate {
   }
 
   #record({ request, path, entry, startedAt }: Visit, status: number): void {
-    const route = path === SOCKET_PATH ? SOCKET_PATH : (entry?.template ?? 'unmatched');
+    const route = isSocketPath(path) ? SOCKET_PATH : (entry?.template ?? 'unmatched');
     this.#deps.metrics.http(route, request.method, status, (performance.now() - startedAt) / 1000);
   }
+}
+
+function isSocketPath(path: string): boolean {
+  return path === SOCKET_PATH || path === `${SOCKET_PATH}/`;
 }
 
 /** A wrong method on an open or a JSON-RPC path is told without credentials: there is nothing to hide. */

@@ -6,6 +6,7 @@ export interface NodeStatus {
   readonly initialBlockDownload: boolean;
   /** 0 to 1. */
   readonly verificationProgress: number;
+  /** `at` in Unix milliseconds. */
   readonly lastCommit: { readonly ok: boolean; readonly at: number; readonly durationMs: number } | null;
   /** A block is being connected at this moment, so an echo may be late. */
   readonly connectingBlock: boolean;

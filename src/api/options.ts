@@ -20,6 +20,12 @@ export interface RpcUser {
   readonly whitelist: readonly string[] | null;
 }
 
+/** Entries on a page of a list where none is asked for, and the most that may be. */
+export interface PageLimits {
+  readonly default: number;
+  readonly max: number;
+}
+
 /** Everything the API is told at start; the composition fills it from the configuration. */
 export interface ApiOptions {
   /** `service` in health answers and metrics. */
@@ -63,6 +69,17 @@ export interface ApiOptions {
     readonly publicRateOnLoopback: boolean;
     /** Failed authentications of one address in a minute before they are answered with 429. */
     readonly authFailuresPerMinute: number;
+    /** Characters of path and query. */
+    readonly urlBytes: number;
+    readonly txBodyBytes: number;
+    readonly rpcBodyBytes: number;
+    /** Calls of a JSON-RPC batch; requests of one key that run at a time, and that wait. */
+    readonly rpcMaxBatch: number;
+    readonly rpcMaxRunning: number;
+    readonly rpcMaxQueued: number;
+    readonly wsFrameBytes: number;
+    /** Unsent bytes of a connection at which pushing stops. */
+    readonly wsSendBufferBytes: number;
     readonly wsPerKey: number;
     readonly wsTotal: number;
     readonly wsAnonymousPerIp: number;
@@ -70,6 +87,15 @@ export interface ApiOptions {
     /** Events a connection may lie behind, and milliseconds it may stay blocked, before close code 4008. */
     readonly wsMaxLagEvents: number;
     readonly wsMaxLagMs: number;
+  };
+
+  readonly pages: {
+    readonly blocks: PageLimits;
+    readonly blockTxs: PageLimits;
+    readonly addressTxs: PageLimits;
+    readonly utxos: PageLimits;
+    readonly mempoolTxids: PageLimits;
+    readonly mempoolAddress: PageLimits;
   };
 
   readonly ws: {
@@ -89,6 +115,8 @@ export interface ApiOptions {
   readonly cache: { readonly enabled: boolean; readonly maxBytes: number };
 }
 
+const KIB = 1024;
+const MIB = 1024 ** 2;
 const GIB = 1024 ** 3;
 
 /** What of the options has no default. */
@@ -127,6 +155,14 @@ export function apiOptions(identity: ApiIdentity, overrides: ApiOverrides = {}):
       publicRate: { perSecond: 10, burst: 40 },
       publicRateOnLoopback: true,
       authFailuresPerMinute: 10,
+      urlBytes: 8 * KIB,
+      txBodyBytes: MIB,
+      rpcBodyBytes: 16 * MIB,
+      rpcMaxBatch: 1000,
+      rpcMaxRunning: 16,
+      rpcMaxQueued: 64,
+      wsFrameBytes: 64 * KIB,
+      wsSendBufferBytes: MIB,
       wsPerKey: 20,
       wsTotal: 1000,
       wsAnonymousPerIp: 5,
@@ -135,15 +171,24 @@ export function apiOptions(identity: ApiIdentity, overrides: ApiOverrides = {}):
       wsMaxLagMs: 60_000,
       ...overrides.limits,
     },
+    pages: {
+      blocks: { default: 20, max: 100 },
+      blockTxs: { default: 100, max: 1000 },
+      addressTxs: { default: 50, max: 500 },
+      utxos: { default: 1000, max: 5000 },
+      mempoolTxids: { default: 1000, max: 10_000 },
+      mempoolAddress: { default: 100, max: 1000 },
+      ...overrides.pages,
+    },
     ws: { auth: 'required', sweepMs: 5000, ...overrides.ws },
     opsListen: overrides.opsListen ?? null,
     ready: {
       details: true,
       maxTipAge: regtest ? 0 : 3 * 3600,
       diskDegradedBytes: regtest ? GIB : 10 * GIB,
-      diskFailBytes: regtest ? 100 * 1024 ** 2 : GIB,
+      diskFailBytes: regtest ? 100 * MIB : GIB,
       ...overrides.ready,
     },
-    cache: { enabled: true, maxBytes: 64 * 1024 ** 2, ...overrides.cache },
+    cache: { enabled: true, maxBytes: 64 * MIB, ...overrides.cache },
   };
 }

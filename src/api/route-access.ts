@@ -14,6 +14,13 @@ export interface RouteAccess extends DocumentDecoration {
   readonly 'x-unlimited-time'?: boolean;
 }
 
+/** What the description says of credentials; the rest needs what all of it needs, a key. */
+const SECURITY: { readonly [K in Access]?: Pick<DocumentDecoration, 'security'> } = {
+  open: { security: [] },
+  public: { security: [] },
+  rpc: { security: [{ bearer: [] }, { basic: [] }] },
+};
+
 /** Goes into the `detail` of a route: who may call it, and its limits. Routes under /api without it need `read`. */
 export function access(
   who: Access,
@@ -21,6 +28,7 @@ export function access(
 ): RouteAccess {
   return {
     'x-access': who,
+    ...SECURITY[who],
     ...(limits.bodyLimit !== undefined && { 'x-body-limit': limits.bodyLimit }),
     ...(limits.whileStarting && { 'x-while-starting': true }),
     ...(limits.unlimitedTime && { 'x-unlimited-time': true }),

@@ -12,20 +12,19 @@ import { Authenticator } from './auth/authenticator.ts';
 import { ByteCache } from './byte-cache.ts';
 import type { ApiContext, TipView } from './context.ts';
 import { ApiError } from './errors.ts';
-import { Gate, type Phase } from './gate.ts';
+import { Gate, type GateDependencies, type Phase } from './gate.ts';
 import type { NodePort } from './node-port.ts';
 import { startOpsListener } from './ops/listener.ts';
 import { ApiMetrics } from './ops/metrics.ts';
 import { fileSize, Readiness } from './ops/readiness.ts';
 import type { ApiOptions, ListenAddress } from './options.ts';
 import { RouteTable } from './route-table.ts';
+import { isSyncedAt } from './synced.ts';
 import type { SocketData } from './ws/connection.ts';
 import { Hub } from './ws/hub.ts';
 import { upgradeToWebSocket } from './ws/upgrade.ts';
 
 const MAX_BODY = 32 * 1024 ** 2;
-const MAX_FRAME = 64 * 1024;
-const MAX_UNSENT = 1024 ** 2;
 const SOCKET_IDLE_SECONDS = 120;
 const MAX_DRAIN_MS = 5000;
 
@@ -94,7 +93,7 @@ export function startApi(deps: ApiDependencies): ApiServer {
     log,
     clock,
     metrics,
-    status: () => state.tip && { ...state.tip, synced: isSynced(state.attached!.node, state.tip) },
+    status: () => state.tip && { ...state.tip, synced: isSyncedAt(context, state.tip) },
     isLive: (principal) => auth.isLive(principal),
   });
   const context: ApiContext = {
@@ -123,7 +122,7 @@ export function startApi(deps: ApiDependencies): ApiServer {
     clock,
   );
   const app = composeApp(context, readiness, deps.plugins ?? []);
-  const gate = new Gate({
+  const gateDeps: GateDependencies = {
     options,
     log,
     clock,
@@ -135,7 +134,9 @@ export function startApi(deps: ApiDependencies): ApiServer {
     tip: () => state.tip,
     syncing: () => state.attached?.node.status().initialBlockDownload === true,
     upgrade: (request, server, call) => upgradeToWebSocket(request, server, call, { options, auth, hub }),
-  });
+  };
+  const gate = new Gate(gateDeps);
+  rehearse(gateDeps);
   const server = listen(options, gate, hub);
   const ops = options.opsListen && startOpsListener(options.opsListen, { options, metrics, readiness });
   warnAboutExposure(options, log);
@@ -185,7 +186,13 @@ export function startApi(deps: ApiDependencies): ApiServer {
   return api;
 }
 
-function listen({ http }: ApiOptions, gate: Gate, hub: Hub): Server<SocketData> {
+/** Answers one request that nobody asked, so that the first one that somebody does finds everything compiled. */
+function rehearse(deps: GateDependencies): void {
+  const gate = new Gate({ ...deps, metrics: { http: () => {}, rateLimited: () => {} } });
+  void gate.handle(new Request('http://localhost/healthz'), { requestIP: () => null, upgrade: () => false });
+}
+
+function listen({ http, limits }: ApiOptions, gate: Gate, hub: Hub): Server<SocketData> {
   return Bun.serve<SocketData>({
     hostname: http.listen.host,
     port: http.listen.port,
@@ -197,8 +204,8 @@ function listen({ http }: ApiOptions, gate: Gate, hub: Hub): Server<SocketData> 
     ...(http.tls && { tls: { cert: Bun.file(http.tls.cert), key: Bun.file(http.tls.key) } }),
     fetch: (request, server) => gate.handle(request, server),
     websocket: {
-      maxPayloadLength: MAX_FRAME,
-      backpressureLimit: MAX_UNSENT,
+      maxPayloadLength: limits.wsFrameBytes,
+      backpressureLimit: limits.wsSendBufferBytes,
       closeOnBackpressureLimit: false,
       idleTimeout: SOCKET_IDLE_SECONDS,
       sendPings: false,
@@ -216,11 +223,6 @@ function listen({ http }: ApiOptions, gate: Gate, hub: Hub): Server<SocketData> 
 function tipView(reads: ChainReads): TipView {
   const { height, hash, header } = reads.tip();
   return { height, hash: hashToHex(hash), time: headerFromBytes(header).time };
-}
-
-function isSynced(node: NodePort, { height }: TipView): boolean {
-  const { initialBlockDownload, headers } = node.status();
-  return !initialBlockDownload && headers - height <= 1;
 }
 
 function chainGauges({ node, reads }: Attachment) {

@@ -351,7 +351,8 @@ describe('HTTP Basic', () => {
   test('can be switched off', async () => {
     await using it = startTestApi({ plugins: [routes], overrides: { auth: { basic: false } } });
     expect(existsSync(join(it.dir, '.cookie'))).toBe(false);
-    expect((await it.get('/', { method: 'POST', body: '{}', headers: basic('a:b') })).status).toBe(401);
+    const refused = await it.get('/', { method: 'POST', body: '{}', headers: basic('a:b') });
+    expect([refused.status, refused.headers.get('www-authenticate')]).toEqual([401, 'Bearer realm="obverse"']);
     expect((await it.get('/', { method: 'POST', body: '{}', headers: BEARER })).status).toBe(200);
   });
 });

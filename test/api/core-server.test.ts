@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { Elysia, t } from 'elysia';
 import type { RoutePlugin } from '../../src/api/app.ts';
 import { immutable, tipBound } from '../../src/api/caching.ts';
+import { acceptsGzip } from '../../src/api/compress.ts';
 import { ApiError, fail } from '../../src/api/errors.ts';
 import { access } from '../../src/api/route-access.ts';
 import { BEARER, rawRequest, startTestApi } from './api-fixture.ts';
@@ -285,6 +286,21 @@ describe('headers', () => {
   });
 });
 
+test.each([
+  ['gzip', true],
+  ['br, GZIP;q=0.5', true],
+  ['*', true],
+  ['*;q=0, gzip', true],
+  ['gzip;q=0, *', false],
+  ['gzip;q=0.000', false],
+  ['identity;q=1, *;q=0', false],
+  ['deflate, br', false],
+  ['', false],
+  [null, false],
+] as const)('Accept-Encoding %j takes gzip: %j', (header, taken) => {
+  expect(acceptsGzip(header)).toBe(taken);
+});
+
 describe('cross-origin', () => {
   test('only listed origins may read, and preflights need no key', async () => {
     await using it = startTestApi({
@@ -341,6 +357,8 @@ describe('documentation', () => {
     expect(spec.openapi).toStartWith('3.');
     expect(Object.keys(spec.paths)).toContain('/api/sample/{hash}');
     expect(Object.keys(spec.paths)).toContain('/readyz');
+    const security = (path: string) => (spec.paths[path] as { get: { security?: object[] } }).get.security;
+    expect([security('/readyz'), security('/api/health'), security('/api/sample/{hash}')]).toEqual([[], [], undefined]);
     expect((await it.get('/docs/unused')).status).toBe(404);
   });
 });

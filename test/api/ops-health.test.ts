@@ -49,6 +49,13 @@ describe('readiness', () => {
     expect(await (await it.get('/api/health')).json()).toMatchObject({ ready: true });
   });
 
+  test('all times are Unix seconds', async () => {
+    await using it = startTestApi();
+    it.node.current = { ...it.node.current, lastCommit: { ok: true, at: 1_700_000_000_999, durationMs: 3 } };
+    const { report } = await readyz(it);
+    expect(report.checks.database).toMatchObject({ lastCommitAt: 1_700_000_000, lastCommitMs: 3 });
+  });
+
   const cases: [string, string, string, (it: TestApi) => void][] = [
     [
       'initial download',
@@ -167,6 +174,11 @@ describe('metrics', () => {
     );
     expect(brewed).not.toStartWith('HTTP/1.1 2');
     it.node.mine(2);
+    it.node.emit('blockDisconnected', {});
+    it.node.emit('blockDisconnected', {});
+    it.node.emit('reorg', { depth: 2 });
+    // One turn, in which the log is read.
+    await it.get('/healthz');
     const reply = await it.get('/metrics', { headers: BEARER });
     expect(reply.headers.get('content-type')).toStartWith('text/plain; version=0.0.4');
     const text = await reply.text();
@@ -181,7 +193,14 @@ describe('metrics', () => {
       'obverse_chain_initial_download 0',
       'obverse_utxos 2',
       'obverse_supply_base_units{kind="circulating"} 100',
-      'obverse_events_seq 3',
+      'obverse_events_seq 6',
+      'obverse_blocks_connected_total 2',
+      'obverse_blocks_disconnected_total 2',
+      'obverse_block_bytes_total 0',
+      'obverse_reorgs_total 1',
+      'obverse_reorg_depth_bucket{le="1"} 0',
+      'obverse_reorg_depth_bucket{le="2"} 1',
+      'obverse_index_height{index="address"} 2',
       'obverse_ws_connections 0',
       'obverse_auth_failures_total{kind="missing"} 2',
     ])
@@ -197,6 +216,8 @@ describe('metrics', () => {
     await using it = startTestApi({ overrides: { cache: { enabled: false } } });
     const text = await (await it.get('/metrics', { headers: BEARER })).text();
     expect(text).toContain('\nprocess_apcu_available{service="obverse"} 0\n');
+    // What is rehearsed before the listener opens is nobody's request.
+    expect(text).not.toContain('route="/healthz"');
   });
 
   test('the second listener serves three paths without a key', async () => {

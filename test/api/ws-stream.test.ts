@@ -187,6 +187,28 @@ describe('messages', () => {
     });
   });
 
+  test('a node with an old tip does not say that it is in sync', async () => {
+    await using it = startTestApi({ overrides: { ready: { maxTipAge: 3600 } } });
+    const client = new Client(it);
+    await client.opened;
+    expect(await client.ask({ type: 'status' })).toMatchObject({ data: { synced: false } });
+  });
+
+  // Thirty thousand lists within each other take JSON.stringify seconds, in which nobody else is answered.
+  test('deep nesting is refused before it is parsed', async () => {
+    await using it = startTestApi();
+    const client = new Client(it);
+    await client.opened;
+    for (const [open, close] of [
+      ['[', ']'],
+      ['{"a":', '}'],
+    ] as const) {
+      const nested = (depth: number) => `{"type":"ping","data":${open.repeat(depth)}1${close.repeat(depth)}}`;
+      expect(await client.ask(nested(400))).toMatchObject({ type: 'pong' });
+      expect(await client.ask(nested(10_000))).toMatchObject({ type: 'error', data: { code: 'invalid_message' } });
+    }
+  });
+
   test('errors do not close the connection, ten in a row do', async () => {
     await using it = startTestApi();
     const client = new Client(it);
@@ -197,6 +219,7 @@ describe('messages', () => {
       '{"type":1}',
       '{"type":"dance","id":7}',
       '{"type":"resume","data":{"after":-1}}',
+      '{"type":"subscribe","data":{"events":["newBlock"],"replace":"yes"}}',
       '{"type":"ping","id":{}}',
     ];
     const codes: unknown[] = [];
@@ -206,6 +229,7 @@ describe('messages', () => {
       'invalid_message',
       'invalid_message',
       'unknown_type',
+      'invalid_parameter',
       'invalid_parameter',
       'invalid_message',
     ]);

@@ -14,6 +14,7 @@ import { openWriter } from '../../src/storage/database.ts';
 import { type BodyStats, HeaderWriter } from '../../src/storage/header-store.ts';
 import { scriptHash } from '../../src/storage/script-store.ts';
 import { TxWriter, txidPrefix } from '../../src/storage/tx-store.ts';
+import { sealUndo } from '../../src/storage/undo-record.ts';
 import { ByteReader, ByteWriter } from '../../src/util/bytes.ts';
 
 const HAVE_BLOCK_AND_UNDO = 3;
@@ -139,7 +140,7 @@ export function fillChain(
       if (index > 0) fees += valueIn - sum;
     }
     const body = bodies.append(block.raw);
-    const place = undos.append(undo.finish().slice());
+    const place = undos.append(sealUndo(block.hash, undo.finish()));
     record(block, height, { body, undo: place, stats: bodyStats(block), fees });
     headers.extend(height, nextId - 1, { circulating, utxos: coins.size, txs: txCount });
   };

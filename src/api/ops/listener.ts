@@ -1,6 +1,7 @@
 import type { Server } from 'bun';
 import { ApiError, errorResponse } from '../errors.ts';
 import type { ApiOptions, ListenAddress } from '../options.ts';
+import { routedUrl, splitTarget } from '../request-url.ts';
 import type { ApiMetrics } from './metrics.ts';
 import type { Readiness } from './readiness.ts';
 import { healthzBody, healthzResponse, metricsResponse, readyzResponse } from './routes.ts';
@@ -18,7 +19,7 @@ export function startOpsListener(
 ): Server<undefined> {
   const healthz = healthzBody(options.service);
   const answer = async (request: Request): Promise<Response> => {
-    const path = new URL(request.url).pathname;
+    const { path } = splitTarget(routedUrl(request.url));
     const read = request.method === 'GET' || request.method === 'HEAD';
     if (read && path === '/healthz') return healthzResponse(healthz);
     if (read && path === '/readyz') return readyzResponse(await readiness.run());

@@ -1,6 +1,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { AuthCounters } from '../auth/authenticator.ts';
-import { DURATION_BUCKETS, RequestMetrics } from './request-metrics.ts';
+import { DurationHistogram, type DurationSeries } from './durations.ts';
+import { RequestMetrics } from './request-metrics.ts';
 
 /**
  * Refused by promtool for a `_total` that is no counter, or wrong in this runtime; the heap spaces, nearly all zero here,
@@ -46,20 +47,26 @@ export interface MetricsOptions {
 
 /** All metrics of one server, in a registry of its own. Recording is a map look-up and an addition. */
 export class ApiMetrics implements AuthCounters {
-  readonly registry = new Registry();
+  readonly #registry = new Registry();
   readonly #requests: RequestMetrics;
   readonly #authFailures;
   readonly #rateLimited;
   readonly #rpcTotal;
-  readonly #rpcSeconds;
+  readonly #rpcSeconds = new DurationHistogram('obverse_rpc_request_seconds', 'Time of JSON-RPC calls.');
+  readonly #rpcByMethod = new Map<string, DurationSeries>();
   readonly #wsMessages;
   readonly #wsClosed;
+  readonly #blocksConnected;
+  readonly #blocksDisconnected;
+  readonly #blockBytes;
+  readonly #reorgs;
+  readonly #reorgDepth;
 
   constructor({ service, version, commit, startedAt }: MetricsOptions, sources: GaugeSources) {
-    const registers = [this.registry];
-    collectDefaultMetrics({ register: this.registry });
-    for (const name of UNUSABLE_DEFAULTS) this.registry.removeSingleMetric(name);
-    this.#requests = new RequestMetrics(service, this.registry);
+    const registers = [this.#registry];
+    collectDefaultMetrics({ register: this.#registry });
+    for (const name of UNUSABLE_DEFAULTS) this.#registry.removeSingleMetric(name);
+    this.#requests = new RequestMetrics(service);
     new Gauge({
       name: 'process_start_seconds',
       help: 'Unix time when the listener began to serve.',
@@ -89,16 +96,19 @@ export class ApiMetrics implements AuthCounters {
       'method',
       'code',
     ]);
-    this.#rpcSeconds = new Histogram({
-      name: 'obverse_rpc_request_seconds',
-      help: 'Time of JSON-RPC calls.',
-      labelNames: ['method'],
-      buckets: DURATION_BUCKETS,
-      registers,
-    });
     this.#wsMessages = counter('ws_messages_total', 'WebSocket messages sent, by type.', ['type']);
     this.#wsClosed = counter('ws_closed_total', 'WebSocket connections closed, by code.', ['code']);
-    addGauges(this.registry, sources);
+    this.#blocksConnected = counter('blocks_connected_total', 'Blocks that joined the active chain.', []);
+    this.#blocksDisconnected = counter('blocks_disconnected_total', 'Blocks that left the active chain.', []);
+    this.#blockBytes = counter('block_bytes_total', 'Size of the blocks that joined the active chain.', []);
+    this.#reorgs = counter('reorgs_total', 'Reorganizations of the active chain.', []);
+    this.#reorgDepth = new Histogram({
+      name: 'obverse_reorg_depth',
+      help: 'Blocks that left the active chain in a reorganization.',
+      buckets: [1, 2, 3, 6, 10, 100],
+      registers,
+    });
+    addGauges(this.#registry, sources);
   }
 
   /** `route` is a template or `unmatched`. */
@@ -117,7 +127,9 @@ export class ApiMetrics implements AuthCounters {
   /** `method` must be one the node knows; `code` is 0 on success. */
   rpc(method: string, code: number, seconds: number): void {
     this.#rpcTotal.inc({ method, code: String(code) });
-    this.#rpcSeconds.observe({ method }, seconds);
+    let series = this.#rpcByMethod.get(method);
+    if (!series) this.#rpcByMethod.set(method, (series = this.#rpcSeconds.add({ method })));
+    series.observe(seconds);
   }
 
   wsMessage(type: string): void {
@@ -128,9 +140,28 @@ export class ApiMetrics implements AuthCounters {
     this.#wsClosed.inc({ code: String(code) });
   }
 
+  /** An event of the log, `data` as JSON text. */
+  event(type: string, data: string): void {
+    if (type === 'newBlock') {
+      const { size = 0 } = JSON.parse(data) as { size?: number };
+      this.#blocksConnected.inc();
+      this.#blockBytes.inc(size);
+    } else if (type === 'blockDisconnected') this.#blocksDisconnected.inc();
+    else if (type === 'reorg') {
+      this.#reorgs.inc();
+      this.#reorgDepth.observe((JSON.parse(data) as { depth: number }).depth);
+    }
+  }
+
   /** `text/plain; version=0.0.4`. */
-  render(): Promise<string> {
-    return this.registry.metrics();
+  async render(): Promise<string> {
+    const parts = [await this.#registry.metrics()];
+    for (const source of [this.#requests, this.#rpcSeconds]) {
+      // In between others have their turn.
+      await new Promise((resolve) => setImmediate(resolve));
+      parts.push(source.text());
+    }
+    return parts.join('\n');
   }
 }
 
@@ -164,6 +195,17 @@ function addGauges(registry: Registry, sources: GaugeSources): void {
   );
   chain('chain_initial_download', '1 during initial block download.', (c) => (c.initialBlockDownload ? 1 : 0));
   chain('utxos', 'Unspent outputs at the active tip.', ({ utxos }) => utxos);
+  new Gauge({
+    name: 'obverse_index_height',
+    help: 'Height an index has reached.',
+    labelNames: ['index'],
+    registers,
+    collect() {
+      const now = sources.chain();
+      // Both are written in the commit of each block.
+      if (now) for (const index of ['tx', 'address']) this.set({ index }, now.height);
+    },
+  });
   gauge('events_seq', 'Number of the newest event of the log.', () => sources.eventsSeq());
   gauge('ws_connections', 'Open WebSocket connections.', () => sources.wsConnections());
   gauge('ws_backpressured', 'WebSocket connections whose client reads too slowly.', () => sources.wsBackpressured());

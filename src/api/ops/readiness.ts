@@ -130,7 +130,11 @@ export class Readiness {
     const { lastCommit } = node.status();
     if (lastCommit && !lastCommit.ok) return { status: 'fail', message: 'the last commit failed' };
     const walBytes = await fileSize(join(this.#options.networkDir, 'chain.db-wal'));
-    const details = { walBytes, lastCommitAt: lastCommit?.at ?? null, lastCommitMs: lastCommit?.durationMs ?? null };
+    const details = {
+      walBytes,
+      lastCommitAt: lastCommit && Math.floor(lastCommit.at / 1000),
+      lastCommitMs: lastCommit && Math.round(lastCommit.durationMs),
+    };
     if (walBytes > MAX_WAL_BYTES) return { status: 'degraded', message: 'the write-ahead log is large', ...details };
     if (readMs > SLOW_MS) return { status: 'degraded', message: 'reads are slow', ...details };
     return { status: 'ok', ...details };

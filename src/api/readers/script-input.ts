@@ -15,13 +15,18 @@ const SCRIPT_PREFIX = 'script:';
 /** Reads an address of the network, or `script:<hex>`. Throws `invalid_address`. */
 export function readScriptInput(text: string, params: NetworkParams): ScriptInput {
   if (text.startsWith(SCRIPT_PREFIX)) {
-    const hex = text.slice(SCRIPT_PREFIX.length);
-    if (hex === '' || !isHex(hex)) return invalid('script: takes the hex of an output script', 'malformed', params);
-    return { address: SCRIPT_PREFIX + hex.toLowerCase(), script: hexToBytes(hex) };
+    const script = bareScript(text) ?? invalid('script: takes the hex of an output script', 'malformed', params);
+    return { address: SCRIPT_PREFIX + script.toHex(), script };
   }
   const parsed = parseAddress(text, params.address);
   if (!parsed.ok) return invalid(parsed.error, parsed.reason, params);
   return { address: parsed.address, script: parsed.script };
+}
+
+/** What `script:<hex>` holds; null for every other text. */
+export function bareScript(text: string): Uint8Array | null {
+  const hex = text.startsWith(SCRIPT_PREFIX) ? text.slice(SCRIPT_PREFIX.length) : '';
+  return hex !== '' && isHex(hex) ? hexToBytes(hex) : null;
 }
 
 function invalid(message: string, reason: string, { name }: NetworkParams): never {

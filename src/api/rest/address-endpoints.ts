@@ -9,7 +9,7 @@ import { type Answer, jsonAnswer, type ReadEndpoint } from '../readers/answer.ts
 import { headerTime, tipView } from '../readers/block-facts.ts';
 import { checkStillActive, decodeCursor, encodeCursor } from '../readers/cursor.ts';
 import type { ReadEnv } from '../readers/read-env.ts';
-import type { ScriptInput } from '../readers/script-input.ts';
+import { bareScript, type ScriptInput } from '../readers/script-input.ts';
 import { confirmationsAt, feeOf, txFacts, vsizeOf } from '../readers/tx-facts.ts';
 import { sat } from '../views/sat.ts';
 import { scriptView } from '../views/script-view.ts';
@@ -213,25 +213,25 @@ function ownedNow(totals: ScriptTotals | null): bigint {
 export const validateEndpoint: ReadEndpoint<{ text: string }> = {
   name: 'validate',
   run({ params }, { text }): Answer {
-    const parsed = parseAddress(text, params.address);
-    return jsonAnswer(
-      parsed.ok
-        ? {
-            isValid: true,
-            type: parsed.type,
-            witnessVersion: parsed.witnessVersion,
-            script: scriptView(parsed.script, params),
-            reason: null,
-            errorLocations: [],
-          }
-        : {
-            isValid: false,
-            type: null,
-            witnessVersion: null,
-            script: null,
-            reason: parsed.reason,
-            errorLocations: parsed.errorLocations,
-          },
-    );
+    const script = bareScript(text);
+    const parsed = script ? null : parseAddress(text, params.address);
+    if (parsed && !parsed.ok)
+      return jsonAnswer({
+        isValid: false,
+        type: null,
+        witnessVersion: null,
+        script: null,
+        reason: parsed.reason,
+        errorLocations: parsed.errorLocations,
+      });
+    const view = scriptView(script ?? parsed!.script, params);
+    return jsonAnswer({
+      isValid: true,
+      type: view.type,
+      witnessVersion: parsed?.witnessVersion ?? null,
+      script: view,
+      reason: null,
+      errorLocations: [],
+    });
   },
 };

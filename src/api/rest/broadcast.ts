@@ -7,7 +7,7 @@ import { mediaType } from '../media-type.ts';
 import type { ReadEnv } from '../readers/read-env.ts';
 import { confirmationsAt, feeOf, txFacts, vsizeOf } from '../readers/tx-facts.ts';
 import { feeRate, sat } from '../views/sat.ts';
-import { invalid } from './input.ts';
+import { checkValues, invalid } from './input.ts';
 
 /** A transaction as a client sent it, and how much it may cost. */
 interface Broadcast {
@@ -19,6 +19,8 @@ interface Broadcast {
 }
 
 const DEFAULT_MAX_FEE_RATE = 10_000;
+/** More than the members of a body can be. */
+const MAX_VALUES = 50;
 const ACCEPTED = ['application/json', 'text/plain', 'application/octet-stream'];
 
 /** Reads the body of `POST /api/tx`: JSON, bare hex or raw bytes. Throws ApiError. */
@@ -30,7 +32,10 @@ export async function readBroadcast(request: Request): Promise<Broadcast> {
     throw new ApiError('unsupported_media_type', `${type} is not taken here`, { accepted: ACCEPTED });
   const text = new TextDecoder().decode(bytes).trim();
   // Without a type the first character tells.
-  if (type === 'application/json' || (type === '' && text.startsWith('{'))) return fromJson(text);
+  if (type === 'application/json' || (type === '' && text.startsWith('{'))) {
+    await checkValues(bytes, MAX_VALUES);
+    return fromJson(text);
+  }
   return { tx: decodeHex(text), maxFeeRate: DEFAULT_MAX_FEE_RATE, maxBurn: 0 };
 }
 

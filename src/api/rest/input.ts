@@ -1,4 +1,6 @@
 import { fail } from '../errors.ts';
+import type { PageLimits } from '../options.ts';
+import { hasTooManyValues } from '../rpc/value-count.ts';
 
 /** The values of a query as Elysia hands them over. */
 export type Query = Readonly<Record<string, string | undefined>>;
@@ -52,6 +54,11 @@ export function invalid(parameter: string, reason: string): never {
   return fail('invalid_parameter', `${parameter} ${reason}`, { parameter, reason });
 }
 
+/** Throws `invalid_request` where a body of JSON holds so many values that parsing it would hold up others. */
+export async function checkValues(body: Uint8Array, max: number): Promise<void> {
+  if (await hasTooManyValues(body, max)) fail('invalid_request', `the body holds more than ${max} values`);
+}
+
 /** What the pages of one list have in common. */
 export interface PageInput {
   readonly limit: number;
@@ -63,14 +70,10 @@ export interface PageInput {
 }
 
 /** `filters` names the parameters a cursor is bound to. */
-export function pageInput(
-  query: Query,
-  path: string,
-  { max, fallback, filters = [] }: { max: number; fallback: number; filters?: readonly string[] },
-): PageInput {
+export function pageInput(query: Query, path: string, limits: PageLimits, filters: readonly string[] = []): PageInput {
   const given = filters.flatMap((name) => (query[name] === undefined ? [] : [[name, query[name]] as const]));
   return {
-    limit: numberInput(query, 'limit', { min: 1, max, fallback }),
+    limit: numberInput(query, 'limit', { min: 1, max: limits.max, fallback: Math.min(limits.default, limits.max) }),
     cursor: query.cursor ?? null,
     path,
     filters: Object.fromEntries(given),

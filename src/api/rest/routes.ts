@@ -1,7 +1,6 @@
 import { Elysia, t } from 'elysia';
 import { systemClock, unixSeconds } from '../../util/clock.ts';
 import type { ApiContext } from '../context.ts';
-import { fail } from '../errors.ts';
 import { type ReadService, readService } from '../read-service.ts';
 import { jsonAnswer } from '../readers/answer.ts';
 import { tipView } from '../readers/block-facts.ts';
@@ -36,7 +35,6 @@ import {
   hashInput,
   heightInput,
   heightOption,
-  invalid,
   numberInput,
   pageInput,
   type Query,
@@ -50,8 +48,8 @@ import {
   peersReply,
 } from './node-answers.ts';
 import { txEndpoint, txProofEndpoint, txRawEndpoint, txStatusEndpoint, txsStatusEndpoint } from './tx-endpoints.ts';
+import { readTxids, TXIDS_BODY } from './txids-body.ts';
 
-const MIB = 1024 ** 2;
 const MAX_COUNT = 2 ** 31 - 1;
 const CONFIRM_TARGETS = ['1', '2', '6', '12', '144', '1008'];
 
@@ -103,7 +101,7 @@ const blockRoutes = (ctx: ApiContext, service: ReadService) =>
     .get(
       '/api/blocks',
       ({ query, request }) => {
-        const page = pageInput(query, '/api/blocks', { max: 100, fallback: 20, filters: ['before'] });
+        const page = pageInput(query, '/api/blocks', ctx.options.pages.blocks, ['before']);
         return service.respond(blocksEndpoint, { ...page, before: heightOption(query, 'before') }, request);
       },
       {
@@ -118,7 +116,7 @@ const blockRoutes = (ctx: ApiContext, service: ReadService) =>
       '/api/block/:hash/txs',
       ({ params, query, request }) => {
         const hash = hashInput(params.hash);
-        const page = pageInput(query, `/api/block/${hash}/txs`, { max: 1000, fallback: 100 });
+        const page = pageInput(query, `/api/block/${hash}/txs`, ctx.options.pages.blockTxs);
         ctx.call(request).charge(Math.ceil(page.limit / 100) - 1);
         return service.respond(blockTxsEndpoint, { ...page, hash }, request);
       },
@@ -206,11 +204,11 @@ const txRoutes = (ctx: ApiContext, service: ReadService) =>
     )
     .post(
       '/api/txs/status',
-      async ({ request }) => {
-        const body: unknown = await request.json().catch(() => fail('invalid_request', 'the body is not JSON'));
-        return service.respond(txsStatusEndpoint, { txids: txidList(body) }, request);
+      async ({ request }) => service.respond(txsStatusEndpoint, { txids: await readTxids(request) }, request),
+      {
+        parse: 'none',
+        detail: { summary: 'Where many transactions stand', ...access('read', { bodyLimit: TXIDS_BODY }) },
       },
-      { parse: 'none', detail: { summary: 'Where many transactions stand', ...access('read') } },
     )
     .post(
       '/api/tx',
@@ -218,17 +216,17 @@ const txRoutes = (ctx: ApiContext, service: ReadService) =>
         const broadcast = await readBroadcast(request);
         return service.read((env) => alreadyConfirmed(env, broadcast) ?? refuseBroadcast(ctx, env));
       },
-      { parse: 'none', detail: { summary: 'Broadcast a transaction', ...access('broadcast', { bodyLimit: MIB }) } },
+      {
+        parse: 'none',
+        detail: {
+          summary: 'Broadcast a transaction',
+          ...access('broadcast', { bodyLimit: ctx.options.limits.txBodyBytes }),
+        },
+      },
     );
 
 function txidInput({ txid }: { txid: string }): string {
   return hashInput(txid, 'invalid_txid');
-}
-
-function txidList(body: unknown): string[] {
-  const txids = typeof body === 'object' && body !== null && 'txids' in body ? body.txids : null;
-  if (!Array.isArray(txids) || txids.length > 1000) return invalid('txids', 'must be a list of at most 1000 ids');
-  return txids.map((txid: unknown) => hashInput(typeof txid === 'string' ? txid : '', 'invalid_txid'));
 }
 
 const addressRoutes = (ctx: ApiContext, service: ReadService) =>
@@ -247,11 +245,14 @@ const addressRoutes = (ctx: ApiContext, service: ReadService) =>
       '/api/address/:address/txs',
       ({ params, query, request }) => {
         const script = readScriptInput(params.address, ctx.params);
-        const page = pageInput(query, `/api/address/${script.address}/txs`, {
-          max: 500,
-          fallback: 50,
-          filters: ['order', 'fromHeight', 'toHeight', 'confirmed', 'minConfirmations', 'details'],
-        });
+        const page = pageInput(query, `/api/address/${script.address}/txs`, ctx.options.pages.addressTxs, [
+          'order',
+          'fromHeight',
+          'toHeight',
+          'confirmed',
+          'minConfirmations',
+          'details',
+        ]);
         // Without a mempool all entries are confirmed; the value is checked all the same.
         flagInput(query, 'confirmed');
         const full = choiceInput(query, 'details', ['summary', 'full']) === 'full';
@@ -287,7 +288,7 @@ const addressRoutes = (ctx: ApiContext, service: ReadService) =>
       ({ params, query, request }) => {
         const script = readScriptInput(params.address, ctx.params);
         const path = `/api/address/${script.address}/utxos`;
-        const page = pageInput(query, path, { max: 5000, fallback: 1000, filters: ['confirmed'] });
+        const page = pageInput(query, path, ctx.options.pages.utxos, ['confirmed']);
         const input = { ...page, ...script, confirmed: flagInput(query, 'confirmed') };
         return service.respond(addressUtxosEndpoint, input, request);
       },
@@ -312,7 +313,7 @@ const mempoolRoutes = (ctx: ApiContext, service: ReadService) =>
       '/api/mempool/address/:address',
       ({ params, query }) => {
         const { address } = readScriptInput(params.address, ctx.params);
-        pageInput(query, '', { max: 1000, fallback: 100 });
+        pageInput(query, '', ctx.options.pages.mempoolAddress);
         return service.reply((env) => mempoolAddressAnswer(env, address));
       },
       {
@@ -324,7 +325,7 @@ const mempoolRoutes = (ctx: ApiContext, service: ReadService) =>
     .get(
       '/api/mempool/txids',
       ({ query }) => {
-        pageInput(query, '', { max: 10_000, fallback: 1000 });
+        pageInput(query, '', ctx.options.pages.mempoolTxids);
         return service.reply(emptyListAnswer);
       },
       {

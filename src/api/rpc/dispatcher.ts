@@ -1,4 +1,3 @@
-import { DecodeError } from '../../util/bytes.ts';
 import type { ApiContext, Call } from '../context.ts';
 import { ApiError, FAILURES } from '../errors.ts';
 import type { ReadService } from '../read-service.ts';
@@ -67,7 +66,6 @@ export class RpcDispatcher {
       const { failure, message, details } = error;
       return new RpcError(FAILURES[failure].rpc, message, { code: failure, details });
     }
-    if (error instanceof DecodeError) return new RpcError(RPC_ERROR.deserialization, error.message);
     this.#ctx.log.error('JSON-RPC call failed', { method, error });
     return new RpcError(RPC_ERROR.internal, 'Internal error');
   }

@@ -1,6 +1,6 @@
 import { type Amount, COIN, isMoneyRange } from '../../primitives/amount.ts';
 import { type BlockHash, hashFromHex, type Txid } from '../../primitives/hash.ts';
-import { hexToBytes, isHex } from '../../util/bytes.ts';
+import { DecodeError, hexToBytes, isHex } from '../../util/bytes.ts';
 import { member, NumberText, type RpcObject, type RpcValue, typeName } from './json.ts';
 import { rpcFail } from './rpc-error.ts';
 
@@ -61,9 +61,12 @@ export function hash<H extends BlockHash | Txid>(name: string, label = name): Pa
 
 export function hex(name: string): Param<Uint8Array> {
   return param(name, 'string', (value) => {
-    if (!isHex(value as string) || value === '')
-      return rpcFail('invalidParameter', `${name} must be hexadecimal string (not '${value}')`);
-    return hexToBytes(value as string);
+    try {
+      if (value !== '') return hexToBytes(value as string);
+    } catch (error) {
+      if (!(error instanceof DecodeError)) throw error;
+    }
+    return rpcFail('invalidParameter', `${name} must be hexadecimal string (not '${value}')`);
   });
 }
 

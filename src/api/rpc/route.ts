@@ -13,8 +13,6 @@ import { RPC_ERROR, RpcError } from './rpc-error.ts';
 import { Turns } from './turns.ts';
 import { hasTooManyValues, MAX_VALUES } from './value-count.ts';
 
-const MAX_BODY = 16 * 1024 ** 2;
-const MAX_BATCH = 1000;
 /** curl's default type among them. */
 const CONTENT_TYPES = ['application/json', 'application/json-rpc', 'text/plain', 'application/x-www-form-urlencoded'];
 /** Calls of a batch run at most this long before others get their turn. */
@@ -23,7 +21,8 @@ const SLICE_MS = 2;
 /** JSON-RPC at `POST /` and `POST /wallet/<name>`. `sources` says what of the settings the context does not hold. */
 export const rpcRoutes = (ctx: ApiContext, sources?: ReadSources) => {
   const dispatcher = new RpcDispatcher(ctx, readService(ctx, sources));
-  const turns = new Turns();
+  const { limits } = ctx.options;
+  const turns = new Turns(limits.rpcMaxRunning, limits.rpcMaxQueued);
   const probe = readCall({ jsonrpc: '2.0', method: 'getblockcount' });
   ctx.rpcProbe = () => dispatcher.run(probe, { call: null, wallet: null, signal: new AbortController().signal });
 
@@ -41,15 +40,15 @@ export const rpcRoutes = (ctx: ApiContext, sources?: ReadSources) => {
       checkAllowed([only], call);
       return turns.take(call.principal.id, () => single(dispatcher, only, caller));
     }
-    if (body.length > MAX_BATCH)
-      return reply(400, errorReply(UNKNOWN, new RpcError(RPC_ERROR.invalidRequest, `more than ${MAX_BATCH} calls`)));
+    if (body.length > limits.rpcMaxBatch)
+      throw new RpcError(RPC_ERROR.invalidRequest, `more than ${limits.rpcMaxBatch} calls`);
     const calls = (body as RpcValue[]).map(readCall);
     checkAllowed(calls, call);
     call.charge(Math.max(0, calls.length - 1));
     return turns.take(call.principal.id, () => batch(dispatcher, calls, caller));
   };
 
-  const detail = access('rpc', { bodyLimit: MAX_BODY, unlimitedTime: true });
+  const detail = access('rpc', { bodyLimit: limits.rpcBodyBytes, unlimitedTime: true });
   return new Elysia({ name: 'rpc', tags: ['json-rpc'] })
     .post('/', async ({ request }) => orParseError(() => answer(request, null)), {
       parse: 'none',

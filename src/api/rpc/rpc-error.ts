@@ -11,7 +11,6 @@ export const RPC_ERROR = {
   invalidAddressOrKey: -5,
   invalidParameter: -8,
   walletNotFound: -18,
-  deserialization: -22,
   deprecated: -32,
 } as const;
 

@@ -14,13 +14,19 @@ const OPEN_OBJECT = 0x7b;
 export async function hasTooManyValues(text: Uint8Array, limit = MAX_VALUES): Promise<boolean> {
   let values = 1;
   for (let from = 0; from < text.length; from += SLICE) {
-    const to = Math.min(from + SLICE, text.length);
-    for (let at = from; at < to; at++) {
-      const byte = text[at];
-      if (byte === COMMA || byte === OPEN_ARRAY || byte === OPEN_OBJECT) values++;
-    }
+    values += countOpenings(text.subarray(from, from + SLICE));
     if (values > limit) return true;
-    if (to < text.length) await new Promise((resolve) => setImmediate(resolve));
+    if (from + SLICE < text.length) await new Promise((resolve) => setImmediate(resolve));
   }
   return false;
+}
+
+/** On its own, since the loop of an async function is not compiled well: ten times slower. */
+function countOpenings(text: Uint8Array): number {
+  let count = 0;
+  for (let at = 0; at < text.length; at++) {
+    const byte = text[at];
+    if (byte === COMMA || byte === OPEN_ARRAY || byte === OPEN_OBJECT) count++;
+  }
+  return count;
 }

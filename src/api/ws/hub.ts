@@ -202,7 +202,10 @@ export class Hub {
 
   #readLog({ events }: ChainReads): boolean {
     const rows = events.after(this.#seq, PAGE);
-    for (const { seq, type, data } of rows) this.#recent.push({ seq, type, text: eventText(type, data) });
+    for (const { seq, type, data } of rows) {
+      this.#deps.metrics.event(type, data);
+      this.#recent.push({ seq, type, text: eventText(type, data) });
+    }
     if (this.#recent.length > RECENT) this.#recent.splice(0, this.#recent.length - RECENT);
     this.#seq = rows.at(-1)?.seq ?? this.#seq;
     if (rows.length > 0) this.#again = true;

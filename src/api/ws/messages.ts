@@ -45,6 +45,8 @@ class MessageError extends Error {
 const OPTIONAL_EVENTS = ['blockDisconnected', 'reorg', 'transactionRemoved', 'heartbeat'];
 const KNOWN_EVENTS: ReadonlySet<string> = new Set([...DEFAULT_EVENTS, ...OPTIONAL_EVENTS]);
 const MAX_ID_LENGTH = 128;
+/** Far more than any message needs; writing thousands of nested lists back would hold up everybody for seconds. */
+const MAX_OPENINGS = 500;
 
 /** The reply to one message of a client's; every message has exactly one. */
 export function answerMessage(text: string, connection: Connection, world: MessageWorld): MessageReply {
@@ -106,6 +108,8 @@ function subscribe(data: Data, connection: Connection, world: MessageWorld): Ans
   const events = eventList(data.events);
   if (data.details !== undefined && data.details !== 'summary')
     throw new MessageError('invalid_parameter', 'details must be summary', { parameter: 'details' });
+  if (data.replace !== undefined && typeof data.replace !== 'boolean')
+    throw new MessageError('invalid_parameter', 'replace must be true or false', { parameter: 'replace' });
   const resumed = data.after === undefined ? null : checkAfter(data.after, world);
   if (data.replace === true) connection.events.clear();
   for (const event of events) connection.events.add(event);
@@ -155,6 +159,7 @@ function requireKey({ principal }: Connection): void {
 }
 
 function parseMessage(text: string): { type: string; id: MessageId; data: Data } {
+  if (hasManyOpenings(text)) throw new MessageError('invalid_message', 'too many lists and objects');
   let message: unknown;
   try {
     message = JSON.parse(text);
@@ -172,6 +177,16 @@ function parseMessage(text: string): { type: string; id: MessageId; data: Data }
     return { type, id: id as MessageId, data: { echo: data } };
   }
   return { type, id: id as MessageId, data };
+}
+
+/** Counts those within strings too; it is a bound and no more. */
+function hasManyOpenings(text: string): boolean {
+  let count = 0;
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if ((code === 0x5b || code === 0x7b) && ++count > MAX_OPENINGS) return true;
+  }
+  return false;
 }
 
 function withId(type: string, id: MessageId, data: Data): string {

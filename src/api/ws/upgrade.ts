@@ -13,7 +13,7 @@ const SUBPROTOCOL = 'obverse.events.v1';
 /** Makes a request for /ws a WebSocket. Throws ApiError before the upgrade, so a refusal is a plain HTTP answer. */
 export function upgradeToWebSocket(
   request: Request,
-  server: Server<SocketData>,
+  server: Pick<Server<SocketData>, 'upgrade'>,
   from: { readonly ip: string; readonly requestId: string },
   { options, auth, hub }: { options: ApiOptions; auth: Authenticator; hub: Hub },
 ): Response | undefined {
@@ -31,8 +31,8 @@ export function upgradeToWebSocket(
   checkLimits(principal, from.ip, options, hub);
   const data: SocketData = { principal, ip: from.ip, requestId: from.requestId, connection: null };
   const headers = new Headers({ 'x-request-id': from.requestId, 'x-api-version': '1' });
-  // Only this name is ever chosen: the other one offered may be a key.
-  if (protocols.includes(SUBPROTOCOL)) headers.set('sec-websocket-protocol', SUBPROTOCOL);
+  // Only this name is ever chosen: the other one offered may be a key. Without a value here Bun takes the first one.
+  headers.set('sec-websocket-protocol', protocols.includes(SUBPROTOCOL) ? SUBPROTOCOL : '');
   if (server.upgrade(request, { data, headers })) return undefined;
   throw new ApiError('upgrade_required', 'the upgrade failed', null, { upgrade: 'websocket', connection: 'Upgrade' });
 }

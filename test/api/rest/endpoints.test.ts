@@ -436,6 +436,13 @@ describeWithVectors('REST on a chain that Bitcoin Core has judged', () => {
       type: null,
       reason: 'wrong_network',
     });
+    expect(await api.json('/api/validate/script:00')).toMatchObject({
+      isValid: true,
+      type: 'nonstandard',
+      witnessVersion: null,
+      script: { hex: '00', address: null },
+    });
+    expect(await api.json('/api/validate/script:0')).toMatchObject({ isValid: false, reason: 'malformed' });
   });
 
   test('a reply names its tip, and the same tip is not sent twice', async () => {

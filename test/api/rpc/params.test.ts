@@ -63,7 +63,7 @@ test('named arguments find their places', () => {
 });
 
 test('sixteen requests of one key run, sixty-four wait, the next is refused; other keys do not care', async () => {
-  const turns = new Turns();
+  const turns = new Turns(16, 64);
   const gate = Promise.withResolvers<void>();
   let running = 0;
   let most = 0;
