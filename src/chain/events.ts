@@ -44,7 +44,8 @@ export function newBlockEvent(
     medianTime: medianTimePast(entry),
     bits: entry.bits.toString(16).padStart(8, '0'),
     nonce: entry.nonce,
-    difficulty: difficultyOf(entry.bits),
+    // As many digits as Core prints.
+    difficulty: Number(difficultyOf(entry.bits).toPrecision(16)),
     chainwork: entry.chainwork.toString(16).padStart(64, '0'),
     txCount: stats.txCount,
     size,

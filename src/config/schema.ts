@@ -63,7 +63,6 @@ export const SETTINGS = {
   }),
   'http.tls.cert': optionalPath({ help: 'PEM certificate chain; together with http.tls.key turns TLS on' }),
   'http.tls.key': optionalPath({ help: 'PEM private key' }),
-  'http.limits.headerBytes': integer({ fallback: 16 * KIB, min: KIB, unit: 'bytes', help: 'request header block' }),
   'http.limits.urlBytes': integer({ fallback: 8 * KIB, min: 256, unit: 'bytes', help: 'request URL' }),
   'http.limits.txBodyBytes': integer({
     fallback: MIB,
@@ -72,14 +71,6 @@ export const SETTINGS = {
     unit: 'bytes',
     help: 'body of POST /api/tx',
   }),
-  'http.limits.packageBodyBytes': integer({
-    fallback: 4 * MIB,
-    min: KIB,
-    max: 32 * MIB,
-    unit: 'bytes',
-    help: 'body of POST /api/txs/package',
-  }),
-  'http.limits.packageTransactions': integer({ fallback: 25, min: 1, max: 25, help: 'transactions of a package' }),
   'http.limits.rpcBodyBytes': integer({
     fallback: 16 * MIB,
     min: KIB,
@@ -97,7 +88,6 @@ export const SETTINGS = {
   }),
   'http.limits.publicRate': integer({ fallback: 10, min: 1, unit: '1/s', help: 'keyless requests of one IP' }),
   'http.limits.publicBurst': integer({ fallback: 40, min: 1, help: 'keyless requests of one IP at once' }),
-  'http.limits.loginsPerMinute': integer({ fallback: 10, min: 1, help: 'dashboard logins of one IP' }),
   'http.limits.authFailuresPerMinute': integer({ fallback: 10, min: 1, help: 'failed authentications before 429' }),
   'http.pages.blocks.default': pageDefault(20, 'blocks'),
   'http.pages.blocks.max': pageMax(100, 'blocks'),
@@ -148,8 +138,6 @@ export const SETTINGS = {
   'ws.connections': integer({ fallback: 1000, min: 1, help: 'connections in all' }),
   'ws.connectionsPerKey': integer({ fallback: 20, min: 1, help: 'connections of one key' }),
   'ws.anonymousPerIp': integer({ fallback: 5, min: 1, help: 'keyless connections of one IP' }),
-  'ws.watchedPerKey': integer({ fallback: 10_000, help: 'items in server-side watches of one key' }),
-  'ws.watchedPerConnection': integer({ fallback: 5000, help: 'items watched by one connection' }),
   'ws.sendBufferBytes': integer({
     fallback: MIB,
     min: 64 * KIB,
@@ -232,11 +220,6 @@ export const SETTINGS = {
     defaultText: '1024 (regtest 100)',
     unit: 'MiB',
     help: 'free space below which readiness fails',
-  }),
-  'ready.disk.growthHours': integer({
-    fallback: 24,
-    unit: 'h',
-    help: 'readiness is degraded when the disk fills up sooner',
   }),
 
   'listing.name': optionalString({ help: "coin name in the listing record, in place of the network's" }),

@@ -10,7 +10,7 @@ const MEBIBYTE = 1024 * 1024;
 
 /** What the API is told of the configuration; `staticKey` comes from the environment and is in no file. */
 export function apiOptionsOf(config: Config, staticKey: string | null): ApiOptions {
-  const { http, ws, ready } = config;
+  const { http, rpc, ws, ready } = config;
   const { limits } = http;
   return apiOptions(
     { network: config.network, networkDir: config.networkDir, version: VERSION },
@@ -28,10 +28,18 @@ export function apiOptionsOf(config: Config, staticKey: string | null): ApiOptio
         idleTimeout: limits.keepAlive,
         requestTimeoutMs: limits.requestTimeout * 1000,
       },
-      auth: { staticKey, basic: config.rpc.basic, rpcUsers: rpcUsers(config) },
+      auth: { staticKey, basic: rpc.basic, rpcUsers: rpcUsers(config) },
       limits: {
         publicRate: { perSecond: limits.publicRate, burst: limits.publicBurst },
         authFailuresPerMinute: limits.authFailuresPerMinute,
+        urlBytes: limits.urlBytes,
+        txBodyBytes: limits.txBodyBytes,
+        rpcBodyBytes: limits.rpcBodyBytes,
+        rpcMaxBatch: rpc.maxBatch,
+        rpcMaxRunning: rpc.maxRunning,
+        rpcMaxQueued: rpc.maxQueued,
+        wsFrameBytes: ws.frameBytes,
+        wsSendBufferBytes: ws.sendBufferBytes,
         wsPerKey: ws.connectionsPerKey,
         wsTotal: ws.connections,
         wsAnonymousPerIp: ws.anonymousPerIp,
@@ -39,6 +47,7 @@ export function apiOptionsOf(config: Config, staticKey: string | null): ApiOptio
         wsMaxLagEvents: ws.maxLagEvents,
         wsMaxLagMs: ws.maxLagSeconds * 1000,
       },
+      pages: http.pages,
       ws: { auth: ws.auth },
       opsListen: config.ops.listen,
       ready: {

@@ -63,7 +63,7 @@ describe('defaults', () => {
     expect(config.rpcauth).toEqual([]);
     expect(config.rpcscopes).toEqual(['read', 'broadcast', 'wallet']);
     expect(config.listing.confirmations).toEqual({ deposit: 3, depositLarge: 6, withdrawal: 1 });
-    expect(config.ready.disk).toEqual({ degraded: 10_240, fail: 1024, growthHours: 24 });
+    expect(config.ready.disk).toEqual({ degraded: 10_240, fail: 1024 });
     expect(config.http.pages.utxos).toEqual({ default: 1000, max: 5000 });
     expect(config.http.limits.rpcBodyBytes).toBe(16_777_216);
   });
@@ -83,7 +83,7 @@ describe('defaults', () => {
   test('regtest forgives an old tip and a small disk', () => {
     const config = load(['--network=regtest']);
     expect(config.chain.maxTipAge).toBe(0);
-    expect(config.ready.disk).toEqual({ degraded: 1024, fail: 100, growthHours: 24 });
+    expect(config.ready.disk).toEqual({ degraded: 1024, fail: 100 });
   });
 
   test('developer mode listens for no peers unless told to', () => {
@@ -135,7 +135,6 @@ describe('sources', () => {
     ['OBVERSE_WS_AUTH', 'public', (c: Config) => c.ws.auth, 'public'],
     ['OBVERSE_CHAIN_MAX_TIP_AGE', '60', (c: Config) => c.chain.maxTipAge, 60],
     ['OBVERSE_WALLET_FALLBACK_FEE', '1.5', (c: Config) => c.wallet.fallbackFee, 1.5],
-    ['OBVERSE_READY_DISK_GROWTH_HOURS', '1', (c: Config) => c.ready.disk.growthHours, 1],
     ['OBVERSE_RPCWHITELIST', 'getblock,bob:help', (c: Config) => c.rpcwhitelist, ['getblock', 'bob:help']],
     ['OBVERSE_P2P_LISTEN', '', (c: Config) => c.p2p.listen, null],
     ['OBVERSE_P2P_ENABLED', 'false', (c: Config) => c.p2p.enabled, false],
@@ -237,7 +236,7 @@ describe('refused, in one line that says what, whence and what is allowed', () =
     [
       'integer too small',
       '--storage.coinsCache=0',
-      'storage.coinsCache: "0" from flag --storage.coinsCache is not allowed: must be an integer from 4 to 65536',
+      'storage.coinsCache: "0" from flag --storage.coinsCache is not allowed: must be an integer from 4 to 4096',
     ],
     [
       'integer too big',
