@@ -28,11 +28,14 @@ describe.skipIf(!hasVectors)('the chain of every standard kind of input', () => 
       const dice = diceOf(seed);
       const verifier = lateVerifier(() => dice(6), trustingVerifier);
       await using node = new TestNode({ verifier, coinsCacheBytes: seed % 2 === 0 ? 1 : 2 ** 28 });
-      for (const raw of mixedBlocks()) {
-        await node.accept([raw]);
+      // A stop forgets what is not judged yet, so the blocks go on from where the chain is.
+      for (let height = 1; height <= mixedBlocks().length; height++) {
+        await node.accept([mixedBlocks()[height - 1]!]);
         if (dice(3) === 0) node.clock.advance(6000);
         if (dice(10) === 0) await node.chain.settle();
-        if (dice(30) === 0) await node.restart();
+        if (dice(30) !== 0) continue;
+        await node.restart();
+        height = node.chain.tip.height;
       }
       await node.chain.settle();
       expect(differences(node.state(), new ModelChain(mixedBlocks()).state())).toEqual([]);
