@@ -21,6 +21,7 @@ export class NodeClient implements NodePort {
   readonly #failed = Promise.withResolvers<never>();
   #status: NodeStatus | null = null;
   #nextId = 1;
+  #error: Error | null = null;
 
   /** Starts the thread, and opens the chain on it. */
   constructor(config: Config) {
@@ -30,6 +31,11 @@ export class NodeClient implements NodePort {
     this.#worker = new Worker(new URL('./node-worker.ts', import.meta.url).href);
     this.#worker.onmessage = ({ data }: MessageEvent<FromNode>) => this.#receive(data);
     this.#worker.onerror = ({ message }) => this.#fail(new Error(`the node thread failed: ${message}`));
+    // A thread that has ended can say nothing more, and nobody must wait for it.
+    this.#worker.addEventListener('close', () => {
+      this.#fail(new Error('the node thread has ended'));
+      this.#closed.resolve();
+    });
     this.#send({ type: 'open', config });
   }
 
@@ -73,6 +79,7 @@ export class NodeClient implements NodePort {
   }
 
   #call<N extends NodeCommand>(name: N, ...args: NodeCommands[N]['args']): Promise<NodeCommands[N]['result']> {
+    if (this.#error) return Promise.reject(this.#error);
     if (this.#pending.size >= PENDING_LIMIT) return Promise.reject(new Error('too many commands are waiting'));
     const id = this.#nextId++;
     return new Promise((resolve, reject) => {
@@ -115,6 +122,7 @@ export class NodeClient implements NodePort {
   }
 
   #fail(error: Error): void {
+    this.#error ??= error;
     this.#opened.reject(error);
     this.#failed.reject(error);
     for (const { reject } of this.#pending.values()) reject(error);

@@ -1,5 +1,5 @@
 import { stderrLog } from '../util/log.ts';
-import { lowerThreadPriority } from '../util/nice.ts';
+import { lowerCompilerThreads, lowerThreadPriority } from '../util/nice.ts';
 import { openProgressLog } from './import-log.ts';
 import { Node } from './node.ts';
 import type { FromNode, ToNode } from './protocol.ts';
@@ -9,8 +9,9 @@ declare const self: Worker;
 /** How often the front hears of what changes without a commit. */
 const STATUS_INTERVAL_MS = 1000;
 
-// Clients come first; script checks, which have the most to do, come last.
-lowerThreadPriority(5);
+// Clients come first; script checks, which have the most to do, come last, and compiling hot code between the two.
+lowerThreadPriority(10);
+const COMPILER_NICE = 15;
 
 const abort = new AbortController();
 let node: Node | null = null;
@@ -48,7 +49,10 @@ self.onmessage = async ({ data }: MessageEvent<ToNode>) => {
         node = opened;
         send({ type: 'opened', status: opened.status() });
         opened.onCommit(({ lastSeq }) => send({ type: 'commit', lastSeq, status: opened.status() }));
-        const timer = setInterval(() => send({ type: 'status', status: opened.status() }), STATUS_INTERVAL_MS);
+        const timer = setInterval(() => {
+          send({ type: 'status', status: opened.status() });
+          lowerCompilerThreads(COMPILER_NICE);
+        }, STATUS_INTERVAL_MS);
         abort.signal.addEventListener('abort', () => clearInterval(timer), { once: true });
         background = work(opened, { files: config.import.files, dev: config.dev.enabled, log }).catch((error) => {
           if (!abort.signal.aborted) fail(error);

@@ -67,7 +67,7 @@ declare const self: Worker;
 
 if (!Bun.isMainThread) {
   // Answering clients comes before checking scripts.
-  lowerThreadPriority(10);
+  lowerThreadPriority(19);
   const engine = signatureEngine();
   self.onmessage = ({ data }: MessageEvent<VerifyRequest>) => {
     const failure = 'batch' in data ? verifyBatch(data.batch, engine) : verifyPart(data.part, engine);

@@ -6,8 +6,11 @@ import { grouped, percentile, printTable } from './report.ts';
 const MAIN = join(import.meta.dir, '../../src/main.ts');
 const PORT = 18_943;
 const URL_BASE = `http://127.0.0.1:${PORT}`;
-/** Between two requests of one kind. */
-const PAUSE_MS = 10;
+const BARE_URL = `http://127.0.0.1:${PORT + 1}/`;
+/** Between two requests of one kind, at least and at most: the kinds must not queue up behind each other for ever. */
+const PAUSE_MS = [10, 20] as const;
+/** Answers at once and does nothing else: what this machine lets a process answer in beside such work. */
+const BARE_SERVER = `Bun.serve({ hostname: '127.0.0.1', port: ${PORT + 1}, fetch: () => new Response('ok') })`;
 
 /** Times requests to a node from its first breath until it has imported the chain. */
 export async function benchLatency(chain: string): Promise<void> {
@@ -34,18 +37,21 @@ export async function benchLatency(chain: string): Promise<void> {
       env: { ...process.env, OBVERSE_API_KEY: 'a-key-for-the-bench-of-latency-only' },
     },
   );
+  const bare = Bun.spawn([process.execPath, '-e', BARE_SERVER]);
   const done = imported(child.stderr);
   try {
-    await listening();
+    await listening(`${URL_BASE}/healthz`);
+    await listening(BARE_URL);
     const running = { now: true };
     const first = await timed(`${URL_BASE}/healthz`);
     const samples = Promise.all(
-      ['/healthz', '/api/info', '/api/block-by-height/100'].map((path) => sample(path, running)),
+      ['/healthz', '/api/info', '/api/block-by-height/100'].map((path) => sample(path, URL_BASE + path, running)),
     );
+    const floor = sample('a bare server', BARE_URL, running);
     await done;
     running.now = false;
     const rows: [string, string][] = [['first /healthz', `${grouped(first, 2)} ms`]];
-    for (const { path, times, failed } of await samples) {
+    for (const { path, times, failed } of [...(await samples), await floor]) {
       const sorted = times.sort((a, b) => a - b);
       const [p50, p99, worst] = [percentile(sorted, 0.5), percentile(sorted, 0.99), percentile(sorted, 1)];
       rows.push([
@@ -55,8 +61,9 @@ export async function benchLatency(chain: string): Promise<void> {
     }
     printTable('answers while the chain is imported', rows);
   } finally {
+    bare.kill();
     child.kill();
-    await child.exited;
+    await Promise.all([bare.exited, child.exited]);
     rmSync(datadir, { recursive: true, force: true });
   }
 }
@@ -70,16 +77,16 @@ async function imported(stderr: ReadableStream<Uint8Array>): Promise<void> {
   throw new Error(`the node ended:\n${text}`);
 }
 
-async function listening(): Promise<void> {
+async function listening(url: string): Promise<void> {
   for (let tries = 0; tries < 500; tries++) {
     try {
-      await fetch(`${URL_BASE}/healthz`);
+      await fetch(url);
       return;
     } catch {
       await Bun.sleep(10);
     }
   }
-  throw new Error('the node does not listen');
+  throw new Error(`nobody listens at ${url}`);
 }
 
 async function timed(url: string): Promise<number> {
@@ -89,14 +96,14 @@ async function timed(url: string): Promise<number> {
   return response.ok ? performance.now() - start : Number.NaN;
 }
 
-async function sample(path: string, running: { now: boolean }) {
+async function sample(path: string, url: string, running: { now: boolean }) {
   const times: number[] = [];
   let failed = 0;
   while (running.now) {
-    const ms = await timed(URL_BASE + path);
+    const ms = await timed(url);
     if (Number.isNaN(ms)) failed++;
     else times.push(ms);
-    await Bun.sleep(PAUSE_MS);
+    await Bun.sleep(PAUSE_MS[0] + Math.random() * (PAUSE_MS[1] - PAUSE_MS[0]));
   }
   return { path, times, failed };
 }
