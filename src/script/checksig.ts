@@ -99,47 +99,89 @@ export function checkMultisig(x: Execution): boolean | ScriptError {
   const size = stack.length;
   if (size < 1) return 'INVALID_STACK_OPERATION';
 
-  let keys = readScriptNum(stack[size - 1]!, requireMinimal);
+  const keys = readScriptNum(stack[size - 1]!, requireMinimal);
   if (keys === null) return 'SCRIPTNUM';
   if (keys < 0 || keys > MAX_PUBKEYS_PER_MULTISIG) return 'PUBKEY_COUNT';
   x.opCount += keys;
   if (x.opCount > MAX_OPS_PER_SCRIPT) return 'OP_COUNT';
-  // Indices into the stack, going down from the top.
-  let key = size - 2;
-  const countAt = key - keys;
+  const countAt = size - 2 - keys;
   if (countAt < 0) return 'INVALID_STACK_OPERATION';
 
-  let signatures = readScriptNum(stack[countAt]!, requireMinimal);
+  const signatures = readScriptNum(stack[countAt]!, requireMinimal);
   if (signatures === null) return 'SCRIPTNUM';
   if (signatures < 0 || signatures > keys) return 'SIG_COUNT';
-  let signature = countAt - 1;
   // One item more than there are arguments is taken, a bug that everyone has to keep.
-  const dummyAt = signature - signatures;
+  const dummyAt = countAt - 1 - signatures;
   if (dummyAt < 0) return 'INVALID_STACK_OPERATION';
 
   let scriptCode = x.scriptCode;
   if (sigVersion === 'base') {
-    for (let at = signature; at > dummyAt; at--) scriptCode = findAndDelete(scriptCode, stack[at]!);
+    for (let at = countAt - 1; at > dummyAt; at--) scriptCode = findAndDelete(scriptCode, stack[at]!);
     if (scriptCode !== x.scriptCode && flags & CONST_SCRIPTCODE) return 'SIG_FINDANDDELETE';
   }
 
-  let good = true;
-  while (good && signatures > 0) {
-    // Which pairs are looked at, and in which order, shows in the errors of badly encoded ones.
-    const encoding = checkEncodings(stack[signature]!, stack[key]!, flags, sigVersion);
-    if (encoding !== 'OK') return encoding;
-    if (x.checker.checkEcdsa(stack[signature]!, stack[key]!, scriptCode, sigVersion)) {
-      signature--;
-      signatures--;
-    }
-    key--;
-    keys--;
-    if (signatures > keys) good = false;
-  }
+  const good = matchSignatures(x, scriptCode, sigVersion, {
+    firstKey: countAt + 1,
+    keys,
+    firstSignature: dummyAt + 1,
+    signatures,
+  });
+  if (typeof good === 'string') return good;
 
   if (!good && flags & NULLFAIL)
     for (let at = countAt - 1; at > dummyAt; at--) if (stack[at]!.length > 0) return 'NULLFAIL';
   if (flags & NULLDUMMY && stack[dummyAt]!.length > 0) return 'SIG_NULLDUMMY';
   stack.length = dummyAt;
   return good;
+}
+
+/** Where the arguments of an OP_CHECKMULTISIG stand in the stack. */
+interface MultisigArguments {
+  readonly firstKey: number;
+  readonly keys: number;
+  readonly firstSignature: number;
+  readonly signatures: number;
+}
+
+/**
+ * Whether every signature belongs to a key, in order; an error where an encoding fails the script. Taking each
+ * signature's first match is right from either end, so where no encoding can fail, the end that pays is taken: the
+ * front, as the spare key usually comes last. Otherwise the errors show which pairs were looked at, from the last one.
+ */
+function matchSignatures(
+  x: Execution,
+  scriptCode: Uint8Array,
+  sigVersion: 'base' | 'witness_v0',
+  { firstKey, keys, firstSignature, signatures }: MultisigArguments,
+): boolean | ScriptError {
+  const { stack, flags, checker } = x;
+  const forwards = areAllWellEncoded(x, sigVersion, { firstKey, keys, firstSignature, signatures });
+  const step = forwards ? 1 : -1;
+  let key = forwards ? firstKey : firstKey + keys - 1;
+  let signature = forwards ? firstSignature : firstSignature + signatures - 1;
+  let keysLeft = keys;
+  let signaturesLeft = signatures;
+  while (signaturesLeft > 0) {
+    if (signaturesLeft > keysLeft) return false;
+    if (!forwards) {
+      const encoding = checkEncodings(stack[signature]!, stack[key]!, flags, sigVersion);
+      if (encoding !== 'OK') return encoding;
+    }
+    if (checker.checkEcdsa(stack[signature]!, stack[key]!, scriptCode, sigVersion)) {
+      signature += step;
+      signaturesLeft--;
+    }
+    key += step;
+    keysLeft--;
+  }
+  return true;
+}
+
+function areAllWellEncoded(x: Execution, sigVersion: 'base' | 'witness_v0', args: MultisigArguments): boolean {
+  const { stack, flags } = x;
+  for (let i = 0; i < args.keys; i++)
+    if (checkPublicKeyEncoding(stack[args.firstKey + i]!, flags, sigVersion) !== 'OK') return false;
+  for (let i = 0; i < args.signatures; i++)
+    if (checkSignatureEncoding(stack[args.firstSignature + i]!, flags) !== 'OK') return false;
+  return true;
 }
