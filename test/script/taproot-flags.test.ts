@@ -1,0 +1,46 @@
+import { describe, expect, test } from 'bun:test';
+import { parseScriptFlags } from '../../src/script/flags.ts';
+import { judgeOf, scriptAssets } from '../lib/script-assets.ts';
+import { hasVectors } from '../lib/vectors.ts';
+
+const flag = (name: string) => parseScriptFlags(name)!;
+const INDEPENDENT = ['DERSIG', 'NULLDUMMY', 'CHECKLOCKTIMEVERIFY', 'CHECKSEQUENCEVERIFY'].map(flag);
+// Each has no meaning without the one before it.
+const NESTED = ['', 'P2SH', 'P2SH,WITNESS', 'P2SH,WITNESS,TAPROOT'].map(flag);
+
+/** Every set of consensus flags that makes sense. */
+const LEGAL_SETS = NESTED.flatMap((nested) =>
+  Array.from({ length: 1 << INDEPENDENT.length }, (_, bits) =>
+    INDEPENDENT.reduce((flags, one, i) => (bits & (1 << i) ? flags | one : flags), nested),
+  ),
+);
+
+describe.skipIf(!hasVectors)('script assets under every legal set of consensus flags', () => {
+  const assets = scriptAssets();
+
+  test('a good spend stays good with fewer flags, a bad one bad with more', () => {
+    let checks = 0;
+    for (const [number, asset] of assets.entries()) {
+      const flags = flag(asset.flags);
+      if (asset.success) {
+        const judge = judgeOf(asset, asset.success);
+        // What is final is good whatever the flags.
+        for (const others of LEGAL_SETS)
+          if (asset.final || (others & flags) === others) {
+            expect([number, others, judge(others)]).toEqual([number, others, 'OK']);
+            checks++;
+          }
+      }
+      if (asset.failure) {
+        const judge = judgeOf(asset, asset.failure);
+        for (const others of LEGAL_SETS)
+          if ((others & flags) === flags) {
+            expect([number, others, judge(others)]).not.toEqual([number, others, 'OK']);
+            checks++;
+          }
+      }
+    }
+    expect(LEGAL_SETS.length).toBe(64);
+    expect(checks).toBe(89_086);
+  }, 300_000);
+});
