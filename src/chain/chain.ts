@@ -60,6 +60,10 @@ export interface ChainTimings {
   commit: number;
 }
 
+/** Why a call was given up: no fault of the block it is about. */
+class ChainClosing extends Error {}
+const CLOSING = 'the chain is being closed';
+
 /** How long nothing must arrive before what was gathered is committed. */
 const IDLE_COMMIT_MS = 500;
 const REJECTIONS_KEPT = 1_000;
@@ -86,6 +90,9 @@ export class Chain {
   #idleTimer: ReturnType<typeof setTimeout> | null = null;
   #connecting = false;
   #stopped: Error | null = null;
+  #closing = false;
+  /** Ends the wait for verdicts that is going on. */
+  #interrupt: ((reason: Error) => void) | null = null;
 
   /** Opens the chain's storage, or makes it with the genesis block. Throws OperatorError. */
   constructor({ dir, params, coinsCacheBytes, databaseCacheMiB }: ChainOptions, deps: ChainDeps) {
@@ -265,10 +272,18 @@ export class Chain {
     return this.#exclusive(() => this.#settle());
   }
 
-  /** Commits what is judged, and closes the storage. Blocks whose scripts are still being judged are left out. */
+  /**
+   * Commits what is judged, and closes the storage. Blocks whose scripts are still being judged are left out; calls that
+   * wait for their verdicts reject.
+   */
   async close(): Promise<void> {
+    this.#closing = true;
+    this.#interrupt?.(new ChainClosing(CLOSING));
     try {
       if (this.#stopped === null) await this.#exclusive(() => this.#settleJudged());
+    } catch (error) {
+      // Another branch would have had to be judged first; the next start does that.
+      if (!(error instanceof ChainClosing)) throw error;
     } finally {
       this.#disarmIdleCommit();
       this.#stopped ??= new Error('the chain is closed');
@@ -284,6 +299,7 @@ export class Chain {
       try {
         return await run();
       } catch (error) {
+        if (error instanceof ChainClosing) throw error;
         this.#stopped = error instanceof Error ? error : new Error(String(error));
         this.#log.error('no more blocks are taken', { error: this.#stopped });
         throw this.#stopped;
@@ -434,7 +450,11 @@ export class Chain {
 
   async #waited(verdicts: Promise<void>): Promise<void> {
     const startedAt = this.#clock.monotonicMs();
-    await verdicts;
+    if (this.#closing && !this.#active.allJudged) throw new ChainClosing(CLOSING);
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    this.#interrupt = reject;
+    verdicts.then(resolve, reject);
+    await promise.finally(() => (this.#interrupt = null));
     this.#timings.wait += this.#clock.monotonicMs() - startedAt;
   }
 

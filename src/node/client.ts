@@ -1,3 +1,4 @@
+import { ApiError } from '../api/errors.ts';
 import type { NodePort, NodeStatus } from '../api/node-port.ts';
 import type { Config } from '../config/schema.ts';
 import { OperatorError } from '../util/operator-error.ts';
@@ -22,6 +23,7 @@ export class NodeClient implements NodePort {
   #status: NodeStatus | null = null;
   #nextId = 1;
   #error: Error | null = null;
+  #closing = false;
 
   /** Starts the thread, and opens the chain on it. */
   constructor(config: Config) {
@@ -73,12 +75,14 @@ export class NodeClient implements NodePort {
 
   /** Lets the thread finish its block, commit and close, then ends it. */
   async close(): Promise<void> {
+    this.#closing = true;
     this.#send({ type: 'close' });
     await this.#closed.promise;
     this.#worker.terminate();
   }
 
   #call<N extends NodeCommand>(name: N, ...args: NodeCommands[N]['args']): Promise<NodeCommands[N]['result']> {
+    if (this.#closing) return Promise.reject(stopping());
     if (this.#error) return Promise.reject(this.#error);
     if (this.#pending.size >= PENDING_LIMIT) return Promise.reject(new Error('too many commands are waiting'));
     const id = this.#nextId++;
@@ -109,7 +113,7 @@ export class NodeClient implements NodePort {
         const pending = this.#pending.get(message.id);
         this.#pending.delete(message.id);
         if (message.error === undefined) pending?.resolve(message.result);
-        else pending?.reject(new Error(message.error));
+        else pending?.reject(this.#closing ? stopping() : new Error(message.error));
         return;
       }
       case 'failed':
@@ -128,4 +132,9 @@ export class NodeClient implements NodePort {
     for (const { reject } of this.#pending.values()) reject(error);
     this.#pending.clear();
   }
+}
+
+/** What those are told whose calls the stop cuts short. */
+function stopping(): ApiError {
+  return new ApiError('shutting_down', 'the node is stopping');
 }

@@ -2,10 +2,14 @@ import type { NodeStatus, PeerView } from '../api/node-port.ts';
 import { Chain } from '../chain/chain.ts';
 import type { ChainCommit } from '../chain/events.ts';
 import type { Config } from '../config/schema.ts';
+import { isBuriedActive } from '../consensus/deployments.ts';
 import { signatureEngine } from '../crypto/secp256k1.ts';
+import { withReservedValue } from '../mining/reserved-value.ts';
 import type { NetworkParams } from '../params/network-params.ts';
 import { paramsFor } from '../params/networks.ts';
 import { hashToHex } from '../primitives/hash.ts';
+import { HEADER_SIZE, headerFromBytes } from '../primitives/header.ts';
+import { DecodeError } from '../util/bytes.ts';
 import { type Clock, systemClock, unixSeconds } from '../util/clock.ts';
 import type { Log } from '../util/log.ts';
 import { importFiles } from './import-files.ts';
@@ -98,11 +102,25 @@ export class Node {
 
   /** null when the block is in the chain, `inconclusive` on a branch with less work, else why not (BIP-22). */
   async submitBlock(raw: Uint8Array): Promise<string | null> {
-    const outcome = await this.chain.submit(raw);
+    const outcome = await this.chain.submit(this.#completed(raw));
     if (outcome.status === 'known') return 'duplicate';
     if (outcome.status === 'rejected') return outcome.rejection.reason;
     const { height } = outcome.entry;
     return this.chain.tip.ancestor(height) === outcome.entry ? null : 'inconclusive';
+  }
+
+  /** A miner may leave the coinbase's witness out where segwit asks for one. */
+  #completed(raw: Uint8Array): Uint8Array {
+    const parent =
+      raw.length >= HEADER_SIZE ? this.chain.get(headerFromBytes(raw.subarray(0, HEADER_SIZE)).previousHash) : null;
+    if (!parent || !isBuriedActive('segwit', parent.height + 1, this.params.consensus)) return raw;
+    try {
+      return withReservedValue(raw);
+    } catch (error) {
+      // The chain says what is wrong with it.
+      if (error instanceof DecodeError) return raw;
+      throw error;
+    }
   }
 
   /** Throws OperatorError on files that cannot be read and on a failing disk. */

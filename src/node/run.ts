@@ -98,8 +98,8 @@ async function runLocked(config: Config, api: ApiServer, { signal, log, service 
   } finally {
     if (watchdog) clearInterval(watchdog);
     service.stopping();
-    await api.stop('the node stops');
-    await node.close();
+    // Together: a request may wait for a block whose scripts take long, and that is given up when the node closes.
+    await Promise.all([api.stop('the node stops'), node.close()]);
   }
 }
 

@@ -26,8 +26,9 @@ test('a node thread that dies is told of, and does not keep anybody waiting for 
     // No message looks like this; it stands for whatever the thread does not expect.
     started[0]!.postMessage(null);
     await expect(client.failed()).rejects.toThrow('the node thread');
-    await client.close();
     await expect(client.submitBlock(new Uint8Array(80))).rejects.toThrow('the node thread');
+    await client.close();
+    await expect(client.submitBlock(new Uint8Array(80))).rejects.toThrow('the node is stopping');
   } finally {
     rmSync(datadir, { recursive: true, force: true });
   }

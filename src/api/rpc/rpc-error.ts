@@ -11,6 +11,7 @@ export const RPC_ERROR = {
   invalidAddressOrKey: -5,
   invalidParameter: -8,
   walletNotFound: -18,
+  deserialization: -22,
   deprecated: -32,
 } as const;
 

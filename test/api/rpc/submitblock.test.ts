@@ -1,0 +1,41 @@
+import { expect, test } from 'bun:test';
+import { encodeBlock } from '../../../src/primitives/block.ts';
+import { ByteWriter, bytesToHex } from '../../../src/util/bytes.ts';
+import { chainWithCoins, type TestBlock } from '../../lib/chain-builder.ts';
+import { cleanUpAfterTests, startNode } from '../../lib/node-process.ts';
+import { sweep } from '../../lib/tx-builder.ts';
+
+cleanUpAfterTests();
+
+const hexOf = ({ raw }: TestBlock) => bytesToHex(raw);
+
+/** As a miner sends it that has never heard of witnesses in coinbases. */
+function withoutCoinbaseWitness({ block }: TestBlock): string {
+  const [coinbase, ...rest] = block.transactions;
+  const bare = { ...coinbase!, inputs: coinbase!.inputs.map((input) => ({ ...input, witness: [] })) };
+  const w = new ByteWriter(4096);
+  encodeBlock(w, { ...block, transactions: [bare, ...rest] });
+  return bytesToHex(w.finish());
+}
+
+test('submitblock says what BIP-22 has for each fate of a block', async () => {
+  const chain = chainWithCoins(1, 'p2wsh-anyone');
+  const spending = chain.fork();
+  const node = await startNode();
+  const submit = async (hex: string) => (await node.api.rpcBody({ id: 1, method: 'submitblock', params: [hex] })).body;
+  for (const block of chain.blocks.slice(1)) expect(await submit(hexOf(block))).toMatchObject({ result: null });
+
+  expect(await submit(hexOf(chain.tip))).toMatchObject({ result: 'duplicate' });
+  expect(await submit('00'.repeat(90))).toMatchObject({ error: { code: -22, message: 'Block decode failed' } });
+  expect(await submit('00')).toMatchObject({ error: { code: -22, message: 'Block decode failed' } });
+  expect(await submit(hexOf(chain.build({ work: false })))).toMatchObject({ result: 'high-hash' });
+  expect(await submit(hexOf(chain.build({ coinbaseValue: 50_0000_0001n })))).toMatchObject({ result: 'bad-cb-amount' });
+  expect(await submit(hexOf(chain.fork(50).mine()))).toMatchObject({ result: 'inconclusive' });
+
+  const coin = spending.coin(1);
+  const withWitness = spending.mine(1, { txs: [sweep(coin, 'p2wsh-anyone')] });
+  expect(await submit(withoutCoinbaseWitness(withWitness))).toMatchObject({ result: null });
+  expect((await node.api.json<{ bestBlockHash: string }>('/api/info')).bestBlockHash).toBe(
+    bytesToHex(withWitness.hash.toReversed()),
+  );
+});
