@@ -50,31 +50,19 @@ export function legacyPreimage(
     w.u32(input.sequence);
   } else {
     writeCompactSize(w, tx.inputs.length);
-    if (none || single) {
-      for (let i = 0; i < tx.inputs.length; i++) {
-        const { prevout, sequence } = tx.inputs[i]!;
-        encodeOutpoint(w, prevout);
-        if (i === index) writeScriptCode(w, scriptCode);
-        else w.u8(0);
-        // The others may be replaced at will.
-        w.u32(i === index ? sequence : 0);
-      }
-    } else {
-      const blank = context.unsignedInputs;
-      const at = index * UNSIGNED_INPUT_SIZE + SCRIPT_OFFSET;
-      w.bytes(blank.subarray(0, at));
-      writeScriptCode(w, scriptCode);
-      w.bytes(blank.subarray(at + 1));
-    }
+    // Without its outputs the others may be replaced at will: their sequences do not count.
+    const blank = none || single ? context.unsignedInputsAnySequence : context.unsignedInputs;
+    const at = index * UNSIGNED_INPUT_SIZE;
+    w.bytes(blank.subarray(0, at + SCRIPT_OFFSET));
+    writeScriptCode(w, scriptCode);
+    w.u32(input.sequence);
+    w.bytes(blank.subarray(at + UNSIGNED_INPUT_SIZE));
   }
 
   if (none) w.u8(0);
   else if (single) {
     writeCompactSize(w, index + 1);
-    for (let i = 0; i < index; i++) {
-      w.i64(-1n);
-      w.u8(0);
-    }
+    w.bytes(blankOutputs(index));
     encodeOutput(w, tx.outputs[index]!);
   } else {
     writeCompactSize(w, tx.outputs.length);
@@ -83,6 +71,19 @@ export function legacyPreimage(
   w.u32(tx.locktime);
   w.u32(hashType);
   return w.finish();
+}
+
+/** Value -1 and an empty script: what stands for an output that is not signed. */
+const BLANK_OUTPUT = Uint8Array.of(...new Array<number>(8).fill(0xff), 0);
+let blanks: Uint8Array = new Uint8Array(0);
+
+function blankOutputs(count: number): Uint8Array {
+  const size = count * BLANK_OUTPUT.length;
+  if (blanks.length < size) {
+    blanks = new Uint8Array(size * 2);
+    for (let at = 0; at < blanks.length; at += BLANK_OUTPUT.length) blanks.set(BLANK_OUTPUT, at);
+  }
+  return blanks.subarray(0, size);
 }
 
 /** The script with its length, without its OP_CODESEPARATORs. */

@@ -25,6 +25,7 @@ export class TxContext {
   #sequencesHash256: Uint8Array | null = null;
   #outputsHash256: Uint8Array | null = null;
   #unsignedInputs: Uint8Array | null = null;
+  #unsignedInputsAnySequence: Uint8Array | null = null;
 
   constructor(tx: Transaction, spentOutputs: readonly TxOutput[]) {
     assert(spentOutputs.length === tx.inputs.length, 'one spent output for each input');
@@ -44,16 +45,14 @@ export class TxContext {
 
   /** All inputs, 41 bytes each: outpoint, empty script, sequence. */
   get unsignedInputs(): Uint8Array {
-    if (this.#unsignedInputs === null) {
-      scratch.reset();
-      for (const { prevout, sequence } of this.tx.inputs) {
-        encodeOutpoint(scratch, prevout);
-        scratch.u8(0);
-        scratch.u32(sequence);
-      }
-      this.#unsignedInputs = scratch.finish().slice();
-    }
+    this.#unsignedInputs ??= this.#encodeUnsigned(true);
     return this.#unsignedInputs;
+  }
+
+  /** The same with all sequences zero, as SIGHASH_NONE and SIGHASH_SINGLE sign them. */
+  get unsignedInputsAnySequence(): Uint8Array {
+    this.#unsignedInputsAnySequence ??= this.#encodeUnsigned(false);
+    return this.#unsignedInputsAnySequence;
   }
 
   /** BIP-341 sha_prevouts. */
@@ -118,5 +117,15 @@ export class TxContext {
   get outputsHash256(): Uint8Array {
     this.#outputsHash256 ??= sha256(this.outputsHash);
     return this.#outputsHash256;
+  }
+
+  #encodeUnsigned(sequences: boolean): Uint8Array {
+    scratch.reset();
+    for (const { prevout, sequence } of this.tx.inputs) {
+      encodeOutpoint(scratch, prevout);
+      scratch.u8(0);
+      scratch.u32(sequences ? sequence : 0);
+    }
+    return scratch.finish().slice();
   }
 }
