@@ -82,6 +82,10 @@ export class ChainStore {
     this.#lastSeq = this.#eventWriter.last;
   }
 
+  nextSeq(): number {
+    return this.#eventWriter.take();
+  }
+
   get lastSeq(): number {
     return this.#lastSeq;
   }

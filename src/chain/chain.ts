@@ -5,8 +5,10 @@ import { hash256 } from '../crypto/hash.ts';
 import { genesisBlock } from '../params/genesis.ts';
 import type { NetworkParams } from '../params/network-params.ts';
 import { type ParsedBlock, parseBlock } from '../primitives/block.ts';
+import type { Coin } from '../primitives/coin.ts';
 import { type BlockHash, hashToHex } from '../primitives/hash.ts';
 import { HEADER_SIZE, headerFromBytes } from '../primitives/header.ts';
+import type { Outpoint } from '../primitives/outpoint.ts';
 import { HeaderStatus } from '../storage/schema.ts';
 import { assert } from '../util/assert.ts';
 import { DecodeError } from '../util/bytes.ts';
@@ -260,6 +262,39 @@ export class Chain {
       await this.#activate(null, null);
       await this.#settle();
     });
+  }
+
+  /**
+   * Runs `work` when everything taken so far is judged and committed and nothing is half connected; only then may it
+   * read coins. It must not wait for anything. Rejects with what it throws.
+   */
+  async whenSettled<T>(work: () => T): Promise<T> {
+    const outcome = await this.#exclusive(async () => {
+      await this.#settle();
+      try {
+        return { value: work() };
+      } catch (error) {
+        // The chain has no part in it.
+        return { error };
+      }
+    });
+    if ('error' in outcome) throw outcome.error;
+    return outcome.value;
+  }
+
+  /** An unspent output of the chain, within `whenSettled` or when told of a commit. */
+  coin(outpoint: Outpoint): Coin | null {
+    return this.#active.coins.get(outpoint);
+  }
+
+  /** The body of a block of which the chain has one. */
+  block(entry: ChainEntry): ParsedBlock {
+    return this.#store.readBlock(entry);
+  }
+
+  /** A number of the one sequence of events, for an event that is not in the log of the chain. */
+  nextSeq(): number {
+    return this.#store.nextSeq();
   }
 
   /** The ends of all branches, the highest first. */

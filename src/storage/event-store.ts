@@ -79,6 +79,12 @@ export class EventWriter {
     return seq;
   }
 
+  /** A number for an event that is not kept here; outside of any transaction. */
+  take(): number {
+    this.reserve(1);
+    return this.#next++;
+  }
+
   /** Keeps the newest `keep` events. */
   prune(keep: number): void {
     this.#prune.run(keep);

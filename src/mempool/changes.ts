@@ -1,0 +1,61 @@
+/** Why a transaction left the mempool, as `transactionRemoved` names it. */
+export type RemovalReason = 'block' | 'replaced' | 'conflict' | 'sizelimit' | 'expiry' | 'reorg';
+
+/**
+ * One step of the mempool, in order. `seq` is the number of its event in the node's one sequence, `data` the JSON text
+ * of the event's payload (`seq` and `time` included), ready to be sent.
+ */
+export type MempoolChange =
+  | {
+      readonly kind: 'added';
+      readonly seq: number;
+      readonly data: string;
+      /** Encoding with witness. */
+      readonly raw: Uint8Array;
+      /** The outputs it spends, in input order, each an undo record (`writeUndoRecord`); position 2^53-1: in the mempool. */
+      readonly spent: Uint8Array;
+      /** Satoshis, without prioritisation; and the sum of what `prioritisetransaction` added. */
+      readonly fee: number;
+      readonly feeDelta: number;
+      /** With the witness discount and the sigop adjustment. */
+      readonly vsize: number;
+      /** Unix seconds of acceptance. */
+      readonly time: number;
+      /** Height of the tip when it was accepted. */
+      readonly height: number;
+      /** Counts acceptances; orders the entries. */
+      readonly order: number;
+      readonly unbroadcast: boolean;
+    }
+  | {
+      readonly kind: 'removed';
+      readonly seq: number;
+      readonly data: string;
+      readonly txid: Uint8Array;
+      readonly reason: RemovalReason;
+    }
+  /** Same transaction, other facts. */
+  | { readonly kind: 'modified'; readonly txid: Uint8Array; readonly feeDelta: number; readonly unbroadcast: boolean }
+  /** `mempoolUpdate`, with what only the mempool itself knows. */
+  | { readonly kind: 'update'; readonly seq: number; readonly data: string; readonly totals: MempoolTotals };
+
+/** What the mempool says of itself as a whole. */
+export interface MempoolTotals {
+  readonly count: number;
+  /** Virtual bytes. */
+  readonly vsize: number;
+  /** Serialized bytes. */
+  readonly size: number;
+  /** Bytes of memory, and how many it may take. */
+  readonly usage: number;
+  readonly maxUsage: number;
+  /** Satoshis. */
+  readonly totalFee: number;
+  /** Satoshis per 1,000 virtual bytes that enter now, and the configured least. */
+  readonly minFeerate: number;
+  readonly minRelayFeerate: number;
+  readonly incrementalFeerate: number;
+  readonly unbroadcast: number;
+  /** Saved transactions have been read back. */
+  readonly loaded: boolean;
+}

@@ -1,0 +1,370 @@
+import { assert } from '../../util/assert.ts';
+import { ChunkHeap } from './chunk-heap.ts';
+import { DepGraph } from './dep-graph.ts';
+import { compareFeerate, type FeeFrac } from './feefrac.ts';
+import { chunksOf, linearize } from './linearize.ts';
+
+/** A chunk of the graph: slots, parents first. */
+export interface SlotChunk extends FeeFrac {
+  readonly slots: readonly number[];
+}
+
+/** Transactions that hang together. Never changed: a change makes new ones. */
+interface Cluster {
+  /** In the order in which they are best mined. */
+  readonly slots: readonly number[];
+  readonly chunks: readonly SlotChunk[];
+  readonly oversized: boolean;
+}
+
+/** What has been tried since staging began. */
+interface Staging {
+  /** Takes the steps back, the last first. */
+  readonly undo: (() => void)[];
+  /** Clusters of before that are no more, and those that came since. */
+  readonly replaced: Set<Cluster>;
+  readonly created: Set<Cluster>;
+  readonly added: Set<number>;
+  /** Slots that are free once it is committed. */
+  readonly freed: number[];
+}
+
+/**
+ * How the transactions of the mempool hang together and in which order they are best mined. Each has a slot. Changes can
+ * be staged: tried, looked at, and taken back.
+ */
+export class TxGraph {
+  readonly #maxCount: number;
+  readonly #maxWeight: number;
+  readonly #fee: number[] = [];
+  readonly #weight: number[] = [];
+  /** undefined where the slot is free. */
+  readonly #parents: (readonly number[] | undefined)[] = [];
+  readonly #children: (readonly number[])[] = [];
+  /** undefined where it is to be found anew. */
+  readonly #cluster: (Cluster | undefined)[] = [];
+  readonly #version: number[] = [];
+  #free: number[] = [];
+  /** Slots whose cluster is to be found anew. */
+  #stale = new Set<number>();
+  #oversized = new Set<Cluster>();
+  readonly #heap = new ChunkHeap((slot, version) => this.#version[slot] === version);
+  #staging: Staging | null = null;
+
+  /** Limits of a cluster: transactions, and weight. */
+  constructor(maxCount = 64, maxWeight = 404_000) {
+    this.#maxCount = maxCount;
+    this.#maxWeight = maxWeight;
+  }
+
+  /** Adds a transaction that hangs together with none; returns its slot. */
+  add(fee: number, weight: number): number {
+    const slot = this.#free.pop() ?? this.#parents.length;
+    this.#fee[slot] = fee;
+    this.#weight[slot] = weight;
+    this.#parents[slot] = NONE;
+    this.#children[slot] = NONE;
+    this.#version[slot] ??= 0;
+    this.#cluster[slot] = undefined;
+    this.#stale.add(slot);
+    this.#staging?.added.add(slot);
+    this.#staging?.undo.push(() => {
+      this.#drop(slot);
+      this.#free.push(slot);
+    });
+    return slot;
+  }
+
+  /** Says that `child` spends an output of `parent`. There must be no cycle. */
+  addDependency(parent: number, child: number): void {
+    if (this.#parents[child]!.includes(parent)) return;
+    this.#touch(parent);
+    this.#touch(child);
+    this.#link(parent, child);
+    this.#staging?.undo.push(() => {
+      this.#touch(parent);
+      this.#unlink(parent, child);
+    });
+  }
+
+  /** Takes a transaction out; its parents and children no longer hang together by it. */
+  remove(slot: number): void {
+    this.#touch(slot);
+    const parents = this.#parents[slot]!;
+    const children = this.#children[slot]!;
+    const [fee, weight] = [this.#fee[slot]!, this.#weight[slot]!];
+    for (const parent of parents) this.#unlink(parent, slot);
+    for (const child of children) this.#unlink(slot, child);
+    this.#drop(slot);
+    if (!this.#staging) {
+      this.#free.push(slot);
+      return;
+    }
+    this.#staging.freed.push(slot);
+    this.#staging.undo.push(() => {
+      this.#fee[slot] = fee;
+      this.#weight[slot] = weight;
+      this.#parents[slot] = NONE;
+      this.#children[slot] = NONE;
+      this.#stale.add(slot);
+      for (const parent of parents) this.#touchAndLink(parent, slot);
+      for (const child of children) this.#touchAndLink(slot, child);
+    });
+  }
+
+  setFee(slot: number, fee: number): void {
+    const before = this.#fee[slot]!;
+    this.#touch(slot);
+    this.#fee[slot] = fee;
+    this.#staging?.undo.push(() => {
+      this.#touch(slot);
+      this.#fee[slot] = before;
+    });
+  }
+
+  /** All it descends from, itself included. */
+  ancestors(slot: number): number[] {
+    return this.#reach(slot, this.#parents);
+  }
+
+  /** All that descends from it, itself included. */
+  descendants(slot: number): number[] {
+    return this.#reach(slot, this.#children);
+  }
+
+  /** All that hangs together with it, in the order in which it is best mined. */
+  cluster(slot: number): readonly number[] {
+    return this.#clusterOf(slot).slots;
+  }
+
+  /** The chunk it is mined with. */
+  chunk(slot: number): SlotChunk {
+    return this.#clusterOf(slot).chunks.find(({ slots }) => slots.includes(slot))!;
+  }
+
+  distinctClusters(slots: readonly number[]): number {
+    return new Set(slots.map((slot) => this.#clusterOf(slot))).size;
+  }
+
+  /** Whether any cluster is above the limits. */
+  isOversized(): boolean {
+    this.#settle();
+    return this.#oversized.size > 0;
+  }
+
+  /** From here on changes are tried only. */
+  startStaging(): void {
+    assert(this.#staging === null, 'one try at a time');
+    this.#settle();
+    this.#staging = { undo: [], replaced: new Set(), created: new Set(), added: new Set(), freed: [] };
+  }
+
+  commitStaging(): void {
+    this.#free.push(...this.#staging!.freed);
+    this.#staging = null;
+  }
+
+  abortStaging(): void {
+    const { undo } = this.#staging!;
+    this.#staging = null;
+    for (const step of undo.reverse()) step();
+  }
+
+  /** The chunks, in falling order of feerate, of what the staged changes touch: before and after. */
+  diagrams(): { main: FeeFrac[]; staging: FeeFrac[] } {
+    this.#settle();
+    const { replaced, added } = this.#staging!;
+    const touched = new Set(added);
+    for (const { slots } of replaced) for (const slot of slots) touched.add(slot);
+    const after = new Set<Cluster>();
+    for (const slot of touched) {
+      const cluster = this.#parents[slot] === undefined ? undefined : this.#cluster[slot];
+      if (cluster) after.add(cluster);
+    }
+    return { main: diagramOf(replaced), staging: diagramOf(after) };
+  }
+
+  /** What is mined last of all; null where there is nothing. */
+  worstChunk(): SlotChunk | null {
+    this.#settle();
+    const slot = this.#heap.worst();
+    return slot < 0 ? null : this.#cluster[slot]!.chunks.at(-1)!;
+  }
+
+  /** All chunks, the best first; those of a cluster in their order. */
+  chunks(): SlotChunk[] {
+    this.#settle();
+    const all: SlotChunk[] = [];
+    const seen = new Set<Cluster>();
+    for (const [slot, cluster] of this.#cluster.entries()) {
+      if (!cluster || this.#parents[slot] === undefined || seen.has(cluster)) continue;
+      seen.add(cluster);
+      all.push(...cluster.chunks);
+    }
+    return all.sort((a, b) => compareFeerate(b.fee, b.size, a.fee, a.size));
+  }
+
+  /** Slots to take out, with what descends from them, so that every cluster is within the limits again. */
+  trim(): number[] {
+    this.#settle();
+    const out: number[] = [];
+    for (const cluster of this.#oversized) {
+      let count = 0;
+      let weight = 0;
+      const dropped = new Set<number>();
+      // What is kept is kept with its ancestors, as those come first.
+      for (const slot of cluster.slots) {
+        const fits = count < this.#maxCount && weight + this.#weight[slot]! <= this.#maxWeight;
+        if (fits && !this.#parents[slot]!.some((parent) => dropped.has(parent))) {
+          count++;
+          weight += this.#weight[slot]!;
+        } else dropped.add(slot);
+      }
+      out.push(...dropped);
+    }
+    return out;
+  }
+
+  #clusterOf(slot: number): Cluster {
+    this.#settle();
+    return this.#cluster[slot]!;
+  }
+
+  #link(parent: number, child: number): void {
+    this.#parents[child] = [...this.#parents[child]!, parent];
+    this.#children[parent] = [...this.#children[parent]!, child];
+  }
+
+  #touchAndLink(parent: number, child: number): void {
+    this.#touch(parent);
+    this.#touch(child);
+    this.#link(parent, child);
+  }
+
+  #unlink(parent: number, child: number): void {
+    this.#parents[child] = this.#parents[child]!.filter((slot) => slot !== parent);
+    this.#children[parent] = this.#children[parent]!.filter((slot) => slot !== child);
+  }
+
+  #drop(slot: number): void {
+    this.#touch(slot);
+    this.#parents[slot] = undefined;
+    this.#children[slot] = NONE;
+    this.#cluster[slot] = undefined;
+    this.#stale.delete(slot);
+  }
+
+  /** The cluster of a slot will not be what it was. */
+  #touch(slot: number): void {
+    const cluster = this.#cluster[slot];
+    if (!cluster) return;
+    if (this.#staging && !this.#staging.created.has(cluster)) this.#staging.replaced.add(cluster);
+    this.#oversized.delete(cluster);
+    for (const member of cluster.slots) {
+      if (this.#cluster[member] !== cluster) continue;
+      this.#cluster[member] = undefined;
+      this.#version[member]!++;
+      this.#stale.add(member);
+    }
+  }
+
+  /** Finds the clusters of all slots that were touched. */
+  #settle(): void {
+    if (this.#stale.size === 0) return;
+    for (const slot of this.#stale) {
+      if (this.#parents[slot] === undefined || this.#cluster[slot]) continue;
+      const members = this.#connected(slot);
+      const cluster = this.#newCluster(members);
+      for (const member of members) this.#cluster[member] = cluster;
+      if (cluster.oversized) this.#oversized.add(cluster);
+      this.#staging?.created.add(cluster);
+      const last = cluster.chunks.at(-1)!;
+      const key = last.slots[0]!;
+      this.#heap.add(key, this.#version[key]!, last.fee, last.size);
+    }
+    this.#stale.clear();
+  }
+
+  #newCluster(members: readonly number[]): Cluster {
+    if (members.length === 1) {
+      const [slot] = members as [number];
+      const chunk = { slots: members, fee: this.#fee[slot]!, size: this.#weight[slot]! };
+      return { slots: members, chunks: [chunk], oversized: chunk.size > this.#maxWeight };
+    }
+    const weight = members.reduce((sum, slot) => sum + this.#weight[slot]!, 0);
+    if (members.length > this.#maxCount || weight > this.#maxWeight) return this.#oversizedCluster(members);
+    const index = new Map(members.map((slot, i) => [slot, i]));
+    const graph = new DepGraph(
+      members.map((slot) => ({
+        fee: this.#fee[slot]!,
+        size: this.#weight[slot]!,
+        parents: this.#parents[slot]!.map((parent) => index.get(parent)!),
+      })),
+    );
+    const order = linearize(graph);
+    const chunks = chunksOf(graph, order).map(({ fee, size, members: indices }) => ({
+      fee,
+      size,
+      slots: indices.map((i) => members[i]!),
+    }));
+    return { slots: order.map((i) => members[i]!), chunks, oversized: false };
+  }
+
+  /** Too large to be put in a good order; parents first all the same, and better feerates before worse ones. */
+  #oversizedCluster(members: readonly number[]): Cluster {
+    const byFeerate = members.toSorted(
+      (a, b) => compareFeerate(this.#fee[b]!, this.#weight[b]!, this.#fee[a]!, this.#weight[a]!) || a - b,
+    );
+    const slots: number[] = [];
+    const placed = new Set<number>();
+    for (const slot of byFeerate)
+      for (const ancestor of this.ancestors(slot).reverse())
+        if (!placed.has(ancestor)) {
+          placed.add(ancestor);
+          slots.push(ancestor);
+        }
+    const ordered = this.#parentsFirst(slots);
+    const chunk = {
+      slots: ordered,
+      fee: members.reduce((sum, slot) => sum + this.#fee[slot]!, 0),
+      size: members.reduce((sum, slot) => sum + this.#weight[slot]!, 0),
+    };
+    return { slots: ordered, chunks: [chunk], oversized: true };
+  }
+
+  #parentsFirst(slots: readonly number[]): number[] {
+    const ordered: number[] = [];
+    const done = new Set<number>();
+    const visit = (slot: number): void => {
+      if (done.has(slot)) return;
+      done.add(slot);
+      for (const parent of this.#parents[slot]!) visit(parent);
+      ordered.push(slot);
+    };
+    for (const slot of slots) visit(slot);
+    return ordered;
+  }
+
+  #connected(start: number): number[] {
+    const seen = new Set([start]);
+    for (const slot of seen) {
+      for (const parent of this.#parents[slot]!) seen.add(parent);
+      for (const child of this.#children[slot]!) seen.add(child);
+    }
+    return [...seen].sort((a, b) => a - b);
+  }
+
+  #reach(start: number, edges: readonly (readonly number[] | undefined)[]): number[] {
+    const seen = new Set([start]);
+    for (const slot of seen) for (const next of edges[slot]!) seen.add(next);
+    return [...seen];
+  }
+}
+
+const NONE: readonly number[] = [];
+
+function diagramOf(clusters: Iterable<Cluster>): FeeFrac[] {
+  const chunks: FeeFrac[] = [];
+  for (const cluster of clusters) chunks.push(...cluster.chunks);
+  return chunks.sort((a, b) => compareFeerate(b.fee, b.size, a.fee, a.size));
+}

@@ -1,0 +1,297 @@
+import { type ParsedTransaction, parseTransaction } from '../primitives/block.ts';
+import type { Coin } from '../primitives/coin.ts';
+import type { Txid, Wtxid } from '../primitives/hash.ts';
+import type { Outpoint } from '../primitives/outpoint.ts';
+import { readTxUndo } from '../primitives/undo.ts';
+import { assert } from '../util/assert.ts';
+import { ByteReader } from '../util/bytes.ts';
+import { SlotIndex } from '../util/slot-index.ts';
+
+const HASH = 32;
+const OUTPOINT = 36;
+const INITIAL = 256;
+/** Bytes an entry takes beside its transaction, its coins and its inputs: the columns, both indexes, the graph. */
+const ENTRY_BYTES = 340;
+/** Of each input: its outpoint, its owner and its place in the index. */
+const INPUT_BYTES = OUTPOINT + 4 + 4 + 12;
+
+/** Facts of a transaction that enters. Amounts in satoshis. */
+export interface NewEntry {
+  readonly parsed: ParsedTransaction;
+  /** Undo records of the outputs it spends. */
+  readonly spent: Uint8Array;
+  readonly fee: number;
+  readonly feeDelta: number;
+  /** BIP-141 weight, and what counts in the mempool: the same, or what its sigops amount to. */
+  readonly weight: number;
+  readonly vsize: number;
+  readonly sigopCost: number;
+  /** Unix seconds. */
+  readonly time: number;
+  readonly height: number;
+  /** A reorg can make it premature: it spends a coinbase, or is locked until some height or time. */
+  readonly locked: boolean;
+}
+
+/**
+ * The transactions of the mempool in columns, one slot each: plain objects and maps of hundreds of thousands would
+ * cost several times their bytes and stop the thread for their collection. Slots are given by the caller.
+ */
+export class Entries {
+  #capacity = INITIAL;
+  #txids = new Uint8Array(INITIAL * HASH);
+  #wtxids = new Uint8Array(INITIAL * HASH);
+  #fee = new Float64Array(INITIAL);
+  #feeDelta = new Float64Array(INITIAL);
+  #order = new Float64Array(INITIAL);
+  #time = new Float64Array(INITIAL);
+  #weight = new Uint32Array(INITIAL);
+  #vsize = new Uint32Array(INITIAL);
+  #sigopCost = new Uint32Array(INITIAL);
+  #height = new Uint32Array(INITIAL);
+  #rawLength = new Uint32Array(INITIAL);
+  #firstInput = new Int32Array(INITIAL);
+  #locked = new Uint8Array(INITIAL);
+  /** The encoding of each transaction, and behind it its coins. */
+  readonly #bytes: (Uint8Array | undefined)[] = [];
+  readonly #byTxid = new SlotIndex(HASH, () => this.#txids);
+  readonly #byWtxid = new SlotIndex(HASH, () => this.#wtxids);
+
+  // Inputs have slots of their own, chained from the entry.
+  #outpoints = new Uint8Array(INITIAL * OUTPOINT);
+  #owner = new Int32Array(INITIAL);
+  #nextInput = new Int32Array(INITIAL);
+  readonly #freeInputs: number[] = [];
+  #inputSlots = 0;
+  readonly #byOutpoint = new SlotIndex(OUTPOINT, () => this.#outpoints);
+  readonly #key = new Uint8Array(OUTPOINT);
+
+  #nextOrder = 1;
+  #totals = { vsize: 0, size: 0, fee: 0, bytes: 0 };
+
+  get count(): number {
+    return this.#byTxid.count;
+  }
+
+  /** Virtual bytes, serialized bytes, satoshis, and bytes of memory of all. */
+  get totals(): Readonly<{ vsize: number; size: number; fee: number; bytes: number }> {
+    return this.#totals;
+  }
+
+  /** The slot of a transaction, or -1. */
+  find(txid: Uint8Array): number {
+    return this.#byTxid.find(txid);
+  }
+
+  findWtxid(wtxid: Uint8Array): number {
+    return this.#byWtxid.find(wtxid);
+  }
+
+  /** The slot of the transaction that spends an outpoint, or -1. */
+  spender({ txid, vout }: Outpoint): number {
+    const key = this.#key;
+    key.set(txid);
+    writeVout(key, HASH, vout);
+    const input = this.#byOutpoint.find(key);
+    return input < 0 ? -1 : this.#owner[input]!;
+  }
+
+  has(slot: number): boolean {
+    return this.#bytes[slot] !== undefined;
+  }
+
+  /** Puts a transaction into a free slot; none of its inputs may be spent here already. */
+  add(slot: number, entry: NewEntry): void {
+    assert(!this.has(slot), 'the slot is free');
+    while (slot >= this.#capacity) this.#grow();
+    const { parsed } = entry;
+    this.#txids.set(parsed.txid, slot * HASH);
+    this.#wtxids.set(parsed.wtxid, slot * HASH);
+    this.#byTxid.add(slot);
+    this.#byWtxid.add(slot);
+    this.#fee[slot] = entry.fee;
+    this.#feeDelta[slot] = entry.feeDelta;
+    this.#order[slot] = this.#nextOrder++;
+    this.#time[slot] = entry.time;
+    this.#weight[slot] = entry.weight;
+    this.#vsize[slot] = entry.vsize;
+    this.#sigopCost[slot] = entry.sigopCost;
+    this.#height[slot] = entry.height;
+    this.#locked[slot] = entry.locked ? 1 : 0;
+    const { raw, tx } = parsed;
+    this.#rawLength[slot] = raw.length;
+    const bytes = new Uint8Array(raw.length + entry.spent.length);
+    bytes.set(raw);
+    bytes.set(entry.spent, raw.length);
+    this.#bytes[slot] = bytes;
+    this.#firstInput[slot] = -1;
+    for (let i = tx.inputs.length - 1; i >= 0; i--) this.#addInput(slot, tx.inputs[i]!.prevout);
+    this.#count(slot, tx.inputs.length, 1);
+  }
+
+  remove(slot: number): void {
+    let inputs = 0;
+    for (let input = this.#firstInput[slot]!; input >= 0; input = this.#nextInput[input]!) {
+      this.#byOutpoint.remove(input);
+      this.#freeInputs.push(input);
+      inputs++;
+    }
+    this.#count(slot, inputs, -1);
+    this.#byTxid.remove(slot);
+    this.#byWtxid.remove(slot);
+    this.#bytes[slot] = undefined;
+  }
+
+  /** A view, valid until the next entry is added. */
+  txid(slot: number): Txid {
+    return this.#txids.subarray(slot * HASH, (slot + 1) * HASH) as Txid;
+  }
+
+  wtxid(slot: number): Wtxid {
+    return this.#wtxids.subarray(slot * HASH, (slot + 1) * HASH) as Wtxid;
+  }
+
+  /** The encoding with witness; never written to. */
+  raw(slot: number): Uint8Array {
+    return this.#bytes[slot]!.subarray(0, this.#rawLength[slot]!);
+  }
+
+  /** Undo records of the outputs it spends. */
+  spent(slot: number): Uint8Array {
+    return this.#bytes[slot]!.subarray(this.#rawLength[slot]!);
+  }
+
+  parsed(slot: number): ParsedTransaction {
+    return parseTransaction(this.raw(slot));
+  }
+
+  coins(slot: number, inputs: number): Coin[] {
+    return readTxUndo(new ByteReader(this.spent(slot)), inputs);
+  }
+
+  /** What it spends, in the order of its inputs. */
+  *prevouts(slot: number): Generator<Outpoint> {
+    for (let input = this.#firstInput[slot]!; input >= 0; input = this.#nextInput[input]!) {
+      const at = input * OUTPOINT;
+      const outpoints = this.#outpoints;
+      const vout =
+        (outpoints[at + 32]! |
+          (outpoints[at + 33]! << 8) |
+          (outpoints[at + 34]! << 16) |
+          (outpoints[at + 35]! << 24)) >>>
+        0;
+      yield { txid: outpoints.slice(at, at + HASH) as Txid, vout };
+    }
+  }
+
+  fee(slot: number): number {
+    return this.#fee[slot]!;
+  }
+
+  feeDelta(slot: number): number {
+    return this.#feeDelta[slot]!;
+  }
+
+  /** What it pays with prioritisation. */
+  modifiedFee(slot: number): number {
+    return this.#fee[slot]! + this.#feeDelta[slot]!;
+  }
+
+  setFeeDelta(slot: number, delta: number): void {
+    this.#feeDelta[slot] = delta;
+  }
+
+  weight(slot: number): number {
+    return this.#weight[slot]!;
+  }
+
+  vsize(slot: number): number {
+    return this.#vsize[slot]!;
+  }
+
+  size(slot: number): number {
+    return this.#rawLength[slot]!;
+  }
+
+  sigopCost(slot: number): number {
+    return this.#sigopCost[slot]!;
+  }
+
+  time(slot: number): number {
+    return this.#time[slot]!;
+  }
+
+  height(slot: number): number {
+    return this.#height[slot]!;
+  }
+
+  order(slot: number): number {
+    return this.#order[slot]!;
+  }
+
+  locked(slot: number): boolean {
+    return this.#locked[slot] === 1;
+  }
+
+  /** All slots, in no order. Entries must not be added meanwhile. */
+  *slots(): Generator<number> {
+    for (let slot = 0; slot < this.#bytes.length; slot++) if (this.has(slot)) yield slot;
+  }
+
+  #count(slot: number, inputs: number, sign: 1 | -1): void {
+    const totals = this.#totals;
+    totals.vsize += sign * this.#vsize[slot]!;
+    totals.size += sign * this.#rawLength[slot]!;
+    totals.fee += sign * this.#fee[slot]!;
+    totals.bytes += sign * (this.#bytes[slot]!.length + ENTRY_BYTES + inputs * INPUT_BYTES);
+  }
+
+  #addInput(slot: number, { txid, vout }: Outpoint): void {
+    const input = this.#freeInputs.pop() ?? this.#inputSlots++;
+    if (input >= this.#owner.length) this.#growInputs();
+    this.#outpoints.set(txid, input * OUTPOINT);
+    writeVout(this.#outpoints, input * OUTPOINT + HASH, vout);
+    this.#owner[input] = slot;
+    this.#nextInput[input] = this.#firstInput[slot]!;
+    this.#firstInput[slot] = input;
+    this.#byOutpoint.add(input);
+  }
+
+  #grow(): void {
+    this.#capacity *= 2;
+    this.#txids = doubled(this.#txids);
+    this.#wtxids = doubled(this.#wtxids);
+    this.#fee = doubled(this.#fee);
+    this.#feeDelta = doubled(this.#feeDelta);
+    this.#order = doubled(this.#order);
+    this.#time = doubled(this.#time);
+    this.#weight = doubled(this.#weight);
+    this.#vsize = doubled(this.#vsize);
+    this.#sigopCost = doubled(this.#sigopCost);
+    this.#height = doubled(this.#height);
+    this.#rawLength = doubled(this.#rawLength);
+    this.#firstInput = doubled(this.#firstInput);
+    this.#locked = doubled(this.#locked);
+  }
+
+  #growInputs(): void {
+    this.#outpoints = doubled(this.#outpoints);
+    this.#owner = doubled(this.#owner);
+    this.#nextInput = doubled(this.#nextInput);
+  }
+}
+
+type Column = Uint8Array<ArrayBuffer> | Uint32Array<ArrayBuffer> | Int32Array<ArrayBuffer> | Float64Array<ArrayBuffer>;
+
+function doubled<A extends Column>(column: A): A {
+  const larger = new (column.constructor as new (length: number) => A)(column.length * 2);
+  larger.set(column);
+  return larger;
+}
+
+function writeVout(bytes: Uint8Array, at: number, vout: number): void {
+  bytes[at] = vout;
+  bytes[at + 1] = vout >>> 8;
+  bytes[at + 2] = vout >>> 16;
+  bytes[at + 3] = vout >>> 24;
+}

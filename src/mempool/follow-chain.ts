@@ -1,0 +1,80 @@
+import { medianTimePast } from '../consensus/header-entry.ts';
+import { COINBASE_MATURITY } from '../consensus/limits.ts';
+import { calculateSequenceLocks, evaluateSequenceLocks, isFinalTx } from '../consensus/locktime.ts';
+import type { ParsedBlock } from '../primitives/block.ts';
+import { coinHeight, isCoinbaseCoin } from '../primitives/coin.ts';
+import { hashToHex, type Txid } from '../primitives/hash.ts';
+import type { Acceptance } from './acceptance.ts';
+import { type ChainView, MempoolCoins } from './coins-view.ts';
+import type { Mempool } from './pool.ts';
+
+/** How the chain has moved. */
+export interface ChainMove {
+  /** Blocks that left it, the highest first. */
+  readonly disconnected: readonly ParsedBlock[];
+  /** Blocks that joined it, the lowest first. */
+  readonly connected: readonly ParsedBlock[];
+}
+
+/**
+ * Brings the mempool in line with a chain that has moved: what is in the new blocks leaves, with what contradicts it;
+ * what was in dropped blocks comes back through acceptance, the oldest first, and whatever can then not be in the next
+ * block goes. `chain` is at the new tip already.
+ */
+export function followChain(
+  move: ChainMove,
+  { mempool, acceptance, chain }: { mempool: Mempool; acceptance: Acceptance; chain: ChainView },
+): void {
+  for (const { txs, hash } of move.connected) mempool.removeForBlock(txs, hashToHex(hash));
+  if (move.disconnected.length === 0) return;
+  const confirmed = new Set<string>();
+  for (const { txs } of move.connected) for (const { txid } of txs) confirmed.add(hashToHex(txid));
+  const back: { slot: number; txid: Txid; outputs: number }[] = [];
+  for (const block of move.disconnected.toReversed()) {
+    for (const [index, parsed] of block.txs.entries()) {
+      if (confirmed.has(hashToHex(parsed.txid))) continue;
+      const result = index === 0 ? null : acceptance.accept(parsed, { bypassLimits: true, keepAboveLimit: true });
+      const { outputs } = parsed.tx;
+      if (result?.status === 'accepted')
+        back.push({ slot: mempool.entries.find(parsed.txid), txid: parsed.txid, outputs: outputs.length });
+      // Without it, what spends its outputs has nothing to spend.
+      else mempool.removeRecursive(mempool.children(parsed.txid, outputs.length), 'reorg');
+    }
+  }
+  linkChildren(mempool, back);
+  mempool.removeRecursive(mempool.graph.trim(), 'sizelimit');
+  mempool.removeRecursive(premature(mempool, chain), 'reorg');
+  mempool.limit();
+}
+
+/** What came back may have children that were here before it. */
+function linkChildren(mempool: Mempool, back: readonly { slot: number; txid: Txid; outputs: number }[]): void {
+  for (const { slot, txid, outputs } of back) {
+    // It may have been replaced by another that came back.
+    if (mempool.entries.find(txid) !== slot) continue;
+    for (const child of mempool.children(txid, outputs)) mempool.graph.addDependency(slot, child);
+  }
+}
+
+/** Slots of transactions that could not be in the next block any more. */
+function premature(mempool: Mempool, chain: ChainView): number[] {
+  const { entries } = mempool;
+  const { tip } = chain;
+  const nextHeight = tip.height + 1;
+  const medianTime = medianTimePast(tip);
+  const coins = new MempoolCoins(chain, entries);
+  const found: number[] = [];
+  for (const slot of entries.slots()) {
+    if (!entries.locked(slot)) continue;
+    const { tx } = entries.parsed(slot);
+    const spent = tx.inputs.map(({ prevout }) => coins.get(prevout));
+    const known = spent.filter((coin) => coin !== null);
+    const stays =
+      known.length === spent.length &&
+      isFinalTx(tx, nextHeight, medianTime) &&
+      evaluateSequenceLocks(calculateSequenceLocks(tx, known, tip), nextHeight, medianTime) &&
+      known.every((coin) => !isCoinbaseCoin(coin) || nextHeight - coinHeight(coin) >= COINBASE_MATURITY);
+    if (!stays) found.push(slot);
+  }
+  return found;
+}

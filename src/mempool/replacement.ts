@@ -1,0 +1,71 @@
+import { reject, type TxRejection } from '../consensus/rejection.ts';
+import { paysForReplacement } from '../policy/rbf.ts';
+import { hashToHex } from '../primitives/hash.ts';
+import type { Result } from '../util/result.ts';
+import { compareDiagrams } from './cluster/feefrac.ts';
+import type { Mempool } from './pool.ts';
+import type { Candidate } from './pre-check.ts';
+
+/** Clusters that one replacement may touch, which bounds the work of judging it. */
+const MAX_REPLACEMENT_CANDIDATES = 100;
+
+/**
+ * Whether a staged transaction may take the place of those it contradicts and of all that descends from them: it pays
+ * more than they did and for its own relay, and miners are better off. Yields the slots to take out, staged as removed.
+ */
+export function checkReplacement(mempool: Mempool, candidate: Candidate): Result<number[], TxRejection> {
+  const { parsed, conflicts, modifiedFee, entry, siblingEviction } = candidate;
+  const suffix = siblingEviction ? ' (including sibling eviction)' : '';
+  const all = conflictsWithDescendants(mempool, conflicts);
+  if (all === null)
+    return reject(
+      'policy',
+      `too many potential replacements${suffix}`,
+      tooManyText(mempool, hashToHex(parsed.txid), conflicts),
+    );
+  const paid = paysForReplacement({
+    txid: parsed.txid,
+    originalFees: BigInt(sumOf(all, (slot) => mempool.entries.modifiedFee(slot))),
+    replacementFees: BigInt(modifiedFee),
+    replacementVsize: entry.vsize,
+    incrementalFeerate: mempool.options.incrementalFeerate,
+  });
+  if (paid !== null) return reject('fee', `insufficient fee${suffix}`, paid);
+  for (const slot of all) mempool.graph.remove(slot);
+  linkParents(mempool, candidate, new Set(all));
+  if (mempool.graph.isOversized()) return reject('policy', 'too-large-cluster');
+  if (!improvesDiagram(mempool))
+    return reject('fee', 'replacement-failed', 'insufficient feerate: does not improve feerate diagram');
+  return { ok: true, value: all };
+}
+
+/** Slots with all their descendants; null where they are in too many clusters to be looked at. */
+export function conflictsWithDescendants(mempool: Mempool, conflicts: ReadonlySet<number>): number[] | null {
+  const { graph } = mempool;
+  if (graph.distinctClusters([...conflicts]) > MAX_REPLACEMENT_CANDIDATES) return null;
+  const all = new Set<number>();
+  for (const slot of conflicts) for (const descendant of graph.descendants(slot)) all.add(descendant);
+  return [...all];
+}
+
+export function tooManyText(mempool: Mempool, txid: string, conflicts: ReadonlySet<number>): string {
+  const clusters = mempool.graph.distinctClusters([...conflicts]);
+  return `rejecting replacement ${txid}; too many conflicting clusters (${clusters} > ${MAX_REPLACEMENT_CANDIDATES})`;
+}
+
+/** Whether what is staged is better everywhere than what is there. */
+export function improvesDiagram(mempool: Mempool): boolean {
+  const { main, staging } = mempool.graph.diagrams();
+  return compareDiagrams(staging, main) === 1;
+}
+
+export function sumOf(slots: readonly number[], value: (slot: number) => number): number {
+  let sum = 0;
+  for (const slot of slots) sum += value(slot);
+  return sum;
+}
+
+/** Tells the graph whose outputs a staged transaction spends; those that are to be replaced do not count. */
+export function linkParents(mempool: Mempool, { slot, parents }: Candidate, replaced: ReadonlySet<number>): void {
+  for (const parent of parents) if (!replaced.has(parent)) mempool.graph.addDependency(parent, slot);
+}

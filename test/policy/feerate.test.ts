@@ -1,0 +1,101 @@
+import { describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { compareFeerates, feeForSize, feeratePerKvB, feerateText } from '../../src/policy/feerate.ts';
+import { adjustedWeight, virtualSize } from '../../src/policy/virtual-size.ts';
+
+describe('the fee for a size', () => {
+  // Core's GetFeeTest.
+  test.each([
+    [0n, 0, 0n],
+    [0n, 100_000, 0n],
+    [1000n, 0, 0n],
+    [1000n, 1, 1n],
+    [1000n, 121, 121n],
+    [1000n, 9000, 9000n],
+    [-1000n, 0, 0n],
+    [-1000n, 1, -1n],
+    [-1000n, 121, -121n],
+    [-1000n, 9000, -9000n],
+    [123n, 0, 0n],
+    [123n, 8, 1n],
+    [123n, 9, 2n],
+    [123n, 121, 15n],
+    [123n, 122, 16n],
+    [123n, 999, 123n],
+    [123n, 1000, 123n],
+    [123n, 9000, 1107n],
+    [-123n, 0, 0n],
+    [-123n, 8, -1n],
+    [-123n, 9, -1n],
+  ])('%p for %p vB is %p', (feerate, vsize, fee) => expect(feeForSize(feerate, vsize)).toBe(fee));
+
+  test('the least fee of the default relay rate, at and beyond a whole satoshi', () => {
+    expect(feeForSize(100n, 10)).toBe(1n);
+    expect(feeForSize(100n, 11)).toBe(2n);
+    expect(feeForSize(100n, 110)).toBe(11n);
+    expect(feeForSize(100n, 141)).toBe(15n);
+  });
+
+  test('is the least one that pays the rate', () => {
+    fc.assert(
+      fc.property(fc.bigInt(1n, 2n ** 50n), fc.integer({ min: 1, max: 4_000_000 }), (feerate, vsize) => {
+        const fee = feeForSize(feerate, vsize);
+        expect(fee * 1000n >= feerate * BigInt(vsize)).toBe(true);
+        expect((fee - 1n) * 1000n < feerate * BigInt(vsize)).toBe(true);
+      }),
+    );
+  });
+});
+
+describe('feerates that were paid', () => {
+  // From Core's tests of the comparison, where rates for 1,000 vB would round to the same.
+  test.each([
+    [1n, 1001, 0n, 1000, 1],
+    [1n, 1001, 1n, 1000, -1],
+    [2n, 1001, 1n, 1000, 1],
+    [2n, 1001, 2n, 1000, -1],
+    [26n, 789, 32n, 1000, 1],
+    [26n, 789, 33n, 1000, -1],
+    [3n, 300, 1n, 100, 0],
+    [-1n, 100, 0n, 5, -1],
+  ])('%p for %p vB against %p for %p vB', (feeA, sizeA, feeB, sizeB, expected) => {
+    const [a, b] = [
+      { fee: feeA, vsize: sizeA },
+      { fee: feeB, vsize: sizeB },
+    ];
+    expect(compareFeerates(a, b)).toBe(expected);
+    expect(compareFeerates(b, a)).toBe(expected === 0 ? 0 : -expected);
+  });
+
+  test('for 1,000 vB they are rounded down', () => {
+    expect(feeratePerKvB({ fee: 2n, vsize: 1001 })).toBe(1n);
+    expect(feeratePerKvB({ fee: 1n, vsize: 1000 })).toBe(1n);
+    expect(feeratePerKvB({ fee: -1n, vsize: 1001 })).toBe(-1n);
+    expect(feeratePerKvB({ fee: -2n, vsize: 1000 })).toBe(-2n);
+    expect(feeratePerKvB({ fee: 1n, vsize: 0 })).toBe(0n);
+  });
+
+  test('in words', () => {
+    expect(feerateText(0n)).toBe('0.00000000 BTC/kvB');
+    expect(feerateText(1n)).toBe('0.00000001 BTC/kvB');
+    expect(feerateText(123_456_789n)).toBe('1.23456789 BTC/kvB');
+  });
+});
+
+describe('virtual size', () => {
+  test('four units of weight are one byte, a part of it as well', () => {
+    expect(virtualSize(400, 0, 20)).toBe(100);
+    expect(virtualSize(401, 0, 20)).toBe(101);
+    expect(virtualSize(404, 0, 20)).toBe(101);
+    expect(virtualSize(405, 0, 20)).toBe(102);
+  });
+
+  test('a sigop weighs at least as much as the option says', () => {
+    expect(adjustedWeight(400, 20, 20)).toBe(400);
+    expect(adjustedWeight(400, 21, 20)).toBe(420);
+    expect(adjustedWeight(400, 21, 0)).toBe(400);
+    expect(virtualSize(400, 20, 20)).toBe(100);
+    expect(virtualSize(400, 21, 20)).toBe(105);
+    expect(virtualSize(400, 1, 401)).toBe(101);
+  });
+});
