@@ -1,17 +1,18 @@
 import { reject, type TxRejection } from '../consensus/rejection.ts';
 import { checkEphemeralSpends } from '../policy/ephemeral.ts';
+import { feeratePerKvB, feerateText } from '../policy/feerate.ts';
 import { checkPackage, isChildWithParents } from '../policy/packages.ts';
-import { paysForReplacement } from '../policy/rbf.ts';
-import { checkPackageTruc } from '../policy/truc.ts';
+import { checkReplacementClusters, paysForReplacement } from '../policy/rbf.ts';
+import { checkPackageTruc, checkSingleTruc } from '../policy/truc.ts';
 import type { ParsedTransaction } from '../primitives/block.ts';
 import { hashToHex, type Txid, type Wtxid } from '../primitives/hash.ts';
 import { unixSeconds } from '../util/clock.ts';
 import { type Acceptance, type AcceptanceDeps, type AcceptOptions, refused } from './acceptance.ts';
 import { compareFeerate } from './cluster/feefrac.ts';
 import { MempoolCoins } from './coins-view.ts';
-import { ephemeralView, packageTrucView } from './policy-views.ts';
+import { ephemeralView, packageTrucView, trucView } from './policy-views.ts';
 import { type Candidate, checkFeerate, checkScripts, type JudgeOptions, preCheck } from './pre-check.ts';
-import { conflictsWithDescendants, improvesDiagram, linkParents, sumOf, tooManyText } from './replacement.ts';
+import { improvesDiagram, linkParents, sumOf, withDescendants } from './replacement.ts';
 import type { AcceptResult, EffectiveFeerate, PackageResult } from './result.ts';
 
 type PackageRejection = NonNullable<PackageResult['rejection']>;
@@ -187,6 +188,9 @@ class PackageAttempt {
       }
       const { candidate } = judged;
       const { modifiedFee, entry } = candidate;
+      // Here nothing makes room for it by being replaced.
+      const truc = checkSingleTruc(trucView(mempool, candidate));
+      if (truc !== null) return this.#fail(candidate, reject('policy', 'TRUC-violation', truc.debug));
       if (maxFeerate !== undefined && maxFeerate !== null && modifiedFee * 1000 > maxFeerate * entry.vsize)
         return this.#fail(candidate, reject('policy', 'max feerate exceeded'));
       this.#candidates.push(candidate);
@@ -232,13 +236,10 @@ class PackageAttempt {
       return policy('package RBF failed: package must be 1-parent-1-child');
     if (this.#candidates.some(({ parents }) => parents.length > 0))
       return policy('package RBF failed: new transaction cannot have mempool ancestors');
-    const all = conflictsWithDescendants(mempool, conflicts);
     const { txid } = child.parsed;
-    if (all === null)
-      return policy(
-        'package RBF failed: too many potential replacements',
-        tooManyText(mempool, hashToHex(txid), conflicts),
-      );
+    const tooMany = checkReplacementClusters(txid, mempool.graph.distinctClusters([...conflicts]));
+    if (tooMany !== null) return policy('package RBF failed: too many potential replacements', tooMany);
+    const all = withDescendants(mempool, conflicts);
     for (const slot of all) mempool.graph.remove(slot);
     const paid = paysForReplacement({
       txid,
@@ -252,7 +253,7 @@ class PackageAttempt {
     if (compareFeerate(this.#fee, this.#vsize, parent.modifiedFee, parent.entry.vsize) <= 0)
       return policy(
         'package RBF failed: package feerate is less than or equal to parent feerate',
-        `package feerate ${feerateText(this.#fee, this.#vsize)} <= parent feerate is ${feerateText(parent.modifiedFee, parent.entry.vsize)}`,
+        `package feerate ${rateText(this.#fee, this.#vsize)} <= parent feerate is ${rateText(parent.modifiedFee, parent.entry.vsize)}`,
       );
     this.#link(new Set(all));
     if (mempool.graph.isOversized()) return policy('too-large-cluster');
@@ -315,8 +316,6 @@ function key({ wtxid }: ParsedTransaction): string {
   return hashToHex(wtxid);
 }
 
-/** As Core writes it: coins for 1,000 virtual bytes. */
-function feerateText(fee: number, vsize: number): string {
-  const perKvB = Math.floor((fee * 1000) / vsize);
-  return `${(perKvB / 1e8).toFixed(8)} BTC/kvB`;
+function rateText(fee: number, vsize: number): string {
+  return feerateText(feeratePerKvB({ fee: BigInt(fee), vsize }));
 }

@@ -1,13 +1,9 @@
 import { reject, type TxRejection } from '../consensus/rejection.ts';
-import { paysForReplacement } from '../policy/rbf.ts';
-import { hashToHex } from '../primitives/hash.ts';
+import { checkReplacementClusters, paysForReplacement } from '../policy/rbf.ts';
 import type { Result } from '../util/result.ts';
 import { compareDiagrams } from './cluster/feefrac.ts';
 import type { Mempool } from './pool.ts';
 import type { Candidate } from './pre-check.ts';
-
-/** Clusters that one replacement may touch, which bounds the work of judging it. */
-const MAX_REPLACEMENT_CANDIDATES = 100;
 
 /**
  * Whether a staged transaction may take the place of those it contradicts and of all that descends from them: it pays
@@ -16,13 +12,9 @@ const MAX_REPLACEMENT_CANDIDATES = 100;
 export function checkReplacement(mempool: Mempool, candidate: Candidate): Result<number[], TxRejection> {
   const { parsed, conflicts, modifiedFee, entry, siblingEviction } = candidate;
   const suffix = siblingEviction ? ' (including sibling eviction)' : '';
-  const all = conflictsWithDescendants(mempool, conflicts);
-  if (all === null)
-    return reject(
-      'policy',
-      `too many potential replacements${suffix}`,
-      tooManyText(mempool, hashToHex(parsed.txid), conflicts),
-    );
+  const tooMany = checkReplacementClusters(parsed.txid, mempool.graph.distinctClusters([...conflicts]));
+  if (tooMany !== null) return reject('policy', `too many potential replacements${suffix}`, tooMany);
+  const all = withDescendants(mempool, conflicts);
   const paid = paysForReplacement({
     txid: parsed.txid,
     originalFees: BigInt(sumOf(all, (slot) => mempool.entries.modifiedFee(slot))),
@@ -39,18 +31,11 @@ export function checkReplacement(mempool: Mempool, candidate: Candidate): Result
   return { ok: true, value: all };
 }
 
-/** Slots with all their descendants; null where they are in too many clusters to be looked at. */
-export function conflictsWithDescendants(mempool: Mempool, conflicts: ReadonlySet<number>): number[] | null {
-  const { graph } = mempool;
-  if (graph.distinctClusters([...conflicts]) > MAX_REPLACEMENT_CANDIDATES) return null;
+/** Slots with all their descendants. */
+export function withDescendants({ graph }: Mempool, slots: ReadonlySet<number>): number[] {
   const all = new Set<number>();
-  for (const slot of conflicts) for (const descendant of graph.descendants(slot)) all.add(descendant);
+  for (const slot of slots) for (const descendant of graph.descendants(slot)) all.add(descendant);
   return [...all];
-}
-
-export function tooManyText(mempool: Mempool, txid: string, conflicts: ReadonlySet<number>): string {
-  const clusters = mempool.graph.distinctClusters([...conflicts]);
-  return `rejecting replacement ${txid}; too many conflicting clusters (${clusters} > ${MAX_REPLACEMENT_CANDIDATES})`;
 }
 
 /** Whether what is staged is better everywhere than what is there. */

@@ -1,11 +1,13 @@
 import { benchImport } from './import.ts';
 import { benchLatency } from './latency.ts';
+import { benchMempool } from './mempool.ts';
 import { benchPrimitives } from './primitives.ts';
 import { describeMachine } from './report.ts';
 
 const BENCHES: Readonly<Record<string, { readonly help: string; readonly run: (chain: string) => Promise<void> }>> = {
   import: { help: 'import a chain with all indexes: speed, stages, memory, disk', run: benchImport },
   latency: { help: 'how fast requests are answered while a chain is imported', run: benchLatency },
+  mempool: { help: 'transactions accepted a second, memory, a block taken out', run: async () => benchMempool() },
   primitives: { help: 'signatures, hashes, merkle trees, block parsing', run: async () => benchPrimitives() },
 };
 
@@ -19,7 +21,8 @@ CHAIN is a regtest chain as a file of magic, size, block; OBVERSE_BENCH_CHAIN na
   for (const [key, { help }] of Object.entries(BENCHES)) console.log(`  ${key.padEnd(12)}${help}`);
   process.exit(name === undefined ? 0 : 2);
 }
-if (name !== 'primitives' && !chain) {
+const needsChain = name === 'import' || name === 'latency';
+if (needsChain && !chain) {
   console.error(`bench ${name} needs a chain: npm run bench -- ${name} CHAIN`);
   process.exit(2);
 }

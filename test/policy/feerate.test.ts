@@ -36,6 +36,12 @@ describe('the fee for a size', () => {
     expect(feeForSize(100n, 141)).toBe(15n);
   });
 
+  test('any part of a satoshi is a whole one', () => {
+    expect(feeForSize(1n, 1)).toBe(1n);
+    expect(feeForSize(1n, 1000)).toBe(1n);
+    expect(feeForSize(1n, 1001)).toBe(2n);
+  });
+
   test('is the least one that pays the rate', () => {
     fc.assert(
       fc.property(fc.bigInt(1n, 2n ** 50n), fc.integer({ min: 1, max: 4_000_000 }), (feerate, vsize) => {
@@ -72,6 +78,7 @@ describe('feerates that were paid', () => {
     expect(feeratePerKvB({ fee: 1n, vsize: 1000 })).toBe(1n);
     expect(feeratePerKvB({ fee: -1n, vsize: 1001 })).toBe(-1n);
     expect(feeratePerKvB({ fee: -2n, vsize: 1000 })).toBe(-2n);
+    expect(feeratePerKvB({ fee: 1n, vsize: 1 })).toBe(1000n);
     expect(feeratePerKvB({ fee: 1n, vsize: 0 })).toBe(0n);
   });
 

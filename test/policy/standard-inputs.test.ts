@@ -169,7 +169,8 @@ describe('witnesses', () => {
   const items = (count: number, size: number) => Array.from({ length: count }, () => filled(size));
   const P2WSH = p2wshOf(NONE);
   const P2TR = p2tr(filled(32));
-  const TAPSCRIPT = filled(33, 0xc0);
+  const controlBlock = (first: number) => filled(33).with(0, first);
+  const TAPSCRIPT = controlBlock(0xc0);
 
   test('none is always fine, one where none belongs is not', () => {
     const witness = [NONE];
@@ -224,8 +225,8 @@ describe('witnesses', () => {
     expect(isStandard({ script: P2TR, witness: [filled(80), filled(9000), TAPSCRIPT] })).toBe(true);
     expect(isStandard({ script: P2TR, witness: [filled(81), filled(9000), TAPSCRIPT] })).toBe(false);
     // The lowest bit is the parity of the key.
-    expect(isStandard({ script: P2TR, witness: [filled(81), NONE, filled(33, 0xc1)] })).toBe(false);
-    expect(isStandard({ script: P2TR, witness: [filled(81), NONE, filled(33, 0xc2)] })).toBe(true);
+    expect(isStandard({ script: P2TR, witness: [filled(81), NONE, controlBlock(0xc1)] })).toBe(false);
+    expect(isStandard({ script: P2TR, witness: [filled(81), NONE, controlBlock(0xc2)] })).toBe(true);
   });
 
   test('taproot: the key path has one item of any size, the script path a control block', () => {

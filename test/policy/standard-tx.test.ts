@@ -1,5 +1,10 @@
 import { describe, expect, test } from 'bun:test';
-import { DEFAULT_RELAY_OPTIONS, type RelayOptions } from '../../src/policy/relay-options.ts';
+import {
+  BLOCK_MIN_FEERATE,
+  DEFAULT_RELAY_OPTIONS,
+  MAX_CONFIRM_TARGET,
+  type RelayOptions,
+} from '../../src/policy/relay-options.ts';
 import { checkStandardTx, standardScriptType } from '../../src/policy/standard-tx.ts';
 import { weightOf } from '../../src/primitives/block.ts';
 import type { Transaction } from '../../src/primitives/transaction.ts';
@@ -162,7 +167,7 @@ test('the first fault is told, in the order of the rules', () => {
   expect(reasonOf({ outputs: outputs.slice(0, 2) })).toBe('dust');
 });
 
-test('the defaults of relay', () =>
+test('the defaults of relay', () => {
   expect(DEFAULT_RELAY_OPTIONS).toEqual({
     minRelayFeerate: 100n,
     incrementalFeerate: 100n,
@@ -175,4 +180,7 @@ test('the defaults of relay', () =>
     clusterVsize: 101_000,
     bytesPerSigop: 20,
     requireStandard: true,
-  }));
+  });
+  expect(BLOCK_MIN_FEERATE).toBe(1n);
+  expect(MAX_CONFIRM_TARGET).toBe(1008);
+});

@@ -72,6 +72,7 @@ describe('versions do not mix', () => {
       expect(single(child, [inMempool(parent)])).toBeNull();
       expect(inPackage([parent, child], 0)).toBeNull();
       expect(inPackage([parent, child], 1)).toBeNull();
+      expect(inPackage([child], 0, [inMempool(parent)])).toBeNull();
     }
   });
 

@@ -1,20 +1,17 @@
 import { compareFeerate } from './feefrac.ts';
 
-/** Entries whose slot has changed since are skipped; the heap is cleaned of them when they are this many times the rest. */
+/** Entries whose slot has changed since are skipped; when there are this many times the rest, they are cleaned out. */
 const CLEAN_ABOVE = 4;
-const CLEAN_AT_LEAST = 1024;
+const INITIAL = 1024;
 
-interface Entry {
-  readonly slot: number;
-  readonly version: number;
-  readonly fee: number;
-  readonly size: number;
-}
-
-/** The last chunk of every cluster, the one with the lowest feerate on top. */
+/** The last chunk of every cluster, the one with the lowest feerate on top. In columns: there is one to every entry. */
 export class ChunkHeap {
   readonly #isValid: (slot: number, version: number) => boolean;
-  #entries: Entry[] = [];
+  #slots = new Uint32Array(INITIAL);
+  #versions = new Uint32Array(INITIAL);
+  #fees = new Float64Array(INITIAL);
+  #sizes = new Float64Array(INITIAL);
+  #length = 0;
   #cleaned = 0;
 
   /** `isValid` tells whether a slot still has the version it was added with. */
@@ -24,63 +21,90 @@ export class ChunkHeap {
 
   /** `version` is the slot's as it is now: a later one makes this entry void. */
   add(slot: number, version: number, fee: number, size: number): void {
-    if (this.#entries.length > Math.max(CLEAN_AT_LEAST, this.#cleaned * CLEAN_ABOVE)) this.#clean();
-    this.#entries.push({ slot, version, fee, size });
-    this.#up(this.#entries.length - 1);
+    if (this.#length >= Math.max(INITIAL, this.#cleaned * CLEAN_ABOVE)) this.#clean();
+    if (this.#length === this.#slots.length) this.#grow();
+    this.#up(this.#length++, slot, version, fee, size);
   }
 
   /** The slot of the worst entry that is still valid, or -1. It stays in the heap. */
   worst(): number {
-    for (let top = this.#entries[0]; top; top = this.#entries[0]) {
-      if (this.#isValid(top.slot, top.version)) return top.slot;
+    while (this.#length > 0) {
+      const slot = this.#slots[0]!;
+      if (this.#isValid(slot, this.#versions[0]!)) return slot;
       this.#removeTop();
     }
     return -1;
   }
 
   #clean(): void {
-    this.#entries = this.#entries.filter(({ slot, version }) => this.#isValid(slot, version));
-    this.#entries.sort(byFeerate);
-    this.#cleaned = this.#entries.length;
+    const count = this.#length;
+    this.#length = 0;
+    // Entries move towards the front only, past those that were read.
+    for (let from = 0; from < count; from++) {
+      const [slot, version] = [this.#slots[from]!, this.#versions[from]!];
+      if (this.#isValid(slot, version)) this.#up(this.#length++, slot, version, this.#fees[from]!, this.#sizes[from]!);
+    }
+    this.#cleaned = this.#length;
   }
 
   #removeTop(): void {
-    const last = this.#entries.pop()!;
-    if (this.#entries.length === 0) return;
-    this.#entries[0] = last;
-    this.#down(0);
+    const last = --this.#length;
+    if (last > 0) this.#down(this.#slots[last]!, this.#versions[last]!, this.#fees[last]!, this.#sizes[last]!);
   }
 
-  #up(start: number): void {
-    const entries = this.#entries;
-    const entry = entries[start]!;
+  /** Whether an entry belongs above the one that is at `at`: the lower feerate, of the same the later slot. */
+  #isBelow(slot: number, fee: number, size: number, at: number): boolean {
+    const sign = compareFeerate(fee, size, this.#fees[at]!, this.#sizes[at]!);
+    return sign < 0 || (sign === 0 && slot > this.#slots[at]!);
+  }
+
+  #put(at: number, slot: number, version: number, fee: number, size: number): void {
+    this.#slots[at] = slot;
+    this.#versions[at] = version;
+    this.#fees[at] = fee;
+    this.#sizes[at] = size;
+  }
+
+  #move(to: number, from: number): void {
+    this.#put(to, this.#slots[from]!, this.#versions[from]!, this.#fees[from]!, this.#sizes[from]!);
+  }
+
+  /** Puts an entry into the heap from its end, `start`. */
+  #up(start: number, slot: number, version: number, fee: number, size: number): void {
     let at = start;
     while (at > 0) {
       const above = (at - 1) >> 1;
-      if (byFeerate(entry, entries[above]!) >= 0) break;
-      entries[at] = entries[above]!;
+      if (!this.#isBelow(slot, fee, size, above)) break;
+      this.#move(at, above);
       at = above;
     }
-    entries[at] = entry;
+    this.#put(at, slot, version, fee, size);
   }
 
-  #down(start: number): void {
-    const entries = this.#entries;
-    const entry = entries[start]!;
-    let at = start;
-    for (;;) {
-      let below = at * 2 + 1;
-      if (below >= entries.length) break;
-      if (below + 1 < entries.length && byFeerate(entries[below + 1]!, entries[below]!) < 0) below++;
-      if (byFeerate(entries[below]!, entry) >= 0) break;
-      entries[at] = entries[below]!;
+  /** Puts an entry into the heap from its top, which is free. */
+  #down(slot: number, version: number, fee: number, size: number): void {
+    let at = 0;
+    for (let below = 1; below < this.#length; below = at * 2 + 1) {
+      const right = below + 1;
+      if (right < this.#length && this.#isBelow(this.#slots[right]!, this.#fees[right]!, this.#sizes[right]!, below))
+        below = right;
+      if (this.#isBelow(slot, fee, size, below)) break;
+      this.#move(at, below);
       at = below;
     }
-    entries[at] = entry;
+    this.#put(at, slot, version, fee, size);
   }
-}
 
-/** The lower feerate first; of the same, the later slot. */
-function byFeerate(a: Entry, b: Entry): number {
-  return compareFeerate(a.fee, a.size, b.fee, b.size) || b.slot - a.slot;
+  #grow(): void {
+    const capacity = this.#slots.length * 2;
+    const [slots, versions, fees, sizes] = [this.#slots, this.#versions, this.#fees, this.#sizes];
+    this.#slots = new Uint32Array(capacity);
+    this.#versions = new Uint32Array(capacity);
+    this.#fees = new Float64Array(capacity);
+    this.#sizes = new Float64Array(capacity);
+    this.#slots.set(slots);
+    this.#versions.set(versions);
+    this.#fees.set(fees);
+    this.#sizes.set(sizes);
+  }
 }

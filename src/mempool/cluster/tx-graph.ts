@@ -24,6 +24,7 @@ interface Staging {
   /** Clusters of before that are no more, and those that came since. */
   readonly replaced: Set<Cluster>;
   readonly created: Set<Cluster>;
+  readonly createdAlone: Set<number>;
   readonly added: Set<number>;
   /** Slots that are free once it is committed. */
   readonly freed: number[];
@@ -41,7 +42,7 @@ export class TxGraph {
   /** undefined where the slot is free. */
   readonly #parents: (readonly number[] | undefined)[] = [];
   readonly #children: (readonly number[])[] = [];
-  /** undefined where it is to be found anew. */
+  /** undefined where it is to be found anew; ALONE where a transaction hangs together with none, as most do. */
   readonly #cluster: (Cluster | undefined)[] = [];
   readonly #version: number[] = [];
   #free: number[] = [];
@@ -143,7 +144,7 @@ export class TxGraph {
   }
 
   distinctClusters(slots: readonly number[]): number {
-    return new Set(slots.map((slot) => this.#clusterOf(slot))).size;
+    return new Set(slots.map((slot) => this.#clusterOf(slot).slots[0]!)).size;
   }
 
   /** Whether any cluster is above the limits. */
@@ -156,7 +157,14 @@ export class TxGraph {
   startStaging(): void {
     assert(this.#staging === null, 'one try at a time');
     this.#settle();
-    this.#staging = { undo: [], replaced: new Set(), created: new Set(), added: new Set(), freed: [] };
+    this.#staging = {
+      undo: [],
+      replaced: new Set(),
+      created: new Set(),
+      createdAlone: new Set(),
+      added: new Set(),
+      freed: [],
+    };
   }
 
   commitStaging(): void {
@@ -178,8 +186,9 @@ export class TxGraph {
     for (const { slots } of replaced) for (const slot of slots) touched.add(slot);
     const after = new Set<Cluster>();
     for (const slot of touched) {
-      const cluster = this.#parents[slot] === undefined ? undefined : this.#cluster[slot];
-      if (cluster) after.add(cluster);
+      if (this.#parents[slot] === undefined) continue;
+      const cluster = this.#cluster[slot]!;
+      after.add(cluster === ALONE ? this.#alone(slot) : cluster);
     }
     return { main: diagramOf(replaced), staging: diagramOf(after) };
   }
@@ -188,7 +197,7 @@ export class TxGraph {
   worstChunk(): SlotChunk | null {
     this.#settle();
     const slot = this.#heap.worst();
-    return slot < 0 ? null : this.#cluster[slot]!.chunks.at(-1)!;
+    return slot < 0 ? null : this.#clusterOf(slot).chunks.at(-1)!;
   }
 
   /** All chunks, the best first; those of a cluster in their order. */
@@ -198,8 +207,11 @@ export class TxGraph {
     const seen = new Set<Cluster>();
     for (const [slot, cluster] of this.#cluster.entries()) {
       if (!cluster || this.#parents[slot] === undefined || seen.has(cluster)) continue;
-      seen.add(cluster);
-      all.push(...cluster.chunks);
+      if (cluster === ALONE) all.push(...this.#alone(slot).chunks);
+      else {
+        seen.add(cluster);
+        all.push(...cluster.chunks);
+      }
     }
     return all.sort((a, b) => compareFeerate(b.fee, b.size, a.fee, a.size));
   }
@@ -227,7 +239,13 @@ export class TxGraph {
 
   #clusterOf(slot: number): Cluster {
     this.#settle();
-    return this.#cluster[slot]!;
+    const cluster = this.#cluster[slot]!;
+    return cluster === ALONE ? this.#alone(slot) : cluster;
+  }
+
+  #alone(slot: number): Cluster {
+    const slots = [slot];
+    return { slots, chunks: [{ slots, fee: this.#fee[slot]!, size: this.#weight[slot]! }], oversized: false };
   }
 
   #link(parent: number, child: number): void {
@@ -258,6 +276,13 @@ export class TxGraph {
   #touch(slot: number): void {
     const cluster = this.#cluster[slot];
     if (!cluster) return;
+    if (cluster === ALONE) {
+      if (this.#staging && !this.#staging.createdAlone.delete(slot)) this.#staging.replaced.add(this.#alone(slot));
+      this.#cluster[slot] = undefined;
+      this.#version[slot]!++;
+      this.#stale.add(slot);
+      return;
+    }
     if (this.#staging && !this.#staging.created.has(cluster)) this.#staging.replaced.add(cluster);
     this.#oversized.delete(cluster);
     for (const member of cluster.slots) {
@@ -273,6 +298,12 @@ export class TxGraph {
     if (this.#stale.size === 0) return;
     for (const slot of this.#stale) {
       if (this.#parents[slot] === undefined || this.#cluster[slot]) continue;
+      if (this.#isAlone(slot)) {
+        this.#cluster[slot] = ALONE;
+        this.#staging?.createdAlone.add(slot);
+        this.#heap.add(slot, this.#version[slot]!, this.#fee[slot]!, this.#weight[slot]!);
+        continue;
+      }
       const members = this.#connected(slot);
       const cluster = this.#newCluster(members);
       for (const member of members) this.#cluster[member] = cluster;
@@ -285,12 +316,14 @@ export class TxGraph {
     this.#stale.clear();
   }
 
+  /** Whether it hangs together with none; too heavy ones are looked at more closely. */
+  #isAlone(slot: number): boolean {
+    return (
+      this.#parents[slot]!.length === 0 && this.#children[slot]!.length === 0 && this.#weight[slot]! <= this.#maxWeight
+    );
+  }
+
   #newCluster(members: readonly number[]): Cluster {
-    if (members.length === 1) {
-      const [slot] = members as [number];
-      const chunk = { slots: members, fee: this.#fee[slot]!, size: this.#weight[slot]! };
-      return { slots: members, chunks: [chunk], oversized: chunk.size > this.#maxWeight };
-    }
     const weight = members.reduce((sum, slot) => sum + this.#weight[slot]!, 0);
     if (members.length > this.#maxCount || weight > this.#maxWeight) return this.#oversizedCluster(members);
     const index = new Map(members.map((slot, i) => [slot, i]));
@@ -362,6 +395,8 @@ export class TxGraph {
 }
 
 const NONE: readonly number[] = [];
+/** Stands for the cluster of every transaction by itself, which is only made where somebody asks for it. */
+const ALONE: Cluster = { slots: [], chunks: [], oversized: false };
 
 function diagramOf(clusters: Iterable<Cluster>): FeeFrac[] {
   const chunks: FeeFrac[] = [];

@@ -1,0 +1,96 @@
+import type { SignatureEngine } from '../../src/crypto/secp256k1.ts';
+import { signatureEngine } from '../../src/crypto/secp256k1.ts';
+import { Acceptance } from '../../src/mempool/acceptance.ts';
+import { Mempool } from '../../src/mempool/pool.ts';
+import { DEFAULT_RELAY_OPTIONS } from '../../src/policy/relay-options.ts';
+import { type ParsedTransaction, parseTransaction } from '../../src/primitives/block.ts';
+import { transactionBytes, txidOf } from '../../src/primitives/transaction.ts';
+import { systemClock } from '../../src/util/clock.ts';
+import { chainWithCoins } from '../lib/chain-builder.ts';
+import { TestNode, trustingVerifier } from '../lib/chain-fixture.ts';
+import { type Payee, spend } from '../lib/tx-builder.ts';
+import { grouped, printTable } from './report.ts';
+
+const COINS_PER_BLOCK = 10_000;
+const BLOCK_TXS = 4000;
+const FIRST = 1000;
+
+/** Accepts ordinary spends of one input and two outputs into an empty mempool, then takes out a block of them. */
+export async function benchMempool(count = 30_000): Promise<void> {
+  const blocks = Math.ceil(count / COINS_PER_BLOCK);
+  const chain = chainWithCoins(blocks, 'anyone');
+  const txs: ParsedTransaction[] = [];
+  for (let i = 0; i < blocks; i++) {
+    const payees = Array.from({ length: COINS_PER_BLOCK }, (): Payee => ({ to: 'p2wpkh', value: 100_000n }));
+    const split = spend(chain.coin(i + 1), payees);
+    const txid = txidOf(split);
+    chain.mine(1, { txs: [split] });
+    for (const [vout, output] of split.outputs.entries()) {
+      if (txs.length === count) break;
+      const fee = 200n + BigInt(txs.length % 5000);
+      const tx = spend({ outpoint: { txid, vout }, output }, [
+        { to: 'p2wpkh', value: 50_000n },
+        { to: 'p2wpkh', value: 50_000n - fee },
+      ]);
+      txs.push(parseTransaction(transactionBytes(tx)));
+    }
+  }
+  const node = new TestNode({ verifier: trustingVerifier });
+  await node.take(chain.blocks.slice(1));
+  const engine = timedEngine(signatureEngine());
+  const mempool = new Mempool(DEFAULT_RELAY_OPTIONS, {
+    clock: systemClock,
+    observer: { added() {}, removed() {}, modified() {} },
+  });
+  const acceptance = new Acceptance({ mempool, chain: node.chain, engine, clock: systemClock });
+  Bun.gc(true);
+  const before = process.memoryUsage();
+  const accept = (from: number, to: number) => {
+    const startedAt = performance.now();
+    for (const tx of txs.slice(from, to))
+      if (acceptance.accept(tx).status !== 'accepted') throw new Error('a good transaction was refused');
+    return performance.now() - startedAt;
+  };
+  const { first, middle, last } = await node.chain.whenSettled(() => ({
+    first: accept(0, FIRST),
+    middle: accept(FIRST, count - FIRST),
+    last: accept(count - FIRST, count),
+  }));
+  const total = first + middle + last;
+  const signatures = engine.ms;
+  Bun.gc(true);
+  const after = process.memoryUsage();
+  const { size, bytes } = mempool.entries.totals;
+  const memory = after.heapUsed + after.external - before.heapUsed - before.external;
+  const removing = performance.now();
+  mempool.removeForBlock(txs.slice(0, BLOCK_TXS), '');
+  const removed = performance.now() - removing;
+  printTable(`mempool: ${grouped(count)} spends of one input and two outputs`, [
+    ['accepted a second', grouped((count / total) * 1000)],
+    ['of that, signatures', `${grouped((signatures / total) * 100)} %`],
+    ['microseconds each: first 1,000', grouped((first / FIRST) * 1000)],
+    ['microseconds each: last 1,000', grouped((last / FIRST) * 1000)],
+    ['serialized bytes', grouped(size)],
+    ['bytes as counted', `${grouped(bytes)}  (${grouped(bytes / size, 2)} times)`],
+    ['bytes of heap', `${grouped(memory)}  (${grouped(memory / size, 2)} times)`],
+    [`a block of ${grouped(BLOCK_TXS)} taken out, ms`, grouped(removed, 1)],
+  ]);
+  await node[Symbol.asyncDispose]();
+}
+
+function timedEngine(engine: SignatureEngine): SignatureEngine & { ms: number } {
+  const timed = {
+    ms: 0,
+    name: engine.name,
+    verifyEcdsa(signature: Uint8Array, msg32: Uint8Array, key: Uint8Array) {
+      const startedAt = performance.now();
+      const good = engine.verifyEcdsa(signature, msg32, key);
+      timed.ms += performance.now() - startedAt;
+      return good;
+    },
+    verifySchnorr: engine.verifySchnorr.bind(engine),
+    checkTapTweak: engine.checkTapTweak.bind(engine),
+    isValidPublicKey: engine.isValidPublicKey.bind(engine),
+  };
+  return timed;
+}
