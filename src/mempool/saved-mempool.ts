@@ -1,0 +1,108 @@
+import { parseTransaction } from '../primitives/block.ts';
+import { hashFromHex, hashToHex, type Txid } from '../primitives/hash.ts';
+import type { MempoolStore, SavedTransaction } from '../storage/mempool-store.ts';
+import { type Clock, unixSeconds } from '../util/clock.ts';
+import type { Log } from '../util/log.ts';
+import type { Acceptance } from './acceptance.ts';
+import type { Mempool } from './pool.ts';
+
+/** Transactions judged in one go when they are read back; then blocks and peers have their turn. */
+const BATCH = 50;
+
+/** Keeps the mempool over restarts. Is told of its changes, and writes them when asked to. */
+export class SavedMempool {
+  readonly #store: MempoolStore;
+  /** Txids in hex. */
+  readonly #changed = new Set<string>();
+  readonly #removed = new Set<string>();
+
+  constructor(store: MempoolStore) {
+    this.#store = store;
+  }
+
+  /** A transaction came or is not what it was. */
+  put(txid: Uint8Array): void {
+    const key = hashToHex(txid);
+    this.#removed.delete(key);
+    this.#changed.add(key);
+  }
+
+  removed(txid: Uint8Array): void {
+    const key = hashToHex(txid);
+    this.#changed.delete(key);
+    this.#removed.add(key);
+  }
+
+  /** Writes what has changed since the last save. */
+  save(mempool: Mempool): void {
+    this.#store.save({
+      put: this.#saved(mempool),
+      removed: [...this.#removed].map((key) => hashFromHex<Txid>(key)),
+      feeDeltas: [...mempool.feeDeltas].map(([key, delta]) => [hashFromHex<Txid>(key), delta] as const),
+    });
+    this.#changed.clear();
+    this.#removed.clear();
+  }
+
+  /**
+   * Puts back what was saved, through acceptance: what the chain or the clock has overtaken is dropped. `run` gets the
+   * work in small parts, each to be done while nothing is half connected.
+   */
+  async load(
+    { mempool, acceptance }: { mempool: Mempool; acceptance: Acceptance },
+    {
+      run,
+      signal,
+      clock,
+      log,
+    }: {
+      run: (work: () => void) => Promise<void>;
+      signal: AbortSignal;
+      clock: Clock;
+      log: Log;
+    },
+  ): Promise<void> {
+    for (const [txid, delta] of this.#store.feeDeltas()) mempool.prioritise(txid, delta);
+    const saved = this.#store.transactions();
+    const counts = { accepted: 0, expired: 0, dropped: 0 };
+    const oldest = unixSeconds(clock) - mempool.options.expirySeconds;
+    for (let from = 0; from < saved.length && !signal.aborted; from += BATCH)
+      await run(() => {
+        for (const transaction of saved.slice(from, from + BATCH)) {
+          const fate = transaction.time < oldest ? 'expired' : putBack(transaction, mempool, acceptance);
+          if (fate !== 'accepted') this.removed(transaction.txid);
+          counts[fate]++;
+        }
+      });
+    // Cut short, the rest is still on disk, and the next start reads it.
+    if (!signal.aborted) mempool.loaded = true;
+    if (saved.length > 0) log.info('mempool read back', counts);
+  }
+
+  *#saved(mempool: Mempool): Generator<SavedTransaction> {
+    const { entries } = mempool;
+    for (const key of this.#changed) {
+      const slot = entries.find(hashFromHex<Txid>(key));
+      if (slot < 0) continue;
+      yield {
+        txid: entries.txid(slot),
+        arrival: entries.order(slot),
+        raw: entries.raw(slot),
+        time: entries.time(slot),
+        unbroadcast: mempool.isUnbroadcast(slot),
+      };
+    }
+  }
+}
+
+function putBack(
+  { raw, time, txid, unbroadcast }: SavedTransaction,
+  mempool: Mempool,
+  acceptance: Acceptance,
+): 'accepted' | 'dropped' {
+  // Rows of an own database: what does not parse there is damage, and is for the caller to hear of.
+  const { status } = acceptance.accept(parseTransaction(raw), { time });
+  if (status !== 'accepted') return 'dropped';
+  if (unbroadcast) mempool.addUnbroadcast(txid);
+  return 'accepted';
+}

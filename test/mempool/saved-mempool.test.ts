@@ -1,0 +1,88 @@
+import { expect, test } from 'bun:test';
+import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { SavedMempool } from '../../src/mempool/saved-mempool.ts';
+import { hashToHex } from '../../src/primitives/hash.ts';
+import { MempoolStore } from '../../src/storage/mempool-store.ts';
+import { openNodeDatabase } from '../../src/storage/node-database.ts';
+import { chainWithCoins } from '../lib/chain-builder.ts';
+import { silentLog } from '../lib/chain-fixture.ts';
+import { parsed, TestMempool } from '../lib/mempool-fixture.ts';
+import { coinOf, sweep } from '../lib/tx-builder.ts';
+
+const IDENTITY = { network: 'regtest', genesisHash: '00'.repeat(32) };
+const never = new AbortController().signal;
+
+function withDirectory<T>(run: (path: string) => Promise<T>): Promise<T> {
+  const dir = mkdtempSync(join(tmpdir(), 'obverse-saved-'));
+  return run(join(dir, 'node.db')).finally(() => rmSync(dir, { recursive: true, force: true }));
+}
+
+test('a mempool comes back as it was, without what was mined, expired or replaced meanwhile', () =>
+  withDirectory(async (path) => {
+    const chain = chainWithCoins(6, 'p2wpkh');
+    const tx = (n: number, fee: bigint) => sweep(chain.coin(n), 'p2wpkh', fee);
+    const [old, parent, mined, free, local] = [tx(1, 1000n), tx(2, 1000n), tx(3, 1000n), tx(4, 0n), tx(5, 900n)];
+    const child = sweep(coinOf(parent, 0), 'p2wpkh', 1000n);
+    {
+      await using pool = await TestMempool.on(chain);
+      const db = openNodeDatabase(path, IDENTITY);
+      const saved = new SavedMempool(new MempoolStore(db));
+      const put = async (one: typeof old, options = {}) => {
+        expect((await pool.accept(one, options)).status).toBe('accepted');
+        saved.put(parsed(one).txid);
+      };
+      await put(old, { time: Math.floor(pool.node.clock.nowMs() / 1000) - 335 * 3600 });
+      pool.mempool.prioritise(parsed(free).txid, 700);
+      for (const one of [parent, mined, child, free]) await put(one);
+      await put(local, { local: true });
+      saved.save(pool.mempool);
+      // The second save writes the difference.
+      pool.mempool.removeRecursive([pool.mempool.entries.find(parsed(child).txid)], 'conflict');
+      saved.removed(parsed(child).txid);
+      saved.save(pool.mempool);
+      expect(new MempoolStore(db).transactions()).toHaveLength(5);
+      db.close();
+    }
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+    chain.mine(1, { txs: [mined] });
+    await using pool = await TestMempool.on(chain);
+    const db = openNodeDatabase(path, IDENTITY);
+    const saved = new SavedMempool(new MempoolStore(db));
+    // Two weeks after the first came.
+    pool.node.clock.advance(2 * 3600 * 1000);
+    expect(pool.mempool.loaded).toBe(false);
+    await saved.load(pool, {
+      run: (work) => pool.node.chain.whenSettled(work),
+      signal: never,
+      clock: pool.node.clock,
+      log: silentLog,
+    });
+    expect(pool.mempool.loaded).toBe(true);
+    expect([old, parent, mined, child, free, local].map((one) => pool.has(one))).toEqual([
+      false,
+      true,
+      false,
+      false,
+      true,
+      true,
+    ]);
+    const { entries } = pool.mempool;
+    expect(entries.modifiedFee(entries.find(parsed(free).txid))).toBe(700);
+    expect(pool.mempool.isUnbroadcast(entries.find(parsed(local).txid))).toBe(true);
+    saved.save(pool.mempool);
+    expect(
+      new MempoolStore(db)
+        .transactions()
+        .map(({ txid }) => hashToHex(txid))
+        .sort(),
+    ).toEqual([parent, free, local].map((one) => hashToHex(parsed(one).txid)).sort());
+    db.close();
+  }));
+
+test('another network is refused', () =>
+  withDirectory(async (path) => {
+    openNodeDatabase(path, IDENTITY).close();
+    expect(() => openNodeDatabase(path, { ...IDENTITY, network: 'main' })).toThrow('belongs to network regtest');
+  }));
