@@ -82,6 +82,7 @@ export class ChainStore {
     this.#lastSeq = this.#eventWriter.last;
   }
 
+  /** A number for an event that the log does not keep; not within a commit. */
   nextSeq(): number {
     return this.#eventWriter.take();
   }
