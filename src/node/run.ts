@@ -47,6 +47,8 @@ interface Surroundings {
   readonly service: ServiceNotifier;
 }
 
+const NO_SUCH_ADDRESS = new Set(['EADDRNOTAVAIL', 'ENOTFOUND', 'ENXIO', 'EAI_AGAIN', 'EAI_NONAME']);
+
 function listen(config: Config, params: ReturnType<typeof paramsFor>, log: Log): ApiServer {
   const options = apiOptionsOf(config, process.env.OBVERSE_API_KEY ?? null);
   const sources = readSourcesOf(config, params);
@@ -64,7 +66,8 @@ function listen(config: Config, params: ReturnType<typeof paramsFor>, log: Log):
       throw new OperatorError(
         `http.listen: ${host}:${port} is in use: stop what listens there, or choose another address (--http.listen=127.0.0.1:18500)`,
       );
-    if ((error as NodeJS.ErrnoException).code === 'EADDRNOTAVAIL')
+    // A name that nobody knows comes back as one or another of these, as the host's resolver has it.
+    if (NO_SUCH_ADDRESS.has((error as NodeJS.ErrnoException).code ?? ''))
       throw new OperatorError(`http.listen: ${host} is not an address of this machine`);
     if ((error as NodeJS.ErrnoException).code === 'EACCES')
       throw new OperatorError(`http.listen: no permission to listen on ${host}:${port}: choose a port above 1023`);
