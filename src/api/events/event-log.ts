@@ -85,7 +85,7 @@ export class EventLog {
   readonly #limits: EventLogLimits;
   readonly #options: EventLogOptions;
   readonly #listeners = new Set<() => void>();
-  readonly #mempool = new Map<string, TxSource>();
+  readonly #resident = new Map<string, TxSource>();
   #reads: ChainReads | null = null;
   #news: News[] = [];
   #kept: Kept[] = [];
@@ -97,6 +97,7 @@ export class EventLog {
   #evictedTo = 0;
   /** The log lacks events of the mempool up to here. */
   #mempoolFloor = 0;
+  #lostTo = 0;
   /** The last number that an earlier process may have given; null once this one has shown where it goes on. */
   #reserved: number | null = null;
   #scheduled = false;
@@ -152,7 +153,11 @@ export class EventLog {
    * Events behind a number, in order, at most `limit`; all types where `types` is null. `scanned` is how far it looked:
    * go on there. It is the number asked for only when there is nothing new.
    */
-  after(seq: number, limit: number, types: ReadonlySet<string> | null = null): { entries: LogEntry[]; scanned: number } {
+  after(
+    seq: number,
+    limit: number,
+    types: ReadonlySet<string> | null = null,
+  ): { entries: LogEntry[]; scanned: number } {
     if (!this.#reads || seq >= this.#seq) return { entries: [], scanned: seq };
     if (seq < this.#evictedTo) return this.#stored(this.#reads, seq, limit, types);
     const kept = this.#kept;
@@ -166,23 +171,35 @@ export class EventLog {
     return { entries, scanned: at === kept.length ? this.#seq : (kept[at - 1]?.entry.seq ?? seq) };
   }
 
-  /** What is missing behind a number: rows that are no longer kept come first, then events of the mempool. */
-  gapsAfter(seq: number): Gap[] {
+  /**
+   * What is missing behind a number: rows that are no longer kept come first, then events of the mempool. Before its first
+   * event this process cannot know how many the one before has had: `sure` leaves out what may be none.
+   */
+  gapsAfter(seq: number, { sure = false } = {}): Gap[] {
     const { oldest, last } = this.#reads?.events.bounds() ?? { oldest: 0, last: 0 };
+    const floor = sure && this.#reserved !== null ? this.#evictedTo : this.#mempoolFloor;
     const gaps: Gap[] = [];
     let from = seq;
     if (oldest > 0 && from < oldest - 1) {
       gaps.push({ scope: 'all', fromSeq: from + 1, toSeq: oldest - 1, lastChainSeq: last });
       from = oldest - 1;
     }
-    if (from < this.#mempoolFloor)
-      gaps.push({ scope: 'mempool', fromSeq: from + 1, toSeq: this.#mempoolFloor, lastChainSeq: last });
+    if (from < floor && !this.#areAllRows(from, floor))
+      gaps.push({ scope: 'mempool', fromSeq: from + 1, toSeq: floor, lastChainSeq: last });
     return gaps;
   }
 
-  /** The mempool events up to here are not all in the log. */
-  get mempoolFloor(): number {
-    return this.#mempoolFloor;
+  /** Whether all of a few numbers are of events of the chain. */
+  #areAllRows(from: number, to: number): boolean {
+    const count = to - from;
+    if (count > PAGE || !this.#reads) return false;
+    const rows = this.#reads.events.after(from, count);
+    return rows.length === count && rows.at(-1)!.seq === to;
+  }
+
+  /** Events of the mempool that this process has had are gone up to here. Whoever has not got that far misses some. */
+  get lostTo(): number {
+    return this.#lostTo;
   }
 
   /** Whether this number may be that of an event, so that one can go on behind it. */
@@ -197,6 +214,16 @@ export class EventLog {
       if (MEMPOOL_TYPES.has(type)) return { chain: this.#reads?.events.bounds().oldest ?? 0, mempool: seq };
     }
     return { chain: this.#reads?.events.bounds().oldest ?? 0, mempool: 0 };
+  }
+
+  /** What is in the mempool now. */
+  mempool(): Iterable<TxSource> {
+    return this.#resident.values();
+  }
+
+  /** How many listen for news. */
+  get listeners(): number {
+    return this.#listeners.size;
   }
 
   /** Called when `seq` has grown, and when the log is closed. Returns the function that ends it. */
@@ -272,7 +299,7 @@ export class EventLog {
     const { seq } = change;
     if (seq <= this.#seq) {
       // Too late to be handed out in its place.
-      this.#mempoolFloor = Math.max(this.#mempoolFloor, this.#seq);
+      this.#lose(this.#seq);
       this.#follow(change);
       return;
     }
@@ -293,12 +320,12 @@ export class EventLog {
     if (change.kind === 'update') return null;
     const txid = txidOf(change.data);
     if (change.kind === 'removed') {
-      const known = this.#mempool.get(txid) ?? null;
-      this.#mempool.delete(txid);
+      const known = this.#resident.get(txid) ?? null;
+      this.#resident.delete(txid);
       return known;
     }
     const tx = { raw: change.raw, spent: change.spent };
-    this.#mempool.set(txid, tx);
+    this.#resident.set(txid, tx);
     return tx;
   }
 
@@ -326,11 +353,16 @@ export class EventLog {
       this.#start++;
       this.#bytes -= bytes;
       this.#evictedTo = entry.seq;
-      if (MEMPOOL_TYPES.has(entry.type)) this.#mempoolFloor = Math.max(this.#mempoolFloor, entry.seq);
+      if (MEMPOOL_TYPES.has(entry.type)) this.#lose(entry.seq);
     }
     if (this.#start <= kept.length / 2 && this.#start < COMPACT_AT) return;
     this.#kept = kept.slice(this.#start);
     this.#start = 0;
+  }
+
+  #lose(upTo: number): void {
+    this.#lostTo = Math.max(this.#lostTo, upTo);
+    this.#mempoolFloor = Math.max(this.#mempoolFloor, upTo);
   }
 
   #stored({ events }: ChainReads, seq: number, limit: number, types: ReadonlySet<string> | null) {

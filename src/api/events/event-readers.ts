@@ -3,12 +3,11 @@ import { hashFromHex } from '../../primitives/hash.ts';
 import { readTxUndo } from '../../primitives/undo.ts';
 import { ByteReader } from '../../util/bytes.ts';
 import { jsonAnswer, type ReadEndpoint, textAnswer } from '../readers/answer.ts';
-import { parsedBlock } from '../readers/block-body.ts';
-import { blockByHash, headerTime } from '../readers/block-facts.ts';
-import { blockTxFacts } from '../readers/tx-facts.ts';
+import { blockByHash, headerTime, rawBlock } from '../readers/block-facts.ts';
 import { txView } from '../views/tx-view.ts';
+import { candidateTxs } from './block-scan.ts';
 import type { TxSource } from './event-log.ts';
-import { matchTx, type TxTouches } from './match.ts';
+import { matchTx, type TxTouches, touchesToLine } from './match.ts';
 import { type FilterData, PrintTable, type WatchFilter } from './watch-filter.ts';
 
 /**
@@ -19,20 +18,29 @@ export const matchBlockEndpoint: ReadEndpoint<{ hash: string; filter: FilterData
   name: 'event-block-matches',
   run(env, { hash, filter }) {
     const block = blockByHash(env, hash);
+    const { reads } = env;
     const table = new PrintTable(filter);
+    const raw = rawBlock(env, block);
+    const undo = reads.rawUndo(block);
+    const txids = filter.txids && reads.headers.isActive(block) ? reads.txs.txidsOfBlock(block.height) : null;
     const lines = [JSON.stringify({ height: block.height, time: headerTime(block) })];
-    for (const [index, { parsed, spent }] of blockTxFacts(env, block, parsedBlock(env, block), null).entries()) {
+    for (const { index, start, end, undoStart } of candidateTxs(raw, undo, txids, table)) {
+      const parsed = parseTransaction(raw.subarray(start, end));
+      const spent = index > 0 && undo ? readTxUndo(new ByteReader(undo, undoStart), parsed.tx.inputs.length) : null;
       const touches = matchTx(parsed, spent, index, table);
-      if (touches) lines.push(JSON.stringify(touches));
+      if (touches) lines.push(touchesToLine(touches));
     }
     return textAnswer(lines.join('\n'), 'none');
   },
 };
 
-/** The same of one unconfirmed transaction, as JSON. */
+/** The same line of one unconfirmed transaction; empty where it touches nothing. */
 export const matchTxEndpoint: ReadEndpoint<TxSource & { filter: FilterData }> = {
   name: 'event-tx-matches',
-  run: (_, { filter, ...tx }) => ({ ...jsonAnswer(matchUnconfirmed(tx, new PrintTable(filter))), freshness: 'none' }),
+  run(_, { filter, ...tx }) {
+    const touches = matchUnconfirmed(tx, new PrintTable(filter));
+    return textAnswer(touches ? touchesToLine(touches) : '', 'none');
+  },
 };
 
 export function matchUnconfirmed({ raw, spent }: TxSource, filter: WatchFilter): TxTouches | null {
@@ -62,7 +70,8 @@ export function ancestorHash(
     const height = at ? at.height - back : -1;
     if (height < 0) return null;
     // A branch that was left joins the active chain after a few blocks.
-    while (at && at.height > height && !reads.headers.isActive(at)) at = reads.headers.byHash(at.header.subarray(4, 36));
+    while (at && at.height > height && !reads.headers.isActive(at))
+      at = reads.headers.byHash(at.header.subarray(4, 36));
     return (at && at.height > height ? reads.headers.byHeight(height)?.hash : at?.hash) ?? null;
   });
 }

@@ -1,7 +1,7 @@
 import type { ParsedTransaction } from '../../primitives/block.ts';
 import type { Coin } from '../../primitives/coin.ts';
 import { hashToHex } from '../../primitives/hash.ts';
-import { outpointPrint, scriptPrint, txidPrint, type WatchFilter } from './watch-filter.ts';
+import { outpointBytes, outpointPrint, scriptPrint, txidPrint, type WatchFilter } from './watch-filter.ts';
 
 /** What a transaction pays to one script and spends from it. */
 export interface ScriptTouch {
@@ -52,7 +52,7 @@ export function matchTx(
       touch.sent += Number(value);
       touch.inputs.push({ n, txid: hashToHex(prevout.txid), vout: prevout.vout, value: Number(value) });
     }
-    if (filter.outpoints && filter.has(outpointPrint(prevout.txid, prevout.vout, seed)))
+    if (filter.outpoints && filter.has(outpointPrint(outpointBytes(prevout.txid, prevout.vout), seed)))
       outpoints.push({ slot: n, outpoint: `${hashToHex(prevout.txid)}:${prevout.vout}` });
   }
   for (let n = 0; n < tx.outputs.length; n++) {
@@ -85,4 +85,33 @@ interface Touching {
   sent: number;
   outputs: { n: number; value: number }[];
   inputs: { n: number; txid: string; vout: number; value: number }[];
+}
+
+/** One line of text, which the front reads back faster than JSON. */
+export function touchesToLine({ index, txid, scripts, outpoints }: TxTouches): string {
+  const fields: (string | number)[] = [index, txid, scripts.length];
+  for (const { slot, script, received, sent, outputs, inputs } of scripts)
+    fields.push(slot, script, received, sent, outputs, inputs);
+  for (const { slot, outpoint } of outpoints) fields.push(slot, outpoint);
+  return fields.join('\t');
+}
+
+export function touchesFromLine(line: string): TxTouches {
+  const fields = line.split('\t');
+  let at = 0;
+  const text = () => fields[at++]!;
+  const number = () => Number(fields[at++]);
+  const index = number();
+  const txid = text();
+  const scripts = Array.from({ length: number() }, () => ({
+    slot: number(),
+    script: text(),
+    received: number(),
+    sent: number(),
+    outputs: text(),
+    inputs: text(),
+  }));
+  const outpoints: { slot: number; outpoint: string }[] = [];
+  while (at < fields.length) outpoints.push({ slot: number(), outpoint: text() });
+  return { index, txid, scripts, outpoints };
 }
