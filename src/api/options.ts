@@ -87,12 +87,6 @@ export interface ApiOptions {
     /** Events a connection may lie behind, and milliseconds it may stay blocked, before close code 4008. */
     readonly wsMaxLagEvents: number;
     readonly wsMaxLagMs: number;
-    /** Items that a connection, and all of them together, may watch. */
-    readonly wsWatched: number;
-    readonly wsWatchedTotal: number;
-    /** Requests for events that may wait for some: of one key, and of all. */
-    readonly eventWaitsPerKey: number;
-    readonly eventWaitsTotal: number;
   };
 
   readonly pages: {
@@ -102,7 +96,6 @@ export interface ApiOptions {
     readonly utxos: PageLimits;
     readonly mempoolTxids: PageLimits;
     readonly mempoolAddress: PageLimits;
-    readonly events: PageLimits;
   };
 
   readonly ws: {
@@ -176,10 +169,6 @@ export function apiOptions(identity: ApiIdentity, overrides: ApiOverrides = {}):
       wsMessagesPer10s: 100,
       wsMaxLagEvents: 100_000,
       wsMaxLagMs: 60_000,
-      wsWatched: 5000,
-      wsWatchedTotal: 100_000,
-      eventWaitsPerKey: 20,
-      eventWaitsTotal: 1000,
       ...overrides.limits,
     },
     pages: {
@@ -189,7 +178,6 @@ export function apiOptions(identity: ApiIdentity, overrides: ApiOverrides = {}):
       utxos: { default: 1000, max: 5000 },
       mempoolTxids: { default: 1000, max: 10_000 },
       mempoolAddress: { default: 100, max: 1000 },
-      events: { default: 500, max: 5000 },
       ...overrides.pages,
     },
     ws: { auth: 'required', sweepMs: 5000, ...overrides.ws },
