@@ -3,6 +3,7 @@ import type { ChainReads } from '../storage/chain-reads.ts';
 import type { Log } from '../util/log.ts';
 import type { Scope } from './auth/scopes.ts';
 import type { ByteCache } from './byte-cache.ts';
+import type { EventLog } from './events/event-log.ts';
 import type { NodePort } from './node-port.ts';
 import type { ApiMetrics } from './ops/metrics.ts';
 import type { ApiOptions } from './options.ts';
@@ -49,6 +50,8 @@ export interface ApiContext {
   /** Throws ApiError `warming_up` until the node is attached; so does `node`. */
   reads(): ChainReads;
   node(): NodePort;
+  /** All events, of the chain and of the mempool. */
+  readonly events: EventLog;
   /** null before the node is attached. */
   tip(): TipView | null;
   call(request: Request): Call;

@@ -17,7 +17,7 @@ import type { Route, RouteEntry, RouteTable } from './route-table.ts';
 import type { SocketData } from './ws/connection.ts';
 
 /** The part of Bun's server that a request needs. */
-export type Upgrader = Pick<Server<SocketData>, 'requestIP' | 'upgrade'>;
+export type Upgrader = Pick<Server<SocketData>, 'requestIP' | 'upgrade'> & Partial<Pick<Server<SocketData>, 'timeout'>>;
 
 export type Phase = 'starting' | 'live' | 'stopping';
 
@@ -92,13 +92,22 @@ export class Gate {
     } catch (error) {
       reply = this.#failed(visit, error);
     }
-    if (reply instanceof Promise)
+    if (reply instanceof Promise) {
+      if (visit.route?.unlimitedTime) reply = this.#keptOpen(visit, server, reply);
       return reply
         .catch((error: unknown) => this.#failed(visit, error))
         .then((response) => this.#finish(visit, response));
+    }
     if (reply) return this.#finish(visit, reply);
     this.#record(visit, 101);
     return undefined;
+  }
+
+  /** While a reply takes its time nothing is sent, and the connection would be closed for idling. */
+  #keptOpen({ request }: Visit, server: Upgrader, reply: Promise<Response>): Promise<Response> {
+    if (Bun.peek.status(reply) !== 'pending') return reply;
+    server.timeout?.(request, 0);
+    return reply.finally(() => server.timeout?.(request, this.#deps.options.http.idleTimeout));
   }
 
   #visit(request: Request, server: Upgrader): Visit {

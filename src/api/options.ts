@@ -1,4 +1,5 @@
 import type { Scope } from './auth/scopes.ts';
+import { EVENT_LOG_LIMITS, type EventLogLimits } from './events/event-log.ts';
 
 /** Tokens a second and the most that may be saved up. */
 export interface Rate {
@@ -87,6 +88,14 @@ export interface ApiOptions {
     /** Events a connection may lie behind, and milliseconds it may stay blocked, before close code 4008. */
     readonly wsMaxLagEvents: number;
     readonly wsMaxLagMs: number;
+    /** Items that a connection, and all of them together, may watch. */
+    readonly wsWatched: number;
+    readonly wsWatchedTotal: number;
+    /** Events that stay in memory. */
+    readonly eventLog: EventLogLimits;
+    /** Requests for events that may wait for some: of one key, and of all. */
+    readonly eventWaitsPerKey: number;
+    readonly eventWaitsTotal: number;
   };
 
   readonly pages: {
@@ -96,6 +105,7 @@ export interface ApiOptions {
     readonly utxos: PageLimits;
     readonly mempoolTxids: PageLimits;
     readonly mempoolAddress: PageLimits;
+    readonly events: PageLimits;
   };
 
   readonly ws: {
@@ -169,6 +179,11 @@ export function apiOptions(identity: ApiIdentity, overrides: ApiOverrides = {}):
       wsMessagesPer10s: 100,
       wsMaxLagEvents: 100_000,
       wsMaxLagMs: 60_000,
+      wsWatched: 5000,
+      wsWatchedTotal: 100_000,
+      eventLog: EVENT_LOG_LIMITS,
+      eventWaitsPerKey: 20,
+      eventWaitsTotal: 1000,
       ...overrides.limits,
     },
     pages: {
@@ -178,6 +193,7 @@ export function apiOptions(identity: ApiIdentity, overrides: ApiOverrides = {}):
       utxos: { default: 1000, max: 5000 },
       mempoolTxids: { default: 1000, max: 10_000 },
       mempoolAddress: { default: 100, max: 1000 },
+      events: { default: 500, max: 5000 },
       ...overrides.pages,
     },
     ws: { auth: 'required', sweepMs: 5000, ...overrides.ws },

@@ -12,12 +12,14 @@ import { Authenticator } from './auth/authenticator.ts';
 import { ByteCache } from './byte-cache.ts';
 import type { ApiContext, TipView } from './context.ts';
 import { ApiError } from './errors.ts';
+import { EventLog } from './events/event-log.ts';
 import { Gate, type GateDependencies, type Phase } from './gate.ts';
-import type { NodePort } from './node-port.ts';
+import type { NodePort, NodeStatus } from './node-port.ts';
 import { startOpsListener } from './ops/listener.ts';
 import { ApiMetrics } from './ops/metrics.ts';
 import { fileSize, Readiness } from './ops/readiness.ts';
 import type { ApiOptions, ListenAddress } from './options.ts';
+import { readService } from './read-service.ts';
 import { RouteTable } from './route-table.ts';
 import { isSyncedAt } from './synced.ts';
 import type { SocketData } from './ws/connection.ts';
@@ -79,7 +81,7 @@ export function startApi(deps: ApiDependencies): ApiServer {
     { service: options.service, version: options.version, commit: options.commit, startedAt: unixSeconds(clock) },
     {
       chain: () => state.attached && chainGauges(state.attached),
-      eventsSeq: () => state.attached?.reads.events.bounds().last ?? null,
+      eventsSeq: () => state.attached && events.latest,
       databases: () => databaseSizes(options.networkDir),
       wsConnections: () => hub.size,
       wsBackpressured: () => hub.backpressured,
@@ -88,13 +90,23 @@ export function startApi(deps: ApiDependencies): ApiServer {
     },
   );
   const auth = new Authenticator(options, log, clock, metrics);
+  const events = new EventLog({
+    clock,
+    limits: options.limits.eventLog,
+    onChainEvent: (type, data) => metrics.event(type, data),
+    onError: (error) => log.error('the event log cannot be read', { error }),
+  });
   const hub = new Hub({
     options,
+    params: deps.params,
     log,
     clock,
     metrics,
+    events,
     status: () => state.tip && { ...state.tip, synced: isSyncedAt(context, state.tip) },
+    syncStatus: () => state.attached && state.tip && syncStatus(state.attached.node.status(), state.tip),
     isLive: (principal) => auth.isLive(principal),
+    runJob: (job, signal) => readService(context).runJob(job, { signal, long: false }),
   });
   const context: ApiContext = {
     options,
@@ -105,6 +117,7 @@ export function startApi(deps: ApiDependencies): ApiServer {
     startedAt,
     reads: () => attached().reads,
     node: () => attached().node,
+    events,
     tip: () => state.tip,
     call: (request) => gate.call(request),
     rpcProbe: null,
@@ -155,9 +168,9 @@ export function startApi(deps: ApiDependencies): ApiServer {
       state.tip = tipView(attachment.reads);
       hub.attach(attachment.reads);
       detach.push(
-        attachment.node.onChainCommit(() => {
+        attachment.node.onChainCommit((lastSeq) => {
           state.tip = tipView(attachment.reads);
-          hub.committed();
+          hub.committed(lastSeq);
         }),
       );
       state.phase = 'live';
@@ -218,6 +231,12 @@ function listen({ http, limits }: ApiOptions, gate: Gate, hub: Hub): Server<Sock
       close: (socket, code) => hub.closed(socket, code),
     },
   });
+}
+
+/** Data of `syncStatus`. */
+function syncStatus({ initialBlockDownload, headers, verificationProgress }: NodeStatus, { height }: TipView): object {
+  const state = initialBlockDownload ? 'syncing' : 'synced';
+  return { state, height, headers, progress: verificationProgress };
 }
 
 function tipView(reads: ChainReads): TipView {

@@ -6,6 +6,8 @@ export interface MetaValues {
   bestHeaderHeight: number;
   /** The last id that was given to a script; one that was dropped is not given again. */
   lastScriptId: number;
+  /** The last number that may have been given to an event. */
+  reservedSeq: number;
 }
 
 /** Single values, for reading. */

@@ -88,6 +88,11 @@ export class FakeNode implements NodePort {
     return seq;
   }
 
+  /** A number for an event of the mempool. */
+  takeSeq(): number {
+    return this.#events.take();
+  }
+
   prune(keep: number): void {
     this.#events.prune(keep);
   }

@@ -29,6 +29,7 @@ import {
 } from './block-endpoints.ts';
 import { alreadyConfirmed, checkNotSyncing, readBroadcast, refuseBroadcast } from './broadcast.ts';
 import { difficultyEndpoint, SUPPLY_KINDS, supplyEndpoint } from './chain-endpoints.ts';
+import { eventRoutes } from './event-endpoints.ts';
 import {
   choiceInput,
   flagInput,
@@ -68,7 +69,8 @@ export const restRoutes = (ctx: ApiContext, sources?: ReadSources) => {
     .use(txRoutes(ctx, service))
     .use(addressRoutes(ctx, service))
     .use(mempoolRoutes(ctx, service))
-    .use(chainRoutes(ctx, service));
+    .use(chainRoutes(ctx, service))
+    .use(eventRoutes(ctx));
 };
 
 const blockRoutes = (ctx: ApiContext, service: ReadService) =>

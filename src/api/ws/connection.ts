@@ -1,5 +1,7 @@
 import type { ServerWebSocket } from 'bun';
 import type { Principal } from '../context.ts';
+import type { Frame, Step, Wishes } from '../events/derived.ts';
+import { type WatchRegistry, WatchSet } from '../events/watches.ts';
 
 /** What Bun keeps beside a WebSocket. */
 export interface SocketData {
@@ -15,6 +17,7 @@ export const CloseCode = {
   GOING_AWAY: 1001,
   UNSUPPORTED: 1003,
   INTERNAL: 1011,
+  TRY_LATER: 1013,
   KEY_REVOKED: 4001,
   SLOW_CONSUMER: 4008,
   MESSAGE_RATE: 4029,
@@ -23,18 +26,42 @@ export const CloseCode = {
 
 export const DEFAULT_EVENTS = ['newBlock', 'newTransaction', 'mempoolUpdate'] as const;
 
+/** Messages that a client gets one after the other: those of one event of the log, or others that have no number. */
+export interface Course {
+  readonly frames: Iterator<Step>;
+  /** The cursor when all of them are sent; null leaves it. */
+  readonly seq: number | null;
+}
+
 /** Replies waiting for a client that asks but does not read. */
 const MAX_WAITING_REPLIES = 100;
 const COMPRESS_ABOVE = 1024;
 const RATE_WINDOW_MS = 10_000;
 
 /** One client: which events it wants, how far it has got in the log, and whether its socket takes more. */
-export class Connection {
+export class Connection implements Wishes {
   readonly socket: ServerWebSocket<SocketData>;
   readonly principal: Principal;
   readonly events = new Set<string>(DEFAULT_EVENTS);
+  readonly watches: WatchSet;
+  full = false;
+  onlyWatched = false;
+  minFeeRate = 0;
   /** Number of the last event that was sent to it or passed over. */
   cursor: number;
+  /** It knows that events of the mempool up to here are missing. */
+  gapTold = 0;
+  /** What is being sent, and what of it the socket did not take. */
+  course: Course | null = null;
+  held: Frame | null = null;
+  /** What comes before the next event. */
+  readonly inserted: Iterator<Step>[] = [];
+  /** Something it needs is being worked out. */
+  waiting = false;
+  failures = 0;
+  /** Messages that arrived while one takes its time. */
+  readonly inbox: string[] = [];
+  answering = false;
   blockedSince: number | null = null;
   lastHeard: number;
   lastPing: number;
@@ -45,9 +72,10 @@ export class Connection {
   #windowStart: number;
   #windowCount = 0;
 
-  constructor(socket: ServerWebSocket<SocketData>, cursor: number, now: number) {
+  constructor(socket: ServerWebSocket<SocketData>, cursor: number, now: number, registry: WatchRegistry) {
     this.socket = socket;
     this.principal = socket.data.principal;
+    this.watches = new WatchSet(registry);
     this.cursor = cursor;
     this.lastHeard = now;
     this.lastPing = now;
@@ -56,6 +84,16 @@ export class Connection {
 
   get blocked(): boolean {
     return this.blockedSince !== null;
+  }
+
+  /** From here on the events behind `after` are sent. */
+  goTo(after: number, gapTold: number): void {
+    this.cursor = after;
+    this.gapTold = gapTold;
+    if (this.course?.seq != null) {
+      this.course = null;
+      this.held = null;
+    }
   }
 
   /** Sends the text of an event. False when the socket dropped it; then, or when it takes no more, it is blocked. */

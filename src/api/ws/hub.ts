@@ -1,59 +1,77 @@
 import type { ServerWebSocket } from 'bun';
+import type { MempoolChange } from '../../mempool/changes.ts';
+import type { NetworkParams } from '../../params/network-params.ts';
 import type { ChainReads } from '../../storage/chain-reads.ts';
 import type { Clock } from '../../util/clock.ts';
 import type { Log } from '../../util/log.ts';
+import type { EventLog } from '../events/event-log.ts';
+import { Matcher } from '../events/matcher.ts';
+import { snapshotFrames } from '../events/snapshot.ts';
+import { WatchRegistry } from '../events/watches.ts';
 import type { ApiMetrics } from '../ops/metrics.ts';
 import type { ApiOptions } from '../options.ts';
+import type { ReaderJob, ReaderResult } from '../reader-jobs.ts';
 import { CloseCode, Connection, type SocketData } from './connection.ts';
-import { answerMessage, type MessageWorld } from './messages.ts';
-
-/** An event as it is sent. */
-interface Frame {
-  readonly seq: number;
-  readonly type: string;
-  readonly text: string;
-}
+import { closeSlow, Delivery } from './delivery.ts';
+import { answerMessage, type MessageReply, type MessageWorld } from './messages.ts';
 
 const PING_MS = 30_000;
 const SILENCE_MS = 75_000;
 const HEARTBEAT_MS = 15_000;
-/** One turn of sending; then other requests have their turn. */
-const SLICE_MS = 2;
-const PAGE = 200;
-/** Frames kept in memory, for the connections that keep up. */
-const RECENT = 2000;
 const MAX_ERRORS_IN_ROW = 10;
 
 export interface HubOptions {
   readonly options: ApiOptions;
+  readonly params: NetworkParams;
   readonly log: Log;
   readonly clock: Clock;
   readonly metrics: ApiMetrics;
+  readonly events: EventLog;
   /** For the states that clients ask about. */
   status(): { readonly height: number; readonly hash: string; readonly synced: boolean } | null;
+  /** Data of `syncStatus`; null before there is a node. */
+  syncStatus(): object | null;
   isLive(principal: Connection['principal']): boolean;
+  /** Does a job on a reader worker. */
+  runJob(job: ReaderJob, signal: AbortSignal): Promise<ReaderResult>;
 }
 
+/** Events without a number, that are not kept for whoever is behind. */
+export type Announcement = 'feeUpdate' | 'syncStatus' | 'walletTransaction' | 'peerConnected' | 'peerDisconnected';
+
 /**
- * All WebSocket connections. Each goes through the event log at its own pace, with its own cursor; those that keep up
- * are served from a few recent frames in memory, so that an event is read from the log and turned into text once.
+ * All WebSocket connections. Each goes through the event log at its own pace, with its own cursor. An event is one text
+ * for all; what is told only to those who watch something is worked out once by the matcher.
  */
 export class Hub {
   readonly #deps: HubOptions;
+  readonly #events: EventLog;
+  readonly #registry = new WatchRegistry();
+  readonly #matcher: Matcher;
+  readonly #delivery: Delivery;
   readonly #connections = new Set<Connection>();
   readonly #timer: ReturnType<typeof setInterval>;
-  #reads: ChainReads | null = null;
-  /** Number of the newest event read from the log. */
-  #seq = 0;
-  #recent: Frame[] = [];
-  #scheduled = false;
-  #round: Iterator<Connection> | null = null;
-  #unfinished: Connection | null = null;
-  /** Something happened since the round began that connections already passed may have to do with. */
-  #again = false;
+  readonly #stopped = new AbortController();
+  #syncStatus = '';
 
   constructor(deps: HubOptions) {
     this.#deps = deps;
+    this.#events = deps.events;
+    this.#matcher = new Matcher({
+      registry: this.#registry,
+      runJob: (job) => deps.runJob(job, this.#stopped.signal),
+    });
+    const { events, log, clock, metrics } = deps;
+    this.#delivery = new Delivery({
+      connections: this.#connections,
+      events,
+      matcher: this.#matcher,
+      log,
+      clock,
+      metrics,
+      stopped: this.#stopped.signal,
+    });
+    events.onGrown(() => this.#delivery.wake());
     this.#timer = setInterval(() => this.#sweep(), deps.options.ws.sweepMs);
     this.#timer.unref();
   }
@@ -68,20 +86,39 @@ export class Hub {
     return count;
   }
 
+  /** Items watched over all connections. */
+  get watched(): number {
+    return this.#registry.size;
+  }
+
   /** Number of the newest event handed to the connections. */
   get seq(): number {
-    return this.#seq;
+    return this.#events.seq;
   }
 
   /** From now on there is a log; what is in it already is not news. */
   attach(reads: ChainReads): void {
-    this.#reads = reads;
-    this.#seq = reads.events.bounds().last;
+    this.#events.attach(reads);
+    this.#matcher.attach(reads);
   }
 
-  /** The log has grown. */
-  committed(): void {
-    this.#wake();
+  /** The chain has written events up to this number. */
+  committed(lastSeq: number): void {
+    this.#events.committed(lastSeq);
+    this.#tellSyncStatus();
+  }
+
+  /** Steps of the mempool, in order, and in order with the commits. */
+  mempoolChanged(changes: readonly MempoolChange[]): void {
+    this.#events.append(changes);
+  }
+
+  /** Tells those who asked for it something that is not in the log; `data` is JSON. Whoever is behind does not get it. */
+  announce(type: Announcement, data: string): void {
+    const now = this.#now();
+    const text = `{"type":"${type}","data":${data}}`;
+    for (const connection of this.#connections)
+      if (connection.events.has(type) && !connection.blocked) this.#reply(connection, [text], now);
   }
 
   count(of: (data: SocketData) => boolean): number {
@@ -99,12 +136,14 @@ export class Hub {
 
   stop(): void {
     clearInterval(this.#timer);
+    this.#stopped.abort();
+    this.#events.close();
     for (const connection of this.#connections) connection.close(CloseCode.GOING_AWAY, 'shutting down');
   }
 
   opened(socket: ServerWebSocket<SocketData>): void {
-    // What the log holds by now is no news, even where the hub has yet to read it.
-    const connection = new Connection(socket, this.#reads?.events.bounds().last ?? 0, this.#now());
+    // What there is by now is no news, even where it has yet to be read.
+    const connection = new Connection(socket, this.#events.latest, this.#now(), this.#registry);
     socket.data.connection = connection;
     this.#connections.add(connection);
   }
@@ -117,22 +156,44 @@ export class Hub {
     if (typeof message !== 'string') connection.close(CloseCode.UNSUPPORTED, 'text frames only');
     else if (!connection.countMessage(this.#deps.options.limits.wsMessagesPer10s, now))
       connection.close(CloseCode.MESSAGE_RATE, 'too many messages');
-    else this.#answer(message, connection, now);
+    else if (connection.answering) connection.inbox.push(message);
+    else this.#answer(message, connection);
   }
 
-  #answer(message: string, connection: Connection, now: number): void {
+  #answer(message: string, connection: Connection): void {
     const reply = answerMessage(message, connection, this.#world());
+    if (!(reply instanceof Promise)) {
+      this.#answered(reply, connection);
+      return;
+    }
+    connection.answering = true;
+    reply
+      .then((made) => this.#answered(made, connection))
+      .catch((error) => this.#delivery.broken(connection, error))
+      .finally(() => {
+        connection.answering = false;
+        // Each may take its time again.
+        while (!connection.answering && !connection.closed && connection.inbox.length > 0)
+          this.#answer(connection.inbox.shift()!, connection);
+      });
+  }
+
+  #answered(reply: MessageReply, connection: Connection): void {
     connection.errorsInRow = reply.failed ? connection.errorsInRow + 1 : 0;
     this.#deps.metrics.wsMessage(reply.type);
-    const texts = [reply.text, ...(reply.followedBy ?? [])];
-    if (!texts.every((text) => connection.reply(text, now))) this.#tooSlow(connection);
+    this.#reply(connection, [reply.text, ...(reply.followedBy ?? [])], this.#now());
+    if (reply.snapshot) connection.inserted.push(snapshotFrames(reply.snapshot, this.#matcher, this.#events));
     if (connection.errorsInRow >= MAX_ERRORS_IN_ROW) connection.close(CloseCode.PROTOCOL, 'too many errors');
-    this.#wake();
+    this.#delivery.wake();
+  }
+
+  #reply(connection: Connection, texts: readonly string[], now: number): void {
+    if (!texts.every((text) => connection.reply(text, now))) closeSlow(connection);
   }
 
   drained(socket: ServerWebSocket<SocketData>): void {
     socket.data.connection?.drained(this.#now());
-    this.#wake();
+    this.#delivery.wake();
   }
 
   heard(socket: ServerWebSocket<SocketData>): void {
@@ -143,110 +204,9 @@ export class Hub {
     const { connection } = socket.data;
     if (!connection) return;
     connection.closed = true;
+    connection.watches.clear();
     this.#connections.delete(connection);
     this.#deps.metrics.wsClosed(code);
-  }
-
-  #wake(): void {
-    this.#again = true;
-    this.#schedule();
-  }
-
-  #schedule(): void {
-    if (this.#scheduled) return;
-    this.#scheduled = true;
-    setImmediate(() => {
-      this.#scheduled = false;
-      try {
-        this.#turn();
-      } catch (error) {
-        this.#deps.log.error('events cannot be delivered', { error });
-      }
-    });
-  }
-
-  /** Reads what is new and sends for a short while; comes back when there is more to do. */
-  #turn(): void {
-    if (!this.#reads) return;
-    const until = performance.now() + SLICE_MS;
-    const more = this.#readLog(this.#reads);
-    let connection = this.#nextInRound();
-    while (connection) {
-      const done = this.#pump(connection, this.#reads, until);
-      if (performance.now() >= until) {
-        // A round that was cut short goes on where it stopped, or the first connections would starve the others.
-        this.#unfinished = done ? null : connection;
-        this.#schedule();
-        return;
-      }
-      connection = this.#nextInRound();
-    }
-    if (more || this.#again) this.#schedule();
-  }
-
-  #nextInRound(): Connection | null {
-    if (this.#unfinished) {
-      const connection = this.#unfinished;
-      this.#unfinished = null;
-      return connection;
-    }
-    if (!this.#round) {
-      this.#round = this.#connections.values();
-      this.#again = false;
-    }
-    const { value, done } = this.#round.next();
-    if (!done) return value;
-    this.#round = null;
-    return null;
-  }
-
-  #readLog({ events }: ChainReads): boolean {
-    const rows = events.after(this.#seq, PAGE);
-    for (const { seq, type, data } of rows) {
-      this.#deps.metrics.event(type, data);
-      this.#recent.push({ seq, type, text: eventText(type, data) });
-    }
-    if (this.#recent.length > RECENT) this.#recent.splice(0, this.#recent.length - RECENT);
-    this.#seq = rows.at(-1)?.seq ?? this.#seq;
-    if (rows.length > 0) this.#again = true;
-    return rows.length === PAGE;
-  }
-
-  /** Sends one connection what it lacks. False when the time was up first. */
-  #pump(connection: Connection, reads: ChainReads, until: number): boolean {
-    while (connection.cursor < this.#seq && !connection.blocked && !connection.closed) {
-      const frames = this.#framesAfter(connection.cursor, reads);
-      if (frames.length === 0) {
-        connection.cursor = this.#seq;
-        break;
-      }
-      for (const { seq, type, text } of frames) {
-        if (connection.events.has(type)) {
-          if (!connection.sendEvent(text, this.#now())) return true;
-          this.#deps.metrics.wsMessage(type);
-        }
-        connection.cursor = seq;
-        if (connection.blocked) return true;
-        if (performance.now() >= until) return connection.cursor >= this.#seq;
-      }
-    }
-    return true;
-  }
-
-  #framesAfter(cursor: number, reads: ChainReads): readonly Frame[] {
-    const recent = this.#recent;
-    if (recent.length === 0 || cursor < recent[0]!.seq - 1) {
-      const rows = reads.events.after(cursor, PAGE).filter(({ seq }) => seq <= this.#seq);
-      return rows.map(({ seq, type, data }) => ({ seq, type, text: eventText(type, data) }));
-    }
-    let low = 0;
-    let high = recent.length;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if (recent[middle]!.seq <= cursor) low = middle + 1;
-      else high = middle;
-    }
-    return recent.slice(low, low + PAGE);
   }
 
   #sweep(): void {
@@ -255,10 +215,11 @@ export class Hub {
     for (const connection of this.#connections) {
       const { blockedSince } = connection;
       if (now - connection.lastHeard >= SILENCE_MS) connection.socket.terminate();
-      else if (blockedSince !== null && now - blockedSince >= wsMaxLagMs) this.#tooSlow(connection);
-      else if (this.#seq - connection.cursor > wsMaxLagEvents && blockedSince !== null) this.#tooSlow(connection);
+      else if (blockedSince !== null && now - blockedSince >= wsMaxLagMs) closeSlow(connection);
+      else if (this.seq - connection.cursor > wsMaxLagEvents && blockedSince !== null) closeSlow(connection);
       else this.#keepAlive(connection, now);
     }
+    this.#tellSyncStatus();
   }
 
   #keepAlive(connection: Connection, now: number): void {
@@ -270,17 +231,29 @@ export class Hub {
       return;
     connection.lastHeartbeat = now;
     const status = this.#deps.status();
-    const data = { time: this.#unixTime(), seq: this.#seq, height: status?.height ?? null, hash: status?.hash ?? null };
+    const data = { time: this.#unixTime(), seq: this.seq, height: status?.height ?? null, hash: status?.hash ?? null };
     connection.reply(JSON.stringify({ type: 'heartbeat', data }), now);
   }
 
-  #tooSlow(connection: Connection): void {
-    connection.close(CloseCode.SLOW_CONSUMER, `resume after ${connection.cursor}`);
+  #tellSyncStatus(): void {
+    if (this.#connections.size === 0) return;
+    const data = JSON.stringify(this.#deps.syncStatus());
+    if (data === this.#syncStatus) return;
+    this.#syncStatus = data;
+    if (data !== 'null') this.announce('syncStatus', data);
   }
 
   #world(): MessageWorld {
-    const bounds = this.#reads?.events.bounds() ?? { oldest: 0, last: 0 };
-    return { seq: bounds.last, oldestSeq: bounds.oldest, time: this.#unixTime(), status: this.#deps.status() };
+    const { params, status, options } = this.#deps;
+    return {
+      log: this.#events,
+      registry: this.#registry,
+      params,
+      maxWatched: options.limits.wsWatched,
+      maxWatchedInAll: options.limits.wsWatchedTotal,
+      time: this.#unixTime(),
+      status: status(),
+    };
   }
 
   #now(): number {
@@ -290,9 +263,4 @@ export class Hub {
   #unixTime(): number {
     return Math.floor(this.#deps.clock.nowMs() / 1000);
   }
-}
-
-/** The log holds the data as JSON text already. */
-function eventText(type: string, data: string): string {
-  return `{"type":"${type}","data":${data}}`;
 }

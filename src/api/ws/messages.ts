@@ -1,161 +1,113 @@
-import { hasScope } from '../auth/scopes.ts';
-import { type Connection, DEFAULT_EVENTS } from './connection.ts';
+import type { NetworkParams } from '../../params/network-params.ts';
+import type { EventLog } from '../events/event-log.ts';
+import type { WatchItem, WatchRegistry } from '../events/watches.ts';
+import type { Connection } from './connection.ts';
+import { type Data, MessageError } from './message-error.ts';
+import { filter, resume, subscribe, unsubscribe } from './subscriptions.ts';
+import { unwatch, watch } from './watch-messages.ts';
 
-/** What replies tell of the node's state. */
+/** What messages are answered from. */
 export interface MessageWorld {
-  /** Number of the newest event. */
-  readonly seq: number;
-  /** Number of the oldest event that is kept; 0 when there is none. */
-  readonly oldestSeq: number;
+  readonly log: EventLog;
+  readonly registry: WatchRegistry;
+  readonly params: NetworkParams;
+  /** Items that one connection, and all together, may watch. */
+  readonly maxWatched: number;
+  readonly maxWatchedInAll: number;
   readonly time: number;
   readonly status: { readonly height: number; readonly hash: string; readonly synced: boolean } | null;
 }
 
-export interface MessageReply {
+/** What is done for one message. */
+export interface Answer {
+  readonly reply: 'ack' | 'pong' | 'status';
+  readonly data: Data;
+  /** Messages that go out right behind the reply, before any event. */
+  readonly followedBy?: readonly string[];
+  /** Items whose state is sent before any further event. */
+  readonly snapshot?: readonly WatchItem[];
+}
+
+export interface MessageReply extends Pick<Answer, 'followedBy' | 'snapshot'> {
   readonly type: string;
   readonly text: string;
   readonly failed: boolean;
-  /** Messages that go out right behind the reply, before any event. */
-  readonly followedBy?: readonly string[];
 }
-
-type MessageErrorCode =
-  | 'invalid_message'
-  | 'unknown_type'
-  | 'invalid_parameter'
-  | 'limit_exceeded'
-  | 'insufficient_scope'
-  | 'resume_unavailable';
 
 type MessageId = string | number | undefined;
-type Data = Readonly<Record<string, unknown>>;
 
-class MessageError extends Error {
-  readonly code: MessageErrorCode;
-  readonly details: Data | null;
-
-  constructor(code: MessageErrorCode, message: string, details: Data | null = null) {
-    super(message);
-    this.code = code;
-    this.details = details;
-  }
-}
-
-/** Events a client may ask for beside the default three. */
-const OPTIONAL_EVENTS = ['blockDisconnected', 'reorg', 'transactionRemoved', 'heartbeat'];
-const KNOWN_EVENTS: ReadonlySet<string> = new Set([...DEFAULT_EVENTS, ...OPTIONAL_EVENTS]);
 const MAX_ID_LENGTH = 128;
 /** Far more than any message needs; writing thousands of nested lists back would hold up everybody for seconds. */
 const MAX_OPENINGS = 500;
 
-/** The reply to one message of a client's; every message has exactly one. */
-export function answerMessage(text: string, connection: Connection, world: MessageWorld): MessageReply {
+/** The reply to one message of a client's; every message has exactly one. Messages with long lists take some turns. */
+export function answerMessage(
+  text: string,
+  connection: Connection,
+  world: MessageWorld,
+): MessageReply | Promise<MessageReply> {
   let id: MessageId;
-  try {
-    const message = parseMessage(text);
-    id = message.id;
-    const { reply, data, followedBy } = answer(message.type, message.data, connection, world);
-    return { type: reply, text: withId(reply, id, data), failed: false, ...(followedBy && { followedBy }) };
-  } catch (error) {
+  const failed = (error: unknown): MessageReply => {
     if (!(error instanceof MessageError)) throw error;
     const { code, message, details } = error;
     return { type: 'error', text: withId('error', id, { code, message, details }), failed: true };
+  };
+  try {
+    const message = parseMessage(text);
+    id = message.id;
+    const made = answer(message.type, message.data, connection, world);
+    return made instanceof Promise ? made.then((done) => replyOf(done, id)).catch(failed) : replyOf(made, id);
+  } catch (error) {
+    return failed(error);
   }
 }
 
-interface Answer {
-  readonly reply: 'ack' | 'pong' | 'status';
-  readonly data: Data;
-  readonly followedBy?: readonly string[];
+function replyOf({ reply, data, followedBy, snapshot }: Answer, id: MessageId): MessageReply {
+  return {
+    type: reply,
+    text: withId(reply, id, data),
+    failed: false,
+    ...(followedBy && { followedBy }),
+    ...(snapshot && { snapshot }),
+  };
 }
 
-function answer(type: string, data: Data, connection: Connection, world: MessageWorld): Answer {
+function answer(type: string, data: Data, connection: Connection, world: MessageWorld): Answer | Promise<Answer> {
+  const { time, status, log } = world;
   switch (type) {
     case 'ping':
-      return {
-        reply: 'pong',
-        data: { ...data, time: world.time, seq: world.seq, height: world.status?.height ?? null },
-      };
+      return { reply: 'pong', data: { ...data, time, seq: log.latest, height: status?.height ?? null } };
     case 'status':
       return { reply: 'status', data: statusData(connection, world) };
     case 'subscribe':
-      return subscribe(data, connection, world);
-    case 'unsubscribe': {
-      for (const event of eventList(data.events)) connection.events.delete(event);
-      return { reply: 'ack', data: { events: [...connection.events] } };
-    }
+      return subscribe(data, connection, log);
+    case 'unsubscribe':
+      return unsubscribe(data, connection);
     case 'resume':
-      return resume(data.after, connection, world);
+      return resume(data, connection, log);
+    case 'filter':
+      return filter(data, connection);
+    case 'watch':
+      return watch(data, connection, world);
+    case 'unwatch':
+      return unwatch(data, connection, world);
     default:
       throw new MessageError('unknown_type', 'no such message type');
   }
 }
 
-function statusData({ events }: Connection, { seq, oldestSeq, status }: MessageWorld): Data {
+function statusData({ events, watches }: Connection, { log, status }: MessageWorld): Data {
+  const oldest = log.oldest();
   return {
-    seq,
-    oldestSeq,
+    seq: log.latest,
+    oldestSeq: oldest.chain,
+    oldestMempoolSeq: oldest.mempool,
     height: status?.height ?? null,
     hash: status?.hash ?? null,
     events: [...events],
-    watched: 0,
+    watched: watches.size,
     synced: status?.synced ?? false,
   };
-}
-
-function subscribe(data: Data, connection: Connection, world: MessageWorld): Answer {
-  requireKey(connection);
-  const events = eventList(data.events);
-  if (data.details !== undefined && data.details !== 'summary')
-    throw new MessageError('invalid_parameter', 'details must be summary', { parameter: 'details' });
-  if (data.replace !== undefined && typeof data.replace !== 'boolean')
-    throw new MessageError('invalid_parameter', 'replace must be true or false', { parameter: 'replace' });
-  const resumed = data.after === undefined ? null : checkAfter(data.after, world);
-  if (data.replace === true) connection.events.clear();
-  for (const event of events) connection.events.add(event);
-  const acknowledged = { events: [...connection.events] };
-  if (resumed === null) return { reply: 'ack', data: acknowledged };
-  const { data: range, followedBy } = resumeAfter(resumed, connection, world);
-  return { reply: 'ack', data: { ...acknowledged, ...range }, ...(followedBy && { followedBy }) };
-}
-
-function resume(after: unknown, connection: Connection, world: MessageWorld): Answer {
-  requireKey(connection);
-  return resumeAfter(checkAfter(after, world), connection, world);
-}
-
-/** Moves the connection's cursor back; the hub then sends everything behind it, and goes on with what is new. */
-function resumeAfter(after: number, connection: Connection, { seq, oldestSeq }: MessageWorld): Answer {
-  const lost = oldestSeq > 0 && after < oldestSeq - 1;
-  const gap = lost ? { scope: 'all', fromSeq: after + 1, toSeq: oldestSeq - 1, lastChainSeq: null } : null;
-  connection.cursor = lost ? oldestSeq - 1 : after;
-  return {
-    reply: 'ack',
-    data: { from: connection.cursor + 1, to: seq, gap },
-    ...(gap && { followedBy: [JSON.stringify({ type: 'gap', data: gap })] }),
-  };
-}
-
-function checkAfter(after: unknown, { seq }: MessageWorld): number {
-  if (typeof after !== 'number' || !Number.isSafeInteger(after) || after < 0)
-    throw new MessageError('invalid_parameter', 'after must be the seq of an event', { parameter: 'after' });
-  if (after > seq) throw new MessageError('resume_unavailable', 'no event has that number yet', { seq });
-  return after;
-}
-
-function eventList(value: unknown): string[] {
-  if (!Array.isArray(value) || value.length > 100)
-    throw new MessageError('invalid_parameter', 'events must be a list', { parameter: 'events' });
-  for (const event of value)
-    if (typeof event !== 'string' || !KNOWN_EVENTS.has(event))
-      throw new MessageError('invalid_parameter', 'unknown event', { parameter: 'events', known: [...KNOWN_EVENTS] });
-  return value as string[];
-}
-
-/** Without a key there is the default stream and nothing else. */
-function requireKey({ principal }: Connection): void {
-  if (!hasScope(principal.scopes, 'read'))
-    throw new MessageError('insufficient_scope', 'this needs a key with the scope read', { required: 'read' });
 }
 
 function parseMessage(text: string): { type: string; id: MessageId; data: Data } {

@@ -1,0 +1,245 @@
+import type { LogEntry } from './event-log.ts';
+import type { TxTouches } from './match.ts';
+import type { BlockMatches, Matcher } from './matcher.ts';
+import { outpointKey, scriptKey, txidKey, type WatchItem, type WatchSet } from './watches.ts';
+
+/** One message to one client. */
+export interface Frame {
+  readonly type: string;
+  readonly text: string;
+}
+
+/** A message; something to wait for; or null, where others may have their turn. */
+export type Step = Frame | Promise<void> | null;
+
+/** What one client wants of the events. */
+export interface Wishes {
+  readonly events: ReadonlySet<string>;
+  readonly watches: WatchSet;
+  readonly full: boolean;
+  /** Limits on `newTransaction`; sat/vB. */
+  readonly onlyWatched: boolean;
+  readonly minFeeRate: number;
+}
+
+/** Whether the client gets the events of the log as they are, and no others. */
+export function isPlain({ watches, full, onlyWatched, minFeeRate }: Wishes): boolean {
+  return watches.size === 0 && !full && !onlyWatched && minFeeRate === 0;
+}
+
+type WatchWishes = Pick<Wishes, 'events' | 'watches'>;
+
+/** Where in the chain a transaction stands; null where it is unconfirmed. */
+interface Place {
+  readonly hash: string;
+  readonly height: number;
+  readonly time: number;
+}
+
+type Phase = 'mempool' | 'confirmed' | 'reverted' | 'removed';
+
+/** The event and what its transactions tell. */
+interface Told {
+  readonly seq: number;
+  readonly time: number;
+  readonly phase: Phase;
+  /** Of the transactions now. */
+  readonly place: Place | null;
+}
+
+/** A threshold that a transaction reached, or no longer reaches. */
+interface Reached {
+  readonly threshold: number;
+  readonly confirmations: number;
+  readonly block: Place | null;
+  readonly reverted: boolean;
+}
+
+/**
+ * The messages that one event of the log is to one client: the event itself, then those derived from it. They depend on
+ * the event, the chain below it and what is watched alone, so that a replay derives them again; `sub` depends on the
+ * event alone, so that it names the same message also when other things are watched by then.
+ */
+export function* framesOf(entry: LogEntry, wishes: Wishes, matcher: Matcher): Generator<Step> {
+  const { type } = entry;
+  if (wishes.events.has(type) && (yield* passesFilter(entry, wishes, matcher)))
+    yield { type, text: wishes.full ? yield* withBody(entry, matcher) : entry.text };
+  if (wishes.watches.size === 0) return;
+  if (!wishes.events.has('addressTransaction') && !wishes.events.has('confirmation')) return;
+  if (type === 'newBlock' || type === 'blockDisconnected') yield* ofBlock(entry, wishes, matcher);
+  else if (entry.tx && entry.reason !== 'block') yield* ofUnconfirmed(entry, wishes, matcher);
+}
+
+function* passesFilter(entry: LogEntry, wishes: Wishes, matcher: Matcher): Generator<Step, boolean> {
+  if (entry.type !== 'newTransaction') return true;
+  if (entry.feeRate < wishes.minFeeRate) return false;
+  if (!wishes.onlyWatched) return true;
+  if (wishes.watches.size === 0) return false;
+  const { touches } = yield* ready(() => matcher.tx(entry, wishes.watches.version));
+  return touches !== null && isWatched(touches, wishes.watches);
+}
+
+function isWatched({ txid, scripts, outpoints }: TxTouches, watches: WatchSet): boolean {
+  return (
+    watches.has(txidKey(txid)) ||
+    scripts.some(({ script }) => watches.has(scriptKey(script))) ||
+    outpoints.some(({ outpoint }) => watches.has(outpointKey(outpoint)))
+  );
+}
+
+function* withBody(entry: LogEntry, matcher: Matcher): Generator<Step, string> {
+  const { type, text, tx } = entry;
+  const isBlock = type === 'newBlock' || type === 'blockDisconnected';
+  if (!isBlock && !(type === 'newTransaction' && tx)) return text;
+  const body = yield* ready(() => matcher.body(entry, isBlock ? headOf(text).hash : null));
+  return `${text.slice(0, -2)},"${isBlock ? 'block' : 'tx'}":${body}}}`;
+}
+
+function* ofBlock(entry: LogEntry, wishes: Wishes, matcher: Matcher): Generator<Step> {
+  const { watches } = wishes;
+  const { hash, time } = headOf(entry.text);
+  const connected = entry.type === 'newBlock';
+  const own = yield* ready(() => matcher.block(hash, watches.version));
+  const told: Told = {
+    seq: entry.seq,
+    time,
+    phase: connected ? 'confirmed' : 'reverted',
+    place: connected ? own : null,
+  };
+  const reached = (threshold: number, block: Place): Reached => ({
+    threshold,
+    confirmations: connected ? threshold : threshold - 1,
+    block,
+    reverted: !connected,
+  });
+  yield* ofEach(own, told, reached(1, own), wishes);
+  if (!wishes.events.has('confirmation')) return;
+  for (const threshold of watches.thresholds()) {
+    if (threshold < 2) continue;
+    const below = matcher.ancestor(hash, threshold - 1);
+    if (below === null) return;
+    const matches = yield* ready(() => matcher.block(below, watches.version));
+    yield* ofEach(matches, told, reached(threshold, matches), { events: ONLY_CONFIRMATIONS, watches });
+  }
+}
+
+const ONLY_CONFIRMATIONS: ReadonlySet<string> = new Set(['confirmation']);
+
+function* ofEach(matches: BlockMatches, told: Told, reached: Reached, wishes: WatchWishes): Generator<Step> {
+  for (let i = 0; i < matches.count; i++) {
+    const touches = matches.tx(i);
+    yield* ofTouches(touches, told, reached, wishes);
+    yield null;
+  }
+}
+
+function* ofUnconfirmed(entry: LogEntry, wishes: Wishes, matcher: Matcher): Generator<Step> {
+  const { touches } = yield* ready(() => matcher.tx(entry, wishes.watches.version));
+  if (!touches) return;
+  const added = entry.type === 'newTransaction';
+  const told: Told = {
+    seq: entry.seq,
+    time: headOf(entry.text).time,
+    phase: added ? 'mempool' : 'removed',
+    place: null,
+  };
+  yield* ofTouches(touches, told, { threshold: 0, confirmations: 0, block: null, reverted: !added }, wishes);
+}
+
+/** The messages of one transaction, in the order of their numbers. */
+function* ofTouches(
+  touches: TxTouches,
+  told: Told,
+  reached: Reached,
+  { events, watches }: WatchWishes,
+): Generator<Frame> {
+  const base = Math.max(0, reached.threshold - 1) * THRESHOLD_SPAN + touches.index * TX_SPAN;
+  const frames: { sub: number; make(sub: number): Frame }[] = [];
+  const confirm = (item: WatchItem | undefined, sub: number) => {
+    if (item && events.has('confirmation') && item.thresholds.includes(reached.threshold))
+      frames.push({ sub, make: (at) => confirmation(touches.txid, item, told, reached, at) });
+  };
+  confirm(watches.get(txidKey(touches.txid)), base + SUB.txid);
+  for (const touch of touches.scripts) {
+    const item = watches.get(scriptKey(touch.script));
+    if (!item) continue;
+    const at = base + touch.slot * SLOT_SPAN;
+    if (events.has('addressTransaction'))
+      frames.push({ sub: at + SUB.address, make: (sub) => addressTransaction(touches, touch, item, told, sub) });
+    confirm(item, at + SUB.addressConfirmation);
+  }
+  for (const { slot, outpoint } of touches.outpoints)
+    confirm(watches.get(outpointKey(outpoint)), base + slot * SLOT_SPAN + SUB.outpoint);
+  for (const { sub, make } of frames.sort((a, b) => a.sub - b.sub)) yield make(sub);
+}
+
+/** Numbers within one event: by threshold, then transaction, then input or output, then what is told of it. */
+const SUB = { address: 1, addressConfirmation: 2, outpoint: 3, txid: 4 } as const;
+const SLOT_SPAN = 4;
+/** A transaction has fewer than 2^19 inputs and outputs. */
+const TX_SPAN = 2 ** 21;
+const THRESHOLD_SPAN = TX_SPAN * 2 ** 16;
+
+function addressTransaction(
+  { txid, index }: TxTouches,
+  { received, sent, outputs, inputs }: TxTouches['scripts'][number],
+  { label }: WatchItem,
+  { seq, time, phase, place }: Told,
+  sub: number,
+): Frame {
+  const status = place
+    ? `{"confirmed":true,"blockHash":"${place.hash}","blockHeight":${place.height},"blockIndex":${index},"blockTime":${place.time},"confirmations":1}`
+    : UNCONFIRMED;
+  return {
+    type: 'addressTransaction',
+    text:
+      `{"type":"addressTransaction","data":{"seq":${seq},"sub":${sub},"time":${time},"address":"${label}",` +
+      `"txid":"${txid}","status":${status},"received":${received},"sent":${sent},"outputs":${outputs},` +
+      `"inputs":${inputs},"phase":"${phase}","watchId":null}}`,
+  };
+}
+
+/** TxStatus of what is in no block. */
+export const UNCONFIRMED =
+  '{"confirmed":false,"blockHash":null,"blockHeight":null,"blockIndex":null,"blockTime":null,"confirmations":0}';
+
+function confirmation(
+  txid: string,
+  { kind, label }: WatchItem,
+  { seq, time }: Told,
+  { threshold, confirmations, block, reverted }: Reached,
+  sub: number,
+): Frame {
+  const data = {
+    seq,
+    sub,
+    time,
+    txid,
+    address: kind === 'script' ? label : null,
+    outpoint: kind === 'outpoint' ? label : null,
+    confirmations,
+    threshold,
+    blockHash: block?.hash ?? null,
+    height: block?.height ?? null,
+    reverted,
+  };
+  return { type: 'confirmation', text: JSON.stringify({ type: 'confirmation', data }) };
+}
+
+function* ready<T>(get: () => T | Promise<void>): Generator<Step, T> {
+  for (;;) {
+    const found = get();
+    if (!(found instanceof Promise)) return found;
+    yield found;
+  }
+}
+
+/** Hash, height and time of an event, without parsing the lists it may carry. */
+function headOf(text: string): { hash: string; time: number } {
+  const head = text.slice(0, HEAD);
+  return { hash: HASH.exec(head)?.[1] ?? '', time: Number(TIME.exec(head)?.[1] ?? 0) };
+}
+
+const HEAD = 1000;
+const HASH = /"hash":"([0-9a-f]{64})"/;
+const TIME = /"time":(\d+)/;

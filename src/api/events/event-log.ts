@@ -1,0 +1,414 @@
+import type { MempoolChange, RemovalReason } from '../../mempool/changes.ts';
+import type { ChainReads } from '../../storage/chain-reads.ts';
+import type { EventRecord } from '../../storage/event-store.ts';
+import type { Clock } from '../../util/clock.ts';
+
+/** An unconfirmed transaction with the undo records of what it spends; both as the mempool told them. */
+export interface TxSource {
+  readonly raw: Uint8Array;
+  readonly spent: Uint8Array;
+}
+
+/** One event of the log. */
+export interface LogEntry {
+  readonly seq: number;
+  readonly type: string;
+  /** The whole message, as it is sent. */
+  readonly text: string;
+  /** The transaction that came to the mempool or left it; null for all other events. */
+  readonly tx: TxSource | null;
+  /** sat/vB of a transaction that came. */
+  readonly feeRate: number;
+  /** Why a transaction left. */
+  readonly reason: RemovalReason | null;
+}
+
+/** Events that are not kept: numbers `fromSeq` to `toSeq`, of the mempool or of all kinds. */
+export interface Gap {
+  readonly scope: 'mempool' | 'all';
+  readonly fromSeq: number;
+  readonly toSeq: number;
+  /** The newest event of the chain; what REST shows is not older. */
+  readonly lastChainSeq: number;
+}
+
+/** What may stay in memory; whichever is reached first. */
+export interface EventLogLimits {
+  readonly entries: number;
+  readonly bytes: number;
+  readonly ageMs: number;
+}
+
+export const EVENT_LOG_LIMITS: EventLogLimits = {
+  entries: 200_000,
+  bytes: 128 * 1024 ** 2,
+  ageMs: 24 * 3600 * 1000,
+};
+
+export interface EventLogOptions {
+  readonly clock: Clock;
+  readonly limits?: Partial<EventLogLimits>;
+  /** Each event of the chain as it is read for the first time. */
+  onChainEvent?(type: string, data: string): void;
+  onError?(error: unknown): void;
+}
+
+interface Kept {
+  readonly entry: LogEntry;
+  readonly at: number;
+  readonly bytes: number;
+}
+
+type News = { readonly lastSeq: number } | { readonly change: Numbered };
+type Numbered = Exclude<MempoolChange, { kind: 'modified' }>;
+
+/** Rows read at a time; some are large. */
+const PAGE = 32;
+/** One turn of taking in; then others have theirs. */
+const SLICE_MS = 1;
+/** What an entry takes beside its text, and a transaction beside its bytes. */
+const ENTRY_BYTES = 250;
+const TX_BYTES = 400;
+
+/**
+ * All events in one order: those of the chain, which are rows of the database, and those of the mempool, which live in
+ * memory and end with the process. Everything newer than `#evictedTo` is in memory, of both kinds; below it there are
+ * the rows alone.
+ *
+ * News is taken in the order in which it is told. Before a mempool event enters, all rows with lower numbers are read,
+ * told or not: they were committed before its number was given. Rows with higher numbers wait until their commit is
+ * told, since events of the mempool that come before them may still be on the way. So numbers only ever grow, and what
+ * has been handed out is complete up to `seq`. An event that comes later than that all the same is left out, and told as
+ * a gap.
+ */
+export class EventLog {
+  readonly #clock: Clock;
+  readonly #limits: EventLogLimits;
+  readonly #options: EventLogOptions;
+  readonly #listeners = new Set<() => void>();
+  readonly #resident = new Map<string, TxSource>();
+  #reads: ChainReads | null = null;
+  #news: News[] = [];
+  #kept: Kept[] = [];
+  /** Where `#kept` begins: those before were evicted. */
+  #start = 0;
+  #bytes = 0;
+  #seq = 0;
+  #told = 0;
+  #evictedTo = 0;
+  /** The log lacks events of the mempool up to here. */
+  #mempoolFloor = 0;
+  #lostTo = 0;
+  /** The last number that an earlier process may have given; null once this one has shown where it goes on. */
+  #reserved: number | null = null;
+  #scheduled = false;
+  #closed = false;
+
+  constructor(options: EventLogOptions) {
+    this.#options = options;
+    this.#clock = options.clock;
+    this.#limits = { ...EVENT_LOG_LIMITS, ...options.limits };
+  }
+
+  /** Number of the newest event that is ready to be handed out. */
+  get seq(): number {
+    return this.#seq;
+  }
+
+  /** Number of the newest event there is, read or not. What a client is told from now on has higher ones. */
+  get latest(): number {
+    return Math.max(this.#told, this.#reads?.events.bounds().last ?? 0);
+  }
+
+  get closed(): boolean {
+    return this.#closed;
+  }
+
+  /** From now on there is a database; what it holds already is no news. */
+  attach(reads: ChainReads): void {
+    const { last } = reads.events.bounds();
+    this.#reads = reads;
+    this.#seq = this.#told = this.#evictedTo = last;
+    this.#reserved = Math.max(last, reads.meta.get('reservedSeq') ?? 0);
+    this.#mempoolFloor = this.#reserved;
+  }
+
+  /** The chain has written events up to this number. */
+  committed(lastSeq: number): void {
+    this.#told = Math.max(this.#told, lastSeq);
+    this.#news.push({ lastSeq });
+    this.#advance();
+  }
+
+  /** Steps of the mempool, in order. */
+  append(changes: readonly MempoolChange[]): void {
+    for (const change of changes) {
+      if (change.kind === 'modified') continue;
+      this.#told = Math.max(this.#told, change.seq);
+      this.#news.push({ change });
+    }
+    this.#advance();
+  }
+
+  /**
+   * Events behind a number, in order, at most `limit`; all types where `types` is null. `scanned` is how far it looked:
+   * go on there. It is the number asked for only when there is nothing new.
+   */
+  after(
+    seq: number,
+    limit: number,
+    types: ReadonlySet<string> | null = null,
+  ): { entries: LogEntry[]; scanned: number } {
+    if (!this.#reads || seq >= this.#seq) return { entries: [], scanned: seq };
+    if (seq < this.#evictedTo) return this.#stored(this.#reads, seq, limit, types);
+    const kept = this.#kept;
+    const entries: LogEntry[] = [];
+    let at = this.#find(seq);
+    const end = Math.min(kept.length, at + MAX_SCAN);
+    for (; at < end && entries.length < limit; at++) {
+      const { entry } = kept[at]!;
+      if (!types || types.has(entry.type)) entries.push(entry);
+    }
+    return { entries, scanned: at === kept.length ? this.#seq : (kept[at - 1]?.entry.seq ?? seq) };
+  }
+
+  /**
+   * What is missing behind a number: rows that are no longer kept come first, then events of the mempool. Before its first
+   * event this process cannot know how many the one before has had: `sure` leaves out what may be none.
+   */
+  gapsAfter(seq: number, { sure = false } = {}): Gap[] {
+    const { oldest, last } = this.#reads?.events.bounds() ?? { oldest: 0, last: 0 };
+    const floor = sure && this.#reserved !== null ? this.#evictedTo : this.#mempoolFloor;
+    const gaps: Gap[] = [];
+    let from = seq;
+    if (oldest > 0 && from < oldest - 1) {
+      gaps.push({ scope: 'all', fromSeq: from + 1, toSeq: oldest - 1, lastChainSeq: last });
+      from = oldest - 1;
+    }
+    if (from < floor && !this.#areAllRows(from, floor))
+      gaps.push({ scope: 'mempool', fromSeq: from + 1, toSeq: floor, lastChainSeq: last });
+    return gaps;
+  }
+
+  /** Whether all of a few numbers are of events of the chain. */
+  #areAllRows(from: number, to: number): boolean {
+    const count = to - from;
+    if (count > PAGE || !this.#reads) return false;
+    const rows = this.#reads.events.after(from, count);
+    return rows.length === count && rows.at(-1)!.seq === to;
+  }
+
+  /** Events of the mempool that this process has had are gone up to here. Whoever has not got that far misses some. */
+  get lostTo(): number {
+    return this.#lostTo;
+  }
+
+  /** Whether this number may be that of an event, so that one can go on behind it. */
+  isKnown(seq: number): boolean {
+    return seq <= Math.max(this.latest, this.#reserved ?? 0);
+  }
+
+  /** Numbers of the oldest events kept, of the chain and of the mempool; 0 where there is none. */
+  oldest(): { chain: number; mempool: number } {
+    for (let at = this.#start; at < this.#kept.length; at++) {
+      const { type, seq } = this.#kept[at]!.entry;
+      if (MEMPOOL_TYPES.has(type)) return { chain: this.#reads?.events.bounds().oldest ?? 0, mempool: seq };
+    }
+    return { chain: this.#reads?.events.bounds().oldest ?? 0, mempool: 0 };
+  }
+
+  /** What is in the mempool now. */
+  mempool(): Iterable<TxSource> {
+    return this.#resident.values();
+  }
+
+  /** How many listen for news. */
+  get listeners(): number {
+    return this.#listeners.size;
+  }
+
+  /** Called when `seq` has grown, and when the log is closed. Returns the function that ends it. */
+  onGrown(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** Nothing more comes; whoever waits is told. */
+  close(): void {
+    this.#closed = true;
+    this.#news = [];
+    this.#notify();
+  }
+
+  #advance(): void {
+    if (!this.#reads || this.#closed || this.#scheduled) return;
+    const before = this.#seq;
+    try {
+      if (!this.#take(this.#reads, performance.now() + SLICE_MS)) this.#comeBack(0);
+    } catch (error) {
+      this.#options.onError?.(error);
+      this.#comeBack(RETRY_MS);
+    }
+    if (this.#seq > before) this.#notify();
+  }
+
+  #comeBack(ms: number): void {
+    this.#scheduled = true;
+    const run = () => {
+      this.#scheduled = false;
+      this.#advance();
+    };
+    if (ms > 0) setTimeout(run, ms).unref();
+    else setImmediate(run);
+  }
+
+  /** Takes in what was told. False when the time was up first. */
+  #take(reads: ChainReads, until: number): boolean {
+    let done = 0;
+    let complete = true;
+    for (const news of this.#news) {
+      if (performance.now() >= until) complete = false;
+      else if ('lastSeq' in news) complete = this.#readRows(reads, news.lastSeq, until);
+      else {
+        complete = this.#readRows(reads, news.change.seq - 1, until);
+        if (complete) this.#add(news.change);
+      }
+      if (!complete) break;
+      done++;
+    }
+    this.#news.splice(0, done);
+    this.#evict();
+    return complete;
+  }
+
+  /** Reads rows up to a number. False when the time was up first. */
+  #readRows({ events }: ChainReads, upTo: number, until: number): boolean {
+    while (this.#seq < upTo) {
+      const rows = events.after(this.#seq, PAGE);
+      for (const row of rows) {
+        if (row.seq > upTo) return true;
+        this.#options.onChainEvent?.(row.type, row.data);
+        this.#keep(chainEntry(row), 0);
+      }
+      if (rows.length < PAGE) return true;
+      if (performance.now() >= until) return false;
+    }
+    return true;
+  }
+
+  #add(change: Numbered): void {
+    const { seq } = change;
+    if (seq <= this.#seq) {
+      // Too late to be handed out in its place.
+      this.#lose(this.#seq);
+      this.#follow(change);
+      return;
+    }
+    const tx = this.#follow(change);
+    const entry = {
+      seq,
+      type: TYPE_OF[change.kind],
+      text: `{"type":"${TYPE_OF[change.kind]}","data":${change.data}}`,
+      tx,
+      feeRate: change.kind === 'added' ? change.fee / change.vsize : 0,
+      reason: change.kind === 'removed' ? change.reason : null,
+    };
+    this.#keep(entry, tx ? tx.raw.length + tx.spent.length + TX_BYTES : 0);
+  }
+
+  /** Remembers what is in the mempool, since a removal names no more than the id. */
+  #follow(change: Numbered): TxSource | null {
+    if (change.kind === 'update') return null;
+    const txid = txidOf(change.data);
+    if (change.kind === 'removed') {
+      const known = this.#resident.get(txid) ?? null;
+      this.#resident.delete(txid);
+      return known;
+    }
+    const tx = { raw: change.raw, spent: change.spent };
+    this.#resident.set(txid, tx);
+    return tx;
+  }
+
+  #keep(entry: LogEntry, txBytes: number): void {
+    if (this.#reserved !== null) {
+      // The first event of this process tells where the numbers of the one before have ended.
+      this.#mempoolFloor = entry.seq - 1;
+      this.#reserved = null;
+    }
+    const bytes = entry.text.length + txBytes + ENTRY_BYTES;
+    this.#kept.push({ entry, at: this.#clock.monotonicMs(), bytes });
+    this.#bytes += bytes;
+    this.#seq = entry.seq;
+  }
+
+  #evict(): void {
+    const { entries, bytes, ageMs } = this.#limits;
+    const kept = this.#kept;
+    const oldest = this.#clock.monotonicMs() - ageMs;
+    while (
+      this.#start < kept.length &&
+      (kept.length - this.#start > entries || this.#bytes > bytes || kept[this.#start]!.at < oldest)
+    ) {
+      const { entry, bytes } = kept[this.#start]!;
+      this.#start++;
+      this.#bytes -= bytes;
+      this.#evictedTo = entry.seq;
+      if (MEMPOOL_TYPES.has(entry.type)) this.#lose(entry.seq);
+    }
+    if (this.#start <= kept.length / 2 && this.#start < COMPACT_AT) return;
+    this.#kept = kept.slice(this.#start);
+    this.#start = 0;
+  }
+
+  #lose(upTo: number): void {
+    this.#lostTo = Math.max(this.#lostTo, upTo);
+    this.#mempoolFloor = Math.max(this.#mempoolFloor, upTo);
+  }
+
+  #stored({ events }: ChainReads, seq: number, limit: number, types: ReadonlySet<string> | null) {
+    const wanted = Math.min(limit, PAGE);
+    const rows = events.after(seq, wanted);
+    const old = rows.filter((row) => row.seq <= this.#evictedTo);
+    const more = old.length === wanted;
+    return {
+      entries: old.filter(({ type }) => !types || types.has(type)).map(chainEntry),
+      scanned: more ? old.at(-1)!.seq : this.#evictedTo,
+    };
+  }
+
+  /** Index in `#kept` of the first event behind a number. */
+  #find(seq: number): number {
+    let low = this.#start;
+    let high = this.#kept.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (this.#kept[middle]!.entry.seq <= seq) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
+  #notify(): void {
+    for (const listener of [...this.#listeners]) listener();
+  }
+}
+
+/** Entries looked at for one page. */
+const MAX_SCAN = 10_000;
+const COMPACT_AT = 10_000;
+const RETRY_MS = 1000;
+
+const TYPE_OF = { added: 'newTransaction', removed: 'transactionRemoved', update: 'mempoolUpdate' } as const;
+const MEMPOOL_TYPES: ReadonlySet<string> = new Set(Object.values(TYPE_OF));
+
+function chainEntry({ seq, type, data }: EventRecord): LogEntry {
+  return { seq, type, text: `{"type":"${type}","data":${data}}`, tx: null, feeRate: 0, reason: null };
+}
+
+const TXID = /"txid":"([0-9a-f]{64})"/;
+
+/** A copy: a part of a string keeps all of it in memory. */
+function txidOf(data: string): string {
+  return Buffer.from(TXID.exec(data)?.[1] ?? '', 'latin1').toString('latin1');
+}

@@ -1,0 +1,93 @@
+import type { Scope } from '../auth/scopes.ts';
+import type { EventLog } from '../events/event-log.ts';
+import { type Connection, DEFAULT_EVENTS } from './connection.ts';
+import { type Data, invalidParameter, MessageError, requireScope } from './message-error.ts';
+import type { Answer } from './messages.ts';
+
+/** Events a client may ask for beside the default three, and the scope that some need. */
+const OPTIONAL_EVENTS: Readonly<Record<string, Scope>> = {
+  blockDisconnected: 'read',
+  reorg: 'read',
+  transactionRemoved: 'read',
+  addressTransaction: 'read',
+  confirmation: 'read',
+  feeUpdate: 'read',
+  syncStatus: 'read',
+  walletTransaction: 'wallet.read',
+  peerConnected: 'admin',
+  peerDisconnected: 'admin',
+  gap: 'read',
+  heartbeat: 'read',
+};
+const KNOWN_EVENTS: ReadonlySet<string> = new Set([...DEFAULT_EVENTS, ...Object.keys(OPTIONAL_EVENTS)]);
+const MAX_EVENTS = 100;
+
+export function subscribe(data: Data, connection: Connection, log: EventLog): Answer {
+  requireScope(connection.principal);
+  const { replace, details, after } = data;
+  const events = eventList(data.events);
+  if (details !== undefined && details !== 'summary' && details !== 'full')
+    invalidParameter('details', 'must be summary or full');
+  if (replace !== undefined && typeof replace !== 'boolean') invalidParameter('replace', 'must be true or false');
+  for (const event of events) requireScope(connection.principal, OPTIONAL_EVENTS[event] ?? 'read');
+  const resumed = after === undefined ? null : checkAfter(after, log);
+  if (replace === true) connection.events.clear();
+  for (const event of events) connection.events.add(event);
+  if (details !== undefined) connection.full = details === 'full';
+  const acknowledged = { events: [...connection.events] };
+  if (resumed === null) return { reply: 'ack', data: acknowledged };
+  const { data: range, followedBy } = resumeAfter(resumed, connection, log);
+  return { reply: 'ack', data: { ...acknowledged, ...range }, ...(followedBy && { followedBy }) };
+}
+
+export function unsubscribe(data: Data, connection: Connection): Answer {
+  for (const event of eventList(data.events)) connection.events.delete(event);
+  return { reply: 'ack', data: { events: [...connection.events] } };
+}
+
+export function resume({ after }: Data, connection: Connection, log: EventLog): Answer {
+  requireScope(connection.principal);
+  return resumeAfter(checkAfter(after, log), connection, log);
+}
+
+/** Limits `newTransaction`; what is not named is not limited. */
+export function filter({ onlyWatched = false, minFeeRate = 0 }: Data, connection: Connection): Answer {
+  requireScope(connection.principal);
+  if (typeof onlyWatched !== 'boolean') invalidParameter('onlyWatched', 'must be true or false');
+  if (typeof minFeeRate !== 'number' || !(minFeeRate >= 0))
+    invalidParameter('minFeeRate', 'must be a number, 0 or more');
+  connection.onlyWatched = onlyWatched;
+  connection.minFeeRate = minFeeRate;
+  return { reply: 'ack', data: { onlyWatched, minFeeRate } };
+}
+
+/** Moves the connection's cursor back; the hub then sends everything behind it, and goes on with what is new. */
+function resumeAfter(after: number, connection: Connection, log: EventLog): Answer {
+  const gaps = log.gapsAfter(after);
+  const lost = gaps.find(({ scope }) => scope === 'all');
+  const { latest } = log;
+  // Numbers that only an earlier process has given: nothing of them is here, and everything new comes behind them.
+  const from = Math.min(lost?.toSeq ?? after, latest);
+  connection.goTo(from, gaps.at(-1)?.toSeq ?? 0);
+  return {
+    reply: 'ack',
+    data: { from: Math.max(from, after) + 1, to: Math.max(latest, after), gap: gaps[0] ?? null },
+    ...(gaps.length > 0 && { followedBy: gaps.map((gap) => JSON.stringify({ type: 'gap', data: gap })) }),
+  };
+}
+
+function checkAfter(after: unknown, log: EventLog): number {
+  if (typeof after !== 'number' || !Number.isSafeInteger(after) || after < 0)
+    return invalidParameter('after', 'must be the seq of an event');
+  if (!log.isKnown(after))
+    throw new MessageError('resume_unavailable', 'no event has that number yet', { seq: log.latest });
+  return after;
+}
+
+function eventList(value: unknown): string[] {
+  if (!Array.isArray(value) || value.length > MAX_EVENTS) return invalidParameter('events', 'must be a list');
+  for (const event of value)
+    if (typeof event !== 'string' || !KNOWN_EVENTS.has(event))
+      throw new MessageError('invalid_parameter', 'unknown event', { parameter: 'events', known: [...KNOWN_EVENTS] });
+  return value as string[];
+}
