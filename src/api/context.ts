@@ -4,6 +4,7 @@ import type { Log } from '../util/log.ts';
 import type { Scope } from './auth/scopes.ts';
 import type { ByteCache } from './byte-cache.ts';
 import type { EventLog } from './events/event-log.ts';
+import type { MempoolFeed } from './mempool-feed.ts';
 import type { NodePort } from './node-port.ts';
 import type { ApiMetrics } from './ops/metrics.ts';
 import type { ApiOptions } from './options.ts';
@@ -52,6 +53,8 @@ export interface ApiContext {
   node(): NodePort;
   /** All events, of the chain and of the mempool. */
   readonly events: EventLog;
+  /** The mempool, in line with what the node tells. */
+  readonly mempool: MempoolFeed;
   /** null before the node is attached. */
   tip(): TipView | null;
   call(request: Request): Call;

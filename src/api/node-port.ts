@@ -1,3 +1,7 @@
+import type { MempoolChange } from '../mempool/changes.ts';
+import type { PackageResult } from '../mempool/result.ts';
+import type { BroadcastLimits, BroadcastResult, Prioritised } from '../mempool/service.ts';
+
 /** What the node last told about itself; pushed by it, so that reading it never waits. */
 export interface NodeStatus {
   /** Height and hash of the best validated header. */
@@ -51,6 +55,17 @@ export interface PeerView {
   readonly permissions: readonly string[];
 }
 
+/** What the node tells, in order: steps of the mempool, and at their end a commit that they belong to. */
+export interface NodeNews {
+  readonly changes: readonly MempoolChange[];
+  readonly commit: {
+    /** Number of the newest event of the chain. */
+    readonly lastSeq: number;
+    /** Display order. */
+    readonly tip: { readonly height: number; readonly hash: string };
+  } | null;
+}
+
 /** How the API reaches the node: through a worker's port in the running program, directly in tests. */
 export interface NodePort {
   status(): NodeStatus;
@@ -59,6 +74,17 @@ export interface NodePort {
   peers(): Promise<readonly PeerView[]>;
   /** null when the block was accepted, else the reason as BIP-22 spells it. */
   submitBlock(raw: Uint8Array): Promise<string | null>;
-  /** Called after each commit that moved the tip, when readers already see it. Returns the function that ends it. */
-  onChainCommit(listener: (lastSeq: number) => void): () => void;
+  /** Hands in a transaction. It must parse. */
+  broadcast(raw: Uint8Array, limits: BroadcastLimits): Promise<BroadcastResult>;
+  /** Whether transactions would be taken; later ones may spend earlier ones. They must parse. */
+  testTransactions(raws: readonly Uint8Array[]): Promise<PackageResult>;
+  /** Hands in a child with its parents. They must parse. */
+  submitPackage(raws: readonly Uint8Array[], limits: BroadcastLimits): Promise<PackageResult>;
+  /** Treats a transaction as if it paid so many satoshis more; false where it has dust and may not. */
+  prioritise(txid: Uint8Array, delta: number): Promise<boolean>;
+  prioritised(): Promise<readonly Prioritised[]>;
+  /** The name of the file. */
+  saveMempool(): Promise<string>;
+  /** Called with everything that happens, when readers of the chain already see it. Returns the function that ends it. */
+  onNews(listener: (news: NodeNews) => void): () => void;
 }

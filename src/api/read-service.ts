@@ -1,17 +1,26 @@
+import type { MirrorPart } from '../mempool/mirror.ts';
 import { hashToHex } from '../primitives/hash.ts';
 import type { ByteCache } from './byte-cache.ts';
 import type { ApiContext } from './context.ts';
 import { ApiError } from './errors.ts';
-import type { ReaderJob, ReaderResult } from './reader-jobs.ts';
+import type { JobResult, ReaderJob } from './reader-jobs.ts';
 import { ReaderPool } from './reader-pool.ts';
 import { type Answer, type ReadEndpoint, type ReadReply, replyOf } from './readers/answer.ts';
-import { NeedsWorker, type ReadEnv, withSnapshot } from './readers/read-env.ts';
+import { frontBudget, MempoolBehind, NeedsWorker, type ReadEnv, withSnapshot } from './readers/read-env.ts';
 import { type ReadSources, readSources } from './readers/read-settings.ts';
 
 const READER_WORKERS = 2;
 const READER_QUEUE = 64;
 /** Characters of a question that is remembered with its answer. */
 const MAX_QUESTION = 1024;
+
+/** A job for a worker, and which slots of the mempool it needs, if any. */
+export interface WorkerJob {
+  readonly job: ReaderJob;
+  readonly signal: AbortSignal;
+  readonly long: boolean;
+  mempoolPart?: ((env: ReadEnv) => Iterable<number>) | undefined;
+}
 
 /** Answers from the chain: short ones at once on the front's connection, long ones by the reader workers. */
 export class ReadService {
@@ -32,54 +41,94 @@ export class ReadService {
     });
   }
 
-  /** Reads on one snapshot, here and now. */
+  /** Reads on one snapshot, here and now. Throws MempoolBehind where it looks at a mempool that is. */
   read<T>(read: (env: ReadEnv) => T): T {
-    return withSnapshot({ reads: this.#ctx.reads(), ...this.sources }, false, read);
+    return this.#snapshot(() => {}, read);
   }
 
-  /** The same, but throws NeedsWorker where it would hold up the front. */
-  readShort<T>(read: (env: ReadEnv) => T): T {
-    return withSnapshot({ reads: this.#ctx.reads(), ...this.sources }, true, read);
+  /** The same; waits for the mempool where it looks at it. */
+  readWhole<T>(read: (env: ReadEnv) => T, signal: AbortSignal): Promise<T> {
+    return this.#caughtUp(() => this.read(read), signal);
+  }
+
+  /** The same, but rejects with NeedsWorker where it would hold up the front. */
+  readShort<T>(read: (env: ReadEnv) => T, signal: AbortSignal): Promise<T> {
+    return this.#caughtUp(() => this.#snapshot(frontBudget(), read), signal);
   }
 
   /** The reply of an endpoint to a request; made wherever its work belongs. */
   async respond<I>(endpoint: ReadEndpoint<I>, input: I, request: Request): Promise<Response> {
-    const short = this.#try(endpoint, input);
-    return response(short ?? (await this.#long(endpoint, input, request.signal)));
+    const signal = this.#limited(request.signal);
+    try {
+      return response(await this.readShort((env) => replyOf(env, endpoint.run(env, input)), signal));
+    } catch (error) {
+      if (!(error instanceof NeedsWorker)) throw error;
+    }
+    return response(await this.#long(endpoint, input, signal));
   }
 
   /** Hands a job to the workers; it ends when the signal aborts. */
-  runJob(job: ReaderJob, { signal, long }: { signal: AbortSignal; long: boolean }): Promise<ReaderResult> {
-    return this.#pool.run(job, { signal, long });
+  async runJob({ job, signal, long, mempoolPart }: WorkerJob): Promise<JobResult> {
+    let covered: readonly Uint8Array[] = [];
+    for (;;) {
+      const mempool = mempoolPart && (await this.#part(mempoolPart, covered, signal));
+      const result = await this.#pool.run({ ...job, mempool }, { signal, long });
+      if ('spendersOf' in result) covered = [...covered, ...result.spendersOf];
+      else if (!('behind' in result)) return result;
+    }
   }
 
-  /** The reply of an answer that was made on the front. */
-  reply(make: (env: ReadEnv) => Answer): Response {
-    return response(this.read((env) => replyOf(env, make(env))));
+  /** The reply of an answer that is made on the front. */
+  async reply(make: (env: ReadEnv) => Answer, request: Request): Promise<Response> {
+    return response(await this.readWhole((env) => replyOf(env, make(env)), request.signal));
   }
 
   close(): Promise<void> {
     return this.#pool.close();
   }
 
-  #try<I>(endpoint: ReadEndpoint<I>, input: I): ReadReply | null {
-    try {
-      return this.readShort((env) => replyOf(env, endpoint.run(env, input)));
-    } catch (error) {
-      if (error instanceof NeedsWorker) return null;
-      throw error;
+  #snapshot<T>(expectWork: (microseconds: number) => void, read: (env: ReadEnv) => T): T {
+    const { mirror } = this.#ctx.mempool;
+    return withSnapshot({ reads: this.#ctx.reads(), ...this.sources, mirror }, expectWork, read);
+  }
+
+  async #caughtUp<T>(attempt: () => T, signal: AbortSignal): Promise<T> {
+    for (;;) {
+      try {
+        return attempt();
+      } catch (error) {
+        if (!(error instanceof MempoolBehind)) throw error;
+      }
+      await this.#ctx.mempool.moved(signal);
     }
   }
 
-  /** What a worker made once serves until the chain moves. */
+  #part(
+    slots: (env: ReadEnv) => Iterable<number>,
+    covered: readonly Uint8Array[],
+    signal: AbortSignal,
+  ): Promise<MirrorPart> {
+    return this.readWhole((env) => env.mempool.part(slots(env), covered), signal);
+  }
+
+  /** What a worker made once serves until the chain or the mempool moves. */
   async #long<I>(endpoint: ReadEndpoint<I>, input: I, signal: AbortSignal): Promise<ReadReply> {
+    const { mempoolPart } = endpoint;
     const question = `${endpoint.name} ${JSON.stringify(input, bytesAsHex)}`;
     const cache = question.length <= MAX_QUESTION ? this.#ctx.cache : null;
-    const known = cache && cachedReply(cache, `${hashToHex(this.#ctx.reads().tip().hash)} ${question}`);
+    const seq = mempoolPart ? this.#ctx.mempool.mirror.seq : 0;
+    const known = cache && cachedReply(cache, `${hashToHex(this.#ctx.reads().tip().hash)} ${seq} ${question}`);
     if (known) return known;
-    const job: ReaderJob = { kind: 'rest', name: endpoint.name, input };
-    const made = restReply(await this.#pool.run(job, { signal: this.#limited(signal) }));
-    if (cache) cacheReply(cache, `${made.headers['x-chain-hash']} ${question}`, made);
+    const made = restReply(
+      await this.runJob({
+        job: { kind: 'rest', name: endpoint.name, input },
+        signal,
+        long: false,
+        mempoolPart: mempoolPart && ((env) => mempoolPart(env, input)),
+      }),
+    );
+    // Made from a later state of the mempool, it is remembered under the earlier one and not found again.
+    if (cache) cacheReply(cache, `${made.headers['x-chain-hash']} ${seq} ${question}`, made);
     return made;
   }
 
@@ -124,7 +173,7 @@ function cacheReply(cache: ByteCache, key: string, { headers, body }: ReadReply)
   cache.set(`${key} headers`, new TextEncoder().encode(JSON.stringify(headers)));
 }
 
-function restReply(result: ReaderResult): ReadReply {
+function restReply(result: JobResult): ReadReply {
   if (result.ok) return result.reply;
   if ('rpc' in result) throw new Error(result.rpc.message);
   throw new ApiError(result.api.failure, result.api.message, result.api.details);

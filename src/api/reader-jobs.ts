@@ -1,6 +1,8 @@
+import { MempoolMirror, type MirrorPart } from '../mempool/mirror.ts';
+import { systemClock } from '../util/clock.ts';
 import { ApiError } from './errors.ts';
 import { failureOf, type ReadFailure, type ReadReply, replyOf } from './readers/answer.ts';
-import { type ReadEnv, withSnapshot } from './readers/read-env.ts';
+import { MempoolBehind, NeedsSpenders, type ReadBase, type ReadEnv, withSnapshot } from './readers/read-env.ts';
 import { READ_ENDPOINTS } from './rest/read-endpoints.ts';
 import { parseJson } from './rpc/json.ts';
 import { readArguments } from './rpc/method.ts';
@@ -9,27 +11,42 @@ import { RpcError } from './rpc/rpc-error.ts';
 
 /** Work for a reader worker, as plain data. */
 export type ReaderJob =
-  | { readonly kind: 'rest'; readonly name: string; readonly input: unknown }
+  | {
+      readonly kind: 'rest';
+      readonly name: string;
+      readonly input: unknown;
+      readonly mempool?: MirrorPart | undefined;
+    }
   /** `params` is JSON text: amounts and ids keep the digits they were written with. */
-  | { readonly kind: 'rpc'; readonly method: string; readonly params: string };
+  | {
+      readonly kind: 'rpc';
+      readonly method: string;
+      readonly params: string;
+      readonly mempool?: MirrorPart | undefined;
+    };
 
 export type ReaderResult =
+  | JobResult
+  /** The chain has moved on from the block that the part of the mempool stands on. */
+  | { readonly ok: false; readonly behind: true }
+  /** It lacks what spends outputs of these. */
+  | { readonly ok: false; readonly spendersOf: readonly Uint8Array[] };
+
+export type JobResult =
   | { readonly ok: true; readonly reply: ReadReply }
   | { readonly ok: false; readonly api: ReadFailure }
   | { readonly ok: false; readonly rpc: Pick<RpcError, 'rpcCode' | 'message' | 'data'> };
 
 /** Does one job on one snapshot. Throws only what neither the caller nor the chain can be blamed for. */
-export function runJob(
-  base: Pick<ReadEnv, 'reads' | 'params' | 'settings'>,
-  job: ReaderJob,
-  checkpoint: () => void,
-): ReaderResult {
+export function runJob(base: Omit<ReadBase, 'mirror'>, job: ReaderJob, checkpoint: () => void): ReaderResult {
   try {
-    return withSnapshot(base, false, (env) => {
-      const watched: ReadEnv = { ...env, expectWork: checkpoint };
-      return { ok: true, reply: job.kind === 'rest' ? restReply(watched, job) : rpcReply(watched, job) };
+    const mirror = job.mempool ? MempoolMirror.of(job.mempool, systemClock) : null;
+    return withSnapshot({ ...base, mirror }, checkpoint, (env) => {
+      return { ok: true, reply: job.kind === 'rest' ? restReply(env, job) : rpcReply(env, job) };
     });
   } catch (error) {
+    if (error instanceof MempoolBehind) return { ok: false, behind: true };
+    if (error instanceof NeedsSpenders) return { ok: false, spendersOf: error.txids };
     if (error instanceof ApiError) return { ok: false, api: failureOf(error) };
     if (error instanceof RpcError)
       return { ok: false, rpc: { rpcCode: error.rpcCode, message: error.message, data: error.data } };

@@ -14,6 +14,7 @@ import type { ApiContext, TipView } from './context.ts';
 import { ApiError } from './errors.ts';
 import { EventLog } from './events/event-log.ts';
 import { Gate, type GateDependencies, type Phase } from './gate.ts';
+import { MempoolFeed } from './mempool-feed.ts';
 import type { NodePort, NodeStatus } from './node-port.ts';
 import { startOpsListener } from './ops/listener.ts';
 import { ApiMetrics } from './ops/metrics.ts';
@@ -81,6 +82,10 @@ export function startApi(deps: ApiDependencies): ApiServer {
     { service: options.service, version: options.version, commit: options.commit, startedAt: unixSeconds(clock) },
     {
       chain: () => state.attached && chainGauges(state.attached),
+      mempool: () => {
+        const { totals, entries } = mempool.mirror;
+        return totals && { ...totals, count: entries.count };
+      },
       eventsSeq: () => state.attached && events.latest,
       databases: () => databaseSizes(options.networkDir),
       wsConnections: () => hub.size,
@@ -96,6 +101,19 @@ export function startApi(deps: ApiDependencies): ApiServer {
     onChainEvent: (type, data) => metrics.event(type, data),
     onError: (error) => log.error('the event log cannot be read', { error }),
   });
+  const mempool = new MempoolFeed({
+    clock,
+    onChanges(changes) {
+      for (const change of changes)
+        if (change.kind === 'added') metrics.mempoolChange('added', '');
+        else if (change.kind === 'removed') metrics.mempoolChange('removed', change.reason);
+      hub.mempoolChanged(changes);
+    },
+    onCommit({ lastSeq }) {
+      state.tip = tipView(attached().reads);
+      hub.committed(lastSeq);
+    },
+  });
   const hub = new Hub({
     options,
     params: deps.params,
@@ -106,7 +124,7 @@ export function startApi(deps: ApiDependencies): ApiServer {
     status: () => state.tip && { ...state.tip, synced: isSyncedAt(context, state.tip) },
     syncStatus: () => state.attached && state.tip && syncStatus(state.attached.node.status(), state.tip),
     isLive: (principal) => auth.isLive(principal),
-    runJob: (job, signal) => readService(context).runJob(job, { signal, long: false }),
+    runJob: (job, signal) => readService(context).runJob({ job, signal, long: false }),
   });
   const context: ApiContext = {
     options,
@@ -118,6 +136,7 @@ export function startApi(deps: ApiDependencies): ApiServer {
     reads: () => attached().reads,
     node: () => attached().node,
     events,
+    mempool,
     tip: () => state.tip,
     call: (request) => gate.call(request),
     rpcProbe: null,
@@ -166,13 +185,9 @@ export function startApi(deps: ApiDependencies): ApiServer {
       const initialKey = auth.open();
       state.attached = attachment;
       state.tip = tipView(attachment.reads);
+      mempool.startAt(state.tip.hash);
       hub.attach(attachment.reads);
-      detach.push(
-        attachment.node.onChainCommit((lastSeq) => {
-          state.tip = tipView(attachment.reads);
-          hub.committed(lastSeq);
-        }),
-      );
+      detach.push(attachment.node.onNews((news) => mempool.take(news)));
       state.phase = 'live';
       void readiness.run();
       return initialKey;
@@ -264,7 +279,7 @@ function chainGauges({ node, reads }: Attachment) {
 }
 
 async function databaseSizes(networkDir: string) {
-  const sizes = ['chain', 'auth'].map(async (name) => {
+  const sizes = ['chain', 'node', 'auth'].map(async (name) => {
     const path = join(networkDir, `${name}.db`);
     return { name, bytes: await fileSize(path), walBytes: await fileSize(`${path}-wal`) };
   });

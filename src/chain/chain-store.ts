@@ -30,8 +30,8 @@ export interface CommitBatch {
   readonly tree: TreeChange;
   readonly chain: SealedChange;
   readonly bestHeaderHeight: number;
-  /** Types and payloads in order. */
-  readonly events: readonly { type: string; data: object }[];
+  /** In order, each with a number from `nextSeq`. */
+  readonly events: readonly { readonly seq: number; readonly type: string; readonly data: object }[];
 }
 
 /** Events kept at least; more than two years of blocks. */
@@ -82,7 +82,7 @@ export class ChainStore {
     this.#lastSeq = this.#eventWriter.last;
   }
 
-  /** A number for an event that the log does not keep; not within a commit. */
+  /** The next number for an event, kept in the log or not; not within a commit. */
   nextSeq(): number {
     return this.#eventWriter.take();
   }
@@ -120,7 +120,6 @@ export class ChainStore {
       entry.hasUndo ? null : this.#undo.append(sealUndo(entry.hash, effects.undo)),
     );
     this.#undo.sync();
-    this.#eventWriter.reserve(batch.events.length);
     this.#db.run('BEGIN IMMEDIATE');
     try {
       this.#writeHeaders(batch.tree);
@@ -129,10 +128,11 @@ export class ChainStore {
       const lastScriptId = rows.write(this.#scriptWriter, moves, this.#lastScriptId);
       if (lastScriptId !== this.#lastScriptId) this.#metaWriter.put('lastScriptId', lastScriptId);
       this.#metaWriter.put('bestHeaderHeight', batch.bestHeaderHeight);
-      for (const { type, data } of batch.events) this.#lastSeq = this.#eventWriter.add(type, data);
+      for (const { seq, type, data } of batch.events) this.#eventWriter.add(seq, type, data);
       if (batch.events.length > 0) this.#eventWriter.prune(EVENTS_KEPT);
       this.#db.run('COMMIT');
       this.#lastScriptId = lastScriptId;
+      this.#lastSeq = this.#eventWriter.last;
     } catch (error) {
       if (this.#db.inTransaction) this.#db.run('ROLLBACK');
       throw error;

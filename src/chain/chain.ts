@@ -22,7 +22,7 @@ import { type ChainEntry, forkOf } from './chain-entry.ts';
 import { ChainStore } from './chain-store.ts';
 import { type ChainTip, chainTips } from './chain-tips.ts';
 import { type CommitResult, Commits } from './commits.ts';
-import type { ChainCommit } from './events.ts';
+import type { ChainCommit, ChainFollower } from './events.ts';
 import { HeaderTree } from './header-tree.ts';
 import { InitialSync } from './initial-sync.ts';
 import type { ScriptVerifier } from './script-verifier.ts';
@@ -183,6 +183,11 @@ export class Chain {
   /** Listeners are told in order, after each commit. Returns how to leave. */
   onCommit(listener: (commit: ChainCommit) => void): () => void {
     return this.#commits.listen(listener);
+  }
+
+  /** From now on `follower` goes along with the chain. */
+  followedBy(follower: ChainFollower): void {
+    this.#commits.follower = follower;
   }
 
   /** Told of the inputs of each block that is connected, before its scripts are judged. Returns how to leave. */
@@ -371,6 +376,7 @@ export class Chain {
       return { status: 'rejected', rejection };
     }
     this.#storeBody(entry, block);
+    this.#commits.recent = { entry, block };
     await this.#activate(entry, block);
     this.#armIdleCommit();
     const found = this.#rejections.get(entry);

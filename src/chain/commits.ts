@@ -1,11 +1,14 @@
 import type { ConsensusParams } from '../consensus/consensus-params.ts';
+import type { ParsedBlock } from '../primitives/block.ts';
 import { type Clock, unixSeconds } from '../util/clock.ts';
 import { type ActiveChain, netChange } from './active-chain.ts';
 import type { ChainEntry } from './chain-entry.ts';
 import type { ChainStore } from './chain-store.ts';
-import { type ChainCommit, commitEvents } from './events.ts';
+import { blockEvents, type ChainCommit, type ChainFollower, type ChainMove } from './events.ts';
 import type { HeaderTree } from './header-tree.ts';
 import type { InitialSync } from './initial-sync.ts';
+import { reorgEvent } from './reorg-event.ts';
+import type { StagedBlock } from './staged-block.ts';
 import { emptyTreeChange, isEmptyTreeChange, mergeTreeChanges, type NewBody } from './tree-change.ts';
 
 /** In initial sync a commit gathers this many rows of the address index, or this much time. */
@@ -32,6 +35,10 @@ export interface CommitDeps {
 export class Commits {
   readonly #deps: CommitDeps;
   readonly #listeners = new Set<(commit: ChainCommit) => void>();
+  /** Goes along with the chain. */
+  follower: ChainFollower | null = null;
+  /** The body of the block that came last, so that it need not be read back. */
+  recent: { readonly entry: ChainEntry; readonly block: ParsedBlock } | null = null;
   #changes = emptyTreeChange();
   /** Those that go with what the active chain has sealed. */
   #sealed = emptyTreeChange();
@@ -97,24 +104,13 @@ export class Commits {
 
   /** One commit of what is sealed and judged valid. Throws where storage fails. */
   write(): void {
-    const { store, tree, active, sync, params, clock } = this.#deps;
+    const { store, tree, active, clock } = this.#deps;
     const sealed = active.sealed!;
     const { connected, disconnected } = netChange(sealed);
     const startedAt = clock.monotonicMs();
     try {
-      store.commit({
-        tree: this.#sealed,
-        chain: sealed,
-        bestHeaderHeight: tree.best.height,
-        events: commitEvents(connected, disconnected, {
-          params,
-          time: unixSeconds(clock),
-          initialSync: sync.active,
-          headers: tree.best.height,
-          newTip: sealed.tip,
-          bodyOf: (entry) => store.readBlock(entry),
-        }),
-      });
+      const events = this.#tell(sealed.tip, connected, disconnected);
+      store.commit({ tree: this.#sealed, chain: sealed, bestHeaderHeight: tree.best.height, events });
     } catch (error) {
       this.#last = { ...this.#last, ok: false };
       throw error;
@@ -125,6 +121,7 @@ export class Commits {
     const durationMs = this.#writtenAt - startedAt;
     this.#totalMs += durationMs;
     this.#last = { ok: true, at: clock.nowMs(), durationMs };
+    this.recent = null;
     const commit: ChainCommit = {
       lastSeq: store.lastSeq,
       tip: sealed.tip,
@@ -132,5 +129,26 @@ export class Commits {
       disconnected,
     };
     for (const listener of this.#listeners) listener(commit);
+  }
+
+  /** The events of a move, numbered; those of the follower come between the blocks and the reorg that moved them. */
+  #tell(tip: ChainEntry, connected: readonly StagedBlock[], disconnected: readonly ChainEntry[]) {
+    const { store, tree, active, sync, params, clock } = this.#deps;
+    const time = unixSeconds(clock);
+    const bodyOf = (entry: ChainEntry) => (entry === this.recent?.entry ? this.recent.block : store.readBlock(entry));
+    const numbered = (event: { type: string; data: object }) => ({ seq: store.nextSeq(), ...event });
+    const facts = { params, time, initialSync: sync.active, headers: tree.best.height, bodyOf };
+    const events = blockEvents(connected, disconnected, facts).map(numbered);
+    if (events.length === 0) return events;
+    const move: ChainMove = {
+      disconnected,
+      connected: connected.map(({ entry }) => entry),
+      tip,
+      settled: active.tip === tip,
+      bodyOf,
+    };
+    this.follower?.follow(move);
+    if (disconnected.length > 0) events.push(numbered({ type: 'reorg', data: reorgEvent(move, this.follower, time) }));
+    return events;
   }
 }

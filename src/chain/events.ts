@@ -6,7 +6,6 @@ import type { ParsedBlock } from '../primitives/block.ts';
 import { hashToHex } from '../primitives/hash.ts';
 import type { BodyStats } from '../storage/header-store.ts';
 import type { ChainEntry } from './chain-entry.ts';
-import { reorgEvent } from './reorg-event.ts';
 import type { StagedBlock } from './staged-block.ts';
 
 /** Told after the storage transaction commits, in chain order. Listeners observe; they never decide. */
@@ -78,8 +77,30 @@ export function blockDisconnectedEvent(
   };
 }
 
-/** The events of one commit, in the order in which they are told. */
-export function commitEvents(
+/** A move of the active chain that is about to be committed. */
+export interface ChainMove {
+  /** Blocks that leave it, the highest first. */
+  readonly disconnected: readonly ChainEntry[];
+  /** Blocks that join it, the lowest first. */
+  readonly connected: readonly ChainEntry[];
+  readonly tip: ChainEntry;
+  /** Coins can be read and are those of `tip`; in initial sync the chain may be ahead of what it commits. */
+  readonly settled: boolean;
+  bodyOf(entry: ChainEntry): ParsedBlock;
+}
+
+/**
+ * Goes along with the chain: the mempool. It is told of each move before that is committed, so that the events of both
+ * have one order, and must not fail.
+ */
+export interface ChainFollower {
+  follow(move: ChainMove): void;
+  /** Whether a transaction is in the mempool. */
+  has(txid: Uint8Array): boolean;
+}
+
+/** The events of the blocks of one commit, in the order in which they are told. */
+export function blockEvents(
   connected: readonly StagedBlock[],
   disconnected: readonly ChainEntry[],
   facts: {
@@ -87,11 +108,10 @@ export function commitEvents(
     time: number;
     initialSync: boolean;
     headers: number;
-    newTip: ChainEntry;
     bodyOf: (entry: ChainEntry) => ParsedBlock;
   },
 ): { type: string; data: object }[] {
-  const { time, newTip, bodyOf } = facts;
+  const { time, bodyOf } = facts;
   const reorg = disconnected.length > 0;
   const events = disconnected.map((entry, i) => ({
     type: 'blockDisconnected',
@@ -102,10 +122,6 @@ export function commitEvents(
       type: 'newBlock',
       data: newBlockEvent(entry, { ...facts, stats, size: entry.size, fees: effects.fees, reorg }),
     });
-  if (reorg) {
-    const joined = connected.map(({ entry }) => entry);
-    events.push({ type: 'reorg', data: reorgEvent({ disconnected, connected: joined, newTip }, time, bodyOf) });
-  }
   return events;
 }
 

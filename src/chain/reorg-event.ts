@@ -2,13 +2,13 @@ import type { ParsedBlock } from '../primitives/block.ts';
 import { hashToHex } from '../primitives/hash.ts';
 import { outpointKey } from '../primitives/outpoint.ts';
 import { bytesToHex } from '../util/bytes.ts';
-import type { ChainEntry } from './chain-entry.ts';
+import type { ChainFollower, ChainMove } from './events.ts';
 
 /** What became of a transaction whose block left the chain. */
 interface TxFate {
   readonly txid: string;
   /** `dropped`: it is nowhere, and nothing stands in its way. */
-  readonly fate: 'reconfirmed' | 'conflicted' | 'dropped';
+  readonly fate: 'reconfirmed' | 'mempool' | 'conflicted' | 'dropped';
   /** What spends the same coin in the new branch. */
   readonly conflict: string | null;
 }
@@ -16,19 +16,11 @@ interface TxFate {
 /** More than ever happened; the rest of a deeper reorg is left out, and `txsComplete` says so. */
 const TXS_LIMIT = 20_000;
 
-/** Payload of `reorg`. `disconnected` from the old tip down, `connected` ascending; either may be long. */
+/** Payload of `reorg`; either list of blocks may be long. `follower` has gone along already. */
 export function reorgEvent(
-  {
-    disconnected,
-    connected,
-    newTip,
-  }: {
-    disconnected: readonly ChainEntry[];
-    connected: readonly ChainEntry[];
-    newTip: ChainEntry;
-  },
+  { disconnected, connected, tip: newTip, bodyOf }: Omit<ChainMove, 'settled'>,
+  follower: Pick<ChainFollower, 'has'> | null,
   time: number,
-  bodyOf: (entry: ChainEntry) => ParsedBlock,
 ): object {
   const oldTip = disconnected[0]!;
   const fork = disconnected.at(-1)!.parent!;
@@ -41,12 +33,14 @@ export function reorgEvent(
       if (fates.length >= TXS_LIMIT) left++;
       else {
         const reconfirmed = branch.txids.has(bytesToHex(txid));
-        const spender = reconfirmed
-          ? undefined
-          : tx.inputs.map(({ prevout }) => branch.spenders.get(outpointKey(prevout))).find(Boolean);
+        const waits = !reconfirmed && follower?.has(txid) === true;
+        const spender =
+          reconfirmed || waits
+            ? undefined
+            : tx.inputs.map(({ prevout }) => branch.spenders.get(outpointKey(prevout))).find(Boolean);
         fates.push({
           txid: hashToHex(txid),
-          fate: reconfirmed ? 'reconfirmed' : spender ? 'conflicted' : 'dropped',
+          fate: reconfirmed ? 'reconfirmed' : waits ? 'mempool' : spender ? 'conflicted' : 'dropped',
           conflict: spender ?? null,
         });
       }

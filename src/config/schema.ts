@@ -7,6 +7,7 @@ import {
   choicesText,
   integer,
   list,
+  number,
   oneOf,
   optionalAddress,
   optionalNumber,
@@ -203,6 +204,35 @@ export const SETTINGS = {
   'index.spender': boolean({ fallback: false, help: 'find the transaction that spent an output' }),
   'cache.enabled': boolean({ fallback: true, help: 'keep recent blocks, transactions and answers in memory' }),
   'fees.fallback': boolean({ fallback: true, help: 'answer the minimum relay rate when there is no fee data' }),
+
+  'mempool.maxSize': integer({
+    fallback: 300,
+    min: 5,
+    max: 100_000,
+    unit: 'MB',
+    help: 'memory for unconfirmed transactions',
+  }),
+  'mempool.expiry': integer({ fallback: 336, min: 1, max: 87_600, unit: 'h', help: 'time after which one is dropped' }),
+  'relay.minFeeRate': number({ fallback: 0.1, max: 10_000, unit: 'sat/vB', help: 'least that is relayed' }),
+  'relay.incrementalFeeRate': number({
+    fallback: 0.1,
+    max: 10_000,
+    unit: 'sat/vB',
+    help: 'what a replacement pays for its own relay',
+  }),
+  'relay.dustFeeRate': number({ fallback: 3, max: 10_000, unit: 'sat/vB', help: 'rate that makes an output dust' }),
+  'relay.dataCarrier': boolean({ fallback: true, help: 'relay transactions with OP_RETURN outputs' }),
+  'relay.dataCarrierBytes': integer({
+    fallback: 100_000,
+    max: 4_000_000,
+    unit: 'bytes',
+    help: 'OP_RETURN scripts of one transaction together',
+  }),
+  'relay.bareMultisig': boolean({ fallback: true, help: 'relay multisig scripts that stand in an output' }),
+  'relay.nonStandard': boolean({
+    fallback: false,
+    help: 'relay all that a block may hold (not on main)',
+  }),
 
   'wallet.enabled': boolean({ fallback: true, help: 'wallets' }),
   'wallet.autocreate': boolean({ fallback: true, help: 'create the wallet "default" on first start' }),

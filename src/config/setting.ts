@@ -105,6 +105,18 @@ export function integer(options: Options<number> & { readonly min?: number; read
   });
 }
 
+/** A number that is not negative, with up to three decimals. */
+export function number(options: Options<number> & { readonly max: number }) {
+  const { max, ...rest } = options;
+  return setting('number', `a number from 0 to ${max} with up to three decimals`, rest, (value, { fromText }) => {
+    if (fromText && !/^[0-9]{1,12}(?:\.[0-9]{1,3})?$/.test(String(value))) return null;
+    const given = fromText ? Number(value) : value;
+    return typeof given === 'number' && given >= 0 && given <= max && Number(given.toFixed(3)) === given
+      ? ok(given)
+      : null;
+  });
+}
+
 /** A number that is not negative, or nothing. */
 export function optionalNumber(options: Omit<Options<number | null>, 'fallback'>) {
   return setting<number | null>(

@@ -28,10 +28,14 @@ export interface AcceptOptions {
   readonly local?: boolean;
   /** Satoshis per 1,000 virtual bytes above which it must be a mistake. */
   readonly maxFeerate?: number | null;
+  /** Satoshis above which it must be a mistake; looked at when all else is good, as for `sendrawtransaction`. */
+  readonly maxFee?: number | null;
   /** The mempool is brought within its limits by the caller, who takes in more. */
   readonly keepAboveLimit?: boolean;
   /** When it first came, Unix seconds; now where not given. */
   readonly time?: number;
+  /** Its place in the order of arrival, where it is put back. */
+  readonly order?: number;
 }
 
 const SINGLE: Omit<JudgeOptions, 'bypassLimits'> = {
@@ -73,7 +77,7 @@ export class Acceptance {
     }
     graph.commitStaging();
     for (const slot of replaced) mempool.forget(slot, 'replaced', { replacedBy: parsed.txid });
-    mempool.insert(candidate.slot, entry, {
+    mempool.insert(candidate.slot, options.order === undefined ? entry : { ...entry, order: options.order }, {
       replaced: accepted.replaced,
       reaccepted: options.bypassLimits ?? false,
       local: options.local ?? false,
@@ -142,7 +146,11 @@ export class Acceptance {
       if (unspent) return refuse(unspent.rejection);
     }
     const scripts = checkScripts(candidate, engine);
-    return scripts ? refuse(scripts) : { status: 'good', candidate, replaced };
+    if (scripts) return refuse(scripts);
+    const { maxFee } = options;
+    if (maxFee !== undefined && maxFee !== null && entry.fee > maxFee)
+      return refuse(reject('fee', 'max-fee-exceeded', `${entry.fee} > ${maxFee}`));
+    return { status: 'good', candidate, replaced };
   }
 }
 

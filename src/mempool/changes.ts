@@ -3,13 +3,15 @@ export type RemovalReason = 'block' | 'replaced' | 'conflict' | 'sizelimit' | 'e
 
 /**
  * One step of the mempool, in order. `seq` is the number of its event in the node's one sequence, `data` the JSON text
- * of the event's payload (`seq` and `time` included), ready to be sent.
+ * of the event's payload (`seq` and `time` included), ready to be sent. What is `silent` happened in initial sync, and
+ * clients are not told.
  */
 export type MempoolChange =
   | {
       readonly kind: 'added';
       readonly seq: number;
       readonly data: string;
+      readonly silent: boolean;
       /** Encoding with witness. */
       readonly raw: Uint8Array;
       /** The outputs it spends, in input order, each an undo record (`writeUndoRecord`); position 2^53-1: in the mempool. */
@@ -17,22 +19,26 @@ export type MempoolChange =
       /** Satoshis, without prioritisation; and the sum of what `prioritisetransaction` added. */
       readonly fee: number;
       readonly feeDelta: number;
-      /** With the witness discount and the sigop adjustment. */
+      /** BIP-141; and in virtual bytes with the sigop adjustment. */
+      readonly weight: number;
       readonly vsize: number;
+      readonly sigopCost: number;
       /** Unix seconds of acceptance. */
       readonly time: number;
       /** Height of the tip when it was accepted. */
       readonly height: number;
-      /** Counts acceptances; orders the entries. */
-      readonly order: number;
       readonly unbroadcast: boolean;
+      /** Txids of those it took the place of. */
+      readonly replaced: readonly Uint8Array[];
     }
   | {
       readonly kind: 'removed';
       readonly seq: number;
       readonly data: string;
+      readonly silent: boolean;
       readonly txid: Uint8Array;
       readonly reason: RemovalReason;
+      readonly replacedBy: Uint8Array | null;
     }
   /** Same transaction, other facts. */
   | { readonly kind: 'modified'; readonly txid: Uint8Array; readonly feeDelta: number; readonly unbroadcast: boolean }

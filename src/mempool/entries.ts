@@ -1,3 +1,4 @@
+import { adjustedWeight } from '../policy/virtual-size.ts';
 import { type ParsedTransaction, parseTransaction } from '../primitives/block.ts';
 import type { Coin } from '../primitives/coin.ts';
 import type { Txid, Wtxid } from '../primitives/hash.ts';
@@ -29,6 +30,8 @@ export interface NewEntry {
   /** Unix seconds. */
   readonly time: number;
   readonly height: number;
+  /** Its place in the order of arrival; behind all others where not given. */
+  readonly order?: number;
   /** A reorg can make it premature: it spends a coinbase, or is locked until some height or time. */
   readonly locked: boolean;
 }
@@ -64,10 +67,19 @@ export class Entries {
   readonly #freeInputs: number[] = [];
   #inputSlots = 0;
   readonly #byOutpoint = new SlotIndex(OUTPOINT, () => this.#outpoints);
+  /** Inputs that spend outputs of the same transaction are chained, and the first of them can be found by its id. */
+  readonly #byParent: SlotIndex | null;
+  #nextSibling = new Int32Array(INITIAL);
+  #previousSibling = new Int32Array(INITIAL);
   readonly #key = new Uint8Array(OUTPOINT);
 
   #nextOrder = 1;
   #totals = { vsize: 0, size: 0, fee: 0, bytes: 0 };
+
+  /** `spenders`: whether `spendersOf` can be asked. */
+  constructor({ spenders = false } = {}) {
+    this.#byParent = spenders ? new SlotIndex(HASH, () => this.#outpoints, OUTPOINT) : null;
+  }
 
   get count(): number {
     return this.#byTxid.count;
@@ -96,6 +108,14 @@ export class Entries {
     return input < 0 ? -1 : this.#owner[input]!;
   }
 
+  /** Slots of the transactions that spend outputs of this one, in the mempool or not. */
+  spendersOf(txid: Uint8Array): number[] {
+    const slots = new Set<number>();
+    const first = this.#byParent?.find(txid) ?? -1;
+    for (let input = first; input >= 0; input = this.#nextSibling[input]!) slots.add(this.#owner[input]!);
+    return [...slots];
+  }
+
   has(slot: number): boolean {
     return this.#bytes[slot] !== undefined;
   }
@@ -111,7 +131,8 @@ export class Entries {
     this.#byWtxid.add(slot);
     this.#fee[slot] = entry.fee;
     this.#feeDelta[slot] = entry.feeDelta;
-    this.#order[slot] = this.#nextOrder++;
+    this.#order[slot] = entry.order ?? this.#nextOrder;
+    this.#nextOrder = Math.max(this.#nextOrder, this.#order[slot]! + 1);
     this.#time[slot] = entry.time;
     this.#weight[slot] = entry.weight;
     this.#vsize[slot] = entry.vsize;
@@ -133,6 +154,7 @@ export class Entries {
     let inputs = 0;
     for (let input = this.#firstInput[slot]!; input >= 0; input = this.#nextInput[input]!) {
       this.#byOutpoint.remove(input);
+      this.#unchain(input);
       this.#freeInputs.push(input);
       inputs++;
     }
@@ -154,6 +176,11 @@ export class Entries {
   /** The encoding with witness; never written to. */
   raw(slot: number): Uint8Array {
     return this.#bytes[slot]!.subarray(0, this.#rawLength[slot]!);
+  }
+
+  /** BIP-141 weight, or what its sigops amount to where that is more. */
+  adjustedWeight(slot: number, bytesPerSigop: number): number {
+    return adjustedWeight(this.#weight[slot]!, this.#sigopCost[slot]!, bytesPerSigop);
   }
 
   /** Undo records of the outputs it spends. */
@@ -255,6 +282,34 @@ export class Entries {
     this.#nextInput[input] = this.#firstInput[slot]!;
     this.#firstInput[slot] = input;
     this.#byOutpoint.add(input);
+    this.#chain(input);
+  }
+
+  #chain(input: number): void {
+    if (!this.#byParent) return;
+    const first = this.#byParent.find(this.#outpoints.subarray(input * OUTPOINT, input * OUTPOINT + HASH));
+    this.#previousSibling[input] = first;
+    this.#nextSibling[input] = first < 0 ? -1 : this.#nextSibling[first]!;
+    if (first < 0) {
+      this.#byParent.add(input);
+      return;
+    }
+    const next = this.#nextSibling[first]!;
+    if (next >= 0) this.#previousSibling[next] = input;
+    this.#nextSibling[first] = input;
+  }
+
+  #unchain(input: number): void {
+    if (!this.#byParent) return;
+    const previous = this.#previousSibling[input]!;
+    const next = this.#nextSibling[input]!;
+    if (next >= 0) this.#previousSibling[next] = previous;
+    if (previous >= 0) {
+      this.#nextSibling[previous] = next;
+      return;
+    }
+    this.#byParent.remove(input);
+    if (next >= 0) this.#byParent.add(next);
   }
 
   #grow(): void {
@@ -278,6 +333,8 @@ export class Entries {
     this.#outpoints = doubled(this.#outpoints);
     this.#owner = doubled(this.#owner);
     this.#nextInput = doubled(this.#nextInput);
+    this.#nextSibling = doubled(this.#nextSibling);
+    this.#previousSibling = doubled(this.#previousSibling);
   }
 }
 

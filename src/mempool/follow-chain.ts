@@ -8,12 +8,14 @@ import type { Acceptance } from './acceptance.ts';
 import { type ChainView, MempoolCoins } from './coins-view.ts';
 import type { Mempool } from './pool.ts';
 
-/** How the chain has moved. */
-export interface ChainMove {
+/** How the chain has moved; blocks are read one by one, since a reorg may be long. */
+export interface BlocksMoved {
   /** Blocks that left it, the highest first. */
-  readonly disconnected: readonly ParsedBlock[];
+  readonly disconnected: readonly (() => ParsedBlock)[];
   /** Blocks that joined it, the lowest first. */
-  readonly connected: readonly ParsedBlock[];
+  readonly connected: readonly (() => ParsedBlock)[];
+  /** What was in dropped blocks may come back: coins can be read, and are those of the new tip. */
+  readonly reaccept: boolean;
 }
 
 /**
@@ -22,18 +24,27 @@ export interface ChainMove {
  * block goes. `chain` is at the new tip already.
  */
 export function followChain(
-  move: ChainMove,
+  move: BlocksMoved,
   { mempool, acceptance, chain }: { mempool: Mempool; acceptance: Acceptance; chain: ChainView },
 ): void {
-  for (const { txs, hash } of move.connected) mempool.removeForBlock(txs, hashToHex(hash));
-  if (move.disconnected.length === 0) return;
+  const reorg = move.disconnected.length > 0;
   const confirmed = new Set<string>();
-  for (const { txs } of move.connected) for (const { txid } of txs) confirmed.add(hashToHex(txid));
+  for (const block of move.connected) {
+    if (!reorg && mempool.isUntouchable) {
+      mempool.blockArrived();
+      continue;
+    }
+    const { txs, hash } = block();
+    mempool.removeForBlock(txs, hashToHex(hash));
+    if (reorg) for (const { txid } of txs) confirmed.add(hashToHex(txid));
+  }
+  if (!reorg) return;
   const back: { slot: number; txid: Txid; outputs: number }[] = [];
   for (const block of move.disconnected.toReversed()) {
-    for (const [index, parsed] of block.txs.entries()) {
+    for (const [index, parsed] of block().txs.entries()) {
       if (confirmed.has(hashToHex(parsed.txid))) continue;
-      const result = index === 0 ? null : acceptance.accept(parsed, { bypassLimits: true, keepAboveLimit: true });
+      const comesBack = move.reaccept && index > 0;
+      const result = comesBack ? acceptance.accept(parsed, { bypassLimits: true, keepAboveLimit: true }) : null;
       const { outputs } = parsed.tx;
       if (result?.status === 'accepted')
         back.push({ slot: mempool.entries.find(parsed.txid), txid: parsed.txid, outputs: outputs.length });
@@ -43,7 +54,7 @@ export function followChain(
   }
   linkChildren(mempool, back);
   mempool.removeRecursive(mempool.graph.trim(), 'sizelimit');
-  mempool.removeRecursive(premature(mempool, chain), 'reorg');
+  if (move.reaccept) mempool.removeRecursive(premature(mempool, chain), 'reorg');
   mempool.limit();
 }
 

@@ -26,7 +26,7 @@ export interface Departure {
 
 /** Is told of every step, in order; a slot's facts can still be read while it is told of its removal. */
 export interface MempoolObserver {
-  added(slot: number, arrival: Arrival): void;
+  added(slot: number, parsed: ParsedTransaction, arrival: Arrival): void;
   removed(slot: number, reason: RemovalReason, departure: Departure): void;
   /** Prioritised, or heard of by a peer. */
   modified(slot: number): void;
@@ -98,7 +98,7 @@ export class Mempool {
     this.entries.add(slot, entry);
     this.#oldest = Math.min(this.#oldest, entry.time);
     if (arrival.local) this.#unbroadcast.add(hashToHex(entry.parsed.txid));
-    this.#observer.added(slot, arrival);
+    this.#observer.added(slot, entry.parsed, arrival);
   }
 
   /** Takes out one transaction; what spends its outputs must go too, or be about to be linked to the chain. */
@@ -121,6 +121,16 @@ export class Mempool {
     for (const slot of all) this.remove(slot, reason, departure);
   }
 
+  /** Nothing that a block does could matter here, but that there was one. */
+  get isUntouchable(): boolean {
+    return this.entries.count === 0 && this.#deltas.size === 0;
+  }
+
+  /** A block has joined the chain; it is called for each, also where nothing could be removed. */
+  blockArrived(): void {
+    this.#floor.blockArrived(unixSeconds(this.#clock));
+  }
+
   /** A block has joined the chain: its transactions leave, and what they contradict. */
   removeForBlock(txs: readonly ParsedTransaction[], blockHash: string): void {
     for (const { txid, tx } of txs) {
@@ -129,7 +139,7 @@ export class Mempool {
       else if (this.entries.count > 0) this.#removeConflicts(tx.inputs, txid);
       this.#deltas.delete(hashToHex(txid));
     }
-    this.#floor.blockArrived(unixSeconds(this.#clock));
+    this.blockArrived();
   }
 
   /** Drops what has waited too long, then the worst until the rest fits. */

@@ -4,7 +4,14 @@ import type { MempoolStore, SavedTransaction } from '../storage/mempool-store.ts
 import { type Clock, unixSeconds } from '../util/clock.ts';
 import type { Log } from '../util/log.ts';
 import type { Acceptance } from './acceptance.ts';
+import type { PackageAcceptance } from './package-acceptance.ts';
 import type { Mempool } from './pool.ts';
+
+interface Judges {
+  readonly mempool: Mempool;
+  readonly acceptance: Acceptance;
+  readonly packages: PackageAcceptance;
+}
 
 /** Transactions judged in one go when they are read back; then blocks and peers have their turn. */
 const BATCH = 50;
@@ -15,6 +22,8 @@ export class SavedMempool {
   /** Txids in hex. */
   readonly #changed = new Set<string>();
   readonly #removed = new Set<string>();
+  /** What comes now is on disk already. */
+  #loading = false;
 
   constructor(store: MempoolStore) {
     this.#store = store;
@@ -24,7 +33,7 @@ export class SavedMempool {
   put(txid: Uint8Array): void {
     const key = hashToHex(txid);
     this.#removed.delete(key);
-    this.#changed.add(key);
+    if (!this.#loading) this.#changed.add(key);
   }
 
   removed(txid: Uint8Array): void {
@@ -49,7 +58,7 @@ export class SavedMempool {
    * work in small parts, each to be done while nothing is half connected.
    */
   async load(
-    { mempool, acceptance }: { mempool: Mempool; acceptance: Acceptance },
+    { mempool, acceptance, packages }: Judges,
     {
       run,
       signal,
@@ -65,14 +74,18 @@ export class SavedMempool {
     for (const [txid, delta] of this.#store.feeDeltas()) mempool.prioritise(txid, delta);
     const saved = this.#store.transactions();
     const counts = { accepted: 0, expired: 0, dropped: 0 };
+    const poor = new Map<string, SavedTransaction>();
     const oldest = unixSeconds(clock) - mempool.options.expirySeconds;
     for (let from = 0; from < saved.length && !signal.aborted; from += BATCH)
       await run(() => {
+        this.#loading = true;
         for (const transaction of saved.slice(from, from + BATCH)) {
-          const fate = transaction.time < oldest ? 'expired' : putBack(transaction, mempool, acceptance);
+          const fate =
+            transaction.time < oldest ? 'expired' : putBack(transaction, poor, { mempool, acceptance, packages });
           if (fate !== 'accepted') this.removed(transaction.txid);
           counts[fate]++;
         }
+        this.#loading = false;
       });
     // Cut short, the rest is still on disk, and the next start reads it.
     if (!signal.aborted) mempool.loaded = true;
@@ -95,14 +108,29 @@ export class SavedMempool {
   }
 }
 
+/** `poor`: transactions that pay too little alone; a child of theirs that comes later may pay for them. */
 function putBack(
-  { raw, time, txid, unbroadcast }: SavedTransaction,
-  mempool: Mempool,
-  acceptance: Acceptance,
+  transaction: SavedTransaction,
+  poor: Map<string, SavedTransaction>,
+  { mempool, acceptance, packages }: Judges,
 ): 'accepted' | 'dropped' {
+  const { raw, time, txid, arrival, unbroadcast } = transaction;
   // Rows of an own database: what does not parse there is damage, and is for the caller to hear of.
-  const { status } = acceptance.accept(parseTransaction(raw), { time });
-  if (status !== 'accepted') return 'dropped';
-  if (unbroadcast) mempool.addUnbroadcast(txid);
-  return 'accepted';
+  const parsed = parseTransaction(raw);
+  const result = acceptance.accept(parsed, { time, order: arrival });
+  if (result.status === 'accepted') {
+    if (unbroadcast) mempool.addUnbroadcast(txid);
+    return 'accepted';
+  }
+  if (result.status !== 'rejected') return 'dropped';
+  if (result.rejection.kind === 'fee') poor.set(hashToHex(parsed.txid), transaction);
+  const parents = new Set(result.missingInputs.map((prevout) => poor.get(hashToHex(prevout.txid))));
+  const members = [...parents].filter((parent) => parent !== undefined);
+  if (result.rejection.kind !== 'missing-inputs' || members.length === 0) return 'dropped';
+  packages.accept([...members.map((parent) => parseTransaction(parent.raw)), parsed]);
+  for (const member of [...members, transaction]) {
+    if (member.unbroadcast) mempool.addUnbroadcast(member.txid);
+    poor.delete(hashToHex(member.txid as Txid));
+  }
+  return mempool.entries.find(txid) >= 0 ? 'accepted' : 'dropped';
 }

@@ -5,6 +5,7 @@ import { type ReadSources, readSources } from '../api/readers/read-settings.ts';
 import type { Config } from '../config/schema.ts';
 import type { NetworkParams } from '../params/network-params.ts';
 import { COMMIT, VERSION } from '../util/version.ts';
+import { relayOptionsOf } from './relay-options.ts';
 
 const MEBIBYTE = 1024 * 1024;
 
@@ -68,6 +69,7 @@ export function readSourcesOf(config: Config, params: NetworkParams): ReadSource
     service: service.name,
     version: VERSION,
     publicUrl: http.publicUrl?.replace(/\/$/, '') ?? null,
+    relay: relayOptionsOf(config),
     listing: {
       ...(listing.name !== null && { name: listing.name }),
       ...(listing.symbol !== null && { symbol: listing.symbol }),

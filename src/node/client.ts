@@ -1,26 +1,34 @@
 import { ApiError } from '../api/errors.ts';
-import type { NodePort, NodeStatus } from '../api/node-port.ts';
+import type { NodeNews, NodePort, NodeStatus } from '../api/node-port.ts';
 import type { Config } from '../config/schema.ts';
+import type { PackageResult } from '../mempool/result.ts';
+import type { BroadcastLimits, BroadcastResult, Prioritised } from '../mempool/service.ts';
 import { OperatorError } from '../util/operator-error.ts';
 import type { FromNode, NodeCommand, NodeCommands, ToNode } from './protocol.ts';
 
 interface PendingCall {
   readonly resolve: (result: unknown) => void;
   readonly reject: (error: Error) => void;
+  /** What its arguments hold. */
+  readonly bytes: number;
 }
 
-/** Calls that may wait for an answer; a client that brings more is told that the node is overloaded. */
+/** Calls that may wait for an answer, and bytes that they may hold; who brings more is told that the node is overloaded. */
 const PENDING_LIMIT = 10_000;
+const PENDING_BYTES = 64 * 1024 ** 2;
 
 /** The node thread as the front sees it: commands go over, answers, status and commits come back. */
 export class NodeClient implements NodePort {
   readonly #worker: Worker;
   readonly #pending = new Map<number, PendingCall>();
-  readonly #commitListeners = new Set<(lastSeq: number) => void>();
+  readonly #newsListeners = new Set<(news: NodeNews) => void>();
+  /** What came before anybody listened. */
+  #earlyNews: NodeNews[] | null = [];
   readonly #opened = Promise.withResolvers<void>();
   readonly #closed = Promise.withResolvers<void>();
   readonly #failed = Promise.withResolvers<never>();
   #status: NodeStatus | null = null;
+  #pendingBytes = 0;
   #nextId = 1;
   #error: Error | null = null;
   #closing = false;
@@ -68,9 +76,36 @@ export class NodeClient implements NodePort {
     return this.#call('submitBlock', raw);
   }
 
-  onChainCommit(listener: (lastSeq: number) => void): () => void {
-    this.#commitListeners.add(listener);
-    return () => this.#commitListeners.delete(listener);
+  broadcast(raw: Uint8Array, limits: BroadcastLimits): Promise<BroadcastResult> {
+    return this.#call('broadcast', raw, limits);
+  }
+
+  testTransactions(raws: readonly Uint8Array[]): Promise<PackageResult> {
+    return this.#call('testTransactions', raws);
+  }
+
+  submitPackage(raws: readonly Uint8Array[], limits: BroadcastLimits): Promise<PackageResult> {
+    return this.#call('submitPackage', raws, limits);
+  }
+
+  prioritise(txid: Uint8Array, delta: number): Promise<boolean> {
+    return this.#call('prioritise', txid, delta);
+  }
+
+  prioritised(): Promise<readonly Prioritised[]> {
+    return this.#call('prioritised');
+  }
+
+  saveMempool(): Promise<string> {
+    return this.#call('saveMempool');
+  }
+
+  onNews(listener: (news: NodeNews) => void): () => void {
+    this.#newsListeners.add(listener);
+    const early = this.#earlyNews ?? [];
+    this.#earlyNews = null;
+    for (const news of early) listener(news);
+    return () => this.#newsListeners.delete(listener);
   }
 
   /** Lets the thread finish its block, commit and close, then ends it. */
@@ -84,10 +119,13 @@ export class NodeClient implements NodePort {
   #call<N extends NodeCommand>(name: N, ...args: NodeCommands[N]['args']): Promise<NodeCommands[N]['result']> {
     if (this.#closing) return Promise.reject(stopping());
     if (this.#error) return Promise.reject(this.#error);
-    if (this.#pending.size >= PENDING_LIMIT) return Promise.reject(new Error('too many commands are waiting'));
+    const bytes = bytesIn(args);
+    if (this.#pending.size >= PENDING_LIMIT || this.#pendingBytes + bytes > PENDING_BYTES)
+      return Promise.reject(new ApiError('overloaded', 'too many commands are waiting'));
     const id = this.#nextId++;
     return new Promise((resolve, reject) => {
-      this.#pending.set(id, { resolve: resolve as PendingCall['resolve'], reject });
+      this.#pending.set(id, { resolve: resolve as PendingCall['resolve'], reject, bytes });
+      this.#pendingBytes += bytes;
       this.#send({ type: 'call', id, name, args });
     });
   }
@@ -105,13 +143,15 @@ export class NodeClient implements NodePort {
       case 'status':
         this.#status = message.status;
         return;
-      case 'commit':
-        this.#status = message.status;
-        for (const listener of this.#commitListeners) listener(message.lastSeq);
+      case 'news':
+        if (message.status) this.#status = message.status;
+        this.#earlyNews?.push(message.news);
+        for (const listener of this.#newsListeners) listener(message.news);
         return;
       case 'reply': {
         const pending = this.#pending.get(message.id);
         this.#pending.delete(message.id);
+        this.#pendingBytes -= pending?.bytes ?? 0;
         if (message.error === undefined) pending?.resolve(message.result);
         else pending?.reject(this.#closing ? stopping() : new Error(message.error));
         return;
@@ -132,6 +172,12 @@ export class NodeClient implements NodePort {
     for (const { reject } of this.#pending.values()) reject(error);
     this.#pending.clear();
   }
+}
+
+function bytesIn(args: readonly unknown[]): number {
+  let bytes = 0;
+  for (const value of args.flat()) if (value instanceof Uint8Array) bytes += value.length;
+  return bytes;
 }
 
 /** What those are told whose calls the stop cuts short. */

@@ -1,3 +1,4 @@
+import type { BroadcastLimits, MempoolService } from '../mempool/service.ts';
 import { stderrLog } from '../util/log.ts';
 import { lowerCompilerThreads, lowerThreadPriority } from '../util/nice.ts';
 import { openProgressLog } from './import-log.ts';
@@ -25,7 +26,7 @@ function fail(error: unknown): void {
   send({ type: 'failed', message: operator ? message : (stack ?? message), operator });
 }
 
-/** Blocks from files first, then the sandbox. */
+/** Blocks from files first, then the saved mempool, then the sandbox. */
 async function work(
   opened: Node,
   { files, dev, log }: { files: readonly string[]; dev: boolean; log: ReturnType<typeof stderrLog> },
@@ -36,6 +37,7 @@ async function work(
     if (result.badBlock) log.error('import stopped at an invalid block', { ...result.badBlock });
     else if (!abort.signal.aborted) log.info('import done', { ...result, badBlock: undefined });
   }
+  if (!abort.signal.aborted) await opened.mempool.load(abort.signal);
   if (dev && !abort.signal.aborted) await opened.sandbox(abort.signal);
 }
 
@@ -48,7 +50,7 @@ self.onmessage = async ({ data }: MessageEvent<ToNode>) => {
         const opened = new Node(config, { log });
         node = opened;
         send({ type: 'opened', status: opened.status() });
-        opened.onCommit(({ lastSeq }) => send({ type: 'commit', lastSeq, status: opened.status() }));
+        opened.onNews((news) => send({ type: 'news', news, status: news.commit && opened.status() }));
         const timer = setInterval(() => {
           send({ type: 'status', status: opened.status() });
           lowerCompilerThreads(COMPILER_NICE);
@@ -90,6 +92,25 @@ async function call(name: string, args: readonly unknown[]): Promise<unknown> {
       return node.peers();
     case 'submitBlock':
       return node.submitBlock(args[0] as Uint8Array);
+    default:
+      return callMempool(node.mempool, name, args);
+  }
+}
+
+function callMempool(mempool: MempoolService, name: string, args: readonly unknown[]): unknown {
+  switch (name) {
+    case 'broadcast':
+      return mempool.broadcast(args[0] as Uint8Array, args[1] as BroadcastLimits);
+    case 'testTransactions':
+      return mempool.test(args[0] as readonly Uint8Array[]);
+    case 'submitPackage':
+      return mempool.submitPackage(args[0] as readonly Uint8Array[], args[1] as BroadcastLimits);
+    case 'prioritise':
+      return mempool.prioritise(args[0] as Uint8Array, args[1] as number);
+    case 'prioritised':
+      return mempool.prioritised();
+    case 'saveMempool':
+      return mempool.save();
     default:
       throw new Error(`unknown command ${name}`);
   }

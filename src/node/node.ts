@@ -1,20 +1,25 @@
-import type { NodeStatus, PeerView } from '../api/node-port.ts';
+import type { Database } from 'bun:sqlite';
+import { join } from 'node:path';
+import type { NodeNews, NodeStatus, PeerView } from '../api/node-port.ts';
 import { Chain } from '../chain/chain.ts';
-import type { ChainCommit } from '../chain/events.ts';
 import type { Config } from '../config/schema.ts';
 import { isBuriedActive } from '../consensus/deployments.ts';
 import { signatureEngine } from '../crypto/secp256k1.ts';
+import { MempoolService } from '../mempool/service.ts';
 import { withReservedValue } from '../mining/reserved-value.ts';
 import type { NetworkParams } from '../params/network-params.ts';
 import { paramsFor } from '../params/networks.ts';
 import { hashToHex } from '../primitives/hash.ts';
 import { HEADER_SIZE, headerFromBytes } from '../primitives/header.ts';
+import { MempoolStore } from '../storage/mempool-store.ts';
+import { openNodeDatabase } from '../storage/node-database.ts';
 import { DecodeError } from '../util/bytes.ts';
 import { type Clock, systemClock, unixSeconds } from '../util/clock.ts';
 import type { Log } from '../util/log.ts';
 import { importFiles } from './import-files.ts';
 import type { ImportOptions, ImportResult } from './import-types.ts';
 import { verificationProgress } from './progress.ts';
+import { relayOptionsOf } from './relay-options.ts';
 import { SEED_BLOCKS, startSandbox } from './sandbox/sandbox.ts';
 import { sandboxChain } from './sandbox-adapter.ts';
 import { storageProblem } from './storage-problem.ts';
@@ -33,10 +38,13 @@ const DATABASE_CACHE_MIB = 256;
 export class Node {
   readonly params: NetworkParams;
   readonly chain: Chain;
+  readonly mempool: MempoolService;
   readonly #config: Config;
   readonly #log: Log;
   readonly #clock: Clock;
   readonly #pool: VerifyPool;
+  readonly #database: Database;
+  readonly #listeners = new Set<(news: NodeNews) => void>();
   #workerFailure: Error | null = null;
 
   /** Opens the chain; the directory must be locked. Throws OperatorError where it cannot be used. */
@@ -67,6 +75,29 @@ export class Node {
       this.#pool.close();
       throw storageProblem(error, config.networkDir);
     }
+    try {
+      this.#database = openNodeDatabase(join(config.networkDir, 'node.db'), {
+        network: this.params.name,
+        genesisHash: hashToHex(this.params.consensus.genesisHash),
+      });
+    } catch (error) {
+      void this.chain.close().catch(() => {});
+      this.#pool.close();
+      throw storageProblem(error, config.networkDir);
+    }
+    this.mempool = new MempoolService(relayOptionsOf(config), {
+      chain: this.chain,
+      engine: signatureEngine(),
+      store: new MempoolStore(this.#database),
+      clock,
+      log,
+      emit: (changes) => this.#tell({ changes, commit: null }),
+    });
+    this.chain.followedBy(this.mempool);
+    this.chain.onCommit(({ lastSeq, tip }) => {
+      const commit = { lastSeq, tip: { height: tip.height, hash: hashToHex(tip.hash) } };
+      this.#tell({ changes: this.mempool.committed(), commit });
+    });
   }
 
   status(): NodeStatus {
@@ -91,8 +122,14 @@ export class Node {
     };
   }
 
-  onCommit(listener: (commit: ChainCommit) => void): () => void {
-    return this.chain.onCommit(listener);
+  /** All that happens in the chain and in the mempool, in order. Returns how to leave. */
+  onNews(listener: (news: NodeNews) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  #tell(news: NodeNews): void {
+    for (const listener of this.#listeners) listener(news);
   }
 
   /** There is no peer network yet. */
@@ -137,7 +174,11 @@ export class Node {
   /** Mines on regtest until the signal aborts. */
   sandbox(signal: AbortSignal): Promise<void> {
     return startSandbox({
-      chain: sandboxChain(this.chain, this.#config.networkDir, signal),
+      chain: sandboxChain(
+        { chain: this.chain, mempool: this.mempool, clock: this.#clock },
+        this.#config.networkDir,
+        signal,
+      ),
       params: this.params,
       interval: this.#config.dev.interval,
       signal,
@@ -146,11 +187,13 @@ export class Node {
     });
   }
 
-  /** Judges and commits what was taken, and closes the storage. */
+  /** Judges and commits what was taken, saves the mempool, and closes the storage. */
   async close(): Promise<void> {
     try {
       await this.chain.close();
     } finally {
+      this.mempool.close();
+      this.#database.close();
       this.#pool.close();
     }
   }

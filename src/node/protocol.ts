@@ -1,11 +1,19 @@
-import type { NodeStatus, PeerView } from '../api/node-port.ts';
+import type { NodeNews, NodeStatus, PeerView } from '../api/node-port.ts';
 import type { Config } from '../config/schema.ts';
+import type { PackageResult } from '../mempool/result.ts';
+import type { BroadcastLimits, BroadcastResult, Prioritised } from '../mempool/service.ts';
 
 /** What the front may ask of the node thread: name, arguments, answer. */
 export interface NodeCommands {
   echo: { args: []; result: null };
   peers: { args: []; result: readonly PeerView[] };
   submitBlock: { args: [raw: Uint8Array]; result: string | null };
+  broadcast: { args: [raw: Uint8Array, limits: BroadcastLimits]; result: BroadcastResult };
+  testTransactions: { args: [raws: readonly Uint8Array[]]; result: PackageResult };
+  submitPackage: { args: [raws: readonly Uint8Array[], limits: BroadcastLimits]; result: PackageResult };
+  prioritise: { args: [txid: Uint8Array, delta: number]; result: boolean };
+  prioritised: { args: []; result: readonly Prioritised[] };
+  saveMempool: { args: []; result: string };
 }
 
 export type NodeCommand = keyof NodeCommands;
@@ -23,6 +31,6 @@ export type FromNode =
   | { readonly type: 'failed'; readonly message: string; readonly operator: boolean }
   | { readonly type: 'closed' }
   | { readonly type: 'status'; readonly status: NodeStatus }
-  /** After a commit: readers see it already. */
-  | { readonly type: 'commit'; readonly lastSeq: number; readonly status: NodeStatus }
+  /** Readers see what it tells of already. */
+  | { readonly type: 'news'; readonly news: NodeNews; readonly status: NodeStatus | null }
   | { readonly type: 'reply'; readonly id: number; readonly result?: unknown; readonly error?: string };

@@ -1,15 +1,23 @@
 import type { Chain } from '../chain/chain.ts';
 import { nextWorkRequired } from '../consensus/difficulty.ts';
 import { medianTimePast } from '../consensus/header-entry.ts';
+import { rejectionText } from '../consensus/rejection.ts';
 import { computeBlockVersion, VersionBitsCache } from '../consensus/version-bits.ts';
+import type { MempoolService } from '../mempool/service.ts';
+import { selectTransactions } from '../mining/select-transactions.ts';
 import { ChainReads } from '../storage/chain-reads.ts';
+import { type Clock, unixSeconds } from '../util/clock.ts';
 import type { SandboxChain } from './sandbox/sandbox-chain.ts';
 
 /** Small: the sandbox looks at a dozen scripts now and then. */
 const READ_CACHE_MIB = 4;
 
 /** The chain as the sandbox sees it: its coins come from the address index. Closes with the signal. */
-export function sandboxChain(chain: Chain, dir: string, signal: AbortSignal): SandboxChain {
+export function sandboxChain(
+  { chain, mempool, clock }: { chain: Chain; mempool: MempoolService; clock: Clock },
+  dir: string,
+  signal: AbortSignal,
+): SandboxChain {
   const reads = new ChainReads(dir, { cacheMiB: READ_CACHE_MIB });
   signal.addEventListener('abort', () => reads.close(), { once: true });
   const versions = new VersionBitsCache();
@@ -32,11 +40,25 @@ export function sandboxChain(chain: Chain, dir: string, signal: AbortSignal): Sa
       return reads.snapshot(() => {
         const totals = reads.scripts.totals(script);
         if (!totals) return [];
-        return reads.scripts.coins(totals.id, { position: -1, vout: 0 }, limit).map(({ position, vout, value }) => ({
-          outpoint: { txid: reads.txs.byPosition(position)!.txid, vout },
-          value: BigInt(value),
-          position,
-        }));
+        return reads.scripts.coins(totals.id, { position: -1, vout: 0 }, limit).flatMap(({ position, vout, value }) => {
+          const outpoint = { txid: reads.txs.byPosition(position)!.txid, vout };
+          const waits = mempool.mempool.entries.spender(outpoint) >= 0;
+          return waits ? [] : [{ outpoint, value: BigInt(value), position }];
+        });
+      });
+    },
+    async offer(raw) {
+      const result = await mempool.broadcast(raw, { maxFeerate: null, maxBurn: 0 });
+      return result.status === 'rejected' ? { ok: false, reason: rejectionText(result.rejection) } : { ok: true };
+    },
+    ripe() {
+      const { entries } = mempool.mempool;
+      return chain.whenSettled(() => {
+        // Times of arrival are whole seconds.
+        const latest = unixSeconds(clock) - 2;
+        const admit = (slot: number) => entries.time(slot) <= latest;
+        const { txs, fees } = selectTransactions(mempool.mempool, chain, { admit });
+        return { transactions: txs.map(({ tx }) => tx), fees: BigInt(fees) };
       });
     },
     async submit(raw) {

@@ -1,3 +1,4 @@
+import { MAX_SCRIPT_ELEMENT_SIZE } from './limits.ts';
 import { Op } from './opcodes.ts';
 
 /**
@@ -42,6 +43,15 @@ export function* readOperations(script: Uint8Array): Generator<Operation | null>
     yield { opcode, data: script.subarray(pushStart(opcode, pos), next) };
     pos = next;
   }
+}
+
+/** Core's HasValidOps: every operation can be read, has an opcode with a meaning, and pushes no more than may be pushed. */
+export function hasValidOps(script: Uint8Array): boolean {
+  for (const operation of readOperations(script)) {
+    if (operation === null || operation.opcode > Op.OP_NOP10) return false;
+    if (operation.data.length > MAX_SCRIPT_ELEMENT_SIZE) return false;
+  }
+  return true;
 }
 
 /** Whether there is nothing but pushes from `pos` on. OP_RESERVED counts as one, as in Core: it fails when executed. */

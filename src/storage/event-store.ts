@@ -61,28 +61,26 @@ export class EventWriter {
     return this.#last;
   }
 
-  /** Makes sure `count` numbers can be given; call it outside the transaction that uses them. */
-  reserve(count: number): void {
-    if (this.#next + count <= this.#reserved + 1) return;
-    this.#reserved = this.#next + Math.max(count, RESERVATION) - 1;
+  /** Makes sure that a number can be given. */
+  #reserveNext(): void {
+    if (this.#next <= this.#reserved) return;
+    this.#reserved = this.#next + RESERVATION - 1;
     // A power cut may take back the last commits, but never a number that was handed out.
     this.#db.run('PRAGMA synchronous = FULL');
     this.#reserve.run(this.#reserved);
     this.#db.run('PRAGMA synchronous = NORMAL');
   }
 
-  /** Writes one event; `data` gets `seq` as its first member. Returns the number. */
-  add(type: string, data: object): number {
-    const seq = this.#next++;
-    this.#last = seq;
-    this.#add.run(seq, type, JSON.stringify({ seq, ...data }));
-    return seq;
+  /** The next number of the sequence, for an event that is kept here or elsewhere; outside of any transaction. */
+  take(): number {
+    this.#reserveNext();
+    return this.#next++;
   }
 
-  /** A number for an event that is not kept here; outside of any transaction. */
-  take(): number {
-    this.reserve(1);
-    return this.#next++;
+  /** Writes one event under a number that was taken for it; `data` gets it as its first member. */
+  add(seq: number, type: string, data: object): void {
+    this.#last = seq;
+    this.#add.run(seq, type, JSON.stringify({ seq, ...data }));
   }
 
   /** Keeps the newest `keep` events. */

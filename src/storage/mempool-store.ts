@@ -49,6 +49,10 @@ export class MempoolStore {
     this.#putDelta = db.prepare('INSERT INTO fee_deltas (txid, delta) VALUES (?, ?)');
   }
 
+  get path(): string {
+    return this.#db.filename;
+  }
+
   /** All that was saved, in the order of arrival. */
   transactions(): SavedTransaction[] {
     return this.#page.all().map(({ unbroadcast, ...rest }) => ({ ...rest, unbroadcast: unbroadcast === 1 }));

@@ -4,15 +4,20 @@
  */
 export class SlotIndex {
   readonly #width: number;
+  readonly #stride: number;
   readonly #keys: () => Uint8Array;
   readonly #salt = crypto.getRandomValues(new Uint32Array(2));
   /** Slot + 1, 0 where there is none. */
   #places = new Uint32Array(INITIAL_PLACES);
   #count = 0;
 
-  /** `keys` yields the table's keys as they are now: slot n has those from byte n * width on; 8 bytes wide at least. */
-  constructor(width: number, keys: () => Uint8Array) {
+  /**
+   * `keys` yields the table's keys as they are now: slot n has the `width` bytes from byte n * stride on; 8 bytes at
+   * least.
+   */
+  constructor(width: number, keys: () => Uint8Array, stride = width) {
     this.#width = width;
+    this.#stride = stride;
     this.#keys = keys;
   }
 
@@ -37,7 +42,7 @@ export class SlotIndex {
     const keys = this.#keys();
     const places = this.#places;
     const mask = places.length - 1;
-    let gap = this.#hash(keys, slot * this.#width) & mask;
+    let gap = this.#hash(keys, slot * this.#stride) & mask;
     while (places[gap] !== slot + 1) {
       if (places[gap] === 0) return;
       gap = (gap + 1) & mask;
@@ -46,7 +51,7 @@ export class SlotIndex {
     this.#count--;
     // What came after moves up, unless it stands where it belongs or behind the gap's reach.
     for (let at = (gap + 1) & mask; places[at] !== 0; at = (at + 1) & mask) {
-      const home = this.#hash(keys, (places[at]! - 1) * this.#width) & mask;
+      const home = this.#hash(keys, (places[at]! - 1) * this.#stride) & mask;
       if (((at - home) & mask) < ((at - gap) & mask)) continue;
       places[gap] = places[at]!;
       places[at] = 0;
@@ -66,11 +71,12 @@ export class SlotIndex {
   #probe(key: Uint8Array): number {
     const keys = this.#keys();
     const width = this.#width;
+    const stride = this.#stride;
     const places = this.#places;
     const mask = places.length - 1;
     let place = this.#hash(key, 0) & mask;
     for (; places[place] !== 0; place = (place + 1) & mask) {
-      const at = (places[place]! - 1) * width;
+      const at = (places[place]! - 1) * stride;
       let same = 0;
       while (same < width && keys[at + same] === key[same]) same++;
       if (same === width) break;
@@ -80,7 +86,7 @@ export class SlotIndex {
 
   #place(places: Uint32Array, keys: Uint8Array, slot: number): void {
     const mask = places.length - 1;
-    let place = this.#hash(keys, slot * this.#width) & mask;
+    let place = this.#hash(keys, slot * this.#stride) & mask;
     while (places[place] !== 0) place = (place + 1) & mask;
     places[place] = slot + 1;
   }

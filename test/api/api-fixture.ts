@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { RoutePlugin } from '../../src/api/app.ts';
-import type { NodePort, NodeStatus } from '../../src/api/node-port.ts';
+import type { NodeNews, NodePort, NodeStatus } from '../../src/api/node-port.ts';
 import { type ApiOverrides, apiOptions } from '../../src/api/options.ts';
 import { type ApiServer, startApi } from '../../src/api/server.ts';
 import { regtest } from '../../src/params/regtest.ts';
@@ -33,6 +33,8 @@ export const READY: NodeStatus = {
   warnings: [],
 };
 
+const absent = () => Promise.reject(new Error('there is no such part'));
+
 /** A node of which only what the API sees exists: blocks without bodies, and the events they leave. */
 export class FakeNode implements NodePort {
   current: NodeStatus = READY;
@@ -42,7 +44,7 @@ export class FakeNode implements NodePort {
   readonly #db: Database;
   readonly #headers: HeaderWriter;
   readonly #events: EventWriter;
-  readonly #listeners = new Set<(lastSeq: number) => void>();
+  readonly #listeners = new Set<(news: NodeNews) => void>();
 
   constructor(dir: string) {
     this.#db = openWriter(join(dir, 'chain.db'), { network: 'regtest', genesisHash: '00'.repeat(32) }, 8);
@@ -64,28 +66,32 @@ export class FakeNode implements NodePort {
     return null;
   }
 
-  onChainCommit(listener: (lastSeq: number) => void): () => void {
+  broadcast = absent;
+  testTransactions = absent;
+  submitPackage = absent;
+  prioritise = absent;
+  prioritised = absent;
+  saveMempool = absent;
+
+  onNews(listener: (news: NodeNews) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
   /** Commits `count` more blocks at once; each leaves a `newBlock`. Returns the number of the last event. */
   mine(count = 1, note = ''): number {
-    this.#events.reserve(count);
-    let seq = 0;
+    const seqs = Array.from({ length: count }, () => this.#events.take());
     this.#db.transaction(() => {
-      for (let i = 0; i < count; i++) seq = this.#extend(note);
+      for (const seq of seqs) this.#extend(seq, note);
     })();
-    for (const listener of this.#listeners) listener(seq);
-    return seq;
+    return this.#tell(seqs.at(-1)!);
   }
 
   /** Leaves events of another type, in a commit of their own. */
   emit(type: string, data: object): number {
-    this.#events.reserve(1);
-    const seq = this.#db.transaction(() => this.#events.add(type, data))();
-    for (const listener of this.#listeners) listener(seq);
-    return seq;
+    const seq = this.#events.take();
+    this.#events.add(seq, type, data);
+    return this.#tell(seq);
   }
 
   /** A number for an event of the mempool. */
@@ -102,7 +108,13 @@ export class FakeNode implements NodePort {
     this.#db.close();
   }
 
-  #extend(note: string): number {
+  #tell(lastSeq: number): number {
+    const tip = { height: this.tip!.height, hash: this.tip!.hash.toReversed().toHex() };
+    for (const listener of this.#listeners) listener({ changes: [], commit: { lastSeq, tip } });
+    return lastSeq;
+  }
+
+  #extend(seq: number, note: string): void {
     const height = this.tip ? this.tip.height + 1 : 0;
     const previousHash = this.tip?.hash ?? (new Uint8Array(32) as BlockHash);
     const merkleRoot = new Uint8Array(32) as MerkleRoot;
@@ -112,7 +124,7 @@ export class FakeNode implements NodePort {
     this.#headers.insert({ id, hash, header: headerBytes(header), height, chainwork: BigInt(2 * id), status: 0 });
     this.#headers.extend(height, id, { circulating: 50 * height, utxos: height, txs: id });
     this.tip = { height, hash };
-    return this.#events.add('newBlock', { time: 1_700_000_000, height, hash: hash.toReversed().toHex(), note });
+    this.#events.add(seq, 'newBlock', { time: 1_700_000_000, height, hash: hash.toReversed().toHex(), note });
   }
 }
 

@@ -73,7 +73,15 @@ describe.skipIf(!hasVectors)('the chain of every standard kind of input', () => 
     expect(node.chain.transactions).toBe(expected.chaintxstats.txcount);
     node.read((reads) => {
       const settings = {} as never;
-      const env = { reads, tip: reads.tip(), params: regtest, settings, expectWork: () => {} };
+      const env = {
+        reads,
+        tip: reads.tip(),
+        params: regtest,
+        settings,
+        expectWork: () => {},
+        mempool: undefined as never,
+        mempoolSeq: null,
+      };
       const serialized = utxoStats(env, 'hash_serialized_3');
       const wanted = expected.txoutset.hash_serialized_3;
       expect(hashToHex(serialized.hash!)).toBe(wanted.hash_serialized_3);
@@ -156,7 +164,15 @@ describe.skipIf(!hasVectors)('the chain of every standard kind of input', () => 
       if (i !== 30 && i < 100) continue;
       await node.chain.settle();
       node.read((reads) => {
-        const env = { reads, tip: reads.tip(), params: regtest, settings: {} as never, expectWork: () => {} };
+        const env = {
+          reads,
+          tip: reads.tip(),
+          params: regtest,
+          settings: {} as never,
+          expectWork: () => {},
+          mempool: undefined as never,
+          mempoolSeq: null,
+        };
         expect(hashToHex(utxoStats(env, 'muhash').hash!)).toBe(expected.muhashByHeight[i + 1]!);
       });
     }

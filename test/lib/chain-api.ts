@@ -7,6 +7,7 @@ import { type ApiOverrides, apiOptions } from '../../src/api/options.ts';
 import { restRoutes } from '../../src/api/rest/routes.ts';
 import { rpcRoutes } from '../../src/api/rpc/route.ts';
 import { startApi } from '../../src/api/server.ts';
+import type { MempoolChange } from '../../src/mempool/changes.ts';
 import type { NetworkParams } from '../../src/params/network-params.ts';
 import { regtest } from '../../src/params/regtest.ts';
 import { ChainReads } from '../../src/storage/chain-reads.ts';
@@ -71,14 +72,45 @@ export const IDLE_STATUS: NodeStatus = {
   warnings: [],
 };
 
+/** It is empty. */
+const idleMempool = (loaded: boolean): MempoolChange => ({
+  kind: 'update',
+  seq: 1_000_000,
+  data: '{"seq":1000000}',
+  totals: {
+    count: 0,
+    vsize: 0,
+    size: 0,
+    usage: 0,
+    maxUsage: 300_000_000,
+    totalFee: 0,
+    minFeerate: 100,
+    minRelayFeerate: 100,
+    incrementalFeerate: 100,
+    unbroadcast: 0,
+    loaded,
+  },
+});
+
+const absent = () => Promise.reject(new Error('not in this test'));
+
 /** A node that does nothing but say how it is. */
 export function idleNode(status: Partial<NodeStatus> = {}, peers: readonly PeerView[] = []): NodePort {
   return {
     status: () => ({ ...IDLE_STATUS, ...status }),
     echo: () => Promise.resolve(),
     peers: () => Promise.resolve(peers),
-    submitBlock: () => Promise.reject(new Error('not in this test')),
-    onChainCommit: () => () => {},
+    submitBlock: absent,
+    broadcast: absent,
+    testTransactions: absent,
+    submitPackage: absent,
+    prioritise: absent,
+    prioritised: absent,
+    saveMempool: absent,
+    onNews(listener) {
+      listener({ changes: [idleMempool(status.initialBlockDownload !== true)], commit: null });
+      return () => {};
+    },
   };
 }
 

@@ -43,8 +43,9 @@ export class TestMempool implements AsyncDisposable {
     chain.onCommit(({ connected, disconnected }) =>
       followChain(
         {
-          connected: connected.map((entry) => chain.block(entry)),
-          disconnected: disconnected.map((entry) => chain.block(entry)),
+          connected: connected.map((entry) => () => chain.block(entry)),
+          disconnected: disconnected.map((entry) => () => chain.block(entry)),
+          reaccept: true,
         },
         { ...this, chain },
       ),

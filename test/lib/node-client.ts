@@ -113,6 +113,9 @@ export interface Balance {
   readonly immature: number;
   readonly received: number;
   readonly sent: number;
+  readonly pendingReceived: number;
+  readonly pendingSpent: number;
+  readonly mempoolTxCount: number;
   readonly txCount: number;
   readonly utxoCount: number;
   readonly firstSeenHeight: number | null;

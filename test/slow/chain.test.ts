@@ -17,7 +17,15 @@ describe.skipIf(!hasVectors)('the chain of every standard kind of input', () => 
     for (const [i, raw] of mixedBlocks().entries()) {
       await node.take([raw]);
       node.read((reads) => {
-        const env = { reads, tip: reads.tip(), params: regtest, settings: {} as never, expectWork: () => {} };
+        const env = {
+          reads,
+          tip: reads.tip(),
+          params: regtest,
+          settings: {} as never,
+          expectWork: () => {},
+          mempool: undefined as never,
+          mempoolSeq: null,
+        };
         expect(hashToHex(utxoStats(env, 'muhash').hash!)).toBe(muhashByHeight[i + 1]!);
       });
     }

@@ -305,6 +305,10 @@ export class EventLog {
       return;
     }
     const tx = this.#follow(change);
+    if (change.kind !== 'update' && change.silent) {
+      this.#seq = seq;
+      return;
+    }
     const entry = {
       seq,
       type: TYPE_OF[change.kind],

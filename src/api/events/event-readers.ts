@@ -48,22 +48,14 @@ export function matchUnconfirmed({ raw, spent }: TxSource, filter: WatchFilter):
   return matchTx(parsed, readTxUndo(new ByteReader(spent), parsed.tx.inputs.length), 0, filter);
 }
 
-/** What the mempool writes for a coin that is in no block. */
-const UNCONFIRMED_POSITION = Number.MAX_SAFE_INTEGER;
-
 /** The body that REST gives of an unconfirmed transaction. */
 export const eventTxEndpoint: ReadEndpoint<TxSource> = {
   name: 'event-tx',
   run(env, { raw, spent }) {
     const parsed = parseTransaction(raw);
     const coins = readTxUndo(new ByteReader(spent), parsed.tx.inputs.length);
-    const body = txView(env, { parsed, isCoinbase: false, spent: coins, place: null });
-    const vin = body.vin.map((input, i) =>
-      coins[i]!.position === UNCONFIRMED_POSITION && input.prevout
-        ? { ...input, prevout: { ...input.prevout, height: null, isCoinbase: false } }
-        : input,
-    );
-    return { ...jsonAnswer({ ...body, vin }), freshness: 'none' };
+    const facts = { parsed, isCoinbase: false, spent: coins, place: null };
+    return { ...jsonAnswer(txView(env, facts, { withMempool: false })), freshness: 'none' };
   },
 };
 

@@ -1,6 +1,6 @@
 import { hashToHex } from '../../primitives/hash.ts';
 import type { ChainReads } from '../../storage/chain-reads.ts';
-import type { ReaderJob, ReaderResult } from '../reader-jobs.ts';
+import type { JobResult, ReaderJob } from '../reader-jobs.ts';
 import type { LogEntry } from './event-log.ts';
 import { ancestorHash, matchUnconfirmed } from './event-readers.ts';
 import { type TxTouches, touchesFromLine } from './match.ts';
@@ -41,7 +41,7 @@ export class BlockMatches {
 export interface MatcherOptions {
   readonly registry: WatchRegistry;
   /** Does a job on a reader worker. */
-  runJob(job: ReaderJob): Promise<ReaderResult>;
+  runJob(job: ReaderJob): Promise<JobResult>;
 }
 
 /** Matched on the front; a larger transaction goes to a worker. */

@@ -1,4 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { MempoolTotals } from '../../mempool/changes.ts';
 import type { AuthCounters } from '../auth/authenticator.ts';
 import { DurationHistogram, type DurationSeries } from './durations.ts';
 import { RequestMetrics } from './request-metrics.ts';
@@ -29,8 +30,9 @@ export interface GaugeSources {
     readonly circulating: number | null;
     readonly utxos: number | null;
   } | null;
+  mempool(): Pick<MempoolTotals, 'count' | 'vsize' | 'usage' | 'minFeerate'> | null;
   eventsSeq(): number | null;
-  /** Bytes by file, `name` being `chain` or `auth`. */
+  /** Bytes by file, `name` being `chain`, `node` or `auth`. */
   databases(): Promise<readonly { readonly name: string; readonly bytes: number; readonly walBytes: number }[]>;
   wsConnections(): number;
   wsBackpressured(): number;
@@ -54,6 +56,10 @@ export class ApiMetrics implements AuthCounters {
   readonly #rpcTotal;
   readonly #rpcSeconds = new DurationHistogram('obverse_rpc_request_seconds', 'Time of JSON-RPC calls.');
   readonly #rpcByMethod = new Map<string, DurationSeries>();
+  readonly #txBroadcast;
+  readonly #mempoolAccepted;
+  readonly #mempoolRejected;
+  readonly #mempoolRemoved;
   readonly #wsMessages;
   readonly #wsClosed;
   readonly #blocksConnected;
@@ -96,6 +102,14 @@ export class ApiMetrics implements AuthCounters {
       'method',
       'code',
     ]);
+    this.#txBroadcast = counter('tx_broadcast_total', 'Transactions handed in, by what became of them.', ['result']);
+    this.#mempoolAccepted = counter('mempool_accepted_total', 'Transactions that entered the mempool.', []);
+    this.#mempoolRejected = counter('mempool_rejected_total', 'Transactions refused by the mempool, by class.', [
+      'reason',
+    ]);
+    this.#mempoolRemoved = counter('mempool_removed_total', 'Transactions that left the mempool, by reason.', [
+      'reason',
+    ]);
     this.#wsMessages = counter('ws_messages_total', 'WebSocket messages sent, by type.', ['type']);
     this.#wsClosed = counter('ws_closed_total', 'WebSocket connections closed, by code.', ['code']);
     this.#blocksConnected = counter('blocks_connected_total', 'Blocks that joined the active chain.', []);
@@ -130,6 +144,21 @@ export class ApiMetrics implements AuthCounters {
     let series = this.#rpcByMethod.get(method);
     if (!series) this.#rpcByMethod.set(method, (series = this.#rpcSeconds.add({ method })));
     series.observe(seconds);
+  }
+
+  /** What became of a transaction that was handed in. */
+  txBroadcast(result: 'accepted' | 'already_in_mempool' | 'already_confirmed' | 'rejected'): void {
+    this.#txBroadcast.inc({ result });
+  }
+
+  /** A step of the mempool. */
+  mempoolChange(kind: 'added' | 'removed', reason: string): void {
+    if (kind === 'added') this.#mempoolAccepted.inc();
+    else this.#mempoolRemoved.inc({ reason });
+  }
+
+  mempoolRejected(reason: string): void {
+    this.#mempoolRejected.inc({ reason });
   }
 
   wsMessage(type: string): void {
@@ -205,6 +234,13 @@ function addGauges(registry: Registry, sources: GaugeSources): void {
       // Both are written in the commit of each block.
       if (now) for (const index of ['tx', 'address']) this.set({ index }, now.height);
     },
+  });
+  gauge('mempool_transactions', 'Transactions in the mempool.', () => sources.mempool()?.count ?? null);
+  gauge('mempool_vbytes', 'Virtual bytes in the mempool.', () => sources.mempool()?.vsize ?? null);
+  gauge('mempool_usage_bytes', 'Memory the mempool takes.', () => sources.mempool()?.usage ?? null);
+  gauge('mempool_min_fee_rate', 'Least feerate that enters the mempool, sat/vB.', () => {
+    const totals = sources.mempool();
+    return totals && totals.minFeerate / 1000;
   });
   gauge('events_seq', 'Number of the newest event of the log.', () => sources.eventsSeq());
   gauge('ws_connections', 'Open WebSocket connections.', () => sources.wsConnections());

@@ -33,6 +33,8 @@ export function bytesAnswer(body: Uint8Array, freshness: Freshness): Answer {
 export interface ReadEndpoint<I> {
   readonly name: string;
   run(env: ReadEnv, input: I): Answer;
+  /** Slots of the mempool that a worker needs to make it; without this the answer is made without the mempool. */
+  mempoolPart?(env: ReadEnv, input: I): Iterable<number>;
 }
 
 /** An answer as it leaves: all of it plain, so that a worker can send it. */
@@ -55,7 +57,8 @@ const CONTENT_TYPES = {
 } as const;
 
 /** Serializes an answer, with the headers that say which tip it belongs to and how long it is good. */
-export function replyOf({ tip }: Pick<ReadEnv, 'tip'>, { type, body, freshness, next }: Answer): ReadReply {
+export function replyOf(env: Pick<ReadEnv, 'tip' | 'mempoolSeq'>, { type, body, freshness, next }: Answer): ReadReply {
+  const { tip, mempoolSeq } = env;
   const tipHash = hashToHex(tip.hash);
   const out = type === 'json' ? JSON.stringify(body) : (body as string | Uint8Array);
   const headers: Record<string, string> = {
@@ -64,7 +67,8 @@ export function replyOf({ tip }: Pick<ReadEnv, 'tip'>, { type, body, freshness, 
     'x-chain-hash': tipHash,
     'cache-control': cacheControlOf(freshness),
   };
-  if (freshness !== 'none') headers.etag = etagOf(freshness, tipHash, out);
+  if (freshness !== 'none')
+    headers.etag = etagOf(freshness, mempoolSeq === null ? tipHash : `${tipHash}-${mempoolSeq}`, out);
   if (next !== null) headers.link = `<${next}>; rel="next"`;
   return { headers, body: out };
 }
@@ -76,8 +80,9 @@ function cacheControlOf(freshness: Freshness): string {
     : 'private, no-cache';
 }
 
-function etagOf(freshness: Exclude<Freshness, 'none'>, tipHash: string, body: string | Uint8Array): string {
-  if (freshness === 'tip') return `W/"${tipHash.slice(-16)}"`;
+function etagOf(freshness: Exclude<Freshness, 'none'>, state: string, body: string | Uint8Array): string {
+  // The hash begins with zeros; its end tells blocks apart.
+  if (freshness === 'tip') return `W/"${state.slice(48)}"`;
   if (freshness === 'body') {
     const bytes = typeof body === 'string' ? new TextEncoder().encode(body) : body;
     return `"${sha256(bytes).toHex().slice(0, 32)}"`;

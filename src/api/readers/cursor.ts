@@ -1,5 +1,5 @@
 import { sha256 } from '../../crypto/hash.ts';
-import type { TxPosition } from '../../primitives/coin.ts';
+import { type TxPosition, txPosition } from '../../primitives/coin.ts';
 import { equalBytes } from '../../util/bytes.ts';
 import { fail } from '../errors.ts';
 import { tipView } from './block-facts.ts';
@@ -10,24 +10,31 @@ export interface PageEnd {
   readonly position: TxPosition;
   /** Orders entries of one transaction; 0 where there is one entry. */
   readonly sub: number;
+  /**
+   * Number of the event that brought it, where it was in the mempool; 0 where it was in a block. The position is then the
+   * end of the chain as it was.
+   */
+  readonly seq: number;
   /** The block at that position, wire order. */
   readonly blockHash: Uint8Array;
 }
 
-const VERSION = 1;
+const VERSION = 2;
 const BINDING_SIZE = 8;
-const SIZE = 1 + BINDING_SIZE + 8 + 4 + 32;
+/** Version, binding, position, sub, seq, hash. */
+const SIZE = 1 + BINDING_SIZE + 8 + 4 + 8 + 32;
 const TEXT = /^[A-Za-z0-9_-]{1,256}$/;
 
 /** The text of a cursor. `bound` is the path and the filters it belongs to. */
-export function encodeCursor(bound: string, { position, sub, blockHash }: PageEnd): string {
+export function encodeCursor(bound: string, { position, sub, seq, blockHash }: PageEnd): string {
   const bytes = new Uint8Array(SIZE);
   const view = new DataView(bytes.buffer);
   bytes[0] = VERSION;
   bytes.set(bindingOf(bound), 1);
   view.setFloat64(1 + BINDING_SIZE, position);
   view.setUint32(1 + BINDING_SIZE + 8, sub);
-  bytes.set(blockHash, 1 + BINDING_SIZE + 12);
+  view.setFloat64(1 + BINDING_SIZE + 12, seq);
+  bytes.set(blockHash, 1 + BINDING_SIZE + 20);
   return bytes.toBase64({ alphabet: 'base64url', omitPadding: true });
 }
 
@@ -39,9 +46,16 @@ export function decodeCursor(bound: string, text: string): PageEnd {
     return fail('invalid_cursor', 'the cursor belongs to another path or other filters');
   const view = new DataView(bytes.buffer, bytes.byteOffset);
   const position = view.getFloat64(1 + BINDING_SIZE);
-  if (!Number.isSafeInteger(position) || position < 0) return fail('invalid_cursor', 'this is no cursor of this node');
-  const blockHash = bytes.slice(1 + BINDING_SIZE + 12);
-  return { position, sub: view.getUint32(1 + BINDING_SIZE + 8), blockHash };
+  const seq = view.getFloat64(1 + BINDING_SIZE + 12);
+  if (!Number.isSafeInteger(position) || position < 0 || !Number.isSafeInteger(seq) || seq < 0)
+    return fail('invalid_cursor', 'this is no cursor of this node');
+  const blockHash = bytes.slice(1 + BINDING_SIZE + 20);
+  return { position, sub: view.getUint32(1 + BINDING_SIZE + 8), seq, blockHash };
+}
+
+/** Behind the last transaction of the chain: where a page stands that ended in the mempool. */
+export function endOfChain({ tip }: ReadEnv): Pick<PageEnd, 'position' | 'blockHash'> {
+  return { position: txPosition(tip.height + 1, 0) - 1, blockHash: tip.hash };
 }
 
 /** Throws `cursor_reorged` when the block a page ended in, once at this height, has left the active chain. */

@@ -6,7 +6,6 @@ import { hashToHex } from '../../primitives/hash.ts';
 import { coinsText, sat } from '../views/sat.ts';
 import { headerTime } from './block-facts.ts';
 import type { ReadEnv } from './read-env.ts';
-import { DUST_RELAY_FEERATE, INCREMENTAL_RELAY_FEERATE, MIN_RELAY_FEERATE, satPerVByte } from './relay-defaults.ts';
 
 /** BIP-44, BIP-49, BIP-84 and BIP-86. */
 const DERIVATION_PURPOSES = [44, 49, 84, 86];
@@ -66,9 +65,9 @@ export function listingRecord(env: ReadEnv, { synced }: { synced: boolean }) {
     },
     ports: { p2p: params.ports.p2p, http: params.ports.http },
     fees: {
-      minRelayFeeRate: satPerVByte(MIN_RELAY_FEERATE),
-      incrementalFeeRate: satPerVByte(INCREMENTAL_RELAY_FEERATE),
-      dustRelayFeeRate: satPerVByte(DUST_RELAY_FEERATE),
+      minRelayFeeRate: Number(settings.relay.minRelayFeerate) / 1000,
+      incrementalFeeRate: Number(settings.relay.incrementalFeerate) / 1000,
+      dustRelayFeeRate: Number(settings.relay.dustFeerate) / 1000,
       unit: 'sat/vB',
     },
     confirmations: { ...listing.confirmations, coinbase: COINBASE_MATURITY },

@@ -1,4 +1,5 @@
 import type { NetworkParams } from '../../params/network-params.ts';
+import { DEFAULT_RELAY_OPTIONS, type RelayOptions } from '../../policy/relay-options.ts';
 import { VERSION } from '../../util/version.ts';
 
 /** What an operator may say of the coin in `GET /api/listing`. */
@@ -27,6 +28,8 @@ export interface ReadSettings {
   /** Without a slash at its end. */
   readonly publicUrl: string | null;
   readonly listing: ListingSettings;
+  /** What of loose transactions is taken. */
+  readonly relay: RelayOptions;
 }
 
 /** Everything the read side is told at start; plain data. */
@@ -63,6 +66,7 @@ export function readSources(
       service: 'obverse',
       userAgent: `/Obverse:${version}/`,
       publicUrl: null,
+      relay: DEFAULT_RELAY_OPTIONS,
       ...overrides,
       version,
       listing: { ...DEFAULT_LISTING, ...listing },

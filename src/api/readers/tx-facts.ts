@@ -1,6 +1,7 @@
+import type { Unconfirmed } from '../../mempool/mirror.ts';
 import { type ParsedBlock, type ParsedTransaction, weightOf } from '../../primitives/block.ts';
 import { type Coin, positionHeight, positionIndex, type TxPosition } from '../../primitives/coin.ts';
-import { hashFromHex, type Txid } from '../../primitives/hash.ts';
+import { hashFromHex, hashToHex, type Txid } from '../../primitives/hash.ts';
 import { readTxUndo } from '../../primitives/undo.ts';
 import type { HeaderRecord } from '../../storage/header-store.ts';
 import type { TxRecord } from '../../storage/tx-store.ts';
@@ -16,7 +17,30 @@ export interface TxFacts {
   readonly spent: readonly Coin[] | null;
   /** Where it stands in the active chain, or null. */
   readonly place: { readonly block: HeaderRecord; readonly position: TxPosition } | null;
+  /** Where it waits in the mempool. */
+  readonly unconfirmed?: Unconfirmed;
 }
+
+/** A transaction of the mempool or of the active chain, by its id in display order. Throws `tx_not_found`. */
+export function anyTxFacts(env: ReadEnv, txid: string): TxFacts {
+  const waiting = env.mempool.find(hashFromHex<Txid>(txid));
+  return waiting ? unconfirmedFacts(env, waiting) : txFacts(env, txByTxid(env, txid));
+}
+
+/** The same facts of a transaction of the mempool. */
+export function unconfirmedFacts({ reads, mempool }: ReadEnv, unconfirmed: Unconfirmed): TxFacts {
+  const { parsed } = unconfirmed;
+  // Blocks may have come or gone since it was accepted, so where its coins stand is looked up.
+  const spent = unconfirmed.spent.map(({ output }, i) => {
+    const { prevout } = parsed.tx.inputs[i]!;
+    const coin = mempool.has(prevout.txid) ? null : reads.coins.get(prevout);
+    return { output, position: coin?.position ?? IN_MEMPOOL };
+  });
+  return { parsed, isCoinbase: false, spent, place: null, unconfirmed };
+}
+
+/** The position of a coin that is in no block. */
+export const IN_MEMPOOL = Number.MAX_SAFE_INTEGER;
 
 /** A confirmed transaction by its id in display order; null where there is none. */
 export function findTx({ reads }: Pick<ReadEnv, 'reads'>, txid: string): TxRecord | null {
@@ -24,8 +48,13 @@ export function findTx({ reads }: Pick<ReadEnv, 'reads'>, txid: string): TxRecor
 }
 
 /** The same; throws `tx_not_found`. */
-export function txByTxid(env: Pick<ReadEnv, 'reads'>, txid: string): TxRecord {
-  return findTx(env, txid) ?? fail('tx_not_found', 'no such transaction', { replacedBy: null });
+export function txByTxid(env: ReadEnv, txid: string): TxRecord {
+  const record = findTx(env, txid);
+  if (record) return record;
+  const replacedBy = env.mempool.replacedBy(hashFromHex<Txid>(txid));
+  return fail('tx_not_found', replacedBy ? 'the transaction was replaced' : 'no such transaction', {
+    replacedBy: replacedBy && hashToHex(replacedBy),
+  });
 }
 
 export function txFacts({ reads }: Pick<ReadEnv, 'reads'>, record: TxRecord): TxFacts {

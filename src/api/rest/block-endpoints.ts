@@ -14,6 +14,7 @@ import {
   tipView,
 } from '../readers/block-facts.ts';
 import { checkStillActive, decodeCursor, encodeCursor } from '../readers/cursor.ts';
+import { needSpenders } from '../readers/read-env.ts';
 import { blockTxFacts, txFacts } from '../readers/tx-facts.ts';
 import { blockView, txidList } from '../views/block-view.ts';
 import { txView } from '../views/tx-view.ts';
@@ -51,7 +52,7 @@ export const blocksEndpoint: ReadEndpoint<PageInput & { before: number | null }>
     const items = blocks.map((block) => blockView(env, block, { summary: true }));
     const last = blocks.at(-1);
     const more = last !== undefined && last.height > 0;
-    const cursor = more ? encodeCursor(bound, { position: last.height, sub: 0, blockHash: last.hash }) : null;
+    const cursor = more ? encodeCursor(bound, { position: last.height, sub: 0, seq: 0, blockHash: last.hash }) : null;
     const next = cursor && nextPage(input, cursor);
     return jsonAnswer({ tip: tipView(tip), items, nextCursor: cursor, next }, next);
   },
@@ -78,12 +79,19 @@ export const blockTxsEndpoint: ReadEndpoint<PageInput & { hash: string }> = {
     const facts = reads.headers.isActive(block)
       ? reads.txs.range(txPosition(height, from), txPosition(height, to)).map((record) => txFacts(env, record))
       : blockTxFacts(env, block, parsedBlock(env, block), null).slice(from, to);
+    needSpenders(
+      env,
+      facts.map(({ parsed }) => parsed.txid),
+    );
     const items = facts.map((each) => txView(env, each));
     const cursor =
-      to < block.stats.txCount ? encodeCursor(bound, { position: to - 1, sub: 0, blockHash: block.hash }) : null;
+      to < block.stats.txCount
+        ? encodeCursor(bound, { position: to - 1, sub: 0, seq: 0, blockHash: block.hash })
+        : null;
     const next = cursor && nextPage(input, cursor);
     return jsonAnswer({ tip: tipView(tip), total: block.stats.txCount, items, nextCursor: cursor, next }, next);
   },
+  mempoolPart: () => [],
 };
 
 export const blockTxidsEndpoint: ReadEndpoint<{ hash: string }> = {

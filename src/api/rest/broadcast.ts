@@ -1,16 +1,11 @@
 import { type ParsedTransaction, parseTransaction } from '../../primitives/block.ts';
-import { hashToHex } from '../../primitives/hash.ts';
 import { DecodeError, hexToBytes } from '../../util/bytes.ts';
-import type { ApiContext } from '../context.ts';
 import { ApiError, fail } from '../errors.ts';
 import { mediaType } from '../media-type.ts';
-import type { ReadEnv } from '../readers/read-env.ts';
-import { confirmationsAt, feeOf, txFacts, vsizeOf } from '../readers/tx-facts.ts';
-import { feeRate, sat } from '../views/sat.ts';
 import { checkValues, invalid } from './input.ts';
 
 /** A transaction as a client sent it, and how much it may cost. */
-interface Broadcast {
+export interface Broadcast {
   readonly tx: ParsedTransaction;
   /** Satoshis per virtual byte; 0 sets no bound. */
   readonly maxFeeRate: number;
@@ -79,33 +74,6 @@ function undecodable(error: unknown): never {
   return fail('tx_decode_failed', `this is no transaction: ${error.message}`, { reason: error.message });
 }
 
-/** What is said of a transaction that is in the chain already; null for any other. */
-export function alreadyConfirmed(env: ReadEnv, { tx }: Broadcast) {
-  const record = env.reads.txs.byTxid(tx.txid);
-  if (!record) return null;
-  const facts = txFacts(env, record);
-  const vsize = vsizeOf(facts.parsed);
-  const fee = feeOf(facts);
-  return {
-    txid: hashToHex(facts.parsed.txid),
-    wtxid: hashToHex(facts.parsed.wtxid),
-    status: 'already_confirmed',
-    vsize,
-    fee: fee === null ? null : sat(fee),
-    feeRate: fee === null ? null : feeRate(fee, vsize),
-    replaced: [],
-    blockHash: hashToHex(facts.place!.block.hash),
-    confirmations: confirmationsAt(env.tip, record.position),
-    relayedTo: 0,
-  };
-}
-
-/** Why a transaction that is not in the chain is not taken: without a mempool there is nowhere to put it. */
-export function refuseBroadcast({ node, params }: ApiContext, { tip }: Pick<ReadEnv, 'tip'>): never {
-  checkNotSyncing(node().status(), params.name, tip.height);
-  return fail('feature_disabled', 'this node keeps no mempool', { feature: 'mempool' });
-}
-
 /** Throws `syncing` during initial sync, but not on regtest, where blocks are as old as one likes. */
 export function checkNotSyncing(
   status: { readonly initialBlockDownload: boolean; readonly headers: number },
@@ -114,4 +82,28 @@ export function checkNotSyncing(
 ): void {
   if (!status.initialBlockDownload || network === 'regtest') return;
   fail('syncing', 'the node is still in its initial sync', { height, headers: status.headers });
+}
+
+/** Most transactions of one request. */
+const MAX_TXS = 25;
+/** Bytes of so many, as hex. */
+export const TXS_BODY = 4 * 1024 ** 2;
+
+/** The transactions of a body `{"txs":["hex",…]}`. Throws ApiError. */
+export async function readTxs(request: Request): Promise<ParsedTransaction[]> {
+  const type = mediaType(request);
+  if (type !== '' && type !== 'application/json' && type !== 'text/plain')
+    fail('unsupported_media_type', `${type} is not taken here`, { accepted: ['application/json'] });
+  const bytes = new Uint8Array(await request.arrayBuffer());
+  await checkValues(bytes, MAX_VALUES);
+  let body: unknown;
+  try {
+    body = JSON.parse(new TextDecoder().decode(bytes));
+  } catch {
+    return fail('invalid_request', 'the body is not JSON');
+  }
+  const txs = typeof body === 'object' && body !== null && 'txs' in body ? body.txs : null;
+  if (!Array.isArray(txs) || txs.length === 0 || txs.length > MAX_TXS)
+    return invalid('txs', `must be a list of 1 to ${MAX_TXS} transactions`);
+  return txs.map((hex: unknown) => (typeof hex === 'string' ? decodeHex(hex) : invalid('txs', 'must hold hex texts')));
 }

@@ -5,17 +5,9 @@ import { systemClock, unixSeconds } from '../../util/clock.ts';
 import type { ApiContext } from '../context.ts';
 import type { NodeStatus } from '../node-port.ts';
 import { type Answer, jsonAnswer } from '../readers/answer.ts';
-import { medianTime, tipView, workFields } from '../readers/block-facts.ts';
+import { medianTime, workFields } from '../readers/block-facts.ts';
 import { listingRecord } from '../readers/listing.ts';
 import type { ReadEnv } from '../readers/read-env.ts';
-import {
-  INCREMENTAL_RELAY_FEERATE,
-  MAX_CLUSTER_COUNT,
-  MAX_CLUSTER_VSIZE,
-  MAX_MEMPOOL_BYTES,
-  MIN_RELAY_FEERATE,
-  satPerVByte,
-} from '../readers/relay-defaults.ts';
 import { isSynced } from '../synced.ts';
 
 const PROTOCOL_VERSION = 70016;
@@ -55,7 +47,7 @@ function infoView(ctx: ApiContext, env: ReadEnv, status: NodeStatus) {
     peers: status.peers.inbound + status.peers.outbound,
     peersInbound: status.peers.inbound,
     peersOutbound: status.peers.outbound,
-    mempoolCount: 0,
+    mempoolCount: ctx.mempool.mirror.entries.count,
     pruned: false,
     pruneHeight: null,
     indexes: { tx: index, address: index, spender: none, filter: none },
@@ -69,35 +61,4 @@ export async function peersReply({ node }: ApiContext) {
   const items = await node().peers();
   const inbound = items.filter((peer) => peer.inbound).length;
   return { count: items.length, inbound, outbound: items.length - inbound, items };
-}
-
-/** The mempool: this node keeps none yet, so it is loaded and empty as soon as the chain is there. */
-export function mempoolAnswer({ node }: ApiContext, { tip }: ReadEnv): Answer {
-  return jsonAnswer({
-    count: 0,
-    vsize: 0,
-    size: 0,
-    usage: 0,
-    maxUsage: MAX_MEMPOOL_BYTES,
-    totalFee: 0,
-    loaded: !node().status().initialBlockDownload,
-    minFeeRate: satPerVByte(MIN_RELAY_FEERATE),
-    minRelayFeeRate: satPerVByte(MIN_RELAY_FEERATE),
-    incrementalFeeRate: satPerVByte(INCREMENTAL_RELAY_FEERATE),
-    feeHistogram: [],
-    unbroadcast: 0,
-    oldest: null,
-    seq: 0,
-    clusterLimit: { count: MAX_CLUSTER_COUNT, vsize: MAX_CLUSTER_VSIZE },
-    tip: tipView(tip),
-  });
-}
-
-export function mempoolAddressAnswer({ tip }: ReadEnv, address: string): Answer {
-  const empty = { count: 0, received: 0, sent: 0, net: 0, items: [], nextCursor: null, next: null };
-  return jsonAnswer({ address, tip: tipView(tip), ...empty });
-}
-
-export function emptyListAnswer({ tip }: ReadEnv): Answer {
-  return jsonAnswer({ tip: tipView(tip), items: [], nextCursor: null, next: null });
 }

@@ -1,20 +1,12 @@
 import { Elysia, t } from 'elysia';
-import { systemClock, unixSeconds } from '../../util/clock.ts';
 import type { ApiContext } from '../context.ts';
 import { type ReadService, readService } from '../read-service.ts';
-import { jsonAnswer } from '../readers/answer.ts';
-import { tipView } from '../readers/block-facts.ts';
 import type { ReadSources } from '../readers/read-settings.ts';
-import { MIN_RELAY_FEERATE, satPerVByte } from '../readers/relay-defaults.ts';
 import { readScriptInput } from '../readers/script-input.ts';
 import { access } from '../route-access.ts';
-import {
-  addressEndpoint,
-  addressTxsEndpoint,
-  addressUtxosEndpoint,
-  balanceEndpoint,
-  validateEndpoint,
-} from './address-endpoints.ts';
+import { addressEndpoint, balanceEndpoint, validateEndpoint } from './address-endpoints.ts';
+import { addressTxsEndpoint } from './address-txs.ts';
+import { addressUtxosEndpoint } from './address-utxos.ts';
 import {
   blockByHeightEndpoint,
   blockEndpoint,
@@ -27,7 +19,7 @@ import {
   headersEndpoint,
   tipEndpoint,
 } from './block-endpoints.ts';
-import { alreadyConfirmed, checkNotSyncing, readBroadcast, refuseBroadcast } from './broadcast.ts';
+import { broadcastRoutes } from './broadcast-routes.ts';
 import { difficultyEndpoint, SUPPLY_KINDS, supplyEndpoint } from './chain-endpoints.ts';
 import { eventRoutes } from './event-endpoints.ts';
 import {
@@ -40,33 +32,24 @@ import {
   pageInput,
   type Query,
 } from './input.ts';
-import {
-  emptyListAnswer,
-  infoReply,
-  listingAnswer,
-  mempoolAddressAnswer,
-  mempoolAnswer,
-  peersReply,
-} from './node-answers.ts';
+import { mempoolRoutes } from './mempool-routes.ts';
+import { infoReply, listingAnswer, peersReply } from './node-answers.ts';
+import { ADDRESS, CURSOR, LIMIT, text } from './schemas.ts';
 import { txEndpoint, txProofEndpoint, txRawEndpoint, txStatusEndpoint, txsStatusEndpoint } from './tx-endpoints.ts';
 import { readTxids, TXIDS_BODY } from './txids-body.ts';
 
 const MAX_COUNT = 2 ** 31 - 1;
-const CONFIRM_TARGETS = ['1', '2', '6', '12', '144', '1008'];
 
-const text = (description: string) => t.Optional(t.String({ description }));
-const LIMIT = text('entries on a page');
-const CURSOR = text('nextCursor of the page before');
 const HASH = t.Object({ hash: t.String({ description: 'block hash, 64 hex digits' }) });
 const TXID = t.Object({ txid: t.String({ description: 'transaction id, 64 hex digits' }) });
-const ADDRESS = t.Object({ address: t.String({ description: 'an address, or script:<hex>' }) });
 
 /** The REST interface. `sources` says what of the settings the context does not hold. */
 export const restRoutes = (ctx: ApiContext, sources?: ReadSources) => {
   const service = readService(ctx, sources);
   return new Elysia({ name: 'rest' })
     .use(blockRoutes(ctx, service))
-    .use(txRoutes(ctx, service))
+    .use(txRoutes(service))
+    .use(broadcastRoutes(ctx, service))
     .use(addressRoutes(ctx, service))
     .use(mempoolRoutes(ctx, service))
     .use(chainRoutes(ctx, service))
@@ -171,7 +154,7 @@ function isSummary(query: Query): boolean {
   return choiceInput(query, 'fields', ['all', 'summary']) === 'summary';
 }
 
-const txRoutes = (ctx: ApiContext, service: ReadService) =>
+const txRoutes = (service: ReadService) =>
   new Elysia({ name: 'rest.txs', tags: ['transactions'] })
     .get('/api/tx/:txid', ({ params, request }) => service.respond(txEndpoint, { txid: txidInput(params) }, request), {
       params: TXID,
@@ -211,20 +194,6 @@ const txRoutes = (ctx: ApiContext, service: ReadService) =>
         parse: 'none',
         detail: { summary: 'Where many transactions stand', ...access('read', { bodyLimit: TXIDS_BODY }) },
       },
-    )
-    .post(
-      '/api/tx',
-      async ({ request }) => {
-        const broadcast = await readBroadcast(request);
-        return service.read((env) => alreadyConfirmed(env, broadcast) ?? refuseBroadcast(ctx, env));
-      },
-      {
-        parse: 'none',
-        detail: {
-          summary: 'Broadcast a transaction',
-          ...access('broadcast', { bodyLimit: ctx.options.limits.txBodyBytes }),
-        },
-      },
     );
 
 function txidInput({ txid }: { txid: string }): string {
@@ -255,14 +224,13 @@ const addressRoutes = (ctx: ApiContext, service: ReadService) =>
           'minConfirmations',
           'details',
         ]);
-        // Without a mempool all entries are confirmed; the value is checked all the same.
-        flagInput(query, 'confirmed');
         const full = choiceInput(query, 'details', ['summary', 'full']) === 'full';
         if (full) ctx.call(request).charge(Math.ceil(page.limit / 100) - 1);
         const input = {
           ...page,
           ...script,
           full,
+          confirmed: flagInput(query, 'confirmed'),
           order: choiceInput(query, 'order', ['desc', 'asc']),
           fromHeight: heightOption(query, 'fromHeight'),
           toHeight: heightOption(query, 'toHeight'),
@@ -306,66 +274,13 @@ const addressRoutes = (ctx: ApiContext, service: ReadService) =>
       { params: ADDRESS, detail: { summary: 'Whether an address is valid', ...access('read') } },
     );
 
-const mempoolRoutes = (ctx: ApiContext, service: ReadService) =>
-  new Elysia({ name: 'rest.mempool', tags: ['mempool'] })
-    .get('/api/mempool', () => service.reply((env) => mempoolAnswer(ctx, env)), {
-      detail: { summary: 'The mempool', ...access('read') },
-    })
-    .get(
-      '/api/mempool/address/:address',
-      ({ params, query }) => {
-        const { address } = readScriptInput(params.address, ctx.params);
-        pageInput(query, '', ctx.options.pages.mempoolAddress);
-        return service.reply((env) => mempoolAddressAnswer(env, address));
-      },
-      {
-        params: ADDRESS,
-        query: t.Object({ limit: LIMIT, cursor: CURSOR }),
-        detail: { summary: 'Unconfirmed transactions of an address', ...access('read') },
-      },
-    )
-    .get(
-      '/api/mempool/txids',
-      ({ query }) => {
-        pageInput(query, '', ctx.options.pages.mempoolTxids);
-        return service.reply(emptyListAnswer);
-      },
-      {
-        query: t.Object({ limit: LIMIT, cursor: CURSOR }),
-        detail: { summary: 'Ids of unconfirmed transactions', ...access('read') },
-      },
-    )
-    .get('/api/mempool/recent', () => service.reply(() => jsonAnswer([])), {
-      detail: { summary: 'The last transactions accepted', ...access('read') },
-    })
-    .get('/api/fees', () => service.reply((env) => jsonAnswer(feesView(ctx, env))), {
-      detail: { summary: 'Fee rates', ...access('read') },
-    });
-
-/** Without a mempool there is nothing to estimate from but the least rate that is relayed. */
-function feesView({ node, params }: ApiContext, { tip }: Parameters<typeof emptyListAnswer>[0]) {
-  checkNotSyncing(node().status(), params.name, tip.height);
-  const floor = satPerVByte(MIN_RELAY_FEERATE);
-  return {
-    fastest: floor,
-    halfHour: floor,
-    hour: floor,
-    economy: floor,
-    minimum: floor,
-    estimator: 'floor',
-    targets: Object.fromEntries(CONFIRM_TARGETS.map((target) => [target, floor])),
-    tip: tipView(tip),
-    updatedAt: unixSeconds(systemClock),
-  };
-}
-
 const chainRoutes = (ctx: ApiContext, service: ReadService) => {
   const app = new Elysia({ name: 'rest.chain', tags: ['chain'] })
     .get('/api/info', () => infoReply(ctx, (make) => service.read(make)), {
       detail: { summary: 'The node and its chain', ...access('public') },
     })
     .get('/api/peers', () => peersReply(ctx), { detail: { summary: 'Connected peers', ...access('read') } })
-    .get('/api/listing', () => service.reply((env) => listingAnswer(ctx, env)), {
+    .get('/api/listing', ({ request }) => service.reply((env) => listingAnswer(ctx, env), request), {
       detail: { summary: 'The listing record of the coin', ...access('read') },
     })
     .get('/api/difficulty', ({ request }) => service.respond(difficultyEndpoint, null, request), {

@@ -1,15 +1,17 @@
+import { clusterOf } from '../../mempool/relatives.ts';
 import { parseTransaction } from '../../primitives/block.ts';
 import { positionHeight, positionIndex, txPosition } from '../../primitives/coin.ts';
-import { hashToHex } from '../../primitives/hash.ts';
+import { hashFromHex, hashToHex, type Txid } from '../../primitives/hash.ts';
 import { headerFromBytes } from '../../primitives/header.ts';
 import { merkleBranch } from '../../primitives/merkle.ts';
 import type { TxRecord } from '../../storage/tx-store.ts';
 import { equalBytes } from '../../util/bytes.ts';
+import { fail } from '../errors.ts';
 import { bytesAnswer, jsonAnswer, type ReadEndpoint, textAnswer } from '../readers/answer.ts';
 import { headerTime, tipView } from '../readers/block-facts.ts';
 import { encodeMerkleBlock } from '../readers/merkle-block.ts';
-import type { ReadEnv } from '../readers/read-env.ts';
-import { confirmationsAt, findTx, txByTxid, txFacts } from '../readers/tx-facts.ts';
+import { needSpenders, type ReadEnv } from '../readers/read-env.ts';
+import { anyTxFacts, confirmationsAt, findTx, txByTxid } from '../readers/tx-facts.ts';
 import { statusView, txView } from '../views/tx-view.ts';
 
 /** Microseconds for one input or output as JSON. */
@@ -24,9 +26,17 @@ const LEAF_US = 4;
 export const txEndpoint: ReadEndpoint<{ txid: string }> = {
   name: 'tx',
   run(env, { txid }) {
-    const record = txByTxid(env, txid);
-    env.expectWork((sizeOf(env, record) / PART_BYTES / 2) * PART_US);
-    return jsonAnswer(txView(env, txFacts(env, record)));
+    const { entries } = env.mempool;
+    const id = hashFromHex<Txid>(txid);
+    const slot = entries.find(id);
+    const size = slot < 0 ? sizeOf(env, txByTxid(env, txid)) : entries.size(slot);
+    env.expectWork((size / PART_BYTES / 2) * PART_US);
+    needSpenders(env, [id]);
+    return jsonAnswer(txView(env, anyTxFacts(env, txid)));
+  },
+  mempoolPart({ mempool: { entries } }, { txid }) {
+    const slot = entries.find(hashFromHex<Txid>(txid));
+    return slot < 0 ? [] : clusterOf(entries, slot);
   },
 };
 
@@ -38,7 +48,7 @@ function sizeOf({ reads }: ReadEnv, { position, offset }: TxRecord): number {
 
 export const txStatusEndpoint: ReadEndpoint<{ txid: string }> = {
   name: 'tx-status',
-  run: (env, { txid }) => jsonAnswer(statusOf(env, txByTxid(env, txid))),
+  run: (env, { txid }) => jsonAnswer(statusOf(env, txid) ?? statusOfRecord(env, txByTxid(env, txid))),
 };
 
 /** Where many transactions stand; null for those that are not known. */
@@ -47,22 +57,31 @@ export const txsStatusEndpoint: ReadEndpoint<{ txids: readonly string[] }> = {
   run(env, { txids }) {
     env.expectWork(txids.length * STATUS_US);
     const entries = txids.map((txid) => {
-      const record = findTx(env, txid);
-      return [txid, record && statusOf(env, record)] as const;
+      return [txid, statusOf(env, txid)] as const;
     });
     // It is asked for by POST, whose replies are not kept.
     return { ...jsonAnswer(Object.fromEntries(entries)), freshness: 'none' };
   },
+  mempoolPart: ({ mempool }, { txids }) =>
+    txids.map((txid) => mempool.entries.find(hashFromHex<Txid>(txid))).filter((slot) => slot >= 0),
 };
 
-function statusOf(env: ReadEnv, { position }: TxRecord) {
+/** Null where it is neither in the mempool nor in the chain. */
+function statusOf(env: ReadEnv, txid: string) {
+  if (env.mempool.has(hashFromHex<Txid>(txid))) return statusView(env, null);
+  const record = findTx(env, txid);
+  return record && statusOfRecord(env, record);
+}
+
+function statusOfRecord(env: ReadEnv, { position }: TxRecord) {
   return statusView(env, { block: env.reads.headers.byHeight(positionHeight(position))!, position });
 }
 
 export const txRawEndpoint: ReadEndpoint<{ txid: string; as: 'bytes' | 'hex' }> = {
   name: 'tx-raw',
   run(env, { txid, as }) {
-    const { raw } = env.reads.rawTx(txByTxid(env, txid));
+    const waiting = env.mempool.find(hashFromHex<Txid>(txid));
+    const raw = waiting?.parsed.raw ?? env.reads.rawTx(txByTxid(env, txid)).raw;
     const freshness = { revalidated: hashToHex(parseTransaction(raw).wtxid) };
     return as === 'hex' ? textAnswer(raw.toHex(), freshness) : bytesAnswer(raw, freshness);
   },
@@ -73,6 +92,8 @@ export const txProofEndpoint: ReadEndpoint<{ txid: string; coinbase: boolean }> 
   name: 'tx-proof',
   run(env, { txid, coinbase }) {
     const { reads, tip } = env;
+    if (env.mempool.has(hashFromHex<Txid>(txid)))
+      return fail('tx_unconfirmed', 'the transaction is in no block yet', { txid });
     const record = txByTxid(env, txid);
     const height = positionHeight(record.position);
     const pos = positionIndex(record.position);
@@ -104,4 +125,6 @@ export const txProofEndpoint: ReadEndpoint<{ txid: string; coinbase: boolean }> 
       return { txid: hashToHex(first.txid), hex: reads.rawTx(first).raw.toHex(), merkle: branch(0) };
     }
   },
+  // A transaction that is in the mempool needs no worker to say so.
+  mempoolPart: () => [],
 };

@@ -103,7 +103,17 @@ export const gettxout = rpcMethod({
   params: [hash<Txid>('txid'), integer('n', { unsigned: true }), optional(flag('include_mempool'), true)],
   result: 'an object, or null where it is spent or unknown',
   scope: 'read',
-  run({ reads, tip, params }, txid, vout) {
+  run({ reads, tip, params, mempool }, txid, vout, includeMempool) {
+    if (includeMempool && mempool.spender({ txid, vout })) return null;
+    const waiting = includeMempool ? mempool.find(txid)?.parsed.tx.outputs[vout] : undefined;
+    if (waiting)
+      return {
+        bestblock: hashToHex(tip.hash),
+        confirmations: 0,
+        value: coins(waiting.value),
+        scriptPubKey: coreScript(waiting.scriptPubKey, params),
+        coinbase: false,
+      };
     const coin = reads.coins.get({ txid, vout });
     return (
       coin && {

@@ -1,10 +1,10 @@
 import type { ApiContext, Call } from '../context.ts';
 import { ApiError, FAILURES } from '../errors.ts';
 import type { ReadService } from '../read-service.ts';
-import type { ReaderResult } from '../reader-jobs.ts';
+import type { JobResult } from '../reader-jobs.ts';
 import { NeedsWorker } from '../readers/read-env.ts';
 import type { RpcValue } from './json.ts';
-import { type FrontEnv, type RpcMethod, readArguments } from './method.ts';
+import { type FrontEnv, JsonText, type RpcMethod, readArguments } from './method.ts';
 import { RPC_METHODS } from './methods.ts';
 import type { RpcCall } from './protocol.ts';
 import { RPC_ERROR, RpcError } from './rpc-error.ts';
@@ -48,16 +48,30 @@ export class RpcDispatcher {
   async #invoke(method: RpcMethod, params: RpcValue, caller: RpcCaller): Promise<string> {
     const args = readArguments(method, params);
     if (method.runsOn === 'front') {
-      const env: FrontEnv = { ctx: this.#ctx, ...caller, read: (read) => this.#service.read(read) };
+      const env: FrontEnv = {
+        ctx: this.#ctx,
+        ...caller,
+        mempool: this.#ctx.mempool.mirror,
+        settings: this.#service.sources.settings,
+        read: (read) => this.#service.readWhole(read, caller.signal),
+      };
       return jsonText(await method.invoke(env, args));
     }
     try {
-      return this.#service.readShort((env) => jsonText(method.invoke(env, args)));
+      return await this.#service.readShort((env) => jsonText(method.invoke(env, args)), caller.signal);
     } catch (error) {
       if (!(error instanceof NeedsWorker)) throw error;
     }
     const job = { kind: 'rpc', method: method.name, params: JSON.stringify(params) } as const;
-    return resultText(await this.#service.runJob(job, { signal: caller.signal, long: method.long === true }));
+    const { long = false, mempoolPart } = method;
+    return resultText(
+      await this.#service.runJob({
+        job,
+        signal: caller.signal,
+        long,
+        mempoolPart: mempoolPart && ((env) => mempoolPart(env, args)),
+      }),
+    );
   }
 
   #asRpcError(error: unknown, method: string): RpcError {
@@ -72,10 +86,10 @@ export class RpcDispatcher {
 }
 
 function jsonText(value: unknown): string {
-  return JSON.stringify(value ?? null);
+  return value instanceof JsonText ? value.text : JSON.stringify(value ?? null);
 }
 
-function resultText(result: ReaderResult): string {
+function resultText(result: JobResult): string {
   if (result.ok) {
     const { body } = result.reply;
     return typeof body === 'string' ? body : new TextDecoder().decode(body);

@@ -1,6 +1,8 @@
+import type { MempoolMirror } from '../../mempool/mirror.ts';
 import type { Scope } from '../auth/scopes.ts';
 import type { ApiContext, Call } from '../context.ts';
 import type { ReadEnv } from '../readers/read-env.ts';
+import type { ReadSettings } from '../readers/read-settings.ts';
 import type { RpcValue } from './json.ts';
 import { typeName } from './json.ts';
 import { type Param, positional } from './params.ts';
@@ -15,8 +17,20 @@ export interface FrontEnv {
   /** The wallet named in the path, or null. */
   readonly wallet: string | null;
   readonly signal: AbortSignal;
-  /** Reads on one snapshot, here and now; for what takes no time worth speaking of. */
-  read<T>(read: (env: ReadEnv) => T): T;
+  /** The mempool as it is now; `read` gives it together with the chain. */
+  readonly mempool: MempoolMirror;
+  readonly settings: ReadSettings;
+  /** Reads on one snapshot; for what takes no time worth speaking of. */
+  read<T>(read: (env: ReadEnv) => T): Promise<T>;
+}
+
+/** A result that is JSON already. */
+export class JsonText {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
 }
 
 type Values<P extends readonly Param<unknown>[]> = { [K in keyof P]: P[K] extends Param<infer T> ? T : never };
@@ -37,16 +51,27 @@ interface MethodText {
 export interface RpcMethod extends MethodText {
   readonly params: readonly Param<unknown>[];
   readonly runsOn: 'reads' | 'front';
+  /** Slots of the mempool that a worker needs to run it; without this it runs without the mempool. */
+  mempoolPart?(env: ReadEnv, args: readonly unknown[]): Iterable<number>;
   /** Takes arguments that were checked. What it returns is serialized as it is. */
   invoke(env: ReadEnv | FrontEnv, args: readonly unknown[]): unknown;
 }
 
-/** A method that answers from the chain alone. */
+/** A method that answers from the chain, and from the mempool beside it. */
 export function rpcMethod<const P extends readonly Param<unknown>[]>(
-  definition: MethodText & { readonly params: P; run(env: ReadEnv, ...args: Values<P>): unknown },
+  definition: MethodText & {
+    readonly params: P;
+    run(env: ReadEnv, ...args: Values<P>): unknown;
+    mempoolPart?(env: ReadEnv, ...args: Values<P>): Iterable<number>;
+  },
 ): RpcMethod {
-  const { run, ...rest } = definition;
-  return { ...rest, runsOn: 'reads', invoke: (env, args) => run(env as ReadEnv, ...(args as Values<P>)) };
+  const { run, mempoolPart, ...rest } = definition;
+  return {
+    ...rest,
+    runsOn: 'reads',
+    ...(mempoolPart && { mempoolPart: (env, args) => mempoolPart(env, ...(args as Values<P>)) }),
+    invoke: (env, args) => run(env as ReadEnv, ...(args as Values<P>)),
+  };
 }
 
 /** A method that needs the node, and so runs on the front; it may return a promise. */

@@ -1,4 +1,6 @@
 import * as blockchain from './blockchain-methods.ts';
+import * as broadcast from './broadcast-methods.ts';
+import * as mempool from './mempool-methods.ts';
 import { nodeMethod, type RpcMethod, usage } from './method.ts';
 import * as mining from './mining-methods.ts';
 import * as node from './node-methods.ts';
@@ -19,7 +21,7 @@ const help = nodeMethod({
 
 /** Every method by its name. A new one is an export of one of these files. */
 export const RPC_METHODS: ReadonlyMap<string, RpcMethod> = new Map(
-  [blockchain, rawTransactions, mining, node, util, wallet, { help }]
+  [blockchain, broadcast, mempool, rawTransactions, mining, node, util, wallet, { help }]
     .flatMap((exports) => Object.values(exports))
     .filter((value): value is RpcMethod => typeof value === 'object' && 'invoke' in value)
     .map((method) => [method.name, method]),

@@ -3,24 +3,16 @@ import { join } from 'node:path';
 import { retargetInterval } from '../../consensus/consensus-params.ts';
 import { nextWorkRequired } from '../../consensus/difficulty.ts';
 import { targetToHex } from '../../consensus/work.ts';
+import { BLOCK_MIN_FEERATE } from '../../policy/relay-options.ts';
 import { hashToHex } from '../../primitives/hash.ts';
 import { systemClock, unixSeconds } from '../../util/clock.ts';
-import type { ApiContext } from '../context.ts';
 import type { NodeStatus, PeerView } from '../node-port.ts';
 import { headerBits, headerTime, medianTime, workFields } from '../readers/block-facts.ts';
+import { mempoolTotals } from '../readers/mempool-totals.ts';
 import { networkHashrate } from '../readers/network-hashrate.ts';
-import {
-  BLOCK_MIN_FEERATE,
-  INCREMENTAL_RELAY_FEERATE,
-  MAX_CLUSTER_COUNT,
-  MAX_CLUSTER_VSIZE,
-  MAX_DATACARRIER_BYTES,
-  MAX_MEMPOOL_BYTES,
-  MIN_RELAY_FEERATE,
-} from '../readers/relay-defaults.ts';
 import { StoredEntry } from '../readers/stored-entry.ts';
 import { coins, double } from '../views/core-number.ts';
-import { nodeMethod, rpcMethod } from './method.ts';
+import { type FrontEnv, nodeMethod, rpcMethod } from './method.ts';
 import { integer, optional } from './params.ts';
 import { rpcFail } from './rpc-error.ts';
 
@@ -109,7 +101,7 @@ export const getmininginfo = nodeMethod({
         difficulty,
         target,
         networkhashps: double(networkHashrate(env, tip, HASHRATE_BLOCKS)),
-        pooledtx: 0,
+        pooledtx: ctx.mempool.mirror.entries.count,
         blockmintxfee: coins(BLOCK_MIN_FEERATE),
         chain: params.name,
         ...signetChallenge(params.consensus.signetChallenge),
@@ -146,23 +138,28 @@ export const getmempoolinfo = nodeMethod({
   params: [],
   result: 'an object',
   scope: 'read',
-  run: ({ ctx }) => ({
-    loaded: !ctx.node().status().initialBlockDownload,
-    size: 0,
-    bytes: 0,
-    usage: 0,
-    total_fee: coins(0),
-    maxmempool: MAX_MEMPOOL_BYTES,
-    mempoolminfee: coins(MIN_RELAY_FEERATE),
-    minrelaytxfee: coins(MIN_RELAY_FEERATE),
-    incrementalrelayfee: coins(INCREMENTAL_RELAY_FEERATE),
-    unbroadcastcount: 0,
-    permitbaremultisig: true,
-    maxdatacarriersize: MAX_DATACARRIER_BYTES,
-    limitclustercount: MAX_CLUSTER_COUNT,
-    limitclustersize: MAX_CLUSTER_VSIZE,
-    optimal: true,
-  }),
+  run(env) {
+    const { relay } = env.settings;
+    const totals = mempoolTotals(env);
+    return {
+      loaded: totals.loaded,
+      size: totals.count,
+      bytes: totals.vsize,
+      usage: totals.usage,
+      total_fee: coins(totals.totalFee),
+      maxmempool: totals.maxUsage,
+      mempoolminfee: coins(totals.minFeerate),
+      minrelaytxfee: coins(totals.minRelayFeerate),
+      incrementalrelayfee: coins(totals.incrementalFeerate),
+      unbroadcastcount: totals.unbroadcast,
+      permitbaremultisig: relay.permitBareMultisig,
+      maxdatacarriersize: relay.datacarrier ?? 0,
+      limitclustercount: relay.clusterCount,
+      limitclustersize: relay.clusterVsize,
+      // A cluster is put in order as soon as it changes.
+      optimal: true,
+    };
+  },
 });
 
 export const getpeerinfo = nodeMethod({
@@ -238,10 +235,13 @@ export const getnetworkinfo = nodeMethod({
   params: [],
   result: 'an object',
   scope: 'read',
-  run: ({ ctx }) => networkInfo(ctx, ctx.node().status().peers),
+  run: (env) => networkInfo(env, env.ctx.node().status().peers),
 });
 
-function networkInfo({ options, node }: ApiContext, { inbound, outbound }: NodeStatus['peers']) {
+function networkInfo(
+  { ctx: { options, node }, settings: { relay } }: FrontEnv,
+  { inbound, outbound }: NodeStatus['peers'],
+) {
   return {
     version: CORE_VERSION,
     subversion: options.userAgent,
@@ -258,8 +258,8 @@ function networkInfo({ options, node }: ApiContext, { inbound, outbound }: NodeS
       const reachable = name.startsWith('ip');
       return { name, limited: !reachable, reachable, proxy: '', proxy_randomize_credentials: false };
     }),
-    relayfee: coins(MIN_RELAY_FEERATE),
-    incrementalfee: coins(INCREMENTAL_RELAY_FEERATE),
+    relayfee: coins(relay.minRelayFeerate),
+    incrementalfee: coins(relay.incrementalFeerate),
     localaddresses: [],
     warnings: node().status().warnings,
     softwareversion: options.version,

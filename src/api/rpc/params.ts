@@ -70,6 +70,39 @@ export function hex(name: string): Param<Uint8Array> {
   });
 }
 
+/** A whole number that a double holds exactly. */
+export function largeInteger(name: string): Param<number> {
+  return param(name, 'number', (value) => {
+    const number = Number((value as NumberText).text);
+    return Number.isSafeInteger(number) ? number : rpcFail('misc', 'JSON integer out of range');
+  });
+}
+
+/** Any number, as a double. */
+export function number(name: string): Param<number> {
+  return param(name, 'number', (value) => Number((value as NumberText).text));
+}
+
+/** Coins as a number or a string, in satoshis. */
+export function amount(name: string): Param<Amount> {
+  return param(name, 'any', readAmount, { oneline: name });
+}
+
+/** Coins per 1,000 virtual bytes as a number or a string, in satoshis; below one coin. */
+export function feerate(name: string): Param<Amount> {
+  return param(
+    name,
+    'any',
+    (value) => {
+      const rate = readAmount(value);
+      return rate < COIN
+        ? rate
+        : rpcFail('invalidParameter', 'Fee rates larger than or equal to 1BTC/kvB are not accepted');
+    },
+    { oneline: name },
+  );
+}
+
 /** A level of detail; true stands for 1 and false for 0. */
 export function verbosity(name: string, naming?: Naming): Param<number> {
   return param(name, 'any', (value) => (typeof value === 'boolean' ? Number(value) : readInteger(value)), {
@@ -126,6 +159,14 @@ export function readHash<H extends BlockHash | Txid>(value: RpcValue, label: str
     return rpcFail('invalidParameter', `${label} must be of length 64 (not ${digits.length}, for '${digits}')`);
   if (!isHex(digits)) return rpcFail('invalidParameter', `${label} must be hexadecimal string (not '${digits}')`);
   return hashFromHex<H>(digits);
+}
+
+/** An object all of whose members are there, with Core's type names. */
+export function readObject(value: RpcValue, expected: Readonly<Record<string, string>>): RpcObject {
+  const object = expect<RpcObject>(value, 'object');
+  for (const key of Object.keys(expected)) if (member(object, key) === null) rpcFail('type', `Missing ${key}`);
+  checkMembers(object, expected);
+  return object;
 }
 
 /** Checks the members of an object against Core's type names; a member may be left out or null. */

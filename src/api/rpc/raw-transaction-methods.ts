@@ -1,3 +1,4 @@
+import { parentsOf } from '../../mempool/relatives.ts';
 import { positionHeight } from '../../primitives/coin.ts';
 import { type BlockHash, hashToHex, type Txid } from '../../primitives/hash.ts';
 import type { HeaderRecord } from '../../storage/header-store.ts';
@@ -6,7 +7,7 @@ import { parsedBlock } from '../readers/block-body.ts';
 import { headerTime } from '../readers/block-facts.ts';
 import { encodeMerkleBlock, readMerkleBlock } from '../readers/merkle-block.ts';
 import type { ReadEnv } from '../readers/read-env.ts';
-import { blockTxFacts, type TxFacts, txFacts } from '../readers/tx-facts.ts';
+import { blockTxFacts, type TxFacts, txFacts, unconfirmedFacts } from '../readers/tx-facts.ts';
 import { coreTx } from '../views/core-tx.ts';
 import { checkBody, findBlock } from './blockchain-methods.ts';
 import { rpcMethod } from './method.ts';
@@ -34,11 +35,17 @@ export const getrawtransaction = rpcMethod({
         'invalidAddressOrKey',
         'The genesis block coinbase is not considered an ordinary transaction and cannot be retrieved',
       );
+    const waiting = blockHash ? null : env.mempool.find(txid);
+    const detailed = level >= 2;
+    if (waiting) {
+      if (level <= 0) return waiting.parsed.raw.toHex();
+      env.expectWork(waiting.parsed.raw.length * JSON_US_PER_BYTE);
+      return coreTx(unconfirmedFacts(env, waiting), params, { withFee: detailed, withPrevouts: detailed });
+    }
     const { facts, block } = blockHash ? inBlock(env, txid, blockHash) : confirmed(env, txid);
     if (level <= 0) return facts.parsed.raw.toHex();
     env.expectWork(facts.parsed.raw.length * JSON_US_PER_BYTE);
     const isActive = reads.headers.isActive(block);
-    const detailed = level >= 2;
     return {
       ...(blockHash && { in_active_chain: isActive }),
       ...coreTx(facts, params, { withFee: detailed, withPrevouts: detailed }),
@@ -47,6 +54,10 @@ export const getrawtransaction = rpcMethod({
         ? { confirmations: tip.height - block.height + 1, time: headerTime(block), blocktime: headerTime(block) }
         : { confirmations: 0 }),
     };
+  },
+  mempoolPart({ mempool: { entries } }, txid) {
+    const slot = entries.find(txid);
+    return slot < 0 ? [] : [slot, ...parentsOf(entries, slot)];
   },
 });
 

@@ -12,6 +12,9 @@ export const RPC_ERROR = {
   invalidParameter: -8,
   walletNotFound: -18,
   deserialization: -22,
+  verify: -25,
+  verifyRejected: -26,
+  alreadyInChain: -27,
   deprecated: -32,
 } as const;
 

@@ -1,7 +1,8 @@
+import { MAX_CONFIRM_TARGET } from '../../policy/relay-options.ts';
 import { parseAddress } from '../../script/address.ts';
 import { systemClock, unixSeconds } from '../../util/clock.ts';
 import { listingRecord } from '../readers/listing.ts';
-import { MAX_CONFIRM_TARGET, MIN_RELAY_FEERATE } from '../readers/relay-defaults.ts';
+import { mempoolTotals } from '../readers/mempool-totals.ts';
 import { isSynced } from '../synced.ts';
 import { coins } from '../views/core-number.ts';
 import { member, type RpcObject } from './json.ts';
@@ -55,7 +56,7 @@ function estimate(env: FrontEnv, target: number, core: boolean) {
     return rpcFail('invalidParameter', `Invalid conf_target, must be between 1 and ${MAX_CONFIRM_TARGET}`);
   const { params, node } = env.ctx;
   const syncing = node().status().initialBlockDownload && params.name !== 'regtest';
-  return core || syncing ? null : MIN_RELAY_FEERATE;
+  return core || syncing ? null : mempoolTotals(env).minFeerate;
 }
 
 function readMode(mode: string): void {

@@ -4,9 +4,12 @@ import { type Coin, coinHeight, isCoinbaseCoin } from '../../primitives/coin.ts'
 import { hashToHex } from '../../primitives/hash.ts';
 import type { TxInput } from '../../primitives/transaction.ts';
 import { scriptToAsm } from '../../script/asm.ts';
-import { feeOf, type TxFacts, vsizeOf } from '../readers/tx-facts.ts';
+import { feeOf, IN_MEMPOOL, type TxFacts, vsizeOf } from '../readers/tx-facts.ts';
 import { coins } from './core-number.ts';
 import { coreScript } from './core-script.ts';
+
+/** Core's MEMPOOL_HEIGHT. */
+const UNCONFIRMED_HEIGHT = 0x7fff_ffff;
 
 /**
  * A transaction as Core's RPC shows it. `fee` where it is known and `withFee`; the coins that were spent with
@@ -56,8 +59,8 @@ function coreInput(
     ...(witness.length > 0 && { txinwitness: witness.map((item) => item.toHex()) }),
     ...(coin && {
       prevout: {
-        generated: isCoinbaseCoin(coin),
-        height: coinHeight(coin),
+        generated: coin.position !== IN_MEMPOOL && isCoinbaseCoin(coin),
+        height: coin.position === IN_MEMPOOL ? UNCONFIRMED_HEIGHT : coinHeight(coin),
         value: coins(coin.output.value),
         scriptPubKey: coreScript(coin.output.scriptPubKey, params),
       },

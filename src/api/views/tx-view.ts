@@ -1,13 +1,15 @@
-import { SEQUENCE_FINAL } from '../../consensus/limits.ts';
+import type { Unconfirmed } from '../../mempool/mirror.ts';
+import { ancestorsOf, chunksOfCluster, clusterOf, descendantsOf } from '../../mempool/relatives.ts';
+import { signalsOptInRbf } from '../../policy/rbf.ts';
 import { weightOf } from '../../primitives/block.ts';
 import { type Coin, coinHeight, isCoinbaseCoin, positionIndex } from '../../primitives/coin.ts';
 import { hashToHex } from '../../primitives/hash.ts';
-import type { Transaction, TxInput, TxOutput } from '../../primitives/transaction.ts';
+import type { TxInput, TxOutput } from '../../primitives/transaction.ts';
 import { scriptToAsm } from '../../script/asm.ts';
 import { isUnspendable } from '../../script/templates.ts';
 import { headerTime, tipView } from '../readers/block-facts.ts';
 import type { ReadEnv } from '../readers/read-env.ts';
-import { confirmationsAt, feeOf, type TxFacts, valueIn, valueOut, vsizeOf } from '../readers/tx-facts.ts';
+import { confirmationsAt, feeOf, IN_MEMPOOL, type TxFacts, valueIn, valueOut, vsizeOf } from '../readers/tx-facts.ts';
 import { feeRate, sat } from './sat.ts';
 import { scriptView } from './script-view.ts';
 
@@ -32,13 +34,8 @@ export function statusView({ tip }: Pick<ReadEnv, 'tip'>, place: TxFacts['place'
   };
 }
 
-/** BIP-125: some input's sequence says that the transaction may be replaced. */
-export function signalsRbf(tx: Transaction): boolean {
-  return tx.inputs.some(({ sequence }) => sequence < SEQUENCE_FINAL - 1);
-}
-
-/** A transaction in REST. */
-export function txView(env: ReadEnv, facts: TxFacts) {
+/** A transaction in REST. `withMempool` false leaves out what only the mempool knows: what spends it now. */
+export function txView(env: ReadEnv, facts: TxFacts, { withMempool = true } = {}) {
   const { parsed, isCoinbase, spent, place } = facts;
   const { tx } = parsed;
   const vsize = vsizeOf(parsed);
@@ -53,17 +50,36 @@ export function txView(env: ReadEnv, facts: TxFacts) {
     vsize,
     weight: weightOf(parsed),
     isCoinbase,
-    signalsRbf: !isCoinbase && signalsRbf(tx),
+    signalsRbf: !isCoinbase && signalsOptInRbf(tx),
     fee: fee === null ? null : sat(fee),
     feeRate: fee === null ? null : feeRate(fee, vsize),
     valueIn: paid === null ? null : sat(paid),
     valueOut: sat(valueOut(parsed)),
     vin: tx.inputs.map((input, i) => inputView(env, input, isCoinbase, spent?.[i] ?? null)),
-    vout: tx.outputs.map((output, n) => outputView(env, facts, output, n)),
+    vout: tx.outputs.map((output, n) => outputView(env, facts, output, n, withMempool)),
     status: statusView(env, place),
-    mempool: null,
+    mempool: facts.unconfirmed && withMempool ? mempoolView(env, facts.unconfirmed) : null,
     hex: parsed.raw.toHex(),
     tip: tipView(env.tip),
+  };
+}
+
+/** How a transaction stands in the mempool. */
+function mempoolView({ mempool, settings }: ReadEnv, { slot, seq, time, unbroadcast, replaced }: Unconfirmed) {
+  const { entries } = mempool;
+  const ancestors = ancestorsOf(entries, slot);
+  const chunks = chunksOfCluster(entries, clusterOf(entries, slot), settings.relay.bytesPerSigop);
+  const chunk = chunks.find(({ slots }) => slots.includes(slot))!;
+  return {
+    firstSeen: time,
+    seq,
+    ancestorCount: ancestors.length,
+    ancestorVsize: ancestors.reduce((sum, each) => sum + entries.vsize(each), 0),
+    ancestorFee: ancestors.reduce((sum, each) => sum + entries.modifiedFee(each), 0),
+    descendantCount: descendantsOf(entries, slot).length,
+    effectiveFeeRate: feeRate(chunk.fee * 4, chunk.weight),
+    unbroadcast,
+    replaces: replaced.map(hashToHex),
   };
 }
 
@@ -77,23 +93,28 @@ function inputView({ params }: ReadEnv, input: TxInput, isCoinbase: boolean, coi
     witness: input.witness.map((item) => item.toHex()),
     prevout: coin && {
       value: sat(coin.output.value),
-      height: coinHeight(coin),
-      isCoinbase: isCoinbaseCoin(coin),
+      height: coin.position === IN_MEMPOOL ? null : coinHeight(coin),
+      isCoinbase: coin.position !== IN_MEMPOOL && isCoinbaseCoin(coin),
       script: scriptView(coin.output.scriptPubKey, params),
     },
   };
 }
 
-function outputView({ reads, params }: ReadEnv, { parsed, place }: TxFacts, output: TxOutput, n: number) {
+function outputView(env: ReadEnv, facts: TxFacts, output: TxOutput, n: number, withMempool: boolean) {
   return {
     n,
     value: sat(output.value),
-    spent: place ? isSpent() : null,
-    script: scriptView(output.scriptPubKey, params),
+    spent: isSpent(env, facts, n, withMempool),
+    script: scriptView(output.scriptPubKey, env.params),
   };
-  function isSpent(): boolean | null {
-    // The genesis coinbase never entered the set.
-    if (isUnspendable(output.scriptPubKey) || place!.block.height === 0) return null;
-    return reads.coins.get({ txid: parsed.txid, vout: n }) === null;
-  }
+}
+
+/** Whether an output is spent in the chain or by the mempool; null where nobody can spend it, or nobody can tell. */
+function isSpent(env: ReadEnv, { parsed, place, unconfirmed }: TxFacts, vout: number, withMempool: boolean) {
+  // The genesis coinbase never entered the set.
+  if (isUnspendable(parsed.tx.outputs[vout]!.scriptPubKey) || place?.block.height === 0) return null;
+  if (!place && !unconfirmed) return null;
+  const outpoint = { txid: parsed.txid, vout };
+  if (place && env.reads.coins.get(outpoint) === null) return true;
+  return withMempool && env.mempool.spender(outpoint) !== null;
 }

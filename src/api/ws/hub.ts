@@ -10,7 +10,7 @@ import { snapshotFrames } from '../events/snapshot.ts';
 import { WatchRegistry } from '../events/watches.ts';
 import type { ApiMetrics } from '../ops/metrics.ts';
 import type { ApiOptions } from '../options.ts';
-import type { ReaderJob, ReaderResult } from '../reader-jobs.ts';
+import type { JobResult, ReaderJob } from '../reader-jobs.ts';
 import { CloseCode, Connection, type SocketData } from './connection.ts';
 import { closeSlow, Delivery } from './delivery.ts';
 import { answerMessage, type MessageReply, type MessageWorld } from './messages.ts';
@@ -33,7 +33,7 @@ export interface HubOptions {
   syncStatus(): object | null;
   isLive(principal: Connection['principal']): boolean;
   /** Does a job on a reader worker. */
-  runJob(job: ReaderJob, signal: AbortSignal): Promise<ReaderResult>;
+  runJob(job: ReaderJob, signal: AbortSignal): Promise<JobResult>;
 }
 
 /** Events without a number, that are not kept for whoever is behind. */

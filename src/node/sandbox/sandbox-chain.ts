@@ -2,6 +2,7 @@ import type { Amount } from '../../primitives/amount.ts';
 import type { TxPosition } from '../../primitives/coin.ts';
 import type { BlockHash } from '../../primitives/hash.ts';
 import type { Outpoint } from '../../primitives/outpoint.ts';
+import type { Transaction } from '../../primitives/transaction.ts';
 
 /** The last block, and what the next one must say. */
 export interface SandboxTip {
@@ -22,8 +23,15 @@ export interface SandboxCoin {
 /** All that the sandbox needs of a node; it keeps no state of its own. */
 export interface SandboxChain {
   tip(): SandboxTip;
-  /** Unspent outputs of the active chain that pay this script, at most `limit`, immature coinbases among them. */
+  /**
+   * Outputs of the active chain that pay this script and are spent neither there nor in the mempool, at most `limit`,
+   * immature coinbases among them.
+   */
   coinsOf(script: Uint8Array, limit: number): readonly SandboxCoin[];
+  /** Hands a transaction to the mempool. */
+  offer(raw: Uint8Array): Promise<{ readonly ok: boolean; readonly reason?: string }>;
+  /** What has waited in the mempool for a second at least, as the next block would hold it. */
+  ripe(): Promise<{ readonly transactions: readonly Transaction[]; readonly fees: Amount }>;
   /** Takes a block; resolves once it is connected or refused. */
   submit(raw: Uint8Array): Promise<{ readonly ok: boolean; readonly reason?: string }>;
 }

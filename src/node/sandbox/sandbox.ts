@@ -4,8 +4,10 @@ import { grindBlock } from '../../mining/grind.ts';
 import type { NetworkParams } from '../../params/network-params.ts';
 import { encodeBlock } from '../../primitives/block.ts';
 import { positionHeight, positionIndex } from '../../primitives/coin.ts';
+import type { BlockHash } from '../../primitives/hash.ts';
+import { type Transaction, transactionBytes } from '../../primitives/transaction.ts';
 import { abortable, sleep } from '../../util/abort.ts';
-import { ByteWriter } from '../../util/bytes.ts';
+import { ByteWriter, equalBytes } from '../../util/bytes.ts';
 import { type Clock, systemClock, unixSeconds } from '../../util/clock.ts';
 import type { Log } from '../../util/log.ts';
 import { sandboxAccounts } from './accounts.ts';
@@ -33,8 +35,9 @@ export interface SandboxOptions {
 }
 
 /**
- * Mines on a regtest chain until the signal aborts: the first 110 blocks at once, then one with payments whenever one is
- * due. Everything is found on the chain, so it may be stopped and started again at any time.
+ * Mines on a regtest chain until the signal aborts: the first 110 blocks at once, then one whenever one is due, with what
+ * waits in the mempool by then. Payments of its own go into the mempool right after each block. Everything is found on the
+ * chain, so it may be stopped and started again at any time.
  */
 export async function startSandbox(options: SandboxOptions): Promise<void> {
   try {
@@ -48,12 +51,22 @@ async function run({ chain, params, interval, signal, log, clock = systemClock, 
   const start = chain.tip();
   if (start.height < SEED_BLOCKS) log.info('sandbox: mining the first blocks', { count: SEED_BLOCKS - start.height });
   let refused = false;
+  let paidFor: BlockHash | null = null;
   while (!signal.aborted) {
-    const seeding = chain.tip().height < SEED_BLOCKS && !refused;
+    const before = chain.tip();
+    const seeding = before.height < SEED_BLOCKS && !refused;
+    if (before.height >= SEED_BLOCKS && !(paidFor && equalBytes(paidFor, before.hash))) {
+      paidFor = before.hash;
+      for (const tx of sandboxPayments(chain, before)) {
+        const { ok, reason } = await abortable(chain.offer(transactionBytes(tx)), signal);
+        if (!ok) log.warn('sandbox: payment refused', { reason });
+      }
+    }
     if (!seeding) await wait(refused ? interval * 1000 : untilDueMs(chain.tip(), interval, clock.nowMs()), signal);
     // Read again: others may have mined in the meantime.
     const tip = chain.tip();
-    const raw = nextSandboxBlock(chain, tip, params, unixSeconds(clock));
+    const ripe = seeding ? NOTHING : await abortable(chain.ripe(), signal);
+    const raw = sandboxBlock(tip, ripe, params, unixSeconds(clock));
     if (raw === null) {
       log.warn('sandbox: the chain is too far ahead of the clock', { medianTimePast: tip.medianTimePast });
       refused = true;
@@ -65,22 +78,31 @@ async function run({ chain, params, interval, signal, log, clock = systemClock, 
   }
 }
 
+const NOTHING: Awaited<ReturnType<SandboxChain['ripe']>> = { transactions: [], fees: 0n };
+
+/** The payments that follow a block; the same block and coins give the same payments. */
+export function sandboxPayments(chain: SandboxChain, tip: SandboxTip): readonly Transaction[] {
+  const { accounts, ring } = sandboxAccounts();
+  const scripts = accounts.map(({ scriptPubKey }) => scriptPubKey);
+  const coins = scripts.flatMap((script) => spendableCoins(chain, script, tip.height + 1));
+  const random = new SeededRandom(tip.hash);
+  return makePayments({ coins, scripts, ring, random, height: tip.height }).transactions;
+}
+
 /** The next block of the sandbox, or null while the clock is too far behind the chain. */
-export function nextSandboxBlock(
-  chain: SandboxChain,
+function sandboxBlock(
   tip: SandboxTip,
+  { transactions, fees }: typeof NOTHING,
   params: NetworkParams,
   now: number,
 ): Uint8Array | null {
-  const { accounts, ring } = sandboxAccounts();
+  const { accounts } = sandboxAccounts();
   const height = tip.height + 1;
-  const random = new SeededRandom(tip.hash);
   const remaining = SEED_BLOCKS - tip.height;
-  const time = remaining > 0 ? seedBlockTime(tip, remaining, now, random.fraction()) : liveBlockTime(tip, now);
+  const jitter = new SeededRandom(tip.hash).fraction();
+  const time = remaining > 0 ? seedBlockTime(tip, remaining, now, jitter) : liveBlockTime(tip, now);
   if (time === null) return null;
   const scripts = accounts.map(({ scriptPubKey }) => scriptPubKey);
-  const coins = remaining > 0 ? [] : scripts.flatMap((script) => spendableCoins(chain, script, height));
-  const { transactions, fees } = makePayments({ coins, scripts, ring, random, height: tip.height });
   const block = assembleBlock({
     parent: tip,
     bits: tip.nextBits,

@@ -75,7 +75,10 @@ function added(seq: number, txid = seq.toString(16).padStart(64, '0'), bytes = 1
     vsize: 100,
     time: 1,
     height: 1,
-    order: seq,
+    silent: false,
+    weight: 400,
+    sigopCost: 0,
+    replaced: [],
     unbroadcast: false,
   };
 }
@@ -137,7 +140,14 @@ describe('entries', () => {
   test('carry the message, and of a transaction what it spends, the rate and why it left', () => {
     using it = new LogFixture();
     const change = added(1, 'ab'.repeat(32));
-    const gone = { kind: 'removed', seq: 2, txid: new Uint8Array(32), reason: 'replaced' } as const;
+    const gone = {
+      kind: 'removed',
+      seq: 2,
+      txid: new Uint8Array(32),
+      reason: 'replaced',
+      silent: false,
+      replacedBy: null,
+    } as const;
     it.log.append([change, { ...gone, data: JSON.stringify({ seq: 2, txid: 'ab'.repeat(32) }) }]);
     const { entries } = it.log.after(0, 10);
     expect(entries).toEqual([

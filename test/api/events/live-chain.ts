@@ -1,4 +1,4 @@
-import type { NodePort } from '../../../src/api/node-port.ts';
+import type { NodeNews, NodePort } from '../../../src/api/node-port.ts';
 import { type ApiOverrides, apiOptions } from '../../../src/api/options.ts';
 import { restRoutes } from '../../../src/api/rest/routes.ts';
 import { type ApiServer, startApi } from '../../../src/api/server.ts';
@@ -23,14 +23,14 @@ export class LiveChain implements AsyncDisposable {
   readonly api: ApiServer;
   readonly #node: TestNode;
   readonly #reads: ChainReads;
-  readonly #listeners = new Set<(lastSeq: number) => void>();
+  readonly #listeners = new Set<(news: NodeNews) => void>();
 
   private constructor(node: TestNode, overrides: ApiOverrides, clock: Clock) {
     this.#node = node;
     this.#reads = new ChainReads(node.dir);
     const port: NodePort = {
       ...idleNode(),
-      onChainCommit: (listener) => {
+      onNews: (listener) => {
         this.#listeners.add(listener);
         return () => this.#listeners.delete(listener);
       },
@@ -85,14 +85,20 @@ export class LiveChain implements AsyncDisposable {
   }
 
   tell(): void {
-    for (const listener of this.#listeners) listener(this.lastSeq);
+    const { height, hash } = this.#reads.tip();
+    const commit = { lastSeq: this.lastSeq, tip: { height, hash: hashToHex(hash) } };
+    this.#news({ changes: [], commit });
+  }
+
+  #news(news: NodeNews): void {
+    for (const listener of this.#listeners) listener(news);
   }
 
   /** The mempool takes a transaction that spends these coins, in input order. */
   added(tx: Transaction, coins: readonly TestCoin[]): number {
     const seq = this.#node.chain.nextSeq();
     const change = addedChange(seq, tx, coins);
-    this.api.context.events.append([change]);
+    this.#news({ changes: [change], commit: null });
     return seq;
   }
 
@@ -100,7 +106,8 @@ export class LiveChain implements AsyncDisposable {
     const seq = this.#node.chain.nextSeq();
     const txid = txidOf(tx);
     const data = JSON.stringify({ seq, time: 1_700_000_002, txid: hashToHex(txid), reason });
-    this.api.context.events.append([{ kind: 'removed', seq, data, txid, reason }]);
+    const change = { kind: 'removed', seq, data, silent: false, txid, reason, replacedBy: null } as const;
+    this.#news({ changes: [change], commit: null });
     return seq;
   }
 
@@ -133,7 +140,10 @@ export function addedChange(seq: number, tx: Transaction, coins: readonly TestCo
     vsize: 100,
     time,
     height: 0,
-    order: seq,
+    silent: false,
+    weight: 400,
+    sigopCost: 0,
+    replaced: [],
     unbroadcast: false,
   };
 }

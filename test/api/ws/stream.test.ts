@@ -45,7 +45,15 @@ function large(seq: number): MempoolChange {
 }
 
 function removed(seq: number): MempoolChange {
-  return { kind: 'removed', seq, data: `{"seq":${seq}}`, txid: new Uint8Array(32), reason: 'expiry' };
+  return {
+    kind: 'removed',
+    seq,
+    data: `{"seq":${seq}}`,
+    txid: new Uint8Array(32),
+    reason: 'expiry',
+    silent: false,
+    replacedBy: null,
+  };
 }
 
 const keep = (entries: number) => ({ eventLog: { entries, bytes: 1e9, ageMs: 1e9 } });

@@ -155,7 +155,7 @@ const cursor: FuzzTarget = {
 };
 
 function cursorBytes(position: number, sub: number): Uint8Array {
-  return bytesOfText(encodeCursor(PATH, { position, sub, blockHash: new Uint8Array(32).fill(sub) }));
+  return bytesOfText(encodeCursor(PATH, { position, sub, seq: 0, blockHash: new Uint8Array(32).fill(sub) }));
 }
 
 function refusal(run: () => unknown): string | null {

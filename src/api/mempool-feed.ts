@@ -1,0 +1,89 @@
+import type { MempoolChange } from '../mempool/changes.ts';
+import { MempoolMirror } from '../mempool/mirror.ts';
+import type { Clock } from '../util/clock.ts';
+import { ApiError } from './errors.ts';
+import type { NodeNews } from './node-port.ts';
+
+/** One turn of taking in what the node tells; then requests have theirs. */
+const SLICE_MS = 1;
+/** Changes between two looks at the clock. */
+const STEP = 8;
+
+export interface MempoolFeedOptions {
+  readonly clock: Clock;
+  /** The mirror shows these now. */
+  onChanges(changes: readonly MempoolChange[]): void;
+  /** All that came before it, and the commit itself, can be read now. */
+  onCommit(commit: NonNullable<NodeNews['commit']>): void;
+}
+
+/**
+ * Keeps the mirror of the mempool in line with what the node tells, a little at a time, and passes it on in the same
+ * order. While it is in the midst of a block, the mirror still names the block before.
+ */
+export class MempoolFeed {
+  readonly mirror: MempoolMirror;
+  readonly #options: MempoolFeedOptions;
+  readonly #news: NodeNews[] = [];
+  /** Changes of the first of them that are taken in already. */
+  #taken = 0;
+  #running = false;
+  #moved = Promise.withResolvers<void>();
+
+  constructor(options: MempoolFeedOptions) {
+    this.#options = options;
+    this.mirror = new MempoolMirror(options.clock);
+  }
+
+  /** Hash of the block that is there when the first news are still to come. */
+  startAt(tip: string): void {
+    this.mirror.tip = tip;
+  }
+
+  take(news: NodeNews): void {
+    this.#news.push(news);
+    if (!this.#running) this.#run();
+  }
+
+  /** Resolves when the mirror stands on another block, or after a while. Rejects when the signal aborts. */
+  async moved(signal: AbortSignal): Promise<void> {
+    const late = AbortSignal.timeout(LONGEST_WAIT_MS);
+    const ended = Promise.withResolvers<void>();
+    const any = AbortSignal.any([signal, late]);
+    any.addEventListener('abort', () => ended.resolve(), { once: true });
+    if (!any.aborted) await Promise.race([this.#moved.promise, ended.promise]);
+    if (signal.aborted) throw new ApiError('overloaded', 'the answer took too long');
+  }
+
+  /** Resolves when all that has come so far is taken in. */
+  async drained(): Promise<void> {
+    while (this.#running) await new Promise((resolve) => setImmediate(resolve));
+  }
+
+  #run(): void {
+    this.#running = true;
+    const until = performance.now() + SLICE_MS;
+    while (this.#news.length > 0) {
+      const { changes, commit } = this.#news[0]!;
+      while (this.#taken < changes.length) {
+        const slice = changes.slice(this.#taken, this.#taken + STEP);
+        for (const change of slice) this.mirror.apply(change);
+        this.#taken += slice.length;
+        this.#options.onChanges(slice);
+        if (performance.now() < until) continue;
+        setImmediate(() => this.#run());
+        return;
+      }
+      this.#news.shift();
+      this.#taken = 0;
+      if (!commit) continue;
+      this.mirror.tip = commit.tip.hash;
+      this.#options.onCommit(commit);
+      this.#moved.resolve();
+      this.#moved = Promise.withResolvers();
+    }
+    this.#running = false;
+  }
+}
+
+const LONGEST_WAIT_MS = 1000;

@@ -1,0 +1,268 @@
+import {
+  ancestorsOf,
+  type Chunk,
+  childrenOf,
+  chunksOfCluster,
+  clusterOf,
+  descendantsOf,
+  parentsOf,
+} from '../../mempool/relatives.ts';
+import { virtualSize } from '../../policy/virtual-size.ts';
+import { hashToHex, type Txid } from '../../primitives/hash.ts';
+import { coins } from '../views/core-number.ts';
+import { member, type RpcObject } from './json.ts';
+import { type FrontEnv, JsonText, nodeMethod } from './method.ts';
+import {
+  array,
+  checkMembers,
+  flag,
+  hash,
+  largeInteger,
+  number,
+  optional,
+  options,
+  readHash,
+  readInteger,
+  readObject,
+} from './params.ts';
+import { rpcFail } from './rpc-error.ts';
+
+/** One turn of a long answer; then others have theirs. */
+const SLICE_MS = 2;
+
+export const getrawmempool = nodeMethod({
+  name: 'getrawmempool',
+  category: 'blockchain',
+  help: 'The ids of all unconfirmed transactions, or what is known of each.',
+  params: [optional(flag('verbose'), false), optional(flag('mempool_sequence'), false)],
+  result: 'an array of transaction ids; an object by transaction id (verbose); ids with a sequence number',
+  scope: 'read',
+  async run(env, verbose, withSequence) {
+    const { mempool } = env;
+    if (verbose && withSequence)
+      return rpcFail('invalidParameter', 'Verbose results cannot contain mempool sequence values.');
+    const slots = [...mempool.after(0)];
+    if (verbose) return entryTexts(env, slots);
+    const { seq } = mempool;
+    const txids = await inSlices(env, slots, (slot) => `"${hashToHex(mempool.entries.txid(slot))}"`);
+    const list = `[${txids.join(',')}]`;
+    return new JsonText(withSequence ? `{"txids":${list},"mempool_sequence":${seq}}` : list);
+  },
+});
+
+export const getmempoolentry = nodeMethod({
+  name: 'getmempoolentry',
+  category: 'blockchain',
+  help: 'What is known of an unconfirmed transaction.',
+  params: [hash<Txid>('txid')],
+  result: 'an object',
+  scope: 'read',
+  run: (env, txid) => entryView(env, slotOf(env, txid)),
+});
+
+export const getmempoolancestors = nodeMethod({
+  name: 'getmempoolancestors',
+  category: 'blockchain',
+  help: 'The unconfirmed transactions that one of them descends from.',
+  params: [hash<Txid>('txid'), optional(flag('verbose'), false)],
+  result: 'an array of transaction ids, or an object by transaction id (verbose)',
+  scope: 'read',
+  run: (env, txid, verbose) => relatives(env, ancestorsOf(env.mempool.entries, slotOf(env, txid)).slice(1), verbose),
+});
+
+export const getmempooldescendants = nodeMethod({
+  name: 'getmempooldescendants',
+  category: 'blockchain',
+  help: 'The unconfirmed transactions that descend from one of them.',
+  params: [hash<Txid>('txid'), optional(flag('verbose'), false)],
+  result: 'an array of transaction ids, or an object by transaction id (verbose)',
+  scope: 'read',
+  run: (env, txid, verbose) => relatives(env, descendantsOf(env.mempool.entries, slotOf(env, txid)).slice(1), verbose),
+});
+
+export const getmempoolcluster = nodeMethod({
+  name: 'getmempoolcluster',
+  category: 'blockchain',
+  help: 'All unconfirmed transactions that hang together with one of them, in the order in which they are best mined.',
+  params: [hash<Txid>('txid')],
+  result: 'an object',
+  scope: 'read',
+  run(env, txid) {
+    const chunks = chunksAround(env, slotOf(env, txid));
+    return {
+      clusterweight: chunks.reduce((sum, { weight }) => sum + weight, 0),
+      txcount: chunks.reduce((sum, { slots }) => sum + slots.length, 0),
+      chunks: chunks.map(({ fee, weight, slots }) => ({
+        chunkfee: coins(fee),
+        chunkweight: weight,
+        txs: slots.map((slot) => hashToHex(env.mempool.entries.txid(slot))),
+      })),
+    };
+  },
+});
+
+export const gettxspendingprevout = nodeMethod({
+  name: 'gettxspendingprevout',
+  category: 'blockchain',
+  help: 'Which unconfirmed transactions spend these outputs.',
+  params: [
+    array('outputs', (value) => value, { oneline: '[{"txid":"hex","vout":n},...]' }),
+    optional(options('options', ['mempool_only', 'return_spending_tx']), {}),
+  ],
+  result: 'an array of objects',
+  scope: 'read',
+  run({ mempool }, outputs, given: RpcObject) {
+    if (outputs.length === 0) return rpcFail('invalidParameter', 'Invalid parameter, outputs are missing');
+    checkMembers(given, { mempool_only: 'bool', return_spending_tx: 'bool' });
+    const wholeTx = member(given, 'return_spending_tx') === true;
+    const asked = outputs.map((value) => {
+      const output = readObject(value, { txid: 'string', vout: 'number' });
+      const txid = readHash<Txid>(member(output, 'txid'), 'txid');
+      const vout = readInteger(member(output, 'vout'));
+      if (vout < 0) rpcFail('invalidParameter', 'Invalid parameter, vout cannot be negative');
+      return { txid, vout };
+    });
+    const found = asked.map((prevout) => ({ ...prevout, slot: mempool.entries.spender(prevout) }));
+    if (member(given, 'mempool_only') === false && found.some(({ slot }) => slot < 0))
+      return rpcFail('misc', 'Mempool lacks a relevant spend, and txospenderindex is unavailable.');
+    return found.map(({ txid, vout, slot }) => ({
+      txid: hashToHex(txid),
+      vout,
+      ...(slot >= 0 && { spendingtxid: hashToHex(mempool.entries.txid(slot)) }),
+      ...(slot >= 0 && wholeTx && { spendingtx: mempool.entries.raw(slot).toHex() }),
+    }));
+  },
+});
+
+export const prioritisetransaction = nodeMethod({
+  name: 'prioritisetransaction',
+  category: 'mining',
+  help: 'Treats a transaction as if it paid so many satoshis more (or less), where blocks and room are given away.',
+  params: [hash<Txid>('txid'), optional(number('dummy'), 0), largeInteger('fee_delta')],
+  result: 'true',
+  scope: 'admin',
+  async run({ ctx }, txid, dummy, delta) {
+    if (dummy !== 0)
+      return rpcFail(
+        'invalidParameter',
+        'Priority is no longer supported, dummy argument to prioritisetransaction must be 0.',
+      );
+    const taken = await ctx.node().prioritise(txid, delta);
+    return taken || rpcFail('invalidParameter', 'Priority is not supported for transactions with dust outputs.');
+  },
+});
+
+export const getprioritisedtransactions = nodeMethod({
+  name: 'getprioritisedtransactions',
+  category: 'mining',
+  help: 'The transactions that were prioritised, here or not.',
+  params: [],
+  result: 'an object by transaction id',
+  scope: 'read',
+  async run({ ctx }) {
+    const all = await ctx.node().prioritised();
+    return Object.fromEntries(
+      all.map(({ txid, delta, modifiedFee }) => [
+        txid,
+        {
+          fee_delta: delta,
+          in_mempool: modifiedFee !== null,
+          ...(modifiedFee !== null && { modified_fee: modifiedFee }),
+        },
+      ]),
+    );
+  },
+});
+
+export const savemempool = nodeMethod({
+  name: 'savemempool',
+  category: 'blockchain',
+  help: 'Writes the mempool to disk.',
+  params: [],
+  result: 'an object with the name of the file',
+  scope: 'admin',
+  async run({ ctx, mempool }) {
+    if (!mempool.totals?.loaded) return rpcFail('misc', 'The mempool was not loaded yet');
+    return { filename: await ctx.node().saveMempool() };
+  },
+});
+
+function slotOf({ mempool }: FrontEnv, txid: Txid): number {
+  const slot = mempool.entries.find(txid);
+  return slot >= 0 ? slot : rpcFail('invalidAddressOrKey', 'Transaction not in mempool');
+}
+
+function chunksAround({ mempool, settings }: FrontEnv, slot: number): Chunk[] {
+  return chunksOfCluster(mempool.entries, clusterOf(mempool.entries, slot), settings.relay.bytesPerSigop);
+}
+
+function relatives(env: FrontEnv, slots: readonly number[], verbose: boolean): unknown {
+  if (verbose) return entryTexts(env, slots);
+  return slots.map((slot) => hashToHex(env.mempool.entries.txid(slot)));
+}
+
+/** The entries by id. A large mempool takes a while, in which others have their turn; what leaves meanwhile is left out. */
+async function entryTexts(env: FrontEnv, slots: readonly number[]): Promise<JsonText> {
+  const { entries } = env.mempool;
+  const parts = await inSlices(
+    env,
+    slots,
+    (slot) => `"${hashToHex(entries.txid(slot))}":${JSON.stringify(entryView(env, slot))}`,
+  );
+  return new JsonText(`{${parts.join(',')}}`);
+}
+
+async function inSlices(
+  { mempool: { entries } }: FrontEnv,
+  slots: readonly number[],
+  make: (slot: number) => string,
+): Promise<string[]> {
+  const wanted = Float64Array.from(slots, (slot) => entries.order(slot));
+  const parts: string[] = [];
+  let sliceEnd = performance.now() + SLICE_MS;
+  for (const [i, slot] of slots.entries()) {
+    if (i % 16 === 0 && performance.now() >= sliceEnd) {
+      await new Promise((resolve) => setImmediate(resolve));
+      sliceEnd = performance.now() + SLICE_MS;
+    }
+    if (entries.has(slot) && entries.order(slot) === wanted[i]) parts.push(make(slot));
+  }
+  return parts;
+}
+
+function entryView(env: FrontEnv, slot: number) {
+  const { mempool } = env;
+  const chunk = chunksAround(env, slot).find(({ slots }) => slots.includes(slot))!;
+  const { entries } = mempool;
+  const ancestors = ancestorsOf(entries, slot);
+  const descendants = descendantsOf(entries, slot);
+  const vsize = entries.vsize(slot);
+  const sum = (slots: readonly number[], of: (slot: number) => number) =>
+    slots.reduce((all, each) => all + of(each), 0);
+  const fees = (slots: readonly number[]) => coins(sum(slots, (each) => entries.modifiedFee(each)));
+  const names = (slots: readonly number[]) => slots.map((each) => hashToHex(entries.txid(each))).sort();
+  return {
+    vsize_adjusted: vsize,
+    vsize,
+    vsize_bip141: virtualSize(entries.weight(slot), 0, 0),
+    weight: entries.weight(slot),
+    time: entries.time(slot),
+    height: entries.height(slot),
+    descendantcount: descendants.length,
+    descendantsize: sum(descendants, (each) => entries.vsize(each)),
+    ancestorcount: ancestors.length,
+    ancestorsize: sum(ancestors, (each) => entries.vsize(each)),
+    wtxid: hashToHex(entries.wtxid(slot)),
+    chunkweight: chunk.weight,
+    fees: {
+      base: coins(entries.fee(slot)),
+      modified: coins(entries.modifiedFee(slot)),
+      ancestor: fees(ancestors),
+      descendant: fees(descendants),
+      chunk: coins(chunk.fee),
+    },
+    depends: names(parentsOf(entries, slot)),
+    spentby: names(childrenOf(entries, slot)),
+    unbroadcast: mempool.isUnbroadcast(slot),
+  };
+}

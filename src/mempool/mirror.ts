@@ -1,0 +1,300 @@
+import { type ParsedTransaction, parseTransaction } from '../primitives/block.ts';
+import type { Coin } from '../primitives/coin.ts';
+import { hashToHex, type Txid } from '../primitives/hash.ts';
+import type { Outpoint } from '../primitives/outpoint.ts';
+import { readTxUndo } from '../primitives/undo.ts';
+import { assert } from '../util/assert.ts';
+import { ByteReader } from '../util/bytes.ts';
+import type { Clock } from '../util/clock.ts';
+import { Arrivals } from './arrivals.ts';
+import type { MempoolChange, MempoolTotals } from './changes.ts';
+import { Entries } from './entries.ts';
+import { FeeHistogram } from './fee-histogram.ts';
+import { ScriptIndex } from './script-index.ts';
+
+/** A transaction of the mempool with all that is known of it. Amounts in satoshis. */
+export interface Unconfirmed {
+  readonly slot: number;
+  readonly seq: number;
+  readonly parsed: ParsedTransaction;
+  /** In input order. */
+  readonly spent: readonly Coin[];
+  readonly fee: number;
+  readonly feeDelta: number;
+  /** Virtual bytes with the sigop adjustment. */
+  readonly vsize: number;
+  /** Unix seconds, and height of the tip, of its acceptance. */
+  readonly time: number;
+  readonly height: number;
+  readonly unbroadcast: boolean;
+  readonly replaced: readonly Txid[];
+}
+
+/** What touches one script, summed up. Satoshis. */
+export interface ScriptSums {
+  readonly txs: number;
+  readonly received: number;
+  readonly sent: number;
+  readonly outputs: number;
+  readonly inputs: number;
+}
+
+/** A part of a mirror, in plain form, for a thread that has none. */
+export interface MirrorPart {
+  readonly tip: string | null;
+  readonly seq: number;
+  readonly added: readonly AddedChange[];
+  /** Txids of which all spenders are among them. */
+  readonly covered: readonly Uint8Array[];
+}
+
+type AddedChange = Extract<MempoolChange, { kind: 'added' }>;
+
+/** How long it is remembered what took the place of a transaction, and of how many. */
+const REPLACED_MS = 24 * 3600 * 1000;
+const REPLACED_KEPT = 50_000;
+
+/**
+ * The mempool as those see it who only read: kept in line by the changes that the mempool tells, one after another, so
+ * that no reader waits for the thread that judges blocks.
+ */
+export class MempoolMirror {
+  readonly entries = new Entries({ spenders: true });
+  readonly #scripts = new ScriptIndex();
+  readonly #arrivals = new Arrivals();
+  readonly #histogram = new FeeHistogram();
+  readonly #clock: Clock;
+  readonly #free: number[] = [];
+  #slots = 0;
+  readonly #unbroadcast = new Set<number>();
+  readonly #replaced = new Map<number, readonly Txid[]>();
+  /** By txid in hex: what took its place, and when. */
+  readonly #replacedBy = new Map<string, { readonly by: Txid; readonly at: number }>();
+  #totals: MempoolTotals | null = null;
+  #seq = 0;
+  #firstSeq: number | null = null;
+  #tip: string | null = null;
+  /** Of a part: the transactions whose spenders it knows. Null where it knows all. */
+  #covered: ReadonlySet<string> | null = null;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** The same as far as the part goes. */
+  static of({ tip, seq, added, covered }: MirrorPart, clock: Clock): MempoolMirror {
+    const mirror = new MempoolMirror(clock);
+    for (const change of added.toSorted((a, b) => a.seq - b.seq)) mirror.apply(change);
+    mirror.#tip = tip;
+    mirror.#seq = seq;
+    mirror.#covered = new Set(covered.map((txid) => hashToHex(txid as Txid)));
+    return mirror;
+  }
+
+  /** Hash of the block it stands on, display order; null before the first is known. */
+  get tip(): string | null {
+    return this.#tip;
+  }
+
+  set tip(hash: string | null) {
+    this.#tip = hash;
+  }
+
+  /** What the mempool last said of itself; null before it has. */
+  get totals(): MempoolTotals | null {
+    return this.#totals;
+  }
+
+  /** Number of its newest event; 0 before the first. */
+  get seq(): number {
+    return this.#seq;
+  }
+
+  /** Number of the first event since the start; null before it. What has a lower one was in another process. */
+  get firstSeq(): number | null {
+    return this.#firstSeq;
+  }
+
+  /** Takes the next step. */
+  apply(change: MempoolChange): void {
+    switch (change.kind) {
+      case 'added':
+        this.#add(change);
+        break;
+      case 'removed':
+        this.#remove(change.txid);
+        if (change.replacedBy) this.#rememberReplaced(change.txid, change.replacedBy as Txid);
+        break;
+      case 'modified': {
+        const slot = this.entries.find(change.txid);
+        if (slot < 0) return;
+        this.entries.setFeeDelta(slot, change.feeDelta);
+        if (change.unbroadcast) this.#unbroadcast.add(slot);
+        else this.#unbroadcast.delete(slot);
+        return;
+      }
+      case 'update':
+        this.#totals = change.totals;
+        break;
+    }
+    this.#seq = change.seq;
+    this.#firstSeq ??= change.seq;
+  }
+
+  get(slot: number): Unconfirmed {
+    const { entries } = this;
+    const parsed = entries.parsed(slot);
+    return {
+      slot,
+      seq: entries.order(slot),
+      parsed,
+      spent: entries.coins(slot, parsed.tx.inputs.length),
+      fee: entries.fee(slot),
+      feeDelta: entries.feeDelta(slot),
+      vsize: entries.vsize(slot),
+      time: entries.time(slot),
+      height: entries.height(slot),
+      unbroadcast: this.#unbroadcast.has(slot),
+      replaced: this.#replaced.get(slot) ?? [],
+    };
+  }
+
+  find(txid: Uint8Array): Unconfirmed | null {
+    const slot = this.entries.find(txid);
+    return slot < 0 ? null : this.get(slot);
+  }
+
+  has(txid: Uint8Array): boolean {
+    return this.entries.find(txid) >= 0;
+  }
+
+  get unbroadcastCount(): number {
+    return this.#unbroadcast.size;
+  }
+
+  isUnbroadcast(slot: number): boolean {
+    return this.#unbroadcast.has(slot);
+  }
+
+  /** The transaction that spends an output, or null. */
+  spender(outpoint: Outpoint): Txid | null {
+    const slot = this.entries.spender(outpoint);
+    return slot < 0 ? null : (this.entries.txid(slot).slice() as Txid);
+  }
+
+  /** What took the place of a transaction within the last day. */
+  replacedBy(txid: Uint8Array): Txid | null {
+    const found = this.#replacedBy.get(hashToHex(txid as Txid));
+    return found && this.#clock.monotonicMs() - found.at < REPLACED_MS ? found.by : null;
+  }
+
+  /** Slots of what came after an event, the oldest first; or before it, the newest first. */
+  after(seq: number): Generator<number> {
+    return this.#arrivals.after(seq);
+  }
+
+  before(seq: number): Generator<number> {
+    return this.#arrivals.before(seq);
+  }
+
+  sumsOf(script: Uint8Array): ScriptSums {
+    const sums = { txs: 0, received: 0, sent: 0, outputs: 0, inputs: 0 };
+    for (const { received, sent, outputs, inputs } of this.#scripts.of(script)) {
+      sums.txs++;
+      sums.received += received;
+      sums.sent += sent;
+      sums.outputs += outputs;
+      sums.inputs += inputs;
+    }
+    return sums;
+  }
+
+  /** Slots of what touches a script, in the order of arrival. */
+  touching(script: Uint8Array): number[] {
+    const slots = Array.from(this.#scripts.of(script), ({ slot }) => slot);
+    return slots.sort((a, b) => this.entries.order(a) - this.entries.order(b));
+  }
+
+  /** Virtual bytes by feerate: each band pays its rate (sat/vB) at least and less than the one before. */
+  histogram(): [rate: number, vsize: number][] {
+    return this.#histogram.bands();
+  }
+
+  /** Unix seconds of the acceptance that is longest ago; null where there is nothing. */
+  oldest(): number | null {
+    for (const slot of this.#arrivals.after(0)) return this.entries.time(slot);
+    return null;
+  }
+
+  /** A part of it to send to another thread: some transactions, and all that spend outputs of the `covered` ones. */
+  part(slots: Iterable<number>, covered: readonly Uint8Array[]): MirrorPart {
+    const all = new Set(slots);
+    for (const txid of covered) for (const slot of this.entries.spendersOf(txid)) all.add(slot);
+    return { tip: this.#tip, seq: this.#seq, added: Array.from(all, (slot) => this.#change(slot)), covered };
+  }
+
+  /** Those of which it does not know what spends their outputs: none, unless this is but a part. */
+  notCovered(txids: readonly Txid[]): Txid[] {
+    const covered = this.#covered;
+    return covered ? txids.filter((txid) => !covered.has(hashToHex(txid))) : [];
+  }
+
+  #add(change: AddedChange): void {
+    const { raw, spent, seq, fee } = change;
+    const parsed = parseTransaction(raw);
+    const slot = this.#free.pop() ?? this.#slots++;
+    assert(this.entries.find(parsed.txid) < 0, 'a transaction comes once');
+    this.entries.add(slot, { ...change, parsed, spent, order: seq, locked: false });
+    this.#scripts.add(slot, parsed, readTxUndo(new ByteReader(spent), parsed.tx.inputs.length));
+    this.#arrivals.add(seq, slot);
+    this.#histogram.add(fee, change.vsize);
+    if (change.unbroadcast) this.#unbroadcast.add(slot);
+    if (change.replaced.length > 0) this.#replaced.set(slot, change.replaced as readonly Txid[]);
+    if (this.#replacedBy.size > 0) this.#replacedBy.delete(hashToHex(parsed.txid));
+  }
+
+  #remove(txid: Uint8Array): void {
+    const { entries } = this;
+    const slot = entries.find(txid);
+    if (slot < 0) return;
+    this.#histogram.remove(entries.fee(slot), entries.vsize(slot));
+    this.#arrivals.remove(entries.order(slot));
+    this.#scripts.remove(slot);
+    this.#unbroadcast.delete(slot);
+    this.#replaced.delete(slot);
+    entries.remove(slot);
+    this.#free.push(slot);
+  }
+
+  #rememberReplaced(txid: Uint8Array, by: Txid): void {
+    const key = hashToHex(txid as Txid);
+    this.#replacedBy.delete(key);
+    this.#replacedBy.set(key, { by, at: this.#clock.monotonicMs() });
+    // The oldest stands first.
+    for (const [old, { at }] of this.#replacedBy) {
+      if (this.#replacedBy.size <= REPLACED_KEPT && this.#clock.monotonicMs() - at < REPLACED_MS) break;
+      this.#replacedBy.delete(old);
+    }
+  }
+
+  #change(slot: number): AddedChange {
+    const { entries } = this;
+    return {
+      kind: 'added',
+      seq: entries.order(slot),
+      data: '',
+      silent: true,
+      raw: entries.raw(slot),
+      spent: entries.spent(slot),
+      fee: entries.fee(slot),
+      feeDelta: entries.feeDelta(slot),
+      weight: entries.weight(slot),
+      vsize: entries.vsize(slot),
+      sigopCost: entries.sigopCost(slot),
+      time: entries.time(slot),
+      height: entries.height(slot),
+      unbroadcast: this.#unbroadcast.has(slot),
+      replaced: this.#replaced.get(slot) ?? [],
+    };
+  }
+}

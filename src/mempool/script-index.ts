@@ -1,0 +1,140 @@
+import { type SipHashKey, sipHashKeyOf, sipHashWords } from '../crypto/siphash.ts';
+import type { ParsedTransaction } from '../primitives/block.ts';
+import type { Coin } from '../primitives/coin.ts';
+import { isUnspendable } from '../script/templates.ts';
+import { SlotIndex } from '../util/slot-index.ts';
+
+/** What one transaction of the mempool pays to a script and spends from it: satoshis, and how many outputs. */
+export interface ScriptTouch {
+  readonly slot: number;
+  readonly received: number;
+  readonly sent: number;
+  readonly outputs: number;
+  readonly inputs: number;
+}
+
+const INITIAL = 256;
+const PRINT = 8;
+
+/**
+ * Which transactions of the mempool touch a script. Scripts are known by a keyed hash of 64 bits, so that sums can be
+ * told without looking at any transaction; whoever shows a transaction compares the scripts themselves.
+ */
+export class ScriptIndex {
+  readonly #key: SipHashKey = sipHashKeyOf(crypto.getRandomValues(new Uint8Array(16)));
+  readonly #words = new Uint32Array(2);
+  readonly #print = new Uint8Array(PRINT);
+  // One slot to each touch: a transaction and a script.
+  #prints = new Uint8Array(INITIAL * PRINT);
+  #owner = new Int32Array(INITIAL);
+  #received = new Float64Array(INITIAL);
+  #sent = new Float64Array(INITIAL);
+  #outputs = new Uint32Array(INITIAL);
+  #inputs = new Uint32Array(INITIAL);
+  /** Touches of the same script are chained; the first can be found. */
+  #next = new Int32Array(INITIAL);
+  #previous = new Int32Array(INITIAL);
+  /** Touches of the same transaction. */
+  #nextOfOwner = new Int32Array(INITIAL);
+  readonly #firstOfOwner: number[] = [];
+  readonly #byPrint = new SlotIndex(PRINT, () => this.#prints);
+  readonly #free: number[] = [];
+  #slots = 0;
+
+  /** `spent`: what the inputs spend, in order. */
+  add(owner: number, { tx }: ParsedTransaction, spent: readonly Coin[]): void {
+    this.#firstOfOwner[owner] = -1;
+    for (const { output } of spent) {
+      const touch = this.#touch(owner, output.scriptPubKey);
+      this.#sent[touch]! += Number(output.value);
+      this.#inputs[touch]!++;
+    }
+    for (const { value, scriptPubKey } of tx.outputs) {
+      // As in the chain, what nobody can spend belongs to nobody.
+      if (isUnspendable(scriptPubKey)) continue;
+      const touch = this.#touch(owner, scriptPubKey);
+      this.#received[touch]! += Number(value);
+      this.#outputs[touch]!++;
+    }
+  }
+
+  remove(owner: number): void {
+    for (let touch = this.#firstOfOwner[owner]!; touch >= 0; touch = this.#nextOfOwner[touch]!) {
+      const [previous, next] = [this.#previous[touch]!, this.#next[touch]!];
+      if (next >= 0) this.#previous[next] = previous;
+      if (previous >= 0) this.#next[previous] = next;
+      else {
+        this.#byPrint.remove(touch);
+        if (next >= 0) this.#byPrint.add(next);
+      }
+      this.#free.push(touch);
+    }
+    this.#firstOfOwner[owner] = -1;
+  }
+
+  /** All that touches a script, in no order. */
+  *of(script: Uint8Array): Generator<ScriptTouch> {
+    for (let touch = this.#find(script); touch >= 0; touch = this.#next[touch]!)
+      yield {
+        slot: this.#owner[touch]!,
+        received: this.#received[touch]!,
+        sent: this.#sent[touch]!,
+        outputs: this.#outputs[touch]!,
+        inputs: this.#inputs[touch]!,
+      };
+  }
+
+  #find(script: Uint8Array): number {
+    sipHashWords(this.#key, script, this.#words);
+    const [low, high] = [this.#words[0]!, this.#words[1]!];
+    for (let i = 0; i < 4; i++) {
+      this.#print[i] = low >>> (i * 8);
+      this.#print[i + 4] = high >>> (i * 8);
+    }
+    return this.#byPrint.find(this.#print);
+  }
+
+  /** The touch of a transaction and a script, made where there is none. */
+  #touch(owner: number, script: Uint8Array): number {
+    const first = this.#find(script);
+    // New touches stand behind the first, those of the transaction that is being added before all others.
+    if (first >= 0 && this.#owner[first] === owner) return first;
+    const second = first < 0 ? -1 : this.#next[first]!;
+    if (second >= 0 && this.#owner[second] === owner) return second;
+    const touch = this.#free.pop() ?? this.#slots++;
+    if (touch >= this.#owner.length) this.#grow();
+    this.#prints.set(this.#print, touch * PRINT);
+    this.#owner[touch] = owner;
+    this.#received[touch] = 0;
+    this.#sent[touch] = 0;
+    this.#outputs[touch] = 0;
+    this.#inputs[touch] = 0;
+    this.#nextOfOwner[touch] = this.#firstOfOwner[owner]!;
+    this.#firstOfOwner[owner] = touch;
+    this.#previous[touch] = first;
+    this.#next[touch] = second;
+    if (first < 0) this.#byPrint.add(touch);
+    else {
+      this.#next[first] = touch;
+      if (second >= 0) this.#previous[second] = touch;
+    }
+    return touch;
+  }
+
+  #grow(): void {
+    const capacity = this.#owner.length * 2;
+    const grown = <A extends Uint8Array | Int32Array | Uint32Array | Float64Array>(from: A, to: A): A => {
+      to.set(from);
+      return to;
+    };
+    this.#prints = grown(this.#prints, new Uint8Array(capacity * PRINT));
+    this.#owner = grown(this.#owner, new Int32Array(capacity));
+    this.#received = grown(this.#received, new Float64Array(capacity));
+    this.#sent = grown(this.#sent, new Float64Array(capacity));
+    this.#outputs = grown(this.#outputs, new Uint32Array(capacity));
+    this.#inputs = grown(this.#inputs, new Uint32Array(capacity));
+    this.#next = grown(this.#next, new Int32Array(capacity));
+    this.#previous = grown(this.#previous, new Int32Array(capacity));
+    this.#nextOfOwner = grown(this.#nextOfOwner, new Int32Array(capacity));
+  }
+}

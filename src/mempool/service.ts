@@ -1,0 +1,267 @@
+import type { ChainFollower, ChainMove } from '../chain/events.ts';
+import type { SignatureEngine } from '../crypto/secp256k1.ts';
+import { dustOutputs } from '../policy/dust.ts';
+import type { RelayOptions } from '../policy/relay-options.ts';
+import { type ParsedTransaction, parseTransaction, weightOf } from '../primitives/block.ts';
+import { hashToHex, type Txid, type Wtxid } from '../primitives/hash.ts';
+import type { Outpoint } from '../primitives/outpoint.ts';
+import { hasValidOps } from '../script/script-reader.ts';
+import { isUnspendable } from '../script/templates.ts';
+import type { MempoolStore } from '../storage/mempool-store.ts';
+import type { Clock } from '../util/clock.ts';
+import type { Log } from '../util/log.ts';
+import { Acceptance, type AcceptOptions } from './acceptance.ts';
+import { ChangeFeed } from './change-feed.ts';
+import type { MempoolChange, RemovalReason } from './changes.ts';
+import type { ChainView } from './coins-view.ts';
+import { followChain } from './follow-chain.ts';
+import { PackageAcceptance } from './package-acceptance.ts';
+import { type Arrival, type Departure, Mempool, type MempoolObserver } from './pool.ts';
+import type { AcceptResult, PackageResult } from './result.ts';
+import { SavedMempool } from './saved-mempool.ts';
+
+/** What the mempool needs of the chain it stands on. */
+export interface MempoolChain extends ChainView {
+  readonly initialSync: boolean;
+  /** Runs work when nothing is half connected. */
+  whenSettled<T>(work: () => T): Promise<T>;
+  nextSeq(): number;
+}
+
+export interface MempoolServiceDeps {
+  readonly chain: MempoolChain;
+  readonly engine: SignatureEngine;
+  readonly store: MempoolStore;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Takes what happened, in order, but for what belongs to a commit: `committed` returns that. */
+  emit(changes: readonly MempoolChange[]): void;
+}
+
+/** How much a transaction that is handed in may cost. */
+export interface BroadcastLimits {
+  /** Satoshis per 1,000 virtual bytes (BIP-141); null sets no bound. */
+  readonly maxFeerate: number | null;
+  /** Satoshis in any one output that nobody can spend. */
+  readonly maxBurn: number;
+}
+
+/** What became of a transaction that was handed in. */
+export type BroadcastResult =
+  | Extract<AcceptResult, { status: 'rejected' | 'different-witness' }>
+  | {
+      readonly status: 'accepted' | 'in-mempool';
+      readonly vsize: number;
+      readonly fee: number;
+      readonly replaced: readonly Txid[];
+      /** Peers it was announced to. */
+      readonly relayedTo: number;
+    };
+
+/** What `prioritise` made of a transaction. */
+export interface Prioritised {
+  /** Display order. */
+  readonly txid: string;
+  /** Satoshis, and what it pays with them where it is in the mempool. */
+  readonly delta: number;
+  readonly modifiedFee: number | null;
+}
+
+const SAVE_INTERVAL_MS = 5 * 60 * 1000;
+
+/**
+ * The mempool as a part of the node: it follows the chain, takes what is handed in, numbers what happens for whoever is
+ * told, and is kept over restarts.
+ */
+export class MempoolService implements ChainFollower {
+  readonly mempool: Mempool;
+  readonly acceptance: Acceptance;
+  readonly packages: PackageAcceptance;
+  readonly #deps: MempoolServiceDeps;
+  readonly #feed: ChangeFeed;
+  readonly #saved: SavedMempool;
+  readonly #saveTimer: ReturnType<typeof setInterval>;
+  readonly #view: ChainView;
+  /** The tip that is about to be committed, while the chain itself still names the one before. */
+  #nextTip: ChainView['tip'] | null = null;
+
+  constructor(options: RelayOptions, deps: MempoolServiceDeps) {
+    this.#deps = deps;
+    const { chain, clock, engine } = deps;
+    const nextTip = () => this.#nextTip;
+    this.#view = {
+      get tip() {
+        return nextTip() ?? chain.tip;
+      },
+      coin: (outpoint) => chain.coin(outpoint),
+    };
+    this.#saved = new SavedMempool(deps.store);
+    this.#feed = new ChangeFeed({
+      clock,
+      nextSeq: () => chain.nextSeq(),
+      tip: () => ({ height: chain.tip.height, hash: hashToHex(chain.tip.hash) }),
+      silent: () => chain.initialSync,
+      emit: (changes) => deps.emit(changes),
+    });
+    this.mempool = new Mempool(options, { clock, observer: observers(this.#feed, this.#saved, () => this.mempool) });
+    this.#feed.observe(this.mempool);
+    const judge = { mempool: this.mempool, chain: this.#view, engine, clock };
+    this.acceptance = new Acceptance(judge);
+    this.packages = new PackageAcceptance(judge, this.acceptance);
+    this.#saveTimer = setInterval(() => this.#saveOrSay(), SAVE_INTERVAL_MS);
+  }
+
+  /** Puts back what was saved. Then, or when there was nothing, the mempool is loaded. */
+  async load(signal: AbortSignal): Promise<void> {
+    const { chain, clock, log } = this.#deps;
+    await this.#saved.load(this, { run: (work) => chain.whenSettled(work), signal, clock, log });
+    this.#feed.touch();
+  }
+
+  has(txid: Uint8Array): boolean {
+    return this.mempool.entries.find(txid) >= 0;
+  }
+
+  follow({ connected, disconnected, tip, settled, bodyOf }: ChainMove): void {
+    this.#feed.hold();
+    this.#nextTip = tip;
+    const moved = {
+      connected: connected.map((entry) => () => bodyOf(entry)),
+      disconnected: disconnected.map((entry) => () => bodyOf(entry)),
+      reaccept: settled,
+    };
+    followChain(moved, { mempool: this.mempool, acceptance: this.acceptance, chain: this.#view });
+  }
+
+  /** The commit that `follow` told of is written. Returns all that happened up to it. */
+  committed(): readonly MempoolChange[] {
+    this.#nextTip = null;
+    return this.#feed.take({ afterBlock: !this.#deps.chain.initialSync });
+  }
+
+  /** Takes in a transaction of ours. Its bytes must parse. */
+  broadcast(raw: Uint8Array, { maxFeerate, maxBurn }: BroadcastLimits): Promise<BroadcastResult> {
+    const parsed = parseTransaction(raw);
+    const burn = burned(parsed, maxBurn);
+    if (burn) return Promise.resolve(burn);
+    const maxFee = maxFeerate === null ? null : Math.ceil((maxFeerate * Math.ceil(weightOf(parsed) / 4)) / 1000);
+    return this.#settled(() => this.#broadcast(parsed, { local: true, maxFee }));
+  }
+
+  /** Does work on the mempool; what it changes is told before its result is. */
+  #settled<T>(work: () => T): Promise<T> {
+    return this.#deps.chain.whenSettled(() => {
+      const result = work();
+      this.#feed.flush();
+      return result;
+    });
+  }
+
+  #broadcast(parsed: ParsedTransaction, options: AcceptOptions): BroadcastResult {
+    const { entries } = this.mempool;
+    const slot = entries.find(parsed.txid);
+    if (slot >= 0) {
+      if (entries.findWtxid(parsed.wtxid) !== slot)
+        return { status: 'different-witness', wtxid: entries.wtxid(slot).slice() as Wtxid };
+      return { status: 'in-mempool', vsize: entries.vsize(slot), fee: entries.fee(slot), replaced: [], relayedTo: 0 };
+    }
+    const result = this.acceptance.accept(parsed, options);
+    if (result.status !== 'accepted') return result as BroadcastResult;
+    const { vsize, fee, replaced } = result;
+    return { status: 'accepted', vsize, fee, replaced, relayedTo: 0 };
+  }
+
+  /** Whether transactions would be taken; later ones may spend earlier ones. Their bytes must parse. */
+  test(raws: readonly Uint8Array[]): Promise<PackageResult> {
+    const txs = raws.map(parseTransaction);
+    return this.#settled(() => this.packages.test(txs));
+  }
+
+  /** Takes in a child with its parents. Their bytes must parse. `maxFeerate` in satoshis per 1,000 virtual bytes. */
+  async submitPackage(raws: readonly Uint8Array[], limits: BroadcastLimits): Promise<PackageResult> {
+    const txs = raws.map(parseTransaction);
+    for (const parsed of txs) {
+      const burn = burned(parsed, limits.maxBurn);
+      if (burn) return { rejection: FAILED, results: new Map([[hashToHex(parsed.wtxid), burn]]) };
+    }
+    const { maxFeerate } = limits;
+    return this.#settled(() => this.packages.accept(txs, { local: true, maxFeerate }));
+  }
+
+  /** Treats a transaction as if it paid so many satoshis more. False where it has dust: that may pay nothing. */
+  prioritise(txid: Uint8Array, delta: number): Promise<boolean> {
+    const { mempool } = this;
+    return this.#settled(() => {
+      const slot = mempool.entries.find(txid);
+      const { requireStandard, dustFeerate } = mempool.options;
+      const dusty =
+        slot >= 0 && requireStandard && dustOutputs(mempool.entries.parsed(slot).tx, dustFeerate).length > 0;
+      if (!dusty) mempool.prioritise(txid, delta);
+      return !dusty;
+    });
+  }
+
+  /** What was prioritised, here or not. */
+  prioritised(): Prioritised[] {
+    const { entries, feeDeltas } = this.mempool;
+    return Array.from(feeDeltas, ([txid, delta]) => {
+      const slot = entries.find(Uint8Array.fromHex(txid).reverse());
+      return { txid, delta, modifiedFee: slot < 0 ? null : entries.modifiedFee(slot) };
+    });
+  }
+
+  /** Writes what has changed since the last time; returns the name of the file. Throws where storage fails. */
+  save(): string {
+    this.#saved.save(this.mempool);
+    return this.#deps.store.path;
+  }
+
+  /** Saves, and ends. */
+  close(): void {
+    clearInterval(this.#saveTimer);
+    this.#feed.close();
+    this.#saveOrSay();
+  }
+
+  #saveOrSay(): void {
+    try {
+      this.save();
+    } catch (error) {
+      // It would come back from peers; nothing else depends on it.
+      this.#deps.log.error('the mempool cannot be saved', { error });
+    }
+  }
+}
+
+const FAILED = { kind: 'transaction', reason: 'transaction failed' } as const;
+
+/** The refusal of a transaction that burns more than it may. */
+function burned({ tx }: ParsedTransaction, maxBurn: number): Extract<AcceptResult, { status: 'rejected' }> | null {
+  const burns = tx.outputs.some(
+    ({ value, scriptPubKey }) => value > maxBurn && (isUnspendable(scriptPubKey) || !hasValidOps(scriptPubKey)),
+  );
+  if (!burns) return null;
+  const debug = 'Unspendable output exceeds maximum configured by user (maxburnamount)';
+  const rejection = { kind: 'fee', reason: 'max-burn-exceeded', debug } as const;
+  const missingInputs: Outpoint[] = [];
+  return { status: 'rejected', rejection, conflicts: [], missingInputs };
+}
+
+/** Both are told of everything. */
+function observers(feed: ChangeFeed, saved: SavedMempool, mempool: () => Mempool): MempoolObserver {
+  const txid = (slot: number) => mempool().entries.txid(slot);
+  return {
+    added(slot: number, parsed: ParsedTransaction, arrival: Arrival) {
+      saved.put(parsed.txid);
+      feed.added(slot, parsed, arrival);
+    },
+    removed(slot: number, reason: RemovalReason, departure: Departure) {
+      saved.removed(txid(slot));
+      feed.removed(slot, reason, departure);
+    },
+    modified(slot: number) {
+      saved.put(txid(slot));
+      feed.modified(slot);
+    },
+  };
+}
