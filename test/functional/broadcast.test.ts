@@ -200,13 +200,7 @@ describe('handing in transactions', () => {
     ]);
     expect(again.package_msg).toBe('success');
     const tx = await api.json<{ mempool: object }>(`/api/tx/${idOf(parent)}`);
-    // By weight, which is a little more exact than by virtual bytes of each.
-    expect(tx.mempool).toMatchObject({
-      ancestorCount: 1,
-      descendantCount: 2,
-      unbroadcast: true,
-      effectiveFeeRate: 18.265,
-    });
+    expect(tx.mempool).toMatchObject({ ancestorCount: 1, descendantCount: 2, effectiveFeeRate, unbroadcast: true });
   });
 
   test('is put back by a restart, and by a crash as far as it was saved', async () => {

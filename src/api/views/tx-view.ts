@@ -70,14 +70,16 @@ function mempoolView({ mempool, settings }: ReadEnv, { slot, seq, time, unbroadc
   const ancestors = ancestorsOf(entries, slot);
   const chunks = chunksOfCluster(entries, clusterOf(entries, slot), settings.relay.bytesPerSigop);
   const chunk = chunks.find(({ slots }) => slots.includes(slot))!;
+  const vsizeOfAll = (slots: readonly number[]) => slots.reduce((sum, each) => sum + entries.vsize(each), 0);
   return {
     firstSeen: time,
     seq,
     ancestorCount: ancestors.length,
-    ancestorVsize: ancestors.reduce((sum, each) => sum + entries.vsize(each), 0),
+    ancestorVsize: vsizeOfAll(ancestors),
     ancestorFee: ancestors.reduce((sum, each) => sum + entries.modifiedFee(each), 0),
     descendantCount: descendantsOf(entries, slot).length,
-    effectiveFeeRate: feeRate(chunk.fee * 4, chunk.weight),
+    // Of a transaction that is mined alone it is the same as its own.
+    effectiveFeeRate: feeRate(chunk.fee, vsizeOfAll(chunk.slots)),
     unbroadcast,
     replaces: replaced.map(hashToHex),
   };
