@@ -1,9 +1,13 @@
 import { expect, test } from 'bun:test';
 import type { Transaction } from '../../src/primitives/transaction.ts';
-import { startTestApi } from '../api/api-fixture.ts';
 import { LiveChain } from '../api/events/live-chain.ts';
 import { chainWithCoins } from '../lib/chain-builder.ts';
+import { mine, nodeWith } from '../lib/mempool-node.ts';
+import { cleanUpAfterTests, TEST_KEY } from '../lib/node-process.ts';
+import { recentChain } from '../lib/sample-chains.ts';
 import { coinOf, spend } from '../lib/tx-builder.ts';
+
+cleanUpAfterTests();
 
 const CONNECTIONS = 2000;
 const KEY = 'a-key-for-tests-that-is-long-enough';
@@ -17,6 +21,8 @@ for (let i = 0; i < Number(count); i++) {
   const socket = new WebSocket(url, { headers: { authorization: 'Bearer ' + key } });
   socket.onopen = () => ++open === Number(count) && console.log('open');
   socket.onmessage = ({ data }) => {
+    if (!data.startsWith('{"type":"mempoolUpdate"')) return;
+    // What comes last of a block: by then all the rest of it is there.
     const at = Date.now();
     const height = /"height":(\\d+)/.exec(data)[1];
     const seen = arrivals.get(height) ?? { n: 0 };
@@ -36,10 +42,14 @@ async function* linesOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<stri
   }
 }
 
-test(`${CONNECTIONS} connections have a block's event within 100 ms of its commit`, async () => {
-  await using it = startTestApi({ overrides: { limits: { wsPerKey: CONNECTIONS, wsTotal: CONNECTIONS } } });
+test(`${CONNECTIONS} connections to a running node have a block's events within 100 ms of its commit`, async () => {
+  const chain = recentChain(110);
+  const node = await nodeWith(chain, [
+    `--ws.connections=${CONNECTIONS + 10}`,
+    `--ws.connectionsPerKey=${CONNECTIONS + 10}`,
+  ]);
   const clients = Bun.spawn(
-    [process.execPath, '-e', CLIENTS, '--', `${it.api.url.replace('http', 'ws')}/ws`, KEY, String(CONNECTIONS)],
+    [process.execPath, '-e', CLIENTS, '--', `${node.api.url.replace('http', 'ws')}/ws`, TEST_KEY, String(CONNECTIONS)],
     { stdout: 'pipe', stderr: 'inherit' },
   );
   try {
@@ -47,10 +57,11 @@ test(`${CONNECTIONS} connections have a block's event within 100 ms of its commi
     expect((await lines.next()).value).toBe('open');
     const took: number[] = [];
     for (let i = 0; i < 10; i++) {
+      // Before the node has checked and committed it, so a little more than is asked for is measured.
       const before = Date.now();
-      it.node.mine(1, 'n'.repeat(500));
+      const block = await mine(node.api, chain);
       const [height, at] = (await lines.next()).value!.split(' ').map(Number);
-      expect(height).toBe(i + 1);
+      expect(height).toBe(block.height);
       took.push(at! - before);
     }
     took.sort((a, b) => a - b);
@@ -58,6 +69,7 @@ test(`${CONNECTIONS} connections have a block's event within 100 ms of its commi
     expect(took[5]).toBeLessThan(100);
   } finally {
     clients.kill();
+    await node.stop();
   }
 }, 60_000);
 
