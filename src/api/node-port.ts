@@ -1,4 +1,6 @@
 import type { MempoolChange } from '../mempool/changes.ts';
+import type { Estimate, EstimateQuestion, RawEstimate } from '../mempool/fees/fee-estimator.ts';
+import type { MinedBlock } from '../mempool/fees/mempool-policy.ts';
 import type { PackageResult } from '../mempool/result.ts';
 import type { BroadcastLimits, BroadcastResult, Prioritised } from '../mempool/service.ts';
 
@@ -85,6 +87,11 @@ export interface NodePort {
   prioritised(): Promise<readonly Prioritised[]>;
   /** The name of the file. */
   saveMempool(): Promise<string>;
+  estimateFee(question: EstimateQuestion): Promise<Estimate>;
+  /** By horizon, with the ranges of feerates it goes by. */
+  estimateRawFee(target: number, threshold: number): Promise<readonly RawEstimate[]>;
+  /** The blocks by which the mempool's estimates are trusted, or not. */
+  mempoolCoverage(): Promise<readonly MinedBlock[]>;
   /** Called with everything that happens, when readers of the chain already see it. Returns the function that ends it. */
   onNews(listener: (news: NodeNews) => void): () => void;
 }

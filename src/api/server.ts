@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { Server } from 'bun';
 import { difficultyOf } from '../consensus/work.ts';
+import type { FeeReport } from '../mempool/fees/fee-estimator.ts';
 import type { NetworkParams } from '../params/network-params.ts';
 import { hashToHex } from '../primitives/hash.ts';
 import { headerFromBytes } from '../primitives/header.ts';
@@ -23,6 +24,7 @@ import type { ApiOptions, ListenAddress } from './options.ts';
 import { readService } from './read-service.ts';
 import { RouteTable } from './route-table.ts';
 import { isSyncedAt } from './synced.ts';
+import { feesView } from './views/fees-view.ts';
 import type { SocketData } from './ws/connection.ts';
 import { Hub } from './ws/hub.ts';
 import { upgradeToWebSocket } from './ws/upgrade.ts';
@@ -101,12 +103,23 @@ export function startApi(deps: ApiDependencies): ApiServer {
     onChainEvent: (type, data) => metrics.event(type, data),
     onError: (error) => log.error('the event log cannot be read', { error }),
   });
+  let toldFees = '';
+  const tellFees = (report: FeeReport) => {
+    if (!state.tip) return;
+    const { height, hash } = state.tip;
+    const { tip, updatedAt, ...rates } = feesView(report, report.floor, { height, hash }, unixSeconds(clock));
+    const text = JSON.stringify(rates);
+    // What has not changed is no news.
+    if (text !== toldFees) hub.announce('feeUpdate', JSON.stringify({ ...rates, tip, updatedAt }));
+    toldFees = text;
+  };
   const mempool = new MempoolFeed({
     clock,
     onChanges(changes) {
       for (const change of changes)
         if (change.kind === 'added') metrics.mempoolChange('added', '');
         else if (change.kind === 'removed') metrics.mempoolChange('removed', change.reason);
+        else if (change.kind === 'fees') tellFees(change.report);
       hub.mempoolChanged(changes);
     },
     onCommit({ lastSeq }) {

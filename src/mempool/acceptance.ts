@@ -81,6 +81,7 @@ export class Acceptance {
       replaced: accepted.replaced,
       reaccepted: options.bypassLimits ?? false,
       local: options.local ?? false,
+      inPackage: false,
     });
     if (options.keepAboveLimit || options.bypassLimits) return accepted;
     mempool.limit();

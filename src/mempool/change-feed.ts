@@ -3,6 +3,7 @@ import type { ParsedTransaction } from '../primitives/block.ts';
 import { hashToHex } from '../primitives/hash.ts';
 import { type Clock, unixSeconds } from '../util/clock.ts';
 import type { MempoolChange, RemovalReason } from './changes.ts';
+import type { FeeReport } from './fees/fee-estimator.ts';
 import type { Arrival, Departure, Mempool, MempoolObserver } from './pool.ts';
 
 export interface ChangeFeedDeps {
@@ -119,6 +120,12 @@ export class ChangeFeed implements MempoolObserver {
       feeDelta: entries.feeDelta(slot),
       unbroadcast: this.#mempool!.isUnbroadcast(slot),
     });
+  }
+
+  /** What fees are at. */
+  fees(report: FeeReport): void {
+    this.#changes.push({ kind: 'fees', report });
+    this.#scheduleFlush();
   }
 
   /** The state as a whole is not what it was. */

@@ -1,3 +1,5 @@
+import type { FeeReport } from './fees/fee-estimator.ts';
+
 /** Why a transaction left the mempool, as `transactionRemoved` names it. */
 export type RemovalReason = 'block' | 'replaced' | 'conflict' | 'sizelimit' | 'expiry' | 'reorg';
 
@@ -42,6 +44,8 @@ export type MempoolChange =
     }
   /** Same transaction, other facts. */
   | { readonly kind: 'modified'; readonly txid: Uint8Array; readonly feeDelta: number; readonly unbroadcast: boolean }
+  /** What fees are at. */
+  | { readonly kind: 'fees'; readonly report: FeeReport }
   /** `mempoolUpdate`, with what only the mempool itself knows. */
   | { readonly kind: 'update'; readonly seq: number; readonly data: string; readonly totals: MempoolTotals };
 

@@ -16,6 +16,8 @@ export interface BlocksMoved {
   readonly connected: readonly (() => ParsedBlock)[];
   /** What was in dropped blocks may come back: coins can be read, and are those of the new tip. */
   readonly reaccept: boolean;
+  /** Told of each block that joined, in order, when its transactions have left; null where it was not looked at. */
+  joined?(index: number, block: ParsedBlock | null): void;
 }
 
 /**
@@ -29,14 +31,17 @@ export function followChain(
 ): void {
   const reorg = move.disconnected.length > 0;
   const confirmed = new Set<string>();
-  for (const block of move.connected) {
-    if (!reorg && mempool.isUntouchable) {
+  for (const [index, block] of move.connected.entries()) {
+    // In initial sync there is nothing to take out, and blocks need not be read for it.
+    if (!reorg && !move.reaccept && mempool.isUntouchable) {
       mempool.blockArrived();
+      move.joined?.(index, null);
       continue;
     }
-    const { txs, hash } = block();
-    mempool.removeForBlock(txs, hashToHex(hash));
-    if (reorg) for (const { txid } of txs) confirmed.add(hashToHex(txid));
+    const body = block();
+    mempool.removeForBlock(body.txs, hashToHex(body.hash));
+    if (reorg) for (const { txid } of body.txs) confirmed.add(hashToHex(txid));
+    move.joined?.(index, body);
   }
   if (!reorg) return;
   const back: { slot: number; txid: Txid; outputs: number }[] = [];

@@ -10,6 +10,7 @@ import { Arrivals } from './arrivals.ts';
 import type { MempoolChange, MempoolTotals } from './changes.ts';
 import { Entries } from './entries.ts';
 import { FeeHistogram } from './fee-histogram.ts';
+import type { FeeReport } from './fees/fee-estimator.ts';
 import { ScriptIndex } from './script-index.ts';
 
 /** A transaction of the mempool with all that is known of it. Amounts in satoshis. */
@@ -71,6 +72,7 @@ export class MempoolMirror {
   /** By txid in hex: what took its place, and when. */
   readonly #replacedBy = new Map<string, { readonly by: Txid; readonly at: number }>();
   #totals: MempoolTotals | null = null;
+  #fees: FeeReport | null = null;
   #seq = 0;
   #firstSeq: number | null = null;
   #tip: string | null = null;
@@ -105,6 +107,11 @@ export class MempoolMirror {
     return this.#totals;
   }
 
+  /** What fees were at when they were last looked at; null before that. */
+  get fees(): FeeReport | null {
+    return this.#fees;
+  }
+
   /** Number of its newest event; 0 before the first. */
   get seq(): number {
     return this.#seq;
@@ -133,6 +140,9 @@ export class MempoolMirror {
         else this.#unbroadcast.delete(slot);
         return;
       }
+      case 'fees':
+        this.#fees = change.report;
+        return;
       case 'update':
         this.#totals = change.totals;
         break;

@@ -167,6 +167,7 @@ class PackageAttempt {
         replaced: i === this.#candidates.length - 1 ? replaced : [],
         reaccepted: false,
         local: this.#options.local ?? false,
+        inPackage: true,
       });
   }
 

@@ -15,6 +15,8 @@ export interface Arrival {
   readonly reaccepted: boolean;
   /** It was handed in here, not by a peer. */
   readonly local: boolean;
+  /** It was judged together with others. */
+  readonly inPackage: boolean;
 }
 
 /** What made a transaction leave, as far as its reason does not say it. */

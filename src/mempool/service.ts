@@ -2,27 +2,30 @@ import type { ChainFollower, ChainMove } from '../chain/events.ts';
 import type { SignatureEngine } from '../crypto/secp256k1.ts';
 import { dustOutputs } from '../policy/dust.ts';
 import type { RelayOptions } from '../policy/relay-options.ts';
-import { type ParsedTransaction, parseTransaction, weightOf } from '../primitives/block.ts';
+import { type ParsedBlock, type ParsedTransaction, parseTransaction, weightOf } from '../primitives/block.ts';
 import { hashToHex, type Txid, type Wtxid } from '../primitives/hash.ts';
 import type { Outpoint } from '../primitives/outpoint.ts';
 import { hasValidOps } from '../script/script-reader.ts';
 import { isUnspendable } from '../script/templates.ts';
+import type { FeeStore } from '../storage/fee-store.ts';
 import type { MempoolStore } from '../storage/mempool-store.ts';
-import type { Clock } from '../util/clock.ts';
+import { type Clock, unixSeconds } from '../util/clock.ts';
 import type { Log } from '../util/log.ts';
 import { Acceptance, type AcceptOptions } from './acceptance.ts';
 import { ChangeFeed } from './change-feed.ts';
-import type { MempoolChange, RemovalReason } from './changes.ts';
+import type { MempoolChange } from './changes.ts';
 import type { ChainView } from './coins-view.ts';
+import { FeeEstimator } from './fees/fee-estimator.ts';
 import { followChain } from './follow-chain.ts';
 import { PackageAcceptance } from './package-acceptance.ts';
-import { type Arrival, type Departure, Mempool, type MempoolObserver } from './pool.ts';
+import { Mempool, type MempoolObserver } from './pool.ts';
 import type { AcceptResult, PackageResult } from './result.ts';
 import { SavedMempool } from './saved-mempool.ts';
 
 /** What the mempool needs of the chain it stands on. */
 export interface MempoolChain extends ChainView {
   readonly initialSync: boolean;
+  readonly bestHeader: { readonly height: number };
   /** Runs work when nothing is half connected. */
   whenSettled<T>(work: () => T): Promise<T>;
   nextSeq(): number;
@@ -32,6 +35,9 @@ export interface MempoolServiceDeps {
   readonly chain: MempoolChain;
   readonly engine: SignatureEngine;
   readonly store: MempoolStore;
+  readonly fees: FeeStore;
+  /** Blocks may be as old as one likes: regtest. */
+  readonly anyTip: boolean;
   readonly clock: Clock;
   readonly log: Log;
   /** Takes what happened, in order, but for what belongs to a commit: `committed` returns that. */
@@ -68,6 +74,8 @@ export interface Prioritised {
 }
 
 const SAVE_INTERVAL_MS = 5 * 60 * 1000;
+const REPORT_INTERVAL_MS = 10_000;
+const MAX_TIP_AGE_SECONDS = 3 * 3600;
 
 /**
  * The mempool as a part of the node: it follows the chain, takes what is handed in, numbers what happens for whoever is
@@ -80,7 +88,8 @@ export class MempoolService implements ChainFollower {
   readonly #deps: MempoolServiceDeps;
   readonly #feed: ChangeFeed;
   readonly #saved: SavedMempool;
-  readonly #saveTimer: ReturnType<typeof setInterval>;
+  readonly fees: FeeEstimator;
+  readonly #timers: ReturnType<typeof setInterval>[];
   readonly #view: ChainView;
   /** The tip that is about to be committed, while the chain itself still names the one before. */
   #nextTip: ChainView['tip'] | null = null;
@@ -103,12 +112,24 @@ export class MempoolService implements ChainFollower {
       silent: () => chain.initialSync,
       emit: (changes) => deps.emit(changes),
     });
-    this.mempool = new Mempool(options, { clock, observer: observers(this.#feed, this.#saved, () => this.mempool) });
+    this.mempool = new Mempool(options, { clock, observer: this.#observer() });
     this.#feed.observe(this.mempool);
+    this.fees = new FeeEstimator({
+      graph: this.mempool.graph,
+      store: deps.fees,
+      clock,
+      log: deps.log,
+      floor: () => this.mempool.minFeerate,
+      ready: () => this.mempool.loaded && (deps.anyTip || !chain.initialSync),
+      isCurrent: () => this.#isCurrent(),
+    });
     const judge = { mempool: this.mempool, chain: this.#view, engine, clock };
     this.acceptance = new Acceptance(judge);
     this.packages = new PackageAcceptance(judge, this.acceptance);
-    this.#saveTimer = setInterval(() => this.#saveOrSay(), SAVE_INTERVAL_MS);
+    this.#timers = [
+      setInterval(() => this.#saveOrSay(), SAVE_INTERVAL_MS),
+      setInterval(() => this.#reportFees(), REPORT_INTERVAL_MS),
+    ];
   }
 
   /** Puts back what was saved. Then, or when there was nothing, the mempool is loaded. */
@@ -116,6 +137,7 @@ export class MempoolService implements ChainFollower {
     const { chain, clock, log } = this.#deps;
     await this.#saved.load(this, { run: (work) => chain.whenSettled(work), signal, clock, log });
     this.#feed.touch();
+    this.#reportFees();
   }
 
   has(txid: Uint8Array): boolean {
@@ -128,7 +150,9 @@ export class MempoolService implements ChainFollower {
     const moved = {
       connected: connected.map((entry) => () => bodyOf(entry)),
       disconnected: disconnected.map((entry) => () => bodyOf(entry)),
-      reaccept: settled,
+      reaccept: settled && !this.#deps.chain.initialSync,
+      joined: (index: number, block: ParsedBlock | null) =>
+        this.fees.block(connected[index]!.height, block && weightWithoutCoinbase(block)),
     };
     followChain(moved, { mempool: this.mempool, acceptance: this.acceptance, chain: this.#view });
   }
@@ -136,6 +160,7 @@ export class MempoolService implements ChainFollower {
   /** The commit that `follow` told of is written. Returns all that happened up to it. */
   committed(): readonly MempoolChange[] {
     this.#nextTip = null;
+    if (!this.#deps.chain.initialSync) this.#reportFees();
     return this.#feed.take({ afterBlock: !this.#deps.chain.initialSync });
   }
 
@@ -213,14 +238,56 @@ export class MempoolService implements ChainFollower {
   /** Writes what has changed since the last time; returns the name of the file. Throws where storage fails. */
   save(): string {
     this.#saved.save(this.mempool);
+    this.fees.save();
     return this.#deps.store.path;
   }
 
   /** Saves, and ends. */
   close(): void {
-    clearInterval(this.#saveTimer);
+    for (const timer of this.#timers) clearInterval(timer);
     this.#feed.close();
+    this.fees.flush();
     this.#saveOrSay();
+  }
+
+  #reportFees(): void {
+    const report = this.fees.report();
+    if (report) this.#feed.fees(report);
+  }
+
+  /** Waiting times mean something only on a tip that is as recent as that of others. */
+  #isCurrent(): boolean {
+    const { chain, clock } = this.#deps;
+    const { tip } = this.#view;
+    return (
+      !chain.initialSync &&
+      unixSeconds(clock) - tip.time < MAX_TIP_AGE_SECONDS &&
+      tip.height >= chain.bestHeader.height - 1
+    );
+  }
+
+  /** All who are told of what happens. */
+  #observer(): MempoolObserver {
+    const entries = () => this.mempool.entries;
+    return {
+      added: (slot, parsed, arrival) => {
+        this.#saved.put(parsed.txid);
+        this.#feed.added(slot, parsed, arrival);
+        const countable = !arrival.reaccepted && !arrival.inPackage && this.mempool.parents(slot).length === 0;
+        this.fees.added(slot, entries().fee(slot), entries().vsize(slot), entries().height(slot), countable);
+      },
+      removed: (slot, reason, departure) => {
+        this.#saved.removed(entries().txid(slot));
+        this.#feed.removed(slot, reason, departure);
+        if (reason === 'block')
+          this.fees.included(slot, entries().fee(slot), entries().vsize(slot), entries().weight(slot));
+        else this.fees.removed(slot);
+      },
+      modified: (slot) => {
+        this.#saved.put(entries().txid(slot));
+        this.#feed.modified(slot);
+      },
+    };
   }
 
   #saveOrSay(): void {
@@ -247,21 +314,6 @@ function burned({ tx }: ParsedTransaction, maxBurn: number): Extract<AcceptResul
   return { status: 'rejected', rejection, conflicts: [], missingInputs };
 }
 
-/** Both are told of everything. */
-function observers(feed: ChangeFeed, saved: SavedMempool, mempool: () => Mempool): MempoolObserver {
-  const txid = (slot: number) => mempool().entries.txid(slot);
-  return {
-    added(slot: number, parsed: ParsedTransaction, arrival: Arrival) {
-      saved.put(parsed.txid);
-      feed.added(slot, parsed, arrival);
-    },
-    removed(slot: number, reason: RemovalReason, departure: Departure) {
-      saved.removed(txid(slot));
-      feed.removed(slot, reason, departure);
-    },
-    modified(slot: number) {
-      saved.put(txid(slot));
-      feed.modified(slot);
-    },
-  };
+function weightWithoutCoinbase({ txs }: ParsedBlock): number {
+  return txs.reduce((sum, tx, index) => (index === 0 ? 0 : sum + weightOf(tx)), 0);
 }

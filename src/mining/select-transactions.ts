@@ -1,6 +1,7 @@
 import { medianTimePast } from '../consensus/header-entry.ts';
 import { MAX_BLOCK_SIGOPS_COST, MAX_BLOCK_WEIGHT } from '../consensus/limits.ts';
 import { isFinalTx } from '../consensus/locktime.ts';
+import { bestChunks } from '../mempool/cluster/best-chunks.ts';
 import type { ChainView } from '../mempool/coins-view.ts';
 import type { Mempool } from '../mempool/pool.ts';
 import { BLOCK_MIN_FEERATE } from '../policy/relay-options.ts';
@@ -25,6 +26,8 @@ const RESERVED_SIGOPS = 400;
 /** When the block is nearly full, so many chunks in a row that do not fit end the search. */
 const MAX_FAILURES = 1000;
 const NEARLY_FULL = 4000;
+/** Blocks' worth of the best chunks among which what fits is sought. */
+const LOOKED_AT = 4;
 
 /** Fills a block with what pays best: chunk by chunk, in falling order of feerate. */
 export function selectTransactions(
@@ -41,7 +44,7 @@ export function selectTransactions(
   let weight = RESERVED_WEIGHT;
   let sigopCost = RESERVED_SIGOPS;
   let failures = 0;
-  for (const chunk of graph.chunks()) {
+  for (const chunk of bestChunks(graph, MAX_BLOCK_WEIGHT * LOOKED_AT)) {
     if (chunk.fee * 4000 < Number(BLOCK_MIN_FEERATE) * chunk.size) break;
     const chunkWeight = chunk.slots.reduce((sum, slot) => sum + entries.weight(slot), 0);
     const chunkSigops = chunk.slots.reduce((sum, slot) => sum + entries.sigopCost(slot), 0);

@@ -70,6 +70,7 @@ export function readSourcesOf(config: Config, params: NetworkParams): ReadSource
     version: VERSION,
     publicUrl: http.publicUrl?.replace(/\/$/, '') ?? null,
     relay: relayOptionsOf(config),
+    feeFallback: config.fees.fallback,
     listing: {
       ...(listing.name !== null && { name: listing.name }),
       ...(listing.symbol !== null && { symbol: listing.symbol }),

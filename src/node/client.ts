@@ -1,6 +1,8 @@
 import { ApiError } from '../api/errors.ts';
 import type { NodeNews, NodePort, NodeStatus } from '../api/node-port.ts';
 import type { Config } from '../config/schema.ts';
+import type { Estimate, EstimateQuestion, RawEstimate } from '../mempool/fees/fee-estimator.ts';
+import type { MinedBlock } from '../mempool/fees/mempool-policy.ts';
 import type { PackageResult } from '../mempool/result.ts';
 import type { BroadcastLimits, BroadcastResult, Prioritised } from '../mempool/service.ts';
 import { OperatorError } from '../util/operator-error.ts';
@@ -98,6 +100,18 @@ export class NodeClient implements NodePort {
 
   saveMempool(): Promise<string> {
     return this.#call('saveMempool');
+  }
+
+  estimateFee(question: EstimateQuestion): Promise<Estimate> {
+    return this.#call('estimateFee', question);
+  }
+
+  estimateRawFee(target: number, threshold: number): Promise<readonly RawEstimate[]> {
+    return this.#call('estimateRawFee', target, threshold);
+  }
+
+  mempoolCoverage(): Promise<readonly MinedBlock[]> {
+    return this.#call('mempoolCoverage');
   }
 
   onNews(listener: (news: NodeNews) => void): () => void {

@@ -1,3 +1,4 @@
+import type { EstimateQuestion } from '../mempool/fees/fee-estimator.ts';
 import type { BroadcastLimits, MempoolService } from '../mempool/service.ts';
 import { stderrLog } from '../util/log.ts';
 import { lowerCompilerThreads, lowerThreadPriority } from '../util/nice.ts';
@@ -111,6 +112,12 @@ function callMempool(mempool: MempoolService, name: string, args: readonly unkno
       return mempool.prioritised();
     case 'saveMempool':
       return mempool.save();
+    case 'estimateFee':
+      return mempool.fees.estimate(args[0] as EstimateQuestion);
+    case 'estimateRawFee':
+      return mempool.fees.raw(args[0] as number, args[1] as number);
+    case 'mempoolCoverage':
+      return mempool.fees.coverage;
     default:
       throw new Error(`unknown command ${name}`);
   }

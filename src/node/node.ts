@@ -11,6 +11,7 @@ import type { NetworkParams } from '../params/network-params.ts';
 import { paramsFor } from '../params/networks.ts';
 import { hashToHex } from '../primitives/hash.ts';
 import { HEADER_SIZE, headerFromBytes } from '../primitives/header.ts';
+import { FeeStore } from '../storage/fee-store.ts';
 import { MempoolStore } from '../storage/mempool-store.ts';
 import { openNodeDatabase } from '../storage/node-database.ts';
 import { DecodeError } from '../util/bytes.ts';
@@ -89,6 +90,8 @@ export class Node {
       chain: this.chain,
       engine: signatureEngine(),
       store: new MempoolStore(this.#database),
+      fees: new FeeStore(this.#database),
+      anyTip: this.params.name === 'regtest',
       clock,
       log,
       emit: (changes) => this.#tell({ changes, commit: null }),

@@ -1,5 +1,7 @@
 import type { NodeNews, NodeStatus, PeerView } from '../api/node-port.ts';
 import type { Config } from '../config/schema.ts';
+import type { Estimate, EstimateQuestion, RawEstimate } from '../mempool/fees/fee-estimator.ts';
+import type { MinedBlock } from '../mempool/fees/mempool-policy.ts';
 import type { PackageResult } from '../mempool/result.ts';
 import type { BroadcastLimits, BroadcastResult, Prioritised } from '../mempool/service.ts';
 
@@ -14,6 +16,9 @@ export interface NodeCommands {
   prioritise: { args: [txid: Uint8Array, delta: number]; result: boolean };
   prioritised: { args: []; result: readonly Prioritised[] };
   saveMempool: { args: []; result: string };
+  estimateFee: { args: [question: EstimateQuestion]; result: Estimate };
+  estimateRawFee: { args: [target: number, threshold: number]; result: readonly RawEstimate[] };
+  mempoolCoverage: { args: []; result: readonly MinedBlock[] };
 }
 
 export type NodeCommand = keyof NodeCommands;

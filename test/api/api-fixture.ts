@@ -72,6 +72,9 @@ export class FakeNode implements NodePort {
   prioritise = absent;
   prioritised = absent;
   saveMempool = absent;
+  estimateFee = absent;
+  estimateRawFee = absent;
+  mempoolCoverage = absent;
 
   onNews(listener: (news: NodeNews) => void): () => void {
     this.#listeners.add(listener);

@@ -92,10 +92,16 @@ const idleMempool = (loaded: boolean): MempoolChange => ({
   },
 });
 
+const NO_FEE_DATA = 'insufficient data, minimum relay rate returned';
+
 const absent = () => Promise.reject(new Error('not in this test'));
 
 /** A node that does nothing but say how it is. */
-export function idleNode(status: Partial<NodeStatus> = {}, peers: readonly PeerView[] = []): NodePort {
+export function idleNode(
+  status: Partial<NodeStatus> = {},
+  peers: readonly PeerView[] = [],
+  { anyTip = false } = {},
+): NodePort {
   return {
     status: () => ({ ...IDLE_STATUS, ...status }),
     echo: () => Promise.resolve(),
@@ -107,6 +113,14 @@ export function idleNode(status: Partial<NodeStatus> = {}, peers: readonly PeerV
     prioritise: absent,
     prioritised: absent,
     saveMempool: absent,
+    estimateFee: ({ strict, estimator, target }) =>
+      Promise.resolve(
+        strict || estimator !== 'none' || (status.initialBlockDownload && !anyTip)
+          ? { feerate: null, error: 'Insufficient data or no feerate found', blocks: 0 }
+          : { feerate: 100, estimator: 'floor', blocks: target, warnings: [NO_FEE_DATA] },
+      ),
+    estimateRawFee: absent,
+    mempoolCoverage: () => Promise.resolve([]),
     onNews(listener) {
       listener({ changes: [idleMempool(status.initialBlockDownload !== true)], commit: null });
       return () => {};

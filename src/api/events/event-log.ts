@@ -60,7 +60,7 @@ interface Kept {
 }
 
 type News = { readonly lastSeq: number } | { readonly change: Numbered };
-type Numbered = Exclude<MempoolChange, { kind: 'modified' }>;
+type Numbered = Exclude<MempoolChange, { kind: 'modified' | 'fees' }>;
 
 /** Rows read at a time; some are large. */
 const PAGE = 32;
@@ -143,7 +143,7 @@ export class EventLog {
   /** Steps of the mempool, in order. */
   append(changes: readonly MempoolChange[]): void {
     for (const change of changes) {
-      if (change.kind === 'modified') continue;
+      if (change.kind === 'modified' || change.kind === 'fees') continue;
       this.#told = Math.max(this.#told, change.seq);
       this.#news.push({ change });
     }

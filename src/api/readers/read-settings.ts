@@ -30,6 +30,8 @@ export interface ReadSettings {
   readonly listing: ListingSettings;
   /** What of loose transactions is taken. */
   readonly relay: RelayOptions;
+  /** The least rate is answered where there is nothing to estimate fees from. */
+  readonly feeFallback: boolean;
 }
 
 /** Everything the read side is told at start; plain data. */
@@ -67,6 +69,7 @@ export function readSources(
       userAgent: `/Obverse:${version}/`,
       publicUrl: null,
       relay: DEFAULT_RELAY_OPTIONS,
+      feeFallback: true,
       ...overrides,
       version,
       listing: { ...DEFAULT_LISTING, ...listing },

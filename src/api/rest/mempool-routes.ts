@@ -8,12 +8,11 @@ import { mempoolTotals } from '../readers/mempool-totals.ts';
 import type { ReadEnv } from '../readers/read-env.ts';
 import { readScriptInput } from '../readers/script-input.ts';
 import { access } from '../route-access.ts';
+import { feesView } from '../views/fees-view.ts';
 import { checkNotSyncing } from './broadcast.ts';
 import { pageInput } from './input.ts';
 import { mempoolAddressEndpoint, mempoolAnswer, mempoolRecentAnswer, mempoolTxidsAnswer } from './mempool-endpoints.ts';
 import { ADDRESS, CURSOR, LIMIT } from './schemas.ts';
-
-const CONFIRM_TARGETS = ['1', '2', '6', '12', '144', '1008'];
 
 /** What waits for a block, and what it costs to be in one. */
 export const mempoolRoutes = (ctx: ApiContext, service: ReadService) =>
@@ -49,25 +48,18 @@ export const mempoolRoutes = (ctx: ApiContext, service: ReadService) =>
     .get('/api/mempool/recent', ({ request }) => service.reply(mempoolRecentAnswer, request), {
       detail: { summary: 'The last transactions accepted', ...access('read') },
     })
-    .get('/api/fees', ({ request }) => service.reply((env) => jsonAnswer(feesView(ctx, env)), request), {
+    .get(
+      '/api/mempool/blocks',
+      ({ request }) => service.reply(({ mempool }) => jsonAnswer(mempool.fees?.blocks ?? []), request),
+      { detail: { summary: 'The next blocks, as they would be mined from the mempool', ...access('read') } },
+    )
+    .get('/api/fees', ({ request }) => service.reply((env) => feesAnswer(ctx, env), request), {
       detail: { summary: 'Fee rates', ...access('read') },
     });
 
-/** Without history there is nothing to estimate from but the least rate that is relayed. */
-function feesView({ node, params }: ApiContext, env: ReadEnv) {
-  const { tip } = env;
+function feesAnswer({ node, params }: ApiContext, env: ReadEnv) {
+  const { tip, mempool } = env;
   checkNotSyncing(node().status(), params.name, tip.height);
   const { minFeerate } = mempoolTotals(env);
-  const floor = minFeerate / 1000;
-  return {
-    fastest: floor,
-    halfHour: floor,
-    hour: floor,
-    economy: floor,
-    minimum: floor,
-    estimator: 'floor',
-    targets: Object.fromEntries(CONFIRM_TARGETS.map((target) => [target, floor])),
-    tip: tipView(tip),
-    updatedAt: unixSeconds(systemClock),
-  };
+  return jsonAnswer(feesView(mempool.fees, minFeerate, tipView(tip), unixSeconds(systemClock)));
 }

@@ -1,5 +1,6 @@
 import * as blockchain from './blockchain-methods.ts';
 import * as broadcast from './broadcast-methods.ts';
+import * as fees from './fee-methods.ts';
 import * as mempool from './mempool-methods.ts';
 import { nodeMethod, type RpcMethod, usage } from './method.ts';
 import * as mining from './mining-methods.ts';
@@ -21,7 +22,7 @@ const help = nodeMethod({
 
 /** Every method by its name. A new one is an export of one of these files. */
 export const RPC_METHODS: ReadonlyMap<string, RpcMethod> = new Map(
-  [blockchain, broadcast, mempool, rawTransactions, mining, node, util, wallet, { help }]
+  [blockchain, broadcast, fees, mempool, rawTransactions, mining, node, util, wallet, { help }]
     .flatMap((exports) => Object.values(exports))
     .filter((value): value is RpcMethod => typeof value === 'object' && 'invoke' in value)
     .map((method) => [method.name, method]),

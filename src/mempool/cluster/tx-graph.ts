@@ -200,20 +200,20 @@ export class TxGraph {
     return slot < 0 ? null : this.#clusterOf(slot).chunks.at(-1)!;
   }
 
-  /** All chunks, the best first; those of a cluster in their order. */
-  chunks(): SlotChunk[] {
+  /**
+   * Tells of every chunk, those of a cluster in their order: satoshis, weight, and its slots; in place of the slots null
+   * and one slot where it is a transaction by itself, as most are.
+   */
+  eachChunk(visit: (fee: number, size: number, slots: readonly number[] | null, slot: number) => void): void {
     this.#settle();
-    const all: SlotChunk[] = [];
-    const seen = new Set<Cluster>();
-    for (const [slot, cluster] of this.#cluster.entries()) {
-      if (!cluster || this.#parents[slot] === undefined || seen.has(cluster)) continue;
-      if (cluster === ALONE) all.push(...this.#alone(slot).chunks);
-      else {
-        seen.add(cluster);
-        all.push(...cluster.chunks);
-      }
+    for (let slot = 0; slot < this.#parents.length; slot++) {
+      const cluster = this.#cluster[slot];
+      if (!cluster || this.#parents[slot] === undefined) continue;
+      if (cluster === ALONE) visit(this.#fee[slot]!, this.#weight[slot]!, null, slot);
+      // Each cluster once: when its first slot is met.
+      else if (cluster.slots[0] === slot)
+        for (const { fee, size, slots } of cluster.chunks) visit(fee, size, slots, slot);
     }
-    return all.sort((a, b) => compareFeerate(b.fee, b.size, a.fee, a.size));
   }
 
   /** Slots to take out, with what descends from them, so that every cluster is within the limits again. */

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
+import { bestChunks } from '../../../src/mempool/cluster/best-chunks.ts';
 import { TxGraph } from '../../../src/mempool/cluster/tx-graph.ts';
 
 /** A plain graph to compare with. */
@@ -54,7 +55,7 @@ function expectSame(graph: TxGraph, model: Model): void {
       for (const parent of model.txs.get(member)!.parents) expect(order.indexOf(parent)).toBeLessThan(i);
   }
   expect(graph.isOversized()).toBe(oversized);
-  const chunks = graph.chunks();
+  const chunks = bestChunks(graph, Number.POSITIVE_INFINITY);
   expect(sorted(chunks.flatMap(({ slots }) => slots))).toEqual(sorted(model.txs.keys()));
   expect(chunks.reduce((sum, { fee }) => sum + fee, 0)).toBe(
     [...model.txs.values()].reduce((sum, { fee }) => sum + fee, 0),

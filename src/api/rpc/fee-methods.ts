@@ -1,0 +1,139 @@
+import type { FeerateRange } from '../../mempool/fees/confirmation-stats.ts';
+import type { Estimate, EstimateQuestion, RawEstimate } from '../../mempool/fees/fee-estimator.ts';
+import { MAX_CONFIRM_TARGET } from '../../policy/relay-options.ts';
+import { coins } from '../views/core-number.ts';
+import { member, type RpcObject } from './json.ts';
+import { type FrontEnv, nodeMethod } from './method.ts';
+import { checkMembers, integer, number, optional, options, readInteger, text } from './params.ts';
+import { rpcFail } from './rpc-error.ts';
+
+const ESTIMATE_MODES = ['unset', 'economical', 'conservative'];
+const ESTIMATORS = ['none', 'block_policy', 'mempool_policy'] as const;
+const NO_RAW_ESTIMATE = 'Insufficient data or no feerate found which meets threshold';
+
+export const estimatesmartfee = nodeMethod({
+  name: 'estimatesmartfee',
+  category: 'util',
+  help: 'The fee rate, coins per 1,000 virtual bytes, for a confirmation within a number of blocks.',
+  params: [
+    optional(integer('conf_target'), 6),
+    optional(text('estimate_mode'), 'economical'),
+    optional(
+      options('options', ['fee_rate_estimator', 'verbosity', 'strict'], {
+        oneline: '{"fee_rate_estimator":"str","verbosity":n,"strict":bool}',
+      }),
+      {},
+    ),
+  ],
+  result: 'an object',
+  scope: 'read',
+  async run(env, target, mode, given: RpcObject) {
+    checkTarget(target);
+    checkMode(mode);
+    checkMembers(given, { fee_rate_estimator: 'string', verbosity: 'number', strict: 'bool' });
+    const estimator = readEstimator((member(given, 'fee_rate_estimator') as string | null) ?? 'none');
+    const level = member(given, 'verbosity');
+    const found = await estimate(env, {
+      target,
+      conservative: mode.toLowerCase() === 'conservative',
+      estimator,
+      strict: member(given, 'strict') === true,
+    });
+    return {
+      ...estimateView(found, estimator === 'none'),
+      ...(level !== null && readInteger(level) >= 2 && { mempool_health_statistics: await coverage(env) }),
+    };
+  },
+});
+
+export const estimatefee = nodeMethod({
+  name: 'estimatefee',
+  category: 'util',
+  help: 'The fee rate of estimatesmartfee as a bare number; -1 where there is none.',
+  params: [optional(integer('nblocks'), 6)],
+  result: 'a number',
+  scope: 'read',
+  async run(env, target) {
+    checkTarget(target);
+    const { feerate } = await estimate(env, { target, conservative: false, estimator: 'none', strict: false });
+    return feerate === null ? -1 : coins(feerate);
+  },
+});
+
+export const estimaterawfee = nodeMethod({
+  name: 'estimaterawfee',
+  category: 'util',
+  help: 'What the history of confirmations says of a target, by horizon.',
+  params: [integer('conf_target'), optional(number('threshold'), 0.95)],
+  result: 'an object by horizon',
+  scope: 'read',
+  async run({ ctx }, target, threshold) {
+    checkTarget(target);
+    if (threshold < 0 || threshold > 1) return rpcFail('invalidParameter', 'Invalid threshold');
+    const found = await ctx.node().estimateRawFee(target, threshold);
+    return Object.fromEntries(found.map((raw) => [raw.horizon, rawView(raw)]));
+  },
+});
+
+function checkTarget(target: number): void {
+  if (target < 1 || target > MAX_CONFIRM_TARGET)
+    rpcFail('invalidParameter', `Invalid conf_target, must be between 1 and ${MAX_CONFIRM_TARGET}`);
+}
+
+function checkMode(mode: string): void {
+  if (ESTIMATE_MODES.includes(mode.toLowerCase())) return;
+  const known = ESTIMATE_MODES.map((name) => `"${name}"`).join(', ');
+  rpcFail('invalidParameter', `Invalid estimate_mode parameter, must be one of: ${known}`);
+}
+
+/** A name that nobody knows stands for none, as in Core. */
+function readEstimator(name: string): EstimateQuestion['estimator'] {
+  return ESTIMATORS.find((known) => known === name.toLowerCase()) ?? 'none';
+}
+
+function estimate({ ctx, settings }: FrontEnv, question: EstimateQuestion): Promise<Estimate> {
+  return ctx.node().estimateFee({ ...question, strict: question.strict || !settings.feeFallback });
+}
+
+function estimateView(found: Estimate, withName: boolean) {
+  if (found.feerate === null) return { errors: [found.error], blocks: found.blocks };
+  const { feerate, estimator, blocks, warnings } = found;
+  return {
+    feerate: coins(feerate),
+    ...(withName && { estimator }),
+    blocks,
+    ...(warnings.length > 0 && { warnings }),
+  };
+}
+
+async function coverage({ ctx }: FrontEnv) {
+  const blocks = await ctx.node().mempoolCoverage();
+  return blocks.toReversed().map(({ height, weight, knownWeight }) => ({
+    block_height: height,
+    block_weight: weight,
+    mempool_txs_weight: knownWeight,
+  }));
+}
+
+function rawView({ feerate, pass, fail, decay, scale }: RawEstimate) {
+  if (feerate === null) return { decay, scale, ...(fail && { fail: rangeView(fail) }), errors: [NO_RAW_ESTIMATE] };
+  return {
+    feerate: coins(Math.round(feerate)),
+    decay,
+    scale,
+    ...(pass && { pass: rangeView(pass) }),
+    ...(fail && { fail: rangeView(fail) }),
+  };
+}
+
+function rangeView({ start, end, withinTarget, totalConfirmed, inMempool, leftMempool }: FeerateRange) {
+  const hundredths = (value: number) => Math.round(value * 100) / 100;
+  return {
+    startrange: Math.round(start),
+    endrange: Math.round(end),
+    withintarget: hundredths(withinTarget),
+    totalconfirmed: hundredths(totalConfirmed),
+    inmempool: hundredths(inMempool),
+    leftmempool: hundredths(leftMempool),
+  };
+}

@@ -1,0 +1,25 @@
+import { FEE_TARGETS, type FeeReport } from '../../mempool/fees/fee-estimator.ts';
+
+/** What fees are at, sat/vB. `minFeerate`: satoshis per 1,000 virtual bytes that enter the mempool at this moment. */
+export function feesView(
+  report: FeeReport | null,
+  minFeerate: number,
+  tip: { readonly height: number; readonly hash: string },
+  now: number,
+) {
+  const at = (target: number) => {
+    const found = report?.rates.findLast((rate) => rate.target <= target);
+    return Math.max(found?.feerate ?? 0, minFeerate) / 1000;
+  };
+  return {
+    fastest: at(1),
+    halfHour: at(3),
+    hour: at(6),
+    economy: at(144),
+    minimum: minFeerate / 1000,
+    estimator: report?.rates[0]?.estimator ?? 'floor',
+    targets: Object.fromEntries(FEE_TARGETS.map((target) => [target, at(target)])),
+    tip,
+    updatedAt: report?.at ?? now,
+  };
+}

@@ -1,0 +1,224 @@
+import { ByteReader, ByteWriter, DecodeError } from '../../util/bytes.ts';
+import { ConfirmationStats, type Horizon, type RangeEstimate } from './confirmation-stats.ts';
+
+/** Satoshis per 1,000 virtual bytes: the first bucket ends here, each ends so much higher than the one before. */
+const MIN_BUCKET = 100;
+const MAX_BUCKET = 1e7;
+const SPACING = 1.05;
+/** Above every feerate. */
+const NO_BOUND = 1e99;
+
+const SHORT: Horizon = { periods: 12, scale: 1, decay: 0.962, sufficient: 0.5 };
+const MEDIUM: Horizon = { periods: 24, scale: 2, decay: 0.9952, sufficient: 0.1 };
+const LONG: Horizon = { periods: 42, scale: 24, decay: 0.99931, sufficient: 0.1 };
+
+/** How often transactions must be confirmed within half the target, the target, and twice the target. */
+const HALF_RATE = 0.6;
+const RATE = 0.85;
+const DOUBLE_RATE = 0.95;
+/** Blocks after which what was learnt before the last start says nothing any more. */
+const OLDEST_HISTORY = 6 * 1008;
+const FORMAT = 1;
+
+export type HorizonName = 'short' | 'medium' | 'long';
+export const HORIZONS: readonly HorizonName[] = ['short', 'medium', 'long'];
+
+/** A feerate (satoshis per 1,000 virtual bytes) and the blocks it is for; null where there is too little to go by. */
+export interface BlockPolicyEstimate {
+  readonly feerate: number | null;
+  readonly blocks: number;
+}
+
+/**
+ * Estimates fees from how long transactions of each feerate took to be confirmed, as Core's estimator of the same name.
+ * Transactions go by their slots in the mempool.
+ */
+export class BlockPolicyEstimator {
+  readonly #bounds = bucketBounds();
+  readonly #stats: Readonly<Record<HorizonName, ConfirmationStats>>;
+  /** By slot: the height at which it came, and its bucket; -1 where it is not tracked. */
+  readonly #heights: number[] = [];
+  readonly #bucketOf: number[] = [];
+  #best = 0;
+  /** Anything was ever tracked. */
+  #added = false;
+  #firstRecorded = 0;
+  /** What was learnt before the last start: from which height to which. */
+  #historicalFirst = 0;
+  #historicalBest = 0;
+
+  constructor() {
+    const stats = (horizon: Horizon) => new ConfirmationStats(this.#bounds, horizon);
+    this.#stats = { short: stats(SHORT), medium: stats(MEDIUM), long: stats(LONG) };
+  }
+
+  /** The furthest target of a horizon. */
+  maxTarget(horizon: HorizonName): number {
+    return this.#stats[horizon].maxTarget;
+  }
+
+  decayAndScale(horizon: HorizonName): Pick<Horizon, 'decay' | 'scale'> {
+    return this.#stats[horizon].horizon;
+  }
+
+  /**
+   * A transaction has come. Only what came to the tip that was seen last counts, alone and by itself: `countable` says
+   * that it needs no other, is in no package, and has not been in a block.
+   */
+  added(slot: number, { height, feerate, countable }: { height: number; feerate: number; countable: boolean }): void {
+    this.#heights[slot] = -1;
+    if (height !== this.#best || !countable) return;
+    const bucket = this.#bucketAt(feerate);
+    this.#heights[slot] = height;
+    this.#added = true;
+    this.#bucketOf[slot] = bucket;
+    for (const name of HORIZONS) this.#stats[name].added(height, bucket);
+  }
+
+  /** It has left, and was in no block. */
+  removed(slot: number): void {
+    this.#forget(slot, false);
+  }
+
+  /** A block has joined the chain that took these out of the mempool. Branches that go back are passed over. */
+  block(height: number, included: readonly { readonly slot: number; readonly feerate: number }[]): void {
+    if (height <= this.#best) {
+      // They are no longer there, and nothing is learnt from that.
+      for (const { slot } of included) this.#forget(slot, true);
+      return;
+    }
+    this.#best = height;
+    // In initial sync there is nothing yet that could age.
+    if (this.#added) for (const name of HORIZONS) this.#stats[name].startBlock(height);
+    let counted = 0;
+    for (const { slot, feerate } of included) {
+      const since = this.#heights[slot] ?? -1;
+      if (!this.#forget(slot, true) || height <= since) continue;
+      const bucket = this.#bucketAt(feerate);
+      for (const name of HORIZONS) this.#stats[name].confirmed(height - since, feerate, bucket);
+      counted++;
+    }
+    if (this.#firstRecorded === 0 && counted > 0) this.#firstRecorded = height;
+  }
+
+  /** What a transaction should pay to be confirmed within so many blocks. */
+  estimate(target: number, conservative: boolean): BlockPolicyEstimate {
+    const { long } = this.#stats;
+    if (target < 1 || target > long.maxTarget) return { feerate: null, blocks: target };
+    // Nobody can say what it takes to be in the very next block.
+    const blocks = Math.min(Math.max(target, 2), this.#maxUsable);
+    if (blocks <= 1) return { feerate: null, blocks };
+    let feerate = Math.max(
+      this.#combined(Math.floor(blocks / 2), HALF_RATE, true),
+      this.#combined(blocks, RATE, true),
+      this.#combined(blocks * 2, DOUBLE_RATE, !conservative),
+    );
+    if (conservative || feerate < 0) feerate = Math.max(feerate, this.#conservative(blocks * 2));
+    return { feerate: feerate < 0 ? null : Math.round(feerate), blocks };
+  }
+
+  /** The estimate of one horizon, with the ranges it goes by; null where it does not track the target. */
+  raw(target: number, successRate: number, horizon: HorizonName): RangeEstimate | null {
+    const stats = this.#stats[horizon];
+    if (target < 1 || target > stats.maxTarget) return null;
+    return stats.estimate(target, successRate, this.#best);
+  }
+
+  /** What waits is given up as not confirmed: the node stops and cannot see what becomes of it. */
+  flushUnconfirmed(): void {
+    for (let slot = 0; slot < this.#heights.length; slot++) this.#forget(slot, false);
+  }
+
+  serialize(): Uint8Array {
+    const w = new ByteWriter(64 * 1024);
+    w.u32(FORMAT);
+    w.u32(this.#best);
+    const current = this.#blockSpan > this.#historicalSpan / 2;
+    w.u32(current ? this.#firstRecorded : this.#historicalFirst);
+    w.u32(current ? this.#best : this.#historicalBest);
+    for (const name of HORIZONS) this.#stats[name].write(w);
+    return w.finish().slice();
+  }
+
+  /** What `serialize` made. Throws DecodeError on anything else; then make a new estimator. */
+  static restore(bytes: Uint8Array): BlockPolicyEstimator {
+    const r = new ByteReader(bytes);
+    const estimator = new BlockPolicyEstimator();
+    if (r.u32() !== FORMAT) throw new DecodeError('the fee history has another format');
+    estimator.#best = r.u32();
+    estimator.#historicalFirst = r.u32();
+    estimator.#historicalBest = r.u32();
+    if (estimator.#historicalFirst > estimator.#historicalBest || estimator.#historicalBest > estimator.#best)
+      throw new DecodeError('the fee history covers heights that cannot be');
+    for (const name of HORIZONS) estimator.#stats[name].read(r);
+    estimator.#added = true;
+    if (r.remaining > 0) throw new DecodeError('bytes after the fee history');
+    return estimator;
+  }
+
+  get #blockSpan(): number {
+    return this.#firstRecorded === 0 ? 0 : this.#best - this.#firstRecorded;
+  }
+
+  get #historicalSpan(): number {
+    if (this.#historicalFirst === 0 || this.#best - this.#historicalBest > OLDEST_HISTORY) return 0;
+    return this.#historicalBest - this.#historicalFirst;
+  }
+
+  /** Half of what was seen, so that there are enough that could have failed. */
+  get #maxUsable(): number {
+    return Math.min(this.#stats.long.maxTarget, Math.floor(Math.max(this.#blockSpan, this.#historicalSpan) / 2));
+  }
+
+  /** From the shortest horizon that tracks the target; with `shorter`, less where a shorter one asks for less. -1: none. */
+  #combined(target: number, successRate: number, shorter: boolean): number {
+    const { short, medium, long } = this.#stats;
+    if (target < 1 || target > long.maxTarget) return -1;
+    const own = target <= short.maxTarget ? short : target <= medium.maxTarget ? medium : long;
+    let estimate = own.estimate(target, successRate, this.#best).feerate ?? -1;
+    if (!shorter) return estimate;
+    for (const stats of [medium, short]) {
+      if (target <= stats.maxTarget) continue;
+      const other = stats.estimate(stats.maxTarget, successRate, this.#best).feerate ?? -1;
+      if (other > 0 && (estimate === -1 || other < estimate)) estimate = other;
+    }
+    return estimate;
+  }
+
+  /** The rate for twice the target must hold on longer horizons as well. */
+  #conservative(doubleTarget: number): number {
+    const { short, medium, long } = this.#stats;
+    const of = (stats: ConfirmationStats) => stats.estimate(doubleTarget, DOUBLE_RATE, this.#best).feerate ?? -1;
+    return Math.max(
+      doubleTarget <= short.maxTarget ? of(medium) : -1,
+      doubleTarget <= medium.maxTarget ? of(long) : -1,
+    );
+  }
+
+  #forget(slot: number, inBlock: boolean): boolean {
+    const height = this.#heights[slot] ?? -1;
+    if (height < 0) return false;
+    this.#heights[slot] = -1;
+    for (const name of HORIZONS) this.#stats[name].removed(height, this.#best, this.#bucketOf[slot]!, inBlock);
+    return true;
+  }
+
+  /** The first bucket whose bound is not below. */
+  #bucketAt(feerate: number): number {
+    let low = 0;
+    let high = this.#bounds.length - 1;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (this.#bounds[middle]! < feerate) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+}
+
+function bucketBounds(): Float64Array {
+  const bounds: number[] = [];
+  for (let bound = MIN_BUCKET; bound <= MAX_BUCKET; bound *= SPACING) bounds.push(bound);
+  bounds.push(NO_BOUND);
+  return Float64Array.from(bounds);
+}

@@ -1,0 +1,63 @@
+import { MAX_BLOCK_WEIGHT } from '../../consensus/limits.ts';
+import type { FeeFrac } from '../cluster/feefrac.ts';
+
+/** A block as it would be mined from the mempool. Rates in sat/vB. */
+export interface ProjectedBlock {
+  readonly txCount: number;
+  readonly vsize: number;
+  /** Satoshis. */
+  readonly totalFee: number;
+  readonly medianFeeRate: number;
+  /** Lowest, at each quarter, and highest. */
+  readonly feeRange: readonly number[];
+}
+
+/** Blocks that are told apart; whatever is left waits behind them. */
+export const PROJECTED_BLOCKS = 8;
+/** As the assembly of blocks leaves for header and coinbase. */
+const USABLE_WEIGHT = MAX_BLOCK_WEIGHT - 8000;
+
+export interface ProjectedChunk extends FeeFrac {
+  /** Transactions. */
+  readonly count: number;
+}
+
+/** The next blocks, from chunks by weight with the best first. */
+export function projectBlocks(chunks: readonly ProjectedChunk[]): ProjectedBlock[] {
+  const blocks: ProjectedBlock[] = [];
+  let current: ProjectedChunk[] = [];
+  let weight = 0;
+  for (const chunk of chunks) {
+    if (weight + chunk.size > USABLE_WEIGHT && current.length > 0) {
+      blocks.push(projected(current, weight));
+      if (blocks.length === PROJECTED_BLOCKS) return blocks;
+      current = [];
+      weight = 0;
+    }
+    current.push(chunk);
+    weight += chunk.size;
+  }
+  if (current.length > 0) blocks.push(projected(current, weight));
+  return blocks;
+}
+
+function projected(chunks: readonly ProjectedChunk[], weight: number): ProjectedBlock {
+  const rates = [0, 0.25, 0.5, 0.75, 1].map((part) => rateAt(chunks, weight * (1 - part)));
+  return {
+    txCount: chunks.reduce((sum, { count }) => sum + count, 0),
+    vsize: Math.ceil(weight / 4),
+    totalFee: chunks.reduce((sum, { fee }) => sum + fee, 0),
+    medianFeeRate: rates[2]!,
+    feeRange: rates,
+  };
+}
+
+/** What is paid where so much weight is better. */
+function rateAt(chunks: readonly ProjectedChunk[], weight: number): number {
+  let passed = 0;
+  for (const { fee, size } of chunks) {
+    passed += size;
+    if (passed >= weight) return Math.round((fee * 4000) / size) / 1000;
+  }
+  return 0;
+}

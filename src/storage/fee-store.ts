@@ -1,0 +1,23 @@
+import type { Database } from 'bun:sqlite';
+
+/** What was learnt of fees, in node.db: one row, replaced whole. */
+export class FeeStore {
+  readonly #put;
+  readonly #get;
+
+  constructor(db: Database) {
+    this.#put = db.prepare('INSERT OR REPLACE INTO fee_history (id, saved_at, history) VALUES (1, ?, ?)');
+    this.#get = db.prepare<{ at: number; history: Uint8Array }, []>(
+      'SELECT saved_at AS at, history FROM fee_history WHERE id = 1',
+    );
+  }
+
+  /** The bytes that were saved, and when (Unix seconds). */
+  load(): { readonly at: number; readonly history: Uint8Array } | null {
+    return this.#get.get();
+  }
+
+  save(history: Uint8Array, at: number): void {
+    this.#put.run(at, history);
+  }
+}

@@ -1,0 +1,145 @@
+import { describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { BlockPolicyEstimator } from '../../../src/mempool/fees/block-policy.ts';
+
+const BASE = 2000;
+const DELTA = 100;
+
+/** Blocks of transactions of ten feerates, as Core's own scenario: the better are mined at once, the worse later. */
+class Scenario {
+  readonly estimator = new BlockPolicyEstimator();
+  height = 0;
+  #slot = 0;
+  /** By rank of feerate: what waits. */
+  readonly waiting: { slot: number; feerate: number }[][] = Array.from({ length: 10 }, () => []);
+
+  /** Four transactions of each feerate come. */
+  arrive(ranks = 10): void {
+    for (let rank = 0; rank < ranks; rank++)
+      for (let i = 0; i < 4; i++) {
+        const tx = { slot: this.#slot++, feerate: BASE * (rank + 1) };
+        this.estimator.added(tx.slot, { height: this.height, feerate: tx.feerate, countable: true });
+        this.waiting[rank]!.push(tx);
+      }
+  }
+
+  /** A block takes all that waits of some ranks. */
+  mine(takes: (rank: number) => boolean): void {
+    const included = this.waiting.flatMap((txs, rank) => (takes(rank) ? txs.splice(0) : []));
+    this.estimator.block(++this.height, included);
+  }
+
+  feerate(target: number, conservative = false): number | null {
+    return this.estimator.estimate(target, conservative).feerate;
+  }
+}
+
+/** Every block takes the best feerate, every second the two best, and so on: a rank waits ten blocks at most. */
+function steady(blocks: number): Scenario {
+  const scenario = new Scenario();
+  scenario.mine(() => false);
+  for (let i = 0; i < blocks; i++) {
+    scenario.arrive();
+    scenario.mine((rank) => (scenario.height + 1) % (10 - rank) === 0);
+  }
+  return scenario;
+}
+
+describe('the block policy estimator', () => {
+  test('knows nothing at first', () => {
+    const { estimator } = new Scenario();
+    for (const target of [1, 2, 6, 144, 1008])
+      expect(estimator.estimate(target, false)).toEqual({ feerate: null, blocks: 0 });
+    expect(estimator.estimate(1009, false)).toEqual({ feerate: null, blocks: 1009 });
+    expect(estimator.raw(13, 0.9, 'short')).toBeNull();
+    expect(['short', 'medium', 'long'].map((name) => estimator.maxTarget(name as 'short'))).toEqual([12, 48, 1008]);
+  });
+
+  test('asks for less the longer one can wait', () => {
+    const scenario = steady(200);
+    const estimates = [1, 2, 3, 4, 6, 9, 12, 20].map((target) => scenario.feerate(target)!);
+    expect(estimates).toEqual(estimates.toSorted((a, b) => b - a));
+    // Only the best is in every next block; what is looked at ends some way above what each rank pays.
+    expect(Math.abs(estimates[1]! - BASE * 10)).toBeLessThan(BASE + DELTA);
+    expect(estimates.at(-1)!).toBeLessThan(BASE * 3);
+    for (const target of [2, 6, 12])
+      expect(scenario.feerate(target, true)!).toBeGreaterThanOrEqual(scenario.feerate(target)!);
+    // A target of one block is answered as one of two.
+    expect(scenario.estimator.estimate(1, false)).toEqual(scenario.estimator.estimate(2, false));
+  });
+
+  test('empty blocks change nothing but the age of what is known', () => {
+    const scenario = steady(200);
+    // Nothing is left that would wait in vain.
+    scenario.mine(() => true);
+    const before = [2, 6, 12].map((target) => scenario.feerate(target)!);
+    for (let i = 0; i < 50; i++) scenario.mine(() => false);
+    const after = [2, 6, 12].map((target) => scenario.feerate(target)!);
+    for (const [i, feerate] of after.entries())
+      expect(Math.abs(feerate - before[i]!)).toBeLessThanOrEqual(BASE + DELTA);
+  });
+
+  test('rises when what used to be enough is left waiting', () => {
+    const scenario = steady(200);
+    const before = scenario.feerate(6)!;
+    for (let i = 0; i < 15; i++) {
+      scenario.arrive();
+      scenario.mine(() => false);
+    }
+    expect(scenario.feerate(6) ?? Number.POSITIVE_INFINITY).toBeGreaterThanOrEqual(before);
+  });
+
+  test('falls when everything is mined at once', () => {
+    const scenario = steady(100);
+    const before = scenario.feerate(3)!;
+    for (let i = 0; i < 265; i++) {
+      scenario.arrive();
+      scenario.mine(() => true);
+    }
+    expect(scenario.feerate(3)!).toBeLessThan(before - DELTA);
+    expect(scenario.feerate(3)!).toBe(BASE);
+  });
+
+  test('does not count what came with others, to another tip, or in a block that is not the next', () => {
+    const { estimator } = new Scenario();
+    estimator.block(100, []);
+    estimator.added(1, { height: 100, feerate: 5000, countable: false });
+    estimator.added(2, { height: 99, feerate: 5000, countable: true });
+    estimator.added(3, { height: 100, feerate: 5000, countable: true });
+    estimator.block(99, [{ slot: 3, feerate: 5000 }]);
+    for (let height = 101; height < 300; height++)
+      estimator.block(height, height === 101 ? [{ slot: 1, feerate: 5000 }] : []);
+    expect(estimator.estimate(2, false).feerate).toBeNull();
+  });
+
+  test('is the same when it was saved and read back', () => {
+    const scenario = steady(150);
+    scenario.estimator.flushUnconfirmed();
+    const restored = BlockPolicyEstimator.restore(scenario.estimator.serialize());
+    for (const target of [1, 2, 3, 6, 12, 24, 48])
+      for (const conservative of [false, true])
+        expect(restored.estimate(target, conservative)).toEqual(scenario.estimator.estimate(target, conservative));
+    expect(restored.serialize()).toEqual(scenario.estimator.serialize());
+  });
+
+  test('refuses bytes that are no history, whatever they are', () => {
+    const good = steady(30).estimator.serialize();
+    fc.assert(
+      fc.property(fc.nat(good.length - 1), fc.uint8Array({ minLength: 1, maxLength: 8 }), (at, noise) => {
+        const bytes = good.slice();
+        bytes.set(noise.subarray(0, bytes.length - at), at);
+        try {
+          // What is read is a history that can be asked.
+          const { feerate } = BlockPolicyEstimator.restore(bytes).estimate(6, false);
+          return feerate === null || Number.isFinite(feerate);
+        } catch (error) {
+          return (error as Error).name === 'DecodeError';
+        }
+      }),
+      { numRuns: 300 },
+    );
+    for (const length of [0, 3, good.length - 1])
+      expect(() => BlockPolicyEstimator.restore(good.slice(0, length))).toThrow();
+    expect(() => BlockPolicyEstimator.restore(new Uint8Array([...good, 0]))).toThrow('bytes after');
+  });
+});
