@@ -161,6 +161,7 @@ export function startApi(deps: ApiDependencies): ApiServer {
       phase: () => state.phase,
       attached: () => state.attached,
       rpcProbe: () => context.rpcProbe,
+      mempool: () => mempool.mirror.totals,
       sentSeq: () => hub.seq,
     },
     log,

@@ -126,6 +126,8 @@ export class MempoolService implements ChainFollower {
     const judge = { mempool: this.mempool, chain: this.#view, engine, clock };
     this.acceptance = new Acceptance(judge);
     this.packages = new PackageAcceptance(judge, this.acceptance);
+    // Before anything else it is told that nothing is read back yet.
+    this.#feed.touch();
     this.#timers = [
       setInterval(() => this.#saveOrSay(), SAVE_INTERVAL_MS),
       setInterval(() => this.#reportFees(), REPORT_INTERVAL_MS),

@@ -28,6 +28,8 @@ export interface ReadinessSources {
   phase(): 'starting' | 'live' | 'stopping';
   attached(): { readonly node: NodePort; readonly reads: ChainReads } | null;
   rpcProbe(): (() => Promise<unknown>) | null;
+  /** What the mempool last said of itself; null before it has. */
+  mempool(): { readonly loaded: boolean; readonly count: number } | null;
   /** Number of the newest event that was handed to the WebSocket connections. */
   sentSeq(): number;
 }
@@ -114,10 +116,12 @@ export class Readiness {
     if (phase === 'starting' || !attached)
       return { startup: () => ({ status: 'fail', message: 'the node is starting' }) };
     const { node, reads } = attached;
+    const mempool = this.#sources.mempool();
     return {
       database: () => this.#database(node, reads),
       rpc: () => this.#rpc(node),
       chain: () => this.#chain(node, reads),
+      ...(mempool && { mempool: () => this.#mempool(node, mempool) }),
       events: () => this.#events(reads),
       disk: () => this.#disk(),
     };
@@ -164,6 +168,12 @@ export class Readiness {
     if (preparing) return { status: 'degraded', message: preparing, ...details };
     if (heavierInvalidChain) return { status: 'degraded', message: 'a heavier chain is invalid', ...details };
     return { status: 'ok', ...details };
+  }
+
+  #mempool(node: NodePort, { loaded, count }: { readonly loaded: boolean; readonly count: number }): CheckResult {
+    // In initial sync nothing is expected of it, and the chain says so already.
+    if (loaded || node.status().initialBlockDownload) return { status: 'ok', loaded, count };
+    return { status: 'degraded', message: 'saved transactions are still being read back', loaded, count };
   }
 
   #events(reads: ChainReads): CheckResult {
