@@ -74,9 +74,9 @@ export class ChangeFeed implements MempoolObserver {
       seq,
       data: JSON.stringify(data),
       silent: this.#deps.silent(),
-      // Not `parsed.raw`, which may be a view into a whole block: all of that would be sent.
-      raw: entries.raw(slot),
-      spent: entries.spent(slot),
+      // Bytes of their own: of a view, all that lies behind it would be sent.
+      raw: entries.raw(slot).slice(),
+      spent: entries.spent(slot).slice(),
       fee,
       feeDelta: entries.feeDelta(slot),
       weight: entries.weight(slot),

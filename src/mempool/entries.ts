@@ -5,6 +5,7 @@ import type { Txid, Wtxid } from '../primitives/hash.ts';
 import type { Outpoint } from '../primitives/outpoint.ts';
 import { readTxUndo } from '../primitives/undo.ts';
 import { assert } from '../util/assert.ts';
+import { ByteArena } from '../util/byte-arena.ts';
 import { ByteReader } from '../util/bytes.ts';
 import { SlotIndex } from '../util/slot-index.ts';
 
@@ -12,7 +13,7 @@ const HASH = 32;
 const OUTPOINT = 36;
 const INITIAL = 256;
 /** Bytes an entry takes beside its transaction, its coins and its inputs: the columns, both indexes, the graph. */
-const ENTRY_BYTES = 340;
+const ENTRY_BYTES = 330;
 /** Of each input: its outpoint, its owner and its place in the index. */
 const INPUT_BYTES = OUTPOINT + 4 + 4 + 12;
 
@@ -45,9 +46,10 @@ export class Entries {
   #txids = new Uint8Array(INITIAL * HASH);
   #wtxids = new Uint8Array(INITIAL * HASH);
   #fee = new Float64Array(INITIAL);
-  #feeDelta = new Float64Array(INITIAL);
+  /** Few have one. */
+  readonly #feeDelta = new Map<number, number>();
   #order = new Float64Array(INITIAL);
-  #time = new Float64Array(INITIAL);
+  #time = new Uint32Array(INITIAL);
   #weight = new Uint32Array(INITIAL);
   #vsize = new Uint32Array(INITIAL);
   #sigopCost = new Uint32Array(INITIAL);
@@ -55,8 +57,11 @@ export class Entries {
   #rawLength = new Uint32Array(INITIAL);
   #firstInput = new Int32Array(INITIAL);
   #locked = new Uint8Array(INITIAL);
-  /** The encoding of each transaction, and behind it its coins. */
-  readonly #bytes: (Uint8Array | undefined)[] = [];
+  #spentLength = new Uint32Array(INITIAL);
+  /** The encoding of each transaction, and behind it its coins: where they are; NaN where the slot is free. */
+  #bytesAt = new Float64Array(INITIAL).fill(Number.NaN);
+  readonly #bytes = new ByteArena();
+  #slots = 0;
   readonly #byTxid = new SlotIndex(HASH, () => this.#txids);
   readonly #byWtxid = new SlotIndex(HASH, () => this.#wtxids);
 
@@ -117,7 +122,7 @@ export class Entries {
   }
 
   has(slot: number): boolean {
-    return this.#bytes[slot] !== undefined;
+    return slot < this.#slots && !Number.isNaN(this.#bytesAt[slot]!);
   }
 
   /** Puts a transaction into a free slot; none of its inputs may be spent here already. */
@@ -130,7 +135,7 @@ export class Entries {
     this.#byTxid.add(slot);
     this.#byWtxid.add(slot);
     this.#fee[slot] = entry.fee;
-    this.#feeDelta[slot] = entry.feeDelta;
+    this.setFeeDelta(slot, entry.feeDelta);
     this.#order[slot] = entry.order ?? this.#nextOrder;
     this.#nextOrder = Math.max(this.#nextOrder, this.#order[slot]! + 1);
     this.#time[slot] = entry.time;
@@ -141,10 +146,9 @@ export class Entries {
     this.#locked[slot] = entry.locked ? 1 : 0;
     const { raw, tx } = parsed;
     this.#rawLength[slot] = raw.length;
-    const bytes = new Uint8Array(raw.length + entry.spent.length);
-    bytes.set(raw);
-    bytes.set(entry.spent, raw.length);
-    this.#bytes[slot] = bytes;
+    this.#spentLength[slot] = entry.spent.length;
+    this.#bytesAt[slot] = this.#bytes.add(raw, entry.spent);
+    this.#slots = Math.max(this.#slots, slot + 1);
     this.#firstInput[slot] = -1;
     for (let i = tx.inputs.length - 1; i >= 0; i--) this.#addInput(slot, tx.inputs[i]!.prevout);
     this.#count(slot, tx.inputs.length, 1);
@@ -161,7 +165,9 @@ export class Entries {
     this.#count(slot, inputs, -1);
     this.#byTxid.remove(slot);
     this.#byWtxid.remove(slot);
-    this.#bytes[slot] = undefined;
+    this.#bytes.free(this.#bytesAt[slot]!, this.#rawLength[slot]! + this.#spentLength[slot]!);
+    this.#bytesAt[slot] = Number.NaN;
+    this.#feeDelta.delete(slot);
   }
 
   /** A view, valid until the next entry is added. */
@@ -173,9 +179,9 @@ export class Entries {
     return this.#wtxids.subarray(slot * HASH, (slot + 1) * HASH) as Wtxid;
   }
 
-  /** The encoding with witness; never written to. */
+  /** The encoding with witness: a view, valid as long as the entry is there. Not to be sent to another thread. */
   raw(slot: number): Uint8Array {
-    return this.#bytes[slot]!.subarray(0, this.#rawLength[slot]!);
+    return this.#bytes.view(this.#bytesAt[slot]!, this.#rawLength[slot]!);
   }
 
   /** BIP-141 weight, or what its sigops amount to where that is more. */
@@ -183,17 +189,19 @@ export class Entries {
     return adjustedWeight(this.#weight[slot]!, this.#sigopCost[slot]!, bytesPerSigop);
   }
 
-  /** Undo records of the outputs it spends. */
+  /** Undo records of the outputs it spends: a view, as `raw`. */
   spent(slot: number): Uint8Array {
-    return this.#bytes[slot]!.subarray(this.#rawLength[slot]!);
+    const rawLength = this.#rawLength[slot]!;
+    return this.#bytes.view(this.#bytesAt[slot]!, rawLength + this.#spentLength[slot]!).subarray(rawLength);
   }
 
+  /** With bytes of its own, which stay. */
   parsed(slot: number): ParsedTransaction {
-    return parseTransaction(this.raw(slot));
+    return parseTransaction(this.raw(slot).slice());
   }
 
   coins(slot: number, inputs: number): Coin[] {
-    return readTxUndo(new ByteReader(this.spent(slot)), inputs);
+    return readTxUndo(new ByteReader(this.spent(slot).slice()), inputs);
   }
 
   /** What it spends, in the order of its inputs. */
@@ -216,16 +224,17 @@ export class Entries {
   }
 
   feeDelta(slot: number): number {
-    return this.#feeDelta[slot]!;
+    return this.#feeDelta.get(slot) ?? 0;
   }
 
   /** What it pays with prioritisation. */
   modifiedFee(slot: number): number {
-    return this.#fee[slot]! + this.#feeDelta[slot]!;
+    return this.#fee[slot]! + this.feeDelta(slot);
   }
 
   setFeeDelta(slot: number, delta: number): void {
-    this.#feeDelta[slot] = delta;
+    if (delta === 0) this.#feeDelta.delete(slot);
+    else this.#feeDelta.set(slot, delta);
   }
 
   weight(slot: number): number {
@@ -262,7 +271,7 @@ export class Entries {
 
   /** All slots, in no order. Entries must not be added meanwhile. */
   *slots(): Generator<number> {
-    for (let slot = 0; slot < this.#bytes.length; slot++) if (this.has(slot)) yield slot;
+    for (let slot = 0; slot < this.#slots; slot++) if (this.has(slot)) yield slot;
   }
 
   #count(slot: number, inputs: number, sign: 1 | -1): void {
@@ -270,7 +279,8 @@ export class Entries {
     totals.vsize += sign * this.#vsize[slot]!;
     totals.size += sign * this.#rawLength[slot]!;
     totals.fee += sign * this.#fee[slot]!;
-    totals.bytes += sign * (this.#bytes[slot]!.length + ENTRY_BYTES + inputs * INPUT_BYTES);
+    const bytes = this.#rawLength[slot]! + this.#spentLength[slot]!;
+    totals.bytes += sign * (bytes + ENTRY_BYTES + inputs * INPUT_BYTES);
   }
 
   #addInput(slot: number, { txid, vout }: Outpoint): void {
@@ -313,35 +323,43 @@ export class Entries {
   }
 
   #grow(): void {
-    this.#capacity *= 2;
-    this.#txids = doubled(this.#txids);
-    this.#wtxids = doubled(this.#wtxids);
-    this.#fee = doubled(this.#fee);
-    this.#feeDelta = doubled(this.#feeDelta);
-    this.#order = doubled(this.#order);
-    this.#time = doubled(this.#time);
-    this.#weight = doubled(this.#weight);
-    this.#vsize = doubled(this.#vsize);
-    this.#sigopCost = doubled(this.#sigopCost);
-    this.#height = doubled(this.#height);
-    this.#rawLength = doubled(this.#rawLength);
-    this.#firstInput = doubled(this.#firstInput);
-    this.#locked = doubled(this.#locked);
+    this.#capacity = grownLength(this.#capacity);
+    this.#txids = grown(this.#txids);
+    this.#wtxids = grown(this.#wtxids);
+    this.#fee = grown(this.#fee);
+    this.#order = grown(this.#order);
+    this.#time = grown(this.#time);
+    this.#weight = grown(this.#weight);
+    this.#vsize = grown(this.#vsize);
+    this.#sigopCost = grown(this.#sigopCost);
+    this.#height = grown(this.#height);
+    this.#rawLength = grown(this.#rawLength);
+    this.#spentLength = grown(this.#spentLength);
+    const slots = this.#bytesAt.length;
+    this.#bytesAt = grown(this.#bytesAt).fill(Number.NaN, slots);
+    this.#firstInput = grown(this.#firstInput);
+    this.#locked = grown(this.#locked);
   }
 
   #growInputs(): void {
-    this.#outpoints = doubled(this.#outpoints);
-    this.#owner = doubled(this.#owner);
-    this.#nextInput = doubled(this.#nextInput);
-    this.#nextSibling = doubled(this.#nextSibling);
-    this.#previousSibling = doubled(this.#previousSibling);
+    this.#outpoints = grown(this.#outpoints);
+    this.#owner = grown(this.#owner);
+    this.#nextInput = grown(this.#nextInput);
+    if (!this.#byParent) return;
+    this.#nextSibling = grown(this.#nextSibling);
+    this.#previousSibling = grown(this.#previousSibling);
   }
 }
 
 type Column = Uint8Array<ArrayBuffer> | Uint32Array<ArrayBuffer> | Int32Array<ArrayBuffer> | Float64Array<ArrayBuffer>;
 
-function doubled<A extends Column>(column: A): A {
-  const larger = new (column.constructor as new (length: number) => A)(column.length * 2);
+/** By half: twice as much would leave a quarter of it unused on average. */
+function grownLength(length: number): number {
+  return length + (length >>> 1);
+}
+
+function grown<A extends Column>(column: A): A {
+  const larger = new (column.constructor as new (length: number) => A)(grownLength(column.length));
   larger.set(column);
   return larger;
 }
