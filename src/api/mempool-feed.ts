@@ -1,8 +1,13 @@
 import type { MempoolChange } from '../mempool/changes.ts';
-import { MempoolMirror } from '../mempool/mirror.ts';
+import { MempoolMirror, type TxSource } from '../mempool/mirror.ts';
 import type { Clock } from '../util/clock.ts';
 import { ApiError } from './errors.ts';
 import type { NodeNews } from './node-port.ts';
+
+/** A change the mirror has taken in; of what has left, the bytes that it no longer has. */
+export type SeenChange =
+  | Exclude<MempoolChange, { kind: 'removed' }>
+  | (Extract<MempoolChange, { kind: 'removed' }> & { readonly gone?: TxSource | null });
 
 /** One turn of taking in what the node tells; then requests have theirs. */
 const SLICE_MS = 1;
@@ -12,7 +17,7 @@ const STEP = 8;
 export interface MempoolFeedOptions {
   readonly clock: Clock;
   /** The mirror shows these now. */
-  onChanges(changes: readonly MempoolChange[]): void;
+  onChanges(changes: readonly SeenChange[]): void;
   /** All that came before it, and the commit itself, can be read now. */
   onCommit(commit: NonNullable<NodeNews['commit']>): void;
 }
@@ -66,8 +71,7 @@ export class MempoolFeed {
     while (this.#news.length > 0) {
       const { changes, commit } = this.#news[0]!;
       while (this.#taken < changes.length) {
-        const slice = changes.slice(this.#taken, this.#taken + STEP);
-        for (const change of slice) this.mirror.apply(change);
+        const slice = changes.slice(this.#taken, this.#taken + STEP).map((change) => this.#see(change));
         this.#taken += slice.length;
         this.#options.onChanges(slice);
         if (performance.now() < until) continue;
@@ -83,6 +87,12 @@ export class MempoolFeed {
       this.#moved = Promise.withResolvers();
     }
     this.#running = false;
+  }
+
+  #see(change: MempoolChange): SeenChange {
+    const seen = change.kind === 'removed' ? { ...change, gone: this.mirror.source(change.txid) } : change;
+    this.mirror.apply(change);
+    return seen;
   }
 }
 

@@ -100,6 +100,7 @@ export function startApi(deps: ApiDependencies): ApiServer {
   const events = new EventLog({
     clock,
     limits: options.limits.eventLog,
+    unconfirmed: () => mempool.mirror.sources(),
     onChainEvent: (type, data) => metrics.event(type, data),
     onError: (error) => log.error('the event log cannot be read', { error }),
   });

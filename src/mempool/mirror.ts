@@ -40,6 +40,12 @@ export interface ScriptSums {
   readonly inputs: number;
 }
 
+/** An unconfirmed transaction with the undo records of what it spends. */
+export interface TxSource {
+  readonly raw: Uint8Array;
+  readonly spent: Uint8Array;
+}
+
 /** A part of a mirror, in plain form, for a thread that has none. */
 export interface MirrorPart {
   readonly tip: string | null;
@@ -167,6 +173,21 @@ export class MempoolMirror {
       unbroadcast: this.#unbroadcast.has(slot),
       replaced: this.#replaced.get(slot) ?? [],
     };
+  }
+
+  /** The bytes of a transaction, for whoever keeps them longer than it is here; null where it is not. */
+  source(txid: Uint8Array): TxSource | null {
+    const slot = this.entries.find(txid);
+    return slot < 0 ? null : this.#source(slot);
+  }
+
+  /** All of them, in the order of arrival. Only what is asked for is copied. */
+  *sources(): Generator<TxSource> {
+    for (const slot of this.#arrivals.after(0)) yield this.#source(slot);
+  }
+
+  #source(slot: number): TxSource {
+    return { raw: this.entries.raw(slot).slice(), spent: this.entries.spent(slot).slice() };
   }
 
   find(txid: Uint8Array): Unconfirmed | null {

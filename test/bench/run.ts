@@ -7,14 +7,17 @@ import { describeMachine } from './report.ts';
 const BENCHES: Readonly<Record<string, { readonly help: string; readonly run: (chain: string) => Promise<void> }>> = {
   import: { help: 'import a chain with all indexes: speed, stages, memory, disk', run: benchImport },
   latency: { help: 'how fast requests are answered while a chain is imported', run: benchLatency },
-  mempool: { help: 'transactions accepted a second, memory, a block taken out', run: async () => benchMempool() },
+  mempool: {
+    help: 'transactions accepted a second, memory, a block taken out',
+    run: async (count) => benchMempool(Number(count) || undefined),
+  },
   primitives: { help: 'signatures, hashes, merkle trees, block parsing', run: async () => benchPrimitives() },
 };
 
 const [name, chain = process.env.OBVERSE_BENCH_CHAIN ?? ''] = process.argv.slice(2);
 const bench = name === undefined ? undefined : BENCHES[name];
 if (!bench) {
-  console.log(`npm run bench -- NAME [CHAIN]
+  console.log(`npm run bench -- NAME [CHAIN], or npm run bench -- mempool [COUNT]
 
 CHAIN is a regtest chain as a file of magic, size, block; OBVERSE_BENCH_CHAIN names it as well.
 `);

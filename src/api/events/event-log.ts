@@ -1,13 +1,9 @@
-import type { MempoolChange, RemovalReason } from '../../mempool/changes.ts';
+import type { RemovalReason } from '../../mempool/changes.ts';
+import type { TxSource } from '../../mempool/mirror.ts';
 import type { ChainReads } from '../../storage/chain-reads.ts';
 import type { EventRecord } from '../../storage/event-store.ts';
 import type { Clock } from '../../util/clock.ts';
-
-/** An unconfirmed transaction with the undo records of what it spends; both as the mempool told them. */
-export interface TxSource {
-  readonly raw: Uint8Array;
-  readonly spent: Uint8Array;
-}
+import type { SeenChange } from '../mempool-feed.ts';
 
 /** One event of the log. */
 export interface LogEntry {
@@ -48,6 +44,8 @@ export const EVENT_LOG_LIMITS: EventLogLimits = {
 export interface EventLogOptions {
   readonly clock: Clock;
   readonly limits?: Partial<EventLogLimits>;
+  /** What is in the mempool now. */
+  unconfirmed?(): Iterable<TxSource>;
   /** Each event of the chain as it is read for the first time. */
   onChainEvent?(type: string, data: string): void;
   onError?(error: unknown): void;
@@ -60,7 +58,7 @@ interface Kept {
 }
 
 type News = { readonly lastSeq: number } | { readonly change: Numbered };
-type Numbered = Exclude<MempoolChange, { kind: 'modified' | 'fees' }>;
+type Numbered = Exclude<SeenChange, { kind: 'modified' | 'fees' }>;
 
 /** Rows read at a time; some are large. */
 const PAGE = 32;
@@ -86,7 +84,6 @@ export class EventLog {
   readonly #limits: EventLogLimits;
   readonly #options: EventLogOptions;
   readonly #listeners = new Set<() => void>();
-  readonly #resident = new Map<string, TxSource>();
   #reads: ChainReads | null = null;
   #news: News[] = [];
   #kept: Kept[] = [];
@@ -141,7 +138,7 @@ export class EventLog {
   }
 
   /** Steps of the mempool, in order. */
-  append(changes: readonly MempoolChange[]): void {
+  append(changes: readonly SeenChange[]): void {
     for (const change of changes) {
       if (change.kind === 'modified' || change.kind === 'fees') continue;
       this.#told = Math.max(this.#told, change.seq);
@@ -219,7 +216,7 @@ export class EventLog {
 
   /** What is in the mempool now. */
   mempool(): Iterable<TxSource> {
-    return this.#resident.values();
+    return this.#options.unconfirmed?.() ?? [];
   }
 
   /** How many listen for news. */
@@ -301,10 +298,9 @@ export class EventLog {
     if (seq <= this.#seq) {
       // Too late to be handed out in its place.
       this.#lose(this.#seq);
-      this.#follow(change);
       return;
     }
-    const tx = this.#follow(change);
+    const tx = sourceOf(change);
     if (change.kind !== 'update' && change.silent) {
       this.#seq = seq;
       return;
@@ -318,20 +314,6 @@ export class EventLog {
       reason: change.kind === 'removed' ? change.reason : null,
     };
     this.#keep(entry, tx ? tx.raw.length + tx.spent.length + TX_BYTES : 0);
-  }
-
-  /** Remembers what is in the mempool, since a removal names no more than the id. */
-  #follow(change: Numbered): TxSource | null {
-    if (change.kind === 'update') return null;
-    const txid = txidOf(change.data);
-    if (change.kind === 'removed') {
-      const known = this.#resident.get(txid) ?? null;
-      this.#resident.delete(txid);
-      return known;
-    }
-    const tx = { raw: change.raw, spent: change.spent };
-    this.#resident.set(txid, tx);
-    return tx;
   }
 
   #keep(entry: LogEntry, txBytes: number): void {
@@ -410,9 +392,7 @@ function chainEntry({ seq, type, data }: EventRecord): LogEntry {
   return { seq, type, text: `{"type":"${type}","data":${data}}`, tx: null, feeRate: 0, reason: null };
 }
 
-const TXID = /"txid":"([0-9a-f]{64})"/;
-
-/** A copy: a part of a string keeps all of it in memory. */
-function txidOf(data: string): string {
-  return Buffer.from(TXID.exec(data)?.[1] ?? '', 'latin1').toString('latin1');
+function sourceOf(change: Numbered): TxSource | null {
+  if (change.kind === 'update') return null;
+  return change.kind === 'added' ? { raw: change.raw, spent: change.spent } : (change.gone ?? null);
 }

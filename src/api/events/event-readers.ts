@@ -1,3 +1,4 @@
+import type { TxSource } from '../../mempool/mirror.ts';
 import { parseTransaction } from '../../primitives/block.ts';
 import { hashFromHex } from '../../primitives/hash.ts';
 import { readTxUndo } from '../../primitives/undo.ts';
@@ -6,7 +7,6 @@ import { jsonAnswer, type ReadEndpoint, textAnswer } from '../readers/answer.ts'
 import { blockByHash, headerTime, rawBlock } from '../readers/block-facts.ts';
 import { txView } from '../views/tx-view.ts';
 import { candidateTxs } from './block-scan.ts';
-import type { TxSource } from './event-log.ts';
 import { matchTx, type TxTouches, touchesToLine } from './match.ts';
 import { type FilterData, PrintTable, type WatchFilter } from './watch-filter.ts';
 

@@ -1,5 +1,4 @@
 import type { ServerWebSocket } from 'bun';
-import type { MempoolChange } from '../../mempool/changes.ts';
 import type { NetworkParams } from '../../params/network-params.ts';
 import type { ChainReads } from '../../storage/chain-reads.ts';
 import type { Clock } from '../../util/clock.ts';
@@ -8,6 +7,7 @@ import type { EventLog } from '../events/event-log.ts';
 import { Matcher } from '../events/matcher.ts';
 import { snapshotFrames } from '../events/snapshot.ts';
 import { WatchRegistry } from '../events/watches.ts';
+import type { SeenChange } from '../mempool-feed.ts';
 import type { ApiMetrics } from '../ops/metrics.ts';
 import type { ApiOptions } from '../options.ts';
 import type { JobResult, ReaderJob } from '../reader-jobs.ts';
@@ -109,7 +109,7 @@ export class Hub {
   }
 
   /** Steps of the mempool, in order, and in order with the commits. */
-  mempoolChanged(changes: readonly MempoolChange[]): void {
+  mempoolChanged(changes: readonly SeenChange[]): void {
     this.#events.append(changes);
   }
 

@@ -147,6 +147,7 @@ describe('entries', () => {
       reason: 'replaced',
       silent: false,
       replacedBy: null,
+      gone: { raw: Uint8Array.of(7), spent: new Uint8Array(0) },
     } as const;
     it.log.append([change, { ...gone, data: JSON.stringify({ seq: 2, txid: 'ab'.repeat(32) }) }]);
     const { entries } = it.log.after(0, 10);
@@ -161,7 +162,7 @@ describe('entries', () => {
       },
       expect.objectContaining({ type: 'transactionRemoved', reason: 'replaced' }) as unknown as LogEntry,
     ]);
-    expect(entries[1]!.tx!.raw).toBe(entries[0]!.tx!.raw);
+    expect(entries[1]!.tx!.raw).toEqual(Uint8Array.of(7));
     expect([...it.log.mempool()]).toEqual([]);
   });
 

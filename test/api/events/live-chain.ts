@@ -102,6 +102,11 @@ export class LiveChain implements AsyncDisposable {
     return seq;
   }
 
+  /** Resolves when the server has taken in all that was told. */
+  drained(): Promise<void> {
+    return this.api.context.mempool.drained();
+  }
+
   removed(tx: Transaction, reason: RemovalReason): number {
     const seq = this.#node.chain.nextSeq();
     const txid = txidOf(tx);

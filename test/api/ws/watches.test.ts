@@ -395,6 +395,7 @@ describe('filter', () => {
       await all.ask('filter', {});
       it.added(rich, [coin(1)]);
       it.added(poor, [coin(2)]);
+      await it.drained();
       expect(await heard(watched)).toEqual([idOf(poor)]);
       expect(await heard(paying)).toEqual([idOf(rich)]);
       expect(await heard(nothing)).toEqual([]);
