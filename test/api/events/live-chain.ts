@@ -2,7 +2,7 @@ import type { NodeNews, NodePort } from '../../../src/api/node-port.ts';
 import { type ApiOverrides, apiOptions } from '../../../src/api/options.ts';
 import { restRoutes } from '../../../src/api/rest/routes.ts';
 import { type ApiServer, startApi } from '../../../src/api/server.ts';
-import type { MempoolChange, RemovalReason } from '../../../src/mempool/changes.ts';
+import type { MempoolChange, MempoolTotals, RemovalReason } from '../../../src/mempool/changes.ts';
 import { regtest } from '../../../src/params/regtest.ts';
 import { hashToHex } from '../../../src/primitives/hash.ts';
 import { encodeTransaction, type Transaction, txidOf } from '../../../src/primitives/transaction.ts';
@@ -102,9 +102,14 @@ export class LiveChain implements AsyncDisposable {
     return seq;
   }
 
-  /** Resolves when the server has taken in all that was told. */
-  drained(): Promise<void> {
-    return this.api.context.mempool.drained();
+  /** The mempool says how it is: an event that every client gets, behind all that came before it. */
+  updated(): number {
+    const seq = this.#node.chain.nextSeq();
+    this.#news({
+      changes: [{ kind: 'update', seq, data: JSON.stringify({ seq }), totals: ZERO_TOTALS }],
+      commit: null,
+    });
+    return seq;
   }
 
   removed(tx: Transaction, reason: RemovalReason): number {
@@ -122,6 +127,20 @@ export class LiveChain implements AsyncDisposable {
     await this.#node[Symbol.asyncDispose]();
   }
 }
+
+const ZERO_TOTALS: MempoolTotals = {
+  count: 0,
+  vsize: 0,
+  size: 0,
+  usage: 0,
+  maxUsage: 0,
+  totalFee: 0,
+  minFeerate: 0,
+  minRelayFeerate: 0,
+  incrementalFeerate: 0,
+  unbroadcast: 0,
+  loaded: true,
+};
 
 export function addedChange(seq: number, tx: Transaction, coins: readonly TestCoin[]): MempoolChange {
   const raw = new ByteWriter();
