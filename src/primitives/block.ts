@@ -41,9 +41,16 @@ export function weightOf({ strippedSize, raw }: { strippedSize: number; raw: Uin
 
 /** Parses bytes that hold one block and nothing else; views into `raw` are kept. Throws DecodeError. */
 export function parseBlock(raw: Uint8Array): ParsedBlock {
-  const r = new ByteReader(raw);
+  const block = parseLeadingBlock(raw);
+  if (block.raw.length < raw.length) throw new DecodeError('bytes after the block');
+  return block;
+}
+
+/** Parses the block that the bytes begin with; what follows it is left out. Throws DecodeError. */
+export function parseLeadingBlock(bytes: Uint8Array): ParsedBlock {
+  const r = new ByteReader(bytes);
   const header = decodeHeader(r);
-  const hash = hash256(raw.subarray(0, HEADER_SIZE)) as BlockHash;
+  const hash = hash256(bytes.subarray(0, HEADER_SIZE)) as BlockHash;
   const count = readCompactSize(r);
   // A transaction takes at least 10 bytes, so a longer list cannot be there.
   if (count > r.remaining / 10) throw new DecodeError('unexpected end of data');
@@ -52,20 +59,25 @@ export function parseBlock(raw: Uint8Array): ParsedBlock {
   let strippedSize = HEADER_SIZE + compactSizeLength(count);
   for (let i = 0; i < count; i++) {
     const { tx, layout } = decodeTransactionWithLayout(r);
-    const parsed = parsedTransaction(raw, tx, layout, txids.subarray(i * 32, i * 32 + 32));
+    const parsed = parsedTransaction(bytes, tx, layout, txids.subarray(i * 32, i * 32 + 32));
     strippedSize += parsed.strippedSize;
     txs.push(parsed);
   }
-  if (r.remaining > 0) throw new DecodeError('bytes after the block');
-  return { hash, header, raw, txs, txids, strippedSize };
+  return { hash, header, raw: bytes.subarray(0, r.pos), txs, txids, strippedSize };
 }
 
 /** Parses bytes that hold one transaction and nothing else. */
 export function parseTransaction(raw: Uint8Array): ParsedTransaction {
   const r = new ByteReader(raw);
-  const { tx, layout } = decodeTransactionWithLayout(r);
+  const parsed = readTransaction(r);
   if (r.remaining > 0) throw new DecodeError('bytes after the transaction');
-  return parsedTransaction(raw, tx, layout, new Uint8Array(32));
+  return parsed;
+}
+
+/** Parses the next transaction; its `raw` is a view into the reader's buffer, and `offset` counts from that. */
+export function readTransaction(r: ByteReader): ParsedTransaction {
+  const { tx, layout } = decodeTransactionWithLayout(r);
+  return parsedTransaction(r.buf, tx, layout, new Uint8Array(32));
 }
 
 let scratch: Uint8Array = new Uint8Array(4096);

@@ -1,0 +1,224 @@
+import { assert } from '../../util/assert.ts';
+import {
+  type AddrTable,
+  BUCKET_SIZE,
+  bucketPosition,
+  NEW_BUCKETS,
+  newBucket,
+  TRIED_BUCKETS,
+  triedBucket,
+} from './addr-buckets.ts';
+import { type AddrEntry, newEntry } from './addr-entry.ts';
+import { type NetAddress, type NetService, type PeerAddress, serviceKey } from './net-address.ts';
+import { type NetworkClass, networkOf } from './net-group.ts';
+
+const EMPTY = -1;
+
+/** Where an entry stands: bucket and position as one number. */
+export type Slot = number;
+
+/**
+ * The entries of the address manager and the two tables they stand in. The new table holds what was heard of, in up to
+ * eight places each; the tried one what was connected to, once. An entry that is in neither is gone.
+ */
+export class AddrTables {
+  readonly key: Uint8Array;
+  /** Numbers are never given twice, and are exact up to 2^53. */
+  #nextId = 0;
+  readonly #entries = new Map<number, AddrEntry>();
+  readonly #ids = new Map<string, number>();
+  /** All numbers in random order, as far as they were drawn. */
+  readonly #random: number[] = [];
+  readonly #new = new Float64Array(NEW_BUCKETS * BUCKET_SIZE).fill(EMPTY);
+  readonly #tried = new Float64Array(TRIED_BUCKETS * BUCKET_SIZE).fill(EMPTY);
+  readonly #counts = { new: 0, tried: 0 };
+  readonly #networkCounts = new Map<NetworkClass, { new: number; tried: number }>();
+
+  constructor(key: Uint8Array) {
+    this.key = key;
+  }
+
+  size(table?: AddrTable, network?: NetworkClass): number {
+    const counts = network === undefined ? this.#counts : this.#networkCounts.get(network);
+    if (counts === undefined) return 0;
+    return table === undefined ? counts.new + counts.tried : counts[table];
+  }
+
+  idOf(service: NetService): number | null {
+    return this.#ids.get(serviceKey(service)) ?? null;
+  }
+
+  entry(id: number): AddrEntry | null {
+    return this.#entries.get(id) ?? null;
+  }
+
+  /** Throws where there is none. */
+  mustEntry(id: number): AddrEntry {
+    const entry = this.#entries.get(id);
+    assert(entry !== undefined, 'address entry');
+    return entry;
+  }
+
+  entries(): IterableIterator<[number, AddrEntry]> {
+    return this.#entries.entries();
+  }
+
+  /** The entry in a slot, or null. */
+  at(table: AddrTable, slot: Slot): number | null {
+    const id = (table === 'new' ? this.#new : this.#tried)[slot]!;
+    return id === EMPTY ? null : id;
+  }
+
+  newSlot(entry: AddrEntry, source: NetAddress = entry.source): Slot {
+    return this.newSlotIn(newBucket(this.key, entry, source), entry);
+  }
+
+  newSlotIn(bucket: number, entry: AddrEntry): Slot {
+    return bucket * BUCKET_SIZE + bucketPosition(this.key, 'new', bucket, entry);
+  }
+
+  triedSlot(entry: AddrEntry): Slot {
+    const bucket = triedBucket(this.key, entry);
+    return bucket * BUCKET_SIZE + bucketPosition(this.key, 'tried', bucket, entry);
+  }
+
+  /** Makes an entry, counted as new; it must be put into a slot or removed before anything else happens. */
+  create(peer: PeerAddress, source: NetAddress): number {
+    const id = this.#nextId++;
+    const entry = newEntry(peer, source);
+    this.#adopt(id, entry);
+    this.#count(entry, 'new', 1);
+    return id;
+  }
+
+  /** Removes an entry that stands in no slot. */
+  remove(id: number): void {
+    const entry = this.mustEntry(id);
+    assert(!entry.inTried && entry.refCount === 0, 'only entries without a place are removed');
+    this.swapRandom(entry.randomPosition, this.#random.length - 1);
+    this.#random.pop();
+    this.#count(entry, 'new', -1);
+    this.#ids.delete(serviceKey(entry));
+    this.#entries.delete(id);
+  }
+
+  /** Puts an entry into an empty slot of the new table. */
+  placeNew(id: number, slot: Slot): void {
+    assert(this.#new[slot] === EMPTY, 'empty slot');
+    this.#new[slot] = id;
+    this.mustEntry(id).refCount++;
+  }
+
+  /** Empties a slot of the new table; an entry that has no other is gone. */
+  clearNew(slot: Slot): void {
+    const id = this.#new[slot]!;
+    if (id === EMPTY) return;
+    this.#new[slot] = EMPTY;
+    if (--this.mustEntry(id).refCount === 0) this.remove(id);
+  }
+
+  /** Moves an entry from the new table to the tried one. What stood in its place goes back to the new. */
+  makeTried(id: number): void {
+    const entry = this.mustEntry(id);
+    const start = newBucket(this.key, entry, entry.source);
+    for (let i = 0; i < NEW_BUCKETS && entry.refCount > 0; i++) {
+      const slot = this.newSlotIn((start + i) % NEW_BUCKETS, entry);
+      if (this.#new[slot] !== id) continue;
+      this.#new[slot] = EMPTY;
+      entry.refCount--;
+    }
+    assert(entry.refCount === 0, 'entry found in all its buckets');
+    this.#count(entry, 'new', -1);
+    const slot = this.triedSlot(entry);
+    const evicted = this.#tried[slot]!;
+    if (evicted !== EMPTY) this.#backToNew(evicted, slot);
+    this.placeTried(id, slot);
+  }
+
+  /** Puts an entry that is counted nowhere into an empty slot of the tried table. */
+  placeTried(id: number, slot: Slot): void {
+    assert(this.#tried[slot] === EMPTY, 'empty slot');
+    const entry = this.mustEntry(id);
+    this.#tried[slot] = id;
+    entry.inTried = true;
+    this.#count(entry, 'tried', 1);
+  }
+
+  /** An entry that was read from a file and is to be placed among the tried; null where it is known. */
+  createTried(peer: PeerAddress, source: NetAddress): number | null {
+    if (this.idOf(peer) !== null) return null;
+    const id = this.#nextId++;
+    this.#adopt(id, newEntry(peer, source));
+    return id;
+  }
+
+  /** The number at a place of the random list. */
+  randomAt(position: number): number {
+    return this.#random[position]!;
+  }
+
+  swapRandom(a: number, b: number): void {
+    const first = this.#random[a]!;
+    const second = this.#random[b]!;
+    this.#random[a] = second;
+    this.#random[b] = first;
+    this.mustEntry(first).randomPosition = b;
+    this.mustEntry(second).randomPosition = a;
+  }
+
+  /** What does not fit together, or null. For tests and for what was read from a file. */
+  problem(): string | null {
+    const places = new Map<number, number>();
+    for (const table of ['new', 'tried'] as const)
+      for (let slot = 0; slot < (table === 'new' ? this.#new : this.#tried).length; slot++) {
+        const id = this.at(table, slot);
+        if (id === null) continue;
+        const entry = this.#entries.get(id);
+        if (entry === undefined) return 'a slot holds no entry';
+        if (entry.inTried !== (table === 'tried')) return 'an entry stands in the wrong table';
+        const expected =
+          table === 'tried' ? this.triedSlot(entry) : this.newSlotIn(Math.floor(slot / BUCKET_SIZE), entry);
+        if (expected !== slot) return 'an entry stands in the wrong place';
+        places.set(id, (places.get(id) ?? 0) + 1);
+      }
+    const counts = { new: 0, tried: 0 };
+    for (const [id, entry] of this.#entries) {
+      if (places.get(id) !== (entry.inTried ? 1 : entry.refCount)) return 'an entry is not where it is counted';
+      if (entry.inTried && (entry.refCount !== 0 || entry.lastSuccess === 0)) return 'a tried entry was never reached';
+      if (entry.refCount > 8) return 'an entry has too many places';
+      if (this.#ids.get(serviceKey(entry)) !== id) return 'an entry is not found by its address';
+      if (this.#random[entry.randomPosition] !== id) return 'an entry is not in the random list';
+      if (entry.lastSuccess < 0 || entry.lastTry < 0) return 'an entry has a time before 1970';
+      counts[entry.inTried ? 'tried' : 'new']++;
+    }
+    const listed = this.#random.length === this.#entries.size && this.#ids.size === this.#entries.size;
+    const counted = counts.new === this.#counts.new && counts.tried === this.#counts.tried;
+    return listed && counted ? null : 'the counts are wrong';
+  }
+
+  #adopt(id: number, entry: AddrEntry): void {
+    entry.randomPosition = this.#random.length;
+    this.#entries.set(id, entry);
+    this.#ids.set(serviceKey(entry), id);
+    this.#random.push(id);
+  }
+
+  #backToNew(id: number, slot: Slot): void {
+    const entry = this.mustEntry(id);
+    this.#tried[slot] = EMPTY;
+    entry.inTried = false;
+    this.#count(entry, 'tried', -1);
+    const place = this.newSlot(entry);
+    this.clearNew(place);
+    this.#count(entry, 'new', 1);
+    this.placeNew(id, place);
+  }
+
+  #count(entry: AddrEntry, table: AddrTable, by: 1 | -1): void {
+    const network = networkOf(entry.address);
+    const counts = this.#networkCounts.get(network) ?? { new: 0, tried: 0 };
+    counts[table] += by;
+    this.#networkCounts.set(network, counts);
+    this.#counts[table] += by;
+  }
+}

@@ -1,0 +1,127 @@
+import { isIPv4, isIPv6 } from 'node:net';
+import { base32, base32nopad } from '@scure/base';
+import { concatBytes, equalBytes } from '../../util/bytes.ts';
+import { addressFromV1, type NetAddress, type NetService } from './net-address.ts';
+
+const TOR_VERSION = 3;
+const TOR_KEY_SIZE = 32;
+const TOR_SIZE = TOR_KEY_SIZE + 2 + 1;
+const I2P_TEXT = /^([a-z2-7]{52})\.b32\.i2p$/i;
+const PORT = /^\d+$/;
+
+/** Reads a numeric address, Tor v3 or I2P name; null for anything else. Resolves no names; `%scope` is not taken. */
+export function parseAddress(text: string): NetAddress | null {
+  if (isIPv4(text)) return { network: 'ipv4', bytes: ipv4Bytes(text) };
+  if (isIPv6(text) && !text.includes('%')) {
+    const address = addressFromV1(ipv6Bytes(text));
+    return address.network === 'internal' ? null : address;
+  }
+  return parseOnion(text) ?? parseI2p(text);
+}
+
+/** As Core writes addresses: IPv6 after RFC 5952. */
+export function printAddress({ network, bytes }: NetAddress): string {
+  switch (network) {
+    case 'ipv4':
+      return bytes.join('.');
+    case 'ipv6':
+    case 'cjdns':
+      return printIpv6(bytes);
+    case 'onion':
+      return `${base32.encode(concatBytes(bytes, torChecksum(bytes), Uint8Array.of(TOR_VERSION))).toLowerCase()}.onion`;
+    case 'i2p':
+      return `${base32nopad.encode(bytes).toLowerCase()}.b32.i2p`;
+    case 'internal':
+      return `${base32.encode(bytes).toLowerCase()}.internal`;
+  }
+}
+
+/** `host:port`, `[ipv6]:port`, or an address alone, which then has `defaultPort`. Null for anything else. */
+export function parseService(text: string, defaultPort: number): NetService | null {
+  let host = text;
+  let port = defaultPort;
+  const colon = text.lastIndexOf(':');
+  const bracketed = text.startsWith('[') && text[colon - 1] === ']';
+  // Several colons without brackets are an IPv6 address alone.
+  if (colon >= 0 && (bracketed || text.indexOf(':') === colon)) {
+    const digits = text.slice(colon + 1);
+    if (!PORT.test(digits) || Number(digits) > 0xffff) return null;
+    port = Number(digits);
+    host = text.slice(0, colon);
+  }
+  if (host.startsWith('[') && host.endsWith(']')) host = host.slice(1, -1);
+  const address = parseAddress(host);
+  return address === null ? null : { address, port };
+}
+
+export function printService({ address, port }: NetService): string {
+  const text = printAddress(address);
+  return address.network === 'ipv6' || address.network === 'cjdns' ? `[${text}]:${port}` : `${text}:${port}`;
+}
+
+function ipv4Bytes(text: string): Uint8Array {
+  return Uint8Array.from(text.split('.'), Number);
+}
+
+/** Of a text that is known to be one. */
+function ipv6Bytes(text: string): Uint8Array {
+  const [head = '', tail] = text.split('::');
+  const before = groupBytes(head);
+  const after = groupBytes(tail ?? '');
+  return Uint8Array.of(...before, ...new Uint8Array(16 - before.length - after.length), ...after);
+}
+
+function groupBytes(text: string): number[] {
+  if (text === '') return [];
+  return text.split(':').flatMap((group) => {
+    if (group.includes('.')) return [...ipv4Bytes(group)];
+    const value = Number.parseInt(group, 16);
+    return [value >> 8, value & 0xff];
+  });
+}
+
+function printIpv6(bytes: Uint8Array): string {
+  const groups = Array.from({ length: 8 }, (_, i) => (bytes[i * 2]! << 8) | bytes[i * 2 + 1]!);
+  // The longest run of zeros, the first of equals; a single one is written out.
+  let [start, length] = [0, 1];
+  for (let at = 0, run = 0; at < groups.length; at++) {
+    run = groups[at] === 0 ? run + 1 : 0;
+    if (run > length) [start, length] = [at - run + 1, run];
+  }
+  const print = (from: number, to: number) =>
+    groups
+      .slice(from, to)
+      .map((group) => group.toString(16))
+      .join(':');
+  return length < 2 ? print(0, 8) : `${print(0, start)}::${print(start + length, 8)}`;
+}
+
+function parseOnion(text: string): NetAddress | null {
+  if (!text.endsWith('.onion')) return null;
+  const decoded = base32Bytes(text.slice(0, -'.onion'.length));
+  if (decoded?.length !== TOR_SIZE || decoded[TOR_SIZE - 1] !== TOR_VERSION) return null;
+  const key = decoded.slice(0, TOR_KEY_SIZE);
+  const checksum = decoded.subarray(TOR_KEY_SIZE, TOR_SIZE - 1);
+  return equalBytes(checksum, torChecksum(key)) ? { network: 'onion', bytes: key } : null;
+}
+
+function parseI2p(text: string): NetAddress | null {
+  const bytes = base32Bytes(`${I2P_TEXT.exec(text)?.[1] ?? ''}====`);
+  return bytes === null ? null : { network: 'i2p', bytes };
+}
+
+/** Null where it is no base32, padded, or none at all. */
+function base32Bytes(text: string): Uint8Array | null {
+  try {
+    const bytes = base32.decode(text.toUpperCase());
+    return bytes.length > 0 ? bytes : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Of Tor's rend-spec-v3: the first two bytes of a SHA3-256. */
+function torChecksum(key: Uint8Array): Uint8Array {
+  const data = concatBytes(new TextEncoder().encode('.onion checksum'), key, Uint8Array.of(TOR_VERSION));
+  return new Uint8Array(new Bun.CryptoHasher('sha3-256').update(data).digest()).slice(0, 2);
+}

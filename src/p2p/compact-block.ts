@@ -1,0 +1,185 @@
+import { sha256 } from '../crypto/hash.ts';
+import { type SipHashKey, sipHashKeyOf, sipHashWords } from '../crypto/siphash.ts';
+import type { ParsedBlock, ParsedTransaction } from '../primitives/block.ts';
+import { writeCompactSize } from '../primitives/compact-size.ts';
+import type { Wtxid } from '../primitives/hash.ts';
+import { type BlockHeader, encodeHeader, headerBytes } from '../primitives/header.ts';
+import { ByteWriter, equalBytes } from '../util/bytes.ts';
+import type { CompactBlock } from './messages/compact-blocks.ts';
+
+/** The most transactions a block of 4,000,000 weight units has room for, at 10 bytes each. */
+const MAX_TRANSACTIONS = 4_000_000 / (4 * 10);
+const MAX_INDEX = 0xffff;
+
+/** What is needed of a transaction to put it into a block. */
+export interface BlockTransaction {
+  readonly wtxid: Wtxid;
+  /** With witness. */
+  readonly raw: Uint8Array;
+}
+
+/**
+ * `invalid`: no honest peer sends this. `failed`: bad luck or a crafted block, either may be; the whole block is to be
+ * asked for.
+ */
+export type CompactBlockFault = { readonly status: 'invalid' | 'failed'; readonly reason: string };
+
+/** Key under which transactions have their short ids, from the header and the sender's nonce. */
+export function shortIdKey(header: BlockHeader, nonce: bigint): SipHashKey {
+  const w = new ByteWriter(88);
+  w.bytes(headerBytes(header));
+  w.u64(nonce);
+  return sipHashKeyOf(sha256(w.finish()));
+}
+
+const words = new Uint32Array(2);
+
+/** BIP-152: 48 bits of a wtxid's SipHash, as a number. */
+export function shortId(key: SipHashKey, wtxid: Wtxid): number {
+  sipHashWords(key, wtxid, words);
+  return words[0]! + (words[1]! & 0xffff) * 0x1_0000_0000;
+}
+
+/** Announces a block by its short ids; only the coinbase goes with it. */
+export function compactBlockOf({ header, txs }: ParsedBlock, nonce: bigint): CompactBlock {
+  const key = shortIdKey(header, nonce);
+  const shortIds = txs.slice(1).map(({ wtxid }) => shortId(key, wtxid));
+  return { header, nonce, shortIds, prefilled: [{ gap: 0, tx: txs[0]! }] };
+}
+
+/** A block of which some transactions are still missing. */
+export class PartialBlock {
+  readonly header: BlockHeader;
+  /** How many transactions were among the candidates. */
+  readonly found: number;
+  readonly #slots: (BlockTransaction | null)[];
+
+  constructor(header: BlockHeader, slots: (BlockTransaction | null)[], found: number) {
+    this.header = header;
+    this.found = found;
+    this.#slots = slots;
+  }
+
+  /** Places of the transactions that must be asked for, ascending. */
+  missing(): number[] {
+    return this.#slots.flatMap((slot, index) => (slot === null ? [index] : []));
+  }
+
+  /**
+   * The block's bytes, once the missing transactions are given in order. Whether they have the header's merkle root and
+   * witness commitment is for the caller to check: if not, two transactions may have shared a short id (`failed`).
+   */
+  fill(txs: readonly BlockTransaction[]): { readonly status: 'ok'; readonly raw: Uint8Array } | CompactBlockFault {
+    const missing = this.missing().length;
+    if (txs.length !== missing) return invalid(`${txs.length} transactions for ${missing} places`);
+    let next = 0;
+    const w = new ByteWriter(1 << 20);
+    encodeHeader(w, this.header);
+    writeCompactSize(w, this.#slots.length);
+    for (const slot of this.#slots) w.bytes((slot ?? txs[next++]!).raw);
+    return { status: 'ok', raw: w.finish() };
+  }
+}
+
+export type Reconstruction = { readonly status: 'ok'; readonly block: PartialBlock } | CompactBlockFault;
+
+/**
+ * Puts a block together from what came with its announcement and from transactions we have. `candidates` are looked
+ * through once, the mempool's before others, and two of them with one short id leave its place empty; an early end is
+ * made when all places are taken.
+ */
+export function reconstruct(compact: CompactBlock, candidates: Iterable<BlockTransaction>): Reconstruction {
+  const { header, shortIds, prefilled } = compact;
+  const count = shortIds.length + prefilled.length;
+  if (header.bits === 0) return invalid('null header');
+  if (count === 0) return invalid('no transactions');
+  if (count > MAX_TRANSACTIONS) return invalid('more transactions than a block can hold');
+  const slots = new Array<BlockTransaction | null>(count).fill(null);
+  let at = -1;
+  for (const [i, { gap, tx }] of prefilled.entries()) {
+    if (isNull(tx)) return invalid('null transaction');
+    at += gap + 1;
+    if (at > MAX_INDEX) return invalid('index of a prefilled transaction exceeds 16 bits');
+    // Else there would be places before it for which there is neither a transaction nor a short id.
+    if (at > shortIds.length + i) return invalid('index of a prefilled transaction is out of the block');
+    slots[at] = tx;
+  }
+  const wanted = new ShortIdIndex(
+    shortIds,
+    slots.flatMap((slot, index) => (slot === null ? [index] : [])),
+  );
+  if (wanted.hasDuplicates) return { status: 'failed', reason: 'two equal short ids' };
+  const found = findCandidates(slots, wanted, shortIdKey(header, compact.nonce), candidates);
+  return { status: 'ok', block: new PartialBlock(header, slots, found) };
+}
+
+function findCandidates(
+  slots: (BlockTransaction | null)[],
+  wanted: ShortIdIndex,
+  key: SipHashKey,
+  candidates: Iterable<BlockTransaction>,
+): number {
+  const collided = new Set<number>();
+  let found = 0;
+  for (const candidate of candidates) {
+    if (found === wanted.size) break;
+    const index = wanted.indexOf(shortId(key, candidate.wtxid));
+    if (index < 0 || collided.has(index)) continue;
+    const present = slots[index] ?? null;
+    if (present === null) {
+      slots[index] = candidate;
+      found++;
+    } else if (!equalBytes(present.wtxid, candidate.wtxid)) {
+      // To ask for it costs less than to find out afterwards that it was the wrong one.
+      slots[index] = null;
+      collided.add(index);
+      found--;
+    }
+  }
+  return found;
+}
+
+/**
+ * Where in the block a short id belongs. They are sorted and searched rather than hashed: a sender could choose ids that
+ * all fall together in a hash table.
+ */
+class ShortIdIndex {
+  readonly hasDuplicates: boolean;
+  readonly #ids: Float64Array;
+  readonly #places: Uint16Array;
+  /** Whether some id has these low 16 bits; spares most candidates the search. */
+  readonly #lowBits = new Uint8Array(0x1_0000);
+
+  constructor(ids: readonly number[], places: readonly number[]) {
+    const order = Uint16Array.from(ids.keys()).sort((a, b) => ids[a]! - ids[b]!);
+    this.#ids = Float64Array.from(order, (i) => ids[i]!);
+    this.#places = Uint16Array.from(order, (i) => places[i]!);
+    for (const id of ids) this.#lowBits[id % 0x1_0000] = 1;
+    this.hasDuplicates = this.#ids.some((id, i) => id === this.#ids[i - 1]);
+  }
+
+  get size(): number {
+    return this.#ids.length;
+  }
+
+  /** The place of the transaction with this id, or -1. */
+  indexOf(id: number): number {
+    if (this.#lowBits[id % 0x1_0000] === 0) return -1;
+    let low = 0;
+    let high = this.#ids.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.#ids[middle]! < id) low = middle + 1;
+      else high = middle;
+    }
+    return this.#ids[low] === id ? this.#places[low]! : -1;
+  }
+}
+
+function isNull({ tx }: ParsedTransaction): boolean {
+  return tx.inputs.length === 0 && tx.outputs.length === 0;
+}
+
+function invalid(reason: string): CompactBlockFault {
+  return { status: 'invalid', reason };
+}

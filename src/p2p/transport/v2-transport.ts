@@ -1,0 +1,243 @@
+import { ELLSWIFT_SIZE, ellswiftCreate, type RandomBytes } from '../../crypto/ellswift.ts';
+import { randomSecret } from '../../crypto/keys.ts';
+import { assert } from '../../util/assert.ts';
+import { bytesToHex, concatBytes, equalBytes } from '../../util/bytes.ts';
+import { Bip324Cipher, GARBAGE_TERMINATOR_SIZE, LENGTH_SIZE, PACKET_EXPANSION } from './bip324-cipher.ts';
+import { Gather } from './gather.ts';
+import { shortIdOf, typeOfShortId } from './short-ids.ts';
+import { MAX_PAYLOAD, type Protocol, type Transport, type TransportEvent, TYPE_SIZE } from './transport.ts';
+import { readType, V1_HEADER_SIZE, V1Transport, writeType } from './v1-transport.ts';
+
+const MAX_GARBAGE = 4095;
+/** A zero byte, the name spelt out, the payload. */
+const MAX_CONTENTS = 1 + TYPE_SIZE + MAX_PAYLOAD;
+/** How a v1 peer begins, behind the network's magic. */
+const V1_VERSION = new TextEncoder().encode('version\0\0\0\0\0');
+const MAGIC_SIZE = 4;
+const V1_PREFIX_SIZE = MAGIC_SIZE + TYPE_SIZE;
+const NOTHING = new Uint8Array(0);
+
+type ReceiveState = 'key-or-v1' | 'key' | 'garbage' | 'version' | 'application' | 'v1';
+
+export interface V2Options {
+  /** Whether we opened the connection. */
+  readonly initiating: boolean;
+  /** The network's four bytes, in wire order. */
+  readonly magic: Uint8Array;
+  /** Secret of this connection alone; drawn when not given. */
+  readonly secret?: Uint8Array;
+  /** What the encoding of the key is drawn from. */
+  readonly random?: RandomBytes;
+  /** At most 4095 bytes; drawn, of any length, when not given. */
+  readonly garbage?: Uint8Array;
+}
+
+/**
+ * BIP-324. A responder first looks whether the peer speaks v1 and falls back to that; an initiator whose peer hangs up
+ * is told by `shouldReconnectV1` to try again with v1.
+ */
+export class V2Transport implements Transport {
+  readonly #initiating: boolean;
+  readonly #magic: Uint8Array;
+  readonly #secret: Uint8Array;
+  readonly #publicKey: Uint8Array;
+  readonly #v1: V1Transport;
+  readonly #gather = new Gather();
+  #garbage: Uint8Array;
+  #cipher: Bip324Cipher | null = null;
+  #state: ReceiveState;
+  #failed = false;
+  /** What the next packet must authenticate besides itself: the peer's garbage, with its first packet. */
+  #aad = NOTHING;
+  /** Of the packet that is being received; -1 until its length is here. */
+  #contentsSize = -1;
+
+  constructor({ initiating, magic, secret = randomSecret(), random, garbage = randomGarbage() }: V2Options) {
+    assert(garbage.length <= MAX_GARBAGE, 'at most 4095 bytes of garbage');
+    this.#initiating = initiating;
+    this.#magic = magic;
+    this.#secret = secret;
+    this.#publicKey = ellswiftCreate(secret, random);
+    this.#garbage = garbage;
+    this.#v1 = new V1Transport(magic);
+    this.#state = initiating ? 'key' : 'key-or-v1';
+    this.#gather.expect(initiating ? ELLSWIFT_SIZE : V1_PREFIX_SIZE);
+  }
+
+  get protocol(): Protocol {
+    return this.#state === 'v1' ? 'v1' : this.#state === 'application' ? 'v2' : 'detecting';
+  }
+
+  get sessionId(): Uint8Array | null {
+    return this.#state === 'application' ? this.#cipher!.sessionId : null;
+  }
+
+  get writable(): boolean {
+    return this.#state === 'v1' || this.#cipher !== null;
+  }
+
+  /** Whether the peer seems to speak v1 only: it hung up without a byte, after `bytesSent` that a v1 header fits into. */
+  shouldReconnectV1(bytesSent: number): boolean {
+    return this.#initiating && this.#state === 'key' && this.#gather.length === 0 && bytesSent >= V1_HEADER_SIZE;
+  }
+
+  start(): Uint8Array {
+    return this.#initiating ? concatBytes(this.#publicKey, this.#garbage) : NOTHING;
+  }
+
+  receive(bytes: Uint8Array): TransportEvent[] {
+    const events: TransportEvent[] = [];
+    let at = 0;
+    while (at < bytes.length && !this.#failed) {
+      if (this.#state === 'v1') {
+        for (const event of this.#v1.receive(at === 0 ? bytes : bytes.subarray(at))) events.push(event);
+        break;
+      }
+      if (this.#state === 'garbage') at = this.#takeGarbage(bytes, at, events);
+      else {
+        at = this.#gather.take(bytes, at);
+        this.#progress(events);
+      }
+    }
+    return events;
+  }
+
+  encode(type: string, payload: Uint8Array): Uint8Array {
+    if (this.#state === 'v1') return this.#v1.encode(type, payload);
+    assert(this.#cipher !== null, 'keys are exchanged before messages');
+    assert(payload.length <= MAX_PAYLOAD, 'payload within the limit of the protocol');
+    const id = shortIdOf(type);
+    const head = new Uint8Array(id === null ? 1 + TYPE_SIZE : 1);
+    if (id === null) writeType(type, head.subarray(1));
+    else head[0] = id;
+    return this.#cipher.encrypt(head, payload, NOTHING);
+  }
+
+  /** A packet that the peer will drop, with so many bytes in it. */
+  encodeDecoy(contents: Uint8Array): Uint8Array {
+    assert(this.#cipher !== null, 'keys are exchanged before decoys');
+    return this.#cipher.encrypt(contents, NOTHING, NOTHING, true);
+  }
+
+  #progress(events: TransportEvent[]): void {
+    if (this.#state === 'key-or-v1') this.#detect(events);
+    else if (this.#state === 'key') this.#takeKey(events);
+    else this.#takePacket(events);
+  }
+
+  #fail(events: TransportEvent[], reason: string): void {
+    this.#failed = true;
+    this.#gather.expect(0);
+    events.push({ kind: 'failed', reason });
+  }
+
+  #detect(events: TransportEvent[]): void {
+    const { bytes } = this.#gather;
+    const v1 = concatBytes(this.#magic, V1_VERSION);
+    if (equalBytes(bytes, v1.subarray(0, bytes.length))) {
+      if (bytes.length < V1_PREFIX_SIZE) return;
+      this.#state = 'v1';
+      this.#garbage = NOTHING;
+      events.push({ kind: 'writable' });
+      for (const event of this.#v1.receive(bytes)) events.push(event);
+      return;
+    }
+    this.#state = 'key';
+    this.#gather.extend(ELLSWIFT_SIZE);
+    events.push({ kind: 'send', bytes: concatBytes(this.#publicKey, this.#garbage) });
+    // All that came may be here already.
+    this.#takeKey(events);
+  }
+
+  #takeKey(events: TransportEvent[]): void {
+    const { bytes } = this.#gather;
+    // A v1 peer of another network hangs up on our key anyway; like this the reason is known.
+    if (!this.#initiating && equalBytes(bytes.subarray(MAGIC_SIZE, V1_PREFIX_SIZE), V1_VERSION)) {
+      this.#fail(events, `v1 peer with network magic ${bytesToHex(bytes.subarray(0, MAGIC_SIZE))}`);
+      return;
+    }
+    if (!this.#gather.isComplete) return;
+    const cipher = new Bip324Cipher(this.#secret, this.#publicKey, bytes, this.#initiating, this.#magic);
+    this.#cipher = cipher;
+    // The version packet is empty: no extensions are defined. It is the one that authenticates our garbage.
+    const version = cipher.encrypt(NOTHING, NOTHING, this.#garbage);
+    events.push({ kind: 'send', bytes: concatBytes(cipher.sendTerminator, version) }, { kind: 'writable' });
+    this.#garbage = NOTHING;
+    this.#state = 'garbage';
+    this.#gather.expect(MAX_GARBAGE + GARBAGE_TERMINATOR_SIZE);
+  }
+
+  /** The terminator may end at any byte, so they are taken one by one. */
+  #takeGarbage(bytes: Uint8Array, start: number, events: TransportEvent[]): number {
+    const terminator = this.#cipher!.receiveTerminator;
+    for (let at = start; at < bytes.length; ) {
+      const last = bytes[at];
+      this.#gather.take(bytes.subarray(at, at + 1), 0);
+      at++;
+      const { length } = this.#gather;
+      if (last === terminator.at(-1) && length >= GARBAGE_TERMINATOR_SIZE) {
+        const received = this.#gather.bytes;
+        if (equalBytes(received.subarray(-GARBAGE_TERMINATOR_SIZE), terminator)) {
+          this.#aad = received.slice(0, -GARBAGE_TERMINATOR_SIZE);
+          this.#state = 'version';
+          this.#expectPacket();
+          return at;
+        }
+      }
+      if (this.#gather.isComplete) {
+        this.#fail(events, 'no garbage terminator');
+        return at;
+      }
+    }
+    return bytes.length;
+  }
+
+  #expectPacket(): void {
+    this.#contentsSize = -1;
+    this.#gather.expect(LENGTH_SIZE);
+  }
+
+  #takePacket(events: TransportEvent[]): void {
+    if (!this.#gather.isComplete) return;
+    if (this.#contentsSize < 0) {
+      this.#contentsSize = this.#cipher!.decryptLength(this.#gather.bytes);
+      if (this.#contentsSize > MAX_CONTENTS) {
+        this.#fail(events, `packet of ${this.#contentsSize} bytes is too large`);
+        return;
+      }
+      this.#gather.expect(this.#contentsSize + PACKET_EXPANSION - LENGTH_SIZE);
+      return;
+    }
+    const packet = this.#cipher!.decrypt(this.#gather.bytes, this.#aad);
+    if (packet === null) {
+      this.#fail(events, `packet of ${this.#contentsSize} bytes is not authentic`);
+      return;
+    }
+    this.#aad = NOTHING;
+    this.#expectPacket();
+    if (packet.ignore) return;
+    // Contents of the version packet are for extensions that are not defined yet.
+    if (this.#state === 'version') this.#state = 'application';
+    else events.push(messageEvent(packet.contents));
+  }
+}
+
+function messageEvent(contents: Uint8Array): TransportEvent {
+  const wireSize = contents.length + PACKET_EXPANSION;
+  const id = contents[0];
+  if (id === undefined) return { kind: 'dropped', reason: 'packet without a message type', wireSize };
+  if (id !== 0) {
+    const type = typeOfShortId(id);
+    if (type === null) return { kind: 'dropped', reason: `unknown short message type ${id}`, wireSize };
+    return { kind: 'message', message: { type, payload: contents.subarray(1), wireSize } };
+  }
+  const type = contents.length > TYPE_SIZE ? readType(contents.subarray(1, 1 + TYPE_SIZE), 0x7f) : null;
+  if (type === null) return { kind: 'dropped', reason: 'invalid message type', wireSize };
+  return { kind: 'message', message: { type, payload: contents.subarray(1 + TYPE_SIZE), wireSize } };
+}
+
+function randomGarbage(): Uint8Array {
+  // 65,536 is sixteen times 4,096, so every length up to 4,095 is as likely as any other.
+  const length = crypto.getRandomValues(new Uint16Array(1))[0]! % (MAX_GARBAGE + 1);
+  return crypto.getRandomValues(new Uint8Array(length));
+}
