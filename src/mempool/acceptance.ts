@@ -81,7 +81,8 @@ export class Acceptance {
       replaced: accepted.replaced,
       reaccepted: options.bypassLimits ?? false,
       local: options.local ?? false,
-      inPackage: false,
+      // Members of a package are accepted one by one, and only then is the limit seen to.
+      inPackage: options.keepAboveLimit ?? false,
     });
     if (options.keepAboveLimit || options.bypassLimits) return accepted;
     mempool.limit();

@@ -122,6 +122,7 @@ export class MempoolService implements ChainFollower {
       floor: () => this.mempool.minFeerate,
       ready: () => this.mempool.loaded && (deps.anyTip || !chain.initialSync),
       isCurrent: () => this.#isCurrent(),
+      tip: () => chain.tip,
     });
     const judge = { mempool: this.mempool, chain: this.#view, engine, clock };
     this.acceptance = new Acceptance(judge);
@@ -154,7 +155,7 @@ export class MempoolService implements ChainFollower {
       disconnected: disconnected.map((entry) => () => bodyOf(entry)),
       reaccept: settled && !this.#deps.chain.initialSync,
       joined: (index: number, block: ParsedBlock | null) =>
-        this.fees.block(connected[index]!.height, block && weightWithoutCoinbase(block)),
+        this.fees.block(connected[index]!, block && weightWithoutCoinbase(block)),
     };
     followChain(moved, { mempool: this.mempool, acceptance: this.acceptance, chain: this.#view });
   }
@@ -263,7 +264,7 @@ export class MempoolService implements ChainFollower {
     const { tip } = this.#view;
     return (
       !chain.initialSync &&
-      unixSeconds(clock) - tip.time < MAX_TIP_AGE_SECONDS &&
+      unixSeconds(clock) - tip.time <= MAX_TIP_AGE_SECONDS &&
       tip.height >= chain.bestHeader.height - 1
     );
   }

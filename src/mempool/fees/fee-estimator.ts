@@ -1,6 +1,6 @@
 import { MAX_BLOCK_WEIGHT } from '../../consensus/limits.ts';
 import type { FeeStore } from '../../storage/fee-store.ts';
-import { DecodeError } from '../../util/bytes.ts';
+import { DecodeError, equalBytes } from '../../util/bytes.ts';
 import { type Clock, unixSeconds } from '../../util/clock.ts';
 import type { Log } from '../../util/log.ts';
 import { bestChunks } from '../cluster/best-chunks.ts';
@@ -15,6 +15,7 @@ import {
   nextBlockFeerates,
 } from './mempool-policy.ts';
 import { PROJECTED_BLOCKS, type ProjectedBlock, projectBlocks } from './projected-blocks.ts';
+import { decodeSavedFees, encodeSavedFees, type SavedFees } from './saved-fees.ts';
 
 export type EstimatorName = 'block_policy' | 'mempool_policy' | 'floor';
 
@@ -68,6 +69,16 @@ export interface FeeEstimatorDeps {
   ready(): boolean;
   /** The tip is recent enough that waiting times mean something. */
   isCurrent(): boolean;
+  /** Of the chain at this moment; the hash in wire order. */
+  tip(): BlockPosition;
+  /** Take what was learnt before the last start however old it is. */
+  readonly acceptStale?: boolean;
+}
+
+/** Hash in wire order. */
+export interface BlockPosition {
+  readonly height: number;
+  readonly hash: Uint8Array;
 }
 
 const NO_ESTIMATE = 'Insufficient data or no feerate found';
@@ -76,8 +87,8 @@ const NO_DATA = 'insufficient data, minimum relay rate returned';
 export const FEE_TARGETS: readonly number[] = [1, 2, 3, 6, 12, 24, 48, 144, 504, 1008];
 /** What the next block would hold is looked at again after so long, or after a block. */
 const PROJECTION_MS = 7000;
-/** Of what was learnt before the last start. */
-const MAX_AGE_SECONDS = 60 * 3600;
+/** Whole hours: what was learnt longer ago says nothing of now. */
+const MAX_AGE_HOURS = 60;
 
 /** What the mempool would fill blocks with. */
 interface Projection {
@@ -90,15 +101,22 @@ interface Projection {
 /** Estimates fees from the history of confirmations and from what waits, and keeps the history over restarts. */
 export class FeeEstimator {
   readonly #deps: FeeEstimatorDeps;
-  #history: BlockPolicyEstimator;
-  readonly #coverage = new MempoolCoverage();
+  readonly #history: BlockPolicyEstimator;
+  readonly #coverage: MempoolCoverage;
+  /** Hash of the last block that `#coverage` knows. */
+  #lastBlock: Uint8Array | null = null;
   /** What the block that is being taken in has removed. */
   #included: { slot: number; feerate: number; weight: number }[] = [];
   #projection: Projection | null = null;
 
   constructor(deps: FeeEstimatorDeps) {
     this.#deps = deps;
-    this.#history = this.#restored();
+    const saved = this.#load();
+    this.#history = this.#restored(saved);
+    // What blocks had in common with the mempool holds as long as none came that was not seen.
+    const seen = saved?.tip && equalBytes(saved.tip, deps.tip().hash) ? saved : null;
+    this.#coverage = new MempoolCoverage(seen?.mined);
+    this.#lastBlock = seen?.tip ?? null;
   }
 
   /** Height of the tip when it came; `countable`: needs no other transaction, in no package, from no reorg. */
@@ -117,16 +135,24 @@ export class FeeEstimator {
   }
 
   /** A block has joined the chain; weight without the coinbase, null in initial sync. */
-  block(height: number, weight: number | null): void {
+  block({ height, hash }: BlockPosition, weight: number | null): void {
     this.#history.block(height, this.#included);
     const knownWeight = this.#included.reduce((sum, tx) => sum + tx.weight, 0);
     if (weight === null) this.#coverage.clear();
     else this.#coverage.add({ height, weight, knownWeight });
+    this.#lastBlock = weight === null ? null : hash.slice();
     this.#included = [];
     this.#projection = null;
   }
 
-  estimate({ target, conservative, estimator, strict }: EstimateQuestion): Estimate {
+  /** Satoshis per 1,000 virtual bytes, whole; never less than enters the mempool now. */
+  estimate(question: EstimateQuestion): Estimate {
+    const found = this.#estimate(question);
+    // Only now: which of two asks for less is told by what they say themselves.
+    return found.feerate === null ? found : { ...found, feerate: Math.max(found.feerate, this.#deps.floor()) };
+  }
+
+  #estimate({ target, conservative, estimator, strict }: EstimateQuestion): Estimate {
     const exact = strict || estimator !== 'none';
     const history = this.#fromHistory(target, conservative);
     const mempool = this.#fromMempool(conservative);
@@ -176,7 +202,8 @@ export class FeeEstimator {
   }
 
   save(): void {
-    this.#deps.store.save(this.#history.serialize(), unixSeconds(this.#deps.clock));
+    const saved = { tip: this.#lastBlock, mined: this.#coverage.blocks, history: this.#history.serialize() };
+    this.#deps.store.save(encodeSavedFees(saved), unixSeconds(this.#deps.clock));
   }
 
   /** The node stops: what waits is not seen confirmed. */
@@ -187,7 +214,7 @@ export class FeeEstimator {
   #fromHistory(target: number, conservative: boolean): Estimate {
     const { feerate, blocks }: BlockPolicyEstimate = this.#history.estimate(target, conservative);
     if (feerate === null) return { feerate, error: NO_ESTIMATE, blocks };
-    return { feerate: Math.max(feerate, this.#deps.floor()), estimator: 'block_policy', blocks, warnings: [] };
+    return { feerate, estimator: 'block_policy', blocks, warnings: [] };
   }
 
   /** `full`: there is enough in the mempool to say what is asked. */
@@ -199,7 +226,7 @@ export class FeeEstimator {
     if (problem) return { estimate: { feerate: null, error: `mempool_policy: ${problem}`, blocks }, full: false };
     const { half, threeQuarters } = this.#projected().next;
     const rate = conservative ? half : threeQuarters;
-    const feerate = Math.max(rate ?? 0, this.#deps.floor());
+    const feerate = rate ?? this.#deps.floor();
     return { estimate: { feerate, estimator: 'mempool_policy', blocks, warnings: [] }, full: rate !== null };
   }
 
@@ -212,20 +239,29 @@ export class FeeEstimator {
     return this.#projection;
   }
 
-  #restored(): BlockPolicyEstimator {
-    const { store, clock, log } = this.#deps;
-    const saved = store.load();
-    if (!saved) return new BlockPolicyEstimator();
-    if (unixSeconds(clock) - saved.at > MAX_AGE_SECONDS) {
-      log.info('the fee history is too old to be used', { savedAt: saved.at });
-      return new BlockPolicyEstimator();
-    }
+  /** What was saved; the history is left out where it is too old. Null where there is nothing that can be used. */
+  #load(): (Omit<SavedFees, 'history'> & { readonly history: Uint8Array | null }) | null {
+    const { store, clock, log, acceptStale = false } = this.#deps;
+    const stored = store.load();
+    if (!stored) return null;
+    const saved = this.#orAnew(() => decodeSavedFees(stored.history));
+    if (!saved || acceptStale || Math.floor((unixSeconds(clock) - stored.at) / 3600) <= MAX_AGE_HOURS) return saved;
+    log.info('the fee history is too old to be used', { savedAt: stored.at });
+    return { ...saved, history: null };
+  }
+
+  #restored(saved: { readonly history: Uint8Array | null } | null): BlockPolicyEstimator {
+    const history = saved?.history;
+    return (history && this.#orAnew(() => BlockPolicyEstimator.restore(history))) ?? new BlockPolicyEstimator();
+  }
+
+  #orAnew<T>(decode: () => T): T | null {
     try {
-      return BlockPolicyEstimator.restore(saved.history);
+      return decode();
     } catch (error) {
       if (!(error instanceof DecodeError)) throw error;
-      log.warn('the fee history cannot be read and begins anew', { error });
-      return new BlockPolicyEstimator();
+      this.#deps.log.warn('the fee history cannot be read and begins anew', { error });
+      return null;
     }
   }
 }

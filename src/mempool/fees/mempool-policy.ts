@@ -1,5 +1,6 @@
 import { MAX_BLOCK_WEIGHT } from '../../consensus/limits.ts';
-import type { FeeFrac } from '../cluster/feefrac.ts';
+import { compareFeerate, type FeeFrac } from '../cluster/feefrac.ts';
+import { USABLE_WEIGHT } from './projected-blocks.ts';
 
 /** What one block had in common with the mempool. Weights without the coinbase. */
 export interface MinedBlock {
@@ -10,7 +11,7 @@ export interface MinedBlock {
 }
 
 /** Blocks that are looked at, and the part of their weight that must have been in the mempool. */
-const WINDOW = 6;
+export const COVERAGE_WINDOW = 6;
 const MIN_COVERAGE = 0.75;
 /** Less than one full block in all of them says nothing of how well the mempool foretells. */
 const MIN_WEIGHT = MAX_BLOCK_WEIGHT;
@@ -27,16 +28,21 @@ export interface NextBlockFeerates {
 
 /** Whether blocks hold what the mempool held: only then can it foretell them. As Core's mempool estimator. */
 export class MempoolCoverage {
-  #blocks: MinedBlock[] = [];
+  #blocks: readonly MinedBlock[];
+
+  /** Blocks that were seen before the last start: consecutive, at most as many as are looked at. */
+  constructor(blocks: readonly MinedBlock[] = []) {
+    this.#blocks = blocks;
+  }
 
   get blocks(): readonly MinedBlock[] {
     return this.#blocks;
   }
 
   add(block: MinedBlock): void {
-    this.#blocks = this.#blocks.filter(({ height }) => height < block.height);
-    if (this.#blocks.length > 0 && this.#blocks.at(-1)!.height + 1 !== block.height) this.#blocks = [];
-    this.#blocks = [...this.#blocks, block].slice(-WINDOW);
+    const below = this.#blocks.filter(({ height }) => height < block.height);
+    const follows = below.at(-1)?.height === block.height - 1;
+    this.#blocks = [...(follows ? below : []), block].slice(-COVERAGE_WINDOW);
   }
 
   clear(): void {
@@ -45,7 +51,7 @@ export class MempoolCoverage {
 
   /** Null where the mempool can be relied on, else why not, in Core's words. */
   problem(): string | null {
-    if (this.#blocks.length < WINDOW) return 'Not enough recent block data for fee rate estimation';
+    if (this.#blocks.length < COVERAGE_WINDOW) return 'Not enough recent block data for fee rate estimation';
     const weight = this.#blocks.reduce((sum, block) => sum + block.weight, 0);
     const known = this.#blocks.reduce((sum, block) => sum + block.knownWeight, 0);
     return weight < MIN_WEIGHT || known / weight >= MIN_COVERAGE
@@ -54,13 +60,24 @@ export class MempoolCoverage {
   }
 }
 
-/** What the next block would hold at its half and at three quarters. Chunks by weight, the best first. */
+/**
+ * What the next block would hold at its half and at three quarters. Chunks by weight, the best first. They are judged
+ * by whole virtual bytes, as whoever pays counts them, so their order may change a little.
+ */
 export function nextBlockFeerates(chunks: readonly FeeFrac[]): NextBlockFeerates {
+  const next: FeeFrac[] = [];
+  let used = 0;
+  for (const { fee, size } of chunks) {
+    used += size;
+    if (used > USABLE_WEIGHT) break;
+    next.push({ fee, size: Math.ceil(size / 4) });
+  }
+  next.sort((a, b) => compareFeerate(b.fee, b.size, a.fee, a.size));
   let weight = 0;
   let half: number | null = null;
-  for (const { fee, size } of chunks) {
-    weight += size;
-    const feerate = Math.floor((fee * 4000) / size);
+  for (const { fee, size } of next) {
+    weight += size * 4;
+    const feerate = Math.floor((fee * 1000) / size);
     if (half === null && weight >= MAX_BLOCK_WEIGHT / 2) half = feerate;
     if (weight >= (MAX_BLOCK_WEIGHT * 3) / 4) return { half, threeQuarters: feerate };
   }

@@ -15,7 +15,7 @@ export interface ProjectedBlock {
 /** Blocks that are told apart; whatever is left waits behind them. */
 export const PROJECTED_BLOCKS = 8;
 /** As the assembly of blocks leaves for header and coinbase. */
-const USABLE_WEIGHT = MAX_BLOCK_WEIGHT - 8000;
+export const USABLE_WEIGHT = MAX_BLOCK_WEIGHT - 8000;
 
 export interface ProjectedChunk extends FeeFrac {
   /** Transactions. */

@@ -16,6 +16,57 @@ describe('what the next block would hold', () => {
     expect(nextBlockFeerates([])).toEqual({ half: null, threeQuarters: null });
   });
 
+  test('is told by whole virtual bytes, which is what is paid for', () => {
+    // 561 units are 141 virtual bytes: at 1,000 satoshis 7,092 to a thousand, not 7,130.
+    const all = Array.from({ length: 6000 }, () => ({ fee: 1000, size: 561, count: 1 }));
+    expect(nextBlockFeerates(all)).toEqual({ half: 7092, threeQuarters: 7092 });
+    // Half is reached with fewer of them, as they are rounded up: 3,547 of 564 units each.
+    expect(nextBlockFeerates(all.slice(0, 3546)).half).toBeNull();
+    expect(nextBlockFeerates(all.slice(0, 3547)).half).toBe(7092);
+    // By weight the first is better, by virtual bytes the second, which is 8,000 to a thousand.
+    const first = { fee: 4_000_003, size: 2_000_001 };
+    const second = { fee: 3_980_000, size: 1_990_000 };
+    expect(nextBlockFeerates([first, second])).toEqual({ half: 7999, threeQuarters: 7999 });
+  });
+
+  test('does not go by what the next block has no room for', () => {
+    const all = [...chunks(5, 400_000, 50), { fee: 10, size: 3_000_000, count: 1 }, ...chunks(10, 100_000, 3)];
+    expect(nextBlockFeerates(all)).toEqual({ half: 50_000, threeQuarters: null });
+  });
+
+  test('is relied on while three quarters of what blocks hold was in the mempool', () => {
+    const coverage = new MempoolCoverage();
+    let height = 100;
+    const block = (known: number, weight = 2_000_000) => {
+      coverage.add({ height: height++, weight, knownWeight: weight * known });
+      return coverage.problem() === null;
+    };
+    expect([1, 1, 1, 1, 1, 1].map((known) => block(known))).toEqual([false, false, false, false, false, true]);
+    // 92 of 100, 90 with an empty block, 80, 70.
+    expect([block(0.5), block(0, 0), block(0.5), block(0.5)]).toEqual([true, true, true, false]);
+    // 70, 70, and 80 again as the first of the poor ones is left behind.
+    expect([block(1), block(1), block(1)]).toEqual([false, false, true]);
+    // One block takes the place of another; then two do.
+    height -= 1;
+    expect(block(1)).toBe(true);
+    height -= 2;
+    expect([block(1), block(1)]).toEqual([false, true]);
+    // Blocks that were not seen.
+    height += 3;
+    expect([1, 1, 1, 1, 1, 1].map((known) => block(known))).toEqual([false, false, false, false, false, true]);
+    // Three quarters are enough, less are not.
+    for (let i = 0; i < 6; i++) block(0.75);
+    expect(block(0.75)).toBe(true);
+    expect(block(0.7499)).toBe(false);
+    for (let i = 0; i < 6; i++) block(1);
+    // What was seen before a restart counts on.
+    const again = new MempoolCoverage(coverage.blocks);
+    expect(again.problem()).toBeNull();
+    again.add({ height, weight: 2_000_000, knownWeight: 0 });
+    expect(again.blocks).toHaveLength(6);
+    expect(coverage.blocks.at(-1)!.height).toBe(height - 1);
+  });
+
   test('counts only where blocks hold what the mempool held', () => {
     const coverage = new MempoolCoverage();
     const add = (height: number, weight: number, knownWeight: number) => coverage.add({ height, weight, knownWeight });

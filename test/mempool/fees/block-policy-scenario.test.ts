@@ -1,0 +1,237 @@
+import { describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { BlockPolicyEstimator } from '../../../src/mempool/fees/block-policy.ts';
+
+/** A transaction of 188 virtual bytes pays 2,000 satoshis, or up to ten times as much. */
+const feerateOf = (rank: number) => Math.floor((2000 * (rank + 1) * 1000) / 188);
+const BASE = feerateOf(0);
+const DELTA = 100;
+
+interface Tx {
+  readonly slot: number;
+  readonly feerate: number;
+}
+
+/** What Core's own scenario goes through: 665 blocks, four transactions of each of ten feerates before most of them. */
+class Scenario {
+  readonly estimator = new BlockPolicyEstimator();
+  height = 0;
+  #slots = 0;
+  #waiting: Tx[][] = Array.from({ length: 10 }, () => []);
+
+  arrive(): void {
+    for (const [rank, txs] of this.#waiting.entries())
+      for (let i = 0; i < 4; i++) {
+        const tx = { slot: this.#slots++, feerate: feerateOf(rank) };
+        this.estimator.added(tx.slot, { height: this.height, feerate: tx.feerate, countable: true });
+        txs.push(tx);
+      }
+  }
+
+  /** The next block takes all that waits of the best so many feerates. */
+  mine(ranks: number): void {
+    const included = ranks === 0 ? [] : this.#waiting.slice(-ranks).flatMap((txs) => txs.splice(0));
+    this.estimator.block(++this.height, included);
+  }
+
+  /** 95 of 100 within the target, going by the last day; null for a target of 1, which nobody can promise. */
+  fee(target: number): number | null {
+    if (target <= 1) return null;
+    const feerate = this.estimator.raw(target, 0.95, 'medium')!.feerate;
+    return feerate === null ? null : Math.round(feerate);
+  }
+}
+
+const TARGETS = [2, 3, 4, 5, 6, 7, 8, 9];
+
+test('estimates follow what blocks take, through empty, starved and generous times', () => {
+  const scenario = new Scenario();
+  while (scenario.height < 200) {
+    scenario.arrive();
+    scenario.mine((scenario.height % 10) + 1);
+    // Three ranks are needed to have enough by then; of them 97 of 100 made it within two blocks.
+    if (scenario.height === 3) expect(Math.abs(scenario.fee(2)! - 9 * BASE)).toBeLessThan(DELTA);
+  }
+  const original = new Map(TARGETS.map((target) => [target, scenario.fee(target)!]));
+  for (const [target, feerate] of original) {
+    if (target > 2) expect(feerate).toBeLessThanOrEqual(original.get(target - 1)!);
+    // Two blocks make a period, so only even targets are as fine as this.
+    if (target % 2 === 0) expect(Math.abs(feerate - (11 - target) * BASE)).toBeLessThan(DELTA);
+  }
+
+  // Nothing comes and nothing is mined: what was learnt still holds.
+  while (scenario.height < 250) scenario.mine(0);
+  for (const [target, feerate] of original) expect(Math.abs(scenario.fee(target)! - feerate)).toBeLessThan(DELTA);
+
+  // Much comes and nothing is mined.
+  while (scenario.height < 265) {
+    scenario.arrive();
+    scenario.mine(0);
+  }
+  const notBelow = () => {
+    for (const [target, feerate] of original)
+      expect(scenario.fee(target) ?? Number.POSITIVE_INFINITY).toBeGreaterThan(feerate - DELTA);
+  };
+  notBelow();
+  scenario.mine(10);
+  notBelow();
+
+  while (scenario.height < 665) {
+    scenario.arrive();
+    scenario.mine(10);
+  }
+  // At 9 it was at the bottom already.
+  for (const target of TARGETS.slice(0, -1)) expect(scenario.fee(target)!).toBeLessThan(original.get(target)! - DELTA);
+});
+
+/** One transaction a block of one feerate, each mined at once, from a height on. */
+function simple(blocks: number, { from = 1, feerate = 5000 } = {}): BlockPolicyEstimator {
+  const estimator = new BlockPolicyEstimator();
+  estimator.block(from, []);
+  for (let height = from; height < from + blocks; height++) {
+    estimator.added(0, { height, feerate, countable: true });
+    estimator.block(height + 1, [{ slot: 0, feerate }]);
+  }
+  return estimator;
+}
+
+describe('what is known', () => {
+  const short = (estimator: BlockPolicyEstimator) => estimator.raw(2, 0.5, 'short')!;
+
+  test('fades by the decay of its horizon', () => {
+    const decays = { short: 0.962, medium: 0.9952, long: 0.99931 } as const;
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 200 }), (empty) => {
+        for (const [name, decay] of Object.entries(decays) as ['short' | 'medium' | 'long', number][]) {
+          const estimator = simple(400);
+          const confirmed = () => {
+            const { pass, fail } = estimator.raw(24 > estimator.maxTarget(name) ? 12 : 24, 0.5, name)!;
+            return (pass?.totalConfirmed ?? 0) + (fail?.totalConfirmed ?? 0);
+          };
+          const before = confirmed();
+          // A geometric series: one a block, each worth so much less a block later.
+          expect(before).toBeCloseTo((1 - decay ** 400) / (1 - decay), 6);
+          for (let i = 0; i < empty; i++) estimator.block(402 + i, []);
+          expect(confirmed()).toBeCloseTo(before * decay ** empty, 6);
+        }
+      }),
+      { numRuns: 10 },
+    );
+  });
+
+  test('is told with the range it comes from', () => {
+    const { feerate, pass, fail } = short(simple(100));
+    expect(feerate).toBeCloseTo(5000, 6);
+    // From the bound below 5,000, of those that begin with 100 and rise by 5 %; above it there was nothing else.
+    expect(pass!.start).toBeCloseTo(100 * 1.05 ** 80, 6);
+    expect(pass!.end).toBe(1e99);
+    expect(pass!.withinTarget).toBeCloseTo(pass!.totalConfirmed, 9);
+    expect([pass!.inMempool, pass!.leftMempool]).toEqual([0, 0]);
+    // Below it there was nothing to go by.
+    expect(fail).toEqual({
+      start: 0,
+      end: pass!.start,
+      withinTarget: 0,
+      totalConfirmed: 0,
+      inMempool: 0,
+      leftMempool: 0,
+    });
+  });
+
+  test('counts against a feerate what waits, and what left after having waited', () => {
+    for (const end of ['waits', 'leaves'] as const) {
+      const estimator = simple(100);
+      for (let slot = 1; slot <= 30; slot++) estimator.added(slot, { height: 101, feerate: 5000, countable: true });
+      for (let height = 102; height <= 104; height++) estimator.block(height, []);
+      if (end === 'leaves') for (let slot = 1; slot <= 30; slot++) estimator.removed(slot);
+      const { feerate, fail } = short(estimator);
+      expect(feerate).toBeNull();
+      expect([fail!.inMempool, fail!.leftMempool]).toEqual(end === 'waits' ? [30, 0] : [0, 30]);
+    }
+  });
+
+  test('counts nothing against a feerate for what left at once, or is of no use to judge it', () => {
+    const estimator = simple(100);
+    for (let slot = 1; slot <= 30; slot++) estimator.added(slot, { height: 101, feerate: 5000, countable: slot > 10 });
+    for (let slot = 11; slot <= 30; slot++) estimator.removed(slot);
+    for (let height = 102; height <= 110; height++) estimator.block(height, []);
+    expect(short(estimator).pass).toMatchObject({ inMempool: 0, leftMempool: 0 });
+  });
+
+  test('counts against a feerate only the whole periods for which what left had waited', () => {
+    const estimator = simple(100);
+    for (let slot = 1; slot <= 30; slot++) estimator.added(slot, { height: 101, feerate: 5000, countable: true });
+    for (let height = 102; height <= 104; height++) estimator.block(height, []);
+    for (let slot = 1; slot <= 30; slot++) estimator.removed(slot);
+    const left = (target: number, horizon: 'short' | 'medium' | 'long') => {
+      const { pass, fail } = estimator.raw(target, 0.5, horizon)!;
+      return Math.max(pass?.leftMempool ?? 0, fail?.leftMempool ?? 0);
+    };
+    // Three blocks: three periods of one, one of two, none of 24.
+    expect([left(1, 'short'), left(3, 'short'), left(4, 'short')]).toEqual([30, 30, 0]);
+    expect([left(2, 'medium'), left(3, 'medium'), left(24, 'long')]).toEqual([30, 0, 0]);
+  });
+
+  test('does not count what came while another tip was looked at', () => {
+    for (const away of [-1, 1]) {
+      const estimator = new BlockPolicyEstimator();
+      estimator.block(50, []);
+      for (let height = 50; height < 150; height++) {
+        estimator.added(0, { height: height + away, feerate: 5000, countable: true });
+        estimator.block(height + 1, [{ slot: 0, feerate: 5000 }]);
+      }
+      expect(short(estimator).pass).toBeNull();
+      expect(estimator.estimate(2, false)).toEqual({ feerate: null, blocks: 0 });
+    }
+  });
+
+  test('asks the careful for what was needed over longer times as well', () => {
+    const estimator = new BlockPolicyEstimator();
+    estimator.block(1, []);
+    const waiting: Tx[] = [];
+    for (let height = 1; height < 460; height++) {
+      for (const [slot, feerate] of [20_000, 2000].entries())
+        estimator.added(height * 2 + slot, { height, feerate, countable: true });
+      waiting.push({ slot: height * 2 + 1, feerate: 2000 });
+      // What pays little waits for thirty blocks, until lately everything is mined at once.
+      const late = height >= 320 || height % 30 === 0 ? waiting.splice(0) : [];
+      estimator.block(height + 1, [{ slot: height * 2, feerate: 20_000 }, ...late]);
+    }
+    expect(estimator.estimate(2, false)).toEqual({ feerate: 2000, blocks: 2 });
+    expect(estimator.estimate(2, true)).toEqual({ feerate: 20_000, blocks: 2 });
+  });
+
+  test('what still waits when the node stops has failed', () => {
+    const estimator = simple(100);
+    for (let slot = 1; slot <= 30; slot++) estimator.added(slot, { height: 101, feerate: 5000, countable: true });
+    for (let height = 102; height <= 105; height++) estimator.block(height, []);
+    const restored = BlockPolicyEstimator.restore(estimator.serialize());
+    expect(short(restored).feerate).not.toBeNull();
+    estimator.flushUnconfirmed();
+    expect(short(BlockPolicyEstimator.restore(estimator.serialize())).fail!.leftMempool).toBe(30);
+  });
+
+  test('reaches as far as half of what was seen, also before the last start, for six weeks', () => {
+    const estimator = simple(100);
+    expect(estimator.estimate(1008, false).blocks).toBe(49);
+    expect(estimator.estimate(20, false)).toEqual({ feerate: 5000, blocks: 20 });
+    const restored = BlockPolicyEstimator.restore(estimator.serialize());
+    expect(restored.estimate(1008, false).blocks).toBe(49);
+    // 6,048 blocks later it says nothing any more.
+    restored.block(101 + 6048, []);
+    expect(restored.estimate(1008, false).blocks).toBe(49);
+    restored.block(102 + 6048, []);
+    expect(restored.estimate(1008, false)).toEqual({ feerate: null, blocks: 0 });
+    // What was learnt before is saved again as long as it is more than half of what is learnt now.
+    const third = BlockPolicyEstimator.restore(BlockPolicyEstimator.restore(estimator.serialize()).serialize());
+    expect(third.estimate(1008, false).blocks).toBe(49);
+  });
+
+  test('goes by feerates of whole ranges, however low or high', () => {
+    for (const feerate of [1, 100, 101, 9_999_999, 1e9]) {
+      const estimator = simple(100, { feerate });
+      expect(estimator.estimate(6, true)).toEqual({ feerate, blocks: 6 });
+      expect(estimator.estimate(6, false)).toEqual({ feerate, blocks: 6 });
+    }
+  });
+});
