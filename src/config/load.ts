@@ -160,6 +160,8 @@ function contradictions(config: Config): string[] {
   }
   if (ready.disk.fail > ready.disk.degraded)
     lines.push(`ready.disk.fail: ${ready.disk.fail} must not exceed ready.disk.degraded, ${ready.disk.degraded}`);
+  if (config.p2p.onlyNetworks.includes('onion') && !config.p2p.proxy && !config.p2p.onionProxy)
+    lines.push('p2p.onlyNetworks: onion can only be reached through p2p.onionProxy or p2p.proxy');
   return lines;
 }
 

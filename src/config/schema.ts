@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import { NETWORK_NAMES, paramsFor } from '../params/networks.ts';
 import { LOG_LEVELS } from '../util/log.ts';
 import {
@@ -24,6 +25,9 @@ import {
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
+
+/** Of which peers may be looked for. */
+const PEER_NETWORKS = ['ipv4', 'ipv6', 'onion'] as const;
 
 const SCOPES = ['read', 'broadcast', 'wallet.read', 'wallet', 'mining', 'metrics', 'admin'] as const;
 const pageDefault = (fallback: number, what: string) =>
@@ -172,7 +176,36 @@ export const SETTINGS = {
     (text, { network }) => parseAddress(text, paramsFor(network).ports.p2p),
     { fallback: [], help: 'dial these peers and no others' },
   ),
-  'p2p.maxConnections': integer({ fallback: 125, max: 10_000, help: 'peers in all' }),
+  'p2p.maxConnections': integer({ fallback: 125, max: 10_000, help: 'peers in all, beside those of p2p.connect' }),
+  'p2p.v2': boolean({ fallback: true, help: 'encrypted connections (BIP-324) with peers that can' }),
+  'p2p.proxy': optionalAddress({ fallback: null, help: 'SOCKS5 proxy for all connections; it also resolves names' }),
+  'p2p.onionProxy': optionalAddress({
+    fallback: null,
+    defaultText: 'p2p.proxy',
+    help: 'SOCKS5 proxy for onion services, such as Tor on 127.0.0.1:9050',
+  }),
+  'p2p.onlyNetworks': list(`a list of ${choicesText(PEER_NETWORKS)}`, choiceElement(PEER_NETWORKS), {
+    fallback: [],
+    defaultText: 'all that can be reached',
+    help: 'networks on which peers are looked for',
+  }),
+  'p2p.dnsSeeds': boolean({ fallback: true, help: 'ask DNS seeds for peers when too few are known' }),
+  'p2p.fixedSeeds': boolean({ fallback: true, help: 'try the built-in addresses when nothing else is known' }),
+  'p2p.permissions': list('a list of permissions@address or permissions@subnet', permissionElement, {
+    fallback: [],
+    help: "what peers of an address may do, in the words of Bitcoin Core's whitelist",
+  }),
+  'p2p.maxUpload': integer({ fallback: 0, max: 1_000_000_000, unit: 'MiB', help: 'sent to peers a day; 0 = no limit' }),
+  'p2p.externalAddress': list(
+    'a list of address or address:port',
+    (text, { network }) => parseAddress(text, paramsFor(network).ports.p2p),
+    { fallback: [], help: 'public addresses of this node, to announce to peers' },
+  ),
+  'p2p.discover': boolean({
+    fallback: true,
+    help: 'find out the public address; not with p2p.proxy or p2p.externalAddress',
+  }),
+  'p2p.banTime': integer({ fallback: 86_400, min: 1, max: 1_000_000_000, unit: 's', help: 'how long a ban lasts' }),
 
   'chain.maxTipAge': integer({
     fallback: ({ network }) => (network === 'regtest' ? 0 : 10_800),
@@ -301,6 +334,22 @@ export type Config = Tree<Values> & {
 
 function originElement(text: string): string | null {
   return URL.canParse(text) && /^https?:/.test(text) && new URL(text).origin === text ? text : null;
+}
+
+const PERMISSION_WORDS = /^(?:bloomfilter|bloom|noban|forcerelay|relay|mempool|download|addr|all|in|out)$/;
+
+/**
+ * `words@subnet`, or a subnet alone. A flag is split at its commas before this is asked: words that stand alone belong to
+ * the rule behind them.
+ */
+function permissionElement(text: string): string | null {
+  const separator = text.indexOf('@');
+  const words = separator < 0 ? [] : text.slice(0, separator).split(',');
+  if (!words.every((word) => word === '' || PERMISSION_WORDS.test(word))) return null;
+  const [address = '', prefix, more] = text.slice(separator + 1).split('/');
+  if (separator < 0 && PERMISSION_WORDS.test(text)) return text;
+  const isSubnet = isIP(address) > 0 && (prefix === undefined || isIP(prefix) > 0 || /^\d{1,3}$/.test(prefix));
+  return more === undefined && (isSubnet || (prefix === undefined && address.endsWith('.onion'))) ? text : null;
 }
 
 function testActivationElement(text: string): string | null {

@@ -10,3 +10,13 @@ export const systemRandomBelow: RandomBelow = (limit) => {
   while (words[0]! >= end);
   return words[0]! % limit;
 };
+
+/** The items in an order of which each is as likely. */
+export function shuffled<T>(items: readonly T[], random: RandomBelow): T[] {
+  const out = [...items];
+  for (let i = out.length - 1; i > 0; i--) {
+    const j = random(i + 1);
+    [out[i], out[j]] = [out[j]!, out[i]!];
+  }
+  return out;
+}

@@ -3,7 +3,16 @@ import { chmodSync } from 'node:fs';
 import { OperatorError } from '../util/operator-error.ts';
 import type { ChainDatabaseIdentity } from './database.ts';
 
-const SCHEMA_VERSION = 1;
+const SCHEMA_VERSION = 2;
+/** Versions that are brought to the current one when they are opened. */
+const READABLE = [1, SCHEMA_VERSION];
+
+/** Since schema 2. */
+const PEER_TABLES = `
+CREATE TABLE addresses (id INTEGER PRIMARY KEY CHECK (id = 1), saved_at INTEGER NOT NULL, tables BLOB NOT NULL);
+CREATE TABLE anchors (position INTEGER PRIMARY KEY, peer BLOB NOT NULL);
+CREATE TABLE bans (subnet TEXT PRIMARY KEY, created_at INTEGER NOT NULL, until INTEGER NOT NULL) WITHOUT ROWID;
+`;
 
 const SCHEMA = `
 CREATE TABLE meta (key TEXT PRIMARY KEY, value NOT NULL) WITHOUT ROWID;
@@ -16,7 +25,7 @@ CREATE TABLE mempool (
 ) WITHOUT ROWID;
 CREATE TABLE fee_history (id INTEGER PRIMARY KEY CHECK (id = 1), saved_at INTEGER NOT NULL, history BLOB NOT NULL);
 CREATE TABLE fee_deltas (txid BLOB PRIMARY KEY, delta INTEGER NOT NULL) WITHOUT ROWID;
-`;
+${PEER_TABLES}`;
 
 /**
  * Opens node.db, or makes it: what a node remembers beside the chain, none of which it cannot do without. Throws
@@ -40,6 +49,7 @@ export function openNodeDatabase(path: string, { network, genesisHash }: ChainDa
       put.finalize();
     })();
     checkIdentity(db, path, { network, genesisHash });
+    migrate(db);
     return db;
   } catch (error) {
     db.close();
@@ -47,10 +57,19 @@ export function openNodeDatabase(path: string, { network, genesisHash }: ChainDa
   }
 }
 
+function migrate(db: Database): void {
+  db.transaction(() => {
+    const schema = db.query<{ value: number }, []>("SELECT value FROM meta WHERE key = 'schema'").get();
+    if (schema?.value !== 1) return;
+    db.run(PEER_TABLES);
+    db.run("UPDATE meta SET value = 2 WHERE key = 'schema'");
+  })();
+}
+
 function checkIdentity(db: Database, path: string, { network, genesisHash }: ChainDatabaseIdentity): void {
   const rows = db.query<{ key: string; value: string | number }, []>('SELECT key, value FROM meta').all();
   const meta = new Map(rows.map(({ key, value }) => [key, value]));
-  if (meta.get('schema') !== SCHEMA_VERSION)
+  if (!READABLE.includes(Number(meta.get('schema'))))
     throw new OperatorError(`${path} has schema ${meta.get('schema')}; this version reads ${SCHEMA_VERSION}`);
   if (meta.get('network') !== network || meta.get('genesis') !== genesisHash)
     throw new OperatorError(

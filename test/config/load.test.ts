@@ -51,6 +51,17 @@ describe('defaults', () => {
       listen: { host: '0.0.0.0', port: 8333 },
       connect: [],
       maxConnections: 125,
+      v2: true,
+      proxy: null,
+      onionProxy: null,
+      onlyNetworks: [],
+      dnsSeeds: true,
+      fixedSeeds: true,
+      permissions: [],
+      maxUpload: 0,
+      externalAddress: [],
+      discover: true,
+      banTime: 86_400,
     });
     expect(config.ops.listen).toBeNull();
     expect(config.ws.auth).toBe('required');
@@ -403,6 +414,10 @@ describe('refused, in one line that says what, whence and what is allowed', () =
 
   test.each([
     [['--http.tls.cert=/c'], 'http.tls.cert and http.tls.key: both or neither must be given'],
+    [
+      ['--p2p.onlyNetworks=ipv4,onion'],
+      'p2p.onlyNetworks: onion can only be reached through p2p.onionProxy or p2p.proxy',
+    ],
     [['--dev'], 'dev.enabled: only allowed with network regtest, not main'],
     [
       ['--consensus.testActivationHeight=csv@1'],

@@ -239,8 +239,10 @@ export class AddrManager {
   }
 
   #randomEntry(table: AddrTable, networks: readonly NetworkClass[]): AddrEntry {
+    // Drawing among all buckets until one fits would come to the same, but take long where few are filled.
+    const buckets = this.#tables.filledBuckets(table, networks.length === 1 ? networks[0] : undefined);
     for (;;) {
-      const bucket = this.#random(table === 'tried' ? TRIED_BUCKETS : NEW_BUCKETS);
+      const bucket = buckets[this.#random(buckets.length)]!;
       const start = this.#random(BUCKET_SIZE);
       for (let i = 0; i < BUCKET_SIZE; i++) {
         const id = this.#tables.at(table, bucket * BUCKET_SIZE + ((start + i) % BUCKET_SIZE));

@@ -9,6 +9,7 @@ import {
   triedBucket,
 } from './addr-buckets.ts';
 import { type AddrEntry, newEntry } from './addr-entry.ts';
+import { BucketSet } from './bucket-set.ts';
 import { type NetAddress, type NetService, type PeerAddress, serviceKey } from './net-address.ts';
 import { type NetworkClass, networkOf } from './net-group.ts';
 
@@ -32,6 +33,9 @@ export class AddrTables {
   readonly #new = new Float64Array(NEW_BUCKETS * BUCKET_SIZE).fill(EMPTY);
   readonly #tried = new Float64Array(TRIED_BUCKETS * BUCKET_SIZE).fill(EMPTY);
   readonly #counts = { new: 0, tried: 0 };
+  /** Buckets that are not empty, and for each network those that have one of it. */
+  readonly #filled = filledBuckets();
+  readonly #filledOf = new Map<NetworkClass, ReturnType<typeof filledBuckets>>();
   readonly #networkCounts = new Map<NetworkClass, { new: number; tried: number }>();
 
   constructor(key: Uint8Array) {
@@ -61,6 +65,12 @@ export class AddrTables {
 
   entries(): IterableIterator<[number, AddrEntry]> {
     return this.#entries.entries();
+  }
+
+  /** Buckets with an entry, of a network where one is given. */
+  filledBuckets(table: AddrTable, network?: NetworkClass): readonly number[] {
+    const filled = network === undefined ? this.#filled : this.#filledOf.get(network);
+    return filled?.[table].filled ?? [];
   }
 
   /** The entry in a slot, or null. */
@@ -105,16 +115,20 @@ export class AddrTables {
   /** Puts an entry into an empty slot of the new table. */
   placeNew(id: number, slot: Slot): void {
     assert(this.#new[slot] === EMPTY, 'empty slot');
+    const entry = this.mustEntry(id);
     this.#new[slot] = id;
-    this.mustEntry(id).refCount++;
+    entry.refCount++;
+    this.#fill(entry, 'new', slot);
   }
 
   /** Empties a slot of the new table; an entry that has no other is gone. */
   clearNew(slot: Slot): void {
     const id = this.#new[slot]!;
     if (id === EMPTY) return;
+    const entry = this.mustEntry(id);
     this.#new[slot] = EMPTY;
-    if (--this.mustEntry(id).refCount === 0) this.remove(id);
+    this.#empty(entry, 'new', slot);
+    if (--entry.refCount === 0) this.remove(id);
   }
 
   /** Moves an entry from the new table to the tried one. What stood in its place goes back to the new. */
@@ -125,6 +139,7 @@ export class AddrTables {
       const slot = this.newSlotIn((start + i) % NEW_BUCKETS, entry);
       if (this.#new[slot] !== id) continue;
       this.#new[slot] = EMPTY;
+      this.#empty(entry, 'new', slot);
       entry.refCount--;
     }
     assert(entry.refCount === 0, 'entry found in all its buckets');
@@ -140,6 +155,7 @@ export class AddrTables {
     assert(this.#tried[slot] === EMPTY, 'empty slot');
     const entry = this.mustEntry(id);
     this.#tried[slot] = id;
+    this.#fill(entry, 'tried', slot);
     entry.inTried = true;
     this.#count(entry, 'tried', 1);
   }
@@ -206,12 +222,28 @@ export class AddrTables {
   #backToNew(id: number, slot: Slot): void {
     const entry = this.mustEntry(id);
     this.#tried[slot] = EMPTY;
+    this.#empty(entry, 'tried', slot);
     entry.inTried = false;
     this.#count(entry, 'tried', -1);
     const place = this.newSlot(entry);
     this.clearNew(place);
     this.#count(entry, 'new', 1);
     this.placeNew(id, place);
+  }
+
+  #fill({ address }: AddrEntry, table: AddrTable, slot: Slot): void {
+    const bucket = Math.floor(slot / BUCKET_SIZE);
+    const network = networkOf(address);
+    const filled = this.#filledOf.get(network) ?? filledBuckets();
+    this.#filledOf.set(network, filled);
+    filled[table].add(bucket);
+    this.#filled[table].add(bucket);
+  }
+
+  #empty({ address }: AddrEntry, table: AddrTable, slot: Slot): void {
+    const bucket = Math.floor(slot / BUCKET_SIZE);
+    this.#filledOf.get(networkOf(address))![table].remove(bucket);
+    this.#filled[table].remove(bucket);
   }
 
   #count(entry: AddrEntry, table: AddrTable, by: 1 | -1): void {
@@ -221,4 +253,8 @@ export class AddrTables {
     this.#networkCounts.set(network, counts);
     this.#counts[table] += by;
   }
+}
+
+function filledBuckets() {
+  return { new: new BucketSet(NEW_BUCKETS), tried: new BucketSet(TRIED_BUCKETS) };
 }

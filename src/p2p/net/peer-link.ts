@@ -74,6 +74,8 @@ export interface PeerLink {
   readonly closed: boolean;
   /** More waits to be sent than should: answers that can wait, wait. */
   readonly sendQueueFull: boolean;
+  /** Resolves once there is room in the queue again, at once where there is, and when the link is closed. */
+  whenWritable(): Promise<void>;
   /** Sends a message after all that were sent before. Does nothing on a link that is closed. */
   send<K extends MessageType>(type: K, value: ValueOf<K>): void;
   /** Sends a payload that is encoded already. */

@@ -40,7 +40,8 @@ export class V2Transport implements Transport {
   readonly #initiating: boolean;
   readonly #magic: Uint8Array;
   readonly #secret: Uint8Array;
-  readonly #publicKey: Uint8Array;
+  readonly #random: RandomBytes | undefined;
+  #encodedKey: Uint8Array | null = null;
   readonly #v1: V1Transport;
   readonly #gather = new Gather();
   #garbage: Uint8Array;
@@ -57,7 +58,7 @@ export class V2Transport implements Transport {
     this.#initiating = initiating;
     this.#magic = magic;
     this.#secret = secret;
-    this.#publicKey = ellswiftCreate(secret, random);
+    this.#random = random;
     this.#garbage = garbage;
     this.#v1 = new V1Transport(magic);
     this.#state = initiating ? 'key' : 'key-or-v1';
@@ -117,6 +118,11 @@ export class V2Transport implements Transport {
   encodeDecoy(contents: Uint8Array): Uint8Array {
     assert(this.#cipher !== null, 'keys are exchanged before decoys');
     return this.#cipher.encrypt(contents, NOTHING, NOTHING, true);
+  }
+
+  /** Made when it is needed: it costs a millisecond, and who connects may never say a word, or speak v1. */
+  get #publicKey(): Uint8Array {
+    return (this.#encodedKey ??= ellswiftCreate(this.#secret, this.#random));
   }
 
   #progress(events: TransportEvent[]): void {

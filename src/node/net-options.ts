@@ -1,0 +1,56 @@
+import type { Config } from '../config/schema.ts';
+import { addressText } from '../config/setting.ts';
+import { parseService } from '../p2p/address/address-text.ts';
+import type { NetService } from '../p2p/address/net-address.ts';
+import type { NetOptions } from '../p2p/net/net-options.ts';
+import { type PermissionRule, parsePermissionRule } from '../p2p/net/permissions.ts';
+import type { NetworkParams } from '../params/network-params.ts';
+import { OperatorError } from '../util/operator-error.ts';
+
+/** What the configuration says of connections to peers. Throws OperatorError. */
+export function netOptionsOf({ p2p }: Config, params: NetworkParams): NetOptions {
+  const { listen, proxy, onionProxy, externalAddress, maxConnections, onlyNetworks } = p2p;
+  return {
+    params,
+    listen,
+    maxConnections,
+    onlyNetworks,
+    proxy,
+    onionProxy,
+    connect: p2p.connect.map(addressText),
+    v2: p2p.v2,
+    permissions: permissionRules(p2p.permissions),
+    dnsSeeds: p2p.dnsSeeds,
+    fixedSeeds: p2p.fixedSeeds,
+    maxUpload: p2p.maxUpload,
+    externalAddresses: externalAddress.map((address) => externalService(addressText(address), params)),
+    // As Core: who hides behind a proxy or knows his address has no use for guesses.
+    discover: p2p.discover && listen !== null && proxy === null && externalAddress.length === 0,
+    banTime: p2p.banTime,
+  };
+}
+
+/** The rules of a list that was split at all commas: words that stand alone belong to the rule behind them. */
+export function permissionRules(texts: readonly string[]): PermissionRule[] {
+  const rules: PermissionRule[] = [];
+  let words = '';
+  for (const text of texts) {
+    if (/^[a-z]+$/.test(text)) {
+      words += `${text},`;
+      continue;
+    }
+    const rule = parsePermissionRule(words + text);
+    if (typeof rule === 'string') throw new OperatorError(`p2p.permissions: ${words}${text}: ${rule}`);
+    rules.push(rule);
+    words = '';
+  }
+  if (words !== '') throw new OperatorError(`p2p.permissions: ${words.slice(0, -1)}: no address behind it`);
+  return rules;
+}
+
+function externalService(text: string, { ports }: NetworkParams): NetService {
+  const service = parseService(text, ports.p2p);
+  if (service === null)
+    throw new OperatorError(`p2p.externalAddress: ${text} is not a numeric address or onion service`);
+  return service;
+}

@@ -1,0 +1,74 @@
+import type { Log } from '../../util/log.ts';
+import type { AddrManager } from '../address/addr-manager.ts';
+import type { Connection, ConnectionEvents } from './connection.ts';
+import type { ConnectionTable } from './connection-table.ts';
+import { MessageTurns } from './message-turns.ts';
+import type { NetTotals } from './net-totals.ts';
+import type { PeerLogic } from './peer-link.ts';
+
+export interface EventParts {
+  readonly table: ConnectionTable;
+  readonly totals: NetTotals;
+  readonly addresses: AddrManager;
+  readonly log: Log;
+  /** Tries again with v1 what was opened with v2. */
+  readonly retryV1: (connection: Connection) => void;
+}
+
+/** Tells the logic what happens to connections, and keeps the accounts. */
+export class LogicEvents implements ConnectionEvents {
+  readonly #parts: EventParts;
+  readonly #logic: PeerLogic;
+  readonly #turns: MessageTurns;
+
+  constructor(logic: PeerLogic, parts: EventParts) {
+    this.#parts = parts;
+    this.#logic = logic;
+    this.#turns = new MessageTurns(logic, parts.log);
+  }
+
+  opened(connection: Connection): void {
+    const { id, type, network, protocol } = connection;
+    this.#parts.log.debug('peer connected', { peer: id, type, network, protocol });
+    this.#guarded(connection, () => this.#logic.opened(connection));
+  }
+
+  ready(connection: Connection): void {
+    this.#turns.ready(connection);
+  }
+
+  transferred(sent: number, received: number): void {
+    this.#parts.totals.transferred(sent, received);
+  }
+
+  closed(connection: Connection, reason: string): void {
+    const { table, totals, addresses, log, retryV1 } = this.#parts;
+    const { id, type, service, standing, opened, closeDetail } = connection;
+    table.remove(connection);
+    this.#turns.remove(connection);
+    totals.closed(reason);
+    log.debug('peer disconnected', { peer: id, type, reason, detail: closeDetail ?? undefined });
+    // The time of a block-relay-only peer stays as it was: nobody is to find out who they are.
+    if (standing.established && type !== 'inbound' && type !== 'block-relay-only') addresses.connected(service);
+    if (opened) this.#guarded(connection, () => this.#logic.closed(connection, reason));
+    if (connection.shouldRetryV1) retryV1(connection);
+  }
+
+  broken(connection: Connection, error: unknown): void {
+    this.#parts.log.error('peer could not be processed', { peer: connection.id, error });
+  }
+
+  /** No more messages are handed over. */
+  stop(): void {
+    this.#turns.stop();
+  }
+
+  #guarded(connection: Connection, call: () => void): void {
+    try {
+      call();
+    } catch (error) {
+      this.broken(connection, error);
+      connection.disconnect('internal error');
+    }
+  }
+}

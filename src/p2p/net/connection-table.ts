@@ -1,0 +1,64 @@
+import { equalAddresses, equalServices, type NetAddress, type NetService } from '../address/net-address.ts';
+import { type NetworkClass, networkOf } from '../address/net-group.ts';
+import type { Connection } from './connection.ts';
+import type { ConnectionType } from './peer-link.ts';
+
+/** Whether the connection is one of the few that are kept and get everything. */
+export const isFullOutbound = ({ type }: Connection) => type === 'manual' || type === 'outbound-full-relay';
+
+/** All connections. Those that are closed are no longer there, though the logic may not have been told yet. */
+export class ConnectionTable {
+  readonly #byId = new Map<number, Connection>();
+  #nextId = 0;
+
+  nextId(): number {
+    return this.#nextId++;
+  }
+
+  add(connection: Connection): void {
+    this.#byId.set(connection.id, connection);
+  }
+
+  remove(connection: Connection): void {
+    this.#byId.delete(connection.id);
+  }
+
+  get(id: number): Connection | null {
+    const connection = this.#byId.get(id);
+    return connection === undefined || connection.closed ? null : connection;
+  }
+
+  all(): Connection[] {
+    return [...this.#byId.values()].filter(({ closed }) => !closed);
+  }
+
+  count(...types: readonly ConnectionType[]): number {
+    return this.countIf(({ type }) => types.includes(type));
+  }
+
+  countIf(test: (connection: Connection) => boolean): number {
+    let count = 0;
+    for (const connection of this.#byId.values()) if (!connection.closed && test(connection)) count++;
+    return count;
+  }
+
+  /** Whether there is a connection with any port of the address. */
+  hasAddress(address: NetAddress): boolean {
+    return this.countIf(({ service }) => equalAddresses(service.address, address)) > 0;
+  }
+
+  hasService(service: NetService): boolean {
+    return this.countIf((connection) => equalServices(connection.service, service)) > 0;
+  }
+
+  hasName(name: string): boolean {
+    return this.countIf((connection) => connection.name === name) > 0;
+  }
+
+  /** How many of the connections that are kept go over a network. */
+  fullOutboundOn(network: NetworkClass): number {
+    return this.countIf(
+      (connection) => isFullOutbound(connection) && networkOf(connection.service.address) === network,
+    );
+  }
+}

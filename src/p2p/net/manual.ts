@@ -1,0 +1,51 @@
+import type { AddedNodes } from './added-nodes.ts';
+import type { ConnectionTable } from './connection-table.ts';
+import type { Opener } from './opener.ts';
+import { MANUAL_SLOTS } from './slots.ts';
+import type { Timing } from './timing.ts';
+
+const PAUSE_MS = 500;
+/** The longest pause between two peers that are dialled all the time. */
+const MAX_PAUSES = 10;
+const IDLE_MS = 2000;
+const RETRY_MS = 60_000;
+
+export interface ManualParts {
+  readonly opener: Opener;
+  readonly table: ConnectionTable;
+  readonly added: AddedNodes;
+  readonly timing: Timing;
+  readonly v2: boolean;
+}
+
+/** Dials each of a list whenever it is not connected, at first often. Until the signal aborts; rejects with its reason. */
+export async function keepConnected(
+  names: readonly string[],
+  { opener, timing, v2 }: ManualParts,
+  signal: AbortSignal,
+): Promise<never> {
+  for (let round = 0; ; round++) {
+    for (const to of names) {
+      await opener.open({ type: 'manual', to, v2, countFailure: false }, signal);
+      await timing.sleep(PAUSE_MS * Math.min(round, MAX_PAUSES), signal);
+    }
+    await timing.sleep(PAUSE_MS, signal);
+  }
+}
+
+/** Dials nodes that an operator has added and that are not connected, once a minute. Rejects with the signal's reason. */
+export async function keepAdded({ opener, table, added, timing }: ManualParts, signal: AbortSignal): Promise<never> {
+  for (;;) {
+    const states = added.states(table);
+    let free = MANUAL_SLOTS - states.filter(({ connected }) => connected?.inbound === false).length;
+    let tried = false;
+    for (const { text, v2, connected } of states) {
+      if (connected !== null || free <= 0) continue;
+      tried = true;
+      const link = await opener.open({ type: 'manual', to: text, v2, countFailure: false }, signal);
+      if (link !== null) free--;
+      await timing.sleep(PAUSE_MS, signal);
+    }
+    await timing.sleep(tried ? RETRY_MS : IDLE_MS, signal);
+  }
+}

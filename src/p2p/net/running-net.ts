@@ -1,0 +1,191 @@
+import { Acceptor } from './acceptor.ts';
+import { saveAnchors, takeAnchors } from './anchors.ts';
+import type { Connection } from './connection.ts';
+import { LogicEvents } from './connection-events.ts';
+import { askDnsSeeds } from './dns-seeds.ts';
+import { fixedSeeds } from './fixed-seeds.ts';
+import { inactivityReason } from './inactivity.ts';
+import { keepAdded, keepConnected } from './manual.ts';
+import type { NetState } from './net-state.ts';
+import { Opener } from './opener.ts';
+import { Outbound } from './outbound.ts';
+import type { PeerLogic } from './peer-link.ts';
+import { saveAddresses } from './saved-addresses.ts';
+
+const SWEEP_MS = 1000;
+const SAVE_MS = 15 * 60_000;
+/** A loop that fails by our mistake goes on after this. */
+const AFTER_FAILURE_MS = 1000;
+
+/** Everything of connections that exists only while they are made: listener, loops, timers. */
+export class RunningNet {
+  /** Where peers can connect; null for nowhere. */
+  readonly port: number | null;
+  readonly acceptor: Acceptor;
+  readonly opener: Opener;
+  /** Null where an operator has said whom to dial. */
+  readonly outbound: Outbound | null;
+  readonly #state: NetState;
+  readonly #events: LogicEvents;
+  readonly #abort = new AbortController();
+  readonly #loops: Promise<void>[] = [];
+
+  /** Throws OperatorError where the address to listen on cannot be used. */
+  constructor(state: NetState, logic: PeerLogic) {
+    const { options, deps } = state;
+    const { connect, listen, v2 } = options;
+    this.#state = state;
+    this.#events = new LogicEvents(logic, { ...state, log: deps.log, retryV1: (link) => this.#retryV1(link) });
+    const shared = {
+      magic: state.magic,
+      table: state.table,
+      permissions: options.permissions,
+      active: () => state.active,
+      events: this.#events,
+    };
+    this.acceptor = new Acceptor({
+      ...deps,
+      ...shared,
+      v2,
+      maxInbound: state.slots.inbound,
+      isBanned: (address) => state.bans.isBanned(address),
+      isDiscouraged: (address) => state.discouragement.isDiscouraged(address),
+    });
+    this.port = listen === null ? null : this.acceptor.listen(listen);
+    if (listen !== null && this.port !== null) {
+      state.findLocalAddresses(listen.host, this.port);
+      deps.log.info('listening for peers', { host: listen.host, port: this.port });
+    }
+    this.opener = new Opener({
+      ...deps,
+      ...shared,
+      defaultPort: options.params.ports.p2p,
+      routes: state.routes,
+      local: state.local,
+      addresses: state.addresses,
+      isShunned: ({ address }) => state.isShunned(address),
+    });
+    this.outbound = connect.length > 0 ? null : this.#makeOutbound();
+    this.#startLoops();
+  }
+
+  get signal(): AbortSignal {
+    return this.#abort.signal;
+  }
+
+  /** Ends every connection, timer and loop, and saves what is to be remembered. */
+  async stop(): Promise<void> {
+    const { table, deps } = this.#state;
+    const anchors = table.all().flatMap((connection) => {
+      const to = this.opener.requestOf(connection)?.to;
+      return connection.type === 'block-relay-only' && typeof to === 'object' ? [to] : [];
+    });
+    this.acceptor.stop();
+    this.#abort.abort(new Error('connections are stopped'));
+    for (const connection of table.all()) connection.disconnect('shutdown');
+    await Promise.all(this.#loops);
+    this.#events.stop();
+    if (this.outbound !== null) saveAnchors(deps.peerStore, anchors);
+    this.#save();
+  }
+
+  #makeOutbound(): Outbound {
+    const { deps, options } = this.#state;
+    const { timing, random, peerStore } = deps;
+    return new Outbound({
+      ...this.#state,
+      ...deps,
+      opener: this.opener,
+      v2: options.v2,
+      anchors: takeAnchors(peerStore),
+      fixedSeeds: () => (options.fixedSeeds ? fixedSeeds(options.params.name, timing.clock, random) : []),
+      asksDnsSeeds: this.#asksDnsSeeds,
+    });
+  }
+
+  /** Seeds know addresses of IPv4 and IPv6 only. */
+  get #asksDnsSeeds(): boolean {
+    const { options, routes } = this.#state;
+    const isUseful = routes.networks.some((network) => network === 'ipv4' || network === 'ipv6');
+    return options.dnsSeeds && isUseful && options.params.dnsSeeds.length > 0 && options.maxConnections > 0;
+  }
+
+  #startLoops(): void {
+    const { options, deps } = this.#state;
+    const { outbound } = this;
+    const manual = { ...this.#state, timing: deps.timing, opener: this.opener, v2: options.v2 };
+    this.#loop('sweep', (signal) => this.#every(SWEEP_MS, () => this.#sweep(), signal));
+    this.#loop('save', (signal) => this.#every(SAVE_MS, () => this.#save(), signal));
+    this.#loop('added nodes', (signal) => keepAdded(manual, signal));
+    if (outbound === null) {
+      this.#loop('connect', (signal) => keepConnected(options.connect, manual, signal));
+      return;
+    }
+    this.#loop('outbound', (signal) => outbound.run(signal));
+    if (this.#asksDnsSeeds) this.#loop('DNS seeds', (signal) => this.#askSeeds(outbound, signal));
+  }
+
+  #askSeeds(outbound: Outbound, signal: AbortSignal): Promise<void> {
+    const { options, deps, addresses, table, routes } = this.#state;
+    const seeding = {
+      ...deps,
+      addresses,
+      seeds: options.params.dnsSeeds,
+      port: options.params.ports.p2p,
+      throughProxy: routes.nameProxy !== null,
+      peers: () => table.countIf(({ type, standing }) => type === 'outbound-full-relay' && standing.established),
+      active: () => this.#state.active,
+      addrFetch: (host: string) => outbound.addrFetch(host),
+    };
+    return askDnsSeeds(seeding, signal);
+  }
+
+  #loop(name: string, run: (signal: AbortSignal) => Promise<void>): void {
+    this.#loops.push(this.#keepRunning(name, run, this.signal));
+  }
+
+  /** A mistake of ours in a loop does not end it for good. Resolves when it is done or the signal aborts. */
+  async #keepRunning(name: string, run: (signal: AbortSignal) => Promise<void>, signal: AbortSignal): Promise<void> {
+    const { timing, log } = this.#state.deps;
+    while (!signal.aborted) {
+      try {
+        return await run(signal);
+      } catch (error) {
+        if (signal.aborted) return;
+        log.error('connections: loop failed', { loop: name, error });
+        await timing.sleep(AFTER_FAILURE_MS, signal).catch(() => {});
+      }
+    }
+  }
+
+  async #every(ms: number, work: () => void, signal: AbortSignal): Promise<never> {
+    for (;;) {
+      await this.#state.deps.timing.sleep(ms, signal);
+      work();
+    }
+  }
+
+  #sweep(): void {
+    const now = this.#state.deps.timing.clock.monotonicMs();
+    for (const connection of this.#state.table.all()) {
+      const reason = inactivityReason(connection, now);
+      if (reason !== null) connection.disconnect(reason);
+    }
+  }
+
+  #save(): void {
+    const { deps, addresses, bans } = this.#state;
+    saveAddresses(deps.peerStore, addresses, deps.timing.clock);
+    bans.sweep();
+  }
+
+  #retryV1(connection: Connection): void {
+    const { log } = this.#state.deps;
+    const request = this.opener.requestOf(connection);
+    if (request === null || this.signal.aborted) return;
+    log.debug('trying again with v1', { peer: connection.id });
+    this.opener.open({ ...request, v2: false, countFailure: false }, this.signal).catch((error) => {
+      if (!this.signal.aborted) log.error('connection could not be tried again', { error });
+    });
+  }
+}

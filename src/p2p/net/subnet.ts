@@ -1,0 +1,68 @@
+import { bytesToHex, equalBytes } from '../../util/bytes.ts';
+import { parseAddress, printAddress } from '../address/address-text.ts';
+import type { NetAddress } from '../address/net-address.ts';
+import { isValid } from '../address/ranges.ts';
+
+/** Addresses that begin with the same bits. Of networks other than IPv4 and IPv6 it is always one address. */
+export interface Subnet {
+  readonly address: NetAddress;
+  readonly prefix: number;
+}
+
+const PREFIX = /^\d{1,3}$/;
+
+/** The subnet that is one address. */
+export function subnetOf(address: NetAddress): Subnet {
+  return { address, prefix: address.bytes.length * 8 };
+}
+
+/** Reads an address, `address/bits` or `address/mask`; null for anything else, as a mask that has holes. */
+export function parseSubnet(text: string): Subnet | null {
+  const slash = text.lastIndexOf('/');
+  const address = parseAddress(slash < 0 ? text : text.slice(0, slash));
+  if (address === null) return null;
+  if (slash < 0) return subnetOf(address);
+  if (address.network !== 'ipv4' && address.network !== 'ipv6') return null;
+  const prefix = prefixOf(text.slice(slash + 1), address);
+  return prefix === null ? null : { address: { ...address, bytes: maskedBytes(address.bytes, prefix) }, prefix };
+}
+
+/** As Core writes it: always with its bits, but where only single addresses exist. */
+export function printSubnet({ address, prefix }: Subnet): string {
+  const text = printAddress(address);
+  return address.network === 'ipv4' || address.network === 'ipv6' ? `${text}/${prefix}` : text;
+}
+
+export function isInSubnet(address: NetAddress, { address: base, prefix }: Subnet): boolean {
+  if (address.network !== base.network || !isValid(address)) return false;
+  return equalBytes(maskedBytes(address.bytes, prefix), base.bytes);
+}
+
+/** A key for `Map`: of the subnet with so many bits that an address is in. */
+export function subnetKey({ network, bytes }: NetAddress, prefix: number): string {
+  return `${network}:${bytesToHex(maskedBytes(bytes, prefix))}/${prefix}`;
+}
+
+function maskedBytes(bytes: Uint8Array, prefix: number): Uint8Array {
+  const out = bytes.slice();
+  for (let i = 0; i < out.length; i++) {
+    const bits = Math.max(0, Math.min(8, prefix - i * 8));
+    out[i]! &= (0xff00 >> bits) & 0xff;
+  }
+  return out;
+}
+
+function prefixOf(text: string, { network, bytes }: NetAddress): number | null {
+  if (PREFIX.test(text)) return Number(text) <= bytes.length * 8 ? Number(text) : null;
+  // A mask has ones, then zeros, and no hole.
+  const mask = parseAddress(text);
+  if (mask === null || mask.network !== network) return null;
+  let prefix = 0;
+  while (prefix < bytes.length * 8 && bitAt(mask.bytes, prefix)) prefix++;
+  for (let bit = prefix; bit < bytes.length * 8; bit++) if (bitAt(mask.bytes, bit)) return null;
+  return prefix;
+}
+
+function bitAt(bytes: Uint8Array, bit: number): boolean {
+  return ((bytes[bit >> 3]! >> (7 - (bit & 7))) & 1) === 1;
+}

@@ -1,0 +1,100 @@
+import { assert } from './assert.ts';
+import { murmur3 } from './murmur3.ts';
+
+const MAX_HASHES = 50;
+const HASH_STEP = 0xfba4_c795;
+const BITS = 32;
+const TWO_32 = 2 ** 32;
+
+/** A random number of 32 bits. */
+export type RandomTweak = () => number;
+
+const systemTweak: RandomTweak = () => crypto.getRandomValues(new Uint32Array(1))[0]!;
+
+/**
+ * Remembers the last `elements` that were inserted for certain, up to half as many again by chance, and of others says
+ * wrongly that they are there at most at the given rate. Its size is fixed: about 1.8 bytes an element for each factor
+ * of ten in the rate.
+ */
+export class RollingBloomFilter {
+  readonly #hashes: number;
+  readonly #perGeneration: number;
+  readonly #random: RandomTweak;
+  /**
+   * A place is two bits, in neighbouring words: 0 when it is empty, else the generation that set it last. Three
+   * generations of half the elements each are kept; a fourth begins by wiping out the first.
+   */
+  readonly #words: Uint32Array;
+  #generation = 1;
+  #inGeneration = 0;
+  /** Nobody knows which other elements collide with one. */
+  #tweak = 0;
+
+  constructor(elements: number, falsePositiveRate: number, random: RandomTweak = systemTweak) {
+    assert(elements > 0 && falsePositiveRate > 0 && falsePositiveRate < 1, 'size and rate of a filter');
+    const logRate = Math.log(falsePositiveRate);
+    this.#hashes = Math.max(1, Math.min(MAX_HASHES, Math.round(logRate / Math.log(0.5))));
+    this.#perGeneration = Math.ceil(elements / 2);
+    const most = this.#perGeneration * 3;
+    const bits = Math.ceil((-this.#hashes * most) / Math.log(1 - Math.exp(logRate / this.#hashes)));
+    this.#words = new Uint32Array(Math.ceil(bits / BITS) * 2);
+    this.#random = random;
+    this.reset();
+  }
+
+  insert(element: Uint8Array): void {
+    if (this.#inGeneration === this.#perGeneration) this.#nextGeneration();
+    this.#inGeneration++;
+    const words = this.#words;
+    const low = this.#generation & 1;
+    const high = this.#generation >> 1;
+    for (let n = 0; n < this.#hashes; n++) {
+      const hash = this.#hash(n, element);
+      const at = this.#pairOf(hash);
+      const bit = hash & (BITS - 1);
+      words[at] = (words[at]! & ~(1 << bit)) | (low << bit);
+      words[at + 1] = (words[at + 1]! & ~(1 << bit)) | (high << bit);
+    }
+  }
+
+  contains(element: Uint8Array): boolean {
+    const words = this.#words;
+    for (let n = 0; n < this.#hashes; n++) {
+      const hash = this.#hash(n, element);
+      const at = this.#pairOf(hash);
+      if ((((words[at]! | words[at + 1]!) >>> (hash & (BITS - 1))) & 1) === 0) return false;
+    }
+    return true;
+  }
+
+  /** Forgets everything, and which elements collide. */
+  reset(): void {
+    this.#tweak = this.#random() >>> 0;
+    this.#generation = 1;
+    this.#inGeneration = 0;
+    this.#words.fill(0);
+  }
+
+  #nextGeneration(): void {
+    this.#inGeneration = 0;
+    this.#generation = (this.#generation % 3) + 1;
+    // Empties the places that were set three generations ago, under the number that is now used again.
+    const low = this.#generation & 1 ? 0xffff_ffff : 0;
+    const high = this.#generation >> 1 ? 0xffff_ffff : 0;
+    const words = this.#words;
+    for (let at = 0; at < words.length; at += 2) {
+      const other = (words[at]! ^ low) | (words[at + 1]! ^ high);
+      words[at]! &= other;
+      words[at + 1]! &= other;
+    }
+  }
+
+  #hash(n: number, element: Uint8Array): number {
+    return murmur3((Math.imul(n, HASH_STEP) + this.#tweak) >>> 0, element);
+  }
+
+  /** The high bits choose the pair of words, the low ones the bit within. */
+  #pairOf(hash: number): number {
+    return Math.floor((hash * this.#words.length) / TWO_32) & ~1;
+  }
+}

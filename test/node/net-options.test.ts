@@ -1,0 +1,65 @@
+import { expect, test } from 'bun:test';
+import { loadConfig, thisHost } from '../../src/config/load.ts';
+import { netOptionsOf, permissionRules } from '../../src/node/net-options.ts';
+import { printService } from '../../src/p2p/address/address-text.ts';
+import type { PermissionRule } from '../../src/p2p/net/permissions.ts';
+import { printSubnet } from '../../src/p2p/net/subnet.ts';
+import { mainnet } from '../../src/params/mainnet.ts';
+
+const options = (...flags: string[]) => netOptionsOf(loadConfig(flags, { ...thisHost(), env: {} }).config, mainnet);
+
+test('by default peers may come, are looked for everywhere, and our address is found out', () => {
+  const { params, ...rest } = options();
+  expect(params.name).toBe('main');
+  expect(rest).toEqual({
+    listen: { host: '0.0.0.0', port: 8333 },
+    maxConnections: 125,
+    onlyNetworks: [],
+    proxy: null,
+    onionProxy: null,
+    connect: [],
+    v2: true,
+    permissions: [],
+    dnsSeeds: true,
+    fixedSeeds: true,
+    maxUpload: 0,
+    externalAddresses: [],
+    discover: true,
+    banTime: 86_400,
+  });
+});
+
+test('a proxy, a known address or no listener ends the search for our address', () => {
+  expect(options('--p2p.proxy=127.0.0.1:9050').discover).toBe(false);
+  expect(options('--p2p.externalAddress=1.2.3.4').discover).toBe(false);
+  expect(options('--p2p.listen=').discover).toBe(false);
+  expect(options('--p2p.onionProxy=127.0.0.1:9050').discover).toBe(true);
+});
+
+test('addresses get the port of the network where they have none', () => {
+  const { connect, externalAddresses } = options(
+    '--p2p.connect=a.example,[::1]:5',
+    '--p2p.externalAddress=1.2.3.4,5.6.7.8:9',
+  );
+  expect(connect).toEqual(['a.example:8333', '[::1]:5']);
+  expect(externalAddresses.map(printService)).toEqual(['1.2.3.4:8333', '5.6.7.8:9']);
+  expect(() => options('--p2p.externalAddress=a.example')).toThrow('p2p.externalAddress: a.example:8333 is not');
+});
+
+test('permissions are written as in Core, also where a flag is split at its commas', () => {
+  const shown = (rules: readonly PermissionRule[]) =>
+    rules.map(({ subnet, permissions }) => `${permissions.join(' ')} ${printSubnet(subnet)}`);
+  const expected = ['noban download relay 10.0.0.0/8', 'noban download relay mempool 1.2.3.4/32', 'addr ::1/128'];
+  const flag = '--p2p.permissions=noban,relay@10.0.0.0/8,1.2.3.4,addr@::1';
+  expect(shown(options(flag).permissions)).toEqual(expected);
+  expect(shown(permissionRules(['noban,relay@10.0.0.0/8', '1.2.3.4', 'addr@::1']))).toEqual(expected);
+  expect(() => permissionRules(['noban'])).toThrow('p2p.permissions: noban: no address behind it');
+  expect(() => permissionRules(['in@1.2.3.4'])).toThrow('p2p.permissions: in@1.2.3.4: a direction but no permission');
+  for (const bad of ['nobann@1.2.3.4', 'noban@1.2.3', 'noban@1.2.3.4/x', 'noban@1.2.3.4/8/8', 'noban@a.example'])
+    expect(() => options(`--p2p.permissions=${bad}`)).toThrow('p2p.permissions');
+});
+
+test('onion services alone need a way to them', () => {
+  expect(() => options('--p2p.onlyNetworks=onion')).toThrow('p2p.onlyNetworks: onion can only be reached through');
+  expect(options('--p2p.onlyNetworks=onion', '--p2p.onionProxy=127.0.0.1:9050').onlyNetworks).toEqual(['onion']);
+});
