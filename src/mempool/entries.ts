@@ -95,6 +95,11 @@ export class Entries {
     return this.#totals;
   }
 
+  /** What the next one gets for its place in the order of arrival: all that are here have a lower one. */
+  get nextOrder(): number {
+    return this.#nextOrder;
+  }
+
   /** The slot of a transaction, or -1. */
   find(txid: Uint8Array): number {
     return this.#byTxid.find(txid);

@@ -177,6 +177,11 @@ export class Mempool {
     return this.#deltas;
   }
 
+  /** Transactions of ours that no peer has asked for yet: txid in hex, display order. */
+  get unbroadcast(): ReadonlySet<string> {
+    return this.#unbroadcast;
+  }
+
   isUnbroadcast(slot: number): boolean {
     return this.#unbroadcast.has(hashToHex(this.entries.txid(slot)));
   }

@@ -19,6 +19,7 @@ import { FeeEstimator } from './fees/fee-estimator.ts';
 import { followChain } from './follow-chain.ts';
 import { PackageAcceptance } from './package-acceptance.ts';
 import { Mempool, type MempoolObserver } from './pool.ts';
+import { MempoolRelay } from './relay.ts';
 import type { AcceptResult, PackageResult } from './result.ts';
 import { SavedMempool } from './saved-mempool.ts';
 
@@ -85,6 +86,8 @@ export class MempoolService implements ChainFollower {
   readonly mempool: Mempool;
   readonly acceptance: Acceptance;
   readonly packages: PackageAcceptance;
+  /** For those who talk to peers. */
+  readonly relay: MempoolRelay;
   readonly #deps: MempoolServiceDeps;
   readonly #feed: ChangeFeed;
   readonly #saved: SavedMempool;
@@ -127,6 +130,8 @@ export class MempoolService implements ChainFollower {
     const judge = { mempool: this.mempool, chain: this.#view, engine, clock };
     this.acceptance = new Acceptance(judge);
     this.packages = new PackageAcceptance(judge, this.acceptance);
+    const { mempool, acceptance, packages } = this;
+    this.relay = new MempoolRelay({ mempool, acceptance, packages, settled: (work) => this.#settled(work), clock });
     // Before anything else it is told that nothing is read back yet.
     this.#feed.touch();
     this.#timers = [
@@ -191,12 +196,13 @@ export class MempoolService implements ChainFollower {
     if (slot >= 0) {
       if (entries.findWtxid(parsed.wtxid) !== slot)
         return { status: 'different-witness', wtxid: entries.wtxid(slot).slice() as Wtxid };
-      return { status: 'in-mempool', vsize: entries.vsize(slot), fee: entries.fee(slot), replaced: [], relayedTo: 0 };
+      const [vsize, fee] = [entries.vsize(slot), entries.fee(slot)];
+      return { status: 'in-mempool', vsize, fee, replaced: [], relayedTo: this.relay.announce(parsed.txid) };
     }
     const result = this.acceptance.accept(parsed, options);
     if (result.status !== 'accepted') return result as BroadcastResult;
     const { vsize, fee, replaced } = result;
-    return { status: 'accepted', vsize, fee, replaced, relayedTo: 0 };
+    return { status: 'accepted', vsize, fee, replaced, relayedTo: this.relay.announce(parsed.txid) };
   }
 
   /** Whether transactions would be taken; later ones may spend earlier ones. Their bytes must parse. */
@@ -213,7 +219,11 @@ export class MempoolService implements ChainFollower {
       if (burn) return { rejection: FAILED, results: new Map([[hashToHex(parsed.wtxid), burn]]) };
     }
     const { maxFeerate } = limits;
-    return this.#settled(() => this.packages.accept(txs, { local: true, maxFeerate }));
+    return this.#settled(() => {
+      const result = this.packages.accept(txs, { local: true, maxFeerate });
+      for (const { txid } of txs) this.relay.announce(txid);
+      return result;
+    });
   }
 
   /** Treats a transaction as if it paid so many satoshis more. False where it has dust: that may pay nothing. */

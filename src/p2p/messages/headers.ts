@@ -5,7 +5,7 @@ import type { ByteReader, ByteWriter } from '../../util/bytes.ts';
 import { HASH_SIZE, type ListLimit, messageCodec, readHash, readList, writeList } from './codec.ts';
 
 const MAX_LOCATOR = 101;
-const MAX_HEADERS = 2000;
+export const MAX_HEADERS = 2000;
 
 export interface LocatorMessage {
   /** Version of the sender's block format, which means nothing. */

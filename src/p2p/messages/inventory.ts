@@ -1,7 +1,7 @@
 import type { ByteReader, ByteWriter } from '../../util/bytes.ts';
 import { emptyCodec, HASH_SIZE, type ListLimit, messageCodec, readHash, readList, writeList } from './codec.ts';
 
-const MAX_INVENTORY = 50_000;
+export const MAX_INVENTORY = 50_000;
 
 /** What an inventory item names. The last five come in `getdata` only. */
 export const INVENTORY = {

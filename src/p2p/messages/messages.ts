@@ -1,5 +1,6 @@
 import { addr, addrv2, getaddr } from './addresses.ts';
 import { block, merkleblock, tx } from './blocks.ts';
+import { filteradd, filterclear, filterload } from './bloom.ts';
 import type { MessageCodec } from './codec.ts';
 import { blocktxn, cmpctblock, getblocktxn } from './compact-blocks.ts';
 import { cfcheckpt, cfheaders, cfilter, getcfcheckpt, getcfheaders, getcfilters } from './filters.ts';
@@ -34,6 +35,9 @@ export const MESSAGES = {
   block,
   tx,
   merkleblock,
+  filterload,
+  filteradd,
+  filterclear,
   cmpctblock,
   getblocktxn,
   blocktxn,

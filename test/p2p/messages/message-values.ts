@@ -105,6 +105,14 @@ export const VALUES: { readonly [K in MessageType]: fc.Arbitrary<DecodedOf<K>> }
     hashes: list(hash),
     flags: fc.uint8Array({ maxLength: 10 }),
   }),
+  filterload: fc.record({
+    filter: fc.uint8Array({ maxLength: 50 }),
+    hashFunctions: fc.nat(50),
+    tweak: u32,
+    flags: u8,
+  }),
+  filteradd: fc.record({ element: fc.uint8Array({ maxLength: 520 }) }),
+  filterclear: fc.constant(null),
   cmpctblock: fc.record({
     header,
     nonce: u64,

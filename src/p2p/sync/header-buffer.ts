@@ -1,0 +1,96 @@
+import { hash256 } from '../../crypto/hash.ts';
+import type { BlockHash, MerkleRoot } from '../../primitives/hash.ts';
+import { type BlockHeader, HEADER_SIZE, headerBytes } from '../../primitives/header.ts';
+
+const PREVIOUS_HASH = 4;
+const MERKLE_ROOT = PREVIOUS_HASH + 32;
+/** A header without the hash of the one before it, which follows from that. */
+const COMPACT_SIZE = HEADER_SIZE - 32;
+
+/** Headers that follow one another: a queue in which each takes 48 bytes. */
+export class HeaderBuffer {
+  #bytes: Uint8Array<ArrayBuffer>;
+  #view: DataView;
+  #first = 0;
+  #size = 0;
+  #firstPrevious: BlockHash;
+  #lastHash: BlockHash;
+  #lastBits = 0;
+
+  /** `hash`: what the first header must follow. There is room for `capacity` headers, and more is made when it is full. */
+  constructor(hash: BlockHash, capacity: number) {
+    this.#bytes = new Uint8Array(COMPACT_SIZE * capacity);
+    this.#view = new DataView(this.#bytes.buffer);
+    this.#firstPrevious = hash;
+    this.#lastHash = hash;
+  }
+
+  get size(): number {
+    return this.#size;
+  }
+
+  /** Bytes of memory. */
+  get usage(): number {
+    return this.#bytes.length;
+  }
+
+  /** What the next header must follow. */
+  get lastHash(): BlockHash {
+    return this.#lastHash;
+  }
+
+  /** Bits of the newest header; 0 where there is none. */
+  get lastBits(): number {
+    return this.#size === 0 ? 0 : this.#lastBits;
+  }
+
+  /** `hash` is that of the header, which follows the newest. */
+  push(header: BlockHeader, hash: BlockHash): void {
+    if (this.#size * COMPACT_SIZE === this.#bytes.length) this.#grow();
+    const at = this.#at(this.#size++);
+    const full = headerBytes(header);
+    this.#bytes.set(full.subarray(0, PREVIOUS_HASH), at);
+    this.#bytes.set(full.subarray(MERKLE_ROOT), at + PREVIOUS_HASH);
+    this.#lastHash = hash;
+    this.#lastBits = header.bits;
+  }
+
+  /** The oldest header; there must be one. */
+  shift(): BlockHeader {
+    const at = this.#at(0);
+    const full = new Uint8Array(HEADER_SIZE);
+    full.set(this.#bytes.subarray(at, at + PREVIOUS_HASH));
+    full.set(this.#firstPrevious, PREVIOUS_HASH);
+    full.set(this.#bytes.subarray(at + PREVIOUS_HASH, at + COMPACT_SIZE), MERKLE_ROOT);
+    const view = this.#view;
+    const header: BlockHeader = {
+      version: view.getInt32(at, true),
+      previousHash: this.#firstPrevious,
+      merkleRoot: full.subarray(MERKLE_ROOT, MERKLE_ROOT + 32) as MerkleRoot,
+      time: view.getUint32(at + 36, true),
+      bits: view.getUint32(at + 40, true),
+      nonce: view.getUint32(at + 44, true),
+    };
+    this.#firstPrevious = hash256(full) as BlockHash;
+    this.#first++;
+    if (this.#first * COMPACT_SIZE === this.#bytes.length) this.#first = 0;
+    this.#size--;
+    return header;
+  }
+
+  /** Where the header is that comes so many after the oldest. */
+  #at(index: number): number {
+    return ((this.#first + index) * COMPACT_SIZE) % this.#bytes.length;
+  }
+
+  /** The queue is full: the oldest comes to the front. */
+  #grow(): void {
+    const bytes = new Uint8Array(this.#bytes.length * 2);
+    const cut = this.#at(0);
+    bytes.set(this.#bytes.subarray(cut));
+    bytes.set(this.#bytes.subarray(0, cut), this.#bytes.length - cut);
+    this.#bytes = bytes;
+    this.#view = new DataView(bytes.buffer);
+    this.#first = 0;
+  }
+}

@@ -1,0 +1,89 @@
+import { hash256 } from '../crypto/hash.ts';
+import { concatBytes, equalBytes } from '../util/bytes.ts';
+import type { MerkleRoot, Txid } from './hash.ts';
+import { levelAbove } from './merkle.ts';
+
+/** BIP-37: more transactions do not fit a block (its weight by the least weight of a transaction). */
+const MAX_TRANSACTIONS = 4_000_000 / 240;
+
+/** The part of a block's merkle tree that connects some of its transactions with the root. */
+export interface PartialMerkleTree {
+  /** Of the whole block. */
+  readonly transactionCount: number;
+  readonly hashes: readonly Uint8Array[];
+  /** Bits from the lowest of each byte on: for each node met, depth first, whether a chosen transaction is below it. */
+  readonly flags: Uint8Array;
+}
+
+/** What a tree proves. */
+export interface ProvenTransactions {
+  readonly root: MerkleRoot;
+  /** In block order. */
+  readonly matches: readonly { readonly txid: Txid; readonly index: number }[];
+}
+
+/** `txids` of the whole block, 32 bytes each; `isMatch` says which of them are chosen. */
+export function partialMerkleTree(txids: Uint8Array, isMatch: (index: number) => boolean): PartialMerkleTree {
+  const count = txids.length / 32;
+  const levels = [txids];
+  const matched = [Uint8Array.from({ length: count }, (_, i) => (isMatch(i) ? 1 : 0))];
+  for (let width = count; width > 1; width = (width + 1) >> 1) {
+    levels.push(levelAbove(levels.at(-1)!, width));
+    const below = matched.at(-1)!;
+    matched.push(Uint8Array.from({ length: (width + 1) >> 1 }, (_, i) => below[i * 2]! | (below[i * 2 + 1] ?? 0)));
+  }
+  const bits: number[] = [];
+  const hashes: Uint8Array[] = [];
+  const visit = (level: number, at: number) => {
+    const parentOfMatch = matched[level]![at]!;
+    bits.push(parentOfMatch);
+    if (level === 0 || !parentOfMatch) {
+      hashes.push(levels[level]!.subarray(at * 32, at * 32 + 32));
+      return;
+    }
+    visit(level - 1, at * 2);
+    if (at * 2 + 1 < matched[level - 1]!.length) visit(level - 1, at * 2 + 1);
+  };
+  visit(levels.length - 1, 0);
+  const flags = new Uint8Array((bits.length + 7) >> 3);
+  for (const [i, bit] of bits.entries()) flags[i >> 3]! |= bit << (i & 7);
+  return { transactionCount: count, hashes, flags };
+}
+
+/** The root that a tree leads to, and what it proves to be below it; null where it is malformed. */
+export function provenTransactions({ transactionCount, hashes, flags }: PartialMerkleTree): ProvenTransactions | null {
+  if (transactionCount === 0 || transactionCount > MAX_TRANSACTIONS) return null;
+  if (hashes.length > transactionCount || flags.length * 8 < hashes.length) return null;
+  const widths = [transactionCount];
+  for (let width = transactionCount; width > 1; width = (width + 1) >> 1) widths.push((width + 1) >> 1);
+  const matches: { txid: Txid; index: number }[] = [];
+  let bitsUsed = 0;
+  let hashesUsed = 0;
+  let bad = false;
+  const visit = (level: number, at: number): Uint8Array => {
+    if (bad || bitsUsed >= flags.length * 8) return failed();
+    const parentOfMatch = (flags[bitsUsed >> 3]! >> (bitsUsed & 7)) & 1;
+    bitsUsed++;
+    if (level === 0 || !parentOfMatch) {
+      if (hashesUsed >= hashes.length) return failed();
+      const hash = hashes[hashesUsed++]!;
+      if (level === 0 && parentOfMatch) matches.push({ txid: hash as Txid, index: at });
+      return hash;
+    }
+    const left = visit(level - 1, at * 2);
+    if (at * 2 + 1 >= widths[level - 1]!) return hash256(concatBytes(left, left));
+    const right = visit(level - 1, at * 2 + 1);
+    // Two equal branches would let one proof show transactions that are not there (CVE-2012-2459).
+    if (equalBytes(left, right)) bad = true;
+    return hash256(concatBytes(left, right));
+  };
+  const failed = () => {
+    bad = true;
+    return NO_HASH;
+  };
+  const root = visit(widths.length - 1, 0) as MerkleRoot;
+  const allUsed = (bitsUsed + 7) >> 3 === flags.length && hashesUsed === hashes.length;
+  return bad || !allUsed ? null : { root, matches };
+}
+
+const NO_HASH = new Uint8Array(32);

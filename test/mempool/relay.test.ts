@@ -1,0 +1,183 @@
+import { describe, expect, test } from 'bun:test';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { signatureEngine } from '../../src/crypto/secp256k1.ts';
+import { MempoolRelay } from '../../src/mempool/relay.ts';
+import { RelayTurns } from '../../src/mempool/relay-turns.ts';
+import { MempoolService } from '../../src/mempool/service.ts';
+import { DEFAULT_RELAY_OPTIONS } from '../../src/policy/relay-options.ts';
+import { hashToHex } from '../../src/primitives/hash.ts';
+import type { Transaction } from '../../src/primitives/transaction.ts';
+import { transactionBytes } from '../../src/primitives/transaction.ts';
+import { FeeStore } from '../../src/storage/fee-store.ts';
+import { MempoolStore } from '../../src/storage/mempool-store.ts';
+import { openNodeDatabase } from '../../src/storage/node-database.ts';
+import { ManualClock } from '../../src/util/clock.ts';
+import { chainWithCoins } from '../lib/chain-builder.ts';
+import { silentLog, TestNode } from '../lib/chain-fixture.ts';
+import { parsed, TestMempool } from '../lib/mempool-fixture.ts';
+import { coinOf, sweep, withBadSignature } from '../lib/tx-builder.ts';
+
+const relayOf = (pool: TestMempool) =>
+  new MempoolRelay({ ...pool, settled: (work) => pool.node.chain.whenSettled(work), clock: pool.node.clock });
+const idOf = (tx: Transaction) => hashToHex(parsed(tx).txid);
+
+describe('transactions of peers', () => {
+  const chain = chainWithCoins(8, 'p2wpkh');
+  const pays = (n: number, fee: bigint) => sweep(chain.coin(n), 'p2wpkh', fee);
+
+  test('are judged in the order in which they come, each with its own result', async () => {
+    await using pool = await TestMempool.on(chain);
+    const relay = relayOf(pool);
+    const [first, bad, poor] = [pays(1, 1000n), withBadSignature(pays(2, 1000n)), pays(3, 0n)];
+    const child = sweep(coinOf(first, 0), 'p2wpkh', 2000n);
+    const results = await Promise.all([child, first, child, bad, poor, first].map((tx) => relay.accept(parsed(tx))));
+    expect(results.map((result) => (result?.status === 'rejected' ? result.rejection.kind : result?.status))).toEqual([
+      'missing-inputs',
+      'accepted',
+      'accepted',
+      'script',
+      'fee',
+      'conflict',
+    ]);
+    expect(pool.mempool.unbroadcast.size).toBe(0);
+    const cpfp = sweep(coinOf(poor, 0), 'p2wpkh', 3000n);
+    const together = await relay.acceptPackage([parsed(poor), parsed(cpfp)]);
+    expect(together!.rejection).toBeNull();
+    expect([...together!.results.values()].map(({ status }) => status)).toEqual(['accepted', 'accepted']);
+  });
+
+  test('can be looked up by either id', async () => {
+    await using pool = await TestMempool.on(chain);
+    const relay = relayOf(pool);
+    const tx = parsed(pays(1, 1100n));
+    expect([relay.hasTxid(tx.txid), relay.get(tx.wtxid, 'wtxid')]).toEqual([false, null]);
+    const sequence = relay.nextSequence;
+    await relay.accept(tx);
+    const facts = {
+      txid: tx.txid,
+      wtxid: tx.wtxid,
+      fee: 1100,
+      vsize: 110,
+      enteredAt: Math.floor(pool.node.clock.nowMs() / 1000),
+      sequence,
+    };
+    expect(relay.get(tx.wtxid, 'wtxid')).toEqual({ ...facts, raw: tx.raw });
+    expect(relay.get(tx.txid, 'txid')).toEqual({ ...facts, raw: tx.raw });
+    expect([relay.get(tx.txid, 'wtxid'), relay.get(tx.wtxid, 'txid')]).toEqual([null, null]);
+    expect([
+      relay.hasTxid(tx.txid),
+      relay.hasTxid(tx.wtxid),
+      relay.hasWtxid(tx.wtxid),
+      relay.hasWtxid(tx.txid),
+    ]).toEqual([true, false, true, false]);
+    expect([...relay.all()]).toEqual([facts]);
+    expect([...relay.candidates()]).toEqual([{ wtxid: tx.wtxid, raw: tx.raw }]);
+    expect(relay.nextSequence).toBe(sequence + 1);
+  });
+
+  test('are announced parents first, the better paid before others', async () => {
+    await using pool = await TestMempool.on(chain);
+    const relay = relayOf(pool);
+    const parent = pays(1, 200n);
+    const child = sweep(coinOf(parent, 0), 'p2wpkh', 5000n);
+    const late = sweep(coinOf(child, 0), 'p2wpkh', 100n);
+    const [high, low] = [pays(2, 9000n), pays(3, 1000n)];
+    for (const tx of [low, parent, child, late, high]) await relay.accept(parsed(tx));
+    const wtxids = [late, child, low, high, parent].map((tx) => parsed(tx).wtxid);
+    expect(relay.inAnnouncementOrder(wtxids, 'wtxid').map(({ txid }) => hashToHex(txid))).toEqual(
+      [high, parent, child, low, late].map(idOf),
+    );
+    const txids = [low, high].map((tx) => parsed(tx).txid);
+    expect(relay.inAnnouncementOrder(txids, 'txid').map(({ txid }) => hashToHex(txid))).toEqual([high, low].map(idOf));
+    // What is there no more is left out.
+    expect(relay.inAnnouncementOrder([parsed(pays(4, 1n)).wtxid, wtxids[2]!], 'wtxid')).toHaveLength(1);
+  });
+});
+
+describe('turns', () => {
+  const clock = new ManualClock(0);
+  const settled = async <T>(work: () => T): Promise<T> => work();
+
+  test('take as many as there is time for, and leave the rest for the next', async () => {
+    let turns = 0;
+    const relay = new RelayTurns({
+      settled: async (work) => {
+        turns++;
+        return work();
+      },
+      clock,
+    });
+    const slow = (i: number) => () => {
+      clock.advance(4);
+      return i;
+    };
+    const results = Promise.all(Array.from({ length: 20 }, (_, i) => relay.add(1, slow(i))));
+    expect(relay.waiting).toBe(20);
+    expect(await results).toEqual(Array.from({ length: 20 }, (_, i) => i));
+    expect([turns, relay.waiting]).toEqual([7, 0]);
+  });
+
+  test('take no more than may wait', async () => {
+    const relay = new RelayTurns({ settled, clock }, { count: 3, bytes: 100 });
+    const add = (bytes: number) => relay.add(bytes, () => bytes);
+    expect(await Promise.all([add(60), add(50), add(40), add(0), add(0)])).toEqual([60, null, 40, 0, null]);
+    expect(await add(100)).toBe(100);
+    // The loop of turns has ended, and begins again.
+    await new Promise(setImmediate);
+    await new Promise(setImmediate);
+    expect(await add(1)).toBe(1);
+  });
+
+  test('what fails, fails alone; where the chain has ended, all do', async () => {
+    const relay = new RelayTurns({ settled, clock });
+    const bad = relay.add(1, () => {
+      throw new Error('ours');
+    });
+    const good = relay.add(1, () => 1);
+    expect(bad).rejects.toThrow('ours');
+    expect(await good).toBe(1);
+    const over = new RelayTurns({ settled: () => Promise.reject(new Error('over')), clock });
+    const waiting = [over.add(1, () => 1), over.add(1, () => 2)];
+    for (const result of await Promise.allSettled(waiting)) expect(result.status).toBe('rejected');
+    expect(over.waiting).toBe(0);
+  });
+});
+
+test('what is handed in here is announced, and kept as unbroadcast until a peer asks for it', async () => {
+  const dir = mkdtempSync(join(tmpdir(), 'obverse-relay-'));
+  const chain = chainWithCoins(2, 'p2wpkh');
+  await using node = new TestNode({ params: chain.params });
+  await node.take(chain.blocks.slice(1));
+  const db = openNodeDatabase(join(dir, 'node.db'), { network: 'regtest', genesisHash: '00'.repeat(32) });
+  const service = new MempoolService(DEFAULT_RELAY_OPTIONS, {
+    chain: node.chain,
+    engine: signatureEngine(),
+    store: new MempoolStore(db),
+    fees: new FeeStore(db),
+    anyTip: true,
+    clock: node.clock,
+    log: silentLog,
+    emit: () => {},
+  });
+  try {
+    const { relay } = service;
+    const tx = sweep(chain.coin(1), 'p2wpkh', 1000n);
+    const told: string[] = [];
+    relay.announceThrough(({ txid }) => told.push(hashToHex(txid)));
+    const hand = () => service.broadcast(transactionBytes(tx), { maxFeerate: null, maxBurn: 0 });
+    expect(await hand()).toMatchObject({ status: 'accepted', relayedTo: 1 });
+    expect(await hand()).toMatchObject({ status: 'in-mempool', relayedTo: 2 });
+    expect(told).toEqual([idOf(tx), idOf(tx)]);
+    expect(relay.unbroadcast().map(({ txid }) => hashToHex(txid))).toEqual([idOf(tx)]);
+    await relay.accept(parsed(sweep(chain.coin(2), 'p2wpkh', 1000n)));
+    expect(relay.unbroadcast()).toHaveLength(1);
+    relay.requested(parsed(tx).txid);
+    expect(relay.unbroadcast()).toEqual([]);
+  } finally {
+    service.close();
+    db.close();
+    rmSync(dir, { recursive: true, force: true });
+  }
+});
