@@ -4,6 +4,8 @@ import type { MinedBlock } from '../mempool/fees/mempool-policy.ts';
 import type { PackageResult } from '../mempool/result.ts';
 import type { BroadcastLimits, BroadcastResult, Prioritised } from '../mempool/service.ts';
 
+import type { ActionArgs, ActionResult, NodeAction } from './node-actions.ts';
+
 /** What the node last told about itself; pushed by it, so that reading it never waits. */
 export interface NodeStatus {
   /** Height and hash of the best validated header. */
@@ -27,14 +29,15 @@ export interface NodeStatus {
   readonly warnings: readonly string[];
 }
 
-/** One connected peer, as `GET /api/peers` shows it. */
+/** One connected peer, as `GET /api/peers` shows it. Times are Unix seconds, 0 for never; heights -1 where they are not known. */
 export interface PeerView {
   readonly id: number;
+  /** As it was dialled, or address and port. */
   readonly address: string;
   readonly network: string;
   readonly inbound: boolean;
   readonly connectionType: string;
-  readonly transport: 'v1' | 'v2';
+  readonly transport: 'detecting' | 'v1' | 'v2';
   /** 16 hex digits. */
   readonly services: string;
   readonly servicesNames: readonly string[];
@@ -55,6 +58,37 @@ export interface PeerView {
   /** sat/vB. */
   readonly minFeeFilter: number;
   readonly permissions: readonly string[];
+  readonly details: PeerDetails;
+}
+
+/** What an operator may want to know of a peer beyond that. */
+export interface PeerDetails {
+  /** The handshake is over. */
+  readonly established: boolean;
+  /** Our end of the connection, and the address under which the peer sees us. */
+  readonly addressBind: string | null;
+  readonly addressLocal: string | null;
+  /** BIP-324, hex; empty with v1. */
+  readonly sessionId: string;
+  /** When it last brought a transaction, or a block, that was new. */
+  readonly lastTransaction: number;
+  readonly lastBlock: number;
+  readonly bytesSentByType: Readonly<Record<string, number>>;
+  readonly bytesRecvByType: Readonly<Record<string, number>>;
+  /** How long an answer has been waited for. */
+  readonly pingWaitMs: number | null;
+  /** How far its headers were looked at whose work is not proven. */
+  readonly presyncedHeaders: number;
+  /** Heights of blocks it was asked for. */
+  readonly inFlight: readonly number[];
+  readonly lastInvSequence: number;
+  readonly invToSend: number;
+  /** We chose it to send us compact blocks unasked; and it us. */
+  readonly compactBlocksTo: boolean;
+  readonly compactBlocksFrom: boolean;
+  readonly addrRelay: boolean;
+  readonly addrProcessed: number;
+  readonly addrRateLimited: number;
 }
 
 /** What the node tells, in order: steps of the mempool, and at their end a commit that they belong to. */
@@ -92,6 +126,8 @@ export interface NodePort {
   estimateRawFee(target: number, threshold: number): Promise<readonly RawEstimate[]>;
   /** The blocks by which the mempool's estimates are trusted, or not. */
   mempoolCoverage(): Promise<readonly MinedBlock[]>;
+  /** Does what only the node thread can do; what it refuses comes back as a Refusal. */
+  act<N extends NodeAction>(name: N, ...args: ActionArgs<N>): Promise<ActionResult<N>>;
   /** Called with everything that happens, when readers of the chain already see it. Returns the function that ends it. */
   onNews(listener: (news: NodeNews) => void): () => void;
 }

@@ -2,12 +2,13 @@ import type { Database } from 'bun:sqlite';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { isBlockMutated } from '../consensus/check-block-context.ts';
+import { hash256 } from '../crypto/hash.ts';
 import type { CoinMove } from '../indexes/address-rows.ts';
 import type { NetworkParams } from '../params/network-params.ts';
 import { type ParsedBlock, parseBlock } from '../primitives/block.ts';
 import { txPosition } from '../primitives/coin.ts';
 import { hashToHex } from '../primitives/hash.ts';
-import { headerBytes } from '../primitives/header.ts';
+import { HEADER_SIZE, headerBytes } from '../primitives/header.ts';
 import { type FilePlace, RecordReader, RecordWriter } from '../storage/block-files.ts';
 import { CoinStore, CoinWriter } from '../storage/coin-store.ts';
 import { openWriter } from '../storage/database.ts';
@@ -94,6 +95,16 @@ export class ChainStore {
   appendBlock(raw: Uint8Array): FilePlace {
     this.#unread = true;
     return this.#blocks.append(raw);
+  }
+
+  /** Bytes of a block, its header as it should be; the rest is not looked at. */
+  readRawBlock(entry: ChainEntry): Uint8Array {
+    if (this.#unread) this.#blocks.flush();
+    this.#unread = false;
+    const raw = this.#blockReader.read(entry.body);
+    if (!equalBytes(hash256(raw.subarray(0, HEADER_SIZE)), entry.hash))
+      throw new DecodeError(`block ${hashToHex(entry.hash)} is damaged in blk file ${entry.file}`);
+    return raw;
   }
 
   readBlock(entry: ChainEntry): ParsedBlock {

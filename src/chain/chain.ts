@@ -7,7 +7,7 @@ import type { NetworkParams } from '../params/network-params.ts';
 import { type ParsedBlock, parseBlock } from '../primitives/block.ts';
 import type { Coin } from '../primitives/coin.ts';
 import { type BlockHash, hashToHex } from '../primitives/hash.ts';
-import { HEADER_SIZE, headerFromBytes } from '../primitives/header.ts';
+import { type BlockHeader, HEADER_SIZE, headerFromBytes, headerHash } from '../primitives/header.ts';
 import type { Outpoint } from '../primitives/outpoint.ts';
 import { HeaderStatus } from '../storage/schema.ts';
 import { assert } from '../util/assert.ts';
@@ -49,6 +49,15 @@ export type BlockOutcome =
   | { readonly status: 'accepted'; readonly entry: ChainEntry }
   | { readonly status: 'known'; readonly entry: ChainEntry }
   | { readonly status: 'rejected'; readonly rejection: BlockRejection };
+
+/** What became of headers that were handed in together. */
+export interface HeadersOutcome {
+  /** The last one that was taken, new or not. */
+  readonly last: ChainEntry | null;
+  /** Of the one behind it. */
+  readonly rejection: BlockRejection | null;
+  readonly added: number;
+}
 
 /** Milliseconds spent in each stage of taking blocks, since the start. */
 export interface ChainTimings {
@@ -204,10 +213,10 @@ export class Chain {
 
   /**
    * Takes a block. In initial sync it is connected in memory and its scripts are judged later: `settle` waits for them.
-   * Rejects only when storage fails.
+   * Rejects only when storage fails. `parse` reads the bytes, which by default hold the block and nothing else.
    */
-  accept(raw: Uint8Array): Promise<BlockOutcome> {
-    return this.#exclusive(() => this.#accept(raw));
+  accept(raw: Uint8Array, parse: (raw: Uint8Array) => ParsedBlock = parseBlock): Promise<BlockOutcome> {
+    return this.#exclusive(() => this.#accept(raw, parse));
   }
 
   /** Takes a block, and waits until it is judged and committed. */
@@ -234,6 +243,30 @@ export class Chain {
       if (isNew) this.#commits.addHeader(entry);
       this.#armIdleCommit();
       return { status: isNew ? 'accepted' : 'known', entry };
+    });
+  }
+
+  /** Takes headers, each the parent of the next, ahead of their bodies; up to the first that is refused. */
+  acceptHeaders(headers: readonly BlockHeader[]): Promise<HeadersOutcome> {
+    return this.#exclusive(async () => {
+      const params = this.params.consensus;
+      const now = unixSeconds(this.#clock);
+      let last: ChainEntry | null = null;
+      let rejection: BlockRejection | null = null;
+      let added = 0;
+      for (const header of headers) {
+        const accepted = acceptHeader(this.#tree, headerHash(header), header, params, now);
+        if (!accepted.ok) {
+          rejection = accepted;
+          break;
+        }
+        last = accepted.value.entry;
+        if (!accepted.value.isNew) continue;
+        this.#commits.addHeader(last);
+        added++;
+      }
+      if (added > 0) this.#armIdleCommit();
+      return { last, rejection, added };
     });
   }
 
@@ -290,6 +323,11 @@ export class Chain {
   /** An unspent output of the chain, within `whenSettled` or when told of a commit. */
   coin(outpoint: Outpoint): Coin | null {
     return this.#active.coins.get(outpoint);
+  }
+
+  /** The bytes of a block of which the chain has the body. Throws DecodeError where they are damaged. */
+  rawBlock(entry: ChainEntry): Uint8Array {
+    return this.#store.readRawBlock(entry);
   }
 
   /** The body of a block of which the chain has one. */
@@ -351,11 +389,11 @@ export class Chain {
     return result;
   }
 
-  async #accept(raw: Uint8Array): Promise<BlockOutcome> {
+  async #accept(raw: Uint8Array, parse = parseBlock): Promise<BlockOutcome> {
     this.#disarmIdleCommit();
     let block: ParsedBlock;
     try {
-      block = this.#timed('parse', () => parseBlock(raw));
+      block = this.#timed('parse', () => parse(raw));
     } catch (error) {
       if (!(error instanceof DecodeError)) throw error;
       return { status: 'rejected', rejection: reject('mutated', 'bad-blk-decode', error.message) };

@@ -1,4 +1,5 @@
 import { ApiError } from '../api/errors.ts';
+import type { ActionArgs, ActionResult, NodeAction } from '../api/node-actions.ts';
 import type { NodeNews, NodePort, NodeStatus } from '../api/node-port.ts';
 import type { Config } from '../config/schema.ts';
 import type { Estimate, EstimateQuestion, RawEstimate } from '../mempool/fees/fee-estimator.ts';
@@ -114,6 +115,10 @@ export class NodeClient implements NodePort {
     return this.#call('mempoolCoverage');
   }
 
+  act<N extends NodeAction>(name: N, ...args: ActionArgs<N>): Promise<ActionResult<N>> {
+    return this.#call('act', name, args) as Promise<ActionResult<N>>;
+  }
+
   onNews(listener: (news: NodeNews) => void): () => void {
     this.#newsListeners.add(listener);
     const early = this.#earlyNews ?? [];
@@ -190,7 +195,7 @@ export class NodeClient implements NodePort {
 
 function bytesIn(args: readonly unknown[]): number {
   let bytes = 0;
-  for (const value of args.flat()) if (value instanceof Uint8Array) bytes += value.length;
+  for (const value of args.flat(2)) if (value instanceof Uint8Array) bytes += value.length;
   return bytes;
 }
 

@@ -1,3 +1,4 @@
+import type { NodeAction } from '../api/node-actions.ts';
 import type { EstimateQuestion } from '../mempool/fees/fee-estimator.ts';
 import type { BroadcastLimits, MempoolService } from '../mempool/service.ts';
 import { stderrLog } from '../util/log.ts';
@@ -38,6 +39,7 @@ async function work(
     if (result.badBlock) log.error('import stopped at an invalid block', { ...result.badBlock });
     else if (!abort.signal.aborted) log.info('import done', { ...result, badBlock: undefined });
   }
+  if (!abort.signal.aborted) opened.startPeers();
   if (!abort.signal.aborted) await opened.mempool.load(abort.signal);
   if (dev && !abort.signal.aborted) await opened.sandbox(abort.signal);
 }
@@ -91,6 +93,8 @@ async function call(name: string, args: readonly unknown[]): Promise<unknown> {
       return null;
     case 'peers':
       return node.peers();
+    case 'act':
+      return node.act(args[0] as NodeAction, args[1] as readonly unknown[]);
     case 'submitBlock':
       return node.submitBlock(args[0] as Uint8Array);
     default:

@@ -1,11 +1,13 @@
 import type { Database } from 'bun:sqlite';
 import { join } from 'node:path';
+import type { ActionTable, NodeAction, NodeActions } from '../api/node-actions.ts';
 import type { NodeNews, NodeStatus, PeerView } from '../api/node-port.ts';
 import { Chain } from '../chain/chain.ts';
 import type { Config } from '../config/schema.ts';
 import { isBuriedActive } from '../consensus/deployments.ts';
 import { signatureEngine } from '../crypto/secp256k1.ts';
 import { MempoolService } from '../mempool/service.ts';
+import { Miner } from '../mining/miner.ts';
 import { withReservedValue } from '../mining/reserved-value.ts';
 import type { NetworkParams } from '../params/network-params.ts';
 import { paramsFor } from '../params/networks.ts';
@@ -17,8 +19,11 @@ import { openNodeDatabase } from '../storage/node-database.ts';
 import { DecodeError } from '../util/bytes.ts';
 import { type Clock, systemClock, unixSeconds } from '../util/clock.ts';
 import type { Log } from '../util/log.ts';
+import { chainActions } from './chain-actions.ts';
 import { importFiles } from './import-files.ts';
 import type { ImportOptions, ImportResult } from './import-types.ts';
+import { networkActions } from './network-actions.ts';
+import { PeerNetwork } from './peer-network.ts';
 import { verificationProgress } from './progress.ts';
 import { relayOptionsOf } from './relay-options.ts';
 import { SEED_BLOCKS, startSandbox } from './sandbox/sandbox.ts';
@@ -45,6 +50,11 @@ export class Node {
   readonly #clock: Clock;
   readonly #pool: VerifyPool;
   readonly #database: Database;
+  /** Null where the configuration wants no peers. */
+  readonly #network: PeerNetwork | null;
+  readonly #actions: ActionTable<NodeActions>;
+  /** Ends what goes on for longer. */
+  readonly #ending = new AbortController();
   readonly #listeners = new Set<(news: NodeNews) => void>();
   #workerFailure: Error | null = null;
 
@@ -96,6 +106,14 @@ export class Node {
       log,
       emit: (changes) => this.#tell({ changes, commit: null }),
     });
+    const miner = new Miner({ chain: this.chain, mempool: this.mempool.mempool, clock });
+    this.#network = config.p2p.enabled
+      ? new PeerNetwork(config, { chain: this.chain, mempool: this.mempool, database: this.#database, clock, log })
+      : null;
+    this.#actions = {
+      ...chainActions({ chain: this.chain, mempool: this.mempool, miner }, this.#ending.signal),
+      ...networkActions(this.#network, { chain: this.chain, clock }),
+    };
     this.chain.followedBy(this.mempool);
     this.chain.onCommit(({ lastSeq, tip }) => {
       const commit = { lastSeq, tip: { height: tip.height, hash: hashToHex(tip.hash) } };
@@ -119,7 +137,7 @@ export class Node {
       connectingBlock: chain.connecting,
       stopped: (chain.stopped ?? this.#workerFailure)?.message ?? null,
       preparing: this.#config.dev.enabled && tip.height < SEED_BLOCKS ? 'the sandbox mines its first blocks' : null,
-      peers: { inbound: 0, outbound: 0 },
+      peers: this.#network?.counts() ?? { inbound: 0, outbound: 0 },
       heavierInvalidChain: false,
       warnings: [],
     };
@@ -135,9 +153,13 @@ export class Node {
     for (const listener of this.#listeners) listener(news);
   }
 
-  /** There is no peer network yet. */
+  /** Begins to talk to peers, unless the configuration says otherwise. Throws OperatorError. */
+  startPeers(): void {
+    this.#network?.start();
+  }
+
   peers(): readonly PeerView[] {
-    return [];
+    return this.#network?.views() ?? [];
   }
 
   /** null when the block is in the chain, `inconclusive` on a branch with less work, else why not (BIP-22). */
@@ -161,6 +183,12 @@ export class Node {
       if (error instanceof DecodeError) return raw;
       throw error;
     }
+  }
+
+  /** Does what the RPC interface asks for; a Refusal where it cannot. */
+  act(name: NodeAction, args: readonly unknown[]): unknown {
+    const action = this.#actions[name] as (...args: readonly unknown[]) => unknown;
+    return action(...args);
   }
 
   /** Throws OperatorError on files that cannot be read and on a failing disk. */
@@ -192,6 +220,8 @@ export class Node {
 
   /** Judges and commits what was taken, saves the mempool, and closes the storage. */
   async close(): Promise<void> {
+    this.#ending.abort(new Error('the node stops'));
+    await this.#network?.stop();
     try {
       await this.chain.close();
     } finally {

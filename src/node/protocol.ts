@@ -1,3 +1,4 @@
+import type { NodeAction } from '../api/node-actions.ts';
 import type { NodeNews, NodeStatus, PeerView } from '../api/node-port.ts';
 import type { Config } from '../config/schema.ts';
 import type { Estimate, EstimateQuestion, RawEstimate } from '../mempool/fees/fee-estimator.ts';
@@ -18,6 +19,7 @@ export interface NodeCommands {
   saveMempool: { args: []; result: string };
   estimateFee: { args: [question: EstimateQuestion]; result: Estimate };
   estimateRawFee: { args: [target: number, threshold: number]; result: readonly RawEstimate[] };
+  act: { args: [name: NodeAction, args: readonly unknown[]]; result: unknown };
   mempoolCoverage: { args: []; result: readonly MinedBlock[] };
 }
 

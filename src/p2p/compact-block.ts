@@ -60,6 +60,12 @@ export class PartialBlock {
     this.#slots = slots;
   }
 
+  /** Copies what was found, so that it lasts when the candidates are gone. */
+  keep(): void {
+    for (const [index, slot] of this.#slots.entries())
+      if (slot !== null) this.#slots[index] = { wtxid: slot.wtxid, raw: slot.raw.slice() };
+  }
+
   /** Places of the transactions that must be asked for, ascending. */
   missing(): number[] {
     return this.#slots.flatMap((slot, index) => (slot === null ? [index] : []));

@@ -74,6 +74,7 @@ export class FakeNode implements NodePort {
   saveMempool = absent;
   estimateFee = absent;
   estimateRawFee = absent;
+  act = absent;
   mempoolCoverage = absent;
 
   onNews(listener: (news: NodeNews) => void): () => void {

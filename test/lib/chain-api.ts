@@ -2,6 +2,7 @@ import { describe, test } from 'bun:test';
 import { existsSync, mkdtempSync, rmSync, writeFileSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { NetworkView } from '../../src/api/node-actions.ts';
 import type { NodePort, NodeStatus, PeerView } from '../../src/api/node-port.ts';
 import { type ApiOverrides, apiOptions } from '../../src/api/options.ts';
 import { restRoutes } from '../../src/api/rest/routes.ts';
@@ -72,6 +73,20 @@ export const IDLE_STATUS: NodeStatus = {
   warnings: [],
 };
 
+/** Nobody is connected. */
+const IDLE_NETWORK: NetworkView = {
+  active: true,
+  services: '0000000000000c09',
+  serviceNames: ['NETWORK', 'WITNESS', 'NETWORK_LIMITED', 'P2P_V2'],
+  timeOffset: 0,
+  networks: ['ipv4', 'ipv6', 'onion', 'i2p', 'cjdns'].map((name) => ({
+    name,
+    reachable: name.startsWith('ip'),
+    proxy: '',
+  })),
+  localAddresses: [],
+};
+
 /** It is empty. */
 const idleMempool = (loaded: boolean): MempoolChange => ({
   kind: 'update',
@@ -121,6 +136,7 @@ export function idleNode(
       ),
     estimateRawFee: absent,
     mempoolCoverage: () => Promise.resolve([]),
+    act: (...call) => (call[0] === 'network' ? Promise.resolve(IDLE_NETWORK as never) : absent()),
     onNews(listener) {
       listener({ changes: [idleMempool(status.initialBlockDownload !== true)], commit: null });
       return () => {};

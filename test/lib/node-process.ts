@@ -243,6 +243,8 @@ export class NodeProcess extends Program {
         ...['start', '--network', network, '--datadir', datadir, '--http.listen', listen],
         // Tests ask more often than a stranger may.
         ...['--http.limits.publicRate=100000', '--http.limits.publicBurst=100000'],
+        // Most tests are about one node alone, and two cannot listen on one port.
+        ...(args.some((arg) => arg.startsWith('--p2p.')) ? [] : ['--p2p.enabled=false']),
         ...args,
       ],
       { ...options, env: { ...(testKey && { OBVERSE_API_KEY: TEST_KEY }), ...env } },

@@ -58,7 +58,9 @@ function infoView(ctx: ApiContext, env: ReadEnv, status: NodeStatus) {
 }
 
 export async function peersReply({ node }: ApiContext) {
-  const items = await node().peers();
+  const all = await node().peers();
+  // Those whose handshake goes on may not be nodes at all.
+  const items = all.flatMap(({ details, ...peer }) => (details.established ? [peer] : []));
   const inbound = items.filter((peer) => peer.inbound).length;
   return { count: items.length, inbound, outbound: items.length - inbound, items };
 }

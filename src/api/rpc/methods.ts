@@ -1,9 +1,11 @@
 import * as blockchain from './blockchain-methods.ts';
 import * as broadcast from './broadcast-methods.ts';
+import * as chainControl from './chain-control-methods.ts';
 import * as fees from './fee-methods.ts';
 import * as mempool from './mempool-methods.ts';
 import { nodeMethod, type RpcMethod, usage } from './method.ts';
 import * as mining from './mining-methods.ts';
+import * as network from './network-methods.ts';
 import * as node from './node-methods.ts';
 import { optional, text } from './params.ts';
 import * as rawTransactions from './raw-transaction-methods.ts';
@@ -22,7 +24,7 @@ const help = nodeMethod({
 
 /** Every method by its name. A new one is an export of one of these files. */
 export const RPC_METHODS: ReadonlyMap<string, RpcMethod> = new Map(
-  [blockchain, broadcast, fees, mempool, rawTransactions, mining, node, util, wallet, { help }]
+  [blockchain, chainControl, broadcast, fees, mempool, rawTransactions, mining, network, node, util, wallet, { help }]
     .flatMap((exports) => Object.values(exports))
     .filter((value): value is RpcMethod => typeof value === 'object' && 'invoke' in value)
     .map((method) => [method.name, method]),

@@ -6,22 +6,15 @@ import { targetToHex } from '../../consensus/work.ts';
 import { BLOCK_MIN_FEERATE } from '../../policy/relay-options.ts';
 import { hashToHex } from '../../primitives/hash.ts';
 import { systemClock, unixSeconds } from '../../util/clock.ts';
-import type { NodeStatus, PeerView } from '../node-port.ts';
 import { headerBits, headerTime, medianTime, workFields } from '../readers/block-facts.ts';
 import { mempoolTotals } from '../readers/mempool-totals.ts';
 import { networkHashrate } from '../readers/network-hashrate.ts';
 import { StoredEntry } from '../readers/stored-entry.ts';
 import { coins, double } from '../views/core-number.ts';
-import { type FrontEnv, nodeMethod, rpcMethod } from './method.ts';
+import { nodeMethod, rpcMethod } from './method.ts';
 import { integer, optional } from './params.ts';
 import { rpcFail } from './rpc-error.ts';
 
-/** The level of Core's interface that is mirrored. */
-const CORE_VERSION = 310_000;
-const PROTOCOL_VERSION = 70016;
-/** NODE_NETWORK, NODE_WITNESS and NODE_NETWORK_LIMITED. */
-const LOCAL_SERVICES = '0000000000000409';
-const LOCAL_SERVICES_NAMES = ['NETWORK', 'WITNESS', 'NETWORK_LIMITED'];
 const DISK_USAGE_AGE_MS = 30_000;
 const HASHRATE_BLOCKS = 120;
 
@@ -161,107 +154,3 @@ export const getmempoolinfo = nodeMethod({
     };
   },
 });
-
-export const getpeerinfo = nodeMethod({
-  name: 'getpeerinfo',
-  category: 'network',
-  help: 'The connected peers.',
-  params: [],
-  result: 'an array of objects',
-  scope: 'read',
-  run: async ({ ctx }) => (await ctx.node().peers()).map(peerView),
-});
-
-/** What is not known of a peer stands at zero, as for one that has just connected. */
-function peerView(peer: PeerView) {
-  return {
-    id: peer.id,
-    addr: peer.address,
-    network: peer.network,
-    services: peer.services,
-    servicesnames: peer.servicesNames,
-    relaytxes: peer.relayTxs,
-    last_inv_sequence: 0,
-    inv_to_send: 0,
-    lastsend: peer.lastSend,
-    lastrecv: peer.lastRecv,
-    last_transaction: 0,
-    last_block: 0,
-    bytessent: peer.bytesSent,
-    bytesrecv: peer.bytesRecv,
-    conntime: peer.connectedAt,
-    timeoffset: peer.timeOffset,
-    ...(peer.pingMs !== null && { pingtime: double(peer.pingMs / 1000) }),
-    ...(peer.minPingMs !== null && { minping: double(peer.minPingMs / 1000) }),
-    version: peer.version,
-    subver: peer.userAgent,
-    inbound: peer.inbound,
-    bip152_hb_to: false,
-    bip152_hb_from: false,
-    presynced_headers: -1,
-    synced_headers: peer.syncedHeaders,
-    synced_blocks: peer.syncedBlocks,
-    inflight: [],
-    addr_relay_enabled: false,
-    addr_processed: 0,
-    addr_rate_limited: 0,
-    permissions: peer.permissions,
-    minfeefilter: coins(Math.round(peer.minFeeFilter * 1000)),
-    bytessent_per_msg: {},
-    bytesrecv_per_msg: {},
-    connection_type: peer.connectionType,
-    transport_protocol_type: peer.transport,
-    session_id: '',
-  };
-}
-
-export const getconnectioncount = nodeMethod({
-  name: 'getconnectioncount',
-  category: 'network',
-  help: 'How many peers are connected.',
-  params: [],
-  result: 'a number',
-  scope: 'read',
-  run: ({ ctx }) => {
-    const { inbound, outbound } = ctx.node().status().peers;
-    return inbound + outbound;
-  },
-});
-
-export const getnetworkinfo = nodeMethod({
-  name: 'getnetworkinfo',
-  category: 'network',
-  help: 'The state of the peer-to-peer network.',
-  params: [],
-  result: 'an object',
-  scope: 'read',
-  run: (env) => networkInfo(env, env.ctx.node().status().peers),
-});
-
-function networkInfo(
-  { ctx: { options, node }, settings: { relay } }: FrontEnv,
-  { inbound, outbound }: NodeStatus['peers'],
-) {
-  return {
-    version: CORE_VERSION,
-    subversion: options.userAgent,
-    protocolversion: PROTOCOL_VERSION,
-    localservices: LOCAL_SERVICES,
-    localservicesnames: LOCAL_SERVICES_NAMES,
-    localrelay: true,
-    timeoffset: 0,
-    networkactive: true,
-    connections: inbound + outbound,
-    connections_in: inbound,
-    connections_out: outbound,
-    networks: ['ipv4', 'ipv6', 'onion', 'i2p', 'cjdns'].map((name) => {
-      const reachable = name.startsWith('ip');
-      return { name, limited: !reachable, reachable, proxy: '', proxy_randomize_credentials: false };
-    }),
-    relayfee: coins(relay.minRelayFeerate),
-    incrementalfee: coins(relay.incrementalFeerate),
-    localaddresses: [],
-    warnings: node().status().warnings,
-    softwareversion: options.version,
-  };
-}

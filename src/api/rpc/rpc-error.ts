@@ -1,15 +1,24 @@
 import type { ErrorDetails } from '../errors.ts';
+import { isRefusal, type Refusal } from '../node-actions.ts';
 
 /** Codes of JSON-RPC errors, as Core numbers them. */
 export const RPC_ERROR = {
   parse: -32700,
   invalidRequest: -32600,
   methodNotFound: -32601,
+  invalidParams: -32602,
   internal: -32603,
   misc: -1,
   type: -3,
   invalidAddressOrKey: -5,
   invalidParameter: -8,
+  clientNotConnected: -9,
+  clientNodeAlreadyAdded: -23,
+  clientNodeNotAdded: -24,
+  clientNodeNotConnected: -29,
+  clientInvalidIpOrSubnet: -30,
+  clientP2pDisabled: -31,
+  clientNodeCapacityReached: -34,
   walletNotFound: -18,
   deserialization: -22,
   verify: -25,
@@ -34,4 +43,9 @@ export class RpcError extends Error {
 /** Throws an RpcError; an expression, so that it can stand behind `??`. */
 export function rpcFail(kind: keyof typeof RPC_ERROR, message: string): never {
   throw new RpcError(RPC_ERROR[kind], message);
+}
+
+/** A result of the node thread; throws an RpcError where it has refused. */
+export function orFail<T>(result: T | Refusal): T {
+  return isRefusal(result) ? rpcFail(result.refused, result.message) : result;
 }

@@ -28,6 +28,26 @@ const PEER: PeerView = {
   relayTxs: true,
   minFeeFilter: 0.1,
   permissions: [],
+  details: {
+    established: true,
+    addressBind: '192.0.2.9:51000',
+    addressLocal: null,
+    sessionId: '',
+    lastTransaction: 1_700_000_009,
+    lastBlock: 1_700_000_008,
+    bytesSentByType: { ping: 32 },
+    bytesRecvByType: { '*other*': 24 },
+    pingWaitMs: 1500,
+    presyncedHeaders: -1,
+    inFlight: [161],
+    lastInvSequence: 5,
+    invToSend: 2,
+    compactBlocksTo: true,
+    compactBlocksFrom: false,
+    addrRelay: true,
+    addrProcessed: 4,
+    addrRateLimited: 1,
+  },
 };
 
 describeWithVectors('a node with peers', () => {
@@ -37,7 +57,8 @@ describeWithVectors('a node with peers', () => {
   afterAll(() => api.close());
 
   test('REST shows them', async () => {
-    expect(await api.json('/api/peers')).toEqual({ count: 2, inbound: 1, outbound: 1, items: peers });
+    const items = peers.map(({ details, ...peer }) => peer);
+    expect(await api.json('/api/peers')).toEqual({ count: 2, inbound: 1, outbound: 1, items });
     expect(await api.json('/api/info')).toMatchObject({ peers: 2, peersInbound: 1, peersOutbound: 1 });
   });
 
@@ -55,6 +76,13 @@ describeWithVectors('a node with peers', () => {
       pingtime: 0.0125,
       minfeefilter: 0.000001,
       subver: PEER.userAgent,
+      addrbind: '192.0.2.9:51000',
+      last_block: 1_700_000_008,
+      pingwait: 1.5,
+      inflight: [161],
+      inv_to_send: 2,
+      bip152_hb_to: true,
+      bytesrecv_per_msg: { '*other*': 24 },
     });
     expect(infos[1]).not.toHaveProperty('pingtime');
     const { methods } = readVectorJson<{

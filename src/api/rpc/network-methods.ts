@@ -1,0 +1,316 @@
+import type { BlockHash } from '../../primitives/hash.ts';
+import { systemClock, unixSeconds } from '../../util/clock.ts';
+import type { NetworkView } from '../node-actions.ts';
+import type { NodeStatus, PeerView } from '../node-port.ts';
+import { coins, double } from '../views/core-number.ts';
+import { type FrontEnv, nodeMethod } from './method.ts';
+import { flag, hash, integer, optional, text } from './params.ts';
+import { orFail, rpcFail } from './rpc-error.ts';
+
+/** The level of Core's interface that is mirrored. */
+const CORE_VERSION = 310_000;
+const PROTOCOL_VERSION = 70016;
+
+export const getpeerinfo = nodeMethod({
+  name: 'getpeerinfo',
+  category: 'network',
+  help: 'The connected peers.',
+  params: [],
+  result: 'an array of objects',
+  scope: 'read',
+  run: async ({ ctx }) => (await ctx.node().peers()).map(peerView),
+});
+
+function peerView({ details, ...peer }: PeerView) {
+  return {
+    id: peer.id,
+    addr: peer.address,
+    ...(details.addressBind !== null && { addrbind: details.addressBind }),
+    ...(details.addressLocal !== null && { addrlocal: details.addressLocal }),
+    network: peer.network,
+    services: peer.services,
+    servicesnames: peer.servicesNames,
+    relaytxes: peer.relayTxs,
+    last_inv_sequence: details.lastInvSequence,
+    inv_to_send: details.invToSend,
+    lastsend: peer.lastSend,
+    lastrecv: peer.lastRecv,
+    last_transaction: details.lastTransaction,
+    last_block: details.lastBlock,
+    bytessent: peer.bytesSent,
+    bytesrecv: peer.bytesRecv,
+    conntime: peer.connectedAt,
+    timeoffset: peer.timeOffset,
+    ...(peer.pingMs !== null && { pingtime: double(peer.pingMs / 1000) }),
+    ...(peer.minPingMs !== null && { minping: double(peer.minPingMs / 1000) }),
+    ...(details.pingWaitMs !== null && { pingwait: double(details.pingWaitMs / 1000) }),
+    version: peer.version,
+    subver: peer.userAgent,
+    inbound: peer.inbound,
+    bip152_hb_to: details.compactBlocksTo,
+    bip152_hb_from: details.compactBlocksFrom,
+    presynced_headers: details.presyncedHeaders,
+    synced_headers: peer.syncedHeaders,
+    synced_blocks: peer.syncedBlocks,
+    inflight: details.inFlight,
+    addr_relay_enabled: details.addrRelay,
+    addr_processed: details.addrProcessed,
+    addr_rate_limited: details.addrRateLimited,
+    permissions: peer.permissions,
+    minfeefilter: coins(Math.round(peer.minFeeFilter * 1000)),
+    bytessent_per_msg: details.bytesSentByType,
+    bytesrecv_per_msg: details.bytesRecvByType,
+    connection_type: peer.connectionType,
+    transport_protocol_type: peer.transport,
+    session_id: details.sessionId,
+  };
+}
+
+export const getconnectioncount = nodeMethod({
+  name: 'getconnectioncount',
+  category: 'network',
+  help: 'How many peers are connected.',
+  params: [],
+  result: 'a number',
+  scope: 'read',
+  run: ({ ctx }) => {
+    const { inbound, outbound } = ctx.node().status().peers;
+    return inbound + outbound;
+  },
+});
+
+export const getnetworkinfo = nodeMethod({
+  name: 'getnetworkinfo',
+  category: 'network',
+  help: 'The state of the peer-to-peer network.',
+  params: [],
+  result: 'an object',
+  scope: 'read',
+  run: async (env) => networkInfo(env, env.ctx.node().status().peers, await env.ctx.node().act('network')),
+});
+
+function networkInfo(
+  { ctx: { options, node }, settings: { relay } }: FrontEnv,
+  { inbound, outbound }: NodeStatus['peers'],
+  network: NetworkView,
+) {
+  return {
+    version: CORE_VERSION,
+    subversion: options.userAgent,
+    protocolversion: PROTOCOL_VERSION,
+    localservices: network.services,
+    localservicesnames: network.serviceNames,
+    localrelay: true,
+    timeoffset: network.timeOffset,
+    networkactive: network.active,
+    connections: inbound + outbound,
+    connections_in: inbound,
+    connections_out: outbound,
+    networks: network.networks.map(({ name, reachable, proxy }) => ({
+      name,
+      limited: !reachable,
+      reachable,
+      proxy,
+      proxy_randomize_credentials: proxy !== '',
+    })),
+    relayfee: coins(relay.minRelayFeerate),
+    incrementalfee: coins(relay.incrementalFeerate),
+    localaddresses: network.localAddresses,
+    warnings: node().status().warnings,
+    softwareversion: options.version,
+  };
+}
+
+export const getnettotals = nodeMethod({
+  name: 'getnettotals',
+  category: 'network',
+  help: 'Bytes sent and received since the start, and how much of the upload target is left.',
+  params: [],
+  result: 'an object',
+  scope: 'read',
+  async run({ ctx }) {
+    const traffic = await ctx.node().act('traffic');
+    return {
+      totalbytesrecv: traffic.received,
+      totalbytessent: traffic.sent,
+      timemillis: traffic.now,
+      uploadtarget: {
+        timeframe: SECONDS_IN_A_DAY,
+        target: traffic.target,
+        target_reached: traffic.targetReached,
+        serve_historical_blocks: traffic.servesHistory,
+        bytes_left_in_cycle: traffic.bytesLeft,
+        time_left_in_cycle: traffic.secondsLeft,
+      },
+    };
+  },
+});
+
+const SECONDS_IN_A_DAY = 86_400;
+
+export const ping = nodeMethod({
+  name: 'ping',
+  category: 'network',
+  help: 'Sends a ping to every peer; getpeerinfo shows how long the answers took.',
+  params: [],
+  result: 'null',
+  scope: 'admin',
+  run: async ({ ctx }) => orFail(await ctx.node().act('pingPeers')),
+});
+
+export const addnode = nodeMethod({
+  name: 'addnode',
+  category: 'network',
+  help: 'Keeps a connection to a node from now on (add), no longer (remove), or tries once (onetry).',
+  params: [text('node'), text('command'), optional(flag('v2transport'), null)],
+  result: 'null',
+  scope: 'admin',
+  async run({ ctx }, node, command, v2) {
+    if (command !== 'add' && command !== 'remove' && command !== 'onetry')
+      return rpcFail('misc', 'addnode "node" "command" ( v2transport )');
+    if (node === '') return rpcFail('invalidParameter', 'Error: Node address cannot be empty');
+    return orFail(await ctx.node().act('addNode', node, command, v2));
+  },
+});
+
+export const getaddednodeinfo = nodeMethod({
+  name: 'getaddednodeinfo',
+  category: 'network',
+  help: 'Nodes that were added with addnode, and whether they are connected.',
+  params: [optional(text('node'), null)],
+  result: 'an array of objects',
+  scope: 'admin',
+  async run({ ctx }, node) {
+    const all = orFail(await ctx.node().act('addedNodes'));
+    const shown = node === null ? all : all.filter((added) => added.text === node);
+    if (node !== null && shown.length === 0) return rpcFail('clientNodeNotAdded', 'Error: Node has not been added.');
+    return shown.map((added) => ({
+      addednode: added.text,
+      connected: added.connected !== null,
+      addresses:
+        added.connected === null
+          ? []
+          : [{ address: added.connected.address, connected: added.connected.inbound ? 'inbound' : 'outbound' }],
+    }));
+  },
+});
+
+export const disconnectnode = nodeMethod({
+  name: 'disconnectnode',
+  category: 'network',
+  help: 'Ends the connection to a peer, named by its address or by its number.',
+  params: [optional(text('address'), ''), optional(integer('nodeid'), null)],
+  result: 'null',
+  scope: 'admin',
+  async run({ ctx }, address, id) {
+    if ((address === '') === (id === null))
+      return rpcFail('invalidParams', 'Only one of address and nodeid should be provided.');
+    return orFail(await ctx.node().act('disconnectPeer', id ?? address));
+  },
+});
+
+export const setban = nodeMethod({
+  name: 'setban',
+  category: 'network',
+  help: 'Shuts an address or subnet out for some time (add), or no longer (remove).',
+  params: [text('subnet'), text('command'), optional(integer('bantime'), 0), optional(flag('absolute'), false)],
+  result: 'null',
+  scope: 'admin',
+  async run({ ctx }, subnet, command, time, absolute) {
+    if (command === 'add') return orFail(await ctx.node().act('ban', subnet, time, absolute));
+    if (command === 'remove') return orFail(await ctx.node().act('unban', subnet));
+    return rpcFail('misc', 'setban "subnet" "command" ( bantime absolute )');
+  },
+});
+
+export const listbanned = nodeMethod({
+  name: 'listbanned',
+  category: 'network',
+  help: 'Addresses and subnets that are shut out.',
+  params: [],
+  result: 'an array of objects',
+  scope: 'admin',
+  async run({ ctx }) {
+    const now = unixSeconds(systemClock);
+    return orFail(await ctx.node().act('bans')).map(({ subnet, createdAt, until }) => ({
+      address: subnet,
+      ban_created: createdAt,
+      banned_until: until,
+      ban_duration: until - createdAt,
+      time_remaining: until - now,
+    }));
+  },
+});
+
+export const clearbanned = nodeMethod({
+  name: 'clearbanned',
+  category: 'network',
+  help: 'Lets all in again that were shut out.',
+  params: [],
+  result: 'null',
+  scope: 'admin',
+  run: async ({ ctx }) => orFail(await ctx.node().act('clearBans')),
+});
+
+export const getnodeaddresses = nodeMethod({
+  name: 'getnodeaddresses',
+  category: 'network',
+  help: 'Addresses of nodes that may be there, in random order; 0 for all.',
+  params: [optional(integer('count'), 1), optional(text('network'), null)],
+  result: 'an array of objects',
+  scope: 'read',
+  async run({ ctx }, count, network) {
+    if (count < 0) return rpcFail('invalidParameter', 'Address count out of range');
+    const known = orFail(await ctx.node().act('knownAddresses', count, network));
+    return known.map(({ services, ...address }) => ({
+      time: address.time,
+      services: Number(services),
+      address: address.address,
+      port: address.port,
+      network: address.network,
+    }));
+  },
+});
+
+export const getaddrmaninfo = nodeMethod({
+  name: 'getaddrmaninfo',
+  category: 'network',
+  help: 'How many addresses of nodes are known.',
+  params: [],
+  result: 'an object by network',
+  scope: 'read',
+  async run({ ctx }) {
+    const counts = orFail(await ctx.node().act('addressCounts'));
+    const all = { network: 'all_networks', new: sum(counts, 'new'), tried: sum(counts, 'tried') };
+    return Object.fromEntries(
+      [...counts, all].map((one) => [one.network, { new: one.new, tried: one.tried, total: one.new + one.tried }]),
+    );
+  },
+});
+
+function sum(counts: readonly { readonly new: number; readonly tried: number }[], of: 'new' | 'tried'): number {
+  return counts.reduce((total, one) => total + one[of], 0);
+}
+
+export const setnetworkactive = nodeMethod({
+  name: 'setnetworkactive',
+  category: 'network',
+  help: 'Ends all connections to peers and makes none, or makes them again.',
+  params: [flag('state')],
+  result: 'whether connections are made',
+  scope: 'admin',
+  run: async ({ ctx }, state) => orFail(await ctx.node().act('setNetworkActive', state)),
+});
+
+export const getblockfrompeer = nodeMethod({
+  name: 'getblockfrompeer',
+  category: 'blockchain',
+  help: 'Asks one peer for a block of which the header is known.',
+  params: [hash<BlockHash>('blockhash'), integer('peer_id')],
+  result: 'an empty object; the block comes later, or not',
+  scope: 'admin',
+  async run({ ctx }, blockHash, peer) {
+    orFail(await ctx.node().act('fetchBlock', blockHash, peer));
+    return {};
+  },
+});

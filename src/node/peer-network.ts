@@ -1,0 +1,145 @@
+import type { Database } from 'bun:sqlite';
+import type { PeerView } from '../api/node-port.ts';
+import type { Chain } from '../chain/chain.ts';
+import type { Config } from '../config/schema.ts';
+import type { MempoolService } from '../mempool/service.ts';
+import type { NetService } from '../p2p/address/net-address.ts';
+import { ConnectionManager } from '../p2p/net/connection-manager.ts';
+import type { NetOptions } from '../p2p/net/net-options.ts';
+import type { Connections } from '../p2p/peer/context.ts';
+import { PeerManager } from '../p2p/peer-manager.ts';
+import { servesWhatWeNeed } from '../p2p/protocol.ts';
+import { systemRandomBelow } from '../p2p/random-source.ts';
+import { SERVICES } from '../p2p/services.ts';
+import { BanStore } from '../storage/ban-store.ts';
+import { PeerStore } from '../storage/peer-store.ts';
+import { type Clock, unixSeconds } from '../util/clock.ts';
+import type { Log } from '../util/log.ts';
+import { netOptionsOf } from './net-options.ts';
+import { peerView } from './peer-view.ts';
+
+export interface PeerNetworkDeps {
+  readonly chain: Chain;
+  readonly mempool: MempoolService;
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** The node among its peers: connections and the protocol on them. */
+export class PeerNetwork {
+  readonly connections: ConnectionManager;
+  readonly #deps: PeerNetworkDeps;
+  readonly #options: NetOptions;
+  readonly services: bigint;
+  readonly #ending = new AbortController();
+  #manager: PeerManager | null = null;
+
+  constructor(config: Config, deps: PeerNetworkDeps) {
+    const { database, log, chain } = deps;
+    this.#deps = deps;
+    const options = netOptionsOf(config, chain.params);
+    this.#options = options;
+    this.services = SERVICES.network | SERVICES.witness | SERVICES.networkLimited | (options.v2 ? SERVICES.p2pV2 : 0n);
+    this.connections = new ConnectionManager(options, {
+      peerStore: new PeerStore(database),
+      banStore: new BanStore(database),
+      isDesirable: (services) => servesWhatWeNeed(services, !chain.initialSync),
+      log,
+    });
+  }
+
+  /** Null until it is started. */
+  get manager(): PeerManager | null {
+    return this.#manager;
+  }
+
+  /** Begins to dial and to listen. Throws OperatorError where the address to listen on cannot be used. */
+  start(): void {
+    const { chain, mempool, clock, log } = this.#deps;
+    const { connections } = this;
+    const manager = new PeerManager(
+      {
+        params: chain.params,
+        chain,
+        mempool,
+        clock,
+        log,
+        random: systemRandomBelow,
+        connections: this.#connections(),
+        options: { services: this.services },
+        slots: {
+          extraFullRelay: () => connections.extraPeers('outbound-full-relay'),
+          extraBlockRelay: () => connections.extraPeers('block-relay-only'),
+          hasCompany: ({ link }) => connections.fullOutboundOn(link.network) > 1,
+        },
+      },
+      this.#ending.signal,
+    );
+    this.#manager = manager;
+    connections.start(manager);
+  }
+
+  async stop(): Promise<void> {
+    await this.connections.stop();
+    this.#ending.abort(new Error('the node stops'));
+  }
+
+  /** Peers whose handshake is over. */
+  counts(): { inbound: number; outbound: number } {
+    let inbound = 0;
+    let outbound = 0;
+    for (const peer of this.#manager?.peers() ?? []) {
+      if (!peer.negotiated.established) continue;
+      if (peer.inbound) inbound++;
+      else outbound++;
+    }
+    return { inbound, outbound };
+  }
+
+  /** Median of what the clocks of outbound peers are ahead of ours, in seconds; 0 with none of them. */
+  timeOffset(): number {
+    const offsets: number[] = [];
+    for (const peer of this.#manager?.peers() ?? [])
+      if (peer.negotiated.established && !peer.inbound) offsets.push(peer.timeOffset);
+    offsets.sort((a, b) => a - b);
+    return offsets[offsets.length >> 1] ?? 0;
+  }
+
+  /** The proxy through which a network is reached, `host:port`; empty for none. */
+  proxyOf(network: string): string {
+    const { proxy, onionProxy } = this.#options;
+    const one = network === 'onion' ? (onionProxy ?? proxy) : network === 'ipv4' || network === 'ipv6' ? proxy : null;
+    return one === null ? '' : `${one.host}:${one.port}`;
+  }
+
+  views(): PeerView[] {
+    return Array.from(this.#manager?.peers() ?? [], (peer) => peerView(peer, this.#deps.clock.monotonicMs()));
+  }
+
+  #connections(): Connections {
+    const { connections, services } = this;
+    const { clock } = this.#deps;
+    const withFacts = (service: NetService | null) => service && { ...service, services, time: unixSeconds(clock) };
+    return {
+      addresses: connections.addresses,
+      nonceOf: (link) => connections.nonceOf(link),
+      isOwnNonce: (nonce) => connections.isOwnNonce(nonce),
+      makeRoomForTransactionRelay: (link) => connections.makeRoomForTransactionRelay(link),
+      discourage: (link) => connections.discourage(link),
+      answerAddresses: (link) => connections.answerAddresses(link),
+      localAddressFor: (link, seenAt) => withFacts(connections.localAddressFor(link, seenAt)),
+      sawLocal: (service) => void connections.sawLocal(service),
+      uploadTargetReached: (historical) => connections.uploadTargetReached(historical),
+      allowExtraFullRelay: (allowed) => connections.allowExtraFullRelay(allowed),
+      allowExtraBlockRelay: (allowed) => connections.allowExtraBlockRelay(allowed),
+      isReachable: (address) => connections.routes.isReachable(address),
+      isAvoided: (address) => connections.isBannedOrDiscouraged(address),
+      listening: this.#listens,
+    };
+  }
+
+  get #listens(): boolean {
+    return this.connections.localAddresses().length > 0;
+  }
+}

@@ -1,0 +1,84 @@
+import type { PeerView } from '../api/node-port.ts';
+import { printService } from '../p2p/address/address-text.ts';
+import type { Peer } from '../p2p/peer/peer.ts';
+import { SERVICES } from '../p2p/services.ts';
+
+/** Core's names of service bits, by bit. */
+const SERVICE_NAMES: readonly (readonly [bigint, string])[] = [
+  [SERVICES.network, 'NETWORK'],
+  [SERVICES.bloom, 'BLOOM'],
+  [SERVICES.witness, 'WITNESS'],
+  [SERVICES.compactFilters, 'COMPACT_FILTERS'],
+  [SERVICES.networkLimited, 'NETWORK_LIMITED'],
+  [SERVICES.p2pV2, 'P2P_V2'],
+];
+const BITS = 64;
+
+/** `NETWORK`, `WITNESS` and so on; bits without a name are called by their number. */
+export function serviceNames(services: bigint): string[] {
+  const names: string[] = [];
+  for (let bit = 0; bit < BITS; bit++) {
+    const mask = 1n << BigInt(bit);
+    if ((services & mask) === 0n) continue;
+    names.push(SERVICE_NAMES.find(([known]) => known === mask)?.[1] ?? `UNKNOWN[2^${bit}]`);
+  }
+  return names;
+}
+
+/** 16 hex digits. */
+export function servicesHex(services: bigint): string {
+  return services.toString(16).padStart(16, '0');
+}
+
+/** What is told of a peer; what is not known of it stands at zero. */
+export function peerView(peer: Peer, nowMs: number): PeerView {
+  const { link, negotiated, ping, sync, tx, addr } = peer;
+  const { version } = negotiated;
+  const waited = ping.nonce === 0n ? null : nowMs - ping.sentAt;
+  return {
+    id: peer.id,
+    address: link.name,
+    network: link.network === 'unroutable' ? 'not_publicly_routable' : link.network,
+    inbound: peer.inbound,
+    connectionType: link.type,
+    transport: link.protocol,
+    services: servicesHex(peer.services),
+    servicesNames: serviceNames(peer.services),
+    version: version?.version ?? 0,
+    userAgent: version?.userAgent ?? '',
+    connectedAt: link.openedAt,
+    lastSend: link.traffic.lastSentAt,
+    lastRecv: link.traffic.lastReceivedAt,
+    bytesSent: link.traffic.sent,
+    bytesRecv: link.traffic.received,
+    pingMs: ping.last,
+    minPingMs: Number.isFinite(link.standing.minPing) ? link.standing.minPing : null,
+    timeOffset: peer.timeOffset,
+    startingHeight: version?.startHeight ?? -1,
+    syncedHeaders: sync.bestKnown?.height ?? -1,
+    syncedBlocks: sync.lastCommon?.height ?? -1,
+    relayTxs: tx?.wanted ?? false,
+    minFeeFilter: (tx?.feeFilter ?? 0) / 1000,
+    permissions: [...link.permissions],
+    details: {
+      established: negotiated.established,
+      addressBind: link.localService && printService(link.localService),
+      addressLocal: peer.seesUsAt && peer.seesUsAt.port !== 0 ? printService(peer.seesUsAt) : null,
+      sessionId: link.sessionId,
+      lastTransaction: link.standing.lastTransactionAt,
+      lastBlock: link.standing.lastBlockAt,
+      bytesSentByType: Object.fromEntries(link.traffic.sentByType),
+      bytesRecvByType: Object.fromEntries(link.traffic.receivedByType),
+      pingWaitMs: waited,
+      presyncedHeaders: sync.presync?.phase === 'presync' ? sync.presync.height : -1,
+      inFlight: sync.inFlight.map(({ entry }) => entry.height),
+      lastInvSequence: tx?.nextSequence ?? 0,
+      invToSend: tx?.queue.size ?? 0,
+      compactBlocksTo: peer.sendsCompactBlocks,
+      compactBlocksFrom: negotiated.wantsCompactBlocks,
+      addrRelay: addr !== null,
+      addrProcessed: addr?.processed ?? 0,
+      addrRateLimited: addr?.rateLimited ?? 0,
+    },
+  };
+}

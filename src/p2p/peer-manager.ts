@@ -1,0 +1,343 @@
+import type { ChainEntry } from '../chain/chain-entry.ts';
+import type { ChainCommit } from '../chain/events.ts';
+import type { BlockHash } from '../primitives/hash.ts';
+import { isLocal } from './address/ranges.ts';
+import { BloomFilter } from './bloom-filter.ts';
+import { MessageError } from './messages/codec.ts';
+import { INVENTORY, type InventoryItem } from './messages/inventory.ts';
+import { decodeMessage, isMessageType, type Message } from './messages/messages.ts';
+import type { PeerLink, PeerLogic } from './net/peer-link.ts';
+import type { PeerContext } from './peer/context.ts';
+import { Handshake } from './peer/handshake.ts';
+import { Keepalive } from './peer/keepalive.ts';
+import { type OutboundSlots, OutboundWatch } from './peer/outbound-watch.ts';
+import { Peer } from './peer/peer.ts';
+import { COMPACT_BLOCKS } from './protocol.ts';
+import { AddrRelay } from './relay/addr-relay.ts';
+import { BlockAnnouncer } from './relay/block-announcer.ts';
+import { CompactRelay } from './relay/compact-relay.ts';
+import { RecentBlock } from './relay/recent-block.ts';
+import { ServeBlocks } from './relay/serve-blocks.ts';
+import { TxIntake } from './relay/tx-intake.ts';
+import { TxRelay } from './relay/tx-relay.ts';
+import { BlockDownload } from './sync/block-download.ts';
+import { HeaderSync } from './sync/header-sync.ts';
+import type { NetMessage } from './transport/transport.ts';
+
+/** How often it is looked what is to be done; most is done when a message comes. */
+const TICK_MS = 100;
+/** What may be said before the handshake is over. */
+const HANDSHAKE_MESSAGES = new Set(['version', 'verack', 'wtxidrelay', 'sendaddrv2', 'feature']);
+
+const FILTER_MESSAGES = new Set(['filterload', 'filteradd', 'filterclear']);
+
+/** All but what the manager itself knows. */
+export type PeerManagerDeps = Omit<PeerContext, 'peers' | 'misbehaving'> & { readonly slots: OutboundSlots };
+
+/** The protocol: what is said to peers, and what is done about what they say. */
+export class PeerManager implements PeerLogic {
+  readonly #ctx: PeerContext;
+  readonly #all = new Map<PeerLink, Peer>();
+  readonly #established = new Map<number, Peer>();
+  readonly #handshake: Handshake;
+  readonly #keepalive: Keepalive;
+  readonly #headers: HeaderSync;
+  readonly #download: BlockDownload;
+  readonly #outbound: OutboundWatch;
+  readonly #recent: RecentBlock;
+  readonly #serve: ServeBlocks;
+  readonly #announcer: BlockAnnouncer;
+  readonly #compact: CompactRelay;
+  readonly #txs: TxRelay;
+  readonly #intake: TxIntake;
+  readonly #addrs: AddrRelay;
+
+  constructor({ slots, ...deps }: PeerManagerDeps, signal: AbortSignal) {
+    const misbehaving = (peer: Peer, what: string) => this.#misbehaving(peer, what);
+    const ctx: PeerContext = { ...deps, peers: this.#established, misbehaving };
+    this.#ctx = ctx;
+    this.#handshake = new Handshake(ctx, {
+      introduced: (peer) => this.#introduced(peer),
+      established: (peer) => this.#establish(peer),
+    });
+    this.#keepalive = new Keepalive(ctx);
+    this.#headers = new HeaderSync(ctx, (peer, last) =>
+      this.#download.headersArrived(peer, last, ctx.clock.monotonicMs()),
+    );
+    this.#download = new BlockDownload(ctx, { useful: (peer) => this.#compact.useful(peer) });
+    this.#outbound = new OutboundWatch(ctx, this.#headers, this.#download.requests, slots);
+    this.#recent = new RecentBlock(ctx);
+    this.#serve = new ServeBlocks(ctx, this.#recent);
+    this.#announcer = new BlockAnnouncer(ctx, this.#recent);
+    this.#compact = new CompactRelay(ctx, this.#download, this.#headers);
+    this.#txs = new TxRelay(ctx, this.#recent);
+    this.#intake = new TxIntake(ctx, this.#txs, this.#compact);
+    this.#addrs = new AddrRelay(ctx);
+    const stopListening = ctx.chain.onCommit((commit) => this.#committed(commit));
+    ctx.mempool.relay.announceThrough(({ wtxid }) => this.#txs.announce(wtxid));
+    const timer = setInterval(() => this.#tick(), TICK_MS);
+    signal.addEventListener(
+      'abort',
+      () => {
+        clearInterval(timer);
+        stopListening();
+        ctx.mempool.relay.announceThrough(null);
+      },
+      { once: true },
+    );
+  }
+
+  /** All connections, the handshake over or not. */
+  peers(): Iterable<Peer> {
+    return this.#all.values();
+  }
+
+  opened(link: PeerLink): void {
+    const peer = new Peer(link, this.#ctx.clock.monotonicMs());
+    this.#all.set(link, peer);
+    this.#handshake.opened(peer);
+  }
+
+  closed(link: PeerLink, reason: string): void {
+    const peer = this.#all.get(link);
+    if (!peer) return;
+    const nowMs = this.#ctx.clock.monotonicMs();
+    peer.gone = true;
+    this.#all.delete(link);
+    this.#established.delete(peer.id);
+    this.#headers.closed(peer);
+    this.#download.closed(peer, nowMs);
+    this.#compact.closed(peer);
+    this.#intake.closed(peer);
+    if (peer.negotiated.established && link.type !== 'inbound' && link.type !== 'block-relay-only')
+      this.#ctx.connections.addresses.connected(link.service);
+    this.#ctx.log[peer.inbound ? 'debug' : 'info']('peer disconnected', { peer: peer.id, reason });
+  }
+
+  async message(link: PeerLink, { type, payload }: NetMessage): Promise<void> {
+    const peer = this.#all.get(link);
+    if (!peer || peer.gone || link.closed) return;
+    if (!this.#isDue(peer, type)) return;
+    if (FILTER_MESSAGES.has(type) && !link.permissions.has('bloomfilter')) {
+      link.disconnect(`${type} without the service`);
+      return;
+    }
+    try {
+      const message = decodeMessage(type, payload);
+      if (message !== null) await this.#handle(peer, message);
+    } catch (error) {
+      this.#failed(peer, type, error);
+    }
+  }
+
+  /** Asks one peer for a block, whatever was asked of others; why that cannot be, or null. */
+  fetchBlock(id: number, entry: ChainEntry): string | null {
+    const peer = this.#established.get(id);
+    if (!peer) return 'Peer does not exist';
+    if (!peer.servesWitness) return 'Pre-SegWit peer';
+    return this.#download.fetchFrom(peer, entry, this.#ctx.clock.monotonicMs())
+      ? null
+      : 'Already requested from this peer';
+  }
+
+  /** Asks for a ping of every peer. */
+  pingAll(): void {
+    for (const { ping } of this.#established.values()) ping.queued = true;
+  }
+
+  #isDue({ negotiated }: Peer, type: string): boolean {
+    // What is not known is not looked at: later versions of the protocol may say what they like.
+    if (!isMessageType(type)) return false;
+    if (negotiated.version === null) return type === 'version';
+    return negotiated.established || HANDSHAKE_MESSAGES.has(type);
+  }
+
+  #failed(peer: Peer, type: string, error: unknown): void {
+    if (error instanceof MessageError) {
+      if (error.verdict === 'misbehaving') this.#misbehaving(peer, error.message);
+      else peer.link.disconnect(`malformed ${type}`);
+    } else if (this.#ctx.chain.stopped !== null) peer.link.disconnect('node is stopping');
+    else {
+      this.#ctx.log.error('a message could not be handled', { peer: peer.id, type, error });
+      peer.link.disconnect('internal error');
+    }
+  }
+
+  #misbehaving(peer: Peer, what: string): void {
+    if (peer.gone) return;
+    const { log, connections } = this.#ctx;
+    log.warn('a peer misbehaves', { peer: peer.id, what });
+    const { type, permissions } = peer.link;
+    // Whoever the operator chose stays; what it sent is not taken.
+    if (type === 'manual' || permissions.has('noban')) return;
+    peer.gone = true;
+    // All peers of this machine, and of a proxy on it, have one address.
+    if (!isLocal(peer.link.service.address)) connections.discourage(peer.link);
+    peer.link.disconnect('misbehaving');
+  }
+
+  #introduced(peer: Peer): void {
+    const { link } = peer;
+    link.standing.hasRelevantServices = peer.servesBlocks && peer.servesWitness;
+    peer.sync.preferred =
+      (!peer.inbound || link.permissions.has('noban')) && link.type !== 'addr-fetch' && peer.servesBlocks;
+    this.#txs.introduced(peer);
+  }
+
+  #establish(peer: Peer): void {
+    this.#established.set(peer.id, peer);
+    this.#intake.established(peer);
+    this.#addrs.established(peer);
+    this.#tickPeer(peer, this.#ctx.clock.monotonicMs());
+  }
+
+  #committed({ tip, connected, disconnected }: ChainCommit): void {
+    const { chain } = this.#ctx;
+    this.#outbound.moved();
+    this.#download.connected();
+    this.#recent.set(tip);
+    if (disconnected.length > 0) this.#intake.disconnected();
+    if (chain.initialSync) return;
+    this.#intake.connected(connected.slice(-MAX_LOOKED_THROUGH).map((entry) => this.#recent.block(entry)));
+    this.#announcer.moved(connected);
+  }
+
+  #tick(): void {
+    const nowMs = this.#ctx.clock.monotonicMs();
+    for (const peer of this.#all.values()) {
+      if (peer.negotiated.established) this.#tickPeer(peer, nowMs);
+      else this.#handshake.tick(peer, nowMs);
+    }
+    this.#outbound.check(nowMs);
+    this.#txs.rebroadcast(nowMs);
+  }
+
+  #tickPeer(peer: Peer, nowMs: number): void {
+    if (peer.gone || peer.link.closed) return;
+    this.#keepalive.tick(peer, nowMs);
+    this.#headers.tick(peer, nowMs);
+    this.#announcer.tick(peer);
+    this.#addrs.tick(peer, nowMs);
+    this.#txs.tick(peer, nowMs);
+    this.#intake.tick(peer);
+    this.#outbound.tick(peer, nowMs);
+    this.#download.tick(peer, nowMs);
+  }
+
+  #handle(peer: Peer, { type, value }: Message): void | Promise<void> {
+    const { negotiated, blocks } = peer;
+    switch (type) {
+      case 'version':
+        return this.#handshake.version(peer, value);
+      case 'verack':
+        return this.#handshake.verack(peer);
+      case 'wtxidrelay':
+      case 'sendaddrv2':
+        return this.#handshake.option(peer, type);
+      case 'ping':
+        return this.#keepalive.ping(peer, value.nonce);
+      case 'pong':
+        return this.#keepalive.pong(peer, value.nonce, this.#ctx.clock.monotonicMs());
+      case 'sendheaders':
+        negotiated.prefersHeaders = true;
+        return;
+      case 'sendcmpct':
+        if (value.version !== COMPACT_BLOCKS) return;
+        negotiated.compactBlocks = true;
+        negotiated.wantsCompactBlocks = value.announce;
+        return;
+      case 'feefilter':
+        return this.#txs.feefilter(peer, value.feerate);
+      case 'addr':
+      case 'addrv2':
+        return this.#addrs.addresses(peer, value.addresses);
+      case 'getaddr':
+        return this.#addrs.getaddr(peer);
+      case 'inv':
+        return this.#inventory(peer, value.items);
+      case 'getdata':
+        blocks.requested.push(...value.items);
+        return this.#answer(peer);
+      case 'notfound':
+        return this.#intake.notfound(peer, value.items);
+      case 'mempool':
+        return this.#txs.mempool(peer);
+      case 'getheaders':
+        return this.#serve.getheaders(peer, value);
+      case 'getblocks':
+        return this.#serve.getblocks(peer, value);
+      case 'headers':
+        return this.#headers.headers(peer, value.headers);
+      case 'block':
+        return this.#download.block(peer, value);
+      case 'tx':
+        return this.#intake.transaction(peer, value.tx);
+      case 'cmpctblock':
+        return this.#compact.block(peer, value);
+      case 'getblocktxn':
+        this.#serve.getblocktxn(peer, value);
+        return this.#answer(peer);
+      case 'blocktxn':
+        return this.#compact.transactions(peer, value);
+      case 'filterload':
+        return this.#txs.setFilter(peer, new BloomFilter(value));
+      case 'filteradd':
+        // Without a filter there is nothing to add to.
+        if (peer.tx?.filter) return peer.tx.filter.insert(value.element);
+        return this.#misbehaving(peer, 'filteradd without a filter');
+      case 'filterclear':
+        return this.#txs.setFilter(peer, null);
+      // What we never ask for, or do not offer.
+      case 'feature':
+      case 'merkleblock':
+      case 'cfilter':
+      case 'cfheaders':
+      case 'cfcheckpt':
+        return;
+      case 'getcfilters':
+      case 'getcfheaders':
+      case 'getcfcheckpt':
+        return peer.link.disconnect('block filters requested without the service');
+    }
+  }
+
+  #inventory(peer: Peer, items: readonly InventoryItem[]): void {
+    let lastBlock: InventoryItem | null = null;
+    for (const item of items) if (item.kind === INVENTORY.block) lastBlock = item;
+    if (lastBlock !== null) this.#headers.announced(peer, lastBlock.hash as BlockHash);
+    if (!this.#intake.announced(peer, items)) peer.link.disconnect('transaction announced in violation of protocol');
+    else this.#intake.tick(peer);
+  }
+
+  /** Answers what the peer has asked for, item by item, as fast as it takes the answers. */
+  async #answer(peer: Peer): Promise<void> {
+    const { link, blocks } = peer;
+    const missing: InventoryItem[] = [];
+    // One answer at a time: a peer's messages are handled one after another, so this only guards against ourselves.
+    if (blocks.serving) return;
+    blocks.serving = true;
+    try {
+      for (const [i, item] of blocks.requested.entries()) {
+        if (link.sendQueueFull) await link.whenWritable();
+        else if (i % ANSWERS_PER_TURN === ANSWERS_PER_TURN - 1) await new Promise(setImmediate);
+        if (link.closed) return;
+        if (isTransaction(item)) {
+          if (!this.#txs.getdata(peer, item)) missing.push(item);
+        } else this.#serve.getdata(peer, item);
+      }
+      if (missing.length > 0) link.send('notfound', { items: missing });
+    } finally {
+      blocks.requested.length = 0;
+      blocks.serving = false;
+    }
+  }
+}
+
+/** Items answered before others have their turn. */
+const ANSWERS_PER_TURN = 64;
+/** Blocks of one commit whose transactions are looked through; initial sync apart there are hardly ever more. */
+const MAX_LOOKED_THROUGH = 100;
+
+function isTransaction({ kind }: InventoryItem): boolean {
+  return kind === INVENTORY.tx || kind === INVENTORY.wtx || kind === INVENTORY.witnessTx;
+}

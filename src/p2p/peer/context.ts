@@ -1,0 +1,82 @@
+import type { Chain } from '../../chain/chain.ts';
+import type { MempoolService } from '../../mempool/service.ts';
+import type { NetworkParams } from '../../params/network-params.ts';
+import type { Clock } from '../../util/clock.ts';
+import type { Log } from '../../util/log.ts';
+import type { AddrManager } from '../address/addr-manager.ts';
+import type { NetAddress, NetService, PeerAddress } from '../address/net-address.ts';
+import type { PeerLink } from '../net/peer-link.ts';
+import type { RandomBelow } from '../random-source.ts';
+import type { Peer } from './peer.ts';
+
+/** What the logic of the protocol asks of the connections. */
+export interface Connections {
+  readonly addresses: AddrManager;
+  /** Avoids the address of a peer that misbehaved. */
+  discourage(link: PeerLink): void;
+  /** Addresses to answer `getaddr` with: the same for a day to all peers of a network. */
+  answerAddresses(link: PeerLink): readonly PeerAddress[];
+  /** The address a peer can reach us under, where there is one. */
+  localAddressFor(link: PeerLink, seenAt: NetService | null): PeerAddress | null;
+  /** A peer has reached us under this address. */
+  sawLocal(service: NetService): void;
+  /** Of our `version` on a link, by which we would know ourselves. */
+  nonceOf(link: PeerLink): bigint;
+  isOwnNonce(nonce: bigint): boolean;
+  /** For a peer that wants transactions: false where there are too many of those and none can go. */
+  makeRoomForTransactionRelay(link: PeerLink): boolean;
+  /** Whether historical blocks may be sent no more today. */
+  uploadTargetReached(historical: boolean): boolean;
+  /** One more outbound peer may be looked for, as the chain does not move. */
+  allowExtraFullRelay(allowed: boolean): void;
+  /** From time to time a further block-relay-only peer may be looked for. */
+  allowExtraBlockRelay(allowed: boolean): void;
+  /** Whether addresses of this network may be dialled. */
+  isReachable(address: NetAddress): boolean;
+  /** Whether an address is banned or discouraged. */
+  isAvoided(address: NetAddress): boolean;
+  /** Whether inbound connections are listened for. */
+  readonly listening: boolean;
+}
+
+export interface PeerOptions {
+  /** Bits of SERVICES that we offer. */
+  readonly services: bigint;
+}
+
+/** What every part of the logic works with. */
+export interface PeerContext {
+  readonly params: NetworkParams;
+  readonly chain: Chain;
+  readonly mempool: MempoolService;
+  readonly connections: Connections;
+  readonly clock: Clock;
+  readonly random: RandomBelow;
+  readonly log: Log;
+  readonly options: PeerOptions;
+  /** Peers whose handshake is over. */
+  readonly peers: ReadonlyMap<number, Peer>;
+  /** A peer did what no honest one does: it is let go and avoided. */
+  misbehaving(peer: Peer, what: string): void;
+}
+
+/** Chain work below which a chain of headers is not kept: what proves nothing costs an attacker nothing. */
+export function antiDosWork({ chain, params }: Pick<PeerContext, 'chain' | 'params'>): bigint {
+  const { tip } = chain;
+  const lastWork = tip.parent ? tip.chainwork - tip.parent.chainwork : tip.chainwork;
+  const near = tip.chainwork - lastWork * NEAR_BLOCKS;
+  return near > params.consensus.minimumChainWork ? near : params.consensus.minimumChainWork;
+}
+
+/** Blocks behind our tip that a chain may be and still be of interest. */
+const NEAR_BLOCKS = 144n;
+
+/** An exponentially distributed time with this mean: the gaps of a Poisson process. */
+export function poissonDelay(meanMs: number, random: RandomBelow): number {
+  return -Math.log1p(-random(2 ** 32) / 2 ** 32) * meanMs;
+}
+
+/** A random 64-bit number. */
+export function random64(random: RandomBelow): bigint {
+  return (BigInt(random(2 ** 32)) << 32n) | BigInt(random(2 ** 32));
+}

@@ -1,0 +1,144 @@
+import { unixSeconds } from '../../util/clock.ts';
+import { type NetService, UNSPECIFIED } from '../address/net-address.ts';
+import { isRoutable } from '../address/ranges.ts';
+import { printableAgent, type VersionMessage } from '../messages/version.ts';
+import {
+  COMPACT_BLOCKS,
+  COMPACT_BLOCKS_VERSION,
+  MIN_PEER_VERSION,
+  PROTOCOL_VERSION,
+  servesWhatWeNeed,
+  USER_AGENT,
+  WTXID_RELAY_VERSION,
+} from '../protocol.ts';
+import type { PeerContext } from './context.ts';
+import type { Peer } from './peer.ts';
+
+/** How long the handshake may take. */
+export const HANDSHAKE_MS = 60_000;
+const NOWHERE: NetService = { address: UNSPECIFIED, port: 0 };
+
+/** What is told to the rest of the logic. */
+export interface HandshakeEvents {
+  /** The peer has said what it is; nothing but the handshake may be sent yet. */
+  introduced(peer: Peer): void;
+  established(peer: Peer): void;
+}
+
+/** `version`, what may stand between, and `verack`. */
+export class Handshake {
+  readonly #ctx: PeerContext;
+  readonly #events: HandshakeEvents;
+
+  constructor(ctx: PeerContext, events: HandshakeEvents) {
+    this.#ctx = ctx;
+    this.#events = events;
+  }
+
+  opened(peer: Peer): void {
+    // Who connects speaks first.
+    if (!peer.inbound) this.#sendVersion(peer);
+  }
+
+  tick(peer: Peer, nowMs: number): void {
+    if (!peer.negotiated.established && nowMs - peer.openedAt > HANDSHAKE_MS) peer.link.disconnect('handshake timeout');
+  }
+
+  version(peer: Peer, message: VersionMessage): void {
+    const { link, negotiated } = peer;
+    if (negotiated.version !== null) return;
+    const problem = this.#problem(peer, message);
+    if (problem !== null) {
+      link.disconnect(problem);
+      return;
+    }
+    negotiated.version = { ...message, userAgent: printableAgent(message.userAgent) };
+    peer.seesUsAt = message.receiver;
+    if (peer.inbound) {
+      if (isRoutable(message.receiver.address)) this.#ctx.connections.sawLocal(message.receiver);
+      this.#sendVersion(peer);
+    } else this.#ctx.connections.addresses.setServices(link.service, message.services);
+    negotiated.protocol = Math.min(message.version, PROTOCOL_VERSION);
+    peer.timeOffset = Number(message.time) - unixSeconds(this.#ctx.clock);
+    if (negotiated.protocol >= WTXID_RELAY_VERSION) {
+      link.send('wtxidrelay', null);
+      link.send('sendaddrv2', null);
+    }
+    this.#events.introduced(peer);
+    if (link.standing.relaysTransactions && !this.#ctx.connections.makeRoomForTransactionRelay(link)) {
+      link.disconnect('too many peers that want transactions');
+      return;
+    }
+    link.send('verack', null);
+    if (!peer.inbound) this.#ctx.connections.addresses.good(link.service);
+    // It was only to be seen whether there is a node.
+    if (link.type === 'feeler') link.disconnect('feeler done');
+  }
+
+  verack(peer: Peer): void {
+    const { link, negotiated } = peer;
+    if (negotiated.established) return;
+    negotiated.established = true;
+    link.standing.established = true;
+    const { userAgent, version, startHeight } = negotiated.version!;
+    // An attacker could fill the log with inbound ones.
+    const level = peer.inbound ? 'debug' : 'info';
+    this.#ctx.log[level]('peer connected', {
+      peer: peer.id,
+      type: link.type,
+      protocol: link.protocol,
+      version,
+      userAgent,
+      height: startHeight,
+    });
+    if (negotiated.protocol >= COMPACT_BLOCKS_VERSION)
+      link.send('sendcmpct', { announce: false, version: COMPACT_BLOCKS });
+    this.#events.established(peer);
+  }
+
+  /** BIP-339 and BIP-155 ask for these before `verack`. */
+  option(peer: Peer, type: 'wtxidrelay' | 'sendaddrv2'): void {
+    const { negotiated } = peer;
+    if (negotiated.established) {
+      peer.link.disconnect(`${type} after verack`);
+      return;
+    }
+    if (type === 'sendaddrv2') negotiated.addrV2 = true;
+    else if (negotiated.protocol >= WTXID_RELAY_VERSION) negotiated.wtxidRelay = true;
+  }
+
+  #problem(peer: Peer, { version, services, nonce }: VersionMessage): string | null {
+    const { chain, connections } = this.#ctx;
+    const { type } = peer.link;
+    const expectsServices = type === 'outbound-full-relay' || type === 'block-relay-only' || type === 'addr-fetch';
+    if (expectsServices && !servesWhatWeNeed(services, !chain.initialSync)) {
+      connections.addresses.setServices(peer.link.service, services);
+      return 'peer does not offer the expected services';
+    }
+    if (version < MIN_PEER_VERSION) return 'obsolete protocol version';
+    if (peer.inbound && connections.isOwnNonce(nonce)) return 'connected to self';
+    return null;
+  }
+
+  #sendVersion(peer: Peer): void {
+    const { link } = peer;
+    const { chain, clock, connections, options } = this.#ctx;
+    const receiver = isRoutable(link.service.address) ? link.service : NOWHERE;
+    link.send('version', {
+      version: PROTOCOL_VERSION,
+      services: peer.offered(options.services),
+      time: BigInt(unixSeconds(clock)),
+      receiverServices: 0n,
+      receiver,
+      nonce: connections.nonceOf(link),
+      userAgent: USER_AGENT,
+      startHeight: chain.height,
+      relay: relaysTransactions(link.type),
+    });
+  }
+}
+
+/** Feelers are gone before any transaction could be told of. */
+function relaysTransactions(type: Peer['link']['type']): boolean {
+  return type !== 'block-relay-only' && type !== 'feeler';
+}

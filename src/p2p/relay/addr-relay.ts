@@ -1,0 +1,189 @@
+import { sipHash, sipHashKey } from '../../crypto/siphash.ts';
+import { unixSeconds } from '../../util/clock.ts';
+import { RollingBloomFilter } from '../../util/rolling-bloom-filter.ts';
+import { addressBytes, isV1Compatible, type PeerAddress } from '../address/net-address.ts';
+import { isRoutable } from '../address/ranges.ts';
+import { type PeerContext, poissonDelay, random64 } from '../peer/context.ts';
+import type { AddrRelayState, Peer } from '../peer/peer.ts';
+import { servesBlocks } from '../protocol.ts';
+
+const MAX_ADDRESSES = 1000;
+const SEND_MEAN_MS = 30_000;
+const OWN_MEAN_MS = 24 * 60 * 60_000;
+/** Addresses that a peer may have looked at: so many a second, and at once. */
+const TOKENS_PER_SECOND = 0.1;
+const MAX_TOKENS = 1000;
+const KNOWN = 5000;
+const KNOWN_RATE = 0.001;
+const MINUTE = 60;
+const DAY = 24 * 60 * MINUTE;
+/** What is this new, and comes in a message this short, is told further. */
+const FRESH = 10 * MINUTE;
+const MAX_FRESH = 10;
+/** Times before this cannot be meant. */
+const OLDEST_TIME = 100_000_000;
+const PENALTY = 2 * 60 * MINUTE;
+
+/** Gossip of addresses, held so that nobody can flood us, or others through us. */
+export class AddrRelay {
+  readonly #ctx: PeerContext;
+  /** Decides whom an address is told; unknown to others. */
+  readonly #key;
+
+  constructor(ctx: PeerContext) {
+    this.#ctx = ctx;
+    this.#key = sipHashKey(random64(ctx.random), random64(ctx.random));
+  }
+
+  /** Outbound peers are asked for addresses once. */
+  established(peer: Peer): void {
+    if (peer.inbound) return;
+    const state = this.#setUp(peer);
+    if (state === null) return;
+    peer.link.send('getaddr', null);
+    state.weAsked = true;
+    state.tokens += MAX_ADDRESSES;
+  }
+
+  /** A peer asks for addresses. Once, and only who connected to us: so that nobody can tell who knows whom. */
+  getaddr(peer: Peer): void {
+    if (!peer.inbound) return;
+    const state = this.#setUp(peer);
+    if (state === null || state.askedUs) return;
+    state.askedUs = true;
+    state.queue.length = 0;
+    for (const address of this.#ctx.connections.answerAddresses(peer.link)) this.#push(peer, state, address);
+  }
+
+  addresses(peer: Peer, addresses: readonly PeerAddress[]): void {
+    const { connections, clock, random } = this.#ctx;
+    const state = this.#setUp(peer);
+    if (state === null) return;
+    const now = unixSeconds(clock);
+    this.#refill(state);
+    const kept: PeerAddress[] = [];
+    for (const given of shuffled(addresses, random)) {
+      if (state.tokens >= 1) state.tokens -= 1;
+      else if (!peer.link.permissions.has('addr')) {
+        state.rateLimited++;
+        continue;
+      }
+      if (!servesBlocks(given.services)) continue;
+      const time = given.time <= OLDEST_TIME || given.time > now + FRESH ? now - 5 * DAY : given.time;
+      const address = { ...given, time };
+      state.known.insert(keyOf(address));
+      if (connections.isAvoided(address.address)) continue;
+      state.processed++;
+      const fresh = time > now - FRESH && !state.weAsked && addresses.length <= MAX_FRESH;
+      if (fresh && isRoutable(address.address)) this.#relay(peer, address);
+      if (connections.isReachable(address.address)) kept.push(address);
+    }
+    connections.addresses.add(kept, peer.link.service.address, PENALTY);
+    if (addresses.length < MAX_ADDRESSES) state.weAsked = false;
+    // A single one may be its own.
+    if (peer.link.type === 'addr-fetch' && addresses.length > 1) peer.link.disconnect('address fetch done');
+  }
+
+  tick(peer: Peer, nowMs: number): void {
+    const state = peer.addr;
+    if (state === null) return;
+    const { chain, connections, random } = this.#ctx;
+    if (connections.listening && !chain.initialSync && state.nextOwnAt < nowMs) {
+      // It would be taken for known otherwise.
+      const first = state.nextOwnAt === 0;
+      if (!first) state.known.reset();
+      const own = connections.localAddressFor(peer.link, peer.seesUsAt);
+      // The first goes by itself, so that the other side's limit does not drop it.
+      if (own !== null && first && isCompatible(peer, own)) this.#send(peer, [own]);
+      else if (own !== null && !first) this.#push(peer, state, own);
+      state.nextOwnAt = nowMs + poissonDelay(OWN_MEAN_MS, random);
+    }
+    if (nowMs <= state.nextAt) return;
+    state.nextAt = nowMs + poissonDelay(SEND_MEAN_MS, random);
+    const news = state.queue.splice(0).filter((address) => {
+      const key = keyOf(address);
+      if (state.known.contains(key)) return false;
+      state.known.insert(key);
+      return true;
+    });
+    if (news.length > 0) this.#send(peer, news);
+  }
+
+  #send(peer: Peer, addresses: PeerAddress[]): void {
+    peer.link.send(peer.negotiated.addrV2 ? 'addrv2' : 'addr', { addresses });
+  }
+
+  /** The peer takes part from now on; null for those that do not. */
+  #setUp(peer: Peer): AddrRelayState | null {
+    const { type } = peer.link;
+    if (type === 'block-relay-only' || type === 'feeler') return null;
+    peer.addr ??= {
+      known: new RollingBloomFilter(KNOWN, KNOWN_RATE),
+      queue: [],
+      nextAt: 0,
+      nextOwnAt: 0,
+      askedUs: false,
+      weAsked: false,
+      tokens: 1,
+      tokensAt: this.#ctx.clock.monotonicMs(),
+      processed: 0,
+      rateLimited: 0,
+    };
+    return peer.addr;
+  }
+
+  #refill(state: AddrRelayState): void {
+    const nowMs = this.#ctx.clock.monotonicMs();
+    if (state.tokens < MAX_TOKENS)
+      state.tokens = Math.min(MAX_TOKENS, state.tokens + ((nowMs - state.tokensAt) / 1000) * TOKENS_PER_SECOND);
+    state.tokensAt = nowMs;
+  }
+
+  /** Tells one or two peers, the same for a day, so that to repeat an address does not spread it further. */
+  #relay(from: Peer, address: PeerAddress): void {
+    const reachable = this.#ctx.connections.isReachable(address.address);
+    const key = keyOf(address);
+    const hash = sipHash(ZERO_KEY, key);
+    const day = (BigInt(unixSeconds(this.#ctx.clock)) + hash) / BigInt(DAY);
+    const score = (id: number) => sipHash(this.#key, numbers(hash, day, BigInt(id)));
+    const count = reachable || score(-1) & 1n ? 2 : 1;
+    const candidates: { peer: Peer; state: AddrRelayState; score: bigint }[] = [];
+    for (const peer of this.#ctx.peers.values())
+      if (peer !== from && peer.addr !== null && isCompatible(peer, address))
+        candidates.push({ peer, state: peer.addr, score: score(peer.id) });
+    candidates.sort((a, b) => (a.score < b.score ? 1 : -1));
+    for (const { peer, state } of candidates.slice(0, count)) this.#push(peer, state, address);
+  }
+
+  /** Queues an address; where there are too many it takes the place of another. */
+  #push(peer: Peer, state: AddrRelayState, address: PeerAddress): void {
+    if (state.known.contains(keyOf(address)) || !isCompatible(peer, address)) return;
+    if (state.queue.length < MAX_ADDRESSES) state.queue.push(address);
+    else state.queue[this.#ctx.random(MAX_ADDRESSES)] = address;
+  }
+}
+
+const ZERO_KEY = sipHashKey(0n, 0n);
+
+function keyOf(address: PeerAddress): Uint8Array {
+  const bytes = addressBytes(address.address);
+  return Uint8Array.of(...bytes, address.port >> 8, address.port & 0xff);
+}
+
+/** Only BIP-155 has a place for some networks. */
+function isCompatible(peer: Peer, { address }: PeerAddress): boolean {
+  return peer.negotiated.addrV2 || isV1Compatible(address);
+}
+
+function numbers(...values: bigint[]): Uint8Array {
+  return new Uint8Array(BigUint64Array.from(values, (value) => BigInt.asUintN(64, value)).buffer);
+}
+
+function shuffled<T>(items: readonly T[], random: (limit: number) => number): T[] {
+  const out = items.slice();
+  for (let i = out.length - 1; i > 0; i--) {
+    const other = random(i + 1);
+    [out[i], out[other]] = [out[other]!, out[i]!];
+  }
+  return out;
+}

@@ -1,0 +1,186 @@
+import type { ChainEntry } from '../../chain/chain-entry.ts';
+import { locatorOf } from '../../chain/locator.ts';
+import { workOf } from '../../consensus/work.ts';
+import type { ParsedTransaction } from '../../primitives/block.ts';
+import type { Wtxid } from '../../primitives/hash.ts';
+import { unixSeconds } from '../../util/clock.ts';
+import { type BlockTransaction, reconstruct } from '../compact-block.ts';
+import type { BlockTxnMessage, CompactBlock } from '../messages/compact-blocks.ts';
+import { INVENTORY } from '../messages/inventory.ts';
+import { antiDosWork, type PeerContext } from '../peer/context.ts';
+import type { Peer } from '../peer/peer.ts';
+import { COMPACT_BLOCKS } from '../protocol.ts';
+import { noteEntry } from '../sync/availability.ts';
+import type { BlockDownload } from '../sync/block-download.ts';
+import { type BlockRequest, MAX_BLOCKS_PER_PEER, MAX_COMPACT_REQUESTS } from '../sync/block-requests.ts';
+import type { HeaderSync } from '../sync/header-sync.ts';
+import { punishForBlock } from '../sync/punish.ts';
+import { canDirectFetch } from './recent-block.ts';
+
+/** Peers that are asked to send compact blocks unasked (BIP-152). */
+const MAX_UNASKED = 3;
+/** Blocks further ahead of the tip hold little of what our mempool has. */
+const MAX_AHEAD = 2;
+/** Transactions that left the mempool, or did not get in, and may be in a block all the same. */
+const MAX_EXTRA = 100;
+const MAX_EXTRA_SIZE = 100_000;
+
+/** Blocks that come as short ids (BIP-152), put together from what we have. */
+export class CompactRelay {
+  readonly #ctx: PeerContext;
+  readonly #download: BlockDownload;
+  readonly #headers: HeaderSync;
+  /** Those who send compact blocks unasked, the last useful one last. */
+  readonly #unasked: Peer[] = [];
+  readonly #extra: BlockTransaction[] = [];
+  #nextExtra = 0;
+
+  constructor(ctx: PeerContext, download: BlockDownload, headers: HeaderSync) {
+    this.#ctx = ctx;
+    this.#download = download;
+    this.#headers = headers;
+  }
+
+  closed(peer: Peer): void {
+    const at = this.#unasked.indexOf(peer);
+    if (at >= 0) this.#unasked.splice(at, 1);
+  }
+
+  /** Remembers a transaction that is not in the mempool, but could be in a block. */
+  addExtra({ wtxid, raw }: ParsedTransaction): void {
+    if (raw.length >= MAX_EXTRA_SIZE) return;
+    this.#extra[this.#nextExtra] = { wtxid: wtxid.slice() as Wtxid, raw: raw.slice() };
+    this.#nextExtra = (this.#nextExtra + 1) % MAX_EXTRA;
+  }
+
+  /** A peer brought a block that became the tip: who did so last is likely to be first again. */
+  useful(peer: Peer): void {
+    const { chain } = this.#ctx;
+    if (chain.initialSync || this.#download.requests.size > 0 || peer.gone || !peer.negotiated.compactBlocks) return;
+    const at = this.#unasked.indexOf(peer);
+    if (at >= 0) {
+      this.#unasked.push(...this.#unasked.splice(at, 1));
+      return;
+    }
+    if (peer.inbound && this.#unasked.length >= MAX_UNASKED) {
+      const outbound = this.#unasked.filter(({ inbound }) => !inbound);
+      // The last outbound one stays: inbound peers choose us, not we them.
+      if (outbound.length === 1 && outbound[0] === this.#unasked[0])
+        [this.#unasked[0], this.#unasked[1]] = [this.#unasked[1]!, this.#unasked[0]!];
+    }
+    this.#wantUnasked(peer, true);
+    this.#unasked.push(peer);
+    if (this.#unasked.length > MAX_UNASKED) this.#wantUnasked(this.#unasked.shift()!, false);
+  }
+
+  /** A block by its short ids, unasked or not. */
+  async block(peer: Peer, compact: CompactBlock): Promise<void> {
+    const { chain, clock } = this.#ctx;
+    if (!peer.negotiated.compactBlocks) return;
+    const parent = chain.get(compact.header.previousHash);
+    if (parent === null) {
+      if (!chain.initialSync) this.#headers.ask(peer, locatorOf(chain.bestHeader));
+      return;
+    }
+    if (parent.chainwork + workOf(compact.header.bits) < antiDosWork(this.#ctx)) return;
+    const { last: entry, rejection, added } = await chain.acceptHeaders([compact.header]);
+    if (rejection !== null) return punishForBlock(this.#ctx, peer, rejection, true);
+    if (entry === null || peer.gone) return;
+    noteEntry(peer, entry);
+    if (added > 0 && entry.chainwork > chain.tip.chainwork) peer.sync.lastAnnouncementAt = unixSeconds(clock);
+    if (entry.hasBody) return;
+    await this.#place(peer, entry, compact);
+  }
+
+  /** The transactions that were asked for. */
+  async transactions(peer: Peer, { blockHash, txs }: BlockTxnMessage): Promise<void> {
+    const entry = this.#ctx.chain.get(blockHash);
+    const request = entry && this.#download.requests.find(entry, peer);
+    if (!request || request.partial === null) return;
+    await this.#finish(request, txs);
+  }
+
+  async #place(peer: Peer, entry: ChainEntry, compact: CompactBlock): Promise<void> {
+    const { chain } = this.#ctx;
+    const { requests } = this.#download;
+    const others = requests.of(entry).length;
+    const asked = requests.find(entry, peer) !== null;
+    if (!asked && !peer.sendsCompactBlocks) return;
+    if (entry.chainwork <= chain.tip.chainwork || entry.height > chain.height + MAX_AHEAD) {
+      // We know better, or our mempool would be of little use.
+      if (asked) this.#fetchWhole(peer, entry);
+      else if (entry.height > chain.height + MAX_AHEAD) await this.#headers.headers(peer, [compact.header]);
+      return;
+    }
+    if (others === 0 && !canDirectFetch(this.#ctx)) return;
+    const mayAsk = others < MAX_COMPACT_REQUESTS && peer.sync.inFlight.length < MAX_BLOCKS_PER_PEER;
+    if (!asked && !mayAsk) return this.#tryWithout(peer, entry, compact);
+    const first = others === 0 || requests.of(entry)[0]!.peer === peer;
+    const request = requests.add(peer, entry, this.#nowMs());
+    if (request.partial !== null) return;
+    const result = reconstruct(compact, this.#candidates());
+    if (result.status === 'invalid') {
+      requests.remove(entry, this.#nowMs(), peer);
+      return this.#ctx.misbehaving(peer, `invalid compact block: ${result.reason}`);
+    }
+    if (result.status !== 'ok') return this.#giveUp(request, first);
+    const missing = result.block.missing();
+    result.block.keep();
+    request.partial = result.block;
+    if (missing.length === 0) return this.#finish(request, []);
+    // Beside the first, a further attempt must be worth it, and the last place is kept for an outbound peer.
+    const outboundAsked = requests.of(entry).some((other) => other.peer !== peer && !other.peer.inbound);
+    const parallel = peer.sendsCompactBlocks && (!peer.inbound || outboundAsked || others < MAX_COMPACT_REQUESTS - 1);
+    if (!first && !parallel) return requests.remove(entry, this.#nowMs(), peer);
+    peer.link.send('getblocktxn', { blockHash: entry.hash, indexes: missing });
+  }
+
+  /** The block is under way from others; perhaps nothing more is needed for it. */
+  async #tryWithout(peer: Peer, entry: ChainEntry, compact: CompactBlock): Promise<void> {
+    const result = reconstruct(compact, this.#candidates());
+    if (result.status !== 'ok' || result.block.missing().length > 0) return;
+    const filled = result.block.fill([]);
+    if (filled.status === 'ok') await this.#download.take(peer, entry, filled.raw, true);
+  }
+
+  async #finish(request: BlockRequest, txs: readonly ParsedTransaction[]): Promise<void> {
+    const { peer, entry } = request;
+    const { requests } = this.#download;
+    const filled = request.partial!.fill(txs);
+    const first = requests.of(entry)[0] === request;
+    request.partial = null;
+    if (filled.status === 'invalid') {
+      requests.remove(entry, this.#nowMs(), peer);
+      return this.#ctx.misbehaving(peer, `invalid compact block: ${filled.reason}`);
+    }
+    if (filled.status !== 'ok') return this.#giveUp(request, first);
+    const rejection = await this.#download.take(peer, entry, filled.raw, true);
+    // Two transactions may have had one short id: nobody is to blame, and the block may be good.
+    if (rejection?.kind === 'mutated' && first && !peer.gone && !entry.hasBody) this.#fetchWhole(peer, entry);
+  }
+
+  #giveUp({ peer, entry }: BlockRequest, first: boolean): void {
+    if (first) this.#fetchWhole(peer, entry);
+    else this.#download.requests.remove(entry, this.#nowMs(), peer);
+  }
+
+  #fetchWhole(peer: Peer, entry: ChainEntry): void {
+    this.#download.requests.add(peer, entry, this.#nowMs());
+    peer.link.send('getdata', { items: [{ kind: INVENTORY.witnessBlock, hash: entry.hash }] });
+  }
+
+  /** What we have: the mempool, then what was in it or nearly was. */
+  *#candidates(): Generator<BlockTransaction> {
+    yield* this.#ctx.mempool.relay.candidates();
+    yield* this.#extra;
+  }
+
+  #wantUnasked(peer: Peer, announce: boolean): void {
+    peer.sendsCompactBlocks = announce;
+    peer.link.send('sendcmpct', { announce, version: COMPACT_BLOCKS });
+  }
+
+  #nowMs(): number {
+    return this.#ctx.clock.monotonicMs();
+  }
+}

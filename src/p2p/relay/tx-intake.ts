@@ -1,0 +1,173 @@
+import type { TxRejection } from '../../consensus/rejection.ts';
+import { sipHashKey } from '../../crypto/siphash.ts';
+import { Orphanage } from '../../mempool/orphanage.ts';
+import type { ParsedBlock, ParsedTransaction } from '../../primitives/block.ts';
+import { hashToHex } from '../../primitives/hash.ts';
+import { unixSeconds } from '../../util/clock.ts';
+import { INVENTORY, type InventoryItem } from '../messages/inventory.ts';
+import { type PeerContext, random64 } from '../peer/context.ts';
+import type { Peer } from '../peer/peer.ts';
+import type { GenTxid } from '../tx/gen-txid.ts';
+import { packageJudged, refusalOf } from '../tx/judged-package.ts';
+import { RecentTxs } from '../tx/recent-txs.ts';
+import { RequestTracker } from '../tx/request-tracker.ts';
+import { type PackageToValidate, TxDownload } from '../tx/tx-download.ts';
+import type { CompactRelay } from './compact-relay.ts';
+import type { TxRelay } from './tx-relay.ts';
+
+/** Items of one `getdata`. */
+const MAX_GETDATA = 1000;
+
+/** Takes transactions from peers: asks for what they announce, has it judged, and tells the others of what is good. */
+export class TxIntake {
+  readonly #ctx: PeerContext;
+  readonly #relay: TxRelay;
+  readonly #compact: CompactRelay;
+  readonly #download: TxDownload;
+  readonly orphanage = new Orphanage();
+
+  constructor(ctx: PeerContext, relay: TxRelay, compact: CompactRelay) {
+    this.#ctx = ctx;
+    this.#relay = relay;
+    this.#compact = compact;
+    this.#download = new TxDownload({
+      mempool: ctx.mempool.relay,
+      tracker: new RequestTracker(sipHashKey(random64(ctx.random), random64(ctx.random))),
+      orphanage: this.orphanage,
+      recent: new RecentTxs(),
+      clock: ctx.clock,
+      random: ctx.random,
+    });
+  }
+
+  established(peer: Peer): void {
+    const { link, negotiated } = peer;
+    if (!takesFrom(peer)) return;
+    const preferred = !peer.inbound || link.permissions.has('noban');
+    const relayPermission = link.permissions.has('relay');
+    this.#download.connectedPeer(peer.id, { preferred, relayPermission, wtxidRelay: negotiated.wtxidRelay });
+  }
+
+  closed(peer: Peer): void {
+    this.#download.disconnectedPeer(peer.id);
+  }
+
+  /** Blocks have joined the chain, out of initial sync. */
+  connected(blocks: Iterable<ParsedBlock>): void {
+    for (const block of blocks) this.#download.blockConnected(block);
+    this.#download.activeTipChanged();
+  }
+
+  disconnected(): void {
+    this.#download.blockDisconnected();
+  }
+
+  /** The transactions among announced items. False where the peer must not announce any. */
+  announced(peer: Peer, items: readonly InventoryItem[]): boolean {
+    for (const item of items) {
+      const id = idOf(peer, item);
+      if (id === null) continue;
+      if (!takesFrom(peer)) return false;
+      this.#relay.known(peer, item.hash);
+      if (!this.#ctx.chain.initialSync) this.#download.addTxAnnouncement(peer.id, id);
+    }
+    return true;
+  }
+
+  notfound(peer: Peer, items: readonly InventoryItem[]): void {
+    this.#download.receivedNotFound(
+      peer.id,
+      items.filter(({ kind }) => isTransaction(kind)).map(({ hash }) => hash),
+    );
+  }
+
+  /** Asks for what it is time to ask for, and looks again at orphans whose parents have come. */
+  tick(peer: Peer): void {
+    const requests = this.#download.requestsToSend(peer.id);
+    for (let at = 0; at < requests.length; at += MAX_GETDATA)
+      peer.link.send('getdata', { items: requests.slice(at, at + MAX_GETDATA).map(itemOf) });
+  }
+
+  async transaction(peer: Peer, parsed: ParsedTransaction): Promise<void> {
+    if (!takesFrom(peer)) return peer.link.disconnect('transaction sent in violation of protocol');
+    if (this.#ctx.chain.initialSync) return;
+    this.#relay.known(peer, peer.negotiated.wtxidRelay ? parsed.wtxid : parsed.txid);
+    const { validate, package: found } = this.#download.receivedTx(peer.id, parsed);
+    if (found) await this.#judgePackage(found);
+    else if (validate) await this.#judge(peer, parsed, true);
+    else if (peer.link.permissions.has('forcerelay') && this.#ctx.mempool.has(parsed.txid))
+      this.#relay.announce(parsed.wtxid);
+    await this.#reconsider();
+  }
+
+  /** Orphans of all peers of which a parent has come. */
+  async #reconsider(): Promise<void> {
+    for (const peer of this.#ctx.peers.values()) {
+      while (this.#download.haveMoreWork(peer.id)) {
+        const orphan = this.#download.txToReconsider(peer.id);
+        if (orphan === null) break;
+        await this.#judge(peer, orphan, false);
+      }
+    }
+  }
+
+  async #judge(peer: Peer, parsed: ParsedTransaction, firstTime: boolean): Promise<void> {
+    const result = await this.#ctx.mempool.relay.accept(parsed);
+    // Too much waits to be judged: as if it had not come.
+    if (result === null) return;
+    const refusal = refusalOf(result);
+    if (result.status === 'accepted') this.#accepted(peer, parsed);
+    // Somebody else brought it meanwhile.
+    if (refusal === null) this.#download.mempoolAccepted(parsed);
+    else {
+      const found = this.#rejected(peer.id, parsed, refusal, firstTime);
+      if (found) await this.#judgePackage(found);
+    }
+  }
+
+  #accepted(peer: Peer | undefined, parsed: ParsedTransaction): void {
+    this.#relay.announce(parsed.wtxid);
+    if (peer) peer.link.standing.lastTransactionAt = unixSeconds(this.#ctx.clock);
+  }
+
+  #rejected(peer: number, parsed: ParsedTransaction, rejection: TxRejection, firstTime: boolean) {
+    const { log, peers } = this.#ctx;
+    log.debug('a transaction of a peer was not taken', {
+      peer,
+      txid: hashToHex(parsed.txid),
+      reason: rejection.reason,
+    });
+    const left = this.#download.mempoolRejected(parsed, rejection, peer, firstTime);
+    if (left.keepForBlocks) this.#compact.addExtra(parsed);
+    const sender = peers.get(peer);
+    if (sender) for (const parent of left.missingParents) this.#relay.known(sender, parent);
+    return left.package;
+  }
+
+  async #judgePackage(found: PackageToValidate): Promise<void> {
+    const { mempool, peers } = this.#ctx;
+    const result = await mempool.relay.acceptPackage(found.txs);
+    if (result === null) return;
+    for (const { parsed, sender } of packageJudged(this.#download, found, result).accepted)
+      this.#accepted(peers.get(sender), parsed);
+  }
+}
+
+/** Peers that are there for blocks, or for a moment, must not send transactions. */
+function takesFrom({ link: { type } }: Peer): boolean {
+  return type !== 'block-relay-only' && type !== 'feeler';
+}
+
+function isTransaction(kind: number): boolean {
+  return kind === INVENTORY.tx || kind === INVENTORY.wtx || kind === INVENTORY.witnessTx;
+}
+
+/** What an announced item names; null for what is no transaction, or not named as was agreed (BIP-339). */
+function idOf({ negotiated }: Peer, { kind, hash }: InventoryItem): GenTxid | null {
+  if (!isTransaction(kind) || kind === (negotiated.wtxidRelay ? INVENTORY.tx : INVENTORY.wtx)) return null;
+  return { by: kind === INVENTORY.wtx ? 'wtxid' : 'txid', hash };
+}
+
+function itemOf({ by, hash }: GenTxid): InventoryItem {
+  return { kind: by === 'wtxid' ? INVENTORY.wtx : INVENTORY.witnessTx, hash };
+}

@@ -1,0 +1,250 @@
+import type { RelayFacts } from '../../mempool/relay.ts';
+import { type ParsedTransaction, parseTransaction } from '../../primitives/block.ts';
+import { hashToHex, type Wtxid } from '../../primitives/hash.ts';
+import { unixSeconds } from '../../util/clock.ts';
+import { RollingBloomFilter } from '../../util/rolling-bloom-filter.ts';
+import type { NetworkClass } from '../address/net-group.ts';
+import type { BloomFilter } from '../bloom-filter.ts';
+import { INVENTORY, type InventoryItem, MAX_INVENTORY } from '../messages/inventory.ts';
+import { type PeerContext, poissonDelay } from '../peer/context.ts';
+import type { Peer, TxRelayState } from '../peer/peer.ts';
+import { FEEFILTER_VERSION } from '../protocol.ts';
+import { FeeFilterRounder } from './fee-filter.ts';
+import type { RecentBlock } from './recent-block.ts';
+import { strippedTransaction } from './stripped.ts';
+
+/** Means of the Poisson delays between two announcements; all inbound peers of a network share one. */
+const INBOUND_MEAN_MS = 5000;
+const OUTBOUND_MEAN_MS = 2000;
+/** Announced at once: so many, more when many wait, and never more than a thousand. */
+const ANNOUNCE = 70;
+const ANNOUNCE_PER_THOUSAND = 5;
+const MAX_ANNOUNCE = 1000;
+/** What waits beyond this is forgotten, the oldest first: the peer hears of it from others. */
+const MAX_QUEUE = 50_000;
+/** Of those that wait, so many are put in order, the oldest first. */
+const MAX_ORDERED = 5000;
+const KNOWN = 50_000;
+const KNOWN_RATE = 1e-6;
+const FEE_FILTER_MEAN_MS = 10 * 60_000;
+const FEE_FILTER_CHANGE_MS = 5 * 60_000;
+const MAX_MONEY = 2_100_000_000_000_000;
+/** What was handed in here and no peer came for is announced again after so long. */
+const REBROADCAST_MS = 10 * 60_000;
+const REBROADCAST_SPREAD_MS = 5 * 60_000;
+
+/** Tells peers of the transactions of the mempool, and hands them out. */
+export class TxRelay {
+  readonly #ctx: PeerContext;
+  readonly #recent: RecentBlock;
+  readonly #rounder: FeeFilterRounder;
+  readonly #maxFilter: number;
+  readonly #nextInbound = new Map<NetworkClass, number>();
+  #nextRebroadcast: number;
+
+  constructor(ctx: PeerContext, recent: RecentBlock) {
+    this.#ctx = ctx;
+    this.#recent = recent;
+    this.#rounder = new FeeFilterRounder(Number(ctx.mempool.mempool.options.incrementalFeerate), ctx.random);
+    this.#maxFilter = this.#rounder.round(MAX_MONEY);
+    this.#nextRebroadcast = ctx.clock.monotonicMs() + this.#rebroadcastDelay();
+  }
+
+  /** The peer has said what it is. */
+  introduced(peer: Peer): void {
+    const { type } = peer.link;
+    if (type === 'block-relay-only' || type === 'feeler') return;
+    const wanted = peer.negotiated.version!.relay;
+    // With a filter it may want them later.
+    if (!wanted && !peer.link.permissions.has('bloomfilter')) return;
+    peer.tx = {
+      wanted,
+      filter: null,
+      known: new RollingBloomFilter(KNOWN, KNOWN_RATE),
+      queue: new Map(),
+      nextAnnouncementAt: 0,
+      nextSequence: 0,
+      lastAnnouncedAt: 0,
+      sendMempool: false,
+      feeFilter: 0,
+      sentFeeFilter: 0,
+      nextFeeFilterAt: 0,
+      announced: 0,
+    };
+    peer.link.standing.relaysTransactions = wanted;
+  }
+
+  /** Tells peers of a transaction of the mempool; returns how many will hear of it. */
+  announce(wtxid: Wtxid): number {
+    const key = hashToHex(wtxid);
+    let told = 0;
+    for (const { tx } of this.#ctx.peers.values()) {
+      // What came in before the first announcement would give away when it did.
+      if (tx === null || tx.nextAnnouncementAt === 0) continue;
+      tx.queue.set(key, wtxid);
+      if (tx.queue.size > MAX_QUEUE) tx.queue.delete(tx.queue.keys().next().value!);
+      told++;
+    }
+    return told;
+  }
+
+  /** The peer has it: it told of it, sent it, or was given it. */
+  known(peer: Peer, hash: Uint8Array): void {
+    peer.tx?.known.insert(hash);
+  }
+
+  /** BIP-37: from now on only what matches is told; null for everything. */
+  setFilter({ tx, link }: Peer, filter: BloomFilter | null): void {
+    if (tx === null) return;
+    tx.filter = filter;
+    tx.wanted = true;
+    link.standing.relaysTransactions = true;
+    link.standing.hasBloomFilter = filter !== null;
+  }
+
+  feefilter(peer: Peer, feerate: bigint): void {
+    if (peer.tx !== null && feerate >= 0n && feerate <= BigInt(MAX_MONEY)) peer.tx.feeFilter = Number(feerate);
+  }
+
+  /** BIP-35: everything; only for those the operator allows it. */
+  mempool(peer: Peer): void {
+    if (!peer.link.permissions.has('mempool')) {
+      peer.link.disconnect('mempool request without permission');
+      return;
+    }
+    if (peer.tx !== null) peer.tx.sendMempool = true;
+  }
+
+  tick(peer: Peer, nowMs: number): void {
+    this.#sendFeeFilter(peer, nowMs);
+    const { tx } = peer;
+    if (tx === null) return;
+    let due = peer.link.permissions.has('noban');
+    if (tx.nextAnnouncementAt <= nowMs) {
+      due = true;
+      tx.nextAnnouncementAt = peer.inbound
+        ? this.#nextForInbound(peer.link.network, nowMs)
+        : nowMs + poissonDelay(OUTBOUND_MEAN_MS, this.#ctx.random);
+    }
+    if (!due) return;
+    if (!tx.wanted) tx.queue.clear();
+    if (tx.sendMempool) this.#announceAll(peer, tx);
+    if (tx.queue.size > 0) this.#announceQueued(peer, tx);
+  }
+
+  /** Once in a while for all: what nobody has come for yet. */
+  rebroadcast(nowMs: number): void {
+    if (nowMs < this.#nextRebroadcast) return;
+    this.#nextRebroadcast = nowMs + this.#rebroadcastDelay();
+    for (const { wtxid } of this.#ctx.mempool.relay.unbroadcast()) this.announce(wtxid);
+  }
+
+  /** Answers one item of `getdata` that names a transaction. False where it is not to be had. */
+  getdata(peer: Peer, { kind, hash }: InventoryItem): boolean {
+    const { tx, link } = peer;
+    if (tx === null) return true;
+    const { relay } = this.#ctx.mempool;
+    const entry = relay.get(hash, kind === INVENTORY.wtx ? 'wtxid' : 'txid');
+    // Nobody learns when exactly something came in.
+    const found: Found | null =
+      entry !== null && entry.sequence < tx.nextSequence ? entry : this.#recent.transaction(hash);
+    if (found === null) return false;
+    link.sendPayload('tx', kind === INVENTORY.tx ? strippedTransaction(parseTransaction(found.raw)) : found.raw);
+    relay.requested(found.txid);
+    return true;
+  }
+
+  #announceQueued(peer: Peer, tx: TxRelayState): void {
+    const room = Math.min(MAX_ANNOUNCE, ANNOUNCE + Math.floor(tx.queue.size / 1000) * ANNOUNCE_PER_THOUSAND);
+    const first = [...tx.queue.entries().take(MAX_ORDERED)];
+    for (const [key] of first) tx.queue.delete(key);
+    const items: InventoryItem[] = [];
+    // What is not in the mempool any more is not among them.
+    for (const facts of this.#ctx.mempool.relay.inAnnouncementOrder(
+      first.map(([, wtxid]) => wtxid),
+      'wtxid',
+    )) {
+      if (items.length >= room) {
+        tx.queue.set(hashToHex(facts.wtxid), facts.wtxid);
+        continue;
+      }
+      const item = itemFor(peer, facts);
+      if (!pays(tx, facts) || tx.known.contains(item.hash) || !this.#matches(tx, facts)) continue;
+      tx.known.insert(item.hash);
+      items.push(item);
+    }
+    this.#send(peer, tx, items);
+  }
+
+  #announceAll(peer: Peer, tx: TxRelayState): void {
+    tx.sendMempool = false;
+    tx.queue.clear();
+    const items: InventoryItem[] = [];
+    for (const facts of this.#ctx.mempool.relay.all()) {
+      if (!pays(tx, facts) || !this.#matches(tx, facts)) continue;
+      const item = itemFor(peer, facts);
+      tx.known.insert(item.hash);
+      items.push(item);
+    }
+    this.#send(peer, tx, items);
+  }
+
+  #matches({ filter }: TxRelayState, { wtxid }: RelayFacts): boolean {
+    if (filter === null) return true;
+    const entry = this.#ctx.mempool.relay.get(wtxid, 'wtxid');
+    return entry !== null && filter.matchAndUpdate(parseTransaction(entry.raw));
+  }
+
+  #send(peer: Peer, tx: TxRelayState, items: readonly InventoryItem[]): void {
+    tx.nextSequence = this.#ctx.mempool.relay.nextSequence;
+    for (let at = 0; at < items.length; at += MAX_INVENTORY)
+      peer.link.send('inv', { items: items.slice(at, at + MAX_INVENTORY) });
+    if (items.length === 0) return;
+    tx.announced += items.length;
+    tx.lastAnnouncedAt = unixSeconds(this.#ctx.clock);
+  }
+
+  /** BIP-133: what we would not take shall not be announced to us. */
+  #sendFeeFilter({ link, negotiated, tx }: Peer, nowMs: number): void {
+    if (tx === null || negotiated.protocol < FEEFILTER_VERSION || link.permissions.has('forcerelay')) return;
+    const { chain, mempool, random } = this.#ctx;
+    const minFeerate = Number(mempool.mempool.minFeerate);
+    const minRelayFeerate = Number(mempool.mempool.options.minRelayFeerate);
+    // In initial sync no transaction can be judged.
+    const current = chain.initialSync ? MAX_MONEY : minFeerate;
+    if (!chain.initialSync && tx.sentFeeFilter === this.#maxFilter) tx.nextFeeFilterAt = 0;
+    if (nowMs > tx.nextFeeFilterAt) {
+      const filter = Math.max(this.#rounder.round(current), minRelayFeerate);
+      if (filter !== tx.sentFeeFilter) link.send('feefilter', { feerate: BigInt(filter) });
+      tx.sentFeeFilter = filter;
+      tx.nextFeeFilterAt = nowMs + poissonDelay(FEE_FILTER_MEAN_MS, random);
+      return;
+    }
+    const changed = current < (tx.sentFeeFilter * 3) / 4 || current > (tx.sentFeeFilter * 4) / 3;
+    if (changed && nowMs + FEE_FILTER_CHANGE_MS < tx.nextFeeFilterAt)
+      tx.nextFeeFilterAt = nowMs + random(FEE_FILTER_CHANGE_MS);
+  }
+
+  #nextForInbound(network: NetworkClass, nowMs: number): number {
+    const next = this.#nextInbound.get(network) ?? 0;
+    if (next > nowMs) return next;
+    const drawn = nowMs + poissonDelay(INBOUND_MEAN_MS, this.#ctx.random);
+    this.#nextInbound.set(network, drawn);
+    return drawn;
+  }
+
+  #rebroadcastDelay(): number {
+    return REBROADCAST_MS + this.#ctx.random(REBROADCAST_SPREAD_MS);
+  }
+}
+
+type Found = Pick<ParsedTransaction, 'txid' | 'raw'>;
+
+/** A transaction is told by its wtxid (BIP-339), to older peers by its txid. */
+function itemFor(peer: Peer, { txid, wtxid }: RelayFacts): InventoryItem {
+  return peer.negotiated.wtxidRelay ? { kind: INVENTORY.wtx, hash: wtxid } : { kind: INVENTORY.tx, hash: txid };
+}
+
+function pays({ feeFilter }: TxRelayState, { fee, vsize }: RelayFacts): boolean {
+  return fee >= Math.ceil((feeFilter * vsize) / 1000);
+}

@@ -1,0 +1,286 @@
+import type { Chain } from '../../chain/chain.ts';
+import { type ChainEntry, forkOf } from '../../chain/chain-entry.ts';
+import type { BlockRejection } from '../../consensus/rejection.ts';
+import { workOf } from '../../consensus/work.ts';
+import { parseLeadingBlock } from '../../primitives/block.ts';
+import { hashToHex } from '../../primitives/hash.ts';
+import { unixSeconds } from '../../util/clock.ts';
+import type { BlockMessage } from '../messages/blocks.ts';
+import { INVENTORY } from '../messages/inventory.ts';
+import { antiDosWork, type PeerContext } from '../peer/context.ts';
+import type { Peer } from '../peer/peer.ts';
+import { isLimited, LIMITED_BLOCKS } from '../protocol.ts';
+import { canDirectFetch } from '../relay/recent-block.ts';
+import { isActive, noteEntry, resolveUnknown } from './availability.ts';
+import { BlockRequests, MAX_BLOCKS_PER_PEER } from './block-requests.ts';
+import { punishForBlock } from './punish.ts';
+
+/** Blocks ahead of the last common one that are asked for. */
+const WINDOW = 1024;
+/** Unasked blocks further ahead of the tip are not taken. */
+const MAX_AHEAD = 288;
+/** Blocks of a shorter stretch are on their way to a limited peer's horizon. */
+const LIMITED_MARGIN = 2;
+const STALL_MS = 2000;
+const MAX_STALL_MS = 64_000;
+const STALL_DECAY = 0.85;
+/** Parts of a block's spacing that a block may take: for the first peer, and for each further one. */
+const TIMEOUT_BASE = 1;
+const TIMEOUT_PER_PEER = 0.5;
+/** Blocks whose sender is remembered until they are judged. */
+const MAX_SOURCES = 2048;
+
+/** What others want to know of blocks that came. */
+export interface BlockEvents {
+  /** A block of this peer was new and took the tip forward. */
+  useful(peer: Peer, entry: ChainEntry): void;
+}
+
+/** Fetches the bodies of the best chain from several peers, in a window that moves with the last block both have. */
+export class BlockDownload {
+  readonly requests = new BlockRequests();
+  readonly #ctx: PeerContext;
+  readonly #events: BlockEvents;
+  readonly #sources = new Map<ChainEntry, { readonly peer: Peer; readonly viaCompact: boolean }>();
+  #stallMs = STALL_MS;
+
+  constructor(ctx: PeerContext, events: BlockEvents) {
+    this.#ctx = ctx;
+    this.#events = events;
+    ctx.chain.onInvalid((entry, rejection) => this.#foundInvalid(entry, rejection));
+  }
+
+  closed(peer: Peer, nowMs: number): void {
+    this.requests.closed(peer, nowMs);
+    for (const [entry, source] of this.#sources) if (source.peer === peer) this.#sources.delete(entry);
+  }
+
+  /** The chain has moved on: the window did too, so a stall is taken for less likely. */
+  connected(): void {
+    this.#stallMs = Math.max(STALL_MS, Math.floor(this.#stallMs * STALL_DECAY));
+  }
+
+  /** Asks for what the peer has and we need; lets go of one that holds us up. */
+  tick(peer: Peer, nowMs: number): void {
+    const { sync, link } = peer;
+    // While the chain is at work on a block of it, others may have come that we do not see yet.
+    if (sync.inFlight.some(({ arrived }) => arrived)) {
+      if (sync.stallingSince > 0) sync.stallingSince = nowMs;
+      sync.downloadingSince = nowMs;
+    }
+    if (sync.stallingSince > 0 && nowMs - sync.stallingSince > this.#stallMs) {
+      // Perhaps it is our connection that is slow: the next one is given more time.
+      this.#stallMs = Math.min(this.#stallMs * 2, MAX_STALL_MS);
+      link.disconnect('block download stalled');
+      return;
+    }
+    if (sync.inFlight.length > 0) {
+      const others = this.requests.peersDownloadingFrom() - 1;
+      const spacing = this.#ctx.params.consensus.powTargetSpacing * 1000;
+      if (nowMs - sync.downloadingSince > spacing * (TIMEOUT_BASE + TIMEOUT_PER_PEER * others)) {
+        link.disconnect('block download timeout');
+        return;
+      }
+    }
+    this.request(peer, nowMs);
+  }
+
+  /** New headers of a peer, near the tip: what they announce is fetched from it at once. */
+  headersArrived(peer: Peer, last: ChainEntry, nowMs: number): void {
+    const { chain } = this.#ctx;
+    if (canDirectFetch(this.#ctx) && !last.failed && chain.tip.chainwork <= last.chainwork && peer.servesWitness)
+      this.#fetchDirectly(peer, last, nowMs);
+    this.request(peer, nowMs);
+  }
+
+  /** Asks the peer for as many blocks as it may be asked for. */
+  request(peer: Peer, nowMs: number): void {
+    const { chain } = this.#ctx;
+    const { sync } = peer;
+    if (peer.gone || !peer.servesBlocks || !this.#mayAsk(peer)) return;
+    const room = MAX_BLOCKS_PER_PEER - sync.inFlight.length;
+    if (room <= 0 || (sync.inFlight.length > 0 && room < MAX_BLOCKS_PER_PEER / 2 && chain.initialSync)) return;
+    const { wanted, staller } = this.#next(peer, room);
+    if (wanted.length > 0) {
+      for (const entry of wanted) this.requests.add(peer, entry, nowMs);
+      peer.link.send('getdata', { items: wanted.map(({ hash }) => ({ kind: INVENTORY.witnessBlock, hash })) });
+    }
+    if (sync.inFlight.length === 0 && staller !== null && staller.sync.stallingSince === 0)
+      staller.sync.stallingSince = nowMs;
+  }
+
+  /** Asks this peer for a block and forgets who else was; false where it was asked already. */
+  fetchFrom(peer: Peer, entry: ChainEntry, nowMs: number): boolean {
+    if (this.requests.find(entry, peer)) return false;
+    this.requests.remove(entry, nowMs);
+    this.requests.add(peer, entry, nowMs);
+    peer.link.send('getdata', { items: [{ kind: INVENTORY.witnessBlock, hash: entry.hash }] });
+    return true;
+  }
+
+  /** A body, asked for or not. Settles when the chain has taken it. */
+  async block(peer: Peer, { hash, header, raw }: BlockMessage): Promise<void> {
+    const { chain } = this.#ctx;
+    const entry = chain.get(hash);
+    if (entry !== null) {
+      if (entry.hasBody) return this.requests.remove(entry, this.#nowMs());
+      if (!this.requests.find(entry, peer) && !this.requests.has(entry) && !this.#isWelcome(entry)) return;
+    } else {
+      // Of a header we never saw: it must be worth keeping before anything is read.
+      const parent = chain.get(header.previousHash);
+      if (parent === null) return punishForBlock(this.#ctx, peer, MISSING_PARENT);
+      const work = parent.chainwork + workOf(header.bits);
+      if (work < antiDosWork(this.#ctx) || work < chain.tip.chainwork || parent.height + 1 > chain.height + MAX_AHEAD)
+        return;
+    }
+    await this.take(peer, entry, raw);
+  }
+
+  /** Gives a body to the chain. Yields what is wrong with it, or null. */
+  async take(
+    peer: Peer,
+    known: ChainEntry | null,
+    raw: Uint8Array,
+    viaCompact = false,
+  ): Promise<BlockRejection | null> {
+    const { chain, clock } = this.#ctx;
+    const request = known && this.requests.find(known, peer);
+    if (request) request.arrived = true;
+    if (known) this.#remember(known, peer, viaCompact);
+    const before = chain.tip;
+    const outcome = await chain.accept(raw, parseLeadingBlock);
+    const nowMs = this.#nowMs();
+    if (outcome.status === 'rejected') {
+      const { rejection } = outcome;
+      if (known) {
+        this.requests.remove(known, nowMs, rejection.kind === 'mutated' ? peer : null);
+        this.#sources.delete(known);
+      }
+      // A block that was wrongly put together may be whole yet when it comes as such.
+      punishForBlock(this.#ctx, peer, rejection, viaCompact);
+      return rejection;
+    }
+    const { entry } = outcome;
+    this.requests.remove(entry, nowMs);
+    noteEntry(peer, entry);
+    if (outcome.status === 'accepted') {
+      if (!known) this.#remember(entry, peer, viaCompact);
+      peer.link.standing.lastBlockAt = unixSeconds(clock);
+      if (chain.tip !== before && isActive(chain, entry)) this.#events.useful(peer, entry);
+    }
+    this.request(peer, nowMs);
+    return null;
+  }
+
+  #fetchDirectly(peer: Peer, last: ChainEntry, nowMs: number): void {
+    const { chain } = this.#ctx;
+    const wanted: ChainEntry[] = [];
+    let at = last;
+    for (; !isActive(chain, at); at = at.parent!) {
+      // A reorg as long as this is left to the window.
+      if (last.height - at.height > MAX_BLOCKS_PER_PEER) return;
+      if (!at.hasBody && !this.requests.has(at)) wanted.push(at);
+    }
+    const items = [];
+    for (const entry of wanted.reverse()) {
+      if (peer.sync.inFlight.length >= MAX_BLOCKS_PER_PEER) break;
+      this.requests.add(peer, entry, nowMs);
+      items.push({ kind: INVENTORY.witnessBlock as number, hash: entry.hash });
+    }
+    // A single new block: our mempool has most of it.
+    const parentSeen = last.parent !== null && isActive(chain, last.parent);
+    if (items.length === 1 && this.requests.size === 1 && peer.negotiated.compactBlocks && parentSeen)
+      items[0]!.kind = INVENTORY.compactBlock;
+    if (items.length > 0) peer.link.send('getdata', { items });
+  }
+
+  #nowMs(): number {
+    return this.#ctx.clock.monotonicMs();
+  }
+
+  /** In initial sync inbound peers are asked only where there is nobody else. */
+  #mayAsk(peer: Peer): boolean {
+    const { chain, peers } = this.#ctx;
+    if (peer.sync.preferred || !chain.initialSync) return true;
+    if (peer.link.type === 'addr-fetch') return false;
+    for (const other of peers.values()) if (other.sync.preferred) return false;
+    return true;
+  }
+
+  #isWelcome(entry: ChainEntry): boolean {
+    const { chain, params } = this.#ctx;
+    return (
+      entry.chainwork >= chain.tip.chainwork &&
+      entry.height <= chain.height + MAX_AHEAD &&
+      entry.chainwork >= params.consensus.minimumChainWork
+    );
+  }
+
+  #remember(entry: ChainEntry, peer: Peer, viaCompact: boolean): void {
+    this.#sources.delete(entry);
+    this.#sources.set(entry, { peer, viaCompact });
+    // Most were judged long ago.
+    if (this.#sources.size > MAX_SOURCES) this.#sources.delete(this.#sources.keys().next().value!);
+  }
+
+  #foundInvalid(entry: ChainEntry, rejection: BlockRejection): void {
+    const source = this.#sources.get(entry);
+    this.#sources.delete(entry);
+    if (!source) return;
+    this.#ctx.log.warn('a peer sent an invalid block', {
+      peer: source.peer.id,
+      hash: hashToHex(entry.hash),
+      reason: rejection.reason,
+    });
+    punishForBlock(this.#ctx, source.peer, rejection, source.viaCompact);
+  }
+
+  /** Blocks to ask the peer for, the lowest first; or else who keeps the window from moving. */
+  #next(peer: Peer, count: number): { wanted: ChainEntry[]; staller: Peer | null } {
+    const { chain, params } = this.#ctx;
+    const { sync } = peer;
+    const nothing = { wanted: [], staller: null };
+    resolveUnknown(peer, chain);
+    const best = sync.bestKnown;
+    if (best === null || best.chainwork < chain.tip.chainwork) return nothing;
+    if (best.chainwork < params.consensus.minimumChainWork || best.failed) return nothing;
+    sync.lastCommon = lastCommon(chain, sync.lastCommon, best);
+    if (sync.lastCommon === best) return nothing;
+    const windowEnd = sync.lastCommon.height + WINDOW;
+    const wanted: ChainEntry[] = [];
+    let waitingFor: Peer | null = null;
+    for (let height = sync.lastCommon.height + 1; height <= Math.min(best.height, windowEnd + 1); height++) {
+      const entry = best.ancestor(height)!;
+      if (entry.failed) return nothing;
+      if (entry.height >= params.consensus.segwitHeight && !peer.servesWitness) break;
+      if (entry.hasBody) {
+        if (entry.complete) sync.lastCommon = entry;
+        continue;
+      }
+      const requests = this.requests.of(entry);
+      if (requests.length > 0) {
+        waitingFor ??= requests[0]!.peer;
+        continue;
+      }
+      if (height > windowEnd)
+        return { wanted, staller: wanted.length === 0 && waitingFor !== peer ? waitingFor : null };
+      // Blocks that the peer may be about to prune.
+      if (isLimited(peer.services) && best.height - height >= LIMITED_BLOCKS - LIMITED_MARGIN) continue;
+      wanted.push(entry);
+      if (wanted.length === count) break;
+    }
+    return { wanted, staller: null };
+  }
+}
+
+const MISSING_PARENT: BlockRejection = { kind: 'missing-prev', reason: 'prev-blk-not-found' };
+
+/** The last block of `best` that our chain has, not below the one that was found before. */
+function lastCommon(chain: Chain, before: ChainEntry | null, best: ChainEntry): ChainEntry {
+  const { tip } = chain;
+  const start = before ?? tip.ancestor(Math.min(best.height, tip.height))!;
+  const fork = forkOf(start, best);
+  // Our chain may have come further along the peer's by other ways.
+  const ours = forkOf(tip, best);
+  return ours.height > fork.height ? ours : fork;
+}

@@ -1,0 +1,23 @@
+import { expect, test } from 'bun:test';
+import { cleanUpAfterTests } from '../lib/node-process.ts';
+import { directoryWith, generate, hashOfTip, peersOf, sameTip, startPeer, tipOf } from '../lib/peer-node.ts';
+import { recentChain } from '../lib/sample-chains.ts';
+
+cleanUpAfterTests();
+
+test('a late joiner syncs from two peers; blocks and reorgs reach all', async () => {
+  const chain = recentChain(120, { payments: 2 });
+  const a = await startPeer([], { datadir: await directoryWith(chain) });
+  const b = await startPeer([a.address], { datadir: await directoryWith(chain) });
+  await peersOf(b.node, 1);
+  const late = await startPeer([a.address, b.address]);
+  await sameTip([a.node, b.node, late.node], hashOfTip(chain));
+  await generate(late.node, 3);
+  const tip = await tipOf(late.node);
+  await sameTip([a.node, b.node, late.node], tip);
+  const peers = await late.node.api.rpc<{ transport_protocol_type: string; connection_type: string }[]>('getpeerinfo');
+  expect(peers).toMatchObject([
+    { transport_protocol_type: 'v2', connection_type: 'manual' },
+    { transport_protocol_type: 'v2', connection_type: 'manual' },
+  ]);
+});

@@ -1,0 +1,261 @@
+import { join } from 'node:path';
+import type { ChainCommit } from '../../../src/chain/events.ts';
+import { signatureEngine } from '../../../src/crypto/secp256k1.ts';
+import { MempoolService } from '../../../src/mempool/service.ts';
+import { AddrManager } from '../../../src/p2p/address/addr-manager.ts';
+import type { NetAddress, NetService, PeerAddress } from '../../../src/p2p/address/net-address.ts';
+import { encodeMessage, type MessageType, type ValueOf } from '../../../src/p2p/messages/messages.ts';
+import type {
+  ConnectionType,
+  PeerLink,
+  PeerLogic,
+  Permission,
+  Standing,
+  Traffic,
+} from '../../../src/p2p/net/peer-link.ts';
+import type { Connections } from '../../../src/p2p/peer/context.ts';
+import type { Peer } from '../../../src/p2p/peer/peer.ts';
+import { PeerManager } from '../../../src/p2p/peer-manager.ts';
+import { systemRandomBelow } from '../../../src/p2p/random-source.ts';
+import { SERVICES } from '../../../src/p2p/services.ts';
+import type { NetMessage } from '../../../src/p2p/transport/transport.ts';
+import type { NetworkParams } from '../../../src/params/network-params.ts';
+import { DEFAULT_RELAY_OPTIONS } from '../../../src/policy/relay-options.ts';
+import { hashToHex } from '../../../src/primitives/hash.ts';
+import { FeeStore } from '../../../src/storage/fee-store.ts';
+import { MempoolStore } from '../../../src/storage/mempool-store.ts';
+import { openNodeDatabase } from '../../../src/storage/node-database.ts';
+import { unixSeconds } from '../../../src/util/clock.ts';
+import { type BlockBytes, silentLog, TestNode } from '../../lib/chain-fixture.ts';
+
+/** Somewhere in the world; each node has an address of its own. */
+function serviceOf(n: number): NetService {
+  return { address: { network: 'ipv4', bytes: Uint8Array.of(20, n, 1, 1) }, port: 8333 };
+}
+
+let nodes = 0;
+let links = 0;
+
+export const OUR_SERVICES = SERVICES.network | SERVICES.networkLimited | SERVICES.witness;
+
+/** One end of a connection without sockets: what one end sends, the logic at the other is given, message by message. */
+export class MemoryLink implements PeerLink {
+  readonly id = links++;
+  readonly localService = null;
+  readonly network = 'ipv4';
+  readonly permissions: ReadonlySet<Permission>;
+  readonly protocol = 'v1';
+  readonly sessionId = '';
+  readonly openedAt = 0;
+  readonly traffic: Traffic = {
+    sent: 0,
+    received: 0,
+    sentByType: new Map(),
+    receivedByType: new Map(),
+    lastSentAt: 0,
+    lastReceivedAt: 0,
+  };
+  readonly standing: Standing = {
+    established: false,
+    minPing: Number.POSITIVE_INFINITY,
+    lastBlockAt: 0,
+    lastTransactionAt: 0,
+    relaysTransactions: false,
+    hasBloomFilter: false,
+    hasRelevantServices: false,
+  };
+  readonly sendQueueFull = false;
+  readonly type: ConnectionType;
+  readonly service: NetService;
+  readonly name: string;
+  /** Why it was closed; null while it is open. */
+  reason: string | null = null;
+  /** Types of what was sent, in order. */
+  readonly sentTypes: string[] = [];
+  other: MemoryLink | null = null;
+  readonly #logic: PeerLogic;
+  readonly #inbox: NetMessage[] = [];
+  #handling = false;
+
+  constructor(logic: PeerLogic, type: ConnectionType, service: NetService, permissions: readonly Permission[] = []) {
+    this.#logic = logic;
+    this.type = type;
+    this.service = service;
+    this.name = `link ${this.id}`;
+    this.permissions = new Set(permissions);
+  }
+
+  get closed(): boolean {
+    return this.reason !== null;
+  }
+
+  whenWritable(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  send<K extends MessageType>(type: K, value: ValueOf<K>): void {
+    this.sendPayload(type, encodeMessage(type, value));
+  }
+
+  sendPayload(type: string, payload: Uint8Array): void {
+    if (this.closed || !this.other) return;
+    this.sentTypes.push(type);
+    this.other.receive({ type, payload: payload.slice(), wireSize: payload.length + 24 });
+  }
+
+  receive(message: NetMessage): void {
+    if (this.closed) return;
+    this.#inbox.push(message);
+    if (!this.#handling) void this.#handle();
+  }
+
+  open(): void {
+    this.#logic.opened(this);
+  }
+
+  disconnect(reason: string): void {
+    if (this.closed) return;
+    this.reason = reason;
+    setImmediate(() => {
+      this.#logic.closed(this, reason);
+      this.other?.disconnect('the other end has closed');
+    });
+  }
+
+  async #handle(): Promise<void> {
+    this.#handling = true;
+    await new Promise(setImmediate);
+    for (let message = this.#inbox.shift(); message && !this.closed; message = this.#inbox.shift()) {
+      await this.#logic.message(this, message);
+      await new Promise(setImmediate);
+    }
+    this.#handling = false;
+  }
+}
+
+/** A node with a chain, a mempool and the whole protocol, all of them real; only the connections are not. */
+export class LinkedNode implements AsyncDisposable {
+  readonly node: TestNode;
+  readonly mempool: MempoolService;
+  readonly peers: PeerManager;
+  readonly service = serviceOf(nodes++ % 250);
+  readonly discouraged: string[] = [];
+  readonly addresses: AddrManager;
+  readonly #ending = new AbortController();
+  readonly #database;
+
+  constructor(params: NetworkParams, nowMs = Date.now()) {
+    this.node = new TestNode({ params, nowMs });
+    const { chain, clock, dir } = this.node;
+    this.addresses = AddrManager.create(clock, systemRandomBelow);
+    this.#database = openNodeDatabase(join(dir, 'node.db'), {
+      network: params.name,
+      genesisHash: hashToHex(params.consensus.genesisHash),
+    });
+    this.mempool = new MempoolService(DEFAULT_RELAY_OPTIONS, {
+      chain,
+      engine: signatureEngine(),
+      store: new MempoolStore(this.#database),
+      fees: new FeeStore(this.#database),
+      anyTip: true,
+      clock,
+      log: silentLog,
+      emit: () => {},
+    });
+    chain.followedBy(this.mempool);
+    chain.onCommit((commit: ChainCommit) => void (commit && this.mempool.committed()));
+    this.peers = new PeerManager(
+      {
+        params,
+        chain,
+        mempool: this.mempool,
+        connections: this.#connections(),
+        clock,
+        random: systemRandomBelow,
+        log: silentLog,
+        options: { services: OUR_SERVICES },
+        slots: { extraFullRelay: () => 0, extraBlockRelay: () => 0, hasCompany: () => false },
+      },
+      this.#ending.signal,
+    );
+  }
+
+  static async with(params: NetworkParams, blocks: Iterable<BlockBytes> = []): Promise<LinkedNode> {
+    const node = new LinkedNode(params);
+    await node.node.take(blocks);
+    await node.mempool.load(node.#ending.signal);
+    return node;
+  }
+
+  get tip(): string {
+    return this.node.tip;
+  }
+
+  /** Lets time pass for this node. */
+  advance(ms: number): void {
+    this.node.clock.advance(ms);
+  }
+
+  peer(link: MemoryLink): Peer | undefined {
+    for (const peer of this.peers.peers()) if (peer.link === link) return peer;
+    return undefined;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#ending.abort();
+    this.mempool.close();
+    this.#database.close();
+    await this.node[Symbol.asyncDispose]();
+  }
+
+  #connections(): Connections {
+    const own: PeerAddress = { ...this.service, time: unixSeconds(this.node.clock), services: OUR_SERVICES };
+    return {
+      addresses: this.addresses,
+      nonceOf: () => 2n,
+      isOwnNonce: () => false,
+      makeRoomForTransactionRelay: () => true,
+      discourage: (link) => this.discouraged.push(link.name),
+      answerAddresses: () => this.addresses.getAddresses(1000, 23),
+      localAddressFor: () => own,
+      sawLocal: () => {},
+      uploadTargetReached: () => false,
+      allowExtraFullRelay: () => {},
+      allowExtraBlockRelay: () => {},
+      isReachable: (address: NetAddress) => address.network === 'ipv4' || address.network === 'ipv6',
+      isAvoided: () => false,
+      listening: true,
+    };
+  }
+}
+
+/** Connects one node to another; returns both ends. */
+export function connect(
+  from: LinkedNode,
+  to: LinkedNode,
+  { type = 'outbound-full-relay' as ConnectionType, permissions = [] as readonly Permission[] } = {},
+): { out: MemoryLink; in: MemoryLink } {
+  const out = new MemoryLink(from.peers, type, to.service);
+  const inbound = new MemoryLink(to.peers, 'inbound', from.service, permissions);
+  out.other = inbound;
+  inbound.other = out;
+  inbound.open();
+  out.open();
+  return { out, in: inbound };
+}
+
+/** Lets time pass for all nodes, a second at a time, until a condition holds; throws when it does not within real time. */
+export async function until(
+  what: string,
+  nodes: readonly LinkedNode[],
+  holds: () => boolean,
+  { stepMs = 1000, timeoutMs = 20_000 } = {},
+): Promise<void> {
+  const end = performance.now() + timeoutMs;
+  while (!holds()) {
+    if (performance.now() > end) throw new Error(`waited in vain for ${what}`);
+    for (const node of nodes) node.advance(stepMs);
+    // The logic looks around ten times a second of real time.
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
