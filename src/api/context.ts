@@ -2,12 +2,15 @@ import type { NetworkParams } from '../params/network-params.ts';
 import type { ChainReads } from '../storage/chain-reads.ts';
 import type { Log } from '../util/log.ts';
 import type { Scope } from './auth/scopes.ts';
+import type { IssuedTicket } from './auth/tickets.ts';
 import type { ByteCache } from './byte-cache.ts';
 import type { EventLog } from './events/event-log.ts';
+import type { Matcher } from './events/matcher.ts';
 import type { MempoolFeed } from './mempool-feed.ts';
 import type { NodePort } from './node-port.ts';
 import type { ApiMetrics } from './ops/metrics.ts';
 import type { ApiOptions } from './options.ts';
+import type { StoredWatches } from './watches/stored-watches.ts';
 
 /** Who asks. `id` names the key in logs and limits: its public id, `static`, `cookie`, or `rpcauth:<user>`. */
 export interface Principal {
@@ -53,11 +56,16 @@ export interface ApiContext {
   node(): NodePort;
   /** All events, of the chain and of the mempool. */
   readonly events: EventLog;
+  /** What keys have asked to be told of, and what events mean to them. */
+  readonly watches: StoredWatches;
+  readonly matcher: Matcher;
   /** The mempool, in line with what the node tells. */
   readonly mempool: MempoolFeed;
   /** null before the node is attached. */
   tip(): TipView | null;
   call(request: Request): Call;
+  /** A ticket for one WebSocket. Throws ApiError where too many are open. */
+  issueTicket(principal: Principal): IssuedTicket;
   /** Runs `getblockcount` through the dispatcher; set by the JSON-RPC endpoint, asked by the readiness check. */
   rpcProbe: (() => Promise<unknown>) | null;
   /** Called once when the server has answered its last request; for what an endpoint holds open. */

@@ -46,6 +46,7 @@ export const FAILURES = {
   method_not_allowed: { http: 405, rpc: -32601 },
   tx_unconfirmed: { http: 409, rpc: -5 },
   cursor_reorged: { http: 409, rpc: -8 },
+  limit_exceeded: { http: 409, rpc: -37 },
   block_pruned: { http: 410, rpc: -1 },
   payload_too_large: { http: 413, rpc: -32013 },
   unsupported_media_type: { http: 415, rpc: -32015 },

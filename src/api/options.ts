@@ -91,6 +91,12 @@ export interface ApiOptions {
     /** Items that a connection, and all of them together, may watch. */
     readonly wsWatched: number;
     readonly wsWatchedTotal: number;
+    /** Items stored for one key, and for all. */
+    readonly watchesPerKey: number;
+    readonly watchesTotal: number;
+    /** Tickets for a WebSocket that are not used yet: of one key, and of all. */
+    readonly wsTicketsPerKey: number;
+    readonly wsTicketsTotal: number;
     /** Events that stay in memory. */
     readonly eventLog: EventLogLimits;
     /** Requests for events that may wait for some: of one key, and of all. */
@@ -106,6 +112,7 @@ export interface ApiOptions {
     readonly mempoolTxids: PageLimits;
     readonly mempoolAddress: PageLimits;
     readonly events: PageLimits;
+    readonly watches: PageLimits;
   };
 
   readonly ws: {
@@ -181,6 +188,10 @@ export function apiOptions(identity: ApiIdentity, overrides: ApiOverrides = {}):
       wsMaxLagMs: 60_000,
       wsWatched: 5000,
       wsWatchedTotal: 100_000,
+      watchesPerKey: 10_000,
+      watchesTotal: 100_000,
+      wsTicketsPerKey: 100,
+      wsTicketsTotal: 10_000,
       eventLog: EVENT_LOG_LIMITS,
       eventWaitsPerKey: 20,
       eventWaitsTotal: 1000,
@@ -194,6 +205,7 @@ export function apiOptions(identity: ApiIdentity, overrides: ApiOverrides = {}):
       mempoolTxids: { default: 1000, max: 10_000 },
       mempoolAddress: { default: 100, max: 1000 },
       events: { default: 500, max: 5000 },
+      watches: { default: 100, max: 1000 },
       ...overrides.pages,
     },
     ws: { auth: 'required', sweepMs: 5000, ...overrides.ws },

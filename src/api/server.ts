@@ -14,6 +14,8 @@ import { ByteCache } from './byte-cache.ts';
 import type { ApiContext, TipView } from './context.ts';
 import { ApiError } from './errors.ts';
 import { EventLog } from './events/event-log.ts';
+import { Matcher } from './events/matcher.ts';
+import { WatchRegistry } from './events/watches.ts';
 import { Gate, type GateDependencies, type Phase } from './gate.ts';
 import { MempoolFeed } from './mempool-feed.ts';
 import type { NodePort, NodeStatus } from './node-port.ts';
@@ -25,6 +27,7 @@ import { readService } from './read-service.ts';
 import { RouteTable } from './route-table.ts';
 import { isSyncedAt } from './synced.ts';
 import { feesView } from './views/fees-view.ts';
+import { StoredWatches } from './watches/stored-watches.ts';
 import type { SocketData } from './ws/connection.ts';
 import { Hub } from './ws/hub.ts';
 import { upgradeToWebSocket } from './ws/upgrade.ts';
@@ -92,6 +95,7 @@ export function startApi(deps: ApiDependencies): ApiServer {
       databases: () => databaseSizes(options.networkDir),
       wsConnections: () => hub.size,
       wsBackpressured: () => hub.backpressured,
+      wsWatched: () => ({ connection: hub.watched, key: watches.total }),
       cacheReady: () => cache !== null,
       uptimeSeconds: () => Math.max(0, unixSeconds(clock) - startedAt),
     },
@@ -128,6 +132,22 @@ export function startApi(deps: ApiDependencies): ApiServer {
       hub.committed(lastSeq);
     },
   });
+  const stopping = new AbortController();
+  const registry = new WatchRegistry();
+  const { watchesPerKey, watchesTotal } = options.limits;
+  const watches = new StoredWatches({
+    registry,
+    params: deps.params,
+    perKey: watchesPerKey,
+    inAll: watchesTotal,
+    log,
+    clock,
+    isOwner: (id) => auth.isOwner(id),
+  });
+  const matcher = new Matcher({
+    registry,
+    runJob: (job) => readService(context).runJob({ job, signal: stopping.signal, long: false }),
+  });
   const hub = new Hub({
     options,
     params: deps.params,
@@ -135,10 +155,12 @@ export function startApi(deps: ApiDependencies): ApiServer {
     clock,
     metrics,
     events,
+    registry,
+    matcher,
+    watches,
     status: () => state.tip && { ...state.tip, synced: isSyncedAt(context, state.tip) },
     syncStatus: () => state.attached && state.tip && syncStatus(state.attached.node.status(), state.tip),
     isLive: (principal) => auth.isLive(principal),
-    runJob: (job, signal) => readService(context).runJob({ job, signal, long: false }),
   });
   const context: ApiContext = {
     options,
@@ -150,9 +172,12 @@ export function startApi(deps: ApiDependencies): ApiServer {
     reads: () => attached().reads,
     node: () => attached().node,
     events,
+    watches,
+    matcher,
     mempool,
     tip: () => state.tip,
     call: (request) => gate.call(request),
+    issueTicket: (principal) => auth.issueTicket(principal),
     rpcProbe: null,
     onStop: (listener) => atStop.push(listener),
   };
@@ -188,7 +213,10 @@ export function startApi(deps: ApiDependencies): ApiServer {
   const ops = options.opsListen && startOpsListener(options.opsListen, { options, metrics, readiness });
   warnAboutExposure(options, log);
 
-  const detach: (() => void)[] = [auth.onKeysChecked(() => hub.checkKeys())];
+  const detach: (() => void)[] = [
+    auth.onKeysChecked(() => hub.checkKeys()),
+    auth.onKeysChecked(() => watches.checkOwners()),
+  ];
   let stopped: Promise<void> | null = null;
   const api: ApiServer = {
     url: server.url.href.replace(/\/$/, ''),
@@ -198,6 +226,7 @@ export function startApi(deps: ApiDependencies): ApiServer {
     auth,
     attach(attachment) {
       const initialKey = auth.open();
+      watches.open(join(options.networkDir, 'watches.db'));
       state.attached = attachment;
       state.tip = tipView(attachment.reads);
       mempool.startAt(state.tip.hash);
@@ -216,6 +245,7 @@ export function startApi(deps: ApiDependencies): ApiServer {
     log.info('the API stops', { reason });
     state.phase = 'stopping';
     for (const end of detach) end();
+    stopping.abort();
     hub.stop();
     // `stop` refuses new connections at once and resolves when the open ones are done.
     await Promise.race([server.stop(), Bun.sleep(MAX_DRAIN_MS)]);
@@ -223,6 +253,7 @@ export function startApi(deps: ApiDependencies): ApiServer {
     await ops?.stop(true);
     for (const listener of atStop) await listener();
     readiness.stop();
+    await watches.close();
     auth.close();
   }
   deps.signal?.addEventListener('abort', () => void api.stop('aborted'), { once: true });
@@ -294,7 +325,7 @@ function chainGauges({ node, reads }: Attachment) {
 }
 
 async function databaseSizes(networkDir: string) {
-  const sizes = ['chain', 'node', 'auth'].map(async (name) => {
+  const sizes = ['chain', 'node', 'auth', 'watches'].map(async (name) => {
     const path = join(networkDir, `${name}.db`);
     return { name, bytes: await fileSize(path), walBytes: await fileSize(`${path}-wal`) };
   });

@@ -108,6 +108,8 @@ export const SETTINGS = {
   'http.pages.mempoolAddress.max': pageMax(1000, 'mempool transactions of an address'),
   'http.pages.events.default': pageDefault(500, 'replayed events'),
   'http.pages.events.max': pageMax(5000, 'replayed events'),
+  'http.pages.watches.default': pageDefault(100, 'stored watches'),
+  'http.pages.watches.max': pageMax(1000, 'stored watches'),
 
   'ops.listen': optionalAddress({
     fallback: null,
@@ -149,6 +151,8 @@ export const SETTINGS = {
     unit: 'bytes',
     help: 'unsent bytes before pushing stops',
   }),
+  'ws.watchesPerKey': integer({ fallback: 10_000, min: 1, help: 'items stored for one key to be told of' }),
+  'ws.watches': integer({ fallback: 100_000, min: 1, help: 'items stored for all keys to be told of' }),
   'ws.maxLagEvents': integer({ fallback: 100_000, min: 1, help: 'events a slow client may lag before it is closed' }),
   'ws.maxLagSeconds': integer({
     fallback: 60,

@@ -45,6 +45,8 @@ export function apiOptionsOf(config: Config, staticKey: string | null): ApiOptio
         wsTotal: ws.connections,
         wsAnonymousPerIp: ws.anonymousPerIp,
         wsMessagesPer10s: Math.ceil((ws.messages * 10) / ws.messageWindow),
+        watchesPerKey: ws.watchesPerKey,
+        watchesTotal: ws.watches,
         wsMaxLagEvents: ws.maxLagEvents,
         wsMaxLagMs: ws.maxLagSeconds * 1000,
       },

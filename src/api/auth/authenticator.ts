@@ -9,9 +9,10 @@ import type { ApiOptions } from '../options.ts';
 import { BasicAuth, equalSecret } from './basic.ts';
 import { limitKey } from './ip.ts';
 import { issueInitialKey } from './issue-key.ts';
-import { Keyring } from './keyring.ts';
+import { type KeyMatch, Keyring } from './keyring.ts';
 import { FailureTable, type TokenBucket } from './limits.ts';
 import { SCOPES } from './scopes.ts';
+import { type IssuedTicket, Tickets } from './tickets.ts';
 
 const STATIC_KEY_MIN = 16;
 const STATIC_KEY_ADVISED = 32;
@@ -28,7 +29,7 @@ export type Authentication =
   | { readonly ok: false; readonly error: ApiError; readonly slow: boolean };
 
 export interface AuthCounters {
-  authFailure(kind: 'missing' | 'bearer' | 'basic' | 'ip'): void;
+  authFailure(kind: 'missing' | 'bearer' | 'basic' | 'ticket' | 'ip'): void;
 }
 
 /** Decides who asks: bearer keys, the static key, and HTTP Basic where it is allowed. */
@@ -39,6 +40,7 @@ export class Authenticator {
   readonly #counters: AuthCounters;
   readonly #failures: FailureTable;
   readonly #basic: BasicAuth;
+  readonly #tickets: Tickets;
   readonly #onKeysChanged = new Set<() => void>();
   #open: {
     readonly store: AuthStore;
@@ -54,6 +56,8 @@ export class Authenticator {
     this.#counters = counters;
     this.#failures = new FailureTable(options.limits.authFailuresPerMinute, clock);
     this.#basic = new BasicAuth(options.auth.rpcUsers);
+    const { wsTicketsPerKey, wsTicketsTotal } = options.limits;
+    this.#tickets = new Tickets(clock, { perKey: wsTicketsPerKey, inAll: wsTicketsTotal });
     const { staticKey } = options.auth;
     if (staticKey !== null && staticKey.length < STATIC_KEY_MIN)
       throw new OperatorError(`OBVERSE_API_KEY is shorter than ${STATIC_KEY_MIN} characters`);
@@ -98,7 +102,7 @@ export class Authenticator {
   /** To be called after `store` was used to change a key. */
   keysChanged(): void {
     this.#open?.keyring.reload();
-    for (const listener of this.#onKeysChanged) listener();
+    this.#keysChecked();
   }
 
   /** Called about once a second, since keys also expire. Returns the function that ends it. */
@@ -108,8 +112,27 @@ export class Authenticator {
   }
 
   /** Whether a caller that was let in would be let in again. */
-  isLive({ kind, id }: Principal): boolean {
+  isLive({ kind, id }: Pick<Principal, 'kind' | 'id'>): boolean {
     return kind !== 'key' || this.#open?.keyring.isLive(id) === true;
+  }
+
+  /** Whether what is stored for somebody of this id is still somebody's: a key that is not revoked, or the static one. */
+  isOwner(id: string): boolean {
+    return id === STATIC_PRINCIPAL.id || this.#open?.keyring.isKept(id) === true;
+  }
+
+  /** Throws ApiError where too many tickets are open. */
+  issueTicket({ id }: Principal): IssuedTicket {
+    return this.#tickets.issue(id);
+  }
+
+  /** Checks a ticket; `take` uses it up, and is to be called when nothing else can refuse its bearer. */
+  ticket(text: string, ip: string): { readonly result: Authentication; take(): void } {
+    const ticket = this.#tickets.find(text);
+    // As the key is now: it may have lost scopes since, and one that is bound to addresses stays so.
+    const match = ticket && this.#currentOf(ticket.owner, ip);
+    if (!match) return { result: this.#refuse('ticket', ip), take() {} };
+    return { result: this.#admitted(match), take: () => ticket.take() };
   }
 
   /** `authorization` is the header's value. */
@@ -134,17 +157,23 @@ export class Authenticator {
     if (staticKey !== null && equalSecret(text, staticKey))
       return { ok: true, principal: STATIC_PRINCIPAL, bucket: null };
     const match = this.#open?.keyring.match(text, ip);
-    if (!match) return this.#refuse('bearer', ip);
-    if (match.ipRefused) {
-      this.#counters.authFailure('ip');
-      const error = new ApiError('ip_not_allowed', 'this key may not be used from this address');
-      return { ok: false, error, slow: false };
-    }
-    return { ok: true, principal: match.principal, bucket: match.bucket };
+    return match ? this.#admitted(match) : this.#refuse('bearer', ip);
+  }
+
+  #currentOf(id: string, ip: string): KeyMatch | null {
+    if (id !== STATIC_PRINCIPAL.id) return this.#open?.keyring.current(id, ip) ?? null;
+    return { principal: STATIC_PRINCIPAL, bucket: null, ipRefused: false };
+  }
+
+  #admitted({ principal, bucket, ipRefused }: KeyMatch): Authentication {
+    if (!ipRefused) return { ok: true, principal, bucket };
+    this.#counters.authFailure('ip');
+    const error = new ApiError('ip_not_allowed', 'this key may not be used from this address');
+    return { ok: false, error, slow: false };
   }
 
   /** A request without credentials is no attempt, so only one with wrong ones counts against its address. */
-  #refuse(kind: 'missing' | 'bearer' | 'basic', ip: string | null): Authentication {
+  #refuse(kind: 'missing' | 'bearer' | 'basic' | 'ticket', ip: string | null): Authentication {
     this.#counters.authFailure(kind);
     const retryAfter = ip === null ? 0 : this.#failures.record(limitKey(ip));
     if (retryAfter > 0) {
@@ -165,6 +194,11 @@ export class Authenticator {
     } catch (error) {
       this.#log.error('auth.db cannot be read', { error });
     }
+    this.#keysChecked();
+  }
+
+  #keysChecked(): void {
+    this.#tickets.check((id) => this.isLive(id === STATIC_PRINCIPAL.id ? STATIC_PRINCIPAL : { kind: 'key', id }));
     for (const listener of this.#onKeysChanged) listener();
   }
 }

@@ -58,8 +58,18 @@ export class Keyring {
       if (timingSafeEqual(given, hash) && (validUntil === null || now < validUntil)) valid = true;
     if (!key || !valid || !isLive(key, now)) return null;
     this.#lastUsed.set(key.principal.id, now - (now % 60));
-    const ipRefused = key.subnets !== null && !key.subnets.some((subnet) => inSubnet(ip, subnet));
-    return { principal: key.principal, bucket: key.bucket, ipRefused };
+    return matchOf(key, ip);
+  }
+
+  /** A key that proved itself before, as it is now; null when it is no longer valid. */
+  current(id: string, ip: string): KeyMatch | null {
+    const key = this.#keys.get(id);
+    return key && isLive(key, unixSeconds(this.#clock)) ? matchOf(key, ip) : null;
+  }
+
+  /** Whether there is such a key, expired perhaps, but not revoked. */
+  isKept(id: string): boolean {
+    return this.#keys.get(id)?.revoked === false;
   }
 
   /** Whether a key that was valid at some time still is. */
@@ -114,6 +124,10 @@ export class Keyring {
       source,
     };
   }
+}
+
+function matchOf({ principal, bucket, subnets }: LoadedKey, ip: string): KeyMatch {
+  return { principal, bucket, ipRefused: subnets !== null && !subnets.some((subnet) => inSubnet(ip, subnet)) };
 }
 
 function isLive({ revoked, expiresAt }: LoadedKey, now: number): boolean {

@@ -1,7 +1,7 @@
 import type { LogEntry } from './event-log.ts';
 import type { TxTouches } from './match.ts';
 import type { BlockMatches, Matcher } from './matcher.ts';
-import { outpointKey, scriptKey, txidKey, type WatchItem, type WatchSet } from './watches.ts';
+import { outpointKey, scriptKey, txidKey, type Watched, type WatchItem } from './watches.ts';
 
 /** One message to one client. */
 export interface Frame {
@@ -15,7 +15,7 @@ export type Step = Frame | Promise<void> | null;
 /** What one client wants of the events. */
 export interface Wishes {
   readonly events: ReadonlySet<string>;
-  readonly watches: WatchSet;
+  readonly watches: Watched;
   readonly full: boolean;
   /** Limits on `newTransaction`; sat/vB. */
   readonly onlyWatched: boolean;
@@ -79,7 +79,7 @@ function* passesFilter(entry: LogEntry, wishes: Wishes, matcher: Matcher): Gener
   return touches !== null && isWatched(touches, wishes.watches);
 }
 
-function isWatched({ txid, scripts, outpoints }: TxTouches, watches: WatchSet): boolean {
+function isWatched({ txid, scripts, outpoints }: TxTouches, watches: Watched): boolean {
   return (
     watches.has(txidKey(txid)) ||
     scripts.some(({ script }) => watches.has(scriptKey(script))) ||
@@ -183,7 +183,7 @@ const THRESHOLD_SPAN = TX_SPAN * 2 ** 16;
 function addressTransaction(
   { txid, index }: TxTouches,
   { received, sent, outputs, inputs }: TxTouches['scripts'][number],
-  { label }: WatchItem,
+  { label, watchId }: WatchItem,
   { seq, time, phase, place }: Told,
   sub: number,
 ): Frame {
@@ -195,8 +195,13 @@ function addressTransaction(
     text:
       `{"type":"addressTransaction","data":{"seq":${seq},"sub":${sub},"time":${time},"address":"${label}",` +
       `"txid":"${txid}","status":${status},"received":${received},"sent":${sent},"outputs":${outputs},` +
-      `"inputs":${inputs},"phase":"${phase}","watchId":null}}`,
+      `"inputs":${inputs},"phase":"${phase}","watchId":${quoted(watchId)}}}`,
   };
+}
+
+/** Our own ids need no escapes. */
+export function quoted(watchId: string | null): string {
+  return watchId === null ? 'null' : `"${watchId}"`;
 }
 
 /** TxStatus of what is in no block. */
@@ -205,7 +210,7 @@ export const UNCONFIRMED =
 
 function confirmation(
   txid: string,
-  { kind, label }: WatchItem,
+  { kind, label, watchId }: WatchItem,
   { seq, time }: Told,
   { threshold, confirmations, block, reverted }: Reached,
   sub: number,
@@ -222,6 +227,7 @@ function confirmation(
     blockHash: block?.hash ?? null,
     height: block?.height ?? null,
     reverted,
+    watchId,
   };
   return { type: 'confirmation', text: JSON.stringify({ type: 'confirmation', data }) };
 }

@@ -4,7 +4,7 @@ import { type ReadEndpoint, textAnswer } from '../readers/answer.ts';
 import type { ReadEnv } from '../readers/read-env.ts';
 import { confirmationsAt, findTx, txFacts } from '../readers/tx-facts.ts';
 import { statusView } from '../views/tx-view.ts';
-import { type Frame, type Step, UNCONFIRMED } from './derived.ts';
+import { type Frame, quoted, type Step, UNCONFIRMED } from './derived.ts';
 import type { EventLog } from './event-log.ts';
 import { matchUnconfirmed } from './event-readers.ts';
 import { matchTx, type ScriptTouch, type TxTouches } from './match.ts';
@@ -22,6 +22,7 @@ interface Asked {
   readonly value: string;
   readonly label: string | null;
   readonly thresholds: readonly number[];
+  readonly watchId: string | null;
 }
 
 /**
@@ -33,13 +34,13 @@ export const snapshotEndpoint: ReadEndpoint<{ scripts: readonly Asked[]; txids: 
   run(env, { scripts, txids }) {
     const lines: string[] = [];
     for (const asked of scripts) lines.push(...scriptLines(env, asked));
-    for (const { value, thresholds } of txids) {
-      const record = findTx(env, value);
+    for (const asked of txids) {
+      const record = findTx(env, asked.value);
       if (!record) continue;
       const confirmations = confirmationsAt(env.tip, record.position);
       const block = statusView(env, txFacts(env, record).place);
       lines.push(
-        confirmationText(value, null, thresholds, {
+        confirmationText(asked.value, null, asked, {
           confirmations,
           blockHash: block.blockHash,
           height: block.blockHeight,
@@ -50,7 +51,8 @@ export const snapshotEndpoint: ReadEndpoint<{ scripts: readonly Asked[]; txids: 
   },
 };
 
-function scriptLines(env: ReadEnv, { value, label, thresholds }: Asked): string[] {
+function scriptLines(env: ReadEnv, asked: Asked): string[] {
+  const { value, thresholds } = asked;
   const { reads, tip } = env;
   const script = hexToBytes(value);
   const totals = reads.scripts.totals(script);
@@ -72,7 +74,7 @@ function scriptLines(env: ReadEnv, { value, label, thresholds }: Asked): string[
     const touches = matchTx(parsed, spent, 0, filter);
     const touch = touches?.scripts.find((each) => each.script === value);
     if (!touches || !touch) continue;
-    lines.push(addressText(touches.txid, touch, label, 'confirmed', JSON.stringify(statusView(env, place))));
+    lines.push(addressText(touches.txid, touch, asked, 'confirmed', JSON.stringify(statusView(env, place))));
   }
   return lines;
 }
@@ -104,22 +106,31 @@ function* unconfirmedFrames(
 ): Generator<Frame> {
   for (const touch of scripts) {
     const item = watched.get(scriptKey(touch.script));
-    if (item) yield frameOf(addressText(txid, touch, item.label, 'mempool', UNCONFIRMED));
+    if (item) yield frameOf(addressText(txid, touch, item, 'mempool', UNCONFIRMED));
   }
   const none = { confirmations: 0, blockHash: null, height: null };
   const named = watched.get(txidKey(txid));
-  if (named) yield frameOf(confirmationText(txid, null, named.thresholds, none));
+  if (named) yield frameOf(confirmationText(txid, null, named, none));
   for (const { outpoint } of outpoints) {
     const item = watched.get(outpointKey(outpoint));
-    if (item) yield frameOf(confirmationText(txid, item.label, item.thresholds, none));
+    if (item) yield frameOf(confirmationText(txid, item.label, item, none));
   }
 }
 
-function addressText(txid: string, touch: ScriptTouch, label: string | null, phase: string, status: string): string {
+type Told = Pick<Asked, 'label' | 'thresholds' | 'watchId'>;
+
+function addressText(
+  txid: string,
+  touch: ScriptTouch,
+  { label, watchId }: Told,
+  phase: string,
+  status: string,
+): string {
   const { received, sent, outputs, inputs } = touch;
   return (
     `{"type":"addressTransaction","data":{"snapshot":true,"address":"${label}","txid":"${txid}","status":${status},` +
-    `"received":${received},"sent":${sent},"outputs":${outputs},"inputs":${inputs},"phase":"${phase}","watchId":null}}`
+    `"received":${received},"sent":${sent},"outputs":${outputs},"inputs":${inputs},"phase":"${phase}",` +
+    `"watchId":${quoted(watchId)}}}`
   );
 }
 
@@ -127,16 +138,16 @@ function addressText(txid: string, touch: ScriptTouch, label: string | null, pha
 function confirmationText(
   txid: string,
   outpoint: string | null,
-  thresholds: readonly number[],
+  { thresholds, watchId }: Told,
   at: { confirmations: number; blockHash: string | null; height: number | null },
 ): string {
   const threshold = thresholds.findLast((n) => n <= at.confirmations) ?? null;
-  const data = { snapshot: true, txid, address: null, outpoint, threshold, ...at, reverted: false };
+  const data = { snapshot: true, txid, address: null, outpoint, threshold, ...at, reverted: false, watchId };
   return JSON.stringify({ type: 'confirmation', data });
 }
 
-function asked({ key, label, thresholds }: WatchItem): Asked {
-  return { value: key.slice(1), label, thresholds };
+function asked({ key, label, thresholds, watchId }: WatchItem): Asked {
+  return { value: key.slice(1), label, thresholds, watchId };
 }
 
 function isKind(kind: WatchItem['kind']) {

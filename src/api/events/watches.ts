@@ -18,19 +18,24 @@ export interface WatchItem {
   readonly print: number;
   /** Numbers of confirmations that are told, ascending. */
   readonly thresholds: readonly number[];
+  /** Names a watch that is stored for a key; null where a connection alone watches it. */
+  readonly watchId: string | null;
 }
 
-/** All that is watched over all connections; what blocks and transactions are matched against. */
+/** All that is watched over all connections and keys; what blocks and transactions are matched against. */
 export class WatchRegistry implements WatchFilter {
   readonly seed = crypto.getRandomValues(new Uint32Array(1))[0]!;
   readonly #refs = new Map<number, number>();
+  /** All prints, and some that are no longer watched: those only make others look twice. */
+  #prints = new Uint32Array(64);
+  #printCount = 0;
   #txids = 0;
   #outpoints = 0;
   #size = 0;
   #version = 0;
   #data: FilterData | null = null;
 
-  /** Items over all connections. */
+  /** Items over all connections and keys. */
   get size(): number {
     return this.#size;
   }
@@ -55,6 +60,7 @@ export class WatchRegistry implements WatchFilter {
   add({ kind, print }: WatchItem): void {
     const refs = this.#refs.get(print) ?? 0;
     this.#refs.set(print, refs + 1);
+    if (refs === 0) this.#list(print);
     this.#count(kind, 1);
     this.#version++;
     this.#data = null;
@@ -64,6 +70,7 @@ export class WatchRegistry implements WatchFilter {
     const refs = this.#refs.get(print)! - 1;
     if (refs > 0) this.#refs.set(print, refs);
     else this.#refs.delete(print);
+    if (this.#refs.size === 0) this.#printCount = 0;
     this.#count(kind, -1);
     this.#data = null;
   }
@@ -71,7 +78,7 @@ export class WatchRegistry implements WatchFilter {
   /** For a reader worker. */
   data(): FilterData {
     this.#data ??= {
-      prints: Uint32Array.from(this.#refs.keys()),
+      prints: this.#prints.slice(0, this.#printCount),
       seed: this.seed,
       txids: this.txids,
       outpoints: this.outpoints,
@@ -79,19 +86,41 @@ export class WatchRegistry implements WatchFilter {
     return this.#data;
   }
 
-  scriptItem(script: Uint8Array, label: string, thresholds: readonly number[]): WatchItem {
+  scriptItem(
+    script: Uint8Array,
+    label: string,
+    thresholds: readonly number[],
+    watchId: string | null = null,
+  ): WatchItem {
     const print = scriptPrint(script, this.seed);
-    return { kind: 'script', key: scriptKey(script.toHex()), label, print, thresholds };
+    return { kind: 'script', key: scriptKey(script.toHex()), label, print, thresholds, watchId };
   }
 
   /** `txid` in wire order, `hex` in display order. */
-  txidItem(txid: Uint8Array, hex: string, thresholds: readonly number[]): WatchItem {
-    return { kind: 'txid', key: txidKey(hex), label: null, print: txidPrint(txid, this.seed), thresholds };
+  txidItem(txid: Uint8Array, hex: string, thresholds: readonly number[], watchId: string | null = null): WatchItem {
+    return { kind: 'txid', key: txidKey(hex), label: null, print: txidPrint(txid, this.seed), thresholds, watchId };
   }
 
-  outpointItem(txid: Uint8Array, vout: number, text: string, thresholds: readonly number[]): WatchItem {
+  outpointItem(
+    txid: Uint8Array,
+    vout: number,
+    text: string,
+    thresholds: readonly number[],
+    watchId: string | null = null,
+  ): WatchItem {
     const print = outpointPrint(outpointBytes(txid, vout), this.seed);
-    return { kind: 'outpoint', key: outpointKey(text), label: text, print, thresholds };
+    return { kind: 'outpoint', key: outpointKey(text), label: text, print, thresholds, watchId };
+  }
+
+  #list(print: number): void {
+    if (this.#printCount === this.#prints.length) {
+      // Room for twice what is watched, so that this is rare however often things come and go.
+      this.#prints = new Uint32Array(Math.max(64, this.#refs.size * 2));
+      this.#printCount = 0;
+      for (const each of this.#refs.keys()) this.#prints[this.#printCount++] = each;
+      return;
+    }
+    this.#prints[this.#printCount++] = print;
   }
 
   #count(kind: WatchItem['kind'], by: number): void {
@@ -113,8 +142,19 @@ export function outpointKey(text: string): string {
   return `o${text}`;
 }
 
-/** What one connection watches. */
-export class WatchSet {
+/** What somebody is told of. */
+export interface Watched {
+  readonly size: number;
+  /** What was matched at this version of the registry or later knows of all that is watched here. */
+  readonly version: number;
+  get(key: string): WatchItem | undefined;
+  has(key: string): boolean;
+  /** Ascending. */
+  thresholds(): number[];
+}
+
+/** What one connection watches, or one key. */
+export class WatchSet implements Watched {
   readonly #registry: WatchRegistry;
   readonly #items = new Map<string, WatchItem>();
   readonly #thresholds = new Map<number, number>();
@@ -128,7 +168,6 @@ export class WatchSet {
     return this.#items.size;
   }
 
-  /** What was matched at this version of the registry or later knows of all that is watched here. */
   get version(): number {
     return this.#version;
   }
@@ -141,9 +180,8 @@ export class WatchSet {
     return this.#items.has(key);
   }
 
-  /** Ascending. */
   thresholds(): number[] {
-    return [...this.#thresholds.keys()].sort((a, b) => a - b);
+    return [...this.#thresholds.keys()].sort(ascending);
   }
 
   /** An item that is watched already gets the new thresholds. */
@@ -167,7 +205,54 @@ export class WatchSet {
     this.#registry.remove(item);
   }
 
-  clear(): void {
-    for (const key of [...this.#items.keys()]) this.remove(key);
+  keys(): string[] {
+    return [...this.#items.keys()];
   }
+
+  clear(): void {
+    for (const key of this.keys()) this.remove(key);
+  }
+}
+
+/** What one connection is told of: what it watches itself, and what is stored for its key and shared by all of those. */
+export class WatchUnion implements Watched {
+  readonly own: WatchSet;
+  readonly stored: Watched;
+
+  constructor(own: WatchSet, stored: Watched) {
+    this.own = own;
+    this.stored = stored;
+  }
+
+  get size(): number {
+    return this.own.size + this.stored.size;
+  }
+
+  get version(): number {
+    return Math.max(this.own.version, this.stored.version);
+  }
+
+  /** Something that is watched both ways is told once, as the stored watch, at the numbers of both. */
+  get(key: string): WatchItem | undefined {
+    const own = this.own.get(key);
+    const stored = this.stored.get(key);
+    if (!own || !stored) return stored ?? own;
+    return { ...stored, thresholds: merged(own.thresholds, stored.thresholds) };
+  }
+
+  has(key: string): boolean {
+    return this.own.has(key) || this.stored.has(key);
+  }
+
+  thresholds(): number[] {
+    return merged(this.own.thresholds(), this.stored.thresholds());
+  }
+}
+
+function merged(a: readonly number[], b: readonly number[]): number[] {
+  return [...new Set([...a, ...b])].sort(ascending);
+}
+
+function ascending(a: number, b: number): number {
+  return a - b;
 }

@@ -32,10 +32,12 @@ export interface GaugeSources {
   } | null;
   mempool(): Pick<MempoolTotals, 'count' | 'vsize' | 'usage' | 'minFeerate'> | null;
   eventsSeq(): number | null;
-  /** Bytes by file, `name` being `chain`, `node` or `auth`. */
+  /** Bytes by file, `name` being `chain`, `node`, `auth` or `watches`. */
   databases(): Promise<readonly { readonly name: string; readonly bytes: number; readonly walBytes: number }[]>;
   wsConnections(): number;
   wsBackpressured(): number;
+  /** Items by who watches them: a connection, or a key for all of its. */
+  wsWatched(): { readonly connection: number; readonly key: number };
   cacheReady(): boolean;
   uptimeSeconds(): number;
 }
@@ -245,6 +247,15 @@ function addGauges(registry: Registry, sources: GaugeSources): void {
   gauge('events_seq', 'Number of the newest event of the log.', () => sources.eventsSeq());
   gauge('ws_connections', 'Open WebSocket connections.', () => sources.wsConnections());
   gauge('ws_backpressured', 'WebSocket connections whose client reads too slowly.', () => sources.wsBackpressured());
+  new Gauge({
+    name: 'obverse_ws_watched',
+    help: 'Watched items: of connections, and those stored for keys.',
+    labelNames: ['by'],
+    registers,
+    collect() {
+      for (const [by, count] of Object.entries(sources.wsWatched())) this.set({ by }, count);
+    },
+  });
   gauge('uptime_seconds', 'Seconds since the start.', () => sources.uptimeSeconds());
   new Gauge({
     name: 'obverse_supply_base_units',

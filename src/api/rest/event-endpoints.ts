@@ -3,23 +3,24 @@ import type { ApiContext } from '../context.ts';
 import { ApiError, fail } from '../errors.ts';
 import type { EventLog, Gap } from '../events/event-log.ts';
 import { access } from '../route-access.ts';
+import { type EventPage, type PageWish, readEventPage } from './event-pages.ts';
 import { invalid, numberInput, type Query } from './input.ts';
 
 const TYPES = [
   'newBlock',
   'newTransaction',
   'mempoolUpdate',
+  'addressTransaction',
+  'confirmation',
   'blockDisconnected',
   'reorg',
   'transactionRemoved',
 ] as const;
-const DEFAULT_TYPES: ReadonlySet<string> = new Set(TYPES.slice(0, 3));
+/** The last two only tell of what the key watches. */
+const DEFAULT_TYPES: ReadonlySet<string> = new Set(TYPES.slice(0, 5));
 const MAX_WAIT_SECONDS = 60;
-/** A page ends where its items take more. */
-const MAX_BODY = 4 * 1024 ** 2;
-/** One turn of looking for events; then others have theirs. */
-const SLICE_MS = 1.5;
-const SCAN = 200;
+/** How long what keys watch is waited for. */
+const LOAD_MS = 5000;
 const SEQ = /^(?:0|[1-9][0-9]{0,15})$/;
 
 interface Asked {
@@ -30,29 +31,27 @@ interface Asked {
   readonly waitMs: number;
 }
 
-interface Page {
-  readonly items: readonly string[];
-  /** Go on behind this. */
-  readonly lastSeq: number;
-}
-
 /** `GET /api/events`: the log as a list, for those who would rather ask than keep a WebSocket. */
 export const eventRoutes = (ctx: ApiContext) => {
   const waits = new Waits(ctx);
   return new Elysia({ name: 'rest.events', tags: ['events'] }).get(
     '/api/events',
     async ({ query, request }) => {
-      const { events } = ctx;
+      const { events, watches } = ctx;
       ctx.reads();
-      const { after, ...asked } = askedFor(query, ctx);
+      const { after, waitMs, ...asked } = askedFor(query, ctx);
       const from = after ?? events.latest;
       if (!events.isKnown(from)) invalid('after', 'must be the seq of an event');
       const known = gapAfter(events, from);
       const start = Math.max(from, known?.scope === 'all' ? known.toSeq : 0);
-      let page = await readPage(events, start, asked);
+      if (!watches.isLoaded) await Promise.race([watches.loaded, Bun.sleep(LOAD_MS)]);
+      if (!watches.isLoaded) fail('warming_up', 'what keys watch is still being read');
+      const { signal } = request;
+      const wish = { ...asked, signal, watches: watches.of(ctx.call(request).principal.id) };
+      let page = await readEventPage(ctx, start, wish);
       // What is missing is told at once.
-      if (page.items.length === 0 && known === null && asked.waitMs > 0)
-        page = await waits.for(request, asked.waitMs, (until) => nextPage(events, page.lastSeq, asked, until));
+      if (page.items.length === 0 && known === null && waitMs > 0)
+        page = await waits.for(request, waitMs, (until) => nextPage(ctx, page.lastSeq, wish, until));
       // The first event may have shown that some are missing.
       const gap = known ?? gapAfter(events, from);
       const body = `{"items":[${page.items.join(',')}],"lastSeq":${page.lastSeq},"gap":${JSON.stringify(gap)}}`;
@@ -88,39 +87,12 @@ function askedFor(query: Query, { options }: ApiContext): Asked {
   };
 }
 
-/** What there is behind a number, up to a page. */
-async function readPage(events: EventLog, after: number, { limit, types }: Omit<Asked, 'after'>): Promise<Page> {
-  const items: string[] = [];
-  let lastSeq = after;
-  let bytes = 0;
-  let until = performance.now() + SLICE_MS;
-  while (items.length < limit) {
-    const { entries, scanned } = events.after(lastSeq, Math.min(SCAN, limit - items.length), types);
-    if (scanned === lastSeq) break;
-    for (const { seq, text } of entries) {
-      bytes += text.length;
-      if (bytes > MAX_BODY && items.length > 0) return { items, lastSeq };
-      items.push(text);
-      lastSeq = seq;
-    }
-    lastSeq = scanned;
-    if (performance.now() < until) continue;
-    await new Promise((resolve) => setImmediate(resolve));
-    until = performance.now() + SLICE_MS;
-  }
-  return { items, lastSeq };
-}
-
 /** The first page that holds something; an empty one when `until` aborts or the log is closed. */
-async function nextPage(
-  events: EventLog,
-  after: number,
-  asked: Omit<Asked, 'after'>,
-  until: AbortSignal,
-): Promise<Page> {
-  let page: Page = { items: [], lastSeq: after };
+async function nextPage(ctx: ApiContext, after: number, wish: PageWish, until: AbortSignal): Promise<EventPage> {
+  const { events } = ctx;
+  let page: EventPage = { items: [], lastSeq: after };
   while (!until.aborted && !events.closed) {
-    page = await readPage(events, page.lastSeq, asked);
+    page = await readEventPage(ctx, page.lastSeq, wish);
     if (page.items.length > 0) break;
     if (events.seq <= page.lastSeq) await grown(events, until);
   }

@@ -35,8 +35,10 @@ import {
 import { mempoolRoutes } from './mempool-routes.ts';
 import { infoReply, listingAnswer, peersReply } from './node-answers.ts';
 import { ADDRESS, CURSOR, LIMIT, text } from './schemas.ts';
+import { ticketRoutes } from './ticket-routes.ts';
 import { txEndpoint, txProofEndpoint, txRawEndpoint, txStatusEndpoint, txsStatusEndpoint } from './tx-endpoints.ts';
 import { readTxids, TXIDS_BODY } from './txids-body.ts';
+import { watchRoutes } from './watch-endpoints.ts';
 
 const MAX_COUNT = 2 ** 31 - 1;
 
@@ -53,7 +55,9 @@ export const restRoutes = (ctx: ApiContext, sources?: ReadSources) => {
     .use(addressRoutes(ctx, service))
     .use(mempoolRoutes(ctx, service))
     .use(chainRoutes(ctx, service))
-    .use(eventRoutes(ctx));
+    .use(eventRoutes(ctx))
+    .use(watchRoutes(ctx, service))
+    .use(ticketRoutes(ctx));
 };
 
 const blockRoutes = (ctx: ApiContext, service: ReadService) =>

@@ -1,7 +1,7 @@
 import type { ServerWebSocket } from 'bun';
 import type { Principal } from '../context.ts';
 import type { Frame, Step, Wishes } from '../events/derived.ts';
-import { type WatchRegistry, WatchSet } from '../events/watches.ts';
+import { type Watched, type WatchRegistry, WatchSet, WatchUnion } from '../events/watches.ts';
 
 /** What Bun keeps beside a WebSocket. */
 export interface SocketData {
@@ -25,6 +25,8 @@ export const CloseCode = {
 } as const;
 
 export const DEFAULT_EVENTS = ['newBlock', 'newTransaction', 'mempoolUpdate'] as const;
+/** Told of what is watched; who watches something wants them. */
+export const DERIVED_EVENTS: readonly string[] = ['addressTransaction', 'confirmation'];
 
 /** Messages that a client gets one after the other: those of one event of the log, or others that have no number. */
 export interface Course {
@@ -43,7 +45,7 @@ export class Connection implements Wishes {
   readonly socket: ServerWebSocket<SocketData>;
   readonly principal: Principal;
   readonly events = new Set<string>(DEFAULT_EVENTS);
-  readonly watches: WatchSet;
+  readonly watches: WatchUnion;
   full = false;
   onlyWatched = false;
   minFeeRate = 0;
@@ -69,13 +71,21 @@ export class Connection implements Wishes {
   errorsInRow = 0;
   closed = false;
   #replies: string[] = [];
+  /** Events that the client has said it does not want. */
+  readonly #declined = new Set<string>();
   #windowStart: number;
   #windowCount = 0;
 
-  constructor(socket: ServerWebSocket<SocketData>, cursor: number, now: number, registry: WatchRegistry) {
+  /** `stored` is what is watched for its key. */
+  constructor(
+    socket: ServerWebSocket<SocketData>,
+    cursor: number,
+    now: number,
+    { registry, stored }: { registry: WatchRegistry; stored: Watched },
+  ) {
     this.socket = socket;
     this.principal = socket.data.principal;
-    this.watches = new WatchSet(registry);
+    this.watches = new WatchUnion(new WatchSet(registry), stored);
     this.cursor = cursor;
     this.lastHeard = now;
     this.lastPing = now;
@@ -84,6 +94,26 @@ export class Connection implements Wishes {
 
   get blocked(): boolean {
     return this.blockedSince !== null;
+  }
+
+  want(events: readonly string[]): void {
+    for (const event of events) {
+      this.events.add(event);
+      this.#declined.delete(event);
+    }
+  }
+
+  decline(events: readonly string[]): void {
+    for (const event of events) {
+      this.events.delete(event);
+      this.#declined.add(event);
+    }
+  }
+
+  /** Something is stored for its key: it is told of that, unless the client has said that it does not want to be. */
+  wantStored(): void {
+    if (this.watches.stored.size === 0) return;
+    for (const event of DERIVED_EVENTS) if (!this.#declined.has(event)) this.events.add(event);
   }
 
   /** From here on the events behind `after` are sent. */

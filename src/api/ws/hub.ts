@@ -4,13 +4,13 @@ import type { ChainReads } from '../../storage/chain-reads.ts';
 import type { Clock } from '../../util/clock.ts';
 import type { Log } from '../../util/log.ts';
 import type { EventLog } from '../events/event-log.ts';
-import { Matcher } from '../events/matcher.ts';
+import type { Matcher } from '../events/matcher.ts';
 import { snapshotFrames } from '../events/snapshot.ts';
-import { WatchRegistry } from '../events/watches.ts';
+import type { Watched, WatchRegistry } from '../events/watches.ts';
 import type { SeenChange } from '../mempool-feed.ts';
 import type { ApiMetrics } from '../ops/metrics.ts';
 import type { ApiOptions } from '../options.ts';
-import type { JobResult, ReaderJob } from '../reader-jobs.ts';
+import type { StoredWatches } from '../watches/stored-watches.ts';
 import { CloseCode, Connection, type SocketData } from './connection.ts';
 import { closeSlow, Delivery } from './delivery.ts';
 import { answerMessage, type MessageReply, type MessageWorld } from './messages.ts';
@@ -27,14 +27,19 @@ export interface HubOptions {
   readonly clock: Clock;
   readonly metrics: ApiMetrics;
   readonly events: EventLog;
+  readonly registry: WatchRegistry;
+  readonly matcher: Matcher;
+  /** What keys watch, beside what connections do. */
+  readonly watches: StoredWatches;
   /** For the states that clients ask about. */
   status(): { readonly height: number; readonly hash: string; readonly synced: boolean } | null;
   /** Data of `syncStatus`; null before there is a node. */
   syncStatus(): object | null;
   isLive(principal: Connection['principal']): boolean;
-  /** Does a job on a reader worker. */
-  runJob(job: ReaderJob, signal: AbortSignal): Promise<JobResult>;
 }
+
+/** Who has no key has nothing stored. */
+const NOTHING: Watched = { size: 0, version: 0, get: () => undefined, has: () => false, thresholds: () => [] };
 
 /** Events without a number, that are not kept for whoever is behind. */
 export type Announcement = 'feeUpdate' | 'syncStatus' | 'walletTransaction' | 'peerConnected' | 'peerDisconnected';
@@ -46,7 +51,7 @@ export type Announcement = 'feeUpdate' | 'syncStatus' | 'walletTransaction' | 'p
 export class Hub {
   readonly #deps: HubOptions;
   readonly #events: EventLog;
-  readonly #registry = new WatchRegistry();
+  readonly #registry: WatchRegistry;
   readonly #matcher: Matcher;
   readonly #delivery: Delivery;
   readonly #connections = new Set<Connection>();
@@ -57,10 +62,8 @@ export class Hub {
   constructor(deps: HubOptions) {
     this.#deps = deps;
     this.#events = deps.events;
-    this.#matcher = new Matcher({
-      registry: this.#registry,
-      runJob: (job) => deps.runJob(job, this.#stopped.signal),
-    });
+    this.#registry = deps.registry;
+    this.#matcher = deps.matcher;
     const { events, log, clock, metrics } = deps;
     this.#delivery = new Delivery({
       connections: this.#connections,
@@ -72,6 +75,9 @@ export class Hub {
       stopped: this.#stopped.signal,
     });
     events.onGrown(() => this.#delivery.wake());
+    deps.watches.onAdded((owner) => {
+      for (const connection of this.#connections) if (connection.principal.id === owner) connection.wantStored();
+    });
     this.#timer = setInterval(() => this.#sweep(), deps.options.ws.sweepMs);
     this.#timer.unref();
   }
@@ -86,9 +92,9 @@ export class Hub {
     return count;
   }
 
-  /** Items watched over all connections. */
+  /** Items watched by connections, not counting those of keys. */
   get watched(): number {
-    return this.#registry.size;
+    return this.#registry.size - this.#deps.watches.total;
   }
 
   /** Number of the newest event handed to the connections. */
@@ -143,9 +149,24 @@ export class Hub {
 
   opened(socket: ServerWebSocket<SocketData>): void {
     // What there is by now is no news, even where it has yet to be read.
-    const connection = new Connection(socket, this.#events.latest, this.#now(), this.#registry);
+    const { watches } = this.#deps;
+    const { kind, id } = socket.data.principal;
+    const stored = kind === 'anonymous' ? NOTHING : watches.of(id);
+    const registry = this.#registry;
+    const connection = new Connection(socket, this.#events.latest, this.#now(), { registry, stored });
     socket.data.connection = connection;
     this.#connections.add(connection);
+    if (watches.isLoaded) connection.wantStored();
+    else void this.#holdUntilLoaded(connection);
+  }
+
+  /** What its key watches is still being read: events that it may be told of wait. */
+  async #holdUntilLoaded(connection: Connection): Promise<void> {
+    connection.waiting = true;
+    await this.#deps.watches.loaded;
+    connection.wantStored();
+    connection.waiting = false;
+    this.#delivery.wake();
   }
 
   received(socket: ServerWebSocket<SocketData>, message: string | Buffer): void {
@@ -182,7 +203,9 @@ export class Hub {
     connection.errorsInRow = reply.failed ? connection.errorsInRow + 1 : 0;
     this.#deps.metrics.wsMessage(reply.type);
     this.#reply(connection, [reply.text, ...(reply.followedBy ?? [])], this.#now());
-    if (reply.snapshot) connection.inserted.push(snapshotFrames(reply.snapshot, this.#matcher, this.#events));
+    // What is stored for the key as well goes by that name.
+    const shown = reply.snapshot?.map((item) => connection.watches.get(item.key) ?? item);
+    if (shown) connection.inserted.push(snapshotFrames(shown, this.#matcher, this.#events));
     if (connection.errorsInRow >= MAX_ERRORS_IN_ROW) connection.close(CloseCode.PROTOCOL, 'too many errors');
     this.#delivery.wake();
   }
@@ -204,7 +227,7 @@ export class Hub {
     const { connection } = socket.data;
     if (!connection) return;
     connection.closed = true;
-    connection.watches.clear();
+    connection.watches.own.clear();
     this.#connections.delete(connection);
     this.#deps.metrics.wsClosed(code);
   }
@@ -251,6 +274,7 @@ export class Hub {
       params,
       maxWatched: options.limits.wsWatched,
       maxWatchedInAll: options.limits.wsWatchedTotal,
+      watchedInAll: () => this.watched,
       time: this.#unixTime(),
       status: status(),
     };

@@ -14,6 +14,8 @@ export interface MessageWorld {
   /** Items that one connection, and all together, may watch. */
   readonly maxWatched: number;
   readonly maxWatchedInAll: number;
+  /** Items that all connections together watch now. */
+  watchedInAll(): number;
   readonly time: number;
   readonly status: { readonly height: number; readonly hash: string; readonly synced: boolean } | null;
 }
@@ -105,7 +107,8 @@ function statusData({ events, watches }: Connection, { log, status }: MessageWor
     height: status?.height ?? null,
     hash: status?.hash ?? null,
     events: [...events],
-    watched: watches.size,
+    watched: watches.own.size,
+    stored: watches.stored.size,
     synced: status?.synced ?? false,
   };
 }

@@ -1,6 +1,6 @@
 import type { Scope } from '../auth/scopes.ts';
 import type { EventLog } from '../events/event-log.ts';
-import { type Connection, DEFAULT_EVENTS } from './connection.ts';
+import { type Connection, DEFAULT_EVENTS, DERIVED_EVENTS } from './connection.ts';
 import { type Data, invalidParameter, MessageError, requireScope } from './message-error.ts';
 import type { Answer } from './messages.ts';
 
@@ -31,8 +31,8 @@ export function subscribe(data: Data, connection: Connection, log: EventLog): An
   if (replace !== undefined && typeof replace !== 'boolean') invalidParameter('replace', 'must be true or false');
   for (const event of events) requireScope(connection.principal, OPTIONAL_EVENTS[event] ?? 'read');
   const resumed = after === undefined ? null : checkAfter(after, log);
-  if (replace === true) connection.events.clear();
-  for (const event of events) connection.events.add(event);
+  if (replace === true) connection.decline([...connection.events, ...DERIVED_EVENTS]);
+  connection.want(events);
   if (details !== undefined) connection.full = details === 'full';
   const acknowledged = { events: [...connection.events] };
   if (resumed === null) return { reply: 'ack', data: acknowledged };
@@ -41,7 +41,7 @@ export function subscribe(data: Data, connection: Connection, log: EventLog): An
 }
 
 export function unsubscribe(data: Data, connection: Connection): Answer {
-  for (const event of eventList(data.events)) connection.events.delete(event);
+  connection.decline(eventList(data.events));
   return { reply: 'ack', data: { events: [...connection.events] } };
 }
 

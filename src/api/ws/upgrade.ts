@@ -25,7 +25,7 @@ export function upgradeToWebSocket(
       connection: 'Upgrade',
     });
   const protocols = (request.headers.get('sec-websocket-protocol') ?? '').split(',').map((text) => text.trim());
-  const principal = authenticate(request, protocols, from.ip, options, auth);
+  const { principal, take } = authenticate(request, protocols, from.ip, options, auth);
   if (principal !== ANONYMOUS && !hasScope(principal.scopes, 'read'))
     fail('insufficient_scope', 'this needs the scope read', { required: 'read' });
   checkLimits(principal, from.ip, options, hub);
@@ -33,8 +33,16 @@ export function upgradeToWebSocket(
   const headers = new Headers({ 'x-request-id': from.requestId, 'x-api-version': '1' });
   // Only this name is ever chosen: the other one offered may be a key. Without a value here Bun takes the first one.
   headers.set('sec-websocket-protocol', protocols.includes(SUBPROTOCOL) ? SUBPROTOCOL : '');
+  // Nothing can refuse it any more but a handshake that is none.
+  take();
   if (server.upgrade(request, { data, headers })) return undefined;
   throw new ApiError('upgrade_required', 'the upgrade failed', null, { upgrade: 'websocket', connection: 'Upgrade' });
+}
+
+interface Admitted {
+  readonly principal: Principal;
+  /** Uses up what it was admitted by. */
+  take(): void;
 }
 
 function authenticate(
@@ -43,10 +51,19 @@ function authenticate(
   ip: string,
   options: ApiOptions,
   auth: Authenticator,
-): Principal {
+): Admitted {
   const authorization = request.headers.get('authorization');
   const offered = protocols.find((protocol) => protocol.startsWith('bearer.'));
-  if (authorization === null && offered === undefined && options.ws.auth === 'public') return ANONYMOUS;
+  const ticket = authorization === null && offered === undefined ? ticketOf(request.url) : null;
+  if (ticket !== null) {
+    // Pages of any origin: it holds for one connection, and no browser sends it by itself.
+    const { result, take } = auth.ticket(ticket, ip);
+    if (!result.ok) throw result.error;
+    return { principal: result.principal, take };
+  }
+  const nothing = () => {};
+  if (authorization === null && offered === undefined && options.ws.auth === 'public')
+    return { principal: ANONYMOUS, take: nothing };
   if (authorization === null && offered !== undefined && request.headers.get('origin') !== null)
     fail('origin_not_allowed', 'a browser must not hold a key');
   const result =
@@ -54,7 +71,12 @@ function authenticate(
       ? auth.bearer(offered.slice('bearer.'.length), ip)
       : auth.authenticate(authorization, ip, false);
   if (!result.ok) throw result.error;
-  return result.principal;
+  return { principal: result.principal, take: nothing };
+}
+
+function ticketOf(url: string): string | null {
+  const query = url.indexOf('?');
+  return query < 0 ? null : new URLSearchParams(url.slice(query)).get('ticket');
 }
 
 function checkLimits(principal: Principal, ip: string, { limits }: ApiOptions, hub: Hub): void {

@@ -1,5 +1,5 @@
 import { ApiError, FAILURES } from '../../../src/api/errors.ts';
-import { WatchRegistry, WatchSet } from '../../../src/api/events/watches.ts';
+import { WatchRegistry, WatchSet, WatchUnion } from '../../../src/api/events/watches.ts';
 import { decodeCursor, encodeCursor } from '../../../src/api/readers/cursor.ts';
 import { parseJson, type RpcValue } from '../../../src/api/rpc/json.ts';
 import { isNotification, readCall } from '../../../src/api/rpc/protocol.ts';
@@ -230,6 +230,7 @@ const WORLD = {
   params: regtest,
   maxWatched: 10,
   maxWatchedInAll: 100,
+  watchedInAll: () => 0,
   time: 1,
   status: null,
 };
@@ -252,7 +253,9 @@ const wsMessage: FuzzTarget = {
       const connection = {
         events: new Set(['newBlock']),
         principal: { scopes: new Set(scopes) },
-        watches: new WatchSet(WORLD.registry),
+        watches: new WatchUnion(new WatchSet(WORLD.registry), new WatchSet(WORLD.registry)),
+        want() {},
+        decline() {},
         cursor: LAST_EVENT,
         goTo(after: number) {
           this.cursor = after;
