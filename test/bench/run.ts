@@ -3,6 +3,7 @@ import { benchLatency } from './latency.ts';
 import { benchMempool } from './mempool.ts';
 import { benchPrimitives } from './primitives.ts';
 import { describeMachine } from './report.ts';
+import { benchSync } from './sync.ts';
 
 const BENCHES: Readonly<Record<string, { readonly help: string; readonly run: (chain: string) => Promise<void> }>> = {
   import: { help: 'import a chain with all indexes: speed, stages, memory, disk', run: benchImport },
@@ -11,6 +12,7 @@ const BENCHES: Readonly<Record<string, { readonly help: string; readonly run: (c
     help: 'transactions accepted a second, memory, a block taken out',
     run: async (count) => benchMempool(Number(count) || undefined),
   },
+  sync: { help: 'a chain fetched from another node, beside its import', run: benchSync },
   primitives: { help: 'signatures, hashes, merkle trees, block parsing', run: async () => benchPrimitives() },
 };
 
@@ -24,7 +26,7 @@ CHAIN is a regtest chain as a file of magic, size, block; OBVERSE_BENCH_CHAIN na
   for (const [key, { help }] of Object.entries(BENCHES)) console.log(`  ${key.padEnd(12)}${help}`);
   process.exit(name === undefined ? 0 : 2);
 }
-const needsChain = name === 'import' || name === 'latency';
+const needsChain = name === 'import' || name === 'latency' || name === 'sync';
 if (needsChain && !chain) {
   console.error(`bench ${name} needs a chain: npm run bench -- ${name} CHAIN`);
   process.exit(2);
