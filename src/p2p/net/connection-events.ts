@@ -29,7 +29,7 @@ export class LogicEvents implements ConnectionEvents {
 
   opened(connection: Connection): void {
     const { id, type, network, protocol } = connection;
-    this.#parts.log.debug('peer connected', { peer: id, type, network, protocol });
+    this.#parts.log.debug('connection opened', { peer: id, type, network, protocol });
     this.#guarded(connection, () => this.#logic.opened(connection));
   }
 
@@ -47,7 +47,7 @@ export class LogicEvents implements ConnectionEvents {
     table.remove(connection);
     this.#turns.remove(connection);
     totals.closed(reason);
-    log.debug('peer disconnected', { peer: id, type, reason, detail: closeDetail ?? undefined });
+    log.debug('connection closed', { peer: id, type, reason, detail: closeDetail ?? undefined });
     // The time of a block-relay-only peer stays as it was: nobody is to find out who they are.
     if (standing.established && type !== 'inbound' && type !== 'block-relay-only') addresses.connected(service);
     if (opened) this.#guarded(connection, () => this.#logic.closed(connection, reason));
