@@ -97,6 +97,7 @@ export class Chain {
   readonly #rejections = new Map<ChainEntry, BlockRejection>();
   readonly #connectedListeners = new Set<(inputs: number) => void>();
   readonly #invalidListeners = new Set<(entry: ChainEntry, rejection: BlockRejection) => void>();
+  readonly #nextListeners = new Set<(entry: ChainEntry, block: ParsedBlock) => void>();
   #queue: Promise<unknown> = Promise.resolve();
   #idleTimer: ReturnType<typeof setTimeout> | null = null;
   #connecting = false;
@@ -209,6 +210,15 @@ export class Chain {
   onInvalid(listener: (entry: ChainEntry, rejection: BlockRejection) => void): () => void {
     this.#invalidListeners.add(listener);
     return () => this.#invalidListeners.delete(listener);
+  }
+
+  /**
+   * Told of each block on top of the tip as soon as all but its inputs and scripts is checked: what may be passed on
+   * before it is judged (BIP-152). Not in initial sync. Returns how to leave.
+   */
+  onNext(listener: (entry: ChainEntry, block: ParsedBlock) => void): () => void {
+    this.#nextListeners.add(listener);
+    return () => this.#nextListeners.delete(listener);
   }
 
   /**
@@ -415,6 +425,8 @@ export class Chain {
     }
     this.#storeBody(entry, block);
     this.#commits.recent = { entry, block };
+    if (entry.parent === this.tip && !this.#sync.active)
+      for (const listener of this.#nextListeners) listener(entry, block);
     await this.#activate(entry, block);
     this.#armIdleCommit();
     const found = this.#rejections.get(entry);

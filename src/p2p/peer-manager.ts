@@ -74,6 +74,7 @@ export class PeerManager implements PeerLogic {
     this.#intake = new TxIntake(ctx, this.#txs, this.#compact);
     this.#addrs = new AddrRelay(ctx);
     const stopListening = ctx.chain.onCommit((commit) => this.#committed(commit));
+    const stopPassingOn = ctx.chain.onNext((entry, block) => this.#announcer.passOn(entry, block));
     ctx.mempool.relay.announceThrough(({ wtxid }) => this.#txs.announce(wtxid));
     const timer = setInterval(() => this.#tick(), TICK_MS);
     signal.addEventListener(
@@ -81,6 +82,7 @@ export class PeerManager implements PeerLogic {
       () => {
         clearInterval(timer);
         stopListening();
+        stopPassingOn();
         ctx.mempool.relay.announceThrough(null);
       },
       { once: true },
@@ -323,7 +325,7 @@ export class PeerManager implements PeerLogic {
         if (link.closed) return;
         if (isTransaction(item)) {
           if (!this.#txs.getdata(peer, item)) missing.push(item);
-        } else this.#serve.getdata(peer, item);
+        } else await this.#serve.getdata(peer, item);
       }
       if (missing.length > 0) link.send('notfound', { items: missing });
     } finally {

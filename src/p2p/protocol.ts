@@ -13,6 +13,8 @@ export const SENDHEADERS_VERSION = 70_012;
 export const FEEFILTER_VERSION = 70_013;
 /** BIP-152. */
 export const COMPACT_BLOCKS_VERSION = 70_014;
+/** From here on nobody is blamed for a compact block that proves invalid (BIP-152). */
+export const INVALID_COMPACT_VERSION = 70_015;
 /** BIP-339 and BIP-155. */
 export const WTXID_RELAY_VERSION = 70_016;
 

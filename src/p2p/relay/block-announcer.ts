@@ -1,8 +1,9 @@
 import type { ChainEntry } from '../../chain/chain-entry.ts';
+import type { ParsedBlock } from '../../primitives/block.ts';
 import { INVENTORY } from '../messages/inventory.ts';
 import type { PeerContext } from '../peer/context.ts';
 import type { Peer } from '../peer/peer.ts';
-import { SENDHEADERS_VERSION } from '../protocol.ts';
+import { INVALID_COMPACT_VERSION, SENDHEADERS_VERSION } from '../protocol.ts';
 import { hasHeader, isActive, resolveUnknown } from '../sync/availability.ts';
 import type { RecentBlock } from './recent-block.ts';
 
@@ -13,10 +14,30 @@ const MAX_ANNOUNCED = 8;
 export class BlockAnnouncer {
   readonly #ctx: PeerContext;
   readonly #recent: RecentBlock;
+  /** Height of the highest block that was passed on before it was judged. */
+  #passedOn = -1;
 
   constructor(ctx: PeerContext, recent: RecentBlock) {
     this.#ctx = ctx;
     this.#recent = recent;
+  }
+
+  /**
+   * A block that is not judged yet: those who asked for compact blocks unasked get it at once (BIP-152). Of two on one
+   * height the first, so that nobody can have us send many.
+   */
+  passOn(entry: ChainEntry, block: ParsedBlock): void {
+    if (entry.height <= this.#passedOn) return;
+    this.#passedOn = entry.height;
+    this.#recent.setNext(entry, block);
+    for (const peer of this.#ctx.peers.values()) {
+      const { negotiated, sync, link } = peer;
+      if (!negotiated.wantsCompactBlocks || negotiated.protocol < INVALID_COMPACT_VERSION) continue;
+      resolveUnknown(peer, this.#ctx.chain);
+      if (hasHeader(peer, entry) || !hasHeader(peer, entry.parent!)) continue;
+      link.sendPayload('cmpctblock', this.#recent.compact(entry));
+      sync.bestHeaderSent = entry;
+    }
   }
 
   /** The chain has a new tip; `connected` are the blocks that joined it, the lowest first. */

@@ -72,7 +72,7 @@ export class ServeBlocks {
   }
 
   /** Answers one item of `getdata` that names a block; of one that it may not see, there is no answer. */
-  getdata(peer: Peer, { kind, hash }: InventoryItem): void {
+  async getdata(peer: Peer, { kind, hash }: InventoryItem): Promise<void> {
     const { chain, connections } = this.#ctx;
     const { link } = peer;
     if (kind === INVENTORY.filteredBlock && !link.permissions.has('bloomfilter')) {
@@ -80,7 +80,10 @@ export class ServeBlocks {
       return;
     }
     const entry = chain.get(hash);
-    if (entry === null || !entry.hasBody || !this.#maySee(entry)) return;
+    if (entry === null || !entry.hasBody) return;
+    // Whoever was sent it before it was judged may need all of it: that is given when it is known to be good.
+    if (this.#recent.isNext(entry) && !isActive(chain, entry)) await chain.settle().catch(() => {});
+    if (link.closed || !this.#maySee(entry)) return;
     const historical = chain.bestHeader.time - entry.time > HISTORICAL_AGE_S;
     if (historical && connections.uploadTargetReached(true) && !link.permissions.has('download')) {
       link.disconnect('upload target for historical blocks reached');
@@ -101,7 +104,7 @@ export class ServeBlocks {
   getblocktxn(peer: Peer, { blockHash, indexes }: GetBlockTxnMessage): void {
     const { chain } = this.#ctx;
     const entry = chain.get(blockHash);
-    if (entry === null || !entry.hasBody || !this.#maySee(entry)) return;
+    if (entry === null || !entry.hasBody || !(this.#recent.isNext(entry) || this.#maySee(entry))) return;
     // Whoever needs parts of an old block is better served by all of it, and cannot make us read it again and again.
     if (entry.height < chain.height - MAX_BLOCKTXN_DEPTH) {
       peer.blocks.requested.push({ kind: INVENTORY.witnessBlock, hash: blockHash });

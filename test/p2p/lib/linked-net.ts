@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { ChainCommit } from '../../../src/chain/events.ts';
+import type { ScriptVerifier } from '../../../src/chain/script-verifier.ts';
 import { signatureEngine } from '../../../src/crypto/secp256k1.ts';
 import { MempoolService } from '../../../src/mempool/service.ts';
 import { AddrManager } from '../../../src/p2p/address/addr-manager.ts';
@@ -144,8 +145,8 @@ export class LinkedNode implements AsyncDisposable {
   readonly #ending = new AbortController();
   readonly #database;
 
-  constructor(params: NetworkParams, nowMs = Date.now()) {
-    this.node = new TestNode({ params, nowMs });
+  constructor(params: NetworkParams, verifier?: ScriptVerifier) {
+    this.node = new TestNode({ params, nowMs: Date.now(), ...(verifier && { verifier }) });
     const { chain, clock, dir } = this.node;
     this.addresses = AddrManager.create(clock, systemRandomBelow);
     this.#database = openNodeDatabase(join(dir, 'node.db'), {
@@ -180,8 +181,12 @@ export class LinkedNode implements AsyncDisposable {
     );
   }
 
-  static async with(params: NetworkParams, blocks: Iterable<BlockBytes> = []): Promise<LinkedNode> {
-    const node = new LinkedNode(params);
+  static async with(
+    params: NetworkParams,
+    blocks: Iterable<BlockBytes> = [],
+    verifier?: ScriptVerifier,
+  ): Promise<LinkedNode> {
+    const node = new LinkedNode(params, verifier);
     await node.node.take(blocks);
     await node.mempool.load(node.#ending.signal);
     return node;
