@@ -171,9 +171,9 @@ export const SETTINGS = {
 
   'p2p.enabled': boolean({ fallback: true, help: 'take part in the peer network' }),
   'p2p.listen': optionalAddress({
-    fallback: ({ network, dev }) => (dev ? null : { host: '0.0.0.0', port: paramsFor(network).ports.p2p }),
-    defaultText: '0.0.0.0:8333 (testnet4 48333, signet 38333, regtest 18444); none with dev.enabled',
-    help: 'where peers may connect',
+    fallback: ({ network, dev }) => (dev ? null : { host: '::', port: paramsFor(network).ports.p2p }),
+    defaultText: '[::]:8333 (testnet4 48333, signet 38333, regtest 18444); none with dev.enabled',
+    help: 'where peers may connect; [::] takes IPv4, too',
   }),
   'p2p.connect': list(
     'a list of host or host:port',

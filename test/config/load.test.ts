@@ -48,7 +48,7 @@ describe('defaults', () => {
     expect(config.http.listen).toEqual({ host: '127.0.0.1', port: 8332 });
     expect(config.p2p).toEqual({
       enabled: true,
-      listen: { host: '0.0.0.0', port: 8333 },
+      listen: { host: '::', port: 8333 },
       connect: [],
       maxConnections: 125,
       v2: true,

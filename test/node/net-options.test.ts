@@ -12,7 +12,7 @@ test('by default peers may come, are looked for everywhere, and our address is f
   const { params, ...rest } = options();
   expect(params.name).toBe('main');
   expect(rest).toEqual({
-    listen: { host: '0.0.0.0', port: 8333 },
+    listen: { host: '::', port: 8333 },
     maxConnections: 125,
     onlyNetworks: [],
     proxy: null,

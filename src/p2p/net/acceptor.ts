@@ -44,13 +44,15 @@ export class Acceptor {
     this.#parts = parts;
   }
 
-  /** Throws OperatorError where the address cannot be used. Returns the port. */
-  listen({ host, port }: Endpoint): number {
+  /** Throws OperatorError where the address cannot be used. Returns what it listens on. */
+  listen({ host, port }: Endpoint): Endpoint {
     try {
       const socket = tcpHandlers((stream) => this.accept(stream));
       this.#listener = Bun.listen<TcpStream>({ hostname: host, port, exclusive: true, socket });
-      return this.#listener.port;
+      return { host, port: this.#listener.port };
     } catch (error) {
+      // Not every host has IPv6.
+      if (host === '::') return this.listen({ host: '0.0.0.0', port });
       throw new OperatorError(`cannot listen for peers on ${host} port ${port}: ${codeOf(error)}`);
     }
   }

@@ -9,7 +9,7 @@ import { hasServices, SEED_SERVICES } from '../services.ts';
 import { AddedNodes } from './added-nodes.ts';
 import { BanList } from './ban-list.ts';
 import { ConnectionTable } from './connection-table.ts';
-import { tcpDial } from './dial.ts';
+import { type Endpoint, tcpDial } from './dial.ts';
 import { Discouragement } from './discouragement.ts';
 import { LOCAL_SCORES, LocalAddresses } from './local-addresses.ts';
 import type { NetDependencies, NetOptions } from './net-options.ts';
@@ -67,13 +67,14 @@ export class NetState {
   }
 
   /** We listen, so addresses of this machine may be ones that others can reach. */
-  findLocalAddresses(host: string, port: number): void {
+  findLocalAddresses({ host, port }: Endpoint): void {
     this.local.port = port;
     const bound = parseAddress(host);
     const isAny = bound === null || isBindAny(bound);
     for (const text of isAny ? this.deps.interfaces() : [host]) {
       const address = parseAddress(text);
-      if (address !== null) this.local.add({ address, port }, isAny ? LOCAL_SCORES.interface : LOCAL_SCORES.bound);
+      if (address === null || (bound?.network === 'ipv4' && address.network !== 'ipv4')) continue;
+      this.local.add({ address, port }, isAny ? LOCAL_SCORES.interface : LOCAL_SCORES.bound);
     }
   }
 }

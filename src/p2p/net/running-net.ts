@@ -51,10 +51,11 @@ export class RunningNet {
       isBanned: (address) => state.bans.isBanned(address),
       isDiscouraged: (address) => state.discouragement.isDiscouraged(address),
     });
-    this.port = listen === null ? null : this.acceptor.listen(listen);
-    if (listen !== null && this.port !== null) {
-      state.findLocalAddresses(listen.host, this.port);
-      deps.log.info('listening for peers', { host: listen.host, port: this.port });
+    const listening = listen === null ? null : this.acceptor.listen(listen);
+    this.port = listening?.port ?? null;
+    if (listening !== null) {
+      state.findLocalAddresses(listening);
+      deps.log.info('listening for peers', { ...listening });
     }
     this.opener = new Opener({
       ...deps,

@@ -31,6 +31,21 @@ describe('inbound', () => {
     expect(manager.link(0)?.localService).toEqual(service(`127.0.0.1:${port}`));
   });
 
+  test('all addresses, IPv6 and IPv4, are one setting', async () => {
+    const interfaces = () => ['20.1.1.1', '2a01:1::1', '127.0.0.1'];
+    const both = world({ options: { listen: { host: '::', port: 0 }, discover: true }, deps: { interfaces } });
+    const port = both.start();
+    (await both.inbound(port)).send('version', new Uint8Array(100));
+    await until(() => both.logic.links.length === 1);
+    expect(both.logic.links[0]!.service.address.network).toBe('ipv4');
+    const found = ({ manager }: typeof both) => manager.localAddresses().map(({ service }) => service.address.network);
+    expect(found(both)).toEqual(['ipv4', 'ipv6']);
+
+    const one = world({ options: { listen: { host: '0.0.0.0', port: 0 }, discover: true }, deps: { interfaces } });
+    one.start();
+    expect(found(one)).toEqual(['ipv4']);
+  });
+
   test('a port that is taken is told to the operator', () => {
     const first = world({ options: LISTEN });
     const port = first.start();
