@@ -30,6 +30,11 @@ export function servicesHex(services: bigint): string {
   return services.toString(16).padStart(16, '0');
 }
 
+/** Milliseconds, as exact as a clock's microseconds. */
+function toMicroseconds(ms: number): number {
+  return Math.round(ms * 1000) / 1000;
+}
+
 /** What is told of a peer; what is not known of it stands at zero. */
 export function peerView(peer: Peer, nowMs: number): PeerView {
   const { link, negotiated, ping, sync, tx, addr } = peer;
@@ -51,8 +56,8 @@ export function peerView(peer: Peer, nowMs: number): PeerView {
     lastRecv: link.traffic.lastReceivedAt,
     bytesSent: link.traffic.sent,
     bytesRecv: link.traffic.received,
-    pingMs: ping.last,
-    minPingMs: Number.isFinite(link.standing.minPing) ? link.standing.minPing : null,
+    pingMs: ping.last && toMicroseconds(ping.last),
+    minPingMs: Number.isFinite(link.standing.minPing) ? toMicroseconds(link.standing.minPing) : null,
     timeOffset: peer.timeOffset,
     startingHeight: version?.startHeight ?? -1,
     syncedHeaders: sync.bestKnown?.height ?? -1,
@@ -69,7 +74,7 @@ export function peerView(peer: Peer, nowMs: number): PeerView {
       lastBlock: link.standing.lastBlockAt,
       bytesSentByType: Object.fromEntries(link.traffic.sentByType),
       bytesRecvByType: Object.fromEntries(link.traffic.receivedByType),
-      pingWaitMs: waited,
+      pingWaitMs: waited && toMicroseconds(waited),
       presyncedHeaders: sync.presync?.phase === 'presync' ? sync.presync.height : -1,
       inFlight: sync.inFlight.map(({ entry }) => entry.height),
       lastInvSequence: tx?.nextSequence ?? 0,
