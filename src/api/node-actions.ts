@@ -123,7 +123,33 @@ export interface NetworkActions {
   fetchBlock: { args: [hash: Uint8Array, peer: number]; result: null | Refusal };
 }
 
-export type NodeActions = ChainActions & NetworkActions;
+/** What took the place of what; hashes in display order, the lowest block first. */
+export interface ReorgView {
+  readonly forkHeight: number;
+  readonly disconnected: readonly string[];
+  readonly connected: readonly string[];
+}
+
+/** What developer mode plays on request; refused without it. Amounts in satoshis. */
+export interface ScenarioActions {
+  scenarioPay: { args: [script: Uint8Array, amount: bigint]; result: string | Refusal };
+  scenarioReorg: { args: [depth: number, reconfirm: boolean]; result: ReorgView | Refusal };
+  /** `script` null pays the sandbox itself. */
+  scenarioDoubleSpend: {
+    args: [script: Uint8Array | null, amount: bigint, depth: number];
+    result:
+      | {
+          readonly txid: string;
+          readonly conflict: string;
+          readonly blockHash: string | null;
+          readonly reorg: ReorgView | null;
+        }
+      | Refusal;
+  };
+  scenarioFlood: { args: [count: number, script: Uint8Array | null]; result: readonly string[] | Refusal };
+}
+
+export type NodeActions = ChainActions & NetworkActions & ScenarioActions;
 export type NodeAction = keyof NodeActions;
 export type ActionArgs<N extends NodeAction> = NodeActions[N]['args'];
 export type ActionResult<N extends NodeAction> = NodeActions[N]['result'];

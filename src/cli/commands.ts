@@ -10,6 +10,7 @@ export const COMMANDS: Readonly<Record<string, Row>> = {
   start: { summary: 'run the node', load: () => import('./start.ts') },
   import: { summary: 'connect the blocks of block files, then stop', load: () => import('./import.ts') },
   probe: { summary: 'ask a running node whether it is live or ready', load: () => import('./probe.ts') },
+  dev: { summary: 'play reorgs, double spends and floods in developer mode', load: () => import('./dev.ts') },
   help: { summary: 'show this text, a command, or every setting', load: () => import('./help.ts') },
   version: { summary: 'show the version', load: () => import('./version.ts') },
 };

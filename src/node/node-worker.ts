@@ -29,10 +29,7 @@ function fail(error: unknown): void {
 }
 
 /** Blocks from files first, then the saved mempool, then the sandbox. */
-async function work(
-  opened: Node,
-  { files, dev, log }: { files: readonly string[]; dev: boolean; log: ReturnType<typeof stderrLog> },
-) {
+async function work(opened: Node, { files, log }: { files: readonly string[]; log: ReturnType<typeof stderrLog> }) {
   if (files.length > 0) {
     const progress = openProgressLog(log);
     const result = await opened.import(files, { signal: abort.signal, progress });
@@ -41,7 +38,7 @@ async function work(
   }
   if (!abort.signal.aborted) opened.startPeers();
   if (!abort.signal.aborted) await opened.mempool.load(abort.signal);
-  if (dev && !abort.signal.aborted) await opened.sandbox(abort.signal);
+  if (!abort.signal.aborted) await opened.sandbox(abort.signal);
 }
 
 self.onmessage = async ({ data }: MessageEvent<ToNode>) => {
@@ -59,7 +56,7 @@ self.onmessage = async ({ data }: MessageEvent<ToNode>) => {
           lowerCompilerThreads(COMPILER_NICE);
         }, STATUS_INTERVAL_MS);
         abort.signal.addEventListener('abort', () => clearInterval(timer), { once: true });
-        background = work(opened, { files: config.import.files, dev: config.dev.enabled, log }).catch((error) => {
+        background = work(opened, { files: config.import.files, log }).catch((error) => {
           if (!abort.signal.aborted) fail(error);
         });
       } catch (error) {

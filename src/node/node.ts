@@ -27,7 +27,10 @@ import { PeerNetwork } from './peer-network.ts';
 import { verificationProgress } from './progress.ts';
 import { relayOptionsOf } from './relay-options.ts';
 import { SEED_BLOCKS, startSandbox } from './sandbox/sandbox.ts';
+import type { ScenarioChain } from './sandbox/sandbox-chain.ts';
+import { Scenarios } from './sandbox/scenarios.ts';
 import { sandboxChain } from './sandbox-adapter.ts';
+import { scenarioActions } from './scenario-actions.ts';
 import { storageProblem } from './storage-problem.ts';
 import { VerifyPool } from './verify-pool.ts';
 
@@ -52,6 +55,7 @@ export class Node {
   readonly #database: Database;
   /** Null where the configuration wants no peers. */
   readonly #network: PeerNetwork | null;
+  readonly #sandbox: ScenarioChain | null;
   readonly #actions: ActionTable<NodeActions>;
   /** Ends what goes on for longer. */
   readonly #ending = new AbortController();
@@ -110,9 +114,13 @@ export class Node {
     this.#network = config.p2p.enabled
       ? new PeerNetwork(config, { chain: this.chain, mempool: this.mempool, database: this.#database, clock, log })
       : null;
+    this.#sandbox = config.dev.enabled
+      ? sandboxChain({ chain: this.chain, mempool: this.mempool, clock }, config.networkDir, this.#ending.signal)
+      : null;
     this.#actions = {
       ...chainActions({ chain: this.chain, mempool: this.mempool, miner }, this.#ending.signal),
       ...networkActions(this.#network, { chain: this.chain, clock }),
+      ...scenarioActions(this.#sandbox && new Scenarios({ chain: this.#sandbox, params: this.params, clock })),
     };
     this.chain.followedBy(this.mempool);
     this.chain.onCommit(({ lastSeq, tip }) => {
@@ -202,14 +210,11 @@ export class Node {
     }
   }
 
-  /** Mines on regtest until the signal aborts. */
-  sandbox(signal: AbortSignal): Promise<void> {
-    return startSandbox({
-      chain: sandboxChain(
-        { chain: this.chain, mempool: this.mempool, clock: this.#clock },
-        this.#config.networkDir,
-        signal,
-      ),
+  /** Mines on regtest until the signal aborts, where the configuration asks for it. */
+  async sandbox(signal: AbortSignal): Promise<void> {
+    if (this.#sandbox === null) return;
+    await startSandbox({
+      chain: this.#sandbox,
       params: this.params,
       interval: this.#config.dev.interval,
       signal,

@@ -1,13 +1,15 @@
 import type { Chain } from '../chain/chain.ts';
+import type { ChainEntry } from '../chain/chain-entry.ts';
 import { nextWorkRequired } from '../consensus/difficulty.ts';
 import { medianTimePast } from '../consensus/header-entry.ts';
 import { rejectionText } from '../consensus/rejection.ts';
 import { computeBlockVersion, VersionBitsCache } from '../consensus/version-bits.ts';
 import type { MempoolService } from '../mempool/service.ts';
 import { selectTransactions } from '../mining/select-transactions.ts';
+import type { BlockHash } from '../primitives/hash.ts';
 import { ChainReads } from '../storage/chain-reads.ts';
 import { type Clock, unixSeconds } from '../util/clock.ts';
-import type { SandboxChain } from './sandbox/sandbox-chain.ts';
+import type { SandboxTip, ScenarioChain } from './sandbox/sandbox-chain.ts';
 
 /** Small: the sandbox looks at a dozen scripts now and then. */
 const READ_CACHE_MIB = 4;
@@ -17,23 +19,39 @@ export function sandboxChain(
   { chain, mempool, clock }: { chain: Chain; mempool: MempoolService; clock: Clock },
   dir: string,
   signal: AbortSignal,
-): SandboxChain {
+): ScenarioChain {
   const reads = new ChainReads(dir, { cacheMiB: READ_CACHE_MIB });
   signal.addEventListener('abort', () => reads.close(), { once: true });
   const versions = new VersionBitsCache();
   const { consensus } = chain.params;
+  const factsOf = (entry: ChainEntry): SandboxTip => ({
+    hash: entry.hash,
+    height: entry.height,
+    time: entry.time,
+    medianTimePast: medianTimePast(entry),
+    // On regtest the difficulty never changes, so the time of the next block does not matter.
+    nextBits: nextWorkRequired(entry, entry.time, consensus),
+    nextVersion: computeBlockVersion(entry, consensus, versions),
+  });
+  const entryOf = (hash: BlockHash): ChainEntry | null => chain.get(hash);
   return {
-    tip() {
-      const { tip } = chain;
-      return {
-        hash: tip.hash,
-        height: tip.height,
-        time: tip.time,
-        medianTimePast: medianTimePast(tip),
-        // On regtest the difficulty never changes, so the time of the next block does not matter.
-        nextBits: nextWorkRequired(tip, tip.time, consensus),
-        nextVersion: computeBlockVersion(tip, consensus, versions),
-      };
+    tip: () => factsOf(chain.tip),
+    at(height) {
+      const entry = chain.tip.ancestor(height);
+      return entry && factsOf(entry);
+    },
+    facts(hash) {
+      const entry = entryOf(hash);
+      return entry && factsOf(entry);
+    },
+    transactionsOf(hash) {
+      const entry = entryOf(hash);
+      return entry?.hasBody
+        ? chain
+            .block(entry)
+            .txs.slice(1)
+            .map(({ tx }) => tx)
+        : [];
     },
     coinsOf(script, limit) {
       if (signal.aborted) return [];

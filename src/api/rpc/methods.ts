@@ -1,6 +1,7 @@
 import * as blockchain from './blockchain-methods.ts';
 import * as broadcast from './broadcast-methods.ts';
 import * as chainControl from './chain-control-methods.ts';
+import * as dev from './dev-methods.ts';
 import * as fees from './fee-methods.ts';
 import * as mempool from './mempool-methods.ts';
 import { nodeMethod, type RpcMethod, usage } from './method.ts';
@@ -24,7 +25,21 @@ const help = nodeMethod({
 
 /** Every method by its name. A new one is an export of one of these files. */
 export const RPC_METHODS: ReadonlyMap<string, RpcMethod> = new Map(
-  [blockchain, chainControl, broadcast, fees, mempool, rawTransactions, mining, network, node, util, wallet, { help }]
+  [
+    blockchain,
+    chainControl,
+    broadcast,
+    dev,
+    fees,
+    mempool,
+    rawTransactions,
+    mining,
+    network,
+    node,
+    util,
+    wallet,
+    { help },
+  ]
     .flatMap((exports) => Object.values(exports))
     .filter((value): value is RpcMethod => typeof value === 'object' && 'invoke' in value)
     .map((method) => [method.name, method]),

@@ -20,6 +20,16 @@ export interface SandboxCoin {
   readonly position: TxPosition;
 }
 
+/** What the scenarios need beside it: blocks that are not the tip. */
+export interface ScenarioChain extends SandboxChain {
+  /** A block of the active chain. */
+  at(height: number): SandboxTip | null;
+  /** Any block that is known. */
+  facts(hash: BlockHash): SandboxTip | null;
+  /** The transactions of a block, its coinbase left out. */
+  transactionsOf(hash: BlockHash): readonly Transaction[];
+}
+
 /** All that the sandbox needs of a node; it keeps no state of its own. */
 export interface SandboxChain {
   tip(): SandboxTip;

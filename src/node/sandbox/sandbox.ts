@@ -2,6 +2,7 @@ import { COINBASE_MATURITY } from '../../consensus/limits.ts';
 import { assembleBlock } from '../../mining/block-template.ts';
 import { grindBlock } from '../../mining/grind.ts';
 import type { NetworkParams } from '../../params/network-params.ts';
+import type { Amount } from '../../primitives/amount.ts';
 import { encodeBlock } from '../../primitives/block.ts';
 import { positionHeight, positionIndex } from '../../primitives/coin.ts';
 import type { BlockHash } from '../../primitives/hash.ts';
@@ -89,6 +90,13 @@ export function sandboxPayments(chain: SandboxChain, tip: SandboxTip): readonly 
   return makePayments({ coins, scripts, ring, random, height: tip.height }).transactions;
 }
 
+interface BlockContent {
+  readonly transactions: readonly Transaction[];
+  readonly fees: Amount;
+  readonly time: number;
+  readonly params: NetworkParams;
+}
+
 /** The next block of the sandbox, or null while the clock is too far behind the chain. */
 function sandboxBlock(
   tip: SandboxTip,
@@ -96,21 +104,27 @@ function sandboxBlock(
   params: NetworkParams,
   now: number,
 ): Uint8Array | null {
-  const { accounts } = sandboxAccounts();
-  const height = tip.height + 1;
   const remaining = SEED_BLOCKS - tip.height;
   const jitter = new SeededRandom(tip.hash).fraction();
   const time = remaining > 0 ? seedBlockTime(tip, remaining, now, jitter) : liveBlockTime(tip, now);
   if (time === null) return null;
-  const scripts = accounts.map(({ scriptPubKey }) => scriptPubKey);
+  return blockOn(tip, { transactions, fees, time, params });
+}
+
+/** A block with its proof of work; its coinbase pays the account that follows from its height, `turn` ones further on. */
+export function blockOn(
+  parent: SandboxTip,
+  { transactions, fees, time, params, turn = 0 }: BlockContent & { readonly turn?: number },
+): Uint8Array {
+  const { accounts } = sandboxAccounts();
   const block = assembleBlock({
-    parent: tip,
-    bits: tip.nextBits,
-    version: tip.nextVersion,
+    parent,
+    bits: parent.nextBits,
+    version: parent.nextVersion,
     time,
     transactions,
     fees,
-    coinbaseScript: scripts[height % scripts.length]!,
+    coinbaseScript: accounts[(parent.height + 1 + turn) % accounts.length]!.scriptPubKey,
     params: params.consensus,
   });
   const w = new ByteWriter(4096);
@@ -118,7 +132,8 @@ function sandboxBlock(
   return w.finish();
 }
 
-function spendableCoins(chain: SandboxChain, scriptPubKey: Uint8Array, height: number): OwnCoin[] {
+/** Coins of one account that a block of this height may spend. */
+export function spendableCoins(chain: SandboxChain, scriptPubKey: Uint8Array, height: number): OwnCoin[] {
   return chain
     .coinsOf(scriptPubKey, COINS_PER_ACCOUNT)
     .filter((coin) => isMature(coin, height))

@@ -1,0 +1,153 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { loadConfig } from '../config/load.ts';
+import type { Config } from '../config/schema.ts';
+import { didYouMean } from '../util/suggest.ts';
+import { type Command, UsageError } from './command.ts';
+import { COMMON_OPTIONS } from './help.ts';
+import { ownOrigin } from './probe.ts';
+
+interface Scenario {
+  readonly method: string;
+  /** Parameter of the method for each word, in order. */
+  readonly words: readonly string[];
+  readonly required: number;
+  /** Parameter for each flag, and whether a value follows it. */
+  readonly flags: Readonly<Record<string, { readonly name: string; readonly kind: 'text' | 'number' | 'switch' }>>;
+}
+
+const TO = { name: 'address', kind: 'text' } as const;
+const AMOUNT = { name: 'amount', kind: 'text' } as const;
+
+const SCENARIOS: Readonly<Record<string, Scenario>> = {
+  pay: { method: 'devpay', words: ['address', 'amount'], required: 1, flags: {} },
+  reorg: {
+    method: 'devreorg',
+    words: ['depth'],
+    required: 0,
+    flags: { '--reconfirm': { name: 'reconfirm', kind: 'switch' } },
+  },
+  doublespend: {
+    method: 'devdoublespend',
+    words: [],
+    required: 0,
+    flags: { '--to': TO, '--amount': AMOUNT, '--confirmations': { name: 'confirmations', kind: 'number' } },
+  },
+  flood: { method: 'devflood', words: ['count'], required: 0, flags: { '--to': TO } },
+};
+const NUMBERS = new Set(['depth', 'count']);
+
+export const command: Command = {
+  usage: 'dev pay|reorg|doublespend|flood [arguments] [options]',
+  description: `Has a node in developer mode do what happens on a live network now and then, so that whoever listens to it can be
+tested. Prints what happened as JSON. The node is the one that runs with the same settings on this host; the key is
+OBVERSE_API_KEY, else the cookie file of its data directory.`,
+  options: [
+    ['pay ADDRESS [AMOUNT]', 'send some coins (default 1) of the sandbox'],
+    ['reorg [DEPTH]', 'replace the last blocks (default 1) by one more'],
+    ['  --reconfirm', 'the new blocks hold the same transactions; else these wait in the mempool again'],
+    ['doublespend', 'make a payment and replace it by another one'],
+    ['  --to ADDRESS', 'who is paid at first (default: the sandbox itself); for flood, too'],
+    ['  --amount AMOUNT', 'coins (default 1)'],
+    ['  --confirmations N', 'replace it by a reorg, after so many confirmations'],
+    ['flood [COUNT]', 'hand in many transactions (default 100, up to 5000) at once'],
+    ...COMMON_OPTIONS,
+  ],
+  examples: [
+    'obverse dev reorg 3',
+    'obverse dev doublespend --to bcrt1qsm5vsmgvztj7vt69jxtzhwykg79w7hmttehwrv --confirmations 2',
+    'obverse dev flood 500',
+  ],
+  async run(args, { signal, out, err }) {
+    const [name = '', ...rest] = args;
+    if (!Object.hasOwn(SCENARIOS, name)) {
+      const names = Object.keys(SCENARIOS);
+      throw new UsageError(`dev takes one of ${names.join(', ')}${didYouMean(name, names)}`);
+    }
+    const { method, params, settings } = readScenario(name, rest);
+    const { config, positionals } = loadConfig(settings);
+    fillWords(name, positionals, params);
+    const url = `${ownOrigin(config)}/`;
+    let response: Response;
+    try {
+      response = await fetch(url, {
+        method: 'POST',
+        headers: { authorization: credentials(config), 'content-type': 'application/json' },
+        body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
+        signal,
+        redirect: 'error',
+        // Whether the certificate suits the loopback name is not the question.
+        tls: { rejectUnauthorized: false },
+      });
+    } catch (error) {
+      err(`no answer from ${url}: ${error instanceof Error ? error.message : error}\n`);
+      return 1;
+    }
+    const { result, error } = await replyOf(response);
+    if (error !== undefined) {
+      err(`${error}\n`);
+      return 1;
+    }
+    out(`${JSON.stringify(result, null, 2)}\n`);
+    return 0;
+  },
+};
+
+type Params = Record<string, string | number | boolean>;
+
+/** Takes the scenario's own flags out of the arguments; the others are settings. */
+function readScenario(name: string, args: readonly string[]) {
+  const { method, flags } = SCENARIOS[name]!;
+  const params: Params = {};
+  // A sandbox is always on regtest.
+  const settings: string[] = args.some((arg) => /^--network(=|$)/.test(arg)) ? [] : ['--network', 'regtest'];
+  for (let i = 0; i < args.length; i++) {
+    const [text, inline] = splitFlag(args[i]!);
+    const flag = Object.hasOwn(flags, text) ? flags[text]! : null;
+    if (flag === null) settings.push(args[i]!);
+    else if (flag.kind === 'switch') params[flag.name] = true;
+    else {
+      const value = inline ?? args[++i];
+      if (value === undefined || value.startsWith('--')) throw new UsageError(`${text} needs a value`);
+      params[flag.name] = flag.kind === 'number' ? wholeNumber(text, value) : value;
+    }
+  }
+  return { method, params, settings };
+}
+
+function splitFlag(arg: string): [string, string | undefined] {
+  const at = arg.startsWith('--') ? arg.indexOf('=') : -1;
+  return at < 0 ? [arg, undefined] : [arg.slice(0, at), arg.slice(at + 1)];
+}
+
+function fillWords(name: string, given: readonly string[], params: Params): void {
+  const { words, required } = SCENARIOS[name]!;
+  if (given.length < required)
+    throw new UsageError(`dev ${name} needs ${words.slice(given.length, required).join(', ')}`);
+  if (given.length > words.length) throw new UsageError(`dev ${name} does not take ${given[words.length]}`);
+  for (const [i, value] of given.entries())
+    params[words[i]!] = NUMBERS.has(words[i]!) ? wholeNumber(words[i]!, value) : value;
+}
+
+function wholeNumber(what: string, text: string): number {
+  if (!/^\d{1,9}$/.test(text)) throw new UsageError(`${what} is a whole number, not ${text}`);
+  return Number(text);
+}
+
+function credentials({ networkDir }: Pick<Config, 'networkDir'>): string {
+  const key = process.env.OBVERSE_API_KEY;
+  if (key) return `Bearer ${key}`;
+  const file = join(networkDir, '.cookie');
+  try {
+    return `Basic ${Buffer.from(readFileSync(file, 'utf8').trim()).toString('base64')}`;
+  } catch {
+    throw new UsageError(`no key: OBVERSE_API_KEY is not set, and ${file} cannot be read; does the node run?`);
+  }
+}
+
+async function replyOf(response: Response): Promise<{ result?: unknown; error?: string }> {
+  const body: unknown = await response.json().catch(() => null);
+  const { result, error } = (body ?? {}) as { result?: unknown; error?: { message?: unknown } | null };
+  if (error) return { error: String(error.message) };
+  return response.ok ? { result } : { error: `HTTP ${response.status}` };
+}
