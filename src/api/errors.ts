@@ -1,4 +1,4 @@
-import type { TxRejectKind } from '../consensus/rejection.ts';
+import type { TxRejection, TxRejectKind } from '../consensus/rejection.ts';
 
 /** What one kind of failure answers: the HTTP status of REST, and the code of a JSON-RPC error object. */
 export interface Failure {
@@ -21,9 +21,18 @@ const TX_REJECTIONS = {
 } as const satisfies Record<TxRejectKind, Failure & { class: string }>;
 
 /** `details.class` of a rejected transaction. */
-export function txRejectClass(kind: TxRejectKind): string {
-  return TX_REJECTIONS[kind].class;
+export function txRejectClass({ kind, reason }: Pick<TxRejection, 'kind' | 'reason'>): string {
+  return CLASS_OF_REASON[reason] ?? TX_REJECTIONS[kind].class;
 }
+
+/** Reasons whose class their kind does not tell. */
+const CLASS_OF_REASON: Readonly<Record<string, string>> = {
+  'insufficient fee': 'conflict',
+  'replacement-failed': 'conflict',
+  'bip125-replacement-disallowed': 'conflict',
+  'bad-txns-spends-conflicting-tx': 'conflict',
+  'max feerate exceeded': 'fee',
+};
 
 /** One row serves REST and RPC. The keys are the stable `code` of an error body. */
 export const FAILURES = {

@@ -3,8 +3,29 @@ import type { Estimate, EstimateQuestion, RawEstimate } from '../mempool/fees/fe
 import type { MinedBlock } from '../mempool/fees/mempool-policy.ts';
 import type { PackageResult } from '../mempool/result.ts';
 import type { BroadcastLimits, BroadcastResult, Prioritised } from '../mempool/service.ts';
-
+import type { DurationTotals } from '../util/duration-counts.ts';
 import type { ActionArgs, ActionResult, NodeAction } from './node-actions.ts';
+
+/**
+ * What the node does to follow the network.
+ *
+ * - `waiting`: has nothing to do, and the tip is old: no peer is there, or none has a better chain
+ * - `presync`: looks at headers whose work is not proven, and keeps none of them yet
+ * - `headers`: fetches headers
+ * - `blocks`: fetches and checks blocks
+ * - `following`: has all blocks that it knows of, and takes new ones as they come
+ */
+export type SyncPhase = 'waiting' | 'presync' | 'headers' | 'blocks' | 'following';
+
+export interface SyncState {
+  readonly phase: SyncPhase;
+  /** Height that headers of unproven work were looked at to; null in all other phases. */
+  readonly presynced: number | null;
+  /** Estimated part of the headers that is there, 0 to 1. */
+  readonly headersProgress: number;
+  /** A peer has shown its chain, and that is no better than ours. */
+  readonly confirmed: boolean;
+}
 
 /** What the node last told about itself; pushed by it, so that reading it never waits. */
 export interface NodeStatus {
@@ -24,6 +45,14 @@ export interface NodeStatus {
   readonly preparing: string | null;
   /** Connected peers. Counted here, so that what shows no more than that does not wait for the node thread. */
   readonly peers: { readonly inbound: number; readonly outbound: number };
+  readonly sync: SyncState;
+  /** Of the network of peers; null where the configuration wants none. */
+  readonly network: {
+    /** It is dialled and listened: neither before it has begun, nor while it is switched off. */
+    readonly active: boolean;
+    /** Median of what the clocks of outbound peers are ahead of ours, in seconds. */
+    readonly timeOffset: number;
+  } | null;
   /** A chain with more work than ours was found invalid. */
   readonly heavierInvalidChain: boolean;
   readonly warnings: readonly string[];
@@ -91,6 +120,45 @@ export interface PeerDetails {
   readonly addrRateLimited: number;
 }
 
+/** What the node thread has counted since the start. */
+export interface NodeCounters {
+  /** By stage: parse, check, connect, wait. */
+  readonly stages: Readonly<Record<string, DurationTotals>>;
+  /** Commits of chain.db. */
+  readonly commits: DurationTotals;
+  /** Events that chain.db holds. */
+  readonly eventRows: number;
+  /** Null where the configuration wants no peers. */
+  readonly p2p: P2pCounters | null;
+}
+
+/** All keys are from lists that do not grow. */
+export interface P2pCounters {
+  /** Peers whose handshake is over, by network. */
+  readonly inbound: Readonly<Record<string, number>>;
+  readonly outbound: Readonly<Record<string, number>>;
+  readonly bytesSent: number;
+  readonly bytesReceived: number;
+  /** By type. */
+  readonly messagesSent: Readonly<Record<string, number>>;
+  readonly messagesReceived: Readonly<Record<string, number>>;
+  /** By reason. */
+  readonly disconnects: Readonly<Record<string, number>>;
+  readonly bans: number;
+  /** Transactions of peers that were refused, by class. */
+  readonly rejected: Readonly<Record<string, number>>;
+}
+
+/** A peer whose handshake is over has come or gone. */
+export interface PeerChange {
+  readonly kind: 'connected' | 'disconnected';
+  /** Unix seconds. */
+  readonly time: number;
+  readonly peer: PeerView;
+  /** Why it is gone; null where it has come. */
+  readonly reason: string | null;
+}
+
 /** What the node tells, in order: steps of the mempool, and at their end a commit that they belong to. */
 export interface NodeNews {
   readonly changes: readonly MempoolChange[];
@@ -105,6 +173,8 @@ export interface NodeNews {
 /** How the API reaches the node: through a worker's port in the running program, directly in tests. */
 export interface NodePort {
   status(): NodeStatus;
+  /** As they were about a second ago; null before they are first told. */
+  counters(): NodeCounters | null;
   /** Resolves when the node thread has answered; shows that it is alive. */
   echo(): Promise<void>;
   peers(): Promise<readonly PeerView[]>;
@@ -130,4 +200,6 @@ export interface NodePort {
   act<N extends NodeAction>(name: N, ...args: ActionArgs<N>): Promise<ActionResult<N>>;
   /** Called with everything that happens, when readers of the chain already see it. Returns the function that ends it. */
   onNews(listener: (news: NodeNews) => void): () => void;
+  /** Called when a peer has come or gone. Returns the function that ends it. */
+  onPeerChange(listener: (change: PeerChange) => void): () => void;
 }

@@ -29,7 +29,8 @@ import { isSyncedAt } from './synced.ts';
 import { feesView } from './views/fees-view.ts';
 import { StoredWatches } from './watches/stored-watches.ts';
 import type { SocketData } from './ws/connection.ts';
-import { Hub } from './ws/hub.ts';
+import { Hub, type SyncStatus } from './ws/hub.ts';
+import { peerEvent } from './ws/peer-event.ts';
 import { upgradeToWebSocket } from './ws/upgrade.ts';
 
 const MAX_BODY = 32 * 1024 ** 2;
@@ -91,6 +92,8 @@ export function startApi(deps: ApiDependencies): ApiServer {
         const { totals, entries } = mempool.mirror;
         return totals && { ...totals, count: entries.count };
       },
+      counters: () => state.attached?.node.counters() ?? null,
+      fees: () => mempool.mirror.fees,
       eventsSeq: () => state.attached && events.latest,
       databases: () => databaseSizes(options.networkDir),
       wsConnections: () => hub.size,
@@ -159,7 +162,7 @@ export function startApi(deps: ApiDependencies): ApiServer {
     matcher,
     watches,
     status: () => state.tip && { ...state.tip, synced: isSyncedAt(context, state.tip) },
-    syncStatus: () => state.attached && state.tip && syncStatus(state.attached.node.status(), state.tip),
+    syncStatus: () => state.attached && state.tip && syncStatus(context, state.attached.node.status(), state.tip),
     isLive: (principal) => auth.isLive(principal),
   });
   const context: ApiContext = {
@@ -231,7 +234,10 @@ export function startApi(deps: ApiDependencies): ApiServer {
       state.tip = tipView(attachment.reads);
       mempool.startAt(state.tip.hash);
       hub.attach(attachment.reads);
-      detach.push(attachment.node.onNews((news) => mempool.take(news)));
+      detach.push(
+        attachment.node.onNews((news) => mempool.take(news)),
+        attachment.node.onPeerChange((change) => hub.announce(...peerEvent(change))),
+      );
       state.phase = 'live';
       void readiness.run();
       return initialKey;
@@ -295,9 +301,14 @@ function listen({ http, limits }: ApiOptions, gate: Gate, hub: Hub): Server<Sock
 }
 
 /** Data of `syncStatus`. */
-function syncStatus({ initialBlockDownload, headers, verificationProgress }: NodeStatus, { height }: TipView): object {
-  const state = initialBlockDownload ? 'syncing' : 'synced';
-  return { state, height, headers, progress: verificationProgress };
+function syncStatus(
+  context: ApiContext,
+  { headers, sync, verificationProgress }: NodeStatus,
+  tip: TipView,
+): SyncStatus {
+  const state = isSyncedAt(context, tip) ? 'synced' : 'syncing';
+  const { phase, presynced } = sync;
+  return { state, height: tip.height, headers, progress: verificationProgress, phase, presynced };
 }
 
 function tipView(reads: ChainReads): TipView {

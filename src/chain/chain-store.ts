@@ -97,6 +97,11 @@ export class ChainStore {
     return this.#blocks.append(raw);
   }
 
+  /** How many events the log holds. */
+  get eventRows(): number {
+    return this.#eventWriter.rows;
+  }
+
   /** Bytes of a block, its header as it should be; the rest is not looked at. */
   readRawBlock(entry: ChainEntry): Uint8Array {
     if (this.#unread) this.#blocks.flush();

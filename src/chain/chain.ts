@@ -13,6 +13,7 @@ import { HeaderStatus } from '../storage/schema.ts';
 import { assert } from '../util/assert.ts';
 import { DecodeError } from '../util/bytes.ts';
 import { type Clock, unixSeconds } from '../util/clock.ts';
+import { DurationCounts, type DurationTotals } from '../util/duration-counts.ts';
 import type { Log } from '../util/log.ts';
 import { acceptHeader } from './accept-header.ts';
 import { ActiveChain } from './active-chain.ts';
@@ -59,16 +60,16 @@ export interface HeadersOutcome {
   readonly added: number;
 }
 
-/** Milliseconds spent in each stage of taking blocks, since the start. */
-export interface ChainTimings {
-  parse: number;
+/** Time spent in each stage of taking blocks, since the start. */
+export interface ChainTimings<T> {
+  readonly parse: T;
   /** Checks without coins: header, body, merkle roots. */
-  check: number;
+  readonly check: T;
   /** Coins spent and made, rows gathered, script checks handed out. */
-  connect: number;
+  readonly connect: T;
   /** Waiting for verdicts of the verify workers. */
-  wait: number;
-  commit: number;
+  readonly wait: T;
+  readonly commit: T;
 }
 
 /** Why a call was given up: no fault of the block it is about. */
@@ -85,7 +86,12 @@ const REJECTIONS_KEPT = 1_000;
  */
 export class Chain {
   readonly params: NetworkParams;
-  readonly #timings: ChainTimings = { parse: 0, check: 0, connect: 0, wait: 0, commit: 0 };
+  readonly #durations = {
+    parse: new DurationCounts(),
+    check: new DurationCounts(),
+    connect: new DurationCounts(),
+    wait: new DurationCounts(),
+  };
   readonly #store: ChainStore;
   readonly #tree = new HeaderTree();
   readonly #active: ActiveChain;
@@ -163,8 +169,23 @@ export class Chain {
     return this.#commits.last;
   }
 
-  get timings(): Readonly<ChainTimings> {
-    return { ...this.#timings, commit: this.#commits.totalMs };
+  /** Milliseconds. */
+  get timings(): ChainTimings<number> {
+    const { parse, check, connect, wait, commit } = this.durations();
+    const ms = ({ seconds }: DurationTotals) => seconds * 1000;
+    return { parse: ms(parse), check: ms(check), connect: ms(connect), wait: ms(wait), commit: ms(commit) };
+  }
+
+  /** How long each stage took; a block may pass some more than once, and a commit may hold many blocks. */
+  durations(): ChainTimings<DurationTotals> {
+    const { parse, check, connect, wait } = this.#durations;
+    return {
+      parse: parse.totals(),
+      check: check.totals(),
+      connect: connect.totals(),
+      wait: wait.totals(),
+      commit: this.#commits.durations.totals(),
+    };
   }
 
   /** Transactions in the committed chain. */
@@ -174,6 +195,11 @@ export class Chain {
 
   get connecting(): boolean {
     return this.#connecting;
+  }
+
+  /** How many events the log holds. */
+  get eventRows(): number {
+    return this.#store.eventRows;
   }
 
   /** The newest number in the event log. */
@@ -530,12 +556,12 @@ export class Chain {
     if (!this.#active.failure()) this.#commits.write();
   }
 
-  #timed<T>(stage: keyof ChainTimings, run: () => T): T {
+  #timed<T>(stage: 'parse' | 'check' | 'connect', run: () => T): T {
     const startedAt = this.#clock.monotonicMs();
     try {
       return run();
     } finally {
-      this.#timings[stage] += this.#clock.monotonicMs() - startedAt;
+      this.#durations[stage].observe((this.#clock.monotonicMs() - startedAt) / 1000);
     }
   }
 
@@ -546,7 +572,7 @@ export class Chain {
     this.#interrupt = reject;
     verdicts.then(resolve, reject);
     await promise.finally(() => (this.#interrupt = null));
-    this.#timings.wait += this.#clock.monotonicMs() - startedAt;
+    this.#durations.wait.observe((this.#clock.monotonicMs() - startedAt) / 1000);
   }
 
   #fail(entry: ChainEntry, rejection: BlockRejection): void {

@@ -1,6 +1,7 @@
 import type { ConsensusParams } from '../consensus/consensus-params.ts';
 import type { ParsedBlock } from '../primitives/block.ts';
 import { type Clock, unixSeconds } from '../util/clock.ts';
+import { DurationCounts } from '../util/duration-counts.ts';
 import { type ActiveChain, netChange } from './active-chain.ts';
 import type { ChainEntry } from './chain-entry.ts';
 import type { ChainStore } from './chain-store.ts';
@@ -45,7 +46,8 @@ export class Commits {
   /** On the monotonic clock. */
   #writtenAt: number;
   #last: CommitResult;
-  #totalMs = 0;
+  /** How long each commit took. */
+  readonly durations = new DurationCounts();
 
   constructor(deps: CommitDeps) {
     this.#deps = deps;
@@ -55,11 +57,6 @@ export class Commits {
 
   get last(): CommitResult {
     return this.#last;
-  }
-
-  /** Milliseconds spent in commits so far. */
-  get totalMs(): number {
-    return this.#totalMs;
   }
 
   /** Listeners are told in order, after each commit. Returns how to leave. */
@@ -119,7 +116,7 @@ export class Commits {
     this.#sealed = emptyTreeChange();
     this.#writtenAt = clock.monotonicMs();
     const durationMs = this.#writtenAt - startedAt;
-    this.#totalMs += durationMs;
+    this.durations.observe(durationMs / 1000);
     this.#last = { ok: true, at: clock.nowMs(), durationMs };
     this.recent = null;
     const commit: ChainCommit = {

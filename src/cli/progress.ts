@@ -1,4 +1,6 @@
 import type { ImportProgress } from '../node/import-types.ts';
+import { durationText } from '../util/duration.ts';
+import { barLine, count, percentText } from './bar.ts';
 
 export interface Progress {
   update(at: ImportProgress): void;
@@ -16,8 +18,8 @@ interface Terminal {
 const LINE_EVERY_MS = 10_000;
 /** Rates are those of about this long. */
 const RATE_WINDOW_MS = 15_000;
-const LONGEST_BAR = 30;
-const SHORTEST_BAR = 8;
+/** What matters least. */
+const DROP_ORDER = ['inputs/s', 'blocks/s', 'left', 'height'];
 
 /** Progress on stderr, redrawn in place on a terminal. */
 export function openProgress(write: (text: string) => void): Progress {
@@ -75,40 +77,11 @@ function ratesOver(window: readonly ImportProgress[]): Rates | null {
 /** One line that fits `width`; what matters least goes first when it does not. */
 export function progressLine(at: ImportProgress, rates: Rates | null, width: number | null): string {
   const share = at.totalBytes > 0 ? Math.min(1, at.bytes / at.totalBytes) : 0;
-  // Rounded down, so that 100 % means done.
-  const percent = `${Math.floor(share * 100)}%`.padStart(4);
-  const parts = [percent, `height ${count(at.height)}`];
+  const parts = [percentText(share), `height ${count(at.height)}`];
   if (rates) {
     parts.push(`${count(rates.blocks)} blocks/s`, `${count(rates.inputs)} inputs/s`);
     const left = at.totalBytes - at.bytes;
-    if (left > 0 && rates.bytes > 0) parts.push(`${duration(left / rates.bytes)} left`);
+    if (left > 0 && rates.bytes > 0) parts.push(`${durationText(left / rates.bytes)} left`);
   }
-  if (width === null) return parts.join('  ').trimStart();
-  // The last column stays free: writing it would wrap on some terminals.
-  const room = width - 1;
-  const dropOrder = ['inputs/s', 'blocks/s', 'left', 'height'];
-  while (parts.join('  ').length > room && dropOrder.length > 0) {
-    const word = dropOrder.shift()!;
-    const index = parts.findIndex((part) => part.includes(word));
-    if (index >= 0) parts.splice(index, 1);
-  }
-  const text = parts.join('  ');
-  const barRoom = Math.min(LONGEST_BAR, room - text.length - 3);
-  if (barRoom < SHORTEST_BAR) return text.slice(0, Math.max(0, room));
-  const filled = Math.floor(share * barRoom);
-  return `[${'#'.repeat(filled)}${'.'.repeat(barRoom - filled)}] ${text}`;
-}
-
-function count(value: number): string {
-  return Math.round(value).toLocaleString('en');
-}
-
-/** `45s`, `3m 20s`, `2h 05m`, `3d 04h` */
-export function duration(seconds: number): string {
-  const s = Math.ceil(seconds);
-  const two = (n: number) => String(n).padStart(2, '0');
-  if (s < 60) return `${s}s`;
-  if (s < 3600) return `${Math.floor(s / 60)}m ${two(s % 60)}s`;
-  if (s < 86_400) return `${Math.floor(s / 3600)}h ${two(Math.floor((s % 3600) / 60))}m`;
-  return `${Math.floor(s / 86_400)}d ${two(Math.floor((s % 86_400) / 3600))}h`;
+  return width === null ? parts.join('  ').trimStart() : barLine(share, parts, DROP_ORDER, width);
 }

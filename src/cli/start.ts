@@ -1,6 +1,7 @@
 import { loadConfig } from '../config/load.ts';
 import { type Command, UsageError } from './command.ts';
 import { COMMON_OPTIONS } from './help.ts';
+import { syncBar, syncScreen } from './sync-bar.ts';
 
 export const command: Command = {
   usage: 'start [options]',
@@ -16,11 +17,12 @@ A second signal ends it after five seconds at most.`,
     'obverse start --config /etc/obverse/obverse.toml',
     'OBVERSE_NETWORK=signet obverse start --log.level debug',
   ],
-  async run(args, { signal }) {
+  async run(args, { signal, out, err }) {
     const { config, positionals } = loadConfig(args);
     if (positionals.length > 0) throw new UsageError(`start takes no argument: ${positionals[0]}`);
     const { runNode } = await import('../node/run.ts');
-    await runNode(config, { signal });
+    const screen = syncScreen({ out, err }, config.log.format);
+    await runNode(config, { signal, display: screen && syncBar(screen) });
     return 0;
   },
 };

@@ -1,3 +1,4 @@
+import type { TxRejection } from '../consensus/rejection.ts';
 import type { ParsedTransaction } from '../primitives/block.ts';
 import { hashFromHex, type Txid, type Wtxid } from '../primitives/hash.ts';
 import type { Acceptance } from './acceptance.ts';
@@ -41,6 +42,7 @@ export class MempoolRelay {
   readonly #packages: PackageAcceptance;
   readonly #turns: RelayTurns;
   #announcer: Announcer | null = null;
+  #toldRejections: ((rejection: TxRejection) => void) | null = null;
 
   constructor({ mempool, acceptance, packages, ...deps }: MempoolRelayDeps, limits?: RelayTurnsLimits) {
     this.#mempool = mempool;
@@ -54,13 +56,27 @@ export class MempoolRelay {
    * it had not come. Rejects when the chain takes no more.
    */
   accept(parsed: ParsedTransaction): Promise<AcceptResult | null> {
-    return this.#turns.add(parsed.raw.length, () => this.#acceptance.accept(parsed));
+    return this.#turns.add(parsed.raw.length, () => this.#judged(this.#acceptance.accept(parsed)));
   }
 
   /** The same with a parent and its child, which may pay for it. */
   acceptPackage(txs: readonly ParsedTransaction[]): Promise<PackageResult | null> {
     const bytes = txs.reduce((sum, { raw }) => sum + raw.length, 0);
-    return this.#turns.add(bytes, () => this.#packages.accept(txs));
+    return this.#turns.add(bytes, () => {
+      const result = this.#packages.accept(txs);
+      for (const one of result.results.values()) this.#judged(one);
+      return result;
+    });
+  }
+
+  /** Tells from now on why something that a peer sent was not taken. */
+  tellRejections(listener: (rejection: TxRejection) => void): void {
+    this.#toldRejections = listener;
+  }
+
+  #judged(result: AcceptResult): AcceptResult {
+    if (result.status === 'rejected') this.#toldRejections?.(result.rejection);
+    return result;
   }
 
   hasTxid(txid: Uint8Array): boolean {

@@ -1,6 +1,6 @@
 import { ApiError } from '../api/errors.ts';
 import type { ActionArgs, ActionResult, NodeAction } from '../api/node-actions.ts';
-import type { NodeNews, NodePort, NodeStatus } from '../api/node-port.ts';
+import type { NodeCounters, NodeNews, NodePort, NodeStatus, PeerChange } from '../api/node-port.ts';
 import type { Config } from '../config/schema.ts';
 import type { Estimate, EstimateQuestion, RawEstimate } from '../mempool/fees/fee-estimator.ts';
 import type { MinedBlock } from '../mempool/fees/mempool-policy.ts';
@@ -25,12 +25,14 @@ export class NodeClient implements NodePort {
   readonly #worker: Worker;
   readonly #pending = new Map<number, PendingCall>();
   readonly #newsListeners = new Set<(news: NodeNews) => void>();
+  readonly #peerListeners = new Set<(change: PeerChange) => void>();
   /** What came before anybody listened. */
   #earlyNews: NodeNews[] | null = [];
   readonly #opened = Promise.withResolvers<void>();
   readonly #closed = Promise.withResolvers<void>();
   readonly #failed = Promise.withResolvers<never>();
   #status: NodeStatus | null = null;
+  #counters: NodeCounters | null = null;
   #pendingBytes = 0;
   #nextId = 1;
   #error: Error | null = null;
@@ -65,6 +67,10 @@ export class NodeClient implements NodePort {
   status(): NodeStatus {
     if (!this.#status) throw new Error('the node is not open');
     return this.#status;
+  }
+
+  counters(): NodeCounters | null {
+    return this.#counters;
   }
 
   async echo(): Promise<void> {
@@ -127,6 +133,11 @@ export class NodeClient implements NodePort {
     return () => this.#newsListeners.delete(listener);
   }
 
+  onPeerChange(listener: (change: PeerChange) => void): () => void {
+    this.#peerListeners.add(listener);
+    return () => this.#peerListeners.delete(listener);
+  }
+
   /** Lets the thread finish its block, commit and close, then ends it. */
   async close(): Promise<void> {
     this.#closing = true;
@@ -161,6 +172,10 @@ export class NodeClient implements NodePort {
         return;
       case 'status':
         this.#status = message.status;
+        this.#counters = message.counters;
+        return;
+      case 'peer':
+        for (const listener of this.#peerListeners) listener(message.change);
         return;
       case 'news':
         if (message.status) this.#status = message.status;

@@ -51,8 +51,9 @@ self.onmessage = async ({ data }: MessageEvent<ToNode>) => {
         node = opened;
         send({ type: 'opened', status: opened.status() });
         opened.onNews((news) => send({ type: 'news', news, status: news.commit && opened.status() }));
+        opened.onPeerChange((change) => send({ type: 'peer', change }));
         const timer = setInterval(() => {
-          send({ type: 'status', status: opened.status() });
+          send({ type: 'status', status: opened.status(), counters: opened.counters() });
           lowerCompilerThreads(COMPILER_NICE);
         }, STATUS_INTERVAL_MS);
         abort.signal.addEventListener('abort', () => clearInterval(timer), { once: true });

@@ -1,7 +1,7 @@
 import type { Database } from 'bun:sqlite';
 import { join } from 'node:path';
 import type { ActionTable, NodeAction, NodeActions } from '../api/node-actions.ts';
-import type { NodeNews, NodeStatus, PeerView } from '../api/node-port.ts';
+import type { NodeCounters, NodeNews, NodeStatus, PeerChange, PeerView } from '../api/node-port.ts';
 import { Chain } from '../chain/chain.ts';
 import type { Config } from '../config/schema.ts';
 import { isBuriedActive } from '../consensus/deployments.ts';
@@ -32,6 +32,7 @@ import { Scenarios } from './sandbox/scenarios.ts';
 import { sandboxChain } from './sandbox-adapter.ts';
 import { scenarioActions } from './scenario-actions.ts';
 import { storageProblem } from './storage-problem.ts';
+import { syncState } from './sync-state.ts';
 import { VerifyPool } from './verify-pool.ts';
 
 export interface NodeDeps {
@@ -60,6 +61,7 @@ export class Node {
   /** Ends what goes on for longer. */
   readonly #ending = new AbortController();
   readonly #listeners = new Set<(news: NodeNews) => void>();
+  readonly #peerListeners = new Set<(change: PeerChange) => void>();
   #workerFailure: Error | null = null;
 
   /** Opens the chain; the directory must be locked. Throws OperatorError where it cannot be used. */
@@ -112,7 +114,16 @@ export class Node {
     });
     const miner = new Miner({ chain: this.chain, mempool: this.mempool.mempool, clock });
     this.#network = config.p2p.enabled
-      ? new PeerNetwork(config, { chain: this.chain, mempool: this.mempool, database: this.#database, clock, log })
+      ? new PeerNetwork(config, {
+          chain: this.chain,
+          mempool: this.mempool,
+          database: this.#database,
+          clock,
+          log,
+          onPeerChange: (change) => {
+            for (const listener of this.#peerListeners) listener(change);
+          },
+        })
       : null;
     this.#sandbox = config.dev.enabled
       ? sandboxChain({ chain: this.chain, mempool: this.mempool, clock }, config.networkDir, this.#ending.signal)
@@ -137,7 +148,7 @@ export class Node {
       bestHeaderHash: hashToHex(chain.bestHeader.hash),
       initialBlockDownload: chain.initialSync,
       verificationProgress: verificationProgress(
-        { time: tip.time, txs: chain.transactions },
+        { time: tip.time, txs: chain.transactions, ahead: chain.bestHeader.height - tip.height },
         this.params,
         unixSeconds(this.#clock),
       ),
@@ -146,8 +157,21 @@ export class Node {
       stopped: (chain.stopped ?? this.#workerFailure)?.message ?? null,
       preparing: this.#config.dev.enabled && tip.height < SEED_BLOCKS ? 'the sandbox mines its first blocks' : null,
       peers: this.#network?.counts() ?? { inbound: 0, outbound: 0 },
+      sync: this.#network?.sync() ?? syncState(chain, null, unixSeconds(this.#clock)),
+      network: this.#network?.status() ?? null,
       heavierInvalidChain: false,
-      warnings: [],
+      warnings: this.#network?.warnings() ?? [],
+    };
+  }
+
+  /** What was counted since the start. */
+  counters(): NodeCounters {
+    const { commit, ...stages } = this.chain.durations();
+    return {
+      stages,
+      commits: commit,
+      eventRows: this.chain.eventRows,
+      p2p: this.#network?.counters() ?? null,
     };
   }
 
@@ -157,13 +181,20 @@ export class Node {
     return () => this.#listeners.delete(listener);
   }
 
+  /** Peers that come and go once their handshake is over. Returns how to leave. */
+  onPeerChange(listener: (change: PeerChange) => void): () => void {
+    this.#peerListeners.add(listener);
+    return () => this.#peerListeners.delete(listener);
+  }
+
   #tell(news: NodeNews): void {
     for (const listener of this.#listeners) listener(news);
   }
 
   /** Begins to talk to peers, unless the configuration says otherwise. Throws OperatorError. */
   startPeers(): void {
-    this.#network?.start();
+    if (this.#network === null) this.#log.info('peers are switched off', { setting: 'p2p.enabled' });
+    else this.#network.start();
   }
 
   peers(): readonly PeerView[] {

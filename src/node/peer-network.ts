@@ -1,5 +1,6 @@
 import type { Database } from 'bun:sqlite';
-import type { PeerView } from '../api/node-port.ts';
+import { txRejectClass } from '../api/errors.ts';
+import type { NodeStatus, P2pCounters, PeerChange, PeerView, SyncState } from '../api/node-port.ts';
 import type { Chain } from '../chain/chain.ts';
 import type { Config } from '../config/schema.ts';
 import type { MempoolService } from '../mempool/service.ts';
@@ -7,6 +8,7 @@ import type { NetService } from '../p2p/address/net-address.ts';
 import { ConnectionManager } from '../p2p/net/connection-manager.ts';
 import type { NetOptions } from '../p2p/net/net-options.ts';
 import type { Connections } from '../p2p/peer/context.ts';
+import type { Peer } from '../p2p/peer/peer.ts';
 import { PeerManager } from '../p2p/peer-manager.ts';
 import { servesWhatWeNeed } from '../p2p/protocol.ts';
 import { systemRandomBelow } from '../p2p/random-source.ts';
@@ -15,8 +17,11 @@ import { BanStore } from '../storage/ban-store.ts';
 import { PeerStore } from '../storage/peer-store.ts';
 import { type Clock, unixSeconds } from '../util/clock.ts';
 import type { Log } from '../util/log.ts';
+import { ClockWatch } from './clock-watch.ts';
 import { netOptionsOf } from './net-options.ts';
+import { p2pCounters } from './p2p-counters.ts';
 import { peerView } from './peer-view.ts';
+import { peersAt, syncState } from './sync-state.ts';
 
 export interface PeerNetworkDeps {
   readonly chain: Chain;
@@ -24,6 +29,8 @@ export interface PeerNetworkDeps {
   readonly database: Database;
   readonly clock: Clock;
   readonly log: Log;
+  /** Told of peers that have come or gone. */
+  readonly onPeerChange: (change: PeerChange) => void;
 }
 
 /** The node among its peers: connections and the protocol on them. */
@@ -33,11 +40,15 @@ export class PeerNetwork {
   readonly #options: NetOptions;
   readonly services: bigint;
   readonly #ending = new AbortController();
+  readonly #clockWatch: ClockWatch;
+  /** Transactions of peers that were refused, by class. */
+  readonly #rejected = new Map<string, number>();
   #manager: PeerManager | null = null;
 
   constructor(config: Config, deps: PeerNetworkDeps) {
     const { database, log, chain } = deps;
     this.#deps = deps;
+    this.#clockWatch = new ClockWatch(log);
     const options = netOptionsOf(config, chain.params);
     this.#options = options;
     this.services = SERVICES.network | SERVICES.witness | SERVICES.networkLimited | (options.v2 ? SERVICES.p2pV2 : 0n);
@@ -73,11 +84,20 @@ export class PeerNetwork {
           extraBlockRelay: () => connections.extraPeers('block-relay-only'),
           hasCompany: ({ link }) => connections.fullOutboundOn(link.network) > 1,
         },
+        observer: {
+          established: (peer) => this.#came(peer, manager),
+          closed: (peer, reason) => this.#tell('disconnected', peer, reason),
+        },
       },
       this.#ending.signal,
     );
     this.#manager = manager;
+    mempool.relay.tellRejections((rejection) => {
+      const name = txRejectClass(rejection);
+      this.#rejected.set(name, (this.#rejected.get(name) ?? 0) + 1);
+    });
     connections.start(manager);
+    this.#logStart();
   }
 
   async stop(): Promise<void> {
@@ -97,13 +117,29 @@ export class PeerNetwork {
     return { inbound, outbound };
   }
 
-  /** Median of what the clocks of outbound peers are ahead of ours, in seconds; 0 with none of them. */
+  /** Median of what the clocks of outbound peers are ahead of ours, in seconds; 0 with fewer than five of them. */
   timeOffset(): number {
-    const offsets: number[] = [];
-    for (const peer of this.#manager?.peers() ?? [])
-      if (peer.negotiated.established && !peer.inbound) offsets.push(peer.timeOffset);
-    offsets.sort((a, b) => a - b);
-    return offsets[offsets.length >> 1] ?? 0;
+    return this.#manager?.timeOffsets.median ?? 0;
+  }
+
+  status(): NonNullable<NodeStatus['network']> {
+    return { active: this.#isActive, timeOffset: this.timeOffset() };
+  }
+
+  /** What the operator is to be told of. */
+  warnings(): readonly string[] {
+    return this.#clockWatch.warnings;
+  }
+
+  counters(): P2pCounters {
+    return p2pCounters(this.connections, this.#manager?.peers() ?? [], this.#rejected);
+  }
+
+  /** What is done to follow the network. */
+  sync(): SyncState {
+    const { chain, clock } = this.#deps;
+    const peers = this.#isActive ? peersAt(this.#manager?.peers() ?? [], chain.tip) : null;
+    return syncState(chain, peers, unixSeconds(clock));
   }
 
   /** The proxy through which a network is reached, `host:port`; empty for none. */
@@ -137,6 +173,30 @@ export class PeerNetwork {
       isAvoided: (address) => connections.isBannedOrDiscouraged(address),
       listening: this.#listens,
     };
+  }
+
+  get #isActive(): boolean {
+    return this.#manager !== null && this.connections.active;
+  }
+
+  #came(peer: Peer, { timeOffsets }: PeerManager): void {
+    this.#clockWatch.check(timeOffsets.median);
+    this.#tell('connected', peer, null);
+  }
+
+  #tell(kind: PeerChange['kind'], peer: Peer, reason: string | null): void {
+    const { clock, onPeerChange } = this.#deps;
+    onPeerChange({ kind, time: unixSeconds(clock), peer: peerView(peer, clock.monotonicMs()), reason });
+  }
+
+  #logStart(): void {
+    const { listen, connect, v2, proxy, onlyNetworks } = this.#options;
+    this.#deps.log.info(listen === null ? 'dialling peers, listening for none' : 'dialling peers', {
+      to: connect.length > 0 ? connect.join(' ') : 'any',
+      v2,
+      proxy: proxy === null ? undefined : `${proxy.host}:${proxy.port}`,
+      onlyNetworks: onlyNetworks.length > 0 ? onlyNetworks.join(' ') : undefined,
+    });
   }
 
   get #listens(): boolean {

@@ -2,6 +2,7 @@ import type { PeerView } from '../api/node-port.ts';
 import { printService } from '../p2p/address/address-text.ts';
 import type { Peer } from '../p2p/peer/peer.ts';
 import { SERVICES } from '../p2p/services.ts';
+import { networkName } from './p2p-counters.ts';
 
 /** Core's names of service bits, by bit. */
 const SERVICE_NAMES: readonly (readonly [bigint, string])[] = [
@@ -43,7 +44,7 @@ export function peerView(peer: Peer, nowMs: number): PeerView {
   return {
     id: peer.id,
     address: link.name,
-    network: link.network === 'unroutable' ? 'not_publicly_routable' : link.network,
+    network: networkName(link.network),
     inbound: peer.inbound,
     connectionType: link.type,
     transport: link.protocol,

@@ -1,5 +1,5 @@
 import type { NodeAction } from '../api/node-actions.ts';
-import type { NodeNews, NodeStatus, PeerView } from '../api/node-port.ts';
+import type { NodeCounters, NodeNews, NodeStatus, PeerChange, PeerView } from '../api/node-port.ts';
 import type { Config } from '../config/schema.ts';
 import type { Estimate, EstimateQuestion, RawEstimate } from '../mempool/fees/fee-estimator.ts';
 import type { MinedBlock } from '../mempool/fees/mempool-policy.ts';
@@ -37,7 +37,8 @@ export type FromNode =
   /** A part failed for good; `operator` tells whether the message alone is for the operator. */
   | { readonly type: 'failed'; readonly message: string; readonly operator: boolean }
   | { readonly type: 'closed' }
-  | { readonly type: 'status'; readonly status: NodeStatus }
+  | { readonly type: 'status'; readonly status: NodeStatus; readonly counters: NodeCounters }
+  | { readonly type: 'peer'; readonly change: PeerChange }
   /** Readers see what it tells of already. */
   | { readonly type: 'news'; readonly news: NodeNews; readonly status: NodeStatus | null }
   | { readonly type: 'reply'; readonly id: number; readonly result?: unknown; readonly error?: string };

@@ -15,14 +15,19 @@ import { VERSION } from '../util/version.ts';
 import { apiOptionsOf, readSourcesOf } from './api-options.ts';
 import { NodeClient } from './client.ts';
 import { lockDirectory } from './lock.ts';
+import { PeerlessWatch } from './peerless-watch.ts';
 import { sandboxAddresses } from './sandbox/accounts.ts';
+import { type SyncDisplay, SyncReport } from './sync-report.ts';
 import { welcome } from './welcome.ts';
 
 /**
  * The running program: the listener first, so that liveness is answered whatever follows, then the node on its thread.
  * Resolves after a clean stop, when the signal aborts. Throws OperatorError where it cannot start or go on.
  */
-export async function runNode(config: Config, { signal }: { signal: AbortSignal }): Promise<void> {
+export async function runNode(
+  config: Config,
+  { signal, display = null }: { readonly signal: AbortSignal; readonly display?: SyncDisplay | null },
+): Promise<void> {
   // What is made here is for this user alone: keys, wallets, and who asked what.
   process.umask(0o077);
   const log = stderrLog(config.log);
@@ -32,7 +37,7 @@ export async function runNode(config: Config, { signal }: { signal: AbortSignal 
   try {
     const release = lockDirectory(config.networkDir);
     try {
-      await runLocked(config, api, { signal, log, service });
+      await runLocked(config, api, { signal, log, service, display });
     } finally {
       release();
     }
@@ -45,8 +50,10 @@ interface Surroundings {
   readonly signal: AbortSignal;
   readonly log: Log;
   readonly service: ServiceNotifier;
+  readonly display: SyncDisplay | null;
 }
 
+const REPORT_MS = 1000;
 const NO_SUCH_ADDRESS = new Set(['EADDRNOTAVAIL', 'ENOTFOUND', 'ENXIO', 'EAI_AGAIN', 'EAI_NONAME']);
 
 function listen(config: Config, params: ReturnType<typeof paramsFor>, log: Log): ApiServer {
@@ -75,9 +82,14 @@ function listen(config: Config, params: ReturnType<typeof paramsFor>, log: Log):
   }
 }
 
-async function runLocked(config: Config, api: ApiServer, { signal, log, service }: Surroundings): Promise<void> {
+async function runLocked(
+  config: Config,
+  api: ApiServer,
+  { signal, log, service, display }: Surroundings,
+): Promise<void> {
   const node = new NodeClient(config);
   let watchdog: ReturnType<typeof setInterval> | null = null;
+  let reports: ReturnType<typeof setInterval> | null = null;
   try {
     await node.opened();
     const reads = new ChainReads(config.networkDir);
@@ -97,13 +109,33 @@ async function runLocked(config: Config, api: ApiServer, { signal, log, service 
     }
     service.ready();
     watchdog = watch(node, service);
+    reports = report(config, node, { reads, log, display });
     await Promise.race([aborted(signal), node.failed()]);
   } finally {
     if (watchdog) clearInterval(watchdog);
+    if (reports) clearInterval(reports);
+    display?.show(null);
     service.stopping();
     // Together: a request may wait for a block whose scripts take long, and that is given up when the node closes.
     await Promise.all([api.stop('the node stops'), node.close()]);
   }
+}
+
+/** Tells the operator how the sync goes, and where there is nobody to sync with. */
+function report(
+  { network }: Config,
+  node: NodeClient,
+  { reads, log, display }: Pick<Surroundings, 'log' | 'display'> & { readonly reads: ChainReads },
+): ReturnType<typeof setInterval> {
+  const sync = new SyncReport(log, display);
+  // On regtest a node may well be alone.
+  const peerless = network === 'regtest' ? null : new PeerlessWatch(log);
+  return setInterval(() => {
+    const status = node.status();
+    const nowMs = systemClock.monotonicMs();
+    sync.update(status, reads.tip().height, nowMs);
+    peerless?.check(status.network?.active ? status.peers.inbound + status.peers.outbound : null, nowMs);
+  }, REPORT_MS);
 }
 
 /** The manager hears from us as long as the node thread does its work; a thread that hangs ends in a restart. */

@@ -12,6 +12,7 @@ import { Handshake } from './peer/handshake.ts';
 import { Keepalive } from './peer/keepalive.ts';
 import { type OutboundSlots, OutboundWatch } from './peer/outbound-watch.ts';
 import { Peer } from './peer/peer.ts';
+import { TimeOffsets } from './peer/time-offsets.ts';
 import { COMPACT_BLOCKS } from './protocol.ts';
 import { AddrRelay } from './relay/addr-relay.ts';
 import { BlockAnnouncer } from './relay/block-announcer.ts';
@@ -31,12 +32,24 @@ const HANDSHAKE_MESSAGES = new Set(['version', 'verack', 'wtxidrelay', 'sendaddr
 
 const FILTER_MESSAGES = new Set(['filterload', 'filteradd', 'filterclear']);
 
+/** Told of peers whose handshake is over. */
+export interface PeerObserver {
+  established(peer: Peer): void;
+  closed(peer: Peer, reason: string): void;
+}
+
 /** All but what the manager itself knows. */
-export type PeerManagerDeps = Omit<PeerContext, 'peers' | 'misbehaving'> & { readonly slots: OutboundSlots };
+export type PeerManagerDeps = Omit<PeerContext, 'peers' | 'misbehaving'> & {
+  readonly slots: OutboundSlots;
+  readonly observer?: PeerObserver;
+};
 
 /** The protocol: what is said to peers, and what is done about what they say. */
 export class PeerManager implements PeerLogic {
+  /** Of clocks of outbound peers. */
+  readonly timeOffsets = new TimeOffsets();
   readonly #ctx: PeerContext;
+  readonly #observer: PeerObserver | undefined;
   readonly #all = new Map<PeerLink, Peer>();
   readonly #established = new Map<number, Peer>();
   readonly #handshake: Handshake;
@@ -52,7 +65,8 @@ export class PeerManager implements PeerLogic {
   readonly #intake: TxIntake;
   readonly #addrs: AddrRelay;
 
-  constructor({ slots, ...deps }: PeerManagerDeps, signal: AbortSignal) {
+  constructor({ slots, observer, ...deps }: PeerManagerDeps, signal: AbortSignal) {
+    this.#observer = observer;
     const misbehaving = (peer: Peer, what: string) => this.#misbehaving(peer, what);
     const ctx: PeerContext = { ...deps, peers: this.#established, misbehaving };
     this.#ctx = ctx;
@@ -114,6 +128,7 @@ export class PeerManager implements PeerLogic {
     if (peer.negotiated.established && link.type !== 'inbound' && link.type !== 'block-relay-only')
       this.#ctx.connections.addresses.connected(link.service);
     this.#ctx.log[peer.inbound ? 'debug' : 'info']('peer disconnected', { peer: peer.id, reason });
+    if (peer.negotiated.established) this.#observer?.closed(peer, reason);
   }
 
   async message(link: PeerLink, { type, payload }: NetMessage): Promise<void> {
@@ -180,6 +195,8 @@ export class PeerManager implements PeerLogic {
 
   #introduced(peer: Peer): void {
     const { link } = peer;
+    // Whoever comes by himself could tell us any time.
+    if (!peer.inbound) this.timeOffsets.add(peer.timeOffset);
     link.standing.hasRelevantServices = peer.servesBlocks && peer.servesWitness;
     peer.sync.preferred =
       (!peer.inbound || link.permissions.has('noban')) && link.type !== 'addr-fetch' && peer.servesBlocks;
@@ -188,6 +205,7 @@ export class PeerManager implements PeerLogic {
 
   #establish(peer: Peer): void {
     this.#established.set(peer.id, peer);
+    this.#observer?.established(peer);
     this.#intake.established(peer);
     this.#addrs.established(peer);
     this.#tickPeer(peer, this.#ctx.clock.monotonicMs());

@@ -41,6 +41,7 @@ export class EventWriter {
   #next: number;
   #reserved: number;
   #last: number;
+  #rows: number;
 
   /** Goes on behind the numbers that were ever reserved, so that none is given twice even after a crash. */
   constructor(db: Database) {
@@ -54,6 +55,12 @@ export class EventWriter {
     this.#reserved = row?.value ?? 0;
     this.#next = this.#reserved + 1;
     this.#last = new EventStore(db).bounds().last;
+    this.#rows = db.query<{ rows: number }, []>('SELECT count(*) AS rows FROM events').get()!.rows;
+  }
+
+  /** How many events the log holds. */
+  get rows(): number {
+    return this.#rows;
   }
 
   /** The newest number in the log; 0 where it is empty. */
@@ -81,11 +88,12 @@ export class EventWriter {
   add(seq: number, type: string, data: object): void {
     this.#last = seq;
     this.#add.run(seq, type, JSON.stringify({ seq, ...data }));
+    this.#rows++;
   }
 
   /** Keeps the newest `keep` events. */
   prune(keep: number): void {
-    this.#prune.run(keep);
+    this.#rows -= this.#prune.run(keep).changes;
   }
 }
 

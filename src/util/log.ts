@@ -28,11 +28,14 @@ export interface LogOptions {
   /** Returns how many bytes it took; 0 when it would block. What it throws is swallowed and the bytes are lost. */
   readonly write: (bytes: Uint8Array) => number;
   readonly clock?: Clock;
+  /** Written before each line. */
+  readonly prefix?: string;
   /** Lines beyond this many bytes not yet written are dropped, and counted in a line of their own. */
   readonly maxBufferedBytes?: number;
 }
 
 const FLUSH_AFTER_MS = 50;
+const ERASE_LINE = '\r\x1b[K';
 const FLUSH_AT_BYTES = 16 * 1024;
 
 /** A log over any sink. Errors are written at once, everything else within 50 ms. */
@@ -40,7 +43,9 @@ export function createLog(options: LogOptions): Log {
   const sink = new LineBuffer(options.write, options.maxBufferedBytes ?? 1 << 20);
   const clock = options.clock ?? systemClock;
   const lowest = LOG_LEVELS.indexOf(options.level);
-  const line = options.format === 'json' ? jsonLine : textLine;
+  const prefix = options.prefix ?? '';
+  const made = options.format === 'json' ? jsonLine : textLine;
+  const line: Line = (...facts) => prefix + made(...facts);
   const withFields = (base: LogFields): Log => {
     const at = (level: LogLevel) => (msg: string, fields?: LogFields) => {
       if (LOG_LEVELS.indexOf(level) > lowest) return;
@@ -67,7 +72,9 @@ export function createLog(options: LogOptions): Log {
 /** The log of a process: to stderr, for people when that is a terminal and the format is not given; flushed at exit. */
 export function stderrLog({ level, format }: { level: LogLevel; format: LogFormat | 'auto' }): Log {
   const chosen = format !== 'auto' ? format : isatty(2) ? 'text' : 'json';
-  const log = createLog({ level, format: chosen, write: writeToStderr });
+  // On a terminal, progress may be shown where the next line is to stand.
+  const prefix = chosen === 'text' && isatty(2) ? ERASE_LINE : '';
+  const log = createLog({ level, format: chosen, write: writeToStderr, prefix });
   process.on('exit', () => log.flush());
   return log;
 }

@@ -3,16 +3,18 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { RoutePlugin } from '../../src/api/app.ts';
-import type { NodeNews, NodePort, NodeStatus } from '../../src/api/node-port.ts';
+import type { NodeCounters, NodeNews, NodePort, NodeStatus, PeerChange } from '../../src/api/node-port.ts';
 import { type ApiOverrides, apiOptions } from '../../src/api/options.ts';
 import { type ApiServer, startApi } from '../../src/api/server.ts';
 import { regtest } from '../../src/params/regtest.ts';
+import { txPosition } from '../../src/primitives/coin.ts';
 import type { BlockHash, MerkleRoot } from '../../src/primitives/hash.ts';
 import { headerBytes, headerHash } from '../../src/primitives/header.ts';
 import { ChainReads } from '../../src/storage/chain-reads.ts';
 import { openWriter } from '../../src/storage/database.ts';
 import { EventWriter } from '../../src/storage/event-store.ts';
 import { HeaderWriter } from '../../src/storage/header-store.ts';
+import { TxWriter } from '../../src/storage/tx-store.ts';
 import { type Clock, systemClock } from '../../src/util/clock.ts';
 import { createLog, type Log } from '../../src/util/log.ts';
 
@@ -29,6 +31,8 @@ export const READY: NodeStatus = {
   stopped: null,
   preparing: null,
   peers: { inbound: 0, outbound: 0 },
+  sync: { phase: 'following', presynced: null, headersProgress: 1, confirmed: false },
+  network: null,
   heavierInvalidChain: false,
   warnings: [],
 };
@@ -38,24 +42,32 @@ const absent = () => Promise.reject(new Error('there is no such part'));
 /** A node of which only what the API sees exists: blocks without bodies, and the events they leave. */
 export class FakeNode implements NodePort {
   current: NodeStatus = READY;
+  counted: NodeCounters | null = null;
   echo: () => Promise<void> = () => Promise.resolve();
   tip: { height: number; hash: BlockHash } | null = null;
   readonly reads: ChainReads;
   readonly #db: Database;
   readonly #headers: HeaderWriter;
   readonly #events: EventWriter;
+  readonly #txs: TxWriter;
   readonly #listeners = new Set<(news: NodeNews) => void>();
+  readonly #peerListeners = new Set<(change: PeerChange) => void>();
 
   constructor(dir: string) {
     this.#db = openWriter(join(dir, 'chain.db'), { network: 'regtest', genesisHash: '00'.repeat(32) }, 8);
     this.#headers = new HeaderWriter(this.#db);
     this.#events = new EventWriter(this.#db);
+    this.#txs = new TxWriter(this.#db);
     this.mine();
     this.reads = new ChainReads(dir);
   }
 
   status(): NodeStatus {
     return { ...this.current, headers: Math.max(this.current.headers, this.tip?.height ?? 0) };
+  }
+
+  counters(): NodeCounters | null {
+    return this.counted;
   }
 
   async peers() {
@@ -80,6 +92,16 @@ export class FakeNode implements NodePort {
   onNews(listener: (news: NodeNews) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
+  }
+
+  onPeerChange(listener: (change: PeerChange) => void): () => void {
+    this.#peerListeners.add(listener);
+    return () => this.#peerListeners.delete(listener);
+  }
+
+  /** Tells of a peer that has come or gone. */
+  tellPeer(change: PeerChange): void {
+    for (const listener of this.#peerListeners) listener(change);
   }
 
   /** Commits `count` more blocks at once; each leaves a `newBlock`. Returns the number of the last event. */
@@ -127,6 +149,8 @@ export class FakeNode implements NodePort {
     const id = height + 1;
     this.#headers.insert({ id, hash, header: headerBytes(header), height, chainwork: BigInt(2 * id), status: 0 });
     this.#headers.extend(height, id, { circulating: 50 * height, utxos: height, txs: id });
+    this.#txs.add(txPosition(height, 0), hash, 81, 0);
+    this.#txs.finish();
     this.tip = { height, hash };
     this.#events.add(seq, 'newBlock', { time: 1_700_000_000, height, hash: hash.toReversed().toHex(), note });
   }
@@ -142,6 +166,8 @@ export interface TestApi extends AsyncDisposable {
 }
 
 export interface TestOptions {
+  /** What the API takes the network for; the chain is that of regtest all the same. */
+  readonly network?: string;
   readonly overrides?: ApiOverrides;
   readonly plugins?: readonly RoutePlugin[];
   readonly clock?: Clock;
@@ -150,6 +176,7 @@ export interface TestOptions {
 
 /** A real server on a free loopback port, attached to a fake node unless told otherwise. */
 export function startTestApi({
+  network = 'regtest',
   overrides = {},
   plugins = [],
   clock = systemClock,
@@ -160,7 +187,7 @@ export function startTestApi({
   const log = collectingLog(lines);
   const api = startApi({
     options: apiOptions(
-      { network: 'regtest', networkDir: dir, version: '0.1.0' },
+      { network, networkDir: dir, version: '0.1.0' },
       { ...overrides, auth: { staticKey: STATIC_KEY, ...overrides.auth } },
     ),
     params: regtest,

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { Elysia } from 'elysia';
 import { access } from '../../src/api/route-access.ts';
+import { DurationCounts } from '../../src/util/duration-counts.ts';
 import { BEARER, type FakeNode, rawRequest, startTestApi, type TestApi } from './api-fixture.ts';
 
 const RECENT_TIP = { ready: { maxTipAge: 0, diskDegradedBytes: 1, diskFailBytes: 1 } };
@@ -41,7 +42,7 @@ describe('readiness', () => {
     const { http, report } = await readyz(it);
     expect(http).toBe(200);
     expect(report).toMatchObject({ status: 'ok', service: 'obverse' });
-    expect(Object.keys(report.checks).sort()).toEqual(['chain', 'database', 'disk', 'events', 'rpc']);
+    expect(Object.keys(report.checks).sort()).toEqual(['chain', 'database', 'disk', 'events', 'indexes', 'rpc']);
     for (const check of Object.values(report.checks)) {
       expect(check.status).toBe('ok');
       expect(check.durationMs).toBeNumber();
@@ -51,6 +52,7 @@ describe('readiness', () => {
 
   test('all times are Unix seconds', async () => {
     await using it = startTestApi();
+    await readyz(it);
     it.node.current = { ...it.node.current, lastCommit: { ok: true, at: 1_700_000_000_999, durationMs: 3 } };
     const { report } = await readyz(it);
     expect(report.checks.database).toMatchObject({ lastCommitAt: 1_700_000_000, lastCommitMs: 3 });
@@ -119,6 +121,54 @@ describe('readiness', () => {
     await readyz(it);
     it.node.current = { ...it.node.current, headers: 1 };
     expect((await readyz(it)).http).toBe(200);
+  });
+
+  describe('the network of peers', () => {
+    const network = { active: true, timeOffset: 0 };
+
+    test('without one there is neither of its checks; on regtest nobody has to be there', async () => {
+      await using main = startTestApi({ network: 'main', overrides: RECENT_TIP });
+      const names = Object.keys((await readyz(main)).report.checks);
+      expect(names.filter((name) => name === 'peers' || name === 'clock')).toEqual([]);
+      await using it = startTestApi({ overrides: RECENT_TIP });
+      await readyz(it);
+      it.node.current = { ...it.node.current, network };
+      const { checks } = (await readyz(it)).report;
+      expect([checks.peers, checks.clock?.status]).toEqual([undefined, 'ok']);
+    });
+
+    test('without outbound peers the node is degraded: those that came may all be one', async () => {
+      await using it = startTestApi({ network: 'main', overrides: RECENT_TIP });
+      await readyz(it);
+      it.node.current = { ...it.node.current, network, peers: { inbound: 9, outbound: 0 } };
+      const { http, report } = await readyz(it);
+      expect([http, report.status]).toEqual([503, 'degraded']);
+      expect(report.checks.peers).toMatchObject({ status: 'degraded', count: 9, outbound: 0 });
+      it.node.current = { ...it.node.current, network, peers: { inbound: 9, outbound: 1 } };
+      expect((await readyz(it)).report.checks.peers).toMatchObject({ status: 'ok', count: 10, outbound: 1 });
+    });
+
+    test.each([
+      [0, 'ok'],
+      [70, 'ok'],
+      [-71, 'degraded'],
+      [7200, 'degraded'],
+      [-7201, 'fail'],
+    ])('a clock that differs by %p s is %s', async (timeOffset, status) => {
+      await using it = startTestApi({ overrides: RECENT_TIP });
+      await readyz(it);
+      it.node.current = { ...it.node.current, network: { active: true, timeOffset } };
+      const { report } = await readyz(it);
+      expect(report.checks.clock).toMatchObject({ status, offset: timeOffset });
+      expect(report.status).toBe(status);
+    });
+  });
+
+  test('an index that lacks the tip is a fault', async () => {
+    await using it = startTestApi({ overrides: RECENT_TIP });
+    expect((await readyz(it)).report.checks.indexes).toMatchObject({ status: 'ok', lag: 0 });
+    it.node.reads.txs.byPosition = () => null;
+    expect((await readyz(it)).report.checks.indexes).toMatchObject({ status: 'fail' });
   });
 
   test('a check that hangs fails after its time, the others are told, and all who ask share the run', async () => {
@@ -210,6 +260,57 @@ describe('metrics', () => {
     expect(text).toMatch(/\nobverse_db_size_bytes\{db="chain"\} [1-9]/);
     expect(text).not.toMatch(/nodejs_active_\w+_total|process_heap_bytes/);
     expect(text).not.toContain('BREW');
+  });
+
+  test('hold what the node thread has counted', async () => {
+    await using it = startTestApi();
+    const page = async () => (await it.get('/metrics', { headers: BEARER })).text();
+    const before = await page();
+    for (const name of ['peers', 'bans', 'p2p_bytes_total', 'event_log_rows', 'block_connect_seconds'])
+      expect(before).not.toMatch(new RegExp(`^obverse_${name}[_ {]`, 'm'));
+    const durations = new DurationCounts();
+    for (const seconds of [0.002, 0.3, 60]) durations.observe(seconds);
+    it.node.counted = {
+      stages: { parse: durations.totals(), connect: durations.totals() },
+      commits: durations.totals(),
+      eventRows: 17,
+      p2p: {
+        inbound: { ipv4: 2, onion: 0 },
+        outbound: { ipv4: 8, onion: 1 },
+        bytesSent: 1000,
+        bytesReceived: 2000,
+        messagesSent: { ping: 3 },
+        messagesReceived: { ping: 1, other: 4 },
+        disconnects: { ping_timeout: 2 },
+        bans: 5,
+        rejected: { fee: 6 },
+      },
+    };
+    it.api.context.metrics.mempoolRejected('fee');
+    it.api.context.metrics.mempoolRejected('policy');
+    // Twice: what is counted elsewhere is shown, not added.
+    await page();
+    const text = await page();
+    for (const line of [
+      'obverse_peers{direction="inbound",network="ipv4"} 2',
+      'obverse_peers{direction="inbound",network="onion"} 0',
+      'obverse_peers{direction="outbound",network="onion"} 1',
+      'obverse_bans 5',
+      'obverse_p2p_bytes_total{direction="sent"} 1000',
+      'obverse_p2p_bytes_total{direction="received"} 2000',
+      'obverse_p2p_messages_total{direction="sent",type="ping"} 3',
+      'obverse_p2p_messages_total{direction="received",type="other"} 4',
+      'obverse_peer_disconnects_total{reason="ping_timeout"} 2',
+      'obverse_mempool_rejected_total{reason="fee"} 7',
+      'obverse_mempool_rejected_total{reason="policy"} 1',
+      'obverse_event_log_rows 17',
+      'obverse_block_connect_seconds_bucket{le="0.5",stage="connect"} 2',
+      'obverse_block_connect_seconds_count{stage="parse"} 3',
+      'obverse_db_commit_seconds_count{db="chain"} 3',
+    ])
+      expect(text).toContain(`\n${line}\n`);
+    it.node.counted = { ...it.node.counted, p2p: null };
+    expect(await page()).not.toMatch(/^obverse_(?:peers|bans|p2p_\w+|peer_\w+)[ {]/m);
   });
 
   test('the cache that is switched off is told', async () => {

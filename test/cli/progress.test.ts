@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test';
-import { duration, progressLine, progressOn } from '../../src/cli/progress.ts';
+import { progressLine, progressOn } from '../../src/cli/progress.ts';
+import { durationText as duration } from '../../src/util/duration.ts';
 
 const at = (seconds: number, share = seconds / 100) => ({
   height: 1000 + seconds * 10,

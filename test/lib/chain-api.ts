@@ -68,6 +68,8 @@ export const IDLE_STATUS: NodeStatus = {
   connectingBlock: false,
   stopped: null,
   peers: { inbound: 0, outbound: 0 },
+  sync: { phase: 'following', presynced: null, headersProgress: 1, confirmed: false },
+  network: null,
   preparing: null,
   heavierInvalidChain: false,
   warnings: [],
@@ -119,6 +121,7 @@ export function idleNode(
 ): NodePort {
   return {
     status: () => ({ ...IDLE_STATUS, ...status }),
+    counters: () => null,
     echo: () => Promise.resolve(),
     peers: () => Promise.resolve(peers),
     submitBlock: absent,
@@ -141,6 +144,7 @@ export function idleNode(
       listener({ changes: [idleMempool(status.initialBlockDownload !== true)], commit: null });
       return () => {};
     },
+    onPeerChange: () => () => {},
   };
 }
 

@@ -1,42 +1,41 @@
-/** Upper bounds in seconds. */
-const BOUNDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+import { DURATION_BOUNDS, DurationCounts, type DurationTotals } from '../../util/duration-counts.ts';
 
 /** The durations of one combination of labels. */
 export class DurationSeries {
   /** `service="x",route="/y"` */
   readonly labels: string;
-  #count = 0;
-  #seconds = 0;
-  /** Not yet summed up; the last is for what is above all bounds. */
-  readonly #buckets = new Float64Array(BOUNDS.length + 1);
+  readonly #own = new DurationCounts();
+  #shown: DurationTotals = this.#own;
   /** All of each line but its number. */
   readonly #lines: readonly string[];
   readonly #end: readonly [sum: string, count: string];
 
   constructor(name: string, labels: string) {
     this.labels = labels;
-    this.#lines = [...BOUNDS, '+Inf'].map((le) => `${name}_bucket{le="${le}",${labels}} `);
+    this.#lines = [...DURATION_BOUNDS, '+Inf'].map((le) => `${name}_bucket{le="${le}",${labels}} `);
     this.#end = [`${name}_sum{${labels}} `, `${name}_count{${labels}} `];
   }
 
   get count(): number {
-    return this.#count;
+    return this.#shown.buckets.reduce((sum, count) => sum + count, 0);
   }
 
   observe(seconds: number): void {
-    this.#count++;
-    this.#seconds += seconds;
-    let bucket = 0;
-    while (bucket < BOUNDS.length && seconds > BOUNDS[bucket]!) bucket++;
-    this.#buckets[bucket]!++;
+    this.#own.observe(seconds);
+  }
+
+  /** Shows what another thread has counted, from now on and in place of what is observed here. */
+  show(totals: DurationTotals): void {
+    this.#shown = totals;
   }
 
   text(): string {
+    const { buckets, seconds } = this.#shown;
     let text = '';
     let sum = 0;
-    for (const [i, line] of this.#lines.entries()) text += `${line}${(sum += this.#buckets[i]!)}\n`;
+    for (const [i, line] of this.#lines.entries()) text += `${line}${(sum += buckets[i]!)}\n`;
     const [sumLine, countLine] = this.#end;
-    return `${text}${sumLine}${this.#seconds}\n${countLine}${this.#count}\n`;
+    return `${text}${sumLine}${seconds}\n${countLine}${sum}\n`;
   }
 }
 

@@ -2,6 +2,7 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 import type { MempoolTotals } from '../../mempool/changes.ts';
 import type { AuthCounters } from '../auth/authenticator.ts';
 import { DurationHistogram, type DurationSeries } from './durations.ts';
+import { type NodeMetricSources, NodeMetrics } from './node-metrics.ts';
 import { RequestMetrics } from './request-metrics.ts';
 
 /**
@@ -19,7 +20,7 @@ const UNUSABLE_DEFAULTS = [
 ];
 
 /** What the gauges read when they are collected; null leaves a gauge out. */
-export interface GaugeSources {
+export interface GaugeSources extends NodeMetricSources {
   chain(): {
     readonly height: number;
     readonly headers: number;
@@ -53,6 +54,7 @@ export interface MetricsOptions {
 export class ApiMetrics implements AuthCounters {
   readonly #registry = new Registry();
   readonly #requests: RequestMetrics;
+  readonly #node: NodeMetrics;
   readonly #authFailures;
   readonly #rateLimited;
   readonly #rpcTotal;
@@ -60,7 +62,6 @@ export class ApiMetrics implements AuthCounters {
   readonly #rpcByMethod = new Map<string, DurationSeries>();
   readonly #txBroadcast;
   readonly #mempoolAccepted;
-  readonly #mempoolRejected;
   readonly #mempoolRemoved;
   readonly #wsMessages;
   readonly #wsClosed;
@@ -106,9 +107,6 @@ export class ApiMetrics implements AuthCounters {
     ]);
     this.#txBroadcast = counter('tx_broadcast_total', 'Transactions handed in, by what became of them.', ['result']);
     this.#mempoolAccepted = counter('mempool_accepted_total', 'Transactions that entered the mempool.', []);
-    this.#mempoolRejected = counter('mempool_rejected_total', 'Transactions refused by the mempool, by class.', [
-      'reason',
-    ]);
     this.#mempoolRemoved = counter('mempool_removed_total', 'Transactions that left the mempool, by reason.', [
       'reason',
     ]);
@@ -125,6 +123,7 @@ export class ApiMetrics implements AuthCounters {
       registers,
     });
     addGauges(this.#registry, sources);
+    this.#node = new NodeMetrics(this.#registry, sources);
   }
 
   /** `route` is a template or `unmatched`. */
@@ -159,8 +158,9 @@ export class ApiMetrics implements AuthCounters {
     else this.#mempoolRemoved.inc({ reason });
   }
 
+  /** One that a client handed in; those of peers are counted by the node. */
   mempoolRejected(reason: string): void {
-    this.#mempoolRejected.inc({ reason });
+    this.#node.mempoolRejected(reason);
   }
 
   wsMessage(type: string): void {
@@ -187,7 +187,7 @@ export class ApiMetrics implements AuthCounters {
   /** `text/plain; version=0.0.4`. */
   async render(): Promise<string> {
     const parts = [await this.#registry.metrics()];
-    for (const source of [this.#requests, this.#rpcSeconds]) {
+    for (const source of [this.#requests, this.#rpcSeconds, this.#node]) {
       // In between others have their turn.
       await new Promise((resolve) => setImmediate(resolve));
       parts.push(source.text());

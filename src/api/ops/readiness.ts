@@ -1,10 +1,11 @@
 import { stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
+import { txPosition } from '../../primitives/coin.ts';
 import { headerFromBytes } from '../../primitives/header.ts';
 import type { ChainReads } from '../../storage/chain-reads.ts';
 import { type Clock, unixSeconds } from '../../util/clock.ts';
 import type { Log } from '../../util/log.ts';
-import type { NodePort } from '../node-port.ts';
+import type { NodePort, NodeStatus } from '../node-port.ts';
 import type { ApiOptions } from '../options.ts';
 
 export type CheckStatus = 'ok' | 'degraded' | 'fail';
@@ -40,6 +41,9 @@ const BUDGET_MS = 2000;
 const SLOW_MS = 500;
 const MAX_WAL_BYTES = 1024 ** 3;
 const MAX_EVENT_LAG = 1000;
+/** Seconds that the clock may differ from those of peers. Blocks are refused that are two hours ahead of it. */
+const CLOCK_DEGRADED_S = 70;
+const CLOCK_FAIL_S = 2 * 3600;
 /** `/api/health` shows a result of at most 10 s. */
 const BACKGROUND_MS = 5000;
 
@@ -117,13 +121,18 @@ export class Readiness {
       return { startup: () => ({ status: 'fail', message: 'the node is starting' }) };
     const { node, reads } = attached;
     const mempool = this.#sources.mempool();
+    const { network, peers } = node.status();
     return {
       database: () => this.#database(node, reads),
       rpc: () => this.#rpc(node),
       chain: () => this.#chain(node, reads),
+      // A test network may well be one node alone.
+      ...(network && this.#options.network !== 'regtest' && { peers: () => checkPeers(peers) }),
       ...(mempool && { mempool: () => this.#mempool(node, mempool) }),
+      indexes: () => checkIndexes(reads),
       events: () => this.#events(reads),
       disk: () => this.#disk(),
+      ...(network && { clock: () => checkClock(network.timeOffset) }),
     };
   }
 
@@ -190,6 +199,27 @@ export class Readiness {
     if (freeBytes < ready.diskDegradedBytes) return { status: 'degraded', message: 'little space is left', freeBytes };
     return { status: 'ok', freeBytes };
   }
+}
+
+/** Those that came to us may all be one, so they show nothing. */
+function checkPeers({ inbound, outbound }: NodeStatus['peers']): CheckResult {
+  const details = { count: inbound + outbound, outbound };
+  return outbound < 1 ? { status: 'degraded', message: 'no outbound peers', ...details } : { status: 'ok', ...details };
+}
+
+function checkClock(offset: number): CheckResult {
+  const message = 'the clock differs from those of peers';
+  if (Math.abs(offset) > CLOCK_FAIL_S) return { status: 'fail', message, offset };
+  return Math.abs(offset) > CLOCK_DEGRADED_S ? { status: 'degraded', message, offset } : { status: 'ok', offset };
+}
+
+/** All indexes are written in the commit of a block, so they lack nothing where the tip's coinbase is there. */
+function checkIndexes(reads: ChainReads): CheckResult {
+  return reads.snapshot(() =>
+    reads.txs.byPosition(txPosition(reads.tip().height, 0)) === null
+      ? { status: 'fail', message: 'the tip is not in the transaction index' }
+      : { status: 'ok', lag: 0 },
+  );
 }
 
 class BudgetError extends Error {}

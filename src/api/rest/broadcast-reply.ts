@@ -13,22 +13,14 @@ import { type Broadcast, checkNotSyncing } from './broadcast.ts';
 type Rejected = Extract<AcceptResult, { status: 'rejected' }>;
 type Refused = Extract<BroadcastResult, { status: 'rejected' | 'different-witness' }>;
 type Taken = Extract<BroadcastResult, { status: 'accepted' | 'in-mempool' }>;
-/** Reasons whose class their kind does not tell. */
-const CLASS_OF_REASON: Readonly<Record<string, string>> = {
-  'insufficient fee': 'conflict',
-  'replacement-failed': 'conflict',
-  'bip125-replacement-disallowed': 'conflict',
-  'bad-txns-spends-conflicting-tx': 'conflict',
-  'max feerate exceeded': 'fee',
-};
-
 /** Fees fall again, and parents arrive: the same bytes may be taken later. */
 const RETRYABLE_REASONS: ReadonlySet<string> = new Set(['mempool min fee not met', 'mempool full']);
 const RETRYABLE_CLASSES: ReadonlySet<string> = new Set(['missing-inputs', 'premature']);
 
 /** What a client can do with a refusal: its reason in Core's words, its class, and whether trying again may help. */
-export function rejectionView({ rejection: { kind, reason, debug } }: Pick<Rejected, 'rejection'>) {
-  const rejectClass = CLASS_OF_REASON[reason] ?? txRejectClass(kind);
+export function rejectionView({ rejection }: Pick<Rejected, 'rejection'>) {
+  const { reason, debug } = rejection;
+  const rejectClass = txRejectClass(rejection);
   return {
     reason: reason === 'max feerate exceeded' ? 'max-fee-exceeded' : reason,
     debug: debug ?? null,

@@ -8,6 +8,7 @@ import type { Matcher } from '../events/matcher.ts';
 import { snapshotFrames } from '../events/snapshot.ts';
 import type { Watched, WatchRegistry } from '../events/watches.ts';
 import type { SeenChange } from '../mempool-feed.ts';
+import type { SyncPhase } from '../node-port.ts';
 import type { ApiMetrics } from '../ops/metrics.ts';
 import type { ApiOptions } from '../options.ts';
 import type { StoredWatches } from '../watches/stored-watches.ts';
@@ -19,6 +20,10 @@ const PING_MS = 30_000;
 const SILENCE_MS = 75_000;
 const HEARTBEAT_MS = 15_000;
 const MAX_ERRORS_IN_ROW = 10;
+/** `syncStatus` is told at most so often. */
+const SYNC_STATUS_MS = 1000;
+/** What moves less than this is no news: while nothing comes, progress falls back a little every second. */
+const PROGRESS_STEPS = 10_000;
 
 export interface HubOptions {
   readonly options: ApiOptions;
@@ -33,9 +38,22 @@ export interface HubOptions {
   readonly watches: StoredWatches;
   /** For the states that clients ask about. */
   status(): { readonly height: number; readonly hash: string; readonly synced: boolean } | null;
-  /** Data of `syncStatus`; null before there is a node. */
-  syncStatus(): object | null;
+  /** Null before there is a node. */
+  syncStatus(): SyncStatus | null;
   isLive(principal: Connection['principal']): boolean;
+}
+
+/** Data of `syncStatus`. */
+export interface SyncStatus {
+  /** `synced` as `GET /api/info` means it. */
+  readonly state: 'syncing' | 'synced';
+  readonly height: number;
+  readonly headers: number;
+  /** 0 to 1. */
+  readonly progress: number;
+  readonly phase: SyncPhase;
+  /** In the phase `presync`, the height that headers were looked at to; otherwise null. */
+  readonly presynced: number | null;
 }
 
 /** Who has no key has nothing stored. */
@@ -55,9 +73,10 @@ export class Hub {
   readonly #matcher: Matcher;
   readonly #delivery: Delivery;
   readonly #connections = new Set<Connection>();
-  readonly #timer: ReturnType<typeof setInterval>;
+  readonly #timers: readonly ReturnType<typeof setInterval>[];
   readonly #stopped = new AbortController();
   #syncStatus = '';
+  #syncStatusAt = Number.NEGATIVE_INFINITY;
 
   constructor(deps: HubOptions) {
     this.#deps = deps;
@@ -78,8 +97,11 @@ export class Hub {
     deps.watches.onAdded((owner) => {
       for (const connection of this.#connections) if (connection.principal.id === owner) connection.wantStored();
     });
-    this.#timer = setInterval(() => this.#sweep(), deps.options.ws.sweepMs);
-    this.#timer.unref();
+    this.#timers = [
+      setInterval(() => this.#sweep(), deps.options.ws.sweepMs),
+      setInterval(() => this.#tellSyncStatus(), SYNC_STATUS_MS / 4),
+    ];
+    for (const timer of this.#timers) timer.unref();
   }
 
   get size(): number {
@@ -123,8 +145,11 @@ export class Hub {
   announce(type: Announcement, data: string): void {
     const now = this.#now();
     const text = `{"type":"${type}","data":${data}}`;
-    for (const connection of this.#connections)
-      if (connection.events.has(type) && !connection.blocked) this.#reply(connection, [text], now);
+    for (const connection of this.#connections) {
+      if (!connection.events.has(type) || connection.blocked) continue;
+      this.#deps.metrics.wsMessage(type);
+      this.#reply(connection, [text], now);
+    }
   }
 
   count(of: (data: SocketData) => boolean): number {
@@ -141,7 +166,7 @@ export class Hub {
   }
 
   stop(): void {
-    clearInterval(this.#timer);
+    for (const timer of this.#timers) clearInterval(timer);
     this.#stopped.abort();
     this.#events.close();
     for (const connection of this.#connections) connection.close(CloseCode.GOING_AWAY, 'shutting down');
@@ -242,7 +267,6 @@ export class Hub {
       else if (this.seq - connection.cursor > wsMaxLagEvents && blockedSince !== null) closeSlow(connection);
       else this.#keepAlive(connection, now);
     }
-    this.#tellSyncStatus();
   }
 
   #keepAlive(connection: Connection, now: number): void {
@@ -259,11 +283,16 @@ export class Hub {
   }
 
   #tellSyncStatus(): void {
-    if (this.#connections.size === 0) return;
-    const data = JSON.stringify(this.#deps.syncStatus());
-    if (data === this.#syncStatus) return;
-    this.#syncStatus = data;
-    if (data !== 'null') this.announce('syncStatus', data);
+    const now = this.#now();
+    // The timer comes back to it.
+    if (this.#connections.size === 0 || now - this.#syncStatusAt < SYNC_STATUS_MS) return;
+    const data = this.#deps.syncStatus();
+    if (data === null) return;
+    const key = JSON.stringify({ ...data, progress: Math.floor(data.progress * PROGRESS_STEPS) });
+    if (key === this.#syncStatus) return;
+    this.#syncStatus = key;
+    this.#syncStatusAt = now;
+    this.announce('syncStatus', JSON.stringify(data));
   }
 
   #world(): MessageWorld {

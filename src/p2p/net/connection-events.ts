@@ -1,6 +1,6 @@
 import type { Log } from '../../util/log.ts';
 import type { AddrManager } from '../address/addr-manager.ts';
-import type { Connection, ConnectionEvents } from './connection.ts';
+import type { Connection, ConnectionEvents, Direction } from './connection.ts';
 import type { ConnectionTable } from './connection-table.ts';
 import { MessageTurns } from './message-turns.ts';
 import type { NetTotals } from './net-totals.ts';
@@ -39,6 +39,10 @@ export class LogicEvents implements ConnectionEvents {
 
   transferred(sent: number, received: number): void {
     this.#parts.totals.transferred(sent, received);
+  }
+
+  message(direction: Direction, type: string): void {
+    this.#parts.totals.message(direction, type);
   }
 
   closed(connection: Connection, reason: string): void {

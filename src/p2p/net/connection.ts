@@ -14,6 +14,8 @@ const RECEIVE_LIMIT = 5_000_000;
 /** What a waiting message takes beside its bytes. */
 const OVERHEAD = 128;
 
+export type Direction = 'sent' | 'received';
+
 /** What a connection tells whoever holds it. Never called from within a call of one of its own methods but `start`. */
 export interface ConnectionEvents {
   /** Messages can be sent. At most once. */
@@ -23,6 +25,8 @@ export interface ConnectionEvents {
   /** It is over. Once, in a microtask of its own. */
   closed(connection: Connection, reason: string): void;
   transferred(sent: number, received: number): void;
+  /** A message was queued, or has come; what could not be read has no type. */
+  message(direction: Direction, type: string): void;
   /** It cannot go on because of a mistake of ours. */
   broken(connection: Connection, error: unknown): void;
 }
@@ -162,7 +166,9 @@ export class Connection implements PeerLink {
   }
 
   sendPayload(type: string, payload: Uint8Array): void {
-    if (this.#opened && !this.#closed) this.#enqueue(this.#transport.encode(type, payload), type);
+    if (!this.#opened || this.#closed) return;
+    this.#events.message('sent', type);
+    this.#enqueue(this.#transport.encode(type, payload), type);
   }
 
   disconnect(reason: string): void {
@@ -221,10 +227,12 @@ export class Connection implements PeerLink {
     if (event.kind === 'send') this.#enqueue(event.bytes, null);
     else if (event.kind === 'writable') this.#open();
     else if (event.kind === 'message') {
+      this.#events.message('received', event.message.type);
       countBytes(this.traffic.receivedByType, event.message.type, event.message.wireSize);
       this.#received.push(event.message);
       this.#receivedSize += event.message.wireSize + OVERHEAD;
     } else if (event.kind === 'dropped') {
+      this.#events.message('received', '');
       countBytes(this.traffic.receivedByType, OTHER_MESSAGES, event.wireSize);
       this.#dropped++;
     } else this.#close('transport error', event.reason);

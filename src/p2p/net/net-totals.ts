@@ -1,15 +1,18 @@
 import type { Clock } from '../../util/clock.ts';
+import { isMessageType } from '../messages/messages.ts';
+import type { Direction } from './connection.ts';
 import { UploadTarget } from './upload-target.ts';
 
-/** More different reasons are counted as one. */
-const MAX_REASONS = 64;
-const OTHER_REASONS = 'other';
+/** More different reasons are counted as one; there are some 80. */
+const MAX_REASONS = 128;
+const OTHER = 'other';
 
 /** What all connections together have done since the start. */
 export class NetTotals {
   received = 0;
   readonly upload: UploadTarget;
   #sent = 0;
+  readonly #messages = { sent: new Map<string, number>(), received: new Map<string, number>() };
   readonly #closeReasons = new Map<string, number>();
 
   constructor(clock: Clock, maxUpload: number) {
@@ -18,6 +21,11 @@ export class NetTotals {
 
   get sent(): number {
     return this.#sent;
+  }
+
+  /** Messages by direction and type; those of unknown types are `other`. */
+  get messages(): Readonly<Record<Direction, ReadonlyMap<string, number>>> {
+    return this.#messages;
   }
 
   /** Why connections ended, and how many of them each. */
@@ -32,9 +40,16 @@ export class NetTotals {
     this.upload.sent(sent);
   }
 
+  message(direction: Direction, type: string): void {
+    count(this.#messages[direction], isMessageType(type) ? type : OTHER);
+  }
+
   closed(reason: string): void {
     const isKnown = this.#closeReasons.has(reason) || this.#closeReasons.size < MAX_REASONS;
-    const key = isKnown ? reason : OTHER_REASONS;
-    this.#closeReasons.set(key, (this.#closeReasons.get(key) ?? 0) + 1);
+    count(this.#closeReasons, isKnown ? reason : OTHER);
   }
+}
+
+function count(counter: Map<string, number>, key: string): void {
+  counter.set(key, (counter.get(key) ?? 0) + 1);
 }

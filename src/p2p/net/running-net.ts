@@ -55,7 +55,7 @@ export class RunningNet {
     this.port = listening?.port ?? null;
     if (listening !== null) {
       state.findLocalAddresses(listening);
-      deps.log.info('listening for peers', { ...listening });
+      deps.log.info('listening for peers', { ...listening, v2 });
     }
     this.opener = new Opener({
       ...deps,

@@ -1,8 +1,10 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { issueKey } from '../../../src/api/auth/issue-key.ts';
+import type { PeerView } from '../../../src/api/node-port.ts';
 import type { ApiOverrides } from '../../../src/api/options.ts';
 import type { MempoolChange } from '../../../src/mempool/changes.ts';
+import { ManualClock } from '../../../src/util/clock.ts';
 import { BEARER, startTestApi, type TestApi } from '../api-fixture.ts';
 import { WsClient } from './ws-client.ts';
 
@@ -148,9 +150,128 @@ describe('events without numbers', () => {
     await reader.ask('subscribe', { events: ['feeUpdate'] });
     it.mine();
     const status = await admin.next(({ type }) => type === 'syncStatus');
-    expect(status.data).toEqual({ state: 'synced', height: 1, headers: 1, progress: 1 });
+    expect(status.data).toEqual({
+      state: 'synced',
+      height: 1,
+      headers: 1,
+      progress: 1,
+      phase: 'following',
+      presynced: null,
+    });
     await reader.next(({ type }) => type === 'newBlock');
     expect((await reader.events()).map(({ type }) => type)).toEqual(['newBlock']);
+  });
+});
+
+describe('what operators see', () => {
+  const PEER: PeerView = {
+    id: 3,
+    address: '192.0.2.1:8333',
+    network: 'ipv4',
+    inbound: false,
+    connectionType: 'outbound-full-relay',
+    transport: 'v2',
+    services: '0000000000000409',
+    servicesNames: ['NETWORK', 'WITNESS', 'NETWORK_LIMITED'],
+    version: 70016,
+    userAgent: '/Satoshi:31.0.0/',
+    connectedAt: 1_700_000_000,
+    lastSend: 1_700_000_010,
+    lastRecv: 1_700_000_011,
+    bytesSent: 1000,
+    bytesRecv: 2000,
+    pingMs: 12.5,
+    minPingMs: null,
+    timeOffset: -1,
+    startingHeight: 160,
+    syncedHeaders: 160,
+    syncedBlocks: 160,
+    relayTxs: true,
+    minFeeFilter: 0.1,
+    permissions: [],
+    details: {} as never,
+  };
+  const who = {
+    id: 3,
+    address: '192.0.2.1:8333',
+    network: 'ipv4',
+    inbound: false,
+    connectionType: 'outbound-full-relay',
+    transport: 'v2',
+    userAgent: '/Satoshi:31.0.0/',
+  };
+
+  test('peers that come and go, for those who asked', async () => {
+    await using it = new Stream();
+    using admin = await it.client();
+    using other = await it.client();
+    await admin.ask('subscribe', { events: ['peerConnected', 'peerDisconnected'] });
+    it.it.node.tellPeer({ kind: 'connected', time: 1_700_000_001, peer: PEER, reason: null });
+    it.it.node.tellPeer({ kind: 'disconnected', time: 1_700_000_009, peer: PEER, reason: 'ping timeout' });
+    expect((await admin.next(({ type }) => type === 'peerConnected')).data).toEqual({
+      time: 1_700_000_001,
+      ...who,
+      version: 70016,
+      services: '0000000000000409',
+      servicesNames: ['NETWORK', 'WITNESS', 'NETWORK_LIMITED'],
+      startingHeight: 160,
+      timeOffset: -1,
+      relayTxs: true,
+      permissions: [],
+    });
+    expect((await admin.next(({ type }) => type === 'peerDisconnected')).data).toEqual({
+      time: 1_700_000_009,
+      ...who,
+      reason: 'ping timeout',
+      connectedAt: 1_700_000_000,
+      bytesSent: 1000,
+      bytesRecv: 2000,
+    });
+    expect(await other.events()).toEqual([]);
+  });
+
+  test('the state of the sync: at most once a second, and what hardly moves is no news', async () => {
+    const clock = new ManualClock(Date.now());
+    await using it = startTestApi({ clock });
+    const { node } = it;
+    using client = new WsClient(it.api.url, BEARER);
+    await client.opened;
+    const told = () => client.received.filter(({ type }) => type === 'syncStatus').map(({ data }) => data);
+    await client.ask('subscribe', { events: ['syncStatus'], replace: true });
+    node.current = {
+      ...node.current,
+      initialBlockDownload: true,
+      verificationProgress: 0,
+      sync: { phase: 'presync', presynced: 2000, headersProgress: 0.1, confirmed: false },
+    };
+    node.mine();
+    await client.next(({ type }) => type === 'syncStatus');
+    expect(told()).toEqual([
+      { state: 'syncing', height: 1, headers: 1, progress: 0, phase: 'presync', presynced: 2000 },
+    ]);
+    for (let i = 0; i < 20; i++) node.mine();
+    await client.events();
+    expect(told()).toHaveLength(1);
+    clock.advance(1000);
+    node.current = {
+      ...node.current,
+      verificationProgress: 0.51234567,
+      sync: { ...node.current.sync, phase: 'blocks', presynced: null },
+    };
+    node.mine();
+    await client.events();
+    expect(told().slice(1)).toEqual([
+      { state: 'syncing', height: 22, headers: 22, progress: 0.51234567, phase: 'blocks', presynced: null },
+    ]);
+    clock.advance(1000);
+    node.current = { ...node.current, verificationProgress: 0.51234999 };
+    node.emit('other', {});
+    await client.events();
+    expect(told()).toHaveLength(2);
+    // Without a commit it is told as well.
+    node.current = { ...node.current, headers: 30 };
+    await client.next(({ data }) => data.headers === 30);
+    expect(told()).toHaveLength(3);
   });
 });
 

@@ -9,13 +9,14 @@ export function headersAfter(
   previous: { readonly hash: BlockHash; readonly time: number },
   count: number,
   merkleRoot: MerkleRoot,
+  version = 1,
 ): BlockHeader[] {
   const headers: BlockHeader[] = [];
   let { hash, time } = previous;
   for (let i = 0; i < count; i++) {
     let header: BlockHeader;
     for (let nonce = 0; ; nonce++) {
-      header = { version: 1, previousHash: hash, merkleRoot, time: time + 1, bits: 0x207f_ffff, nonce };
+      header = { version, previousHash: hash, merkleRoot, time: time + 1, bits: 0x207f_ffff, nonce };
       const next = headerHash(header);
       if (!hashMeetsTarget(next, REGTEST_TARGET)) continue;
       hash = next;

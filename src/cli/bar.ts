@@ -1,0 +1,29 @@
+const LONGEST_BAR = 30;
+const SHORTEST_BAR = 8;
+
+/** A bar that shows `share` (0 to 1), and `parts` behind it; those that hold a word of `dropOrder` go where room is short. */
+export function barLine(share: number, parts: readonly string[], dropOrder: readonly string[], width: number): string {
+  // The last column stays free: writing it would wrap on some terminals.
+  const room = width - 1;
+  const kept = [...parts];
+  for (const word of dropOrder) {
+    if (kept.join('  ').length <= room) break;
+    const index = kept.findIndex((part) => part.includes(word));
+    if (index >= 0) kept.splice(index, 1);
+  }
+  const text = kept.join('  ');
+  const barRoom = Math.min(LONGEST_BAR, room - text.length - 3);
+  if (barRoom < SHORTEST_BAR) return text.slice(0, Math.max(0, room));
+  const filled = Math.floor(share * barRoom);
+  return `[${'#'.repeat(filled)}${'.'.repeat(barRoom - filled)}] ${text}`;
+}
+
+/** With separators between thousands. */
+export function count(value: number): string {
+  return Math.round(value).toLocaleString('en');
+}
+
+/** Rounded down, so that 100 % means done; as wide as the longest. */
+export function percentText(share: number): string {
+  return `${Math.floor(share * 100)}%`.padStart(4);
+}

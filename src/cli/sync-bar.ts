@@ -1,0 +1,54 @@
+import type { SyncDisplay, SyncProgress } from '../node/sync-report.ts';
+import { durationText } from '../util/duration.ts';
+import { barLine, count, percentText } from './bar.ts';
+
+/** What matters least. */
+const DROP_ORDER = ['peer', '/s', 'left', 'height'];
+
+/** A terminal, and what is known of it. */
+export interface Screen {
+  readonly write: (text: string) => void;
+  readonly columns: () => number;
+  /** The log goes there too. */
+  readonly isInLog: boolean;
+}
+
+/** The screen to show progress on; null where there is none. A log for machines is not written into. */
+export function syncScreen(
+  { out, err }: { readonly out: (text: string) => void; readonly err: (text: string) => void },
+  logFormat: 'auto' | 'json' | 'text',
+): Screen | null {
+  const { stdout, stderr } = process;
+  if (stderr.isTTY)
+    return logFormat === 'json' ? null : { write: err, columns: () => stderr.columns || 80, isInLog: true };
+  return stdout.isTTY ? { write: out, columns: () => stdout.columns || 80, isInLog: false } : null;
+}
+
+/** A line that is redrawn in place. Lines of the log are written over it, and it appears again below them. */
+export function syncBar({ write, columns, isInLog }: Screen): SyncDisplay {
+  let isShown = false;
+  return {
+    isInLog,
+    show(progress) {
+      if (progress === null) {
+        if (isShown) write('\r\x1b[K');
+        isShown = false;
+        return;
+      }
+      isShown = true;
+      write(`\r${syncLine(progress, columns())}\x1b[K\r`);
+    },
+  };
+}
+
+/** One line that fits `width`. */
+export function syncLine(at: SyncProgress, width: number): string {
+  const { phase, share, height, headers, perSecond, secondsLeft, peers } = at;
+  const parts = [percentText(share)];
+  if (phase === 'blocks') parts.push(`height ${count(height)} of ${count(headers)}`);
+  else parts.push(phase === 'presync' ? `headers, first pass: ${count(height)}` : `headers ${count(height)}`);
+  if (perSecond !== null) parts.push(`${count(perSecond)}/s`);
+  if (secondsLeft !== null) parts.push(`${durationText(secondsLeft)} left`);
+  parts.push(`${peers} peer${peers === 1 ? '' : 's'}`);
+  return barLine(share, parts, DROP_ORDER, width);
+}
