@@ -3,7 +3,7 @@ import { assert } from '../util/assert.ts';
 import { bigIntToBytes32, bytesToBigInt, CURVE_ORDER } from './curve.ts';
 import { derOfCompact } from './der.ts';
 import { nativeSecp256k1 } from './secp256k1-native.ts';
-import { tweakXOnly } from './secp256k1-noble.ts';
+import { tweakAddPublicKey } from './tweak.ts';
 
 export interface TweakedKey {
   readonly key: Uint8Array;
@@ -64,8 +64,11 @@ export function xOnlyOf(secret: Uint8Array): Uint8Array {
 
 /** BIP-341: the output key of `internalKey32`, or null where the key is off the curve or the tweak out of range. */
 export function tapTweakPublicKey(internalKey32: Uint8Array, tweak32: Uint8Array): TweakedKey | null {
-  const bytes = tweakXOnly(internalKey32, tweak32)?.toBytes();
-  return bytes === undefined ? null : { key: bytes.slice(1), parity: bytes[0] === 3 ? 1 : 0 };
+  const even = new Uint8Array(33);
+  even[0] = 2;
+  even.set(internalKey32, 1);
+  const tweaked = tweakAddPublicKey(even, tweak32);
+  return tweaked && { key: tweaked.slice(1), parity: tweaked[0] === 3 ? 1 : 0 };
 }
 
 /** BIP-341: the secret that signs for the output key of `secret`'s key. Throws where there is none. */

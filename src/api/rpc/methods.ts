@@ -1,6 +1,7 @@
 import * as blockchain from './blockchain-methods.ts';
 import * as broadcast from './broadcast-methods.ts';
 import * as chainControl from './chain-control-methods.ts';
+import * as descriptors from './descriptor-methods.ts';
 import * as dev from './dev-methods.ts';
 import * as fees from './fee-methods.ts';
 import * as mempool from './mempool-methods.ts';
@@ -37,6 +38,7 @@ export const RPC_METHODS: ReadonlyMap<string, RpcMethod> = new Map(
     network,
     node,
     util,
+    descriptors,
     wallet,
     { help },
   ]

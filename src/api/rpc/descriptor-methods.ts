@@ -1,0 +1,231 @@
+import { signatureEngine } from '../../crypto/secp256k1.ts';
+import type { NetworkParams } from '../../params/network-params.ts';
+import { addressOf, parseAddress } from '../../script/address.ts';
+import { MAX_PUBKEYS_PER_MULTISIG, MAX_SCRIPT_ELEMENT_SIZE } from '../../script/limits.ts';
+import { multisig, p2shOf, p2wshOf, scriptType } from '../../script/templates.ts';
+import { hexToBytes, isHex } from '../../util/bytes.ts';
+import { descriptorChecksum } from '../../wallet/descriptor/checksum.ts';
+import type { Descriptor, OutputType } from '../../wallet/descriptor/descriptor.ts';
+import { inferDescriptor } from '../../wallet/descriptor/infer.ts';
+import { parseDescriptor } from '../../wallet/descriptor/parse.ts';
+import { hideSecrets } from '../../wallet/keys/hide-secrets.ts';
+import { PrivateKey } from '../../wallet/keys/private-key.ts';
+import { signMessage, verifyMessage } from '../../wallet/keys/signed-message.ts';
+import { SigningData } from '../../wallet/keys/signing-data.ts';
+import type { ReadEnv } from '../readers/read-env.ts';
+import { NumberText, type RpcValue } from './json.ts';
+import { rpcMethod } from './method.ts';
+import { array, integer, optional, type Param, readString, text } from './params.ts';
+import { rpcFail } from './rpc-error.ts';
+
+type Range = readonly [begin: number, end: number];
+
+const MAX_RANGE = 1_000_000;
+/** Keys, over all indexes and paths: minutes of work. */
+const MAX_DERIVATIONS = 5_000_000;
+/** What it takes to read a descriptor, and for each of its characters; and to derive a key. Microseconds. */
+const PARSE_US = 300;
+const PARSE_CHARACTER_US = 1;
+const DERIVE_US = 100;
+
+/** `end`, or `[begin, end]`, both included. */
+const range: Param<Range> = {
+  name: 'range',
+  aliases: [],
+  type: 'any',
+  required: true,
+  oneline: 'range',
+  members: [],
+  read(value) {
+    const [begin, end] = readRange(value);
+    if (begin < 0) rpcFail('invalidParameter', 'Range should be greater or equal than 0');
+    if (end < 0 || end > 0x7fff_ffff) rpcFail('invalidParameter', 'End of range is too high');
+    if (end >= begin + MAX_RANGE) rpcFail('invalidParameter', 'Range is too large');
+    return [begin, end];
+  },
+};
+
+function readRange(value: RpcValue): Range {
+  if (value instanceof NumberText) return [0, readIndex(value)];
+  const [low, high] = Array.isArray(value) && value.length === 2 ? value : [];
+  if (!(low instanceof NumberText) || !(high instanceof NumberText))
+    return rpcFail('invalidParameter', 'Range must be specified as end or as [begin,end]');
+  const [begin, end] = [readIndex(low), readIndex(high)];
+  if (begin > end) return rpcFail('invalidParameter', 'Range specified as [begin,end] must not have begin after end');
+  return [begin, end];
+}
+
+function readIndex({ text: digits }: NumberText): number {
+  const index = Number(digits);
+  return /^-?\d+$/.test(digits) && Math.abs(index) < 2 ** 63 ? index : rpcFail('misc', 'JSON integer out of range');
+}
+
+function parse(env: ReadEnv, given: string, requireChecksum: boolean) {
+  env.expectWork(PARSE_US + given.length * PARSE_CHARACTER_US);
+  const parsed = parseDescriptor(given, env.params, { requireChecksum });
+  return parsed.ok ? parsed : rpcFail('invalidAddressOrKey', parsed.error);
+}
+
+export const getdescriptorinfo = rpcMethod({
+  name: 'getdescriptorinfo',
+  category: 'util',
+  help: 'What an output descriptor is, and how it is written with public keys and checksum.',
+  params: [text('descriptor')],
+  result: 'an object',
+  scope: 'read',
+  run(env, given) {
+    const { descriptors, keys } = parse(env, given, false);
+    const [first] = descriptors;
+    return {
+      descriptor: first!.toString(),
+      ...(descriptors.length > 1 && { multipath_expansion: descriptors.map(String) }),
+      checksum: descriptorChecksum(given),
+      isrange: first!.isRange,
+      issolvable: first!.isSolvable,
+      hasprivatekeys: keys.privateKeys.size > 0,
+    };
+  },
+});
+
+export const deriveaddresses = rpcMethod({
+  name: 'deriveaddresses',
+  category: 'util',
+  help: 'The addresses of an output descriptor with checksum, of each of its paths if it has several.',
+  params: [text('descriptor'), optional(range, null)],
+  result: 'an array of addresses, or of such arrays',
+  scope: 'read',
+  long: true,
+  run(env, given, indexes) {
+    const { descriptors, keys } = parse(env, given, true);
+    const [first] = descriptors;
+    if (!first!.isRange && indexes !== null)
+      rpcFail('invalidParameter', 'Range should not be specified for an un-ranged descriptor');
+    if (first!.isRange && indexes === null)
+      rpcFail('invalidParameter', 'Range must be specified for a ranged descriptor');
+    const [begin, end] = indexes ?? [0, 0];
+    const derivations = (end - begin + 1) * descriptors.length * first!.keyCount;
+    if (derivations > MAX_DERIVATIONS) rpcFail('invalidParameter', 'Range is too large');
+    env.expectWork(derivations * DERIVE_US);
+    const addresses = descriptors.map((descriptor) => addressesOf(descriptor, keys, begin, end, env.params));
+    return addresses.length === 1 ? addresses[0] : addresses;
+  },
+});
+
+function addressesOf(
+  descriptor: Descriptor,
+  keys: SigningData,
+  begin: number,
+  end: number,
+  { address: format }: NetworkParams,
+): string[] {
+  const addresses: string[] = [];
+  for (let index = begin; index <= end; index++) {
+    const expansion = descriptor.expand(index, keys);
+    if (expansion === null) return rpcFail('invalidAddressOrKey', 'Cannot derive script without private keys');
+    const { scripts } = expansion;
+    for (const script of scripts) {
+      const address = addressOf(script, format);
+      if (address !== null) addresses.push(address);
+      // A bare key among the scripts of combo() is left out.
+      else if (scripts.length === 1 || scriptType(script).type !== 'pubkey')
+        rpcFail('invalidAddressOrKey', 'Descriptor does not have a corresponding address');
+    }
+  }
+  return addresses.length > 0 ? addresses : rpcFail('misc', 'Unexpected empty result');
+}
+
+function readPublicKey(hex: string): Uint8Array {
+  const refuse = (reason: string) => rpcFail('invalidAddressOrKey', `Pubkey "${hideSecrets(hex)}" must ${reason}`);
+  if (hex === '' || !isHex(hex)) return refuse('be a hex string');
+  if (hex.length !== 66 && hex.length !== 130) return refuse('have a length of either 33 or 65 bytes');
+  const key = hexToBytes(hex);
+  return signatureEngine().isValidPublicKey(key) ? key : refuse('be cryptographically valid.');
+}
+
+function readOutputType(name: string): Exclude<OutputType, 'bech32m'> {
+  switch (name) {
+    case 'legacy':
+    case 'p2sh-segwit':
+    case 'bech32':
+      return name;
+    case 'bech32m':
+      return rpcFail('invalidAddressOrKey', 'createmultisig cannot create bech32m multisig addresses');
+    default:
+      return rpcFail('invalidAddressOrKey', `Unknown address type '${name}'`);
+  }
+}
+
+export const createmultisig = rpcMethod({
+  name: 'createmultisig',
+  category: 'util',
+  help: 'An address that some of the given public keys can spend from together.',
+  params: [integer('nrequired'), array('keys', readString), optional(text('address_type'), 'legacy')],
+  result: 'an object',
+  scope: 'read',
+  run({ params }, required, keys, typeName) {
+    const publicKeys = keys.map(readPublicKey);
+    const wanted = readOutputType(typeName);
+    if (required < 1) rpcFail('invalidParameter', 'a multisignature address must require at least one key to redeem');
+    if (publicKeys.length < required)
+      rpcFail(
+        'invalidParameter',
+        `not enough keys supplied (got ${publicKeys.length} keys, but need at least ${required} to redeem)`,
+      );
+    if (publicKeys.length > MAX_PUBKEYS_PER_MULTISIG)
+      rpcFail(
+        'invalidParameter',
+        `Number of keys involved in the multisignature address creation > ${MAX_PUBKEYS_PER_MULTISIG}\nReduce the number`,
+      );
+    const redeemScript = multisig(required, publicKeys);
+    // A witness may not have uncompressed keys.
+    const type = publicKeys.every(({ length }) => length === 33) ? wanted : 'legacy';
+    if (type === 'legacy' && redeemScript.length > MAX_SCRIPT_ELEMENT_SIZE)
+      rpcFail(
+        'invalidParameter',
+        `redeemScript exceeds size limit: ${redeemScript.length} > ${MAX_SCRIPT_ELEMENT_SIZE}`,
+      );
+    const data = new SigningData();
+    data.addScript(redeemScript);
+    const program = p2wshOf(redeemScript);
+    if (type !== 'legacy') data.addScript(program);
+    const script = { legacy: p2shOf(redeemScript), 'p2sh-segwit': p2shOf(program), bech32: program }[type];
+    const descriptor = inferDescriptor(script, data, params);
+    return {
+      address: addressOf(script, params.address),
+      redeemScript: redeemScript.toHex(),
+      descriptor: descriptor.toString(),
+      ...(descriptor.outputType !== wanted && {
+        warnings: ['Unable to make chosen address type, please ensure no uncompressed public keys are present.'],
+      }),
+    };
+  },
+});
+
+export const signmessagewithprivkey = rpcMethod({
+  name: 'signmessagewithprivkey',
+  category: 'util',
+  help: 'Signs a message with a private key.',
+  params: [text('privkey'), text('message')],
+  result: 'the signature in Base64',
+  scope: 'read',
+  run({ params }, wif, message) {
+    const key = PrivateKey.fromWif(wif, params.wif);
+    return key === null ? rpcFail('invalidAddressOrKey', 'Invalid private key') : signMessage(key, message);
+  },
+});
+
+export const verifymessage = rpcMethod({
+  name: 'verifymessage',
+  category: 'util',
+  help: 'Whether the key of an address has signed a message.',
+  params: [text('address'), text('signature'), text('message')],
+  result: 'a boolean',
+  scope: 'read',
+  run({ params }, given, signature, message) {
+    const address = parseAddress(given, params.address);
+    if (!address.ok) return rpcFail('invalidAddressOrKey', 'Invalid address');
+    if (address.type !== 'pubkeyhash') return rpcFail('type', 'Address does not refer to key');
+    const keyHash = scriptType(address.script).solutions[0]!;
+    return verifyMessage(keyHash, signature, message) ?? rpcFail('type', 'Malformed base64 encoding');
+  },
+});

@@ -1,0 +1,42 @@
+import { Point } from '@noble/secp256k1';
+import { bigIntToBytes32, bytesToBigInt, CURVE_ORDER } from './curve.ts';
+import { type NativeSecp256k1, nativeSecp256k1 } from './secp256k1-native.ts';
+
+/** The compressed key of `publicKey33 + tweak*G`; null for a key off the curve, a tweak of n or more, or infinity. */
+export function tweakAddPublicKey(
+  publicKey33: Uint8Array,
+  tweak32: Uint8Array,
+  addon: NativeSecp256k1 | null = nativeSecp256k1(),
+): Uint8Array | null {
+  if (addon === null) return tweakWithNoble(publicKey33, tweak32);
+  const out = new Uint8Array(33);
+  return addon.publicKeyTweakAdd(out, publicKey33, tweak32) === 0 ? out : null;
+}
+
+function tweakWithNoble(publicKey33: Uint8Array, tweak32: Uint8Array): Uint8Array | null {
+  const tweak = bytesToBigInt(tweak32);
+  if (tweak >= CURVE_ORDER) return null;
+  try {
+    const point = Point.fromBytes(publicKey33);
+    const sum = tweak === 0n ? point : point.add(Point.BASE.multiply(tweak));
+    return sum.is0() ? null : sum.toBytes();
+  } catch {
+    return null;
+  }
+}
+
+/** `secret + tweak` modulo n; null for a tweak of n or more, or zero. */
+export function tweakAddSecret(
+  secret32: Uint8Array,
+  tweak32: Uint8Array,
+  addon: NativeSecp256k1 | null = nativeSecp256k1(),
+): Uint8Array | null {
+  if (addon !== null) {
+    const out = secret32.slice();
+    return addon.privateKeyTweakAdd(out, tweak32) === 0 ? out : null;
+  }
+  const tweak = bytesToBigInt(tweak32);
+  if (tweak >= CURVE_ORDER) return null;
+  const sum = (bytesToBigInt(secret32) + tweak) % CURVE_ORDER;
+  return sum === 0n ? null : bigIntToBytes32(sum);
+}

@@ -1,0 +1,82 @@
+/** Three groups of 32: errors within a group, or of case, count as one symbol (BIP-380). */
+const INPUT_CHARSET =
+  '0123456789()[],\'/*abcdefgh@:$%{}IJKLMNOPQRSTUVWXYZ&+-.;<=>?!^_|~ijklmnopqrstuvwxyzABCDEFGH`#"\\ ';
+const CHECKSUM_CHARSET = 'qpzry9x8gf2tvdw0s3jn54khce6mua7l';
+const CHECKSUM_SIZE = 8;
+const HALF_BITS = 20;
+/** Of the 40-bit generator, upper and lower half: one row for each bit that is shifted out. */
+const GENERATOR = [
+  [0xf5dee, 0x51989],
+  [0xa9fdc, 0xa3312],
+  [0x1bab1, 0x0e32d],
+  [0x3706b, 0x1677a],
+  [0x644d6, 0x26ffd],
+] as const;
+
+const POSITIONS = new Int8Array(128).fill(-1);
+for (let i = 0; i < INPUT_CHARSET.length; i++) POSITIONS[INPUT_CHARSET.charCodeAt(i)] = i;
+
+/** The eight characters for a text without checksum; null where it has a character that descriptors never have. */
+export function checksumOf(payload: string): string | null {
+  // The 40 bits of the code's state in two halves, which numbers can shift.
+  let high = 0;
+  let low = 1;
+  const step = (symbol: number) => {
+    const out = high >>> 15;
+    high = ((high & 0x7fff) << 5) | (low >>> 15);
+    low = ((low & 0x7fff) << 5) ^ symbol;
+    for (let i = 0; i < GENERATOR.length; i++)
+      if ((out >>> i) & 1) {
+        high ^= GENERATOR[i]![0];
+        low ^= GENERATOR[i]![1];
+      }
+  };
+  let groups = 0;
+  let count = 0;
+  for (let i = 0; i < payload.length; i++) {
+    const position = POSITIONS[payload.charCodeAt(i)] ?? -1;
+    if (position < 0) return null;
+    step(position & 31);
+    groups = groups * 3 + (position >> 5);
+    if (++count === 3) {
+      step(groups);
+      groups = 0;
+      count = 0;
+    }
+  }
+  if (count > 0) step(groups);
+  for (let i = 0; i < CHECKSUM_SIZE; i++) step(0);
+  low ^= 1;
+  let text = '';
+  for (const half of [high, low])
+    for (let shift = HALF_BITS - 5; shift >= 0; shift -= 5) text += CHECKSUM_CHARSET[(half >>> shift) & 31]!;
+  return text;
+}
+
+/** `text#checksum`. The text must be made of the characters of descriptors. */
+export function addChecksum(text: string): string {
+  return `${text}#${checksumOf(text)}`;
+}
+
+/** Takes the checksum off. The error is Core's. */
+export function checkChecksum(
+  text: string,
+  requireChecksum: boolean,
+): { readonly ok: true; readonly payload: string; readonly checksum: string } | { readonly ok: false; error: string } {
+  const [payload, given, ...more] = text.split('#');
+  if (more.length > 0) return { ok: false, error: "Multiple '#' symbols" };
+  if (given === undefined && requireChecksum) return { ok: false, error: 'Missing checksum' };
+  const size = given === undefined ? CHECKSUM_SIZE : Buffer.byteLength(given);
+  if (size !== CHECKSUM_SIZE) return { ok: false, error: `Expected 8 character checksum, not ${size} characters` };
+  const checksum = checksumOf(payload!);
+  if (checksum === null) return { ok: false, error: 'Invalid characters in payload' };
+  if (given !== undefined && given !== checksum)
+    return { ok: false, error: `Provided checksum '${given}' does not match computed checksum '${checksum}'` };
+  return { ok: true, payload: payload!, checksum };
+}
+
+/** The checksum a descriptor has or would have; null where the one it has is wrong. */
+export function descriptorChecksum(text: string): string | null {
+  const checked = checkChecksum(text, false);
+  return checked.ok ? checked.checksum : null;
+}

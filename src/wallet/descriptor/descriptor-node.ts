@@ -1,0 +1,156 @@
+import { sha256 } from '../../crypto/hash.ts';
+import { bytesToHex } from '../../util/bytes.ts';
+import type { ExtendedPublicKey } from '../keys/extended-key.ts';
+import type { PrivateKey } from '../keys/private-key.ts';
+import { NO_SIGNING_DATA, SigningData, type SigningProvider } from '../keys/signing-data.ts';
+import { addChecksum } from './checksum.ts';
+import type { Descriptor, Expansion, OutputType, PrivateText } from './descriptor.ts';
+import type { DescriptorCache } from './descriptor-cache.ts';
+import { addResolvedKey, type KeyExpression, type KeySource } from './key-expression.ts';
+
+/** How the keys of a descriptor are written; null where one cannot be. */
+export type KeyFormat = (key: KeyExpression) => string | null;
+
+/** One function of a descriptor with the keys and functions in it. Immutable. */
+export abstract class DescriptorNode implements Descriptor {
+  readonly keys: readonly KeyExpression[];
+  readonly nodes: readonly DescriptorNode[];
+  readonly isSolvable: boolean = true;
+  readonly isSingleType: boolean = true;
+  readonly hasScripts: boolean = true;
+  readonly isRange: boolean;
+  readonly canSelfExpand: boolean;
+
+  constructor(keys: readonly KeyExpression[], nodes: readonly DescriptorNode[] = []) {
+    this.keys = keys;
+    this.nodes = nodes;
+    this.isRange = keys.some((key) => key.isRange) || nodes.some((node) => node.isRange);
+    this.canSelfExpand = keys.every((key) => key.canSelfExpand) && nodes.every((node) => node.canSelfExpand);
+  }
+
+  /** The text without checksum; null where a key cannot be written so. */
+  abstract format(formatKey: KeyFormat): string | null;
+
+  /** Of the public keys of `keys` and the scripts of `nodes`; what solving them takes beside the keys goes to `data`. */
+  protected abstract makeScripts(
+    publicKeys: readonly Uint8Array[],
+    scripts: readonly Uint8Array[],
+    data: SigningData,
+  ): Uint8Array[];
+
+  get outputType(): OutputType | null {
+    return null;
+  }
+
+  get scriptSize(): number | null {
+    return null;
+  }
+
+  /** Bytes of scriptSig or witness, not counted in weight; of a script inside another, without that script. */
+  maxSatisfactionSize(_useMaxSignature: boolean): number | null {
+    return null;
+  }
+
+  maxSatisfactionWeight(_useMaxSignature: boolean): number | null {
+    return null;
+  }
+
+  maxSatisfactionElements(): number | null {
+    return null;
+  }
+
+  get warnings(): readonly string[] {
+    return this.nodes.flatMap((node) => node.warnings);
+  }
+
+  get keyCount(): number {
+    const own = this.keys.reduce((sum, key) => sum + key.keyCount, 0);
+    return this.nodes.reduce((sum, node) => sum + node.keyCount, own);
+  }
+
+  toString(): string {
+    return addChecksum(this.format((key) => key.toText('public'))!);
+  }
+
+  toCompatString(): string {
+    return addChecksum(this.format((key) => key.toText('compat'))!);
+  }
+
+  id(): Uint8Array {
+    return sha256(new TextEncoder().encode(this.toCompatString()));
+  }
+
+  toPrivateString(provider: SigningProvider): PrivateText {
+    let hasPrivateKey = false;
+    const text = this.format((key) => {
+      const written = key.toPrivateText(provider);
+      hasPrivateKey ||= written.hasPrivateKey;
+      return written.text;
+    });
+    return { text: addChecksum(text!), hasPrivateKey };
+  }
+
+  toNormalizedString(provider: SigningProvider, cache: DescriptorCache | null = null): string | null {
+    const text = this.format((key) => key.toNormalizedText(provider, cache));
+    return text === null ? null : addChecksum(text);
+  }
+
+  hasPrivateKeys(provider: SigningProvider): boolean {
+    if (this.keys.length === 0 && this.nodes.length === 0) return false;
+    return (
+      this.nodes.every((node) => node.hasPrivateKeys(provider)) &&
+      this.keys.every((key) => key.hasPrivateKeys(provider))
+    );
+  }
+
+  expand(index: number, provider: SigningProvider, writeCache: DescriptorCache | null = null): Expansion | null {
+    return this.#expand(index, { provider, readCache: null, writeCache });
+  }
+
+  expandFromCache(index: number, readCache: DescriptorCache): Expansion | null {
+    return this.#expand(index, { provider: NO_SIGNING_DATA, readCache, writeCache: null });
+  }
+
+  #expand(index: number, source: KeySource): Expansion | null {
+    const data = new SigningData();
+    const scripts = this.#expandInto(index, source, data);
+    return scripts && { scripts, data };
+  }
+
+  #expandInto(index: number, source: KeySource, data: SigningData): Uint8Array[] | null {
+    const publicKeys: Uint8Array[] = [];
+    for (const key of this.keys) {
+      const resolved = key.resolve(index, source);
+      if (resolved === null) return null;
+      addResolvedKey(data, resolved);
+      publicKeys.push(resolved.publicKey);
+    }
+    const inner: Uint8Array[] = [];
+    for (const node of this.nodes) {
+      const scripts = node.#expandInto(index, source, data);
+      if (scripts === null) return null;
+      inner.push(...scripts);
+    }
+    return this.makeScripts(publicKeys, inner, data);
+  }
+
+  expandPrivate(index: number, provider: SigningProvider): PrivateKey[] {
+    const keys = new Map<string, PrivateKey>();
+    for (const key of this.keys)
+      for (const found of key.privateKeys(index, provider)) keys.set(bytesToHex(found.publicKey), found);
+    for (const node of this.nodes)
+      for (const found of node.expandPrivate(index, provider)) keys.set(bytesToHex(found.publicKey), found);
+    return [...keys.values()];
+  }
+
+  rootKeys(): { publicKeys: Uint8Array[]; extendedKeys: ExtendedPublicKey[] } {
+    const publicKeys = this.keys.flatMap(({ rootPublicKey }) => rootPublicKey ?? []);
+    const extendedKeys = this.keys.flatMap(({ rootExtendedKey }) => rootExtendedKey ?? []);
+    for (const node of this.nodes) {
+      const inner = node.rootKeys();
+      publicKeys.push(...inner.publicKeys);
+      extendedKeys.push(...inner.extendedKeys);
+    }
+    return { publicKeys, extendedKeys };
+  }
+}

@@ -1,0 +1,60 @@
+import { type KeyPath, parseKeyPathStep } from '../keys/key-path.ts';
+import { descriptorFail, MAX_MULTIPATH_PRODUCT } from './expression-reader.ts';
+import type { Wildcard } from './extended-key-expression.ts';
+
+/** How the text writes hardened steps: what the last one had. */
+export interface Notation {
+  apostrophe: boolean;
+}
+
+/** Takes a last `*` off the steps. */
+export function takeWildcard(steps: string[], notation: Notation): Wildcard {
+  const last = steps.at(-1);
+  if (last !== '*' && last !== "*'" && last !== '*h') return 'none';
+  steps.pop();
+  if (last === '*') return 'unhardened';
+  notation.apostrophe = last === "*'";
+  return 'hardened';
+}
+
+/** The paths of steps of which one may be a multipath `<0;1>`. Throws DescriptorError. */
+export function parseSteps(
+  steps: readonly string[],
+  notation: Notation,
+  { multipath }: { readonly multipath: boolean },
+): { readonly paths: readonly KeyPath[]; readonly hardened: boolean } {
+  let hardened = false;
+  const parse = (text: string): number => {
+    const step = parseKeyPathStep(text);
+    if (!step.ok) return descriptorFail(step.error);
+    if (step.hardened) {
+      hardened = true;
+      notation.apostrophe = text.endsWith("'");
+    }
+    return step.child;
+  };
+  const path: number[] = [];
+  let at = -1;
+  const values = new Set<number>();
+  for (const step of steps) {
+    if (!step.startsWith('<') || !step.endsWith('>')) {
+      path.push(parse(step));
+      continue;
+    }
+    if (!multipath)
+      descriptorFail(`Key path value '${step}' specifies multipath in a section where multipath is not allowed`);
+    if (at >= 0) descriptorFail('Multiple multipath key path specifiers found');
+    const items = step.slice(1, -1).split(';');
+    if (items.length < 2) descriptorFail('Multipath key path specifiers must have at least two items');
+    for (const item of items) {
+      const value = parse(item);
+      if (values.has(value)) descriptorFail(`Duplicated key path value ${value} in multipath specifier`);
+      values.add(value);
+    }
+    at = path.length;
+    path.push(0);
+  }
+  if (values.size * path.length > MAX_MULTIPATH_PRODUCT) descriptorFail('Multipath key path has too many steps');
+  const paths = at < 0 ? [path] : [...values].map((value) => path.with(at, value));
+  return { paths, hardened };
+}

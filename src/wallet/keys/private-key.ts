@@ -1,0 +1,63 @@
+import { inspect } from 'node:util';
+import { hash160 } from '../../crypto/hash.ts';
+import { isValidSecret, publicKeyOf } from '../../crypto/keys.ts';
+import { decodeWif, encodeWif } from '../../script/wif.ts';
+import { assert } from '../../util/assert.ts';
+
+/** A secret key that no log, error or JSON shows. */
+export class PrivateKey {
+  readonly #secret: Uint8Array;
+  #publicKey: Uint8Array | null = null;
+  /** Whether its public key is written with 33 bytes. */
+  readonly compressed: boolean;
+
+  /** Takes a copy of 32 bytes. Throws on an invalid secret. */
+  constructor(secret: Uint8Array, compressed = true) {
+    assert(isValidSecret(secret), 'valid secret key');
+    this.#secret = secret.slice();
+    this.compressed = compressed;
+  }
+
+  /** Null for anything but a valid key of the network with that version byte. */
+  static fromWif(text: string, prefix: number): PrivateKey | null {
+    const decoded = decodeWif(text, prefix);
+    return decoded && new PrivateKey(decoded.secret, decoded.compressed);
+  }
+
+  get publicKey(): Uint8Array {
+    this.#publicKey ??= publicKeyOf(this.#secret, this.compressed);
+    return this.#publicKey;
+  }
+
+  /** HASH160 of the public key. */
+  get id(): Uint8Array {
+    return hash160(this.publicKey);
+  }
+
+  /** The 32 bytes themselves, not to be written to. For signing and for storing. */
+  reveal(): Uint8Array {
+    return this.#secret;
+  }
+
+  /** The text that wallets import. */
+  revealWif(prefix: number): string {
+    return encodeWif({ secret: this.#secret, compressed: this.compressed }, prefix);
+  }
+
+  /** Overwrites the secret; the key is of no use after. */
+  wipe(): void {
+    this.#secret.fill(0);
+  }
+
+  toString(): string {
+    return '[private key]';
+  }
+
+  toJSON(): string {
+    return this.toString();
+  }
+
+  [inspect.custom](): string {
+    return this.toString();
+  }
+}

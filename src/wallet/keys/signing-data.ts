@@ -1,0 +1,137 @@
+import { inspect } from 'node:util';
+import { hash160 } from '../../crypto/hash.ts';
+import { bytesToHex } from '../../util/bytes.ts';
+import type { KeyOrigin } from './key-path.ts';
+import type { PrivateKey } from './private-key.ts';
+
+/** A script of a taproot output. */
+export interface TaprootLeaf {
+  readonly leafVersion: number;
+  readonly script: Uint8Array;
+  /** Its length tells the depth: 33 bytes and 32 for each level. */
+  readonly controlBlock: Uint8Array;
+}
+
+/** How a taproot output key came about. */
+export interface TaprootSpendData {
+  readonly outputKey: Uint8Array;
+  readonly internalKey: Uint8Array;
+  /** Null where the output has no scripts. */
+  readonly merkleRoot: Uint8Array | null;
+  /** From left to right; a part of them where the whole tree is not known. */
+  readonly leaves: readonly TaprootLeaf[];
+}
+
+/** Where keys and scripts are looked up to solve and sign. Ids are HASH160s, 20 bytes. */
+export interface SigningProvider {
+  /** The redeem script or witness script with that HASH160 (for P2WSH, the RIPEMD-160 of its program). */
+  script(id: Uint8Array): Uint8Array | null;
+  publicKey(id: Uint8Array): Uint8Array | null;
+  privateKey(id: Uint8Array): PrivateKey | null;
+  keyOrigin(id: Uint8Array): KeyOrigin | null;
+  taproot(outputKey32: Uint8Array): TaprootSpendData | null;
+}
+
+/** Keys and scripts in memory. The maps have hex for keys: a HASH160, or the output key for `taproots`. */
+export class SigningData implements SigningProvider {
+  readonly scripts = new Map<string, Uint8Array>();
+  readonly publicKeys = new Map<string, Uint8Array>();
+  readonly origins = new Map<string, { readonly publicKey: Uint8Array; readonly origin: KeyOrigin }>();
+  readonly taproots = new Map<string, TaprootSpendData>();
+  /** BIP-327 aggregate keys, compressed in hex: the keys they are made of, sorted. */
+  readonly aggregates = new Map<string, readonly Uint8Array[]>();
+  readonly #privateKeys = new Map<string, PrivateKey>();
+
+  /** The private keys by the HASH160 of their public keys. */
+  get privateKeys(): ReadonlyMap<string, PrivateKey> {
+    return this.#privateKeys;
+  }
+
+  addScript(script: Uint8Array): void {
+    setOnce(this.scripts, bytesToHex(hash160(script)), script);
+  }
+
+  /** `id` where a script knows the key by another hash: in tapscript, that of X alone. */
+  addPublicKey(publicKey: Uint8Array, id = bytesToHex(hash160(publicKey))): void {
+    setOnce(this.publicKeys, id, publicKey);
+  }
+
+  addOrigin(publicKey: Uint8Array, origin: KeyOrigin): void {
+    setOnce(this.origins, bytesToHex(hash160(publicKey)), { publicKey, origin });
+  }
+
+  addPrivateKey(key: PrivateKey): void {
+    setOnce(this.#privateKeys, bytesToHex(key.id), key);
+  }
+
+  addTaproot(data: TaprootSpendData): void {
+    this.taproots.set(bytesToHex(data.outputKey), data);
+  }
+
+  /** Takes over what `other` has and this has not. */
+  merge(other: SigningData): this {
+    for (const [id, script] of other.scripts) setOnce(this.scripts, id, script);
+    for (const [id, publicKey] of other.publicKeys) setOnce(this.publicKeys, id, publicKey);
+    for (const [id, origin] of other.origins) setOnce(this.origins, id, origin);
+    for (const [key, data] of other.taproots) setOnce(this.taproots, key, data);
+    for (const [key, participants] of other.aggregates) setOnce(this.aggregates, key, participants);
+    for (const [id, key] of other.#privateKeys) setOnce(this.#privateKeys, id, key);
+    return this;
+  }
+
+  script(id: Uint8Array): Uint8Array | null {
+    return this.scripts.get(bytesToHex(id)) ?? null;
+  }
+
+  publicKey(id: Uint8Array): Uint8Array | null {
+    return this.publicKeys.get(bytesToHex(id)) ?? null;
+  }
+
+  privateKey(id: Uint8Array): PrivateKey | null {
+    return this.#privateKeys.get(bytesToHex(id)) ?? null;
+  }
+
+  keyOrigin(id: Uint8Array): KeyOrigin | null {
+    return this.origins.get(bytesToHex(id))?.origin ?? null;
+  }
+
+  taproot(outputKey32: Uint8Array): TaprootSpendData | null {
+    return this.taproots.get(bytesToHex(outputKey32)) ?? null;
+  }
+
+  [inspect.custom](): string {
+    return `[signing data: ${this.publicKeys.size} public keys, ${this.scripts.size} scripts]`;
+  }
+}
+
+/** Knows nothing. */
+export const NO_SIGNING_DATA: SigningProvider = new SigningData();
+
+function setOnce<T>(map: Map<string, T>, key: string, value: T): void {
+  if (!map.has(key)) map.set(key, value);
+}
+
+/** The ids a public key may have of which only X is known: with Y even, odd. */
+export function keyIdsOfXOnly(xOnlyKey32: Uint8Array): [Uint8Array, Uint8Array] {
+  const key = new Uint8Array(33);
+  key.set(xOnlyKey32, 1);
+  key[0] = 2;
+  const even = hash160(key);
+  key[0] = 3;
+  return [even, hash160(key)];
+}
+
+export function privateKeyOfXOnly(provider: SigningProvider, xOnlyKey32: Uint8Array): PrivateKey | null {
+  const [even, odd] = keyIdsOfXOnly(xOnlyKey32);
+  return provider.privateKey(even) ?? provider.privateKey(odd);
+}
+
+export function keyOriginOfXOnly(provider: SigningProvider, xOnlyKey32: Uint8Array): KeyOrigin | null {
+  const [even, odd] = keyIdsOfXOnly(xOnlyKey32);
+  return provider.keyOrigin(even) ?? provider.keyOrigin(odd);
+}
+
+export function publicKeyOfXOnly(provider: SigningProvider, xOnlyKey32: Uint8Array): Uint8Array | null {
+  const [even, odd] = keyIdsOfXOnly(xOnlyKey32);
+  return provider.publicKey(even) ?? provider.publicKey(odd);
+}
