@@ -113,6 +113,7 @@ export class ActiveChain {
       circulating: 0,
       utxos: 0,
       txs: this.#txs,
+      filter: null,
       failure: null,
     });
   }
@@ -141,6 +142,7 @@ export class ActiveChain {
       circulating: this.#circulating,
       utxos: this.#utxos,
       txs: this.#txs,
+      filter: this.#store.filters?.filterOf(entry, block, effects.undo) ?? null,
       failure: effects.scripts === null ? null : undefined,
     };
     if (effects.scripts !== null) this.#await(staged, effects.scripts);

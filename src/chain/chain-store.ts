@@ -24,6 +24,7 @@ import { sortedOrder } from '../util/sorted-order.ts';
 import type { SealedChange } from './active-chain.ts';
 import type { ChainEntry } from './chain-entry.ts';
 import type { CoinChange } from './coins-cache.ts';
+import { FilterIndex } from './filter-index.ts';
 import type { TreeChange } from './tree-change.ts';
 
 /** Everything one commit moves. */
@@ -42,6 +43,8 @@ const EVENTS_KEPT = 120_000;
 export class ChainStore {
   readonly coins: CoinStore;
   readonly headers: HeaderStore;
+  /** Null where the index is switched off. */
+  readonly filters: FilterIndex | null;
   readonly #db: Database;
   readonly #segwitHeight: number;
   readonly #blocks: RecordWriter;
@@ -60,7 +63,7 @@ export class ChainStore {
   #unread = false;
 
   /** `dir` is the network's directory. Throws OperatorError on a database of another kind. */
-  constructor(dir: string, params: NetworkParams, cacheMiB: number) {
+  constructor(dir: string, params: NetworkParams, cacheMiB: number, filters = false) {
     const { magic, name: network, consensus } = params;
     this.#segwitHeight = consensus.segwitHeight;
     const identity = { network, genesisHash: hashToHex(consensus.genesisHash) };
@@ -81,6 +84,7 @@ export class ChainStore {
     this.#metaWriter = new MetaWriter(this.#db);
     this.#lastScriptId = new MetaStore(this.#db).get('lastScriptId') ?? 0;
     this.#lastSeq = this.#eventWriter.last;
+    this.filters = filters ? new FilterIndex(this.#db, dir, magic, this) : null;
   }
 
   /** The next number for an event, kept in the log or not; not within a commit. */
@@ -136,6 +140,7 @@ export class ChainStore {
       entry.hasUndo ? null : this.#undo.append(sealUndo(entry.hash, effects.undo)),
     );
     this.#undo.sync();
+    this.filters?.prepare(connected);
     this.#db.run('BEGIN IMMEDIATE');
     try {
       this.#writeHeaders(batch.tree);
@@ -144,11 +149,13 @@ export class ChainStore {
       const lastScriptId = rows.write(this.#scriptWriter, moves, this.#lastScriptId);
       if (lastScriptId !== this.#lastScriptId) this.#metaWriter.put('lastScriptId', lastScriptId);
       this.#metaWriter.put('bestHeaderHeight', batch.bestHeaderHeight);
+      this.filters?.insert();
       for (const { seq, type, data } of batch.events) this.#eventWriter.add(seq, type, data);
       if (batch.events.length > 0) this.#eventWriter.prune(EVENTS_KEPT);
       this.#db.run('COMMIT');
       this.#lastScriptId = lastScriptId;
       this.#lastSeq = this.#eventWriter.last;
+      this.filters?.committed(batch.chain.tip);
     } catch (error) {
       if (this.#db.inTransaction) this.#db.run('ROLLBACK');
       throw error;
@@ -158,6 +165,7 @@ export class ChainStore {
   close(): void {
     this.#blocks.close();
     this.#undo.close();
+    this.filters?.close();
     this.#blockReader.close();
     this.#undoReader.close();
     try {

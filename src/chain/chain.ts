@@ -24,6 +24,7 @@ import { ChainStore } from './chain-store.ts';
 import { type ChainTip, chainTips } from './chain-tips.ts';
 import { type CommitResult, Commits } from './commits.ts';
 import type { ChainCommit, ChainFollower } from './events.ts';
+import type { FilterIndex } from './filter-index.ts';
 import { HeaderTree } from './header-tree.ts';
 import { InitialSync } from './initial-sync.ts';
 import type { ScriptVerifier } from './script-verifier.ts';
@@ -36,6 +37,8 @@ export interface ChainOptions {
   readonly coinsCacheBytes: number;
   /** Of the database's pages in memory. */
   readonly databaseCacheMiB: number;
+  /** Keeps the filters of blocks (BIP-158); off without it. */
+  readonly filters?: boolean;
 }
 
 export interface ChainDeps {
@@ -113,18 +116,19 @@ export class Chain {
   #interrupt: ((reason: Error) => void) | null = null;
 
   /** Opens the chain's storage, or makes it with the genesis block. Throws OperatorError. */
-  constructor({ dir, params, coinsCacheBytes, databaseCacheMiB }: ChainOptions, deps: ChainDeps) {
+  constructor({ dir, params, coinsCacheBytes, databaseCacheMiB, filters }: ChainOptions, deps: ChainDeps) {
     this.params = params;
     this.#verifier = deps.verifier;
     this.#clock = deps.clock;
     this.#log = deps.log;
-    this.#store = new ChainStore(dir, params, databaseCacheMiB);
+    this.#store = new ChainStore(dir, params, databaseCacheMiB, filters);
     try {
       for (const record of this.#store.headers.all()) this.#tree.load(record);
       const tip = this.#store.headers.tip();
       const genesis = parseBlock(genesisBlock(params));
       const entry = tip ? this.#tree.get(tip.hash)! : this.#tree.insert(genesis.hash, genesis.header, null);
       this.#tree.preferChain(entry);
+      this.#store.filters?.open(tip && entry);
       this.#active = new ActiveChain(this.#store, params.consensus, entry, coinsCacheBytes);
       this.#sync = new InitialSync(params.consensus, deps.clock);
       this.#commits = new Commits({
@@ -214,6 +218,11 @@ export class Chain {
 
   get(hash: Uint8Array): ChainEntry | null {
     return this.#tree.get(hash);
+  }
+
+  /** The index of block filters; null where it is switched off. */
+  get filters(): FilterIndex | null {
+    return this.#store.filters;
   }
 
   /** Listeners are told in order, after each commit. Returns how to leave. */

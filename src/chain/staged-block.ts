@@ -14,6 +14,8 @@ export interface StagedBlock {
   readonly circulating: number;
   readonly utxos: number;
   readonly txs: number;
+  /** Its encoded filter, where the index was that far when it was connected. */
+  readonly filter: Uint8Array | null;
   /** What the script checks said; undefined until they did. */
   failure: ScriptFailure | null | undefined;
 }

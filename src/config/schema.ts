@@ -199,6 +199,7 @@ export const SETTINGS = {
     fallback: [],
     help: "what peers of an address may do, in the words of Bitcoin Core's whitelist",
   }),
+  'p2p.filters': boolean({ fallback: false, help: 'serve block filters to peers (BIP-157); needs index.filter' }),
   'p2p.maxUpload': integer({ fallback: 0, max: 1_000_000_000, unit: 'MiB', help: 'sent to peers a day; 0 = no limit' }),
   'p2p.externalAddress': list(
     'a list of address or address:port',
@@ -239,6 +240,7 @@ export const SETTINGS = {
   'index.tx': boolean({ fallback: true, help: 'find transactions by txid' }),
   'index.address': boolean({ fallback: true, help: 'find balances and histories by address' }),
   'index.spender': boolean({ fallback: false, help: 'find the transaction that spent an output' }),
+  'index.filter': boolean({ fallback: false, help: 'keep the filter of every block (BIP-158)' }),
   'cache.enabled': boolean({ fallback: true, help: 'keep recent blocks, transactions and answers in memory' }),
   'fees.fallback': boolean({ fallback: true, help: 'answer the minimum relay rate when there is no fee data' }),
 

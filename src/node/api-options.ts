@@ -73,6 +73,7 @@ export function readSourcesOf(config: Config, params: NetworkParams): ReadSource
     publicUrl: http.publicUrl?.replace(/\/$/, '') ?? null,
     relay: relayOptionsOf(config),
     feeFallback: config.fees.fallback,
+    filterIndex: config.index.filter,
     listing: {
       ...(listing.name !== null && { name: listing.name }),
       ...(listing.symbol !== null && { symbol: listing.symbol }),

@@ -30,6 +30,7 @@ function fail(error: unknown): void {
 
 /** Blocks from files first, then the saved mempool, then the sandbox. */
 async function work(opened: Node, { files, log }: { files: readonly string[]; log: ReturnType<typeof stderrLog> }) {
+  void opened.buildFilters();
   if (files.length > 0) {
     const progress = openProgressLog(log);
     const result = await opened.import(files, { signal: abort.signal, progress });

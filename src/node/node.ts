@@ -20,6 +20,7 @@ import { DecodeError } from '../util/bytes.ts';
 import { type Clock, systemClock, unixSeconds } from '../util/clock.ts';
 import type { Log } from '../util/log.ts';
 import { chainActions } from './chain-actions.ts';
+import { buildFilters } from './filter-build.ts';
 import { importFiles } from './import-files.ts';
 import type { ImportOptions, ImportResult } from './import-types.ts';
 import { networkActions } from './network-actions.ts';
@@ -85,6 +86,7 @@ export class Node {
           params: this.params,
           coinsCacheBytes: config.storage.coinsCache * MEBIBYTE,
           databaseCacheMiB: DATABASE_CACHE_MIB,
+          filters: config.index.filter,
         },
         { verifier: this.#pool, clock, log },
       );
@@ -189,6 +191,11 @@ export class Node {
 
   #tell(news: NodeNews): void {
     for (const listener of this.#listeners) listener(news);
+  }
+
+  /** Builds what block filters are missing, in the background; resolves when there are all, or the node stops. */
+  buildFilters(): Promise<void> {
+    return buildFilters(this.chain, { signal: this.#ending.signal, clock: this.#clock, log: this.#log });
   }
 
   /** Begins to talk to peers, unless the configuration says otherwise. Throws OperatorError. */

@@ -51,7 +51,12 @@ export class PeerNetwork {
     this.#clockWatch = new ClockWatch(log);
     const options = netOptionsOf(config, chain.params);
     this.#options = options;
-    this.services = SERVICES.network | SERVICES.witness | SERVICES.networkLimited | (options.v2 ? SERVICES.p2pV2 : 0n);
+    this.services =
+      SERVICES.network |
+      SERVICES.witness |
+      SERVICES.networkLimited |
+      (options.v2 ? SERVICES.p2pV2 : 0n) |
+      (config.p2p.filters ? SERVICES.compactFilters : 0n);
     this.connections = new ConnectionManager(options, {
       peerStore: new PeerStore(database),
       banStore: new BanStore(database),

@@ -19,6 +19,7 @@ import { BlockAnnouncer } from './relay/block-announcer.ts';
 import { CompactRelay } from './relay/compact-relay.ts';
 import { RecentBlock } from './relay/recent-block.ts';
 import { ServeBlocks } from './relay/serve-blocks.ts';
+import { ServeFilters } from './relay/serve-filters.ts';
 import { TxIntake } from './relay/tx-intake.ts';
 import { TxRelay } from './relay/tx-relay.ts';
 import { BlockDownload } from './sync/block-download.ts';
@@ -59,6 +60,7 @@ export class PeerManager implements PeerLogic {
   readonly #outbound: OutboundWatch;
   readonly #recent: RecentBlock;
   readonly #serve: ServeBlocks;
+  readonly #filters: ServeFilters;
   readonly #announcer: BlockAnnouncer;
   readonly #compact: CompactRelay;
   readonly #txs: TxRelay;
@@ -82,6 +84,7 @@ export class PeerManager implements PeerLogic {
     this.#outbound = new OutboundWatch(ctx, this.#headers, this.#download.requests, slots);
     this.#recent = new RecentBlock(ctx);
     this.#serve = new ServeBlocks(ctx, this.#recent);
+    this.#filters = new ServeFilters(ctx);
     this.#announcer = new BlockAnnouncer(ctx, this.#recent);
     this.#compact = new CompactRelay(ctx, this.#download, this.#headers);
     this.#txs = new TxRelay(ctx, this.#recent);
@@ -307,17 +310,19 @@ export class PeerManager implements PeerLogic {
         return this.#misbehaving(peer, 'filteradd without a filter');
       case 'filterclear':
         return this.#txs.setFilter(peer, null);
-      // What we never ask for, or do not offer.
+      case 'getcfilters':
+        return this.#filters.getcfilters(peer, value);
+      case 'getcfheaders':
+        return this.#filters.getcfheaders(peer, value);
+      case 'getcfcheckpt':
+        return this.#filters.getcfcheckpt(peer, value);
+      // What we never ask for.
       case 'feature':
       case 'merkleblock':
       case 'cfilter':
       case 'cfheaders':
       case 'cfcheckpt':
         return;
-      case 'getcfilters':
-      case 'getcfheaders':
-      case 'getcfcheckpt':
-        return peer.link.disconnect('block filters requested without the service');
     }
   }
 

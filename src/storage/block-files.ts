@@ -14,14 +14,17 @@ const BUFFER_SIZE = 8 * 1024 * 1024;
 const RECORD_HEADER = 8;
 const OPEN_FILES_LIMIT = 32;
 
-function fileName(dir: string, kind: 'blk' | 'rev', file: number): string {
+/** Blocks, what they spent, and block filters. */
+export type RecordKind = 'blk' | 'rev' | 'flt';
+
+export function recordFileName(dir: string, kind: RecordKind, file: number): string {
   return join(dir, `${kind}${String(file).padStart(5, '0')}.dat`);
 }
 
 /** Appends records of `magic, u32 size, bytes` to numbered files; what is appended is durable after `sync`. */
 export class RecordWriter {
   readonly #dir: string;
-  readonly #kind: 'blk' | 'rev';
+  readonly #kind: RecordKind;
   readonly #magic: number;
   readonly #buffer = Buffer.allocUnsafe(BUFFER_SIZE);
   #buffered = 0;
@@ -32,7 +35,7 @@ export class RecordWriter {
   #dirty = false;
 
   /** Goes on behind `end`, and cuts what lies there: no commit refers to it. */
-  constructor(dir: string, kind: 'blk' | 'rev', magic: number, end: { file: number; length: number }) {
+  constructor(dir: string, kind: RecordKind, magic: number, end: { file: number; length: number }) {
     mkdirSync(dir, { recursive: true, mode: 0o700 });
     this.#dir = dir;
     this.#kind = kind;
@@ -42,7 +45,7 @@ export class RecordWriter {
     this.#fd = this.#open(end.file);
     if (fstatSync(this.#fd).size < end.length)
       throw new DecodeError(
-        `${fileName(dir, kind, end.file)} is shorter than the ${end.length} bytes the database refers to`,
+        `${recordFileName(dir, kind, end.file)} is shorter than the ${end.length} bytes the database refers to`,
       );
     ftruncateSync(this.#fd, end.length);
   }
@@ -92,7 +95,7 @@ export class RecordWriter {
   }
 
   #open(file: number): number {
-    const name = fileName(this.#dir, this.#kind, file);
+    const name = recordFileName(this.#dir, this.#kind, file);
     try {
       return openSync(name, 'r+', 0o600);
     } catch (error) {
@@ -124,10 +127,10 @@ export class RecordWriter {
 /** Reads parts of records; keeps at most 32 files open. */
 export class RecordReader {
   readonly #dir: string;
-  readonly #kind: 'blk' | 'rev';
+  readonly #kind: RecordKind;
   readonly #open = new Map<number, number>();
 
-  constructor(dir: string, kind: 'blk' | 'rev') {
+  constructor(dir: string, kind: RecordKind) {
     this.#dir = dir;
     this.#kind = kind;
   }
@@ -139,7 +142,8 @@ export class RecordReader {
     let done = 0;
     while (done < length) {
       const count = readSync(fd, bytes, done, length - done, place.offset + from + done);
-      if (count === 0) throw new DecodeError(`${fileName(this.#dir, this.#kind, place.file)} ends within a record`);
+      if (count === 0)
+        throw new DecodeError(`${recordFileName(this.#dir, this.#kind, place.file)} ends within a record`);
       done += count;
     }
     return bytes;
@@ -158,7 +162,7 @@ export class RecordReader {
         closeSync(oldestFd);
         this.#open.delete(oldest);
       }
-      fd = openSync(fileName(this.#dir, this.#kind, file), 'r');
+      fd = openSync(recordFileName(this.#dir, this.#kind, file), 'r');
       this.#open.set(file, fd);
     }
     return fd;

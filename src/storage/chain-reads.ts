@@ -8,6 +8,7 @@ import { RecordReader } from './block-files.ts';
 import { CoinStore } from './coin-store.ts';
 import { openReader } from './database.ts';
 import { EventStore } from './event-store.ts';
+import { FilterStore } from './filter-store.ts';
 import { type HeaderRecord, HeaderStore } from './header-store.ts';
 import { MetaStore } from './meta-store.ts';
 import { ScriptStore } from './script-store.ts';
@@ -25,6 +26,7 @@ export class ChainReads {
   readonly scripts: ScriptStore;
   readonly events: EventStore;
   readonly meta: MetaStore;
+  readonly filters: FilterStore;
   readonly #db: Database;
   readonly #blocks: RecordReader;
   readonly #undo: RecordReader;
@@ -39,6 +41,7 @@ export class ChainReads {
     this.scripts = new ScriptStore(this.#db);
     this.events = new EventStore(this.#db);
     this.meta = new MetaStore(this.#db);
+    this.filters = new FilterStore(this.#db, dir);
     this.#blocks = new RecordReader(join(dir, 'blocks'), 'blk');
     this.#undo = new RecordReader(join(dir, 'blocks'), 'rev');
   }
@@ -90,6 +93,7 @@ export class ChainReads {
   close(): void {
     this.#blocks.close();
     this.#undo.close();
+    this.filters.close();
     this.#db.close();
   }
 

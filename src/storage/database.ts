@@ -1,7 +1,7 @@
 import { Database } from 'bun:sqlite';
 import { existsSync } from 'node:fs';
 import { OperatorError } from '../util/operator-error.ts';
-import { SCHEMA, SCHEMA_VERSION } from './schema.ts';
+import { FILTER_SCHEMA, SCHEMA, SCHEMA_VERSION } from './schema.ts';
 
 export interface ChainDatabaseIdentity {
   readonly network: string;
@@ -25,7 +25,10 @@ export function openWriter(path: string, identity: ChainDatabaseIdentity, cacheM
     db.run('PRAGMA temp_store = MEMORY');
     // A crash while the tables were made leaves a file without them.
     if (fresh || tableCount(db) === 0) createTables(db, identity);
-    else checkIdentity(db, path, identity);
+    else {
+      checkIdentity(db, path, identity);
+      db.run(FILTER_SCHEMA);
+    }
     return db;
   } catch (error) {
     db.close();

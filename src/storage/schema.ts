@@ -1,4 +1,17 @@
 /**
+ * Block filters (BIP-158), of every block that was connected while the index was kept, and of all its ancestors; never
+ * taken away, since they depend on nothing else. Databases made before have no such table, so it is made when they are
+ * opened; versions that do not know it leave blocks without rows, and the index goes on behind the last one.
+ */
+export const FILTER_SCHEMA = `
+CREATE TABLE IF NOT EXISTS filters (
+  header_id INTEGER PRIMARY KEY,
+  hash BLOB NOT NULL, header BLOB NOT NULL,
+  file INTEGER NOT NULL, offset INTEGER NOT NULL, size INTEGER NOT NULL
+);
+`;
+
+/**
  * chain.db, schema version 1. Amounts, heights and positions fit a double exactly; chainwork is a BLOB. Lifetime sums
  * of a script may pass 2^53: they are read as text. `position` is height * 2^20 + index in the block.
  */
@@ -60,7 +73,7 @@ CREATE TABLE script_coins (
 ) WITHOUT ROWID;
 
 CREATE TABLE events (seq INTEGER PRIMARY KEY, type TEXT NOT NULL, data TEXT NOT NULL);
-`;
+${FILTER_SCHEMA}`;
 
 /** Bits of headers.status. */
 export const HeaderStatus = {

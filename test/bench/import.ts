@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ChainReads } from '../../src/storage/chain-reads.ts';
@@ -85,13 +85,18 @@ function report({ datadir, seconds, peak, stderr, signatures, cpu }: Outcome): v
     );
   }
   const database = sizeOf(join(dir, 'chain.db'));
-  const blocks = readdirSync(join(dir, 'blocks'));
-  const files = (prefix: string) =>
-    blocks.filter((name) => name.startsWith(prefix)).reduce((sum, name) => sum + sizeOf(join(dir, 'blocks', name)), 0);
+  const files = (prefix: string, folder = 'blocks') =>
+    readdirSync(join(dir, folder))
+      .filter((name) => name.startsWith(prefix))
+      .reduce((sum, name) => sum + sizeOf(join(dir, folder, name)), 0);
   printTable('bytes on disk per transaction', [
     ['chain.db', grouped(database / totals.txs, 1)],
     ['block files', grouped(files('blk') / totals.txs, 1)],
     ['undo files', grouped(files('rev') / totals.txs, 1)],
+    // With OBVERSE_INDEX_FILTER=true.
+    ...(existsSync(join(dir, 'filters'))
+      ? [['block filters', grouped(files('flt', 'filters') / totals.txs, 1)] as const]
+      : []),
   ]);
 }
 

@@ -58,6 +58,7 @@ describe('defaults', () => {
       dnsSeeds: true,
       fixedSeeds: true,
       permissions: [],
+      filters: false,
       maxUpload: 0,
       externalAddress: [],
       discover: true,
@@ -70,7 +71,7 @@ describe('defaults', () => {
     expect(config.storage.coinsCache).toBe(256);
     expect(config.workers.verify).toBe(6);
     expect(config.wallet).toEqual({ enabled: true, autocreate: true, fallbackFee: null });
-    expect(config.index).toEqual({ tx: true, address: true, spender: false });
+    expect(config.index).toEqual({ tx: true, address: true, spender: false, filter: false });
     expect(config.rpcauth).toEqual([]);
     expect(config.rpcscopes).toEqual(['read', 'broadcast', 'wallet']);
     expect(config.listing.confirmations).toEqual({ deposit: 3, depositLarge: 6, withdrawal: 1 });
@@ -418,6 +419,7 @@ describe('refused, in one line that says what, whence and what is allowed', () =
       ['--p2p.onlyNetworks=ipv4,onion'],
       'p2p.onlyNetworks: onion can only be reached through p2p.onionProxy or p2p.proxy',
     ],
+    [['--p2p.filters'], 'p2p.filters: needs index.filter'],
     [['--dev'], 'dev.enabled: only allowed with network regtest, not main'],
     [
       ['--consensus.testActivationHeight=csv@1'],

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import type { NetworkView } from '../../src/api/node-actions.ts';
 import type { NodePort, NodeStatus, PeerView } from '../../src/api/node-port.ts';
 import { type ApiOverrides, apiOptions } from '../../src/api/options.ts';
+import type { ReadSources } from '../../src/api/readers/read-settings.ts';
 import { restRoutes } from '../../src/api/rest/routes.ts';
 import { rpcRoutes } from '../../src/api/rpc/route.ts';
 import { startApi } from '../../src/api/server.ts';
@@ -166,7 +167,13 @@ export function startTestApi(
     params = regtest,
     node = idleNode(),
     overrides = {},
-  }: { params?: NetworkParams; node?: NodePort; overrides?: ApiOverrides } = {},
+    sources,
+  }: {
+    params?: NetworkParams;
+    node?: NodePort;
+    overrides?: ApiOverrides;
+    sources?: ReadSources;
+  } = {},
 ): ApiFixture {
   const log = createLog({ level: 'error', format: 'text', write: (bytes) => writeSync(2, bytes) });
   const authDir = mkdtempSync(join(tmpdir(), 'obverse-api-'));
@@ -180,7 +187,7 @@ export function startTestApi(
     params,
     log,
     startedAt: Math.floor(Date.now() / 1000),
-    plugins: [(ctx) => restRoutes(withDir(ctx)), (ctx) => rpcRoutes(withDir(ctx))],
+    plugins: [(ctx) => restRoutes(withDir(ctx), sources), (ctx) => rpcRoutes(withDir(ctx), sources)],
   });
   // The reader workers look for the chain in the network's directory, and the chain is shared between tests.
   function withDir<C extends { options: typeof options }>(ctx: C): C {

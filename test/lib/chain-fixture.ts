@@ -63,11 +63,16 @@ export interface NodeOptions {
   /** Time of day at the start, in milliseconds. */
   readonly nowMs?: number;
   readonly coinsCacheBytes?: number;
+  /** Keeps block filters. */
+  readonly filters?: boolean;
   /** A directory to begin with a copy of. */
   readonly from?: string;
   /** Where the directory is made. */
   readonly parent?: string;
 }
+
+/** What may be another with a restart. */
+type StartOptions = Pick<NodeOptions, 'verifier' | 'coinsCacheBytes' | 'filters'>;
 
 /** Bytes of a block, or something that has them. */
 export type BlockBytes = Uint8Array | { readonly raw: Uint8Array };
@@ -130,7 +135,7 @@ export class TestNode implements AsyncDisposable {
     return outcome.status === 'rejected' ? outcome.rejection.reason : outcome.status;
   }
 
-  async restart(options: Pick<NodeOptions, 'verifier' | 'coinsCacheBytes'> = {}): Promise<void> {
+  async restart(options: StartOptions = {}): Promise<void> {
     await this.close();
     this.#chain = this.#start(options);
     this.#open = true;
@@ -169,13 +174,14 @@ export class TestNode implements AsyncDisposable {
     }
   }
 
-  #start({ verifier, coinsCacheBytes }: Pick<NodeOptions, 'verifier' | 'coinsCacheBytes'> = {}): Chain {
+  #start({ verifier, coinsCacheBytes, filters }: StartOptions = {}): Chain {
     return new Chain(
       {
         dir: this.dir,
         params: this.params,
         coinsCacheBytes: coinsCacheBytes ?? this.#options.coinsCacheBytes ?? 64 * 1024 * 1024,
         databaseCacheMiB: 16,
+        filters: filters ?? this.#options.filters ?? false,
       },
       { verifier: verifier ?? this.#options.verifier ?? inlineVerifier, clock: this.clock, log: silentLog },
     );

@@ -1,3 +1,4 @@
+import { genesisBlock } from '../../src/params/genesis.ts';
 import { hashToHex } from '../../src/primitives/hash.ts';
 import type { Transaction } from '../../src/primitives/transaction.ts';
 import { Op } from '../../src/script/opcodes.ts';
@@ -5,6 +6,7 @@ import { pushNumber, scriptOf } from '../../src/script/script-builder.ts';
 import { RegtestChain, type TestBlock } from './chain-builder.ts';
 import { LONG_AFTER_MS, lateVerifier, TestNode } from './chain-fixture.ts';
 import { differences, ModelChain } from './chain-state.ts';
+import { FilterModel } from './filter-model.ts';
 import { coinOf, spend, type TestCoin } from './tx-builder.ts';
 
 /** A source of small whole numbers: from 0 to below `below`. */
@@ -159,6 +161,19 @@ export function branchOf(block: TestBlock | null): TestBlock[] {
   return blocks.reverse();
 }
 
+/** Throws where the filters are not those of the chain that ends with this block. */
+function checkFilters(node: TestNode, tip: TestBlock): void {
+  const genesis = genesisBlock(node.params);
+  const expected = new FilterModel([genesis, ...branchOf(tip).map(({ raw }) => raw)]).filters;
+  node.read(({ filters }) => {
+    for (const [height, { filter, header }] of expected.entries()) {
+      const record = filters.get(node.chain.tip.ancestor(height)!.id);
+      if (!record || filters.bytes(record).toHex() !== filter || hashToHex(record.header) !== header)
+        throw new Error(`the filter at height ${height} is wrong`);
+    }
+  });
+}
+
 /**
  * Grows a tree of blocks and feeds them to a node in random order, parents first, with commits, restarts and verdicts
  * at random. Throws where the node is not as one that saw nothing but the best branch.
@@ -177,10 +192,13 @@ export async function feedRandomTree(options: {
     from,
     verifier: lateVerifier(() => dice(4)),
     coinsCacheBytes: dice(2) === 0 ? 1 : 2 ** 28,
+    filters: true,
     // Half of them out of initial sync, where each block is committed when it comes.
     nowMs: dice(2) === 0 ? (trunk.tip.time + 14 * 3600) * 1000 : LONG_AFTER_MS,
   });
   const tree = new ForkTree(trunk, dice, { poison });
+  // The trunk has no filters; they are built in between, and sometimes the node goes without.
+  const filterDice = diceOf(seed + 1_000);
   const waiting: TestBlock[] = [];
   let arrived: TestBlock[] = [];
   /** After a start, which of two equal branches that are not active was first is not known any more. */
@@ -211,11 +229,12 @@ export async function feedRandomTree(options: {
         throw new Error(`seed ${seed}: a good block is refused: ${outcome.rejection.reason}`);
       // Time makes a commit due while more blocks are connected.
       if (dice(3) === 0) node.clock.advance(6000);
+      for (let n = filterDice(20); n > 0; n--) node.chain.filters?.build(0, node.clock);
     }
     const next = dice(8);
     // Not at the end: what it forgets would not come again.
     if (next === 0 && i < blocks - 1) {
-      await node.restart();
+      await node.restart({ filters: filterDice(3) > 0 });
       restarted = true;
       // What was still being judged is forgotten, and comes again; of equals the active chain is the first now.
       const known = arrived.filter(({ hash }) => node.chain.get(hash)?.hasBody);
@@ -232,7 +251,9 @@ export async function feedRandomTree(options: {
   checkState();
   // It must also be what a start finds, and what the chain goes on from.
   await node.restart();
+  node.chain.filters!.build(1, node.clock);
   arrived.push(tree.grow());
   await node.chain.submit(arrived.at(-1)!.raw);
   checkState();
+  checkFilters(node, checkTip());
 }

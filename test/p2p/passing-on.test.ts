@@ -42,7 +42,7 @@ async function pair() {
   const chain = chainWithCoins(3, 'p2wpkh', { startTime, spacing: 60 });
   const verifier = new HeldVerifier();
   const blocks = chain.blocks.slice(1);
-  const a = await LinkedNode.with(chain.params, blocks, verifier);
+  const a = await LinkedNode.with(chain.params, blocks, { verifier });
   const b = await LinkedNode.with(chain.params, blocks);
   const { in: toB } = connect(b, a);
   const [peer] = a.peers.peers();

@@ -32,6 +32,8 @@ export interface ReadSettings {
   readonly relay: RelayOptions;
   /** The least rate is answered where there is nothing to estimate fees from. */
   readonly feeFallback: boolean;
+  /** The filters of blocks are kept. */
+  readonly filterIndex: boolean;
 }
 
 /** Everything the read side is told at start; plain data. */
@@ -70,6 +72,7 @@ export function readSources(
       publicUrl: null,
       relay: DEFAULT_RELAY_OPTIONS,
       feeFallback: true,
+      filterIndex: false,
       ...overrides,
       version,
       listing: { ...DEFAULT_LISTING, ...listing },

@@ -6,6 +6,7 @@ import type { ApiContext } from '../context.ts';
 import type { NodeStatus } from '../node-port.ts';
 import { type Answer, jsonAnswer } from '../readers/answer.ts';
 import { medianTime, workFields } from '../readers/block-facts.ts';
+import { filterIndexState } from '../readers/filter-index.ts';
 import { listingRecord } from '../readers/listing.ts';
 import type { ReadEnv } from '../readers/read-env.ts';
 import { isSynced } from '../synced.ts';
@@ -28,6 +29,8 @@ function infoView(ctx: ApiContext, env: ReadEnv, status: NodeStatus) {
   const { difficulty, bits: bitsHex } = workFields(bits);
   const index = { enabled: true, height: tip.height, synced: true };
   const none = { enabled: false, height: null, synced: false };
+  const filters = filterIndexState(env);
+  const filter = filters ? { enabled: true, height: Math.max(0, filters.height), synced: filters.synced } : none;
   return {
     service,
     version,
@@ -50,7 +53,7 @@ function infoView(ctx: ApiContext, env: ReadEnv, status: NodeStatus) {
     mempoolCount: ctx.mempool.mirror.entries.count,
     pruned: false,
     pruneHeight: null,
-    indexes: { tx: index, address: index, spender: none, filter: none },
+    indexes: { tx: index, address: index, spender: none, filter },
     protocolVersion: PROTOCOL_VERSION,
     uptime: Math.max(0, unixSeconds(systemClock) - ctx.startedAt),
     warnings: status.warnings,

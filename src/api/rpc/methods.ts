@@ -4,6 +4,7 @@ import * as chainControl from './chain-control-methods.ts';
 import * as descriptors from './descriptor-methods.ts';
 import * as dev from './dev-methods.ts';
 import * as fees from './fee-methods.ts';
+import * as index from './index-methods.ts';
 import * as mempool from './mempool-methods.ts';
 import { nodeMethod, type RpcMethod, usage } from './method.ts';
 import * as mining from './mining-methods.ts';
@@ -32,6 +33,7 @@ export const RPC_METHODS: ReadonlyMap<string, RpcMethod> = new Map(
     broadcast,
     dev,
     fees,
+    index,
     mempool,
     rawTransactions,
     mining,

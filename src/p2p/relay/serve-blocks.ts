@@ -1,5 +1,4 @@
 import type { ChainEntry } from '../../chain/chain-entry.ts';
-import { proofEquivalentTime } from '../../consensus/work.ts';
 import type { BlockHash } from '../../primitives/hash.ts';
 import { equalBytes } from '../../util/bytes.ts';
 import { filteredBlock } from '../merkle-block.ts';
@@ -10,12 +9,11 @@ import type { PeerContext } from '../peer/context.ts';
 import type { Peer } from '../peer/peer.ts';
 import { isActive, locatorFork } from '../sync/availability.ts';
 import { canDirectFetch, type RecentBlock } from './recent-block.ts';
+import { maySee } from './shown-blocks.ts';
 import { strippedBlock, strippedTransaction } from './stripped.ts';
 
 /** Blocks told of in answer to `getblocks`. */
 const MAX_BLOCK_INVENTORY = 500;
-/** Blocks beside the chain are shown for a month: longer, they would tell nodes apart. */
-const STALE_AGE_S = 30 * 24 * 60 * 60;
 /** Older blocks count against the upload target. */
 const HISTORICAL_AGE_S = 7 * 24 * 60 * 60;
 /** How deep a block may be to be given as a compact one, and its transactions one by one. */
@@ -43,7 +41,7 @@ export class ServeBlocks {
     let entry: ChainEntry | null;
     if (locator.length === 0) {
       entry = chain.get(stopHash);
-      if (entry === null || !this.#maySee(entry)) return;
+      if (entry === null || !maySee(this.#ctx, entry)) return;
     } else entry = this.#next(locatorFork(chain, locator));
     const headers = [];
     let last: ChainEntry | null = null;
@@ -83,7 +81,7 @@ export class ServeBlocks {
     if (entry === null || !entry.hasBody) return;
     // Whoever was sent it before it was judged may need all of it: that is given when it is known to be good.
     if (this.#recent.isNext(entry) && !isActive(chain, entry)) await chain.settle().catch(() => {});
-    if (link.closed || !this.#maySee(entry)) return;
+    if (link.closed || !maySee(this.#ctx, entry)) return;
     const historical = chain.bestHeader.time - entry.time > HISTORICAL_AGE_S;
     if (historical && connections.uploadTargetReached(true) && !link.permissions.has('download')) {
       link.disconnect('upload target for historical blocks reached');
@@ -104,7 +102,7 @@ export class ServeBlocks {
   getblocktxn(peer: Peer, { blockHash, indexes }: GetBlockTxnMessage): void {
     const { chain } = this.#ctx;
     const entry = chain.get(blockHash);
-    if (entry === null || !entry.hasBody || !(this.#recent.isNext(entry) || this.#maySee(entry))) return;
+    if (entry === null || !entry.hasBody || !(this.#recent.isNext(entry) || maySee(this.#ctx, entry))) return;
     // Whoever needs parts of an old block is better served by all of it, and cannot make us read it again and again.
     if (entry.height < chain.height - MAX_BLOCKTXN_DEPTH) {
       peer.blocks.requested.push({ kind: INVENTORY.witnessBlock, hash: blockHash });
@@ -142,17 +140,5 @@ export class ServeBlocks {
   /** The block behind this one in the active chain. */
   #next(entry: ChainEntry): ChainEntry | null {
     return this.#ctx.chain.tip.ancestor(entry.height + 1);
-  }
-
-  /** Blocks of the chain; others only where they were valid once and are as new as a reorg could make them. */
-  #maySee(entry: ChainEntry): boolean {
-    const { chain, params } = this.#ctx;
-    if (isActive(chain, entry)) return true;
-    const best = chain.bestHeader;
-    if (!entry.hasUndo || entry.failed) return false;
-    return (
-      best.time - entry.time < STALE_AGE_S &&
-      proofEquivalentTime(best, entry, best, params.consensus.powTargetSpacing) < STALE_AGE_S
-    );
   }
 }

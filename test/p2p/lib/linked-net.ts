@@ -1,6 +1,5 @@
 import { join } from 'node:path';
 import type { ChainCommit } from '../../../src/chain/events.ts';
-import type { ScriptVerifier } from '../../../src/chain/script-verifier.ts';
 import { signatureEngine } from '../../../src/crypto/secp256k1.ts';
 import { MempoolService } from '../../../src/mempool/service.ts';
 import { AddrManager } from '../../../src/p2p/address/addr-manager.ts';
@@ -27,7 +26,7 @@ import { FeeStore } from '../../../src/storage/fee-store.ts';
 import { MempoolStore } from '../../../src/storage/mempool-store.ts';
 import { openNodeDatabase } from '../../../src/storage/node-database.ts';
 import { unixSeconds } from '../../../src/util/clock.ts';
-import { type BlockBytes, silentLog, TestNode } from '../../lib/chain-fixture.ts';
+import { type BlockBytes, type NodeOptions, silentLog, TestNode } from '../../lib/chain-fixture.ts';
 
 /** Somewhere in the world; each node has an address of its own. */
 function serviceOf(n: number): NetService {
@@ -134,6 +133,11 @@ export class MemoryLink implements PeerLink {
   }
 }
 
+export interface LinkedNodeOptions extends Pick<NodeOptions, 'nowMs' | 'filters' | 'from' | 'verifier'> {
+  /** What it tells peers it offers. */
+  readonly services?: bigint;
+}
+
 /** A node with a chain, a mempool and the whole protocol, all of them real; only the connections are not. */
 export class LinkedNode implements AsyncDisposable {
   readonly node: TestNode;
@@ -145,8 +149,8 @@ export class LinkedNode implements AsyncDisposable {
   readonly #ending = new AbortController();
   readonly #database;
 
-  constructor(params: NetworkParams, verifier?: ScriptVerifier) {
-    this.node = new TestNode({ params, nowMs: Date.now(), ...(verifier && { verifier }) });
+  constructor(params: NetworkParams, { services = OUR_SERVICES, ...options }: LinkedNodeOptions = {}) {
+    this.node = new TestNode({ params, nowMs: Date.now(), ...options });
     const { chain, clock, dir } = this.node;
     this.addresses = AddrManager.create(clock, systemRandomBelow);
     this.#database = openNodeDatabase(join(dir, 'node.db'), {
@@ -174,7 +178,7 @@ export class LinkedNode implements AsyncDisposable {
         clock,
         random: systemRandomBelow,
         log: silentLog,
-        options: { services: OUR_SERVICES },
+        options: { services },
         slots: { extraFullRelay: () => 0, extraBlockRelay: () => 0, hasCompany: () => false },
       },
       this.#ending.signal,
@@ -184,9 +188,9 @@ export class LinkedNode implements AsyncDisposable {
   static async with(
     params: NetworkParams,
     blocks: Iterable<BlockBytes> = [],
-    verifier?: ScriptVerifier,
+    options: LinkedNodeOptions = {},
   ): Promise<LinkedNode> {
-    const node = new LinkedNode(params, verifier);
+    const node = new LinkedNode(params, options);
     await node.node.take(blocks);
     await node.mempool.load(node.#ending.signal);
     return node;

@@ -1,0 +1,65 @@
+import { type BlockHash, hashToHex } from '../../primitives/hash.ts';
+import type { FilterRecord } from '../../storage/filter-store.ts';
+import { hasFailed } from '../../storage/header-store.ts';
+import { DecodeError } from '../../util/bytes.ts';
+import { filterIndexState } from '../readers/filter-index.ts';
+import type { ReadEnv } from '../readers/read-env.ts';
+import { findBlock } from './blockchain-methods.ts';
+import { rpcMethod } from './method.ts';
+import { hash, optional, text } from './params.ts';
+import { rpcFail } from './rpc-error.ts';
+
+const BASIC = 'basic';
+
+export const getblockfilter = rpcMethod({
+  name: 'getblockfilter',
+  category: 'blockchain',
+  help: 'The filter of a block (BIP-158) and its filter header (BIP-157).',
+  params: [hash<BlockHash>('blockhash'), optional(text('filtertype'), BASIC)],
+  result: 'an object',
+  scope: 'read',
+  run(env, blockHash, filterType) {
+    const { reads } = env;
+    if (filterType !== BASIC) return rpcFail('invalidAddressOrKey', 'Unknown filtertype');
+    const index = filterIndexState(env);
+    if (!index) return rpcFail('misc', `Index is not enabled for filtertype ${filterType}`);
+    const block = findBlock(env, blockHash);
+    const record = reads.filters.get(block.id);
+    const filter = record && filterBytes(env, record);
+    if (filter) return { filter: filter.toHex(), header: hashToHex(record.header) };
+    if (!block.undo || hasFailed(block.status))
+      return rpcFail('invalidAddressOrKey', 'Filter not found. Block was not connected to active chain.');
+    if (!index.synced)
+      return rpcFail('misc', 'Filter not found. Block filters are still in the process of being indexed.');
+    return rpcFail('internal', 'Filter not found. This error is unexpected and indicates index corruption.');
+  },
+});
+
+/** Null where the files are damaged or were removed. */
+function filterBytes({ reads }: ReadEnv, record: FilterRecord): Uint8Array | null {
+  try {
+    return reads.filters.bytes(record);
+  } catch (error) {
+    if (error instanceof DecodeError || (error as NodeJS.ErrnoException).code !== undefined) return null;
+    throw error;
+  }
+}
+
+export const getindexinfo = rpcMethod({
+  name: 'getindexinfo',
+  category: 'util',
+  help: 'How far the indexes have come that the node keeps.',
+  params: [optional(text('index_name'), '')],
+  result: 'an object with a field for each index',
+  scope: 'read',
+  run(env, name) {
+    const filters = filterIndexState(env);
+    const all = {
+      txindex: { synced: true, best_block_height: env.tip.height },
+      ...(filters && {
+        'basic block filter index': { synced: filters.synced, best_block_height: Math.max(0, filters.height) },
+      }),
+    };
+    return name === '' ? all : Object.fromEntries(Object.entries(all).filter(([index]) => index === name));
+  },
+});

@@ -1,0 +1,135 @@
+import type { ChainEntry } from '../../chain/chain-entry.ts';
+import type { FilterIndex } from '../../chain/filter-index.ts';
+import type { BlockHash } from '../../primitives/hash.ts';
+import { DecodeError } from '../../util/bytes.ts';
+import type { FilterRangeMessage, GetFilterCheckpointsMessage } from '../messages/filters.ts';
+import type { PeerContext } from '../peer/context.ts';
+import type { Peer } from '../peer/peer.ts';
+import { hasServices, SERVICES } from '../services.ts';
+import { maySee } from './shown-blocks.ts';
+
+/** BIP-157: the basic filter of BIP-158 is the only type there is. */
+const BASIC_FILTER = 0;
+/** Of one request. */
+const MAX_FILTERS = 1000;
+const MAX_FILTER_HASHES = 2000;
+const CHECKPOINT_INTERVAL = 1000;
+
+/** Filters, and rows about filters, that are read before others have their turn: about a millisecond. */
+const FILTERS_PER_TURN = 16;
+const ROWS_PER_TURN = 256;
+
+const NO_HEADER = new Uint8Array(32);
+
+interface Wanted {
+  readonly filters: FilterIndex;
+  readonly stop: ChainEntry;
+}
+
+/**
+ * Answers what is asked about block filters (BIP-157). A request that the service does not allow ends the connection;
+ * one about blocks whose filters are not built yet has no answer.
+ */
+export class ServeFilters {
+  readonly #ctx: PeerContext;
+
+  constructor(ctx: PeerContext) {
+    this.#ctx = ctx;
+  }
+
+  async getcfilters(peer: Peer, { filterType, startHeight, stopHash }: FilterRangeMessage): Promise<void> {
+    const { link } = peer;
+    const wanted = this.#wanted(peer, filterType, stopHash, { startHeight, limit: MAX_FILTERS });
+    if (wanted === null) return;
+    const { filters, stop } = wanted;
+    for (const [i, entry] of entriesTo(stop, startHeight).entries()) {
+      if (link.sendQueueFull) await link.whenWritable();
+      else if (i % FILTERS_PER_TURN === FILTERS_PER_TURN - 1) await new Promise(setImmediate);
+      if (link.closed) return;
+      const filter = this.#bytes(filters, entry);
+      if (filter === null) return;
+      link.send('cfilter', { filterType, blockHash: entry.hash, filter });
+    }
+  }
+
+  async getcfheaders(peer: Peer, { filterType, startHeight, stopHash }: FilterRangeMessage): Promise<void> {
+    const { link } = peer;
+    const wanted = this.#wanted(peer, filterType, stopHash, { startHeight, limit: MAX_FILTER_HASHES });
+    if (wanted === null) return;
+    const { filters, stop } = wanted;
+    const previous = startHeight === 0 ? null : filters.get(stop.ancestor(startHeight - 1)!);
+    const hashes = await rows(peer, entriesTo(stop, startHeight), (entry) => filters.get(entry)!.hash);
+    if (hashes !== null)
+      link.send('cfheaders', { filterType, stopHash, previousHeader: previous?.header ?? NO_HEADER, hashes });
+  }
+
+  async getcfcheckpt(peer: Peer, { filterType, stopHash }: GetFilterCheckpointsMessage): Promise<void> {
+    const wanted = this.#wanted(peer, filterType, stopHash, null);
+    if (wanted === null) return;
+    const { filters, stop } = wanted;
+    const checkpoints: ChainEntry[] = [];
+    for (let height = CHECKPOINT_INTERVAL; height <= stop.height; height += CHECKPOINT_INTERVAL)
+      checkpoints.push(stop.ancestor(height)!);
+    const headers = await rows(peer, checkpoints, (entry) => filters.get(entry)!.header);
+    if (headers !== null) peer.link.send('cfcheckpt', { filterType, stopHash, headers });
+  }
+
+  /** What a request is about; null where it is not to be answered. */
+  #wanted(
+    peer: Peer,
+    filterType: number,
+    stopHash: BlockHash,
+    range: { readonly startHeight: number; readonly limit: number } | null,
+  ): Wanted | null {
+    const { chain, log, options } = this.#ctx;
+    const { filters } = chain;
+    const refuse = (reason: string): null => {
+      peer.link.disconnect(reason);
+      return null;
+    };
+    if (filterType !== BASIC_FILTER || !hasServices(peer.offered(options.services), SERVICES.compactFilters))
+      return refuse('block filters requested without the service');
+    const stop = chain.get(stopHash);
+    if (stop === null || !maySee(this.#ctx, stop)) return refuse('block filters of an unknown block requested');
+    if (range !== null && range.startHeight > stop.height) return refuse('block filters of no blocks requested');
+    if (range !== null && stop.height - range.startHeight >= range.limit)
+      return refuse('too many block filters requested');
+    // Where this one is there, those of all its ancestors are.
+    if (filters !== null && filters.get(stop) !== null) return { filters, stop };
+    log.debug('block filters requested that are not built', { peer: peer.id, height: stop.height });
+    return null;
+  }
+
+  #bytes(filters: FilterIndex, entry: ChainEntry): Uint8Array | null {
+    try {
+      return filters.bytes(filters.get(entry)!);
+    } catch (error) {
+      // Files that were removed or damaged: no fault of the peer, nor a reason to stop.
+      if (!(error instanceof DecodeError) && (error as NodeJS.ErrnoException).code === undefined) throw error;
+      this.#ctx.log.error('a block filter cannot be read', { height: entry.height, error });
+      return null;
+    }
+  }
+}
+
+/** From a height up to `stop`. */
+function entriesTo(stop: ChainEntry, startHeight: number): ChainEntry[] {
+  const entries: ChainEntry[] = [];
+  for (let at: ChainEntry | null = stop; at !== null && at.height >= startHeight; at = at.parent) entries.push(at);
+  return entries.reverse();
+}
+
+/** Reads a row for each entry, in turns; null where the peer has gone in between. */
+async function rows<T>(
+  { link }: Peer,
+  entries: readonly ChainEntry[],
+  read: (entry: ChainEntry) => T,
+): Promise<T[] | null> {
+  const all: T[] = [];
+  for (const [i, entry] of entries.entries()) {
+    if (i % ROWS_PER_TURN === ROWS_PER_TURN - 1) await new Promise(setImmediate);
+    if (link.closed) return null;
+    all.push(read(entry));
+  }
+  return all;
+}

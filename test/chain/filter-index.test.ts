@@ -1,0 +1,316 @@
+import { Database } from 'bun:sqlite';
+import { describe, expect, test } from 'bun:test';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { ChainEntry } from '../../src/chain/chain-entry.ts';
+import { buildFilters } from '../../src/node/filter-build.ts';
+import { genesisBlock } from '../../src/params/genesis.ts';
+import { regtest } from '../../src/params/regtest.ts';
+import { systemClock } from '../../src/util/clock.ts';
+import { createLog } from '../../src/util/log.ts';
+import type { RegtestChain } from '../lib/chain-builder.ts';
+import { lateVerifier, mixedBlocks, TestNode, trustingVerifier } from '../lib/chain-fixture.ts';
+import { FilterModel, type ModelFilter } from '../lib/filter-model.ts';
+import { recentChain } from '../lib/sample-chains.ts';
+import { hasVectors } from '../lib/vectors.ts';
+
+const model = (chain: RegtestChain): readonly ModelFilter[] =>
+  new FilterModel(chain.blocks.map(({ raw }) => raw)).filters;
+
+/** The filters of the chain that ends with a block, from genesis; null where one has none. */
+function filtersOf(node: TestNode, tip: ChainEntry = node.chain.tip): (ModelFilter | null)[] {
+  return node.read(({ filters }) =>
+    Array.from({ length: tip.height + 1 }, (_, height) => {
+      const record = filters.get(tip.ancestor(height)!.id);
+      if (record === null) return null;
+      return {
+        filter: filters.bytes(record).toHex(),
+        hash: record.hash.toReversed().toHex(),
+        header: record.header.toReversed().toHex(),
+      };
+    }),
+  );
+}
+
+const covered = (node: TestNode) => node.read((reads) => reads.filters.coveredHeight(reads.tip().height));
+
+/** Builds one block's filter, and writes it with the next one. Returns whether the index is live. */
+function step(node: TestNode): boolean {
+  node.clock.advance(1_000);
+  return node.chain.filters!.build(0, node.clock);
+}
+
+function buildAll(node: TestNode): void {
+  expect(node.chain.filters!.build(1, node.clock)).toBe(true);
+  expect(node.chain.filters!.live).toBe(true);
+}
+
+describe.skipIf(!hasVectors)('filters of every standard kind of input', () => {
+  const expected = () => new FilterModel([genesisBlock(regtest), ...mixedBlocks()]).filters;
+
+  test('are those made independently, at every height, written with the blocks', async () => {
+    await using node = new TestNode({ filters: true, verifier: lateVerifier(() => 3, trustingVerifier) });
+    await node.take(mixedBlocks());
+    expect(filtersOf(node)).toEqual([...expected()]);
+    expect(node.chain.filters!.live).toBe(true);
+  });
+
+  test('are so when they are built from the files, and over a reorg', async () => {
+    await using node = new TestNode({ verifier: trustingVerifier });
+    await node.take(mixedBlocks());
+    await node.restart({ filters: true });
+    for (let i = 0; i < 100; i++) expect(step(node)).toBe(false);
+    expect(covered(node)).toBe(99);
+    const fork = node.chain.tip.ancestor(90)!;
+    await node.chain.invalidate(fork);
+    expect(node.chain.filters!.live).toBe(false);
+    buildAll(node);
+    expect(filtersOf(node)).toEqual(expected().slice(0, 90));
+    await node.chain.reconsider(fork);
+    expect(filtersOf(node)).toEqual([...expected()]);
+  });
+});
+
+describe('the index', () => {
+  const chain = recentChain(130, { payments: 3 });
+  const branch = chain.fork(120);
+  branch.mine(15);
+
+  test('is off unless it is wanted, and leaves no trace', async () => {
+    await using node = new TestNode({ params: chain.params });
+    await node.take(chain.blocks.slice(1));
+    expect(node.chain.filters).toBeNull();
+    expect(existsSync(join(node.dir, 'filters'))).toBe(false);
+    expect(covered(node)).toBe(-1);
+  });
+
+  test('has the genesis block in it from the start', async () => {
+    await using node = new TestNode({ params: chain.params, filters: true });
+    expect(filtersOf(node)).toEqual(model(chain).slice(0, 1));
+  });
+
+  test('keeps the filters of blocks that leave the chain, and makes none twice', async () => {
+    await using node = new TestNode({ params: chain.params, filters: true });
+    await node.take(chain.blocks.slice(1));
+    const old = node.chain.tip;
+    await node.take(branch.blocks.slice(121));
+    expect(node.chain.tip.height).toBe(135);
+    expect(filtersOf(node)).toEqual([...model(branch)]);
+    expect(filtersOf(node, old)).toEqual([...model(chain)]);
+    const size = readFileSync(join(node.dir, 'filters/flt00000.dat')).length;
+    const longer = chain.fork();
+    longer.mine(8);
+    await node.take(longer.blocks.slice(131));
+    expect(node.chain.tip.height).toBe(138);
+    expect(filtersOf(node)).toEqual([...model(longer)]);
+    const added = model(longer).slice(131);
+    const bytes = added.reduce((sum, { filter }) => sum + 8 + filter.length / 2, 0);
+    expect(readFileSync(join(node.dir, 'filters/flt00000.dat')).length).toBe(size + bytes);
+  });
+
+  test('goes on where it was after a time without it, and after each restart', async () => {
+    await using node = new TestNode({ params: chain.params, filters: true });
+    await node.take(chain.blocks.slice(1, 60));
+    await node.restart({ filters: false });
+    await node.take(chain.blocks.slice(60));
+    await node.take(branch.blocks.slice(121));
+    expect(covered(node)).toBe(59);
+    await node.restart({ filters: true });
+    let steps = 0;
+    for (; !step(node); steps++) {
+      if (steps % 7 !== 6) continue;
+      const { height } = node.chain.filters!;
+      await node.restart({ filters: true });
+      // One may have waited to be written.
+      expect(node.chain.filters!.height).toBeGreaterThanOrEqual(height - 1);
+    }
+    expect(steps).toBeGreaterThanOrEqual(75);
+    expect(filtersOf(node)).toEqual([...model(branch)]);
+  });
+
+  test('takes in what is committed while it is being built', async () => {
+    await using node = new TestNode({ params: chain.params });
+    await node.take(chain.blocks.slice(1, 100));
+    await node.restart({ filters: true });
+    const next = chain.blocks.slice(100).values();
+    // Blocks come faster than filters at first.
+    for (const block of next) {
+      await node.take([block]);
+      step(node);
+      if (block.height % 3 === 0) step(node);
+      expect(node.chain.filters!.live).toBe(false);
+    }
+    buildAll(node);
+    await node.take(branch.blocks.slice(121));
+    expect(node.chain.filters!.live).toBe(true);
+    expect(filtersOf(node)).toEqual([...model(branch)]);
+  });
+
+  test('becomes live between the connecting of blocks and their commit', async () => {
+    await using node = new TestNode({ params: chain.params });
+    await node.take(chain.blocks.slice(1, 50));
+    await node.restart({ filters: true });
+    // In initial sync they wait in memory.
+    node.clock.advance(1_000_000_000_000);
+    await node.accept(chain.blocks.slice(50, 80));
+    expect(node.chain.height).toBe(79);
+    buildAll(node);
+    const at = node.chain.filters!.height;
+    await node.accept(chain.blocks.slice(80));
+    await node.chain.settle();
+    expect(at).toBeLessThan(80);
+    expect(node.chain.filters!.live).toBe(true);
+    expect(filtersOf(node)).toEqual([...model(chain)]);
+  });
+
+  test('follows a reorg that passes what it has built', async () => {
+    await using node = new TestNode({ params: chain.params });
+    await node.take(chain.blocks.slice(1));
+    await node.restart({ filters: true });
+    // What is built of the branch that is left waits to be written, at first.
+    for (let i = 0; i < 128; i++) expect(node.chain.filters!.build(0, node.clock)).toBe(false);
+    expect(node.chain.filters!.height).toBe(127);
+    const old = node.chain.tip;
+    await node.take(branch.blocks.slice(121));
+    expect(step(node)).toBe(false);
+    expect(node.chain.filters!.height).toBe(121);
+    buildAll(node);
+    expect(filtersOf(node)).toEqual([...model(branch)]);
+    expect(filtersOf(node, old).slice(0, 128)).toEqual(model(chain).slice(0, 128));
+    expect(filtersOf(node, old).slice(128)).toEqual([null, null, null]);
+    // And back: some are there already.
+    const longer = chain.fork();
+    longer.mine(8);
+    await node.take(longer.blocks.slice(131));
+    expect(filtersOf(node)).toEqual([...model(longer)]);
+  });
+
+  test('a node that dies at any moment of the building goes on from what was written', async () => {
+    await using node = new TestNode({ params: chain.params });
+    await node.take(chain.blocks.slice(1));
+    await node.restart({ filters: true });
+    const expected = [...model(chain)];
+    for (let done = 0; done < 131; done++) {
+      // Some are written, the others wait in memory or in the file.
+      if (done % 3 === 0) step(node);
+      else node.chain.filters!.build(0, node.clock);
+      if (done % 10 !== 5) continue;
+      await using dead = new TestNode({ params: chain.params, from: node.dir, filters: true });
+      expect(dead.chain.filters!.height).toBeLessThanOrEqual(done);
+      expect(dead.chain.filters!.height).toBeGreaterThanOrEqual(done - 7);
+      buildAll(dead);
+      expect(filtersOf(dead)).toEqual(expected);
+    }
+  });
+
+  test('is built anew where its files were removed', async () => {
+    await using node = new TestNode({ params: chain.params, filters: true });
+    await node.take(chain.blocks.slice(1));
+    await node.close();
+    rmSync(join(node.dir, 'filters'), { recursive: true });
+    await node.restart();
+    expect(node.chain.filters!.lost).toBe(true);
+    expect(node.chain.filters!.height).toBe(-1);
+    buildAll(node);
+    expect(filtersOf(node)).toEqual([...model(chain)]);
+    await node.restart();
+    expect(node.chain.filters!.lost).toBe(false);
+    expect(node.chain.filters!.live).toBe(true);
+  });
+
+  test('does not need its files while it is off', async () => {
+    await using node = new TestNode({ params: chain.params, filters: true });
+    await node.take(chain.blocks.slice(1, 50));
+    await node.close();
+    rmSync(join(node.dir, 'filters'), { recursive: true });
+    await node.restart({ filters: false });
+    await node.take(chain.blocks.slice(50));
+    await node.restart({ filters: true });
+    buildAll(node);
+    expect(filtersOf(node)).toEqual([...model(chain)]);
+  });
+
+  test('a filter that has rotted on the disk is not given out', async () => {
+    await using node = new TestNode({ params: chain.params, filters: true });
+    await node.take(chain.blocks.slice(1));
+    const { filters, tip } = node.chain;
+    const { place } = filters!.get(tip)!;
+    const file = join(node.dir, 'filters/flt00000.dat');
+    const bytes = readFileSync(file);
+    bytes[place.offset + 1]! ^= 1;
+    writeFileSync(file, bytes);
+    expect(() => filters!.bytes(filters!.get(tip)!)).toThrow('damaged');
+    expect(filters!.bytes(filters!.get(tip.parent!)!).toHex()).toBe(model(chain)[129]!.filter);
+  });
+
+  test('a block that cannot be read stops the building, and the rest stands', async () => {
+    await using node = new TestNode({ params: chain.params });
+    await node.take(chain.blocks.slice(1));
+    await node.restart({ filters: true });
+    const file = join(node.dir, 'blocks/blk00000.dat');
+    const bytes = readFileSync(file);
+    const { body } = node.chain.tip.ancestor(70)!;
+    bytes[body.offset + 90]! ^= 1;
+    writeFileSync(file, bytes);
+    for (let i = 0; i < 60; i++) step(node);
+    expect(() => node.chain.filters!.build(1, node.clock)).toThrow();
+    expect(node.chain.filters!.height).toBe(59);
+    expect(node.chain.filters!.live).toBe(false);
+    expect(filtersOf(node).slice(0, 60)).toEqual(model(chain).slice(0, 60));
+    bytes[body.offset + 90]! ^= 1;
+    writeFileSync(file, bytes);
+    buildAll(node);
+    expect(filtersOf(node)).toEqual([...model(chain)]);
+  });
+
+  test('the building in the background tells how it ended', async () => {
+    await using node = new TestNode({ params: chain.params });
+    await node.take(chain.blocks.slice(1));
+    await node.restart({ filters: true });
+    let text = '';
+    const write = (bytes: Uint8Array) => {
+      text += new TextDecoder().decode(bytes);
+      return bytes.length;
+    };
+    const log = createLog({ level: 'info', format: 'json', write });
+    const build = (signal = new AbortController().signal) =>
+      buildFilters(node.chain, { signal, clock: systemClock, log });
+    const messages = () => {
+      log.flush();
+      const lines = text.split('\n').filter((line) => line !== '');
+      text = '';
+      return lines.map((line) => (JSON.parse(line) as { msg: string }).msg);
+    };
+
+    await build(AbortSignal.abort());
+    expect(node.chain.filters!.height).toBe(-1);
+    expect(messages()).toEqual(['block filters are being built']);
+    const file = join(node.dir, 'blocks/rev00000.dat');
+    const bytes = readFileSync(file);
+    const { undo } = node.chain.tip.ancestor(110)!;
+    bytes[undo.offset]! ^= 1;
+    writeFileSync(file, bytes);
+    await build();
+    expect(node.chain.stopped).toBeNull();
+    expect(messages()).toEqual(['block filters are being built', 'block filters are built no further']);
+    bytes[undo.offset]! ^= 1;
+    writeFileSync(file, bytes);
+    await build();
+    expect(messages()).toEqual(['block filters are being built', 'block filters are built']);
+    await build();
+    expect(messages()).toEqual([]);
+    expect(filtersOf(node)).toEqual([...model(chain)]);
+  });
+
+  test('a database from before there were filters gets the table when it is opened', async () => {
+    await using node = new TestNode({ params: chain.params });
+    await node.take(chain.blocks.slice(1, 20));
+    await node.close();
+    const db = new Database(join(node.dir, 'chain.db'));
+    db.run('DROP TABLE filters');
+    db.close();
+    await node.restart({ filters: true });
+    buildAll(node);
+    expect(filtersOf(node)).toEqual(model(chain).slice(0, 20));
+  });
+});
