@@ -16,7 +16,13 @@ export interface NativeSecp256k1 {
   publicKeyVerify(publicKey: Uint8Array): number;
   publicKeyTweakAdd(out: Uint8Array, publicKey: Uint8Array, tweak32: Uint8Array): number;
   signatureNormalize(signature64: Uint8Array): number;
-  ecdsaSign(out: { signature: Uint8Array; recid: number }, msg32: Uint8Array, secret32: Uint8Array): number;
+  /** `entropy32` goes into the nonce beside RFC 6979's own. */
+  ecdsaSign(
+    out: { signature: Uint8Array; recid: number },
+    msg32: Uint8Array,
+    secret32: Uint8Array,
+    entropy32?: Uint8Array,
+  ): number;
   ecdsaVerify(signature64: Uint8Array, msg32: Uint8Array, publicKey: Uint8Array): number;
   ecdsaRecover(out: Uint8Array, signature64: Uint8Array, recoveryId: number, msg32: Uint8Array): number;
 }

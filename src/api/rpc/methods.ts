@@ -1,6 +1,7 @@
 import * as blockchain from './blockchain-methods.ts';
 import * as broadcast from './broadcast-methods.ts';
 import * as chainControl from './chain-control-methods.ts';
+import * as decode from './decode-methods.ts';
 import * as descriptors from './descriptor-methods.ts';
 import * as dev from './dev-methods.ts';
 import * as fees from './fee-methods.ts';
@@ -11,7 +12,9 @@ import * as mining from './mining-methods.ts';
 import * as network from './network-methods.ts';
 import * as node from './node-methods.ts';
 import { optional, text } from './params.ts';
+import * as psbt from './psbt-methods.ts';
 import * as rawTransactions from './raw-transaction-methods.ts';
+import * as sign from './sign-methods.ts';
 import * as util from './util-methods.ts';
 import * as wallet from './wallet-methods.ts';
 
@@ -36,6 +39,9 @@ export const RPC_METHODS: ReadonlyMap<string, RpcMethod> = new Map(
     index,
     mempool,
     rawTransactions,
+    decode,
+    sign,
+    psbt,
     mining,
     network,
     node,

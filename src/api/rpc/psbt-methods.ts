@@ -1,0 +1,255 @@
+import { systemRandomBelow } from '../../p2p/random-source.ts';
+import { type Transaction, transactionBytes } from '../../primitives/transaction.ts';
+import { DecodeError } from '../../util/bytes.ts';
+import type { SigningProvider } from '../../wallet/keys/signing-data.ts';
+import { SigningData } from '../../wallet/keys/signing-data.ts';
+import { analyzePsbt } from '../../wallet/psbt/analyze.ts';
+import { combinePsbts } from '../../wallet/psbt/combine.ts';
+import { decodePsbtBase64 } from '../../wallet/psbt/decode.ts';
+import { encodePsbtBase64 } from '../../wallet/psbt/encode.ts';
+import { joinPsbts } from '../../wallet/psbt/join.ts';
+import { createPsbt, type Psbt, type PsbtVersion } from '../../wallet/psbt/psbt.ts';
+import {
+  extractTransaction,
+  finalizePsbt,
+  isSignedAndVerified,
+  PSBT_ERROR_TEXTS,
+  psbtContext,
+  type SignPsbtOptions,
+} from '../../wallet/psbt/sign-psbt.ts';
+import { processPsbt } from '../../wallet/psbt/update.ts';
+import { hideFrom } from '../../wallet/signing/providers.ts';
+import type { ReadEnv } from '../readers/read-env.ts';
+import { coins } from '../views/core-number.ts';
+import { corePsbt } from '../views/core-psbt.ts';
+import { makeTransaction, TRANSACTION_PARAMS } from './make-transaction.ts';
+import { rpcMethod } from './method.ts';
+import { array, flag, integer, optional, readString, text } from './params.ts';
+import { rpcFail } from './rpc-error.ts';
+import { addScanObject } from './scan-objects.ts';
+import { readSighashName } from './sign-methods.ts';
+import { findOutput, findTransaction, slotsOf } from './spent-outputs.ts';
+import { readTransactionHex } from './transaction-hex.ts';
+
+/** Microseconds to read a character of Base64, and to check or make the signatures of an input. */
+const READ_US = 0.1;
+const INPUT_US = 600;
+
+const VERSION = 2;
+const psbtVersion = () => optional(integer('psbt_version', { unsigned: true }), VERSION);
+const psbts = () => array('txs', readString, { oneline: '["psbt",...]' });
+const descriptors = () =>
+  array('descriptors', (value) => value, { oneline: '["",{"desc":"str","range":n or [n,n]},...]' });
+
+function readPsbt(env: ReadEnv | null, base64: string): Psbt {
+  env?.expectWork(base64.length * READ_US);
+  try {
+    return decodePsbtBase64(base64);
+  } catch (error) {
+    if (!(error instanceof DecodeError)) throw error;
+    return rpcFail('deserialization', `TX decode failed ${error.message}`);
+  }
+}
+
+function checkVersion(version: number): PsbtVersion {
+  return version === 0 || version === 2 ? version : rpcFail('invalidParameter', 'The PSBT version can only be 2 or 0');
+}
+
+export const createpsbt = rpcMethod({
+  name: 'createpsbt',
+  category: 'rawtransactions',
+  help: 'A PSBT of a transaction that spends and pays what is named. Nothing is looked up or sent.',
+  params: [...TRANSACTION_PARAMS, psbtVersion()],
+  result: 'a PSBT in Base64',
+  scope: 'read',
+  run({ params }, inputs, outputs, locktime, replaceable, txVersion, version) {
+    const tx = makeTransaction({ inputs, outputs, locktime, replaceable, version: txVersion }, params);
+    return encodePsbtBase64(createPsbt(tx, checkVersion(version)));
+  },
+});
+
+export const converttopsbt = rpcMethod({
+  name: 'converttopsbt',
+  category: 'rawtransactions',
+  help: 'A PSBT of a transaction in hex.',
+  params: [text('hexstring'), optional(flag('permitsigdata'), false), optional(flag('iswitness'), null), psbtVersion()],
+  result: 'a PSBT in Base64',
+  scope: 'read',
+  run(_env, hex, permitSignatures, isWitness, version) {
+    const forms = { witness: isWitness ?? true, plain: !(isWitness ?? false) };
+    const tx = readTransactionHex(hex, 'TX decode failed', forms);
+    if (!permitSignatures && hasSignatures(tx))
+      rpcFail('deserialization', 'Inputs must not have scriptSigs and scriptWitnesses');
+    return encodePsbtBase64(createPsbt(tx, checkVersion(version)));
+  },
+});
+
+function hasSignatures({ inputs }: Transaction): boolean {
+  return inputs.some(({ scriptSig, witness }) => scriptSig.length > 0 || witness.length > 0);
+}
+
+export const decodepsbt = rpcMethod({
+  name: 'decodepsbt',
+  category: 'rawtransactions',
+  help: 'A PSBT as an object.',
+  params: [text('psbt')],
+  result: 'an object',
+  scope: 'read',
+  run: (env, base64) => corePsbt(readPsbt(env, base64), env.params),
+});
+
+export const combinepsbt = rpcMethod({
+  name: 'combinepsbt',
+  category: 'rawtransactions',
+  help: 'What several PSBTs of one transaction know, in one.',
+  params: [psbts()],
+  result: 'a PSBT in Base64',
+  scope: 'read',
+  run(env, texts) {
+    if (texts.length === 0) return rpcFail('invalidParameter', "Parameter 'txs' cannot be empty");
+    const combined = combinePsbts(texts.map((base64) => readPsbt(env, base64)));
+    return combined === null
+      ? rpcFail('invalidParameter', 'PSBTs not compatible (different transactions)')
+      : encodePsbtBase64(combined);
+  },
+});
+
+export const joinpsbts = rpcMethod({
+  name: 'joinpsbts',
+  category: 'rawtransactions',
+  help: 'One PSBT of version 0 that spends and pays all that several do.',
+  params: [psbts()],
+  result: 'a PSBT in Base64',
+  scope: 'read',
+  run(env, texts) {
+    if (texts.length <= 1) return rpcFail('invalidParameter', 'At least two PSBTs are required to join PSBTs.');
+    const list = texts.map((base64) => {
+      const psbt = readPsbt(env, base64);
+      if (psbt.version !== 0) rpcFail('invalidParameter', 'joinpsbts only operates on version 0 PSBTs');
+      return psbt;
+    });
+    const joined = joinPsbts(list, systemRandomBelow);
+    return joined.ok ? encodePsbtBase64(joined.value) : rpcFail('invalidParameter', joined.error);
+  },
+});
+
+export const finalizepsbt = rpcMethod({
+  name: 'finalizepsbt',
+  category: 'rawtransactions',
+  help: 'Makes scriptSigs and witnesses of the signatures in a PSBT; the transaction, where that is all it takes.',
+  params: [text('psbt'), optional(flag('extract'), true)],
+  result: 'an object',
+  scope: 'read',
+  run(env, base64, extract) {
+    const given = readPsbt(env, base64);
+    env.expectWork(given.inputs.length * INPUT_US);
+    const { psbt, complete } = finalizePsbt(given);
+    const tx = complete && extract ? extractTransaction(psbt) : null;
+    return {
+      ...(tx === null ? { psbt: encodePsbtBase64(psbt) } : { hex: transactionBytes(tx).toHex() }),
+      complete,
+    };
+  },
+});
+
+export const analyzepsbt = rpcMethod({
+  name: 'analyzepsbt',
+  category: 'rawtransactions',
+  help: 'What a PSBT still needs, and who has to work on it next.',
+  params: [text('psbt')],
+  result: 'an object',
+  scope: 'read',
+  run(env, base64) {
+    const psbt = readPsbt(env, base64);
+    env.expectWork(psbt.inputs.length * INPUT_US);
+    const { inputs, fee, estimatedVsize, estimatedFeerate, next, error } = analyzePsbt(psbt);
+    return {
+      ...(inputs.length > 0 && { inputs: inputs.map(inputView) }),
+      ...(estimatedVsize !== null && { estimated_vsize: estimatedVsize }),
+      ...(estimatedFeerate !== null && { estimated_feerate: coins(estimatedFeerate) }),
+      ...(fee !== null && { fee: coins(fee) }),
+      next,
+      ...(error !== null && { error }),
+    };
+  },
+});
+
+function inputView(input: ReturnType<typeof analyzePsbt>['inputs'][number]) {
+  const { missingKeys, missingSignatures, missingRedeemScript, missingWitnessScript } = input;
+  const missing = {
+    ...(missingKeys.length > 0 && { pubkeys: missingKeys.map((key) => key.toHex()) }),
+    ...(missingRedeemScript && { redeemscript: missingRedeemScript.toHex() }),
+    ...(missingWitnessScript && { witnessscript: missingWitnessScript.toHex() }),
+    ...(missingSignatures.length > 0 && { signatures: missingSignatures.map((key) => key.toHex()) }),
+  };
+  return {
+    has_utxo: input.hasUtxo,
+    is_final: input.isFinal,
+    next: input.next,
+    ...(Object.keys(missing).length > 0 && { missing }),
+  };
+}
+
+export const utxoupdatepsbt = rpcMethod({
+  name: 'utxoupdatepsbt',
+  category: 'rawtransactions',
+  help: 'Fills into a PSBT what it spends, and what descriptors say of its scripts and keys.',
+  params: [text('psbt'), optional(descriptors(), null)],
+  result: 'a PSBT in Base64',
+  scope: 'read',
+  run(env, base64, scanObjects) {
+    const data = new SigningData();
+    for (const value of scanObjects ?? []) addScanObject(env, value, data, false);
+    const provider = hideFrom(data, { privateKeys: true });
+    return encodePsbtBase64(processed(env, base64, provider, { finalize: false }));
+  },
+  mempoolPart: (env, base64) => slotsOf(env, prevoutsOf(base64)),
+});
+
+export const descriptorprocesspsbt = rpcMethod({
+  name: 'descriptorprocesspsbt',
+  category: 'rawtransactions',
+  help: 'Fills a PSBT like utxoupdatepsbt, and signs it with the private keys in the descriptors.',
+  params: [
+    text('psbt'),
+    descriptors(),
+    optional(text('sighashtype'), null),
+    optional(flag('bip32derivs'), true),
+    optional(flag('finalize'), true),
+  ],
+  result: 'an object',
+  scope: 'read',
+  run(env, base64, scanObjects, sighashName, derivations, finalize) {
+    const data = new SigningData();
+    for (const value of scanObjects) addScanObject(env, value, data, true);
+    const sighashType = readSighashName(sighashName);
+    const provider = hideFrom(data, { origins: !derivations });
+    const psbt = processed(env, base64, provider, { sighashType, finalize });
+    const context = psbtContext(psbt)!;
+    const complete = psbt.inputs.every((input, i) => isSignedAndVerified(context, input, i));
+    const tx = complete ? extractTransaction(psbt) : null;
+    return {
+      psbt: encodePsbtBase64(psbt),
+      complete,
+      ...(tx !== null && { hex: transactionBytes(tx).toHex() }),
+    };
+  },
+  mempoolPart: (env, base64) => slotsOf(env, prevoutsOf(base64)),
+});
+
+function prevoutsOf(base64: string) {
+  return readPsbt(null, base64).inputs.map(({ prevout }) => prevout);
+}
+
+function processed(env: ReadEnv, base64: string, provider: SigningProvider, options: SignPsbtOptions): Psbt {
+  const psbt = readPsbt(env, base64);
+  env.expectWork(psbt.inputs.length * INPUT_US);
+  const lookup = {
+    transaction: (txid: Parameters<typeof findTransaction>[1]) => findTransaction(env, txid),
+    coin: (outpoint: Parameters<typeof findOutput>[1]) => findOutput(env, outpoint),
+  };
+  const outcome = processPsbt(psbt, lookup, provider, options);
+  if (outcome.ok) return outcome.value;
+  const isMismatch = outcome.error === PSBT_ERROR_TEXTS['sighash-mismatch'];
+  return rpcFail(isMismatch ? 'deserialization' : 'verify', outcome.error);
+}

@@ -1,0 +1,64 @@
+import { parseDescriptor } from '../../wallet/descriptor/parse.ts';
+import { hideSecrets } from '../../wallet/keys/hide-secrets.ts';
+import type { SigningData } from '../../wallet/keys/signing-data.ts';
+import type { ReadEnv } from '../readers/read-env.ts';
+import { isObject, member, NumberText, type RpcValue } from './json.ts';
+import { largeInteger, readString } from './params.ts';
+import { rpcFail } from './rpc-error.ts';
+
+const DEFAULT_RANGE_END = 1000;
+const MAX_RANGE = 1_000_000;
+const MAX_INDEX = 0x7fff_ffff;
+/** Microseconds to derive one key. */
+const DERIVE_US = 100;
+
+/**
+ * Puts what a descriptor stands for into `data`: public keys with their origins, scripts, and private keys with
+ * `withPrivateKeys`. It is a text, or an object with a range of indexes. Throws RpcError with Core's texts.
+ */
+export function addScanObject(env: ReadEnv, value: RpcValue, data: SigningData, withPrivateKeys: boolean): void {
+  const { text, range } = readScanObject(value);
+  const parsed = parseDescriptor(text, env.params, { requireChecksum: false });
+  const { descriptors, keys } = parsed.ok ? parsed : rpcFail('invalidAddressOrKey', parsed.error);
+  data.merge(keys);
+  const [begin, end] = descriptors[0]!.isRange ? range : [0, 0];
+  env.expectWork((end - begin + 1) * descriptors.length * descriptors[0]!.keyCount * DERIVE_US);
+  for (let index = begin; index <= end; index++)
+    for (const descriptor of descriptors) {
+      const expansion =
+        descriptor.expand(index, data) ??
+        rpcFail('invalidAddressOrKey', `Cannot derive script without private keys: '${hideSecrets(text)}'`);
+      data.merge(expansion.data);
+      if (withPrivateKeys) for (const key of descriptor.expandPrivate(index, data)) data.addPrivateKey(key);
+    }
+}
+
+function readScanObject(value: RpcValue): { readonly text: string; readonly range: readonly [number, number] } {
+  if (typeof value === 'string') return { text: value, range: [0, DEFAULT_RANGE_END] };
+  if (!isObject(value)) return rpcFail('invalidParameter', 'Scan object needs to be either a string or an object');
+  const descriptor = member(value, 'desc');
+  if (descriptor === null) return rpcFail('invalidParameter', 'Descriptor needs to be provided in scan object');
+  const text = readString(descriptor);
+  const range = member(value, 'range');
+  return { text, range: range === null ? [0, DEFAULT_RANGE_END] : readRange(range) };
+}
+
+function readRange(value: RpcValue): [number, number] {
+  const [begin, end] = readBounds(value);
+  if (begin < 0) rpcFail('invalidParameter', 'Range should be greater or equal than 0');
+  if (end < 0 || end > MAX_INDEX) rpcFail('invalidParameter', 'End of range is too high');
+  if (end >= begin + MAX_RANGE) rpcFail('invalidParameter', 'Range is too large');
+  return [begin, end];
+}
+
+/** `end`, or `[begin, end]`. */
+function readBounds(value: RpcValue): [number, number] {
+  const index = largeInteger('range');
+  if (value instanceof NumberText) return [0, index.read(value)];
+  const [low, high] = Array.isArray(value) && value.length === 2 ? (value as RpcValue[]) : [];
+  if (!(low instanceof NumberText) || !(high instanceof NumberText))
+    return rpcFail('invalidParameter', 'Range must be specified as end or as [begin,end]');
+  const [begin, end] = [index.read(low), index.read(high)];
+  if (begin > end) return rpcFail('invalidParameter', 'Range specified as [begin,end] must not have begin after end');
+  return [begin, end];
+}

@@ -1,0 +1,148 @@
+import { COIN } from '../../primitives/amount.ts';
+import { hashToHex } from '../../primitives/hash.ts';
+import { outpointKey } from '../../primitives/outpoint.ts';
+import { type Transaction, type TxOutput, transactionBytes, txidOf } from '../../primitives/transaction.ts';
+import { SIGHASH_DEFAULT, sighashFromName } from '../../script/sighash-type.ts';
+import { equalBytes } from '../../util/bytes.ts';
+import { PrivateKey } from '../../wallet/keys/private-key.ts';
+import { SigningData } from '../../wallet/keys/signing-data.ts';
+import { combineTransactions, signTransaction } from '../../wallet/signing/sign-transaction.ts';
+import { makeTransaction, TRANSACTION_PARAMS } from './make-transaction.ts';
+import { rpcMethod } from './method.ts';
+import { array, optional, readString, text } from './params.ts';
+import { readPreviousOutput } from './previous-outputs.ts';
+import { rpcFail } from './rpc-error.ts';
+import { findOutput, slotsOf } from './spent-outputs.ts';
+import { readTransactionHex } from './transaction-hex.ts';
+
+/** Microseconds that an input takes: signatures, and checking them. */
+const SIGN_US = 1500;
+const CHECK_US = 150;
+
+const NEEDS_INPUTS = 'TX decode failed. Make sure the tx has at least one input.';
+
+export const createrawtransaction = rpcMethod({
+  name: 'createrawtransaction',
+  category: 'rawtransactions',
+  help: 'An unsigned transaction that spends and pays what is named. Nothing is looked up or sent.',
+  params: TRANSACTION_PARAMS,
+  result: 'hex',
+  scope: 'read',
+  run: ({ params }, inputs, outputs, locktime, replaceable, version) =>
+    transactionBytes(makeTransaction({ inputs, outputs, locktime, replaceable, version }, params)).toHex(),
+});
+
+export const combinerawtransaction = rpcMethod({
+  name: 'combinerawtransaction',
+  category: 'rawtransactions',
+  help: 'The signatures of several copies of a transaction in one.',
+  params: [array('txs', readString, { oneline: '["hexstring",...]' })],
+  result: 'hex',
+  scope: 'read',
+  run(env, hexes) {
+    const copies = readCopies(hexes);
+    const [first] = copies;
+    env.expectWork(first!.inputs.length * copies.length * CHECK_US);
+    const spent = first!.inputs.map(
+      ({ prevout }) => findOutput(env, prevout) ?? rpcFail('verify', 'Input not found or already spent'),
+    );
+    return transactionBytes(combineTransactions(copies, spent)).toHex();
+  },
+  mempoolPart: (env, hexes) => slotsOf(env, prevoutsOf(readCopies(hexes)[0]!)),
+});
+
+function readCopies(hexes: readonly string[]): Transaction[] {
+  if (hexes.length < 2) return rpcFail('deserialization', 'Missing transactions. At least two transactions required.');
+  const copies = hexes.map((hex, i) =>
+    readTransactionHex(hex, `TX decode failed for tx ${i}. Make sure the tx has at least one input.`),
+  );
+  const id = unsignedId(copies[0]!);
+  for (const [i, copy] of copies.entries())
+    if (!equalBytes(unsignedId(copy), id))
+      rpcFail('invalidParameter', `Transaction number ${i + 1} not compatible with first transaction`);
+  return copies;
+}
+
+function unsignedId(tx: Transaction): Uint8Array {
+  return txidOf({ ...tx, inputs: tx.inputs.map((input) => ({ ...input, scriptSig: new Uint8Array(0), witness: [] })) });
+}
+
+function prevoutsOf({ inputs }: Transaction) {
+  return inputs.map(({ prevout }) => prevout);
+}
+
+/** The hash type of a name; null where none is given. */
+export function readSighashName(name: string | null): number | null {
+  if (name === null) return null;
+  return sighashFromName(name) ?? rpcFail('invalidParameter', `'${name}' is not a valid sighash parameter.`);
+}
+
+export const signrawtransactionwithkey = rpcMethod({
+  name: 'signrawtransactionwithkey',
+  category: 'rawtransactions',
+  help: 'Signs a transaction with the given private keys and no others. They are not kept.',
+  params: [
+    text('hexstring'),
+    array('privkeys', readString, { oneline: '["privatekey",...]' }),
+    optional(
+      array('prevtxs', (value) => value, {
+        oneline:
+          '[{"txid":"hex","vout":n,"scriptPubKey":"hex","redeemScript":"hex","witnessScript":"hex","amount":amount},...]',
+      }),
+      null,
+    ),
+    optional(text('sighashtype'), null),
+  ],
+  result: 'an object',
+  scope: 'read',
+  run(env, hex, wifs, previous, sighashName) {
+    const tx = readTransactionHex(hex, NEEDS_INPUTS);
+    env.expectWork(tx.inputs.length * SIGN_US);
+    const keys = new SigningData();
+    for (const wif of wifs) {
+      const key = PrivateKey.fromWif(wif, env.params.wif);
+      if (key === null) return rpcFail('invalidAddressOrKey', 'Invalid private key');
+      keys.addPrivateKey(key);
+      keys.addPublicKey(key.publicKey);
+    }
+    const spent = new Map<string, TxOutput | null>();
+    for (const { prevout } of tx.inputs) spent.set(outpointKey(prevout), findOutput(env, prevout));
+    for (const value of previous ?? []) {
+      const { outpoint, output } = readPreviousOutput(value, spent, keys);
+      spent.set(outpointKey(outpoint), output);
+    }
+    const hashType = readSighashName(sighashName) ?? SIGHASH_DEFAULT;
+    const signed = signedView(tx, spent, keys, hashType);
+    for (const key of keys.privateKeys.values()) key.wipe();
+    return signed;
+  },
+  mempoolPart: (env, hex) => slotsOf(env, prevoutsOf(readTransactionHex(hex, NEEDS_INPUTS))),
+});
+
+function signedView(tx: Transaction, spent: ReadonlyMap<string, TxOutput | null>, keys: SigningData, hashType: number) {
+  const outputs = tx.inputs.map(({ prevout }) => spent.get(outpointKey(prevout)) ?? null);
+  const signed = signTransaction(tx, outputs, keys, hashType);
+  const errors = [...signed.errors].map(([i, error]) => {
+    const { prevout, witness, scriptSig, sequence } = signed.tx.inputs[i]!;
+    if (error === 'Missing amount') return rpcFail('type', `Missing amount for ${outputText(outputs[i]!)}`);
+    return {
+      txid: hashToHex(prevout.txid),
+      vout: prevout.vout,
+      witness: witness.map((item) => item.toHex()),
+      scriptSig: scriptSig.toHex(),
+      sequence,
+      error,
+    };
+  });
+  return {
+    hex: transactionBytes(signed.tx).toHex(),
+    complete: errors.length === 0,
+    ...(errors.length > 0 && { errors }),
+  };
+}
+
+/** Core's short form of an output. */
+function outputText({ value, scriptPubKey }: TxOutput): string {
+  const fraction = (value % COIN).toString().padStart(8, '0');
+  return `CTxOut(nValue=${value / COIN}.${fraction}, scriptPubKey=${scriptPubKey.toHex().slice(0, 30)})`;
+}

@@ -1,0 +1,32 @@
+import { sign } from '@noble/secp256k1';
+import { assert } from '../util/assert.ts';
+import { derOfCompact } from './der.ts';
+import { nativeSecp256k1 } from './secp256k1-native.ts';
+// Gives the library its hash functions.
+import './secp256k1-noble.ts';
+
+/**
+ * DER with low S and a first number below 2^255, so that it takes 70 bytes at most: one byte less than half of all
+ * signatures. Tried again with a counter in the nonce until it is, as Core does, so that the bytes are the same.
+ * Throws on an invalid secret.
+ */
+export function signEcdsaLowR(msg32: Uint8Array, secret: Uint8Array): Uint8Array {
+  const entropy = new Uint8Array(32);
+  const counter = new DataView(entropy.buffer);
+  let signature = signCompact(msg32, secret, null);
+  for (let tries = 1; signature[0]! & 0x80; tries++) {
+    counter.setUint32(0, tries, true);
+    signature = signCompact(msg32, secret, entropy);
+  }
+  return derOfCompact(signature);
+}
+
+function signCompact(msg32: Uint8Array, secret: Uint8Array, entropy: Uint8Array | null): Uint8Array {
+  const addon = nativeSecp256k1();
+  if (addon === null)
+    return sign(msg32, secret, { prehash: false, lowS: true, ...(entropy && { extraEntropy: entropy }) });
+  const out = { signature: new Uint8Array(64), recid: 0 };
+  const failed = entropy === null ? addon.ecdsaSign(out, msg32, secret) : addon.ecdsaSign(out, msg32, secret, entropy);
+  assert(failed === 0, 'valid secret key');
+  return out.signature;
+}

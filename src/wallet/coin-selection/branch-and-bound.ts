@@ -1,0 +1,70 @@
+import { type Amount, MAX_MONEY } from '../../primitives/amount.ts';
+import type { OutputGroup } from './coin.ts';
+import { MAX_WEIGHT_EXCEEDED, NO_SELECTION, type SelectionOutcome, selectionOf } from './selection.ts';
+import { byAmount, lookaheads, searchSets } from './tree-search.ts';
+
+/**
+ * Branch and bound: the set of groups that pays `target` without change, by no more than `costOfChange` too much, with
+ * the least waste. The amounts must be positive.
+ */
+export function selectBranchAndBound(
+  pool: readonly OutputGroup[],
+  target: Amount,
+  costOfChange: Amount,
+  maxWeight: number,
+): SelectionOutcome {
+  const groups = [...pool].sort(byAmount(({ fee, longTermFee }) => fee - longTermFee));
+  const amounts = groups.map(({ amount }) => Number(amount));
+  const weights = groups.map(({ weight }) => weight);
+  const wastes = groups.map(({ fee, longTermFee }) => Number(fee - longTermFee));
+  const { after, total } = lookaheads(amounts);
+  const least = Number(target);
+  const most = Number(target + costOfChange);
+  if (groups.length === 0 || total < least) return NO_SELECTION;
+
+  const feerateIsHigh = wastes[0]! > 0;
+  let amount = 0;
+  let weight = 0;
+  let waste = 0;
+  let best: readonly number[] = [];
+  let bestWaste = Number(MAX_MONEY);
+  let tooHeavy = false;
+  const search = searchSets(
+    amounts,
+    (last, selected) => {
+      amount += amounts[last]!;
+      weight += weights[last]!;
+      waste += wastes[last]!;
+      if (amount + after[last]! < least) return 'cut';
+      if (weight > maxWeight) {
+        tooHeavy = true;
+        return 'shift';
+      }
+      if (amount > most) return 'shift';
+      // At a high feerate every further input makes it worse; at a low one it makes it better.
+      if (feerateIsHigh && waste > bestWaste) return 'shift';
+      if (amount < least) return 'explore';
+      const withExcess = waste + amount - least;
+      if (withExcess <= bestWaste) {
+        best = [...selected];
+        bestWaste = withExcess;
+      }
+      return 'shift';
+    },
+    (index) => {
+      amount -= amounts[index]!;
+      weight -= weights[index]!;
+      waste -= wastes[index]!;
+    },
+  );
+  if (best.length === 0) return tooHeavy ? MAX_WEIGHT_EXCEEDED : NO_SELECTION;
+  return {
+    ok: true,
+    value: selectionOf(
+      'bnb',
+      target,
+      best.map((i) => groups[i]!),
+      search,
+    ),
+  };
+}

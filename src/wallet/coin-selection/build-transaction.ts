@@ -1,0 +1,293 @@
+import { WITNESS_SCALE_FACTOR } from '../../consensus/limits.ts';
+import { moneyText } from '../../consensus/money-text.ts';
+import { type RandomBelow, shuffled } from '../../p2p/random-source.ts';
+import { dustThreshold, isDust } from '../../policy/dust.ts';
+import { feeForSize } from '../../policy/feerate.ts';
+import { MAX_BIP125_RBF_SEQUENCE } from '../../policy/rbf.ts';
+import { MAX_STANDARD_TX_WEIGHT } from '../../policy/standard-tx.ts';
+import type { Amount } from '../../primitives/amount.ts';
+import { compactSizeLength } from '../../primitives/compact-size.ts';
+import { type Outpoint, outpointKey } from '../../primitives/outpoint.ts';
+import type { Transaction, TxInput, TxOutput } from '../../primitives/transaction.ts';
+import { assert } from '../../util/assert.ts';
+import type { Result } from '../../util/result.ts';
+import { antiSnipingLocktime, type SnipingTip } from './anti-fee-sniping.ts';
+import { changeTarget } from './change-target.ts';
+import { type PricedCoin, priceCoin, type WalletCoin } from './coin.ts';
+import type { FeeReason, FeerateChoice } from './feerates.ts';
+import { type MeasuredInput, maxTxWeight, outputSize, vsizeOfWeight } from './input-size.ts';
+import { checkPresetInputs, type PresetInput, pricePresetInput, type ScriptSolution } from './preset-inputs.ts';
+import { type ChainLimits, type SelectionParams, selectCoins } from './select-coins.ts';
+import { changeOf, type Selection, selectedValue, totalBumpFees } from './selection.ts';
+
+export interface Recipient {
+  readonly scriptPubKey: Uint8Array;
+  readonly value: Amount;
+  /** Whether the fee is taken from this amount, in equal parts with others of the kind. */
+  readonly subtractFee: boolean;
+}
+
+/** Where change goes. */
+export interface ChangeDestination {
+  readonly scriptPubKey: Uint8Array;
+  /** Virtual bytes of an input that spends it, null where unknown. */
+  readonly spendVsize: number | null;
+}
+
+/** All that building a transaction depends on. Feerates in satoshis per 1,000 vB. */
+export interface BuildRequest {
+  readonly recipients: readonly Recipient[];
+  /** Inputs that must be in it. */
+  readonly presetInputs: readonly PresetInput[];
+  /** Coins that may be in it, without the preset ones. */
+  readonly coins: readonly WalletCoin[];
+  readonly allowOtherInputs: boolean;
+  readonly fee: FeerateChoice;
+  readonly longTermFeerate: Amount;
+  /** From `discardFeerate`. */
+  readonly discardFeerate: Amount;
+  /** Of the node, for recipients. */
+  readonly dustFeerate: Amount;
+  /** An error matters only where change is needed. */
+  readonly change: Result<ChangeDestination, { readonly error: string }>;
+  /** Index among the outputs; null for one by chance. */
+  readonly changePosition: number | null;
+  readonly txVersion: number;
+  /** Null for one that makes it worthless to mine the last block again. */
+  readonly locktime: number | null;
+  readonly tip: SnipingTip;
+  /** Whether inputs say that the transaction may be replaced (BIP-125). */
+  readonly signalRbf: boolean;
+  /** Null for the most that is relayed. */
+  readonly maxTxWeight: number | null;
+  readonly maxFee: Amount;
+  readonly avoidPartialSpends: boolean;
+  /** How much more may be paid for spending all coins of a script at once; below zero it is not tried. */
+  readonly maxPartialSpendsFee: Amount;
+  readonly includeUnsafe: boolean;
+  readonly spendZeroConfChange: boolean;
+  readonly rejectLongChains: boolean;
+  readonly limits: ChainLimits;
+  readonly random: RandomBelow;
+  /** Satoshis that lift the unconfirmed ancestors of all these coins together; null where there are too many. */
+  readonly combinedBumpFee: (outpoints: readonly Outpoint[]) => Amount | null;
+}
+
+/** A transaction to be signed. */
+export interface TransactionPlan {
+  readonly tx: Transaction;
+  readonly fee: Amount;
+  readonly changePosition: number | null;
+  readonly feeReason: FeeReason;
+  /** The coins in the order of the inputs. */
+  readonly coins: readonly PricedCoin[];
+  readonly selection: Selection;
+  /** Weight units once signed, at most. */
+  readonly maxWeight: number;
+}
+
+export type BuildOutcome = Result<TransactionPlan, { readonly error: string }>;
+
+/** What Core assumes where it does not know how to spend the change: P2WPKH in P2SH. */
+const UNKNOWN_CHANGE_SPEND_VSIZE = 91;
+const MIN_STANDARD_TX_NONWITNESS_SIZE = 65;
+/** Version, locktime, count of inputs, and of a witness its marker, flags and counts. */
+const TX_OVERHEAD_VSIZE = 10;
+const MAX_SEQUENCE_NONFINAL = 0xffff_fffe;
+
+const failed = (error: string): { readonly ok: false; readonly error: string } => ({ ok: false, error });
+
+/**
+ * A transaction that pays the recipients. Tried a second time with all coins of a script at once, where that costs
+ * little more. Errors are Core's; the caller signs, and checks the mempool's limits.
+ */
+export function buildTransaction(request: BuildRequest): BuildOutcome {
+  const { recipients, avoidPartialSpends, maxPartialSpendsFee } = request;
+  if (recipients.length === 0) return failed('Transaction must have at least one recipient');
+  if (recipients.some(({ value }) => value < 0n)) return failed('Transaction amounts must not be negative');
+  const plain = buildOnce(request);
+  if (!plain.ok || plain.value.fee <= 0n || maxPartialSpendsFee < 0n || avoidPartialSpends) return plain;
+  const grouped = buildOnce({ ...request, avoidPartialSpends: true });
+  return grouped.ok && grouped.value.fee <= plain.value.fee + maxPartialSpendsFee ? grouped : plain;
+}
+
+function buildOnce(request: BuildRequest): BuildOutcome {
+  const { recipients, presetInputs, random, change } = request;
+  const maxWeight = request.maxTxWeight ?? MAX_STANDARD_TX_WEIGHT;
+  const minWeight = MIN_STANDARD_TX_NONWITNESS_SIZE * WITNESS_SCALE_FACTOR;
+  if (maxWeight < minWeight || maxWeight > MAX_STANDARD_TX_WEIGHT)
+    return failed(`Maximum transaction weight must be between ${minWeight} and ${MAX_STANDARD_TX_WEIGHT}`);
+  if (recipients.some((recipient) => isDust(recipient, request.dustFeerate)))
+    return failed('Transaction amount too small');
+  if (!request.fee.ok) return request.fee;
+
+  const { feerate, reason } = request.fee.value;
+  const params = selectionParams(request, feerate, maxWeight);
+  const recipientsSum = recipients.reduce((sum, { value }) => sum + value, 0n);
+  const nonInputFee = params.subtractFeeOutputs ? 0n : feeForSize(feerate, params.txNoInputsSize);
+  const target = recipientsSum + nonInputFee;
+  if (target === 0n && presetInputs.length === 0)
+    return failed(
+      'Transaction requires one destination of non-zero value, a non-zero feerate, or a pre-selected input',
+    );
+  const refused = checkPresetInputs(presetInputs, request.txVersion);
+  if (refused !== null) return failed(refused);
+  const preset = presetInputs.map((input) => pricePresetInput(input, feerate));
+  const available = request.allowOtherInputs ? request.coins : [];
+  const selected = selectCoins(available, preset, target, request.allowOtherInputs, params);
+  if (!selected.ok) {
+    if (selected.error !== '') return selected;
+    return failed(shortfall(available, preset, recipientsSum, target, feerate));
+  }
+  const selection = selected.value;
+
+  const outputs: TxOutput[] = recipients.map(({ scriptPubKey, value }) => ({ scriptPubKey, value }));
+  const changeAmount = changeOf(selection, params);
+  let changePosition: number | null = null;
+  if (changeAmount > 0n) {
+    changePosition = request.changePosition ?? random(outputs.length + 1);
+    if (changePosition > outputs.length) return failed('Transaction change output index out of range');
+    const scriptPubKey = change.ok ? change.value.scriptPubKey : new Uint8Array(0);
+    outputs.splice(changePosition, 0, { scriptPubKey, value: changeAmount });
+  }
+
+  const ordered = orderedCoins(selection, presetInputs, random);
+  const { inputs, locktime } = makeInputs(ordered, request);
+  const measured = maxTxWeight(measuredInputs(ordered, request), outputs);
+  if (measured === null) return failed('Missing solving data for estimating transaction size');
+  const feeNeeded = feeForSize(feerate, vsizeOfWeight(measured)) + totalBumpFees(selection);
+  const adjusted = settleFee(outputs, selectedValue(selection), feeNeeded, changePosition, request);
+  if (!adjusted.ok) return adjusted;
+  if (changePosition !== null && !change.ok) return failed(change.error);
+  if (measured > MAX_STANDARD_TX_WEIGHT) return failed('Transaction too large');
+  const fee = adjusted.value;
+  if (fee > request.maxFee) return failed('Fee exceeds maximum configured by user (e.g. -maxtxfee, maxfeerate)');
+  const tx = { version: request.txVersion, inputs, outputs, locktime };
+  return {
+    ok: true,
+    value: { tx, fee, changePosition, feeReason: reason, coins: ordered, selection, maxWeight: measured },
+  };
+}
+
+function selectionParams(request: BuildRequest, feerate: Amount, maxTxWeight: number): SelectionParams {
+  const { recipients, change, discardFeerate, random } = request;
+  const script = change.ok ? change.value.scriptPubKey : new Uint8Array(0);
+  const changeOutputSize = outputSize({ scriptPubKey: script });
+  const spendVsize = (change.ok ? change.value.spendVsize : null) ?? UNKNOWN_CHANGE_SPEND_VSIZE;
+  const changeFee = feeForSize(feerate, changeOutputSize);
+  const spendFee = feeForSize(discardFeerate, spendVsize);
+  const dust = dustThreshold({ scriptPubKey: script }, discardFeerate);
+  const average = recipients.reduce((sum, { value }) => sum + value, 0n) / BigInt(recipients.length);
+  const outputSizes = recipients.reduce((sum, recipient) => sum + outputSize(recipient), 0);
+  return {
+    feerates: { effective: feerate, longTerm: request.longTermFeerate },
+    changeOutputSize,
+    changeFee,
+    costOfChange: spendFee + changeFee,
+    minViableChange: spendFee + 1n > dust ? spendFee + 1n : dust,
+    minChangeTarget: changeTarget(average, changeFee, random),
+    txNoInputsSize: TX_OVERHEAD_VSIZE + compactSizeLength(recipients.length) + outputSizes,
+    maxTxWeight,
+    txVersion: request.txVersion,
+    subtractFeeOutputs: recipients.some(({ subtractFee }) => subtractFee),
+    avoidPartialSpends: request.avoidPartialSpends,
+    includeUnsafe: request.includeUnsafe,
+    spendZeroConfChange: request.spendZeroConfChange,
+    rejectLongChains: request.rejectLongChains,
+    limits: request.limits,
+    random,
+    combinedBumpFee: request.combinedBumpFee,
+  };
+}
+
+/** Why there is no selection: the money would do but for the fee, or it would not. */
+function shortfall(
+  available: readonly WalletCoin[],
+  preset: readonly PricedCoin[],
+  recipientsSum: Amount,
+  target: Amount,
+  feerate: Amount,
+): string {
+  let balance = preset.reduce((sum, { output }) => sum + output.value, 0n);
+  let effective = preset.reduce((sum, { effectiveValue }) => sum + effectiveValue, 0n);
+  for (const coin of available) {
+    balance += coin.output.value;
+    effective += priceCoin(coin, { effective: feerate, longTerm: 0n }).effectiveValue;
+  }
+  if (balance >= recipientsSum && effective < target)
+    return `The total exceeds your balance when the ${moneyText(target - recipientsSum)} transaction fee is included.`;
+  return 'Insufficient funds';
+}
+
+/** In the order the user named them, then the others by chance. */
+function orderedCoins({ coins }: Selection, presetInputs: readonly PresetInput[], random: RandomBelow): PricedCoin[] {
+  const positions = new Map(presetInputs.map(({ outpoint, position }) => [outpointKey(outpoint), position]));
+  const position = ({ outpoint }: PricedCoin) => positions.get(outpointKey(outpoint)) ?? Number.POSITIVE_INFINITY;
+  return shuffled(coins, random).sort((a, b) => {
+    const [left, right] = [position(a), position(b)];
+    return left === right ? 0 : left - right;
+  });
+}
+
+function makeInputs(
+  coins: readonly PricedCoin[],
+  request: BuildRequest,
+): { readonly inputs: readonly TxInput[]; readonly locktime: number } {
+  const presets = new Map(request.presetInputs.map((input) => [outpointKey(input.outpoint), input]));
+  const defaultSequence = request.signalRbf ? MAX_BIP125_RBF_SEQUENCE : MAX_SEQUENCE_NONFINAL;
+  const none: ScriptSolution = { scriptSig: new Uint8Array(0), witness: [] };
+  const inputs = coins.map(({ outpoint }) => {
+    const preset = presets.get(outpointKey(outpoint));
+    const { scriptSig, witness } = preset?.solution ?? none;
+    return { prevout: outpoint, scriptSig, sequence: preset?.sequence ?? defaultSequence, witness };
+  });
+  if (request.locktime !== null) return { inputs, locktime: request.locktime };
+  // Who chooses sequences means something by them.
+  const chosen = coins.some(({ outpoint }) => (presets.get(outpointKey(outpoint))?.sequence ?? null) !== null);
+  return { inputs, locktime: chosen ? 0 : antiSnipingLocktime(request.tip, request.random) };
+}
+
+function measuredInputs(coins: readonly PricedCoin[], request: BuildRequest): MeasuredInput[] {
+  const sizes = new Map<string, MeasuredInput>();
+  for (const { outpoint, size } of request.coins) sizes.set(outpointKey(outpoint), { weight: null, size });
+  for (const { outpoint, size, weight } of request.presetInputs) sizes.set(outpointKey(outpoint), { weight, size });
+  return coins.map(({ outpoint }) => sizes.get(outpointKey(outpoint))!);
+}
+
+/** Makes the outputs pay exactly the fee that is needed, or more where there is no change. Yields the fee. */
+function settleFee(
+  outputs: TxOutput[],
+  inputValue: Amount,
+  feeNeeded: Amount,
+  changePosition: number | null,
+  request: BuildRequest,
+): Result<Amount, { readonly error: string }> {
+  const paid = () => inputValue - outputs.reduce((sum, { value }) => sum + value, 0n);
+  assert(paid() >= 0n, 'fee is not negative');
+  if (changePosition !== null && feeNeeded < paid()) {
+    const output = outputs[changePosition]!;
+    outputs[changePosition] = { ...output, value: output.value + paid() - feeNeeded };
+  }
+  const payers = request.recipients.filter(({ subtractFee }) => subtractFee).length;
+  if (payers > 0) {
+    const reduce = feeNeeded - paid();
+    const share = reduce / BigInt(payers);
+    let remainder = reduce % BigInt(payers);
+    for (const [i, { subtractFee }] of request.recipients.entries()) {
+      if (!subtractFee) continue;
+      const at = changePosition !== null && i >= changePosition ? i + 1 : i;
+      const output = { ...outputs[at]!, value: outputs[at]!.value - share - remainder };
+      // The first pays what cannot be divided.
+      remainder = 0n;
+      outputs[at] = output;
+      if (!isDust(output, request.dustFeerate)) continue;
+      return failed(
+        output.value < 0n
+          ? 'The transaction amount is too small to pay the fee'
+          : 'The transaction amount is too small to send after the fee has been deducted',
+      );
+    }
+  }
+  assert(feeNeeded <= paid(), 'the fee is paid');
+  return { ok: true, value: paid() };
+}

@@ -1,0 +1,16 @@
+import type { RandomBelow } from '../../p2p/random-source.ts';
+import type { Amount } from '../../primitives/amount.ts';
+
+/** Bounds of what change is aimed at, in satoshis. */
+export const CHANGE_LOWER: Amount = 50_000n;
+const CHANGE_UPPER: Amount = 1_000_000n;
+
+/**
+ * How much change to aim at, its own fee included: by chance up to twice the average payment, so that the amounts do
+ * not tell which output is which.
+ */
+export function changeTarget(payment: Amount, changeFee: Amount, random: RandomBelow): Amount {
+  if (payment <= CHANGE_LOWER / 2n) return changeFee + CHANGE_LOWER;
+  const upper = payment * 2n < CHANGE_UPPER ? payment * 2n : CHANGE_UPPER;
+  return changeFee + CHANGE_LOWER + BigInt(random(Number(upper - CHANGE_LOWER)));
+}

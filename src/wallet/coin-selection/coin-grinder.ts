@@ -1,0 +1,77 @@
+import { type Amount, MAX_MONEY } from '../../primitives/amount.ts';
+import type { OutputGroup } from './coin.ts';
+import { MAX_WEIGHT_EXCEEDED, NO_SELECTION, type SelectionOutcome, selectionOf } from './selection.ts';
+import { byAmount, lookaheads, searchSets } from './tree-search.ts';
+
+/**
+ * CoinGrinder: the lightest set of groups that pays `target` and leaves `changeTarget` for change; of equal ones that
+ * with the smallest amount. The amounts must be positive.
+ */
+export function selectCoinGrinder(
+  pool: readonly OutputGroup[],
+  target: Amount,
+  changeTarget: Amount,
+  maxWeight: number,
+): SelectionOutcome {
+  const groups = [...pool].sort(byAmount(({ weight }) => weight));
+  const amounts = groups.map(({ amount }) => Number(amount));
+  const weights = groups.map(({ weight }) => weight);
+  const { after, total } = lookaheads(amounts);
+  const least = Number(target + changeTarget);
+  if (groups.length === 0 || total < least) return NO_SELECTION;
+
+  const minTailWeight = new Array<number>(groups.length);
+  let minWeight = 0x7fff_ffff;
+  for (let i = groups.length - 1; i >= 0; i--) {
+    minTailWeight[i] = minWeight;
+    minWeight = Math.min(minWeight, groups[i]!.weight);
+  }
+
+  let amount = 0;
+  let weight = 0;
+  let best: readonly number[] = [];
+  // A tie with the limit is fine.
+  let bestWeight = maxWeight;
+  let bestAmount = Number(MAX_MONEY);
+  let tooHeavy = false;
+  const search = searchSets(
+    amounts,
+    (last, selected) => {
+      amount += amounts[last]!;
+      weight += weights[last]!;
+      if (amount + after[last]! < least) return 'cut';
+      // Nothing lighter comes behind the lightest, so that replacing it cannot help.
+      const worse = weights[last]! <= minTailWeight[last]! ? 'cut' : 'shift';
+      if (weight > bestWeight) {
+        if (weight > maxWeight) tooHeavy = true;
+        return worse;
+      }
+      if (amount >= least) {
+        if (weight < bestWeight || (weight === bestWeight && amount < bestAmount)) {
+          best = [...selected];
+          bestWeight = weight;
+          bestAmount = amount;
+        }
+        return 'shift';
+      }
+      // What is missing takes at least so many more groups, none above this one's amount or below the least weight.
+      const missing = Math.ceil((least - amount) / amounts[last]!);
+      if (best.length > 0 && weight + minTailWeight[last]! * missing > bestWeight) return worse;
+      return 'explore';
+    },
+    (index) => {
+      amount -= amounts[index]!;
+      weight -= weights[index]!;
+    },
+  );
+  if (best.length === 0) return tooHeavy ? MAX_WEIGHT_EXCEEDED : NO_SELECTION;
+  return {
+    ok: true,
+    value: selectionOf(
+      'cg',
+      target,
+      best.map((i) => groups[i]!),
+      search,
+    ),
+  };
+}

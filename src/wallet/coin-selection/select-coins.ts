@@ -1,0 +1,216 @@
+import { WITNESS_SCALE_FACTOR } from '../../consensus/limits.ts';
+import { type RandomBelow, shuffled } from '../../p2p/random-source.ts';
+import type { Amount } from '../../primitives/amount.ts';
+import type { Outpoint } from '../../primitives/outpoint.ts';
+import { selectBranchAndBound } from './branch-and-bound.ts';
+import { type CoinFeerates, type EligibilityFilter, type PricedCoin, priceCoin, type WalletCoin } from './coin.ts';
+import { selectCoinGrinder } from './coin-grinder.ts';
+import { selectKnapsack } from './knapsack.ts';
+import { type EligibleGroups, type GroupPool, groupOutputs, MAX_GROUP_COINS } from './output-groups.ts';
+import {
+  type ChangeCosts,
+  leastWaste,
+  manualSelection,
+  mergeSelections,
+  NO_SELECTION,
+  type Selection,
+  type SelectionOutcome,
+  withWaste,
+} from './selection.ts';
+import { selectSingleRandomDraw } from './single-random-draw.ts';
+
+/** What a node lets a transaction hang on in its mempool. */
+export interface ChainLimits {
+  readonly ancestors: number;
+  readonly descendants: number;
+}
+
+export interface SelectionParams extends ChangeCosts {
+  readonly feerates: CoinFeerates;
+  /** Bytes of the change output. */
+  readonly changeOutputSize: number;
+  /** What change is aimed at where there is some, in satoshis. */
+  readonly minChangeTarget: Amount;
+  /** Virtual bytes of all but inputs and change. */
+  readonly txNoInputsSize: number;
+  readonly maxTxWeight: number;
+  readonly txVersion: number;
+  readonly subtractFeeOutputs: boolean;
+  readonly avoidPartialSpends: boolean;
+  readonly includeUnsafe: boolean;
+  readonly spendZeroConfChange: boolean;
+  readonly rejectLongChains: boolean;
+  readonly limits: ChainLimits;
+  readonly random: RandomBelow;
+  /** Satoshis that lift the unconfirmed ancestors of all these coins together; null where there are too many. */
+  readonly combinedBumpFee: (outpoints: readonly Outpoint[]) => Amount | null;
+}
+
+const TRUC_VERSION = 3;
+const TRUC_CHILD_MAX_WEIGHT = 4000;
+/** Above so many times the long-term feerate, the lightest inputs are looked for. */
+const HIGH_FEERATE_FACTOR = 3n;
+
+const failed = (error: string): SelectionOutcome => ({ ok: false, error });
+
+/**
+ * Coins for `target`: the preset ones, and of the available ones as many as it takes. An empty error stands for too
+ * little money.
+ */
+export function selectCoins(
+  available: readonly WalletCoin[],
+  preset: readonly PricedCoin[],
+  target: Amount,
+  allowOtherInputs: boolean,
+  params: SelectionParams,
+): SelectionOutcome {
+  const { subtractFeeOutputs } = params;
+  const appropriate = (coins: readonly PricedCoin[]) =>
+    coins.reduce((sum, { output, effectiveValue }) => sum + (subtractFeeOutputs ? output.value : effectiveValue), 0n);
+  const presetTotal = appropriate(preset);
+  const missing = target - presetTotal;
+  if (!allowOtherInputs && missing > 0n)
+    return failed(
+      'The preselected coins total amount does not cover the transaction target. Please allow other inputs to be automatically selected or include more coins manually',
+    );
+  if (missing <= 0n) return { ok: true, value: withWaste(manualSelection(target, preset, subtractFeeOutputs), params) };
+  if (missing > appropriate(available.map((coin) => priceCoin(coin, params.feerates)))) return NO_SELECTION;
+
+  const chosen = selectAutomatically(available, missing, params);
+  if (!chosen.ok || preset.length === 0) return chosen;
+  const manual = manualSelection(presetTotal, preset, subtractFeeOutputs);
+  const merged = withWaste(mergeSelections(chosen.value, manual), params);
+  if (merged.weight > params.maxTxWeight - params.txNoInputsSize * WITNESS_SCALE_FACTOR)
+    return failed(
+      "The combination of the pre-selected inputs and the wallet automatic inputs selection exceeds the transaction maximum weight. Please try sending a smaller amount or manually consolidating your wallet's UTXOs",
+    );
+  return { ok: true, value: merged };
+}
+
+/** What may be spent, from strict to permissive. Only the first does without mixing kinds of coins. */
+function eligibilityFilters(params: SelectionParams): EligibilityFilter[] {
+  const ancestors = Math.max(1, params.limits.ancestors);
+  const descendants = Math.max(1, params.limits.descendants);
+  const filter = (
+    ownDepth: number,
+    foreignDepth: number,
+    maxAncestors: number,
+    maxClusterCount = maxAncestors,
+    includePartialGroups = false,
+  ) => ({ ownDepth, foreignDepth, maxAncestors, maxClusterCount, includePartialGroups });
+  const filters = [filter(1, 6, 0), filter(1, 1, 0)];
+  if (!params.spendZeroConfChange) return filters;
+  const part = (count: number, divisor: number) => Math.floor(count / divisor);
+  filters.push(
+    filter(0, 1, 2),
+    filter(0, 1, Math.min(4, part(ancestors, 3)), Math.min(4, part(descendants, 3))),
+    filter(0, 1, part(ancestors, 2), part(descendants, 2)),
+    filter(0, 1, ancestors - 1, descendants - 1, true),
+  );
+  if (params.includeUnsafe) filters.push(filter(0, 0, ancestors - 1, descendants - 1, true));
+  if (!params.rejectLongChains) filters.push(filter(0, 1, Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY, true));
+  return filters;
+}
+
+function selectAutomatically(
+  available: readonly WalletCoin[],
+  target: Amount,
+  params: SelectionParams,
+): SelectionOutcome {
+  // Otherwise which coins of a script fill up a group would tell something.
+  const shuffle = params.avoidPartialSpends && available.length > MAX_GROUP_COINS;
+  const coins = shuffle ? shuffled(available, params.random) : available;
+  const filters = eligibilityFilters(params);
+  const { eligible, discarded } = groupOutputs(coins, filters, params);
+
+  const ancestors = Math.max(1, params.limits.ancestors);
+  const descendants = Math.max(1, params.limits.descendants);
+  let left = coins.reduce((sum, { output }) => sum + output.value, 0n);
+  let inLongChains = 0n;
+  for (const group of discarded) {
+    left -= group.amount;
+    if (group.ancestors >= ancestors || group.clusterCount >= descendants) inLongChains += group.amount;
+  }
+  if (left < target) {
+    if (left + inLongChains <= target) return NO_SELECTION;
+    return failed(
+      'Unconfirmed UTXOs are available, but spending them creates a chain of transactions that will be rejected by the mempool',
+    );
+  }
+
+  let { maxTxWeight } = params;
+  let firstError = '';
+  for (const [i, filter] of filters.entries()) {
+    const groups = eligible[i]!;
+    if (groups.all.mixed.length === 0 && groups.all.positive.length === 0) continue;
+    const unconfirmed = filter.ownDepth === 0 || filter.foreignDepth === 0;
+    if (params.txVersion === TRUC_VERSION && unconfirmed) maxTxWeight = Math.min(maxTxWeight, TRUC_CHILD_MAX_WEIGHT);
+    const outcome = attemptSelection(target, groups, { ...params, maxTxWeight }, i > 0);
+    if (outcome.ok) return outcome;
+    firstError ||= outcome.error;
+  }
+  return failed(firstError);
+}
+
+/** From coins of one kind where that can be done, else from all. */
+export function attemptSelection(
+  target: Amount,
+  groups: EligibleGroups,
+  params: SelectionParams,
+  allowMixedTypes: boolean,
+): SelectionOutcome {
+  const found: Selection[] = [];
+  for (const pool of groups.byType.values()) {
+    const outcome = chooseSelection(target, pool, params);
+    if (outcome.ok) found.push(outcome.value);
+    else if (outcome.error !== '') return outcome;
+  }
+  const best = leastWaste(found);
+  if (best !== null) return { ok: true, value: best };
+  return allowMixedTypes && groups.byType.size > 1 ? chooseSelection(target, groups.all, params) : NO_SELECTION;
+}
+
+/** What each algorithm finds, and of that what wastes least. */
+function chooseSelection(target: Amount, { positive, mixed }: GroupPool, params: SelectionParams): SelectionOutcome {
+  const { feerates, minChangeTarget, changeFee, random } = params;
+  let maxWeight = params.maxTxWeight - params.txNoInputsSize * WITNESS_SCALE_FACTOR;
+  if (maxWeight <= 0) return failed('Maximum transaction weight is less than transaction weight without inputs');
+  const outcomes: SelectionOutcome[] = [];
+  // Without change, recipients who pay the fee would get more than they are to.
+  if (!params.subtractFeeOutputs) outcomes.push(selectBranchAndBound(positive, target, params.costOfChange, maxWeight));
+  // The others may make change.
+  maxWeight -= params.changeOutputSize * WITNESS_SCALE_FACTOR;
+  if (maxWeight < 0 && !outcomes.some(({ ok }) => ok))
+    return failed('Maximum transaction weight is too low, can not accommodate change output');
+  outcomes.push(selectKnapsack(mixed, target, minChangeTarget, random, maxWeight));
+  if (feerates.effective > HIGH_FEERATE_FACTOR * feerates.longTerm)
+    outcomes.push(selectCoinGrinder(positive, target, minChangeTarget, maxWeight));
+  outcomes.push(selectSingleRandomDraw(positive, target, changeFee, random, maxWeight));
+
+  const selections: Selection[] = [];
+  let firstError = '';
+  for (const outcome of outcomes) {
+    if (outcome.ok) selections.push(outcome.value);
+    else firstError ||= outcome.error;
+  }
+  if (selections.length === 0) return failed(firstError);
+  const judged: Selection[] = [];
+  for (const selection of selections) {
+    const discount = bumpFeeDiscount(selection, params);
+    if (discount === null) return failed(BUMP_FEES_UNKNOWN);
+    judged.push(withWaste({ ...selection, bumpFeeDiscount: discount }, params));
+  }
+  return { ok: true, value: leastWaste(judged)! };
+}
+
+export const BUMP_FEES_UNKNOWN =
+  'Failed to calculate bump fees, because unconfirmed UTXOs depend on an enormous cluster of unconfirmed transactions.';
+
+/** What coins with common ancestors need not pay twice; null where it cannot be told. */
+function bumpFeeDiscount({ coins }: Selection, { combinedBumpFee }: SelectionParams): Amount | null {
+  const unconfirmed = coins.filter(({ depth }) => depth <= 0);
+  const summed = unconfirmed.reduce((sum, { bumpFee }) => sum + bumpFee, 0n);
+  const combined = combinedBumpFee(unconfirmed.map(({ outpoint }) => outpoint));
+  if (combined === null) return null;
+  return summed > combined ? summed - combined : 0n;
+}

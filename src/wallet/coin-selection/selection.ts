@@ -1,0 +1,142 @@
+import { WITNESS_SCALE_FACTOR } from '../../consensus/limits.ts';
+import type { Amount } from '../../primitives/amount.ts';
+import { outpointKey } from '../../primitives/outpoint.ts';
+import { assert } from '../../util/assert.ts';
+import type { Result } from '../../util/result.ts';
+import type { OutputGroup, PricedCoin } from './coin.ts';
+
+export type SelectionAlgorithm = 'bnb' | 'knapsack' | 'srd' | 'cg' | 'manual';
+
+/** Coins chosen to pay `target`. */
+export interface Selection {
+  readonly algorithm: SelectionAlgorithm;
+  /** What was to be paid: the recipients, and the fees of all that is not an input. */
+  readonly target: Amount;
+  readonly coins: readonly PricedCoin[];
+  readonly weight: number;
+  /** Whether effective values count, as the fee is not the recipients'. */
+  readonly useEffective: boolean;
+  /** What the single bump fees count twice, as coins share ancestors. */
+  readonly bumpFeeDiscount: Amount;
+  readonly waste: Amount;
+  /** False where the search gave up before it had seen everything. */
+  readonly completed: boolean;
+  /** Sets of coins that were looked at. */
+  readonly evaluated: number;
+}
+
+/** An empty error says only that there was no solution. */
+export type SelectionOutcome = Result<Selection, { readonly error: string }>;
+
+export const NO_SELECTION: SelectionOutcome = { ok: false, error: '' };
+
+export const MAX_WEIGHT_EXCEEDED: SelectionOutcome = {
+  ok: false,
+  error:
+    "The inputs size exceeds the maximum weight. Please try sending a smaller amount or manually consolidating your wallet's UTXOs",
+};
+
+/** A selection of whole groups; its waste is not known yet. */
+export function selectionOf(
+  algorithm: SelectionAlgorithm,
+  target: Amount,
+  groups: readonly OutputGroup[],
+  search: { readonly completed?: boolean; readonly evaluated?: number } = {},
+): Selection {
+  const coins = groups.flatMap((group) => group.coins);
+  assertDistinct(coins);
+  return {
+    algorithm,
+    target,
+    coins,
+    weight: groups.reduce((sum, { weight }) => sum + weight, 0),
+    useEffective: !groups.at(-1)?.subtractFeeOutputs,
+    bumpFeeDiscount: 0n,
+    waste: 0n,
+    completed: search.completed ?? true,
+    evaluated: search.evaluated ?? 0,
+  };
+}
+
+/** A selection of coins that the user named. */
+export function manualSelection(target: Amount, coins: readonly PricedCoin[], subtractFeeOutputs: boolean): Selection {
+  assertDistinct(coins);
+  const weight = coins.reduce((sum, { inputVsize }) => sum + Math.max(inputVsize, 0) * WITNESS_SCALE_FACTOR, 0);
+  return { ...selectionOf('manual', target, []), coins, weight, useEffective: !subtractFeeOutputs };
+}
+
+export function mergeSelections(a: Selection, b: Selection): Selection {
+  const coins = [...a.coins, ...b.coins];
+  assertDistinct(coins);
+  return {
+    ...a,
+    algorithm: a.algorithm === 'manual' ? b.algorithm : a.algorithm,
+    target: a.target + b.target,
+    coins,
+    weight: a.weight + b.weight,
+    useEffective: a.useEffective || b.useEffective,
+  };
+}
+
+function assertDistinct(coins: readonly PricedCoin[]): void {
+  const keys = new Set(coins.map(({ outpoint }) => outpointKey(outpoint)));
+  assert(keys.size === coins.length, 'no coin is selected twice');
+}
+
+export function selectedValue({ coins }: Selection): Amount {
+  return coins.reduce((sum, { output }) => sum + output.value, 0n);
+}
+
+export function selectedEffectiveValue({ coins, bumpFeeDiscount }: Selection): Amount {
+  return coins.reduce((sum, { effectiveValue }) => sum + effectiveValue, 0n) + bumpFeeDiscount;
+}
+
+/** What the transaction pays for its unconfirmed ancestors. */
+export function totalBumpFees({ coins, bumpFeeDiscount }: Selection): Amount {
+  return coins.reduce((sum, { bumpFee }) => sum + bumpFee, 0n) - bumpFeeDiscount;
+}
+
+/** What change is like at the feerates of one transaction, in satoshis. */
+export interface ChangeCosts {
+  /** Below, no change is made. */
+  readonly minViableChange: Amount;
+  /** Of creating the output now. */
+  readonly changeFee: Amount;
+  /** The same, and of spending it some day. */
+  readonly costOfChange: Amount;
+}
+
+/** The change that is left after fees; 0 where it would be too little to bother. */
+export function changeOf(selection: Selection, { minViableChange, changeFee }: ChangeCosts): Amount {
+  const change = selection.useEffective
+    ? selectedEffectiveValue(selection) - selection.target - changeFee
+    : selectedValue(selection) - selection.target;
+  return change < minViableChange ? 0n : change;
+}
+
+/**
+ * The same selection with its waste: what spending these coins costs now beyond the long term, and the cost of change
+ * or, where there is none, what is given away.
+ */
+export function withWaste(selection: Selection, costs: ChangeCosts): Selection {
+  assert(selection.coins.length > 0, 'a selection has coins');
+  let waste = -selection.bumpFeeDiscount;
+  for (const { fee, longTermFee } of selection.coins) waste += fee - longTermFee;
+  if (changeOf(selection, costs) > 0n) waste += costs.costOfChange;
+  else {
+    const value = selection.useEffective ? selectedEffectiveValue(selection) : selectedValue(selection);
+    assert(value >= selection.target, 'the target is covered');
+    waste += value - selection.target;
+  }
+  return { ...selection, waste };
+}
+
+/** The one with the least waste; among equals the one that spends more coins, then the first. */
+export function leastWaste(selections: readonly Selection[]): Selection | null {
+  let best: Selection | null = null;
+  for (const selection of selections) {
+    if (best === null || selection.waste < best.waste) best = selection;
+    else if (selection.waste === best.waste && selection.coins.length > best.coins.length) best = selection;
+  }
+  return best;
+}

@@ -1,0 +1,51 @@
+import { type RandomBelow, shuffled } from '../../p2p/random-source.ts';
+import type { Amount } from '../../primitives/amount.ts';
+import { CHANGE_LOWER } from './change-target.ts';
+import type { OutputGroup } from './coin.ts';
+import { MAX_WEIGHT_EXCEEDED, NO_SELECTION, type SelectionOutcome, selectionOf } from './selection.ts';
+import { byAmount } from './tree-search.ts';
+
+const largestFirst = byAmount(({ weight }) => weight);
+
+/**
+ * Single random draw: groups by chance until they pay `target` and leave worthwhile change. Where they get too heavy,
+ * the least valuable are given back. The amounts must be positive.
+ */
+export function selectSingleRandomDraw(
+  pool: readonly OutputGroup[],
+  target: Amount,
+  changeFee: Amount,
+  random: RandomBelow,
+  maxWeight: number,
+): SelectionOutcome {
+  const wanted = target + CHANGE_LOWER + changeFee;
+  // Largest first, as the cheapest are what is given back.
+  const drawn: OutputGroup[] = [];
+  let amount = 0n;
+  let weight = 0;
+  let tooHeavy = false;
+  for (const group of shuffled(pool, random)) {
+    insertSorted(drawn, group);
+    amount += group.amount;
+    weight += group.weight;
+    while (weight > maxWeight && drawn.length > 0) {
+      tooHeavy = true;
+      const removed = drawn.pop()!;
+      amount -= removed.amount;
+      weight -= removed.weight;
+    }
+    if (amount >= wanted) return { ok: true, value: selectionOf('srd', target, drawn.toReversed()) };
+  }
+  return tooHeavy ? MAX_WEIGHT_EXCEEDED : NO_SELECTION;
+}
+
+function insertSorted(groups: OutputGroup[], group: OutputGroup): void {
+  let low = 0;
+  let high = groups.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (largestFirst(groups[middle]!, group) <= 0) low = middle + 1;
+    else high = middle;
+  }
+  groups.splice(low, 0, group);
+}

@@ -1,0 +1,65 @@
+import type { Amount } from '../../primitives/amount.ts';
+import type { OutputGroup } from './coin.ts';
+
+/** Sets of coins that a search looks at before it makes do with what it has. */
+export const MAX_TRIES = 100_000;
+
+/** Larger amounts first, equal ones by `tie`. */
+export function byAmount(tie: (group: OutputGroup) => Amount | number): (a: OutputGroup, b: OutputGroup) => number {
+  return (a, b) => {
+    if (a.amount !== b.amount) return a.amount > b.amount ? -1 : 1;
+    const [tieA, tieB] = [tie(a), tie(b)];
+    return tieA < tieB ? -1 : tieA > tieB ? 1 : 0;
+  };
+}
+
+/** The sum of all amounts behind each group; a last entry has the sum of all. */
+export function lookaheads(amounts: readonly number[]): { readonly after: number[]; readonly total: number } {
+  const after = new Array<number>(amounts.length);
+  let total = 0;
+  for (let i = amounts.length - 1; i >= 0; i--) {
+    after[i] = total;
+    total += amounts[i]!;
+  }
+  return { after, total };
+}
+
+/** What to do after a set was looked at: add the next, replace the last, or give up the whole subtree. */
+export type Step = 'explore' | 'shift' | 'cut';
+
+/**
+ * Walks the tree of all sets of `amounts`, sorted from the largest, inclusion first. `evaluate` sees each set after its
+ * last group was added; `deselect` takes the last one out of the caller's sums. After an omission, groups of the same
+ * amount are skipped, as they would make an equal set or a worse one. Returns whether all was seen, and how many sets.
+ */
+export function searchSets(
+  amounts: readonly number[],
+  evaluate: (last: number, selected: readonly number[]) => Step,
+  deselect: (index: number) => void,
+): { completed: boolean; evaluated: number } {
+  const selected: number[] = [];
+  const drop = () => deselect(selected.pop()!);
+  let next = 0;
+  for (let tries = 1; ; tries++) {
+    const last = next++;
+    selected.push(last);
+    let step = evaluate(last, selected);
+    if (tries >= MAX_TRIES) return { completed: false, evaluated: tries };
+    if (next === amounts.length) step = 'cut';
+    if (step === 'cut') drop();
+    let shift = step !== 'explore';
+    while (shift) {
+      if (selected.length === 0) return { completed: true, evaluated: tries };
+      next = selected[selected.length - 1]! + 1;
+      drop();
+      shift = false;
+      while (amounts[next - 1] === amounts[next]) {
+        if (next >= amounts.length - 1) {
+          shift = true;
+          break;
+        }
+        next++;
+      }
+    }
+  }
+}

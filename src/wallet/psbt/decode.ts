@@ -1,0 +1,226 @@
+import { readCompactSize } from '../../primitives/compact-size.ts';
+import { type Transaction, txidOf } from '../../primitives/transaction.ts';
+import { ByteReader, bytesToHex, DecodeError, equalBytes } from '../../util/bytes.ts';
+import type { KeyOrigin } from '../keys/key-path.ts';
+import { decodeInputFields } from './decode-input.ts';
+import { decodeOutputFields } from './decode-output.ts';
+import { GLOBAL, PSBT_MAGIC } from './field-types.ts';
+import {
+  type GlobalXpub,
+  newPsbtInput,
+  type ProprietaryField,
+  type Psbt,
+  type PsbtInput,
+  type PsbtOutput,
+  type PsbtVersion,
+  type UnknownField,
+} from './psbt.ts';
+import {
+  decodeUnsignedTx,
+  expectKeySize,
+  isFullyValidKey,
+  type OpenField,
+  readCount,
+  readFields,
+  readOrigin,
+  readProprietary,
+  readSized,
+  readU8,
+  readU32,
+  readUnknown,
+  refuse,
+} from './read-fields.ts';
+
+const XPUB_SIZE = 78;
+const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
+
+/** Core's words for what readers of other objects throw. */
+const STREAM_ERRORS: Readonly<Record<string, string>> = {
+  'unexpected end of data': 'SpanReader::read(): end of data',
+  'non-canonical compact size': 'non-canonical ReadCompactSize()',
+  'compact size too large': 'ReadCompactSize(): size too large',
+  'superfluous witness record': 'Superfluous witness record',
+  'unknown transaction flags': 'Unknown transaction optional data',
+};
+
+/** Throws DecodeError with Core's words. */
+export function decodePsbtBase64(text: string): Psbt {
+  if (!BASE64.test(text)) throw new DecodeError('invalid base64');
+  const bytes = Uint8Array.from(Buffer.from(text, 'base64'));
+  // Bits behind the last byte have to be zero.
+  if (bytes.toBase64() !== text) throw new DecodeError('invalid base64');
+  return decodePsbt(bytes);
+}
+
+/** Throws DecodeError with Core's words. What was read refers to `bytes`. */
+export function decodePsbt(bytes: Uint8Array): Psbt {
+  const r = new ByteReader(bytes);
+  let psbt: Psbt;
+  try {
+    psbt = readPsbt(r);
+  } catch (error) {
+    if (!(error instanceof DecodeError)) throw error;
+    throw new DecodeError(`${STREAM_ERRORS[error.message] ?? error.message}: iostream error`);
+  }
+  if (r.remaining > 0) throw new DecodeError('extra data after PSBT');
+  return psbt;
+}
+
+/** What the global map says. */
+interface Globals {
+  tx: Transaction | null;
+  txVersion: number | null;
+  fallbackLocktime: number | null;
+  inputCount: number | null;
+  outputCount: number | null;
+  modifiable: number | null;
+  version: number | null;
+  readonly xpubs: Map<string, GlobalXpub>;
+  readonly proprietary: Map<string, ProprietaryField>;
+  readonly unknown: Map<string, UnknownField>;
+}
+
+function readPsbt(r: ByteReader): Psbt {
+  if (!equalBytes(r.bytes(PSBT_MAGIC.length), PSBT_MAGIC)) refuse('Invalid PSBT magic bytes');
+  const globals = readGlobals(r);
+  const version = checkVersion(globals);
+  const { tx, xpubs, proprietary, unknown, modifiable } = globals;
+  return {
+    version,
+    txVersion: tx?.version ?? globals.txVersion!,
+    fallbackLocktime: tx?.locktime ?? globals.fallbackLocktime,
+    modifiable,
+    xpubs,
+    proprietary,
+    unknown,
+    inputs: readInputs(r, version, tx, tx?.inputs.length ?? globals.inputCount!),
+    outputs: readOutputs(r, version, tx, tx?.outputs.length ?? globals.outputCount!),
+  };
+}
+
+function readGlobals(r: ByteReader): Globals {
+  const globals: Globals = {
+    tx: null,
+    txVersion: null,
+    fallbackLocktime: null,
+    inputCount: null,
+    outputCount: null,
+    modifiable: null,
+    version: null,
+    xpubs: new Map(),
+    proprietary: new Map(),
+    unknown: new Map(),
+  };
+  readFields(r, 'global', 'the', (field) => {
+    switch (field.type) {
+      case GLOBAL.UNSIGNED_TX:
+        expectKeySize(field, 1, 'Global Unsigned TX');
+        globals.tx = readSized(r, decodeUnsignedTx);
+        if (globals.tx.inputs.some(({ scriptSig }) => scriptSig.length > 0))
+          refuse('Unsigned tx does not have empty scriptSigs and scriptWitnesses.');
+        break;
+      case GLOBAL.TX_VERSION:
+        expectKeySize(field, 1, 'Global Transaction Version');
+        globals.txVersion = readU32(r);
+        break;
+      case GLOBAL.FALLBACK_LOCKTIME:
+        expectKeySize(field, 1, 'Global Fallback Locktime');
+        globals.fallbackLocktime = readU32(r);
+        break;
+      case GLOBAL.INPUT_COUNT:
+        expectKeySize(field, 1, 'Global Input Count');
+        globals.inputCount = readCount(r);
+        break;
+      case GLOBAL.OUTPUT_COUNT:
+        expectKeySize(field, 1, 'Global Output Count');
+        globals.outputCount = readCount(r);
+        break;
+      case GLOBAL.TX_MODIFIABLE:
+        expectKeySize(field, 1, 'Global TX Modifiable Flags');
+        globals.modifiable = readU8(r);
+        break;
+      case GLOBAL.XPUB: {
+        const xpub = readXpub(r, field);
+        const key = globalXpubKey(xpub);
+        if (!globals.xpubs.has(key)) globals.xpubs.set(key, xpub);
+        break;
+      }
+      case GLOBAL.VERSION:
+        expectKeySize(field, 1, 'Global PSBT Version');
+        globals.version = readU32(r);
+        if (globals.version > 2) refuse('Unsupported version number');
+        break;
+      case GLOBAL.PROPRIETARY:
+        globals.proprietary.set(bytesToHex(field.key), readProprietary(r, field));
+        break;
+      default:
+        globals.unknown.set(bytesToHex(field.key), readUnknown(r, field));
+    }
+  });
+  return globals;
+}
+
+/** Sorts by origin, then by public key and chain code, as Core's map of sets does. */
+export function globalXpubKey({ origin, xpub }: GlobalXpub): string {
+  return `${keyOriginSortKey(origin)}!${bytesToHex(xpub.subarray(45))}${bytesToHex(xpub.subarray(13, 45))}`;
+}
+
+/** Fingerprint first, then shorter paths, then step by step. */
+function keyOriginSortKey({ fingerprint, path }: KeyOrigin): string {
+  const words = [path.length, ...path].map((word) => word.toString(16).padStart(8, '0'));
+  return [bytesToHex(fingerprint), ...words].join(' ');
+}
+
+function readXpub(r: ByteReader, field: OpenField): GlobalXpub {
+  expectKeySize(field, XPUB_SIZE + 1, 'Global XPUB');
+  const xpub = field.key.subarray(1);
+  const depth = xpub[4]!;
+  // BIP-32: a master key has neither parent nor number.
+  const orphan = depth === 0 && xpub.subarray(5, 13).some((byte) => byte !== 0);
+  if (orphan || !isFullyValidKey(xpub.subarray(45))) refuse('Invalid pubkey');
+  return { xpub, origin: readOrigin(r, readCompactSize(r)) };
+}
+
+function checkVersion(globals: Globals): PsbtVersion {
+  const { tx, version } = globals;
+  if (version === 1) return refuse('There is no PSBT version 1');
+  if (version === 2) {
+    if (globals.txVersion === null) refuse('PSBT_GLOBAL_TX_VERSION is required in PSBTv2');
+    if (globals.inputCount === null) refuse('PSBT_GLOBAL_INPUT_COUNT is required in PSBTv2');
+    if (globals.outputCount === null) refuse('PSBT_GLOBAL_OUTPUT_COUNT is required in PSBTv2');
+    if (tx !== null) refuse('PSBT_GLOBAL_UNSIGNED_TX is not allowed in PSBTv2');
+    return 2;
+  }
+  if (tx === null) refuse('No unsigned transaction was provided');
+  const refuseField = (name: string) => refuse(`PSBT_GLOBAL_${name} is not allowed in PSBTv0`);
+  if (globals.txVersion !== null) refuseField('TX_VERSION');
+  if (globals.fallbackLocktime !== null) refuseField('FALLBACK_LOCKTIME');
+  if (globals.inputCount !== null) refuseField('INPUT_COUNT');
+  if (globals.outputCount !== null) refuseField('OUTPUT_COUNT');
+  if (globals.modifiable !== null) refuseField('TX_MODIFIABLE');
+  return 0;
+}
+
+function readInputs(r: ByteReader, version: PsbtVersion, tx: Transaction | null, count: number): PsbtInput[] {
+  const inputs: PsbtInput[] = [];
+  while (r.remaining > 0 && inputs.length < count) {
+    const given = tx?.inputs[inputs.length];
+    const input = decodeInputFields(r, version, given && newPsbtInput(given.prevout, given.sequence));
+    const { nonWitnessUtxo: utxo, prevout } = input;
+    if (utxo !== null) {
+      if (!equalBytes(txidOf(utxo), prevout.txid)) refuse('Non-witness UTXO does not match outpoint hash');
+      if (prevout.vout >= utxo.outputs.length) refuse('Input specifies output index that does not exist');
+    }
+    inputs.push(input);
+  }
+  if (inputs.length !== count) refuse('Inputs provided does not match the number of inputs in transaction.');
+  return inputs;
+}
+
+function readOutputs(r: ByteReader, version: PsbtVersion, tx: Transaction | null, count: number): PsbtOutput[] {
+  const outputs: PsbtOutput[] = [];
+  while (r.remaining > 0 && outputs.length < count)
+    outputs.push(decodeOutputFields(r, version, tx?.outputs[outputs.length] ?? null));
+  if (outputs.length !== count) refuse('Outputs provided does not match the number of outputs in transaction.');
+  return outputs;
+}

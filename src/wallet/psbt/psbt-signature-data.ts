@@ -1,0 +1,117 @@
+import { hash160 } from '../../crypto/hash.ts';
+import { bytesToHex } from '../../util/bytes.ts';
+import { buildTaproot } from '../descriptor/taproot-tree.ts';
+import { type KnownTapKey, newSignatureData, type SignatureData } from '../signing/signature-data.ts';
+import { mergeTapSpends, tapSpendOf, treeOf } from '../signing/tap-spend.ts';
+import type { Fields, KeyDerivation, Preimage, PsbtInput, PsbtOutput, TapDerivation } from './psbt.ts';
+
+/** What an input knows, as a signer takes it. Core's FillSignatureData. */
+export function inputSignatureData(input: PsbtInput): SignatureData {
+  const data = newSignatureData();
+  data.scriptSig = input.finalScriptSig ?? data.scriptSig;
+  data.scriptWitness = input.finalScriptWitness ?? data.scriptWitness;
+  data.complete = input.finalScriptSig !== null || input.finalScriptWitness !== null;
+  if (data.complete) return data;
+  data.redeemScript = input.redeemScript;
+  data.witnessScript = input.witnessScript;
+  for (const [keyId, signature] of input.partialSignatures) data.signatures.set(keyId, signature);
+  putKeys(data, input.derivations, input.tapDerivations);
+  data.tapKeySignature = input.tapKeySignature;
+  for (const [id, signature] of input.tapScriptSignatures) data.tapScriptSignatures.set(id, signature);
+  data.spend = { internalKey: input.tapInternalKey, merkleRoot: input.tapMerkleRoot, scripts: input.tapScripts };
+  for (const [kind, fields] of preimageFields(input))
+    for (const [hash, { preimage }] of fields) data.preimages[kind].set(hash, preimage);
+  return data;
+}
+
+/** What an output knows, as if it were to be spent. */
+export function outputSignatureData(output: PsbtOutput): SignatureData {
+  const data = newSignatureData();
+  data.redeemScript = output.redeemScript;
+  data.witnessScript = output.witnessScript;
+  const { tapInternalKey, tapTree } = output;
+  const built = tapInternalKey !== null && tapTree.length > 0 ? buildTaproot(tapInternalKey, tapTree) : null;
+  if (built !== null) {
+    data.spend = mergeTapSpends(data.spend, tapSpendOf(built));
+    data.tree = treeOf(built);
+  }
+  putKeys(data, output.derivations, output.tapDerivations);
+  return data;
+}
+
+function putKeys(data: SignatureData, derivations: Fields<KeyDerivation>, tapDerivations: Fields<TapDerivation>): void {
+  for (const { publicKey, origin } of derivations.values())
+    data.keys.set(bytesToHex(hash160(publicKey)), { publicKey, origin });
+  for (const [id, { publicKey, leafHashes, origin }] of tapDerivations) {
+    const hashes = new Map(leafHashes.map((hash) => [bytesToHex(hash), hash]));
+    data.tapKeys.set(id, { publicKey, leafHashes: hashes, origin });
+    data.tapKeysByHash.set(bytesToHex(hash160(publicKey)), publicKey);
+  }
+}
+
+type PreimageKind = keyof SignatureData['preimages'];
+
+function preimageFields(input: PsbtInput): [PreimageKind, Fields<Preimage>][] {
+  return [
+    ['ripemd160', input.ripemd160Preimages],
+    ['sha256', input.sha256Preimages],
+    ['hash160', input.hash160Preimages],
+    ['hash256', input.hash256Preimages],
+  ];
+}
+
+/** An input with what a signer found; where that is all, the final scripts replace what led to them. */
+export function inputWithData(input: PsbtInput, data: SignatureData): PsbtInput {
+  if (data.complete)
+    return {
+      ...input,
+      partialSignatures: new Map(),
+      derivations: new Map(),
+      redeemScript: null,
+      witnessScript: null,
+      finalScriptSig: data.scriptSig.length > 0 ? data.scriptSig : input.finalScriptSig,
+      finalScriptWitness: data.scriptWitness.length > 0 ? data.scriptWitness : input.finalScriptWitness,
+    };
+  return {
+    ...input,
+    ...withKeys(input, data),
+    partialSignatures: added(input.partialSignatures, data.signatures),
+    tapKeySignature: data.tapKeySignature ?? input.tapKeySignature,
+    tapScriptSignatures: added(input.tapScriptSignatures, data.tapScriptSignatures),
+    tapMerkleRoot: data.spend.merkleRoot ?? input.tapMerkleRoot,
+    tapScripts: added(input.tapScripts, data.spend.scripts),
+  };
+}
+
+/** An output with what would be known to spend it. */
+export function outputWithData(output: PsbtOutput, data: SignatureData): PsbtOutput {
+  const tapTree = data.tree !== null && data.tree.length > 0 ? data.tree : output.tapTree;
+  return { ...output, ...withKeys(output, data), tapTree };
+}
+
+type KeyFields = Pick<
+  PsbtInput,
+  'redeemScript' | 'witnessScript' | 'derivations' | 'tapInternalKey' | 'tapDerivations'
+>;
+
+function withKeys(known: KeyFields, data: SignatureData): KeyFields {
+  const derivations = [...data.keys.values()].map((key) => [bytesToHex(key.publicKey), key] as const);
+  const tapDerivations = [...data.tapKeys].map(([id, key]) => [id, tapDerivation(key)] as const);
+  return {
+    redeemScript: known.redeemScript ?? data.redeemScript,
+    witnessScript: known.witnessScript ?? data.witnessScript,
+    derivations: added(known.derivations, derivations),
+    tapInternalKey: data.spend.internalKey ?? known.tapInternalKey,
+    tapDerivations: added(known.tapDerivations, tapDerivations),
+  };
+}
+
+function tapDerivation({ publicKey, leafHashes, origin }: KnownTapKey): TapDerivation {
+  const sorted = [...leafHashes].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, hash]) => hash);
+  return { publicKey, leafHashes: sorted, origin };
+}
+
+/** The fields, and of the others those whose keys are new. */
+export function added<T>(fields: Fields<T>, others: Iterable<readonly [string, T]>): Fields<T> {
+  return new Map([...others, ...fields]);
+}

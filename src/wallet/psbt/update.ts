@@ -1,0 +1,67 @@
+import type { Txid } from '../../primitives/hash.ts';
+import type { Outpoint } from '../../primitives/outpoint.ts';
+import type { Transaction, TxOutput } from '../../primitives/transaction.ts';
+import { isPayToScriptHash, isWitnessProgram } from '../../script/templates.ts';
+import type { Result } from '../../util/result.ts';
+import type { SigningProvider } from '../keys/signing-data.ts';
+import type { Psbt, PsbtInput } from './psbt.ts';
+import {
+  isFinalized,
+  PSBT_ERROR_TEXTS,
+  psbtContext,
+  type SignPsbtOptions,
+  signPsbtInput,
+  updatePsbtOutput,
+  withoutNeedlessTransactions,
+} from './sign-psbt.ts';
+
+/** Where what is spent is looked up. */
+export interface UtxoLookup {
+  /** From the mempool or an index of all. */
+  transaction(txid: Txid): Transaction | null;
+  /** From the coins that are not spent. */
+  coin(outpoint: Outpoint): TxOutput | null;
+}
+
+/**
+ * Fills in what is spent and what the provider knows of scripts and keys, and signs with the private keys it has.
+ * BIP-174's updater, and signer where the provider is one. Errors are Core's.
+ */
+export function processPsbt(
+  psbt: Psbt,
+  lookup: UtxoLookup,
+  provider: SigningProvider,
+  options: SignPsbtOptions,
+): Result<Psbt, { readonly error: string }> {
+  const found = { ...psbt, inputs: psbt.inputs.map((input) => withUtxo(input, lookup, provider)) };
+  const context = psbtContext(found);
+  if (context === null) return { ok: false, error: PSBT_ERROR_TEXTS['invalid-tx'] };
+  const inputs: PsbtInput[] = [];
+  for (const [index, input] of found.inputs.entries()) {
+    if (isFinalized(input)) {
+      inputs.push(input);
+      continue;
+    }
+    const signed = signPsbtInput(provider, context, input, index, options);
+    // To sign other than asked for is worse than not to sign.
+    if (signed.error === 'sighash-mismatch') return { ok: false, error: PSBT_ERROR_TEXTS[signed.error] };
+    inputs.push(signed.input);
+  }
+  const outputs = found.outputs.map((output) => updatePsbtOutput(provider, output));
+  return { ok: true, value: withoutNeedlessTransactions({ ...found, inputs, outputs }) };
+}
+
+function withUtxo(input: PsbtInput, lookup: UtxoLookup, provider: SigningProvider): PsbtInput {
+  if (input.nonWitnessUtxo !== null) return input;
+  const nonWitnessUtxo = lookup.transaction(input.prevout.txid);
+  if (nonWitnessUtxo !== null) return { ...input, nonWitnessUtxo };
+  const coin = lookup.coin(input.prevout);
+  return coin !== null && isSegwitOutput(provider, coin.scriptPubKey) ? { ...input, witnessUtxo: coin } : input;
+}
+
+/** Whether a witness spends the output, as far as the provider knows the script of P2SH. */
+export function isSegwitOutput(provider: SigningProvider, scriptPubKey: Uint8Array): boolean {
+  if (isWitnessProgram(scriptPubKey)) return true;
+  const redeemScript = isPayToScriptHash(scriptPubKey) ? provider.script(scriptPubKey.subarray(2, 22)) : null;
+  return redeemScript !== null && isWitnessProgram(redeemScript);
+}

@@ -1,0 +1,99 @@
+import { STANDARD_SCRIPT_FLAGS } from '../../policy/standard-inputs.ts';
+import { MAX_MONEY } from '../../primitives/amount.ts';
+import type { Transaction, TxInput, TxOutput } from '../../primitives/transaction.ts';
+import { type ScriptError, scriptErrorMessage } from '../../script/script-error.ts';
+import { SIGHASH_ANYONECANPAY, SIGHASH_DEFAULT, SIGHASH_SINGLE } from '../../script/sighash-type.ts';
+import { TxContext } from '../../script/tx-context.ts';
+import { verifyScript } from '../../script/verify.ts';
+import { NO_SIGNING_DATA, type SigningProvider } from '../keys/signing-data.ts';
+import { signatureDataOf } from './input-data.ts';
+import { produceSignature } from './produce-signature.ts';
+import { inputChecker, transactionCreator } from './signature-creator.ts';
+import { mergeSignatureData, newSignatureData } from './signature-data.ts';
+
+export interface SignedTransaction {
+  readonly tx: Transaction;
+  /** Why inputs are not spendable yet, by their index; empty where all are. Core's texts. */
+  readonly errors: ReadonlyMap<number, string>;
+}
+
+/** Where nothing is known of what an input spends. */
+const UNKNOWN_OUTPUT: TxOutput = { value: -1n, scriptPubKey: new Uint8Array(0) };
+
+/**
+ * Signs the inputs that the provider has keys for and keeps signatures that are there. `spentOutputs` in the order of the
+ * inputs, null where unknown. A coin worth all there can be stands for one whose amount is not known.
+ */
+export function signTransaction(
+  tx: Transaction,
+  spentOutputs: readonly (TxOutput | null)[],
+  provider: SigningProvider,
+  hashType: number = SIGHASH_DEFAULT,
+): SignedTransaction {
+  const allSpentKnown = spentOutputs.every((output) => output !== null);
+  const context = contextOf(tx, spentOutputs);
+  const isSingle = (hashType & ~SIGHASH_ANYONECANPAY) === SIGHASH_SINGLE;
+  const errors = new Map<number, string>();
+  const inputs = tx.inputs.map((input, index): TxInput => {
+    const spent = spentOutputs[index];
+    if (!spent) {
+      errors.set(index, 'Input not found or already spent');
+      return input;
+    }
+    const data = signatureDataOf(context, index);
+    // Without an output of its own, SIGHASH_SINGLE would sign for any transaction.
+    if (!isSingle || index < tx.outputs.length)
+      produceSignature(
+        provider,
+        transactionCreator({ context, index, hashType, allSpentKnown }),
+        spent.scriptPubKey,
+        data,
+      );
+    const { scriptSig, scriptWitness: witness } = data;
+    const signed = { ...input, scriptSig, witness };
+    if (spent.value === MAX_MONEY && witness.length > 0) {
+      errors.set(index, 'Missing amount');
+      return signed;
+    }
+    if (data.complete) return signed;
+    const checker = inputChecker(context, index, allSpentKnown);
+    const error = verifyScript(scriptSig, spent.scriptPubKey, witness, STANDARD_SCRIPT_FLAGS, checker);
+    if (error !== 'OK') errors.set(index, signingError(error));
+    return signed;
+  });
+  return { tx: { ...tx, inputs }, errors };
+}
+
+function signingError(error: ScriptError): string {
+  if (error === 'INVALID_STACK_OPERATION') return 'Unable to sign input, invalid stack size (possibly missing key)';
+  if (error === 'NULLFAIL') return 'CHECK(MULTI)SIG failing with non-zero signature (possibly need more signatures)';
+  return scriptErrorMessage(error);
+}
+
+/** The first of several copies of a transaction with the signatures of all. `spentOutputs` must be known. */
+export function combineTransactions(copies: readonly Transaction[], spentOutputs: readonly TxOutput[]): Transaction {
+  const [first] = copies;
+  const contexts = copies.map((copy) => new TxContext(copy, spentOutputs));
+  const inputs = first!.inputs.map((input, index) => {
+    let data = newSignatureData();
+    for (const context of contexts)
+      if (index < context.tx.inputs.length) data = mergeSignatureData(data, signatureDataOf(context, index));
+    const creator = transactionCreator({
+      context: contexts[0]!,
+      index,
+      hashType: SIGHASH_DEFAULT,
+      allSpentKnown: false,
+    });
+    produceSignature(NO_SIGNING_DATA, creator, spentOutputs[index]!.scriptPubKey, data);
+    return { ...input, scriptSig: data.scriptSig, witness: data.scriptWitness };
+  });
+  return { ...first!, inputs };
+}
+
+/** A context in which unknown outputs have a place; what signs them must not be asked for. */
+export function contextOf(tx: Transaction, spentOutputs: readonly (TxOutput | null)[]): TxContext {
+  return new TxContext(
+    tx,
+    spentOutputs.map((output) => output ?? UNKNOWN_OUTPUT),
+  );
+}

@@ -1,0 +1,79 @@
+import { bytesToHex, compareBytes } from '../../util/bytes.ts';
+import { isWholeTree, type TreeLeaf } from '../descriptor/taproot-tree.ts';
+import type { TaprootSpendData } from '../keys/signing-data.ts';
+
+/** One script of a taproot output with the control blocks that prove it, shortest first. */
+export interface TapScript {
+  readonly script: Uint8Array;
+  readonly leafVersion: number;
+  readonly controlBlocks: readonly Uint8Array[];
+}
+
+/** What is known about how to spend a taproot output. */
+export interface TapSpend {
+  readonly internalKey: Uint8Array | null;
+  /** Null where the output has no scripts, or none is known. */
+  readonly merkleRoot: Uint8Array | null;
+  /** By `tapScriptKey`. */
+  readonly scripts: ReadonlyMap<string, TapScript>;
+}
+
+export const NO_TAP_SPEND: TapSpend = { internalKey: null, merkleRoot: null, scripts: new Map() };
+
+const CONTROL_BASE_SIZE = 33;
+const CONTROL_NODE_SIZE = 32;
+
+/** Sorts as Core's map of scripts and leaf versions does: a blank is less than any digit. */
+export function tapScriptKey(script: Uint8Array, leafVersion: number): string {
+  return `${bytesToHex(script)} ${leafVersion.toString(16).padStart(2, '0')}`;
+}
+
+/** Both maps' scripts, those of one script with the control blocks of both. */
+export function mergeTapScripts(
+  scripts: ReadonlyMap<string, TapScript>,
+  others: Iterable<TapScript>,
+): Map<string, TapScript> {
+  const merged = new Map(scripts);
+  for (const { script, leafVersion, controlBlocks } of others) {
+    const key = tapScriptKey(script, leafVersion);
+    const known = merged.get(key)?.controlBlocks ?? [];
+    merged.set(key, { script, leafVersion, controlBlocks: uniqueShortestFirst([...known, ...controlBlocks]) });
+  }
+  return merged;
+}
+
+function uniqueShortestFirst(blocks: readonly Uint8Array[]): Uint8Array[] {
+  const unique = new Map(blocks.map((block) => [bytesToHex(block), block]));
+  return [...unique.values()].sort((a, b) => a.length - b.length || compareBytes(a, b));
+}
+
+/** What `a` knows, and from `b` what it does not. */
+export function mergeTapSpends(a: TapSpend, b: TapSpend): TapSpend {
+  return {
+    internalKey: a.internalKey ?? b.internalKey,
+    merkleRoot: a.merkleRoot ?? b.merkleRoot,
+    scripts: mergeTapScripts(a.scripts, b.scripts.values()),
+  };
+}
+
+export function tapSpendOf({ internalKey, merkleRoot, leaves }: TaprootSpendData): TapSpend {
+  const scripts = leaves.map(({ script, leafVersion, controlBlock }) => ({
+    script,
+    leafVersion,
+    controlBlocks: [controlBlock],
+  }));
+  return { internalKey, merkleRoot, scripts: mergeTapScripts(new Map(), scripts) };
+}
+
+/**
+ * The whole tree depth first, from right to left as Core writes it; empty where there is none or it is not known as a
+ * whole.
+ */
+export function treeOf({ leaves }: TaprootSpendData): readonly TreeLeaf[] {
+  const tree = leaves.toReversed().map(({ script, leafVersion, controlBlock }) => ({
+    depth: (controlBlock.length - CONTROL_BASE_SIZE) / CONTROL_NODE_SIZE,
+    leafVersion,
+    script,
+  }));
+  return isWholeTree(tree.map(({ depth }) => depth)) ? tree : [];
+}

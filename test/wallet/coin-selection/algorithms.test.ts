@@ -1,0 +1,410 @@
+import { describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { selectBranchAndBound } from '../../../src/wallet/coin-selection/branch-and-bound.ts';
+import { changeTarget } from '../../../src/wallet/coin-selection/change-target.ts';
+import { type OutputGroup, outputGroup, priceCoin } from '../../../src/wallet/coin-selection/coin.ts';
+import { selectCoinGrinder } from '../../../src/wallet/coin-selection/coin-grinder.ts';
+import { selectKnapsack } from '../../../src/wallet/coin-selection/knapsack.ts';
+import {
+  manualSelection,
+  type SelectionOutcome,
+  selectedEffectiveValue,
+  selectedValue,
+  selectionOf,
+  withWaste,
+} from '../../../src/wallet/coin-selection/selection.ts';
+import { selectSingleRandomDraw } from '../../../src/wallet/coin-selection/single-random-draw.ts';
+import {
+  CENT,
+  COIN,
+  effectiveGroup,
+  feeFor,
+  P2WPKH_VSIZE,
+  repeat,
+  seededRandom,
+  valueGroup,
+  walletCoin,
+} from './coin-fixture.ts';
+
+const MAX_WEIGHT = 400_000;
+const TOO_HEAVY =
+  "The inputs size exceeds the maximum weight. Please try sending a smaller amount or manually consolidating your wallet's UTXOs";
+const P2WPKH_OUTPUT_VSIZE = 31;
+/** The feerates of Core's tests: none, the least, around minima and dust, usual, high, absurd. */
+const FEERATES = [0n, 1n, 99n, 100n, 315n, 1000n, 2345n, 10_292n, 59_764n, 1_500_000n];
+
+/** What change costs where it is P2WPKH and discarded at 3 sat/vB. */
+function changeCosts(feerate: bigint) {
+  const changeFee = feeFor(feerate, P2WPKH_OUTPUT_VSIZE);
+  return { changeFee, costOfChange: 204n + changeFee };
+}
+
+function amounts(outcome: SelectionOutcome, feerate: bigint): bigint[] {
+  if (!outcome.ok) throw new Error(`no selection: ${outcome.error}`);
+  return outcome.value.coins
+    .map(({ output, inputVsize }) => output.value - feeFor(feerate, inputVsize))
+    .sort((a, b) => (a < b ? -1 : 1));
+}
+
+describe('branch and bound', () => {
+  for (const feerate of FEERATES)
+    describe(`at ${feerate} sat/kvB`, () => {
+      const { costOfChange } = changeCosts(feerate);
+      const pool = (...values: bigint[]) => values.map((value) => effectiveGroup(value, feerate));
+      const three = pool(CENT, 3n * CENT, 5n * CENT);
+      const select = (groups: OutputGroup[], target: bigint, maxWeight = MAX_WEIGHT) =>
+        selectBranchAndBound(groups, target, costOfChange, maxWeight);
+      const expectFound = (outcome: SelectionOutcome, values: bigint[], tries: number) => {
+        expect(amounts(outcome, feerate)).toEqual(values);
+        expect(outcome.ok && outcome.value.evaluated).toBe(tries);
+      };
+
+      test('finds exact sums, in as many tries as Core', () => {
+        expectFound(select(three, CENT), [CENT], 3);
+        expectFound(select(three, 3n * CENT), [3n * CENT], 3);
+        expectFound(select(three, 5n * CENT), [5n * CENT], 2);
+        expectFound(select(three, 4n * CENT), [CENT, 3n * CENT], 4);
+        expectFound(select(three, 9n * CENT), [CENT, 3n * CENT, 5n * CENT], 5);
+      });
+
+      test('pays too much by the cost of change at most', () => {
+        expectFound(select(three, 4n * CENT - costOfChange), [CENT, 3n * CENT], 4);
+        expect(select(three, 4n * CENT - costOfChange - 1n)).toEqual({ ok: false, error: '' });
+      });
+
+      test('keeps to the weight', () => {
+        expectFound(select(three, 4n * CENT, 4 * 2 * P2WPKH_VSIZE), [CENT, 3n * CENT], 4);
+        expect(select(three, 4n * CENT, 4 * 2 * P2WPKH_VSIZE - 1)).toEqual({ ok: false, error: TOO_HEAVY });
+      });
+
+      test('finds nothing where there is nothing', () => {
+        expect(select([], CENT)).toEqual({ ok: false, error: '' });
+        for (const target of [CENT / 2n, 7n * CENT, 10n * CENT])
+          expect(select(three, target)).toEqual({ ok: false, error: '' });
+      });
+
+      test('skips sets that are equal to others', () => {
+        const clones = [
+          ...pool(2n * CENT, 7n * CENT, 7n * CENT),
+          ...repeat(5000, () => effectiveGroup(5n * CENT, feerate)),
+        ];
+        expectFound(select(clones, 16n * CENT), [2n * CENT, 7n * CENT, 7n * CENT], 16);
+      });
+    });
+
+  test('gives up after 100,000 tries', () => {
+    const feerate = 5000n;
+    const { costOfChange } = changeCosts(feerate);
+    const near = (count: number) =>
+      repeat(count, (i) => effectiveGroup(CENT + BigInt(i) + (i < 8 ? 0n : costOfChange), feerate));
+    const select = (count: number) => selectBranchAndBound(near(count), 8n * CENT, costOfChange, MAX_WEIGHT);
+    const smallest = repeat(8, (i) => CENT + BigInt(i));
+    for (const [count, tries] of [
+      [17, 51_765],
+      [18, 87_957],
+    ] as const) {
+      const outcome = select(count);
+      expect(amounts(outcome, feerate)).toEqual(smallest);
+      expect(outcome.ok && outcome.value.evaluated).toBe(tries);
+    }
+    expect(select(19).ok).toBe(false);
+
+    const early = repeat(19, (i) => effectiveGroup(100_000n + BigInt(i), feerate));
+    const outcome = selectBranchAndBound(early, 800_000n, costOfChange, MAX_WEIGHT);
+    expect(outcome.ok && outcome.value).toMatchObject({ completed: false, evaluated: 100_000 });
+    expect(outcome.ok && outcome.value.coins.length).toBe(8);
+  });
+
+  test('takes many inputs while fees are low, few while they are high', () => {
+    const values = [2n, 3n, 5n, 10n].map((cents) => cents * CENT);
+    const at = (feerate: bigint, heavy: boolean, target: bigint) =>
+      selectBranchAndBound(
+        [
+          ...values.map((value) => effectiveGroup(value, feerate)),
+          ...(heavy ? [6n, 7n].map((cents) => effectiveGroup(cents * CENT, feerate, 500)) : []),
+        ],
+        target,
+        changeCosts(feerate).costOfChange,
+        MAX_WEIGHT,
+      );
+    expect(amounts(at(5000n, false, 10n * CENT), 5000n)).toEqual([2n * CENT, 3n * CENT, 5n * CENT]);
+    expect(amounts(at(25_000n, false, 10n * CENT), 25_000n)).toEqual([10n * CENT]);
+    expect(amounts(at(5000n, true, 13n * CENT), 5000n)).toEqual([6n * CENT, 7n * CENT]);
+    expect(amounts(at(25_000n, true, 13n * CENT), 25_000n)).toEqual([3n * CENT, 10n * CENT]);
+  });
+
+  test('of small pools the selection wastes least of all that could be', () => {
+    const feerate = fc.constantFrom(1000n, 30_000n);
+    const values = fc.array(fc.bigInt(1n, 60n), { minLength: 1, maxLength: 9 });
+    fc.assert(
+      fc.property(feerate, values, fc.bigInt(1n, 200n), (rate, list, target) => {
+        // While fees are low, a set that pays a little too much is not tried with more coins.
+        const costOfChange = rate > 10_000n ? 5n : 0n;
+        const groups = list.map((value) => effectiveGroup(value, rate));
+        const outcome = selectBranchAndBound(groups, target, costOfChange, MAX_WEIGHT);
+        const least = leastWasteOf(groups, target, costOfChange);
+        if (!outcome.ok) return least === null;
+        const selected = outcome.value;
+        const waste = selected.coins.reduce((sum, coin) => sum + coin.fee - coin.longTermFee, 0n);
+        return waste + selectedEffectiveValue(selected) - target === least;
+      }),
+    );
+  });
+});
+
+/** Tries every set. */
+function leastWasteOf(groups: readonly OutputGroup[], target: bigint, costOfChange: bigint): bigint | null {
+  let least: bigint | null = null;
+  for (let set = 1; set < 1 << groups.length; set++) {
+    const chosen = groups.filter((_, i) => set & (1 << i));
+    const amount = chosen.reduce((sum, group) => sum + group.amount, 0n);
+    if (amount < target || amount > target + costOfChange) continue;
+    const waste = chosen.reduce((sum, { fee, longTermFee }) => sum + fee - longTermFee, amount - target);
+    if (least === null || waste < least) least = waste;
+  }
+  return least;
+}
+
+describe('CoinGrinder', () => {
+  const group = (value: bigint, vsize = P2WPKH_VSIZE) => valueGroup(value, 5000n, vsize, 2000n);
+  const values = (outcome: SelectionOutcome) =>
+    outcome.ok ? outcome.value.coins.map(({ output }) => output.value).sort((a, b) => (a < b ? -1 : 1)) : null;
+  const select = (groups: OutputGroup[], target: bigint, maxWeight: number) =>
+    selectCoinGrinder(groups, target, CENT, maxWeight);
+
+  test('finds nothing with too little money, or too much weight', () => {
+    const pool = repeat(10, () => [group(COIN), group(2n * COIN)]).flat();
+    expect(select(pool, (495n * COIN) / 10n, 10_000)).toEqual({ ok: false, error: '' });
+    expect(select(pool, (295n * COIN) / 10n, 3000)).toEqual({ ok: false, error: TOO_HEAVY });
+  });
+
+  test('finds the lightest set, in as many tries as Core', () => {
+    const cases: [OutputGroup[], bigint, number, bigint[], number][] = [
+      [
+        [...repeat(60, () => group((33n * COIN) / 100n)), ...repeat(10, () => group(2n * COIN))],
+        (2533n * COIN) / 100n,
+        10_000,
+        [...repeat(17, () => (33n * COIN) / 100n), ...repeat(10, () => 2n * COIN)],
+        37,
+      ],
+      [[group(2n * COIN, 148), group(COIN), group(COIN)], (19n * COIN) / 10n, 400_000, [COIN, COIN], 3],
+      [
+        repeat(5, (j) => [
+          group(BigInt(3 + 3 * j) * COIN, 350),
+          group(BigInt(2 + 3 * j) * COIN, 250),
+          group(BigInt(1 + 3 * j) * COIN, 150),
+        ]).flat(),
+        30n * COIN,
+        400_000,
+        [4n * COIN, 13n * COIN, 14n * COIN],
+        92,
+      ],
+      [
+        [
+          ...[4n, 3n, 2n, 1n].map((coins) => group(coins * COIN, 100)),
+          ...repeat(100, () => group(8n * COIN, 1000)),
+          ...repeat(100, () => group(7n * COIN, 800)),
+          ...repeat(100, () => group(6n * COIN, 600)),
+          ...repeat(100, () => group(5n * COIN, 400)),
+        ],
+        (99n * COIN) / 10n,
+        400_000,
+        [COIN, 2n * COIN, 3n * COIN, 4n * COIN],
+        38,
+      ],
+      [
+        [
+          group((18n * COIN) / 10n, 2500),
+          group(COIN, 1000),
+          group(COIN, 1000),
+          ...repeat(100, (i) => group(COIN / 100n + BigInt(i), 110)),
+        ],
+        (19n * COIN) / 10n,
+        40_000,
+        [COIN, COIN],
+        7,
+      ],
+    ];
+    for (const [pool, target, maxWeight, expected, tries] of cases) {
+      const outcome = select(pool, target, maxWeight);
+      expect(values(outcome)).toEqual(expected);
+      expect(outcome.ok && outcome.value.evaluated).toBe(tries);
+    }
+  });
+
+  test('gives up after 100,000 tries', () => {
+    const pool = (count: number) => repeat(count, (i) => valueGroup(COIN + BigInt(i), 0n, 96 + i, 2000n));
+    const outcome = selectCoinGrinder(pool(18), 8n * COIN, 0n, 3200);
+    expect(values(outcome)).toEqual(repeat(8, (i) => COIN + BigInt(i)));
+    expect(outcome.ok && outcome.value.evaluated).toBe(87_525);
+    expect(selectCoinGrinder(pool(19), 8n * COIN, 0n, 3200).ok).toBe(false);
+  });
+});
+
+describe('single random draw', () => {
+  for (const feerate of FEERATES)
+    test(`pays target and change at ${feerate} sat/kvB`, () => {
+      const { changeFee } = changeCosts(feerate);
+      const random = seededRandom(Number(feerate));
+      const pool = [1n, 3n, 5n].map((cents) => effectiveGroup(cents * CENT, feerate));
+      const least = 50_000n + changeFee;
+      const select = (groups: OutputGroup[], target: bigint, maxWeight = MAX_WEIGHT) =>
+        selectSingleRandomDraw(groups, target, changeFee, random, maxWeight);
+      const expectPaid = (groups: OutputGroup[], target: bigint, maxWeight = MAX_WEIGHT) => {
+        const outcome = select(groups, target, maxWeight);
+        if (!outcome.ok) throw new Error(`no selection: ${outcome.error}`);
+        expect(selectedEffectiveValue(outcome.value)).toBeGreaterThanOrEqual(target + least);
+        expect(outcome.value.weight).toBeLessThanOrEqual(maxWeight);
+      };
+      for (const target of [21_000n, CENT, 3_125_000n, 4n * CENT, 7n * CENT, 9n * CENT - least])
+        expectPaid(pool, target);
+      expect(select([], CENT)).toEqual({ ok: false, error: '' });
+      for (const target of [9n * CENT - least + 1n, 9n * CENT, 9n * CENT + 1n])
+        expect(select(pool, target)).toEqual({ ok: false, error: '' });
+      const many = [
+        ...pool,
+        ...repeat(100, () => effectiveGroup(5n * CENT, feerate)),
+        ...repeat(3, () => effectiveGroup(7n * CENT, feerate)),
+      ];
+      expectPaid(many, 20n * CENT, 4 * 4 * (P2WPKH_VSIZE - 1));
+      expect(select(many, 25n * CENT, 4 * 3 * P2WPKH_VSIZE)).toEqual({ ok: false, error: TOO_HEAVY });
+      expectPaid(many, 9n * CENT, 4 * 3 * (P2WPKH_VSIZE - 1));
+    });
+});
+
+describe('knapsack', () => {
+  const pool = (...cents: number[]) => cents.map((cent) => valueGroup(BigInt(cent) * CENT, 0n));
+  const centsOf = (groups: OutputGroup[], target: number, seed: number): number[] | null => {
+    const outcome = selectKnapsack(groups, BigInt(target) * CENT, CENT, seededRandom(seed), MAX_WEIGHT);
+    if (!outcome.ok) return null;
+    return outcome.value.coins.map(({ output }) => Number(output.value / CENT)).sort((a, b) => a - b);
+  };
+
+  test('chooses as Core does, whatever the order', () => {
+    for (let seed = 0; seed < 20; seed++) {
+      const check = (cents: number[], target: number, expected: number[] | null) =>
+        expect(centsOf(pool(...cents), target, seed)).toEqual(expected);
+      check([], 1, null);
+      check([1, 2], 3, [1, 2]);
+      const mixed = [1, 2, 5, 10, 20];
+      check(mixed, 38, [1, 2, 5, 10, 20]);
+      check(mixed, 34, [5, 10, 20]);
+      check(mixed, 7, [2, 5]);
+      check(mixed, 8, [1, 2, 5]);
+      check(mixed, 9, [10]);
+      check([6, 7, 8, 20, 30], 71, [6, 7, 8, 20, 30]);
+      check([6, 7, 8, 20, 30], 72, null);
+      check([6, 7, 8, 20, 30], 16, [20]);
+      check([5, 6, 7, 8, 20, 30], 16, [5, 6, 7]);
+      check([5, 6, 7, 8, 18, 20, 30], 16, [18]);
+      check([5, 6, 7, 8, 18, 20, 30], 11, [5, 6]);
+      const large = [5, 6, 7, 8, 18, 20, 30, 100, 200, 300, 400];
+      check(large, 95, [100]);
+      check(large, 195, [200]);
+    }
+  });
+
+  test('avoids small change', () => {
+    const tenths = [1n, 2n, 3n, 4n, 5n, 1111n].map((tenth) => valueGroup((tenth * CENT) / 10n, 0n));
+    for (let seed = 0; seed < 20; seed++) {
+      // 0.1 + 0.2 + 0.3 + 0.4 make it exactly.
+      const exact = selectKnapsack(tenths, CENT, CENT, seededRandom(seed), MAX_WEIGHT);
+      expect(exact.ok && selectedValue(exact.value)).toBe(CENT);
+    }
+  });
+
+  test('where all is too heavy, takes a single larger coin, or says so', () => {
+    const light = repeat(5, () => valueGroup(CENT, 0n));
+    const limit = 2 * 4 * P2WPKH_VSIZE;
+    const target = 5n * CENT;
+    const random = seededRandom(1);
+    expect(selectKnapsack(light, target, CENT, random, limit)).toEqual({ ok: false, error: TOO_HEAVY });
+    const outcome = selectKnapsack([...light, valueGroup(10n * CENT, 0n)], target, CENT, random, limit);
+    expect(outcome.ok && selectedValue(outcome.value)).toBe(10n * CENT);
+  });
+});
+
+describe('waste', () => {
+  const costs = { minViableChange: 300n, costOfChange: 125n, changeFee: 30n };
+  const coin = (value: bigint, fee: bigint, longTermFee: bigint, bumpFee = 0n) => ({
+    ...priceCoin(walletCoin(value), { effective: 0n, longTerm: 0n }),
+    fee: fee + bumpFee,
+    longTermFee,
+    bumpFee,
+    effectiveValue: value - fee - bumpFee,
+  });
+  const waste = (
+    target: bigint,
+    fee: bigint,
+    longTermFee: bigint,
+    discount = 0n,
+    bumps: [bigint, bigint] = [0n, 0n],
+  ) => {
+    const coins = [coin(COIN, fee, longTermFee, bumps[0]), coin(2n * COIN, fee, longTermFee, bumps[1])];
+    return withWaste({ ...manualSelection(target, coins, false), bumpFeeDiscount: discount }, costs).waste;
+  };
+  const exact = 3n * COIN - 200n;
+
+  test('with change is its cost and the difference of fees', () => {
+    expect(waste(2n * COIN, 100n, 60n)).toBe(80n + 125n);
+    expect(waste(2n * COIN, 100n, 140n)).toBe(-80n + 125n);
+    expect(waste(2n * COIN, 100n, 100n)).toBe(125n);
+    expect(waste(2n * COIN, 100n, 190n)).toBe(-55n);
+  });
+
+  test('without change is the excess and the difference of fees', () => {
+    expect(waste(exact - 80n, 100n, 60n)).toBe(80n + 80n);
+    expect(waste(exact - 80n, 100n, 140n)).toBe(0n);
+    expect(waste(exact, 100n, 140n)).toBe(-80n);
+    expect(waste(exact, 100n, 100n)).toBe(0n);
+  });
+
+  test('counts bump fees, less what shared ancestors pay once', () => {
+    expect(waste(2n * COIN, 100n, 140n, 0n, [20n, 40n])).toBe(-80n + 125n + 60n);
+    expect(waste(2n * COIN, 100n, 140n, 30n, [20n, 40n])).toBe(-80n + 125n + 30n);
+    const changeless = 3n * COIN - 200n - 100n;
+    expect(waste(changeless, 100n, 140n, 0n, [20n, 40n])).toBe(-80n + 60n + 40n);
+    expect(waste(changeless, 100n, 140n, 30n, [20n, 40n])).toBe(-80n + 30n + 70n);
+  });
+
+  test('no coin is spent twice', () => {
+    const group = valueGroup(CENT, 0n);
+    expect(() => selectionOf('knapsack', CENT, [group, group])).toThrow('no coin is selected twice');
+  });
+});
+
+test('a coin is worth its value less its fee; of unknown size, its value', () => {
+  const priced = (feerate: bigint, size = sized) =>
+    priceCoin(walletCoin(10_000n, { size }), { effective: feerate, longTerm: 0n }).effectiveValue;
+  const sized = { satisfactionWeight: 428, witnessElements: 0, segwit: false } as const;
+  expect(priced(10_000n)).toBe(10_000n - 1490n);
+  expect(priced(0n)).toBe(10_000n);
+  expect(priceCoin(walletCoin(10_000n, { size: null }), { effective: 10_000n, longTerm: 0n }).effectiveValue).toBe(
+    10_000n,
+  );
+});
+
+test('change is aimed at by chance, between 50,000 and twice the payment or a million', () => {
+  const [lowest, highest] = [() => 0, (limit: number) => limit - 1];
+  expect(changeTarget(25_000n, 100n, highest)).toBe(50_100n);
+  expect(changeTarget(40_000n, 100n, lowest)).toBe(50_100n);
+  expect(changeTarget(40_000n, 100n, highest)).toBe(80_099n);
+  expect(changeTarget(COIN, 100n, highest)).toBe(1_000_099n);
+});
+
+test('a group is as deep as its youngest coin, and trusted only as a whole', () => {
+  const price = (value: bigint, depth: number, fromMe: boolean) => ({
+    coin: priceCoin(walletCoin(value, { depth, fromMe }), { effective: 1000n, longTerm: 1000n }),
+    ancestors: 2,
+    clusterCount: depth,
+  });
+  const group = outputGroup([price(1000n, 3, true), price(2000n, 7, false)], true);
+  expect(group).toMatchObject({
+    depth: 3,
+    fromMe: false,
+    ancestors: 4,
+    clusterCount: 7,
+    amount: 3000n,
+    weight: 2 * 272,
+  });
+});
