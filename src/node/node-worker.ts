@@ -1,8 +1,10 @@
 import type { NodeAction } from '../api/node-actions.ts';
 import type { EstimateQuestion } from '../mempool/fees/fee-estimator.ts';
 import type { BroadcastLimits, MempoolService } from '../mempool/service.ts';
+import { systemClock } from '../util/clock.ts';
 import { stderrLog } from '../util/log.ts';
 import { lowerCompilerThreads, lowerThreadPriority } from '../util/nice.ts';
+import { Garbage } from './garbage.ts';
 import { openProgressLog } from './import-log.ts';
 import { Node } from './node.ts';
 import type { FromNode, ToNode } from './protocol.ts';
@@ -53,6 +55,8 @@ self.onmessage = async ({ data }: MessageEvent<ToNode>) => {
         send({ type: 'opened', status: opened.status() });
         opened.onNews((news) => send({ type: 'news', news, status: news.commit && opened.status() }));
         opened.onPeerChange((change) => send({ type: 'peer', change }));
+        // In initial sync memory comes and goes anyway, and nothing may cost time.
+        Garbage.keepSmall(systemClock, () => !opened.chain.initialSync);
         const timer = setInterval(() => {
           send({ type: 'status', status: opened.status(), counters: opened.counters() });
           lowerCompilerThreads(COMPILER_NICE);

@@ -4,7 +4,7 @@ import type { BlockHash } from '../primitives/hash.ts';
 import { isLocal } from './address/ranges.ts';
 import { BloomFilter } from './bloom-filter.ts';
 import { MessageError } from './messages/codec.ts';
-import { INVENTORY, type InventoryItem } from './messages/inventory.ts';
+import { INVENTORY, type InventoryItem, InventoryItems } from './messages/inventory.ts';
 import { decodeMessage, isMessageType, type Message } from './messages/messages.ts';
 import type { PeerLink, PeerLogic } from './net/peer-link.ts';
 import type { PeerContext } from './peer/context.ts';
@@ -134,7 +134,8 @@ export class PeerManager implements PeerLogic {
     if (peer.negotiated.established) this.#observer?.closed(peer, reason);
   }
 
-  async message(link: PeerLink, { type, payload }: NetMessage): Promise<void> {
+  /** A promise only where others are to have their turn between: of a flood of small messages, promises are the most. */
+  message(link: PeerLink, { type, payload }: NetMessage): void | Promise<void> {
     const peer = this.#all.get(link);
     if (!peer || peer.gone || link.closed) return;
     if (!this.#isDue(peer, type)) return;
@@ -143,8 +144,8 @@ export class PeerManager implements PeerLogic {
       return;
     }
     try {
-      const message = decodeMessage(type, payload);
-      if (message !== null) await this.#handle(peer, message);
+      const work = this.#handle(peer, type, payload);
+      return work?.catch((error) => this.#failed(peer, type, error));
     } catch (error) {
       this.#failed(peer, type, error);
     }
@@ -175,6 +176,7 @@ export class PeerManager implements PeerLogic {
   #failed(peer: Peer, type: string, error: unknown): void {
     if (error instanceof MessageError) {
       if (error.verdict === 'misbehaving') this.#misbehaving(peer, error.message);
+      // Core lets what it cannot read pass. Who sends it wastes our time, or has lost the thread.
       else peer.link.disconnect(`malformed ${type}`);
     } else if (this.#ctx.chain.stopped !== null) peer.link.disconnect('node is stopping');
     else {
@@ -186,7 +188,8 @@ export class PeerManager implements PeerLogic {
   #misbehaving(peer: Peer, what: string): void {
     if (peer.gone) return;
     const { log, connections } = this.#ctx;
-    log.warn('a peer misbehaves', { peer: peer.id, what });
+    // Whoever likes to can connect, and could fill the log.
+    log[peer.inbound ? 'debug' : 'warn']('a peer misbehaves', { peer: peer.id, what });
     const { type, permissions } = peer.link;
     // Whoever the operator chose stays; what it sent is not taken.
     if (type === 'manual' || permissions.has('noban')) return;
@@ -247,8 +250,17 @@ export class PeerManager implements PeerLogic {
     this.#download.tick(peer, nowMs);
   }
 
-  #handle(peer: Peer, { type, value }: Message): void | Promise<void> {
-    const { negotiated, blocks } = peer;
+  #handle(peer: Peer, type: string, payload: Uint8Array): void | Promise<void> {
+    // Lists that are handled as they are read.
+    if (type === 'inv') return this.#inventory(peer, new InventoryItems(type, payload));
+    if (type === 'getdata') return this.#answer(peer, new InventoryItems(type, payload));
+    if (type === 'notfound') return this.#notFound(peer, new InventoryItems(type, payload));
+    const message = decodeMessage(type, payload);
+    if (message !== null) return this.#handleDecoded(peer, message);
+  }
+
+  #handleDecoded(peer: Peer, { type, value }: Message): void | Promise<void> {
+    const { negotiated } = peer;
     switch (type) {
       case 'version':
         return this.#handshake.version(peer, value);
@@ -276,13 +288,6 @@ export class PeerManager implements PeerLogic {
         return this.#addrs.addresses(peer, value.addresses);
       case 'getaddr':
         return this.#addrs.getaddr(peer);
-      case 'inv':
-        return this.#inventory(peer, value.items);
-      case 'getdata':
-        blocks.requested.push(...value.items);
-        return this.#answer(peer);
-      case 'notfound':
-        return this.#intake.notfound(peer, value.items);
       case 'mempool':
         return this.#txs.mempool(peer);
       case 'getheaders':
@@ -298,8 +303,7 @@ export class PeerManager implements PeerLogic {
       case 'cmpctblock':
         return this.#compact.block(peer, value);
       case 'getblocktxn':
-        this.#serve.getblocktxn(peer, value);
-        return this.#answer(peer);
+        return this.#serve.getblocktxn(peer, value);
       case 'blocktxn':
         return this.#compact.transactions(peer, value);
       case 'filterload':
@@ -316,6 +320,9 @@ export class PeerManager implements PeerLogic {
         return this.#filters.getcfheaders(peer, value);
       case 'getcfcheckpt':
         return this.#filters.getcfcheckpt(peer, value);
+      case 'inv':
+      case 'getdata':
+      case 'notfound':
       // What we never ask for.
       case 'feature':
       case 'merkleblock':
@@ -326,40 +333,63 @@ export class PeerManager implements PeerLogic {
     }
   }
 
-  #inventory(peer: Peer, items: readonly InventoryItem[]): void {
-    let lastBlock: InventoryItem | null = null;
-    for (const item of items) if (item.kind === INVENTORY.block) lastBlock = item;
-    if (lastBlock !== null) this.#headers.announced(peer, lastBlock.hash as BlockHash);
-    if (!this.#intake.announced(peer, items)) peer.link.disconnect('transaction announced in violation of protocol');
-    else this.#intake.tick(peer);
+  async #inventory(peer: Peer, items: InventoryItems): Promise<void> {
+    let lastBlock: BlockHash | null = null;
+    await this.#inTurns(peer, items, (item) => {
+      if (item.kind === INVENTORY.block) lastBlock = item.hash as BlockHash;
+      else if (!this.#intake.announced(peer, item))
+        peer.link.disconnect('transaction announced in violation of protocol');
+    });
+    if (peer.gone || peer.link.closed) return;
+    if (lastBlock !== null) this.#headers.announced(peer, lastBlock);
+    this.#intake.tick(peer);
+  }
+
+  #notFound(peer: Peer, items: InventoryItems): Promise<void> {
+    return this.#inTurns(peer, items, (item) => this.#intake.notfound(peer, item));
   }
 
   /** Answers what the peer has asked for, item by item, as fast as it takes the answers. */
-  async #answer(peer: Peer): Promise<void> {
-    const { link, blocks } = peer;
-    const missing: InventoryItem[] = [];
-    // One answer at a time: a peer's messages are handled one after another, so this only guards against ourselves.
-    if (blocks.serving) return;
-    blocks.serving = true;
-    try {
-      for (const [i, item] of blocks.requested.entries()) {
-        if (link.sendQueueFull) await link.whenWritable();
-        else if (i % ANSWERS_PER_TURN === ANSWERS_PER_TURN - 1) await new Promise(setImmediate);
-        if (link.closed) return;
-        if (isTransaction(item)) {
-          if (!this.#txs.getdata(peer, item)) missing.push(item);
-        } else await this.#serve.getdata(peer, item);
-      }
+  async #answer(peer: Peer, items: InventoryItems): Promise<void> {
+    const { link } = peer;
+    let missing: InventoryItem[] = [];
+    const sendMissing = () => {
       if (missing.length > 0) link.send('notfound', { items: missing });
-    } finally {
-      blocks.requested.length = 0;
-      blocks.serving = false;
+      missing = [];
+    };
+    await this.#inTurns(peer, items, (item) => {
+      if (!isTransaction(item)) return this.#serve.getdata(peer, item);
+      if (!this.#txs.getdata(peer, item)) missing.push(item);
+      if (missing.length >= MAX_NOT_FOUND) sendMissing();
+    });
+    sendMissing();
+  }
+
+  /** Handles items until the peer is gone. Others have their turn between, and the peer takes what is sent to it. */
+  async #inTurns(
+    peer: Peer,
+    items: InventoryItems,
+    handle: (item: InventoryItem) => void | Promise<void>,
+  ): Promise<void> {
+    const { link } = peer;
+    let until = performance.now() + TURN_MS;
+    for (const item of items) {
+      if (link.sendQueueFull || performance.now() > until) {
+        await link.whenWritable();
+        await new Promise(setImmediate);
+        until = performance.now() + TURN_MS;
+      }
+      if (link.closed || peer.gone) return;
+      const work = handle(item);
+      if (work) await work;
     }
   }
 }
 
-/** Items answered before others have their turn. */
-const ANSWERS_PER_TURN = 64;
+/** So long is handled of a list at a stretch. */
+const TURN_MS = 4;
+/** Items that are said to be missing in one message. */
+const MAX_NOT_FOUND = 1000;
 /** Blocks of one commit whose transactions are looked through; initial sync apart there are hardly ever more. */
 const MAX_LOOKED_THROUGH = 100;
 

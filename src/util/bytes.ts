@@ -8,13 +8,13 @@ export class ByteReader {
   pos: number;
   readonly end: number;
   readonly buf: Uint8Array;
-  readonly #view: DataView;
+  /** Made when it is needed: it takes more than what is read of many small messages. */
+  #view: DataView | null = null;
 
   constructor(buf: Uint8Array, pos = 0, end = buf.length) {
     this.buf = buf;
     this.pos = pos;
     this.end = end;
-    this.#view = new DataView(buf.buffer, buf.byteOffset, buf.byteLength);
   }
 
   get remaining(): number {
@@ -27,23 +27,26 @@ export class ByteReader {
   }
 
   u16(): number {
-    return this.#view.getUint16(this.#advance(2), true);
+    const at = this.#advance(2);
+    return this.buf[at]! | (this.buf[at + 1]! << 8);
   }
 
   u32(): number {
-    return this.#view.getUint32(this.#advance(4), true);
+    return this.i32() >>> 0;
   }
 
   i32(): number {
-    return this.#view.getInt32(this.#advance(4), true);
+    const at = this.#advance(4);
+    const { buf } = this;
+    return buf[at]! | (buf[at + 1]! << 8) | (buf[at + 2]! << 16) | (buf[at + 3]! << 24);
   }
 
   u64(): bigint {
-    return this.#view.getBigUint64(this.#advance(8), true);
+    return this.#words().getBigUint64(this.#advance(8), true);
   }
 
   i64(): bigint {
-    return this.#view.getBigInt64(this.#advance(8), true);
+    return this.#words().getBigInt64(this.#advance(8), true);
   }
 
   /** A view of the next `length` bytes. */
@@ -54,6 +57,11 @@ export class ByteReader {
 
   skip(length: number): void {
     this.#advance(length);
+  }
+
+  #words(): DataView {
+    const { buf } = this;
+    return (this.#view ??= new DataView(buf.buffer, buf.byteOffset, buf.byteLength));
   }
 
   #advance(length: number): number {

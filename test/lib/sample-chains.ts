@@ -3,11 +3,19 @@ import { RegtestChain } from './chain-builder.ts';
 import { LOCK_KINDS, lockOf, scriptOfDestination, spend } from './tx-builder.ts';
 
 /** A chain of the last hours: a node that takes it leaves initial sync at its first block, and commits every block. */
-export function recentChain(blocks: number, { payments = 0 }: { payments?: number } = {}): RegtestChain {
+export function recentChain(
+  blocks: number,
+  { payments = 0, bigAt = 0 }: { payments?: number /** Height of a block of a megabyte. */; bigAt?: number } = {},
+): RegtestChain {
   const spacing = 60;
   const startTime = Math.floor(Date.now() / 1000) - (blocks + 60) * spacing;
   const chain = new RegtestChain({ startTime, spacing, to: lockOf('p2wpkh') });
-  extend(chain, blocks, payments);
+  if (bigAt > 0) {
+    extend(chain, bigAt - 1, payments);
+    const payee = { to: lockOf('p2wpkh'), value: 1000n };
+    chain.mine(1, { txs: [spend(chain.coin(bigAt - 100), new Array(30_000).fill(payee))] });
+  }
+  extend(chain, blocks - chain.height, payments);
   return chain;
 }
 

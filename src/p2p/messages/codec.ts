@@ -3,7 +3,7 @@ import { assert } from '../../util/assert.ts';
 import { ByteReader, ByteWriter, DecodeError } from '../../util/bytes.ts';
 
 /**
- * What Core does with the peer behind a message that does not decode: `ignore` the message, call the peer `misbehaving`
+ * What Core does with the peer behind a message that does not decode: `ignore` the message (we disconnect), call the peer `misbehaving`
  * (which disconnects and discourages it), or just `disconnect` it.
  */
 export type Verdict = 'ignore' | 'misbehaving' | 'disconnect';
@@ -52,15 +52,29 @@ export function messageCodec<In, Out = In>(
       return w.finish();
     },
     decode: (payload) => {
+      // Not through `decoding`: of small messages the closure would be the larger part.
       try {
         return read(new ByteReader(payload));
       } catch (error) {
-        if (error instanceof DecodeError) throw new MessageError(type, error.message, 'ignore');
-        if (error instanceof ViolationError) throw new MessageError(type, error.message, error.verdict);
-        throw error;
+        throw messageError(type, error);
       }
     },
   };
+}
+
+function messageError(type: string, error: unknown): unknown {
+  if (error instanceof DecodeError) return new MessageError(type, error.message, 'ignore');
+  if (error instanceof ViolationError) return new MessageError(type, error.message, error.verdict);
+  return error;
+}
+
+/** Runs what reads a payload, and says what its errors mean for the message. */
+export function decoding<T>(type: string, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    throw messageError(type, error);
+  }
 }
 
 /** A message that is its name alone. */
@@ -84,12 +98,18 @@ export interface ListLimit {
  * anything is read.
  */
 export function readList<T>(r: ByteReader, leastSize: number, read: (r: ByteReader) => T, limit?: ListLimit): T[] {
-  const count = readCompactSize(r);
-  if (limit !== undefined && count > limit.max) throw new ViolationError(limit.reason(count), limit.verdict);
-  if (count > r.remaining / leastSize) throw new DecodeError('unexpected end of data');
+  const count = readCount(r, leastSize, limit);
   const items: T[] = [];
   for (let i = 0; i < count; i++) items.push(read(r));
   return items;
+}
+
+/** The count of such a list. */
+export function readCount(r: ByteReader, leastSize: number, limit?: ListLimit): number {
+  const count = readCompactSize(r);
+  if (limit !== undefined && count > limit.max) throw new ViolationError(limit.reason(count), limit.verdict);
+  if (count > r.remaining / leastSize) throw new DecodeError('unexpected end of data');
+  return count;
 }
 
 export function writeList<T>(

@@ -1,7 +1,18 @@
-import type { ByteReader, ByteWriter } from '../../util/bytes.ts';
-import { emptyCodec, HASH_SIZE, type ListLimit, messageCodec, readHash, readList, writeList } from './codec.ts';
+import { ByteReader, type ByteWriter } from '../../util/bytes.ts';
+import {
+  decoding,
+  emptyCodec,
+  HASH_SIZE,
+  type ListLimit,
+  messageCodec,
+  readCount,
+  readHash,
+  readList,
+  writeList,
+} from './codec.ts';
 
 export const MAX_INVENTORY = 50_000;
+const ITEM_SIZE = 4 + HASH_SIZE;
 
 /** What an inventory item names. The last five come in `getdata` only. */
 export const INVENTORY = {
@@ -28,21 +39,45 @@ export interface InventoryMessage {
   readonly items: readonly InventoryItem[];
 }
 
-export const inv = inventoryCodec('inv');
-export const getdata = inventoryCodec('getdata');
+const LIMITS = { inv: limitOf('inv'), getdata: limitOf('getdata') };
+export const inv = inventoryCodec('inv', LIMITS.inv);
+export const getdata = inventoryCodec('getdata', LIMITS.getdata);
 /** Core sets no limit of its own for it. */
-export const notfound = inventoryCodec('notfound', false);
+export const notfound = inventoryCodec('notfound');
 /** BIP-35. */
 export const mempool = emptyCodec('mempool');
 
-function inventoryCodec(type: string, limited = true) {
-  const limit: ListLimit | undefined = limited
-    ? { max: MAX_INVENTORY, verdict: 'misbehaving', reason: (count) => `${type} message size = ${count}` }
-    : undefined;
+/**
+ * The items of a message, read one by one. There may be 50,000 of them, and they wait for their turns, or for the peer to
+ * take the answers; as objects they would take several times their bytes.
+ */
+export class InventoryItems implements Iterable<InventoryItem> {
+  readonly #reader: ByteReader;
+  readonly #end: number;
+
+  /** A view of the payload is kept. Throws MessageError as decoding it does. */
+  constructor(type: 'inv' | 'getdata' | 'notfound', payload: Uint8Array) {
+    this.#reader = new ByteReader(payload);
+    const limit = type === 'notfound' ? undefined : LIMITS[type];
+    const count = decoding(type, () => readCount(this.#reader, ITEM_SIZE, limit));
+    this.#end = this.#reader.pos + count * ITEM_SIZE;
+  }
+
+  /** Each item once; its hash is a view. */
+  *[Symbol.iterator](): Generator<InventoryItem> {
+    while (this.#reader.pos < this.#end) yield readItem(this.#reader);
+  }
+}
+
+function limitOf(type: string): ListLimit {
+  return { max: MAX_INVENTORY, verdict: 'misbehaving', reason: (count) => `${type} message size = ${count}` };
+}
+
+function inventoryCodec(type: string, limit?: ListLimit) {
   return messageCodec<InventoryMessage>(
     type,
     (w, { items }) => writeList(w, items, writeItem, limit),
-    (r) => ({ items: readList(r, 4 + HASH_SIZE, readItem, limit) }),
+    (r) => ({ items: readList(r, ITEM_SIZE, readItem, limit) }),
   );
 }
 

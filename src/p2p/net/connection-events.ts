@@ -2,6 +2,7 @@ import type { Log } from '../../util/log.ts';
 import type { AddrManager } from '../address/addr-manager.ts';
 import type { Connection, ConnectionEvents, Direction } from './connection.ts';
 import type { ConnectionTable } from './connection-table.ts';
+import { KeptMemory } from './kept-memory.ts';
 import { MessageTurns } from './message-turns.ts';
 import type { NetTotals } from './net-totals.ts';
 import type { PeerLogic } from './peer-link.ts';
@@ -20,11 +21,13 @@ export class LogicEvents implements ConnectionEvents {
   readonly #parts: EventParts;
   readonly #logic: PeerLogic;
   readonly #turns: MessageTurns;
+  readonly #memory: KeptMemory;
 
   constructor(logic: PeerLogic, parts: EventParts) {
     this.#parts = parts;
     this.#logic = logic;
     this.#turns = new MessageTurns(logic, parts.log);
+    this.#memory = new KeptMemory(parts.table, parts.log);
   }
 
   opened(connection: Connection): void {
@@ -43,6 +46,14 @@ export class LogicEvents implements ConnectionEvents {
 
   message(direction: Direction, type: string): void {
     this.#parts.totals.message(direction, type);
+  }
+
+  get crowded(): boolean {
+    return this.#memory.isCrowded;
+  }
+
+  kept(bytes: number): void {
+    this.#memory.changed(bytes);
   }
 
   closed(connection: Connection, reason: string): void {

@@ -13,6 +13,8 @@ import { countBytes, newTraffic, OTHER_MESSAGES } from './traffic.ts';
 const RECEIVE_LIMIT = 5_000_000;
 /** What a waiting message takes beside its bytes. */
 const OVERHEAD = 128;
+/** Instead of the limits for each way, where much is kept for all peers together. */
+const CROWDED_LIMIT = 250_000;
 
 export type Direction = 'sent' | 'received';
 
@@ -27,6 +29,10 @@ export interface ConnectionEvents {
   transferred(sent: number, received: number): void;
   /** A message was queued, or has come; what could not be read has no type. */
   message(direction: Direction, type: string): void;
+  /** More or less memory is kept for the peer. May disconnect it, or another. */
+  kept(bytes: number): void;
+  /** Much is kept for all of them. */
+  readonly crowded: boolean;
   /** It cannot go on because of a mistake of ours. */
   broken(connection: Connection, error: unknown): void;
 }
@@ -79,6 +85,11 @@ export class Connection implements PeerLink {
   readonly #waiting: (() => void)[] = [];
   #receivedHead = 0;
   #receivedSize = 0;
+  /** Of the message that was taken and is not finished. */
+  #inWork = 0;
+  #kept = 0;
+  /** Since when an incomplete message is held; null for none. */
+  #heldSince: number | null = null;
   #paused = false;
   #opened = false;
   #closed = false;
@@ -122,7 +133,18 @@ export class Connection implements PeerLink {
   }
 
   get sendQueueFull(): boolean {
-    return this.#sending.size > SOFT_SEND_LIMIT;
+    return this.#sending.size > (this.#events.crowded ? CROWDED_LIMIT : SOFT_SEND_LIMIT);
+  }
+
+  /** Bytes of memory that it takes: messages to be sent, to be handled, in work, and what has come of the next one. */
+  get kept(): number {
+    return this.#kept;
+  }
+
+  /** How long the oldest of what waits for the peer, to be taken or to be completed, has waited. */
+  get keptMs(): number {
+    const now = this.#clock.monotonicMs();
+    return Math.max(0, now - (this.#sending.since ?? now), now - (this.#heldSince ?? now));
   }
 
   whenWritable(): Promise<void> {
@@ -175,20 +197,38 @@ export class Connection implements PeerLink {
     this.#close(reason, null);
   }
 
-  /** The oldest message that waits. */
+  /** The oldest message that waits. `finished` is to follow. */
   take(): NetMessage | undefined {
     const message = this.#received[this.#receivedHead++];
     if (message === undefined) return undefined;
     this.#receivedSize -= message.wireSize + OVERHEAD;
+    this.#inWork = message.wireSize;
     if (this.#receivedHead === this.#received.length || this.#receivedHead > 1024) {
       this.#received.splice(0, this.#receivedHead);
       this.#receivedHead = 0;
     }
-    if (this.#paused && this.#receivedSize <= RECEIVE_LIMIT && !this.#closed) {
+    if (this.#paused && this.#receivedSize <= this.#receiveLimit && !this.#closed) {
       this.#paused = false;
       this.#stream.resume();
     }
     return message;
+  }
+
+  /** The message that was taken has been handled. */
+  finished(): void {
+    this.#inWork = 0;
+    this.#account();
+  }
+
+  get #receiveLimit(): number {
+    return this.#events.crowded ? CROWDED_LIMIT : RECEIVE_LIMIT;
+  }
+
+  #account(): void {
+    const kept = this.#closed ? 0 : this.#sending.size + this.#receivedSize + this.#inWork + this.#transport.held;
+    const more = kept - this.#kept;
+    this.#kept = kept;
+    if (more !== 0) this.#events.kept(more);
   }
 
   /** A mistake of ours that one peer brings about is no reason to lose the others. */
@@ -214,12 +254,17 @@ export class Connection implements PeerLink {
     this.#events.transferred(0, bytes.length);
     for (const event of this.#transport.receive(bytes)) {
       if (this.#closed) return;
+      // What is held now began with these bytes.
+      if (event.kind === 'message' || event.kind === 'dropped') this.#heldSince = null;
       this.#on(event);
     }
-    if (!this.#paused && this.#receivedSize > RECEIVE_LIMIT) {
+    this.#heldSince = this.#transport.held === 0 ? null : (this.#heldSince ?? this.lastReceivedMs);
+    if (this.#closed) return;
+    if (!this.#paused && this.#receivedSize > this.#receiveLimit) {
       this.#paused = true;
       this.#stream.pause();
     }
+    this.#account();
     if (this.hasTurn) this.#events.ready(this);
   }
 
@@ -240,15 +285,15 @@ export class Connection implements PeerLink {
 
   #enqueue(bytes: Uint8Array, type: string | null): void {
     const wasEmpty = this.#sending.isEmpty;
-    this.#sending.push(bytes, type);
+    this.#sending.push(bytes, type, this.#clock.monotonicMs());
     // What is queued behind something else is written when the socket drains.
     if (wasEmpty) this.#flush();
     if (this.#sending.size > HARD_SEND_LIMIT) this.disconnect('send queue overflow');
+    this.#account();
   }
 
   #flush(): void {
     if (this.#closed) return;
-    const wasFull = this.sendQueueFull;
     let sent = 0;
     this.#sending.flush(
       (bytes) => this.#stream.write(bytes),
@@ -262,8 +307,9 @@ export class Connection implements PeerLink {
     this.traffic.lastSentAt = unixSeconds(this.#clock);
     this.lastSentMs = this.#clock.monotonicMs();
     this.#events.transferred(sent, 0);
+    this.#account();
     if (!this.sendQueueFull) this.#wake();
-    if (wasFull && this.hasTurn) this.#events.ready(this);
+    if (this.hasTurn) this.#events.ready(this);
   }
 
   #close(reason: string, detail: string | null): void {
@@ -277,6 +323,7 @@ export class Connection implements PeerLink {
     this.#sending.clear();
     this.#received.length = 0;
     this.#receivedHead = 0;
+    this.#account();
     queueMicrotask(() => this.#events.closed(this, reason));
   }
 

@@ -62,22 +62,25 @@ export class MessageTurns {
   #turn(connection: Connection): void {
     const message = connection.hasTurn ? connection.take() : undefined;
     if (message === undefined) return;
+    const { type } = message;
     try {
       const work = this.#logic.message(connection, message);
       if (work === undefined) {
+        connection.finished();
         this.#next(connection);
         return;
       }
       this.#busy.add(connection);
       const done = () => {
+        connection.finished();
         if (this.#busy.delete(connection)) this.#next(connection);
       };
       work.then(done, (error) => {
-        this.#failed(connection, message.type, error);
+        this.#failed(connection, type, error);
         done();
       });
     } catch (error) {
-      this.#failed(connection, message.type, error);
+      this.#failed(connection, type, error);
     }
   }
 

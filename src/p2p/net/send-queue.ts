@@ -13,6 +13,8 @@ interface Piece {
   readonly type: string | null;
   /** How much of it is written. */
   at: number;
+  /** Monotonic milliseconds at which it was queued. */
+  readonly since: number;
 }
 
 /** What waits to be written to a socket, in order. */
@@ -30,9 +32,15 @@ export class SendQueue {
     return this.#head === this.#pieces.length;
   }
 
-  push(bytes: Uint8Array, type: string | null): void {
+  /** When the oldest of what waits was queued; null where nothing does. */
+  get since(): number | null {
+    return this.#pieces[this.#head]?.since ?? null;
+  }
+
+  /** `nowMs` on the monotonic clock. */
+  push(bytes: Uint8Array, type: string | null, nowMs: number): void {
     if (bytes.length === 0) return;
-    this.#pieces.push({ bytes, type, at: 0 });
+    this.#pieces.push({ bytes, type, at: 0, since: nowMs });
     this.#size += bytes.length + OVERHEAD;
   }
 

@@ -3,7 +3,6 @@ import type { BlockHash, Wtxid } from '../../primitives/hash.ts';
 import type { RollingBloomFilter } from '../../util/rolling-bloom-filter.ts';
 import type { NetService, PeerAddress } from '../address/net-address.ts';
 import type { BloomFilter } from '../bloom-filter.ts';
-import type { InventoryItem } from '../messages/inventory.ts';
 import type { VersionMessage } from '../messages/version.ts';
 import type { PeerLink } from '../net/peer-link.ts';
 import { servesBlocks, servesWitness } from '../protocol.ts';
@@ -73,10 +72,6 @@ export interface SyncState {
 export interface BlockRelayState {
   /** Blocks to be announced, the lowest first. */
   readonly announce: ChainEntry[];
-  /** Items of `getdata` still to be answered. */
-  readonly requested: InventoryItem[];
-  /** Whether an answer is being made. */
-  serving: boolean;
   /** The end of the last `inv` that answered `getblocks`: when it is fetched, there is more. */
   continueAt: BlockHash | null;
 }
@@ -150,7 +145,7 @@ export class Peer {
     sentSendHeaders: false,
     chain: { deadline: 0, work: null, sentGetHeaders: false, protected: false },
   };
-  readonly blocks: BlockRelayState = { announce: [], requested: [], serving: false, continueAt: null };
+  readonly blocks: BlockRelayState = { announce: [], continueAt: null };
   /** Null with peers that relay no transactions. */
   tx: TxRelayState | null = null;
   /** Null with peers that relay no addresses, or have not begun to. */

@@ -99,15 +99,13 @@ export class ServeBlocks {
     this.#continue(peer, entry.hash);
   }
 
-  getblocktxn(peer: Peer, { blockHash, indexes }: GetBlockTxnMessage): void {
+  getblocktxn(peer: Peer, { blockHash, indexes }: GetBlockTxnMessage): void | Promise<void> {
     const { chain } = this.#ctx;
     const entry = chain.get(blockHash);
     if (entry === null || !entry.hasBody || !(this.#recent.isNext(entry) || maySee(this.#ctx, entry))) return;
     // Whoever needs parts of an old block is better served by all of it, and cannot make us read it again and again.
-    if (entry.height < chain.height - MAX_BLOCKTXN_DEPTH) {
-      peer.blocks.requested.push({ kind: INVENTORY.witnessBlock, hash: blockHash });
-      return;
-    }
+    if (entry.height < chain.height - MAX_BLOCKTXN_DEPTH)
+      return this.getdata(peer, { kind: INVENTORY.witnessBlock, hash: blockHash });
     const { txs } = this.#recent.block(entry);
     const wanted = [];
     for (const index of indexes) {

@@ -62,23 +62,18 @@ export class TxIntake {
     this.#download.blockDisconnected();
   }
 
-  /** The transactions among announced items. False where the peer must not announce any. */
-  announced(peer: Peer, items: readonly InventoryItem[]): boolean {
-    for (const item of items) {
-      const id = idOf(peer, item);
-      if (id === null) continue;
-      if (!takesFrom(peer)) return false;
-      this.#relay.known(peer, item.hash);
-      if (!this.#ctx.chain.initialSync) this.#download.addTxAnnouncement(peer.id, id);
-    }
+  /** An announced item, where it is a transaction. False where the peer must not announce any. */
+  announced(peer: Peer, item: InventoryItem): boolean {
+    const id = idOf(peer, item);
+    if (id === null) return true;
+    if (!takesFrom(peer)) return false;
+    this.#relay.known(peer, item.hash);
+    if (!this.#ctx.chain.initialSync) this.#download.addTxAnnouncement(peer.id, id);
     return true;
   }
 
-  notfound(peer: Peer, items: readonly InventoryItem[]): void {
-    this.#download.receivedNotFound(
-      peer.id,
-      items.filter(({ kind }) => isTransaction(kind)).map(({ hash }) => hash),
-    );
+  notfound(peer: Peer, { kind, hash }: InventoryItem): void {
+    if (isTransaction(kind)) this.#download.receivedNotFound(peer.id, [hash]);
   }
 
   /** Asks for what it is time to ask for, and looks again at orphans whose parents have come. */

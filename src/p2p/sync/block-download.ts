@@ -12,7 +12,7 @@ import type { Peer } from '../peer/peer.ts';
 import { isLimited, LIMITED_BLOCKS } from '../protocol.ts';
 import { canDirectFetch } from '../relay/recent-block.ts';
 import { isActive, noteEntry, resolveUnknown } from './availability.ts';
-import { BlockRequests, MAX_BLOCKS_PER_PEER } from './block-requests.ts';
+import { BlockRequests, MAX_BLOCKS_PER_PEER, MAX_COMPACT_REQUESTS } from './block-requests.ts';
 import { punishForBlock } from './punish.ts';
 
 /** Blocks ahead of the last common one that are asked for. */
@@ -21,6 +21,10 @@ const WINDOW = 1024;
 const MAX_AHEAD = 288;
 /** Blocks of a shorter stretch are on their way to a limited peer's horizon. */
 const LIMITED_MARGIN = 2;
+/** So long a new block is waited for from one peer before another is asked as well: minutes of silence cost nothing. */
+const HELD_BACK_MS = 5000;
+/** A block is new this far ahead of the tip. */
+const NEW_AHEAD = 2;
 const STALL_MS = 2000;
 const MAX_STALL_MS = 64_000;
 const STALL_DECAY = 0.85;
@@ -100,7 +104,7 @@ export class BlockDownload {
     if (peer.gone || !peer.servesBlocks || !this.#mayAsk(peer)) return;
     const room = MAX_BLOCKS_PER_PEER - sync.inFlight.length;
     if (room <= 0 || (sync.inFlight.length > 0 && room < MAX_BLOCKS_PER_PEER / 2 && chain.initialSync)) return;
-    const { wanted, staller } = this.#next(peer, room);
+    const { wanted, staller } = this.#next(peer, room, nowMs);
     if (wanted.length > 0) {
       for (const entry of wanted) this.requests.add(peer, entry, nowMs);
       peer.link.send('getdata', { items: wanted.map(({ hash }) => ({ kind: INVENTORY.witnessBlock, hash })) });
@@ -121,18 +125,18 @@ export class BlockDownload {
   /** A body, asked for or not. Settles when the chain has taken it. */
   async block(peer: Peer, { hash, header, raw }: BlockMessage): Promise<void> {
     const { chain } = this.#ctx;
-    const entry = chain.get(hash);
-    if (entry !== null) {
-      if (entry.hasBody) return this.requests.remove(entry, this.#nowMs());
-      if (!this.requests.find(entry, peer) && !this.requests.has(entry) && !this.#isWelcome(entry)) return;
-    } else {
+    let entry = chain.get(hash);
+    if (entry?.hasBody) return this.requests.remove(entry, this.#nowMs());
+    if (entry === null) {
       // Of a header we never saw: it must be worth keeping before anything is read.
       const parent = chain.get(header.previousHash);
       if (parent === null) return punishForBlock(this.#ctx, peer, MISSING_PARENT);
-      const work = parent.chainwork + workOf(header.bits);
-      if (work < antiDosWork(this.#ctx) || work < chain.tip.chainwork || parent.height + 1 > chain.height + MAX_AHEAD)
-        return;
+      if (parent.chainwork + workOf(header.bits) < antiDosWork(this.#ctx)) return;
+      const { last, rejection } = await chain.acceptHeaders([header]);
+      if (rejection !== null) return punishForBlock(this.#ctx, peer, rejection);
+      entry = last!;
     }
+    if (!this.requests.has(entry) && !this.#isWelcome(entry)) return;
     await this.take(peer, entry, raw);
   }
 
@@ -216,6 +220,15 @@ export class BlockDownload {
     );
   }
 
+  /** Whether a peer may be asked for a new block of which others have been asked in vain. */
+  #isHeldBack(entry: ChainEntry, peer: Peer, nowMs: number): boolean {
+    if (entry.height > this.#ctx.chain.height + NEW_AHEAD || !canDirectFetch(this.#ctx)) return false;
+    const requests = this.requests.of(entry);
+    // The last place is for a peer that we chose, not one that chose us.
+    if (requests.length >= (peer.sync.preferred ? MAX_COMPACT_REQUESTS : MAX_COMPACT_REQUESTS - 1)) return false;
+    return requests.every((one) => one.peer !== peer && !one.arrived && nowMs - one.since > HELD_BACK_MS);
+  }
+
   #remember(entry: ChainEntry, peer: Peer, viaCompact: boolean): void {
     this.#sources.delete(entry);
     this.#sources.set(entry, { peer, viaCompact });
@@ -227,7 +240,7 @@ export class BlockDownload {
     const source = this.#sources.get(entry);
     this.#sources.delete(entry);
     if (!source) return;
-    this.#ctx.log.warn('a peer sent an invalid block', {
+    this.#ctx.log[source.peer.inbound ? 'debug' : 'warn']('a peer sent an invalid block', {
       peer: source.peer.id,
       hash: hashToHex(entry.hash),
       reason: rejection.reason,
@@ -236,7 +249,7 @@ export class BlockDownload {
   }
 
   /** Blocks to ask the peer for, the lowest first; or else who keeps the window from moving. */
-  #next(peer: Peer, count: number): { wanted: ChainEntry[]; staller: Peer | null } {
+  #next(peer: Peer, count: number, nowMs: number): { wanted: ChainEntry[]; staller: Peer | null } {
     const { chain, params } = this.#ctx;
     const { sync } = peer;
     const nothing = { wanted: [], staller: null };
@@ -258,7 +271,7 @@ export class BlockDownload {
         continue;
       }
       const requests = this.requests.of(entry);
-      if (requests.length > 0) {
+      if (requests.length > 0 && !this.#isHeldBack(entry, peer, nowMs)) {
         waitingFor ??= requests[0]!.peer;
         continue;
       }

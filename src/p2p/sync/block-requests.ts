@@ -6,13 +6,15 @@ import type { Peer } from '../peer/peer.ts';
 export interface BlockRequest {
   readonly peer: Peer;
   readonly entry: ChainEntry;
+  /** Monotonic milliseconds at which it was asked. */
+  readonly since: number;
   /** What a compact block gave of it. */
   partial: PartialBlock | null;
   /** It has come, and the chain is at work on it. */
   arrived: boolean;
 }
 
-/** A block may be asked of so many peers at once, where it comes as a compact block. */
+/** A block may be asked of so many peers at once, where it comes as a compact block or is held back. */
 export const MAX_COMPACT_REQUESTS = 3;
 /** Blocks that one peer is asked for at once. */
 export const MAX_BLOCKS_PER_PEER = 16;
@@ -42,7 +44,7 @@ export class BlockRequests {
   add(peer: Peer, entry: ChainEntry, nowMs: number): BlockRequest {
     const present = this.find(entry, peer);
     if (present) return present;
-    const request: BlockRequest = { peer, entry, partial: null, arrived: false };
+    const request: BlockRequest = { peer, entry, since: nowMs, partial: null, arrived: false };
     const { inFlight } = peer.sync;
     if (inFlight.length === 0) peer.sync.downloadingSince = nowMs;
     inFlight.push(request);

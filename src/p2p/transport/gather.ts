@@ -1,17 +1,19 @@
-/** More than what was received is allocated at most by this, so that a peer cannot claim memory with a few bytes. */
+/** So much is allocated at first, and beyond the same size all of it: a peer cannot claim memory with a few bytes. */
 const ALLOCATE_AHEAD = 262_144;
+
+const NOTHING = new Uint8Array(0);
 
 /** Collects bytes up to a number that is known before, out of pieces of any size. Each byte is copied a few times at most. */
 export class Gather {
   #wanted = 0;
   #length = 0;
-  #buffer = new Uint8Array(0);
+  #buffer = NOTHING;
 
   /** Begins anew; what was collected before stays with whoever has it. */
   expect(size: number): void {
     this.#wanted = size;
     this.#length = 0;
-    this.#buffer = new Uint8Array(0);
+    this.#buffer = NOTHING;
   }
 
   /** Goes on to collect up to `size`, keeping what is there. */
@@ -21,6 +23,11 @@ export class Gather {
 
   get length(): number {
     return this.#length;
+  }
+
+  /** Bytes of memory that it takes. */
+  get size(): number {
+    return this.#buffer.length;
   }
 
   get isComplete(): boolean {
@@ -37,7 +44,7 @@ export class Gather {
     const count = Math.min(this.#wanted - this.#length, bytes.length - at);
     const length = this.#length + count;
     if (length > this.#buffer.length) {
-      const ahead = Math.max(ALLOCATE_AHEAD, this.#length);
+      const ahead = this.#length < ALLOCATE_AHEAD ? ALLOCATE_AHEAD : this.#wanted;
       const buffer = new Uint8Array(Math.min(this.#wanted, length + ahead));
       buffer.set(this.bytes);
       this.#buffer = buffer;

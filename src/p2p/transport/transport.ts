@@ -33,6 +33,8 @@ export interface Transport {
   readonly sessionId: Uint8Array | null;
   /** Whether `encode` may be called. */
   readonly writable: boolean;
+  /** Bytes of memory that a message takes which has not come to its end. */
+  readonly held: number;
   /** What must be sent when the connection opens, before anything was received. Call it once. */
   start(): Uint8Array;
   /** What the next bytes of the stream bring about, in order. After a failure it yields nothing. */

@@ -1,8 +1,9 @@
 import { hash256 } from '../../crypto/hash.ts';
 import { assert } from '../../util/assert.ts';
-import { bytesToHex, equalBytes } from '../../util/bytes.ts';
+import { bytesToHex } from '../../util/bytes.ts';
+import { MESSAGES } from '../messages/messages.ts';
 import { Gather } from './gather.ts';
-import { MAX_PAYLOAD, type NetMessage, type Transport, type TransportEvent, TYPE_SIZE } from './transport.ts';
+import { MAX_PAYLOAD, type Transport, type TransportEvent, TYPE_SIZE } from './transport.ts';
 
 const MAGIC_SIZE = 4;
 const SIZE_AT = MAGIC_SIZE + TYPE_SIZE;
@@ -19,6 +20,9 @@ export class V1Transport implements Transport {
   readonly #magic: Uint8Array;
   readonly #header = new Gather();
   readonly #payload = new Gather();
+  /** What the header of the payload that is under way says. */
+  #type: string | null = null;
+  readonly #checksum = new Uint8Array(CHECKSUM_SIZE);
   #inPayload = false;
   #failed = false;
 
@@ -26,6 +30,10 @@ export class V1Transport implements Transport {
   constructor(magic: Uint8Array) {
     this.#magic = magic;
     this.#header.expect(V1_HEADER_SIZE);
+  }
+
+  get held(): number {
+    return this.#header.length + this.#payload.size;
   }
 
   start(): Uint8Array {
@@ -36,16 +44,23 @@ export class V1Transport implements Transport {
     const events: TransportEvent[] = [];
     let at = 0;
     while (at < bytes.length && !this.#failed) {
-      at = (this.#inPayload ? this.#payload : this.#header).take(bytes, at);
-      if (!this.#inPayload && this.#header.isComplete) {
-        const reason = this.#startPayload();
-        if (reason !== null) {
-          this.#failed = true;
-          events.push({ kind: 'failed', reason });
-        }
+      if (this.#inPayload) {
+        at = this.#payload.take(bytes, at);
+        if (this.#payload.isComplete) events.push(this.#finishMessage(this.#payload.bytes));
+      } else if (this.#header.length === 0 && bytes.length - at >= V1_HEADER_SIZE) {
+        // The usual case: nothing is gathered, as of many small messages that would cost far more than themselves.
+        const size = this.#readHeader(bytes, at, events);
+        at += V1_HEADER_SIZE;
+        if (this.#failed || size > bytes.length - at) continue;
+        events.push(this.#finishMessage(bytes.slice(at, at + size)));
+        at += size;
+      } else {
+        at = this.#header.take(bytes, at);
+        if (!this.#header.isComplete) break;
+        const size = this.#readHeader(this.#header.bytes, 0, events);
+        this.#header.expect(V1_HEADER_SIZE);
+        if (size === 0 && !this.#failed) events.push(this.#finishMessage(new Uint8Array(0)));
       }
-      // A payload of no bytes is complete at once.
-      if (this.#inPayload && this.#payload.isComplete) events.push(this.#finishMessage());
     }
     return events;
   }
@@ -61,33 +76,64 @@ export class V1Transport implements Transport {
     return out;
   }
 
-  /** What is wrong with the header, or null. */
-  #startPayload(): string | null {
-    const header = this.#header.bytes;
-    const magic = header.subarray(0, MAGIC_SIZE);
-    if (!equalBytes(magic, this.#magic)) return `wrong network magic ${bytesToHex(magic)}`;
-    const size = new DataView(header.buffer, header.byteOffset).getUint32(SIZE_AT, true);
-    if (size > MAX_PAYLOAD) return `message of ${size} bytes is too large`;
+  /** Begins a message; yields the size of its payload. */
+  #readHeader(bytes: Uint8Array, at: number, events: TransportEvent[]): number {
+    for (let i = 0; i < MAGIC_SIZE; i++)
+      if (bytes[at + i] !== this.#magic[i])
+        return this.#fail(`wrong network magic ${bytesToHex(bytes.subarray(at, at + MAGIC_SIZE))}`, events);
+    const sizeAt = at + SIZE_AT;
+    const size =
+      (bytes[sizeAt]! | (bytes[sizeAt + 1]! << 8) | (bytes[sizeAt + 2]! << 16) | (bytes[sizeAt + 3]! << 24)) >>> 0;
+    if (size > MAX_PAYLOAD) return this.#fail(`message of ${size} bytes is too large`, events);
+    this.#type = knownType(bytes, at + MAGIC_SIZE) ?? readType(bytes.subarray(at + MAGIC_SIZE, sizeAt), 0x7e);
+    for (let i = 0; i < CHECKSUM_SIZE; i++) this.#checksum[i] = bytes[at + CHECKSUM_AT + i]!;
     this.#payload.expect(size);
     this.#inPayload = true;
-    return null;
+    return size;
   }
 
-  #finishMessage(): TransportEvent {
-    const header = this.#header.bytes;
-    const payload = this.#payload.bytes;
+  #fail(reason: string, events: TransportEvent[]): number {
+    this.#failed = true;
+    events.push({ kind: 'failed', reason });
+    return 0;
+  }
+
+  #finishMessage(payload: Uint8Array): TransportEvent {
+    const type = this.#type;
     const wireSize = V1_HEADER_SIZE + payload.length;
-    this.#header.expect(V1_HEADER_SIZE);
     this.#payload.expect(0);
     this.#inPayload = false;
-    const checksum = hash256(payload).subarray(0, CHECKSUM_SIZE);
-    if (!equalBytes(checksum, header.subarray(CHECKSUM_AT)))
-      return { kind: 'dropped', reason: 'wrong checksum', wireSize };
-    const type = readType(header.subarray(MAGIC_SIZE, SIZE_AT), 0x7e);
+    hash256(payload, digest);
+    for (let i = 0; i < CHECKSUM_SIZE; i++)
+      if (digest[i] !== this.#checksum[i]) return { kind: 'dropped', reason: 'wrong checksum', wireSize };
     if (type === null) return { kind: 'dropped', reason: 'invalid message type', wireSize };
-    const message: NetMessage = { type, payload, wireSize };
-    return { kind: 'message', message };
+    return { kind: 'message', message: { type, payload, wireSize } };
   }
+}
+
+const digest = new Uint8Array(32);
+
+/** Names by their first four bytes, which tell most of them apart. */
+const KNOWN_TYPES = new Map<number, { readonly name: string; readonly bytes: Uint8Array }[]>();
+for (const name of Object.keys(MESSAGES)) {
+  const bytes = new Uint8Array(TYPE_SIZE);
+  writeType(name, bytes);
+  const start = startOf(bytes, 0);
+  KNOWN_TYPES.set(start, [...(KNOWN_TYPES.get(start) ?? []), { name, bytes }]);
+}
+
+function startOf(bytes: Uint8Array, at: number): number {
+  return bytes[at]! | (bytes[at + 1]! << 8) | (bytes[at + 2]! << 16) | (bytes[at + 3]! << 24);
+}
+
+/** The name at a place, without a string being made for it; null where it is none of ours. */
+function knownType(from: Uint8Array, at: number): string | null {
+  for (const { name, bytes } of KNOWN_TYPES.get(startOf(from, at)) ?? []) {
+    let i = 4;
+    while (i < TYPE_SIZE && bytes[i] === from[at + i]) i++;
+    if (i === TYPE_SIZE) return name;
+  }
+  return null;
 }
 
 /** The name within 12 bytes: printable up to `last`, then zeros only; null where it is not of that form. */

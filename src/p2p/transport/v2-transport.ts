@@ -77,6 +77,10 @@ export class V2Transport implements Transport {
     return this.#state === 'v1' || this.#cipher !== null;
   }
 
+  get held(): number {
+    return this.#gather.size + this.#v1.held;
+  }
+
   /** Whether the peer seems to speak v1 only: it hung up without a byte, after `bytesSent` that a v1 header fits into. */
   shouldReconnectV1(bytesSent: number): boolean {
     return this.#initiating && this.#state === 'key' && this.#gather.length === 0 && bytesSent >= V1_HEADER_SIZE;

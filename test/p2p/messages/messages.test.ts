@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { parseAddress } from '../../../src/p2p/address/address-text.ts';
 import { MessageError } from '../../../src/p2p/messages/codec.ts';
+import { InventoryItems } from '../../../src/p2p/messages/inventory.ts';
 import {
   type DecodedOf,
   decodeMessage,
@@ -15,6 +16,26 @@ import { printableAgent } from '../../../src/p2p/messages/version.ts';
 import type { BlockHash } from '../../../src/primitives/hash.ts';
 import { bytesToHex, concatBytes, hexToBytes } from '../../../src/util/bytes.ts';
 import { header, VALUES } from './message-values.ts';
+
+test('items of a list that is read one by one are those of the whole', () => {
+  fc.assert(
+    fc.property(VALUES.inv as fc.Arbitrary<DecodedOf<'inv'>>, (value) => {
+      const payload = encodeMessage('inv', value);
+      const whole = decodeMessage('inv', payload)!.value as DecodedOf<'inv'>;
+      for (const type of ['inv', 'getdata', 'notfound'] as const)
+        expect([...new InventoryItems(type, payload)]).toEqual([...whole.items]);
+    }),
+  );
+});
+
+test('and so is what is wrong with it', () => {
+  const tooMany = Uint8Array.of(0xfd, 0x51, 0xc3);
+  expect(() => new InventoryItems('getdata', tooMany)).toThrow(
+    new MessageError('getdata', 'getdata message size = 50001', 'misbehaving'),
+  );
+  expect(() => new InventoryItems('notfound', tooMany)).toThrow('unexpected end of data');
+  expect(() => new InventoryItems('inv', Uint8Array.of(1, ...new Uint8Array(35)))).toThrow('unexpected end of data');
+});
 
 const TYPES = Object.keys(MESSAGES) as MessageType[];
 const hash = (fill: number) => new Uint8Array(32).fill(fill) as BlockHash;

@@ -10,8 +10,9 @@ import type { PeerLink } from '../../../src/p2p/net/peer-link.ts';
 import type { NetMessage, Transport } from '../../../src/p2p/transport/transport.ts';
 import { V1Transport } from '../../../src/p2p/transport/v1-transport.ts';
 import { ManualClock } from '../../../src/util/clock.ts';
+import { MAGIC, RawPeer } from '../../lib/raw-peer.ts';
 import { fixture as addresses, at, NOW } from '../address/addr-fixture.ts';
-import { listener, MAGIC, memoryLog, RecordingLogic, TestPeer, turns, until, v2 } from './net-fixture.ts';
+import { listener, memoryLog, RecordingLogic, turns, until, v2 } from './net-fixture.ts';
 
 const MEGABYTE = 1_000_000;
 const cleanups: (() => void)[] = [];
@@ -49,7 +50,7 @@ function node(
   const server = listener(accept);
   cleanups.push(server.stop, () => events.stop());
   const peer = async (other: Transport = new V1Transport(MAGIC)) => {
-    const dialled = await TestPeer.dial(server.port, other);
+    const dialled = await RawPeer.dial(server.port, other);
     cleanups.push(() => dialled.close());
     return dialled;
   };
@@ -91,6 +92,37 @@ test('v2 is open when the keys are exchanged, and both have the same session', a
   await until(() => other.types.length === 1);
   expect(link().protocol).toBe('v2');
   expect(link().sessionId).toBe(transport.sessionId!.toHex());
+});
+
+test('over the memory for all, whoever has had the most kept for the longest goes, and nobody who is up to date', async () => {
+  const { clock, peer, logic, link } = node();
+  const deaf = await peer();
+  deaf.stream.pause();
+  await until(() => logic.links.length === 1);
+  const others: RawPeer[] = [];
+  for (let i = 1; i <= 3; i++) {
+    others.push(await peer());
+    await until(() => logic.links.length === i + 1);
+  }
+  // More than the system keeps for a socket that nobody reads.
+  for (let i = 0; i < 20; i++) link(0).sendPayload('block', new Uint8Array(MEGABYTE));
+  expect(link(0).kept).toBeGreaterThan(10 * MEGABYTE);
+  expect(link(1).kept).toBe(0);
+  clock.advance(1000);
+  // A message that does not end, younger than what the first does not read.
+  const half = new V1Transport(MAGIC).encode('block', new Uint8Array(3_900_000)).subarray(0, -1);
+  for (const other of others) other.raw(half);
+  const first = link(0);
+  await until(() => link(3).kept > 3_000_000);
+  for (let i = 0; i < 14 && !first.closed; i++) first.sendPayload('block', new Uint8Array(MEGABYTE));
+  expect([first.closed, first.kept]).toEqual([true, 0]);
+  expect(others.some(({ closed }) => closed)).toBe(false);
+  await until(() => logic.events.includes('closed 0 too much memory kept'));
+  // The rest is received, and forgotten when it has been handled.
+  for (const other of others) other.raw(Uint8Array.of(0));
+  await until(() => logic.messages.length === 3);
+  await turns(5);
+  expect([1, 2, 3].map((id) => link(id).kept)).toEqual([0, 0, 0]);
 });
 
 test('an inbound peer is open when it is known what it speaks', async () => {

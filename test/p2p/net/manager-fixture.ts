@@ -11,8 +11,9 @@ import { regtest } from '../../../src/params/regtest.ts';
 import { BanStore } from '../../../src/storage/ban-store.ts';
 import { PeerStore } from '../../../src/storage/peer-store.ts';
 import { Random } from '../../fuzz/random.ts';
+import { MAGIC, RawPeer } from '../../lib/raw-peer.ts';
 import { NOW, peer as peerAddress } from '../address/addr-fixture.ts';
-import { emptyDatabase, listener, MAGIC, ManualTime, memoryLog, RecordingLogic, TestPeer, v2 } from './net-fixture.ts';
+import { emptyDatabase, listener, ManualTime, memoryLog, RecordingLogic, v2 } from './net-fixture.ts';
 
 export const OPTIONS: NetOptions = {
   params: regtest,
@@ -40,10 +41,10 @@ export class Internet {
   readonly #tcp = tcpDial(systemTiming);
 
   /** A node with v1, or what is given; the peers it has got, in order. */
-  node(name: string, transport: () => Transport = () => new V1Transport(MAGIC)): TestPeer[] {
-    const peers: TestPeer[] = [];
+  node(name: string, transport: () => Transport = () => new V1Transport(MAGIC)): RawPeer[] {
+    const peers: RawPeer[] = [];
     const accepted = (stream: ByteStream) => {
-      const peer = new TestPeer(stream, transport());
+      const peer = new RawPeer(stream, transport());
       peers.push(peer);
       // It is somebody who talks.
       if (peer.transport.writable) peer.send('ping', new Uint8Array(8));
@@ -53,10 +54,10 @@ export class Internet {
   }
 
   /** A node that hangs up as soon as it gets v2's bytes, and speaks v1. */
-  oldNode(name: string): TestPeer[] {
-    const peers: TestPeer[] = [];
+  oldNode(name: string): RawPeer[] {
+    const peers: RawPeer[] = [];
     const server = listener((stream) => {
-      const peer = new TestPeer(stream, new V1Transport(MAGIC));
+      const peer = new RawPeer(stream, new V1Transport(MAGIC));
       peers.push(peer);
       const { receive } = peer.transport;
       peer.transport.receive = (bytes) => {
@@ -72,7 +73,7 @@ export class Internet {
   /** A SOCKS5 proxy through which named nodes are reached; what it was asked for, and they. */
   proxy(name: string, known: readonly string[]) {
     const asked: string[] = [];
-    const peers: TestPeer[] = [];
+    const peers: RawPeer[] = [];
     const accepted = (stream: ByteStream) => {
       let step = 0;
       const data = (bytes: Uint8Array) => {
@@ -85,7 +86,7 @@ export class Internet {
         asked.push(target);
         const isKnown = known.includes(target);
         stream.write(Uint8Array.of(5, isKnown ? 0 : 5, 0, 1, 0, 0, 0, 0, 0, 0));
-        if (isKnown) peers.push(new TestPeer(stream, new V1Transport(MAGIC)));
+        if (isKnown) peers.push(new RawPeer(stream, new V1Transport(MAGIC)));
       };
       stream.attach({ data, drain: () => {}, closed: () => {} });
     };
@@ -157,7 +158,7 @@ export function world({ options = {}, deps = {}, handle, stores: given = stores(
   open.push(manager, internet);
   const start = () => manager.start(logic).port!;
   const inbound = async (port: number, transport?: Transport) => {
-    const peer = await TestPeer.dial(port, transport);
+    const peer = await RawPeer.dial(port, transport);
     open.push({ stop: () => peer.close() });
     return peer;
   };

@@ -2,19 +2,16 @@ import type { Database } from 'bun:sqlite';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type ByteStream, type TcpStream, tcpHandlers } from '../../../src/p2p/net/byte-stream.ts';
+import { type TcpStream, tcpHandlers } from '../../../src/p2p/net/byte-stream.ts';
 import type { PeerLink, PeerLogic } from '../../../src/p2p/net/peer-link.ts';
 import type { Timing } from '../../../src/p2p/net/timing.ts';
-import type { NetMessage, Transport } from '../../../src/p2p/transport/transport.ts';
-import { V1Transport } from '../../../src/p2p/transport/v1-transport.ts';
+import type { NetMessage } from '../../../src/p2p/transport/transport.ts';
 import { V2Transport } from '../../../src/p2p/transport/v2-transport.ts';
 import { openNodeDatabase } from '../../../src/storage/node-database.ts';
 import { ManualClock } from '../../../src/util/clock.ts';
 import { createLog } from '../../../src/util/log.ts';
+import { MAGIC } from '../../lib/raw-peer.ts';
 import { NOW } from '../address/addr-fixture.ts';
-
-/** Regtest's. */
-export const MAGIC = Uint8Array.of(0xfa, 0xbf, 0xb5, 0xda);
 
 const folders: string[] = [];
 process.on('exit', () => {
@@ -136,78 +133,6 @@ export function memoryLog() {
     return text.split('\n').map((line) => line.slice(24));
   };
   return { log, errors: () => lines().filter((line) => line.startsWith('ERROR')), lines };
-}
-
-/** The other end of a connection: speaks the transport and knows nothing else. */
-export class TestPeer {
-  readonly messages: { readonly type: string; readonly payload: Uint8Array }[] = [];
-  closed = false;
-  received = 0;
-  readonly stream: ByteStream;
-  readonly transport: Transport;
-  #queue: Uint8Array[] = [];
-
-  constructor(stream: ByteStream, transport: Transport) {
-    this.stream = stream;
-    this.transport = transport;
-    this.raw(transport.start());
-    stream.attach({
-      data: (bytes) => {
-        this.received += bytes.length;
-        for (const event of transport.receive(bytes)) {
-          if (event.kind === 'send') this.raw(event.bytes);
-          if (event.kind === 'message') this.messages.push(event.message);
-        }
-      },
-      drain: () => this.#flush(),
-      closed: () => {
-        this.closed = true;
-      },
-    });
-  }
-
-  static async dial(
-    port: number,
-    transport: Transport = new V1Transport(MAGIC),
-    host = '127.0.0.1',
-  ): Promise<TestPeer> {
-    const { promise, resolve } = Promise.withResolvers<TcpStream>();
-    await Bun.connect<TcpStream>({ hostname: host, port, socket: tcpHandlers(resolve) });
-    return new TestPeer(await promise, transport);
-  }
-
-  /** How much waits to be written. */
-  get waiting(): number {
-    return this.#queue.reduce((sum, { length }) => sum + length, 0);
-  }
-
-  get types(): string[] {
-    return this.messages.map(({ type }) => type);
-  }
-
-  send(type: string, payload = new Uint8Array(0)): void {
-    this.raw(this.transport.encode(type, payload));
-  }
-
-  raw(bytes: Uint8Array): void {
-    if (bytes.length > 0) this.#queue.push(bytes);
-    if (this.#queue.length === 1) this.#flush();
-  }
-
-  close(): void {
-    this.stream.close();
-  }
-
-  #flush(): void {
-    while (this.#queue.length > 0) {
-      const taken = this.stream.write(this.#queue[0]!);
-      if (taken < this.#queue[0]!.length) {
-        this.#queue[0] = this.#queue[0]!.subarray(taken);
-        return;
-      }
-      this.#queue.shift();
-    }
-  }
 }
 
 export const v2 = (initiating: boolean) => new V2Transport({ initiating, magic: MAGIC });

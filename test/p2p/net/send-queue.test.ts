@@ -28,7 +28,7 @@ test('everything goes out in order and is counted to its type, however little a 
         queue.flush(write, (count, type) => counted.set(type, (counted.get(type) ?? 0) + count));
       };
       for (const [{ bytes, type }, limit] of steps) {
-        queue.push(bytes, type);
+        queue.push(bytes, type, 0);
         flush(limit);
       }
       flush(Number.POSITIVE_INFINITY);
@@ -45,7 +45,7 @@ test('everything goes out in order and is counted to its type, however little a 
 
 test('small pieces are not free', () => {
   const queue = new SendQueue();
-  for (let i = 0; i < 1000; i++) queue.push(new Uint8Array(1), 'ping');
+  for (let i = 0; i < 1000; i++) queue.push(new Uint8Array(1), 'ping', 0);
   expect(queue.size).toBeGreaterThan(100_000);
   queue.clear();
   expect([queue.size, queue.isEmpty]).toEqual([0, true]);

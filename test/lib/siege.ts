@@ -1,0 +1,213 @@
+import { readdirSync } from 'node:fs';
+import type { RegtestChain, TestBlock } from './chain-builder.ts';
+import { mempoolLoaded, mine, submit } from './mempool-node.ts';
+import type { NodeProcess } from './node-process.ts';
+import { directoryWith, hashOfTip, type PeerNode, peersOf, sameTip, startPeer } from './peer-node.ts';
+import { type FromWatcher, memoryOf, type ToWatcher, type Watched } from './siege-watcher.ts';
+import { type Introduction, TestPeer, type TestProtocol } from './test-peer.ts';
+
+/** What a node may take beyond what it takes when nobody is bad to it. */
+const MAX_GROWTH = 200_000_000;
+/** Most of the answers come in 5 ms; this bound is for a machine that others use as well. */
+const MAX_HEALTH_MEDIAN_MS = 50;
+/** A good peer may have to wait so long for an answer: longer than that, somebody else has the node for himself. */
+const MAX_PONG_MS = 15_000;
+const MEGABYTE = 1_000_000;
+
+/** Milliseconds, and bytes beyond those of the idle node. */
+export interface Figures {
+  readonly growth: number;
+  readonly health: Spread;
+  readonly pong: Spread;
+}
+
+interface Spread {
+  readonly median: number;
+  readonly p99: number;
+  readonly max: number;
+}
+
+type Neighbour = Pick<PeerNode, 'node' | 'address'>;
+
+interface GoodPeer {
+  readonly id: number;
+}
+
+/**
+ * A node with three good peers: a node that it dials, one that dials it and speaks when the test says so, and a watcher
+ * that is served all the time. Each attack is measured, and afterwards all must be as before.
+ */
+export class Siege implements AsyncDisposable {
+  readonly chain: RegtestChain;
+  readonly hub: Neighbour;
+  readonly friend: Neighbour;
+  readonly good: TestPeer;
+  readonly #watcher: Watcher;
+  readonly #idle: number;
+  readonly #friends: readonly number[];
+  readonly #evil = new Set<TestPeer>();
+
+  private constructor(
+    chain: RegtestChain,
+    nodes: readonly [hub: Neighbour, friend: Neighbour],
+    good: TestPeer,
+    watcher: Watcher,
+    friends: readonly number[],
+  ) {
+    this.chain = chain;
+    [this.hub, this.friend] = nodes;
+    this.good = good;
+    this.#watcher = watcher;
+    this.#friends = friends;
+    this.#idle = memoryOf(this.hub.node.pid);
+  }
+
+  static async lay(chain: RegtestChain, args: readonly string[] = []): Promise<Siege> {
+    const [first, second] = await Promise.all([directoryWith(chain), directoryWith(chain)]);
+    const friend = await startPeer([], { datadir: first });
+    const hub = await startPeer([friend.address], { datadir: second, args });
+    await peersOf(hub.node, 1);
+    await Promise.all([mempoolLoaded(hub.node), mempoolLoaded(friend.node)]);
+    const good = await TestPeer.join(hub.address, { agent: '/good:1/' });
+    const watcher = await Watcher.open(hub);
+    // What is compiled and allocated once is no growth; and the friend gets to send compact blocks unasked.
+    for (let i = 0; i < 3; i++) {
+      await mine(friend.node.api, chain);
+      await sameTip([hub.node, friend.node], hashOfTip(chain));
+    }
+    await watcher.during(() => Bun.sleep(200));
+    const peers = await hub.node.api.rpc<GoodPeer[]>('getpeerinfo');
+    return new Siege(
+      chain,
+      [hub, friend],
+      good,
+      watcher,
+      peers.map(({ id }) => id),
+    );
+  }
+
+  get node(): NodeProcess {
+    return this.hub.node;
+  }
+
+  /** A bad peer that has introduced itself; gone with the attack. */
+  async join(introduction?: Introduction, protocol?: TestProtocol): Promise<TestPeer> {
+    return this.#enlisted(await TestPeer.join(this.hub.address, introduction, protocol));
+  }
+
+  /** A bad peer that has only connected. */
+  async dial(protocol?: TestProtocol): Promise<TestPeer> {
+    return this.#enlisted(await TestPeer.dial(this.hub.address, protocol));
+  }
+
+  /** Carries out an attack, and sees that the node held. */
+  async attack(name: string, act: () => Promise<unknown>): Promise<Figures> {
+    const watched = await this.#watcher.during(act);
+    for (const peer of this.#evil) peer.close();
+    this.#evil.clear();
+    const { memory, health, pongs } = watched;
+    const figures: Figures = { growth: memory - this.#idle, health: spreadOf(health), pong: spreadOf(pongs) };
+    report(name, figures);
+    if (figures.growth > MAX_GROWTH) throw new Error(`${name}: memory grew by ${figures.growth} bytes`);
+    if (figures.health.median > MAX_HEALTH_MEDIAN_MS)
+      throw new Error(`${name}: /healthz took ${figures.health.median} ms`);
+    if (figures.pong.max > MAX_PONG_MS) throw new Error(`${name}: a good peer waited ${figures.pong.max} ms`);
+    await this.stands();
+    return figures;
+  }
+
+  /** The good peers are there, the tip is right, and goes on when the friend finds a block. */
+  async stands(): Promise<void> {
+    const peers = await this.node.api.rpc<GoodPeer[]>('getpeerinfo');
+    const lost = this.#friends.filter((id) => !peers.some((peer) => peer.id === id));
+    if (lost.length > 0 || this.good.isClosed) throw new Error(`good peers are gone: ${this.node.describe()}`);
+    await sameTip([this.node, this.friend.node], hashOfTip(this.chain), 20_000);
+    await this.mine();
+    const errors = this.node.stderr.split('\n').filter((line) => line.includes('"level":"error"'));
+    if (errors.length > 0) throw new Error(`the node reports: ${errors.join('\n')}`);
+  }
+
+  /** The friend finds a block, and the node has it. */
+  async mine(): Promise<TestBlock> {
+    const block = await mine(this.friend.node.api, this.chain);
+    await sameTip([this.node, this.friend.node], hashOfTip(this.chain), 20_000);
+    return block;
+  }
+
+  /** The friend gets a block of the chain that others keep from the node, and so the node has it. */
+  async give(block: TestBlock): Promise<void> {
+    await submit(this.friend.node.api, block);
+    await sameTip([this.node, this.friend.node], hashOfTip(this.chain), 20_000);
+  }
+
+  /** Files and sockets that the node holds. */
+  descriptors(): number {
+    return readdirSync(`/proc/${this.node.pid}/fd`).length;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const peer of [...this.#evil, this.good]) peer.close();
+    this.#watcher.close();
+    await Promise.all([this.node.stop(), this.friend.node.stop()]);
+  }
+
+  #enlisted(peer: TestPeer): TestPeer {
+    this.#evil.add(peer);
+    return peer;
+  }
+}
+
+/** The thread that measures. */
+class Watcher {
+  readonly #worker = new Worker(new URL('./siege-watcher.ts', import.meta.url).href);
+
+  static async open({ node, address }: Neighbour): Promise<Watcher> {
+    const watcher = new Watcher();
+    const ready = watcher.#next('ready');
+    watcher.#send({ type: 'open', pid: node.pid, health: `${node.api.url}/healthz`, peers: address });
+    await ready;
+    return watcher;
+  }
+
+  /** What is seen while something is done. */
+  async during(act: () => Promise<unknown>): Promise<Watched> {
+    const watched = this.#next('watched');
+    this.#send({ type: 'begin' });
+    try {
+      // Where it cannot watch, there is no use in going on.
+      await Promise.race([act(), watched]);
+    } finally {
+      this.#send({ type: 'end' });
+    }
+    return watched;
+  }
+
+  close(): void {
+    this.#worker.terminate();
+  }
+
+  #send(message: ToWatcher): void {
+    this.#worker.postMessage(message);
+  }
+
+  #next<T extends FromWatcher['type']>(type: T): Promise<Extract<FromWatcher, { type: T }>> {
+    return new Promise((resolve, reject) => {
+      this.#worker.onmessage = ({ data }: MessageEvent<FromWatcher>) => {
+        if (data.type === type) resolve(data as Extract<FromWatcher, { type: T }>);
+        else if (data.type === 'failed') reject(new Error(data.reason));
+      };
+    });
+  }
+}
+
+function spreadOf(samples: readonly number[]): Spread {
+  const sorted = samples.toSorted((a, b) => a - b);
+  const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
+  return { median: at(0.5), p99: at(0.99), max: at(1) };
+}
+
+function report(name: string, { growth, health, pong }: Figures): void {
+  const text = ({ median, p99, max }: Spread) => [median, p99, max].map((ms) => ms.toFixed(1)).join(' / ');
+  const megabytes = (growth / MEGABYTE).toFixed(0);
+  console.log(`${name}: memory +${megabytes} MB; median / p99 / max ms: /healthz ${text(health)}, pong ${text(pong)}`);
+}

@@ -1,0 +1,77 @@
+import { expect, test } from 'bun:test';
+import { Garbage } from '../../src/node/garbage.ts';
+import { ManualClock } from '../../src/util/clock.ts';
+
+const MEGABYTE = 1_000_000;
+
+/** A process whose garbage is collected in `takesMs`. */
+function machine({ takesMs = 10 } = {}) {
+  const clock = new ManualClock(0);
+  const state = { live: 100 * MEGABYTE, garbage: 0, collections: 0 };
+  const garbage = new Garbage({
+    clock,
+    used: () => state.live + state.garbage,
+    collect: () => {
+      clock.advance(takesMs);
+      state.garbage = 0;
+      state.collections++;
+    },
+  });
+  const look = (ms = 50) => {
+    clock.advance(ms);
+    garbage.look();
+    return state.collections;
+  };
+  return { state, look };
+}
+
+test('nothing is collected while memory hardly grows', () => {
+  const { state, look } = machine();
+  for (let i = 0; i < 1000; i++) {
+    state.garbage = (i % 20) * MEGABYTE;
+    look();
+  }
+  expect(state.collections).toBe(0);
+});
+
+test('garbage never gets beyond a limit, however fast it is made', () => {
+  const { state, look } = machine();
+  let most = 0;
+  for (let i = 0; i < 1000; i++) {
+    state.garbage += 10 * MEGABYTE;
+    most = Math.max(most, state.garbage);
+    look();
+  }
+  expect(most).toBeLessThan(60 * MEGABYTE);
+});
+
+test('what is in use at first is collected later, when it is garbage', () => {
+  const { state, look } = machine();
+  state.live = 150 * MEGABYTE;
+  expect(look()).toBe(1);
+  state.live = 100 * MEGABYTE;
+  state.garbage = 50 * MEGABYTE;
+  for (let i = 0; i < 10; i++) look(1000);
+  expect(state.collections).toBe(3);
+  expect(state.garbage).toBe(0);
+});
+
+test('memory that stays in use is taken for granted', () => {
+  const { state, look } = machine();
+  state.live = 1000 * MEGABYTE;
+  for (let i = 0; i < 1000; i++) look();
+  expect(state.collections).toBe(3);
+});
+
+test('slow collections are further apart, as long as it is not urgent', () => {
+  const { state, look } = machine({ takesMs: 1000 });
+  state.garbage = 30 * MEGABYTE;
+  expect(look()).toBe(1);
+  for (let i = 0; i < 70; i++) {
+    state.garbage = 30 * MEGABYTE;
+    look();
+  }
+  expect(state.collections).toBe(1);
+  state.garbage = 50 * MEGABYTE;
+  expect(look()).toBe(2);
+});
