@@ -1,6 +1,6 @@
-import { expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { cleanUpAfterTests } from '../lib/node-process.ts';
-import { directoryWith, generate, hashOfTip, peersOf, sameTip, startPeer, tipOf } from '../lib/peer-node.ts';
+import { directoryWith, generate, hashOfTip, peerInfo, peersOf, sameTip, startPeer, tipOf } from '../lib/peer-node.ts';
 import { recentChain } from '../lib/sample-chains.ts';
 
 cleanUpAfterTests();
@@ -20,4 +20,25 @@ test('a late joiner syncs from two peers; blocks and reorgs reach all', async ()
     { transport_protocol_type: 'v2', connection_type: 'manual' },
     { transport_protocol_type: 'v2', connection_type: 'manual' },
   ]);
+});
+
+describe('nodes with and without v2', () => {
+  test.each([
+    ['v1 dials v2', false, true],
+    ['v2 dials v1', true, false],
+    ['v2 dials v2', true, true],
+  ])('%s', async (_case, dialler, listener) => {
+    const a = await startPeer([], { args: [`--p2p.v2=${listener}`] });
+    const b = await startPeer([a.address], { args: [`--p2p.v2=${dialler}`] });
+    await generate(a.node, 2);
+    await sameTip([a.node, b.node], await tipOf(a.node));
+    const protocol = dialler && listener ? 'v2' : 'v1';
+    for (const { node } of [a, b]) {
+      const [peer, ...others] = await peerInfo(node);
+      expect([peer!.transport_protocol_type, others]).toEqual([protocol, []]);
+    }
+    await generate(b.node, 1);
+    await sameTip([a.node, b.node], await tipOf(b.node));
+    await Promise.all([a.node.stop(), b.node.stop()]);
+  });
 });

@@ -13,6 +13,9 @@ export const START_TIMEOUT_MS = 30_000;
 export const STOP_TIMEOUT_MS = 20_000;
 const PIPES_TIMEOUT_MS = 2000;
 const OUTPUT_SHOWN = 4000;
+/** Below what Linux and others take for outgoing connections and for port 0. */
+const FIRST_PORT = 15_000;
+const PORTS = 15_000;
 
 export interface ProgramOptions {
   /** A built executable to run; the sources where absent. */
@@ -64,12 +67,20 @@ export function tempDir(name = 'obverse'): string {
   return directory;
 }
 
-/** A port of the loopback interface that nobody listened on just now; for tests that ask before the node says it is up. */
+/**
+ * A port of the loopback interface that nobody listened on just now; for tests that must know it before the node says so.
+ * It is none of those that the system gives away by itself, so that no connection takes it in the meantime.
+ */
 export async function freePort(): Promise<number> {
-  const server = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } });
-  const { port } = server;
-  server.stop(true);
-  return port;
+  for (;;) {
+    const port = FIRST_PORT + Math.floor(Math.random() * PORTS);
+    try {
+      Bun.listen({ hostname: '127.0.0.1', port, exclusive: true, socket: { data() {} } }).stop(true);
+      return port;
+    } catch (error) {
+      if (!(error instanceof Error && 'code' in error && error.code === 'EADDRINUSE')) throw error;
+    }
+  }
 }
 
 /** Asks again until the answer is neither null nor false; `state` shows in the failure. Errors of `ask` are tried again. */

@@ -1,7 +1,13 @@
 import { expect, test } from 'bun:test';
+import { SERVICES } from '../../src/p2p/services.ts';
+import { regtest } from '../../src/params/regtest.ts';
 import { hashToHex } from '../../src/primitives/hash.ts';
+import { headerFromBytes, headerHash } from '../../src/primitives/header.ts';
+import { mixedBlocks, trustingVerifier } from '../lib/chain-fixture.ts';
 import { recentChain } from '../lib/sample-chains.ts';
-import { connect, LinkedNode, until } from './lib/linked-net.ts';
+import { hasVectors } from '../lib/vectors.ts';
+import { connect, LinkedNode, OUR_SERVICES, until } from './lib/linked-net.ts';
+import { ScriptedEnd } from './lib/scripted-end.ts';
 
 const tipOf = (chain: { readonly tip: { readonly hash: Parameters<typeof hashToHex>[0] } }) =>
   hashToHex(chain.tip.hash);
@@ -13,7 +19,7 @@ test('a node without blocks takes the chain of a peer', async () => {
   connect(empty, full);
   await until('the tip', [full, empty], () => empty.tip === tipOf(chain));
   expect(empty.node.chain.height).toBe(300);
-});
+}, 30_000);
 
 test('it does so the other way round: from who connected to it', async () => {
   const chain = recentChain(30);
@@ -22,6 +28,66 @@ test('it does so the other way round: from who connected to it', async () => {
   connect(full, empty);
   await until('the tip', [full, empty], () => empty.tip === tipOf(chain));
 });
+
+// Outbound peers come first, to spare whoever happens to connect to us; but not if they have nothing to give.
+test('in initial sync blocks are fetched from an inbound peer when nothing comes from outbound ones', async () => {
+  const chain = recentChain(60);
+  await using full = await LinkedNode.with(chain.params, chain.blocks.slice(1));
+  await using empty = await LinkedNode.with(chain.params);
+  await using late = await LinkedNode.with(chain.params);
+  const { out } = connect(late, empty);
+  await until('the first to be asked for headers', [empty, late], () => late.peer(out)?.sync.started === true);
+  connect(full, late);
+  await until('the handshake', [full, late], () =>
+    [...late.peers.peers()].every((peer) => peer.negotiated.established),
+  );
+  // A new block is announced, which tells of the others.
+  chain.mine(1);
+  await full.node.take([chain.tip]);
+  await until('the tip', [full, empty, late], () => late.tip === tipOf(chain), { timeoutMs: 10_000 });
+}, 20_000);
+
+// BIP-159: it has the last 288 blocks, and what is needed are the first.
+test.each([
+  ['all blocks', OUR_SERVICES, 16],
+  ['the last blocks', SERVICES.networkLimited | SERVICES.witness, 0],
+])('in initial sync a peer that serves %s is asked for so many', async (_what, services, count) => {
+  const chain = recentChain(60);
+  await using node = await LinkedNode.with(chain.params);
+  const end = await ScriptedEnd.join(node, { services });
+  end.send('headers', { headers: chain.blocks.slice(1).map(({ block }) => block.header) });
+  await until('the headers', [node], () => node.node.chain.bestHeader.height === 60);
+  await end.heard(1n);
+  expect(end.of('getdata').flatMap(({ items }) => items)).toHaveLength(count);
+});
+
+// Ten minutes for a block; what does not come by then is asked of somebody else.
+test.skipIf(!hasVectors)(
+  'a peer that tells of blocks and gives none is let go of, and the other gives them all',
+  async () => {
+    const blocks = mixedBlocks();
+    const headers = blocks.map((raw) => headerFromBytes(raw.subarray(0, 80)));
+    const nowMs = (headers.at(-1)!.time + 3600) * 1000;
+    await using good = await LinkedNode.with(regtest, blocks, { nowMs, verifier: trustingVerifier });
+    await using late = await LinkedNode.with(regtest, [], { nowMs });
+    const nodes = [good, late];
+    const stalling = await ScriptedEnd.join(late, { type: 'outbound-full-relay' });
+    stalling.send('headers', { headers });
+    await until('the first blocks to be asked for', nodes, () => stalling.of('getdata').length > 0);
+    const { in: inbound } = connect(late, good);
+    const given = () => inbound.sentTypes.filter((type) => type === 'block').length;
+    // No time passes, however long it takes.
+    await until('the others', [], () => given() === 160 - 16, { timeoutMs: 30_000 });
+    const first = headers.slice(0, 16).map((header) => hashToHex(headerHash(header)));
+    expect(stalling.of('getdata').flatMap(({ items }) => items.map(({ hash }) => hashToHex(hash)))).toEqual(first);
+    expect(late.node.chain.height).toBe(0);
+    expect(stalling.in.closed).toBe(false);
+    await until('the tip', nodes, () => late.tip === good.tip, { stepMs: 5000 });
+    expect(stalling.in.reason).toBe('block download timeout');
+    expect([given(), late.node.chain.height]).toEqual([160, 160]);
+  },
+  60_000,
+);
 
 test('a chain longer than one message of headers, fetched from two peers at once', async () => {
   const chain = recentChain(2100);

@@ -25,7 +25,7 @@ export interface Connections {
   isOwnNonce(nonce: bigint): boolean;
   /** For a peer that wants transactions: false where there are too many of those and none can go. */
   makeRoomForTransactionRelay(link: PeerLink): boolean;
-  /** Whether historical blocks may be sent no more today. */
+  /** Whether enough was sent today; of historical blocks earlier. */
   uploadTargetReached(historical: boolean): boolean;
   /** One more outbound peer may be looked for, as the chain does not move. */
   allowExtraFullRelay(allowed: boolean): void;

@@ -82,7 +82,8 @@ export class ServeBlocks {
     // Whoever was sent it before it was judged may need all of it: that is given when it is known to be good.
     if (this.#recent.isNext(entry) && !isActive(chain, entry)) await chain.settle().catch(() => {});
     if (link.closed || !maySee(this.#ctx, entry)) return;
-    const historical = chain.bestHeader.time - entry.time > HISTORICAL_AGE_S;
+    // Filtered blocks are for light clients, which come after new blocks for nodes.
+    const historical = kind === INVENTORY.filteredBlock || chain.bestHeader.time - entry.time > HISTORICAL_AGE_S;
     if (historical && connections.uploadTargetReached(true) && !link.permissions.has('download')) {
       link.disconnect('upload target for historical blocks reached');
       return;

@@ -43,7 +43,7 @@ export class TxIntake {
   established(peer: Peer): void {
     const { link, negotiated } = peer;
     if (!takesFrom(peer)) return;
-    const preferred = !peer.inbound || link.permissions.has('noban');
+    const { preferred } = peer.sync;
     const relayPermission = link.permissions.has('relay');
     this.#download.connectedPeer(peer.id, { preferred, relayPermission, wtxidRelay: negotiated.wtxidRelay });
   }

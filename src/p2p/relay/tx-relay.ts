@@ -6,6 +6,7 @@ import { RollingBloomFilter } from '../../util/rolling-bloom-filter.ts';
 import type { NetworkClass } from '../address/net-group.ts';
 import type { BloomFilter } from '../bloom-filter.ts';
 import { INVENTORY, type InventoryItem, MAX_INVENTORY } from '../messages/inventory.ts';
+import type { PeerLink } from '../net/peer-link.ts';
 import { type PeerContext, poissonDelay } from '../peer/context.ts';
 import type { Peer, TxRelayState } from '../peer/peer.ts';
 import { FEEFILTER_VERSION } from '../protocol.ts';
@@ -106,13 +107,14 @@ export class TxRelay {
     if (peer.tx !== null && feerate >= 0n && feerate <= BigInt(MAX_MONEY)) peer.tx.feeFilter = Number(feerate);
   }
 
-  /** BIP-35: everything; only for those the operator allows it. */
-  mempool(peer: Peer): void {
-    if (!peer.link.permissions.has('mempool')) {
-      peer.link.disconnect('mempool request without permission');
-      return;
-    }
-    if (peer.tx !== null) peer.tx.sendMempool = true;
+  /** BIP-35: everything, for those the operator allows it or filters (BIP-111); the latter within the upload target. */
+  mempool({ link, tx }: Peer): void {
+    const { permissions } = link;
+    const allowed = permissions.has('mempool');
+    if (!allowed && !permissions.has('bloomfilter')) refuse(link, 'mempool request without permission');
+    else if (!allowed && this.#ctx.connections.uploadTargetReached(false))
+      refuse(link, 'mempool request beyond the upload target');
+    else if (tx !== null) tx.sendMempool = true;
   }
 
   tick(peer: Peer, nowMs: number): void {
@@ -236,6 +238,11 @@ export class TxRelay {
   #rebroadcastDelay(): number {
     return REBROADCAST_MS + this.#ctx.random(REBROADCAST_SPREAD_MS);
   }
+}
+
+/** Lets go of a peer that asks for too much, unless it may. */
+function refuse(link: PeerLink, reason: string): void {
+  if (!link.permissions.has('noban')) link.disconnect(reason);
 }
 
 type Found = Pick<ParsedTransaction, 'txid' | 'raw'>;

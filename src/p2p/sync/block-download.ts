@@ -202,11 +202,15 @@ export class BlockDownload {
     return this.#ctx.clock.monotonicMs();
   }
 
-  /** In initial sync inbound peers are asked only where there is nobody else. */
+  /** In initial sync inbound peers are asked only where there is nobody else, or nobody else gives anything. */
   #mayAsk(peer: Peer): boolean {
     const { chain, peers } = this.#ctx;
-    if (peer.sync.preferred || !chain.initialSync) return true;
+    if (!chain.initialSync) return true;
+    // The blocks that we need first are not the last ones.
+    if (isLimited(peer.services)) return false;
+    if (peer.sync.preferred) return true;
     if (peer.link.type === 'addr-fetch') return false;
+    if (this.requests.size === 0) return true;
     for (const other of peers.values()) if (other.sync.preferred) return false;
     return true;
   }

@@ -146,6 +146,8 @@ export class LinkedNode implements AsyncDisposable {
   readonly service = serviceOf(nodes++ % 250);
   readonly discouraged: string[] = [];
   readonly addresses: AddrManager;
+  /** Whether enough was sent today: of everything, or of old blocks. */
+  uploadTarget: 'none' | 'historical' | 'all' = 'none';
   readonly #ending = new AbortController();
   readonly #database;
 
@@ -228,7 +230,7 @@ export class LinkedNode implements AsyncDisposable {
       answerAddresses: () => this.addresses.getAddresses(1000, 23),
       localAddressFor: () => own,
       sawLocal: () => {},
-      uploadTargetReached: () => false,
+      uploadTargetReached: (historical) => this.uploadTarget === 'all' || (historical && this.uploadTarget !== 'none'),
       allowExtraFullRelay: () => {},
       allowExtraBlockRelay: () => {},
       isReachable: (address: NetAddress) => address.network === 'ipv4' || address.network === 'ipv6',

@@ -1,0 +1,154 @@
+import { describe, expect, test } from 'bun:test';
+import { hashToHex } from '../../src/primitives/hash.ts';
+import { HEADER_SIZE, headerFromBytes } from '../../src/primitives/header.ts';
+import { ListeningPeer } from '../lib/listening-peer.ts';
+import type { Info } from '../lib/node-client.ts';
+import {
+  cleanUpAfterTests,
+  freePort,
+  importFiles,
+  MIXED_FILE,
+  type NodeProcess,
+  tempDir,
+} from '../lib/node-process.ts';
+import { directoryWith, generate, hashOfTip, peerInfo, peersOf, sameTip, startPeer } from '../lib/peer-node.ts';
+import { recentChain } from '../lib/sample-chains.ts';
+import { hasVectors } from '../lib/vectors.ts';
+
+cleanUpAfterTests();
+
+const header = (raw: Uint8Array) => headerFromBytes(raw.subarray(0, HEADER_SIZE));
+
+/** Headers of a node's chain from height 1 on, in one request. */
+async function headersOf(node: NodeProcess) {
+  const { height } = await node.api.json<{ height: number }>('/api/info');
+  const hashes = await batch<string>(
+    node,
+    'getblockhash',
+    Array.from({ length: height }, (_, i) => [i + 1]),
+  );
+  const headers = await batch<string>(
+    node,
+    'getblockheader',
+    hashes.map((hash) => [hash, false]),
+  );
+  return headers.map((hex) => header(Uint8Array.fromHex(hex)));
+}
+
+/** Whether it has the block, connected or not. */
+async function hasBlock(node: NodeProcess, hash: string): Promise<boolean> {
+  return (await node.api.rpcBody({ jsonrpc: '2.0', id: 1, method: 'getblock', params: [hash, 0] })).text.includes(
+    'result',
+  );
+}
+
+/** Compares all coins of two nodes. */
+async function sameCoins(one: NodeProcess, other: NodeProcess, height: number): Promise<void> {
+  const [ours, theirs] = await Promise.all(
+    [one, other].map((node) => node.api.rpc<object>('gettxoutsetinfo', ['muhash'])),
+  );
+  expect(ours).toMatchObject({ height });
+  expect(ours).toEqual(theirs!);
+}
+
+async function batch<T>(node: NodeProcess, method: string, calls: unknown[][]): Promise<T[]> {
+  const { body } = await node.api.rpcBody<{ result: T }[]>(
+    calls.map((params, id) => ({ jsonrpc: '2.0', id, method, params })),
+  );
+  return body.map(({ result }) => result);
+}
+
+describe('one of two peers tells of blocks and gives none', () => {
+  // Of the 160 blocks the first sixteen are asked of it, so that nothing can be connected while it is there.
+  test.skipIf(!hasVectors)('it hangs up: the mixed chain comes from the other', async () => {
+    const datadir = tempDir();
+    await importFiles('regtest', datadir, [MIXED_FILE]);
+    const good = await startPeer([], { datadir });
+    // A chain that ends now: whoever knows its headers asks everybody for theirs.
+    const [last] = await generate(good.node, 1);
+    using stalling = await ListeningPeer.listen({ headers: await headersOf(good.node) });
+    const { node } = await startPeer([stalling.address, good.address], { args: ['--p2p.v2=false'] });
+    await node.until('all blocks but those that the other was asked for', async () => {
+      const peers = await peerInfo(node);
+      const busy = peers.filter(({ inflight }) => inflight.length > 0);
+      return busy.length === 1 && busy[0]!.addr === stalling.address && hasBlock(node, last!);
+    });
+    expect(await peerInfo(node)).toHaveLength(2);
+    expect(stalling.asked).toBe(16);
+    expect((await node.api.json<Info>('/api/info')).height).toBeLessThan(161 - 16);
+    stalling.hangUp();
+    await sameTip([node, good.node], last);
+    expect(await node.api.json<object>('/api/info')).toMatchObject({ height: 161, synced: true });
+    await sameCoins(node, good.node, 161);
+    await Promise.all([node.stop(), good.node.stop()]);
+  });
+
+  // Nobody may hold up the window of 1024 blocks for longer than two seconds.
+  test('it is let go of when everything else is there', async () => {
+    const chain = recentChain(1100);
+    const good = await startPeer([], { datadir: await directoryWith(chain) });
+    using stalling = await ListeningPeer.listen({ headers: chain.blocks.slice(1).map((block) => block.header) });
+    const { node } = await startPeer([stalling.address, good.address], { args: ['--p2p.v2=false'] });
+    await sameTip([node], hashOfTip(chain));
+    expect(stalling.gone).toBe(true);
+    expect(node.stderr).toContain('"reason":"block download stalled"');
+    await Promise.all([node.stop(), good.node.stop()]);
+  });
+});
+
+test('a node killed again and again while it syncs goes on where it was', async () => {
+  const chain = recentChain(400, { payments: 2 });
+  const source = await startPeer([], { datadir: await directoryWith(chain) });
+  const datadir = tempDir();
+  const p2pPort = await freePort();
+  const seen: number[] = [];
+  for (const height of [1, 40, 130, 250]) {
+    const { node } = await startPeer([source.address], { datadir, p2pPort });
+    // What was committed before the last end is there at once.
+    const first = (await node.api.json<{ height: number }>('/api/info')).height;
+    expect(first).toBeGreaterThanOrEqual(seen.at(-1) ?? 0);
+    seen.push(await node.height(height, 20_000));
+    expect(await node.stop('SIGKILL')).toMatchObject({ signal: 'SIGKILL' });
+  }
+  const { node } = await startPeer([source.address], { datadir, p2pPort });
+  await sameTip([node], hashOfTip(chain));
+  console.log(`killed at heights ${seen.join(', ')} of 400`);
+  await sameCoins(node, source.node, 400);
+  await Promise.all([node.stop(), source.node.stop()]);
+});
+
+test('a block of a weaker branch is fetched on request only', async () => {
+  const chain = recentChain(20);
+  const branch = chain.fork(17);
+  branch.mine(2);
+  const weak = await startPeer([], { datadir: await directoryWith(branch) });
+  const strong = await startPeer([weak.address], { datadir: await directoryWith(chain) });
+  const { node } = strong;
+  await peersOf(node, 1);
+  const hash = hashOfTip(branch);
+  const [active, side] = await node.until('the headers of the branch', async () => {
+    const tips = await node.api.rpc<{ hash: string; status: string }[]>('getchaintips');
+    return tips.length === 2 && tips;
+  });
+  expect(active).toMatchObject({ hash: hashOfTip(chain), status: 'active' });
+  expect(side).toEqual({ height: 19, hash, branchlen: 2, status: 'headers-only' } as object as typeof side);
+  const parent = hashToHex(branch.at(18).hash);
+  const [peer] = await peerInfo(node);
+  for (const one of [parent, hash]) {
+    expect(await node.api.rpc<object>('getblockfrompeer', [one, peer!.id])).toEqual({});
+    await node.until('the block', async () => (await node.api.rpc<string>('getblock', [one, 0])).length > 0);
+  }
+  expect(await node.api.rpc<object[]>('getchaintips')).toContainEqual({
+    height: 19,
+    hash,
+    branchlen: 2,
+    status: 'valid-headers',
+  });
+  const errors: [unknown[], string][] = [
+    [[hash, peer!.id], 'Block already downloaded'],
+    [['11'.repeat(32), peer!.id], 'Block header missing'],
+  ];
+  for (const [params, message] of errors)
+    await expect(node.api.rpc('getblockfrompeer', params)).rejects.toThrow(message);
+  await Promise.all([node.stop(), weak.node.stop()]);
+});

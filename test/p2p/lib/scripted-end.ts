@@ -1,0 +1,91 @@
+import { UNSPECIFIED } from '../../../src/p2p/address/net-address.ts';
+import { decodeMessage, type Message, type MessageType, type ValueOf } from '../../../src/p2p/messages/messages.ts';
+import type { ConnectionType, PeerLink, PeerLogic, Permission } from '../../../src/p2p/net/peer-link.ts';
+import type { Peer } from '../../../src/p2p/peer/peer.ts';
+import type { NetMessage } from '../../../src/p2p/transport/transport.ts';
+import { type LinkedNode, MemoryLink, OUR_SERVICES, until } from './linked-net.ts';
+
+const SERVICE = { address: { network: 'ipv4' as const, bytes: Uint8Array.of(30, 1, 1, 1) }, port: 8333 };
+
+export interface Introduction {
+  /** What the connection is to the node. */
+  readonly type?: ConnectionType;
+  readonly permissions?: readonly Permission[];
+  readonly relay?: boolean;
+  readonly services?: bigint;
+}
+
+/** A peer of a node that says only what a test tells it to, and keeps what it is sent. */
+export class ScriptedEnd implements PeerLogic {
+  readonly received: Message[] = [];
+  /** Its own end of the connection, and the node's. */
+  readonly out: MemoryLink;
+  readonly in: MemoryLink;
+  readonly #node: LinkedNode;
+
+  private constructor(node: LinkedNode, type: ConnectionType, permissions: readonly Permission[]) {
+    this.#node = node;
+    this.out = new MemoryLink(this, type === 'inbound' ? 'outbound-full-relay' : 'inbound', node.service);
+    this.in = new MemoryLink(node.peers, type, SERVICE, permissions);
+    this.out.other = this.in;
+    this.in.other = this.out;
+  }
+
+  /** Connects, and waits until the node has told of transactions for the first time, which it does of none. */
+  static async join(
+    node: LinkedNode,
+    { type = 'inbound', permissions = [], relay = true, services = OUR_SERVICES }: Introduction = {},
+  ): Promise<ScriptedEnd> {
+    const end = new ScriptedEnd(node, type, permissions);
+    end.in.open();
+    end.send('version', {
+      version: 70016,
+      services,
+      time: BigInt(Math.floor(node.node.clock.nowMs() / 1000)),
+      receiverServices: 0n,
+      receiver: { address: UNSPECIFIED, port: 0 },
+      nonce: 7n,
+      userAgent: '/scripted/',
+      startHeight: 0,
+      relay,
+    });
+    end.send('wtxidrelay', null);
+    end.send('verack', null);
+    await until('the handshake', [node], () => end.peer?.negotiated.established === true);
+    if (relay) await until('the first announcement', [node], () => (end.peer?.tx?.nextAnnouncementAt ?? 0) > 0);
+    return end;
+  }
+
+  /** What the node knows of it; undefined once it is gone. */
+  get peer(): Peer | undefined {
+    return this.#node.peer(this.in);
+  }
+
+  send<K extends MessageType>(type: K, value: ValueOf<K>): void {
+    this.out.send(type, value);
+  }
+
+  sendPayload(type: string, payload: Uint8Array): void {
+    this.out.sendPayload(type, payload);
+  }
+
+  /** Waits until the node has dealt with everything that was sent, in time of its own. */
+  async heard(nonce: bigint): Promise<void> {
+    this.send('ping', { nonce });
+    const isAnswer = (message: Message) => message.type === 'pong' && message.value.nonce === nonce;
+    await until('an answer', [], () => this.in.closed || this.received.some(isAnswer));
+  }
+
+  of<K extends MessageType>(type: K): ValueOf<K>[] {
+    return this.received.filter((message) => message.type === type).map(({ value }) => value as ValueOf<K>);
+  }
+
+  opened(): void {}
+
+  closed(): void {}
+
+  message(_link: PeerLink, { type, payload }: NetMessage): void {
+    const message = decodeMessage(type, payload);
+    if (message !== null) this.received.push(message);
+  }
+}
