@@ -68,6 +68,10 @@ export interface ApiContext {
   issueTicket(principal: Principal): IssuedTicket;
   /** Runs `getblockcount` through the dispatcher; set by the JSON-RPC endpoint, asked by the readiness check. */
   rpcProbe: (() => Promise<unknown>) | null;
+  /** Aborts when the server stops: whoever waits for something then answers with what there is. */
+  readonly stopping: AbortSignal;
+  /** Asks the program to stop; null where it cannot be asked. */
+  readonly shutDown: (() => void) | null;
   /** Called once when the server has answered its last request; for what an endpoint holds open. */
   onStop(listener: () => void | Promise<void>): void;
 }

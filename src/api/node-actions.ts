@@ -9,6 +9,8 @@ export interface Refusal {
 
 export type RefusalKind =
   | 'misc'
+  | 'internal'
+  | 'deserialization'
   | 'invalidAddressOrKey'
   | 'invalidParameter'
   | 'verify'
@@ -35,6 +37,42 @@ export interface ChainTipView {
 /** What only the node thread can do to the chain. Hashes go over in wire order, and come back in display order. */
 export interface ChainActions {
   chainTips: { args: []; result: readonly ChainTipView[] };
+  /** Bytes of memory for coins: of the database's pages, and of the table before it. */
+  coinCaches: { args: []; result: { readonly database: number; readonly table: number } };
+  /** Has the node thread log debug lines, or not. */
+  logDebug: { args: [kept: boolean]; result: null };
+  invalidateBlock: { args: [hash: Uint8Array]; result: null | Refusal };
+  reconsiderBlock: { args: [hash: Uint8Array]; result: null | Refusal };
+  preciousBlock: { args: [hash: Uint8Array]; result: null | Refusal };
+}
+
+/** A change that miners signal for, where it stands at the next block. */
+export interface DeploymentView {
+  readonly name: string;
+  readonly bit: number;
+  readonly state: 'started' | 'locked_in' | 'active';
+}
+
+/** What a miner needs for the next block. Hashes in display order, amounts in satoshis. */
+export interface TemplateView {
+  readonly id: number;
+  readonly height: number;
+  readonly previousHash: string;
+  readonly version: number;
+  readonly time: number;
+  readonly minTime: number;
+  readonly bits: number;
+  readonly coinbaseValue: number;
+  readonly commitment: Uint8Array;
+  readonly deployments: readonly DeploymentView[];
+  /** Changes of the mempool when it was made. */
+  readonly changes: number;
+  /** JSON of its transactions, as BIP-22 and BIP-145 have them; null where the caller has it already. */
+  readonly transactions: string | null;
+}
+
+/** What only the node thread can do for miners. */
+export interface MiningActions {
   /** Mines blocks to a script; fewer than `count` where the tries do not suffice. */
   generate: { args: [script: Uint8Array, count: number, maxTries: number]; result: readonly string[] | Refusal };
   /** Mines a block of these: txids of the mempool, or encoded transactions. */
@@ -42,9 +80,18 @@ export interface ChainActions {
     args: [script: Uint8Array, txs: readonly (string | Uint8Array)[], submit: boolean];
     result: { readonly hash: string; readonly raw: Uint8Array } | Refusal;
   };
-  invalidateBlock: { args: [hash: Uint8Array]; result: null | Refusal };
-  reconsiderBlock: { args: [hash: Uint8Array]; result: null | Refusal };
-  preciousBlock: { args: [hash: Uint8Array]; result: null | Refusal };
+  /** `known` is the number of the template whose transactions the caller has. */
+  blockTemplate: { args: [known: number | null]; result: TemplateView };
+  /** What is wrong with a block that need not be mined yet, as BIP-22 spells it; null where nothing is. */
+  proposeBlock: { args: [raw: Uint8Array]; result: string | null | Refusal };
+  /** Takes the 80 bytes of a header. */
+  submitHeader: { args: [raw: Uint8Array]; result: null | Refusal };
+  /** Grows with the mempool's changes. */
+  mempoolChanges: { args: []; result: number };
+  /** The block that was put together last: its weight, and its transactions but for the coinbase. */
+  lastAssembled: { args: []; result: { readonly weight: number; readonly txs: number } | null };
+  /** Stops the clock of a regtest node at a time in Unix seconds; 0 lets it go again. */
+  setMockTime: { args: [seconds: number]; result: null };
 }
 
 /** What is known of addresses of one network. */
@@ -149,7 +196,7 @@ export interface ScenarioActions {
   scenarioFlood: { args: [count: number, script: Uint8Array | null]; result: readonly string[] | Refusal };
 }
 
-export type NodeActions = ChainActions & NetworkActions & ScenarioActions;
+export type NodeActions = ChainActions & MiningActions & NetworkActions & ScenarioActions;
 export type NodeAction = keyof NodeActions;
 export type ActionArgs<N extends NodeAction> = NodeActions[N]['args'];
 export type ActionResult<N extends NodeAction> = NodeActions[N]['result'];

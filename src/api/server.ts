@@ -6,7 +6,7 @@ import type { NetworkParams } from '../params/network-params.ts';
 import { hashToHex } from '../primitives/hash.ts';
 import { headerFromBytes } from '../primitives/header.ts';
 import type { ChainReads } from '../storage/chain-reads.ts';
-import { type Clock, systemClock, unixSeconds } from '../util/clock.ts';
+import { type Clock, hostClock, systemClock, unixSeconds } from '../util/clock.ts';
 import type { Log } from '../util/log.ts';
 import { composeApp, declaredRoutes, type RoutePlugin } from './app.ts';
 import { Authenticator } from './auth/authenticator.ts';
@@ -46,6 +46,8 @@ export interface ApiDependencies {
   /** Unix seconds. */
   readonly startedAt: number;
   readonly clock?: Clock;
+  /** Called when an operator asks for the end. */
+  readonly shutDown?: () => void;
   /** The topics that are served; the running program leaves this out. */
   readonly plugins?: readonly RoutePlugin[];
 }
@@ -73,6 +75,8 @@ export interface ApiServer {
  */
 export function startApi(deps: ApiDependencies): ApiServer {
   const { options, log, startedAt, clock = systemClock } = deps;
+  // What a test makes the node take for the time is nothing to credentials.
+  const host = deps.clock ?? hostClock;
   const state: { phase: Phase; attached: Attachment | null; tip: TipView | null } = {
     phase: 'starting',
     attached: null,
@@ -85,7 +89,7 @@ export function startApi(deps: ApiDependencies): ApiServer {
   const atStop: (() => void | Promise<void>)[] = [];
   const cache = options.cache.enabled ? new ByteCache(options.cache.maxBytes) : null;
   const metrics = new ApiMetrics(
-    { service: options.service, version: options.version, commit: options.commit, startedAt: unixSeconds(clock) },
+    { service: options.service, version: options.version, commit: options.commit, startedAt: unixSeconds(host) },
     {
       chain: () => state.attached && chainGauges(state.attached),
       mempool: () => {
@@ -100,10 +104,10 @@ export function startApi(deps: ApiDependencies): ApiServer {
       wsBackpressured: () => hub.backpressured,
       wsWatched: () => ({ connection: hub.watched, key: watches.total }),
       cacheReady: () => cache !== null,
-      uptimeSeconds: () => Math.max(0, unixSeconds(clock) - startedAt),
+      uptimeSeconds: () => Math.max(0, unixSeconds(host) - startedAt),
     },
   );
-  const auth = new Authenticator(options, log, clock, metrics);
+  const auth = new Authenticator(options, log, host, metrics);
   const events = new EventLog({
     clock,
     limits: options.limits.eventLog,
@@ -182,6 +186,8 @@ export function startApi(deps: ApiDependencies): ApiServer {
     call: (request) => gate.call(request),
     issueTicket: (principal) => auth.issueTicket(principal),
     rpcProbe: null,
+    stopping: stopping.signal,
+    shutDown: deps.shutDown ?? null,
     onStop: (listener) => atStop.push(listener),
   };
   const readiness = new Readiness(

@@ -12,7 +12,7 @@ import type { ChainEntry } from './chain-entry.ts';
 import type { ChainStore } from './chain-store.ts';
 import { type CoinChange, CoinsCache } from './coins-cache.ts';
 import { connectBlock, disconnectBlock, scriptRejection, unindexBlock } from './connect-block.ts';
-import type { ScriptVerifier } from './script-verifier.ts';
+import type { ScriptFailure, ScriptVerifier } from './script-verifier.ts';
 import type { StagedBlock } from './staged-block.ts';
 
 /** Script checks that may be under way: enough to keep every worker busy, few enough to bound their memory. */
@@ -149,6 +149,30 @@ export class ActiveChain {
     this.#staged.push(staged);
     this.#tip = entry;
     return { ok: true, value: staged.stats };
+  }
+
+  /**
+   * Whether a block could be connected to the tip, which it is not: everything is as before. Yields what the script checks
+   * will say.
+   */
+  tryOut(
+    entry: ChainEntry,
+    block: ParsedBlock,
+    verifier: ScriptVerifier,
+  ): Result<Promise<ScriptFailure | null>, BlockRejection> {
+    assert(entry.parent === this.#tip, 'a block is tried on the tip');
+    const rowsMark = this.#rows.mark;
+    const connected = connectBlock(block, entry, {
+      coins: this.coins,
+      rows: this.#rows,
+      params: this.#params,
+      flags: blockScriptFlags(entry.hash, entry.height, this.#params),
+      verifier,
+    });
+    if (!connected.ok) return connected;
+    disconnectBlock(block, connected.value.undo, this.coins);
+    this.#rows.cutTo(rowsMark);
+    return { ok: true, value: connected.value.scripts! };
   }
 
   /** Takes the tip off. What is sealed must have been written: it is behind the tip then. */

@@ -1,4 +1,4 @@
-import { checkBlock } from '../consensus/check-block.ts';
+import { type CheckBlockOptions, checkBlock } from '../consensus/check-block.ts';
 import { checkBlockContext } from '../consensus/check-block-context.ts';
 import { type BlockRejection, reject } from '../consensus/rejection.ts';
 import { hash256 } from '../crypto/hash.ts';
@@ -28,6 +28,7 @@ import type { FilterIndex } from './filter-index.ts';
 import { HeaderTree } from './header-tree.ts';
 import { InitialSync } from './initial-sync.ts';
 import type { ScriptVerifier } from './script-verifier.ts';
+import { testBlock } from './test-block.ts';
 
 export interface ChainOptions {
   /** The network's directory. */
@@ -273,6 +274,26 @@ export class Chain {
       // Where it has no fault of its own, a block it builds on turned out to have one.
       const parentFailed = reject('invalid-prev', 'bad-prevblk', 'the block it builds on is invalid');
       return { status: 'rejected', rejection: this.#rejections.get(outcome.entry) ?? parentFailed };
+    });
+  }
+
+  /**
+   * What is wrong with a block as the next one on the tip, or null; it is not kept. Resolves to the rejection
+   * `inconclusive-not-best-prevblk` where it builds on another block.
+   */
+  test(block: ParsedBlock, options: CheckBlockOptions): Promise<BlockRejection | null> {
+    return this.#exclusive(async () => {
+      await this.#settle();
+      const tested = testBlock(block, options, {
+        active: this.#active,
+        params: this.params.consensus,
+        verifier: this.#verifier,
+        now: unixSeconds(this.#clock),
+      });
+      if (!tested.ok) return tested;
+      let rejection: BlockRejection | null = null;
+      await this.#waited(tested.value.then((found) => void (rejection = found)));
+      return rejection;
     });
   }
 

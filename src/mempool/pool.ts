@@ -47,6 +47,7 @@ export class Mempool {
   readonly #floor: RollingMinimumFee;
   /** What `prioritise` added, by txid, for transactions that may come yet as well. */
   readonly #deltas = new Map<string, number>();
+  #changes = 0;
   /** Ours, and not asked for by any peer yet. */
   readonly #unbroadcast = new Set<string>();
   /** No entry is older, Unix seconds. */
@@ -95,8 +96,14 @@ export class Mempool {
     };
   }
 
+  /** Grows with everything that could change the best block. */
+  get changes(): number {
+    return this.#changes;
+  }
+
   /** Takes in a transaction whose slot the graph knows. */
   insert(slot: number, entry: NewEntry, arrival: Arrival): void {
+    this.#changes++;
     this.entries.add(slot, entry);
     this.#oldest = Math.min(this.#oldest, entry.time);
     if (arrival.local) this.#unbroadcast.add(hashToHex(entry.parsed.txid));
@@ -111,6 +118,7 @@ export class Mempool {
 
   /** The same where the graph has dropped it already. */
   forget(slot: number, reason: RemovalReason, departure: Departure): void {
+    this.#changes++;
     this.#observer.removed(slot, reason, departure);
     this.#unbroadcast.delete(hashToHex(this.entries.txid(slot)));
     this.entries.remove(slot);
@@ -165,6 +173,7 @@ export class Mempool {
     const sum = (this.#deltas.get(key) ?? 0) + delta;
     if (sum === 0) this.#deltas.delete(key);
     else this.#deltas.set(key, sum);
+    this.#changes++;
     const slot = this.entries.find(txid);
     if (slot < 0) return;
     this.entries.setFeeDelta(slot, sum);

@@ -1,19 +1,19 @@
 import type { Chain } from '../chain/chain.ts';
-import type { ChainEntry } from '../chain/chain-entry.ts';
 import { nextWorkRequired } from '../consensus/difficulty.ts';
 import { medianTimePast } from '../consensus/header-entry.ts';
 import type { BlockRejection } from '../consensus/rejection.ts';
 import { computeBlockVersion, VersionBitsCache } from '../consensus/version-bits.ts';
 import type { Mempool } from '../mempool/pool.ts';
-import { encodeBlock } from '../primitives/block.ts';
+import { type Block, encodeBlock, parseBlock } from '../primitives/block.ts';
 import type { BlockHash } from '../primitives/hash.ts';
 import { headerHash } from '../primitives/header.ts';
 import type { Transaction } from '../primitives/transaction.ts';
 import { ByteWriter } from '../util/bytes.ts';
 import { type Clock, unixSeconds } from '../util/clock.ts';
-import { assembleBlock, earliestBlockTime } from './block-template.ts';
+import { assembleBlock } from './block-template.ts';
 import { grindBlock, NonceSpaceExhausted } from './grind.ts';
-import { selectTransactions } from './select-transactions.ts';
+import { minimumTime } from './minimum-time.ts';
+import { EMPTY_BLOCK, type SlotSelection, selectTransactions } from './select-transactions.ts';
 
 export interface MinedBlock {
   readonly hash: BlockHash;
@@ -22,12 +22,19 @@ export interface MinedBlock {
   readonly tries: number;
 }
 
+/** A block as it was put together: its weight, and its transactions but for the coinbase. */
+export interface Assembled {
+  readonly weight: number;
+  readonly txs: number;
+}
+
 /** Makes blocks on the tip where the difficulty is that of regtest. */
 export class Miner {
   readonly #chain: Chain;
   readonly #mempool: Mempool;
   readonly #clock: Clock;
   readonly #versions = new VersionBitsCache();
+  #last: Assembled | null = null;
 
   constructor(deps: { readonly chain: Chain; readonly mempool: Mempool; readonly clock: Clock }) {
     this.#chain = deps.chain;
@@ -35,18 +42,37 @@ export class Miner {
     this.#clock = deps.clock;
   }
 
+  /** What was put together last, to be mined here or elsewhere. */
+  get last(): Assembled | null {
+    return this.#last;
+  }
+
+  /** Remembers a selection as what was put together last. */
+  assembled({ slots, weight }: SlotSelection): void {
+    this.#last = { weight, txs: slots.length };
+  }
+
   /** A block of the mempool's best; null where `maxTries` hashes do not suffice. */
   mine(coinbaseScript: Uint8Array, maxTries: number): Promise<MinedBlock | null> {
     return this.#chain.whenSettled(() => {
-      const { txs, fees } = selectTransactions(this.#mempool, this.#chain);
-      const transactions = txs.map(({ tx }) => tx);
-      return this.#assemble(coinbaseScript, transactions, BigInt(fees), maxTries);
+      const selection = selectTransactions(this.#mempool, this.#chain);
+      this.assembled(selection);
+      const transactions = selection.txs.map(({ tx }) => tx);
+      return grind(this.#assemble(coinbaseScript, transactions, BigInt(selection.fees)), maxTries);
     });
   }
 
-  /** A block of these transactions and no others; its coinbase takes no fees. */
-  mineThese(coinbaseScript: Uint8Array, transactions: readonly Transaction[]): Promise<MinedBlock> {
-    return this.#chain.whenSettled(() => this.#assemble(coinbaseScript, transactions, 0n, Number.MAX_SAFE_INTEGER)!);
+  /** A block of these transactions and no others, whose work is yet to be done; its coinbase takes no fees. */
+  assembleThese(coinbaseScript: Uint8Array, transactions: readonly Transaction[]): Promise<Block> {
+    return this.#chain.whenSettled(() => {
+      this.assembled(EMPTY_BLOCK);
+      return this.#assemble(coinbaseScript, transactions, 0n);
+    });
+  }
+
+  /** What is wrong with a block but that it is not mined, or null; nothing of it is kept. */
+  test(block: Block): Promise<BlockRejection | null> {
+    return this.#chain.test(parseBlock(blockBytes(block)), { proofOfWork: false, merkleRoot: false });
   }
 
   /** What is wrong with a block that was made here, or null once the chain has taken it. */
@@ -55,39 +81,35 @@ export class Miner {
     return outcome.status === 'rejected' ? outcome.rejection : null;
   }
 
-  #assemble(
-    coinbaseScript: Uint8Array,
-    transactions: readonly Transaction[],
-    fees: bigint,
-    maxTries: number,
-  ): MinedBlock | null {
+  #assemble(coinbaseScript: Uint8Array, transactions: readonly Transaction[], fees: bigint): Block {
     const { tip, params } = this.#chain;
-    const parent = parentOf(tip);
-    const time = Math.max(earliestBlockTime(parent), unixSeconds(this.#clock));
-    const bits = nextWorkRequired(tip, time, params.consensus);
-    const version = computeBlockVersion(tip, params.consensus, this.#versions);
-    const block = assembleBlock({
-      parent,
-      bits,
-      version,
+    const time = Math.max(minimumTime(tip, params.consensus), unixSeconds(this.#clock));
+    return assembleBlock({
+      parent: { hash: tip.hash, height: tip.height, medianTimePast: medianTimePast(tip) },
+      bits: nextWorkRequired(tip, time, params.consensus),
+      version: computeBlockVersion(tip, params.consensus, this.#versions),
       time,
       transactions,
       fees,
       coinbaseScript,
       params: params.consensus,
     });
-    try {
-      const mined = grindBlock(block, maxTries);
-      const w = new ByteWriter(1 << 16);
-      encodeBlock(w, mined);
-      return { hash: headerHash(mined.header), raw: w.finish(), tries: mined.header.nonce + 1 };
-    } catch (error) {
-      if (error instanceof NonceSpaceExhausted) return null;
-      throw error;
-    }
   }
 }
 
-function parentOf(tip: ChainEntry) {
-  return { hash: tip.hash, height: tip.height, medianTimePast: medianTimePast(tip) };
+/** The block with its work done; null where so many hashes do not suffice. */
+export function grind(block: Block, maxTries: number): MinedBlock | null {
+  try {
+    const mined = grindBlock(block, maxTries);
+    return { hash: headerHash(mined.header), raw: blockBytes(mined), tries: mined.header.nonce + 1 };
+  } catch (error) {
+    if (error instanceof NonceSpaceExhausted) return null;
+    throw error;
+  }
+}
+
+function blockBytes(block: Block): Uint8Array {
+  const w = new ByteWriter(1 << 16);
+  encodeBlock(w, block);
+  return w.finish();
 }

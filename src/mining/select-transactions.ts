@@ -7,12 +7,18 @@ import type { Mempool } from '../mempool/pool.ts';
 import { BLOCK_MIN_FEERATE } from '../policy/relay-options.ts';
 import type { ParsedTransaction } from '../primitives/block.ts';
 
-/** What goes into a block beside its coinbase, parents first. Satoshis. */
-export interface Selection {
-  readonly txs: readonly ParsedTransaction[];
+/** What goes into a block beside its coinbase, parents first: slots of the mempool. Satoshis. */
+export interface SlotSelection {
+  readonly slots: readonly number[];
   readonly fees: number;
+  /** With what is left free for header and coinbase; so are the sigops. */
   readonly weight: number;
   readonly sigopCost: number;
+}
+
+/** The same with the transactions. */
+export interface Selection extends SlotSelection {
+  readonly txs: readonly ParsedTransaction[];
 }
 
 export interface SelectionOptions {
@@ -20,48 +26,66 @@ export interface SelectionOptions {
   readonly admit?: (slot: number) => boolean;
 }
 
-/** Left free for header and coinbase, as Core does: weight and sigop cost. */
-const RESERVED_WEIGHT = 8000;
-const RESERVED_SIGOPS = 400;
+/** A block without transactions: what is left free for header and coinbase, as Core does. */
+export const EMPTY_BLOCK: SlotSelection = { slots: [], fees: 0, weight: 8000, sigopCost: 400 };
 /** When the block is nearly full, so many chunks in a row that do not fit end the search. */
 const MAX_FAILURES = 1000;
 const NEARLY_FULL = 4000;
 /** Blocks' worth of the best chunks among which what fits is sought. */
-const LOOKED_AT = 4;
+const LOOKED_AT = 2;
 
 /** Fills a block with what pays best: chunk by chunk, in falling order of feerate. */
 export function selectTransactions(
+  mempool: Mempool,
+  chain: Pick<ChainView, 'tip'>,
+  options?: SelectionOptions,
+): Selection {
+  const selection = selectSlots(mempool, chain, options);
+  return { ...selection, txs: selection.slots.map((slot) => mempool.entries.parsed(slot)) };
+}
+
+/** The same without reading the transactions. */
+export function selectSlots(
   { entries, graph }: Mempool,
   { tip }: Pick<ChainView, 'tip'>,
   { admit = () => true }: SelectionOptions = {},
-): Selection {
+): SlotSelection {
   const height = tip.height + 1;
   const medianTime = medianTimePast(tip);
-  const txs: ParsedTransaction[] = [];
+  const isFinal = (slot: number) =>
+    !hasLocktime(entries.raw(slot)) || isFinalTx(entries.parsed(slot).tx, height, medianTime);
+  const clusterOf = (slots: readonly number[]) => graph.cluster(slots[0]!)[0]!;
+  const chosen: number[] = [];
   /** Chunks of a cluster come in its order: what follows one that was left out may need it. */
   const leftOut = new Set<number>();
   let fees = 0;
-  let weight = RESERVED_WEIGHT;
-  let sigopCost = RESERVED_SIGOPS;
+  let weight = EMPTY_BLOCK.weight;
+  let sigopCost = EMPTY_BLOCK.sigopCost;
   let failures = 0;
-  for (const chunk of bestChunks(graph, MAX_BLOCK_WEIGHT * LOOKED_AT)) {
-    if (chunk.fee * 4000 < Number(BLOCK_MIN_FEERATE) * chunk.size) break;
-    const chunkWeight = chunk.slots.reduce((sum, slot) => sum + entries.weight(slot), 0);
-    const chunkSigops = chunk.slots.reduce((sum, slot) => sum + entries.sigopCost(slot), 0);
-    const key = graph.cluster(chunk.slots[0]!)[0]!;
-    const fits = weight + chunkWeight < MAX_BLOCK_WEIGHT && sigopCost + chunkSigops < MAX_BLOCK_SIGOPS_COST;
-    const parsed =
-      fits && !leftOut.has(key) && chunk.slots.every(admit) ? chunk.slots.map((s) => entries.parsed(s)) : [];
-    if (parsed.length === 0 || !parsed.every(({ tx }) => isFinalTx(tx, height, medianTime))) {
-      leftOut.add(key);
-      if (!fits && ++failures > MAX_FAILURES && weight > MAX_BLOCK_WEIGHT - NEARLY_FULL) break;
+  for (const { fee, size, slots } of bestChunks(graph, MAX_BLOCK_WEIGHT * LOOKED_AT)) {
+    if (fee * 4000 < Number(BLOCK_MIN_FEERATE) * size) break;
+    if (leftOut.size > 0 && leftOut.has(clusterOf(slots))) continue;
+    const chunkSigops = slots.reduce((sum, slot) => sum + entries.sigopCost(slot), 0);
+    // The size of a chunk is its weight, or more where it has many sigops.
+    const fits = weight + size < MAX_BLOCK_WEIGHT && sigopCost + chunkSigops < MAX_BLOCK_SIGOPS_COST;
+    if (!fits || !slots.every((slot) => admit(slot) && isFinal(slot))) {
+      leftOut.add(clusterOf(slots));
+      if (++failures > MAX_FAILURES && weight > MAX_BLOCK_WEIGHT - NEARLY_FULL) break;
       continue;
     }
     failures = 0;
-    txs.push(...parsed);
-    weight += chunkWeight;
+    for (const slot of slots) {
+      chosen.push(slot);
+      weight += entries.weight(slot);
+      fees += entries.fee(slot);
+    }
     sigopCost += chunkSigops;
-    fees += chunk.slots.reduce((sum, slot) => sum + entries.fee(slot), 0);
   }
-  return { txs, fees, weight, sigopCost };
+  return { slots: chosen, fees, weight, sigopCost };
+}
+
+/** The locktime is what an encoding ends with. */
+function hasLocktime(raw: Uint8Array): boolean {
+  const at = raw.length - 4;
+  return (raw[at]! | raw[at + 1]! | raw[at + 2]! | raw[at + 3]!) !== 0;
 }

@@ -7,7 +7,6 @@ import type { Config } from '../config/schema.ts';
 import { isBuriedActive } from '../consensus/deployments.ts';
 import { signatureEngine } from '../crypto/secp256k1.ts';
 import { MempoolService } from '../mempool/service.ts';
-import { Miner } from '../mining/miner.ts';
 import { withReservedValue } from '../mining/reserved-value.ts';
 import type { NetworkParams } from '../params/network-params.ts';
 import { paramsFor } from '../params/networks.ts';
@@ -23,6 +22,7 @@ import { chainActions } from './chain-actions.ts';
 import { buildFilters } from './filter-build.ts';
 import { importFiles } from './import-files.ts';
 import type { ImportOptions, ImportResult } from './import-types.ts';
+import { miningActions } from './mining-actions.ts';
 import { networkActions } from './network-actions.ts';
 import { PeerNetwork } from './peer-network.ts';
 import { verificationProgress } from './progress.ts';
@@ -114,7 +114,6 @@ export class Node {
       log,
       emit: (changes) => this.#tell({ changes, commit: null }),
     });
-    const miner = new Miner({ chain: this.chain, mempool: this.mempool.mempool, clock });
     this.#network = config.p2p.enabled
       ? new PeerNetwork(config, {
           chain: this.chain,
@@ -131,7 +130,11 @@ export class Node {
       ? sandboxChain({ chain: this.chain, mempool: this.mempool, clock }, config.networkDir, this.#ending.signal)
       : null;
     this.#actions = {
-      ...chainActions({ chain: this.chain, mempool: this.mempool, miner }, this.#ending.signal),
+      ...chainActions(this.chain, {
+        database: DATABASE_CACHE_MIB * MEBIBYTE,
+        table: config.storage.coinsCache * MEBIBYTE,
+      }),
+      ...miningActions({ chain: this.chain, mempool: this.mempool.mempool, clock }, this.#ending.signal),
       ...networkActions(this.#network, { chain: this.chain, clock }),
       ...scenarioActions(this.#sandbox && new Scenarios({ chain: this.#sandbox, params: this.params, clock })),
     };

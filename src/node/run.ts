@@ -7,7 +7,7 @@ import type { Config } from '../config/schema.ts';
 import { paramsFor } from '../params/networks.ts';
 import { ChainReads } from '../storage/chain-reads.ts';
 import { aborted } from '../util/abort.ts';
-import { systemClock, unixSeconds } from '../util/clock.ts';
+import { hostClock, unixSeconds } from '../util/clock.ts';
 import { type Log, stderrLog } from '../util/log.ts';
 import { OperatorError } from '../util/operator-error.ts';
 import { type ServiceNotifier, serviceNotifier } from '../util/systemd.ts';
@@ -33,11 +33,13 @@ export async function runNode(
   const log = stderrLog(config.log);
   const service = serviceNotifier();
   const params = paramsFor(config.network, { testActivationHeight: config.consensus.testActivationHeight });
-  const api = listen(config, params, log);
+  const asked = new AbortController();
+  const api = listen(config, params, log, () => asked.abort(new Error('an operator asked for it')));
   try {
     const release = lockDirectory(config.networkDir);
     try {
-      await runLocked(config, api, { signal, log, service, display });
+      const either = AbortSignal.any([signal, asked.signal]);
+      await runLocked(config, api, { signal: either, log, service, display });
     } finally {
       release();
     }
@@ -56,7 +58,7 @@ interface Surroundings {
 const REPORT_MS = 1000;
 const NO_SUCH_ADDRESS = new Set(['EADDRNOTAVAIL', 'ENOTFOUND', 'ENXIO', 'EAI_AGAIN', 'EAI_NONAME']);
 
-function listen(config: Config, params: ReturnType<typeof paramsFor>, log: Log): ApiServer {
+function listen(config: Config, params: ReturnType<typeof paramsFor>, log: Log, shutDown: () => void): ApiServer {
   const options = apiOptionsOf(config, process.env.OBVERSE_API_KEY ?? null);
   const sources = readSourcesOf(config, params);
   try {
@@ -64,7 +66,8 @@ function listen(config: Config, params: ReturnType<typeof paramsFor>, log: Log):
       options,
       params,
       log,
-      startedAt: unixSeconds(systemClock),
+      shutDown,
+      startedAt: unixSeconds(hostClock),
       plugins: [(context) => restRoutes(context, sources), (context) => rpcRoutes(context, sources)],
     });
   } catch (error) {
@@ -132,7 +135,7 @@ function report(
   const peerless = network === 'regtest' ? null : new PeerlessWatch(log);
   return setInterval(() => {
     const status = node.status();
-    const nowMs = systemClock.monotonicMs();
+    const nowMs = hostClock.monotonicMs();
     sync.update(status, reads.tip().height, nowMs);
     peerless?.check(status.network?.active ? status.peers.inbound + status.peers.outbound : null, nowMs);
   }, REPORT_MS);

@@ -1,6 +1,6 @@
 import { writeSync } from 'node:fs';
 import { isatty } from 'node:tty';
-import { type Clock, systemClock } from './clock.ts';
+import { type Clock, hostClock } from './clock.ts';
 
 export const LOG_LEVELS = ['error', 'warn', 'info', 'debug'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
@@ -38,17 +38,27 @@ const FLUSH_AFTER_MS = 50;
 const ERASE_LINE = '\r\x1b[K';
 const FLUSH_AT_BYTES = 16 * 1024;
 
+/** What an operator has said of debug lines while the node runs; null for what is configured. */
+let debugLines: boolean | null = null;
+
+/** Has all logs of this thread keep debug lines from now on, or drop them. */
+export function keepDebugLines(kept: boolean): void {
+  debugLines = kept;
+}
+
 /** A log over any sink. Errors are written at once, everything else within 50 ms. */
 export function createLog(options: LogOptions): Log {
+  const isKept = (level: LogLevel) =>
+    level === 'debug' && debugLines !== null ? debugLines : LOG_LEVELS.indexOf(level) <= lowest;
   const sink = new LineBuffer(options.write, options.maxBufferedBytes ?? 1 << 20);
-  const clock = options.clock ?? systemClock;
+  const clock = options.clock ?? hostClock;
   const lowest = LOG_LEVELS.indexOf(options.level);
   const prefix = options.prefix ?? '';
   const made = options.format === 'json' ? jsonLine : textLine;
   const line: Line = (...facts) => prefix + made(...facts);
   const withFields = (base: LogFields): Log => {
     const at = (level: LogLevel) => (msg: string, fields?: LogFields) => {
-      if (LOG_LEVELS.indexOf(level) > lowest) return;
+      if (!isKept(level)) return;
       if (sink.dropped > 0 && sink.hasRoom) {
         sink.add(line('warn', clock.nowMs(), 'log lines dropped', {}, { count: sink.dropped }));
         sink.dropped = 0;
@@ -61,7 +71,7 @@ export function createLog(options: LogOptions): Log {
       warn: at('warn'),
       info: at('info'),
       debug: at('debug'),
-      enabled: (level) => LOG_LEVELS.indexOf(level) <= lowest,
+      enabled: isKept,
       child: (fields) => withFields({ ...base, ...fields }),
       flush: () => sink.flush(),
     };

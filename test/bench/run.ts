@@ -4,6 +4,7 @@ import { benchMempool } from './mempool.ts';
 import { benchPrimitives } from './primitives.ts';
 import { describeMachine } from './report.ts';
 import { benchSync } from './sync.ts';
+import { benchTemplate } from './template.ts';
 
 const BENCHES: Readonly<Record<string, { readonly help: string; readonly run: (chain: string) => Promise<void> }>> = {
   import: { help: 'import a chain with all indexes: speed, stages, memory, disk', run: benchImport },
@@ -12,6 +13,10 @@ const BENCHES: Readonly<Record<string, { readonly help: string; readonly run: (c
     help: 'transactions accepted a second, memory, a block taken out',
     run: async (count) => benchMempool(Number(count) || undefined),
   },
+  template: {
+    help: 'block templates over a mempool of so many megabytes (300)',
+    run: async (megabytes) => benchTemplate(Number(megabytes) || undefined),
+  },
   sync: { help: 'a chain fetched from another node, beside its import', run: benchSync },
   primitives: { help: 'signatures, hashes, merkle trees, block parsing', run: async () => benchPrimitives() },
 };
@@ -19,7 +24,7 @@ const BENCHES: Readonly<Record<string, { readonly help: string; readonly run: (c
 const [name, chain = process.env.OBVERSE_BENCH_CHAIN ?? ''] = process.argv.slice(2);
 const bench = name === undefined ? undefined : BENCHES[name];
 if (!bench) {
-  console.log(`npm run bench -- NAME [CHAIN], or npm run bench -- mempool [COUNT]
+  console.log(`npm run bench -- NAME [CHAIN], or npm run bench -- mempool [COUNT], or npm run bench -- template [MEGABYTES]
 
 CHAIN is a regtest chain as a file of magic, size, block; OBVERSE_BENCH_CHAIN names it as well.
 `);

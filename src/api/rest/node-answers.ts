@@ -1,7 +1,7 @@
 import { targetToHex } from '../../consensus/work.ts';
 import { hashToHex } from '../../primitives/hash.ts';
 import { headerFromBytes } from '../../primitives/header.ts';
-import { systemClock, unixSeconds } from '../../util/clock.ts';
+import { hostClock, unixSeconds } from '../../util/clock.ts';
 import type { ApiContext } from '../context.ts';
 import type { NodeStatus } from '../node-port.ts';
 import { type Answer, jsonAnswer } from '../readers/answer.ts';
@@ -55,7 +55,7 @@ function infoView(ctx: ApiContext, env: ReadEnv, status: NodeStatus) {
     pruneHeight: null,
     indexes: { tx: index, address: index, spender: none, filter },
     protocolVersion: PROTOCOL_VERSION,
-    uptime: Math.max(0, unixSeconds(systemClock) - ctx.startedAt),
+    uptime: Math.max(0, unixSeconds(hostClock) - ctx.startedAt),
     warnings: status.warnings,
   };
 }

@@ -11,17 +11,62 @@ import { coreScript } from '../views/core-script.ts';
 import { rpcMethod } from './method.ts';
 import { array, flag, hash, hashOrHeight, integer, optional, readString, text, verbosity } from './params.ts';
 import { rpcFail } from './rpc-error.ts';
+import {
+  anyOf,
+  bool,
+  coinAmount,
+  hashStr,
+  hexStr,
+  int,
+  maybe,
+  nil,
+  num,
+  obj,
+  type Schema,
+  tuple,
+  unixTime,
+} from './schema.ts';
+import { header, outputScript, shownBlock, txOfBlock } from './shapes.ts';
 
 const SECONDS_IN_A_MONTH = 30 * 24 * 60 * 60;
 const READ_US_PER_BYTE = 0.001;
 
-export function findBlock({ reads }: Pick<ReadEnv, 'reads'>, blockHash: BlockHash): HeaderRecord {
-  return reads.headers.byHash(blockHash) ?? rpcFail('invalidAddressOrKey', 'Block not found');
+const BLOCK_STATS = obj(
+  Object.fromEntries(
+    [
+      ...['avgfee', 'avgfeerate', 'avgtxsize', 'height', 'ins', 'maxfee', 'maxfeerate', 'maxtxsize', 'medianfee'],
+      ...['mediantxsize', 'minfee', 'minfeerate', 'mintxsize', 'outs', 'subsidy', 'swtotal_size', 'swtotal_weight'],
+      ...['swtxs', 'total_out', 'total_size', 'total_weight', 'totalfee', 'txs', 'utxo_increase', 'utxo_size_inc'],
+      ...['utxo_increase_actual', 'utxo_size_inc_actual'],
+    ]
+      .map((name): [string, Schema] => [name, int()])
+      .concat([
+        ['blockhash', hashStr()],
+        [
+          'feerate_percentiles',
+          tuple(
+            Array.from({ length: 5 }, () => int()),
+            'by weight: 10, 25, 50, 75 and 90 %',
+          ),
+        ],
+        ['time', unixTime()],
+        ['mediantime', unixTime()],
+      ])
+      .map(([name, schema]) => [name, maybe(schema)]),
+  ),
+  'those that were chosen, or all; amounts in satoshis, feerates in satoshis per virtual byte',
+);
+
+export function findBlock({ reads, tip }: Pick<ReadEnv, 'reads' | 'tip'>, blockHash: BlockHash): HeaderRecord {
+  return (
+    reads.headers.byHash(blockHash) ??
+    rpcFail('invalidAddressOrKey', 'Block not found', 'block_not_found', { tipHeight: tip.height })
+  );
 }
 
 /** Throws where the block's body is not there. */
 export function checkBody({ body, stats }: HeaderRecord): void {
-  if (!body || !stats) rpcFail('misc', 'Block not available (not fully downloaded)');
+  if (!body || !stats) rpcFail('misc', 'Block not available (not fully downloaded)', 'block_not_found');
 }
 
 export const getblockcount = rpcMethod({
@@ -29,7 +74,7 @@ export const getblockcount = rpcMethod({
   category: 'blockchain',
   help: 'Height of the tip of the active chain. The genesis block has height 0.',
   params: [],
-  result: 'a number',
+  result: int('height'),
   scope: 'read',
   run: ({ tip }) => tip.height,
 });
@@ -39,7 +84,7 @@ export const getbestblockhash = rpcMethod({
   category: 'blockchain',
   help: 'Hash of the tip of the active chain.',
   params: [],
-  result: 'a hash',
+  result: hashStr(),
   scope: 'read',
   run: ({ tip }) => hashToHex(tip.hash),
 });
@@ -49,10 +94,11 @@ export const getblockhash = rpcMethod({
   category: 'blockchain',
   help: 'Hash of the block at a height of the active chain.',
   params: [integer('height')],
-  result: 'a hash',
+  result: hashStr(),
   scope: 'read',
   run({ reads, tip }, height) {
-    if (height < 0 || height > tip.height) return rpcFail('invalidParameter', 'Block height out of range');
+    if (height < 0 || height > tip.height)
+      return rpcFail('invalidParameter', 'Block height out of range', 'block_not_found', { tipHeight: tip.height });
     return hashToHex(reads.headers.byHeight(height)!.hash);
   },
 });
@@ -62,7 +108,7 @@ export const getblockheader = rpcMethod({
   category: 'blockchain',
   help: 'A block header, as an object or as hex.',
   params: [hash<BlockHash>('blockhash', 'hash'), optional(flag('verbose'), true)],
-  result: 'an object, or hex where verbose is false',
+  result: anyOf(header, hexStr('where it is false')),
   scope: 'read',
   run(env, blockHash, verbose) {
     const block = findBlock(env, blockHash);
@@ -75,7 +121,12 @@ export const getblock = rpcMethod({
   category: 'blockchain',
   help: 'A block: as hex (0), with transaction ids (1), with transactions (2), with what they spent (3).',
   params: [hash<BlockHash>('blockhash'), optional(verbosity('verbosity', { aliases: ['verbose'] }), 1)],
-  result: 'hex at verbosity 0, else an object',
+  result: anyOf(
+    hexStr('verbosity 0'),
+    shownBlock(hashStr(), 'verbosity 1'),
+    shownBlock(txOfBlock({ withPrevouts: false }), 'verbosity 2'),
+    shownBlock(txOfBlock({ withPrevouts: true }), 'verbosity 3'),
+  ),
   scope: 'read',
   run(env, blockHash, level) {
     const block = findBlock(env, blockHash);
@@ -91,7 +142,7 @@ export const getdifficulty = rpcMethod({
   category: 'blockchain',
   help: 'Difficulty of the tip, as a multiple of the least difficulty of the main network.',
   params: [],
-  result: 'a number',
+  result: num(),
   scope: 'read',
   run: ({ tip }) => workFields(headerBits(tip)).difficulty,
 });
@@ -101,7 +152,16 @@ export const gettxout = rpcMethod({
   category: 'blockchain',
   help: 'An unspent output.',
   params: [hash<Txid>('txid'), integer('n', { unsigned: true }), optional(flag('include_mempool'), true)],
-  result: 'an object, or null where it is spent or unknown',
+  result: anyOf(
+    nil('where it is spent or unknown'),
+    obj({
+      bestblock: hashStr('the tip'),
+      confirmations: int('0 in the mempool'),
+      value: coinAmount(),
+      scriptPubKey: outputScript,
+      coinbase: bool(),
+    }),
+  ),
   scope: 'read',
   run({ reads, tip, params, mempool }, txid, vout, includeMempool) {
     if (includeMempool && mempool.spender({ txid, vout })) return null;
@@ -138,7 +198,17 @@ export const gettxoutsetinfo = rpcMethod({
     optional(hashOrHeight('hash_or_height'), null),
     optional(flag('use_index'), true),
   ],
-  result: 'an object',
+  result: obj({
+    height: int(),
+    bestblock: hashStr(),
+    txouts: int('unspent outputs'),
+    bogosize: int('their size, by a measure that no storage changes'),
+    hash_serialized_3: maybe(hashStr('as hash_type asks')),
+    muhash: maybe(hashStr('as hash_type asks')),
+    total_amount: coinAmount(),
+    transactions: int('with unspent outputs'),
+    disk_size: int('bytes, estimated'),
+  }),
   scope: 'read',
   long: true,
   run(env, hashType, target) {
@@ -163,7 +233,7 @@ export const getblockstats = rpcMethod({
   category: 'blockchain',
   help: 'Statistics of one block, all amounts in satoshis.',
   params: [hashOrHeight('hash_or_height'), optional(array('stats', readString, { oneline: 'stats' }), [])],
-  result: 'an object with the statistics chosen, or all',
+  result: BLOCK_STATS,
   scope: 'read',
   run(env, target, chosen) {
     const block = typeof target === 'number' ? blockAtHeight(env, target) : findBlock(env, target);
@@ -192,7 +262,16 @@ export const getchaintxstats = rpcMethod({
   category: 'blockchain',
   help: 'How many transactions the chain has, and how fast they came in a window of blocks.',
   params: [optional(integer('nblocks'), null), optional(hash<BlockHash>('blockhash'), null)],
-  result: 'an object',
+  result: obj({
+    time: unixTime('of the final block'),
+    txcount: int('from the genesis block on'),
+    window_final_block_hash: hashStr(),
+    window_final_block_height: int(),
+    window_block_count: int(),
+    window_interval: maybe(int('seconds')),
+    window_tx_count: maybe(int()),
+    txrate: maybe(num('a second')),
+  }),
   scope: 'read',
   run(env, nblocks, blockHash) {
     const { reads, tip, params } = env;

@@ -13,22 +13,29 @@ import { coins } from '../views/core-number.ts';
 import { type FrontEnv, nodeMethod } from './method.ts';
 import { amount, array, feerate, optional, readString, text } from './params.ts';
 import { RPC_ERROR, RpcError, rpcFail } from './rpc-error.ts';
+import { arr, bool, coinAmount, hashStr, hexStr, int, mapOf, maybe, obj, str } from './schema.ts';
 
 /** Satoshis per 1,000 virtual bytes above which a fee must be a mistake, where the caller names no other. */
 const MAX_RAW_TX_FEERATE = 10_000_000n;
 const MAX_FEE = 'Fee exceeds maximum configured by user (e.g. -maxtxfee, maxfeerate)';
 const MAX_BURN = 'Unspendable output exceeds maximum configured by user (maxburnamount)';
 
+const SIZES = {
+  vsize_adjusted: maybe(int('virtual bytes, with what its signature operations cost')),
+  vsize: maybe(int('the same')),
+  vsize_bip141: maybe(int('virtual bytes by weight alone')),
+};
+
 export const sendrawtransaction = nodeMethod({
   name: 'sendrawtransaction',
   category: 'rawtransactions',
   help: 'Hands in a signed transaction. One that is in the mempool already is announced again.',
   params: [
-    text('hexstring'),
-    optional(feerate('maxfeerate'), MAX_RAW_TX_FEERATE),
-    optional(amount('maxburnamount'), 0n),
+    text('hexstring', { schema: hexStr() }),
+    optional(feerate('maxfeerate', { note: 'coins per 1,000 virtual bytes, 0 for no limit' }), MAX_RAW_TX_FEERATE),
+    optional(amount('maxburnamount', { note: 'coins that outputs may make unspendable' }), 0n),
   ],
-  result: 'the transaction id',
+  result: hashStr('the transaction id'),
   scope: 'broadcast',
   async run(env, hex, maxFeerate, maxBurn) {
     const { ctx, read } = env;
@@ -75,10 +82,28 @@ export const testmempoolaccept = nodeMethod({
   category: 'rawtransactions',
   help: 'Whether transactions would be taken into the mempool; later ones may spend earlier ones.',
   params: [
-    array('rawtxs', readString, { oneline: '["rawtx",...]' }),
-    optional(feerate('maxfeerate'), MAX_RAW_TX_FEERATE),
+    array('rawtxs', readString, { oneline: '["rawtx",...]', schema: arr(hexStr()) }),
+    optional(feerate('maxfeerate', { note: 'coins per 1,000 virtual bytes, 0 for no limit' }), MAX_RAW_TX_FEERATE),
   ],
-  result: 'an array of objects, in the order of the transactions',
+  result: arr(
+    obj({
+      txid: hashStr(),
+      wtxid: hashStr(),
+      'package-error': maybe(str('what is wrong with all of them together')),
+      allowed: maybe(bool('absent where it was not judged')),
+      ...SIZES,
+      fees: maybe(
+        obj({
+          base: coinAmount(),
+          'effective-feerate': coinAmount('per 1,000 virtual bytes'),
+          'effective-includes': arr(hashStr(), 'wtxids of those that share it'),
+        }),
+      ),
+      'reject-reason': maybe(str()),
+      'reject-details': maybe(str()),
+    }),
+    'in the order of the transactions',
+  ),
   scope: 'broadcast',
   async run(env, hexes, maxFeerate) {
     const txs = decodeAll(hexes);
@@ -116,11 +141,30 @@ export const submitpackage = nodeMethod({
   category: 'rawtransactions',
   help: 'Hands in a child together with its parents, so that it can pay for them.',
   params: [
-    array('package', readString, { oneline: '["rawtx",...]' }),
-    optional(feerate('maxfeerate'), MAX_RAW_TX_FEERATE),
-    optional(amount('maxburnamount'), 0n),
+    array('package', readString, { oneline: '["rawtx",...]', schema: arr(hexStr()) }),
+    optional(feerate('maxfeerate', { note: 'coins per 1,000 virtual bytes, 0 for no limit' }), MAX_RAW_TX_FEERATE),
+    optional(amount('maxburnamount', { note: 'coins that outputs may make unspendable' }), 0n),
   ],
-  result: 'an object',
+  result: obj({
+    package_msg: str('success, or why not'),
+    'tx-results': mapOf(
+      'wtxid',
+      obj({
+        txid: hashStr(),
+        'other-wtxid': maybe(hashStr('of the same transaction in the mempool with another witness')),
+        ...SIZES,
+        fees: maybe(
+          obj({
+            base: coinAmount(),
+            'effective-feerate': maybe(coinAmount('per 1,000 virtual bytes')),
+            'effective-includes': maybe(arr(hashStr(), 'wtxids of those that share it')),
+          }),
+        ),
+        error: maybe(str()),
+      }),
+    ),
+    'replaced-transactions': arr(hashStr()),
+  }),
   scope: 'broadcast',
   async run(env, hexes, maxFeerate, maxBurn) {
     const txs = decodeAll(hexes);
@@ -194,7 +238,7 @@ function decode(hex: string, message: string): ParsedTransaction {
     return parseTransaction(hexToBytes(hex));
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error;
-    return rpcFail('deserialization', message);
+    return rpcFail('deserialization', message, 'tx_decode_failed');
   }
 }
 

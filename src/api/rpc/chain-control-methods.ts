@@ -2,13 +2,21 @@ import type { BlockHash } from '../../primitives/hash.ts';
 import { nodeMethod } from './method.ts';
 import { hash } from './params.ts';
 import { orFail } from './rpc-error.ts';
+import { arr, hashStr, int, nil, obj, str } from './schema.ts';
 
 export const getchaintips = nodeMethod({
   name: 'getchaintips',
   category: 'blockchain',
   help: 'The tip of the active chain, and the ends of all other branches that are known.',
   params: [],
-  result: 'an array of objects',
+  result: arr(
+    obj({
+      height: int(),
+      hash: hashStr(),
+      branchlen: int('blocks to the active chain'),
+      status: str('active, valid-fork, valid-headers, headers-only, or invalid'),
+    }),
+  ),
   scope: 'read',
   async run({ ctx }) {
     const tips = await ctx.node().act('chainTips');
@@ -43,7 +51,8 @@ function blockAction(name: string, action: 'invalidateBlock' | 'reconsiderBlock'
     category: 'blockchain',
     help,
     params: [hash<BlockHash>('blockhash')],
-    result: 'null',
+    result: nil(),
+    hidden: name !== 'preciousblock',
     scope: 'admin',
     long: true,
     run: async (env, blockHash) => orFail(await env.ctx.node().act(action, blockHash)),

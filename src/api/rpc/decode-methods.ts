@@ -12,14 +12,22 @@ import { decodedTx } from '../views/decoded-tx.ts';
 import { rpcMethod } from './method.ts';
 import { flag, optional, text } from './params.ts';
 import { rpcFail } from './rpc-error.ts';
+import { hexStr, maybe, obj, str } from './schema.ts';
+import { bareTx, SCRIPT_TYPE_NOTE } from './shapes.ts';
 import { readTransactionHex } from './transaction-hex.ts';
 
 export const decoderawtransaction = rpcMethod({
   name: 'decoderawtransaction',
   category: 'rawtransactions',
   help: 'A transaction in hex as an object.',
-  params: [text('hexstring'), optional(flag('iswitness'), null)],
-  result: 'an object',
+  params: [
+    text('hexstring', { schema: hexStr() }),
+    optional(
+      flag('iswitness', { note: 'whether it has the form with witnesses; both are tried where it is left out' }),
+      null,
+    ),
+  ],
+  result: bareTx,
   scope: 'read',
   run(env, hex, isWitness) {
     const forms = { witness: isWitness ?? true, plain: !(isWitness ?? false) };
@@ -31,8 +39,27 @@ export const decodescript = rpcMethod({
   name: 'decodescript',
   category: 'rawtransactions',
   help: 'What a script in hex says, and the addresses of outputs that hold its hash.',
-  params: [text('hexstring')],
-  result: 'an object',
+  params: [text('hexstring', { schema: hexStr() })],
+  result: obj({
+    asm: str(),
+    desc: str('inferred descriptor'),
+    type: str(SCRIPT_TYPE_NOTE),
+    address: maybe(str('where the script has one')),
+    p2sh: maybe(str('address that pays to it as a redeem script')),
+    segwit: maybe(
+      obj(
+        {
+          asm: str(),
+          hex: hexStr(),
+          type: str(),
+          address: maybe(str()),
+          desc: str(),
+          'p2sh-segwit': str('address that pays to this in P2SH'),
+        },
+        'the output script that pays to it as a witness script, or to its key',
+      ),
+    ),
+  }),
   scope: 'read',
   run({ params }, hex) {
     if (hex !== '' && !isHex(hex))

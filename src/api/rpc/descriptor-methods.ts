@@ -17,6 +17,7 @@ import { NumberText, type RpcValue } from './json.ts';
 import { rpcMethod } from './method.ts';
 import { array, integer, optional, type Param, readString, text } from './params.ts';
 import { rpcFail } from './rpc-error.ts';
+import { anyOf, arr, bool, hexStr, maybe, num, obj, str, tuple } from './schema.ts';
 
 type Range = readonly [begin: number, end: number];
 
@@ -36,6 +37,7 @@ const range: Param<Range> = {
   required: true,
   oneline: 'range',
   members: [],
+  schema: anyOf(num('end'), tuple([num(), num()], 'begin and end')),
   read(value) {
     const [begin, end] = readRange(value);
     if (begin < 0) rpcFail('invalidParameter', 'Range should be greater or equal than 0');
@@ -71,7 +73,14 @@ export const getdescriptorinfo = rpcMethod({
   category: 'util',
   help: 'What an output descriptor is, and how it is written with public keys and checksum.',
   params: [text('descriptor')],
-  result: 'an object',
+  result: obj({
+    descriptor: str('with public keys and checksum'),
+    multipath_expansion: maybe(arr(str(), 'of each path, where it has several')),
+    checksum: str('of what was given'),
+    isrange: bool(),
+    issolvable: bool(),
+    hasprivatekeys: bool(),
+  }),
   scope: 'read',
   run(env, given) {
     const { descriptors, keys } = parse(env, given, false);
@@ -92,7 +101,7 @@ export const deriveaddresses = rpcMethod({
   category: 'util',
   help: 'The addresses of an output descriptor with checksum, of each of its paths if it has several.',
   params: [text('descriptor'), optional(range, null)],
-  result: 'an array of addresses, or of such arrays',
+  result: anyOf(arr(str()), arr(arr(str()), 'of each path, where it has several')),
   scope: 'read',
   long: true,
   run(env, given, indexes) {
@@ -160,7 +169,7 @@ export const createmultisig = rpcMethod({
   category: 'util',
   help: 'An address that some of the given public keys can spend from together.',
   params: [integer('nrequired'), array('keys', readString), optional(text('address_type'), 'legacy')],
-  result: 'an object',
+  result: obj({ address: str(), redeemScript: hexStr(), descriptor: str(), warnings: maybe(arr(str())) }),
   scope: 'read',
   run({ params }, required, keys, typeName) {
     const publicKeys = keys.map(readPublicKey);
@@ -206,7 +215,7 @@ export const signmessagewithprivkey = rpcMethod({
   category: 'util',
   help: 'Signs a message with a private key.',
   params: [text('privkey'), text('message')],
-  result: 'the signature in Base64',
+  result: str('signature in Base64'),
   scope: 'read',
   run({ params }, wif, message) {
     const key = PrivateKey.fromWif(wif, params.wif);
@@ -219,7 +228,7 @@ export const verifymessage = rpcMethod({
   category: 'util',
   help: 'Whether the key of an address has signed a message.',
   params: [text('address'), text('signature'), text('message')],
-  result: 'a boolean',
+  result: bool(),
   scope: 'read',
   run({ params }, given, signature, message) {
     const address = parseAddress(given, params.address);

@@ -3,13 +3,20 @@ import { parseAddress } from '../../script/address.ts';
 import { type FrontEnv, nodeMethod } from './method.ts';
 import { amount, flag, integer, optional, text } from './params.ts';
 import { orFail, rpcFail } from './rpc-error.ts';
+import { anyOf, arr, hashStr, int, nil, obj } from './schema.ts';
+
+const REORG = obj({
+  forkHeight: int('height of the last common block'),
+  disconnected: arr(hashStr()),
+  connected: arr(hashStr()),
+});
 
 export const devpay = nodeMethod({
   name: 'devpay',
   category: 'control',
   help: 'Sends coins of the sandbox to an address. In developer mode only.',
   params: [text('address'), optional(amount('amount'), COIN)],
-  result: 'the txid',
+  result: hashStr('the txid'),
   scope: 'admin',
   run: async (env, address, value) => orFail(await env.ctx.node().act('scenarioPay', scriptOf(env, address), value)),
 });
@@ -20,8 +27,7 @@ export const devreorg = nodeMethod({
   help: `Replaces the last blocks by one more. Their transactions wait in the mempool again, or with reconfirm are in the
 new blocks as they were in the old ones. In developer mode only.`,
   params: [optional(integer('depth'), 1), optional(flag('reconfirm'), false)],
-  result:
-    'an object with the height of the last common block, and the hashes of what was replaced and of what took its place',
+  result: REORG,
   scope: 'admin',
   run: async ({ ctx }, depth, reconfirm) => orFail(await ctx.node().act('scenarioReorg', depth, reconfirm)),
 });
@@ -32,8 +38,12 @@ export const devdoublespend = nodeMethod({
   help: `Pays an address and takes it back: by a transaction that pays more for the same coin, or where confirmations is not 0
 by a reorg after the payment had so many. In developer mode only.`,
   params: [optional(text('address'), null), optional(amount('amount'), COIN), optional(integer('confirmations'), 0)],
-  result:
-    'an object with the txid of the payment, that of the transaction in conflict with it, the block that held it, and the reorg',
+  result: obj({
+    txid: hashStr('of the payment'),
+    conflict: hashStr('of what spends its coin'),
+    blockHash: anyOf(hashStr(), nil()),
+    reorg: anyOf(REORG, nil()),
+  }),
   scope: 'admin',
   async run(env, address, value, confirmations) {
     if (confirmations < 0) rpcFail('invalidParameter', 'Negative confirmations');
@@ -47,7 +57,7 @@ export const devflood = nodeMethod({
   category: 'control',
   help: 'Hands in many transactions at once, which pay an address. In developer mode only.',
   params: [optional(integer('count'), 100), optional(text('address'), null)],
-  result: 'an array of txids',
+  result: arr(hashStr(), 'the txids'),
   scope: 'admin',
   long: true,
   async run(env, count, address) {

@@ -4,22 +4,25 @@ import type { ReadService } from '../read-service.ts';
 import type { JobResult } from '../reader-jobs.ts';
 import { NeedsWorker } from '../readers/read-env.ts';
 import type { RpcValue } from './json.ts';
-import { type FrontEnv, JsonText, type RpcMethod, readArguments } from './method.ts';
+import { type FrontEnv, JsonText, type RpcMethod, type RunningCall, readArguments } from './method.ts';
 import { RPC_METHODS } from './methods.ts';
 import type { RpcCall } from './protocol.ts';
 import { RPC_ERROR, RpcError } from './rpc-error.ts';
+import type { Turn } from './turns.ts';
 
 /** Who calls, and through which path. */
 export interface RpcCaller {
   readonly call: Call | null;
   readonly wallet: string | null;
   readonly signal: AbortSignal;
+  readonly turn: Turn;
 }
 
 /** Runs methods: those that read on the front while they are short, else in a reader worker. */
 export class RpcDispatcher {
   readonly #ctx: ApiContext;
   readonly #service: ReadService;
+  readonly #running = new Set<RunningCall>();
 
   constructor(ctx: ApiContext, service: ReadService) {
     this.#ctx = ctx;
@@ -30,7 +33,9 @@ export class RpcDispatcher {
   async run({ method: name, params, invalid }: RpcCall, caller: RpcCaller): Promise<string> {
     const startedAt = performance.now();
     const method = RPC_METHODS.get(name);
+    const running = { method: name, startedAt };
     let code = 0;
+    this.#running.add(running);
     try {
       if (invalid) throw invalid;
       if (!method) throw new RpcError(RPC_ERROR.methodNotFound, 'Method not found');
@@ -40,6 +45,7 @@ export class RpcDispatcher {
       code = failure.rpcCode;
       throw failure;
     } finally {
+      this.#running.delete(running);
       // Names are the caller's; only those that exist become labels.
       if (method) this.#ctx.metrics.rpc(method.name, code, (performance.now() - startedAt) / 1000);
     }
@@ -51,6 +57,7 @@ export class RpcDispatcher {
       const env: FrontEnv = {
         ctx: this.#ctx,
         ...caller,
+        running: this.#running,
         mempool: this.#ctx.mempool.mirror,
         settings: this.#service.sources.settings,
         read: (read) => this.#service.readWhole(read, caller.signal),

@@ -6,26 +6,59 @@ import { member, type RpcObject } from './json.ts';
 import { type FrontEnv, nodeMethod } from './method.ts';
 import { checkMembers, integer, number, optional, options, readInteger, text } from './params.ts';
 import { rpcFail } from './rpc-error.ts';
+import { arr, bool, coinAmount, int, maybe, noted, num, obj, str } from './schema.ts';
 
 const ESTIMATE_MODES = ['unset', 'economical', 'conservative'];
 const ESTIMATORS = ['none', 'block_policy', 'mempool_policy'] as const;
 const NO_RAW_ESTIMATE = 'Insufficient data or no feerate found which meets threshold';
+
+const RANGE = obj({
+  startrange: int('satoshis per 1,000 virtual bytes'),
+  endrange: int('the same'),
+  withintarget: num('transactions confirmed in time'),
+  totalconfirmed: num(),
+  inmempool: num(),
+  leftmempool: num('that left unconfirmed'),
+});
+const HORIZON = obj({
+  feerate: maybe(coinAmount('per 1,000 virtual bytes')),
+  decay: num('a block'),
+  scale: int('blocks of a step'),
+  pass: maybe(noted(RANGE, 'the lowest range that meets the threshold')),
+  fail: maybe(noted(RANGE, 'the highest range that does not')),
+  errors: maybe(arr(str())),
+});
 
 export const estimatesmartfee = nodeMethod({
   name: 'estimatesmartfee',
   category: 'util',
   help: 'The fee rate, coins per 1,000 virtual bytes, for a confirmation within a number of blocks.',
   params: [
-    optional(integer('conf_target'), 6),
-    optional(text('estimate_mode'), 'economical'),
+    optional(integer('conf_target', { note: 'blocks, 1 to 1008' }), 6),
+    optional(text('estimate_mode', { note: 'unset, economical, or conservative' }), 'economical'),
     optional(
-      options('options', ['fee_rate_estimator', 'verbosity', 'strict'], {
-        oneline: '{"fee_rate_estimator":"str","verbosity":n,"strict":bool}',
-      }),
+      options(
+        'options',
+        {
+          fee_rate_estimator: str('none, block_policy, or mempool_policy'),
+          verbosity: int('2 shows the blocks by which the mempool is trusted'),
+          strict: bool('no estimate rather than the least rate that is taken'),
+        },
+        { oneline: '{"fee_rate_estimator":"str","verbosity":n,"strict":bool}' },
+      ),
       {},
     ),
   ],
-  result: 'an object',
+  result: obj({
+    feerate: maybe(coinAmount('per 1,000 virtual bytes; absent where there is no estimate')),
+    estimator: maybe(str('block_policy, mempool_policy, or floor')),
+    errors: maybe(arr(str())),
+    blocks: int('for which it holds'),
+    warnings: maybe(arr(str())),
+    mempool_health_statistics: maybe(
+      arr(obj({ block_height: int(), block_weight: int(), mempool_txs_weight: int() }), 'at verbosity 2'),
+    ),
+  }),
   scope: 'read',
   async run(env, target, mode, given: RpcObject) {
     checkTarget(target);
@@ -50,8 +83,8 @@ export const estimatefee = nodeMethod({
   name: 'estimatefee',
   category: 'util',
   help: 'The fee rate of estimatesmartfee as a bare number; -1 where there is none.',
-  params: [optional(integer('nblocks'), 6)],
-  result: 'a number',
+  params: [optional(integer('nblocks', { note: '1 to 1008' }), 6)],
+  result: num('coins per 1,000 virtual bytes; -1 where there is no estimate'),
   scope: 'read',
   async run(env, target) {
     checkTarget(target);
@@ -62,10 +95,14 @@ export const estimatefee = nodeMethod({
 
 export const estimaterawfee = nodeMethod({
   name: 'estimaterawfee',
+  hidden: true,
   category: 'util',
   help: 'What the history of confirmations says of a target, by horizon.',
-  params: [integer('conf_target'), optional(number('threshold'), 0.95)],
-  result: 'an object by horizon',
+  params: [
+    integer('conf_target', { note: 'blocks' }),
+    optional(number('threshold', { note: 'share that must have been confirmed in time' }), 0.95),
+  ],
+  result: obj({ short: maybe(HORIZON), medium: maybe(HORIZON), long: maybe(HORIZON) }),
   scope: 'read',
   async run({ ctx }, target, threshold) {
     checkTarget(target);

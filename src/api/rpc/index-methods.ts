@@ -8,6 +8,7 @@ import { findBlock } from './blockchain-methods.ts';
 import { rpcMethod } from './method.ts';
 import { hash, optional, text } from './params.ts';
 import { rpcFail } from './rpc-error.ts';
+import { bool, hashStr, hexStr, int, mapOf, obj } from './schema.ts';
 
 const BASIC = 'basic';
 
@@ -16,7 +17,7 @@ export const getblockfilter = rpcMethod({
   category: 'blockchain',
   help: 'The filter of a block (BIP-158) and its filter header (BIP-157).',
   params: [hash<BlockHash>('blockhash'), optional(text('filtertype'), BASIC)],
-  result: 'an object',
+  result: obj({ filter: hexStr(), header: hashStr() }),
   scope: 'read',
   run(env, blockHash, filterType) {
     const { reads } = env;
@@ -50,7 +51,7 @@ export const getindexinfo = rpcMethod({
   category: 'util',
   help: 'How far the indexes have come that the node keeps.',
   params: [optional(text('index_name'), '')],
-  result: 'an object with a field for each index',
+  result: mapOf('index', obj({ synced: bool(), best_block_height: int() })),
   scope: 'read',
   run(env, name) {
     const filters = filterIndexState(env);

@@ -8,18 +8,9 @@ import { Op } from '../../script/opcodes.ts';
 import { pushData } from '../../script/script-builder.ts';
 import { bytesToHex, concatBytes, hexToBytes, isHex } from '../../util/bytes.ts';
 import { isObject, member, NumberText, type RpcObject, type RpcValue, typeName } from './json.ts';
-import {
-  array,
-  flag,
-  integer,
-  largeInteger,
-  optional,
-  type Param,
-  readAmount,
-  readHash,
-  readInteger,
-} from './params.ts';
+import { any, array, flag, integer, largeInteger, optional, readAmount, readHash, readInteger } from './params.ts';
 import { rpcFail } from './rpc-error.ts';
+import { anyOf, arr, hashStr, hexStr, int, mapOf, maybe, num, obj, str } from './schema.ts';
 
 const MAX_SEQUENCE_NONFINAL = SEQUENCE_FINAL - 1;
 const MAX_LOCKTIME = 0xffff_ffff;
@@ -28,22 +19,23 @@ const MAX_VERSION = 3;
 const DEFAULT_VERSION = 2;
 
 /** Recipients as an object, or as a list of objects with one member each. */
-const outputs: Param<RpcValue> = {
-  name: 'outputs',
-  aliases: [],
-  type: 'any',
-  required: true,
+const outputs = any('outputs', {
   oneline: '[{"address":amount,...},{"data":"hex"},...]',
-  members: [],
-  read: (value) => value,
-};
+  schema: anyOf(
+    arr(anyOf(mapOf('address', anyOf(num(), str())), obj({ data: hexStr() }))),
+    mapOf('address, or data', anyOf(num(), str())),
+  ),
+});
 
 /** The parameters of methods that make a transaction. */
 export const TRANSACTION_PARAMS = [
-  array('inputs', (value) => value, { oneline: '[{"txid":"hex","vout":n,"sequence":n},...]' }),
+  array('inputs', (value) => value, {
+    oneline: '[{"txid":"hex","vout":n,"sequence":n},...]',
+    schema: arr(obj({ txid: hashStr(), vout: int(), sequence: maybe(int()) })),
+  }),
   outputs,
   optional(largeInteger('locktime'), 0),
-  optional(flag('replaceable'), null),
+  optional(flag('replaceable', { note: 'true where neither this nor a sequence says otherwise' }), null),
   optional(integer('version', { unsigned: true }), DEFAULT_VERSION),
 ] as const;
 

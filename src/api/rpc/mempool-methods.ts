@@ -26,16 +26,24 @@ import {
   readObject,
 } from './params.ts';
 import { rpcFail } from './rpc-error.ts';
+import { anyOf, arr, bool, coinAmount, hashStr, hexStr, int, mapOf, maybe, noted, obj, str } from './schema.ts';
+import { entriesById, mempoolEntry } from './shapes.ts';
 
 /** One turn of a long answer; then others have theirs. */
 const SLICE_MS = 2;
+
+const RELATIVES = anyOf(arr(hashStr(), 'verbose is false'), noted(entriesById, 'verbose is true'));
 
 export const getrawmempool = nodeMethod({
   name: 'getrawmempool',
   category: 'blockchain',
   help: 'The ids of all unconfirmed transactions, or what is known of each.',
   params: [optional(flag('verbose'), false), optional(flag('mempool_sequence'), false)],
-  result: 'an array of transaction ids; an object by transaction id (verbose); ids with a sequence number',
+  result: anyOf(
+    arr(hashStr(), 'verbose is false'),
+    noted(entriesById, 'verbose is true'),
+    obj({ txids: arr(hashStr()), mempool_sequence: int() }, 'mempool_sequence is true'),
+  ),
   scope: 'read',
   async run(env, verbose, withSequence) {
     const { mempool } = env;
@@ -55,7 +63,7 @@ export const getmempoolentry = nodeMethod({
   category: 'blockchain',
   help: 'What is known of an unconfirmed transaction.',
   params: [hash<Txid>('txid')],
-  result: 'an object',
+  result: mempoolEntry,
   scope: 'read',
   run: (env, txid) => entryView(env, slotOf(env, txid)),
 });
@@ -65,7 +73,7 @@ export const getmempoolancestors = nodeMethod({
   category: 'blockchain',
   help: 'The unconfirmed transactions that one of them descends from.',
   params: [hash<Txid>('txid'), optional(flag('verbose'), false)],
-  result: 'an array of transaction ids, or an object by transaction id (verbose)',
+  result: RELATIVES,
   scope: 'read',
   run: (env, txid, verbose) => relatives(env, ancestorsOf(env.mempool.entries, slotOf(env, txid)).slice(1), verbose),
 });
@@ -75,7 +83,7 @@ export const getmempooldescendants = nodeMethod({
   category: 'blockchain',
   help: 'The unconfirmed transactions that descend from one of them.',
   params: [hash<Txid>('txid'), optional(flag('verbose'), false)],
-  result: 'an array of transaction ids, or an object by transaction id (verbose)',
+  result: RELATIVES,
   scope: 'read',
   run: (env, txid, verbose) => relatives(env, descendantsOf(env.mempool.entries, slotOf(env, txid)).slice(1), verbose),
 });
@@ -85,7 +93,11 @@ export const getmempoolcluster = nodeMethod({
   category: 'blockchain',
   help: 'All unconfirmed transactions that hang together with one of them, in the order in which they are best mined.',
   params: [hash<Txid>('txid')],
-  result: 'an object',
+  result: obj({
+    clusterweight: int(),
+    txcount: int(),
+    chunks: arr(obj({ chunkfee: coinAmount(), chunkweight: int(), txs: arr(hashStr()) }), 'best first'),
+  }),
   scope: 'read',
   run(env, txid) {
     const chunks = chunksAround(env, slotOf(env, txid));
@@ -106,10 +118,26 @@ export const gettxspendingprevout = nodeMethod({
   category: 'blockchain',
   help: 'Which unconfirmed transactions spend these outputs.',
   params: [
-    array('outputs', (value) => value, { oneline: '[{"txid":"hex","vout":n},...]' }),
-    optional(options('options', ['mempool_only', 'return_spending_tx']), {}),
+    array('outputs', (value) => value, {
+      oneline: '[{"txid":"hex","vout":n},...]',
+      schema: arr(obj({ txid: hashStr(), vout: int() })),
+    }),
+    optional(
+      options('options', {
+        mempool_only: bool('false fails where the mempool has no spend: there is no index of spends'),
+        return_spending_tx: bool(),
+      }),
+      {},
+    ),
   ],
-  result: 'an array of objects',
+  result: arr(
+    obj({
+      txid: hashStr(),
+      vout: int(),
+      spendingtxid: maybe(hashStr('where there is one')),
+      spendingtx: maybe(hexStr('where it was asked for')),
+    }),
+  ),
   scope: 'read',
   run({ mempool }, outputs, given: RpcObject) {
     if (outputs.length === 0) return rpcFail('invalidParameter', 'Invalid parameter, outputs are missing');
@@ -124,7 +152,12 @@ export const gettxspendingprevout = nodeMethod({
     });
     const found = asked.map((prevout) => ({ ...prevout, slot: mempool.entries.spender(prevout) }));
     if (member(given, 'mempool_only') === false && found.some(({ slot }) => slot < 0))
-      return rpcFail('misc', 'Mempool lacks a relevant spend, and txospenderindex is unavailable.');
+      return rpcFail(
+        'misc',
+        'Mempool lacks a relevant spend, and txospenderindex is unavailable.',
+        'feature_disabled',
+        { feature: 'spender_index' },
+      );
     return found.map(({ txid, vout, slot }) => ({
       txid: hashToHex(txid),
       vout,
@@ -138,8 +171,12 @@ export const prioritisetransaction = nodeMethod({
   name: 'prioritisetransaction',
   category: 'mining',
   help: 'Treats a transaction as if it paid so many satoshis more (or less), where blocks and room are given away.',
-  params: [hash<Txid>('txid'), optional(number('dummy'), 0), largeInteger('fee_delta')],
-  result: 'true',
+  params: [
+    hash<Txid>('txid'),
+    optional(number('dummy', { placeholder: true }), 0),
+    largeInteger('fee_delta', { note: 'satoshis' }),
+  ],
+  result: bool('true'),
   scope: 'admin',
   async run({ ctx }, txid, dummy, delta) {
     if (dummy !== 0)
@@ -157,7 +194,10 @@ export const getprioritisedtransactions = nodeMethod({
   category: 'mining',
   help: 'The transactions that were prioritised, here or not.',
   params: [],
-  result: 'an object by transaction id',
+  result: mapOf(
+    'txid',
+    obj({ fee_delta: int('satoshis'), in_mempool: bool(), modified_fee: maybe(int('satoshis; in the mempool')) }),
+  ),
   scope: 'read',
   async run({ ctx }) {
     const all = await ctx.node().prioritised();
@@ -179,17 +219,17 @@ export const savemempool = nodeMethod({
   category: 'blockchain',
   help: 'Writes the mempool to disk.',
   params: [],
-  result: 'an object with the name of the file',
+  result: obj({ filename: str() }),
   scope: 'admin',
   async run({ ctx, mempool }) {
-    if (!mempool.totals?.loaded) return rpcFail('misc', 'The mempool was not loaded yet');
+    if (!mempool.totals?.loaded) return rpcFail('misc', 'The mempool was not loaded yet', 'warming_up');
     return { filename: await ctx.node().saveMempool() };
   },
 });
 
 function slotOf({ mempool }: FrontEnv, txid: Txid): number {
   const slot = mempool.entries.find(txid);
-  return slot >= 0 ? slot : rpcFail('invalidAddressOrKey', 'Transaction not in mempool');
+  return slot >= 0 ? slot : rpcFail('invalidAddressOrKey', 'Transaction not in mempool', 'tx_not_found');
 }
 
 function chunksAround({ mempool, settings }: FrontEnv, slot: number): Chunk[] {

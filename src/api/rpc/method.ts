@@ -7,8 +7,24 @@ import type { RpcValue } from './json.ts';
 import { typeName } from './json.ts';
 import { type Param, positional } from './params.ts';
 import { RPC_ERROR, RpcError } from './rpc-error.ts';
+import type { Schema } from './schema.ts';
+import type { Turn } from './turns.ts';
 
-export type RpcCategory = 'blockchain' | 'control' | 'mining' | 'network' | 'rawtransactions' | 'util' | 'wallet';
+export type RpcCategory =
+  | 'addressindex'
+  | 'blockchain'
+  | 'control'
+  | 'mining'
+  | 'network'
+  | 'rawtransactions'
+  | 'util'
+  | 'wallet';
+
+export interface RunningCall {
+  readonly method: string;
+  /** On the clock that does not jump, milliseconds. */
+  readonly startedAt: number;
+}
 
 /** What a method has that runs on the front: the node beside the chain. */
 export interface FrontEnv {
@@ -17,6 +33,10 @@ export interface FrontEnv {
   /** The wallet named in the path, or null. */
   readonly wallet: string | null;
   readonly signal: AbortSignal;
+  /** Calls that are being answered, this one among them. */
+  readonly running: Iterable<RunningCall>;
+  /** To be given back while waiting for what may be long in coming. */
+  readonly turn: Turn;
   /** The mempool as it is now; `read` gives it together with the chain. */
   readonly mempool: MempoolMirror;
   readonly settings: ReadSettings;
@@ -40,11 +60,13 @@ interface MethodText {
   readonly name: string;
   readonly category: RpcCategory;
   readonly help: string;
-  /** What it returns, in words. */
-  readonly result: string;
+  /** What it returns. */
+  readonly result: Schema | string;
   readonly scope: Scope;
   /** May take minutes: it waits for a reader worker of its own and has no time limit. */
   readonly long?: boolean;
+  /** For tests and for those who know: the document for callers leaves it out. */
+  readonly hidden?: boolean;
 }
 
 /** One method of JSON-RPC. `reads` methods see the chain alone, so that a reader worker can run them as well. */

@@ -1,32 +1,58 @@
 import { parseTransaction } from '../../primitives/block.ts';
 import { parseAddress } from '../../script/address.ts';
 import { DecodeError, hexToBytes } from '../../util/bytes.ts';
+import { setMockTime } from '../../util/clock.ts';
+import { descriptorScript } from './descriptor-script.ts';
 import { type FrontEnv, nodeMethod } from './method.ts';
-import { array, flag, hex, integer, optional, readString, text } from './params.ts';
+import { array, flag, integer, largeInteger, optional, readString, text } from './params.ts';
 import { orFail, rpcFail } from './rpc-error.ts';
+import { anyOf, arr, hashStr, hexStr, maybe, nil, obj, str } from './schema.ts';
+import { readBlock } from './template-methods.ts';
 
 const MAX_TRIES = 1_000_000;
+/** A header has 32 bits for its time. */
+const MAX_TIME = 0xffff_ffff;
 
 export const submitblock = nodeMethod({
   name: 'submitblock',
   category: 'mining',
   help: 'Hands in a block (BIP-22).',
-  params: [hex('hexdata'), optional(text('dummy'), null)],
-  result: 'null when it is in the chain now, else why not: duplicate, inconclusive, or the reason of its rejection',
+  params: [text('hexdata', { schema: hexStr() }), optional(text('dummy', { placeholder: true }), null)],
+  result: anyOf(nil('it is in the chain now'), str('why not: duplicate, inconclusive, or the reason of its rejection')),
   scope: 'mining',
   long: true,
-  async run({ ctx }, raw) {
-    const reason = await ctx.node().submitBlock(raw);
+  async run({ ctx }, hex) {
+    const reason = await ctx.node().submitBlock(readBlock(hex));
     return reason === 'bad-blk-decode' ? rpcFail('deserialization', 'Block decode failed') : reason;
   },
 });
 
+export const submitheader = nodeMethod({
+  name: 'submitheader',
+  category: 'mining',
+  help: 'Hands in the header of a block, whose body is looked for then.',
+  params: [text('hexdata', { schema: hexStr() })],
+  result: nil(),
+  scope: 'mining',
+  run: async ({ ctx }, hex) => orFail(await ctx.node().act('submitHeader', readHeader(hex))),
+});
+
+function readHeader(hex: string): Uint8Array {
+  try {
+    return hexToBytes(hex);
+  } catch (error) {
+    if (!(error instanceof DecodeError)) throw error;
+    return rpcFail('deserialization', 'Block header decode failed');
+  }
+}
+
 export const generatetoaddress = nodeMethod({
   name: 'generatetoaddress',
+  hidden: true,
   category: 'mining',
   help: 'Mines blocks to an address at once. On regtest only.',
   params: [integer('nblocks'), text('address'), optional(integer('maxtries'), MAX_TRIES)],
-  result: 'an array of block hashes',
+  result: arr(hashStr(), 'of the blocks'),
   scope: 'admin',
   long: true,
   async run(env, count, address, maxTries) {
@@ -36,20 +62,63 @@ export const generatetoaddress = nodeMethod({
   },
 });
 
+export const generatetodescriptor = nodeMethod({
+  name: 'generatetodescriptor',
+  hidden: true,
+  category: 'mining',
+  help: 'Mines blocks to a descriptor at once. On regtest only.',
+  params: [integer('num_blocks'), text('descriptor'), optional(integer('maxtries'), MAX_TRIES)],
+  result: arr(hashStr(), 'of the blocks'),
+  scope: 'admin',
+  long: true,
+  async run(env, count, descriptor, maxTries) {
+    checkRegtest(env, 'generatetodescriptor');
+    const script = descriptorScript(descriptor, env.ctx.params);
+    if (typeof script === 'string') return rpcFail('invalidAddressOrKey', script);
+    return orFail(await env.ctx.node().act('generate', script, Math.max(0, count), maxTries));
+  },
+});
+
 export const generateblock = nodeMethod({
   name: 'generateblock',
+  hidden: true,
   category: 'mining',
   help: 'Mines a block of given transactions: txids of the mempool, or raw transactions. On regtest only.',
-  params: [text('output'), array('transactions', readString), optional(flag('submit'), true)],
-  result: 'an object with the hash, and with the hex where it is not submitted',
+  params: [
+    text('output'),
+    array('transactions', readString, { schema: arr(hexStr()), note: 'in order; ids of the mempool, or raw' }),
+    optional(flag('submit'), true),
+  ],
+  result: obj({ hash: hashStr(), hex: maybe(hexStr('where it is not submitted')) }),
   scope: 'admin',
   long: true,
   async run(env, output, transactions, submit) {
     checkRegtest(env, 'generateblock');
-    const script = scriptFor(env, output, 'Error: Invalid address or descriptor');
+    const described = descriptorScript(output, env.ctx.params);
+    const script =
+      typeof described === 'string' ? scriptFor(env, output, 'Error: Invalid address or descriptor') : described;
     const txs = transactions.map((one) => (/^[0-9a-fA-F]{64}$/.test(one) ? one.toLowerCase() : rawTransaction(one)));
     const { hash: mined, raw } = orFail(await env.ctx.node().act('generateBlock', script, txs, submit));
     return { hash: mined, ...(!submit && { hex: raw.toHex() }) };
+  },
+});
+
+export const setmocktime = nodeMethod({
+  name: 'setmocktime',
+  hidden: true,
+  category: 'control',
+  help: 'Stops the clock of the node at a time; 0 lets it go again. On regtest only.',
+  params: [largeInteger('timestamp', { note: 'Unix seconds' })],
+  result: nil(),
+  scope: 'admin',
+  async run(env, seconds) {
+    checkRegtest(env, 'setmocktime');
+    if (seconds < 0 || seconds > MAX_TIME)
+      return rpcFail('invalidParameter', `Mocktime must be in the range [0, ${MAX_TIME}], not ${seconds}.`);
+    await env.ctx.node().act('setMockTime', seconds);
+    // The node and what answers for it run on threads of their own, each with its clock.
+    setMockTime(seconds);
+    return null;
   },
 });
 
@@ -61,6 +130,7 @@ function rawTransaction(text: string): Uint8Array {
     return rpcFail(
       'deserialization',
       `Transaction decode failed for ${text}. Make sure the tx has at least one input.`,
+      'tx_decode_failed',
     );
   }
 }
@@ -71,5 +141,7 @@ function checkRegtest({ ctx }: FrontEnv, method: string): void {
 
 function scriptFor({ ctx }: FrontEnv, address: string, fault: string): Uint8Array {
   const parsed = parseAddress(address, ctx.params.address);
-  return parsed.ok ? parsed.script : rpcFail('invalidAddressOrKey', fault);
+  return parsed.ok
+    ? parsed.script
+    : rpcFail('invalidAddressOrKey', fault, 'invalid_address', { reason: parsed.reason });
 }

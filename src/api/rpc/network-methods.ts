@@ -4,8 +4,10 @@ import type { NetworkView } from '../node-actions.ts';
 import type { NodeStatus, PeerView } from '../node-port.ts';
 import { coins, double } from '../views/core-number.ts';
 import { type FrontEnv, nodeMethod } from './method.ts';
+import { NETWORK, PEER } from './network-shapes.ts';
 import { flag, hash, integer, optional, text } from './params.ts';
 import { orFail, rpcFail } from './rpc-error.ts';
+import { arr, bool, int, mapOf, nil, obj, str, unixTime } from './schema.ts';
 
 /** The level of Core's interface that is mirrored. */
 const CORE_VERSION = 310_000;
@@ -16,7 +18,7 @@ export const getpeerinfo = nodeMethod({
   category: 'network',
   help: 'The connected peers.',
   params: [],
-  result: 'an array of objects',
+  result: arr(PEER),
   scope: 'read',
   run: async ({ ctx }) => (await ctx.node().peers()).map(peerView),
 });
@@ -71,7 +73,7 @@ export const getconnectioncount = nodeMethod({
   category: 'network',
   help: 'How many peers are connected.',
   params: [],
-  result: 'a number',
+  result: int(),
   scope: 'read',
   run: ({ ctx }) => {
     const { inbound, outbound } = ctx.node().status().peers;
@@ -84,7 +86,7 @@ export const getnetworkinfo = nodeMethod({
   category: 'network',
   help: 'The state of the peer-to-peer network.',
   params: [],
-  result: 'an object',
+  result: NETWORK,
   scope: 'read',
   run: async (env) => networkInfo(env, env.ctx.node().status().peers, await env.ctx.node().act('network')),
 });
@@ -126,7 +128,19 @@ export const getnettotals = nodeMethod({
   category: 'network',
   help: 'Bytes sent and received since the start, and how much of the upload target is left.',
   params: [],
-  result: 'an object',
+  result: obj({
+    totalbytesrecv: int(),
+    totalbytessent: int(),
+    timemillis: int('Unix milliseconds'),
+    uploadtarget: obj({
+      timeframe: int('seconds'),
+      target: int('bytes; 0 for no limit'),
+      target_reached: bool(),
+      serve_historical_blocks: bool(),
+      bytes_left_in_cycle: int(),
+      time_left_in_cycle: int('seconds'),
+    }),
+  }),
   scope: 'read',
   async run({ ctx }) {
     const traffic = await ctx.node().act('traffic');
@@ -153,7 +167,7 @@ export const ping = nodeMethod({
   category: 'network',
   help: 'Sends a ping to every peer; getpeerinfo shows how long the answers took.',
   params: [],
-  result: 'null',
+  result: nil(),
   scope: 'admin',
   run: async ({ ctx }) => orFail(await ctx.node().act('pingPeers')),
 });
@@ -163,7 +177,7 @@ export const addnode = nodeMethod({
   category: 'network',
   help: 'Keeps a connection to a node from now on (add), no longer (remove), or tries once (onetry).',
   params: [text('node'), text('command'), optional(flag('v2transport'), null)],
-  result: 'null',
+  result: nil(),
   scope: 'admin',
   async run({ ctx }, node, command, v2) {
     if (command !== 'add' && command !== 'remove' && command !== 'onetry')
@@ -178,7 +192,13 @@ export const getaddednodeinfo = nodeMethod({
   category: 'network',
   help: 'Nodes that were added with addnode, and whether they are connected.',
   params: [optional(text('node'), null)],
-  result: 'an array of objects',
+  result: arr(
+    obj({
+      addednode: str('as it was added'),
+      connected: bool(),
+      addresses: arr(obj({ address: str(), connected: str('inbound or outbound') })),
+    }),
+  ),
   scope: 'admin',
   async run({ ctx }, node) {
     const all = orFail(await ctx.node().act('addedNodes'));
@@ -200,7 +220,7 @@ export const disconnectnode = nodeMethod({
   category: 'network',
   help: 'Ends the connection to a peer, named by its address or by its number.',
   params: [optional(text('address'), ''), optional(integer('nodeid'), null)],
-  result: 'null',
+  result: nil(),
   scope: 'admin',
   async run({ ctx }, address, id) {
     if ((address === '') === (id === null))
@@ -214,7 +234,7 @@ export const setban = nodeMethod({
   category: 'network',
   help: 'Shuts an address or subnet out for some time (add), or no longer (remove).',
   params: [text('subnet'), text('command'), optional(integer('bantime'), 0), optional(flag('absolute'), false)],
-  result: 'null',
+  result: nil(),
   scope: 'admin',
   async run({ ctx }, subnet, command, time, absolute) {
     if (command === 'add') return orFail(await ctx.node().act('ban', subnet, time, absolute));
@@ -228,7 +248,15 @@ export const listbanned = nodeMethod({
   category: 'network',
   help: 'Addresses and subnets that are shut out.',
   params: [],
-  result: 'an array of objects',
+  result: arr(
+    obj({
+      address: str('or subnet'),
+      ban_created: unixTime(),
+      banned_until: unixTime(),
+      ban_duration: int('seconds'),
+      time_remaining: int('seconds'),
+    }),
+  ),
   scope: 'admin',
   async run({ ctx }) {
     const now = unixSeconds(systemClock);
@@ -247,7 +275,7 @@ export const clearbanned = nodeMethod({
   category: 'network',
   help: 'Lets all in again that were shut out.',
   params: [],
-  result: 'null',
+  result: nil(),
   scope: 'admin',
   run: async ({ ctx }) => orFail(await ctx.node().act('clearBans')),
 });
@@ -257,7 +285,15 @@ export const getnodeaddresses = nodeMethod({
   category: 'network',
   help: 'Addresses of nodes that may be there, in random order; 0 for all.',
   params: [optional(integer('count'), 1), optional(text('network'), null)],
-  result: 'an array of objects',
+  result: arr(
+    obj({
+      time: unixTime('last seen'),
+      services: int('bits'),
+      address: str(),
+      port: int(),
+      network: str('ipv4, ipv6, onion, i2p, or cjdns'),
+    }),
+  ),
   scope: 'read',
   async run({ ctx }, count, network) {
     if (count < 0) return rpcFail('invalidParameter', 'Address count out of range');
@@ -277,7 +313,11 @@ export const getaddrmaninfo = nodeMethod({
   category: 'network',
   help: 'How many addresses of nodes are known.',
   params: [],
-  result: 'an object by network',
+  result: mapOf(
+    'network',
+    obj({ new: int('heard of'), tried: int('connected to once'), total: int() }),
+    'all_networks among them',
+  ),
   scope: 'read',
   async run({ ctx }) {
     const counts = orFail(await ctx.node().act('addressCounts'));
@@ -297,7 +337,7 @@ export const setnetworkactive = nodeMethod({
   category: 'network',
   help: 'Ends all connections to peers and makes none, or makes them again.',
   params: [flag('state')],
-  result: 'whether connections are made',
+  result: bool('whether connections are made'),
   scope: 'admin',
   run: async ({ ctx }, state) => orFail(await ctx.node().act('setNetworkActive', state)),
 });
@@ -307,7 +347,7 @@ export const getblockfrompeer = nodeMethod({
   category: 'blockchain',
   help: 'Asks one peer for a block of which the header is known.',
   params: [hash<BlockHash>('blockhash'), integer('peer_id')],
-  result: 'an empty object; the block comes later, or not',
+  result: obj({}, 'the block comes later, or not'),
   scope: 'admin',
   async run({ ctx }, blockHash, peer) {
     orFail(await ctx.node().act('fetchBlock', blockHash, peer));

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { retargetInterval } from '../../consensus/consensus-params.ts';
 import { nextWorkRequired } from '../../consensus/difficulty.ts';
 import { targetToHex } from '../../consensus/work.ts';
+import { minimumTime } from '../../mining/minimum-time.ts';
 import { BLOCK_MIN_FEERATE } from '../../policy/relay-options.ts';
 import { hashToHex } from '../../primitives/hash.ts';
 import { systemClock, unixSeconds } from '../../util/clock.ts';
@@ -14,6 +15,8 @@ import { coins, double } from '../views/core-number.ts';
 import { nodeMethod, rpcMethod } from './method.ts';
 import { integer, optional } from './params.ts';
 import { rpcFail } from './rpc-error.ts';
+import { bool, coinAmount, hashStr, hexStr, int, maybe, num, obj, str, unixTime } from './schema.ts';
+import { warnings } from './shapes.ts';
 
 const DISK_USAGE_AGE_MS = 30_000;
 const HASHRATE_BLOCKS = 120;
@@ -23,7 +26,24 @@ export const getblockchaininfo = nodeMethod({
   category: 'blockchain',
   help: 'The state of the chain.',
   params: [],
-  result: 'an object',
+  result: obj({
+    chain: str('main, testnet4, signet, or regtest'),
+    blocks: int('height of the tip'),
+    headers: int('height of the best header'),
+    bestblockhash: hashStr(),
+    bits: hexStr(),
+    target: hashStr(),
+    difficulty: num(),
+    time: unixTime('of the tip'),
+    mediantime: unixTime('median of the last eleven'),
+    verificationprogress: num('0 to 1, estimated'),
+    initialblockdownload: bool(),
+    chainwork: hashStr(),
+    size_on_disk: int('bytes of block and undo files'),
+    pruned: bool(),
+    signet_challenge: maybe(hexStr('on signets')),
+    warnings,
+  }),
   scope: 'read',
   async run({ ctx, read }) {
     const size_on_disk = await blockBytes(ctx.options.networkDir);
@@ -75,21 +95,40 @@ async function sumFiles(dir: string): Promise<number> {
   return total;
 }
 
+const MINING = obj({
+  blocks: int('height of the tip'),
+  currentblockweight: maybe(int('of the block that was put together last')),
+  currentblocktx: maybe(int('its transactions, without the coinbase')),
+  bits: hexStr(),
+  difficulty: num(),
+  target: hashStr(),
+  networkhashps: num(),
+  pooledtx: int('unconfirmed transactions'),
+  blockmintxfee: coinAmount('per 1,000 virtual bytes, to be in a block'),
+  chain: str(),
+  signet_challenge: maybe(hexStr('on signets')),
+  next: obj({ height: int(), bits: hexStr(), difficulty: num(), target: hashStr() }),
+  warnings,
+});
+
 export const getmininginfo = nodeMethod({
   name: 'getmininginfo',
   category: 'mining',
   help: 'What a miner wants to know.',
   params: [],
-  result: 'an object',
+  result: MINING,
   scope: 'read',
-  run: ({ ctx, read }) =>
-    read((env) => {
+  async run({ ctx, read }) {
+    const last = await ctx.node().act('lastAssembled');
+    return read((env) => {
       const { reads, tip, params } = env;
       const { bits, target, difficulty } = workFields(headerBits(tip));
-      const time = Math.max(medianTime(reads, tip, true) + 1, unixSeconds(systemClock));
-      const next = workFields(nextWorkRequired(new StoredEntry(reads, tip), time, params.consensus));
+      const entry = new StoredEntry(reads, tip);
+      const time = Math.max(minimumTime(entry, params.consensus), unixSeconds(systemClock));
+      const next = workFields(nextWorkRequired(entry, time, params.consensus));
       return {
         blocks: tip.height,
+        ...(last && { currentblockweight: last.weight, currentblocktx: last.txs }),
         bits,
         difficulty,
         target,
@@ -101,7 +140,8 @@ export const getmininginfo = nodeMethod({
         next: { height: tip.height + 1, bits: next.bits, difficulty: next.difficulty, target: next.target },
         warnings: ctx.node().status().warnings,
       };
-    }),
+    });
+  },
 });
 
 export const getnetworkhashps = rpcMethod({
@@ -109,7 +149,7 @@ export const getnetworkhashps = rpcMethod({
   category: 'mining',
   help: 'Hashes a second, estimated from the last blocks up to a height.',
   params: [optional(integer('nblocks'), HASHRATE_BLOCKS), optional(integer('height'), -1)],
-  result: 'a number',
+  result: num('hashes a second'),
   scope: 'read',
   run(env, nblocks, height) {
     const { reads, tip, params } = env;
@@ -129,7 +169,23 @@ export const getmempoolinfo = nodeMethod({
   category: 'blockchain',
   help: 'The state of the mempool.',
   params: [],
-  result: 'an object',
+  result: obj({
+    loaded: bool('the mempool of the last run was read'),
+    size: int('transactions'),
+    bytes: int('virtual bytes'),
+    usage: int('bytes of memory'),
+    total_fee: coinAmount(),
+    maxmempool: int('bytes of memory'),
+    mempoolminfee: coinAmount('per 1,000 virtual bytes, to come in'),
+    minrelaytxfee: coinAmount('per 1,000 virtual bytes'),
+    incrementalrelayfee: coinAmount('per 1,000 virtual bytes, to replace'),
+    unbroadcastcount: int('that no peer has asked for yet'),
+    permitbaremultisig: bool(),
+    maxdatacarriersize: int('bytes'),
+    limitclustercount: int('transactions'),
+    limitclustersize: int('virtual bytes'),
+    optimal: bool('all is in the best order'),
+  }),
   scope: 'read',
   run(env) {
     const { relay } = env.settings;

@@ -3,6 +3,7 @@ import { type BlockHash, hashFromHex, type Txid } from '../../primitives/hash.ts
 import { DecodeError, hexToBytes, isHex } from '../../util/bytes.ts';
 import { member, NumberText, type RpcObject, type RpcValue, typeName } from './json.ts';
 import { rpcFail } from './rpc-error.ts';
+import { anyOf, anything, arr, bool, hashStr, hexStr, int, num, obj, type Schema, str } from './schema.ts';
 
 /** One parameter of a method: its name, what JSON it takes, and the value it becomes. */
 export interface Param<T> {
@@ -16,34 +17,61 @@ export interface Param<T> {
   readonly oneline: string;
   /** Members that may be given flat as named parameters. */
   readonly members: readonly string[];
+  /** What it looks like and means, for callers; anything where it is not said. */
+  readonly schema?: Schema;
+  /** What stands for it where it is left out: a JSON value, or undefined where there is none to name. */
+  readonly fallback?: unknown;
+  /** It is there for older callers alone. */
+  readonly placeholder?: boolean;
   read(value: RpcValue): T;
 }
 
 interface Naming {
   readonly aliases?: readonly string[];
   readonly oneline?: string;
+  /** What it means. */
+  readonly note?: string;
+  /** Where it is not plain from the kind of parameter. */
+  readonly schema?: Schema;
+  readonly placeholder?: boolean;
 }
 
 function param<T>(
   name: string,
   type: Param<T>['type'],
+  schema: Schema,
   read: (value: RpcValue) => T,
-  { aliases = [], oneline = type === 'string' ? `"${name}"` : name }: Naming = {},
+  naming: Naming = {},
 ): Param<T> {
-  return { name, aliases, type, required: true, oneline, members: [], read };
+  const { aliases = [], oneline = type === 'string' ? `"${name}"` : name, placeholder = false } = naming;
+  const shown = { ...(naming.schema ?? schema), note: naming.note ?? (naming.schema ?? schema).note };
+  return { name, aliases, type, required: true, oneline, members: [], schema: shown, placeholder, read };
 }
 
 /** The same parameter, which may be left out or null. */
 export function optional<T, D>(inner: Param<T>, fallback: D): Param<T | D> {
-  return { ...inner, required: false, read: (value) => (value === null ? fallback : inner.read(value)) };
+  return {
+    ...inner,
+    required: false,
+    ...(isShown(fallback) && { fallback: typeof fallback === 'bigint' ? coinText(fallback) : fallback }),
+    read: (value) => (value === null ? fallback : inner.read(value)),
+  };
+}
+
+function isShown(fallback: unknown): boolean {
+  return ['string', 'number', 'boolean', 'bigint'].includes(typeof fallback);
+}
+
+function coinText(amount: bigint): string {
+  return (Number(amount) / Number(COIN)).toFixed(2);
 }
 
 export function text(name: string, naming?: Naming): Param<string> {
-  return param(name, 'string', (value) => value as string, naming);
+  return param(name, 'string', str(), (value) => value as string, naming);
 }
 
 export function flag(name: string, naming?: Naming): Param<boolean> {
-  return param(name, 'bool', (value) => value as boolean, naming);
+  return param(name, 'bool', bool(), (value) => value as boolean, naming);
 }
 
 /** A whole number within 32 bits, signed unless told otherwise. */
@@ -51,84 +79,124 @@ export function integer(
   name: string,
   { unsigned = false, ...naming }: Naming & { unsigned?: boolean } = {},
 ): Param<number> {
-  return param(name, 'number', (value) => readInteger(value, unsigned), naming);
+  return param(name, 'number', int(), (value) => readInteger(value, unsigned), naming);
 }
 
 /** A hash in display order. `label` is what its errors call it. */
-export function hash<H extends BlockHash | Txid>(name: string, label = name): Param<H> {
-  return param(name, 'string', (value) => readHash<H>(value, label));
+export function hash<H extends BlockHash | Txid>(name: string, label = name, naming?: Naming): Param<H> {
+  return param(name, 'string', hashStr(), (value) => readHash<H>(value, label), naming);
 }
 
-export function hex(name: string): Param<Uint8Array> {
-  return param(name, 'string', (value) => {
-    try {
-      if (value !== '') return hexToBytes(value as string);
-    } catch (error) {
-      if (!(error instanceof DecodeError)) throw error;
-    }
-    return rpcFail('invalidParameter', `${name} must be hexadecimal string (not '${value}')`);
-  });
+export function hex(name: string, naming?: Naming): Param<Uint8Array> {
+  return param(
+    name,
+    'string',
+    hexStr(),
+    (value) => {
+      try {
+        if (value !== '') return hexToBytes(value as string);
+      } catch (error) {
+        if (!(error instanceof DecodeError)) throw error;
+      }
+      return rpcFail('invalidParameter', `${name} must be hexadecimal string (not '${value}')`);
+    },
+    naming,
+  );
 }
 
 /** A whole number that a double holds exactly. */
-export function largeInteger(name: string): Param<number> {
-  return param(name, 'number', (value) => {
-    const number = Number((value as NumberText).text);
-    return Number.isSafeInteger(number) ? number : rpcFail('misc', 'JSON integer out of range');
-  });
+export function largeInteger(name: string, naming?: Naming): Param<number> {
+  return param(
+    name,
+    'number',
+    int(),
+    (value) => {
+      const number = Number((value as NumberText).text);
+      return Number.isSafeInteger(number) ? number : rpcFail('misc', 'JSON integer out of range');
+    },
+    naming,
+  );
 }
 
 /** Any number, as a double. */
-export function number(name: string): Param<number> {
-  return param(name, 'number', (value) => Number((value as NumberText).text));
+export function number(name: string, naming?: Naming): Param<number> {
+  return param(name, 'number', num(), (value) => Number((value as NumberText).text), naming);
 }
 
 /** Coins as a number or a string, in satoshis. */
-export function amount(name: string): Param<Amount> {
-  return param(name, 'any', readAmount, { oneline: name });
+export function amount(name: string, naming?: Naming): Param<Amount> {
+  return param(name, 'any', anyOf(num(), str()), readAmount, { oneline: name, ...naming });
 }
 
 /** Coins per 1,000 virtual bytes as a number or a string, in satoshis; below one coin. */
-export function feerate(name: string): Param<Amount> {
+export function feerate(name: string, naming?: Naming): Param<Amount> {
   return param(
     name,
     'any',
+    anyOf(num(), str()),
     (value) => {
       const rate = readAmount(value);
       return rate < COIN
         ? rate
         : rpcFail('invalidParameter', 'Fee rates larger than or equal to 1BTC/kvB are not accepted');
     },
-    { oneline: name },
+    { oneline: name, ...naming },
   );
 }
 
 /** A level of detail; true stands for 1 and false for 0. */
 export function verbosity(name: string, naming?: Naming): Param<number> {
-  return param(name, 'any', (value) => (typeof value === 'boolean' ? Number(value) : readInteger(value)), {
-    oneline: name,
-    ...naming,
-  });
-}
-
-/** A height, or a hash in display order. */
-export function hashOrHeight(name: string): Param<number | BlockHash> {
   return param(
     name,
     'any',
+    anyOf(int(), bool()),
+    (value) => (typeof value === 'boolean' ? Number(value) : readInteger(value)),
+    { oneline: name, ...naming },
+  );
+}
+
+/** A height, or a hash in display order. */
+export function hashOrHeight(name: string, naming?: Naming): Param<number | BlockHash> {
+  return param(
+    name,
+    'any',
+    anyOf(int(), str()),
     (value) => (value instanceof NumberText ? readInteger(value) : readHash<BlockHash>(value, name)),
-    { oneline: name },
+    { oneline: name, ...naming },
   );
 }
 
 export function array<T>(name: string, read: (value: RpcValue) => T, naming: Naming = {}): Param<T[]> {
-  return param(name, 'array', (value) => (value as RpcValue[]).map(read), { oneline: `[${name},...]`, ...naming });
+  const schema = arr(read === readString ? str() : anything());
+  const oneline = `[${name},...]`;
+  return param(name, 'array', schema, (value) => (value as RpcValue[]).map(read), { oneline, ...naming });
 }
 
-/** An object whose members may also be given flat. */
-export function options(name: string, members: readonly string[], naming: Naming = {}): Param<RpcObject> {
-  const oneline = `{${members.map((key) => `"${key}":…`).join(',')}}`;
-  return { ...param(name, 'object', (value) => value as RpcObject, { oneline, ...naming }), members };
+/** An object whose members may also be given flat: their names, or what each of them looks like. */
+export function options(
+  name: string,
+  members: readonly string[] | Readonly<Record<string, Schema>>,
+  naming: Naming = {},
+): Param<RpcObject> {
+  const schemas: Readonly<Record<string, Schema>> = Array.isArray(members)
+    ? Object.fromEntries((members as readonly string[]).map((key) => [key, anything()]))
+    : (members as Readonly<Record<string, Schema>>);
+  const shown = obj(
+    Object.fromEntries(Object.entries(schemas).map(([key, schema]) => [key, { ...schema, optional: true }])),
+  );
+  const names = Object.keys(schemas);
+  const oneline = `{${names.map((key) => `"${key}":…`).join(',')}}`;
+  return { ...param(name, 'object', shown, (value) => value as RpcObject, { oneline, ...naming }), members: names };
+}
+
+/** What is read by the method itself. */
+export function any(name: string, naming: Naming = {}): Param<RpcValue> {
+  return param(name, 'any', anything(), (value) => value, { oneline: name, ...naming });
+}
+
+/** An object that is given as a whole. */
+export function object(name: string, naming: Naming = {}): Param<RpcObject> {
+  return param(name, 'object', obj({}), (value) => value as RpcObject, naming);
 }
 
 /** Coins as a number or a string; at most eight decimals. */

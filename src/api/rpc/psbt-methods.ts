@@ -25,8 +25,10 @@ import { corePsbt } from '../views/core-psbt.ts';
 import { makeTransaction, TRANSACTION_PARAMS } from './make-transaction.ts';
 import { rpcMethod } from './method.ts';
 import { array, flag, integer, optional, readString, text } from './params.ts';
+import { ANALYSED_PSBT, DECODED_PSBT, FINAL_PSBT, PROCESSED_PSBT } from './psbt-shapes.ts';
 import { rpcFail } from './rpc-error.ts';
-import { addScanObject } from './scan-objects.ts';
+import { addScanObject, SCAN_OBJECTS } from './scan-objects.ts';
+import { str } from './schema.ts';
 import { readSighashName } from './sign-methods.ts';
 import { findOutput, findTransaction, slotsOf } from './spent-outputs.ts';
 import { readTransactionHex } from './transaction-hex.ts';
@@ -39,7 +41,10 @@ const VERSION = 2;
 const psbtVersion = () => optional(integer('psbt_version', { unsigned: true }), VERSION);
 const psbts = () => array('txs', readString, { oneline: '["psbt",...]' });
 const descriptors = () =>
-  array('descriptors', (value) => value, { oneline: '["",{"desc":"str","range":n or [n,n]},...]' });
+  array('descriptors', (value) => value, {
+    oneline: '["",{"desc":"str","range":n or [n,n]},...]',
+    schema: SCAN_OBJECTS,
+  });
 
 function readPsbt(env: ReadEnv | null, base64: string): Psbt {
   env?.expectWork(base64.length * READ_US);
@@ -60,7 +65,7 @@ export const createpsbt = rpcMethod({
   category: 'rawtransactions',
   help: 'A PSBT of a transaction that spends and pays what is named. Nothing is looked up or sent.',
   params: [...TRANSACTION_PARAMS, psbtVersion()],
-  result: 'a PSBT in Base64',
+  result: str('PSBT in Base64'),
   scope: 'read',
   run({ params }, inputs, outputs, locktime, replaceable, txVersion, version) {
     const tx = makeTransaction({ inputs, outputs, locktime, replaceable, version: txVersion }, params);
@@ -73,7 +78,7 @@ export const converttopsbt = rpcMethod({
   category: 'rawtransactions',
   help: 'A PSBT of a transaction in hex.',
   params: [text('hexstring'), optional(flag('permitsigdata'), false), optional(flag('iswitness'), null), psbtVersion()],
-  result: 'a PSBT in Base64',
+  result: str('PSBT in Base64'),
   scope: 'read',
   run(_env, hex, permitSignatures, isWitness, version) {
     const forms = { witness: isWitness ?? true, plain: !(isWitness ?? false) };
@@ -93,7 +98,7 @@ export const decodepsbt = rpcMethod({
   category: 'rawtransactions',
   help: 'A PSBT as an object.',
   params: [text('psbt')],
-  result: 'an object',
+  result: DECODED_PSBT,
   scope: 'read',
   run: (env, base64) => corePsbt(readPsbt(env, base64), env.params),
 });
@@ -103,7 +108,7 @@ export const combinepsbt = rpcMethod({
   category: 'rawtransactions',
   help: 'What several PSBTs of one transaction know, in one.',
   params: [psbts()],
-  result: 'a PSBT in Base64',
+  result: str('PSBT in Base64'),
   scope: 'read',
   run(env, texts) {
     if (texts.length === 0) return rpcFail('invalidParameter', "Parameter 'txs' cannot be empty");
@@ -119,7 +124,7 @@ export const joinpsbts = rpcMethod({
   category: 'rawtransactions',
   help: 'One PSBT of version 0 that spends and pays all that several do.',
   params: [psbts()],
-  result: 'a PSBT in Base64',
+  result: str('PSBT in Base64'),
   scope: 'read',
   run(env, texts) {
     if (texts.length <= 1) return rpcFail('invalidParameter', 'At least two PSBTs are required to join PSBTs.');
@@ -138,7 +143,7 @@ export const finalizepsbt = rpcMethod({
   category: 'rawtransactions',
   help: 'Makes scriptSigs and witnesses of the signatures in a PSBT; the transaction, where that is all it takes.',
   params: [text('psbt'), optional(flag('extract'), true)],
-  result: 'an object',
+  result: FINAL_PSBT,
   scope: 'read',
   run(env, base64, extract) {
     const given = readPsbt(env, base64);
@@ -157,7 +162,7 @@ export const analyzepsbt = rpcMethod({
   category: 'rawtransactions',
   help: 'What a PSBT still needs, and who has to work on it next.',
   params: [text('psbt')],
-  result: 'an object',
+  result: ANALYSED_PSBT,
   scope: 'read',
   run(env, base64) {
     const psbt = readPsbt(env, base64);
@@ -195,7 +200,7 @@ export const utxoupdatepsbt = rpcMethod({
   category: 'rawtransactions',
   help: 'Fills into a PSBT what it spends, and what descriptors say of its scripts and keys.',
   params: [text('psbt'), optional(descriptors(), null)],
-  result: 'a PSBT in Base64',
+  result: str('PSBT in Base64'),
   scope: 'read',
   run(env, base64, scanObjects) {
     const data = new SigningData();
@@ -213,11 +218,11 @@ export const descriptorprocesspsbt = rpcMethod({
   params: [
     text('psbt'),
     descriptors(),
-    optional(text('sighashtype'), null),
+    optional(text('sighashtype', { note: 'DEFAULT for taproot and ALL else, where it is left out' }), null),
     optional(flag('bip32derivs'), true),
     optional(flag('finalize'), true),
   ],
-  result: 'an object',
+  result: PROCESSED_PSBT,
   scope: 'read',
   run(env, base64, scanObjects, sighashName, derivations, finalize) {
     const data = new SigningData();

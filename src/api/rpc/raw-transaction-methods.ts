@@ -13,6 +13,8 @@ import { checkBody, findBlock } from './blockchain-methods.ts';
 import { rpcMethod } from './method.ts';
 import { array, hash, hex, optional, readHash, verbosity } from './params.ts';
 import { rpcFail } from './rpc-error.ts';
+import { anyOf, arr, hashStr, hexStr } from './schema.ts';
+import { shownTx } from './shapes.ts';
 
 const JSON_US_PER_BYTE = 0.3;
 
@@ -25,7 +27,11 @@ export const getrawtransaction = rpcMethod({
     optional(verbosity('verbosity', { aliases: ['verbose'] }), 0),
     optional(hash<BlockHash>('blockhash', 'parameter 3'), null),
   ],
-  result: 'hex at verbosity 0, else an object',
+  result: anyOf(
+    hexStr('verbosity 0'),
+    shownTx({ withPrevouts: false }, 'verbosity 1'),
+    shownTx({ withPrevouts: true }, 'verbosity 2'),
+  ),
   scope: 'read',
   run(env, txid, level, blockHash) {
     const { reads, tip, params } = env;
@@ -40,7 +46,10 @@ export const getrawtransaction = rpcMethod({
     if (waiting) {
       if (level <= 0) return waiting.parsed.raw.toHex();
       env.expectWork(waiting.parsed.raw.length * JSON_US_PER_BYTE);
-      return coreTx(unconfirmedFacts(env, waiting), params, { withFee: detailed, withPrevouts: detailed });
+      return {
+        vsize_adjusted: waiting.vsize,
+        ...coreTx(unconfirmedFacts(env, waiting), params, { withFee: detailed, withPrevouts: detailed }),
+      };
     }
     const { facts, block } = blockHash ? inBlock(env, txid, blockHash) : confirmed(env, txid);
     if (level <= 0) return facts.parsed.raw.toHex();
@@ -69,8 +78,9 @@ function confirmed(env: ReadEnv, txid: Txid): { facts: TxFacts; block: HeaderRec
 
 function inBlock(env: ReadEnv, txid: Txid, blockHash: BlockHash): { facts: TxFacts; block: HeaderRecord } {
   const { reads } = env;
-  const block = reads.headers.byHash(blockHash) ?? rpcFail('invalidAddressOrKey', 'Block hash not found');
-  if (!block.body) return rpcFail('misc', 'Block not available');
+  const block =
+    reads.headers.byHash(blockHash) ?? rpcFail('invalidAddressOrKey', 'Block hash not found', 'block_not_found');
+  if (!block.body) return rpcFail('misc', 'Block not available', 'block_not_found');
   const record = reads.txs.byTxid(txid);
   if (record && reads.headers.isActive(block) && positionHeight(record.position) === block.height)
     return { facts: txFacts(env, record), block };
@@ -81,7 +91,7 @@ function inBlock(env: ReadEnv, txid: Txid, blockHash: BlockHash): { facts: TxFac
 }
 
 function notFound(message: string): never {
-  return rpcFail('invalidAddressOrKey', `${message}. Use gettransaction for wallet transactions.`);
+  return rpcFail('invalidAddressOrKey', `${message}. Use gettransaction for wallet transactions.`, 'tx_not_found');
 }
 
 /** Microseconds a transaction in a merkle tree takes. */
@@ -92,10 +102,10 @@ export const gettxoutproof = rpcMethod({
   category: 'blockchain',
   help: 'A proof that transactions are in a block.',
   params: [
-    array('txids', (value) => readHash<Txid>(value, 'txid'), { oneline: '["txid",...]' }),
+    array('txids', (value) => readHash<Txid>(value, 'txid'), { oneline: '["txid",...]', schema: arr(hashStr()) }),
     optional(hash<BlockHash>('blockhash'), null),
   ],
-  result: 'hex',
+  result: hexStr(),
   scope: 'read',
   run(env, txids, blockHash) {
     const { reads } = env;
@@ -114,7 +124,11 @@ export const gettxoutproof = rpcMethod({
       wanted.has(hashToHex(all.subarray(i * 32, i * 32 + 32))),
     );
     if (matches.filter(Boolean).length !== wanted.size)
-      return rpcFail('invalidAddressOrKey', 'Not all transactions found in specified or retrieved block');
+      return rpcFail(
+        'invalidAddressOrKey',
+        'Not all transactions found in specified or retrieved block',
+        'tx_not_found',
+      );
     return encodeMerkleBlock(block.header, all, (index) => matches[index]!).toHex();
   },
 });
@@ -124,7 +138,7 @@ function blockOfAny({ reads }: ReadEnv, txids: readonly Txid[]): HeaderRecord {
     const record = reads.txs.byTxid(txid);
     if (record) return reads.headers.byHeight(positionHeight(record.position))!;
   }
-  return rpcFail('invalidAddressOrKey', 'Transaction not yet in block');
+  return rpcFail('invalidAddressOrKey', 'Transaction not yet in block', 'tx_not_found');
 }
 
 export const verifytxoutproof = rpcMethod({
@@ -132,14 +146,14 @@ export const verifytxoutproof = rpcMethod({
   category: 'blockchain',
   help: 'The transactions that a proof shows to be in a block of the active chain; none where the proof is wrong.',
   params: [hex('proof')],
-  result: 'an array of transaction ids',
+  result: arr(hashStr(), 'none where the proof is wrong'),
   scope: 'read',
   run({ reads }, proof) {
     const shown = decodeProof(proof);
     if (!shown) return [];
     const block = reads.headers.byHash(shown.hash);
     if (!block?.stats || !reads.headers.isActive(block))
-      return rpcFail('invalidAddressOrKey', 'Block not found in chain');
+      return rpcFail('invalidAddressOrKey', 'Block not found in chain', 'block_not_found');
     return block.stats.txCount === shown.txCount ? shown.matches.map(hashToHex) : [];
   },
 });

@@ -10,9 +10,11 @@ import { isObject, parseJson, type RpcValue } from './json.ts';
 import { RPC_METHODS } from './methods.ts';
 import { errorReply, errorStatus, isNotification, type RpcCall, readCall, resultReply } from './protocol.ts';
 import { RPC_ERROR, RpcError } from './rpc-error.ts';
-import { Turns } from './turns.ts';
+import { type Turn, Turns } from './turns.ts';
 import { hasTooManyValues, MAX_VALUES } from './value-count.ts';
 
+/** Of those who take no turns. */
+const NO_TURN: Turn = { pause: (wait) => wait() };
 /** curl's default type among them. */
 const CONTENT_TYPES = ['application/json', 'application/json-rpc', 'text/plain', 'application/x-www-form-urlencoded'];
 /** Calls of a batch run at most this long before others get their turn. */
@@ -24,7 +26,8 @@ export const rpcRoutes = (ctx: ApiContext, sources?: ReadSources) => {
   const { limits } = ctx.options;
   const turns = new Turns(limits.rpcMaxRunning, limits.rpcMaxQueued);
   const probe = readCall({ jsonrpc: '2.0', method: 'getblockcount' });
-  ctx.rpcProbe = () => dispatcher.run(probe, { call: null, wallet: null, signal: new AbortController().signal });
+  ctx.rpcProbe = () =>
+    dispatcher.run(probe, { call: null, wallet: null, signal: new AbortController().signal, turn: NO_TURN });
 
   const answer = async (request: Request, wallet: string | null): Promise<Response> => {
     const call = ctx.call(request);
@@ -34,18 +37,19 @@ export const rpcRoutes = (ctx: ApiContext, sources?: ReadSources) => {
     if (await hasTooManyValues(bytes))
       throw new RpcError(RPC_ERROR.invalidRequest, `the request holds more than ${MAX_VALUES} values`);
     const body = parseBody(new TextDecoder().decode(bytes));
-    const caller: RpcCaller = { call, wallet, signal: request.signal };
+    const { signal } = request;
+    const { id } = call.principal;
     if (!Array.isArray(body)) {
       const only = readCall(body);
       checkAllowed([only], call);
-      return turns.take(call.principal.id, () => single(dispatcher, only, caller));
+      return turns.take(id, (turn) => single(dispatcher, only, { call, wallet, signal, turn }));
     }
     if (body.length > limits.rpcMaxBatch)
       throw new RpcError(RPC_ERROR.invalidRequest, `more than ${limits.rpcMaxBatch} calls`);
     const calls = (body as RpcValue[]).map(readCall);
     checkAllowed(calls, call);
     call.charge(Math.max(0, calls.length - 1));
-    return turns.take(call.principal.id, () => batch(dispatcher, calls, caller));
+    return turns.take(id, (turn) => batch(dispatcher, calls, { call, wallet, signal, turn }));
   };
 
   const detail = access('rpc', { bodyLimit: limits.rpcBodyBytes, unlimitedTime: true });

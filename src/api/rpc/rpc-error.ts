@@ -1,4 +1,4 @@
-import type { ErrorDetails } from '../errors.ts';
+import type { ErrorDetails, FailureCode } from '../errors.ts';
 import { isRefusal, type Refusal } from '../node-actions.ts';
 
 /** Codes of JSON-RPC errors, as Core numbers them. */
@@ -25,6 +25,8 @@ export const RPC_ERROR = {
   verifyRejected: -26,
   alreadyInChain: -27,
   deprecated: -32,
+  resourceFull: -37,
+  clientInInitialDownload: -10,
 } as const;
 
 /** A failed call: the message is Core's where Core has one. */
@@ -40,9 +42,17 @@ export class RpcError extends Error {
   }
 }
 
-/** Throws an RpcError; an expression, so that it can stand behind `??`. */
-export function rpcFail(kind: keyof typeof RPC_ERROR, message: string): never {
-  throw new RpcError(RPC_ERROR[kind], message);
+/**
+ * Throws an RpcError; an expression, so that it can stand behind `??`. `failure` where it tells programs more than the
+ * number of Core does.
+ */
+export function rpcFail(
+  kind: keyof typeof RPC_ERROR,
+  message: string,
+  failure: FailureCode | null = null,
+  details: ErrorDetails | null = null,
+): never {
+  throw new RpcError(RPC_ERROR[kind], message, failure && { code: failure, details });
 }
 
 /** A result of the node thread; throws an RpcError where it has refused. */

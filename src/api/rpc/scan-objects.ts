@@ -5,6 +5,12 @@ import type { ReadEnv } from '../readers/read-env.ts';
 import { isObject, member, NumberText, type RpcValue } from './json.ts';
 import { largeInteger, readString } from './params.ts';
 import { rpcFail } from './rpc-error.ts';
+import { anyOf, arr, maybe, num, obj, type Schema, str, tuple } from './schema.ts';
+
+/** A descriptor, or one with the range of its keys. */
+export const SCAN_OBJECTS: Schema = arr(
+  anyOf(str('descriptor'), obj({ desc: str(), range: maybe(anyOf(num(), tuple([num(), num()]))) })),
+);
 
 const DEFAULT_RANGE_END = 1000;
 const MAX_RANGE = 1_000_000;
@@ -14,23 +20,32 @@ const DERIVE_US = 100;
 
 /**
  * Puts what a descriptor stands for into `data`: public keys with their origins, scripts, and private keys with
- * `withPrivateKeys`. It is a text, or an object with a range of indexes. Throws RpcError with Core's texts.
+ * `withPrivateKeys`. It is a text, or an object with a range of indexes. Returns its output scripts. Throws RpcError with
+ * Core's texts.
  */
-export function addScanObject(env: ReadEnv, value: RpcValue, data: SigningData, withPrivateKeys: boolean): void {
+export function addScanObject(
+  env: ReadEnv,
+  value: RpcValue,
+  data: SigningData,
+  withPrivateKeys: boolean,
+): Uint8Array[] {
   const { text, range } = readScanObject(value);
   const parsed = parseDescriptor(text, env.params, { requireChecksum: false });
   const { descriptors, keys } = parsed.ok ? parsed : rpcFail('invalidAddressOrKey', parsed.error);
   data.merge(keys);
   const [begin, end] = descriptors[0]!.isRange ? range : [0, 0];
   env.expectWork((end - begin + 1) * descriptors.length * descriptors[0]!.keyCount * DERIVE_US);
+  const scripts: Uint8Array[] = [];
   for (let index = begin; index <= end; index++)
     for (const descriptor of descriptors) {
       const expansion =
         descriptor.expand(index, data) ??
         rpcFail('invalidAddressOrKey', `Cannot derive script without private keys: '${hideSecrets(text)}'`);
       data.merge(expansion.data);
+      scripts.push(...expansion.scripts);
       if (withPrivateKeys) for (const key of descriptor.expandPrivate(index, data)) data.addPrivateKey(key);
     }
+  return scripts;
 }
 
 function readScanObject(value: RpcValue): { readonly text: string; readonly range: readonly [number, number] } {

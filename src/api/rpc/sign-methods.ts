@@ -11,7 +11,9 @@ import { makeTransaction, TRANSACTION_PARAMS } from './make-transaction.ts';
 import { rpcMethod } from './method.ts';
 import { array, optional, readString, text } from './params.ts';
 import { readPreviousOutput } from './previous-outputs.ts';
+import { SIGNED } from './psbt-shapes.ts';
 import { rpcFail } from './rpc-error.ts';
+import { anyOf, arr, hashStr, hexStr, int, maybe, num, obj, str } from './schema.ts';
 import { findOutput, slotsOf } from './spent-outputs.ts';
 import { readTransactionHex } from './transaction-hex.ts';
 
@@ -26,7 +28,7 @@ export const createrawtransaction = rpcMethod({
   category: 'rawtransactions',
   help: 'An unsigned transaction that spends and pays what is named. Nothing is looked up or sent.',
   params: TRANSACTION_PARAMS,
-  result: 'hex',
+  result: hexStr(),
   scope: 'read',
   run: ({ params }, inputs, outputs, locktime, replaceable, version) =>
     transactionBytes(makeTransaction({ inputs, outputs, locktime, replaceable, version }, params)).toHex(),
@@ -37,7 +39,7 @@ export const combinerawtransaction = rpcMethod({
   category: 'rawtransactions',
   help: 'The signatures of several copies of a transaction in one.',
   params: [array('txs', readString, { oneline: '["hexstring",...]' })],
-  result: 'hex',
+  result: hexStr(),
   scope: 'read',
   run(env, hexes) {
     const copies = readCopies(hexes);
@@ -88,12 +90,22 @@ export const signrawtransactionwithkey = rpcMethod({
       array('prevtxs', (value) => value, {
         oneline:
           '[{"txid":"hex","vout":n,"scriptPubKey":"hex","redeemScript":"hex","witnessScript":"hex","amount":amount},...]',
+        schema: arr(
+          obj({
+            txid: hashStr(),
+            vout: int(),
+            scriptPubKey: hexStr(),
+            redeemScript: maybe(hexStr()),
+            witnessScript: maybe(hexStr()),
+            amount: maybe(anyOf(num(), str())),
+          }),
+        ),
       }),
       null,
     ),
-    optional(text('sighashtype'), null),
+    optional(text('sighashtype', { note: 'DEFAULT for taproot and ALL else, where it is left out' }), null),
   ],
-  result: 'an object',
+  result: SIGNED,
   scope: 'read',
   run(env, hex, wifs, previous, sighashName) {
     const tx = readTransactionHex(hex, NEEDS_INPUTS);

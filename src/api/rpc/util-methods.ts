@@ -1,16 +1,18 @@
 import { parseAddress } from '../../script/address.ts';
-import { systemClock, unixSeconds } from '../../util/clock.ts';
+import { hostClock, unixSeconds } from '../../util/clock.ts';
 import { listingRecord } from '../readers/listing.ts';
 import { isSynced } from '../synced.ts';
+import { LISTING } from './listing-shape.ts';
 import { nodeMethod, rpcMethod } from './method.ts';
 import { text } from './params.ts';
+import { arr, bool, hexStr, int, maybe, obj, str } from './schema.ts';
 
 export const getlistingmetadata = nodeMethod({
   name: 'getlistingmetadata',
   category: 'util',
   help: 'The listing record of the coin, the same as GET /api/listing.',
   params: [],
-  result: 'an object',
+  result: LISTING,
   scope: 'read',
   run: ({ ctx, read }) => read((env) => listingRecord(env, { synced: isSynced(ctx, env) })),
 });
@@ -20,7 +22,17 @@ export const validateaddress = rpcMethod({
   category: 'util',
   help: 'Whether an address is valid, and what it stands for.',
   params: [text('address')],
-  result: 'an object',
+  result: obj({
+    isvalid: bool(),
+    address: maybe(str()),
+    scriptPubKey: maybe(hexStr()),
+    isscript: maybe(bool()),
+    iswitness: maybe(bool()),
+    witness_version: maybe(int()),
+    witness_program: maybe(hexStr()),
+    error_locations: maybe(arr(int(), 'of the characters that are wrong')),
+    error: maybe(str()),
+  }),
   scope: 'read',
   run({ params }, given) {
     const parsed = parseAddress(given, params.address);
@@ -44,7 +56,7 @@ export const uptime = nodeMethod({
   category: 'control',
   help: 'Seconds since the node was started.',
   params: [],
-  result: 'a number',
+  result: int('seconds'),
   scope: 'read',
-  run: ({ ctx }) => Math.max(0, unixSeconds(systemClock) - ctx.startedAt),
+  run: ({ ctx }) => Math.max(0, unixSeconds(hostClock) - ctx.startedAt),
 });

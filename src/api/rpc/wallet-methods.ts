@@ -1,6 +1,7 @@
 import { type FrontEnv, nodeMethod } from './method.ts';
 import { flag, integer, optional, text } from './params.ts';
 import { rpcFail } from './rpc-error.ts';
+import { coinAmount, str } from './schema.ts';
 
 /** No wallet is there to be found. Core's words. */
 function noWallet({ wallet }: FrontEnv): never {
@@ -17,7 +18,7 @@ export const getnewaddress = nodeMethod({
   category: 'wallet',
   help: 'A new address of the wallet.',
   params: [optional(text('label'), ''), optional(text('address_type'), 'bech32')],
-  result: 'an address',
+  result: str('the address'),
   scope: 'wallet',
   run: noWallet,
 });
@@ -27,12 +28,12 @@ export const getbalance = nodeMethod({
   category: 'wallet',
   help: 'What the wallet can spend, coins.',
   params: [
-    optional(text('dummy'), '*'),
+    optional(text('dummy', { placeholder: true }), '*'),
     optional(integer('minconf'), 0),
     optional(flag('include_watchonly'), false),
     optional(flag('avoid_reuse'), true),
   ],
-  result: 'a number',
+  result: coinAmount(),
   scope: 'wallet.read',
   run: noWallet,
 });

@@ -2,6 +2,7 @@ import { assert } from '../../util/assert.ts';
 import { ChunkHeap } from './chunk-heap.ts';
 import { DepGraph } from './dep-graph.ts';
 import { compareFeerate, type FeeFrac } from './feefrac.ts';
+import { BEST_CLASS, FeerateClasses, feerateClass } from './feerate-classes.ts';
 import { chunksOf, linearize } from './linearize.ts';
 
 /** A chunk of the graph: slots, parents first. */
@@ -45,6 +46,7 @@ export class TxGraph {
   /** undefined where it is to be found anew; ALONE where a transaction hangs together with none, as most do. */
   readonly #cluster: (Cluster | undefined)[] = [];
   readonly #version: number[] = [];
+  readonly #classes = new FeerateClasses();
   #free: number[] = [];
   /** Slots whose cluster is to be found anew. */
   #stale = new Set<number>();
@@ -138,6 +140,12 @@ export class TxGraph {
     return this.#clusterOf(slot).slots;
   }
 
+  /** Whether it hangs together with no other. */
+  standsAlone(slot: number): boolean {
+    this.#settle();
+    return this.#cluster[slot] === ALONE;
+  }
+
   /** The chunk it is mined with. */
   chunk(slot: number): SlotChunk {
     return this.#clusterOf(slot).chunks.find(({ slots }) => slots.includes(slot))!;
@@ -201,19 +209,26 @@ export class TxGraph {
   }
 
   /**
-   * Tells of every chunk, those of a cluster in their order: satoshis, weight, and its slots; in place of the slots null
-   * and one slot where it is a transaction by itself, as most are.
+   * The chunks among which are the best ones that weigh so much together, by classes of feerate, the best first. Within a
+   * class in no order, but those of a cluster in theirs.
    */
-  eachChunk(visit: (fee: number, size: number, slots: readonly number[] | null, slot: number) => void): void {
+  bestClasses(weight: number): SlotChunk[][] {
     this.#settle();
+    const least = this.#classes.classAbove(this.#weight, weight);
+    const found: SlotChunk[][] = [];
+    const add = (chunk: SlotChunk, slot: number) => {
+      const inClass = this.#classes.get(slot);
+      if (inClass >= least) (found[BEST_CLASS - inClass] ??= []).push(chunk);
+    };
     for (let slot = 0; slot < this.#parents.length; slot++) {
+      if (this.#classes.get(slot) < least) continue;
       const cluster = this.#cluster[slot];
       if (!cluster || this.#parents[slot] === undefined) continue;
-      if (cluster === ALONE) visit(this.#fee[slot]!, this.#weight[slot]!, null, slot);
-      // Each cluster once: when its first slot is met.
-      else if (cluster.slots[0] === slot)
-        for (const { fee, size, slots } of cluster.chunks) visit(fee, size, slots, slot);
+      if (cluster === ALONE) add({ fee: this.#fee[slot]!, size: this.#weight[slot]!, slots: [slot] }, slot);
+      // Each cluster once: when its first slot is met, which is in the best of its chunks.
+      else if (cluster.slots[0] === slot) for (const chunk of cluster.chunks) add(chunk, chunk.slots[0]!);
     }
+    return Object.values(found);
   }
 
   /** Slots to take out, with what descends from them, so that every cluster is within the limits again. */
@@ -269,6 +284,7 @@ export class TxGraph {
     this.#parents[slot] = undefined;
     this.#children[slot] = NONE;
     this.#cluster[slot] = undefined;
+    this.#classes.set(slot, 0);
     this.#stale.delete(slot);
   }
 
@@ -301,12 +317,19 @@ export class TxGraph {
       if (this.#isAlone(slot)) {
         this.#cluster[slot] = ALONE;
         this.#staging?.createdAlone.add(slot);
+        this.#classes.set(slot, feerateClass(this.#fee[slot]!, this.#weight[slot]!));
         this.#heap.add(slot, this.#version[slot]!, this.#fee[slot]!, this.#weight[slot]!);
         continue;
       }
       const members = this.#connected(slot);
       const cluster = this.#newCluster(members);
       for (const member of members) this.#cluster[member] = cluster;
+      let inClass = BEST_CLASS;
+      for (const { fee, size, slots } of cluster.chunks) {
+        // No rounding may put a chunk before one that it may need.
+        inClass = Math.min(inClass, feerateClass(fee, size));
+        for (const member of slots) this.#classes.set(member, inClass);
+      }
       if (cluster.oversized) this.#oversized.add(cluster);
       this.#staging?.created.add(cluster);
       const last = cluster.chunks.at(-1)!;

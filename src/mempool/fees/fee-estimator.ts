@@ -233,7 +233,7 @@ export class FeeEstimator {
   #projected(): Projection {
     const now = this.#deps.clock.monotonicMs();
     if (this.#projection && now - this.#projection.at < PROJECTION_MS) return this.#projection;
-    const chunks = bestChunks(this.#deps.graph, MAX_BLOCK_WEIGHT * PROJECTED_BLOCKS);
+    const chunks = [...bestChunks(this.#deps.graph, MAX_BLOCK_WEIGHT * PROJECTED_BLOCKS)];
     const counted = chunks.map(({ fee, size, slots }) => ({ fee, size, count: slots.length }));
     this.#projection = { at: now, next: nextBlockFeerates(chunks), blocks: projectBlocks(counted) };
     return this.#projection;

@@ -58,7 +58,8 @@ describeWithVectors('reader workers', () => {
       api: { failure: 'block_not_found', message: 'no such block', details: { tipHeight: 160 } },
     });
     const range = await pool.run({ kind: 'rpc', method: 'getblockhash', params: '[-1]' }, { signal: never });
-    expect(range).toEqual({ ok: false, rpc: { rpcCode: -8, message: 'Block height out of range', data: null } });
+    const data = { code: 'block_not_found', details: { tipHeight: 160 } };
+    expect(range).toEqual({ ok: false, rpc: { rpcCode: -8, message: 'Block height out of range', data } });
     const fault = await pool
       .run({ kind: 'rest', name: 'nope', input: null }, { signal: never })
       .catch((error: unknown) => error);

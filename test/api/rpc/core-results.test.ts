@@ -93,6 +93,10 @@ describeWithVectors('results as Bitcoin Core gives them', () => {
       });
     });
 
+  test('getdeploymentinfo', async () => {
+    expect(await api.rpc<object>('getdeploymentinfo')).toEqual(expected.deployments);
+  });
+
   test('getchaintxstats', async () => same(await api.rpc('getchaintxstats', 50), expected.chaintxstats));
 
   test('gettxoutsetinfo', async () => {

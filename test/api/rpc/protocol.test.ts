@@ -112,13 +112,13 @@ describeWithVectors('JSON-RPC over HTTP', () => {
       'range, 2.0',
       '{"jsonrpc":"2.0","id":1,"method":"getblockhash","params":[161]}',
       200,
-      '{"jsonrpc":"2.0","error":{"code":-8,"message":"Block height out of range"},"id":1}',
+      '{"jsonrpc":"2.0","error":{"code":-8,"message":"Block height out of range","data":{"code":"block_not_found","details":{"tipHeight":160}}},"id":1}',
     ],
     [
       'range, legacy',
       '{"id":1,"method":"getblockhash","params":[161]}',
       500,
-      '{"result":null,"error":{"code":-8,"message":"Block height out of range"},"id":1}',
+      '{"result":null,"error":{"code":-8,"message":"Block height out of range","data":{"code":"block_not_found","details":{"tipHeight":160}}},"id":1}',
     ],
     [
       'fraction',

@@ -55,7 +55,7 @@ function expectSame(graph: TxGraph, model: Model): void {
       for (const parent of model.txs.get(member)!.parents) expect(order.indexOf(parent)).toBeLessThan(i);
   }
   expect(graph.isOversized()).toBe(oversized);
-  const chunks = bestChunks(graph, Number.POSITIVE_INFINITY);
+  const chunks = [...bestChunks(graph, Number.POSITIVE_INFINITY)];
   expect(sorted(chunks.flatMap(({ slots }) => slots))).toEqual(sorted(model.txs.keys()));
   expect(chunks.reduce((sum, { fee }) => sum + fee, 0)).toBe(
     [...model.txs.values()].reduce((sum, { fee }) => sum + fee, 0),

@@ -1,0 +1,103 @@
+import type { DeploymentName } from '../../consensus/consensus-params.ts';
+import { activationHeight, BURIED_DEPLOYMENTS, blockScriptFlags } from '../../consensus/deployments.ts';
+import { bip9Info, VersionBitsCache } from '../../consensus/version-bits.ts';
+import { type BlockHash, hashToHex } from '../../primitives/hash.ts';
+import { scriptFlagNames } from '../../script/flags.ts';
+import type { ReadEnv } from '../readers/read-env.ts';
+import { StoredEntry } from '../readers/stored-entry.ts';
+import { rawJson } from '../views/raw-json.ts';
+import { findBlock } from './blockchain-methods.ts';
+import { rpcMethod } from './method.ts';
+import { hash, optional } from './params.ts';
+import { arr, bool, hashStr, int, mapOf, maybe, obj, str, unixTime } from './schema.ts';
+
+/** Microseconds to read a header. */
+const HEADER_US = 8;
+/** What Core keeps for a deployment that is active from the beginning, and for one without an end. */
+const ALWAYS_ACTIVE = -1;
+const NO_TIMEOUT = rawJson('9223372036854775807');
+
+export const getdeploymentinfo = rpcMethod({
+  name: 'getdeploymentinfo',
+  category: 'blockchain',
+  help: 'How rule changes stand at a block. Those that hold from the genesis block on are not listed.',
+  params: [optional(hash<BlockHash>('blockhash', 'blockhash', { note: 'the tip where it is left out' }), null)],
+  result: obj({
+    hash: hashStr(),
+    height: int(),
+    script_flags: arr(str(), 'under which its scripts are judged'),
+    deployments: mapOf(
+      'name',
+      obj({
+        type: str('buried, or bip9'),
+        height: maybe(int('from which on it holds, where that is known')),
+        active: bool('in the next block'),
+        bip9: maybe(
+          obj({
+            bit: maybe(int('of the version; while signals count')),
+            start_time: unixTime(),
+            timeout: unixTime(),
+            min_activation_height: int(),
+            status: str('defined, started, locked_in, active, or failed'),
+            since: int('height'),
+            status_next: str('at the next block'),
+            statistics: maybe(
+              obj({
+                period: int('blocks'),
+                threshold: maybe(int('blocks; while it is started')),
+                elapsed: int('blocks'),
+                count: int('blocks that signal'),
+                possible: maybe(bool('the threshold can still be reached')),
+              }),
+            ),
+            signalling: maybe(str('a character for each block of the period: # signals, - does not')),
+          }),
+        ),
+      }),
+    ),
+  }),
+  scope: 'read',
+  run(env, blockHash) {
+    const { reads, tip, params } = env;
+    const entry = new StoredEntry(reads, blockHash ? findBlock(env, blockHash) : tip);
+    const { height } = entry;
+    const buried = BURIED_DEPLOYMENTS.map((name) => {
+      const from = activationHeight(name, params.consensus);
+      return [name, { type: 'buried', active: height + 1 >= from, height: from }];
+    });
+    return {
+      hash: hashToHex(entry.hash),
+      height,
+      script_flags: scriptFlagNames(blockScriptFlags(entry.hash, height, params.consensus)).sort(),
+      deployments: Object.fromEntries([...buried, ...signalled(env, entry)]),
+    };
+  },
+});
+
+function signalled({ params: { consensus }, expectWork }: ReadEnv, entry: StoredEntry) {
+  const cache = new VersionBitsCache();
+  return Object.entries(consensus.deployments).flatMap(([name, deployment]) => {
+    const { startTime, timeout, bit, minActivationHeight } = deployment;
+    if (startTime === 'never-active') return [];
+    // All periods back to the start are counted.
+    expectWork(entry.height * HEADER_US);
+    const info = bip9Info(entry, consensus, name as DeploymentName, cache);
+    const { statistics, signalling, activeSince } = info;
+    const view = {
+      type: 'bip9',
+      ...(activeSince !== null && { height: activeSince }),
+      active: activeSince !== null && activeSince <= entry.height + 1,
+      bip9: {
+        ...(statistics && { bit }),
+        start_time: startTime === 'always-active' ? ALWAYS_ACTIVE : startTime,
+        timeout: timeout === 'no-timeout' ? NO_TIMEOUT : timeout,
+        min_activation_height: minActivationHeight,
+        status: info.status,
+        since: info.since,
+        status_next: info.statusNext,
+        ...(statistics && { statistics, signalling }),
+      },
+    };
+    return [[name, view]];
+  });
+}

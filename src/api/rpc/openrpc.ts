@@ -1,0 +1,55 @@
+import type { RpcMethod } from './method.ts';
+import type { Param } from './params.ts';
+import { anything, type JsonSchema, jsonSchema } from './schema.ts';
+
+const OPENRPC_VERSION = '1.4.1';
+
+/** The document by which programs learn the methods (OpenRPC), by name; the members with an x are Core's but for the scope. */
+export function openRpcDocument(
+  methods: Iterable<RpcMethod>,
+  { version, withHidden }: { readonly version: string; readonly withHidden: boolean },
+) {
+  return {
+    openrpc: OPENRPC_VERSION,
+    info: {
+      title: 'Obverse JSON-RPC',
+      version: `v${version}`,
+      description: 'The methods of this node, as they are declared in it.',
+    },
+    methods: [...methods]
+      .filter(({ hidden }) => withHidden || !hidden)
+      .sort((a, b) => (a.name < b.name ? -1 : 1))
+      .map(methodObject),
+  };
+}
+
+function methodObject({ name, help, params, result, category, hidden, scope }: RpcMethod) {
+  return {
+    name,
+    description: help,
+    params: params.map(paramObject),
+    result: { name: 'result', schema: typeof result === 'string' ? { description: result } : jsonSchema(result) },
+    'x-bitcoin-category': hidden ? 'hidden' : category,
+    'x-scope': scope,
+  };
+}
+
+function paramObject(
+  { name, required, aliases, placeholder, schema = anything() }: Param<unknown>,
+  i: number,
+  all: readonly Param<unknown>[],
+) {
+  const { description, ...bare } = jsonSchema(schema);
+  return {
+    name,
+    required,
+    schema: withDefault(bare, all[i]!.fallback),
+    ...(aliases.length > 0 && { 'x-bitcoin-aliases': aliases }),
+    ...(placeholder && { 'x-bitcoin-placeholder': true }),
+    ...(description !== undefined && { description }),
+  };
+}
+
+function withDefault(schema: JsonSchema, fallback: unknown): JsonSchema {
+  return fallback === undefined ? schema : { ...schema, default: fallback };
+}

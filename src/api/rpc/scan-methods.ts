@@ -1,0 +1,109 @@
+import { positionHeight, positionIndex } from '../../primitives/coin.ts';
+import { hashToHex } from '../../primitives/hash.ts';
+import { compareBytes } from '../../util/bytes.ts';
+import { inferDescriptor } from '../../wallet/descriptor/infer.ts';
+import { SigningData } from '../../wallet/keys/signing-data.ts';
+import type { ReadEnv } from '../readers/read-env.ts';
+import { coins } from '../views/core-number.ts';
+import type { RpcValue } from './json.ts';
+import { rpcMethod } from './method.ts';
+import { array, optional, text } from './params.ts';
+import { rpcFail } from './rpc-error.ts';
+import { addScanObject, SCAN_OBJECTS } from './scan-objects.ts';
+import { anyOf, arr, bool, coinAmount, hashStr, hexStr, int, nil, num, obj, str } from './schema.ts';
+import { coinsOfScript, type FoundCoin } from './script-coins.ts';
+
+export const scantxoutset = rpcMethod({
+  name: 'scantxoutset',
+  category: 'blockchain',
+  help: 'The unspent outputs that descriptors stand for. They are looked up by their scripts, so that no scan ever goes on.',
+  params: [
+    text('action', { note: 'start; abort and status find nothing' }),
+    optional(
+      array('scanobjects', (value) => value, {
+        oneline: '[scanobjects,...]',
+        schema: SCAN_OBJECTS,
+      }),
+      null,
+    ),
+  ],
+  result: anyOf(
+    obj(
+      {
+        success: bool(),
+        txouts: int('unspent outputs there are'),
+        height: int(),
+        bestblock: hashStr(),
+        unspents: arr(
+          obj({
+            txid: hashStr(),
+            vout: int(),
+            scriptPubKey: hexStr(),
+            desc: str('inferred descriptor'),
+            amount: coinAmount(),
+            coinbase: bool(),
+            height: int(),
+            blockhash: hashStr(),
+            confirmations: int(),
+          }),
+        ),
+        total_amount: coinAmount(),
+      },
+      'start',
+    ),
+    bool('abort: false'),
+    obj({ progress: num() }, 'status, while a scan goes on'),
+    nil('status'),
+  ),
+  scope: 'read',
+  run(env, action, objects) {
+    if (action === 'status') return null;
+    if (action === 'abort') return false;
+    if (action !== 'start') return rpcFail('invalidParameter', `Invalid action '${action}'`);
+    if (objects === null) return rpcFail('misc', 'scanobjects argument is required for the start action');
+    return scan(env, objects);
+  },
+});
+
+function scan(env: ReadEnv, objects: readonly RpcValue[]) {
+  const { reads, tip, params } = env;
+  // Of each script, what its own object says of it.
+  const scripts = new Map<string, { readonly script: Uint8Array; readonly desc: string }>();
+  for (const value of objects) {
+    const known = new SigningData();
+    for (const script of addScanObject(env, value, known, false)) {
+      const hex = script.toHex();
+      if (!scripts.has(hex)) scripts.set(hex, { script, desc: inferDescriptor(script, known, params).toString() });
+    }
+  }
+  const found = [...scripts.values()].flatMap(({ script, desc }) =>
+    [...coinsOfScript(env, script)].map((coin) => ({ ...coin, desc })),
+  );
+  found.sort((a, b) => compareBytes(a.txid, b.txid) || a.vout - b.vout);
+  return {
+    success: true,
+    txouts: reads.headers.totals(tip.height)!.utxos,
+    height: tip.height,
+    bestblock: hashToHex(tip.hash),
+    unspents: found.map((coin) => unspentView(env, coin)),
+    total_amount: coins(found.reduce((sum, { value }) => sum + BigInt(value), 0n)),
+  };
+}
+
+function unspentView(
+  { reads, tip }: ReadEnv,
+  { txid, vout, value, position, script, desc }: FoundCoin & { desc: string },
+) {
+  const height = positionHeight(position);
+  return {
+    txid: hashToHex(txid),
+    vout,
+    scriptPubKey: script.toHex(),
+    desc,
+    amount: coins(value),
+    coinbase: positionIndex(position) === 0,
+    height,
+    blockhash: hashToHex(reads.headers.byHeight(height)!.hash),
+    confirmations: tip.height - height + 1,
+  };
+}

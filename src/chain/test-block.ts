@@ -1,0 +1,47 @@
+import { type CheckBlockOptions, checkBlock } from '../consensus/check-block.ts';
+import { checkBlockContext } from '../consensus/check-block-context.ts';
+import { checkHeaderContext } from '../consensus/check-header.ts';
+import type { ConsensusParams } from '../consensus/consensus-params.ts';
+import { type BlockRejection, reject } from '../consensus/rejection.ts';
+import type { ParsedBlock } from '../primitives/block.ts';
+import { scriptErrorMessage } from '../script/script-error.ts';
+import { equalBytes } from '../util/bytes.ts';
+import type { Result } from '../util/result.ts';
+import type { ActiveChain } from './active-chain.ts';
+import { ChainEntry } from './chain-entry.ts';
+import { scriptRejection } from './connect-block.ts';
+import type { ScriptVerifier } from './script-verifier.ts';
+
+export interface TestBlockDeps {
+  readonly active: ActiveChain;
+  readonly params: ConsensusParams;
+  readonly verifier: ScriptVerifier;
+  /** Unix seconds. */
+  readonly now: number;
+}
+
+/**
+ * What is wrong with a block as the next one, as far as can be told without its scripts; yields what those will say. The
+ * block is not kept and leaves no trace. All that was taken before it must be settled.
+ */
+export function testBlock(
+  block: ParsedBlock,
+  options: CheckBlockOptions,
+  { active, params, verifier, now }: TestBlockDeps,
+): Result<Promise<BlockRejection | null>, BlockRejection> {
+  const { tip } = active;
+  const { header } = block;
+  if (!equalBytes(header.previousHash, tip.hash)) return reject('missing-prev', 'inconclusive-not-best-prevblk');
+  const bad =
+    checkBlock(block, params, options) ??
+    checkHeaderContext(header, tip, params, now) ??
+    checkBlockContext(block, tip, params);
+  if (bad) return { ok: false, ...bad };
+  // It never enters the tree, so neither its number nor its work matters.
+  const tried = active.tryOut(new ChainEntry(-1, block.hash, header, tip, tip.chainwork), block, verifier);
+  if (!tried.ok) return tried;
+  const verdict = tried.value.then(
+    (failure) => failure && scriptRejection(block, failure, scriptErrorMessage(failure.error)),
+  );
+  return { ok: true, value: verdict };
+}

@@ -1,0 +1,37 @@
+import { expect, test } from 'bun:test';
+import { parseBlock } from '../../src/primitives/block.ts';
+import { chainWithCoins, type TestBlock } from '../lib/chain-builder.ts';
+import { TestNode } from '../lib/chain-fixture.ts';
+import { coinOf, sweep, withBadSignature } from '../lib/tx-builder.ts';
+
+const parsed = ({ raw }: TestBlock) => parseBlock(raw);
+
+test('a block that is tried leaves no trace, whatever comes of it', async () => {
+  const chain = chainWithCoins(3);
+  await using node = new TestNode();
+  await node.take(chain.blocks.slice(1));
+  const before = await node.state();
+  const first = sweep(chain.coin(1), 'p2pkh');
+  const second = sweep(coinOf(first, 0), 'p2tr');
+  const good = chain.build({ txs: [first, second] });
+  const test = (block: TestBlock) => node.chain.test(parsed(block), { proofOfWork: false });
+  expect(await test(good)).toBeNull();
+  expect(await test(chain.build({ txs: [second] }))).toMatchObject({ reason: 'bad-txns-inputs-missingorspent' });
+  expect(await test(chain.build({ txs: [withBadSignature(sweep(chain.coin(2), 'p2pkh'))] }))).toMatchObject({
+    reason: expect.stringContaining('block-script-verify-flag-failed'),
+  });
+  expect(await test(chain.fork(1).build())).toMatchObject({ reason: 'inconclusive-not-best-prevblk' });
+  expect(await node.state()).toEqual(before);
+  expect(node.chain.get(good.hash)).toBeNull();
+  expect(await node.chain.submit(good.raw)).toMatchObject({ status: 'accepted' });
+  expect(node.chain.tip.hash).toEqual(good.hash);
+});
+
+test('a block without work is refused where work is asked for', async () => {
+  const chain = chainWithCoins(1);
+  await using node = new TestNode();
+  await node.take(chain.blocks.slice(1));
+  const lazy = chain.build({ work: false });
+  expect(await node.chain.test(parsed(lazy), {})).toMatchObject({ reason: 'high-hash' });
+  expect(await node.chain.test(parsed(lazy), { proofOfWork: false })).toBeNull();
+});

@@ -1,0 +1,59 @@
+/** A JSON Schema, of which only what the node writes is understood. */
+export type JsonSchema = Readonly<Record<string, unknown>>;
+
+const KNOWN = new Set([
+  ...['type', 'pattern', 'items', 'minItems', 'maxItems', 'properties', 'additionalProperties', 'required', 'anyOf'],
+  ...['description', 'default', 'x-bitcoin-unit'],
+]);
+
+/** What is wrong with a value, each with its path; none where it fits. */
+export function schemaProblems(schema: JsonSchema, value: unknown, path = '$'): string[] {
+  for (const key of Object.keys(schema)) if (!KNOWN.has(key)) return [`${path}: the schema's ${key} is not understood`];
+  if (schema.anyOf) {
+    const forms = (schema.anyOf as JsonSchema[]).map((form) => schemaProblems(form, value, path));
+    if (forms.some((problems) => problems.length === 0)) return [];
+    // The form that is missed by least tells most.
+    return forms.toSorted((a, b) => a.length - b.length)[0]!;
+  }
+  const { type, pattern } = schema as { type?: string; pattern?: string };
+  if (type !== undefined && !isOfType(value, type))
+    return [`${path}: ${JSON.stringify(value)?.slice(0, 80)} is no ${type}`];
+  if (pattern !== undefined && !new RegExp(pattern).test(value as string)) return [`${path}: not ${pattern}`];
+  if (type === 'array') return arrayProblems(schema, value as unknown[], path);
+  if (type === 'object') return objectProblems(schema, value as Record<string, unknown>, path);
+  return [];
+}
+
+function arrayProblems({ items, minItems = 0, maxItems = Infinity }: JsonSchema, value: unknown[], path: string) {
+  if (value.length < (minItems as number) || value.length > (maxItems as number))
+    return [`${path}: ${value.length} items`];
+  return value.flatMap((item, i) =>
+    schemaProblems((Array.isArray(items) ? items[i] : items) as JsonSchema, item, `${path}[${i}]`),
+  );
+}
+
+function objectProblems(schema: JsonSchema, value: Record<string, unknown>, path: string): string[] {
+  const {
+    properties = {},
+    required = [],
+    additionalProperties,
+  } = schema as {
+    properties?: Record<string, JsonSchema>;
+    required?: string[];
+    additionalProperties?: false | JsonSchema;
+  };
+  const missing = required.filter((key) => !Object.hasOwn(value, key)).map((key) => `${path}.${key}: missing`);
+  const inner = Object.entries(value).flatMap(([key, member]) => {
+    const of = Object.hasOwn(properties, key) ? properties[key] : additionalProperties;
+    return of ? schemaProblems(of, member, `${path}.${key}`) : [`${path}.${key}: not in the schema`];
+  });
+  return [...missing, ...inner];
+}
+
+function isOfType(value: unknown, type: string): boolean {
+  if (type === 'null') return value === null;
+  if (type === 'array') return Array.isArray(value);
+  if (type === 'integer') return Number.isInteger(value);
+  if (type === 'object') return typeof value === 'object' && value !== null && !Array.isArray(value);
+  return typeof value === type;
+}
