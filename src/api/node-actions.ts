@@ -1,4 +1,6 @@
 import type { ChainTipStatus } from '../chain/chain-tips.ts';
+import type { WalletErrorKind } from '../wallet/wallet-error.ts';
+import type { WalletActions } from './wallet-actions.ts';
 
 /** Why an action was not carried out, as the RPC interface tells it. */
 export interface Refusal {
@@ -20,7 +22,8 @@ export type RefusalKind =
   | 'clientNodeNotConnected'
   | 'clientInvalidIpOrSubnet'
   | 'clientNodeCapacityReached'
-  | 'clientP2pDisabled';
+  | 'clientP2pDisabled'
+  | WalletErrorKind;
 
 export function isRefusal(value: unknown): value is Refusal {
   return typeof value === 'object' && value !== null && 'refused' in value;
@@ -196,7 +199,7 @@ export interface ScenarioActions {
   scenarioFlood: { args: [count: number, script: Uint8Array | null]; result: readonly string[] | Refusal };
 }
 
-export type NodeActions = ChainActions & MiningActions & NetworkActions & ScenarioActions;
+export type NodeActions = ChainActions & MiningActions & NetworkActions & ScenarioActions & WalletActions;
 export type NodeAction = keyof NodeActions;
 export type ActionArgs<N extends NodeAction> = NodeActions[N]['args'];
 export type ActionResult<N extends NodeAction> = NodeActions[N]['result'];

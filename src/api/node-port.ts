@@ -4,6 +4,7 @@ import type { MinedBlock } from '../mempool/fees/mempool-policy.ts';
 import type { PackageResult } from '../mempool/result.ts';
 import type { BroadcastLimits, BroadcastResult, Prioritised } from '../mempool/service.ts';
 import type { DurationTotals } from '../util/duration-counts.ts';
+import type { WalletState } from '../wallet/wallet-manager.ts';
 import type { ActionArgs, ActionResult, NodeAction } from './node-actions.ts';
 
 /**
@@ -56,6 +57,10 @@ export interface NodeStatus {
   /** A chain with more work than ours was found invalid. */
   readonly heavierInvalidChain: boolean;
   readonly warnings: readonly string[];
+  /** Loaded wallets, in the order in which they were loaded; absent where there are to be none. */
+  readonly wallets?: readonly WalletState[];
+  /** Names of wallets that were to be loaded and could not be. */
+  readonly walletsFailed?: readonly string[];
 }
 
 /** One connected peer, as `GET /api/peers` shows it. Times are Unix seconds, 0 for never; heights -1 where they are not known. */

@@ -1,5 +1,7 @@
 import { MempoolMirror, type MirrorPart } from '../mempool/mirror.ts';
+import type { WalletReads } from '../storage/wallet-reads.ts';
 import { systemClock } from '../util/clock.ts';
+import type { WalletState } from '../wallet/wallet-manager.ts';
 import { ApiError } from './errors.ts';
 import { failureOf, type ReadFailure, type ReadReply, replyOf } from './readers/answer.ts';
 import { MempoolBehind, NeedsSpenders, type ReadBase, type ReadEnv, withSnapshot } from './readers/read-env.ts';
@@ -8,6 +10,7 @@ import { parseJson } from './rpc/json.ts';
 import { readArguments } from './rpc/method.ts';
 import { RPC_METHODS } from './rpc/methods.ts';
 import { RpcError } from './rpc/rpc-error.ts';
+import { withWallet } from './wallets/wallet-env.ts';
 
 /** Work for a reader worker, as plain data. */
 export type ReaderJob =
@@ -22,6 +25,8 @@ export type ReaderJob =
       readonly kind: 'rpc';
       readonly method: string;
       readonly params: string;
+      /** The wallet it is about. */
+      readonly wallet?: WalletState | undefined;
       readonly mempool?: MirrorPart | undefined;
     };
 
@@ -38,11 +43,16 @@ export type JobResult =
   | { readonly ok: false; readonly rpc: Pick<RpcError, 'rpcCode' | 'message' | 'data'> };
 
 /** Does one job on one snapshot. Throws only what neither the caller nor the chain can be blamed for. */
-export function runJob(base: Omit<ReadBase, 'mirror'>, job: ReaderJob, checkpoint: () => void): ReaderResult {
+export function runJob(
+  base: Omit<ReadBase, 'mirror'> & { wallets?(state: WalletState): WalletReads },
+  job: ReaderJob,
+  checkpoint: () => void,
+): ReaderResult {
   try {
     const mirror = job.mempool ? MempoolMirror.of(job.mempool, systemClock) : null;
     return withSnapshot({ ...base, mirror }, checkpoint, (env) => {
-      return { ok: true, reply: job.kind === 'rest' ? restReply(env, job) : rpcReply(env, job) };
+      if (job.kind === 'rest') return { ok: true, reply: restReply(env, job) };
+      return { ok: true, reply: rpcReply(env, job, job.wallet && base.wallets ? base.wallets(job.wallet) : null) };
     });
   } catch (error) {
     if (error instanceof MempoolBehind) return { ok: false, behind: true };
@@ -60,9 +70,15 @@ function restReply(env: ReadEnv, { name, input }: Extract<ReaderJob, { kind: 're
   return replyOf(env, endpoint.run(env, input));
 }
 
-function rpcReply(env: ReadEnv, { method, params }: Extract<ReaderJob, { kind: 'rpc' }>): ReadReply {
+function rpcReply(
+  env: ReadEnv,
+  { method, params, wallet }: Extract<ReaderJob, { kind: 'rpc' }>,
+  reads: WalletReads | null,
+): ReadReply {
   const found = RPC_METHODS.get(method);
   if (!found) throw new Error(`no method ${method}`);
-  const result = found.invoke(env, readArguments(found, parseJson(params)));
-  return { headers: {}, body: JSON.stringify(result) };
+  const args = readArguments(found, parseJson(params));
+  if (!wallet || !reads) return { headers: {}, body: JSON.stringify(found.invoke(env, args)) };
+  const body = withWallet(env, { state: wallet, reads }, (inside) => JSON.stringify(found.invoke(inside, args)));
+  return { headers: {}, body };
 }

@@ -2,6 +2,7 @@ import { ChainReads } from '../storage/chain-reads.ts';
 import { runJob } from './reader-jobs.ts';
 import { CLOSED, type FromReader, type ToReader } from './reader-messages.ts';
 import type { ReadSources } from './readers/read-settings.ts';
+import { WalletFiles } from './wallets/wallet-readers.ts';
 
 declare const self: Worker;
 
@@ -10,18 +11,21 @@ class Cancelled extends Error {
 }
 
 let reads: ChainReads | null = null;
+let wallets: WalletFiles | null = null;
 let sources: ReadSources | null = null;
 let cancelled: Int32Array = new Int32Array(1);
 
 self.onmessage = ({ data }: MessageEvent<ToReader>) => {
   if (data.type === 'open') {
     reads = new ChainReads(data.dir);
+    wallets = new WalletFiles(data.dir);
     sources = data.sources;
     cancelled = new Int32Array(data.cancelled);
     return;
   }
   if (data.type === 'close') {
     reads?.close();
+    wallets?.close();
     self.postMessage({ id: CLOSED, result: null, error: null } satisfies FromReader);
     return;
   }
@@ -31,7 +35,11 @@ self.onmessage = ({ data }: MessageEvent<ToReader>) => {
   };
   let answer: FromReader;
   try {
-    answer = { id, result: runJob({ reads: reads!, ...sources! }, job, checkpoint), error: null };
+    answer = {
+      id,
+      result: runJob({ reads: reads!, wallets: (state) => wallets!.get(state), ...sources! }, job, checkpoint),
+      error: null,
+    };
   } catch (error) {
     const text =
       error instanceof Cancelled ? null : error instanceof Error ? (error.stack ?? error.message) : String(error);

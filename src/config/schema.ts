@@ -275,6 +275,12 @@ export const SETTINGS = {
 
   'wallet.enabled': boolean({ fallback: true, help: 'wallets' }),
   'wallet.autocreate': boolean({ fallback: true, help: 'create the wallet "default" on first start' }),
+  'wallet.keypool': integer({
+    fallback: 1000,
+    min: 1,
+    max: 1_000_000,
+    help: 'addresses looked ahead of the last used one',
+  }),
   'wallet.fallbackFee': optionalNumber({ unit: 'sat/vB', help: 'fee rate of sends on main when there is no fee data' }),
 
   'ready.details': boolean({ fallback: true, help: 'show figures in /readyz, not only states' }),

@@ -14,7 +14,9 @@ export async function runImport(
   process.umask(0o077);
   const release = lockDirectory(config.networkDir);
   try {
-    const node = new Node(config, { log: stderrLog(config.log) });
+    // Wallets catch up when the node runs.
+    const wallet = { ...config.wallet, enabled: false };
+    const node = new Node({ ...config, wallet }, { log: stderrLog(config.log) });
     try {
       return await node.import(files, options);
     } finally {

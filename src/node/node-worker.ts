@@ -40,7 +40,7 @@ async function work(opened: Node, { files, log }: { files: readonly string[]; lo
     else if (!abort.signal.aborted) log.info('import done', { ...result, badBlock: undefined });
   }
   if (!abort.signal.aborted) opened.startPeers();
-  if (!abort.signal.aborted) await opened.mempool.load(abort.signal);
+  if (!abort.signal.aborted) await opened.loadMempool(abort.signal);
   if (!abort.signal.aborted) await opened.sandbox(abort.signal);
 }
 
@@ -71,7 +71,11 @@ self.onmessage = async ({ data }: MessageEvent<ToNode>) => {
       return;
     case 'call':
       try {
-        send({ type: 'reply', id: data.id, result: await call(data.name, data.args) });
+        const result = await call(data.name, data.args);
+        // Which wallets are loaded is to be known before the answer is.
+        if (node && data.name === 'act' && isWalletAction(data.args[0]))
+          send({ type: 'status', status: node.status(), counters: node.counters() });
+        send({ type: 'reply', id: data.id, result });
       } catch (error) {
         send({ type: 'reply', id: data.id, error: error instanceof Error ? error.message : String(error) });
       }
@@ -88,6 +92,10 @@ self.onmessage = async ({ data }: MessageEvent<ToNode>) => {
       return;
   }
 };
+
+function isWalletAction(name: unknown): boolean {
+  return typeof name === 'string' && name.startsWith('wallet');
+}
 
 async function call(name: string, args: readonly unknown[]): Promise<unknown> {
   if (!node) throw new Error('the node is not open');

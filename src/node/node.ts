@@ -35,6 +35,8 @@ import { scenarioActions } from './scenario-actions.ts';
 import { storageProblem } from './storage-problem.ts';
 import { syncState } from './sync-state.ts';
 import { VerifyPool } from './verify-pool.ts';
+import { walletActions } from './wallet-actions.ts';
+import { openWallets, type Wallets } from './wallets.ts';
 
 export interface NodeDeps {
   readonly log: Log;
@@ -58,6 +60,8 @@ export class Node {
   /** Null where the configuration wants no peers. */
   readonly #network: PeerNetwork | null;
   readonly #sandbox: ScenarioChain | null;
+  /** Null where the configuration wants none. */
+  readonly #wallets: Wallets | null;
   readonly #actions: ActionTable<NodeActions>;
   /** Ends what goes on for longer. */
   readonly #ending = new AbortController();
@@ -112,7 +116,10 @@ export class Node {
       anyTip: this.params.name === 'regtest',
       clock,
       log,
-      emit: (changes) => this.#tell({ changes, commit: null }),
+      emit: (changes) => {
+        this.#wallets?.manager.changed(changes);
+        this.#tell({ changes, commit: null });
+      },
     });
     this.#network = config.p2p.enabled
       ? new PeerNetwork(config, {
@@ -129,6 +136,9 @@ export class Node {
     this.#sandbox = config.dev.enabled
       ? sandboxChain({ chain: this.chain, mempool: this.mempool, clock }, config.networkDir, this.#ending.signal)
       : null;
+    this.#wallets = config.wallet.enabled
+      ? openWallets(config, { chain: this.chain, mempool: this.mempool, clock, log, signal: this.#ending.signal })
+      : null;
     this.#actions = {
       ...chainActions(this.chain, {
         database: DATABASE_CACHE_MIB * MEBIBYTE,
@@ -137,12 +147,24 @@ export class Node {
       ...miningActions({ chain: this.chain, mempool: this.mempool.mempool, clock }, this.#ending.signal),
       ...networkActions(this.#network, { chain: this.chain, clock }),
       ...scenarioActions(this.#sandbox && new Scenarios({ chain: this.#sandbox, params: this.params, clock })),
+      ...walletActions(this.#wallets?.manager ?? null),
     };
-    this.chain.followedBy(this.mempool);
-    this.chain.onCommit(({ lastSeq, tip }) => {
+    this.chain.followedBy(this.#wallets?.alongside(this.mempool) ?? this.mempool);
+    this.chain.onCommit((moved) => {
+      const { lastSeq, tip } = moved;
       const commit = { lastSeq, tip: { height: tip.height, hash: hashToHex(tip.hash) } };
-      this.#tell({ changes: this.mempool.committed(), commit });
+      const changes = this.mempool.committed();
+      // Whoever hears of it finds it in the wallets already.
+      this.#wallets?.manager.committed(moved);
+      this.#wallets?.manager.changed(changes);
+      this.#tell({ changes, commit });
     });
+    try {
+      this.#wallets?.manager.open();
+    } catch (error) {
+      void this.close().catch(() => {});
+      throw storageProblem(error, config.networkDir);
+    }
   }
 
   status(): NodeStatus {
@@ -166,6 +188,10 @@ export class Node {
       network: this.#network?.status() ?? null,
       heavierInvalidChain: false,
       warnings: this.#network?.warnings() ?? [],
+      ...(this.#wallets && {
+        wallets: this.#wallets.manager.states,
+        walletsFailed: this.#wallets.manager.failed,
+      }),
     };
   }
 
@@ -199,6 +225,12 @@ export class Node {
   /** Builds what block filters are missing, in the background; resolves when there are all, or the node stops. */
   buildFilters(): Promise<void> {
     return buildFilters(this.chain, { signal: this.#ending.signal, clock: this.#clock, log: this.#log });
+  }
+
+  /** Puts back the saved mempool, and what of the wallets is missing in it. */
+  async loadMempool(signal: AbortSignal): Promise<void> {
+    await this.mempool.load(signal);
+    await this.#wallets?.manager.mempoolLoaded();
   }
 
   /** Begins to talk to peers, unless the configuration says otherwise. Throws OperatorError. */
@@ -271,6 +303,7 @@ export class Node {
     try {
       await this.chain.close();
     } finally {
+      this.#wallets?.close();
       this.mempool.close();
       this.#database.close();
       this.#pool.close();

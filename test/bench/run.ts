@@ -5,6 +5,7 @@ import { benchPrimitives } from './primitives.ts';
 import { describeMachine } from './report.ts';
 import { benchSync } from './sync.ts';
 import { benchTemplate } from './template.ts';
+import { benchWallet } from './wallet.ts';
 
 const BENCHES: Readonly<Record<string, { readonly help: string; readonly run: (chain: string) => Promise<void> }>> = {
   import: { help: 'import a chain with all indexes: speed, stages, memory, disk', run: benchImport },
@@ -18,6 +19,10 @@ const BENCHES: Readonly<Record<string, { readonly help: string; readonly run: (c
     run: async (megabytes) => benchTemplate(Number(megabytes) || undefined),
   },
   sync: { help: 'a chain fetched from another node, beside its import', run: benchSync },
+  wallet: {
+    help: 'a wallet of many transactions: how fast it follows and answers',
+    run: async (count) => benchWallet(Number(count) || undefined),
+  },
   primitives: { help: 'signatures, hashes, merkle trees, block parsing', run: async () => benchPrimitives() },
 };
 

@@ -131,6 +131,7 @@ export class Readiness {
       ...(mempool && { mempool: () => this.#mempool(node, mempool) }),
       indexes: () => checkIndexes(reads),
       events: () => this.#events(reads),
+      ...(node.status().wallets && { wallet: () => this.#wallet(node, reads) }),
       disk: () => this.#disk(),
       ...(network && { clock: () => checkClock(network.timeOffset) }),
     };
@@ -191,6 +192,15 @@ export class Readiness {
     return behind ? { status: 'degraded', message: 'delivery is behind', seq } : { status: 'ok', seq };
   }
 
+  #wallet(node: NodePort, reads: ChainReads): CheckResult {
+    const { wallets = [], walletsFailed = [], initialBlockDownload } = node.status();
+    const loaded = wallets.length;
+    if (walletsFailed.length > 0) return { status: 'fail', message: 'a wallet cannot be opened', loaded };
+    // In initial sync they catch up now and then.
+    const behind = !initialBlockDownload && wallets.some(({ height }) => reads.tip().height - height > MAX_WALLET_LAG);
+    return behind ? { status: 'degraded', message: 'a wallet is behind', loaded } : { status: 'ok', loaded };
+  }
+
   async #disk(): Promise<CheckResult> {
     const { networkDir, ready } = this.#options;
     const { bavail, bsize } = await statfs(networkDir);
@@ -221,6 +231,9 @@ function checkIndexes(reads: ChainReads): CheckResult {
       : { status: 'ok', lag: 0 },
   );
 }
+
+/** Blocks that a wallet may lag behind. */
+const MAX_WALLET_LAG = 2;
 
 class BudgetError extends Error {}
 

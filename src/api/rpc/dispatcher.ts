@@ -2,13 +2,15 @@ import type { ApiContext, Call } from '../context.ts';
 import { ApiError, FAILURES } from '../errors.ts';
 import type { ReadService } from '../read-service.ts';
 import type { JobResult } from '../reader-jobs.ts';
-import { NeedsWorker } from '../readers/read-env.ts';
+import { NeedsWorker, type ReadEnv } from '../readers/read-env.ts';
+import { withWallet } from '../wallets/wallet-env.ts';
 import type { RpcValue } from './json.ts';
 import { type FrontEnv, JsonText, type RpcMethod, type RunningCall, readArguments } from './method.ts';
 import { RPC_METHODS } from './methods.ts';
 import type { RpcCall } from './protocol.ts';
 import { RPC_ERROR, RpcError } from './rpc-error.ts';
 import type { Turn } from './turns.ts';
+import { walletOf, walletSynced } from './wallet-env.ts';
 
 /** Who calls, and through which path. */
 export interface RpcCaller {
@@ -53,30 +55,36 @@ export class RpcDispatcher {
 
   async #invoke(method: RpcMethod, params: RpcValue, caller: RpcCaller): Promise<string> {
     const args = readArguments(method, params);
-    if (method.runsOn === 'front') {
-      const env: FrontEnv = {
-        ctx: this.#ctx,
-        ...caller,
-        running: this.#running,
-        mempool: this.#ctx.mempool.mirror,
-        settings: this.#service.sources.settings,
-        read: (read) => this.#service.readWhole(read, caller.signal),
-      };
-      return jsonText(await method.invoke(env, args));
-    }
+    const front: FrontEnv = {
+      ctx: this.#ctx,
+      ...caller,
+      running: this.#running,
+      mempool: this.#ctx.mempool.mirror,
+      settings: this.#service.sources.settings,
+      read: (read) => this.#service.readWhole(read, caller.signal),
+    };
+    if (method.runsOn === 'front') return jsonText(await method.invoke(front, args));
+    if (method.runsOn === 'wallet') await walletSynced(front);
+    const wallet = method.runsOn === 'wallet' ? walletOf(front) : null;
+    const inside = <T>(env: ReadEnv, work: (env: ReadEnv) => T): T =>
+      wallet ? withWallet(env, wallet, work) : work(env);
     try {
-      return await this.#service.readShort((env) => jsonText(method.invoke(env, args)), caller.signal);
+      return await this.#service.readShort(
+        (env) => inside(env, (on) => jsonText(method.invoke(on, args))),
+        caller.signal,
+      );
     } catch (error) {
       if (!(error instanceof NeedsWorker)) throw error;
     }
-    const job = { kind: 'rpc', method: method.name, params: JSON.stringify(params) } as const;
+    const job = { kind: 'rpc', method: method.name, params: JSON.stringify(params), wallet: wallet?.state } as const;
     const { long = false, mempoolPart } = method;
     return resultText(
       await this.#service.runJob({
         job,
         signal: caller.signal,
         long,
-        mempoolPart: mempoolPart && ((env) => mempoolPart(env, args)),
+        // All at once: the state of the wallet ends with its snapshot.
+        mempoolPart: mempoolPart && ((env) => inside(env, (on) => [...mempoolPart(on, args)])),
       }),
     );
   }

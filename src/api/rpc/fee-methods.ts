@@ -112,12 +112,12 @@ export const estimaterawfee = nodeMethod({
   },
 });
 
-function checkTarget(target: number): void {
+export function checkTarget(target: number): void {
   if (target < 1 || target > MAX_CONFIRM_TARGET)
     rpcFail('invalidParameter', `Invalid conf_target, must be between 1 and ${MAX_CONFIRM_TARGET}`);
 }
 
-function checkMode(mode: string): void {
+export function checkMode(mode: string): void {
   if (ESTIMATE_MODES.includes(mode.toLowerCase())) return;
   const known = ESTIMATE_MODES.map((name) => `"${name}"`).join(', ');
   rpcFail('invalidParameter', `Invalid estimate_mode parameter, must be one of: ${known}`);

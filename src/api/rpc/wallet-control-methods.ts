@@ -1,0 +1,188 @@
+import { walletReaders } from '../wallets/wallet-readers.ts';
+import { type FrontEnv, nodeMethod } from './method.ts';
+import { flag, largeInteger, optional, text } from './params.ts';
+import { orFail, rpcFail } from './rpc-error.ts';
+import { walletName, walletOf } from './wallet-env.ts';
+
+const FLAGS = ['avoid_reuse', 'key_origin_metadata', 'last_hardened_xpub_cached', 'disable_private_keys', 'blank'];
+const IMMUTABLE_FLAGS = [...FLAGS.slice(1), 'descriptor_wallet', 'external_signer'];
+const REUSE_CAVEAT =
+  'You need to rescan the blockchain in order to correctly mark used destinations in the past. Until this is done, some destinations may be considered unused, even if the opposite is the case.';
+const NOT_ENCRYPTED = 'Empty string given as passphrase, wallet will not be encrypted.';
+
+export const listwalletdir = nodeMethod({
+  name: 'listwalletdir',
+  category: 'wallet',
+  help: 'The wallets that are there, loaded or not.',
+  params: [],
+  result: 'an object',
+  scope: 'wallet.read',
+  async run({ ctx }) {
+    const names = orFail(await ctx.node().act('walletDirectory'));
+    return { wallets: names.map((name) => ({ name, warnings: [] })) };
+  },
+});
+
+export const createwallet = nodeMethod({
+  name: 'createwallet',
+  category: 'wallet',
+  help: 'Makes a wallet and loads it.',
+  params: [
+    text('wallet_name'),
+    optional(flag('disable_private_keys'), false),
+    optional(flag('blank'), false),
+    optional(text('passphrase'), null),
+    optional(flag('avoid_reuse'), false),
+    optional(flag('descriptors'), true),
+    optional(flag('load_on_startup'), null),
+    optional(flag('external_signer'), false),
+  ],
+  result: 'an object',
+  scope: 'wallet',
+  async run({ ctx }, name, disablePrivateKeys, blank, passphrase, avoidReuse, descriptors, onStartup, signer) {
+    if (!descriptors)
+      rpcFail(
+        'wallet',
+        'descriptors argument must be set to "true"; it is no longer possible to create a legacy wallet.',
+      );
+    if (signer) rpcFail('wallet', 'Compiled without external signing support (required for external signing)');
+    const wanted = { disablePrivateKeys, blank, avoidReuse, passphrase: passphrase ?? '' };
+    orFail(await ctx.node().act('walletCreate', name, wanted, onStartup));
+    return { name, ...(passphrase === '' && { warnings: [NOT_ENCRYPTED] }) };
+  },
+});
+
+export const loadwallet = nodeMethod({
+  name: 'loadwallet',
+  category: 'wallet',
+  help: 'Loads a wallet.',
+  params: [text('filename'), optional(flag('load_on_startup'), null)],
+  result: 'an object',
+  scope: 'wallet',
+  async run({ ctx }, name, onStartup) {
+    orFail(await ctx.node().act('walletLoad', name, onStartup));
+    return { name };
+  },
+});
+
+export const unloadwallet = nodeMethod({
+  name: 'unloadwallet',
+  category: 'wallet',
+  help: 'Unloads a wallet; its file stays.',
+  params: [optional(text('wallet_name'), null), optional(flag('load_on_startup'), null)],
+  result: 'an object',
+  scope: 'wallet',
+  async run(env, given, onStartup) {
+    orFail(await env.ctx.node().act('walletUnload', uniqueName(env, given), onStartup));
+    // The file is to be closed when it is said to be.
+    walletReaders(env.ctx).closeUnloaded();
+    return {};
+  },
+});
+
+/** The wallet of the path or of the argument, which must not be two. */
+function uniqueName({ wallet }: FrontEnv, given: string | null): string {
+  if (wallet !== null && given !== null && wallet !== given)
+    rpcFail('invalidParameter', 'The RPC endpoint wallet and the wallet name parameter specify different wallets');
+  return (
+    wallet ??
+    given ??
+    rpcFail('invalidParameter', 'Either the RPC endpoint wallet or the wallet name parameter must be provided')
+  );
+}
+
+export const backupwallet = nodeMethod({
+  name: 'backupwallet',
+  category: 'wallet',
+  help: 'Copies the wallet into the directory of backups, under a name without a path.',
+  params: [text('destination')],
+  result: 'null',
+  scope: 'wallet',
+  async run(env, file) {
+    orFail(await env.ctx.node().act('walletBackup', walletName(env), file));
+    return null;
+  },
+});
+
+export const restorewallet = nodeMethod({
+  name: 'restorewallet',
+  category: 'wallet',
+  help: 'Makes a wallet of a file in the directory of backups, and loads it.',
+  params: [text('wallet_name'), text('backup_file'), optional(flag('load_on_startup'), null)],
+  result: 'an object',
+  scope: 'wallet',
+  async run({ ctx }, name, file, onStartup) {
+    orFail(await ctx.node().act('walletRestore', name, file, onStartup));
+    return { name };
+  },
+});
+
+export const setwalletflag = nodeMethod({
+  name: 'setwalletflag',
+  category: 'wallet',
+  help: 'Changes a flag of the wallet: avoid_reuse.',
+  params: [text('flag'), optional(flag('value'), true)],
+  result: 'an object',
+  scope: 'wallet',
+  async run(env, name, value) {
+    const { state, reads } = walletOf(env);
+    if (IMMUTABLE_FLAGS.includes(name)) rpcFail('invalidParameter', `Wallet flag is immutable: ${name}`);
+    if (!FLAGS.includes(name)) rpcFail('invalidParameter', `Unknown wallet flag: ${name}`);
+    if ((reads.meta('flags') ?? []).includes(name) === value)
+      rpcFail('invalidParameter', `Wallet flag is already set to ${value}: ${name}`);
+    orFail(await env.ctx.node().act('walletSetFlag', state.name, name, value));
+    return { flag_name: name, flag_state: value, ...(value && { warnings: REUSE_CAVEAT }) };
+  },
+});
+
+export const encryptwallet = nodeMethod({
+  name: 'encryptwallet',
+  category: 'wallet',
+  help: 'Encrypts the private keys of the wallet with a passphrase.',
+  params: [text('passphrase')],
+  result: 'text',
+  scope: 'wallet',
+  async run(env, passphrase) {
+    orFail(await env.ctx.node().act('walletEncrypt', walletName(env), passphrase));
+    return 'wallet encrypted; The keypool has been flushed and a new HD seed was generated. You need to make a new backup with the backupwallet RPC.';
+  },
+});
+
+export const walletpassphrase = nodeMethod({
+  name: 'walletpassphrase',
+  category: 'wallet',
+  help: 'Opens the private keys of the wallet for some seconds.',
+  params: [text('passphrase'), largeInteger('timeout')],
+  result: 'null',
+  scope: 'wallet',
+  async run(env, passphrase, seconds) {
+    orFail(await env.ctx.node().act('walletUnlock', walletName(env), passphrase, seconds));
+    return null;
+  },
+});
+
+export const walletlock = nodeMethod({
+  name: 'walletlock',
+  category: 'wallet',
+  help: 'Closes the private keys of the wallet.',
+  params: [],
+  result: 'null',
+  scope: 'wallet',
+  async run(env) {
+    orFail(await env.ctx.node().act('walletLock', walletName(env)));
+    return null;
+  },
+});
+
+export const walletpassphrasechange = nodeMethod({
+  name: 'walletpassphrasechange',
+  category: 'wallet',
+  help: 'Changes the passphrase of the wallet.',
+  params: [text('oldpassphrase'), text('newpassphrase')],
+  result: 'null',
+  scope: 'wallet',
+  async run(env, old, next) {
+    orFail(await env.ctx.node().act('walletChangePassphrase', walletName(env), old, next));
+    return null;
+  },
+});

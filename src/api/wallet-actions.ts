@@ -1,0 +1,102 @@
+import type { Outpoint } from '../primitives/outpoint.ts';
+import type { TxOutput } from '../primitives/transaction.ts';
+import type { DescriptorImport, ImportOutcome } from '../wallet/import-descriptors.ts';
+import type { PsbtVersion } from '../wallet/psbt/psbt.ts';
+import type { BumpOptions, BumpView } from '../wallet/spend/bump.ts';
+import type { FillOptions } from '../wallet/spend/fill-psbt.ts';
+import type { FinishedView, FinishOptions, FundedPsbtView, FundedView, SentView } from '../wallet/spend/send.ts';
+import type { SendAllRequest } from '../wallet/spend/send-all.ts';
+import type { ProcessedPsbtView, SignedView } from '../wallet/spend/sign-commands.ts';
+import type { SpendRequest } from '../wallet/spend/spend-request.ts';
+import type { NewWallet } from '../wallet/wallet.ts';
+import type { Refusal } from './node-actions.ts';
+
+/** A descriptor with its private keys, and what the wallet knows of it. */
+export interface PrivateDescriptorView {
+  readonly id: number;
+  readonly text: string;
+}
+
+/** What only the node thread can do with wallets: the first argument names the wallet, where there is one. */
+export interface WalletActions {
+  /** Resolves when the wallet stands on the tip, or after a while. */
+  walletSynced: { args: [name: string]; result: null | Refusal };
+  walletDirectory: { args: []; result: readonly string[] | Refusal };
+  walletCreate: { args: [name: string, options: NewWallet, loadOnStartup: boolean | null]; result: null | Refusal };
+  walletLoad: { args: [name: string, loadOnStartup: boolean | null]; result: null | Refusal };
+  walletUnload: { args: [name: string, loadOnStartup: boolean | null]; result: null | Refusal };
+  walletBackup: { args: [name: string, file: string]; result: null | Refusal };
+  walletRestore: { args: [name: string, file: string, loadOnStartup: boolean | null]; result: null | Refusal };
+  walletSetFlag: { args: [name: string, flag: string, on: boolean]; result: null | Refusal };
+
+  walletEncrypt: { args: [name: string, passphrase: string]; result: null | Refusal };
+  /** For so many seconds. */
+  walletUnlock: { args: [name: string, passphrase: string, seconds: number]; result: null | Refusal };
+  walletLock: { args: [name: string]; result: null | Refusal };
+  walletChangePassphrase: { args: [name: string, old: string, next: string]; result: null | Refusal };
+
+  walletNewAddress: { args: [name: string, type: string, label: string]; result: string | Refusal };
+  walletNewChangeAddress: { args: [name: string, type: string]; result: string | Refusal };
+  walletRefillKeypool: { args: [name: string, size: number]; result: null | Refusal };
+  walletSetLabel: { args: [name: string, address: string, label: string]; result: null | Refusal };
+  /** The own descriptor of a script that was not given out yet; null where the script is not ours. */
+  walletSolve: { args: [name: string, script: Uint8Array]; result: string | null | Refusal };
+
+  walletPrivateDescriptors: { args: [name: string]; result: readonly PrivateDescriptorView[] | Refusal };
+  walletImport: {
+    args: [name: string, requests: readonly DescriptorImport[]];
+    result: readonly ImportOutcome[] | Refusal;
+  };
+  walletCreateDescriptor: {
+    args: [name: string, type: string, internal: boolean | null, key: string | null];
+    result: readonly string[] | Refusal;
+  };
+  /** Up to the tip where there is no end; returns the last height that was looked at. */
+  walletRescan: { args: [name: string, from: number, to: number | null]; result: number | Refusal };
+  walletAbortScan: { args: [name: string]; result: boolean | Refusal };
+
+  walletLockCoins: {
+    args: [name: string, unlock: boolean, outpoints: readonly Outpoint[] | null, persistent: boolean];
+    result: null | Refusal;
+  };
+  /** What is complete is sent; a request id that was used before gives the first txid again. */
+  walletSendMoney: {
+    args: [
+      name: string,
+      request: SpendRequest,
+      notes: { readonly comment: string | null; readonly commentTo: string | null; readonly requestId: string | null },
+    ];
+    result: SentView | Refusal;
+  };
+  walletSend: {
+    args: [name: string, request: SpendRequest, finish: FinishOptions, requestId: string | null];
+    result: FinishedView | Refusal;
+  };
+  walletSendAll: {
+    args: [name: string, request: SendAllRequest, finish: FinishOptions];
+    result: FinishedView | Refusal;
+  };
+  walletBump: { args: [name: string, txid: Uint8Array, options: BumpOptions]; result: BumpView | Refusal };
+  walletFund: { args: [name: string, request: SpendRequest]; result: FundedView | Refusal };
+  walletCreatePsbt: {
+    args: [name: string, request: SpendRequest, version: PsbtVersion, derivations: boolean];
+    result: FundedPsbtView | Refusal;
+  };
+  walletProcessPsbt: { args: [name: string, psbt: string, options: FillOptions]; result: ProcessedPsbtView | Refusal };
+  /** `outputs` are what the caller says of the inputs, in their order; `scripts` what they may be spent with. */
+  walletSignTransaction: {
+    args: [
+      name: string,
+      raw: Uint8Array,
+      outputs: readonly (TxOutput | null)[],
+      scripts: readonly Uint8Array[],
+      hashType: number,
+    ];
+    result: SignedView | Refusal;
+  };
+  walletSignMessage: {
+    args: [name: string, script: Uint8Array, keyId: Uint8Array, message: string];
+    result: string | Refusal;
+  };
+  walletAbandon: { args: [name: string, txid: Uint8Array]; result: null | Refusal };
+}

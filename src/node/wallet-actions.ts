@@ -1,0 +1,181 @@
+import type { ActionTable, Refusal } from '../api/node-actions.ts';
+import type { WalletActions } from '../api/wallet-actions.ts';
+import { parseAddress } from '../script/address.ts';
+import { sleep } from '../util/abort.ts';
+import { createDescriptor, privateDescriptors } from '../wallet/descriptor-commands.ts';
+import { importDescriptors } from '../wallet/import-descriptors.ts';
+import { type AddressType, isAddressType } from '../wallet/scripts/own-descriptors.ts';
+import { bumpTransaction } from '../wallet/spend/bump.ts';
+import { createFundedPsbt, fund, send, sendMoney } from '../wallet/spend/send.ts';
+import { sendAll } from '../wallet/spend/send-all.ts';
+import { processPsbtText, signOwnMessage, signRaw } from '../wallet/spend/sign-commands.ts';
+import type { Wallet, WalletFlag } from '../wallet/wallet.ts';
+import { WalletError, walletFail } from '../wallet/wallet-error.ts';
+import type { WalletManager } from '../wallet/wallet-manager.ts';
+
+const WRONG_PASSPHRASE = 'Error: The wallet passphrase entered was incorrect.';
+
+/** What the RPC interface may do with wallets; all of it is refused where there are none. */
+export function walletActions(manager: WalletManager | null): ActionTable<WalletActions> {
+  const act =
+    <A extends unknown[], R>(work: (manager: WalletManager, ...args: A) => R | Promise<R>) =>
+    async (...args: A): Promise<R | Refusal> => {
+      try {
+        return await work(
+          manager ?? walletFail('walletNotFound', 'wallets are switched off (wallet.enabled)'),
+          ...args,
+        );
+      } catch (error) {
+        if (error instanceof WalletError) return { refused: error.kind, message: error.message };
+        throw error;
+      }
+    };
+  const on = <A extends unknown[], R>(work: (wallet: Wallet, ...args: A) => R | Promise<R>) =>
+    act((wallets, name: string, ...args: A) => work(wallets.wallet(name), ...args));
+
+  return {
+    walletSynced: on(async (wallet) => {
+      await Promise.race([wallet.sync.catchUp(), sleep(LONGEST_WAIT_MS, wallet.signal)]).catch(() => {});
+      return null;
+    }),
+    walletDirectory: act((wallets) => wallets.directory()),
+    walletCreate: act(async (wallets, name, options, loadOnStartup) => {
+      await wallets.create(name, options, loadOnStartup);
+      return null;
+    }),
+    walletLoad: act(async (wallets, name, loadOnStartup) => {
+      await wallets.load(name, loadOnStartup);
+      return null;
+    }),
+    walletUnload: act((wallets, name, loadOnStartup) => {
+      wallets.unload(name, loadOnStartup);
+      return null;
+    }),
+    walletBackup: act((wallets, name, file) => {
+      wallets.backup(name, file);
+      return null;
+    }),
+    walletRestore: act(async (wallets, name, file, loadOnStartup) => {
+      await wallets.restore(name, file, loadOnStartup);
+      return null;
+    }),
+    walletSetFlag: on((wallet, flag, value) => {
+      wallet.setFlag(flag as WalletFlag, value);
+      return null;
+    }),
+
+    walletEncrypt: on(async (wallet, passphrase) => {
+      if (wallet.has('disable_private_keys'))
+        walletFail('encryptionFailed', 'Error: wallet does not contain private keys, nothing to encrypt.');
+      if (wallet.vault.encrypted)
+        walletFail('wrongEncryptionState', 'Error: running with an encrypted wallet, but encryptwallet was called.');
+      ensureNotScanning(wallet, 'before encrypting the wallet');
+      if (passphrase === '') walletFail('invalidParameter', 'passphrase cannot be empty');
+      await wallet.encrypt(passphrase);
+      return null;
+    }),
+    walletUnlock: on(async (wallet, passphrase, seconds) => {
+      ensureEncrypted(wallet, 'walletpassphrase');
+      if (seconds < 0) walletFail('invalidParameter', 'Timeout cannot be negative.');
+      if (passphrase === '') walletFail('invalidParameter', 'passphrase cannot be empty');
+      if (!(await wallet.unlock(passphrase, Math.min(seconds, MAX_UNLOCK_S))))
+        walletFail(
+          'passphraseIncorrect',
+          passphrase.includes('\0') ? `${WRONG_PASSPHRASE} ${NULL_HINT}` : WRONG_PASSPHRASE,
+        );
+      return null;
+    }),
+    walletLock: on((wallet) => {
+      ensureEncrypted(wallet, 'walletlock');
+      ensureNotScanning(wallet, 'before locking the wallet');
+      wallet.lock();
+      return null;
+    }),
+    walletChangePassphrase: on(async (wallet, old, next) => {
+      ensureEncrypted(wallet, 'walletpassphrasechange');
+      ensureNotScanning(wallet, 'before changing the passphrase');
+      if (old === '' || next === '') walletFail('invalidParameter', 'passphrase cannot be empty');
+      if (!(await wallet.vault.changePassphrase(old, next))) walletFail('passphraseIncorrect', WRONG_PASSPHRASE);
+      return null;
+    }),
+
+    walletNewAddress: on((wallet, type, label) => wallet.newAddress(addressType(type), label)),
+    walletNewChangeAddress: on((wallet, type) => wallet.newChangeAddress(addressType(type)).address),
+    walletRefillKeypool: on((wallet, size) => {
+      wallet.refillKeypool(size);
+      return null;
+    }),
+    walletSetLabel: on((wallet, address, label) => {
+      const parsed = parseAddress(address, wallet.deps.params.address);
+      if (!parsed.ok) return walletFail('invalidAddressOrKey', 'Invalid Bitcoin address');
+      const purpose = wallet.scripts.owns(parsed.script) ? 'receive' : 'send';
+      wallet.store.write(() => wallet.store.setLabel(parsed.script, parsed.address, label, purpose));
+      return null;
+    }),
+    walletSolve: on((wallet, script) => wallet.store.write(() => wallet.scripts.solvedText(script))),
+
+    walletPrivateDescriptors: on(privateDescriptors),
+    walletImport: on(importDescriptors),
+    walletCreateDescriptor: on((wallet, type, internal, key) =>
+      createDescriptor(wallet, addressType(type), internal, key),
+    ),
+    walletRescan: on(async (wallet, from, to) => {
+      wallet.ensureNotScanning();
+      wallet.ensureUnlocked();
+      const tip = wallet.deps.chain.tip.height;
+      if (from < 0 || from > tip) walletFail('invalidParameter', 'Invalid start_height');
+      if (to !== null && (to < 0 || to > tip)) walletFail('invalidParameter', 'Invalid stop_height');
+      if (to !== null && to < from) walletFail('invalidParameter', 'stop_height must be greater than start_height');
+      await wallet.scan(from, to ?? tip);
+      if (to === null) await wallet.scanMempool();
+      return to ?? tip;
+    }),
+    walletAbortScan: on((wallet) => wallet.abortScan()),
+
+    walletLockCoins: on((wallet, unlock, outpoints, persistent) => {
+      wallet.lockCoins(unlock, outpoints, persistent);
+      return null;
+    }),
+    walletSendMoney: on(sendMoney),
+    walletSend: on((wallet, request, finish, requestId) =>
+      send(wallet, request, finish, { comment: null, commentTo: null, requestId }),
+    ),
+    walletSendAll: on(sendAll),
+    walletBump: on(bumpTransaction),
+    walletFund: on((wallet, request) => {
+      const { raw, fee, changePosition } = fund(wallet, request);
+      return { raw, fee, changePosition };
+    }),
+    walletCreatePsbt: on(createFundedPsbt),
+    walletProcessPsbt: on(processPsbtText),
+    walletSignTransaction: on(signRaw),
+    walletSignMessage: on(signOwnMessage),
+    walletAbandon: on((wallet, txid) => {
+      wallet.abandon(txid);
+      return null;
+    }),
+  };
+}
+
+/** For a wallet to catch up, before it is read as it is. */
+const LONGEST_WAIT_MS = 10_000;
+/** Core's bound, some three years. */
+const MAX_UNLOCK_S = 100_000_000;
+const NULL_HINT = 'It contains a null character (ie - a zero byte).';
+
+function addressType(type: string): AddressType {
+  return isAddressType(type) ? type : walletFail('invalidAddressOrKey', `Unknown address type '${type}'`);
+}
+
+function ensureEncrypted(wallet: Wallet, method: string): void {
+  if (!wallet.vault.encrypted)
+    walletFail('wrongEncryptionState', `Error: running with an unencrypted wallet, but ${method} was called.`);
+}
+
+function ensureNotScanning(wallet: Wallet, before: string): void {
+  if (wallet.scanning)
+    walletFail(
+      'wallet',
+      `Error: the wallet is currently being used to rescan the blockchain for related transactions. Please call \`abortrescan\` ${before}.`,
+    );
+}

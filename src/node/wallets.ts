@@ -1,0 +1,122 @@
+import { dirname, join } from 'node:path';
+import type { Chain } from '../chain/chain.ts';
+import type { ChainFollower } from '../chain/events.ts';
+import type { Config } from '../config/schema.ts';
+import { ancestorsOf, clusterOf } from '../mempool/relatives.ts';
+import type { MempoolService } from '../mempool/service.ts';
+import { parseTransaction } from '../primitives/block.ts';
+import type { Txid } from '../primitives/hash.ts';
+import { ChainReads } from '../storage/chain-reads.ts';
+import type { Clock } from '../util/clock.ts';
+import type { Log } from '../util/log.ts';
+import { WalletManager } from '../wallet/wallet-manager.ts';
+import { relayOptionsOf } from './relay-options.ts';
+
+/** Where wallets lie within a network's directory. */
+export const WALLET_DIR = 'wallets';
+
+/** The wallets of a node, and how they hear of the chain. */
+export interface Wallets {
+  readonly manager: WalletManager;
+  /** The follower, with the wallets going along. */
+  alongside(follower: ChainFollower): ChainFollower;
+  close(): void;
+}
+
+export function openWallets(
+  config: Config,
+  deps: { chain: Chain; mempool: MempoolService; clock: Clock; log: Log; signal: AbortSignal },
+): Wallets {
+  const { chain, mempool, clock, log, signal } = deps;
+  let reads: ChainReads | null = null;
+  const { relay } = mempool;
+  const relayOptions = relayOptionsOf(config);
+  const manager = new WalletManager(
+    {
+      dir: join(config.networkDir, WALLET_DIR),
+      backupDir: join(dirname(config.networkDir), 'backups'),
+      autocreate: config.wallet.autocreate,
+    },
+    {
+      params: chain.params,
+      clock,
+      log,
+      signal,
+      keypool: config.wallet.keypool,
+      fees: {
+        estimate(target, conservative) {
+          const found = mempool.fees.estimate({ target, conservative, estimator: 'none', strict: false });
+          if (found.feerate === null) return 0;
+          // Where coins are worth something, the least rate is no estimate.
+          return found.estimator === 'floor' && chain.params.name === 'main' ? 0 : found.feerate;
+        },
+        fallback: Math.round((config.wallet.fallbackFee ?? 0) * 1000),
+        get mempoolMin() {
+          return mempool.mempool.minFeerate;
+        },
+        relayMin: Number(relayOptions.minRelayFeerate),
+        incremental: Number(relayOptions.incrementalFeerate),
+        dust: Number(relayOptions.dustFeerate),
+        clusterLimit: relayOptions.clusterCount,
+      },
+      chain: {
+        get tip() {
+          return chain.tip;
+        },
+        get initialSync() {
+          return chain.initialSync;
+        },
+        get: (hash) => chain.get(hash),
+        // Opened by the first wallet that looks something up.
+        reads: () => (reads ??= new ChainReads(config.networkDir, { cacheMiB: 16 })),
+      },
+      mempool: {
+        has: (txid) => relay.hasTxid(txid),
+        txids: () => [...relay.all()].sort((a, b) => a.sequence - b.sequence).map(({ txid }) => txid),
+        get(txid) {
+          const found = relay.get(txid, 'txid');
+          return found && parseTransaction(found.raw);
+        },
+        standing(txid) {
+          const { entries } = mempool.mempool;
+          const slot = entries.find(txid);
+          if (slot < 0) return null;
+          return {
+            ancestors: ancestorsOf(entries, slot).length,
+            clusterCount: clusterOf(entries, slot).length,
+            hasDescendants: entries.spendersOf(txid as Txid).length > 0,
+          };
+        },
+        ancestorTotals(txids) {
+          const { entries } = mempool.mempool;
+          const slots = new Set<number>();
+          for (const txid of txids) {
+            const slot = entries.find(txid);
+            if (slot >= 0) for (const ancestor of ancestorsOf(entries, slot)) slots.add(ancestor);
+          }
+          let [vsize, fee] = [0, 0];
+          for (const slot of slots) {
+            vsize += entries.vsize(slot);
+            fee += entries.modifiedFee(slot);
+          }
+          return { vsize, fee };
+        },
+        broadcast: (raw) => mempool.broadcast(raw, { maxFeerate: null, maxBurn: Number.MAX_SAFE_INTEGER }),
+      },
+    },
+  );
+  return {
+    manager,
+    alongside: (follower) => ({
+      follow(move) {
+        follower.follow(move);
+        manager.follow(move);
+      },
+      has: (txid) => follower.has(txid),
+    }),
+    close() {
+      manager.close();
+      reads?.close();
+    },
+  };
+}

@@ -1,0 +1,186 @@
+import type { Database } from 'bun:sqlite';
+
+/** A private key as the file holds it: 32 bytes, or sealed. */
+export interface StoredKey {
+  /** HASH160 of its public key. */
+  readonly id: Uint8Array;
+  readonly compressed: boolean;
+  readonly data: Uint8Array;
+}
+
+/** A descriptor of a wallet. Indexes below `filled` have their scripts stored; ranges end before `rangeEnd`. */
+export interface DescriptorRecord {
+  readonly id: number;
+  /** Core's DescriptorID. */
+  readonly key: Uint8Array;
+  /** With public keys. */
+  readonly text: string;
+  /** With the keys behind the last hardened steps, as it is shown. */
+  readonly normalized: string;
+  readonly outputType: string | null;
+  /** Unix seconds. */
+  readonly createdAt: number;
+  readonly rangeStart: number;
+  readonly rangeEnd: number;
+  readonly nextIndex: number;
+  readonly filled: number;
+  /** The type of addresses it is the wallet's source of, or null. */
+  readonly active: string | null;
+  readonly internal: boolean | null;
+}
+
+/** An extended public key that a descriptor cannot derive without its private keys. */
+export interface CacheRecord {
+  readonly kind: string;
+  readonly expression: number;
+  readonly position: number | null;
+  /** As text. */
+  readonly key: string;
+}
+
+/** A script of the wallet: one row for each descriptor that makes it. */
+export interface ScriptRecord {
+  readonly script: Uint8Array;
+  readonly descriptor: number;
+  readonly position: number;
+  /** The script's own descriptor; null before the script was given out or paid. */
+  readonly solved: string | null;
+  readonly used: boolean;
+}
+
+interface DescriptorRow {
+  id: number;
+  key: Uint8Array;
+  text: string;
+  normalized: string;
+  output_type: string | null;
+  created_at: number;
+  range_start: number;
+  range_end: number;
+  next_index: number;
+  filled: number;
+  active: string | null;
+  internal: number | null;
+}
+
+interface ScriptRow {
+  script: Uint8Array;
+  descriptor: number;
+  position: number;
+  solved: string | null;
+  used: number;
+}
+
+/** Descriptors and scripts of a wallet, for reading. */
+export class WalletKeyReads {
+  readonly #descriptors;
+  readonly #scripts;
+
+  constructor(db: Database) {
+    this.#descriptors = db.prepare<DescriptorRow, []>('SELECT * FROM descriptors ORDER BY id');
+    this.#scripts = db.prepare<ScriptRow, [Uint8Array]>('SELECT * FROM scripts WHERE script = ? ORDER BY descriptor');
+  }
+
+  descriptors(): DescriptorRecord[] {
+    return this.#descriptors.all().map((row) => ({
+      id: row.id,
+      key: row.key,
+      text: row.text,
+      normalized: row.normalized,
+      outputType: row.output_type,
+      createdAt: row.created_at,
+      rangeStart: row.range_start,
+      rangeEnd: row.range_end,
+      nextIndex: row.next_index,
+      filled: row.filled,
+      active: row.active,
+      internal: row.internal === null ? null : row.internal === 1,
+    }));
+  }
+
+  /** Empty where the script is not the wallet's. */
+  scripts(script: Uint8Array): ScriptRecord[] {
+    return this.#scripts.all(script).map((row) => ({ ...row, used: row.used === 1 }));
+  }
+}
+
+/** The same for the one writer, and private keys. */
+export class WalletKeyStore extends WalletKeyReads {
+  readonly #db: Database;
+  readonly #addScript;
+  readonly #solve;
+  readonly #use;
+  readonly #put;
+
+  constructor(db: Database) {
+    super(db);
+    this.#db = db;
+    this.#addScript = db.prepare('INSERT OR IGNORE INTO scripts (script, descriptor, position) VALUES (?, ?, ?)');
+    this.#solve = db.prepare('UPDATE scripts SET solved = ? WHERE script = ?');
+    this.#use = db.prepare('UPDATE scripts SET used = 1 WHERE script = ?');
+    this.#put = db.prepare<{ id: number }, (Uint8Array | string | number | null)[]>(
+      `INSERT INTO descriptors (key, text, normalized, output_type, created_at, range_start, range_end, next_index,
+         filled, active, internal) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+       ON CONFLICT (key) DO UPDATE SET created_at = excluded.created_at, range_start = excluded.range_start,
+         range_end = excluded.range_end, next_index = excluded.next_index, filled = excluded.filled,
+         normalized = excluded.normalized, active = excluded.active, internal = excluded.internal
+       RETURNING id`,
+    );
+  }
+
+  /** Adds the descriptor, or changes the one with its key. Returns its id. */
+  put(record: Omit<DescriptorRecord, 'id'>): number {
+    const { key, text, normalized, outputType, createdAt, rangeStart, rangeEnd, nextIndex, filled } = record;
+    const internal = record.internal === null ? null : Number(record.internal);
+    return this.#put.get(
+      ...[key, text, normalized, outputType, createdAt, rangeStart, rangeEnd, nextIndex, filled],
+      ...[record.active, internal],
+    )!.id;
+  }
+
+  addScript(script: Uint8Array, descriptor: number, position: number): void {
+    this.#addScript.run(script, descriptor, position);
+  }
+
+  setSolved(script: Uint8Array, solved: string): void {
+    this.#solve.run(solved, script);
+  }
+
+  /** Marks the script as spent from. */
+  setUsed(script: Uint8Array): void {
+    this.#use.run(script);
+  }
+
+  /** All scripts, in no order. */
+  *allScripts(): Generator<Uint8Array> {
+    for (const { script } of this.#db.query<{ script: Uint8Array }, []>('SELECT script FROM scripts').iterate())
+      yield script;
+  }
+
+  cache(descriptor: number): CacheRecord[] {
+    return this.#db
+      .query<CacheRecord, [number]>('SELECT kind, expression, position, key FROM descriptor_cache WHERE descriptor = ?')
+      .all(descriptor);
+  }
+
+  addCache(descriptor: number, { kind, expression, position, key }: CacheRecord): void {
+    this.#db
+      .query('INSERT INTO descriptor_cache (descriptor, kind, expression, position, key) VALUES (?, ?, ?, ?, ?)')
+      .run(descriptor, kind, expression, position, key);
+  }
+
+  keys(): StoredKey[] {
+    return this.#db
+      .query<{ id: Uint8Array; compressed: number; data: Uint8Array }, []>('SELECT * FROM keys')
+      .all()
+      .map((row) => ({ ...row, compressed: row.compressed === 1 }));
+  }
+
+  hasKey(id: Uint8Array): boolean {
+    return this.#db.query('SELECT 1 FROM keys WHERE id = ?').get(id) !== null;
+  }
+
+  putKey({ id, compressed, data }: StoredKey): void {
+    this.#db.query('INSERT OR REPLACE INTO keys VALUES (?, ?, ?)').run(id, Number(compressed), data);
+  }
+}

@@ -1,0 +1,63 @@
+import { hash160 } from '../crypto/hash.ts';
+import { unixSeconds } from '../util/clock.ts';
+import {
+  type ExtendedPublicKey,
+  equalExtendedKeys,
+  formatExtendedPublicKey,
+  parseExtendedPublicKey,
+} from './keys/extended-key.ts';
+import { type AddressType, ownDescriptor } from './scripts/own-descriptors.ts';
+import type { Wallet } from './wallet.ts';
+import { walletFail } from './wallet-error.ts';
+
+/** The descriptors with their private keys, which must be open. Throws WalletError. */
+export function privateDescriptors(wallet: Wallet): { id: number; text: string }[] {
+  if (wallet.has('disable_private_keys'))
+    walletFail('wallet', "Can't get private descriptor string for watch-only wallets");
+  const provider = wallet.vault.provider();
+  return wallet.scripts.all().map(({ id, descriptor }) => ({ id, text: descriptor.toPrivateString(provider).text }));
+}
+
+/** Sources of a type of address that the wallet has none of yet: public descriptors. Throws WalletError. */
+export function createDescriptor(
+  wallet: Wallet,
+  type: AddressType,
+  internal: boolean | null,
+  keyText: string | null,
+): string[] {
+  const { params, clock, keypool } = wallet.deps;
+  const provider = wallet.vault.provider();
+  const key = keyText === null ? onlyActiveKey(wallet) : parseExtendedPublicKey(keyText, params.bip32);
+  if (!key) return walletFail('invalidAddressOrKey', 'Unable to parse HD key. Please provide a valid xpub');
+  const text = formatExtendedPublicKey(key, params.bip32);
+  if (!provider.privateKey(hash160(key.publicKey)))
+    return walletFail('invalidAddressOrKey', `Private key for ${text} is not known`);
+  const added = wallet.store.write(() =>
+    (internal === null ? [false, true] : [internal]).flatMap((side) => {
+      const descriptor = ownDescriptor(text, type, side, params);
+      if (wallet.scripts.byKey(descriptor.id())) return [];
+      const range = { rangeStart: 0, rangeEnd: keypool, nextIndex: 0 };
+      const owned = wallet.scripts.add({ descriptor, createdAt: unixSeconds(clock), ...range, internal: side });
+      wallet.scripts.activate(owned, type, side);
+      return owned.record.normalized;
+    }),
+  );
+  if (added.length === 0) walletFail('wallet', 'Descriptor already exists');
+  wallet.fillLater();
+  return added;
+}
+
+function onlyActiveKey(wallet: Wallet): ExtendedPublicKey {
+  const keys: ExtendedPublicKey[] = [];
+  for (const { record, descriptor } of wallet.scripts.all()) {
+    if (record.active === null) continue;
+    for (const key of descriptor.rootKeys().extendedKeys)
+      if (!keys.some((known) => equalExtendedKeys(known, key))) keys.push(key);
+  }
+  if (keys.length !== 1)
+    walletFail(
+      'invalidAddressOrKey',
+      "Unable to determine which HD key to use from active descriptors. Please specify with 'hdkey'",
+    );
+  return keys[0]!;
+}

@@ -1,0 +1,241 @@
+import type { ChainEntry } from '../chain/chain-entry.ts';
+import { medianTimePast } from '../consensus/header-entry.ts';
+import { parseTransaction } from '../primitives/block.ts';
+import { addressOf } from '../script/address.ts';
+import { TxStateCode } from '../storage/wallet-schema.ts';
+import { sleep } from '../util/abort.ts';
+import type { Descriptor } from './descriptor/descriptor.ts';
+import { parseDescriptor } from './descriptor/parse.ts';
+import type { SigningData } from './keys/signing-data.ts';
+import type { SeenState } from './ledger/ledger.ts';
+import type { OwnedDescriptor } from './scripts/owned-descriptor.ts';
+import type { Wallet } from './wallet.ts';
+import { WalletError, type WalletErrorKind, walletFail } from './wallet-error.ts';
+
+/** One of the descriptors that a client brings, as JSON; `timestamp` is checked. */
+export interface DescriptorImport {
+  readonly timestamp: number | 'now';
+  readonly desc?: unknown;
+  readonly active?: unknown;
+  readonly range?: unknown;
+  readonly next_index?: unknown;
+  readonly internal?: unknown;
+  readonly label?: unknown;
+}
+
+export interface ImportOutcome {
+  readonly warnings: readonly string[];
+  readonly error: { readonly kind: WalletErrorKind; readonly message: string } | null;
+}
+
+/** Core's TIMESTAMP_WINDOW: how far the times of blocks may be off. */
+const TIMESTAMP_WINDOW_S = 7200;
+/** Blocks before the one where the median passes a time that may bear it. */
+const LATE_BLOCKS = 1000;
+const MAX_RANGE = 1_000_000;
+const MAX_INDEX = 0x7fff_ffff;
+
+/** Adds descriptors and finds what concerns them in the chain. Throws WalletError where none of them can be looked at. */
+export async function importDescriptors(
+  wallet: Wallet,
+  requests: readonly DescriptorImport[],
+): Promise<ImportOutcome[]> {
+  wallet.ensureNotScanning();
+  wallet.ensureUnlocked();
+  const { tip } = wallet.deps.chain;
+  const now = medianTimePast(tip);
+  let lowest = tip.time;
+  const outcomes: ImportOutcome[] = [];
+  for (const request of requests) {
+    const timestamp = Math.max(request.timestamp === 'now' ? now : request.timestamp, 1);
+    outcomes.push(importOne(wallet, request, timestamp));
+    lowest = Math.min(lowest, timestamp);
+  }
+  if (outcomes.every(({ error }) => error !== null)) return outcomes;
+  while (wallet.store.write(() => wallet.scripts.fillSome())) await sleep(0, wallet.signal);
+  await lookAgain(wallet);
+  const from = heightAtTime(tip, lowest - TIMESTAMP_WINDOW_S);
+  if (from !== null) await wallet.scan(from, tip.height);
+  await wallet.scanMempool();
+  await wallet.resubmit();
+  return outcomes;
+}
+
+/** The first block of a chain that bears this time or a later one; null where there is none. */
+export function heightAtTime(tip: ChainEntry, time: number): number | null {
+  let low = 0;
+  let high = tip.height + 1;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (medianTimePast(tip.ancestor(middle)!) >= time) high = middle;
+    else low = middle + 1;
+  }
+  for (let height = Math.max(0, high - LATE_BLOCKS); height <= tip.height; height++)
+    if (tip.ancestor(height)!.time >= time) return height;
+  return null;
+}
+
+function importOne(wallet: Wallet, request: DescriptorImport, timestamp: number): ImportOutcome {
+  const warnings: string[] = [];
+  try {
+    wallet.store.write(() => add(wallet, request, timestamp, warnings));
+    return { warnings, error: null };
+  } catch (error) {
+    if (!(error instanceof WalletError)) throw error;
+    return { warnings, error: { kind: error.kind, message: error.message } };
+  }
+}
+
+function add(wallet: Wallet, request: DescriptorImport, timestamp: number, warnings: string[]): void {
+  const text = given(request.desc, 'string', 'desc');
+  if (text === null) throw new WalletError('invalidParameter', 'Descriptor not found.');
+  const active = given(request.active, 'boolean', 'active') ?? false;
+  const label = given(request.label, 'string', 'label');
+  if (label === '*') walletFail('invalidLabelName', 'Invalid label name');
+  const parsed = parseDescriptor(text, wallet.deps.params, { requireChecksum: true });
+  if (!parsed.ok) throw new WalletError('invalidAddressOrKey', parsed.error);
+  const { descriptors, keys } = parsed;
+  const [first] = descriptors;
+  const internal = given(request.internal, 'boolean', 'internal');
+  if (internal !== null && descriptors.length > 1)
+    walletFail('invalidAddressOrKey', "Cannot have multipath descriptor while also specifying 'internal'");
+  const range = rangeOf(wallet, first!, request, warnings);
+  if (active && !first!.isRange) walletFail('invalidParameter', 'Active descriptors must be ranged');
+  if (label !== null) checkLabel(descriptors, internal === true);
+  if (active && !first!.isSingleType) walletFail('wallet', 'Combo descriptors cannot be set to active');
+  const privateKeys = wallet.has('disable_private_keys') ? 'none' : 'some';
+  if (privateKeys === 'none' && keys.privateKeys.size > 0)
+    walletFail('wallet', 'Cannot import private keys to a wallet with private keys disabled');
+  for (const [i, descriptor] of descriptors.entries()) {
+    const isInternal = descriptors.length === 2 ? i === 1 : internal === true;
+    if (!descriptor.expand(0, keys))
+      walletFail(
+        'wallet',
+        'Cannot expand descriptor. Probably because of hardened derivations without private keys provided',
+      );
+    warnings.push(...descriptor.warnings);
+    if (privateKeys === 'some') checkKeys(descriptor, keys, warnings);
+    if (!descriptor.hasScripts) checkUnused(wallet, keys);
+    if (keys.privateKeys.size > 0) wallet.vault.add(keys.privateKeys.values());
+    const born = wallet.store.meta('birthTime');
+    if (born === null || timestamp < born) wallet.store.setMeta('birthTime', timestamp);
+    const owned = addOne(wallet, descriptor, text, { createdAt: timestamp, ...range, internal: isInternal });
+    if (!descriptor.isRange && descriptor.hasScripts && !isInternal) nameScripts(wallet, owned, label ?? '');
+    const type = descriptor.outputType;
+    if (active && type === null) warnings.push('Unknown output type, cannot set descriptor to active.');
+    else if (active) wallet.scripts.activate(owned, type!, isInternal);
+    else if (type !== null && owned.record.active === type && owned.record.internal === isInternal)
+      wallet.scripts.deactivate(owned);
+  }
+}
+
+function addOne(
+  wallet: Wallet,
+  descriptor: Descriptor,
+  text: string,
+  rest: { createdAt: number; rangeStart: number; rangeEnd: number; nextIndex: number; internal: boolean },
+): OwnedDescriptor {
+  try {
+    const owned = wallet.scripts.add({ descriptor, ...rest });
+    wallet.scripts.topUp(owned);
+    return owned;
+  } catch (error) {
+    if (!(error instanceof WalletError) || error.kind !== 'invalidParameter') throw error;
+    // A text with private keys is not repeated.
+    const shown = descriptor.toString() === text ? text : descriptor.toString();
+    return walletFail('wallet', `Could not add descriptor '${shown}': ${error.message}`);
+  }
+}
+
+function rangeOf(wallet: Wallet, descriptor: Descriptor, request: DescriptorImport, warnings: string[]) {
+  const { range, next_index: next } = request;
+  if (!descriptor.isRange) {
+    if (range !== undefined && range !== null)
+      walletFail('invalidParameter', 'Range should not be specified for an un-ranged descriptor');
+    return { rangeStart: 0, rangeEnd: 1, nextIndex: 0 };
+  }
+  let [rangeStart, rangeEnd] = [0, wallet.deps.keypool];
+  if (range === undefined || range === null) warnings.push('Range not given, using default keypool range');
+  else {
+    const [low, high] = parseRange(range);
+    [rangeStart, rangeEnd] = [low, high + 1];
+  }
+  const nextIndex = given(next, 'number', 'next_index') ?? rangeStart;
+  if (nextIndex < rangeStart || nextIndex >= rangeEnd) walletFail('invalidParameter', 'next_index is out of range');
+  return { rangeStart, rangeEnd, nextIndex };
+}
+
+/** `end` or `[begin, end]`. Throws WalletError. */
+function parseRange(range: unknown): [number, number] {
+  const pair = typeof range === 'number' ? [0, range] : range;
+  if (!Array.isArray(pair) || pair.length !== 2 || !pair.every(Number.isSafeInteger))
+    return walletFail('invalidParameter', 'Range must be specified as end or as [begin,end]');
+  const [low, high] = pair as [number, number];
+  if (low > high && typeof range !== 'number')
+    walletFail('invalidParameter', 'Range specified as [begin,end] must not have begin after end');
+  if (low < 0) walletFail('invalidParameter', 'Range should be greater or equal than 0');
+  if (high > MAX_INDEX || high < 0) walletFail('invalidParameter', 'End of range is too high');
+  if (high >= low + MAX_RANGE) walletFail('invalidParameter', 'Range is too large');
+  return [low, high];
+}
+
+function checkLabel(descriptors: readonly Descriptor[], internal: boolean): void {
+  if (descriptors.length > 1) walletFail('invalidParameter', 'Multipath descriptors should not have a label');
+  if (descriptors[0]!.isRange) walletFail('invalidParameter', 'Ranged descriptors should not have a label');
+  if (internal) walletFail('invalidParameter', 'Internal addresses should not have a label');
+}
+
+function checkKeys(descriptor: Descriptor, keys: SigningData, warnings: string[]): void {
+  if (keys.privateKeys.size === 0)
+    walletFail('wallet', 'Cannot import descriptor without private keys to a wallet with private keys enabled');
+  if (!descriptor.hasPrivateKeys(keys))
+    warnings.push('Not all private keys provided. Some wallet functionality may return unexpected errors');
+}
+
+function checkUnused(wallet: Wallet, keys: SigningData): void {
+  if (wallet.has('disable_private_keys'))
+    walletFail('wallet', 'Cannot import unused() to wallet without private keys enabled');
+  if ([...keys.privateKeys.values()].some(({ id }) => wallet.vault.has(id)))
+    walletFail('wallet', 'Cannot import an unused() descriptor when its private key is already in the wallet');
+}
+
+function nameScripts(wallet: Wallet, owned: OwnedDescriptor, label: string): void {
+  for (const script of owned.expand(0, wallet.vault.available())?.scripts ?? []) {
+    const address = addressOf(script, wallet.deps.params.address);
+    if (address !== null) wallet.store.setLabel(script, address, label, 'receive');
+  }
+}
+
+/** Outputs of transactions that the wallet has already may be ours now. */
+async function lookAgain(wallet: Wallet): Promise<void> {
+  const { store, scripts, ledger } = wallet;
+  let until = performance.now() + 5;
+  for (const { id, state, height, blockHash, blockIndex, blockTime } of store.reads.all()) {
+    const parsed = parseTransaction(store.txs.raw(id));
+    if (parsed.tx.outputs.some(({ scriptPubKey }) => scripts.owns(scriptPubKey))) {
+      const seen: SeenState =
+        state === TxStateCode.CONFIRMED
+          ? { in: 'block', block: { height: height!, hash: blockHash!, index: blockIndex!, time: blockTime! } }
+          : { in: 'nothing', abandoned: state === TxStateCode.ABANDONED };
+      store.follow(() => ledger.addCoins(id, parsed, seen));
+    }
+    if (performance.now() < until) continue;
+    await sleep(0, wallet.signal);
+    until = performance.now() + 5;
+  }
+}
+
+interface JsonTypes {
+  string: string;
+  boolean: boolean;
+  number: number;
+}
+
+const CORE_TYPES = { string: 'string', boolean: 'bool', number: 'number' } as const;
+
+/** A member of the type, or null where it is absent. Throws WalletError on another type. */
+function given<T extends keyof JsonTypes>(value: unknown, type: T, name: string): JsonTypes[T] | null {
+  if (value === undefined || value === null) return null;
+  if (typeof value === type) return value as JsonTypes[T];
+  return walletFail('type', `JSON value for ${name} is not of expected type ${CORE_TYPES[type]}`);
+}

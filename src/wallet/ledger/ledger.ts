@@ -1,0 +1,301 @@
+import { type ParsedTransaction, parseTransaction, weightOf } from '../../primitives/block.ts';
+import type { Txid } from '../../primitives/hash.ts';
+import type { Outpoint } from '../../primitives/outpoint.ts';
+import { hasWitness, isCoinbase, type Transaction } from '../../primitives/transaction.ts';
+import { TxStateCode } from '../../storage/wallet-schema.ts';
+import type { WalletStore } from '../../storage/wallet-store.ts';
+import type { TxBlock, WalletTxRecord } from '../../storage/wallet-tx-store.ts';
+import { equalBytes } from '../../util/bytes.ts';
+import { type Clock, unixSeconds } from '../../util/clock.ts';
+
+/** What of scripts the ledger has to know. */
+export interface ScriptOwner {
+  owns(script: Uint8Array): boolean;
+  /** A transaction pays this script of ours; more scripts may be ours afterwards. */
+  paid(script: Uint8Array): void;
+}
+
+/** Where a transaction is seen. */
+export type SeenState =
+  | { readonly in: 'block'; readonly block: TxBlock }
+  | { readonly in: 'mempool' }
+  | { readonly in: 'nothing'; readonly abandoned?: boolean };
+
+export interface LedgerDeps {
+  readonly store: WalletStore;
+  readonly owner: ScriptOwner;
+  readonly clock: Clock;
+  /** Something is spent from a script of ours. */
+  onSpend?(script: Uint8Array): void;
+  /** A transaction is the wallet's now, or its state has changed. */
+  onChange?(txid: Uint8Array): void;
+}
+
+/** How far ahead of our clock the time of a transaction may be. */
+const TIME_TOLERANCE_S = 300;
+
+/**
+ * The transactions of a wallet and what they do to its coins, by Core's rules: what is confirmed, contradicted,
+ * abandoned, in the mempool or none of these. To be called within a `write` or `follow` of the store.
+ */
+export class Ledger {
+  readonly #store: WalletStore;
+  readonly #owner: ScriptOwner;
+  readonly #clock: Clock;
+  readonly #onChange: (txid: Uint8Array) => void;
+  readonly #onSpend: (script: Uint8Array) => void;
+
+  constructor({ store, owner, clock, onChange = () => {}, onSpend = () => {} }: LedgerDeps) {
+    this.#store = store;
+    this.#owner = owner;
+    this.#clock = clock;
+    this.#onChange = onChange;
+    this.#onSpend = onSpend;
+  }
+
+  /**
+   * Takes notice of a transaction. Null where it does not concern the wallet, else its id. `old`: its block is looked at
+   * again, long after it came.
+   */
+  sync(parsed: ParsedTransaction, state: SeenState, { old = false } = {}): number | null {
+    const { txs } = this.#store;
+    const { tx, txid } = parsed;
+    if (state.in === 'block')
+      for (const { prevout } of tx.inputs)
+        for (const id of txs.spenders(prevout))
+          if (!equalBytes(txs.byId(id).txid, txid)) this.#contradict(id, state.block);
+    const known = txs.byTxid(txid);
+    const ours = tx.outputs.filter(({ scriptPubKey }) => this.#owner.owns(scriptPubKey));
+    if (!known && ours.length === 0 && !tx.inputs.some(({ prevout }) => txs.coin(prevout) !== null)) return null;
+    for (const { scriptPubKey } of ours) this.#owner.paid(scriptPubKey);
+    return this.add(parsed, state, { old });
+  }
+
+  /** Takes a transaction in whether it concerns the wallet or not: one of our own making. Returns its id. */
+  add(parsed: ParsedTransaction, state: SeenState, { old = false } = {}): number {
+    const { txs } = this.#store;
+    const known = txs.byTxid(parsed.txid);
+    const coinbase = isCoinbase(parsed.tx);
+    let id: number;
+    if (known) {
+      id = known.id;
+      this.#move(known, parsed, state);
+    } else id = this.#insert(parsed, state, coinbase, old);
+    this.addCoins(id, parsed, state);
+    this.#refreshInputs(parsed.tx);
+    // A coinbase that lost its block is worth nothing, and so is what spends it.
+    if (coinbase && state.in === 'nothing')
+      this.#cascade(id, ({ id: each }) => {
+        txs.setState(each, TxStateCode.ABANDONED, null);
+        return true;
+      });
+    this.#onChange(parsed.txid);
+    return id;
+  }
+
+  /** The chain has lost all blocks above a height. */
+  disconnectAbove(height: number): void {
+    const { txs } = this.#store;
+    const moved = txs.aboveHeight(height);
+    for (const { id, coinbase } of moved)
+      txs.setState(id, coinbase ? TxStateCode.ABANDONED : TxStateCode.INACTIVE, null);
+    for (const { id, txid, coinbase } of moved) {
+      this.#refreshInputs(parseTransaction(txs.raw(id)).tx);
+      if (coinbase)
+        this.#cascade(id, (tx) => {
+          if (tx.id !== id && tx.state === TxStateCode.ABANDONED) return false;
+          txs.setState(tx.id, TxStateCode.ABANDONED, null);
+          return true;
+        });
+      this.#onChange(txid);
+    }
+  }
+
+  /** A transaction has entered the mempool. */
+  mempoolAdded(parsed: ParsedTransaction): void {
+    const { txs } = this.#store;
+    const { tx, txid } = parsed;
+    if (txs.byTxid(txid)?.state === TxStateCode.CONFIRMED) return;
+    this.sync(parsed, { in: 'mempool' });
+    for (const { prevout } of tx.inputs)
+      for (const spender of txs.spenders(prevout)) {
+        if (equalBytes(txs.byId(spender).txid, txid)) continue;
+        this.#cascade(spender, ({ id }) => txs.addMempoolConflict(id, txid));
+      }
+  }
+
+  /** A transaction has left the mempool for another reason than a block. */
+  mempoolRemoved(txid: Uint8Array): void {
+    const { txs } = this.#store;
+    const known = txs.byTxid(txid);
+    if (known?.state === TxStateCode.MEMPOOL) {
+      txs.setState(known.id, TxStateCode.INACTIVE, null);
+      this.#refreshInputs(parseTransaction(txs.raw(known.id)).tx);
+      this.#onChange(txid);
+    }
+    this.#dropConflict(txid);
+  }
+
+  /** Nothing of the mempool is known any more. */
+  forgetMempool(): void {
+    const { txs } = this.#store;
+    for (const id of txs.forgetMempool()) this.#refreshInputs(parseTransaction(txs.raw(id)).tx);
+  }
+
+  /** Gives up a transaction and what spends it. False where it is confirmed, contradicted or in the mempool. */
+  abandon(txid: Uint8Array): boolean {
+    const { txs } = this.#store;
+    const known = txs.byTxid(txid);
+    if (!known || known.state === TxStateCode.CONFIRMED || known.state === TxStateCode.CONFLICTED) return false;
+    if (known.state === TxStateCode.MEMPOOL) return false;
+    this.#cascade(known.id, ({ id, state }) => {
+      if (state !== TxStateCode.INACTIVE) return false;
+      txs.setState(id, TxStateCode.ABANDONED, null);
+      return true;
+    });
+    return true;
+  }
+
+  /** Takes in outputs of a transaction of the wallet that are ours, now or since a descriptor was imported. */
+  addCoins(id: number, { tx, txid }: ParsedTransaction, state: SeenState): void {
+    const coinbase = isCoinbase(tx);
+    const { txs } = this.#store;
+    const height = state.in === 'block' ? state.block.height : null;
+    for (const [vout, { value, scriptPubKey }] of tx.outputs.entries()) {
+      if (!this.#owner.owns(scriptPubKey)) continue;
+      const outpoint = { txid, vout };
+      if (txs.coin(outpoint) !== null) continue;
+      txs.addCoin(id, vout, { value: Number(value), script: scriptPubKey, height, coinbase });
+      for (const spender of txs.spenders(outpoint)) txs.addDebit(spender, Number(value));
+      txs.refreshSpent({ tx: id, vout }, outpoint);
+    }
+  }
+
+  #insert(parsed: ParsedTransaction, state: SeenState, coinbase: boolean, old: boolean): number {
+    const { txs } = this.#store;
+    const { tx, txid, wtxid, raw } = parsed;
+    const receivedAt = unixSeconds(this.#clock);
+    const block = state.in === 'block' ? state.block : null;
+    const time = this.#timeOf(block, receivedAt, old);
+    const fresh = { txid, wtxid, raw, state: codeOf(state), block, receivedAt, time, coinbase };
+    const id = txs.insert(fresh);
+    if (!coinbase)
+      for (const { prevout } of tx.inputs) {
+        txs.addSpend(prevout, id);
+        this.#store.unlock(prevout);
+        const coin = txs.coin(prevout);
+        if (coin) {
+          txs.addDebit(id, coin.value);
+          this.#onSpend(coin.script);
+        }
+        this.#copyDetails(prevout, tx, id);
+      }
+    const birth = this.#store.meta('birthTime');
+    if (birth !== null && time < birth) this.#store.setMeta('birthTime', time);
+    return id;
+  }
+
+  #move(known: WalletTxRecord, parsed: ParsedTransaction, state: SeenState): void {
+    const { txs } = this.#store;
+    if (!equalBytes(known.wtxid, parsed.wtxid)) this.#variant(known, parsed, state);
+    const code = codeOf(state);
+    if (state.in === 'block') txs.setState(known.id, code, state.block);
+    else if (known.state !== code) txs.setState(known.id, code, null);
+  }
+
+  /** The witness that is confirmed counts; else one rather than none, and the lighter one. */
+  #variant(known: WalletTxRecord, parsed: ParsedTransaction, state: SeenState): void {
+    const { txs } = this.#store;
+    const other = parseTransaction(txs.raw(known.id));
+    const better =
+      state.in === 'block' ||
+      (known.state !== TxStateCode.CONFIRMED &&
+        (Number(parsed.tx.inputs.some(hasWitness)) - Number(other.tx.inputs.some(hasWitness)) ||
+          weightOf(other) - weightOf(parsed)) > 0);
+    txs.addVariant(known.id, known.wtxid, other.raw);
+    txs.addVariant(known.id, parsed.wtxid, parsed.raw);
+    if (better) txs.setRaw(known.id, parsed.wtxid, parsed.raw);
+  }
+
+  #refreshInputs(tx: Transaction): void {
+    const { txs } = this.#store;
+    for (const { prevout } of tx.inputs) {
+      const coin = txs.coin(prevout);
+      if (coin) txs.refreshSpent(coin, prevout);
+    }
+  }
+
+  /** A block has something that spends the same. */
+  #contradict(id: number, block: TxBlock): void {
+    const { txs } = this.#store;
+    this.#cascade(id, ({ id: each, state, height }) => {
+      if (state === TxStateCode.CONFLICTED && height! <= block.height) return false;
+      txs.setState(each, TxStateCode.CONFLICTED, block);
+      return true;
+    });
+  }
+
+  #dropConflict(txid: Uint8Array): void {
+    const { txs } = this.#store;
+    for (const id of txs.dropMempoolConflict(txid)) this.#refreshInputs(parseTransaction(txs.raw(id)).tx);
+  }
+
+  /** Does something to a transaction, and where that changed it, to what spends its outputs. */
+  #cascade(first: number, change: (tx: WalletTxRecord) => boolean): void {
+    const { txs } = this.#store;
+    const todo = [first];
+    const done = new Set<number>();
+    for (let id = todo.pop(); id !== undefined; id = todo.pop()) {
+      if (done.has(id)) continue;
+      done.add(id);
+      const record = txs.byId(id);
+      if (!change(record)) continue;
+      const { tx } = parseTransaction(txs.raw(id));
+      this.#refreshInputs(tx);
+      this.#onChange(record.txid);
+      for (let vout = 0; vout < tx.outputs.length; vout++)
+        todo.push(...txs.spenders({ txid: record.txid as Txid, vout }));
+    }
+  }
+
+  /** The same payment with other signatures keeps what the user said of it. */
+  #copyDetails(prevout: Outpoint, tx: Transaction, id: number): void {
+    const { txs } = this.#store;
+    const first = txs.spenders(prevout)[0]!;
+    if (first !== id && isEquivalent(parseTransaction(txs.raw(first)).tx, tx)) txs.copyDetails(first, id);
+  }
+
+  /** Core's ComputeTimeSmart: that of the block, within the order in which the wallet learned of things. */
+  #timeOf(block: TxBlock | null, receivedAt: number, old: boolean): number {
+    if (!block) return receivedAt;
+    if (old) return block.time;
+    const latest = this.#store.txs.latestTime(receivedAt + TIME_TOLERANCE_S) ?? 0;
+    return Math.max(latest, Math.min(block.time, Math.max(receivedAt, latest)));
+  }
+}
+
+function codeOf(state: SeenState): number {
+  if (state.in === 'block') return TxStateCode.CONFIRMED;
+  if (state.in === 'mempool') return TxStateCode.MEMPOOL;
+  return state.abandoned ? TxStateCode.ABANDONED : TxStateCode.INACTIVE;
+}
+
+/** Whether two transactions differ in nothing but their signatures. */
+function isEquivalent(a: Transaction, b: Transaction): boolean {
+  return (
+    a.version === b.version &&
+    a.locktime === b.locktime &&
+    a.inputs.length === b.inputs.length &&
+    a.outputs.length === b.outputs.length &&
+    a.inputs.every(
+      ({ prevout, sequence }, i) =>
+        sequence === b.inputs[i]!.sequence &&
+        prevout.vout === b.inputs[i]!.prevout.vout &&
+        equalBytes(prevout.txid, b.inputs[i]!.prevout.txid),
+    ) &&
+    a.outputs.every(
+      ({ value, scriptPubKey }, i) =>
+        value === b.outputs[i]!.value && equalBytes(scriptPubKey, b.outputs[i]!.scriptPubKey),
+    )
+  );
+}

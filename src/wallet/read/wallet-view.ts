@@ -1,0 +1,51 @@
+import { parseTransaction } from '../../primitives/block.ts';
+import type { Transaction } from '../../primitives/transaction.ts';
+import { depthOf, type WalletReads } from '../../storage/wallet-reads.ts';
+import { TxStateCode } from '../../storage/wallet-schema.ts';
+import type { WalletTxRecord } from '../../storage/wallet-tx-store.ts';
+
+/** Confirmations a coinbase needs before it can be spent, and one for its own block. */
+export const MATURE_DEPTH = 101;
+
+/** A wallet on one state of its file: how deep and how trustworthy its transactions are. Used within a snapshot. */
+export class WalletView {
+  readonly reads: WalletReads;
+  /** Height of the last block that the wallet has followed. */
+  readonly tipHeight: number;
+  readonly tipHash: Uint8Array;
+  readonly #trusted = new Map<number, boolean>();
+
+  constructor(reads: WalletReads) {
+    this.reads = reads;
+    const cursor = reads.cursor();
+    this.tipHeight = cursor?.height ?? 0;
+    this.tipHash = cursor?.hash ?? new Uint8Array(32);
+  }
+
+  /** Confirmations; negative for what a block contradicts. */
+  depth(tx: Pick<WalletTxRecord, 'state' | 'height'>): number {
+    return depthOf(tx, this.tipHeight);
+  }
+
+  isImmature(tx: Pick<WalletTxRecord, 'state' | 'height' | 'coinbase'>): boolean {
+    return tx.coinbase && this.depth(tx) < MATURE_DEPTH;
+  }
+
+  /** Core's CachedTxIsTrusted: confirmed, or made of our own trusted outputs alone and in the mempool. */
+  isTrusted(tx: WalletTxRecord): boolean {
+    if (tx.state === TxStateCode.CONFIRMED) return true;
+    if (tx.state !== TxStateCode.MEMPOOL || tx.debit <= 0) return false;
+    const known = this.#trusted.get(tx.id);
+    if (known !== undefined) return known;
+    const trusted = this.transaction(tx.id).inputs.every(({ prevout }) => {
+      const parent = this.reads.txs.byTxid(prevout.txid);
+      return parent !== null && this.reads.txs.coin(prevout) !== null && this.isTrusted(parent);
+    });
+    this.#trusted.set(tx.id, trusted);
+    return trusted;
+  }
+
+  transaction(id: number): Transaction {
+    return parseTransaction(this.reads.txs.raw(id)).tx;
+  }
+}

@@ -1,0 +1,256 @@
+import { addressOf } from '../../script/address.ts';
+import type { ScriptRecord } from '../../storage/wallet-keys-store.ts';
+import type { WalletStore } from '../../storage/wallet-store.ts';
+import type { Descriptor, KeyEncoding } from '../descriptor/descriptor.ts';
+import { DescriptorCache } from '../descriptor/descriptor-cache.ts';
+import { inferDescriptor } from '../descriptor/infer.ts';
+import type { SigningData } from '../keys/signing-data.ts';
+import { HashFilter } from '../ledger/hash-filter.ts';
+import type { ScriptOwner } from '../ledger/ledger.ts';
+import type { KeyVault } from '../vault/key-vault.ts';
+import { WalletError, walletFail } from '../wallet-error.ts';
+import { OwnedDescriptor } from './owned-descriptor.ts';
+
+const RAN_OUT = 'Error: Keypool ran out, please call keypoolrefill first';
+/** Indexes that are derived before others get their turn. */
+const FILL_STEP = 16;
+
+/** What to add a descriptor with. */
+export interface NewDescriptor {
+  readonly descriptor: Descriptor;
+  /** Unix seconds. */
+  readonly createdAt: number;
+  readonly rangeStart: number;
+  readonly rangeEnd: number;
+  readonly nextIndex: number;
+  readonly internal: boolean;
+}
+
+/** The descriptors of a wallet and the scripts they make. */
+export class WalletScripts implements ScriptOwner {
+  /** Of all scripts. */
+  readonly filter = new HashFilter();
+  readonly #store: WalletStore;
+  readonly #vault: KeyVault;
+  readonly #encoding: KeyEncoding;
+  readonly #descriptors = new Map<number, OwnedDescriptor>();
+  readonly #keypool: number;
+  #recorded: Uint8Array[] | null = null;
+
+  constructor(store: WalletStore, vault: KeyVault, encoding: KeyEncoding, keypool: number) {
+    this.#store = store;
+    this.#vault = vault;
+    this.#encoding = encoding;
+    this.#keypool = keypool;
+    for (const record of store.keys.descriptors())
+      this.#descriptors.set(record.id, OwnedDescriptor.load(store.keys, record, encoding));
+    for (const script of store.keys.allScripts()) this.filter.add(script);
+  }
+
+  /** From now on new scripts are kept for `takeRecorded`. */
+  record(): void {
+    this.#recorded ??= [];
+  }
+
+  /** The scripts that came since `record` or the last time. */
+  takeRecorded(): Uint8Array[] {
+    return this.#recorded?.splice(0) ?? [];
+  }
+
+  stopRecording(): void {
+    this.#recorded = null;
+  }
+
+  all(): OwnedDescriptor[] {
+    return [...this.#descriptors.values()];
+  }
+
+  byId(id: number): OwnedDescriptor {
+    return this.#descriptors.get(id)!;
+  }
+
+  byKey(key: Uint8Array): OwnedDescriptor | null {
+    const hex = key.toHex();
+    return this.all().find(({ record }) => record.key.toHex() === hex) ?? null;
+  }
+
+  /** The source of addresses of a type, or null. */
+  active(type: string, internal: boolean): OwnedDescriptor | null {
+    return this.all().find(({ record }) => record.active === type && record.internal === internal) ?? null;
+  }
+
+  owns(script: Uint8Array): boolean {
+    return this.filter.has(script) && this.#store.keys.scripts(script).length > 0;
+  }
+
+  /** The descriptors that make a script, and where. */
+  records(script: Uint8Array): ScriptRecord[] {
+    return this.filter.has(script) ? this.#store.keys.scripts(script) : [];
+  }
+
+  /** Everything up to a used address counts as used, and the wallet looks as far ahead of it as before. */
+  paid(script: Uint8Array): void {
+    for (const { descriptor: id, position, solved } of this.#store.keys.scripts(script)) {
+      const owned = this.byId(id);
+      if (solved === null) this.#solve(owned, script, position);
+      const { nextIndex, active, internal } = owned.record;
+      if (position < nextIndex) continue;
+      if (active !== null && internal === false)
+        for (let index = nextIndex; index <= position; index++) this.#name(owned, index);
+      owned.update({ nextIndex: position + 1 });
+      this.topUp(owned);
+    }
+  }
+
+  /** The script that the next address of a type will have; null where there is none. */
+  peek(type: string, internal: boolean): Uint8Array | null {
+    const owned = this.active(type, internal);
+    return owned?.expand(owned.record.nextIndex, this.#vault.available())?.scripts[0] ?? null;
+  }
+
+  /** A new address of a type. Throws WalletError where there is none. */
+  newAddress(type: string, internal: boolean): { script: Uint8Array; address: string } {
+    const owned = this.active(type, internal);
+    if (!owned) return walletFail('keypoolRanOut', `Error: No ${type} addresses available.`);
+    const { nextIndex } = owned.record;
+    this.topUp(owned);
+    if (owned.record.filled <= nextIndex) this.#fill(owned, nextIndex + 1);
+    const script =
+      owned.record.filled > nextIndex ? owned.expand(nextIndex, this.#vault.available())?.scripts[0] : null;
+    if (!script) return walletFail('keypoolRanOut', RAN_OUT);
+    this.#solve(owned, script, nextIndex);
+    owned.update({ nextIndex: nextIndex + 1 });
+    return { script, address: addressOf(script, this.#encoding.address)! };
+  }
+
+  /** Reserves more indexes ahead of the next one, as many as the keypool has unless told otherwise. */
+  topUp(owned: OwnedDescriptor, size = this.#keypool): void {
+    const { nextIndex, rangeEnd, filled } = owned.record;
+    if (!owned.descriptor.isRange) {
+      if (filled < 1) this.#fill(owned, 1);
+      return;
+    }
+    const end = Math.max(nextIndex + (size || this.#keypool), rangeEnd);
+    // What was all derived stays so; a new wallet is filled bit by bit.
+    const whole = filled >= rangeEnd;
+    if (end > rangeEnd) owned.update({ rangeEnd: end });
+    if (whole) this.#fill(owned, end);
+  }
+
+  /** Derives some of what is reserved. False when there is nothing left to derive. What is new is put into `added`. */
+  fillSome(added: Uint8Array[] = []): boolean {
+    for (const owned of this.all()) {
+      const { filled, rangeEnd } = owned.record;
+      if (filled >= rangeEnd) continue;
+      if (this.#fill(owned, Math.min(filled + FILL_STEP, rangeEnd), added)) return true;
+    }
+    return false;
+  }
+
+  /**
+   * Adds a descriptor, or changes one that is there; nothing of it is derived yet but its first index. Throws WalletError
+   * where that cannot be derived.
+   */
+  add(added: NewDescriptor): OwnedDescriptor {
+    const { descriptor, createdAt } = added;
+    const known = this.byKey(descriptor.id());
+    const { rangeStart, rangeEnd, nextIndex } = known ? this.#widened(known, added) : added;
+    const provider = this.#vault.available();
+    const learned = new DescriptorCache();
+    if (!descriptor.expand(rangeStart, provider, learned))
+      walletFail(
+        'wallet',
+        'Cannot expand descriptor. Probably because of hardened derivations without private keys provided',
+      );
+    const record = {
+      key: descriptor.id(),
+      text: descriptor.toString(),
+      normalized: descriptor.toNormalizedString(provider, learned) ?? descriptor.toString(),
+      outputType: descriptor.outputType,
+      createdAt: known ? Math.min(createdAt, known.record.createdAt) : createdAt,
+      rangeStart,
+      rangeEnd,
+      nextIndex,
+      filled: known ? Math.max(known.record.filled, rangeStart) : rangeStart,
+      active: known?.record.active ?? null,
+      internal: known?.record.internal ?? null,
+    };
+    // What lies before the old range has to be derived as well.
+    if (known && rangeStart < known.record.rangeStart) record.filled = rangeStart;
+    const id = this.#store.keys.put(record);
+    const owned = OwnedDescriptor.load(this.#store.keys, { id, ...record }, this.#encoding);
+    owned.remember(learned);
+    this.#descriptors.set(id, owned);
+    return owned;
+  }
+
+  /** Makes it the source of addresses of its type. */
+  activate(owned: OwnedDescriptor, type: string, internal: boolean): void {
+    this.active(type, internal)?.update({ active: null, internal: null });
+    owned.update({ active: type, internal });
+  }
+
+  deactivate(owned: OwnedDescriptor): void {
+    if (owned.record.active !== null) owned.update({ active: null, internal: null });
+  }
+
+  /** What is known of how to spend a script, without private keys; null where it is not ours. */
+  solving(script: Uint8Array): SigningData | null {
+    const [record] = this.records(script);
+    if (!record) return null;
+    return this.byId(record.descriptor).expand(record.position, this.#vault.available())?.data ?? null;
+  }
+
+  /** The script's own descriptor, with its checksum. */
+  solvedText(script: Uint8Array): string | null {
+    const [record] = this.records(script);
+    if (!record) return null;
+    return record.solved ?? this.#solve(this.byId(record.descriptor), script, record.position);
+  }
+
+  #widened(known: OwnedDescriptor, added: NewDescriptor): NewDescriptor {
+    const { rangeStart, rangeEnd, nextIndex } = known.record;
+    if (!added.descriptor.isRange) return added;
+    if (added.rangeStart > rangeStart || added.rangeEnd < rangeEnd)
+      throw new WalletError(
+        'invalidParameter',
+        `new range must include current range = [${rangeStart},${rangeEnd - 1}]`,
+      );
+    return { ...added, nextIndex: Math.max(nextIndex, added.nextIndex) };
+  }
+
+  /** Derives up to an index; false where keys are missing. */
+  #fill(owned: OwnedDescriptor, end: number, added: Uint8Array[] = []): boolean {
+    const { filled } = owned.record;
+    const provider = this.#vault.available();
+    let index = filled;
+    for (; index < end; index++) {
+      const expansion = owned.expand(index, provider);
+      if (!expansion) break;
+      for (const script of expansion.scripts) {
+        this.#store.keys.addScript(script, owned.id, index);
+        this.filter.add(script);
+        this.#recorded?.push(script);
+        added.push(script);
+      }
+    }
+    if (index > filled) owned.update({ filled: index });
+    return index >= end;
+  }
+
+  #solve(owned: OwnedDescriptor, script: Uint8Array, index: number): string | null {
+    const expansion = owned.expand(index, this.#vault.available());
+    if (!expansion) return null;
+    const solved = inferDescriptor(script, expansion.data, this.#encoding).toString();
+    this.#store.keys.setSolved(script, solved);
+    return solved;
+  }
+
+  /** An address that was skipped or paid without having been given out gets its entry in the book. */
+  #name(owned: OwnedDescriptor, index: number): void {
+    const script = owned.expand(index, this.#vault.available())?.scripts[0];
+    const address = script && addressOf(script, this.#encoding.address);
+    if (!address || this.#store.reads.bookEntry(script) !== null) return;
+    this.#store.setLabel(script, address, '', 'receive');
+  }
+}

@@ -1,0 +1,124 @@
+import { parseTransaction, weightOf } from '../../primitives/block.ts';
+import type { Txid } from '../../primitives/hash.ts';
+import type { TxOutput } from '../../primitives/transaction.ts';
+import { addressOf } from '../../script/address.ts';
+import { TxStateCode } from '../../storage/wallet-schema.ts';
+import { bumpOutcome, draftBump } from '../coin-selection/fee-bump.ts';
+import { maxSignedInputWeight } from '../coin-selection/signed-input-weight.ts';
+import { encodePsbtBase64 } from '../psbt/encode.ts';
+import type { PsbtVersion } from '../psbt/psbt.ts';
+import { WalletView } from '../read/wallet-view.ts';
+import { contextOf } from '../signing/sign-transaction.ts';
+import type { Wallet } from '../wallet.ts';
+import { type WalletErrorKind, walletFail } from '../wallet-error.ts';
+import { commitTransaction, createTransaction, feerateSources, MAX_TX_FEE, signOwn } from './create-transaction.ts';
+import { psbtOf } from './send.ts';
+import { type FeeWish, ORDINARY_SPEND } from './spend-request.ts';
+import { bumpFee, findOutput, InputSizes } from './spendable.ts';
+
+export interface BumpOptions {
+  readonly fee: FeeWish;
+  readonly replaceable: boolean;
+  /** Instead of those of the original; empty for the same. */
+  readonly outputs: readonly TxOutput[];
+  readonly changeIndex: number | null;
+  /** Null: signed and sent. */
+  readonly psbtVersion: PsbtVersion | null;
+}
+
+export interface BumpView {
+  readonly txid: string | null;
+  readonly psbt: string | null;
+  /** Satoshis. */
+  readonly oldFee: number;
+  readonly newFee: number;
+}
+
+const ERROR_KINDS: Readonly<Record<string, WalletErrorKind>> = {
+  'invalid-address-or-key': 'invalidAddressOrKey',
+  'invalid-parameter': 'invalidParameter',
+  wallet: 'wallet',
+  misc: 'misc',
+};
+
+/** A transaction that takes the place of another and pays more. Throws WalletError. */
+export async function bumpTransaction(wallet: Wallet, txid: Uint8Array, options: BumpOptions): Promise<BumpView> {
+  const { store, deps } = wallet;
+  const requireMine = options.psbtVersion === null;
+  if (wallet.has('disable_private_keys') && requireMine)
+    walletFail(
+      'wallet',
+      'bumpfee is not available with wallets that have private keys disabled. Use psbtbumpfee instead.',
+    );
+  wallet.ensureUnlocked();
+  const record = store.txs.byTxid(txid) ?? walletFail('invalidAddressOrKey', 'Invalid or non-wallet transaction id');
+  const parsed = parseTransaction(store.txs.raw(record.id));
+  const original = parsed.tx;
+  const view = new WalletView(store.reads);
+  const sizes = new InputSizes(wallet);
+  const spentOutputs = original.inputs.map(({ prevout }) => findOutput(wallet, prevout));
+  const context = contextOf(original, spentOutputs);
+  const inputSizes = spentOutputs.map((output, i) => {
+    const size = output && sizes.of(output.scriptPubKey);
+    // Somebody else's is measured by the signature it has.
+    return size ? { weight: null, size } : { weight: output ? maxSignedInputWeight(context, i) : null, size: null };
+  });
+  const feerates = feerateSources(wallet, options.fee, options.replaceable);
+  const draft = draftBump({
+    original,
+    originalVsize: Math.ceil(weightOf(parsed) / 4),
+    standing: {
+      txid: parsed.txid,
+      spentInWallet: original.outputs.some((_, vout) => wallet.isSpent({ txid: parsed.txid, vout })),
+      hasMempoolDescendants: deps.mempool.standing(txid)?.hasDescendants ?? false,
+      depth: view.depth(record),
+      replacedBy: record.replacedBy as Txid | null,
+      allInputsMine: original.inputs.every(({ prevout }) => store.txs.coin(prevout) !== null),
+    },
+    spentOutputs,
+    inputSizes,
+    requireMine,
+    outputs: options.outputs,
+    changeIndex: options.changeIndex,
+    isChange: ({ scriptPubKey }) => isChange(wallet, scriptPubKey),
+    feerates,
+    incrementalRelay: BigInt(deps.fees.incremental),
+    maxFee: MAX_TX_FEE,
+    combinedBumpFee: (outpoints, feerate) => bumpFee(wallet, outpoints, feerate),
+  });
+  if (!draft.ok) return walletFail(ERROR_KINDS[draft.kind]!, draft.message);
+  const { recipients, changeScript, feerate, oldFee } = draft.value;
+  const built = bumpOutcome(
+    createTransaction(wallet, {
+      ...ORDINARY_SPEND,
+      recipients,
+      inputs: original.inputs.map(({ prevout, sequence }, i) => ({
+        outpoint: prevout,
+        sequence: options.replaceable ? null : sequence,
+        weight: inputSizes[i]!.weight,
+      })),
+      // BIP-125: no further coins that are not confirmed.
+      minDepth: 1,
+      fee: { ...options.fee, feerate, overrideLimits: false },
+      replaceable: options.replaceable,
+      changeScript,
+      version: original.version,
+    }),
+  );
+  if (!built.ok) return walletFail(ERROR_KINDS[built.kind]!, built.message);
+  const fees = { oldFee: Number(oldFee), newFee: Number(built.value.fee) };
+  if (options.psbtVersion !== null)
+    return { txid: null, psbt: encodePsbtBase64(psbtOf(wallet, built.value.tx, options.psbtVersion)), ...fees };
+  const { tx, errors } = signOwn(wallet, built.value.tx);
+  if (errors.size > 0) walletFail('wallet', "Can't sign transaction.");
+  if (store.txs.byTxid(txid)!.state === TxStateCode.CONFIRMED)
+    walletFail('wallet', 'Transaction has been mined, or is conflicted with a mined transaction');
+  const { comment, commentTo } = record;
+  const sent = await commitTransaction(wallet, tx, { comment, commentTo, requestId: null, replaces: txid });
+  return { txid: sent, psbt: null, ...fees };
+}
+
+function isChange({ scripts, store, deps }: Wallet, script: Uint8Array): boolean {
+  if (!scripts.owns(script)) return false;
+  return addressOf(script, deps.params.address) === null || store.reads.bookEntry(script) === null;
+}

@@ -1,0 +1,182 @@
+import { parseTransaction } from '../../primitives/block.ts';
+import { hashToHex } from '../../primitives/hash.ts';
+import { outpointKey } from '../../primitives/outpoint.ts';
+import { type Transaction, transactionBytes } from '../../primitives/transaction.ts';
+import { scriptType } from '../../script/templates.ts';
+import { unixSeconds } from '../../util/clock.ts';
+import type { Result } from '../../util/result.ts';
+import { isCurrentTip } from '../coin-selection/anti-fee-sniping.ts';
+import {
+  type BuildOutcome,
+  buildTransaction,
+  type ChangeDestination,
+  type TransactionPlan,
+} from '../coin-selection/build-transaction.ts';
+import { chooseFeerate, discardFeerate, type FeerateSources } from '../coin-selection/feerates.ts';
+import { maxInputVsize } from '../coin-selection/input-size.ts';
+import { selectionRandom } from '../coin-selection/random.ts';
+import type { AddressType } from '../scripts/own-descriptors.ts';
+import { signTransaction } from '../signing/sign-transaction.ts';
+import type { Wallet } from '../wallet.ts';
+import { walletFail } from '../wallet-error.ts';
+import type { FeeWish, SpendRequest } from './spend-request.ts';
+import { bumpFee, findOutput, InputSizes, presetInput, signingData, spendableCoins } from './spendable.ts';
+
+// Core's defaults of a wallet, in satoshis and satoshis per 1,000 vB.
+const WALLET_MIN_FEERATE = 1000n;
+const WALLET_DISCARD_FEERATE = 10_000n;
+const LONG_TERM_FEERATE = 10_000n;
+const FURTHEST_TARGET = 1008;
+const USUAL_TARGET = 6;
+export const MAX_TX_FEE = 10_000_000n;
+
+/** Where the feerate of a transaction comes from. */
+export function feerateSources(wallet: Wallet, fee: FeeWish, replaceable: boolean): FeerateSources {
+  const { fees } = wallet.deps;
+  // Who can pay more later need not pay too much now.
+  const conservative = fee.mode === 'unset' ? !replaceable : fee.mode === 'conservative';
+  return {
+    user: fee.feerate,
+    overrideLimits: fee.overrideLimits,
+    estimate: fee.feerate === null ? BigInt(fees.estimate(fee.target ?? USUAL_TARGET, conservative)) : 0n,
+    fallback: BigInt(fees.fallback),
+    mempoolMin: BigInt(fees.mempoolMin),
+    walletMin: WALLET_MIN_FEERATE,
+    relayMin: BigInt(fees.relayMin),
+  };
+}
+
+/** A transaction as wished for, not signed yet; the address of its change is taken. Core's CreateTransaction. */
+export function createTransaction(wallet: Wallet, request: SpendRequest): BuildOutcome {
+  const { chain, clock, fees } = wallet.deps;
+  const replaceable = request.replaceable ?? true;
+  const fee = chooseFeerate(feerateSources(wallet, request.fee, replaceable));
+  const feerate = fee.ok ? fee.value.feerate : 0n;
+  const sizes = new InputSizes(wallet);
+  const presets = request.inputs.map((input, i) => presetInput(wallet, input, i, sizes, feerate));
+  const named = new Set(request.inputs.map(({ outpoint }) => outpointKey(outpoint)));
+  const { tip } = chain;
+  const built = buildTransaction({
+    recipients: request.recipients,
+    presetInputs: presets,
+    coins: request.addInputs
+      ? spendableCoins(wallet, request, feerate).filter(({ outpoint }) => !named.has(outpointKey(outpoint)))
+      : [],
+    allowOtherInputs: request.addInputs,
+    fee,
+    longTermFeerate: LONG_TERM_FEERATE,
+    discardFeerate: discardFeerate(
+      BigInt(fees.estimate(FURTHEST_TARGET, false)),
+      WALLET_DISCARD_FEERATE,
+      BigInt(fees.dust),
+    ),
+    dustFeerate: BigInt(fees.dust),
+    change: changeOf(wallet, request, sizes),
+    changePosition: request.changePosition,
+    txVersion: request.version,
+    locktime: request.locktime,
+    tip: { height: tip.height, isCurrent: isCurrentTip(tip.time, unixSeconds(clock), chain.initialSync) },
+    signalRbf: replaceable,
+    maxTxWeight: request.maxTxWeight,
+    maxFee: MAX_TX_FEE,
+    avoidPartialSpends: wallet.has('avoid_reuse') && request.avoidReuse !== false,
+    maxPartialSpendsFee: 0n,
+    includeUnsafe: request.includeUnsafe,
+    spendZeroConfChange: true,
+    rejectLongChains: true,
+    limits: { ancestors: fees.clusterLimit, descendants: fees.clusterLimit },
+    random: selectionRandom(),
+    combinedBumpFee: (outpoints) => bumpFee(wallet, outpoints, feerate),
+  });
+  if (built.ok) keepChange(wallet, request, built.value);
+  return built;
+}
+
+function changeOf(
+  wallet: Wallet,
+  request: SpendRequest,
+  sizes: InputSizes,
+): Result<ChangeDestination, { readonly error: string }> {
+  if (request.changeScript) {
+    const size = sizes.of(request.changeScript);
+    return { ok: true, value: { scriptPubKey: request.changeScript, spendVsize: size && maxInputVsize(size) } };
+  }
+  const scriptPubKey = wallet.scripts.peek(changeType(wallet, request), true);
+  if (!scriptPubKey)
+    return {
+      ok: false,
+      error:
+        "Transaction needs a change address, but we can't generate it. Error: Keypool ran out, please call keypoolrefill first",
+    };
+  const owned = wallet.scripts.active(changeType(wallet, request), true)!;
+  const size = sizes.ofDescriptor(owned.id);
+  return { ok: true, value: { scriptPubKey, spendVsize: size && maxInputVsize(size) } };
+}
+
+/** Change looks like what it stands beside. */
+function changeType(wallet: Wallet, { changeType: wished, recipients }: SpendRequest): AddressType {
+  if (wished !== null) return wished as AddressType;
+  const types = new Set(recipients.map(({ scriptPubKey }) => scriptType(scriptPubKey).type));
+  const has = (type: AddressType) => wallet.scripts.active(type, true) !== null;
+  if (has('bech32m') && types.has('witness_v1_taproot')) return 'bech32m';
+  if (has('bech32') && types.has('witness_v0_keyhash')) return 'bech32';
+  if (has('p2sh-segwit') && types.has('scripthash')) return 'p2sh-segwit';
+  if (has('legacy') && types.has('pubkeyhash')) return 'legacy';
+  return has('bech32m') ? 'bech32m' : 'bech32';
+}
+
+/** The address of the change is not given out again. */
+function keepChange(wallet: Wallet, request: SpendRequest, { changePosition }: TransactionPlan): void {
+  if (changePosition === null || request.changeScript) return;
+  wallet.store.write(() => wallet.scripts.newAddress(changeType(wallet, request), true));
+}
+
+/** The transaction with the signatures that the wallet can make; its keys must be open. */
+export function signOwn(wallet: Wallet, tx: Transaction): { tx: Transaction; errors: ReadonlyMap<number, string> } {
+  const spent = tx.inputs.map(({ prevout }) => findOutput(wallet, prevout));
+  const scripts = spent.flatMap((output) => output?.scriptPubKey ?? []);
+  return signTransaction(tx, spent, signingData(wallet, scripts, true));
+}
+
+/** What the user says of a transaction. */
+export interface SpendNotes {
+  readonly comment: string | null;
+  readonly commentTo: string | null;
+  /** A send with the same one is not made again. */
+  readonly requestId: string | null;
+  /** The transaction that it takes the place of. */
+  readonly replaces?: Uint8Array | null;
+}
+
+/**
+ * Takes a signed transaction into the wallet and hands it in. It stays there where it is not accepted, and is handed in
+ * again later, as in Core. Returns its txid in display order.
+ */
+export async function commitTransaction(wallet: Wallet, tx: Transaction, notes: SpendNotes): Promise<string> {
+  const { store, deps } = wallet;
+  const parsed = parseTransaction(transactionBytes(tx));
+  const txid = hashToHex(parsed.txid);
+  store.write(() => {
+    const id = wallet.ledger.add(parsed, { in: 'nothing' });
+    store.txs.setDetails(id, { comment: notes.comment, commentTo: notes.commentTo });
+    const original = notes.replaces ? store.txs.byTxid(notes.replaces) : null;
+    if (original) store.txs.setReplacement(original.id, original.txid, id, parsed.txid);
+    if (notes.requestId !== null) store.addRequest(notes.requestId, txid, unixSeconds(deps.clock));
+  });
+  wallet.sync.watch(parsed);
+  const result = await deps.mempool.broadcast(parsed.raw);
+  if (result.status !== 'accepted' && result.status !== 'in-mempool')
+    deps.log.warn('a transaction of a wallet is not accepted yet', {
+      wallet: wallet.name,
+      txid,
+      status: result.status,
+      ...('rejection' in result && { reason: result.rejection.reason }),
+    });
+  return txid;
+}
+
+/** Throws WalletError unless the wallet can sign. */
+export function ensureSigner(wallet: Wallet): void {
+  wallet.ensureUnlocked();
+  if (wallet.has('disable_private_keys')) walletFail('wallet', 'Error: Private keys are disabled for this wallet');
+}

@@ -1,0 +1,122 @@
+import { isDust } from '../../policy/dust.ts';
+import { feeForSize } from '../../policy/feerate.ts';
+import { MAX_BIP125_RBF_SEQUENCE } from '../../policy/rbf.ts';
+import { MAX_STANDARD_TX_WEIGHT } from '../../policy/standard-tx.ts';
+import { hashToHex } from '../../primitives/hash.ts';
+import type { Transaction, TxInput } from '../../primitives/transaction.ts';
+import { unixSeconds } from '../../util/clock.ts';
+import { antiSnipingLocktime, isCurrentTip } from '../coin-selection/anti-fee-sniping.ts';
+import { chooseFeerate } from '../coin-selection/feerates.ts';
+import { maxInputVsize, maxTxWeight, vsizeOfWeight } from '../coin-selection/input-size.ts';
+import { selectionRandom } from '../coin-selection/random.ts';
+import type { Wallet } from '../wallet.ts';
+import { walletFail } from '../wallet-error.ts';
+import { feerateSources, MAX_TX_FEE } from './create-transaction.ts';
+import { type FinishedView, type FinishOptions, finish } from './send.ts';
+import type { SpendRequest } from './spend-request.ts';
+import { bumpFee, findOutput, InputSizes, spendableCoins } from './spendable.ts';
+
+const MAX_SEQUENCE_NONFINAL = 0xffff_fffe;
+const NO_NOTES = { comment: null, commentTo: null, requestId: null };
+
+/** Which coins are swept: all, or all that pay for themselves. Of the request the change does not matter. */
+export interface SendAllRequest extends SpendRequest {
+  /** Indexes of the recipients that share what is left. */
+  readonly sharers: readonly number[];
+  readonly onlyWorthwhile: boolean;
+  /** For messages. */
+  readonly addresses: readonly string[];
+}
+
+/** Spends everything, without change. Core's sendall. Throws WalletError. */
+export async function sendAll(wallet: Wallet, request: SendAllRequest, options: FinishOptions): Promise<FinishedView> {
+  const { deps } = wallet;
+  const replaceable = request.replaceable ?? true;
+  const sources = feerateSources(wallet, request.fee, replaceable);
+  const fee = chooseFeerate(sources);
+  if (!fee.ok) return walletFail(sources.user === null ? 'wallet' : 'invalidParameter', fee.error);
+  const { feerate } = fee.value;
+  const sequence = replaceable ? MAX_BIP125_RBF_SEQUENCE : MAX_SEQUENCE_NONFINAL;
+  const inputs =
+    request.inputs.length > 0 ? namedInputs(wallet, request, sequence) : allInputs(wallet, request, feerate, sequence);
+  const sizes = new InputSizes(wallet);
+  const spent = inputs.map(({ prevout }) => findOutput(wallet, prevout)!);
+  const total = spent.reduce((sum, { value }) => sum + value, 0n);
+  const outputs = request.recipients.map(({ scriptPubKey, value }) => ({ scriptPubKey, value }));
+  const measured = spent.map(({ scriptPubKey }) => ({ weight: null, size: sizes.of(scriptPubKey) }));
+  const weight = maxTxWeight(measured, outputs);
+  if (weight === null)
+    return walletFail(
+      'wallet',
+      'Unable to determine the size of the transaction, the wallet contains unsolvable descriptors',
+    );
+  const sizeFee = feeForSize(feerate, vsizeOfWeight(weight));
+  const effective =
+    total -
+    sizeFee -
+    bumpFee(
+      wallet,
+      inputs.map(({ prevout }) => prevout),
+      feerate,
+    );
+  if (sizeFee > MAX_TX_FEE) walletFail('wallet', 'Fee exceeds maximum configured by user (e.g. -maxtxfee, maxfeerate)');
+  if (effective <= 0n)
+    walletFail(
+      'insufficientFunds',
+      request.onlyWorthwhile
+        ? 'Total value of UTXO pool too low to pay for transaction, try using lower feerate.'
+        : "Total value of UTXO pool too low to pay for transaction. Try using lower feerate or excluding uneconomic UTXOs with 'send_max' option.",
+    );
+  if (weight > (request.maxTxWeight ?? MAX_STANDARD_TX_WEIGHT)) walletFail('wallet', 'Transaction too large.');
+  const claimed = outputs.reduce((sum, { value }) => sum + value, 0n);
+  if (claimed > total) walletFail('insufficientFunds', 'Assigned more value to outputs than available funds.');
+  const left = effective - claimed;
+  if (left < 0n) walletFail('insufficientFunds', 'Insufficient funds for fees after creating specified outputs.');
+  const count = BigInt(request.sharers.length);
+  for (const [i, index] of request.sharers.entries())
+    outputs[index]!.value = left / count + (i === 0 ? left % count : 0n);
+  for (const [i, output] of outputs.entries()) {
+    if (!isDust(output, BigInt(deps.fees.dust))) continue;
+    if (request.sharers.includes(i))
+      walletFail('insufficientFunds', 'Dynamically assigned remainder results in dust output.');
+    walletFail('invalidParameter', `Specified output amount to ${request.addresses[i]} is below dust threshold.`);
+  }
+  if (request.lockInputs)
+    wallet.store.write(() => {
+      for (const { prevout } of inputs) wallet.store.lock(prevout, false);
+    });
+  const { tip } = deps.chain;
+  const current = isCurrentTip(tip.time, unixSeconds(deps.clock), deps.chain.initialSync);
+  const usual = inputs.every(
+    (input) => input.sequence === MAX_SEQUENCE_NONFINAL || input.sequence === MAX_BIP125_RBF_SEQUENCE,
+  );
+  const locktime =
+    request.locktime ??
+    (usual ? antiSnipingLocktime({ height: tip.height, isCurrent: current }, selectionRandom()) : 0);
+  const tx: Transaction = { version: request.version, inputs, outputs, locktime };
+  return finish(wallet, tx, options, NO_NOTES);
+}
+
+function namedInputs(wallet: Wallet, { inputs }: SendAllRequest, usual: number): TxInput[] {
+  return inputs.map(({ outpoint, sequence }) => {
+    const name = `${hashToHex(outpoint.txid)}:${outpoint.vout}`;
+    if (wallet.isSpent(outpoint))
+      walletFail('invalidParameter', `Input not available. UTXO (${name}) was already spent.`);
+    if (wallet.store.txs.coin(outpoint) === null)
+      walletFail('invalidParameter', `Input not found. UTXO (${name}) is not part of wallet.`);
+    return emptyInput(outpoint, sequence ?? usual);
+  });
+}
+
+function allInputs(wallet: Wallet, request: SendAllRequest, feerate: bigint, sequence: number): TxInput[] {
+  return spendableCoins(wallet, request, feerate)
+    .filter(
+      ({ size, output }) =>
+        !request.onlyWorthwhile || (size !== null && feeForSize(feerate, maxInputVsize(size)) <= output.value),
+    )
+    .map(({ outpoint }) => emptyInput(outpoint, sequence));
+}
+
+function emptyInput(prevout: TxInput['prevout'], sequence: number): TxInput {
+  return { prevout, scriptSig: new Uint8Array(0), sequence, witness: [] };
+}

@@ -1,0 +1,130 @@
+import { shuffled } from '../../p2p/random-source.ts';
+import { hashToHex } from '../../primitives/hash.ts';
+import { type Transaction, transactionBytes, txidOf } from '../../primitives/transaction.ts';
+import { FEE_REASON_TEXTS } from '../coin-selection/feerates.ts';
+import { selectionRandom } from '../coin-selection/random.ts';
+import { encodePsbtBase64 } from '../psbt/encode.ts';
+import { createPsbt, type Psbt, type PsbtVersion } from '../psbt/psbt.ts';
+import { extractTransaction } from '../psbt/sign-psbt.ts';
+import type { Wallet } from '../wallet.ts';
+import { walletFail } from '../wallet-error.ts';
+import { commitTransaction, createTransaction, ensureSigner, type SpendNotes, signOwn } from './create-transaction.ts';
+import { fillPsbt } from './fill-psbt.ts';
+import type { SpendRequest } from './spend-request.ts';
+
+export interface SentView {
+  /** Display order. */
+  readonly txid: string;
+  /** Core's words for what decided the feerate; null where an earlier send is repeated. */
+  readonly feeReason: string | null;
+}
+
+/** Pays and sends. Core's SendMoney. Throws WalletError. */
+export async function sendMoney(wallet: Wallet, request: SpendRequest, notes: SpendNotes): Promise<SentView> {
+  const earlier = notes.requestId === null ? null : wallet.store.request(notes.requestId);
+  if (earlier !== null) return { txid: earlier, feeReason: null };
+  ensureSigner(wallet);
+  const recipients = shuffled(request.recipients, selectionRandom());
+  const built = createTransaction(wallet, { ...request, recipients });
+  if (!built.ok) return walletFail('insufficientFunds', built.error);
+  const { tx, errors } = signOwn(wallet, built.value.tx);
+  if (errors.size > 0) walletFail('insufficientFunds', 'Signing transaction failed');
+  lockInputs(wallet, request, tx);
+  const txid = await commitTransaction(wallet, tx, notes);
+  return { txid, feeReason: FEE_REASON_TEXTS[built.value.feeReason] };
+}
+
+/** A transaction with inputs and change added, not signed. */
+export interface FundedView {
+  readonly raw: Uint8Array;
+  /** Satoshis. */
+  readonly fee: number;
+  /** -1 where there is none. */
+  readonly changePosition: number;
+}
+
+/** Core's FundTransaction. Throws WalletError. */
+export function fund(wallet: Wallet, request: SpendRequest): FundedView & { readonly tx: Transaction } {
+  const built = createTransaction(wallet, request);
+  if (!built.ok) return walletFail('wallet', built.error);
+  const { tx, fee, changePosition } = built.value;
+  lockInputs(wallet, request, tx);
+  return { tx, raw: transactionBytes(tx), fee: Number(fee), changePosition: changePosition ?? -1 };
+}
+
+/** How a transaction is to end up. */
+export interface FinishOptions {
+  /** As a PSBT, whatever is complete. */
+  readonly psbt: boolean;
+  readonly addToWallet: boolean;
+}
+
+export interface FinishedView {
+  readonly psbt: string | null;
+  readonly txid: string | null;
+  /** Of the signed transaction, where it is not sent. */
+  readonly raw: Uint8Array | null;
+  readonly complete: boolean;
+}
+
+/** Signs as far as the wallet can, and sends what is complete. Core's FinishTransaction. */
+export async function finish(
+  wallet: Wallet,
+  tx: Transaction,
+  { psbt: asPsbt, addToWallet }: FinishOptions,
+  notes: SpendNotes,
+): Promise<FinishedView> {
+  const filled = fillPsbt(wallet, createPsbt(tx, 2), { sign: false, derivations: true });
+  const signed =
+    wallet.vault.locked || wallet.has('disable_private_keys')
+      ? filled
+      : fillPsbt(wallet, filled.psbt, { sign: true, derivations: false });
+  const extracted = signed.complete ? extractTransaction(signed.psbt) : null;
+  const complete = extracted !== null;
+  const psbt = asPsbt || !complete || !addToWallet ? encodePsbtBase64(signed.psbt) : null;
+  if (!extracted) return { psbt, txid: null, raw: null, complete };
+  const txid = hashToHex(txidOf(extracted));
+  if (!addToWallet || asPsbt) return { psbt, txid, raw: transactionBytes(extracted), complete };
+  await commitTransaction(wallet, extracted, notes);
+  return { psbt, txid, raw: null, complete };
+}
+
+/** Core's send. */
+export async function send(
+  wallet: Wallet,
+  request: SpendRequest,
+  options: FinishOptions,
+  notes: SpendNotes,
+): Promise<FinishedView> {
+  const earlier = notes.requestId === null ? null : wallet.store.request(notes.requestId);
+  if (earlier !== null) return { psbt: null, txid: earlier, raw: null, complete: true };
+  return finish(wallet, fund(wallet, request).tx, options, notes);
+}
+
+/** What `walletcreatefundedpsbt` makes. */
+export interface FundedPsbtView extends Omit<FundedView, 'raw'> {
+  readonly psbt: string;
+}
+
+export function createFundedPsbt(
+  wallet: Wallet,
+  request: SpendRequest,
+  version: PsbtVersion,
+  derivations: boolean,
+): FundedPsbtView {
+  const { tx, fee, changePosition } = fund(wallet, request);
+  const { psbt } = fillPsbt(wallet, createPsbt(tx, version), { sign: false, derivations });
+  return { psbt: encodePsbtBase64(psbt), fee, changePosition };
+}
+
+/** The PSBT of an unsigned transaction with all the wallet knows. */
+export function psbtOf(wallet: Wallet, tx: Transaction, version: PsbtVersion): Psbt {
+  return fillPsbt(wallet, createPsbt(tx, version), { sign: false, derivations: true }).psbt;
+}
+
+function lockInputs(wallet: Wallet, request: SpendRequest, tx: Transaction): void {
+  if (!request.lockInputs) return;
+  wallet.store.write(() => {
+    for (const { prevout } of tx.inputs) wallet.store.lock(prevout, false);
+  });
+}

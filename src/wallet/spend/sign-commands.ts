@@ -1,0 +1,73 @@
+import { type TxOutput, transactionBytes, transactionFromBytes } from '../../primitives/transaction.ts';
+import { DecodeError } from '../../util/bytes.ts';
+import { signMessage } from '../keys/signed-message.ts';
+import { decodePsbtBase64 } from '../psbt/decode.ts';
+import { encodePsbtBase64 } from '../psbt/encode.ts';
+import type { Psbt } from '../psbt/psbt.ts';
+import { extractTransaction } from '../psbt/sign-psbt.ts';
+import { signTransaction } from '../signing/sign-transaction.ts';
+import type { Wallet } from '../wallet.ts';
+import { walletFail } from '../wallet-error.ts';
+import { type FillOptions, fillPsbt } from './fill-psbt.ts';
+import { findOutput, signingData } from './spendable.ts';
+
+export interface ProcessedPsbtView {
+  readonly psbt: string;
+  readonly complete: boolean;
+  /** The transaction, where it is complete. */
+  readonly raw: Uint8Array | null;
+}
+
+/** Core's walletprocesspsbt. Throws WalletError. */
+export function processPsbtText(wallet: Wallet, text: string, options: FillOptions): ProcessedPsbtView {
+  const psbt = readPsbt(text);
+  if (options.sign) wallet.ensureUnlocked();
+  const filled = fillPsbt(wallet, psbt, options);
+  const tx = filled.complete ? extractTransaction(filled.psbt) : null;
+  return { psbt: encodePsbtBase64(filled.psbt), complete: filled.complete, raw: tx && transactionBytes(tx) };
+}
+
+function readPsbt(text: string): Psbt {
+  try {
+    return decodePsbtBase64(text);
+  } catch (error) {
+    if (!(error instanceof DecodeError)) throw error;
+    return walletFail('deserialization', `TX decode failed ${error.message}`);
+  }
+}
+
+export interface SignedView {
+  readonly raw: Uint8Array;
+  readonly errors: readonly { readonly index: number; readonly error: string }[];
+}
+
+/** Signs with the wallet's keys; `given` are outputs that the caller describes, in the order of the inputs. */
+export function signRaw(
+  wallet: Wallet,
+  raw: Uint8Array,
+  given: readonly (TxOutput | null)[],
+  scripts: readonly Uint8Array[],
+  hashType: number,
+): SignedView {
+  wallet.ensureUnlocked();
+  const tx = transactionFromBytes(raw);
+  const spent = tx.inputs.map(({ prevout }, i) => given[i] ?? findOutput(wallet, prevout));
+  const data = signingData(
+    wallet,
+    spent.flatMap((output) => output?.scriptPubKey ?? []),
+    true,
+  );
+  for (const script of scripts) data.addScript(script);
+  const signed = signTransaction(tx, spent, data, hashType);
+  return {
+    raw: transactionBytes(signed.tx),
+    errors: [...signed.errors].map(([index, error]) => ({ index, error })),
+  };
+}
+
+/** A message signed with the key behind a script. Throws WalletError where the wallet has not got it. */
+export function signOwnMessage(wallet: Wallet, script: Uint8Array, keyId: Uint8Array, message: string): string {
+  wallet.ensureUnlocked();
+  const key = signingData(wallet, [script], true).privateKey(keyId);
+  return key ? signMessage(key, message) : walletFail('wallet', 'Private key not available');
+}

@@ -1,0 +1,135 @@
+import { feeForSize } from '../../policy/feerate.ts';
+import type { Amount } from '../../primitives/amount.ts';
+import { parseTransaction } from '../../primitives/block.ts';
+import type { Txid } from '../../primitives/hash.ts';
+import type { Outpoint } from '../../primitives/outpoint.ts';
+import type { TxOutput } from '../../primitives/transaction.ts';
+import { TxStateCode } from '../../storage/wallet-schema.ts';
+import type { WalletCoin } from '../coin-selection/coin.ts';
+import { type InputSize, inputSizeOf } from '../coin-selection/input-size.ts';
+import type { PresetInput } from '../coin-selection/preset-inputs.ts';
+import { SigningData } from '../keys/signing-data.ts';
+import { availableCoins } from '../read/available-coins.ts';
+import { WalletView } from '../read/wallet-view.ts';
+import type { Wallet } from '../wallet.ts';
+import type { NamedInput, SpendRequest } from './spend-request.ts';
+
+type CoinWishes = Pick<SpendRequest, 'minDepth' | 'maxDepth' | 'includeUnsafe' | 'avoidReuse' | 'version'>;
+
+const TRUC_VERSION = 3;
+
+/** Sizes of inputs by descriptor: all scripts of one take the same. */
+export class InputSizes {
+  readonly #wallet: Wallet;
+  readonly #known = new Map<number, InputSize | null>();
+
+  constructor(wallet: Wallet) {
+    this.#wallet = wallet;
+  }
+
+  /** Null where it is not known how to spend the script. */
+  of(script: Uint8Array): InputSize | null {
+    const [record] = this.#wallet.scripts.records(script);
+    return record ? this.ofDescriptor(record.descriptor) : null;
+  }
+
+  ofDescriptor(id: number): InputSize | null {
+    let size = this.#known.get(id);
+    if (size === undefined) {
+      const { descriptor } = this.#wallet.scripts.byId(id);
+      // The wallet signs until R is low.
+      size = descriptor.isSingleType && descriptor.isSolvable ? inputSizeOf(descriptor, false) : null;
+      this.#known.set(id, size);
+    }
+    return size;
+  }
+}
+
+/** The coins that a transaction may choose from. */
+export function spendableCoins(wallet: Wallet, wishes: CoinWishes, feerate: Amount): WalletCoin[] {
+  const { reads } = wallet.store;
+  const view = new WalletView(reads);
+  const sizes = new InputSizes(wallet);
+  const avoidReuse = wallet.has('avoid_reuse') && wishes.avoidReuse !== false;
+  const { minDepth, maxDepth, includeUnsafe } = wishes;
+  const bounds = { minValue: 0, maxValue: null, minSum: null, maxCount: 0, includeImmature: false };
+  const coins: WalletCoin[] = [];
+  for (const { coin, depth } of availableCoins(view, { minDepth, maxDepth, includeUnsafe, ...bounds })) {
+    const { script, value } = coin;
+    if (avoidReuse && reads.isUsed(script)) continue;
+    if (depth === 0 && !fitsVersion(wallet, coin.tx, wishes.version)) continue;
+    const outpoint = { txid: coin.txid as Txid, vout: coin.vout };
+    const standing = depth === 0 ? wallet.deps.mempool.standing(coin.txid) : null;
+    coins.push({
+      outpoint,
+      output: { value: BigInt(value), scriptPubKey: script },
+      type: wallet.scripts.byId(coin.descriptor).descriptor.outputType ?? 'unknown',
+      depth,
+      size: sizes.ofDescriptor(coin.descriptor),
+      fromMe: coin.fromMe,
+      ancestors: standing?.ancestors ?? 0,
+      clusterCount: standing?.clusterCount ?? 0,
+      bumpFee: depth === 0 ? bumpFee(wallet, [outpoint], feerate) : 0n,
+    });
+  }
+  return coins;
+}
+
+/** Unconfirmed, a transaction of version 3 goes with its like alone. */
+function fitsVersion(wallet: Wallet, tx: number, version: number): boolean {
+  const own = parseTransaction(wallet.store.txs.raw(tx)).tx.version;
+  return (own === TRUC_VERSION) === (version === TRUC_VERSION);
+}
+
+/** Satoshis that lift what these coins stand on in the mempool to a feerate. */
+export function bumpFee(wallet: Wallet, outpoints: readonly Outpoint[], feerate: Amount): Amount {
+  const { vsize, fee } = wallet.deps.mempool.ancestorTotals(outpoints.map(({ txid }) => txid));
+  const missing = feeForSize(feerate, vsize) - BigInt(fee);
+  return missing > 0n ? missing : 0n;
+}
+
+/** An output of the wallet's transactions, of the mempool or of the chain; null where it is nowhere to be found. */
+export function findOutput(wallet: Wallet, { txid, vout }: Outpoint): TxOutput | null {
+  const own = wallet.store.txs.byTxid(txid);
+  const parsed = own ? parseTransaction(wallet.store.txs.raw(own.id)) : wallet.deps.mempool.get(txid);
+  if (parsed) return parsed.tx.outputs[vout] ?? null;
+  return wallet.deps.chain.reads().coins.get({ txid, vout })?.output ?? null;
+}
+
+/** An input that the caller names, with what is known of it. */
+export function presetInput(
+  wallet: Wallet,
+  { outpoint, sequence, weight }: NamedInput,
+  position: number,
+  sizes: InputSizes,
+  feerate: Amount,
+): PresetInput {
+  const output = findOutput(wallet, outpoint);
+  const own = wallet.store.txs.byTxid(outpoint.txid);
+  const loose = own !== null && own.state !== TxStateCode.CONFIRMED;
+  return {
+    outpoint,
+    output,
+    weight,
+    size: output && sizes.of(output.scriptPubKey),
+    sequence,
+    solution: null,
+    position,
+    unconfirmedVersion: loose ? parseTransaction(wallet.store.txs.raw(own.id)).tx.version : null,
+    bumpFee: bumpFee(wallet, [outpoint], feerate),
+  };
+}
+
+/** What the wallet knows of scripts, with the private keys to them where those are open. */
+export function signingData(wallet: Wallet, scripts: Iterable<Uint8Array>, withKeys: boolean): SigningData {
+  const data = new SigningData();
+  const keys = withKeys ? wallet.vault.provider() : wallet.vault.available();
+  for (const script of scripts)
+    for (const { descriptor, position } of wallet.scripts.records(script)) {
+      const owned = wallet.scripts.byId(descriptor);
+      const expansion = owned.expand(position, keys);
+      if (expansion) data.merge(expansion.data);
+      if (withKeys) for (const key of owned.descriptor.expandPrivate(position, keys)) data.addPrivateKey(key);
+    }
+  return data;
+}

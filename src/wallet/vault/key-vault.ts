@@ -1,0 +1,137 @@
+import type { WalletStore } from '../../storage/wallet-store.ts';
+import { sleep } from '../../util/abort.ts';
+import { PrivateKey } from '../keys/private-key.ts';
+import { SigningData, type SigningProvider } from '../keys/signing-data.ts';
+import { walletFail } from '../wallet-error.ts';
+import { newMasterKey, open, openMasterKey, seal, sealMasterKey } from './sealing.ts';
+
+/** How long a wrong passphrase is waited for: doubled each time, up to a bound. */
+const FIRST_DELAY_MS = 250;
+const LONGEST_DELAY_MS = 8000;
+
+export const LOCKED = 'Error: Please enter the wallet passphrase with walletpassphrase first.';
+
+/** The private keys of a wallet: in its file, sealed where there is a passphrase. */
+export class KeyVault {
+  readonly #store: WalletStore;
+  readonly #signal: AbortSignal;
+  #masterKey: Uint8Array | null = null;
+  #provider: SigningData | null = null;
+  #wrong = 0;
+  /** Passphrases are tried one after another. */
+  #turn: Promise<unknown> = Promise.resolve();
+
+  constructor(store: WalletStore, signal: AbortSignal) {
+    this.#store = store;
+    this.#signal = signal;
+  }
+
+  get encrypted(): boolean {
+    return this.#store.meta('encryption') !== null;
+  }
+
+  get locked(): boolean {
+    return this.encrypted && this.#masterKey === null;
+  }
+
+  /** All private keys. Throws WalletError while they are locked. */
+  provider(): SigningProvider {
+    if (this.locked) walletFail('unlockNeeded', LOCKED);
+    return this.#unsealed();
+  }
+
+  /** All private keys, or none while they are locked. */
+  available(): SigningProvider {
+    return this.locked ? new SigningData() : this.#unsealed();
+  }
+
+  /** Stores keys. Throws WalletError while the vault is locked. */
+  add(keys: Iterable<PrivateKey>): void {
+    if (this.locked) walletFail('unlockNeeded', LOCKED);
+    for (const key of keys) {
+      const { id, compressed } = key;
+      const data = this.#masterKey ? seal(this.#masterKey, id, key.reveal()) : key.reveal();
+      this.#store.keys.putKey({ id, compressed, data });
+    }
+    this.#provider = null;
+  }
+
+  has(id: Uint8Array): boolean {
+    return this.#store.keys.hasKey(id);
+  }
+
+  /** Seals all keys; they are locked then. */
+  async encrypt(passphrase: string): Promise<void> {
+    const masterKey = newMasterKey();
+    const encryption = await sealMasterKey(masterKey, passphrase);
+    this.#store.write(() => {
+      if (this.encrypted) walletFail('wrongEncryptionState', 'Error: running with an encrypted wallet.');
+      for (const key of this.#store.keys.keys())
+        this.#store.keys.putKey({ ...key, data: seal(masterKey, key.id, key.data) });
+      this.#store.setMeta('encryption', encryption);
+    });
+    masterKey.fill(0);
+    this.lock();
+  }
+
+  /** False with a wrong passphrase, which takes longer each time. */
+  unlock(passphrase: string): Promise<boolean> {
+    return this.#inTurn(async () => {
+      const masterKey = await this.#open(passphrase);
+      if (!masterKey) return false;
+      this.lock();
+      this.#masterKey = masterKey;
+      return true;
+    });
+  }
+
+  /** False with a wrong old passphrase. */
+  changePassphrase(old: string, next: string): Promise<boolean> {
+    return this.#inTurn(async () => {
+      const masterKey = await this.#open(old);
+      if (!masterKey) return false;
+      const encryption = await sealMasterKey(masterKey, next);
+      masterKey.fill(0);
+      this.#store.write(() => this.#store.setMeta('encryption', encryption));
+      return true;
+    });
+  }
+
+  /** Forgets the keys in memory. */
+  lock(): void {
+    for (const key of this.#provider?.privateKeys.values() ?? []) key.wipe();
+    this.#provider = null;
+    this.#masterKey?.fill(0);
+    this.#masterKey = null;
+  }
+
+  async #open(passphrase: string): Promise<Uint8Array | null> {
+    const masterKey = await openMasterKey(this.#store.meta('encryption')!, passphrase);
+    if (masterKey) {
+      this.#wrong = 0;
+      return masterKey;
+    }
+    const delay = Math.min(FIRST_DELAY_MS * 2 ** this.#wrong++, LONGEST_DELAY_MS);
+    await sleep(delay, this.#signal);
+    return null;
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const result = this.#turn.then(work);
+    this.#turn = result.catch(() => {});
+    return result;
+  }
+
+  #unsealed(): SigningData {
+    if (this.#provider) return this.#provider;
+    const provider = new SigningData();
+    for (const { id, compressed, data } of this.#store.keys.keys()) {
+      const secret = this.#masterKey ? open(this.#masterKey, id, data) : data;
+      if (!secret) throw new Error('a private key of the wallet is damaged');
+      provider.addPrivateKey(new PrivateKey(secret, compressed));
+      if (this.#masterKey) secret.fill(0);
+    }
+    this.#provider = provider;
+    return provider;
+  }
+}

@@ -1,0 +1,361 @@
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import type { ChainCommit, ChainMove } from '../chain/events.ts';
+import type { MempoolChange } from '../mempool/changes.ts';
+import { type ParsedBlock, parseTransaction } from '../primitives/block.ts';
+import { OperatorError } from '../util/operator-error.ts';
+import { type NewWallet, Wallet, type WalletDeps } from './wallet.ts';
+import { walletFail } from './wallet-error.ts';
+
+export interface WalletManagerOptions {
+  /** Where the files of wallets are. */
+  readonly dir: string;
+  readonly backupDir: string;
+  /** Whether a wallet is made where there is none. */
+  readonly autocreate: boolean;
+}
+
+/** What everybody may know of a loaded wallet. */
+export interface WalletState {
+  readonly name: string;
+  /** Grows with each wallet that is loaded: another number, another file. */
+  readonly load: number;
+  /** Unix seconds, 0 while it is locked; null where it has no passphrase. */
+  readonly unlockedUntil: number | null;
+  readonly scanning: { readonly duration: number; readonly progress: number } | null;
+  /** It stands on the tip. */
+  readonly live: boolean;
+  /** Of the last block that it has followed. */
+  readonly height: number;
+}
+
+const DEFAULT_WALLET = 'default';
+const FILE_SUFFIX = '.db';
+const STARTUP_FILE = 'startup.json';
+/** More blocks at once are looked up in the index. */
+const MAX_BODIES = 8;
+const RESUBMIT_MS = 24 * 60 * 60 * 1000;
+
+/** The wallets of a node: which are loaded, and that they hear of all that happens. */
+export class WalletManager {
+  readonly #options: WalletManagerOptions;
+  readonly #deps: WalletDeps;
+  readonly #wallets = new Map<string, Wallet>();
+  /** Names of wallets that are being made or opened. */
+  readonly #opening = new Set<string>();
+  readonly #loads = new WeakMap<Wallet, number>();
+  readonly #failed = new Set<string>();
+  #lastLoad = 0;
+  #bodies: readonly ParsedBlock[] | null = null;
+  #resubmitTimer: ReturnType<typeof setTimeout> | null = null;
+
+  constructor(options: WalletManagerOptions, deps: WalletDeps) {
+    this.#options = options;
+    this.#deps = deps;
+  }
+
+  /** Loads what is to be loaded at the start, and makes a wallet where there is none. */
+  open(): void {
+    const { log } = this.#deps;
+    mkdirSync(this.#options.dir, { recursive: true, mode: 0o700 });
+    if (this.#options.autocreate && this.directory().length === 0) {
+      const { path } = this.#place(DEFAULT_WALLET);
+      this.#loaded(this.#made(path, DEFAULT_WALLET, PLAIN));
+      log.warn('a wallet was made: its keys are not encrypted until encryptwallet is called', {
+        wallet: DEFAULT_WALLET,
+      });
+    }
+    for (const name of this.#startup()) {
+      const { path } = this.#place(name);
+      if (this.#wallets.has(name) || !existsSync(path)) continue;
+      try {
+        this.#add(Wallet.open(path, name, this.#deps));
+      } catch (error) {
+        this.#failed.add(name);
+        log.error('a wallet cannot be opened', { wallet: name, error });
+      }
+    }
+  }
+
+  /** Names of wallets that were to be loaded at the start and could not be. */
+  get failed(): string[] {
+    return [...this.#failed];
+  }
+
+  get states(): WalletState[] {
+    return Array.from(this.#wallets.values(), (wallet) => ({
+      name: wallet.name,
+      load: this.#loads.get(wallet)!,
+      unlockedUntil: wallet.unlockedUntil,
+      scanning: wallet.scanning,
+      live: wallet.sync.live,
+      height: wallet.sync.height,
+    }));
+  }
+
+  /** A loaded wallet. Throws WalletError. */
+  wallet(name: string): Wallet {
+    return this.#wallets.get(name) ?? walletFail('walletNotFound', 'Requested wallet does not exist or is not loaded');
+  }
+
+  /** Names of the wallets whose files are there, loaded or not. */
+  directory(): string[] {
+    return readdirSync(this.#options.dir)
+      .filter((file) => file.endsWith(FILE_SUFFIX))
+      .map((file) => file.slice(0, -FILE_SUFFIX.length))
+      .sort();
+  }
+
+  async create(name: string, options: NewWallet, loadOnStartup: boolean | null): Promise<void> {
+    if (name === '') walletFail('invalidParameter', 'Wallet name cannot be empty');
+    if (options.passphrase !== '' && options.disablePrivateKeys)
+      walletFail(
+        'wallet',
+        'Passphrase provided but private keys are disabled. A passphrase is only used to encrypt private keys, so cannot be used for wallets with private keys disabled.',
+      );
+    const { path, shown } = this.#place(name);
+    if (existsSync(path) || this.#opening.has(name))
+      walletFail(
+        'wallet',
+        `Wallet file verification failed. Failed to create database path '${shown}'. Database already exists.`,
+      );
+    await this.#exclusively(name, async () => {
+      if (options.passphrase === '') this.#loaded(this.#made(path, name, options));
+      else this.#loaded(await this.#sealed(path, name, options));
+    });
+    this.#remember(name, loadOnStartup);
+  }
+
+  async load(name: string, loadOnStartup: boolean | null): Promise<void> {
+    if (this.#wallets.has(name) || this.#opening.has(name))
+      walletFail('walletAlreadyLoaded', `Wallet "${name}" is already loaded.`);
+    const { path, shown } = this.#place(name);
+    if (!existsSync(path))
+      walletFail(
+        'walletNotFound',
+        `Wallet file verification failed. Failed to load database path '${shown}'. Path does not exist.`,
+      );
+    await this.#exclusively(name, () => this.#load(path, name));
+    this.#remember(name, loadOnStartup);
+  }
+
+  unload(name: string, loadOnStartup: boolean | null): void {
+    const wallet = this.wallet(name);
+    wallet.ensureNotScanning();
+    this.#wallets.delete(name);
+    wallet.close();
+    this.#remember(name, loadOnStartup);
+  }
+
+  /** Copies a wallet into the directory of backups. */
+  backup(name: string, file: string): void {
+    const wallet = this.wallet(name);
+    const path = this.#backup(file);
+    mkdirSync(this.#options.backupDir, { recursive: true, mode: 0o700 });
+    const part = `${path}.part`;
+    try {
+      rmSync(part, { force: true });
+      // SQLite fills an empty file, so that its mode is right from the beginning.
+      writeFileSync(part, '', { mode: 0o600 });
+      wallet.store.backup(part);
+      chmodSync(part, 0o600);
+      renameSync(part, path);
+    } catch (error) {
+      rmSync(part, { force: true });
+      this.#deps.log.error('a wallet cannot be backed up', { wallet: name, error });
+      walletFail('wallet', 'Error: Wallet backup failed!');
+    }
+  }
+
+  /** Makes a wallet of a backup, and loads it. */
+  async restore(name: string, file: string, loadOnStartup: boolean | null): Promise<void> {
+    if (name === '') walletFail('invalidParameter', 'Wallet name cannot be empty');
+    const backup = this.#backup(file);
+    if (!existsSync(backup)) walletFail('invalidParameter', 'Backup file does not exist');
+    const { path } = this.#place(name);
+    if (existsSync(path) || this.#opening.has(name))
+      walletFail('walletAlreadyExists', `Failed to restore wallet. Database file exists in '${path}'.`);
+    await this.#exclusively(name, async () => {
+      copyFileSync(backup, path);
+      chmodSync(path, 0o600);
+      try {
+        await this.#load(path, name);
+      } catch (error) {
+        removeDatabase(path);
+        throw error;
+      }
+    });
+    this.#remember(name, loadOnStartup);
+  }
+
+  /** The chain is about to move: what its blocks hold is at hand now. */
+  follow({ connected, bodyOf }: ChainMove): void {
+    const few = this.#wallets.size > 0 && connected.length <= MAX_BODIES;
+    this.#bodies = few ? connected.map(bodyOf) : null;
+  }
+
+  /** The move is written. */
+  committed({ connected, disconnected, tip }: ChainCommit): void {
+    const bodies = this.#bodies;
+    this.#bodies = null;
+    if (connected.length + disconnected.length === 0) return;
+    for (const wallet of this.#wallets.values())
+      this.#guarded(wallet, () => wallet.sync.moved({ disconnected, connected, bodies, tip }));
+  }
+
+  /** Steps of the mempool, in order; those that go with a commit come after it. */
+  changed(changes: readonly MempoolChange[]): void {
+    if (this.#wallets.size === 0) return;
+    for (const change of changes) {
+      if (change.kind === 'added') {
+        const parsed = parseTransaction(change.raw);
+        for (const wallet of this.#wallets.values()) this.#guarded(wallet, () => wallet.sync.mempoolAdded(parsed));
+      } else if (change.kind === 'removed')
+        for (const wallet of this.#wallets.values())
+          this.#guarded(wallet, () => wallet.sync.mempoolRemoved(change.txid));
+    }
+  }
+
+  /** The saved mempool is back: what of ours is missing in it is handed in again, now and once a day or so. */
+  async mempoolLoaded(): Promise<void> {
+    // Nobody is to tell from the time whose they are.
+    const wait = RESUBMIT_MS * (0.5 + Math.random());
+    this.#resubmitTimer = setTimeout(() => void this.mempoolLoaded(), wait);
+    this.#resubmitTimer.unref();
+    for (const wallet of this.#wallets.values())
+      if (!wallet.signal.aborted) await wallet.resubmit().catch((error) => this.#say(wallet, error));
+  }
+
+  close(): void {
+    if (this.#resubmitTimer) clearTimeout(this.#resubmitTimer);
+    for (const wallet of this.#wallets.values()) wallet.close();
+    this.#wallets.clear();
+  }
+
+  #made(path: string, name: string, options: Omit<NewWallet, 'passphrase'>): Wallet {
+    const wallet = Wallet.create(path, name, options, this.#deps);
+    try {
+      wallet.equip();
+      return wallet;
+    } catch (error) {
+      wallet.close();
+      removeDatabase(path);
+      throw error;
+    }
+  }
+
+  async #sealed(path: string, name: string, options: NewWallet): Promise<Wallet> {
+    const wallet = Wallet.create(path, name, options, this.#deps);
+    try {
+      await wallet.encrypt(options.passphrase);
+      return wallet;
+    } catch (error) {
+      wallet.close();
+      removeDatabase(path);
+      throw error;
+    }
+  }
+
+  async #load(path: string, name: string): Promise<void> {
+    let wallet: Wallet;
+    try {
+      wallet = Wallet.open(path, name, this.#deps);
+    } catch (error) {
+      if (!(error instanceof OperatorError)) throw error;
+      return walletFail('walletNotFound', `Wallet file verification failed. ${error.message}.`);
+    }
+    await this.#add(wallet);
+  }
+
+  /** Resolves when the wallet has caught up. */
+  #add(wallet: Wallet): Promise<void> {
+    this.#loaded(wallet);
+    return wallet.start().catch((error) => {
+      if (!wallet.signal.aborted) this.#say(wallet, error);
+    });
+  }
+
+  #loaded(wallet: Wallet): void {
+    this.#failed.delete(wallet.name);
+    this.#loads.set(wallet, ++this.#lastLoad);
+    this.#wallets.set(wallet.name, wallet);
+  }
+
+  async #exclusively(name: string, work: () => Promise<void>): Promise<void> {
+    this.#opening.add(name);
+    try {
+      await work();
+    } finally {
+      this.#opening.delete(name);
+    }
+  }
+
+  /** A wallet that fails must stop neither the chain nor others. */
+  #guarded(wallet: Wallet, work: () => void): void {
+    try {
+      work();
+    } catch (error) {
+      this.#say(wallet, error);
+    }
+  }
+
+  #say(wallet: Wallet, error: unknown): void {
+    this.#deps.log.error('a wallet cannot follow the chain', { wallet: wallet.name, error });
+  }
+
+  /** Where a wallet's file is. Throws WalletError on a name that is none. */
+  #place(name: string): { path: string; shown: string } {
+    if (!isFileName(name))
+      walletFail('invalidParameter', 'a wallet name holds no path: at most 128 bytes, without / \\ and a leading dot');
+    const shown = join(this.#options.dir, name);
+    return { path: `${shown}${FILE_SUFFIX}`, shown };
+  }
+
+  #backup(file: string): string {
+    if (!isFileName(file))
+      walletFail('invalidParameter', 'the name of a backup holds no path: backups lie in the directory for them');
+    return join(this.#options.backupDir, file);
+  }
+
+  #startup(): string[] {
+    try {
+      const names: unknown = JSON.parse(readFileSync(join(this.#options.dir, STARTUP_FILE), 'utf8'));
+      return Array.isArray(names) ? names.filter((name) => typeof name === 'string' && isFileName(name)) : [];
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT')
+        this.#deps.log.error('the list of wallets to load cannot be read', { error });
+      return [DEFAULT_WALLET];
+    }
+  }
+
+  #remember(name: string, load: boolean | null): void {
+    if (load === null) return;
+    const names = new Set(this.#startup());
+    if (load) names.add(name);
+    else names.delete(name);
+    const path = join(this.#options.dir, STARTUP_FILE);
+    writeFileSync(`${path}.part`, JSON.stringify([...names]), { mode: 0o600 });
+    renameSync(`${path}.part`, path);
+  }
+}
+
+const PLAIN = { disablePrivateKeys: false, blank: false, avoidReuse: false };
+
+/** A name that stays within its directory. */
+function isFileName(name: string): boolean {
+  return name !== '' && !name.startsWith('.') && Buffer.byteLength(name) <= 128 && !/[/\\\p{Cc}]/u.test(name);
+}
+
+function removeDatabase(path: string): void {
+  for (const suffix of ['', '-wal', '-shm']) rmSync(`${path}${suffix}`, { force: true });
+}

@@ -1,0 +1,307 @@
+import { type ChainEntry, forkOf } from '../chain/chain-entry.ts';
+import { type ParsedBlock, type ParsedTransaction, parseTransaction } from '../primitives/block.ts';
+import { positionHeight, positionIndex, type TxPosition, txPosition } from '../primitives/coin.ts';
+import type { Txid } from '../primitives/hash.ts';
+import { headerFromBytes } from '../primitives/header.ts';
+import { isCoinbase } from '../primitives/transaction.ts';
+import type { ChainReads } from '../storage/chain-reads.ts';
+import { TxStateCode } from '../storage/wallet-schema.ts';
+import type { WalletStore } from '../storage/wallet-store.ts';
+import { equalBytes } from '../util/bytes.ts';
+import { HashFilter } from './ledger/hash-filter.ts';
+import type { Ledger, SeenState } from './ledger/ledger.ts';
+import type { WalletScripts } from './scripts/wallet-scripts.ts';
+import type { WalletChain, WalletMove } from './wallet-chain.ts';
+
+/** The longest that catching up holds the thread at a time. */
+const SLICE_MS = 6;
+const HISTORY_PAGE = 1000;
+/** Twice what the times of blocks may be off. */
+const BIRTH_WINDOW_S = 2 * 7200;
+
+export interface WalletSyncDeps {
+  readonly store: WalletStore;
+  readonly scripts: WalletScripts;
+  readonly ledger: Ledger;
+  readonly chain: WalletChain;
+  readonly signal: AbortSignal;
+}
+
+/** How far a scan has come, 0 to 1. */
+export type ScanProgress = (share: number) => void;
+
+/**
+ * Keeps a wallet in line with the chain and the mempool: block by block while it is at the tip, else through the address
+ * index, which knows of each script what concerned it.
+ */
+export class WalletSync {
+  readonly #deps: WalletSyncDeps;
+  /** Transactions of the wallet, and what they spend. */
+  readonly #watched = new HashFilter();
+  #live = false;
+  #catchingUp: Promise<void> | null = null;
+
+  constructor(deps: WalletSyncDeps) {
+    this.#deps = deps;
+    for (const txid of deps.store.txs.watchedTxids()) this.#watched.add(txid);
+  }
+
+  /** Whether the wallet stands on the tip. */
+  get live(): boolean {
+    return this.#live;
+  }
+
+  /** Of the last block that the wallet has followed; -1 before the first. */
+  get height(): number {
+    return this.#deps.store.cursor()?.height ?? -1;
+  }
+
+  /** Begins with the tip: nothing before it can concern the wallet. */
+  startAtTip(): void {
+    const { store, chain } = this.#deps;
+    store.setCursor(chain.tip);
+    this.#live = true;
+  }
+
+  /** Follows a move of the chain, or sees to it that the wallet catches up with it. */
+  moved({ disconnected, connected, bodies, tip }: WalletMove): void {
+    const { store, ledger } = this.#deps;
+    if (!this.#live) {
+      void this.catchUp();
+      return;
+    }
+    const parent = connected[0]?.parent ?? tip;
+    const before = disconnected[0] ?? parent;
+    if (bodies === null || !equalBytes(store.cursor()!.hash, before.hash)) {
+      this.#live = false;
+      void this.catchUp();
+      return;
+    }
+    store.follow(() => {
+      if (disconnected.length > 0) ledger.disconnectAbove(parent.height);
+      for (const [i, body] of bodies.entries()) this.#scan(body, connected[i]!);
+      store.setCursor(tip);
+    });
+  }
+
+  /** A transaction has entered the mempool. */
+  mempoolAdded(parsed: ParsedTransaction): void {
+    if (!this.#concerns(parsed)) return;
+    this.#deps.store.follow(() => this.#deps.ledger.mempoolAdded(parsed));
+    this.watch(parsed);
+  }
+
+  mempoolRemoved(txid: Uint8Array): void {
+    if (!this.#watched.has(txid)) return;
+    this.#deps.store.follow(() => this.#deps.ledger.mempoolRemoved(txid));
+  }
+
+  /** Notices from now on what touches a transaction of the wallet. */
+  watch({ txid, tx }: Pick<ParsedTransaction, 'txid' | 'tx'>): void {
+    this.#watched.add(txid);
+    for (const { prevout } of tx.inputs) this.#watched.add(prevout.txid);
+  }
+
+  /** Resolves when the wallet stands on the tip; at once where it does. Rejects when the signal aborts. */
+  catchUp(): Promise<void> {
+    if (this.#live) return Promise.resolve();
+    this.#catchingUp ??= this.#catchUp().finally(() => {
+      this.#catchingUp = null;
+    });
+    // Whoever waits hears of it; nobody has to.
+    this.#catchingUp.catch(() => {});
+    return this.#catchingUp;
+  }
+
+  /** Looks again at what blocks of these heights mean to the wallet. */
+  async rescan(from: number, to: number, { signal, progress }: { signal: AbortSignal; progress: ScanProgress }) {
+    const scripts = [...this.#deps.store.keys.allScripts()];
+    await this.#apply(await this.#collect(scripts, from, to, signal, (share) => progress(share / 2)), signal, (share) =>
+      progress(0.5 + share / 2),
+    );
+  }
+
+  /** Finds what concerns scripts that are new to the wallet, up to the block it stands on. */
+  async lookUp(scripts: readonly Uint8Array[]): Promise<void> {
+    const { store, signal } = this.#deps;
+    const { height } = store.cursor()!;
+    if (scripts.length > 0) await this.#apply(await this.#collect(scripts, 0, height, signal), signal);
+  }
+
+  async #catchUp(): Promise<void> {
+    const { store, chain, ledger, signal } = this.#deps;
+    for (;;) {
+      signal.throwIfAborted();
+      const from = this.#rewind();
+      const target = chain.tip;
+      if (from === target.height) {
+        this.#live = true;
+        return;
+      }
+      // In blocks from long before its keys there is nothing.
+      const born = store.meta('birthTime');
+      if (born === null || target.time >= born - BIRTH_WINDOW_S) {
+        const scripts = [...store.keys.allScripts()];
+        await this.#apply(await this.#collect(scripts, from + 1, target.height, signal), signal);
+      }
+      store.follow(() => {
+        const fork = forkOf(target, chain.tip);
+        // Some of what was found may have been in blocks that are gone again.
+        if (fork !== target) ledger.disconnectAbove(fork.height);
+        store.setCursor(fork);
+      });
+    }
+  }
+
+  /** Leaves blocks that are not in the chain any more; returns the height the wallet stands on then. */
+  #rewind(): number {
+    const { store, chain, ledger } = this.#deps;
+    const cursor = store.cursor();
+    const entry = cursor && chain.get(cursor.hash);
+    const fork = entry ? forkOf(entry, chain.tip) : this.#lastKnownBlock();
+    if (fork !== null && fork === entry) return fork.height;
+    store.follow(() => {
+      ledger.disconnectAbove(fork?.height ?? -1);
+      if (fork) store.setCursor(fork);
+    });
+    return fork?.height ?? -1;
+  }
+
+  /** Where the chain has lost the block that the wallet stood on: the last one with something of ours that it has. */
+  #lastKnownBlock(): ChainEntry | null {
+    const { store, chain } = this.#deps;
+    for (const hash of store.txs.blocks()) {
+      const entry = chain.get(hash);
+      if (entry && chain.tip.ancestor(entry.height) === entry) return entry;
+    }
+    return null;
+  }
+
+  /** Places of all that concerns the wallet's scripts, in order; marks what was paid as used on the way. */
+  async #collect(
+    among: readonly Uint8Array[],
+    from: number,
+    to: number,
+    signal: AbortSignal,
+    progress?: ScanProgress,
+  ): Promise<TxPosition[]> {
+    const { store, scripts, chain } = this.#deps;
+    const reads = chain.reads();
+    const positions = new Set<TxPosition>();
+    const pending = [...among];
+    scripts.record();
+    try {
+      for (let done = 0; done < pending.length; ) {
+        signal.throwIfAborted();
+        const until = performance.now() + SLICE_MS;
+        store.follow(() =>
+          reads.snapshot(() => {
+            for (; done < pending.length && performance.now() < until; done++) {
+              const script = pending[done]!;
+              if (this.#history(reads, script, from, to, positions)) scripts.paid(script);
+            }
+          }),
+        );
+        pending.push(...scripts.takeRecorded());
+        progress?.(done / pending.length);
+        await turn();
+      }
+    } finally {
+      scripts.stopRecording();
+    }
+    reads.snapshot(() => this.#contradictions(reads, from, to, positions));
+    return [...positions].sort((a, b) => a - b);
+  }
+
+  #history(reads: ChainReads, script: Uint8Array, from: number, to: number, positions: Set<TxPosition>): boolean {
+    const totals = reads.scripts.totals(script);
+    if (!totals || totals.lastHeight < from) return false;
+    const below = txPosition(to + 1, 0);
+    let found = false;
+    for (let above = txPosition(from, 0) - 1; ; ) {
+      const page = reads.scripts.history(totals.id, { above, below, order: 'asc', limit: HISTORY_PAGE });
+      for (const { position } of page) positions.add(position);
+      found ||= page.length > 0;
+      if (page.length < HISTORY_PAGE) return found;
+      above = page.at(-1)!.position;
+    }
+  }
+
+  /** What spends the same as a loose transaction need not touch a script of ours. */
+  #contradictions(reads: ChainReads, from: number, to: number, positions: Set<TxPosition>): void {
+    const { store } = this.#deps;
+    for (const { id, state } of store.txs.loose()) {
+      if (state === TxStateCode.ABANDONED) continue;
+      const { tx } = parseTransaction(store.txs.raw(id));
+      if (isCoinbase(tx)) continue;
+      for (const { prevout } of tx.inputs) {
+        if (store.txs.coin(prevout) !== null || reads.coins.get(prevout) !== null) continue;
+        const made = reads.txs.byTxid(prevout.txid);
+        const script = made && parseTransaction(reads.rawTx(made).raw).tx.outputs[prevout.vout]?.scriptPubKey;
+        const candidates = new Set<TxPosition>();
+        if (!script || !this.#history(reads, script, from, to, candidates)) continue;
+        for (const position of candidates) {
+          const spender = parseTransaction(reads.rawTx(reads.txs.byPosition(position)!).raw).tx;
+          const same = spender.inputs.some(
+            (input) => input.prevout.vout === prevout.vout && equalBytes(input.prevout.txid, prevout.txid),
+          );
+          if (same) positions.add(position);
+        }
+      }
+    }
+  }
+
+  async #apply(positions: readonly TxPosition[], signal: AbortSignal, progress?: ScanProgress): Promise<void> {
+    const { store, chain } = this.#deps;
+    const reads = chain.reads();
+    for (let done = 0; done < positions.length; ) {
+      signal.throwIfAborted();
+      const until = performance.now() + SLICE_MS;
+      store.follow(() =>
+        reads.snapshot(() => {
+          for (; done < positions.length && performance.now() < until; done++) {
+            const position = positions[done]!;
+            const record = reads.txs.byPosition(position);
+            // Another chain may have taken its place meanwhile.
+            if (!record) continue;
+            const { block, raw } = reads.rawTx(record);
+            const parsed = parseTransaction(raw.slice());
+            const { hash, header } = block;
+            const place = {
+              height: positionHeight(position),
+              hash,
+              index: positionIndex(position),
+              time: headerFromBytes(header).time,
+            };
+            this.#sync(parsed, { in: 'block', block: place }, { old: true });
+          }
+        }),
+      );
+      progress?.(done / positions.length);
+      await turn();
+    }
+  }
+
+  #scan(body: ParsedBlock, { height, hash, time }: ChainEntry): void {
+    for (const [index, parsed] of body.txs.entries())
+      if (this.#concerns(parsed)) this.#sync(parsed, { in: 'block', block: { height, hash, index, time } });
+  }
+
+  #sync(parsed: ParsedTransaction, state: SeenState, options?: { old: boolean }): void {
+    if (this.#deps.ledger.sync(parsed, state, options) !== null) this.watch(parsed);
+  }
+
+  #concerns({ tx, txid }: { tx: ParsedTransaction['tx']; txid: Txid }): boolean {
+    const { filter } = this.#deps.scripts;
+    return (
+      this.#watched.has(txid) ||
+      tx.outputs.some(({ scriptPubKey }) => filter.has(scriptPubKey)) ||
+      tx.inputs.some(({ prevout }) => this.#watched.has(prevout.txid))
+    );
+  }
+}
+
+/** Lets others have the thread. */
+function turn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}

@@ -1,0 +1,386 @@
+import type { NetworkParams } from '../params/network-params.ts';
+import { parseTransaction } from '../primitives/block.ts';
+import { hashToHex } from '../primitives/hash.ts';
+import type { Outpoint } from '../primitives/outpoint.ts';
+import type { ChainDatabaseIdentity } from '../storage/database.ts';
+import { SpentCode, TxStateCode } from '../storage/wallet-schema.ts';
+import { WalletStore } from '../storage/wallet-store.ts';
+import { sleep } from '../util/abort.ts';
+import { type Clock, unixSeconds } from '../util/clock.ts';
+import type { Log } from '../util/log.ts';
+import { ExtendedPrivateKey, formatExtendedPublicKey } from './keys/extended-key.ts';
+import { Ledger } from './ledger/ledger.ts';
+import { ADDRESS_TYPES, type AddressType, ownDescriptor } from './scripts/own-descriptors.ts';
+import { WalletScripts } from './scripts/wallet-scripts.ts';
+import { KeyVault } from './vault/key-vault.ts';
+import type { WalletChain, WalletFees, WalletMempool } from './wallet-chain.ts';
+import { WalletError, walletFail } from './wallet-error.ts';
+import { WalletSync } from './wallet-sync.ts';
+
+export interface WalletDeps {
+  readonly params: NetworkParams;
+  readonly chain: WalletChain;
+  readonly mempool: WalletMempool;
+  readonly fees: WalletFees;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Indexes that are looked ahead of the last used one. */
+  readonly keypool: number;
+  /** Ends what goes on for longer. */
+  readonly signal: AbortSignal;
+}
+
+/** How a wallet is made. */
+export interface NewWallet {
+  readonly disablePrivateKeys: boolean;
+  readonly blank: boolean;
+  readonly avoidReuse: boolean;
+  /** Empty for a wallet whose keys are not sealed. */
+  readonly passphrase: string;
+}
+
+/** Core's names of what a wallet may be. */
+export type WalletFlag =
+  | 'avoid_reuse'
+  | 'last_hardened_xpub_cached'
+  | 'disable_private_keys'
+  | 'blank'
+  | 'descriptor_wallet';
+
+const SEED_SIZE = 32;
+/** A new wallet is of use before it has derived all it looks ahead; others come first. */
+const FILL_DELAY_MS = 2000;
+const FILL_PAUSE_MS = 20;
+export const SCANNING = 'Wallet is currently rescanning. Abort existing rescan or wait.';
+
+/** A loaded wallet. The single writer of its file. */
+export class Wallet {
+  readonly name: string;
+  readonly store: WalletStore;
+  readonly vault: KeyVault;
+  readonly scripts: WalletScripts;
+  readonly ledger: Ledger;
+  readonly sync: WalletSync;
+  readonly deps: WalletDeps;
+  readonly #ending = new AbortController();
+  readonly signal: AbortSignal;
+  #unlockedUntil = 0;
+  #relock: ReturnType<typeof setTimeout> | null = null;
+  #scan: { readonly startedAt: number; progress: number; readonly abort: AbortController } | null = null;
+
+  private constructor(name: string, store: WalletStore, deps: WalletDeps) {
+    this.name = name;
+    this.store = store;
+    this.deps = deps;
+    this.signal = AbortSignal.any([deps.signal, this.#ending.signal]);
+    const { params, clock, chain, keypool } = deps;
+    this.vault = new KeyVault(store, this.signal);
+    this.scripts = new WalletScripts(store, this.vault, params, keypool);
+    const onSpend = (script: Uint8Array) => {
+      if (this.has('avoid_reuse')) store.keys.setUsed(script);
+    };
+    this.ledger = new Ledger({ store, owner: this.scripts, clock, onSpend });
+    const { scripts, ledger, signal } = this;
+    this.sync = new WalletSync({ store, scripts, ledger, chain, signal });
+  }
+
+  /** Makes a wallet whose keys are not sealed, or that has none. Throws where its file exists. */
+  static create(path: string, name: string, options: Omit<NewWallet, 'passphrase'>, deps: WalletDeps): Wallet {
+    const store = WalletStore.create(path, identityOf(deps.params));
+    try {
+      return store.write(() => {
+        store.setMeta('flags', flagsOf(options));
+        store.setMeta('birthTime', unixSeconds(deps.clock));
+        const wallet = new Wallet(name, store, deps);
+        wallet.sync.startAtTip();
+        return wallet;
+      });
+    } catch (error) {
+      store.close();
+      throw error;
+    }
+  }
+
+  /** Gives the wallet keys of its own, unless it is to have none. */
+  equip(): void {
+    if (this.has('blank') || this.has('disable_private_keys')) return;
+    this.generate();
+    this.fillLater();
+  }
+
+  /** Opens a wallet; it catches up with the chain in a while. Throws OperatorError on a file that is none. */
+  static open(path: string, name: string, deps: WalletDeps): Wallet {
+    const store = WalletStore.open(path, identityOf(deps.params));
+    try {
+      const wallet = new Wallet(name, store, deps);
+      store.write(() => {
+        store.unlockAll({ persistent: false });
+        wallet.ledger.forgetMempool();
+      });
+      return wallet;
+    } catch (error) {
+      store.close();
+      throw error;
+    }
+  }
+
+  /** Catches up with the chain, and learns of what is in the mempool; resolves then. */
+  async start(): Promise<void> {
+    await this.sync.catchUp();
+    await this.scanMempool();
+    await this.resubmit();
+    this.fillLater();
+  }
+
+  has(flag: WalletFlag): boolean {
+    return this.store.meta('flags')?.includes(flag) ?? false;
+  }
+
+  setFlag(flag: WalletFlag, on: boolean): void {
+    const flags = new Set(this.store.meta('flags'));
+    if (on) flags.add(flag);
+    else flags.delete(flag);
+    this.store.write(() => this.store.setMeta('flags', inOrder(flags)));
+  }
+
+  /** Unix seconds, 0 while it is locked; null without a passphrase. */
+  get unlockedUntil(): number | null {
+    return this.vault.encrypted ? this.#unlockedUntil : null;
+  }
+
+  /** The scan that goes on, or null. */
+  get scanning(): { readonly duration: number; readonly progress: number } | null {
+    if (!this.#scan) return null;
+    const duration = Math.floor((this.deps.clock.monotonicMs() - this.#scan.startedAt) / 1000);
+    return { duration, progress: this.#scan.progress };
+  }
+
+  /** A new master key, and a source of each type of address from it. */
+  generate(): void {
+    const { params, clock, keypool } = this.deps;
+    const master = ExtendedPrivateKey.fromSeed(crypto.getRandomValues(new Uint8Array(SEED_SIZE)));
+    const text = formatExtendedPublicKey(master.neuter(), params.bip32);
+    this.store.write(() => {
+      this.vault.add([master.key]);
+      const createdAt = unixSeconds(clock);
+      for (const internal of [false, true])
+        for (const type of ADDRESS_TYPES) {
+          const descriptor = ownDescriptor(text, type, internal, params);
+          const range = { rangeStart: 0, rangeEnd: keypool, nextIndex: 0 };
+          const owned = this.scripts.add({ descriptor, createdAt, ...range, internal });
+          this.scripts.activate(owned, type, internal);
+        }
+    });
+  }
+
+  /** Derives what a new wallet looks ahead, when others have had their turn. */
+  fillLater(): void {
+    const fill = async () => {
+      await sleep(FILL_DELAY_MS, this.signal);
+      const added: Uint8Array[] = [];
+      for (let more = true; more; await sleep(FILL_PAUSE_MS, this.signal)) {
+        more = this.store.follow(() => this.scripts.fillSome(added));
+      }
+      // Somebody may know these addresses from a copy of the wallet.
+      await this.sync.lookUp(added);
+    };
+    // It ends with the wallet, and goes on with the next start.
+    fill().catch((error) => {
+      if (!this.signal.aborted) this.deps.log.error('a wallet cannot derive addresses', { wallet: this.name, error });
+    });
+  }
+
+  newAddress(type: AddressType, label: string): string {
+    if (!this.canGetAddresses(false)) walletFail('wallet', 'Error: This wallet has no available keys');
+    return this.store.write(() => {
+      const { script, address } = this.scripts.newAddress(type, false);
+      this.store.setLabel(script, address, label, 'receive');
+      return address;
+    });
+  }
+
+  /** Of change, so that it is in no book. */
+  newChangeAddress(type: AddressType): { script: Uint8Array; address: string } {
+    if (!this.canGetAddresses(true)) walletFail('wallet', 'Error: This wallet has no available keys');
+    return this.store.write(() => this.scripts.newAddress(type, true));
+  }
+
+  canGetAddresses(internal: boolean): boolean {
+    return this.scripts.all().some(({ record }) => record.active !== null && record.internal === internal);
+  }
+
+  ensureUnlocked(): void {
+    if (this.vault.locked) this.vault.provider();
+  }
+
+  /** Reserves addresses ahead: `size` of each source, or as many as usual. */
+  refillKeypool(size: number): void {
+    this.ensureUnlocked();
+    this.store.write(() => {
+      for (const owned of this.scripts.all()) if (owned.record.active !== null) this.scripts.topUp(owned, size);
+    });
+  }
+
+  /** Throws WalletError on what cannot be locked or unlocked; then nothing is changed. */
+  lockCoins(unlock: boolean, outpoints: readonly Outpoint[] | null, persistent: boolean): void {
+    const { store } = this;
+    store.write(() => {
+      if (outpoints === null) {
+        if (unlock) store.unlockAll({ persistent: true });
+        return;
+      }
+      for (const outpoint of outpoints) this.#checkLockable(outpoint, unlock, persistent);
+      for (const outpoint of outpoints) {
+        if (unlock) store.unlock(outpoint);
+        else store.lock(outpoint, persistent);
+      }
+    });
+  }
+
+  #checkLockable(outpoint: Outpoint, unlock: boolean, persistent: boolean): void {
+    const { txs, reads } = this.store;
+    const tx = txs.byTxid(outpoint.txid);
+    if (!tx) throw new WalletError('invalidParameter', 'Invalid parameter, unknown transaction');
+    if (outpoint.vout >= parseTransaction(txs.raw(tx.id)).tx.outputs.length)
+      walletFail('invalidParameter', 'Invalid parameter, vout index out of bounds');
+    if (this.isSpent(outpoint)) walletFail('invalidParameter', 'Invalid parameter, expected unspent output');
+    const locked = reads.isLocked(outpoint);
+    if (unlock && !locked) walletFail('invalidParameter', 'Invalid parameter, expected locked output');
+    if (!unlock && locked && !persistent) walletFail('invalidParameter', 'Invalid parameter, output already locked');
+  }
+
+  isSpent(outpoint: Outpoint): boolean {
+    const { txs } = this.store;
+    const coin = txs.coin(outpoint);
+    if (coin) return coin.spent !== SpentCode.UNSPENT;
+    return txs.spenders(outpoint).some((id) => {
+      const { state } = txs.byId(id);
+      return state === TxStateCode.CONFIRMED || state === TxStateCode.MEMPOOL || state === TxStateCode.INACTIVE;
+    });
+  }
+
+  abandon(txid: Uint8Array): void {
+    if (this.store.txs.byTxid(txid) === null) walletFail('invalidAddressOrKey', 'Invalid or non-wallet transaction id');
+    if (!this.store.write(() => this.ledger.abandon(txid)))
+      walletFail('invalidAddressOrKey', 'Transaction not eligible for abandonment');
+  }
+
+  /** Opens the keys for so many seconds. False with a wrong passphrase. */
+  async unlock(passphrase: string, seconds: number): Promise<boolean> {
+    if (!(await this.vault.unlock(passphrase))) return false;
+    this.store.write(() => {
+      for (const owned of this.scripts.all()) if (owned.record.active !== null) this.scripts.topUp(owned);
+    });
+    this.#unlockedUntil = unixSeconds(this.deps.clock) + seconds;
+    if (this.#relock) clearTimeout(this.#relock);
+    this.#relockIn(seconds * 1000);
+    return true;
+  }
+
+  /** A timer counts no further than 24 days. */
+  #relockIn(ms: number): void {
+    const step = Math.min(ms, 1_000_000_000);
+    this.#relock = setTimeout(() => (ms > step ? this.#relockIn(ms - step) : this.lock()), step);
+    this.#relock.unref();
+  }
+
+  lock(): void {
+    if (this.#relock) clearTimeout(this.#relock);
+    this.#relock = null;
+    this.#unlockedUntil = 0;
+    this.vault.lock();
+  }
+
+  /** Seals the keys with a passphrase, and takes new ones, which no unsealed copy of the file has. */
+  async encrypt(passphrase: string): Promise<void> {
+    await this.vault.encrypt(passphrase);
+    if (!this.has('blank')) {
+      await this.vault.unlock(passphrase);
+      this.equip();
+    }
+    this.lock();
+    this.store.rewrite();
+  }
+
+  /** One scan at a time. Throws WalletError where one goes on, or when it is aborted. */
+  async scan(from: number, to: number): Promise<void> {
+    const abort = new AbortController();
+    this.ensureNotScanning();
+    const scan = { startedAt: this.deps.clock.monotonicMs(), progress: 0, abort };
+    this.#scan = scan;
+    try {
+      const signal = AbortSignal.any([this.signal, abort.signal]);
+      await this.sync.rescan(from, to, { signal, progress: (share) => (scan.progress = share) });
+    } catch (error) {
+      if (abort.signal.aborted) walletFail('misc', 'Rescan aborted.');
+      throw error;
+    } finally {
+      this.#scan = null;
+    }
+  }
+
+  ensureNotScanning(): void {
+    if (this.#scan) walletFail('wallet', SCANNING);
+  }
+
+  /** False where nothing is to be aborted. */
+  abortScan(): boolean {
+    if (!this.#scan || this.#scan.abort.signal.aborted) return false;
+    this.#scan.abort.abort();
+    return true;
+  }
+
+  /** Looks at what waits in the mempool. */
+  async scanMempool(): Promise<void> {
+    const { mempool } = this.deps;
+    let until = performance.now() + 5;
+    for (const txid of mempool.txids()) {
+      const parsed = mempool.get(txid);
+      if (parsed) this.sync.mempoolAdded(parsed);
+      if (performance.now() < until) continue;
+      await sleep(0, this.signal);
+      until = performance.now() + 5;
+    }
+  }
+
+  /** Puts transactions of ours that wait for a block back into the mempool. */
+  async resubmit(): Promise<void> {
+    const { txs } = this.store;
+    for (const { id, state, txid, coinbase } of txs.loose()) {
+      if (state !== TxStateCode.INACTIVE || coinbase || txs.mempoolConflicts(id).length > 0) continue;
+      if (this.signal.aborted) return;
+      const { status } = await this.deps.mempool.broadcast(txs.raw(id));
+      this.deps.log.debug('a transaction of a wallet is handed in again', { txid: hashToHex(txid), status });
+    }
+  }
+
+  close(): void {
+    this.#ending.abort(new Error('the wallet is unloaded'));
+    this.lock();
+    this.store.close();
+  }
+}
+
+export function identityOf(params: NetworkParams): ChainDatabaseIdentity {
+  return { network: params.name, genesisHash: hashToHex(params.consensus.genesisHash) };
+}
+
+function flagsOf({ disablePrivateKeys, blank, avoidReuse }: Omit<NewWallet, 'passphrase'>): WalletFlag[] {
+  const flags = new Set<WalletFlag>(['descriptor_wallet', 'last_hardened_xpub_cached']);
+  if (disablePrivateKeys) flags.add('disable_private_keys');
+  if (blank) flags.add('blank');
+  if (avoidReuse) flags.add('avoid_reuse');
+  return inOrder(flags);
+}
+
+/** As Core numbers them. */
+function inOrder(flags: ReadonlySet<string>): WalletFlag[] {
+  const all: WalletFlag[] = [
+    'avoid_reuse',
+    'last_hardened_xpub_cached',
+    'disable_private_keys',
+    'blank',
+    'descriptor_wallet',
+  ];
+  return all.filter((flag) => flags.has(flag));
+}

@@ -1,0 +1,103 @@
+import { statSync } from 'node:fs';
+import { WalletTxViews } from '../../src/api/views/wallet-tx.ts';
+import { regtest } from '../../src/params/regtest.ts';
+import type { ParsedTransaction } from '../../src/primitives/block.ts';
+import type { Txid } from '../../src/primitives/hash.ts';
+import { WalletReads } from '../../src/storage/wallet-reads.ts';
+import { availableCoins } from '../../src/wallet/read/available-coins.ts';
+import { balancesOf } from '../../src/wallet/read/balances.ts';
+import { WalletView } from '../../src/wallet/read/wallet-view.ts';
+import { parsed, WalletFixture } from '../wallet/wallet-fixture.ts';
+import { grouped, percentile, printTable } from './report.ts';
+
+const BLOCK_TXS = 500;
+const ADDRESSES = 2000;
+const ROUNDS = 200;
+const FOREIGN = Uint8Array.of(0x51);
+
+/** A wallet with many transactions: what it takes to follow them, and how fast it answers. */
+export async function benchWallet(count = 100_000): Promise<void> {
+  using fixture = new WalletFixture({}, 1000);
+  const { chain, wallet } = fixture;
+  const scripts = Array.from({ length: ADDRESSES }, () => fixture.script());
+  const startedAt = performance.now();
+  let last: ParsedTransaction | null = null;
+  for (let made = 0; made < count; ) {
+    const txs: ParsedTransaction[] = [];
+    for (; txs.length < BLOCK_TXS && made < count; made++) {
+      // Every tenth is a payment of ours, with change.
+      const own = made % 10 === 9 && last;
+      const txid = own ? own.txid : madeUpTxid(made);
+      const script = scripts[made % ADDRESSES]!;
+      const outputs = [{ value: 100_000n, scriptPubKey: script }];
+      if (own) outputs.unshift({ value: 40_000n, scriptPubKey: FOREIGN });
+      const input = {
+        prevout: { txid, vout: 0 },
+        scriptSig: new Uint8Array(0),
+        sequence: 0,
+        witness: [new Uint8Array(72)],
+      };
+      last = parsed({ version: 2, locktime: made, inputs: [input], outputs });
+      txs.push(last);
+    }
+    const entry = chain.make(chain.tip, txs);
+    chain.tip = entry;
+    const bodies = [chain.bodies.get(entry)!];
+    wallet.sync.moved({ disconnected: [], connected: [entry], bodies, tip: entry });
+  }
+  const seconds = (performance.now() - startedAt) / 1000;
+  const reads = WalletReads.open(fixture.path);
+  const view = () => new WalletView(reads);
+  const timed = (work: (on: WalletView) => unknown) => {
+    const times = Array.from({ length: ROUNDS }, () => {
+      const from = performance.now();
+      reads.snapshot(() => JSON.stringify(work(view())));
+      return performance.now() - from;
+    }).sort((a, b) => a - b);
+    return `${percentile(times, 0.5).toFixed(2)} / ${percentile(times, 0.99).toFixed(2)} ms`;
+  };
+  const balance = (minDepth: number) => (on: WalletView) =>
+    balancesOf(on, { minDepth, avoidReuse: false, includeNonMempool: true });
+  const list = (skip: number) => (on: WalletView) => {
+    const views = new WalletTxViews(on, regtest);
+    const entries: object[] = [];
+    let left = skip;
+    for (const tx of on.reads.newest()) {
+      if (left > 0) {
+        left -= views.count(tx, { minDepth: 0, long: true, label: null, includeChange: false });
+        continue;
+      }
+      entries.push(...views.entries(tx, { minDepth: 0, long: true, label: null, includeChange: false }));
+      if (entries.length >= 10) break;
+    }
+    return entries;
+  };
+  const first = reads.all()[0]!.txid;
+  const coins = {
+    minDepth: 1,
+    maxDepth: 9_999_999,
+    includeUnsafe: true,
+    includeImmature: false,
+    minValue: 0,
+    maxValue: null,
+    minSum: null,
+    maxCount: 0,
+  };
+  printTable(`a wallet of ${grouped(count)} transactions, median / 99 %`, [
+    ['followed, transactions a second', grouped(count / seconds)],
+    ['file', `${grouped(statSync(fixture.path).size / 1024 ** 2, 1)} MiB`],
+    ['getbalance', timed(balance(0))],
+    ['getbalance, 6 confirmations', timed(balance(6))],
+    ['listtransactions, 10', timed(list(0))],
+    ['listtransactions, 10 behind 1,000', timed(list(1000))],
+    ['gettransaction, the oldest', timed((on) => new WalletTxViews(on, regtest).about(on.reads.txs.byTxid(first)!))],
+    ['coins to choose from', timed((on) => availableCoins(on, coins).length)],
+  ]);
+  reads.close();
+}
+
+function madeUpTxid(seed: number): Txid {
+  const txid = new Uint8Array(32) as Txid;
+  new DataView(txid.buffer).setUint32(0, seed + 1);
+  return txid;
+}

@@ -1,0 +1,100 @@
+import { describe, expect, test } from 'bun:test';
+import { readFileSync } from 'node:fs';
+import fc from 'fast-check';
+import { HashFilter } from '../../src/wallet/ledger/hash-filter.ts';
+import { newMasterKey, open, openMasterKey, seal, sealMasterKey } from '../../src/wallet/vault/sealing.ts';
+import { WalletError } from '../../src/wallet/wallet-error.ts';
+import { WalletFixture } from './wallet-fixture.ts';
+
+const bytes = (text: string) => new TextEncoder().encode(text);
+
+describe('sealing', () => {
+  test('only the same key and context open what was sealed, and only unchanged', () => {
+    const key = newMasterKey();
+    fc.assert(
+      fc.property(
+        fc.uint8Array({ maxLength: 200 }),
+        fc.uint8Array({ maxLength: 40 }),
+        fc.nat(),
+        (plain, context, at) => {
+          const sealed = seal(key, context, plain);
+          expect(sealed).toHaveLength(plain.length + 28);
+          expect(open(key, context, sealed)).toEqual(plain);
+          const damaged = sealed.slice();
+          damaged[at % sealed.length]! ^= 1;
+          const nonceBit = at % sealed.length === 10 || at % sealed.length === 11;
+          // Three bits short of two bytes of the nonce are not used.
+          if (!nonceBit) expect(open(key, context, damaged)).toBeNull();
+          expect(open(newMasterKey(), context, sealed)).toBeNull();
+          expect(open(key, bytes(`${context.join()}x`), sealed)).toBeNull();
+        },
+      ),
+      { numRuns: 100 },
+    );
+    expect(open(key, bytes(''), new Uint8Array(5))).toBeNull();
+  });
+
+  test('the same text is sealed in another way each time', () => {
+    const key = newMasterKey();
+    const all = Array.from({ length: 50 }, () => seal(key, bytes(''), bytes('secret')).toHex());
+    expect(new Set(all).size).toBe(50);
+  });
+
+  test('a passphrase opens the master key, another one does not', async () => {
+    const key = newMasterKey();
+    const sealed = await sealMasterKey(key, 'pässword 🔑');
+    expect(JSON.stringify(sealed)).not.toContain('pässword');
+    expect(await openMasterKey(sealed, 'pässword 🔑')).toEqual(key);
+    expect(await openMasterKey(sealed, 'password')).toBeNull();
+    expect([sealed.kdf, sealed.cost, sealed.blockSize, sealed.parallel]).toEqual(['scrypt', 65_536, 8, 1]);
+  });
+});
+
+describe('the vault of a wallet', () => {
+  test('keeps its keys sealed, and shows none that is locked', async () => {
+    using it = new WalletFixture();
+    const { wallet } = it;
+    const plain = wallet.store.keys.keys().map(({ data }) => data.toHex());
+    expect(wallet.vault.encrypted).toBe(false);
+    await wallet.encrypt('one');
+    expect([wallet.vault.encrypted, wallet.vault.locked, wallet.unlockedUntil]).toEqual([true, true, 0]);
+    expect(() => wallet.vault.provider()).toThrow(WalletError);
+    const file = readFileSync(it.path).toHex();
+    for (const secret of plain) expect(file).not.toContain(secret);
+    expect(await wallet.unlock('two', 10)).toBe(false);
+    expect(await wallet.unlock('one', 10)).toBe(true);
+    expect(wallet.unlockedUntil).toBe(it.clock.nowMs() / 1000 + 10);
+    const { id } = wallet.store.keys.keys()[0]!;
+    const key = wallet.vault.provider().privateKey(id)!;
+    expect(plain).toContain(key.reveal().toHex());
+    // Whoever still holds it holds nothing.
+    wallet.lock();
+    expect(key.reveal().every((byte) => byte === 0)).toBe(true);
+    expect(Bun.inspect(wallet.vault)).not.toContain(plain[0]!);
+    it.reopen();
+    expect(it.wallet.vault.locked).toBe(true);
+    expect(await it.wallet.vault.changePassphrase('one', 'two')).toBe(true);
+    expect(await it.wallet.unlock('two', 10)).toBe(true);
+  }, 30_000);
+
+  test('addresses go on where they were, whether it is locked or not', async () => {
+    using it = new WalletFixture();
+    const first = it.wallet.newAddress('bech32', '');
+    await it.wallet.encrypt('one');
+    const second = it.wallet.newAddress('bech32', '');
+    expect(second).not.toBe(first);
+    it.reopen();
+    const third = it.wallet.newAddress('bech32', '');
+    expect(new Set([first, second, third]).size).toBe(3);
+  }, 30_000);
+});
+
+test('the filter forgets nothing, and hardly ever takes one thing for another', () => {
+  const filter = new HashFilter();
+  const key = (n: number) => bytes(`script ${n}`);
+  for (let i = 0; i < 20_000; i++) filter.add(key(i));
+  for (let i = 0; i < 20_000; i++) expect(filter.has(key(i))).toBe(true);
+  let wrong = 0;
+  for (let i = 20_000; i < 120_000; i++) if (filter.has(key(i))) wrong++;
+  expect(wrong).toBeLessThan(10);
+});

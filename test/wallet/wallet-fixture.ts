@@ -1,0 +1,132 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ChainEntry } from '../../src/chain/chain-entry.ts';
+import { regtest } from '../../src/params/regtest.ts';
+import { type ParsedBlock, type ParsedTransaction, parseTransaction } from '../../src/primitives/block.ts';
+import type { BlockHash, MerkleRoot } from '../../src/primitives/hash.ts';
+import { type Transaction, transactionBytes } from '../../src/primitives/transaction.ts';
+import { parseAddress } from '../../src/script/address.ts';
+import { ManualClock } from '../../src/util/clock.ts';
+import { createLog, type Log } from '../../src/util/log.ts';
+import { type NewWallet, Wallet, type WalletDeps } from '../../src/wallet/wallet.ts';
+
+const SILENT: Log = createLog({ level: 'error', format: 'json', write: (bytes) => bytes.length });
+export const TIME_0 = 1_700_000_000;
+
+/** Blocks without proof of work, of which a wallet is told. */
+export class PlainChain {
+  readonly entries = new Map<string, ChainEntry>();
+  readonly bodies = new Map<ChainEntry, ParsedBlock>();
+  tip: ChainEntry;
+  #made = 0;
+
+  constructor() {
+    this.tip = this.#entry(null, 0);
+  }
+
+  /** A block on top of another, which need not be the tip. */
+  make(parent: ChainEntry, txs: readonly ParsedTransaction[]): ChainEntry {
+    const entry = this.#entry(parent, TIME_0 + (parent.height + 1) * 600);
+    this.bodies.set(entry, {
+      hash: entry.hash,
+      header: entry.header,
+      raw: new Uint8Array(0),
+      txs,
+      txids: new Uint8Array(0),
+      strippedSize: 0,
+    });
+    return entry;
+  }
+
+  #entry(parent: ChainEntry | null, time: number): ChainEntry {
+    const hash = new Uint8Array(32) as BlockHash;
+    new DataView(hash.buffer).setUint32(0, ++this.#made);
+    const header = {
+      version: 1,
+      previousHash: parent?.hash ?? (new Uint8Array(32) as BlockHash),
+      merkleRoot: new Uint8Array(32) as MerkleRoot,
+      time,
+      bits: 0x207f_ffff,
+      nonce: this.#made,
+    };
+    const entry = new ChainEntry(this.#made, hash, header, parent, BigInt(this.#made));
+    this.entries.set(hash.toHex(), entry);
+    return entry;
+  }
+}
+
+/** A wallet on a plain chain, in a directory of its own. */
+export class WalletFixture implements Disposable {
+  readonly dir = mkdtempSync(join(tmpdir(), 'obverse-wallet-'));
+  readonly clock = new ManualClock(TIME_0 * 1000);
+  readonly ending = new AbortController();
+  readonly deps: WalletDeps;
+  readonly path = join(this.dir, 'w.db');
+  readonly chain = new PlainChain();
+  wallet: Wallet;
+
+  constructor(options: Partial<NewWallet> = {}, keypool = 3) {
+    const { chain } = this;
+    this.deps = {
+      params: regtest,
+      clock: this.clock,
+      log: SILENT,
+      keypool,
+      fees: {
+        estimate: () => 1000,
+        fallback: 0,
+        mempoolMin: 100,
+        relayMin: 100,
+        incremental: 100,
+        dust: 3000,
+        clusterLimit: 64,
+      },
+      signal: this.ending.signal,
+      chain: {
+        get tip() {
+          return chain.tip;
+        },
+        initialSync: false,
+        get: (hash) => chain.entries.get(hash.toHex()) ?? null,
+        reads() {
+          throw new Error('this chain has no database');
+        },
+      },
+      mempool: {
+        has: () => false,
+        txids: () => [],
+        get: () => null,
+        standing: () => null,
+        ancestorTotals: () => ({ vsize: 0, fee: 0 }),
+        broadcast: () => Promise.reject(new Error('nobody listens')),
+      },
+    };
+    const made = { disablePrivateKeys: false, blank: false, avoidReuse: false, ...options };
+    this.wallet = Wallet.create(this.path, 'w', made, this.deps);
+    this.wallet.equip();
+  }
+
+  /** A script of the wallet. */
+  script(type: 'legacy' | 'p2sh-segwit' | 'bech32' | 'bech32m' = 'bech32'): Uint8Array {
+    const parsed = parseAddress(this.wallet.newAddress(type, ''), regtest.address);
+    if (!parsed.ok) throw new Error(parsed.error);
+    return parsed.script;
+  }
+
+  /** Closes the wallet and opens it again, knowing nothing of the mempool. */
+  reopen(): void {
+    this.wallet.close();
+    this.wallet = Wallet.open(this.path, 'w', this.deps);
+  }
+
+  [Symbol.dispose](): void {
+    this.ending.abort();
+    this.wallet.close();
+    rmSync(this.dir, { recursive: true, force: true });
+  }
+}
+
+export function parsed(tx: Transaction): ParsedTransaction {
+  return parseTransaction(transactionBytes(tx));
+}

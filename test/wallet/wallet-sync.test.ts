@@ -1,0 +1,127 @@
+import { describe, expect, test } from 'bun:test';
+import type { ChainEntry } from '../../src/chain/chain-entry.ts';
+import type { ParsedTransaction } from '../../src/primitives/block.ts';
+import type { Txid } from '../../src/primitives/hash.ts';
+import type { Outpoint } from '../../src/primitives/outpoint.ts';
+import { balancesOf } from '../../src/wallet/read/balances.ts';
+import { WalletView } from '../../src/wallet/read/wallet-view.ts';
+import { parsed, WalletFixture } from './wallet-fixture.ts';
+
+const FOREIGN = Uint8Array.of(0x51);
+
+function outside(seed: number): Outpoint {
+  const txid = new Uint8Array(32).fill(seed) as Txid;
+  return { txid, vout: 0 };
+}
+
+function pay(prevout: Outpoint, script: Uint8Array, value = 1000, locktime = 0): ParsedTransaction {
+  const input = { prevout, scriptSig: new Uint8Array(0), sequence: 0, witness: [] };
+  return parsed({ version: 2, locktime, inputs: [input], outputs: [{ value: BigInt(value), scriptPubKey: script }] });
+}
+
+/** Puts a block on the chain and tells the wallet. */
+function connect({ chain, wallet }: WalletFixture, txs: readonly ParsedTransaction[]): ChainEntry {
+  const entry = chain.make(chain.tip, txs);
+  chain.tip = entry;
+  const bodies = [chain.bodies.get(entry)!];
+  wallet.sync.moved({ disconnected: [], connected: [entry], bodies, tip: entry });
+  return entry;
+}
+
+function trusted({ wallet }: WalletFixture): number {
+  const options = { minDepth: 0, avoidReuse: false, includeNonMempool: false };
+  return balancesOf(new WalletView(wallet.store.reads), options).trusted;
+}
+
+describe('a wallet on the chain', () => {
+  test('looks as far ahead of a paid address as before, and names what it passes', () => {
+    using it = new WalletFixture({}, 5);
+    const { wallet } = it;
+    while (wallet.scripts.fillSome());
+    const source = wallet.scripts.active('bech32', false)!;
+    const scriptAt = (index: number) => source.expand(index, wallet.vault.available())!.scripts[0]!;
+    expect(wallet.scripts.owns(scriptAt(4))).toBe(true);
+    expect(wallet.scripts.owns(scriptAt(5))).toBe(false);
+    // The second one is only known because of the first.
+    connect(it, [pay(outside(1), scriptAt(4)), pay(outside(2), scriptAt(9))]);
+    expect(trusted(it)).toBe(2000);
+    expect(source.record).toMatchObject({ nextIndex: 10, rangeEnd: 15, filled: 15 });
+    for (let index = 0; index < 10; index++)
+      expect(wallet.store.reads.bookEntry(scriptAt(index))?.purpose).toBe('receive');
+    expect(wallet.store.reads.bookEntry(scriptAt(10))).toBeNull();
+  });
+
+  test('keeps what is confirmed when the chain has lost its last blocks', async () => {
+    using it = new WalletFixture();
+    const paid = connect(it, [pay(outside(1), it.script(), 5000)]);
+    connect(it, []);
+    connect(it, [pay(outside(2), it.script(), 300)]);
+    expect(trusted(it)).toBe(5300);
+    // As after a power cut: the chain knows nothing of the blocks behind.
+    for (const entry of [it.chain.tip, it.chain.tip.parent!]) it.chain.entries.delete(entry.hash.toHex());
+    it.chain.tip = paid;
+    it.reopen();
+    await it.wallet.sync.catchUp();
+    expect(it.wallet.sync.height).toBe(paid.height);
+    expect(trusted(it)).toBe(5000);
+    expect(it.wallet.store.reads.txCount()).toBe(2);
+  });
+
+  test('a payment comes through its child first and is counted once', () => {
+    using it = new WalletFixture();
+    const own = it.script();
+    const parent = pay(outside(1), own, 9000);
+    const child = pay({ txid: parent.txid, vout: 0 }, FOREIGN, 8000);
+    // The wallet makes the child itself before it has heard of the parent.
+    it.wallet.store.write(() => it.wallet.ledger.add(child, { in: 'nothing' }));
+    it.wallet.sync.watch(child);
+    connect(it, [parent, child]);
+    const record = it.wallet.store.txs.byTxid(child.txid)!;
+    expect(record.debit).toBe(9000);
+    expect(trusted(it)).toBe(0);
+  });
+
+  test('the same payment with another witness is one transaction with two', () => {
+    using it = new WalletFixture();
+    const script = it.script();
+    const withWitness = (size: number) =>
+      parsed({
+        version: 2,
+        locktime: 0,
+        inputs: [{ prevout: outside(1), scriptSig: new Uint8Array(0), sequence: 0, witness: [new Uint8Array(size)] }],
+        outputs: [{ value: 700n, scriptPubKey: script }],
+      });
+    const [light, heavy] = [withWitness(10), withWitness(90)];
+    it.wallet.sync.mempoolAdded(heavy);
+    it.wallet.sync.mempoolAdded(light);
+    const { txs } = it.wallet.store;
+    const { id } = txs.byTxid(light.txid)!;
+    expect(txs.byTxid(light.txid)!.wtxid).toEqual(light.wtxid);
+    // What a block has counts.
+    connect(it, [heavy]);
+    expect(txs.byTxid(light.txid)!.wtxid).toEqual(heavy.wtxid);
+    expect(
+      it.wallet.store.reads
+        .variants(id)
+        .map((wtxid) => wtxid.toHex())
+        .sort(),
+    ).toEqual([light.wtxid.toHex(), heavy.wtxid.toHex()].sort());
+    expect(trusted(it)).toBe(700);
+  });
+
+  test('abandoning frees what was spent, and a block takes the abandonment back', () => {
+    using it = new WalletFixture();
+    const funding = pay(outside(1), it.script(), 4000);
+    connect(it, [funding]);
+    const spend = pay({ txid: funding.txid, vout: 0 }, FOREIGN, 3000);
+    const { ledger, store } = it.wallet;
+    store.write(() => ledger.add(spend, { in: 'nothing' }));
+    it.wallet.sync.watch(spend);
+    expect(trusted(it)).toBe(0);
+    expect(store.write(() => ledger.abandon(spend.txid))).toBe(true);
+    expect(trusted(it)).toBe(4000);
+    connect(it, [spend]);
+    expect(trusted(it)).toBe(0);
+    expect(store.write(() => ledger.abandon(spend.txid))).toBe(false);
+  });
+});
