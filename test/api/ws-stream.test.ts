@@ -146,7 +146,7 @@ describe('the default stream', () => {
     const note = 'n'.repeat(20_000);
     for (let i = 0; i < 10; i++) it.node.mine(50, note + Math.random());
     await eager.until(500);
-    expect((await metrics(it)).includes('obverse_ws_backpressured 1')).toBe(true);
+    await until(async () => (await metrics(it)).includes('obverse_ws_backpressured 1'));
     const heights = await lazy.readHeights(500);
     expect(heights).toEqual(Array.from({ length: 500 }, (_, i) => i + 1));
   });
