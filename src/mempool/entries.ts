@@ -7,6 +7,7 @@ import { readTxUndo } from '../primitives/undo.ts';
 import { assert } from '../util/assert.ts';
 import { ByteArena } from '../util/byte-arena.ts';
 import { ByteReader } from '../util/bytes.ts';
+import { grown, grownRows } from '../util/column.ts';
 import { SlotIndex } from '../util/slot-index.ts';
 
 const HASH = 32;
@@ -328,45 +329,34 @@ export class Entries {
   }
 
   #grow(): void {
-    this.#capacity = grownLength(this.#capacity);
-    this.#txids = grown(this.#txids);
-    this.#wtxids = grown(this.#wtxids);
-    this.#fee = grown(this.#fee);
-    this.#order = grown(this.#order);
-    this.#time = grown(this.#time);
-    this.#weight = grown(this.#weight);
-    this.#vsize = grown(this.#vsize);
-    this.#sigopCost = grown(this.#sigopCost);
-    this.#height = grown(this.#height);
-    this.#rawLength = grown(this.#rawLength);
-    this.#spentLength = grown(this.#spentLength);
-    const slots = this.#bytesAt.length;
-    this.#bytesAt = grown(this.#bytesAt).fill(Number.NaN, slots);
-    this.#firstInput = grown(this.#firstInput);
-    this.#locked = grown(this.#locked);
+    const before = this.#capacity;
+    const rows = grownRows(before);
+    this.#capacity = rows;
+    this.#txids = grown(this.#txids, rows * HASH);
+    this.#wtxids = grown(this.#wtxids, rows * HASH);
+    this.#fee = grown(this.#fee, rows);
+    this.#order = grown(this.#order, rows);
+    this.#time = grown(this.#time, rows);
+    this.#weight = grown(this.#weight, rows);
+    this.#vsize = grown(this.#vsize, rows);
+    this.#sigopCost = grown(this.#sigopCost, rows);
+    this.#height = grown(this.#height, rows);
+    this.#rawLength = grown(this.#rawLength, rows);
+    this.#spentLength = grown(this.#spentLength, rows);
+    this.#bytesAt = grown(this.#bytesAt, rows).fill(Number.NaN, before);
+    this.#firstInput = grown(this.#firstInput, rows);
+    this.#locked = grown(this.#locked, rows);
   }
 
   #growInputs(): void {
-    this.#outpoints = grown(this.#outpoints);
-    this.#owner = grown(this.#owner);
-    this.#nextInput = grown(this.#nextInput);
+    const rows = grownRows(this.#owner.length);
+    this.#outpoints = grown(this.#outpoints, rows * OUTPOINT);
+    this.#owner = grown(this.#owner, rows);
+    this.#nextInput = grown(this.#nextInput, rows);
     if (!this.#byParent) return;
-    this.#nextSibling = grown(this.#nextSibling);
-    this.#previousSibling = grown(this.#previousSibling);
+    this.#nextSibling = grown(this.#nextSibling, rows);
+    this.#previousSibling = grown(this.#previousSibling, rows);
   }
-}
-
-type Column = Uint8Array<ArrayBuffer> | Uint32Array<ArrayBuffer> | Int32Array<ArrayBuffer> | Float64Array<ArrayBuffer>;
-
-/** By half: twice as much would leave a quarter of it unused on average. */
-function grownLength(length: number): number {
-  return length + (length >>> 1);
-}
-
-function grown<A extends Column>(column: A): A {
-  const larger = new (column.constructor as new (length: number) => A)(grownLength(column.length));
-  larger.set(column);
-  return larger;
 }
 
 function writeVout(bytes: Uint8Array, at: number, vout: number): void {

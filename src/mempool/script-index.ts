@@ -2,6 +2,7 @@ import { type SipHashKey, sipHashKeyOf, sipHashWords } from '../crypto/siphash.t
 import type { ParsedTransaction } from '../primitives/block.ts';
 import type { Coin } from '../primitives/coin.ts';
 import { isUnspendable } from '../script/templates.ts';
+import { grown, grownRows } from '../util/column.ts';
 import { SlotIndex } from '../util/slot-index.ts';
 
 /** What one transaction of the mempool pays to a script and spends from it: satoshis, and how many outputs. */
@@ -122,19 +123,15 @@ export class ScriptIndex {
   }
 
   #grow(): void {
-    const capacity = this.#owner.length * 2;
-    const grown = <A extends Uint8Array | Int32Array | Uint32Array | Float64Array>(from: A, to: A): A => {
-      to.set(from);
-      return to;
-    };
-    this.#prints = grown(this.#prints, new Uint8Array(capacity * PRINT));
-    this.#owner = grown(this.#owner, new Int32Array(capacity));
-    this.#received = grown(this.#received, new Float64Array(capacity));
-    this.#sent = grown(this.#sent, new Float64Array(capacity));
-    this.#outputs = grown(this.#outputs, new Uint32Array(capacity));
-    this.#inputs = grown(this.#inputs, new Uint32Array(capacity));
-    this.#next = grown(this.#next, new Int32Array(capacity));
-    this.#previous = grown(this.#previous, new Int32Array(capacity));
-    this.#nextOfOwner = grown(this.#nextOfOwner, new Int32Array(capacity));
+    const rows = grownRows(this.#owner.length);
+    this.#prints = grown(this.#prints, rows * PRINT);
+    this.#owner = grown(this.#owner, rows);
+    this.#received = grown(this.#received, rows);
+    this.#sent = grown(this.#sent, rows);
+    this.#outputs = grown(this.#outputs, rows);
+    this.#inputs = grown(this.#inputs, rows);
+    this.#next = grown(this.#next, rows);
+    this.#previous = grown(this.#previous, rows);
+    this.#nextOfOwner = grown(this.#nextOfOwner, rows);
   }
 }

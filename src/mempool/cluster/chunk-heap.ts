@@ -1,7 +1,8 @@
+import { grown, grownRows } from '../../util/column.ts';
 import { compareFeerate } from './feefrac.ts';
 
 /** Entries whose slot has changed since are skipped; when there are this many times the rest, they are cleaned out. */
-const CLEAN_ABOVE = 4;
+const CLEAN_ABOVE = 2;
 const INITIAL = 1024;
 
 /** The last chunk of every cluster, the one with the lowest feerate on top. In columns: there is one to every entry. */
@@ -96,15 +97,10 @@ export class ChunkHeap {
   }
 
   #grow(): void {
-    const capacity = this.#slots.length * 2;
-    const [slots, versions, fees, sizes] = [this.#slots, this.#versions, this.#fees, this.#sizes];
-    this.#slots = new Uint32Array(capacity);
-    this.#versions = new Uint32Array(capacity);
-    this.#fees = new Float64Array(capacity);
-    this.#sizes = new Float64Array(capacity);
-    this.#slots.set(slots);
-    this.#versions.set(versions);
-    this.#fees.set(fees);
-    this.#sizes.set(sizes);
+    const rows = grownRows(this.#slots.length);
+    this.#slots = grown(this.#slots, rows);
+    this.#versions = grown(this.#versions, rows);
+    this.#fees = grown(this.#fees, rows);
+    this.#sizes = grown(this.#sizes, rows);
   }
 }

@@ -1,3 +1,5 @@
+import { grown, grownRows } from '../../util/column.ts';
+
 /** Feerates are sorted into classes, so many to a doubling; they begin at 2^-20 satoshis to a unit of weight. */
 const CLASSES_PER_DOUBLING = 16;
 const LOWEST = -20;
@@ -24,16 +26,12 @@ export class FeerateClasses {
   }
 
   set(slot: number, feerateClass: number): void {
-    if (slot >= this.#of.length) {
-      const grown = new Uint16Array(Math.max(slot + 1, this.#of.length * 2));
-      grown.set(this.#of);
-      this.#of = grown;
-    }
+    while (slot >= this.#of.length) this.#of = grown(this.#of, grownRows(this.#of.length));
     this.#of[slot] = feerateClass;
   }
 
   /** The class from which on, upwards, the first slots weigh so much together; 0 where they do not. */
-  classAbove(weights: readonly number[], weight: number): number {
+  classAbove(weights: Uint32Array, weight: number): number {
     const sums = new Float64Array(CLASSES);
     const end = Math.min(weights.length, this.#of.length);
     for (let slot = 0; slot < end; slot++) sums[this.#of[slot]!]! += weights[slot]!;

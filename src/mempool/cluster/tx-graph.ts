@@ -1,4 +1,5 @@
 import { assert } from '../../util/assert.ts';
+import { grown, grownRows } from '../../util/column.ts';
 import { ChunkHeap } from './chunk-heap.ts';
 import { DepGraph } from './dep-graph.ts';
 import { compareFeerate, type FeeFrac } from './feefrac.ts';
@@ -38,14 +39,14 @@ interface Staging {
 export class TxGraph {
   readonly #maxCount: number;
   readonly #maxWeight: number;
-  readonly #fee: number[] = [];
-  readonly #weight: number[] = [];
+  #fee = new Float64Array(INITIAL);
+  #weight = new Uint32Array(INITIAL);
   /** undefined where the slot is free. */
   readonly #parents: (readonly number[] | undefined)[] = [];
   readonly #children: (readonly number[])[] = [];
   /** undefined where it is to be found anew; ALONE where a transaction hangs together with none, as most do. */
   readonly #cluster: (Cluster | undefined)[] = [];
-  readonly #version: number[] = [];
+  #version = new Uint32Array(INITIAL);
   readonly #classes = new FeerateClasses();
   #free: number[] = [];
   /** Slots whose cluster is to be found anew. */
@@ -63,11 +64,11 @@ export class TxGraph {
   /** Adds a transaction that hangs together with none; returns its slot. */
   add(fee: number, weight: number): number {
     const slot = this.#free.pop() ?? this.#parents.length;
+    if (slot === this.#fee.length) this.#grow();
     this.#fee[slot] = fee;
     this.#weight[slot] = weight;
     this.#parents[slot] = NONE;
     this.#children[slot] = NONE;
-    this.#version[slot] ??= 0;
     this.#cluster[slot] = undefined;
     this.#stale.add(slot);
     this.#staging?.added.add(slot);
@@ -252,6 +253,13 @@ export class TxGraph {
     return out;
   }
 
+  #grow(): void {
+    const rows = grownRows(this.#fee.length);
+    this.#fee = grown(this.#fee, rows);
+    this.#weight = grown(this.#weight, rows);
+    this.#version = grown(this.#version, rows);
+  }
+
   #clusterOf(slot: number): Cluster {
     this.#settle();
     const cluster = this.#cluster[slot]!;
@@ -417,6 +425,7 @@ export class TxGraph {
   }
 }
 
+const INITIAL = 256;
 const NONE: readonly number[] = [];
 /** Stands for the cluster of every transaction by itself, which is only made where somebody asks for it. */
 const ALONE: Cluster = { slots: [], chunks: [], oversized: false };

@@ -1,4 +1,5 @@
 import type { PeerId } from '../../mempool/orphanage.ts';
+import { grown } from '../../util/column.ts';
 import { SlotIndex } from '../../util/slot-index.ts';
 
 /** Where the word of a peer that it has a transaction has got to. */
@@ -279,12 +280,4 @@ function chainOf(state: AnnouncementState): 'best' | 'other' {
 function count(counts: PeerCounts, state: AnnouncementState, by: 1 | -1): void {
   if (state === ANNOUNCEMENT.requested) counts.requested += by;
   if (state === ANNOUNCEMENT.completed) counts.completed += by;
-}
-
-type Column = Uint8Array<ArrayBuffer> | Int32Array<ArrayBuffer> | Float64Array<ArrayBuffer>;
-
-function grown<A extends Column>(column: A, length: number): A {
-  const larger = new (column.constructor as new (length: number) => A)(length);
-  larger.set(column);
-  return larger;
 }

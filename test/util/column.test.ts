@@ -1,0 +1,29 @@
+import { describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { grown, grownRows } from '../../src/util/column.ts';
+
+describe('columns', () => {
+  test('keep what they hold, and begin with 0 behind it', () => {
+    fc.assert(
+      fc.property(fc.uint32Array(), fc.nat(100), (values, more) => {
+        const larger = grown(values as Uint32Array<ArrayBuffer>, values.length + more);
+        expect([...larger]).toEqual([...values, ...new Array<number>(more).fill(0)]);
+      }),
+    );
+  });
+
+  test('keep their type', () => {
+    expect(grown(Float64Array.of(0.5), 2)).toEqual(Float64Array.of(0.5, 0));
+    expect(grown(Int32Array.of(-1), 2)).toEqual(Int32Array.of(-1, 0));
+  });
+
+  test('large ones have at most an eighth to spare', () => {
+    let rows = 256;
+    while (rows < 1_000_000) {
+      const next = grownRows(rows);
+      expect(next).toBeGreaterThan(rows);
+      expect(next - rows).toBeLessThanOrEqual(rows < 20_000 ? rows / 2 : rows / 8);
+      rows = next;
+    }
+  });
+});
