@@ -16,7 +16,7 @@ export function helpOn(method: RpcMethod): string {
     usage(method),
     help,
     ...(lines.length > 0 ? [`Arguments:\n${lines.join('\n')}`] : []),
-    `Result:\n${typeof result === 'string' ? result : schemaText(result)}`,
+    `Result:\n${schemaText(result)}`,
     `Scope: ${scope}`,
   ].join('\n\n');
 }

@@ -19,12 +19,14 @@ const MAX_VERSION = 3;
 const DEFAULT_VERSION = 2;
 
 /** Recipients as an object, or as a list of objects with one member each. */
-const outputs = any('outputs', {
+export const outputsShape = anyOf(
+  arr(anyOf(mapOf('address', anyOf(num(), str())), obj({ data: hexStr() }))),
+  mapOf('address, or data', anyOf(num(), str())),
+);
+
+export const outputsParam = any('outputs', {
   oneline: '[{"address":amount,...},{"data":"hex"},...]',
-  schema: anyOf(
-    arr(anyOf(mapOf('address', anyOf(num(), str())), obj({ data: hexStr() }))),
-    mapOf('address, or data', anyOf(num(), str())),
-  ),
+  schema: outputsShape,
 });
 
 /** The parameters of methods that make a transaction. */
@@ -33,7 +35,7 @@ export const TRANSACTION_PARAMS = [
     oneline: '[{"txid":"hex","vout":n,"sequence":n},...]',
     schema: arr(obj({ txid: hashStr(), vout: int(), sequence: maybe(int()) })),
   }),
-  outputs,
+  outputsParam,
   optional(largeInteger('locktime'), 0),
   optional(flag('replaceable', { note: 'true where neither this nor a sequence says otherwise' }), null),
   optional(integer('version', { unsigned: true }), DEFAULT_VERSION),

@@ -70,7 +70,7 @@ interface MethodText {
   readonly category: RpcCategory;
   readonly help: string;
   /** What it returns. */
-  readonly result: Schema | string;
+  readonly result: Schema;
   readonly scope: Scope;
   /** May take minutes: it waits for a reader worker of its own and has no time limit. */
   readonly long?: boolean;

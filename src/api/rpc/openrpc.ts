@@ -28,7 +28,7 @@ function methodObject({ name, help, params, result, category, hidden, scope }: R
     name,
     description: help,
     params: params.map(paramObject),
-    result: { name: 'result', schema: typeof result === 'string' ? { description: result } : jsonSchema(result) },
+    result: { name: 'result', schema: jsonSchema(result) },
     'x-bitcoin-category': hidden ? 'hidden' : category,
     'x-scope': scope,
   };

@@ -7,8 +7,24 @@ import { p2shOf, p2wshOf, scriptType } from '../../script/templates.ts';
 import { DecodeError, equalBytes, hexToBytes } from '../../util/bytes.ts';
 import type { SigningData } from '../../wallet/keys/signing-data.ts';
 import { isObject, member, type RpcObject, type RpcValue, typeName } from './json.ts';
-import { readAmount, readHash, readInteger } from './params.ts';
+import { array, readAmount, readHash, readInteger } from './params.ts';
 import { rpcFail } from './rpc-error.ts';
+import { anyOf, arr, hashStr, hexStr, int, maybe, num, obj, str } from './schema.ts';
+
+export const previousOutputsParam = array('prevtxs', (value) => value, {
+  oneline:
+    '[{"txid":"hex","vout":n,"scriptPubKey":"hex","redeemScript":"hex","witnessScript":"hex","amount":amount},...]',
+  schema: arr(
+    obj({
+      txid: hashStr(),
+      vout: int(),
+      scriptPubKey: hexStr(),
+      redeemScript: maybe(hexStr()),
+      witnessScript: maybe(hexStr()),
+      amount: maybe(anyOf(num(), str())),
+    }),
+  ),
+});
 
 /**
  * An output that the caller describes, as it may not be known here; its scripts go to `keys`. It must not contradict

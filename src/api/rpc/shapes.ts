@@ -44,7 +44,7 @@ const spentCoin = obj(
   'what it spends, where that is known',
 );
 
-const outputs = arr(obj({ value: coinAmount(), n: int(), scriptPubKey: outputScript }));
+const outputMembers = { value: coinAmount(), n: int(), scriptPubKey: outputScript };
 
 function txMembers(withPrevouts: boolean): Readonly<Record<string, Schema>> {
   return {
@@ -56,12 +56,18 @@ function txMembers(withPrevouts: boolean): Readonly<Record<string, Schema>> {
     weight: int(),
     locktime: int(),
     vin: arr(obj({ ...inputMembers, ...(withPrevouts && { prevout: maybe(spentCoin) }), sequence: int() })),
-    vout: outputs,
+    vout: arr(obj(outputMembers)),
   };
 }
 
 /** A transaction that stands for itself. */
 export const bareTx = obj(txMembers(false));
+
+/** The same as a wallet shows it. */
+export const txOfWallet = obj({
+  ...txMembers(false),
+  vout: arr(obj({ ...outputMembers, ischange: maybe(bool('true of change')) })),
+});
 
 /** A transaction as getrawtransaction shows it. */
 export function shownTx({ withPrevouts }: { withPrevouts: boolean }, note: string): Schema {

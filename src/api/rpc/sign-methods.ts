@@ -10,10 +10,10 @@ import { combineTransactions, signTransaction } from '../../wallet/signing/sign-
 import { makeTransaction, TRANSACTION_PARAMS } from './make-transaction.ts';
 import { rpcMethod } from './method.ts';
 import { array, optional, readString, text } from './params.ts';
-import { readPreviousOutput } from './previous-outputs.ts';
+import { previousOutputsParam, readPreviousOutput } from './previous-outputs.ts';
 import { SIGNED } from './psbt-shapes.ts';
 import { rpcFail } from './rpc-error.ts';
-import { anyOf, arr, hashStr, hexStr, int, maybe, num, obj, str } from './schema.ts';
+import { hexStr } from './schema.ts';
 import { findOutput, slotsOf } from './spent-outputs.ts';
 import { readTransactionHex } from './transaction-hex.ts';
 
@@ -86,23 +86,7 @@ export const signrawtransactionwithkey = rpcMethod({
   params: [
     text('hexstring'),
     array('privkeys', readString, { oneline: '["privatekey",...]' }),
-    optional(
-      array('prevtxs', (value) => value, {
-        oneline:
-          '[{"txid":"hex","vout":n,"scriptPubKey":"hex","redeemScript":"hex","witnessScript":"hex","amount":amount},...]',
-        schema: arr(
-          obj({
-            txid: hashStr(),
-            vout: int(),
-            scriptPubKey: hexStr(),
-            redeemScript: maybe(hexStr()),
-            witnessScript: maybe(hexStr()),
-            amount: maybe(anyOf(num(), str())),
-          }),
-        ),
-      }),
-      null,
-    ),
+    optional(previousOutputsParam, null),
     optional(text('sighashtype', { note: 'DEFAULT for taproot and ALL else, where it is left out' }), null),
   ],
   result: SIGNED,

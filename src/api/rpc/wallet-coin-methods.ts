@@ -24,8 +24,11 @@ import {
   text,
 } from './params.ts';
 import { orFail, rpcFail } from './rpc-error.ts';
+import { bool, coinAmount, int } from './schema.ts';
 import { checkLabel, readWallet, walletName } from './wallet-env.ts';
 import { addressList, scriptsOf } from './wallet-methods.ts';
+import { amountShape, outpointsShape } from './wallet-option-shapes.ts';
+import { lockedCoins, receivedByAddress, receivedByLabel, unspentCoins } from './wallet-shapes.ts';
 
 const MAX_DEPTH = 9_999_999;
 /** Microseconds to show a coin, to look up an address, and to count what one received. */
@@ -42,17 +45,17 @@ export const listunspent = walletMethod({
     optional(addressList, [] as string[]),
     optional(flag('include_unsafe'), true),
     optional(
-      options('query_options', [
-        'minimumAmount',
-        'maximumAmount',
-        'maximumCount',
-        'minimumSumAmount',
-        'include_immature_coinbase',
-      ]),
+      options('query_options', {
+        minimumAmount: amountShape,
+        maximumAmount: amountShape,
+        maximumCount: int(),
+        minimumSumAmount: amountShape,
+        include_immature_coinbase: bool(),
+      }),
       {},
     ),
   ],
-  result: 'an array of objects',
+  result: unspentCoins,
   run(env, minDepth, maxDepth, addresses, includeUnsafe, query) {
     const filter = coinFilter(query);
     const { view, params } = env;
@@ -141,12 +144,12 @@ export const lockunspent = nodeMethod({
   params: [
     flag('unlock'),
     optional(
-      array('transactions', (value) => value),
+      array('transactions', (value) => value, { schema: outpointsShape }),
       null,
     ),
     optional(flag('persistent'), false),
   ],
-  result: 'true',
+  result: bool('always true'),
   scope: 'wallet',
   async run(env, unlock, given, persistent) {
     const name = walletName(env);
@@ -170,7 +173,7 @@ export const listlockunspent = nodeMethod({
   category: 'wallet',
   help: 'Outputs that are kept from being spent.',
   params: [],
-  result: 'an array of objects',
+  result: lockedCoins,
   scope: 'wallet.read',
   run: (env) =>
     readWallet(env, ({ reads }) => reads.locked().map(({ txid, vout }) => ({ txid: hashToHex(txid), vout }))),
@@ -182,7 +185,7 @@ export const getreceivedbyaddress = walletMethod({
   name: 'getreceivedbyaddress',
   help: 'What an address of the wallet has received in all, coins.',
   params: [text('address'), ...receivedParams],
-  result: 'a number',
+  result: coinAmount(),
   run({ view, params, expectWork }, address, minDepth, includeImmature) {
     const parsed = parseAddress(address, params.address);
     if (!parsed.ok) return rpcFail('invalidAddressOrKey', 'Invalid Bitcoin address');
@@ -194,7 +197,7 @@ export const getreceivedbylabel = walletMethod({
   name: 'getreceivedbylabel',
   help: 'What the addresses with a label have received in all, coins.',
   params: [text('label'), ...receivedParams],
-  result: 'a number',
+  result: coinAmount(),
   run({ view, expectWork }, label, minDepth, includeImmature) {
     const entries = view.reads.labelled(checkLabel(label));
     if (entries.length === 0) rpcFail('wallet', 'Label not found in wallet');
@@ -284,7 +287,7 @@ export const listreceivedbyaddress = walletMethod({
     optional(text('address_filter'), ''),
     optional(flag('include_immature_coinbase'), false),
   ],
-  result: 'an array of objects',
+  result: receivedByAddress,
   run(env, minDepth, includeEmpty, _watchOnly, filter, includeImmature) {
     const { view, params } = env;
     env.expectWork(view.reads.receivedCount() * RECEIVED_US);
@@ -310,7 +313,7 @@ export const listreceivedbylabel = walletMethod({
     optional(flag('include_watchonly'), false),
     optional(flag('include_immature_coinbase'), false),
   ],
-  result: 'an array of objects',
+  result: receivedByLabel,
   run(env, minDepth, includeEmpty, _watchOnly, includeImmature) {
     const { view } = env;
     env.expectWork(view.reads.receivedCount() * RECEIVED_US);

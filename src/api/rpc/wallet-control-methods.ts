@@ -2,7 +2,9 @@ import { walletReaders } from '../wallets/wallet-readers.ts';
 import { type FrontEnv, nodeMethod } from './method.ts';
 import { flag, largeInteger, optional, text } from './params.ts';
 import { orFail, rpcFail } from './rpc-error.ts';
+import { arr, bool, maybe, nil, obj, str } from './schema.ts';
 import { walletName, walletOf } from './wallet-env.ts';
+import { createdWallet, namedWallet } from './wallet-shapes.ts';
 
 const FLAGS = ['avoid_reuse', 'key_origin_metadata', 'last_hardened_xpub_cached', 'disable_private_keys', 'blank'];
 const IMMUTABLE_FLAGS = [...FLAGS.slice(1), 'descriptor_wallet', 'external_signer'];
@@ -15,7 +17,7 @@ export const listwalletdir = nodeMethod({
   category: 'wallet',
   help: 'The wallets that are there, loaded or not.',
   params: [],
-  result: 'an object',
+  result: obj({ wallets: arr(obj({ name: str(), warnings: arr(str(), 'always empty') })) }),
   scope: 'wallet.read',
   async run({ ctx }) {
     const names = orFail(await ctx.node().act('walletDirectory'));
@@ -37,7 +39,7 @@ export const createwallet = nodeMethod({
     optional(flag('load_on_startup'), null),
     optional(flag('external_signer'), false),
   ],
-  result: 'an object',
+  result: createdWallet,
   scope: 'wallet',
   async run({ ctx }, name, disablePrivateKeys, blank, passphrase, avoidReuse, descriptors, onStartup, signer) {
     if (!descriptors)
@@ -57,7 +59,7 @@ export const loadwallet = nodeMethod({
   category: 'wallet',
   help: 'Loads a wallet.',
   params: [text('filename'), optional(flag('load_on_startup'), null)],
-  result: 'an object',
+  result: namedWallet,
   scope: 'wallet',
   async run({ ctx }, name, onStartup) {
     orFail(await ctx.node().act('walletLoad', name, onStartup));
@@ -70,7 +72,7 @@ export const unloadwallet = nodeMethod({
   category: 'wallet',
   help: 'Unloads a wallet; its file stays.',
   params: [optional(text('wallet_name'), null), optional(flag('load_on_startup'), null)],
-  result: 'an object',
+  result: obj({}),
   scope: 'wallet',
   async run(env, given, onStartup) {
     orFail(await env.ctx.node().act('walletUnload', uniqueName(env, given), onStartup));
@@ -96,7 +98,7 @@ export const backupwallet = nodeMethod({
   category: 'wallet',
   help: 'Copies the wallet into the directory of backups, under a name without a path.',
   params: [text('destination')],
-  result: 'null',
+  result: nil(),
   scope: 'wallet',
   async run(env, file) {
     orFail(await env.ctx.node().act('walletBackup', walletName(env), file));
@@ -109,7 +111,7 @@ export const restorewallet = nodeMethod({
   category: 'wallet',
   help: 'Makes a wallet of a file in the directory of backups, and loads it.',
   params: [text('wallet_name'), text('backup_file'), optional(flag('load_on_startup'), null)],
-  result: 'an object',
+  result: namedWallet,
   scope: 'wallet',
   async run({ ctx }, name, file, onStartup) {
     orFail(await ctx.node().act('walletRestore', name, file, onStartup));
@@ -122,7 +124,7 @@ export const setwalletflag = nodeMethod({
   category: 'wallet',
   help: 'Changes a flag of the wallet: avoid_reuse.',
   params: [text('flag'), optional(flag('value'), true)],
-  result: 'an object',
+  result: obj({ flag_name: str(), flag_state: bool(), warnings: maybe(str('where it was switched on')) }),
   scope: 'wallet',
   async run(env, name, value) {
     const { state, reads } = walletOf(env);
@@ -140,7 +142,7 @@ export const encryptwallet = nodeMethod({
   category: 'wallet',
   help: 'Encrypts the private keys of the wallet with a passphrase.',
   params: [text('passphrase')],
-  result: 'text',
+  result: str('what to do now'),
   scope: 'wallet',
   async run(env, passphrase) {
     orFail(await env.ctx.node().act('walletEncrypt', walletName(env), passphrase));
@@ -153,7 +155,7 @@ export const walletpassphrase = nodeMethod({
   category: 'wallet',
   help: 'Opens the private keys of the wallet for some seconds.',
   params: [text('passphrase'), largeInteger('timeout')],
-  result: 'null',
+  result: nil(),
   scope: 'wallet',
   async run(env, passphrase, seconds) {
     orFail(await env.ctx.node().act('walletUnlock', walletName(env), passphrase, seconds));
@@ -166,7 +168,7 @@ export const walletlock = nodeMethod({
   category: 'wallet',
   help: 'Closes the private keys of the wallet.',
   params: [],
-  result: 'null',
+  result: nil(),
   scope: 'wallet',
   async run(env) {
     orFail(await env.ctx.node().act('walletLock', walletName(env)));
@@ -179,7 +181,7 @@ export const walletpassphrasechange = nodeMethod({
   category: 'wallet',
   help: 'Changes the passphrase of the wallet.',
   params: [text('oldpassphrase'), text('newpassphrase')],
-  result: 'null',
+  result: nil(),
   scope: 'wallet',
   async run(env, old, next) {
     orFail(await env.ctx.node().act('walletChangePassphrase', walletName(env), old, next));

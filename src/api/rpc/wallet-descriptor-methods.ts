@@ -7,7 +7,9 @@ import { isObject, member, NumberText, type RpcValue, typeName } from './json.ts
 import { nodeMethod } from './method.ts';
 import { array, checkMembers, flag, optional, options, text } from './params.ts';
 import { orFail, RPC_ERROR, rpcFail } from './rpc-error.ts';
+import { anyOf, arr, bool, int, maybe, num, obj, str, tuple } from './schema.ts';
 import { readWallet, walletName, walletOf } from './wallet-env.ts';
+import { addressInfo, importOutcomes, listedDescriptors } from './wallet-shapes.ts';
 
 const NO_SEED = '0'.repeat(40);
 
@@ -16,7 +18,7 @@ export const getaddressinfo = nodeMethod({
   category: 'wallet',
   help: 'What the wallet knows of an address.',
   params: [text('address')],
-  result: 'an object',
+  result: addressInfo,
   scope: 'wallet.read',
   async run(env, given) {
     const { params } = env.ctx;
@@ -61,7 +63,7 @@ export const listdescriptors = nodeMethod({
   category: 'wallet',
   help: 'The descriptors of the wallet; with private keys where that is asked for.',
   params: [optional(flag('private'), false)],
-  result: 'an object',
+  result: listedDescriptors,
   scope: 'wallet.read',
   async run(env, withKeys) {
     if (withKeys) env.call?.require('wallet');
@@ -85,12 +87,24 @@ export const listdescriptors = nodeMethod({
   },
 });
 
+const IMPORTS = arr(
+  obj({
+    desc: str('with its checksum'),
+    active: maybe(bool('new addresses are made of it')),
+    range: maybe(anyOf(num('end'), tuple([num(), num()], 'begin and end'))),
+    next_index: maybe(int()),
+    timestamp: anyOf(int('Unix seconds since when it may be in use'), str('now')),
+    internal: maybe(bool('for change')),
+    label: maybe(str()),
+  }),
+);
+
 export const importdescriptors = nodeMethod({
   name: 'importdescriptors',
   category: 'wallet',
   help: 'Adds descriptors, and finds by way of the address index what concerns them.',
-  params: [array('requests', (value) => value)],
-  result: 'an array of objects, one a request',
+  params: [array('requests', (value) => value, { schema: IMPORTS })],
+  result: importOutcomes,
   scope: 'wallet',
   async run(env, requests) {
     const name = walletName(env);
@@ -126,8 +140,11 @@ export const createwalletdescriptor = nodeMethod({
   name: 'createwalletdescriptor',
   category: 'wallet',
   help: "Adds the wallet's own descriptor for a type of address.",
-  params: [text('type'), optional(options('options', ['internal', 'hdkey']), {})],
-  result: 'an object',
+  params: [
+    text('type'),
+    optional(options('options', { internal: bool('for change; both where it is left out'), hdkey: str() }), {}),
+  ],
+  result: obj({ descs: arr(str(), 'public descriptors that were added') }),
   scope: 'wallet',
   async run(env, type, given) {
     checkMembers(given, { internal: 'bool', hdkey: 'string' });

@@ -12,8 +12,10 @@ import { WalletTxViews } from '../views/wallet-tx.ts';
 import { type FrontEnv, nodeMethod, type WalletEnv, walletMethod } from './method.ts';
 import { flag, hash, integer, optional, readHash, text } from './params.ts';
 import { orFail, rpcFail } from './rpc-error.ts';
+import { bool, int, nil, obj } from './schema.ts';
 import { checkLabel, readWallet, walletName } from './wallet-env.ts';
 import { lastProcessedBlock } from './wallet-methods.ts';
+import { listedTxs, transactionOfWallet, txsSinceBlock } from './wallet-shapes.ts';
 
 /** Microseconds to show an entry, and to count one. */
 const ENTRY_US = 120;
@@ -30,7 +32,7 @@ export const listtransactions = walletMethod({
     optional(integer('skip'), 0),
     optional(flag('include_watchonly'), false),
   ],
-  result: 'an array of objects',
+  result: listedTxs,
   run({ view, params, expectWork }, given, count, skip) {
     const label = given === '*' ? null : given;
     if (label === '') rpcFail('invalidParameter', 'Label argument must be a valid label name or "*".');
@@ -66,7 +68,7 @@ export const listsinceblock = walletMethod({
     optional(flag('include_change'), false),
     optional(text('label'), null),
   ],
-  result: 'an object',
+  result: txsSinceBlock,
   run(env, blockHash, target, _watchOnly, includeRemoved, includeChange, label) {
     const { view, params } = env;
     const since = blockHash === '' ? null : detour(env, readHash<BlockHash>(blockHash, 'blockhash'));
@@ -113,7 +115,7 @@ export const gettransaction = nodeMethod({
   category: 'wallet',
   help: 'A transaction of the wallet.',
   params: [hash<Txid>('txid'), optional(flag('include_watchonly'), false), optional(flag('verbose'), false)],
-  result: 'an object',
+  result: transactionOfWallet,
   scope: 'wallet.read',
   run: (env, txid, _watchOnly, verbose) =>
     readWallet(env, (view) => {
@@ -157,7 +159,7 @@ export const abandontransaction = nodeMethod({
   category: 'wallet',
   help: 'Gives up a transaction that is in no block and not in the mempool, so that its inputs can be spent again.',
   params: [hash<Txid>('txid')],
-  result: 'null',
+  result: nil(),
   scope: 'wallet',
   async run(env, txid) {
     orFail(await env.ctx.node().act('walletAbandon', walletName(env), txid));
@@ -170,7 +172,7 @@ export const rescanblockchain = nodeMethod({
   category: 'wallet',
   help: 'Looks again for what concerns the wallet, by way of the address index.',
   params: [optional(integer('start_height'), 0), optional(integer('stop_height'), null)],
-  result: 'an object',
+  result: obj({ start_height: int(), stop_height: int('the last that was looked at') }),
   scope: 'wallet',
   async run(env, start, stop) {
     const last = orFail(await env.ctx.node().act('walletRescan', walletName(env), start, stop));
@@ -183,7 +185,7 @@ export const abortrescan = nodeMethod({
   category: 'wallet',
   help: 'Stops a rescan that goes on.',
   params: [],
-  result: 'whether there was one',
+  result: bool('whether there was one'),
   scope: 'wallet',
   run: async (env) => orFail(await env.ctx.node().act('walletAbortScan', walletName(env))),
 });

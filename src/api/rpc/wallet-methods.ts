@@ -8,8 +8,9 @@ import { walletReaders } from '../wallets/wallet-readers.ts';
 import { nodeMethod } from './method.ts';
 import { array, flag, integer, optional, readString, text } from './params.ts';
 import { orFail, rpcFail } from './rpc-error.ts';
-import { coinAmount, str } from './schema.ts';
+import { arr, coinAmount, nil, str } from './schema.ts';
 import { avoidReuseOf, checkLabel, readWallet, walletName } from './wallet-env.ts';
+import { addressesByLabel, walletBalances, walletInfo } from './wallet-shapes.ts';
 
 /** Up to which block the wallet has followed the chain. */
 export function lastProcessedBlock({ tipHash, tipHeight }: WalletView) {
@@ -34,7 +35,7 @@ export const getrawchangeaddress = nodeMethod({
   category: 'wallet',
   help: 'A new address of the wallet for change.',
   params: [optional(text('address_type'), 'bech32')],
-  result: 'an address',
+  result: str('the address'),
   scope: 'wallet',
   run: async (env, type) => orFail(await env.ctx.node().act('walletNewChangeAddress', walletName(env), type)),
 });
@@ -64,7 +65,7 @@ export const getbalances = nodeMethod({
   category: 'wallet',
   help: 'All balances of the wallet, coins.',
   params: [],
-  result: 'an object',
+  result: walletBalances,
   scope: 'wallet.read',
   run: (env) =>
     readWallet(env, (view, wallet) => {
@@ -88,7 +89,7 @@ export const setlabel = nodeMethod({
   category: 'wallet',
   help: 'Gives an address a label.',
   params: [text('address'), text('label')],
-  result: 'null',
+  result: nil(),
   scope: 'wallet',
   async run(env, address, label) {
     const name = walletName(env);
@@ -103,7 +104,7 @@ export const listlabels = nodeMethod({
   category: 'wallet',
   help: 'The labels that addresses have.',
   params: [optional(text('purpose'), '')],
-  result: 'an array of strings',
+  result: arr(str()),
   scope: 'wallet.read',
   run: (env, purpose) =>
     readWallet(env, ({ reads }) => {
@@ -121,7 +122,7 @@ export const getaddressesbylabel = nodeMethod({
   category: 'wallet',
   help: 'The addresses with a label.',
   params: [text('label')],
-  result: 'an object with a member an address',
+  result: addressesByLabel,
   scope: 'wallet.read',
   run: (env, label) =>
     readWallet(env, ({ reads }) => {
@@ -136,7 +137,7 @@ export const keypoolrefill = nodeMethod({
   category: 'wallet',
   help: 'Reserves addresses ahead of the next one.',
   params: [optional(integer('newsize'), 0)],
-  result: 'null',
+  result: nil(),
   scope: 'wallet',
   async run(env, size) {
     const name = walletName(env);
@@ -151,7 +152,7 @@ export const listwallets = nodeMethod({
   category: 'wallet',
   help: 'The wallets that are loaded.',
   params: [],
-  result: 'an array of names',
+  result: arr(str()),
   scope: 'wallet.read',
   run: ({ ctx }) => (walletReaders(ctx).states ?? []).map(({ name }) => name),
 });
@@ -161,7 +162,7 @@ export const getwalletinfo = nodeMethod({
   category: 'wallet',
   help: 'What the wallet is, and its state.',
   params: [],
-  result: 'an object',
+  result: walletInfo,
   scope: 'wallet.read',
   run: (env) =>
     readWallet(env, (view, { state, reads }) => {

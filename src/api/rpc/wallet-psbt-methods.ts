@@ -7,25 +7,22 @@ import { scriptType } from '../../script/templates.ts';
 import { SigningData } from '../../wallet/keys/signing-data.ts';
 import { coins } from '../views/core-number.ts';
 import { member, type RpcObject, type RpcValue } from './json.ts';
-import { makeTransaction } from './make-transaction.ts';
+import { makeTransaction, outputsParam } from './make-transaction.ts';
 import { nodeMethod } from './method.ts';
 import { array, flag, integer, largeInteger, optional, options, text } from './params.ts';
-import { readPreviousOutput } from './previous-outputs.ts';
+import { previousOutputsParam, readPreviousOutput } from './previous-outputs.ts';
+import { PROCESSED_PSBT, SIGNED } from './psbt-shapes.ts';
 import { orFail, rpcFail } from './rpc-error.ts';
+import { hexStr, type Schema, str } from './schema.ts';
 import { readTransactionHex } from './transaction-hex.ts';
 import { walletName } from './wallet-env.ts';
-import { anything } from './wallet-send-methods.ts';
-import {
-  FUND_OPTION_NAMES,
-  feePayers,
-  fundRequest,
-  namedInputs,
-  outputNames,
-  recipientsOf,
-} from './wallet-spend-options.ts';
+import { fundOptions, inputsShape, psbtOptions } from './wallet-option-shapes.ts';
+import { fundedPsbt, fundedTx } from './wallet-shapes.ts';
+import { feePayers, fundRequest, namedInputs, outputNames, recipientsOf } from './wallet-spend-options.ts';
 
 const NEEDS_INPUTS = 'TX decode failed. Make sure the tx has at least one input.';
-const fundOptions = () => optional(options('options', FUND_OPTION_NAMES, { oneline: 'options' }), {} as RpcObject);
+const optionsParam = (members: Readonly<Record<string, Schema>>) =>
+  optional(options('options', members, { oneline: 'options' }), {} as RpcObject);
 
 function hashTypeOf(name: string | null): number | null {
   if (name === null) return null;
@@ -36,8 +33,8 @@ export const fundrawtransaction = nodeMethod({
   name: 'fundrawtransaction',
   category: 'rawtransactions',
   help: 'Adds inputs of the wallet and change to a transaction, until it pays for its outputs.',
-  params: [text('hexstring'), fundOptions(), optional(flag('iswitness'), null)],
-  result: 'an object',
+  params: [text('hexstring', { schema: hexStr() }), optionsParam(fundOptions), optional(flag('iswitness'), null)],
+  result: fundedTx,
   scope: 'wallet',
   async run(env, hex, given, isWitness) {
     const name = walletName(env);
@@ -68,17 +65,17 @@ export const walletcreatefundedpsbt = nodeMethod({
   help: 'A PSBT that pays its outputs from inputs of the wallet.',
   params: [
     optional(
-      array('inputs', (value) => value),
+      array('inputs', (value) => value, { schema: inputsShape }),
       [] as RpcValue[],
     ),
-    anything('outputs'),
+    outputsParam,
     optional(largeInteger('locktime'), 0),
-    fundOptions(),
+    optionsParam(psbtOptions),
     optional(flag('bip32derivs'), true),
     optional(integer('version', { unsigned: true }), 2),
     optional(integer('psbt_version', { unsigned: true }), 2),
   ],
-  result: 'an object',
+  result: fundedPsbt,
   scope: 'wallet',
   async run(env, given, outputs, locktime, settings, derivations, version, psbtVersion) {
     const name = walletName(env);
@@ -108,7 +105,7 @@ export const walletprocesspsbt = nodeMethod({
     optional(flag('bip32derivs'), true),
     optional(flag('finalize'), true),
   ],
-  result: 'an object',
+  result: PROCESSED_PSBT,
   scope: 'wallet',
   async run(env, psbt, sign, sighash, derivations, finalize) {
     const fill = { sign, derivations, sighashType: hashTypeOf(sighash), finalize };
@@ -121,15 +118,8 @@ export const signrawtransactionwithwallet = nodeMethod({
   name: 'signrawtransactionwithwallet',
   category: 'wallet',
   help: 'Signs a transaction with the keys of the wallet.',
-  params: [
-    text('hexstring'),
-    optional(
-      array('prevtxs', (value) => value),
-      [] as RpcValue[],
-    ),
-    optional(text('sighashtype'), null),
-  ],
-  result: 'an object',
+  params: [text('hexstring'), optional(previousOutputsParam, [] as RpcValue[]), optional(text('sighashtype'), null)],
+  result: SIGNED,
   scope: 'wallet',
   async run(env, hex, previous, sighash) {
     const name = walletName(env);
@@ -171,7 +161,7 @@ export const signmessage = nodeMethod({
   category: 'wallet',
   help: 'Signs a message with the key of a legacy address.',
   params: [text('address'), text('message')],
-  result: 'Base64',
+  result: str('the signature in Base64'),
   scope: 'wallet',
   async run(env, address, message) {
     const name = walletName(env);

@@ -3,14 +3,16 @@ import type { FinishedView } from '../../wallet/spend/send.ts';
 import { ORDINARY_SPEND, type SpendRequest } from '../../wallet/spend/spend-request.ts';
 import { coins } from '../views/core-number.ts';
 import { member, NumberText, type RpcObject, type RpcValue } from './json.ts';
-import { makeTransaction, readOutputs } from './make-transaction.ts';
+import { makeTransaction, outputsParam, readOutputs } from './make-transaction.ts';
 import { type FrontEnv, nodeMethod } from './method.ts';
 import {
+  any,
   array,
   checkMembers,
   flag,
   hash,
   integer,
+  object,
   optional,
   options,
   type Param,
@@ -18,9 +20,21 @@ import {
   text,
 } from './params.ts';
 import { orFail, rpcFail } from './rpc-error.ts';
+import { arr, hashStr, obj, type Schema, str } from './schema.ts';
 import { avoidReuseOf, walletName, walletOf } from './wallet-env.ts';
 import {
-  FUND_OPTION_NAMES,
+  amountShape,
+  amountsShape,
+  bumpOptions,
+  feerateShape,
+  psbtBumpOptions,
+  recipientsShape,
+  sendAllOptions,
+  sendOptions,
+  targetShape,
+} from './wallet-option-shapes.ts';
+import { bumpMembers, sentMoney, sentTx } from './wallet-shapes.ts';
+import {
   feePayers,
   feeWish,
   fundRequest,
@@ -31,17 +45,15 @@ import {
   refuseOutdated,
 } from './wallet-spend-options.ts';
 
-/** A parameter that is looked at where it is used. */
-export function anything(name: string): Param<RpcValue> {
-  return { name, aliases: [], type: 'any', required: true, oneline: name, members: [], read: (value) => value };
-}
-
 const DEFAULT_VERSION = 2;
-const feeParams = [
-  optional(anything('conf_target'), null),
-  optional(text('estimate_mode'), null),
-  optional(anything('fee_rate'), null),
-] as const;
+const targetParam = optional(
+  { ...any('conf_target', { schema: targetShape }), type: 'number' } satisfies Param<RpcValue>,
+  null,
+);
+const modeParam = optional(text('estimate_mode', { note: 'unset, economical, or conservative' }), null);
+const feerateParam = optional(any('fee_rate', { schema: feerateShape }), null);
+const feeParams = [targetParam, modeParam, feerateParam] as const;
+const requestParam = optional(text('request_id', { note: 'a name for the request: it is sent once' }), null);
 
 export const sendtoaddress = nodeMethod({
   name: 'sendtoaddress',
@@ -49,19 +61,19 @@ export const sendtoaddress = nodeMethod({
   help: 'Sends coins to an address. With a request_id that was used before, nothing is sent again.',
   params: [
     text('address'),
-    anything('amount'),
+    any('amount', { schema: amountShape }),
     optional(text('comment'), ''),
     optional(text('comment_to'), ''),
     optional(flag('subtractfeefromamount'), false),
     optional(flag('replaceable'), null),
-    optional(anything('conf_target'), null),
-    optional(text('estimate_mode'), null),
+    targetParam,
+    modeParam,
     optional(flag('avoid_reuse'), null),
-    optional(anything('fee_rate'), null),
+    feerateParam,
     optional(flag('verbose'), false),
-    optional(text('request_id'), null),
+    requestParam,
   ],
-  result: 'a txid; with verbose, an object',
+  result: sentMoney,
   scope: 'wallet',
   async run(
     env,
@@ -94,19 +106,19 @@ export const sendmany = nodeMethod({
   help: 'Sends coins to several addresses at once. With a request_id that was used before, nothing is sent again.',
   params: [
     optional(text('dummy', { placeholder: true }), ''),
-    { ...anything('amounts'), type: 'object' },
+    object('amounts', { schema: amountsShape }),
     optional(integer('minconf', { placeholder: true }), 0),
     optional(text('comment'), ''),
     optional(
-      array('subtractfeefrom', (value) => value),
+      array('subtractfeefrom', (value) => value, { schema: arr(str('address')) }),
       null,
     ),
     optional(flag('replaceable'), null),
     ...feeParams,
     optional(flag('verbose'), false),
-    optional(text('request_id'), null),
+    requestParam,
   ],
-  result: 'a txid; with verbose, an object',
+  result: sentMoney,
   scope: 'wallet',
   run(env, dummy, amounts, _minDepth, comment, payers, replaceable, target, mode, feerate, verbose, requestId) {
     walletOf(env);
@@ -131,19 +143,17 @@ async function sendMoney(
   return { txid, ...(feeReason !== null && { fee_reason: feeReason }) };
 }
 
-const sendOptions = optional(options('options', FUND_OPTION_NAMES, { oneline: 'options' }), {} as RpcObject);
-
 export const send = nodeMethod({
   name: 'send',
   category: 'wallet',
   help: 'Sends coins, or makes a PSBT of it. With a request_id that was used before, nothing is sent again.',
   params: [
-    anything('outputs'),
+    outputsParam,
     ...feeParams,
-    sendOptions,
+    optional(options('options', sendOptions, { oneline: 'options' }), {} as RpcObject),
     optional(integer('version', { unsigned: true }), DEFAULT_VERSION),
   ],
-  result: 'an object',
+  result: sentTx,
   scope: 'wallet',
   async run(env, outputs, target, mode, feerate, given, version) {
     const merged = mergedFeeOptions(given, target, mode, feerate);
@@ -209,8 +219,12 @@ export const sendall = nodeMethod({
   name: 'sendall',
   category: 'wallet',
   help: 'Sends everything the wallet has, or all of some coins, without change.',
-  params: [array('recipients', (value) => value), ...feeParams, sendOptions],
-  result: 'an object',
+  params: [
+    array('recipients', (value) => value, { schema: recipientsShape }),
+    ...feeParams,
+    optional(options('options', sendAllOptions, { oneline: 'options' }), {} as RpcObject),
+  ],
+  result: sentTx,
   scope: 'wallet',
   async run(env, recipients, target, mode, feerate, given) {
     const merged = mergedFeeOptions(given, target, mode, feerate);
@@ -242,20 +256,15 @@ const BUMP_OPTIONS = {
   psbt_version: 'number',
 } as const;
 
-const bumpParams = [
-  hash<Txid>('txid'),
-  optional(
-    options('options', [...Object.keys(BUMP_OPTIONS), 'fee_rate', 'outputs'], { oneline: 'options' }),
-    {} as RpcObject,
-  ),
-] as const;
+const bumpParams = (members: Readonly<Record<string, Schema>>) =>
+  [hash<Txid>('txid'), optional(options('options', members, { oneline: 'options' }), {} as RpcObject)] as const;
 
 export const bumpfee = nodeMethod({
   name: 'bumpfee',
   category: 'wallet',
   help: 'Replaces a transaction of the wallet by one that pays more.',
-  params: bumpParams,
-  result: 'an object',
+  params: bumpParams(bumpOptions),
+  result: obj({ txid: hashStr(), ...bumpMembers }),
   scope: 'wallet',
   run: (env, txid, given) => bump(env, txid, given, false),
 });
@@ -264,8 +273,8 @@ export const psbtbumpfee = nodeMethod({
   name: 'psbtbumpfee',
   category: 'wallet',
   help: 'A PSBT that replaces a transaction by one that pays more.',
-  params: bumpParams,
-  result: 'an object',
+  params: bumpParams(psbtBumpOptions),
+  result: obj({ psbt: str('in Base64'), ...bumpMembers }),
   scope: 'wallet',
   run: (env, txid, given) => bump(env, txid, given, true),
 });

@@ -47,8 +47,6 @@ const FUND_OPTIONS: Readonly<Record<string, string | null>> = {
   request_id: 'string',
 };
 
-export const FUND_OPTION_NAMES = Object.keys(FUND_OPTIONS);
-
 /** Throws RpcError on members that are not known, or of another type. */
 export function checkOptions(options: RpcObject): void {
   const known = Object.entries(FUND_OPTIONS).filter(([key]) => Object.hasOwn(options, key));

@@ -1,5 +1,7 @@
 import { expect, test } from 'bun:test';
 import { NumberText, parseJson, type RpcObject } from '../../../src/api/rpc/json.ts';
+import { readArguments } from '../../../src/api/rpc/method.ts';
+import { RPC_METHODS } from '../../../src/api/rpc/methods.ts';
 import { integer, optional, options, positional, readAmount, text } from '../../../src/api/rpc/params.ts';
 import { Turns } from '../../../src/api/rpc/turns.ts';
 import { coins } from '../../../src/api/views/core-number.ts';
@@ -37,6 +39,29 @@ test('sums beyond 2^53 keep their last digit', () => {
 test('numbers keep the text they were written with', () => {
   expect(JSON.stringify(parseJson('{"a":[1.50,1e3,-0],"__proto__":12345678901234567890}'))).toBe(
     '{"a":[1.50,1e3,-0],"__proto__":12345678901234567890}',
+  );
+});
+
+test('methods that spend take by name what Core takes by name', () => {
+  const read = (method: string, json: string) => readArguments(RPC_METHODS.get(method)!, parseJson(json));
+  const outputs = '"outputs":[{"data":"00"}]';
+  const settings = (json: string) => JSON.stringify(read('send', `{${outputs},${json}}`)[4]);
+  expect(settings('"change_address":"x","lock_unspents":true')).toBe('{"lock_unspents":true,"change_address":"x"}');
+  expect(settings('"options":{"changeAddress":"x"}')).toBe('{"changeAddress":"x"}');
+  // There is a place of its own for it.
+  expect(settings('"conf_target":6')).toBe('{}');
+  for (const [method, name] of [
+    ['send', 'changeAddress'],
+    ['send', 'input_weights'],
+    ['sendall', 'change_address'],
+    ['walletcreatefundedpsbt', 'input_weights'],
+    ['fundrawtransaction', 'change_address'],
+    ['bumpfee', 'psbt_version'],
+    ['psbtbumpfee', 'confTarget'],
+  ] as const)
+    expect(() => read(method, `{"${name}":1}`)).toThrow(`Unknown named parameter ${name}`);
+  expect(() => read('sendtoaddress', '{"address":"x","amount":1,"conf_target":"6"}')).toThrow(
+    '"Position 7 (conf_target)": "JSON value of type string is not of expected type number"',
   );
 });
 
