@@ -185,6 +185,10 @@ describe('a wallet with coins', () => {
       { fee_rate: 5, changePosition: 1 },
     ]);
     expect(created.changepos).toBe(1);
+    const refusal = [-8, 'Input weights should be specified in inputs rather than in options.'];
+    const weighed = { input_weights: [] };
+    expect(await failure('send', { outputs, options: weighed })).toEqual(refusal);
+    expect(await failure('walletcreatefundedpsbt', [[], outputs, 0, weighed])).toEqual(refusal);
     const signed = await api.rpc<{ psbt: string; complete: boolean; hex: string }>('walletprocesspsbt', [created.psbt]);
     expect(signed.complete).toBe(true);
     expect(await api.rpc<string>('sendrawtransaction', [signed.hex])).toHaveLength(64);

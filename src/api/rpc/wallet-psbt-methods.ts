@@ -18,7 +18,14 @@ import { readTransactionHex } from './transaction-hex.ts';
 import { walletName } from './wallet-env.ts';
 import { fundOptions, inputsShape, psbtOptions } from './wallet-option-shapes.ts';
 import { fundedPsbt, fundedTx } from './wallet-shapes.ts';
-import { feePayers, fundRequest, namedInputs, outputNames, recipientsOf } from './wallet-spend-options.ts';
+import {
+  feePayers,
+  fundRequest,
+  namedInputs,
+  outputNames,
+  recipientsOf,
+  refuseWeights,
+} from './wallet-spend-options.ts';
 
 const NEEDS_INPUTS = 'TX decode failed. Make sure the tx has at least one input.';
 const optionsParam = (members: Readonly<Record<string, Schema>>) =>
@@ -82,12 +89,13 @@ export const walletcreatefundedpsbt = nodeMethod({
     const replaceable = (member(settings, 'replaceable') as boolean | null) ?? true;
     const tx = makeTransaction({ inputs: given, outputs, locktime, replaceable, version }, env.ctx.params);
     const payers = feePayers(member(settings, 'subtractFeeFromOutputs'), outputNames(outputs));
+    refuseWeights(settings);
     const recipients = recipientsOf(tx.outputs, payers);
     const fund = fundRequest(settings, recipients, { params: env.ctx.params, overrideLimits: true });
     const addInputs = (member(settings, 'add_inputs') as boolean | null) ?? tx.inputs.length === 0;
     if (psbtVersion !== 0 && psbtVersion !== 2)
       return rpcFail('invalidParameter', 'The PSBT version can only be 2 or 0');
-    const inputs = namedInputs(tx.inputs, given, member(settings, 'input_weights'));
+    const inputs = namedInputs(tx.inputs, given, null);
     const request = { ...fund, inputs, addInputs, locktime: tx.locktime, version };
     const made = orFail(await env.ctx.node().act('walletCreatePsbt', name, request, psbtVersion as 0 | 2, derivations));
     return { psbt: made.psbt, fee: coins(made.fee), changepos: made.changePosition };

@@ -43,6 +43,7 @@ import {
   outputNames,
   recipientsOf,
   refuseOutdated,
+  refuseWeights,
 } from './wallet-spend-options.ts';
 
 const DEFAULT_VERSION = 2;
@@ -158,6 +159,7 @@ export const send = nodeMethod({
   async run(env, outputs, target, mode, feerate, given, version) {
     const merged = mergedFeeOptions(given, target, mode, feerate);
     refuseOutdated(merged);
+    refuseWeights(merged);
     const request = spendOf(env, outputs, merged, version);
     const requestId = member(given, 'request_id') as string | null;
     const finish = finishOf(merged);
@@ -176,7 +178,7 @@ function spendOf(env: FrontEnv, outputs: RpcValue, merged: RpcObject, version: n
   const fund = fundRequest(merged, recipientsOf(tx.outputs, payers), { params, overrideLimits: false });
   const addInputs = (member(merged, 'add_inputs') as boolean | null) ?? tx.inputs.length === 0;
   const locktime = member(merged, 'locktime') === null ? null : tx.locktime;
-  const inputs = namedInputs(tx.inputs, given, member(merged, 'input_weights'));
+  const inputs = namedInputs(tx.inputs, given, null);
   return { ...fund, inputs, addInputs, locktime, version };
 }
 

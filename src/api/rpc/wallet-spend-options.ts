@@ -117,6 +117,12 @@ export function refuseOutdated(options: RpcObject): void {
   for (const [key, text] of OUTDATED) if (Object.hasOwn(options, key)) rpcFail('invalidParameter', text);
 }
 
+/** Where inputs are named one by one, their weights stand beside them. */
+export function refuseWeights(options: RpcObject): void {
+  if (Object.hasOwn(options, 'input_weights'))
+    rpcFail('invalidParameter', 'Input weights should be specified in inputs rather than in options.');
+}
+
 /** Who of the recipients pays the fee: named by position, or by address. Throws RpcError. */
 export function feePayers(given: RpcValue, names: readonly string[]): ReadonlySet<number> {
   const payers = new Set<number>();
