@@ -90,7 +90,6 @@ export class Wallet {
     try {
       return store.write(() => {
         store.setMeta('flags', flagsOf(options));
-        store.setMeta('birthTime', unixSeconds(deps.clock));
         const wallet = new Wallet(name, store, deps);
         wallet.sync.startAtTip();
         return wallet;
@@ -163,6 +162,7 @@ export class Wallet {
     this.store.write(() => {
       this.vault.add([master.key]);
       const createdAt = unixSeconds(clock);
+      if (this.store.meta('birthTime') === null) this.store.setMeta('birthTime', createdAt);
       for (const internal of [false, true])
         for (const type of ADDRESS_TYPES) {
           const descriptor = ownDescriptor(text, type, internal, params);

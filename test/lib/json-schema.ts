@@ -1,20 +1,22 @@
-/** A JSON Schema, of which only what the node writes is understood. */
+/** A JSON Schema, of which only what the node and Core write is understood. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
 const KNOWN = new Set([
   ...['type', 'pattern', 'items', 'minItems', 'maxItems', 'properties', 'additionalProperties', 'required', 'anyOf'],
-  ...['description', 'default', 'x-bitcoin-unit'],
+  ...['oneOf', 'const', 'additionalItems', 'description', 'default', 'x-bitcoin-unit'],
 ]);
 
 /** What is wrong with a value, each with its path; none where it fits. */
 export function schemaProblems(schema: JsonSchema, value: unknown, path = '$'): string[] {
   for (const key of Object.keys(schema)) if (!KNOWN.has(key)) return [`${path}: the schema's ${key} is not understood`];
-  if (schema.anyOf) {
-    const forms = (schema.anyOf as JsonSchema[]).map((form) => schemaProblems(form, value, path));
+  const choices = (schema.anyOf ?? schema.oneOf) as JsonSchema[] | undefined;
+  if (choices) {
+    const forms = choices.map((form) => schemaProblems(form, value, path));
     if (forms.some((problems) => problems.length === 0)) return [];
     // The form that is missed by least tells most.
     return forms.toSorted((a, b) => a.length - b.length)[0]!;
   }
+  if (Object.hasOwn(schema, 'const')) return value === schema.const ? [] : [`${path}: not ${schema.const}`];
   const { type, pattern } = schema as { type?: string; pattern?: string };
   if (type !== undefined && !isOfType(value, type))
     return [`${path}: ${JSON.stringify(value)?.slice(0, 80)} is no ${type}`];
@@ -32,16 +34,18 @@ function arrayProblems({ items, minItems = 0, maxItems = Infinity }: JsonSchema,
   );
 }
 
-function objectProblems(schema: JsonSchema, value: Record<string, unknown>, path: string): string[] {
-  const {
-    properties = {},
-    required = [],
-    additionalProperties,
-  } = schema as {
-    properties?: Record<string, JsonSchema>;
-    required?: string[];
-    additionalProperties?: false | JsonSchema;
+/** What the schema of an object says of its members. */
+export function membersOf(schema: JsonSchema) {
+  const { properties = {}, required = [], additionalProperties = false } = schema;
+  return { properties, required, additionalProperties } as {
+    readonly properties: Readonly<Record<string, JsonSchema>>;
+    readonly required: readonly string[];
+    readonly additionalProperties: false | JsonSchema;
   };
+}
+
+function objectProblems(schema: JsonSchema, value: Record<string, unknown>, path: string): string[] {
+  const { properties, required, additionalProperties } = membersOf(schema);
   const missing = required.filter((key) => !Object.hasOwn(value, key)).map((key) => `${path}.${key}: missing`);
   const inner = Object.entries(value).flatMap(([key, member]) => {
     const of = Object.hasOwn(properties, key) ? properties[key] : additionalProperties;
