@@ -80,6 +80,13 @@ export type ErrorDetails = Readonly<Record<string, unknown>>;
 const DEFAULT_RETRY_AFTER_SECONDS = 5;
 /** What a 401 asks for where HTTP Basic is not taken. */
 export const BEARER_CHALLENGE = 'Bearer realm="obverse"';
+/**
+ * The type of what Bitcoin Core says in JSON as well. Its clients compare the whole text: where a charset follows, some
+ * take the HTTP status for the error, and some take no reply at all.
+ */
+export const RPC_TYPE = 'application/json';
+/** Of all other JSON. */
+export const JSON_TYPE = `${RPC_TYPE}; charset=utf-8`;
 
 /** A failure a client is told about. Named `failure`, since an own `code` would hide Elysia's registered name. */
 export class ApiError extends Error {
@@ -134,8 +141,10 @@ export function rpcRefusalBody(error: ApiError, requestId: string) {
 /** The whole reply to a failed request, in the shape its endpoint speaks. */
 export function errorResponse(error: ApiError, requestId: string, shape: 'rest' | 'rpc'): Response {
   const status = FAILURES[error.failure].http;
+  // Of other refusals Core tells nothing but the status, and so its clients take it from here too.
+  const isCoreReply = shape === 'rpc' && error.failure === 'warming_up';
   const headers: Record<string, string> = {
-    'content-type': 'application/json; charset=utf-8',
+    'content-type': isCoreReply ? RPC_TYPE : JSON_TYPE,
     'cache-control': 'no-store',
     ...error.headers,
   };

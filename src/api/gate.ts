@@ -9,7 +9,7 @@ import { etagMatches } from './caching.ts';
 import { compressed } from './compress.ts';
 import type { Call, Principal, TipView } from './context.ts';
 import { allowedOrigin, corsHeaders, preflight } from './cors.ts';
-import { ApiError, BEARER_CHALLENGE, errorResponse, fail, shownError } from './errors.ts';
+import { ApiError, BEARER_CHALLENGE, errorResponse, fail, JSON_TYPE, shownError } from './errors.ts';
 import type { ApiMetrics } from './ops/metrics.ts';
 import type { ApiOptions } from './options.ts';
 import { routedUrl, splitTarget } from './request-url.ts';
@@ -59,6 +59,8 @@ const REQUEST_ID = /^[A-Za-z0-9._-]{1,64}$/;
 const LONG_BODY = 64 * 1024;
 const SLOW_REFUSAL_MS = 250;
 const SOCKET_PATH = '/ws';
+/** With nothing behind it where a client found no cookie file yet. */
+const BASIC = /^basic\b/i;
 
 /**
  * Everything a request meets before and after its handler. The order is part of the contract: start-up, size of the
@@ -265,6 +267,9 @@ export class Gate {
       response.headers.set('www-authenticate', BEARER_CHALLENGE);
     // What is left of a long body is not worth waiting for.
     if (Number(request.headers.get('content-length')) > LONG_BODY) response.headers.set('connection', 'close');
+    // Clients of Bitcoin Core wait where it is said with Core's status, and give up on 503.
+    if (shape === 'rpc' && shown?.failure === 'warming_up' && BASIC.test(request.headers.get('authorization') ?? ''))
+      return new Response(response.body, { status: 500, headers: response.headers });
     return response;
   }
 
@@ -283,7 +288,7 @@ export class Gate {
     }
     if (options.http.corsOrigins.length > 0) corsHeaders(request, headers, options.http.corsOrigins);
     const type = headers.get('content-type');
-    if (type?.startsWith('application/json')) headers.set('content-type', 'application/json; charset=utf-8');
+    if (visit.shape === 'rest' && type?.startsWith('application/json')) headers.set('content-type', JSON_TYPE);
     const isRead = request.method === 'GET' || request.method === 'HEAD';
     if (!headers.has('cache-control'))
       headers.set('cache-control', isRead && response.status < 300 ? 'private, no-cache' : 'no-store');

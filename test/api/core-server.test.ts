@@ -72,6 +72,19 @@ describe('while the node starts', () => {
     expect(rpc.status).toBe(503);
     expect(await rpc.json()).toMatchObject({ jsonrpc: '2.0', error: { code: -28 }, id: null });
   });
+
+  test('clients of Bitcoin Core are told so with its status and type, by which they know to wait', async () => {
+    await using it = startTestApi({ plugins: [sample], attached: false });
+    // What bitcoin-cli sends with the cookie of the last start, and before there is one.
+    for (const authorization of [`Basic ${btoa('__cookie__:old')}`, 'Basic ']) {
+      for (const path of ['/', '/wallet/default', '/wallet/']) {
+        const reply = await it.get(path, { method: 'POST', body: '{}', headers: { authorization } });
+        expect([path, reply.status, reply.headers.get('content-type')]).toEqual([path, 500, 'application/json']);
+        expect(await reply.json()).toMatchObject({ error: { code: -28 }, id: null });
+      }
+      expect((await it.get('/api/tip', { headers: { authorization } })).status).toBe(503);
+    }
+  });
 });
 
 describe('order of checks', () => {

@@ -1,6 +1,6 @@
 import { Elysia } from 'elysia';
 import type { ApiContext, Call } from '../context.ts';
-import { ApiError, fail } from '../errors.ts';
+import { ApiError, fail, RPC_TYPE } from '../errors.ts';
 import { mediaType } from '../media-type.ts';
 import { readService } from '../read-service.ts';
 import type { ReadSources } from '../readers/read-settings.ts';
@@ -137,5 +137,5 @@ async function batch(dispatcher: RpcDispatcher, calls: readonly RpcCall[], calle
 
 function reply(status: number, body: string): Response {
   // The line end is Core's.
-  return new Response(`${body}\n`, { status, headers: { 'content-type': 'application/json; charset=utf-8' } });
+  return new Response(`${body}\n`, { status, headers: { 'content-type': RPC_TYPE } });
 }

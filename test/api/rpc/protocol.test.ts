@@ -227,6 +227,9 @@ describeWithVectors('JSON-RPC over HTTP', () => {
       'application/x-www-form-urlencoded',
     ])
       expect((await api.post('/', body, { 'content-type': type })).status).toBe(200);
+    // Clients of Bitcoin Core compare the whole of it.
+    for (const sent of [body, `[${body}]`, '{', '{"method":"x"}', '{"method":"getblockhash","params":[-1]}'])
+      expect((await api.post('/', sent)).headers.get('content-type')).toBe('application/json');
     const refused = await api.post('/', body, { 'content-type': 'application/xml' });
     expect(refused.status).toBe(415);
     const { jsonrpc, error, id } = (await refused.json()) as { jsonrpc: string; error: { code: number }; id: null };
