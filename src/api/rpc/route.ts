@@ -58,6 +58,11 @@ export const rpcRoutes = (ctx: ApiContext, sources?: ReadSources) => {
       parse: 'none',
       detail: { summary: 'JSON-RPC', ...detail },
     })
+    .post('/wallet/', async ({ request }) => orParseError(() => answer(request, '')), {
+      parse: 'none',
+      // The wallet without a name of older versions: none that is here, and said in the same words.
+      detail: { ...detail, hide: true },
+    })
     .post('/wallet/:name', async ({ request, params }) => orParseError(() => answer(request, params.name)), {
       parse: 'none',
       detail: { summary: 'JSON-RPC of one wallet', ...detail },
