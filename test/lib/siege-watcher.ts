@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
+import { connect, type Socket } from 'node:net';
+import { setPriority } from 'node:os';
 import { TestPeer } from './test-peer.ts';
-
-declare const self: Worker;
 
 /** Whom to watch. */
 export interface WatchOrder {
@@ -30,6 +30,8 @@ interface FailedWatch {
 }
 
 const SAMPLE_MS = 3;
+/** What the watcher's turn on the processor is worth: what waits for it is counted as the node's. */
+const PRIORITY = -10;
 
 /** Bytes of memory that a process has. */
 export function memoryOf(pid: number): number {
@@ -37,8 +39,54 @@ export function memoryOf(pid: number): number {
   return Number(kilobytes) * 1024;
 }
 
+/** Asks for /healthz over one connection, with as little of its own time in the figures as can be. */
+class HealthProbe {
+  readonly #socket: Socket;
+  readonly #request: string;
+  #reply = '';
+  #waiting: PromiseWithResolvers<void> | null = null;
+
+  private constructor(socket: Socket, request: string) {
+    this.#socket = socket;
+    this.#request = request;
+    socket.setNoDelay(true);
+    socket.on('data', (data) => {
+      this.#reply += data.toString('latin1');
+      const head = this.#reply.indexOf('\r\n\r\n');
+      if (head < 0) return;
+      const length = Number(/\r\ncontent-length: *(\d+)/i.exec(this.#reply)?.[1]);
+      if (this.#reply.length >= head + 4 + length) this.#waiting?.resolve();
+    });
+    socket.on('close', () => this.#waiting?.reject(new Error('/healthz: the connection was closed')));
+    socket.on('error', (error) => this.#waiting?.reject(error));
+  }
+
+  static open(url: string): Promise<HealthProbe> {
+    const { hostname, port, host, pathname } = new URL(url);
+    return new Promise((resolve, reject) => {
+      const socket = connect(Number(port), hostname, () =>
+        resolve(new HealthProbe(socket, `GET ${pathname} HTTP/1.1\r\nHost: ${host}\r\n\r\n`)),
+      );
+      socket.on('error', reject);
+    });
+  }
+
+  /** Milliseconds until the whole answer is here. */
+  async ask(): Promise<number> {
+    this.#reply = '';
+    this.#waiting = Promise.withResolvers();
+    const from = performance.now();
+    this.#socket.write(this.#request);
+    await this.#waiting.promise;
+    const taken = performance.now() - from;
+    const status = this.#reply.slice(0, this.#reply.indexOf('\r\n'));
+    if (status !== 'HTTP/1.1 200 OK') throw new Error(`/healthz answered ${status}`);
+    return taken;
+  }
+}
+
 /** Asks for /healthz, and as a peer for a pong, again and again, until it is told to stop. */
-async function watch({ pid, health }: WatchOrder, peer: TestPeer, over: () => boolean): Promise<Watched> {
+async function watch(pid: number, probe: HealthProbe, peer: TestPeer, over: () => boolean): Promise<Watched> {
   const watched = { memory: 0, health: [] as number[], pongs: [] as number[] };
   const pinging = (async () => {
     do {
@@ -47,11 +95,7 @@ async function watch({ pid, health }: WatchOrder, peer: TestPeer, over: () => bo
     } while (!over());
   })();
   do {
-    const from = performance.now();
-    const reply = await fetch(health);
-    await reply.text();
-    if (reply.status !== 200) throw new Error(`/healthz answered ${reply.status}`);
-    watched.health.push(performance.now() - from);
+    watched.health.push(await probe.ask());
     watched.memory = Math.max(watched.memory, memoryOf(pid));
     await Bun.sleep(SAMPLE_MS);
   } while (!over());
@@ -59,24 +103,34 @@ async function watch({ pid, health }: WatchOrder, peer: TestPeer, over: () => bo
   return watched;
 }
 
-// In a thread of its own: an attack keeps the test itself busy, and that would be measured with it.
-if (!Bun.isMainThread) {
+// In a process of its own: an attack keeps the test itself busy, and that would be measured with it.
+if (import.meta.main) {
   let order: WatchOrder | null = null;
   let peer: TestPeer | null = null;
+  let probe: HealthProbe | null = null;
   let over = true;
-  const tell = (message: FromWatcher) => self.postMessage(message);
+  const tell = (message: FromWatcher) => process.send!(message);
   const failed = (error: unknown) => tell({ type: 'failed', reason: String(error) });
-  self.onmessage = ({ data }: MessageEvent<ToWatcher>) => {
-    if (data.type === 'open') {
-      order = data;
-      TestPeer.join(data.peers, { agent: '/watcher:1/' }).then((joined) => {
-        peer = joined;
-        tell({ type: 'ready' });
-      }, failed);
-    } else if (data.type === 'end') over = true;
+  try {
+    setPriority(PRIORITY);
+  } catch {
+    // Not everybody may.
+  }
+  process.on('disconnect', () => process.exit(0));
+  process.on('message', (message: ToWatcher) => {
+    if (message.type === 'open') {
+      order = message;
+      Promise.all([TestPeer.join(message.peers, { agent: '/watcher:1/' }), HealthProbe.open(message.health)]).then(
+        (opened) => {
+          [peer, probe] = opened;
+          tell({ type: 'ready' });
+        },
+        failed,
+      );
+    } else if (message.type === 'end') over = true;
     else {
       over = false;
-      watch(order!, peer!, () => over).then((watched) => tell({ type: 'watched', ...watched }), failed);
+      watch(order!.pid, probe!, peer!, () => over).then((watched) => tell({ type: 'watched', ...watched }), failed);
     }
-  };
+  });
 }

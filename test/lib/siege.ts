@@ -1,4 +1,5 @@
 import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import type { RegtestChain, TestBlock } from './chain-builder.ts';
 import { mempoolLoaded, mine, submit } from './mempool-node.ts';
 import type { NodeProcess } from './node-process.ts';
@@ -48,6 +49,7 @@ export class Siege implements AsyncDisposable {
   readonly #idle: number;
   readonly #friends: readonly number[];
   readonly #evil = new Set<TestPeer>();
+  readonly #health: number[] = [];
 
   private constructor(
     chain: RegtestChain,
@@ -108,6 +110,7 @@ export class Siege implements AsyncDisposable {
     for (const peer of this.#evil) peer.close();
     this.#evil.clear();
     const { memory, health, pongs } = watched;
+    this.#health.push(...health);
     const figures: Figures = { growth: memory - this.#idle, health: spreadOf(health), pong: spreadOf(pongs) };
     report(name, figures);
     if (figures.growth > MAX_GROWTH) throw new Error(`${name}: memory grew by ${figures.growth} bytes`);
@@ -150,6 +153,7 @@ export class Siege implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     for (const peer of [...this.#evil, this.good]) peer.close();
     this.#watcher.close();
+    console.log(`${this.#health.length} answers of /healthz, median / p99 / max ms: ${told(spreadOf(this.#health))}`);
     await Promise.all([this.node.stop(), this.friend.node.stop()]);
   }
 
@@ -159,9 +163,13 @@ export class Siege implements AsyncDisposable {
   }
 }
 
-/** The thread that measures. */
+/** The process that measures. */
 class Watcher {
-  readonly #worker = new Worker(new URL('./siege-watcher.ts', import.meta.url).href);
+  #take: (message: FromWatcher) => void = () => {};
+  readonly #child = Bun.spawn([process.execPath, join(import.meta.dir, 'siege-watcher.ts')], {
+    ipc: (message: FromWatcher) => this.#take(message),
+    stdio: ['ignore', 'inherit', 'inherit'],
+  });
 
   static async open({ node, address }: Neighbour): Promise<Watcher> {
     const watcher = new Watcher();
@@ -185,18 +193,18 @@ class Watcher {
   }
 
   close(): void {
-    this.#worker.terminate();
+    this.#child.kill();
   }
 
   #send(message: ToWatcher): void {
-    this.#worker.postMessage(message);
+    this.#child.send(message);
   }
 
   #next<T extends FromWatcher['type']>(type: T): Promise<Extract<FromWatcher, { type: T }>> {
     return new Promise((resolve, reject) => {
-      this.#worker.onmessage = ({ data }: MessageEvent<FromWatcher>) => {
-        if (data.type === type) resolve(data as Extract<FromWatcher, { type: T }>);
-        else if (data.type === 'failed') reject(new Error(data.reason));
+      this.#take = (message) => {
+        if (message.type === type) resolve(message as Extract<FromWatcher, { type: T }>);
+        else if (message.type === 'failed') reject(new Error(message.reason));
       };
     });
   }
@@ -208,8 +216,11 @@ function spreadOf(samples: readonly number[]): Spread {
   return { median: at(0.5), p99: at(0.99), max: at(1) };
 }
 
+function told({ median, p99, max }: Spread): string {
+  return [median, p99, max].map((ms) => ms.toFixed(1)).join(' / ');
+}
+
 function report(name: string, { growth, health, pong }: Figures): void {
-  const text = ({ median, p99, max }: Spread) => [median, p99, max].map((ms) => ms.toFixed(1)).join(' / ');
   const megabytes = (growth / MEGABYTE).toFixed(0);
-  console.log(`${name}: memory +${megabytes} MB; median / p99 / max ms: /healthz ${text(health)}, pong ${text(pong)}`);
+  console.log(`${name}: memory +${megabytes} MB; median / p99 / max ms: /healthz ${told(health)}, pong ${told(pong)}`);
 }
