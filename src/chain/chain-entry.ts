@@ -1,57 +1,101 @@
 import type { HeaderEntry } from '../consensus/header-entry.ts';
-import type { BlockHash } from '../primitives/hash.ts';
+import type { BlockHash, MerkleRoot } from '../primitives/hash.ts';
 import type { BlockHeader } from '../primitives/header.ts';
 import type { FilePlace } from '../storage/block-files.ts';
 import { hasFailed } from '../storage/header-store.ts';
 import { HeaderStatus } from '../storage/schema.ts';
+import { HeaderTable } from './header-table.ts';
 
-/** A header in the tree. Flat, because a main chain has a million of them. */
+/** A header in the tree. All but its place in it stands in the table. */
 export class ChainEntry implements HeaderEntry {
-  /** Row of the headers table, in order of arrival. */
-  readonly id: number;
-  readonly hash: BlockHash;
-  readonly version: number;
-  readonly merkleRoot: Uint8Array;
-  readonly time: number;
-  readonly bits: number;
-  readonly nonce: number;
-  readonly height: number;
   readonly parent: ChainEntry | null;
-  readonly chainwork: bigint;
+  readonly height: number;
+  /** Where it stands in the table of its tree. */
+  readonly row: number;
+  readonly #table: HeaderTable;
   /** An ancestor far back, so that any ancestor is found in O(log n) steps. */
   readonly #skip: ChainEntry | null;
-  /** Bits of HeaderStatus. */
-  status = 0;
-  /** The order in which chains became complete: of two with equal work the first seen stays. */
-  sequence = 0;
-  /** Whether this body and those of all ancestors are there. */
-  complete = false;
-  file = -1;
-  offset = 0;
-  size = 0;
-  undoFile = -1;
-  undoOffset = 0;
-  undoSize = 0;
 
-  constructor(id: number, hash: BlockHash, header: BlockHeader, parent: ChainEntry | null, chainwork: bigint) {
-    this.id = id;
-    this.hash = hash;
-    this.version = header.version;
-    this.merkleRoot = header.merkleRoot;
-    this.time = header.time;
-    this.bits = header.bits;
-    this.nonce = header.nonce;
+  constructor(table: HeaderTable, row: number, parent: ChainEntry | null) {
     this.parent = parent;
     this.height = parent === null ? 0 : parent.height + 1;
-    this.chainwork = chainwork;
+    this.row = row;
+    this.#table = table;
     this.#skip = parent === null ? null : parent.ancestor(skipHeight(this.height));
+  }
+
+  /** One that is in no tree, though its parent may be. */
+  static apart(id: number, hash: BlockHash, header: BlockHeader, parent: ChainEntry | null, work: bigint): ChainEntry {
+    const table = new HeaderTable(1);
+    return new ChainEntry(table, table.add(id, hash, header, -1, work), parent);
+  }
+
+  /** Row of the headers table of the database, in order of arrival. */
+  get id(): number {
+    return this.#table.id(this.row);
+  }
+
+  /** 32 bytes of the caller's own. */
+  get hash(): BlockHash {
+    return this.#table.hash(this.row);
+  }
+
+  get version(): number {
+    return this.#table.version(this.row);
+  }
+
+  get merkleRoot(): MerkleRoot {
+    return this.#table.merkleRoot(this.row);
+  }
+
+  get time(): number {
+    return this.#table.time(this.row);
+  }
+
+  get bits(): number {
+    return this.#table.bits(this.row);
+  }
+
+  get nonce(): number {
+    return this.#table.nonce(this.row);
+  }
+
+  get chainwork(): bigint {
+    return this.#table.chainwork(this.row);
+  }
+
+  /** Bits of HeaderStatus. */
+  get status(): number {
+    return this.#table.status(this.row);
+  }
+
+  set status(status: number) {
+    this.#table.setStatus(this.row, status);
+  }
+
+  /** The order in which chains became complete: of two with equal work the first seen stays. */
+  get sequence(): number {
+    return this.#table.sequence(this.row);
+  }
+
+  set sequence(sequence: number) {
+    this.#table.setSequence(this.row, sequence);
+  }
+
+  /** Whether this body and those of all ancestors are there. */
+  get complete(): boolean {
+    return this.#table.complete(this.row);
+  }
+
+  set complete(complete: boolean) {
+    this.#table.setComplete(this.row, complete);
   }
 
   get header(): BlockHeader {
     return {
       version: this.version,
       previousHash: this.parent ? this.parent.hash : (new Uint8Array(32) as BlockHash),
-      merkleRoot: this.merkleRoot as BlockHeader['merkleRoot'],
+      merkleRoot: this.merkleRoot,
       time: this.time,
       bits: this.bits,
       nonce: this.nonce,
@@ -70,12 +114,21 @@ export class ChainEntry implements HeaderEntry {
     return hasFailed(this.status);
   }
 
+  /** Where its body is stored, if it is. */
   get body(): FilePlace {
-    return { file: this.file, offset: this.offset, size: this.size };
+    return this.#table.body(this.row);
+  }
+
+  set body(place: FilePlace) {
+    this.#table.setBody(this.row, place);
   }
 
   get undo(): FilePlace {
-    return { file: this.undoFile, offset: this.undoOffset, size: this.undoSize };
+    return this.#table.undo(this.row);
+  }
+
+  set undo(place: FilePlace) {
+    this.#table.setUndo(this.row, place);
   }
 
   ancestor(height: number): ChainEntry | null {

@@ -112,7 +112,7 @@ export class ChainStore {
     this.#unread = false;
     const raw = this.#blockReader.read(entry.body);
     if (!equalBytes(hash256(raw.subarray(0, HEADER_SIZE)), entry.hash))
-      throw new DecodeError(`block ${hashToHex(entry.hash)} is damaged in blk file ${entry.file}`);
+      throw new DecodeError(`block ${hashToHex(entry.hash)} is damaged in blk file ${entry.body.file}`);
     return raw;
   }
 
@@ -122,7 +122,7 @@ export class ChainStore {
     const block = parseBlock(this.#blockReader.read(entry.body));
     // Otherwise a bit that rotted on the disk would make a good block invalid for ever.
     if (!equalBytes(block.hash, entry.hash) || isBlockMutated(block, entry.height >= this.#segwitHeight))
-      throw new DecodeError(`block ${hashToHex(entry.hash)} is damaged in blk file ${entry.file}`);
+      throw new DecodeError(`block ${hashToHex(entry.hash)} is damaged in blk file ${entry.body.file}`);
     return block;
   }
 
@@ -200,9 +200,7 @@ export class ChainStore {
     connected.forEach(({ entry, effects, circulating, utxos, txs }, i) => {
       const place = places[i];
       if (place) {
-        entry.undoFile = place.file;
-        entry.undoOffset = place.offset;
-        entry.undoSize = place.size;
+        entry.undo = place;
         entry.status |= HeaderStatus.HAVE_UNDO;
         this.#headerWriter.setUndo(entry.id, place, effects.fees);
       }

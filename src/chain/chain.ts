@@ -496,9 +496,7 @@ export class Chain {
 
   #storeBody(entry: ChainEntry, block: ParsedBlock): void {
     const place = this.#store.appendBlock(block.raw);
-    entry.file = place.file;
-    entry.offset = place.offset;
-    entry.size = place.size;
+    entry.body = place;
     entry.status |= HeaderStatus.HAVE_BLOCK;
     this.#commits.addBody({ entry, stats: bodyStats(block), receivedAt: unixSeconds(this.#clock) });
     this.#tree.bodyArrived(entry);

@@ -120,7 +120,7 @@ export function blockEvents(
   for (const { entry, stats, effects } of connected)
     events.push({
       type: 'newBlock',
-      data: newBlockEvent(entry, { ...facts, stats, size: entry.size, fees: effects.fees, reorg }),
+      data: newBlockEvent(entry, { ...facts, stats, size: entry.body.size, fees: effects.fees, reorg }),
     });
   return events;
 }

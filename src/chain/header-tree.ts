@@ -3,16 +3,17 @@ import type { BlockHash } from '../primitives/hash.ts';
 import { type BlockHeader, headerFromBytes } from '../primitives/header.ts';
 import type { HeaderRecord } from '../storage/header-store.ts';
 import { HeaderStatus } from '../storage/schema.ts';
-import { bytesToHex } from '../util/bytes.ts';
 import { ChainEntry } from './chain-entry.ts';
+import { HeaderTable } from './header-table.ts';
 
 /**
  * Every header whose proof of work was checked, linked to its parent; and the ends of complete chains among which the
  * best is chosen: by work, and of equal work the one that was complete first.
  */
 export class HeaderTree {
-  readonly #byHash = new Map<string, ChainEntry>();
-  readonly #children = new Map<ChainEntry, ChainEntry[]>();
+  readonly #table = new HeaderTable();
+  /** By their rows. */
+  readonly #entries: ChainEntry[] = [];
   /** Complete and valid as far as known; those behind the tip are dropped as it moves. */
   readonly #candidates = new Set<ChainEntry>();
   #nextId = 1;
@@ -20,9 +21,10 @@ export class HeaderTree {
   /** Counts down: an operator's choice comes before what was seen first. */
   #preferred = 0;
   #best: ChainEntry | null = null;
+  #bestWork = -1n;
 
   get size(): number {
-    return this.#byHash.size;
+    return this.#entries.length;
   }
 
   /** The valid header with the most work, its body there or not. */
@@ -31,17 +33,14 @@ export class HeaderTree {
   }
 
   get(hash: Uint8Array): ChainEntry | null {
-    return this.#byHash.get(bytesToHex(hash)) ?? null;
+    return this.#entries[this.#table.find(hash)] ?? null;
   }
 
   insert(hash: BlockHash, header: BlockHeader, parent: ChainEntry | null): ChainEntry {
     const work = workOf(header.bits) + (parent?.chainwork ?? 0n);
-    // The hash may be a view into a block: keep 32 bytes, not the block.
-    const kept = hash.slice() as BlockHash;
-    const merkleRoot = header.merkleRoot.slice() as BlockHeader['merkleRoot'];
-    const entry = new ChainEntry(this.#nextId++, kept, { ...header, merkleRoot }, parent, work);
+    const entry = this.#add(this.#nextId++, hash, header, parent, work);
     if (parent?.failed) entry.status |= HeaderStatus.FAILED_PARENT;
-    this.#link(entry);
+    this.#consider(entry, work);
     return entry;
   }
 
@@ -49,22 +48,14 @@ export class HeaderTree {
   load(record: HeaderRecord): ChainEntry {
     const header = headerFromBytes(record.header);
     const parent = this.get(header.previousHash);
-    const entry = new ChainEntry(record.id, record.hash, header, parent, record.chainwork);
+    const entry = this.#add(record.id, record.hash, header, parent, record.chainwork);
     entry.status = record.status;
     if (!record.body) entry.status &= ~HeaderStatus.HAVE_BLOCK;
     if (!record.undo) entry.status &= ~HeaderStatus.HAVE_UNDO;
-    if (record.body) {
-      entry.file = record.body.file;
-      entry.offset = record.body.offset;
-      entry.size = record.body.size;
-    }
-    if (record.undo) {
-      entry.undoFile = record.undo.file;
-      entry.undoOffset = record.undo.offset;
-      entry.undoSize = record.undo.size;
-    }
+    if (record.body) entry.body = record.body;
+    if (record.undo) entry.undo = record.undo;
     this.#nextId = Math.max(this.#nextId, record.id + 1);
-    this.#link(entry);
+    this.#consider(entry, record.chainwork);
     if (entry.hasBody) this.bodyArrived(entry);
     return entry;
   }
@@ -82,7 +73,7 @@ export class HeaderTree {
       at.complete = true;
       at.sequence = this.#nextSequence++;
       if (!at.failed) this.#candidates.add(at);
-      for (const child of this.#children.get(at) ?? []) if (child.hasBody) queue.push(child);
+      for (const child of this.#children(at)) if (child.hasBody) queue.push(child);
     }
   }
 
@@ -105,7 +96,7 @@ export class HeaderTree {
     const changed = [entry];
     for (let i = 0; i < changed.length; i++) {
       this.#candidates.delete(changed[i]!);
-      for (const child of this.#children.get(changed[i]!) ?? []) {
+      for (const child of this.#children(changed[i]!)) {
         if (child.status & HeaderStatus.FAILED_PARENT) continue;
         child.status |= HeaderStatus.FAILED_PARENT;
         changed.push(child);
@@ -126,7 +117,7 @@ export class HeaderTree {
     for (let at: ChainEntry | null = entry; at !== null; at = at.parent) clear(at);
     const queue = [entry];
     for (let at = queue.pop(); at !== undefined; at = queue.pop())
-      for (const child of this.#children.get(at) ?? []) {
+      for (const child of this.#children(at)) {
         clear(child);
         queue.push(child);
       }
@@ -142,31 +133,33 @@ export class HeaderTree {
 
   /** Entries that nothing builds on. */
   leaves(): ChainEntry[] {
-    return [...this.#byHash.values()].filter((entry) => !this.#children.has(entry));
+    return this.#entries.filter(({ row }) => !this.#table.hasChildren(row));
   }
 
   /** After marks changed: what the tip had passed may be the best of what is left. */
   #findCandidates(): void {
     this.#best = null;
-    for (const entry of this.#byHash.values()) {
+    this.#bestWork = -1n;
+    for (const entry of this.#entries) {
       if (entry.complete && !entry.failed) this.#candidates.add(entry);
-      this.#consider(entry);
+      this.#consider(entry, entry.chainwork);
     }
   }
 
-  #link(entry: ChainEntry): void {
-    this.#byHash.set(bytesToHex(entry.hash), entry);
-    if (entry.parent !== null) {
-      const siblings = this.#children.get(entry.parent);
-      if (siblings) siblings.push(entry);
-      else this.#children.set(entry.parent, [entry]);
-    }
-    this.#consider(entry);
+  #add(id: number, hash: BlockHash, header: BlockHeader, parent: ChainEntry | null, work: bigint): ChainEntry {
+    const entry = new ChainEntry(this.#table, this.#table.add(id, hash, header, parent?.row ?? -1, work), parent);
+    this.#entries.push(entry);
+    return entry;
   }
 
-  #consider(entry: ChainEntry): void {
-    if (entry.failed) return;
-    if (this.#best === null || entry.chainwork > this.#best.chainwork) this.#best = entry;
+  *#children({ row }: ChainEntry): Generator<ChainEntry> {
+    for (const child of this.#table.children(row)) yield this.#entries[child]!;
+  }
+
+  #consider(entry: ChainEntry, work: bigint): void {
+    if (work <= this.#bestWork || entry.failed) return;
+    this.#best = entry;
+    this.#bestWork = work;
   }
 }
 

@@ -13,7 +13,7 @@ const SMALL = 1 << 14;
  * many would leave a quarter of a large one unused on average.
  */
 export function grownRows(rows: number): number {
-  return rows + (rows < SMALL ? rows >>> 1 : rows >>> 3);
+  return rows + Math.max(1, rows < SMALL ? rows >>> 1 : rows >>> 3);
 }
 
 /** The column with `length` elements, the new ones 0. */
