@@ -176,7 +176,7 @@ export class PeerNetwork {
       allowExtraBlockRelay: (allowed) => connections.allowExtraBlockRelay(allowed),
       isReachable: (address) => connections.routes.isReachable(address),
       isAvoided: (address) => connections.isBannedOrDiscouraged(address),
-      listening: this.#listens,
+      listening: this.#options.listen !== null,
     };
   }
 
@@ -202,9 +202,5 @@ export class PeerNetwork {
       proxy: proxy === null ? undefined : `${proxy.host}:${proxy.port}`,
       onlyNetworks: onlyNetworks.length > 0 ? onlyNetworks.join(' ') : undefined,
     });
-  }
-
-  get #listens(): boolean {
-    return this.connections.localAddresses().length > 0;
   }
 }

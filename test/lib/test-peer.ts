@@ -22,6 +22,8 @@ export interface Introduction {
   readonly agent?: string;
   readonly height?: number;
   readonly nonce?: bigint;
+  /** The address it sees the other side at. */
+  readonly receiver?: NetService;
   /** Announces and asks for transactions by wtxid (BIP-339). */
   readonly wtxid?: boolean;
   /** Understands compact blocks (BIP-152); `announce` asks for them unasked. */
@@ -126,7 +128,8 @@ export class TestPeer {
     const { version = 70_016, services = FULL_NODE, relay = true, agent = '/test:1/', height = 0 } = introduction;
     const nonce = introduction.nonce ?? crypto.getRandomValues(new BigUint64Array(1))[0]!;
     const time = BigInt(Math.floor(Date.now() / 1000));
-    const rest = { receiverServices: 0n, receiver: NOWHERE, userAgent: agent, startHeight: height };
+    const { receiver = NOWHERE } = introduction;
+    const rest = { receiverServices: 0n, receiver, userAgent: agent, startHeight: height };
     this.send('version', { version, services, time, nonce, relay, ...rest });
   }
 
