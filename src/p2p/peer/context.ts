@@ -23,7 +23,7 @@ export interface Connections {
   /** Of our `version` on a link, by which we would know ourselves. */
   nonceOf(link: PeerLink): bigint;
   isOwnNonce(nonce: bigint): boolean;
-  /** For a peer that wants transactions: false where there are too many of those and none can go. */
+  /** For an inbound peer that wants transactions: false where there are too many of those and none can go. */
   makeRoomForTransactionRelay(link: PeerLink): boolean;
   /** Whether enough was sent today; of historical blocks earlier. */
   uploadTargetReached(historical: boolean): boolean;
@@ -58,6 +58,17 @@ export interface PeerContext {
   readonly peers: ReadonlyMap<number, Peer>;
   /** A peer did what no honest one does: it is let go and avoided. */
   misbehaving(peer: Peer, what: string): void;
+}
+
+/**
+ * Whether a peer that wants transactions may stay: an inbound one only where there is room for it, if need be after
+ * another such peer was disconnected. To be asked when that is known of it; lets go of one that may not.
+ */
+export function hasRelayRoom({ connections }: Pick<PeerContext, 'connections'>, link: PeerLink): boolean {
+  const isCounted = link.type === 'inbound' && link.standing.relaysTransactions;
+  if (!isCounted || connections.makeRoomForTransactionRelay(link)) return true;
+  link.disconnect('too many peers that want transactions');
+  return false;
 }
 
 /** Chain work below which a chain of headers is not kept: what proves nothing costs an attacker nothing. */

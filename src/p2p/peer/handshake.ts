@@ -11,7 +11,7 @@ import {
   USER_AGENT,
   WTXID_RELAY_VERSION,
 } from '../protocol.ts';
-import type { PeerContext } from './context.ts';
+import { hasRelayRoom, type PeerContext } from './context.ts';
 import type { Peer } from './peer.ts';
 
 /** How long the handshake may take. */
@@ -65,10 +65,7 @@ export class Handshake {
       link.send('sendaddrv2', null);
     }
     this.#events.introduced(peer);
-    if (link.standing.relaysTransactions && !this.#ctx.connections.makeRoomForTransactionRelay(link)) {
-      link.disconnect('too many peers that want transactions');
-      return;
-    }
+    if (!hasRelayRoom(this.#ctx, link)) return;
     link.send('verack', null);
     if (!peer.inbound) this.#ctx.connections.addresses.good(link.service);
     // It was only to be seen whether there is a node.

@@ -148,6 +148,8 @@ export class LinkedNode implements AsyncDisposable {
   readonly addresses: AddrManager;
   /** Whether enough was sent today: of everything, or of old blocks. */
   uploadTarget: 'none' | 'historical' | 'all' = 'none';
+  /** Whether one more inbound peer may want transactions. */
+  hasRelayRoom = true;
   readonly #ending = new AbortController();
   readonly #database;
 
@@ -225,7 +227,7 @@ export class LinkedNode implements AsyncDisposable {
       addresses: this.addresses,
       nonceOf: () => 2n,
       isOwnNonce: () => false,
-      makeRoomForTransactionRelay: () => true,
+      makeRoomForTransactionRelay: () => this.hasRelayRoom,
       discourage: (link) => this.discouraged.push(link.name),
       answerAddresses: () => this.addresses.getAddresses(1000, 23),
       localAddressFor: () => own,

@@ -31,7 +31,10 @@ export class ScriptedEnd implements PeerLogic {
     this.in.other = this.out;
   }
 
-  /** Connects, and waits until the node has told of transactions for the first time, which it does of none. */
+  /**
+   * Connects, and waits until the node has told of transactions for the first time, which it does of none, or has hung
+   * up.
+   */
   static async join(
     node: LinkedNode,
     { type = 'inbound', permissions = [], relay = true, services = OUR_SERVICES }: Introduction = {},
@@ -51,8 +54,9 @@ export class ScriptedEnd implements PeerLogic {
     });
     end.send('wtxidrelay', null);
     end.send('verack', null);
-    await until('the handshake', [node], () => end.peer?.negotiated.established === true);
-    if (relay) await until('the first announcement', [node], () => (end.peer?.tx?.nextAnnouncementAt ?? 0) > 0);
+    await until('the handshake', [node], () => end.in.closed || end.peer?.negotiated.established === true);
+    if (relay && !end.in.closed)
+      await until('the first announcement', [node], () => (end.peer?.tx?.nextAnnouncementAt ?? 0) > 0);
     return end;
   }
 

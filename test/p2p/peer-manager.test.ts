@@ -1,0 +1,44 @@
+import { describe, expect, test } from 'bun:test';
+import type { ConnectionType, Permission } from '../../src/p2p/net/peer-link.ts';
+import { recentChain } from '../lib/sample-chains.ts';
+import { LinkedNode } from './lib/linked-net.ts';
+import { ScriptedEnd } from './lib/scripted-end.ts';
+
+const chain = recentChain(20);
+const full = () => LinkedNode.with(chain.params, chain.blocks.slice(1));
+
+describe('where there are too many inbound peers that want transactions, and none of them can go', () => {
+  const REFUSED = 'too many peers that want transactions';
+
+  test.each<[ConnectionType, boolean, string | null]>([
+    ['inbound', true, REFUSED],
+    ['inbound', false, null],
+    // Their places are their own.
+    ['outbound-full-relay', true, null],
+    ['manual', true, null],
+  ])('another one comes: %s, wanting them: %p', async (type, relay, reason) => {
+    await using node = await full();
+    node.hasRelayRoom = false;
+    const end = await ScriptedEnd.join(node, { type, relay });
+    expect(end.in.reason).toBe(reason);
+  });
+
+  test.each<[string, (end: ScriptedEnd) => void]>([
+    ['filterload', (end) => end.send('filterload', { filter: Uint8Array.of(1), hashFunctions: 1, tweak: 0, flags: 0 })],
+    ['filterclear', (end) => end.send('filterclear', null)],
+  ])('one wants them later, by %s', async (_type, ask) => {
+    await using node = await full();
+    const permissions: Permission[] = ['bloomfilter'];
+    const [first, second] = [
+      await ScriptedEnd.join(node, { permissions, relay: false }),
+      await ScriptedEnd.join(node, { permissions, relay: false }),
+    ];
+    ask(first!);
+    await first!.heard(1n);
+    expect(first!.in.closed).toBe(false);
+    node.hasRelayRoom = false;
+    ask(second!);
+    await second!.heard(2n);
+    expect(second!.in.reason).toBe(REFUSED);
+  });
+});
