@@ -4,7 +4,7 @@ import type { BlockHash } from '../primitives/hash.ts';
 import { isLocal } from './address/ranges.ts';
 import { BloomFilter } from './bloom-filter.ts';
 import { MessageError } from './messages/codec.ts';
-import { INVENTORY, type InventoryItem, InventoryItems } from './messages/inventory.ts';
+import { INVENTORY, type InventoryItem, InventoryItems, isBlockKind, isTransactionKind } from './messages/inventory.ts';
 import { decodeMessage, isMessageType, type Message } from './messages/messages.ts';
 import type { PeerLink, PeerLogic } from './net/peer-link.ts';
 import type { PeerContext } from './peer/context.ts';
@@ -358,8 +358,8 @@ export class PeerManager implements PeerLogic {
       missing = [];
     };
     await this.#inTurns(peer, items, (item) => {
-      if (!isTransaction(item)) return this.#serve.getdata(peer, item);
-      if (!this.#txs.getdata(peer, item)) missing.push(item);
+      if (isBlockKind(item.kind)) return this.#serve.getdata(peer, item);
+      if (isTransactionKind(item.kind) && !this.#txs.getdata(peer, item)) missing.push(item);
       if (missing.length >= MAX_NOT_FOUND) sendMissing();
     });
     sendMissing();
@@ -392,7 +392,3 @@ const TURN_MS = 4;
 const MAX_NOT_FOUND = 1000;
 /** Blocks of one commit whose transactions are looked through; initial sync apart there are hardly ever more. */
 const MAX_LOOKED_THROUGH = 100;
-
-function isTransaction({ kind }: InventoryItem): boolean {
-  return kind === INVENTORY.tx || kind === INVENTORY.wtx || kind === INVENTORY.witnessTx;
-}

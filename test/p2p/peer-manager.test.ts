@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test';
+import { INVENTORY } from '../../src/p2p/messages/inventory.ts';
 import type { ConnectionType, Permission } from '../../src/p2p/net/peer-link.ts';
 import { recentChain } from '../lib/sample-chains.ts';
 import { LinkedNode } from './lib/linked-net.ts';
@@ -41,4 +42,16 @@ describe('where there are too many inbound peers that want transactions, and non
     await second!.heard(2n);
     expect(second!.in.reason).toBe(REFUSED);
   });
+});
+
+// 0x40000003 would be a filtered block with witnesses, which nobody ever made.
+test('getdata of a known block by a number that stands for nothing is passed over', async () => {
+  await using node = await full();
+  const end = await ScriptedEnd.join(node);
+  const items = [0, 6, 0x4000_0003, 0x4000_0005, 0xffff_ffff].map((kind) => ({ kind, hash: chain.tip.hash }));
+  end.send('getdata', { items });
+  end.send('getdata', { items: [{ kind: INVENTORY.witnessBlock, hash: chain.at(19).hash }] });
+  await end.heard(1n);
+  expect(end.of('block').map(({ raw }) => Buffer.from(raw).equals(chain.at(19).raw))).toEqual([true]);
+  expect(end.of('notfound')).toEqual([]);
 });

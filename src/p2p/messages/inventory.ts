@@ -29,6 +29,21 @@ export const INVENTORY = {
   witnessBlock: 0x4000_0002,
 } as const;
 
+/** Names a transaction, by whichever id. */
+export function isTransactionKind(kind: number): boolean {
+  return kind === INVENTORY.tx || kind === INVENTORY.wtx || kind === INVENTORY.witnessTx;
+}
+
+/** Names a block, in whichever form it is wanted. */
+export function isBlockKind(kind: number): boolean {
+  return (
+    kind === INVENTORY.block ||
+    kind === INVENTORY.witnessBlock ||
+    kind === INVENTORY.compactBlock ||
+    kind === INVENTORY.filteredBlock
+  );
+}
+
 export interface InventoryItem {
   /** One of INVENTORY, or anything else. */
   readonly kind: number;

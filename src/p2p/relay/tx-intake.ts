@@ -4,7 +4,7 @@ import { Orphanage } from '../../mempool/orphanage.ts';
 import type { ParsedBlock, ParsedTransaction } from '../../primitives/block.ts';
 import { hashToHex } from '../../primitives/hash.ts';
 import { unixSeconds } from '../../util/clock.ts';
-import { INVENTORY, type InventoryItem } from '../messages/inventory.ts';
+import { INVENTORY, type InventoryItem, isTransactionKind } from '../messages/inventory.ts';
 import { type PeerContext, random64 } from '../peer/context.ts';
 import type { Peer } from '../peer/peer.ts';
 import type { GenTxid } from '../tx/gen-txid.ts';
@@ -73,7 +73,7 @@ export class TxIntake {
   }
 
   notfound(peer: Peer, { kind, hash }: InventoryItem): void {
-    if (isTransaction(kind)) this.#download.receivedNotFound(peer.id, [hash]);
+    if (isTransactionKind(kind)) this.#download.receivedNotFound(peer.id, [hash]);
   }
 
   /** Asks for what it is time to ask for, and looks again at orphans whose parents have come. */
@@ -153,13 +153,9 @@ function takesFrom({ link: { type } }: Peer): boolean {
   return type !== 'block-relay-only' && type !== 'feeler';
 }
 
-function isTransaction(kind: number): boolean {
-  return kind === INVENTORY.tx || kind === INVENTORY.wtx || kind === INVENTORY.witnessTx;
-}
-
 /** What an announced item names; null for what is no transaction, or not named as was agreed (BIP-339). */
 function idOf({ negotiated }: Peer, { kind, hash }: InventoryItem): GenTxid | null {
-  if (!isTransaction(kind) || kind === (negotiated.wtxidRelay ? INVENTORY.tx : INVENTORY.wtx)) return null;
+  if (!isTransactionKind(kind) || kind === (negotiated.wtxidRelay ? INVENTORY.tx : INVENTORY.wtx)) return null;
   return { by: kind === INVENTORY.wtx ? 'wtxid' : 'txid', hash };
 }
 
