@@ -178,11 +178,14 @@ export class PeerManager implements PeerLogic {
       if (error.verdict === 'misbehaving') this.#misbehaving(peer, error.message);
       // Core lets what it cannot read pass. Who sends it wastes our time, or has lost the thread.
       else peer.link.disconnect(`malformed ${type}`);
-    } else if (this.#ctx.chain.stopped !== null) peer.link.disconnect('node is stopping');
-    else {
-      this.#ctx.log.error('a message could not be handled', { peer: peer.id, type, error });
-      peer.link.disconnect('internal error');
-    }
+    } else this.#broken(peer, 'a message could not be handled', { type, error });
+  }
+
+  /** A mistake of ours, or the end of the node: one peer is a small price for staying up. */
+  #broken({ id, link }: Peer, what: string, facts: Record<string, unknown>): void {
+    const { chain, log } = this.#ctx;
+    if (chain.stopped === null) log.error(what, { peer: id, ...facts });
+    link.disconnect(chain.stopped === null ? 'internal error' : 'node is stopping');
   }
 
   #misbehaving(peer: Peer, what: string): void {
@@ -230,10 +233,13 @@ export class PeerManager implements PeerLogic {
 
   #tick(): void {
     const nowMs = this.#ctx.clock.monotonicMs();
-    for (const peer of this.#all.values()) {
-      if (peer.negotiated.established) this.#tickPeer(peer, nowMs);
-      else this.#handshake.tick(peer, nowMs);
-    }
+    for (const peer of this.#all.values())
+      try {
+        if (peer.negotiated.established) this.#tickPeer(peer, nowMs);
+        else this.#handshake.tick(peer, nowMs);
+      } catch (error) {
+        this.#broken(peer, 'a peer could not be seen to', { error });
+      }
     this.#outbound.check(nowMs);
     this.#txs.rebroadcast(nowMs);
   }

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { INVENTORY } from '../../src/p2p/messages/inventory.ts';
 import type { ConnectionType, Permission } from '../../src/p2p/net/peer-link.ts';
 import { recentChain } from '../lib/sample-chains.ts';
-import { LinkedNode } from './lib/linked-net.ts';
+import { LinkedNode, until } from './lib/linked-net.ts';
 import { ScriptedEnd } from './lib/scripted-end.ts';
 
 const chain = recentChain(20);
@@ -54,4 +54,16 @@ test('getdata of a known block by a number that stands for nothing is passed ove
   await end.heard(1n);
   expect(end.of('block').map(({ raw }) => Buffer.from(raw).equals(chain.at(19).raw))).toEqual([true]);
   expect(end.of('notfound')).toEqual([]);
+});
+
+test('a mistake of ours in what is done for a peer from time to time costs that peer alone', async () => {
+  await using node = await full();
+  const [one, other] = [await ScriptedEnd.join(node), await ScriptedEnd.join(node)];
+  one.in.send = () => {
+    throw new Error('a mistake');
+  };
+  await until('a ping', [node], () => one.in.closed, { stepMs: 30_000 });
+  expect(one.in.reason).toBe('internal error');
+  await other.heard(1n);
+  expect(other.in.closed).toBe(false);
 });
