@@ -33,6 +33,8 @@ interface Orphan {
 interface PeerShare {
   weight: number;
   work: number;
+  /** Announcements that are ready. */
+  ready: number;
   /** By wtxid, the oldest first. */
   readonly announcements: Map<string, Announcement>;
 }
@@ -149,6 +151,7 @@ export class Orphanage {
         if (announcements.some(({ ready }) => ready)) continue;
         const chosen = announcements[pick(announcements.length)]!;
         chosen.ready = true;
+        this.#peers.get(chosen.peer)!.ready++;
         peers.add(chosen.peer);
       }
     return [...peers];
@@ -156,17 +159,19 @@ export class Orphanage {
 
   /** The next orphan to look at again for a peer, the oldest first; it is not handed out again without a new reason. */
   nextReady(peer: PeerId): ParsedTransaction | null {
-    for (const announcement of this.#peers.get(peer)?.announcements.values() ?? []) {
+    const share = this.#peers.get(peer);
+    if (!share || share.ready === 0) return null;
+    for (const announcement of share.announcements.values()) {
       if (!announcement.ready) continue;
       announcement.ready = false;
+      share.ready--;
       return this.#orphans.get(announcement.wtxid)!.parsed;
     }
     return null;
   }
 
   hasReady(peer: PeerId): boolean {
-    for (const { ready } of this.#peers.get(peer)?.announcements.values() ?? []) if (ready) return true;
-    return false;
+    return (this.#peers.get(peer)?.ready ?? 0) > 0;
   }
 
   /** Orphans of a peer that spend an output of a transaction, the newest first. */
@@ -191,20 +196,21 @@ export class Orphanage {
     const announcement = { wtxid, peer, ready: false };
     orphan.announcements.set(peer, announcement);
     let share = this.#peers.get(peer);
-    if (!share) this.#peers.set(peer, (share = { weight: 0, work: 0, announcements: new Map() }));
+    if (!share) this.#peers.set(peer, (share = { weight: 0, work: 0, ready: 0, announcements: new Map() }));
     share.announcements.set(wtxid, announcement);
     share.weight += orphan.weight;
     share.work += orphan.work;
     this.#announcements++;
   }
 
-  #withdraw({ wtxid, peer }: Announcement): void {
+  #withdraw({ wtxid, peer, ready }: Announcement): void {
     const orphan = this.#orphans.get(wtxid)!;
     const share = this.#peers.get(peer)!;
     orphan.announcements.delete(peer);
     share.announcements.delete(wtxid);
     share.weight -= orphan.weight;
     share.work -= orphan.work;
+    if (ready) share.ready--;
     this.#announcements--;
     if (share.announcements.size === 0) this.#peers.delete(peer);
     if (orphan.announcements.size > 0) return;

@@ -4,6 +4,7 @@ import { chainWithCoins } from '../lib/chain-builder.ts';
 import { parsed } from '../lib/mempool-fixture.ts';
 import { lockOf, spend } from '../lib/tx-builder.ts';
 import { connect, LinkedNode, until } from './lib/linked-net.ts';
+import { ScriptedEnd } from './lib/scripted-end.ts';
 
 const NO_LIMITS = { maxFeerate: null, maxBurn: 2_100_000_000_000_000 } as const;
 const recent = () => ({ startTime: Math.floor(Date.now() / 1000) - 200 * 60, spacing: 60 });
@@ -57,6 +58,24 @@ test('a child that comes without its parent fetches it', async () => {
   } finally {
     await close(nodes);
   }
+});
+
+test('a child whose parent comes in a block is taken without anything more being sent', async () => {
+  const chain = chainWithCoins(1, 'p2wpkh', recent());
+  await using node = await LinkedNode.with(chain.params, chain.blocks.slice(1));
+  const end = await ScriptedEnd.join(node);
+  const coin = chain.coin(1);
+  const parent = spend(coin, [{ to: lockOf('p2wpkh', 0), value: coin.output.value - 10_000n }]);
+  const outpoint = { txid: txidOf(parent), vout: 0 };
+  const child = spend({ outpoint, output: parent.outputs[0]!, position: coin.position }, [
+    { to: lockOf('p2wpkh', 1), value: parent.outputs[0]!.value - 10_000n },
+  ]);
+  end.sendPayload('tx', transactionBytes(child));
+  await until('the parent to be asked for', [node], () => end.of('getdata').length > 0);
+  expect(node.mempool.has(txidOf(child))).toBe(false);
+  chain.mine(1, { txs: [parent] });
+  await node.node.take([chain.tip]);
+  await until('the child', [node], () => node.mempool.has(txidOf(child)), { timeoutMs: 3000 });
 });
 
 test('a block of what is in both mempools needs no transaction to be sent', async () => {

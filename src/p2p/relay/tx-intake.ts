@@ -25,6 +25,8 @@ export class TxIntake {
   readonly #compact: CompactRelay;
   readonly #download: TxDownload;
   readonly orphanage = new Orphanage();
+  /** They are being looked at again, on nobody's account. */
+  #reconsidering = false;
 
   constructor(ctx: PeerContext, relay: TxRelay, compact: CompactRelay) {
     this.#ctx = ctx;
@@ -81,6 +83,8 @@ export class TxIntake {
     const requests = this.#download.requestsToSend(peer.id);
     for (let at = 0; at < requests.length; at += MAX_GETDATA)
       peer.link.send('getdata', { items: requests.slice(at, at + MAX_GETDATA).map(itemOf) });
+    // Where the parent came in a block, no transaction may follow for long.
+    if (!this.#reconsidering && this.#download.haveMoreWork(peer.id)) void this.#reconsiderAlone();
   }
 
   async transaction(peer: Peer, parsed: ParsedTransaction): Promise<void> {
@@ -93,6 +97,18 @@ export class TxIntake {
     else if (peer.link.permissions.has('forcerelay') && this.#ctx.mempool.has(parsed.txid))
       this.#relay.announce(parsed.wtxid);
     await this.#reconsider();
+  }
+
+  async #reconsiderAlone(): Promise<void> {
+    const { chain, log } = this.#ctx;
+    this.#reconsidering = true;
+    try {
+      await this.#reconsider();
+    } catch (error) {
+      if (chain.stopped === null) log.error('orphans could not be judged', { error });
+    } finally {
+      this.#reconsidering = false;
+    }
   }
 
   /** Orphans of all peers of which a parent has come. */
