@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test';
+import { INVENTORY } from '../../src/p2p/messages/inventory.ts';
 import { SERVICES } from '../../src/p2p/services.ts';
 import { regtest } from '../../src/params/regtest.ts';
 import { hashToHex } from '../../src/primitives/hash.ts';
@@ -46,6 +47,25 @@ test('in initial sync blocks are fetched from an inbound peer when nothing comes
   await full.node.take([chain.tip]);
   await until('the tip', [full, empty, late], () => late.tip === tipOf(chain), { timeoutMs: 10_000 });
 }, 20_000);
+
+// Headers of the whole chain from everybody who tells of a new block would be a waste.
+test('before the first headers are there, each new block has one more peer asked for them', async () => {
+  await using node = await LinkedNode.with(regtest);
+  const ends: ScriptedEnd[] = [];
+  for (let i = 0; i < 5; i++) ends.push(await ScriptedEnd.join(node, { relay: false }));
+  const asked = () => ends.map((end) => end.of('getheaders').length);
+  expect(asked()).toEqual([1, 0, 0, 0, 0]);
+  const announce = async (n: number) => {
+    const items = [{ kind: INVENTORY.block, hash: new Uint8Array(32).fill(n) }];
+    for (const end of ends) end.send('inv', { items });
+    for (const end of ends) await end.heard(BigInt(n));
+  };
+  await announce(1);
+  expect(asked()).toEqual([1, 1, 0, 0, 0]);
+  await announce(1);
+  await announce(2);
+  expect(asked()).toEqual([1, 1, 1, 0, 0]);
+});
 
 // BIP-159: it has the last 288 blocks, and what is needed are the first.
 test.each([

@@ -29,6 +29,8 @@ export class HeaderSync {
   /** What to do once a peer's headers are known: fetch the blocks that are new. */
   readonly #arrived: (peer: Peer, last: ChainEntry) => void;
   readonly #protected = new Set<Peer>();
+  /** The last announced block for which a peer was asked for headers out of its turn. */
+  #lastTrigger: BlockHash | null = null;
 
   constructor(ctx: PeerContext, arrived: (peer: Peer, last: ChainEntry) => void) {
     this.#ctx = ctx;
@@ -61,9 +63,15 @@ export class HeaderSync {
     const { chain } = this.#ctx;
     noteBlock(peer, hash, chain);
     if (chain.get(hash) !== null) return;
-    // Before the sync with it has begun, one try is enough: it may be far behind.
-    if (!peer.sync.started && peer.sync.invTriggeredHeaders) return;
-    if (this.ask(peer, locatorOf(chain.bestHeader)) && !peer.sync.started) peer.sync.invTriggeredHeaders = true;
+    const { sync } = peer;
+    if (!sync.started) {
+      // Whoever is asked already may be slow, so each new block has one more asked, and nobody twice: it may be far behind.
+      const isNew = this.#lastTrigger === null || !equalBytes(hash, this.#lastTrigger);
+      if (sync.invTriggeredHeaders || !isNew) return;
+      sync.invTriggeredHeaders = true;
+      this.#lastTrigger = hash.slice() as BlockHash;
+    }
+    this.ask(peer, locatorOf(chain.bestHeader));
   }
 
   async headers(peer: Peer, headers: readonly BlockHeader[]): Promise<void> {
