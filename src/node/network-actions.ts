@@ -65,11 +65,12 @@ export function networkActions(
     ban(text, time, absolute) {
       const subnet = parseSubnet(text);
       if (subnet === null) return { refused: 'clientInvalidIpOrSubnet', message: 'Error: Invalid IP/Subnet' };
-      if (connections.bans.isSubnetBanned(subnet))
+      const { bans } = connections;
+      if (text.includes('/') ? bans.isSubnetBanned(subnet) : bans.isBanned(subnet.address))
         return { refused: 'clientNodeAlreadyAdded', message: 'Error: IP/Subnet already banned' };
       if (absolute && time < unixSeconds(clock))
         return { refused: 'invalidParameter', message: 'Error: Absolute timestamp is in the past' };
-      connections.bans.ban(subnet, time === 0 ? {} : absolute ? { until: time } : { seconds: time });
+      bans.ban(subnet, time === 0 ? {} : absolute ? { until: time } : { seconds: time });
       connections.disconnectSubnet(subnet);
       return null;
     },
