@@ -1,7 +1,8 @@
 import type { ChainEntry } from '../chain/chain-entry.ts';
 import type { ChainCommit } from '../chain/events.ts';
 import type { BlockHash } from '../primitives/hash.ts';
-import { isLocal } from './address/ranges.ts';
+import { equalAddresses } from './address/net-address.ts';
+import { isLocal, isValid } from './address/ranges.ts';
 import { BloomFilter } from './bloom-filter.ts';
 import { MessageError } from './messages/codec.ts';
 import { INVENTORY, type InventoryItem, InventoryItems, isBlockKind, isTransactionKind } from './messages/inventory.ts';
@@ -197,9 +198,13 @@ export class PeerManager implements PeerLogic {
     // Whoever the operator chose stays; what it sent is not taken.
     if (type === 'manual' || permissions.has('noban')) return;
     peer.gone = true;
-    // All peers of this machine, and of a proxy on it, have one address.
-    if (!isLocal(peer.link.service.address)) connections.discourage(peer.link);
     peer.link.disconnect('misbehaving');
+    const { address } = peer.link.service;
+    // All peers of this machine, and of a proxy on it, have one address.
+    if (isLocal(address) || !isValid(address)) return;
+    connections.discourage(peer.link);
+    for (const { link } of this.#all.values())
+      if (equalAddresses(link.service.address, address)) link.disconnect('misbehaving');
   }
 
   #introduced(peer: Peer): void {

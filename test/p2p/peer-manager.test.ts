@@ -56,14 +56,31 @@ test('getdata of a known block by a number that stands for nothing is passed ove
   expect(end.of('notfound')).toEqual([]);
 });
 
+test('who misbehaves loses all connections of its address, and nobody else', async () => {
+  await using node = await full();
+  const [one, same, other] = [
+    await ScriptedEnd.join(node),
+    await ScriptedEnd.join(node, { type: 'outbound-full-relay' }),
+    await ScriptedEnd.join(node, { from: { network: 'ipv4', bytes: Uint8Array.of(30, 1, 1, 2) } }),
+  ];
+  one.send('headers', { headers: [{ ...chain.tip.header, bits: 0 }] });
+  await until('the end', [node], () => one.in.closed);
+  await other.heard(1n);
+  expect([one.in.reason, same.in.reason, other.in.reason]).toEqual(['misbehaving', 'misbehaving', null]);
+  expect(node.discouraged).toEqual([one.in.name]);
+});
+
 test('a mistake of ours in what is done for a peer from time to time costs that peer alone', async () => {
   await using node = await full();
   const [one, other] = [await ScriptedEnd.join(node), await ScriptedEnd.join(node)];
+  // So that there is another one to send.
+  one.send('pong', one.of('ping')[0]!);
+  await one.heard(1n);
   one.in.send = () => {
     throw new Error('a mistake');
   };
-  await until('a ping', [node], () => one.in.closed, { stepMs: 30_000 });
+  await until('a ping', [node], () => one.in.closed, { stepMs: 10_000 });
   expect(one.in.reason).toBe('internal error');
-  await other.heard(1n);
+  await other.heard(2n);
   expect(other.in.closed).toBe(false);
 });

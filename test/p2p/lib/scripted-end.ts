@@ -1,16 +1,18 @@
-import { UNSPECIFIED } from '../../../src/p2p/address/net-address.ts';
+import { type NetAddress, UNSPECIFIED } from '../../../src/p2p/address/net-address.ts';
 import { decodeMessage, type Message, type MessageType, type ValueOf } from '../../../src/p2p/messages/messages.ts';
 import type { ConnectionType, PeerLink, PeerLogic, Permission } from '../../../src/p2p/net/peer-link.ts';
 import type { Peer } from '../../../src/p2p/peer/peer.ts';
 import type { NetMessage } from '../../../src/p2p/transport/transport.ts';
 import { type LinkedNode, MemoryLink, OUR_SERVICES, until } from './linked-net.ts';
 
-const SERVICE = { address: { network: 'ipv4' as const, bytes: Uint8Array.of(30, 1, 1, 1) }, port: 8333 };
+const SOMEWHERE: NetAddress = { network: 'ipv4', bytes: Uint8Array.of(30, 1, 1, 1) };
 
 export interface Introduction {
   /** What the connection is to the node. */
   readonly type?: ConnectionType;
   readonly permissions?: readonly Permission[];
+  /** Its address. */
+  readonly from?: NetAddress;
   readonly relay?: boolean;
   readonly services?: bigint;
 }
@@ -23,10 +25,10 @@ export class ScriptedEnd implements PeerLogic {
   readonly in: MemoryLink;
   readonly #node: LinkedNode;
 
-  private constructor(node: LinkedNode, type: ConnectionType, permissions: readonly Permission[]) {
+  private constructor(node: LinkedNode, type: ConnectionType, permissions: readonly Permission[], from: NetAddress) {
     this.#node = node;
     this.out = new MemoryLink(this, type === 'inbound' ? 'outbound-full-relay' : 'inbound', node.service);
-    this.in = new MemoryLink(node.peers, type, SERVICE, permissions);
+    this.in = new MemoryLink(node.peers, type, { address: from, port: 8333 }, permissions);
     this.out.other = this.in;
     this.in.other = this.out;
   }
@@ -37,9 +39,9 @@ export class ScriptedEnd implements PeerLogic {
    */
   static async join(
     node: LinkedNode,
-    { type = 'inbound', permissions = [], relay = true, services = OUR_SERVICES }: Introduction = {},
+    { type = 'inbound', permissions = [], from = SOMEWHERE, relay = true, services = OUR_SERVICES }: Introduction = {},
   ): Promise<ScriptedEnd> {
-    const end = new ScriptedEnd(node, type, permissions);
+    const end = new ScriptedEnd(node, type, permissions, from);
     end.in.open();
     end.send('version', {
       version: 70016,
