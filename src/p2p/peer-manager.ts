@@ -129,8 +129,6 @@ export class PeerManager implements PeerLogic {
     this.#download.closed(peer, nowMs);
     this.#compact.closed(peer);
     this.#intake.closed(peer);
-    if (peer.negotiated.established && link.type !== 'inbound' && link.type !== 'block-relay-only')
-      this.#ctx.connections.addresses.connected(link.service);
     this.#ctx.log[peer.inbound ? 'debug' : 'info']('peer disconnected', { peer: peer.id, reason });
     if (peer.negotiated.established) this.#observer?.closed(peer, reason);
   }

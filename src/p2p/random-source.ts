@@ -20,3 +20,13 @@ export function shuffled<T>(items: readonly T[], random: RandomBelow): T[] {
   }
   return out;
 }
+
+/** An exponentially distributed time with this mean: the gaps of a Poisson process. */
+export function poissonDelay(meanMs: number, random: RandomBelow): number {
+  return -Math.log1p(-random(2 ** 32) / 2 ** 32) * meanMs;
+}
+
+/** A random 64-bit number. */
+export function random64(random: RandomBelow): bigint {
+  return (BigInt(random(2 ** 32)) << 32n) | BigInt(random(2 ** 32));
+}

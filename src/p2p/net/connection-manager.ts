@@ -138,11 +138,6 @@ export class ConnectionManager {
     return this.#state.isShunned(address);
   }
 
-  /** Notes that the handshake with an outbound peer succeeded: its address is worth to be kept. */
-  markGood({ type, service }: PeerLink): void {
-    if (type !== 'inbound') this.addresses.good(service);
-  }
-
   /** What to answer a peer that asks for addresses. */
   answerAddresses(link: PeerLink): readonly PeerAddress[] {
     return this.#answers.answer(link);
@@ -162,10 +157,6 @@ export class ConnectionManager {
     return this.#state.local.seen(service);
   }
 
-  isLocalAddress(address: NetAddress): boolean {
-    return this.#state.local.isLocal(address);
-  }
-
   /** The nonce of our `version` message on a link. */
   nonceOf(link: PeerLink): bigint {
     return this.#nonces.of(link);
@@ -178,10 +169,6 @@ export class ConnectionManager {
 
   allowExtraFullRelay(allow: boolean): void {
     if (this.#running?.outbound) this.#running.outbound.tryExtraFullRelay = allow;
-  }
-
-  get allowsExtraFullRelay(): boolean {
-    return this.#running?.outbound?.tryExtraFullRelay ?? false;
   }
 
   allowExtraBlockRelay(allow: boolean): void {

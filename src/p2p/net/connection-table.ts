@@ -4,7 +4,7 @@ import type { Connection } from './connection.ts';
 import type { ConnectionType } from './peer-link.ts';
 
 /** Whether the connection is one of the few that are kept and get everything. */
-export const isFullOutbound = ({ type }: Connection) => type === 'manual' || type === 'outbound-full-relay';
+const isFullOutbound = ({ type }: Connection) => type === 'manual' || type === 'outbound-full-relay';
 
 /** All connections. Those that are closed are no longer there, though the logic may not have been told yet. */
 export class ConnectionTable {

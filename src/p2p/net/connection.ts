@@ -5,7 +5,7 @@ import { encodeMessage, type MessageType, type ValueOf } from '../messages/messa
 import type { NetMessage, Protocol, Transport, TransportEvent } from '../transport/transport.ts';
 import { V2Transport } from '../transport/v2-transport.ts';
 import type { ByteStream } from './byte-stream.ts';
-import type { ConnectionType, PeerLink, Permission, Standing } from './peer-link.ts';
+import { type ConnectionType, newStanding, type PeerLink, type Permission } from './peer-link.ts';
 import { HARD_SEND_LIMIT, SendQueue, SOFT_SEND_LIMIT } from './send-queue.ts';
 import { countBytes, newTraffic, OTHER_MESSAGES } from './traffic.ts';
 
@@ -62,15 +62,7 @@ export class Connection implements PeerLink {
   readonly openedAt: number;
   readonly preferEvict: boolean;
   readonly traffic = newTraffic();
-  readonly standing: Standing = {
-    established: false,
-    minPing: Number.POSITIVE_INFINITY,
-    lastBlockAt: 0,
-    lastTransactionAt: 0,
-    relaysTransactions: false,
-    hasBloomFilter: false,
-    hasRelevantServices: false,
-  };
+  readonly standing = newStanding();
   /** On the monotonic clock, in milliseconds; null for never. */
   readonly startedMs: number;
   lastSentMs: number | null = null;

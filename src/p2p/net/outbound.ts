@@ -3,7 +3,7 @@ import type { Log } from '../../util/log.ts';
 import type { AddrManager } from '../address/addr-manager.ts';
 import { internalAddress, type NetService, type PeerAddress } from '../address/net-address.ts';
 import { netGroup } from '../address/net-group.ts';
-import { type RandomBelow, shuffled } from '../random-source.ts';
+import { poissonDelay, type RandomBelow, shuffled } from '../random-source.ts';
 import { hasServices, SERVICES } from '../services.ts';
 import type { AddedNodes } from './added-nodes.ts';
 import type { ConnectionTable } from './connection-table.ts';
@@ -26,7 +26,6 @@ const FIXED_SEEDS_AFTER_MS = MINUTE_MS;
 /** Names to ask for addresses; more are not taken. */
 const MAX_ADDR_FETCHES = 64;
 const FULL_RELAY = 8;
-const TWO_32 = 2 ** 32;
 
 /** What counts for the slots of automatic connections. */
 const AUTOMATIC = ['outbound-full-relay', 'block-relay-only', 'feeler', 'addr-fetch'] as const;
@@ -109,8 +108,7 @@ export class Outbound {
 
   /** A moment from now on that is hard to predict: intervals are exponentially distributed. */
   #after(meanMs: number): number {
-    const uniform = this.#parts.random(TWO_32) / TWO_32;
-    return this.#now() - Math.log(1 - uniform) * meanMs;
+    return this.#now() + poissonDelay(meanMs, this.#parts.random);
   }
 
   async #fetchOne(signal: AbortSignal): Promise<void> {

@@ -52,6 +52,19 @@ export interface Standing {
   hasRelevantServices: boolean;
 }
 
+/** Of a peer that has shown nothing yet. */
+export function newStanding(): Standing {
+  return {
+    established: false,
+    minPing: Number.POSITIVE_INFINITY,
+    lastBlockAt: 0,
+    lastTransactionAt: 0,
+    relaysTransactions: false,
+    hasBloomFilter: false,
+    hasRelevantServices: false,
+  };
+}
+
 /** A connection, as the logic of the protocol sees it. */
 export interface PeerLink {
   /** Counts up from 0 and is never used again. */

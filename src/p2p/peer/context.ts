@@ -81,13 +81,3 @@ export function antiDosWork({ chain, params }: Pick<PeerContext, 'chain' | 'para
 
 /** Blocks behind our tip that a chain may be and still be of interest. */
 const NEAR_BLOCKS = 144n;
-
-/** An exponentially distributed time with this mean: the gaps of a Poisson process. */
-export function poissonDelay(meanMs: number, random: RandomBelow): number {
-  return -Math.log1p(-random(2 ** 32) / 2 ** 32) * meanMs;
-}
-
-/** A random 64-bit number. */
-export function random64(random: RandomBelow): bigint {
-  return (BigInt(random(2 ** 32)) << 32n) | BigInt(random(2 ** 32));
-}

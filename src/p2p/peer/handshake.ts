@@ -15,7 +15,7 @@ import { hasRelayRoom, type PeerContext } from './context.ts';
 import type { Peer } from './peer.ts';
 
 /** How long the handshake may take. */
-export const HANDSHAKE_MS = 60_000;
+const HANDSHAKE_MS = 60_000;
 const NOWHERE: NetService = { address: UNSPECIFIED, port: 0 };
 
 /** What is told to the rest of the logic. */

@@ -1,5 +1,6 @@
 import { PING_NONCE_VERSION } from '../protocol.ts';
-import { type PeerContext, random64 } from './context.ts';
+import { random64 } from '../random-source.ts';
+import type { PeerContext } from './context.ts';
 import type { Peer } from './peer.ts';
 
 const PING_INTERVAL_MS = 2 * 60_000;

@@ -3,9 +3,10 @@ import { unixSeconds } from '../../util/clock.ts';
 import { RollingBloomFilter } from '../../util/rolling-bloom-filter.ts';
 import { addressBytes, isV1Compatible, type PeerAddress } from '../address/net-address.ts';
 import { isRoutable } from '../address/ranges.ts';
-import { type PeerContext, poissonDelay, random64 } from '../peer/context.ts';
+import type { PeerContext } from '../peer/context.ts';
 import type { AddrRelayState, Peer } from '../peer/peer.ts';
 import { servesBlocks } from '../protocol.ts';
+import { poissonDelay, random64, shuffled } from '../random-source.ts';
 
 const MAX_ADDRESSES = 1000;
 const SEND_MEAN_MS = 30_000;
@@ -177,13 +178,4 @@ function isCompatible(peer: Peer, { address }: PeerAddress): boolean {
 
 function numbers(...values: bigint[]): Uint8Array {
   return new Uint8Array(BigUint64Array.from(values, (value) => BigInt.asUintN(64, value)).buffer);
-}
-
-function shuffled<T>(items: readonly T[], random: (limit: number) => number): T[] {
-  const out = items.slice();
-  for (let i = out.length - 1; i > 0; i--) {
-    const other = random(i + 1);
-    [out[i], out[other]] = [out[other]!, out[i]!];
-  }
-  return out;
 }

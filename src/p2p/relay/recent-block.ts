@@ -4,7 +4,8 @@ import { hashToHex } from '../../primitives/hash.ts';
 import { unixSeconds } from '../../util/clock.ts';
 import { compactBlockOf } from '../compact-block.ts';
 import { encodeMessage } from '../messages/messages.ts';
-import { type PeerContext, random64 } from '../peer/context.ts';
+import type { PeerContext } from '../peer/context.ts';
+import { random64 } from '../random-source.ts';
 
 /** Blocks that are this many spacings old at most are news. */
 const DIRECT_FETCH_SPACINGS = 20;

@@ -269,7 +269,7 @@ export class AnnouncementTable {
   }
 }
 
-export function isSelected(state: AnnouncementState): boolean {
+function isSelected(state: AnnouncementState): boolean {
   return state === ANNOUNCEMENT.best || state === ANNOUNCEMENT.requested;
 }
 

@@ -5,14 +5,14 @@ import { MempoolService } from '../../../src/mempool/service.ts';
 import { AddrManager } from '../../../src/p2p/address/addr-manager.ts';
 import type { NetAddress, NetService, PeerAddress } from '../../../src/p2p/address/net-address.ts';
 import { encodeMessage, type MessageType, type ValueOf } from '../../../src/p2p/messages/messages.ts';
-import type {
-  ConnectionType,
-  PeerLink,
-  PeerLogic,
-  Permission,
-  Standing,
-  Traffic,
+import {
+  type ConnectionType,
+  newStanding,
+  type PeerLink,
+  type PeerLogic,
+  type Permission,
 } from '../../../src/p2p/net/peer-link.ts';
+import { newTraffic } from '../../../src/p2p/net/traffic.ts';
 import type { Connections } from '../../../src/p2p/peer/context.ts';
 import type { Peer } from '../../../src/p2p/peer/peer.ts';
 import { PeerManager } from '../../../src/p2p/peer-manager.ts';
@@ -47,23 +47,8 @@ export class MemoryLink implements PeerLink {
   readonly protocol = 'v1';
   readonly sessionId = '';
   readonly openedAt = 0;
-  readonly traffic: Traffic = {
-    sent: 0,
-    received: 0,
-    sentByType: new Map(),
-    receivedByType: new Map(),
-    lastSentAt: 0,
-    lastReceivedAt: 0,
-  };
-  readonly standing: Standing = {
-    established: false,
-    minPing: Number.POSITIVE_INFINITY,
-    lastBlockAt: 0,
-    lastTransactionAt: 0,
-    relaysTransactions: false,
-    hasBloomFilter: false,
-    hasRelevantServices: false,
-  };
+  readonly traffic = newTraffic();
+  readonly standing = newStanding();
   readonly sendQueueFull = false;
   readonly type: ConnectionType;
   readonly service: NetService;

@@ -1,8 +1,9 @@
 import { afterEach, describe, expect, test } from 'bun:test';
+import type { ConnectionType } from '../../../src/p2p/net/peer-link.ts';
 import { type PermissionRule, parsePermissionRule } from '../../../src/p2p/net/permissions.ts';
 import { parseSubnet } from '../../../src/p2p/net/subnet.ts';
 import { abortable } from '../../../src/util/abort.ts';
-import { groups, OPTIONS, service, stopAll, stores, v2, world } from './manager-fixture.ts';
+import { groups, NOW, OPTIONS, peerAddress, service, stopAll, stores, v2, world } from './manager-fixture.ts';
 import { turns, until } from './net-fixture.ts';
 
 afterEach(stopAll);
@@ -384,4 +385,23 @@ test('what is sent counts for the day', async () => {
   logic.links[0]!.sendPayload('block', new Uint8Array(1_100_000));
   await until(() => manager.totals.sent > 1_100_000);
   expect(manager.uploadTargetReached(false)).toBe(true);
+});
+
+// Others are told when a node was last there, and must not learn from it whom we get blocks from.
+test.each<[ConnectionType, boolean, boolean]>([
+  ['manual', true, true],
+  ['outbound-full-relay', true, true],
+  ['block-relay-only', true, false],
+  ['manual', false, false],
+])('an end of a connection, %s, established: %p, is noted of its address: %p', async (type, established, noted) => {
+  const { manager, internet, start } = world();
+  start();
+  internet.node('9.9.9.9:18444');
+  const known = peerAddress('9.9.9.9', { port: 18_444, time: NOW - 86_400 });
+  manager.addresses.add([known], known.address);
+  const link = (await manager.connectTo('9.9.9.9', type as Exclude<ConnectionType, 'inbound'>))!;
+  link.standing.established = established;
+  link.disconnect('enough');
+  await turns(2);
+  expect(manager.addresses.getAddresses(0, 0)[0]!.time).toBe(noted ? NOW : NOW - 86_400);
 });

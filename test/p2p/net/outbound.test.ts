@@ -95,7 +95,7 @@ test('feelers go to addresses that were never tried, about every two minutes', a
   here.start();
   const feelers = () => here.logic.links.filter(({ type }) => type === 'feeler');
   await here.time.passUntil(() => here.logic.links.length === 10);
-  for (const link of here.logic.links) here.manager.markGood(link);
+  for (const link of here.logic.links) here.manager.addresses.good(link.service);
   const start = here.time.clock.monotonicMs();
   await here.time.passUntil(() => {
     // A feeler is over when the handshake is: that is the logic's work.
