@@ -3,10 +3,10 @@ import { assert } from '../../util/assert.ts';
 import { ByteReader, ByteWriter, DecodeError } from '../../util/bytes.ts';
 
 /**
- * What Core does with the peer behind a message that does not decode: `ignore` the message (we disconnect), call the peer `misbehaving`
- * (which disconnects and discourages it), or just `disconnect` it.
+ * What is done with the peer behind a message that does not decode: `disconnect` it, or hold it for `misbehaving`, so
+ * that its address is avoided, too. Core lets most such messages pass.
  */
-export type Verdict = 'ignore' | 'misbehaving' | 'disconnect';
+export type Verdict = 'disconnect' | 'misbehaving';
 
 /** Thrown on a payload that is not of the form its type asks for. */
 export class MessageError extends Error {
@@ -24,7 +24,7 @@ export class MessageError extends Error {
   }
 }
 
-/** Thrown within a codec where more than a malformed payload is to be blamed on the peer. */
+/** Thrown within a codec on what is well formed, and more than the protocol allows. */
 export class ViolationError extends Error {
   readonly verdict: Verdict;
 
@@ -63,7 +63,7 @@ export function messageCodec<In, Out = In>(
 }
 
 function messageError(type: string, error: unknown): unknown {
-  if (error instanceof DecodeError) return new MessageError(type, error.message, 'ignore');
+  if (error instanceof DecodeError) return new MessageError(type, error.message, 'disconnect');
   if (error instanceof ViolationError) return new MessageError(type, error.message, error.verdict);
   return error;
 }

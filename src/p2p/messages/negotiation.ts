@@ -61,15 +61,10 @@ export const feature = messageCodec<FeatureMessage>(
     writeBytes(w, data, MAX_FEATURE_DATA);
   },
   (r) => {
-    try {
-      const id = textOf(readBytes(r, MAX_FEATURE_ID, 'feature id'));
-      const data = readBytes(r, MAX_FEATURE_DATA, 'feature data');
-      if (id.length < MIN_FEATURE_ID) throw new DecodeError(`feature id of ${id.length} bytes is too short`);
-      if (r.remaining > 0) throw new DecodeError('bytes after the feature');
-      return { id, data };
-    } catch (error) {
-      if (error instanceof DecodeError) throw new ViolationError(error.message, 'disconnect');
-      throw error;
-    }
+    const id = textOf(readBytes(r, MAX_FEATURE_ID, 'feature id'));
+    const data = readBytes(r, MAX_FEATURE_DATA, 'feature data');
+    if (id.length < MIN_FEATURE_ID) throw new DecodeError(`feature id of ${id.length} bytes is too short`);
+    if (r.remaining > 0) throw new DecodeError('bytes after the feature');
+    return { id, data };
   },
 );

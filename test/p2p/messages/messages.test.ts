@@ -105,14 +105,14 @@ describe.each(TYPES)('%s', (type) => {
     );
   });
 
-  test('a payload that is cut short is refused, and the message ignored', () => {
+  test('a payload that is cut short is refused', () => {
     fc.assert(
       fc.property(values, fc.nat(), (value, at) => {
         const payload = encode(value);
         if (payload.length === 0 || OPTIONAL_END.includes(type)) return;
         const { reason, verdict } = refusal(type, payload.subarray(0, at % payload.length));
         expect(reason).not.toBe('none');
-        expect(verdict).toBe(type === 'feature' ? 'disconnect' : 'ignore');
+        expect(verdict).toBe('disconnect');
       }),
       { numRuns: 50 },
     );
@@ -159,7 +159,7 @@ describe('version', () => {
     const least = read(REQUIRED);
     expect([least.version, least.services, least.receiver.port]).toEqual([70016, 9n, 8333]);
     expect([least.nonce, least.userAgent, least.startHeight, least.relay]).toEqual([1n, '', -1, true]);
-    expect(refusal('version', hexToBytes(REQUIRED.slice(2))).verdict).toBe('ignore');
+    expect(refusal('version', hexToBytes(REQUIRED.slice(2))).verdict).toBe('disconnect');
     const sender = '00'.repeat(26);
     expect(refusal('version', hexToBytes(`${REQUIRED}${sender}00`)).reason).toBe('unexpected end of data');
     expect(read(`${REQUIRED}${sender}0500000000000000`).nonce).toBe(5n);
@@ -183,7 +183,7 @@ describe('version', () => {
     expect(MESSAGES.version.decode(withAgent(256)).userAgent).toHaveLength(256);
     expect(refusal('version', withAgent(257))).toEqual({
       reason: 'user agent of 257 bytes is too long',
-      verdict: 'ignore',
+      verdict: 'disconnect',
     });
     expect(printableAgent('/Node:1.0(a-b; c_d)/?@,.<b>\n\u0000é"\'&%')).toBe('/Node:1.0(a-b; c_d)/?@,.b');
   });
@@ -221,7 +221,7 @@ describe('limits', () => {
     expect(refusal('headers', counted(3, `${'00'.repeat(80)}fd0001`))).toEqual(NONE);
     expect(refusal('headers', counted(1, `${'00'.repeat(80)}fd0100`))).toEqual({
       reason: 'non-canonical compact size',
-      verdict: 'ignore',
+      verdict: 'disconnect',
     });
   });
 
@@ -276,7 +276,7 @@ describe('limits', () => {
     expect(MESSAGES.getblocktxn.decode(of('00', '00', 'fdfdff')).indexes).toEqual([0, 1, 65535]);
     expect(refusal('getblocktxn', of('00', '00', 'fdfeff'))).toEqual({
       reason: 'differential value overflow',
-      verdict: 'ignore',
+      verdict: 'disconnect',
     });
   });
 
@@ -285,7 +285,7 @@ describe('limits', () => {
     const of = (count: number) =>
       encodeMessage('cmpctblock', { header: sample!, nonce: 0n, shortIds: new Array(count).fill(1), prefilled: [] });
     expect(refusal('cmpctblock', of(65_535))).toEqual(NONE);
-    expect(refusal('cmpctblock', of(65_536))).toEqual({ reason: 'indexes overflowed 16 bits', verdict: 'ignore' });
+    expect(refusal('cmpctblock', of(65_536))).toEqual({ reason: 'indexes overflowed 16 bits', verdict: 'disconnect' });
   });
 });
 
@@ -303,7 +303,7 @@ describe('addrv2', () => {
   test('a known one of the wrong size spoils the message', () =>
     expect(refusal('addrv2', one('01', '0102030405'))).toEqual({
       reason: 'BIP155 ipv4 address with length 5 (should be 4)',
-      verdict: 'ignore',
+      verdict: 'disconnect',
     }));
 
   test('an address of 512 bytes, and one more', () => {
