@@ -2,13 +2,15 @@ import { expect, test } from 'bun:test';
 import { INVENTORY } from '../../src/p2p/messages/inventory.ts';
 import { SERVICES } from '../../src/p2p/services.ts';
 import { regtest } from '../../src/params/regtest.ts';
-import { hashToHex } from '../../src/primitives/hash.ts';
+import { type BlockHash, hashToHex } from '../../src/primitives/hash.ts';
 import { headerFromBytes, headerHash } from '../../src/primitives/header.ts';
+import { RegtestChain } from '../lib/chain-builder.ts';
 import { mixedBlocks, trustingVerifier } from '../lib/chain-fixture.ts';
 import { recentChain } from '../lib/sample-chains.ts';
 import { hasVectors } from '../lib/vectors.ts';
 import { connect, LinkedNode, OUR_SERVICES, until } from './lib/linked-net.ts';
 import { ScriptedEnd } from './lib/scripted-end.ts';
+import { headersAfter } from './sync/header-chain.ts';
 
 const tipOf = (chain: { readonly tip: { readonly hash: Parameters<typeof hashToHex>[0] } }) =>
   hashToHex(chain.tip.hash);
@@ -65,6 +67,29 @@ test('before the first headers are there, each new block has one more peer asked
   await announce(1);
   await announce(2);
   expect(asked()).toEqual([1, 1, 1, 0, 0]);
+});
+
+test('a peer whose chain ended with too little work may be asked again at once', async () => {
+  const params = { ...regtest, consensus: { ...regtest.consensus, minimumChainWork: 2n ** 40n } };
+  await using node = await LinkedNode.with(params);
+  const end = await ScriptedEnd.join(node, { relay: false });
+  const { hash, header } = new RegtestChain().tip;
+  const headers = headersAfter({ hash, time: header.time }, 2010, header.merkleRoot);
+  end.send('headers', { headers: headers.slice(0, 2000) });
+  await end.heard(1n);
+  expect(end.of('getheaders').at(-1)!.locator[0]).toEqual(headerHash(headers[1999]!));
+  end.send('headers', { headers: headers.slice(2000) });
+  await end.heard(2n);
+  const before = end.of('getheaders').length;
+  // It got a block that follows something we do not know.
+  const [stray] = headersAfter(
+    { hash: header.merkleRoot as Uint8Array as BlockHash, time: header.time },
+    1,
+    header.merkleRoot,
+  );
+  end.send('headers', { headers: [stray!] });
+  await end.heard(3n);
+  expect(end.of('getheaders').length).toBe(before + 1);
 });
 
 // BIP-159: it has the last 288 blocks, and what is needed are the first.

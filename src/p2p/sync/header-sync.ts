@@ -120,10 +120,10 @@ export class HeaderSync {
     const { sync } = peer;
     if (sync.presync === null) return { headers, proven: false };
     const { success, requestMore, headers: ready } = sync.presync.process(headers, full);
-    if (requestMore) {
-      sync.headersAskedAt = Number.NEGATIVE_INFINITY;
-      this.ask(peer, sync.presync.locator());
-    } else sync.presync = null;
+    // They are what was asked for.
+    if (success) sync.headersAskedAt = Number.NEGATIVE_INFINITY;
+    if (requestMore) this.ask(peer, sync.presync.locator());
+    else sync.presync = null;
     // After a failure the headers are taken for an announcement.
     return success ? { headers: ready, proven: true } : { headers, proven: false };
   }
