@@ -1,4 +1,3 @@
-import { abortable } from '../../util/abort.ts';
 import { unixSeconds } from '../../util/clock.ts';
 import type { Log } from '../../util/log.ts';
 import type { AddrManager } from '../address/addr-manager.ts';
@@ -6,10 +5,8 @@ import { parseAddress } from '../address/address-text.ts';
 import { internalAddress, type PeerAddress } from '../address/net-address.ts';
 import { type RandomBelow, shuffled } from '../random-source.ts';
 import { SEED_SERVICES } from '../services.ts';
+import { type Lookup, lookUp } from './lookup.ts';
 import type { Timing } from './timing.ts';
-
-/** Addresses behind a name, as text. Rejects when there is none. */
-export type Lookup = (host: string) => Promise<readonly string[]>;
 
 /** With so many peers no seeds are asked. */
 const ENOUGH_PEERS = 2;
@@ -69,7 +66,7 @@ async function foundPeers({ addresses, timing, peers }: DnsSeedOptions, signal: 
 }
 
 async function askSeed(seed: string, options: DnsSeedOptions, signal: AbortSignal): Promise<number> {
-  const { addresses, random, timing, port, lookup, throughProxy, addrFetch } = options;
+  const { addresses, random, timing, port, throughProxy, addrFetch } = options;
   signal.throwIfAborted();
   if (throughProxy) {
     addrFetch(seed);
@@ -77,7 +74,7 @@ async function askSeed(seed: string, options: DnsSeedOptions, signal: AbortSigna
   }
   // The name says which services are wanted.
   const host = `x${SEED_SERVICES.toString(16)}.${seed}`;
-  const texts = await abortable(lookup(host), signal).catch(() => []);
+  const texts = await lookUp(host, options, signal).catch(() => []);
   signal.throwIfAborted();
   const now = unixSeconds(timing.clock);
   const peers: PeerAddress[] = [];

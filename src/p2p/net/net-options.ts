@@ -5,7 +5,7 @@ import type { Log } from '../../util/log.ts';
 import type { NetService } from '../address/net-address.ts';
 import type { RandomBelow } from '../random-source.ts';
 import type { Dial, Endpoint } from './dial.ts';
-import type { Lookup } from './dns-seeds.ts';
+import type { Lookup } from './lookup.ts';
 import type { PermissionRule } from './permissions.ts';
 import type { RouteOptions } from './routes.ts';
 import type { Timing } from './timing.ts';

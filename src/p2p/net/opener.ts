@@ -1,4 +1,3 @@
-import { abortable } from '../../util/abort.ts';
 import type { Log } from '../../util/log.ts';
 import type { AddrManager } from '../address/addr-manager.ts';
 import { parseAddress, parseService, printAddress, printService } from '../address/address-text.ts';
@@ -11,13 +10,13 @@ import type { ByteStream } from './byte-stream.ts';
 import { Connection, type ConnectionEvents } from './connection.ts';
 import type { ConnectionTable } from './connection-table.ts';
 import { type Dial, DialError } from './dial.ts';
-import type { Lookup } from './dns-seeds.ts';
 import type { LocalAddresses } from './local-addresses.ts';
+import { type Lookup, lookUp } from './lookup.ts';
 import type { ConnectionType } from './peer-link.ts';
 import { type PermissionRule, permissionsOf } from './permissions.ts';
 import type { Routes } from './routes.ts';
 import { socks5Connect } from './socks5.ts';
-import { type Timing, within } from './timing.ts';
+import type { Timing } from './timing.ts';
 
 export type OutboundType = Exclude<ConnectionType, 'inbound'>;
 
@@ -50,7 +49,6 @@ export interface OpenerParts {
 
 /** So many addresses of one name are tried. */
 const MAX_RESOLVED = 256;
-const LOOKUP_TIMEOUT_MS = 30_000;
 
 /** Opens connections. */
 export class Opener {
@@ -113,11 +111,10 @@ export class Opener {
   }
 
   async #resolve(text: string, signal: AbortSignal): Promise<NetService[]> {
-    const { lookup, timing, random, log, defaultPort } = this.#parts;
+    const { random, log, defaultPort } = this.#parts;
     const { host, port } = splitHost(text, defaultPort);
     try {
-      const late = () => new DialError('name lookup timed out');
-      const texts = await within(timing, LOOKUP_TIMEOUT_MS, abortable(lookup(host), signal), late);
+      const texts = await lookUp(host, this.#parts, signal);
       const services = texts.slice(0, MAX_RESOLVED).flatMap((text) => {
         const address = parseAddress(text);
         return address === null ? [] : [{ address, port }];

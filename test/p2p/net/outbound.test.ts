@@ -178,6 +178,18 @@ describe('seeds', () => {
     await until(() => here.manager.addresses.size() === 5);
   });
 
+  test('a seed that never answers does not keep the others from being asked', async () => {
+    const asked: string[] = [];
+    const lookup = (name: string) => {
+      asked.push(name);
+      return asked.length === 1 ? new Promise<never>(() => {}) : Promise.resolve(['9.9.9.9']);
+    };
+    const here = world({ options: { ...V1.options, params }, deps: { lookup } });
+    here.start();
+    await here.time.pass(2 * MINUTE_MS);
+    expect(asked.filter((name) => name.startsWith('x9.'))).toHaveLength(5);
+  });
+
   test('a seed fills only a little of what we know', async () => {
     const lookup = async () => Array.from({ length: 300 }, (_, i) => `${20 + (i % 200)}.${i % 7}.1.1`);
     const here = world({ options: { ...V1.options, params: { ...params, dnsSeeds: ['seed.one'] } }, deps: { lookup } });
