@@ -48,7 +48,7 @@ test('a node that knows one peer learns of others: eight relay everything, two b
   const chain = recentChain(110);
   const datadir = await directoryWith(chain);
   const world = addressesInTheWorld(80);
-  using source = await ListeningPeer.listen({ addresses: world });
+  using source = new ListeningPeer({ addresses: world });
   // Its announcements wait for nothing: what it does not tell it will not tell later.
   const trusting = ['--p2p.permissions=noban,in,out@127.0.0.1'];
   const hub = await startPeer([source.address], { datadir: copyDatadir(datadir), args: trusting });

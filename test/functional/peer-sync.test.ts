@@ -66,7 +66,7 @@ describe('one of two peers tells of blocks and gives none', () => {
     const good = await startPeer([], { datadir });
     // A chain that ends now: whoever knows its headers asks everybody for theirs.
     const [last] = await generate(good.node, 1);
-    using stalling = await ListeningPeer.listen({ headers: await headersOf(good.node) });
+    using stalling = new ListeningPeer({ headers: await headersOf(good.node) });
     const { node } = await startPeer([stalling.address, good.address], { args: ['--p2p.v2=false'] });
     await node.until('all blocks but those that the other was asked for', async () => {
       const peers = await peerInfo(node);
@@ -87,7 +87,7 @@ describe('one of two peers tells of blocks and gives none', () => {
   test('it is let go of when everything else is there', async () => {
     const chain = recentChain(1100);
     const good = await startPeer([], { datadir: await directoryWith(chain) });
-    using stalling = await ListeningPeer.listen({ headers: chain.blocks.slice(1).map((block) => block.header) });
+    using stalling = new ListeningPeer({ headers: chain.blocks.slice(1).map((block) => block.header) });
     const { node } = await startPeer([stalling.address, good.address], { args: ['--p2p.v2=false'] });
     await sameTip([node], hashOfTip(chain));
     expect(stalling.gone).toBe(true);

@@ -246,6 +246,8 @@ export function listenAsPeer(protocol: TestProtocol = 'v1') {
       const peer = peers.shift();
       return peer ? Promise.resolve(peer) : new Promise((resolve) => waiting.push(resolve));
     },
+    /** Takes nobody else. */
+    close: () => server.stop(),
     stop: () => server.stop(true),
   };
 }
