@@ -167,8 +167,12 @@ export class ConnectionManager {
     return this.#nonces.isOwn(nonce);
   }
 
-  allowExtraFullRelay(allow: boolean): void {
-    if (this.#running?.outbound) this.#running.outbound.tryExtraFullRelay = allow;
+  /** Whether that changes anything: not where an operator has said whom to dial, or switched the network off. */
+  allowExtraFullRelay(allow: boolean): boolean {
+    const outbound = this.#running?.outbound;
+    if (!outbound) return false;
+    outbound.tryExtraFullRelay = allow;
+    return this.#state.active;
   }
 
   allowExtraBlockRelay(allow: boolean): void {

@@ -27,8 +27,8 @@ export interface Connections {
   makeRoomForTransactionRelay(link: PeerLink): boolean;
   /** Whether enough was sent today; of historical blocks earlier. */
   uploadTargetReached(historical: boolean): boolean;
-  /** One more outbound peer may be looked for, as the chain does not move. */
-  allowExtraFullRelay(allowed: boolean): void;
+  /** One more outbound peer may be looked for, as the chain does not move. False where none are looked for. */
+  allowExtraFullRelay(allowed: boolean): boolean;
   /** From time to time a further block-relay-only peer may be looked for. */
   allowExtraBlockRelay(allowed: boolean): void;
   /** Whether addresses of this network may be dialled. */

@@ -93,8 +93,8 @@ export class OutboundWatch {
       this.#nextStaleCheck = nowMs + STALE_CHECK_MS;
       const age = nowMs - this.#lastTipAt;
       const stale = age > STALE_SPACINGS * params.consensus.powTargetSpacing * 1000 && this.#requests.size === 0;
-      if (stale) log.info('no new block for long: another outbound peer is looked for', { seconds: age / 1000 });
-      connections.allowExtraFullRelay(stale);
+      if (connections.allowExtraFullRelay(stale) && stale)
+        log.info('no new block for long: another outbound peer is looked for', { seconds: age / 1000 });
     }
     if (!this.#synced && canDirectFetch(this.#ctx)) {
       this.#synced = true;

@@ -218,7 +218,7 @@ export class LinkedNode implements AsyncDisposable {
       localAddressFor: () => own,
       sawLocal: () => {},
       uploadTargetReached: (historical) => this.uploadTarget === 'all' || (historical && this.uploadTarget !== 'none'),
-      allowExtraFullRelay: () => {},
+      allowExtraFullRelay: () => true,
       allowExtraBlockRelay: () => {},
       isReachable: (address: NetAddress) => address.network === 'ipv4' || address.network === 'ipv6',
       isAvoided: () => false,

@@ -114,7 +114,7 @@ test('one more is dialled when the logic asks for it', async () => {
   know(here, groups(60));
   here.start();
   await here.time.passUntil(() => here.logic.links.length === 10);
-  here.manager.allowExtraFullRelay(true);
+  expect(here.manager.allowExtraFullRelay(true)).toBe(true);
   await here.time.passUntil(() => here.manager.counts().byType.get('outbound-full-relay') === 9);
   // The eleventh place is taken; there is none for a second.
   await here.time.pass(10_000);
@@ -160,6 +160,16 @@ test('few connections are outbound first', () => {
   expect(slots(125)).toEqual({ maxAutomatic: 125, fullRelay: 8, blockRelay: 2, automatic: 11, inbound: 114 });
   expect(slots(9)).toEqual({ maxAutomatic: 9, fullRelay: 8, blockRelay: 1, automatic: 9, inbound: 0 });
   expect(slots(0)).toEqual({ maxAutomatic: 0, fullRelay: 0, blockRelay: 0, automatic: 0, inbound: 0 });
+});
+
+test('no extra peer is looked for where an operator says whom to dial, or nobody is dialled', () => {
+  const named = world({ options: { ...V1.options, connect: ['9.9.9.9'] } });
+  named.start();
+  expect(named.manager.allowExtraFullRelay(true)).toBe(false);
+  const off = world(V1);
+  off.start();
+  off.manager.setActive(false);
+  expect(off.manager.allowExtraFullRelay(true)).toBe(false);
 });
 
 describe('seeds', () => {
