@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import { transactionBytes, txidOf } from '../../src/primitives/transaction.ts';
-import { chainWithCoins } from '../lib/chain-builder.ts';
+import { chainWithCoins, type RegtestChain } from '../lib/chain-builder.ts';
 import { parsed } from '../lib/mempool-fixture.ts';
 import { lockOf, spend } from '../lib/tx-builder.ts';
 import { connect, LinkedNode, until } from './lib/linked-net.ts';
@@ -18,6 +18,17 @@ async function line(count: number, coins = 3) {
     nodes.every((node) => [...node.peers.peers()].every((peer) => (peer.tx?.nextAnnouncementAt ?? 0) > 0));
   await until('handshakes', nodes, all);
   return { chain, nodes };
+}
+
+/** A transaction and one that spends its output. */
+function family(chain: RegtestChain) {
+  const coin = chain.coin(1);
+  const parent = spend(coin, [{ to: lockOf('p2wpkh', 0), value: coin.output.value - 10_000n }]);
+  const outpoint = { txid: txidOf(parent), vout: 0 };
+  const child = spend({ outpoint, output: parent.outputs[0]!, position: coin.position }, [
+    { to: lockOf('p2wpkh', 1), value: parent.outputs[0]!.value - 10_000n },
+  ]);
+  return { parent, child };
 }
 
 async function close(nodes: readonly LinkedNode[]): Promise<void> {
@@ -43,12 +54,7 @@ test('a child that comes without its parent fetches it', async () => {
   const { chain, nodes } = await line(2);
   const [a, b] = nodes as [LinkedNode, LinkedNode];
   try {
-    const coin = chain.coin(1);
-    const parent = spend(coin, [{ to: lockOf('p2wpkh', 0), value: coin.output.value - 10_000n }]);
-    const outpoint = { txid: txidOf(parent), vout: 0 };
-    const child = spend({ outpoint, output: parent.outputs[0]!, position: coin.position }, [
-      { to: lockOf('p2wpkh', 1), value: parent.outputs[0]!.value - 10_000n },
-    ]);
+    const { parent, child } = family(chain);
     // As if it had been announced and lost, so that only the child is told of.
     const peer = [...a.peers.peers()][0]!;
     peer.tx!.known.insert(parsed(parent).wtxid);
@@ -64,12 +70,7 @@ test('a child whose parent comes in a block is taken without anything more being
   const chain = chainWithCoins(1, 'p2wpkh', recent());
   await using node = await LinkedNode.with(chain.params, chain.blocks.slice(1));
   const end = await ScriptedEnd.join(node);
-  const coin = chain.coin(1);
-  const parent = spend(coin, [{ to: lockOf('p2wpkh', 0), value: coin.output.value - 10_000n }]);
-  const outpoint = { txid: txidOf(parent), vout: 0 };
-  const child = spend({ outpoint, output: parent.outputs[0]!, position: coin.position }, [
-    { to: lockOf('p2wpkh', 1), value: parent.outputs[0]!.value - 10_000n },
-  ]);
+  const { parent, child } = family(chain);
   end.sendPayload('tx', transactionBytes(child));
   await until('the parent to be asked for', [node], () => end.of('getdata').length > 0);
   expect(node.mempool.has(txidOf(child))).toBe(false);
