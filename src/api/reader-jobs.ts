@@ -10,6 +10,7 @@ import { parseJson } from './rpc/json.ts';
 import { readArguments } from './rpc/method.ts';
 import { RPC_METHODS } from './rpc/methods.ts';
 import { RpcError } from './rpc/rpc-error.ts';
+import { runScanStep, type ScanStep } from './rpc/scan-steps.ts';
 import { withWallet } from './wallets/wallet-env.ts';
 
 /** Work for a reader worker, as plain data. */
@@ -28,7 +29,9 @@ export type ReaderJob =
       /** The wallet it is about. */
       readonly wallet?: WalletState | undefined;
       readonly mempool?: MirrorPart | undefined;
-    };
+    }
+  /** A part of a scan that takes longer than an answer may. */
+  | { readonly kind: 'scan'; readonly step: ScanStep; readonly mempool?: MirrorPart | undefined };
 
 export type ReaderResult =
   | JobResult
@@ -52,6 +55,7 @@ export function runJob(
     const mirror = job.mempool ? MempoolMirror.of(job.mempool, systemClock) : null;
     return withSnapshot({ ...base, mirror }, checkpoint, (env) => {
       if (job.kind === 'rest') return { ok: true, reply: restReply(env, job) };
+      if (job.kind === 'scan') return { ok: true, reply: { headers: {}, body: runScanStep(env, job.step) } };
       return { ok: true, reply: rpcReply(env, job, job.wallet && base.wallets ? base.wallets(job.wallet) : null) };
     });
   } catch (error) {

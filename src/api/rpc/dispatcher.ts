@@ -1,9 +1,9 @@
 import type { ApiContext, Call } from '../context.ts';
 import { ApiError, FAILURES } from '../errors.ts';
 import type { ReadService } from '../read-service.ts';
-import type { JobResult } from '../reader-jobs.ts';
 import { NeedsWorker, type ReadEnv } from '../readers/read-env.ts';
 import { withWallet } from '../wallets/wallet-env.ts';
+import { jobText } from './job-result.ts';
 import type { RpcValue } from './json.ts';
 import { type FrontEnv, JsonText, type RpcMethod, type RunningCall, readArguments } from './method.ts';
 import { RPC_METHODS } from './methods.ts';
@@ -78,7 +78,7 @@ export class RpcDispatcher {
     }
     const job = { kind: 'rpc', method: method.name, params: JSON.stringify(params), wallet: wallet?.state } as const;
     const { long = false, mempoolPart } = method;
-    return resultText(
+    return jobText(
       await this.#service.runJob({
         job,
         signal: caller.signal,
@@ -102,13 +102,4 @@ export class RpcDispatcher {
 
 function jsonText(value: unknown): string {
   return value instanceof JsonText ? value.text : JSON.stringify(value ?? null);
-}
-
-function resultText(result: JobResult): string {
-  if (result.ok) {
-    const { body } = result.reply;
-    return typeof body === 'string' ? body : new TextDecoder().decode(body);
-  }
-  if ('rpc' in result) throw new RpcError(result.rpc.rpcCode, result.rpc.message, result.rpc.data);
-  throw new ApiError(result.api.failure, result.api.message, result.api.details);
 }

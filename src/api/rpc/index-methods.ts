@@ -1,9 +1,6 @@
 import { type BlockHash, hashToHex } from '../../primitives/hash.ts';
-import type { FilterRecord } from '../../storage/filter-store.ts';
 import { hasFailed } from '../../storage/header-store.ts';
-import { DecodeError } from '../../util/bytes.ts';
-import { filterIndexState } from '../readers/filter-index.ts';
-import type { ReadEnv } from '../readers/read-env.ts';
+import { filterBytes, filterIndexState } from '../readers/filter-index.ts';
 import { findBlock } from './blockchain-methods.ts';
 import { rpcMethod } from './method.ts';
 import { hash, optional, text } from './params.ts';
@@ -35,16 +32,6 @@ export const getblockfilter = rpcMethod({
     return rpcFail('internal', 'Filter not found. This error is unexpected and indicates index corruption.');
   },
 });
-
-/** Null where the files are damaged or were removed. */
-function filterBytes({ reads }: ReadEnv, record: FilterRecord): Uint8Array | null {
-  try {
-    return reads.filters.bytes(record);
-  } catch (error) {
-    if (error instanceof DecodeError || (error as NodeJS.ErrnoException).code !== undefined) return null;
-    throw error;
-  }
-}
 
 export const getindexinfo = rpcMethod({
   name: 'getindexinfo',

@@ -1,5 +1,6 @@
 import { aboutMethods } from './about-methods.ts';
 import * as address from './address-methods.ts';
+import * as blockScans from './block-scan-methods.ts';
 import * as blockchain from './blockchain-methods.ts';
 import * as broadcast from './broadcast-methods.ts';
 import * as chainControl from './chain-control-methods.ts';
@@ -38,6 +39,7 @@ export const RPC_METHODS: ReadonlyMap<string, RpcMethod> = new Map(
     ...[rawTransactions, broadcast, decode, sign, psbt, descriptors],
     ...[mining, template, network, node, control, util, dev, wallet],
     ...[walletCoins, walletControl, walletDescriptors, walletHistory, walletPsbts, walletSends],
+    ...[blockScans],
   ]
     .flatMap((exports): unknown[] => Object.values(exports))
     .filter((value): value is RpcMethod => typeof value === 'object' && value !== null && 'invoke' in value)

@@ -221,6 +221,10 @@ export function readString(value: RpcValue): string {
   return expect<string>(value, 'string');
 }
 
+export function readBool(value: RpcValue): boolean {
+  return expect<boolean>(value, 'bool');
+}
+
 export function readHash<H extends BlockHash | Txid>(value: RpcValue, label: string): H {
   const digits = readString(value);
   if (digits.length !== 64)

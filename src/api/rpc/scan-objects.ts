@@ -1,6 +1,6 @@
 import { parseDescriptor } from '../../wallet/descriptor/parse.ts';
 import { hideSecrets } from '../../wallet/keys/hide-secrets.ts';
-import type { SigningData } from '../../wallet/keys/signing-data.ts';
+import { SigningData } from '../../wallet/keys/signing-data.ts';
 import type { ReadEnv } from '../readers/read-env.ts';
 import { isObject, member, NumberText, type RpcValue } from './json.ts';
 import { largeInteger, readString } from './params.ts';
@@ -29,23 +29,39 @@ export function addScanObject(
   data: SigningData,
   withPrivateKeys: boolean,
 ): Uint8Array[] {
+  const scripts: Uint8Array[] = [];
+  for (const { descriptor, index, expansion } of expansions(env, value, data)) {
+    data.merge(expansion.data);
+    scripts.push(...expansion.scripts);
+    if (withPrivateKeys) for (const key of descriptor.expandPrivate(index, data)) data.addPrivateKey(key);
+  }
+  return scripts;
+}
+
+/** The output scripts that some scan objects stand for, each as it is derived. Throws RpcError with Core's texts. */
+export function* scannedScripts(env: ReadEnv, objects: readonly RpcValue[]): Generator<Uint8Array> {
+  for (const value of objects)
+    for (const { expansion } of expansions(env, value, new SigningData())) yield* expansion.scripts;
+}
+
+/** What a scan object stands for, index by index; its own keys are put into `data`. */
+function* expansions(env: ReadEnv, value: RpcValue, data: SigningData) {
   const { text, range } = readScanObject(value);
   const parsed = parseDescriptor(text, env.params, { requireChecksum: false });
   const { descriptors, keys } = parsed.ok ? parsed : rpcFail('invalidAddressOrKey', parsed.error);
   data.merge(keys);
   const [begin, end] = descriptors[0]!.isRange ? range : [0, 0];
   env.expectWork((end - begin + 1) * descriptors.length * descriptors[0]!.keyCount * DERIVE_US);
-  const scripts: Uint8Array[] = [];
-  for (let index = begin; index <= end; index++)
+  for (let index = begin; index <= end; index++) {
+    // Whoever does not wait any longer is not served any longer.
+    env.expectWork(0);
     for (const descriptor of descriptors) {
       const expansion =
         descriptor.expand(index, data) ??
         rpcFail('invalidAddressOrKey', `Cannot derive script without private keys: '${hideSecrets(text)}'`);
-      data.merge(expansion.data);
-      scripts.push(...expansion.scripts);
-      if (withPrivateKeys) for (const key of descriptor.expandPrivate(index, data)) data.addPrivateKey(key);
+      yield { descriptor, index, expansion };
     }
-  return scripts;
+  }
 }
 
 function readScanObject(value: RpcValue): { readonly text: string; readonly range: readonly [number, number] } {

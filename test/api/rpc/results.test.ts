@@ -195,6 +195,15 @@ describe('results fit what is declared of them', () => {
       () => ['status'],
       () => ['abort'],
     ],
+    ['scanblocks', () => ['start', [`addr(${MINING_ADDRESS})`], 0, 5], () => ['status'], () => ['abort']],
+    [
+      'getdescriptoractivity',
+      () => [
+        [tip, tipBlock],
+        [`addr(${MINING_ADDRESS})`, `addr(${payer})`, `addr(${payee})`],
+      ],
+      () => ({ blockhashes: [], scanobjects: [], include_mempool: false }),
+    ],
     ['getaddressbalance', () => [MINING_ADDRESS], () => [{ addresses: [MINING_ADDRESS] }]],
     ['getaddresstxids', () => [MINING_ADDRESS], () => [{ addresses: [MINING_ADDRESS], start: 1, end: 107 }]],
     ['getaddressutxos', () => [MINING_ADDRESS], () => [{ addresses: [MINING_ADDRESS], chainInfo: true }]],

@@ -1,0 +1,242 @@
+import { type BlockHash, hashToHex } from '../../primitives/hash.ts';
+import { concatBytes } from '../../util/bytes.ts';
+import type { ApiContext } from '../context.ts';
+import { readService } from '../read-service.ts';
+import { filterIndexState } from '../readers/filter-index.ts';
+import type { ReadEnv } from '../readers/read-env.ts';
+import { jobBody, jobText } from './job-result.ts';
+import { member, type RpcValue } from './json.ts';
+import { type FrontEnv, JsonText, nodeMethod } from './method.ts';
+import { array, flag, integer, optional, options, readBool, readHash, text } from './params.ts';
+import { rpcFail } from './rpc-error.ts';
+import { SCAN_OBJECTS } from './scan-objects.ts';
+import { type FilterMatches, readActivity, type ScanActivity, type ScanStep, unpackScripts } from './scan-steps.ts';
+import { anyOf, arr, bool, coinAmount, hashStr, int, maybe, nil, obj, str } from './schema.ts';
+import { outputScript } from './shapes.ts';
+
+/** The scan of filters that goes on. */
+interface FilterScan {
+  /** Percent. */
+  progress: number;
+  height: number;
+  readonly abort: AbortController;
+}
+
+/** One at a time. */
+const scans = new WeakMap<ApiContext, FilterScan>();
+
+const BASIC = 'basic';
+const HASH_SIZE = 32;
+/** Some hundred megabytes of JSON. */
+const MAX_EVENTS = 200_000;
+/** The front does nothing else for so long. */
+const SLICE_MS = 2;
+
+const scanObjects = array('scanobjects', (value) => value, { oneline: '[scanobjects,...]', schema: SCAN_OBJECTS });
+
+export const scanblocks = nodeMethod({
+  name: 'scanblocks',
+  category: 'blockchain',
+  help: 'The blocks that may hold or spend what descriptors stand for, by the filters of blocks (index.filter).',
+  params: [
+    text('action', { note: 'start, abort or status' }),
+    optional(scanObjects, null),
+    optional(integer('start_height'), 0),
+    optional(integer('stop_height', { note: 'the tip unless it is given' }), null),
+    optional(text('filtertype'), BASIC),
+    optional(options('options', { filter_false_positives: bool('blocks that match by chance are left out') }), {}),
+  ],
+  result: anyOf(
+    nil('status, while no scan goes on'),
+    obj(
+      {
+        from_height: int(),
+        to_height: int('the last one that was looked at'),
+        relevant_blocks: arr(hashStr()),
+        completed: bool('false where the scan was aborted'),
+      },
+      'start, when it has ended',
+    ),
+    obj({ progress: int('percent'), current_height: int() }, 'status, while a scan goes on'),
+    bool('abort: whether there was a scan'),
+  ),
+  scope: 'read',
+  async run(env, action, objects, start, stop, filterType, given) {
+    const running = scans.get(env.ctx);
+    if (action === 'status') return running ? { progress: running.progress, current_height: running.height } : null;
+    if (action === 'abort') {
+      running?.abort.abort();
+      return running !== undefined;
+    }
+    if (action !== 'start') return rpcFail('invalidParameter', `Invalid action '${action}'`);
+    if (running) rpcFail('invalidParameter', 'Scan already in progress, use action "abort" or "status"');
+    const scan: FilterScan = { progress: 0, height: start, abort: new AbortController() };
+    scans.set(env.ctx, scan);
+    try {
+      if (objects === null) return rpcFail('misc', 'scanobjects argument is required for the start action');
+      if (filterType !== BASIC) return rpcFail('invalidAddressOrKey', 'Unknown filtertype');
+      const wanted = member(given, 'filter_false_positives');
+      const exact = wanted !== null && readBool(wanted);
+      const end = await env.read((reads) => scanEnd(reads, start, stop));
+      // Nobody but this scan waits for it: it can be asked after and aborted with the same key.
+      return await env.turn.pause(() => scanFilters(env, scan, objects, start, end, exact));
+    } finally {
+      scans.delete(env.ctx);
+    }
+  },
+});
+
+interface ScanEnd {
+  readonly height: number;
+  readonly hash: BlockHash;
+}
+
+function scanEnd(env: ReadEnv, start: number, given: number | null): ScanEnd {
+  const { reads, tip } = env;
+  const index = filterIndexState(env);
+  if (!index) return rpcFail('misc', `Index is not enabled for filtertype ${BASIC}`);
+  if (start < 0 || start > tip.height) return rpcFail('misc', 'Invalid start_height');
+  if (given !== null && (given < start || given > tip.height)) return rpcFail('misc', 'Invalid stop_height');
+  const height = given ?? tip.height;
+  // An answer without the blocks that have no filter yet would look like one of all of them.
+  if (index.height < height) return rpcFail('misc', 'Block filters are still in the process of being indexed.');
+  return { height, hash: reads.headers.byHeight(height)!.hash.slice() as BlockHash };
+}
+
+async function scanFilters(
+  env: FrontEnv,
+  scan: FilterScan,
+  objects: readonly RpcValue[],
+  start: number,
+  stop: ScanEnd,
+  exact: boolean,
+) {
+  const found: string[][] = [];
+  let height = start;
+  const signal = AbortSignal.any([env.signal, scan.abort.signal]);
+  try {
+    const scripts = await deriveScripts({ ctx: env.ctx, signal }, objects);
+    for (let from = start; from <= stop.height; from = height + 1) {
+      const step = { step: 'filters', scripts, from, stop: stop.hash, exact } as const;
+      const matches = JSON.parse(jobText(await runStep({ ctx: env.ctx, signal }, step))) as FilterMatches;
+      found.push([...matches.found]);
+      height = matches.height;
+      scan.height = height;
+      scan.progress = stop.height > start ? Math.floor((100 / (stop.height - start)) * (height - start)) : 100;
+    }
+  } catch (error) {
+    if (!scan.abort.signal.aborted) throw error;
+  }
+  const completed = !scan.abort.signal.aborted;
+  return { from_height: start, to_height: height, relevant_blocks: found.flat(), completed };
+}
+
+type Asking = Pick<FrontEnv, 'ctx' | 'signal'>;
+
+/** Scripts that all steps of a scan may look at. */
+async function deriveScripts(env: Asking, objects: readonly RpcValue[]): Promise<SharedArrayBuffer> {
+  const packed = jobBody(await runStep(env, { step: 'scripts', objects: JSON.stringify(objects) })) as Uint8Array;
+  const shared = new SharedArrayBuffer(packed.length);
+  new Uint8Array(shared).set(packed);
+  return shared;
+}
+
+function runStep({ ctx, signal }: Asking, step: ScanStep, mempoolPart?: (env: ReadEnv) => Iterable<number>) {
+  return readService(ctx).runJob({ job: { kind: 'scan', step }, signal, long: true, mempoolPart });
+}
+
+const unconfirmed = 'not of what is in no block';
+
+export const getdescriptoractivity = nodeMethod({
+  name: 'getdescriptoractivity',
+  category: 'blockchain',
+  help: 'What some blocks, and the mempool, pay to the scripts of descriptors and spend from them.',
+  params: [
+    array('blockhashes', (value) => readHash<BlockHash>(value, 'blockhash'), {
+      oneline: '["blockhash",...]',
+      schema: arr(hashStr()),
+    }),
+    scanObjects,
+    optional(flag('include_mempool'), true),
+  ],
+  result: obj({
+    activity: arr(
+      anyOf(
+        obj({
+          type: str('spend'),
+          amount: coinAmount(),
+          blockhash: maybe(hashStr(unconfirmed)),
+          height: maybe(int(unconfirmed)),
+          spend_txid: hashStr(),
+          spend_vin: int(),
+          prevout_txid: hashStr(),
+          prevout_vout: int(),
+          prevout_spk: outputScript,
+        }),
+        obj({
+          type: str('receive'),
+          amount: coinAmount(),
+          blockhash: maybe(hashStr(unconfirmed)),
+          height: maybe(int(unconfirmed)),
+          txid: hashStr(),
+          vout: int(),
+          output_spk: outputScript,
+        }),
+      ),
+      'of blocks by their height, then of the mempool in the order of arrival',
+    ),
+  }),
+  scope: 'read',
+  async run(env, hashes, objects, withMempool) {
+    // Thousands take longer to look up than the front may.
+    const blocks = jobBody(await runStep(env, { step: 'order', blocks: concatBytes(...hashes) })) as Uint8Array;
+    return activityOf(env, blocks, objects, withMempool);
+  },
+});
+
+async function activityOf(
+  env: FrontEnv,
+  blocks: Uint8Array,
+  objects: readonly RpcValue[],
+  withMempool: boolean,
+): Promise<JsonText> {
+  const scripts = await deriveScripts(env, objects);
+  const parts: string[] = [];
+  let count = 0;
+  const take = async (step: ScanStep, mempoolPart?: (reads: ReadEnv) => Iterable<number>): Promise<ScanActivity> => {
+    const activity = readActivity(jobText(await runStep(env, step, mempoolPart)));
+    count += activity.count;
+    if (count > MAX_EVENTS)
+      rpcFail('misc', `More than ${MAX_EVENTS} events: ask for fewer blocks or descriptors at a time`);
+    if (activity.events !== '') parts.push(activity.events);
+    return activity;
+  };
+  for (let done = 0; done < blocks.length; ) {
+    const activity = await take({ step: 'blocks', scripts, blocks: blocks.slice(done) });
+    done += activity.blocks * HASH_SIZE;
+  }
+  if (withMempool) {
+    const txids = await touching(env, scripts);
+    await take({ step: 'mempool', scripts }, ({ mempool: { entries } }) =>
+      txids.map((txid) => entries.find(txid)).filter((slot) => slot >= 0),
+    );
+  }
+  return new JsonText(`{"activity":[${parts.join(',')}]}`);
+}
+
+/** What of the mempool touches the scripts. They may be many; others have their turn meanwhile. */
+async function touching({ mempool, signal }: FrontEnv, scripts: SharedArrayBuffer): Promise<Uint8Array[]> {
+  const found = new Map<string, Uint8Array>();
+  let sliceEnd = performance.now() + SLICE_MS;
+  for (const script of unpackScripts(new Uint8Array(scripts))) {
+    for (const slot of mempool.touching(script)) {
+      const txid = mempool.entries.txid(slot).slice();
+      found.set(hashToHex(txid), txid);
+    }
+    if (performance.now() < sliceEnd) continue;
+    await new Promise((resolve) => setImmediate(resolve));
+    signal.throwIfAborted();
+    sliceEnd = performance.now() + SLICE_MS;
+  }
+  return [...found.values()];
+}
