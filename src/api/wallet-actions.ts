@@ -1,5 +1,6 @@
 import type { Outpoint } from '../primitives/outpoint.ts';
 import type { TxOutput } from '../primitives/transaction.ts';
+import type { DerivedKeyView, HdKeyView } from '../wallet/hd-keys.ts';
 import type { DescriptorImport, ImportOutcome } from '../wallet/import-descriptors.ts';
 import type { PsbtVersion } from '../wallet/psbt/psbt.ts';
 import type { BumpOptions, BumpView } from '../wallet/spend/bump.ts';
@@ -98,5 +99,23 @@ export interface WalletActions {
     args: [name: string, script: Uint8Array, keyId: Uint8Array, message: string];
     result: string | Refusal;
   };
+  walletHdKeys: {
+    args: [name: string, activeOnly: boolean, withPrivate: boolean];
+    result: readonly HdKeyView[] | Refusal;
+  };
+  /** A new key where none is given; returns its extended public key. */
+  walletAddHdKey: { args: [name: string, key: string | null]; result: string | Refusal };
+  walletDeriveHdKey: {
+    args: [name: string, path: string, key: string | null, withPrivate: boolean];
+    result: DerivedKeyView | Refusal;
+  };
+  /** Returns where the copy is. */
+  walletExportWatchOnly: { args: [name: string, file: string]; result: string | Refusal };
+  /** `index` is the place of the transaction in the block, null where it was not shown to be there. */
+  walletImportPruned: {
+    args: [name: string, raw: Uint8Array, block: Uint8Array, index: number | null];
+    result: null | Refusal;
+  };
+  walletRemovePruned: { args: [name: string, txid: Uint8Array]; result: null | Refusal };
   walletAbandon: { args: [name: string, txid: Uint8Array]; result: null | Refusal };
 }

@@ -3,7 +3,9 @@ import type { WalletActions } from '../api/wallet-actions.ts';
 import { parseAddress } from '../script/address.ts';
 import { sleep } from '../util/abort.ts';
 import { createDescriptor, privateDescriptors } from '../wallet/descriptor-commands.ts';
+import { addHdKey, deriveHdKey, hdKeys } from '../wallet/hd-keys.ts';
 import { importDescriptors } from '../wallet/import-descriptors.ts';
+import { importPrunedFunds, removePrunedFunds } from '../wallet/pruned-funds.ts';
 import { type AddressType, isAddressType } from '../wallet/scripts/own-descriptors.ts';
 import { bumpTransaction } from '../wallet/spend/bump.ts';
 import { createFundedPsbt, fund, send, sendMoney } from '../wallet/spend/send.ts';
@@ -150,6 +152,18 @@ export function walletActions(manager: WalletManager | null): ActionTable<Wallet
     walletProcessPsbt: on(processPsbtText),
     walletSignTransaction: on(signRaw),
     walletSignMessage: on(signOwnMessage),
+    walletHdKeys: on(hdKeys),
+    walletAddHdKey: on(addHdKey),
+    walletDeriveHdKey: on(deriveHdKey),
+    walletExportWatchOnly: act((wallets, name, file) => wallets.exportWatchOnly(name, file)),
+    walletImportPruned: on((wallet, raw, block, index) => {
+      importPrunedFunds(wallet, raw, block, index);
+      return null;
+    }),
+    walletRemovePruned: on((wallet, txid) => {
+      removePrunedFunds(wallet, txid);
+      return null;
+    }),
     walletAbandon: on((wallet, txid) => {
       wallet.abandon(txid);
       return null;

@@ -138,6 +138,21 @@ export class WalletKeyStore extends WalletKeyReads {
     )!.id;
   }
 
+  /** Gives a descriptor another text, which stands for the same scripts. */
+  rename(id: number, key: Uint8Array, text: string): void {
+    this.#db.query('UPDATE descriptors SET key = ?, text = ? WHERE id = ?').run(key, text, id);
+  }
+
+  /** Removes a descriptor with its scripts, as far as no other makes them. */
+  remove(id: number): void {
+    for (const [table, column] of [
+      ['scripts', 'descriptor'],
+      ['descriptor_cache', 'descriptor'],
+      ['descriptors', 'id'],
+    ])
+      this.#db.query(`DELETE FROM ${table} WHERE ${column} = ?`).run(id);
+  }
+
   addScript(script: Uint8Array, descriptor: number, position: number): void {
     this.#addScript.run(script, descriptor, position);
   }

@@ -345,6 +345,15 @@ export class WalletTxStore extends WalletTxReads {
     this.#db.query('UPDATE txs SET replaces = ? WHERE id = ?').run(originalTxid, replacement);
   }
 
+  /** Removes a transaction, its outputs, and what is known of its inputs. */
+  remove(tx: number): void {
+    // The sum of confirmed coins is kept by what changes them, not by what deletes them.
+    this.#coinHeights.run(null, tx);
+    for (const table of ['coins', 'spends', 'tx_variants', 'mempool_conflicts'])
+      this.#db.query(`DELETE FROM ${table} WHERE tx = ?`).run(tx);
+    this.#db.query('DELETE FROM txs WHERE id = ?').run(tx);
+  }
+
   /** Copies what the user said of the first of these to the others. */
   copyDetails(from: number, to: number): void {
     this.#db

@@ -13,9 +13,11 @@ import { join } from 'node:path';
 import type { ChainCommit, ChainMove } from '../chain/events.ts';
 import type { MempoolChange } from '../mempool/changes.ts';
 import { type ParsedBlock, parseTransaction } from '../primitives/block.ts';
+import { isFileName } from '../util/file-name.ts';
 import { OperatorError } from '../util/operator-error.ts';
 import { type NewWallet, Wallet, type WalletDeps } from './wallet.ts';
-import { walletFail } from './wallet-error.ts';
+import { WalletError, walletFail } from './wallet-error.ts';
+import { writeWatchOnlyCopy } from './watch-only-copy.ts';
 
 export interface WalletManagerOptions {
   /** Where the files of wallets are. */
@@ -174,6 +176,27 @@ export class WalletManager {
       rmSync(part, { force: true });
       this.#deps.log.error('a wallet cannot be backed up', { wallet: name, error });
       walletFail('wallet', 'Error: Wallet backup failed!');
+    }
+  }
+
+  /** Writes a copy of a wallet that has no private keys into the directory of backups; returns where. */
+  async exportWatchOnly(name: string, file: string): Promise<string> {
+    const wallet = this.wallet(name);
+    if (file === '') walletFail('wallet', 'Error: Export destination cannot be empty');
+    const path = this.#backup(file);
+    if (existsSync(path)) walletFail('wallet', `Error: Export destination '${path}' already exists`);
+    mkdirSync(this.#options.backupDir, { recursive: true, mode: 0o700 });
+    const part = `${path}.part`;
+    try {
+      removeDatabase(part);
+      await writeWatchOnlyCopy(wallet, part);
+      renameSync(part, path);
+      return path;
+    } catch (error) {
+      removeDatabase(part);
+      if (error instanceof WalletError) throw error;
+      this.#deps.log.error('a wallet cannot be exported', { wallet: name, error });
+      return walletFail('wallet', 'Error: Unable to write the exported wallet');
     }
   }
 
@@ -350,11 +373,6 @@ export class WalletManager {
 }
 
 const PLAIN = { disablePrivateKeys: false, blank: false, avoidReuse: false };
-
-/** A name that stays within its directory. */
-function isFileName(name: string): boolean {
-  return name !== '' && !name.startsWith('.') && Buffer.byteLength(name) <= 128 && !/[/\\\p{Cc}]/u.test(name);
-}
 
 function removeDatabase(path: string): void {
   for (const suffix of ['', '-wal', '-shm']) rmSync(`${path}${suffix}`, { force: true });

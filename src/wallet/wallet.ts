@@ -47,7 +47,7 @@ export type WalletFlag =
   | 'blank'
   | 'descriptor_wallet';
 
-const SEED_SIZE = 32;
+export const SEED_SIZE = 32;
 /** A new wallet is of use before it has derived all it looks ahead; others come first. */
 const FILL_DELAY_MS = 2000;
 const FILL_PAUSE_MS = 20;

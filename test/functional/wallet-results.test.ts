@@ -300,6 +300,21 @@ describe('results of the wallet', () => {
     await call('bare', 'createwalletdescriptor', ['legacy', { internal: true }]);
   });
 
+  test('of keys, of funds that are pruned, and of copies', async () => {
+    await main('gethdkeys');
+    await main('gethdkeys', [{ private: true, active_only: true }]);
+    await main('derivehdkey', ['m/87h/1h/0h']);
+    await main('derivehdkey', ['m/87h/1h/0h', { private: true }]);
+    await main('addhdkey');
+    await main('listaddressgroupings');
+    await main('simulaterawtransaction', [[]]);
+    await main('exportwatchonlywallet', ['watch.db']);
+    const { hex } = await main<{ hex: string }>('gettransaction', [paid]);
+    const proof = await node.api.rpc<string>('gettxoutproof', [[paid]]);
+    await main('removeprunedfunds', [paid]);
+    await main('importprunedfunds', [hex, proof]);
+  });
+
   test('of everything that is sent at last', async () => {
     await main('sendall', [[MINING_ADDRESS]]);
   });

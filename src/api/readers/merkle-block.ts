@@ -11,6 +11,8 @@ export interface MerkleBlock {
   readonly txCount: number;
   /** In block order. */
   readonly matches: readonly Txid[];
+  /** Their places in the block. */
+  readonly positions: readonly number[];
 }
 
 /**
@@ -47,5 +49,6 @@ export function readMerkleBlock(bytes: Uint8Array): MerkleBlock | null {
   const proven = provenTransactions({ transactionCount, hashes, flags });
   if (!proven || !equalBytes(proven.root, header.subarray(36, 68))) return null;
   const matches = proven.matches.map(({ txid }) => txid);
-  return { hash: hash256(header) as BlockHash, txCount: transactionCount, matches };
+  const positions = proven.matches.map(({ index }) => index);
+  return { hash: hash256(header) as BlockHash, txCount: transactionCount, matches, positions };
 }

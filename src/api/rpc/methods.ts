@@ -24,9 +24,12 @@ import * as template from './template-methods.ts';
 import * as util from './util-methods.ts';
 import * as verify from './verify-methods.ts';
 import * as waits from './wait-methods.ts';
+import * as walletAnalysis from './wallet-analysis-methods.ts';
 import * as walletCoins from './wallet-coin-methods.ts';
 import * as walletControl from './wallet-control-methods.ts';
+import * as walletCopies from './wallet-copy-methods.ts';
 import * as walletDescriptors from './wallet-descriptor-methods.ts';
+import * as walletHd from './wallet-hd-methods.ts';
 import * as walletHistory from './wallet-history-methods.ts';
 import * as wallet from './wallet-methods.ts';
 import * as walletPsbts from './wallet-psbt-methods.ts';
@@ -39,7 +42,7 @@ export const RPC_METHODS: ReadonlyMap<string, RpcMethod> = new Map(
     ...[rawTransactions, broadcast, decode, sign, psbt, descriptors],
     ...[mining, template, network, node, control, util, dev, wallet],
     ...[walletCoins, walletControl, walletDescriptors, walletHistory, walletPsbts, walletSends],
-    ...[blockScans],
+    ...[blockScans, walletAnalysis, walletCopies, walletHd],
   ]
     .flatMap((exports): unknown[] => Object.values(exports))
     .filter((value): value is RpcMethod => typeof value === 'object' && value !== null && 'invoke' in value)

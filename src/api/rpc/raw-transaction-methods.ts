@@ -158,7 +158,8 @@ export const verifytxoutproof = rpcMethod({
   },
 });
 
-function decodeProof(proof: Uint8Array) {
+/** Null where the proof is wrong. Throws RpcError on bytes that end early. */
+export function decodeProof(proof: Uint8Array) {
   try {
     return readMerkleBlock(proof);
   } catch (error) {

@@ -35,6 +35,7 @@ const HIDDEN = [
 const DIFFERENCES: Readonly<Record<string, string>> = {
   'getbalance(avoid_reuse): default': 'it depends on the wallet',
   'listunspent(addresses): default': 'none is the same as an empty list',
+  'listaddressgroupings[][]: another form, array': 'change has no label, neither here nor there',
   'lockunspent(transactions): default': 'none is the same as an empty list',
   'send(estimate_mode): default': 'unset is what the configuration says',
   'sendall(estimate_mode): default': 'unset is what the configuration says',

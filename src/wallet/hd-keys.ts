@@ -1,0 +1,174 @@
+import { hash160 } from '../crypto/hash.ts';
+import { compareBytes } from '../util/bytes.ts';
+import { unixSeconds } from '../util/clock.ts';
+import { parseDescriptor } from './descriptor/parse.ts';
+import {
+  ExtendedPrivateKey,
+  type ExtendedPublicKey,
+  encodeExtendedPublicKey,
+  fingerprintOf,
+  formatExtendedPublicKey,
+  parseExtendedPublicKey,
+} from './keys/extended-key.ts';
+import { formatKeyPath, hasHardenedStep, parseKeyPath } from './keys/key-path.ts';
+import type { SigningProvider } from './keys/signing-data.ts';
+import type { OwnedDescriptor } from './scripts/owned-descriptor.ts';
+import { SEED_SIZE, type Wallet } from './wallet.ts';
+import { walletFail } from './wallet-error.ts';
+
+/** An extended key that descriptors of a wallet have. */
+export interface HdKeyView {
+  readonly xpub: string;
+  /** Null where it is not known or was not asked for. */
+  readonly xprv: string | null;
+  readonly hasPrivate: boolean;
+  /** The public texts of these descriptors. */
+  readonly descriptors: readonly { readonly text: string; readonly active: boolean }[];
+}
+
+export interface DerivedKeyView {
+  /** Fingerprint of the key it is derived from, and the steps. */
+  readonly origin: string;
+  readonly xpub: string;
+  /** Null where it was not asked for. */
+  readonly xprv: string | null;
+}
+
+interface HdKey {
+  readonly key: ExtendedPublicKey;
+  readonly descriptors: OwnedDescriptor[];
+}
+
+/** The extended keys of the wallet, and which descriptors have them. Throws WalletError. */
+export function hdKeys(wallet: Wallet, activeOnly: boolean, withPrivate: boolean): HdKeyView[] {
+  const provider = withPrivate ? wallet.vault.provider() : null;
+  const keys = keysOf(wallet, ({ record }) => !activeOnly || record.active !== null);
+  return keys
+    .toSorted((a, b) => compareKeys(a.key, b.key))
+    .map(({ key, descriptors }) => ({
+      xpub: formatExtendedPublicKey(key, wallet.deps.params.bip32),
+      xprv: (provider && privateKeyOf(key, provider)?.revealText(wallet.deps.params.bip32)) ?? null,
+      hasPrivate: wallet.vault.has(hash160(key.publicKey)),
+      descriptors: descriptors
+        .map(({ record }) => ({ text: record.normalized, active: record.active !== null }))
+        .sort((a, b) => (a.text < b.text ? -1 : 1)),
+    }));
+}
+
+/** Keeps an extended private key, or a new one, that no script is made of yet. Returns its public key. Throws WalletError. */
+export function addHdKey(wallet: Wallet, given: string | null): string {
+  if (wallet.has('disable_private_keys'))
+    walletFail('wallet', 'addhdkey is not available for wallets without private keys');
+  wallet.ensureUnlocked();
+  const { params, clock } = wallet.deps;
+  const key = given === null ? newKey() : readPrivateKey(wallet, given);
+  const parsed = parseDescriptor(`unused(${key.revealText(params.bip32)})`, params);
+  // No error of the parser is shown: the text holds a secret.
+  if (!parsed.ok) throw new Error('a key cannot be made a descriptor');
+  const descriptor = parsed.descriptors[0]!;
+  if (wallet.scripts.byKey(descriptor.id())) walletFail('wallet', 'HD key already exists');
+  wallet.store.write(() => {
+    wallet.vault.add(parsed.keys.privateKeys.values());
+    const range = { rangeStart: 0, rangeEnd: 1, nextIndex: 0 };
+    const owned = wallet.scripts.add({ descriptor, createdAt: unixSeconds(clock), ...range, internal: false });
+    wallet.scripts.topUp(owned);
+  });
+  return formatExtendedPublicKey(key.neuter(), params.bip32);
+}
+
+/**
+ * What an extended key of the wallet has at a path with a hardened step: that of `unused()` where there is one, else the
+ * active one, unless `keyText` says which. Throws WalletError.
+ */
+export function deriveHdKey(
+  wallet: Wallet,
+  pathText: string,
+  keyText: string | null,
+  withPrivate: boolean,
+): DerivedKeyView {
+  const { bip32 } = wallet.deps.params;
+  if (wallet.has('disable_private_keys')) walletFail('wallet', 'derivehdkey is not available for watch-only wallets');
+  const path = parseKeyPath(pathText) ?? walletFail('invalidParameter', 'Invalid BIP32 keypath');
+  if (!hasHardenedStep(path)) walletFail('invalidParameter', 'Derivation path requires at least one hardened step');
+  const provider = wallet.vault.provider();
+  const key = keyText === null ? onlyKey(wallet) : namedKey(wallet, keyText);
+  const from =
+    privateKeyOf(key, provider) ??
+    walletFail('invalidAddressOrKey', `Private key for ${formatExtendedPublicKey(key, bip32)} is not known`);
+  const child =
+    from.derivePath(path) ?? walletFail('invalidParameter', 'Unable to derive HD key at the requested path');
+  return {
+    origin: `[${fingerprintOf(key.publicKey).toHex()}${formatKeyPath(path)}]`,
+    xpub: formatExtendedPublicKey(child.neuter(), bip32),
+    xprv: withPrivate ? child.revealText(bip32) : null,
+  };
+}
+
+const isActive = ({ record }: OwnedDescriptor) => record.active !== null;
+const isUnused = ({ descriptor }: OwnedDescriptor) => !descriptor.hasScripts;
+
+function namedKey(wallet: Wallet, text: string): ExtendedPublicKey {
+  const key =
+    parseExtendedPublicKey(text, wallet.deps.params.bip32) ??
+    walletFail('invalidAddressOrKey', 'Unable to parse HD key. Please provide a valid xpub');
+  const known = keysOf(wallet, (owned) => isActive(owned) || isUnused(owned));
+  if (!known.some((each) => nameOf(each.key) === nameOf(key)))
+    walletFail('invalidAddressOrKey', 'HD key is not used by an active or unused(KEY) descriptor');
+  return key;
+}
+
+function onlyKey(wallet: Wallet): ExtendedPublicKey {
+  const unused = keysOf(wallet, isUnused);
+  if (unused.length > 1)
+    walletFail('invalidAddressOrKey', "Unable to determine which HD key to use. Please specify with 'hdkey'");
+  if (unused.length === 1) return unused[0]!.key;
+  const active = keysOf(wallet, isActive);
+  if (active.length === 0) walletFail('invalidAddressOrKey', 'No active or unused(KEY) descriptor found');
+  if (active.length > 1)
+    walletFail(
+      'invalidAddressOrKey',
+      "Unable to determine which HD key to use from active descriptors. Please specify with 'hdkey'",
+    );
+  return active[0]!.key;
+}
+
+function keysOf(wallet: Wallet, isMeant: (owned: OwnedDescriptor) => boolean): HdKey[] {
+  const keys = new Map<string, HdKey>();
+  for (const owned of wallet.scripts.all()) {
+    if (!isMeant(owned)) continue;
+    for (const key of owned.descriptor.rootKeys().extendedKeys) {
+      const known = keys.get(nameOf(key));
+      if (!known) keys.set(nameOf(key), { key, descriptors: [owned] });
+      else if (!known.descriptors.includes(owned)) known.descriptors.push(owned);
+    }
+  }
+  return [...keys.values()];
+}
+
+function nameOf(key: ExtendedPublicKey): string {
+  return encodeExtendedPublicKey(key).toHex();
+}
+
+function compareKeys(a: ExtendedPublicKey, b: ExtendedPublicKey): number {
+  return compareBytes(a.publicKey, b.publicKey) || compareBytes(a.chainCode, b.chainCode);
+}
+
+function privateKeyOf(key: ExtendedPublicKey, provider: SigningProvider): ExtendedPrivateKey | null {
+  const secret = provider.privateKey(hash160(key.publicKey));
+  return secret && new ExtendedPrivateKey(key, secret);
+}
+
+function newKey(): ExtendedPrivateKey {
+  return ExtendedPrivateKey.fromSeed(crypto.getRandomValues(new Uint8Array(SEED_SIZE)));
+}
+
+function readPrivateKey({ deps: { params } }: Wallet, text: string): ExtendedPrivateKey {
+  const key = ExtendedPrivateKey.parse(text, params.bip32);
+  if (key) return key;
+  return walletFail(
+    'invalidAddressOrKey',
+    parseExtendedPublicKey(text, params.bip32)
+      ? 'Extended public key (xpub) provided, but extended private key (xprv) is required'
+      : 'Could not parse HD key',
+  );
+}

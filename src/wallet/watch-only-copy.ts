@@ -1,0 +1,41 @@
+import { WalletStore } from '../storage/wallet-store.ts';
+import { sleep } from '../util/abort.ts';
+import { parseDescriptor } from './descriptor/parse.ts';
+import { identityOf, Wallet } from './wallet.ts';
+import { walletFail } from './wallet-error.ts';
+
+/**
+ * Writes the wallet without its private keys into a file that is not there yet: descriptors with the keys behind their
+ * last hardened steps, transactions, addresses and labels. No private key is ever in that file. Throws WalletError where
+ * there is nothing to watch.
+ */
+export async function writeWatchOnlyCopy(wallet: Wallet, path: string): Promise<void> {
+  const { store, scripts, signal, deps } = wallet;
+  if (scripts.all().length === 0) walletFail('wallet', 'Error: Wallet has no descriptors to export');
+  // What has hardened steps in its range the copy cannot derive.
+  while (store.follow(() => scripts.fillSome())) await sleep(0, signal);
+  WalletStore.create(path, identityOf(deps.params)).close();
+  store.copyWithoutKeys(path);
+  const copy = Wallet.open(path, wallet.name, deps);
+  try {
+    copy.setFlag('disable_private_keys', true);
+    copy.store.write(() => showNormalized(copy));
+  } finally {
+    copy.close();
+  }
+}
+
+/** The texts are those with the keys behind the last hardened steps. Of two that are the same then, one stays. */
+function showNormalized({ store: { keys }, deps }: Wallet): void {
+  const kept = new Map<string, { readonly id: number; readonly key: Uint8Array; readonly text: string }>();
+  const activeFirst = keys.descriptors().sort((a, b) => Number(a.active === null) - Number(b.active === null));
+  for (const { id, normalized } of activeFirst) {
+    const parsed = parseDescriptor(normalized, deps.params, { requireChecksum: true });
+    if (!parsed.ok) throw new Error(`a descriptor of the wallet cannot be read: ${parsed.error}`);
+    const descriptor = parsed.descriptors[0]!;
+    const key = descriptor.id();
+    if (kept.has(key.toHex())) keys.remove(id);
+    else kept.set(key.toHex(), { id, key, text: descriptor.toString() });
+  }
+  for (const { id, key, text } of kept.values()) keys.rename(id, key, text);
+}
