@@ -1,4 +1,5 @@
 import type { ChainTipStatus } from '../chain/chain-tips.ts';
+import type { MempoolImportOptions } from '../mempool/mempool-import.ts';
 import type { WalletErrorKind } from '../wallet/wallet-error.ts';
 import type { WalletActions } from './wallet-actions.ts';
 
@@ -47,6 +48,12 @@ export interface ChainActions {
   invalidateBlock: { args: [hash: Uint8Array]; result: null | Refusal };
   reconsiderBlock: { args: [hash: Uint8Array]; result: null | Refusal };
   preciousBlock: { args: [hash: Uint8Array]; result: null | Refusal };
+}
+
+/** What only the node thread can do to the mempool. */
+export interface MempoolActions {
+  /** Takes in what a `mempool.dat` of Bitcoin Core holds; its name, in one of the directories for it. */
+  importMempool: { args: [file: string, options: MempoolImportOptions]; result: null | Refusal };
 }
 
 /** A change that miners signal for, where it stands at the next block. */
@@ -199,7 +206,12 @@ export interface ScenarioActions {
   scenarioFlood: { args: [count: number, script: Uint8Array | null]; result: readonly string[] | Refusal };
 }
 
-export type NodeActions = ChainActions & MiningActions & NetworkActions & ScenarioActions & WalletActions;
+export type NodeActions = ChainActions &
+  MempoolActions &
+  MiningActions &
+  NetworkActions &
+  ScenarioActions &
+  WalletActions;
 export type NodeAction = keyof NodeActions;
 export type ActionArgs<N extends NodeAction> = NodeActions[N]['args'];
 export type ActionResult<N extends NodeAction> = NodeActions[N]['result'];

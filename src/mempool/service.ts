@@ -17,6 +17,7 @@ import type { MempoolChange } from './changes.ts';
 import type { ChainView } from './coins-view.ts';
 import { FeeEstimator } from './fees/fee-estimator.ts';
 import { followChain } from './follow-chain.ts';
+import { importMempool, type MempoolImportCounts, type MempoolImportOptions } from './mempool-import.ts';
 import { PackageAcceptance } from './package-acceptance.ts';
 import { Mempool, type MempoolObserver } from './pool.ts';
 import { MempoolRelay } from './relay.ts';
@@ -224,6 +225,13 @@ export class MempoolService implements ChainFollower {
       for (const { txid } of txs) this.relay.announce(txid);
       return result;
     });
+  }
+
+  /** Takes in what a `mempool.dat` of Bitcoin Core holds. Throws DecodeError where it is none or ends early. */
+  import(path: string, options: MempoolImportOptions, signal: AbortSignal): Promise<MempoolImportCounts> {
+    const { mempool, acceptance } = this;
+    const { clock } = this.#deps;
+    return importMempool(path, options, { mempool, acceptance, clock, signal, run: (work) => this.#settled(work) });
   }
 
   /** Treats a transaction as if it paid so many satoshis more. False where it has dust: that may pay nothing. */

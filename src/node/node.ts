@@ -22,6 +22,7 @@ import { chainActions } from './chain-actions.ts';
 import { buildFilters } from './filter-build.ts';
 import { importFiles } from './import-files.ts';
 import type { ImportOptions, ImportResult } from './import-types.ts';
+import { mempoolActions } from './mempool-actions.ts';
 import { miningActions } from './mining-actions.ts';
 import { networkActions } from './network-actions.ts';
 import { PeerNetwork } from './peer-network.ts';
@@ -144,6 +145,7 @@ export class Node {
         database: DATABASE_CACHE_MIB * MEBIBYTE,
         table: config.storage.coinsCache * MEBIBYTE,
       }),
+      ...mempoolActions(this.mempool, config.networkDir, { log, signal: this.#ending.signal }),
       ...miningActions({ chain: this.chain, mempool: this.mempool.mempool, clock }, this.#ending.signal),
       ...networkActions(this.#network, { chain: this.chain, clock }),
       ...scenarioActions(this.#sandbox && new Scenarios({ chain: this.#sandbox, params: this.params, clock })),

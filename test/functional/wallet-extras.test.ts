@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { RPC_METHODS } from '../../src/api/rpc/methods.ts';
 import { jsonSchema } from '../../src/api/rpc/schema.ts';
@@ -209,5 +209,18 @@ describe('what else wallets can do', () => {
       -8,
       'Derivation path requires at least one hardened step',
     ]);
+  });
+
+  test('a mempool file is found by its name alone', async () => {
+    const unable = [-1, 'Unable to import mempool file, see debug log for details.'];
+    const fails = (name: string) => failure('default', 'importmempool', [name]);
+    expect((await fails('/etc/passwd'))[0]).toBe(-8);
+    expect((await fails('../mempool.dat'))[0]).toBe(-8);
+    expect(await fails('mempool.dat')).toEqual(unable);
+    writeFileSync(join(node.datadir, 'backups', 'mempool.dat'), 'nonsense of some length');
+    expect(await fails('mempool.dat')).toEqual(unable);
+    symlinkSync('/dev/zero', join(node.datadir, 'backups', 'endless.dat'));
+    expect(await fails('endless.dat')).toEqual(unable);
+    expect(await fails('wallets')).toEqual(unable);
   });
 });

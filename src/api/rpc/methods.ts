@@ -11,6 +11,7 @@ import * as descriptors from './descriptor-methods.ts';
 import * as dev from './dev-methods.ts';
 import * as fees from './fee-methods.ts';
 import * as index from './index-methods.ts';
+import * as mempoolImport from './mempool-import-methods.ts';
 import * as mempool from './mempool-methods.ts';
 import type { RpcMethod } from './method.ts';
 import * as mining from './mining-methods.ts';
@@ -42,7 +43,7 @@ export const RPC_METHODS: ReadonlyMap<string, RpcMethod> = new Map(
     ...[rawTransactions, broadcast, decode, sign, psbt, descriptors],
     ...[mining, template, network, node, control, util, dev, wallet],
     ...[walletCoins, walletControl, walletDescriptors, walletHistory, walletPsbts, walletSends],
-    ...[blockScans, walletAnalysis, walletCopies, walletHd],
+    ...[blockScans, mempoolImport, walletAnalysis, walletCopies, walletHd],
   ]
     .flatMap((exports): unknown[] => Object.values(exports))
     .filter((value): value is RpcMethod => typeof value === 'object' && value !== null && 'invoke' in value)

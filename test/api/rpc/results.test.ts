@@ -1,4 +1,6 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { RPC_METHODS } from '../../../src/api/rpc/methods.ts';
 import { jsonSchema } from '../../../src/api/rpc/schema.ts';
 import { regtest } from '../../../src/params/regtest.ts';
@@ -81,6 +83,11 @@ describe('results fit what is declared of them', () => {
     ({ checksum } = await rpc<{ checksum: string }>('getdescriptorinfo', [`addr(${MINING_ADDRESS})`]));
     unseen = await rpc('generateblock', [MINING_ADDRESS, [], false]);
     proof = await rpc('gettxoutproof', [[confirmed]]);
+    // Of nothing: version, and no transactions, deltas and unbroadcast ones.
+    writeFileSync(
+      join(node.networkDir, 'mempool.dat'),
+      Uint8Array.from({ length: 18 }, (_, i) => Number(i === 0)),
+    );
   });
 
   /** A call whose result may be null. */
@@ -204,6 +211,7 @@ describe('results fit what is declared of them', () => {
       ],
       () => ({ blockhashes: [], scanobjects: [], include_mempool: false }),
     ],
+    ['importmempool', () => ['mempool.dat', { use_current_time: true }]],
     ['getaddressbalance', () => [MINING_ADDRESS], () => [{ addresses: [MINING_ADDRESS] }]],
     ['getaddresstxids', () => [MINING_ADDRESS], () => [{ addresses: [MINING_ADDRESS], start: 1, end: 107 }]],
     ['getaddressutxos', () => [MINING_ADDRESS], () => [{ addresses: [MINING_ADDRESS], chainInfo: true }]],

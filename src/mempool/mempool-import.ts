@@ -1,0 +1,86 @@
+import { type Clock, unixSeconds } from '../util/clock.ts';
+import type { Acceptance } from './acceptance.ts';
+import { MempoolFile, type MempoolFileEntry } from './mempool-file.ts';
+import type { Mempool } from './pool.ts';
+
+/** What of the file is taken over beside its transactions. */
+export interface MempoolImportOptions {
+  /** They came now, whatever the file says. */
+  readonly useCurrentTime: boolean;
+  readonly applyFeeDeltas: boolean;
+  readonly applyUnbroadcast: boolean;
+}
+
+export interface MempoolImportCounts {
+  readonly accepted: number;
+  readonly failed: number;
+  readonly expired: number;
+  readonly alreadyThere: number;
+  readonly unbroadcast: number;
+}
+
+export interface MempoolImportDeps {
+  readonly mempool: Mempool;
+  readonly acceptance: Acceptance;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  /** Runs a small part of the work when nothing is half connected. */
+  run<T>(work: () => T): Promise<T>;
+}
+
+/** The longest that others wait. */
+const SLICE_MS = 8;
+
+/**
+ * Takes in what a `mempool.dat` of Bitcoin Core holds, as if it were handed in one by one. Throws DecodeError where the
+ * file is none or ends early; what came before that stays.
+ */
+export async function importMempool(
+  path: string,
+  options: MempoolImportOptions,
+  deps: MempoolImportDeps,
+): Promise<MempoolImportCounts> {
+  const { mempool } = deps;
+  using file = new MempoolFile(path);
+  const counts = { accepted: 0, failed: 0, expired: 0, alreadyThere: 0, unbroadcast: 0 };
+  await inParts(file.transactions(), deps, (entry) => {
+    counts[fateOf(entry, options, deps)]++;
+  });
+  await inParts(file.feeDeltas(), deps, ([txid, delta]) => {
+    if (options.applyFeeDeltas) mempool.prioritise(txid, delta);
+  });
+  await inParts(file.unbroadcast(), deps, (txid) => {
+    if (!options.applyUnbroadcast || mempool.entries.find(txid) < 0) return;
+    mempool.addUnbroadcast(txid);
+    counts.unbroadcast++;
+  });
+  return counts;
+}
+
+function fateOf(
+  { parsed, time: cameAt, feeDelta }: MempoolFileEntry,
+  { useCurrentTime, applyFeeDeltas }: MempoolImportOptions,
+  { mempool, acceptance, clock }: MempoolImportDeps,
+): Exclude<keyof MempoolImportCounts, 'unbroadcast'> {
+  const now = unixSeconds(clock);
+  const time = useCurrentTime ? now : cameAt;
+  if (feeDelta !== 0 && applyFeeDeltas) mempool.prioritise(parsed.txid, feeDelta);
+  if (time <= now - mempool.options.expirySeconds) return 'expired';
+  if (mempool.entries.find(parsed.txid) >= 0) return 'alreadyThere';
+  return acceptance.accept(parsed, { time }).status === 'accepted' ? 'accepted' : 'failed';
+}
+
+async function inParts<T>(items: Iterator<T>, { run, signal }: MempoolImportDeps, take: (item: T) => void) {
+  for (let more = true; more; ) {
+    signal.throwIfAborted();
+    more = await run(() => {
+      const until = performance.now() + SLICE_MS;
+      while (performance.now() < until) {
+        const { done, value } = items.next();
+        if (done) return false;
+        take(value);
+      }
+      return true;
+    });
+  }
+}
