@@ -44,7 +44,7 @@ export const getrpcinfo = nodeMethod({
 });
 
 /** What Core takes for all categories. */
-const ALL_CATEGORIES = ['all', '1'];
+const ALL_CATEGORIES = ['all', '1', ''];
 const CATEGORY = 'debug';
 
 export const logging = nodeMethod({

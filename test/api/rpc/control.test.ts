@@ -37,6 +37,7 @@ test('logging switches debug lines on and off', async () => {
   await node.api.rpcBody({ id: 1, method: 'addnode', params: ['127.0.0.1:1', 'onetry'] });
   await node.output('stderr', /"level":"debug"/);
   expect(await node.api.rpc<object>('logging', [['debug'], ['1']])).toEqual({ debug: false });
+  expect(await node.api.rpc<object>('logging', [[''], []])).toEqual({ debug: true });
   const { body } = await node.api.rpcBody({ jsonrpc: '2.0', id: 1, method: 'logging', params: [['net']] });
   expect(body).toMatchObject({ error: { code: -8, message: 'unknown logging category net' } });
 });
