@@ -306,7 +306,8 @@ describe('results of the wallet', () => {
     await main('derivehdkey', ['m/87h/1h/0h']);
     await main('derivehdkey', ['m/87h/1h/0h', { private: true }]);
     await main('addhdkey');
-    await main('listaddressgroupings');
+    // Core's document wants a label, which Core itself leaves out where there is none.
+    await ours('default', 'listaddressgroupings');
     await main('simulaterawtransaction', [[]]);
     await main('exportwatchonlywallet', ['watch.db']);
     const { hex } = await main<{ hex: string }>('gettransaction', [paid]);
