@@ -1,6 +1,14 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { ByteReader, ByteWriter, bytesToHex, DecodeError, equalBytes, hexToBytes } from '../../src/util/bytes.ts';
+import {
+  ByteReader,
+  ByteWriter,
+  bytesToHex,
+  DecodeError,
+  equalBytes,
+  hexToBytes,
+  isHex,
+} from '../../src/util/bytes.ts';
 
 test('what is written past the capacity is read back', () => {
   fc.assert(
@@ -40,4 +48,12 @@ test('reading past the end is a DecodeError', () => {
 test('hex', () => {
   expect(bytesToHex(hexToBytes('00fFab'))).toBe('00ffab');
   for (const bad of ['0', 'zz', '0x', ' 00']) expect(() => hexToBytes(bad)).toThrow(DecodeError);
+});
+
+test('what is hexadecimal, whatever its length', () => {
+  for (const good of ['', '00', 'fFaB']) expect(isHex(good)).toBe(true);
+  for (const bad of ['0', 'zz', '0x', ' 00', '00\n', '0g']) expect(isHex(bad)).toBe(false);
+  const long = 'ab'.repeat(5_000_000);
+  expect(isHex(long)).toBe(true);
+  expect(isHex(`${long}zz`)).toBe(false);
 });

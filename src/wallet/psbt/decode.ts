@@ -32,7 +32,6 @@ import {
 } from './read-fields.ts';
 
 const XPUB_SIZE = 78;
-const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 
 /** Core's words for what readers of other objects throw. */
 const STREAM_ERRORS: Readonly<Record<string, string>> = {
@@ -45,9 +44,13 @@ const STREAM_ERRORS: Readonly<Record<string, string>> = {
 
 /** Throws DecodeError with Core's words. */
 export function decodePsbtBase64(text: string): Psbt {
-  if (!BASE64.test(text)) throw new DecodeError('invalid base64');
-  const bytes = Uint8Array.from(Buffer.from(text, 'base64'));
-  // Bits behind the last byte have to be zero.
+  let bytes: Uint8Array;
+  try {
+    bytes = Uint8Array.fromBase64(text, { lastChunkHandling: 'strict' });
+  } catch {
+    throw new DecodeError('invalid base64');
+  }
+  // It takes blanks, which Core does not.
   if (bytes.toBase64() !== text) throw new DecodeError('invalid base64');
   return decodePsbt(bytes);
 }

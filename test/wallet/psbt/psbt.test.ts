@@ -64,6 +64,10 @@ describe('codec', () => {
 
   test('words of refusals', () => {
     expect(() => decodePsbtBase64(';definitely not base64;')).toThrow('invalid base64');
+    for (const bad of ['cHNi dP8=', 'cHNidP8=\n', 'cHNidP8', 'cHNidP9=', 'cHNidP-_'])
+      expect(() => decodePsbtBase64(bad)).toThrow('invalid base64');
+    // Good Base64 of any length is told from bad, and quickly.
+    expect(() => decodePsbtBase64('QUFB'.repeat(4_000_000))).toThrow('Invalid PSBT magic bytes');
     expect(() => decodePsbt(Uint8Array.of(1, 2, 3, 4, 5))).toThrow('Invalid PSBT magic bytes: iostream error');
     const whole = encodePsbt(createPsbt(spendingTx(templates().slice(0, 1)).tx, 2)).slice();
     expect(() => decodePsbt(new Uint8Array([...whole, 0]))).toThrow('extra data after PSBT');
