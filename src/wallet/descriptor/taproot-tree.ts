@@ -24,11 +24,15 @@ export interface TreeLeaf {
   readonly script: Uint8Array;
 }
 
-/** A subtree: its hash, and its leaves with the hashes beside their way up to it. */
+/** More scripts than any output has; their control blocks would take up to 4 KiB each. */
+export const MAX_TREE_LEAVES = 1 << 16;
+
+/** A subtree, and what it is a part of. */
 interface Subtree {
   readonly depth: number;
   readonly hash: Uint8Array;
-  readonly leaves: readonly { readonly leaf: TreeLeaf; readonly branch: readonly Uint8Array[] }[];
+  /** Null for the root, and for what waits for its sibling. */
+  above: { readonly parent: Subtree; readonly sibling: Uint8Array } | null;
 }
 
 /** Whether leaves in this order and at these depths make up one whole binary tree; so do none. */
@@ -54,35 +58,30 @@ export function isWholeTree(depths: readonly number[]): boolean {
 export function buildTaproot(internalKey: Uint8Array, leaves: readonly TreeLeaf[]): TaprootSpendData | null {
   assert(isWholeTree(leaves.map(({ depth }) => depth)), 'the leaves are a whole tree');
   const open: Subtree[] = [];
-  for (const leaf of leaves) {
-    let tree: Subtree = {
-      depth: leaf.depth,
-      hash: tapLeafHash(leaf.leafVersion, leaf.script),
-      leaves: [{ leaf, branch: [] }],
-    };
+  const bottom = leaves.map(({ depth, leafVersion, script }) => {
+    const node: Subtree = { depth, hash: tapLeafHash(leafVersion, script), above: null };
+    let tree = node;
     while (open.at(-1)?.depth === tree.depth) tree = combine(open.pop()!, tree);
     open.push(tree);
-  }
-  const [root] = open;
-  const merkleRoot = root?.hash ?? null;
+    return node;
+  });
+  const merkleRoot = open[0]?.hash ?? null;
   const tweaked = tapTweakPublicKey(internalKey, tapTweakHash(internalKey, merkleRoot));
   if (tweaked === null) return null;
-  const controlled = (root?.leaves ?? []).map(({ leaf: { leafVersion, script }, branch }) => ({
-    leafVersion,
-    script,
-    controlBlock: concatBytes(Uint8Array.of(leafVersion | tweaked.parity), internalKey, ...branch),
-  }));
+  const controlled = leaves.map(({ leafVersion, script }, i) => {
+    const branch: Uint8Array[] = [];
+    for (let { above } = bottom[i]!; above !== null; { above } = above.parent) branch.push(above.sibling);
+    const controlBlock = concatBytes(Uint8Array.of(leafVersion | tweaked.parity), internalKey, ...branch);
+    return { leafVersion, script, controlBlock };
+  });
   return { outputKey: tweaked.key, internalKey, merkleRoot, leaves: controlled };
 }
 
 function combine(left: Subtree, right: Subtree): Subtree {
-  const beside = ({ leaves }: Subtree, hash: Uint8Array) =>
-    leaves.map(({ leaf, branch }) => ({ leaf, branch: [...branch, hash] }));
-  return {
-    depth: left.depth - 1,
-    hash: tapBranchHash(left.hash, right.hash),
-    leaves: [...beside(left, right.hash), ...beside(right, left.hash)],
-  };
+  const parent = { depth: left.depth - 1, hash: tapBranchHash(left.hash, right.hash), above: null };
+  left.above = { parent, sibling: right.hash };
+  right.above = { parent, sibling: left.hash };
+  return parent;
 }
 
 /** What is known of a node of a tree that is put together from control blocks. */
@@ -150,12 +149,11 @@ function listLeaves(root: KnownNode): TreeLeaf[] | null {
   const found: TreeLeaf[] = [];
   const todo: { node: KnownNode; depth: number }[] = [{ node: root, depth: 0 }];
   // Two equal subtrees that hang side by side, in each other, double what is listed with every level.
-  const limit = 1 << 16;
   for (let next = todo.pop(); next; next = todo.pop()) {
     const { node, depth } = next;
     if (node.leaf !== null) {
       found.push({ depth, leafVersion: node.leaf.leafVersion, script: node.leaf.script });
-      if (found.length > limit) return null;
+      if (found.length > MAX_TREE_LEAVES) return null;
     } else if (node.children !== null) {
       const [left, right] = node.children;
       // Leaves of two equal subtrees have equal control blocks, so all of them went to one side.

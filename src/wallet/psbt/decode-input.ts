@@ -6,7 +6,7 @@ import { decodeOutput, decodeTransaction, decodeWitness } from '../../primitives
 import { SCRIPT_FLAGS } from '../../script/flags.ts';
 import { checkSignatureEncoding } from '../../script/signature-encoding.ts';
 import { type ByteReader, bytesToHex } from '../../util/bytes.ts';
-import { mergeTapScripts } from '../signing/tap-spend.ts';
+import { mergeTapScripts, type TapScript } from '../signing/tap-spend.ts';
 import { INPUT } from './field-types.ts';
 import {
   type MusigContribution,
@@ -50,6 +50,7 @@ export function decodeInputFields(
   const input = { ...base } as Writable<PsbtInput>;
   let txid: Txid | null = null;
   let vout: number | null = null;
+  const tapScripts: TapScript[] = [];
   const forVersion2 = (field: OpenField, keyName: string, name: string) => {
     expectKeySize(field, 1, keyName);
     if (version < 2) refuse(`${name} is not allowed in PSBTv0`);
@@ -150,7 +151,7 @@ export function decodeInputFields(
         break;
       }
       case INPUT.TAP_LEAF_SCRIPT:
-        readTapLeafScript(r, input, field);
+        tapScripts.push(readTapLeafScript(r, field));
         break;
       case INPUT.TAP_BIP32_DERIVATION: {
         const derivation = readTapDerivation(r, field, 'Input');
@@ -189,6 +190,7 @@ export function decodeInputFields(
         input.unknown.set(bytesToHex(field.key), readUnknown(r, field));
     }
   });
+  input.tapScripts = mergeTapScripts(input.tapScripts, tapScripts);
   if (version < 2) return input;
   if (txid === null) return refuse('Previous TXID is required in PSBTv2');
   if (vout === null) return refuse("Previous output's index is required in PSBTv2");
@@ -222,13 +224,12 @@ function readSchnorrSignature(r: ByteReader, path: 'key path' | 'script path'): 
   return signature;
 }
 
-function readTapLeafScript(r: ByteReader, input: Writable<PsbtInput>, { key }: OpenField): void {
+function readTapLeafScript(r: ByteReader, { key }: OpenField): TapScript {
   if (key.length < COMPRESSED_KEY_SIZE + 1) refuse('Input Taproot leaf script key is not at least 34 bytes');
   if ((key.length - 2) % 32 !== 0) refuse("Input Taproot leaf script key's control block size is not valid");
   const value = readVarBytes(r);
   if (value.length === 0) refuse('Input Taproot leaf script must be at least 1 byte');
-  const leaf = { script: value.subarray(0, -1), leafVersion: value.at(-1)!, controlBlocks: [key.subarray(1)] };
-  input.tapScripts = mergeTapScripts(input.tapScripts, [leaf]);
+  return { script: value.subarray(0, -1), leafVersion: value.at(-1)!, controlBlocks: [key.subarray(1)] };
 }
 
 function putMusig(contributions: Map<string, MusigContribution>, contribution: MusigContribution): void {

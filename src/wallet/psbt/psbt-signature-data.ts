@@ -1,6 +1,6 @@
 import { hash160 } from '../../crypto/hash.ts';
 import { bytesToHex } from '../../util/bytes.ts';
-import { buildTaproot } from '../descriptor/taproot-tree.ts';
+import { buildTaproot, MAX_TREE_LEAVES } from '../descriptor/taproot-tree.ts';
 import { type KnownTapKey, newSignatureData, type SignatureData } from '../signing/signature-data.ts';
 import { mergeTapSpends, tapSpendOf, treeOf } from '../signing/tap-spend.ts';
 import type { Fields, KeyDerivation, Preimage, PsbtInput, PsbtOutput, TapDerivation } from './psbt.ts';
@@ -30,7 +30,8 @@ export function outputSignatureData(output: PsbtOutput): SignatureData {
   data.redeemScript = output.redeemScript;
   data.witnessScript = output.witnessScript;
   const { tapInternalKey, tapTree } = output;
-  const built = tapInternalKey !== null && tapTree.length > 0 ? buildTaproot(tapInternalKey, tapTree) : null;
+  const isBuilt = tapInternalKey !== null && tapTree.length > 0 && tapTree.length <= MAX_TREE_LEAVES;
+  const built = isBuilt ? buildTaproot(tapInternalKey, tapTree) : null;
   if (built !== null) {
     data.spend = mergeTapSpends(data.spend, tapSpendOf(built));
     data.tree = treeOf(built);

@@ -79,10 +79,9 @@ function noteTapKey(
   const origin = keyOriginOfXOnly(provider, publicKey);
   if (origin === null) return;
   const id = bytesToHex(publicKey);
-  const known = data.tapKeys.get(id);
-  const leafHashes = new Map(known?.leafHashes);
-  if (leafHash !== null) leafHashes.set(bytesToHex(leafHash), leafHash);
-  data.tapKeys.set(id, { publicKey, leafHashes, origin: known?.origin ?? origin });
+  const known = data.tapKeys.get(id) ?? { publicKey, leafHashes: new Map<string, Uint8Array>(), origin };
+  if (leafHash !== null) known.leafHashes.set(bytesToHex(leafHash), leafHash);
+  data.tapKeys.set(id, known);
 }
 
 function stackSize(stack: Stack): number {

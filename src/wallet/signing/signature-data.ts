@@ -16,7 +16,7 @@ export interface KnownKey {
 export interface KnownTapKey {
   readonly publicKey: Uint8Array;
   /** By their hex. */
-  readonly leafHashes: ReadonlyMap<string, Uint8Array>;
+  readonly leafHashes: Map<string, Uint8Array>;
   readonly origin: KeyOrigin;
 }
 

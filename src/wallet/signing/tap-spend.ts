@@ -34,17 +34,28 @@ export function mergeTapScripts(
   others: Iterable<TapScript>,
 ): Map<string, TapScript> {
   const merged = new Map(scripts);
+  const added = new Map<string, Map<string, Uint8Array>>();
   for (const { script, leafVersion, controlBlocks } of others) {
     const key = tapScriptKey(script, leafVersion);
-    const known = merged.get(key)?.controlBlocks ?? [];
-    merged.set(key, { script, leafVersion, controlBlocks: uniqueShortestFirst([...known, ...controlBlocks]) });
+    let blocks = added.get(key);
+    if (!blocks) {
+      blocks = byHex(merged.get(key)?.controlBlocks ?? []);
+      added.set(key, blocks);
+      merged.set(key, { script, leafVersion, controlBlocks: [] });
+    }
+    for (const [hex, block] of byHex(controlBlocks)) blocks.set(hex, block);
   }
+  for (const [key, blocks] of added)
+    merged.set(key, { ...merged.get(key)!, controlBlocks: shortestFirst(blocks.values()) });
   return merged;
 }
 
-function uniqueShortestFirst(blocks: readonly Uint8Array[]): Uint8Array[] {
-  const unique = new Map(blocks.map((block) => [bytesToHex(block), block]));
-  return [...unique.values()].sort((a, b) => a.length - b.length || compareBytes(a, b));
+function byHex(blocks: readonly Uint8Array[]): Map<string, Uint8Array> {
+  return new Map(blocks.map((block) => [bytesToHex(block), block]));
+}
+
+function shortestFirst(blocks: Iterable<Uint8Array>): Uint8Array[] {
+  return [...blocks].sort((a, b) => a.length - b.length || compareBytes(a, b));
 }
 
 /** What `a` knows, and from `b` what it does not. */

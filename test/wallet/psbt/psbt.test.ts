@@ -75,6 +75,42 @@ describe('codec', () => {
   });
 });
 
+describe('much of one thing', () => {
+  const unsigned = spendingTx(templates().slice(0, 1)).tx;
+
+  // Each used to be merged with all before it: minutes.
+  test('control blocks of one leaf are kept once each, shortest first', () => {
+    const count = 20_000;
+    const controlBlocks = Array.from({ length: count }, (_, i) => {
+      const block = new Uint8Array(i % 2 === 0 ? 65 : 33);
+      new DataView(block.buffer).setUint32(1, i);
+      return block;
+    });
+    const leaf = { script: Uint8Array.of(Op.OP_1), leafVersion: 0xc0, controlBlocks };
+    const psbt = createPsbt(unsigned, 2);
+    const inputs = [{ ...psbt.inputs[0]!, tapScripts: new Map([['51 c0', leaf]]) }];
+    const [read] = [...decodePsbt(encodePsbt({ ...psbt, inputs })).inputs[0]!.tapScripts.values()];
+    const sorted = controlBlocks.toSorted((a, b) => a.length - b.length || Buffer.compare(a, b));
+    expect(read).toEqual({ ...leaf, controlBlocks: sorted });
+  }, 20_000);
+
+  // 60 kB of it: it took 17 seconds and a gigabyte.
+  test('a tree as deep as it may be, and wide at the bottom', () => {
+    const wide = 14;
+    const leaves = [
+      ...Array.from({ length: 128 - wide }, (_, i) => i + 1),
+      ...Array.from({ length: 1 << wide }, () => 128),
+    ];
+    const tapTree = leaves.map((depth) => ({ depth, leafVersion: 0xc0, script: Uint8Array.of(Op.OP_1) }));
+    const psbt = createPsbt(unsigned, 2);
+    const tapInternalKey = keyOf('tree').publicKey.subarray(1);
+    const outputs = [{ ...psbt.outputs[0]!, tapInternalKey, tapTree }];
+    const processed = processPsbt({ ...psbt, outputs }, NOTHING, new SigningData(), {});
+    // Core writes it from right to left.
+    expect(processed.ok && processed.value.outputs[0]!.tapTree).toEqual(tapTree.toReversed());
+  }, 10_000);
+});
+
 describe('roles', () => {
   const list = templates();
   const { tx, spent } = spendingTx(list);
