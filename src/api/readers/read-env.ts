@@ -17,7 +17,8 @@ export interface ReadEnv {
   readonly mempoolSeq: number | null;
   /**
    * Says what the work ahead will take. On the front anything that would hold it up is given up here, and the whole
-   * answer is made again by a reader worker.
+   * answer is made again by a reader worker. There it gives up what nobody waits for any more: what is long asks again
+   * and again, with nothing more to announce.
    */
   expectWork(microseconds: number): void;
 }

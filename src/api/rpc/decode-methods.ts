@@ -5,6 +5,7 @@ import { hasValidOps, readOperations } from '../../script/script-reader.ts';
 import { isUnspendable, p2shOf, p2wpkh, p2wshOf, type ScriptTemplate, scriptType } from '../../script/templates.ts';
 import { hexToBytes, isHex } from '../../util/bytes.ts';
 import { inferDescriptor } from '../../wallet/descriptor/infer.ts';
+import { maxScriptSize } from '../../wallet/descriptor/miniscript/fragment.ts';
 import { SigningData } from '../../wallet/keys/signing-data.ts';
 import type { ReadEnv } from '../readers/read-env.ts';
 import { coreScript } from '../views/core-script.ts';
@@ -15,6 +16,10 @@ import { rpcFail } from './rpc-error.ts';
 import { hexStr, maybe, obj, str } from './schema.ts';
 import { bareTx, SCRIPT_TYPE_NOTE } from './shapes.ts';
 import { readTransactionHex } from './transaction-hex.ts';
+
+/** Microseconds to read and show a character of hex, and to look for a miniscript in a byte. */
+const SHOW_US = 0.2;
+const MINISCRIPT_US = 10;
 
 export const decoderawtransaction = rpcMethod({
   name: 'decoderawtransaction',
@@ -30,6 +35,7 @@ export const decoderawtransaction = rpcMethod({
   result: bareTx,
   scope: 'read',
   run(env, hex, isWitness) {
+    env.expectWork(hex.length * SHOW_US);
     const forms = { witness: isWitness ?? true, plain: !(isWitness ?? false) };
     return decodedTx(readTransactionHex(hex, 'TX decode failed', forms), env.params);
   },
@@ -61,7 +67,8 @@ export const decodescript = rpcMethod({
     ),
   }),
   scope: 'read',
-  run({ params }, hex) {
+  run({ params, expectWork }, hex) {
+    expectWork(hex.length * SHOW_US + Math.min(hex.length / 2, maxScriptSize('p2wsh')) * MINISCRIPT_US);
     if (hex !== '' && !isHex(hex))
       return rpcFail('invalidParameter', `argument must be hexadecimal string (not '${hex}')`);
     const script = hexToBytes(hex);

@@ -1,5 +1,4 @@
 import { signatureEngine } from '../../crypto/secp256k1.ts';
-import type { NetworkParams } from '../../params/network-params.ts';
 import { addressOf, parseAddress } from '../../script/address.ts';
 import { MAX_PUBKEYS_PER_MULTISIG, MAX_SCRIPT_ELEMENT_SIZE } from '../../script/limits.ts';
 import { multisig, p2shOf, p2wshOf, scriptType } from '../../script/templates.ts';
@@ -7,29 +6,20 @@ import { hexToBytes, isHex } from '../../util/bytes.ts';
 import { descriptorChecksum } from '../../wallet/descriptor/checksum.ts';
 import type { Descriptor, OutputType } from '../../wallet/descriptor/descriptor.ts';
 import { inferDescriptor } from '../../wallet/descriptor/infer.ts';
-import { parseDescriptor } from '../../wallet/descriptor/parse.ts';
 import { hideSecrets } from '../../wallet/keys/hide-secrets.ts';
 import { PrivateKey } from '../../wallet/keys/private-key.ts';
 import { signMessage, verifyMessage } from '../../wallet/keys/signed-message.ts';
 import { SigningData } from '../../wallet/keys/signing-data.ts';
 import type { ReadEnv } from '../readers/read-env.ts';
-import { NumberText, type RpcValue } from './json.ts';
+import { expectDerivations, RANGE, type Range, readDescriptors, readRange } from './descriptor-input.ts';
 import { rpcMethod } from './method.ts';
 import { array, integer, optional, type Param, readString, text } from './params.ts';
 import { rpcFail } from './rpc-error.ts';
-import { anyOf, arr, bool, hexStr, maybe, num, obj, str, tuple } from './schema.ts';
+import { anyOf, arr, bool, hexStr, maybe, obj, str } from './schema.ts';
 
-type Range = readonly [begin: number, end: number];
+/** Microseconds to check a public key. */
+const KEY_US = 40;
 
-const MAX_RANGE = 1_000_000;
-/** Keys, over all indexes and paths: minutes of work. */
-const MAX_DERIVATIONS = 5_000_000;
-/** What it takes to read a descriptor, and for each of its characters; and to derive a key. Microseconds. */
-const PARSE_US = 300;
-const PARSE_CHARACTER_US = 1;
-const DERIVE_US = 100;
-
-/** `end`, or `[begin, end]`, both included. */
 const range: Param<Range> = {
   name: 'range',
   aliases: [],
@@ -37,36 +27,9 @@ const range: Param<Range> = {
   required: true,
   oneline: 'range',
   members: [],
-  schema: anyOf(num('end'), tuple([num(), num()], 'begin and end')),
-  read(value) {
-    const [begin, end] = readRange(value);
-    if (begin < 0) rpcFail('invalidParameter', 'Range should be greater or equal than 0');
-    if (end < 0 || end > 0x7fff_ffff) rpcFail('invalidParameter', 'End of range is too high');
-    if (end >= begin + MAX_RANGE) rpcFail('invalidParameter', 'Range is too large');
-    return [begin, end];
-  },
+  schema: RANGE,
+  read: readRange,
 };
-
-function readRange(value: RpcValue): Range {
-  if (value instanceof NumberText) return [0, readIndex(value)];
-  const [low, high] = Array.isArray(value) && value.length === 2 ? value : [];
-  if (!(low instanceof NumberText) || !(high instanceof NumberText))
-    return rpcFail('invalidParameter', 'Range must be specified as end or as [begin,end]');
-  const [begin, end] = [readIndex(low), readIndex(high)];
-  if (begin > end) return rpcFail('invalidParameter', 'Range specified as [begin,end] must not have begin after end');
-  return [begin, end];
-}
-
-function readIndex({ text: digits }: NumberText): number {
-  const index = Number(digits);
-  return /^-?\d+$/.test(digits) && Math.abs(index) < 2 ** 63 ? index : rpcFail('misc', 'JSON integer out of range');
-}
-
-function parse(env: ReadEnv, given: string, requireChecksum: boolean) {
-  env.expectWork(PARSE_US + given.length * PARSE_CHARACTER_US);
-  const parsed = parseDescriptor(given, env.params, { requireChecksum });
-  return parsed.ok ? parsed : rpcFail('invalidAddressOrKey', parsed.error);
-}
 
 export const getdescriptorinfo = rpcMethod({
   name: 'getdescriptorinfo',
@@ -83,7 +46,7 @@ export const getdescriptorinfo = rpcMethod({
   }),
   scope: 'read',
   run(env, given) {
-    const { descriptors, keys } = parse(env, given, false);
+    const { descriptors, keys } = readDescriptors(env, given, false);
     const [first] = descriptors;
     return {
       descriptor: first!.toString(),
@@ -105,35 +68,28 @@ export const deriveaddresses = rpcMethod({
   scope: 'read',
   long: true,
   run(env, given, indexes) {
-    const { descriptors, keys } = parse(env, given, true);
+    const { descriptors, keys } = readDescriptors(env, given, true);
     const [first] = descriptors;
     if (!first!.isRange && indexes !== null)
       rpcFail('invalidParameter', 'Range should not be specified for an un-ranged descriptor');
     if (first!.isRange && indexes === null)
       rpcFail('invalidParameter', 'Range must be specified for a ranged descriptor');
     const [begin, end] = indexes ?? [0, 0];
-    const derivations = (end - begin + 1) * descriptors.length * first!.keyCount;
-    if (derivations > MAX_DERIVATIONS) rpcFail('invalidParameter', 'Range is too large');
-    env.expectWork(derivations * DERIVE_US);
-    const addresses = descriptors.map((descriptor) => addressesOf(descriptor, keys, begin, end, env.params));
+    expectDerivations(env, (end - begin + 1) * descriptors.length * first!.keyCount);
+    const addresses = descriptors.map((descriptor) => addressesOf(env, descriptor, keys, [begin, end]));
     return addresses.length === 1 ? addresses[0] : addresses;
   },
 });
 
-function addressesOf(
-  descriptor: Descriptor,
-  keys: SigningData,
-  begin: number,
-  end: number,
-  { address: format }: NetworkParams,
-): string[] {
+function addressesOf(env: ReadEnv, descriptor: Descriptor, keys: SigningData, [begin, end]: Range): string[] {
   const addresses: string[] = [];
   for (let index = begin; index <= end; index++) {
+    env.expectWork(0);
     const expansion = descriptor.expand(index, keys);
     if (expansion === null) return rpcFail('invalidAddressOrKey', 'Cannot derive script without private keys');
     const { scripts } = expansion;
     for (const script of scripts) {
-      const address = addressOf(script, format);
+      const address = addressOf(script, env.params.address);
       if (address !== null) addresses.push(address);
       // A bare key among the scripts of combo() is left out.
       else if (scripts.length === 1 || scriptType(script).type !== 'pubkey')
@@ -171,7 +127,8 @@ export const createmultisig = rpcMethod({
   params: [integer('nrequired'), array('keys', readString), optional(text('address_type'), 'legacy')],
   result: obj({ address: str(), redeemScript: hexStr(), descriptor: str(), warnings: maybe(arr(str())) }),
   scope: 'read',
-  run({ params }, required, keys, typeName) {
+  run({ params, expectWork }, required, keys, typeName) {
+    expectWork(keys.length * KEY_US);
     const publicKeys = keys.map(readPublicKey);
     const wanted = readOutputType(typeName);
     if (required < 1) rpcFail('invalidParameter', 'a multisignature address must require at least one key to redeem');

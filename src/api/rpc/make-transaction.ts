@@ -50,6 +50,15 @@ export interface TransactionArguments {
   readonly version: number;
 }
 
+/** Microseconds to read an input, or an output. */
+const ITEM_US = 10;
+
+/** Microseconds that `makeTransaction` takes. */
+export function makingUs({ inputs, outputs: given }: Pick<TransactionArguments, 'inputs' | 'outputs'>): number {
+  const { length } = Array.isArray(given) ? given : Object.keys(given ?? {});
+  return (inputs.length + length) * ITEM_US;
+}
+
 /** An unsigned transaction as the caller describes it. Throws RpcError with Core's texts. */
 export function makeTransaction(args: TransactionArguments, params: Pick<NetworkParams, 'address'>): Transaction {
   const { locktime, version, replaceable } = args;

@@ -1,4 +1,6 @@
 import { systemRandomBelow } from '../../p2p/random-source.ts';
+import type { ParsedTransaction } from '../../primitives/block.ts';
+import { hashToHex } from '../../primitives/hash.ts';
 import { type Transaction, transactionBytes } from '../../primitives/transaction.ts';
 import { DecodeError } from '../../util/bytes.ts';
 import type { SigningProvider } from '../../wallet/keys/signing-data.ts';
@@ -10,24 +12,24 @@ import { encodePsbtBase64 } from '../../wallet/psbt/encode.ts';
 import { joinPsbts } from '../../wallet/psbt/join.ts';
 import { createPsbt, type Psbt, type PsbtVersion } from '../../wallet/psbt/psbt.ts';
 import {
-  extractTransaction,
   finalizePsbt,
+  finalTransaction,
   isSignedAndVerified,
   PSBT_ERROR_TEXTS,
   psbtContext,
   type SignPsbtOptions,
 } from '../../wallet/psbt/sign-psbt.ts';
-import { processPsbt } from '../../wallet/psbt/update.ts';
+import { processPsbt, type UtxoLookup } from '../../wallet/psbt/update.ts';
 import { hideFrom } from '../../wallet/signing/providers.ts';
 import type { ReadEnv } from '../readers/read-env.ts';
 import { coins } from '../views/core-number.ts';
 import { corePsbt } from '../views/core-psbt.ts';
-import { makeTransaction, TRANSACTION_PARAMS } from './make-transaction.ts';
+import { makeTransaction, makingUs, TRANSACTION_PARAMS } from './make-transaction.ts';
 import { rpcMethod } from './method.ts';
 import { array, flag, integer, optional, readString, text } from './params.ts';
 import { ANALYSED_PSBT, DECODED_PSBT, FINAL_PSBT, PROCESSED_PSBT } from './psbt-shapes.ts';
 import { rpcFail } from './rpc-error.ts';
-import { addScanObject, SCAN_OBJECTS } from './scan-objects.ts';
+import { addScanObjects, SCAN_OBJECTS } from './scan-objects.ts';
 import { str } from './schema.ts';
 import { readSighashName } from './sign-methods.ts';
 import { findOutput, findTransaction, slotsOf } from './spent-outputs.ts';
@@ -36,6 +38,8 @@ import { readTransactionHex } from './transaction-hex.ts';
 /** Microseconds to read a character of Base64, and to check or make the signatures of an input. */
 const READ_US = 0.1;
 const INPUT_US = 600;
+/** Core's largest PSBT. */
+const MAX_FOUND_BYTES = 100_000_000;
 
 const VERSION = 2;
 const psbtVersion = () => optional(integer('psbt_version', { unsigned: true }), VERSION);
@@ -67,8 +71,9 @@ export const createpsbt = rpcMethod({
   params: [...TRANSACTION_PARAMS, psbtVersion()],
   result: str('PSBT in Base64'),
   scope: 'read',
-  run({ params }, inputs, outputs, locktime, replaceable, txVersion, version) {
-    const tx = makeTransaction({ inputs, outputs, locktime, replaceable, version: txVersion }, params);
+  run(env, inputs, outputs, locktime, replaceable, txVersion, version) {
+    env.expectWork(makingUs({ inputs, outputs }));
+    const tx = makeTransaction({ inputs, outputs, locktime, replaceable, version: txVersion }, env.params);
     return encodePsbtBase64(createPsbt(tx, checkVersion(version)));
   },
 });
@@ -80,7 +85,8 @@ export const converttopsbt = rpcMethod({
   params: [text('hexstring'), optional(flag('permitsigdata'), false), optional(flag('iswitness'), null), psbtVersion()],
   result: str('PSBT in Base64'),
   scope: 'read',
-  run(_env, hex, permitSignatures, isWitness, version) {
+  run(env, hex, permitSignatures, isWitness, version) {
+    env.expectWork(hex.length * READ_US);
     const forms = { witness: isWitness ?? true, plain: !(isWitness ?? false) };
     const tx = readTransactionHex(hex, 'TX decode failed', forms);
     if (!permitSignatures && hasSignatures(tx))
@@ -148,8 +154,8 @@ export const finalizepsbt = rpcMethod({
   run(env, base64, extract) {
     const given = readPsbt(env, base64);
     env.expectWork(given.inputs.length * INPUT_US);
-    const { psbt, complete } = finalizePsbt(given);
-    const tx = complete && extract ? extractTransaction(psbt) : null;
+    const { psbt, complete } = finalizePsbt(given, stillWanted(env));
+    const tx = complete && extract ? finalTransaction(psbt) : null;
     return {
       ...(tx === null ? { psbt: encodePsbtBase64(psbt) } : { hex: transactionBytes(tx).toHex() }),
       complete,
@@ -167,7 +173,7 @@ export const analyzepsbt = rpcMethod({
   run(env, base64) {
     const psbt = readPsbt(env, base64);
     env.expectWork(psbt.inputs.length * INPUT_US);
-    const { inputs, fee, estimatedVsize, estimatedFeerate, next, error } = analyzePsbt(psbt);
+    const { inputs, fee, estimatedVsize, estimatedFeerate, next, error } = analyzePsbt(psbt, stillWanted(env));
     return {
       ...(inputs.length > 0 && { inputs: inputs.map(inputView) }),
       ...(estimatedVsize !== null && { estimated_vsize: estimatedVsize }),
@@ -204,7 +210,7 @@ export const utxoupdatepsbt = rpcMethod({
   scope: 'read',
   run(env, base64, scanObjects) {
     const data = new SigningData();
-    for (const value of scanObjects ?? []) addScanObject(env, value, data, false);
+    addScanObjects(env, scanObjects ?? [], data, false);
     const provider = hideFrom(data, { privateKeys: true });
     return encodePsbtBase64(processed(env, base64, provider, { finalize: false }));
   },
@@ -226,13 +232,16 @@ export const descriptorprocesspsbt = rpcMethod({
   scope: 'read',
   run(env, base64, scanObjects, sighashName, derivations, finalize) {
     const data = new SigningData();
-    for (const value of scanObjects) addScanObject(env, value, data, true);
+    addScanObjects(env, scanObjects, data, true);
     const sighashType = readSighashName(sighashName);
     const provider = hideFrom(data, { origins: !derivations });
     const psbt = processed(env, base64, provider, { sighashType, finalize });
     const context = psbtContext(psbt)!;
-    const complete = psbt.inputs.every((input, i) => isSignedAndVerified(context, input, i));
-    const tx = complete ? extractTransaction(psbt) : null;
+    const complete = psbt.inputs.every((input, i) => {
+      env.expectWork(0);
+      return isSignedAndVerified(context, input, i);
+    });
+    const tx = complete ? finalTransaction(psbt) : null;
     return {
       psbt: encodePsbtBase64(psbt),
       complete,
@@ -249,12 +258,31 @@ function prevoutsOf(base64: string) {
 function processed(env: ReadEnv, base64: string, provider: SigningProvider, options: SignPsbtOptions): Psbt {
   const psbt = readPsbt(env, base64);
   env.expectWork(psbt.inputs.length * INPUT_US);
-  const lookup = {
-    transaction: (txid: Parameters<typeof findTransaction>[1]) => findTransaction(env, txid),
-    coin: (outpoint: Parameters<typeof findOutput>[1]) => findOutput(env, outpoint),
-  };
-  const outcome = processPsbt(psbt, lookup, provider, options);
+  const outcome = processPsbt(psbt, lookupIn(env), provider, options, stillWanted(env));
   if (outcome.ok) return outcome.value;
   const isMismatch = outcome.error === PSBT_ERROR_TEXTS['sighash-mismatch'];
   return rpcFail(isMismatch ? 'deserialization' : 'verify', outcome.error);
+}
+
+/** Every input that spends an output of a transaction brings the whole of it. */
+function lookupIn(env: ReadEnv): UtxoLookup {
+  const known = new Map<string, ParsedTransaction | null>();
+  let bytes = 0;
+  return {
+    transaction(txid) {
+      const hex = hashToHex(txid);
+      const found = known.get(hex) ?? findTransaction(env, txid);
+      known.set(hex, found);
+      bytes += found?.raw.length ?? 0;
+      if (bytes > MAX_FOUND_BYTES)
+        rpcFail('resourceFull', 'The transactions that the inputs spend are too large', 'limit_exceeded');
+      return found?.tx ?? null;
+    },
+    coin: (outpoint) => findOutput(env, outpoint),
+  };
+}
+
+/** Asks whether anybody waits for the answer still. */
+function stillWanted({ expectWork }: ReadEnv): () => void {
+  return () => expectWork(0);
 }

@@ -9,7 +9,7 @@ import type { RpcValue } from './json.ts';
 import { rpcMethod } from './method.ts';
 import { array, optional, text } from './params.ts';
 import { rpcFail } from './rpc-error.ts';
-import { addScanObject, SCAN_OBJECTS } from './scan-objects.ts';
+import { expandScanObject, SCAN_OBJECTS } from './scan-objects.ts';
 import { anyOf, arr, bool, coinAmount, hashStr, hexStr, int, nil, num, obj, str } from './schema.ts';
 import { coinsOfScript, type FoundCoin } from './script-coins.ts';
 
@@ -69,9 +69,11 @@ function scan(env: ReadEnv, objects: readonly RpcValue[]) {
   const { reads, tip, params } = env;
   // Of each script, what its own object says of it.
   const scripts = new Map<string, { readonly script: Uint8Array; readonly desc: string }>();
+  const derived = { count: 0 };
   for (const value of objects) {
     const known = new SigningData();
-    for (const script of addScanObject(env, value, known, false)) {
+    for (const script of expandScanObject(env, value, known, { withPrivateKeys: false, derived })) {
+      env.expectWork(0);
       const hex = script.toHex();
       if (!scripts.has(hex)) scripts.set(hex, { script, desc: inferDescriptor(script, known, params).toString() });
     }

@@ -7,7 +7,7 @@ import { equalBytes } from '../../util/bytes.ts';
 import { PrivateKey } from '../../wallet/keys/private-key.ts';
 import { SigningData } from '../../wallet/keys/signing-data.ts';
 import { combineTransactions, signTransaction } from '../../wallet/signing/sign-transaction.ts';
-import { makeTransaction, TRANSACTION_PARAMS } from './make-transaction.ts';
+import { makeTransaction, makingUs, TRANSACTION_PARAMS } from './make-transaction.ts';
 import { rpcMethod } from './method.ts';
 import { array, optional, readString, text } from './params.ts';
 import { previousOutputsParam, readPreviousOutput } from './previous-outputs.ts';
@@ -20,6 +20,9 @@ import { readTransactionHex } from './transaction-hex.ts';
 /** Microseconds that an input takes: signatures, and checking them. */
 const SIGN_US = 1500;
 const CHECK_US = 150;
+/** To read a private key, and a character of hex. */
+const KEY_US = 50;
+const READ_US = 0.1;
 
 const NEEDS_INPUTS = 'TX decode failed. Make sure the tx has at least one input.';
 
@@ -30,8 +33,10 @@ export const createrawtransaction = rpcMethod({
   params: TRANSACTION_PARAMS,
   result: hexStr(),
   scope: 'read',
-  run: ({ params }, inputs, outputs, locktime, replaceable, version) =>
-    transactionBytes(makeTransaction({ inputs, outputs, locktime, replaceable, version }, params)).toHex(),
+  run({ params, expectWork }, inputs, outputs, locktime, replaceable, version) {
+    expectWork(makingUs({ inputs, outputs }));
+    return transactionBytes(makeTransaction({ inputs, outputs, locktime, replaceable, version }, params)).toHex();
+  },
 });
 
 export const combinerawtransaction = rpcMethod({
@@ -42,13 +47,14 @@ export const combinerawtransaction = rpcMethod({
   result: hexStr(),
   scope: 'read',
   run(env, hexes) {
+    for (const { length } of hexes) env.expectWork(length * READ_US);
     const copies = readCopies(hexes);
     const [first] = copies;
     env.expectWork(first!.inputs.length * copies.length * CHECK_US);
     const spent = first!.inputs.map(
       ({ prevout }) => findOutput(env, prevout) ?? rpcFail('verify', 'Input not found or already spent'),
     );
-    return transactionBytes(combineTransactions(copies, spent)).toHex();
+    return transactionBytes(combineTransactions(copies, spent, () => env.expectWork(0))).toHex();
   },
   mempoolPart: (env, hexes) => slotsOf(env, prevoutsOf(readCopies(hexes)[0]!)),
 });
@@ -92,8 +98,9 @@ export const signrawtransactionwithkey = rpcMethod({
   result: SIGNED,
   scope: 'read',
   run(env, hex, wifs, previous, sighashName) {
+    env.expectWork(hex.length * READ_US);
     const tx = readTransactionHex(hex, NEEDS_INPUTS);
-    env.expectWork(tx.inputs.length * SIGN_US);
+    env.expectWork(tx.inputs.length * SIGN_US + wifs.length * KEY_US);
     const keys = new SigningData();
     for (const wif of wifs) {
       const key = PrivateKey.fromWif(wif, env.params.wif);
@@ -108,16 +115,22 @@ export const signrawtransactionwithkey = rpcMethod({
       spent.set(outpointKey(outpoint), output);
     }
     const hashType = readSighashName(sighashName) ?? SIGHASH_DEFAULT;
-    const signed = signedView(tx, spent, keys, hashType);
+    const signed = signedView(tx, spent, keys, hashType, () => env.expectWork(0));
     for (const key of keys.privateKeys.values()) key.wipe();
     return signed;
   },
   mempoolPart: (env, hex) => slotsOf(env, prevoutsOf(readTransactionHex(hex, NEEDS_INPUTS))),
 });
 
-function signedView(tx: Transaction, spent: ReadonlyMap<string, TxOutput | null>, keys: SigningData, hashType: number) {
+function signedView(
+  tx: Transaction,
+  spent: ReadonlyMap<string, TxOutput | null>,
+  keys: SigningData,
+  hashType: number,
+  onInput: () => void,
+) {
   const outputs = tx.inputs.map(({ prevout }) => spent.get(outpointKey(prevout)) ?? null);
-  const signed = signTransaction(tx, outputs, keys, hashType);
+  const signed = signTransaction(tx, outputs, keys, hashType, onInput);
   const errors = [...signed.errors].map(([i, error]) => {
     const { prevout, witness, scriptSig, sequence } = signed.tx.inputs[i]!;
     if (error === 'Missing amount') return rpcFail('type', `Missing amount for ${outputText(outputs[i]!)}`);

@@ -1,6 +1,7 @@
+import type { ParsedTransaction } from '../../primitives/block.ts';
 import type { Txid } from '../../primitives/hash.ts';
 import type { Outpoint } from '../../primitives/outpoint.ts';
-import type { Transaction, TxOutput } from '../../primitives/transaction.ts';
+import type { TxOutput } from '../../primitives/transaction.ts';
 import type { ReadEnv } from '../readers/read-env.ts';
 
 /** An output of the mempool or of the chain that no block has spent; null where there is none. */
@@ -11,10 +12,10 @@ export function findOutput({ reads, mempool }: ReadEnv, outpoint: Outpoint): TxO
 }
 
 /** A transaction of the active chain or of the mempool; null where there is none. */
-export function findTransaction({ reads, mempool }: ReadEnv, txid: Txid): Transaction | null {
+export function findTransaction({ reads, mempool }: ReadEnv, txid: Txid): ParsedTransaction | null {
   const record = reads.txs.byTxid(txid);
-  if (record) return reads.transaction(record).parsed.tx;
-  return mempool.find(txid)?.parsed.tx ?? null;
+  if (record) return reads.transaction(record).parsed;
+  return mempool.find(txid)?.parsed ?? null;
 }
 
 /** The slots of the mempool in which there is what these inputs spend, for a worker. */

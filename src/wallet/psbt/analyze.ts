@@ -9,7 +9,14 @@ import { type Transaction, transactionBytes } from '../../primitives/transaction
 import { isUnspendable } from '../../script/templates.ts';
 import { NO_SIGNING_DATA } from '../keys/signing-data.ts';
 import type { Psbt, PsbtInput } from './psbt.ts';
-import { isSignedAndVerified, type PsbtContext, psbtContext, signPsbtInput, utxoOf } from './sign-psbt.ts';
+import {
+  isSignedAndVerified,
+  type OnInput,
+  type PsbtContext,
+  psbtContext,
+  signPsbtInput,
+  utxoOf,
+} from './sign-psbt.ts';
 
 /** Who has to work on a PSBT next, in the order of the work. */
 export const PSBT_ROLES = ['creator', 'updater', 'signer', 'finalizer', 'extractor'] as const;
@@ -45,7 +52,7 @@ function invalid(error: string): PsbtAnalysis {
 }
 
 /** What a PSBT still needs, and what its transaction will be like. */
-export function analyzePsbt(psbt: Psbt): PsbtAnalysis {
+export function analyzePsbt(psbt: Psbt, onInput: OnInput = () => {}): PsbtAnalysis {
   const context = psbtContext(psbt);
   if (context === null) return invalid('PSBT cannot be made into a valid transaction');
   let valueIn = 0n;
@@ -53,6 +60,7 @@ export function analyzePsbt(psbt: Psbt): PsbtAnalysis {
   const analyses: InputAnalysis[] = [];
   const inputs: PsbtInput[] = [];
   for (const [i, input] of psbt.inputs.entries()) {
+    onInput();
     const utxo = utxoOf(input);
     if (utxo === null) {
       if (input.nonWitnessUtxo !== null && input.prevout.vout >= input.nonWitnessUtxo.outputs.length)
@@ -74,7 +82,7 @@ export function analyzePsbt(psbt: Psbt): PsbtAnalysis {
   const valueOut = sumInRange(psbt.outputs.map(({ value }) => value));
   if (valueOut === null) return invalid('PSBT is not valid. Output amount invalid');
   const fee = valueIn - valueOut;
-  const vsize = estimateVsize(context, inputs);
+  const vsize = estimateVsize(context, inputs, onInput);
   return {
     ...unknown,
     fee,
@@ -122,10 +130,11 @@ function sumInRange(values: readonly Amount[]): Amount | null {
 }
 
 /** Virtual bytes once signed, from signing with dummies; null where that cannot be done. */
-function estimateVsize(context: PsbtContext, inputs: readonly PsbtInput[]): number | null {
+function estimateVsize(context: PsbtContext, inputs: readonly PsbtInput[], onInput: OnInput): number | null {
   const { tx, spentOutputs } = context.context;
   const signed: Transaction['inputs'][number][] = [];
   for (const [i, input] of inputs.entries()) {
+    onInput();
     const { input: filled, error } = signPsbtInput(NO_SIGNING_DATA, context, input, i, { dummy: true });
     if (error !== null) return null;
     const scriptSig = filled.finalScriptSig ?? new Uint8Array(0);

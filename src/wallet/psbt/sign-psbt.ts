@@ -72,6 +72,11 @@ export interface SignPsbtOptions {
   readonly dummy?: boolean;
 }
 
+/** Called before each input; may throw to give up. */
+export type OnInput = () => void;
+
+const GO_ON: OnInput = () => {};
+
 export interface SignedPsbtInput {
   /** With what was found, which may be nothing. */
   readonly input: PsbtInput;
@@ -146,11 +151,12 @@ export function updatePsbtOutput(provider: SigningProvider, output: PsbtOutput):
 }
 
 /** Finalizes the inputs that have all they need; `complete`: whether all have. */
-export function finalizePsbt(psbt: Psbt): { readonly psbt: Psbt; readonly complete: boolean } {
+export function finalizePsbt(psbt: Psbt, onInput = GO_ON): { readonly psbt: Psbt; readonly complete: boolean } {
   const context = psbtContext(psbt);
   if (context === null) return { psbt, complete: false };
   let complete = true;
   const inputs = psbt.inputs.map((input, index) => {
+    onInput();
     const signed = signPsbtInput(NO_SIGNING_DATA, context, input, index, { sighashType: input.sighashType });
     if (signed.error !== null) complete = false;
     return signed.input;
@@ -159,12 +165,17 @@ export function finalizePsbt(psbt: Psbt): { readonly psbt: Psbt; readonly comple
 }
 
 /** The transaction of a PSBT whose inputs are all finalized; null where they are not or cannot be. */
-export function extractTransaction(psbt: Psbt): Transaction | null {
-  const finalized = finalizePsbt(psbt);
+export function extractTransaction(psbt: Psbt, onInput = GO_ON): Transaction | null {
+  const finalized = finalizePsbt(psbt, onInput);
+  return finalized.complete ? finalTransaction(finalized.psbt) : null;
+}
+
+/** The transaction of a PSBT whose inputs all are as `finalizePsbt` leaves them where it is complete. */
+export function finalTransaction(psbt: Psbt): Transaction | null {
   const tx = unsignedTx(psbt);
-  if (!finalized.complete || tx === null) return null;
+  if (tx === null) return null;
   const inputs = tx.inputs.map((input, i) => {
-    const { finalScriptSig, finalScriptWitness } = finalized.psbt.inputs[i]!;
+    const { finalScriptSig, finalScriptWitness } = psbt.inputs[i]!;
     return { ...input, scriptSig: finalScriptSig ?? input.scriptSig, witness: finalScriptWitness ?? [] };
   });
   return { ...tx, inputs };

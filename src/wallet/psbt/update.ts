@@ -7,6 +7,7 @@ import type { SigningProvider } from '../keys/signing-data.ts';
 import type { Psbt, PsbtInput } from './psbt.ts';
 import {
   isFinalized,
+  type OnInput,
   PSBT_ERROR_TEXTS,
   psbtContext,
   type SignPsbtOptions,
@@ -25,19 +26,28 @@ export interface UtxoLookup {
 
 /**
  * Fills in what is spent and what the provider knows of scripts and keys, and signs with the private keys it has.
- * BIP-174's updater, and signer where the provider is one. Errors are Core's.
+ * BIP-174's updater, and signer where the provider is one. Errors are Core's. `onInput` is called again and again, and may
+ * throw to give up.
  */
 export function processPsbt(
   psbt: Psbt,
   lookup: UtxoLookup,
   provider: SigningProvider,
   options: SignPsbtOptions,
+  onInput: OnInput = () => {},
 ): Result<Psbt, { readonly error: string }> {
-  const found = { ...psbt, inputs: psbt.inputs.map((input) => withUtxo(input, lookup, provider)) };
+  const found = {
+    ...psbt,
+    inputs: psbt.inputs.map((input) => {
+      onInput();
+      return withUtxo(input, lookup, provider);
+    }),
+  };
   const context = psbtContext(found);
   if (context === null) return { ok: false, error: PSBT_ERROR_TEXTS['invalid-tx'] };
   const inputs: PsbtInput[] = [];
   for (const [index, input] of found.inputs.entries()) {
+    onInput();
     if (isFinalized(input)) {
       inputs.push(input);
       continue;

@@ -22,19 +22,22 @@ const UNKNOWN_OUTPUT: TxOutput = { value: -1n, scriptPubKey: new Uint8Array(0) }
 
 /**
  * Signs the inputs that the provider has keys for and keeps signatures that are there. `spentOutputs` in the order of the
- * inputs, null where unknown. A coin worth all there can be stands for one whose amount is not known.
+ * inputs, null where unknown. A coin worth all there can be stands for one whose amount is not known. `onInput` is called
+ * before each input, and may throw to give up.
  */
 export function signTransaction(
   tx: Transaction,
   spentOutputs: readonly (TxOutput | null)[],
   provider: SigningProvider,
   hashType: number = SIGHASH_DEFAULT,
+  onInput: () => void = () => {},
 ): SignedTransaction {
   const allSpentKnown = spentOutputs.every((output) => output !== null);
   const context = contextOf(tx, spentOutputs);
   const isSingle = (hashType & ~SIGHASH_ANYONECANPAY) === SIGHASH_SINGLE;
   const errors = new Map<number, string>();
   const inputs = tx.inputs.map((input, index): TxInput => {
+    onInput();
     const spent = spentOutputs[index];
     if (!spent) {
       errors.set(index, 'Input not found or already spent');
@@ -70,14 +73,23 @@ function signingError(error: ScriptError): string {
   return scriptErrorMessage(error);
 }
 
-/** The first of several copies of a transaction with the signatures of all. `spentOutputs` must be known. */
-export function combineTransactions(copies: readonly Transaction[], spentOutputs: readonly TxOutput[]): Transaction {
+/**
+ * The first of several copies of a transaction with the signatures of all. `spentOutputs` must be known. `onInput` is
+ * called before each input of each copy, and may throw to give up.
+ */
+export function combineTransactions(
+  copies: readonly Transaction[],
+  spentOutputs: readonly TxOutput[],
+  onInput: () => void = () => {},
+): Transaction {
   const [first] = copies;
   const contexts = copies.map((copy) => new TxContext(copy, spentOutputs));
   const inputs = first!.inputs.map((input, index) => {
     let data = newSignatureData();
-    for (const context of contexts)
+    for (const context of contexts) {
+      onInput();
       if (index < context.tx.inputs.length) data = mergeSignatureData(data, signatureDataOf(context, index));
+    }
     const creator = transactionCreator({
       context: contexts[0]!,
       index,
