@@ -11,6 +11,7 @@ import { readArguments } from './rpc/method.ts';
 import { RPC_METHODS } from './rpc/methods.ts';
 import { RpcError } from './rpc/rpc-error.ts';
 import { runScanStep, type ScanStep } from './rpc/scan-steps.ts';
+import { spentTxids } from './rpc/spent-outputs.ts';
 import { withWallet } from './wallets/wallet-env.ts';
 
 /** Work for a reader worker, as plain data. */
@@ -26,6 +27,8 @@ export type ReaderJob =
       readonly kind: 'rpc';
       readonly method: string;
       readonly params: string;
+      /** What its arguments spend is asked for: txids one behind the other. */
+      readonly asks?: 'spends';
       /** The wallet it is about. */
       readonly wallet?: WalletState | undefined;
       readonly mempool?: MirrorPart | undefined;
@@ -76,12 +79,13 @@ function restReply(env: ReadEnv, { name, input }: Extract<ReaderJob, { kind: 're
 
 function rpcReply(
   env: ReadEnv,
-  { method, params, wallet }: Extract<ReaderJob, { kind: 'rpc' }>,
+  { method, params, asks, wallet }: Extract<ReaderJob, { kind: 'rpc' }>,
   reads: WalletReads | null,
 ): ReadReply {
   const found = RPC_METHODS.get(method);
   if (!found) throw new Error(`no method ${method}`);
   const args = readArguments(found, parseJson(params));
+  if (asks) return { headers: {}, body: spentTxids(found.spends!(env, args)) };
   if (!wallet || !reads) return { headers: {}, body: JSON.stringify(found.invoke(env, args)) };
   const body = withWallet(env, { state: wallet, reads }, (inside) => JSON.stringify(found.invoke(inside, args)));
   return { headers: {}, body };

@@ -1,5 +1,9 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
+import { hash160 } from '../../src/crypto/hash.ts';
+import { regtest } from '../../src/params/regtest.ts';
 import type { Transaction } from '../../src/primitives/transaction.ts';
+import { p2wpkh } from '../../src/script/templates.ts';
+import { PrivateKey } from '../../src/wallet/keys/private-key.ts';
 import type { RegtestChain } from '../lib/chain-builder.ts';
 import { broadcast, hexOf, idOf, mine, nodeWith, post } from '../lib/mempool-node.ts';
 import type {
@@ -15,7 +19,7 @@ import type {
 } from '../lib/node-client.ts';
 import { cleanUpAfterTests } from '../lib/node-process.ts';
 import { recentChain, scriptPath } from '../lib/sample-chains.ts';
-import { coinOf, lockOf, spend, sweep } from '../lib/tx-builder.ts';
+import { coinOf, lockOf, spend, sweep, testSecret } from '../lib/tx-builder.ts';
 
 cleanUpAfterTests();
 
@@ -195,6 +199,25 @@ describe('what waits in the mempool', () => {
     const unknown = { jsonrpc: '2.0', id: 1, method: 'getmempoolentry', params: ['00'.repeat(32)] };
     expect((await api.rpcBody(unknown)).body).toMatchObject({
       error: { code: -5, message: 'Transaction not in mempool' },
+    });
+  });
+
+  test('is spent by transactions that are signed or filled in here', async () => {
+    const key = new PrivateKey(testSecret('spends what waits'));
+    const deposit = sweep(chain.coin(20), p2wpkh(hash160(key.publicKey)));
+    await broadcast(api, deposit);
+    const outpoint = { txid: idOf(deposit), vout: 0 };
+    const hex = await api.rpc<string>('createrawtransaction', [[outpoint], [{ data: '00' }]]);
+    const wif = key.revealWif(regtest.wif);
+    const signed = await api.rpc<{ hex: string; complete: boolean }>('signrawtransactionwithkey', [hex, [wif]]);
+    expect(signed.complete).toBe(true);
+    expect(await api.rpc<string>('combinerawtransaction', [[hex, signed.hex]])).toBe(signed.hex);
+    const psbt = await api.rpc<string>('utxoupdatepsbt', [await api.rpc<string>('converttopsbt', [hex])]);
+    const { inputs } = await api.rpc<{ inputs: object[] }>('decodepsbt', [psbt]);
+    expect(inputs).toMatchObject([{ non_witness_utxo: { txid: outpoint.txid } }]);
+    expect(await api.rpc<object>('descriptorprocesspsbt', [psbt, [`wpkh(${wif})`]])).toMatchObject({
+      complete: true,
+      hex: signed.hex,
     });
   });
 

@@ -3,12 +3,13 @@ import { ApiError, FAILURES } from '../errors.ts';
 import type { ReadService } from '../read-service.ts';
 import { NeedsWorker, type ReadEnv } from '../readers/read-env.ts';
 import { withWallet } from '../wallets/wallet-env.ts';
-import { jobText } from './job-result.ts';
+import { jobBody, jobText } from './job-result.ts';
 import type { RpcValue } from './json.ts';
 import { type FrontEnv, JsonText, type RpcMethod, type RunningCall, readArguments } from './method.ts';
 import { RPC_METHODS } from './methods.ts';
 import type { RpcCall } from './protocol.ts';
 import { RPC_ERROR, RpcError } from './rpc-error.ts';
+import { slotsOf } from './spent-outputs.ts';
 import type { Turn } from './turns.ts';
 import { walletOf, walletSynced } from './wallet-env.ts';
 
@@ -77,16 +78,17 @@ export class RpcDispatcher {
       if (!(error instanceof NeedsWorker)) throw error;
     }
     const job = { kind: 'rpc', method: method.name, params: JSON.stringify(params), wallet: wallet?.state } as const;
-    const { long = false, mempoolPart } = method;
-    return jobText(
-      await this.#service.runJob({
-        job,
-        signal: caller.signal,
-        long,
-        // All at once: the state of the wallet ends with its snapshot.
-        mempoolPart: mempoolPart && ((env) => inside(env, (on) => [...mempoolPart(on, args)])),
-      }),
-    );
+    const { long = false, spends, mempoolPart } = method;
+    const { signal } = caller;
+    let part = mempoolPart && ((env: ReadEnv) => inside(env, (on) => [...mempoolPart(on, args)]));
+    if (spends) {
+      const txids = jobBody(
+        await this.#service.runJob({ job: { ...job, asks: 'spends' }, signal, long }),
+      ) as Uint8Array;
+      part = (env) => slotsOf(env, txids);
+    }
+    // All at once: the state of the wallet ends with its snapshot.
+    return jobText(await this.#service.runJob({ job, signal, long, mempoolPart: part }));
   }
 
   #asRpcError(error: unknown, method: string): RpcError {

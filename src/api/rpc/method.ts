@@ -1,4 +1,5 @@
 import type { MempoolMirror } from '../../mempool/mirror.ts';
+import type { Outpoint } from '../../primitives/outpoint.ts';
 import type { WalletView } from '../../wallet/read/wallet-view.ts';
 import type { WalletState } from '../../wallet/wallet-manager.ts';
 import type { Scope } from '../auth/scopes.ts';
@@ -87,6 +88,8 @@ export interface RpcMethod extends MethodText {
   readonly runsOn: 'reads' | 'wallet' | 'front';
   /** Slots of the mempool that a worker needs to run it; without this it runs without the mempool. */
   mempoolPart?(env: ReadEnv | WalletEnv, args: readonly unknown[]): Iterable<number>;
+  /** The same by what the arguments spend, where reading them is long: then a worker is asked for that as well. */
+  spends?(env: ReadEnv, args: readonly unknown[]): readonly Outpoint[];
   /** Takes arguments that were checked. What it returns is serialized as it is. */
   invoke(env: ReadEnv | WalletEnv | FrontEnv, args: readonly unknown[]): unknown;
 }
@@ -97,13 +100,15 @@ export function rpcMethod<const P extends readonly Param<unknown>[]>(
     readonly params: P;
     run(env: ReadEnv, ...args: Values<P>): unknown;
     mempoolPart?(env: ReadEnv, ...args: Values<P>): Iterable<number>;
+    spends?(env: ReadEnv, ...args: Values<P>): readonly Outpoint[];
   },
 ): RpcMethod {
-  const { run, mempoolPart, ...rest } = definition;
+  const { run, mempoolPart, spends, ...rest } = definition;
   return {
     ...rest,
     runsOn: 'reads',
     ...(mempoolPart && { mempoolPart: (env, args) => mempoolPart(env, ...(args as Values<P>)) }),
+    ...(spends && { spends: (env, args) => spends(env, ...(args as Values<P>)) }),
     invoke: (env, args) => run(env as ReadEnv, ...(args as Values<P>)),
   };
 }

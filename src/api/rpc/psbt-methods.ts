@@ -32,7 +32,7 @@ import { rpcFail } from './rpc-error.ts';
 import { addScanObjects, SCAN_OBJECTS } from './scan-objects.ts';
 import { str } from './schema.ts';
 import { readSighashName } from './sign-methods.ts';
-import { findOutput, findTransaction, slotsOf } from './spent-outputs.ts';
+import { findOutput, findTransaction } from './spent-outputs.ts';
 import { readTransactionHex } from './transaction-hex.ts';
 
 /** Microseconds to read a character of Base64, and to check or make the signatures of an input. */
@@ -50,8 +50,8 @@ const descriptors = () =>
     schema: SCAN_OBJECTS,
   });
 
-function readPsbt(env: ReadEnv | null, base64: string): Psbt {
-  env?.expectWork(base64.length * READ_US);
+function readPsbt(env: ReadEnv, base64: string): Psbt {
+  env.expectWork(base64.length * READ_US);
   try {
     return decodePsbtBase64(base64);
   } catch (error) {
@@ -214,7 +214,7 @@ export const utxoupdatepsbt = rpcMethod({
     const provider = hideFrom(data, { privateKeys: true });
     return encodePsbtBase64(processed(env, base64, provider, { finalize: false }));
   },
-  mempoolPart: (env, base64) => slotsOf(env, prevoutsOf(base64)),
+  spends: (env, base64) => readPsbt(env, base64).inputs.map(({ prevout }) => prevout),
 });
 
 export const descriptorprocesspsbt = rpcMethod({
@@ -248,12 +248,8 @@ export const descriptorprocesspsbt = rpcMethod({
       ...(tx !== null && { hex: transactionBytes(tx).toHex() }),
     };
   },
-  mempoolPart: (env, base64) => slotsOf(env, prevoutsOf(base64)),
+  spends: (env, base64) => readPsbt(env, base64).inputs.map(({ prevout }) => prevout),
 });
-
-function prevoutsOf(base64: string) {
-  return readPsbt(null, base64).inputs.map(({ prevout }) => prevout);
-}
 
 function processed(env: ReadEnv, base64: string, provider: SigningProvider, options: SignPsbtOptions): Psbt {
   const psbt = readPsbt(env, base64);

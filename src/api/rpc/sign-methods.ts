@@ -14,7 +14,7 @@ import { previousOutputsParam, readPreviousOutput } from './previous-outputs.ts'
 import { SIGNED } from './psbt-shapes.ts';
 import { rpcFail } from './rpc-error.ts';
 import { hexStr } from './schema.ts';
-import { findOutput, slotsOf } from './spent-outputs.ts';
+import { findOutput } from './spent-outputs.ts';
 import { readTransactionHex } from './transaction-hex.ts';
 
 /** Microseconds that an input takes: signatures, and checking them. */
@@ -56,7 +56,7 @@ export const combinerawtransaction = rpcMethod({
     );
     return transactionBytes(combineTransactions(copies, spent, () => env.expectWork(0))).toHex();
   },
-  mempoolPart: (env, hexes) => slotsOf(env, prevoutsOf(readCopies(hexes)[0]!)),
+  spends: (_env, hexes) => prevoutsOf(readCopies(hexes)[0]!),
 });
 
 function readCopies(hexes: readonly string[]): Transaction[] {
@@ -119,7 +119,7 @@ export const signrawtransactionwithkey = rpcMethod({
     for (const key of keys.privateKeys.values()) key.wipe();
     return signed;
   },
-  mempoolPart: (env, hex) => slotsOf(env, prevoutsOf(readTransactionHex(hex, NEEDS_INPUTS))),
+  spends: (_env, hex) => prevoutsOf(readTransactionHex(hex, NEEDS_INPUTS)),
 });
 
 function signedView(

@@ -1,8 +1,10 @@
 import type { ParsedTransaction } from '../../primitives/block.ts';
-import type { Txid } from '../../primitives/hash.ts';
+import { hashToHex, type Txid } from '../../primitives/hash.ts';
 import type { Outpoint } from '../../primitives/outpoint.ts';
 import type { TxOutput } from '../../primitives/transaction.ts';
 import type { ReadEnv } from '../readers/read-env.ts';
+
+const HASH_SIZE = 32;
 
 /** An output of the mempool or of the chain that no block has spent; null where there is none. */
 export function findOutput({ reads, mempool }: ReadEnv, outpoint: Outpoint): TxOutput | null {
@@ -18,7 +20,24 @@ export function findTransaction({ reads, mempool }: ReadEnv, txid: Txid): Parsed
   return mempool.find(txid)?.parsed ?? null;
 }
 
-/** The slots of the mempool in which there is what these inputs spend, for a worker. */
-export function slotsOf({ mempool }: ReadEnv, prevouts: readonly Outpoint[]): number[] {
-  return prevouts.map(({ txid }) => mempool.entries.find(txid)).filter((slot) => slot >= 0);
+/** The txids of these one behind the other, each once. */
+export function spentTxids(prevouts: readonly Outpoint[]): Uint8Array {
+  const unique = new Map(prevouts.map(({ txid }) => [hashToHex(txid), txid]));
+  const txids = new Uint8Array(unique.size * HASH_SIZE);
+  let at = 0;
+  for (const txid of unique.values()) {
+    txids.set(txid, at);
+    at += HASH_SIZE;
+  }
+  return txids;
+}
+
+/** The slots of the mempool that hold transactions of `spentTxids`. */
+export function slotsOf({ mempool }: ReadEnv, txids: Uint8Array): number[] {
+  const slots: number[] = [];
+  for (let at = 0; at < txids.length; at += HASH_SIZE) {
+    const slot = mempool.entries.find(txids.subarray(at, at + HASH_SIZE) as Txid);
+    if (slot >= 0) slots.push(slot);
+  }
+  return slots;
 }

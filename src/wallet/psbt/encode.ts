@@ -199,7 +199,14 @@ function tapDerivations(w: ByteWriter, type: number, fields: Fields<TapDerivatio
 
 function musigParticipants(w: ByteWriter, type: number, fields: Fields<MusigParticipants>): void {
   for (const { aggregateKey, participants } of sortedFields(fields))
-    put(w, type, [aggregateKey], concatBytes(...participants));
+    put(
+      w,
+      type,
+      [aggregateKey],
+      bytesOf((value) => {
+        for (const participant of participants) value.bytes(participant);
+      }),
+    );
 }
 
 function unknownFields(w: ByteWriter, fields: Fields<UnknownField>): void {
