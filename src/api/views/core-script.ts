@@ -4,7 +4,7 @@ import { addressOf } from '../../script/address.ts';
 import { scriptToAsm } from '../../script/asm.ts';
 import { scriptType } from '../../script/templates.ts';
 import { concatBytes } from '../../util/bytes.ts';
-import { withChecksum } from './descriptor-checksum.ts';
+import { addChecksum } from '../../wallet/descriptor/checksum.ts';
 
 type Format = Pick<NetworkParams, 'address'>;
 
@@ -24,16 +24,15 @@ export function coreScript(script: Uint8Array, params: Format) {
 /** The descriptor Core infers for a script of which nothing else is known, with its checksum. */
 export function inferDescriptor(script: Uint8Array, { address: format }: Format): string {
   const { type, solutions } = scriptType(script);
-  if (type === 'pubkey' && !isHybrid(solutions[0]!)) return withChecksum(`pk(${solutions[0]!.toHex()})`);
+  if (type === 'pubkey' && !isHybrid(solutions[0]!)) return addChecksum(`pk(${solutions[0]!.toHex()})`);
   if (type === 'multisig') {
     const keys = solutions.slice(1, -1);
     if (!keys.some(isHybrid))
-      return withChecksum(`multi(${solutions[0]![0]},${keys.map((key) => key.toHex()).join(',')})`);
+      return addChecksum(`multi(${solutions[0]![0]},${keys.map((key) => key.toHex()).join(',')})`);
   }
-  if (type === 'witness_v1_taproot' && isXOnlyKey(solutions[0]!))
-    return withChecksum(`rawtr(${solutions[0]!.toHex()})`);
+  if (type === 'witness_v1_taproot' && isXOnlyKey(solutions[0]!)) return addChecksum(`rawtr(${solutions[0]!.toHex()})`);
   const address = addressOf(script, format);
-  return withChecksum(address === null ? `raw(${script.toHex()})` : `addr(${address})`);
+  return addChecksum(address === null ? `raw(${script.toHex()})` : `addr(${address})`);
 }
 
 /** Uncompressed, with the parity of Y in its first byte: no descriptor has such keys. */

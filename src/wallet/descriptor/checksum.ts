@@ -1,35 +1,31 @@
+import { assert } from '../../util/assert.ts';
+
 /** Three groups of 32: errors within a group, or of case, count as one symbol (BIP-380). */
 const INPUT_CHARSET =
   '0123456789()[],\'/*abcdefgh@:$%{}IJKLMNOPQRSTUVWXYZ&+-.;<=>?!^_|~ijklmnopqrstuvwxyzABCDEFGH`#"\\ ';
 const CHECKSUM_CHARSET = 'qpzry9x8gf2tvdw0s3jn54khce6mua7l';
 const CHECKSUM_SIZE = 8;
 const HALF_BITS = 20;
-/** Of the 40-bit generator, upper and lower half: one row for each bit that is shifted out. */
-const GENERATOR = [
-  [0xf5dee, 0x51989],
-  [0xa9fdc, 0xa3312],
-  [0x1bab1, 0x0e32d],
-  [0x3706b, 0x1677a],
-  [0x644d6, 0x26ffd],
-] as const;
+/** BIP-380: the generator's 40-bit coefficients in halves, which numbers can shift: one for each bit that is shifted out. */
+const GENERATOR_HIGH = [0xf5dee, 0xa9fdc, 0x1bab1, 0x3706b, 0x644d6];
+const GENERATOR_LOW = [0x51989, 0xa3312, 0x0e32d, 0x1677a, 0x26ffd];
 
 const POSITIONS = new Int8Array(128).fill(-1);
 for (let i = 0; i < INPUT_CHARSET.length; i++) POSITIONS[INPUT_CHARSET.charCodeAt(i)] = i;
 
 /** The eight characters for a text without checksum; null where it has a character that descriptors never have. */
 export function checksumOf(payload: string): string | null {
-  // The 40 bits of the code's state in two halves, which numbers can shift.
   let high = 0;
   let low = 1;
   const step = (symbol: number) => {
     const out = high >>> 15;
     high = ((high & 0x7fff) << 5) | (low >>> 15);
     low = ((low & 0x7fff) << 5) ^ symbol;
-    for (let i = 0; i < GENERATOR.length; i++)
-      if ((out >>> i) & 1) {
-        high ^= GENERATOR[i]![0];
-        low ^= GENERATOR[i]![1];
-      }
+    for (let i = 0; i < 5; i++) {
+      if (!((out >>> i) & 1)) continue;
+      high ^= GENERATOR_HIGH[i]!;
+      low ^= GENERATOR_LOW[i]!;
+    }
   };
   let groups = 0;
   let count = 0;
@@ -53,9 +49,11 @@ export function checksumOf(payload: string): string | null {
   return text;
 }
 
-/** `text#checksum`. The text must be made of the characters of descriptors. */
+/** `text#checksum`. Throws on a character that descriptors never have. */
 export function addChecksum(text: string): string {
-  return `${text}#${checksumOf(text)}`;
+  const checksum = checksumOf(text);
+  assert(checksum !== null, 'characters of descriptors');
+  return `${text}#${checksum}`;
 }
 
 /** Takes the checksum off. The error is Core's. */

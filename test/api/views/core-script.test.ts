@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test';
 import { coreScript, inferDescriptor } from '../../../src/api/views/core-script.ts';
-import { descriptorChecksum } from '../../../src/api/views/descriptor-checksum.ts';
 import { regtest } from '../../../src/params/regtest.ts';
 import { hexToBytes } from '../../../src/util/bytes.ts';
+import { addChecksum } from '../../../src/wallet/descriptor/checksum.ts';
 import { describeWithVectors } from '../../lib/chain-api.ts';
 import { readVectorJson } from '../../lib/vectors.ts';
 
@@ -41,6 +41,6 @@ test('what has no standard form is raw', () => {
 
 // BIP-380.
 test('the checksum of a descriptor', () => {
-  expect(descriptorChecksum('raw(deadbeef)')).toBe('89f8spxm');
-  expect(() => descriptorChecksum('raw(é)')).toThrow();
+  expect(addChecksum('raw(deadbeef)')).toBe('raw(deadbeef)#89f8spxm');
+  expect(() => addChecksum('raw(é)')).toThrow();
 });
