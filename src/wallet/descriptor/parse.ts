@@ -18,6 +18,8 @@ import { MultiANode, MultiNode, OutputNode, ShNode, WshNode } from './script-nod
 
 /** Characters: ten times what a multi_a() with as many extended keys as it may have takes. */
 const MAX_TEXT = 1_500_000;
+/** Characters of all the descriptors that one with several paths stands for; each has all of what has no paths. */
+const MAX_MULTIPATH_TEXT = 128_000_000;
 /** Keys of a multisig that is itself the output script. */
 const MAX_BARE_KEYS = 3;
 
@@ -37,7 +39,10 @@ export function parseDescriptor(
   try {
     const reader = new ExpressionReader(checked.payload);
     const descriptors = parseScript(reader, 'top', state);
-    return reader.done ? { ok: true, descriptors, keys: state.keys } : { ok: false, error: '' };
+    if (!reader.done) return { ok: false, error: '' };
+    if (descriptors.length > 1 && descriptors.length * descriptors[0]!.toString().length > MAX_MULTIPATH_TEXT)
+      return { ok: false, error: 'Multipath descriptor is too long' };
+    return { ok: true, descriptors, keys: state.keys };
   } catch (error) {
     if (error instanceof DescriptorError) return { ok: false, error: hideSecrets(error.message) };
     throw error;

@@ -181,6 +181,10 @@ describe('errors, in the words of Bitcoin Core', () => {
     expect(errorOf(`tr(${KEY},multi_a(1,${XPUB}/${paths},${keys(600)}))`)).toBe(
       'Multipath descriptor has too many keys',
     );
+    // Keys are few here; what stands beside them is written for each path.
+    const script = (size: number) => `${'and_v(v:older(1),'.repeat(size)}pk(${KEY.slice(2)})${')'.repeat(size)}`;
+    expect(errorOf(`tr(${XPUB}/${paths},${script(1000)})`)).toBeNull();
+    expect(errorOf(`tr(${XPUB}/${paths},${script(4000)})`)).toBe('Multipath descriptor is too long');
     expect(errorOf(`raw(${'00'.repeat(1_000_000)})`)).toBe('Descriptor is too long');
   });
 
