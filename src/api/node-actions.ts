@@ -84,7 +84,10 @@ export interface TemplateView {
 /** What only the node thread can do for miners. */
 export interface MiningActions {
   /** Mines blocks to a script; fewer than `count` where the tries do not suffice. */
-  generate: { args: [script: Uint8Array, count: number, maxTries: number]; result: readonly string[] | Refusal };
+  generate: {
+    args: [script: Uint8Array, count: number, maxTries: number];
+    result: { readonly hashes: readonly string[]; readonly triesLeft: number } | Refusal;
+  };
   /** Mines a block of these: txids of the mempool, or encoded transactions. */
   generateBlock: {
     args: [script: Uint8Array, txs: readonly (string | Uint8Array)[], submit: boolean];

@@ -43,7 +43,7 @@ export function miningActions(deps: MiningDeps, signal: AbortSignal): ActionTabl
         if (await miner.submit(block)) return { refused: 'internal', message: 'ProcessNewBlock, block not accepted' };
         hashes.push(hashToHex(block.hash));
       }
-      return hashes;
+      return { hashes, triesLeft: left };
     },
     async generateBlock(script, given, submit) {
       const txs: Transaction[] = [];

@@ -10,6 +10,7 @@ import { anyOf, arr, hashStr, hexStr, maybe, nil, obj, str } from './schema.ts';
 import { readBlock } from './template-methods.ts';
 
 const MAX_TRIES = 1_000_000;
+const BLOCKS_AT_A_TIME = 50;
 /** A header has 32 bits for its time. */
 const MAX_TIME = 0xffff_ffff;
 
@@ -58,7 +59,7 @@ export const generatetoaddress = nodeMethod({
   async run(env, count, address, maxTries) {
     checkRegtest(env, 'generatetoaddress');
     const script = scriptFor(env, address, 'Error: Invalid address');
-    return orFail(await env.ctx.node().act('generate', script, Math.max(0, count), maxTries));
+    return generate(env, script, count, maxTries);
   },
 });
 
@@ -75,7 +76,7 @@ export const generatetodescriptor = nodeMethod({
     checkRegtest(env, 'generatetodescriptor');
     const script = descriptorScript(descriptor, env.ctx.params);
     if (typeof script === 'string') return rpcFail('invalidAddressOrKey', script);
-    return orFail(await env.ctx.node().act('generate', script, Math.max(0, count), maxTries));
+    return generate(env, script, count, maxTries);
   },
 });
 
@@ -121,6 +122,20 @@ export const setmocktime = nodeMethod({
     return null;
   },
 });
+
+/** A few at a time, so that it ends when the caller leaves or the node stops. Returns the hashes. */
+async function generate({ ctx, signal }: FrontEnv, script: Uint8Array, count: number, maxTries: number) {
+  const hashes: string[] = [];
+  let tries = maxTries;
+  while (hashes.length < count && tries > 0 && !signal.aborted && !ctx.stopping.aborted) {
+    const wanted = Math.min(count - hashes.length, BLOCKS_AT_A_TIME);
+    const mined = orFail(await ctx.node().act('generate', script, wanted, tries));
+    hashes.push(...mined.hashes);
+    tries = mined.triesLeft;
+    if (mined.hashes.length < wanted) break;
+  }
+  return hashes;
+}
 
 function rawTransaction(text: string): Uint8Array {
   try {

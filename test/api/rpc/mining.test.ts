@@ -251,6 +251,29 @@ describe('a miner on regtest', () => {
     expect(ends.filter((end) => !Array.isArray(end))).toEqual(Array(32).fill({ hash, height: 111 }));
   });
 
+  test('mining ends when the caller leaves', async () => {
+    const before = await call<number>('getblockcount');
+    const leave = new AbortController();
+    const params = [2 ** 31 - 1, MINING_ADDRESS];
+    const { url, key } = node.api;
+    fetch(url, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}` },
+      body: JSON.stringify({ method: 'generatetoaddress', params }),
+      signal: leave.signal,
+    }).catch(() => {});
+    while ((await call<number>('getblockcount')) === before);
+    leave.abort();
+    const isMining = async () => {
+      const { active_commands } = await call<{ active_commands: { method: string }[] }>('getrpcinfo');
+      return active_commands.some(({ method }) => method === 'generatetoaddress');
+    };
+    while (await isMining());
+    const height = await call<number>('getblockcount');
+    expect(await call<string[]>('generatetoaddress', 1, MINING_ADDRESS)).toHaveLength(1);
+    expect(await call<number>('getblockcount')).toBe(height + 1);
+  }, 20_000);
+
   test('setmocktime stops the clock of the node and of the interface, within bounds', async () => {
     const bounds = (time: number) => [-8, `Mocktime must be in the range [0, 4294967295], not ${time}.`];
     for (const time of [-1, 4_294_967_296]) expect(await call('setmocktime', time)).toEqual(bounds(time));
