@@ -12,6 +12,7 @@ import { Op } from '../script/opcodes.ts';
 import { pushData, pushNumber } from '../script/script-builder.ts';
 import { assert } from '../util/assert.ts';
 import { concatBytes } from '../util/bytes.ts';
+import { RESERVED_VALUE } from './reserved-value.ts';
 
 /** What a new block must know of the one before it. */
 export interface BlockParent {
@@ -40,7 +41,6 @@ export interface BlockTemplateOptions {
 /** Final only from its locktime on: one below the maximum. */
 const SEQUENCE_NONFINAL = 0xffff_fffe;
 const COINBASE_VERSION = 2;
-const WITNESS_RESERVED_VALUE = new Uint8Array(32);
 
 /** Seconds; the earliest time a child of `parent` may have. */
 export function earliestBlockTime({ medianTimePast }: BlockParent): number {
@@ -70,7 +70,7 @@ function coinbaseTransaction(options: BlockTemplateOptions): Transaction {
         scriptSig: coinbaseScriptSig(height, extraNonce),
         // With a locktime that counts, a coinbase can never be the same as one of an earlier block.
         sequence: SEQUENCE_NONFINAL,
-        witness: height >= params.segwitHeight ? [WITNESS_RESERVED_VALUE] : [],
+        witness: height >= params.segwitHeight ? [RESERVED_VALUE] : [],
       },
     ],
     // The commitment is there before segwit and without witnesses too, as Core makes it.
@@ -98,7 +98,7 @@ function coinbaseScriptSig(height: number, extraNonce: Uint8Array | undefined): 
 /** The scriptPubKey by which the coinbase of a block with these transactions (itself left out) commits to witnesses. */
 export function commitmentScript(
   transactions: readonly Transaction[],
-  reservedValue: Uint8Array = WITNESS_RESERVED_VALUE,
+  reservedValue: Uint8Array = RESERVED_VALUE,
 ): Uint8Array {
   const coinbaseSlot = new Uint8Array(32) as Wtxid;
   const root = witnessMerkleRoot([coinbaseSlot, ...transactions.map(wtxidOf)]);

@@ -4,7 +4,7 @@ import { hasWitness } from '../primitives/transaction.ts';
 import { ByteWriter } from '../util/bytes.ts';
 
 /** BIP-141: what the coinbase's witness holds where nothing else is agreed. */
-const RESERVED_VALUE = new Uint8Array(32);
+export const RESERVED_VALUE: Uint8Array = new Uint8Array(32);
 
 /**
  * The block with the witness its coinbase needs: miners often send the coinbase as it was before segwit, commitment and

@@ -9,6 +9,7 @@ import type { Amount } from '../primitives/amount.ts';
 import { merkleRoot } from '../primitives/merkle.ts';
 import { type Clock, unixSeconds } from '../util/clock.ts';
 import { minimumTime } from './minimum-time.ts';
+import { RESERVED_VALUE } from './reserved-value.ts';
 import { type SlotSelection, selectSlots } from './select-transactions.ts';
 
 /** What others put into the next block. Made at one moment of the mempool; `time` and `bits` move on. */
@@ -33,8 +34,6 @@ export interface BlockTemplate {
 
 /** How long a template serves although the mempool has changed, milliseconds; as in Core. */
 const MAX_AGE_MS = 5000;
-/** BIP-141: what the coinbase's witness holds where nothing else is agreed. */
-const RESERVED_VALUE = new Uint8Array(32);
 
 /** Makes templates on the tip, and keeps the newest. */
 export class TemplateMaker {

@@ -58,13 +58,6 @@ export function selectBranchAndBound(
     },
   );
   if (best.length === 0) return tooHeavy ? MAX_WEIGHT_EXCEEDED : NO_SELECTION;
-  return {
-    ok: true,
-    value: selectionOf(
-      'bnb',
-      target,
-      best.map((i) => groups[i]!),
-      search,
-    ),
-  };
+  const chosen = best.map((i) => groups[i]!);
+  return { ok: true, value: selectionOf('bnb', target, chosen, search) };
 }

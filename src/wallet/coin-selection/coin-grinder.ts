@@ -65,13 +65,6 @@ export function selectCoinGrinder(
     },
   );
   if (best.length === 0) return tooHeavy ? MAX_WEIGHT_EXCEEDED : NO_SELECTION;
-  return {
-    ok: true,
-    value: selectionOf(
-      'cg',
-      target,
-      best.map((i) => groups[i]!),
-      search,
-    ),
-  };
+  const chosen = best.map((i) => groups[i]!);
+  return { ok: true, value: selectionOf('cg', target, chosen, search) };
 }
