@@ -119,15 +119,17 @@ export function walletMethod<const P extends readonly Param<unknown>[]>(
     readonly params: P;
     run(env: WalletEnv, ...args: Values<P>): unknown;
     mempoolPart?(env: WalletEnv, ...args: Values<P>): Iterable<number>;
+    spends?(env: ReadEnv, ...args: Values<P>): readonly Outpoint[];
   },
 ): RpcMethod {
-  const { run, mempoolPart, ...rest } = definition;
+  const { run, mempoolPart, spends, ...rest } = definition;
   return {
     ...rest,
     category: 'wallet',
     scope: 'wallet.read',
     runsOn: 'wallet',
     ...(mempoolPart && { mempoolPart: (env, args) => mempoolPart(env as WalletEnv, ...(args as Values<P>)) }),
+    ...(spends && { spends: (env, args) => spends(env, ...(args as Values<P>)) }),
     invoke: (env, args) => run(env as WalletEnv, ...(args as Values<P>)),
   };
 }

@@ -8,7 +8,7 @@ import { walletMethod } from './method.ts';
 import { array, checkMembers, optional, options, readString } from './params.ts';
 import { rpcFail } from './rpc-error.ts';
 import { anyOf, arr, bool, coinAmount, hexStr, obj, str, tuple } from './schema.ts';
-import { findOutput, slotsOf } from './spent-outputs.ts';
+import { findOutput } from './spent-outputs.ts';
 import { readTransactionHex } from './transaction-hex.ts';
 
 /** Microseconds to look at a transaction of the wallet, and at an input of one that is given. */
@@ -74,7 +74,7 @@ export const simulaterawtransaction = walletMethod({
     }
     return { balance_change: coins(change) };
   },
-  mempoolPart: (env, rawTxs) => slotsOf(env, readTxs(rawTxs).flatMap(prevoutsOf)),
+  spends: (_env, rawTxs) => readTxs(rawTxs).flatMap(prevoutsOf),
 });
 
 function readTxs(rawTxs: readonly string[] | null): Transaction[] {
