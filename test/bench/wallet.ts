@@ -7,13 +7,49 @@ import { WalletReads } from '../../src/storage/wallet-reads.ts';
 import { availableCoins } from '../../src/wallet/read/available-coins.ts';
 import { balancesOf } from '../../src/wallet/read/balances.ts';
 import { WalletView } from '../../src/wallet/read/wallet-view.ts';
+import { createTransaction } from '../../src/wallet/spend/create-transaction.ts';
+import { ORDINARY_SPEND } from '../../src/wallet/spend/spend-request.ts';
 import { parsed, WalletFixture } from '../wallet/wallet-fixture.ts';
 import { grouped, percentile, printTable } from './report.ts';
 
 const BLOCK_TXS = 500;
 const ADDRESSES = 2000;
 const ROUNDS = 200;
+const PAYING_COINS = 20_000;
 const FOREIGN = Uint8Array.of(0x51);
+
+/** How long it takes to choose the coins of a payment and to build it, from a wallet with so many. */
+function benchSend(coins: number): string {
+  using fixture = new WalletFixture({}, 1000);
+  const { chain, wallet } = fixture;
+  const scripts = Array.from({ length: ADDRESSES }, () => fixture.script());
+  const txs = Array.from({ length: coins / BLOCK_TXS }, (_, tx) =>
+    parsed({
+      version: 2,
+      locktime: tx,
+      inputs: [{ prevout: { txid: madeUpTxid(tx), vout: 0 }, scriptSig: new Uint8Array(0), sequence: 0, witness: [] }],
+      outputs: Array.from({ length: BLOCK_TXS }, (_, vout) => {
+        const n = tx * BLOCK_TXS + vout;
+        return { value: 10_000n + BigInt((n * 7919) % 1_000_000), scriptPubKey: scripts[n % ADDRESSES]! };
+      }),
+    }),
+  );
+  for (const body of [txs, ...Array.from({ length: 6 }, () => [])]) {
+    const entry = chain.make(chain.tip, body);
+    chain.tip = entry;
+    const bodies = [chain.bodies.get(entry)!];
+    wallet.sync.moved({ disconnected: [], connected: [entry], bodies, tip: entry });
+  }
+  const recipient = { scriptPubKey: fixture.script(), value: 5_000_000n, subtractFee: false };
+  const fee = { feerate: 1000n, overrideLimits: false, target: null, mode: 'unset' as const };
+  const times = Array.from({ length: 20 }, () => {
+    const from = performance.now();
+    const built = createTransaction(wallet, { ...ORDINARY_SPEND, recipients: [recipient], fee });
+    if (!built.ok) throw new Error(built.error);
+    return performance.now() - from;
+  }).sort((a, b) => a - b);
+  return `${percentile(times, 0.5).toFixed(0)} / ${percentile(times, 0.99).toFixed(0)} ms`;
+}
 
 /** A wallet with many transactions: what it takes to follow them, and how fast it answers. */
 export async function benchWallet(count = 100_000): Promise<void> {
@@ -92,6 +128,7 @@ export async function benchWallet(count = 100_000): Promise<void> {
     ['listtransactions, 10 behind 1,000', timed(list(1000))],
     ['gettransaction, the oldest', timed((on) => new WalletTxViews(on, regtest).about(on.reads.txs.byTxid(first)!))],
     ['coins to choose from', timed((on) => availableCoins(on, coins).length)],
+    [`a payment from ${grouped(PAYING_COINS)} coins, not signed`, benchSend(PAYING_COINS)],
   ]);
   reads.close();
 }

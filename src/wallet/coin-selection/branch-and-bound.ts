@@ -1,7 +1,7 @@
 import { type Amount, MAX_MONEY } from '../../primitives/amount.ts';
 import type { OutputGroup } from './coin.ts';
 import { MAX_WEIGHT_EXCEEDED, NO_SELECTION, type SelectionOutcome, selectionOf } from './selection.ts';
-import { byAmount, lookaheads, searchSets } from './tree-search.ts';
+import { lookaheads, searchSets, sortedByAmount, wasteOf } from './tree-search.ts';
 
 /**
  * Branch and bound: the set of groups that pays `target` without change, by no more than `costOfChange` too much, with
@@ -13,10 +13,10 @@ export function selectBranchAndBound(
   costOfChange: Amount,
   maxWeight: number,
 ): SelectionOutcome {
-  const groups = [...pool].sort(byAmount(({ fee, longTermFee }) => fee - longTermFee));
+  const groups = sortedByAmount(pool, wasteOf);
   const amounts = groups.map(({ amount }) => Number(amount));
   const weights = groups.map(({ weight }) => weight);
-  const wastes = groups.map(({ fee, longTermFee }) => Number(fee - longTermFee));
+  const wastes = groups.map((group) => Number(wasteOf(group)));
   const { after, total } = lookaheads(amounts);
   const least = Number(target);
   const most = Number(target + costOfChange);

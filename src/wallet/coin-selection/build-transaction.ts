@@ -13,7 +13,7 @@ import { assert } from '../../util/assert.ts';
 import type { Result } from '../../util/result.ts';
 import { antiSnipingLocktime, type SnipingTip } from './anti-fee-sniping.ts';
 import { changeTarget } from './change-target.ts';
-import { type PricedCoin, priceCoin, type WalletCoin } from './coin.ts';
+import { type PricedCoin, priceCoins, type WalletCoin } from './coin.ts';
 import type { FeeReason, FeerateChoice } from './feerates.ts';
 import { type MeasuredInput, maxTxWeight, outputSize, vsizeOfWeight } from './input-size.ts';
 import { checkPresetInputs, type PresetInput, pricePresetInput, type ScriptSolution } from './preset-inputs.ts';
@@ -210,9 +210,9 @@ function shortfall(
 ): string {
   let balance = preset.reduce((sum, { output }) => sum + output.value, 0n);
   let effective = preset.reduce((sum, { effectiveValue }) => sum + effectiveValue, 0n);
-  for (const coin of available) {
-    balance += coin.output.value;
-    effective += priceCoin(coin, { effective: feerate, longTerm: 0n }).effectiveValue;
+  for (const { output, effectiveValue } of priceCoins(available, { effective: feerate, longTerm: 0n })) {
+    balance += output.value;
+    effective += effectiveValue;
   }
   if (balance >= recipientsSum && effective < target)
     return `The total exceeds your balance when the ${moneyText(target - recipientsSum)} transaction fee is included.`;
@@ -247,11 +247,9 @@ function makeInputs(
   return { inputs, locktime: chosen ? 0 : antiSnipingLocktime(request.tip, request.random) };
 }
 
-function measuredInputs(coins: readonly PricedCoin[], request: BuildRequest): MeasuredInput[] {
-  const sizes = new Map<string, MeasuredInput>();
-  for (const { outpoint, size } of request.coins) sizes.set(outpointKey(outpoint), { weight: null, size });
-  for (const { outpoint, size, weight } of request.presetInputs) sizes.set(outpointKey(outpoint), { weight, size });
-  return coins.map(({ outpoint }) => sizes.get(outpointKey(outpoint))!);
+function measuredInputs(coins: readonly PricedCoin[], { presetInputs }: BuildRequest): MeasuredInput[] {
+  const presets = new Map<string, MeasuredInput>(presetInputs.map((input) => [outpointKey(input.outpoint), input]));
+  return coins.map(({ outpoint, size }) => presets.get(outpointKey(outpoint)) ?? { weight: null, size });
 }
 
 /** Makes the outputs pay exactly the fee that is needed, or more where there is no change. Yields the fee. */

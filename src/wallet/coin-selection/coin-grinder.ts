@@ -1,7 +1,7 @@
 import { type Amount, MAX_MONEY } from '../../primitives/amount.ts';
 import type { OutputGroup } from './coin.ts';
 import { MAX_WEIGHT_EXCEEDED, NO_SELECTION, type SelectionOutcome, selectionOf } from './selection.ts';
-import { byAmount, lookaheads, searchSets } from './tree-search.ts';
+import { lookaheads, searchSets, sortedByAmount } from './tree-search.ts';
 
 /**
  * CoinGrinder: the lightest set of groups that pays `target` and leaves `changeTarget` for change; of equal ones that
@@ -13,7 +13,7 @@ export function selectCoinGrinder(
   changeTarget: Amount,
   maxWeight: number,
 ): SelectionOutcome {
-  const groups = [...pool].sort(byAmount(({ weight }) => weight));
+  const groups = sortedByAmount(pool, ({ weight }) => weight);
   const amounts = groups.map(({ amount }) => Number(amount));
   const weights = groups.map(({ weight }) => weight);
   const { after, total } = lookaheads(amounts);

@@ -34,6 +34,8 @@ export interface PricedCoin {
   readonly outpoint: Outpoint;
   readonly output: TxOutput;
   readonly depth: number;
+  /** Null where it is not known how to spend it. */
+  readonly size: InputSize | null;
   /** Virtual bytes of the signed input, -1 where unknown. */
   readonly inputVsize: number;
   readonly fromMe: boolean;
@@ -52,12 +54,38 @@ export interface CoinFeerates {
   readonly longTerm: Amount;
 }
 
-export function priceCoin(coin: WalletCoin, { effective, longTerm }: CoinFeerates): PricedCoin {
+export function priceCoin(coin: WalletCoin, feerates: CoinFeerates): PricedCoin {
+  return pricedWith(coin, inputPrice(coin.size, feerates));
+}
+
+/** The same for many: all scripts of a descriptor share one size, which is priced once. */
+export function priceCoins(coins: readonly WalletCoin[], feerates: CoinFeerates): PricedCoin[] {
+  const prices = new Map<InputSize | null, InputPrice>();
+  return coins.map((coin) => {
+    let price = prices.get(coin.size);
+    if (!price) prices.set(coin.size, (price = inputPrice(coin.size, feerates)));
+    return pricedWith(coin, price);
+  });
+}
+
+interface InputPrice {
+  readonly vsize: number;
+  readonly fee: Amount;
+  readonly longTermFee: Amount;
+}
+
+function inputPrice(size: InputSize | null, { effective, longTerm }: CoinFeerates): InputPrice {
+  if (size === null) return { vsize: -1, fee: 0n, longTermFee: 0n };
+  const vsize = maxInputVsize(size);
+  return { vsize, fee: feeForSize(effective, vsize), longTermFee: feeForSize(longTerm, vsize) };
+}
+
+function pricedWith(coin: WalletCoin, price: InputPrice): PricedCoin {
   const { outpoint, output, depth, fromMe, bumpFee, size } = coin;
-  const inputVsize = size === null ? -1 : maxInputVsize(size);
-  const fee = (inputVsize < 0 ? 0n : feeForSize(effective, inputVsize)) + bumpFee;
-  const longTermFee = inputVsize < 0 ? 0n : feeForSize(longTerm, inputVsize);
-  return { outpoint, output, depth, inputVsize, fromMe, bumpFee, fee, longTermFee, effectiveValue: output.value - fee };
+  const { vsize: inputVsize, longTermFee } = price;
+  const fee = price.fee + bumpFee;
+  const effectiveValue = output.value - fee;
+  return { outpoint, output, depth, size, inputVsize, fromMe, bumpFee, fee, longTermFee, effectiveValue };
 }
 
 /** Coins that are spent together or not at all. */
@@ -92,6 +120,7 @@ const MAX_DEPTH = 999;
 
 export function outputGroup(members: readonly GroupedCoin[], subtractFeeOutputs: boolean): OutputGroup {
   assert(members.length > 0, 'a group has coins');
+  if (members.length === 1) return singleGroup(members[0]!, subtractFeeOutputs);
   let value = 0n;
   let effectiveValue = 0n;
   let fee = 0n;
@@ -100,15 +129,17 @@ export function outputGroup(members: readonly GroupedCoin[], subtractFeeOutputs:
   let depth = MAX_DEPTH;
   let ancestors = 0;
   let clusterCount = 0;
-  for (const { coin, ...relatives } of members) {
+  let fromMe = true;
+  for (const { coin, ancestors: own, clusterCount: around } of members) {
     value += coin.output.value;
     effectiveValue += coin.effectiveValue;
     fee += coin.fee;
     longTermFee += coin.longTermFee;
     weight += Math.max(coin.inputVsize, 0) * WITNESS_SCALE_FACTOR;
     depth = Math.min(depth, coin.depth);
-    ancestors += relatives.ancestors;
-    clusterCount = Math.max(clusterCount, relatives.clusterCount);
+    ancestors += own;
+    clusterCount = Math.max(clusterCount, around);
+    fromMe &&= coin.fromMe;
   }
   return {
     coins: members.map(({ coin }) => coin),
@@ -118,8 +149,27 @@ export function outputGroup(members: readonly GroupedCoin[], subtractFeeOutputs:
     fee,
     longTermFee,
     weight,
-    fromMe: members.every(({ coin }) => coin.fromMe),
+    fromMe,
     depth,
+    ancestors,
+    clusterCount,
+    subtractFeeOutputs,
+  };
+}
+
+function singleGroup({ coin, ancestors, clusterCount }: GroupedCoin, subtractFeeOutputs: boolean): OutputGroup {
+  const { effectiveValue, fee, longTermFee, fromMe } = coin;
+  const { value } = coin.output;
+  return {
+    coins: [coin],
+    amount: subtractFeeOutputs ? value : effectiveValue,
+    value,
+    effectiveValue,
+    fee,
+    longTermFee,
+    weight: Math.max(coin.inputVsize, 0) * WITNESS_SCALE_FACTOR,
+    fromMe,
+    depth: Math.min(MAX_DEPTH, coin.depth),
     ancestors,
     clusterCount,
     subtractFeeOutputs,

@@ -2,7 +2,7 @@ import { type RandomBelow, shuffled } from '../../p2p/random-source.ts';
 import type { Amount } from '../../primitives/amount.ts';
 import type { OutputGroup } from './coin.ts';
 import { MAX_WEIGHT_EXCEEDED, NO_SELECTION, type Selection, type SelectionOutcome, selectionOf } from './selection.ts';
-import { byAmount } from './tree-search.ts';
+import { sortedByAmount, wasteOf } from './tree-search.ts';
 
 const TRIES = 1000;
 /** Its bits are drawn all at once. */
@@ -24,10 +24,11 @@ export function selectKnapsack(
   let lowestLarger: OutputGroup | null = null;
   const applicable: OutputGroup[] = [];
   let totalLower = 0n;
+  const withChange = target + changeTarget;
   for (const group of shuffled(pool, random)) {
     if (group.weight > maxWeight) tooHeavy = true;
     else if (group.amount === target) return { ok: true, value: found([group]) };
-    else if (group.amount < target + changeTarget) {
+    else if (group.amount < withChange) {
       applicable.push(group);
       totalLower += group.amount;
     } else if (lowestLarger === null || group.amount < lowestLarger.amount) lowestLarger = group;
@@ -43,25 +44,26 @@ export function selectKnapsack(
     return tooHeavy ? MAX_WEIGHT_EXCEEDED : NO_SELECTION;
   }
 
-  const groups = applicable.sort(byAmount(({ fee, longTermFee }) => fee - longTermFee));
+  const groups = sortedByAmount(applicable, wasteOf);
   let best = bestSubset(groups, totalLower, target, random, maxWeight);
-  if (best.amount !== target && totalLower >= target + changeTarget)
-    best = bestSubset(groups, totalLower, target + changeTarget, random, maxWeight);
+  if (best.amount !== target && totalLower >= withChange)
+    best = bestSubset(groups, totalLower, withChange, random, maxWeight);
 
-  const missed = best.amount !== target && best.amount < target + changeTarget;
+  const missed = best.amount !== target && best.amount < withChange;
   if (lowestLarger !== null && (missed || lowestLarger.amount <= best.amount))
     return { ok: true, value: found([lowestLarger]) };
-  const subset = found(groups.filter((_, i) => best.included[i] === 1));
+  const subset = found(best.members.map((i) => groups[i]!));
   if (subset.weight <= maxWeight) return { ok: true, value: subset };
   return lowestLarger === null ? MAX_WEIGHT_EXCEEDED : { ok: true, value: found([lowestLarger]) };
 }
 
 interface Subset {
-  readonly included: Uint8Array;
+  /** Indexes, ascending. */
+  readonly members: readonly number[];
   readonly amount: Amount;
 }
 
-/** The subset found of those that reach the target, nearest to it; all of them at worst. */
+/** The subset found of those that reach the target, nearest to it; all of them at worst. The largest come first. */
 function bestSubset(
   groups: readonly OutputGroup[],
   total: Amount,
@@ -72,45 +74,74 @@ function bestSubset(
   const count = groups.length;
   const amounts = Float64Array.from(groups, ({ amount }) => Number(amount));
   const weights = Float64Array.from(groups, ({ weight }) => weight);
+  const heaviest = weights.reduce((max, weight) => Math.max(max, weight), 0);
   const wanted = Number(target);
+  const coin = coinTosses(random);
   const included = new Uint8Array(count);
-  const best = new Uint8Array(count).fill(1);
+  const members: number[] = [];
+  let best: number[] | null = null;
   let bestAmount = Number(total);
-  let bits = 0;
-  let bitsLeft = 0;
   for (let tries = 0; tries < TRIES && bestAmount !== wanted; tries++) {
-    included.fill(0);
+    for (const i of members) included[i] = 0;
+    members.length = 0;
     let amount = 0;
     let weight = 0;
     let reached = false;
-    // First by chance; then, where that fell short, what was left out.
-    for (let pass = 0; pass < 2 && !reached; pass++) {
-      for (let i = 0; i < count; i++) {
-        if (pass === 0) {
-          if (bitsLeft === 0) {
-            bits = random(RANDOM_WORD);
-            bitsLeft = 32;
-          }
-          const bit = bits & 1;
-          bits >>>= 1;
-          bitsLeft--;
-          if (bit === 0) continue;
-        } else if (included[i] === 1) continue;
+    // First by chance; then, where that fell short, what was left out. Nothing helps what has become too heavy.
+    for (let pass = 0; pass < 2 && !reached && weight <= maxWeight; pass++) {
+      for (let i = 0; i < count && weight <= maxWeight; i++) {
+        if (amount + amounts[i]! >= bestAmount && weight + heaviest <= maxWeight) {
+          // Each of these would come to no less than the best, and be left out again.
+          const end = firstBelow(amounts, bestAmount - amount, i);
+          for (; i < end && !reached; i++) reached = pass === 1 || coin();
+          i = end - 1;
+          continue;
+        }
+        if (pass === 0 ? !coin() : included[i] === 1) continue;
         amount += amounts[i]!;
         weight += weights[i]!;
-        included[i] = 1;
-        if (amount < wanted || weight > maxWeight) continue;
+        if (amount < wanted || weight > maxWeight) {
+          included[i] = 1;
+          members.push(i);
+          continue;
+        }
         reached = true;
         if (amount < bestAmount) {
           bestAmount = amount;
-          best.set(included);
+          best = [...members, i];
         }
         // Without this one, a smaller one behind it may come nearer.
         amount -= amounts[i]!;
         weight -= weights[i]!;
-        included[i] = 0;
       }
     }
   }
-  return { included: best, amount: BigInt(bestAmount) };
+  return { members: best?.sort((a, b) => a - b) ?? groups.map((_, i) => i), amount: BigInt(bestAmount) };
+}
+
+/** The first index from `start` on where the amount is smaller, in a list that descends. */
+function firstBelow(amounts: Float64Array, limit: number, start: number): number {
+  let low = start;
+  let high = amounts.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (amounts[middle]! < limit) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
+
+function coinTosses(random: RandomBelow): () => boolean {
+  let bits = 0;
+  let left = 0;
+  return () => {
+    if (left === 0) {
+      bits = random(RANDOM_WORD);
+      left = 32;
+    }
+    const bit = bits & 1;
+    bits >>>= 1;
+    left--;
+    return bit === 1;
+  };
 }

@@ -1,14 +1,13 @@
 import { bytesToHex } from '../../util/bytes.ts';
 import {
   COIN_TYPES,
-  type CoinFeerates,
   type CoinType,
   type EligibilityFilter,
   type GroupedCoin,
   isEligible,
   type OutputGroup,
   outputGroup,
-  priceCoin,
+  type PricedCoin,
   type WalletCoin,
 } from './coin.ts';
 
@@ -30,7 +29,6 @@ export interface EligibleGroups {
 }
 
 export interface GroupingOptions {
-  readonly feerates: CoinFeerates;
   readonly subtractFeeOutputs: boolean;
   /** Whether all coins of one script are spent together. */
   readonly avoidPartialSpends: boolean;
@@ -45,17 +43,23 @@ interface Candidate {
   readonly partial: boolean;
 }
 
-/** The groups that pass each of the filters, and those that pass none. */
+/** A coin that may be spent, before and after it was priced. */
+export interface AvailableCoin {
+  readonly coin: WalletCoin;
+  readonly priced: PricedCoin;
+}
+
+/** The groups that pass a filter, gathered when they are asked for, and those that pass none of the filters. */
 export function groupOutputs(
-  coins: readonly WalletCoin[],
+  coins: readonly AvailableCoin[],
   filters: readonly EligibilityFilter[],
   options: GroupingOptions,
-): { readonly eligible: readonly EligibleGroups[]; readonly discarded: readonly OutputGroup[] } {
+): { eligible(filter: EligibilityFilter): EligibleGroups; readonly discarded: readonly OutputGroup[] } {
   const candidates = options.avoidPartialSpends ? groupsByScript(coins, options) : singleGroups(coins, options);
   const accepts = ({ group, partial }: Candidate, filter: EligibilityFilter) =>
     isEligible(group, filter) && (!partial || filter.includePartialGroups);
   return {
-    eligible: filters.map((filter) => poolsOf(candidates.filter((candidate) => accepts(candidate, filter)))),
+    eligible: (filter) => poolsOf(candidates.filter((candidate) => accepts(candidate, filter))),
     discarded: candidates
       .filter((candidate) => !filters.some((filter) => accepts(candidate, filter)))
       .map(({ group }) => group),
@@ -63,55 +67,65 @@ export function groupOutputs(
 }
 
 function poolsOf(candidates: readonly Candidate[]): EligibleGroups {
-  const byType = new Map<CoinType, GroupPool>();
-  const all: GroupPool = { positive: [], mixed: [] };
-  for (const type of COIN_TYPES)
-    for (const candidate of candidates) {
-      if (candidate.type !== type) continue;
-      const { group, pool } = candidate;
-      const ofType = byType.get(type) ?? { positive: [], mixed: [] };
-      byType.set(type, ofType);
-      for (const target of [ofType, all]) {
-        if (pool !== 'mixed' && group.amount > 0n) target.positive.push(group);
-        if (pool !== 'positive') target.mixed.push(group);
-      }
-    }
-  return { byType, all };
+  const found = new Map<CoinType, GroupPool>();
+  for (const { group, type, pool } of candidates) {
+    let ofType = found.get(type);
+    if (!ofType) found.set(type, (ofType = { positive: [], mixed: [] }));
+    if (pool !== 'mixed' && group.amount > 0n) ofType.positive.push(group);
+    if (pool !== 'positive') ofType.mixed.push(group);
+  }
+  const types = COIN_TYPES.filter((type) => found.has(type));
+  const pools = types.map((type) => found.get(type)!);
+  return {
+    byType: new Map(types.map((type, i) => [type, pools[i]!])),
+    all: { positive: pools.flatMap(({ positive }) => positive), mixed: pools.flatMap(({ mixed }) => mixed) },
+  };
 }
 
-function member(coin: WalletCoin, { feerates }: GroupingOptions): GroupedCoin {
-  return { coin: priceCoin(coin, feerates), ancestors: coin.ancestors, clusterCount: coin.clusterCount };
+function member({ coin: { ancestors, clusterCount }, priced }: AvailableCoin): GroupedCoin {
+  return { coin: priced, ancestors, clusterCount };
 }
 
-function singleGroups(coins: readonly WalletCoin[], options: GroupingOptions): Candidate[] {
-  return coins.map((coin) => ({
-    group: outputGroup([member(coin, options)], options.subtractFeeOutputs),
-    type: coin.type,
+function singleGroups(coins: readonly AvailableCoin[], options: GroupingOptions): Candidate[] {
+  return coins.map((available) => ({
+    group: outputGroup([member(available)], options.subtractFeeOutputs),
+    type: available.coin.type,
     pool: 'both',
     partial: false,
   }));
 }
 
 /** Each script's coins, once all of them and once those that are worth spending. */
-function groupsByScript(coins: readonly WalletCoin[], options: GroupingOptions): Candidate[] {
-  const all = new Map<string, { readonly type: CoinType; readonly members: GroupedCoin[] }>();
-  for (const coin of coins) {
-    const key = `${bytesToHex(coin.output.scriptPubKey)} ${coin.type}`;
-    const entry = all.get(key) ?? { type: coin.type, members: [] };
-    all.set(key, entry);
-    entry.members.push(member(coin, options));
+function groupsByScript(coins: readonly AvailableCoin[], options: GroupingOptions): Candidate[] {
+  const all = new Map<CoinType, Map<string, GroupedCoin[]>>();
+  for (const available of coins) {
+    const { output, type } = available.coin;
+    let ofType = all.get(type);
+    if (!ofType) all.set(type, (ofType = new Map()));
+    const key = bytesToHex(output.scriptPubKey);
+    const members = ofType.get(key);
+    if (members) members.push(member(available));
+    else ofType.set(key, [member(available)]);
   }
-  const candidates = (pool: 'positive' | 'mixed') =>
-    [...all.values()].flatMap(({ type, members }) => {
-      const chosen = pool === 'mixed' ? members : members.filter(({ coin }) => coin.effectiveValue > 0n);
-      return inChunks(chosen).map((chunk, i, chunks) => ({
-        group: outputGroup(chunk, options.subtractFeeOutputs),
-        type,
-        pool,
-        partial: chunks.length > 1 && i === chunks.length - 1,
-      }));
-    });
-  return [...candidates('mixed'), ...candidates('positive')];
+  const mixed: Candidate[] = [];
+  const positive: Candidate[] = [];
+  for (const [type, scripts] of all)
+    for (const members of scripts.values()) {
+      const groups = inGroups(members, options);
+      const worthwhile = members.filter(({ coin }) => coin.effectiveValue > 0n);
+      const positiveGroups = worthwhile.length === members.length ? groups : inGroups(worthwhile, options);
+      for (const { group, partial } of groups) mixed.push({ group, type, pool: 'mixed', partial });
+      for (const { group, partial } of positiveGroups) positive.push({ group, type, pool: 'positive', partial });
+    }
+  return [...mixed, ...positive];
+}
+
+/** As many in each as may go together. */
+function inGroups(members: readonly GroupedCoin[], { subtractFeeOutputs }: GroupingOptions) {
+  return inChunks(members).map((chunk, i, chunks) => ({
+    group: outputGroup(chunk, subtractFeeOutputs),
+    partial: chunks.length > 1 && i === chunks.length - 1,
+  }));
 }
 
 function inChunks(members: readonly GroupedCoin[]): GroupedCoin[][] {

@@ -61,6 +61,7 @@ export function pricePresetInput(input: PresetInput, feerate: Amount): PricedCoi
     outpoint,
     output,
     depth: 0,
+    size: input.size,
     inputVsize,
     fromMe: false,
     bumpFee,

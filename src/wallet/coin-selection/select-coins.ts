@@ -3,10 +3,16 @@ import { type RandomBelow, shuffled } from '../../p2p/random-source.ts';
 import type { Amount } from '../../primitives/amount.ts';
 import type { Outpoint } from '../../primitives/outpoint.ts';
 import { selectBranchAndBound } from './branch-and-bound.ts';
-import { type CoinFeerates, type EligibilityFilter, type PricedCoin, priceCoin, type WalletCoin } from './coin.ts';
+import { type CoinFeerates, type EligibilityFilter, type PricedCoin, priceCoins, type WalletCoin } from './coin.ts';
 import { selectCoinGrinder } from './coin-grinder.ts';
 import { selectKnapsack } from './knapsack.ts';
-import { type EligibleGroups, type GroupPool, groupOutputs, MAX_GROUP_COINS } from './output-groups.ts';
+import {
+  type AvailableCoin,
+  type EligibleGroups,
+  type GroupPool,
+  groupOutputs,
+  MAX_GROUP_COINS,
+} from './output-groups.ts';
 import {
   type ChangeCosts,
   leastWaste,
@@ -74,9 +80,11 @@ export function selectCoins(
       'The preselected coins total amount does not cover the transaction target. Please allow other inputs to be automatically selected or include more coins manually',
     );
   if (missing <= 0n) return { ok: true, value: withWaste(manualSelection(target, preset, subtractFeeOutputs), params) };
-  if (missing > appropriate(available.map((coin) => priceCoin(coin, params.feerates)))) return NO_SELECTION;
+  const priced = priceCoins(available, params.feerates);
+  if (missing > appropriate(priced)) return NO_SELECTION;
 
-  const chosen = selectAutomatically(available, missing, params);
+  const coins = available.map((coin, i) => ({ coin, priced: priced[i]! }));
+  const chosen = selectAutomatically(coins, missing, params);
   if (!chosen.ok || preset.length === 0) return chosen;
   const manual = manualSelection(presetTotal, preset, subtractFeeOutputs);
   const merged = withWaste(mergeSelections(chosen.value, manual), params);
@@ -113,7 +121,7 @@ function eligibilityFilters(params: SelectionParams): EligibilityFilter[] {
 }
 
 function selectAutomatically(
-  available: readonly WalletCoin[],
+  available: readonly AvailableCoin[],
   target: Amount,
   params: SelectionParams,
 ): SelectionOutcome {
@@ -125,7 +133,7 @@ function selectAutomatically(
 
   const ancestors = Math.max(1, params.limits.ancestors);
   const descendants = Math.max(1, params.limits.descendants);
-  let left = coins.reduce((sum, { output }) => sum + output.value, 0n);
+  let left = coins.reduce((sum, { coin }) => sum + coin.output.value, 0n);
   let inLongChains = 0n;
   for (const group of discarded) {
     left -= group.amount;
@@ -141,7 +149,7 @@ function selectAutomatically(
   let { maxTxWeight } = params;
   let firstError = '';
   for (const [i, filter] of filters.entries()) {
-    const groups = eligible[i]!;
+    const groups = eligible(filter);
     if (groups.all.mixed.length === 0 && groups.all.positive.length === 0) continue;
     const unconfirmed = filter.ownDepth === 0 || filter.foreignDepth === 0;
     if (params.txVersion === TRUC_VERSION && unconfirmed) maxTxWeight = Math.min(maxTxWeight, TRUC_CHILD_MAX_WEIGHT);

@@ -3,9 +3,6 @@ import type { Amount } from '../../primitives/amount.ts';
 import { CHANGE_LOWER } from './change-target.ts';
 import type { OutputGroup } from './coin.ts';
 import { MAX_WEIGHT_EXCEEDED, NO_SELECTION, type SelectionOutcome, selectionOf } from './selection.ts';
-import { byAmount } from './tree-search.ts';
-
-const largestFirst = byAmount(({ weight }) => weight);
 
 /**
  * Single random draw: groups by chance until they pay `target` and leave worthwhile change. Where they get too heavy,
@@ -37,6 +34,11 @@ export function selectSingleRandomDraw(
     if (amount >= wanted) return { ok: true, value: selectionOf('srd', target, drawn.toReversed()) };
   }
   return tooHeavy ? MAX_WEIGHT_EXCEEDED : NO_SELECTION;
+}
+
+function largestFirst(a: OutputGroup, b: OutputGroup): number {
+  if (a.amount !== b.amount) return a.amount > b.amount ? -1 : 1;
+  return a.weight - b.weight;
 }
 
 function insertSorted(groups: OutputGroup[], group: OutputGroup): void {

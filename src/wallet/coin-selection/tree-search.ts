@@ -4,13 +4,27 @@ import type { OutputGroup } from './coin.ts';
 /** Sets of coins that a search looks at before it makes do with what it has. */
 export const MAX_TRIES = 100_000;
 
-/** Larger amounts first, equal ones by `tie`. */
-export function byAmount(tie: (group: OutputGroup) => Amount | number): (a: OutputGroup, b: OutputGroup) => number {
-  return (a, b) => {
-    if (a.amount !== b.amount) return a.amount > b.amount ? -1 : 1;
-    const [tieA, tieB] = [tie(a), tie(b)];
-    return tieA < tieB ? -1 : tieA > tieB ? 1 : 0;
-  };
+/** The groups with the larger amounts first, equal ones by `tie`, else in their order. */
+export function sortedByAmount(
+  groups: readonly OutputGroup[],
+  tie: (group: OutputGroup) => Amount | number,
+): OutputGroup[] {
+  // Sums of satoshis fit a double, which is compared in a fraction of the time.
+  const amounts = new Float64Array(groups.length);
+  const ties = new Float64Array(groups.length);
+  const order = new Uint32Array(groups.length);
+  for (const [i, group] of groups.entries()) {
+    amounts[i] = Number(group.amount);
+    ties[i] = Number(tie(group));
+    order[i] = i;
+  }
+  order.sort((a, b) => amounts[b]! - amounts[a]! || ties[a]! - ties[b]!);
+  return Array.from(order, (i) => groups[i]!);
+}
+
+/** What an input costs now beyond the long term. */
+export function wasteOf({ fee, longTermFee }: OutputGroup): Amount {
+  return fee - longTermFee;
 }
 
 /** The sum of all amounts behind each group; a last entry has the sum of all. */

@@ -59,9 +59,7 @@ export function createTransaction(wallet: Wallet, request: SpendRequest): BuildO
   const built = buildTransaction({
     recipients: request.recipients,
     presetInputs: presets,
-    coins: request.addInputs
-      ? spendableCoins(wallet, request, feerate).filter(({ outpoint }) => !named.has(outpointKey(outpoint)))
-      : [],
+    coins: request.addInputs ? spendableCoins(wallet, request, feerate, named) : [],
     allowOtherInputs: request.addInputs,
     fee,
     longTermFeerate: LONG_TERM_FEERATE,

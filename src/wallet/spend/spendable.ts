@@ -2,7 +2,7 @@ import { feeForSize } from '../../policy/feerate.ts';
 import type { Amount } from '../../primitives/amount.ts';
 import { parseTransaction } from '../../primitives/block.ts';
 import type { Txid } from '../../primitives/hash.ts';
-import type { Outpoint } from '../../primitives/outpoint.ts';
+import { type Outpoint, outpointKey } from '../../primitives/outpoint.ts';
 import type { TxOutput } from '../../primitives/transaction.ts';
 import { TxStateCode } from '../../storage/wallet-schema.ts';
 import type { WalletCoin } from '../coin-selection/coin.ts';
@@ -45,8 +45,13 @@ export class InputSizes {
   }
 }
 
-/** The coins that a transaction may choose from. */
-export function spendableCoins(wallet: Wallet, wishes: CoinWishes, feerate: Amount): WalletCoin[] {
+/** The coins that a transaction may choose from, but for those of some outpoints. */
+export function spendableCoins(
+  wallet: Wallet,
+  wishes: CoinWishes,
+  feerate: Amount,
+  without: ReadonlySet<string> = new Set(),
+): WalletCoin[] {
   const { reads } = wallet.store;
   const view = new WalletView(reads);
   const sizes = new InputSizes(wallet);
@@ -59,6 +64,7 @@ export function spendableCoins(wallet: Wallet, wishes: CoinWishes, feerate: Amou
     if (avoidReuse && reads.isUsed(script)) continue;
     if (depth === 0 && !fitsVersion(wallet, coin.tx, wishes.version)) continue;
     const outpoint = { txid: coin.txid as Txid, vout: coin.vout };
+    if (without.size > 0 && without.has(outpointKey(outpoint))) continue;
     const standing = depth === 0 ? wallet.deps.mempool.standing(coin.txid) : null;
     coins.push({
       outpoint,

@@ -324,6 +324,52 @@ describe('knapsack', () => {
   });
 });
 
+describe('knapsack of many', () => {
+  const smallest = (values: readonly number[], target: number) => {
+    let best = Number.POSITIVE_INFINITY;
+    for (let set = 0; set < 1 << values.length; set++) {
+      let sum = 0;
+      for (let i = 0; i < values.length; i++) if (set & (1 << i)) sum += values[i]!;
+      if (sum >= target && sum < best) best = sum;
+    }
+    return best;
+  };
+
+  test('comes as near to the target as can be', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.integer({ min: 1, max: 60 }), { minLength: 2, maxLength: 9 }),
+        fc.integer({ min: 1, max: 100 }),
+        fc.integer(),
+        (values, percent, seed) => {
+          const total = values.reduce((sum, value) => sum + value, 0);
+          const target = Math.max(1, Math.floor((total * percent) / 100));
+          const groups = values.map((value) => valueGroup(BigInt(value), 0n));
+          // With change of one satoshi, each value counts.
+          const outcome = selectKnapsack(groups, BigInt(target), 1n, seededRandom(seed), MAX_WEIGHT);
+          const best = smallest(values, target);
+          expect(outcome.ok && Number(selectedValue(outcome.value))).toBe(best);
+        },
+      ),
+    );
+  });
+
+  test('keeps to the weight, however many there are', () => {
+    const groups = repeat(2000, (i) => valueGroup(BigInt(1000 + ((i * 7919) % 5000)), 0n));
+    for (const [target, inputs] of [
+      [5000n, 3],
+      [100_000n, 40],
+      [1_000_000n, 400],
+    ] as const) {
+      const limit = inputs * 4 * P2WPKH_VSIZE;
+      const outcome = selectKnapsack(groups, target, 1n, seededRandom(7), limit);
+      if (!outcome.ok) throw new Error(outcome.error);
+      expect(outcome.value.weight).toBeLessThanOrEqual(limit);
+      expect(selectedValue(outcome.value)).toBeGreaterThanOrEqual(target);
+    }
+  });
+});
+
 describe('waste', () => {
   const costs = { minViableChange: 300n, costOfChange: 125n, changeFee: 30n };
   const coin = (value: bigint, fee: bigint, longTermFee: bigint, bumpFee = 0n) => ({
