@@ -106,6 +106,8 @@ export class WalletKeyReads {
 
 /** The same for the one writer, and private keys. */
 export class WalletKeyStore extends WalletKeyReads {
+  /** Writes of what wallets keep in memory as well: descriptors, derived keys, private keys. */
+  changes = 0;
   readonly #db: Database;
   readonly #addScript;
   readonly #solve;
@@ -132,6 +134,7 @@ export class WalletKeyStore extends WalletKeyReads {
   put(record: Omit<DescriptorRecord, 'id'>): number {
     const { key, text, normalized, outputType, createdAt, rangeStart, rangeEnd, nextIndex, filled } = record;
     const internal = record.internal === null ? null : Number(record.internal);
+    this.changes++;
     return this.#put.get(
       ...[key, text, normalized, outputType, createdAt, rangeStart, rangeEnd, nextIndex, filled],
       ...[record.active, internal],
@@ -179,6 +182,7 @@ export class WalletKeyStore extends WalletKeyReads {
   }
 
   addCache(descriptor: number, { kind, expression, position, key }: CacheRecord): void {
+    this.changes++;
     this.#db
       .query('INSERT INTO descriptor_cache (descriptor, kind, expression, position, key) VALUES (?, ?, ?, ?, ?)')
       .run(descriptor, kind, expression, position, key);
@@ -196,6 +200,7 @@ export class WalletKeyStore extends WalletKeyReads {
   }
 
   putKey({ id, compressed, data }: StoredKey): void {
+    this.changes++;
     this.#db.query('INSERT OR REPLACE INTO keys VALUES (?, ?, ?)').run(id, Number(compressed), data);
   }
 }

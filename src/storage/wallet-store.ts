@@ -49,6 +49,8 @@ export class WalletStore {
   readonly txs: WalletTxStore;
   readonly reads: WalletReads;
   readonly #db: Database;
+  /** Called when descriptors or keys were written and rolled back: what is in memory of them does not hold. */
+  onRollback: () => void = () => {};
   #depth = 0;
 
   private constructor(path: string, db: Database) {
@@ -73,8 +75,12 @@ export class WalletStore {
   write<T>(work: () => T): T {
     if (this.#depth > 0) return work();
     this.#depth++;
+    const { changes } = this.keys;
     try {
       return this.#db.transaction(work)();
+    } catch (error) {
+      if (this.keys.changes !== changes) this.onRollback();
+      throw error;
     } finally {
       this.#depth--;
     }

@@ -189,7 +189,7 @@ export class WalletSync {
     const reads = chain.reads();
     const positions = new Set<TxPosition>();
     const pending = [...among];
-    scripts.record();
+    const recorded = scripts.record();
     try {
       for (let done = 0; done < pending.length; ) {
         signal.throwIfAborted();
@@ -202,12 +202,12 @@ export class WalletSync {
             }
           }),
         );
-        pending.push(...scripts.takeRecorded());
+        pending.push(...recorded.splice(0));
         progress?.(done / pending.length);
         await turn();
       }
     } finally {
-      scripts.stopRecording();
+      scripts.stopRecording(recorded);
     }
     reads.snapshot(() => this.#contradictions(reads, from, to, positions));
     return [...positions].sort((a, b) => a - b);

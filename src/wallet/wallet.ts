@@ -76,6 +76,10 @@ export class Wallet {
     const { params, clock, chain, keypool } = deps;
     this.vault = new KeyVault(store, this.signal);
     this.scripts = new WalletScripts(store, this.vault, params, keypool);
+    store.onRollback = () => {
+      this.vault.reload();
+      this.scripts.reload();
+    };
     const onSpend = (script: Uint8Array) => {
       if (this.has('avoid_reuse')) store.keys.setUsed(script);
     };
@@ -157,7 +161,9 @@ export class Wallet {
   /** A new master key, and a source of each type of address from it. */
   generate(): void {
     const { params, clock, keypool } = this.deps;
-    const master = ExtendedPrivateKey.fromSeed(crypto.getRandomValues(new Uint8Array(SEED_SIZE)));
+    const seed = crypto.getRandomValues(new Uint8Array(SEED_SIZE));
+    const master = ExtendedPrivateKey.fromSeed(seed);
+    seed.fill(0);
     const text = formatExtendedPublicKey(master.neuter(), params.bip32);
     this.store.write(() => {
       this.vault.add([master.key]);
@@ -268,12 +274,13 @@ export class Wallet {
   /** Opens the keys for so many seconds. False with a wrong passphrase. */
   async unlock(passphrase: string, seconds: number): Promise<boolean> {
     if (!(await this.vault.unlock(passphrase))) return false;
-    this.store.write(() => {
-      for (const owned of this.scripts.all()) if (owned.record.active !== null) this.scripts.topUp(owned);
-    });
+    // First of all, so that whatever fails leaves no keys open.
     this.#unlockedUntil = unixSeconds(this.deps.clock) + seconds;
     if (this.#relock) clearTimeout(this.#relock);
     this.#relockIn(seconds * 1000);
+    this.store.write(() => {
+      for (const owned of this.scripts.all()) if (owned.record.active !== null) this.scripts.topUp(owned);
+    });
     return true;
   }
 
@@ -294,12 +301,14 @@ export class Wallet {
   /** Seals the keys with a passphrase, and takes new ones, which no unsealed copy of the file has. */
   async encrypt(passphrase: string): Promise<void> {
     await this.vault.encrypt(passphrase);
-    if (!this.has('blank')) {
+    this.store.rewrite();
+    if (this.has('blank')) return;
+    try {
       await this.vault.unlock(passphrase);
       this.equip();
+    } finally {
+      this.lock();
     }
-    this.lock();
-    this.store.rewrite();
   }
 
   /** One scan at a time. Throws WalletError where one goes on, or when it is aborted. */
@@ -346,9 +355,10 @@ export class Wallet {
   /** Puts transactions of ours that wait for a block back into the mempool. */
   async resubmit(): Promise<void> {
     const { txs } = this.store;
-    for (const { id, state, txid, coinbase } of txs.loose()) {
-      if (state !== TxStateCode.INACTIVE || coinbase || txs.mempoolConflicts(id).length > 0) continue;
+    for (const { id, txid, coinbase } of txs.loose()) {
       if (this.signal.aborted) return;
+      // It may have been given up while another was handed in.
+      if (txs.byId(id).state !== TxStateCode.INACTIVE || coinbase || txs.mempoolConflicts(id).length > 0) continue;
       const { status } = await this.deps.mempool.broadcast(txs.raw(id));
       this.deps.log.debug('a transaction of a wallet is handed in again', { txid: hashToHex(txid), status });
     }

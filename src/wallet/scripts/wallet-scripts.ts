@@ -35,30 +35,34 @@ export class WalletScripts implements ScriptOwner {
   readonly #encoding: KeyEncoding;
   readonly #descriptors = new Map<number, OwnedDescriptor>();
   readonly #keypool: number;
-  #recorded: Uint8Array[] | null = null;
+  readonly #recorders = new Set<Uint8Array[]>();
 
   constructor(store: WalletStore, vault: KeyVault, encoding: KeyEncoding, keypool: number) {
     this.#store = store;
     this.#vault = vault;
     this.#encoding = encoding;
     this.#keypool = keypool;
-    for (const record of store.keys.descriptors())
-      this.#descriptors.set(record.id, OwnedDescriptor.load(store.keys, record, encoding));
+    this.reload();
     for (const script of store.keys.allScripts()) this.filter.add(script);
   }
 
-  /** From now on new scripts are kept for `takeRecorded`. */
-  record(): void {
-    this.#recorded ??= [];
+  /** Takes the descriptors as the file has them. */
+  reload(): void {
+    const { keys } = this.#store;
+    this.#descriptors.clear();
+    for (const record of keys.descriptors())
+      this.#descriptors.set(record.id, OwnedDescriptor.load(keys, record, this.#encoding));
   }
 
-  /** The scripts that came since `record` or the last time. */
-  takeRecorded(): Uint8Array[] {
-    return this.#recorded?.splice(0) ?? [];
+  /** From now on new scripts are added to the list as well, until `stopRecording`. Several may record at a time. */
+  record(): Uint8Array[] {
+    const recorded: Uint8Array[] = [];
+    this.#recorders.add(recorded);
+    return recorded;
   }
 
-  stopRecording(): void {
-    this.#recorded = null;
+  stopRecording(recorded: Uint8Array[]): void {
+    this.#recorders.delete(recorded);
   }
 
   all(): OwnedDescriptor[] {
@@ -230,7 +234,7 @@ export class WalletScripts implements ScriptOwner {
       for (const script of expansion.scripts) {
         this.#store.keys.addScript(script, owned.id, index);
         this.filter.add(script);
-        this.#recorded?.push(script);
+        for (const recorded of this.#recorders) recorded.push(script);
         added.push(script);
       }
     }

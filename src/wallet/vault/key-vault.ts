@@ -80,6 +80,8 @@ export class KeyVault {
       const masterKey = await this.#open(passphrase);
       if (!masterKey) return false;
       this.lock();
+      if (this.#signal.aborted) masterKey.fill(0);
+      this.#signal.throwIfAborted();
       this.#masterKey = masterKey;
       return true;
     });
@@ -97,10 +99,15 @@ export class KeyVault {
     });
   }
 
-  /** Forgets the keys in memory. */
-  lock(): void {
+  /** Takes the keys as the file has them when they are asked for next. */
+  reload(): void {
     for (const key of this.#provider?.privateKeys.values() ?? []) key.wipe();
     this.#provider = null;
+  }
+
+  /** Forgets the keys in memory. */
+  lock(): void {
+    this.reload();
     this.#masterKey?.fill(0);
     this.#masterKey = null;
   }

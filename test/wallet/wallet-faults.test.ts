@@ -1,0 +1,108 @@
+import { describe, expect, test } from 'bun:test';
+import type { BroadcastResult } from '../../src/mempool/service.ts';
+import type { ParsedTransaction } from '../../src/primitives/block.ts';
+import type { Txid } from '../../src/primitives/hash.ts';
+import { parsed, WalletFixture } from './wallet-fixture.ts';
+
+const FOREIGN = Uint8Array.of(0x51);
+const FULL = new Error('database or disk is full');
+
+function payment(seed: number): ParsedTransaction {
+  const prevout = { txid: new Uint8Array(32).fill(seed) as Txid, vout: 0 };
+  const input = { prevout, scriptSig: new Uint8Array(0), sequence: 0, witness: [] };
+  return parsed({ version: 2, locktime: seed, inputs: [input], outputs: [{ value: 1000n, scriptPubKey: FOREIGN }] });
+}
+
+describe('a write that the disk does not take', () => {
+  test('leaves no address behind that the wallet would not notice payments to', () => {
+    using it = new WalletFixture({}, 40);
+    const { scripts, store } = it.wallet;
+    const before = scripts.active('bech32', false)!.record;
+    expect(() =>
+      store.write(() => {
+        while (scripts.fillSome());
+        throw FULL;
+      }),
+    ).toThrow(FULL);
+    expect(scripts.active('bech32', false)!.record).toEqual(before);
+    for (let i = 0; i < 5; i++) expect(store.keys.scripts(it.script())).toHaveLength(1);
+    expect(scripts.active('bech32', false)!.record).toMatchObject({ nextIndex: 5 });
+    it.reopen();
+    expect(it.wallet.scripts.active('bech32', false)!.record).toMatchObject({ nextIndex: 5 });
+  });
+
+  test('leaves no descriptor and no key behind', () => {
+    using it = new WalletFixture();
+    const { scripts, store, vault } = it.wallet;
+    const descriptors = scripts.all().map(({ id }) => id);
+    const open = () => ids.filter((id) => vault.provider().privateKey(id) !== null).length;
+    let ids = store.keys.keys().map(({ id }) => id);
+    const before = open();
+    expect(() =>
+      store.write(() => {
+        it.wallet.generate();
+        ids = store.keys.keys().map(({ id }) => id);
+        expect(open()).toBe(before + 1);
+        throw FULL;
+      }),
+    ).toThrow(FULL);
+    expect(scripts.all().map(({ id }) => id)).toEqual(descriptors);
+    expect(open()).toBe(before);
+  });
+
+  test('does not leave the keys open for longer than was asked for', async () => {
+    using it = new WalletFixture();
+    await it.wallet.encrypt('a passphrase');
+    expect(it.wallet.vault.locked).toBe(true);
+    it.wallet.store.write = () => {
+      throw FULL;
+    };
+    expect(it.wallet.unlock('a passphrase', 0)).rejects.toThrow(FULL);
+    await it.wallet.unlock('a passphrase', 0).catch(() => {});
+    while (!it.wallet.vault.locked) await new Promise((resolve) => setImmediate(resolve));
+    expect(it.wallet.unlockedUntil).toBe(0);
+  });
+});
+
+test('a passphrase that is right too late opens nothing', async () => {
+  using it = new WalletFixture();
+  await it.wallet.encrypt('a passphrase');
+  const { vault } = it.wallet;
+  const opening = vault.unlock('a passphrase');
+  it.ending.abort(new Error('the node stops'));
+  expect(opening).rejects.toThrow('the node stops');
+  await opening.catch(() => {});
+  expect(vault.locked).toBe(true);
+});
+
+test('what is given up while others are handed in again is not handed in', async () => {
+  const handedIn: Uint8Array[] = [];
+  using it = new WalletFixture();
+  const [first, second] = [payment(1), payment(2)];
+  const { store, ledger } = it.wallet;
+  store.write(() => {
+    for (const tx of [first, second]) ledger.add(tx, { in: 'nothing' });
+  });
+  it.deps.mempool.broadcast = async (raw) => {
+    handedIn.push(raw);
+    if (handedIn.length === 1) it.wallet.abandon(second.txid);
+    return { status: 'accepted' } as BroadcastResult;
+  };
+  await it.wallet.resubmit();
+  expect(handedIn).toEqual([first.raw]);
+});
+
+test('scans that go on at a time hear each of all new scripts', () => {
+  using it = new WalletFixture({}, 5);
+  const { scripts } = it.wallet;
+  const one = scripts.record();
+  const other = scripts.record();
+  it.wallet.store.write(() => scripts.fillSome());
+  expect(one.length).toBeGreaterThan(0);
+  expect(other).toEqual(one);
+  scripts.stopRecording(one);
+  const heard = one.length;
+  while (it.wallet.store.write(() => scripts.fillSome()));
+  expect(one).toHaveLength(heard);
+  expect(other.length).toBeGreaterThan(heard);
+});
