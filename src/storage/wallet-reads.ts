@@ -48,6 +48,26 @@ export interface ReceivedCoin {
   readonly coinbase: boolean;
 }
 
+/** What tells how many entries a transaction has in a list. */
+export interface TxOutline {
+  readonly id: number;
+  readonly state: number;
+  readonly height: number | null;
+  /** Its outputs that are ours. */
+  readonly own: number;
+}
+
+/** The same, with what it takes to tell payments from change. */
+export interface SpendOutline extends TxOutline {
+  /** Satoshis of ours that it spends. */
+  readonly debit: number;
+  /** Of the outputs that are ours, those that are in no book. */
+  readonly change: number;
+}
+
+const FIRST_PAGE = 32;
+const LONGEST_PAGE = 512;
+
 interface UnspentRow {
   tx: number;
   txid: Uint8Array;
@@ -70,7 +90,7 @@ export class WalletReads {
   readonly #db: Database;
   readonly #owned: boolean;
   readonly #book;
-  readonly #newest;
+  readonly #outlines;
   #inside = false;
 
   private constructor(db: Database, owned: boolean) {
@@ -79,7 +99,12 @@ export class WalletReads {
     this.keys = new WalletKeyReads(db);
     this.txs = new WalletTxReads(db);
     this.#book = db.prepare<BookEntry, [Uint8Array]>('SELECT * FROM address_book WHERE script = ?');
-    this.#newest = db.prepare<TxRow, [number]>(`SELECT ${TX_COLUMNS} FROM txs WHERE id < ? ORDER BY id DESC LIMIT 64`);
+    this.#outlines = db.prepare<SpendOutline, [number, number]>(
+      `SELECT t.id, t.state, t.height, t.debit, count(c.tx) AS own, count(c.tx) - count(b.script) AS change
+       FROM (SELECT id, state, height, debit FROM txs WHERE id < ? ORDER BY id DESC LIMIT ?) t
+       LEFT JOIN coins c ON c.tx = t.id LEFT JOIN address_book b ON b.script = c.script
+       GROUP BY t.id ORDER BY t.id DESC`,
+    );
   }
 
   /** On a connection of its own, for reading only. */
@@ -172,14 +197,25 @@ export class WalletReads {
     return this.#received('');
   }
 
-  /** Transactions, newest first. */
-  *newest(): Generator<WalletTxRecord> {
-    for (let below = Number.MAX_SAFE_INTEGER; ; ) {
-      const rows = this.#newest.all(below);
-      for (const row of rows) yield txRecord(row);
-      if (rows.length < 64) return;
+  /** Transactions in outline, newest first. */
+  *outlines(): Generator<SpendOutline> {
+    let below = Number.MAX_SAFE_INTEGER;
+    for (let size = FIRST_PAGE; ; size = Math.min(size * 2, LONGEST_PAGE)) {
+      const rows = this.#outlines.all(below, size);
+      yield* rows;
+      if (rows.length < size) return;
       below = rows.at(-1)!.id;
     }
+  }
+
+  /** Those that pay addresses with a label, newest first; `own` counts the outputs that do. */
+  paidTo(label: string): TxOutline[] {
+    return this.#db
+      .query<TxOutline, [string]>(
+        `SELECT t.id, t.state, t.height, count(*) AS own FROM address_book b JOIN coins c ON c.script = b.script
+         JOIN txs t ON t.id = c.tx WHERE b.label = ? GROUP BY t.id ORDER BY t.id DESC`,
+      )
+      .all(label);
   }
 
   /** In blocks above a height, or contradicted there, or in no block; in order. */

@@ -94,20 +94,7 @@ export async function benchWallet(count = 100_000): Promise<void> {
   };
   const balance = (minDepth: number) => (on: WalletView) =>
     balancesOf(on, { minDepth, avoidReuse: false, includeNonMempool: true });
-  const list = (skip: number) => (on: WalletView) => {
-    const views = new WalletTxViews(on, regtest);
-    const entries: object[] = [];
-    let left = skip;
-    for (const tx of on.reads.newest()) {
-      if (left > 0) {
-        left -= views.count(tx, { minDepth: 0, long: true, label: null, includeChange: false });
-        continue;
-      }
-      entries.push(...views.entries(tx, { minDepth: 0, long: true, label: null, includeChange: false }));
-      if (entries.length >= 10) break;
-    }
-    return entries;
-  };
+  const list = (skip: number) => (on: WalletView) => new WalletTxViews(on, regtest).latest(null, 10, skip);
   const first = reads.all()[0]!.txid;
   const coins = {
     minDepth: 1,

@@ -19,7 +19,7 @@ import { listedTxs, transactionOfWallet, txsSinceBlock } from './wallet-shapes.t
 
 /** Microseconds to show an entry, and to count one. */
 const ENTRY_US = 120;
-const COUNT_US = 12;
+const COUNT_US = 3;
 /** Deeper than any chain is high. */
 const ANY_DEPTH = -100_000_000;
 
@@ -38,22 +38,10 @@ export const listtransactions = walletMethod({
     if (label === '') rpcFail('invalidParameter', 'Label argument must be a valid label name or "*".');
     if (count < 0) rpcFail('invalidParameter', 'Negative count');
     if (skip < 0) rpcFail('invalidParameter', 'Negative from');
-    expectWork(count * ENTRY_US + skip * COUNT_US);
-    const views = new WalletTxViews(view, params);
-    const newest: object[] = [];
-    let left = skip;
-    for (const tx of view.reads.newest()) {
-      const options = { minDepth: 0, long: true, label, includeChange: false };
-      const listed = left > 0 ? views.count(tx, options) : 0;
-      if (listed <= left && left > 0) {
-        left -= listed;
-        continue;
-      }
-      newest.push(...views.entries(tx, options).slice(left));
-      left = 0;
-      if (newest.length >= count) break;
-    }
-    return newest.slice(0, count).reverse();
+    // Of a label all is found before it is put in order.
+    const counted = label === null ? skip : skip + view.reads.receivedCount();
+    expectWork(count * ENTRY_US + counted * COUNT_US);
+    return new WalletTxViews(view, params).latest(label, count, skip).reverse();
   },
 });
 

@@ -1,7 +1,7 @@
 import type { NetworkParams } from '../../params/network-params.ts';
 import { parseTransaction } from '../../primitives/block.ts';
 import { hashToHex } from '../../primitives/hash.ts';
-import { sumOutputs } from '../../primitives/transaction.ts';
+import { sumOutputs, transactionFromBytes } from '../../primitives/transaction.ts';
 import { addressOf } from '../../script/address.ts';
 import { TxStateCode } from '../../storage/wallet-schema.ts';
 import type { WalletTxRecord } from '../../storage/wallet-tx-store.ts';
@@ -82,13 +82,21 @@ export class WalletTxViews {
     return entries;
   }
 
-  /** How many entries it has. */
-  count(tx: WalletTxRecord, options: EntryOptions): number {
-    if (options.label !== null) return this.entries(tx, { ...options, long: false }).length;
-    const { outputs } = this.#listed(tx, options.includeChange);
-    const sent = tx.debit > 0 ? outputs.length : 0;
-    const received = this.#view.depth(tx) >= options.minDepth ? outputs.filter(({ mine }) => mine).length : 0;
-    return sent + received;
+  /** The latest entries, the newest transaction first, behind so many; with a label only what was received with it. */
+  latest(label: string | null, count: number, skip: number): object[] {
+    const options = { minDepth: 0, long: true, label, includeChange: false };
+    const entries: object[] = [];
+    let left = skip;
+    for (const { id, listed } of label === null ? this.#outlined() : this.#labelled(label)) {
+      if (listed <= left) {
+        left -= listed;
+        continue;
+      }
+      entries.push(...this.entries(this.#view.reads.txs.byId(id), options).slice(left));
+      left = 0;
+      if (entries.length >= count) break;
+    }
+    return entries.slice(0, count);
   }
 
   /** What is to be said of the transaction as a whole. */
@@ -134,6 +142,21 @@ export class WalletTxViews {
     const { reads } = this.#view;
     if (reads.keys.scripts(script).length === 0) return false;
     return addressOf(script, this.#params.address) === null || reads.bookEntry(script) === null;
+  }
+
+  /** How many entries each transaction has, the newest first, without looking at them. */
+  *#outlined(): Generator<{ id: number; listed: number }> {
+    const { reads } = this.#view;
+    for (const tx of reads.outlines()) {
+      const spends = tx.debit > 0;
+      const sent = spends ? transactionFromBytes(reads.txs.raw(tx.id)).outputs.length - tx.change : 0;
+      const received = this.#view.depth(tx) < 0 ? 0 : spends ? tx.own - tx.change : tx.own;
+      yield { id: tx.id, listed: sent + received };
+    }
+  }
+
+  *#labelled(label: string): Generator<{ id: number; listed: number }> {
+    for (const tx of this.#view.reads.paidTo(label)) yield { id: tx.id, listed: this.#view.depth(tx) < 0 ? 0 : tx.own };
   }
 
   /** Where we sent something, every output but change; else those that are ours. */
