@@ -130,7 +130,23 @@ describe('a wallet with coins', () => {
     expect(
       await api.rpc<string>('sendmany', { amounts: { [MINING_ADDRESS]: 0.1 }, request_id: 'withdrawal 4711' }),
     ).toBe(txid);
-    expect((await api.rpc<string[]>('getrawmempool')).length).toBe(count);
+    // Another payment is not taken for this one.
+    const used = [-8, `request_id was used for another payment, ${txid}`];
+    expect(await failure('sendtoaddress', { ...request, amount: 0.2 })).toEqual(used);
+    expect(await failure('sendtoaddress', { ...request, address: await api.rpc('getnewaddress') })).toEqual(used);
+    expect(
+      await failure('sendmany', {
+        amounts: { [MINING_ADDRESS]: 0.1, [await api.rpc<string>('getnewaddress')]: 0.1 },
+        request_id: request.request_id,
+      }),
+    ).toEqual(used);
+    const length = [-8, 'Invalid parameter, request_id must have 1 to 256 bytes'];
+    for (const id of ['', 'x'.repeat(257)])
+      expect(await failure('sendtoaddress', { ...request, request_id: id })).toEqual(length);
+    const whole = { ...request, amount: 0.3, subtractfeefromamount: true, request_id: 'fee included' };
+    const second = await api.rpc<string>('sendtoaddress', whole);
+    expect(await api.rpc<string>('sendtoaddress', whole)).toBe(second);
+    expect((await api.rpc<string[]>('getrawmempool')).length).toBe(count + 1);
     await node.stop();
     node = await startNode({ datadir: node.datadir, args: ['--wallet.keypool=20'] });
     api = node.api;

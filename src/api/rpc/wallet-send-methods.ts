@@ -132,13 +132,23 @@ export const sendmany = nodeMethod({
   },
 });
 
+const MAX_REQUEST_ID = 256;
+
+/** Kept for good. An empty one is no name, but what a caller has in the place of none. */
+function checkRequestId(id: string | null): string | null {
+  if (id !== null && (id === '' || Buffer.byteLength(id) > MAX_REQUEST_ID))
+    rpcFail('invalidParameter', `Invalid parameter, request_id must have 1 to ${MAX_REQUEST_ID} bytes`);
+  return id;
+}
+
 async function sendMoney(
   env: FrontEnv,
   request: SpendRequest,
   notes: { comment: string; commentTo: string; requestId: string | null },
   verbose: boolean,
 ) {
-  const texts = { comment: notes.comment || null, commentTo: notes.commentTo || null, requestId: notes.requestId };
+  const requestId = checkRequestId(notes.requestId);
+  const texts = { comment: notes.comment || null, commentTo: notes.commentTo || null, requestId };
   const { txid, feeReason } = orFail(await env.ctx.node().act('walletSendMoney', walletName(env), request, texts));
   if (!verbose) return txid;
   return { txid, ...(feeReason !== null && { fee_reason: feeReason }) };
@@ -161,7 +171,7 @@ export const send = nodeMethod({
     refuseOutdated(merged);
     refuseWeights(merged);
     const request = spendOf(env, outputs, merged, version);
-    const requestId = member(given, 'request_id') as string | null;
+    const requestId = checkRequestId(member(given, 'request_id') as string | null);
     const finish = finishOf(merged);
     const name = walletName(env);
     return sentView(orFail(await env.ctx.node().act('walletSend', name, request, finish, requestId)));
@@ -232,6 +242,8 @@ export const sendall = nodeMethod({
     const merged = mergedFeeOptions(given, target, mode, feerate);
     refuseOutdated(merged);
     const sharers = recipients.flatMap((value, i) => (typeof value === 'string' ? i : []));
+    if (member(merged, 'request_id') !== null)
+      rpcFail('invalidParameter', 'request_id cannot be given where everything is sent');
     if (sharers.length === 0)
       rpcFail('invalidParameter', 'Must provide at least one address without a specified amount');
     const pairs = recipients.map((value) => (typeof value === 'string' ? { [value]: new NumberText('0') } : value));

@@ -10,6 +10,7 @@ import type { Wallet } from '../wallet.ts';
 import { walletFail } from '../wallet-error.ts';
 import { commitTransaction, createTransaction, ensureSigner, type SpendNotes, signOwn } from './create-transaction.ts';
 import { fillPsbt } from './fill-psbt.ts';
+import { earlierSend } from './repeated-send.ts';
 import type { SpendRequest } from './spend-request.ts';
 
 export interface SentView {
@@ -21,7 +22,7 @@ export interface SentView {
 
 /** Pays and sends. Core's SendMoney. Throws WalletError. */
 export async function sendMoney(wallet: Wallet, request: SpendRequest, notes: SpendNotes): Promise<SentView> {
-  const earlier = notes.requestId === null ? null : wallet.store.request(notes.requestId);
+  const earlier = earlierSend(wallet, notes.requestId, request.recipients);
   if (earlier !== null) return { txid: earlier, feeReason: null };
   ensureSigner(wallet);
   const recipients = shuffled(request.recipients, selectionRandom());
@@ -96,7 +97,7 @@ export async function send(
   options: FinishOptions,
   notes: SpendNotes,
 ): Promise<FinishedView> {
-  const earlier = notes.requestId === null ? null : wallet.store.request(notes.requestId);
+  const earlier = earlierSend(wallet, notes.requestId, request.recipients);
   if (earlier !== null) return { psbt: null, txid: earlier, raw: null, complete: true };
   return finish(wallet, fund(wallet, request).tx, options, notes);
 }
