@@ -21,6 +21,8 @@ export interface WalletMeta {
   /** How the keys are sealed; null where they are not. */
   encryption: SealedMasterKey | null;
   keypool: number;
+  /** From this block on some scripts are still to be looked up; null where there are none. */
+  unscannedFrom: number | null;
 }
 
 /** The key that seals the private keys, sealed itself with one made from the passphrase. */

@@ -44,18 +44,19 @@ export async function importDescriptors(
   wallet.ensureUnlocked();
   const { tip } = wallet.deps.chain;
   const now = medianTimePast(tip);
-  let lowest = tip.time;
-  const outcomes: ImportOutcome[] = [];
-  for (const request of requests) {
-    const timestamp = Math.max(request.timestamp === 'now' ? now : request.timestamp, 1);
-    outcomes.push(importOne(wallet, request, timestamp));
-    lowest = Math.min(lowest, timestamp);
+  const times = requests.map(({ timestamp }) => Math.max(timestamp === 'now' ? now : timestamp, 1));
+  const lowest = times.reduce((a, b) => Math.min(a, b), tip.time);
+  const from = heightAtTime(tip, lowest - TIMESTAMP_WINDOW_S);
+  // Written before the descriptors are, so that a start finds what an import that was cut off has not.
+  if (from !== null) wallet.markUnscanned(from);
+  const outcomes = requests.map((request, i) => importOne(wallet, request, times[i]!));
+  if (outcomes.every(({ error }) => error !== null)) {
+    wallet.markUnscanned(null);
+    return outcomes;
   }
-  if (outcomes.every(({ error }) => error !== null)) return outcomes;
   while (wallet.store.write(() => wallet.scripts.fillSome())) await sleep(0, wallet.signal);
   await lookAgain(wallet);
-  const from = heightAtTime(tip, lowest - TIMESTAMP_WINDOW_S);
-  if (from !== null) await wallet.scan(from, tip.height);
+  await wallet.scanMarked(tip.height);
   await wallet.scanMempool();
   await wallet.resubmit();
   return outcomes;

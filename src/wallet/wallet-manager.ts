@@ -57,6 +57,8 @@ export class WalletManager {
   readonly #opening = new Set<string>();
   readonly #loads = new WeakMap<Wallet, number>();
   readonly #failed = new Set<string>();
+  /** Wallets that are waited for, so that it is told what stops them. */
+  readonly #catchingUp = new Set<Wallet>();
   #lastLoad = 0;
   #bodies: readonly ParsedBlock[] | null = null;
   #resubmitTimer: ReturnType<typeof setTimeout> | null = null;
@@ -223,7 +225,7 @@ export class WalletManager {
 
   /** The chain is about to move: what its blocks hold is at hand now. */
   follow({ connected, bodyOf }: ChainMove): void {
-    const few = this.#wallets.size > 0 && connected.length <= MAX_BODIES;
+    const few = connected.length <= MAX_BODIES && [...this.#wallets.values()].some(({ sync }) => sync.live);
     this.#bodies = few ? connected.map(bodyOf) : null;
   }
 
@@ -233,7 +235,10 @@ export class WalletManager {
     this.#bodies = null;
     if (connected.length + disconnected.length === 0) return;
     for (const wallet of this.#wallets.values())
-      this.#guarded(wallet, () => wallet.sync.moved({ disconnected, connected, bodies, tip }));
+      this.#guarded(wallet, () => {
+        wallet.sync.moved({ disconnected, connected, bodies, tip });
+        if (!wallet.sync.live) this.#caughtUp(wallet);
+      });
   }
 
   /** Steps of the mempool, in order; those that go with a commit come after it. */
@@ -330,6 +335,18 @@ export class WalletManager {
     } catch (error) {
       this.#say(wallet, error);
     }
+  }
+
+  /** Says why a wallet cannot catch up; the next block lets it try again. */
+  #caughtUp(wallet: Wallet): void {
+    if (this.#catchingUp.has(wallet)) return;
+    this.#catchingUp.add(wallet);
+    wallet.sync
+      .catchUp()
+      .catch((error) => {
+        if (!wallet.signal.aborted) this.#say(wallet, error);
+      })
+      .finally(() => this.#catchingUp.delete(wallet));
   }
 
   #say(wallet: Wallet, error: unknown): void {

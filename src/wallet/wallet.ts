@@ -130,6 +130,10 @@ export class Wallet {
   /** Catches up with the chain, and learns of what is in the mempool; resolves then. */
   async start(): Promise<void> {
     await this.sync.catchUp();
+    await this.scanMarked(this.sync.height).catch((error) => {
+      // Somebody has stopped it.
+      if (!(error instanceof WalletError)) throw error;
+    });
     await this.scanMempool();
     await this.resubmit();
     this.fillLater();
@@ -326,6 +330,26 @@ export class Wallet {
     } finally {
       this.#scan = null;
     }
+  }
+
+  /** Notes from which block on new scripts are to be looked up, which `scanMarked` does; null for nothing. */
+  markUnscanned(from: number | null): void {
+    const earlier = this.store.meta('unscannedFrom');
+    const lowest = from === null || earlier === null ? from : Math.min(from, earlier);
+    if (lowest !== earlier) this.store.write(() => this.store.setMeta('unscannedFrom', lowest));
+  }
+
+  /** Scans what was noted up to a block. What the end of the node cuts off is left for the next start. */
+  async scanMarked(to: number): Promise<void> {
+    const from = this.store.meta('unscannedFrom');
+    if (from === null) return;
+    try {
+      if (from <= to) await this.scan(from, to);
+    } catch (error) {
+      if (error instanceof WalletError) this.markUnscanned(null);
+      throw error;
+    }
+    this.markUnscanned(null);
   }
 
   ensureNotScanning(): void {

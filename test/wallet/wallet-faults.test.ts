@@ -1,8 +1,12 @@
 import { describe, expect, test } from 'bun:test';
 import type { BroadcastResult } from '../../src/mempool/service.ts';
+import { regtest } from '../../src/params/regtest.ts';
 import type { ParsedTransaction } from '../../src/primitives/block.ts';
 import type { Txid } from '../../src/primitives/hash.ts';
-import { parsed, WalletFixture } from './wallet-fixture.ts';
+import { encodeWif } from '../../src/script/wif.ts';
+import { addChecksum } from '../../src/wallet/descriptor/checksum.ts';
+import { importDescriptors } from '../../src/wallet/import-descriptors.ts';
+import { parsed, TIME_0, WalletFixture } from './wallet-fixture.ts';
 
 const FOREIGN = Uint8Array.of(0x51);
 const FULL = new Error('database or disk is full');
@@ -90,6 +94,33 @@ test('what is given up while others are handed in again is not handed in', async
   };
   await it.wallet.resubmit();
   expect(handedIn).toEqual([first.raw]);
+});
+
+test('an import that was cut off is gone on with at the next start', async () => {
+  using it = new WalletFixture({ blank: true });
+  for (let i = 0; i < 30; i++) {
+    it.chain.tip = it.chain.make(it.chain.tip, []);
+    const bodies = [it.chain.bodies.get(it.chain.tip)!];
+    it.wallet.sync.moved({ disconnected: [], connected: [it.chain.tip], bodies, tip: it.chain.tip });
+  }
+  const killed = new Error('the node was killed');
+  it.wallet.sync.rescan = () => Promise.reject(killed);
+  const key = encodeWif({ secret: new Uint8Array(32).fill(7), compressed: true }, regtest.wif);
+  const desc = addChecksum(`wpkh(${key})`);
+  await importDescriptors(it.wallet, [{ timestamp: TIME_0 + 25 * 600, desc }]).then(
+    () => expect.unreachable(),
+    (error) => expect(error).toBe(killed),
+  );
+  it.reopen();
+  const ranges: number[][] = [];
+  it.wallet.sync.rescan = async (from, to) => void ranges.push([from, to]);
+  await it.wallet.start();
+  // From two hours before.
+  expect(ranges).toEqual([[13, 30]]);
+  it.reopen();
+  it.wallet.sync.rescan = async (from, to) => void ranges.push([from, to]);
+  await it.wallet.start();
+  expect(ranges).toHaveLength(1);
 });
 
 test('scans that go on at a time hear each of all new scripts', () => {
