@@ -47,11 +47,13 @@ class World implements Disposable {
   }
 
   step(): void {
-    const kind = this.#random.int(12);
+    const kind = this.#random.int(14);
     if (kind < 5) this.#send();
     else if (kind < 8) this.#mineBlock();
     else if (kind < 10) this.#reorg();
     else if (kind === 10) this.#evict();
+    else if (kind === 11) this.#abandon();
+    else if (kind === 12) this.#refused();
     else this.#restart();
   }
 
@@ -69,9 +71,52 @@ class World implements Disposable {
     const spendable = new Set(
       [...this.#coins().values()].filter(({ mine }) => mine).map((c) => nameOf(c.txid, c.vout)),
     );
-    for (const { txid, vout, state } of wallet.store.reads.unspent())
-      if (state === 1 || state === 2) expect(spendable).toContain(nameOf(txid, vout));
+    for (const name of this.#spentByPending()) spendable.delete(name);
+    const unspent = wallet.store.reads
+      .unspent()
+      .filter(({ state }) => state === CONFIRMED || state === IN_MEMPOOL)
+      .map(({ txid, vout }) => nameOf(txid, vout));
+    expect(unspent.sort()).toEqual([...spendable].sort());
     this.#checkStates();
+  }
+
+  /** What is spent by transactions that may yet be mined: in no block, not given up, and against nothing that waits. */
+  #spentByPending(): string[] {
+    const { store } = this.fixture.wallet;
+    const waiting = new Map(
+      this.#mempool.flatMap(({ tx, txid }) =>
+        tx.inputs.map(({ prevout }) => [nameOf(prevout.txid, prevout.vout), txid.toHex()]),
+      ),
+    );
+    const against = new Set<string>();
+    const spent: string[] = [];
+    for (const { id, txid, state } of store.reads.all()) {
+      const { tx } = parseTransaction(store.txs.raw(id));
+      const rival = tx.inputs.some(({ prevout }) => {
+        const other = waiting.get(nameOf(prevout.txid, prevout.vout));
+        return (other !== undefined && other !== txid.toHex()) || against.has(prevout.txid.toHex());
+      });
+      if (rival) against.add(txid.toHex());
+      else if (state === INACTIVE) for (const { prevout } of tx.inputs) spent.push(nameOf(prevout.txid, prevout.vout));
+    }
+    return spent;
+  }
+
+  /** The user gives up something that nobody has. */
+  #abandon(): void {
+    const { wallet } = this.fixture;
+    const loose = wallet.store.txs.loose().filter(({ state, coinbase }) => state === INACTIVE && !coinbase);
+    if (loose.length > 0) wallet.abandon(this.#random.pick(loose).txid);
+  }
+
+  /** A payment of ours that the mempool does not take. */
+  #refused(): void {
+    const usable = [...this.#coins().values()].filter((coin) => coin.mine && this.#isMature(coin));
+    if (usable.length === 0) return;
+    const tx = this.#pay([this.#random.pick(usable)]);
+    const { wallet } = this.fixture;
+    wallet.store.write(() => wallet.ledger.add(tx, { in: 'nothing' }));
+    wallet.sync.watch(tx);
   }
 
   /** Confirmed where a block has it, contradicted where a block has what spends the same, or what it stands on is. */
