@@ -1,6 +1,5 @@
-import { Database } from 'bun:sqlite';
-import { closeSync, openSync } from 'node:fs';
-import { OperatorError } from '../util/operator-error.ts';
+import type { Database } from 'bun:sqlite';
+import { type DatabaseKind, openDatabase } from './database.ts';
 
 /** A key as auth.db holds it: everything but its secret. Times are Unix seconds. */
 export interface KeyRecord {
@@ -48,7 +47,6 @@ interface KeyRow {
   last_used_at: number | null;
 }
 
-const SCHEMA_VERSION = 1;
 const AUDIT_KEPT = 100_000;
 
 const SCHEMA = `
@@ -80,6 +78,14 @@ CREATE TABLE audit (
 );
 `;
 
+const AUTH: DatabaseKind = {
+  schema: SCHEMA,
+  version: 1,
+  // A key that was handed out must survive a power cut.
+  durable: true,
+  pragmas: ['foreign_keys = ON'],
+};
+
 /** auth.db: API keys and the audit log. The running node and the key commands may have it open at the same time. */
 export class AuthStore {
   readonly #db: Database;
@@ -91,20 +97,7 @@ export class AuthStore {
 
   /** Makes the file where there is none, readable for the owner alone. Throws OperatorError on a newer schema. */
   constructor(path: string) {
-    // SQLite gives its journal the mode of the database.
-    closeSync(openSync(path, 'a', 0o600));
-    this.#db = new Database(path, { readwrite: true, create: true });
-    this.#db.run('PRAGMA busy_timeout = 5000');
-    this.#db.run('PRAGMA journal_mode = WAL');
-    // A key that was handed out must survive a power cut.
-    this.#db.run('PRAGMA synchronous = FULL');
-    this.#db.run('PRAGMA foreign_keys = ON');
-    try {
-      this.#db.transaction(() => prepareSchema(this.#db, path)).immediate();
-    } catch (error) {
-      this.#db.close();
-      throw error;
-    }
+    this.#db = openDatabase(path, AUTH, null);
     this.#version = this.#db.prepare<{ data_version: number }, []>('PRAGMA data_version');
     this.#keys = this.#db.prepare<KeyRow, []>('SELECT * FROM keys ORDER BY created_at, id');
     this.#secrets = this.#db.prepare<{ key_id: string; hash: Uint8Array; valid_until: number | null }, []>(
@@ -228,15 +221,4 @@ export class AuthStore {
   #change(sql: string, value: string | number, id: string): boolean {
     return this.#db.query(sql).run(value, id).changes > 0;
   }
-}
-
-function prepareSchema(db: Database, path: string): void {
-  const { user_version: version } = db.query<{ user_version: number }, []>('PRAGMA user_version').get()!;
-  if (version > SCHEMA_VERSION)
-    throw new OperatorError(
-      `${path} has schema ${version}, made by a newer version; this version reads ${SCHEMA_VERSION}`,
-    );
-  if (version === SCHEMA_VERSION) return;
-  db.run(SCHEMA);
-  db.run(`PRAGMA user_version = ${SCHEMA_VERSION}`);
 }

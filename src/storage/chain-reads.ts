@@ -6,7 +6,7 @@ import { readTxUndo } from '../primitives/undo.ts';
 import { ByteReader } from '../util/bytes.ts';
 import { RecordReader } from './block-files.ts';
 import { CoinStore } from './coin-store.ts';
-import { openReader } from './database.ts';
+import { openReadOnly } from './database.ts';
 import { EventStore } from './event-store.ts';
 import { FilterStore } from './filter-store.ts';
 import { type HeaderRecord, HeaderStore } from './header-store.ts';
@@ -14,6 +14,8 @@ import { MetaStore } from './meta-store.ts';
 import { ScriptStore } from './script-store.ts';
 import { type TxRecord, TxStore } from './tx-store.ts';
 import { openUndo, UNDO_CHECKSUM_SIZE } from './undo-record.ts';
+
+const READER_CACHE_MIB = 64;
 
 /**
  * Everything that can be read of the chain, on a read-only connection of its own. An answer is made inside one
@@ -34,7 +36,7 @@ export class ChainReads {
 
   /** `dir` is the network's directory, with chain.db and blocks/. */
   constructor(dir: string, options: { cacheMiB?: number } = {}) {
-    this.#db = openReader(join(dir, 'chain.db'), options.cacheMiB);
+    this.#db = openReadOnly(join(dir, 'chain.db'), options.cacheMiB ?? READER_CACHE_MIB);
     this.headers = new HeaderStore(this.#db);
     this.txs = new TxStore(this.#db);
     this.coins = new CoinStore(this.#db);

@@ -1,34 +1,60 @@
 import { Database } from 'bun:sqlite';
-import { existsSync } from 'node:fs';
+import { closeSync, openSync } from 'node:fs';
 import { OperatorError } from '../util/operator-error.ts';
-import { FILTER_SCHEMA, SCHEMA, SCHEMA_VERSION } from './schema.ts';
 
+/** The chain that a database is of. */
 export interface ChainDatabaseIdentity {
   readonly network: string;
   /** Display order. */
   readonly genesisHash: string;
 }
 
-const MEBIBYTE = 1024 * 1024;
+/** What all databases of one kind have in common. */
+export interface DatabaseKind {
+  /** Makes the tables. What is of one chain has `meta (key, value)` among them. */
+  readonly schema: string;
+  readonly version: number;
+  /** What makes the next version of an earlier one; what is not named here is not read. */
+  readonly upgrades?: Readonly<Record<number, string>>;
+  /** Each commit survives a power cut; else the last ones may be taken back. */
+  readonly durable: boolean;
+  /** In bytes; only of files that are made now. */
+  readonly pageSize?: number;
+  /** What else each connection is told. */
+  readonly pragmas?: readonly string[];
+}
 
-/** Opens chain.db for the one writer; makes it where there is none. Throws OperatorError on a database of another kind. */
-export function openWriter(path: string, identity: ChainDatabaseIdentity, cacheMiB: number): Database {
-  const fresh = !existsSync(path);
-  const db = new Database(path, { create: true, readwrite: true });
-  try {
-    db.run('PRAGMA page_size = 8192');
-    db.run('PRAGMA journal_mode = WAL');
-    db.run('PRAGMA synchronous = NORMAL');
-    db.run(`PRAGMA cache_size = ${-Math.round((cacheMiB * MEBIBYTE) / 1024)}`);
-    db.run('PRAGMA wal_autocheckpoint = 20000');
+/**
+ * Opens a database for its writer; makes it where there is none, readable for the owner alone. `identity` is null for
+ * what is of no chain. Throws OperatorError on one of another chain or of a version that cannot be read.
+ */
+export function openDatabase(path: string, kind: DatabaseKind, identity: ChainDatabaseIdentity | null): Database {
+  // SQLite gives its journal the mode of the database.
+  closeSync(openSync(path, 'a', 0o600));
+  return opened(new Database(path, { readwrite: true, create: true }), (db) => {
+    configure(db, kind);
+    db.transaction(() => {
+      // A crash while the tables were made leaves a file without them.
+      if (isEmpty(db)) makeTables(db, kind, identity);
+      else bringUp(db, path, kind, identity);
+    }).immediate();
+  });
+}
+
+/** Opens a database that another connection writes, for reading only. */
+export function openReadOnly(path: string, cacheMiB: number): Database {
+  return opened(new Database(path, { readonly: true }), (db) => {
+    // First: the next pragma already reads the file, which another connection may just be closing.
     db.run('PRAGMA busy_timeout = 5000');
+    db.run(`PRAGMA ${cacheSize(cacheMiB)}`);
     db.run('PRAGMA temp_store = MEMORY');
-    // A crash while the tables were made leaves a file without them.
-    if (fresh || tableCount(db) === 0) createTables(db, identity);
-    else {
-      checkIdentity(db, path, identity);
-      db.run(FILTER_SCHEMA);
-    }
+  });
+}
+
+/** Does `prepare` with a connection, which is closed where that fails. */
+export function opened(db: Database, prepare: (db: Database) => void): Database {
+  try {
+    prepare(db);
     return db;
   } catch (error) {
     db.close();
@@ -36,43 +62,96 @@ export function openWriter(path: string, identity: ChainDatabaseIdentity, cacheM
   }
 }
 
-/** Opens chain.db for reading only. */
-export function openReader(path: string, cacheMiB = 64): Database {
-  const db = new Database(path, { readonly: true });
-  // First: the next pragma already reads the file, which another connection may just be closing.
+/** Tells a writer's connection how to work. */
+export function configure(db: Database, { durable, pageSize, pragmas = [] }: DatabaseKind): void {
   db.run('PRAGMA busy_timeout = 5000');
-  db.run(`PRAGMA cache_size = ${-Math.round((cacheMiB * MEBIBYTE) / 1024)}`);
-  db.run('PRAGMA temp_store = MEMORY');
-  return db;
+  if (pageSize !== undefined) db.run(`PRAGMA page_size = ${pageSize}`);
+  db.run('PRAGMA journal_mode = WAL');
+  db.run(`PRAGMA synchronous = ${durable ? 'FULL' : 'NORMAL'}`);
+  for (const pragma of pragmas) db.run(`PRAGMA ${pragma}`);
 }
 
-function tableCount(db: Database): number {
-  return db.query<{ n: number }, []>('SELECT count(*) AS n FROM sqlite_master').get()!.n;
+/** Inside a transaction, in an empty file. */
+function makeTables(db: Database, { schema, version }: DatabaseKind, identity: ChainDatabaseIdentity | null): void {
+  db.run(schema);
+  if (identity === null) {
+    setVersion(db, version, identity);
+    return;
+  }
+  const put = db.prepare('INSERT INTO meta (key, value) VALUES (?, ?)');
+  put.run('schema', version);
+  put.run('network', identity.network);
+  put.run('genesis', identity.genesisHash);
+  put.finalize();
 }
 
-function createTables(db: Database, { network, genesisHash }: ChainDatabaseIdentity): void {
-  db.transaction(() => {
-    db.run(SCHEMA);
-    const put = db.prepare('INSERT INTO meta (key, value) VALUES (?, ?)');
-    put.run('schema', SCHEMA_VERSION);
-    put.run('network', network);
-    put.run('genesis', genesisHash);
-    put.finalize();
-  })();
+/** What a database of a chain says of itself. Throws where it has no such table. */
+export function readMeta(db: Database): ReadonlyMap<string, unknown> {
+  const rows = db
+    .query<{ key: string; value: unknown }, []>(
+      "SELECT key, value FROM meta WHERE key IN ('schema', 'network', 'genesis')",
+    )
+    .all();
+  return new Map(rows.map(({ key, value }) => [key, value]));
 }
 
-function checkIdentity(db: Database, path: string, { network, genesisHash }: ChainDatabaseIdentity): void {
-  const rows = db.query<{ key: string; value: string | number }, []>('SELECT key, value FROM meta').all();
-  const meta = new Map(rows.map(({ key, value }) => [key, value]));
-  const schema = Number(meta.get('schema'));
-  if (schema > SCHEMA_VERSION)
+export function isOfChain(
+  meta: ReadonlyMap<string, unknown>,
+  { network, genesisHash }: ChainDatabaseIdentity,
+): boolean {
+  return meta.get('network') === network && meta.get('genesis') === genesisHash;
+}
+
+/** Throws OperatorError where a version is later than the one that is known. */
+export function refuseNewer(path: string, found: number, known: number): void {
+  if (found > known)
     throw new OperatorError(
-      `${path} has schema ${schema}, made by a newer version; this version reads up to ${SCHEMA_VERSION}: run the newer one`,
+      `${path} has schema ${found}, made by a newer version; this version reads up to ${known}: run the newer one`,
     );
-  if (schema !== SCHEMA_VERSION)
-    throw new OperatorError(`${path} has schema ${meta.get('schema')}; this version reads ${SCHEMA_VERSION}`);
-  if (meta.get('network') !== network || meta.get('genesis') !== genesisHash)
+}
+
+/** Commits what `work` does so that a power cut does not take it back, where the connection is not durable otherwise. */
+export function durably(db: Database, work: () => void): void {
+  db.run('PRAGMA synchronous = FULL');
+  try {
+    work();
+  } finally {
+    db.run('PRAGMA synchronous = NORMAL');
+  }
+}
+
+/** The pragma for so much memory of pages. */
+export function cacheSize(mebibytes: number): string {
+  return `cache_size = ${-Math.round(mebibytes * 1024)}`;
+}
+
+function isEmpty(db: Database): boolean {
+  return db.query<{ n: number }, []>('SELECT count(*) AS n FROM sqlite_master').get()!.n === 0;
+}
+
+/** Checks what a database says of itself, and makes one of an earlier version what it is now. */
+function bringUp(db: Database, path: string, kind: DatabaseKind, identity: ChainDatabaseIdentity | null): void {
+  const meta = identity === null ? null : readMeta(db);
+  const found = meta === null ? userVersion(db) : meta.get('schema');
+  let version = Number(found);
+  refuseNewer(path, version, kind.version);
+  if (version !== kind.version && kind.upgrades?.[version] === undefined)
+    throw new OperatorError(`${path} has schema ${found}; this version reads ${kind.version}`);
+  if (meta !== null && identity !== null && !isOfChain(meta, identity))
     throw new OperatorError(
-      `${path} belongs to network ${meta.get('network')} (genesis ${meta.get('genesis')}), not to ${network} (genesis ${genesisHash}): choose another datadir`,
+      `${path} belongs to network ${meta.get('network')} (genesis ${meta.get('genesis')}), not to ${identity.network} (genesis ${identity.genesisHash}): choose another datadir`,
     );
+  if (version === kind.version) return;
+  for (; version < kind.version; version++) db.run(kind.upgrades![version]!);
+  setVersion(db, version, identity);
+}
+
+/** What is of no chain keeps its version in the file's header. */
+function userVersion(db: Database): number {
+  return db.query<{ user_version: number }, []>('PRAGMA user_version').get()!.user_version;
+}
+
+function setVersion(db: Database, version: number, identity: ChainDatabaseIdentity | null): void {
+  if (identity === null) db.run(`PRAGMA user_version = ${version}`);
+  else db.run("UPDATE meta SET value = ? WHERE key = 'schema'", [version]);
 }

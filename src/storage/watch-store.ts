@@ -1,6 +1,5 @@
-import { Database } from 'bun:sqlite';
-import { closeSync, openSync } from 'node:fs';
-import { OperatorError } from '../util/operator-error.ts';
+import type { Database } from 'bun:sqlite';
+import { type DatabaseKind, openDatabase } from './database.ts';
 
 /** What a client asked to be told of, as watches.db holds it. */
 export interface WatchRecord {
@@ -48,8 +47,6 @@ interface WatchRow {
   created_at: number;
 }
 
-const SCHEMA_VERSION = 1;
-
 const SCHEMA = `
 CREATE TABLE watches (
   seq INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -67,6 +64,13 @@ CREATE INDEX watches_by_owner ON watches (owner, seq);
 CREATE INDEX watches_by_label ON watches (owner, label, seq) WHERE label IS NOT NULL;
 `;
 
+const WATCHES: DatabaseKind = {
+  schema: SCHEMA,
+  version: 1,
+  // A watch that was acknowledged must survive a power cut, or its deposits are told to nobody.
+  durable: true,
+};
+
 /**
  * watches.db: what keys have asked to be told of. A file of its own, since every change of auth.db by another connection
  * makes the node read all keys again. One thread writes, the front reads.
@@ -83,19 +87,7 @@ export class WatchStore {
 
   /** Makes the file where there is none, readable for the owner alone. Throws OperatorError on a newer schema. */
   constructor(path: string) {
-    // SQLite gives its journal the mode of the database.
-    closeSync(openSync(path, 'a', 0o600));
-    this.#db = new Database(path, { readwrite: true, create: true });
-    try {
-      this.#db.run('PRAGMA busy_timeout = 5000');
-      this.#db.run('PRAGMA journal_mode = WAL');
-      // A watch that was acknowledged must survive a power cut, or its deposits are told to nobody.
-      this.#db.run('PRAGMA synchronous = FULL');
-      this.#db.transaction(() => prepareSchema(this.#db, path)).immediate();
-    } catch (error) {
-      this.#db.close();
-      throw error;
-    }
+    this.#db = openDatabase(path, WATCHES, null);
     this.#put = this.#db.prepare<WatchRow, (string | number | null)[]>(
       `INSERT INTO watches (id, owner, kind, value, target, confirmations, label, created_at)
        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
@@ -179,15 +171,4 @@ export class WatchStore {
 function recordOf({ seq, id, owner, kind, value, target, confirmations, label, created_at }: WatchRow): WatchRecord {
   const numbers = JSON.parse(confirmations) as number[];
   return { seq, id, owner, kind, value, target, confirmations: numbers, label, createdAt: created_at };
-}
-
-function prepareSchema(db: Database, path: string): void {
-  const { user_version: version } = db.query<{ user_version: number }, []>('PRAGMA user_version').get()!;
-  if (version > SCHEMA_VERSION)
-    throw new OperatorError(
-      `${path} has schema ${version}, made by a newer version; this version reads ${SCHEMA_VERSION}`,
-    );
-  if (version === SCHEMA_VERSION) return;
-  db.run(SCHEMA);
-  db.run(`PRAGMA user_version = ${SCHEMA_VERSION}`);
 }

@@ -17,7 +17,7 @@ import { join } from 'node:path';
 import { lockDirectory } from '../../src/node/lock.ts';
 import { storageProblem } from '../../src/node/storage-problem.ts';
 import { paramsFor } from '../../src/params/networks.ts';
-import { openWriter } from '../../src/storage/database.ts';
+import { openWriter } from '../../src/storage/chain-database.ts';
 import { chainWithCoins, RegtestChain } from '../lib/chain-builder.ts';
 import { TestNode } from '../lib/chain-fixture.ts';
 import { differences, ModelChain } from '../lib/chain-state.ts';

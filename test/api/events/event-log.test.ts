@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { EventLog, type EventLogLimits, type LogEntry } from '../../../src/api/events/event-log.ts';
 import type { MempoolChange } from '../../../src/mempool/changes.ts';
+import { openWriter } from '../../../src/storage/chain-database.ts';
 import { ChainReads } from '../../../src/storage/chain-reads.ts';
-import { openWriter } from '../../../src/storage/database.ts';
 import { ManualClock } from '../../../src/util/clock.ts';
 
 /** A database with an events table to write into, and the log that reads it. */

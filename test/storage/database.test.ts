@@ -1,0 +1,111 @@
+import { Database } from 'bun:sqlite';
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { AuthStore } from '../../src/storage/auth-store.ts';
+import { openWriter } from '../../src/storage/chain-database.ts';
+import { openReadOnly } from '../../src/storage/database.ts';
+import { openNodeDatabase } from '../../src/storage/node-database.ts';
+import { createWalletDatabase, openWalletDatabase } from '../../src/storage/wallet-database.ts';
+import { WatchStore } from '../../src/storage/watch-store.ts';
+
+let dir: string;
+let path: string;
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'obverse-database-'));
+  path = join(dir, 'some.db');
+});
+afterEach(() => rmSync(dir, { recursive: true }));
+
+const REGTEST = { network: 'regtest', genesisHash: '00' };
+const SIGNET = { network: 'signet', genesisHash: '01' };
+
+type Open = (identity: typeof REGTEST) => { close(): void };
+const KINDS: Readonly<Record<string, { open: Open; ofChain: boolean; version: number }>> = {
+  'chain.db': { open: (identity) => openWriter(path, identity, 1), ofChain: true, version: 1 },
+  'node.db': { open: (identity) => openNodeDatabase(path, identity), ofChain: true, version: 2 },
+  'auth.db': { open: () => new AuthStore(path), ofChain: false, version: 1 },
+  'watches.db': { open: () => new WatchStore(path), ofChain: false, version: 1 },
+  'a wallet': {
+    open: (identity) => (existsSync(path) ? openWalletDatabase : createWalletDatabase)(path, identity),
+    ofChain: true,
+    version: 1,
+  },
+};
+
+/** Changes the file behind the back of whoever opens it next. */
+function meddle<T>(work: (db: Database) => T): T {
+  const db = new Database(path);
+  try {
+    return work(db);
+  } finally {
+    db.close();
+  }
+}
+
+const setVersion = (ofChain: boolean, version: number) =>
+  meddle((db) =>
+    ofChain
+      ? db.run("UPDATE meta SET value = ? WHERE key = 'schema'", [version])
+      : db.run(`PRAGMA user_version = ${version}`),
+  );
+
+describe.each(Object.entries(KINDS))('%s', (_, { open, ofChain, version }) => {
+  test('is made for its owner alone, with a journal that readers can read beside', () => {
+    const before = process.umask(0o022);
+    try {
+      const db = open(REGTEST);
+      // With what lies beside it while it is open.
+      for (const name of [path, `${path}-wal`, `${path}-shm`]) expect(statSync(name).mode & 0o777).toBe(0o600);
+      const reader = openReadOnly(path, 1);
+      expect(reader.query('PRAGMA journal_mode').get()).toEqual({ journal_mode: 'wal' });
+      reader.close();
+      db.close();
+    } finally {
+      process.umask(before);
+    }
+  });
+
+  test('is opened again as it was', () => {
+    open(REGTEST).close();
+    const tables = meddle((db) => db.query('SELECT name FROM sqlite_master ORDER BY name').all());
+    open(REGTEST).close();
+    expect(meddle((db) => db.query('SELECT name FROM sqlite_master ORDER BY name').all())).toEqual(tables);
+  });
+
+  test('of a newer version is refused, and stays as it is', () => {
+    open(REGTEST).close();
+    setVersion(ofChain, version + 1);
+    const before = readFileSync(path);
+    expect(() => open(REGTEST)).toThrow(`${path} has schema ${version + 1}, made by a newer version`);
+    expect(readFileSync(path).equals(before)).toBe(true);
+    setVersion(ofChain, version);
+    open(REGTEST).close();
+  });
+
+  if (ofChain)
+    test('of another network is refused', () => {
+      open(REGTEST).close();
+      expect(() => open(SIGNET)).toThrow(/some\.db (belongs to|is a wallet of) network regtest.*, not (to|of) signet/);
+    });
+
+  test('that is no database is not touched', () => {
+    const text = 'not a database, but a letter to a friend. '.repeat(200);
+    writeFileSync(path, text);
+    expect(() => open(REGTEST)).toThrow(/not a database|not a wallet/);
+    expect(readFileSync(path, 'utf8')).toBe(text);
+  });
+});
+
+test.each(['chain.db', 'node.db', 'auth.db', 'watches.db'])('%s of which only the file was made is made', (name) => {
+  writeFileSync(path, '');
+  KINDS[name]!.open(REGTEST).close();
+  KINDS[name]!.open(REGTEST).close();
+});
+
+test('an empty file is no wallet', () => {
+  writeFileSync(path, '');
+  expect(() => openWalletDatabase(path, REGTEST)).toThrow(`${path} is not a wallet`);
+  expect(statSync(path).size).toBe(0);
+});
