@@ -1,4 +1,5 @@
 import type { Database } from 'bun:sqlite';
+import { durably } from './database.ts';
 
 /** One event of the log; `data` is the JSON text of its payload, `seq` and `time` included. */
 export interface EventRecord {
@@ -36,7 +37,7 @@ export class EventStore {
 export class EventWriter {
   readonly #db: Database;
   readonly #add;
-  readonly #prune;
+  readonly #removeOldest;
   readonly #reserve;
   #next: number;
   #reserved: number;
@@ -47,8 +48,8 @@ export class EventWriter {
   constructor(db: Database) {
     this.#db = db;
     this.#add = db.prepare('INSERT INTO events (seq, type, data) VALUES (?, ?, ?)');
-    this.#prune = db.prepare(
-      'DELETE FROM events WHERE seq < (SELECT min(seq) FROM (SELECT seq FROM events ORDER BY seq DESC LIMIT ?))',
+    this.#removeOldest = db.prepare(
+      'DELETE FROM events WHERE seq <= (SELECT seq FROM events ORDER BY seq LIMIT 1 OFFSET ? - 1)',
     );
     this.#reserve = db.prepare("INSERT OR REPLACE INTO meta (key, value) VALUES ('reservedSeq', ?)");
     const row = db.query<{ value: number }, []>("SELECT value FROM meta WHERE key = 'reservedSeq'").get();
@@ -71,11 +72,10 @@ export class EventWriter {
   /** Makes sure that a number can be given. */
   #reserveNext(): void {
     if (this.#next <= this.#reserved) return;
-    this.#reserved = this.#next + RESERVATION - 1;
+    const reserved = this.#next + RESERVATION - 1;
     // A power cut may take back the last commits, but never a number that was handed out.
-    this.#db.run('PRAGMA synchronous = FULL');
-    this.#reserve.run(this.#reserved);
-    this.#db.run('PRAGMA synchronous = NORMAL');
+    durably(this.#db, () => void this.#reserve.run(reserved));
+    this.#reserved = reserved;
   }
 
   /** The next number of the sequence, for an event that is kept here or elsewhere; outside of any transaction. */
@@ -91,9 +91,10 @@ export class EventWriter {
     this.#rows++;
   }
 
-  /** Keeps the newest `keep` events. */
+  /** Keeps the newest `keep` events. Looks at those alone that it removes. */
   prune(keep: number): void {
-    this.#rows -= this.#prune.run(keep).changes;
+    const excess = this.#rows - keep;
+    if (excess > 0) this.#rows -= this.#removeOldest.run(excess).changes;
   }
 }
 

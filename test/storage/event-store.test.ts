@@ -70,4 +70,32 @@ describe('the event log', () => {
     const next = new EventWriter(db);
     expect(add(next)).toBeGreaterThan(25_000);
   });
+
+  // Otherwise a number would be given that the next start gives again, to another event.
+  test('numbers that could not be reserved are not given', () => {
+    const db = emptyLog();
+    const writer = new EventWriter(db);
+    db.run('ALTER TABLE meta RENAME TO away');
+    for (let tries = 0; tries < 2; tries++) expect(() => writer.take()).toThrow();
+    db.run('ALTER TABLE away RENAME TO meta');
+    expect(db.query('PRAGMA synchronous').get()).toEqual({ synchronous: 1 });
+    const given = writer.take();
+    expect(new EventWriter(db).take()).toBeGreaterThan(given);
+  });
+
+  test('is pruned at once however much is too much, and counts what it holds', () => {
+    const db = emptyLog();
+    const writer = new EventWriter(db);
+    for (let round = 1; round <= 30; round++) {
+      for (let i = 0; i < round; i++) add(writer);
+      writer.prune(40);
+      const kept = Math.min(40, (round * (round + 1)) / 2);
+      expect(writer.rows).toBe(kept);
+      expect(new EventStore(db).after(0, 1000).map(({ seq }) => seq)).toEqual(
+        Array.from({ length: kept }, (_, i) => writer.last - kept + 1 + i),
+      );
+    }
+    writer.prune(0);
+    expect([writer.rows, new EventStore(db).bounds().oldest]).toEqual([0, 0]);
+  });
 });
