@@ -1,6 +1,7 @@
 import { closeSync, fstatSync, fsyncSync, ftruncateSync, mkdirSync, openSync, readSync, writeSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { DecodeError } from '../util/bytes.ts';
+import { OperatorError } from '../util/operator-error.ts';
 
 /** Where a record lies: the bytes behind its magic and size. */
 export interface FilePlace {
@@ -34,20 +35,18 @@ export class RecordWriter {
   #length: number;
   #dirty = false;
 
-  /** Goes on behind `end`, and cuts what lies there: no commit refers to it. */
+  /**
+   * Goes on behind `end`, and cuts what lies there: no commit refers to it. Throws OperatorError where the file ends
+   * before that.
+   */
   constructor(dir: string, kind: RecordKind, magic: number, end: { file: number; length: number }) {
-    mkdirSync(dir, { recursive: true, mode: 0o700 });
+    if (mkdirSync(dir, { recursive: true, mode: 0o700 }) !== undefined) syncDirectory(dirname(dir));
     this.#dir = dir;
     this.#kind = kind;
     this.#magic = magic;
     this.#file = end.file;
     this.#length = end.length;
-    this.#fd = this.#open(end.file);
-    if (fstatSync(this.#fd).size < end.length)
-      throw new DecodeError(
-        `${recordFileName(dir, kind, end.file)} is shorter than the ${end.length} bytes the database refers to`,
-      );
-    ftruncateSync(this.#fd, end.length);
+    this.#fd = this.#open(end.file, end.length);
   }
 
   /** Where the next record would begin. */
@@ -94,22 +93,30 @@ export class RecordWriter {
     closeSync(this.#fd);
   }
 
-  #open(file: number): number {
+  /** Cuts it to `length`, which it must have. */
+  #open(file: number, length: number): number {
     const name = recordFileName(this.#dir, this.#kind, file);
+    const fd = openOrCreate(this.#dir, name);
     try {
-      return openSync(name, 'r+', 0o600);
+      if (fstatSync(fd).size < length)
+        throw new OperatorError(
+          `${name} is shorter than the ${length} bytes the database refers to: restore it, or remove the database and sync again`,
+        );
+      ftruncateSync(fd, length);
+      return fd;
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-      return openSync(name, 'w+', 0o600);
+      closeSync(fd);
+      throw error;
     }
   }
 
   #nextFile(): void {
     this.sync();
+    // First the new one: when that fails, the old one is there still, and not a number that soon is another file's.
+    const fd = this.#open(this.#file + 1, 0);
     closeSync(this.#fd);
+    this.#fd = fd;
     this.#file++;
-    this.#fd = this.#open(this.#file);
-    ftruncateSync(this.#fd, 0);
     this.#length = 0;
   }
 
@@ -121,6 +128,29 @@ export class RecordWriter {
   #writeAll(bytes: Uint8Array, at: number): void {
     let done = 0;
     while (done < bytes.length) done += writeSync(this.#fd, bytes, done, bytes.length - done, at + done);
+  }
+}
+
+function openOrCreate(dir: string, name: string): number {
+  try {
+    return openSync(name, 'r+', 0o600);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    const fd = openSync(name, 'w+', 0o600);
+    syncDirectory(dir);
+    return fd;
+  }
+}
+
+/** Makes the names in it survive a power cut: POSIX does not promise that of a file that was synced itself. */
+function syncDirectory(dir: string): void {
+  // There directories cannot be opened, and need not be.
+  if (process.platform === 'win32') return;
+  const fd = openSync(dir, 'r');
+  try {
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
   }
 }
 

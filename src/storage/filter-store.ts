@@ -5,6 +5,7 @@ import { hash256 } from '../crypto/hash.ts';
 import type { Hash } from '../primitives/hash.ts';
 import { DecodeError, equalBytes } from '../util/bytes.ts';
 import { type FilePlace, RecordReader, RecordWriter, recordFileName } from './block-files.ts';
+import { durably } from './database.ts';
 import { MetaStore, MetaWriter } from './meta-store.ts';
 
 /** What is known of a block's filter beside its bytes. */
@@ -105,10 +106,14 @@ export class FilterWriter {
     this.lost = !hasFiles(folder, end);
     if (this.lost) {
       end = { file: 0, length: 0 };
-      db.transaction(() => {
-        db.run('DELETE FROM filters');
-        this.#putEnd(end);
-      })();
+      // Before the files that come now have bytes of their own where the rows say that others are.
+      durably(
+        db,
+        db.transaction(() => {
+          db.run('DELETE FROM filters');
+          this.#putEnd(end);
+        }),
+      );
       rmSync(folder, { recursive: true, force: true });
     }
     this.#files = new RecordWriter(folder, 'flt', magic, end);

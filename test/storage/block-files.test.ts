@@ -2,8 +2,11 @@ import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import {
   appendFileSync,
   existsSync,
+  mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
+  rmdirSync,
   rmSync,
   statSync,
   truncateSync,
@@ -15,6 +18,7 @@ import fc from 'fast-check';
 import { readTxUndo, writeUndoRecord } from '../../src/primitives/undo.ts';
 import { RecordReader, RecordWriter } from '../../src/storage/block-files.ts';
 import { ByteReader, ByteWriter } from '../../src/util/bytes.ts';
+import { OperatorError } from '../../src/util/operator-error.ts';
 
 const MAGIC = 0xdab5_bffa;
 const FILE_LIMIT = 134_217_728;
@@ -27,6 +31,10 @@ afterEach(() => rmSync(dir, { recursive: true }));
 
 const START = { file: 0, length: 0 };
 const path = (name: string) => join(dir, name);
+const emptyFile = (name: string) => {
+  writeFileSync(path(name), '');
+  return path(name);
+};
 const filled = (length: number, byte: number) => new Uint8Array(length).fill(byte);
 
 describe('record files', () => {
@@ -91,8 +99,7 @@ describe('record files', () => {
 
   test('go on in the next file at 128 MiB, which an earlier run may have left there', () => {
     // Holes take no room.
-    writeFileSync(path('blk00003.dat'), '');
-    truncateSync(path('blk00003.dat'), FILE_LIMIT - 100);
+    truncateSync(emptyFile('blk00003.dat'), FILE_LIMIT - 100);
     writeFileSync(path('blk00004.dat'), filled(1000, 0xff));
     const writer = new RecordWriter(dir, 'blk', MAGIC, { file: 3, length: FILE_LIMIT - 100 });
     expect(writer.append(filled(80, 1))).toEqual({ file: 3, offset: FILE_LIMIT - 92, size: 80 });
@@ -108,9 +115,29 @@ describe('record files', () => {
     writer.close();
   });
 
+  // The number of a closed file soon belongs to another one, a database perhaps.
+  test('stay open where the next one cannot be made', () => {
+    truncateSync(emptyFile('blk00000.dat'), FILE_LIMIT - 100);
+    mkdirSync(path('blk00001.dat'));
+    const writer = new RecordWriter(dir, 'blk', MAGIC, { file: 0, length: FILE_LIMIT - 100 });
+    const files = () => (existsSync('/proc/self/fd') ? readdirSync('/proc/self/fd').length : 0);
+    const before = files();
+    for (let tries = 0; tries < 3; tries++) expect(() => writer.append(filled(500, 1))).toThrow(/EISDIR/);
+    expect(files()).toBe(before);
+    expect(writer.append(filled(80, 2))).toEqual({ file: 0, offset: FILE_LIMIT - 92, size: 80 });
+    writer.sync();
+    rmdirSync(path('blk00001.dat'));
+    expect(writer.append(filled(500, 3))).toEqual({ file: 1, offset: 8, size: 500 });
+    writer.sync();
+    const reader = new RecordReader(dir, 'blk');
+    expect(reader.read({ file: 0, offset: FILE_LIMIT - 92, size: 80 })).toEqual(filled(80, 2));
+    expect(reader.read({ file: 1, offset: 8, size: 500 })).toEqual(filled(500, 3));
+    reader.close();
+    writer.close();
+  });
+
   test('fill a file to the last byte', () => {
-    writeFileSync(path('blk00000.dat'), '');
-    truncateSync(path('blk00000.dat'), FILE_LIMIT - 100);
+    truncateSync(emptyFile('blk00000.dat'), FILE_LIMIT - 100);
     const writer = new RecordWriter(dir, 'blk', MAGIC, { file: 0, length: FILE_LIMIT - 100 });
     expect(writer.append(filled(92, 1)).file).toBe(0);
     expect(writer.append(filled(0, 1)).file).toBe(1);
@@ -122,7 +149,7 @@ describe('record files', () => {
       /blk00000\.dat is shorter than the 100 bytes/,
     );
     writeFileSync(path('rev00000.dat'), filled(99, 0));
-    expect(() => new RecordWriter(dir, 'rev', MAGIC, { file: 0, length: 100 })).toThrow(/shorter/);
+    expect(() => new RecordWriter(dir, 'rev', MAGIC, { file: 0, length: 100 })).toThrow(OperatorError);
     expect(statSync(path('rev00000.dat')).size).toBe(99);
   });
 
