@@ -11,7 +11,7 @@ import { bodyStats } from './body-stats.ts';
 import type { ChainEntry } from './chain-entry.ts';
 import type { ChainStore } from './chain-store.ts';
 import { type CoinChange, CoinsCache } from './coins-cache.ts';
-import { connectBlock, disconnectBlock, scriptRejection, unindexBlock } from './connect-block.ts';
+import { type BlockEffects, connectBlock, disconnectBlock, scriptRejection, unindexBlock } from './connect-block.ts';
 import type { ScriptFailure, ScriptVerifier } from './script-verifier.ts';
 import type { StagedBlock } from './staged-block.ts';
 
@@ -120,15 +120,8 @@ export class ActiveChain {
 
   /** Connects a child of the tip; a rejection leaves everything as it was. Its scripts are judged later. */
   connect(entry: ChainEntry, block: ParsedBlock, verifier: ScriptVerifier | null): Result<BodyStats, BlockRejection> {
-    assert(entry.parent === this.#tip, 'a block connects to the tip');
     const rowsMark = this.#rows.mark;
-    const connected = connectBlock(block, entry, {
-      coins: this.coins,
-      rows: this.#rows,
-      params: this.#params,
-      flags: blockScriptFlags(entry.hash, entry.height, this.#params),
-      verifier,
-    });
+    const connected = this.#applyToTip(entry, block, verifier);
     if (!connected.ok) return connected;
     const effects = connected.value;
     this.#circulating += effects.valueChange;
@@ -160,15 +153,8 @@ export class ActiveChain {
     block: ParsedBlock,
     verifier: ScriptVerifier,
   ): Result<Promise<ScriptFailure | null>, BlockRejection> {
-    assert(entry.parent === this.#tip, 'a block is tried on the tip');
     const rowsMark = this.#rows.mark;
-    const connected = connectBlock(block, entry, {
-      coins: this.coins,
-      rows: this.#rows,
-      params: this.#params,
-      flags: blockScriptFlags(entry.hash, entry.height, this.#params),
-      verifier,
-    });
+    const connected = this.#applyToTip(entry, block, verifier);
     if (!connected.ok) return connected;
     disconnectBlock(block, connected.value.undo, this.coins);
     this.#rows.cutTo(rowsMark);
@@ -265,6 +251,21 @@ export class ActiveChain {
     this.#tip = this.#committedTip;
     this.coins.reset();
     this.#loadTotals();
+  }
+
+  #applyToTip(
+    entry: ChainEntry,
+    block: ParsedBlock,
+    verifier: ScriptVerifier | null,
+  ): Result<BlockEffects, BlockRejection> {
+    assert(entry.parent === this.#tip, 'a block connects to the tip');
+    return connectBlock(block, entry, {
+      coins: this.coins,
+      rows: this.#rows,
+      params: this.#params,
+      flags: blockScriptFlags(entry.hash, entry.height, this.#params),
+      verifier,
+    });
   }
 
   #loadTotals(): void {

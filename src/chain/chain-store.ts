@@ -108,21 +108,16 @@ export class ChainStore {
 
   /** Bytes of a block, its header as it should be; the rest is not looked at. */
   readRawBlock(entry: ChainEntry): Uint8Array {
-    if (this.#unread) this.#blocks.flush();
-    this.#unread = false;
-    const raw = this.#blockReader.read(entry.body);
-    if (!equalBytes(hash256(raw.subarray(0, HEADER_SIZE)), entry.hash))
-      throw new DecodeError(`block ${hashToHex(entry.hash)} is damaged in blk file ${entry.body.file}`);
+    const raw = this.#readBody(entry);
+    if (!equalBytes(hash256(raw.subarray(0, HEADER_SIZE)), entry.hash)) throw damagedBlock(entry);
     return raw;
   }
 
   readBlock(entry: ChainEntry): ParsedBlock {
-    if (this.#unread) this.#blocks.flush();
-    this.#unread = false;
-    const block = parseBlock(this.#blockReader.read(entry.body));
+    const block = parseBlock(this.#readBody(entry));
     // Otherwise a bit that rotted on the disk would make a good block invalid for ever.
     if (!equalBytes(block.hash, entry.hash) || isBlockMutated(block, entry.height >= this.#segwitHeight))
-      throw new DecodeError(`block ${hashToHex(entry.hash)} is damaged in blk file ${entry.body.file}`);
+      throw damagedBlock(entry);
     return block;
   }
 
@@ -175,6 +170,12 @@ export class ChainStore {
       // On a full disk the log stays, and the next start reads it.
     }
     this.#db.close();
+  }
+
+  #readBody(entry: ChainEntry): Uint8Array {
+    if (this.#unread) this.#blocks.flush();
+    this.#unread = false;
+    return this.#blockReader.read(entry.body);
   }
 
   #writeHeaders({ headers, bodies, statuses }: TreeChange): void {
@@ -234,6 +235,10 @@ export class ChainStore {
       to: position,
     }));
   }
+}
+
+function damagedBlock({ hash, file }: ChainEntry): DecodeError {
+  return new DecodeError(`block ${hashToHex(hash)} is damaged in blk file ${file}`);
 }
 
 function keyOrder(key: Uint8Array): number {

@@ -2,6 +2,7 @@ import type { ConsensusParams } from '../consensus/consensus-params.ts';
 import type { ParsedBlock } from '../primitives/block.ts';
 import { type Clock, unixSeconds } from '../util/clock.ts';
 import { DurationCounts } from '../util/duration-counts.ts';
+import { Listeners } from '../util/listeners.ts';
 import { type ActiveChain, netChange } from './active-chain.ts';
 import type { ChainEntry } from './chain-entry.ts';
 import type { ChainStore } from './chain-store.ts';
@@ -35,7 +36,8 @@ export interface CommitDeps {
 /** Gathers what the next commit moves of the header tree, decides when it is due, and tells of it when it is written. */
 export class Commits {
   readonly #deps: CommitDeps;
-  readonly #listeners = new Set<(commit: ChainCommit) => void>();
+  /** Told in order, after each commit. */
+  readonly written = new Listeners<[commit: ChainCommit]>();
   /** Goes along with the chain. */
   follower: ChainFollower | null = null;
   /** The body of the block that came last, so that it need not be read back. */
@@ -57,12 +59,6 @@ export class Commits {
 
   get last(): CommitResult {
     return this.#last;
-  }
-
-  /** Listeners are told in order, after each commit. Returns how to leave. */
-  listen(listener: (commit: ChainCommit) => void): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
   }
 
   addHeader(entry: ChainEntry): void {
@@ -125,7 +121,7 @@ export class Commits {
       connected: connected.map(({ entry }) => entry),
       disconnected,
     };
-    for (const listener of this.#listeners) listener(commit);
+    this.written.tell(commit);
   }
 
   /** The events of a move, numbered; those of the follower come between the blocks and the reorg that moved them. */

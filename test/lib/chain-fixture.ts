@@ -1,7 +1,8 @@
 import { cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type BlockOutcome, Chain } from '../../src/chain/chain.ts';
+import type { BlockOutcome } from '../../src/chain/block-intake.ts';
+import { Chain } from '../../src/chain/chain.ts';
 import type { ScriptVerifier } from '../../src/chain/script-verifier.ts';
 import { signatureEngine } from '../../src/crypto/secp256k1.ts';
 import { VerifyBatchWriter } from '../../src/node/verify-batch.ts';

@@ -1,0 +1,108 @@
+import { checkBlock } from '../consensus/check-block.ts';
+import { checkBlockContext } from '../consensus/check-block-context.ts';
+import type { ConsensusParams } from '../consensus/consensus-params.ts';
+import { type BlockRejection, reject } from '../consensus/rejection.ts';
+import type { ParsedBlock } from '../primitives/block.ts';
+import type { BlockHash } from '../primitives/hash.ts';
+import type { BlockHeader } from '../primitives/header.ts';
+import { HeaderStatus } from '../storage/schema.ts';
+import { DecodeError } from '../util/bytes.ts';
+import { type Clock, unixSeconds } from '../util/clock.ts';
+import { Listeners } from '../util/listeners.ts';
+import type { Result } from '../util/result.ts';
+import { acceptHeader } from './accept-header.ts';
+import type { ActiveChain } from './active-chain.ts';
+import type { BestChain } from './best-chain.ts';
+import { bodyStats } from './body-stats.ts';
+import type { ChainEntry } from './chain-entry.ts';
+import type { ChainStore } from './chain-store.ts';
+import type { Commits } from './commits.ts';
+import type { HeaderTree } from './header-tree.ts';
+import type { InitialSync } from './initial-sync.ts';
+import type { InvalidBlocks } from './invalid-blocks.ts';
+import type { StageTimings } from './stage-timings.ts';
+
+/** What became of a block that was handed in. */
+export type BlockOutcome =
+  /** Kept: in the active chain, or on a branch with less work. */
+  | { readonly status: 'accepted'; readonly entry: ChainEntry }
+  | { readonly status: 'known'; readonly entry: ChainEntry }
+  | { readonly status: 'rejected'; readonly rejection: BlockRejection };
+
+export interface BlockIntakeDeps {
+  readonly store: ChainStore;
+  readonly tree: HeaderTree;
+  readonly active: ActiveChain;
+  readonly commits: Commits;
+  readonly invalid: InvalidBlocks;
+  readonly best: BestChain;
+  readonly sync: InitialSync;
+  readonly timings: StageTimings;
+  readonly params: ConsensusParams;
+  readonly clock: Clock;
+}
+
+/** Takes blocks and headers that are handed in: checks them as far as can be done without coins, and stores them. */
+export class BlockIntake {
+  /** Told of each block on top of the tip as soon as all but its inputs and scripts is checked; not in initial sync. */
+  readonly next = new Listeners<[entry: ChainEntry, block: ParsedBlock]>();
+  readonly #deps: BlockIntakeDeps;
+
+  constructor(deps: BlockIntakeDeps) {
+    this.#deps = deps;
+  }
+
+  /** Takes a block, and moves to the best chain that there is with it. */
+  async block(raw: Uint8Array, parse: (raw: Uint8Array) => ParsedBlock): Promise<BlockOutcome> {
+    const { tree, active, commits, invalid, best, sync, timings, params } = this.#deps;
+    let block: ParsedBlock;
+    try {
+      block = timings.timed('parse', () => parse(raw));
+    } catch (error) {
+      if (!(error instanceof DecodeError)) throw error;
+      return { status: 'rejected', rejection: reject('mutated', 'bad-blk-decode', error.message) };
+    }
+    const known = tree.get(block.hash);
+    if (known?.hasBody) return known.failed ? this.#cachedInvalid(known) : { status: 'known', entry: known };
+    const bad = timings.timed('check', () => checkBlock(block, params));
+    if (bad) return { status: 'rejected', rejection: bad };
+    const header = this.header(block.hash, block.header);
+    if (!header.ok) return { status: 'rejected', rejection: header };
+    const { entry } = header.value;
+    const rejection = timings.timed('check', () => checkBlockContext(block, entry.parent!, params));
+    if (rejection) {
+      // Mutated data says nothing about the block that its header names.
+      if (rejection.kind !== 'mutated') invalid.fail(entry, rejection);
+      return { status: 'rejected', rejection };
+    }
+    this.storeBody(entry, block);
+    commits.recent = { entry, block };
+    if (entry.parent === active.committedTip && !sync.active) this.next.tell(entry, block);
+    await best.activate(entry, block);
+    const found = invalid.rejectionOf(entry);
+    return found ? { status: 'rejected', rejection: found } : { status: 'accepted', entry };
+  }
+
+  /** Takes a header, its body there or not. */
+  header(hash: BlockHash, header: BlockHeader): Result<{ entry: ChainEntry; isNew: boolean }, BlockRejection> {
+    const { tree, commits, params, clock } = this.#deps;
+    const accepted = acceptHeader(tree, hash, header, params, unixSeconds(clock));
+    if (accepted.ok && accepted.value.isNew) commits.addHeader(accepted.value.entry);
+    return accepted;
+  }
+
+  /** Keeps the body of a block that was checked. */
+  storeBody(entry: ChainEntry, block: ParsedBlock): void {
+    const { store, tree, commits, clock } = this.#deps;
+    const place = store.appendBlock(block.raw);
+    entry.body = place;
+    entry.status |= HeaderStatus.HAVE_BLOCK;
+    commits.addBody({ entry, stats: bodyStats(block), receivedAt: unixSeconds(clock) });
+    tree.bodyArrived(entry);
+  }
+
+  #cachedInvalid(entry: ChainEntry): BlockOutcome {
+    const debug = this.#deps.invalid.rejectionOf(entry)?.reason ?? 'found invalid before';
+    return { status: 'rejected', rejection: reject('cached-invalid', 'duplicate-invalid', debug) };
+  }
+}
