@@ -56,7 +56,7 @@ export interface HeadersOutcome {
   readonly added: number;
 }
 
-/** How long nothing must arrive before what was gathered is committed. */
+/** How long no block must arrive before what was gathered is committed. */
 const IDLE_COMMIT_MS = 500;
 
 /**
@@ -227,7 +227,8 @@ export class Chain {
     return this.#turns.take(async () => {
       this.#disarmIdleCommit();
       const outcome = await this.#intake.block(raw, parse);
-      if (outcome.status === 'accepted') this.#armIdleCommit();
+      // Whatever came of it: those before it may still wait for their commit.
+      this.#armIdleCommit();
       return outcome;
     });
   }
@@ -409,7 +410,7 @@ export class Chain {
   }
 
   #armIdleCommit(): void {
-    if (!this.#commits.pending) return;
+    if (this.#idleTimer !== null || !this.#commits.pending) return;
     this.#idleTimer = setTimeout(() => {
       this.#idleTimer = null;
       this.settle().catch(() => {});
