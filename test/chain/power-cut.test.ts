@@ -1,0 +1,77 @@
+import { expect, test } from 'bun:test';
+import { copyFileSync, cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { RegtestChain } from '../lib/chain-builder.ts';
+import { TestNode } from '../lib/chain-fixture.ts';
+import { differences, ModelChain } from '../lib/chain-state.ts';
+import { sweep } from '../lib/tx-builder.ts';
+
+const chain = new RegtestChain({ to: 'anyone' });
+chain.mine(101);
+for (let i = 1; i <= 8; i++) chain.mine(1, { txs: [sweep(chain.coin(i), 'anyone')] });
+const fork = chain.fork(chain.height - 3);
+fork.mine(2);
+
+/** Of the log of SQLite: its header, that of each page in it, and how large pages are here. */
+const LOG_HEADER = 32;
+const FRAME = 24 + 8192;
+
+function filterHashes(node: TestNode): string[] {
+  const { filters, tip } = node.chain;
+  return Array.from({ length: tip.height + 1 }, (_, height) => {
+    const record = filters!.get(tip.ancestor(height)!)!;
+    expect(filters!.bytes(record).length).toBeGreaterThan(0);
+    return record.header.toHex();
+  });
+}
+
+// Commits of chain.db wait for no disk: its log may end anywhere, or in rubbish, while the files that were synced before
+// each commit are all there, with bytes that nothing refers to any more.
+test('a log that ends anywhere leaves the state of some block, and the chain goes on from there', async () => {
+  const whole = mkdtempSync(join(tmpdir(), 'obverse-cut-'));
+  try {
+    let last: string[];
+    {
+      await using node = new TestNode({ filters: true });
+      await node.take(chain.blocks.slice(1, 102));
+      const oneByOne = [...chain.blocks.slice(102, -3), ...fork.blocks.slice(-2), ...chain.blocks.slice(-3)];
+      for (const block of oneByOne) await node.take([block]);
+      // As it lies on the disk while the node runs: closing it would empty the log.
+      cpSync(node.dir, whole, { recursive: true });
+      last = filterHashes(node);
+    }
+    const log = readFileSync(join(whole, 'chain.db-wal'));
+    const frames = Math.floor((log.length - LOG_HEADER) / FRAME);
+    expect(frames).toBeGreaterThan(60);
+    const heights = new Set<number>();
+    for (let cut = 0; cut <= 24; cut++) {
+      const from = mkdtempSync(join(tmpdir(), 'obverse-cut-'));
+      try {
+        cpSync(join(whole, 'blocks'), join(from, 'blocks'), { recursive: true });
+        cpSync(join(whole, 'filters'), join(from, 'filters'), { recursive: true });
+        copyFileSync(join(whole, 'chain.db'), join(from, 'chain.db'));
+        const at = Math.min(log.length, LOG_HEADER + Math.round((frames * cut) / 24) * FRAME + (cut % 3) * 2500);
+        // What was not yet written may be zeros, or was there before.
+        const rubbish = new Uint8Array(cut % 2 === 0 ? 0 : FRAME).fill(cut);
+        writeFileSync(join(from, 'chain.db-wal'), Buffer.concat([log.subarray(0, at), rubbish]));
+        await using node = new TestNode({ from, filters: true });
+        const { height } = node.chain.tip;
+        const branch = [chain, fork].find((each) =>
+          each.at(height)?.hash.every((b, i) => b === node.chain.tip.hash[i]),
+        );
+        expect(differences(node.state(), new ModelChain(branch!.blocks.slice(1, height + 1)).state())).toEqual([]);
+        heights.add(height);
+        await node.take(chain.blocks.slice(1));
+        expect(node.chain.tip.height).toBe(chain.height);
+        expect(differences(node.state(), new ModelChain(chain.blocks.slice(1)).state())).toEqual([]);
+        expect(filterHashes(node)).toEqual(last);
+      } finally {
+        rmSync(from, { recursive: true });
+      }
+    }
+    expect(heights.size).toBeGreaterThan(5);
+  } finally {
+    rmSync(whole, { recursive: true });
+  }
+});
