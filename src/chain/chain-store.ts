@@ -237,8 +237,8 @@ export class ChainStore {
   }
 }
 
-function damagedBlock({ hash, file }: ChainEntry): DecodeError {
-  return new DecodeError(`block ${hashToHex(hash)} is damaged in blk file ${file}`);
+function damagedBlock({ hash, body }: ChainEntry): DecodeError {
+  return new DecodeError(`block ${hashToHex(hash)} is damaged in blk file ${body.file}`);
 }
 
 function keyOrder(key: Uint8Array): number {
