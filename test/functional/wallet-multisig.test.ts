@@ -15,6 +15,18 @@ interface Imported {
   readonly warnings?: readonly string[];
 }
 
+interface Coin {
+  readonly txid: string;
+  readonly vout: number;
+  readonly amount: number;
+  readonly desc: string;
+}
+
+interface Known {
+  readonly pubkey?: string;
+  readonly embedded?: { readonly pubkey: string };
+}
+
 /** Two wallets that share an account of which each has one key. */
 describe('a shared account', () => {
   let node: NodeProcess;
@@ -141,4 +153,48 @@ describe('a shared account', () => {
     for (const text of descs) expect(own.descriptors.map(({ desc: each }) => each)).toContain(text);
     expect(await call<string>('bare', 'getnewaddress', ['', 'bech32m'])).toStartWith('bcrt1p');
   });
+
+  test('one pays with a coin of the other beside its own, when told how that is spent', async () => {
+    const [own] = await Promise.all([call<string>('alice', 'getnewaddress')]);
+    await api.rpc('generatetoaddress', [1, own]);
+    const types = ['legacy', 'p2sh-segwit', 'bech32', 'bech32m'];
+    const theirs: string[] = [];
+    for (const type of types) theirs.push(await call<string>('bob', 'getnewaddress', ['', type]));
+    for (const address of theirs) await api.rpc('generatetoaddress', [1, address]);
+    await api.rpc('generatetoaddress', [100, MINING_ADDRESS]);
+    for (const address of theirs) {
+      const [coin] = await call<Coin[]>('bob', 'listunspent', [1, 999, [address]]);
+      const { txid, vout, amount, desc } = coin!;
+      const fund = (solving_data: object) =>
+        call<{ psbt: string; fee: number }>('alice', 'walletcreatefundedpsbt', [
+          [{ txid, vout }],
+          [{ [MINING_ADDRESS]: amount + 1 }],
+          0,
+          { add_inputs: true, fee_rate: 10, solving_data },
+        ]);
+      // A taproot output shows its key.
+      if (address !== theirs.at(-1)) expect(fund({})).rejects.toThrow('Not solvable pre-selected input');
+      const { psbt, fee } = await fund({ descriptors: [desc] });
+      const info = await call<Known>('bob', 'getaddressinfo', [address]);
+      const pubkey = info.pubkey ?? info.embedded?.pubkey;
+      if (pubkey) expect(await fund({ pubkeys: [pubkey] })).toMatchObject({ fee });
+      const half = await call<{ psbt: string }>('bob', 'walletprocesspsbt', [psbt]);
+      const signed = await call<{ hex: string; complete: boolean }>('alice', 'walletprocesspsbt', [half.psbt]);
+      expect(signed.complete).toBe(true);
+      const { vsize } = await api.rpc<{ vsize: number }>('decoderawtransaction', [signed.hex]);
+      const feerate = (fee * 1e8) / vsize;
+      expect(feerate).toBeGreaterThanOrEqual(10);
+      expect(feerate).toBeLessThan(10.2);
+      await api.rpc('sendrawtransaction', [signed.hex]);
+      await api.rpc('generatetoaddress', [1, own]);
+    }
+    for (const [solving_data, text] of [
+      [{ pubkeys: ['02'] }, 'Pubkey \\"02\\" must have a length of either 33 or 65 bytes'],
+      [{ scripts: ['xy'] }, "'xy' is not hex"],
+      [{ descriptors: ['raw(51)'] }, "Unable to parse descriptor 'raw(51)': Missing checksum"],
+    ] as const)
+      expect(
+        call('alice', 'walletcreatefundedpsbt', [[], [{ [MINING_ADDRESS]: 1 }], 0, { solving_data }]),
+      ).rejects.toThrow(text);
+  }, 30_000);
 });

@@ -1,12 +1,9 @@
-import { signatureEngine } from '../../crypto/secp256k1.ts';
 import { addressOf, parseAddress } from '../../script/address.ts';
 import { MAX_PUBKEYS_PER_MULTISIG, MAX_SCRIPT_ELEMENT_SIZE } from '../../script/limits.ts';
 import { multisig, p2shOf, p2wshOf, scriptType } from '../../script/templates.ts';
-import { hexToBytes, isHex } from '../../util/bytes.ts';
 import { descriptorChecksum } from '../../wallet/descriptor/checksum.ts';
 import type { Descriptor, OutputType } from '../../wallet/descriptor/descriptor.ts';
 import { inferDescriptor } from '../../wallet/descriptor/infer.ts';
-import { hideSecrets } from '../../wallet/keys/hide-secrets.ts';
 import { PrivateKey } from '../../wallet/keys/private-key.ts';
 import { signMessage, verifyMessage } from '../../wallet/keys/signed-message.ts';
 import { SigningData } from '../../wallet/keys/signing-data.ts';
@@ -16,6 +13,7 @@ import { rpcMethod } from './method.ts';
 import { array, integer, optional, type Param, readString, text } from './params.ts';
 import { rpcFail } from './rpc-error.ts';
 import { anyOf, arr, bool, hexStr, maybe, obj, str } from './schema.ts';
+import { readPublicKey } from './solving-data.ts';
 
 /** Microseconds to check a public key. */
 const KEY_US = 40;
@@ -97,14 +95,6 @@ function addressesOf(env: ReadEnv, descriptor: Descriptor, keys: SigningData, [b
     }
   }
   return addresses.length > 0 ? addresses : rpcFail('misc', 'Unexpected empty result');
-}
-
-function readPublicKey(hex: string): Uint8Array {
-  const refuse = (reason: string) => rpcFail('invalidAddressOrKey', `Pubkey "${hideSecrets(hex)}" must ${reason}`);
-  if (hex === '' || !isHex(hex)) return refuse('be a hex string');
-  if (hex.length !== 66 && hex.length !== 130) return refuse('have a length of either 33 or 65 bytes');
-  const key = hexToBytes(hex);
-  return signatureEngine().isValidPublicKey(key) ? key : refuse('be cryptographically valid.');
 }
 
 function readOutputType(name: string): Exclude<OutputType, 'bech32m'> {

@@ -27,7 +27,7 @@ const common = {
   replaceable: bool(),
   solving_data: obj(
     { pubkeys: maybe(arr(hexStr())), scripts: maybe(arr(hexStr())), descriptors: maybe(arr(str())) },
-    'taken and not looked at: the weight of a foreign input is to be given',
+    'tells the sizes of inputs that are not the wallet’s',
   ),
 };
 

@@ -4,14 +4,16 @@ import { type Outpoint, outpointKey } from '../../primitives/outpoint.ts';
 import type { TxInput, TxOutput } from '../../primitives/transaction.ts';
 import { parseAddress } from '../../script/address.ts';
 import type { Recipient } from '../../wallet/coin-selection/build-transaction.ts';
+import type { KeyEncoding } from '../../wallet/descriptor/descriptor.ts';
 import { isAddressType } from '../../wallet/scripts/own-descriptors.ts';
 import { type FeeWish, type NamedInput, ORDINARY_SPEND, type SpendRequest } from '../../wallet/spend/spend-request.ts';
 import { checkMode, checkTarget } from './fee-methods.ts';
 import { isObject, member, NumberText, type RpcObject, type RpcValue, typeName } from './json.ts';
 import { checkMembers, readAmount, readHash, readInteger, readString } from './params.ts';
 import { rpcFail } from './rpc-error.ts';
+import { readSolvingData } from './solving-data.ts';
 
-type Format = Pick<NetworkParams, 'address'>;
+type Format = Pick<NetworkParams, 'address'> & KeyEncoding;
 
 /** Members of the options of methods that fund transactions, with their types; of some, values are checked later. */
 const FUND_OPTIONS: Readonly<Record<string, string | null>> = {
@@ -186,7 +188,10 @@ function readWeights(given: RpcValue): Map<string, number> {
 
 function checkedWeight(weight: number): number {
   if (weight < MIN_INPUT_WEIGHT)
-    rpcFail('invalidParameter', `Invalid parameter, weight cannot be less than ${MIN_INPUT_WEIGHT}`);
+    rpcFail(
+      'invalidParameter',
+      `Invalid parameter, weight cannot be less than ${MIN_INPUT_WEIGHT} (41 bytes (size of outpoint + sequence + empty scriptSig) * 4 (witness scaling factor)) + 1 (empty witness)`,
+    );
   if (weight > MAX_INPUT_WEIGHT)
     rpcFail(
       'invalidParameter',
@@ -239,6 +244,7 @@ export function fundRequest(
     includeUnsafe: get('include_unsafe') === true,
     maxTxWeight: numberOf('max_tx_weight'),
     lockInputs: get('lock_unspents', 'lockUnspents') === true,
+    solvingData: readSolvingData(get('solving_data'), params),
   };
 }
 

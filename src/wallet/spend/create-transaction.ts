@@ -52,7 +52,7 @@ export function createTransaction(wallet: Wallet, request: SpendRequest): BuildO
   const replaceable = request.replaceable ?? true;
   const fee = chooseFeerate(feerateSources(wallet, request.fee, replaceable));
   const feerate = fee.ok ? fee.value.feerate : 0n;
-  const sizes = new InputSizes(wallet);
+  const sizes = new InputSizes(wallet, request.solvingData);
   const presets = request.inputs.map((input, i) => presetInput(wallet, input, i, sizes, feerate));
   const named = new Set(request.inputs.map(({ outpoint }) => outpointKey(outpoint)));
   const { tip } = chain;

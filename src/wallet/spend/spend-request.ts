@@ -22,6 +22,14 @@ export interface NamedInput {
   readonly weight: number | null;
 }
 
+/** What a caller tells of how outputs are spent that are not the wallet's. */
+export interface GivenSolvingData {
+  readonly publicKeys: readonly Uint8Array[];
+  readonly scripts: readonly Uint8Array[];
+  /** With checksums. */
+  readonly descriptors: readonly string[];
+}
+
 /** What a caller wants of a transaction; null leaves the choice to the wallet. */
 export interface SpendRequest {
   readonly recipients: readonly Recipient[];
@@ -42,6 +50,8 @@ export interface SpendRequest {
   readonly avoidReuse: boolean | null;
   readonly maxTxWeight: number | null;
   readonly lockInputs: boolean;
+  /** For the sizes of named inputs. */
+  readonly solvingData: GivenSolvingData | null;
 }
 
 export const ORDINARY_SPEND: Omit<SpendRequest, 'recipients' | 'fee'> = {
@@ -59,4 +69,5 @@ export const ORDINARY_SPEND: Omit<SpendRequest, 'recipients' | 'fee'> = {
   avoidReuse: null,
   maxTxWeight: null,
   lockInputs: false,
+  solvingData: null,
 };

@@ -1,18 +1,22 @@
+import { hash160 } from '../../crypto/hash.ts';
 import { feeForSize } from '../../policy/feerate.ts';
 import type { Amount } from '../../primitives/amount.ts';
 import { parseTransaction } from '../../primitives/block.ts';
 import type { Txid } from '../../primitives/hash.ts';
 import { type Outpoint, outpointKey } from '../../primitives/outpoint.ts';
 import type { TxOutput } from '../../primitives/transaction.ts';
+import { p2wpkh } from '../../script/templates.ts';
 import { TxStateCode } from '../../storage/wallet-schema.ts';
 import type { WalletCoin } from '../coin-selection/coin.ts';
 import { type InputSize, inputSizeOf } from '../coin-selection/input-size.ts';
 import type { PresetInput } from '../coin-selection/preset-inputs.ts';
+import { inferDescriptor } from '../descriptor/infer.ts';
+import { parseDescriptor } from '../descriptor/parse.ts';
 import { SigningData } from '../keys/signing-data.ts';
 import { availableCoins } from '../read/available-coins.ts';
 import { WalletView } from '../read/wallet-view.ts';
 import type { Wallet } from '../wallet.ts';
-import type { NamedInput, SpendRequest } from './spend-request.ts';
+import type { GivenSolvingData, NamedInput, SpendRequest } from './spend-request.ts';
 
 type CoinWishes = Pick<SpendRequest, 'minDepth' | 'maxDepth' | 'includeUnsafe' | 'avoidReuse' | 'version'>;
 
@@ -21,16 +25,28 @@ const TRUC_VERSION = 3;
 /** Sizes of inputs by descriptor: all scripts of one take the same. */
 export class InputSizes {
   readonly #wallet: Wallet;
+  /** For outputs that are not the wallet's. */
+  readonly #others: SigningData;
   readonly #known = new Map<number, InputSize | null>();
 
-  constructor(wallet: Wallet) {
+  constructor(wallet: Wallet, others: GivenSolvingData | null = null) {
     this.#wallet = wallet;
+    this.#others = others ? solvingData(wallet, others) : new SigningData();
   }
 
-  /** Null where it is not known how to spend the script. */
+  /** Null where the wallet does not know how to spend the script. */
   of(script: Uint8Array): InputSize | null {
     const [record] = this.#wallet.scripts.records(script);
     return record ? this.ofDescriptor(record.descriptor) : null;
+  }
+
+  /** Null where it is not known how anybody spends the script. A taproot output shows its key. */
+  ofAny(script: Uint8Array): InputSize | null {
+    const own = this.of(script);
+    if (own) return own;
+    const inferred = inferDescriptor(script, this.#others, this.#wallet.deps.params);
+    // How others sign is not known either.
+    return inferred.isSolvable ? inputSizeOf(inferred, true) : null;
   }
 
   ofDescriptor(id: number): InputSize | null {
@@ -117,13 +133,33 @@ export function presetInput(
     outpoint,
     output,
     weight,
-    size: output && sizes.of(output.scriptPubKey),
+    size: output && sizes.ofAny(output.scriptPubKey),
     sequence,
     solution: null,
     position,
     unconfirmedVersion: loose ? parseTransaction(wallet.store.txs.raw(own.id)).tx.version : null,
     bumpFee: bumpFee(wallet, [outpoint], feerate),
   };
+}
+
+/** Core's FundTransaction, the part of solving_data. */
+function solvingData({ deps }: Wallet, { publicKeys, scripts, descriptors }: GivenSolvingData): SigningData {
+  const data = new SigningData();
+  for (const publicKey of publicKeys) {
+    data.addPublicKey(publicKey);
+    data.addScript(p2wpkh(hash160(publicKey)));
+  }
+  for (const script of scripts) data.addScript(script);
+  for (const text of descriptors) {
+    const parsed = parseDescriptor(text, deps.params, { requireChecksum: true });
+    if (!parsed.ok) continue;
+    data.merge(parsed.keys);
+    for (const descriptor of parsed.descriptors) {
+      const expansion = descriptor.expand(0, data);
+      if (expansion) data.merge(expansion.data);
+    }
+  }
+  return data;
 }
 
 /** What the wallet knows of scripts, with the private keys to them where those are open. */
