@@ -173,7 +173,7 @@ describe('a shared account', () => {
           { add_inputs: true, fee_rate: 10, solving_data },
         ]);
       // A taproot output shows its key.
-      if (address !== theirs.at(-1)) expect(fund({})).rejects.toThrow('Not solvable pre-selected input');
+      if (address !== theirs.at(-1)) await expect(fund({})).rejects.toThrow('Not solvable pre-selected input');
       const { psbt, fee } = await fund({ descriptors: [desc] });
       const info = await call<Known>('bob', 'getaddressinfo', [address]);
       const pubkey = info.pubkey ?? info.embedded?.pubkey;
@@ -193,7 +193,7 @@ describe('a shared account', () => {
       [{ scripts: ['xy'] }, "'xy' is not hex"],
       [{ descriptors: ['raw(51)'] }, "Unable to parse descriptor 'raw(51)': Missing checksum"],
     ] as const)
-      expect(
+      await expect(
         call('alice', 'walletcreatefundedpsbt', [[], [{ [MINING_ADDRESS]: 1 }], 0, { solving_data }]),
       ).rejects.toThrow(text);
   }, 30_000);
