@@ -49,11 +49,7 @@ export type JobResult =
   | { readonly ok: false; readonly rpc: Pick<RpcError, 'rpcCode' | 'message' | 'data'> };
 
 /** Does one job on one snapshot. Throws only what neither the caller nor the chain can be blamed for. */
-export function runJob(
-  base: Omit<ReadBase, 'mirror'> & { wallets?(state: WalletState): WalletReads },
-  job: ReaderJob,
-  checkpoint: () => void,
-): ReaderResult {
+export function runJob(base: Omit<ReadBase, 'mirror'>, job: ReaderJob, checkpoint: () => void): ReaderResult {
   try {
     const mirror = job.mempool ? MempoolMirror.of(job.mempool, systemClock) : null;
     return withSnapshot({ ...base, mirror }, checkpoint, (env) => {

@@ -3,7 +3,7 @@ import type { Server } from 'bun';
 import { difficultyOf } from '../consensus/work.ts';
 import type { FeeReport } from '../mempool/fees/fee-estimator.ts';
 import type { NetworkParams } from '../params/network-params.ts';
-import { hashToHex } from '../primitives/hash.ts';
+import { hashFromHex, hashToHex } from '../primitives/hash.ts';
 import { headerFromBytes } from '../primitives/header.ts';
 import type { ChainReads } from '../storage/chain-reads.ts';
 import { type Clock, hostClock, systemClock, unixSeconds } from '../util/clock.ts';
@@ -27,6 +27,7 @@ import { readService } from './read-service.ts';
 import { RouteTable } from './route-table.ts';
 import { isSyncedAt } from './synced.ts';
 import { feesView } from './views/fees-view.ts';
+import { walletReaders } from './wallets/wallet-readers.ts';
 import { StoredWatches } from './watches/stored-watches.ts';
 import type { SocketData } from './ws/connection.ts';
 import { Hub, type SyncStatus } from './ws/hub.ts';
@@ -154,6 +155,10 @@ export function startApi(deps: ApiDependencies): ApiServer {
   const matcher = new Matcher({
     registry,
     runJob: (job) => readService(context).runJob({ job, signal: stopping.signal, long: false }),
+    wallets: {
+      states: () => walletReaders(context).states ?? [],
+      knows: ({ name }, txid) => walletReaders(context).get(name)?.reads.txs.byTxid(hashFromHex(txid)) != null,
+    },
   });
   const hub = new Hub({
     options,

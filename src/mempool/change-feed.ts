@@ -122,6 +122,14 @@ export class ChangeFeed implements MempoolObserver {
     });
   }
 
+  /** Something that happened elsewhere; `data` is told with number and time. */
+  note(type: Extract<MempoolChange, { kind: 'note' }>['type'], data: object): void {
+    const seq = this.#deps.nextSeq();
+    const told = { seq, time: unixSeconds(this.#deps.clock), ...data };
+    this.#changes.push({ kind: 'note', seq, type, data: JSON.stringify(told) });
+    this.#scheduleFlush();
+  }
+
   /** What fees are at. */
   fees(report: FeeReport): void {
     this.#changes.push({ kind: 'fees', report });

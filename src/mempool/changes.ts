@@ -44,6 +44,8 @@ export type MempoolChange =
     }
   /** Same transaction, other facts. */
   | { readonly kind: 'modified'; readonly txid: Uint8Array; readonly feeDelta: number; readonly unbroadcast: boolean }
+  /** Something that happened elsewhere and has its place among these: `type` names it to whoever derives events of it. */
+  | { readonly kind: 'note'; readonly seq: number; readonly type: 'walletAbandoned'; readonly data: string }
   /** What fees are at. */
   | { readonly kind: 'fees'; readonly report: FeeReport }
   /** `mempoolUpdate`, with what only the mempool itself knows. */

@@ -146,6 +146,8 @@ export class MempoolMirror {
         else this.#unbroadcast.delete(slot);
         return;
       }
+      case 'note':
+        return;
       case 'fees':
         this.#fees = change.report;
         return;

@@ -173,6 +173,12 @@ export class MempoolService implements ChainFollower {
     return this.#feed.take({ afterBlock: !this.#deps.chain.initialSync });
   }
 
+  /** Wallets have given up transactions; clients are told in line with what happens here. */
+  abandoned(wallet: string, txids: readonly Uint8Array[]): void {
+    for (const txid of txids) this.#feed.note('walletAbandoned', { wallet, txid: hashToHex(txid) });
+    this.#feed.flush();
+  }
+
   /** Takes in a transaction of ours. Its bytes must parse. */
   broadcast(raw: Uint8Array, { maxFeerate, maxBurn }: BroadcastLimits): Promise<BroadcastResult> {
     const parsed = parseTransaction(raw);

@@ -101,6 +101,7 @@ export function openWallets(
           }
           return { vsize, fee };
         },
+        abandoned: (wallet, txids) => mempool.abandoned(wallet, txids),
         broadcast: (raw) => mempool.broadcast(raw, { maxFeerate: null, maxBurn: Number.MAX_SAFE_INTEGER }),
       },
     },

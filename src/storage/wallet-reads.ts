@@ -229,6 +229,11 @@ export class WalletReads {
       .map(txRecord);
   }
 
+  /** Whether a block of a height holds or contradicts a transaction. */
+  hasAt(height: number): boolean {
+    return this.#db.query('SELECT 1 FROM txs WHERE height = ? LIMIT 1').get(height) !== null;
+  }
+
   all(): WalletTxRecord[] {
     return this.#db.query<TxRow, []>(`SELECT ${TX_COLUMNS} FROM txs ORDER BY id`).all().map(txRecord);
   }

@@ -21,6 +21,8 @@ export interface WalletMempool {
   get(txid: Uint8Array): ParsedTransaction | null;
   /** Hands a transaction in, for all peers. */
   broadcast(raw: Uint8Array): Promise<BroadcastResult>;
+  /** A wallet has given up transactions, so that clients can be told. */
+  abandoned(wallet: string, txids: readonly Uint8Array[]): void;
   /** What a transaction stands on there, and hangs together with; null where it is not there. */
   standing(txid: Uint8Array): MempoolStanding | null;
   /** What several stand on together, each counted once: virtual bytes and satoshis. */

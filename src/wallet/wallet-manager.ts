@@ -37,6 +37,8 @@ export interface WalletState {
   readonly scanning: { readonly duration: number; readonly progress: number } | null;
   /** It stands on the tip. */
   readonly live: boolean;
+  /** It is live, and has seen what was in the mempool when it was loaded: what it does not know now does not concern it. */
+  readonly settled: boolean;
   /** Of the last block that it has followed. */
   readonly height: number;
 }
@@ -103,6 +105,7 @@ export class WalletManager {
       unlockedUntil: wallet.unlockedUntil,
       scanning: wallet.scanning,
       live: wallet.sync.live,
+      settled: wallet.settled,
       height: wallet.sync.height,
     }));
   }

@@ -65,6 +65,7 @@ export class Wallet {
   readonly #ending = new AbortController();
   readonly signal: AbortSignal;
   #unlockedUntil = 0;
+  #settled = false;
   #relock: ReturnType<typeof setTimeout> | null = null;
   #scan: { readonly startedAt: number; progress: number; readonly abort: AbortController } | null = null;
 
@@ -96,6 +97,7 @@ export class Wallet {
         store.setMeta('flags', flagsOf(options));
         const wallet = new Wallet(name, store, deps);
         wallet.sync.startAtTip();
+        wallet.#settled = true;
         return wallet;
       });
     } catch (error) {
@@ -129,14 +131,24 @@ export class Wallet {
 
   /** Catches up with the chain, and learns of what is in the mempool; resolves then. */
   async start(): Promise<void> {
-    await this.sync.catchUp();
-    await this.scanMarked(this.sync.height).catch((error) => {
-      // Somebody has stopped it.
-      if (!(error instanceof WalletError)) throw error;
-    });
-    await this.scanMempool();
+    try {
+      await this.sync.catchUp();
+      await this.scanMarked(this.sync.height).catch((error) => {
+        // Somebody has stopped it.
+        if (!(error instanceof WalletError)) throw error;
+      });
+      await this.scanMempool();
+    } finally {
+      // Where that fails it catches up with a later block, and is live again.
+      this.#settled = true;
+    }
     await this.resubmit();
     this.fillLater();
+  }
+
+  /** It stands on the tip, and has seen what was in the mempool when it was opened. */
+  get settled(): boolean {
+    return this.#settled && this.sync.live;
   }
 
   has(flag: WalletFlag): boolean {
@@ -271,8 +283,10 @@ export class Wallet {
 
   abandon(txid: Uint8Array): void {
     if (this.store.txs.byTxid(txid) === null) walletFail('invalidAddressOrKey', 'Invalid or non-wallet transaction id');
-    if (!this.store.write(() => this.ledger.abandon(txid)))
+    const abandoned: Uint8Array[] = [];
+    if (!this.store.write(() => this.ledger.abandon(txid, (each) => abandoned.push(each))))
       walletFail('invalidAddressOrKey', 'Transaction not eligible for abandonment');
+    this.deps.mempool.abandoned(this.name, abandoned);
   }
 
   /** Opens the keys for so many seconds. False with a wrong passphrase. */

@@ -99,6 +99,7 @@ export class WalletFixture implements Disposable {
         get: () => null,
         standing: () => null,
         ancestorTotals: () => ({ vsize: 0, fee: 0 }),
+        abandoned: () => {},
         broadcast: () => Promise.reject(new Error('nobody listens')),
       },
     };

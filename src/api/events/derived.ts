@@ -23,8 +23,8 @@ export interface Wishes {
 }
 
 /** Whether the client gets the events of the log as they are, and no others. */
-export function isPlain({ watches, full, onlyWatched, minFeeRate }: Wishes): boolean {
-  return watches.size === 0 && !full && !onlyWatched && minFeeRate === 0;
+export function isPlain({ events, watches, full, onlyWatched, minFeeRate }: Wishes): boolean {
+  return watches.size === 0 && !full && !onlyWatched && minFeeRate === 0 && !events.has('walletTransaction');
 }
 
 type WatchWishes = Pick<Wishes, 'events' | 'watches'>;
@@ -57,17 +57,30 @@ interface Reached {
 
 /**
  * The messages that one event of the log is to one client: the event itself, then those derived from it. They depend on
- * the event, the chain below it and what is watched alone, so that a replay derives them again; `sub` depends on the
- * event alone, so that it names the same message also when other things are watched by then.
+ * the event, the chain below it and what is watched, or known to a wallet, alone, so that a replay derives them again;
+ * `sub` depends on the event alone, so that it names the same message also when other things are watched by then.
  */
 export function* framesOf(entry: LogEntry, wishes: Wishes, matcher: Matcher): Generator<Step> {
   const { type } = entry;
-  if (wishes.events.has(type) && (yield* passesFilter(entry, wishes, matcher)))
+  const { events, watches } = wishes;
+  if (events.has(type) && (yield* passesFilter(entry, wishes, matcher)))
     yield { type, text: wishes.full ? yield* withBody(entry, matcher) : entry.text };
-  if (wishes.watches.size === 0) return;
-  if (!wishes.events.has('addressTransaction') && !wishes.events.has('confirmation')) return;
-  if (type === 'newBlock' || type === 'blockDisconnected') yield* ofBlock(entry, wishes, matcher);
-  else if (entry.tx && entry.reason !== 'block') yield* ofUnconfirmed(entry, wishes, matcher);
+  if (watches.size > 0 && (events.has('addressTransaction') || events.has('confirmation'))) {
+    if (type === 'newBlock' || type === 'blockDisconnected') yield* ofBlock(entry, wishes, matcher);
+    else if (entry.tx && entry.reason !== 'block') yield* ofUnconfirmed(entry, wishes, matcher);
+  }
+  if (events.has('walletTransaction')) yield* ofWallets(entry, matcher);
+}
+
+function* ofWallets(entry: LogEntry, { wallets }: Matcher): Generator<Step> {
+  const lines = yield* ready(() => wallets.lines(entry));
+  if (lines.length === 0) return;
+  const { time } = headOf(entry.text);
+  for (const { sub, text } of lines) {
+    const head = `{"type":"walletTransaction","data":{"seq":${entry.seq},"sub":${sub},"time":${time},`;
+    yield { type: 'walletTransaction', text: `${head}${text}}` };
+    yield null;
+  }
 }
 
 function* passesFilter(entry: LogEntry, wishes: Wishes, matcher: Matcher): Generator<Step, boolean> {
@@ -241,7 +254,7 @@ function* ready<T>(get: () => T | Promise<void>): Generator<Step, T> {
 }
 
 /** Hash, height and time of an event, without parsing the lists it may carry. */
-function headOf(text: string): { hash: string; time: number } {
+export function headOf(text: string): { hash: string; time: number } {
   const head = text.slice(0, HEAD);
   return { hash: HASH.exec(head)?.[1] ?? '', time: Number(TIME.exec(head)?.[1] ?? 0) };
 }

@@ -301,14 +301,15 @@ export class EventLog {
       return;
     }
     const tx = sourceOf(change);
-    if (change.kind !== 'update' && change.silent) {
+    if ('silent' in change && change.silent) {
       this.#seq = seq;
       return;
     }
+    const type = change.kind === 'note' ? change.type : TYPE_OF[change.kind];
     const entry = {
       seq,
-      type: TYPE_OF[change.kind],
-      text: `{"type":"${TYPE_OF[change.kind]}","data":${change.data}}`,
+      type,
+      text: `{"type":"${type}","data":${change.data}}`,
       tx,
       feeRate: change.kind === 'added' ? change.fee / change.vsize : 0,
       reason: change.kind === 'removed' ? change.reason : null,
@@ -386,13 +387,13 @@ const COMPACT_AT = 10_000;
 const RETRY_MS = 1000;
 
 const TYPE_OF = { added: 'newTransaction', removed: 'transactionRemoved', update: 'mempoolUpdate' } as const;
-const MEMPOOL_TYPES: ReadonlySet<string> = new Set(Object.values(TYPE_OF));
+const MEMPOOL_TYPES: ReadonlySet<string> = new Set([...Object.values(TYPE_OF), 'walletAbandoned']);
 
 function chainEntry({ seq, type, data }: EventRecord): LogEntry {
   return { seq, type, text: `{"type":"${type}","data":${data}}`, tx: null, feeRate: 0, reason: null };
 }
 
 function sourceOf(change: Numbered): TxSource | null {
-  if (change.kind === 'update') return null;
-  return change.kind === 'added' ? { raw: change.raw, spent: change.spent } : (change.gone ?? null);
+  if (change.kind === 'added') return { raw: change.raw, spent: change.spent };
+  return change.kind === 'removed' ? (change.gone ?? null) : null;
 }

@@ -5,6 +5,7 @@ import type { LogEntry } from './event-log.ts';
 import { ancestorHash, matchUnconfirmed } from './event-readers.ts';
 import { type TxTouches, touchesFromLine } from './match.ts';
 import type { snapshotEndpoint } from './snapshot.ts';
+import { WalletTold, type WalletToldOptions } from './wallet-told.ts';
 import type { WatchRegistry } from './watches.ts';
 
 /** The transactions of a block that touch what was watched at some version of the registry. */
@@ -42,6 +43,7 @@ export interface MatcherOptions {
   readonly registry: WatchRegistry;
   /** Does a job on a reader worker. */
   runJob(job: ReaderJob): Promise<JobResult>;
+  readonly wallets: Omit<WalletToldOptions, 'run'>;
 }
 
 /** Matched on the front; a larger transaction goes to a worker. */
@@ -59,6 +61,7 @@ type TxMatch = { readonly version: number; readonly touches: TxTouches | null };
  * answer is there at once, or is a promise of it: ask again when it resolves.
  */
 export class Matcher {
+  readonly wallets: WalletTold;
   readonly #registry: WatchRegistry;
   readonly #options: MatcherOptions;
   readonly #blocks = new Map<string, BlockMatches>();
@@ -74,6 +77,7 @@ export class Matcher {
   constructor(options: MatcherOptions) {
     this.#registry = options.registry;
     this.#options = options;
+    this.wallets = new WalletTold({ ...options.wallets, run: (name, input) => this.#run(name, input) });
   }
 
   attach(reads: ChainReads): void {

@@ -3,6 +3,8 @@ import type { NetworkParams } from '../../params/network-params.ts';
 import { hashToHex, type Txid } from '../../primitives/hash.ts';
 import type { ChainReads } from '../../storage/chain-reads.ts';
 import type { HeaderRecord } from '../../storage/header-store.ts';
+import type { WalletReads } from '../../storage/wallet-reads.ts';
+import type { WalletState } from '../../wallet/wallet-manager.ts';
 import type { ReadSettings } from './read-settings.ts';
 
 /** What an answer is read from: one snapshot, its tip, and what never changes while the node runs. */
@@ -15,6 +17,8 @@ export interface ReadEnv {
   readonly mempool: MempoolMirror;
   /** Number of the newest mempool event, where the answer has looked at the mempool; else null. */
   readonly mempoolSeq: number | null;
+  /** A loaded wallet; only for endpoints that workers alone run. */
+  wallets?(state: Pick<WalletState, 'name' | 'load'>): WalletReads;
   /**
    * Says what the work ahead will take. On the front anything that would hold it up is given up here, and the whole
    * answer is made again by a reader worker. There it gives up what nobody waits for any more: what is long asks again
@@ -51,7 +55,7 @@ export function needSpenders({ mempool }: ReadEnv, txids: readonly Txid[]): void
 }
 
 /** Where a snapshot is read from; `mempool` is null where the answer must not need it. */
-export interface ReadBase extends Pick<ReadEnv, 'reads' | 'params' | 'settings'> {
+export interface ReadBase extends Pick<ReadEnv, 'reads' | 'params' | 'settings' | 'wallets'> {
   readonly mirror: MempoolMirror | null;
 }
 

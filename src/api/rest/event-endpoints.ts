@@ -15,6 +15,7 @@ const TYPES = [
   'blockDisconnected',
   'reorg',
   'transactionRemoved',
+  'walletTransaction',
 ] as const;
 /** The last two only tell of what the key watches. */
 const DEFAULT_TYPES: ReadonlySet<string> = new Set(TYPES.slice(0, 5));
@@ -40,6 +41,8 @@ export const eventRoutes = (ctx: ApiContext) => {
       const { events, watches } = ctx;
       ctx.reads();
       const { after, waitMs, ...asked } = askedFor(query, ctx);
+      const call = ctx.call(request);
+      if (asked.types.has('walletTransaction')) call.require('wallet.read');
       const from = after ?? events.latest;
       if (!events.isKnown(from)) invalid('after', 'must be the seq of an event');
       const known = gapAfter(events, from);
@@ -47,7 +50,7 @@ export const eventRoutes = (ctx: ApiContext) => {
       if (!watches.isLoaded) await Promise.race([watches.loaded, Bun.sleep(LOAD_MS)]);
       if (!watches.isLoaded) fail('warming_up', 'what keys watch is still being read');
       const { signal } = request;
-      const wish = { ...asked, signal, watches: watches.of(ctx.call(request).principal.id) };
+      const wish = { ...asked, signal, watches: watches.of(call.principal.id) };
       let page = await readEventPage(ctx, start, wish);
       // What is missing is told at once.
       if (page.items.length === 0 && known === null && waitMs > 0)

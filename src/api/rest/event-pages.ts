@@ -30,8 +30,8 @@ const MAX_BODY = 4 * 1024 ** 2;
 const SLICE_MS = 1.5;
 const SCAN = 200;
 /** Events that others are derived from. */
-const CAUSES = ['newBlock', 'blockDisconnected', 'newTransaction', 'transactionRemoved'];
-const DERIVED = ['addressTransaction', 'confirmation'];
+const CAUSES = ['newBlock', 'blockDisconnected', 'newTransaction', 'transactionRemoved', 'walletAbandoned'];
+const DERIVED = ['addressTransaction', 'confirmation', 'walletTransaction'];
 
 /**
  * What there is behind a number, up to a page. An event and what is derived from it have one number, and a client goes on

@@ -32,11 +32,14 @@ interface ListedOutput {
 export class WalletTxViews {
   readonly #view: WalletView;
   readonly #params: Format;
+  readonly #amount: (satoshis: number) => unknown;
   readonly #descriptors = new Map<number, string>();
 
-  constructor(view: WalletView, params: Format) {
+  /** `amount` makes of satoshis what is shown. */
+  constructor(view: WalletView, params: Format, amount: (satoshis: number) => unknown = coins) {
     this.#view = view;
     this.#params = params;
+    this.#amount = amount;
     for (const { id, normalized } of view.reads.keys.descriptors()) this.#descriptors.set(id, normalized);
   }
 
@@ -53,10 +56,10 @@ export class WalletTxViews {
         entries.push({
           ...(address !== null && { address }),
           category: 'send',
-          amount: coins(-value),
+          amount: this.#amount(-value),
           ...(entry && { label: entry.label }),
           vout,
-          fee: coins(-fee),
+          fee: this.#amount(-fee),
           ...about,
           abandoned,
         });
@@ -72,7 +75,7 @@ export class WalletTxViews {
         ...(address !== null && { address }),
         parent_descs: this.parents(script),
         category,
-        amount: coins(value),
+        amount: this.#amount(value),
         ...(entry && { label: entry.label }),
         vout,
         abandoned,

@@ -209,7 +209,14 @@ export function closeSlow(connection: Connection): void {
   connection.close(CloseCode.SLOW_CONSUMER, `resume after ${connection.cursor}`);
 }
 
-const FROM_MEMPOOL = ['newTransaction', 'mempoolUpdate', 'transactionRemoved', 'addressTransaction', 'confirmation'];
+const FROM_MEMPOOL = [
+  'newTransaction',
+  'mempoolUpdate',
+  'transactionRemoved',
+  'addressTransaction',
+  'confirmation',
+  'walletTransaction',
+];
 
 function isReady({ blocked, closed, waiting }: Connection): boolean {
   return !blocked && !closed && !waiting;

@@ -60,7 +60,7 @@ export interface SyncStatus {
 const NOTHING: Watched = { size: 0, version: 0, get: () => undefined, has: () => false, thresholds: () => [] };
 
 /** Events without a number, that are not kept for whoever is behind. */
-export type Announcement = 'feeUpdate' | 'syncStatus' | 'walletTransaction' | 'peerConnected' | 'peerDisconnected';
+export type Announcement = 'feeUpdate' | 'syncStatus' | 'peerConnected' | 'peerDisconnected';
 
 /**
  * All WebSocket connections. Each goes through the event log at its own pace, with its own cursor. An event is one text

@@ -142,15 +142,19 @@ export class Ledger {
     for (const id of txs.forgetMempool()) this.#refreshInputs(parseTransaction(txs.raw(id)).tx);
   }
 
-  /** Gives up a transaction and what spends it. False where it is confirmed, contradicted or in the mempool. */
-  abandon(txid: Uint8Array): boolean {
+  /**
+   * Gives up a transaction and what spends it; `onEach` hears of each. False where it is confirmed, contradicted or in the
+   * mempool.
+   */
+  abandon(txid: Uint8Array, onEach?: (txid: Uint8Array) => void): boolean {
     const { txs } = this.#store;
     const known = txs.byTxid(txid);
     if (!known || known.state === TxStateCode.CONFIRMED || known.state === TxStateCode.CONFLICTED) return false;
     if (known.state === TxStateCode.MEMPOOL) return false;
-    this.#cascade(known.id, ({ id, state }) => {
+    this.#cascade(known.id, ({ id, state, txid: each }) => {
       if (state !== TxStateCode.INACTIVE) return false;
       txs.setState(id, TxStateCode.ABANDONED, null);
+      onEach?.(each);
       return true;
     });
     return true;

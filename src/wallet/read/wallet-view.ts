@@ -2,6 +2,7 @@ import { parseTransaction } from '../../primitives/block.ts';
 import type { Transaction } from '../../primitives/transaction.ts';
 import { depthOf, type WalletReads } from '../../storage/wallet-reads.ts';
 import { TxStateCode } from '../../storage/wallet-schema.ts';
+import type { WalletCursor } from '../../storage/wallet-store.ts';
 import type { WalletTxRecord } from '../../storage/wallet-tx-store.ts';
 
 /** Confirmations a coinbase needs before it can be spent, and one for its own block. */
@@ -15,11 +16,11 @@ export class WalletView {
   readonly tipHash: Uint8Array;
   readonly #trusted = new Map<number, boolean>();
 
-  constructor(reads: WalletReads) {
+  /** `tip` is the block that depths are counted from: the last one that the wallet has followed, unless it is given. */
+  constructor(reads: WalletReads, tip: WalletCursor | null = reads.cursor()) {
     this.reads = reads;
-    const cursor = reads.cursor();
-    this.tipHeight = cursor?.height ?? 0;
-    this.tipHash = cursor?.hash ?? new Uint8Array(32);
+    this.tipHeight = tip?.height ?? 0;
+    this.tipHash = tip?.hash ?? new Uint8Array(32);
   }
 
   /** Confirmations; negative for what a block contradicts. */

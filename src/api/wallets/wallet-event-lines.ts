@@ -1,0 +1,237 @@
+import { sha256 } from '../../crypto/hash.ts';
+import { type ParsedBlock, parseTransaction } from '../../primitives/block.ts';
+import { hashFromHex, type Txid } from '../../primitives/hash.ts';
+import { sumOutputs } from '../../primitives/transaction.ts';
+import type { HeaderRecord } from '../../storage/header-store.ts';
+import type { WalletReads } from '../../storage/wallet-reads.ts';
+import { TxStateCode } from '../../storage/wallet-schema.ts';
+import type { WalletCursor } from '../../storage/wallet-store.ts';
+import type { TxBlock, WalletTxRecord } from '../../storage/wallet-tx-store.ts';
+import { WalletView } from '../../wallet/read/wallet-view.ts';
+import type { WalletState } from '../../wallet/wallet-manager.ts';
+import { type ReadEndpoint, textAnswer } from '../readers/answer.ts';
+import { parsedBlock } from '../readers/block-body.ts';
+import { blockByHash, headerTime } from '../readers/block-facts.ts';
+import type { ReadEnv } from '../readers/read-env.ts';
+import { WalletTxViews } from '../views/wallet-tx.ts';
+
+export type WalletName = Pick<WalletState, 'name' | 'load'>;
+
+export function nameOf({ name, load }: WalletName): WalletName {
+  return { name, load };
+}
+
+/** What an event of the log is to a transaction of a wallet. */
+export type WalletPhase = 'mempool' | 'confirmed' | 'reverted' | 'conflicted' | 'removed' | 'abandoned';
+
+export interface WalletBlockQuestion {
+  /** Display order. */
+  readonly hash: string;
+  /** The block has joined the chain; else it has left it. */
+  readonly connected: boolean;
+  readonly wallets: readonly WalletName[];
+}
+
+/** Why a transaction left the mempool, and what took its place; null where it did not. */
+interface Cause {
+  readonly reason: string | null;
+  readonly replacedBy: string | null;
+}
+
+export interface WalletTxQuestion extends Cause {
+  /** Display order. */
+  readonly txid: string;
+  readonly phase: WalletPhase;
+  readonly wallets: readonly WalletName[];
+}
+
+/** The answer while a wallet has not followed the block. */
+export const WALLET_BEHIND = 'behind';
+
+const NO_CAUSE: Cause = { reason: null, replacedBy: null };
+
+/**
+ * What a block means to wallets, one message a line: its number within the event, and the rest of its JSON. It is found
+ * from the block and from what the wallets know, not from how their transactions stand now: a replay finds the same.
+ */
+export const walletBlockEndpoint: ReadEndpoint<WalletBlockQuestion> = {
+  name: 'event-wallet-block',
+  run(env, { hash, connected, wallets }) {
+    const block = blockByHash(env, hash);
+    const active = env.reads.headers.isActive(block);
+    const lines: Line[] = [];
+    let parsed: ParsedBlock | null = null;
+    for (const wallet of wallets) {
+      const { name } = wallet;
+      const reads = env.wallets!(wallet);
+      const followed = reads.snapshot(() => {
+        const current = active && hasFollowed(env, block, reads.cursor());
+        // What is on no branch any more is not waited for.
+        if (connected && active && !current) return false;
+        // Most blocks are of no wallet, and that need not be found in the block.
+        if (current && !reads.hasAt(block.height)) return true;
+        parsed ??= parsedBlock(env, block);
+        lines.push(...linesOfBlock(new Teller(env, name, new WalletView(reads, block)), parsed, block, connected));
+        return true;
+      });
+      if (!followed) return textAnswer(WALLET_BEHIND, 'none');
+    }
+    return textAnswer(inOrder(lines), 'none');
+  },
+};
+
+/** The same of a transaction that has come to the mempool, left it, or was given up. */
+export const walletTxEndpoint: ReadEndpoint<WalletTxQuestion> = {
+  name: 'event-wallet-tx',
+  run(env, { txid, phase, reason, replacedBy, wallets }) {
+    const lines: Line[] = [];
+    for (const wallet of wallets) {
+      const { name } = wallet;
+      const reads = env.wallets!(wallet);
+      reads.snapshot(() => {
+        const record = reads.txs.byTxid(hashFromHex(txid));
+        if (!record) return;
+        const teller = new Teller(env, name, new WalletView(reads));
+        lines.push(teller.line(0, standing(record, phase, null), phase, { reason, replacedBy }));
+      });
+    }
+    return textAnswer(inOrder(lines), 'none');
+  },
+};
+
+function hasFollowed({ reads }: ReadEnv, { height }: HeaderRecord, cursor: WalletCursor | null): boolean {
+  const at = cursor && reads.headers.byHash(cursor.hash);
+  return at !== null && at.height >= height && reads.headers.isActive(at);
+}
+
+function linesOfBlock(
+  teller: Teller,
+  { txs }: ParsedBlock,
+  { height, hash, header }: HeaderRecord,
+  connected: boolean,
+): Line[] {
+  const { reads } = teller.view;
+  const time = headerTime({ header });
+  const lines: Line[] = [];
+  const contradicted = new Map<number, TxBlock>();
+  for (const [index, { tx, txid }] of txs.entries()) {
+    const block = { height, hash, index, time };
+    const record = reads.txs.byTxid(txid);
+    const phase = connected ? 'confirmed' : 'reverted';
+    if (record) lines.push(teller.line(index, standing(record, phase, block), phase, NO_CAUSE));
+    if (index === 0) continue;
+    for (const { prevout } of tx.inputs)
+      for (const id of reads.txs.spenders(prevout)) if (id !== record?.id) contradicted.set(id, block);
+  }
+  const phase = connected ? 'conflicted' : 'reverted';
+  for (const [ordinal, [id, block]] of withDescendants(reads, contradicted).entries()) {
+    const record = reads.txs.byId(id);
+    // Another block below had contradicted it already.
+    if (record.state === TxStateCode.CONFLICTED && record.height! < height) continue;
+    lines.push(teller.line(FIRST_CONFLICT + ordinal, standing(record, phase, block), phase, NO_CAUSE));
+  }
+  return lines;
+}
+
+/** Transactions that cannot be while this block is, and what spends their outputs, in the wallet's order. */
+function withDescendants(reads: WalletReads, first: ReadonlyMap<number, TxBlock>): [number, TxBlock][] {
+  const found = new Map(first);
+  const pending = [...first];
+  for (let next = pending.pop(); next && found.size < MAX_CONFLICTS; next = pending.pop()) {
+    const [id, block] = next;
+    const { tx, txid } = parseTransaction(reads.txs.raw(id));
+    for (let vout = 0; vout < tx.outputs.length; vout++)
+      for (const spender of reads.txs.spenders({ txid: txid as Txid, vout })) {
+        if (found.has(spender)) continue;
+        found.set(spender, block);
+        pending.push([spender, block]);
+      }
+  }
+  return [...found].sort(([a], [b]) => a - b).slice(0, MAX_CONFLICTS);
+}
+
+/** A transaction as it stood when the event happened. */
+function standing(record: WalletTxRecord, phase: WalletPhase, block: TxBlock | null): WalletTxRecord {
+  const state = record.coinbase && phase === 'reverted' ? TxStateCode.ABANDONED : STATE_OF[phase];
+  const at = state === TxStateCode.CONFIRMED || state === TxStateCode.CONFLICTED ? block : null;
+  return {
+    ...record,
+    state,
+    height: at?.height ?? null,
+    blockHash: at?.hash ?? null,
+    blockIndex: at?.index ?? null,
+    blockTime: at?.time ?? null,
+  };
+}
+
+const STATE_OF: Readonly<Record<WalletPhase, number>> = {
+  mempool: TxStateCode.MEMPOOL,
+  confirmed: TxStateCode.CONFIRMED,
+  reverted: TxStateCode.INACTIVE,
+  conflicted: TxStateCode.CONFLICTED,
+  removed: TxStateCode.INACTIVE,
+  abandoned: TxStateCode.ABANDONED,
+};
+
+interface Line {
+  readonly sub: number;
+  readonly text: string;
+}
+
+/** Puts what happened to transactions of one wallet into words. */
+class Teller {
+  readonly #wallet: string;
+  readonly #base: number;
+  readonly view: WalletView;
+  readonly #params: ReadEnv['params'];
+  #views: WalletTxViews | null = null;
+
+  constructor({ params }: ReadEnv, wallet: string, view: WalletView) {
+    this.#wallet = wallet;
+    this.#base = firstSub(wallet);
+    this.view = view;
+    this.#params = params;
+  }
+
+  /** `number` tells the messages of one event and wallet apart. Amounts are satoshis. */
+  line(number: number, tx: WalletTxRecord, phase: WalletPhase, { reason, replacedBy }: Cause): Line {
+    this.#views ??= new WalletTxViews(this.view, this.#params, (satoshis) => satoshis);
+    const { txid, time: _shownWith, ...about } = this.#views.about(tx);
+    const details = this.#views.entries(tx, { minDepth: ANY_DEPTH, long: false, label: null, includeChange: false });
+    const data = { wallet: this.#wallet, txid, phase, reason, replacedBy, ...this.#net(tx), ...about, details };
+    const sub = this.#base + number;
+    return { sub, text: `${sub}\t${JSON.stringify(data).slice(1)}` };
+  }
+
+  /** What it adds to the balance, its fee left out; and the fee where it spends something of ours, not positive. */
+  #net(tx: WalletTxRecord): { amount: number; fee: number | null } {
+    const { txs } = this.view.reads;
+    const credit = txs.coinsOf(tx.id).reduce((sum, { value }) => sum + value, 0);
+    if (tx.debit <= 0) return { amount: credit, fee: null };
+    const fee = Number(sumOutputs(this.view.transaction(tx.id))) - tx.debit;
+    return { amount: credit - tx.debit - fee, fee };
+  }
+}
+
+/** What a block contradicts is told as well, with what is received. */
+const ANY_DEPTH = Number.MIN_SAFE_INTEGER;
+
+/** A block holds fewer transactions than that; behind them come those that it contradicts. */
+const FIRST_CONFLICT = 2 ** 19;
+const MAX_CONFLICTS = 2 ** 19;
+const WALLET_SPAN = 2 ** 20;
+/** Above all numbers of what is derived from watches, and below 2^53. */
+const FIRST_SUB = 2 ** 52;
+
+/** By the name alone, so that a message keeps its number whatever other wallets are loaded. */
+function firstSub(wallet: string): number {
+  const digest = sha256(new TextEncoder().encode(wallet));
+  return FIRST_SUB + new DataView(digest.buffer, digest.byteOffset).getUint32(0) * WALLET_SPAN;
+}
+
+function inOrder(lines: readonly Line[]): string {
+  return lines
+    .toSorted((a, b) => a.sub - b.sub)
+    .map(({ text }) => text)
+    .join('\n');
+}
