@@ -61,6 +61,8 @@ export interface NodeStatus {
   readonly wallets?: readonly WalletState[];
   /** Names of wallets that were to be loaded and could not be. */
   readonly walletsFailed?: readonly string[];
+  /** Names of those among them whose files were not there. */
+  readonly walletsMissing?: readonly string[];
 }
 
 /** One connected peer, as `GET /api/peers` shows it. Times are Unix seconds, 0 for never; heights -1 where they are not known. */

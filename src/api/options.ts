@@ -130,6 +130,7 @@ export interface ApiOptions {
     readonly diskFailBytes: number;
   };
   readonly cache: { readonly enabled: boolean; readonly maxBytes: number };
+  readonly metrics: { readonly walletBalances: boolean };
 }
 
 const KIB = 1024;
@@ -218,5 +219,6 @@ export function apiOptions(identity: ApiIdentity, overrides: ApiOverrides = {}):
       ...overrides.ready,
     },
     cache: { enabled: true, maxBytes: 64 * MIB, ...overrides.cache },
+    metrics: { walletBalances: false, ...overrides.metrics },
   };
 }

@@ -22,6 +22,7 @@ import type { NodePort, NodeStatus } from './node-port.ts';
 import { startOpsListener } from './ops/listener.ts';
 import { ApiMetrics } from './ops/metrics.ts';
 import { fileSize, Readiness } from './ops/readiness.ts';
+import { walletBalances } from './ops/wallet-balances.ts';
 import type { ApiOptions, ListenAddress } from './options.ts';
 import { readService } from './read-service.ts';
 import { RouteTable } from './route-table.ts';
@@ -101,6 +102,8 @@ export function startApi(deps: ApiDependencies): ApiServer {
       fees: () => mempool.mirror.fees,
       eventsSeq: () => state.attached && events.latest,
       databases: () => databaseSizes(options.networkDir),
+      wallets: () => state.attached?.node.status().wallets ?? [],
+      walletBalances: options.metrics.walletBalances ? () => walletBalances(context) : null,
       wsConnections: () => hub.size,
       wsBackpressured: () => hub.backpressured,
       wsWatched: () => ({ connection: hub.watched, key: watches.total }),

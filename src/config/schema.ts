@@ -283,6 +283,8 @@ export const SETTINGS = {
   }),
   'wallet.fallbackFee': optionalNumber({ unit: 'sat/vB', help: 'fee rate of sends on main when there is no fee data' }),
 
+  'metrics.walletBalances': boolean({ fallback: false, help: 'show balances of wallets in /metrics' }),
+
   'ready.details': boolean({ fallback: true, help: 'show figures in /readyz, not only states' }),
   'ready.disk.degraded': integer({
     fallback: ({ network }) => (network === 'regtest' ? 1024 : 10_240),

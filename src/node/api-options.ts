@@ -60,6 +60,7 @@ export function apiOptionsOf(config: Config, staticKey: string | null): ApiOptio
         diskFailBytes: ready.disk.fail * MEBIBYTE,
       },
       cache: { enabled: config.cache.enabled },
+      metrics: { walletBalances: config.metrics.walletBalances },
     },
   );
 }

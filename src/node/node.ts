@@ -193,6 +193,7 @@ export class Node {
       ...(this.#wallets && {
         wallets: this.#wallets.manager.states,
         walletsFailed: this.#wallets.manager.failed,
+        walletsMissing: this.#wallets.manager.missing,
       }),
     };
   }

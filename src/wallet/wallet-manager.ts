@@ -61,6 +61,7 @@ export class WalletManager {
   readonly #failed = new Set<string>();
   /** Wallets that are waited for, so that it is told what stops them. */
   readonly #catchingUp = new Set<Wallet>();
+  readonly #missing = new Set<string>();
   #lastLoad = 0;
   #bodies: readonly ParsedBlock[] | null = null;
   #resubmitTimer: ReturnType<typeof setTimeout> | null = null;
@@ -83,7 +84,14 @@ export class WalletManager {
     }
     for (const name of this.#startup()) {
       const { path } = this.#place(name);
-      if (this.#wallets.has(name) || !existsSync(path)) continue;
+      if (this.#wallets.has(name)) continue;
+      if (!existsSync(path)) {
+        // The default one is on the list though nobody has asked for it.
+        if (name === DEFAULT_WALLET) continue;
+        this.#missing.add(name);
+        log.error('a wallet that is to be loaded is not there', { wallet: name });
+        continue;
+      }
       try {
         this.#add(Wallet.open(path, name, this.#deps));
       } catch (error) {
@@ -96,6 +104,11 @@ export class WalletManager {
   /** Names of wallets that were to be loaded at the start and could not be. */
   get failed(): string[] {
     return [...this.#failed];
+  }
+
+  /** Names of wallets that were to be loaded at the start and whose files were not there. */
+  get missing(): string[] {
+    return [...this.#missing];
   }
 
   get states(): WalletState[] {
@@ -318,6 +331,7 @@ export class WalletManager {
 
   #loaded(wallet: Wallet): void {
     this.#failed.delete(wallet.name);
+    this.#missing.delete(wallet.name);
     this.#loads.set(wallet, ++this.#lastLoad);
     this.#wallets.set(wallet.name, wallet);
   }

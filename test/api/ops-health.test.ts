@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { Elysia } from 'elysia';
+import type { NodeStatus } from '../../src/api/node-port.ts';
 import { access } from '../../src/api/route-access.ts';
 import { DurationCounts } from '../../src/util/duration-counts.ts';
 import { BEARER, type FakeNode, rawRequest, startTestApi, type TestApi } from './api-fixture.ts';
@@ -56,6 +57,26 @@ describe('readiness', () => {
     it.node.current = { ...it.node.current, lastCommit: { ok: true, at: 1_700_000_000_999, durationMs: 3 } };
     const { report } = await readyz(it);
     expect(report.checks.database).toMatchObject({ lastCommitAt: 1_700_000_000, lastCommitMs: 3 });
+  });
+
+  test('looks at the wallets where there are to be some', async () => {
+    await using it = startTestApi({ overrides: RECENT_TIP });
+    const of = (name: string, more: object = {}) => ({
+      ...{ name, load: 1, unlockedUntil: null, scanning: null, live: true, settled: true, height: 0 },
+      ...more,
+    });
+    const check = async (more: Partial<NodeStatus>) => {
+      it.node.current = { ...it.node.current, walletsFailed: [], walletsMissing: [], ...more };
+      return (await readyz(it)).report.checks.wallet;
+    };
+    expect(await check({})).toBeUndefined();
+    expect(await check({ wallets: [] })).toMatchObject({ status: 'ok', loaded: 0 });
+    expect(await check({ wallets: [of('a'), of('b')] })).toMatchObject({ status: 'ok', loaded: 2 });
+    expect(await check({ walletsMissing: ['c'] })).toMatchObject({ status: 'degraded', loaded: 2 });
+    expect(await check({ walletsFailed: ['c'] })).toMatchObject({ status: 'fail', loaded: 2 });
+    it.node.mine(3);
+    expect(await check({})).toMatchObject({ status: 'degraded', message: 'a wallet is behind' });
+    expect(await check({ wallets: [of('a', { height: 1 })] })).toMatchObject({ status: 'ok' });
   });
 
   const cases: [string, string, string, (it: TestApi) => void][] = [
@@ -205,6 +226,16 @@ describe('readiness', () => {
 });
 
 describe('metrics', () => {
+  test('tell which wallets are locked, and no balances unless they are to', async () => {
+    await using it = startTestApi();
+    const wallet = { load: 1, scanning: null, live: true, settled: true, height: 0 };
+    const wallets = [null, 0, 1_900_000_000].map((unlockedUntil, i) => ({ ...wallet, name: `w${i}`, unlockedUntil }));
+    it.node.current = { ...it.node.current, wallets };
+    const text = await (await it.get('/metrics', { headers: BEARER })).text();
+    const samples = text.split('\n').filter((line) => line.startsWith('obverse_wallet'));
+    expect(samples).toEqual(['0', '1', '0'].map((value, i) => `obverse_wallet_locked{wallet="w${i}"} ${value}`));
+  });
+
   test('need the scope on the main listener and hold the four of the interface', async () => {
     await using it = startTestApi({
       plugins: [

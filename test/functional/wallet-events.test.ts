@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { issueKey } from '../../src/api/auth/issue-key.ts';
 import { regtest } from '../../src/params/regtest.ts';
@@ -7,7 +8,7 @@ import type { Transaction } from '../../src/primitives/transaction.ts';
 import { parseAddress } from '../../src/script/address.ts';
 import { AuthStore } from '../../src/storage/auth-store.ts';
 import { broadcast, idOf, mempoolLoaded, mine, nodeWith, post, submit } from '../lib/mempool-node.ts';
-import { ApiClient, type ErrorBody, type EventSocket, type WsMessage } from '../lib/node-client.ts';
+import { ApiClient, type ErrorBody, type EventSocket, type Readiness, type WsMessage } from '../lib/node-client.ts';
 import { cleanUpAfterTests, type NodeProcess, startNode } from '../lib/node-process.ts';
 import { recentChain } from '../lib/sample-chains.ts';
 import { spend, sweep } from '../lib/tx-builder.ts';
@@ -21,7 +22,7 @@ interface EventPage {
 }
 
 const COIN = 100_000_000n;
-const ARGS = ['--wallet.keypool=20'];
+const ARGS = ['--wallet.keypool=20', '--metrics.walletBalances'];
 
 const told = ({ data }: WsMessage) => [data.wallet, data.phase, data.txid];
 const isOfBlock = ({ data }: WsMessage) => ['confirmed', 'reverted', 'conflicted'].includes(data.phase as string);
@@ -130,6 +131,14 @@ describe('walletTransaction', () => {
       details: [{ category: 'send', amount: -100_000_000, address: destination }],
     });
     expect(of('default').fee as number).toBeLessThan(0);
+    await node.until('the wallets in the metrics', async () => {
+      const { text } = await node.api.request('/metrics');
+      return (
+        /^obverse_wallet_balance_base_units\{wallet="default"\} 1999\d{5}$/m.test(text) &&
+        text.includes('obverse_wallet_balance_base_units{wallet="other"} 0\n') &&
+        text.includes('obverse_wallet_locked{wallet="other"} 0\n')
+      );
+    });
   });
 
   test('tells of what a reorg takes back, and of a double spend in a block', async () => {
@@ -205,6 +214,7 @@ describe('walletTransaction', () => {
     const ofBlocks = socket.of('walletTransaction').filter(isOfBlock);
     const { lastSeq } = await page('after=0');
     await node.stop('SIGKILL');
+    writeFileSync(join(node.networkDir, 'wallets/startup.json'), '["default","gone"]');
     node = await startNode({ datadir: node.datadir, args: ARGS });
     await mempoolLoaded(node);
     const replayed = (await page('after=0')).items.filter(isOfBlock);
@@ -214,6 +224,8 @@ describe('walletTransaction', () => {
     await submit(node.api, other.mine(1, { txs: [late] }));
     const missed = await page(`after=${lastSeq}`);
     expect(missed.items.map(told)).toContainEqual(['default', 'confirmed', idOf(late)]);
+    const ready = await node.api.request<Readiness>('/readyz');
+    expect(ready.body.checks.wallet).toMatchObject({ status: 'degraded', message: 'a wallet is not there', loaded: 1 });
     // What lies between is told to be missing: events of the mempool end with the process.
     expect(missed.gap).toMatchObject({ scope: 'mempool' });
   });

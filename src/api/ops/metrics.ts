@@ -35,6 +35,10 @@ export interface GaugeSources extends NodeMetricSources {
   eventsSeq(): number | null;
   /** Bytes by file, `name` being `chain`, `node`, `auth` or `watches`. */
   databases(): Promise<readonly { readonly name: string; readonly bytes: number; readonly walBytes: number }[]>;
+  /** Loaded wallets. */
+  wallets(): readonly { readonly name: string; readonly unlockedUntil: number | null }[];
+  /** Satoshis that could be spent, by wallet; null where balances are not to be shown. */
+  walletBalances: (() => Promise<ReadonlyMap<string, number>>) | null;
   wsConnections(): number;
   wsBackpressured(): number;
   /** Items by who watches them: a connection, or a key for all of its. */
@@ -256,6 +260,29 @@ function addGauges(registry: Registry, sources: GaugeSources): void {
       for (const [by, count] of Object.entries(sources.wsWatched())) this.set({ by }, count);
     },
   });
+  new Gauge({
+    name: 'obverse_wallet_locked',
+    help: '1 while a wallet needs its passphrase before it can spend.',
+    labelNames: ['wallet'],
+    registers,
+    collect() {
+      this.reset();
+      for (const { name, unlockedUntil } of sources.wallets()) this.set({ wallet: name }, unlockedUntil === 0 ? 1 : 0);
+    },
+  });
+  const { walletBalances } = sources;
+  if (walletBalances)
+    new Gauge({
+      name: 'obverse_wallet_balance_base_units',
+      help: 'What a wallet could spend, in base units, as getbalance counts it.',
+      labelNames: ['wallet'],
+      registers,
+      async collect() {
+        const balances = await walletBalances();
+        this.reset();
+        for (const [wallet, balance] of balances) this.set({ wallet }, balance);
+      },
+    });
   gauge('uptime_seconds', 'Seconds since the start.', () => sources.uptimeSeconds());
   new Gauge({
     name: 'obverse_supply_base_units',

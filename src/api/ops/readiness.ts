@@ -193,9 +193,10 @@ export class Readiness {
   }
 
   #wallet(node: NodePort, reads: ChainReads): CheckResult {
-    const { wallets = [], walletsFailed = [], initialBlockDownload } = node.status();
+    const { wallets = [], walletsFailed = [], walletsMissing = [], initialBlockDownload } = node.status();
     const loaded = wallets.length;
     if (walletsFailed.length > 0) return { status: 'fail', message: 'a wallet cannot be opened', loaded };
+    if (walletsMissing.length > 0) return { status: 'degraded', message: 'a wallet is not there', loaded };
     // In initial sync they catch up now and then.
     const behind = !initialBlockDownload && wallets.some(({ height }) => reads.tip().height - height > MAX_WALLET_LAG);
     return behind ? { status: 'degraded', message: 'a wallet is behind', loaded } : { status: 'ok', loaded };

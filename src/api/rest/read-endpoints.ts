@@ -1,6 +1,7 @@
 import * as events from '../events/event-readers.ts';
 import * as snapshot from '../events/snapshot.ts';
 import type { ReadEndpoint } from '../readers/answer.ts';
+import * as balances from '../wallets/wallet-balances.ts';
 import * as wallets from '../wallets/wallet-event-lines.ts';
 import * as addresses from './address-endpoints.ts';
 import * as addressTxs from './address-txs.ts';
@@ -12,7 +13,7 @@ import * as txs from './tx-endpoints.ts';
 
 /** Every endpoint that only reads, by the name a reader worker knows it by. */
 export const READ_ENDPOINTS: ReadonlyMap<string, ReadEndpoint<unknown>> = new Map(
-  [addresses, addressTxs, addressUtxos, blocks, chain, events, mempool, snapshot, txs, wallets]
+  [addresses, addressTxs, addressUtxos, balances, blocks, chain, events, mempool, snapshot, txs, wallets]
     .flatMap((exports) => Object.values(exports))
     .filter((value): value is ReadEndpoint<unknown> => typeof value === 'object' && 'run' in value)
     .map((endpoint) => [endpoint.name, endpoint]),
