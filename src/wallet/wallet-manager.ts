@@ -360,6 +360,8 @@ export class WalletManager {
     this.#catchingUp.add(wallet);
     wallet.sync
       .catchUp()
+      // Coins that it learned of may be spent there already.
+      .then(() => wallet.scanMempool())
       .catch((error) => {
         if (!wallet.signal.aborted) this.#say(wallet, error);
       })
