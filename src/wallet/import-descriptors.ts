@@ -118,8 +118,6 @@ function add(wallet: Wallet, request: DescriptorImport, timestamp: number, warni
     if (privateKeys === 'some') checkKeys(descriptor, keys, warnings);
     if (!descriptor.hasScripts) checkUnused(wallet, keys);
     if (keys.privateKeys.size > 0) wallet.vault.add(keys.privateKeys.values());
-    const born = wallet.store.meta('birthTime');
-    if (born === null || timestamp < born) wallet.store.setMeta('birthTime', timestamp);
     const owned = addOne(wallet, descriptor, text, { createdAt: timestamp, ...range, internal: isInternal });
     if (!descriptor.isRange && descriptor.hasScripts && !isInternal) nameScripts(wallet, owned, label ?? '');
     const type = descriptor.outputType;

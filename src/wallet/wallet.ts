@@ -184,7 +184,6 @@ export class Wallet {
     this.store.write(() => {
       this.vault.add([master.key]);
       const createdAt = unixSeconds(clock);
-      if (this.store.meta('birthTime') === null) this.store.setMeta('birthTime', createdAt);
       for (const internal of [false, true])
         for (const type of ADDRESS_TYPES) {
           const descriptor = ownDescriptor(text, type, internal, params);

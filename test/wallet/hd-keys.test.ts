@@ -5,7 +5,7 @@ import { createDescriptor } from '../../src/wallet/descriptor-commands.ts';
 import { addHdKey, deriveHdKey, hdKeys } from '../../src/wallet/hd-keys.ts';
 import { importDescriptors } from '../../src/wallet/import-descriptors.ts';
 import { ExtendedPrivateKey, fingerprintOf, formatExtendedPublicKey } from '../../src/wallet/keys/extended-key.ts';
-import { WalletFixture } from './wallet-fixture.ts';
+import { TIME_0, WalletFixture } from './wallet-fixture.ts';
 
 const { bip32 } = regtest;
 const BLANK = { blank: true };
@@ -41,6 +41,7 @@ describe('HD keys of a wallet', () => {
     const { wallet } = it;
     expect(hdKeys(wallet, false, true)).toEqual([]);
     expect(addHdKey(wallet, xprv)).toBe(xpub);
+    expect(wallet.store.meta('birthTime')).toBe(TIME_0);
     const [added] = hdKeys(wallet, false, true);
     expect(added).toMatchObject({ xpub, xprv, hasPrivate: true, descriptors: [{ active: false }] });
     expect(added!.descriptors[0]!.text).toStartWith(`unused(${xpub})#`);

@@ -182,6 +182,8 @@ export class WalletScripts implements ScriptOwner {
     // What lies before the old range has to be derived as well.
     if (known && rangeStart < known.record.rangeStart) record.filled = rangeStart;
     const id = this.#store.keys.put(record);
+    const born = this.#store.meta('birthTime');
+    if (born === null || createdAt < born) this.#store.setMeta('birthTime', createdAt);
     const owned = OwnedDescriptor.load(this.#store.keys, { id, ...record }, this.#encoding);
     owned.remember(learned);
     this.#descriptors.set(id, owned);
