@@ -83,7 +83,7 @@ export function walletActions(manager: WalletManager | null): ActionTable<Wallet
       if (!(await wallet.unlock(passphrase, Math.min(seconds, MAX_UNLOCK_S))))
         walletFail(
           'passphraseIncorrect',
-          passphrase.includes('\0') ? `${WRONG_PASSPHRASE} ${NULL_HINT}` : WRONG_PASSPHRASE,
+          passphrase.includes('\0') ? `Error: The wallet ${NULL_HINT}` : WRONG_PASSPHRASE,
         );
       return null;
     }),
@@ -97,7 +97,8 @@ export function walletActions(manager: WalletManager | null): ActionTable<Wallet
       ensureEncrypted(wallet, 'walletpassphrasechange');
       ensureNotScanning(wallet, 'before changing the passphrase');
       if (old === '' || next === '') walletFail('invalidParameter', 'passphrase cannot be empty');
-      if (!(await wallet.vault.changePassphrase(old, next))) walletFail('passphraseIncorrect', WRONG_PASSPHRASE);
+      if (!(await wallet.vault.changePassphrase(old, next)))
+        walletFail('passphraseIncorrect', old.includes('\0') ? `Error: The old wallet ${NULL_HINT}` : WRONG_PASSPHRASE);
       return null;
     }),
 
@@ -175,7 +176,7 @@ export function walletActions(manager: WalletManager | null): ActionTable<Wallet
 const LONGEST_WAIT_MS = 10_000;
 /** Core's bound, some three years. */
 const MAX_UNLOCK_S = 100_000_000;
-const NULL_HINT = 'It contains a null character (ie - a zero byte).';
+const NULL_HINT = 'passphrase entered is incorrect. It contains a null character (ie - a zero byte).';
 
 function addressType(type: string): AddressType {
   return isAddressType(type) ? type : walletFail('invalidAddressOrKey', `Unknown address type '${type}'`);
