@@ -52,7 +52,7 @@ export function openWallets(
         },
         fallback: Math.round((config.wallet.fallbackFee ?? 0) * 1000),
         get mempoolMin() {
-          return mempool.mempool.minFeerate;
+          return mempool.mempool.fullFeerate;
         },
         relayMin: Number(relayOptions.minRelayFeerate),
         incremental: Number(relayOptions.incrementalFeerate),

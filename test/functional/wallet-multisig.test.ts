@@ -141,6 +141,26 @@ describe('a shared account', () => {
     expect(keyless!.error).toMatchObject({ code: -4 });
   });
 
+  test('whoever signs for a wallet without keys, the fee is enough', async () => {
+    const [alice, bob] = await Promise.all(['alice', 'bob'].map(accountOf));
+    await api.rpc('createwallet', ['shared-watch', true, true]);
+    const watched = await withChecksum(`sh(multi(2,${alice!.known}/8/*,${bob!.known}/8/*))`);
+    await call('shared-watch', 'importdescriptors', [[{ desc: watched, timestamp: 'now', range: [0, 0] }]]);
+    const [legacy] = await api.rpc<string[]>('deriveaddresses', [watched, [0, 0]]);
+    const txid = await call<string>('alice', 'sendtoaddress', { address: legacy, amount: 1, fee_rate: 2 });
+    await api.rpc('generatetoaddress', [1, MINING_ADDRESS]);
+    const [theirs] = await call<{ txid: string; vout: number }[]>('shared-watch', 'listunspent');
+    expect(theirs!.txid).toBe(txid);
+    const drafted = await call<{ fee: number }>('shared-watch', 'walletcreatefundedpsbt', [
+      [{ txid, vout: theirs!.vout }],
+      { [MINING_ADDRESS]: 1 },
+      0,
+      { fee_rate: 10, add_inputs: false, subtractFeeFromOutputs: [0] },
+    ]);
+    // 10 bytes and an output of 31; an input of 41 with an item of nothing, two signatures of 72, and a script of 71.
+    expect(drafted.fee).toBeCloseTo((10 * (10 + 31 + 41 + 1 + 2 * 73 + 1 + 71)) / 1e8, 8);
+  });
+
   test('a wallet gets a source of addresses that it has not got yet', async () => {
     await api.rpc('createwallet', ['bare', false, true]);
     const { secret } = await accountOf('bob');

@@ -1,6 +1,7 @@
 import { WITNESS_SCALE_FACTOR } from '../../consensus/limits.ts';
 import { compactSizeLength } from '../../primitives/compact-size.ts';
 import { encodeOutput, type TxOutput } from '../../primitives/transaction.ts';
+import { isWitnessProgram } from '../../script/templates.ts';
 import { ByteWriter } from '../../util/bytes.ts';
 
 /** How large an input gets at most once it is signed. */
@@ -63,11 +64,15 @@ export function outputSize(output: Pick<TxOutput, 'scriptPubKey'>): number {
 export interface MeasuredInput {
   readonly weight: number | null;
   readonly size: InputSize | null;
+  /** What it spends, which says whether it has a witness where its size is not known. */
+  readonly output?: Pick<TxOutput, 'scriptPubKey'> | null;
 }
 
 /** Weight of a signed transaction at most; null where an input's size is not known. */
 export function maxTxWeight(inputs: readonly MeasuredInput[], outputs: readonly TxOutput[]): number | null {
-  const segwit = inputs.some(({ size }) => size?.segwit);
+  const segwit = inputs.some(
+    ({ size, output }) => size?.segwit ?? (output ? isWitnessProgram(output.scriptPubKey) : false),
+  );
   const counts = 4 + 4 + compactSizeLength(inputs.length) + compactSizeLength(outputs.length);
   let weight = counts * WITNESS_SCALE_FACTOR + (segwit ? 2 : 0);
   for (const output of outputs) weight += outputSize(output) * WITNESS_SCALE_FACTOR;

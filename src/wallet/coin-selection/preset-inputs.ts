@@ -35,15 +35,20 @@ const TRUC_VERSION = 3;
 
 /** Null, or why the inputs cannot be in a transaction of this version. */
 export function checkPresetInputs(inputs: readonly PresetInput[], txVersion: number): string | null {
-  for (const { outpoint, output, weight, size, unconfirmedVersion } of inputs) {
-    if (unconfirmedVersion === TRUC_VERSION && txVersion !== TRUC_VERSION)
-      return `Can't spend unconfirmed version 3 pre-selected input with a version ${txVersion} tx`;
-    if (unconfirmedVersion !== null && unconfirmedVersion !== TRUC_VERSION && txVersion === TRUC_VERSION)
-      return `Can't spend unconfirmed version ${unconfirmedVersion} pre-selected input with a version 3 tx`;
-    if (output === null) return `Not found pre-selected input ${outpointText(outpoint)}`;
+  if (inputs.some(({ output }) => output === null)) return 'Unable to find UTXO for external input';
+  for (const { outpoint, weight, size, unconfirmedVersion } of inputs) {
+    const conflict = versionConflict(unconfirmedVersion, txVersion);
+    if (conflict !== null) return conflict;
     if (weight === null && size === null) return `Not solvable pre-selected input ${outpointText(outpoint)}`;
   }
   return null;
+}
+
+/** Null, or why an input is not spent: until it is confirmed, what a version 3 made goes with its like alone (BIP-431). */
+export function versionConflict(unconfirmedVersion: number | null, txVersion: number): string | null {
+  if (unconfirmedVersion === null || (unconfirmedVersion === TRUC_VERSION) === (txVersion === TRUC_VERSION))
+    return null;
+  return `Can't spend unconfirmed version ${unconfirmedVersion} pre-selected input with a version ${txVersion} tx`;
 }
 
 /** Core's short form of an outpoint. */

@@ -14,7 +14,7 @@ import { type WalletErrorKind, walletFail } from '../wallet-error.ts';
 import { commitTransaction, createTransaction, feerateSources, MAX_TX_FEE, signOwn } from './create-transaction.ts';
 import { psbtOf } from './send.ts';
 import { type FeeWish, ORDINARY_SPEND } from './spend-request.ts';
-import { bumpFee, findOutput, InputSizes } from './spendable.ts';
+import { bumpFee, findUnspent, InputSizes } from './spendable.ts';
 
 export interface BumpOptions {
   readonly fee: FeeWish;
@@ -56,12 +56,12 @@ export async function bumpTransaction(wallet: Wallet, txid: Uint8Array, options:
   const original = parsed.tx;
   const view = new WalletView(store.reads);
   const sizes = new InputSizes(wallet);
-  const spentOutputs = original.inputs.map(({ prevout }) => findOutput(wallet, prevout));
+  const spentOutputs = original.inputs.map(({ prevout }) => findUnspent(wallet, prevout));
   const context = contextOf(original, spentOutputs);
   const inputSizes = spentOutputs.map((output, i) => {
     const size = output && sizes.of(output.scriptPubKey);
     // Somebody else's is measured by the signature it has.
-    return size ? { weight: null, size } : { weight: output ? maxSignedInputWeight(context, i) : null, size: null };
+    return size ? { weight: null, size } : { weight: output && maxSignedInputWeight(context, i), size: null, output };
   });
   const feerates = feerateSources(wallet, options.fee, options.replaceable);
   const draft = draftBump({
@@ -92,9 +92,9 @@ export async function bumpTransaction(wallet: Wallet, txid: Uint8Array, options:
     createTransaction(wallet, {
       ...ORDINARY_SPEND,
       recipients,
-      inputs: original.inputs.map(({ prevout, sequence }, i) => ({
+      inputs: original.inputs.map(({ prevout }, i) => ({
         outpoint: prevout,
-        sequence: options.replaceable ? null : sequence,
+        sequence: null,
         weight: inputSizes[i]!.weight,
       })),
       // BIP-125: no further coins that are not confirmed.

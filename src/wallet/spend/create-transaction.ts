@@ -19,7 +19,7 @@ import type { AddressType } from '../scripts/own-descriptors.ts';
 import { signTransaction } from '../signing/sign-transaction.ts';
 import type { Wallet } from '../wallet.ts';
 import { walletFail } from '../wallet-error.ts';
-import type { FeeWish, SpendRequest } from './spend-request.ts';
+import { type FeeWish, maxWeightOf, type SpendRequest } from './spend-request.ts';
 import { bumpFee, findOutput, InputSizes, presetInput, signingData, spendableCoins } from './spendable.ts';
 
 // Core's defaults of a wallet, in satoshis and satoshis per 1,000 vB.
@@ -75,7 +75,7 @@ export function createTransaction(wallet: Wallet, request: SpendRequest): BuildO
     locktime: request.locktime,
     tip: { height: tip.height, isCurrent: isCurrentTip(tip.time, unixSeconds(clock), chain.initialSync) },
     signalRbf: replaceable,
-    maxTxWeight: request.maxTxWeight,
+    maxTxWeight: maxWeightOf(request),
     maxFee: MAX_TX_FEE,
     avoidPartialSpends: wallet.has('avoid_reuse') && request.avoidReuse !== false,
     maxPartialSpendsFee: 0n,
@@ -99,14 +99,13 @@ function changeOf(
     const size = sizes.of(request.changeScript);
     return { ok: true, value: { scriptPubKey: request.changeScript, spendVsize: size && maxInputVsize(size) } };
   }
-  const scriptPubKey = wallet.scripts.peek(changeType(wallet, request), true);
-  if (!scriptPubKey)
-    return {
-      ok: false,
-      error:
-        "Transaction needs a change address, but we can't generate it. Error: Keypool ran out, please call keypoolrefill first",
-    };
-  const owned = wallet.scripts.active(changeType(wallet, request), true)!;
+  const type = changeType(wallet, request);
+  const owned = wallet.scripts.active(type, true);
+  const scriptPubKey = wallet.scripts.peek(type, true);
+  if (!owned || !scriptPubKey) {
+    const reason = owned ? 'Keypool ran out, please call keypoolrefill first' : `No ${type} addresses available.`;
+    return { ok: false, error: `Transaction needs a change address, but we can't generate it. Error: ${reason}` };
+  }
   const size = sizes.ofDescriptor(owned.id);
   return { ok: true, value: { scriptPubKey, spendVsize: size && maxInputVsize(size) } };
 }

@@ -8,13 +8,14 @@ import { unixSeconds } from '../../util/clock.ts';
 import { antiSnipingLocktime, isCurrentTip } from '../coin-selection/anti-fee-sniping.ts';
 import { chooseFeerate } from '../coin-selection/feerates.ts';
 import { maxInputVsize, maxTxWeight, vsizeOfWeight } from '../coin-selection/input-size.ts';
+import { versionConflict } from '../coin-selection/preset-inputs.ts';
 import { selectionRandom } from '../coin-selection/random.ts';
 import type { Wallet } from '../wallet.ts';
 import { walletFail } from '../wallet-error.ts';
 import { feerateSources, MAX_TX_FEE } from './create-transaction.ts';
 import { type FinishedView, type FinishOptions, finish } from './send.ts';
-import type { SpendRequest } from './spend-request.ts';
-import { bumpFee, findOutput, InputSizes, spendableCoins } from './spendable.ts';
+import { maxWeightOf, type SpendRequest } from './spend-request.ts';
+import { bumpFee, findOutput, InputSizes, spendableCoins, unconfirmedVersion } from './spendable.ts';
 
 const MAX_SEQUENCE_NONFINAL = 0xffff_fffe;
 const NO_NOTES = { comment: null, commentTo: null, requestId: null };
@@ -67,7 +68,7 @@ export async function sendAll(wallet: Wallet, request: SendAllRequest, options: 
         ? 'Total value of UTXO pool too low to pay for transaction, try using lower feerate.'
         : "Total value of UTXO pool too low to pay for transaction. Try using lower feerate or excluding uneconomic UTXOs with 'send_max' option.",
     );
-  if (weight > (request.maxTxWeight ?? MAX_STANDARD_TX_WEIGHT)) walletFail('wallet', 'Transaction too large.');
+  if (weight > (maxWeightOf(request) ?? MAX_STANDARD_TX_WEIGHT)) walletFail('wallet', 'Transaction too large.');
   const claimed = outputs.reduce((sum, { value }) => sum + value, 0n);
   if (claimed > total) walletFail('insufficientFunds', 'Assigned more value to outputs than available funds.');
   const left = effective - claimed;
@@ -97,13 +98,15 @@ export async function sendAll(wallet: Wallet, request: SendAllRequest, options: 
   return finish(wallet, tx, options, NO_NOTES);
 }
 
-function namedInputs(wallet: Wallet, { inputs }: SendAllRequest, usual: number): TxInput[] {
+function namedInputs(wallet: Wallet, { inputs, version }: SendAllRequest, usual: number): TxInput[] {
   return inputs.map(({ outpoint, sequence }) => {
     const name = `${hashToHex(outpoint.txid)}:${outpoint.vout}`;
     if (wallet.isSpent(outpoint))
       walletFail('invalidParameter', `Input not available. UTXO (${name}) was already spent.`);
     if (wallet.store.txs.coin(outpoint) === null)
       walletFail('invalidParameter', `Input not found. UTXO (${name}) is not part of wallet.`);
+    const conflict = versionConflict(unconfirmedVersion(wallet, outpoint), version);
+    if (conflict !== null) walletFail('invalidParameter', conflict);
     return emptyInput(outpoint, sequence ?? usual);
   });
 }

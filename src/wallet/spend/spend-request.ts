@@ -71,3 +71,11 @@ export const ORDINARY_SPEND: Omit<SpendRequest, 'recipients' | 'fee'> = {
   lockInputs: false,
   solvingData: null,
 };
+
+const TRUC_VERSION = 3;
+const TRUC_MAX_WEIGHT = 40_000;
+
+/** Weight that the transaction may have at most, which version 3 bounds (BIP-431); null for the usual bound. */
+export function maxWeightOf({ maxTxWeight, version }: Pick<SpendRequest, 'maxTxWeight' | 'version'>): number | null {
+  return version === TRUC_VERSION ? Math.min(maxTxWeight ?? TRUC_MAX_WEIGHT, TRUC_MAX_WEIGHT) : maxTxWeight;
+}

@@ -53,8 +53,9 @@ export class InputSizes {
     let size = this.#known.get(id);
     if (size === undefined) {
       const { descriptor } = this.#wallet.scripts.byId(id);
-      // The wallet signs until R is low.
-      size = descriptor.isSingleType && descriptor.isSolvable ? inputSizeOf(descriptor, false) : null;
+      // The wallet signs until R is low; of whoever signs for one without keys that is not known.
+      const useMaxSignature = this.#wallet.has('disable_private_keys');
+      size = descriptor.isSingleType && descriptor.isSolvable ? inputSizeOf(descriptor, useMaxSignature) : null;
       this.#known.set(id, size);
     }
     return size;
@@ -111,11 +112,24 @@ export function bumpFee(wallet: Wallet, outpoints: readonly Outpoint[], feerate:
 }
 
 /** An output of the wallet's transactions, of the mempool or of the chain; null where it is nowhere to be found. */
-export function findOutput(wallet: Wallet, { txid, vout }: Outpoint): TxOutput | null {
-  const own = wallet.store.txs.byTxid(txid);
-  const parsed = own ? parseTransaction(wallet.store.txs.raw(own.id)) : wallet.deps.mempool.get(txid);
-  if (parsed) return parsed.tx.outputs[vout] ?? null;
-  return wallet.deps.chain.reads().coins.get({ txid, vout })?.output ?? null;
+export function findOutput(wallet: Wallet, outpoint: Outpoint): TxOutput | null {
+  const own = wallet.store.txs.byTxid(outpoint.txid);
+  if (own) return parseTransaction(wallet.store.txs.raw(own.id)).tx.outputs[outpoint.vout] ?? null;
+  return findUnspent(wallet, outpoint);
+}
+
+/** An output of the mempool, or an unspent one of the chain; null where it is in neither. */
+export function findUnspent({ deps }: Wallet, { txid, vout }: Outpoint): TxOutput | null {
+  const loose = deps.mempool.get(txid);
+  if (loose) return loose.tx.outputs[vout] ?? null;
+  return deps.chain.reads().coins.get({ txid, vout })?.output ?? null;
+}
+
+/** The version of the wallet's transaction that made an output, while that is not confirmed; else null. */
+export function unconfirmedVersion({ store }: Wallet, { txid }: Outpoint): number | null {
+  const own = store.txs.byTxid(txid);
+  if (own === null || own.state === TxStateCode.CONFIRMED) return null;
+  return parseTransaction(store.txs.raw(own.id)).tx.version;
 }
 
 /** An input that the caller names, with what is known of it. */
@@ -127,8 +141,6 @@ export function presetInput(
   feerate: Amount,
 ): PresetInput {
   const output = findOutput(wallet, outpoint);
-  const own = wallet.store.txs.byTxid(outpoint.txid);
-  const loose = own !== null && own.state !== TxStateCode.CONFIRMED;
   return {
     outpoint,
     output,
@@ -137,7 +149,7 @@ export function presetInput(
     sequence,
     solution: null,
     position,
-    unconfirmedVersion: loose ? parseTransaction(wallet.store.txs.raw(own.id)).tx.version : null,
+    unconfirmedVersion: unconfirmedVersion(wallet, outpoint),
     bumpFee: bumpFee(wallet, [outpoint], feerate),
   };
 }

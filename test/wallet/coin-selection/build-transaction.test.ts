@@ -11,6 +11,7 @@ import {
   type TransactionPlan,
 } from '../../../src/wallet/coin-selection/build-transaction.ts';
 import { chooseFeerate, discardFeerate, minimumFeerate } from '../../../src/wallet/coin-selection/feerates.ts';
+import { maxTxWeight } from '../../../src/wallet/coin-selection/input-size.ts';
 import type { PresetInput } from '../../../src/wallet/coin-selection/preset-inputs.ts';
 import { COIN, feeFor, P2WPKH_SIZE, repeat, seededRandom, walletCoin } from './coin-fixture.ts';
 
@@ -163,7 +164,7 @@ describe('preset inputs', () => {
   test('refused', () => {
     const inputs = (more: Partial<PresetInput>, build: Partial<BuildRequest> = {}) =>
       errorOf({ presetInputs: [presetOf(2n * COIN, more)], ...build });
-    expect(inputs({ output: null })).toMatch(/^Not found pre-selected input COutPoint\([0-9a-f]{10}, 0\)$/);
+    expect(inputs({ output: null })).toBe('Unable to find UTXO for external input');
     expect(inputs({ size: null })).toMatch(/^Not solvable pre-selected input COutPoint\([0-9a-f]{10}, 0\)$/);
     expect(inputs({ unconfirmedVersion: 3 })).toBe(
       "Can't spend unconfirmed version 3 pre-selected input with a version 2 tx",
@@ -180,6 +181,15 @@ describe('preset inputs', () => {
     const light = planOf({ presetInputs: [presetOf(2n * COIN)] }).fee;
     const heavy = planOf({ presetInputs: [presetOf(2n * COIN, { weight: 272 + 4000 })] }).fee;
     expect(heavy - light).toBe(5000n);
+  });
+
+  test('of unknown size have a witness where what they spend is a witness program', () => {
+    const known = maxTxWeight([{ weight: 300, size: P2WPKH_SIZE }], []);
+    const output = { scriptPubKey: script(1) };
+    expect(maxTxWeight([{ weight: 300, size: null, output }], [])).toBe(known);
+    expect(maxTxWeight([{ weight: 300, size: null, output: { scriptPubKey: Uint8Array.of(0x51) } }], [])).toBe(
+      known! - 2,
+    );
   });
 });
 
