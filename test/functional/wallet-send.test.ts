@@ -177,7 +177,27 @@ describe('a wallet with coins', () => {
     ]);
     await mine();
     expect(await shown(original)).toMatchObject({ confirmations: -1, walletconflicts: [bumped.txid] });
-    expect((await failure('bumpfee', [bumped.txid]))[0]).toBe(-4);
+    const { decoded } = await api.rpc<{ decoded: { vin: { txid: string; vout: number }[] } }>('gettransaction', [
+      bumped.txid,
+      true,
+      true,
+    ]);
+    expect(await failure('bumpfee', [bumped.txid])).toEqual([
+      -1,
+      `${decoded.vin[0]!.txid}:${decoded.vin[0]!.vout} is already spent`,
+    ]);
+  });
+
+  test('a replacement is final where it is told to be, and may not pay less than what it replaces', async () => {
+    const address = await api.rpc<string>('getnewaddress');
+    const original = await api.rpc<string>('sendtoaddress', { address, amount: 3, fee_rate: 2 });
+    const { psbt } = await api.rpc<{ psbt: string }>('psbtbumpfee', [original, { fee_rate: 20, replaceable: false }]);
+    const { inputs } = await api.rpc<{ inputs: { sequence: number }[] }>('decodepsbt', [psbt]);
+    expect(new Set(inputs.map(({ sequence }) => sequence))).toEqual(new Set([0xffff_fffe]));
+    const [code, message] = await failure('bumpfee', [original, { fee_rate: 0 }]);
+    expect(code).toBe(-8);
+    expect(message).toStartWith('Insufficient total fee 0.00, must be at least ');
+    await mine();
   });
 
   test('send makes what it is told to: a transaction, or a PSBT that another signs', async () => {
@@ -208,6 +228,38 @@ describe('a wallet with coins', () => {
     const signed = await api.rpc<{ psbt: string; complete: boolean; hex: string }>('walletprocesspsbt', [created.psbt]);
     expect(signed.complete).toBe(true);
     expect(await api.rpc<string>('sendrawtransaction', [signed.hex])).toHaveLength(64);
+    // Options of sendall alone.
+    expect(await failure('send', { outputs, options: { version: 3 } })).toEqual([-3, 'Unexpected key version']);
+    expect(await failure('send', { outputs, options: { send_max: true } })).toEqual([-3, 'Unexpected key send_max']);
+    const nowhere = { inputs: [{ txid: '00'.repeat(32), vout: 0 }], add_inputs: true };
+    expect(await failure('send', { outputs, options: nowhere })).toEqual([
+      -4,
+      'Unable to find UTXO for external input',
+    ]);
+    expect(await failure('sendall', { recipients: [MINING_ADDRESS], options: { minconf: -1 } })).toEqual([
+      -8,
+      'Invalid minconf (minconf cannot be negative): -1',
+    ]);
+  });
+
+  test('until it is confirmed, what version 3 made goes with its like alone', async () => {
+    const [coin] = await api.rpc<{ txid: string; vout: number }[]>('listunspent', [1]);
+    const parent = await api.rpc<{ txid: string }>('send', {
+      outputs: [{ [MINING_ADDRESS]: 0.1 }],
+      options: { inputs: [{ txid: coin!.txid, vout: coin!.vout }], change_position: 1, fee_rate: 3 },
+      version: 3,
+    });
+    const sweep = (version: number) => ({
+      recipients: [MINING_ADDRESS],
+      options: { inputs: [{ txid: parent.txid, vout: 1 }], fee_rate: 3, add_to_wallet: false, version },
+    });
+    expect(await failure('sendall', sweep(2))).toEqual([
+      -8,
+      "Can't spend unconfirmed version 3 pre-selected input with a version 2 tx",
+    ]);
+    expect(await api.rpc<{ complete: boolean }>('sendall', sweep(3))).toMatchObject({ complete: true });
+    await mine();
+    expect(await api.rpc<{ complete: boolean }>('sendall', sweep(2))).toMatchObject({ complete: true });
   });
 
   test('funds and signs what others have drafted', async () => {

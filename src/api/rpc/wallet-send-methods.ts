@@ -247,11 +247,16 @@ export const sendall = nodeMethod({
     if (sharers.length === 0)
       rpcFail('invalidParameter', 'Must provide at least one address without a specified amount');
     const pairs = recipients.map((value) => (typeof value === 'string' ? { [value]: new NumberText('0') } : value));
-    const versionGiven = member(merged, 'version');
+    // What only this method knows.
+    const { send_max: sendMax = null, version: versionGiven = null, ...common } = merged;
+    checkMembers({ send_max: sendMax }, { send_max: 'bool' });
     const version = versionGiven === null ? DEFAULT_VERSION : readInteger(versionGiven);
-    const request = spendOf(env, pairs, merged, version);
-    const onlyWorthwhile = member(merged, 'send_max') === true;
-    if (request.inputs.length > 0 && member(merged, 'send_max') !== null)
+    const depth = member(merged, 'minconf');
+    if (depth instanceof NumberText && readInteger(depth) < 0)
+      rpcFail('invalidParameter', `Invalid minconf (minconf cannot be negative): ${readInteger(depth)}`);
+    const request = spendOf(env, pairs, common, version);
+    const onlyWorthwhile = sendMax === true;
+    if (request.inputs.length > 0 && sendMax !== null)
       rpcFail('invalidParameter', 'Cannot combine send_max with specific inputs.');
     if (request.inputs.length > 0 && (member(merged, 'minconf') !== null || member(merged, 'maxconf') !== null))
       rpcFail('invalidParameter', 'Cannot combine minconf or maxconf with specific inputs.');

@@ -44,8 +44,6 @@ const FUND_OPTIONS: Readonly<Record<string, string | null>> = {
   maxconf: 'number',
   input_weights: 'array',
   max_tx_weight: 'number',
-  send_max: 'bool',
-  version: 'number',
   request_id: 'string',
 };
 
