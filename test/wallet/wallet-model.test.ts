@@ -18,7 +18,7 @@ const [INACTIVE, IN_MEMPOOL, CONFIRMED, CONTRADICTED, ABANDONED] = [0, 1, 2, 3, 
 
 const nameOf = (txid: Uint8Array, vout: number) => `${txid.toHex()}:${vout}`;
 
-/** A coin as anybody sees it who knows the chain and the mempool. */
+/** An output of the chain or of the mempool. */
 interface Coin {
   readonly txid: Txid;
   readonly vout: number;

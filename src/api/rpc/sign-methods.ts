@@ -1,5 +1,3 @@
-import { COIN } from '../../primitives/amount.ts';
-import { hashToHex } from '../../primitives/hash.ts';
 import { outpointKey } from '../../primitives/outpoint.ts';
 import { type Transaction, type TxOutput, transactionBytes, txidOf } from '../../primitives/transaction.ts';
 import { SIGHASH_DEFAULT, sighashFromName } from '../../script/sighash-type.ts';
@@ -14,6 +12,7 @@ import { previousOutputsParam, readPreviousOutput } from './previous-outputs.ts'
 import { SIGNED } from './psbt-shapes.ts';
 import { rpcFail } from './rpc-error.ts';
 import { hexStr } from './schema.ts';
+import { signedView } from './signed-view.ts';
 import { findOutput } from './spent-outputs.ts';
 import { readTransactionHex } from './transaction-hex.ts';
 
@@ -102,56 +101,27 @@ export const signrawtransactionwithkey = rpcMethod({
     const tx = readTransactionHex(hex, NEEDS_INPUTS);
     env.expectWork(tx.inputs.length * SIGN_US + wifs.length * KEY_US);
     const keys = new SigningData();
-    for (const wif of wifs) {
-      const key = PrivateKey.fromWif(wif, env.params.wif);
-      if (key === null) return rpcFail('invalidAddressOrKey', 'Invalid private key');
-      keys.addPrivateKey(key);
-      keys.addPublicKey(key.publicKey);
+    try {
+      for (const wif of wifs) {
+        const key = PrivateKey.fromWif(wif, env.params.wif);
+        if (key === null) return rpcFail('invalidAddressOrKey', 'Invalid private key');
+        keys.addPrivateKey(key);
+        keys.addPublicKey(key.publicKey);
+      }
+      const spent = new Map<string, TxOutput | null>();
+      for (const { prevout } of tx.inputs) spent.set(outpointKey(prevout), findOutput(env, prevout));
+      for (const value of previous ?? []) {
+        const { outpoint, output } = readPreviousOutput(value, spent, keys);
+        spent.set(outpointKey(outpoint), output);
+      }
+      const outputs = tx.inputs.map(({ prevout }) => spent.get(outpointKey(prevout)) ?? null);
+      const hashType = readSighashName(sighashName) ?? SIGHASH_DEFAULT;
+      const signed = signTransaction(tx, outputs, keys, hashType, () => env.expectWork(0));
+      return signedView(signed.tx, signed.errors, outputs);
+    } finally {
+      // Whatever has failed, and where a worker has to begin anew.
+      for (const key of keys.privateKeys.values()) key.wipe();
     }
-    const spent = new Map<string, TxOutput | null>();
-    for (const { prevout } of tx.inputs) spent.set(outpointKey(prevout), findOutput(env, prevout));
-    for (const value of previous ?? []) {
-      const { outpoint, output } = readPreviousOutput(value, spent, keys);
-      spent.set(outpointKey(outpoint), output);
-    }
-    const hashType = readSighashName(sighashName) ?? SIGHASH_DEFAULT;
-    const signed = signedView(tx, spent, keys, hashType, () => env.expectWork(0));
-    for (const key of keys.privateKeys.values()) key.wipe();
-    return signed;
   },
   spends: (_env, hex) => prevoutsOf(readTransactionHex(hex, NEEDS_INPUTS)),
 });
-
-function signedView(
-  tx: Transaction,
-  spent: ReadonlyMap<string, TxOutput | null>,
-  keys: SigningData,
-  hashType: number,
-  onInput: () => void,
-) {
-  const outputs = tx.inputs.map(({ prevout }) => spent.get(outpointKey(prevout)) ?? null);
-  const signed = signTransaction(tx, outputs, keys, hashType, onInput);
-  const errors = [...signed.errors].map(([i, error]) => {
-    const { prevout, witness, scriptSig, sequence } = signed.tx.inputs[i]!;
-    if (error === 'Missing amount') return rpcFail('type', `Missing amount for ${outputText(outputs[i]!)}`);
-    return {
-      txid: hashToHex(prevout.txid),
-      vout: prevout.vout,
-      witness: witness.map((item) => item.toHex()),
-      scriptSig: scriptSig.toHex(),
-      sequence,
-      error,
-    };
-  });
-  return {
-    hex: transactionBytes(signed.tx).toHex(),
-    complete: errors.length === 0,
-    ...(errors.length > 0 && { errors }),
-  };
-}
-
-/** Core's short form of an output. */
-function outputText({ value, scriptPubKey }: TxOutput): string {
-  const fraction = (value % COIN).toString().padStart(8, '0');
-  return `CTxOut(nValue=${value / COIN}.${fraction}, scriptPubKey=${scriptPubKey.toHex().slice(0, 30)})`;
-}

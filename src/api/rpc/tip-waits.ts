@@ -39,7 +39,7 @@ function tipChange({ ctx, signal }: FrontEnv, enough: (tip: Tip) => boolean, tim
     if (commit && enough(commit.tip)) resolve(commit.tip);
   });
   const timer = timeoutMs > 0 ? setTimeout(asItIs, timeoutMs) : null;
-  // It may have come before there was anybody to be told.
+  // The tip may have moved before this began to listen.
   if (enough(newestTip(ctx))) asItIs();
   const ended = AbortSignal.any([signal, ctx.stopping]);
   if (ended.aborted) asItIs();

@@ -1,4 +1,3 @@
-import { hashToHex } from '../../primitives/hash.ts';
 import { outpointKey } from '../../primitives/outpoint.ts';
 import { type TxOutput, transactionBytes, transactionFromBytes } from '../../primitives/transaction.ts';
 import { parseAddress } from '../../script/address.ts';
@@ -14,6 +13,7 @@ import { previousOutputsParam, readPreviousOutput } from './previous-outputs.ts'
 import { PROCESSED_PSBT, SIGNED } from './psbt-shapes.ts';
 import { orFail, rpcFail } from './rpc-error.ts';
 import { hexStr, type Schema, str } from './schema.ts';
+import { signedView } from './signed-view.ts';
 import { readTransactionHex } from './transaction-hex.ts';
 import { walletName } from './wallet-env.ts';
 import { fundOptions, inputsShape, psbtOptions } from './wallet-option-shapes.ts';
@@ -144,23 +144,8 @@ export const signrawtransactionwithwallet = nodeMethod({
     const raw = transactionBytes(tx);
     const node = env.ctx.node();
     const signed = orFail(await node.act('walletSignTransaction', name, raw, outputs, scripts, hashType));
-    const inputs = transactionFromBytes(signed.raw).inputs;
-    const errors = signed.errors.map(({ index, error }) => {
-      const { prevout, witness, scriptSig, sequence } = inputs[index]!;
-      return {
-        txid: hashToHex(prevout.txid),
-        vout: prevout.vout,
-        witness: witness.map((item) => item.toHex()),
-        scriptSig: scriptSig.toHex(),
-        sequence,
-        error,
-      };
-    });
-    return {
-      hex: signed.raw.toHex(),
-      complete: errors.length === 0,
-      ...(errors.length > 0 && { errors }),
-    };
+    const errors = signed.errors.map(({ index, error }) => [index, error] as const);
+    return signedView(transactionFromBytes(signed.raw), errors, outputs);
   },
 });
 
