@@ -18,7 +18,7 @@ export interface ChainCommit {
 }
 
 /** Payload of `newBlock` in the event log; amounts in satoshis, times in Unix seconds. */
-export function newBlockEvent(
+function newBlockEvent(
   entry: ChainEntry,
   facts: {
     stats: BodyStats;
@@ -61,12 +61,7 @@ export function newBlockEvent(
 }
 
 /** Payload of `blockDisconnected`; `depth` counts from the old tip, which has 1. */
-export function blockDisconnectedEvent(
-  entry: ChainEntry,
-  txids: readonly string[],
-  depth: number,
-  time: number,
-): object {
+function blockDisconnectedEvent(entry: ChainEntry, txids: readonly string[], depth: number, time: number): object {
   return {
     time,
     hash: hashToHex(entry.hash),

@@ -57,10 +57,6 @@ export class HeaderTable {
     this.#sibling = new Int32Array(capacity);
   }
 
-  get count(): number {
-    return this.#count;
-  }
-
   /** The row of a hash, or -1. */
   find(hash: Uint8Array): number {
     return this.#byHash.find(hash);

@@ -13,7 +13,7 @@ export interface OrphanageLimits {
   readonly work: number;
 }
 
-export const ORPHANAGE_LIMITS: OrphanageLimits = { weightPerPeer: 404_000, work: 3000 };
+const ORPHANAGE_LIMITS: OrphanageLimits = { weightPerPeer: 404_000, work: 3000 };
 
 /** One peer's word that there is such an orphan. */
 interface Announcement {

@@ -1,5 +1,5 @@
 import type { Database } from 'bun:sqlite';
-import { type ChainDatabaseIdentity, cacheSize, openDatabase } from './database.ts';
+import { type ChainDatabaseIdentity, cacheSize, openDatabase, opened } from './database.ts';
 import { FILTER_SCHEMA, SCHEMA, SCHEMA_VERSION } from './schema.ts';
 
 /** Opens chain.db for the one writer; makes it where there is none. Throws OperatorError on a database of another kind. */
@@ -12,7 +12,5 @@ export function openWriter(path: string, identity: ChainDatabaseIdentity, cacheM
     pageSize: 8192,
     pragmas: [cacheSize(cacheMiB), 'wal_autocheckpoint = 20000', 'temp_store = MEMORY'],
   };
-  const db = openDatabase(path, kind, identity);
-  db.run(FILTER_SCHEMA);
-  return db;
+  return opened(openDatabase(path, kind, identity), (db) => void db.run(FILTER_SCHEMA));
 }

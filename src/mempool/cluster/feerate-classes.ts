@@ -25,9 +25,9 @@ export class FeerateClasses {
     return this.#of[slot] ?? 0;
   }
 
-  set(slot: number, feerateClass: number): void {
+  set(slot: number, inClass: number): void {
     while (slot >= this.#of.length) this.#of = grown(this.#of, grownRows(this.#of.length));
-    this.#of[slot] = feerateClass;
+    this.#of[slot] = inClass;
   }
 
   /** The class from which on, upwards, the first slots weigh so much together; 0 where they do not. */

@@ -21,10 +21,6 @@ export class KeptMemory {
     this.#log = log;
   }
 
-  get total(): number {
-    return this.#total;
-  }
-
   get isCrowded(): boolean {
     return this.#total > CROWDED;
   }

@@ -64,7 +64,7 @@ export interface PeerContext {
  * Whether a peer that wants transactions may stay: an inbound one only where there is room for it, if need be after
  * another such peer was disconnected. To be asked when that is known of it; lets go of one that may not.
  */
-export function hasRelayRoom({ connections }: Pick<PeerContext, 'connections'>, link: PeerLink): boolean {
+export function claimRelayRoom({ connections }: Pick<PeerContext, 'connections'>, link: PeerLink): boolean {
   const isCounted = link.type === 'inbound' && link.standing.relaysTransactions;
   if (!isCounted || connections.makeRoomForTransactionRelay(link)) return true;
   link.disconnect('too many peers that want transactions');

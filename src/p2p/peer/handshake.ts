@@ -11,7 +11,7 @@ import {
   USER_AGENT,
   WTXID_RELAY_VERSION,
 } from '../protocol.ts';
-import { hasRelayRoom, type PeerContext } from './context.ts';
+import { claimRelayRoom, type PeerContext } from './context.ts';
 import type { Peer } from './peer.ts';
 
 /** How long the handshake may take. */
@@ -65,7 +65,7 @@ export class Handshake {
       link.send('sendaddrv2', null);
     }
     this.#events.introduced(peer);
-    if (!hasRelayRoom(this.#ctx, link)) return;
+    if (!claimRelayRoom(this.#ctx, link)) return;
     link.send('verack', null);
     if (!peer.inbound) this.#ctx.connections.addresses.good(link.service);
     // It was only to be seen whether there is a node.

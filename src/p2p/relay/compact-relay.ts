@@ -12,7 +12,7 @@ import type { Peer } from '../peer/peer.ts';
 import { COMPACT_BLOCKS } from '../protocol.ts';
 import { noteEntry } from '../sync/availability.ts';
 import type { BlockDownload } from '../sync/block-download.ts';
-import { type BlockRequest, MAX_BLOCKS_PER_PEER, MAX_COMPACT_REQUESTS } from '../sync/block-requests.ts';
+import { type BlockRequest, MAX_BLOCKS_PER_PEER, MAX_REQUESTS_OF_BLOCK } from '../sync/block-requests.ts';
 import type { HeaderSync } from '../sync/header-sync.ts';
 import { punishForBlock } from '../sync/punish.ts';
 import { canDirectFetch } from './recent-block.ts';
@@ -113,7 +113,7 @@ export class CompactRelay {
       return;
     }
     if (others === 0 && !canDirectFetch(this.#ctx)) return;
-    const mayAsk = others < MAX_COMPACT_REQUESTS && peer.sync.inFlight.length < MAX_BLOCKS_PER_PEER;
+    const mayAsk = others < MAX_REQUESTS_OF_BLOCK && peer.sync.inFlight.length < MAX_BLOCKS_PER_PEER;
     if (!asked && !mayAsk) return this.#tryWithout(peer, entry, compact);
     const first = others === 0 || requests.of(entry)[0]!.peer === peer;
     const request = requests.add(peer, entry, this.#nowMs());
@@ -130,7 +130,7 @@ export class CompactRelay {
     if (missing.length === 0) return this.#finish(request, []);
     // Beside the first, a further attempt must be worth it, and the last place is kept for an outbound peer.
     const outboundAsked = requests.of(entry).some((other) => other.peer !== peer && !other.peer.inbound);
-    const parallel = peer.sendsCompactBlocks && (!peer.inbound || outboundAsked || others < MAX_COMPACT_REQUESTS - 1);
+    const parallel = peer.sendsCompactBlocks && (!peer.inbound || outboundAsked || others < MAX_REQUESTS_OF_BLOCK - 1);
     if (!first && !parallel) return requests.remove(entry, this.#nowMs(), peer);
     peer.link.send('getblocktxn', { blockHash: entry.hash, indexes: missing });
   }

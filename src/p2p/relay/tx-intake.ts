@@ -76,7 +76,7 @@ export class TxIntake {
   }
 
   notfound(peer: Peer, { kind, hash }: InventoryItem): void {
-    if (isTransactionKind(kind)) this.#download.receivedNotFound(peer.id, [hash]);
+    if (isTransactionKind(kind)) this.#download.receivedNotFound(peer.id, hash);
   }
 
   /** Asks for what it is time to ask for, and looks again at orphans whose parents have come. */

@@ -7,7 +7,7 @@ import type { NetworkClass } from '../address/net-group.ts';
 import type { BloomFilter } from '../bloom-filter.ts';
 import { INVENTORY, type InventoryItem, MAX_INVENTORY } from '../messages/inventory.ts';
 import type { PeerLink } from '../net/peer-link.ts';
-import { hasRelayRoom, type PeerContext } from '../peer/context.ts';
+import { claimRelayRoom, type PeerContext } from '../peer/context.ts';
 import type { Peer, TxRelayState } from '../peer/peer.ts';
 import { FEEFILTER_VERSION } from '../protocol.ts';
 import { poissonDelay } from '../random-source.ts';
@@ -102,7 +102,7 @@ export class TxRelay {
     tx.wanted = true;
     link.standing.relaysTransactions = true;
     link.standing.hasBloomFilter = filter !== null;
-    hasRelayRoom(this.#ctx, link);
+    claimRelayRoom(this.#ctx, link);
   }
 
   feefilter(peer: Peer, feerate: bigint): void {

@@ -12,7 +12,7 @@ import type { Peer } from '../peer/peer.ts';
 import { isLimited, LIMITED_BLOCKS } from '../protocol.ts';
 import { canDirectFetch } from '../relay/recent-block.ts';
 import { isActive, noteEntry, resolveUnknown } from './availability.ts';
-import { BlockRequests, MAX_BLOCKS_PER_PEER, MAX_COMPACT_REQUESTS } from './block-requests.ts';
+import { BlockRequests, MAX_BLOCKS_PER_PEER, MAX_REQUESTS_OF_BLOCK } from './block-requests.ts';
 import { punishForBlock } from './punish.ts';
 
 /** Blocks ahead of the last common one that are asked for. */
@@ -229,7 +229,7 @@ export class BlockDownload {
     if (entry.height > this.#ctx.chain.height + NEW_AHEAD || !canDirectFetch(this.#ctx)) return false;
     const requests = this.requests.of(entry);
     // The last place is for a peer that we chose, not one that chose us.
-    if (requests.length >= (peer.sync.preferred ? MAX_COMPACT_REQUESTS : MAX_COMPACT_REQUESTS - 1)) return false;
+    if (requests.length >= (peer.sync.preferred ? MAX_REQUESTS_OF_BLOCK : MAX_REQUESTS_OF_BLOCK - 1)) return false;
     return requests.every((one) => one.peer !== peer && !one.arrived && nowMs - one.since > HELD_BACK_MS);
   }
 

@@ -15,7 +15,7 @@ export interface BlockRequest {
 }
 
 /** A block may be asked of so many peers at once, where it comes as a compact block or is held back. */
-export const MAX_COMPACT_REQUESTS = 3;
+export const MAX_REQUESTS_OF_BLOCK = 3;
 /** Blocks that one peer is asked for at once. */
 export const MAX_BLOCKS_PER_PEER = 16;
 

@@ -1,5 +1,5 @@
 import type { PeerId } from '../../mempool/orphanage.ts';
-import { grown } from '../../util/column.ts';
+import { grown, grownRows } from '../../util/column.ts';
 import { SlotIndex } from '../../util/slot-index.ts';
 
 /** Where the word of a peer that it has a transaction has got to. */
@@ -247,7 +247,7 @@ export class AnnouncementTable {
   }
 
   #grow(): void {
-    this.#capacity += this.#capacity >>> 1;
+    this.#capacity = grownRows(this.#capacity);
     this.#state = grown(this.#state, this.#capacity);
     this.#byWtxid = grown(this.#byWtxid, this.#capacity);
     this.#peer = grown(this.#peer, this.#capacity);
@@ -261,7 +261,7 @@ export class AnnouncementTable {
   }
 
   #growTxs(): void {
-    this.#txCapacity += this.#txCapacity >>> 1;
+    this.#txCapacity = grownRows(this.#txCapacity);
     this.#hashes = grown(this.#hashes, this.#txCapacity * HASH);
     this.#first = grown(this.#first, this.#txCapacity);
     this.#selected = grown(this.#selected, this.#txCapacity);

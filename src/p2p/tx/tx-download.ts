@@ -145,8 +145,8 @@ export class TxDownload {
   }
 
   /** The peer does not have what it was asked for. */
-  receivedNotFound(peer: PeerId, hashes: Iterable<Uint8Array>): void {
-    for (const hash of hashes) this.#deps.tracker.responded(peer, hash);
+  receivedNotFound(peer: PeerId, hash: Uint8Array): void {
+    this.#deps.tracker.responded(peer, hash);
   }
 
   receivedTx(peer: PeerId, parsed: ParsedTransaction): ReceivedTx {

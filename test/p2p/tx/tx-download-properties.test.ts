@@ -104,7 +104,8 @@ test('never asks for what is there, nor twice at a time, and forgets peers that 
             break;
           }
           case 'notFound':
-            download.receivedNotFound(action[1], [TXS[action[2]]!.wtxid, TXS[action[2]]!.txid]);
+            for (const hash of [TXS[action[2]]!.wtxid, TXS[action[2]]!.txid])
+              download.receivedNotFound(action[1], hash);
             for (const id of [TXS[action[2]]!.txid.toHex(), TXS[action[2]]!.wtxid.toHex()])
               if (asked.get(id)?.peer === action[1]) asked.delete(id);
             break;

@@ -110,7 +110,7 @@ describe('what is asked for when', () => {
     t.download.addTxAnnouncement(3, byTxid(tx));
     t.clock.advance(4000);
     expect(t.download.requestsToSend(3)).toEqual([]);
-    t.download.receivedNotFound(2, [tx.wtxid]);
+    t.download.receivedNotFound(2, tx.wtxid);
     expect(t.download.requestsToSend(3)).toEqual([byTxid(tx)]);
     t.download.disconnectedPeer(3);
     expect(t.tracker.size).toBe(0);
