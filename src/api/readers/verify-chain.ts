@@ -16,7 +16,7 @@ import type { ReadEnv } from './read-env.ts';
 
 /** Microseconds a byte of a block takes with all checks. */
 const US_PER_BYTE = 2;
-/** Coins kept beside the database; with more of them the checks of coins are given up. */
+/** Coins kept beside the database; with more of them the answer is false. */
 const MAX_COINS = 2_000_000;
 /** Their coinbases were repeated by later blocks, which took their place (BIP-30). */
 const OVERWRITTEN = new Set([91_722, 91_812]);

@@ -17,7 +17,7 @@ const TYPES = [
   'transactionRemoved',
   'walletTransaction',
 ] as const;
-/** The last two only tell of what the key watches. */
+/** The first five, of which the last two only tell of what the key watches. */
 const DEFAULT_TYPES: ReadonlySet<string> = new Set(TYPES.slice(0, 5));
 const MAX_WAIT_SECONDS = 60;
 /** How long what keys watch is waited for. */

@@ -111,7 +111,12 @@ export const getaddresstxids = rpcMethod({
   run(env, given) {
     const { asked, start, end } = readQuestion(given, env.params);
     const positions = new Set(asked.flatMap(({ script }) => historyOf(env, script, start, end)));
-    return [...positions].sort((a, b) => a - b).map((position) => hashToHex(env.reads.txs.byPosition(position)!.txid));
+    return [...positions]
+      .sort((a, b) => a - b)
+      .map((position) => {
+        env.expectWork(0);
+        return hashToHex(env.reads.txs.byPosition(position)!.txid);
+      });
   },
 });
 
@@ -181,6 +186,7 @@ export const getaddressdeltas = rpcMethod({
       const positions = historyOf(env, one.script, start, end);
       env.expectWork(positions.length * TX_US);
       return positions.flatMap((position) => {
+        env.expectWork(0);
         const facts = txFacts(env, env.reads.txs.byPosition(position)!);
         const place = { blockindex: positionIndex(position), height: positionHeight(position) };
         return movements(facts, one).map(({ satoshis, index }) => ({

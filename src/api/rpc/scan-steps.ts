@@ -2,7 +2,7 @@ import { matchFilter } from '../../indexes/basic-filter.ts';
 import { parseBlock } from '../../primitives/block.ts';
 import { type BlockHash, hashToHex } from '../../primitives/hash.ts';
 import type { HeaderRecord } from '../../storage/header-store.ts';
-import { ByteReader, ByteWriter, concatBytes } from '../../util/bytes.ts';
+import { ByteReader, ByteWriter, concatBytes, equalBytes } from '../../util/bytes.ts';
 import { rawBlock } from '../readers/block-facts.ts';
 import { filterBytes } from '../readers/filter-index.ts';
 import type { ReadEnv } from '../readers/read-env.ts';
@@ -122,9 +122,10 @@ function matchingBlocks(
   env: ReadEnv,
   { scripts: packed, from, stop, exact }: Extract<ScanStep, { step: 'filters' }>,
 ): FilterMatches {
-  const until = performance.now() + STEP_MS;
   const scripts = sharedScripts(packed);
   const branch = branchOf(env, stop);
+  // From here on: what every step has to begin with may take long, and each should get far.
+  const until = performance.now() + STEP_MS;
   let wanted: ScriptSet | null = null;
   const found: string[] = [];
   for (let height = from; ; height++) {
@@ -134,7 +135,7 @@ function matchingBlocks(
       if (exact) wanted ??= new ScriptSet(scripts);
       if (!wanted || touches(env, block, wanted)) found.push(hashToHex(block.hash));
     }
-    if (block.hash.every((byte, i) => byte === stop[i]) || performance.now() >= until) return { height, found };
+    if (equalBytes(block.hash, stop) || performance.now() >= until) return { height, found };
   }
 }
 
@@ -186,8 +187,8 @@ function* hashesOf(packed: Uint8Array): Generator<BlockHash> {
 }
 
 function activityOfBlocks(env: ReadEnv, step: Extract<ScanStep, { step: 'blocks' }>): ScanActivity {
-  const until = performance.now() + STEP_MS;
   const wanted = new ScriptSet(sharedScripts(step.scripts));
+  const until = performance.now() + STEP_MS;
   const events: string[] = [];
   let blocks = 0;
   for (const hash of hashesOf(step.blocks)) {
