@@ -48,10 +48,12 @@ export async function importDescriptors(
   const lowest = times.reduce((a, b) => Math.min(a, b), tip.time);
   const from = heightAtTime(tip, lowest - TIMESTAMP_WINDOW_S);
   // Written before the descriptors are, so that a start finds what an import that was cut off has not.
+  const earlier = wallet.store.meta('unscannedFrom');
   if (from !== null) wallet.markUnscanned(from);
   const outcomes = requests.map((request, i) => importOne(wallet, request, times[i]!));
   if (outcomes.every(({ error }) => error !== null)) {
-    wallet.markUnscanned(null);
+    // Nothing has come to it, but an import before may still have something to look up.
+    wallet.store.write(() => wallet.store.setMeta('unscannedFrom', earlier));
     return outcomes;
   }
   while (wallet.store.write(() => wallet.scripts.fillSome())) await sleep(0, wallet.signal);

@@ -137,3 +137,15 @@ test('scans that go on at a time hear each of all new scripts', () => {
   expect(one).toHaveLength(heard);
   expect(other.length).toBeGreaterThan(heard);
 });
+
+test('what an import that was cut off has left is not forgotten for one that is refused', async () => {
+  using it = new WalletFixture({ blank: true });
+  it.wallet.markUnscanned(0);
+  expect(await importDescriptors(it.wallet, [{ timestamp: TIME_0, desc: 'pk(nonsense)' }])).toMatchObject([
+    { error: expect.anything() },
+  ]);
+  expect(it.wallet.store.meta('unscannedFrom')).toBe(0);
+  it.wallet.store.write(() => it.wallet.store.setMeta('unscannedFrom', null));
+  await importDescriptors(it.wallet, [{ timestamp: TIME_0, desc: 'pk(nonsense)' }]);
+  expect(it.wallet.store.meta('unscannedFrom')).toBeNull();
+});
