@@ -44,6 +44,8 @@ export const EVENT_LOG_LIMITS: EventLogLimits = {
 export interface EventLogOptions {
   readonly clock: Clock;
   readonly limits?: Partial<EventLogLimits>;
+  /** Milliseconds of one turn of taking in; then others have theirs. Default 1. */
+  readonly turnMs?: number;
   /** What is in the mempool now. */
   unconfirmed?(): Iterable<TxSource>;
   /** Each event of the chain as it is read for the first time. */
@@ -62,8 +64,7 @@ type Numbered = Exclude<SeenChange, { kind: 'modified' | 'fees' }>;
 
 /** Rows read at a time; some are large. */
 const PAGE = 32;
-/** One turn of taking in; then others have theirs. */
-const SLICE_MS = 1;
+const TURN_MS = 1;
 /** What an entry takes beside its text, and a transaction beside its bytes. */
 const ENTRY_BYTES = 250;
 const TX_BYTES = 400;
@@ -82,6 +83,7 @@ const TX_BYTES = 400;
 export class EventLog {
   readonly #clock: Clock;
   readonly #limits: EventLogLimits;
+  readonly #turnMs: number;
   readonly #options: EventLogOptions;
   readonly #listeners = new Set<() => void>();
   #reads: ChainReads | null = null;
@@ -105,6 +107,7 @@ export class EventLog {
     this.#options = options;
     this.#clock = options.clock;
     this.#limits = { ...EVENT_LOG_LIMITS, ...options.limits };
+    this.#turnMs = options.turnMs ?? TURN_MS;
   }
 
   /** Number of the newest event that is ready to be handed out. */
@@ -241,7 +244,7 @@ export class EventLog {
     if (!this.#reads || this.#closed || this.#scheduled) return;
     const before = this.#seq;
     try {
-      if (!this.#take(this.#reads, performance.now() + SLICE_MS)) this.#comeBack(0);
+      if (!this.#take(this.#reads, performance.now() + this.#turnMs)) this.#comeBack(0);
     } catch (error) {
       this.#options.onError?.(error);
       this.#comeBack(RETRY_MS);

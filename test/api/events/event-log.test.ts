@@ -22,12 +22,13 @@ class LogFixture implements Disposable {
     rows = [],
     reserved = 0,
     limits = {},
-  }: { rows?: number[]; reserved?: number; limits?: Partial<EventLogLimits> } = {}) {
+    turnMs = Infinity,
+  }: { rows?: number[]; reserved?: number; limits?: Partial<EventLogLimits>; turnMs?: number } = {}) {
     this.#db = openWriter(join(this.#dir, 'chain.db'), { network: 'regtest', genesisHash: '00'.repeat(32) }, 8);
     this.write(...rows);
     this.#db.run("INSERT OR REPLACE INTO meta (key, value) VALUES ('reservedSeq', ?)", [reserved]);
     this.reads = new ChainReads(this.#dir);
-    this.log = new EventLog({ clock: this.clock, limits });
+    this.log = new EventLog({ clock: this.clock, limits, turnMs });
     this.log.attach(this.reads);
   }
 
@@ -126,7 +127,7 @@ describe('the order of chain and mempool', () => {
   });
 
   test('many rows are read in turns, and nothing passes them', async () => {
-    using it = new LogFixture({ rows: [1] });
+    using it = new LogFixture({ rows: [1], turnMs: 1 });
     const rows = Array.from({ length: 3000 }, (_, i) => i + 2);
     it.write(...rows);
     it.log.committed(3001);
@@ -272,7 +273,7 @@ test('any interleaving gives every reader every event once and in order', async 
   );
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
-      using it = new LogFixture({ rows: [1] });
+      using it = new LogFixture({ rows: [1], turnMs: 1 });
       let next = 2;
       // What the node has posted to the front, in order; it arrives in pieces.
       const port: (number | MempoolChange)[] = [];
