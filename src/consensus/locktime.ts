@@ -15,10 +15,14 @@ import {
  * median time past of its parent.
  */
 export function isFinalTx({ locktime, inputs }: Transaction, height: number, time: number): boolean {
-  if (locktime === 0) return true;
-  if (locktime < (locktime < LOCKTIME_THRESHOLD ? height : time)) return true;
+  if (isFinalAtAnySequence(locktime, height, time)) return true;
   for (const { sequence } of inputs) if (sequence !== SEQUENCE_FINAL) return false;
   return true;
+}
+
+/** Whether a locktime alone, the sequences not looked at, keeps a transaction out of no block there. */
+export function isFinalAtAnySequence(locktime: number, height: number, time: number): boolean {
+  return locktime === 0 || locktime < (locktime < LOCKTIME_THRESHOLD ? height : time);
 }
 
 /** BIP-68: the last height and the last median time past that are still too early; -1 where there is none. */

@@ -210,18 +210,27 @@ export class Entries {
     return readTxUndo(new ByteReader(this.spent(slot).slice()), inputs);
   }
 
-  /** What it spends, in the order of its inputs. */
-  *prevouts(slot: number): Generator<Outpoint> {
-    for (let input = this.#firstInput[slot]!; input >= 0; input = this.#nextInput[input]!) {
-      const at = input * OUTPOINT;
-      const outpoints = this.#outpoints;
-      const vout =
-        (outpoints[at + 32]! |
-          (outpoints[at + 33]! << 8) |
-          (outpoints[at + 34]! << 16) |
-          (outpoints[at + 35]! << 24)) >>>
-        0;
-      yield { txid: outpoints.slice(at, at + HASH) as Txid, vout };
+  /** Of each input, in their order, the slot of the transaction it spends from; -1 where that is not here. */
+  inputSlots(slot: number): number[] {
+    const slots: number[] = [];
+    for (let input = this.#firstInput[slot]!; input >= 0; input = this.#nextInput[input]!)
+      slots.push(this.#byTxid.find(this.#outpoints, input * OUTPOINT));
+    return slots;
+  }
+
+  /**
+   * Puts the encoding at `at`, and behind it txid and wtxid with the last byte first, as they are shown. Without a view
+   * for each, which would cost as much as the copy.
+   */
+  copyShown(slot: number, to: Uint8Array, at: number): void {
+    const rawLength = this.#rawLength[slot]!;
+    this.#bytes.copy(this.#bytesAt[slot]!, rawLength, to, at);
+    const [txids, wtxids] = [this.#txids, this.#wtxids];
+    let from = (slot + 1) * HASH;
+    for (let i = at + rawLength, end = i + HASH; i < end; i++) {
+      from--;
+      to[i] = txids[from]!;
+      to[i + HASH] = wtxids[from]!;
     }
   }
 

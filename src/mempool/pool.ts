@@ -5,6 +5,7 @@ import { type Clock, unixSeconds } from '../util/clock.ts';
 import type { MempoolTotals, RemovalReason } from './changes.ts';
 import { TxGraph } from './cluster/tx-graph.ts';
 import { Entries, type NewEntry } from './entries.ts';
+import { parentsOf } from './relatives.ts';
 import { RollingMinimumFee } from './rolling-minimum-fee.ts';
 
 /** How a transaction came in, for those who are told. */
@@ -211,12 +212,7 @@ export class Mempool {
 
   /** In the mempool: the transactions that make the coins this one spends. */
   parents(slot: number): number[] {
-    const parents = new Set<number>();
-    for (const { txid } of this.entries.prevouts(slot)) {
-      const parent = this.entries.find(txid);
-      if (parent >= 0) parents.add(parent);
-    }
-    return [...parents];
+    return parentsOf(this.entries, slot);
   }
 
   /** In the mempool: the transactions that spend outputs of this one. */

@@ -12,14 +12,9 @@ export interface Chunk {
 /** Most that a cluster can hold; more hang together for a moment at most. */
 const CLUSTER_MAX = 64;
 
-/** Slots of the transactions whose outputs this one spends. The entries must know spenders. */
+/** Slots of the transactions whose outputs this one spends. */
 export function parentsOf(entries: Entries, slot: number): number[] {
-  const parents = new Set<number>();
-  for (const { txid } of entries.prevouts(slot)) {
-    const parent = entries.find(txid);
-    if (parent >= 0) parents.add(parent);
-  }
-  return [...parents];
+  return [...new Set(entries.inputSlots(slot))].filter((parent) => parent >= 0);
 }
 
 export function childrenOf(entries: Entries, slot: number): number[] {

@@ -1,6 +1,6 @@
 import { medianTimePast } from '../consensus/header-entry.ts';
 import { MAX_BLOCK_SIGOPS_COST, MAX_BLOCK_WEIGHT } from '../consensus/limits.ts';
-import { isFinalTx } from '../consensus/locktime.ts';
+import { isFinalAtAnySequence, isFinalTx } from '../consensus/locktime.ts';
 import { bestChunks } from '../mempool/cluster/best-chunks.ts';
 import type { ChainView } from '../mempool/coins-view.ts';
 import type { Mempool } from '../mempool/pool.ts';
@@ -53,7 +53,10 @@ export function selectSlots(
   const height = tip.height + 1;
   const medianTime = medianTimePast(tip);
   const isFinal = (slot: number) =>
-    !hasLocktime(entries.raw(slot)) || isFinalTx(entries.parsed(slot).tx, height, medianTime);
+    !entries.locked(slot) ||
+    isFinalAtAnySequence(locktimeOf(entries.raw(slot)), height, medianTime) ||
+    isFinalTx(entries.parsed(slot).tx, height, medianTime);
+  const mayEnter = (slot: number) => admit(slot) && isFinal(slot);
   const clusterOf = (slots: readonly number[]) => graph.cluster(slots[0]!)[0]!;
   const chosen: number[] = [];
   /** Chunks of a cluster come in its order: what follows one that was left out may need it. */
@@ -65,16 +68,18 @@ export function selectSlots(
   for (const { fee, size, slots } of bestChunks(graph, MAX_BLOCK_WEIGHT * LOOKED_AT)) {
     if (fee * 4000 < Number(BLOCK_MIN_FEERATE) * size) break;
     if (leftOut.size > 0 && leftOut.has(clusterOf(slots))) continue;
-    const chunkSigops = slots.reduce((sum, slot) => sum + entries.sigopCost(slot), 0);
+    let chunkSigops = 0;
+    for (let i = 0; i < slots.length; i++) chunkSigops += entries.sigopCost(slots[i]!);
     // The size of a chunk is its weight, or more where it has many sigops.
     const fits = weight + size < MAX_BLOCK_WEIGHT && sigopCost + chunkSigops < MAX_BLOCK_SIGOPS_COST;
-    if (!fits || !slots.every((slot) => admit(slot) && isFinal(slot))) {
+    if (!fits || !slots.every(mayEnter)) {
       leftOut.add(clusterOf(slots));
       if (++failures > MAX_FAILURES && weight > MAX_BLOCK_WEIGHT - NEARLY_FULL) break;
       continue;
     }
     failures = 0;
-    for (const slot of slots) {
+    for (let i = 0; i < slots.length; i++) {
+      const slot = slots[i]!;
       chosen.push(slot);
       weight += entries.weight(slot);
       fees += entries.fee(slot);
@@ -85,7 +90,7 @@ export function selectSlots(
 }
 
 /** The locktime is what an encoding ends with. */
-function hasLocktime(raw: Uint8Array): boolean {
+function locktimeOf(raw: Uint8Array): number {
   const at = raw.length - 4;
-  return (raw[at]! | raw[at + 1]! | raw[at + 2]! | raw[at + 3]!) !== 0;
+  return (raw[at]! | (raw[at + 1]! << 8) | (raw[at + 2]! << 16) | (raw[at + 3]! << 24)) >>> 0;
 }

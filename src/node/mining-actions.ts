@@ -2,8 +2,6 @@ import type { ActionTable, DeploymentView, MiningActions, Refusal, TemplateView 
 import type { Chain } from '../chain/chain.ts';
 import type { ChainEntry } from '../chain/chain-entry.ts';
 import type { DeploymentName } from '../consensus/consensus-params.ts';
-import { isBuriedActive } from '../consensus/deployments.ts';
-import { WITNESS_SCALE_FACTOR } from '../consensus/limits.ts';
 import { rejectionText } from '../consensus/rejection.ts';
 import { deploymentState, VersionBitsCache } from '../consensus/version-bits.ts';
 import type { Mempool } from '../mempool/pool.ts';
@@ -15,6 +13,7 @@ import { HEADER_SIZE, headerFromBytes } from '../primitives/header.ts';
 import type { Transaction } from '../primitives/transaction.ts';
 import { DecodeError } from '../util/bytes.ts';
 import { type Clock, setMockTime } from '../util/clock.ts';
+import { transactionsJson } from './template-json.ts';
 
 /** As many as Core tries for one block. */
 const MAX_TRIES = 1_000_000;
@@ -144,26 +143,4 @@ function signalled(parent: ChainEntry, { params: { consensus } }: Chain, cache: 
     const state = deploymentState(parent, consensus, name as DeploymentName, cache);
     return state === 'started' || state === 'locked_in' || state === 'active' ? [{ name, bit, state }] : [];
   });
-}
-
-/** The list of BIP-22: all that a miner is told of each transaction. */
-function transactionsJson(
-  { entries, graph }: Mempool,
-  { parent, selection }: BlockTemplate,
-  { params }: Chain,
-): string {
-  // Before segwit there was one limit, and a signature operation counted once.
-  const sigopScale = isBuriedActive('segwit', parent.height + 1, params.consensus) ? 1 : WITNESS_SCALE_FACTOR;
-  const places = new Map(selection.slots.map((slot, i) => [slot, i + 1]));
-  const parts = selection.slots.map((slot) => {
-    const depends: number[] = [];
-    for (const { txid } of graph.standsAlone(slot) ? [] : entries.prevouts(slot)) {
-      const place = places.get(entries.find(txid));
-      if (place !== undefined) depends.push(place);
-    }
-    const fields = `"fee":${entries.fee(slot)},"sigops":${entries.sigopCost(slot) / sigopScale},"weight":${entries.weight(slot)}`;
-    const names = `"txid":"${hashToHex(entries.txid(slot))}","hash":"${hashToHex(entries.wtxid(slot))}"`;
-    return `{"data":"${entries.raw(slot).toHex()}",${names},"depends":[${depends.join(',')}],${fields}}`;
-  });
-  return `[${parts.join(',')}]`;
 }

@@ -10,7 +10,7 @@ const LARGEST = SEGMENT / 8;
  * same size, and never given back.
  */
 export class ByteArena {
-  readonly #segments: Uint8Array[] = [];
+  readonly #segments: Buffer[] = [];
   #end = SEGMENT;
   /** By class: places that are free. */
   readonly #free: number[][] = CLASSES.map(() => []);
@@ -36,7 +36,18 @@ export class ByteArena {
   view(at: number, length: number): Uint8Array {
     if (at < 0) return this.#large.get(at)!.subarray(0, length);
     const offset = at % SEGMENT;
-    return this.#segments[(at - offset) / SEGMENT]!.subarray(offset, offset + length);
+    const { buffer } = this.#segments[(at - offset) / SEGMENT]!;
+    return new Uint8Array(buffer, offset, length);
+  }
+
+  /** Copies the first bytes of a piece. */
+  copy(at: number, length: number, to: Uint8Array, offset: number): void {
+    if (at < 0) {
+      to.set(this.view(at, length), offset);
+      return;
+    }
+    const from = at % SEGMENT;
+    this.#segments[(at - from) / SEGMENT]!.copy(to, offset, from, from + length);
   }
 
   /** `length` as it was added. */
@@ -56,7 +67,7 @@ export class ByteArena {
     if (free !== undefined) return free;
     const size = CLASSES[of]!;
     if (this.#end + size > SEGMENT) {
-      this.#segments.push(new Uint8Array(SEGMENT));
+      this.#segments.push(Buffer.alloc(SEGMENT));
       this.#end = 0;
     }
     const at = (this.#segments.length - 1) * SEGMENT + this.#end;

@@ -25,9 +25,9 @@ export class SlotIndex {
     return this.#count;
   }
 
-  /** The slot whose key `key` begins with, or -1. */
-  find(key: Uint8Array): number {
-    return this.#places[this.#probe(key)]! - 1;
+  /** The slot with the key that stands in `bytes` at `at`, or -1. */
+  find(bytes: Uint8Array, at = 0): number {
+    return this.#places[this.#probe(bytes, at)]! - 1;
   }
 
   /** Adds a slot whose key is in the table already. */
@@ -68,17 +68,17 @@ export class SlotIndex {
     return (h ^ (h >>> 13)) >>> 0;
   }
 
-  #probe(key: Uint8Array): number {
+  #probe(bytes: Uint8Array, from: number): number {
     const keys = this.#keys();
     const width = this.#width;
     const stride = this.#stride;
     const places = this.#places;
     const mask = places.length - 1;
-    let place = this.#hash(key, 0) & mask;
+    let place = this.#hash(bytes, from) & mask;
     for (; places[place] !== 0; place = (place + 1) & mask) {
       const at = (places[place]! - 1) * stride;
       let same = 0;
-      while (same < width && keys[at + same] === key[same]) same++;
+      while (same < width && keys[at + same] === bytes[from + same]) same++;
       if (same === width) break;
     }
     return place;

@@ -210,26 +210,32 @@ export class TxGraph {
   }
 
   /**
-   * The chunks among which are the best ones that weigh so much together, by classes of feerate, the best first. Within a
-   * class in no order, but those of a cluster in theirs.
+   * The chunks among which are the best ones that weigh so much together, by classes of feerate, the best first; each
+   * class is looked up when it is asked for. Within a class in no order, but those of a cluster in theirs. The graph must
+   * not change meanwhile.
    */
-  bestClasses(weight: number): SlotChunk[][] {
+  *bestClasses(weight: number): Generator<SlotChunk[], void> {
     this.#settle();
-    const least = this.#classes.classAbove(this.#weight, weight);
-    const found: SlotChunk[][] = [];
-    const add = (chunk: SlotChunk, slot: number) => {
-      const inClass = this.#classes.get(slot);
-      if (inClass >= least) (found[BEST_CLASS - inClass] ??= []).push(chunk);
-    };
-    for (let slot = 0; slot < this.#parents.length; slot++) {
-      if (this.#classes.get(slot) < least) continue;
-      const cluster = this.#cluster[slot];
-      if (!cluster || this.#parents[slot] === undefined) continue;
-      if (cluster === ALONE) add({ fee: this.#fee[slot]!, size: this.#weight[slot]!, slots: [slot] }, slot);
-      // Each cluster once: when its first slot is met, which is in the best of its chunks.
-      else if (cluster.slots[0] === slot) for (const chunk of cluster.chunks) add(chunk, chunk.slots[0]!);
+    const later = new Map<number, SlotChunk[]>();
+    const classes = this.#classes.best(weight, this.#parents.length);
+    const least = classes.at(-1)?.inClass ?? 0;
+    for (const { inClass, slots } of classes) {
+      const chunks = later.get(inClass) ?? [];
+      for (let i = 0; i < slots.length; i++) {
+        const slot = slots[i]!;
+        const cluster = this.#cluster[slot];
+        if (cluster === ALONE) chunks.push({ fee: this.#fee[slot]!, size: this.#weight[slot]!, slots: [slot] });
+        // Each cluster once: when its first slot is met, which is in the best of its chunks.
+        else if (cluster?.slots[0] === slot)
+          for (const chunk of cluster.chunks) {
+            const of = this.#classes.get(chunk.slots[0]!);
+            if (of === inClass) chunks.push(chunk);
+            else if (of >= least) listed(later, of).push(chunk);
+          }
+      }
+      later.delete(inClass);
+      yield chunks;
     }
-    return Object.values(found);
   }
 
   /** Slots to take out, with what descends from them, so that every cluster is within the limits again. */
@@ -292,7 +298,7 @@ export class TxGraph {
     this.#parents[slot] = undefined;
     this.#children[slot] = NONE;
     this.#cluster[slot] = undefined;
-    this.#classes.set(slot, 0);
+    this.#classes.set(slot, 0, this.#weight[slot]!);
     this.#stale.delete(slot);
   }
 
@@ -325,7 +331,7 @@ export class TxGraph {
       if (this.#isAlone(slot)) {
         this.#cluster[slot] = ALONE;
         this.#staging?.createdAlone.add(slot);
-        this.#classes.set(slot, feerateClass(this.#fee[slot]!, this.#weight[slot]!));
+        this.#classes.set(slot, feerateClass(this.#fee[slot]!, this.#weight[slot]!), this.#weight[slot]!);
         this.#heap.add(slot, this.#version[slot]!, this.#fee[slot]!, this.#weight[slot]!);
         continue;
       }
@@ -336,7 +342,7 @@ export class TxGraph {
       for (const { fee, size, slots } of cluster.chunks) {
         // No rounding may put a chunk before one that it may need.
         inClass = Math.min(inClass, feerateClass(fee, size));
-        for (const member of slots) this.#classes.set(member, inClass);
+        for (const member of slots) this.#classes.set(member, inClass, this.#weight[member]!);
       }
       if (cluster.oversized) this.#oversized.add(cluster);
       this.#staging?.created.add(cluster);
@@ -429,6 +435,12 @@ const INITIAL = 256;
 const NONE: readonly number[] = [];
 /** Stands for the cluster of every transaction by itself, which is only made where somebody asks for it. */
 const ALONE: Cluster = { slots: [], chunks: [], oversized: false };
+
+function listed(lists: Map<number, SlotChunk[]>, key: number): SlotChunk[] {
+  const list = lists.get(key) ?? [];
+  lists.set(key, list);
+  return list;
+}
 
 function diagramOf(clusters: Iterable<Cluster>): FeeFrac[] {
   const chunks: FeeFrac[] = [];

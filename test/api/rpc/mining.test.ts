@@ -47,7 +47,7 @@ describe('a miner on regtest', () => {
       { to: 'p2wsh-anyone', value: 39_9999_9000n },
     ],
   );
-  const child = sweep(coinOf(parent, 1), 'p2pkh', 50_000n);
+  const child = spend([coinOf(parent, 1), coinOf(parent, 0)], [{ to: 'p2pkh', value: 49_9999_9000n - 50_000n }]);
   const lone = sweep(chain.coin(2), 'p2sh-p2wpkh', 3000n);
   const badlySigned = withBadSignature(sweep(chain.coin(3), 'p2wpkh'));
   const now = Math.floor(Date.now() / 1000);
@@ -87,7 +87,8 @@ describe('a miner on regtest', () => {
     });
     expect(template.transactions.map(({ txid, depends, fee }) => [txid, depends, fee])).toEqual([
       [idOf(parent), [], 1000],
-      [idOf(child), [1], 50_000],
+      // Once for each of its inputs.
+      [idOf(child), [1, 1], 50_000],
       [idOf(lone), [], 3000],
     ]);
     const weight = template.transactions.reduce((sum, tx) => sum + tx.weight, 8000);

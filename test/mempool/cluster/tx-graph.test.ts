@@ -60,6 +60,17 @@ function expectSame(graph: TxGraph, model: Model): void {
   expect(chunks.reduce((sum, { fee }) => sum + fee, 0)).toBe(
     [...model.txs.values()].reduce((sum, { fee }) => sum + fee, 0),
   );
+  // Fewer are asked for: just enough of the best.
+  const rates = chunks.map(({ fee, size }) => fee / size);
+  expect(rates).toEqual(rates.toSorted((a, b) => b - a));
+  const weight = chunks.reduce((sum, { size }) => sum + size, 0);
+  for (const wanted of [1, weight / 3, weight]) {
+    const best = [...bestChunks(graph, wanted)];
+    expect(best.map(({ fee, size }) => fee / size)).toEqual(rates.slice(0, best.length));
+    const sum = best.reduce((total, { size }) => total + size, 0);
+    expect(sum).toBeGreaterThanOrEqual(Math.min(wanted, weight));
+    if (best.length > 0) expect(sum - best.at(-1)!.size).toBeLessThan(wanted);
+  }
   const worst = graph.worstChunk();
   const last = chunks.at(-1);
   expect(worst === null).toBe(last === undefined);
