@@ -1,4 +1,4 @@
-import type { MempoolChange } from '../mempool/changes.ts';
+import { changeBytes, type MempoolChange } from '../mempool/changes.ts';
 import { MempoolMirror, type TxSource } from '../mempool/mirror.ts';
 import type { Clock } from '../util/clock.ts';
 import { ApiError } from './errors.ts';
@@ -20,6 +20,8 @@ export interface MempoolFeedOptions {
   onChanges(changes: readonly SeenChange[]): void;
   /** All that came before it, and the commit itself, can be read now. */
   onCommit(commit: NonNullable<NodeNews['commit']>): void;
+  /** So many bytes of changes more, as `changeBytes` counts, have been taken in. */
+  onTaken(bytes: number): void;
 }
 
 /**
@@ -32,6 +34,8 @@ export class MempoolFeed {
   readonly #news: NodeNews[] = [];
   /** Changes of the first of them that are taken in already. */
   #taken = 0;
+  /** Bytes that were taken in and not told of. */
+  #untold = 0;
   #running = false;
   #moved = Promise.withResolvers<void>();
 
@@ -75,6 +79,7 @@ export class MempoolFeed {
         this.#taken += slice.length;
         this.#options.onChanges(slice);
         if (performance.now() < until) continue;
+        if (this.#untold >= TELL_BYTES) this.#tell();
         setImmediate(() => this.#run());
         return;
       }
@@ -87,13 +92,22 @@ export class MempoolFeed {
       this.#moved = Promise.withResolvers();
     }
     this.#running = false;
+    if (this.#untold > 0) this.#tell();
+  }
+
+  #tell(): void {
+    this.#options.onTaken(this.#untold);
+    this.#untold = 0;
   }
 
   #see(change: MempoolChange): SeenChange {
     const seen = change.kind === 'removed' ? { ...change, gone: this.mirror.source(change.txid) } : change;
     this.mirror.apply(change);
+    this.#untold += changeBytes(change);
     return seen;
   }
 }
 
 const LONGEST_WAIT_MS = 1000;
+/** The node is told after so many bytes at the latest; a small part of what it lets be on the way. */
+const TELL_BYTES = 1 << 18;

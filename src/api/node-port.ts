@@ -207,6 +207,8 @@ export interface NodePort {
   act<N extends NodeAction>(name: N, ...args: ActionArgs<N>): Promise<ActionResult<N>>;
   /** Called with everything that happens, when readers of the chain already see it. Returns the function that ends it. */
   onNews(listener: (news: NodeNews) => void): () => void;
+  /** So much more of the news is taken in, as `changeBytes` counts: until then the node holds back what can wait. */
+  tookIn(bytes: number): void;
   /** Called when a peer has come or gone. Returns the function that ends it. */
   onPeerChange(listener: (change: PeerChange) => void): () => void;
 }

@@ -142,6 +142,7 @@ export function startApi(deps: ApiDependencies): ApiServer {
       state.tip = tipView(attached().reads);
       hub.committed(lastSeq);
     },
+    onTaken: (bytes) => attached().node.tookIn(bytes),
   });
   const stopping = new AbortController();
   const registry = new WatchRegistry();

@@ -2,7 +2,7 @@ import { signalsOptInRbf } from '../policy/rbf.ts';
 import type { ParsedTransaction } from '../primitives/block.ts';
 import { hashToHex } from '../primitives/hash.ts';
 import { type Clock, unixSeconds } from '../util/clock.ts';
-import type { MempoolChange, RemovalReason } from './changes.ts';
+import { type MempoolChange, packed, type RemovalReason } from './changes.ts';
 import type { FeeReport } from './fees/fee-estimator.ts';
 import type { Arrival, Departure, Mempool, MempoolObserver } from './pool.ts';
 
@@ -151,7 +151,7 @@ export class ChangeFeed implements MempoolObserver {
   take({ afterBlock }: { afterBlock: boolean }): MempoolChange[] {
     this.#held = false;
     if (afterBlock || this.#isUpdateDue()) this.#update();
-    const changes = this.#changes;
+    const changes = packed(this.#changes);
     this.#changes = [];
     return changes;
   }

@@ -101,6 +101,11 @@ export class Entries {
     return this.#nextOrder;
   }
 
+  /** Who comes from now on without a place in the order of arrival gets one behind this. */
+  orderBehind(order: number): void {
+    this.#nextOrder = Math.max(this.#nextOrder, order + 1);
+  }
+
   /** The slot of a transaction, or -1. */
   find(txid: Uint8Array): number {
     return this.#byTxid.find(txid);
@@ -143,7 +148,7 @@ export class Entries {
     this.#fee[slot] = entry.fee;
     this.setFeeDelta(slot, entry.feeDelta);
     this.#order[slot] = entry.order ?? this.#nextOrder;
-    this.#nextOrder = Math.max(this.#nextOrder, this.#order[slot]! + 1);
+    this.orderBehind(this.#order[slot]!);
     this.#time[slot] = entry.time;
     this.#weight[slot] = entry.weight;
     this.#vsize[slot] = entry.vsize;

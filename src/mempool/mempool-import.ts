@@ -1,5 +1,6 @@
 import { type Clock, unixSeconds } from '../util/clock.ts';
 import type { Acceptance } from './acceptance.ts';
+import { inParts } from './in-parts.ts';
 import { MempoolFile, type MempoolFileEntry } from './mempool-file.ts';
 import type { Mempool } from './pool.ts';
 
@@ -27,9 +28,6 @@ export interface MempoolImportDeps {
   /** Runs a small part of the work when nothing is half connected. */
   run<T>(work: () => T): Promise<T>;
 }
-
-/** The longest that others wait. */
-const SLICE_MS = 8;
 
 /**
  * Takes in what a `mempool.dat` of Bitcoin Core holds, as if it were handed in one by one. Throws DecodeError where the
@@ -68,19 +66,4 @@ function fateOf(
   if (time <= now - mempool.options.expirySeconds) return 'expired';
   if (mempool.entries.find(parsed.txid) >= 0) return 'alreadyThere';
   return acceptance.accept(parsed, { time }).status === 'accepted' ? 'accepted' : 'failed';
-}
-
-async function inParts<T>(items: Iterator<T>, { run, signal }: MempoolImportDeps, take: (item: T) => void) {
-  for (let more = true; more; ) {
-    signal.throwIfAborted();
-    more = await run(() => {
-      const until = performance.now() + SLICE_MS;
-      while (performance.now() < until) {
-        const { done, value } = items.next();
-        if (done) return false;
-        take(value);
-      }
-      return true;
-    });
-  }
 }

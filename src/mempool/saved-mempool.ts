@@ -4,6 +4,7 @@ import type { MempoolStore, SavedTransaction } from '../storage/mempool-store.ts
 import { type Clock, unixSeconds } from '../util/clock.ts';
 import type { Log } from '../util/log.ts';
 import type { Acceptance } from './acceptance.ts';
+import { inParts } from './in-parts.ts';
 import type { PackageAcceptance } from './package-acceptance.ts';
 import type { Mempool } from './pool.ts';
 
@@ -13,8 +14,7 @@ interface Judges {
   readonly packages: PackageAcceptance;
 }
 
-/** Transactions judged in one go when they are read back; then blocks and peers have their turn. */
-const BATCH = 50;
+const TXID = 32;
 
 /** Keeps the mempool over restarts. Is told of its changes, and writes them when asked to. */
 export class SavedMempool {
@@ -55,7 +55,8 @@ export class SavedMempool {
 
   /**
    * Puts back what was saved, through acceptance: what the chain or the clock has overtaken is dropped. `run` gets the
-   * work in small parts, each to be done while nothing is half connected.
+   * work in small parts, each to be done while nothing is half connected; in between others may bring what is saved too.
+   * Rejects when the signal aborts: the rest is still on disk, and the next start reads it.
    */
   async load(
     { mempool, acceptance, packages }: Judges,
@@ -65,31 +66,36 @@ export class SavedMempool {
       clock,
       log,
     }: {
-      run: (work: () => void) => Promise<void>;
+      run: <T>(work: () => T) => Promise<T>;
       signal: AbortSignal;
       clock: Clock;
       log: Log;
     },
   ): Promise<void> {
     for (const [txid, delta] of this.#store.feeDeltas()) mempool.prioritise(txid, delta);
-    const saved = this.#store.transactions();
+    const { txids, lastArrival } = this.#store.saved();
+    mempool.entries.orderBehind(lastArrival);
     const counts = { accepted: 0, expired: 0, dropped: 0 };
     const poor = new Map<string, SavedTransaction>();
     const oldest = unixSeconds(clock) - mempool.options.expirySeconds;
-    for (let from = 0; from < saved.length && !signal.aborted; from += BATCH)
-      await run(() => {
-        this.#loading = true;
-        for (const transaction of saved.slice(from, from + BATCH)) {
-          const fate =
-            transaction.time < oldest ? 'expired' : putBack(transaction, poor, { mempool, acceptance, packages });
-          if (fate !== 'accepted') this.removed(transaction.txid);
-          counts[fate]++;
-        }
-        this.#loading = false;
-      });
-    // Cut short, the rest is still on disk, and the next start reads it.
-    if (!signal.aborted) mempool.loaded = true;
-    if (saved.length > 0) log.info('mempool read back', counts);
+    await inParts(this.#read(txids), { run, signal }, (transaction) => {
+      this.#loading = true;
+      const fate =
+        transaction.time < oldest ? 'expired' : putBack(transaction, poor, { mempool, acceptance, packages });
+      if (mempool.entries.find(transaction.txid) < 0) this.removed(transaction.txid);
+      this.#loading = false;
+      counts[fate]++;
+    });
+    mempool.loaded = true;
+    if (counts.accepted + counts.expired + counts.dropped > 0) log.info('mempool read back', counts);
+  }
+
+  /** Each when it is asked for; a block may have taken some meanwhile, and a save have followed. */
+  *#read(txids: Uint8Array): Generator<SavedTransaction> {
+    for (let at = 0; at < txids.length; at += TXID) {
+      const transaction = this.#store.get(txids.subarray(at, at + TXID));
+      if (transaction) yield transaction;
+    }
   }
 
   *#saved(mempool: Mempool): Generator<SavedTransaction> {
@@ -117,6 +123,7 @@ function putBack(
   const { raw, time, txid, arrival, unbroadcast } = transaction;
   // Rows of an own database: what does not parse there is damage, and is for the caller to hear of.
   const parsed = parseTransaction(raw);
+  if (mempool.entries.find(parsed.txid) >= 0) return 'accepted';
   const result = acceptance.accept(parsed, { time, order: arrival });
   if (result.status === 'accepted') {
     if (unbroadcast) mempool.addUnbroadcast(txid);

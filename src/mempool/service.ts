@@ -44,6 +44,8 @@ export interface MempoolServiceDeps {
   readonly log: Log;
   /** Takes what happened, in order, but for what belongs to a commit: `committed` returns that. */
   emit(changes: readonly MempoolChange[]): void;
+  /** Resolves when those who are told have room for more; null where they have. What nobody waits for, waits for it. */
+  room?(): Promise<void> | null;
 }
 
 /** How much a transaction that is handed in may cost. */
@@ -132,7 +134,7 @@ export class MempoolService implements ChainFollower {
     this.acceptance = new Acceptance(judge);
     this.packages = new PackageAcceptance(judge, this.acceptance);
     const { mempool, acceptance, packages } = this;
-    this.relay = new MempoolRelay({ mempool, acceptance, packages, settled: (work) => this.#settled(work), clock });
+    this.relay = new MempoolRelay({ mempool, acceptance, packages, settled: (work) => this.#inPace(work), clock });
     // Before anything else it is told that nothing is read back yet.
     this.#feed.touch();
     this.#timers = [
@@ -143,8 +145,8 @@ export class MempoolService implements ChainFollower {
 
   /** Puts back what was saved. Then, or when there was nothing, the mempool is loaded. */
   async load(signal: AbortSignal): Promise<void> {
-    const { chain, clock, log } = this.#deps;
-    await this.#saved.load(this, { run: (work) => chain.whenSettled(work), signal, clock, log });
+    const { clock, log } = this.#deps;
+    await this.#saved.load(this, { run: (work) => this.#inPace(work), signal, clock, log });
     this.#feed.touch();
     this.#reportFees();
   }
@@ -197,6 +199,12 @@ export class MempoolService implements ChainFollower {
     });
   }
 
+  /** The same, not faster than others can be told. */
+  async #inPace<T>(work: () => T): Promise<T> {
+    await this.#deps.room?.();
+    return this.#settled(work);
+  }
+
   #broadcast(parsed: ParsedTransaction, options: AcceptOptions): BroadcastResult {
     const { entries } = this.mempool;
     const slot = entries.find(parsed.txid);
@@ -237,7 +245,7 @@ export class MempoolService implements ChainFollower {
   import(path: string, options: MempoolImportOptions, signal: AbortSignal): Promise<MempoolImportCounts> {
     const { mempool, acceptance } = this;
     const { clock } = this.#deps;
-    return importMempool(path, options, { mempool, acceptance, clock, signal, run: (work) => this.#settled(work) });
+    return importMempool(path, options, { mempool, acceptance, clock, signal, run: (work) => this.#inPace(work) });
   }
 
   /** Treats a transaction as if it paid so many satoshis more. False where it has dust: that may pay nothing. */

@@ -133,6 +133,10 @@ export class NodeClient implements NodePort {
     return () => this.#newsListeners.delete(listener);
   }
 
+  tookIn(bytes: number): void {
+    this.#send({ type: 'tookIn', bytes });
+  }
+
   onPeerChange(listener: (change: PeerChange) => void): () => void {
     this.#peerListeners.add(listener);
     return () => this.#peerListeners.delete(listener);

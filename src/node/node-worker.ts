@@ -1,9 +1,11 @@
 import type { NodeAction } from '../api/node-actions.ts';
+import { changeBytes } from '../mempool/changes.ts';
 import type { EstimateQuestion } from '../mempool/fees/fee-estimator.ts';
 import type { BroadcastLimits, MempoolService } from '../mempool/service.ts';
 import { systemClock } from '../util/clock.ts';
 import { stderrLog } from '../util/log.ts';
 import { lowerCompilerThreads, lowerThreadPriority } from '../util/nice.ts';
+import { Backlog } from './backlog.ts';
 import { Garbage } from './garbage.ts';
 import { openProgressLog } from './import-log.ts';
 import { Node } from './node.ts';
@@ -18,7 +20,11 @@ const STATUS_INTERVAL_MS = 1000;
 lowerThreadPriority(10);
 const COMPILER_NICE = 15;
 
+/** Bytes of news that may be on their way to the front: some thousands of transactions. */
+const BACKLOG_BYTES = 4 << 20;
+
 const abort = new AbortController();
+const backlog = new Backlog(BACKLOG_BYTES);
 let node: Node | null = null;
 let background: Promise<unknown> = Promise.resolve();
 
@@ -50,10 +56,13 @@ self.onmessage = async ({ data }: MessageEvent<ToNode>) => {
       try {
         const { config } = data;
         const log = stderrLog(config.log);
-        const opened = new Node(config, { log });
+        const opened = new Node(config, { log, room: () => backlog.room() });
         node = opened;
         send({ type: 'opened', status: opened.status() });
-        opened.onNews((news) => send({ type: 'news', news, status: news.commit && opened.status() }));
+        opened.onNews((news) => {
+          backlog.told(news.changes.reduce((sum, change) => sum + changeBytes(change), 0));
+          send({ type: 'news', news, status: news.commit && opened.status() });
+        });
         opened.onPeerChange((change) => send({ type: 'peer', change }));
         // In initial sync memory comes and goes anyway, and nothing may cost time.
         Garbage.keepSmall(systemClock, () => !opened.chain.initialSync);
@@ -80,7 +89,11 @@ self.onmessage = async ({ data }: MessageEvent<ToNode>) => {
         send({ type: 'reply', id: data.id, error: error instanceof Error ? error.message : String(error) });
       }
       return;
+    case 'tookIn':
+      backlog.taken(data.bytes);
+      return;
     case 'close':
+      backlog.close();
       abort.abort(new Error('the node stops'));
       try {
         await background;

@@ -42,6 +42,8 @@ import { openWallets, type Wallets } from './wallets.ts';
 export interface NodeDeps {
   readonly log: Log;
   readonly clock?: Clock;
+  /** Resolves when those who are told of what happens have room for more; null where they have. */
+  readonly room?: () => Promise<void> | null;
 }
 
 const MEBIBYTE = 1024 * 1024;
@@ -71,7 +73,7 @@ export class Node {
   #workerFailure: Error | null = null;
 
   /** Opens the chain; the directory must be locked. Throws OperatorError where it cannot be used. */
-  constructor(config: Config, { log, clock = systemClock }: NodeDeps) {
+  constructor(config: Config, { log, clock = systemClock, room }: NodeDeps) {
     this.#config = config;
     this.#log = log;
     this.#clock = clock;
@@ -121,6 +123,7 @@ export class Node {
         this.#wallets?.manager.changed(changes);
         this.#tell({ changes, commit: null });
       },
+      ...(room && { room }),
     });
     this.#network = config.p2p.enabled
       ? new PeerNetwork(config, {

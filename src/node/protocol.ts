@@ -29,6 +29,8 @@ export type NodeCommand = keyof NodeCommands;
 export type ToNode =
   | { readonly type: 'open'; readonly config: Config }
   | { readonly type: 'close' }
+  /** So much more of the news is taken in, as `changeBytes` counts. */
+  | { readonly type: 'tookIn'; readonly bytes: number }
   | { readonly type: 'call'; readonly id: number; readonly name: NodeCommand; readonly args: readonly unknown[] };
 
 /** From the node thread to the front. */

@@ -1,5 +1,7 @@
 import type { Database } from 'bun:sqlite';
 
+const TXID = 32;
+
 /** A transaction of the mempool as it is saved. */
 export interface SavedTransaction {
   readonly txid: Uint8Array;
@@ -34,7 +36,8 @@ export class MempoolStore {
   readonly #db: Database;
   readonly #put;
   readonly #remove;
-  readonly #page;
+  readonly #order;
+  readonly #get;
   readonly #deltas;
   readonly #putDelta;
 
@@ -44,7 +47,10 @@ export class MempoolStore {
       'INSERT OR REPLACE INTO mempool (txid, arrival, raw, time, unbroadcast) VALUES (?, ?, ?, ?, ?)',
     );
     this.#remove = db.prepare('DELETE FROM mempool WHERE txid = ?');
-    this.#page = db.prepare<Row, []>('SELECT txid, arrival, raw, time, unbroadcast FROM mempool ORDER BY arrival');
+    this.#order = db.prepare<Pick<Row, 'txid' | 'arrival'>, []>('SELECT txid, arrival FROM mempool ORDER BY arrival');
+    this.#get = db.prepare<Row, [Uint8Array]>(
+      'SELECT txid, arrival, raw, time, unbroadcast FROM mempool WHERE txid = ?',
+    );
     this.#deltas = db.prepare<{ txid: Uint8Array; delta: number }, []>('SELECT txid, delta FROM fee_deltas');
     this.#putDelta = db.prepare('INSERT INTO fee_deltas (txid, delta) VALUES (?, ?)');
   }
@@ -53,9 +59,27 @@ export class MempoolStore {
     return this.#db.filename;
   }
 
-  /** All that was saved, in the order of arrival. */
-  transactions(): SavedTransaction[] {
-    return this.#page.all().map(({ unbroadcast, ...rest }) => ({ ...rest, unbroadcast: unbroadcast === 1 }));
+  /**
+   * The txids of all that is saved, in the order of arrival, one behind the other: there may be half a million, and each
+   * is read by itself when its turn comes. And the arrival of the last, 0 where there is none.
+   */
+  saved(): { txids: Uint8Array; lastArrival: number } {
+    const { count } = this.#db.query<{ count: number }, []>('SELECT count(*) AS count FROM mempool').get()!;
+    const txids = new Uint8Array(count * TXID);
+    let at = 0;
+    let lastArrival = 0;
+    for (const { txid, arrival } of this.#order.iterate()) {
+      txids.set(txid, at);
+      at += TXID;
+      lastArrival = arrival;
+    }
+    return { txids, lastArrival };
+  }
+
+  /** Null where it is not saved. */
+  get(txid: Uint8Array): SavedTransaction | null {
+    const row = this.#get.get(txid);
+    return row && { ...row, unbroadcast: row.unbroadcast === 1 };
   }
 
   feeDeltas(): (readonly [Uint8Array, number])[] {

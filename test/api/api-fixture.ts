@@ -89,6 +89,8 @@ export class FakeNode implements NodePort {
   act = absent;
   mempoolCoverage = absent;
 
+  tookIn(): void {}
+
   onNews(listener: (news: NodeNews) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);

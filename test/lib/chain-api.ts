@@ -146,6 +146,7 @@ export function idleNode(
       if (name === 'lastAssembled') return null as never;
       return absent();
     },
+    tookIn() {},
     onNews(listener) {
       listener({ changes: [idleMempool(status.initialBlockDownload !== true)], commit: null });
       return () => {};

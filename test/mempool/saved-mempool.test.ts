@@ -1,9 +1,11 @@
+import type { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { SavedMempool } from '../../src/mempool/saved-mempool.ts';
-import { hashToHex } from '../../src/primitives/hash.ts';
+import { hashToHex, type Txid } from '../../src/primitives/hash.ts';
+import type { Transaction } from '../../src/primitives/transaction.ts';
 import { MempoolStore } from '../../src/storage/mempool-store.ts';
 import { openNodeDatabase } from '../../src/storage/node-database.ts';
 import { chainWithCoins } from '../lib/chain-builder.ts';
@@ -42,7 +44,7 @@ test('a mempool comes back as it was, without what was mined, expired or replace
       pool.mempool.removeRecursive([pool.mempool.entries.find(parsed(child).txid)], 'conflict');
       saved.removed(parsed(child).txid);
       saved.save(pool.mempool);
-      expect(new MempoolStore(db).transactions()).toHaveLength(5);
+      expect(savedIn(db)).toHaveLength(5);
       db.close();
     }
     expect(statSync(path).mode & 0o777).toBe(0o600);
@@ -72,14 +74,67 @@ test('a mempool comes back as it was, without what was mined, expired or replace
     expect(entries.modifiedFee(entries.find(parsed(free).txid))).toBe(700);
     expect(pool.mempool.isUnbroadcast(entries.find(parsed(local).txid))).toBe(true);
     saved.save(pool.mempool);
-    expect(
-      new MempoolStore(db)
-        .transactions()
-        .map(({ txid }) => hashToHex(txid))
-        .sort(),
-    ).toEqual([parent, free, local].map((one) => hashToHex(parsed(one).txid)).sort());
+    expect(savedIn(db).sort()).toEqual([parent, free, local].map((one) => hashToHex(parsed(one).txid)).sort());
     db.close();
   }));
+
+test('what a peer brings while the mempool is read back stays, on disk too, and comes behind what was saved', () =>
+  withDirectory(async (path) => {
+    const chain = chainWithCoins(4, 'p2wpkh');
+    const [first, second, other] = [1, 2, 3].map((n) => sweep(chain.coin(n), 'p2wpkh', 1000n)) as [
+      Transaction,
+      Transaction,
+      Transaction,
+    ];
+    {
+      await using pool = await TestMempool.on(chain);
+      const db = openNodeDatabase(path, IDENTITY);
+      const saved = new SavedMempool(new MempoolStore(db));
+      for (const one of [first, second]) {
+        await pool.accept(one);
+        saved.put(parsed(one).txid);
+      }
+      saved.save(pool.mempool);
+      db.close();
+    }
+    await using pool = await TestMempool.on(chain);
+    const db = openNodeDatabase(path, IDENTITY);
+    const saved = new SavedMempool(new MempoolStore(db));
+    let peer: Promise<unknown> | null = null;
+    const bring = async () => {
+      for (const one of [other, second]) {
+        await pool.accept(one);
+        saved.put(parsed(one).txid);
+      }
+    };
+    const loading = saved.load(pool, {
+      run: async (work) => {
+        await (peer ??= bring());
+        return pool.node.chain.whenSettled(work);
+      },
+      signal: never,
+      clock: pool.node.clock,
+      log: silentLog,
+    });
+    await loading;
+    const { entries } = pool.mempool;
+    const order = (tx: Transaction) => entries.order(entries.find(parsed(tx).txid));
+    expect([first, second, other].map((one) => pool.has(one))).toEqual([true, true, true]);
+    expect(order(other)).toBeGreaterThan(order(first));
+    saved.save(pool.mempool);
+    expect(savedIn(db).sort()).toEqual([first, second, other].map((one) => hashToHex(parsed(one).txid)).sort());
+    db.close();
+  }));
+
+/** Txids in display order, the first to come first. */
+function savedIn(db: Database): string[] {
+  const store = new MempoolStore(db);
+  const { txids } = store.saved();
+  return Array.from({ length: txids.length / 32 }, (_, i) => {
+    const { txid } = store.get(txids.subarray(i * 32, (i + 1) * 32))!;
+    return hashToHex(txid as Txid);
+  });
+}
 
 test('another network is refused', () =>
   withDirectory(async (path) => {

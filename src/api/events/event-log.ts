@@ -53,10 +53,16 @@ export interface EventLogOptions {
   onError?(error: unknown): void;
 }
 
+/** An entry as it stays: as few objects as can be, since there are many and each collection of garbage visits them all. */
 interface Kept {
-  readonly entry: LogEntry;
+  readonly seq: number;
+  readonly type: string;
+  readonly data: string;
+  readonly raw: Uint8Array | null;
+  readonly spent: Uint8Array | null;
+  readonly feeRate: number;
+  readonly reason: RemovalReason | null;
   readonly at: number;
-  readonly bytes: number;
 }
 
 type News = { readonly lastSeq: number } | { readonly change: Numbered };
@@ -166,10 +172,10 @@ export class EventLog {
     let at = this.#find(seq);
     const end = Math.min(kept.length, at + MAX_SCAN);
     for (; at < end && entries.length < limit; at++) {
-      const { entry } = kept[at]!;
-      if (!types || types.has(entry.type)) entries.push(entry);
+      const one = kept[at]!;
+      if (!types || types.has(one.type)) entries.push(entryOf(one));
     }
-    return { entries, scanned: at === kept.length ? this.#seq : (kept[at - 1]?.entry.seq ?? seq) };
+    return { entries, scanned: at === kept.length ? this.#seq : (kept[at - 1]?.seq ?? seq) };
   }
 
   /**
@@ -211,7 +217,7 @@ export class EventLog {
   /** Numbers of the oldest events kept, of the chain and of the mempool; 0 where there is none. */
   oldest(): { chain: number; mempool: number } {
     for (let at = this.#start; at < this.#kept.length; at++) {
-      const { type, seq } = this.#kept[at]!.entry;
+      const { type, seq } = this.#kept[at]!;
       if (MEMPOOL_TYPES.has(type)) return { chain: this.#reads?.events.bounds().oldest ?? 0, mempool: seq };
     }
     return { chain: this.#reads?.events.bounds().oldest ?? 0, mempool: 0 };
@@ -288,7 +294,7 @@ export class EventLog {
       for (const row of rows) {
         if (row.seq > upTo) return true;
         this.#options.onChainEvent?.(row.type, row.data);
-        this.#keep(chainEntry(row), 0);
+        this.#keep({ ...row, ...NO_TX });
       }
       if (rows.length < PAGE) return true;
       if (performance.now() >= until) return false;
@@ -309,26 +315,20 @@ export class EventLog {
       return;
     }
     const type = change.kind === 'note' ? change.type : TYPE_OF[change.kind];
-    const entry = {
-      seq,
-      type,
-      text: `{"type":"${type}","data":${change.data}}`,
-      tx,
-      feeRate: change.kind === 'added' ? change.fee / change.vsize : 0,
-      reason: change.kind === 'removed' ? change.reason : null,
-    };
-    this.#keep(entry, tx ? tx.raw.length + tx.spent.length + TX_BYTES : 0);
+    const feeRate = change.kind === 'added' ? change.fee / change.vsize : 0;
+    const reason = change.kind === 'removed' ? change.reason : null;
+    this.#keep({ seq, type, data: change.data, raw: tx?.raw ?? null, spent: tx?.spent ?? null, feeRate, reason });
   }
 
-  #keep(entry: LogEntry, txBytes: number): void {
+  #keep(entry: Omit<Kept, 'at'>): void {
     if (this.#reserved !== null) {
       // The first event of this process tells where the numbers of the one before have ended.
       this.#mempoolFloor = entry.seq - 1;
       this.#reserved = null;
     }
-    const bytes = entry.text.length + txBytes + ENTRY_BYTES;
-    this.#kept.push({ entry, at: this.#clock.monotonicMs(), bytes });
-    this.#bytes += bytes;
+    const kept = { ...entry, at: this.#clock.monotonicMs() };
+    this.#kept.push(kept);
+    this.#bytes += bytesOf(kept);
     this.#seq = entry.seq;
   }
 
@@ -340,11 +340,11 @@ export class EventLog {
       this.#start < kept.length &&
       (kept.length - this.#start > entries || this.#bytes > bytes || kept[this.#start]!.at < oldest)
     ) {
-      const { entry, bytes } = kept[this.#start]!;
+      const oldestKept = kept[this.#start]!;
       this.#start++;
-      this.#bytes -= bytes;
-      this.#evictedTo = entry.seq;
-      if (MEMPOOL_TYPES.has(entry.type)) this.#lose(entry.seq);
+      this.#bytes -= bytesOf(oldestKept);
+      this.#evictedTo = oldestKept.seq;
+      if (MEMPOOL_TYPES.has(oldestKept.type)) this.#lose(oldestKept.seq);
     }
     if (this.#start <= kept.length / 2 && this.#start < COMPACT_AT) return;
     this.#kept = kept.slice(this.#start);
@@ -373,7 +373,7 @@ export class EventLog {
     let high = this.#kept.length;
     while (low < high) {
       const middle = (low + high) >>> 1;
-      if (this.#kept[middle]!.entry.seq <= seq) low = middle + 1;
+      if (this.#kept[middle]!.seq <= seq) low = middle + 1;
       else high = middle;
     }
     return low;
@@ -392,8 +392,19 @@ const RETRY_MS = 1000;
 const TYPE_OF = { added: 'newTransaction', removed: 'transactionRemoved', update: 'mempoolUpdate' } as const;
 const MEMPOOL_TYPES: ReadonlySet<string> = new Set([...Object.values(TYPE_OF), 'walletAbandoned']);
 
-function chainEntry({ seq, type, data }: EventRecord): LogEntry {
-  return { seq, type, text: `{"type":"${type}","data":${data}}`, tx: null, feeRate: 0, reason: null };
+const NO_TX = { raw: null, spent: null, feeRate: 0, reason: null };
+
+function chainEntry(row: EventRecord): LogEntry {
+  return entryOf({ ...row, ...NO_TX, at: 0 });
+}
+
+function entryOf({ seq, type, data, raw, spent, feeRate, reason }: Kept): LogEntry {
+  const tx = raw && spent ? { raw, spent } : null;
+  return { seq, type, text: `{"type":"${type}","data":${data}}`, tx, feeRate, reason };
+}
+
+function bytesOf({ data, raw, spent }: Kept): number {
+  return data.length + ENTRY_BYTES + (raw && spent ? raw.length + spent.length + TX_BYTES : 0);
 }
 
 function sourceOf(change: Numbered): TxSource | null {

@@ -30,6 +30,7 @@ export class LiveChain implements AsyncDisposable {
     this.#reads = new ChainReads(node.dir);
     const port: NodePort = {
       ...idleNode(),
+      tookIn() {},
       onNews: (listener) => {
         this.#listeners.add(listener);
         return () => this.#listeners.delete(listener);

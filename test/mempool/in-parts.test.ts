@@ -1,0 +1,42 @@
+import { expect, test } from 'bun:test';
+import { inParts } from '../../src/mempool/in-parts.ts';
+
+function busy(ms: number): void {
+  for (const until = performance.now() + ms; performance.now() < until; );
+}
+
+test('others have their turn between the parts, and all is taken once', async () => {
+  const taken: number[] = [];
+  const turns: number[] = [];
+  let parts = 0;
+  const turn = () => {
+    turns.push(taken.length);
+    if (taken.length < 6) setImmediate(turn);
+  };
+  setImmediate(turn);
+  const run = async <T>(work: () => T) => {
+    parts++;
+    return work();
+  };
+  await inParts([1, 2, 3, 4, 5, 6].values(), { run, signal: new AbortController().signal }, (item) => {
+    taken.push(item);
+    // A part is over after one of these.
+    busy(9);
+  });
+  expect(taken).toEqual([1, 2, 3, 4, 5, 6]);
+  expect(parts).toBe(7);
+  expect(turns.filter((count) => count > 0 && count < 6).length).toBeGreaterThan(2);
+});
+
+test('nothing more is taken once the signal aborts', async () => {
+  const abort = new AbortController();
+  const taken: number[] = [];
+  const run = async <T>(work: () => T) => work();
+  const ended = inParts([1, 2, 3].values(), { run, signal: abort.signal }, (item) => {
+    taken.push(item);
+    abort.abort(new Error('enough'));
+    busy(9);
+  });
+  await expect(ended).rejects.toThrow('enough');
+  expect(taken).toEqual([1]);
+});
