@@ -42,15 +42,53 @@ export class SavedMempool {
     this.#removed.add(key);
   }
 
-  /** Writes what has changed since the last save. */
-  save(mempool: Mempool): void {
-    this.#store.save({
-      put: this.#saved(mempool),
-      removed: [...this.#removed].map((key) => hashFromHex<Txid>(key)),
-      feeDeltas: [...mempool.feeDeltas].map(([key, delta]) => [hashFromHex<Txid>(key), delta] as const),
+  /** Writes what has changed since the last save, a part at a time. What changes meanwhile may be left for the next. */
+  async save(mempool: Mempool, signal: AbortSignal): Promise<void> {
+    for (const waiting of [this.#removed, this.#changed]) {
+      const written: string[] = [];
+      const run = async <T>(work: () => T) => {
+        const result = this.#store.atOnce(work);
+        // Only now, since all of a part that fails is to be written again.
+        for (const key of written.splice(0)) waiting.delete(key);
+        return result;
+      };
+      await inParts([...waiting].values(), { run, signal }, (key) => {
+        this.#write(key, mempool);
+        written.push(key);
+      });
+    }
+    this.#saveFeeDeltas(mempool);
+  }
+
+  /** The same in one go. */
+  saveNow(mempool: Mempool): void {
+    this.#store.atOnce(() => {
+      for (const key of this.#removed) this.#write(key, mempool);
+      for (const key of this.#changed) this.#write(key, mempool);
+      this.#saveFeeDeltas(mempool);
     });
     this.#changed.clear();
     this.#removed.clear();
+  }
+
+  /** What is in the mempool is put, what is not is removed. */
+  #write(key: string, mempool: Mempool): void {
+    const { entries } = mempool;
+    const slot = entries.find(hashFromHex<Txid>(key));
+    if (slot < 0) this.#store.remove(hashFromHex<Txid>(key));
+    else
+      this.#store.put({
+        txid: entries.txid(slot),
+        arrival: entries.order(slot),
+        raw: entries.raw(slot),
+        time: entries.time(slot),
+        unbroadcast: mempool.isUnbroadcast(slot),
+      });
+  }
+
+  #saveFeeDeltas({ feeDeltas }: Mempool): void {
+    const deltas = Array.from(feeDeltas, ([key, delta]) => [hashFromHex<Txid>(key), delta] as const);
+    this.#store.atOnce(() => this.#store.putFeeDeltas(deltas));
   }
 
   /**
@@ -95,21 +133,6 @@ export class SavedMempool {
     for (let at = 0; at < txids.length; at += TXID) {
       const transaction = this.#store.get(txids.subarray(at, at + TXID));
       if (transaction) yield transaction;
-    }
-  }
-
-  *#saved(mempool: Mempool): Generator<SavedTransaction> {
-    const { entries } = mempool;
-    for (const key of this.#changed) {
-      const slot = entries.find(hashFromHex<Txid>(key));
-      if (slot < 0) continue;
-      yield {
-        txid: entries.txid(slot),
-        arrival: entries.order(slot),
-        raw: entries.raw(slot),
-        time: entries.time(slot),
-        unbroadcast: mempool.isUnbroadcast(slot),
-      };
     }
   }
 }

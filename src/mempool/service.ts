@@ -96,6 +96,8 @@ export class MempoolService implements ChainFollower {
   readonly #saved: SavedMempool;
   readonly fees: FeeEstimator;
   readonly #timers: ReturnType<typeof setInterval>[];
+  readonly #ending = new AbortController();
+  #saving: Promise<void> = Promise.resolve();
   readonly #view: ChainView;
   /** The tip that is about to be committed, while the chain itself still names the one before. */
   #nextTip: ChainView['tip'] | null = null;
@@ -138,7 +140,10 @@ export class MempoolService implements ChainFollower {
     // Before anything else it is told that nothing is read back yet.
     this.#feed.touch();
     this.#timers = [
-      setInterval(() => this.#saveOrSay(), SAVE_INTERVAL_MS),
+      setInterval(
+        () => void this.save().catch((error) => this.#ending.signal.aborted || this.#saySaving(error)),
+        SAVE_INTERVAL_MS,
+      ),
       setInterval(() => this.#reportFees(), REPORT_INTERVAL_MS),
     ];
   }
@@ -270,9 +275,12 @@ export class MempoolService implements ChainFollower {
     });
   }
 
-  /** Writes what has changed since the last time; returns the name of the file. Throws where storage fails. */
-  save(): string {
-    this.#saved.save(this.mempool);
+  /** Writes what has changed since the last time; returns the name of the file. Rejects where storage fails. */
+  async save(): Promise<string> {
+    // One after the other: each caller's has all that was there when it asked.
+    const saving = this.#saving.catch(() => {}).then(() => this.#saved.save(this.mempool, this.#ending.signal));
+    this.#saving = saving;
+    await saving;
     this.fees.save();
     return this.#deps.store.path;
   }
@@ -280,9 +288,15 @@ export class MempoolService implements ChainFollower {
   /** Saves, and ends. */
   close(): void {
     for (const timer of this.#timers) clearInterval(timer);
+    this.#ending.abort(new Error('the node stops'));
     this.#feed.close();
     this.fees.flush();
-    this.#saveOrSay();
+    try {
+      this.#saved.saveNow(this.mempool);
+      this.fees.save();
+    } catch (error) {
+      this.#saySaving(error);
+    }
   }
 
   #reportFees(): void {
@@ -325,13 +339,9 @@ export class MempoolService implements ChainFollower {
     };
   }
 
-  #saveOrSay(): void {
-    try {
-      this.save();
-    } catch (error) {
-      // It would come back from peers; nothing else depends on it.
-      this.#deps.log.error('the mempool cannot be saved', { error });
-    }
+  /** It would come back from peers; nothing else depends on it. */
+  #saySaving(error: unknown): void {
+    this.#deps.log.error('the mempool cannot be saved', { error });
   }
 }
 

@@ -14,15 +14,6 @@ export interface SavedTransaction {
   readonly unbroadcast: boolean;
 }
 
-/** What has changed since the last save. */
-export interface MempoolChanges {
-  readonly put: Iterable<SavedTransaction>;
-  /** Txids. */
-  readonly removed: Iterable<Uint8Array>;
-  /** All prioritisations: txid, satoshis. */
-  readonly feeDeltas: Iterable<readonly [Uint8Array, number]>;
-}
-
 interface Row {
   txid: Uint8Array;
   arrival: number;
@@ -86,14 +77,22 @@ export class MempoolStore {
     return this.#deltas.all().map(({ txid, delta }) => [txid, delta] as const);
   }
 
-  /** All of it or nothing. */
-  save({ put, removed, feeDeltas }: MempoolChanges): void {
-    this.#db.transaction(() => {
-      for (const txid of removed) this.#remove.run(txid);
-      for (const { txid, arrival, raw, time, unbroadcast } of put)
-        this.#put.run(txid, arrival, raw, time, unbroadcast ? 1 : 0);
-      this.#db.run('DELETE FROM fee_deltas');
-      for (const [txid, delta] of feeDeltas) this.#putDelta.run(txid, delta);
-    })();
+  put({ txid, arrival, raw, time, unbroadcast }: SavedTransaction): void {
+    this.#put.run(txid, arrival, raw, time, unbroadcast ? 1 : 0);
+  }
+
+  remove(txid: Uint8Array): void {
+    this.#remove.run(txid);
+  }
+
+  /** All prioritisations: txid, satoshis. */
+  putFeeDeltas(deltas: Iterable<readonly [Uint8Array, number]>): void {
+    this.#db.run('DELETE FROM fee_deltas');
+    for (const [txid, delta] of deltas) this.#putDelta.run(txid, delta);
+  }
+
+  /** What `work` writes is written whole, or not at all. */
+  atOnce<T>(work: () => T): T {
+    return this.#db.transaction(work)();
   }
 }

@@ -39,11 +39,11 @@ test('a mempool comes back as it was, without what was mined, expired or replace
       pool.mempool.prioritise(parsed(free).txid, 700);
       for (const one of [parent, mined, child, free]) await put(one);
       await put(local, { local: true });
-      saved.save(pool.mempool);
+      saved.saveNow(pool.mempool);
       // The second save writes the difference.
       pool.mempool.removeRecursive([pool.mempool.entries.find(parsed(child).txid)], 'conflict');
       saved.removed(parsed(child).txid);
-      saved.save(pool.mempool);
+      await saved.save(pool.mempool, never);
       expect(savedIn(db)).toHaveLength(5);
       db.close();
     }
@@ -73,7 +73,7 @@ test('a mempool comes back as it was, without what was mined, expired or replace
     const { entries } = pool.mempool;
     expect(entries.modifiedFee(entries.find(parsed(free).txid))).toBe(700);
     expect(pool.mempool.isUnbroadcast(entries.find(parsed(local).txid))).toBe(true);
-    saved.save(pool.mempool);
+    await saved.save(pool.mempool, never);
     expect(savedIn(db).sort()).toEqual([parent, free, local].map((one) => hashToHex(parsed(one).txid)).sort());
     db.close();
   }));
@@ -94,7 +94,7 @@ test('what a peer brings while the mempool is read back stays, on disk too, and 
         await pool.accept(one);
         saved.put(parsed(one).txid);
       }
-      saved.save(pool.mempool);
+      await saved.save(pool.mempool, never);
       db.close();
     }
     await using pool = await TestMempool.on(chain);
@@ -121,7 +121,7 @@ test('what a peer brings while the mempool is read back stays, on disk too, and 
     const order = (tx: Transaction) => entries.order(entries.find(parsed(tx).txid));
     expect([first, second, other].map((one) => pool.has(one))).toEqual([true, true, true]);
     expect(order(other)).toBeGreaterThan(order(first));
-    saved.save(pool.mempool);
+    await saved.save(pool.mempool, never);
     expect(savedIn(db).sort()).toEqual([first, second, other].map((one) => hashToHex(parsed(one).txid)).sort());
     db.close();
   }));
