@@ -10,9 +10,9 @@ const TRUC_ANCESTOR_LIMIT = 2;
 /** The same for its descendants: one child. */
 const TRUC_DESCENDANT_LIMIT = 2;
 /** Virtual bytes adjusted for sigops. */
-const TRUC_MAX_VSIZE = 10_000;
+export const TRUC_MAX_VSIZE = 10_000;
 /** Of one that has an unconfirmed parent: what somebody else may have to outbid is to stay cheap. */
-const TRUC_CHILD_MAX_VSIZE = 1000;
+export const TRUC_CHILD_MAX_VSIZE = 1000;
 
 type Member = Pick<ParsedTransaction, 'tx' | 'txid' | 'wtxid'>;
 

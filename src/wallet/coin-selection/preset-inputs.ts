@@ -1,4 +1,5 @@
 import { feeForSize } from '../../policy/feerate.ts';
+import { TRUC_VERSION } from '../../policy/truc.ts';
 import type { Amount } from '../../primitives/amount.ts';
 import { hashToHex } from '../../primitives/hash.ts';
 import type { Outpoint } from '../../primitives/outpoint.ts';
@@ -30,8 +31,6 @@ export interface PresetInput {
   /** Satoshis that lift its unconfirmed ancestors to the feerate of the transaction. */
   readonly bumpFee: Amount;
 }
-
-const TRUC_VERSION = 3;
 
 /** Null, or why the inputs cannot be in a transaction of this version. */
 export function checkPresetInputs(inputs: readonly PresetInput[], txVersion: number): string | null {

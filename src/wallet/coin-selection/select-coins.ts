@@ -1,5 +1,6 @@
 import { WITNESS_SCALE_FACTOR } from '../../consensus/limits.ts';
 import { type RandomBelow, shuffled } from '../../p2p/random-source.ts';
+import { TRUC_CHILD_MAX_VSIZE, TRUC_VERSION } from '../../policy/truc.ts';
 import type { Amount } from '../../primitives/amount.ts';
 import type { Outpoint } from '../../primitives/outpoint.ts';
 import { selectBranchAndBound } from './branch-and-bound.ts';
@@ -52,8 +53,7 @@ export interface SelectionParams extends ChangeCosts {
   readonly combinedBumpFee: (outpoints: readonly Outpoint[]) => Amount | null;
 }
 
-const TRUC_VERSION = 3;
-const TRUC_CHILD_MAX_WEIGHT = 4000;
+const TRUC_CHILD_MAX_WEIGHT = TRUC_CHILD_MAX_VSIZE * WITNESS_SCALE_FACTOR;
 /** Above so many times the long-term feerate, the lightest inputs are looked for. */
 const HIGH_FEERATE_FACTOR = 3n;
 

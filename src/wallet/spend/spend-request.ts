@@ -1,3 +1,5 @@
+import { WITNESS_SCALE_FACTOR } from '../../consensus/limits.ts';
+import { TRUC_MAX_VSIZE, TRUC_VERSION } from '../../policy/truc.ts';
 import type { Amount } from '../../primitives/amount.ts';
 import type { Outpoint } from '../../primitives/outpoint.ts';
 import type { Recipient } from '../coin-selection/build-transaction.ts';
@@ -72,8 +74,7 @@ export const ORDINARY_SPEND: Omit<SpendRequest, 'recipients' | 'fee'> = {
   solvingData: null,
 };
 
-const TRUC_VERSION = 3;
-const TRUC_MAX_WEIGHT = 40_000;
+const TRUC_MAX_WEIGHT = TRUC_MAX_VSIZE * WITNESS_SCALE_FACTOR;
 
 /** Weight that the transaction may have at most, which version 3 bounds (BIP-431); null for the usual bound. */
 export function maxWeightOf({ maxTxWeight, version }: Pick<SpendRequest, 'maxTxWeight' | 'version'>): number | null {

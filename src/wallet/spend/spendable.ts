@@ -9,7 +9,7 @@ import { p2wpkh } from '../../script/templates.ts';
 import { TxStateCode } from '../../storage/wallet-schema.ts';
 import type { WalletCoin } from '../coin-selection/coin.ts';
 import { type InputSize, inputSizeOf } from '../coin-selection/input-size.ts';
-import type { PresetInput } from '../coin-selection/preset-inputs.ts';
+import { type PresetInput, versionConflict } from '../coin-selection/preset-inputs.ts';
 import { inferDescriptor } from '../descriptor/infer.ts';
 import { parseDescriptor } from '../descriptor/parse.ts';
 import { SigningData } from '../keys/signing-data.ts';
@@ -19,8 +19,6 @@ import type { Wallet } from '../wallet.ts';
 import type { GivenSolvingData, NamedInput, SpendRequest } from './spend-request.ts';
 
 type CoinWishes = Pick<SpendRequest, 'minDepth' | 'maxDepth' | 'includeUnsafe' | 'avoidReuse' | 'version'>;
-
-const TRUC_VERSION = 3;
 
 /** Sizes of inputs by descriptor: all scripts of one take the same. */
 export class InputSizes {
@@ -79,7 +77,7 @@ export function spendableCoins(
   for (const { coin, depth } of availableCoins(view, { minDepth, maxDepth, includeUnsafe, ...bounds })) {
     const { script, value } = coin;
     if (avoidReuse && reads.isUsed(script)) continue;
-    if (depth === 0 && !fitsVersion(wallet, coin.tx, wishes.version)) continue;
+    if (depth === 0 && versionConflict(versionOf(wallet, coin.tx), wishes.version) !== null) continue;
     const outpoint = { txid: coin.txid as Txid, vout: coin.vout };
     if (without.size > 0 && without.has(outpointKey(outpoint))) continue;
     const standing = depth === 0 ? wallet.deps.mempool.standing(coin.txid) : null;
@@ -98,10 +96,8 @@ export function spendableCoins(
   return coins;
 }
 
-/** Unconfirmed, a transaction of version 3 goes with its like alone. */
-function fitsVersion(wallet: Wallet, tx: number, version: number): boolean {
-  const own = parseTransaction(wallet.store.txs.raw(tx)).tx.version;
-  return (own === TRUC_VERSION) === (version === TRUC_VERSION);
+function versionOf({ store }: Wallet, tx: number): number {
+  return parseTransaction(store.txs.raw(tx)).tx.version;
 }
 
 /** Satoshis that lift what these coins stand on in the mempool to a feerate. */
@@ -126,10 +122,9 @@ export function findUnspent({ deps }: Wallet, { txid, vout }: Outpoint): TxOutpu
 }
 
 /** The version of the wallet's transaction that made an output, while that is not confirmed; else null. */
-export function unconfirmedVersion({ store }: Wallet, { txid }: Outpoint): number | null {
-  const own = store.txs.byTxid(txid);
-  if (own === null || own.state === TxStateCode.CONFIRMED) return null;
-  return parseTransaction(store.txs.raw(own.id)).tx.version;
+export function unconfirmedVersion(wallet: Wallet, { txid }: Outpoint): number | null {
+  const own = wallet.store.txs.byTxid(txid);
+  return own === null || own.state === TxStateCode.CONFIRMED ? null : versionOf(wallet, own.id);
 }
 
 /** An input that the caller names, with what is known of it. */
