@@ -23,6 +23,9 @@ export const MIN_TRANSACTION_WEIGHT = WITNESS_SCALE_FACTOR * 60;
 /** The sequence of an input that asks for no lock. */
 export const SEQUENCE_FINAL = 0xffff_ffff;
 
+/** The highest sequence with which the locktime of the transaction counts. */
+export const MAX_SEQUENCE_NONFINAL = SEQUENCE_FINAL - 1;
+
 /** BIP-68: with this bit the sequence is no relative lock. */
 export const SEQUENCE_LOCKTIME_DISABLE_FLAG = 0x8000_0000;
 

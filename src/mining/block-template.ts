@@ -1,5 +1,5 @@
 import type { ConsensusParams } from '../consensus/consensus-params.ts';
-import { COINBASE_SCRIPT_SIG_MAX, COINBASE_SCRIPT_SIG_MIN } from '../consensus/limits.ts';
+import { COINBASE_SCRIPT_SIG_MAX, COINBASE_SCRIPT_SIG_MIN, MAX_SEQUENCE_NONFINAL } from '../consensus/limits.ts';
 import { blockSubsidy } from '../consensus/subsidy.ts';
 import { witnessCommitment, witnessCommitmentScript, witnessMerkleRoot } from '../consensus/witness-commitment.ts';
 import type { Amount } from '../primitives/amount.ts';
@@ -38,8 +38,6 @@ export interface BlockTemplateOptions {
   readonly extraNonce?: Uint8Array;
 }
 
-/** Final only from its locktime on: one below the maximum. */
-const SEQUENCE_NONFINAL = 0xffff_fffe;
 const COINBASE_VERSION = 2;
 
 /** Seconds; the earliest time a child of `parent` may have. */
@@ -69,7 +67,7 @@ function coinbaseTransaction(options: BlockTemplateOptions): Transaction {
         prevout: { txid: new Uint8Array(32) as Txid, vout: NULL_VOUT },
         scriptSig: coinbaseScriptSig(height, extraNonce),
         // With a locktime that counts, a coinbase can never be the same as one of an earlier block.
-        sequence: SEQUENCE_NONFINAL,
+        sequence: MAX_SEQUENCE_NONFINAL,
         witness: height >= params.segwitHeight ? [RESERVED_VALUE] : [],
       },
     ],

@@ -1,4 +1,4 @@
-import { SEQUENCE_FINAL } from '../../consensus/limits.ts';
+import { MAX_SEQUENCE_NONFINAL, SEQUENCE_FINAL } from '../../consensus/limits.ts';
 import type { NetworkParams } from '../../params/network-params.ts';
 import { MAX_BIP125_RBF_SEQUENCE, signalsOptInRbf } from '../../policy/rbf.ts';
 import type { Txid } from '../../primitives/hash.ts';
@@ -12,7 +12,6 @@ import { any, array, flag, integer, largeInteger, optional, readAmount, readHash
 import { rpcFail } from './rpc-error.ts';
 import { anyOf, arr, hashStr, hexStr, int, mapOf, maybe, num, obj, str } from './schema.ts';
 
-const MAX_SEQUENCE_NONFINAL = SEQUENCE_FINAL - 1;
 const MAX_LOCKTIME = 0xffff_ffff;
 const MIN_VERSION = 1;
 const MAX_VERSION = 3;

@@ -1,4 +1,4 @@
-import { WITNESS_SCALE_FACTOR } from '../../consensus/limits.ts';
+import { MAX_SEQUENCE_NONFINAL, WITNESS_SCALE_FACTOR } from '../../consensus/limits.ts';
 import { moneyText } from '../../consensus/money-text.ts';
 import { type RandomBelow, shuffled } from '../../p2p/random-source.ts';
 import { dustThreshold, isDust } from '../../policy/dust.ts';
@@ -93,7 +93,6 @@ const UNKNOWN_CHANGE_SPEND_VSIZE = 91;
 const MIN_STANDARD_TX_NONWITNESS_SIZE = 65;
 /** Version, locktime, count of inputs, and of a witness its marker, flags and counts. */
 const TX_OVERHEAD_VSIZE = 10;
-const MAX_SEQUENCE_NONFINAL = 0xffff_fffe;
 
 const failed = (error: string): { readonly ok: false; readonly error: string } => ({ ok: false, error });
 

@@ -1,8 +1,7 @@
+import { SEQUENCE_FINAL } from '../../consensus/limits.ts';
 import type { Txid } from '../../primitives/hash.ts';
 import { type Transaction, txidOf } from '../../primitives/transaction.ts';
 import type { Psbt, PsbtInput } from './psbt.ts';
-
-const SEQUENCE_FINAL = 0xffff_ffff;
 
 /**
  * The locktime that the inputs of a version 2 agree on, the fallback where none asks for one; null where some need a

@@ -1,6 +1,7 @@
 import { parseTransaction } from '../../primitives/block.ts';
 import { hashFromHex, type Txid } from '../../primitives/hash.ts';
 import type { TxOutput } from '../../primitives/transaction.ts';
+import { equalBytes } from '../../util/bytes.ts';
 import type { Recipient } from '../coin-selection/build-transaction.ts';
 import type { Wallet } from '../wallet.ts';
 import { walletFail } from '../wallet-error.ts';
@@ -28,8 +29,7 @@ function pays(outputs: readonly TxOutput[], recipients: readonly Recipient[]): b
       if (subtractFee === exact) continue;
       const found = left.findIndex(
         (output) =>
-          Buffer.compare(output.scriptPubKey, scriptPubKey) === 0 &&
-          (exact ? output.value === value : output.value <= value),
+          equalBytes(output.scriptPubKey, scriptPubKey) && (exact ? output.value === value : output.value <= value),
       );
       if (found < 0) return false;
       left.splice(found, 1);

@@ -1,3 +1,4 @@
+import { MAX_SEQUENCE_NONFINAL } from '../../consensus/limits.ts';
 import { isDust } from '../../policy/dust.ts';
 import { feeForSize } from '../../policy/feerate.ts';
 import { MAX_BIP125_RBF_SEQUENCE } from '../../policy/rbf.ts';
@@ -13,11 +14,10 @@ import { selectionRandom } from '../coin-selection/random.ts';
 import type { Wallet } from '../wallet.ts';
 import { walletFail } from '../wallet-error.ts';
 import { feerateSources, MAX_TX_FEE } from './create-transaction.ts';
-import { type FinishedView, type FinishOptions, finish } from './send.ts';
+import { type FinishedView, type FinishOptions, finish, lockInputs } from './send.ts';
 import { maxWeightOf, type SpendRequest } from './spend-request.ts';
 import { bumpFee, findOutput, InputSizes, spendableCoins, unconfirmedVersion } from './spendable.ts';
 
-const MAX_SEQUENCE_NONFINAL = 0xffff_fffe;
 const NO_NOTES = { comment: null, commentTo: null, requestId: null };
 
 /** Which coins are swept: all, or all that pay for themselves. Of the request the change does not matter. */
@@ -82,10 +82,6 @@ export async function sendAll(wallet: Wallet, request: SendAllRequest, options: 
       walletFail('insufficientFunds', 'Dynamically assigned remainder results in dust output.');
     walletFail('invalidParameter', `Specified output amount to ${request.addresses[i]} is below dust threshold.`);
   }
-  if (request.lockInputs)
-    wallet.store.write(() => {
-      for (const { prevout } of inputs) wallet.store.lock(prevout, false);
-    });
   const { tip } = deps.chain;
   const current = isCurrentTip(tip.time, unixSeconds(deps.clock), deps.chain.initialSync);
   const usual = inputs.every(
@@ -95,6 +91,7 @@ export async function sendAll(wallet: Wallet, request: SendAllRequest, options: 
     request.locktime ??
     (usual ? antiSnipingLocktime({ height: tip.height, isCurrent: current }, selectionRandom()) : 0);
   const tx: Transaction = { version: request.version, inputs, outputs, locktime };
+  lockInputs(wallet, request, tx);
   return finish(wallet, tx, options, NO_NOTES);
 }
 

@@ -123,7 +123,8 @@ export function psbtOf(wallet: Wallet, tx: Transaction, version: PsbtVersion): P
   return fillPsbt(wallet, createPsbt(tx, version), { sign: false, derivations: true }).psbt;
 }
 
-function lockInputs(wallet: Wallet, request: SpendRequest, tx: Transaction): void {
+/** Keeps the coins of a transaction from being chosen again, where that was asked for. */
+export function lockInputs(wallet: Wallet, request: SpendRequest, tx: Transaction): void {
   if (!request.lockInputs) return;
   wallet.store.write(() => {
     for (const { prevout } of tx.inputs) wallet.store.lock(prevout, false);
