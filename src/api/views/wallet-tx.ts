@@ -142,9 +142,7 @@ export class WalletTxViews {
 
   /** Whether a script is ours and in no book: Core takes that for change. */
   isChange(script: Uint8Array): boolean {
-    const { reads } = this.#view;
-    if (reads.keys.scripts(script).length === 0) return false;
-    return addressOf(script, this.#params.address) === null || reads.bookEntry(script) === null;
+    return this.#view.isChange(script, this.#params);
   }
 
   /** How many entries each transaction has, the newest first, without looking at them. */

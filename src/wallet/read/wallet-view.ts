@@ -1,9 +1,11 @@
 import { parseTransaction } from '../../primitives/block.ts';
 import type { Transaction } from '../../primitives/transaction.ts';
+import { addressOf } from '../../script/address.ts';
 import { depthOf, type WalletReads } from '../../storage/wallet-reads.ts';
 import { TxStateCode } from '../../storage/wallet-schema.ts';
 import type { WalletCursor } from '../../storage/wallet-store.ts';
 import type { WalletTxRecord } from '../../storage/wallet-tx-store.ts';
+import type { KeyEncoding } from '../descriptor/descriptor.ts';
 
 /** Confirmations a coinbase needs before it can be spent, and one for its own block. */
 export const MATURE_DEPTH = 101;
@@ -48,5 +50,11 @@ export class WalletView {
 
   transaction(id: number): Transaction {
     return parseTransaction(this.reads.txs.raw(id)).tx;
+  }
+
+  /** Whether a script is ours and in no book: Core takes that for change. */
+  isChange(script: Uint8Array, { address }: Pick<KeyEncoding, 'address'>): boolean {
+    if (this.reads.keys.scripts(script).length === 0) return false;
+    return addressOf(script, address) === null || this.reads.bookEntry(script) === null;
   }
 }

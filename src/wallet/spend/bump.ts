@@ -1,7 +1,6 @@
 import { parseTransaction, weightOf } from '../../primitives/block.ts';
 import type { Txid } from '../../primitives/hash.ts';
 import type { TxOutput } from '../../primitives/transaction.ts';
-import { addressOf } from '../../script/address.ts';
 import { TxStateCode } from '../../storage/wallet-schema.ts';
 import { bumpOutcome, draftBump } from '../coin-selection/fee-bump.ts';
 import { maxSignedInputWeight } from '../coin-selection/signed-input-weight.ts';
@@ -80,7 +79,7 @@ export async function bumpTransaction(wallet: Wallet, txid: Uint8Array, options:
     requireMine,
     outputs: options.outputs,
     changeIndex: options.changeIndex,
-    isChange: ({ scriptPubKey }) => isChange(wallet, scriptPubKey),
+    isChange: ({ scriptPubKey }) => view.isChange(scriptPubKey, deps.params),
     feerates,
     incrementalRelay: BigInt(deps.fees.incremental),
     maxFee: MAX_TX_FEE,
@@ -116,9 +115,4 @@ export async function bumpTransaction(wallet: Wallet, txid: Uint8Array, options:
   const { comment, commentTo } = record;
   const sent = await commitTransaction(wallet, tx, { comment, commentTo, requestId: null, replaces: txid });
   return { txid: sent, psbt: null, ...fees };
-}
-
-function isChange({ scripts, store, deps }: Wallet, script: Uint8Array): boolean {
-  if (!scripts.owns(script)) return false;
-  return addressOf(script, deps.params.address) === null || store.reads.bookEntry(script) === null;
 }
