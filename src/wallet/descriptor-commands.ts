@@ -1,11 +1,7 @@
 import { hash160 } from '../crypto/hash.ts';
 import { unixSeconds } from '../util/clock.ts';
-import {
-  type ExtendedPublicKey,
-  equalExtendedKeys,
-  formatExtendedPublicKey,
-  parseExtendedPublicKey,
-} from './keys/extended-key.ts';
+import { onlyActiveKey } from './hd-keys.ts';
+import { formatExtendedPublicKey, parseExtendedPublicKey } from './keys/extended-key.ts';
 import { type AddressType, ownDescriptor } from './scripts/own-descriptors.ts';
 import type { Wallet } from './wallet.ts';
 import { walletFail } from './wallet-error.ts';
@@ -45,19 +41,4 @@ export function createDescriptor(
   if (added.length === 0) walletFail('wallet', 'Descriptor already exists');
   wallet.fillLater();
   return added;
-}
-
-function onlyActiveKey(wallet: Wallet): ExtendedPublicKey {
-  const keys: ExtendedPublicKey[] = [];
-  for (const { record, descriptor } of wallet.scripts.all()) {
-    if (record.active === null) continue;
-    for (const key of descriptor.rootKeys().extendedKeys)
-      if (!keys.some((known) => equalExtendedKeys(known, key))) keys.push(key);
-  }
-  if (keys.length !== 1)
-    walletFail(
-      'invalidAddressOrKey',
-      "Unable to determine which HD key to use from active descriptors. Please specify with 'hdkey'",
-    );
-  return keys[0]!;
 }

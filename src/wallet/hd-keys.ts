@@ -122,14 +122,20 @@ function onlyKey(wallet: Wallet): ExtendedPublicKey {
   if (unused.length > 1)
     walletFail('invalidAddressOrKey', "Unable to determine which HD key to use. Please specify with 'hdkey'");
   if (unused.length === 1) return unused[0]!.key;
-  const active = keysOf(wallet, isActive);
-  if (active.length === 0) walletFail('invalidAddressOrKey', 'No active or unused(KEY) descriptor found');
-  if (active.length > 1)
-    walletFail(
+  if (keysOf(wallet, isActive).length === 0)
+    walletFail('invalidAddressOrKey', 'No active or unused(KEY) descriptor found');
+  return onlyActiveKey(wallet);
+}
+
+/** The one key that all active descriptors share. Throws WalletError where there is none or more. */
+export function onlyActiveKey(wallet: Wallet): ExtendedPublicKey {
+  const [only, ...others] = keysOf(wallet, isActive);
+  if (!only || others.length > 0)
+    return walletFail(
       'invalidAddressOrKey',
       "Unable to determine which HD key to use from active descriptors. Please specify with 'hdkey'",
     );
-  return active[0]!.key;
+  return only.key;
 }
 
 function keysOf(wallet: Wallet, isMeant: (owned: OwnedDescriptor) => boolean): HdKey[] {
