@@ -24,7 +24,7 @@ export function importPrunedFunds(wallet: Wallet, raw: Uint8Array, blockHash: Ui
 }
 
 /** Forgets a transaction, as if the wallet had never heard of it. Throws WalletError where it has not. */
-export function removePrunedFunds({ store }: Wallet, txid: Uint8Array): void {
+export function removePrunedFunds({ store, ledger }: Wallet, txid: Uint8Array): void {
   const { txs } = store;
   const known =
     txs.byTxid(txid) ?? walletFail('wallet', `Transaction ${hashToHex(txid as Txid)} does not belong to this wallet`);
@@ -34,9 +34,6 @@ export function removePrunedFunds({ store }: Wallet, txid: Uint8Array): void {
     for (const { vout, value } of txs.coinsOf(known.id))
       for (const spender of txs.spenders({ txid: txid as Txid, vout })) txs.addDebit(spender, -value);
     txs.remove(known.id);
-    for (const { prevout } of tx.inputs) {
-      const coin = txs.coin(prevout);
-      if (coin) txs.refreshSpent(coin, prevout);
-    }
+    ledger.refreshInputs(tx);
   });
 }

@@ -10,10 +10,6 @@ export class HashFilter {
   #slots = new Uint32Array(1024);
   #count = 0;
 
-  get count(): number {
-    return this.#count;
-  }
-
   add(bytes: Uint8Array): void {
     if ((this.#count + 1) * 2 > this.#slots.length) this.#grow();
     const hash = hashOf(bytes);

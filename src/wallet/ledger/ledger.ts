@@ -27,8 +27,6 @@ export interface LedgerDeps {
   readonly clock: Clock;
   /** Something is spent from a script of ours. */
   onSpend?(script: Uint8Array): void;
-  /** A transaction is the wallet's now, or its state has changed. */
-  onChange?(txid: Uint8Array): void;
 }
 
 /** How far ahead of our clock the time of a transaction may be. */
@@ -42,14 +40,12 @@ export class Ledger {
   readonly #store: WalletStore;
   readonly #owner: ScriptOwner;
   readonly #clock: Clock;
-  readonly #onChange: (txid: Uint8Array) => void;
   readonly #onSpend: (script: Uint8Array) => void;
 
-  constructor({ store, owner, clock, onChange = () => {}, onSpend = () => {} }: LedgerDeps) {
+  constructor({ store, owner, clock, onSpend = () => {} }: LedgerDeps) {
     this.#store = store;
     this.#owner = owner;
     this.#clock = clock;
-    this.#onChange = onChange;
     this.#onSpend = onSpend;
   }
 
@@ -82,14 +78,13 @@ export class Ledger {
       this.#move(known, parsed, state);
     } else id = this.#insert(parsed, state, coinbase, old);
     this.addCoins(id, parsed, state);
-    this.#refreshInputs(parsed.tx);
+    this.refreshInputs(parsed.tx);
     // A coinbase that lost its block is worth nothing, and so is what spends it.
     if (coinbase && state.in === 'nothing')
       this.#cascade(id, ({ id: each }) => {
         txs.setState(each, TxStateCode.ABANDONED, null);
         return true;
       });
-    this.#onChange(parsed.txid);
     return id;
   }
 
@@ -99,15 +94,14 @@ export class Ledger {
     const moved = txs.aboveHeight(height);
     for (const { id, coinbase } of moved)
       txs.setState(id, coinbase ? TxStateCode.ABANDONED : TxStateCode.INACTIVE, null);
-    for (const { id, txid, coinbase } of moved) {
-      this.#refreshInputs(parseTransaction(txs.raw(id)).tx);
+    for (const { id, coinbase } of moved) {
+      this.refreshInputs(parseTransaction(txs.raw(id)).tx);
       if (coinbase)
         this.#cascade(id, (tx) => {
           if (tx.id !== id && tx.state === TxStateCode.ABANDONED) return false;
           txs.setState(tx.id, TxStateCode.ABANDONED, null);
           return true;
         });
-      this.#onChange(txid);
     }
   }
 
@@ -130,8 +124,7 @@ export class Ledger {
     const known = txs.byTxid(txid);
     if (known?.state === TxStateCode.MEMPOOL) {
       txs.setState(known.id, TxStateCode.INACTIVE, null);
-      this.#refreshInputs(parseTransaction(txs.raw(known.id)).tx);
-      this.#onChange(txid);
+      this.refreshInputs(parseTransaction(txs.raw(known.id)).tx);
     }
     this.#dropConflict(txid);
   }
@@ -139,7 +132,7 @@ export class Ledger {
   /** Nothing of the mempool is known any more. */
   forgetMempool(): void {
     const { txs } = this.#store;
-    for (const id of txs.forgetMempool()) this.#refreshInputs(parseTransaction(txs.raw(id)).tx);
+    for (const id of txs.forgetMempool()) this.refreshInputs(parseTransaction(txs.raw(id)).tx);
   }
 
   /**
@@ -172,6 +165,15 @@ export class Ledger {
       txs.addCoin(id, vout, { value: Number(value), script: scriptPubKey, height, coinbase });
       for (const spender of txs.spenders(outpoint)) txs.addDebit(spender, Number(value));
       txs.refreshSpent({ tx: id, vout }, outpoint);
+    }
+  }
+
+  /** Tells the coins anew by what they are spent that a transaction spends. */
+  refreshInputs(tx: Transaction): void {
+    const { txs } = this.#store;
+    for (const { prevout } of tx.inputs) {
+      const coin = txs.coin(prevout);
+      if (coin) txs.refreshSpent(coin, prevout);
     }
   }
 
@@ -221,14 +223,6 @@ export class Ledger {
     if (better) txs.setRaw(known.id, parsed.wtxid, parsed.raw);
   }
 
-  #refreshInputs(tx: Transaction): void {
-    const { txs } = this.#store;
-    for (const { prevout } of tx.inputs) {
-      const coin = txs.coin(prevout);
-      if (coin) txs.refreshSpent(coin, prevout);
-    }
-  }
-
   /** A block has something that spends the same. */
   #contradict(id: number, block: TxBlock): void {
     const { txs } = this.#store;
@@ -241,7 +235,7 @@ export class Ledger {
 
   #dropConflict(txid: Uint8Array): void {
     const { txs } = this.#store;
-    for (const id of txs.dropMempoolConflict(txid)) this.#refreshInputs(parseTransaction(txs.raw(id)).tx);
+    for (const id of txs.dropMempoolConflict(txid)) this.refreshInputs(parseTransaction(txs.raw(id)).tx);
   }
 
   /** Does something to a transaction, and where that changed it, to what spends its outputs. */
@@ -255,8 +249,7 @@ export class Ledger {
       const record = txs.byId(id);
       if (!change(record)) continue;
       const { tx } = parseTransaction(txs.raw(id));
-      this.#refreshInputs(tx);
-      this.#onChange(record.txid);
+      this.refreshInputs(tx);
       for (let vout = 0; vout < tx.outputs.length; vout++)
         todo.push(...txs.spenders({ txid: record.txid as Txid, vout }));
     }
