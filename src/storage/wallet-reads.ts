@@ -4,14 +4,7 @@ import { openWalletReader } from './wallet-database.ts';
 import { WalletKeyReads } from './wallet-keys-store.ts';
 import { TxStateCode } from './wallet-schema.ts';
 import type { AddressPurpose, WalletCursor, WalletMeta } from './wallet-store.ts';
-import {
-  outpointBytes,
-  TX_COLUMNS,
-  txRecord,
-  type WalletCoin,
-  WalletTxReads,
-  type WalletTxRecord,
-} from './wallet-tx-store.ts';
+import { outpointBytes, TX_COLUMNS, txRecord, WalletTxReads, type WalletTxRecord } from './wallet-tx-store.ts';
 
 /** An entry of the address book. */
 export interface BookEntry {
@@ -164,7 +157,7 @@ export class WalletReads {
       .get(height)!.value;
   }
 
-  /** Satoshis of unspent outputs that no block has, in transactions of a state. */
+  /** Unspent outputs that no block has. */
   looseUnspent(): UnspentCoin[] {
     return this.#unspent('c.spent = 0 AND c.height IS NULL');
   }
@@ -188,11 +181,12 @@ export class WalletReads {
     return this.#db.query<{ n: number }, []>('SELECT count(*) AS n FROM coins').get()!.n;
   }
 
-  /** Every output of ours of the given scripts, spent or not, in the order of transactions. */
+  /** What one script received, spent or not, in the order of transactions. */
   receivedBy(script: Uint8Array): ReceivedCoin[] {
     return this.#received('WHERE c.script = ?', script);
   }
 
+  /** The same of all scripts of ours. */
   received(): ReceivedCoin[] {
     return this.#received('');
   }
@@ -329,5 +323,3 @@ export function depthOf({ state, height }: { state: number; height: number | nul
   if (state === TxStateCode.CONFIRMED) return tipHeight - height! + 1;
   return state === TxStateCode.CONFLICTED ? -(tipHeight - height! + 1) : 0;
 }
-
-export type { WalletCoin };

@@ -100,8 +100,7 @@ export class WalletStore {
   }
 
   meta<K extends keyof WalletMeta>(key: K): WalletMeta[K] | null {
-    const row = this.#db.query<{ value: string }, [string]>('SELECT value FROM meta WHERE key = ?').get(key);
-    return row && (JSON.parse(row.value) as WalletMeta[K]);
+    return this.reads.meta(key);
   }
 
   setMeta<K extends keyof WalletMeta>(key: K, value: WalletMeta[K]): void {
