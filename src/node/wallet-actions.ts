@@ -37,7 +37,11 @@ export function walletActions(manager: WalletManager | null): ActionTable<Wallet
 
   return {
     walletSynced: on(async (wallet) => {
-      await Promise.race([wallet.sync.catchUp(), sleep(LONGEST_WAIT_MS, wallet.signal)]).catch(() => {});
+      if (wallet.sync.live) return null;
+      const enough = new AbortController();
+      const late = sleep(LONGEST_WAIT_MS, AbortSignal.any([wallet.signal, enough.signal]));
+      await Promise.race([wallet.sync.catchUp(), late]).catch(() => {});
+      enough.abort();
       return null;
     }),
     walletDirectory: act((wallets) => wallets.directory()),

@@ -277,7 +277,10 @@ export class WalletManager {
     this.#resubmitTimer = setTimeout(() => void this.mempoolLoaded(), wait);
     this.#resubmitTimer.unref();
     for (const wallet of this.#wallets.values())
-      if (!wallet.signal.aborted) await wallet.resubmit().catch((error) => this.#say(wallet, error));
+      if (!wallet.signal.aborted)
+        await wallet.resubmit().catch((error) => {
+          if (!wallet.signal.aborted) this.#say(wallet, error, 'a wallet cannot hand in what waits for a block');
+        });
   }
 
   close(): void {
@@ -368,8 +371,8 @@ export class WalletManager {
       .finally(() => this.#catchingUp.delete(wallet));
   }
 
-  #say(wallet: Wallet, error: unknown): void {
-    this.#deps.log.error('a wallet cannot follow the chain', { wallet: wallet.name, error });
+  #say(wallet: Wallet, error: unknown, what = 'a wallet cannot follow the chain'): void {
+    this.#deps.log.error(what, { wallet: wallet.name, error });
   }
 
   /** Where a wallet's file is. Throws WalletError on a name that is none. */
