@@ -13,7 +13,7 @@ import { WalletManager } from '../wallet/wallet-manager.ts';
 import { relayOptionsOf } from './relay-options.ts';
 
 /** Where wallets lie within a network's directory. */
-export const WALLET_DIR = 'wallets';
+const WALLET_DIR = 'wallets';
 
 /** The wallets of a node, and how they hear of the chain. */
 export interface Wallets {

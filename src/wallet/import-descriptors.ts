@@ -9,7 +9,7 @@ import { parseDescriptor } from './descriptor/parse.ts';
 import type { SigningData } from './keys/signing-data.ts';
 import type { SeenState } from './ledger/ledger.ts';
 import type { OwnedDescriptor } from './scripts/owned-descriptor.ts';
-import type { Wallet } from './wallet.ts';
+import { SLICE_MS, type Wallet } from './wallet.ts';
 import { WalletError, type WalletErrorKind, walletFail } from './wallet-error.ts';
 
 /** One of the descriptors that a client brings, as JSON; `timestamp` is checked. */
@@ -65,7 +65,7 @@ export async function importDescriptors(
 }
 
 /** The first block of a chain that bears this time or a later one; null where there is none. */
-export function heightAtTime(tip: ChainEntry, time: number): number | null {
+function heightAtTime(tip: ChainEntry, time: number): number | null {
   let low = 0;
   let high = tip.height + 1;
   while (low < high) {
@@ -210,7 +210,7 @@ function nameScripts(wallet: Wallet, owned: OwnedDescriptor, label: string): voi
 /** Outputs of transactions that the wallet has already may be ours now. */
 async function lookAgain(wallet: Wallet): Promise<void> {
   const { store, scripts, ledger } = wallet;
-  let until = performance.now() + 5;
+  let until = performance.now() + SLICE_MS;
   for (const { id, state, height, blockHash, blockIndex, blockTime } of store.reads.all()) {
     const parsed = parseTransaction(store.txs.raw(id));
     if (parsed.tx.outputs.some(({ scriptPubKey }) => scripts.owns(scriptPubKey))) {
@@ -222,7 +222,7 @@ async function lookAgain(wallet: Wallet): Promise<void> {
     }
     if (performance.now() < until) continue;
     await sleep(0, wallet.signal);
-    until = performance.now() + 5;
+    until = performance.now() + SLICE_MS;
   }
 }
 

@@ -48,10 +48,12 @@ export type WalletFlag =
   | 'descriptor_wallet';
 
 export const SEED_SIZE = 32;
+/** The longest that looking through many things holds the thread at a time. */
+export const SLICE_MS = 5;
 /** A new wallet is of use before it has derived all it looks ahead; others come first. */
 const FILL_DELAY_MS = 2000;
 const FILL_PAUSE_MS = 20;
-export const SCANNING = 'Wallet is currently rescanning. Abort existing rescan or wait.';
+const SCANNING = 'Wallet is currently rescanning. Abort existing rescan or wait.';
 
 /** A loaded wallet. The single writer of its file. */
 export class Wallet {
@@ -379,13 +381,13 @@ export class Wallet {
   /** Looks at what waits in the mempool. */
   async scanMempool(): Promise<void> {
     const { mempool } = this.deps;
-    let until = performance.now() + 5;
+    let until = performance.now() + SLICE_MS;
     for (const txid of mempool.txids()) {
       const parsed = mempool.get(txid);
       if (parsed) this.sync.mempoolAdded(parsed);
       if (performance.now() < until) continue;
       await sleep(0, this.signal);
-      until = performance.now() + 5;
+      until = performance.now() + SLICE_MS;
     }
   }
 

@@ -4,7 +4,7 @@ import type { WalletState } from '../../wallet/wallet-manager.ts';
 import type { ApiContext } from '../context.ts';
 
 /** Where the files of wallets lie within a network's directory. */
-export function walletPath(networkDir: string, name: string): string {
+function walletPath(networkDir: string, name: string): string {
   return join(networkDir, 'wallets', `${name}.db`);
 }
 

@@ -9,7 +9,7 @@ import { newMasterKey, open, openMasterKey, seal, sealMasterKey } from './sealin
 const FIRST_DELAY_MS = 250;
 const LONGEST_DELAY_MS = 8000;
 
-export const LOCKED = 'Error: Please enter the wallet passphrase with walletpassphrase first.';
+const LOCKED = 'Error: Please enter the wallet passphrase with walletpassphrase first.';
 
 /** The private keys of a wallet: in its file, sealed where there is a passphrase. */
 export class KeyVault {
