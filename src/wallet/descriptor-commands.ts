@@ -28,17 +28,19 @@ export function createDescriptor(
   const text = formatExtendedPublicKey(key, params.bip32);
   if (!provider.privateKey(hash160(key.publicKey)))
     return walletFail('invalidAddressOrKey', `Private key for ${text} is not known`);
-  const added = wallet.store.write(() =>
-    (internal === null ? [false, true] : [internal]).flatMap((side) => {
+  const added = wallet.store.write(() => {
+    const made = (internal === null ? [false, true] : [internal]).flatMap((side) => {
       const descriptor = ownDescriptor(text, type, side, params);
       if (wallet.scripts.byKey(descriptor.id())) return [];
       const range = { rangeStart: 0, rangeEnd: keypool, nextIndex: 0 };
       const owned = wallet.scripts.add({ descriptor, createdAt: unixSeconds(clock), ...range, internal: side });
       wallet.scripts.activate(owned, type, side);
       return owned.record.normalized;
-    }),
-  );
-  if (added.length === 0) walletFail('wallet', 'Descriptor already exists');
+    });
+    if (made.length === 0) walletFail('wallet', 'Descriptor already exists');
+    wallet.setFlag('blank', false);
+    return made;
+  });
   wallet.fillLater();
   return added;
 }

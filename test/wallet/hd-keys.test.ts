@@ -46,7 +46,9 @@ describe('HD keys of a wallet', () => {
     expect(added).toMatchObject({ xpub, xprv, hasPrivate: true, descriptors: [{ active: false }] });
     expect(added!.descriptors[0]!.text).toStartWith(`unused(${xpub})#`);
     expect(hdKeys(wallet, true, false)).toEqual([]);
+    expect(wallet.has('blank')).toBe(true);
     createDescriptor(wallet, 'bech32', false, xpub);
+    expect(wallet.has('blank')).toBe(false);
     expect(hdKeys(wallet, true, false)).toMatchObject([{ xpub, descriptors: [{ active: true }] }]);
     expect(hdKeys(wallet, false, false)[0]!.descriptors).toHaveLength(2);
     it.reopen();
