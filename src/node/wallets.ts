@@ -2,10 +2,9 @@ import { dirname, join } from 'node:path';
 import type { Chain } from '../chain/chain.ts';
 import type { ChainFollower } from '../chain/events.ts';
 import type { Config } from '../config/schema.ts';
-import { ancestorsOf, clusterOf } from '../mempool/relatives.ts';
+import { bumpFees } from '../mempool/bump-fees.ts';
 import type { MempoolService } from '../mempool/service.ts';
 import { parseTransaction } from '../primitives/block.ts';
-import type { Txid } from '../primitives/hash.ts';
 import { ChainReads } from '../storage/chain-reads.ts';
 import type { Clock } from '../util/clock.ts';
 import type { Log } from '../util/log.ts';
@@ -78,29 +77,16 @@ export function openWallets(
           return found && parseTransaction(found.raw);
         },
         standing(txid) {
-          const { entries } = mempool.mempool;
+          const { entries, graph } = mempool.mempool;
           const slot = entries.find(txid);
           if (slot < 0) return null;
           return {
-            ancestors: ancestorsOf(entries, slot).length,
-            clusterCount: clusterOf(entries, slot).length,
-            hasDescendants: entries.spendersOf(txid as Txid).length > 0,
+            ancestors: graph.ancestors(slot).length,
+            clusterCount: graph.cluster(slot).length,
+            hasDescendants: graph.descendants(slot).length > 1,
           };
         },
-        ancestorTotals(txids) {
-          const { entries } = mempool.mempool;
-          const slots = new Set<number>();
-          for (const txid of txids) {
-            const slot = entries.find(txid);
-            if (slot >= 0) for (const ancestor of ancestorsOf(entries, slot)) slots.add(ancestor);
-          }
-          let [vsize, fee] = [0, 0];
-          for (const slot of slots) {
-            vsize += entries.vsize(slot);
-            fee += entries.modifiedFee(slot);
-          }
-          return { vsize, fee };
-        },
+        bumpFees: (outpoints, feerate) => bumpFees(mempool.mempool, outpoints, feerate),
         abandoned: (wallet, txids) => mempool.abandoned(wallet, txids),
         broadcast: (raw) => mempool.broadcast(raw, { maxFeerate: null, maxBurn: Number.MAX_SAFE_INTEGER }),
       },

@@ -1,6 +1,9 @@
 import type { ChainEntry } from '../chain/chain-entry.ts';
+import type { BumpFees } from '../mempool/bump-fees.ts';
 import type { BroadcastResult } from '../mempool/service.ts';
+import type { Amount } from '../primitives/amount.ts';
 import type { ParsedBlock, ParsedTransaction } from '../primitives/block.ts';
+import type { Outpoint } from '../primitives/outpoint.ts';
 import type { ChainReads } from '../storage/chain-reads.ts';
 
 /** The chain as wallets see it. */
@@ -25,8 +28,8 @@ export interface WalletMempool {
   abandoned(wallet: string, txids: readonly Uint8Array[]): void;
   /** What a transaction stands on there, and hangs together with; null where it is not there. */
   standing(txid: Uint8Array): MempoolStanding | null;
-  /** What several stand on together, each counted once: virtual bytes and satoshis. */
-  ancestorTotals(txids: readonly Uint8Array[]): { readonly vsize: number; readonly fee: number };
+  /** What lifts that which coins stand on there to a feerate, satoshis per 1,000 virtual bytes. */
+  bumpFees(outpoints: readonly Outpoint[], feerate: Amount): BumpFees;
 }
 
 export interface MempoolStanding {

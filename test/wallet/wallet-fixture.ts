@@ -98,7 +98,7 @@ export class WalletFixture implements Disposable {
         txids: () => [],
         get: () => null,
         standing: () => null,
-        ancestorTotals: () => ({ vsize: 0, fee: 0 }),
+        bumpFees: (outpoints) => ({ each: outpoints.map(() => 0n), together: 0n }),
         abandoned: () => {},
         broadcast: () => Promise.reject(new Error('nobody listens')),
       },

@@ -13,7 +13,7 @@ import { type WalletErrorKind, walletFail } from '../wallet-error.ts';
 import { commitTransaction, createTransaction, feerateSources, MAX_TX_FEE, signOwn } from './create-transaction.ts';
 import { psbtOf } from './send.ts';
 import { type FeeWish, ORDINARY_SPEND } from './spend-request.ts';
-import { bumpFee, findUnspent, InputSizes } from './spendable.ts';
+import { findUnspent, InputSizes } from './spendable.ts';
 
 export interface BumpOptions {
   readonly fee: FeeWish;
@@ -83,7 +83,7 @@ export async function bumpTransaction(wallet: Wallet, txid: Uint8Array, options:
     feerates,
     incrementalRelay: BigInt(deps.fees.incremental),
     maxFee: MAX_TX_FEE,
-    combinedBumpFee: (outpoints, feerate) => bumpFee(wallet, outpoints, feerate),
+    combinedBumpFee: (outpoints, feerate) => deps.mempool.bumpFees(outpoints, feerate).together,
   });
   if (!draft.ok) return walletFail(ERROR_KINDS[draft.kind]!, draft.message);
   const { recipients, changeScript, feerate, oldFee } = draft.value;

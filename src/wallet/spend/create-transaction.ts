@@ -20,7 +20,7 @@ import { signTransaction } from '../signing/sign-transaction.ts';
 import type { Wallet } from '../wallet.ts';
 import { walletFail } from '../wallet-error.ts';
 import { type FeeWish, maxWeightOf, type SpendRequest } from './spend-request.ts';
-import { bumpFee, findOutput, InputSizes, presetInput, signingData, spendableCoins } from './spendable.ts';
+import { findOutput, InputSizes, presetInputs, signingData, spendableCoins } from './spendable.ts';
 
 // Core's defaults of a wallet, in satoshis and satoshis per 1,000 vB.
 const WALLET_MIN_FEERATE = 1000n;
@@ -48,12 +48,12 @@ export function feerateSources(wallet: Wallet, fee: FeeWish, replaceable: boolea
 
 /** A transaction as wished for, not signed yet; the address of its change is taken. Core's CreateTransaction. */
 export function createTransaction(wallet: Wallet, request: SpendRequest): BuildOutcome {
-  const { chain, clock, fees } = wallet.deps;
+  const { chain, clock, fees, mempool } = wallet.deps;
   const replaceable = request.replaceable ?? true;
   const fee = chooseFeerate(feerateSources(wallet, request.fee, replaceable));
   const feerate = fee.ok ? fee.value.feerate : 0n;
   const sizes = new InputSizes(wallet, request.solvingData);
-  const presets = request.inputs.map((input, i) => presetInput(wallet, input, i, sizes, feerate));
+  const presets = presetInputs(wallet, request.inputs, sizes, feerate);
   const named = new Set(request.inputs.map(({ outpoint }) => outpointKey(outpoint)));
   const { tip } = chain;
   const built = buildTransaction({
@@ -84,7 +84,7 @@ export function createTransaction(wallet: Wallet, request: SpendRequest): BuildO
     rejectLongChains: true,
     limits: { ancestors: fees.clusterLimit, descendants: fees.clusterLimit },
     random: selectionRandom(),
-    combinedBumpFee: (outpoints) => bumpFee(wallet, outpoints, feerate),
+    combinedBumpFee: (outpoints) => mempool.bumpFees(outpoints, feerate).together,
   });
   if (built.ok) keepChange(wallet, request, built.value);
   return built;

@@ -16,7 +16,7 @@ import { walletFail } from '../wallet-error.ts';
 import { feerateSources, MAX_TX_FEE } from './create-transaction.ts';
 import { type FinishedView, type FinishOptions, finish, lockInputs } from './send.ts';
 import { maxWeightOf, type SpendRequest } from './spend-request.ts';
-import { bumpFee, findOutput, InputSizes, spendableCoins, unconfirmedVersion } from './spendable.ts';
+import { findOutput, InputSizes, spendableCoins, unconfirmedVersion } from './spendable.ts';
 
 const NO_NOTES = { comment: null, commentTo: null, requestId: null };
 
@@ -52,14 +52,11 @@ export async function sendAll(wallet: Wallet, request: SendAllRequest, options: 
       'Unable to determine the size of the transaction, the wallet contains unsolvable descriptors',
     );
   const sizeFee = feeForSize(feerate, vsizeOfWeight(weight));
-  const effective =
-    total -
-    sizeFee -
-    bumpFee(
-      wallet,
-      inputs.map(({ prevout }) => prevout),
-      feerate,
-    );
+  const { together } = deps.mempool.bumpFees(
+    inputs.map(({ prevout }) => prevout),
+    feerate,
+  );
+  const effective = total - sizeFee - together;
   if (sizeFee > MAX_TX_FEE) walletFail('wallet', 'Fee exceeds maximum configured by user (e.g. -maxtxfee, maxfeerate)');
   if (effective <= 0n)
     walletFail(

@@ -1,5 +1,4 @@
 import { hash160 } from '../../crypto/hash.ts';
-import { feeForSize } from '../../policy/feerate.ts';
 import type { Amount } from '../../primitives/amount.ts';
 import { parseTransaction } from '../../primitives/block.ts';
 import type { Txid } from '../../primitives/hash.ts';
@@ -90,21 +89,28 @@ export function spendableCoins(
       fromMe: coin.fromMe,
       ancestors: standing?.ancestors ?? 0,
       clusterCount: standing?.clusterCount ?? 0,
-      bumpFee: depth === 0 ? bumpFee(wallet, [outpoint], feerate) : 0n,
+      bumpFee: 0n,
     });
   }
-  return coins;
+  return withBumpFees(wallet, coins, feerate);
+}
+
+function withBumpFees(wallet: Wallet, coins: readonly WalletCoin[], feerate: Amount): WalletCoin[] {
+  const loose = coins.filter(({ depth }) => depth === 0);
+  if (loose.length === 0) return [...coins];
+  const { each } = wallet.deps.mempool.bumpFees(
+    loose.map(({ outpoint }) => outpoint),
+    feerate,
+  );
+  const fees = new Map(loose.map((coin, i) => [coin, each[i]!]));
+  return coins.map((coin) => {
+    const bumpFee = fees.get(coin);
+    return bumpFee ? { ...coin, bumpFee } : coin;
+  });
 }
 
 function versionOf({ store }: Wallet, tx: number): number {
   return parseTransaction(store.txs.raw(tx)).tx.version;
-}
-
-/** Satoshis that lift what these coins stand on in the mempool to a feerate. */
-export function bumpFee(wallet: Wallet, outpoints: readonly Outpoint[], feerate: Amount): Amount {
-  const { vsize, fee } = wallet.deps.mempool.ancestorTotals(outpoints.map(({ txid }) => txid));
-  const missing = feeForSize(feerate, vsize) - BigInt(fee);
-  return missing > 0n ? missing : 0n;
 }
 
 /** An output of the wallet's transactions, of the mempool or of the chain; null where it is nowhere to be found. */
@@ -127,26 +133,31 @@ export function unconfirmedVersion(wallet: Wallet, { txid }: Outpoint): number |
   return own === null || own.state === TxStateCode.CONFIRMED ? null : versionOf(wallet, own.id);
 }
 
-/** An input that the caller names, with what is known of it. */
-export function presetInput(
+/** Inputs that the caller names, with what is known of them. */
+export function presetInputs(
   wallet: Wallet,
-  { outpoint, sequence, weight }: NamedInput,
-  position: number,
+  inputs: readonly NamedInput[],
   sizes: InputSizes,
   feerate: Amount,
-): PresetInput {
-  const output = findOutput(wallet, outpoint);
-  return {
-    outpoint,
-    output,
-    weight,
-    size: output && sizes.ofAny(output.scriptPubKey),
-    sequence,
-    solution: null,
-    position,
-    unconfirmedVersion: unconfirmedVersion(wallet, outpoint),
-    bumpFee: bumpFee(wallet, [outpoint], feerate),
-  };
+): PresetInput[] {
+  const { each } = wallet.deps.mempool.bumpFees(
+    inputs.map(({ outpoint }) => outpoint),
+    feerate,
+  );
+  return inputs.map(({ outpoint, sequence, weight }, position) => {
+    const output = findOutput(wallet, outpoint);
+    return {
+      outpoint,
+      output,
+      weight,
+      size: output && sizes.ofAny(output.scriptPubKey),
+      sequence,
+      solution: null,
+      position,
+      unconfirmedVersion: unconfirmedVersion(wallet, outpoint),
+      bumpFee: each[position]!,
+    };
+  });
 }
 
 /** Core's FundTransaction, the part of solving_data. */
