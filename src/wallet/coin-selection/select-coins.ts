@@ -53,7 +53,8 @@ export interface SelectionParams extends ChangeCosts {
   readonly combinedBumpFee: (outpoints: readonly Outpoint[]) => Amount | null;
 }
 
-const TRUC_CHILD_MAX_WEIGHT = TRUC_CHILD_MAX_VSIZE * WITNESS_SCALE_FACTOR;
+/** Of a version 3 with an unconfirmed parent. */
+export const TRUC_CHILD_MAX_WEIGHT = TRUC_CHILD_MAX_VSIZE * WITNESS_SCALE_FACTOR;
 /** Above so many times the long-term feerate, the lightest inputs are looked for. */
 const HIGH_FEERATE_FACTOR = 3n;
 

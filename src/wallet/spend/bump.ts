@@ -101,7 +101,6 @@ export async function bumpTransaction(wallet: Wallet, txid: Uint8Array, options:
       fee: { ...options.fee, feerate, overrideLimits: false },
       replaceable: options.replaceable,
       changeScript,
-      version: original.version,
     }),
   );
   if (!built.ok) return walletFail(ERROR_KINDS[built.kind]!, built.message);

@@ -3,6 +3,7 @@ import { isDust } from '../../policy/dust.ts';
 import { feeForSize } from '../../policy/feerate.ts';
 import { MAX_BIP125_RBF_SEQUENCE } from '../../policy/rbf.ts';
 import { MAX_STANDARD_TX_WEIGHT } from '../../policy/standard-tx.ts';
+import { TRUC_VERSION } from '../../policy/truc.ts';
 import { hashToHex } from '../../primitives/hash.ts';
 import type { Transaction, TxInput } from '../../primitives/transaction.ts';
 import { unixSeconds } from '../../util/clock.ts';
@@ -11,6 +12,7 @@ import { chooseFeerate } from '../coin-selection/feerates.ts';
 import { maxInputVsize, maxTxWeight, vsizeOfWeight } from '../coin-selection/input-size.ts';
 import { versionConflict } from '../coin-selection/preset-inputs.ts';
 import { selectionRandom } from '../coin-selection/random.ts';
+import { TRUC_CHILD_MAX_WEIGHT } from '../coin-selection/select-coins.ts';
 import type { Wallet } from '../wallet.ts';
 import { walletFail } from '../wallet-error.ts';
 import { feerateSources, MAX_TX_FEE } from './create-transaction.ts';
@@ -65,7 +67,10 @@ export async function sendAll(wallet: Wallet, request: SendAllRequest, options: 
         ? 'Total value of UTXO pool too low to pay for transaction, try using lower feerate.'
         : "Total value of UTXO pool too low to pay for transaction. Try using lower feerate or excluding uneconomic UTXOs with 'send_max' option.",
     );
-  if (weight > (maxWeightOf(request) ?? MAX_STANDARD_TX_WEIGHT)) walletFail('wallet', 'Transaction too large.');
+  const isChild = inputs.some(({ prevout }) => unconfirmedVersion(wallet, prevout) === TRUC_VERSION);
+  const maxWeight = maxWeightOf(request) ?? MAX_STANDARD_TX_WEIGHT;
+  if (weight > (isChild ? Math.min(maxWeight, TRUC_CHILD_MAX_WEIGHT) : maxWeight))
+    walletFail('wallet', 'Transaction too large.');
   const claimed = outputs.reduce((sum, { value }) => sum + value, 0n);
   if (claimed > total) walletFail('insufficientFunds', 'Assigned more value to outputs than available funds.');
   const left = effective - claimed;

@@ -1,7 +1,8 @@
 import { hash160 } from '../../crypto/hash.ts';
+import { TRUC_VERSION } from '../../policy/truc.ts';
 import type { Amount } from '../../primitives/amount.ts';
 import { parseTransaction } from '../../primitives/block.ts';
-import type { Txid } from '../../primitives/hash.ts';
+import { hashToHex, type Txid } from '../../primitives/hash.ts';
 import { type Outpoint, outpointKey } from '../../primitives/outpoint.ts';
 import type { TxOutput } from '../../primitives/transaction.ts';
 import { p2wpkh } from '../../script/templates.ts';
@@ -80,6 +81,7 @@ export function spendableCoins(
     const outpoint = { txid: coin.txid as Txid, vout: coin.vout };
     if (without.size > 0 && without.has(outpointKey(outpoint))) continue;
     const standing = depth === 0 ? wallet.deps.mempool.standing(coin.txid) : null;
+    if (wishes.version === TRUC_VERSION && standing && (standing.ancestors > 1 || standing.hasDescendants)) continue;
     coins.push({
       outpoint,
       output: { value: BigInt(value), scriptPubKey: script },
@@ -92,7 +94,19 @@ export function spendableCoins(
       bumpFee: 0n,
     });
   }
-  return withBumpFees(wallet, coins, feerate);
+  return withBumpFees(wallet, wishes.version === TRUC_VERSION ? withOneParent(coins) : coins, feerate);
+}
+
+/** BIP-431: a version 3 may have one unconfirmed parent. Leaves the coins of the one that is worth most. */
+function withOneParent(coins: readonly WalletCoin[]): WalletCoin[] {
+  const worth = new Map<string, Amount>();
+  for (const { depth, outpoint, output } of coins) {
+    if (depth > 0) continue;
+    const txid = hashToHex(outpoint.txid);
+    worth.set(txid, (worth.get(txid) ?? 0n) + output.value);
+  }
+  const [parent] = [...worth].reduce((best, next) => (next[1] > best[1] ? next : best), ['', 0n]);
+  return coins.filter(({ depth, outpoint }) => depth > 0 || hashToHex(outpoint.txid) === parent);
 }
 
 function withBumpFees(wallet: Wallet, coins: readonly WalletCoin[], feerate: Amount): WalletCoin[] {
