@@ -154,6 +154,44 @@ describe('a wallet with coins', () => {
     expect(await api.rpc<string>('sendtoaddress', { ...request, request_id: 'another' })).not.toBe(txid);
   });
 
+  test('a transaction that is made a second time is where it was', async () => {
+    const address = await api.rpc<string>('getnewaddress');
+    const [coin] = await api.rpc<{ txid: string; vout: number; amount: number }[]>('listunspent', [101]);
+    const again = {
+      outputs: [{ [address]: coin!.amount }],
+      options: {
+        inputs: [{ txid: coin!.txid, vout: coin!.vout }],
+        subtract_fee_from_outputs: [0],
+        locktime: 0,
+        fee_rate: 2,
+      },
+    };
+    const balance = () => api.rpc<{ mine: object }>('getbalances').then(({ mine }) => mine);
+    const { txid } = await api.rpc<{ txid: string }>('send', again);
+    const waiting = await balance();
+    expect(await api.rpc<{ txid: string }>('send', again)).toMatchObject({ txid });
+    expect(await balance()).toEqual(waiting);
+    await mine();
+    const confirmed = await balance();
+    expect(await api.rpc<{ txid: string }>('send', again)).toMatchObject({ txid });
+    expect(await balance()).toEqual(confirmed);
+    expect((await shown(txid)).confirmations).toBe(1);
+  });
+
+  test('a coin that is named twice is spent once', async () => {
+    const [coin] = await api.rpc<{ txid: string; vout: number }[]>('listunspent', [1]);
+    const input = { txid: coin!.txid, vout: coin!.vout };
+    const { psbt } = await api.rpc<{ psbt: string }>('walletcreatefundedpsbt', [
+      [input, input],
+      [{ [MINING_ADDRESS]: 0.1 }],
+    ]);
+    expect((await api.rpc<{ inputs: unknown[] }>('decodepsbt', [psbt])).inputs).toHaveLength(1);
+    expect(await failure('sendall', { recipients: [MINING_ADDRESS], options: { inputs: [input, input] } })).toEqual([
+      -8,
+      `Invalid parameter, duplicated input: ${coin!.txid}:${coin!.vout}`,
+    ]);
+  });
+
   test('bumps the fee of a payment, and shows both', async () => {
     const address = await api.rpc<string>('getnewaddress');
     const original = await api.rpc<string>('sendtoaddress', { address, amount: 3, fee_rate: 2, comment: 'rent' });

@@ -71,6 +71,8 @@ export class Ledger {
   add(parsed: ParsedTransaction, state: SeenState, { old = false } = {}): number {
     const { txs } = this.#store;
     const known = txs.byTxid(parsed.txid);
+    // Made a second time it is where it was.
+    if (known && state.in === 'nothing' && isSettled(known)) return known.id;
     const coinbase = isCoinbase(parsed.tx);
     let id: number;
     if (known) {
@@ -275,6 +277,11 @@ function codeOf(state: SeenState): number {
   if (state.in === 'block') return TxStateCode.CONFIRMED;
   if (state.in === 'mempool') return TxStateCode.MEMPOOL;
   return state.abandoned ? TxStateCode.ABANDONED : TxStateCode.INACTIVE;
+}
+
+/** Whether a block or the mempool has said what becomes of it. */
+function isSettled({ state }: WalletTxRecord): boolean {
+  return state === TxStateCode.CONFIRMED || state === TxStateCode.CONFLICTED || state === TxStateCode.MEMPOOL;
 }
 
 /** Whether two transactions differ in nothing but their signatures. */

@@ -53,8 +53,11 @@ export function createTransaction(wallet: Wallet, request: SpendRequest): BuildO
   const fee = chooseFeerate(feerateSources(wallet, request.fee, replaceable));
   const feerate = fee.ok ? fee.value.feerate : 0n;
   const sizes = new InputSizes(wallet, request.solvingData);
-  const presets = presetInputs(wallet, request.inputs, sizes, feerate);
-  const named = new Set(request.inputs.map(({ outpoint }) => outpointKey(outpoint)));
+  // Of a coin that is named twice, the last word counts.
+  const last = new Map(request.inputs.map((input) => [outpointKey(input.outpoint), input]));
+  const inputs = request.inputs.filter((input) => last.get(outpointKey(input.outpoint)) === input);
+  const presets = presetInputs(wallet, inputs, sizes, feerate);
+  const named = new Set(last.keys());
   const { tip } = chain;
   const built = buildTransaction({
     recipients: request.recipients,

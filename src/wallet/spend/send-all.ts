@@ -98,8 +98,11 @@ export async function sendAll(wallet: Wallet, request: SendAllRequest, options: 
 }
 
 function namedInputs(wallet: Wallet, { inputs, version }: SendAllRequest, usual: number): TxInput[] {
+  const seen = new Set<string>();
   return inputs.map(({ outpoint, sequence }) => {
     const name = `${hashToHex(outpoint.txid)}:${outpoint.vout}`;
+    if (seen.has(name)) walletFail('invalidParameter', `Invalid parameter, duplicated input: ${name}`);
+    seen.add(name);
     if (wallet.isSpent(outpoint))
       walletFail('invalidParameter', `Input not available. UTXO (${name}) was already spent.`);
     if (wallet.store.txs.coin(outpoint) === null)
