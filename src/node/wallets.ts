@@ -3,6 +3,7 @@ import type { Chain } from '../chain/chain.ts';
 import type { ChainFollower } from '../chain/events.ts';
 import type { Config } from '../config/schema.ts';
 import { bumpFees } from '../mempool/bump-fees.ts';
+import { hasClusterRoom } from '../mempool/cluster-room.ts';
 import type { MempoolService } from '../mempool/service.ts';
 import { parseTransaction } from '../primitives/block.ts';
 import { ChainReads } from '../storage/chain-reads.ts';
@@ -87,6 +88,7 @@ export function openWallets(
           };
         },
         bumpFees: (outpoints, feerate) => bumpFees(mempool.mempool, outpoints, feerate),
+        hasRoom: (spent, weight) => hasClusterRoom(mempool.mempool, spent, weight),
         abandoned: (wallet, txids) => mempool.abandoned(wallet, txids),
         broadcast: (raw) => mempool.broadcast(raw, { maxFeerate: null, maxBurn: Number.MAX_SAFE_INTEGER }),
       },

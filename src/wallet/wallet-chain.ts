@@ -30,6 +30,8 @@ export interface WalletMempool {
   standing(txid: Uint8Array): MempoolStanding | null;
   /** What lifts that which coins stand on there to a feerate, satoshis per 1,000 virtual bytes. */
   bumpFees(outpoints: readonly Outpoint[], feerate: Amount): BumpFees;
+  /** Whether a transaction of this weight that spends these coins would hang together with no more than may there. */
+  hasRoom(spent: readonly Outpoint[], weight: number): boolean;
 }
 
 export interface MempoolStanding {

@@ -39,7 +39,7 @@ describe('what stands on transactions that no block has yet', () => {
 
   beforeAll(async () => {
     ({ api } = await startNode({ args: ['--wallet.keypool=5'] }));
-    for (const name of ['other', 'third']) await api.rpc('createwallet', [name]);
+    for (const name of ['other', 'third', 'long']) await api.rpc('createwallet', [name]);
     const address = await on<string>('default', 'getnewaddress');
     await api.rpc('generatetoaddress', [4, address]);
     await api.rpc('generatetoaddress', [100, MINING_ADDRESS]);
@@ -109,5 +109,29 @@ describe('what stands on transactions that no block has yet', () => {
     await mine();
     await pay('third', 3, 0.9);
     expect(await api.rpc<string[]>('getrawmempool')).toHaveLength(1);
+  });
+
+  test('two chains that do not fit into one cluster are not joined', async () => {
+    for (let i = 0; i < 2; i++) await on('default', 'sendtoaddress', [await on<string>('long', 'getnewaddress'), 5]);
+    await mine();
+    const tips = await on<Coin[]>('long', 'listunspent');
+    expect(tips).toHaveLength(2);
+    // A cluster has 101,000 virtual bytes at most.
+    for (const { txid, vout } of tips)
+      await on('long', 'send', {
+        outputs: [{ data: '00'.repeat(60_000) }],
+        options: { inputs: [{ txid, vout }], fee_rate: 1 },
+      });
+    expect(await api.rpc<string[]>('getrawmempool')).toHaveLength(2);
+    const before = await on('long', 'getbalances');
+    expect(await failure('long', 'sendtoaddress', { address: MINING_ADDRESS, amount: 5, fee_rate: 1 })).toEqual([
+      -6,
+      'too many unconfirmed transactions in cluster',
+    ]);
+    expect(await on('long', 'getbalances')).toEqual(before);
+    await on('long', 'sendtoaddress', { address: MINING_ADDRESS, amount: 4, fee_rate: 1 });
+    expect(await api.rpc<string[]>('getrawmempool')).toHaveLength(3);
+    await mine();
+    await on('long', 'sendtoaddress', { address: MINING_ADDRESS, amount: 5, fee_rate: 1 });
   });
 });

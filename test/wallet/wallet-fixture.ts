@@ -99,6 +99,7 @@ export class WalletFixture implements Disposable {
         get: () => null,
         standing: () => null,
         bumpFees: (outpoints) => ({ each: outpoints.map(() => 0n), together: 0n }),
+        hasRoom: () => true,
         abandoned: () => {},
         broadcast: () => Promise.reject(new Error('nobody listens')),
       },

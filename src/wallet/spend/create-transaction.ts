@@ -89,7 +89,11 @@ export function createTransaction(wallet: Wallet, request: SpendRequest): BuildO
     random: selectionRandom(),
     combinedBumpFee: (outpoints) => mempool.bumpFees(outpoints, feerate).together,
   });
-  if (built.ok) keepChange(wallet, request, built.value);
+  if (!built.ok) return built;
+  const { tx, maxWeight } = built.value;
+  const spent = tx.inputs.map(({ prevout }) => prevout);
+  if (!mempool.hasRoom(spent, maxWeight)) return { ok: false, error: 'too many unconfirmed transactions in cluster' };
+  keepChange(wallet, request, built.value);
   return built;
 }
 
