@@ -358,6 +358,8 @@ export class Wallet {
   async scanMarked(to: number): Promise<void> {
     const from = this.store.meta('unscannedFrom');
     if (from === null) return;
+    // What another scan keeps it from stays noted.
+    this.ensureNotScanning();
     try {
       if (from <= to) await this.scan(from, to);
     } catch (error) {

@@ -4,6 +4,7 @@ import { regtest } from '../../src/params/regtest.ts';
 import type { ParsedTransaction } from '../../src/primitives/block.ts';
 import type { Txid } from '../../src/primitives/hash.ts';
 import { encodeWif } from '../../src/script/wif.ts';
+import { abortable } from '../../src/util/abort.ts';
 import { addChecksum } from '../../src/wallet/descriptor/checksum.ts';
 import { importDescriptors } from '../../src/wallet/import-descriptors.ts';
 import { parsed, TIME_0, WalletFixture } from './wallet-fixture.ts';
@@ -148,4 +149,22 @@ test('what an import that was cut off has left is not forgotten for one that is 
   it.wallet.store.write(() => it.wallet.store.setMeta('unscannedFrom', null));
   await importDescriptors(it.wallet, [{ timestamp: TIME_0, desc: 'pk(nonsense)' }]);
   expect(it.wallet.store.meta('unscannedFrom')).toBeNull();
+});
+
+test('what an import has left is not forgotten because another scan goes on, but when a scan of it is aborted', async () => {
+  using it = new WalletFixture({ blank: true });
+  const { wallet } = it;
+  let end = () => {};
+  wallet.sync.rescan = () => new Promise<void>((resolve) => (end = resolve));
+  const other = wallet.scan(0, 0);
+  wallet.markUnscanned(0);
+  await expect(wallet.scanMarked(0)).rejects.toThrow('Wallet is currently rescanning.');
+  expect(wallet.store.meta('unscannedFrom')).toBe(0);
+  end();
+  await other;
+  wallet.sync.rescan = (_from, _to, { signal }) => abortable(new Promise(() => {}), signal);
+  const marked = wallet.scanMarked(0);
+  expect(wallet.abortScan()).toBe(true);
+  await expect(marked).rejects.toThrow('Rescan aborted.');
+  expect(wallet.store.meta('unscannedFrom')).toBeNull();
 });
