@@ -165,7 +165,10 @@ function privateKeyOf(key: ExtendedPublicKey, provider: SigningProvider): Extend
 }
 
 function newKey(): ExtendedPrivateKey {
-  return ExtendedPrivateKey.fromSeed(crypto.getRandomValues(new Uint8Array(SEED_SIZE)));
+  const seed = crypto.getRandomValues(new Uint8Array(SEED_SIZE));
+  const key = ExtendedPrivateKey.fromSeed(seed);
+  seed.fill(0);
+  return key;
 }
 
 function readPrivateKey({ deps: { params } }: Wallet, text: string): ExtendedPrivateKey {

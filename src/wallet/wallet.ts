@@ -185,6 +185,7 @@ export class Wallet {
     const text = formatExtendedPublicKey(master.neuter(), params.bip32);
     this.store.write(() => {
       this.vault.add([master.key]);
+      master.key.wipe();
       const createdAt = unixSeconds(clock);
       for (const internal of [false, true])
         for (const type of ADDRESS_TYPES) {

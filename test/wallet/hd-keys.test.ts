@@ -153,4 +153,17 @@ describe('HD keys of a wallet', () => {
     ]).catch(() => {});
     expect(hdKeys(it.wallet, false, true)).toMatchObject([{ xpub, xprv: null, hasPrivate: false }]);
   });
+
+  test('keys that were open before others came are overwritten when the wallet is locked', async () => {
+    using it = new WalletFixture(BLANK);
+    const { wallet } = it;
+    addHdKey(wallet, xprv);
+    await wallet.encrypt('secret');
+    await wallet.unlock('secret', 60);
+    const open = wallet.vault.provider().privateKey(key.key.id)!;
+    expect(open.reveal()).toEqual(key.key.reveal());
+    addHdKey(wallet, other.revealText(bip32));
+    wallet.lock();
+    expect(open.reveal()).toEqual(new Uint8Array(32));
+  });
 });

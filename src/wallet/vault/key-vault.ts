@@ -53,7 +53,7 @@ export class KeyVault {
       const data = this.#masterKey ? seal(this.#masterKey, id, key.reveal()) : key.reveal();
       this.#store.keys.putKey({ id, compressed, data });
     }
-    this.#provider = null;
+    this.reload();
   }
 
   has(id: Uint8Array): boolean {
@@ -63,14 +63,19 @@ export class KeyVault {
   /** Seals all keys; they are locked then. */
   async encrypt(passphrase: string): Promise<void> {
     const masterKey = newMasterKey();
-    const encryption = await sealMasterKey(masterKey, passphrase);
-    this.#store.write(() => {
-      if (this.encrypted) walletFail('wrongEncryptionState', 'Error: running with an encrypted wallet.');
-      for (const key of this.#store.keys.keys())
-        this.#store.keys.putKey({ ...key, data: seal(masterKey, key.id, key.data) });
-      this.#store.setMeta('encryption', encryption);
-    });
-    masterKey.fill(0);
+    try {
+      const encryption = await sealMasterKey(masterKey, passphrase);
+      this.#store.write(() => {
+        if (this.encrypted) walletFail('wrongEncryptionState', 'Error: running with an encrypted wallet.');
+        for (const key of this.#store.keys.keys()) {
+          this.#store.keys.putKey({ ...key, data: seal(masterKey, key.id, key.data) });
+          key.data.fill(0);
+        }
+        this.#store.setMeta('encryption', encryption);
+      });
+    } finally {
+      masterKey.fill(0);
+    }
     this.lock();
   }
 
@@ -92,8 +97,7 @@ export class KeyVault {
     return this.#inTurn(async () => {
       const masterKey = await this.#open(old);
       if (!masterKey) return false;
-      const encryption = await sealMasterKey(masterKey, next);
-      masterKey.fill(0);
+      const encryption = await sealMasterKey(masterKey, next).finally(() => masterKey.fill(0));
       this.#store.write(() => this.#store.setMeta('encryption', encryption));
       return true;
     });
