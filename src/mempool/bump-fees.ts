@@ -19,12 +19,6 @@ export interface ClusterTx extends FeeFrac {
   readonly parents: readonly number[];
 }
 
-/** What is left to be lifted. */
-interface Missing {
-  readonly fee: Amount;
-  readonly vsize: number;
-}
-
 /**
  * Core's MiniMiner: a transaction that would be mined at this feerate (satoshis per 1,000 vB), be it for what another
  * pays, costs its spender nothing. What spends one of the coins now counts as replaced, with all that descends from it;
@@ -40,7 +34,7 @@ export function bumpFees(mempool: Mempool, outpoints: readonly Outpoint[], feera
     if (spender >= 0) for (const each of graph.descendants(spender)) replaced.add(each);
   }
   const bySlot = new Map<number, Amount>();
-  const missing = { fee: 0n, vsize: 0 };
+  const missing = { fee: 0, size: 0 };
   const done = new Set<number>();
   for (const slot of wanted) {
     if (done.has(slot) || replaced.has(slot)) continue;
@@ -60,11 +54,11 @@ export function bumpFees(mempool: Mempool, outpoints: readonly Outpoint[], feera
     const found = clusterBumpFees(txs, asked, feerate);
     for (const i of asked) bySlot.set(cluster[i]!, found.each.get(i)!);
     missing.fee += found.missing.fee;
-    missing.vsize += found.missing.vsize;
+    missing.size += found.missing.size;
   }
   return {
     each: slots.map((slot) => bySlot.get(slot) ?? 0n),
-    together: feeForSize(feerate, missing.vsize) - missing.fee,
+    together: feeForSize(feerate, missing.size) - BigInt(missing.fee),
   };
 }
 
@@ -86,7 +80,7 @@ function clusterBumpFees(txs: readonly ClusterTx[], asked: readonly number[], fe
   }
   // Together they may pay enough: then they are mined before what spends them, which owes them nothing.
   const pays = lifting(txs, below, feerate) <= 0n;
-  return { each, missing: pays ? { fee: 0n, vsize: 0 } : sumOf(txs, below) };
+  return { each, missing: pays ? { fee: 0, size: 0 } : sumOf(txs, below) };
 }
 
 /**
@@ -95,24 +89,38 @@ function clusterBumpFees(txs: readonly ClusterTx[], asked: readonly number[], fe
  */
 export function minedPackages(txs: readonly ClusterTx[], feerate: Amount | null): number[][] {
   const packages: number[][] = [];
-  const mined = new Set<number>();
-  while (mined.size < txs.length) {
-    let best: { readonly score: FeeFrac; readonly all: FeeFrac; readonly members: readonly number[] } | null = null;
-    for (const [index, tx] of txs.entries()) {
-      if (mined.has(index)) continue;
-      const members = ancestorsOf(txs, index, mined);
-      const { fee, vsize } = sumOf(txs, members);
-      const all = { fee: Number(fee), size: vsize };
+  const left = new Map(txs.map((tx, index) => [index, { tx, ancestors: packageOf(txs, index) }]));
+  while (left.size > 0) {
+    let best: { readonly score: FeeFrac; readonly ancestors: AncestorPackage } | null = null;
+    for (const { tx, ancestors } of left.values()) {
       // Its ancestors do not earn it a place, so that the worse of both counts.
-      const score = isBetter(all, tx) ? tx : all;
-      if (best === null || isBetter(score, best.score)) best = { score, all, members };
+      const score = isBetter(ancestors, tx) ? tx : ancestors;
+      if (best === null || isBetter(score, best.score)) best = { score, ancestors };
     }
-    const { all, members } = best!;
-    if (feerate !== null && BigInt(all.fee) < feeForSize(feerate, all.size)) break;
-    for (const member of members) mined.add(member);
+    const { members, fee, size } = best!.ancestors;
+    if (feerate !== null && BigInt(fee) < feeForSize(feerate, size)) break;
     packages.push([...members]);
+    for (const member of members) left.delete(member);
+    for (const { ancestors } of left.values())
+      for (const member of members)
+        if (ancestors.members.delete(member)) {
+          ancestors.fee -= txs[member]!.fee;
+          ancestors.size -= txs[member]!.size;
+        }
   }
   return packages;
+}
+
+/** A transaction with all it descends from that is not mined yet. */
+interface AncestorPackage {
+  fee: number;
+  size: number;
+  readonly members: Set<number>;
+}
+
+function packageOf(txs: readonly ClusterTx[], index: number): AncestorPackage {
+  const members = new Set(ancestorsOf(txs, index));
+  return { ...sumOf(txs, members), members };
 }
 
 /** A higher feerate, or the same in fewer bytes. */
@@ -121,24 +129,24 @@ function isBetter(a: FeeFrac, b: FeeFrac): boolean {
   return sign > 0 || (sign === 0 && a.size < b.size);
 }
 
-/** All it descends from that is not mined yet, itself first. */
-function ancestorsOf(txs: readonly ClusterTx[], index: number, mined: ReadonlySet<number>): number[] {
+/** All it descends from but what is mined, itself first. */
+function ancestorsOf(txs: readonly ClusterTx[], index: number, mined: ReadonlySet<number> = new Set()): number[] {
   const found = new Set([index]);
   for (const each of found) for (const parent of txs[each]!.parents) if (!mined.has(parent)) found.add(parent);
   return [...found];
 }
 
-function sumOf(txs: readonly ClusterTx[], members: Iterable<number>): Missing {
-  let [fee, vsize] = [0, 0];
+function sumOf(txs: readonly ClusterTx[], members: Iterable<number>): FeeFrac {
+  let [fee, size] = [0, 0];
   for (const member of members) {
     fee += txs[member]!.fee;
-    vsize += txs[member]!.size;
+    size += txs[member]!.size;
   }
-  return { fee: BigInt(fee), vsize };
+  return { fee, size };
 }
 
 /** Satoshis that these lack of a feerate; below zero where they pay more. */
 function lifting(txs: readonly ClusterTx[], members: Iterable<number>, feerate: Amount): Amount {
-  const { fee, vsize } = sumOf(txs, members);
-  return feeForSize(feerate, vsize) - fee;
+  const { fee, size } = sumOf(txs, members);
+  return feeForSize(feerate, size) - BigInt(fee);
 }
