@@ -57,7 +57,6 @@ export function openWallets(
         relayMin: Number(relayOptions.minRelayFeerate),
         incremental: Number(relayOptions.incrementalFeerate),
         dust: Number(relayOptions.dustFeerate),
-        clusterLimit: relayOptions.clusterCount,
       },
       chain: {
         get tip() {

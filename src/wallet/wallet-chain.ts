@@ -51,8 +51,6 @@ export interface WalletFees {
   readonly relayMin: number;
   readonly incremental: number;
   readonly dust: number;
-  /** Transactions that may hang together in the mempool. */
-  readonly clusterLimit: number;
 }
 
 /** A committed move of the chain. */

@@ -80,7 +80,6 @@ export class WalletFixture implements Disposable {
         relayMin: 100,
         incremental: 100,
         dust: 3000,
-        clusterLimit: 64,
       },
       signal: this.ending.signal,
       chain: {

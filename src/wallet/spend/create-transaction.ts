@@ -28,6 +28,8 @@ const WALLET_DISCARD_FEERATE = 10_000n;
 const LONG_TERM_FEERATE = 10_000n;
 const FURTHEST_TARGET = 1008;
 const USUAL_TARGET = 6;
+/** Unconfirmed transactions one behind the other that nodes of before clusters relay too. */
+const CHAIN_LIMIT = 25;
 export const MAX_TX_FEE = 10_000_000n;
 
 /** Where the feerate of a transaction comes from. */
@@ -85,7 +87,7 @@ export function createTransaction(wallet: Wallet, request: SpendRequest): BuildO
     includeUnsafe: request.includeUnsafe,
     spendZeroConfChange: true,
     rejectLongChains: true,
-    limits: { ancestors: fees.clusterLimit, descendants: fees.clusterLimit },
+    limits: { ancestors: CHAIN_LIMIT, descendants: CHAIN_LIMIT },
     random: selectionRandom(),
     combinedBumpFee: (outpoints) => mempool.bumpFees(outpoints, feerate).together,
   });
