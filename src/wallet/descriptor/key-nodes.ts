@@ -1,3 +1,4 @@
+import { WITNESS_SCALE_FACTOR } from '../../consensus/limits.ts';
 import { hash160 } from '../../crypto/hash.ts';
 import { Op } from '../../script/opcodes.ts';
 import { scriptOf } from '../../script/script-builder.ts';
@@ -7,10 +8,10 @@ import type { OutputType } from './descriptor.ts';
 import { DescriptorNode, type KeyFormat } from './descriptor-node.ts';
 import type { KeyExpression } from './key-expression.ts';
 
-const WITNESS_SCALE = 4;
 const COMPRESSED_SIZE = 33;
 const X_ONLY_SIZE = 32;
-const SCHNORR_SIZE = 65;
+/** With its hash type. */
+export const SCHNORR_SIZE = 65;
 
 /** DER and hash type, with R and S below n/2 or only S. */
 export function ecdsaSize(useMaxSignature: boolean): number {
@@ -60,7 +61,7 @@ export class PkNode extends KeyNode {
   }
 
   override maxSatisfactionWeight(useMaxSignature: boolean): number {
-    return this.maxSatisfactionSize(useMaxSignature) * WITNESS_SCALE;
+    return this.maxSatisfactionSize(useMaxSignature) * WITNESS_SCALE_FACTOR;
   }
 
   override maxSatisfactionElements(): number {
@@ -88,7 +89,7 @@ export class PkhNode extends KeyNode {
   }
 
   override maxSatisfactionWeight(useMaxSignature: boolean): number {
-    return this.maxSatisfactionSize(useMaxSignature) * WITNESS_SCALE;
+    return this.maxSatisfactionSize(useMaxSignature) * WITNESS_SCALE_FACTOR;
   }
 
   override maxSatisfactionElements(): number {

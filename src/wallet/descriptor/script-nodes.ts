@@ -1,3 +1,4 @@
+import { WITNESS_SCALE_FACTOR } from '../../consensus/limits.ts';
 import { type AddressFormat, addressOf } from '../../script/address.ts';
 import { Op } from '../../script/opcodes.ts';
 import { pushNumber, scriptOf } from '../../script/script-builder.ts';
@@ -8,11 +9,8 @@ import type { SigningData } from '../keys/signing-data.ts';
 import type { OutputType } from './descriptor.ts';
 import { DescriptorNode, type KeyFormat } from './descriptor-node.ts';
 import type { KeyExpression } from './key-expression.ts';
-import { ecdsaSize, xOnly } from './key-nodes.ts';
+import { ecdsaSize, SCHNORR_SIZE, xOnly } from './key-nodes.ts';
 import { buildTaproot } from './taproot-tree.ts';
-
-const WITNESS_SCALE = 4;
-const SCHNORR_SIZE = 65;
 
 /** An output by its script or address, of which nothing else is known. */
 export class OutputNode extends DescriptorNode {
@@ -110,7 +108,7 @@ export class MultiNode extends ThresholdNode {
   }
 
   override maxSatisfactionWeight(useMaxSignature: boolean): number {
-    return this.maxSatisfactionSize(useMaxSignature) * WITNESS_SCALE;
+    return this.maxSatisfactionSize(useMaxSignature) * WITNESS_SCALE_FACTOR;
   }
 
   override maxSatisfactionElements(): number {
@@ -188,7 +186,7 @@ export class ShNode extends HashedScriptNode {
     const size = this.node.maxSatisfactionSize(useMaxSignature);
     const script = this.node.scriptSize;
     if (size === null || script === null) return null;
-    return (1 + script) * WITNESS_SCALE + size * (this.#isSegwit ? 1 : WITNESS_SCALE);
+    return (1 + script) * WITNESS_SCALE_FACTOR + size * (this.#isSegwit ? 1 : WITNESS_SCALE_FACTOR);
   }
 
   get #isSegwit(): boolean {

@@ -2,7 +2,7 @@ import type { NetworkParams } from '../../params/network-params.ts';
 import type { Descriptor, KeyEncoding, OutputType } from '../descriptor/descriptor.ts';
 import { parseDescriptor } from '../descriptor/parse.ts';
 
-export type AddressType = Exclude<OutputType, 'unknown'>;
+export type AddressType = OutputType;
 
 /** In Core's order. */
 export const ADDRESS_TYPES: readonly AddressType[] = ['legacy', 'p2sh-segwit', 'bech32', 'bech32m'];

@@ -2,14 +2,15 @@ import { describe, expect, test } from 'bun:test';
 import { mainnet } from '../../../src/params/mainnet.ts';
 import { regtest } from '../../../src/params/regtest.ts';
 import { addressOf } from '../../../src/script/address.ts';
-import { defaultDescriptor, OUTPUT_TYPES } from '../../../src/wallet/descriptor/default-descriptors.ts';
-import type { OutputType } from '../../../src/wallet/descriptor/descriptor.ts';
+import type { KeyEncoding, OutputType } from '../../../src/wallet/descriptor/descriptor.ts';
 import { DescriptorCache } from '../../../src/wallet/descriptor/descriptor-cache.ts';
+import { formatExtendedPublicKey } from '../../../src/wallet/keys/extended-key.ts';
 import { hideSecrets } from '../../../src/wallet/keys/hide-secrets.ts';
 import { checkMnemonic, createMnemonic, masterKeyOfMnemonic } from '../../../src/wallet/keys/mnemonic.ts';
 import { PrivateKey } from '../../../src/wallet/keys/private-key.ts';
 import { signMessage, verifyMessage } from '../../../src/wallet/keys/signed-message.ts';
 import { NO_SIGNING_DATA, SigningData } from '../../../src/wallet/keys/signing-data.ts';
+import { ADDRESS_TYPES, ownDescriptor } from '../../../src/wallet/scripts/own-descriptors.ts';
 
 const ABOUT = `${'abandon '.repeat(11)}about`;
 
@@ -52,6 +53,8 @@ describe('default descriptors', async () => {
   const keys = new SigningData();
   keys.addPrivateKey(master.key);
 
+  const xpub = ({ bip32 }: Pick<KeyEncoding, 'bip32'>) => formatExtendedPublicKey(master.neuter(), bip32);
+
   // BIP-84 and BIP-86 have these addresses of that mnemonic; the first two are those of other wallets.
   test.each([
     ['legacy', false, '1LqBGSKuX5yYUonjxT5qGfpUsXKYYWeabA'],
@@ -61,7 +64,7 @@ describe('default descriptors', async () => {
     ['bech32m', false, 'bc1p5cyxnuxmeuwuvkwfem96lqzszd02n6xdcjrs20cac6yqjjwudpxqkedrcr'],
     ['bech32m', true, 'bc1p3qkhfews2uk44qtvauqyr2ttdsw7svhkl9nkm9s9c3x4ax5h60wqwruhk7'],
   ] as [OutputType, boolean, string][])('%s, internal %p', (type, internal, address) => {
-    const descriptor = defaultDescriptor(master, type, internal, mainnet);
+    const descriptor = ownDescriptor(xpub(mainnet), type, internal, mainnet);
     expect(descriptor.outputType).toBe(type);
     const cache = new DescriptorCache();
     const { scripts } = descriptor.expand(0, keys, cache)!;
@@ -74,8 +77,8 @@ describe('default descriptors', async () => {
 
   test('their paths', () => {
     const text = (type: OutputType, internal: boolean) =>
-      defaultDescriptor(master, type, internal, regtest).toNormalizedString(keys)!;
-    expect(OUTPUT_TYPES.map((type) => /\[73c5da0a(.*)\]tpub\w+(.*?)\)/.exec(text(type, false))!.slice(1, 3))).toEqual([
+      ownDescriptor(xpub(regtest), type, internal, regtest).toNormalizedString(keys)!;
+    expect(ADDRESS_TYPES.map((type) => /\[73c5da0a(.*)\]tpub\w+(.*?)\)/.exec(text(type, false))!.slice(1, 3))).toEqual([
       ['/44h/1h/0h', '/0/*'],
       ['/49h/1h/0h', '/0/*'],
       ['/84h/1h/0h', '/0/*'],
@@ -85,7 +88,7 @@ describe('default descriptors', async () => {
   });
 
   test('a cache keeps what was derived, and says what is new', () => {
-    const descriptor = defaultDescriptor(master, 'bech32', false, mainnet);
+    const descriptor = ownDescriptor(xpub(mainnet), 'bech32', false, mainnet);
     const cache = new DescriptorCache();
     const first = new DescriptorCache();
     descriptor.expand(0, keys, first);
@@ -95,7 +98,7 @@ describe('default descriptors', async () => {
     expect(cache.mergeAndDiff(second).size).toBe(0);
     expect(descriptor.toNormalizedString(NO_SIGNING_DATA, cache)).toBe(descriptor.toNormalizedString(keys));
     expect(descriptor.toNormalizedString(NO_SIGNING_DATA)).toBeNull();
-    const other = defaultDescriptor(master, 'bech32', true, mainnet);
+    const other = ownDescriptor(xpub(mainnet), 'bech32', true, mainnet);
     expect(() => other.expand(0, keys, second)).toThrow();
   });
 });
