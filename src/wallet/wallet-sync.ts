@@ -3,17 +3,20 @@ import { type ParsedBlock, type ParsedTransaction, parseTransaction } from '../p
 import { positionHeight, positionIndex, type TxPosition, txPosition } from '../primitives/coin.ts';
 import type { Txid } from '../primitives/hash.ts';
 import { headerFromBytes } from '../primitives/header.ts';
-import { isCoinbase } from '../primitives/transaction.ts';
+import type { Outpoint } from '../primitives/outpoint.ts';
+import type { TxOutput } from '../primitives/transaction.ts';
 import type { ChainReads } from '../storage/chain-reads.ts';
+import type { HistoryRecord } from '../storage/script-store.ts';
 import { TxStateCode } from '../storage/wallet-schema.ts';
 import type { WalletStore } from '../storage/wallet-store.ts';
 import { equalBytes } from '../util/bytes.ts';
 import { HashFilter } from './ledger/hash-filter.ts';
 import type { Ledger, SeenState } from './ledger/ledger.ts';
+import { Places } from './ledger/places.ts';
 import type { WalletScripts } from './scripts/wallet-scripts.ts';
 import type { WalletChain, WalletMove } from './wallet-chain.ts';
 
-/** The longest that catching up holds the thread at a time. */
+/** The longest that catching up holds the thread at a time, but for one step of it. */
 const SLICE_MS = 6;
 const HISTORY_PAGE = 1000;
 /** Twice what the times of blocks may be off. */
@@ -29,6 +32,12 @@ export interface WalletSyncDeps {
 
 /** How far a scan has come, 0 to 1. */
 export type ScanProgress = (share: number) => void;
+
+/** Of the first and the last block. */
+interface Heights {
+  readonly from: number;
+  readonly to: number;
+}
 
 /**
  * Keeps a wallet in line with the chain and the mempool: block by block while it is at the tip, else through the address
@@ -116,8 +125,10 @@ export class WalletSync {
   /** Looks again at what blocks of these heights mean to the wallet. */
   async rescan(from: number, to: number, { signal, progress }: { signal: AbortSignal; progress: ScanProgress }) {
     const scripts = [...this.#deps.store.keys.allScripts()];
-    await this.#apply(await this.#collect(scripts, from, to, signal, (share) => progress(share / 2)), signal, (share) =>
-      progress(0.5 + share / 2),
+    await this.#apply(
+      await this.#collect(scripts, { from, to }, signal, (share) => progress(share / 2)),
+      signal,
+      (share) => progress(0.5 + share / 2),
     );
   }
 
@@ -125,7 +136,7 @@ export class WalletSync {
   async lookUp(scripts: readonly Uint8Array[]): Promise<void> {
     const { store, signal } = this.#deps;
     const { height } = store.cursor()!;
-    if (scripts.length > 0) await this.#apply(await this.#collect(scripts, 0, height, signal), signal);
+    if (scripts.length > 0) await this.#apply(await this.#collect(scripts, { from: 0, to: height }, signal), signal);
   }
 
   async #catchUp(): Promise<void> {
@@ -142,7 +153,7 @@ export class WalletSync {
       const born = store.meta('birthTime');
       if (born === null || target.time >= born - BIRTH_WINDOW_S) {
         const scripts = [...store.keys.allScripts()];
-        await this.#apply(await this.#collect(scripts, from + 1, target.height, signal), signal);
+        await this.#apply(await this.#collect(scripts, { from: from + 1, to: target.height }, signal), signal);
       }
       store.follow(() => {
         const fork = forkOf(target, chain.tip);
@@ -180,105 +191,122 @@ export class WalletSync {
   /** Places of all that concerns the wallet's scripts, in order; marks what was paid as used on the way. */
   async #collect(
     among: readonly Uint8Array[],
-    from: number,
-    to: number,
+    within: Heights,
     signal: AbortSignal,
     progress?: ScanProgress,
-  ): Promise<TxPosition[]> {
-    const { store, scripts, chain } = this.#deps;
+  ): Promise<Places> {
+    const { scripts, chain } = this.#deps;
     const reads = chain.reads();
-    const positions = new Set<TxPosition>();
-    const pending = [...among];
+    const places = new Places();
     const recorded = scripts.record();
     try {
-      for (let done = 0; done < pending.length; ) {
-        signal.throwIfAborted();
-        const until = performance.now() + SLICE_MS;
-        store.follow(() =>
-          reads.snapshot(() => {
-            for (; done < pending.length && performance.now() < until; done++) {
-              const script = pending[done]!;
-              if (this.#history(reads, script, from, to, positions)) scripts.paid(script);
-            }
-          }),
-        );
-        pending.push(...recorded.splice(0));
-        progress?.(done / pending.length);
-        await turn();
-      }
+      await this.#inSlices(reads, signal, this.#touching(reads, among, recorded, { within, places, progress }));
     } finally {
       scripts.stopRecording(recorded);
     }
-    reads.snapshot(() => this.#contradictions(reads, from, to, positions));
-    return [...positions].sort((a, b) => a - b);
+    await this.#inSlices(reads, signal, this.#contradictions(reads, within, places));
+    return places;
   }
 
-  #history(reads: ChainReads, script: Uint8Array, from: number, to: number, positions: Set<TxPosition>): boolean {
-    const totals = reads.scripts.totals(script);
-    if (!totals || totals.lastHeight < from) return false;
-    const below = txPosition(to + 1, 0);
-    let found = false;
-    for (let above = txPosition(from, 0) - 1; ; ) {
-      const page = reads.scripts.history(totals.id, { above, below, order: 'asc', limit: HISTORY_PAGE });
-      for (const { position } of page) positions.add(position);
-      found ||= page.length > 0;
-      if (page.length < HISTORY_PAGE) return found;
-      above = page.at(-1)!.position;
+  async #apply(places: Places, signal: AbortSignal, progress?: ScanProgress): Promise<void> {
+    const reads = this.#deps.chain.reads();
+    await this.#inSlices(reads, signal, this.#applied(reads, places, progress));
+  }
+
+  /**
+   * Takes the steps of a work a few at a time, those in one write and on one state of the chain; between them others have
+   * the thread, and both may change. Rejects when the signal aborts: what is not done then nobody does.
+   */
+  async #inSlices(reads: ChainReads, signal: AbortSignal, steps: Generator<void, void>): Promise<void> {
+    const { store } = this.#deps;
+    for (let more = true; more; await turn()) {
+      signal.throwIfAborted();
+      const until = performance.now() + SLICE_MS;
+      store.follow(() =>
+        reads.snapshot(() => {
+          do more = steps.next().done !== true;
+          while (more && performance.now() < until);
+        }),
+      );
+    }
+    signal.throwIfAborted();
+  }
+
+  /** Finds what touches these scripts, and those that are recorded meanwhile. */
+  *#touching(
+    reads: ChainReads,
+    among: readonly Uint8Array[],
+    recorded: Uint8Array[],
+    { within, places, progress }: { within: Heights; places: Places; progress?: ScanProgress | undefined },
+  ): Generator<void, void> {
+    const { scripts } = this.#deps;
+    const pending = [...among];
+    for (let done = 0; done < pending.length; ) {
+      const script = pending[done]!;
+      let found = false;
+      for (const page of history(reads, script, within)) {
+        found ||= page.length > 0;
+        for (const { position } of page) places.add(position);
+        yield;
+      }
+      if (found) scripts.paid(script);
+      for (const added of recorded.splice(0)) pending.push(added);
+      done++;
+      progress?.(done / pending.length);
+      yield;
     }
   }
 
   /** What spends the same as a loose transaction need not touch a script of ours. */
-  #contradictions(reads: ChainReads, from: number, to: number, positions: Set<TxPosition>): void {
-    const { store } = this.#deps;
-    for (const { id, state } of store.txs.loose()) {
-      if (state === TxStateCode.ABANDONED) continue;
-      const { tx } = parseTransaction(store.txs.raw(id));
-      if (isCoinbase(tx)) continue;
-      for (const { prevout } of tx.inputs) {
-        if (store.txs.coin(prevout) !== null || reads.coins.get(prevout) !== null) continue;
-        const made = reads.txs.byTxid(prevout.txid);
-        const script = made && parseTransaction(reads.rawTx(made).raw).tx.outputs[prevout.vout]?.scriptPubKey;
-        const candidates = new Set<TxPosition>();
-        if (!script || !this.#history(reads, script, from, to, candidates)) continue;
-        for (const position of candidates) {
-          const spender = parseTransaction(reads.rawTx(reads.txs.byPosition(position)!).raw).tx;
-          const same = spender.inputs.some(
-            (input) => input.prevout.vout === prevout.vout && equalBytes(input.prevout.txid, prevout.txid),
-          );
-          if (same) positions.add(position);
+  *#contradictions(reads: ChainReads, within: Heights, places: Places): Generator<void, void> {
+    const { txs } = this.#deps.store;
+    for (const { txid } of txs.loose()) {
+      // It may be gone since, or in another state.
+      const loose = txs.byTxid(txid);
+      if (!loose || loose.coinbase || loose.state === TxStateCode.ABANDONED) continue;
+      for (const { prevout } of parseTransaction(txs.raw(loose.id)).tx.inputs) {
+        yield;
+        const output = this.#spentElsewhere(reads, prevout);
+        if (!output) continue;
+        for (const page of history(reads, output.scriptPubKey, within)) {
+          for (const { position, sent } of page) {
+            if (sent < Number(output.value)) continue;
+            if (spendsAt(reads, position, prevout)) places.add(position);
+            yield;
+          }
+          yield;
         }
       }
     }
   }
 
-  async #apply(positions: readonly TxPosition[], signal: AbortSignal, progress?: ScanProgress): Promise<void> {
-    const { store, chain } = this.#deps;
-    const reads = chain.reads();
-    for (let done = 0; done < positions.length; ) {
-      signal.throwIfAborted();
-      const until = performance.now() + SLICE_MS;
-      store.follow(() =>
-        reads.snapshot(() => {
-          for (; done < positions.length && performance.now() < until; done++) {
-            const position = positions[done]!;
-            const record = reads.txs.byPosition(position);
-            // Another chain may have taken its place meanwhile.
-            if (!record) continue;
-            const { block, raw } = reads.rawTx(record);
-            const parsed = parseTransaction(raw.slice());
-            const { hash, header } = block;
-            const place = {
-              height: positionHeight(position),
-              hash,
-              index: positionIndex(position),
-              time: headerFromBytes(header).time,
-            };
-            this.#sync(parsed, { in: 'block', block: place }, { old: true });
-          }
-        }),
-      );
-      progress?.(done / positions.length);
-      await turn();
+  /** An output of the chain that is neither ours nor unspent, else null. */
+  #spentElsewhere(reads: ChainReads, outpoint: Outpoint): TxOutput | null {
+    if (this.#deps.store.txs.coin(outpoint) !== null || reads.coins.get(outpoint) !== null) return null;
+    const made = reads.txs.byTxid(outpoint.txid);
+    return (made && parseTransaction(reads.rawTx(made).raw).tx.outputs[outpoint.vout]) ?? null;
+  }
+
+  /** Takes notice of what is at these places. */
+  *#applied(reads: ChainReads, places: Places, progress?: ScanProgress): Generator<void, void> {
+    let done = 0;
+    for (const position of places.inOrder()) {
+      const record = reads.txs.byPosition(position);
+      // Another chain may have taken its place meanwhile.
+      if (record) {
+        const { block, raw } = reads.rawTx(record);
+        const parsed = parseTransaction(raw.slice());
+        const { hash, header } = block;
+        const place = {
+          height: positionHeight(position),
+          hash,
+          index: positionIndex(position),
+          time: headerFromBytes(header).time,
+        };
+        this.#sync(parsed, { in: 'block', block: place }, { old: true });
+      }
+      progress?.(++done / places.size);
+      yield;
     }
   }
 
@@ -299,6 +327,27 @@ export class WalletSync {
       tx.inputs.some(({ prevout }) => this.#watched.has(prevout.txid))
     );
   }
+}
+
+/** Pages of what touched a script, from the oldest on; a page is asked for when the one before it was taken. */
+function* history(reads: ChainReads, script: Uint8Array, { from, to }: Heights): Generator<readonly HistoryRecord[]> {
+  const below = txPosition(to + 1, 0);
+  for (let above = txPosition(from, 0) - 1; ; ) {
+    // Each time: the chain may have moved, and the script have another number.
+    const totals = reads.scripts.totals(script);
+    if (!totals || totals.lastHeight < from) return;
+    const page = reads.scripts.history(totals.id, { above, below, order: 'asc', limit: HISTORY_PAGE });
+    yield page;
+    if (page.length < HISTORY_PAGE) return;
+    above = page.at(-1)!.position;
+  }
+}
+
+function spendsAt(reads: ChainReads, position: TxPosition, { txid, vout }: Outpoint): boolean {
+  const record = reads.txs.byPosition(position);
+  if (!record) return false;
+  const { tx } = parseTransaction(reads.rawTx(record).raw);
+  return tx.inputs.some(({ prevout }) => prevout.vout === vout && equalBytes(prevout.txid, txid));
 }
 
 /** Lets others have the thread. */

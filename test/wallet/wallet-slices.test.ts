@@ -1,0 +1,166 @@
+import { afterEach, describe, expect, spyOn, test } from 'bun:test';
+import { join } from 'node:path';
+import type { ParsedTransaction } from '../../src/primitives/block.ts';
+import type { Txid } from '../../src/primitives/hash.ts';
+import type { Outpoint } from '../../src/primitives/outpoint.ts';
+import { balancesOf } from '../../src/wallet/read/balances.ts';
+import { WalletView } from '../../src/wallet/read/wallet-view.ts';
+import { Wallet } from '../../src/wallet/wallet.ts';
+import { PlainChainReads } from './plain-chain-reads.ts';
+import { parsed, WalletFixture } from './wallet-fixture.ts';
+
+/** A page of history has so many. */
+const PAGE = 1000;
+const PAYMENTS = PAGE + 200;
+/** Somebody's script that has as much history. */
+const BUSY = Uint8Array.of(0x51);
+
+// Of a wallet's transaction.
+const [INACTIVE, , CONFIRMED, CONTRADICTED] = [0, 1, 2, 3];
+
+function outside(seed: number): Outpoint {
+  const txid = new Uint8Array(32).fill(0xee) as Txid;
+  return { txid, vout: seed };
+}
+
+function pay(prevout: Outpoint, scripts: readonly Uint8Array[], value = 1000): ParsedTransaction {
+  const input = { prevout, scriptSig: new Uint8Array(0), sequence: 0, witness: [] };
+  const outputs = scripts.map((scriptPubKey) => ({ value: BigInt(value), scriptPubKey }));
+  return parsed({ version: 2, locktime: 0, inputs: [input], outputs });
+}
+
+/**
+ * A wallet that has not heard of the last blocks: they have thousands of payments to one of its scripts and to a foreign
+ * one, and what spends the same coin of that as a transaction the wallet waits for.
+ */
+class Behind implements Disposable {
+  readonly it = new WalletFixture({}, 5);
+  readonly index = new PlainChainReads(this.it.chain);
+  readonly waiting: ParsedTransaction;
+  readonly spender: ParsedTransaction;
+  readonly stillWaiting: ParsedTransaction;
+
+  constructor(count = PAYMENTS) {
+    const { it, index } = this;
+    it.deps.chain.reads = () => index.reads;
+    const own = it.script();
+    const payments = Array.from({ length: count }, (_, i) => pay(outside(i), [own, BUSY]));
+    const coin = (at: number) => ({ txid: payments[at]!.txid, vout: 1 });
+    this.waiting = pay(coin(count - 3), [it.script()], 400);
+    this.stillWaiting = pay(outside(count), [it.script()], 300);
+    this.spender = pay(coin(count - 3), [Uint8Array.of(0x52)], 900);
+    it.wallet.store.write(() => {
+      for (const tx of [this.waiting, this.stillWaiting]) it.wallet.ledger.add(tx, { in: 'nothing' });
+    });
+    const { chain } = it;
+    for (let i = 0; i < payments.length; i += 500) chain.tip = chain.make(chain.tip, payments.slice(i, i + 500));
+    chain.tip = chain.make(chain.tip, [this.spender]);
+  }
+
+  /** The list of transactions and what there is of money and addresses. */
+  get found() {
+    const { store, scripts } = this.it.wallet;
+    const options = { minDepth: 0, avoidReuse: false, includeNonMempool: true };
+    return {
+      height: this.it.wallet.sync.height,
+      balances: balancesOf(new WalletView(store.reads), options),
+      txs: store.reads
+        .all()
+        .map(({ txid, state, height }) => ({ txid: txid.toHex(), state, height }))
+        .sort((a, b) => (a.txid < b.txid ? -1 : 1)),
+      sources: scripts.all().map(({ record: { nextIndex, filled } }) => ({ nextIndex, filled })),
+    };
+  }
+
+  stateOf({ txid }: ParsedTransaction): number | undefined {
+    return this.it.wallet.store.txs.byTxid(txid)?.state;
+  }
+
+  [Symbol.dispose](): void {
+    this.it[Symbol.dispose]();
+  }
+}
+
+/** Each look at the clock finds it so much later. */
+function clockRuns(ms: number): void {
+  let now = 0;
+  spyOn(performance, 'now').mockImplementation(() => (now += ms));
+}
+
+function turn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
+afterEach(() => {
+  spyOn(performance, 'now').mockRestore();
+});
+
+describe('a script with very much history', () => {
+  test('is looked up a little at a time, and others have their turns in between', async () => {
+    using behind = new Behind();
+    const { it, index } = behind;
+    it.reopen();
+    clockRuns(1);
+    let turns = 0;
+    let done = false;
+    const following = it.wallet.sync.catchUp().finally(() => (done = true));
+    for (; !done; turns++) await turn();
+    await following;
+    // Of the slice's 6 ms each step takes one.
+    expect(index.mostSteps).toBeLessThanOrEqual(7);
+    expect(index.snapshots).toBeGreaterThan(PAYMENTS / 7);
+    expect(turns).toBeGreaterThanOrEqual(index.snapshots);
+    expect(behind.stateOf(behind.waiting)).toBe(CONTRADICTED);
+    expect(behind.stateOf(behind.stillWaiting)).toBe(INACTIVE);
+    expect(behind.found.txs.filter(({ state }) => state === CONFIRMED)).toHaveLength(PAYMENTS);
+  });
+
+  test('is found the same with stops in the middle', async () => {
+    using behind = new Behind();
+    const { it, index } = behind;
+    const before = join(it.dir, 'before');
+    it.wallet.store.backup(before);
+    it.reopen();
+    clockRuns(1);
+    await it.wallet.sync.catchUp();
+    const undisturbed = behind.found;
+    const slices = index.snapshots;
+    expect(undisturbed.balances.trusted).toBe(PAYMENTS * 1000);
+
+    const reopen = () => {
+      it.wallet.close();
+      it.wallet = Wallet.open(before, 'w', it.deps);
+    };
+    reopen();
+    expect(behind.found).not.toEqual(undisturbed);
+    for (const share of [0, 0.01, 0.3]) {
+      const begun = index.snapshots;
+      const following = it.wallet.sync.catchUp();
+      while (index.snapshots - begun < share * slices) await turn();
+      reopen();
+      expect(await following.catch(({ message }) => message)).toBe('the wallet is unloaded');
+      const stopped = index.snapshots;
+      await turn();
+      expect(index.snapshots).toBe(stopped);
+      expect(it.wallet.sync.height).toBe(0);
+    }
+    await it.wallet.sync.catchUp();
+    expect(behind.found).toEqual(undisturbed);
+  });
+
+  test('of another is left when the transaction it was for is gone meanwhile', async () => {
+    using behind = new Behind(20);
+    const { it, index } = behind;
+    it.reopen();
+    clockRuns(4);
+    const following = it.wallet.sync.catchUp();
+    // Only what others may have spent is asked for.
+    while (index.coinsAsked === 0) await turn();
+    const { txs } = it.wallet.store;
+    it.wallet.store.write(() => {
+      for (const { id } of txs.loose()) txs.remove(id);
+    });
+    await following;
+    expect(behind.found.txs).toHaveLength(20);
+  });
+});
