@@ -175,6 +175,16 @@ export class WalletKeyStore extends WalletKeyReads {
       yield script;
   }
 
+  /** Those of a descriptor from an index on. */
+  scriptsFrom(descriptor: number, position: number): Uint8Array[] {
+    return this.#db
+      .query<{ script: Uint8Array }, [number, number]>(
+        'SELECT script FROM scripts WHERE descriptor = ? AND position >= ?',
+      )
+      .all(descriptor, position)
+      .map(({ script }) => script);
+  }
+
   cache(descriptor: number): CacheRecord[] {
     return this.#db
       .query<CacheRecord, [number]>('SELECT kind, expression, position, key FROM descriptor_cache WHERE descriptor = ?')

@@ -23,6 +23,8 @@ export interface WalletMeta {
   keypool: number;
   /** From this block on some scripts are still to be looked up; null where there are none. */
   unscannedFrom: number | null;
+  /** By the id of a descriptor: its scripts from this index on are still to be looked up. */
+  filledUnseen: Readonly<Record<number, number>> | null;
 }
 
 /** The key that seals the private keys, sealed itself with one made from the passphrase. */

@@ -124,6 +124,7 @@ const HOW_SPENT = `coalesce((SELECT min(CASE
 export class WalletTxReads {
   readonly #byTxid;
   readonly #byId;
+  readonly #next;
   readonly #raw;
   readonly #coin;
   readonly #coinsOf;
@@ -134,6 +135,7 @@ export class WalletTxReads {
   constructor(db: Database) {
     this.#byTxid = db.prepare<TxRow, [Uint8Array]>(`SELECT ${TX_COLUMNS} FROM txs WHERE txid = ?`);
     this.#byId = db.prepare<TxRow, [number]>(`SELECT ${TX_COLUMNS} FROM txs WHERE id = ?`);
+    this.#next = db.prepare<TxRow, [number]>(`SELECT ${TX_COLUMNS} FROM txs WHERE id > ? ORDER BY id LIMIT 1`);
     this.#raw = db.prepare<{ raw: Uint8Array }, [number]>('SELECT raw FROM txs WHERE id = ?');
     this.#coin = db.prepare<CoinRow, [Uint8Array, number]>(
       'SELECT c.* FROM txs t JOIN coins c ON c.tx = t.id WHERE t.txid = ? AND c.vout = ?',
@@ -154,6 +156,12 @@ export class WalletTxReads {
 
   byId(id: number): WalletTxRecord {
     return txRecord(this.#byId.get(id)!);
+  }
+
+  /** The one behind an id in the order; null behind the last. */
+  next(id: number): WalletTxRecord | null {
+    const row = this.#next.get(id);
+    return row && txRecord(row);
   }
 
   /** The encoding with witness. */

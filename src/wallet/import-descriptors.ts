@@ -1,15 +1,12 @@
 import type { ChainEntry } from '../chain/chain-entry.ts';
 import { medianTimePast } from '../consensus/header-entry.ts';
-import { parseTransaction } from '../primitives/block.ts';
 import { addressOf } from '../script/address.ts';
-import { TxStateCode } from '../storage/wallet-schema.ts';
 import { sleep } from '../util/abort.ts';
 import type { Descriptor } from './descriptor/descriptor.ts';
 import { parseDescriptor } from './descriptor/parse.ts';
 import type { SigningData } from './keys/signing-data.ts';
-import type { SeenState } from './ledger/ledger.ts';
 import type { OwnedDescriptor } from './scripts/owned-descriptor.ts';
-import { SLICE_MS, type Wallet } from './wallet.ts';
+import type { Wallet } from './wallet.ts';
 import { WalletError, type WalletErrorKind, walletFail } from './wallet-error.ts';
 
 /** One of the descriptors that a client brings, as JSON; `timestamp` is checked. */
@@ -49,16 +46,17 @@ export async function importDescriptors(
   const from = heightAtTime(tip, lowest - TIMESTAMP_WINDOW_S);
   // Written before the descriptors are, so that a start finds what an import that was cut off has not.
   const earlier = wallet.store.meta('unscannedFrom');
-  if (from !== null) wallet.markUnscanned(from);
+  wallet.markUnscanned(from ?? tip.height + 1);
+  const unfilled = new Set(wallet.scripts.unfilled().map(({ id }) => id));
   const outcomes = requests.map((request, i) => importOne(wallet, request, times[i]!));
   if (outcomes.every(({ error }) => error !== null)) {
     // Nothing has come to it, but an import before may still have something to look up.
     wallet.store.write(() => wallet.store.setMeta('unscannedFrom', earlier));
     return outcomes;
   }
-  while (wallet.store.write(() => wallet.scripts.fillSome())) await sleep(0, wallet.signal);
-  await lookAgain(wallet);
-  await wallet.scanMarked(tip.height);
+  // What the wallet was about to derive before is not looked up by the import's own scan, which may begin late.
+  while (wallet.fillSome((descriptor) => unfilled.has(descriptor))) await sleep(0, wallet.signal);
+  await wallet.scanMarked();
   await wallet.scanMempool();
   await wallet.resubmit();
   return outcomes;
@@ -204,25 +202,6 @@ function nameScripts(wallet: Wallet, owned: OwnedDescriptor, label: string): voi
   for (const script of owned.expand(0, wallet.vault.available())?.scripts ?? []) {
     const address = addressOf(script, wallet.deps.params.address);
     if (address !== null) wallet.store.setLabel(script, address, label, 'receive');
-  }
-}
-
-/** Outputs of transactions that the wallet has already may be ours now. */
-async function lookAgain(wallet: Wallet): Promise<void> {
-  const { store, scripts, ledger } = wallet;
-  let until = performance.now() + SLICE_MS;
-  for (const { id, state, height, blockHash, blockIndex, blockTime } of store.reads.all()) {
-    const parsed = parseTransaction(store.txs.raw(id));
-    if (parsed.tx.outputs.some(({ scriptPubKey }) => scripts.owns(scriptPubKey))) {
-      const seen: SeenState =
-        state === TxStateCode.CONFIRMED
-          ? { in: 'block', block: { height: height!, hash: blockHash!, index: blockIndex!, time: blockTime! } }
-          : { in: 'nothing', abandoned: state === TxStateCode.ABANDONED };
-      store.follow(() => ledger.addCoins(id, parsed, seen));
-    }
-    if (performance.now() < until) continue;
-    await sleep(0, wallet.signal);
-    until = performance.now() + SLICE_MS;
   }
 }
 

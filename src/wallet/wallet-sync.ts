@@ -9,6 +9,7 @@ import type { ChainReads } from '../storage/chain-reads.ts';
 import type { HistoryRecord } from '../storage/script-store.ts';
 import { TxStateCode } from '../storage/wallet-schema.ts';
 import type { WalletStore } from '../storage/wallet-store.ts';
+import type { WalletTxRecord } from '../storage/wallet-tx-store.ts';
 import { equalBytes } from '../util/bytes.ts';
 import { HashFilter } from './ledger/hash-filter.ts';
 import type { Ledger, SeenState } from './ledger/ledger.ts';
@@ -139,6 +140,11 @@ export class WalletSync {
     if (scripts.length > 0) await this.#apply(await this.#collect(scripts, { from: 0, to: height }, signal), signal);
   }
 
+  /** Outputs of transactions that the wallet has already may be ours since it has more scripts. */
+  async lookAgain(): Promise<void> {
+    await this.#inSlices(null, this.#deps.signal, this.#gained());
+  }
+
   async #catchUp(): Promise<void> {
     const { store, chain, ledger, signal } = this.#deps;
     for (;;) {
@@ -214,20 +220,19 @@ export class WalletSync {
   }
 
   /**
-   * Takes the steps of a work a few at a time, those in one write and on one state of the chain; between them others have
-   * the thread, and both may change. Rejects when the signal aborts: what is not done then nobody does.
+   * Takes the steps of a work a few at a time, those in one write and on one state of what is read of the chain; between
+   * them others have the thread, and both may change. Rejects when the signal aborts: what is not done then nobody does.
    */
-  async #inSlices(reads: ChainReads, signal: AbortSignal, steps: Generator<void, void>): Promise<void> {
+  async #inSlices(reads: ChainReads | null, signal: AbortSignal, steps: Generator<void, void>): Promise<void> {
     const { store } = this.#deps;
     for (let more = true; more; await turn()) {
       signal.throwIfAborted();
       const until = performance.now() + SLICE_MS;
-      store.follow(() =>
-        reads.snapshot(() => {
-          do more = steps.next().done !== true;
-          while (more && performance.now() < until);
-        }),
-      );
+      const some = () => {
+        do more = steps.next().done !== true;
+        while (more && performance.now() < until);
+      };
+      store.follow(() => (reads ? reads.snapshot(some) : some()));
     }
     signal.throwIfAborted();
   }
@@ -287,6 +292,16 @@ export class WalletSync {
     return (made && parseTransaction(reads.rawTx(made).raw).tx.outputs[outpoint.vout]) ?? null;
   }
 
+  *#gained(): Generator<void, void> {
+    const { store, scripts, ledger } = this.#deps;
+    for (let known = store.txs.next(0); known; known = store.txs.next(known.id)) {
+      const parsed = parseTransaction(store.txs.raw(known.id));
+      if (parsed.tx.outputs.some(({ scriptPubKey }) => scripts.owns(scriptPubKey)))
+        ledger.addCoins(known.id, parsed, seenStateOf(known));
+      yield;
+    }
+  }
+
   /** Takes notice of what is at these places. */
   *#applied(reads: ChainReads, places: Places, progress?: ScanProgress): Generator<void, void> {
     let done = 0;
@@ -341,6 +356,13 @@ function* history(reads: ChainReads, script: Uint8Array, { from, to }: Heights):
     if (page.length < HISTORY_PAGE) return;
     above = page.at(-1)!.position;
   }
+}
+
+/** Where the wallet has seen a transaction of its own. */
+function seenStateOf({ state, height, blockHash, blockIndex, blockTime }: WalletTxRecord): SeenState {
+  return state === TxStateCode.CONFIRMED
+    ? { in: 'block', block: { height: height!, hash: blockHash!, index: blockIndex!, time: blockTime! } }
+    : { in: 'nothing', abandoned: state === TxStateCode.ABANDONED };
 }
 
 function spendsAt(reads: ChainReads, position: TxPosition, { txid, vout }: Outpoint): boolean {

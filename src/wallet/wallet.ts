@@ -49,7 +49,7 @@ export type WalletFlag =
 
 export const SEED_SIZE = 32;
 /** The longest that looking through many things holds the thread at a time. */
-export const SLICE_MS = 5;
+const SLICE_MS = 5;
 /** A new wallet is of use before it has derived all it looks ahead; others come first. */
 const FILL_DELAY_MS = 2000;
 const FILL_PAUSE_MS = 20;
@@ -135,7 +135,7 @@ export class Wallet {
   async start(): Promise<void> {
     try {
       await this.sync.catchUp();
-      await this.scanMarked(this.sync.height).catch((error) => {
+      await this.scanMarked().catch((error) => {
         // Somebody has stopped it.
         if (!(error instanceof WalletError)) throw error;
       });
@@ -201,17 +201,53 @@ export class Wallet {
   fillLater(): void {
     const fill = async () => {
       await sleep(FILL_DELAY_MS, this.signal);
-      const added: Uint8Array[] = [];
-      for (let more = true; more; await sleep(FILL_PAUSE_MS, this.signal)) {
-        more = this.store.follow(() => this.scripts.fillSome(added));
-      }
-      // Somebody may know these addresses from a copy of the wallet.
-      await this.sync.lookUp(added);
+      while (this.fillSome()) await sleep(FILL_PAUSE_MS, this.signal);
+      await this.lookUpFilled();
     };
     // It ends with the wallet, and goes on with the next start.
     fill().catch((error) => {
       if (!this.signal.aborted) this.deps.log.error('a wallet cannot derive addresses', { wallet: this.name, error });
     });
+  }
+
+  /**
+   * Derives some of what the descriptors reserve; false when there is nothing left. What is derived is noted for
+   * `lookUpFilled`, unless it is of a descriptor that is looked up otherwise.
+   */
+  fillSome(isNoted: (descriptor: number) => boolean = () => true): boolean {
+    const { store, scripts } = this;
+    return store.follow(() =>
+      scripts.fillSome((descriptor, from) => {
+        const noted = store.meta('filledUnseen');
+        if (isNoted(descriptor) && !(noted && from >= noted[descriptor]!))
+          store.setMeta('filledUnseen', { ...noted, [descriptor]: from });
+      }),
+    );
+  }
+
+  /** Looks up what `fillSome` has noted, also before this start: somebody may know addresses from a copy of the wallet. */
+  async lookUpFilled(): Promise<void> {
+    const { store, scripts, sync } = this;
+    const ends = () => new Map(scripts.all().map(({ id, record }) => [id, record.filled]));
+    for (;;) {
+      const noted = Object.entries(store.meta('filledUnseen') ?? {}).map(([id, from]) => ({ id: Number(id), from }));
+      if (noted.length === 0) return;
+      const before = ends();
+      const unseen = noted.flatMap(({ id, from }) => store.keys.scriptsFrom(id, from));
+      await sync.lookAgain();
+      await sync.lookUp(unseen);
+      store.follow(() => {
+        const left = { ...store.meta('filledUnseen') };
+        const after = ends();
+        for (const { id, from } of noted) {
+          // Others may have noted or derived more meanwhile.
+          if (left[id] !== from) continue;
+          if (after.get(id) === before.get(id)) delete left[id];
+          else left[id] = Math.min(before.get(id)!, after.get(id)!);
+        }
+        store.setMeta('filledUnseen', left);
+      });
+    }
   }
 
   newAddress(type: AddressType, label: string): string {
@@ -355,15 +391,23 @@ export class Wallet {
     if (lowest !== earlier) this.store.write(() => this.store.setMeta('unscannedFrom', lowest));
   }
 
-  /** Scans what was noted up to a block. What the end of the node cuts off is left for the next start. */
-  async scanMarked(to: number): Promise<void> {
+  /**
+   * Scans what was noted up to the block the wallet stands on, and what it has already. Throws WalletError where a scan goes on, or when
+   * it is aborted. What the end of the node cuts off is left for the next start.
+   */
+  async scanMarked(): Promise<void> {
+    if (this.store.meta('unscannedFrom') === null) return;
+    await this.sync.lookAgain();
+    // Not before: it may have become lower, or another scan have done it, and blocks have come.
     const from = this.store.meta('unscannedFrom');
     if (from === null) return;
     // What another scan keeps it from stays noted.
     this.ensureNotScanning();
+    const to = this.sync.height;
     try {
       if (from <= to) await this.scan(from, to);
     } catch (error) {
+      // What somebody has stopped is done.
       if (error instanceof WalletError) this.markUnscanned(null);
       throw error;
     }
@@ -399,8 +443,8 @@ export class Wallet {
     const { txs } = this.store;
     for (const { id, txid, coinbase } of txs.loose()) {
       if (this.signal.aborted) return;
-      // It may have been given up while another was handed in.
-      if (txs.byId(id).state !== TxStateCode.INACTIVE || coinbase || txs.mempoolConflicts(id).length > 0) continue;
+      // It may have been given up or removed while another was handed in.
+      if (txs.byTxid(txid)?.state !== TxStateCode.INACTIVE || coinbase || txs.mempoolConflicts(id).length > 0) continue;
       const { status } = await this.deps.mempool.broadcast(txs.raw(id));
       this.deps.log.debug('a transaction of a wallet is handed in again', { txid: hashToHex(txid), status });
     }

@@ -141,14 +141,20 @@ export class WalletScripts implements ScriptOwner {
     if (whole) this.#fill(owned, end);
   }
 
-  /** Derives some of what is reserved. False when there is nothing left to derive. What is new is put into `added`. */
-  fillSome(added: Uint8Array[] = []): boolean {
-    for (const owned of this.all()) {
+  /** Derives some of what is reserved; `onFilled` hears from which index on. False when there is nothing left to derive. */
+  fillSome(onFilled: (descriptor: number, from: number) => void = () => {}): boolean {
+    for (const owned of this.unfilled()) {
       const { filled, rangeEnd } = owned.record;
-      if (filled >= rangeEnd) continue;
-      if (this.#fill(owned, Math.min(filled + FILL_STEP, rangeEnd), added)) return true;
+      const more = this.#fill(owned, Math.min(filled + FILL_STEP, rangeEnd));
+      if (owned.record.filled > filled) onFilled(owned.id, filled);
+      if (more) return true;
     }
     return false;
+  }
+
+  /** Those that have reserved more than is derived. */
+  unfilled(): OwnedDescriptor[] {
+    return this.all().filter(({ record }) => record.filled < record.rangeEnd);
   }
 
   /**
@@ -226,7 +232,7 @@ export class WalletScripts implements ScriptOwner {
   }
 
   /** Derives up to an index; false where keys are missing. */
-  #fill(owned: OwnedDescriptor, end: number, added: Uint8Array[] = []): boolean {
+  #fill(owned: OwnedDescriptor, end: number): boolean {
     const { filled } = owned.record;
     const provider = this.#vault.available();
     let index = filled;
@@ -237,7 +243,6 @@ export class WalletScripts implements ScriptOwner {
         this.#store.keys.addScript(script, owned.id, index);
         this.filter.add(script);
         for (const recorded of this.#recorders) recorded.push(script);
-        added.push(script);
       }
     }
     if (index > filled) owned.update({ filled: index });

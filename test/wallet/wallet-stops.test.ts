@@ -1,0 +1,203 @@
+import { describe, expect, test } from 'bun:test';
+import type { BroadcastResult } from '../../src/mempool/service.ts';
+import { regtest } from '../../src/params/regtest.ts';
+import type { ParsedTransaction } from '../../src/primitives/block.ts';
+import type { Txid } from '../../src/primitives/hash.ts';
+import type { Outpoint } from '../../src/primitives/outpoint.ts';
+import { addChecksum } from '../../src/wallet/descriptor/checksum.ts';
+import { importDescriptors } from '../../src/wallet/import-descriptors.ts';
+import { ExtendedPrivateKey, formatExtendedPublicKey } from '../../src/wallet/keys/extended-key.ts';
+import { WalletError } from '../../src/wallet/wallet-error.ts';
+import { writeWatchOnlyCopy } from '../../src/wallet/watch-only-copy.ts';
+import { PlainChainReads } from './plain-chain-reads.ts';
+import { parsed, TIME_0, WalletFixture } from './wallet-fixture.ts';
+
+const SCANNING = 'Wallet is currently rescanning. Abort existing rescan or wait.';
+
+function outside(seed: number): Outpoint {
+  return { txid: new Uint8Array(32).fill(0xee) as Txid, vout: seed };
+}
+
+function pay(prevout: Outpoint, script: Uint8Array, value: number): ParsedTransaction {
+  const input = { prevout, scriptSig: new Uint8Array(0), sequence: 0, witness: [] };
+  return parsed({
+    version: 2,
+    locktime: 0,
+    inputs: [input],
+    outputs: [{ value: BigInt(value), scriptPubKey: script }],
+  });
+}
+
+class Fixture extends WalletFixture {
+  /** A block that pays what is being imported. */
+  later = () => {};
+
+  constructor(options: ConstructorParameters<typeof WalletFixture>[0], keypool?: number) {
+    super(options, keypool);
+    const index = new PlainChainReads(this.chain);
+    this.deps.chain.reads = () => index.reads;
+    this.deps.mempool.broadcast = async () => ({ status: 'accepted' }) as BroadcastResult;
+  }
+
+  /** Puts a block on the chain and tells the wallet. */
+  connect(...txs: ParsedTransaction[]): void {
+    const entry = this.chain.make(this.chain.tip, txs);
+    this.chain.tip = entry;
+    const bodies = [this.chain.bodies.get(entry)!];
+    this.wallet.sync.moved({ disconnected: [], connected: [entry], bodies, tip: entry });
+  }
+
+  /** What all coins are worth that are not spent, also those that nobody else has heard of. */
+  get worth(): number {
+    const { reads, txs } = this.wallet.store;
+    const coins = reads.all().flatMap(({ id }) => txs.coinsOf(id));
+    return coins.reduce((sum, { spent, value }) => sum + (spent === 0 ? value : 0), 0);
+  }
+
+  /** The script at an index of the only, or the first, descriptor, derived or not. */
+  scriptAt(index: number): Uint8Array {
+    const { scripts, vault } = this.wallet;
+    return scripts.all()[0]!.expand(index, vault.available())!.scripts[0]!;
+  }
+
+  /** Starts again, and does what is done later when others have had their turn. */
+  async restart(): Promise<void> {
+    this.reopen();
+    await this.wallet.start();
+    while (this.wallet.fillSome());
+    await this.wallet.lookUpFilled();
+  }
+}
+
+describe('addresses that are derived later', () => {
+  test('are looked up by the next start where the node ended before', async () => {
+    using it = new Fixture({}, 40);
+    // Somebody knows the address from a copy of the wallet.
+    it.connect(pay(outside(1), it.scriptAt(20), 700), pay(outside(2), it.scriptAt(3), 60));
+    while (it.wallet.fillSome());
+    expect(it.worth).toBe(0);
+    it.reopen();
+    await it.wallet.start();
+    await it.wallet.lookUpFilled();
+    expect(it.worth).toBe(760);
+  });
+
+  test('are looked up by the next start where it ended in the middle of that', async () => {
+    using it = new Fixture({}, 40);
+    it.connect(pay(outside(1), it.scriptAt(20), 700));
+    while (it.wallet.fillSome());
+    const lookingUp = it.wallet.lookUpFilled();
+    it.reopen();
+    expect(await lookingUp.catch(({ message }) => message)).toBe('the wallet is unloaded');
+    await it.wallet.start();
+    await it.wallet.lookUpFilled();
+    expect(it.worth).toBe(700);
+    // Once is enough.
+    const { scripts, sync } = it.wallet;
+    const looked: number[] = [];
+    sync.lookUp = async (among) => void looked.push(among.length);
+    await it.wallet.lookUpFilled();
+    expect(looked).toEqual([]);
+    expect(scripts.unfilled()).toEqual([]);
+  });
+
+  test('are looked up also when they were derived while others were looked up', async () => {
+    using it = new Fixture({}, 40);
+    const { wallet } = it;
+    it.connect(pay(outside(1), it.scriptAt(30), 700));
+    wallet.fillSome();
+    const lookingUp = wallet.lookUpFilled();
+    while (wallet.fillSome());
+    await lookingUp;
+    expect(it.worth).toBe(700);
+  });
+
+  test('are noted also when a copy to watch derives them', async () => {
+    using it = new Fixture({}, 40);
+    it.connect(pay(outside(1), it.scriptAt(20), 700));
+    await writeWatchOnlyCopy(it.wallet, `${it.dir}/copy`);
+    await it.restart();
+    expect(it.worth).toBe(700);
+  });
+});
+
+describe('an import', () => {
+  const RANGE = 60;
+  const xpub = formatExtendedPublicKey(ExtendedPrivateKey.fromSeed(new Uint8Array(32).fill(3)).neuter(), regtest.bip32);
+  const desc = addChecksum(`wpkh(${xpub}/*)`);
+
+  /** Payments to what is imported next: in a block, in one long before, and one that the wallet has and nobody else. */
+  async function paidBefore(): Promise<Fixture> {
+    using other = new Fixture({ blank: true, disablePrivateKeys: true });
+    await importDescriptors(other.wallet, [{ timestamp: 'now', desc, range: RANGE }]);
+    const [first, middle, last, later] = [2, 30, RANGE, 50].map((index) => other.scriptAt(index));
+    const it = new Fixture({ blank: true, disablePrivateKeys: true });
+    const { store, ledger } = it.wallet;
+    const old = pay(outside(1), first!, 1);
+    it.connect(old);
+    store.write(() => {
+      ledger.add(old, {
+        in: 'block',
+        block: { height: 1, hash: it.chain.tip.hash, index: 0, time: it.chain.tip.time },
+      });
+      ledger.add(pay(outside(2), middle!, 20), { in: 'nothing' });
+    });
+    for (let i = 0; i < 30; i++) it.connect();
+    it.connect(pay(outside(3), last!, 300));
+    it.later = () => it.connect(pay(outside(4), later!, 4000));
+    return it;
+  }
+
+  test.each([0, 1, 2, 3, 4, 5, 6])('that ends after %p turns is done by the next start', async (turns) => {
+    using it = await paidBefore();
+    const importing = importDescriptors(it.wallet, [{ timestamp: TIME_0 + 25 * 600, desc, range: RANGE }]);
+    importing.catch(() => {});
+    for (let i = 0; i < turns; i++) await new Promise((resolve) => setTimeout(resolve, 0));
+    await it.restart();
+    expect(it.worth).toBe(321);
+  });
+
+  test('finds what a block pays while it derives', async () => {
+    using it = await paidBefore();
+    const importing = importDescriptors(it.wallet, [{ timestamp: TIME_0 + 25 * 600, desc, range: RANGE }]);
+    expect(it.wallet.scripts.unfilled()).not.toEqual([]);
+    it.later();
+    await importing;
+    expect(it.worth).toBe(4321);
+  });
+
+  test('that meets another scan is looked up by the next start', async () => {
+    using it = await paidBefore();
+    const { wallet } = it;
+    const importing = importDescriptors(wallet, [{ timestamp: TIME_0 + 25 * 600, desc, range: RANGE }]);
+    const rescan = wallet.sync.rescan.bind(wallet.sync);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    wallet.sync.rescan = () => promise;
+    const scanning = wallet.scan(0, 0);
+    const error = await importing.catch((refused) => refused);
+    expect(error).toBeInstanceOf(WalletError);
+    expect(error.message).toBe(SCANNING);
+    resolve();
+    await scanning;
+    wallet.sync.rescan = rescan;
+    await it.restart();
+    expect(it.worth).toBe(321);
+  });
+});
+
+test('what is removed while others are handed in again is not handed in', async () => {
+  using it = new Fixture({});
+  const txs = [1, 2].map((seed) => pay(outside(seed), it.script(), 1000));
+  const { store, ledger } = it.wallet;
+  store.write(() => {
+    for (const tx of txs) ledger.add(tx, { in: 'nothing' });
+  });
+  const handedIn: Uint8Array[] = [];
+  it.deps.mempool.broadcast = async (raw) => {
+    handedIn.push(raw);
+    store.write(() => store.txs.remove(store.txs.byTxid(txs[1]!.txid)!.id));
+    return { status: 'accepted' } as BroadcastResult;
+  };
+  await it.wallet.resubmit();
+  expect(handedIn).toEqual([txs[0]!.raw]);
+});
