@@ -53,12 +53,12 @@ export function walletActions(manager: WalletManager | null): ActionTable<Wallet
       await wallets.load(name, loadOnStartup);
       return null;
     }),
-    walletUnload: act((wallets, name, loadOnStartup) => {
-      wallets.unload(name, loadOnStartup);
+    walletUnload: act(async (wallets, name, loadOnStartup) => {
+      await wallets.unload(name, loadOnStartup);
       return null;
     }),
-    walletBackup: act((wallets, name, file) => {
-      wallets.backup(name, file);
+    walletBackup: act(async (wallets, name, file) => {
+      await wallets.backup(name, file);
       return null;
     }),
     walletRestore: act(async (wallets, name, file, loadOnStartup) => {

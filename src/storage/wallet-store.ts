@@ -40,12 +40,6 @@ export interface SealedMasterKey {
 
 export type AddressPurpose = 'receive' | 'send' | 'refund';
 
-/** Those without secrets; of `coins` the copy's own triggers make its totals. */
-const PUBLIC_TABLES = [
-  ...['descriptors', 'descriptor_cache', 'scripts', 'address_book'],
-  ...['txs', 'tx_variants', 'spends', 'mempool_conflicts', 'coins'],
-];
-
 /** A wallet's file, for its one writer. */
 export class WalletStore {
   readonly path: string;
@@ -149,25 +143,6 @@ export class WalletStore {
 
   addRequest(id: string, result: string, time: number): void {
     this.#db.query('INSERT INTO requests VALUES (?, ?, ?)').run(id, result, time);
-  }
-
-  /** Writes a copy of the whole file, which must not exist; others may read and write meanwhile. */
-  backup(path: string): void {
-    this.#db.query('VACUUM INTO ?').run(path);
-  }
-
-  /** Copies all but private keys into a wallet that has nothing yet; others may read and write meanwhile. */
-  copyWithoutKeys(path: string): void {
-    this.#db.query('ATTACH DATABASE ? AS copy').run(path);
-    try {
-      this.#db.transaction(() => {
-        for (const table of PUBLIC_TABLES) this.#db.run(`INSERT INTO copy.${table} SELECT * FROM main.${table}`);
-        this.#db.run('INSERT INTO copy.locked SELECT * FROM main.locked WHERE persistent = 1');
-        this.#db.run(`INSERT OR IGNORE INTO copy.meta SELECT * FROM main.meta WHERE key != 'encryption'`);
-      })();
-    } finally {
-      this.#db.run('DETACH DATABASE copy');
-    }
   }
 
   /** Writes the file anew, so that nothing of what was overwritten is left in it. */

@@ -1,6 +1,5 @@
 import {
   chmodSync,
-  copyFileSync,
   existsSync,
   mkdirSync,
   readdirSync,
@@ -9,6 +8,7 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
+import { copyFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ChainCommit, ChainMove } from '../chain/events.ts';
 import type { MempoolChange } from '../mempool/changes.ts';
@@ -63,6 +63,7 @@ export class WalletManager {
   readonly #catchingUp = new Set<Wallet>();
   readonly #missing = new Set<string>();
   #lastLoad = 0;
+  #copying: Promise<unknown> = Promise.resolve();
   #bodies: readonly ParsedBlock[] | null = null;
   #resubmitTimer: ReturnType<typeof setTimeout> | null = null;
 
@@ -169,7 +170,8 @@ export class WalletManager {
     this.#remember(name, loadOnStartup);
   }
 
-  unload(name: string, loadOnStartup: boolean | null): void {
+  async unload(name: string, loadOnStartup: boolean | null): Promise<void> {
+    await this.wallet(name).copied();
     const wallet = this.wallet(name);
     wallet.ensureNotScanning();
     this.#wallets.delete(name);
@@ -178,7 +180,11 @@ export class WalletManager {
   }
 
   /** Copies a wallet into the directory of backups. */
-  backup(name: string, file: string): void {
+  backup(name: string, file: string): Promise<void> {
+    return this.#inTurn(() => this.#writeBackup(name, file));
+  }
+
+  async #writeBackup(name: string, file: string): Promise<void> {
     const wallet = this.wallet(name);
     const path = this.#backup(file);
     mkdirSync(this.#options.backupDir, { recursive: true, mode: 0o700 });
@@ -187,7 +193,7 @@ export class WalletManager {
       rmSync(part, { force: true });
       // SQLite fills an empty file, so that its mode is right from the beginning.
       writeFileSync(part, '', { mode: 0o600 });
-      wallet.store.backup(part);
+      await wallet.copyTo(part, { withKeys: true });
       chmodSync(part, 0o600);
       renameSync(part, path);
     } catch (error) {
@@ -198,7 +204,11 @@ export class WalletManager {
   }
 
   /** Writes a copy of a wallet that has no private keys into the directory of backups; returns where. */
-  async exportWatchOnly(name: string, file: string): Promise<string> {
+  exportWatchOnly(name: string, file: string): Promise<string> {
+    return this.#inTurn(() => this.#writeWatchOnly(name, file));
+  }
+
+  async #writeWatchOnly(name: string, file: string): Promise<string> {
     const wallet = this.wallet(name);
     if (file === '') walletFail('wallet', 'Error: Export destination cannot be empty');
     const path = this.#backup(file);
@@ -211,10 +221,11 @@ export class WalletManager {
       renameSync(part, path);
       return path;
     } catch (error) {
-      removeDatabase(part);
       if (error instanceof WalletError) throw error;
       this.#deps.log.error('a wallet cannot be exported', { wallet: name, error });
       return walletFail('wallet', 'Error: Unable to write the exported wallet');
+    } finally {
+      removeDatabase(part);
     }
   }
 
@@ -227,11 +238,14 @@ export class WalletManager {
     if (existsSync(path) || this.#opening.has(name))
       walletFail('walletAlreadyExists', `Failed to restore wallet. Database file exists in '${path}'.`);
     await this.#exclusively(name, async () => {
-      copyFileSync(backup, path);
-      chmodSync(path, 0o600);
+      const part = `${path}.part`;
       try {
+        await copyFile(backup, part);
+        chmodSync(part, 0o600);
+        renameSync(part, path);
         await this.#load(path, name);
       } catch (error) {
+        rmSync(part, { force: true });
         removeDatabase(path);
         throw error;
       }
@@ -337,6 +351,13 @@ export class WalletManager {
     this.#missing.delete(wallet.name);
     this.#loads.set(wallet, ++this.#lastLoad);
     this.#wallets.set(wallet.name, wallet);
+  }
+
+  /** One copy after another: two may be asked for under the same name. */
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const copying = this.#copying.then(work);
+    this.#copying = copying.catch(() => {});
+    return copying;
   }
 
   async #exclusively(name: string, work: () => Promise<void>): Promise<void> {

@@ -16,6 +16,7 @@ import { KeyVault } from './vault/key-vault.ts';
 import type { WalletChain, WalletFees, WalletMempool } from './wallet-chain.ts';
 import { WalletError, walletFail } from './wallet-error.ts';
 import { WalletSync } from './wallet-sync.ts';
+import { writeCopy } from './write-copy.ts';
 
 export interface WalletDeps {
   readonly params: NetworkParams;
@@ -66,6 +67,7 @@ export class Wallet {
   readonly deps: WalletDeps;
   readonly #ending = new AbortController();
   readonly signal: AbortSignal;
+  readonly #copies = new Set<Promise<void>>();
   #unlockedUntil = 0;
   #settled = false;
   #relock: ReturnType<typeof setTimeout> | null = null;
@@ -357,6 +359,8 @@ export class Wallet {
   /** Seals the keys with a passphrase, and takes new ones, which no unsealed copy of the file has. */
   async encrypt(passphrase: string): Promise<void> {
     await this.vault.encrypt(passphrase);
+    // Whoever reads the file as it was keeps its open keys there.
+    await this.copied();
     this.store.rewrite();
     if (this.has('blank')) return;
     try {
@@ -448,6 +452,22 @@ export class Wallet {
       const { status } = await this.deps.mempool.broadcast(txs.raw(id));
       this.deps.log.debug('a transaction of a wallet is handed in again', { txid: hashToHex(txid), status });
     }
+  }
+
+  /** Writes a copy of its file, into one that is empty, or without its private keys into a wallet that has nothing yet. */
+  async copyTo(path: string, { withKeys }: { withKeys: boolean }): Promise<void> {
+    const copy = writeCopy({ from: this.store.path, to: path, withKeys });
+    this.#copies.add(copy);
+    try {
+      await copy;
+    } finally {
+      this.#copies.delete(copy);
+    }
+  }
+
+  /** Resolves when no copy is being written. */
+  async copied(): Promise<void> {
+    while (this.#copies.size > 0) await Promise.allSettled(this.#copies);
   }
 
   close(): void {

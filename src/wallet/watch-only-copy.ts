@@ -10,12 +10,12 @@ import { walletFail } from './wallet-error.ts';
  * there is nothing to watch.
  */
 export async function writeWatchOnlyCopy(wallet: Wallet, path: string): Promise<void> {
-  const { store, scripts, signal, deps } = wallet;
+  const { scripts, signal, deps } = wallet;
   if (scripts.all().length === 0) walletFail('wallet', 'Error: Wallet has no descriptors to export');
   // What has hardened steps in its range the copy cannot derive.
   while (wallet.fillSome()) await sleep(0, signal);
   WalletStore.create(path, identityOf(deps.params)).close();
-  store.copyWithoutKeys(path);
+  await wallet.copyTo(path, { withKeys: false });
   const copy = Wallet.open(path, wallet.name, deps);
   try {
     copy.setFlag('disable_private_keys', true);

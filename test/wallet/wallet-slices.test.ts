@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { ParsedTransaction } from '../../src/primitives/block.ts';
 import type { Txid } from '../../src/primitives/hash.ts';
 import type { Outpoint } from '../../src/primitives/outpoint.ts';
+import { copyWallet } from '../../src/storage/wallet-copy.ts';
 import { balancesOf } from '../../src/wallet/read/balances.ts';
 import { WalletView } from '../../src/wallet/read/wallet-view.ts';
 import { Wallet } from '../../src/wallet/wallet.ts';
@@ -119,7 +120,7 @@ describe('a script with very much history', () => {
     using behind = new Behind();
     const { it, index } = behind;
     const before = join(it.dir, 'before');
-    it.wallet.store.backup(before);
+    copyWallet(it.path, before);
     it.reopen();
     clockRuns(1);
     await it.wallet.sync.catchUp();

@@ -1,0 +1,28 @@
+import { copyWallet, copyWalletWithoutKeys } from '../storage/wallet-copy.ts';
+
+/** Paths of files. */
+export interface CopyRequest {
+  readonly from: string;
+  readonly to: string;
+  readonly withKeys: boolean;
+}
+
+/** What went wrong, or null. */
+export interface CopyReply {
+  readonly error: string | null;
+}
+
+declare const self: Worker;
+
+if (!Bun.isMainThread) {
+  self.onmessage = ({ data: { from, to, withKeys } }: MessageEvent<CopyRequest>) => {
+    let error: string | null = null;
+    try {
+      if (withKeys) copyWallet(from, to);
+      else copyWalletWithoutKeys(from, to);
+    } catch (thrown) {
+      error = String(thrown);
+    }
+    self.postMessage({ error } satisfies CopyReply);
+  };
+}

@@ -1,0 +1,17 @@
+import type { CopyReply, CopyRequest } from './copy-worker.ts';
+
+/** Writes a copy of a wallet's file in a thread of its own, since that takes as long as the file is large. */
+export async function writeCopy(request: CopyRequest): Promise<void> {
+  const worker = new Worker(new URL('./copy-worker.ts', import.meta.url).href);
+  try {
+    const { error } = await new Promise<CopyReply>((resolve, reject) => {
+      worker.onmessage = ({ data }: MessageEvent<CopyReply>) => resolve(data);
+      worker.onerror = ({ message }) => reject(new Error(`the thread that copies a wallet failed: ${message}`));
+      worker.addEventListener('close', () => reject(new Error('the thread that copies a wallet has ended')));
+      worker.postMessage(request);
+    });
+    if (error !== null) throw new Error(error);
+  } finally {
+    worker.terminate();
+  }
+}

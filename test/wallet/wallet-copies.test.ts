@@ -1,0 +1,100 @@
+import { describe, expect, test } from 'bun:test';
+import { readdirSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { WalletManager } from '../../src/wallet/wallet-manager.ts';
+import { WalletFixture } from './wallet-fixture.ts';
+
+/** Wallets in a directory of their own, the one to be copied among them. */
+class Wallets implements Disposable {
+  readonly #fixture = new WalletFixture();
+  readonly backups = join(this.#fixture.dir, 'backups');
+  readonly manager = new WalletManager(
+    { dir: join(this.#fixture.dir, 'wallets'), backupDir: this.backups, autocreate: true },
+    this.#fixture.deps,
+  );
+
+  constructor() {
+    this.manager.open();
+  }
+
+  get wallet() {
+    return this.manager.wallet('default');
+  }
+
+  [Symbol.dispose](): void {
+    this.manager.close();
+    this.#fixture[Symbol.dispose]();
+  }
+}
+
+function scriptsOf({ manager }: Wallets, name: string): string[] {
+  return Array.from(manager.wallet(name).store.keys.allScripts(), (script) => script.toHex()).sort();
+}
+
+describe('a copy of a wallet', () => {
+  test('has what was written before it was asked for, and others have their turns', async () => {
+    using it = new Wallets();
+    const { manager } = it;
+    it.wallet.newAddress('bech32', 'last words');
+    let turns = 0;
+    let done = false;
+    const copying = manager.backup('default', 'copy').finally(() => (done = true));
+    for (; !done; turns++) await new Promise((resolve) => setImmediate(resolve));
+    await copying;
+    expect(turns).toBeGreaterThan(1);
+    expect(statSync(join(it.backups, 'copy')).mode & 0o777).toBe(0o600);
+    await manager.restore('again', 'copy', null);
+    expect(scriptsOf(it, 'again')).toEqual(scriptsOf(it, 'default'));
+    expect(manager.wallet('again').store.reads.labelled('last words')).toHaveLength(1);
+    expect(readdirSync(it.backups)).toEqual(['copy']);
+  });
+
+  test('may be asked for twice at a time under one name, and the wallet be unloaded', async () => {
+    using it = new Wallets();
+    const { manager } = it;
+    const before = scriptsOf(it, 'default');
+    const both = [manager.backup('default', 'copy'), manager.backup('default', 'copy')];
+    const other = manager.exportWatchOnly('default', 'watched');
+    await Promise.all([...both, other]);
+    await Promise.all([manager.backup('default', 'copy'), manager.unload('default', null)]);
+    expect(readdirSync(it.backups).sort()).toEqual(['copy', 'watched']);
+    await manager.restore('again', 'copy', null);
+    for (const script of before) expect(scriptsOf(it, 'again')).toContain(script);
+    await manager.restore('watching', 'watched', null);
+    expect(manager.wallet('watching').store.keys.keys()).toEqual([]);
+  });
+
+  test('is waited for by what must have the file alone', async () => {
+    using it = new Wallets();
+    let done = false;
+    const copying = it.wallet.copyTo(join(it.wallet.store.path, '..', 'x'), { withKeys: true });
+    const ended = copying.then(() => (done = true));
+    await it.wallet.copied();
+    expect(done).toBe(true);
+    await ended;
+  });
+
+  test('is waited for before what a passphrase has sealed is wiped', async () => {
+    using it = new WalletFixture({ blank: true });
+    const { wallet } = it;
+    const order: string[] = [];
+    wallet.vault.encrypt = async () => void order.push('sealed');
+    wallet.store.rewrite = () => void order.push('wiped');
+    const copying = wallet.copyTo(join(it.dir, 'x'), { withKeys: true }).then(() => order.push('copied'));
+    await wallet.encrypt('a passphrase');
+    await copying;
+    expect(order).toEqual(['sealed', 'copied', 'wiped']);
+  });
+
+  test('that cannot be written leaves nothing behind', async () => {
+    using it = new Wallets();
+    writeFileSync(it.backups, 'a file, not a directory');
+    const refused = await it.manager.backup('default', 'copy').catch((error) => error);
+    expect(refused).toBeInstanceOf(Error);
+    expect(await it.wallet.copyTo(join(it.backups, 'copy'), { withKeys: true }).catch(String)).toContain(
+      'unable to open',
+    );
+    await it.wallet.copied();
+    it.wallet.newAddress('bech32', 'goes on');
+  });
+});
