@@ -9,6 +9,7 @@ import { READ_ENDPOINTS } from './rest/read-endpoints.ts';
 import { parseJson } from './rpc/json.ts';
 import { readArguments } from './rpc/method.ts';
 import { RPC_METHODS } from './rpc/methods.ts';
+import { packScripts } from './rpc/packed-scripts.ts';
 import { RpcError } from './rpc/rpc-error.ts';
 import { runScanStep, type ScanStep } from './rpc/scan-steps.ts';
 import { spentTxids } from './rpc/spent-outputs.ts';
@@ -27,8 +28,8 @@ export type ReaderJob =
       readonly kind: 'rpc';
       readonly method: string;
       readonly params: string;
-      /** What its arguments spend is asked for: txids one behind the other. */
-      readonly asks?: 'spends';
+      /** What its arguments spend is asked for, as packed txids, or the scripts they name, packed. */
+      readonly asks?: 'spends' | 'scripts';
       /** The wallet it is about. */
       readonly wallet?: WalletState | undefined;
       readonly mempool?: MirrorPart | undefined;
@@ -81,7 +82,8 @@ function rpcReply(
   const found = RPC_METHODS.get(method);
   if (!found) throw new Error(`no method ${method}`);
   const args = readArguments(found, parseJson(params));
-  if (asks) return { headers: {}, body: spentTxids(found.spends!(env, args)) };
+  if (asks === 'spends') return { headers: {}, body: spentTxids(found.spends!(env, args)) };
+  if (asks === 'scripts') return { headers: {}, body: packScripts(found.scripts!(env, args)) };
   if (!wallet || !reads) return { headers: {}, body: JSON.stringify(found.invoke(env, args)) };
   const body = withWallet(env, { state: wallet, reads }, (inside) => JSON.stringify(found.invoke(inside, args)));
   return { headers: {}, body };

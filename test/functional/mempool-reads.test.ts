@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, test } from 'bun:test';
 import { hash160 } from '../../src/crypto/hash.ts';
 import { regtest } from '../../src/params/regtest.ts';
 import type { Transaction } from '../../src/primitives/transaction.ts';
+import { addressOf } from '../../src/script/address.ts';
 import { p2wpkh } from '../../src/script/templates.ts';
 import { PrivateKey } from '../../src/wallet/keys/private-key.ts';
 import type { RegtestChain } from '../lib/chain-builder.ts';
@@ -200,6 +201,25 @@ describe('what waits in the mempool', () => {
     expect((await api.rpcBody(unknown)).body).toMatchObject({
       error: { code: -5, message: 'Transaction not in mempool' },
     });
+  });
+
+  test('touches the same addresses whether a few are asked after or thousands', async () => {
+    const target = lockOf('p2wpkh', 77);
+    const txs = [21, 22].map((n) => sweep(chain.coin(n), target));
+    for (const tx of txs) await broadcast(api, tx);
+    const address = addressOf(target.scriptPubKey, regtest.address)!;
+    const few = await api.rpc<{ txid: string; satoshis: number }[]>('getaddressmempool', [address]);
+    expect(few.map(({ txid }) => txid)).toEqual(txs.map(idOf));
+    const strangers = Array.from(
+      { length: 2000 },
+      (_, i) => addressOf(p2wpkh(hash160(new TextEncoder().encode(`nobody ${i}`))), regtest.address)!,
+    );
+    const addresses = [...strangers, address];
+    expect(await api.rpc<object[]>('getaddressmempool', [{ addresses }])).toEqual(few);
+    await mine(api, chain, txs);
+    expect(await api.rpc<object[]>('getaddressmempool', [{ addresses }])).toEqual([]);
+    for (const method of ['getaddressbalance', 'getaddresstxids', 'getaddressutxos'])
+      expect(await api.rpc<object>(method, [{ addresses }])).toEqual(await api.rpc<object>(method, [address]));
   });
 
   test('is spent by transactions that are signed or filled in here', async () => {

@@ -1,5 +1,4 @@
 import { COINBASE_MATURITY } from '../../consensus/limits.ts';
-import type { NetworkParams } from '../../params/network-params.ts';
 import { positionHeight, positionIndex, txPosition } from '../../primitives/coin.ts';
 import { hashToHex } from '../../primitives/hash.ts';
 import { parseAddress } from '../../script/address.ts';
@@ -13,8 +12,11 @@ import { rpcFail } from './rpc-error.ts';
 import { anyOf, arr, bool, hashStr, hexStr, int, maybe, obj, str, unixTime } from './schema.ts';
 import { coinsOfScript } from './script-coins.ts';
 
-/** Microseconds to read one transaction with what it spent. */
+/** Microseconds to read an address of the question and to look it up. */
+const ADDRESS_US = 30;
+/** Microseconds to read one transaction with what it spent, and to look up the id alone. */
 const TX_US = 80;
+const TXID_US = 8;
 /** Above every position. */
 const END = txPosition(2 ** 31, 0);
 
@@ -45,12 +47,14 @@ const range = {
 const blockName = obj({ hash: hashStr(), height: int() });
 
 /** Reads a question. Throws RpcError with the codes and texts of the address index that Bitcoin Core was once given. */
-function readQuestion(value: RpcValue, params: NetworkParams): Question {
+function readQuestion({ params, expectWork }: Pick<ReadEnv, 'params' | 'expectWork'>, value: RpcValue): Question {
   if (typeof value !== 'string' && !isObject(value)) return rpcFail('invalidAddressOrKey', 'Invalid address');
   const object = typeof value === 'string' ? { addresses: [value] } : value;
   const list = member(object, 'addresses');
   if (!Array.isArray(list)) return rpcFail('invalidAddressOrKey', 'Addresses is expected to be an array');
+  expectWork(list.length * ADDRESS_US);
   const asked = (list as RpcValue[]).map((one) => {
+    expectWork(0);
     const parsed = typeof one === 'string' ? parseAddress(one, params.address) : null;
     return parsed?.ok
       ? { address: parsed.address, script: parsed.script }
@@ -88,9 +92,10 @@ export const getaddressbalance = rpcMethod({
   }),
   scope: 'read',
   run(env, given) {
-    const { reads, tip, params } = env;
+    const { reads, tip } = env;
     let [balance, received, immature] = [0, 0, 0];
-    for (const { script } of readQuestion(given, params).asked) {
+    for (const { script } of readQuestion(env, given).asked) {
+      env.expectWork(0);
       const totals = reads.scripts.totals(script);
       if (totals === null) continue;
       balance += Number(totals.received - totals.sent);
@@ -109,8 +114,9 @@ export const getaddresstxids = rpcMethod({
   result: arr(hashStr()),
   scope: 'read',
   run(env, given) {
-    const { asked, start, end } = readQuestion(given, env.params);
+    const { asked, start, end } = readQuestion(env, given);
     const positions = new Set(asked.flatMap(({ script }) => historyOf(env, script, start, end)));
+    env.expectWork(positions.size * TXID_US);
     return [...positions]
       .sort((a, b) => a - b)
       .map((position) => {
@@ -131,7 +137,7 @@ export const getaddressutxos = rpcMethod({
   ),
   scope: 'read',
   run(env, given) {
-    const { asked, chainInfo } = readQuestion(given, env.params);
+    const { asked, chainInfo } = readQuestion(env, given);
     const found = asked.flatMap(({ address, script }) =>
       [...coinsOfScript(env, script)].map((coin) => ({ address, ...coin })),
     );
@@ -179,7 +185,7 @@ export const getaddressdeltas = rpcMethod({
   ),
   scope: 'read',
   run(env, given) {
-    const { asked, start, end, chainInfo } = readQuestion(given, env.params);
+    const { asked, start, end, chainInfo } = readQuestion(env, given);
     if (chainInfo && end !== null && end > env.tip.height)
       return rpcFail('invalidAddressOrKey', 'Start or end is outside chain range', 'block_not_found');
     const deltas = asked.flatMap((one) => {
@@ -221,7 +227,7 @@ export const getaddressmempool = rpcMethod({
   scope: 'read',
   run(env, given) {
     const { mempool } = env;
-    const found = readQuestion(given, env.params).asked.flatMap((one) => {
+    const found = readQuestion(env, given).asked.flatMap((one) => {
       const slots = mempool.touching(one.script);
       env.expectWork(slots.length * TX_US);
       return slots.flatMap((slot) => {
@@ -242,12 +248,12 @@ export const getaddressmempool = rpcMethod({
       };
     });
   },
-  mempoolPart: ({ mempool, params }, given) =>
-    readQuestion(given, params).asked.flatMap(({ script }) => mempool.touching(script)),
+  scripts: (env, given) => readQuestion(env, given).asked.map(({ script }) => script),
 });
 
 /** Positions of the transactions that touch a script between two heights, both of them included. */
 function historyOf({ reads, expectWork }: ReadEnv, script: Uint8Array, start: number | null, end: number | null) {
+  expectWork(0);
   const totals = reads.scripts.totals(script);
   if (totals === null) return [];
   expectWork(totals.txs * 2);

@@ -1,4 +1,4 @@
-import { type BlockHash, hashToHex } from '../../primitives/hash.ts';
+import type { BlockHash } from '../../primitives/hash.ts';
 import { concatBytes } from '../../util/bytes.ts';
 import type { ApiContext } from '../context.ts';
 import { readService } from '../read-service.ts';
@@ -7,12 +7,14 @@ import type { ReadEnv } from '../readers/read-env.ts';
 import { jobBody, jobText } from './job-result.ts';
 import { member, type RpcValue } from './json.ts';
 import { type FrontEnv, JsonText, nodeMethod } from './method.ts';
+import { txidsTouching } from './packed-scripts.ts';
 import { array, flag, integer, optional, options, readBool, readHash, text } from './params.ts';
 import { rpcFail } from './rpc-error.ts';
 import { SCAN_OBJECTS } from './scan-objects.ts';
-import { type FilterMatches, readActivity, type ScanActivity, type ScanStep, unpackScripts } from './scan-steps.ts';
+import { type FilterMatches, readActivity, type ScanActivity, type ScanStep } from './scan-steps.ts';
 import { anyOf, arr, bool, coinAmount, hashStr, int, maybe, nil, obj, str } from './schema.ts';
 import { outputScript } from './shapes.ts';
+import { slotsOf } from './spent-outputs.ts';
 
 /** The scan of filters that goes on. */
 interface FilterScan {
@@ -29,8 +31,6 @@ const BASIC = 'basic';
 const HASH_SIZE = 32;
 /** Some hundred megabytes of JSON. */
 const MAX_EVENTS = 200_000;
-/** The front does nothing else for so long. */
-const SLICE_MS = 2;
 
 const scanObjects = array('scanobjects', (value) => value, { oneline: '[scanobjects,...]', schema: SCAN_OBJECTS });
 
@@ -111,7 +111,7 @@ async function scanFilters(
   stop: ScanEnd,
   exact: boolean,
 ) {
-  const found: string[][] = [];
+  const found: (readonly string[])[] = [];
   let height = start;
   const signal = AbortSignal.any([env.signal, scan.abort.signal]);
   try {
@@ -119,7 +119,7 @@ async function scanFilters(
     for (let from = start; from <= stop.height; from = height + 1) {
       const step = { step: 'filters', scripts, from, stop: stop.hash, exact } as const;
       const matches = JSON.parse(jobText(await runStep({ ctx: env.ctx, signal }, step))) as FilterMatches;
-      found.push([...matches.found]);
+      found.push(matches.found);
       height = matches.height;
       scan.height = height;
       scan.progress = stop.height > start ? Math.floor((100 / (stop.height - start)) * (height - start)) : 100;
@@ -216,27 +216,8 @@ async function activityOf(
     done += activity.blocks * HASH_SIZE;
   }
   if (withMempool) {
-    const txids = await touching(env, scripts);
-    await take({ step: 'mempool', scripts }, ({ mempool: { entries } }) =>
-      txids.map((txid) => entries.find(txid)).filter((slot) => slot >= 0),
-    );
+    const txids = await txidsTouching(env.mempool, new Uint8Array(scripts), env.signal);
+    await take({ step: 'mempool', scripts }, (reads) => slotsOf(reads, txids));
   }
   return new JsonText(`{"activity":[${parts.join(',')}]}`);
-}
-
-/** What of the mempool touches the scripts. They may be many; others have their turn meanwhile. */
-async function touching({ mempool, signal }: FrontEnv, scripts: SharedArrayBuffer): Promise<Uint8Array[]> {
-  const found = new Map<string, Uint8Array>();
-  let sliceEnd = performance.now() + SLICE_MS;
-  for (const script of unpackScripts(new Uint8Array(scripts))) {
-    for (const slot of mempool.touching(script)) {
-      const txid = mempool.entries.txid(slot).slice();
-      found.set(hashToHex(txid), txid);
-    }
-    if (performance.now() < sliceEnd) continue;
-    await new Promise((resolve) => setImmediate(resolve));
-    signal.throwIfAborted();
-    sliceEnd = performance.now() + SLICE_MS;
-  }
-  return [...found.values()];
 }

@@ -7,6 +7,7 @@ import { jobBody, jobText } from './job-result.ts';
 import type { RpcValue } from './json.ts';
 import { type FrontEnv, JsonText, type RpcMethod, type RunningCall, readArguments } from './method.ts';
 import { RPC_METHODS } from './methods.ts';
+import { txidsTouching } from './packed-scripts.ts';
 import type { RpcCall } from './protocol.ts';
 import { RPC_ERROR, RpcError } from './rpc-error.ts';
 import { slotsOf } from './spent-outputs.ts';
@@ -78,13 +79,13 @@ export class RpcDispatcher {
       if (!(error instanceof NeedsWorker)) throw error;
     }
     const job = { kind: 'rpc', method: method.name, params: JSON.stringify(params), wallet: wallet?.state } as const;
-    const { long = false, spends, mempoolPart } = method;
+    const { long = false, spends, scripts, mempoolPart } = method;
     const { signal } = caller;
     let part = mempoolPart && ((env: ReadEnv) => inside(env, (on) => [...mempoolPart(on, args)]));
-    if (spends) {
-      const txids = jobBody(
-        await this.#service.runJob({ job: { ...job, asks: 'spends' }, signal, long }),
-      ) as Uint8Array;
+    if (spends || scripts) {
+      const asks = spends ? 'spends' : 'scripts';
+      const asked = jobBody(await this.#service.runJob({ job: { ...job, asks }, signal, long })) as Uint8Array;
+      const txids = spends ? asked : await txidsTouching(front.mempool, asked, signal);
       part = (env) => slotsOf(env, txids);
     }
     // All at once: the state of the wallet ends with its snapshot.

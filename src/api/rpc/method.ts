@@ -90,6 +90,8 @@ export interface RpcMethod extends MethodText {
   mempoolPart?(env: ReadEnv | WalletEnv, args: readonly unknown[]): Iterable<number>;
   /** The same by what the arguments spend, where reading them is long: then a worker is asked for that as well. */
   spends?(env: ReadEnv, args: readonly unknown[]): readonly Outpoint[];
+  /** The same by what touches scripts that the arguments name. */
+  scripts?(env: ReadEnv, args: readonly unknown[]): readonly Uint8Array[];
   /** Takes arguments that were checked. What it returns is serialized as it is. */
   invoke(env: ReadEnv | WalletEnv | FrontEnv, args: readonly unknown[]): unknown;
 }
@@ -101,14 +103,16 @@ export function rpcMethod<const P extends readonly Param<unknown>[]>(
     run(env: ReadEnv, ...args: Values<P>): unknown;
     mempoolPart?(env: ReadEnv, ...args: Values<P>): Iterable<number>;
     spends?(env: ReadEnv, ...args: Values<P>): readonly Outpoint[];
+    scripts?(env: ReadEnv, ...args: Values<P>): readonly Uint8Array[];
   },
 ): RpcMethod {
-  const { run, mempoolPart, spends, ...rest } = definition;
+  const { run, mempoolPart, spends, scripts, ...rest } = definition;
   return {
     ...rest,
     runsOn: 'reads',
     ...(mempoolPart && { mempoolPart: (env, args) => mempoolPart(env, ...(args as Values<P>)) }),
     ...(spends && { spends: (env, args) => spends(env, ...(args as Values<P>)) }),
+    ...(scripts && { scripts: (env, args) => scripts(env, ...(args as Values<P>)) }),
     invoke: (env, args) => run(env as ReadEnv, ...(args as Values<P>)),
   };
 }

@@ -2,7 +2,7 @@ import { matchFilter } from '../../indexes/basic-filter.ts';
 import { parseBlock } from '../../primitives/block.ts';
 import { type BlockHash, hashToHex } from '../../primitives/hash.ts';
 import type { HeaderRecord } from '../../storage/header-store.ts';
-import { ByteReader, ByteWriter, concatBytes, equalBytes } from '../../util/bytes.ts';
+import { concatBytes, equalBytes } from '../../util/bytes.ts';
 import { rawBlock } from '../readers/block-facts.ts';
 import { filterBytes } from '../readers/filter-index.ts';
 import type { ReadEnv } from '../readers/read-env.ts';
@@ -11,6 +11,7 @@ import { coins } from '../views/core-number.ts';
 import { coreScript } from '../views/core-script.ts';
 import { findBlock } from './blockchain-methods.ts';
 import { parseJson, type RpcValue } from './json.ts';
+import { packScripts, unpackScripts } from './packed-scripts.ts';
 import { rpcFail } from './rpc-error.ts';
 import { scannedScripts } from './scan-objects.ts';
 
@@ -60,7 +61,7 @@ const STEP_MS = 250;
 export function runScanStep(env: ReadEnv, step: ScanStep): string | Uint8Array {
   switch (step.step) {
     case 'scripts':
-      return packScripts(scannedScripts(env, parseJson(step.objects) as RpcValue[]));
+      return packScripts(bounded(scannedScripts(env, parseJson(step.objects) as RpcValue[])));
     case 'filters':
       return JSON.stringify(matchingBlocks(env, step));
     case 'order':
@@ -72,22 +73,13 @@ export function runScanStep(env: ReadEnv, step: ScanStep): string | Uint8Array {
   }
 }
 
-function packScripts(scripts: Iterable<Uint8Array>): Uint8Array {
-  const w = new ByteWriter();
+function* bounded(scripts: Iterable<Uint8Array>): Generator<Uint8Array> {
   let count = 0;
   for (const script of scripts) {
     if (++count > MAX_SCRIPTS)
       rpcFail('invalidParameter', `The scan objects stand for more than ${MAX_SCRIPTS} scripts`);
-    w.u32(script.length);
-    w.bytes(script);
+    yield script;
   }
-  return w.finish();
-}
-
-/** The scripts of the first step. */
-export function* unpackScripts(packed: Uint8Array): Generator<Uint8Array> {
-  const r = new ByteReader(packed);
-  while (r.remaining > 0) yield r.bytes(r.u32());
 }
 
 /** An own copy of the bytes: not everything takes shared ones. */

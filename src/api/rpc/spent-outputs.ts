@@ -22,7 +22,11 @@ export function findTransaction({ reads, mempool }: ReadEnv, txid: Txid): Parsed
 
 /** The txids of these one behind the other, each once. */
 export function spentTxids(prevouts: readonly Outpoint[]): Uint8Array {
-  const unique = new Map(prevouts.map(({ txid }) => [hashToHex(txid), txid]));
+  return packTxids(new Map(prevouts.map(({ txid }) => [hashToHex(txid), txid])));
+}
+
+/** Txids, by whatever key, one behind the other. */
+export function packTxids(unique: ReadonlyMap<string, Txid>): Uint8Array {
   const txids = new Uint8Array(unique.size * HASH_SIZE);
   let at = 0;
   for (const txid of unique.values()) {
@@ -32,7 +36,7 @@ export function spentTxids(prevouts: readonly Outpoint[]): Uint8Array {
   return txids;
 }
 
-/** The slots of the mempool that hold transactions of `spentTxids`. */
+/** The slots of the mempool that hold transactions of `packTxids`. */
 export function slotsOf({ mempool }: ReadEnv, txids: Uint8Array): number[] {
   const slots: number[] = [];
   for (let at = 0; at < txids.length; at += HASH_SIZE) {

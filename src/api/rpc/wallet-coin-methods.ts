@@ -31,8 +31,9 @@ import { amountShape, outpointsShape } from './wallet-option-shapes.ts';
 import { lockedCoins, receivedByAddress, receivedByLabel, unspentCoins } from './wallet-shapes.ts';
 
 const MAX_DEPTH = 9_999_999;
-/** Microseconds to show a coin, to look up an address, and to count what one received. */
+/** Microseconds to show a coin, to read an address, to look one up, and to count what it received. */
 const COIN_US = 60;
+const ADDRESS_US = 20;
 const SCRIPT_US = 15;
 const RECEIVED_US = 6;
 
@@ -59,8 +60,8 @@ export const listunspent = walletMethod({
   run(env, minDepth, maxDepth, addresses, includeUnsafe, query) {
     const filter = coinFilter(query);
     const { view, params } = env;
+    env.expectWork(addresses.length * ADDRESS_US + view.reads.unspentCount() * COIN_US);
     const scripts = scriptsOf(addresses, params);
-    env.expectWork(view.reads.unspentCount() * COIN_US);
     const views = new WalletTxViews(view, params);
     const avoidReuse = view.reads.meta('flags')?.includes('avoid_reuse') ?? false;
     const wanted = { minDepth, maxDepth, includeUnsafe, ...filter };

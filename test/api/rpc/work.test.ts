@@ -6,11 +6,17 @@ import { RPC_METHODS } from '../../../src/api/rpc/methods.ts';
 import { regtest } from '../../../src/params/regtest.ts';
 import type { Txid } from '../../../src/primitives/hash.ts';
 import { transactionBytes } from '../../../src/primitives/transaction.ts';
+import { addressOf } from '../../../src/script/address.ts';
 import { encodePsbtBase64 } from '../../../src/wallet/psbt/encode.ts';
 import { createPsbt } from '../../../src/wallet/psbt/psbt.ts';
 
 const RANGED =
   'tpubD6NzVbkrYhZ4WaWSyoBvQwbpLkojyoTZPRsgXELWz3Popb3qkjcJyJUGLnL4qHHoQvao8ESaAstxYSnhyswJ76uZPStJRJCTKvosUCJZL5B/*';
+/** Of nobody; each stands for itself. */
+const ADDRESSES = Array.from(
+  { length: 100 },
+  (_, i) => addressOf(Uint8Array.of(0, 20, ...new Uint8Array(19), i), regtest.address)!,
+);
 const EMPTY = { txs: { byTxid: () => null }, coins: { get: () => null }, scripts: { totals: () => null } };
 
 /** Without anything in the mempool, or in the chain unless `reads` says so. */
@@ -21,7 +27,12 @@ function run(
   reads: unknown = EMPTY,
 ): unknown {
   const method = RPC_METHODS.get(name)!;
-  const env = { params: regtest, reads, mempool: { find: () => null }, expectWork } as unknown as ReadEnv;
+  const env = {
+    params: regtest,
+    reads,
+    mempool: { find: () => null, touching: () => [] },
+    expectWork,
+  } as unknown as ReadEnv;
   return method.invoke(env, readArguments(method, parseJson(JSON.stringify(params))));
 }
 
@@ -52,6 +63,11 @@ describe('the front does no long work', () => {
     createmultisig: [1, Array.from({ length: 1000 }, () => KEY)],
     scantxoutset: ['start', [`raw(${'51'.repeat(2000)})`]],
     decodepsbt: [encodePsbtBase64(createPsbt(manyInputs(1000), 2))],
+    getaddressbalance: [{ addresses: ADDRESSES }],
+    getaddresstxids: [{ addresses: ADDRESSES }],
+    getaddressutxos: [{ addresses: ADDRESSES }],
+    getaddressdeltas: [{ addresses: ADDRESSES }],
+    getaddressmempool: [{ addresses: ADDRESSES }],
   };
   for (const [name, params] of Object.entries(cases))
     test(name, () => expect(() => run(frontBudget(), name, params)).toThrow(NeedsWorker));
@@ -59,6 +75,7 @@ describe('the front does no long work', () => {
   test('what everybody asks for is short', () => {
     const small = transactionBytes(manyInputs(2)).toHex();
     expect(run(frontBudget(), 'decoderawtransaction', [small])).toMatchObject({ version: 2 });
+    expect(run(frontBudget(), 'getaddresstxids', [{ addresses: ADDRESSES.slice(0, 20) }])).toEqual([]);
     expect(run(frontBudget(), 'decodescript', [`5121${KEY}21${KEY}52ae`])).toMatchObject({ type: 'multisig' });
   });
 });
@@ -74,6 +91,8 @@ describe('what takes long ends when nobody waits for it', () => {
     analyzepsbt: [psbt],
     utxoupdatepsbt: [psbt],
     descriptorprocesspsbt: [psbt, []],
+    getaddressbalance: [{ addresses: ADDRESSES }],
+    getaddresstxids: [{ addresses: ADDRESSES }],
   };
   for (const [name, params] of Object.entries(cases))
     test(name, () => {
