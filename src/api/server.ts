@@ -162,6 +162,7 @@ export function startApi(deps: ApiDependencies): ApiServer {
     wallets: {
       states: () => walletReaders(context).states ?? [],
       knows: ({ name }, txid) => walletReaders(context).get(name)?.reads.txs.byTxid(hashFromHex(txid)) != null,
+      stopping: stopping.signal,
     },
   });
   const hub = new Hub({

@@ -1,3 +1,4 @@
+import { sleep } from '../../util/abort.ts';
 import type { WalletState } from '../../wallet/wallet-manager.ts';
 import {
   nameOf,
@@ -22,6 +23,8 @@ export interface WalletToldOptions {
   knows(wallet: WalletState, txid: string): boolean;
   /** Does a job on a reader worker. */
   run(name: string, input: WalletBlockQuestion | WalletTxQuestion): Promise<Uint8Array>;
+  /** Ends the waiting for a wallet. */
+  readonly stopping?: AbortSignal;
   /** How long a wallet that has not followed the chain is waited for. */
   readonly patienceMs?: number;
 }
@@ -109,7 +112,7 @@ export class WalletTold {
       const found = await ask();
       if (found !== null) return found;
       if (performance.now() > until) throw new Error('a wallet has not followed the chain yet');
-      await Bun.sleep(RETRY_MS);
+      await sleep(RETRY_MS, this.#options.stopping);
     }
   }
 

@@ -96,6 +96,17 @@ describe('what events are to wallets', () => {
     expect(await waiting).toHaveLength(1);
   });
 
+  test('is waited for no longer when the server stops', async () => {
+    const stop = new AbortController();
+    const { asked, lines } = toldOf({ answers: Array.from({ length: 200 }, () => 'behind'), stopping: stop.signal });
+    const waiting = lines(entryOf('newBlock', { hash: TXID }));
+    while (asked.length === 0) await Promise.resolve();
+    const reason = new Error('the server stops');
+    stop.abort(reason);
+    await expect(waiting).rejects.toBe(reason);
+    expect(asked).toHaveLength(1);
+  });
+
   test('is a failure of its own where a wallet cannot be read', async () => {
     const { told } = toldOf({
       knows: () => {
