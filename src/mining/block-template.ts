@@ -40,15 +40,10 @@ export interface BlockTemplateOptions {
 
 const COINBASE_VERSION = 2;
 
-/** Seconds; the earliest time a child of `parent` may have. */
-export function earliestBlockTime({ medianTimePast }: BlockParent): number {
-  return medianTimePast + 1;
-}
-
 /** A child of `parent` that lacks nothing but its proof of work; the nonce is 0. */
 export function assembleBlock(options: BlockTemplateOptions): Block {
   const { parent, bits, version, time, transactions } = options;
-  assert(time >= earliestBlockTime(parent), 'block time is later than the median time past');
+  assert(time > parent.medianTimePast, 'block time is later than the median time past');
   const coinbase = coinbaseTransaction(options);
   const block = [coinbase, ...transactions];
   const header = { version, previousHash: parent.hash, merkleRoot: transactionsRoot(block), time, bits, nonce: 0 };

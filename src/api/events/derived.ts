@@ -1,4 +1,4 @@
-import type { LogEntry } from './event-log.ts';
+import { isBlockEvent, type LogEntry } from './event-log.ts';
 import type { TxTouches } from './match.ts';
 import type { BlockMatches, Matcher } from './matcher.ts';
 import { outpointKey, scriptKey, txidKey, type Watched, type WatchItem } from './watches.ts';
@@ -66,7 +66,7 @@ export function* framesOf(entry: LogEntry, wishes: Wishes, matcher: Matcher): Ge
   if (events.has(type) && (yield* passesFilter(entry, wishes, matcher)))
     yield { type, text: wishes.full ? yield* withBody(entry, matcher) : entry.text };
   if (watches.size > 0 && (events.has('addressTransaction') || events.has('confirmation'))) {
-    if (type === 'newBlock' || type === 'blockDisconnected') yield* ofBlock(entry, wishes, matcher);
+    if (isBlockEvent(entry)) yield* ofBlock(entry, wishes, matcher);
     else if (entry.tx && entry.reason !== 'block') yield* ofUnconfirmed(entry, wishes, matcher);
   }
   if (events.has('walletTransaction')) yield* ofWallets(entry, matcher);
@@ -102,7 +102,7 @@ function isWatched({ txid, scripts, outpoints }: TxTouches, watches: Watched): b
 
 function* withBody(entry: LogEntry, matcher: Matcher): Generator<Step, string> {
   const { type, text, tx } = entry;
-  const isBlock = type === 'newBlock' || type === 'blockDisconnected';
+  const isBlock = isBlockEvent(entry);
   if (!isBlock && !(type === 'newTransaction' && tx)) return text;
   const body = yield* ready(() => matcher.body(entry, isBlock ? headOf(text).hash : null));
   return `${text.slice(0, -2)},"${isBlock ? 'block' : 'tx'}":${body}}}`;

@@ -19,6 +19,11 @@ export interface LogEntry {
   readonly reason: RemovalReason | null;
 }
 
+/** Whether it is about one block that joined the chain or was taken back. */
+export function isBlockEvent({ type }: Pick<LogEntry, 'type'>): boolean {
+  return type === 'newBlock' || type === 'blockDisconnected';
+}
+
 /** Events that are not kept: numbers `fromSeq` to `toSeq`, of the mempool or of all kinds. */
 export interface Gap {
   readonly scope: 'mempool' | 'all';

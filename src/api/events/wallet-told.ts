@@ -8,7 +8,7 @@ import {
   type WalletTxQuestion,
 } from '../wallets/wallet-event-lines.ts';
 import { headOf } from './derived.ts';
-import type { LogEntry } from './event-log.ts';
+import { isBlockEvent, type LogEntry } from './event-log.ts';
 
 /** A message about a transaction of a wallet: its number within the event, and its data from the name of the wallet on. */
 export interface WalletLine {
@@ -67,7 +67,7 @@ export class WalletTold {
     const wallets = this.#options.states();
     if (wallets.length === 0) return NOTHING;
     try {
-      const work = isBlock(entry) ? this.#ofBlock(entry) : this.#ofTx(entry, wallets);
+      const work = isBlockEvent(entry) ? this.#ofBlock(entry) : this.#ofTx(entry, wallets);
       if (work === null) return NOTHING;
       const made = work.finally(() => this.#running.delete(seq));
       this.#running.set(seq, made);
@@ -144,10 +144,6 @@ const PHASE_OF: Readonly<Record<string, WalletPhase>> = {
   walletAbandoned: 'abandoned',
 };
 const CAUSES: ReadonlySet<string> = new Set(['newBlock', 'blockDisconnected', ...Object.keys(PHASE_OF)]);
-
-function isBlock({ type }: LogEntry): boolean {
-  return type === 'newBlock' || type === 'blockDisconnected';
-}
 
 /** `wallet` is the one it is about, null where it may be any. */
 function factsOf({ type, text, reason }: LogEntry): Omit<WalletTxQuestion, 'wallets'> & { wallet: string | null } {

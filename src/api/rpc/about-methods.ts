@@ -4,7 +4,7 @@ import { flag, optional, text } from './params.ts';
 import { anything, arr, bool, maybe, obj, schemaText, str } from './schema.ts';
 
 /** `getblock "blockhash" ( verbosity )`, what it does, takes and returns. */
-export function helpOn(method: RpcMethod): string {
+function helpOn(method: RpcMethod): string {
   const { help, params, result, scope } = method;
   const lines = params.map(({ name, required, aliases, fallback, schema = anything() }, i) => {
     const names = [name, ...aliases].join(' | ');

@@ -25,7 +25,7 @@ export const importmempool = nodeMethod({
         'Can only import the mempool after the block download and sync is done.',
         'syncing',
       );
-    checkMembers(given, { use_current_time: 'bool', apply_fee_delta_priority: 'bool', apply_unbroadcast_set: 'bool' });
+    checkMembers(given, Object.fromEntries(Object.keys(FLAGS).map((name) => [name, 'bool'])));
     const wanted = {
       useCurrentTime: member(given, 'use_current_time') !== false,
       applyFeeDeltas: member(given, 'apply_fee_delta_priority') === true,

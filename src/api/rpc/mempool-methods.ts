@@ -9,6 +9,7 @@ import {
 } from '../../mempool/relatives.ts';
 import { virtualSize } from '../../policy/virtual-size.ts';
 import { hashToHex, type Txid } from '../../primitives/hash.ts';
+import { turns } from '../turns.ts';
 import { coins } from '../views/core-number.ts';
 import { member, type RpcObject } from './json.ts';
 import { type FrontEnv, JsonText, nodeMethod } from './method.ts';
@@ -259,12 +260,9 @@ async function inSlices(
 ): Promise<string[]> {
   const wanted = Float64Array.from(slots, (slot) => entries.order(slot));
   const parts: string[] = [];
-  let sliceEnd = performance.now() + SLICE_MS;
+  const turn = turns(SLICE_MS);
   for (const [i, slot] of slots.entries()) {
-    if (i % 16 === 0 && performance.now() >= sliceEnd) {
-      await new Promise((resolve) => setImmediate(resolve));
-      sliceEnd = performance.now() + SLICE_MS;
-    }
+    if (i % 16 === 0) await turn();
     if (entries.has(slot) && entries.order(slot) === wanted[i]) parts.push(make(slot));
   }
   return parts;

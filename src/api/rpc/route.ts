@@ -5,6 +5,7 @@ import { mediaType } from '../media-type.ts';
 import { readService } from '../read-service.ts';
 import type { ReadSources } from '../readers/read-settings.ts';
 import { access } from '../route-access.ts';
+import { turns } from '../turns.ts';
 import { type RpcCaller, RpcDispatcher } from './dispatcher.ts';
 import { isObject, parseJson, type RpcValue } from './json.ts';
 import { RPC_METHODS } from './methods.ts';
@@ -24,7 +25,7 @@ const SLICE_MS = 2;
 export const rpcRoutes = (ctx: ApiContext, sources?: ReadSources) => {
   const dispatcher = new RpcDispatcher(ctx, readService(ctx, sources));
   const { limits } = ctx.options;
-  const turns = new Turns(limits.rpcMaxRunning, limits.rpcMaxQueued);
+  const callers = new Turns(limits.rpcMaxRunning, limits.rpcMaxQueued);
   const probe = readCall({ jsonrpc: '2.0', method: 'getblockcount' });
   ctx.rpcProbe = () =>
     dispatcher.run(probe, { call: null, wallet: null, signal: new AbortController().signal, turn: NO_TURN });
@@ -42,14 +43,14 @@ export const rpcRoutes = (ctx: ApiContext, sources?: ReadSources) => {
     if (!Array.isArray(body)) {
       const only = readCall(body);
       checkAllowed([only], call);
-      return turns.take(id, (turn) => single(dispatcher, only, { call, wallet, signal, turn }));
+      return callers.take(id, (turn) => single(dispatcher, only, { call, wallet, signal, turn }));
     }
     if (body.length > limits.rpcMaxBatch)
       throw new RpcError(RPC_ERROR.invalidRequest, `more than ${limits.rpcMaxBatch} calls`);
     const calls = (body as RpcValue[]).map(readCall);
     checkAllowed(calls, call);
     call.charge(Math.max(0, calls.length - 1));
-    return turns.take(id, (turn) => batch(dispatcher, calls, { call, wallet, signal, turn }));
+    return callers.take(id, (turn) => batch(dispatcher, calls, { call, wallet, signal, turn }));
   };
 
   const detail = access('rpc', { bodyLimit: limits.rpcBodyBytes, unlimitedTime: true });
@@ -125,16 +126,14 @@ async function single(dispatcher: RpcDispatcher, call: RpcCall, caller: RpcCalle
 
 async function batch(dispatcher: RpcDispatcher, calls: readonly RpcCall[], caller: RpcCaller): Promise<Response> {
   const replies: string[] = [];
-  let sliceEnd = performance.now() + SLICE_MS;
+  const pause = turns(SLICE_MS);
   for (const call of calls) {
     const text = await dispatcher.run(call, caller).then(
       (result) => resultReply(call, result),
       (error: RpcError) => errorReply(call, error),
     );
     if (!isNotification(call)) replies.push(text);
-    if (performance.now() < sliceEnd) continue;
-    await new Promise((resolve) => setImmediate(resolve));
-    sliceEnd = performance.now() + SLICE_MS;
+    await pause();
   }
   if (replies.length === 0 && calls.length > 0) return new Response(null, { status: 204 });
   return reply(200, `[${replies.join(',')}]`);

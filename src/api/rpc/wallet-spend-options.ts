@@ -48,7 +48,7 @@ const FUND_OPTIONS: Readonly<Record<string, string | null>> = {
 };
 
 /** Throws RpcError on members that are not known, or of another type. */
-export function checkOptions(options: RpcObject): void {
+function checkOptions(options: RpcObject): void {
   const known = Object.entries(FUND_OPTIONS).filter(([key]) => Object.hasOwn(options, key));
   for (const key of Object.keys(options))
     if (!Object.hasOwn(FUND_OPTIONS, key)) rpcFail('type', `Unexpected key ${key}`);
@@ -57,7 +57,7 @@ export function checkOptions(options: RpcObject): void {
 }
 
 /** Satoshis per virtual byte with three decimals, in satoshis per 1,000. Throws RpcError. */
-export function readSatPerVb(value: RpcValue): Amount {
+function readSatPerVb(value: RpcValue): Amount {
   const scaled = readAmount(value);
   return scaled % 100_000n === 0n ? scaled / 100_000n : rpcFail('type', 'Invalid amount');
 }
