@@ -8,6 +8,9 @@ export interface MetaValues {
   lastScriptId: number;
   /** The last number that may have been given to an event. */
   reservedSeq: number;
+  /** How many events the log held when its newest one had this number. */
+  eventRows: number;
+  eventRowsUpTo: number;
   /** Where the last block filter that a row refers to ends. */
   filterFile: number;
   filterEnd: number;

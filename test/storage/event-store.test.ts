@@ -98,4 +98,19 @@ describe('the event log', () => {
     writer.prune(0);
     expect([writer.rows, new EventStore(db).bounds().oldest]).toEqual([0, 0]);
   });
+
+  test('is not counted again at the next start, unless the count is of another log', () => {
+    const db = emptyLog();
+    const writer = new EventWriter(db);
+    for (let i = 0; i < 20; i++) add(writer);
+    writer.prune(12);
+    expect(new EventWriter(db).rows).toBe(12);
+    // Only one that does not look at the rows believes this.
+    db.run("UPDATE meta SET value = 7 WHERE key = 'eventRows'");
+    expect(new EventWriter(db).rows).toBe(7);
+    db.run("INSERT INTO events VALUES (21, 'a', '{}')");
+    expect(new EventWriter(db).rows).toBe(13);
+    db.run("DELETE FROM meta WHERE key = 'eventRows'");
+    expect(new EventWriter(db).rows).toBe(13);
+  });
 });
