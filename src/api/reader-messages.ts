@@ -10,7 +10,8 @@ export type ToReader =
       /** The id of the job that nobody waits for any more, or 0. */
       readonly cancelled: SharedArrayBuffer;
     }
-  | { readonly type: 'job'; readonly id: number; readonly job: ReaderJob }
+  /** Past `maxMs` it is given up; null where it may take what it takes. */
+  | { readonly type: 'job'; readonly id: number; readonly job: ReaderJob; readonly maxMs: number | null }
   | { readonly type: 'close' };
 
 /** In place of a job's id: the connection is closed, the thread may go. */
@@ -18,8 +19,9 @@ export const CLOSED = 0;
 
 export interface FromReader {
   readonly id: number;
-  /** null where the job was cancelled. */
+  /** null where the job was given up. */
   readonly result: ReaderResult | null;
   /** Why it could not be done at all; for the log. */
   readonly error: string | null;
+  readonly tookTooLong?: boolean;
 }

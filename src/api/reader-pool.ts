@@ -11,16 +11,19 @@ export interface ReaderPoolOptions {
   readonly workers: number;
   /** Jobs that may wait; one more is refused as `overloaded`. */
   readonly queue: number;
+  /** A JSON-RPC call that has taken so long is one of the long ones. Default 1000. */
+  readonly shortMs?: number;
   readonly log: Log;
 }
 
 /** The longest a thread is waited for at the end. */
 const CLOSE_MS = 1000;
+const SHORT_MS = 1000;
 
 interface Waiting {
   readonly id: number;
   readonly job: ReaderJob;
-  readonly long: boolean;
+  long: boolean;
   readonly resolve: (result: ReaderResult) => void;
   readonly reject: (error: unknown) => void;
   done: boolean;
@@ -48,8 +51,9 @@ export class ReaderPool {
   }
 
   /**
-   * Does a job. `long` ones may take minutes and never occupy every thread. Rejects with ApiError `overloaded` when too
-   * many wait, and as soon as the signal aborts.
+   * Does a job. `long` ones may take minutes and never occupy every thread. JSON-RPC has no time limit, so a call that
+   * turns out to be long gives its thread up and begins again as one of them. Rejects with ApiError `overloaded` when
+   * too many wait, and as soon as the signal aborts.
    */
   run(job: ReaderJob, { signal, long = false }: { signal: AbortSignal; long?: boolean }): Promise<ReaderResult> {
     return new Promise((resolve, reject) => {
@@ -111,7 +115,9 @@ export class ReaderPool {
       if (!reader) return;
       const [waiting] = this.#queue.splice(at, 1);
       reader.running = waiting!;
-      reader.worker.postMessage({ type: 'job', id: waiting!.id, job: waiting!.job } satisfies ToReader);
+      const { id, job, long } = waiting!;
+      const maxMs = job.kind === 'rpc' && !long ? (this.#options.shortMs ?? SHORT_MS) : null;
+      reader.worker.postMessage({ type: 'job', id, job, maxMs } satisfies ToReader);
     }
   }
 
@@ -134,11 +140,14 @@ export class ReaderPool {
     return reader;
   }
 
-  #finish(reader: Reader, { id, result, error }: FromReader): void {
+  #finish(reader: Reader, { id, result, error, tookTooLong }: FromReader): void {
     const waiting = reader.running;
     if (waiting?.id !== id) return;
     reader.running = null;
-    if (result) waiting.resolve(result);
+    if (tookTooLong) {
+      waiting.long = true;
+      if (!waiting.done) this.#queue.push(waiting);
+    } else if (result) waiting.resolve(result);
     else {
       if (error) this.#options.log.error('a long answer failed', { error });
       waiting.reject(new ApiError('internal_error'));

@@ -10,6 +10,10 @@ class Cancelled extends Error {
   override readonly name = 'Cancelled';
 }
 
+class TookTooLong extends Error {
+  override readonly name = 'TookTooLong';
+}
+
 let reads: ChainReads | null = null;
 let wallets: WalletFiles | null = null;
 let sources: ReadSources | null = null;
@@ -29,9 +33,11 @@ self.onmessage = ({ data }: MessageEvent<ToReader>) => {
     self.postMessage({ id: CLOSED, result: null, error: null } satisfies FromReader);
     return;
   }
-  const { id, job } = data;
+  const { id, job, maxMs } = data;
+  const until = maxMs === null ? Number.POSITIVE_INFINITY : performance.now() + maxMs;
   const checkpoint = () => {
     if (Atomics.load(cancelled, 0) === id) throw new Cancelled('nobody waits for the answer');
+    if (performance.now() > until) throw new TookTooLong();
   };
   let answer: FromReader;
   try {
@@ -41,9 +47,8 @@ self.onmessage = ({ data }: MessageEvent<ToReader>) => {
       error: null,
     };
   } catch (error) {
-    const text =
-      error instanceof Cancelled ? null : error instanceof Error ? (error.stack ?? error.message) : String(error);
-    answer = { id, result: null, error: text };
+    if (error instanceof TookTooLong) answer = { id, result: null, error: null, tookTooLong: true };
+    else answer = { id, result: null, error: faultOf(error) };
   }
   const bytes = answer.result?.ok ? bytesOf(answer.result.reply.body) : null;
   if (!bytes || !answer.result?.ok) self.postMessage(answer);
@@ -52,6 +57,11 @@ self.onmessage = ({ data }: MessageEvent<ToReader>) => {
       bytes.buffer,
     ]);
 };
+
+function faultOf(error: unknown): string | null {
+  if (error instanceof Cancelled) return null;
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}
 
 /** Text becomes bytes here, so that the front only passes them on; an own buffer, since it goes over whole. */
 function bytesOf(body: string | Uint8Array): Uint8Array<ArrayBuffer> {

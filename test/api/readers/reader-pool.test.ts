@@ -15,8 +15,16 @@ const SCAN: ReaderJob = { kind: 'rpc', method: 'gettxoutsetinfo', params: '["muh
 describeWithVectors('reader workers', () => {
   const expected = expectedOfMixedChain();
   const pools: ReaderPool[] = [];
-  const start = (workers: number, queue: number) => {
-    const pool = new ReaderPool({ dir: mixedChainDir(), sources: readSources(regtest), workers, queue, log });
+  const start = (workers: number, queue: number, shortMs?: number) => {
+    const sources = readSources(regtest);
+    const pool = new ReaderPool({
+      dir: mixedChainDir(),
+      sources,
+      workers,
+      queue,
+      log,
+      ...(shortMs !== undefined && { shortMs }),
+    });
     pools.push(pool);
     return pool;
   };
@@ -105,6 +113,24 @@ describeWithVectors('reader workers', () => {
     const short = pool.run(COUNT, { signal: never }).then(() => order.push('short'));
     await Promise.all([...scans, short]);
     expect(order).toEqual(['short', 'scan 1', 'scan 2']);
+  });
+
+  test('calls that turn out to be long leave a thread to the others, and are answered all the same', async () => {
+    const pool = start(2, 8, 0);
+    const order: string[] = [];
+    const scans = [1, 2].map(async (n) => {
+      const { muhash } = JSON.parse(await text(pool.run(SCAN, { signal: never }))) as { muhash: string };
+      expect(muhash).toBe(expected.txoutset.muhash);
+      order.push(`scan ${n}`);
+    });
+    const caller = new AbortController();
+    const left = pool.run(SCAN, { signal: caller.signal }).catch((error: unknown) => error);
+    const short = pool.run(COUNT, { signal: never }).then(() => order.push('short'));
+    await short;
+    caller.abort();
+    expect(await left).toMatchObject({ failure: 'overloaded' });
+    await Promise.all(scans);
+    expect([order[0], order.slice(1).sort()]).toEqual(['short', ['scan 1', 'scan 2']]);
   });
 
   test('a closed pool refuses what runs and what comes', async () => {
