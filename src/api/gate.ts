@@ -14,6 +14,7 @@ import type { ApiMetrics } from './ops/metrics.ts';
 import type { ApiOptions } from './options.ts';
 import { routedUrl, splitTarget } from './request-url.ts';
 import type { Route, RouteEntry, RouteTable } from './route-table.ts';
+import { isOfCoreClient, refuseWhileStarting } from './rpc/warm-up.ts';
 import type { SocketData } from './ws/connection.ts';
 
 /** The part of Bun's server that a request needs. */
@@ -59,8 +60,6 @@ const REQUEST_ID = /^[A-Za-z0-9._-]{1,64}$/;
 const LONG_BODY = 64 * 1024;
 const SLOW_REFUSAL_MS = 250;
 const SOCKET_PATH = '/ws';
-/** With nothing behind it where a client found no cookie file yet. */
-const BASIC = /^basic\b/i;
 
 /**
  * Everything a request meets before and after its handler. The order is part of the contract: start-up, size of the
@@ -95,7 +94,7 @@ export class Gate {
       reply = this.#failed(visit, error);
     }
     if (reply instanceof Promise) {
-      if (visit.route?.unlimitedTime) reply = this.#keptOpen(visit, server, reply);
+      if (visit.route?.unlimitedTime && this.#deps.phase() === 'live') reply = this.#keptOpen(visit, server, reply);
       return reply
         .catch((error: unknown) => this.#failed(visit, error))
         .then((response) => this.#finish(visit, response));
@@ -139,6 +138,7 @@ export class Gate {
   #answer(visit: Visit, server: Upgrader): Response | undefined | Promise<Response> {
     const { request, route, entry, path } = visit;
     if (visit.target.length > this.#deps.options.limits.urlBytes) fail('invalid_request', 'the URL is too long');
+    if (visit.shape === 'rpc' && this.#deps.phase() === 'starting') return refuseWhileStarting(request);
     this.#checkPhase(route);
     const length = request.headers.get('content-length');
     if (length !== null && route && Number(length) > route.bodyLimit) tooLarge(route.bodyLimit);
@@ -268,7 +268,7 @@ export class Gate {
     // What is left of a long body is not worth waiting for.
     if (Number(request.headers.get('content-length')) > LONG_BODY) response.headers.set('connection', 'close');
     // Clients of Bitcoin Core wait where it is said with Core's status, and give up on 503.
-    if (shape === 'rpc' && shown?.failure === 'warming_up' && BASIC.test(request.headers.get('authorization') ?? ''))
+    if (shape === 'rpc' && shown?.failure === 'warming_up' && isOfCoreClient(request))
       return new Response(response.body, { status: 500, headers: response.headers });
     return response;
   }

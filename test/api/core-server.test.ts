@@ -85,6 +85,33 @@ describe('while the node starts', () => {
       expect((await it.get('/api/tip', { headers: { authorization } })).status).toBe(503);
     }
   });
+
+  test('a batch of a client of Bitcoin Core gets an answer to each of its calls', async () => {
+    await using it = startTestApi({ plugins: [sample], attached: false });
+    const post = (calls: unknown, init: Record<string, string> = { authorization: 'Basic ' }) =>
+      it.get('/', { method: 'POST', body: typeof calls === 'string' ? calls : JSON.stringify(calls), headers: init });
+    // What bitcoin-cli -getinfo sends.
+    const calls = [0, 1].map((id) => ({ method: 'getnetworkinfo', params: [], id }));
+    const reply = await post([
+      ...calls,
+      { jsonrpc: '2.0', method: 'uptime', id: 'a' },
+      { jsonrpc: '2.0', method: 'x' },
+      5,
+    ]);
+    expect([reply.status, reply.headers.get('content-type')]).toEqual([200, 'application/json']);
+    const warmUp = expect.objectContaining({ code: -28 });
+    expect((await reply.json()) as object[]).toEqual([
+      { result: null, error: warmUp, id: 0 },
+      { result: null, error: warmUp, id: 1 },
+      { jsonrpc: '2.0', error: warmUp, id: 'a' },
+      { result: null, error: expect.objectContaining({ code: -32600 }), id: null },
+    ]);
+    expect((await post([])).status).toBe(200);
+    expect((await post([{ jsonrpc: '2.0', method: 'x' }])).status).toBe(204);
+    // Neither what is no JSON, nor long, nor from others is read.
+    for (const body of ['[', `[${' '.repeat(20_000)}]`]) expect((await post(body)).status).toBe(500);
+    expect((await post(calls, {})).status).toBe(503);
+  });
 });
 
 describe('order of checks', () => {

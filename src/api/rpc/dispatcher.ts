@@ -1,5 +1,5 @@
 import type { ApiContext, Call } from '../context.ts';
-import { ApiError, FAILURES } from '../errors.ts';
+import { ApiError } from '../errors.ts';
 import type { ReadService } from '../read-service.ts';
 import { NeedsWorker, type ReadEnv } from '../readers/read-env.ts';
 import { withWallet } from '../wallets/wallet-env.ts';
@@ -9,7 +9,7 @@ import { type FrontEnv, JsonText, type RpcMethod, type RunningCall, readArgument
 import { RPC_METHODS } from './methods.ts';
 import { txidsTouching } from './packed-scripts.ts';
 import type { RpcCall } from './protocol.ts';
-import { RPC_ERROR, RpcError } from './rpc-error.ts';
+import { asRpcError, RPC_ERROR, RpcError } from './rpc-error.ts';
 import { slotsOf } from './spent-outputs.ts';
 import type { Turn } from './turns.ts';
 import { walletOf, walletSynced } from './wallet-env.ts';
@@ -94,10 +94,7 @@ export class RpcDispatcher {
 
   #asRpcError(error: unknown, method: string): RpcError {
     if (error instanceof RpcError) return error;
-    if (error instanceof ApiError) {
-      const { failure, message, details } = error;
-      return new RpcError(FAILURES[failure].rpc, message, { code: failure, details });
-    }
+    if (error instanceof ApiError) return asRpcError(error);
     this.#ctx.log.error('JSON-RPC call failed', { method, error });
     return new RpcError(RPC_ERROR.internal, 'Internal error');
   }

@@ -1,3 +1,4 @@
+import { RPC_TYPE } from '../errors.ts';
 import { isObject, member, NumberText, type RpcValue } from './json.ts';
 import { RPC_ERROR, RpcError } from './rpc-error.ts';
 
@@ -63,4 +64,15 @@ export function errorStatus({ version, invalid }: Pick<RpcCall, 'version' | 'inv
   if (invalid || rpcCode === RPC_ERROR.invalidRequest) return 400;
   if (version === '2.0') return 200;
   return rpcCode === RPC_ERROR.methodNotFound ? 404 : 500;
+}
+
+export function rpcReply(status: number, body: string): Response {
+  // The line end is Core's.
+  return new Response(`${body}\n`, { status, headers: { 'content-type': RPC_TYPE } });
+}
+
+/** The reply to a batch: what its calls were answered, but for notifications. */
+export function batchReply(calls: readonly RpcCall[], replies: readonly string[]): Response {
+  if (replies.length === 0 && calls.length > 0) return new Response(null, { status: 204 });
+  return rpcReply(200, `[${replies.join(',')}]`);
 }

@@ -1,6 +1,6 @@
 import { Elysia } from 'elysia';
 import type { ApiContext, Call } from '../context.ts';
-import { ApiError, fail, RPC_TYPE } from '../errors.ts';
+import { ApiError, fail } from '../errors.ts';
 import { mediaType } from '../media-type.ts';
 import { readService } from '../read-service.ts';
 import type { ReadSources } from '../readers/read-settings.ts';
@@ -9,7 +9,16 @@ import { turns } from '../turns.ts';
 import { type RpcCaller, RpcDispatcher } from './dispatcher.ts';
 import { isObject, parseJson, type RpcValue } from './json.ts';
 import { RPC_METHODS } from './methods.ts';
-import { errorReply, errorStatus, isNotification, type RpcCall, readCall, resultReply } from './protocol.ts';
+import {
+  batchReply,
+  errorReply,
+  errorStatus,
+  isNotification,
+  type RpcCall,
+  readCall,
+  resultReply,
+  rpcReply,
+} from './protocol.ts';
 import { RPC_ERROR, RpcError } from './rpc-error.ts';
 import { type Turn, Turns } from './turns.ts';
 import { hasTooManyValues, MAX_VALUES } from './value-count.ts';
@@ -77,7 +86,7 @@ async function orParseError(answer: () => Promise<Response>): Promise<Response> 
   try {
     return await answer();
   } catch (error) {
-    if (error instanceof RpcError) return reply(400, errorReply(UNKNOWN, error));
+    if (error instanceof RpcError) return rpcReply(400, errorReply(UNKNOWN, error));
     throw error;
   }
 }
@@ -113,11 +122,11 @@ function checkAllowed(calls: readonly RpcCall[], call: Call): void {
 async function single(dispatcher: RpcDispatcher, call: RpcCall, caller: RpcCaller): Promise<Response> {
   try {
     const result = await dispatcher.run(call, caller);
-    return isNotification(call) ? new Response(null, { status: 204 }) : reply(200, resultReply(call, result));
+    return isNotification(call) ? new Response(null, { status: 204 }) : rpcReply(200, resultReply(call, result));
   } catch (error) {
     const failure = error as RpcError;
     if (isNotification(call) && !call.invalid) return new Response(null, { status: 204 });
-    return reply(
+    return rpcReply(
       errorStatus(call, failure),
       errorReply({ ...call, id: call.invalid ? (call.id ?? 'null') : call.id }, failure),
     );
@@ -135,11 +144,5 @@ async function batch(dispatcher: RpcDispatcher, calls: readonly RpcCall[], calle
     if (!isNotification(call)) replies.push(text);
     await pause();
   }
-  if (replies.length === 0 && calls.length > 0) return new Response(null, { status: 204 });
-  return reply(200, `[${replies.join(',')}]`);
-}
-
-function reply(status: number, body: string): Response {
-  // The line end is Core's.
-  return new Response(`${body}\n`, { status, headers: { 'content-type': RPC_TYPE } });
+  return batchReply(calls, replies);
 }

@@ -1,4 +1,4 @@
-import type { ErrorDetails, FailureCode } from '../errors.ts';
+import { type ApiError, type ErrorDetails, FAILURES, type FailureCode } from '../errors.ts';
 import { isRefusal, type Refusal } from '../node-actions.ts';
 
 /** Codes of JSON-RPC errors, as Core numbers them. */
@@ -52,6 +52,11 @@ export class RpcError extends Error {
     this.rpcCode = rpcCode;
     this.data = data;
   }
+}
+
+/** The same refusal, as JSON-RPC tells it. */
+export function asRpcError({ failure, message, details }: ApiError): RpcError {
+  return new RpcError(FAILURES[failure].rpc, message, { code: failure, details });
 }
 
 /**
