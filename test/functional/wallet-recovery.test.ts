@@ -44,7 +44,7 @@ async function stateOf(api: ApiClient) {
 }
 
 describe('a wallet that was away', () => {
-  const chain = recentChain(140);
+  let chain = recentChain(140);
   let node: NodeProcess;
   let api: ApiClient;
   let next = 1;
@@ -75,6 +75,30 @@ describe('a wallet that was away', () => {
     expect(await shown(idOf(pending))).toMatchObject({ confirmations: 1 });
     expect(await shown(idOf(waiting))).toMatchObject({ confirmations: 0, trusted: false });
     expect(await api.rpc('getbalances')).toMatchObject({ mine: { trusted: 99.99998, untrusted_pending: 49.99999 } });
+  });
+
+  test('finds in the mempool what is its own only since it caught up', async () => {
+    const { descriptors } = await api.rpc<{
+      descriptors: { desc: string; internal: boolean; next_index: number }[];
+    }>('listdescriptors');
+    const { desc, next_index: index } = descriptors.find((each) => !each.internal && each.desc.startsWith('wpkh('))!;
+    const addressAt = async (n: number) => (await api.rpc<string[]>('deriveaddresses', [desc, [n, n]]))[0]!;
+    const [near, far] = [await addressAt(index + 5), await addressAt(index + 12)];
+    const isOwn = async (address: string) => (await api.rpc<{ ismine: boolean }>('getaddressinfo', [address])).ismine;
+    // A new wallet derives its addresses bit by bit.
+    await node.until('the addresses', () => isOwn(near));
+    expect(await isOwn(far)).toBe(false);
+    const waiting = sweep(coin(), scriptOf(far));
+    await broadcast(api, waiting);
+    // More blocks in one move than the wallet is handed: it has to look them up. The payment brings the other into reach.
+    const branch = chain.fork();
+    const payment = sweep(coin(), scriptOf(near));
+    for (let i = 0; i < 9; i++) await submit(api, chain.mine(1));
+    await submit(api, branch.mine(1, { txs: [payment] }));
+    for (let i = 0; i < 9; i++) await submit(api, branch.mine(1));
+    chain = branch;
+    await node.until('the wallet', async () => (await shown(idOf(payment)).catch(() => null))?.confirmations === 10);
+    await node.until('the mempool', async () => (await shown(idOf(waiting)).catch(() => null))?.confirmations === 0);
   });
 
   test('leaves blocks that were reorganized away', async () => {
