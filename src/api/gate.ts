@@ -13,6 +13,7 @@ import { ApiError, BEARER_CHALLENGE, errorResponse, fail, JSON_TYPE, shownError 
 import type { ApiMetrics } from './ops/metrics.ts';
 import type { ApiOptions } from './options.ts';
 import { routedUrl, splitTarget } from './request-url.ts';
+import { invalid } from './rest/input.ts';
 import type { Route, RouteEntry, RouteTable } from './route-table.ts';
 import { isOfCoreClient, refuseWhileStarting } from './rpc/warm-up.ts';
 import type { SocketData } from './ws/connection.ts';
@@ -159,6 +160,7 @@ export class Gate {
     const allow = path === '/' ? 'POST' : entry.allow;
     if (!route) throw new ApiError('method_not_allowed', 'method not allowed here', null, { allow });
     this.#checkAllowed(visit, route);
+    checkQuery(visit.target.slice(path.length), route);
     return this.#dispatch(visit, route, length);
   }
 
@@ -330,6 +332,14 @@ function needsKey(access: Route['access'], methodKnown: boolean): boolean {
 
 function requireScope({ scopes }: Principal, required: Scope): void {
   if (!hasScope(scopes, required)) fail('insufficient_scope', `this needs the scope ${required}`, { required });
+}
+
+/** One of two values would be taken and the other passed over. */
+function checkQuery(query: string, { query: names }: Route): void {
+  if (!query.includes('&') || names.length === 0) return;
+  const given = new URLSearchParams(query);
+  const twice = names.find((name) => given.getAll(name).length > 1);
+  if (twice !== undefined) invalid(twice, 'is given twice');
 }
 
 function tooLarge(limit: number): never {

@@ -10,6 +10,8 @@ export interface Route {
   readonly bodyLimit: number;
   readonly whileStarting: boolean;
   readonly unlimitedTime: boolean;
+  /** Names of the parameters that its query may have. */
+  readonly query: readonly string[];
 }
 
 /** All methods of one path. */
@@ -26,7 +28,7 @@ export interface RouteEntry {
 export interface DeclaredRoute {
   readonly method: string;
   readonly path: string;
-  readonly hooks?: { readonly detail?: Partial<RouteAccess> } | undefined;
+  readonly hooks?: { readonly detail?: Partial<RouteAccess>; readonly query?: unknown } | undefined;
 }
 
 const DEFAULT_BODY_LIMIT = 1024 ** 2;
@@ -101,6 +103,7 @@ function routeEntry(path: string, declared: readonly DeclaredRoute[]): RouteEntr
       bodyLimit: detail['x-body-limit'] ?? DEFAULT_BODY_LIMIT,
       whileStarting: detail['x-while-starting'] ?? false,
       unlimitedTime: detail['x-unlimited-time'] ?? false,
+      query: Object.keys((hooks?.query as { properties?: object } | undefined)?.properties ?? {}),
     };
     methods.set(method, route);
     if (method === 'GET') methods.set('HEAD', route);

@@ -504,6 +504,8 @@ describeWithVectors('REST on a chain that Bitcoin Core has judged', () => {
     ['/api/blocks?limit=0', 400, 'invalid_parameter'],
     ['/api/blocks?limit=101', 400, 'invalid_parameter'],
     ['/api/blocks?before=x', 400, 'invalid_parameter'],
+    ['/api/blocks?limit=2&limit=2', 400, 'invalid_parameter'],
+    ['/api/blocks/?limit=2&color=red&l%69mit=3', 400, 'invalid_parameter'],
     ['/api/headers?count=2001', 400, 'invalid_parameter'],
     ['/api/tx/xyz', 400, 'invalid_txid'],
     ['/api/tx/xyz/proof', 400, 'invalid_txid'],
@@ -543,6 +545,7 @@ describeWithVectors('REST on a chain that Bitcoin Core has judged', () => {
       parameter: 'limit',
       reason: 'must be a number from 1 to 100',
     });
+    expect((await failure('/api/blocks?limit=2&limit=3'))[2]).toEqual({ parameter: 'limit', reason: 'is given twice' });
     expect((await failure('/api/block-by-height/161'))[2]).toEqual({ tipHeight: 160 });
     const cases = {
       bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4: 'wrong_network',
@@ -556,7 +559,8 @@ describeWithVectors('REST on a chain that Bitcoin Core has judged', () => {
   });
 
   test('unknown parameters are ignored', async () => {
-    expect(await api.json('/api/blocks?limit=1&color=red')).toMatchObject({ items: [{ height: 160 }] });
+    for (const query of ['color=red', 'color=red&color=blue'])
+      expect(await api.json(`/api/blocks?limit=1&${query}`)).toMatchObject({ items: [{ height: 160 }] });
   });
 
   test('broadcast: what is confirmed stays accepted, what is no transaction is refused', async () => {
