@@ -1,6 +1,6 @@
 import { fail } from '../errors.ts';
 import type { PageLimits } from '../options.ts';
-import { hasTooManyValues } from '../rpc/value-count.ts';
+import { excessOf } from '../rpc/value-count.ts';
 
 /** The values of a query as Elysia hands them over. */
 export type Query = Readonly<Record<string, string | undefined>>;
@@ -54,9 +54,10 @@ export function invalid(parameter: string, reason: string): never {
   return fail('invalid_parameter', `${parameter} ${reason}`, { parameter, reason });
 }
 
-/** Throws `invalid_request` where a body of JSON holds so many values that parsing it would hold up others. */
+/** Throws `invalid_request` where a body of JSON holds so much that parsing it would hold up others. */
 export async function checkValues(body: Uint8Array, max: number): Promise<void> {
-  if (await hasTooManyValues(body, max)) fail('invalid_request', `the body holds more than ${max} values`);
+  const excess = await excessOf(body, max);
+  if (excess) fail('invalid_request', `the body holds more than ${excess}`);
 }
 
 /** What the pages of one list have in common. */

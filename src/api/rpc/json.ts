@@ -21,13 +21,15 @@ export interface RpcObject {
 /** Parses JSON and keeps the text of its numbers. Throws SyntaxError, or RangeError where it is nested too deeply. */
 export function parseJson(text: string): RpcValue {
   // To be handed the text of each value takes several times as long, and whole numbers are written in one way only.
-  if (hasOnlyWholeNumbers(text)) return withTexts(JSON.parse(text) as ParsedJson);
+  const value = JSON.parse(text) as ParsedJson;
+  if (hasOnlyWholeNumbers(text)) return withTexts(value);
   return parseWithNumbers(text, (digits) => new NumberText(digits)) as RpcValue;
 }
 
 type ParsedJson = null | boolean | string | number | ParsedJson[] | { [key: string]: ParsedJson };
 
 const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
 const MINUS = 0x2d;
 const ZERO = 0x30;
 const NINE = 0x39;
@@ -36,15 +38,17 @@ const SAFE_DIGITS = 15;
 const DOT = 0x2e;
 const SMALL_E = 0x65;
 
-/** Whether all numbers of a JSON text, which may be malformed otherwise, are such. */
+/** Where a string or a number may begin. */
+const BEGIN = /["\-0-9]/g;
+
+/** Whether all numbers of a JSON text are such. */
 function hasOnlyWholeNumbers(text: string): boolean {
-  for (let at = 0; at < text.length; ) {
-    const code = text.charCodeAt(at);
-    if (code === QUOTE) at = endOfString(text, at);
-    else if (code === MINUS || isDigit(code)) {
-      at = endOfWhole(text, at);
-      if (at < 0) return false;
-    } else at++;
+  BEGIN.lastIndex = 0;
+  while (BEGIN.test(text)) {
+    const at = BEGIN.lastIndex - 1;
+    const end = text.charCodeAt(at) === QUOTE ? endOfString(text, at) : endOfWhole(text, at);
+    if (end < 0) return false;
+    BEGIN.lastIndex = end;
   }
   return true;
 }
@@ -53,7 +57,7 @@ function hasOnlyWholeNumbers(text: string): boolean {
 function endOfWhole(text: string, start: number): number {
   let at = text.charCodeAt(start) === MINUS ? start + 1 : start;
   const first = at;
-  while (isDigit(text.charCodeAt(at))) at++;
+  while (at - first <= SAFE_DIGITS && isDigit(text.charCodeAt(at))) at++;
   const next = text.charCodeAt(at) | 0x20;
   const digits = at - first;
   const leadingZero = text.charCodeAt(first) === ZERO && (digits > 1 || first > start);
@@ -71,7 +75,7 @@ function endOfString(text: string, start: number): number {
     at = text.indexOf('"', at);
     if (at < 0) return text.length;
     let backslashes = 0;
-    while (text[at - 1 - backslashes] === '\\') backslashes++;
+    while (text.charCodeAt(at - 1 - backslashes) === BACKSLASH) backslashes++;
     if (backslashes % 2 === 0) return at + 1;
   }
 }

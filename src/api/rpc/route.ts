@@ -21,7 +21,7 @@ import {
 } from './protocol.ts';
 import { RPC_ERROR, RpcError } from './rpc-error.ts';
 import { type Turn, Turns } from './turns.ts';
-import { hasTooManyValues, MAX_VALUES } from './value-count.ts';
+import { excessOf } from './value-count.ts';
 
 /** Of those who take no turns. */
 const NO_TURN: Turn = { pause: (wait) => wait() };
@@ -44,8 +44,8 @@ export const rpcRoutes = (ctx: ApiContext, sources?: ReadSources) => {
     checkContentType(request);
     const bytes = await request.bytes();
     // The front serves everybody: one caller's million little values must not hold it up.
-    if (await hasTooManyValues(bytes))
-      throw new RpcError(RPC_ERROR.invalidRequest, `the request holds more than ${MAX_VALUES} values`);
+    const excess = await excessOf(bytes);
+    if (excess) throw new RpcError(RPC_ERROR.invalidRequest, `the request holds more than ${excess}`);
     const body = parseBody(new TextDecoder().decode(bytes));
     const { signal } = request;
     const { id } = call.principal;

@@ -1,19 +1,25 @@
 import { expect, test } from 'bun:test';
-import { hasTooManyValues } from '../../../src/api/rpc/value-count.ts';
+import { excessOf } from '../../../src/api/rpc/value-count.ts';
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 
 test('counts elements, members and containers', async () => {
-  expect(await hasTooManyValues(bytes('[1,2,3]'), 5)).toBe(false);
-  expect(await hasTooManyValues(bytes('[1,2,3]'), 3)).toBe(true);
-  expect(await hasTooManyValues(bytes('{"a":1,"b":{"c":[]}}'), 4)).toBe(true);
+  expect(await excessOf(bytes('[1,2,3]'), 5)).toBeNull();
+  expect(await excessOf(bytes('[1,2,3]'), 3)).toBe('3 values');
+  expect(await excessOf(bytes('{"a":1,"b":{"c":[]}}'), 4)).toBe('4 values');
 });
 
 test('a long string is one value, whatever its length', async () => {
-  expect(await hasTooManyValues(bytes(`["${'00'.repeat(1_000_000)}"]`), 2)).toBe(false);
+  expect(await excessOf(bytes(`["${'00'.repeat(1_000_000)}"]`), 2)).toBeNull();
 });
 
 test('deep nesting and long lists are both too many', async () => {
-  expect(await hasTooManyValues(bytes('['.repeat(30_000)))).toBe(true);
-  expect(await hasTooManyValues(bytes(`[${'0,'.repeat(30_000)}0]`))).toBe(true);
+  expect(await excessOf(bytes('['.repeat(30_000)))).toBe('20000 values');
+  expect(await excessOf(bytes(`[${'0,'.repeat(30_000)}0]`))).toBe('20000 values');
+});
+
+test('a string of escapes is too much where it takes long to parse', async () => {
+  expect(await excessOf(bytes(`["${'\\/'.repeat(1_000_000)}"]`))).toBeNull();
+  for (const escaped of ['\\"', '\\u0030'])
+    expect(await excessOf(bytes(`["${escaped.repeat(1_000_001)}"]`))).toBe('1000000 escaped characters');
 });

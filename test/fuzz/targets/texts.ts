@@ -3,7 +3,7 @@ import { WatchRegistry, WatchSet, WatchUnion } from '../../../src/api/events/wat
 import { decodeCursor, encodeCursor } from '../../../src/api/readers/cursor.ts';
 import { parseJson, type RpcValue } from '../../../src/api/rpc/json.ts';
 import { isNotification, readCall } from '../../../src/api/rpc/protocol.ts';
-import { hasTooManyValues } from '../../../src/api/rpc/value-count.ts';
+import { excessOf } from '../../../src/api/rpc/value-count.ts';
 import type { Connection } from '../../../src/api/ws/connection.ts';
 import { answerMessage, type MessageWorld } from '../../../src/api/ws/messages.ts';
 import { regtest } from '../../../src/params/regtest.ts';
@@ -182,7 +182,7 @@ const jsonRpc: FuzzTarget = {
   corpus: () => REQUESTS.map(bytesOfText),
   generate: (random) => bytesOfText(random.once(20) ? nested(random) : jsonText(random, 5)),
   async run(input) {
-    if (await hasTooManyValues(input)) return;
+    if (await excessOf(input)) return;
     let body: RpcValue;
     try {
       body = parseJson(new TextDecoder().decode(input));
