@@ -25,16 +25,16 @@ const PASSING: Steps = {
   'exec -- bun': 'echo " 40 pass"; echo " 0 fail"',
 };
 
-function start(changed: Steps = {}) {
+function start(changed: Steps = {}, more: Readonly<Record<string, string>> = {}) {
   const cases = Object.entries({ ...PASSING, ...changed }).map(([args, script]) => `"${args}"*) ${script} ;;`);
   writeFileSync(join(dir, 'npm'), `#!/usr/bin/env bash\ncase "$*" in\n${cases.join('\n')}\nesac\n`);
   chmodSync(join(dir, 'npm'), 0o755);
-  const env = { ...process.env, PATH: `${dir}:${process.env.PATH}`, TMPDIR: dir };
+  const env = { ...process.env, PATH: `${dir}:${process.env.PATH}`, TMPDIR: dir, ...more };
   return Bun.spawn([join(dir, '.ci/run')], { env, stdout: 'pipe', stderr: 'pipe' });
 }
 
-async function outcome(changed: Steps = {}) {
-  const child = start(changed);
+async function outcome(changed: Steps = {}, more: Readonly<Record<string, string>> = {}) {
+  const child = start(changed, more);
   const [stdout, status] = await Promise.all([new Response(child.stdout).text(), child.exited]);
   return { stdout, last: stdout.trimEnd().split('\n').at(-1), status };
 }
@@ -85,12 +85,26 @@ describe.skipIf(!Bun.which('bash') || process.platform !== 'linux')('the checks 
   });
 
   test('count the steps of a lane that dies as failures', async () => {
-    // Its parent is the step's, and that one's the lane.
-    const lane = '$(awk \'{ print $4 }\' "/proc/$PPID/stat")';
+    // Its parent bounds its time, that one's is the step's, and that one's the lane.
+    const parentOf = (pid: string) => `$(awk '{ print $4 }' "/proc/${pid}/stat")`;
+    const lane = parentOf(parentOf('$PPID'));
     const { last, status } = await outcome({ 'test --': `kill -9 ${lane}; ${LINGER}; sleep 60` });
     expect([last, status]).toEqual(['70 passed, 2 failed', 1]);
     expect(await gone()).toBe(true);
   });
+
+  test.each(['sleep 60', 'trap "" TERM; while :; do sleep 1; done'])(
+    'end a step that hangs, and name it: %s',
+    async (wait) => {
+      const { stdout, last, status } = await outcome(
+        { 'run test:functional': `${LINGER}; ${wait}` },
+        { CI_STEP_SECONDS: '1' },
+      );
+      expect([last, status]).toEqual(['70 passed, 1 failed', 1]);
+      expect(stdout).toContain('\nfunctional: failed (hung: ended after 1 s)\n');
+      expect(await gone()).toBe(true);
+    },
+  );
 
   test('do not wait for what a step leaves running, and end it', async () => {
     const { last, status } = await outcome({ 'test --': `${LINGER}; echo " 10 pass"` });
