@@ -1,5 +1,5 @@
 import { witnessCommitmentIndex } from '../consensus/witness-commitment.ts';
-import { encodeBlock, parseBlock } from '../primitives/block.ts';
+import { encodeBlock, type ParsedBlock } from '../primitives/block.ts';
 import { hasWitness } from '../primitives/transaction.ts';
 import { ByteWriter } from '../util/bytes.ts';
 
@@ -8,10 +8,9 @@ export const RESERVED_VALUE: Uint8Array = new Uint8Array(32);
 
 /**
  * The block with the witness its coinbase needs: miners often send the coinbase as it was before segwit, commitment and
- * all. Any other block comes back as it is. Throws DecodeError.
+ * all. Any other block comes back as it is.
  */
-export function withReservedValue(raw: Uint8Array): Uint8Array {
-  const { header, txs } = parseBlock(raw);
+export function withReservedValue({ raw, header, txs }: ParsedBlock): Uint8Array {
   const coinbase = txs[0]?.tx;
   const input = coinbase?.inputs[0];
   if (!coinbase || !input || witnessCommitmentIndex(coinbase) < 0 || coinbase.inputs.some(hasWitness)) return raw;

@@ -7,7 +7,7 @@ import { deploymentState, VersionBitsCache } from '../consensus/version-bits.ts'
 import type { Mempool } from '../mempool/pool.ts';
 import { grind, Miner } from '../mining/miner.ts';
 import { type BlockTemplate, TemplateMaker } from '../mining/template-maker.ts';
-import { parseBlock, parseTransaction } from '../primitives/block.ts';
+import { parseLeadingBlock, parseTransaction } from '../primitives/block.ts';
 import { hashFromHex, hashToHex, type Txid } from '../primitives/hash.ts';
 import { HEADER_SIZE, headerFromBytes } from '../primitives/header.ts';
 import type { Transaction } from '../primitives/transaction.ts';
@@ -108,7 +108,7 @@ function notInMempool(txid: string): Refusal {
 
 function parsed(raw: Uint8Array) {
   try {
-    return parseBlock(raw);
+    return parseLeadingBlock(raw);
   } catch (error) {
     if (error instanceof DecodeError) return null;
     throw error;

@@ -10,8 +10,9 @@ import { MempoolService } from '../mempool/service.ts';
 import { withReservedValue } from '../mining/reserved-value.ts';
 import type { NetworkParams } from '../params/network-params.ts';
 import { paramsFor } from '../params/networks.ts';
+import { parseLeadingBlock } from '../primitives/block.ts';
 import { hashToHex } from '../primitives/hash.ts';
-import { HEADER_SIZE, headerFromBytes } from '../primitives/header.ts';
+
 import { FeeStore } from '../storage/fee-store.ts';
 import { MempoolStore } from '../storage/mempool-store.ts';
 import { openNodeDatabase } from '../storage/node-database.ts';
@@ -258,16 +259,16 @@ export class Node {
     return this.chain.tip.ancestor(height) === outcome.entry ? null : 'inconclusive';
   }
 
-  /** A miner may leave the coinbase's witness out where segwit asks for one. */
-  #completed(raw: Uint8Array): Uint8Array {
-    const parent =
-      raw.length >= HEADER_SIZE ? this.chain.get(headerFromBytes(raw.subarray(0, HEADER_SIZE)).previousHash) : null;
-    if (!parent || !isBuriedActive('segwit', parent.height + 1, this.params.consensus)) return raw;
+  /** Without what follows the block; and a miner may leave the coinbase's witness out where segwit asks for one. */
+  #completed(bytes: Uint8Array): Uint8Array {
     try {
-      return withReservedValue(raw);
+      const block = parseLeadingBlock(bytes);
+      const parent = this.chain.get(block.header.previousHash);
+      const segwit = parent !== null && isBuriedActive('segwit', parent.height + 1, this.params.consensus);
+      return segwit ? withReservedValue(block) : block.raw;
     } catch (error) {
       // The chain says what is wrong with it.
-      if (error instanceof DecodeError) return raw;
+      if (error instanceof DecodeError) return bytes;
       throw error;
     }
   }

@@ -82,6 +82,7 @@ export const getblocktemplate = nodeMethod({
   long: true,
   async run(env, request) {
     const mode = member(request, 'mode') ?? 'template';
+    if (typeof mode !== 'string') return rpcFail('invalidParameter', 'Invalid mode');
     if (mode === 'proposal') return propose(env, request);
     const rules = clientRules(request);
     if (mode !== 'template') return rpcFail('invalidParameter', 'Invalid mode');

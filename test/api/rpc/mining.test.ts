@@ -105,6 +105,9 @@ describe('a miner on regtest', () => {
     ]);
     for (const mode of [1, 'x'])
       expect(await call('getblocktemplate', { ...RULES, mode })).toEqual([-8, 'Invalid mode']);
+    // What is no text is refused before anything else is looked at, another text after the rules.
+    expect(await call('getblocktemplate', { mode: 1, rules: [1] })).toEqual([-8, 'Invalid mode']);
+    expect(await call('getblocktemplate', { mode: 'x', rules: [1] })).toContain(-3);
     expect(await call('getblocktemplate', { ...RULES, longpollid: 'abc' })).toEqual([
       -8,
       "longpollid must be of length 64 (not 3, for 'abc')",
@@ -112,6 +115,10 @@ describe('a miner on regtest', () => {
     expect(await call('getblocktemplate', { mode: 'proposal' })).toEqual([-3, 'Missing data String key for proposal']);
     expect(await propose('zz')).toEqual([-22, 'Block decode failed']);
     expect(await propose('00')).toEqual([-22, 'Block decode failed']);
+    expect(await propose('')).toEqual([-22, 'Block decode failed']);
+    // What follows a block is passed over.
+    expect(await propose(`${chain.build({ work: false }).raw.toHex()}00ff`)).toBeNull();
+    expect(await propose('00'.repeat(90))).toBe('inconclusive-not-best-prevblk');
   });
 
   const verdicts: [string, () => { raw: Uint8Array }, string | null][] = [

@@ -26,15 +26,20 @@ test('submitblock says what BIP-22 has for each fate of a block', async () => {
   for (const block of chain.blocks.slice(1)) expect(await submit(hexOf(block))).toMatchObject({ result: null });
 
   expect(await submit(hexOf(chain.tip))).toMatchObject({ result: 'duplicate' });
-  expect(await submit('00'.repeat(90))).toMatchObject({ error: { code: -22, message: 'Block decode failed' } });
-  expect(await submit('00')).toMatchObject({ error: { code: -22, message: 'Block decode failed' } });
+  for (const hex of ['', '00', '00'.repeat(80), `${'00'.repeat(80)}01`])
+    expect(await submit(hex)).toMatchObject({ error: { code: -22, message: 'Block decode failed' } });
+  // A header without transactions, and more.
+  expect(await submit('00'.repeat(90))).toMatchObject({ result: 'high-hash' });
+  // What follows a block is passed over.
+  expect(await submit(`${hexOf(chain.tip)}00ff`)).toMatchObject({ result: 'duplicate' });
+  expect(await submit(`${hexOf(chain.build({ work: false }))}00`)).toMatchObject({ result: 'high-hash' });
   expect(await submit(hexOf(chain.build({ work: false })))).toMatchObject({ result: 'high-hash' });
   expect(await submit(hexOf(chain.build({ coinbaseValue: 50_0000_0001n })))).toMatchObject({ result: 'bad-cb-amount' });
   expect(await submit(hexOf(chain.fork(50).mine()))).toMatchObject({ result: 'inconclusive' });
 
   const coin = spending.coin(1);
   const withWitness = spending.mine(1, { txs: [sweep(coin, 'p2wsh-anyone')] });
-  expect(await submit(withoutCoinbaseWitness(withWitness))).toMatchObject({ result: null });
+  expect(await submit(`${withoutCoinbaseWitness(withWitness)}00`)).toMatchObject({ result: null });
   expect((await node.api.json<{ bestBlockHash: string }>('/api/info')).bestBlockHash).toBe(
     bytesToHex(withWitness.hash.toReversed()),
   );
