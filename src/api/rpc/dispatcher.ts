@@ -45,7 +45,7 @@ export class RpcDispatcher {
       if (!method) throw new RpcError(RPC_ERROR.methodNotFound, 'Method not found');
       return await this.#invoke(method, params, caller);
     } catch (error) {
-      const failure = this.#asRpcError(error, name);
+      const failure = this.#asRpcError(error, name, caller.signal);
       code = failure.rpcCode;
       throw failure;
     } finally {
@@ -92,10 +92,11 @@ export class RpcDispatcher {
     return jobText(await this.#service.runJob({ job, signal, long, mempoolPart: part }));
   }
 
-  #asRpcError(error: unknown, method: string): RpcError {
+  #asRpcError(error: unknown, method: string, signal: AbortSignal): RpcError {
     if (error instanceof RpcError) return error;
     if (error instanceof ApiError) return asRpcError(error);
-    this.#ctx.log.error('JSON-RPC call failed', { method, error });
+    // The caller has left, and nobody hears of this.
+    if (!signal.aborted || error !== signal.reason) this.#ctx.log.error('JSON-RPC call failed', { method, error });
     return new RpcError(RPC_ERROR.internal, 'Internal error');
   }
 }

@@ -145,6 +145,8 @@ async function longPoll(env: FrontEnv, id: RpcValue): Promise<void> {
     if ((await ctx.node().act('mempoolChanges')) !== changes) return;
   }
   if (ctx.stopping.aborted) rpcFail('clientNotConnected', 'Shutting down');
+  // A template for a caller who has left would be made for nobody.
+  signal.throwIfAborted();
 }
 
 /** Transactions of the newest template: several megabytes, which are not sent over again. */
