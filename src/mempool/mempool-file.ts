@@ -1,11 +1,11 @@
 import { closeSync, openSync, readSync } from 'node:fs';
-import { type ParsedTransaction, parseTransaction } from '../primitives/block.ts';
+import { type ParsedTransaction, readTransaction } from '../primitives/block.ts';
 import { readCompactSize } from '../primitives/compact-size.ts';
 import type { Txid } from '../primitives/hash.ts';
-import { decodeTransaction } from '../primitives/transaction.ts';
 import { ByteReader, DecodeError } from '../util/bytes.ts';
 
 export interface MempoolFileEntry {
+  /** Views into what was read of the file; its `offset` means nothing. */
   readonly parsed: ParsedTransaction;
   /** Unix seconds when it came. */
   readonly time: number;
@@ -26,7 +26,7 @@ export class MempoolFile implements Disposable {
   /** Transactions that are to be in it. */
   readonly count: number;
   readonly #fd: number;
-  readonly #window = new Uint8Array(WINDOW);
+  #window = new Uint8Array(WINDOW);
   #key: Uint8Array | null = null;
   /** Of the window: where the next record begins, and where what was read ends. */
   #at = 0;
@@ -51,10 +51,8 @@ export class MempoolFile implements Disposable {
   *transactions(): Generator<MempoolFileEntry> {
     for (let i = 0; i < this.count; i++)
       yield this.#take(MAX_RECORD, (r) => {
-        const from = r.pos;
-        decodeTransaction(r);
-        const raw = this.#window.slice(this.#at + from, this.#at + r.pos);
-        return { parsed: parseTransaction(raw), time: Number(r.i64()), feeDelta: readDelta(r) };
+        const parsed = readTransaction(r);
+        return { parsed, time: Number(r.i64()), feeDelta: readDelta(r) };
       });
   }
 
@@ -97,7 +95,10 @@ export class MempoolFile implements Disposable {
   }
 
   #fill(): void {
-    this.#window.copyWithin(0, this.#at, this.#end);
+    // Another one each time: what was read of the last is views into it.
+    const window = new Uint8Array(WINDOW);
+    window.set(this.#window.subarray(this.#at, this.#end));
+    this.#window = window;
     this.#end -= this.#at;
     this.#at = 0;
     while (!this.#ended && this.#end < WINDOW) {

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { MempoolFile } from '../../src/mempool/mempool-file.ts';
 import { importMempool, type MempoolImportOptions } from '../../src/mempool/mempool-import.ts';
 import { type Transaction, transactionBytes, txidOf } from '../../src/primitives/transaction.ts';
 import { ByteWriter, DecodeError } from '../../src/util/bytes.ts';
@@ -142,6 +143,22 @@ describe('a mempool.dat of Bitcoin Core', () => {
       expect(error).toBeInstanceOf(DecodeError);
       expect(pool.count).toBe(count);
       await pool[Symbol.asyncDispose]();
+    }
+  });
+
+  test('what was read stays as it is while more is read', () => {
+    const saved = new Array(40_000).fill({ tx: parent, time: 1 }).with(0, { tx: child, time: 2 });
+    const dir = mkdtempSync(join(tmpdir(), 'obverse-mempool-'));
+    try {
+      const path = join(dir, 'mempool.dat');
+      writeFileSync(path, mempoolFile(saved, { key: KEY }));
+      using file = new MempoolFile(path);
+      const [first, second] = [...file.transactions()];
+      expect([first!.parsed.txid, second!.parsed.txid]).toEqual([txidOf(child), txidOf(parent)]);
+      expect([first!.parsed.tx, second!.parsed.tx]).toEqual([child, parent]);
+      expect(first!.parsed.raw).toEqual(transactionBytes(child));
+    } finally {
+      rmSync(dir, { recursive: true });
     }
   });
 
