@@ -3,6 +3,10 @@ export class DepGraph {
   readonly count: number;
   readonly fee: Float64Array;
   readonly size: Float64Array;
+  /** All, parents before their children. */
+  readonly parentsFirst: readonly number[];
+  /** Whether all have one parent at most, or all one child. */
+  readonly isForest: boolean;
   /** Bit sets of 64, in two halves: ancestors with the transaction itself. */
   readonly #ancestors: Uint32Array;
 
@@ -15,20 +19,30 @@ export class DepGraph {
     this.size = Float64Array.from(transactions, ({ size }) => size);
     this.#ancestors = new Uint32Array(this.count * 2);
     const done = new Uint8Array(this.count);
+    const parentsFirst: number[] = [];
+    const children = new Uint8Array(this.count);
+    let hasManyParents = false;
+    let hasManyChildren = false;
     const visit = (index: number): void => {
       if (done[index]) return;
       done[index] = 1;
       let low = index < 32 ? 1 << index : 0;
       let high = index < 32 ? 0 : 1 << (index - 32);
-      for (const parent of transactions[index]!.parents) {
+      const { parents } = transactions[index]!;
+      if (parents.length > 1) hasManyParents = true;
+      for (const parent of parents) {
+        if (++children[parent]! > 1) hasManyChildren = true;
         visit(parent);
         low |= this.#ancestors[parent * 2]!;
         high |= this.#ancestors[parent * 2 + 1]!;
       }
       this.#ancestors[index * 2] = low;
       this.#ancestors[index * 2 + 1] = high;
+      parentsFirst.push(index);
     };
     for (let index = 0; index < this.count; index++) visit(index);
+    this.parentsFirst = parentsFirst;
+    this.isForest = !(hasManyParents && hasManyChildren);
   }
 
   /** Whether `descendant` needs `ancestor`, or is it. */

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
+import { bestOrder } from '../../../src/mempool/cluster/best-order.ts';
 import { DepGraph } from '../../../src/mempool/cluster/dep-graph.ts';
 import { compareDiagrams, compareFeerate, type FeeFrac } from '../../../src/mempool/cluster/feefrac.ts';
 import { chunksOf, linearize } from '../../../src/mempool/cluster/linearize.ts';
@@ -19,10 +20,13 @@ function* allOrders(txs: readonly Tx[], taken: readonly number[] = []): Generato
 
 const amounts = fc.record({ fee: fc.integer({ min: -5, max: 60 }), size: fc.integer({ min: 1, max: 20 }) });
 
+/** So large that what they come to with sizes is beyond what a double holds: no order is proven the best then. */
+const hugeAmounts = amounts.map(({ fee, size }) => ({ fee: fee * 2 ** 40, size }));
+
 /** Up to `max` transactions, each with parents among those before it. */
-const graphOf = (max: number, maxParents: number) =>
+const graphOf = (max: number, maxParents: number, each = amounts) =>
   fc
-    .array(fc.tuple(amounts, fc.array(fc.nat(1000), { maxLength: maxParents })), {
+    .array(fc.tuple(each, fc.array(fc.nat(1000), { maxLength: maxParents })), {
       minLength: 1,
       maxLength: max,
       size: 'max',
@@ -46,10 +50,42 @@ function isTopological(txs: readonly Tx[], order: readonly number[]): boolean {
   return seen.size === txs.length;
 }
 
+/** All sets of up to so many transactions that hold with each its parents: fee and size. */
+function* closedSets(txs: readonly Tx[]): Generator<FeeFrac> {
+  for (let set = 1; set < 1 << txs.length; set++) {
+    const members = txs.filter((_, i) => set & (1 << i));
+    if (members.some(({ parents }) => parents.some((parent) => !(set & (1 << parent))))) continue;
+    yield { fee: sum(members, 'fee'), size: sum(members, 'size') };
+  }
+}
+
+const sum = (list: readonly FeeFrac[], what: keyof FeeFrac) => list.reduce((total, each) => total + each[what], 0);
+
+/** Whether so much fee in so much space lies above a diagram. */
+function liesAbove({ fee, size }: FeeFrac, chunks: readonly FeeFrac[]): boolean {
+  let at = 0;
+  let earned = 0;
+  for (const chunk of chunks) {
+    if (size <= at + chunk.size) return (fee - earned) * chunk.size > (size - at) * chunk.fee;
+    at += chunk.size;
+    earned += chunk.fee;
+  }
+  return fee > earned;
+}
+
+function isConnected(txs: readonly Tx[], members: readonly number[]): boolean {
+  const seen = new Set([members[0]!]);
+  for (const i of seen)
+    for (const j of members) if (txs[i]!.parents.includes(j) || txs[j]!.parents.includes(i)) seen.add(j);
+  return seen.size === members.length;
+}
+
 describe('the order of a cluster', () => {
+  const anyGraph = fc.oneof(graphOf(40, 3), graphOf(64, 8), graphOf(40, 3, hugeAmounts));
+
   test('holds all, parents first, in chunks of falling feerates', () => {
     fc.assert(
-      fc.property(graphOf(40, 3), (txs) => {
+      fc.property(anyGraph, (txs) => {
         const graph = new DepGraph(txs);
         const order = linearize(graph);
         expect(isTopological(txs, order)).toBe(true);
@@ -76,9 +112,83 @@ describe('the order of a cluster', () => {
     );
   });
 
+  test('is the best there is: no set of transactions earns more in the space it takes', () => {
+    const graphs = fc.oneof(graphOf(8, 2), graphOf(8, 4), graphOf(10, 3));
+    fc.assert(
+      fc.property(graphs, (txs) => {
+        const graph = new DepGraph(txs);
+        const own = chunksOf(graph, linearize(graph));
+        expect([...closedSets(txs)].filter((set) => liesAbove(set, own))).toEqual([]);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test('is the best also where taking the best package again and again does not lead to it', () => {
+    const txs: Tx[] = [
+      { fee: 0, size: 6, parents: [] },
+      { fee: 2, size: 4, parents: [] },
+      { fee: 7, size: 4, parents: [0] },
+      { fee: 9, size: 3, parents: [0] },
+      { fee: 4, size: 1, parents: [0, 1, 3] },
+    ];
+    const graph = new DepGraph(txs);
+    // The last pays best with all it needs, but with that it holds up the third.
+    const chunks = chunksOf(graph, linearize(graph)).map(({ fee, size, members }) => [fee, size, members.toSorted()]);
+    expect(chunks).toEqual([
+      [16, 13, [0, 2, 3]],
+      [6, 5, [1, 4]],
+    ]);
+  });
+
+  test('is nowhere below any other order, of large clusters as well', () => {
+    fc.assert(
+      fc.property(graphOf(64, 6), fc.array(fc.nat(1000), { minLength: 64, maxLength: 64 }), (txs, wishes) => {
+        const graph = new DepGraph(txs);
+        const own = chunksOf(graph, linearize(graph));
+        const other: number[] = [];
+        while (other.length < txs.length) {
+          const free = txs.flatMap(({ parents }, i) =>
+            !other.includes(i) && parents.every((parent) => other.includes(parent)) ? i : [],
+          );
+          other.push(free[wishes[other.length]! % free.length]!);
+        }
+        let at: FeeFrac = { fee: 0, size: 0 };
+        for (const { fee, size } of chunksOf(graph, other)) {
+          at = { fee: at.fee + fee, size: at.size + size };
+          expect(liesAbove(at, own)).toBe(false);
+        }
+      }),
+      { numRuns: 150 },
+    );
+  });
+
+  test('has chunks that hang together', () => {
+    fc.assert(
+      fc.property(anyGraph, (txs) => {
+        const graph = new DepGraph(txs);
+        for (const { members } of chunksOf(graph, linearize(graph))) expect(isConnected(txs, members)).toBe(true);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  test('is given up where it would take too long', () => {
+    // Each pays for two that pay nothing, half of which it shares with the next.
+    const txs = Array.from({ length: 64 }, (_, i): Tx => {
+      if (i < 32) return { fee: 0, size: 10 + (i % 3), parents: [] };
+      return { fee: 100 + ((i * 7) % 13), size: 1, parents: [i - 32, (i - 31) % 32] };
+    });
+    const graph = new DepGraph(txs);
+    expect(bestOrder(graph, 100)).toBeNull();
+    const best = bestOrder(graph, 500_000)!;
+    expect(isTopological(txs, best)).toBe(true);
+    expect(compareDiagrams(chunksOf(graph, best), chunksOf(graph, linearize(graph)))).toBe(0);
+  });
+
   test('is never worse in its first chunk than any single transaction with all it needs', () => {
     fc.assert(
-      fc.property(graphOf(12, 3), (txs) => {
+      fc.property(fc.oneof(graphOf(12, 3), graphOf(12, 3, hugeAmounts)), (txs) => {
         const graph = new DepGraph(txs);
         const first = chunksOf(graph, linearize(graph))[0]!;
         for (let i = 0; i < txs.length; i++) {
