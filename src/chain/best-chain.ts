@@ -97,10 +97,13 @@ export class BestChain {
     else if (active.sealed && active.sealedJudged && !active.failure()) commits.write();
   }
 
-  /** Waits for verdicts. Rejects with ChainClosing where the chain is closed before they have come. */
-  async waitFor(verdicts: Promise<void>): Promise<void> {
-    const { turns, timings, active } = this.#deps;
-    await timings.waited(turns.wait(verdicts, active.allJudged));
+  /**
+   * Waits for verdicts. Rejects with ChainClosing where the chain is closed before they have come, or was and they are
+   * not `ready`: by default those on the active chain.
+   */
+  async waitFor(verdicts: Promise<void>, ready = this.#deps.active.allJudged): Promise<void> {
+    const { turns, timings } = this.#deps;
+    await timings.waited(turns.wait(verdicts, ready));
   }
 
   /** Leaves a chain in which a block turned out to be invalid. */

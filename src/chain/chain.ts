@@ -260,7 +260,8 @@ export class Chain {
       });
       if (!tested.ok) return tested;
       let rejection: BlockRejection | null = null;
-      await this.#best.waitFor(tested.value.then((found) => void (rejection = found)));
+      const judged = tested.value.then((found) => void (rejection = found));
+      await this.#best.waitFor(judged, false);
       return rejection;
     });
   }

@@ -1,8 +1,14 @@
 import { expect, test } from 'bun:test';
+import type { ScriptVerifier } from '../../src/chain/script-verifier.ts';
 import { parseBlock } from '../../src/primitives/block.ts';
 import { chainWithCoins, type TestBlock } from '../lib/chain-builder.ts';
 import { TestNode } from '../lib/chain-fixture.ts';
 import { coinOf, sweep, withBadSignature } from '../lib/tx-builder.ts';
+
+/** Never says what it finds. */
+const silentVerifier: ScriptVerifier = {
+  begin: () => ({ add: () => {}, finish: () => new Promise(() => {}), cancel: () => {} }),
+};
 
 const parsed = ({ raw }: TestBlock) => parseBlock(raw);
 
@@ -34,4 +40,15 @@ test('a block without work is refused where work is asked for', async () => {
   const lazy = chain.build({ work: false });
   expect(await node.chain.test(parsed(lazy), {})).toMatchObject({ reason: 'high-hash' });
   expect(await node.chain.test(parsed(lazy), { proofOfWork: false })).toBeNull();
+});
+
+test('a block that is to be tried when the chain is closed is given up', async () => {
+  const chain = chainWithCoins(1);
+  await using node = new TestNode();
+  await node.take(chain.blocks.slice(1));
+  await node.restart({ verifier: silentVerifier });
+  const tested = node.chain.test(parsed(chain.build({ txs: [sweep(chain.coin(1), 'p2pkh')] })), { proofOfWork: false });
+  const closed = node.close();
+  expect(await tested.catch(String)).toContain('the chain is being closed');
+  await closed;
 });
