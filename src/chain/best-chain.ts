@@ -1,6 +1,7 @@
 import type { ConsensusParams } from '../consensus/consensus-params.ts';
 import type { ParsedBlock } from '../primitives/block.ts';
 import { Listeners } from '../util/listeners.ts';
+import type { Log } from '../util/log.ts';
 import type { ActiveChain } from './active-chain.ts';
 import { assumedValid } from './assume-valid.ts';
 import { type ChainEntry, forkOf } from './chain-entry.ts';
@@ -24,6 +25,7 @@ export interface BestChainDeps {
   readonly timings: StageTimings;
   readonly verifier: ScriptVerifier;
   readonly params: ConsensusParams;
+  readonly log: Log;
 }
 
 /**
@@ -32,11 +34,12 @@ export interface BestChainDeps {
  */
 export class BestChain {
   /** Told of the inputs of each block that is connected, before its scripts are judged. */
-  readonly connected = new Listeners<[inputs: number]>();
+  readonly connected: Listeners<[inputs: number]>;
   readonly #deps: BestChainDeps;
 
   constructor(deps: BestChainDeps) {
     this.#deps = deps;
+    this.connected = new Listeners('block connected', deps.log);
   }
 
   /** Moves to the best chain there is, block by block; `block` is the body of `arrived`. */

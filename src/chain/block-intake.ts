@@ -9,6 +9,7 @@ import { HeaderStatus } from '../storage/schema.ts';
 import { DecodeError } from '../util/bytes.ts';
 import { type Clock, unixSeconds } from '../util/clock.ts';
 import { Listeners } from '../util/listeners.ts';
+import type { Log } from '../util/log.ts';
 import type { Result } from '../util/result.ts';
 import { acceptHeader } from './accept-header.ts';
 import type { ActiveChain } from './active-chain.ts';
@@ -40,16 +41,18 @@ export interface BlockIntakeDeps {
   readonly timings: StageTimings;
   readonly params: ConsensusParams;
   readonly clock: Clock;
+  readonly log: Log;
 }
 
 /** Takes blocks and headers that are handed in: checks them as far as can be done without coins, and stores them. */
 export class BlockIntake {
   /** Told of each block on top of the tip as soon as all but its inputs and scripts is checked; not in initial sync. */
-  readonly next = new Listeners<[entry: ChainEntry, block: ParsedBlock]>();
+  readonly next: Listeners<[entry: ChainEntry, block: ParsedBlock]>;
   readonly #deps: BlockIntakeDeps;
 
   constructor(deps: BlockIntakeDeps) {
     this.#deps = deps;
+    this.next = new Listeners('next block', deps.log);
   }
 
   /** Takes a block, and moves to the best chain that there is with it. */

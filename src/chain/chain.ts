@@ -106,6 +106,7 @@ export class Chain {
         verifier: deps.verifier,
         params: params.consensus,
         clock: deps.clock,
+        log: deps.log,
       };
       this.#commits = new Commits(parts);
       this.#invalid = new InvalidBlocks(this.#tree, this.#commits, deps.log);
@@ -191,7 +192,7 @@ export class Chain {
     return this.#store.filters;
   }
 
-  /** Listeners are told in order, after each commit. Returns how to leave. */
+  /** Listeners are told in order, after each commit and after the follower. Returns how to leave. */
   onCommit(listener: (commit: ChainCommit) => void): () => void {
     return this.#commits.written.add(listener);
   }

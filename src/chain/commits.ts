@@ -3,6 +3,7 @@ import type { ParsedBlock } from '../primitives/block.ts';
 import { type Clock, unixSeconds } from '../util/clock.ts';
 import { DurationCounts } from '../util/duration-counts.ts';
 import { Listeners } from '../util/listeners.ts';
+import type { Log } from '../util/log.ts';
 import { type ActiveChain, netChange } from './active-chain.ts';
 import type { ChainEntry } from './chain-entry.ts';
 import type { ChainStore } from './chain-store.ts';
@@ -31,13 +32,14 @@ export interface CommitDeps {
   readonly sync: InitialSync;
   readonly params: ConsensusParams;
   readonly clock: Clock;
+  readonly log: Log;
 }
 
 /** Gathers what the next commit moves of the header tree, decides when it is due, and tells of it when it is written. */
 export class Commits {
   readonly #deps: CommitDeps;
   /** Told in order, after each commit. */
-  readonly written = new Listeners<[commit: ChainCommit]>();
+  readonly written: Listeners<[commit: ChainCommit]>;
   /** Goes along with the chain. */
   follower: ChainFollower | null = null;
   /** The body of the block that came last, so that it need not be read back. */
@@ -53,6 +55,7 @@ export class Commits {
 
   constructor(deps: CommitDeps) {
     this.#deps = deps;
+    this.written = new Listeners('commit', deps.log);
     this.#writtenAt = deps.clock.monotonicMs();
     this.#last = { ok: true, at: deps.clock.nowMs(), durationMs: 0 };
   }
@@ -95,7 +98,7 @@ export class Commits {
     this.#sealed = emptyTreeChange();
   }
 
-  /** One commit of what is sealed and judged valid. Throws where storage fails. */
+  /** One commit of what is sealed and judged valid. Throws where storage or the follower fails. */
   write(): void {
     const { store, tree, active, clock } = this.#deps;
     const sealed = active.sealed!;
@@ -121,6 +124,7 @@ export class Commits {
       connected: connected.map(({ entry }) => entry),
       disconnected,
     };
+    this.follower?.written?.(commit);
     this.written.tell(commit);
   }
 

@@ -85,11 +85,13 @@ export interface ChainMove {
 }
 
 /**
- * Goes along with the chain: the mempool. It is told of each move before that is committed, so that the events of both
- * have one order, and must not fail.
+ * Goes along with the chain: the mempool, and wallets. It is told of each move before that is committed, so that the
+ * events of both have one order. What it throws stops the chain, which it would no longer be in step with.
  */
 export interface ChainFollower {
   follow(move: ChainMove): void;
+  /** The move is committed, if there was one: a commit may hold headers alone. Told before any listener. */
+  written?(commit: ChainCommit): void;
   /** Whether a transaction is in the mempool. */
   has(txid: Uint8Array): boolean;
 }

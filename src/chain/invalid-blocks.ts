@@ -12,7 +12,7 @@ const REJECTIONS_KEPT = 1_000;
 /** Blocks that were found or called invalid: marks them in the tree and for the next commit, and knows why they are. */
 export class InvalidBlocks {
   /** Told when a block that was taken turns out to be invalid. */
-  readonly found = new Listeners<[entry: ChainEntry, rejection: BlockRejection]>();
+  readonly found: Listeners<[entry: ChainEntry, rejection: BlockRejection]>;
   readonly #tree: HeaderTree;
   readonly #commits: Commits;
   readonly #log: Log;
@@ -22,6 +22,7 @@ export class InvalidBlocks {
     this.#tree = tree;
     this.#commits = commits;
     this.#log = log;
+    this.found = new Listeners('invalid block', log);
   }
 
   /** Why a block is invalid by itself; null where it is not, or it was found long ago. */

@@ -18,6 +18,7 @@ import { MempoolStore } from '../storage/mempool-store.ts';
 import { openNodeDatabase } from '../storage/node-database.ts';
 import { DecodeError } from '../util/bytes.ts';
 import { type Clock, systemClock, unixSeconds } from '../util/clock.ts';
+import { Listeners } from '../util/listeners.ts';
 import type { Log } from '../util/log.ts';
 import { chainActions } from './chain-actions.ts';
 import { buildFilters } from './filter-build.ts';
@@ -69,8 +70,8 @@ export class Node {
   readonly #actions: ActionTable<NodeActions>;
   /** Ends what goes on for longer. */
   readonly #ending = new AbortController();
-  readonly #listeners = new Set<(news: NodeNews) => void>();
-  readonly #peerListeners = new Set<(change: PeerChange) => void>();
+  readonly #news: Listeners<[news: NodeNews]>;
+  readonly #peerChanges: Listeners<[change: PeerChange]>;
   #workerFailure: Error | null = null;
 
   /** Opens the chain; the directory must be locked. Throws OperatorError where it cannot be used. */
@@ -78,6 +79,8 @@ export class Node {
     this.#config = config;
     this.#log = log;
     this.#clock = clock;
+    this.#news = new Listeners('news', log);
+    this.#peerChanges = new Listeners('peers', log);
     this.params = paramsFor(config.network, { testActivationHeight: config.consensus.testActivationHeight });
     if (signatureEngine().name !== 'native')
       log.warn('the native signature library cannot be loaded: scripts are checked about ten times slower', {
@@ -122,7 +125,7 @@ export class Node {
       log,
       emit: (changes) => {
         this.#wallets?.manager.changed(changes);
-        this.#tell({ changes, commit: null });
+        this.#news.tell({ changes, commit: null });
       },
       ...(room && { room }),
     });
@@ -133,9 +136,7 @@ export class Node {
           database: this.#database,
           clock,
           log,
-          onPeerChange: (change) => {
-            for (const listener of this.#peerListeners) listener(change);
-          },
+          onPeerChange: (change) => this.#peerChanges.tell(change),
         })
       : null;
     this.#sandbox = config.dev.enabled
@@ -155,15 +156,19 @@ export class Node {
       ...scenarioActions(this.#sandbox && new Scenarios({ chain: this.#sandbox, params: this.params, clock })),
       ...walletActions(this.#wallets?.manager ?? null),
     };
-    this.chain.followedBy(this.#wallets?.alongside(this.mempool) ?? this.mempool);
-    this.chain.onCommit((moved) => {
-      const { lastSeq, tip } = moved;
-      const commit = { lastSeq, tip: { height: tip.height, hash: hashToHex(tip.hash) } };
-      const changes = this.mempool.committed();
-      // Whoever hears of it finds it in the wallets already.
-      this.#wallets?.manager.committed(moved);
-      this.#wallets?.manager.changed(changes);
-      this.#tell({ changes, commit });
+    const follower = this.#wallets?.alongside(this.mempool) ?? this.mempool;
+    this.chain.followedBy({
+      follow: (move) => follower.follow(move),
+      has: (txid) => follower.has(txid),
+      written: (moved) => {
+        const { lastSeq, tip } = moved;
+        const commit = { lastSeq, tip: { height: tip.height, hash: hashToHex(tip.hash) } };
+        const changes = this.mempool.committed();
+        // Whoever hears of it finds it in the wallets already.
+        this.#wallets?.manager.committed(moved);
+        this.#wallets?.manager.changed(changes);
+        this.#news.tell({ changes, commit });
+      },
     });
     try {
       this.#wallets?.manager.open();
@@ -215,18 +220,12 @@ export class Node {
 
   /** All that happens in the chain and in the mempool, in order. Returns how to leave. */
   onNews(listener: (news: NodeNews) => void): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
+    return this.#news.add(listener);
   }
 
   /** Peers that come and go once their handshake is over. Returns how to leave. */
   onPeerChange(listener: (change: PeerChange) => void): () => void {
-    this.#peerListeners.add(listener);
-    return () => this.#peerListeners.delete(listener);
-  }
-
-  #tell(news: NodeNews): void {
-    for (const listener of this.#listeners) listener(news);
+    return this.#peerChanges.add(listener);
   }
 
   /** Builds what block filters are missing, in the background; resolves when there are all, or the node stops. */

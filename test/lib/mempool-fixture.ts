@@ -40,16 +40,19 @@ export class TestMempool implements AsyncDisposable {
     const deps = { mempool: this.mempool, chain, engine: signatureEngine(), clock };
     this.acceptance = new Acceptance(deps);
     this.packages = new PackageAcceptance(deps, this.acceptance);
-    chain.onCommit(({ connected, disconnected }) =>
-      followChain(
-        {
-          connected: connected.map((entry) => () => chain.block(entry)),
-          disconnected: disconnected.map((entry) => () => chain.block(entry)),
-          reaccept: true,
-        },
-        { ...this, chain },
-      ),
-    );
+    chain.followedBy({
+      follow: () => {},
+      has: (txid) => this.mempool.entries.find(txid) >= 0,
+      written: ({ connected, disconnected }) =>
+        followChain(
+          {
+            connected: connected.map((entry) => () => chain.block(entry)),
+            disconnected: disconnected.map((entry) => () => chain.block(entry)),
+            reaccept: true,
+          },
+          { ...this, chain },
+        ),
+    });
   }
 
   /** On a node that has taken the whole chain. */

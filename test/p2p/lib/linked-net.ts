@@ -1,5 +1,4 @@
 import { join } from 'node:path';
-import type { ChainCommit } from '../../../src/chain/events.ts';
 import { signatureEngine } from '../../../src/crypto/secp256k1.ts';
 import { MempoolService } from '../../../src/mempool/service.ts';
 import { AddrManager } from '../../../src/p2p/address/addr-manager.ts';
@@ -156,8 +155,11 @@ export class LinkedNode implements AsyncDisposable {
       log: silentLog,
       emit: () => {},
     });
-    chain.followedBy(this.mempool);
-    chain.onCommit((commit: ChainCommit) => void (commit && this.mempool.committed()));
+    chain.followedBy({
+      follow: (move) => this.mempool.follow(move),
+      has: (txid) => this.mempool.has(txid),
+      written: () => void this.mempool.committed(),
+    });
     this.peers = new PeerManager(
       {
         params,
