@@ -1,5 +1,6 @@
+import type { SlotChunk } from './cluster.ts';
 import { compareFeerate } from './feefrac.ts';
-import type { SlotChunk, TxGraph } from './tx-graph.ts';
+import type { TxGraph } from './tx-graph.ts';
 
 /**
  * The best chunks, the best first, until they weigh so much together; all where there is less. Only those that can be

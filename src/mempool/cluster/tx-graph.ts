@@ -1,23 +1,9 @@
 import { assert } from '../../util/assert.ts';
 import { grown, grownRows } from '../../util/column.ts';
 import { ChunkHeap } from './chunk-heap.ts';
-import { DepGraph } from './dep-graph.ts';
-import { compareFeerate, type FeeFrac } from './feefrac.ts';
+import { type Cluster, diagramOf, orderedCluster, oversizedCluster, reach, type SlotChunk } from './cluster.ts';
+import type { FeeFrac } from './feefrac.ts';
 import { BEST_CLASS, FeerateClasses, feerateClass } from './feerate-classes.ts';
-import { chunksOf, linearize } from './linearize.ts';
-
-/** A chunk of the graph: slots, parents first. */
-export interface SlotChunk extends FeeFrac {
-  readonly slots: readonly number[];
-}
-
-/** Transactions that hang together. Never changed: a change makes new ones. */
-interface Cluster {
-  /** In the order in which they are best mined. */
-  readonly slots: readonly number[];
-  readonly chunks: readonly SlotChunk[];
-  readonly oversized: boolean;
-}
 
 /** What has been tried since staging began. */
 interface Staging {
@@ -128,12 +114,12 @@ export class TxGraph {
 
   /** All it descends from, itself included. */
   ancestors(slot: number): number[] {
-    return this.#reach(slot, this.#parents);
+    return reach(slot, this.#parents);
   }
 
   /** All that descends from it, itself included. */
   descendants(slot: number): number[] {
-    return this.#reach(slot, this.#children);
+    return reach(slot, this.#children);
   }
 
   /** All that hangs together with it, in the order in which it is best mined. */
@@ -362,57 +348,10 @@ export class TxGraph {
 
   #newCluster(members: readonly number[]): Cluster {
     const weight = members.reduce((sum, slot) => sum + this.#weight[slot]!, 0);
-    if (members.length > this.#maxCount || weight > this.#maxWeight) return this.#oversizedCluster(members);
-    const index = new Map(members.map((slot, i) => [slot, i]));
-    const graph = new DepGraph(
-      members.map((slot) => ({
-        fee: this.#fee[slot]!,
-        size: this.#weight[slot]!,
-        parents: this.#parents[slot]!.map((parent) => index.get(parent)!),
-      })),
-    );
-    const order = linearize(graph);
-    const chunks = chunksOf(graph, order).map(({ fee, size, members: indices }) => ({
-      fee,
-      size,
-      slots: indices.map((i) => members[i]!),
-    }));
-    return { slots: order.map((i) => members[i]!), chunks, oversized: false };
-  }
-
-  /** Too large to be put in a good order; parents first all the same, and better feerates before worse ones. */
-  #oversizedCluster(members: readonly number[]): Cluster {
-    const byFeerate = members.toSorted(
-      (a, b) => compareFeerate(this.#fee[b]!, this.#weight[b]!, this.#fee[a]!, this.#weight[a]!) || a - b,
-    );
-    const slots: number[] = [];
-    const placed = new Set<number>();
-    for (const slot of byFeerate)
-      for (const ancestor of this.ancestors(slot).reverse())
-        if (!placed.has(ancestor)) {
-          placed.add(ancestor);
-          slots.push(ancestor);
-        }
-    const ordered = this.#parentsFirst(slots);
-    const chunk = {
-      slots: ordered,
-      fee: members.reduce((sum, slot) => sum + this.#fee[slot]!, 0),
-      size: members.reduce((sum, slot) => sum + this.#weight[slot]!, 0),
-    };
-    return { slots: ordered, chunks: [chunk], oversized: true };
-  }
-
-  #parentsFirst(slots: readonly number[]): number[] {
-    const ordered: number[] = [];
-    const done = new Set<number>();
-    const visit = (slot: number): void => {
-      if (done.has(slot)) return;
-      done.add(slot);
-      for (const parent of this.#parents[slot]!) visit(parent);
-      ordered.push(slot);
-    };
-    for (const slot of slots) visit(slot);
-    return ordered;
+    const facts = { fee: this.#fee, weight: this.#weight, parents: this.#parents };
+    return members.length > this.#maxCount || weight > this.#maxWeight
+      ? oversizedCluster(members, facts)
+      : orderedCluster(members, facts);
   }
 
   #connected(start: number): number[] {
@@ -422,12 +361,6 @@ export class TxGraph {
       for (const child of this.#children[slot]!) seen.add(child);
     }
     return [...seen].sort((a, b) => a - b);
-  }
-
-  #reach(start: number, edges: readonly (readonly number[] | undefined)[]): number[] {
-    const seen = new Set([start]);
-    for (const slot of seen) for (const next of edges[slot]!) seen.add(next);
-    return [...seen];
   }
 }
 
@@ -440,10 +373,4 @@ function listed(lists: Map<number, SlotChunk[]>, key: number): SlotChunk[] {
   const list = lists.get(key) ?? [];
   lists.set(key, list);
   return list;
-}
-
-function diagramOf(clusters: Iterable<Cluster>): FeeFrac[] {
-  const chunks: FeeFrac[] = [];
-  for (const cluster of clusters) chunks.push(...cluster.chunks);
-  return chunks.sort((a, b) => compareFeerate(b.fee, b.size, a.fee, a.size));
 }

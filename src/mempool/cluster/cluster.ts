@@ -1,0 +1,89 @@
+import { DepGraph } from './dep-graph.ts';
+import { compareFeerate, type FeeFrac } from './feefrac.ts';
+import { chunksOf, linearize } from './linearize.ts';
+
+/** A chunk of the graph: slots, parents first. */
+export interface SlotChunk extends FeeFrac {
+  readonly slots: readonly number[];
+}
+
+/** Transactions that hang together. Never changed: a change makes new ones. */
+export interface Cluster {
+  /** In the order in which they are best mined. */
+  readonly slots: readonly number[];
+  readonly chunks: readonly SlotChunk[];
+  readonly oversized: boolean;
+}
+
+/** What the graph knows of its transactions, by slot. */
+export interface SlotFacts {
+  readonly fee: Float64Array;
+  readonly weight: Uint32Array;
+  readonly parents: readonly (readonly number[] | undefined)[];
+}
+
+/** The cluster of transactions that hang together and are within the limits, in the best order. */
+export function orderedCluster(members: readonly number[], { fee, weight, parents }: SlotFacts): Cluster {
+  const index = new Map(members.map((slot, i) => [slot, i]));
+  const graph = new DepGraph(
+    members.map((slot) => ({
+      fee: fee[slot]!,
+      size: weight[slot]!,
+      parents: parents[slot]!.map((parent) => index.get(parent)!),
+    })),
+  );
+  const order = linearize(graph);
+  const chunks = chunksOf(graph, order).map((chunk) => ({
+    fee: chunk.fee,
+    size: chunk.size,
+    slots: chunk.members.map((i) => members[i]!),
+  }));
+  return { slots: order.map((i) => members[i]!), chunks, oversized: false };
+}
+
+/** One too large to be put in a good order; parents first all the same, and better feerates before worse ones. */
+export function oversizedCluster(members: readonly number[], { fee, weight, parents }: SlotFacts): Cluster {
+  const byFeerate = members.toSorted((a, b) => compareFeerate(fee[b]!, weight[b]!, fee[a]!, weight[a]!) || a - b);
+  const slots: number[] = [];
+  const placed = new Set<number>();
+  for (const slot of byFeerate)
+    for (const ancestor of reach(slot, parents).reverse())
+      if (!placed.has(ancestor)) {
+        placed.add(ancestor);
+        slots.push(ancestor);
+      }
+  const ordered = parentsFirst(slots, parents);
+  const chunk = {
+    slots: ordered,
+    fee: members.reduce((sum, slot) => sum + fee[slot]!, 0),
+    size: members.reduce((sum, slot) => sum + weight[slot]!, 0),
+  };
+  return { slots: ordered, chunks: [chunk], oversized: true };
+}
+
+/** All that can be reached over the edges, the start first. */
+export function reach(start: number, edges: readonly (readonly number[] | undefined)[]): number[] {
+  const seen = new Set([start]);
+  for (const slot of seen) for (const next of edges[slot]!) seen.add(next);
+  return [...seen];
+}
+
+/** The chunks of clusters, in falling order of feerate. */
+export function diagramOf(clusters: Iterable<Cluster>): FeeFrac[] {
+  const chunks: FeeFrac[] = [];
+  for (const cluster of clusters) chunks.push(...cluster.chunks);
+  return chunks.sort((a, b) => compareFeerate(b.fee, b.size, a.fee, a.size));
+}
+
+function parentsFirst(slots: readonly number[], parents: SlotFacts['parents']): number[] {
+  const ordered: number[] = [];
+  const done = new Set<number>();
+  const visit = (slot: number): void => {
+    if (done.has(slot)) return;
+    done.add(slot);
+    for (const parent of parents[slot]!) visit(parent);
+    ordered.push(slot);
+  };
+  for (const slot of slots) visit(slot);
+  return ordered;
+}
