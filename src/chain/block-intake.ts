@@ -4,7 +4,7 @@ import type { ConsensusParams } from '../consensus/consensus-params.ts';
 import { type BlockRejection, reject } from '../consensus/rejection.ts';
 import type { ParsedBlock } from '../primitives/block.ts';
 import type { BlockHash } from '../primitives/hash.ts';
-import type { BlockHeader } from '../primitives/header.ts';
+import { type BlockHeader, headerHash } from '../primitives/header.ts';
 import { HeaderStatus } from '../storage/schema.ts';
 import { DecodeError } from '../util/bytes.ts';
 import { type Clock, unixSeconds } from '../util/clock.ts';
@@ -29,6 +29,15 @@ export type BlockOutcome =
   | { readonly status: 'accepted'; readonly entry: ChainEntry }
   | { readonly status: 'known'; readonly entry: ChainEntry }
   | { readonly status: 'rejected'; readonly rejection: BlockRejection };
+
+/** What became of headers that were handed in together. */
+export interface HeadersOutcome {
+  /** The last one that was taken, new or not. */
+  readonly last: ChainEntry | null;
+  /** Of the one behind it. */
+  readonly rejection: BlockRejection | null;
+  readonly added: number;
+}
 
 export interface BlockIntakeDeps {
   readonly store: ChainStore;
@@ -92,6 +101,19 @@ export class BlockIntake {
     const accepted = acceptHeader(tree, hash, header, params, unixSeconds(clock));
     if (accepted.ok && accepted.value.isNew) commits.addHeader(accepted.value.entry);
     return accepted;
+  }
+
+  /** Takes headers, each the parent of the next, up to the first that is refused. */
+  headers(headers: readonly BlockHeader[]): HeadersOutcome {
+    let last: ChainEntry | null = null;
+    let added = 0;
+    for (const header of headers) {
+      const accepted = this.header(headerHash(header), header);
+      if (!accepted.ok) return { last, rejection: accepted, added };
+      last = accepted.value.entry;
+      if (accepted.value.isNew) added++;
+    }
+    return { last, rejection: null, added };
   }
 
   /** Keeps the body of a block that was checked. */

@@ -6,7 +6,7 @@ import type { NetworkParams } from '../params/network-params.ts';
 import { type ParsedBlock, parseBlock } from '../primitives/block.ts';
 import type { Coin } from '../primitives/coin.ts';
 import type { BlockHash } from '../primitives/hash.ts';
-import { type BlockHeader, HEADER_SIZE, headerFromBytes, headerHash } from '../primitives/header.ts';
+import { type BlockHeader, HEADER_SIZE, headerFromBytes } from '../primitives/header.ts';
 import type { Outpoint } from '../primitives/outpoint.ts';
 import { assert } from '../util/assert.ts';
 import { type Clock, unixSeconds } from '../util/clock.ts';
@@ -14,7 +14,7 @@ import type { DurationTotals } from '../util/duration-counts.ts';
 import type { Log } from '../util/log.ts';
 import { ActiveChain } from './active-chain.ts';
 import { BestChain } from './best-chain.ts';
-import { BlockIntake, type BlockOutcome } from './block-intake.ts';
+import { BlockIntake, type BlockOutcome, type HeadersOutcome } from './block-intake.ts';
 import type { ChainEntry } from './chain-entry.ts';
 import { ChainStore } from './chain-store.ts';
 import { type ChainTip, chainTips } from './chain-tips.ts';
@@ -22,6 +22,7 @@ import { type CommitResult, Commits } from './commits.ts';
 import type { ChainCommit, ChainFollower } from './events.ts';
 import type { FilterIndex } from './filter-index.ts';
 import { HeaderTree } from './header-tree.ts';
+import { IdleCommit } from './idle-commit.ts';
 import { InitialSync } from './initial-sync.ts';
 import { InvalidBlocks } from './invalid-blocks.ts';
 import type { ScriptVerifier } from './script-verifier.ts';
@@ -47,18 +48,6 @@ export interface ChainDeps {
   readonly log: Log;
 }
 
-/** What became of headers that were handed in together. */
-export interface HeadersOutcome {
-  /** The last one that was taken, new or not. */
-  readonly last: ChainEntry | null;
-  /** Of the one behind it. */
-  readonly rejection: BlockRejection | null;
-  readonly added: number;
-}
-
-/** How long no block must arrive before what was gathered is committed. */
-const IDLE_COMMIT_MS = 500;
-
 /**
  * The chain of blocks: takes blocks and headers in any order, keeps the valid chain with the most work active, and
  * commits it with all its indexes. The single writer of the chain's storage. Calls are carried out one after another.
@@ -77,7 +66,7 @@ export class Chain {
   readonly #intake: BlockIntake;
   readonly #turns: Turns;
   readonly #timings: StageTimings;
-  #idleTimer: ReturnType<typeof setTimeout> | null = null;
+  readonly #idle: IdleCommit;
 
   /** Opens the chain's storage, or makes it with the genesis block. Throws OperatorError. */
   constructor({ dir, params, coinsCacheBytes, databaseCacheMiB, filters }: ChainOptions, deps: ChainDeps) {
@@ -109,6 +98,7 @@ export class Chain {
         log: deps.log,
       };
       this.#commits = new Commits(parts);
+      this.#idle = new IdleCommit(this.#commits, () => this.settle());
       this.#invalid = new InvalidBlocks(this.#tree, this.#commits, deps.log);
       const judging = { ...parts, commits: this.#commits, invalid: this.#invalid };
       this.#best = new BestChain(judging);
@@ -226,10 +216,10 @@ export class Chain {
    */
   accept(raw: Uint8Array, parse: (raw: Uint8Array) => ParsedBlock = parseBlock): Promise<BlockOutcome> {
     return this.#turns.take(async () => {
-      this.#disarmIdleCommit();
+      this.#idle.disarm();
       const outcome = await this.#intake.block(raw, parse);
       // Whatever came of it: those before it may still wait for their commit.
-      this.#armIdleCommit();
+      this.#idle.arm();
       return outcome;
     });
   }
@@ -274,7 +264,7 @@ export class Chain {
       const accepted = this.#intake.header(hash256(raw) as BlockHash, headerFromBytes(raw));
       if (!accepted.ok) return { status: 'rejected', rejection: accepted };
       const { entry, isNew } = accepted.value;
-      this.#armIdleCommit();
+      this.#idle.arm();
       return { status: isNew ? 'accepted' : 'known', entry };
     });
   }
@@ -282,20 +272,9 @@ export class Chain {
   /** Takes headers, each the parent of the next, ahead of their bodies; up to the first that is refused. */
   acceptHeaders(headers: readonly BlockHeader[]): Promise<HeadersOutcome> {
     return this.#turns.take(async () => {
-      let last: ChainEntry | null = null;
-      let rejection: BlockRejection | null = null;
-      let added = 0;
-      for (const header of headers) {
-        const accepted = this.#intake.header(headerHash(header), header);
-        if (!accepted.ok) {
-          rejection = accepted;
-          break;
-        }
-        last = accepted.value.entry;
-        if (accepted.value.isNew) added++;
-      }
-      if (added > 0) this.#armIdleCommit();
-      return { last, rejection, added };
+      const outcome = this.#intake.headers(headers);
+      if (outcome.added > 0) this.#idle.arm();
+      return outcome;
     });
   }
 
@@ -388,35 +367,22 @@ export class Chain {
     try {
       if (this.stopped === null)
         await this.#turns.take(() => {
-          this.#disarmIdleCommit();
+          this.#idle.disarm();
           return this.#best.settleJudged();
         });
     } catch (error) {
       // Another branch would have had to be judged first; the next start does that.
       if (!(error instanceof ChainClosing)) throw error;
     } finally {
-      this.#disarmIdleCommit();
+      this.#idle.disarm();
       this.#turns.stop();
       this.#store.close();
     }
   }
 
   async #settle(): Promise<void> {
-    this.#disarmIdleCommit();
+    this.#idle.disarm();
     await this.#best.settle();
-  }
-
-  #disarmIdleCommit(): void {
-    if (this.#idleTimer !== null) clearTimeout(this.#idleTimer);
-    this.#idleTimer = null;
-  }
-
-  #armIdleCommit(): void {
-    if (this.#idleTimer !== null || !this.#commits.pending) return;
-    this.#idleTimer = setTimeout(() => {
-      this.#idleTimer = null;
-      this.settle().catch(() => {});
-    }, IDLE_COMMIT_MS);
   }
 
   /** The first commit: the genesis block. */

@@ -1,0 +1,31 @@
+import type { Commits } from './commits.ts';
+
+/** How long no block must arrive before what was gathered is committed. */
+const IDLE_COMMIT_MS = 500;
+
+/** Has what was gathered committed where nothing comes that would have it committed later. */
+export class IdleCommit {
+  readonly #commits: Commits;
+  readonly #settle: () => Promise<void>;
+  #timer: ReturnType<typeof setTimeout> | null = null;
+
+  constructor(commits: Commits, settle: () => Promise<void>) {
+    this.#commits = commits;
+    this.#settle = settle;
+  }
+
+  disarm(): void {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
+  }
+
+  /** Where it is armed already, the time goes on. */
+  arm(): void {
+    if (this.#timer !== null || !this.#commits.pending) return;
+    this.#timer = setTimeout(() => {
+      this.#timer = null;
+      // A failure is kept in `stopped`.
+      this.#settle().catch(() => {});
+    }, IDLE_COMMIT_MS);
+  }
+}
