@@ -1,12 +1,9 @@
 import type { ChainEntry } from '../chain/chain-entry.ts';
 import type { ChainCommit } from '../chain/events.ts';
-import type { BlockHash } from '../primitives/hash.ts';
 import { equalAddresses } from './address/net-address.ts';
 import { isLocal, isValid } from './address/ranges.ts';
-import { BloomFilter } from './bloom-filter.ts';
 import { MessageError } from './messages/codec.ts';
-import { INVENTORY, type InventoryItem, InventoryItems, isBlockKind, isTransactionKind } from './messages/inventory.ts';
-import { decodeMessage, isMessageType, type Message } from './messages/messages.ts';
+import { isMessageType } from './messages/messages.ts';
 import type { PeerLink, PeerLogic } from './net/peer-link.ts';
 import type { PeerContext } from './peer/context.ts';
 import { Handshake } from './peer/handshake.ts';
@@ -14,7 +11,7 @@ import { Keepalive } from './peer/keepalive.ts';
 import { type OutboundSlots, OutboundWatch } from './peer/outbound-watch.ts';
 import { Peer } from './peer/peer.ts';
 import { TimeOffsets } from './peer/time-offsets.ts';
-import { COMPACT_BLOCKS } from './protocol.ts';
+import { PeerMessages } from './peer-messages.ts';
 import { AddrRelay } from './relay/addr-relay.ts';
 import { BlockAnnouncer } from './relay/block-announcer.ts';
 import { CompactRelay } from './relay/compact-relay.ts';
@@ -60,13 +57,12 @@ export class PeerManager implements PeerLogic {
   readonly #download: BlockDownload;
   readonly #outbound: OutboundWatch;
   readonly #recent: RecentBlock;
-  readonly #serve: ServeBlocks;
-  readonly #filters: ServeFilters;
   readonly #announcer: BlockAnnouncer;
   readonly #compact: CompactRelay;
   readonly #txs: TxRelay;
   readonly #intake: TxIntake;
   readonly #addrs: AddrRelay;
+  readonly #messages: PeerMessages;
 
   constructor({ slots, observer, ...deps }: PeerManagerDeps, signal: AbortSignal) {
     this.#observer = observer;
@@ -84,13 +80,23 @@ export class PeerManager implements PeerLogic {
     this.#download = new BlockDownload(ctx, { useful: (peer) => this.#compact.useful(peer) });
     this.#outbound = new OutboundWatch(ctx, this.#headers, this.#download.requests, slots);
     this.#recent = new RecentBlock(ctx);
-    this.#serve = new ServeBlocks(ctx, this.#recent);
-    this.#filters = new ServeFilters(ctx);
     this.#announcer = new BlockAnnouncer(ctx, this.#recent);
     this.#compact = new CompactRelay(ctx, this.#download, this.#headers);
     this.#txs = new TxRelay(ctx, this.#recent);
     this.#intake = new TxIntake(ctx, this.#txs, this.#compact);
     this.#addrs = new AddrRelay(ctx);
+    this.#messages = new PeerMessages(ctx, {
+      handshake: this.#handshake,
+      keepalive: this.#keepalive,
+      headers: this.#headers,
+      download: this.#download,
+      serve: new ServeBlocks(ctx, this.#recent),
+      filters: new ServeFilters(ctx),
+      compact: this.#compact,
+      txs: this.#txs,
+      intake: this.#intake,
+      addrs: this.#addrs,
+    });
     const stopListening = ctx.chain.onCommit((commit) => this.#committed(commit));
     const stopPassingOn = ctx.chain.onNext((entry, block) => this.#announcer.passOn(entry, block));
     ctx.mempool.relay.announceThrough(({ wtxid }) => this.#txs.announce(wtxid));
@@ -143,7 +149,7 @@ export class PeerManager implements PeerLogic {
       return;
     }
     try {
-      const work = this.#handle(peer, type, payload);
+      const work = this.#messages.handle(peer, type, payload);
       return work?.catch((error) => this.#failed(peer, type, error));
     } catch (error) {
       this.#failed(peer, type, error);
@@ -258,146 +264,7 @@ export class PeerManager implements PeerLogic {
     this.#outbound.tick(peer, nowMs);
     this.#download.tick(peer, nowMs);
   }
-
-  #handle(peer: Peer, type: string, payload: Uint8Array): void | Promise<void> {
-    // Lists that are handled as they are read.
-    if (type === 'inv') return this.#inventory(peer, new InventoryItems(type, payload));
-    if (type === 'getdata') return this.#answer(peer, new InventoryItems(type, payload));
-    if (type === 'notfound') return this.#notFound(peer, new InventoryItems(type, payload));
-    const message = decodeMessage(type, payload);
-    if (message !== null) return this.#handleDecoded(peer, message);
-  }
-
-  #handleDecoded(peer: Peer, { type, value }: Message): void | Promise<void> {
-    const { negotiated } = peer;
-    switch (type) {
-      case 'version':
-        return this.#handshake.version(peer, value);
-      case 'verack':
-        return this.#handshake.verack(peer);
-      case 'wtxidrelay':
-      case 'sendaddrv2':
-        return this.#handshake.option(peer, type);
-      case 'ping':
-        return this.#keepalive.ping(peer, value.nonce);
-      case 'pong':
-        return this.#keepalive.pong(peer, value.nonce, this.#ctx.clock.monotonicMs());
-      case 'sendheaders':
-        negotiated.prefersHeaders = true;
-        return;
-      case 'sendcmpct':
-        if (value.version !== COMPACT_BLOCKS) return;
-        negotiated.compactBlocks = true;
-        negotiated.wantsCompactBlocks = value.announce;
-        return;
-      case 'feefilter':
-        return this.#txs.feefilter(peer, value.feerate);
-      case 'addr':
-      case 'addrv2':
-        return this.#addrs.addresses(peer, value.addresses);
-      case 'getaddr':
-        return this.#addrs.getaddr(peer);
-      case 'mempool':
-        return this.#txs.mempool(peer);
-      case 'getheaders':
-        return this.#serve.getheaders(peer, value);
-      case 'getblocks':
-        return this.#serve.getblocks(peer, value);
-      case 'headers':
-        return this.#headers.headers(peer, value.headers);
-      case 'block':
-        return this.#download.block(peer, value);
-      case 'tx':
-        return this.#intake.transaction(peer, value.tx);
-      case 'cmpctblock':
-        return this.#compact.block(peer, value);
-      case 'getblocktxn':
-        return this.#serve.getblocktxn(peer, value);
-      case 'blocktxn':
-        return this.#compact.transactions(peer, value);
-      case 'filterload':
-        return this.#txs.setFilter(peer, new BloomFilter(value));
-      case 'filteradd':
-        // Without a filter there is nothing to add to.
-        if (peer.tx?.filter) return peer.tx.filter.insert(value.element);
-        return this.#misbehaving(peer, 'filteradd without a filter');
-      case 'filterclear':
-        return this.#txs.setFilter(peer, null);
-      case 'getcfilters':
-        return this.#filters.getcfilters(peer, value);
-      case 'getcfheaders':
-        return this.#filters.getcfheaders(peer, value);
-      case 'getcfcheckpt':
-        return this.#filters.getcfcheckpt(peer, value);
-      case 'inv':
-      case 'getdata':
-      case 'notfound':
-      // What we never ask for.
-      case 'feature':
-      case 'merkleblock':
-      case 'cfilter':
-      case 'cfheaders':
-      case 'cfcheckpt':
-        return;
-    }
-  }
-
-  async #inventory(peer: Peer, items: InventoryItems): Promise<void> {
-    let lastBlock: BlockHash | null = null;
-    await this.#inTurns(peer, items, (item) => {
-      if (item.kind === INVENTORY.block) lastBlock = item.hash as BlockHash;
-      else if (!this.#intake.announced(peer, item))
-        peer.link.disconnect('transaction announced in violation of protocol');
-    });
-    if (peer.gone || peer.link.closed) return;
-    if (lastBlock !== null) this.#headers.announced(peer, lastBlock);
-    this.#intake.tick(peer);
-  }
-
-  #notFound(peer: Peer, items: InventoryItems): Promise<void> {
-    return this.#inTurns(peer, items, (item) => this.#intake.notfound(peer, item));
-  }
-
-  /** Answers what the peer has asked for, item by item, as fast as it takes the answers. */
-  async #answer(peer: Peer, items: InventoryItems): Promise<void> {
-    const { link } = peer;
-    let missing: InventoryItem[] = [];
-    const sendMissing = () => {
-      if (missing.length > 0) link.send('notfound', { items: missing });
-      missing = [];
-    };
-    await this.#inTurns(peer, items, (item) => {
-      if (isBlockKind(item.kind)) return this.#serve.getdata(peer, item);
-      if (isTransactionKind(item.kind) && !this.#txs.getdata(peer, item)) missing.push(item);
-      if (missing.length >= MAX_NOT_FOUND) sendMissing();
-    });
-    sendMissing();
-  }
-
-  /** Handles items until the peer is gone. Others have their turn between, and the peer takes what is sent to it. */
-  async #inTurns(
-    peer: Peer,
-    items: InventoryItems,
-    handle: (item: InventoryItem) => void | Promise<void>,
-  ): Promise<void> {
-    const { link } = peer;
-    let until = performance.now() + TURN_MS;
-    for (const item of items) {
-      if (link.sendQueueFull || performance.now() > until) {
-        await link.whenWritable();
-        await new Promise(setImmediate);
-        until = performance.now() + TURN_MS;
-      }
-      if (link.closed || peer.gone) return;
-      const work = handle(item);
-      if (work) await work;
-    }
-  }
 }
 
-/** So long is handled of a list at a stretch. */
-const TURN_MS = 4;
-/** Items that are said to be missing in one message. */
-const MAX_NOT_FOUND = 1000;
 /** Blocks of one commit whose transactions are looked through; initial sync apart there are hardly ever more. */
 const MAX_LOOKED_THROUGH = 100;

@@ -1,0 +1,183 @@
+import type { BlockHash } from '../primitives/hash.ts';
+import { BloomFilter } from './bloom-filter.ts';
+import { INVENTORY, type InventoryItem, InventoryItems, isBlockKind, isTransactionKind } from './messages/inventory.ts';
+import { decodeMessage, type Message } from './messages/messages.ts';
+import type { PeerContext } from './peer/context.ts';
+import type { Handshake } from './peer/handshake.ts';
+import type { Keepalive } from './peer/keepalive.ts';
+import type { Peer } from './peer/peer.ts';
+import { COMPACT_BLOCKS } from './protocol.ts';
+import type { AddrRelay } from './relay/addr-relay.ts';
+import type { CompactRelay } from './relay/compact-relay.ts';
+import type { ServeBlocks } from './relay/serve-blocks.ts';
+import type { ServeFilters } from './relay/serve-filters.ts';
+import type { TxIntake } from './relay/tx-intake.ts';
+import type { TxRelay } from './relay/tx-relay.ts';
+import type { BlockDownload } from './sync/block-download.ts';
+import type { HeaderSync } from './sync/header-sync.ts';
+
+/** So long is handled of a list at a stretch. */
+const TURN_MS = 4;
+/** Items that are said to be missing in one message. */
+const MAX_NOT_FOUND = 1000;
+
+/** The parts of the protocol, each of which deals with some messages. */
+export interface ProtocolParts {
+  readonly handshake: Handshake;
+  readonly keepalive: Keepalive;
+  readonly headers: HeaderSync;
+  readonly download: BlockDownload;
+  readonly serve: ServeBlocks;
+  readonly filters: ServeFilters;
+  readonly compact: CompactRelay;
+  readonly txs: TxRelay;
+  readonly intake: TxIntake;
+  readonly addrs: AddrRelay;
+}
+
+/** Reads what peers say, and gives each message to the part of the protocol that deals with it. */
+export class PeerMessages {
+  readonly #ctx: PeerContext;
+  readonly #parts: ProtocolParts;
+
+  constructor(ctx: PeerContext, parts: ProtocolParts) {
+    this.#ctx = ctx;
+    this.#parts = parts;
+  }
+
+  /** Throws MessageError on what cannot be read. A promise only where others are to have their turn between. */
+  handle(peer: Peer, type: string, payload: Uint8Array): void | Promise<void> {
+    // Lists that are handled as they are read.
+    if (type === 'inv') return this.#inventory(peer, new InventoryItems(type, payload));
+    if (type === 'getdata') return this.#answer(peer, new InventoryItems(type, payload));
+    if (type === 'notfound') return this.#notFound(peer, new InventoryItems(type, payload));
+    const message = decodeMessage(type, payload);
+    if (message !== null) return this.#handleDecoded(peer, message);
+  }
+
+  #handleDecoded(peer: Peer, { type, value }: Message): void | Promise<void> {
+    const { negotiated } = peer;
+    switch (type) {
+      case 'version':
+        return this.#parts.handshake.version(peer, value);
+      case 'verack':
+        return this.#parts.handshake.verack(peer);
+      case 'wtxidrelay':
+      case 'sendaddrv2':
+        return this.#parts.handshake.option(peer, type);
+      case 'ping':
+        return this.#parts.keepalive.ping(peer, value.nonce);
+      case 'pong':
+        return this.#parts.keepalive.pong(peer, value.nonce, this.#ctx.clock.monotonicMs());
+      case 'sendheaders':
+        negotiated.prefersHeaders = true;
+        return;
+      case 'sendcmpct':
+        if (value.version !== COMPACT_BLOCKS) return;
+        negotiated.compactBlocks = true;
+        negotiated.wantsCompactBlocks = value.announce;
+        return;
+      case 'feefilter':
+        return this.#parts.txs.feefilter(peer, value.feerate);
+      case 'addr':
+      case 'addrv2':
+        return this.#parts.addrs.addresses(peer, value.addresses);
+      case 'getaddr':
+        return this.#parts.addrs.getaddr(peer);
+      case 'mempool':
+        return this.#parts.txs.mempool(peer);
+      case 'getheaders':
+        return this.#parts.serve.getheaders(peer, value);
+      case 'getblocks':
+        return this.#parts.serve.getblocks(peer, value);
+      case 'headers':
+        return this.#parts.headers.headers(peer, value.headers);
+      case 'block':
+        return this.#parts.download.block(peer, value);
+      case 'tx':
+        return this.#parts.intake.transaction(peer, value.tx);
+      case 'cmpctblock':
+        return this.#parts.compact.block(peer, value);
+      case 'getblocktxn':
+        return this.#parts.serve.getblocktxn(peer, value);
+      case 'blocktxn':
+        return this.#parts.compact.transactions(peer, value);
+      case 'filterload':
+        return this.#parts.txs.setFilter(peer, new BloomFilter(value));
+      case 'filteradd':
+        // Without a filter there is nothing to add to.
+        if (peer.tx?.filter) return peer.tx.filter.insert(value.element);
+        return this.#ctx.misbehaving(peer, 'filteradd without a filter');
+      case 'filterclear':
+        return this.#parts.txs.setFilter(peer, null);
+      case 'getcfilters':
+        return this.#parts.filters.getcfilters(peer, value);
+      case 'getcfheaders':
+        return this.#parts.filters.getcfheaders(peer, value);
+      case 'getcfcheckpt':
+        return this.#parts.filters.getcfcheckpt(peer, value);
+      case 'inv':
+      case 'getdata':
+      case 'notfound':
+      // What we never ask for.
+      case 'feature':
+      case 'merkleblock':
+      case 'cfilter':
+      case 'cfheaders':
+      case 'cfcheckpt':
+        return;
+    }
+  }
+
+  async #inventory(peer: Peer, items: InventoryItems): Promise<void> {
+    let lastBlock: BlockHash | null = null;
+    await this.#inTurns(peer, items, (item) => {
+      if (item.kind === INVENTORY.block) lastBlock = item.hash as BlockHash;
+      else if (!this.#parts.intake.announced(peer, item))
+        peer.link.disconnect('transaction announced in violation of protocol');
+    });
+    if (peer.gone || peer.link.closed) return;
+    if (lastBlock !== null) this.#parts.headers.announced(peer, lastBlock);
+    this.#parts.intake.tick(peer);
+  }
+
+  #notFound(peer: Peer, items: InventoryItems): Promise<void> {
+    return this.#inTurns(peer, items, (item) => this.#parts.intake.notfound(peer, item));
+  }
+
+  /** Answers what the peer has asked for, item by item, as fast as it takes the answers. */
+  async #answer(peer: Peer, items: InventoryItems): Promise<void> {
+    const { link } = peer;
+    let missing: InventoryItem[] = [];
+    const sendMissing = () => {
+      if (missing.length > 0) link.send('notfound', { items: missing });
+      missing = [];
+    };
+    await this.#inTurns(peer, items, (item) => {
+      if (isBlockKind(item.kind)) return this.#parts.serve.getdata(peer, item);
+      if (isTransactionKind(item.kind) && !this.#parts.txs.getdata(peer, item)) missing.push(item);
+      if (missing.length >= MAX_NOT_FOUND) sendMissing();
+    });
+    sendMissing();
+  }
+
+  /** Handles items until the peer is gone. Others have their turn between, and the peer takes what is sent to it. */
+  async #inTurns(
+    peer: Peer,
+    items: InventoryItems,
+    handle: (item: InventoryItem) => void | Promise<void>,
+  ): Promise<void> {
+    const { link } = peer;
+    let until = performance.now() + TURN_MS;
+    for (const item of items) {
+      if (link.sendQueueFull || performance.now() > until) {
+        await link.whenWritable();
+        await new Promise(setImmediate);
+        until = performance.now() + TURN_MS;
+      }
+      if (link.closed || peer.gone) return;
+      const work = handle(item);
+      if (work) await work;
+    }
+  }
+}
