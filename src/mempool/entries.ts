@@ -80,6 +80,7 @@ export class Entries {
   readonly #key = new Uint8Array(OUTPOINT);
 
   #nextOrder = 1;
+  #lowestOrder = 1;
   #totals = { vsize: 0, size: 0, fee: 0, bytes: 0 };
 
   /** `spenders`: whether `spendersOf` can be asked. */
@@ -99,6 +100,11 @@ export class Entries {
   /** What the next one gets for its place in the order of arrival: all that are here have a lower one. */
   get nextOrder(): number {
     return this.#nextOrder;
+  }
+
+  /** None that is here, or was, has a lower place in the order of arrival. */
+  get lowestOrder(): number {
+    return this.#lowestOrder;
   }
 
   /** Who comes from now on without a place in the order of arrival gets one behind this. */
@@ -149,6 +155,7 @@ export class Entries {
     this.setFeeDelta(slot, entry.feeDelta);
     this.#order[slot] = entry.order ?? this.#nextOrder;
     this.orderBehind(this.#order[slot]!);
+    this.#lowestOrder = Math.min(this.#lowestOrder, this.#order[slot]!);
     this.#time[slot] = entry.time;
     this.#weight[slot] = entry.weight;
     this.#vsize[slot] = entry.vsize;

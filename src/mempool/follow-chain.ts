@@ -1,5 +1,5 @@
 import { medianTimePast } from '../consensus/header-entry.ts';
-import { COINBASE_MATURITY } from '../consensus/limits.ts';
+import { COINBASE_MATURITY, MAX_BLOCK_WEIGHT, MIN_TRANSACTION_WEIGHT } from '../consensus/limits.ts';
 import { calculateSequenceLocks, evaluateSequenceLocks, isFinalTx } from '../consensus/locktime.ts';
 import type { ParsedBlock } from '../primitives/block.ts';
 import { coinHeight, isCoinbaseCoin } from '../primitives/coin.ts';
@@ -7,6 +7,8 @@ import { hashToHex, type Txid } from '../primitives/hash.ts';
 import type { Acceptance } from './acceptance.ts';
 import { type ChainView, MempoolCoins } from './coins-view.ts';
 import type { Mempool } from './pool.ts';
+
+const MAX_BLOCK_TXS = Math.floor(MAX_BLOCK_WEIGHT / MIN_TRANSACTION_WEIGHT);
 
 /** How the chain has moved; blocks are read one by one, since a reorg may be long. */
 export interface BlocksMoved {
@@ -45,11 +47,14 @@ export function followChain(
   }
   if (!reorg) return;
   const back: { slot: number; txid: Txid; outputs: number }[] = [];
+  // It counts as older than all that is here: what spends it must come after it when both are read back one day, and
+  // peers that know of that may ask for it.
+  let order = mempool.entries.lowestOrder - move.disconnected.length * MAX_BLOCK_TXS;
   for (const block of move.disconnected.toReversed()) {
     for (const [index, parsed] of block().txs.entries()) {
       if (confirmed.has(hashToHex(parsed.txid))) continue;
-      const comesBack = move.reaccept && index > 0;
-      const result = comesBack ? acceptance.accept(parsed, { bypassLimits: true, keepAboveLimit: true }) : null;
+      const options = { bypassLimits: true, keepAboveLimit: true, order: order++ };
+      const result = move.reaccept && index > 0 ? acceptance.accept(parsed, options) : null;
       const { outputs } = parsed.tx;
       if (result?.status === 'accepted')
         back.push({ slot: mempool.entries.find(parsed.txid), txid: parsed.txid, outputs: outputs.length });

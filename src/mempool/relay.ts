@@ -17,7 +17,10 @@ export interface RelayFacts {
   readonly vsize: number;
   /** Unix seconds. */
   readonly enteredAt: number;
-  /** Its place in the order of arrival; below `nextSequence` of a moment when it was there at that moment. */
+  /**
+   * Its place in the order of arrival; below `nextSequence` of a moment when it was there at that moment, or when it came
+   * back later from a block that left the chain.
+   */
   readonly sequence: number;
 }
 

@@ -136,6 +136,42 @@ function savedIn(db: Database): string[] {
   });
 }
 
+test('what a reorg put back comes back before the children it had', () =>
+  withDirectory(async (path) => {
+    const chain = chainWithCoins(3, 'p2wpkh');
+    const fork = chain.fork();
+    const grandparent = sweep(chain.coin(1), 'p2wpkh');
+    const parent = sweep(coinOf(grandparent, 0), 'p2wpkh');
+    const child = sweep(coinOf(parent, 0), 'p2wpkh');
+    const all = [grandparent, parent, child];
+    chain.mine(1, { txs: [grandparent] });
+    chain.mine(1, { txs: [parent] });
+    fork.mine(3);
+    const store = new MempoolStore(openNodeDatabase(path, IDENTITY));
+    {
+      await using pool = await TestMempool.on(chain);
+      expect((await pool.accept(child)).status).toBe('accepted');
+      await pool.node.take(fork.blocks.slice(-3));
+      expect(all.map((one) => pool.has(one))).toEqual([true, true, true]);
+      const { entries } = pool.mempool;
+      const orders = all.map((one) => entries.order(entries.find(parsed(one).txid)));
+      expect(orders).toEqual(orders.toSorted((a, b) => a - b));
+      expect(new Set(orders).size).toBe(3);
+      const saved = new SavedMempool(store);
+      for (const one of all) saved.put(parsed(one).txid);
+      saved.saveNow(pool.mempool);
+    }
+    await using pool = await TestMempool.on(fork);
+    const { clock, chain: tip } = pool.node;
+    await new SavedMempool(store).load(pool, {
+      run: (work) => tip.whenSettled(work),
+      signal: never,
+      clock,
+      log: silentLog,
+    });
+    expect(all.map((one) => pool.has(one))).toEqual([true, true, true]);
+  }));
+
 test('another network is refused', () =>
   withDirectory(async (path) => {
     openNodeDatabase(path, IDENTITY).close();
