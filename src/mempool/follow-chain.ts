@@ -83,11 +83,11 @@ function premature(mempool: Mempool, chain: ChainView): number[] {
   const { tip } = chain;
   const nextHeight = tip.height + 1;
   const medianTime = medianTimePast(tip);
-  const coins = new MempoolCoins(chain, entries);
   const found: number[] = [];
   for (const slot of entries.slots()) {
     if (!entries.locked(slot)) continue;
     const { tx } = entries.parsed(slot);
+    const coins = new MempoolCoins(chain, entries);
     const spent = tx.inputs.map(({ prevout }) => coins.get(prevout));
     const known = spent.filter((coin) => coin !== null);
     const stays =

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'bun:test';
+import { describe, expect, spyOn, test } from 'bun:test';
 import { hashToHex } from '../../src/primitives/hash.ts';
 import type { Transaction } from '../../src/primitives/transaction.ts';
 import { Op } from '../../src/script/opcodes.ts';
@@ -306,6 +306,22 @@ describe('as the chain moves', () => {
 });
 
 describe('bounds', () => {
+  test('a transaction of many inputs is not looked up many times over, however little it pays', async () => {
+    const chain = chainWithCoins(1, 'p2wpkh');
+    await using pool = await TestMempool.on(chain);
+    const payees = Array.from({ length: 300 }, () => ({ to: 'p2wpkh' as const, value: 10_000n }));
+    const parent = spend(chain.coin(1), payees);
+    expect(await pool.reason(parent)).toBe('accepted');
+    const coins = payees.map((_, vout) => coinOf(parent, vout));
+    const { entries } = pool.mempool;
+    const read = spyOn(entries, 'raw');
+    const child = spend(coins, [{ to: 'p2wpkh', value: 300n * 10_000n }], { sign: false });
+    expect(await pool.reason(child)).toBe('min relay fee not met');
+    expect(read.mock.calls.length).toBeLessThan(3);
+    read.mockRestore();
+    expect(await pool.reason(spend(coins, [{ to: 'p2wpkh', value: 2_900_000n }]))).toBe('accepted');
+  });
+
   test('the worst goes when it is full, and what comes must pay more than it did', async () => {
     const chain = chainWithCoins(30, 'p2wpkh');
     await using pool = await TestMempool.on(chain, { maxMempoolBytes: 12_000 });
