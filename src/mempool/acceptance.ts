@@ -136,7 +136,7 @@ export class Acceptance {
       const checked = checkReplacement(mempool, candidate);
       if (!checked.ok) return refuse(checked, checked.kind === 'fee');
       replaced = checked.value;
-    } else linkParents(mempool, candidate, new Set());
+    } else if (!linkParents(mempool, candidate, new Set())) return refuse(reject('policy', 'too-large-cluster'));
     if (mempool.graph.isOversized()) return refuse(reject('policy', 'too-large-cluster'));
     const contradiction = spendsConflicting(mempool, candidate);
     if (contradiction) return refuse(contradiction);

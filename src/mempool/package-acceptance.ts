@@ -228,10 +228,7 @@ class PackageAttempt {
   #checkReplacement(): PackageRejection | null {
     const { mempool } = this.#deps;
     const conflicts = new Set(this.#candidates.flatMap((candidate) => [...candidate.conflicts]));
-    if (conflicts.size === 0) {
-      this.#link(new Set());
-      return null;
-    }
+    if (conflicts.size === 0) return this.#link(new Set()) ? null : policy('too-large-cluster');
     const [parent, child] = this.#candidates;
     if (this.#candidates.length !== 2 || !parent || !child || !isChildWithParents(this.#txs))
       return policy('package RBF failed: package must be 1-parent-1-child');
@@ -256,8 +253,7 @@ class PackageAttempt {
         'package RBF failed: package feerate is less than or equal to parent feerate',
         `package feerate ${rateText(this.#fee, this.#vsize)} <= parent feerate is ${rateText(parent.modifiedFee, parent.entry.vsize)}`,
       );
-    this.#link(new Set(all));
-    if (mempool.graph.isOversized()) return policy('too-large-cluster');
+    if (!this.#link(new Set(all)) || mempool.graph.isOversized()) return policy('too-large-cluster');
     if (!improvesDiagram(mempool))
       return policy('package RBF failed: insufficient feerate: does not improve feerate diagram', '');
     this.#replaced = all;
@@ -292,15 +288,16 @@ class PackageAttempt {
     return null;
   }
 
-  /** In-package parents come before their children, so all of them are staged. */
-  #link(replaced: ReadonlySet<number>): void {
+  /** In-package parents come before their children, so all of them are staged. False where a cluster would be too large. */
+  #link(replaced: ReadonlySet<number>): boolean {
     const { mempool } = this.#deps;
     const slots = new Map(this.#candidates.map(({ parsed, slot }) => [hashToHex(parsed.txid), slot]));
     for (const candidate of this.#candidates) {
-      linkParents(mempool, candidate, replaced);
+      if (!linkParents(mempool, candidate, replaced)) return false;
       const parents = new Set(candidate.parsed.tx.inputs.map(({ prevout }) => slots.get(hashToHex(prevout.txid))));
       for (const parent of parents) if (parent !== undefined) mempool.graph.addDependency(parent, candidate.slot);
     }
+    return true;
   }
 
   #fail({ parsed }: Candidate, rejection: TxRejection): PackageRejection {

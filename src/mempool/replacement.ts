@@ -24,8 +24,8 @@ export function checkReplacement(mempool: Mempool, candidate: Candidate): Result
   });
   if (paid !== null) return reject('fee', `insufficient fee${suffix}`, paid);
   for (const slot of all) mempool.graph.remove(slot);
-  linkParents(mempool, candidate, new Set(all));
-  if (mempool.graph.isOversized()) return reject('policy', 'too-large-cluster');
+  if (!linkParents(mempool, candidate, new Set(all)) || mempool.graph.isOversized())
+    return reject('policy', 'too-large-cluster');
   if (!improvesDiagram(mempool))
     return reject('fee', 'replacement-failed', 'insufficient feerate: does not improve feerate diagram');
   return { ok: true, value: all };
@@ -50,7 +50,14 @@ export function sumOf(slots: readonly number[], value: (slot: number) => number)
   return sum;
 }
 
-/** Tells the graph whose outputs a staged transaction spends; those that are to be replaced do not count. */
-export function linkParents(mempool: Mempool, { slot, parents }: Candidate, replaced: ReadonlySet<number>): void {
-  for (const parent of parents) if (!replaced.has(parent)) mempool.graph.addDependency(parent, slot);
+/**
+ * Tells the graph whose outputs a staged transaction spends; those that are to be replaced do not count. False where
+ * they would be too large a cluster together: then nothing is linked, as it costs nothing to spend of thousands without
+ * a signature, and all their clusters would have to be ordered anew.
+ */
+export function linkParents({ graph }: Mempool, { slot, parents }: Candidate, replaced: ReadonlySet<number>): boolean {
+  const left = parents.filter((parent) => !replaced.has(parent));
+  if (left.length > 1 && !graph.canJoin(slot, left)) return false;
+  for (const parent of left) graph.addDependency(parent, slot);
+  return true;
 }

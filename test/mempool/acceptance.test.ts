@@ -306,6 +306,33 @@ describe('as the chain moves', () => {
 });
 
 describe('bounds', () => {
+  test('clusters are not ordered anew for what would join too many of them', async () => {
+    const chain = chainWithCoins(40, 'p2wpkh');
+    await using pool = await TestMempool.on(chain);
+    const children = Array.from({ length: 40 }, (_, i) => {
+      const parent = pays(chain.coin(i + 1), 1000n);
+      return [parent, pays(coinOf(parent, 0), 2000n)] as const;
+    });
+    for (const tx of children.flat()) expect(await pool.reason(tx)).toBe('accepted');
+    const { entries, graph } = pool.mempool;
+    const before = children.map(([parent]) => graph.chunk(entries.find(parsed(parent).txid)));
+    const coins = children.map(([, child]) => coinOf(child, 0));
+    // 31 clusters of two, and itself, are 63.
+    for (const [count, reason] of [
+      [40, 'too-large-cluster'],
+      [32, 'too-large-cluster'],
+      [31, 'accepted'],
+    ] as const) {
+      const joining = spend(coins.slice(0, count), [{ to: 'p2wpkh', value: 1_0000_0000n }]);
+      const replacing = spend([chain.coin(40), ...coins.slice(0, count)], [{ to: 'p2wpkh', value: 1_0000_0000n }]);
+      expect(await pool.reason(joining, { testOnly: true })).toBe(reason);
+      if (count < 40) expect(await pool.reason(replacing, { testOnly: true })).toBe(reason);
+      if (reason === 'accepted') continue;
+      const after = children.slice(0, 39).map(([parent]) => graph.chunk(entries.find(parsed(parent).txid)));
+      expect(after.every((chunk, i) => chunk === before[i])).toBe(true);
+    }
+  });
+
   test('a transaction of many inputs is not looked up many times over, however little it pays', async () => {
     const chain = chainWithCoins(1, 'p2wpkh');
     await using pool = await TestMempool.on(chain);

@@ -142,6 +142,22 @@ export class TxGraph {
     return new Set(slots.map((slot) => this.#clusterOf(slot).slots[0]!)).size;
   }
 
+  /** Whether one that hangs together with none, and these, would be a cluster within the limits if it spent of each. */
+  canJoin(slot: number, parents: readonly number[]): boolean {
+    let count = 1;
+    let weight = this.#weight[slot]!;
+    const counted = new Set<number>();
+    for (const parent of parents) {
+      const { slots } = this.#clusterOf(parent);
+      if (counted.has(slots[0]!)) continue;
+      counted.add(slots[0]!);
+      count += slots.length;
+      for (const member of slots) weight += this.#weight[member]!;
+      if (count > this.#maxCount || weight > this.#maxWeight) return false;
+    }
+    return true;
+  }
+
   /** Whether any cluster is above the limits. */
   isOversized(): boolean {
     this.#settle();
