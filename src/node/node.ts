@@ -12,7 +12,6 @@ import type { NetworkParams } from '../params/network-params.ts';
 import { paramsFor } from '../params/networks.ts';
 import { parseLeadingBlock } from '../primitives/block.ts';
 import { hashToHex } from '../primitives/hash.ts';
-
 import { FeeStore } from '../storage/fee-store.ts';
 import { MempoolStore } from '../storage/mempool-store.ts';
 import { openNodeDatabase } from '../storage/node-database.ts';
