@@ -127,17 +127,17 @@ export function walletActions(manager: WalletManager | null): ActionTable<Wallet
       createDescriptor(wallet, addressType(type), internal, key),
     ),
     walletRescan: on(async (wallet, from, to) => {
-      wallet.ensureNotScanning();
+      wallet.scanner.ensureNotScanning();
       wallet.ensureUnlocked();
       const tip = wallet.deps.chain.tip.height;
       if (from < 0 || from > tip) walletFail('invalidParameter', 'Invalid start_height');
       if (to !== null && (to < 0 || to > tip)) walletFail('invalidParameter', 'Invalid stop_height');
       if (to !== null && to < from) walletFail('invalidParameter', 'stop_height must be greater than start_height');
-      await wallet.scan(from, to ?? tip);
-      if (to === null) await wallet.scanMempool();
+      await wallet.scanner.scan(from, to ?? tip);
+      if (to === null) await wallet.scanner.scanMempool();
       return to ?? tip;
     }),
-    walletAbortScan: on((wallet) => wallet.abortScan()),
+    walletAbortScan: on((wallet) => wallet.scanner.abort()),
 
     walletLockCoins: on((wallet, unlock, outpoints, persistent) => {
       wallet.lockCoins(unlock, outpoints, persistent);
@@ -192,7 +192,7 @@ function ensureEncrypted(wallet: Wallet, method: string): void {
 }
 
 function ensureNotScanning(wallet: Wallet, before: string): void {
-  if (wallet.scanning)
+  if (wallet.scanner.scanning)
     walletFail(
       'wallet',
       `Error: the wallet is currently being used to rescan the blockchain for related transactions. Please call \`abortrescan\` ${before}.`,

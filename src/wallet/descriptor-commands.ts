@@ -41,6 +41,6 @@ export function createDescriptor(
     wallet.setFlag('blank', false);
     return made;
   });
-  wallet.fillLater();
+  wallet.filler.fillLater();
   return added;
 }

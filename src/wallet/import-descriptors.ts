@@ -37,7 +37,7 @@ export async function importDescriptors(
   wallet: Wallet,
   requests: readonly DescriptorImport[],
 ): Promise<ImportOutcome[]> {
-  wallet.ensureNotScanning();
+  wallet.scanner.ensureNotScanning();
   wallet.ensureUnlocked();
   const { tip } = wallet.deps.chain;
   const now = medianTimePast(tip);
@@ -46,7 +46,7 @@ export async function importDescriptors(
   const from = heightAtTime(tip, lowest - TIMESTAMP_WINDOW_S);
   // Written before the descriptors are, so that a start finds what an import that was cut off has not.
   const earlier = wallet.store.meta('unscannedFrom');
-  wallet.markUnscanned(from ?? tip.height + 1);
+  wallet.scanner.markUnscanned(from ?? tip.height + 1);
   const unfilled = new Set(wallet.scripts.unfilled().map(({ id }) => id));
   const outcomes = requests.map((request, i) => importOne(wallet, request, times[i]!));
   if (outcomes.every(({ error }) => error !== null)) {
@@ -55,9 +55,9 @@ export async function importDescriptors(
     return outcomes;
   }
   // What the wallet was about to derive before is not looked up by the import's own scan, which may begin late.
-  while (wallet.fillSome((descriptor) => unfilled.has(descriptor))) await sleep(0, wallet.signal);
-  await wallet.scanMarked();
-  await wallet.scanMempool();
+  while (wallet.filler.fillSome((descriptor) => unfilled.has(descriptor))) await sleep(0, wallet.signal);
+  await wallet.scanner.scanMarked();
+  await wallet.scanner.scanMempool();
   await wallet.resubmit();
   return outcomes;
 }

@@ -117,7 +117,7 @@ export class WalletManager {
       name: wallet.name,
       load: this.#loads.get(wallet)!,
       unlockedUntil: wallet.unlockedUntil,
-      scanning: wallet.scanning,
+      scanning: wallet.scanner.scanning,
       live: wallet.sync.live,
       settled: wallet.settled,
       height: wallet.sync.height,
@@ -173,7 +173,7 @@ export class WalletManager {
   async unload(name: string, loadOnStartup: boolean | null): Promise<void> {
     await this.wallet(name).copied();
     const wallet = this.wallet(name);
-    wallet.ensureNotScanning();
+    wallet.scanner.ensureNotScanning();
     this.#wallets.delete(name);
     wallet.close();
     this.#remember(name, loadOnStartup);
@@ -385,7 +385,7 @@ export class WalletManager {
     wallet.sync
       .catchUp()
       // Coins that it learned of may be spent there already.
-      .then(() => wallet.scanMempool())
+      .then(() => wallet.scanner.scanMempool())
       .catch((error) => {
         if (!wallet.signal.aborted) this.#say(wallet, error);
       })

@@ -5,9 +5,9 @@ import type { Outpoint } from '../primitives/outpoint.ts';
 import type { ChainDatabaseIdentity } from '../storage/database.ts';
 import { SpentCode, TxStateCode } from '../storage/wallet-schema.ts';
 import { WalletStore } from '../storage/wallet-store.ts';
-import { sleep } from '../util/abort.ts';
 import { type Clock, unixSeconds } from '../util/clock.ts';
 import type { Log } from '../util/log.ts';
+import { KeypoolFiller } from './keypool-filler.ts';
 import { ExtendedPrivateKey, formatExtendedPublicKey } from './keys/extended-key.ts';
 import { Ledger } from './ledger/ledger.ts';
 import { ADDRESS_TYPES, type AddressType, ownDescriptor } from './scripts/own-descriptors.ts';
@@ -15,6 +15,7 @@ import { WalletScripts } from './scripts/wallet-scripts.ts';
 import { KeyVault } from './vault/key-vault.ts';
 import type { WalletChain, WalletFees, WalletMempool } from './wallet-chain.ts';
 import { WalletError, walletFail } from './wallet-error.ts';
+import { WalletScanner } from './wallet-scanner.ts';
 import { WalletSync } from './wallet-sync.ts';
 import { writeCopy } from './write-copy.ts';
 
@@ -49,12 +50,6 @@ export type WalletFlag =
   | 'descriptor_wallet';
 
 export const SEED_SIZE = 32;
-/** The longest that looking through many things holds the thread at a time. */
-const SLICE_MS = 5;
-/** A new wallet is of use before it has derived all it looks ahead; others come first. */
-const FILL_DELAY_MS = 2000;
-const FILL_PAUSE_MS = 20;
-const SCANNING = 'Wallet is currently rescanning. Abort existing rescan or wait.';
 
 /** A loaded wallet. The single writer of its file. */
 export class Wallet {
@@ -64,6 +59,8 @@ export class Wallet {
   readonly scripts: WalletScripts;
   readonly ledger: Ledger;
   readonly sync: WalletSync;
+  readonly scanner: WalletScanner;
+  readonly filler: KeypoolFiller;
   readonly deps: WalletDeps;
   readonly #ending = new AbortController();
   readonly signal: AbortSignal;
@@ -71,14 +68,13 @@ export class Wallet {
   #unlockedUntil = 0;
   #settled = false;
   #relock: ReturnType<typeof setTimeout> | null = null;
-  #scan: { readonly startedAt: number; progress: number; readonly abort: AbortController } | null = null;
 
   private constructor(name: string, store: WalletStore, deps: WalletDeps) {
     this.name = name;
     this.store = store;
     this.deps = deps;
     this.signal = AbortSignal.any([deps.signal, this.#ending.signal]);
-    const { params, clock, chain, keypool } = deps;
+    const { params, clock, chain, mempool, keypool, log } = deps;
     this.vault = new KeyVault(store, this.signal);
     this.scripts = new WalletScripts(store, this.vault, params, keypool);
     store.onRollback = () => {
@@ -91,6 +87,10 @@ export class Wallet {
     this.ledger = new Ledger({ store, owner: this.scripts, clock, onSpend });
     const { scripts, ledger, signal } = this;
     this.sync = new WalletSync({ store, scripts, ledger, chain, signal });
+    const { sync } = this;
+    this.scanner = new WalletScanner({ store, sync, mempool, clock, signal });
+    const onError = (error: unknown) => log.error('a wallet cannot derive addresses', { wallet: name, error });
+    this.filler = new KeypoolFiller({ store, scripts, sync, signal, onError });
   }
 
   /** Makes a wallet whose keys are not sealed, or that has none. Throws where its file exists. */
@@ -114,7 +114,7 @@ export class Wallet {
   equip(): void {
     if (this.has('blank') || this.has('disable_private_keys')) return;
     this.generate();
-    this.fillLater();
+    this.filler.fillLater();
   }
 
   /** Opens a wallet; it catches up with the chain in a while. Throws OperatorError on a file that is none. */
@@ -137,17 +137,17 @@ export class Wallet {
   async start(): Promise<void> {
     try {
       await this.sync.catchUp();
-      await this.scanMarked().catch((error) => {
+      await this.scanner.scanMarked().catch((error) => {
         // Somebody has stopped it.
         if (!(error instanceof WalletError)) throw error;
       });
-      await this.scanMempool();
+      await this.scanner.scanMempool();
     } finally {
       // Where that fails it catches up with a later block, and is live again.
       this.#settled = true;
     }
     await this.resubmit();
-    this.fillLater();
+    this.filler.fillLater();
   }
 
   /** It stands on the tip, and has seen what was in the mempool when it was opened. */
@@ -171,13 +171,6 @@ export class Wallet {
     return this.vault.encrypted ? this.#unlockedUntil : null;
   }
 
-  /** The scan that goes on, or null. */
-  get scanning(): { readonly duration: number; readonly progress: number } | null {
-    if (!this.#scan) return null;
-    const duration = Math.floor((this.deps.clock.monotonicMs() - this.#scan.startedAt) / 1000);
-    return { duration, progress: this.#scan.progress };
-  }
-
   /** A new master key, and a source of each type of address from it. */
   generate(): void {
     const { params, clock, keypool } = this.deps;
@@ -197,59 +190,6 @@ export class Wallet {
           this.scripts.activate(owned, type, internal);
         }
     });
-  }
-
-  /** Derives what a new wallet looks ahead, when others have had their turn. */
-  fillLater(): void {
-    const fill = async () => {
-      await sleep(FILL_DELAY_MS, this.signal);
-      while (this.fillSome()) await sleep(FILL_PAUSE_MS, this.signal);
-      await this.lookUpFilled();
-    };
-    // It ends with the wallet, and goes on with the next start.
-    fill().catch((error) => {
-      if (!this.signal.aborted) this.deps.log.error('a wallet cannot derive addresses', { wallet: this.name, error });
-    });
-  }
-
-  /**
-   * Derives some of what the descriptors reserve; false when there is nothing left. What is derived is noted for
-   * `lookUpFilled`, unless it is of a descriptor that is looked up otherwise.
-   */
-  fillSome(isNoted: (descriptor: number) => boolean = () => true): boolean {
-    const { store, scripts } = this;
-    return store.follow(() =>
-      scripts.fillSome((descriptor, from) => {
-        const noted = store.meta('filledUnseen');
-        if (isNoted(descriptor) && !(noted && from >= noted[descriptor]!))
-          store.setMeta('filledUnseen', { ...noted, [descriptor]: from });
-      }),
-    );
-  }
-
-  /** Looks up what `fillSome` has noted, also before this start: somebody may know addresses from a copy of the wallet. */
-  async lookUpFilled(): Promise<void> {
-    const { store, scripts, sync } = this;
-    const ends = () => new Map(scripts.all().map(({ id, record }) => [id, record.filled]));
-    for (;;) {
-      const noted = Object.entries(store.meta('filledUnseen') ?? {}).map(([id, from]) => ({ id: Number(id), from }));
-      if (noted.length === 0) return;
-      const before = ends();
-      const unseen = noted.flatMap(({ id, from }) => store.keys.scriptsFrom(id, from));
-      await sync.lookAgain();
-      await sync.lookUp(unseen);
-      store.follow(() => {
-        const left = { ...store.meta('filledUnseen') };
-        const after = ends();
-        for (const { id, from } of noted) {
-          // Others may have noted or derived more meanwhile.
-          if (left[id] !== from) continue;
-          if (after.get(id) === before.get(id)) delete left[id];
-          else left[id] = Math.min(before.get(id)!, after.get(id)!);
-        }
-        store.setMeta('filledUnseen', left);
-      });
-    }
   }
 
   newAddress(type: AddressType, label: string): string {
@@ -368,77 +308,6 @@ export class Wallet {
       this.equip();
     } finally {
       this.lock();
-    }
-  }
-
-  /** One scan at a time. Throws WalletError where one goes on, or when it is aborted. */
-  async scan(from: number, to: number): Promise<void> {
-    const abort = new AbortController();
-    this.ensureNotScanning();
-    const scan = { startedAt: this.deps.clock.monotonicMs(), progress: 0, abort };
-    this.#scan = scan;
-    try {
-      const signal = AbortSignal.any([this.signal, abort.signal]);
-      await this.sync.rescan(from, to, { signal, progress: (share) => (scan.progress = share) });
-    } catch (error) {
-      if (abort.signal.aborted) walletFail('misc', 'Rescan aborted.');
-      throw error;
-    } finally {
-      this.#scan = null;
-    }
-  }
-
-  /** Notes from which block on new scripts are to be looked up, which `scanMarked` does; null for nothing. */
-  markUnscanned(from: number | null): void {
-    const earlier = this.store.meta('unscannedFrom');
-    const lowest = from === null || earlier === null ? from : Math.min(from, earlier);
-    if (lowest !== earlier) this.store.write(() => this.store.setMeta('unscannedFrom', lowest));
-  }
-
-  /**
-   * Scans what was noted up to the block the wallet stands on, and what it has already. Throws WalletError where a scan goes on, or when
-   * it is aborted. What the end of the node cuts off is left for the next start.
-   */
-  async scanMarked(): Promise<void> {
-    if (this.store.meta('unscannedFrom') === null) return;
-    await this.sync.lookAgain();
-    // Not before: it may have become lower, or another scan have done it, and blocks have come.
-    const from = this.store.meta('unscannedFrom');
-    if (from === null) return;
-    // What another scan keeps it from stays noted.
-    this.ensureNotScanning();
-    const to = this.sync.height;
-    try {
-      if (from <= to) await this.scan(from, to);
-    } catch (error) {
-      // What somebody has stopped is done.
-      if (error instanceof WalletError) this.markUnscanned(null);
-      throw error;
-    }
-    this.markUnscanned(null);
-  }
-
-  ensureNotScanning(): void {
-    if (this.#scan) walletFail('wallet', SCANNING);
-  }
-
-  /** False where nothing is to be aborted. */
-  abortScan(): boolean {
-    if (!this.#scan || this.#scan.abort.signal.aborted) return false;
-    this.#scan.abort.abort();
-    return true;
-  }
-
-  /** Looks at what waits in the mempool. */
-  async scanMempool(): Promise<void> {
-    const { mempool } = this.deps;
-    let until = performance.now() + SLICE_MS;
-    for (const txid of mempool.txids()) {
-      const parsed = mempool.get(txid);
-      if (parsed) this.sync.mempoolAdded(parsed);
-      if (performance.now() < until) continue;
-      await sleep(0, this.signal);
-      until = performance.now() + SLICE_MS;
     }
   }
 

@@ -13,7 +13,7 @@ export async function writeWatchOnlyCopy(wallet: Wallet, path: string): Promise<
   const { scripts, signal, deps } = wallet;
   if (scripts.all().length === 0) walletFail('wallet', 'Error: Wallet has no descriptors to export');
   // What has hardened steps in its range the copy cannot derive.
-  while (wallet.fillSome()) await sleep(0, signal);
+  while (wallet.filler.fillSome()) await sleep(0, signal);
   WalletStore.create(path, identityOf(deps.params)).close();
   await wallet.copyTo(path, { withKeys: false });
   const copy = Wallet.open(path, wallet.name, deps);

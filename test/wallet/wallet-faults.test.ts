@@ -141,7 +141,7 @@ test('scans that go on at a time hear each of all new scripts', () => {
 
 test('what an import that was cut off has left is not forgotten for one that is refused', async () => {
   using it = new WalletFixture({ blank: true });
-  it.wallet.markUnscanned(0);
+  it.wallet.scanner.markUnscanned(0);
   expect(await importDescriptors(it.wallet, [{ timestamp: TIME_0, desc: 'pk(nonsense)' }])).toMatchObject([
     { error: expect.anything() },
   ]);
@@ -157,16 +157,16 @@ test('what an import has left is not forgotten because another scan goes on, but
   wallet.sync.startAtTip();
   let end = () => {};
   wallet.sync.rescan = () => new Promise<void>((resolve) => (end = resolve));
-  const other = wallet.scan(0, 0);
-  wallet.markUnscanned(0);
-  await expect(wallet.scanMarked()).rejects.toThrow('Wallet is currently rescanning.');
+  const other = wallet.scanner.scan(0, 0);
+  wallet.scanner.markUnscanned(0);
+  await expect(wallet.scanner.scanMarked()).rejects.toThrow('Wallet is currently rescanning.');
   expect(wallet.store.meta('unscannedFrom')).toBe(0);
   end();
   await other;
   wallet.sync.rescan = (_from, _to, { signal }) => abortable(new Promise(() => {}), signal);
-  const marked = wallet.scanMarked();
+  const marked = wallet.scanner.scanMarked();
   const ended = marked.catch((error: Error) => error.message);
-  for (let turns = 0; turns < 100 && !wallet.abortScan(); turns++)
+  for (let turns = 0; turns < 100 && !wallet.scanner.abort(); turns++)
     await new Promise((resolve) => setImmediate(resolve));
   expect(await ended).toBe('Rescan aborted.');
   expect(wallet.store.meta('unscannedFrom')).toBeNull();

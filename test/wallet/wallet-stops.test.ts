@@ -64,8 +64,8 @@ class Fixture extends WalletFixture {
   async restart(): Promise<void> {
     this.reopen();
     await this.wallet.start();
-    while (this.wallet.fillSome());
-    await this.wallet.lookUpFilled();
+    while (this.wallet.filler.fillSome());
+    await this.wallet.filler.lookUpFilled();
   }
 }
 
@@ -74,29 +74,29 @@ describe('addresses that are derived later', () => {
     using it = new Fixture({}, 40);
     // Somebody knows the address from a copy of the wallet.
     it.connect(pay(outside(1), it.scriptAt(20), 700), pay(outside(2), it.scriptAt(3), 60));
-    while (it.wallet.fillSome());
+    while (it.wallet.filler.fillSome());
     expect(it.worth).toBe(0);
     it.reopen();
     await it.wallet.start();
-    await it.wallet.lookUpFilled();
+    await it.wallet.filler.lookUpFilled();
     expect(it.worth).toBe(760);
   });
 
   test('are looked up by the next start where it ended in the middle of that', async () => {
     using it = new Fixture({}, 40);
     it.connect(pay(outside(1), it.scriptAt(20), 700));
-    while (it.wallet.fillSome());
-    const lookingUp = it.wallet.lookUpFilled();
+    while (it.wallet.filler.fillSome());
+    const lookingUp = it.wallet.filler.lookUpFilled();
     it.reopen();
     expect(await lookingUp.catch(({ message }) => message)).toBe('the wallet is unloaded');
     await it.wallet.start();
-    await it.wallet.lookUpFilled();
+    await it.wallet.filler.lookUpFilled();
     expect(it.worth).toBe(700);
     // Once is enough.
     const { scripts, sync } = it.wallet;
     const looked: number[] = [];
     sync.lookUp = async (among) => void looked.push(among.length);
-    await it.wallet.lookUpFilled();
+    await it.wallet.filler.lookUpFilled();
     expect(looked).toEqual([]);
     expect(scripts.unfilled()).toEqual([]);
   });
@@ -105,9 +105,9 @@ describe('addresses that are derived later', () => {
     using it = new Fixture({}, 40);
     const { wallet } = it;
     it.connect(pay(outside(1), it.scriptAt(30), 700));
-    wallet.fillSome();
-    const lookingUp = wallet.lookUpFilled();
-    while (wallet.fillSome());
+    wallet.filler.fillSome();
+    const lookingUp = wallet.filler.lookUpFilled();
+    while (wallet.filler.fillSome());
     await lookingUp;
     expect(it.worth).toBe(700);
   });
@@ -173,7 +173,7 @@ describe('an import', () => {
     const rescan = wallet.sync.rescan.bind(wallet.sync);
     const { promise, resolve } = Promise.withResolvers<void>();
     wallet.sync.rescan = () => promise;
-    const scanning = wallet.scan(0, 0);
+    const scanning = wallet.scanner.scan(0, 0);
     const error = await importing.catch((refused) => refused);
     expect(error).toBeInstanceOf(WalletError);
     expect(error.message).toBe(SCANNING);

@@ -1,0 +1,80 @@
+import type { WalletStore } from '../storage/wallet-store.ts';
+import { sleep } from '../util/abort.ts';
+import type { WalletScripts } from './scripts/wallet-scripts.ts';
+import type { WalletSync } from './wallet-sync.ts';
+
+/** A new wallet is of use before it has derived all it looks ahead; others come first. */
+const FILL_DELAY_MS = 2000;
+const FILL_PAUSE_MS = 20;
+
+export interface KeypoolFillerDeps {
+  readonly store: WalletStore;
+  readonly scripts: WalletScripts;
+  readonly sync: WalletSync;
+  readonly signal: AbortSignal;
+  /** Hears why it cannot go on. */
+  readonly onError: (error: unknown) => void;
+}
+
+/** Derives the scripts that the descriptors of a wallet reserve ahead, and finds what concerns them already. */
+export class KeypoolFiller {
+  readonly #deps: KeypoolFillerDeps;
+
+  constructor(deps: KeypoolFillerDeps) {
+    this.#deps = deps;
+  }
+
+  /** Derives what a new wallet looks ahead, when others have had their turn. */
+  fillLater(): void {
+    const { signal, onError } = this.#deps;
+    const fill = async () => {
+      await sleep(FILL_DELAY_MS, signal);
+      while (this.fillSome()) await sleep(FILL_PAUSE_MS, signal);
+      await this.lookUpFilled();
+    };
+    // It ends with the wallet, and goes on with the next start.
+    fill().catch((error) => {
+      if (!signal.aborted) onError(error);
+    });
+  }
+
+  /**
+   * Derives some of what the descriptors reserve; false when there is nothing left. What is derived is noted for
+   * `lookUpFilled`, unless it is of a descriptor that is looked up otherwise.
+   */
+  fillSome(isNoted: (descriptor: number) => boolean = () => true): boolean {
+    const { store, scripts } = this.#deps;
+    return store.follow(() =>
+      scripts.fillSome((descriptor, from) => {
+        const noted = store.meta('filledUnseen');
+        if (isNoted(descriptor) && !(noted && from >= noted[descriptor]!))
+          store.setMeta('filledUnseen', { ...noted, [descriptor]: from });
+      }),
+    );
+  }
+
+  /** Looks up what `fillSome` has noted, also before this start: somebody may know addresses from a copy of the wallet. */
+  async lookUpFilled(): Promise<void> {
+    const { store, scripts, sync } = this.#deps;
+    const ends = () => new Map(scripts.all().map(({ id, record }) => [id, record.filled]));
+    for (;;) {
+      const noted = Object.entries(store.meta('filledUnseen') ?? {}).map(([id, from]) => ({ id: Number(id), from }));
+      if (noted.length === 0) return;
+      const before = ends();
+      const unseen = noted.flatMap(({ id, from }) => store.keys.scriptsFrom(id, from));
+      await sync.lookAgain();
+      await sync.lookUp(unseen);
+      store.follow(() => {
+        const left = { ...store.meta('filledUnseen') };
+        const after = ends();
+        for (const { id, from } of noted) {
+          // Others may have noted or derived more meanwhile.
+          if (left[id] !== from) continue;
+          if (after.get(id) === before.get(id)) delete left[id];
+          else left[id] = Math.min(before.get(id)!, after.get(id)!);
+        }
+        store.setMeta('filledUnseen', left);
+      });
+    }
+  }
+}
