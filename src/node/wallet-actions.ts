@@ -44,7 +44,7 @@ export function walletActions(manager: WalletManager | null): ActionTable<Wallet
       enough.abort();
       return null;
     }),
-    walletDirectory: act((wallets) => wallets.directory()),
+    walletDirectory: act((wallets) => wallets.files.names()),
     walletCreate: act(async (wallets, name, options, loadOnStartup) => {
       await wallets.create(name, options, loadOnStartup);
       return null;
@@ -58,7 +58,7 @@ export function walletActions(manager: WalletManager | null): ActionTable<Wallet
       return null;
     }),
     walletBackup: act(async (wallets, name, file) => {
-      await wallets.backup(name, file);
+      await wallets.backups.write(name, file);
       return null;
     }),
     walletRestore: act(async (wallets, name, file, loadOnStartup) => {
@@ -160,7 +160,7 @@ export function walletActions(manager: WalletManager | null): ActionTable<Wallet
     walletHdKeys: on(hdKeys),
     walletAddHdKey: on(addHdKey),
     walletDeriveHdKey: on(deriveHdKey),
-    walletExportWatchOnly: act((wallets, name, file) => wallets.exportWatchOnly(name, file)),
+    walletExportWatchOnly: act((wallets, name, file) => wallets.backups.exportWatchOnly(name, file)),
     walletImportPruned: on((wallet, raw, block, index) => {
       importPrunedFunds(wallet, raw, block, index);
       return null;

@@ -1,23 +1,13 @@
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { chmodSync, existsSync, renameSync, rmSync } from 'node:fs';
 import { copyFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import type { ChainCommit, ChainMove } from '../chain/events.ts';
 import type { MempoolChange } from '../mempool/changes.ts';
 import { type ParsedBlock, parseTransaction } from '../primitives/block.ts';
-import { isFileName } from '../util/file-name.ts';
 import { OperatorError } from '../util/operator-error.ts';
 import { type NewWallet, Wallet, type WalletDeps } from './wallet.ts';
-import { WalletError, walletFail } from './wallet-error.ts';
-import { writeWatchOnlyCopy } from './watch-only-copy.ts';
+import { WalletBackups } from './wallet-backups.ts';
+import { walletFail } from './wallet-error.ts';
+import { DEFAULT_WALLET, removeDatabase, WalletFiles } from './wallet-files.ts';
 
 export interface WalletManagerOptions {
   /** Where the files of wallets are. */
@@ -43,16 +33,15 @@ export interface WalletState {
   readonly height: number;
 }
 
-const DEFAULT_WALLET = 'default';
-const FILE_SUFFIX = '.db';
-const STARTUP_FILE = 'startup.json';
 /** More blocks at once are looked up in the index. */
 const MAX_BODIES = 8;
 const RESUBMIT_MS = 24 * 60 * 60 * 1000;
 
 /** The wallets of a node: which are loaded, and that they hear of all that happens. */
 export class WalletManager {
-  readonly #options: WalletManagerOptions;
+  readonly files: WalletFiles;
+  readonly backups: WalletBackups;
+  readonly #autocreate: boolean;
   readonly #deps: WalletDeps;
   readonly #wallets = new Map<string, Wallet>();
   /** Names of wallets that are being made or opened. */
@@ -63,28 +52,30 @@ export class WalletManager {
   readonly #catchingUp = new Set<Wallet>();
   readonly #missing = new Set<string>();
   #lastLoad = 0;
-  #copying: Promise<unknown> = Promise.resolve();
   #bodies: readonly ParsedBlock[] | null = null;
   #resubmitTimer: ReturnType<typeof setTimeout> | null = null;
 
-  constructor(options: WalletManagerOptions, deps: WalletDeps) {
-    this.#options = options;
+  constructor({ dir, backupDir, autocreate }: WalletManagerOptions, deps: WalletDeps) {
+    const { log } = deps;
+    this.files = new WalletFiles({ dir, backupDir, log });
+    this.backups = new WalletBackups({ files: this.files, wallet: (name) => this.wallet(name), log });
+    this.#autocreate = autocreate;
     this.#deps = deps;
   }
 
   /** Loads what is to be loaded at the start, and makes a wallet where there is none. */
   open(): void {
     const { log } = this.#deps;
-    mkdirSync(this.#options.dir, { recursive: true, mode: 0o700 });
-    if (this.#options.autocreate && this.directory().length === 0) {
-      const { path } = this.#place(DEFAULT_WALLET);
+    this.files.makeDir();
+    if (this.#autocreate && this.files.names().length === 0) {
+      const { path } = this.files.place(DEFAULT_WALLET);
       this.#loaded(this.#made(path, DEFAULT_WALLET, PLAIN));
       log.warn('a wallet was made: its keys are not encrypted until encryptwallet is called', {
         wallet: DEFAULT_WALLET,
       });
     }
-    for (const name of this.#startup()) {
-      const { path } = this.#place(name);
+    for (const name of this.files.startup()) {
+      const { path } = this.files.place(name);
       if (this.#wallets.has(name)) continue;
       if (!existsSync(path)) {
         // The default one is on the list though nobody has asked for it.
@@ -129,14 +120,6 @@ export class WalletManager {
     return this.#wallets.get(name) ?? walletFail('walletNotFound', 'Requested wallet does not exist or is not loaded');
   }
 
-  /** Names of the wallets whose files are there, loaded or not. */
-  directory(): string[] {
-    return readdirSync(this.#options.dir)
-      .filter((file) => file.endsWith(FILE_SUFFIX))
-      .map((file) => file.slice(0, -FILE_SUFFIX.length))
-      .sort();
-  }
-
   async create(name: string, options: NewWallet, loadOnStartup: boolean | null): Promise<void> {
     if (name === '') walletFail('invalidParameter', 'Wallet name cannot be empty');
     if (options.passphrase !== '' && options.disablePrivateKeys)
@@ -144,7 +127,7 @@ export class WalletManager {
         'wallet',
         'Passphrase provided but private keys are disabled. A passphrase is only used to encrypt private keys, so cannot be used for wallets with private keys disabled.',
       );
-    const { path, shown } = this.#place(name);
+    const { path, shown } = this.files.place(name);
     if (existsSync(path) || this.#opening.has(name))
       walletFail(
         'wallet',
@@ -154,20 +137,20 @@ export class WalletManager {
       if (options.passphrase === '') this.#loaded(this.#made(path, name, options));
       else this.#loaded(await this.#sealed(path, name, options));
     });
-    this.#remember(name, loadOnStartup);
+    this.files.remember(name, loadOnStartup);
   }
 
   async load(name: string, loadOnStartup: boolean | null): Promise<void> {
     if (this.#wallets.has(name) || this.#opening.has(name))
       walletFail('walletAlreadyLoaded', `Wallet "${name}" is already loaded.`);
-    const { path, shown } = this.#place(name);
+    const { path, shown } = this.files.place(name);
     if (!existsSync(path))
       walletFail(
         'walletNotFound',
         `Wallet file verification failed. Failed to load database path '${shown}'. Path does not exist.`,
       );
     await this.#exclusively(name, () => this.#load(path, name));
-    this.#remember(name, loadOnStartup);
+    this.files.remember(name, loadOnStartup);
   }
 
   async unload(name: string, loadOnStartup: boolean | null): Promise<void> {
@@ -176,65 +159,15 @@ export class WalletManager {
     wallet.scanner.ensureNotScanning();
     this.#wallets.delete(name);
     wallet.close();
-    this.#remember(name, loadOnStartup);
-  }
-
-  /** Copies a wallet into the directory of backups. */
-  backup(name: string, file: string): Promise<void> {
-    return this.#inTurn(() => this.#writeBackup(name, file));
-  }
-
-  async #writeBackup(name: string, file: string): Promise<void> {
-    const wallet = this.wallet(name);
-    const path = this.#backup(file);
-    mkdirSync(this.#options.backupDir, { recursive: true, mode: 0o700 });
-    const part = `${path}.part`;
-    try {
-      rmSync(part, { force: true });
-      // SQLite fills an empty file, so that its mode is right from the beginning.
-      writeFileSync(part, '', { mode: 0o600 });
-      await wallet.copyTo(part, { withKeys: true });
-      chmodSync(part, 0o600);
-      renameSync(part, path);
-    } catch (error) {
-      rmSync(part, { force: true });
-      this.#deps.log.error('a wallet cannot be backed up', { wallet: name, error });
-      walletFail('wallet', 'Error: Wallet backup failed!');
-    }
-  }
-
-  /** Writes a copy of a wallet that has no private keys into the directory of backups; returns where. */
-  exportWatchOnly(name: string, file: string): Promise<string> {
-    return this.#inTurn(() => this.#writeWatchOnly(name, file));
-  }
-
-  async #writeWatchOnly(name: string, file: string): Promise<string> {
-    const wallet = this.wallet(name);
-    if (file === '') walletFail('wallet', 'Error: Export destination cannot be empty');
-    const path = this.#backup(file);
-    if (existsSync(path)) walletFail('wallet', `Error: Export destination '${path}' already exists`);
-    mkdirSync(this.#options.backupDir, { recursive: true, mode: 0o700 });
-    const part = `${path}.part`;
-    try {
-      removeDatabase(part);
-      await writeWatchOnlyCopy(wallet, part);
-      renameSync(part, path);
-      return path;
-    } catch (error) {
-      if (error instanceof WalletError) throw error;
-      this.#deps.log.error('a wallet cannot be exported', { wallet: name, error });
-      return walletFail('wallet', 'Error: Unable to write the exported wallet');
-    } finally {
-      removeDatabase(part);
-    }
+    this.files.remember(name, loadOnStartup);
   }
 
   /** Makes a wallet of a backup, and loads it. */
   async restore(name: string, file: string, loadOnStartup: boolean | null): Promise<void> {
     if (name === '') walletFail('invalidParameter', 'Wallet name cannot be empty');
-    const backup = this.#backup(file);
+    const backup = this.files.backup(file);
     if (!existsSync(backup)) walletFail('invalidParameter', 'Backup file does not exist');
-    const { path } = this.#place(name);
+    const { path } = this.files.place(name);
     if (existsSync(path) || this.#opening.has(name))
       walletFail('walletAlreadyExists', `Failed to restore wallet. Database file exists in '${path}'.`);
     await this.#exclusively(name, async () => {
@@ -250,7 +183,7 @@ export class WalletManager {
         throw error;
       }
     });
-    this.#remember(name, loadOnStartup);
+    this.files.remember(name, loadOnStartup);
   }
 
   /** The chain is about to move: what its blocks hold is at hand now. */
@@ -353,13 +286,6 @@ export class WalletManager {
     this.#wallets.set(wallet.name, wallet);
   }
 
-  /** One copy after another: two may be asked for under the same name. */
-  #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const copying = this.#copying.then(work);
-    this.#copying = copying.catch(() => {});
-    return copying;
-  }
-
   async #exclusively(name: string, work: () => Promise<void>): Promise<void> {
     this.#opening.add(name);
     try {
@@ -395,45 +321,6 @@ export class WalletManager {
   #say(wallet: Wallet, error: unknown, what = 'a wallet cannot follow the chain'): void {
     this.#deps.log.error(what, { wallet: wallet.name, error });
   }
-
-  /** Where a wallet's file is. Throws WalletError on a name that is none. */
-  #place(name: string): { path: string; shown: string } {
-    if (!isFileName(name))
-      walletFail('invalidParameter', 'a wallet name holds no path: at most 128 bytes, without / \\ and a leading dot');
-    const shown = join(this.#options.dir, name);
-    return { path: `${shown}${FILE_SUFFIX}`, shown };
-  }
-
-  #backup(file: string): string {
-    if (!isFileName(file))
-      walletFail('invalidParameter', 'the name of a backup holds no path: backups lie in the directory for them');
-    return join(this.#options.backupDir, file);
-  }
-
-  #startup(): string[] {
-    try {
-      const names: unknown = JSON.parse(readFileSync(join(this.#options.dir, STARTUP_FILE), 'utf8'));
-      return Array.isArray(names) ? names.filter((name) => typeof name === 'string' && isFileName(name)) : [];
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'ENOENT')
-        this.#deps.log.error('the list of wallets to load cannot be read', { error });
-      return [DEFAULT_WALLET];
-    }
-  }
-
-  #remember(name: string, load: boolean | null): void {
-    if (load === null) return;
-    const names = new Set(this.#startup());
-    if (load) names.add(name);
-    else names.delete(name);
-    const path = join(this.#options.dir, STARTUP_FILE);
-    writeFileSync(`${path}.part`, JSON.stringify([...names]), { mode: 0o600 });
-    renameSync(`${path}.part`, path);
-  }
 }
 
 const PLAIN = { disablePrivateKeys: false, blank: false, avoidReuse: false };
-
-function removeDatabase(path: string): void {
-  for (const suffix of ['', '-wal', '-shm']) rmSync(`${path}${suffix}`, { force: true });
-}

@@ -38,7 +38,7 @@ describe('a copy of a wallet', () => {
     it.wallet.newAddress('bech32', 'last words');
     let turns = 0;
     let done = false;
-    const copying = manager.backup('default', 'copy').finally(() => (done = true));
+    const copying = manager.backups.write('default', 'copy').finally(() => (done = true));
     for (; !done; turns++) await new Promise((resolve) => setImmediate(resolve));
     await copying;
     expect(turns).toBeGreaterThan(1);
@@ -53,10 +53,10 @@ describe('a copy of a wallet', () => {
     using it = new Wallets();
     const { manager } = it;
     const before = scriptsOf(it, 'default');
-    const both = [manager.backup('default', 'copy'), manager.backup('default', 'copy')];
-    const other = manager.exportWatchOnly('default', 'watched');
+    const both = [manager.backups.write('default', 'copy'), manager.backups.write('default', 'copy')];
+    const other = manager.backups.exportWatchOnly('default', 'watched');
     await Promise.all([...both, other]);
-    await Promise.all([manager.backup('default', 'copy'), manager.unload('default', null)]);
+    await Promise.all([manager.backups.write('default', 'copy'), manager.unload('default', null)]);
     expect(readdirSync(it.backups).sort()).toEqual(['copy', 'watched']);
     await manager.restore('again', 'copy', null);
     for (const script of before) expect(scriptsOf(it, 'again')).toContain(script);
@@ -89,7 +89,7 @@ describe('a copy of a wallet', () => {
   test('that cannot be written leaves nothing behind', async () => {
     using it = new Wallets();
     writeFileSync(it.backups, 'a file, not a directory');
-    const refused = await it.manager.backup('default', 'copy').catch((error) => error);
+    const refused = await it.manager.backups.write('default', 'copy').catch((error) => error);
     expect(refused).toBeInstanceOf(Error);
     expect(await it.wallet.copyTo(join(it.backups, 'copy'), { withKeys: true }).catch(String)).toContain(
       'unable to open',
