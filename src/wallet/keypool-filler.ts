@@ -1,6 +1,7 @@
 import type { WalletStore } from '../storage/wallet-store.ts';
 import { sleep } from '../util/abort.ts';
 import type { WalletScripts } from './scripts/wallet-scripts.ts';
+import type { WalletScanner } from './wallet-scanner.ts';
 import type { WalletSync } from './wallet-sync.ts';
 
 /** A new wallet is of use before it has derived all it looks ahead; others come first. */
@@ -11,6 +12,7 @@ export interface KeypoolFillerDeps {
   readonly store: WalletStore;
   readonly scripts: WalletScripts;
   readonly sync: WalletSync;
+  readonly scanner: WalletScanner;
   readonly signal: AbortSignal;
   /** Hears why it cannot go on. */
   readonly onError: (error: unknown) => void;
@@ -53,13 +55,18 @@ export class KeypoolFiller {
     );
   }
 
-  /** Looks up what `fillSome` has noted, also before this start: somebody may know addresses from a copy of the wallet. */
+  /**
+   * Looks up in the chain and the mempool what `fillSome` has noted, also before this start: somebody may know addresses
+   * from a copy of the wallet.
+   */
   async lookUpFilled(): Promise<void> {
-    const { store, scripts, sync } = this.#deps;
+    const { store, scripts, sync, scanner } = this.#deps;
+    let looked = false;
     const ends = () => new Map(scripts.all().map(({ id, record }) => [id, record.filled]));
     for (;;) {
       const noted = Object.entries(store.meta('filledUnseen') ?? {}).map(([id, from]) => ({ id: Number(id), from }));
-      if (noted.length === 0) return;
+      if (noted.length === 0) break;
+      looked = true;
       const before = ends();
       const unseen = noted.flatMap(({ id, from }) => store.keys.scriptsFrom(id, from));
       await sync.lookAgain();
@@ -76,5 +83,7 @@ export class KeypoolFiller {
         store.setMeta('filledUnseen', left);
       });
     }
+    // Once for all of them. What a stop cuts off the next start does, which looks there anyway.
+    if (looked) await scanner.scanMempool();
   }
 }

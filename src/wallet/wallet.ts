@@ -86,11 +86,12 @@ export class Wallet {
     };
     this.ledger = new Ledger({ store, owner: this.scripts, clock, onSpend });
     const { scripts, ledger, signal } = this;
-    this.sync = new WalletSync({ store, scripts, ledger, chain, signal });
-    const { sync } = this;
-    this.scanner = new WalletScanner({ store, sync, mempool, clock, signal });
+    const sync = new WalletSync({ store, scripts, ledger, chain, signal });
+    const scanner = new WalletScanner({ store, sync, mempool, clock, signal });
     const onError = (error: unknown) => log.error('a wallet cannot derive addresses', { wallet: name, error });
-    this.filler = new KeypoolFiller({ store, scripts, sync, signal, onError });
+    this.filler = new KeypoolFiller({ store, scripts, sync, scanner, signal, onError });
+    this.sync = sync;
+    this.scanner = scanner;
   }
 
   /** Makes a wallet whose keys are not sealed, or that has none. Throws where its file exists. */

@@ -4,6 +4,7 @@ import { regtest } from '../../src/params/regtest.ts';
 import type { ParsedTransaction } from '../../src/primitives/block.ts';
 import type { Txid } from '../../src/primitives/hash.ts';
 import type { Outpoint } from '../../src/primitives/outpoint.ts';
+import { equalBytes } from '../../src/util/bytes.ts';
 import { addChecksum } from '../../src/wallet/descriptor/checksum.ts';
 import { importDescriptors } from '../../src/wallet/import-descriptors.ts';
 import { ExtendedPrivateKey, formatExtendedPublicKey } from '../../src/wallet/keys/extended-key.ts';
@@ -110,6 +111,25 @@ describe('addresses that are derived later', () => {
     while (wallet.filler.fillSome());
     await lookingUp;
     expect(it.worth).toBe(700);
+  });
+
+  test('are looked for in the mempool too, once for all of them', async () => {
+    using it = new Fixture({}, 40);
+    const waiting = [pay(outside(1), it.scriptAt(20), 700), pay(outside(2), it.scriptAt(38), 60)];
+    let looks = 0;
+    it.deps.mempool.txids = () => {
+      looks++;
+      return waiting.map(({ txid }) => txid);
+    };
+    it.deps.mempool.get = (txid) => waiting.find((each) => equalBytes(each.txid, txid)) ?? null;
+    await it.wallet.scanner.scanMempool();
+    expect(it.worth).toBe(0);
+    while (it.wallet.filler.fillSome());
+    await it.wallet.filler.lookUpFilled();
+    expect(it.worth).toBe(760);
+    // Where nothing was derived there is nothing to look for.
+    await it.wallet.filler.lookUpFilled();
+    expect(looks).toBe(2);
   });
 
   test('are noted also when a copy to watch derives them', async () => {
