@@ -142,6 +142,12 @@ export class ChangeFeed implements MempoolObserver {
     this.#scheduleFlush();
   }
 
+  /** The same, and nobody is to wait for it. */
+  updateSoon(): void {
+    this.#updatedAt = Number.NEGATIVE_INFINITY;
+    this.touch();
+  }
+
   /** From here on everything waits for `take`: it belongs to a commit that is not written yet. */
   hold(): void {
     this.#held = true;

@@ -5,14 +5,17 @@ export interface InPartsDeps {
   readonly signal: AbortSignal;
   /** Runs a part of the work when it may be done. */
   run<T>(work: () => T): Promise<T>;
+  /** How long the first part may take, in milliseconds, where that is not as long as the others. */
+  readonly firstMs?: number;
 }
 
 /** Takes all items, a few milliseconds' worth at a time; blocks, peers and clients have their turn in between. */
-export async function inParts<T>(items: Iterator<T>, { run, signal }: InPartsDeps, take: (item: T) => void) {
+export async function inParts<T>(items: Iterator<T>, { run, signal, firstMs }: InPartsDeps, take: (item: T) => void) {
+  let sliceMs = firstMs ?? SLICE_MS;
   for (let more = true; more; ) {
     signal.throwIfAborted();
     more = await run(() => {
-      const until = performance.now() + SLICE_MS;
+      const until = performance.now() + sliceMs;
       while (performance.now() < until) {
         const { done, value } = items.next();
         if (done) return false;
@@ -20,7 +23,8 @@ export async function inParts<T>(items: Iterator<T>, { run, signal }: InPartsDep
       }
       return true;
     });
+    sliceMs = SLICE_MS;
     // Promises alone would keep the thread, however many there are.
-    await new Promise(setImmediate);
+    if (more) await new Promise(setImmediate);
   }
 }

@@ -15,6 +15,8 @@ interface Judges {
 }
 
 const TXID = 32;
+/** The start may take so much longer: a small mempool is there before anybody can ask. */
+const FIRST_MS = 200;
 
 /** Keeps the mempool over restarts. Is told of its changes, and writes them when asked to. */
 export class SavedMempool {
@@ -116,7 +118,7 @@ export class SavedMempool {
     const counts = { accepted: 0, expired: 0, dropped: 0 };
     const poor = new Map<string, SavedTransaction>();
     const oldest = unixSeconds(clock) - mempool.options.expirySeconds;
-    await inParts(this.#read(txids), { run, signal }, (transaction) => {
+    await inParts(this.#read(txids), { run, signal, firstMs: FIRST_MS }, (transaction) => {
       this.#loading = true;
       const fate =
         transaction.time < oldest ? 'expired' : putBack(transaction, poor, { mempool, acceptance, packages });

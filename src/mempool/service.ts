@@ -152,7 +152,7 @@ export class MempoolService implements ChainFollower {
   async load(signal: AbortSignal): Promise<void> {
     const { clock, log } = this.#deps;
     await this.#saved.load(this, { run: (work) => this.#inPace(work), signal, clock, log });
-    this.#feed.touch();
+    this.#feed.updateSoon();
     this.#reportFees();
   }
 

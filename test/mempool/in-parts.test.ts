@@ -28,6 +28,22 @@ test('others have their turn between the parts, and all is taken once', async ()
   expect(turns.filter((count) => count > 0 && count < 6).length).toBeGreaterThan(2);
 });
 
+test('the first part may be longer than the others', async () => {
+  const sizes: number[] = [];
+  let taken = 0;
+  const run = async <T>(work: () => T) => {
+    const before = taken;
+    const result = work();
+    sizes.push(taken - before);
+    return result;
+  };
+  await inParts([1, 2, 3, 4, 5].values(), { run, signal: new AbortController().signal, firstMs: 25 }, () => {
+    taken++;
+    busy(9);
+  });
+  expect(sizes).toEqual([3, 1, 1, 0]);
+});
+
 test('nothing more is taken once the signal aborts', async () => {
   const abort = new AbortController();
   const taken: number[] = [];
