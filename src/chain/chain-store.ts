@@ -12,6 +12,7 @@ import { HEADER_SIZE, headerBytes } from '../primitives/header.ts';
 import { type FilePlace, RecordReader, RecordWriter } from '../storage/block-files.ts';
 import { openWriter } from '../storage/chain-database.ts';
 import { CoinStore, CoinWriter } from '../storage/coin-store.ts';
+import { closeDatabase } from '../storage/database.ts';
 import { EventWriter } from '../storage/event-store.ts';
 import { type ChainTotals, HeaderStore, HeaderWriter } from '../storage/header-store.ts';
 import { MetaStore, MetaWriter } from '../storage/meta-store.ts';
@@ -163,13 +164,7 @@ export class ChainStore {
     this.filters?.close();
     this.#blockReader.close();
     this.#undoReader.close();
-    try {
-      // Leaves one file behind instead of three.
-      this.#db.run('PRAGMA wal_checkpoint(TRUNCATE)');
-    } catch {
-      // On a full disk the log stays, and the next start reads it.
-    }
-    this.#db.close();
+    closeDatabase(this.#db);
   }
 
   #readBody(entry: ChainEntry): Uint8Array {

@@ -12,6 +12,7 @@ import type { NetworkParams } from '../params/network-params.ts';
 import { paramsFor } from '../params/networks.ts';
 import { parseLeadingBlock } from '../primitives/block.ts';
 import { hashToHex } from '../primitives/hash.ts';
+import { closeDatabase } from '../storage/database.ts';
 import { FeeStore } from '../storage/fee-store.ts';
 import { MempoolStore } from '../storage/mempool-store.ts';
 import { openNodeDatabase } from '../storage/node-database.ts';
@@ -310,7 +311,7 @@ export class Node {
     } finally {
       this.#wallets?.close();
       this.mempool.close();
-      this.#database.close();
+      closeDatabase(this.#database);
       this.#pool.close();
     }
   }

@@ -1,5 +1,5 @@
 import type { Database } from 'bun:sqlite';
-import { type DatabaseKind, openDatabase } from './database.ts';
+import { closeDatabase, type DatabaseKind, openDatabase } from './database.ts';
 
 /** A key as auth.db holds it: everything but its secret. Times are Unix seconds. */
 export interface KeyRecord {
@@ -207,7 +207,7 @@ export class AuthStore {
   }
 
   close(): void {
-    this.#db.close();
+    closeDatabase(this.#db);
   }
 
   #has(id: string): boolean {

@@ -1,6 +1,6 @@
 import type { Database } from 'bun:sqlite';
 import type { Outpoint } from '../primitives/outpoint.ts';
-import type { ChainDatabaseIdentity } from './database.ts';
+import { type ChainDatabaseIdentity, closeDatabase } from './database.ts';
 import { createWalletDatabase, openWalletDatabase } from './wallet-database.ts';
 import { WalletKeyStore } from './wallet-keys-store.ts';
 import { WalletReads } from './wallet-reads.ts';
@@ -152,11 +152,6 @@ export class WalletStore {
   }
 
   close(): void {
-    try {
-      this.#db.run('PRAGMA wal_checkpoint(TRUNCATE)');
-    } catch {
-      // A reader holds it; the next one to open the file does that.
-    }
-    this.#db.close();
+    closeDatabase(this.#db);
   }
 }

@@ -1,5 +1,5 @@
 import type { Database } from 'bun:sqlite';
-import { type DatabaseKind, openDatabase } from './database.ts';
+import { closeDatabase, type DatabaseKind, openDatabase } from './database.ts';
 
 /** What a client asked to be told of, as watches.db holds it. */
 export interface WatchRecord {
@@ -164,7 +164,7 @@ export class WatchStore {
   }
 
   close(): void {
-    this.#db.close();
+    closeDatabase(this.#db);
   }
 }
 

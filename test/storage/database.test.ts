@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { AuthStore } from '../../src/storage/auth-store.ts';
 import { openWriter } from '../../src/storage/chain-database.ts';
-import { openReadOnly } from '../../src/storage/database.ts';
+import { closeDatabase, openReadOnly } from '../../src/storage/database.ts';
+import { MempoolStore } from '../../src/storage/mempool-store.ts';
 import { openNodeDatabase } from '../../src/storage/node-database.ts';
 import { createWalletDatabase, openWalletDatabase } from '../../src/storage/wallet-database.ts';
 import { WatchStore } from '../../src/storage/watch-store.ts';
@@ -108,4 +109,15 @@ test('an empty file is no wallet', () => {
   writeFileSync(path, '');
   expect(() => openWalletDatabase(path, REGTEST)).toThrow(`${path} is not a wallet`);
   expect(statSync(path).size).toBe(0);
+});
+
+test('a writer that closes leaves nothing in its log, though statements are open still', () => {
+  const db = openNodeDatabase(path, REGTEST);
+  const store = new MempoolStore(db);
+  const raw = new Uint8Array(100_000).fill(7);
+  store.put({ txid: new Uint8Array(32), arrival: 1, raw, time: 1, unbroadcast: false });
+  expect(statSync(`${path}-wal`).size).toBeGreaterThan(raw.length);
+  closeDatabase(db);
+  expect(existsSync(`${path}-wal`) ? statSync(`${path}-wal`).size : 0).toBe(0);
+  expect(meddle((again) => again.query('SELECT length(raw) AS size FROM mempool').get())).toEqual({ size: raw.length });
 });
