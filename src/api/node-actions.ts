@@ -77,8 +77,8 @@ export interface TemplateView {
   readonly deployments: readonly DeploymentView[];
   /** Changes of the mempool when it was made. */
   readonly changes: number;
-  /** JSON of its transactions, as BIP-22 and BIP-145 have them; null where the caller has it already. */
-  readonly transactions: string | null;
+  /** JSON of its transactions, as BIP-22 and BIP-145 have them, in bytes; null where the caller has it already. */
+  readonly transactions: Uint8Array | null;
 }
 
 /** What only the node thread can do for miners. */

@@ -30,7 +30,7 @@ export function miningActions(deps: MiningDeps, signal: AbortSignal): ActionTabl
   const miner = new Miner(deps);
   const templates = new TemplateMaker(deps);
   const versions = new VersionBitsCache();
-  let transactions = '';
+  let transactions = new Uint8Array(0);
   return {
     async generate(script, count, maxTries) {
       const hashes: string[] = [];
@@ -118,7 +118,7 @@ function parsed(raw: Uint8Array) {
 function templateView(
   template: BlockTemplate,
   deployments: readonly DeploymentView[],
-  transactions: string | null,
+  transactions: Uint8Array | null,
 ): TemplateView {
   const { id, parent, version, time, minTime, bits, coinbaseValue, commitment, changes } = template;
   return {

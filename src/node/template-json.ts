@@ -8,12 +8,12 @@ import type { BlockTemplate } from '../mining/template-maker.ts';
 const HASH = 32;
 const HASH_DIGITS = 64;
 
-/** The list of BIP-22 as JSON: all that a miner is told of each transaction. */
+/** The list of BIP-22 as JSON in bytes: all that a miner is told of each transaction. */
 export function transactionsJson(
   { entries, graph }: Mempool,
   { parent, selection: { slots } }: BlockTemplate,
   { params }: Chain,
-): string {
+): Uint8Array<ArrayBuffer> {
   // Before segwit there was one limit, and a signature operation counted once.
   const sigopScale = isBuriedActive('segwit', parent.height + 1, params.consensus) ? 1 : WITNESS_SCALE_FACTOR;
   const digits = allDigits(entries, slots);
@@ -38,7 +38,7 @@ export function transactionsJson(
       `{"data":"${raw}","txid":"${txid}","hash":"${wtxid}","depends":[${depends}],"fee":${entries.fee(slot)},"sigops":${entries.sigopCost(slot) / sigopScale},"weight":${entries.weight(slot)}}`,
     );
   }
-  return `[${parts.join(',')}]`;
+  return Buffer.from(`[${parts.join(',')}]`, 'latin1');
 }
 
 /** Of each in turn the encoding, txid and wtxid. In hex all at once: each by itself takes several times as long. */

@@ -9,6 +9,7 @@ import { type FrontEnv, JsonText, type RpcMethod, type RunningCall, readArgument
 import { RPC_METHODS } from './methods.ts';
 import { txidsTouching } from './packed-scripts.ts';
 import type { RpcCall } from './protocol.ts';
+import type { JsonPieces } from './reply-body.ts';
 import { asRpcError, RPC_ERROR, RpcError } from './rpc-error.ts';
 import { slotsOf } from './spent-outputs.ts';
 import type { Turn } from './turns.ts';
@@ -34,7 +35,7 @@ export class RpcDispatcher {
   }
 
   /** The result as JSON text. Throws RpcError. */
-  async run({ method: name, params, invalid }: RpcCall, caller: RpcCaller): Promise<string> {
+  async run({ method: name, params, invalid }: RpcCall, caller: RpcCaller): Promise<JsonPieces> {
     const startedAt = performance.now();
     const method = RPC_METHODS.get(name);
     const running = { method: name, startedAt };
@@ -55,7 +56,7 @@ export class RpcDispatcher {
     }
   }
 
-  async #invoke(method: RpcMethod, params: RpcValue, caller: RpcCaller): Promise<string> {
+  async #invoke(method: RpcMethod, params: RpcValue, caller: RpcCaller): Promise<JsonPieces> {
     const args = readArguments(method, params);
     const front: FrontEnv = {
       ctx: this.#ctx,
@@ -65,14 +66,14 @@ export class RpcDispatcher {
       settings: this.#service.sources.settings,
       read: (read) => this.#service.readWhole(read, caller.signal),
     };
-    if (method.runsOn === 'front') return jsonText(await method.invoke(front, args));
+    if (method.runsOn === 'front') return jsonOf(await method.invoke(front, args));
     if (method.runsOn === 'wallet') await walletSynced(front);
     const wallet = method.runsOn === 'wallet' ? walletOf(front) : null;
     const inside = <T>(env: ReadEnv, work: (env: ReadEnv) => T): T =>
       wallet ? withWallet(env, wallet, work) : work(env);
     try {
       return await this.#service.readShort(
-        (env) => inside(env, (on) => jsonText(method.invoke(on, args))),
+        (env) => inside(env, (on) => jsonOf(method.invoke(on, args))),
         caller.signal,
       );
     } catch (error) {
@@ -89,7 +90,7 @@ export class RpcDispatcher {
       part = (env) => slotsOf(env, txids);
     }
     // All at once: the state of the wallet ends with its snapshot.
-    return jobText(await this.#service.runJob({ job, signal, long, mempoolPart: part }));
+    return [jobText(await this.#service.runJob({ job, signal, long, mempoolPart: part }))];
   }
 
   #asRpcError(error: unknown, method: string, signal: AbortSignal): RpcError {
@@ -101,6 +102,6 @@ export class RpcDispatcher {
   }
 }
 
-function jsonText(value: unknown): string {
-  return value instanceof JsonText ? value.text : JSON.stringify(value ?? null);
+function jsonOf(value: unknown): JsonPieces {
+  return value instanceof JsonText ? value.pieces : [JSON.stringify(value ?? null)];
 }

@@ -26,12 +26,15 @@ import {
   readInteger,
   readObject,
 } from './params.ts';
+import { PieceWriter } from './reply-body.ts';
 import { rpcFail } from './rpc-error.ts';
 import { anyOf, arr, bool, coinAmount, hashStr, hexStr, int, mapOf, maybe, noted, obj, str } from './schema.ts';
 import { entriesById, mempoolEntry } from './shapes.ts';
 
 /** One turn of a long answer; then others have theirs. */
 const SLICE_MS = 2;
+/** Of how many transactions the chunks are remembered while a list is made. */
+const MAX_CHUNKS = 100_000;
 
 const RELATIVES = anyOf(arr(hashStr(), 'verbose is false'), noted(entriesById, 'verbose is true'));
 
@@ -54,8 +57,8 @@ export const getrawmempool = nodeMethod({
     if (verbose) return entryTexts(env, slots);
     const { seq } = mempool;
     const txids = await inSlices(env, slots, (slot) => `"${hashToHex(mempool.entries.txid(slot))}"`);
-    const list = `[${txids.join(',')}]`;
-    return new JsonText(withSequence ? `{"txids":${list},"mempool_sequence":${seq}}` : list);
+    if (withSequence) return new JsonText('{"txids":[', ...txids, `],"mempool_sequence":${seq}}`);
+    return new JsonText('[', ...txids, ']');
   },
 });
 
@@ -237,6 +240,19 @@ function chunksAround({ mempool, settings }: FrontEnv, slot: number): Chunk[] {
   return chunksOfCluster(mempool.entries, clusterOf(mempool.entries, slot), settings.relay.bytesPerSigop);
 }
 
+/** Of many transactions one after another the chunk of each: a cluster is put in order once, not for each of its own. */
+function chunkFinder(env: FrontEnv): (slot: number) => Chunk {
+  const chunks = new Map<number, Chunk>();
+  let { seq } = env.mempool;
+  return (slot) => {
+    if (env.mempool.seq !== seq || chunks.size > MAX_CHUNKS) chunks.clear();
+    seq = env.mempool.seq;
+    if (!chunks.has(slot))
+      for (const chunk of chunksAround(env, slot)) for (const each of chunk.slots) chunks.set(each, chunk);
+    return chunks.get(slot)!;
+  };
+}
+
 function relatives(env: FrontEnv, slots: readonly number[], verbose: boolean): unknown {
   if (verbose) return entryTexts(env, slots);
   return slots.map((slot) => hashToHex(env.mempool.entries.txid(slot)));
@@ -245,32 +261,37 @@ function relatives(env: FrontEnv, slots: readonly number[], verbose: boolean): u
 /** The entries by id. A large mempool takes a while, in which others have their turn; what leaves meanwhile is left out. */
 async function entryTexts(env: FrontEnv, slots: readonly number[]): Promise<JsonText> {
   const { entries } = env.mempool;
+  const chunkOf = chunkFinder(env);
   const parts = await inSlices(
     env,
     slots,
-    (slot) => `"${hashToHex(entries.txid(slot))}":${JSON.stringify(entryView(env, slot))}`,
+    (slot) => `"${hashToHex(entries.txid(slot))}":${JSON.stringify(entryView(env, slot, chunkOf))}`,
   );
-  return new JsonText(`{${parts.join(',')}}`);
+  return new JsonText('{', ...parts, '}');
 }
 
+/** What is made of each, with commas between. */
 async function inSlices(
   { mempool: { entries } }: FrontEnv,
   slots: readonly number[],
   make: (slot: number) => string,
-): Promise<string[]> {
+): Promise<readonly string[]> {
   const wanted = Float64Array.from(slots, (slot) => entries.order(slot));
-  const parts: string[] = [];
+  const made = new PieceWriter();
+  let comma = '';
   const turn = turns(SLICE_MS);
   for (const [i, slot] of slots.entries()) {
     if (i % 16 === 0) await turn();
-    if (entries.has(slot) && entries.order(slot) === wanted[i]) parts.push(make(slot));
+    if (!entries.has(slot) || entries.order(slot) !== wanted[i]) continue;
+    made.add(`${comma}${make(slot)}`);
+    comma = ',';
   }
-  return parts;
+  return made.end();
 }
 
-function entryView(env: FrontEnv, slot: number) {
+function entryView(env: FrontEnv, slot: number, chunkOf = chunkFinder(env)) {
   const { mempool } = env;
-  const chunk = chunksAround(env, slot).find(({ slots }) => slots.includes(slot))!;
+  const chunk = chunkOf(slot);
   const { entries } = mempool;
   const ancestors = ancestorsOf(entries, slot);
   const descendants = descendantsOf(entries, slot);

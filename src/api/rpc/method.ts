@@ -9,6 +9,7 @@ import type { ReadSettings } from '../readers/read-settings.ts';
 import type { RpcValue } from './json.ts';
 import { typeName } from './json.ts';
 import { type Param, positional } from './params.ts';
+import type { JsonPieces } from './reply-body.ts';
 import { RPC_ERROR, RpcError } from './rpc-error.ts';
 import type { Schema } from './schema.ts';
 import type { Turn } from './turns.ts';
@@ -56,10 +57,10 @@ export interface WalletEnv extends ReadEnv {
 
 /** A result that is JSON already. */
 export class JsonText {
-  readonly text: string;
+  readonly pieces: JsonPieces;
 
-  constructor(text: string) {
-    this.text = text;
+  constructor(...pieces: JsonPieces) {
+    this.pieces = pieces;
   }
 }
 

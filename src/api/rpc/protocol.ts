@@ -1,5 +1,6 @@
 import { RPC_TYPE } from '../errors.ts';
 import { isObject, member, NumberText, type RpcValue } from './json.ts';
+import { type JsonPieces, replyBody } from './reply-body.ts';
 import { RPC_ERROR, RpcError } from './rpc-error.ts';
 
 /** One call as it was understood, or what is wrong with it. */
@@ -46,10 +47,12 @@ function isScalarId(id: RpcValue | undefined): boolean {
   return id === undefined || id === null || typeof id === 'string' || id instanceof NumberText;
 }
 
-/** The reply to a call that worked; `result` is JSON text. */
-export function resultReply({ version, id }: Pick<RpcCall, 'version' | 'id'>, result: string): string {
-  const tail = id === undefined ? '' : `,"id":${id}`;
-  return version === '2.0' ? `{"jsonrpc":"2.0","result":${result}${tail}}` : `{"result":${result},"error":null${tail}}`;
+/** The reply to a call that worked. */
+export function resultReply({ version, id }: Pick<RpcCall, 'version' | 'id'>, result: JsonPieces): JsonPieces {
+  const tail = id === undefined ? '}' : `,"id":${id}}`;
+  return version === '2.0'
+    ? ['{"jsonrpc":"2.0","result":', ...result, tail]
+    : ['{"result":', ...result, `,"error":null${tail}`];
 }
 
 export function errorReply({ version, id }: Pick<RpcCall, 'version' | 'id'>, error: RpcError): string {
@@ -66,13 +69,13 @@ export function errorStatus({ version, invalid }: Pick<RpcCall, 'version' | 'inv
   return rpcCode === RPC_ERROR.methodNotFound ? 404 : 500;
 }
 
-export function rpcReply(status: number, body: string): Response {
+export function rpcReply(status: number, pieces: JsonPieces): Response {
   // The line end is Core's.
-  return new Response(`${body}\n`, { status, headers: { 'content-type': RPC_TYPE } });
+  return new Response(replyBody([...pieces, '\n']), { status, headers: { 'content-type': RPC_TYPE } });
 }
 
 /** The reply to a batch: what its calls were answered, but for notifications. */
 export function batchReply(calls: readonly RpcCall[], replies: readonly string[]): Response {
   if (replies.length === 0 && calls.length > 0) return new Response(null, { status: 204 });
-  return rpcReply(200, `[${replies.join(',')}]`);
+  return rpcReply(200, [`[${replies.join(',')}]`]);
 }

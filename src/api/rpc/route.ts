@@ -19,6 +19,7 @@ import {
   resultReply,
   rpcReply,
 } from './protocol.ts';
+import { joined } from './reply-body.ts';
 import { RPC_ERROR, RpcError } from './rpc-error.ts';
 import { type Turn, Turns } from './turns.ts';
 import { excessOf } from './value-count.ts';
@@ -86,7 +87,7 @@ async function orParseError(answer: () => Promise<Response>): Promise<Response> 
   try {
     return await answer();
   } catch (error) {
-    if (error instanceof RpcError) return rpcReply(400, errorReply(UNKNOWN, error));
+    if (error instanceof RpcError) return rpcReply(400, [errorReply(UNKNOWN, error)]);
     throw error;
   }
 }
@@ -126,10 +127,8 @@ async function single(dispatcher: RpcDispatcher, call: RpcCall, caller: RpcCalle
   } catch (error) {
     const failure = error as RpcError;
     if (isNotification(call) && !call.invalid) return new Response(null, { status: 204 });
-    return rpcReply(
-      errorStatus(call, failure),
-      errorReply({ ...call, id: call.invalid ? (call.id ?? 'null') : call.id }, failure),
-    );
+    const reply = errorReply({ ...call, id: call.invalid ? (call.id ?? 'null') : call.id }, failure);
+    return rpcReply(errorStatus(call, failure), [reply]);
   }
 }
 
@@ -138,7 +137,7 @@ async function batch(dispatcher: RpcDispatcher, calls: readonly RpcCall[], calle
   const pause = turns(SLICE_MS);
   for (const call of calls) {
     const text = await dispatcher.run(call, caller).then(
-      (result) => resultReply(call, result),
+      (result) => joined(resultReply(call, result)),
       (error: RpcError) => errorReply(call, error),
     );
     if (!isNotification(call)) replies.push(text);

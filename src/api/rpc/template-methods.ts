@@ -150,9 +150,9 @@ async function longPoll(env: FrontEnv, id: RpcValue): Promise<void> {
 }
 
 /** Transactions of the newest template: several megabytes, which are not sent over again. */
-const lists = new WeakMap<NodePort, { readonly id: number; readonly transactions: string }>();
+const lists = new WeakMap<NodePort, { readonly id: number; readonly transactions: Uint8Array }>();
 
-async function newestTemplate(node: NodePort): Promise<TemplateView & { readonly transactions: string }> {
+async function newestTemplate(node: NodePort): Promise<TemplateView & { readonly transactions: Uint8Array }> {
   const known = lists.get(node);
   const made = await node.act('blockTemplate', known?.id ?? null);
   const transactions = made.transactions ?? known!.transactions;
@@ -195,5 +195,5 @@ async function template({ ctx }: FrontEnv): Promise<JsonText> {
     ...(signet && { signet_challenge: signet.toHex() }),
     default_witness_commitment: made.commitment.toHex(),
   });
-  return new JsonText(`${before.slice(0, -1)},"transactions":${made.transactions},${behind.slice(1)}`);
+  return new JsonText(`${before.slice(0, -1)},"transactions":`, made.transactions, `,${behind.slice(1)}`);
 }
