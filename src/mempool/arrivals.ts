@@ -22,6 +22,11 @@ export class Arrivals {
     this.#gone = 0;
   }
 
+  /** All at this moment, the oldest first: slots, -1 where one has left, and their numbers. */
+  all(): { slots: Int32Array; numbers: Float64Array } {
+    return { slots: new Int32Array(this.#slots), numbers: new Float64Array(this.#numbers) };
+  }
+
   /** Those behind a number, the oldest first. */
   *after(number: number): Generator<number> {
     for (let at = this.#from(number + 1); at < this.#slots.length; at++)

@@ -221,6 +221,11 @@ export class MempoolMirror {
     return found && this.#clock.monotonicMs() - found.at < REPLACED_MS ? found.by : null;
   }
 
+  /** Slots of all at this moment, the oldest first, -1 where one has left; and by the same places their events' numbers. */
+  all(): { slots: Int32Array; numbers: Float64Array } {
+    return this.#arrivals.all();
+  }
+
   /** Slots of what came after an event, the oldest first; or before it, the newest first. */
   after(seq: number): Generator<number> {
     return this.#arrivals.after(seq);

@@ -53,10 +53,10 @@ export const getrawmempool = nodeMethod({
     const { mempool } = env;
     if (verbose && withSequence)
       return rpcFail('invalidParameter', 'Verbose results cannot contain mempool sequence values.');
-    const slots = [...mempool.after(0)];
-    if (verbose) return entryTexts(env, slots);
+    const all = mempool.all();
+    if (verbose) return entryTexts(env, all);
     const { seq } = mempool;
-    const txids = await inSlices(env, slots, (slot) => `"${hashToHex(mempool.entries.txid(slot))}"`);
+    const txids = await inSlices(env, all, (slot) => `"${hashToHex(mempool.entries.txid(slot))}"`);
     if (withSequence) return new JsonText('{"txids":[', ...txids, `],"mempool_sequence":${seq}}`);
     return new JsonText('[', ...txids, ']');
   },
@@ -254,35 +254,43 @@ function chunkFinder(env: FrontEnv): (slot: number) => Chunk {
 }
 
 function relatives(env: FrontEnv, slots: readonly number[], verbose: boolean): unknown {
-  if (verbose) return entryTexts(env, slots);
-  return slots.map((slot) => hashToHex(env.mempool.entries.txid(slot)));
+  const { entries } = env.mempool;
+  if (verbose) return entryTexts(env, { slots, numbers: slots.map((slot) => entries.order(slot)) });
+  return slots.map((slot) => hashToHex(entries.txid(slot)));
 }
 
 /** The entries by id. A large mempool takes a while, in which others have their turn; what leaves meanwhile is left out. */
-async function entryTexts(env: FrontEnv, slots: readonly number[]): Promise<JsonText> {
+async function entryTexts(env: FrontEnv, wanted: Wanted): Promise<JsonText> {
   const { entries } = env.mempool;
   const chunkOf = chunkFinder(env);
   const parts = await inSlices(
     env,
-    slots,
+    wanted,
     (slot) => `"${hashToHex(entries.txid(slot))}":${JSON.stringify(entryView(env, slot, chunkOf))}`,
   );
   return new JsonText('{', ...parts, '}');
 }
 
-/** What is made of each, with commas between. */
+/** Slots of transactions, and the place that each has in the order of arrival. */
+interface Wanted {
+  readonly slots: ArrayLike<number>;
+  readonly numbers: ArrayLike<number>;
+}
+
+/** What is made of each that is still there, with commas between. */
 async function inSlices(
   { mempool: { entries } }: FrontEnv,
-  slots: readonly number[],
+  { slots, numbers }: Wanted,
   make: (slot: number) => string,
 ): Promise<readonly string[]> {
-  const wanted = Float64Array.from(slots, (slot) => entries.order(slot));
   const made = new PieceWriter();
   let comma = '';
   const turn = turns(SLICE_MS);
-  for (const [i, slot] of slots.entries()) {
+  for (let i = 0; i < slots.length; i++) {
     if (i % 16 === 0) await turn();
-    if (!entries.has(slot) || entries.order(slot) !== wanted[i]) continue;
+    const slot = slots[i]!;
+    // Another may have its slot by now.
+    if (slot < 0 || !entries.has(slot) || entries.order(slot) !== numbers[i]) continue;
     made.add(`${comma}${make(slot)}`);
     comma = ',';
   }
