@@ -16,7 +16,7 @@ interface Judges {
 
 const TXID = 32;
 /** The start may take so much longer: a small mempool is there before anybody can ask. */
-const FIRST_MS = 200;
+const FIRST_MS = 1000;
 
 /** Keeps the mempool over restarts. Is told of its changes, and writes them when asked to. */
 export class SavedMempool {

@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
+import { mempoolLoaded } from '../lib/mempool-node.ts';
 import type { ApiClient } from '../lib/node-client.ts';
 import { cleanUpAfterTests, type NodeProcess, startNode } from '../lib/node-process.ts';
 import { MINING_ADDRESS } from '../lib/peer-node.ts';
@@ -150,6 +151,8 @@ describe('a wallet with coins', () => {
     await node.stop();
     node = await startNode({ datadir: node.datadir, args: ['--wallet.keypool=20'] });
     api = node.api;
+    // What fees are at is known when the mempool is.
+    await mempoolLoaded(node);
     expect(await api.rpc<string>('sendtoaddress', request)).toBe(txid);
     expect(await api.rpc<string>('sendtoaddress', { ...request, request_id: 'another' })).not.toBe(txid);
   });
