@@ -1,4 +1,5 @@
 import { DepGraph } from './dep-graph.ts';
+import type { Edges } from './edges.ts';
 import { compareFeerate, type FeeFrac } from './feefrac.ts';
 import { chunksOf, linearize } from './linearize.ts';
 
@@ -19,7 +20,7 @@ export interface Cluster {
 export interface SlotFacts {
   readonly fee: Float64Array;
   readonly weight: Uint32Array;
-  readonly parents: readonly (readonly number[] | undefined)[];
+  readonly parents: Edges;
 }
 
 /** The cluster of transactions that hang together and are within the limits, in the best order. */
@@ -29,7 +30,7 @@ export function orderedCluster(members: readonly number[], { fee, weight, parent
     members.map((slot) => ({
       fee: fee[slot]!,
       size: weight[slot]!,
-      parents: parents[slot]!.map((parent) => index.get(parent)!),
+      parents: parents.of(slot).map((parent) => index.get(parent)!),
     })),
   );
   const order = linearize(graph);
@@ -47,7 +48,7 @@ export function oversizedCluster(members: readonly number[], { fee, weight, pare
   const slots: number[] = [];
   const placed = new Set<number>();
   for (const slot of byFeerate)
-    for (const ancestor of reach(slot, parents).reverse())
+    for (const ancestor of parents.reach(slot).reverse())
       if (!placed.has(ancestor)) {
         placed.add(ancestor);
         slots.push(ancestor);
@@ -59,13 +60,6 @@ export function oversizedCluster(members: readonly number[], { fee, weight, pare
     size: members.reduce((sum, slot) => sum + weight[slot]!, 0),
   };
   return { slots: ordered, chunks: [chunk], oversized: true };
-}
-
-/** All that can be reached over the edges, the start first. */
-export function reach(start: number, edges: readonly (readonly number[] | undefined)[]): number[] {
-  const seen = new Set([start]);
-  for (const slot of seen) for (const next of edges[slot]!) seen.add(next);
-  return [...seen];
 }
 
 /** The chunks of clusters, in falling order of feerate. */
@@ -81,7 +75,7 @@ function parentsFirst(slots: readonly number[], parents: SlotFacts['parents']): 
   const visit = (slot: number): void => {
     if (done.has(slot)) return;
     done.add(slot);
-    for (const parent of parents[slot]!) visit(parent);
+    for (const parent of parents.of(slot)) visit(parent);
     ordered.push(slot);
   };
   for (const slot of slots) visit(slot);

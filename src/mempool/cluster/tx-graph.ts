@@ -1,7 +1,8 @@
 import { assert } from '../../util/assert.ts';
 import { grown, grownRows } from '../../util/column.ts';
 import { ChunkHeap } from './chunk-heap.ts';
-import { type Cluster, diagramOf, orderedCluster, oversizedCluster, reach, type SlotChunk } from './cluster.ts';
+import { type Cluster, diagramOf, orderedCluster, oversizedCluster, type SlotChunk } from './cluster.ts';
+import { Edges } from './edges.ts';
 import type { FeeFrac } from './feefrac.ts';
 import { BEST_CLASS, FeerateClasses, feerateClass } from './feerate-classes.ts';
 
@@ -27,9 +28,8 @@ export class TxGraph {
   readonly #maxWeight: number;
   #fee = new Float64Array(INITIAL);
   #weight = new Uint32Array(INITIAL);
-  /** undefined where the slot is free. */
-  readonly #parents: (readonly number[] | undefined)[] = [];
-  readonly #children: (readonly number[])[] = [];
+  readonly #parents = new Edges();
+  readonly #children = new Edges();
   /** undefined where it is to be found anew; ALONE where a transaction hangs together with none, as most do. */
   readonly #cluster: (Cluster | undefined)[] = [];
   #version = new Uint32Array(INITIAL);
@@ -49,12 +49,11 @@ export class TxGraph {
 
   /** Adds a transaction that hangs together with none; returns its slot. */
   add(fee: number, weight: number): number {
-    const slot = this.#free.pop() ?? this.#parents.length;
+    const slot = this.#free.pop() ?? this.#parents.end;
     if (slot === this.#fee.length) this.#grow();
     this.#fee[slot] = fee;
     this.#weight[slot] = weight;
-    this.#parents[slot] = NONE;
-    this.#children[slot] = NONE;
+    this.#open(slot);
     this.#cluster[slot] = undefined;
     this.#stale.add(slot);
     this.#staging?.added.add(slot);
@@ -67,7 +66,7 @@ export class TxGraph {
 
   /** Says that `child` spends an output of `parent`. There must be no cycle. */
   addDependency(parent: number, child: number): void {
-    if (this.#parents[child]!.includes(parent)) return;
+    if (this.#parents.has(child, parent)) return;
     this.#touch(parent);
     this.#touch(child);
     this.#link(parent, child);
@@ -80,8 +79,8 @@ export class TxGraph {
   /** Takes a transaction out; its parents and children no longer hang together by it. */
   remove(slot: number): void {
     this.#touch(slot);
-    const parents = this.#parents[slot]!;
-    const children = this.#children[slot]!;
+    const parents = this.#parents.of(slot);
+    const children = this.#children.of(slot);
     const [fee, weight] = [this.#fee[slot]!, this.#weight[slot]!];
     for (const parent of parents) this.#unlink(parent, slot);
     for (const child of children) this.#unlink(slot, child);
@@ -94,8 +93,7 @@ export class TxGraph {
     this.#staging.undo.push(() => {
       this.#fee[slot] = fee;
       this.#weight[slot] = weight;
-      this.#parents[slot] = NONE;
-      this.#children[slot] = NONE;
+      this.#open(slot);
       this.#stale.add(slot);
       for (const parent of parents) this.#touchAndLink(parent, slot);
       for (const child of children) this.#touchAndLink(slot, child);
@@ -114,12 +112,12 @@ export class TxGraph {
 
   /** All it descends from, itself included. */
   ancestors(slot: number): number[] {
-    return reach(slot, this.#parents);
+    return this.#parents.reach(slot);
   }
 
   /** All that descends from it, itself included. */
   descendants(slot: number): number[] {
-    return reach(slot, this.#children);
+    return this.#children.reach(slot);
   }
 
   /** All that hangs together with it, in the order in which it is best mined. */
@@ -197,7 +195,7 @@ export class TxGraph {
     for (const { slots } of replaced) for (const slot of slots) touched.add(slot);
     const after = new Set<Cluster>();
     for (const slot of touched) {
-      if (this.#parents[slot] === undefined) continue;
+      if (this.#parents.isFree(slot)) continue;
       const cluster = this.#cluster[slot]!;
       after.add(cluster === ALONE ? this.#alone(slot) : cluster);
     }
@@ -219,7 +217,7 @@ export class TxGraph {
   *bestClasses(weight: number): Generator<SlotChunk[], void> {
     this.#settle();
     const later = new Map<number, SlotChunk[]>();
-    const classes = this.#classes.best(weight, this.#parents.length);
+    const classes = this.#classes.best(weight, this.#parents.end);
     const least = classes.at(-1)?.inClass ?? 0;
     for (const { inClass, slots } of classes) {
       const chunks = later.get(inClass) ?? [];
@@ -251,7 +249,7 @@ export class TxGraph {
       // What is kept is kept with its ancestors, as those come first.
       for (const slot of cluster.slots) {
         const fits = count < this.#maxCount && weight + this.#weight[slot]! <= this.#maxWeight;
-        if (fits && !this.#parents[slot]!.some((parent) => dropped.has(parent))) {
+        if (fits && !this.#parents.of(slot).some((parent) => dropped.has(parent))) {
           count++;
           weight += this.#weight[slot]!;
         } else dropped.add(slot);
@@ -279,9 +277,14 @@ export class TxGraph {
     return { slots, chunks: [{ slots, fee: this.#fee[slot]!, size: this.#weight[slot]! }], oversized: false };
   }
 
+  #open(slot: number): void {
+    this.#parents.open(slot);
+    this.#children.open(slot);
+  }
+
   #link(parent: number, child: number): void {
-    this.#parents[child] = [...this.#parents[child]!, parent];
-    this.#children[parent] = [...this.#children[parent]!, child];
+    this.#parents.add(child, parent);
+    this.#children.add(parent, child);
   }
 
   #touchAndLink(parent: number, child: number): void {
@@ -291,14 +294,14 @@ export class TxGraph {
   }
 
   #unlink(parent: number, child: number): void {
-    this.#parents[child] = this.#parents[child]!.filter((slot) => slot !== parent);
-    this.#children[parent] = this.#children[parent]!.filter((slot) => slot !== child);
+    this.#parents.remove(child, parent);
+    this.#children.remove(parent, child);
   }
 
   #drop(slot: number): void {
     this.#touch(slot);
-    this.#parents[slot] = undefined;
-    this.#children[slot] = NONE;
+    this.#parents.free(slot);
+    this.#children.open(slot);
     this.#cluster[slot] = undefined;
     this.#classes.set(slot, 0, this.#weight[slot]!);
     this.#stale.delete(slot);
@@ -329,7 +332,7 @@ export class TxGraph {
   #settle(): void {
     if (this.#stale.size === 0) return;
     for (const slot of this.#stale) {
-      if (this.#parents[slot] === undefined || this.#cluster[slot]) continue;
+      if (this.#parents.isFree(slot) || this.#cluster[slot]) continue;
       if (this.#isAlone(slot)) {
         this.#cluster[slot] = ALONE;
         this.#staging?.createdAlone.add(slot);
@@ -357,9 +360,7 @@ export class TxGraph {
 
   /** Whether it hangs together with none; too heavy ones are looked at more closely. */
   #isAlone(slot: number): boolean {
-    return (
-      this.#parents[slot]!.length === 0 && this.#children[slot]!.length === 0 && this.#weight[slot]! <= this.#maxWeight
-    );
+    return this.#parents.hasNone(slot) && this.#children.hasNone(slot) && this.#weight[slot]! <= this.#maxWeight;
   }
 
   #newCluster(members: readonly number[]): Cluster {
@@ -373,15 +374,14 @@ export class TxGraph {
   #connected(start: number): number[] {
     const seen = new Set([start]);
     for (const slot of seen) {
-      for (const parent of this.#parents[slot]!) seen.add(parent);
-      for (const child of this.#children[slot]!) seen.add(child);
+      for (const parent of this.#parents.of(slot)) seen.add(parent);
+      for (const child of this.#children.of(slot)) seen.add(child);
     }
     return [...seen].sort((a, b) => a - b);
   }
 }
 
 const INITIAL = 256;
-const NONE: readonly number[] = [];
 /** Stands for the cluster of every transaction by itself, which is only made where somebody asks for it. */
 const ALONE: Cluster = { slots: [], chunks: [], oversized: false };
 
