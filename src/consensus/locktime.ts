@@ -20,7 +20,7 @@ export function isFinalTx({ locktime, inputs }: Transaction, height: number, tim
   return true;
 }
 
-/** Whether a locktime alone, the sequences not looked at, keeps a transaction out of no block there. */
+/** Whether a transaction with this locktime is final there, whatever the sequences of its inputs are. */
 export function isFinalAtAnySequence(locktime: number, height: number, time: number): boolean {
   return locktime === 0 || locktime < (locktime < LOCKTIME_THRESHOLD ? height : time);
 }

@@ -44,7 +44,10 @@ export interface MempoolServiceDeps {
   readonly log: Log;
   /** Takes what happened, in order, but for what belongs to a commit: `committed` returns that. */
   emit(changes: readonly MempoolChange[]): void;
-  /** Resolves when those who are told have room for more; null where they have. What nobody waits for, waits for it. */
+  /**
+   * Resolves when those who are told have room for more; null where they have. What peers send, reading back and imports
+   * wait for it; what clients hand in does not.
+   */
   room?(): Promise<void> | null;
 }
 

@@ -71,8 +71,8 @@ export class WalletScanner {
   }
 
   /**
-   * Scans what was noted up to the block the wallet stands on, and what it has already. Throws WalletError where a scan goes on, or when
-   * it is aborted. What the end of the node cuts off is left for the next start.
+   * Scans what was noted up to the block the wallet stands on, and what it has already. Throws WalletError where a scan
+   * goes on, or when it is aborted. What the end of the node cuts off is left for the next start.
    */
   async scanMarked(): Promise<void> {
     const { store, sync } = this.#deps;

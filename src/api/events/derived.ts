@@ -1,4 +1,4 @@
-import { isBlockEvent, type LogEntry } from './event-log.ts';
+import { isBlockEvent, type LogEntry } from './log-entry.ts';
 import type { TxTouches } from './match.ts';
 import type { BlockMatches, Matcher } from './matcher.ts';
 import { outpointKey, scriptKey, txidKey, type Watched, type WatchItem } from './watches.ts';

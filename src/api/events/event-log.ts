@@ -1,28 +1,17 @@
-import type { RemovalReason } from '../../mempool/changes.ts';
 import type { TxSource } from '../../mempool/mirror.ts';
 import type { ChainReads } from '../../storage/chain-reads.ts';
-import type { EventRecord } from '../../storage/event-store.ts';
 import type { Clock } from '../../util/clock.ts';
 import type { SeenChange } from '../mempool-feed.ts';
-
-/** One event of the log. */
-export interface LogEntry {
-  readonly seq: number;
-  readonly type: string;
-  /** The whole message, as it is sent. */
-  readonly text: string;
-  /** The transaction that came to the mempool or left it; null for all other events. */
-  readonly tx: TxSource | null;
-  /** sat/vB of a transaction that came. */
-  readonly feeRate: number;
-  /** Why a transaction left. */
-  readonly reason: RemovalReason | null;
-}
-
-/** Whether it is about one block that joined the chain or was taken back. */
-export function isBlockEvent({ type }: Pick<LogEntry, 'type'>): boolean {
-  return type === 'newBlock' || type === 'blockDisconnected';
-}
+import {
+  entryBytes,
+  entryOf,
+  isMempoolEvent,
+  type KeptEntry,
+  keptChange,
+  keptRow,
+  type LogEntry,
+  type NumberedChange,
+} from './log-entry.ts';
 
 /** Events that are not kept: numbers `fromSeq` to `toSeq`, of the mempool or of all kinds. */
 export interface Gap {
@@ -58,28 +47,13 @@ export interface EventLogOptions {
   onError?(error: unknown): void;
 }
 
-/** An entry as it stays: as few objects as can be, since there are many and each collection of garbage visits them all. */
-interface Kept {
-  readonly seq: number;
-  readonly type: string;
-  readonly data: string;
-  readonly raw: Uint8Array | null;
-  readonly spent: Uint8Array | null;
-  readonly feeRate: number;
-  readonly reason: RemovalReason | null;
-  readonly at: number;
-}
-
-type News = { readonly lastSeq: number } | { readonly change: Numbered };
-type Numbered = Exclude<SeenChange, { kind: 'modified' | 'fees' }>;
+/** With the time it came, in milliseconds of the monotonic clock. */
+type Kept = KeptEntry & { readonly at: number };
+type News = { readonly lastSeq: number } | { readonly change: NumberedChange };
 
 /** Rows read at a time; some are large. */
 const PAGE = 32;
 const TURN_MS = 1;
-/** What an entry takes beside its text, and a transaction beside its bytes. */
-const ENTRY_BYTES = 250;
-const TX_BYTES = 400;
-
 /**
  * All events in one order: those of the chain, which are rows of the database, and those of the mempool, which live in
  * memory and end with the process. Everything newer than `#evictedTo` is in memory, of both kinds; below it there are
@@ -222,8 +196,8 @@ export class EventLog {
   /** Numbers of the oldest events kept, of the chain and of the mempool; 0 where there is none. */
   oldest(): { chain: number; mempool: number } {
     for (let at = this.#start; at < this.#kept.length; at++) {
-      const { type, seq } = this.#kept[at]!;
-      if (MEMPOOL_TYPES.has(type)) return { chain: this.#reads?.events.bounds().oldest ?? 0, mempool: seq };
+      const one = this.#kept[at]!;
+      if (isMempoolEvent(one)) return { chain: this.#reads?.events.bounds().oldest ?? 0, mempool: one.seq };
     }
     return { chain: this.#reads?.events.bounds().oldest ?? 0, mempool: 0 };
   }
@@ -299,7 +273,7 @@ export class EventLog {
       for (const row of rows) {
         if (row.seq > upTo) return true;
         this.#options.onChainEvent?.(row.type, row.data);
-        this.#keep({ ...row, ...NO_TX });
+        this.#keep(keptRow(row));
       }
       if (rows.length < PAGE) return true;
       if (performance.now() >= until) return false;
@@ -307,25 +281,21 @@ export class EventLog {
     return true;
   }
 
-  #add(change: Numbered): void {
+  #add(change: NumberedChange): void {
     const { seq } = change;
     if (seq <= this.#seq) {
       // Too late to be handed out in its place.
       this.#lose(this.#seq);
       return;
     }
-    const tx = sourceOf(change);
     if ('silent' in change && change.silent) {
       this.#seq = seq;
       return;
     }
-    const type = change.kind === 'note' ? change.type : TYPE_OF[change.kind];
-    const feeRate = change.kind === 'added' ? change.fee / change.vsize : 0;
-    const reason = change.kind === 'removed' ? change.reason : null;
-    this.#keep({ seq, type, data: change.data, raw: tx?.raw ?? null, spent: tx?.spent ?? null, feeRate, reason });
+    this.#keep(keptChange(change));
   }
 
-  #keep(entry: Omit<Kept, 'at'>): void {
+  #keep(entry: KeptEntry): void {
     if (this.#reserved !== null) {
       // The first event of this process tells where the numbers of the one before have ended.
       this.#mempoolFloor = entry.seq - 1;
@@ -333,7 +303,7 @@ export class EventLog {
     }
     const kept = { ...entry, at: this.#clock.monotonicMs() };
     this.#kept.push(kept);
-    this.#bytes += bytesOf(kept);
+    this.#bytes += entryBytes(kept);
     this.#seq = entry.seq;
   }
 
@@ -347,9 +317,9 @@ export class EventLog {
     ) {
       const oldestKept = kept[this.#start]!;
       this.#start++;
-      this.#bytes -= bytesOf(oldestKept);
+      this.#bytes -= entryBytes(oldestKept);
       this.#evictedTo = oldestKept.seq;
-      if (MEMPOOL_TYPES.has(oldestKept.type)) this.#lose(oldestKept.seq);
+      if (isMempoolEvent(oldestKept)) this.#lose(oldestKept.seq);
     }
     if (this.#start <= kept.length / 2 && this.#start < COMPACT_AT) return;
     this.#kept = kept.slice(this.#start);
@@ -367,7 +337,7 @@ export class EventLog {
     const old = rows.filter((row) => row.seq <= this.#evictedTo);
     const more = old.length === wanted;
     return {
-      entries: old.filter(({ type }) => !types || types.has(type)).map(chainEntry),
+      entries: old.filter(({ type }) => !types || types.has(type)).map((row) => entryOf(keptRow(row))),
       scanned: more ? old.at(-1)!.seq : this.#evictedTo,
     };
   }
@@ -393,26 +363,3 @@ export class EventLog {
 const MAX_SCAN = 10_000;
 const COMPACT_AT = 10_000;
 const RETRY_MS = 1000;
-
-const TYPE_OF = { added: 'newTransaction', removed: 'transactionRemoved', update: 'mempoolUpdate' } as const;
-const MEMPOOL_TYPES: ReadonlySet<string> = new Set([...Object.values(TYPE_OF), 'walletAbandoned']);
-
-const NO_TX = { raw: null, spent: null, feeRate: 0, reason: null };
-
-function chainEntry(row: EventRecord): LogEntry {
-  return entryOf({ ...row, ...NO_TX, at: 0 });
-}
-
-function entryOf({ seq, type, data, raw, spent, feeRate, reason }: Kept): LogEntry {
-  const tx = raw && spent ? { raw, spent } : null;
-  return { seq, type, text: `{"type":"${type}","data":${data}}`, tx, feeRate, reason };
-}
-
-function bytesOf({ data, raw, spent }: Kept): number {
-  return data.length + ENTRY_BYTES + (raw && spent ? raw.length + spent.length + TX_BYTES : 0);
-}
-
-function sourceOf(change: Numbered): TxSource | null {
-  if (change.kind === 'added') return { raw: change.raw, spent: change.spent };
-  return change.kind === 'removed' ? (change.gone ?? null) : null;
-}

@@ -1,8 +1,8 @@
 import { hashToHex } from '../../primitives/hash.ts';
 import type { ChainReads } from '../../storage/chain-reads.ts';
 import type { JobResult, ReaderJob } from '../reader-jobs.ts';
-import type { LogEntry } from './event-log.ts';
 import { ancestorHash, matchUnconfirmed } from './event-readers.ts';
+import type { LogEntry } from './log-entry.ts';
 import { type TxTouches, touchesFromLine } from './match.ts';
 import type { snapshotEndpoint } from './snapshot.ts';
 import { WalletTold, type WalletToldOptions } from './wallet-told.ts';

@@ -8,7 +8,7 @@ import {
   type WalletTxQuestion,
 } from '../wallets/wallet-event-lines.ts';
 import { headOf } from './derived.ts';
-import { isBlockEvent, type LogEntry } from './event-log.ts';
+import { isBlockEvent, type LogEntry } from './log-entry.ts';
 
 /** A message about a transaction of a wallet: its number within the event, and its data from the name of the wallet on. */
 export interface WalletLine {

@@ -1,7 +1,7 @@
 import type { ApiContext } from '../context.ts';
 import { ApiError } from '../errors.ts';
 import { framesOf, isPlain, type Wishes } from '../events/derived.ts';
-import type { LogEntry } from '../events/event-log.ts';
+import type { LogEntry } from '../events/log-entry.ts';
 import type { Watched } from '../events/watches.ts';
 import { turns } from '../turns.ts';
 

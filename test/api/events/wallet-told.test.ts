@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import type { LogEntry } from '../../../src/api/events/event-log.ts';
+import type { LogEntry } from '../../../src/api/events/log-entry.ts';
 import { WalletTold, type WalletToldOptions } from '../../../src/api/events/wallet-told.ts';
 import type { ReadEnv } from '../../../src/api/readers/read-env.ts';
 import { walletBlockEndpoint, walletTxEndpoint } from '../../../src/api/wallets/wallet-event-lines.ts';
