@@ -102,7 +102,6 @@ export class Node {
         { verifier: this.#pool, clock, log },
       );
     } catch (error) {
-      this.#pool.close();
       throw storageProblem(error, config.networkDir);
     }
     try {
@@ -112,9 +111,10 @@ export class Node {
       });
     } catch (error) {
       void this.chain.close().catch(() => {});
-      this.#pool.close();
       throw storageProblem(error, config.networkDir);
     }
+    // Now that all is open: what fails before has no threads to end.
+    this.#pool.start();
     this.mempool = new MempoolService(relayOptionsOf(config), {
       chain: this.chain,
       engine: signatureEngine(),
@@ -312,7 +312,7 @@ export class Node {
       this.#wallets?.close();
       this.mempool.close();
       closeDatabase(this.#database);
-      this.#pool.close();
+      await this.#pool.close();
     }
   }
 }

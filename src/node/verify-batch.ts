@@ -2,6 +2,9 @@ import { decodeTransaction, type Transaction, type TxOutput } from '../primitive
 import { readTxUndo } from '../primitives/undo.ts';
 import { ByteReader, ByteWriter } from '../util/bytes.ts';
 
+/** The id of the reply that a worker gives unasked when it has loaded everything. */
+export const READY = 0;
+
 /**
  * Script checks on their way to a worker, as bytes, because objects are slow to clone: flags, then for each transaction
  * its number in the block, its encoding, and the undo records of all its inputs. Lengths are plain numbers: what a small

@@ -1,5 +1,5 @@
 import type { ScriptChecks, ScriptFailure, ScriptVerifier } from '../chain/script-verifier.ts';
-import { shareTransaction, VerifyBatchWriter } from './verify-batch.ts';
+import { READY, shareTransaction, VerifyBatchWriter } from './verify-batch.ts';
 import type { SharedPart, VerifyReply, VerifyRequest } from './verify-worker.ts';
 
 /** Inputs to a batch: fewer make messages a cost, more leave a worker idle at the end of a block. */
@@ -8,6 +8,8 @@ const BATCH_BYTES = 1 << 20;
 
 interface PoolWorker {
   readonly worker: Worker;
+  /** Whether it has, once it has loaded everything or has failed. */
+  readonly loaded: PromiseWithResolvers<boolean>;
   /** Inputs sent and not answered. */
   load: number;
 }
@@ -20,32 +22,42 @@ interface PendingBatch {
 
 /** Verify workers, one a core. Batches go to the one with the least to do. */
 export class VerifyPool implements ScriptVerifier {
-  readonly #workers: PoolWorker[];
+  readonly #count: number;
+  readonly #onError: (error: Error) => void;
   readonly #pending = new Map<number, PendingBatch>();
   readonly #writer = new VerifyBatchWriter();
-  #nextId = 1;
+  #workers: readonly PoolWorker[] | null = null;
+  #nextId = READY + 1;
   #broken: Error | null = null;
 
   constructor(count: number, onError: (error: Error) => void) {
-    this.#workers = Array.from({ length: count }, () => {
-      const worker = new Worker(new URL('./verify-worker.ts', import.meta.url).href);
-      worker.onmessage = ({ data }: MessageEvent<VerifyReply>) => this.#reply(data);
-      worker.onerror = ({ message }) => {
-        this.#break(new Error(`a verify worker failed: ${message}`));
-        onError(this.#broken!);
-      };
-      return { worker, load: 0 };
-    });
+    this.#count = count;
+    this.#onError = onError;
+  }
+
+  /** Starts the workers, unless they run; the first check would do it too. */
+  start(): void {
+    this.#started();
   }
 
   begin(flags: number): ScriptChecks {
     return new BlockChecks(this, this.#writer, flags);
   }
 
-  /** Ends the workers; checks under way are never answered. */
-  close(): void {
-    for (const { worker } of this.#workers) worker.terminate();
+  /**
+   * Ends the workers; checks under way are never answered. Resolves when they have ended or will end by themselves: a thread
+   * that is ended while it loads the native library takes the whole process with it (SIGABRT).
+   */
+  async close(): Promise<void> {
+    this.#broken ??= new Error('the verify workers have been closed');
     this.#pending.clear();
+    const workers = this.#workers ?? [];
+    this.#workers = [];
+    await Promise.all(
+      workers.map(async ({ worker, loaded }) => {
+        if (await loaded.promise) worker.terminate();
+      }),
+    );
   }
 
   /** Sends one batch of a block. */
@@ -65,8 +77,9 @@ export class VerifyPool implements ScriptVerifier {
       checks.failed(this.#broken);
       return;
     }
-    let target = this.#workers[0]!;
-    for (const candidate of this.#workers) if (candidate.load < target.load) target = candidate;
+    const workers = this.#started();
+    let target = workers[0]!;
+    for (const candidate of workers) if (candidate.load < target.load) target = candidate;
     const id = this.#nextId++;
     this.#pending.set(id, { checks, worker: target, inputs });
     target.load += inputs;
@@ -78,6 +91,25 @@ export class VerifyPool implements ScriptVerifier {
     this.#broken ??= error;
     for (const { checks } of this.#pending.values()) checks.failed(this.#broken);
     this.#pending.clear();
+  }
+
+  #started(): readonly PoolWorker[] {
+    this.#workers ??= Array.from({ length: this.#count }, () => {
+      const worker = new Worker(new URL('./verify-worker.ts', import.meta.url).href);
+      const loaded = Promise.withResolvers<boolean>();
+      worker.onmessage = ({ data }: MessageEvent<VerifyReply>) => {
+        if (data.id === READY) loaded.resolve(true);
+        else this.#reply(data);
+      };
+      worker.onerror = ({ message }) => {
+        loaded.resolve(false);
+        this.#break(new Error(`a verify worker failed: ${message}`));
+        this.#onError(this.#broken!);
+      };
+      worker.addEventListener('close', () => loaded.resolve(false));
+      return { worker, loaded, load: 0 };
+    });
+    return this.#workers;
   }
 
   #reply({ id, failure }: VerifyReply): void {

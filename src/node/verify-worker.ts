@@ -3,7 +3,7 @@ import { type SignatureEngine, signatureEngine } from '../crypto/secp256k1.ts';
 import { checkInput } from '../script/tx-checker.ts';
 import { TxContext } from '../script/tx-context.ts';
 import { lowerThreadPriority } from '../util/nice.ts';
-import { readSharedTransaction, readVerifyBatch } from './verify-batch.ts';
+import { READY, readSharedTransaction, readVerifyBatch } from './verify-batch.ts';
 
 /** Some inputs of a large transaction. */
 export interface SharedPart {
@@ -73,4 +73,5 @@ if (!Bun.isMainThread) {
     const failure = 'batch' in data ? verifyBatch(data.batch, engine) : verifyPart(data.part, engine);
     self.postMessage({ id: data.id, failure } satisfies VerifyReply);
   };
+  self.postMessage({ id: READY, failure: null } satisfies VerifyReply);
 }

@@ -1,4 +1,5 @@
 import { afterAll, describe, expect, test } from 'bun:test';
+import { join } from 'node:path';
 import { VerifyPool } from '../../src/node/verify-pool.ts';
 import { TestNode } from '../lib/chain-fixture.ts';
 import { openScript, POISON, trunkWithCoins } from '../lib/fork-tree.ts';
@@ -36,4 +37,15 @@ describe('verify workers', () => {
     });
     expect(await node.submit(chain.tip)).toBe('accepted');
   });
+});
+
+// Ended while it loads the native library, a thread took the process with it: SIGABRT.
+test('verify workers can be closed at any moment of their start', async () => {
+  const child = Bun.spawn([process.execPath, join(import.meta.dir, 'close-verify-pool.ts')], {
+    stdout: 'pipe',
+    stderr: 'pipe',
+  });
+  const [stdout, stderr] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
+  await child.exited;
+  expect([stdout, child.signalCode, stderr]).toEqual(['closed\n', null, '']);
 });
