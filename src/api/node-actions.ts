@@ -123,6 +123,8 @@ export interface BanView {
 
 export interface NetworkView {
   readonly active: boolean;
+  /** Those whose handshake is over, now: the status that is sent round may be a second behind. */
+  readonly peers: { readonly inbound: number; readonly outbound: number };
   /** 16 hex digits, and Core's names. */
   readonly services: string;
   readonly serviceNames: readonly string[];

@@ -132,6 +132,7 @@ function networkView(network: PeerNetwork): NetworkView {
   const { routes } = connections;
   return {
     active: connections.active,
+    peers: network.counts(),
     services: servicesHex(services),
     serviceNames: serviceNames(services),
     timeOffset: network.timeOffset(),
@@ -153,6 +154,7 @@ function withoutNetwork(clock: Clock): ActionTable<NetworkActions> {
   return {
     network: () => ({
       active: false,
+      peers: { inbound: 0, outbound: 0 },
       services: servicesHex(0n),
       serviceNames: [],
       timeOffset: 0,

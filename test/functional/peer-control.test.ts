@@ -66,8 +66,10 @@ test('a restart remembers bans, and forgets added nodes', async () => {
 test('the network is switched off and on', async () => {
   const [a, b] = await pair();
   expect(await a.api.rpc<boolean>('setnetworkactive', [false])).toBe(false);
-  await Promise.all([peersOf(a, 0), peersOf(b, 0)]);
+  // At once, though the rest of the node is told of it only about once a second.
   expect(await a.api.rpc<object>('getnetworkinfo')).toMatchObject({ networkactive: false, connections: 0 });
+  expect(await a.api.rpc<number>('getconnectioncount')).toBe(0);
+  await Promise.all([peersOf(a, 0), peersOf(b, 0)]);
   const [mined] = await generate(a, 1);
   expect(await a.api.rpc<boolean>('setnetworkactive', [true])).toBe(true);
   await sameTip([a, b], mined!);

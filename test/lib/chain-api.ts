@@ -77,8 +77,7 @@ export const IDLE_STATUS: NodeStatus = {
   warnings: [],
 };
 
-/** Nobody is connected. */
-const IDLE_NETWORK: NetworkView = {
+const IDLE_NETWORK: Omit<NetworkView, 'peers'> = {
   active: true,
   services: '0000000000000c09',
   serviceNames: ['NETWORK', 'WITNESS', 'NETWORK_LIMITED', 'P2P_V2'],
@@ -142,7 +141,7 @@ export function idleNode(
     estimateRawFee: absent,
     mempoolCoverage: () => Promise.resolve([]),
     async act(...[name]) {
-      if (name === 'network') return IDLE_NETWORK as never;
+      if (name === 'network') return { ...IDLE_NETWORK, peers: status.peers ?? IDLE_STATUS.peers } as never;
       if (name === 'lastAssembled') return null as never;
       return absent();
     },

@@ -191,7 +191,7 @@ export class ApiClient {
       redirect: 'manual',
       ...init,
       headers,
-      signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS),
+      signal: init.signal ?? AbortSignal.timeout(REQUEST_TIMEOUT_MS),
     });
     const text = await response.text();
     const isJson = response.headers.get('content-type')?.startsWith('application/json') && text !== '';

@@ -21,6 +21,7 @@ import { spend, type TestCoin, testSecret } from '../lib/tx-builder.ts';
 cleanUpAfterTests();
 
 const INPUTS = 8000;
+const SUBMIT_TIMEOUT_MS = 120_000;
 /** `<key> CHECKSIG NOT`: spent by a signature that is well written and wrong, as BIP-66 and no rule after it allows. */
 const WRONG_SIGNATURE = scriptOf(publicKeyOf(testSecret('worst')), Op.OP_CHECKSIG, Op.OP_NOT);
 /** ALL, NONE and SINGLE: each hashes nearly a megabyte anew for every input. */
@@ -71,13 +72,12 @@ async function health(node: NodeProcess, until: Promise<unknown>): Promise<numbe
   return times.sort((a, b) => a - b);
 }
 
+/** A slow block takes seconds, and many of them where other work has the processor. */
 const submit = (node: NodeProcess, { raw }: TestBlock) =>
-  node.api.rpcBody<{ result: string | null }>({
-    jsonrpc: '2.0',
-    id: 1,
-    method: 'submitblock',
-    params: [bytesToHex(raw)],
-  });
+  node.api.rpcBody<{ result: string | null }>(
+    { jsonrpc: '2.0', id: 1, method: 'submitblock', params: [bytesToHex(raw)] },
+    { signal: AbortSignal.timeout(SUBMIT_TIMEOUT_MS) },
+  );
 
 describe('a block of full weight that is built to be slow', () => {
   let base: string;

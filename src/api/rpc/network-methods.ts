@@ -1,7 +1,7 @@
 import type { BlockHash } from '../../primitives/hash.ts';
 import { systemClock, unixSeconds } from '../../util/clock.ts';
 import type { NetworkView } from '../node-actions.ts';
-import type { NodeStatus, PeerView } from '../node-port.ts';
+import type { PeerView } from '../node-port.ts';
 import { coins, double } from '../views/core-number.ts';
 import { type FrontEnv, nodeMethod } from './method.ts';
 import { NETWORK, PEER } from './network-shapes.ts';
@@ -75,8 +75,8 @@ export const getconnectioncount = nodeMethod({
   params: [],
   result: int(),
   scope: 'read',
-  run: ({ ctx }) => {
-    const { inbound, outbound } = ctx.node().status().peers;
+  run: async ({ ctx }) => {
+    const { inbound, outbound } = (await ctx.node().act('network')).peers;
     return inbound + outbound;
   },
 });
@@ -88,14 +88,11 @@ export const getnetworkinfo = nodeMethod({
   params: [],
   result: NETWORK,
   scope: 'read',
-  run: async (env) => networkInfo(env, env.ctx.node().status().peers, await env.ctx.node().act('network')),
+  run: async (env) => networkInfo(env, await env.ctx.node().act('network')),
 });
 
-function networkInfo(
-  { ctx: { options, node }, settings: { relay } }: FrontEnv,
-  { inbound, outbound }: NodeStatus['peers'],
-  network: NetworkView,
-) {
+function networkInfo({ ctx: { options, node }, settings: { relay } }: FrontEnv, network: NetworkView) {
+  const { inbound, outbound } = network.peers;
   return {
     version: CORE_VERSION,
     subversion: options.userAgent,
