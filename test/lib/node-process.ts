@@ -131,6 +131,10 @@ export class Program {
       stdin: 'ignore',
       stdout: 'pipe',
       stderr: 'pipe',
+      // A session of its own, as systemd gives it one. Its threads yield to others, which Linux counts within a session
+      // (autogroups): in that of the tests, those that check scripts would get nothing where other tests are busy. Not
+      // where nothing else would end the program with this process.
+      detached: setpriv !== null,
     });
     running.add(this);
     const out = this.#collect(this.#child.stdout, (text) => (this.stdout += text));
