@@ -146,7 +146,7 @@ export function connectBlock(
       utxoChange++;
     }
     if (checks !== null && i > 0)
-      checks.add(parsed.raw, undoWriter.finish().subarray(undoOffsets[i]!), tx.inputs.length);
+      checks.add(parsed.wtxid, parsed.raw, undoWriter.finish().subarray(undoOffsets[i]!), tx.inputs.length);
   }
 
   const allowed = fees + blockSubsidy(height, params.subsidyHalvingInterval);

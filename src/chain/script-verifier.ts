@@ -10,8 +10,8 @@ export interface ScriptFailure {
 
 /** The script checks of one block. Checking begins while transactions are still being added. */
 export interface ScriptChecks {
-  /** `raw`: a transaction with witness. `spent`: its undo records, one an input. Both are copied. */
-  add(raw: Uint8Array, spent: Uint8Array, inputs: number): void;
+  /** `raw`: a transaction with witness. `spent`: its undo records, one an input. Both are copied, `wtxid` is not kept. */
+  add(wtxid: Uint8Array, raw: Uint8Array, spent: Uint8Array, inputs: number): void;
   /** Resolves when every added input is judged; null when all are valid. Rejects when they cannot be judged. */
   finish(): Promise<ScriptFailure | null>;
   /** The block failed otherwise: what was not judged yet need not be. */

@@ -2,6 +2,7 @@ import type { ChainFollower, ChainMove } from '../chain/events.ts';
 import type { SignatureEngine } from '../crypto/secp256k1.ts';
 import { dustOutputs } from '../policy/dust.ts';
 import type { RelayOptions } from '../policy/relay-options.ts';
+import { STANDARD_SCRIPT_FLAGS } from '../policy/standard-inputs.ts';
 import { type ParsedBlock, type ParsedTransaction, parseTransaction, weightOf } from '../primitives/block.ts';
 import { hashToHex, type Txid, type Wtxid } from '../primitives/hash.ts';
 import type { Outpoint } from '../primitives/outpoint.ts';
@@ -157,6 +158,11 @@ export class MempoolService implements ChainFollower {
     await this.#saved.load(this, { run: (work) => this.#inPace(work), signal, clock, log });
     this.#feed.updateSoon();
     this.#reportFees();
+  }
+
+  /** Whether the scripts of a transaction were run here under at least these rules: each of them only forbids more. */
+  hasChecked(wtxid: Uint8Array, flags: number): boolean {
+    return (flags & ~STANDARD_SCRIPT_FLAGS) === 0 && this.mempool.entries.findWtxid(wtxid) >= 0;
   }
 
   has(txid: Uint8Array): boolean {

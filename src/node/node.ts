@@ -86,9 +86,13 @@ export class Node {
       log.warn('the native signature library cannot be loaded: scripts are checked about ten times slower', {
         needs: 'a temporary directory (TMPDIR) that files may be executed from, on a supported platform',
       });
-    this.#pool = new VerifyPool(config.workers.verify, (error) => {
-      this.#workerFailure ??= error;
-      log.error('script checks have stopped', { error });
+    let mempool: MempoolService | null = null;
+    this.#pool = new VerifyPool(config.workers.verify, {
+      isKnownValid: (wtxid, flags) => mempool?.hasChecked(wtxid, flags) ?? false,
+      onError: (error) => {
+        this.#workerFailure ??= error;
+        log.error('script checks have stopped', { error });
+      },
     });
     try {
       this.chain = new Chain(
@@ -115,7 +119,7 @@ export class Node {
     }
     // Now that all is open: what fails before has no threads to end.
     this.#pool.start();
-    this.mempool = new MempoolService(relayOptionsOf(config), {
+    mempool = new MempoolService(relayOptionsOf(config), {
       chain: this.chain,
       engine: signatureEngine(),
       store: new MempoolStore(this.#database),
@@ -129,6 +133,7 @@ export class Node {
       },
       ...(room && { room }),
     });
+    this.mempool = mempool;
     this.#network = config.p2p.enabled
       ? new PeerNetwork(config, {
           chain: this.chain,

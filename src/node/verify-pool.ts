@@ -20,19 +20,25 @@ interface PendingBatch {
   readonly inputs: number;
 }
 
+export interface VerifyPoolDeps {
+  /** Whether the scripts of a transaction are valid by these flags, as is known already. */
+  isKnownValid?(wtxid: Uint8Array, flags: number): boolean;
+  onError(error: Error): void;
+}
+
 /** Verify workers, one a core. Batches go to the one with the least to do. */
 export class VerifyPool implements ScriptVerifier {
   readonly #count: number;
-  readonly #onError: (error: Error) => void;
+  readonly #deps: VerifyPoolDeps;
   readonly #pending = new Map<number, PendingBatch>();
   readonly #writer = new VerifyBatchWriter();
   #workers: readonly PoolWorker[] | null = null;
   #nextId = READY + 1;
   #broken: Error | null = null;
 
-  constructor(count: number, onError: (error: Error) => void) {
+  constructor(count: number, deps: VerifyPoolDeps) {
     this.#count = count;
-    this.#onError = onError;
+    this.#deps = deps;
   }
 
   /** Starts the workers, unless they run; the first check would do it too. */
@@ -42,6 +48,10 @@ export class VerifyPool implements ScriptVerifier {
 
   begin(flags: number): ScriptChecks {
     return new BlockChecks(this, this.#writer, flags);
+  }
+
+  isKnownValid(wtxid: Uint8Array, flags: number): boolean {
+    return this.#deps.isKnownValid?.(wtxid, flags) ?? false;
   }
 
   /**
@@ -104,7 +114,7 @@ export class VerifyPool implements ScriptVerifier {
       worker.onerror = ({ message }) => {
         loaded.resolve(false);
         this.#break(new Error(`a verify worker failed: ${message}`));
-        this.#onError(this.#broken!);
+        this.#deps.onError(this.#broken!);
       };
       worker.addEventListener('close', () => loaded.resolve(false));
       return { worker, loaded, load: 0 };
@@ -142,8 +152,9 @@ class BlockChecks implements ScriptChecks {
     writer.begin(flags);
   }
 
-  add(raw: Uint8Array, spent: Uint8Array, inputs: number): void {
+  add(wtxid: Uint8Array, raw: Uint8Array, spent: Uint8Array, inputs: number): void {
     const tx = this.#tx++;
+    if (this.#pool.isKnownValid(wtxid, this.#flags)) return;
     if (inputs > BATCH_INPUTS) this.#share(tx, raw, spent, inputs);
     else {
       this.#writer.add(tx, inputs, raw, spent);

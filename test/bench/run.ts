@@ -1,3 +1,4 @@
+import { benchBlock } from './block.ts';
 import { benchImport } from './import.ts';
 import { benchLatency } from './latency.ts';
 import { benchMempool } from './mempool.ts';
@@ -14,6 +15,10 @@ const BENCHES: Readonly<Record<string, { readonly help: string; readonly run: (c
     help: 'transactions accepted a second, memory, a block taken out',
     run: async (count) => benchMempool(Number(count) || undefined),
   },
+  block: {
+    help: 'a block of so many transactions (7,000) connected: seen before, and not',
+    run: async (count) => benchBlock(Number(count) || undefined),
+  },
   template: {
     help: 'block templates over a mempool of so many megabytes (300)',
     run: async (megabytes) => benchTemplate(Number(megabytes) || undefined),
@@ -29,7 +34,7 @@ const BENCHES: Readonly<Record<string, { readonly help: string; readonly run: (c
 const [name, chain = process.env.OBVERSE_BENCH_CHAIN ?? ''] = process.argv.slice(2);
 const bench = name === undefined ? undefined : BENCHES[name];
 if (!bench) {
-  console.log(`npm run bench -- NAME [CHAIN], or npm run bench -- mempool [COUNT], or npm run bench -- template [MEGABYTES]
+  console.log(`npm run bench -- NAME [CHAIN], or npm run bench -- mempool|block [COUNT], or npm run bench -- template [MEGABYTES]
 
 CHAIN is a regtest chain as a file of magic, size, block; OBVERSE_BENCH_CHAIN names it as well.
 `);

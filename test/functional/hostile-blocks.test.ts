@@ -377,7 +377,7 @@ test('a compact block without its coinbase is a block all the same', () =>
     sendCompact(peer, block, { shortIds: txs.map(({ wtxid }) => shortId(key, wtxid)), prefilled: [] });
     expect((await peer.until('getblocktxn')).indexes).toEqual([0, 1]);
     peer.send('blocktxn', { blockHash: block.hash, txs });
-    await siege.give(block);
+    await sameTip([siege.node, siege.friend.node], hashOfTip(siege.chain), 20_000);
   }));
 
 test('transactions of blocks: asked for beyond the end, and sent without being asked', () =>

@@ -28,7 +28,7 @@ export const inlineVerifier: ScriptVerifier = {
     batch.begin(flags);
     let txs = 0;
     return {
-      add: (raw, spent, inputs) => batch.add(txs++, inputs, raw, spent),
+      add: (_, raw, spent, inputs) => batch.add(txs++, inputs, raw, spent),
       finish: async () => verifyBatch(batch.take(), signatureEngine()),
       cancel: () => {},
     };
@@ -46,7 +46,7 @@ export function lateVerifier(turns: () => number, verifier: ScriptVerifier = inl
     begin(flags) {
       const checks = verifier.begin(flags);
       return {
-        add: (raw, spent, inputs) => checks.add(raw, spent, inputs),
+        add: checks.add.bind(checks),
         cancel: () => checks.cancel(),
         finish: async () => {
           const verdict = await checks.finish();

@@ -5,8 +5,10 @@ const FIRST_MS = 35;
 const LAST_MS = 75;
 
 for (let ms = FIRST_MS; ms <= LAST_MS; ms++) {
-  const pool = new VerifyPool(4, (error) => {
-    throw error;
+  const pool = new VerifyPool(4, {
+    onError(error) {
+      throw error;
+    },
   });
   pool.start();
   await Bun.sleep(ms);

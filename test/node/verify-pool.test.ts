@@ -7,8 +7,10 @@ import { coinOf, spend } from '../lib/tx-builder.ts';
 
 /** Verify workers as the node has them. */
 describe('verify workers', () => {
-  const pool = new VerifyPool(2, (error) => {
-    throw error;
+  const pool = new VerifyPool(2, {
+    onError(error) {
+      throw error;
+    },
   });
   afterAll(() => pool.close());
 
