@@ -40,3 +40,18 @@ export function tweakAddSecret(
   const sum = (bytesToBigInt(secret32) + tweak) % CURVE_ORDER;
   return sum === 0n ? null : bigIntToBytes32(sum);
 }
+
+/** `secret * factor` modulo n; null for a factor of n or more, or zero. */
+export function tweakMulSecret(
+  secret32: Uint8Array,
+  factor32: Uint8Array,
+  addon: NativeSecp256k1 | null = nativeSecp256k1(),
+): Uint8Array | null {
+  if (addon !== null) {
+    const out = secret32.slice();
+    return addon.privateKeyTweakMul(out, factor32) === 0 ? out : null;
+  }
+  const factor = bytesToBigInt(factor32);
+  if (factor === 0n || factor >= CURVE_ORDER) return null;
+  return bigIntToBytes32((bytesToBigInt(secret32) * factor) % CURVE_ORDER);
+}
