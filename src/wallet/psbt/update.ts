@@ -4,7 +4,7 @@ import type { Transaction, TxOutput } from '../../primitives/transaction.ts';
 import { isPayToScriptHash, isWitnessProgram } from '../../script/templates.ts';
 import type { Result } from '../../util/result.ts';
 import type { SigningProvider } from '../keys/signing-data.ts';
-import type { Psbt, PsbtInput } from './psbt.ts';
+import type { Psbt, PsbtInput, PsbtOutput } from './psbt.ts';
 import {
   isFinalized,
   type OnInput,
@@ -24,6 +24,9 @@ export interface UtxoLookup {
   coin(outpoint: Outpoint): TxOutput | null;
 }
 
+/** Who knows of the scripts and keys of an input or output; that of an input may be asked before its output is known. */
+export type ProviderOf = (place: PsbtInput | PsbtOutput) => SigningProvider;
+
 /**
  * Fills in what is spent and what the provider knows of scripts and keys, and signs with the private keys it has.
  * BIP-174's updater, and signer where the provider is one. Errors are Core's. `onInput` is called again and again, and may
@@ -32,15 +35,16 @@ export interface UtxoLookup {
 export function processPsbt(
   psbt: Psbt,
   lookup: UtxoLookup,
-  provider: SigningProvider,
+  provider: SigningProvider | ProviderOf,
   options: SignPsbtOptions,
   onInput: OnInput = () => {},
 ): Result<Psbt, { readonly error: string }> {
+  const providerOf = typeof provider === 'function' ? provider : () => provider;
   const found = {
     ...psbt,
     inputs: psbt.inputs.map((input) => {
       onInput();
-      return withUtxo(input, lookup, provider);
+      return withUtxo(input, lookup, providerOf);
     }),
   };
   const context = psbtContext(found);
@@ -52,21 +56,23 @@ export function processPsbt(
       inputs.push(input);
       continue;
     }
-    const signed = signPsbtInput(provider, context, input, index, options);
+    const signed = signPsbtInput(providerOf(input), context, input, index, options);
     // To sign other than asked for is worse than not to sign.
     if (signed.error === 'sighash-mismatch') return { ok: false, error: PSBT_ERROR_TEXTS[signed.error] };
     inputs.push(signed.input);
   }
-  const outputs = found.outputs.map((output) => updatePsbtOutput(provider, output));
+  const outputs = found.outputs.map((output) => updatePsbtOutput(providerOf(output), output));
   return { ok: true, value: withoutNeedlessTransactions({ ...found, inputs, outputs }) };
 }
 
-function withUtxo(input: PsbtInput, lookup: UtxoLookup, provider: SigningProvider): PsbtInput {
+function withUtxo(input: PsbtInput, lookup: UtxoLookup, providerOf: ProviderOf): PsbtInput {
   if (input.nonWitnessUtxo !== null) return input;
   const nonWitnessUtxo = lookup.transaction(input.prevout.txid);
   if (nonWitnessUtxo !== null) return { ...input, nonWitnessUtxo };
   const coin = lookup.coin(input.prevout);
-  return coin !== null && isSegwitOutput(provider, coin.scriptPubKey) ? { ...input, witnessUtxo: coin } : input;
+  if (coin === null) return input;
+  const found = { ...input, witnessUtxo: coin };
+  return isSegwitOutput(providerOf(found), coin.scriptPubKey) ? found : input;
 }
 
 /** Whether a witness spends the output, as far as the provider knows the script of P2SH. */

@@ -1,12 +1,13 @@
 import { parseTransaction } from '../../primitives/block.ts';
 import type { Txid } from '../../primitives/hash.ts';
-import type { Transaction, TxOutput } from '../../primitives/transaction.ts';
-import type { Psbt } from '../psbt/psbt.ts';
+import type { Transaction } from '../../primitives/transaction.ts';
+import type { Psbt, PsbtInput, PsbtOutput } from '../psbt/psbt.ts';
 import { isSignedAndVerified, psbtContext, utxoOf } from '../psbt/sign-psbt.ts';
 import { processPsbt } from '../psbt/update.ts';
 import { hideFrom } from '../signing/providers.ts';
 import type { Wallet } from '../wallet.ts';
 import { walletFail } from '../wallet-error.ts';
+import { ListedKeys } from './listed-keys.ts';
 import { signingData } from './spendable.ts';
 
 export interface FillOptions {
@@ -21,23 +22,20 @@ export interface FillOptions {
 /** Fills in what the wallet knows, and signs where that is asked for. Core's FillPSBT. Throws WalletError. */
 export function fillPsbt(wallet: Wallet, psbt: Psbt, options: FillOptions): { psbt: Psbt; complete: boolean } {
   const { sign, derivations, sighashType = null, finalize = true } = options;
-  const scripts = [...spentScripts(wallet, psbt), ...psbt.outputs.map(({ scriptPubKey }) => scriptPubKey)];
-  const data = signingData(wallet, scripts, sign);
-  const provider = hideFrom(data, { privateKeys: !sign, origins: !derivations });
+  const listed = new ListedKeys(wallet);
+  // Each place is told of its own scripts alone.
+  const providerOf = (place: PsbtInput | PsbtOutput) => {
+    const script = ('scriptPubKey' in place ? place : utxoOf(place))?.scriptPubKey;
+    const data = signingData(wallet, script ? [script] : [], sign);
+    if (sign && !('scriptPubKey' in place)) listed.addTo(data, place);
+    return hideFrom(data, { privateKeys: !sign, origins: !derivations });
+  };
   const lookup = { transaction: (txid: Txid) => ownTransaction(wallet, txid), coin: () => null };
-  const filled = processPsbt(psbt, lookup, provider, { sighashType, finalize });
+  const filled = processPsbt(psbt, lookup, providerOf, { sighashType, finalize });
   if (!filled.ok) return walletFail('deserialization', filled.error);
   const context = psbtContext(filled.value);
   const complete = context !== null && filled.value.inputs.every((input, i) => isSignedAndVerified(context, input, i));
   return { psbt: filled.value, complete };
-}
-
-function spentScripts(wallet: Wallet, { inputs }: Psbt): Uint8Array[] {
-  return inputs.flatMap((input) => {
-    const known: TxOutput | null = utxoOf(input);
-    const own = known ? null : ownTransaction(wallet, input.prevout.txid);
-    return known?.scriptPubKey ?? own?.outputs[input.prevout.vout]?.scriptPubKey ?? [];
-  });
 }
 
 function ownTransaction({ store }: Wallet, txid: Txid): Transaction | null {

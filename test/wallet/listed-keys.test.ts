@@ -1,0 +1,49 @@
+import { expect, test } from 'bun:test';
+import { sha256 } from '../../src/crypto/hash.ts';
+import { publicKeyOf } from '../../src/crypto/keys.ts';
+import type { Txid } from '../../src/primitives/hash.ts';
+import { multisig, p2pkh, p2wshOf } from '../../src/script/templates.ts';
+import type { KeyOrigin } from '../../src/wallet/keys/key-path.ts';
+import { createPsbt, type Psbt } from '../../src/wallet/psbt/psbt.ts';
+import { fillPsbt } from '../../src/wallet/spend/fill-psbt.ts';
+import { signingData } from '../../src/wallet/spend/spendable.ts';
+import { WalletFixture } from './wallet-fixture.ts';
+
+/** A spend of what takes the signature of one of two keys. */
+function psbtOf(publicKey: Uint8Array, origin: KeyOrigin): Psbt {
+  const stranger = publicKeyOf(sha256(Uint8Array.of(1)));
+  const witnessScript = multisig(1, [stranger, publicKey]);
+  const prevout = { txid: new Uint8Array(32).fill(3) as Txid, vout: 1 };
+  const inputs = [{ prevout, scriptSig: new Uint8Array(0), sequence: 0, witness: [] }];
+  const outputs = [{ value: 900n, scriptPubKey: p2pkh(new Uint8Array(20)) }];
+  const psbt = createPsbt({ version: 2, inputs, outputs, locktime: 0 }, 2);
+  const [input] = psbt.inputs;
+  const witnessUtxo = { value: 1000n, scriptPubKey: p2wshOf(witnessScript) };
+  const derivations = new Map([[publicKey.toHex(), { publicKey, origin }]]);
+  return { ...psbt, inputs: [{ ...input!, witnessUtxo, witnessScript, derivations }] };
+}
+
+test('an input of a foreign script is signed with a key that it lists, where the wallet has derived that', () => {
+  using it = new WalletFixture();
+  const script = it.script('bech32m');
+  it.script('bech32m');
+  const last = it.script('bech32m');
+  const keysOf = (of: Uint8Array) => {
+    const data = signingData(it.wallet, [of], true);
+    const [key] = data.privateKeys.values();
+    return { key: key!.publicKey, origin: data.keyOrigin(key!.id)! };
+  };
+  const signs = (publicKey: Uint8Array, origin: KeyOrigin, sign = true) =>
+    fillPsbt(it.wallet, psbtOf(publicKey, origin), { sign, derivations: true }).complete;
+
+  for (const { key, origin } of [keysOf(script), keysOf(last)]) {
+    expect(signs(key, origin)).toBe(true);
+    expect(signs(key, origin, false)).toBe(false);
+    // Whoever lists it may know of no more than the end of its path.
+    expect(signs(key, { fingerprint: new Uint8Array(4), path: origin.path.slice(-1) })).toBe(true);
+  }
+  const { key, origin } = keysOf(last);
+  for (const index of [0, 1, 1000, 0x7fff_ffff])
+    expect(signs(key, { ...origin, path: [...origin.path.slice(0, -1), index] })).toBe(false);
+  expect(signs(publicKeyOf(sha256(Uint8Array.of(2))), origin)).toBe(false);
+});
