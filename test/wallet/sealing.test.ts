@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
+import { newMusigNonce } from '../../src/crypto/musig-nonce.ts';
 import { HashFilter } from '../../src/wallet/ledger/hash-filter.ts';
 import { newMasterKey, open, openMasterKey, seal, sealMasterKey } from '../../src/wallet/vault/sealing.ts';
 import { WalletError } from '../../src/wallet/wallet-error.ts';
@@ -50,6 +51,8 @@ describe('sealing', () => {
   });
 });
 
+const NONCE_USE = { secret: null, aggregateKey: null, message: null, extra: null };
+
 describe('the vault of a wallet', () => {
   test('keeps its keys sealed, and shows none that is locked', async () => {
     using it = new WalletFixture();
@@ -67,8 +70,18 @@ describe('the vault of a wallet', () => {
     expect(wallet.unlockedUntil).toBe(it.clock.nowMs() / 1000 + 10);
     const key = wallet.vault.provider().privateKey(before[0]!.id)!;
     expect(key.reveal().toHex()).toBe(plain[0]!);
+    const { musigNonces } = wallet.vault;
+    const { secretNonce } = newMusigNonce({ ...NONCE_USE, publicKey: key.publicKey });
+    musigNonces.add('session', secretNonce);
+    // That it stays open for longer ends no session.
+    expect(await wallet.unlock('one', 20)).toBe(true);
+    expect(musigNonces.size).toBe(1);
+    const sameKey = wallet.vault.provider().privateKey(before[0]!.id)!;
     // Whoever still holds it holds nothing.
     wallet.lock();
+    expect(musigNonces.size).toBe(0);
+    expect(() => secretNonce.use(sameKey.publicKey, () => null)).toThrow('used once');
+    expect(sameKey.reveal().every((byte) => byte === 0)).toBe(true);
     expect(key.reveal().every((byte) => byte === 0)).toBe(true);
     expect(Bun.inspect(wallet.vault)).not.toContain(plain[0]!);
     it.reopen();

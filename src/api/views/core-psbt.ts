@@ -10,8 +10,6 @@ import { formatKeyPath } from '../../wallet/keys/key-path.ts';
 import {
   type Fields,
   type KeyDerivation,
-  type MusigContribution,
-  type MusigParticipants,
   type Preimage,
   type ProprietaryField,
   type Psbt,
@@ -23,6 +21,7 @@ import {
   type UnknownField,
 } from '../../wallet/psbt/psbt.ts';
 import { unsignedTx } from '../../wallet/psbt/unsigned-tx.ts';
+import type { MusigContribution, MusigParticipants } from '../../wallet/signing/musig-data.ts';
 import { coins } from './core-number.ts';
 import { coreScript } from './core-script.ts';
 import { decodedTx } from './decoded-tx.ts';

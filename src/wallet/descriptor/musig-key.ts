@@ -1,6 +1,7 @@
 import { aggregatePublicKeys } from '../../crypto/musig.ts';
 import { assert } from '../../util/assert.ts';
 import { compareBytes, hexToBytes } from '../../util/bytes.ts';
+import type { ExtendedPublicKey } from '../keys/extended-key.ts';
 import { formatKeyPath, type KeyPath } from '../keys/key-path.ts';
 import type { PrivateKey } from '../keys/private-key.ts';
 import { NO_SIGNING_DATA, type SigningProvider } from '../keys/signing-data.ts';
@@ -17,6 +18,11 @@ import {
 
 /** BIP-328: of every aggregate key that children are derived from. */
 const CHAIN_CODE = hexToBytes('868087ca02a6f974c4598924c36b57762d32cb45717167e300622c7167e38965');
+
+/** BIP-328: the aggregate key with what derives its children. */
+export function musigExtendedKey(publicKey: Uint8Array): ExtendedPublicKey {
+  return { depth: 0, parentFingerprint: new Uint8Array(4), child: 0, chainCode: CHAIN_CODE, publicKey };
+}
 
 export interface MusigParts {
   readonly position: number;
@@ -76,7 +82,7 @@ export class MusigKey implements KeyExpression {
     if (path.length === 0 && wildcard === 'none')
       return { publicKey, key: new ConstantKey(position, publicKey, false, encoding) };
     assert(!this.#rangedParticipants, 'a ranged participant and derivation from the aggregate exclude each other');
-    const root = { depth: 0, parentFingerprint: new Uint8Array(4), child: 0, chainCode: CHAIN_CODE, publicKey };
+    const root = musigExtendedKey(publicKey);
     return { publicKey, key: new ExtendedKey({ position, root, path, wildcard, apostrophe: false, encoding }) };
   }
 

@@ -143,6 +143,11 @@ export function derivePublicChild(key: ExtendedPublicKey, child: number): Extend
   return publicKey && { ...childLineage(key, key.publicKey, child, hash), publicKey };
 }
 
+/** What BIP-32 adds to a key, times G, to come to a child that is not hardened. */
+export function publicChildTweak(key: ExtendedPublicKey, child: number): Uint8Array {
+  return childHash(key.chainCode, child, key.publicKey).slice(0, 32);
+}
+
 export function derivePublicPath(key: ExtendedPublicKey, path: KeyPath): ExtendedPublicKey | null {
   let derived: ExtendedPublicKey | null = key;
   for (const child of path) derived = derived && derivePublicChild(derived, child);

@@ -2,6 +2,7 @@ import { inspect } from 'node:util';
 import { hash160 } from '../../crypto/hash.ts';
 import { bytesToHex } from '../../util/bytes.ts';
 import type { KeyOrigin } from './key-path.ts';
+import type { MusigNonces } from './musig-nonces.ts';
 import type { PrivateKey } from './private-key.ts';
 
 /** A script of a taproot output. */
@@ -30,6 +31,10 @@ export interface SigningProvider {
   privateKey(id: Uint8Array): PrivateKey | null;
   keyOrigin(id: Uint8Array): KeyOrigin | null;
   taproot(outputKey32: Uint8Array): TaprootSpendData | null;
+  /** BIP-327 aggregate keys, compressed in hex: the keys they are made of, sorted. */
+  readonly aggregates: ReadonlyMap<string, readonly Uint8Array[]>;
+  /** Where secret nonces wait for the others' nonces; without it no session is begun. */
+  readonly musigNonces: MusigNonces | null;
 }
 
 /** Keys and scripts in memory. The maps have hex for keys: a HASH160, or the output key for `taproots`. */
@@ -38,8 +43,8 @@ export class SigningData implements SigningProvider {
   readonly publicKeys = new Map<string, Uint8Array>();
   readonly origins = new Map<string, { readonly publicKey: Uint8Array; readonly origin: KeyOrigin }>();
   readonly taproots = new Map<string, TaprootSpendData>();
-  /** BIP-327 aggregate keys, compressed in hex: the keys they are made of, sorted. */
   readonly aggregates = new Map<string, readonly Uint8Array[]>();
+  musigNonces: MusigNonces | null = null;
   readonly #privateKeys = new Map<string, PrivateKey>();
 
   /** The private keys by the HASH160 of their public keys. */

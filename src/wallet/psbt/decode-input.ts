@@ -6,15 +6,10 @@ import { decodeOutput, decodeTransaction, decodeWitness } from '../../primitives
 import { SCRIPT_FLAGS } from '../../script/flags.ts';
 import { checkSignatureEncoding } from '../../script/signature-encoding.ts';
 import { type ByteReader, bytesToHex } from '../../util/bytes.ts';
+import { type MusigContribution, musigKey } from '../signing/musig-data.ts';
 import { mergeTapScripts, type TapScript } from '../signing/tap-spend.ts';
 import { INPUT } from './field-types.ts';
-import {
-  type MusigContribution,
-  newPsbtInput,
-  type PartialSignature,
-  type PsbtInput,
-  type PsbtVersion,
-} from './psbt.ts';
+import { newPsbtInput, type PartialSignature, type PsbtInput, type PsbtVersion } from './psbt.ts';
 import {
   COMPRESSED_KEY_SIZE,
   expectKeySize,
@@ -39,7 +34,6 @@ import {
 } from './read-fields.ts';
 
 const MUSIG_NONCE_SIZE = 66;
-const NO_LEAF = '00'.repeat(32);
 
 /** Reads an input's map. Of version 0, the prevout and sequence are given, as the transaction has them. */
 export function decodeInputFields(
@@ -234,10 +228,4 @@ function readTapLeafScript(r: ByteReader, { key }: OpenField): TapScript {
 
 function putMusig(contributions: Map<string, MusigContribution>, contribution: MusigContribution): void {
   contributions.set(musigKey(contribution), contribution);
-}
-
-/** Sorts by aggregate key, leaf and participant. */
-export function musigKey({ aggregateKey, leafHash, participant }: MusigContribution): string {
-  const leaf = leafHash === null ? NO_LEAF : bytesToHex(leafHash);
-  return `${bytesToHex(aggregateKey)}${leaf}${bytesToHex(participant)}`;
 }

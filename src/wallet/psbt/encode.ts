@@ -3,10 +3,10 @@ import { encodeOutput, encodeTransaction, encodeWitness, type Transaction } from
 import { assert } from '../../util/assert.ts';
 import { ByteWriter, concatBytes } from '../../util/bytes.ts';
 import type { KeyOrigin } from '../keys/key-path.ts';
+import type { MusigParticipants } from '../signing/musig-data.ts';
 import { GLOBAL, INPUT, OUTPUT, PSBT_MAGIC } from './field-types.ts';
 import {
   type Fields,
-  type MusigParticipants,
   type Preimage,
   type Psbt,
   type PsbtInput,

@@ -1,6 +1,13 @@
 import { hash160 } from '../../crypto/hash.ts';
 import { bytesToHex } from '../../util/bytes.ts';
 import { buildTaproot, MAX_TREE_LEAVES } from '../descriptor/taproot-tree.ts';
+import {
+  type MusigContribution,
+  type MusigShares,
+  musigKey,
+  musigSessionKey,
+  sharesOf,
+} from '../signing/musig-data.ts';
 import { type KnownTapKey, newSignatureData, type SignatureData } from '../signing/signature-data.ts';
 import { mergeTapSpends, tapSpendOf, treeOf } from '../signing/tap-spend.ts';
 import type { Fields, KeyDerivation, Preimage, PsbtInput, PsbtOutput, TapDerivation } from './psbt.ts';
@@ -19,6 +26,9 @@ export function inputSignatureData(input: PsbtInput): SignatureData {
   data.tapKeySignature = input.tapKeySignature;
   for (const [id, signature] of input.tapScriptSignatures) data.tapScriptSignatures.set(id, signature);
   data.spend = { internalKey: input.tapInternalKey, merkleRoot: input.tapMerkleRoot, scripts: input.tapScripts };
+  putMusig(data, input);
+  for (const contribution of input.musigNonces.values()) putShare(data.musigNonces, contribution);
+  for (const contribution of input.musigPartialSignatures.values()) putShare(data.musigPartialSignatures, contribution);
   for (const [kind, fields] of preimageFields(input))
     for (const [hash, { preimage }] of fields) data.preimages[kind].set(hash, preimage);
   return data;
@@ -37,7 +47,21 @@ export function outputSignatureData(output: PsbtOutput): SignatureData {
     data.tree = treeOf(built);
   }
   putKeys(data, output.derivations, output.tapDerivations);
+  putMusig(data, output);
   return data;
+}
+
+function putMusig(data: SignatureData, { musigParticipants }: Pick<PsbtInput, 'musigParticipants'>): void {
+  for (const [hex, participants] of musigParticipants) data.musigParticipants.set(hex, participants);
+}
+
+function putShare(sessions: Map<string, MusigShares>, contribution: MusigContribution): void {
+  sharesOf(sessions, musigSessionKey(contribution)).set(bytesToHex(contribution.participant), contribution);
+}
+
+function* contributionsOf(sessions: Map<string, MusigShares>): Generator<[string, MusigContribution]> {
+  for (const shares of sessions.values())
+    for (const contribution of shares.values()) yield [musigKey(contribution), contribution];
 }
 
 function putKeys(data: SignatureData, derivations: Fields<KeyDerivation>, tapDerivations: Fields<TapDerivation>): void {
@@ -81,6 +105,8 @@ export function inputWithData(input: PsbtInput, data: SignatureData): PsbtInput 
     tapScriptSignatures: added(input.tapScriptSignatures, data.tapScriptSignatures),
     tapMerkleRoot: data.spend.merkleRoot ?? input.tapMerkleRoot,
     tapScripts: added(input.tapScripts, data.spend.scripts),
+    musigNonces: added(input.musigNonces, contributionsOf(data.musigNonces)),
+    musigPartialSignatures: added(input.musigPartialSignatures, contributionsOf(data.musigPartialSignatures)),
   };
 }
 
@@ -92,7 +118,7 @@ export function outputWithData(output: PsbtOutput, data: SignatureData): PsbtOut
 
 type KeyFields = Pick<
   PsbtInput,
-  'redeemScript' | 'witnessScript' | 'derivations' | 'tapInternalKey' | 'tapDerivations'
+  'redeemScript' | 'witnessScript' | 'derivations' | 'tapInternalKey' | 'tapDerivations' | 'musigParticipants'
 >;
 
 function withKeys(known: KeyFields, data: SignatureData): KeyFields {
@@ -104,6 +130,7 @@ function withKeys(known: KeyFields, data: SignatureData): KeyFields {
     derivations: added(known.derivations, derivations),
     tapInternalKey: data.spend.internalKey ?? known.tapInternalKey,
     tapDerivations: added(known.tapDerivations, tapDerivations),
+    musigParticipants: added(known.musigParticipants, data.musigParticipants),
   };
 }
 

@@ -3,6 +3,7 @@ import type { Outpoint } from '../../primitives/outpoint.ts';
 import type { Transaction, TxOutput } from '../../primitives/transaction.ts';
 import type { TreeLeaf } from '../descriptor/taproot-tree.ts';
 import type { KeyOrigin } from '../keys/key-path.ts';
+import type { MusigContribution, MusigParticipants } from '../signing/musig-data.ts';
 import type { TapScript } from '../signing/tap-spend.ts';
 
 /** BIP-174 is version 0, BIP-370 version 2; there is no version 1. */
@@ -36,20 +37,6 @@ export interface TapScriptSignature {
 export interface Preimage {
   readonly hash: Uint8Array;
   readonly preimage: Uint8Array;
-}
-
-export interface MusigParticipants {
-  readonly aggregateKey: Uint8Array;
-  readonly participants: readonly Uint8Array[];
-}
-
-/** BIP-373: a public nonce (66 bytes) or partial signature (32 bytes) of one participant. */
-export interface MusigContribution {
-  readonly participant: Uint8Array;
-  readonly aggregateKey: Uint8Array;
-  /** Null on the key path. */
-  readonly leafHash: Uint8Array | null;
-  readonly value: Uint8Array;
 }
 
 /** A field as it was read, its type at the front of the key. */

@@ -4,15 +4,8 @@ import { decodeOutpoint } from '../../primitives/outpoint.ts';
 import { decodeOutput, type Transaction } from '../../primitives/transaction.ts';
 import { ByteReader, bytesToHex, DecodeError } from '../../util/bytes.ts';
 import type { KeyOrigin } from '../keys/key-path.ts';
-import type {
-  KeyDerivation,
-  MusigContribution,
-  MusigParticipants,
-  Preimage,
-  ProprietaryField,
-  TapDerivation,
-  UnknownField,
-} from './psbt.ts';
+import type { MusigContribution, MusigParticipants } from '../signing/musig-data.ts';
+import type { KeyDerivation, Preimage, ProprietaryField, TapDerivation, UnknownField } from './psbt.ts';
 
 export const COMPRESSED_KEY_SIZE = 33;
 const UNCOMPRESSED_KEY_SIZE = 65;

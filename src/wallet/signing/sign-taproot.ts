@@ -1,13 +1,22 @@
 import { compactSizeLength } from '../../primitives/compact-size.ts';
 import { TAPROOT_LEAF_TAPSCRIPT, tapLeafHash } from '../../script/taproot.ts';
-import { bytesToHex } from '../../util/bytes.ts';
-import { keyOriginOfXOnly, type SigningProvider } from '../keys/signing-data.ts';
+import { bytesToHex, hexToBytes } from '../../util/bytes.ts';
+import type { SigningProvider } from '../keys/signing-data.ts';
+import { noteTapKey } from './note-tap-key.ts';
 import { satisfyScript } from './satisfy-script.ts';
-import type { SignatureCreator } from './signature-creator.ts';
+import { MusigSigner } from './sign-musig.ts';
+import type { SignatureCreator, TaprootPath } from './signature-creator.ts';
 import type { SignatureData } from './signature-data.ts';
 import { mergeTapSpends, type TapScript, tapSpendOf, treeOf } from './tap-spend.ts';
 
 type Stack = readonly Uint8Array[];
+
+interface TaprootSigning {
+  readonly provider: SigningProvider;
+  readonly creator: SignatureCreator;
+  readonly data: SignatureData;
+  readonly musig: MusigSigner;
+}
 
 const NO_KEY = new Uint8Array(32);
 
@@ -23,65 +32,54 @@ export function signTaproot(
     data.spend = mergeTapSpends(data.spend, tapSpendOf(known));
     data.tree = treeOf(known);
   }
+  for (const [hex, participants] of provider.aggregates)
+    if (!data.musigParticipants.has(hex))
+      data.musigParticipants.set(hex, { aggregateKey: hexToBytes(hex), participants });
+  const musig = new MusigSigner({ provider, creator, data });
+  const signing: TaprootSigning = { provider, creator, data, musig };
   const { internalKey, merkleRoot } = data.spend;
   if (internalKey !== null) noteTapKey(provider, internalKey, null, data);
   noteTapKey(provider, outputKey, null, data);
-  data.tapKeySignature ??= creator.schnorr(provider, internalKey ?? NO_KEY, { kind: 'key', tweak: { merkleRoot } });
-  data.tapKeySignature ??= creator.schnorr(provider, outputKey, { kind: 'key', tweak: null });
+  const signByKey = (key: Uint8Array, path: TaprootPath) => {
+    data.tapKeySignature ??= creator.schnorr(provider, key, path);
+    if (data.tapKeySignature === null) musig.sign(key, path);
+  };
+  signByKey(internalKey ?? NO_KEY, { kind: 'key', tweak: { merkleRoot } });
+  signByKey(outputKey, { kind: 'key', tweak: null });
   if (data.tapKeySignature !== null) return [data.tapKeySignature];
 
   let smallest: Stack | null = null;
   // All are tried, as each signature may be one that others wait for.
   for (const [, tapScript] of [...data.spend.scripts].sort(([a], [b]) => (a < b ? -1 : 1))) {
-    const stack = signTapScript(provider, creator, tapScript, data);
+    const stack = signTapScript(signing, tapScript);
     if (stack !== null && (smallest === null || stackSize(stack) < stackSize(smallest))) smallest = stack;
   }
   return smallest;
 }
 
-function signTapScript(
-  provider: SigningProvider,
-  creator: SignatureCreator,
-  { script, leafVersion, controlBlocks }: TapScript,
-  data: SignatureData,
-): Stack | null {
+function signTapScript(signing: TaprootSigning, { script, leafVersion, controlBlocks }: TapScript): Stack | null {
   if (leafVersion !== TAPROOT_LEAF_TAPSCRIPT) return null;
   const leafHash = tapLeafHash(leafVersion, script);
-  const sign = (key: Uint8Array) => tapScriptSignature(provider, creator, key, leafHash, data);
-  const stack = satisfyScript(script, 'tapscript', { provider, creator, data, sign });
+  const sign = (key: Uint8Array) => tapScriptSignature(signing, key, leafHash);
+  const stack = satisfyScript(script, 'tapscript', { ...signing, sign });
   return stack && [...stack, script, controlBlocks[0]!];
 }
 
 /** Of one key in one leaf: what is there already, or a new one. */
 function tapScriptSignature(
-  provider: SigningProvider,
-  creator: SignatureCreator,
+  { provider, creator, data, musig }: TaprootSigning,
   publicKey: Uint8Array,
   leafHash: Uint8Array,
-  data: SignatureData,
 ): Uint8Array | null {
   noteTapKey(provider, publicKey, leafHash, data);
   const id = bytesToHex(publicKey) + bytesToHex(leafHash);
   const known = data.tapScriptSignatures.get(id);
   if (known) return known.signature;
-  const signature = creator.schnorr(provider, publicKey, { kind: 'script', leafHash });
+  const path = { kind: 'script', leafHash } as const;
+  const signature = creator.schnorr(provider, publicKey, path);
   if (signature !== null) data.tapScriptSignatures.set(id, { publicKey, leafHash, signature });
-  return signature;
-}
-
-/** Notes where a key comes from, where that is known, and the leaf it signs in. */
-function noteTapKey(
-  provider: SigningProvider,
-  publicKey: Uint8Array,
-  leafHash: Uint8Array | null,
-  data: SignatureData,
-): void {
-  const origin = keyOriginOfXOnly(provider, publicKey);
-  if (origin === null) return;
-  const id = bytesToHex(publicKey);
-  const known = data.tapKeys.get(id) ?? { publicKey, leafHashes: new Map<string, Uint8Array>(), origin };
-  if (leafHash !== null) known.leafHashes.set(bytesToHex(leafHash), leafHash);
-  data.tapKeys.set(id, known);
+  else musig.sign(publicKey, path);
+  return data.tapScriptSignatures.get(id)?.signature ?? null;
 }
 
 function stackSize(stack: Stack): number {

@@ -30,6 +30,10 @@ export interface SignatureCreator {
     sigVersion: 'base' | 'witness_v0',
   ): Uint8Array | null;
   schnorr(provider: SigningProvider, xOnlyKey: Uint8Array, path: TaprootPath): Uint8Array | null;
+  /** What a taproot signature on the key path (null) or in a leaf signs; null where nothing may be signed. */
+  taprootSighash(leafHash: Uint8Array | null): Uint8Array | null;
+  /** A taproot signature of 64 bytes as the witness has it. */
+  withHashType(signature64: Uint8Array): Uint8Array;
 }
 
 /** BIP-340's auxiliary bytes: none, as Core's, so that the same input is signed with the same bytes. */
@@ -49,8 +53,16 @@ export function transactionCreator({ context, index, hashType, allSpentKnown }: 
   const amount = context.spentOutputs[index]!.value;
   // Without an output of its own the signature would do for any transaction (before segwit), or for none (taproot).
   const unsignable = (hashType & SIGHASH_OUTPUT_BITS) === SIGHASH_SINGLE && index >= context.tx.outputs.length;
+  const withHashType = (signature64: Uint8Array) =>
+    hashType === SIGHASH_DEFAULT ? signature64 : concatBytes(signature64, Uint8Array.of(hashType));
+  const sighashOf = (tapleafHash: Uint8Array | null) =>
+    unsignable || !allSpentKnown
+      ? null
+      : taprootSighash(context, index, hashType, { ...newTaprootSpend(), tapleafHash });
   return {
     checker: inputChecker(context, index, allSpentKnown),
+    taprootSighash: sighashOf,
+    withHashType,
     ecdsa(provider, keyId, scriptCode, sigVersion) {
       const key = provider.privateKey(keyId);
       if (key === null || unsignable) return null;
@@ -62,15 +74,12 @@ export function transactionCreator({ context, index, hashType, allSpentKnown }: 
     },
     schnorr(provider, xOnlyKey, path) {
       const key = privateKeyOfXOnly(provider, xOnlyKey);
-      if (key === null || unsignable || !allSpentKnown) return null;
-      const tapleafHash = path.kind === 'script' ? path.leafHash : null;
-      const hash = taprootSighash(context, index, hashType, { ...newTaprootSpend(), tapleafHash });
-      if (hash === null) return null;
+      const hash = key && sighashOf(path.kind === 'script' ? path.leafHash : null);
+      if (key === null || hash === null) return null;
       const tweak = path.kind === 'key' ? path.tweak : null;
       const secret =
         tweak === null ? key.reveal() : tapTweakSecret(key.reveal(), tapTweakHash(xOnlyKey, tweak.merkleRoot));
-      const signature = signSchnorr(hash, secret, NO_AUX);
-      return hashType === SIGHASH_DEFAULT ? signature : concatBytes(signature, Uint8Array.of(hashType));
+      return withHashType(signSchnorr(hash, secret, NO_AUX));
     },
   };
 }
@@ -116,5 +125,7 @@ export function dummyCreator(maxSize: boolean): SignatureCreator {
     checker: ACCEPTING_CHECKER,
     ecdsa: () => dummyEcdsa(maxSize ? 33 : 32),
     schnorr: () => new Uint8Array(64),
+    taprootSighash: () => null,
+    withHashType: (signature64) => signature64,
   };
 }

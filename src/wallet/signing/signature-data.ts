@@ -1,5 +1,6 @@
 import type { TreeLeaf } from '../descriptor/taproot-tree.ts';
 import type { KeyOrigin } from '../keys/key-path.ts';
+import type { MusigParticipants, MusigShares } from './musig-data.ts';
 import { NO_TAP_SPEND, type TapSpend } from './tap-spend.ts';
 
 export interface KeySignature {
@@ -58,6 +59,11 @@ export interface SignatureData {
   readonly tapKeys: Map<string, KnownTapKey>;
   /** X-only keys by their HASH160. */
   readonly tapKeysByHash: Map<string, Uint8Array>;
+  /** By aggregate key. */
+  readonly musigParticipants: Map<string, MusigParticipants>;
+  /** By `musigSessionKey`. */
+  readonly musigNonces: Map<string, MusigShares>;
+  readonly musigPartialSignatures: Map<string, MusigShares>;
   readonly preimages: Preimages;
   /** HASH160s of keys that were not found. */
   readonly missingKeys: Uint8Array[];
@@ -87,6 +93,9 @@ export function newSignatureData(): SignatureData {
     tapScriptSignatures: new Map(),
     tapKeys: new Map(),
     tapKeysByHash: new Map(),
+    musigParticipants: new Map(),
+    musigNonces: new Map(),
+    musigPartialSignatures: new Map(),
     preimages: { sha256: new Map(), hash256: new Map(), ripemd160: new Map(), hash160: new Map() },
     missingKeys: [],
     missingSignatures: [],

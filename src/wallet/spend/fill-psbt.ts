@@ -23,11 +23,14 @@ export interface FillOptions {
 export function fillPsbt(wallet: Wallet, psbt: Psbt, options: FillOptions): { psbt: Psbt; complete: boolean } {
   const { sign, derivations, sighashType = null, finalize = true } = options;
   const listed = new ListedKeys(wallet);
-  // Each place is told of its own scripts alone.
+  // Each place is told of its own scripts alone, as what is known of aggregate keys is written there.
   const providerOf = (place: PsbtInput | PsbtOutput) => {
     const script = ('scriptPubKey' in place ? place : utxoOf(place))?.scriptPubKey;
     const data = signingData(wallet, script ? [script] : [], sign);
-    if (sign && !('scriptPubKey' in place)) listed.addTo(data, place);
+    if (sign && !('scriptPubKey' in place)) {
+      listed.addTo(data, place);
+      data.musigNonces = wallet.vault.musigNonces;
+    }
     return hideFrom(data, { privateKeys: !sign, origins: !derivations });
   };
   const lookup = { transaction: (txid: Txid) => ownTransaction(wallet, txid), coin: () => null };

@@ -1,5 +1,6 @@
 import type { WalletStore } from '../../storage/wallet-store.ts';
 import { sleep } from '../../util/abort.ts';
+import { MusigNonces } from '../keys/musig-nonces.ts';
 import { PrivateKey } from '../keys/private-key.ts';
 import { SigningData, type SigningProvider } from '../keys/signing-data.ts';
 import { walletFail } from '../wallet-error.ts';
@@ -15,6 +16,8 @@ const LOCKED = 'Error: Please enter the wallet passphrase with walletpassphrase 
 export class KeyVault {
   readonly #store: WalletStore;
   readonly #signal: AbortSignal;
+  /** Of signatures that wait for others; wiped whenever the keys are. */
+  readonly musigNonces = new MusigNonces();
   #masterKey: Uint8Array | null = null;
   #provider: SigningData | null = null;
   #wrong = 0;
@@ -84,7 +87,7 @@ export class KeyVault {
     return this.#inTurn(async () => {
       const masterKey = await this.#open(passphrase);
       if (!masterKey) return false;
-      this.lock();
+      this.#forget();
       if (this.#signal.aborted) masterKey.fill(0);
       this.#signal.throwIfAborted();
       this.#masterKey = masterKey;
@@ -109,8 +112,13 @@ export class KeyVault {
     this.#provider = null;
   }
 
-  /** Forgets the keys in memory. */
+  /** Forgets the keys in memory, and the nonces of signatures that were begun with them. */
   lock(): void {
+    this.musigNonces.clear();
+    this.#forget();
+  }
+
+  #forget(): void {
     this.reload();
     this.#masterKey?.fill(0);
     this.#masterKey = null;

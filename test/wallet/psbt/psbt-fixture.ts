@@ -4,8 +4,8 @@ import { publicKeyOf, signEcdsa, xOnlyOf } from '../../../src/crypto/keys.ts';
 import type { Txid } from '../../../src/primitives/hash.ts';
 import { type Transaction, txidOf } from '../../../src/primitives/transaction.ts';
 import { bytesToHex, concatBytes } from '../../../src/util/bytes.ts';
-import { musigKey } from '../../../src/wallet/psbt/decode-input.ts';
 import type { Fields, Psbt, PsbtInput, PsbtOutput, PsbtVersion } from '../../../src/wallet/psbt/psbt.ts';
+import { musigKey } from '../../../src/wallet/signing/musig-data.ts';
 import { mergeTapScripts, type TapScript } from '../../../src/wallet/signing/tap-spend.ts';
 
 const bytes = (length: number) => fc.uint8Array({ minLength: length, maxLength: length }).map((b) => new Uint8Array(b));

@@ -1,0 +1,53 @@
+import { inspect } from 'node:util';
+import type { MusigSecretNonce } from '../../crypto/musig-nonce.ts';
+
+/** Secret nonces that are kept at most, each for one key, input and participant. */
+export const MAX_MUSIG_NONCES = 10_000;
+
+/**
+ * Secret nonces between the two rounds of MuSig2, in memory alone: one that came back from a disk could sign twice, which
+ * tells the key. Each is given out once. Where there is no room the oldest goes, and whoever still waited for it has to
+ * begin anew with another nonce.
+ */
+export class MusigNonces {
+  readonly #limit: number;
+  /** By session, oldest first. */
+  readonly #nonces = new Map<string, MusigSecretNonce>();
+
+  constructor(limit = MAX_MUSIG_NONCES) {
+    this.#limit = limit;
+  }
+
+  get size(): number {
+    return this.#nonces.size;
+  }
+
+  add(session: string, nonce: MusigSecretNonce): void {
+    this.take(session)?.wipe();
+    this.#nonces.set(session, nonce);
+    if (this.#nonces.size <= this.#limit) return;
+    const [oldest] = this.#nonces.keys();
+    this.take(oldest!)?.wipe();
+  }
+
+  has(session: string): boolean {
+    return this.#nonces.has(session);
+  }
+
+  /** Gives a nonce out and forgets it; null where there is none, or no more. */
+  take(session: string): MusigSecretNonce | null {
+    const nonce = this.#nonces.get(session) ?? null;
+    this.#nonces.delete(session);
+    return nonce;
+  }
+
+  /** Wipes all. */
+  clear(): void {
+    for (const nonce of this.#nonces.values()) nonce.wipe();
+    this.#nonces.clear();
+  }
+
+  [inspect.custom](): string {
+    return `[${this.size} secret nonces]`;
+  }
+}

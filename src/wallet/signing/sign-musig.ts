@@ -1,0 +1,234 @@
+import { hash160, sha256 } from '../../crypto/hash.ts';
+import { tapTweakPublicKey } from '../../crypto/keys.ts';
+import { AggregateKey, type MusigTweak } from '../../crypto/musig.ts';
+import { newMusigNonce } from '../../crypto/musig-nonce.ts';
+import {
+  aggregateNonces,
+  aggregatePartials,
+  type MusigSession,
+  musigSession,
+  signPartially,
+  verifyPartial,
+} from '../../crypto/musig-session.ts';
+import { signatureEngine } from '../../crypto/secp256k1.ts';
+import { tapTweakHash } from '../../script/taproot.ts';
+import { bytesToHex, concatBytes, equalBytes } from '../../util/bytes.ts';
+import { musigExtendedKey } from '../descriptor/musig-key.ts';
+import { derivePublicChild, fingerprintOf, publicChildTweak } from '../keys/extended-key.ts';
+import { HARDENED, type KeyOrigin } from '../keys/key-path.ts';
+import { keyOriginOfXOnly, type SigningProvider } from '../keys/signing-data.ts';
+import { type MusigParticipants, type MusigShares, musigSessionKey, sharesOf } from './musig-data.ts';
+import { noteTapKey } from './note-tap-key.ts';
+import type { SignatureCreator, TaprootPath } from './signature-creator.ts';
+import type { SignatureData } from './signature-data.ts';
+
+interface Signing {
+  readonly provider: SigningProvider;
+  readonly creator: SignatureCreator;
+  readonly data: SignatureData;
+}
+
+/** A key that is signed for, and how it came of an aggregate. */
+interface DerivedKey {
+  readonly publicKey: Uint8Array;
+  readonly tweaks: readonly MusigTweak[];
+}
+
+/** One key in one place: what its participants sign, and what they have given for it. */
+interface Ceremony extends MusigParticipants {
+  readonly signedKey: Uint8Array;
+  readonly leafHash: Uint8Array | null;
+  readonly tweaks: readonly MusigTweak[];
+  readonly sighash: Uint8Array;
+  readonly nonces: MusigShares;
+  readonly partials: MusigShares;
+}
+
+/** Takes the sessions of one input further, which `data` knows the aggregate keys of. Core's SignMuSig2. */
+export class MusigSigner {
+  readonly #signing: Signing;
+  /** X of participants of which the provider knows where they come from. */
+  readonly #known: readonly Uint8Array[];
+  readonly #byKey = new Map<string, MusigParticipants[]>();
+  readonly #byFingerprint = new Map<string, MusigParticipants[]>();
+
+  constructor(signing: Signing) {
+    this.#signing = signing;
+    const { provider, data } = signing;
+    const known = new Map<string, Uint8Array>();
+    for (const [hex, aggregate] of [...data.musigParticipants].sort(([a], [b]) => (a < b ? -1 : 1))) {
+      addTo(this.#byKey, hex.slice(2), aggregate);
+      addTo(this.#byFingerprint, bytesToHex(fingerprintOf(aggregate.aggregateKey)), aggregate);
+      for (const participant of aggregate.participants) {
+        const xOnly = participant.subarray(1);
+        if (keyOriginOfXOnly(provider, xOnly) !== null) known.set(bytesToHex(xOnly), xOnly);
+      }
+    }
+    this.#known = [...known.values()];
+  }
+
+  /**
+   * For each aggregate that the key of an output or a script is, or derives from: adds what the provider's keys can sign
+   * of it, and the whole signature where that is all; else, where nobody has signed, their public nonces.
+   */
+  sign(xOnlyKey: Uint8Array, path: TaprootPath): void {
+    const { provider, data } = this.#signing;
+    const leafHash = path.kind === 'script' ? path.leafHash : null;
+    for (const participant of this.#known) noteTapKey(provider, participant, leafHash, data);
+    const hex = bytesToHex(xOnlyKey);
+    const origin = data.tapKeys.get(hex)?.origin ?? null;
+    const roots = origin === null ? [] : (this.#byFingerprint.get(bytesToHex(origin.fingerprint)) ?? []);
+    for (const aggregate of new Set([...(this.#byKey.get(hex) ?? []), ...roots])) {
+      const derived = derivedFrom(aggregate.aggregateKey, xOnlyKey, origin);
+      const signed = derived && withTree(derived, xOnlyKey, path);
+      if (signed !== null) stepFurther(this.#signing, aggregate, signed, xOnlyKey, leafHash);
+    }
+  }
+}
+
+function addTo<T>(lists: Map<string, T[]>, key: string, item: T): void {
+  const list = lists.get(key);
+  if (list) list.push(item);
+  else lists.set(key, [item]);
+}
+
+function stepFurther(
+  { provider, creator, data }: Signing,
+  aggregate: MusigParticipants,
+  { publicKey: signedKey, tweaks }: DerivedKey,
+  xOnlyKey: Uint8Array,
+  leafHash: Uint8Array | null,
+): void {
+  const sighash = creator.taprootSighash(leafHash);
+  if (sighash === null) return;
+  const id = musigSessionKey({ aggregateKey: signedKey, leafHash });
+  const nonces = sharesOf(data.musigNonces, id);
+  const partials = sharesOf(data.musigPartialSignatures, id);
+  const ceremony: Ceremony = { ...aggregate, signedKey, leafHash, tweaks, sighash, nonces, partials };
+  addPartials(provider, ceremony);
+  // Whoever signs last has all parts.
+  const signature = wholeSignature(ceremony);
+  if (signature !== null) putSignature(data, xOnlyKey, leafHash, creator.withHashType(signature));
+  else if (partials.size === 0) addNonces(provider, ceremony);
+}
+
+function putSignature(
+  data: SignatureData,
+  publicKey: Uint8Array,
+  leafHash: Uint8Array | null,
+  signature: Uint8Array,
+): void {
+  if (leafHash === null) data.tapKeySignature = signature;
+  else data.tapScriptSignatures.set(bytesToHex(publicKey) + bytesToHex(leafHash), { publicKey, leafHash, signature });
+}
+
+/** Null where the key is neither the aggregate nor, as its origin has it, derived from it (BIP-328). */
+function derivedFrom(aggregateKey: Uint8Array, xOnlyKey: Uint8Array, origin: KeyOrigin | null): DerivedKey | null {
+  if (equalBytes(aggregateKey.subarray(1), xOnlyKey)) return { publicKey: aggregateKey, tweaks: [] };
+  if (origin === null || !equalBytes(origin.fingerprint, fingerprintOf(aggregateKey))) return null;
+  const tweaks: MusigTweak[] = [];
+  let key = musigExtendedKey(aggregateKey);
+  for (const child of origin.path) {
+    const next = child < HARDENED ? derivePublicChild(key, child) : null;
+    if (next === null) return null;
+    tweaks.push({ tweak: publicChildTweak(key, child), xOnly: false });
+    key = next;
+  }
+  // The origin may be what another one says of the key.
+  return equalBytes(key.publicKey.subarray(1), xOnlyKey) ? { publicKey: key.publicKey, tweaks } : null;
+}
+
+/** BIP-341: the output key, where the key is an internal one. */
+function withTree(derived: DerivedKey, xOnlyKey: Uint8Array, path: TaprootPath): DerivedKey | null {
+  if (path.kind === 'script' || path.tweak === null) return derived;
+  const tweak = tapTweakHash(xOnlyKey, path.tweak.merkleRoot);
+  const output = tapTweakPublicKey(xOnlyKey, tweak);
+  if (output === null) return null;
+  const publicKey = concatBytes(Uint8Array.of(2 + output.parity), output.key);
+  return { publicKey, tweaks: [...derived.tweaks, { tweak, xOnly: true }] };
+}
+
+/** Null until all have given their nonces, and where these or the participants are wrong. */
+function sessionOf(ceremony: Ceremony): MusigSession | null {
+  const { participants, tweaks, nonces, sighash } = ceremony;
+  if (participants.length === 0 || nonces.size !== participants.length) return null;
+  const publicNonces = valuesOf(participants, nonces);
+  let key = publicNonces && trueAggregate(ceremony);
+  for (const tweak of tweaks) key = key?.tweaked(tweak) ?? null;
+  const nonce = publicNonces && aggregateNonces(publicNonces);
+  return key && nonce && musigSession(key, nonce, sighash);
+}
+
+/** Null where the aggregate key is not what the participants come to. */
+function trueAggregate({ aggregateKey, participants }: MusigParticipants): AggregateKey | null {
+  const key = AggregateKey.of(participants);
+  return key !== null && equalBytes(key.publicKey, aggregateKey) ? key : null;
+}
+
+/** What the participants gave, in their order; null where one gave nothing. */
+function valuesOf(participants: readonly Uint8Array[], shares: MusigShares): Uint8Array[] | null {
+  const values = participants.flatMap((participant) => shares.get(bytesToHex(participant))?.value ?? []);
+  return values.length === participants.length ? values : null;
+}
+
+/** 64 bytes; null where a part is missing, or they come to no good signature. */
+function wholeSignature(ceremony: Ceremony): Uint8Array | null {
+  const { participants, partials, sighash } = ceremony;
+  const values = partials.size === participants.length ? valuesOf(participants, partials) : null;
+  const session = values && sessionOf(ceremony);
+  if (values === null || session === null) return null;
+  const signature = aggregatePartials(session, values);
+  return signature && signatureEngine().verifySchnorr(signature, sighash, session.key.xOnly) ? signature : null;
+}
+
+/** Signs with each key whose secret nonce for just this is still kept. */
+function addPartials(provider: SigningProvider, ceremony: Ceremony): void {
+  const { participants, signedKey, leafHash, nonces, partials } = ceremony;
+  const { musigNonces } = provider;
+  if (musigNonces === null || nonces.size !== participants.length) return;
+  let session: MusigSession | null = null;
+  for (const participant of participants) {
+    const hex = bytesToHex(participant);
+    const publicNonce = nonces.get(hex)?.value;
+    const key = publicNonce && !partials.has(hex) ? provider.privateKey(hash160(participant)) : null;
+    if (!publicNonce || key === null) continue;
+    const id = sessionId(ceremony, participant, publicNonce);
+    if (!musigNonces.has(id)) continue;
+    // Where another's nonce is wrong ours stays, as nothing was made of it.
+    session ??= sessionOf(ceremony);
+    const secretNonce = session && musigNonces.take(id);
+    if (session === null || secretNonce === null) return;
+    const value = signPartially(session, secretNonce, key.reveal());
+    if (verifyPartial(session, value, publicNonce, participant))
+      partials.set(hex, { participant, aggregateKey: signedKey, leafHash, value });
+  }
+}
+
+/** Gives a nonce for each key that has given none, and keeps its secret half. */
+function addNonces(provider: SigningProvider, ceremony: Ceremony): void {
+  const { participants, signedKey, leafHash, nonces, sighash } = ceremony;
+  const { musigNonces } = provider;
+  if (musigNonces === null) return;
+  let aggregate: AggregateKey | null = null;
+  for (const participant of participants) {
+    const hex = bytesToHex(participant);
+    const key = nonces.has(hex) ? null : provider.privateKey(hash160(participant));
+    if (key === null) continue;
+    aggregate ??= trueAggregate(ceremony);
+    if (aggregate === null) return;
+    const { secretNonce, publicNonce } = newMusigNonce({
+      secret: key.reveal(),
+      publicKey: participant,
+      aggregateKey: aggregate.xOnly,
+      message: sighash,
+      extra: null,
+    });
+    musigNonces.add(sessionId(ceremony, participant, publicNonce), secretNonce);
+    nonces.set(hex, { participant, aggregateKey: signedKey, leafHash, value: publicNonce });
+  }
+}
+
+/** What a nonce was made for; it is found again for nothing else. */
+function sessionId({ signedKey, sighash }: Ceremony, participant: Uint8Array, publicNonce: Uint8Array): string {
+  return bytesToHex(sha256(concatBytes(signedKey, participant, sighash, publicNonce)));
+}
