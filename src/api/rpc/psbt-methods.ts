@@ -38,6 +38,8 @@ import { readTransactionHex } from './transaction-hex.ts';
 /** Microseconds to read a character of Base64, and to check or make the signatures of an input. */
 const READ_US = 0.1;
 const INPUT_US = 600;
+/** And a participant's part of a MuSig2 signature. */
+const MUSIG_PART_US = 1500;
 /** Core's largest PSBT. */
 const MAX_FOUND_BYTES = 100_000_000;
 
@@ -153,7 +155,7 @@ export const finalizepsbt = rpcMethod({
   scope: 'read',
   run(env, base64, extract) {
     const given = readPsbt(env, base64);
-    env.expectWork(given.inputs.length * INPUT_US);
+    env.expectWork(signingUs(given));
     const { psbt, complete } = finalizePsbt(given, stillWanted(env));
     const tx = complete && extract ? finalTransaction(psbt) : null;
     return {
@@ -172,7 +174,7 @@ export const analyzepsbt = rpcMethod({
   scope: 'read',
   run(env, base64) {
     const psbt = readPsbt(env, base64);
-    env.expectWork(psbt.inputs.length * INPUT_US);
+    env.expectWork(signingUs(psbt));
     const { inputs, fee, estimatedVsize, estimatedFeerate, next, error } = analyzePsbt(psbt, stillWanted(env));
     return {
       ...(inputs.length > 0 && { inputs: inputs.map(inputView) }),
@@ -253,11 +255,16 @@ export const descriptorprocesspsbt = rpcMethod({
 
 function processed(env: ReadEnv, base64: string, provider: SigningProvider, options: SignPsbtOptions): Psbt {
   const psbt = readPsbt(env, base64);
-  env.expectWork(psbt.inputs.length * INPUT_US);
+  env.expectWork(signingUs(psbt));
   const outcome = processPsbt(psbt, lookupIn(env), provider, options, stillWanted(env));
   if (outcome.ok) return outcome.value;
   const isMismatch = outcome.error === PSBT_ERROR_TEXTS['sighash-mismatch'];
   return rpcFail(isMismatch ? 'deserialization' : 'verify', outcome.error);
+}
+
+function signingUs({ inputs }: Psbt): number {
+  const parts = inputs.reduce((sum, { musigPartialSignatures }) => sum + musigPartialSignatures.size, 0);
+  return inputs.length * INPUT_US + parts * MUSIG_PART_US;
 }
 
 /** Every input that spends an output of a transaction brings the whole of it. */
