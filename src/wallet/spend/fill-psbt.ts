@@ -28,7 +28,7 @@ export function fillPsbt(wallet: Wallet, psbt: Psbt, options: FillOptions): { ps
     const script = ('scriptPubKey' in place ? place : utxoOf(place))?.scriptPubKey;
     const data = signingData(wallet, script ? [script] : [], sign);
     if (sign && !('scriptPubKey' in place)) {
-      listed.addTo(data, place);
+      listed.addTo(data, place, script ?? null);
       data.musigNonces = wallet.vault.musigNonces;
     }
     return hideFrom(data, { privateKeys: !sign, origins: !derivations });

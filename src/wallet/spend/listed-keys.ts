@@ -1,13 +1,31 @@
 import { hash160 } from '../../crypto/hash.ts';
-import { bytesToHex } from '../../util/bytes.ts';
+import { tapTweakPublicKey } from '../../crypto/keys.ts';
+import { tapTweakHash } from '../../script/taproot.ts';
+import { p2pkh, p2shOf, p2tr, p2wpkh } from '../../script/templates.ts';
+import { bytesToHex, concatBytes } from '../../util/bytes.ts';
 import { HARDENED, type KeyOrigin } from '../keys/key-path.ts';
 import type { PrivateKey } from '../keys/private-key.ts';
-import { keyIdsOfXOnly, type SigningData } from '../keys/signing-data.ts';
+import type { SigningData, SigningProvider } from '../keys/signing-data.ts';
 import type { PsbtInput } from '../psbt/psbt.ts';
 import type { OwnedDescriptor } from '../scripts/owned-descriptor.ts';
 import type { Wallet } from '../wallet.ts';
 
-type KeysById = ReadonlyMap<string, PrivateKey>;
+const COMPRESSED_SIZE = 33;
+const EVEN = Uint8Array.of(2);
+const ODD = Uint8Array.of(3);
+
+/** One key makes the script, so that the scripts of a wallet tell where the key is. */
+const ONE_KEY = /^(?:pkh|wpkh|sh\(wpkh|tr)\([^(),]*\)/;
+
+/** What a descriptor has at an index. */
+interface Place {
+  /** HASH160s of its public keys, in hex. */
+  readonly ids: ReadonlySet<string>;
+  /** Derived when one of them is looked for: private keys take several steps more. */
+  keys: readonly PrivateKey[] | null;
+}
+
+const EMPTY: Place = { ids: new Set(), keys: [] };
 
 /**
  * The private keys that inputs list as theirs, though they are of other descriptors of the wallet than the script, which
@@ -15,41 +33,76 @@ type KeysById = ReadonlyMap<string, PrivateKey>;
  */
 export class ListedKeys {
   readonly #wallet: Wallet;
-  /** Of a descriptor at an index. */
-  readonly #derived = new Map<string, KeysById>();
+  /** By descriptor and index. */
+  readonly #places = new Map<string, Place>();
 
   constructor(wallet: Wallet) {
     this.#wallet = wallet;
   }
 
-  /** Adds those that are not there yet. Throws WalletError while the keys are locked. */
-  addTo(data: SigningData, { derivations, tapDerivations }: PsbtInput): void {
-    for (const { publicKey, origin } of derivations.values()) this.#add(data, [hash160(publicKey)], origin);
-    for (const { publicKey, origin } of tapDerivations.values()) this.#add(data, keyIdsOfXOnly(publicKey), origin);
+  /**
+   * Adds those that are not there yet. Descriptors that make the script have given theirs. Throws WalletError while the
+   * keys are locked.
+   */
+  addTo(data: SigningData, { derivations, tapDerivations }: PsbtInput, script: Uint8Array | null): void {
+    const makers = new Set(script ? this.#wallet.scripts.records(script).map(({ descriptor }) => descriptor) : []);
+    const others = this.#wallet.scripts.all().filter(({ id }) => !makers.has(id));
+    for (const { publicKey, origin } of derivations.values()) this.#add(data, others, [publicKey], origin);
+    for (const { publicKey, origin } of tapDerivations.values())
+      this.#add(data, others, [concatBytes(EVEN, publicKey), concatBytes(ODD, publicKey)], origin);
   }
 
-  #add(data: SigningData, ids: readonly Uint8Array[], { path }: KeyOrigin): void {
+  #add(
+    data: SigningData,
+    descriptors: readonly OwnedDescriptor[],
+    publicKeys: readonly Uint8Array[],
+    { path }: KeyOrigin,
+  ): void {
+    const ids = publicKeys.map((key) => hash160(key));
     if (ids.some((id) => data.privateKey(id) !== null)) return;
+    const wanted = ids.map(bytesToHex);
     const last = (path.at(-1) ?? 0) % HARDENED;
-    for (const owned of this.#wallet.scripts.all()) {
-      const keys = this.#keysAt(owned, owned.descriptor.isRange ? last : 0);
-      for (const id of ids) {
-        const key = keys?.get(bytesToHex(id));
-        if (key) data.addPrivateKey(key);
-      }
+    const provider = this.#wallet.vault.provider();
+    const alone = this.#placesAlone(publicKeys);
+    for (const owned of descriptors) {
+      const { descriptor, record } = owned;
+      const index = descriptor.isRange ? last : 0;
+      if (ONE_KEY.test(record.text) && !alone.has(placeName(owned.id, index))) continue;
+      const place = this.#placeOf(owned, index, provider);
+      if (!wanted.some((id) => place.ids.has(id))) continue;
+      place.keys ??= descriptor.expandPrivate(index, provider);
+      for (const key of place.keys) if (wanted.includes(bytesToHex(key.id))) data.addPrivateKey(key);
     }
   }
 
-  /** Null outside of what the wallet has derived. */
-  #keysAt({ id, descriptor, record }: OwnedDescriptor, index: number): KeysById | null {
-    if (index < record.rangeStart || index >= record.filled) return null;
-    const place = `${id} ${index}`;
-    let keys = this.#derived.get(place);
-    if (!keys) {
-      const all = descriptor.expandPrivate(index, this.#wallet.vault.provider());
-      keys = new Map(all.map((key) => [bytesToHex(key.id), key]));
-      this.#derived.set(place, keys);
-    }
-    return keys;
+  /** Where the wallet has the scripts that these keys make alone. */
+  #placesAlone(publicKeys: readonly Uint8Array[]): Set<string> {
+    const records = publicKeys.flatMap(scriptsOf).flatMap((script) => this.#wallet.scripts.records(script));
+    return new Set(records.map(({ descriptor, position }) => placeName(descriptor, position)));
   }
+
+  /** Empty outside of what the wallet has derived. */
+  #placeOf(owned: OwnedDescriptor, index: number, provider: SigningProvider): Place {
+    const { rangeStart, filled } = owned.record;
+    if (index < rangeStart || index >= filled) return EMPTY;
+    const name = placeName(owned.id, index);
+    let place = this.#places.get(name);
+    if (!place) {
+      place = { ids: new Set(owned.expand(index, provider)?.data.publicKeys.keys()), keys: null };
+      this.#places.set(name, place);
+    }
+    return place;
+  }
+}
+
+function placeName(descriptor: number, index: number): string {
+  return `${descriptor} ${index}`;
+}
+
+function scriptsOf(publicKey: Uint8Array): Uint8Array[] {
+  const id = hash160(publicKey);
+  if (publicKey.length !== COMPRESSED_SIZE) return [p2pkh(id)];
+  const xOnly = publicKey.subarray(1);
+  const output = tapTweakPublicKey(xOnly, tapTweakHash(xOnly, null));
+  return [p2pkh(id), p2wpkh(id), p2shOf(p2wpkh(id)), ...(output ? [p2tr(output.key)] : [])];
 }
