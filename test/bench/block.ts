@@ -3,13 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { loadConfig } from '../../src/config/load.ts';
 import { Node } from '../../src/node/node.ts';
-import { type Transaction, transactionBytes, txidOf } from '../../src/primitives/transaction.ts';
+import { transactionBytes } from '../../src/primitives/transaction.ts';
 import { stderrLog } from '../../src/util/log.ts';
-import { chainWithCoins, type RegtestChain } from '../lib/chain-builder.ts';
-import { type Payee, spend } from '../lib/tx-builder.ts';
+import { chainWithCoins } from '../lib/chain-builder.ts';
 import { grouped, percentile, printTable } from './report.ts';
+import { COINS_PER_BLOCK, ordinarySpends } from './spends.ts';
 
-const COINS_PER_BLOCK = 10_000;
 const COUNT = 7000;
 const ROUNDS = 3;
 
@@ -17,7 +16,7 @@ const ROUNDS = 3;
 export async function benchBlock(count = COUNT): Promise<void> {
   const blocks = Math.ceil((2 * ROUNDS * count) / COINS_PER_BLOCK);
   const chain = chainWithCoins(blocks, 'anyone');
-  const txs = spends(chain, blocks);
+  const txs = ordinarySpends(chain, 2 * ROUNDS * count, () => 1000n);
   const dir = mkdtempSync(join(tmpdir(), 'obverse-bench-'));
   const args = ['--network', 'regtest', '--datadir', dir, '--p2p.enabled=false', '--wallet.enabled=false'];
   const { config } = loadConfig(args);
@@ -54,23 +53,4 @@ export async function benchBlock(count = COUNT): Promise<void> {
     await node.close();
     rmSync(dir, { recursive: true, force: true });
   }
-}
-
-/** Spends of all coins that the next blocks make. */
-function spends(chain: RegtestChain, blocks: number): Transaction[] {
-  const txs: Transaction[] = [];
-  for (let i = 0; i < blocks; i++) {
-    const payees = Array.from({ length: COINS_PER_BLOCK }, (): Payee => ({ to: 'p2wpkh', value: 100_000n }));
-    const split = spend(chain.coin(i + 1), payees);
-    const txid = txidOf(split);
-    chain.mine(1, { txs: [split] });
-    for (const [vout, output] of split.outputs.entries())
-      txs.push(
-        spend({ outpoint: { txid, vout }, output }, [
-          { to: 'p2wpkh', value: 50_000n },
-          { to: 'p2wpkh', value: 49_000n },
-        ]),
-      );
-  }
-  return txs;
 }

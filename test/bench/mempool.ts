@@ -3,15 +3,14 @@ import { signatureEngine } from '../../src/crypto/secp256k1.ts';
 import { Acceptance } from '../../src/mempool/acceptance.ts';
 import { Mempool } from '../../src/mempool/pool.ts';
 import { DEFAULT_RELAY_OPTIONS } from '../../src/policy/relay-options.ts';
-import { type ParsedTransaction, parseTransaction } from '../../src/primitives/block.ts';
-import { transactionBytes, txidOf } from '../../src/primitives/transaction.ts';
+import { parseTransaction } from '../../src/primitives/block.ts';
+import { transactionBytes } from '../../src/primitives/transaction.ts';
 import { systemClock } from '../../src/util/clock.ts';
 import { chainWithCoins } from '../lib/chain-builder.ts';
 import { TestNode, trustingVerifier } from '../lib/chain-fixture.ts';
-import { type Payee, spend } from '../lib/tx-builder.ts';
 import { grouped, printTable } from './report.ts';
+import { COINS_PER_BLOCK, ordinarySpends } from './spends.ts';
 
-const COINS_PER_BLOCK = 10_000;
 const BLOCK_TXS = 4000;
 const FIRST = 1000;
 
@@ -19,22 +18,8 @@ const FIRST = 1000;
 export async function benchMempool(count = 30_000): Promise<void> {
   const blocks = Math.ceil(count / COINS_PER_BLOCK);
   const chain = chainWithCoins(blocks, 'anyone');
-  const txs: ParsedTransaction[] = [];
-  for (let i = 0; i < blocks; i++) {
-    const payees = Array.from({ length: COINS_PER_BLOCK }, (): Payee => ({ to: 'p2wpkh', value: 100_000n }));
-    const split = spend(chain.coin(i + 1), payees);
-    const txid = txidOf(split);
-    chain.mine(1, { txs: [split] });
-    for (const [vout, output] of split.outputs.entries()) {
-      if (txs.length === count) break;
-      const fee = 200n + BigInt(txs.length % 5000);
-      const tx = spend({ outpoint: { txid, vout }, output }, [
-        { to: 'p2wpkh', value: 50_000n },
-        { to: 'p2wpkh', value: 50_000n - fee },
-      ]);
-      txs.push(parseTransaction(transactionBytes(tx)));
-    }
-  }
+  const spends = ordinarySpends(chain, count, (n) => 200n + BigInt(n % 5000));
+  const txs = spends.map((tx) => parseTransaction(transactionBytes(tx)));
   // Room for all coins: none is read and kept while the mempool is measured.
   const node = new TestNode({ verifier: trustingVerifier, coinsCacheBytes: 2 ** 29 });
   await node.take(chain.blocks.slice(1));

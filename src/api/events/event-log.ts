@@ -54,6 +54,7 @@ type News = { readonly lastSeq: number } | { readonly change: NumberedChange };
 /** Rows read at a time; some are large. */
 const PAGE = 32;
 const TURN_MS = 1;
+
 /**
  * All events in one order: those of the chain, which are rows of the database, and those of the mempool, which live in
  * memory and end with the process. Everything newer than `#evictedTo` is in memory, of both kinds; below it there are
