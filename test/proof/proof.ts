@@ -1,0 +1,25 @@
+/** What a proof measured, and every promise that it saw broken. */
+export interface ProofResult {
+  /** Rows of the printed table: a name and its value. */
+  readonly figures: readonly (readonly [name: string, value: string | number])[];
+  /** One sentence for each violation; the proof held if there is none. */
+  readonly violations: readonly string[];
+}
+
+/**
+ * A property of the whole node that takes too long to check on every change: a test runs it with a small count, and
+ * `npm run proof -- NAME` with its whole count.
+ */
+export interface Proof {
+  /** One line for the list of proofs; says what is counted. */
+  readonly help: string;
+  /** The count of a whole run. */
+  readonly count: number;
+  /**
+   * Repeats the same choices for the same seed. Rejects when the signal aborts. `progress` shows one line of a long run,
+   * which is not part of the result.
+   */
+  run(count: number, seed: number, signal: AbortSignal, progress?: (line: string) => void): Promise<ProofResult>;
+}
+
+export type Proofs = Readonly<Record<string, Proof>>;

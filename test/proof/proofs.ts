@@ -1,0 +1,4 @@
+import type { Proofs } from './proof.ts';
+
+/** All proofs by name, in alphabetical order. */
+export const PROOFS: Proofs = {};
