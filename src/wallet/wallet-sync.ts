@@ -11,6 +11,7 @@ import { TxStateCode } from '../storage/wallet-schema.ts';
 import type { WalletStore } from '../storage/wallet-store.ts';
 import type { WalletTxRecord } from '../storage/wallet-tx-store.ts';
 import { equalBytes } from '../util/bytes.ts';
+import { runInSlices, type Steps } from '../util/slices.ts';
 import { HashFilter } from './ledger/hash-filter.ts';
 import type { Ledger, SeenState } from './ledger/ledger.ts';
 import { Places } from './ledger/places.ts';
@@ -223,17 +224,10 @@ export class WalletSync {
    * Takes the steps of a work a few at a time, those in one write and on one state of what is read of the chain; between
    * them others have the thread, and both may change. Rejects when the signal aborts: what is not done then nobody does.
    */
-  async #inSlices(reads: ChainReads | null, signal: AbortSignal, steps: Generator<void, void>): Promise<void> {
+  async #inSlices(reads: ChainReads | null, signal: AbortSignal, steps: Steps<void>): Promise<void> {
     const { store } = this.#deps;
-    for (let more = true; more; await turn()) {
-      signal.throwIfAborted();
-      const until = performance.now() + SLICE_MS;
-      const some = () => {
-        do more = steps.next().done !== true;
-        while (more && performance.now() < until);
-      };
-      store.follow(() => (reads ? reads.snapshot(some) : some()));
-    }
+    const around = (slice: () => void) => store.follow(() => (reads ? reads.snapshot(slice) : slice()));
+    await runInSlices(steps, { signal, sliceMs: SLICE_MS, around });
     signal.throwIfAborted();
   }
 
@@ -243,7 +237,7 @@ export class WalletSync {
     among: readonly Uint8Array[],
     recorded: Uint8Array[],
     { within, places, progress }: { within: Heights; places: Places; progress?: ScanProgress | undefined },
-  ): Generator<void, void> {
+  ): Steps<void> {
     const { scripts } = this.#deps;
     const pending = [...among];
     for (let done = 0; done < pending.length; ) {
@@ -263,7 +257,7 @@ export class WalletSync {
   }
 
   /** What spends the same as a loose transaction need not touch a script of ours. */
-  *#contradictions(reads: ChainReads, within: Heights, places: Places): Generator<void, void> {
+  *#contradictions(reads: ChainReads, within: Heights, places: Places): Steps<void> {
     const { txs } = this.#deps.store;
     for (const { txid } of txs.loose()) {
       // It may be gone since, or in another state.
@@ -292,7 +286,7 @@ export class WalletSync {
     return (made && parseTransaction(reads.rawTx(made).raw).tx.outputs[outpoint.vout]) ?? null;
   }
 
-  *#gained(): Generator<void, void> {
+  *#gained(): Steps<void> {
     const { store, scripts, ledger } = this.#deps;
     for (let known = store.txs.next(0); known; known = store.txs.next(known.id)) {
       const parsed = parseTransaction(store.txs.raw(known.id));
@@ -303,7 +297,7 @@ export class WalletSync {
   }
 
   /** Takes notice of what is at these places. */
-  *#applied(reads: ChainReads, places: Places, progress?: ScanProgress): Generator<void, void> {
+  *#applied(reads: ChainReads, places: Places, progress?: ScanProgress): Steps<void> {
     let done = 0;
     for (const position of places.inOrder()) {
       const record = reads.txs.byPosition(position);
@@ -370,9 +364,4 @@ function spendsAt(reads: ChainReads, position: TxPosition, { txid, vout }: Outpo
   if (!record) return false;
   const { tx } = parseTransaction(reads.rawTx(record).raw);
   return tx.inputs.some(({ prevout }) => prevout.vout === vout && equalBytes(prevout.txid, txid));
-}
-
-/** Lets others have the thread. */
-function turn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
 }

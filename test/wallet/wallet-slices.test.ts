@@ -110,7 +110,8 @@ describe('a script with very much history', () => {
     // Of the slice's 6 ms each step takes one.
     expect(index.mostSteps).toBeLessThanOrEqual(7);
     expect(index.snapshots).toBeGreaterThan(PAYMENTS / 7);
-    expect(turns).toBeGreaterThanOrEqual(index.snapshots);
+    // The first slice needs no turn.
+    expect(turns).toBeGreaterThanOrEqual(index.snapshots - 1);
     expect(behind.stateOf(behind.waiting)).toBe(CONTRADICTED);
     expect(behind.stateOf(behind.stillWaiting)).toBe(INACTIVE);
     expect(behind.found.txs.filter(({ state }) => state === CONFIRMED)).toHaveLength(PAYMENTS);
