@@ -144,9 +144,7 @@ export function walletActions(manager: WalletManager | null): ActionTable<Wallet
       return null;
     }),
     walletSendMoney: on(sendMoney),
-    walletSend: on((wallet, request, finish, requestId) =>
-      send(wallet, request, finish, { comment: null, commentTo: null, requestId }),
-    ),
+    walletSend: on(send),
     walletSendAll: on(sendAll),
     walletBump: on(bumpTransaction),
     walletFund: on((wallet, request) => {

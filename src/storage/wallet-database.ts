@@ -13,7 +13,7 @@ import {
   readMeta,
   refuseNewer,
 } from './database.ts';
-import { WALLET_SCHEMA, WALLET_SCHEMA_VERSION } from './wallet-schema.ts';
+import { WALLET_ADDITIONS, WALLET_SCHEMA, WALLET_SCHEMA_VERSION } from './wallet-schema.ts';
 
 const READER_CACHE_MIB = 16;
 
@@ -40,6 +40,7 @@ export function openWalletDatabase(path: string, identity: ChainDatabaseIdentity
     // First: it may be any file, which is left as it is.
     checkWallet(db, path, identity);
     configure(db, WALLET);
+    db.run(WALLET_ADDITIONS);
   });
 }
 

@@ -20,6 +20,15 @@ export const TxStateCode = {
 /** `coins.spent`: by what. */
 export const SpentCode = { UNSPENT: 0, CONFIRMED: 1, MEMPOOL: 2, INACTIVE: 3 } as const;
 
+/** Tables that came later. Each is made in an earlier file when it is opened; an earlier program ignores them. */
+export const WALLET_ADDITIONS = `
+-- Hash of the payment that a row of 'requests' stands for.
+CREATE TABLE IF NOT EXISTS request_payments (id TEXT PRIMARY KEY, hash BLOB NOT NULL) WITHOUT ROWID;
+-- Fee bumps that were proposed as PSBTs: txid of the original, and of the draft without any scriptSig.
+CREATE TABLE IF NOT EXISTS bump_drafts (id INTEGER PRIMARY KEY, original BLOB NOT NULL, draft BLOB NOT NULL);
+CREATE UNIQUE INDEX IF NOT EXISTS bump_drafts_by_original ON bump_drafts (original, draft);
+`;
+
 export const WALLET_SCHEMA = `
 CREATE TABLE meta (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
 
@@ -104,4 +113,4 @@ CREATE TABLE address_book (
 CREATE INDEX address_book_by_label ON address_book (label);
 -- Sends that must not be made twice.
 CREATE TABLE requests (id TEXT PRIMARY KEY, result TEXT NOT NULL, created_at INTEGER NOT NULL) WITHOUT ROWID;
-`;
+${WALLET_ADDITIONS}`;

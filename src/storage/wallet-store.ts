@@ -1,6 +1,7 @@
 import type { Database } from 'bun:sqlite';
 import type { Outpoint } from '../primitives/outpoint.ts';
 import { type ChainDatabaseIdentity, closeDatabase } from './database.ts';
+import { RequestStore } from './request-store.ts';
 import { createWalletDatabase, openWalletDatabase } from './wallet-database.ts';
 import { WalletKeyStore } from './wallet-keys-store.ts';
 import { WalletReads } from './wallet-reads.ts';
@@ -45,6 +46,7 @@ export class WalletStore {
   readonly path: string;
   readonly keys: WalletKeyStore;
   readonly txs: WalletTxStore;
+  readonly requests: RequestStore;
   readonly reads: WalletReads;
   readonly #db: Database;
   /** Called when descriptors or keys were written and rolled back: what is in memory of them does not hold. */
@@ -56,6 +58,7 @@ export class WalletStore {
     this.#db = db;
     this.keys = new WalletKeyStore(db);
     this.txs = new WalletTxStore(db);
+    this.requests = new RequestStore(db);
     this.reads = WalletReads.on(db);
   }
 
@@ -134,15 +137,6 @@ export class WalletStore {
   /** All of them, or only those that end with the process. */
   unlockAll({ persistent }: { persistent: boolean }): void {
     this.#db.run(`DELETE FROM locked${persistent ? '' : ' WHERE persistent = 0'}`);
-  }
-
-  request(id: string): string | null {
-    const row = this.#db.query<{ result: string }, [string]>('SELECT result FROM requests WHERE id = ?').get(id);
-    return row?.result ?? null;
-  }
-
-  addRequest(id: string, result: string, time: number): void {
-    this.#db.query('INSERT INTO requests VALUES (?, ?, ?)').run(id, result, time);
   }
 
   /** Writes the file anew, so that nothing of what was overwritten is left in it. */

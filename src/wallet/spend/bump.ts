@@ -11,6 +11,7 @@ import { contextOf } from '../signing/sign-transaction.ts';
 import type { Wallet } from '../wallet.ts';
 import { type WalletErrorKind, walletFail } from '../wallet-error.ts';
 import { commitTransaction, createTransaction, feerateSources, MAX_TX_FEE, signOwn } from './create-transaction.ts';
+import { rememberBumpDraft } from './repeated-send.ts';
 import { psbtOf } from './send.ts';
 import { type FeeWish, ORDINARY_SPEND } from './spend-request.ts';
 import { findUnspent, InputSizes } from './spendable.ts';
@@ -105,13 +106,15 @@ export async function bumpTransaction(wallet: Wallet, txid: Uint8Array, options:
   );
   if (!built.ok) return walletFail(ERROR_KINDS[built.kind]!, built.message);
   const fees = { oldFee: Number(oldFee), newFee: Number(built.value.fee) };
-  if (options.psbtVersion !== null)
+  if (options.psbtVersion !== null) {
+    rememberBumpDraft(wallet, txid, built.value.tx);
     return { txid: null, psbt: encodePsbtBase64(psbtOf(wallet, built.value.tx, options.psbtVersion)), ...fees };
+  }
   const { tx, errors } = signOwn(wallet, built.value.tx);
   if (errors.size > 0) walletFail('wallet', "Can't sign transaction.");
   if (store.txs.byTxid(txid)!.state === TxStateCode.CONFIRMED)
     walletFail('wallet', 'Transaction has been mined, or is conflicted with a mined transaction');
   const { comment, commentTo } = record;
-  const sent = await commitTransaction(wallet, tx, { comment, commentTo, requestId: null, replaces: txid });
+  const sent = await commitTransaction(wallet, tx, { comment, commentTo, replaces: txid });
   return { txid: sent, psbt: null, ...fees };
 }

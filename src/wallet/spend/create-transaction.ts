@@ -19,6 +19,7 @@ import type { AddressType } from '../scripts/own-descriptors.ts';
 import { signTransaction } from '../signing/sign-transaction.ts';
 import type { Wallet } from '../wallet.ts';
 import { walletFail } from '../wallet-error.ts';
+import type { RepeatableRequest } from './repeated-send.ts';
 import { type FeeWish, maxWeightOf, type SpendRequest } from './spend-request.ts';
 import { findOutput, InputSizes, presetInputs, signingData, spendableCoins } from './spendable.ts';
 
@@ -144,12 +145,12 @@ export function signOwn(wallet: Wallet, tx: Transaction): { tx: Transaction; err
   return signTransaction(tx, spent, signingData(wallet, scripts, true));
 }
 
-/** What the user says of a transaction. */
+/** What is stored with a transaction of our own. */
 export interface SpendNotes {
   readonly comment: string | null;
   readonly commentTo: string | null;
-  /** A send with the same one is not made again. */
-  readonly requestId: string | null;
+  /** A send with the same id is not made again. */
+  readonly request?: RepeatableRequest | null;
   /** The transaction that it takes the place of. */
   readonly replaces?: Uint8Array | null;
 }
@@ -167,7 +168,7 @@ export async function commitTransaction(wallet: Wallet, tx: Transaction, notes: 
     store.txs.setDetails(id, { comment: notes.comment, commentTo: notes.commentTo });
     const original = notes.replaces ? store.txs.byTxid(notes.replaces) : null;
     if (original) store.txs.setReplacement(original.id, original.txid, id, parsed.txid);
-    if (notes.requestId !== null) store.addRequest(notes.requestId, txid, unixSeconds(deps.clock));
+    if (notes.request) store.requests.add(notes.request.id, txid, notes.request.payment, unixSeconds(deps.clock));
   });
   wallet.sync.watch(parsed);
   const result = await deps.mempool.broadcast(parsed.raw);

@@ -20,7 +20,7 @@ import { type FinishedView, type FinishOptions, finish, lockInputs } from './sen
 import { maxWeightOf, type SpendRequest } from './spend-request.ts';
 import { findOutput, InputSizes, spendableCoins, unconfirmedVersion } from './spendable.ts';
 
-const NO_NOTES = { comment: null, commentTo: null, requestId: null };
+const NO_NOTES = { comment: null, commentTo: null };
 
 /** Which coins are swept: all, or all that pay for themselves. Of the request the change does not matter. */
 export interface SendAllRequest extends SpendRequest {

@@ -10,7 +10,7 @@ import type { Wallet } from '../wallet.ts';
 import { walletFail } from '../wallet-error.ts';
 import { commitTransaction, createTransaction, ensureSigner, type SpendNotes, signOwn } from './create-transaction.ts';
 import { fillPsbt } from './fill-psbt.ts';
-import { earlierSend } from './repeated-send.ts';
+import { earlierSend, repeatableRequest } from './repeated-send.ts';
 import type { SpendRequest } from './spend-request.ts';
 
 export interface SentView {
@@ -20,9 +20,18 @@ export interface SentView {
   readonly feeReason: string | null;
 }
 
+/** What a caller says of a payment. */
+export interface PaymentNotes {
+  readonly comment: string | null;
+  readonly commentTo: string | null;
+  /** A send with the same id is not made again. */
+  readonly requestId: string | null;
+}
+
 /** Pays and sends. Core's SendMoney. Throws WalletError. */
-export async function sendMoney(wallet: Wallet, request: SpendRequest, notes: SpendNotes): Promise<SentView> {
-  const earlier = earlierSend(wallet, notes.requestId, request.recipients);
+export async function sendMoney(wallet: Wallet, request: SpendRequest, notes: PaymentNotes): Promise<SentView> {
+  const { requestId, ...texts } = notes;
+  const earlier = earlierSend(wallet, requestId, request.recipients);
   if (earlier !== null) return { txid: earlier, feeReason: null };
   ensureSigner(wallet);
   const recipients = shuffled(request.recipients, selectionRandom());
@@ -31,7 +40,10 @@ export async function sendMoney(wallet: Wallet, request: SpendRequest, notes: Sp
   const { tx, errors } = signOwn(wallet, built.value.tx);
   if (errors.size > 0) walletFail('insufficientFunds', 'Signing transaction failed');
   lockInputs(wallet, request, tx);
-  const txid = await commitTransaction(wallet, tx, notes);
+  const txid = await commitTransaction(wallet, tx, {
+    ...texts,
+    request: repeatableRequest(requestId, request.recipients),
+  });
   return { txid, feeReason: FEE_REASON_TEXTS[built.value.feeReason] };
 }
 
@@ -95,11 +107,12 @@ export async function send(
   wallet: Wallet,
   request: SpendRequest,
   options: FinishOptions,
-  notes: SpendNotes,
+  requestId: string | null,
 ): Promise<FinishedView> {
-  const earlier = earlierSend(wallet, notes.requestId, request.recipients);
+  const earlier = earlierSend(wallet, requestId, request.recipients);
   if (earlier !== null) return { psbt: null, txid: earlier, raw: null, complete: true };
-  return finish(wallet, fund(wallet, request).tx, options, notes);
+  const repeatable = repeatableRequest(requestId, request.recipients);
+  return finish(wallet, fund(wallet, request).tx, options, { comment: null, commentTo: null, request: repeatable });
 }
 
 /** What `walletcreatefundedpsbt` makes. */
