@@ -1,6 +1,7 @@
 /** Order of the group of secp256k1. */
 export const CURVE_ORDER = 0xffffffff_ffffffff_ffffffff_fffffffe_baaedce6_af48a03b_bfd25e8c_d0364141n;
 
+const WORD = 0xffff_ffff_ffff_ffffn;
 const ORDER_BYTES = Uint8Array.fromHex(CURVE_ORDER.toString(16));
 const HALF_ORDER_BYTES = Uint8Array.fromHex((CURVE_ORDER >> 1n).toString(16).padStart(64, '0'));
 
@@ -22,6 +23,31 @@ function compareAt(bytes: Uint8Array, at: number, limit: Uint8Array): number {
   return 0;
 }
 
+/** Whether 32 bytes are a secret key: neither zero nor as much as the order. Compares bytes, in a time that depends on none. */
+export function isSecretInRange(secret: Uint8Array): boolean {
+  let borrow = 0;
+  let bits = 0;
+  for (let i = 31; i >= 0; i--) {
+    bits |= secret[i]!;
+    borrow = ((secret[i]! - ORDER_BYTES[i]! - borrow) >> 8) & 1;
+  }
+  return borrow === 1 && bits !== 0;
+}
+
+/** Reduces 32 big-endian bytes modulo the order, in place and in a time that depends on none of them. */
+export function reduceModOrder(bytes: Uint8Array): void {
+  let borrow = 0;
+  for (let i = 31; i >= 0; i--) borrow = ((bytes[i]! - ORDER_BYTES[i]! - borrow) >> 8) & 1;
+  // 2^256 is less than twice the order, so that one subtraction is enough.
+  const mask = borrow - 1;
+  borrow = 0;
+  for (let i = 31; i >= 0; i--) {
+    const difference = bytes[i]! - (ORDER_BYTES[i]! & mask) - borrow;
+    borrow = (difference >> 8) & 1;
+    bytes[i] = difference;
+  }
+}
+
 /** Core's CPubKey::IsValid: the first byte and the length belong together. Says nothing about the curve. */
 export function hasPublicKeyShape(key: Uint8Array): boolean {
   const prefix = key[0];
@@ -29,11 +55,17 @@ export function hasPublicKeyShape(key: Uint8Array): boolean {
   return (prefix === 4 || prefix === 6 || prefix === 7) && key.length === 65;
 }
 
+/** Of 32 big-endian bytes. A BigInt cannot be overwritten: not for secrets, unless there is no other way. */
 export function bytesToBigInt(bytes: Uint8Array): bigint {
-  return BigInt(`0x${bytes.toHex()}`);
+  const view = new DataView(bytes.buffer, bytes.byteOffset, 32);
+  const high = (view.getBigUint64(0) << 64n) | view.getBigUint64(8);
+  return (high << 128n) | (view.getBigUint64(16) << 64n) | view.getBigUint64(24);
 }
 
 /** Big-endian, 32 bytes. */
 export function bigIntToBytes32(value: bigint): Uint8Array {
-  return Uint8Array.fromHex(value.toString(16).padStart(64, '0'));
+  const bytes = new Uint8Array(32);
+  const view = new DataView(bytes.buffer);
+  for (let at = 24, left = value; at >= 0; at -= 8, left >>= 64n) view.setBigUint64(at, left & WORD);
+  return bytes;
 }

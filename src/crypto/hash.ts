@@ -38,3 +38,14 @@ export function taggedHasher(tag: string): (...data: Uint8Array[]) => Uint8Array
   const tagHash = sha256(new TextEncoder().encode(tag));
   return (...data) => sha256(concatBytes(tagHash, tagHash, ...data));
 }
+
+/** The same for secret data: the copy that is hashed is overwritten. */
+export function secretTaggedHasher(tag: string): (...data: Uint8Array[]) => Uint8Array {
+  const tagHash = sha256(new TextEncoder().encode(tag));
+  return (...data) => {
+    const joined = concatBytes(tagHash, tagHash, ...data);
+    const hash = sha256(joined);
+    joined.fill(0);
+    return hash;
+  };
+}

@@ -1,7 +1,7 @@
 const BLOCK_SIZE = 128;
 const HASH_SIZE = 64;
 
-/** HMAC-SHA512, 64 bytes. Twice as fast as the runtime's own where the data is short. */
+/** HMAC-SHA512, 64 bytes. Twice as fast as the runtime's own where the data is short. Leaves no copy of key and data. */
 export function hmacSha512(key: Uint8Array, data: Uint8Array): Uint8Array {
   let blockKey = key;
   if (key.length > BLOCK_SIZE) {
@@ -19,5 +19,8 @@ export function hmacSha512(key: Uint8Array, data: Uint8Array): Uint8Array {
   Bun.SHA512.hash(inner, outer.subarray(BLOCK_SIZE));
   const out = new Uint8Array(HASH_SIZE);
   Bun.SHA512.hash(outer, out);
+  inner.fill(0);
+  outer.fill(0);
+  if (blockKey !== key) blockKey.fill(0);
   return out;
 }

@@ -1,9 +1,9 @@
-import { getPublicKey, recoverPublicKey as recoverWithNoble, schnorr, sign } from '@noble/secp256k1';
+import { getPublicKey, recoverPublicKey as recoverWithNoble, sign } from '@noble/secp256k1';
 import { assert } from '../util/assert.ts';
-import { bigIntToBytes32, bytesToBigInt, CURVE_ORDER } from './curve.ts';
+import { bigIntToBytes32, bytesToBigInt, CURVE_ORDER, isSecretInRange } from './curve.ts';
 import { derOfCompact } from './der.ts';
 import { nativeSecp256k1 } from './secp256k1-native.ts';
-import { tweakAddPublicKey } from './tweak.ts';
+import { tweakAddPublicKey, tweakAddSecret } from './tweak.ts';
 
 export interface TweakedKey {
   readonly key: Uint8Array;
@@ -13,9 +13,7 @@ export interface TweakedKey {
 
 /** Whether 32 bytes are a secret key: neither zero nor as much as the order of the curve. */
 export function isValidSecret(secret: Uint8Array): boolean {
-  if (secret.length !== 32) return false;
-  const value = bytesToBigInt(secret);
-  return value > 0n && value < CURVE_ORDER;
+  return secret.length === 32 && isSecretInRange(secret);
 }
 
 /** From the system's randomness. */
@@ -52,11 +50,6 @@ export function signEcdsaCompact(msg32: Uint8Array, secret: Uint8Array): { signa
   return { signature: out.signature, recoveryId: out.recid };
 }
 
-/** BIP-340, 64 bytes. `aux` are 32 random bytes unless given. Throws on an invalid secret. */
-export function signSchnorr(msg32: Uint8Array, secret: Uint8Array, aux?: Uint8Array): Uint8Array {
-  return schnorr.sign(msg32, secret, aux ?? crypto.getRandomValues(new Uint8Array(32)));
-}
-
 /** The X coordinate of a secret's public key, as BIP-340 and BIP-341 write keys. */
 export function xOnlyOf(secret: Uint8Array): Uint8Array {
   return publicKeyOf(secret).slice(1);
@@ -71,16 +64,22 @@ export function tapTweakPublicKey(internalKey32: Uint8Array, tweak32: Uint8Array
   return tweaked && { key: tweaked.slice(1), parity: tweaked[0] === 3 ? 1 : 0 };
 }
 
+/** A copy of the secret, or of its negative, whichever has a public key with an even Y. Throws on an invalid secret. */
+export function evenSecretOf(secret: Uint8Array): Uint8Array {
+  const odd = publicKeyOf(secret)[0] === 3;
+  const addon = nativeSecp256k1();
+  const even = addon || !odd ? secret.slice() : bigIntToBytes32(CURVE_ORDER - bytesToBigInt(secret));
+  if (addon && odd) addon.privateKeyNegate(even);
+  return even;
+}
+
 /** BIP-341: the secret that signs for the output key of `secret`'s key. Throws where there is none. */
 export function tapTweakSecret(secret: Uint8Array, tweak32: Uint8Array): Uint8Array {
-  assert(isValidSecret(secret), 'valid secret key');
-  const tweak = bytesToBigInt(tweak32);
-  assert(tweak < CURVE_ORDER, 'tweak below the order of the curve');
-  const odd = publicKeyOf(secret)[0] === 3;
-  const even = odd ? CURVE_ORDER - bytesToBigInt(secret) : bytesToBigInt(secret);
-  const tweaked = (even + tweak) % CURVE_ORDER;
-  assert(tweaked !== 0n, 'tweaked secret is not zero');
-  return bigIntToBytes32(tweaked);
+  const even = evenSecretOf(secret);
+  const tweaked = tweakAddSecret(even, tweak32);
+  even.fill(0);
+  assert(tweaked !== null, 'tweak below the order of the curve, and a sum that is not zero');
+  return tweaked;
 }
 
 /** The compressed public key behind an ECDSA signature, or null. `recoveryId` is 0 to 3. */

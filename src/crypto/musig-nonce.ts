@@ -1,12 +1,12 @@
 import { inspect } from 'node:util';
 import { assert } from '../util/assert.ts';
 import { concatBytes, equalBytes } from '../util/bytes.ts';
-import { bigIntToBytes32, bytesToBigInt, CURVE_ORDER } from './curve.ts';
-import { taggedHasher } from './hash.ts';
+import { reduceModOrder } from './curve.ts';
+import { secretTaggedHasher } from './hash.ts';
 import { isValidSecret, publicKeyOf } from './keys.ts';
 
-const auxiliaryHash = taggedHasher('MuSig/aux');
-const nonceHash = taggedHasher('MuSig/nonce');
+const auxiliaryHash = secretTaggedHasher('MuSig/aux');
+const nonceHash = secretTaggedHasher('MuSig/nonce');
 
 const SECRET_NONCE_SIZE = 97;
 
@@ -102,7 +102,8 @@ export function musigNonceOf(random: Uint8Array, use: MusigNonceUse): MusigNonce
   const bytes = new Uint8Array(SECRET_NONCE_SIZE);
   bytes.set(publicKey, 64);
   const publicNonces = [0, 1].map((i) => {
-    const scalar = bigIntToBytes32(bytesToBigInt(nonceHash(seed, rest, Uint8Array.of(i))) % CURVE_ORDER);
+    const scalar = nonceHash(seed, rest, Uint8Array.of(i));
+    reduceModOrder(scalar);
     bytes.set(scalar, 32 * i);
     // Throws on zero, which no hash is.
     const publicNonce = publicKeyOf(scalar);

@@ -25,7 +25,10 @@ function tweakWithNoble(publicKey33: Uint8Array, tweak32: Uint8Array): Uint8Arra
   }
 }
 
-/** `secret + tweak` modulo n; null for a tweak of n or more, or zero. */
+/**
+ * `secret + tweak` modulo n; null for a tweak of n or more, or zero. Without the addon BigInts hold the secret, which
+ * cannot be overwritten.
+ */
 export function tweakAddSecret(
   secret32: Uint8Array,
   tweak32: Uint8Array,
@@ -33,7 +36,9 @@ export function tweakAddSecret(
 ): Uint8Array | null {
   if (addon !== null) {
     const out = secret32.slice();
-    return addon.privateKeyTweakAdd(out, tweak32) === 0 ? out : null;
+    if (addon.privateKeyTweakAdd(out, tweak32) === 0) return out;
+    out.fill(0);
+    return null;
   }
   const tweak = bytesToBigInt(tweak32);
   if (tweak >= CURVE_ORDER) return null;
@@ -49,7 +54,9 @@ export function tweakMulSecret(
 ): Uint8Array | null {
   if (addon !== null) {
     const out = secret32.slice();
-    return addon.privateKeyTweakMul(out, factor32) === 0 ? out : null;
+    if (addon.privateKeyTweakMul(out, factor32) === 0) return out;
+    out.fill(0);
+    return null;
   }
   const factor = bytesToBigInt(factor32);
   if (factor === 0n || factor >= CURVE_ORDER) return null;

@@ -25,6 +25,8 @@ export function encodeBase58(bytes: Uint8Array): string {
   }
   let text = '1'.repeat(zeros);
   for (let at = length - 1; at >= 0; at--) text += ALPHABET[digits[at]!]!;
+  // Private keys are written in base58 too.
+  digits.fill(0);
   return text;
 }
 
@@ -54,6 +56,7 @@ export function decodeBase58(text: string, maxLength: number): Uint8Array | null
   }
   const out = new Uint8Array(zeros + length);
   for (let at = 0; at < length; at++) out[zeros + at] = bytes[length - 1 - at]!;
+  bytes.fill(0);
   return out;
 }
 
@@ -66,7 +69,9 @@ export function encodeBase58Check(payload: Uint8Array): string {
   const bytes = new Uint8Array(payload.length + CHECKSUM_SIZE);
   bytes.set(payload);
   bytes.set(hash256(payload).subarray(0, CHECKSUM_SIZE), payload.length);
-  return encodeBase58(bytes);
+  const text = encodeBase58(bytes);
+  bytes.fill(0);
+  return text;
 }
 
 /** The payload, or null where the text is no base58, the checksum is wrong, or it is longer than `maxLength`. */

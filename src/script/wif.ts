@@ -10,15 +10,20 @@ export interface SecretKey {
 
 /** A secret key as wallets import it. `prefix` is the network's version byte. */
 export function encodeWif({ secret, compressed }: SecretKey, prefix: number): string {
-  return encodeBase58Check(concatBytes(Uint8Array.of(prefix), secret, new Uint8Array(compressed ? 1 : 0).fill(1)));
+  const payload = concatBytes(Uint8Array.of(prefix), secret, new Uint8Array(compressed ? 1 : 0).fill(1));
+  const text = encodeBase58Check(payload);
+  payload.fill(0);
+  return text;
 }
 
-/** Null for anything but a valid key of the network with that version byte. */
+/** Null for anything but a valid key of the network with that version byte. The caller overwrites the secret. */
 export function decodeWif(text: string, prefix: number): SecretKey | null {
   const payload = decodeBase58Check(text, 34);
-  if (payload === null || payload[0] !== prefix) return null;
+  if (payload === null) return null;
   const compressed = payload.length === 34 && payload[33] === 1;
-  if (!compressed && payload.length !== 33) return null;
-  const secret = payload.slice(1, 33);
-  return isValidSecret(secret) ? { secret, compressed } : null;
+  const isKey =
+    payload[0] === prefix && (compressed || payload.length === 33) && isValidSecret(payload.subarray(1, 33));
+  const secret = isKey ? payload.slice(1, 33) : null;
+  payload.fill(0);
+  return secret && { secret, compressed };
 }

@@ -61,19 +61,19 @@ export function addHdKey(wallet: Wallet, given: string | null): string {
     walletFail('wallet', 'addhdkey is not available for wallets without private keys');
   wallet.ensureUnlocked();
   const { params, clock } = wallet.deps;
-  const key = given === null ? newKey() : readPrivateKey(wallet, given);
-  const parsed = parseDescriptor(`unused(${key.revealText(params.bip32)})`, params);
-  // No error of the parser is shown: the text holds a secret.
-  if (!parsed.ok) throw new Error('a key cannot be made a descriptor');
+  using key = given === null ? newKey() : readPrivateKey(wallet, given);
+  const xpub = formatExtendedPublicKey(key.neuter(), params.bip32);
+  const parsed = parseDescriptor(`unused(${xpub})`, params);
+  if (!parsed.ok) throw new Error(`a key cannot be made a descriptor: ${parsed.error}`);
   const descriptor = parsed.descriptors[0]!;
   if (wallet.scripts.byKey(descriptor.id())) walletFail('wallet', 'HD key already exists');
   wallet.store.write(() => {
-    wallet.vault.add(parsed.keys.privateKeys.values());
+    wallet.vault.add([key.key]);
     const range = { rangeStart: 0, rangeEnd: 1, nextIndex: 0 };
     const owned = wallet.scripts.add({ descriptor, createdAt: unixSeconds(clock), ...range, internal: false });
     wallet.scripts.topUp(owned);
   });
-  return formatExtendedPublicKey(key.neuter(), params.bip32);
+  return xpub;
 }
 
 /**
@@ -95,7 +95,7 @@ export function deriveHdKey(
   const from =
     privateKeyOf(key, provider) ??
     walletFail('invalidAddressOrKey', `Private key for ${formatExtendedPublicKey(key, bip32)} is not known`);
-  const child =
+  using child =
     from.derivePath(path) ?? walletFail('invalidParameter', 'Unable to derive HD key at the requested path');
   return {
     origin: `[${fingerprintOf(key.publicKey).toHex()}${formatKeyPath(path)}]`,
@@ -159,6 +159,7 @@ function compareKeys(a: ExtendedPublicKey, b: ExtendedPublicKey): number {
   return compareBytes(a.publicKey, b.publicKey) || compareBytes(a.chainCode, b.chainCode);
 }
 
+/** With the provider's own key, which stays as it is. */
 function privateKeyOf(key: ExtendedPublicKey, provider: SigningProvider): ExtendedPrivateKey | null {
   const secret = provider.privateKey(hash160(key.publicKey));
   return secret && new ExtendedPrivateKey(key, secret);

@@ -95,7 +95,8 @@ function add(wallet: Wallet, request: DescriptorImport, timestamp: number, warni
   if (label === '*') walletFail('invalidLabelName', 'Invalid label name');
   const parsed = parseDescriptor(text, wallet.deps.params, { requireChecksum: true });
   if (!parsed.ok) throw new WalletError('invalidAddressOrKey', parsed.error);
-  const { descriptors, keys } = parsed;
+  const { descriptors } = parsed;
+  using keys = parsed.keys;
   const [first] = descriptors;
   const internal = given(request.internal, 'boolean', 'internal');
   if (internal !== null && descriptors.length > 1)

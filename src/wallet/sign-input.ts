@@ -1,4 +1,5 @@
-import { signEcdsa, signSchnorr, tapTweakSecret } from '../crypto/keys.ts';
+import { signEcdsa, tapTweakSecret } from '../crypto/keys.ts';
+import { signSchnorr } from '../crypto/sign-schnorr.ts';
 import type { Transaction, TxOutput } from '../primitives/transaction.ts';
 import { Op } from '../script/opcodes.ts';
 import { scriptOf } from '../script/script-builder.ts';

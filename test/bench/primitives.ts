@@ -1,6 +1,7 @@
 import { hash256 } from '../../src/crypto/hash.ts';
-import { publicKeyOf, signEcdsa, signSchnorr, xOnlyOf } from '../../src/crypto/keys.ts';
+import { publicKeyOf, signEcdsa, xOnlyOf } from '../../src/crypto/keys.ts';
 import { signatureEngine } from '../../src/crypto/secp256k1.ts';
+import { signSchnorr } from '../../src/crypto/sign-schnorr.ts';
 import { parseBlock } from '../../src/primitives/block.ts';
 import { merkleRoot } from '../../src/primitives/merkle.ts';
 import { hasVectors, readVectorBytes } from '../lib/vectors.ts';

@@ -9,7 +9,6 @@ import {
   recoverPublicKey,
   signEcdsa,
   signEcdsaCompact,
-  signSchnorr,
   tapTweakPublicKey,
   tapTweakSecret,
   xOnlyOf,
@@ -18,6 +17,7 @@ import type { SignatureEngine } from '../../src/crypto/secp256k1.ts';
 import { signatureEngine } from '../../src/crypto/secp256k1.ts';
 import { nativeEngine } from '../../src/crypto/secp256k1-native.ts';
 import { nobleEngine } from '../../src/crypto/secp256k1-noble.ts';
+import { signSchnorr } from '../../src/crypto/sign-schnorr.ts';
 import { bytesToHex, concatBytes, hexToBytes } from '../../src/util/bytes.ts';
 import { hasVectors, vectorPath } from '../lib/vectors.ts';
 

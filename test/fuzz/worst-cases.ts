@@ -1,5 +1,6 @@
-import { publicKeyOf, signSchnorr, xOnlyOf } from '../../src/crypto/keys.ts';
+import { publicKeyOf, xOnlyOf } from '../../src/crypto/keys.ts';
 import { signatureEngine } from '../../src/crypto/secp256k1.ts';
+import { signSchnorr } from '../../src/crypto/sign-schnorr.ts';
 import { encodeBlock, parseBlock } from '../../src/primitives/block.ts';
 import type { BlockHash, MerkleRoot, Txid } from '../../src/primitives/hash.ts';
 import type { Transaction, TxInput, TxOutput } from '../../src/primitives/transaction.ts';

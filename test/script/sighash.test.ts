@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
-import { signSchnorr, tapTweakPublicKey, tapTweakSecret, xOnlyOf } from '../../src/crypto/keys.ts';
+import { tapTweakPublicKey, tapTweakSecret, xOnlyOf } from '../../src/crypto/keys.ts';
 import { signatureEngine } from '../../src/crypto/secp256k1.ts';
+import { signSchnorr } from '../../src/crypto/sign-schnorr.ts';
 import { hashToHex } from '../../src/primitives/hash.ts';
 import { transactionFromBytes } from '../../src/primitives/transaction.ts';
 import { addressOf } from '../../src/script/address.ts';

@@ -1,17 +1,11 @@
 import { expect, test } from 'bun:test';
 import { derOfCompact, parseDerLax } from '../../src/crypto/der.ts';
 import { sha256, taggedHasher } from '../../src/crypto/hash.ts';
-import {
-  publicKeyOf,
-  recoverPublicKey,
-  signEcdsaCompact,
-  signSchnorr,
-  tapTweakPublicKey,
-  xOnlyOf,
-} from '../../src/crypto/keys.ts';
+import { publicKeyOf, recoverPublicKey, signEcdsaCompact, tapTweakPublicKey, xOnlyOf } from '../../src/crypto/keys.ts';
 import type { SignatureEngine } from '../../src/crypto/secp256k1.ts';
 import { nativeEngine } from '../../src/crypto/secp256k1-native.ts';
 import { nobleEngine } from '../../src/crypto/secp256k1-noble.ts';
+import { signSchnorr } from '../../src/crypto/sign-schnorr.ts';
 import { bytesToHex, concatBytes } from '../../src/util/bytes.ts';
 import { mutate } from '../fuzz/mutate.ts';
 import { Random } from '../fuzz/random.ts';

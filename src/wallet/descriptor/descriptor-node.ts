@@ -136,10 +136,13 @@ export abstract class DescriptorNode implements Descriptor {
 
   expandPrivate(index: number, provider: SigningProvider): PrivateKey[] {
     const keys = new Map<string, PrivateKey>();
-    for (const key of this.keys)
-      for (const found of key.privateKeys(index, provider)) keys.set(bytesToHex(found.publicKey), found);
-    for (const node of this.nodes)
-      for (const found of node.expandPrivate(index, provider)) keys.set(bytesToHex(found.publicKey), found);
+    const add = (found: PrivateKey) => {
+      const id = bytesToHex(found.publicKey);
+      keys.get(id)?.wipe();
+      keys.set(id, found);
+    };
+    for (const key of this.keys) key.privateKeys(index, provider).forEach(add);
+    for (const node of this.nodes) node.expandPrivate(index, provider).forEach(add);
     return [...keys.values()];
   }
 

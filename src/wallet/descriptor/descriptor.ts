@@ -67,7 +67,7 @@ export interface Descriptor {
    */
   expand(index: number, provider: SigningProvider, writeCache?: DescriptorCache): Expansion | null;
   expandFromCache(index: number, cache: DescriptorCache): Expansion | null;
-  /** The private keys at an index, as many as the provider has. */
+  /** The private keys at an index, as many as the provider has: keys of their own, which the caller wipes. */
   expandPrivate(index: number, provider: SigningProvider): PrivateKey[];
 
   /** Weight units that an input takes beyond the empty one: scriptSig and witness. `useMaxSignature`: 72 bytes, not 71. */
@@ -82,7 +82,7 @@ export type ParsedDescriptors =
       readonly ok: true;
       /** One, or as many as a multipath `<0;1>` has values. */
       readonly descriptors: readonly Descriptor[];
-      /** The private keys that were in the text. */
+      /** The private keys that were in the text; the caller wipes them. */
       readonly keys: SigningData;
     }
   | { readonly ok: false; readonly error: string };

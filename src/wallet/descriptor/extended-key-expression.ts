@@ -88,16 +88,17 @@ export class ExtendedKey implements KeyExpression {
     const { position: expression } = this;
     const derived = this.#derivePrivate(provider);
     if (derived === null) return null;
-    const { key: parent, lastHardened } = derived;
+    const { lastHardened } = derived;
+    using parent = derived.key;
     if (this.#parts.wildcard === 'hardened') {
-      const key = parent.derive(index + HARDENED)?.neuter() ?? null;
+      using child = parent.derive(index + HARDENED);
+      const key = child?.neuter() ?? null;
       if (key !== null) writeCache?.add({ kind: 'derived', expression, index, key });
       return key;
     }
     const key = parent.neuter();
     writeCache?.add({ kind: 'parent', expression, index: null, key });
-    if (lastHardened !== null)
-      writeCache?.add({ kind: 'lastHardened', expression, index: null, key: lastHardened.neuter() });
+    if (lastHardened !== null) writeCache?.add({ kind: 'lastHardened', expression, index: null, key: lastHardened });
     return this.isRange ? derivePublicChild(key, index) : key;
   }
 
@@ -107,7 +108,7 @@ export class ExtendedKey implements KeyExpression {
 
   toPrivateText(provider: SigningProvider): PrivateText {
     const { apostrophe, encoding } = this.#parts;
-    const key = this.#rootPrivateKey(provider);
+    using key = this.#rootPrivateKey(provider);
     if (key === null) return { text: this.toText('public'), hasPrivateKey: false };
     return { text: key.revealText(encoding.bip32) + this.#stepsText(apostrophe), hasPrivateKey: true };
   }
@@ -117,7 +118,7 @@ export class ExtendedKey implements KeyExpression {
     if (wildcard === 'hardened') return this.#publicText(false);
     const steps = path.findLastIndex((child) => child >= HARDENED) + 1;
     if (steps === 0) return this.toText('public');
-    const key = cache?.lastHardened(this.position) ?? this.#derivePrivate(provider)?.lastHardened?.neuter() ?? null;
+    const key = cache?.lastHardened(this.position) ?? this.#lastHardened(provider);
     if (key === null) return null;
     const origin = bytesToHex(this.#fingerprint) + formatKeyPath(path.slice(0, steps));
     const rest = formatKeyPath(path.slice(steps)) + (this.isRange ? '/*' : '');
@@ -126,32 +127,43 @@ export class ExtendedKey implements KeyExpression {
 
   privateKeys(index: number, provider: SigningProvider): readonly PrivateKey[] {
     const { wildcard } = this.#parts;
-    let key = this.#derivePrivate(provider)?.key ?? null;
-    if (key !== null && wildcard !== 'none') key = key.derive(wildcard === 'hardened' ? index + HARDENED : index);
-    return key === null ? [] : [key.key];
+    const key = this.#derivePrivate(provider)?.key ?? null;
+    if (key === null) return [];
+    if (wildcard === 'none') return [key.key];
+    using parent = key;
+    const child = parent.derive(wildcard === 'hardened' ? index + HARDENED : index);
+    return child === null ? [] : [child.key];
   }
 
   hasPrivateKeys(provider: SigningProvider): boolean {
-    return this.privateKeys(0, provider).length > 0;
+    const keys = this.privateKeys(0, provider);
+    for (const key of keys) key.wipe();
+    return keys.length > 0;
   }
 
+  /** A copy, which the caller wipes. */
   #rootPrivateKey(provider: SigningProvider): ExtendedPrivateKey | null {
     const { root } = this.#parts;
     const key = provider.privateKey(hash160(root.publicKey));
-    return key && new ExtendedPrivateKey(root, key);
+    return key && new ExtendedPrivateKey(root, key.copy());
   }
 
-  /** The private key in front of the range, and the one behind the last hardened step. */
+  /** The private key in front of the range, which the caller wipes, and the public one behind the last hardened step. */
   #derivePrivate(
     provider: SigningProvider,
-  ): { readonly key: ExtendedPrivateKey; readonly lastHardened: ExtendedPrivateKey | null } | null {
-    let key = this.#rootPrivateKey(provider);
-    let lastHardened: ExtendedPrivateKey | null = null;
-    for (const child of this.#parts.path) {
-      key = key?.derive(child) ?? null;
-      if (child >= HARDENED) lastHardened = key;
-    }
-    return key && { key, lastHardened };
+  ): { readonly key: ExtendedPrivateKey; readonly lastHardened: ExtendedPublicKey | null } | null {
+    const { path } = this.#parts;
+    const hardenedSteps = path.findLastIndex((child) => child >= HARDENED) + 1;
+    using root = this.#rootPrivateKey(provider);
+    using hardened = root?.derivePath(path.slice(0, hardenedSteps)) ?? null;
+    const key = hardened?.derivePath(path.slice(hardenedSteps)) ?? null;
+    return key && { key, lastHardened: hardenedSteps > 0 ? hardened!.neuter() : null };
+  }
+
+  #lastHardened(provider: SigningProvider): ExtendedPublicKey | null {
+    const derived = this.#derivePrivate(provider);
+    derived?.key.wipe();
+    return derived?.lastHardened ?? null;
   }
 
   #publicText(apostrophe: boolean): string {

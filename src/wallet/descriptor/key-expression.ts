@@ -47,6 +47,7 @@ export interface KeyExpression {
   toPrivateText(provider: SigningProvider): PrivateText;
   /** Null where a private key is missing. */
   toNormalizedText(provider: SigningProvider, cache: DescriptorCache | null): string | null;
+  /** Keys of their own, which the caller wipes. */
   privateKeys(index: number, provider: SigningProvider): readonly PrivateKey[];
   hasPrivateKeys(provider: SigningProvider): boolean;
 }
@@ -99,8 +100,8 @@ export class ConstantKey implements KeyExpression {
   }
 
   toPrivateText(provider: SigningProvider): PrivateText {
-    const [key] = this.privateKeys(0, provider);
-    return { text: key ? key.revealWif(this.#encoding.wif) : this.toText(), hasPrivateKey: key !== undefined };
+    const key = this.#privateKey(provider);
+    return { text: key ? key.revealWif(this.#encoding.wif) : this.toText(), hasPrivateKey: key !== null };
   }
 
   toNormalizedText(): string {
@@ -108,14 +109,19 @@ export class ConstantKey implements KeyExpression {
   }
 
   privateKeys(_index: number, provider: SigningProvider): readonly PrivateKey[] {
-    const key = this.#xOnly
-      ? privateKeyOfXOnly(provider, this.#publicKey.subarray(1))
-      : provider.privateKey(hash160(this.#publicKey));
-    return key === null ? [] : [key];
+    const key = this.#privateKey(provider);
+    return key === null ? [] : [key.copy()];
   }
 
   hasPrivateKeys(provider: SigningProvider): boolean {
-    return this.privateKeys(0, provider).length > 0;
+    return this.#privateKey(provider) !== null;
+  }
+
+  /** The provider's own. */
+  #privateKey(provider: SigningProvider): PrivateKey | null {
+    return this.#xOnly
+      ? privateKeyOfXOnly(provider, this.#publicKey.subarray(1))
+      : provider.privateKey(hash160(this.#publicKey));
   }
 }
 

@@ -40,8 +40,8 @@ export interface ExtendedKeyVersions {
   readonly private: number;
 }
 
-/** A private key and what derives its children. No log, error or JSON shows it. */
-export class ExtendedPrivateKey implements Lineage {
+/** A private key and what derives its children. No log, error or JSON shows it; its owner wipes it. */
+export class ExtendedPrivateKey implements Lineage, Disposable {
   readonly depth: number;
   readonly parentFingerprint: Uint8Array;
   readonly child: number;
@@ -60,16 +60,18 @@ export class ExtendedPrivateKey implements Lineage {
   static fromSeed(seed: Uint8Array): ExtendedPrivateKey {
     const hash = hmacSha512(MASTER_KEY, seed);
     const lineage = { depth: 0, parentFingerprint: NO_PARENT, child: 0, chainCode: hash.slice(32) };
-    return new ExtendedPrivateKey(lineage, new PrivateKey(hash.subarray(0, 32)));
+    return new ExtendedPrivateKey(lineage, PrivateKey.take(hash.subarray(0, 32)));
   }
 
   /** Null for anything but a valid extended private key with that version. */
   static parse(text: string, versions: ExtendedKeyVersions): ExtendedPrivateKey | null {
     const payload = decodePayload(text, versions.private);
-    if (payload === null || payload[41] !== 0) return null;
-    const lineage = readLineage(payload);
+    if (payload === null) return null;
+    const lineage = payload[41] === 0 ? readLineage(payload) : null;
     const secret = payload.subarray(42, KEY_SIZE);
-    return lineage && isValidSecret(secret) ? new ExtendedPrivateKey(lineage, new PrivateKey(secret)) : null;
+    const key = lineage && isValidSecret(secret) ? new PrivateKey(secret) : null;
+    payload.fill(0);
+    return lineage && key && new ExtendedPrivateKey(lineage, key);
   }
 
   /** Null past depth 255, and for the numbers that have no key, one in 2^127. */
@@ -78,13 +80,32 @@ export class ExtendedPrivateKey implements Lineage {
     const { publicKey } = this.key;
     const hash = childHash(this.chainCode, child, child >= HARDENED ? this.key.reveal() : publicKey);
     const secret = tweakAddSecret(this.key.reveal(), hash.subarray(0, 32));
-    return secret && new ExtendedPrivateKey(childLineage(this, publicKey, child, hash), new PrivateKey(secret));
+    const lineage = childLineage(this, publicKey, child, hash);
+    // With the parent's public key it tells how far the child is from its parent.
+    hash.fill(0);
+    return secret && new ExtendedPrivateKey(lineage, PrivateKey.take(secret));
   }
 
+  /** Always a key of its own, which the caller wipes. The keys on the way are wiped here. */
   derivePath(path: KeyPath): ExtendedPrivateKey | null {
-    let key: ExtendedPrivateKey | null = this;
-    for (const child of path) key = key?.derive(child) ?? null;
+    let key: ExtendedPrivateKey | null = this.copy();
+    for (const child of path) {
+      using parent: ExtendedPrivateKey | null = key;
+      key = parent?.derive(child) ?? null;
+    }
     return key;
+  }
+
+  copy(): ExtendedPrivateKey {
+    return new ExtendedPrivateKey(this, this.key.copy());
+  }
+
+  wipe(): void {
+    this.key.wipe();
+  }
+
+  [Symbol.dispose](): void {
+    this.wipe();
   }
 
   neuter(): ExtendedPublicKey {
@@ -96,7 +117,9 @@ export class ExtendedPrivateKey implements Lineage {
   revealText(versions: ExtendedKeyVersions): string {
     const key = new Uint8Array(33);
     key.set(this.key.reveal(), 1);
-    return encodePayload(versions.private, this, key);
+    const text = encodePayload(versions.private, this, key);
+    key.fill(0);
+    return text;
   }
 
   toString(): string {
@@ -168,7 +191,9 @@ function childHash(chainCode: Uint8Array, child: number, key: Uint8Array): Uint8
   const data = new Uint8Array(37);
   data.set(key, 33 - key.length);
   new DataView(data.buffer).setUint32(33, child);
-  return hmacSha512(chainCode, data);
+  const hash = hmacSha512(chainCode, data);
+  data.fill(0);
+  return hash;
 }
 
 function childLineage(parent: Lineage, parentKey: Uint8Array, child: number, hash: Uint8Array): Lineage {
@@ -198,12 +223,19 @@ function encodeKey({ depth, parentFingerprint, child, chainCode }: Lineage, key:
 function encodePayload(version: number, lineage: Lineage, key: Uint8Array): string {
   const payload = new Uint8Array(TEXT_SIZE);
   new DataView(payload.buffer).setUint32(0, version);
-  payload.set(encodeKey(lineage, key), 4);
-  return encodeBase58Check(payload);
+  const encoded = encodeKey(lineage, key);
+  payload.set(encoded, 4);
+  const text = encodeBase58Check(payload);
+  encoded.fill(0);
+  payload.fill(0);
+  return text;
 }
 
 function decodePayload(text: string, version: number): Uint8Array | null {
   const payload = decodeBase58Check(text, TEXT_SIZE);
-  if (payload?.length !== TEXT_SIZE) return null;
-  return new DataView(payload.buffer, payload.byteOffset).getUint32(0) === version ? payload.subarray(4) : null;
+  if (payload?.length === TEXT_SIZE && new DataView(payload.buffer, payload.byteOffset).getUint32(0) === version)
+    return payload.subarray(4);
+  // The other kind of key, perhaps.
+  payload?.fill(0);
+  return null;
 }

@@ -4,8 +4,11 @@ import { isValidSecret, publicKeyOf } from '../../crypto/keys.ts';
 import { decodeWif, encodeWif } from '../../script/wif.ts';
 import { assert } from '../../util/assert.ts';
 
-/** A secret key that no log, error or JSON shows. */
-export class PrivateKey {
+/**
+ * A secret key that no log, error or JSON shows. It has an owner, who wipes it: `using` does that where a key is needed for a
+ * while only.
+ */
+export class PrivateKey implements Disposable {
   readonly #secret: Uint8Array;
   #publicKey: Uint8Array | null = null;
   /** Whether its public key is written with 33 bytes. */
@@ -21,7 +24,23 @@ export class PrivateKey {
   /** Null for anything but a valid key of the network with that version byte. */
   static fromWif(text: string, prefix: number): PrivateKey | null {
     const decoded = decodeWif(text, prefix);
-    return decoded && new PrivateKey(decoded.secret, decoded.compressed);
+    return decoded && PrivateKey.take(decoded.secret, decoded.compressed);
+  }
+
+  /** The same of bytes that are wiped, whether they are a valid secret or not. */
+  static take(secret: Uint8Array, compressed = true): PrivateKey {
+    try {
+      return new PrivateKey(secret, compressed);
+    } finally {
+      secret.fill(0);
+    }
+  }
+
+  /** Another with the same secret, which its owner wipes on its own. */
+  copy(): PrivateKey {
+    const copy = new PrivateKey(this.#secret, this.compressed);
+    copy.#publicKey = this.#publicKey;
+    return copy;
   }
 
   get publicKey(): Uint8Array {
@@ -47,6 +66,10 @@ export class PrivateKey {
   /** Overwrites the secret; the key is of no use after. */
   wipe(): void {
     this.#secret.fill(0);
+  }
+
+  [Symbol.dispose](): void {
+    this.wipe();
   }
 
   toString(): string {

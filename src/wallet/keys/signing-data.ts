@@ -37,8 +37,11 @@ export interface SigningProvider {
   readonly musigNonces: MusigNonces | null;
 }
 
-/** Keys and scripts in memory. The maps have hex for keys: a HASH160, or the output key for `taproots`. */
-export class SigningData implements SigningProvider {
+/**
+ * Keys and scripts in memory. The maps have hex for keys: a HASH160, or the output key for `taproots`. Private keys that are
+ * put in belong to it, and are wiped when it is disposed of.
+ */
+export class SigningData implements SigningProvider, Disposable {
   readonly scripts = new Map<string, Uint8Array>();
   readonly publicKeys = new Map<string, Uint8Array>();
   readonly origins = new Map<string, { readonly publicKey: Uint8Array; readonly origin: KeyOrigin }>();
@@ -65,22 +68,36 @@ export class SigningData implements SigningProvider {
     setOnce(this.origins, bytesToHex(hash160(publicKey)), { publicKey, origin });
   }
 
+  /** Takes the key over; one that is there already is wiped. */
   addPrivateKey(key: PrivateKey): void {
-    setOnce(this.#privateKeys, bytesToHex(key.id), key);
+    const id = bytesToHex(key.id);
+    const known = this.#privateKeys.get(id);
+    if (known === undefined) this.#privateKeys.set(id, key);
+    else if (known !== key) key.wipe();
+  }
+
+  /** Wipes the private keys and forgets them. */
+  wipe(): void {
+    for (const key of this.#privateKeys.values()) key.wipe();
+    this.#privateKeys.clear();
+  }
+
+  [Symbol.dispose](): void {
+    this.wipe();
   }
 
   addTaproot(data: TaprootSpendData): void {
     this.taproots.set(bytesToHex(data.outputKey), data);
   }
 
-  /** Takes over what `other` has and this has not. */
+  /** Takes over what `other` has and this has not; private keys as copies. */
   merge(other: SigningData): this {
     for (const [id, script] of other.scripts) setOnce(this.scripts, id, script);
     for (const [id, publicKey] of other.publicKeys) setOnce(this.publicKeys, id, publicKey);
     for (const [id, origin] of other.origins) setOnce(this.origins, id, origin);
     for (const [key, data] of other.taproots) setOnce(this.taproots, key, data);
     for (const [key, participants] of other.aggregates) setOnce(this.aggregates, key, participants);
-    for (const [id, key] of other.#privateKeys) setOnce(this.#privateKeys, id, key);
+    for (const [id, key] of other.#privateKeys) if (!this.#privateKeys.has(id)) this.#privateKeys.set(id, key.copy());
     return this;
   }
 

@@ -1,6 +1,7 @@
-import { signSchnorr, tapTweakSecret } from '../../crypto/keys.ts';
+import { tapTweakSecret } from '../../crypto/keys.ts';
 import { signatureEngine } from '../../crypto/secp256k1.ts';
 import { signEcdsaLowR } from '../../crypto/sign-low-r.ts';
+import { signSchnorr } from '../../crypto/sign-schnorr.ts';
 import { isMoneyRange } from '../../primitives/amount.ts';
 import { legacySighash } from '../../script/sighash-legacy.ts';
 import { taprootSighash } from '../../script/sighash-taproot.ts';
@@ -77,9 +78,13 @@ export function transactionCreator({ context, index, hashType, allSpentKnown }: 
       const hash = key && sighashOf(path.kind === 'script' ? path.leafHash : null);
       if (key === null || hash === null) return null;
       const tweak = path.kind === 'key' ? path.tweak : null;
-      const secret =
-        tweak === null ? key.reveal() : tapTweakSecret(key.reveal(), tapTweakHash(xOnlyKey, tweak.merkleRoot));
-      return withHashType(signSchnorr(hash, secret, NO_AUX));
+      if (tweak === null) return withHashType(signSchnorr(hash, key.reveal(), NO_AUX));
+      const secret = tapTweakSecret(key.reveal(), tapTweakHash(xOnlyKey, tweak.merkleRoot));
+      try {
+        return withHashType(signSchnorr(hash, secret, NO_AUX));
+      } finally {
+        secret.fill(0);
+      }
     },
   };
 }

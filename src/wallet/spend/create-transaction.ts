@@ -142,7 +142,8 @@ function keepChange(wallet: Wallet, request: SpendRequest, { changePosition }: T
 export function signOwn(wallet: Wallet, tx: Transaction): { tx: Transaction; errors: ReadonlyMap<number, string> } {
   const spent = tx.inputs.map(({ prevout }) => findOutput(wallet, prevout));
   const scripts = spent.flatMap((output) => output?.scriptPubKey ?? []);
-  return signTransaction(tx, spent, signingData(wallet, scripts, true));
+  using data = signingData(wallet, scripts, true);
+  return signTransaction(tx, spent, data);
 }
 
 /** What is stored with a transaction of our own. */

@@ -22,11 +22,12 @@ export interface FillOptions {
 /** Fills in what the wallet knows, and signs where that is asked for. Core's FillPSBT. Throws WalletError. */
 export function fillPsbt(wallet: Wallet, psbt: Psbt, options: FillOptions): { psbt: Psbt; complete: boolean } {
   const { sign, derivations, sighashType = null, finalize = true } = options;
-  const listed = new ListedKeys(wallet);
+  using listed = new ListedKeys(wallet);
+  using used = new DisposableStack();
   // Each place is told of its own scripts alone, as what is known of aggregate keys is written there.
   const providerOf = (place: PsbtInput | PsbtOutput) => {
     const script = ('scriptPubKey' in place ? place : utxoOf(place))?.scriptPubKey;
-    const data = signingData(wallet, script ? [script] : [], sign);
+    const data = used.use(signingData(wallet, script ? [script] : [], sign));
     if (sign && !('scriptPubKey' in place)) {
       listed.addTo(data, place, script ?? null);
       data.musigNonces = wallet.vault.musigNonces;

@@ -31,7 +31,7 @@ const EMPTY: Place = { ids: new Set(), keys: [] };
  * The private keys that inputs list as theirs, though they are of other descriptors of the wallet than the script, which
  * need not be the wallet's at all. What a key's origin ends with tells where to look for it.
  */
-export class ListedKeys {
+export class ListedKeys implements Disposable {
   readonly #wallet: Wallet;
   /** By descriptor and index. */
   readonly #places = new Map<string, Place>();
@@ -71,8 +71,14 @@ export class ListedKeys {
       const place = this.#placeOf(owned, index, provider);
       if (!wanted.some((id) => place.ids.has(id))) continue;
       place.keys ??= descriptor.expandPrivate(index, provider);
-      for (const key of place.keys) if (wanted.includes(bytesToHex(key.id))) data.addPrivateKey(key);
+      for (const key of place.keys) if (wanted.includes(bytesToHex(key.id))) data.addPrivateKey(key.copy());
     }
+  }
+
+  /** Wipes the keys that were derived. */
+  [Symbol.dispose](): void {
+    for (const { keys } of this.#places.values()) for (const key of keys ?? []) key.wipe();
+    this.#places.clear();
   }
 
   /** Where the wallet has the scripts that these keys make alone. */

@@ -52,7 +52,7 @@ export function signRaw(
   wallet.ensureUnlocked();
   const tx = transactionFromBytes(raw);
   const spent = tx.inputs.map(({ prevout }, i) => given[i] ?? findOutput(wallet, prevout));
-  const data = signingData(
+  using data = signingData(
     wallet,
     spent.flatMap((output) => output?.scriptPubKey ?? []),
     true,
@@ -68,6 +68,7 @@ export function signRaw(
 /** A message signed with the key behind a script. Throws WalletError where the wallet has not got it. */
 export function signOwnMessage(wallet: Wallet, script: Uint8Array, keyId: Uint8Array, message: string): string {
   wallet.ensureUnlocked();
-  const key = signingData(wallet, [script], true).privateKey(keyId);
+  using data = signingData(wallet, [script], true);
+  const key = data.privateKey(keyId);
   return key ? signMessage(key, message) : walletFail('wallet', 'Private key not available');
 }

@@ -194,7 +194,7 @@ function solvingData({ deps }: Wallet, { publicKeys, scripts, descriptors }: Giv
   return data;
 }
 
-/** What the wallet knows of scripts, with the private keys to them where those are open. */
+/** What the wallet knows of scripts, with the private keys to them where those are open; the caller wipes them. */
 export function signingData(wallet: Wallet, scripts: Iterable<Uint8Array>, withKeys: boolean): SigningData {
   const data = new SigningData();
   const keys = withKeys ? wallet.vault.provider() : wallet.vault.available();

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { hash160, hash256, ripemd160, sha256 } from '../../../src/crypto/hash.ts';
-import { publicKeyOf, signEcdsa, signSchnorr } from '../../../src/crypto/keys.ts';
+import { publicKeyOf, signEcdsa } from '../../../src/crypto/keys.ts';
 import { signatureEngine } from '../../../src/crypto/secp256k1.ts';
+import { signSchnorr } from '../../../src/crypto/sign-schnorr.ts';
 import { ALL_SCRIPT_FLAGS } from '../../../src/script/flags.ts';
 import type { ScriptError } from '../../../src/script/script-error.ts';
 import type { SignatureChecker } from '../../../src/script/signature-checker.ts';
