@@ -38,6 +38,8 @@ export interface ApiOptions {
   readonly network: string;
   /** The directory of the network: auth.db, .cookie and initial.key live in it. */
   readonly networkDir: string;
+  /** Where the chain is stored: chain.db, block files, filters. */
+  readonly chainDir: string;
   /** Further places the cookie is written to; on main also the data directory itself, where bitcoin-cli looks. */
   readonly extraCookieFiles: readonly string[];
 
@@ -138,7 +140,7 @@ const MIB = 1024 ** 2;
 const GIB = 1024 ** 3;
 
 /** What of the options has no default. */
-export type ApiIdentity = Pick<ApiOptions, 'network' | 'networkDir' | 'version'>;
+export type ApiIdentity = Pick<ApiOptions, 'network' | 'networkDir' | 'chainDir' | 'version'>;
 
 /** Overrides of single values, group by group. */
 export type ApiOverrides = {
@@ -157,6 +159,7 @@ export function apiOptions(identity: ApiIdentity, overrides: ApiOverrides = {}):
     userAgent: overrides.userAgent ?? `/Obverse:${identity.version}/`,
     network: identity.network,
     networkDir: identity.networkDir,
+    chainDir: identity.chainDir,
     extraCookieFiles: overrides.extraCookieFiles ?? [],
     http: {
       listen: { host: '127.0.0.1', port: 0 },

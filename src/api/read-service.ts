@@ -33,7 +33,8 @@ export class ReadService {
     this.sources = sources;
     const { log, options } = ctx;
     this.#pool = new ReaderPool({
-      dir: options.networkDir,
+      chainDir: options.chainDir,
+      networkDir: options.networkDir,
       sources,
       workers: READER_WORKERS,
       queue: READER_QUEUE,

@@ -5,7 +5,8 @@ import type { ReadSources } from './readers/read-settings.ts';
 export type ToReader =
   | {
       readonly type: 'open';
-      readonly dir: string;
+      readonly chainDir: string;
+      readonly networkDir: string;
       readonly sources: ReadSources;
       /** The id of the job that nobody waits for any more, or 0. */
       readonly cancelled: SharedArrayBuffer;

@@ -5,8 +5,9 @@ import { CLOSED, type FromReader, type ToReader } from './reader-messages.ts';
 import type { ReadSources } from './readers/read-settings.ts';
 
 export interface ReaderPoolOptions {
-  /** The network's directory. */
-  readonly dir: string;
+  /** The folder of the chain, and the network's directory, in which wallets lie. */
+  readonly chainDir: string;
+  readonly networkDir: string;
   readonly sources: ReadSources;
   readonly workers: number;
   /** Jobs that may wait; one more is refused as `overloaded`. */
@@ -123,7 +124,7 @@ export class ReaderPool {
 
   #start(): Reader | null {
     if (this.#readers.length >= this.#options.workers) return null;
-    const { dir, sources, log } = this.#options;
+    const { chainDir, networkDir, sources, log } = this.#options;
     const worker = new Worker(new URL('./reader-worker.ts', import.meta.url).href);
     const cancelled = new SharedArrayBuffer(4);
     const reader: Reader = { worker, cancelled: new Int32Array(cancelled), running: null };
@@ -133,7 +134,7 @@ export class ReaderPool {
       this.#lose(reader);
     };
     worker.addEventListener('close', () => this.#lose(reader));
-    worker.postMessage({ type: 'open', dir, sources, cancelled } satisfies ToReader);
+    worker.postMessage({ type: 'open', chainDir, networkDir, sources, cancelled } satisfies ToReader);
     // Waiting for work is no reason to keep the program alive.
     worker.unref();
     this.#readers.push(reader);

@@ -21,8 +21,8 @@ let cancelled: Int32Array = new Int32Array(1);
 
 self.onmessage = ({ data }: MessageEvent<ToReader>) => {
   if (data.type === 'open') {
-    reads = new ChainReads(data.dir);
-    wallets = new WalletFiles(data.dir);
+    reads = new ChainReads(data.chainDir);
+    wallets = new WalletFiles(data.networkDir);
     sources = data.sources;
     cancelled = new Int32Array(data.cancelled);
     return;

@@ -101,7 +101,7 @@ export function startApi(deps: ApiDependencies): ApiServer {
       counters: () => state.attached?.node.counters() ?? null,
       fees: () => mempool.mirror.fees,
       eventsSeq: () => state.attached && events.latest,
-      databases: () => databaseSizes(options.networkDir),
+      databases: () => databaseSizes(options),
       wallets: () => state.attached?.node.status().wallets ?? [],
       walletBalances: options.metrics.walletBalances ? () => walletBalances(context) : null,
       wsConnections: () => hub.size,
@@ -351,9 +351,9 @@ function chainGauges({ node, reads }: Attachment) {
   });
 }
 
-async function databaseSizes(networkDir: string) {
+async function databaseSizes({ networkDir, chainDir }: ApiOptions) {
   const sizes = ['chain', 'node', 'auth', 'watches'].map(async (name) => {
-    const path = join(networkDir, `${name}.db`);
+    const path = join(name === 'chain' ? chainDir : networkDir, `${name}.db`);
     return { name, bytes: await fileSize(path), walBytes: await fileSize(`${path}-wal`) };
   });
   return Promise.all(sizes);

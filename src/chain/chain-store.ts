@@ -18,6 +18,7 @@ import { type ChainTotals, HeaderStore, HeaderWriter } from '../storage/header-s
 import { MetaStore, MetaWriter } from '../storage/meta-store.ts';
 import { HeaderStatus } from '../storage/schema.ts';
 import { ScriptWriter } from '../storage/script-store.ts';
+import type { SeqFloor } from '../storage/seq-floor.ts';
 import { TxWriter, txidPrefix } from '../storage/tx-store.ts';
 import { openUndo, sealUndo } from '../storage/undo-record.ts';
 import { DecodeError, equalBytes } from '../util/bytes.ts';
@@ -35,6 +36,15 @@ export interface CommitBatch {
   readonly bestHeaderHeight: number;
   /** In order, each with a number from `nextSeq`. */
   readonly events: readonly { readonly seq: number; readonly type: string; readonly data: object }[];
+}
+
+export interface ChainStoreOptions {
+  /** Of the database's pages in memory. */
+  readonly cacheMiB: number;
+  /** Keeps the filters of blocks (BIP-158); off without it. */
+  readonly filters?: boolean | undefined;
+  /** Where numbers of events are reserved beside the database; without it only there. */
+  readonly seqFloor?: SeqFloor | null | undefined;
 }
 
 /** Events kept at least; more than two years of blocks. */
@@ -63,8 +73,8 @@ export class ChainStore {
   /** Bodies may still be in the writer's buffer. */
   #unread = false;
 
-  /** `dir` is the network's directory. Throws OperatorError on a database of another kind. */
-  constructor(dir: string, params: NetworkParams, cacheMiB: number, filters = false) {
+  /** `dir` is the folder of the chain. Throws OperatorError on a database of another kind. */
+  constructor(dir: string, params: NetworkParams, { cacheMiB, filters = false, seqFloor = null }: ChainStoreOptions) {
     const { magic, name: network, consensus } = params;
     this.#segwitHeight = consensus.segwitHeight;
     const identity = { network, genesisHash: hashToHex(consensus.genesisHash) };
@@ -81,7 +91,7 @@ export class ChainStore {
     this.#txWriter = new TxWriter(this.#db);
     this.#coinWriter = new CoinWriter(this.#db);
     this.#scriptWriter = new ScriptWriter(this.#db);
-    this.#eventWriter = new EventWriter(this.#db);
+    this.#eventWriter = new EventWriter(this.#db, seqFloor);
     this.#metaWriter = new MetaWriter(this.#db);
     this.#lastScriptId = new MetaStore(this.#db).get('lastScriptId') ?? 0;
     this.#lastSeq = this.#eventWriter.last;

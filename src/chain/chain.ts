@@ -8,7 +8,11 @@ import type { Coin } from '../primitives/coin.ts';
 import type { BlockHash } from '../primitives/hash.ts';
 import { type BlockHeader, HEADER_SIZE, headerFromBytes } from '../primitives/header.ts';
 import type { Outpoint } from '../primitives/outpoint.ts';
+import { syncAgainAdvice } from '../storage/chain-folder.ts';
+import { isDamage } from '../storage/database.ts';
+import type { SeqFloor } from '../storage/seq-floor.ts';
 import { assert } from '../util/assert.ts';
+import { DecodeError } from '../util/bytes.ts';
 import { type Clock, unixSeconds } from '../util/clock.ts';
 import type { DurationTotals } from '../util/duration-counts.ts';
 import type { Log } from '../util/log.ts';
@@ -31,7 +35,7 @@ import { testBlock } from './test-block.ts';
 import { ChainClosing, Turns } from './turns.ts';
 
 export interface ChainOptions {
-  /** The network's directory. */
+  /** The folder of the chain: nothing else is stored in it. */
   readonly dir: string;
   readonly params: NetworkParams;
   /** Of the table of coins in memory. */
@@ -40,6 +44,8 @@ export interface ChainOptions {
   readonly databaseCacheMiB: number;
   /** Keeps the filters of blocks (BIP-158); off without it. */
   readonly filters?: boolean;
+  /** Where numbers of events are reserved outside the folder of the chain. */
+  readonly seqFloor?: SeqFloor;
 }
 
 export interface ChainDeps {
@@ -69,13 +75,16 @@ export class Chain {
   readonly #idle: IdleCommit;
 
   /** Opens the chain's storage, or makes it with the genesis block. Throws OperatorError. */
-  constructor({ dir, params, coinsCacheBytes, databaseCacheMiB, filters }: ChainOptions, deps: ChainDeps) {
+  constructor(options: ChainOptions, deps: ChainDeps) {
+    const { dir, params, coinsCacheBytes, databaseCacheMiB, filters, seqFloor } = options;
     this.params = params;
     this.#verifier = deps.verifier;
     this.#clock = deps.clock;
-    this.#turns = new Turns(deps.log);
+    this.#turns = new Turns(deps.log, (error) =>
+      error instanceof DecodeError || isDamage(error) ? syncAgainAdvice(dir) : null,
+    );
     this.#timings = new StageTimings(deps.clock);
-    this.#store = new ChainStore(dir, params, databaseCacheMiB, filters);
+    this.#store = new ChainStore(dir, params, { cacheMiB: databaseCacheMiB, filters, seqFloor });
     try {
       for (const record of this.#store.headers.all()) this.#tree.load(record);
       const tip = this.#store.headers.tip();

@@ -42,7 +42,7 @@ export class FilterIndex {
   /** When filters began to wait for `build` to write them. */
   #waitingSince = 0;
 
-  /** `dir` is the network's directory. */
+  /** `dir` is the folder of the chain. */
   constructor(db: Database, dir: string, magic: number, blocks: StoredBlocks) {
     this.#db = db;
     this.#writer = new FilterWriter(db, dir, magic);

@@ -13,6 +13,7 @@ export class ChainClosing extends Error {
  */
 export class Turns {
   readonly #log: Log;
+  readonly #advice: (error: Error) => string | null;
   #queue: Promise<unknown> = Promise.resolve();
   #running = false;
   #stopped: Error | null = null;
@@ -20,8 +21,10 @@ export class Turns {
   /** Ends the wait that is going on. */
   #interrupt: ((reason: Error) => void) | null = null;
 
-  constructor(log: Log) {
+  /** `advice` is what an operator can do about an error, or null. */
+  constructor(log: Log, advice: (error: Error) => string | null = () => null) {
     this.#log = log;
+    this.#advice = advice;
   }
 
   get running(): boolean {
@@ -42,7 +45,8 @@ export class Turns {
       } catch (error) {
         if (error instanceof ChainClosing) throw error;
         this.#stopped = error instanceof Error ? error : new Error(String(error));
-        this.#log.error('no more blocks are taken', { error: this.#stopped });
+        const advice = this.#advice(this.#stopped);
+        this.#log.error('no more blocks are taken', { error: this.#stopped, ...(advice !== null && { advice }) });
         throw this.#stopped;
       } finally {
         this.#running = false;

@@ -141,7 +141,8 @@ function nest(values: ReadonlyMap<Key, unknown>): Config {
     table[names.at(-1)!] = value;
   }
   const config = root as unknown as Config;
-  return { ...config, networkDir: join(config.datadir, config.network) };
+  const networkDir = join(config.datadir, config.network);
+  return { ...config, networkDir, chainDir: join(networkDir, 'chain') };
 }
 
 /** What no single key can tell: settings that do not go together. */

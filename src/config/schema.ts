@@ -344,6 +344,8 @@ type Tree<S> = {
 export type Config = Tree<Values> & {
   /** `<datadir>/<network>`: everything of this chain lives in here. */
   readonly networkDir: string;
+  /** `<datadir>/<network>/chain`: what a new sync makes again lies in here, and nothing else. */
+  readonly chainDir: string;
 };
 
 function originElement(text: string): string | null {

@@ -14,7 +14,7 @@ export function apiOptionsOf(config: Config, staticKey: string | null): ApiOptio
   const { http, rpc, ws, ready } = config;
   const { limits } = http;
   return apiOptions(
-    { network: config.network, networkDir: config.networkDir, version: VERSION },
+    { network: config.network, networkDir: config.networkDir, chainDir: config.chainDir, version: VERSION },
     {
       service: config.service.name,
       commit: COMMIT ?? 'unknown',

@@ -12,10 +12,12 @@ import type { NetworkParams } from '../params/network-params.ts';
 import { paramsFor } from '../params/networks.ts';
 import { parseLeadingBlock } from '../primitives/block.ts';
 import { hashToHex } from '../primitives/hash.ts';
+import { moveChainData, syncAgainAdvice } from '../storage/chain-folder.ts';
 import { closeDatabase } from '../storage/database.ts';
 import { FeeStore } from '../storage/fee-store.ts';
 import { MempoolStore } from '../storage/mempool-store.ts';
 import { openNodeDatabase } from '../storage/node-database.ts';
+import { SeqFloor } from '../storage/seq-floor.ts';
 import { DecodeError } from '../util/bytes.ts';
 import { type Clock, systemClock, unixSeconds } from '../util/clock.ts';
 import { Listeners } from '../util/listeners.ts';
@@ -94,28 +96,28 @@ export class Node {
         log.error('script checks have stopped', { error });
       },
     });
+    const identity = { network: this.params.name, genesisHash: hashToHex(this.params.consensus.genesisHash) };
     try {
-      this.chain = new Chain(
-        {
-          dir: config.networkDir,
-          params: this.params,
-          coinsCacheBytes: config.storage.coinsCache * MEBIBYTE,
-          databaseCacheMiB: DATABASE_CACHE_MIB,
-          filters: config.index.filter,
-        },
-        { verifier: this.#pool, clock, log },
-      );
+      moveChainData(config.chainDir);
+      this.#database = openNodeDatabase(join(config.networkDir, 'node.db'), identity);
     } catch (error) {
       throw storageProblem(error, config.networkDir);
     }
     try {
-      this.#database = openNodeDatabase(join(config.networkDir, 'node.db'), {
-        network: this.params.name,
-        genesisHash: hashToHex(this.params.consensus.genesisHash),
-      });
+      this.chain = new Chain(
+        {
+          dir: config.chainDir,
+          params: this.params,
+          coinsCacheBytes: config.storage.coinsCache * MEBIBYTE,
+          databaseCacheMiB: DATABASE_CACHE_MIB,
+          filters: config.index.filter,
+          seqFloor: new SeqFloor(this.#database),
+        },
+        { verifier: this.#pool, clock, log },
+      );
     } catch (error) {
-      void this.chain.close().catch(() => {});
-      throw storageProblem(error, config.networkDir);
+      closeDatabase(this.#database);
+      throw storageProblem(error, config.chainDir, syncAgainAdvice(config.chainDir));
     }
     // Now that all is open: what fails before has no threads to end.
     this.#pool.start();
@@ -290,7 +292,7 @@ export class Node {
       this.#log.debug('import stages in milliseconds', { ...this.chain.timings });
       return result;
     } catch (error) {
-      throw storageProblem(error, this.#config.networkDir);
+      throw storageProblem(error, this.#config.chainDir, syncAgainAdvice(this.#config.chainDir));
     }
   }
 

@@ -95,7 +95,7 @@ async function runLocked(
   let reports: ReturnType<typeof setInterval> | null = null;
   try {
     await node.opened();
-    const reads = new ChainReads(config.networkDir);
+    const reads = new ChainReads(config.chainDir);
     api.context.onStop(() => reads.close());
     const initialKey = api.attach({ node, reads });
     log.info('ready', { version: VERSION, network: config.network, url: api.url, height: reads.tip().height });

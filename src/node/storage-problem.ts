@@ -1,3 +1,4 @@
+import { isDamage } from '../storage/database.ts';
 import { OperatorError } from '../util/operator-error.ts';
 
 const EXPLANATIONS: readonly (readonly [pattern: RegExp, text: string])[] = [
@@ -10,16 +11,19 @@ const EXPLANATIONS: readonly (readonly [pattern: RegExp, text: string])[] = [
   [/EROFS|readonly database|read-only/i, 'it is read-only: mount it writable, or choose another datadir'],
   [/ENOTDIR/, 'a part of this path is not a directory'],
   [/EIO|disk I\/O error/i, 'the device fails to read or write: check the disk'],
-  [/malformed|not a database/i, 'the database is damaged: restore a backup, or remove the directory and sync again'],
   [
     /unable to open database file/i,
     'the database cannot be opened: it must be writable for the user who runs this program',
   ],
 ];
 
-/** What an operator should read when storage fails: a sentence for the known causes, else the error as it is. */
-export function storageProblem(error: unknown, dir: string): Error {
+/**
+ * The sentence for an operator when storage fails for a known cause, else the error as it is. `whenDamaged` says what can
+ * be done about damaged data, as a clause that follows a colon.
+ */
+export function storageProblem(error: unknown, dir: string, whenDamaged = 'restore a copy of it'): Error {
   if (!(error instanceof Error) || error.name === 'OperatorError') return error as Error;
+  if (isDamage(error)) return new OperatorError(`cannot use ${dir}: the data is damaged: ${whenDamaged}`);
   const { code = '' } = error as NodeJS.ErrnoException;
   const known = EXPLANATIONS.find(([pattern]) => pattern.test(`${code} ${error.message}`));
   return known ? new OperatorError(`cannot use ${dir}: ${known[1]}`) : error;

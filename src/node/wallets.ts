@@ -67,7 +67,7 @@ export function openWallets(
         },
         get: (hash) => chain.get(hash),
         // Opened by the first wallet that looks something up.
-        reads: () => (reads ??= new ChainReads(config.networkDir, { cacheMiB: 16 })),
+        reads: () => (reads ??= new ChainReads(config.chainDir, { cacheMiB: 16 })),
       },
       mempool: {
         has: (txid) => relay.hasTxid(txid),

@@ -84,6 +84,8 @@ const AUTH: DatabaseKind = {
   // A key that was handed out must survive a power cut.
   durable: true,
   pragmas: ['foreign_keys = ON'],
+  whenDamaged: (path) =>
+    `restore a copy of it, or move ${path} away: the node then writes a new initial.key, and all other keys must be issued again`,
 };
 
 /** auth.db: API keys and the audit log. The running node and the key commands may have it open at the same time. */

@@ -2,6 +2,8 @@ import { closeSync, fstatSync, fsyncSync, ftruncateSync, mkdirSync, openSync, re
 import { dirname, join } from 'node:path';
 import { DecodeError } from '../util/bytes.ts';
 import { OperatorError } from '../util/operator-error.ts';
+import { syncDirectory } from '../util/sync-directory.ts';
+import { syncAgainAdvice } from './chain-folder.ts';
 
 /** Where a record lies: the bytes behind its magic and size. */
 export interface FilePlace {
@@ -100,7 +102,7 @@ export class RecordWriter {
     try {
       if (fstatSync(fd).size < length)
         throw new OperatorError(
-          `${name} is shorter than the ${length} bytes the database refers to: restore it, or remove the database and sync again`,
+          `${name} is shorter than the ${length} bytes that the database refers to: ${syncAgainAdvice(dirname(this.#dir))}`,
         );
       ftruncateSync(fd, length);
       return fd;
@@ -139,18 +141,6 @@ function openOrCreate(dir: string, name: string): number {
     const fd = openSync(name, 'w+', 0o600);
     syncDirectory(dir);
     return fd;
-  }
-}
-
-/** Makes the names in it survive a power cut: POSIX does not promise that of a file that was synced itself. */
-function syncDirectory(dir: string): void {
-  // There directories cannot be opened, and need not be.
-  if (process.platform === 'win32') return;
-  const fd = openSync(dir, 'r');
-  try {
-    fsyncSync(fd);
-  } finally {
-    closeSync(fd);
   }
 }
 

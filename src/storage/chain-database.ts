@@ -1,4 +1,6 @@
 import type { Database } from 'bun:sqlite';
+import { dirname } from 'node:path';
+import { syncAgainAdvice } from './chain-folder.ts';
 import { type ChainDatabaseIdentity, cacheSize, openDatabase, opened } from './database.ts';
 import { FILTER_SCHEMA, SCHEMA, SCHEMA_VERSION } from './schema.ts';
 
@@ -10,6 +12,7 @@ export function openWriter(path: string, identity: ChainDatabaseIdentity, cacheM
     // What a power cut takes back is made again from blocks; waiting for the disk with each commit is worth more.
     durable: false,
     pageSize: 8192,
+    whenDamaged: (file: string) => syncAgainAdvice(dirname(file)),
     pragmas: [cacheSize(cacheMiB), 'wal_autocheckpoint = 20000', 'temp_store = MEMORY'],
   };
   return opened(openDatabase(path, kind, identity), (db) => void db.run(FILTER_SCHEMA));

@@ -34,7 +34,7 @@ export class ChainReads {
   readonly #undo: RecordReader;
   #inside = false;
 
-  /** `dir` is the network's directory, with chain.db and blocks/. */
+  /** `dir` is the folder of the chain, with chain.db and blocks/. */
   constructor(dir: string, options: { cacheMiB?: number } = {}) {
     this.#db = openReadOnly(join(dir, 'chain.db'), options.cacheMiB ?? READER_CACHE_MIB);
     this.headers = new HeaderStore(this.#db);

@@ -20,6 +20,8 @@ export interface DatabaseKind {
   readonly durable: boolean;
   /** In bytes; only of files that are made now. */
   readonly pageSize?: number;
+  /** What an operator can do when the file is damaged, as a clause that follows a colon. */
+  readonly whenDamaged: (path: string) => string;
   /** What else each connection is told. */
   readonly pragmas?: readonly string[];
 }
@@ -32,13 +34,22 @@ export function openDatabase(path: string, kind: DatabaseKind, identity: ChainDa
   // SQLite gives its journal the mode of the database.
   closeSync(openSync(path, 'a', 0o600));
   return opened(new Database(path, { readwrite: true, create: true }), (db) => {
-    configure(db, kind);
-    db.transaction(() => {
-      // A crash while the tables were made leaves a file without them.
-      if (isEmpty(db)) makeTables(db, kind, identity);
-      else bringUp(db, path, kind, identity);
-    }).immediate();
+    try {
+      configure(db, kind);
+      db.transaction(() => {
+        // A crash while the tables were made leaves a file without them.
+        if (isEmpty(db)) makeTables(db, kind, identity);
+        else bringUp(db, path, kind, identity);
+      }).immediate();
+    } catch (error) {
+      throw isDamage(error) ? new OperatorError(`${path} is damaged: ${kind.whenDamaged(path)}`) : error;
+    }
   });
+}
+
+/** Whether SQLite found that a file is no database, or is one with damaged pages. */
+export function isDamage(error: unknown): boolean {
+  return error instanceof Error && /malformed|not a database/i.test(error.message);
 }
 
 /** Opens a database that another connection writes, for reading only. */

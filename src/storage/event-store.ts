@@ -1,6 +1,7 @@
 import type { Database } from 'bun:sqlite';
 import { durably } from './database.ts';
 import { MetaStore, MetaWriter } from './meta-store.ts';
+import type { SeqFloor } from './seq-floor.ts';
 
 /** One event of the log; `data` is the JSON text of its payload, `seq` and `time` included. */
 export interface EventRecord {
@@ -41,21 +42,30 @@ export class EventWriter {
   readonly #removeOldest;
   readonly #reserve;
   readonly #meta: MetaWriter;
+  readonly #floor: SeqFloor | null;
   #next: number;
   #reserved: number;
   #last: number;
   #rows: number;
 
-  /** Goes on behind the numbers that were ever reserved, so that none is given twice even after a crash. */
-  constructor(db: Database) {
+  /**
+   * Goes on behind the numbers that were ever reserved, so that none is given twice even after a crash. `floor` keeps them
+   * outside of this database, which may be removed and made again.
+   */
+  constructor(db: Database, floor: SeqFloor | null = null) {
     this.#db = db;
+    this.#floor = floor;
     this.#add = db.prepare('INSERT INTO events (seq, type, data) VALUES (?, ?, ?)');
     this.#removeOldest = db.prepare(
       'DELETE FROM events WHERE seq <= (SELECT seq FROM events ORDER BY seq LIMIT 1 OFFSET ? - 1)',
     );
     this.#reserve = db.prepare("INSERT OR REPLACE INTO meta (key, value) VALUES ('reservedSeq', ?)");
     const row = db.query<{ value: number }, []>("SELECT value FROM meta WHERE key = 'reservedSeq'").get();
-    this.#reserved = row?.value ?? 0;
+    const stored = row?.value ?? 0;
+    this.#reserved = Math.max(stored, floor?.get() ?? 0);
+    // Readers take this for the end of the numbers that clients may have seen.
+    if (this.#reserved > stored) this.#putReserved(this.#reserved);
+    floor?.raise(this.#reserved);
     this.#next = this.#reserved + 1;
     this.#last = new EventStore(db).bounds().last;
     this.#rows = keptRows(db, this.#last) ?? countRows(db);
@@ -76,9 +86,14 @@ export class EventWriter {
   #reserveNext(): void {
     if (this.#next <= this.#reserved) return;
     const reserved = this.#next + RESERVATION - 1;
-    // A power cut may take back the last commits, but never a number that was handed out.
-    durably(this.#db, () => void this.#reserve.run(reserved));
+    this.#floor?.raise(reserved);
+    this.#putReserved(reserved);
     this.#reserved = reserved;
+  }
+
+  /** A power cut may take back the last commits, but never a number that was handed out. */
+  #putReserved(reserved: number): void {
+    durably(this.#db, () => void this.#reserve.run(reserved));
   }
 
   /** The next number of the sequence, for an event that is kept here or elsewhere; outside of any transaction. */

@@ -24,7 +24,7 @@ interface FilterRow {
   size: number;
 }
 
-/** Under the network's directory: the operator may remove it while the node is not running. */
+/** In the folder of the chain: the operator may remove it while the node is not running. */
 const FOLDER = 'filters';
 
 /** Block filters, for reading: rows by the id of the block's header, bytes in files. */
@@ -34,7 +34,7 @@ export class FilterStore {
   readonly #hasAtHeight;
   readonly #files: RecordReader;
 
-  /** `dir` is the network's directory. */
+  /** `dir` is the folder of the chain. */
   constructor(db: Database, dir: string) {
     this.#get = db.prepare<FilterRow, [number]>(
       'SELECT hash, header, file, offset, size FROM filters WHERE header_id = ?',

@@ -21,7 +21,14 @@ CREATE TABLE fee_history (id INTEGER PRIMARY KEY CHECK (id = 1), saved_at INTEGE
 CREATE TABLE fee_deltas (txid BLOB PRIMARY KEY, delta INTEGER NOT NULL) WITHOUT ROWID;
 ${PEER_TABLES}`;
 
-const NODE: DatabaseKind = { schema: SCHEMA, version: 2, upgrades: { 1: PEER_TABLES }, durable: false };
+const NODE: DatabaseKind = {
+  schema: SCHEMA,
+  version: 2,
+  upgrades: { 1: PEER_TABLES },
+  durable: false,
+  whenDamaged: (path) =>
+    `remove ${path}, ${path}-wal and ${path}-shm; they hold the saved mempool, fee history, addresses of peers and bans, and no wallet or key`,
+};
 
 /**
  * Opens node.db, or makes it: what a node remembers beside the chain, none of which it cannot do without. Throws

@@ -6,6 +6,7 @@ import {
   cacheSize,
   configure,
   type DatabaseKind,
+  isDamage,
   isOfChain,
   openDatabase,
   opened,
@@ -17,11 +18,14 @@ import { WALLET_ADDITIONS, WALLET_SCHEMA, WALLET_SCHEMA_VERSION } from './wallet
 
 const READER_CACHE_MIB = 16;
 
+const DAMAGED_WALLET = 'keep the file, and restore a backup of it under another name (restorewallet)';
+
 const WALLET: DatabaseKind = {
   schema: WALLET_SCHEMA,
   version: WALLET_SCHEMA_VERSION,
   // An address or a payment that was answered must survive a power cut.
   durable: true,
+  whenDamaged: () => DAMAGED_WALLET,
   pageSize: 8192,
   // Nothing of a key that was sealed may stay behind in unused pages.
   pragmas: ['secure_delete = ON', cacheSize(32), 'temp_store = MEMORY'],
@@ -53,8 +57,10 @@ function checkWallet(db: Database, path: string, identity: ChainDatabaseIdentity
   let meta: ReadonlyMap<string, unknown>;
   try {
     meta = readMeta(db);
-  } catch {
-    throw new OperatorError(`${path} is not a wallet`);
+  } catch (error) {
+    throw new OperatorError(
+      isDamage(error) ? `${path} is not a wallet, or a damaged one: ${DAMAGED_WALLET}` : `${path} is not a wallet`,
+    );
   }
   const schema = Number(meta.get('schema'));
   refuseNewer(path, schema, WALLET_SCHEMA_VERSION);

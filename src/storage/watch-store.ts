@@ -69,6 +69,7 @@ const WATCHES: DatabaseKind = {
   version: 1,
   // A watch that was acknowledged must survive a power cut, or its deposits are told to nobody.
   durable: true,
+  whenDamaged: (path) => `restore a copy of it, or move ${path} away: clients must then register their watches again`,
 };
 
 /**

@@ -189,7 +189,7 @@ export function startTestApi({
   const log = collectingLog(lines);
   const api = startApi({
     options: apiOptions(
-      { network, networkDir: dir, version: '0.1.0' },
+      { network, networkDir: dir, chainDir: dir, version: '0.1.0' },
       { ...overrides, auth: { staticKey: STATIC_KEY, ...overrides.auth } },
     ),
     params: regtest,

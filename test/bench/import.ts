@@ -52,7 +52,7 @@ interface Outcome {
 }
 
 function report({ datadir, seconds, peak, stderr, signatures, cpu }: Outcome): void {
-  const dir = join(datadir, 'regtest');
+  const dir = join(datadir, 'regtest/chain');
   const reads = new ChainReads(dir);
   const tip = reads.tip();
   const totals = reads.headers.totals(tip.height)!;

@@ -64,7 +64,7 @@ test('filters of a chain that was there before are built, kept up, and served', 
   const chain = recentChain(300, { payments: 3 });
   const model = new FilterModel(chain.blocks.map(({ raw }) => raw)).filters;
   const datadir = await directoryWith(chain);
-  expect(existsSync(join(datadir, 'regtest/filters'))).toBe(false);
+  expect(existsSync(join(datadir, 'regtest/chain/filters'))).toBe(false);
   const { node, address } = await startPeer([], { datadir, args: ['--index.filter', '--p2p.filters'] });
   const info = () => node.api.rpc<IndexInfo>('getindexinfo', [NAME]);
   await node.until('the index', async () => (await info())[NAME]!.synced);

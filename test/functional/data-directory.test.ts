@@ -82,7 +82,7 @@ describe('a data directory', () => {
   test('of a newer version', async () => {
     const datadir = filled();
     const change = (by: number) => {
-      const db = new Database(join(datadir, 'regtest/chain.db'));
+      const db = new Database(join(datadir, 'regtest/chain/chain.db'));
       db.run("UPDATE meta SET value = value + ? WHERE key = 'schema'", [by]);
       db.close();
     };
@@ -94,9 +94,12 @@ describe('a data directory', () => {
 
   test('that is no database', async () => {
     const datadir = filled();
-    rmSync(join(datadir, 'regtest/chain.db'));
-    writeFileSync(join(datadir, 'regtest/chain.db'), 'x'.repeat(20_000));
-    expect(await refused(datadir, 'regtest')).toContain('the database is damaged');
+    rmSync(join(datadir, 'regtest/chain/chain.db'));
+    writeFileSync(join(datadir, 'regtest/chain/chain.db'), 'x'.repeat(20_000));
+    const folder = join(datadir, 'regtest/chain');
+    expect(await refused(datadir, 'regtest')).toBe(
+      `obverse: ${folder}/chain.db is damaged: remove ${folder} and sync again; wallets and keys lie elsewhere and stay`,
+    );
   });
 
   test('that is a file', async () => {
@@ -145,7 +148,7 @@ describe('a data directory', () => {
       status: 0,
       stdout: `30 blocks connected, 1 known before; ${done}`,
     });
-    const modes = await Bun.$`stat -c %a ${join(datadir, 'regtest')} ${join(datadir, 'regtest/chain.db')}`.text();
+    const modes = await Bun.$`stat -c %a ${join(datadir, 'regtest')} ${join(datadir, 'regtest/chain/chain.db')}`.text();
     expect(modes).toBe('700\n600\n');
   });
 });

@@ -24,7 +24,7 @@ chain.writeBootstrap(file);
 const undisturbed = tempDir();
 beforeAll(() => importFiles('regtest', undisturbed, [file]));
 
-const dump = (datadir: string) => dumpState(join(datadir, 'regtest'));
+const dump = (datadir: string) => dumpState(join(datadir, 'regtest/chain'));
 
 describe('a signal', () => {
   test.each(['SIGTERM', 'SIGINT'] as const)(
@@ -37,8 +37,8 @@ describe('a signal', () => {
       await first.until(
         'some progress',
         () =>
-          existsSync(join(datadir, 'regtest/blocks/blk00000.dat')) &&
-          Bun.file(join(datadir, 'regtest/blocks/blk00000.dat')).size > 10_000,
+          existsSync(join(datadir, 'regtest/chain/blocks/blk00000.dat')) &&
+          Bun.file(join(datadir, 'regtest/chain/blocks/blk00000.dat')).size > 10_000,
         30_000,
         2,
       );

@@ -183,7 +183,7 @@ export function startTestApi(
   const log = createLog({ level: 'error', format: 'text', write: (bytes) => writeSync(2, bytes) });
   const authDir = mkdtempSync(join(tmpdir(), 'obverse-api-'));
   const options = apiOptions(
-    { network: params.name, networkDir: authDir, version: '0.1.0' },
+    { network: params.name, networkDir: authDir, chainDir: dir, version: '0.1.0' },
     { ...overrides, auth: { staticKey: API_KEY }, limits: { publicRate: null } },
   );
   const reads = new ChainReads(dir);
@@ -192,13 +192,8 @@ export function startTestApi(
     params,
     log,
     startedAt: Math.floor(Date.now() / 1000),
-    plugins: [(ctx) => restRoutes(withDir(ctx), sources), (ctx) => rpcRoutes(withDir(ctx), sources)],
+    plugins: [(ctx) => restRoutes(ctx, sources), (ctx) => rpcRoutes(ctx, sources)],
   });
-  // The reader workers look for the chain in the network's directory, and the chain is shared between tests.
-  function withDir<C extends { options: typeof options }>(ctx: C): C {
-    Object.assign(ctx.options, { networkDir: dir });
-    return ctx;
-  }
   api.attach({ node, reads });
   const authorization = { authorization: `Bearer ${API_KEY}` };
   const fixture: ApiFixture = {

@@ -54,7 +54,7 @@ function bodyStats({ txs, strippedSize }: ParsedBlock): BodyStats {
 }
 
 /**
- * Fills a network's directory with a chain, taking every block as valid; `side` are further blocks that are kept but not
+ * Fills the folder of a chain, taking every block as valid; `side` are further blocks that are kept but not
  * connected, each on a block before it. The genesis block may lead the list or be left out. Slow and simple, for tests.
  */
 export function fillChain(

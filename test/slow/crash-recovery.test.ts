@@ -53,7 +53,7 @@ class Witness {
 
   /** Coins, indexes, totals and tip are those of some height, at least the one seen last; the log is that of before, and more. */
   look(datadir: string): number {
-    const dir = join(copyDatadir(datadir), 'regtest');
+    const dir = join(copyDatadir(datadir), 'regtest/chain');
     if (!existsSync(join(dir, 'chain.db')) || !this.#hasTables(dir)) {
       expect(this.height).toBe(0);
       return 0;
@@ -109,7 +109,7 @@ class Witness {
 /** As a reader sees it while the node runs; -1 while there is nothing to read. */
 function committedHeight(datadir: string): number {
   try {
-    const db = new Database(join(datadir, 'regtest/chain.db'), { readonly: true });
+    const db = new Database(join(datadir, 'regtest/chain/chain.db'), { readonly: true });
     try {
       return db.query<{ height: number | null }, []>('SELECT max(height) AS height FROM chain').get()!.height ?? -1;
     } finally {
@@ -142,13 +142,12 @@ describe('kill -9, blocks committed one by one', () => {
     const next = random(16);
     const inNetwork = (name: string) => join(datadir, 'regtest', name);
     const moments: [string, () => boolean][] = [
-      ...['lock', 'chain.db', 'chain.db-wal', 'blocks/blk00000.dat'].map((name): [string, () => boolean] => [
-        `${name} to appear`,
-        () => existsSync(inNetwork(name)),
-      ]),
+      ...['lock', 'chain/chain.db', 'chain/chain.db-wal', 'chain/blocks/blk00000.dat'].map(
+        (name): [string, () => boolean] => [`${name} to appear`, () => existsSync(inNetwork(name))],
+      ),
       ...Array.from({ length: 12 }, (_, i): [string, () => boolean] => {
         const bytes = Math.floor(((i + next()) / 12.5) * total);
-        return [`${bytes} bytes of blocks`, () => sizeOf(inNetwork('blocks/blk00000.dat')) > bytes];
+        return [`${bytes} bytes of blocks`, () => sizeOf(inNetwork('chain/blocks/blk00000.dat')) > bytes];
       }),
     ];
     const reached: number[] = [];
@@ -167,7 +166,9 @@ describe('kill -9, blocks committed one by one', () => {
 
     const undisturbed = tempDir();
     await importFiles('regtest', undisturbed, [file]);
-    expect(differences(dumpState(join(datadir, 'regtest')), dumpState(join(undisturbed, 'regtest')))).toEqual([]);
+    expect(
+      differences(dumpState(join(datadir, 'regtest/chain')), dumpState(join(undisturbed, 'regtest/chain'))),
+    ).toEqual([]);
   }, 180_000);
 
   test('four moments of start --import, with clients that watch', async () => {
@@ -217,7 +218,7 @@ describe.skipIf(!hasVectors)('kill -9 in initial sync, blocks committed together
       const datadir = tempDir();
       const witness = new Witness(blocks);
       const next = random(command.length);
-      const journal = join(datadir, 'regtest/chain.db-wal');
+      const journal = join(datadir, 'regtest/chain/chain.db-wal');
       const reached: number[] = [];
       for (let i = 0; i < 6; i++) {
         const program =

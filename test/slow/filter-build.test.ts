@@ -10,7 +10,7 @@ import { recentChain } from '../lib/sample-chains.ts';
 cleanUpAfterTests();
 
 function written(datadir: string): number {
-  const db = new Database(join(datadir, 'regtest/chain.db'), { readonly: true });
+  const db = new Database(join(datadir, 'regtest/chain/chain.db'), { readonly: true });
   try {
     return db.query<{ n: number }, []>('SELECT count(*) AS n FROM filters').get()!.n;
   } finally {
@@ -20,7 +20,7 @@ function written(datadir: string): number {
 
 /** In a copy of the directory of a node that was killed: filters without a gap from genesis, all of them right. */
 function check(datadir: string, model: readonly ModelFilter[]): number {
-  const reads = new ChainReads(join(copyDatadir(datadir), 'regtest'));
+  const reads = new ChainReads(join(copyDatadir(datadir), 'regtest/chain'));
   try {
     const covered = reads.filters.coveredHeight(reads.tip().height);
     for (const [height, expected] of model.entries()) {

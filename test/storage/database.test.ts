@@ -23,15 +23,38 @@ const REGTEST = { network: 'regtest', genesisHash: '00' };
 const SIGNET = { network: 'signet', genesisHash: '01' };
 
 type Open = (identity: typeof REGTEST) => { close(): void };
-const KINDS: Readonly<Record<string, { open: Open; ofChain: boolean; version: number }>> = {
-  'chain.db': { open: (identity) => openWriter(path, identity, 1), ofChain: true, version: 1 },
-  'node.db': { open: (identity) => openNodeDatabase(path, identity), ofChain: true, version: 2 },
-  'auth.db': { open: () => new AuthStore(path), ofChain: false, version: 1 },
-  'watches.db': { open: () => new WatchStore(path), ofChain: false, version: 1 },
+const KINDS: Readonly<Record<string, { open: Open; ofChain: boolean; version: number; advice: string }>> = {
+  'chain.db': {
+    open: (identity) => openWriter(path, identity, 1),
+    ofChain: true,
+    version: 1,
+    advice: 'remove DIR and sync again; wallets and keys lie elsewhere and stay',
+  },
+  'node.db': {
+    open: (identity) => openNodeDatabase(path, identity),
+    ofChain: true,
+    version: 2,
+    advice:
+      'remove DIR/some.db, DIR/some.db-wal and DIR/some.db-shm; they hold the saved mempool, fee history, addresses of peers and bans, and no wallet or key',
+  },
+  'auth.db': {
+    open: () => new AuthStore(path),
+    ofChain: false,
+    version: 1,
+    advice:
+      'restore a copy of it, or move DIR/some.db away: the node then writes a new initial.key, and all other keys must be issued again',
+  },
+  'watches.db': {
+    open: () => new WatchStore(path),
+    ofChain: false,
+    version: 1,
+    advice: 'restore a copy of it, or move DIR/some.db away: clients must then register their watches again',
+  },
   'a wallet': {
     open: (identity) => (existsSync(path) ? openWalletDatabase : createWalletDatabase)(path, identity),
     ofChain: true,
     version: 1,
+    advice: 'keep the file, and restore a backup of it under another name (restorewallet)',
   },
 };
 
@@ -52,7 +75,7 @@ const setVersion = (ofChain: boolean, version: number) =>
       : db.run(`PRAGMA user_version = ${version}`),
   );
 
-describe.each(Object.entries(KINDS))('%s', (_, { open, ofChain, version }) => {
+describe.each(Object.entries(KINDS))('%s', (_, { open, ofChain, version, advice }) => {
   test('is made for its owner alone, with a journal that readers can read beside', () => {
     const before = process.umask(0o022);
     try {
@@ -91,10 +114,10 @@ describe.each(Object.entries(KINDS))('%s', (_, { open, ofChain, version }) => {
       expect(() => open(SIGNET)).toThrow(/some\.db (belongs to|is a wallet of) network regtest.*, not (to|of) signet/);
     });
 
-  test('that is no database is not touched', () => {
+  test('that is no database is not touched, and the error says what can be done', () => {
     const text = 'not a database, but a letter to a friend. '.repeat(200);
     writeFileSync(path, text);
-    expect(() => open(REGTEST)).toThrow(/not a database|not a wallet/);
+    expect(() => open(REGTEST)).toThrow(`: ${advice.replaceAll('DIR', dir)}`);
     expect(readFileSync(path, 'utf8')).toBe(text);
   });
 });

@@ -34,7 +34,7 @@ function problemOf(open: () => unknown): string {
   try {
     open();
   } catch (error) {
-    return storageProblem(error, 'DIR').message;
+    return storageProblem(error, 'DIR', 'ADVICE').message;
   }
   throw new Error('it could be opened');
 }
@@ -78,7 +78,7 @@ describe('a database that cannot be used', () => {
 
   test('that is something else', async () => {
     expect(await spoiled((at) => writeFileSync(join(at, 'chain.db'), 'not a database at all'.repeat(1000)))).toMatch(
-      /^cannot use DIR: the database is damaged/,
+      /^(.*)\/chain\.db is damaged: remove \1 and sync again; wallets and keys lie elsewhere and stay$/,
     );
   });
 
@@ -90,12 +90,14 @@ describe('a database that cannot be used', () => {
       writeSync(fd, new Uint8Array(size - 8192).fill(0xee), 0, size - 8192, 8192);
       closeSync(fd);
     };
-    expect(await spoiled(damage)).toMatch(/^cannot use DIR: the database is damaged/);
+    expect(await spoiled(damage)).toContain('sync again; wallets and keys lie elsewhere and stay');
   });
 
   test('whose block file is gone, or shorter', async () => {
     const blocks = (at: string) => join(at, 'blocks', 'blk00000.dat');
-    expect(await spoiled((at) => rmSync(blocks(at)))).toMatch(/blk00000\.dat is shorter than/);
+    expect(await spoiled((at) => rmSync(blocks(at)))).toMatch(
+      /^(.*)\/blocks\/blk00000\.dat is shorter than .*: remove \1 and sync again; wallets and keys lie elsewhere and stay$/,
+    );
     expect(await spoiled((at) => writeFileSync(blocks(at), readFileSync(blocks(at)).subarray(0, -1)))).toMatch(
       /blk00000\.dat is shorter than/,
     );

@@ -143,7 +143,7 @@ export class Readiness {
     const readMs = this.#clock.monotonicMs() - startedAt;
     const { lastCommit } = node.status();
     if (lastCommit && !lastCommit.ok) return { status: 'fail', message: 'the last commit failed' };
-    const walBytes = await fileSize(join(this.#options.networkDir, 'chain.db-wal'));
+    const walBytes = await fileSize(join(this.#options.chainDir, 'chain.db-wal'));
     const details = {
       walBytes,
       lastCommitAt: lastCommit && Math.floor(lastCommit.at / 1000),
@@ -203,13 +203,19 @@ export class Readiness {
   }
 
   async #disk(): Promise<CheckResult> {
-    const { networkDir, ready } = this.#options;
-    const { bavail, bsize } = await statfs(networkDir);
-    const freeBytes = bavail * bsize;
+    const { networkDir, chainDir, ready } = this.#options;
+    // The chain may be a link to another disk.
+    const free = await Promise.all([networkDir, chainDir].map(freeBytesOf));
+    const freeBytes = Math.min(...free);
     if (freeBytes < ready.diskFailBytes) return { status: 'fail', message: 'the disk is full', freeBytes };
     if (freeBytes < ready.diskDegradedBytes) return { status: 'degraded', message: 'little space is left', freeBytes };
     return { status: 'ok', freeBytes };
   }
+}
+
+async function freeBytesOf(dir: string): Promise<number> {
+  const { bavail, bsize } = await statfs(dir);
+  return bavail * bsize;
 }
 
 /** Those that came to us may all be one, so they show nothing. */

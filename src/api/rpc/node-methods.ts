@@ -46,7 +46,7 @@ export const getblockchaininfo = nodeMethod({
   }),
   scope: 'read',
   async run({ ctx, read }) {
-    const size_on_disk = await blockBytes(ctx.options.networkDir);
+    const size_on_disk = await blockBytes(ctx.options.chainDir);
     const status = ctx.node().status();
     return read(({ reads, tip, params }) => {
       const { bits, target, difficulty } = workFields(headerBits(tip));
@@ -79,12 +79,12 @@ function signetChallenge(challenge: Uint8Array | null) {
 const usages = new Map<string, { at: number; bytes: Promise<number> }>();
 
 /** Bytes of the block and undo files; looked at no more than twice a minute. */
-function blockBytes(networkDir: string): Promise<number> {
+function blockBytes(chainDir: string): Promise<number> {
   const now = systemClock.monotonicMs();
-  const known = usages.get(networkDir);
+  const known = usages.get(chainDir);
   if (known && now - known.at < DISK_USAGE_AGE_MS) return known.bytes;
-  const bytes = sumFiles(join(networkDir, 'blocks'));
-  usages.set(networkDir, { at: now, bytes });
+  const bytes = sumFiles(join(chainDir, 'blocks'));
+  usages.set(chainDir, { at: now, bytes });
   return bytes;
 }
 

@@ -37,7 +37,7 @@ export class LiveChain implements AsyncDisposable {
       },
     };
     const options = apiOptions(
-      { network: 'regtest', networkDir: node.dir, version: '0.1.0' },
+      { network: 'regtest', networkDir: node.dir, chainDir: node.dir, version: '0.1.0' },
       { ...overrides, auth: { staticKey: 'a-key-for-tests-that-is-long-enough' } },
     );
     this.api = startApi({

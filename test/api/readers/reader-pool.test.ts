@@ -18,7 +18,8 @@ describeWithVectors('reader workers', () => {
   const start = (workers: number, queue: number, shortMs?: number) => {
     const sources = readSources(regtest);
     const pool = new ReaderPool({
-      dir: mixedChainDir(),
+      chainDir: mixedChainDir(),
+      networkDir: mixedChainDir(),
       sources,
       workers,
       queue,
