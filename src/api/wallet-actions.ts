@@ -30,11 +30,12 @@ export interface WalletActions {
   walletRestore: { args: [name: string, file: string, loadOnStartup: boolean | null]; result: null | Refusal };
   walletSetFlag: { args: [name: string, flag: string, on: boolean]; result: null | Refusal };
 
-  walletEncrypt: { args: [name: string, passphrase: string]; result: null | Refusal };
+  /** Passphrases are UTF-8, which the caller overwrites. */
+  walletEncrypt: { args: [name: string, passphrase: Uint8Array]; result: null | Refusal };
   /** For so many seconds. */
-  walletUnlock: { args: [name: string, passphrase: string, seconds: number]; result: null | Refusal };
+  walletUnlock: { args: [name: string, passphrase: Uint8Array, seconds: number]; result: null | Refusal };
   walletLock: { args: [name: string]; result: null | Refusal };
-  walletChangePassphrase: { args: [name: string, old: string, next: string]; result: null | Refusal };
+  walletChangePassphrase: { args: [name: string, old: Uint8Array, next: Uint8Array]; result: null | Refusal };
 
   walletNewAddress: { args: [name: string, type: string, label: string]; result: string | Refusal };
   walletNewChangeAddress: { args: [name: string, type: string]; result: string | Refusal };

@@ -20,6 +20,12 @@ export class ChaCha20Poly1305 {
     this.#stream.setKey(key);
   }
 
+  /** Overwrites the key and what was made of it; of no use after. */
+  wipe(): void {
+    this.#stream.wipe();
+    this.#polyKey.fill(0);
+  }
+
   /** Encrypts `head` and `body` as one text into `out`, which takes `TAG_SIZE` bytes more than both. */
   encrypt(first: number, second: number, aad: Uint8Array, head: Uint8Array, body: Uint8Array, out: Uint8Array): void {
     const size = head.length + body.length;

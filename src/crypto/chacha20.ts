@@ -23,6 +23,13 @@ export class ChaCha20 {
     this.seek(0, 0, 0);
   }
 
+  /** Overwrites the key and the key stream; of no use after. */
+  wipe(): void {
+    this.#state.fill(0);
+    this.#block.fill(0);
+    this.#left = 0;
+  }
+
   /** Goes to the start of a block. `second` must be exact as a number, that is below 2^53. */
   seek(first: number, second: number, block: number): void {
     this.#state[12] = block;

@@ -76,19 +76,16 @@ export function walletActions(manager: WalletManager | null): ActionTable<Wallet
       if (wallet.vault.encrypted)
         walletFail('wrongEncryptionState', 'Error: running with an encrypted wallet, but encryptwallet was called.');
       ensureNotScanning(wallet, 'before encrypting the wallet');
-      if (passphrase === '') walletFail('invalidParameter', 'passphrase cannot be empty');
+      if (passphrase.length === 0) walletFail('invalidParameter', 'passphrase cannot be empty');
       await wallet.encrypt(passphrase);
       return null;
     }),
     walletUnlock: on(async (wallet, passphrase, seconds) => {
       ensureEncrypted(wallet, 'walletpassphrase');
       if (seconds < 0) walletFail('invalidParameter', 'Timeout cannot be negative.');
-      if (passphrase === '') walletFail('invalidParameter', 'passphrase cannot be empty');
+      if (passphrase.length === 0) walletFail('invalidParameter', 'passphrase cannot be empty');
       if (!(await wallet.unlock(passphrase, Math.min(seconds, MAX_UNLOCK_S))))
-        walletFail(
-          'passphraseIncorrect',
-          passphrase.includes('\0') ? `Error: The wallet ${NULL_HINT}` : WRONG_PASSPHRASE,
-        );
+        walletFail('passphraseIncorrect', passphrase.includes(0) ? `Error: The wallet ${NULL_HINT}` : WRONG_PASSPHRASE);
       return null;
     }),
     walletLock: on((wallet) => {
@@ -100,9 +97,9 @@ export function walletActions(manager: WalletManager | null): ActionTable<Wallet
     walletChangePassphrase: on(async (wallet, old, next) => {
       ensureEncrypted(wallet, 'walletpassphrasechange');
       ensureNotScanning(wallet, 'before changing the passphrase');
-      if (old === '' || next === '') walletFail('invalidParameter', 'passphrase cannot be empty');
+      if (old.length === 0 || next.length === 0) walletFail('invalidParameter', 'passphrase cannot be empty');
       if (!(await wallet.vault.changePassphrase(old, next)))
-        walletFail('passphraseIncorrect', old.includes('\0') ? `Error: The old wallet ${NULL_HINT}` : WRONG_PASSPHRASE);
+        walletFail('passphraseIncorrect', old.includes(0) ? `Error: The old wallet ${NULL_HINT}` : WRONG_PASSPHRASE);
       return null;
     }),
 

@@ -122,7 +122,7 @@ export class WalletManager {
 
   async create(name: string, options: NewWallet, loadOnStartup: boolean | null): Promise<void> {
     if (name === '') walletFail('invalidParameter', 'Wallet name cannot be empty');
-    if (options.passphrase !== '' && options.disablePrivateKeys)
+    if (options.passphrase.length > 0 && options.disablePrivateKeys)
       walletFail(
         'wallet',
         'Passphrase provided but private keys are disabled. A passphrase is only used to encrypt private keys, so cannot be used for wallets with private keys disabled.',
@@ -134,7 +134,7 @@ export class WalletManager {
         `Wallet file verification failed. Failed to create database path '${shown}'. Database already exists.`,
       );
     await this.#exclusively(name, async () => {
-      if (options.passphrase === '') this.#loaded(this.#made(path, name, options));
+      if (options.passphrase.length === 0) this.#loaded(this.#made(path, name, options));
       else this.#loaded(await this.#sealed(path, name, options));
     });
     this.files.remember(name, loadOnStartup);

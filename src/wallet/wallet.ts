@@ -37,8 +37,8 @@ export interface NewWallet {
   readonly disablePrivateKeys: boolean;
   readonly blank: boolean;
   readonly avoidReuse: boolean;
-  /** Empty for a wallet whose keys are not sealed. */
-  readonly passphrase: string;
+  /** UTF-8, which the caller overwrites; empty for a wallet whose keys are not sealed. */
+  readonly passphrase: Uint8Array;
 }
 
 /** Core's names of what a wallet may be. */
@@ -271,7 +271,7 @@ export class Wallet {
   }
 
   /** Opens the keys for so many seconds. False with a wrong passphrase. */
-  async unlock(passphrase: string, seconds: number): Promise<boolean> {
+  async unlock(passphrase: Uint8Array, seconds: number): Promise<boolean> {
     if (!(await this.vault.unlock(passphrase))) return false;
     // First of all, so that whatever fails leaves no keys open.
     this.#unlockedUntil = unixSeconds(this.deps.clock) + seconds;
@@ -298,7 +298,7 @@ export class Wallet {
   }
 
   /** Seals the keys with a passphrase, and takes new ones, which no unsealed copy of the file has. */
-  async encrypt(passphrase: string): Promise<void> {
+  async encrypt(passphrase: Uint8Array): Promise<void> {
     await this.vault.encrypt(passphrase);
     // Whoever reads the file as it was keeps its open keys there.
     await this.copied();

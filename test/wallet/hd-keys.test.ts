@@ -132,13 +132,13 @@ describe('HD keys of a wallet', () => {
 
   test('a sealed wallet shows public keys alone, and none is derived or added', async () => {
     using it = new WalletFixture();
-    await it.wallet.encrypt('secret');
+    await it.wallet.encrypt(Buffer.from('secret'));
     expect(hdKeys(it.wallet, true, false)[0]!.hasPrivate).toBe(true);
     const locked = 'Error: Please enter the wallet passphrase with walletpassphrase first.';
     expect(message(() => hdKeys(it.wallet, true, true))).toBe(locked);
     expect(message(() => addHdKey(it.wallet, null))).toBe(locked);
     expect(message(() => deriveHdKey(it.wallet, 'm/0h', null, true))).toBe(locked);
-    await it.wallet.unlock('secret', 60);
+    await it.wallet.unlock(Buffer.from('secret'), 60);
     addHdKey(it.wallet, xprv);
     expect(hdKeys(it.wallet, false, true).find((each) => each.xpub === xpub)!.xprv).toBe(xprv);
   });
@@ -158,8 +158,8 @@ describe('HD keys of a wallet', () => {
     using it = new WalletFixture(BLANK);
     const { wallet } = it;
     addHdKey(wallet, xprv);
-    await wallet.encrypt('secret');
-    await wallet.unlock('secret', 60);
+    await wallet.encrypt(Buffer.from('secret'));
+    await wallet.unlock(Buffer.from('secret'), 60);
     const open = wallet.vault.provider().privateKey(key.key.id)!;
     expect(open.reveal()).toEqual(key.key.reveal());
     addHdKey(wallet, other.revealText(bip32));

@@ -43,10 +43,10 @@ describe('sealing', () => {
 
   test('a passphrase opens the master key, another one does not', async () => {
     const key = newMasterKey();
-    const sealed = await sealMasterKey(key, 'pässword 🔑');
+    const sealed = await sealMasterKey(key, Buffer.from('pässword 🔑'));
     expect(JSON.stringify(sealed)).not.toContain('pässword');
-    expect(await openMasterKey(sealed, 'pässword 🔑')).toEqual(key);
-    expect(await openMasterKey(sealed, 'password')).toBeNull();
+    expect(await openMasterKey(sealed, Buffer.from('pässword 🔑'))).toEqual(key);
+    expect(await openMasterKey(sealed, Buffer.from('password'))).toBeNull();
     expect([sealed.kdf, sealed.cost, sealed.blockSize, sealed.parallel]).toEqual(['scrypt', 65_536, 8, 1]);
   });
 });
@@ -60,13 +60,13 @@ describe('the vault of a wallet', () => {
     const before = wallet.store.keys.keys();
     const plain = before.map(({ data }) => data.toHex());
     expect(wallet.vault.encrypted).toBe(false);
-    await wallet.encrypt('one');
+    await wallet.encrypt(Buffer.from('one'));
     expect([wallet.vault.encrypted, wallet.vault.locked, wallet.unlockedUntil]).toEqual([true, true, 0]);
     expect(() => wallet.vault.provider()).toThrow(WalletError);
     const file = readFileSync(it.path).toHex();
     for (const secret of plain) expect(file).not.toContain(secret);
-    expect(await wallet.unlock('two', 10)).toBe(false);
-    expect(await wallet.unlock('one', 10)).toBe(true);
+    expect(await wallet.unlock(Buffer.from('two'), 10)).toBe(false);
+    expect(await wallet.unlock(Buffer.from('one'), 10)).toBe(true);
     expect(wallet.unlockedUntil).toBe(it.clock.nowMs() / 1000 + 10);
     const key = wallet.vault.provider().privateKey(before[0]!.id)!;
     expect(key.reveal().toHex()).toBe(plain[0]!);
@@ -74,7 +74,7 @@ describe('the vault of a wallet', () => {
     const { secretNonce } = newMusigNonce({ ...NONCE_USE, publicKey: key.publicKey });
     musigNonces.add('session', secretNonce);
     // That it stays open for longer ends no session.
-    expect(await wallet.unlock('one', 20)).toBe(true);
+    expect(await wallet.unlock(Buffer.from('one'), 20)).toBe(true);
     expect(musigNonces.size).toBe(1);
     const sameKey = wallet.vault.provider().privateKey(before[0]!.id)!;
     // Whoever still holds it holds nothing.
@@ -86,14 +86,14 @@ describe('the vault of a wallet', () => {
     expect(Bun.inspect(wallet.vault)).not.toContain(plain[0]!);
     it.reopen();
     expect(it.wallet.vault.locked).toBe(true);
-    expect(await it.wallet.vault.changePassphrase('one', 'two')).toBe(true);
-    expect(await it.wallet.unlock('two', 10)).toBe(true);
+    expect(await it.wallet.vault.changePassphrase(Buffer.from('one'), Buffer.from('two'))).toBe(true);
+    expect(await it.wallet.unlock(Buffer.from('two'), 10)).toBe(true);
   }, 30_000);
 
   test('addresses go on where they were, whether it is locked or not', async () => {
     using it = new WalletFixture();
     const first = it.wallet.newAddress('bech32', '');
-    await it.wallet.encrypt('one');
+    await it.wallet.encrypt(Buffer.from('one'));
     const second = it.wallet.newAddress('bech32', '');
     expect(second).not.toBe(first);
     it.reopen();

@@ -81,7 +81,7 @@ describe('a copy of a wallet', () => {
     wallet.vault.encrypt = async () => void order.push('sealed');
     wallet.store.rewrite = () => void order.push('wiped');
     const copying = wallet.copyTo(join(it.dir, 'x'), { withKeys: true }).then(() => order.push('copied'));
-    await wallet.encrypt('a passphrase');
+    await wallet.encrypt(Buffer.from('a passphrase'));
     await copying;
     expect(order).toEqual(['sealed', 'copied', 'wiped']);
   });

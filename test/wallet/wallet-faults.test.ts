@@ -57,13 +57,13 @@ describe('a write that the disk does not take', () => {
 
   test('does not leave the keys open for longer than was asked for', async () => {
     using it = new WalletFixture();
-    await it.wallet.encrypt('a passphrase');
+    await it.wallet.encrypt(Buffer.from('a passphrase'));
     expect(it.wallet.vault.locked).toBe(true);
     it.wallet.store.write = () => {
       throw FULL;
     };
-    expect(it.wallet.unlock('a passphrase', 0)).rejects.toThrow(FULL);
-    await it.wallet.unlock('a passphrase', 0).catch(() => {});
+    expect(it.wallet.unlock(Buffer.from('a passphrase'), 0)).rejects.toThrow(FULL);
+    await it.wallet.unlock(Buffer.from('a passphrase'), 0).catch(() => {});
     while (!it.wallet.vault.locked) await new Promise((resolve) => setImmediate(resolve));
     expect(it.wallet.unlockedUntil).toBe(0);
   });
@@ -71,9 +71,9 @@ describe('a write that the disk does not take', () => {
 
 test('a passphrase that is right too late opens nothing', async () => {
   using it = new WalletFixture();
-  await it.wallet.encrypt('a passphrase');
+  await it.wallet.encrypt(Buffer.from('a passphrase'));
   const { vault } = it.wallet;
-  const opening = vault.unlock('a passphrase');
+  const opening = vault.unlock(Buffer.from('a passphrase'));
   it.ending.abort(new Error('the node stops'));
   expect(opening).rejects.toThrow('the node stops');
   await opening.catch(() => {});

@@ -13,7 +13,25 @@ export class NumberText {
   }
 }
 
-export type RpcValue = null | boolean | string | NumberText | readonly RpcValue[] | RpcObject;
+/** A string of a request that was never made a string: its UTF-8 bytes, which are overwritten when the request is answered. */
+export class SecretText {
+  readonly bytes: Uint8Array;
+
+  constructor(bytes: Uint8Array) {
+    this.bytes = bytes;
+  }
+
+  /** Its text, for a parameter that turns out to be no secret. */
+  text(): string {
+    return Buffer.from(this.bytes).toString();
+  }
+
+  toJSON(): string {
+    return '[secret]';
+  }
+}
+
+export type RpcValue = null | boolean | string | NumberText | SecretText | readonly RpcValue[] | RpcObject;
 export interface RpcObject {
   readonly [key: string]: RpcValue;
 }
@@ -102,7 +120,12 @@ function withTexts(value: ParsedJson): RpcValue {
 }
 
 export function isObject(value: RpcValue | undefined): value is RpcObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof NumberText);
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    !Array.isArray(value) &&
+    !(value instanceof NumberText || value instanceof SecretText)
+  );
 }
 
 /** The member of that name, null where it is absent; never one the object inherits. */
@@ -114,7 +137,7 @@ export function member(object: RpcObject, key: string): RpcValue {
 export function typeName(value: RpcValue): string {
   if (value === null) return 'null';
   if (typeof value === 'boolean') return 'bool';
-  if (typeof value === 'string') return 'string';
+  if (typeof value === 'string' || value instanceof SecretText) return 'string';
   if (value instanceof NumberText) return 'number';
   return Array.isArray(value) ? 'array' : 'object';
 }

@@ -12,6 +12,7 @@ import { type Param, positional } from './params.ts';
 import type { JsonPieces } from './reply-body.ts';
 import { RPC_ERROR, RpcError } from './rpc-error.ts';
 import type { Schema } from './schema.ts';
+import { revealed } from './secret-texts.ts';
 import type { Turn } from './turns.ts';
 
 export type RpcCategory =
@@ -147,6 +148,11 @@ export function nodeMethod<const P extends readonly Param<unknown>[]>(
   return { ...rest, runsOn: 'front', invoke: (env, args) => run(env as FrontEnv, ...(args as Values<P>)) };
 }
 
+/** Whether it has a parameter that is kept secret. */
+export function hasSecrets({ params }: RpcMethod): boolean {
+  return params.some(({ secret }) => secret);
+}
+
 /** `getblock "blockhash" ( verbosity )` */
 export function usage({ name, params }: RpcMethod): string {
   let line = name;
@@ -180,5 +186,5 @@ export function readArguments(method: RpcMethod, given: RpcValue): unknown[] {
   }
   if (Object.keys(mismatches).length > 0)
     throw new RpcError(RPC_ERROR.type, `Wrong type passed:\n${JSON.stringify(mismatches, null, 4)}`);
-  return params.map((param, i) => param.read(args[i] ?? null));
+  return params.map((param, i) => param.read(param.secret ? (args[i] ?? null) : revealed(args[i] ?? null)));
 }

@@ -1,7 +1,8 @@
 import { type Amount, COIN, isMoneyRange } from '../../primitives/amount.ts';
 import { type BlockHash, hashFromHex, type Txid } from '../../primitives/hash.ts';
 import { DecodeError, hexToBytes, isHex } from '../../util/bytes.ts';
-import { member, NumberText, type RpcObject, type RpcValue, typeName } from './json.ts';
+import { sharedText } from '../../util/secret-bytes.ts';
+import { member, NumberText, type RpcObject, type RpcValue, SecretText, typeName } from './json.ts';
 import { rpcFail } from './rpc-error.ts';
 import { anyOf, anything, arr, bool, hashStr, hexStr, int, num, obj, type Schema, str } from './schema.ts';
 
@@ -23,6 +24,8 @@ export interface Param<T> {
   readonly fallback?: unknown;
   /** It is there for older callers alone. */
   readonly placeholder?: boolean;
+  /** Its text is kept as bytes, which are overwritten when the call is answered. */
+  readonly secret?: boolean;
   read(value: RpcValue): T;
 }
 
@@ -68,6 +71,12 @@ function coinText(amount: bigint): string {
 
 export function text(name: string, naming?: Naming): Param<string> {
   return param(name, 'string', str(), (value) => value as string, naming);
+}
+
+/** A text that is kept secret, as UTF-8. It comes as a string only where the request was not looked through for secrets. */
+export function secret(name: string, naming?: Naming): Param<Uint8Array> {
+  const read = (value: RpcValue) => (value instanceof SecretText ? value.bytes : sharedText(value as string));
+  return { ...param(name, 'string', str(), read, naming), secret: true };
 }
 
 export function flag(name: string, naming?: Naming): Param<boolean> {

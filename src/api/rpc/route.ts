@@ -8,6 +8,7 @@ import { access } from '../route-access.ts';
 import { turns } from '../turns.ts';
 import { type RpcCaller, RpcDispatcher } from './dispatcher.ts';
 import { isObject, parseJson, type RpcValue } from './json.ts';
+import { hasSecrets } from './method.ts';
 import { RPC_METHODS } from './methods.ts';
 import {
   batchReply,
@@ -21,9 +22,12 @@ import {
 } from './protocol.ts';
 import { joined } from './reply-body.ts';
 import { RPC_ERROR, RpcError } from './rpc-error.ts';
+import { revealed, takeSecrets } from './secret-texts.ts';
 import { type Turn, Turns } from './turns.ts';
 import { excessOf } from './value-count.ts';
 
+/** Methods with parameters that must not become strings. */
+const SECRET_METHODS = [...RPC_METHODS.values()].filter(hasSecrets).map(({ name }) => name);
 /** Of those who take no turns. */
 const NO_TURN: Turn = { pause: (wait) => wait() };
 /** curl's default type among them. */
@@ -47,17 +51,29 @@ export const rpcRoutes = (ctx: ApiContext, sources?: ReadSources) => {
     // The front serves everybody: one caller's million little values must not hold it up.
     const excess = await excessOf(bytes);
     if (excess) throw new RpcError(RPC_ERROR.invalidRequest, `the request holds more than ${excess}`);
-    const body = parseBody(new TextDecoder().decode(bytes));
-    const { signal } = request;
+    const secrets = takeSecrets(bytes, SECRET_METHODS);
+    try {
+      const body = parseBody(secrets ? secrets.text : new TextDecoder().decode(bytes));
+      return await answerBody(secrets ? secrets.restore(body) : body, call, { wallet, signal: request.signal });
+    } finally {
+      secrets?.wipe();
+    }
+  };
+
+  const answerBody = (
+    body: RpcValue,
+    call: Call,
+    { wallet, signal }: Pick<RpcCaller, 'wallet' | 'signal'>,
+  ): Promise<Response> => {
     const { id } = call.principal;
     if (!Array.isArray(body)) {
-      const only = readCall(body);
+      const only = withTexts(readCall(body));
       checkAllowed([only], call);
       return callers.take(id, (turn) => single(dispatcher, only, { call, wallet, signal, turn }));
     }
     if (body.length > limits.rpcMaxBatch)
       throw new RpcError(RPC_ERROR.invalidRequest, `more than ${limits.rpcMaxBatch} calls`);
-    const calls = (body as RpcValue[]).map(readCall);
+    const calls = (body as RpcValue[]).map((each) => withTexts(readCall(each)));
     checkAllowed(calls, call);
     call.charge(Math.max(0, calls.length - 1));
     return callers.take(id, (turn) => batch(dispatcher, calls, { call, wallet, signal, turn }));
@@ -107,6 +123,12 @@ function parseBody(text: string): RpcValue {
   }
   if (!Array.isArray(body) && !isObject(body)) throw new RpcError(RPC_ERROR.parse, 'Top-level object parse error');
   return body;
+}
+
+/** Only a method with secrets gets them as such. */
+function withTexts(call: RpcCall): RpcCall {
+  const method = RPC_METHODS.get(call.method);
+  return method && hasSecrets(method) ? call : { ...call, params: revealed(call.params) };
 }
 
 /** Refuses the whole request when any of its calls is beyond the caller's scopes or list of methods. */

@@ -1,6 +1,6 @@
 import { walletReaders } from '../wallets/wallet-readers.ts';
 import { type FrontEnv, nodeMethod } from './method.ts';
-import { flag, largeInteger, optional, text } from './params.ts';
+import { flag, largeInteger, optional, secret, text } from './params.ts';
 import { orFail, rpcFail } from './rpc-error.ts';
 import { arr, bool, maybe, nil, obj, str } from './schema.ts';
 import { walletName, walletOf } from './wallet-env.ts';
@@ -33,7 +33,7 @@ export const createwallet = nodeMethod({
     text('wallet_name'),
     optional(flag('disable_private_keys'), false),
     optional(flag('blank'), false),
-    optional(text('passphrase'), null),
+    optional(secret('passphrase'), null),
     optional(flag('avoid_reuse'), false),
     optional(flag('descriptors'), true),
     optional(flag('load_on_startup'), null),
@@ -48,9 +48,9 @@ export const createwallet = nodeMethod({
         'descriptors argument must be set to "true"; it is no longer possible to create a legacy wallet.',
       );
     if (signer) rpcFail('wallet', 'Compiled without external signing support (required for external signing)');
-    const wanted = { disablePrivateKeys, blank, avoidReuse, passphrase: passphrase ?? '' };
+    const wanted = { disablePrivateKeys, blank, avoidReuse, passphrase: passphrase ?? new Uint8Array(0) };
     orFail(await ctx.node().act('walletCreate', name, wanted, onStartup));
-    return { name, ...(passphrase === '' && { warnings: [NOT_ENCRYPTED] }) };
+    return { name, ...(passphrase?.length === 0 && { warnings: [NOT_ENCRYPTED] }) };
   },
 });
 
@@ -141,7 +141,7 @@ export const encryptwallet = nodeMethod({
   name: 'encryptwallet',
   category: 'wallet',
   help: 'Encrypts the private keys of the wallet with a passphrase.',
-  params: [text('passphrase')],
+  params: [secret('passphrase')],
   result: str('what to do now'),
   scope: 'wallet',
   async run(env, passphrase) {
@@ -154,7 +154,7 @@ export const walletpassphrase = nodeMethod({
   name: 'walletpassphrase',
   category: 'wallet',
   help: 'Opens the private keys of the wallet for some seconds.',
-  params: [text('passphrase'), largeInteger('timeout')],
+  params: [secret('passphrase'), largeInteger('timeout')],
   result: nil(),
   scope: 'wallet',
   async run(env, passphrase, seconds) {
@@ -180,7 +180,7 @@ export const walletpassphrasechange = nodeMethod({
   name: 'walletpassphrasechange',
   category: 'wallet',
   help: 'Changes the passphrase of the wallet.',
-  params: [text('oldpassphrase'), text('newpassphrase')],
+  params: [secret('oldpassphrase'), secret('newpassphrase')],
   result: nil(),
   scope: 'wallet',
   async run(env, old, next) {

@@ -64,7 +64,7 @@ export class KeyVault {
   }
 
   /** Seals all keys; they are locked then. */
-  async encrypt(passphrase: string): Promise<void> {
+  async encrypt(passphrase: Uint8Array): Promise<void> {
     const masterKey = newMasterKey();
     try {
       const encryption = await sealMasterKey(masterKey, passphrase);
@@ -83,7 +83,7 @@ export class KeyVault {
   }
 
   /** False with a wrong passphrase, which takes longer each time. */
-  unlock(passphrase: string): Promise<boolean> {
+  unlock(passphrase: Uint8Array): Promise<boolean> {
     return this.#inTurn(async () => {
       const masterKey = await this.#open(passphrase);
       if (!masterKey) return false;
@@ -96,7 +96,7 @@ export class KeyVault {
   }
 
   /** False with a wrong old passphrase. */
-  changePassphrase(old: string, next: string): Promise<boolean> {
+  changePassphrase(old: Uint8Array, next: Uint8Array): Promise<boolean> {
     return this.#inTurn(async () => {
       const masterKey = await this.#open(old);
       if (!masterKey) return false;
@@ -108,7 +108,7 @@ export class KeyVault {
 
   /** Takes the keys as the file has them when they are asked for next. */
   reload(): void {
-    for (const key of this.#provider?.privateKeys.values() ?? []) key.wipe();
+    this.#provider?.wipe();
     this.#provider = null;
   }
 
@@ -124,7 +124,7 @@ export class KeyVault {
     this.#masterKey = null;
   }
 
-  async #open(passphrase: string): Promise<Uint8Array | null> {
+  async #open(passphrase: Uint8Array): Promise<Uint8Array | null> {
     const masterKey = await openMasterKey(this.#store.meta('encryption')!, passphrase);
     if (masterKey) {
       this.#wrong = 0;
@@ -147,8 +147,7 @@ export class KeyVault {
     for (const { id, compressed, data } of this.#store.keys.keys()) {
       const secret = this.#masterKey ? open(this.#masterKey, id, data) : data;
       if (!secret) throw new Error('a private key of the wallet is damaged');
-      provider.addPrivateKey(new PrivateKey(secret, compressed));
-      if (this.#masterKey) secret.fill(0);
+      provider.addPrivateKey(PrivateKey.take(secret, compressed));
     }
     this.#provider = provider;
     return provider;

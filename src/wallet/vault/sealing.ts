@@ -15,7 +15,9 @@ export function seal(key: Uint8Array, context: Uint8Array, plain: Uint8Array): U
   const out = new Uint8Array(NONCE_SIZE + plain.length + TAG_SIZE);
   crypto.getRandomValues(out.subarray(0, NONCE_SIZE));
   const [first, second] = nonceOf(out);
-  new ChaCha20Poly1305(key).encrypt(first, second, context, plain, new Uint8Array(0), out.subarray(NONCE_SIZE));
+  const cipher = new ChaCha20Poly1305(key);
+  cipher.encrypt(first, second, context, plain, new Uint8Array(0), out.subarray(NONCE_SIZE));
+  cipher.wipe();
   return out;
 }
 
@@ -23,7 +25,10 @@ export function seal(key: Uint8Array, context: Uint8Array, plain: Uint8Array): U
 export function open(key: Uint8Array, context: Uint8Array, sealed: Uint8Array): Uint8Array | null {
   if (sealed.length < NONCE_SIZE + TAG_SIZE) return null;
   const [first, second] = nonceOf(sealed);
-  return new ChaCha20Poly1305(key).decrypt(first, second, context, sealed.subarray(NONCE_SIZE));
+  const cipher = new ChaCha20Poly1305(key);
+  const plain = cipher.decrypt(first, second, context, sealed.subarray(NONCE_SIZE));
+  cipher.wipe();
+  return plain;
 }
 
 /** As the cipher takes it: 32 bits, and 53 of the other 64. */
@@ -38,7 +43,7 @@ export function newMasterKey(): Uint8Array {
 }
 
 /** The master key, sealed with a passphrase. */
-export async function sealMasterKey(masterKey: Uint8Array, passphrase: string): Promise<SealedMasterKey> {
+export async function sealMasterKey(masterKey: Uint8Array, passphrase: Uint8Array): Promise<SealedMasterKey> {
   const salt = crypto.getRandomValues(new Uint8Array(KEY_SIZE));
   const outer = await keyOf(passphrase, salt, SCRYPT);
   const sealed = seal(outer, MASTER_KEY_CONTEXT, masterKey).toHex();
@@ -47,7 +52,7 @@ export async function sealMasterKey(masterKey: Uint8Array, passphrase: string): 
 }
 
 /** Null with another passphrase. */
-export async function openMasterKey(sealed: SealedMasterKey, passphrase: string): Promise<Uint8Array | null> {
+export async function openMasterKey(sealed: SealedMasterKey, passphrase: Uint8Array): Promise<Uint8Array | null> {
   const outer = await keyOf(passphrase, hexToBytes(sealed.salt), sealed);
   const masterKey = open(outer, MASTER_KEY_CONTEXT, hexToBytes(sealed.sealed));
   outer.fill(0);
@@ -56,15 +61,13 @@ export async function openMasterKey(sealed: SealedMasterKey, passphrase: string)
 
 /** Takes its time, on a thread of the runtime. */
 function keyOf(
-  passphrase: string,
+  passphrase: Uint8Array,
   salt: Uint8Array,
   { cost, blockSize, parallel }: Pick<SealedMasterKey, 'cost' | 'blockSize' | 'parallel'>,
 ): Promise<Uint8Array> {
-  const bytes = new TextEncoder().encode(passphrase);
   const options = { N: cost, r: blockSize, p: parallel, maxmem: 128 * cost * blockSize + 32 * MEBIBYTE };
   return new Promise((resolve, reject) => {
-    scrypt(bytes, salt, KEY_SIZE, options, (error, key) => {
-      bytes.fill(0);
+    scrypt(passphrase, salt, KEY_SIZE, options, (error, key) => {
       if (error) reject(error);
       else resolve(new Uint8Array(key.buffer, key.byteOffset, key.byteLength));
     });
