@@ -11,6 +11,7 @@ export const COMMANDS: Readonly<Record<string, Row>> = {
   import: { summary: 'connect the blocks of block files, then stop', load: () => import('./import.ts') },
   probe: { summary: 'ask a running node whether it is live or ready', load: () => import('./probe.ts') },
   dev: { summary: 'play reorgs, double spends and floods in developer mode', load: () => import('./dev.ts') },
+  'forget-wallet': { summary: 'accept that the file of a wallet is gone', load: () => import('./forget-wallet.ts') },
   help: { summary: 'show this text, a command, or every setting', load: () => import('./help.ts') },
   version: { summary: 'show the version', load: () => import('./version.ts') },
 };

@@ -1,5 +1,4 @@
 import type { Database } from 'bun:sqlite';
-import { join } from 'node:path';
 import type { ActionTable, NodeAction, NodeActions } from '../api/node-actions.ts';
 import type { NodeCounters, NodeNews, NodeStatus, PeerChange, PeerView } from '../api/node-port.ts';
 import { Chain } from '../chain/chain.ts';
@@ -16,7 +15,6 @@ import { moveChainData, syncAgainAdvice } from '../storage/chain-folder.ts';
 import { closeDatabase } from '../storage/database.ts';
 import { FeeStore } from '../storage/fee-store.ts';
 import { MempoolStore } from '../storage/mempool-store.ts';
-import { openNodeDatabase } from '../storage/node-database.ts';
 import { SeqFloor } from '../storage/seq-floor.ts';
 import { DecodeError } from '../util/bytes.ts';
 import { type Clock, systemClock, unixSeconds } from '../util/clock.ts';
@@ -29,6 +27,7 @@ import type { ImportOptions, ImportResult } from './import-types.ts';
 import { mempoolActions } from './mempool-actions.ts';
 import { miningActions } from './mining-actions.ts';
 import { networkActions } from './network-actions.ts';
+import { openNodeStorage } from './node-storage.ts';
 import { PeerNetwork } from './peer-network.ts';
 import { verificationProgress } from './progress.ts';
 import { relayOptionsOf } from './relay-options.ts';
@@ -96,14 +95,9 @@ export class Node {
         log.error('script checks have stopped', { error });
       },
     });
-    const identity = { network: this.params.name, genesisHash: hashToHex(this.params.consensus.genesisHash) };
+    this.#database = openNodeStorage(config, this.params);
     try {
       moveChainData(config.chainDir);
-      this.#database = openNodeDatabase(join(config.networkDir, 'node.db'), identity);
-    } catch (error) {
-      throw storageProblem(error, config.networkDir);
-    }
-    try {
       this.chain = new Chain(
         {
           dir: config.chainDir,
@@ -150,7 +144,14 @@ export class Node {
       ? sandboxChain({ chain: this.chain, mempool: this.mempool, clock }, config.networkDir, this.#ending.signal)
       : null;
     this.#wallets = config.wallet.enabled
-      ? openWallets(config, { chain: this.chain, mempool: this.mempool, clock, log, signal: this.#ending.signal })
+      ? openWallets(config, {
+          chain: this.chain,
+          mempool: this.mempool,
+          database: this.#database,
+          clock,
+          log,
+          signal: this.#ending.signal,
+        })
       : null;
     this.#actions = {
       ...chainActions(this.chain, {

@@ -1,3 +1,4 @@
+import type { Database } from 'bun:sqlite';
 import { dirname, join } from 'node:path';
 import type { Chain } from '../chain/chain.ts';
 import type { ChainFollower } from '../chain/events.ts';
@@ -7,6 +8,7 @@ import { hasClusterRoom } from '../mempool/cluster-room.ts';
 import type { MempoolService } from '../mempool/service.ts';
 import { parseTransaction } from '../primitives/block.ts';
 import { ChainReads } from '../storage/chain-reads.ts';
+import { KnownWallets } from '../storage/known-wallets.ts';
 import type { Clock } from '../util/clock.ts';
 import type { Log } from '../util/log.ts';
 import { WalletManager } from '../wallet/wallet-manager.ts';
@@ -23,9 +25,22 @@ export interface Wallets {
   close(): void;
 }
 
+/** Where wallets and their backups are stored. */
+export function walletFolders({ networkDir }: Pick<Config, 'networkDir'>): { dir: string; backupDir: string } {
+  return { dir: join(networkDir, WALLET_DIR), backupDir: join(dirname(networkDir), 'backups') };
+}
+
 export function openWallets(
   config: Config,
-  deps: { chain: Chain; mempool: MempoolService; clock: Clock; log: Log; signal: AbortSignal },
+  deps: {
+    chain: Chain;
+    mempool: MempoolService;
+    /** node.db. */
+    database: Database;
+    clock: Clock;
+    log: Log;
+    signal: AbortSignal;
+  },
 ): Wallets {
   const { chain, mempool, clock, log, signal } = deps;
   let reads: ChainReads | null = null;
@@ -33,9 +48,9 @@ export function openWallets(
   const relayOptions = relayOptionsOf(config);
   const manager = new WalletManager(
     {
-      dir: join(config.networkDir, WALLET_DIR),
-      backupDir: join(dirname(config.networkDir), 'backups'),
+      ...walletFolders(config),
       autocreate: config.wallet.autocreate,
+      known: new KnownWallets(deps.database),
     },
     {
       params: chain.params,

@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isFileName } from '../util/file-name.ts';
 import type { Log } from '../util/log.ts';
@@ -10,18 +10,19 @@ const STARTUP_FILE = 'startup.json';
 
 /** Where the files of wallets and their backups lie, and the list of those to load at the start. */
 export class WalletFiles {
-  readonly #dir: string;
+  /** Of the wallets. */
+  readonly dir: string;
   readonly #backupDir: string;
   readonly #log: Log;
 
   constructor({ dir, backupDir, log }: { dir: string; backupDir: string; log: Log }) {
-    this.#dir = dir;
+    this.dir = dir;
     this.#backupDir = backupDir;
     this.#log = log;
   }
 
   makeDir(): void {
-    mkdirSync(this.#dir, { recursive: true, mode: 0o700 });
+    mkdirSync(this.dir, { recursive: true, mode: 0o700 });
   }
 
   makeBackupDir(): void {
@@ -30,7 +31,7 @@ export class WalletFiles {
 
   /** Names of the wallets whose files are there, loaded or not. */
   names(): string[] {
-    return readdirSync(this.#dir)
+    return readdirSync(this.dir)
       .filter((file) => file.endsWith(FILE_SUFFIX))
       .map((file) => file.slice(0, -FILE_SUFFIX.length))
       .sort();
@@ -40,7 +41,7 @@ export class WalletFiles {
   place(name: string): { path: string; shown: string } {
     if (!isFileName(name))
       walletFail('invalidParameter', 'a wallet name holds no path: at most 128 bytes, without / \\ and a leading dot');
-    const shown = join(this.#dir, name);
+    const shown = join(this.dir, name);
     return { path: `${shown}${FILE_SUFFIX}`, shown };
   }
 
@@ -54,7 +55,7 @@ export class WalletFiles {
   /** Names of the wallets to load at the start. */
   startup(): string[] {
     try {
-      const names: unknown = JSON.parse(readFileSync(join(this.#dir, STARTUP_FILE), 'utf8'));
+      const names: unknown = JSON.parse(readFileSync(join(this.dir, STARTUP_FILE), 'utf8'));
       return Array.isArray(names) ? names.filter((name) => typeof name === 'string' && isFileName(name)) : [];
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT')
@@ -69,7 +70,16 @@ export class WalletFiles {
     const names = new Set(this.startup());
     if (load) names.add(name);
     else names.delete(name);
-    const path = join(this.#dir, STARTUP_FILE);
+    this.#write(names);
+  }
+
+  /** Takes a wallet off the list where that is on the disk and has it. */
+  removeFromStartup(name: string): void {
+    if (existsSync(join(this.dir, STARTUP_FILE)) && this.startup().includes(name)) this.remember(name, false);
+  }
+
+  #write(names: ReadonlySet<string>): void {
+    const path = join(this.dir, STARTUP_FILE);
     writeFileSync(`${path}.part`, JSON.stringify([...names]), { mode: 0o600 });
     renameSync(`${path}.part`, path);
   }

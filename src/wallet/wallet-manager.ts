@@ -15,6 +15,16 @@ export interface WalletManagerOptions {
   readonly backupDir: string;
   /** Whether a wallet is made where there is none. */
   readonly autocreate: boolean;
+  /** What outlives the directory of the wallets. */
+  readonly known: WalletMemory;
+}
+
+/** The wallets that this node has had, remembered outside of their directory. */
+export interface WalletMemory {
+  /** True where the wallet was loaded and has not been unloaded since. */
+  all(): ReadonlyMap<string, boolean>;
+  remember(name: string, inUse: boolean): void;
+  forget(name: string): void;
 }
 
 /** What everybody may know of a loaded wallet. */
@@ -42,6 +52,7 @@ export class WalletManager {
   readonly files: WalletFiles;
   readonly backups: WalletBackups;
   readonly #autocreate: boolean;
+  readonly #known: WalletMemory;
   readonly #deps: WalletDeps;
   readonly #wallets = new Map<string, Wallet>();
   /** Names of wallets that are being made or opened. */
@@ -55,35 +66,53 @@ export class WalletManager {
   #bodies: readonly ParsedBlock[] | null = null;
   #resubmitTimer: ReturnType<typeof setTimeout> | null = null;
 
-  constructor({ dir, backupDir, autocreate }: WalletManagerOptions, deps: WalletDeps) {
+  constructor({ dir, backupDir, autocreate, known }: WalletManagerOptions, deps: WalletDeps) {
     const { log } = deps;
     this.files = new WalletFiles({ dir, backupDir, log });
     this.backups = new WalletBackups({ files: this.files, wallet: (name) => this.wallet(name), log });
     this.#autocreate = autocreate;
+    this.#known = known;
     this.#deps = deps;
   }
 
-  /** Loads what is to be loaded at the start, and makes a wallet where there is none. */
+  /**
+   * Loads what is to be loaded at the start, and makes a wallet where there is none. Throws OperatorError where there were
+   * some and their directory is gone: a new one in its place would look like an empty wallet.
+   */
   open(): void {
     const { log } = this.#deps;
+    const known = this.#known.all();
+    this.#checkDirectory(known);
     this.files.makeDir();
-    if (this.#autocreate && this.files.names().length === 0) {
+    const used = [...known].filter(([, inUse]) => inUse).map(([name]) => name);
+    if (this.#autocreate && this.files.names().length === 0 && used.length === 0) {
       const { path } = this.files.place(DEFAULT_WALLET);
       this.#loaded(this.#made(path, DEFAULT_WALLET, PLAIN));
       log.warn('a wallet was made: its keys are not encrypted until encryptwallet is called', {
         wallet: DEFAULT_WALLET,
       });
     }
-    for (const name of this.files.startup()) {
+    const startup = this.files.startup();
+    for (const name of new Set([...startup, ...used])) {
       const { path } = this.files.place(name);
       if (this.#wallets.has(name)) continue;
       if (!existsSync(path)) {
-        // The default one is on the list though nobody has asked for it.
-        if (name === DEFAULT_WALLET) continue;
+        // The default one is on the list without a request for it.
+        if (name === DEFAULT_WALLET && !used.includes(name)) continue;
+        // It was unloaded before its file was moved away.
+        if (known.get(name) === false) {
+          this.files.removeFromStartup(name);
+          continue;
+        }
         this.#missing.add(name);
-        log.error('a wallet that is to be loaded is not there', { wallet: name });
+        log.error('the file of a wallet is missing', {
+          wallet: name,
+          file: path,
+          advice: `restore it, or accept the loss with: obverse forget-wallet ${name}`,
+        });
         continue;
       }
+      if (!startup.includes(name)) continue;
       try {
         this.#add(Wallet.open(path, name, this.#deps));
       } catch (error) {
@@ -91,6 +120,24 @@ export class WalletManager {
         log.error('a wallet cannot be opened', { wallet: name, error });
       }
     }
+    this.#rememberFiles(known);
+  }
+
+  #checkDirectory(known: ReadonlyMap<string, boolean>): void {
+    if (known.size === 0 || existsSync(this.files.dir)) return;
+    const names = [...known.keys()];
+    const shown = names.length > SHOWN_NAMES ? `${names.slice(0, SHOWN_NAMES).join(', ')}, …` : names.join(', ');
+    throw new OperatorError(
+      `${this.files.dir} is gone, but this node had wallets (${shown}): put the folder back; to restore backups, make an empty folder and start again; to do without them, run "obverse forget-wallet NAME…" with these names`,
+    );
+  }
+
+  /** Brings what is remembered in line with the files; those that are missing while they were in use stay in it. */
+  #rememberFiles(known: ReadonlyMap<string, boolean>): void {
+    const names = this.files.names();
+    for (const name of names) this.#known.remember(name, this.#wallets.has(name) || this.#failed.has(name));
+    // An unloaded wallet may be moved away.
+    for (const [name, inUse] of known) if (!inUse && !names.includes(name)) this.#known.forget(name);
   }
 
   /** Names of wallets that were to be loaded at the start and could not be. */
@@ -159,6 +206,7 @@ export class WalletManager {
     wallet.scanner.ensureNotScanning();
     this.#wallets.delete(name);
     wallet.close();
+    this.#known.remember(name, false);
     this.files.remember(name, loadOnStartup);
   }
 
@@ -284,6 +332,7 @@ export class WalletManager {
     this.#missing.delete(wallet.name);
     this.#loads.set(wallet, ++this.#lastLoad);
     this.#wallets.set(wallet.name, wallet);
+    this.#known.remember(wallet.name, true);
   }
 
   async #exclusively(name: string, work: () => Promise<void>): Promise<void> {
@@ -322,5 +371,8 @@ export class WalletManager {
     this.#deps.log.error(what, { wallet: wallet.name, error });
   }
 }
+
+/** Names that one error message shows. */
+const SHOWN_NAMES = 20;
 
 const PLAIN = { disablePrivateKeys: false, blank: false, avoidReuse: false };

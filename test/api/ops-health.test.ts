@@ -72,7 +72,7 @@ describe('readiness', () => {
     expect(await check({})).toBeUndefined();
     expect(await check({ wallets: [] })).toMatchObject({ status: 'ok', loaded: 0 });
     expect(await check({ wallets: [of('a'), of('b')] })).toMatchObject({ status: 'ok', loaded: 2 });
-    expect(await check({ walletsMissing: ['c'] })).toMatchObject({ status: 'degraded', loaded: 2 });
+    expect(await check({ walletsMissing: ['c'] })).toMatchObject({ status: 'fail', loaded: 2 });
     expect(await check({ walletsFailed: ['c'] })).toMatchObject({ status: 'fail', loaded: 2 });
     it.node.mine(3);
     expect(await check({})).toMatchObject({ status: 'degraded', message: 'a wallet is behind' });

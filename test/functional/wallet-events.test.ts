@@ -225,7 +225,11 @@ describe('walletTransaction', () => {
     const missed = await page(`after=${lastSeq}`);
     expect(missed.items.map(told)).toContainEqual(['default', 'confirmed', idOf(late)]);
     const ready = await node.api.request<Readiness>('/readyz');
-    expect(ready.body.checks.wallet).toMatchObject({ status: 'degraded', message: 'a wallet is not there', loaded: 1 });
+    expect(ready.body.checks.wallet).toMatchObject({
+      status: 'fail',
+      message: 'the file of a wallet is missing',
+      loaded: 1,
+    });
     // What lies between is told to be missing: events of the mempool end with the process.
     expect(missed.gap).toMatchObject({ scope: 'mempool' });
   });

@@ -33,7 +33,7 @@ const KINDS: Readonly<Record<string, { open: Open; ofChain: boolean; version: nu
   'node.db': {
     open: (identity) => openNodeDatabase(path, identity),
     ofChain: true,
-    version: 2,
+    version: 3,
     advice:
       'remove DIR/some.db, DIR/some.db-wal and DIR/some.db-shm; they hold the saved mempool, fee history, addresses of peers and bans, and no wallet or key',
   },

@@ -2,14 +2,14 @@ import { describe, expect, test } from 'bun:test';
 import { readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { WalletManager } from '../../src/wallet/wallet-manager.ts';
-import { WalletFixture } from './wallet-fixture.ts';
+import { WalletFixture, walletMemory } from './wallet-fixture.ts';
 
 /** Wallets in a directory of their own, the one to be copied among them. */
 class Wallets implements Disposable {
   readonly #fixture = new WalletFixture();
   readonly backups = join(this.#fixture.dir, 'backups');
   readonly manager = new WalletManager(
-    { dir: join(this.#fixture.dir, 'wallets'), backupDir: this.backups, autocreate: true },
+    { dir: join(this.#fixture.dir, 'wallets'), backupDir: this.backups, autocreate: true, known: walletMemory() },
     this.#fixture.deps,
   );
 

@@ -10,6 +10,7 @@ import { parseAddress } from '../../src/script/address.ts';
 import { ManualClock } from '../../src/util/clock.ts';
 import { createLog, type Log } from '../../src/util/log.ts';
 import { type NewWallet, Wallet, type WalletDeps } from '../../src/wallet/wallet.ts';
+import type { WalletMemory } from '../../src/wallet/wallet-manager.ts';
 
 const SILENT: Log = createLog({ level: 'error', format: 'json', write: (bytes) => bytes.length });
 export const TIME_0 = 1_700_000_000;
@@ -130,4 +131,14 @@ export class WalletFixture implements Disposable {
 
 export function parsed(tx: Transaction): ParsedTransaction {
   return parseTransaction(transactionBytes(tx));
+}
+
+/** What a node without a past remembers of wallets. */
+export function walletMemory(): WalletMemory {
+  const known = new Map<string, boolean>();
+  return {
+    all: () => new Map(known),
+    remember: (name, inUse) => void known.set(name, inUse),
+    forget: (name) => void known.delete(name),
+  };
 }

@@ -1,0 +1,43 @@
+import { existsSync } from 'node:fs';
+import type { Config } from '../config/schema.ts';
+import { paramsFor } from '../params/networks.ts';
+import { closeDatabase } from '../storage/database.ts';
+import { KnownWallets } from '../storage/known-wallets.ts';
+import { stderrLog } from '../util/log.ts';
+import { OperatorError } from '../util/operator-error.ts';
+import { WalletFiles } from '../wallet/wallet-files.ts';
+import { lockDirectory } from './lock.ts';
+import { openNodeStorage } from './node-storage.ts';
+import { walletFolders } from './wallets.ts';
+
+/**
+ * Removes wallets whose files are gone from what the node remembers: all of these or none. Throws OperatorError where the
+ * file of one is there, or the node never had it.
+ */
+export function forgetWallets(config: Config, names: readonly string[]): void {
+  const release = lockDirectory(config.networkDir);
+  try {
+    const database = openNodeStorage(config, paramsFor(config.network));
+    try {
+      const known = new KnownWallets(database);
+      const files = new WalletFiles({ ...walletFolders(config), log: stderrLog(config.log) });
+      for (const name of names) {
+        if (!known.all().has(name) && !files.startup().includes(name))
+          throw new OperatorError(
+            `this node has no wallet ${name}; it knows ${[...known.all().keys()].join(', ') || 'none'}`,
+          );
+        const { path } = files.place(name);
+        if (existsSync(path))
+          throw new OperatorError(`${path} is there: unload the wallet, and move its file away first`);
+      }
+      for (const name of names) {
+        known.forget(name);
+        files.removeFromStartup(name);
+      }
+    } finally {
+      closeDatabase(database);
+    }
+  } finally {
+    release();
+  }
+}

@@ -1,0 +1,17 @@
+import type { Database } from 'bun:sqlite';
+import { join } from 'node:path';
+import type { Config } from '../config/schema.ts';
+import type { NetworkParams } from '../params/network-params.ts';
+import { hashToHex } from '../primitives/hash.ts';
+import { openNodeDatabase } from '../storage/node-database.ts';
+import { storageProblem } from './storage-problem.ts';
+
+/** Opens node.db for its one writer; the directory must be locked. Throws OperatorError where it cannot be used. */
+export function openNodeStorage(config: Config, { name, consensus }: NetworkParams): Database {
+  try {
+    const identity = { network: name, genesisHash: hashToHex(consensus.genesisHash) };
+    return openNodeDatabase(join(config.networkDir, 'node.db'), identity);
+  } catch (error) {
+    throw storageProblem(error, config.networkDir);
+  }
+}
