@@ -1,6 +1,8 @@
 import type { NetworkParams } from '../params/network-params.ts';
 import type { ChainReads } from '../storage/chain-reads.ts';
 import type { Log } from '../util/log.ts';
+import type { KeyAdmin } from './auth/key-admin.ts';
+import type { Following } from './auth/key-followers.ts';
 import type { Scope } from './auth/scopes.ts';
 import type { IssuedTicket } from './auth/tickets.ts';
 import type { ByteCache } from './byte-cache.ts';
@@ -16,7 +18,11 @@ import type { StoredWatches } from './watches/stored-watches.ts';
 export interface Principal {
   readonly kind: 'key' | 'static' | 'cookie' | 'rpcauth' | 'anonymous';
   readonly id: string;
+  /** Which of a key's secrets was presented: a key that is being rotated has several. null for other callers. */
+  readonly secretId: string | null;
   readonly scopes: ReadonlySet<Scope>;
+  /** Names of the wallets the caller may use; null allows every wallet. */
+  readonly wallets: ReadonlySet<string> | null;
   /** Lower-case RPC method names the caller is held to; null sets no bound. */
   readonly rpcWhitelist: ReadonlySet<string> | null;
 }
@@ -64,6 +70,12 @@ export interface ApiContext {
   /** null before the node is attached. */
   tip(): TipView | null;
   call(request: Request): Call;
+  /** For a request that waits or takes long: it ends with the right of its key to make it. */
+  follow(call: Call, scope: Scope): Following;
+  /** Management of API keys. Throws ApiError before the node is attached. */
+  keys(): KeyAdmin;
+  /** To be called when keys were changed. */
+  keysChanged(): void;
   /** A ticket for one WebSocket. Throws ApiError where too many are open. */
   issueTicket(principal: Principal): IssuedTicket;
   /** Runs `getblockcount` through the dispatcher; set by the JSON-RPC endpoint, asked by the readiness check. */

@@ -177,7 +177,7 @@ export function startApi(deps: ApiDependencies): ApiServer {
     watches,
     status: () => state.tip && { ...state.tip, synced: isSyncedAt(context, state.tip) },
     syncStatus: () => state.attached && state.tip && syncStatus(context, state.attached.node.status(), state.tip),
-    isLive: (principal) => auth.isLive(principal),
+    standing: (principal, ip) => auth.standing(principal, ip),
   });
   const context: ApiContext = {
     options,
@@ -194,6 +194,9 @@ export function startApi(deps: ApiDependencies): ApiServer {
     mempool,
     tip: () => state.tip,
     call: (request) => gate.call(request),
+    follow: ({ principal, ip }, scope) => auth.followers.follow(principal, ip, scope),
+    keys: () => auth.keys,
+    keysChanged: () => auth.keysChanged(),
     issueTicket: (principal) => auth.issueTicket(principal),
     rpcProbe: null,
     stopping: stopping.signal,

@@ -29,7 +29,17 @@ const MIB = 1024 * KIB;
 /** Of which peers may be looked for. */
 const PEER_NETWORKS = ['ipv4', 'ipv6', 'onion'] as const;
 
-const SCOPES = ['read', 'broadcast', 'wallet.read', 'wallet', 'mining', 'metrics', 'admin'] as const;
+const SCOPES = [
+  'read',
+  'broadcast',
+  'wallet.read',
+  'wallet.spend',
+  'wallet.keys',
+  'wallet',
+  'mining',
+  'metrics',
+  'admin',
+] as const;
 const pageDefault = (fallback: number, what: string) =>
   integer({ fallback, min: 1, max: 100_000, help: `${what} a page holds when the request names no limit` });
 const pageMax = (fallback: number, what: string) =>

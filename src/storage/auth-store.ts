@@ -1,5 +1,7 @@
 import type { Database } from 'bun:sqlite';
-import { closeDatabase, type DatabaseKind, openDatabase } from './database.ts';
+import { AuditStore } from './audit-store.ts';
+import { openAuthDatabase } from './auth-database.ts';
+import { closeDatabase } from './database.ts';
 
 /** A key as auth.db holds it: everything but its secret. Times are Unix seconds. */
 export interface KeyRecord {
@@ -12,8 +14,13 @@ export interface KeyRecord {
   /** Subnets; null allows every address. */
   readonly allowedIps: readonly string[] | null;
   readonly rate: { readonly perSecond: number; readonly burst: number } | null;
+  /** Names of the wallets that the key may use; null allows every wallet. */
+  readonly wallets: readonly string[] | null;
   readonly lastUsedAt: number | null;
 }
+
+/** The members of a key that can be changed. */
+export type KeyChanges = Partial<Pick<KeyRecord, 'label' | 'scopes' | 'expiresAt' | 'allowedIps' | 'rate' | 'wallets'>>;
 
 /** One of the secrets that stand for a key: two are valid while it is being rotated. */
 export interface KeySecret {
@@ -22,17 +29,6 @@ export interface KeySecret {
   readonly hash: Uint8Array;
   /** Unix seconds; null as long as the key itself. */
   readonly validUntil: number | null;
-}
-
-/** A call worth remembering: who did what, and how it ended. Never holds a secret. */
-export interface AuditEntry {
-  /** Unix seconds. */
-  readonly time: number;
-  readonly who: string;
-  readonly ip: string;
-  readonly requestId: string;
-  readonly method: string;
-  readonly outcome: string;
 }
 
 interface KeyRow {
@@ -45,62 +41,25 @@ interface KeyRow {
   allowed_ips: string | null;
   rate: string | null;
   last_used_at: number | null;
+  wallets: string | null;
 }
-
-const AUDIT_KEPT = 100_000;
-
-const SCHEMA = `
-CREATE TABLE keys (
-  id TEXT PRIMARY KEY,
-  label TEXT NOT NULL,
-  scopes TEXT NOT NULL,
-  created_at INTEGER NOT NULL,
-  expires_at INTEGER,
-  revoked_at INTEGER,
-  allowed_ips TEXT,
-  rate TEXT,
-  last_used_at INTEGER
-);
-CREATE TABLE key_secrets (
-  key_id TEXT NOT NULL REFERENCES keys (id),
-  hash BLOB NOT NULL,
-  valid_until INTEGER,
-  PRIMARY KEY (key_id, hash)
-) WITHOUT ROWID;
-CREATE TABLE audit (
-  id INTEGER PRIMARY KEY,
-  time INTEGER NOT NULL,
-  who TEXT NOT NULL,
-  ip TEXT NOT NULL,
-  request_id TEXT NOT NULL,
-  method TEXT NOT NULL,
-  outcome TEXT NOT NULL
-);
-`;
-
-const AUTH: DatabaseKind = {
-  schema: SCHEMA,
-  version: 1,
-  // A key that was handed out must survive a power cut.
-  durable: true,
-  pragmas: ['foreign_keys = ON'],
-  whenDamaged: (path) =>
-    `restore a copy of it, or move ${path} away: the node then writes a new initial.key, and all other keys must be issued again`,
-};
 
 /** auth.db: API keys and the audit log. The running node and the key commands may have it open at the same time. */
 export class AuthStore {
+  readonly audit: AuditStore;
   readonly #db: Database;
-  readonly #version;
+  readonly #dataVersion;
+  readonly #keysVersion;
   readonly #keys;
   readonly #secrets;
   readonly #touch;
-  readonly #audit;
 
-  /** Makes the file where there is none, readable for the owner alone. Throws OperatorError on a newer schema. */
+  /** Creates the file where there is none, readable for the owner alone. Throws OperatorError on a newer schema. */
   constructor(path: string) {
-    this.#db = openDatabase(path, AUTH, null);
-    this.#version = this.#db.prepare<{ data_version: number }, []>('PRAGMA data_version');
+    this.#db = openAuthDatabase(path);
+    this.audit = new AuditStore(this.#db);
+    this.#dataVersion = this.#db.prepare<{ data_version: number }, []>('PRAGMA data_version');
+    this.#keysVersion = this.#db.prepare<{ version: number }, []>('SELECT version FROM key_state');
     this.#keys = this.#db.prepare<KeyRow, []>('SELECT * FROM keys ORDER BY created_at, id');
     this.#secrets = this.#db.prepare<{ key_id: string; hash: Uint8Array; valid_until: number | null }, []>(
       'SELECT key_id, hash, valid_until FROM key_secrets',
@@ -108,14 +67,16 @@ export class AuthStore {
     this.#touch = this.#db.prepare<null, [number, string, number]>(
       'UPDATE keys SET last_used_at = ? WHERE id = ? AND coalesce(last_used_at, 0) < ?',
     );
-    this.#audit = this.#db.prepare<null, [number, string, string, string, string, string]>(
-      'INSERT INTO audit (time, who, ip, request_id, method, outcome) VALUES (?, ?, ?, ?, ?, ?)',
-    );
   }
 
   /** Changes whenever another connection has committed; not by what this one writes. */
   dataVersion(): number {
-    return this.#version.get()!.data_version;
+    return this.#dataVersion.get()!.data_version;
+  }
+
+  /** Changes with every change of a key or a secret, whichever connection wrote it; not with last use and audit rows. */
+  keysVersion(): number {
+    return this.#keysVersion.get()!.version;
   }
 
   /** All keys, the revoked and expired ones too, oldest first. */
@@ -129,6 +90,7 @@ export class AuthStore {
       revokedAt: row.revoked_at,
       allowedIps: row.allowed_ips === null ? null : (JSON.parse(row.allowed_ips) as string[]),
       rate: row.rate === null ? null : (JSON.parse(row.rate) as KeyRecord['rate']),
+      wallets: row.wallets === null ? null : (JSON.parse(row.wallets) as string[]),
       lastUsedAt: row.last_used_at,
     }));
   }
@@ -139,11 +101,19 @@ export class AuthStore {
       .map(({ key_id, hash, valid_until }) => ({ keyId: key_id, hash, validUntil: valid_until }));
   }
 
-  /** Throws when the id is taken. */
+  /** Runs `work` in one transaction, which holds the write lock from its beginning. */
+  transaction<T>(work: () => T): T {
+    return this.#db.transaction(work).immediate();
+  }
+
+  /** Throws when there is a key with that id. */
   createKey(record: KeyRecord, secret: Uint8Array): void {
-    this.#db.transaction(() => {
+    this.transaction(() => {
       this.#db
-        .query('INSERT INTO keys VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)')
+        .query(
+          `INSERT INTO keys (id, label, scopes, created_at, expires_at, revoked_at, allowed_ips, rate, last_used_at, wallets)
+           VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+        )
         .run(
           record.id,
           record.label,
@@ -151,34 +121,49 @@ export class AuthStore {
           record.createdAt,
           record.expiresAt,
           record.revokedAt,
-          record.allowedIps && JSON.stringify(record.allowedIps),
-          record.rate && JSON.stringify(record.rate),
+          jsonOrNull(record.allowedIps),
+          jsonOrNull(record.rate),
           record.lastUsedAt,
+          jsonOrNull(record.wallets),
         );
       this.#addSecret(record.id, secret);
-    })();
+      this.#bumpVersion();
+    });
   }
 
-  /** Gives a key another secret; the ones it has stay valid until `oldValidUntil`. False when there is no such key. */
-  rotateKey(id: string, secret: Uint8Array, oldValidUntil: number): boolean {
-    return this.#db.transaction(() => {
+  /** Gives a key another secret; the ones it has stay valid until `oldValidUntil`; those ended by `endedBy` go. False when there is no such key. */
+  rotateKey(id: string, secret: Uint8Array, oldValidUntil: number, endedBy = 0): boolean {
+    return this.transaction(() => {
       if (!this.#has(id)) return false;
       this.#db
         .query('UPDATE key_secrets SET valid_until = min(coalesce(valid_until, ?2), ?2) WHERE key_id = ?1')
         .run(id, oldValidUntil);
+      // Those that ended before can never be valid again.
+      this.#db.query('DELETE FROM key_secrets WHERE key_id = ? AND valid_until <= ?').run(id, endedBy);
       this.#addSecret(id, secret);
+      this.#bumpVersion();
       return true;
-    })();
+    });
   }
 
   /** False when there is no such key; a key revoked before keeps its time. */
   revokeKey(id: string, at: number): boolean {
-    return this.#change('UPDATE keys SET revoked_at = coalesce(revoked_at, ?) WHERE id = ?', at, id);
+    return this.transaction(() => this.#set(id, 'revoked_at = coalesce(revoked_at, ?)', at));
   }
 
-  /** False when there is no such key. */
-  setScopes(id: string, scopes: readonly string[]): boolean {
-    return this.#change('UPDATE keys SET scopes = ? WHERE id = ?', JSON.stringify(scopes), id);
+  /** Changes the members that are given. False when there is no such key. */
+  changeKey(id: string, changes: KeyChanges): boolean {
+    const { label, scopes, expiresAt, allowedIps, rate, wallets } = changes;
+    return this.transaction(() => {
+      if (!this.#has(id)) return false;
+      if (label !== undefined) this.#set(id, 'label = ?', label);
+      if (scopes !== undefined) this.#set(id, 'scopes = ?', JSON.stringify(scopes));
+      if (expiresAt !== undefined) this.#set(id, 'expires_at = ?', expiresAt);
+      if (allowedIps !== undefined) this.#set(id, 'allowed_ips = ?', jsonOrNull(allowedIps));
+      if (rate !== undefined) this.#set(id, 'rate = ?', jsonOrNull(rate));
+      if (wallets !== undefined) this.#set(id, 'wallets = ?', jsonOrNull(wallets));
+      return true;
+    });
   }
 
   /** Notes when keys were last used. Not worth waiting for the disk. */
@@ -193,21 +178,6 @@ export class AuthStore {
     }
   }
 
-  audit({ time, who, ip, requestId, method, outcome }: AuditEntry): void {
-    const { lastInsertRowid } = this.#audit.run(time, who, ip, requestId, method, outcome);
-    if (Number(lastInsertRowid) % 1000 === 0)
-      this.#db.query('DELETE FROM audit WHERE id <= ?').run(Number(lastInsertRowid) - AUDIT_KEPT);
-  }
-
-  /** The newest entries of the audit log, newest first. */
-  auditLog(limit: number): AuditEntry[] {
-    return this.#db
-      .query<AuditEntry, [number]>(
-        'SELECT time, who, ip, request_id AS requestId, method, outcome FROM audit ORDER BY id DESC LIMIT ?',
-      )
-      .all(limit);
-  }
-
   close(): void {
     closeDatabase(this.#db);
   }
@@ -220,7 +190,16 @@ export class AuthStore {
     this.#db.query('INSERT INTO key_secrets (key_id, hash, valid_until) VALUES (?, ?, NULL)').run(id, hash);
   }
 
-  #change(sql: string, value: string | number, id: string): boolean {
-    return this.#db.query(sql).run(value, id).changes > 0;
+  #set(id: string, assignment: string, value: string | number | null): boolean {
+    this.#bumpVersion();
+    return this.#db.query(`UPDATE keys SET ${assignment} WHERE id = ?`).run(value, id).changes > 0;
   }
+
+  #bumpVersion(): void {
+    this.#db.run('UPDATE key_state SET version = version + 1');
+  }
+}
+
+function jsonOrNull(value: object | null): string | null {
+  return value === null ? null : JSON.stringify(value);
 }

@@ -15,7 +15,7 @@ export interface DatabaseKind {
   readonly schema: string;
   readonly version: number;
   /** What makes the next version of an earlier one; what is not named here is not read. */
-  readonly upgrades?: Readonly<Record<number, string>>;
+  readonly upgrades?: Readonly<Record<number, string | ((db: Database) => void)>>;
   /** Each commit survives a power cut; else the last ones may be taken back. */
   readonly durable: boolean;
   /** In bytes; only of files that are made now. */
@@ -163,7 +163,11 @@ function bringUp(db: Database, path: string, kind: DatabaseKind, identity: Chain
       `${path} belongs to network ${meta.get('network')} (genesis ${meta.get('genesis')}), not to ${identity.network} (genesis ${identity.genesisHash}): choose another datadir`,
     );
   if (version === kind.version) return;
-  for (; version < kind.version; version++) db.run(kind.upgrades![version]!);
+  for (; version < kind.version; version++) {
+    const upgrade = kind.upgrades![version]!;
+    if (typeof upgrade === 'string') db.run(upgrade);
+    else upgrade(db);
+  }
   setVersion(db, version, identity);
 }
 

@@ -304,7 +304,7 @@ describe('refused, in one line that says what, whence and what is allowed', () =
     [
       'scope',
       '--rpcscopes=read,root',
-      'rpcscopes: "read,root" from flag --rpcscopes is not allowed: must be a list of read, broadcast, wallet.read, wallet, mining, metrics or admin',
+      'rpcscopes: "read,root" from flag --rpcscopes is not allowed: must be a list of read, broadcast, wallet.read, wallet.spend, wallet.keys, wallet, mining, metrics or admin',
     ],
   ])('%s %s', (_, flag, expected) => expect(line([flag])).toBe(expected));
 

@@ -1,18 +1,21 @@
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { AuthStore } from '../../storage/auth-store.ts';
 import { type Clock, unixSeconds } from '../../util/clock.ts';
 import type { Log } from '../../util/log.ts';
 import { OperatorError } from '../../util/operator-error.ts';
 import type { Principal } from '../context.ts';
-import { ApiError } from '../errors.ts';
+import { ApiError, fail } from '../errors.ts';
 import type { ApiOptions } from '../options.ts';
 import { BasicAuth, equalSecret } from './basic.ts';
+import { initialKeyFile, initialKeyOf, issueInitialKey } from './initial-key.ts';
 import { limitKey } from './ip.ts';
-import { issueInitialKey } from './issue-key.ts';
+import { KeyAdmin } from './key-admin.ts';
+import { KeyFollowers, type Standing } from './key-followers.ts';
 import { type KeyMatch, Keyring } from './keyring.ts';
 import { FailureTable, type TokenBucket } from './limits.ts';
 import { SCOPES } from './scopes.ts';
-import { type IssuedTicket, Tickets } from './tickets.ts';
+import { type IssuedTicket, type TicketOwner, Tickets } from './tickets.ts';
 
 const STATIC_KEY_MIN = 16;
 const STATIC_KEY_ADVISED = 32;
@@ -20,8 +23,15 @@ const STATIC_KEY_ADVISED = 32;
 const REFRESH_MS = 1000;
 const REFRESHES_PER_FLUSH = 60;
 
-export const ANONYMOUS: Principal = { kind: 'anonymous', id: 'anonymous', scopes: new Set(), rpcWhitelist: null };
-const STATIC_PRINCIPAL: Principal = { kind: 'static', id: 'static', scopes: new Set(SCOPES), rpcWhitelist: null };
+export const ANONYMOUS: Principal = {
+  kind: 'anonymous',
+  id: 'anonymous',
+  secretId: null,
+  scopes: new Set(),
+  wallets: null,
+  rpcWhitelist: null,
+};
+const STATIC_PRINCIPAL: Principal = { ...ANONYMOUS, kind: 'static', id: 'static', scopes: new Set(SCOPES) };
 
 /** Who a request comes from, or why it is refused. `slow`: the refusal is to be held back for a moment. */
 export type Authentication =
@@ -42,6 +52,8 @@ export class Authenticator {
   readonly #basic: BasicAuth;
   readonly #tickets: Tickets;
   readonly #onKeysChanged = new Set<() => void>();
+  /** Requests that take long, which end with the rights of their key. */
+  readonly followers = new KeyFollowers((principal, ip) => this.standing(principal, ip));
   #open: {
     readonly store: AuthStore;
     readonly keyring: Keyring;
@@ -70,19 +82,19 @@ export class Authenticator {
     const { networkDir, extraCookieFiles, auth } = this.#options;
     const store = new AuthStore(join(networkDir, 'auth.db'));
     const keyring = new Keyring(store, this.#clock);
-    let initialKeyFile: string | null = null;
+    let written: string | null = null;
     if (keyring.isEmpty && auth.staticKey === null) {
-      initialKeyFile = join(networkDir, 'initial.key');
-      issueInitialKey(store, initialKeyFile, unixSeconds(this.#clock));
+      written = issueInitialKey(store, networkDir, unixSeconds(this.#clock));
       keyring.reload();
-      this.#log.info('first start: a key with all scopes was written', { file: initialKeyFile });
+      this.#log.info('first start: a key with all scopes was written', { file: written });
     }
+    this.#reportInitialKey(store);
     if (auth.basic) this.#basic.writeCookie([join(networkDir, '.cookie'), ...extraCookieFiles]);
     let refreshes = 0;
     const timer = setInterval(() => this.#tick(keyring, ++refreshes), REFRESH_MS);
     timer.unref();
     this.#open = { store, keyring, timer };
-    return initialKeyFile === null ? null : { initialKeyFile };
+    return written === null ? null : { initialKeyFile: written };
   }
 
   close(): void {
@@ -94,9 +106,20 @@ export class Authenticator {
     this.#basic.removeCookie();
   }
 
-  /** For the commands that manage keys and for the audit log; null before the node is attached. */
+  /** null before the node is attached. */
   get store(): AuthStore | null {
     return this.#open?.store ?? null;
+  }
+
+  /** Management of keys; each change is to be followed by `keysChanged`. Throws ApiError before the node is attached. */
+  get keys(): KeyAdmin {
+    const store = this.#open?.store ?? fail('warming_up', 'the node is starting');
+    return new KeyAdmin({ store, networkDir: this.#options.networkDir, now: () => unixSeconds(this.#clock) });
+  }
+
+  /** Whether initial.key is there, for the metrics. */
+  get hasInitialKeyFile(): boolean {
+    return existsSync(initialKeyFile(this.#options.networkDir));
   }
 
   /** To be called after `store` was used to change a key. */
@@ -111,9 +134,12 @@ export class Authenticator {
     return () => this.#onKeysChanged.delete(listener);
   }
 
-  /** Whether a caller that was let in would be let in again. */
-  isLive({ kind, id }: Pick<Principal, 'kind' | 'id'>): boolean {
-    return kind !== 'key' || this.#open?.keyring.isLive(id) === true;
+  /** A caller that was admitted, as it would be admitted now; a reason where it would be refused. */
+  standing(principal: Principal, ip: string): Standing {
+    if (principal.kind !== 'key') return principal;
+    const match = this.#open?.keyring.current(principal.id, principal.secretId, ip);
+    if (!match) return 'key_invalid';
+    return match.ipRefused ? 'ip_refused' : match.principal;
   }
 
   /** Whether what is stored for somebody of this id is still somebody's: a key that is not revoked, or the static one. */
@@ -122,8 +148,8 @@ export class Authenticator {
   }
 
   /** Throws ApiError where too many tickets are open. */
-  issueTicket({ id }: Principal): IssuedTicket {
-    return this.#tickets.issue(id);
+  issueTicket(principal: Principal): IssuedTicket {
+    return this.#tickets.issue(principal);
   }
 
   /** Checks a ticket; `take` uses it up, and is to be called when nothing else can refuse its bearer. */
@@ -160,8 +186,8 @@ export class Authenticator {
     return match ? this.#admitted(match) : this.#refuse('bearer', ip);
   }
 
-  #currentOf(id: string, ip: string): KeyMatch | null {
-    if (id !== STATIC_PRINCIPAL.id) return this.#open?.keyring.current(id, ip) ?? null;
+  #currentOf({ id, secretId }: TicketOwner, ip: string): KeyMatch | null {
+    if (id !== STATIC_PRINCIPAL.id) return this.#open?.keyring.current(id, secretId, ip) ?? null;
     return { principal: STATIC_PRINCIPAL, bucket: null, ipRefused: false };
   }
 
@@ -187,6 +213,26 @@ export class Authenticator {
     return { ok: false, error, slow: kind === 'basic' };
   }
 
+  /** The key in initial.key has all scopes, never expires, and lies on the disk in clear. */
+  #reportInitialKey(store: AuthStore): void {
+    const found = initialKeyOf(this.#options.networkDir, store.keys(), unixSeconds(this.#clock));
+    if (found === null) return;
+    const { file, keyId, removable } = found;
+    if (removable)
+      this.#log.warn('initial.key still holds a key with all scopes: revoke it (obverse key revoke ID)', {
+        file,
+        keyId,
+      });
+    else if (this.#options.network === 'main')
+      this.#log.warn(
+        'the only admin key lies in initial.key: create keys of your own (obverse key create), then revoke it',
+        {
+          file,
+          keyId,
+        },
+      );
+  }
+
   #tick(keyring: Keyring, refreshes: number): void {
     try {
       keyring.refresh();
@@ -198,7 +244,8 @@ export class Authenticator {
   }
 
   #keysChecked(): void {
-    this.#tickets.check((id) => this.isLive(id === STATIC_PRINCIPAL.id ? STATIC_PRINCIPAL : { kind: 'key', id }));
+    this.#tickets.check((owner) => this.#currentOf(owner, '') !== null);
+    this.followers.check();
     for (const listener of this.#onKeysChanged) listener();
   }
 }

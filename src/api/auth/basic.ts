@@ -37,7 +37,9 @@ export class BasicAuth {
       const principal: Principal = {
         kind: 'rpcauth',
         id: `rpcauth:${user}`,
+        secretId: null,
         scopes: new Set(scopes),
+        wallets: null,
         rpcWhitelist: whitelist && new Set(whitelist.map((method) => method.toLowerCase())),
       };
       this.#logins.set(user, { salt, hash: Uint8Array.fromHex(hash), principal });
@@ -82,11 +84,25 @@ export class BasicAuth {
   }
 }
 
-const COOKIE_PRINCIPAL: Principal = { kind: 'cookie', id: 'cookie', scopes: new Set(SCOPES), rpcWhitelist: null };
+const COOKIE_PRINCIPAL: Principal = {
+  kind: 'cookie',
+  id: 'cookie',
+  secretId: null,
+  scopes: new Set(SCOPES),
+  wallets: null,
+  rpcWhitelist: null,
+};
 
 /** Compared against for an unknown user, so that the time does not tell which users there are. */
 const NOBODY: Login = {
   salt: '0123456789abcdef',
   hash: new Uint8Array(32),
-  principal: { kind: 'anonymous', id: 'anonymous', scopes: new Set(), rpcWhitelist: null },
+  principal: {
+    kind: 'anonymous',
+    id: 'anonymous',
+    secretId: null,
+    scopes: new Set(),
+    wallets: null,
+    rpcWhitelist: null,
+  },
 };

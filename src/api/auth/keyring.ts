@@ -1,5 +1,5 @@
 import { timingSafeEqual } from 'node:crypto';
-import type { AuthStore, KeyRecord } from '../../storage/auth-store.ts';
+import type { AuthStore, KeyRecord, KeySecret } from '../../storage/auth-store.ts';
 import { type Clock, unixSeconds } from '../../util/clock.ts';
 import type { Principal } from '../context.ts';
 import { inSubnet, parseSubnet, type Subnet } from './ip.ts';
@@ -7,14 +7,19 @@ import { parseKey, secretHash } from './key.ts';
 import { TokenBucket } from './limits.ts';
 import { isScope } from './scopes.ts';
 
-interface LoadedKey {
+interface LoadedSecret {
+  readonly hash: Uint8Array;
+  readonly validUntil: number | null;
   readonly principal: Principal;
+}
+
+interface LoadedKey {
   readonly expiresAt: number | null;
   readonly revoked: boolean;
   readonly subnets: readonly Subnet[] | null;
   readonly bucket: TokenBucket | null;
-  readonly secrets: { readonly hash: Uint8Array; readonly validUntil: number | null }[];
-  /** What was loaded, to tell whether a reload changed it. */
+  readonly secrets: readonly LoadedSecret[];
+  /** The record that was loaded, to see whether a reload changed it. */
   readonly source: string;
 }
 
@@ -26,6 +31,8 @@ export interface KeyMatch {
 }
 
 const DUMMY_HASH = new Uint8Array(32);
+/** Bytes of a secret's hash that name the secret. */
+const SECRET_ID_BYTES = 8;
 
 /** The keys of auth.db in memory, so that checking one costs no read. */
 export class Keyring {
@@ -33,12 +40,14 @@ export class Keyring {
   readonly #clock: Clock;
   #keys = new Map<string, LoadedKey>();
   #dataVersion: number;
+  #keysVersion: number;
   readonly #lastUsed = new Map<string, number>();
 
   constructor(store: AuthStore, clock: Clock) {
     this.#store = store;
     this.#clock = clock;
     this.#dataVersion = store.dataVersion();
+    this.#keysVersion = store.keysVersion();
     this.reload();
   }
 
@@ -52,19 +61,24 @@ export class Keyring {
     const key = parts ? this.#keys.get(parts.id) : undefined;
     const given = secretHash(parts?.secret ?? text);
     const now = unixSeconds(this.#clock);
-    let valid = false;
+    let valid: Principal | null = null;
     // An unknown id is compared as well, so that the time does not tell which ids there are.
-    for (const { hash, validUntil } of key?.secrets ?? [{ hash: DUMMY_HASH, validUntil: 0 }])
-      if (timingSafeEqual(given, hash) && (validUntil === null || now < validUntil)) valid = true;
+    if (!key) timingSafeEqual(given, DUMMY_HASH);
+    else
+      for (const secret of key.secrets)
+        if (timingSafeEqual(given, secret.hash) && isValid(secret, now)) valid = secret.principal;
     if (!key || !valid || !isLive(key, now)) return null;
-    this.#lastUsed.set(key.principal.id, now - (now % 60));
-    return matchOf(key, ip);
+    this.#lastUsed.set(valid.id, now - (now % 60));
+    return matchOf(key, valid, ip);
   }
 
-  /** A key that proved itself before, as it is now; null when it is no longer valid. */
-  current(id: string, ip: string): KeyMatch | null {
+  /** A key that proved itself before with one of its secrets, as it is now; null when key or secret are no longer valid. */
+  current(id: string, secretId: string | null, ip: string): KeyMatch | null {
     const key = this.#keys.get(id);
-    return key && isLive(key, unixSeconds(this.#clock)) ? matchOf(key, ip) : null;
+    const now = unixSeconds(this.#clock);
+    if (!key || !isLive(key, now)) return null;
+    const secret = key.secrets.find(({ principal }) => principal.secretId === secretId);
+    return secret && isValid(secret, now) ? matchOf(key, secret.principal, ip) : null;
   }
 
   /** Whether there is such a key, expired perhaps, but not revoked. */
@@ -83,20 +97,17 @@ export class Keyring {
     const version = this.#store.dataVersion();
     if (version === this.#dataVersion) return;
     this.#dataVersion = version;
-    this.reload();
+    // Most commits of other connections are rows of the audit log.
+    if (this.#store.keysVersion() !== this.#keysVersion) this.reload();
   }
 
   /** Reads the keys again; needed after this process has changed them itself. */
   reload(): void {
+    this.#keysVersion = this.#store.keysVersion();
     const secrets = Map.groupBy(this.#store.secrets(), ({ keyId }) => keyId);
     const keys = new Map<string, LoadedKey>();
-    for (const record of this.#store.keys()) {
-      const source = JSON.stringify({ ...record, lastUsedAt: null });
-      const before = this.#keys.get(record.id);
-      const own = secrets.get(record.id) ?? [];
-      // What did not change keeps its bucket, or each note of a last use would fill it again.
-      keys.set(record.id, before?.source === source ? { ...before, secrets: own } : this.#load(record, own, source));
-    }
+    for (const record of this.#store.keys())
+      keys.set(record.id, this.#load(record, secrets.get(record.id) ?? [], this.#keys.get(record.id)));
     this.#keys = keys;
   }
 
@@ -107,29 +118,50 @@ export class Keyring {
     this.#lastUsed.clear();
   }
 
-  #load(record: KeyRecord, secrets: LoadedKey['secrets'], source: string): LoadedKey {
-    const principal: Principal = {
-      kind: 'key',
-      id: record.id,
-      scopes: new Set(record.scopes.filter(isScope)),
-      rpcWhitelist: null,
-    };
+  /** A record that did not change keeps its principals: by them open connections see that nothing changed. */
+  #load(record: KeyRecord, secrets: readonly KeySecret[], before: LoadedKey | undefined): LoadedKey {
+    const source = JSON.stringify({ ...record, lastUsedAt: null });
+    const unchanged = before?.source === source ? before : null;
+    const scopes = new Set(record.scopes.filter(isScope));
+    const wallets = record.wallets && new Set(record.wallets);
+    const principalOf = (secretId: string): Principal =>
+      unchanged?.secrets.find(({ principal }) => principal.secretId === secretId)?.principal ?? {
+        kind: 'key',
+        id: record.id,
+        secretId,
+        scopes,
+        wallets,
+        rpcWhitelist: null,
+      };
     return {
-      principal,
       expiresAt: record.expiresAt,
       revoked: record.revokedAt !== null,
       subnets: record.allowedIps?.map(parseSubnet).filter((subnet) => subnet !== null) ?? null,
-      bucket: record.rate && new TokenBucket(record.rate, this.#clock),
-      secrets,
+      bucket: this.#bucket(record, before?.bucket ?? null),
+      secrets: secrets.map(({ hash, validUntil }) => {
+        const secretId = hash.subarray(0, SECRET_ID_BYTES).toHex();
+        return { hash, validUntil, principal: principalOf(secretId) };
+      }),
       source,
     };
   }
+
+  /** The same rate keeps its bucket, or each reload would fill it again. */
+  #bucket({ rate }: KeyRecord, before: TokenBucket | null): TokenBucket | null {
+    if (rate === null) return null;
+    const isSame = before?.rate.perSecond === rate.perSecond && before.rate.burst === rate.burst;
+    return isSame ? before : new TokenBucket(rate, this.#clock);
+  }
 }
 
-function matchOf({ principal, bucket, subnets }: LoadedKey, ip: string): KeyMatch {
+function matchOf({ bucket, subnets }: LoadedKey, principal: Principal, ip: string): KeyMatch {
   return { principal, bucket, ipRefused: subnets !== null && !subnets.some((subnet) => inSubnet(ip, subnet)) };
 }
 
 function isLive({ revoked, expiresAt }: LoadedKey, now: number): boolean {
   return !revoked && (expiresAt === null || now < expiresAt);
+}
+
+function isValid({ validUntil }: LoadedSecret, now: number): boolean {
+  return validUntil === null || now < validUntil;
 }

@@ -1,5 +1,18 @@
-/** What a key may be allowed. `admin` holds every other scope, `wallet` holds `wallet.read`. */
-export const SCOPES = ['read', 'broadcast', 'wallet.read', 'wallet', 'mining', 'metrics', 'admin'] as const;
+/**
+ * What a key may be allowed. `admin` includes every other scope; `wallet` is the sum of `wallet.read`, `wallet.spend` and
+ * `wallet.keys`, which do not include each other.
+ */
+export const SCOPES = [
+  'read',
+  'broadcast',
+  'wallet.read',
+  'wallet.spend',
+  'wallet.keys',
+  'wallet',
+  'mining',
+  'metrics',
+  'admin',
+] as const;
 export type Scope = (typeof SCOPES)[number];
 
 export const DEFAULT_SCOPES: readonly Scope[] = ['read', 'broadcast'];
@@ -9,5 +22,5 @@ export function isScope(text: string): text is Scope {
 }
 
 export function hasScope(granted: ReadonlySet<Scope>, required: Scope): boolean {
-  return granted.has(required) || granted.has('admin') || (required === 'wallet.read' && granted.has('wallet'));
+  return granted.has(required) || granted.has('admin') || (required.startsWith('wallet.') && granted.has('wallet'));
 }

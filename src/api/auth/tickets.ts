@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { sha256 } from '../../crypto/hash.ts';
 import type { Clock } from '../../util/clock.ts';
+import type { Principal } from '../context.ts';
 import { fail } from '../errors.ts';
 
 /** What is handed out; the ticket itself is kept nowhere. */
@@ -10,16 +11,18 @@ export interface IssuedTicket {
   readonly expiresAt: number;
 }
 
+/** The caller that a ticket was issued to: a key, and the secret it presented. */
+export type TicketOwner = Pick<Principal, 'id' | 'secretId'>;
+
 /** A ticket that may be used now. */
 export interface OpenTicket {
-  /** Id of who asked for it. */
-  readonly owner: string;
+  readonly owner: TicketOwner;
   /** From now on it is used. */
   take(): void;
 }
 
 interface Kept {
-  readonly owner: string;
+  readonly owner: TicketOwner;
   /** On the clock that does not jump. */
   readonly until: number;
 }
@@ -54,18 +57,18 @@ export class Tickets {
    * Refuses with ApiError where too many are open, of one key or of all: those that were handed out stay good, and the
    * next place is free in a minute at most.
    */
-  issue(owner: string): IssuedTicket {
+  issue({ id, secretId }: TicketOwner): IssuedTicket {
     this.#expire();
     const { perKey, inAll } = this.#limits;
-    if ((this.#byOwner.get(owner) ?? 0) >= perKey)
+    if ((this.#byOwner.get(id) ?? 0) >= perKey)
       fail('rate_limited', 'this key has too many unused tickets', {
         scope: 'tickets',
-        retryAfter: this.#freeIn(owner),
+        retryAfter: this.#freeIn(id),
       });
     if (this.#open.size >= inAll) fail('overloaded', 'there are too many unused tickets');
     const ticket = `obvt_${randomBytes(SECRET_BYTES).toString('base64url')}`;
-    this.#open.set(hashOf(ticket), { owner, until: this.#clock.monotonicMs() + LIFETIME_MS });
-    this.#byOwner.set(owner, (this.#byOwner.get(owner) ?? 0) + 1);
+    this.#open.set(hashOf(ticket), { owner: { id, secretId }, until: this.#clock.monotonicMs() + LIFETIME_MS });
+    this.#byOwner.set(id, (this.#byOwner.get(id) ?? 0) + 1);
     return { ticket, expiresAt: Math.floor((this.#clock.nowMs() + LIFETIME_MS) / 1000) };
   }
 
@@ -78,8 +81,8 @@ export class Tickets {
     return kept ? { owner: kept.owner, take: () => this.#drop(hash, kept) } : null;
   }
 
-  /** Forgets those of keys that are no longer valid. */
-  check(isLive: (owner: string) => boolean): void {
+  /** Forgets those whose key or secret is no longer valid. */
+  check(isLive: (owner: TicketOwner) => boolean): void {
     for (const [hash, kept] of this.#open) if (!isLive(kept.owner)) this.#drop(hash, kept);
   }
 
@@ -93,15 +96,15 @@ export class Tickets {
 
   #drop(hash: string, { owner }: Kept): void {
     if (!this.#open.delete(hash)) return;
-    const left = this.#byOwner.get(owner)! - 1;
-    if (left > 0) this.#byOwner.set(owner, left);
-    else this.#byOwner.delete(owner);
+    const left = this.#byOwner.get(owner.id)! - 1;
+    if (left > 0) this.#byOwner.set(owner.id, left);
+    else this.#byOwner.delete(owner.id);
   }
 
   /** Seconds. */
-  #freeIn(owner: string): number {
+  #freeIn(id: string): number {
     for (const kept of this.#open.values())
-      if (kept.owner === owner) return Math.max(1, Math.ceil((kept.until - this.#clock.monotonicMs()) / 1000));
+      if (kept.owner.id === id) return Math.max(1, Math.ceil((kept.until - this.#clock.monotonicMs()) / 1000));
     return 1;
   }
 }

@@ -1,6 +1,7 @@
 import { isBlockEvent, type LogEntry } from './log-entry.ts';
 import type { TxTouches } from './match.ts';
 import type { BlockMatches, Matcher } from './matcher.ts';
+import { walletIn } from './wallet-told.ts';
 import { outpointKey, scriptKey, txidKey, type Watched, type WatchItem } from './watches.ts';
 
 /** One message to one client. */
@@ -20,6 +21,8 @@ export interface Wishes {
   /** Limits on `newTransaction`; sat/vB. */
   readonly onlyWatched: boolean;
   readonly minFeeRate: number;
+  /** Wallets whose transactions the client may see; null for all. */
+  readonly wallets: ReadonlySet<string> | null;
 }
 
 /** Whether the client gets the events of the log as they are, and no others. */
@@ -69,14 +72,15 @@ export function* framesOf(entry: LogEntry, wishes: Wishes, matcher: Matcher): Ge
     if (isBlockEvent(entry)) yield* ofBlock(entry, wishes, matcher);
     else if (entry.tx && entry.reason !== 'block') yield* ofUnconfirmed(entry, wishes, matcher);
   }
-  if (events.has('walletTransaction')) yield* ofWallets(entry, matcher);
+  if (events.has('walletTransaction')) yield* ofWallets(entry, wishes.wallets, matcher);
 }
 
-function* ofWallets(entry: LogEntry, { wallets }: Matcher): Generator<Step> {
+function* ofWallets(entry: LogEntry, visible: ReadonlySet<string> | null, { wallets }: Matcher): Generator<Step> {
   const lines = yield* ready(() => wallets.lines(entry));
   if (lines.length === 0) return;
   const { time } = headOf(entry.text);
   for (const { sub, text } of lines) {
+    if (visible !== null && !visible.has(walletIn(text))) continue;
     const head = `{"type":"walletTransaction","data":{"seq":${entry.seq},"sub":${sub},"time":${time},`;
     yield { type: 'walletTransaction', text: `${head}${text}}` };
     yield null;

@@ -155,3 +155,8 @@ function lineOf(line: string): WalletLine {
   const tab = line.indexOf('\t');
   return { sub: Number(line.slice(0, tab)), text: line.slice(tab + 1) };
 }
+
+/** The name of the wallet at the beginning of a message's data. Throws on a text without one, since nobody may see that. */
+export function walletIn(text: string): string {
+  return JSON.parse(/^"wallet":("(?:[^"\\]|\\.)*")/.exec(text)![1]!) as string;
+}

@@ -1,4 +1,5 @@
 import { Elysia, t } from 'elysia';
+import type { Scope } from '../auth/scopes.ts';
 import type { ApiContext } from '../context.ts';
 import { ApiError, fail } from '../errors.ts';
 import type { EventLog, Gap } from '../events/event-log.ts';
@@ -42,7 +43,7 @@ export const eventRoutes = (ctx: ApiContext) => {
       ctx.reads();
       const { after, waitMs, ...asked } = askedFor(query, ctx);
       const call = ctx.call(request);
-      if (asked.types.has('walletTransaction')) call.require('wallet.read');
+      call.require(scopeOf(asked.types));
       const from = after ?? events.latest;
       if (!events.isKnown(from)) invalid('after', 'must be the seq of an event');
       const known = gapAfter(events, from);
@@ -50,11 +51,13 @@ export const eventRoutes = (ctx: ApiContext) => {
       if (!watches.isLoaded) await Promise.race([watches.loaded, Bun.sleep(LOAD_MS)]);
       if (!watches.isLoaded) fail('warming_up', 'what keys watch is still being read');
       const { signal } = request;
-      const wish = { ...asked, signal, watches: watches.of(call.principal.id) };
+      const wish = { ...asked, signal, watches: watches.of(call.principal.id), wallets: call.principal.wallets };
       let page = await readEventPage(ctx, start, wish);
       // What is missing is told at once.
       if (page.items.length === 0 && known === null && waitMs > 0)
-        page = await waits.for(request, waitMs, (until) => nextPage(ctx, page.lastSeq, wish, until));
+        page = await waits.for(request, { ms: waitMs, scope: scopeOf(asked.types) }, (until) =>
+          nextPage(ctx, page.lastSeq, wish, until),
+        );
       // The first event may have shown that some are missing.
       const gap = known ?? gapAfter(events, from);
       const body = `{"items":[${page.items.join(',')}],"lastSeq":${page.lastSeq},"gap":${JSON.stringify(gap)}}`;
@@ -71,6 +74,11 @@ export const eventRoutes = (ctx: ApiContext) => {
     },
   );
 };
+
+/** All types need `read`, which the route asks for; one needs more. */
+function scopeOf(types: ReadonlySet<string>): Scope {
+  return types.has('walletTransaction') ? 'wallet.read' : 'read';
+}
 
 function gapAfter(events: EventLog, seq: number): Gap | null {
   return events.gapsAfter(seq, { sure: true })[0] ?? null;
@@ -125,10 +133,18 @@ class Waits {
     this.#ctx = ctx;
   }
 
-  /** Runs `wait` with a signal that aborts after a time, or when the client leaves. Throws where too many wait. */
-  async for<T>(request: Request, ms: number, wait: (until: AbortSignal) => Promise<T>): Promise<T> {
+  /**
+   * Runs `wait` with a signal that aborts after a time, or when the client leaves. Throws ApiError where too many wait,
+   * and when the key loses the right to this.
+   */
+  async for<T>(
+    request: Request,
+    { ms, scope }: { readonly ms: number; readonly scope: Scope },
+    wait: (until: AbortSignal) => Promise<T>,
+  ): Promise<T> {
     const { eventWaitsPerKey, eventWaitsTotal } = this.#ctx.options.limits;
-    const { id } = this.#ctx.call(request).principal;
+    const call = this.#ctx.call(request);
+    const { id } = call.principal;
     const mine = this.#byKey.get(id) ?? 0;
     if (this.#total >= eventWaitsTotal) throw new ApiError('overloaded', 'too many requests wait for events');
     if (mine >= eventWaitsPerKey) fail('too_many_connections', 'this key has too many requests that wait for events');
@@ -138,10 +154,15 @@ class Waits {
     const end = () => until.abort();
     const timer = setTimeout(end, ms);
     request.signal.addEventListener('abort', end, { once: true });
+    const following = this.#ctx.follow(call, scope);
+    following.signal.addEventListener('abort', end, { once: true });
     try {
       if (request.signal.aborted) end();
-      return await wait(until.signal);
+      const found = await wait(until.signal);
+      following.signal.throwIfAborted();
+      return found;
     } finally {
+      following.end();
       clearTimeout(timer);
       request.signal.removeEventListener('abort', end);
       const left = this.#byKey.get(id)! - 1;

@@ -11,6 +11,8 @@ export interface PageWish {
   readonly types: ReadonlySet<string>;
   /** What the client is told of beside the events themselves. */
   readonly watches: Watched;
+  /** Wallets whose transactions the client may see; null for all. */
+  readonly wallets: ReadonlySet<string> | null;
   /** Aborts when the client has left. */
   readonly signal: AbortSignal;
 }
@@ -45,7 +47,8 @@ export async function readEventPage(sources: Sources, after: number, wish: PageW
   let bytes = 0;
   const turn = turns(SLICE_MS);
   while (items.length < limit && !wish.signal.aborted) {
-    const wishes: Wishes = { events: types, watches: wish.watches, full: false, onlyWatched: false, minFeeRate: 0 };
+    const { watches, wallets } = wish;
+    const wishes: Wishes = { events: types, watches, full: false, onlyWatched: false, minFeeRate: 0, wallets };
     const derives = !isPlain(wishes) && DERIVED.some((type) => types.has(type));
     const scan = derives ? SCAN : Math.min(SCAN, limit - items.length);
     const { entries, scanned } = events.after(lastSeq, scan, derives ? new Set([...types, ...CAUSES]) : types);

@@ -1,11 +1,11 @@
-import { JsonText, nodeMethod, type RpcMethod, usage } from './method.ts';
+import { JsonText, nodeMethod, type RpcMethod, scopeText, usage } from './method.ts';
 import { openRpcDocument } from './openrpc.ts';
 import { flag, optional, text } from './params.ts';
 import { anything, arr, bool, maybe, obj, schemaText, str } from './schema.ts';
 
 /** `getblock "blockhash" ( verbosity )`, what it does, takes and returns. */
 function helpOn(method: RpcMethod): string {
-  const { help, params, result, scope } = method;
+  const { help, params, result } = method;
   const lines = params.map(({ name, required, aliases, fallback, schema = anything() }, i) => {
     const names = [name, ...aliases].join(' | ');
     const kind = schemaText({ ...schema, note: '' }).replaceAll(/\n\s*/g, ' ');
@@ -17,7 +17,7 @@ function helpOn(method: RpcMethod): string {
     help,
     ...(lines.length > 0 ? [`Arguments:\n${lines.join('\n')}`] : []),
     `Result:\n${schemaText(result)}`,
-    `Scope: ${scope}`,
+    `Scope: ${scopeText(method)}`,
   ].join('\n\n');
 }
 
@@ -52,6 +52,7 @@ const DOCUMENT = obj({
       result: obj({ name: str(), schema: anything('JSON Schema') }),
       'x-bitcoin-category': str(),
       'x-scope': str('what a key needs to call it'),
+      'x-scope-further': maybe(obj({ scope: str('needed as well'), where: str('by which calls') })),
     }),
   ),
 });

@@ -61,6 +61,7 @@ export const scanblocks = nodeMethod({
     bool('abort: whether there was a scan'),
   ),
   scope: 'read',
+  long: true,
   async run(env, action, objects, start, stop, filterType, given) {
     const running = scans.get(env.ctx);
     if (action === 'status') return running ? { progress: running.progress, current_height: running.height } : null;
@@ -187,6 +188,7 @@ export const getdescriptoractivity = nodeMethod({
     ),
   }),
   scope: 'read',
+  long: true,
   async run(env, hashes, objects, withMempool) {
     // Thousands take longer to look up than the front may.
     const blocks = jobBody(await runStep(env, { step: 'order', blocks: concatBytes(...hashes) })) as Uint8Array;

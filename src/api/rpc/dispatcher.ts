@@ -5,7 +5,7 @@ import { NeedsWorker, type ReadEnv } from '../readers/read-env.ts';
 import { withWallet } from '../wallets/wallet-env.ts';
 import { jobBody, jobText } from './job-result.ts';
 import type { RpcValue } from './json.ts';
-import { type FrontEnv, JsonText, type RpcMethod, type RunningCall, readArguments } from './method.ts';
+import { type FrontEnv, JsonText, type RpcMethod, type RunningCall, readArguments, scopeOfCall } from './method.ts';
 import { RPC_METHODS } from './methods.ts';
 import { txidsTouching } from './packed-scripts.ts';
 import type { RpcCall } from './protocol.ts';
@@ -58,6 +58,30 @@ export class RpcDispatcher {
 
   async #invoke(method: RpcMethod, params: RpcValue, caller: RpcCaller): Promise<JsonPieces> {
     const args = readArguments(method, params);
+    const { call } = caller;
+    const scope = scopeOfCall(method, args);
+    call?.require(scope);
+    if (!method.long || !call) return this.#run(method, { args, params }, caller);
+    const following = this.#ctx.follow(call, scope);
+    try {
+      const signal = AbortSignal.any([caller.signal, following.signal]);
+      const result = await this.#run(method, { args, params }, { ...caller, signal });
+      // Where it ended with what there was.
+      following.signal.throwIfAborted();
+      return result;
+    } catch (error) {
+      following.signal.throwIfAborted();
+      throw error;
+    } finally {
+      following.end();
+    }
+  }
+
+  async #run(
+    method: RpcMethod,
+    { args, params }: { readonly args: readonly unknown[]; readonly params: RpcValue },
+    caller: RpcCaller,
+  ): Promise<JsonPieces> {
     const front: FrontEnv = {
       ctx: this.#ctx,
       ...caller,

@@ -74,11 +74,20 @@ interface MethodText {
   readonly help: string;
   /** What it returns. */
   readonly result: Schema;
+  /** What a key needs to call it, whatever the arguments are. */
   readonly scope: Scope;
   /** May take minutes: it waits for a reader worker of its own and has no time limit. */
   readonly long?: boolean;
   /** For tests and for those who know: the document for callers leaves it out. */
   readonly hidden?: boolean;
+}
+
+/** A scope that some calls of a method need beside the scope of the method. */
+export interface FurtherScope<A extends readonly unknown[]> {
+  readonly scope: Scope;
+  /** Which calls, for the documents: `private is true`. */
+  readonly where: string;
+  applies(...args: A): boolean;
 }
 
 /**
@@ -88,6 +97,7 @@ interface MethodText {
 export interface RpcMethod extends MethodText {
   readonly params: readonly Param<unknown>[];
   readonly runsOn: 'reads' | 'wallet' | 'front';
+  readonly further?: FurtherScope<readonly unknown[]>;
   /** Slots of the mempool that a worker needs to run it; without this it runs without the mempool. */
   mempoolPart?(env: ReadEnv | WalletEnv, args: readonly unknown[]): Iterable<number>;
   /** The same by what the arguments spend, where reading them is long: then a worker is asked for that as well. */
@@ -142,10 +152,29 @@ export function walletMethod<const P extends readonly Param<unknown>[]>(
 
 /** A method that needs the node, and so runs on the front; it may return a promise. */
 export function nodeMethod<const P extends readonly Param<unknown>[]>(
-  definition: MethodText & { readonly params: P; run(env: FrontEnv, ...args: Values<P>): unknown },
+  definition: MethodText & {
+    readonly params: P;
+    readonly further?: FurtherScope<Values<P>>;
+    run(env: FrontEnv, ...args: Values<P>): unknown;
+  },
 ): RpcMethod {
-  const { run, ...rest } = definition;
-  return { ...rest, runsOn: 'front', invoke: (env, args) => run(env as FrontEnv, ...(args as Values<P>)) };
+  const { run, further, ...rest } = definition;
+  return {
+    ...rest,
+    runsOn: 'front',
+    ...(further && { further: { ...further, applies: (...args) => further.applies(...(args as Values<P>)) } }),
+    invoke: (env, args) => run(env as FrontEnv, ...(args as Values<P>)),
+  };
+}
+
+/** The scope that one call needs: the further one where its arguments ask for more. */
+export function scopeOfCall({ scope, further }: RpcMethod, args: readonly unknown[]): Scope {
+  return further?.applies(...args) ? further.scope : scope;
+}
+
+/** The scopes of a method in words: `wallet.read; wallet.keys where private is true`. */
+export function scopeText({ scope, further }: Pick<RpcMethod, 'scope' | 'further'>): string {
+  return further ? `${scope}; ${further.scope} where ${further.where}` : scope;
 }
 
 /** Whether it has a parameter that is kept secret. */

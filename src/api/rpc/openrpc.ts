@@ -23,7 +23,7 @@ export function openRpcDocument(
   };
 }
 
-function methodObject({ name, help, params, result, category, hidden, scope }: RpcMethod) {
+function methodObject({ name, help, params, result, category, hidden, scope, further }: RpcMethod) {
   return {
     name,
     description: help,
@@ -31,6 +31,7 @@ function methodObject({ name, help, params, result, category, hidden, scope }: R
     result: { name: 'result', schema: jsonSchema(result) },
     'x-bitcoin-category': hidden ? 'hidden' : category,
     'x-scope': scope,
+    ...(further && { 'x-scope-further': { scope: further.scope, where: further.where } }),
   };
 }
 

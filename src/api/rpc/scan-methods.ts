@@ -56,6 +56,7 @@ export const scantxoutset = rpcMethod({
     nil('status'),
   ),
   scope: 'read',
+  long: true,
   run(env, action, objects) {
     if (action === 'status') return null;
     if (action === 'abort') return false;

@@ -151,7 +151,7 @@ export const lockunspent = nodeMethod({
     optional(flag('persistent'), false),
   ],
   result: bool('always true'),
-  scope: 'wallet',
+  scope: 'wallet.spend',
   async run(env, unlock, given, persistent) {
     const name = walletName(env);
     const outpoints = given?.map(readOutpoint) ?? null;

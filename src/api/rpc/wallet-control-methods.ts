@@ -1,9 +1,10 @@
+import { fail } from '../errors.ts';
 import { walletReaders } from '../wallets/wallet-readers.ts';
 import { type FrontEnv, nodeMethod } from './method.ts';
 import { flag, largeInteger, optional, secret, text } from './params.ts';
 import { orFail, rpcFail } from './rpc-error.ts';
 import { arr, bool, maybe, nil, obj, str } from './schema.ts';
-import { walletName, walletOf } from './wallet-env.ts';
+import { checkWalletAllowed, maySeeWallet, walletName, walletOf } from './wallet-env.ts';
 import { createdWallet, namedWallet } from './wallet-shapes.ts';
 
 const FLAGS = ['avoid_reuse', 'key_origin_metadata', 'last_hardened_xpub_cached', 'disable_private_keys', 'blank'];
@@ -19,9 +20,10 @@ export const listwalletdir = nodeMethod({
   params: [],
   result: obj({ wallets: arr(obj({ name: str(), warnings: arr(str(), 'always empty') })) }),
   scope: 'wallet.read',
-  async run({ ctx }) {
-    const names = orFail(await ctx.node().act('walletDirectory'));
-    return { wallets: names.map((name) => ({ name, warnings: [] })) };
+  async run(env) {
+    const names = orFail(await env.ctx.node().act('walletDirectory'));
+    const visible = names.filter((name) => maySeeWallet(env, name));
+    return { wallets: visible.map((name) => ({ name, warnings: [] })) };
   },
 });
 
@@ -40,8 +42,9 @@ export const createwallet = nodeMethod({
     optional(flag('external_signer'), false),
   ],
   result: createdWallet,
-  scope: 'wallet',
-  async run({ ctx }, name, disablePrivateKeys, blank, passphrase, avoidReuse, descriptors, onStartup, signer) {
+  scope: 'wallet.keys',
+  async run(env, name, disablePrivateKeys, blank, passphrase, avoidReuse, descriptors, onStartup, signer) {
+    checkWalletAllowed(env, name);
     if (!descriptors)
       rpcFail(
         'wallet',
@@ -49,7 +52,7 @@ export const createwallet = nodeMethod({
       );
     if (signer) rpcFail('wallet', 'Compiled without external signing support (required for external signing)');
     const wanted = { disablePrivateKeys, blank, avoidReuse, passphrase: passphrase ?? new Uint8Array(0) };
-    orFail(await ctx.node().act('walletCreate', name, wanted, onStartup));
+    orFail(await env.ctx.node().act('walletCreate', name, wanted, onStartup));
     return { name, ...(passphrase?.length === 0 && { warnings: [NOT_ENCRYPTED] }) };
   },
 });
@@ -60,9 +63,10 @@ export const loadwallet = nodeMethod({
   help: 'Loads a wallet.',
   params: [text('filename'), optional(flag('load_on_startup'), null)],
   result: namedWallet,
-  scope: 'wallet',
-  async run({ ctx }, name, onStartup) {
-    orFail(await ctx.node().act('walletLoad', name, onStartup));
+  scope: 'wallet.keys',
+  async run(env, name, onStartup) {
+    checkWalletAllowed(env, name);
+    orFail(await env.ctx.node().act('walletLoad', name, onStartup));
     return { name };
   },
 });
@@ -73,9 +77,11 @@ export const unloadwallet = nodeMethod({
   help: 'Unloads a wallet; its file stays.',
   params: [optional(text('wallet_name'), null), optional(flag('load_on_startup'), null)],
   result: obj({}),
-  scope: 'wallet',
+  scope: 'wallet.keys',
   async run(env, given, onStartup) {
-    orFail(await env.ctx.node().act('walletUnload', uniqueName(env, given), onStartup));
+    const name = uniqueName(env, given);
+    checkWalletAllowed(env, name);
+    orFail(await env.ctx.node().act('walletUnload', name, onStartup));
     // The file is to be closed when it is said to be.
     walletReaders(env.ctx).closeUnloaded();
     return {};
@@ -99,7 +105,7 @@ export const backupwallet = nodeMethod({
   help: 'Copies the wallet into the directory of backups, under a name without a path.',
   params: [text('destination')],
   result: nil(),
-  scope: 'wallet',
+  scope: 'wallet.keys',
   async run(env, file) {
     orFail(await env.ctx.node().act('walletBackup', walletName(env), file));
     return null;
@@ -112,9 +118,12 @@ export const restorewallet = nodeMethod({
   help: 'Makes a wallet of a file in the directory of backups, and loads it.',
   params: [text('wallet_name'), text('backup_file'), optional(flag('load_on_startup'), null)],
   result: namedWallet,
-  scope: 'wallet',
-  async run({ ctx }, name, file, onStartup) {
-    orFail(await ctx.node().act('walletRestore', name, file, onStartup));
+  scope: 'wallet.keys',
+  async run(env, name, file, onStartup) {
+    // A backup may be of any wallet, whatever the name it is restored under.
+    if (env.call?.principal.wallets)
+      fail('insufficient_scope', 'a key that is bound to wallets cannot restore backups');
+    orFail(await env.ctx.node().act('walletRestore', name, file, onStartup));
     return { name };
   },
 });
@@ -125,7 +134,7 @@ export const setwalletflag = nodeMethod({
   help: 'Changes a flag of the wallet: avoid_reuse.',
   params: [text('flag'), optional(flag('value'), true)],
   result: obj({ flag_name: str(), flag_state: bool(), warnings: maybe(str('where it was switched on')) }),
-  scope: 'wallet',
+  scope: 'wallet.keys',
   async run(env, name, value) {
     const { state, reads } = walletOf(env);
     if (IMMUTABLE_FLAGS.includes(name)) rpcFail('invalidParameter', `Wallet flag is immutable: ${name}`);
@@ -143,7 +152,7 @@ export const encryptwallet = nodeMethod({
   help: 'Encrypts the private keys of the wallet with a passphrase.',
   params: [secret('passphrase')],
   result: str('what to do now'),
-  scope: 'wallet',
+  scope: 'wallet.keys',
   async run(env, passphrase) {
     orFail(await env.ctx.node().act('walletEncrypt', walletName(env), passphrase));
     return 'wallet encrypted; The keypool has been flushed and a new HD seed was generated. You need to make a new backup with the backupwallet RPC.';
@@ -156,7 +165,7 @@ export const walletpassphrase = nodeMethod({
   help: 'Opens the private keys of the wallet for some seconds.',
   params: [secret('passphrase'), largeInteger('timeout')],
   result: nil(),
-  scope: 'wallet',
+  scope: 'wallet.spend',
   async run(env, passphrase, seconds) {
     orFail(await env.ctx.node().act('walletUnlock', walletName(env), passphrase, seconds));
     return null;
@@ -169,7 +178,7 @@ export const walletlock = nodeMethod({
   help: 'Closes the private keys of the wallet.',
   params: [],
   result: nil(),
-  scope: 'wallet',
+  scope: 'wallet.spend',
   async run(env) {
     orFail(await env.ctx.node().act('walletLock', walletName(env)));
     return null;
@@ -182,7 +191,7 @@ export const walletpassphrasechange = nodeMethod({
   help: 'Changes the passphrase of the wallet.',
   params: [secret('oldpassphrase'), secret('newpassphrase')],
   result: nil(),
-  scope: 'wallet',
+  scope: 'wallet.keys',
   async run(env, old, next) {
     orFail(await env.ctx.node().act('walletChangePassphrase', walletName(env), old, next));
     return null;

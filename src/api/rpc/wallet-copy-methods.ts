@@ -18,7 +18,7 @@ export const importprunedfunds = nodeMethod({
     { ...hex('proof'), name: 'txoutproof', oneline: '"txoutproof"' },
   ],
   result: nil(),
-  scope: 'wallet',
+  scope: 'wallet.keys',
   async run(env, raw, proof) {
     const name = walletName(env);
     const tx = readTransactionHex(raw, 'TX decode failed. Make sure the tx has at least one input.');
@@ -37,7 +37,7 @@ export const removeprunedfunds = nodeMethod({
   help: 'Has the wallet forget a transaction, which changes its balance; one that is in a block comes back with a rescan.',
   params: [hash<Txid>('txid')],
   result: nil(),
-  scope: 'wallet',
+  scope: 'wallet.keys',
   async run(env, txid) {
     orFail(await env.ctx.node().act('walletRemovePruned', walletName(env), txid));
     return null;
@@ -50,7 +50,7 @@ export const exportwatchonlywallet = nodeMethod({
   help: 'Writes the wallet without private keys into the directory of backups, under a name without a path.',
   params: [text('destination')],
   result: obj({ exported_file: str() }),
-  scope: 'wallet',
+  scope: 'wallet.keys',
   async run(env, file) {
     const node = env.ctx.node();
     return { exported_file: orFail(await node.act('walletExportWatchOnly', walletName(env), file)) };

@@ -65,8 +65,8 @@ export const listdescriptors = nodeMethod({
   params: [optional(flag('private'), false)],
   result: listedDescriptors,
   scope: 'wallet.read',
+  further: { scope: 'wallet.keys', where: 'private is true', applies: (withKeys) => withKeys },
   async run(env, withKeys) {
-    if (withKeys) env.call?.require('wallet');
     const name = walletName(env);
     const texts = withKeys ? orFail(await env.ctx.node().act('walletPrivateDescriptors', name)) : [];
     const privateTexts = new Map(texts.map(({ id, text: own }) => [id, own]));
@@ -105,7 +105,7 @@ export const importdescriptors = nodeMethod({
   help: 'Adds descriptors, and finds by way of the address index what concerns them.',
   params: [array('requests', (value) => value, { schema: IMPORTS })],
   result: importOutcomes,
-  scope: 'wallet',
+  scope: 'wallet.keys',
   async run(env, requests) {
     const name = walletName(env);
     const imports = requests.map(readImport);
@@ -145,7 +145,7 @@ export const createwalletdescriptor = nodeMethod({
     optional(options('options', { internal: bool('for change; both where it is left out'), hdkey: str() }), {}),
   ],
   result: obj({ descs: arr(str(), 'public descriptors that were added') }),
-  scope: 'wallet',
+  scope: 'wallet.keys',
   async run(env, type, given) {
     checkMembers(given, { internal: 'bool', hdkey: 'string' });
     const internal = member(given, 'internal') as boolean | null;

@@ -1,14 +1,40 @@
 import { WalletView } from '../../wallet/read/wallet-view.ts';
+import type { WalletState } from '../../wallet/wallet-manager.ts';
+import { fail } from '../errors.ts';
 import { type LoadedWallet, walletReaders } from '../wallets/wallet-readers.ts';
 import type { FrontEnv } from './method.ts';
 import { rpcFail } from './rpc-error.ts';
 
-/** The wallet that a call is about: the one in its path, else the only one. Throws RpcError in Core's words. */
-export function walletOf({ ctx, wallet }: FrontEnv): LoadedWallet {
+/** Whether the caller may use a wallet of that name, loaded or not. */
+export function maySeeWallet({ call }: Pick<FrontEnv, 'call'>, name: string): boolean {
+  return call?.principal.wallets?.has(name) ?? true;
+}
+
+/**
+ * Refuses a wallet that the caller's key is not bound to. It depends on the name alone, so the answer does not tell
+ * whether there is such a wallet.
+ */
+export function checkWalletAllowed(env: Pick<FrontEnv, 'call'>, name: string): void {
+  if (!maySeeWallet(env, name)) fail('insufficient_scope', 'this key is bound to other wallets');
+}
+
+/** The loaded wallets that the caller may use. */
+export function visibleWallets(env: Pick<FrontEnv, 'ctx' | 'call'>): readonly WalletState[] {
+  return (walletReaders(env.ctx).states ?? []).filter(({ name }) => maySeeWallet(env, name));
+}
+
+/**
+ * The wallet that a call is about: the one in its path, else the only one. Throws RpcError in Core's words; a wallet that
+ * the caller may not use is answered like one that does not exist.
+ */
+export function walletOf(env: FrontEnv): LoadedWallet {
+  const { ctx, wallet } = env;
   const readers = walletReaders(ctx);
-  if (wallet !== null)
-    return readers.get(wallet) ?? rpcFail('walletNotFound', 'Requested wallet does not exist or is not loaded');
-  const states = readers.states ?? [];
+  if (wallet !== null) {
+    const found = maySeeWallet(env, wallet) ? readers.get(wallet) : null;
+    return found ?? rpcFail('walletNotFound', 'Requested wallet does not exist or is not loaded');
+  }
+  const states = visibleWallets(env);
   if (states.length > 1)
     rpcFail(
       'walletNotSpecified',

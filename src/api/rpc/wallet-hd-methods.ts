@@ -1,9 +1,13 @@
-import { member } from './json.ts';
+import { member, type RpcObject } from './json.ts';
 import { nodeMethod } from './method.ts';
 import { checkMembers, optional, options, text } from './params.ts';
 import { orFail } from './rpc-error.ts';
 import { arr, bool, maybe, obj, str } from './schema.ts';
 import { walletName } from './wallet-env.ts';
+
+function asksForPrivate(given: RpcObject): boolean {
+  return member(given, 'private') === true;
+}
 
 export const gethdkeys = nodeMethod({
   name: 'gethdkeys',
@@ -24,10 +28,10 @@ export const gethdkeys = nodeMethod({
     }),
   ),
   scope: 'wallet.read',
+  further: { scope: 'wallet.keys', where: 'private is true', applies: asksForPrivate },
   async run(env, given) {
     checkMembers(given, { active_only: 'bool', private: 'bool' });
-    const withPrivate = member(given, 'private') === true;
-    if (withPrivate) env.call?.require('wallet');
+    const withPrivate = asksForPrivate(given);
     const activeOnly = member(given, 'active_only') === true;
     const keys = orFail(await env.ctx.node().act('walletHdKeys', walletName(env), activeOnly, withPrivate));
     return keys.map(({ xpub, xprv, hasPrivate, descriptors }) => ({
@@ -45,7 +49,7 @@ export const addhdkey = nodeMethod({
   help: 'Keeps an extended private key (BIP-32), for createwalletdescriptor and derivehdkey; a new one unless one is given.',
   params: [optional(text('hdkey'), null)],
   result: obj({ xpub: str() }),
-  scope: 'wallet',
+  scope: 'wallet.keys',
   run: async (env, key) => ({ xpub: orFail(await env.ctx.node().act('walletAddHdKey', walletName(env), key)) }),
 });
 
@@ -64,10 +68,11 @@ export const derivehdkey = nodeMethod({
     ),
   ],
   result: obj({ origin: str('[fingerprint/path]'), xpub: str(), xprv: maybe(str('where private is true')) }),
-  scope: 'wallet',
+  scope: 'wallet.spend',
+  further: { scope: 'wallet.keys', where: 'private is true', applies: (_path, given) => asksForPrivate(given) },
   async run(env, path, given) {
     checkMembers(given, { private: 'bool', hdkey: 'string' });
-    const withPrivate = member(given, 'private') === true;
+    const withPrivate = asksForPrivate(given);
     const key = member(given, 'hdkey') as string | null;
     const node = env.ctx.node();
     const found = orFail(await node.act('walletDeriveHdKey', walletName(env), path, key, withPrivate));

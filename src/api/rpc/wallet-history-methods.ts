@@ -148,7 +148,7 @@ export const abandontransaction = nodeMethod({
   help: 'Gives up a transaction that is in no block and not in the mempool, so that its inputs can be spent again.',
   params: [hash<Txid>('txid')],
   result: nil(),
-  scope: 'wallet',
+  scope: 'wallet.spend',
   async run(env, txid) {
     orFail(await env.ctx.node().act('walletAbandon', walletName(env), txid));
     return null;
@@ -161,7 +161,7 @@ export const rescanblockchain = nodeMethod({
   help: 'Looks again for what concerns the wallet, by way of the address index.',
   params: [optional(integer('start_height'), 0), optional(integer('stop_height'), null)],
   result: obj({ start_height: int(), stop_height: int('the last that was looked at') }),
-  scope: 'wallet',
+  scope: 'wallet.keys',
   async run(env, start, stop) {
     const last = orFail(await env.ctx.node().act('walletRescan', walletName(env), start, stop));
     return { start_height: start, stop_height: last };
@@ -174,6 +174,6 @@ export const abortrescan = nodeMethod({
   help: 'Stops a rescan that goes on.',
   params: [],
   result: bool('whether there was one'),
-  scope: 'wallet',
+  scope: 'wallet.keys',
   run: async (env) => orFail(await env.ctx.node().act('walletAbortScan', walletName(env))),
 });

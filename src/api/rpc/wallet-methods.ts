@@ -4,12 +4,11 @@ import { parseAddress } from '../../script/address.ts';
 import { balancesOf } from '../../wallet/read/balances.ts';
 import type { WalletView } from '../../wallet/read/wallet-view.ts';
 import { coins } from '../views/core-number.ts';
-import { walletReaders } from '../wallets/wallet-readers.ts';
 import { nodeMethod } from './method.ts';
 import { array, flag, integer, optional, readString, text } from './params.ts';
 import { orFail, rpcFail } from './rpc-error.ts';
 import { arr, coinAmount, nil, str } from './schema.ts';
-import { avoidReuseOf, checkLabel, readWallet, walletName } from './wallet-env.ts';
+import { avoidReuseOf, checkLabel, readWallet, visibleWallets, walletName } from './wallet-env.ts';
 import { addressesByLabel, walletBalances, walletInfo } from './wallet-shapes.ts';
 
 /** Up to which block the wallet has followed the chain. */
@@ -23,7 +22,7 @@ export const getnewaddress = nodeMethod({
   help: 'A new address of the wallet.',
   params: [optional(text('label'), ''), optional(text('address_type'), 'bech32')],
   result: str('the address'),
-  scope: 'wallet',
+  scope: 'wallet.spend',
   async run(env, label, type) {
     const name = walletName(env);
     return orFail(await env.ctx.node().act('walletNewAddress', name, type, checkLabel(label)));
@@ -36,7 +35,7 @@ export const getrawchangeaddress = nodeMethod({
   help: 'A new address of the wallet for change.',
   params: [optional(text('address_type'), 'bech32')],
   result: str('the address'),
-  scope: 'wallet',
+  scope: 'wallet.spend',
   run: async (env, type) => orFail(await env.ctx.node().act('walletNewChangeAddress', walletName(env), type)),
 });
 
@@ -90,7 +89,7 @@ export const setlabel = nodeMethod({
   help: 'Gives an address a label.',
   params: [text('address'), text('label')],
   result: nil(),
-  scope: 'wallet',
+  scope: 'wallet.spend',
   async run(env, address, label) {
     const name = walletName(env);
     if (!parseAddress(address, env.ctx.params.address).ok) rpcFail('invalidAddressOrKey', 'Invalid Bitcoin address');
@@ -138,7 +137,7 @@ export const keypoolrefill = nodeMethod({
   help: 'Reserves addresses ahead of the next one.',
   params: [optional(integer('newsize'), 0)],
   result: nil(),
-  scope: 'wallet',
+  scope: 'wallet.spend',
   async run(env, size) {
     const name = walletName(env);
     if (size < 0) rpcFail('invalidParameter', 'Invalid parameter, expected valid size.');
@@ -154,7 +153,7 @@ export const listwallets = nodeMethod({
   params: [],
   result: arr(str()),
   scope: 'wallet.read',
-  run: ({ ctx }) => (walletReaders(ctx).states ?? []).map(({ name }) => name),
+  run: (env) => visibleWallets(env).map(({ name }) => name),
 });
 
 export const getwalletinfo = nodeMethod({

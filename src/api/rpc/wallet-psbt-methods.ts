@@ -42,7 +42,7 @@ export const fundrawtransaction = nodeMethod({
   help: 'Adds inputs of the wallet and change to a transaction, until it pays for its outputs.',
   params: [text('hexstring', { schema: hexStr() }), optionsParam(fundOptions), optional(flag('iswitness'), null)],
   result: fundedTx,
-  scope: 'wallet',
+  scope: 'wallet.spend',
   async run(env, hex, given, isWitness) {
     const name = walletName(env);
     const forms = { witness: isWitness ?? true, plain: !(isWitness ?? false) };
@@ -83,7 +83,7 @@ export const walletcreatefundedpsbt = nodeMethod({
     optional(integer('psbt_version', { unsigned: true }), 2),
   ],
   result: fundedPsbt,
-  scope: 'wallet',
+  scope: 'wallet.spend',
   async run(env, given, outputs, locktime, settings, derivations, version, psbtVersion) {
     const name = walletName(env);
     const replaceable = (member(settings, 'replaceable') as boolean | null) ?? true;
@@ -114,7 +114,7 @@ export const walletprocesspsbt = nodeMethod({
     optional(flag('finalize'), true),
   ],
   result: PROCESSED_PSBT,
-  scope: 'wallet',
+  scope: 'wallet.spend',
   async run(env, psbt, sign, sighash, derivations, finalize) {
     const fill = { sign, derivations, sighashType: hashTypeOf(sighash), finalize };
     const made = orFail(await env.ctx.node().act('walletProcessPsbt', walletName(env), psbt, fill));
@@ -128,7 +128,7 @@ export const signrawtransactionwithwallet = nodeMethod({
   help: 'Signs a transaction with the keys of the wallet.',
   params: [text('hexstring'), optional(previousOutputsParam, [] as RpcValue[]), optional(text('sighashtype'), null)],
   result: SIGNED,
-  scope: 'wallet',
+  scope: 'wallet.spend',
   async run(env, hex, previous, sighash) {
     const name = walletName(env);
     const tx = readTransactionHex(hex, NEEDS_INPUTS);
@@ -155,7 +155,7 @@ export const signmessage = nodeMethod({
   help: 'Signs a message with the key of a legacy address.',
   params: [text('address'), text('message')],
   result: str('the signature in Base64'),
-  scope: 'wallet',
+  scope: 'wallet.spend',
   async run(env, address, message) {
     const name = walletName(env);
     const parsed = parseAddress(address, env.ctx.params.address);

@@ -75,7 +75,7 @@ export const sendtoaddress = nodeMethod({
     requestParam,
   ],
   result: sentMoney,
-  scope: 'wallet',
+  scope: 'wallet.spend',
   async run(
     env,
     address,
@@ -120,7 +120,7 @@ export const sendmany = nodeMethod({
     requestParam,
   ],
   result: sentMoney,
-  scope: 'wallet',
+  scope: 'wallet.spend',
   run(env, dummy, amounts, _minDepth, comment, payers, replaceable, target, mode, feerate, verbose, requestId) {
     walletOf(env);
     if (dummy !== '') rpcFail('invalidParameter', 'Dummy value must be set to ""');
@@ -165,7 +165,7 @@ export const send = nodeMethod({
     optional(integer('version', { unsigned: true }), DEFAULT_VERSION),
   ],
   result: sentTx,
-  scope: 'wallet',
+  scope: 'wallet.spend',
   async run(env, outputs, target, mode, feerate, given, version) {
     const merged = mergedFeeOptions(given, target, mode, feerate);
     refuseOutdated(merged);
@@ -237,7 +237,7 @@ export const sendall = nodeMethod({
     optional(options('options', sendAllOptions, { oneline: 'options' }), {} as RpcObject),
   ],
   result: sentTx,
-  scope: 'wallet',
+  scope: 'wallet.spend',
   async run(env, recipients, target, mode, feerate, given) {
     const merged = mergedFeeOptions(given, target, mode, feerate);
     refuseOutdated(merged);
@@ -284,7 +284,7 @@ export const bumpfee = nodeMethod({
   help: 'Replaces a transaction of the wallet by one that pays more.',
   params: bumpParams(bumpOptions),
   result: obj({ txid: hashStr(), ...bumpMembers }),
-  scope: 'wallet',
+  scope: 'wallet.spend',
   run: (env, txid, given) => bump(env, txid, given, false),
 });
 
@@ -294,7 +294,7 @@ export const psbtbumpfee = nodeMethod({
   help: 'A PSBT that replaces a transaction by one that pays more.',
   params: bumpParams(psbtBumpOptions),
   result: obj({ psbt: str('in Base64'), ...bumpMembers }),
-  scope: 'wallet',
+  scope: 'wallet.spend',
   run: (env, txid, given) => bump(env, txid, given, true),
 });
 

@@ -5,7 +5,8 @@ import { type Watched, type WatchRegistry, WatchSet, WatchUnion } from '../event
 
 /** What Bun keeps beside a WebSocket. */
 export interface SocketData {
-  readonly principal: Principal;
+  /** Replaced when the key gets further rights. */
+  principal: Principal;
   readonly ip: string;
   readonly requestId: string;
   /** Set when the connection is open. */
@@ -19,6 +20,7 @@ export const CloseCode = {
   INTERNAL: 1011,
   TRY_LATER: 1013,
   KEY_REVOKED: 4001,
+  RIGHTS_CHANGED: 4003,
   SLOW_CONSUMER: 4008,
   MESSAGE_RATE: 4029,
   PROTOCOL: 4400,
@@ -43,7 +45,6 @@ const RATE_WINDOW_MS = 10_000;
 /** One client: which events it wants, how far it has got in the log, and whether its socket takes more. */
 export class Connection implements Wishes {
   readonly socket: ServerWebSocket<SocketData>;
-  readonly principal: Principal;
   readonly events = new Set<string>(DEFAULT_EVENTS);
   readonly watches: WatchUnion;
   full = false;
@@ -84,12 +85,20 @@ export class Connection implements Wishes {
     { registry, stored }: { registry: WatchRegistry; stored: Watched },
   ) {
     this.socket = socket;
-    this.principal = socket.data.principal;
     this.watches = new WatchUnion(new WatchSet(registry), stored);
     this.cursor = cursor;
     this.lastHeard = now;
     this.lastPing = now;
     this.#windowStart = now;
+  }
+
+  get principal(): Principal {
+    return this.socket.data.principal;
+  }
+
+  /** Wallets whose transactions it may see; null for all. */
+  get wallets(): ReadonlySet<string> | null {
+    return this.principal.wallets;
   }
 
   get blocked(): boolean {

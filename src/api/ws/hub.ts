@@ -3,6 +3,8 @@ import type { NetworkParams } from '../../params/network-params.ts';
 import type { ChainReads } from '../../storage/chain-reads.ts';
 import type { Clock } from '../../util/clock.ts';
 import type { Log } from '../../util/log.ts';
+import { narrowsScopes, narrowsWallets, type Standing, WALLETS_CHANGED } from '../auth/key-followers.ts';
+import type { Principal } from '../context.ts';
 import type { EventLog } from '../events/event-log.ts';
 import type { Matcher } from '../events/matcher.ts';
 import { snapshotFrames } from '../events/snapshot.ts';
@@ -40,7 +42,8 @@ export interface HubOptions {
   status(): { readonly height: number; readonly hash: string; readonly synced: boolean } | null;
   /** Null before there is a node. */
   syncStatus(): SyncStatus | null;
-  isLive(principal: Connection['principal']): boolean;
+  /** A caller as it would be admitted now. */
+  standing(principal: Principal, ip: string): Standing;
 }
 
 /** Data of `syncStatus`. */
@@ -158,11 +161,20 @@ export class Hub {
     return count;
   }
 
-  /** Closes the connections of keys that are revoked or expired. */
+  /** Closes the connections whose key or secret is no longer valid, or has lost rights; gives the others new rights. */
   checkKeys(): void {
-    for (const connection of this.#connections)
-      if (!this.#deps.isLive(connection.principal))
-        connection.close(CloseCode.KEY_REVOKED, 'the key is no longer valid');
+    for (const connection of this.#connections) {
+      const { principal, socket } = connection;
+      const now = this.#deps.standing(principal, socket.data.ip);
+      if (now === principal) continue;
+      if (now === 'key_invalid') connection.close(CloseCode.KEY_REVOKED, 'the key is no longer valid');
+      else if (now === 'ip_refused')
+        connection.close(CloseCode.RIGHTS_CHANGED, 'the key may not be used from this address');
+      else if (narrowsScopes(principal, now))
+        connection.close(CloseCode.RIGHTS_CHANGED, 'the scopes of the key have changed');
+      else if (narrowsWallets(principal, now)) connection.close(CloseCode.RIGHTS_CHANGED, WALLETS_CHANGED);
+      else socket.data.principal = now;
+    }
   }
 
   stop(): void {

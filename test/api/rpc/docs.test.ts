@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { scopeText } from '../../../src/api/rpc/method.ts';
 import { RPC_METHODS } from '../../../src/api/rpc/methods.ts';
 
 const DOCUMENT = join(import.meta.dir, '../../../docs/json-rpc.md');
@@ -14,7 +15,7 @@ function table(): string {
     .map(([category, methods]) => {
       const rows = methods
         .toSorted((a, b) => (a.name < b.name ? -1 : 1))
-        .map(({ name, scope, help }) => `| \`${name}\` | ${scope} | ${help.replaceAll('|', '\\|')} |`);
+        .map(({ name, help, ...method }) => `| \`${name}\` | ${scopeText(method)} | ${help.replaceAll('|', '\\|')} |`);
       return ['', `### ${category}`, '', '| method | scope | |', '|---|---|---|', ...rows, ''].join('\n');
     })
     .join('');

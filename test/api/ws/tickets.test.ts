@@ -18,20 +18,22 @@ function refusalOf(make: () => unknown): ApiError {
   throw new Error('it was not refused');
 }
 
+const owner = (id: string) => ({ id, secretId: null });
+
 describe('tickets', () => {
   test('open one door once, within a minute', () => {
     const clock = new ManualClock(1_700_000_000_500);
     const tickets = new Tickets(clock, LIMITS);
-    const { ticket, expiresAt } = tickets.issue('alice');
+    const { ticket, expiresAt } = tickets.issue(owner('alice'));
     expect(ticket).toMatch(/^obvt_[A-Za-z0-9_-]{43}$/);
     expect(expiresAt).toBe(1_700_000_060);
-    expect(tickets.find(ticket)!.owner).toBe('alice');
+    expect(tickets.find(ticket)!.owner).toEqual(owner('alice'));
     // Looking does not use it up.
     const found = tickets.find(ticket)!;
     found.take();
     expect([tickets.find(ticket), tickets.size]).toEqual([null, 0]);
     found.take();
-    const late = tickets.issue('alice').ticket;
+    const late = tickets.issue(owner('alice')).ticket;
     clock.advance(59_999);
     expect(tickets.find(late)).not.toBeNull();
     clock.advance(1);
@@ -42,7 +44,7 @@ describe('tickets', () => {
   test('do not outlive their minute when the host clock is set back', () => {
     const clock = new ManualClock(1_700_000_000_000);
     const tickets = new Tickets(clock, LIMITS);
-    const { ticket } = tickets.issue('alice');
+    const { ticket } = tickets.issue(owner('alice'));
     clock.advance(60_000);
     clock.set(1_600_000_000_000);
     expect(tickets.find(ticket)).toBeNull();
@@ -51,26 +53,26 @@ describe('tickets', () => {
   test('are bounded by key and in all; those that are out stay good, and places come free', () => {
     const clock = new ManualClock(0);
     const tickets = new Tickets(clock, LIMITS);
-    const first = tickets.issue('alice').ticket;
+    const first = tickets.issue(owner('alice')).ticket;
     clock.advance(20_000);
-    for (let i = 0; i < 2; i++) tickets.issue('alice');
-    const refused = refusalOf(() => tickets.issue('alice'));
+    for (let i = 0; i < 2; i++) tickets.issue(owner('alice'));
+    const refused = refusalOf(() => tickets.issue(owner('alice')));
     expect([refused.failure, refused.details]).toEqual(['rate_limited', { scope: 'tickets', retryAfter: 40 }]);
     expect(tickets.find(first)).not.toBeNull();
-    for (let i = 0; i < 2; i++) tickets.issue('bob');
-    expect(refusalOf(() => tickets.issue('bob')).failure).toBe('overloaded');
+    for (let i = 0; i < 2; i++) tickets.issue(owner('bob'));
+    expect(refusalOf(() => tickets.issue(owner('bob'))).failure).toBe('overloaded');
     tickets.find(first)!.take();
-    tickets.issue('bob');
+    tickets.issue(owner('bob'));
     clock.advance(60_000);
     expect(tickets.size).toBe(0);
-    for (let i = 0; i < 3; i++) tickets.issue('alice');
+    for (let i = 0; i < 3; i++) tickets.issue(owner('alice'));
   });
 
   test('go with their key', () => {
     const tickets = new Tickets(new ManualClock(0), LIMITS);
-    const [alice, bob] = ['alice', 'bob'].map((owner) => tickets.issue(owner).ticket);
-    tickets.check((owner) => owner === 'bob');
-    expect([tickets.find(alice!), tickets.find(bob!)?.owner]).toEqual([null, 'bob']);
+    const [alice, bob] = ['alice', 'bob'].map((id) => tickets.issue(owner(id)).ticket);
+    tickets.check(({ id }) => id === 'bob');
+    expect([tickets.find(alice!), tickets.find(bob!)?.owner.id]).toEqual([null, 'bob']);
   });
 });
 
@@ -152,7 +154,7 @@ describe('GET /ws?ticket=', () => {
     it.api.auth.keysChanged();
     const tickets = await Promise.all([revoked, narrowed, bound].map((made) => ticketFor(it, made!.key)));
     store.revokeKey(revoked!.record.id, 2);
-    store.setScopes(narrowed!.record.id, ['metrics']);
+    store.changeKey(narrowed!.record.id, { scopes: ['metrics'] });
     it.api.auth.keysChanged();
     expect(await refused(it, `?ticket=${tickets[0]}`)).toEqual([401, 'invalid_credentials']);
     expect(await refused(it, `?ticket=${tickets[1]}`)).toEqual([403, 'insufficient_scope']);
