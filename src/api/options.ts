@@ -64,6 +64,8 @@ export interface ApiOptions {
     /** HTTP Basic on the JSON-RPC paths. */
     readonly basic: boolean;
     readonly rpcUsers: readonly RpcUser[];
+    /** Method names for the cookie file's user; null allows all. */
+    readonly cookieWhitelist: readonly string[] | null;
   };
 
   readonly limits: {
@@ -171,7 +173,7 @@ export function apiOptions(identity: ApiIdentity, overrides: ApiOverrides = {}):
       requestTimeoutMs: 30_000,
       ...overrides.http,
     },
-    auth: { staticKey: null, basic: true, rpcUsers: [], ...overrides.auth },
+    auth: { staticKey: null, basic: true, rpcUsers: [], cookieWhitelist: null, ...overrides.auth },
     limits: {
       publicRate: { perSecond: 10, burst: 40 },
       publicRateOnLoopback: true,

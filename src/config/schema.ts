@@ -1,16 +1,19 @@
 import { isIP } from 'node:net';
 import { NETWORK_NAMES, paramsFor } from '../params/networks.ts';
 import { LOG_LEVELS } from '../util/log.ts';
+import { RPC_WHITELIST_FORM, readRpcWhitelist } from './rpc-whitelist.ts';
 import {
   address,
   boolean,
   choiceElement,
   choicesText,
   integer,
+  lines,
   list,
   number,
   oneOf,
   optionalAddress,
+  optionalBoolean,
   optionalNumber,
   optionalPath,
   optionalString,
@@ -139,10 +142,14 @@ export const SETTINGS = {
     fallback: ['read', 'broadcast', 'wallet'],
     help: 'scopes of the rpcauth users',
   }),
-  rpcwhitelist: list('a list of method, or user:method', stringElement(/^(?:[^:,\s]+:)?[a-z][a-z0-9._]*$/), {
+  rpcwhitelist: lines(RPC_WHITELIST_FORM, readRpcWhitelist, {
     fallback: [],
     defaultText: 'all their scopes allow',
-    help: 'RPC methods the rpcauth users may call; user:method for one user',
+    help: "RPC methods that users of HTTP Basic may call, in Bitcoin Core's form; several lines of one user intersect",
+  }),
+  rpcwhitelistdefault: optionalBoolean({
+    defaultText: 'true as soon as rpcwhitelist is set',
+    help: 'whether users of HTTP Basic without a list in rpcwhitelist, the cookie among them, may call nothing',
   }),
 
   'ws.auth': oneOf(['required', 'public'], {

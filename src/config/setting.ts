@@ -93,6 +93,12 @@ export function boolean(options: Options<boolean>) {
   });
 }
 
+/** True, false, or neither. */
+export function optionalBoolean(options: Omit<Options<boolean | null>, 'fallback'>) {
+  const given = boolean({ ...options, fallback: false });
+  return setting<boolean | null>('boolean', given.allowed, { fallback: null, ...options }, given.read);
+}
+
 export function integer(options: Options<number> & { readonly min?: number; readonly max?: number }) {
   const { min = 0, max = Number.MAX_SAFE_INTEGER, ...rest } = options;
   const allowed = `an integer ${max === Number.MAX_SAFE_INTEGER ? `of at least ${min}` : `from ${min} to ${max}`}`;
@@ -167,13 +173,26 @@ export function optionalPath(options: Omit<Options<string | null>, 'fallback'>) 
 /** Reads one element of a list; null when it is not allowed. */
 type ReadElement<T> = (text: string, context: ReadContext) => T | null;
 
-/** In text by comma, in the file an array of strings. */
+/** In text by comma, in the file an array of strings. A flag that is given several times is an array of texts. */
 export function list<T>(allowed: string, readElement: ReadElement<T>, options: Options<readonly T[]>) {
   return setting<readonly T[]>('list', allowed, options, (value, context) => {
-    const parts = context.fromText ? splitList(value as string) : value;
+    const parts = context.fromText ? [value as string | readonly string[]].flat().flatMap(splitList) : value;
     if (!Array.isArray(parts)) return null;
     const elements = parts.map((part) => (typeof part === 'string' ? readElement(part, context) : null));
     return elements.includes(null) ? null : ok(elements as T[]);
+  });
+}
+
+/** Whole lines that have commas of their own: one for each flag or variable, in the file an array of them. */
+export function lines<T>(
+  allowed: string,
+  readLines: (lines: readonly string[]) => readonly T[] | null,
+  options: Options<readonly T[]>,
+) {
+  return setting<readonly T[]>('list', allowed, options, (value, { fromText }) => {
+    const given = fromText ? [value].flat().filter((line) => line !== '') : value;
+    if (!Array.isArray(given) || !given.every((line) => typeof line === 'string')) return null;
+    return wrap(readLines(given));
   });
 }
 

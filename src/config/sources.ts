@@ -64,7 +64,7 @@ export function readFlags(args: readonly string[]): Gathered & { readonly positi
     const origin = `flag ${flag}`;
     const earlier = given.get(key);
     if (!earlier) given.set(key, { key, value, origin, source: 'flag' });
-    else if (SETTINGS[key].kind === 'list') given.set(key, { ...earlier, value: `${earlier.value},${value}` });
+    else if (SETTINGS[key].kind === 'list') given.set(key, { ...earlier, value: [earlier.value, value].flat() });
     else problems.push(`${key}: given twice, by ${earlier.origin} and ${origin}`);
   }
   return { given, problems, positionals };

@@ -29,7 +29,12 @@ export function apiOptionsOf(config: Config, staticKey: string | null): ApiOptio
         idleTimeout: limits.keepAlive,
         requestTimeoutMs: limits.requestTimeout * 1000,
       },
-      auth: { staticKey, basic: rpc.basic, rpcUsers: rpcUsers(config) },
+      auth: {
+        staticKey,
+        basic: rpc.basic,
+        rpcUsers: rpcUsers(config),
+        cookieWhitelist: rpcWhitelistOf(config, '__cookie__'),
+      },
       limits: {
         publicRate: { perSecond: limits.publicRate, burst: limits.publicBurst },
         authFailuresPerMinute: limits.authFailuresPerMinute,
@@ -85,14 +90,17 @@ export function readSourcesOf(config: Config, params: NetworkParams): ReadSource
   return readSources(params, settings);
 }
 
-/** A whitelist line without a user holds for all of them. */
-function rpcUsers({ rpcauth, rpcscopes, rpcwhitelist }: Config): ApiOptions['auth']['rpcUsers'] {
-  return rpcauth.map((line) => {
-    const user = line.slice(0, line.indexOf(':'));
-    const methods = rpcwhitelist.flatMap((entry) => {
-      const [owner, method] = entry.includes(':') ? entry.split(':') : [user, entry];
-      return owner === user ? [method!] : [];
-    });
-    return { rpcauth: line, scopes: rpcscopes as readonly Scope[], whitelist: methods.length > 0 ? methods : null };
-  });
+function rpcUsers(config: Config): ApiOptions['auth']['rpcUsers'] {
+  return config.rpcauth.map((line) => ({
+    rpcauth: line,
+    scopes: config.rpcscopes as readonly Scope[],
+    whitelist: rpcWhitelistOf(config, line.slice(0, line.indexOf(':'))),
+  }));
+}
+
+/** Null allows all methods. A user without a list may call nothing as soon as there is a list, as in Bitcoin Core. */
+function rpcWhitelistOf({ rpcwhitelist, rpcwhitelistdefault }: Config, name: string): readonly string[] | null {
+  const own = rpcwhitelist.find(({ user }) => user === null || user === name);
+  if (own) return own.methods;
+  return (rpcwhitelistdefault ?? rpcwhitelist.length > 0) ? [] : null;
 }

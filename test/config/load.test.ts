@@ -147,7 +147,16 @@ describe('sources', () => {
     ['OBVERSE_WS_AUTH', 'public', (c: Config) => c.ws.auth, 'public'],
     ['OBVERSE_CHAIN_MAX_TIP_AGE', '60', (c: Config) => c.chain.maxTipAge, 60],
     ['OBVERSE_WALLET_FALLBACK_FEE', '1.5', (c: Config) => c.wallet.fallbackFee, 1.5],
-    ['OBVERSE_RPCWHITELIST', 'getblock,bob:help', (c: Config) => c.rpcwhitelist, ['getblock', 'bob:help']],
+    [
+      'OBVERSE_RPCWHITELIST',
+      'eve:getblock, help,bob:Help,eve:stop',
+      (c: Config) => c.rpcwhitelist,
+      [
+        { user: 'eve', methods: ['getblock', 'help', 'stop'] },
+        { user: 'bob', methods: ['help'] },
+      ],
+    ],
+    ['OBVERSE_RPCWHITELISTDEFAULT', 'false', (c: Config) => c.rpcwhitelistdefault, false],
     ['OBVERSE_P2P_LISTEN', '', (c: Config) => c.p2p.listen, null],
     ['OBVERSE_P2P_ENABLED', 'false', (c: Config) => c.p2p.enabled, false],
   ] as const)('%s=%s', (name, value, read, expected) => {
@@ -393,6 +402,27 @@ describe('refused, in one line that says what, whence and what is allowed', () =
     ['--zmqpubrawblock=tcp://x', 'unknown flag --zmqpubrawblock'],
     ['--log.level', 'log.level: flag --log.level needs a value: error, warn, info or debug'],
   ])('%s', (flag, expected) => expect(line([flag])).toBe(expected));
+
+  test.each([
+    ['getblock,bob:help'],
+    ['bob:help, ,stop'],
+    ['bob:get block'],
+    [':help'],
+    ['bob:help,al ice:stop'],
+    ['bob:1help'],
+  ])('rpcwhitelist %j', (text) => {
+    const form =
+      'user:method,method,… (in the file one text for each user), or only methods, which then hold for every user';
+    expect(line([`--rpcwhitelist=${text}`])).toBe(
+      `rpcwhitelist: ${JSON.stringify(text)} from flag --rpcwhitelist is not allowed: must be ${form}`,
+    );
+    expect(problems([], { file: `rpcwhitelist = ["eve:stop", ${JSON.stringify(text)}]` })).toHaveLength(1);
+  });
+
+  test('rpcwhitelist with users in one line and none in another', () => {
+    expect(problems(['--rpcwhitelist=help', '--rpcwhitelist=bob:help'])).toHaveLength(1);
+    expect(problems([], { file: 'rpcwhitelist = ["help", "bob:help"]' })).toHaveLength(1);
+  });
 
   test('a flag without its value does not swallow the next one', () => {
     expect(line(['--log.level', '--index.spender'])).toBe(

@@ -9,7 +9,7 @@ import { variableOf } from '../../src/config/sources.ts';
 const NAMED = `network datadir http.listen http.publicUrl http.allowedHosts http.corsOrigins http.tls.cert http.tls.key
   ops.listen ws.auth dev.enabled dev.interval p2p.enabled p2p.listen p2p.connect wallet.enabled wallet.autocreate
   index.spender log.level service.name cache.enabled chain.maxTipAge ready.details fees.fallback rpc.basic rpcauth
-  rpcscopes rpcwhitelist wallet.fallbackFee`;
+  rpcscopes rpcwhitelist rpcwhitelistdefault wallet.fallbackFee`;
 
 test('every documented key is known', () => {
   for (const key of NAMED.split(/\s+/)) expect(KEYS as readonly string[]).toContain(key);

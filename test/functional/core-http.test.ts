@@ -15,6 +15,7 @@ const ARGS = [
   `--rpcauth=${rpcauthLine('alice', 'pass:wörd')}`,
   `--rpcauth=${rpcauthLine('bob', 'secret', '0123456789abcdef')}`,
   '--rpcwhitelist=bob:getblockcount,bob:getbalance',
+  '--rpcwhitelistdefault=false',
   '--http.limits.authFailuresPerMinute=1000',
 ];
 /** Of the refusal of a wrong password. */

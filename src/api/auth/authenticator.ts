@@ -67,7 +67,7 @@ export class Authenticator {
     this.#clock = clock;
     this.#counters = counters;
     this.#failures = new FailureTable(options.limits.authFailuresPerMinute, clock);
-    this.#basic = new BasicAuth(options.auth.rpcUsers);
+    this.#basic = new BasicAuth(options.auth.rpcUsers, options.auth.cookieWhitelist);
     const { wsTicketsPerKey, wsTicketsTotal } = options.limits;
     this.#tickets = new Tickets(clock, { perKey: wsTicketsPerKey, inAll: wsTicketsTotal });
     const { staticKey } = options.auth;

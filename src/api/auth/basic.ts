@@ -26,10 +26,19 @@ interface Login {
 /** HTTP Basic for clients of Bitcoin Core: the cookie file of this start, and the users of `rpcauth` lines. */
 export class BasicAuth {
   readonly #logins = new Map<string, Login>();
+  readonly #cookiePrincipal: Principal;
   #cookie: { readonly password: string; readonly files: readonly string[] } | null = null;
 
   /** Throws OperatorError on a line that is not `user:salt$hmac`. */
-  constructor(users: readonly RpcUser[]) {
+  constructor(users: readonly RpcUser[], cookieWhitelist: readonly string[] | null) {
+    this.#cookiePrincipal = {
+      kind: 'cookie',
+      id: 'cookie',
+      secretId: null,
+      scopes: new Set(SCOPES),
+      wallets: null,
+      rpcWhitelist: cookieWhitelist && new Set(cookieWhitelist),
+    };
     for (const { rpcauth, scopes, whitelist } of users) {
       const match = RPCAUTH.exec(rpcauth);
       if (!match) throw new OperatorError('rpcauth must read user:salt$hmac, with an HMAC-SHA-256 of 64 hex digits');
@@ -76,22 +85,13 @@ export class BasicAuth {
     const password = text.slice(colon + 1);
     if (user === COOKIE_USER) {
       if (!this.#cookie || !equalSecret(password, this.#cookie.password) || !isLoopback(ip)) return null;
-      return COOKIE_PRINCIPAL;
+      return this.#cookiePrincipal;
     }
     const login = this.#logins.get(user) ?? NOBODY;
     const given = createHmac('sha256', login.salt).update(password).digest();
     return timingSafeEqual(given, login.hash) && login !== NOBODY ? login.principal : null;
   }
 }
-
-const COOKIE_PRINCIPAL: Principal = {
-  kind: 'cookie',
-  id: 'cookie',
-  secretId: null,
-  scopes: new Set(SCOPES),
-  wallets: null,
-  rpcWhitelist: null,
-};
 
 /** Compared against for an unknown user, so that the time does not tell which users there are. */
 const NOBODY: Login = {
