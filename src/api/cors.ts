@@ -15,24 +15,6 @@ export function allowedOrigin(origin: string, { corsOrigins, publicUrl }: Origin
 }
 
 /**
- * Whether the `Host` header names this server. Asked of requests that authenticate by session cookie: a name of the
- * attacker's that was made to point here (DNS rebinding) is refused.
- */
-export function allowedHost(
-  host: string | null,
-  {
-    allowedHosts,
-    publicUrl,
-    bindHost,
-  }: { allowedHosts: readonly string[]; publicUrl: string | null; bindHost: string },
-): boolean {
-  if (host === null) return false;
-  const name = (/^\[([^\]]+)\]/.exec(host)?.[1] ?? host.split(':', 1)[0]!).toLowerCase();
-  const own = ['localhost', '127.0.0.1', '::1', bindHost, publicUrl && new URL(publicUrl).hostname, ...allowedHosts];
-  return own.some((allowed) => allowed?.toLowerCase() === name);
-}
-
-/**
  * Answers OPTIONS. Without credentials, since browsers send none with it. `allow` are the methods of the path, null
  * where there is no such path.
  */

@@ -10,6 +10,7 @@ import { compressed } from './compress.ts';
 import type { Call, Principal, TipView } from './context.ts';
 import { allowedOrigin, corsHeaders, preflight } from './cors.ts';
 import { ApiError, BEARER_CHALLENGE, errorResponse, fail, JSON_TYPE, shownError } from './errors.ts';
+import type { HostPolicy } from './hosts.ts';
 import type { ApiMetrics } from './ops/metrics.ts';
 import type { ApiOptions } from './options.ts';
 import { routedUrl, splitTarget } from './request-url.ts';
@@ -17,6 +18,7 @@ import { invalid } from './rest/input.ts';
 import type { Route, RouteEntry, RouteTable } from './route-table.ts';
 import { isOfCoreClient, refuseWhileStarting } from './rpc/warm-up.ts';
 import type { SocketData } from './ws/connection.ts';
+import { carriesSocketCredential } from './ws/upgrade.ts';
 
 /** The part of Bun's server that a request needs. */
 export type Upgrader = Pick<Server<SocketData>, 'requestIP' | 'upgrade'> & Partial<Pick<Server<SocketData>, 'timeout'>>;
@@ -29,6 +31,7 @@ export interface GateDependencies {
   readonly clock: Clock;
   readonly metrics: Pick<ApiMetrics, 'http' | 'rateLimited'>;
   readonly auth: Authenticator;
+  readonly hosts: HostPolicy;
   readonly routes: RouteTable;
   /** Elysia. */
   readonly app: { fetch(request: Request): Response | Promise<Response> };
@@ -61,10 +64,13 @@ const REQUEST_ID = /^[A-Za-z0-9._-]{1,64}$/;
 const LONG_BODY = 64 * 1024;
 const SLOW_REFUSAL_MS = 250;
 const SOCKET_PATH = '/ws';
+/** Probes address a server by whatever name they find it under. */
+const ANY_HOST_PATHS: ReadonlySet<string> = new Set(['/healthz', '/readyz']);
 
 /**
- * Everything a request meets before and after its handler. The order is part of the contract: start-up, size of the
- * body, credentials, rate, route and method, scope; then Elysia parses, validates and answers.
+ * Everything a request meets before and after its handler. The order is part of the contract: Host of a request without
+ * a credential, start-up, size of the body, credentials, Host of a request that they did not admit, rate, route and
+ * method, scope; then Elysia parses, validates and answers.
  */
 export class Gate {
   readonly #deps: GateDependencies;
@@ -138,12 +144,13 @@ export class Gate {
 
   #answer(visit: Visit, server: Upgrader): Response | undefined | Promise<Response> {
     const { request, route, entry, path } = visit;
+    const isSocket = isSocketPath(path);
+    if (!carriesCredential(request, isSocket)) this.#checkHost(visit);
     if (visit.target.length > this.#deps.options.limits.urlBytes) fail('invalid_request', 'the URL is too long');
     if (visit.shape === 'rpc' && this.#deps.phase() === 'starting') return refuseWhileStarting(request);
     this.#checkPhase(route);
     const length = request.headers.get('content-length');
     if (length !== null && route && Number(length) > route.bodyLimit) tooLarge(route.bodyLimit);
-    const isSocket = isSocketPath(path);
     if (request.method === 'OPTIONS')
       return preflight(request, isSocket ? 'GET' : (entry?.allow ?? null), this.#deps.options.http.corsOrigins);
     if (isSocket) return this.#deps.upgrade(request, server, this.#admit(visit));
@@ -152,6 +159,8 @@ export class Gate {
       if (!refusal.slow) throw refusal.error;
       return Bun.sleep(SLOW_REFUSAL_MS).then(() => Promise.reject(refusal.error));
     }
+    // A public route serves wrong credentials like none.
+    if (visit.principal === ANONYMOUS) this.#checkHost(visit);
     this.#limitPublic(visit);
     const call = this.#admit(visit);
     call.charge(1);
@@ -162,6 +171,10 @@ export class Gate {
     this.#checkAllowed(visit, route);
     checkQuery(visit.target.slice(path.length), route);
     return this.#dispatch(visit, route, length);
+  }
+
+  #checkHost({ request, path }: Visit): void {
+    if (!ANY_HOST_PATHS.has(path)) this.#deps.hosts.check(request);
   }
 
   #checkPhase(route: Route | null): void {
@@ -323,6 +336,12 @@ export class Gate {
 
 function isSocketPath(path: string): boolean {
   return path === SOCKET_PATH || path === `${SOCKET_PATH}/`;
+}
+
+/** Whether there is something to authenticate, right or wrong. Preflights are never authenticated. */
+function carriesCredential(request: Request, isSocket: boolean): boolean {
+  if (request.method === 'OPTIONS') return false;
+  return isSocket ? carriesSocketCredential(request) : request.headers.get('authorization') !== null;
 }
 
 /** A wrong method on an open or a JSON-RPC path is told without credentials: there is nothing to hide. */

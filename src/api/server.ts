@@ -17,6 +17,7 @@ import { EventLog } from './events/event-log.ts';
 import { Matcher } from './events/matcher.ts';
 import { WatchRegistry } from './events/watches.ts';
 import { Gate, type GateDependencies, type Phase } from './gate.ts';
+import { HostPolicy } from './hosts.ts';
 import { MempoolFeed } from './mempool-feed.ts';
 import type { NodePort, NodeStatus } from './node-port.ts';
 import { startOpsListener } from './ops/listener.ts';
@@ -222,6 +223,7 @@ export function startApi(deps: ApiDependencies): ApiServer {
     clock,
     metrics,
     auth,
+    hosts: new HostPolicy({ ...options.http, bindHost: options.http.listen.host }),
     routes: new RouteTable(declaredRoutes(app)),
     app,
     phase: () => state.phase,

@@ -73,7 +73,7 @@ export const SETTINGS = {
   'http.allowedHosts': list('a list of host names', stringElement(/^[^\s,/]+$/), {
     fallback: [],
     defaultText: 'loopback names and the hosts of http.listen and http.publicUrl',
-    help: 'further Host headers accepted from browser sessions',
+    help: 'further names that Host may have in requests without a key or password, and in those of browser sessions',
   }),
   'http.corsOrigins': list('a list of origins such as https://app.example', originElement, {
     fallback: [],

@@ -2,7 +2,9 @@ import { afterAll, expect, test } from 'bun:test';
 import { routedUrl, splitTarget } from '../../src/api/request-url.ts';
 import { rawRequest, startTestApi } from './api-fixture.ts';
 
-const fixture = startTestApi({ overrides: { opsListen: { host: '127.0.0.1', port: 0 } } });
+/** Other names are answered 421, whatever their path. */
+const allowedHosts = ['a', 'a b', 'user@localhost', 'localhost/healthz?', 'a%2fhealthz'];
+const fixture = startTestApi({ overrides: { http: { allowedHosts }, opsListen: { host: '127.0.0.1', port: 0 } } });
 afterAll(() => fixture[Symbol.asyncDispose]());
 
 /** The status of one request, sent as it stands. */

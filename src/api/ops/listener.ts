@@ -1,5 +1,6 @@
 import type { Server } from 'bun';
-import { ApiError, errorResponse } from '../errors.ts';
+import { ApiError, errorResponse, type FailureCode } from '../errors.ts';
+import { HostPolicy, WRONG_HOST } from '../hosts.ts';
 import type { ApiOptions, ListenAddress } from '../options.ts';
 import { routedUrl, splitTarget } from '../request-url.ts';
 import type { ApiMetrics } from './metrics.ts';
@@ -18,13 +19,19 @@ export function startOpsListener(
   { options, metrics, readiness }: OpsDependencies,
 ): Server<undefined> {
   const healthz = healthzBody(options.service);
+  const hosts = new HostPolicy({ ...options.http, bindHost: host });
   const answer = async (request: Request): Promise<Response> => {
     const { path } = splitTarget(routedUrl(request.url));
     const read = request.method === 'GET' || request.method === 'HEAD';
     if (read && path === '/healthz') return healthzResponse(healthz);
     if (read && path === '/readyz') return readyzResponse(await readiness.run());
+    if (!hosts.allows(request.headers.get('host'))) return refused('misdirected_request', WRONG_HOST);
     if (read && path === '/metrics') return metricsResponse(await metrics.render());
-    return errorResponse(new ApiError('not_found', 'no such route'), crypto.randomUUID(), 'rest');
+    return refused('not_found', 'no such route');
   };
   return Bun.serve({ hostname: host, port, reusePort: false, development: false, fetch: answer });
+}
+
+function refused(failure: FailureCode, message: string): Response {
+  return errorResponse(new ApiError(failure, message), crypto.randomUUID(), 'rest');
 }

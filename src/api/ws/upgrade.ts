@@ -24,7 +24,7 @@ export function upgradeToWebSocket(
       upgrade: 'websocket',
       connection: 'Upgrade',
     });
-  const protocols = (request.headers.get('sec-websocket-protocol') ?? '').split(',').map((text) => text.trim());
+  const protocols = offeredProtocols(request);
   const { principal, take } = authenticate(request, protocols, from.ip, options, auth);
   if (principal !== ANONYMOUS && !hasScope(principal.scopes, 'read'))
     fail('insufficient_scope', 'this needs the scope read', { required: 'read' });
@@ -37,6 +37,23 @@ export function upgradeToWebSocket(
   take();
   if (server.upgrade(request, { data, headers })) return undefined;
   throw new ApiError('upgrade_required', 'the upgrade failed', null, { upgrade: 'websocket', connection: 'Upgrade' });
+}
+
+/** Whether the request brings a key, by header or subprotocol, or a ticket; these are refused when they are wrong. */
+export function carriesSocketCredential(request: Request): boolean {
+  return (
+    request.headers.get('authorization') !== null ||
+    offeredProtocols(request).some(isOfferedKey) ||
+    ticketOf(request.url) !== null
+  );
+}
+
+function offeredProtocols(request: Request): string[] {
+  return (request.headers.get('sec-websocket-protocol') ?? '').split(',').map((text) => text.trim());
+}
+
+function isOfferedKey(protocol: string): boolean {
+  return protocol.startsWith('bearer.');
 }
 
 interface Admitted {
@@ -53,7 +70,7 @@ function authenticate(
   auth: Authenticator,
 ): Admitted {
   const authorization = request.headers.get('authorization');
-  const offered = protocols.find((protocol) => protocol.startsWith('bearer.'));
+  const offered = protocols.find(isOfferedKey);
   const ticket = authorization === null && offered === undefined ? ticketOf(request.url) : null;
   if (ticket !== null) {
     // Pages of any origin: it holds for one connection, and no browser sends it by itself.
