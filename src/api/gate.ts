@@ -2,7 +2,8 @@ import type { Server } from 'bun';
 import type { Clock } from '../util/clock.ts';
 import type { Log } from '../util/log.ts';
 import { ANONYMOUS, type Authentication, type Authenticator } from './auth/authenticator.ts';
-import { isLoopback, limitKey, parseIp } from './auth/ip.ts';
+import type { Client, ClientAddresses } from './auth/client-address.ts';
+import { limitKey } from './auth/ip.ts';
 import { RateTable, type TokenBucket } from './auth/limits.ts';
 import { hasScope, type Scope } from './auth/scopes.ts';
 import { etagMatches } from './caching.ts';
@@ -32,6 +33,7 @@ export interface GateDependencies {
   readonly metrics: Pick<ApiMetrics, 'http' | 'rateLimited'>;
   readonly auth: Authenticator;
   readonly hosts: HostPolicy;
+  readonly clients: ClientAddresses;
   readonly routes: RouteTable;
   /** Elysia. */
   readonly app: { fetch(request: Request): Response | Promise<Response> };
@@ -51,7 +53,7 @@ interface Visit {
   readonly target: string;
   readonly path: string;
   readonly requestId: string;
-  readonly ip: string;
+  readonly client: Client;
   readonly entry: RouteEntry | null;
   readonly route: Route | null;
   readonly shape: 'rest' | 'rpc';
@@ -123,7 +125,6 @@ export class Gate {
     const url = routedUrl(request.url);
     const { target, path } = splitTarget(url);
     const given = request.headers.get('x-request-id');
-    const address = server.requestIP(request)?.address ?? '';
     const entry = this.#deps.routes.find(path);
     return {
       request,
@@ -132,7 +133,7 @@ export class Gate {
       path,
       requestId:
         given !== null && REQUEST_ID.test(given) ? given : `${this.#idPrefix}-${(++this.#requests).toString(36)}`,
-      ip: address.startsWith('::ffff:') && parseIp(address)?.length === 4 ? address.slice(7) : address,
+      client: this.#deps.clients.clientOf(server.requestIP(request)?.address ?? '', request.headers),
       entry,
       route: entry?.methods.get(method) ?? null,
       shape: method === 'POST' && (path === '/' || path.startsWith('/wallet/')) ? 'rpc' : 'rest',
@@ -186,13 +187,13 @@ export class Gate {
 
   /** Fills in who asks; returns why not. */
   #authenticate(visit: Visit): Extract<Authentication, { ok: false }> | null {
-    const { request, route, entry, path, ip } = visit;
+    const { request, route, entry, path, client } = visit;
     // Unknown paths under /api are not told apart from known ones before the credentials are right.
     const access = route?.access ?? entry?.access ?? null;
     const required = access === null ? path === '/api' || path.startsWith('/api/') : needsKey(access, route !== null);
     const authorization = request.headers.get('authorization');
     if (!required && (access !== 'public' || authorization === null)) return null;
-    const result = this.#deps.auth.authenticate(authorization, ip, access === 'rpc');
+    const result = this.#deps.auth.authenticate(authorization, client.ip, access === 'rpc' ? client : null);
     if (result.ok) {
       visit.principal = result.principal;
       visit.bucket = result.bucket;
@@ -204,8 +205,8 @@ export class Gate {
 
   #limitPublic(visit: Visit): void {
     if (!this.#publicRates || visit.route?.access !== 'public' || visit.principal !== ANONYMOUS) return;
-    if (!this.#deps.options.limits.publicRateOnLoopback && isLoopback(visit.ip)) return;
-    visit.bucket = this.#publicRates.bucket(limitKey(visit.ip));
+    if (!this.#deps.options.limits.publicRateOnLoopback && visit.client.isLocal()) return;
+    visit.bucket = this.#publicRates.bucket(limitKey(visit.client.ip));
   }
 
   #admit(visit: Visit): Call {
@@ -215,7 +216,7 @@ export class Gate {
       get principal() {
         return visit.principal;
       },
-      ip: visit.ip,
+      ip: visit.client.ip,
       require: (scope: Scope) => requireScope(visit.principal, scope),
       charge: (cost: number) => {
         const { bucket } = visit;

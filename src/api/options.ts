@@ -1,3 +1,4 @@
+import type { ProxyHeader } from './auth/client-address.ts';
 import type { Scope } from './auth/scopes.ts';
 import { EVENT_LOG_LIMITS, type EventLogLimits } from './events/event-log.ts';
 
@@ -50,6 +51,9 @@ export interface ApiOptions {
     /** Host names allowed beside loopback names, the bind host and the host of `publicUrl`. */
     readonly allowedHosts: readonly string[];
     readonly corsOrigins: readonly string[];
+    /** Addresses and subnets of proxies whose `proxyHeader` names the client. */
+    readonly trustedProxies: readonly string[];
+    readonly proxyHeader: ProxyHeader;
     /** Files in PEM form. */
     readonly tls: { readonly cert: string; readonly key: string } | null;
     /** Seconds a connection may idle. */
@@ -168,6 +172,8 @@ export function apiOptions(identity: ApiIdentity, overrides: ApiOverrides = {}):
       publicUrl: null,
       allowedHosts: [],
       corsOrigins: [],
+      trustedProxies: [],
+      proxyHeader: 'x-forwarded-for',
       tls: null,
       idleTimeout: 30,
       requestTimeoutMs: 30_000,

@@ -10,6 +10,7 @@ import { type Clock, hostClock, systemClock, unixSeconds } from '../util/clock.t
 import type { Log } from '../util/log.ts';
 import { composeApp, declaredRoutes, type RoutePlugin } from './app.ts';
 import { Authenticator } from './auth/authenticator.ts';
+import { ClientAddresses } from './auth/client-address.ts';
 import { ByteCache } from './byte-cache.ts';
 import type { ApiContext, TipView } from './context.ts';
 import { ApiError } from './errors.ts';
@@ -223,6 +224,7 @@ export function startApi(deps: ApiDependencies): ApiServer {
     clock,
     metrics,
     auth,
+    clients: new ClientAddresses(options.http),
     hosts: new HostPolicy({ ...options.http, bindHost: options.http.listen.host }),
     routes: new RouteTable(declaredRoutes(app)),
     app,

@@ -79,6 +79,14 @@ export const SETTINGS = {
     fallback: [],
     help: 'origins whose scripts may call the API',
   }),
+  'http.trustedProxies': list('a list of addresses and subnets such as 127.0.0.1 or 10.0.0.0/8', subnetElement, {
+    fallback: [],
+    help: 'proxies before the node; the address of a client is what they name in http.proxyHeader',
+  }),
+  'http.proxyHeader': oneOf(['x-forwarded-for', 'forwarded'], {
+    fallback: 'x-forwarded-for',
+    help: 'header in which http.trustedProxies name the client; no other one is read',
+  }),
   'http.tls.cert': optionalPath({ help: 'PEM certificate chain; together with http.tls.key turns TLS on' }),
   'http.tls.key': optionalPath({ help: 'PEM private key' }),
   'http.limits.urlBytes': integer({ fallback: 8 * KIB, min: 256, unit: 'bytes', help: 'request URL' }),
@@ -367,6 +375,14 @@ export type Config = Tree<Values> & {
 
 function originElement(text: string): string | null {
   return URL.canParse(text) && /^https?:/.test(text) && new URL(text).origin === text ? text : null;
+}
+
+/** An address, or one with the number of bits that its subnet shares. */
+function subnetElement(text: string): string | null {
+  const [address = '', bits, more] = text.split('/');
+  const version = isIP(address);
+  const isBits = bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128));
+  return version > 0 && isBits && more === undefined && !address.includes('%') ? text : null;
 }
 
 const PERMISSION_WORDS = /^(?:bloomfilter|bloom|noban|forcerelay|relay|mempool|download|addr|all|in|out)$/;

@@ -25,6 +25,8 @@ export function apiOptionsOf(config: Config, staticKey: string | null): ApiOptio
         publicUrl: http.publicUrl,
         allowedHosts: http.allowedHosts,
         corsOrigins: http.corsOrigins,
+        trustedProxies: http.trustedProxies,
+        proxyHeader: http.proxyHeader,
         tls: http.tls.cert && http.tls.key ? { cert: http.tls.cert, key: http.tls.key } : null,
         idleTimeout: limits.keepAlive,
         requestTimeoutMs: limits.requestTimeout * 1000,

@@ -8,6 +8,7 @@ import type { Principal } from '../context.ts';
 import { ApiError, fail } from '../errors.ts';
 import type { ApiOptions } from '../options.ts';
 import { BasicAuth, equalSecret } from './basic.ts';
+import type { Client } from './client-address.ts';
 import { initialKeyFile, initialKeyOf, issueInitialKey } from './initial-key.ts';
 import { limitKey } from './ip.ts';
 import { KeyAdmin } from './key-admin.ts';
@@ -161,16 +162,16 @@ export class Authenticator {
     return { result: this.#admitted(match), take: () => ticket.take() };
   }
 
-  /** `authorization` is the header's value. */
-  authenticate(authorization: string | null, ip: string, allowBasic: boolean): Authentication {
+  /** `authorization` is the header's value; `basicClient` is null where HTTP Basic is not allowed. */
+  authenticate(authorization: string | null, ip: string, basicClient: Client | null): Authentication {
     if (authorization === null) return this.#refuse('missing', null);
     const [, scheme, credentials] = /^(\S+) +(\S+) *$/.exec(authorization) ?? [];
     switch (scheme?.toLowerCase()) {
       case 'bearer':
         return this.bearer(credentials!, ip);
       case 'basic': {
-        if (!allowBasic || !this.#options.auth.basic) break;
-        const principal = this.#basic.check(credentials!, ip);
+        if (!basicClient || !this.#options.auth.basic) break;
+        const principal = this.#basic.check(credentials!, basicClient);
         return principal ? { ok: true, principal, bucket: null } : this.#refuse('basic', ip);
       }
     }

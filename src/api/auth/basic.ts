@@ -4,7 +4,7 @@ import { sha256 } from '../../crypto/hash.ts';
 import { OperatorError } from '../../util/operator-error.ts';
 import type { Principal } from '../context.ts';
 import type { RpcUser } from '../options.ts';
-import { isLoopback } from './ip.ts';
+import type { Client } from './client-address.ts';
 import { SCOPES } from './scopes.ts';
 
 const COOKIE_USER = '__cookie__';
@@ -78,13 +78,13 @@ export class BasicAuth {
   }
 
   /** `credentials` is what follows `Basic `. Null for every wrong one. */
-  check(credentials: string, ip: string): Principal | null {
+  check(credentials: string, client: Client): Principal | null {
     const text = Buffer.from(credentials, 'base64').toString('utf8');
     const colon = text.indexOf(':');
     const user = text.slice(0, Math.max(colon, 0));
     const password = text.slice(colon + 1);
     if (user === COOKIE_USER) {
-      if (!this.#cookie || !equalSecret(password, this.#cookie.password) || !isLoopback(ip)) return null;
+      if (!this.#cookie || !equalSecret(password, this.#cookie.password) || !client.isLocal()) return null;
       return this.#cookiePrincipal;
     }
     const login = this.#logins.get(user) ?? NOBODY;

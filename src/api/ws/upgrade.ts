@@ -86,7 +86,7 @@ function authenticate(
   const result =
     authorization === null && offered !== undefined
       ? auth.bearer(offered.slice('bearer.'.length), ip)
-      : auth.authenticate(authorization, ip, false);
+      : auth.authenticate(authorization, ip, null);
   if (!result.ok) throw result.error;
   return { principal: result.principal, take: nothing };
 }
