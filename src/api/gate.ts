@@ -8,6 +8,7 @@ import { RateTable, type TokenBucket } from './auth/limits.ts';
 import { hasScope, type Scope } from './auth/scopes.ts';
 import { etagMatches } from './caching.ts';
 import { compressed } from './compress.ts';
+import { ended, type Visitor, type Visitors } from './connections/visitors.ts';
 import type { Call, Principal, TipView } from './context.ts';
 import { allowedOrigin, corsHeaders, preflight } from './cors.ts';
 import { ApiError, BEARER_CHALLENGE, errorResponse, fail, JSON_TYPE, shownError } from './errors.ts';
@@ -34,6 +35,7 @@ export interface GateDependencies {
   readonly auth: Authenticator;
   readonly hosts: HostPolicy;
   readonly clients: ClientAddresses;
+  readonly visitors: Visitors;
   readonly routes: RouteTable;
   /** Elysia. */
   readonly app: { fetch(request: Request): Response | Promise<Response> };
@@ -60,6 +62,8 @@ interface Visit {
   readonly startedAt: number;
   principal: Principal;
   bucket: TokenBucket | null;
+  /** Its connection; null where no connection is known. */
+  readonly visitor: Visitor | null;
 }
 
 const REQUEST_ID = /^[A-Za-z0-9._-]{1,64}$/;
@@ -125,6 +129,7 @@ export class Gate {
     const url = routedUrl(request.url);
     const { target, path } = splitTarget(url);
     const given = request.headers.get('x-request-id');
+    const peer = server.requestIP(request);
     const entry = this.#deps.routes.find(path);
     return {
       request,
@@ -133,13 +138,14 @@ export class Gate {
       path,
       requestId:
         given !== null && REQUEST_ID.test(given) ? given : `${this.#idPrefix}-${(++this.#requests).toString(36)}`,
-      client: this.#deps.clients.clientOf(server.requestIP(request)?.address ?? '', request.headers),
+      client: this.#deps.clients.clientOf(peer?.address ?? '', request.headers),
       entry,
       route: entry?.methods.get(method) ?? null,
       shape: method === 'POST' && (path === '/' || path.startsWith('/wallet/')) ? 'rpc' : 'rest',
       startedAt: performance.now(),
       principal: ANONYMOUS,
       bucket: null,
+      visitor: peer && this.#deps.visitors.began(peer.address, peer.port),
     };
   }
 
@@ -210,6 +216,7 @@ export class Gate {
   }
 
   #admit(visit: Visit): Call {
+    if (visit.visitor && visit.principal !== ANONYMOUS) visit.visitor.keyed = true;
     const { metrics } = this.#deps;
     const call: Call = {
       requestId: visit.requestId,
@@ -329,7 +336,12 @@ export class Gate {
     if (this.#deps.syncing()) headers.set('x-node-syncing', '1');
   }
 
-  #record({ request, path, entry, startedAt }: Visit, status: number): void {
+  #record({ request, path, entry, startedAt, visitor, principal }: Visit, status: number): void {
+    if (visitor) {
+      if (principal !== ANONYMOUS) visitor.keyed = true;
+      // A WebSocket goes on.
+      if (status !== 101) ended(visitor);
+    }
     const route = isSocketPath(path) ? SOCKET_PATH : (entry?.template ?? 'unmatched');
     this.#deps.metrics.http(route, request.method, status, (performance.now() - startedAt) / 1000);
   }

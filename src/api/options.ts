@@ -78,6 +78,9 @@ export interface ApiOptions {
     readonly publicRateOnLoopback: boolean;
     /** Failed authentications of one address in a minute before they are answered with 429. */
     readonly authFailuresPerMinute: number;
+    /** Connections of all HTTP listeners, and of one address beyond loopback. */
+    readonly connections: number;
+    readonly connectionsPerAddress: number;
     /** Characters of path and query. */
     readonly urlBytes: number;
     readonly txBodyBytes: number;
@@ -137,6 +140,8 @@ export interface ApiOptions {
     readonly diskDegradedBytes: number;
     readonly diskFailBytes: number;
   };
+  /** Descriptors that the process may have open, and how many of them HTTP connections leave free. */
+  readonly descriptors: { readonly limit: number; readonly headroom: number };
   readonly cache: { readonly enabled: boolean; readonly maxBytes: number };
   readonly metrics: { readonly walletBalances: boolean };
 }
@@ -184,6 +189,8 @@ export function apiOptions(identity: ApiIdentity, overrides: ApiOverrides = {}):
       publicRate: { perSecond: 10, burst: 40 },
       publicRateOnLoopback: true,
       authFailuresPerMinute: 10,
+      connections: 4096,
+      connectionsPerAddress: 512,
       urlBytes: 8 * KIB,
       txBodyBytes: MIB,
       rpcBodyBytes: 16 * MIB,
@@ -229,6 +236,7 @@ export function apiOptions(identity: ApiIdentity, overrides: ApiOverrides = {}):
       diskFailBytes: regtest ? 100 * MIB : GIB,
       ...overrides.ready,
     },
+    descriptors: { limit: Number.POSITIVE_INFINITY, headroom: 0, ...overrides.descriptors },
     cache: { enabled: true, maxBytes: 64 * MIB, ...overrides.cache },
     metrics: { walletBalances: false, ...overrides.metrics },
   };

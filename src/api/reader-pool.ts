@@ -1,4 +1,5 @@
 import type { Log } from '../util/log.ts';
+import { NoRoomForThread, startWorker } from '../util/worker.ts';
 import { ApiError } from './errors.ts';
 import type { ReaderJob, ReaderResult } from './reader-jobs.ts';
 import { CLOSED, type FromReader, type ToReader } from './reader-messages.ts';
@@ -112,7 +113,7 @@ export class ReaderPool {
       const longAllowed = longRunning < Math.max(1, this.#options.workers - 1);
       const at = this.#queue.findIndex(({ long }) => longAllowed || !long);
       if (at < 0) return;
-      const reader = this.#readers.find(({ running }) => running === null) ?? this.#start();
+      const reader = this.#readers.find(({ running }) => running === null) ?? this.#startIfRoom();
       if (!reader) return;
       const [waiting] = this.#queue.splice(at, 1);
       reader.running = waiting!;
@@ -122,10 +123,23 @@ export class ReaderPool {
     }
   }
 
+  /** Null where all threads are there, or another cannot be started now. */
+  #startIfRoom(): Reader | null {
+    try {
+      return this.#start();
+    } catch (error) {
+      if (!(error instanceof NoRoomForThread)) throw error;
+      // Those that run go on with what waits; without any, nobody would.
+      if (this.#readers.length === 0)
+        for (const waiting of this.#queue.splice(0)) waiting.reject(new ApiError('overloaded', 'too many connections'));
+      return null;
+    }
+  }
+
   #start(): Reader | null {
     if (this.#readers.length >= this.#options.workers) return null;
     const { chainDir, networkDir, sources, log } = this.#options;
-    const worker = new Worker(new URL('./reader-worker.ts', import.meta.url).href);
+    const worker = startWorker(new URL('./reader-worker.ts', import.meta.url));
     const cancelled = new SharedArrayBuffer(4);
     const reader: Reader = { worker, cancelled: new Int32Array(cancelled), running: null };
     worker.onmessage = ({ data }: MessageEvent<FromReader>) => this.#finish(reader, data);

@@ -1,10 +1,18 @@
 import { ChainReads } from '../storage/chain-reads.ts';
+import { reserveDescriptors } from '../util/descriptors.ts';
+import { announceStart } from '../util/worker.ts';
 import { runJob } from './reader-jobs.ts';
 import { CLOSED, type FromReader, type ToReader } from './reader-messages.ts';
 import type { ReadSources } from './readers/read-settings.ts';
 import { WalletFiles } from './wallets/wallet-readers.ts';
 
 declare const self: Worker;
+
+/** A file that must be opened waits so long for a descriptor. */
+const PATIENCE_MS = 2000;
+
+announceStart();
+reserveDescriptors(0, PATIENCE_MS);
 
 class Cancelled extends Error {
   override readonly name = 'Cancelled';

@@ -11,7 +11,11 @@ import type { Log } from '../util/log.ts';
 import { composeApp, declaredRoutes, type RoutePlugin } from './app.ts';
 import { Authenticator } from './auth/authenticator.ts';
 import { ClientAddresses } from './auth/client-address.ts';
+import { isLoopback } from './auth/ip.ts';
 import { ByteCache } from './byte-cache.ts';
+import { ConnectionGuard } from './connections/connection-guard.ts';
+import { SocketCensus } from './connections/socket-census.ts';
+import { Visitors } from './connections/visitors.ts';
 import type { ApiContext, TipView } from './context.ts';
 import { ApiError } from './errors.ts';
 import { EventLog } from './events/event-log.ts';
@@ -218,6 +222,7 @@ export function startApi(deps: ApiDependencies): ApiServer {
     clock,
   );
   const app = composeApp(context, readiness, deps.plugins ?? []);
+  const visitors = new Visitors();
   const gateDeps: GateDependencies = {
     options,
     log,
@@ -226,6 +231,7 @@ export function startApi(deps: ApiDependencies): ApiServer {
     auth,
     clients: new ClientAddresses(options.http),
     hosts: new HostPolicy({ ...options.http, bindHost: options.http.listen.host }),
+    visitors,
     routes: new RouteTable(declaredRoutes(app)),
     app,
     phase: () => state.phase,
@@ -237,6 +243,7 @@ export function startApi(deps: ApiDependencies): ApiServer {
   rehearse(gateDeps);
   const server = listen(options, gate, hub);
   const ops = options.opsListen && startOpsListener(options.opsListen, { options, metrics, readiness });
+  const guard = startGuard(options, { ports: [server.port!, ...(ops ? [ops.port!] : [])], visitors, log });
   warnAboutExposure(options, log);
 
   const detach: (() => void)[] = [
@@ -282,6 +289,7 @@ export function startApi(deps: ApiDependencies): ApiServer {
     await ops?.stop(true);
     for (const listener of atStop) await listener();
     readiness.stop();
+    guard?.stop();
     await watches.close();
     auth.close();
   }
@@ -320,6 +328,29 @@ function listen({ http, limits }: ApiOptions, gate: Gate, hub: Hub): Server<Sock
       ping: (socket) => hub.heard(socket),
       close: (socket, code) => hub.closed(socket, code),
     },
+  });
+}
+
+function startGuard(
+  { limits, descriptors }: ApiOptions,
+  { ports, visitors, log }: { ports: readonly number[]; visitors: Visitors; log: Log },
+): ConnectionGuard | null {
+  const census = SocketCensus.open(ports);
+  if (census === null) {
+    log.warn('HTTP connections cannot be counted on this system: put a proxy that limits them before the node');
+    return null;
+  }
+  return new ConnectionGuard({
+    limits: {
+      total: limits.connections,
+      perAddress: limits.connectionsPerAddress,
+      descriptors: descriptors.limit,
+      headroom: descriptors.headroom,
+    },
+    census,
+    visitors,
+    log,
+    isExempt: isLoopback,
   });
 }
 

@@ -3,6 +3,7 @@ import { type ParsedTransaction, readTransaction } from '../primitives/block.ts'
 import { readCompactSize } from '../primitives/compact-size.ts';
 import type { Txid } from '../primitives/hash.ts';
 import { ByteReader, DecodeError } from '../util/bytes.ts';
+import { withDescriptors } from '../util/descriptors.ts';
 
 export interface MempoolFileEntry {
   /** Views into what was read of the file; its `offset` means nothing. */
@@ -36,7 +37,7 @@ export class MempoolFile implements Disposable {
   #ended = false;
 
   constructor(path: string) {
-    this.#fd = openSync(path, 'r');
+    this.#fd = withDescriptors(() => openSync(path, 'r'));
     try {
       const version = this.#take(8, (r) => r.u64());
       if (version === OBFUSCATED) this.#obfuscated();

@@ -5,12 +5,13 @@ import { type ReadSources, readSources } from '../api/readers/read-settings.ts';
 import type { Config } from '../config/schema.ts';
 import type { NetworkParams } from '../params/network-params.ts';
 import { COMMIT, VERSION } from '../util/version.ts';
+import type { DescriptorBudget } from './descriptor-budget.ts';
 import { relayOptionsOf } from './relay-options.ts';
 
 const MEBIBYTE = 1024 * 1024;
 
 /** What the API is told of the configuration; `staticKey` comes from the environment and is in no file. */
-export function apiOptionsOf(config: Config, staticKey: string | null): ApiOptions {
+export function apiOptionsOf(config: Config, staticKey: string | null, budget: DescriptorBudget | null): ApiOptions {
   const { http, rpc, ws, ready } = config;
   const { limits } = http;
   return apiOptions(
@@ -40,6 +41,8 @@ export function apiOptionsOf(config: Config, staticKey: string | null): ApiOptio
       limits: {
         publicRate: { perSecond: limits.publicRate, burst: limits.publicBurst },
         authFailuresPerMinute: limits.authFailuresPerMinute,
+        connections: budget?.http ?? limits.connections,
+        connectionsPerAddress: limits.connectionsPerAddress,
         urlBytes: limits.urlBytes,
         txBodyBytes: limits.txBodyBytes,
         rpcBodyBytes: limits.rpcBodyBytes,
@@ -59,6 +62,7 @@ export function apiOptionsOf(config: Config, staticKey: string | null): ApiOptio
       },
       pages: http.pages,
       ws: { auth: ws.auth },
+      ...(budget && { descriptors: { limit: budget.limit, headroom: budget.headroom } }),
       opsListen: config.ops.listen,
       ready: {
         details: ready.details,

@@ -1,4 +1,5 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+import { withDescriptors } from '../util/descriptors.ts';
 
 export interface FoundBlock {
   /** Where the record begins: its magic. */
@@ -25,7 +26,7 @@ export class BlockFileScanner {
   #pos = 0;
 
   constructor(path: string, magic: number) {
-    this.#fd = openSync(path, 'r');
+    this.#fd = withDescriptors(() => openSync(path, 'r'));
     this.#magic = magic;
     this.size = fstatSync(this.#fd).size;
   }

@@ -13,14 +13,14 @@ const URGENT = 1.5;
 const AFTERWARDS_MS = [1000, 5000];
 
 export interface GarbageDeps {
-  /** Bytes of memory that the process has. */
-  readonly used: () => number;
+  /** Bytes of memory that the process has; null where the system does not say. */
+  readonly used: () => number | null;
   readonly collect: () => void;
   readonly clock: Pick<Clock, 'monotonicMs'>;
 }
 
 const SYSTEM: Omit<GarbageDeps, 'clock'> = {
-  used: () => process.memoryUsage.rss(),
+  used: residentBytes,
   collect: () => Bun.gc(true),
 };
 
@@ -41,7 +41,7 @@ export class Garbage {
 
   constructor(deps: GarbageDeps) {
     this.#deps = deps;
-    this.#base = deps.used();
+    this.#base = deps.used() ?? Number.POSITIVE_INFINITY;
   }
 
   /** Looks from time to time while `wanted`, for as long as the thread lives. */
@@ -57,6 +57,7 @@ export class Garbage {
     const { used, collect, clock } = this.#deps;
     const from = clock.monotonicMs();
     const before = used();
+    if (before === null) return;
     // What the system was given back is room to grow again.
     this.#base = Math.min(this.#base, before);
     const growth = (before - this.#base) / (GROWTH + this.#base * GROWTH_SHARE);
@@ -65,9 +66,18 @@ export class Garbage {
     const grown = growth >= 1;
     if (!grown && from < (this.#planned[0] ?? Number.POSITIVE_INFINITY)) return;
     collect();
-    this.#base = used();
+    this.#base = used() ?? before;
     const to = clock.monotonicMs();
     this.#next = to + (to - from) / SHARE_OF_TIME;
     this.#planned = grown ? AFTERWARDS_MS.map((ms) => to + ms) : this.#planned.slice(1);
+  }
+}
+
+/** Linux tells it in a file, which cannot be opened where there are no descriptors. */
+function residentBytes(): number | null {
+  try {
+    return process.memoryUsage.rss();
+  } catch {
+    return null;
   }
 }

@@ -3,6 +3,7 @@ import { changeBytes } from '../mempool/changes.ts';
 import type { EstimateQuestion } from '../mempool/fees/fee-estimator.ts';
 import type { BroadcastLimits, MempoolService } from '../mempool/service.ts';
 import { systemClock } from '../util/clock.ts';
+import { refillReserve, reserveDescriptors } from '../util/descriptors.ts';
 import { stderrLog } from '../util/log.ts';
 import { lowerCompilerThreads, lowerThreadPriority } from '../util/nice.ts';
 import { Backlog } from './backlog.ts';
@@ -19,6 +20,10 @@ const STATUS_INTERVAL_MS = 1000;
 // Clients come first; script checks, which have the most to do, come last, and compiling hot code between the two.
 lowerThreadPriority(10);
 const COMPILER_NICE = 15;
+
+// Enough for a new pair of block files, a wallet with its log and its index, and a thread; and time for the front to close
+// connections when even these are used up.
+reserveDescriptors(16, 2000);
 
 /** Bytes of news that may be on their way to the front: some thousands of transactions. */
 const BACKLOG_BYTES = 4 << 20;
@@ -69,6 +74,7 @@ self.onmessage = async ({ data }: MessageEvent<ToNode>) => {
         const timer = setInterval(() => {
           send({ type: 'status', status: opened.status(), counters: opened.counters() });
           lowerCompilerThreads(COMPILER_NICE);
+          refillReserve();
         }, STATUS_INTERVAL_MS);
         abort.signal.addEventListener('abort', () => clearInterval(timer), { once: true });
         background = work(opened, { files: config.import.files, log }).catch((error) => {

@@ -8,12 +8,14 @@ import { paramsFor } from '../params/networks.ts';
 import { ChainReads } from '../storage/chain-reads.ts';
 import { aborted } from '../util/abort.ts';
 import { hostClock, unixSeconds } from '../util/clock.ts';
+import { reserveDescriptors } from '../util/descriptors.ts';
 import { type Log, stderrLog } from '../util/log.ts';
 import { OperatorError } from '../util/operator-error.ts';
 import { type ServiceNotifier, serviceNotifier } from '../util/systemd.ts';
 import { VERSION } from '../util/version.ts';
 import { apiOptionsOf, readSourcesOf } from './api-options.ts';
 import { NodeClient } from './client.ts';
+import { type DescriptorBudget, withinDescriptors } from './descriptor-budget.ts';
 import { lockDirectory } from './lock.ts';
 import { PeerlessWatch } from './peerless-watch.ts';
 import { sandboxAddresses } from './sandbox/accounts.ts';
@@ -25,16 +27,19 @@ import { welcome } from './welcome.ts';
  * Resolves after a clean stop, when the signal aborts. Throws OperatorError where it cannot start or go on.
  */
 export async function runNode(
-  config: Config,
+  wanted: Config,
   { signal, display = null }: { readonly signal: AbortSignal; readonly display?: SyncDisplay | null },
 ): Promise<void> {
   // What is made here is for this user alone: keys, wallets, and who asked what.
   process.umask(0o077);
-  const log = stderrLog(config.log);
+  const log = stderrLog(wanted.log);
+  const { config, budget } = withinDescriptors(wanted, log);
+  // Not for long: this thread must answer.
+  reserveDescriptors(FRONT_RESERVE, 0);
   const service = serviceNotifier();
   const params = paramsFor(config.network, { testActivationHeight: config.consensus.testActivationHeight });
   const asked = new AbortController();
-  const api = listen(config, params, log, () => asked.abort(new Error('an operator asked for it')));
+  const api = listen(config, { params, budget, log }, () => asked.abort(new Error('an operator asked for it')));
   try {
     const release = lockDirectory(config.networkDir);
     try {
@@ -56,10 +61,18 @@ interface Surroundings {
 }
 
 const REPORT_MS = 1000;
+/** A thread, a wallet's files, and the cookie. */
+const FRONT_RESERVE = 24;
 const NO_SUCH_ADDRESS = new Set(['EADDRNOTAVAIL', 'ENOTFOUND', 'ENXIO', 'EAI_AGAIN', 'EAI_NONAME']);
 
-function listen(config: Config, params: ReturnType<typeof paramsFor>, log: Log, shutDown: () => void): ApiServer {
-  const options = apiOptionsOf(config, process.env.OBVERSE_API_KEY ?? null);
+interface Listening {
+  readonly params: ReturnType<typeof paramsFor>;
+  readonly budget: DescriptorBudget | null;
+  readonly log: Log;
+}
+
+function listen(config: Config, { params, budget, log }: Listening, shutDown: () => void): ApiServer {
+  const options = apiOptionsOf(config, process.env.OBVERSE_API_KEY ?? null, budget);
   const sources = readSourcesOf(config, params);
   try {
     return startApi({

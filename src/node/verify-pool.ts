@@ -1,4 +1,5 @@
 import type { ScriptChecks, ScriptFailure, ScriptVerifier } from '../chain/script-verifier.ts';
+import { startWorker } from '../util/worker.ts';
 import { READY, shareTransaction, VerifyBatchWriter } from './verify-batch.ts';
 import type { SharedPart, VerifyReply, VerifyRequest } from './verify-worker.ts';
 
@@ -105,7 +106,7 @@ export class VerifyPool implements ScriptVerifier {
 
   #started(): readonly PoolWorker[] {
     this.#workers ??= Array.from({ length: this.#count }, () => {
-      const worker = new Worker(new URL('./verify-worker.ts', import.meta.url).href);
+      const worker = startWorker(new URL('./verify-worker.ts', import.meta.url));
       const loaded = Promise.withResolvers<boolean>();
       worker.onmessage = ({ data }: MessageEvent<VerifyReply>) => {
         if (data.id === READY) loaded.resolve(true);

@@ -3,6 +3,7 @@ import { type SignatureEngine, signatureEngine } from '../crypto/secp256k1.ts';
 import { checkInput } from '../script/tx-checker.ts';
 import { TxContext } from '../script/tx-context.ts';
 import { lowerThreadPriority } from '../util/nice.ts';
+import { announceStart } from '../util/worker.ts';
 import { READY, readSharedTransaction, readVerifyBatch } from './verify-batch.ts';
 
 /** Some inputs of a large transaction. */
@@ -66,6 +67,7 @@ export function verifyPart(part: SharedPart, engine: SignatureEngine): ScriptFai
 declare const self: Worker;
 
 if (!Bun.isMainThread) {
+  announceStart();
   // Answering clients comes before checking scripts.
   lowerThreadPriority(19);
   const engine = signatureEngine();

@@ -1,6 +1,7 @@
 import { closeSync, fstatSync, fsyncSync, ftruncateSync, mkdirSync, openSync, readSync, writeSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DecodeError } from '../util/bytes.ts';
+import { isShortage, withDescriptors } from '../util/descriptors.ts';
 import { OperatorError } from '../util/operator-error.ts';
 import { syncDirectory } from '../util/sync-directory.ts';
 import { syncAgainAdvice } from './chain-folder.ts';
@@ -115,7 +116,7 @@ export class RecordWriter {
   #nextFile(): void {
     this.sync();
     // First the new one: when that fails, the old one is there still, and not a number that soon is another file's.
-    const fd = this.#open(this.#file + 1, 0);
+    const fd = withDescriptors(() => this.#open(this.#file + 1, 0));
     closeSync(this.#fd);
     this.#fd = fd;
     this.#file++;
@@ -139,7 +140,12 @@ function openOrCreate(dir: string, name: string): number {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
     const fd = openSync(name, 'w+', 0o600);
-    syncDirectory(dir);
+    try {
+      syncDirectory(dir);
+    } catch (failure) {
+      closeSync(fd);
+      throw failure;
+    }
     return fd;
   }
 }
@@ -177,14 +183,27 @@ export class RecordReader {
   #fd(file: number): number {
     let fd = this.#open.get(file);
     if (fd === undefined) {
-      if (this.#open.size >= OPEN_FILES_LIMIT) {
-        const [oldest, oldestFd] = this.#open.entries().next().value!;
-        closeSync(oldestFd);
-        this.#open.delete(oldest);
-      }
-      fd = openSync(recordFileName(this.#dir, this.#kind, file), 'r');
+      if (this.#open.size >= OPEN_FILES_LIMIT) this.#closeOldest();
+      fd = this.#opened(recordFileName(this.#dir, this.#kind, file));
       this.#open.set(file, fd);
     }
     return fd;
+  }
+
+  /** Where there are no descriptors, in place of another file. */
+  #opened(name: string): number {
+    try {
+      return openSync(name, 'r');
+    } catch (error) {
+      if (!isShortage(error)) throw error;
+    }
+    if (this.#open.size > 0) this.#closeOldest();
+    return withDescriptors(() => openSync(name, 'r'));
+  }
+
+  #closeOldest(): void {
+    const [oldest, oldestFd] = this.#open.entries().next().value!;
+    closeSync(oldestFd);
+    this.#open.delete(oldest);
   }
 }

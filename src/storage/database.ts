@@ -1,5 +1,6 @@
 import { Database } from 'bun:sqlite';
 import { closeSync, openSync } from 'node:fs';
+import { withDescriptors } from '../util/descriptors.ts';
 import { OperatorError } from '../util/operator-error.ts';
 
 /** The chain that a database is of. */
@@ -32,18 +33,20 @@ export interface DatabaseKind {
  */
 export function openDatabase(path: string, kind: DatabaseKind, identity: ChainDatabaseIdentity | null): Database {
   // SQLite gives its journal the mode of the database.
-  closeSync(openSync(path, 'a', 0o600));
-  return opened(new Database(path, { readwrite: true, create: true }), (db) => {
-    try {
-      configure(db, kind);
-      db.transaction(() => {
-        // A crash while the tables were made leaves a file without them.
-        if (isEmpty(db)) makeTables(db, kind, identity);
-        else bringUp(db, path, kind, identity);
-      }).immediate();
-    } catch (error) {
-      throw isDamage(error) ? new OperatorError(`${path} is damaged: ${kind.whenDamaged(path)}`) : error;
-    }
+  return withDescriptors(() => {
+    closeSync(openSync(path, 'a', 0o600));
+    return opened(new Database(path, { readwrite: true, create: true }), (db) => {
+      try {
+        configure(db, kind);
+        db.transaction(() => {
+          // A crash while the tables were made leaves a file without them.
+          if (isEmpty(db)) makeTables(db, kind, identity);
+          else bringUp(db, path, kind, identity);
+        }).immediate();
+      } catch (error) {
+        throw isDamage(error) ? new OperatorError(`${path} is damaged: ${kind.whenDamaged(path)}`) : error;
+      }
+    });
   });
 }
 
@@ -54,12 +57,16 @@ export function isDamage(error: unknown): boolean {
 
 /** Opens a database that another connection writes, for reading only. */
 export function openReadOnly(path: string, cacheMiB: number): Database {
-  return opened(new Database(path, { readonly: true }), (db) => {
-    // First: the next pragma already reads the file, which another connection may just be closing.
-    db.run('PRAGMA busy_timeout = 5000');
-    db.run(`PRAGMA ${cacheSize(cacheMiB)}`);
-    db.run('PRAGMA temp_store = MEMORY');
-  });
+  return withDescriptors(() =>
+    opened(new Database(path, { readonly: true }), (db) => {
+      // First: the next pragma already reads the file, which another connection may just be closing.
+      db.run('PRAGMA busy_timeout = 5000');
+      db.run(`PRAGMA ${cacheSize(cacheMiB)}`);
+      db.run('PRAGMA temp_store = MEMORY');
+      // Its log and its index are opened with the first read: better now, while it can be tried again.
+      db.run('PRAGMA schema_version');
+    }),
+  );
 }
 
 /** Does `prepare` with a connection, which is closed where that fails. */

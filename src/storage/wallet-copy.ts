@@ -1,4 +1,5 @@
 import { Database } from 'bun:sqlite';
+import { withDescriptors } from '../util/descriptors.ts';
 import { opened } from './database.ts';
 import { openWalletReader } from './wallet-database.ts';
 
@@ -20,10 +21,12 @@ export function copyWallet(from: string, to: string): void {
 
 /** Copies all but private keys into a wallet that has nothing yet; others may read and write the first one meanwhile. */
 export function copyWalletWithoutKeys(from: string, to: string): void {
-  const copy = opened(new Database(to, { readwrite: true }), (db) => {
-    db.run('PRAGMA busy_timeout = 5000');
-    db.query('ATTACH DATABASE ? AS wallet').run(from);
-  });
+  const copy = withDescriptors(() =>
+    opened(new Database(to, { readwrite: true }), (db) => {
+      db.run('PRAGMA busy_timeout = 5000');
+      db.query('ATTACH DATABASE ? AS wallet').run(from);
+    }),
+  );
   try {
     copy.transaction(() => {
       for (const table of PUBLIC_TABLES) copy.run(`INSERT INTO main.${table} SELECT * FROM wallet.${table}`);

@@ -1,5 +1,6 @@
 import { Database } from 'bun:sqlite';
 import { closeSync, existsSync, openSync } from 'node:fs';
+import { isShortage, withDescriptors } from '../util/descriptors.ts';
 import { OperatorError } from '../util/operator-error.ts';
 import {
   type ChainDatabaseIdentity,
@@ -33,19 +34,21 @@ const WALLET: DatabaseKind = {
 
 /** Makes a wallet's file, readable for the owner alone. Throws where there is one already. */
 export function createWalletDatabase(path: string, identity: ChainDatabaseIdentity): Database {
-  closeSync(openSync(path, 'ax', 0o600));
+  closeSync(withDescriptors(() => openSync(path, 'ax', 0o600)));
   return openDatabase(path, WALLET, identity);
 }
 
 /** Opens a wallet for its one writer. Throws OperatorError on a file of another kind, network or version. */
 export function openWalletDatabase(path: string, identity: ChainDatabaseIdentity): Database {
   if (!existsSync(path)) throw new OperatorError(`${path} does not exist`);
-  return opened(new Database(path, { readwrite: true }), (db) => {
-    // First: it may be any file, which is left as it is.
-    checkWallet(db, path, identity);
-    configure(db, WALLET);
-    db.run(WALLET_ADDITIONS);
-  });
+  return withDescriptors(() =>
+    opened(new Database(path, { readwrite: true }), (db) => {
+      // First: it may be any file, which is left as it is.
+      checkWallet(db, path, identity);
+      configure(db, WALLET);
+      db.run(WALLET_ADDITIONS);
+    }),
+  );
 }
 
 /** Opens a wallet for reading; the writer has it open. */
@@ -58,6 +61,7 @@ function checkWallet(db: Database, path: string, identity: ChainDatabaseIdentity
   try {
     meta = readMeta(db);
   } catch (error) {
+    if (isShortage(error)) throw error;
     throw new OperatorError(
       isDamage(error) ? `${path} is not a wallet, or a damaged one: ${DAMAGED_WALLET}` : `${path} is not a wallet`,
     );

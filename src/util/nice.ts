@@ -32,12 +32,21 @@ export function lowerThreadPriority(nice: number): boolean {
 export function lowerCompilerThreads(nice: number): number {
   if (process.platform !== 'linux') return 0;
   let lowered = 0;
-  for (const thread of readdirSync('/proc/self/task'))
+  for (const thread of threads())
     if (threadName(thread) === COMPILER_THREAD && setThreadPriority(Number(thread), nice)) lowered++;
   return lowered;
 }
 
-/** Empty where the thread has ended meanwhile. */
+/** None where there are no descriptors to read the list with. */
+function threads(): readonly string[] {
+  try {
+    return readdirSync('/proc/self/task');
+  } catch {
+    return [];
+  }
+}
+
+/** Empty where the thread has ended meanwhile, or there are no descriptors. */
 function threadName(thread: string): string {
   try {
     return readFileSync(`/proc/self/task/${thread}/comm`, 'utf8').trim();

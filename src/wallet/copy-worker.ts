@@ -1,4 +1,5 @@
 import { copyWallet, copyWalletWithoutKeys } from '../storage/wallet-copy.ts';
+import { announceStart } from '../util/worker.ts';
 
 /** Paths of files. */
 export interface CopyRequest {
@@ -15,6 +16,7 @@ export interface CopyReply {
 declare const self: Worker;
 
 if (!Bun.isMainThread) {
+  announceStart();
   self.onmessage = ({ data: { from, to, withKeys } }: MessageEvent<CopyRequest>) => {
     let error: string | null = null;
     try {

@@ -1,4 +1,5 @@
 import { chmodSync, existsSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { withDescriptors } from '../util/descriptors.ts';
 import type { Log } from '../util/log.ts';
 import type { Wallet } from './wallet.ts';
 import { WalletError, walletFail } from './wallet-error.ts';
@@ -47,7 +48,7 @@ export class WalletBackups {
     try {
       rmSync(part, { force: true });
       // SQLite fills an empty file, so that its mode is right from the beginning.
-      writeFileSync(part, '', { mode: 0o600 });
+      withDescriptors(() => writeFileSync(part, '', { mode: 0o600 }));
       await wallet.copyTo(part, { withKeys: true });
       chmodSync(part, 0o600);
       renameSync(part, path);

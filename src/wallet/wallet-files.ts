@@ -1,5 +1,6 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { withDescriptors } from '../util/descriptors.ts';
 import { isFileName } from '../util/file-name.ts';
 import type { Log } from '../util/log.ts';
 import { walletFail } from './wallet-error.ts';
@@ -31,7 +32,7 @@ export class WalletFiles {
 
   /** Names of the wallets whose files are there, loaded or not. */
   names(): string[] {
-    return readdirSync(this.dir)
+    return withDescriptors(() => readdirSync(this.dir))
       .filter((file) => file.endsWith(FILE_SUFFIX))
       .map((file) => file.slice(0, -FILE_SUFFIX.length))
       .sort();
@@ -55,7 +56,7 @@ export class WalletFiles {
   /** Names of the wallets to load at the start. */
   startup(): string[] {
     try {
-      const names: unknown = JSON.parse(readFileSync(join(this.dir, STARTUP_FILE), 'utf8'));
+      const names: unknown = JSON.parse(withDescriptors(() => readFileSync(join(this.dir, STARTUP_FILE), 'utf8')));
       return Array.isArray(names) ? names.filter((name) => typeof name === 'string' && isFileName(name)) : [];
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT')
@@ -80,7 +81,7 @@ export class WalletFiles {
 
   #write(names: ReadonlySet<string>): void {
     const path = join(this.dir, STARTUP_FILE);
-    writeFileSync(`${path}.part`, JSON.stringify([...names]), { mode: 0o600 });
+    withDescriptors(() => writeFileSync(`${path}.part`, JSON.stringify([...names]), { mode: 0o600 }));
     renameSync(`${path}.part`, path);
   }
 }

@@ -1,8 +1,9 @@
+import { startWorker } from '../util/worker.ts';
 import type { CopyReply, CopyRequest } from './copy-worker.ts';
 
 /** Writes a copy of a wallet's file in a thread of its own, since that takes as long as the file is large. */
 export async function writeCopy(request: CopyRequest): Promise<void> {
-  const worker = new Worker(new URL('./copy-worker.ts', import.meta.url).href);
+  const worker = startWorker(new URL('./copy-worker.ts', import.meta.url));
   try {
     const { error } = await new Promise<CopyReply>((resolve, reject) => {
       worker.onmessage = ({ data }: MessageEvent<CopyReply>) => resolve(data);

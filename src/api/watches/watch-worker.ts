@@ -1,4 +1,5 @@
 import { WatchStore } from '../../storage/watch-store.ts';
+import { announceStart } from '../../util/worker.ts';
 import {
   CLOSED,
   type FromWatchWorker,
@@ -8,6 +9,8 @@ import {
 } from './watch-messages.ts';
 
 declare const self: Worker;
+
+announceStart();
 
 let store: WatchStore | null = null;
 let path = '';

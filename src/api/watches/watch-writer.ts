@@ -1,4 +1,5 @@
 import type { Log } from '../../util/log.ts';
+import { NoRoomForThread, startWorker } from '../../util/worker.ts';
 import { ApiError } from '../errors.ts';
 import {
   CLOSED,
@@ -37,9 +38,17 @@ export class WatchWriter {
   write(write: WatchWrite): Promise<WatchWritten> {
     if (this.#closed) return Promise.reject(new ApiError('shutting_down', 'the node is stopping'));
     const id = ++this.#lastId;
+    let thread: Worker;
+    try {
+      thread = this.#thread();
+    } catch (error) {
+      return Promise.reject(
+        error instanceof NoRoomForThread ? new ApiError('overloaded', 'too many connections') : error,
+      );
+    }
     return new Promise((resolve, reject) => {
       this.#waiting.set(id, { resolve, reject });
-      this.#thread().postMessage({ type: 'write', id, write: JSON.stringify(write) } satisfies ToWatchWorker);
+      thread.postMessage({ type: 'write', id, write: JSON.stringify(write) } satisfies ToWatchWorker);
     });
   }
 
@@ -60,7 +69,7 @@ export class WatchWriter {
 
   #thread(): Worker {
     if (this.#worker) return this.#worker;
-    const worker = new Worker(new URL('./watch-worker.ts', import.meta.url).href);
+    const worker = startWorker(new URL('./watch-worker.ts', import.meta.url));
     worker.addEventListener('message', ({ data }: MessageEvent<FromWatchWorker>) => this.#finish(data));
     worker.onerror = ({ message }) => {
       this.#log.error('the writer of watches.db failed', { message });

@@ -1,0 +1,63 @@
+import type { Config } from '../config/schema.ts';
+import { raiseDescriptorLimit } from '../util/descriptors.ts';
+import type { Log } from '../util/log.ts';
+import { OperatorError } from '../util/operator-error.ts';
+
+/** How the descriptors of the process are shared out. */
+export interface DescriptorBudget {
+  /** Descriptors that the process may have open. */
+  readonly limit: number;
+  /** Places for peers, and for connections of HTTP clients. */
+  readonly peers: number;
+  readonly http: number;
+  /** Left free by clients: for bursts that come before connections are counted, and for files that are opened now and then. */
+  readonly headroom: number;
+}
+
+const MINIMUM = 256;
+/** Databases, block files, threads, listeners and the log: some 35 at rest, 100 with all readers at work. */
+const OWN = 128;
+const LEAST_HEADROOM = 64;
+const MOST_HEADROOM = 1024;
+/** Peers that are dialled beside `p2p.maxConnections`: those that an operator adds, and attempts. */
+const DIALLED = 16;
+
+/** Shares `limit` out. Throws OperatorError where it is too small for a node. */
+export function descriptorBudget(limit: number, wanted: { peers: number; http: number }): DescriptorBudget {
+  if (limit < MINIMUM)
+    throw new OperatorError(
+      `the limit of open files is ${limit}, and the node needs ${MINIMUM} at least: raise it (ulimit -n, or LimitNOFILE= of the service)`,
+    );
+  const free = limit - OWN;
+  const headroom = Math.min(MOST_HEADROOM, Math.max(LEAST_HEADROOM, Math.floor(limit / 8)));
+  const peers = Math.min(wanted.peers, Math.floor(free / 3));
+  return { limit, peers, headroom, http: Math.min(wanted.http, free - peers - headroom) };
+}
+
+/**
+ * Raises the limit of descriptors as far as it goes, and fits connections into it. The budget is null where the system does
+ * not say how many there are.
+ */
+export function withinDescriptors(config: Config, log: Log): { config: Config; budget: DescriptorBudget | null } {
+  const raised = raiseDescriptorLimit();
+  if (raised === null) return { config, budget: null };
+  const { p2p, http } = config;
+  const extra = p2p.enabled ? p2p.connect.length + DIALLED : 0;
+  const wanted = { peers: p2p.enabled ? p2p.maxConnections + extra : 0, http: http.limits.connections };
+  const budget = descriptorBudget(raised.limit, wanted);
+  const maxConnections = Math.min(p2p.maxConnections, Math.max(0, budget.peers - extra));
+  log.info('open files', { ...budget, limitBefore: raised.before });
+  if (budget.http < wanted.http)
+    log.warn('fewer HTTP connections than http.limits.connections: the limit of open files is too low', {
+      limit: budget.limit,
+      wanted: wanted.http,
+      connections: budget.http,
+    });
+  if (!p2p.enabled || maxConnections === p2p.maxConnections) return { config, budget };
+  log.warn('fewer peers than p2p.maxConnections: the limit of open files is too low', {
+    limit: budget.limit,
+    wanted: p2p.maxConnections,
+    peers: maxConnections,
+  });
+  return { config: { ...config, p2p: { ...p2p, maxConnections } }, budget };
+}
