@@ -11,10 +11,8 @@ import type { Log } from '../util/log.ts';
 import { composeApp, declaredRoutes, type RoutePlugin } from './app.ts';
 import { Authenticator } from './auth/authenticator.ts';
 import { ClientAddresses } from './auth/client-address.ts';
-import { isLoopback } from './auth/ip.ts';
 import { ByteCache } from './byte-cache.ts';
-import { ConnectionGuard } from './connections/connection-guard.ts';
-import { SocketCensus } from './connections/socket-census.ts';
+import { startGuard } from './connections/connection-guard.ts';
 import { Visitors } from './connections/visitors.ts';
 import type { ApiContext, TipView } from './context.ts';
 import { ApiError } from './errors.ts';
@@ -223,13 +221,14 @@ export function startApi(deps: ApiDependencies): ApiServer {
   );
   const app = composeApp(context, readiness, deps.plugins ?? []);
   const visitors = new Visitors();
+  const clients = new ClientAddresses(options.http);
   const gateDeps: GateDependencies = {
     options,
     log,
     clock,
     metrics,
     auth,
-    clients: new ClientAddresses(options.http),
+    clients,
     hosts: new HostPolicy({ ...options.http, bindHost: options.http.listen.host }),
     visitors,
     routes: new RouteTable(declaredRoutes(app)),
@@ -243,7 +242,7 @@ export function startApi(deps: ApiDependencies): ApiServer {
   rehearse(gateDeps);
   const server = listen(options, gate, hub);
   const ops = options.opsListen && startOpsListener(options.opsListen, { options, metrics, readiness });
-  const guard = startGuard(options, { ports: [server.port!, ...(ops ? [ops.port!] : [])], visitors, log });
+  const guard = startGuard(options, { ports: [server.port!, ...(ops ? [ops.port!] : [])], visitors, clients, log });
   warnAboutExposure(options, log);
 
   const detach: (() => void)[] = [
@@ -328,29 +327,6 @@ function listen({ http, limits }: ApiOptions, gate: Gate, hub: Hub): Server<Sock
       ping: (socket) => hub.heard(socket),
       close: (socket, code) => hub.closed(socket, code),
     },
-  });
-}
-
-function startGuard(
-  { limits, descriptors }: ApiOptions,
-  { ports, visitors, log }: { ports: readonly number[]; visitors: Visitors; log: Log },
-): ConnectionGuard | null {
-  const census = SocketCensus.open(ports);
-  if (census === null) {
-    log.warn('HTTP connections cannot be counted on this system: put a proxy that limits them before the node');
-    return null;
-  }
-  return new ConnectionGuard({
-    limits: {
-      total: limits.connections,
-      perAddress: limits.connectionsPerAddress,
-      descriptors: descriptors.limit,
-      headroom: descriptors.headroom,
-    },
-    census,
-    visitors,
-    log,
-    isExempt: isLoopback,
   });
 }
 

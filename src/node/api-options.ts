@@ -11,7 +11,11 @@ import { relayOptionsOf } from './relay-options.ts';
 const MEBIBYTE = 1024 * 1024;
 
 /** What the API is told of the configuration; `staticKey` comes from the environment and is in no file. */
-export function apiOptionsOf(config: Config, staticKey: string | null, budget: DescriptorBudget | null): ApiOptions {
+export function apiOptionsOf(
+  config: Config,
+  staticKey: string | null,
+  budget: DescriptorBudget | null = null,
+): ApiOptions {
   const { http, rpc, ws, ready } = config;
   const { limits } = http;
   return apiOptions(

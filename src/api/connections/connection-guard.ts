@@ -1,7 +1,9 @@
 import { refillReserve } from '../../util/descriptors.ts';
 import type { Log } from '../../util/log.ts';
-import { limitKey } from '../auth/ip.ts';
-import type { Census, CountedSocket, SocketCensus } from './socket-census.ts';
+import type { ClientAddresses } from '../auth/client-address.ts';
+import { isLoopback, limitKey } from '../auth/ip.ts';
+import type { ApiOptions } from '../options.ts';
+import { type Census, type CountedSocket, SocketCensus } from './socket-census.ts';
 import type { Visitors } from './visitors.ts';
 
 export interface ConnectionLimits {
@@ -178,4 +180,33 @@ export class ConnectionGuard {
 /** Within a rank the largest crowd goes first, and in it what has been idle longest. */
 function byOrder(a: Candidate, b: Candidate): number {
   return a.rank - b.rank || b.crowd - a.crowd || a.at - b.at;
+}
+
+/** Guards the listeners on these ports; null on a system where connections cannot be counted. */
+export function startGuard(
+  { limits, descriptors }: ApiOptions,
+  {
+    ports,
+    visitors,
+    clients,
+    log,
+  }: { ports: readonly number[]; visitors: Visitors; clients: ClientAddresses; log: Log },
+): ConnectionGuard | null {
+  const census = SocketCensus.open(ports);
+  if (census === null) {
+    log.warn('HTTP connections cannot be counted on this system: put a proxy that limits them before the node');
+    return null;
+  }
+  return new ConnectionGuard({
+    limits: {
+      total: limits.connections,
+      perAddress: limits.connectionsPerAddress,
+      descriptors: descriptors.limit,
+      headroom: descriptors.headroom,
+    },
+    census,
+    visitors,
+    log,
+    isExempt: (address) => isLoopback(address) || clients.isTrustedProxy(address),
+  });
 }
