@@ -13,16 +13,14 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(dir, { recursive: true }));
 
-/** What stands for `npm` with these arguments: `ci`, `run check`, `test -- …`. */
+/** Shell scripts in the place of `npm`, by the arguments they are called with. */
 type Steps = Readonly<Record<string, string>>;
 
 const PASSING: Steps = {
   ci: 'echo installed',
   'run check': 'echo "ok     types"',
-  'test --': 'echo " 10 pass"; echo " 0 fail"',
-  'run test:slow': 'echo " 20 pass"; echo " 0 fail"',
-  'run test:functional': 'echo " 30 pass"; echo " 0 fail"',
-  'exec -- bun': 'echo " 40 pass"; echo " 0 fail"',
+  'run test:all': 'echo " 10 pass"; echo " 0 fail"',
+  'exec -- bun': 'echo " 20 pass"; echo " 0 fail"',
 };
 
 function start(changed: Steps = {}, more: Readonly<Record<string, string>> = {}) {
@@ -57,74 +55,69 @@ async function gone(name = 'left'): Promise<boolean> {
   return !isAlive(pid);
 }
 
-describe.skipIf(!Bun.which('bash') || process.platform !== 'linux')('the checks before a change is taken', () => {
-  test('add up what all steps have passed', async () => {
+describe.skipIf(!Bun.which('bash') || process.platform !== 'linux')('.ci/run', () => {
+  test('adds up the tests that passed in all steps', async () => {
     const { stdout, last, status } = await outcome();
-    expect([last, status]).toEqual(['100 passed, 0 failed', 0]);
-    expect(stdout).toContain('\nunits:  10 pass\n');
+    expect([last, status]).toEqual(['30 passed, 0 failed', 0]);
+    expect(stdout).toContain('\nall:  10 pass\n');
   });
 
-  test('fail with tests that fail, and go on with the others', async () => {
-    const { last, status } = await outcome({ 'test --': 'echo " 8 pass"; echo " 2 fail"; exit 1' });
-    expect([last, status]).toEqual(['98 passed, 2 failed', 1]);
+  test('counts failed tests and runs the steps after them', async () => {
+    const { last, status } = await outcome({ 'run test:all': 'echo " 8 pass"; echo " 2 fail"; exit 1' });
+    expect([last, status]).toEqual(['28 passed, 2 failed', 1]);
   });
 
-  test('end where nothing can be installed', async () => {
+  test('ends where the installation fails', async () => {
     const { last, status } = await outcome({ ci: 'exit 1' });
     expect([last, status]).toEqual(['0 passed, 1 failed', 1]);
   });
 
   test.each([
-    ['that fails without a word', 'exit 3'],
-    ['that is killed', 'kill -9 $$'],
-    ['that says nothing of what it has passed', 'echo done'],
-    ['in which nothing has passed', 'echo " 0 pass"; echo " 0 fail"'],
-  ])('count a step of tests %s as a failure', async (_, script) => {
-    const { last, status } = await outcome({ 'run test:functional': script });
-    expect([last, status]).toEqual(['70 passed, 1 failed', 1]);
+    ['fails without output', 'exit 3'],
+    ['is killed', 'kill -9 $$'],
+    ['does not report how many tests passed', 'echo done'],
+    ['reports that no test passed', 'echo " 0 pass"; echo " 0 fail"'],
+  ])('counts a step of tests that %s as one failure', async (_, script) => {
+    const { last, status } = await outcome({ 'run test:all': script });
+    expect([last, status]).toEqual(['20 passed, 1 failed', 1]);
   });
 
-  test('count the steps of a lane that dies as failures', async () => {
-    // Its parent bounds its time, that one's is the step's, and that one's the lane.
+  test('counts a step whose shell is killed as one failure and ends its command', async () => {
+    // The parent of the command bounds its time; the parent of that is the shell of the step.
     const parentOf = (pid: string) => `$(awk '{ print $4 }' "/proc/${pid}/stat")`;
-    const lane = parentOf(parentOf('$PPID'));
-    const { last, status } = await outcome({ 'test --': `kill -9 ${lane}; ${LINGER}; sleep 60` });
-    expect([last, status]).toEqual(['70 passed, 2 failed', 1]);
+    const shell = parentOf(parentOf('$PPID'));
+    const { last, status } = await outcome({ 'run test:all': `kill -9 ${shell}; ${LINGER}; sleep 60` });
+    expect([last, status]).toEqual(['20 passed, 1 failed', 1]);
     expect(await gone()).toBe(true);
   });
 
   test.each(['sleep 60', 'trap "" TERM; while :; do sleep 1; done'])(
-    'end a step that hangs, and name it: %s',
+    'ends a step that hangs and names it: %s',
     async (wait) => {
       const { stdout, last, status } = await outcome(
-        { 'run test:functional': `${LINGER}; ${wait}` },
+        { 'run test:all': `${LINGER}; ${wait}` },
         { CI_STEP_SECONDS: '1' },
       );
-      expect([last, status]).toEqual(['70 passed, 1 failed', 1]);
-      expect(stdout).toContain('\nfunctional: failed (hung: ended after 1 s)\n');
+      expect([last, status]).toEqual(['20 passed, 1 failed', 1]);
+      expect(stdout).toContain('\nall: failed (hung: ended after 1 s)\n');
       expect(await gone()).toBe(true);
     },
   );
 
-  test('do not wait for what a step leaves running, and end it', async () => {
-    const { last, status } = await outcome({ 'test --': `${LINGER}; echo " 10 pass"` });
-    expect([last, status]).toEqual(['100 passed, 0 failed', 0]);
+  test('ends what a step leaves running instead of waiting for it', async () => {
+    const { last, status } = await outcome({ 'run test:all': `${LINGER}; echo " 10 pass"` });
+    expect([last, status]).toEqual(['30 passed, 0 failed', 0]);
     expect(await gone()).toBe(true);
   });
 
-  test.each(['SIGTERM', 'SIGINT'] as const)('end with all that runs at %s, and leave no files', async (signal) => {
-    const wait = 'echo $$ >"$TMPDIR/NAME"; sleep 60';
-    const child = start({
-      'test --': wait.replace('NAME', 'units'),
-      'run test:functional': wait.replace('NAME', 'functional'),
-    });
+  test.each(['SIGTERM', 'SIGINT'] as const)('ends all its processes at %s and leaves no files', async (signal) => {
+    const child = start({ 'run test:all': `${LINGER}; echo $$ >"$TMPDIR/step"; sleep 60` });
     const read = new Response(child.stdout).text();
-    const both = () => ['units', 'functional'].every((name) => existsSync(join(dir, name)));
-    for (let tries = 0; tries < 500 && !both(); tries++) await Bun.sleep(10);
+    for (let tries = 0; tries < 500 && !existsSync(join(dir, 'step')); tries++) await Bun.sleep(10);
     child.kill(signal);
     expect(await child.exited).toBe(signal === 'SIGTERM' ? 143 : 130);
     await read;
-    expect([await gone('units'), await gone('functional')]).toEqual([true, true]);
+    expect([await gone('left'), await gone('step')]).toEqual([true, true]);
     expect([...new Bun.Glob('tmp.*').scanSync({ cwd: dir, onlyFiles: false })]).toEqual([]);
   });
 });

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { utxoStats } from '../../src/api/readers/utxo-stats.ts';
 import { regtest } from '../../src/params/regtest.ts';
 import { hashToHex } from '../../src/primitives/hash.ts';
@@ -7,6 +7,8 @@ import { lateVerifier, mixedBlocks, TestNode, trustingVerifier } from '../lib/ch
 import { differences, ModelChain } from '../lib/chain-state.ts';
 import { diceOf, feedRandomTree, trunkWithCoins } from '../lib/fork-tree.ts';
 import { hasVectors, readVectorJson } from '../lib/vectors.ts';
+
+setDefaultTimeout(600_000);
 
 describe.skipIf(!hasVectors)('the chain of every standard kind of input', () => {
   test('at each height the coins hash to what Bitcoin Core has there', async () => {

@@ -1,5 +1,5 @@
 import { Database } from 'bun:sqlite';
-import { describe, expect, test } from 'bun:test';
+import { describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { blocksOfFile } from '../lib/chain-filler.ts';
@@ -19,6 +19,8 @@ import {
 } from '../lib/node-process.ts';
 import { recentChain } from '../lib/sample-chains.ts';
 import { hasVectors } from '../lib/vectors.ts';
+
+setDefaultTimeout(600_000);
 
 cleanUpAfterTests();
 

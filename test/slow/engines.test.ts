@@ -1,4 +1,4 @@
-import { expect, test } from 'bun:test';
+import { expect, setDefaultTimeout, test } from 'bun:test';
 import { derOfCompact, parseDerLax } from '../../src/crypto/der.ts';
 import { sha256, taggedHasher } from '../../src/crypto/hash.ts';
 import { publicKeyOf, recoverPublicKey, signEcdsaCompact, tapTweakPublicKey, xOnlyOf } from '../../src/crypto/keys.ts';
@@ -9,6 +9,8 @@ import { signSchnorr } from '../../src/crypto/sign-schnorr.ts';
 import { bytesToHex, concatBytes } from '../../src/util/bytes.ts';
 import { mutate } from '../fuzz/mutate.ts';
 import { Random } from '../fuzz/random.ts';
+
+setDefaultTimeout(600_000);
 
 const N = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
 const P = 2n ** 256n - 2n ** 32n - 977n;

@@ -1,4 +1,4 @@
-import { expect, test } from 'bun:test';
+import { expect, setDefaultTimeout, test } from 'bun:test';
 import type { Transaction } from '../../src/primitives/transaction.ts';
 import { LiveChain } from '../api/events/live-chain.ts';
 import { chainWithCoins } from '../lib/chain-builder.ts';
@@ -6,6 +6,8 @@ import { mine, nodeWith } from '../lib/mempool-node.ts';
 import { cleanUpAfterTests, TEST_KEY } from '../lib/node-process.ts';
 import { recentChain } from '../lib/sample-chains.ts';
 import { coinOf, spend } from '../lib/tx-builder.ts';
+
+setDefaultTimeout(600_000);
 
 cleanUpAfterTests();
 

@@ -1,6 +1,8 @@
-import { afterAll, expect, test } from 'bun:test';
+import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
 import { cleanUpAfterTests, MIXED_FILE, runProgram, startNode, tempDir } from '../lib/node-process.ts';
 import { hasVectors } from '../lib/vectors.ts';
+
+setDefaultTimeout(600_000);
 
 const MUHASH = 'a8d43fc202db8887ac8b1a741bc158c4222bc394ce8cff05bbf3a6fb63b87554';
 

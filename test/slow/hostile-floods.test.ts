@@ -1,8 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { BIG_BLOCK, deaf, FLOODS, halfMessages } from '../lib/floods.ts';
 import { cleanUpAfterTests } from '../lib/node-process.ts';
 import { recentChain } from '../lib/sample-chains.ts';
 import { Siege } from '../lib/siege.ts';
+
+setDefaultTimeout(600_000);
 
 cleanUpAfterTests();
 

@@ -1,10 +1,12 @@
-import { afterAll, describe, expect, test } from 'bun:test';
+import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { VerifyPool } from '../../src/node/verify-pool.ts';
 import { pushData } from '../../src/script/script-builder.ts';
 import { concatBytes } from '../../src/util/bytes.ts';
 import { RegtestChain } from '../lib/chain-builder.ts';
 import { TestNode } from '../lib/chain-fixture.ts';
 import { coinOf, spend, type TestCoin } from '../lib/tx-builder.ts';
+
+setDefaultTimeout(600_000);
 
 /** Verify workers as the node has them. */
 describe('verify workers', () => {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { publicKeyOf } from '../../src/crypto/keys.ts';
@@ -17,6 +17,8 @@ import {
   tempDir,
 } from '../lib/node-process.ts';
 import { spend, type TestCoin, testSecret } from '../lib/tx-builder.ts';
+
+setDefaultTimeout(600_000);
 
 cleanUpAfterTests();
 
