@@ -220,8 +220,9 @@ export type NodeActions = ChainActions &
 export type NodeAction = keyof NodeActions;
 export type ActionArgs<N extends NodeAction> = NodeActions[N]['args'];
 export type ActionResult<N extends NodeAction> = NodeActions[N]['result'];
+/** How actions are carried out. The signal aborts when the client leaves or the node stops. */
 export type ActionTable<A> = {
   readonly [N in keyof A]: A[N] extends { args: infer P extends unknown[]; result: infer R }
-    ? (...args: P) => R | Promise<R>
+    ? (...args: [...P, signal: AbortSignal]) => R | Promise<R>
     : never;
 };

@@ -205,6 +205,8 @@ export interface NodePort {
   mempoolCoverage(): Promise<readonly MinedBlock[]>;
   /** Does what only the node thread can do; what it refuses comes back as a Refusal. */
   act<N extends NodeAction>(name: N, ...args: ActionArgs<N>): Promise<ActionResult<N>>;
+  /** The same for what may take long: where the signal aborts, the node gives it up, and this rejects with its reason. */
+  actUntil<N extends NodeAction>(signal: AbortSignal, name: N, ...args: ActionArgs<N>): Promise<ActionResult<N>>;
   /** Called with everything that happens, when readers of the chain already see it. Returns the function that ends it. */
   onNews(listener: (news: NodeNews) => void): () => void;
   /** So much more of the news is taken in, as `changeBytes` counts: until then the node holds back what can wait. */

@@ -125,6 +125,21 @@ export class NodeClient implements NodePort {
     return this.#call('act', name, args) as Promise<ActionResult<N>>;
   }
 
+  async actUntil<N extends NodeAction>(signal: AbortSignal, name: N, ...args: ActionArgs<N>): Promise<ActionResult<N>> {
+    signal.throwIfAborted();
+    const id = this.#nextId;
+    const cancel = () => this.#send({ type: 'cancel', id });
+    const call = this.#call('act', name, args) as Promise<ActionResult<N>>;
+    signal.addEventListener('abort', cancel, { once: true });
+    try {
+      return await call;
+    } catch (error) {
+      throw signal.aborted ? signal.reason : error;
+    } finally {
+      signal.removeEventListener('abort', cancel);
+    }
+  }
+
   onNews(listener: (news: NodeNews) => void): () => void {
     this.#newsListeners.add(listener);
     const early = this.#earlyNews ?? [];

@@ -31,6 +31,8 @@ const BACKLOG_BYTES = 4 << 20;
 const abort = new AbortController();
 const backlog = new Backlog(BACKLOG_BYTES);
 let node: Node | null = null;
+/** By the id of an action that is being carried out: gives it up. */
+const calls = new Map<number, AbortController>();
 let background: Promise<unknown> = Promise.resolve();
 
 const send = (message: FromNode): void => self.postMessage(message);
@@ -84,16 +86,24 @@ self.onmessage = async ({ data }: MessageEvent<ToNode>) => {
         fail(error);
       }
       return;
-    case 'call':
+    case 'call': {
+      const ending = new AbortController();
+      if (data.name === 'act') calls.set(data.id, ending);
       try {
-        const result = await call(data.name, data.args);
+        const result = await call(data.name, data.args, ending.signal);
         // Which wallets are loaded is to be known before the answer is.
         if (node && data.name === 'act' && isWalletAction(data.args[0]))
           send({ type: 'status', status: node.status(), counters: node.counters() });
         send({ type: 'reply', id: data.id, result });
       } catch (error) {
         send({ type: 'reply', id: data.id, error: error instanceof Error ? error.message : String(error) });
+      } finally {
+        calls.delete(data.id);
       }
+      return;
+    }
+    case 'cancel':
+      calls.get(data.id)?.abort(new Error('the client has left'));
       return;
     case 'tookIn':
       backlog.taken(data.bytes);
@@ -101,6 +111,7 @@ self.onmessage = async ({ data }: MessageEvent<ToNode>) => {
     case 'close':
       backlog.close();
       abort.abort(new Error('the node stops'));
+      for (const ending of calls.values()) ending.abort(abort.signal.reason);
       try {
         await background;
         await node?.close();
@@ -116,7 +127,7 @@ function isWalletAction(name: unknown): boolean {
   return typeof name === 'string' && name.startsWith('wallet');
 }
 
-async function call(name: string, args: readonly unknown[]): Promise<unknown> {
+async function call(name: string, args: readonly unknown[], signal: AbortSignal): Promise<unknown> {
   if (!node) throw new Error('the node is not open');
   switch (name) {
     case 'echo':
@@ -124,7 +135,7 @@ async function call(name: string, args: readonly unknown[]): Promise<unknown> {
     case 'peers':
       return node.peers();
     case 'act':
-      return node.act(args[0] as NodeAction, args[1] as readonly unknown[]);
+      return node.act(args[0] as NodeAction, args[1] as readonly unknown[], signal);
     case 'submitBlock':
       return node.submitBlock(args[0] as Uint8Array);
     default:

@@ -280,10 +280,10 @@ export class Node {
     }
   }
 
-  /** Does what the RPC interface asks for; a Refusal where it cannot. */
-  act(name: NodeAction, args: readonly unknown[]): unknown {
+  /** Does what the RPC interface asks for; a Refusal where it cannot. The signal aborts when the client leaves or the node stops. */
+  act(name: NodeAction, args: readonly unknown[], signal: AbortSignal): unknown {
     const action = this.#actions[name] as (...args: readonly unknown[]) => unknown;
-    return action(...args);
+    return action(...args, signal);
   }
 
   /** Throws OperatorError on files that cannot be read and on a failing disk. */

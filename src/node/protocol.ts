@@ -31,6 +31,8 @@ export type ToNode =
   | { readonly type: 'close' }
   /** So much more of the news is taken in, as `changeBytes` counts. */
   | { readonly type: 'tookIn'; readonly bytes: number }
+  /** The client of a call has left: what it asked for may be given up. */
+  | { readonly type: 'cancel'; readonly id: number }
   | { readonly type: 'call'; readonly id: number; readonly name: NodeCommand; readonly args: readonly unknown[] };
 
 /** From the node thread to the front. */

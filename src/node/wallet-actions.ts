@@ -105,8 +105,8 @@ export function walletActions(manager: WalletManager | null): ActionTable<Wallet
 
     walletNewAddress: on((wallet, type, label) => wallet.newAddress(addressType(type), label)),
     walletNewChangeAddress: on((wallet, type) => wallet.newChangeAddress(addressType(type)).address),
-    walletRefillKeypool: on((wallet, size) => {
-      wallet.refillKeypool(size);
+    walletRefillKeypool: on(async (wallet, size, signal) => {
+      await wallet.refillKeypool(size, signal);
       return null;
     }),
     walletSetLabel: on((wallet, address, label) => {

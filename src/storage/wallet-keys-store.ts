@@ -48,6 +48,12 @@ export interface ScriptRecord {
   readonly used: boolean;
 }
 
+/** A script, and at which index of a descriptor it is made. */
+export type PlacedScript = Pick<ScriptRecord, 'script' | 'descriptor' | 'position'>;
+
+/** Read in about a millisecond. */
+const SCRIPTS_PAGE = 1000;
+
 interface DescriptorRow {
   id: number;
   key: Uint8Array;
@@ -113,11 +119,16 @@ export class WalletKeyStore extends WalletKeyReads {
   readonly #solve;
   readonly #use;
   readonly #put;
+  readonly #scriptPage;
 
   constructor(db: Database) {
     super(db);
     this.#db = db;
     this.#addScript = db.prepare('INSERT OR IGNORE INTO scripts (script, descriptor, position) VALUES (?, ?, ?)');
+    this.#scriptPage = db.prepare<PlacedScript, [Uint8Array, number, number]>(
+      `SELECT script, descriptor, position FROM scripts WHERE (script, descriptor) > (?, ?)
+       ORDER BY script, descriptor LIMIT ?`,
+    );
     this.#solve = db.prepare('UPDATE scripts SET solved = ? WHERE script = ?');
     this.#use = db.prepare('UPDATE scripts SET used = 1 WHERE script = ?');
     this.#put = db.prepare<{ id: number }, (Uint8Array | string | number | null)[]>(
@@ -175,14 +186,15 @@ export class WalletKeyStore extends WalletKeyReads {
       yield script;
   }
 
-  /** Those of a descriptor from an index on. */
-  scriptsFrom(descriptor: number, position: number): Uint8Array[] {
-    return this.#db
-      .query<{ script: Uint8Array }, [number, number]>(
-        'SELECT script FROM scripts WHERE descriptor = ? AND position >= ?',
-      )
-      .all(descriptor, position)
-      .map(({ script }) => script);
+  /** All scripts, a page at a time; the file may be written between two pages. */
+  *scriptPages(): Generator<readonly PlacedScript[]> {
+    let last: PlacedScript = { script: new Uint8Array(0), descriptor: 0, position: 0 };
+    for (;;) {
+      const page = this.#scriptPage.all(last.script, last.descriptor, SCRIPTS_PAGE);
+      yield page;
+      if (page.length < SCRIPTS_PAGE) return;
+      last = page.at(-1)!;
+    }
   }
 
   cache(descriptor: number): CacheRecord[] {

@@ -1,7 +1,7 @@
 import type { ChainEntry } from '../chain/chain-entry.ts';
 import { medianTimePast } from '../consensus/header-entry.ts';
 import { addressOf } from '../script/address.ts';
-import { sleep } from '../util/abort.ts';
+import { runInSlices, type Steps } from '../util/slices.ts';
 import type { Descriptor } from './descriptor/descriptor.ts';
 import { parseDescriptor } from './descriptor/parse.ts';
 import type { SigningData } from './keys/signing-data.ts';
@@ -30,6 +30,14 @@ const TIMESTAMP_WINDOW_S = 7200;
 /** Blocks before the one where the median passes a time that may bear it. */
 const LATE_BLOCKS = 1000;
 const MAX_RANGE = 1_000_000;
+/** Characters: a multi_a() of as many extended keys as it may have, each with its origin, takes some 150,000. */
+const MAX_TEXT = 200_000;
+/** Descriptors that one with several paths `<0;1>` stands for; two are common. */
+const MAX_PATHS = 10;
+/** One more than a multi_a() has at most. */
+const MAX_KEYS = 1000;
+/** Participants of all its musig(). Each costs a multiplication on the curve, about a millisecond, at every index. */
+const MAX_AGGREGATED_KEYS = 30;
 const MAX_INDEX = 0x7fff_ffff;
 
 /** Adds descriptors and finds what concerns them in the chain. Throws WalletError where none of them can be looked at. */
@@ -48,14 +56,15 @@ export async function importDescriptors(
   const earlier = wallet.store.meta('unscannedFrom');
   wallet.scanner.markUnscanned(from ?? tip.height + 1);
   const unfilled = new Set(wallet.scripts.unfilled().map(({ id }) => id));
-  const outcomes = requests.map((request, i) => importOne(wallet, request, times[i]!));
+  // A client that leaves does not end it: what is added has to be looked up as well.
+  const outcomes = await runInSlices(importAll(wallet, requests, times), { signal: wallet.signal });
   if (outcomes.every(({ error }) => error !== null)) {
     // Nothing has come to it, but an import before may still have something to look up.
     wallet.store.write(() => wallet.store.setMeta('unscannedFrom', earlier));
     return outcomes;
   }
   // What the wallet was about to derive before is not looked up by the import's own scan, which may begin late.
-  while (wallet.filler.fillSome((descriptor) => unfilled.has(descriptor))) await sleep(0, wallet.signal);
+  await wallet.filler.fill(wallet.signal, (descriptor) => unfilled.has(descriptor));
   await wallet.scanner.scanMarked();
   await wallet.scanner.scanMempool();
   await wallet.resubmit();
@@ -76,10 +85,24 @@ function heightAtTime(tip: ChainEntry, time: number): number | null {
   return null;
 }
 
+/** One descriptor a step, all of it or nothing. The write that follows all of them makes them durable. */
+function* importAll(
+  wallet: Wallet,
+  requests: readonly DescriptorImport[],
+  times: readonly number[],
+): Steps<ImportOutcome[]> {
+  const outcomes: ImportOutcome[] = [];
+  for (const [i, request] of requests.entries()) {
+    outcomes.push(importOne(wallet, request, times[i]!));
+    yield;
+  }
+  return outcomes;
+}
+
 function importOne(wallet: Wallet, request: DescriptorImport, timestamp: number): ImportOutcome {
   const warnings: string[] = [];
   try {
-    wallet.store.write(() => add(wallet, request, timestamp, warnings));
+    wallet.store.follow(() => add(wallet, request, timestamp, warnings));
     return { warnings, error: null };
   } catch (error) {
     if (!(error instanceof WalletError)) throw error;
@@ -90,6 +113,8 @@ function importOne(wallet: Wallet, request: DescriptorImport, timestamp: number)
 function add(wallet: Wallet, request: DescriptorImport, timestamp: number, warnings: string[]): void {
   const text = given(request.desc, 'string', 'desc');
   if (text === null) throw new WalletError('invalidParameter', 'Descriptor not found.');
+  if (text.length > MAX_TEXT)
+    walletFail('invalidAddressOrKey', `Descriptor has ${text.length} characters; a wallet takes at most ${MAX_TEXT}`);
   const active = given(request.active, 'boolean', 'active') ?? false;
   const label = given(request.label, 'string', 'label');
   if (label === '*') walletFail('invalidLabelName', 'Invalid label name');
@@ -97,6 +122,7 @@ function add(wallet: Wallet, request: DescriptorImport, timestamp: number, warni
   if (!parsed.ok) throw new WalletError('invalidAddressOrKey', parsed.error);
   const { descriptors } = parsed;
   using keys = parsed.keys;
+  checkSize(descriptors);
   const [first] = descriptors;
   const internal = given(request.internal, 'boolean', 'internal');
   if (internal !== null && descriptors.length > 1)
@@ -177,6 +203,23 @@ function parseRange(range: unknown): [number, number] {
   if (high > MAX_INDEX || high < 0) walletFail('invalidParameter', 'End of range is too high');
   if (high >= low + MAX_RANGE) walletFail('invalidParameter', 'Range is too large');
   return [low, high];
+}
+
+/** Every address that the wallet derives costs as many derivations as its descriptor has keys. */
+function checkSize(descriptors: readonly Descriptor[]): void {
+  if (descriptors.length > MAX_PATHS)
+    walletFail(
+      'invalidAddressOrKey',
+      `Descriptor stands for ${descriptors.length} descriptors; a wallet takes at most ${MAX_PATHS}`,
+    );
+  const { keyCount, aggregatedKeyCount } = descriptors[0]!;
+  if (keyCount > MAX_KEYS)
+    walletFail('invalidAddressOrKey', `Descriptor has ${keyCount} keys; a wallet takes at most ${MAX_KEYS}`);
+  if (aggregatedKeyCount > MAX_AGGREGATED_KEYS)
+    walletFail(
+      'invalidAddressOrKey',
+      `Descriptor has ${aggregatedKeyCount} keys in musig(); a wallet takes at most ${MAX_AGGREGATED_KEYS}`,
+    );
 }
 
 function checkLabel(descriptors: readonly Descriptor[], internal: boolean): void {

@@ -1,5 +1,6 @@
 import type { WalletStore } from '../storage/wallet-store.ts';
 import { sleep } from '../util/abort.ts';
+import { runInSlices, type Steps } from '../util/slices.ts';
 import type { WalletScripts } from './scripts/wallet-scripts.ts';
 import type { WalletScanner } from './wallet-scanner.ts';
 import type { WalletSync } from './wallet-sync.ts';
@@ -41,18 +42,33 @@ export class KeypoolFiller {
   }
 
   /**
+   * Derives all that the descriptors reserve, in slices. What is derived is noted for `lookUpFilled`, unless it is of a
+   * descriptor that is looked up otherwise. Rejects when a signal aborts: the next start goes on.
+   */
+  async fill(signal: AbortSignal, isNoted: (descriptor: number) => boolean = () => true): Promise<void> {
+    const { store, scripts } = this.#deps;
+    await runInSlices(scripts.fillSteps(this.#noting(isNoted)), {
+      signal: AbortSignal.any([signal, this.#deps.signal]),
+      around: (slice) => store.follow(slice),
+    });
+  }
+
+  /**
    * Derives some of what the descriptors reserve; false when there is nothing left. What is derived is noted for
    * `lookUpFilled`, unless it is of a descriptor that is looked up otherwise.
    */
   fillSome(isNoted: (descriptor: number) => boolean = () => true): boolean {
     const { store, scripts } = this.#deps;
-    return store.follow(() =>
-      scripts.fillSome((descriptor, from) => {
-        const noted = store.meta('filledUnseen');
-        if (isNoted(descriptor) && !(noted && from >= noted[descriptor]!))
-          store.setMeta('filledUnseen', { ...noted, [descriptor]: from });
-      }),
-    );
+    return store.follow(() => scripts.fillSome(this.#noting(isNoted)));
+  }
+
+  #noting(isNoted: (descriptor: number) => boolean): (descriptor: number, from: number) => void {
+    const { store } = this.#deps;
+    return (descriptor, from) => {
+      const noted = store.meta('filledUnseen');
+      if (isNoted(descriptor) && !(noted && from >= noted[descriptor]!))
+        store.setMeta('filledUnseen', { ...noted, [descriptor]: from });
+    };
   }
 
   /**
@@ -60,7 +76,7 @@ export class KeypoolFiller {
    * from a copy of the wallet.
    */
   async lookUpFilled(): Promise<void> {
-    const { store, scripts, sync, scanner } = this.#deps;
+    const { store, scripts, sync, scanner, signal } = this.#deps;
     let looked = false;
     const ends = () => new Map(scripts.all().map(({ id, record }) => [id, record.filled]));
     for (;;) {
@@ -68,7 +84,7 @@ export class KeypoolFiller {
       if (noted.length === 0) break;
       looked = true;
       const before = ends();
-      const unseen = noted.flatMap(({ id, from }) => store.keys.scriptsFrom(id, from));
+      const unseen = await runInSlices(this.#scriptsOf(noted), { signal });
       await sync.lookAgain();
       await sync.lookUp(unseen);
       store.follow(() => {
@@ -85,5 +101,17 @@ export class KeypoolFiller {
     }
     // Once for all of them. What a stop cuts off the next start does, which looks there anyway.
     if (looked) await scanner.scanMempool();
+  }
+
+  /** The scripts of descriptors from an index on. */
+  *#scriptsOf(noted: readonly { readonly id: number; readonly from: number }[]): Steps<Uint8Array[]> {
+    const first = new Map(noted.map(({ id, from }) => [id, from]));
+    const found: Uint8Array[] = [];
+    for (const page of this.#deps.store.keys.scriptPages()) {
+      for (const { script, descriptor, position } of page)
+        if (position >= (first.get(descriptor) ?? Number.POSITIVE_INFINITY)) found.push(script);
+      yield;
+    }
+    return found;
   }
 }

@@ -50,6 +50,8 @@ export type WalletFlag =
   | 'descriptor_wallet';
 
 export const SEED_SIZE = 32;
+/** Addresses of each source that a call may reserve ahead; ten times what users of Core commonly ask for. */
+const MAX_KEYPOOL = 100_000;
 
 /** A loaded wallet. The single writer of its file. */
 export class Wallet {
@@ -216,11 +218,22 @@ export class Wallet {
     if (this.vault.locked) this.vault.provider();
   }
 
-  /** Reserves addresses ahead: `size` of each source, or as many as usual. */
-  refillKeypool(size: number): void {
+  /**
+   * Reserves addresses ahead, `size` of each source or as many as usual, and derives them in slices. Resolves when all
+   * are there and what concerns them is found. When the signal aborts they stay reserved, and the next start derives them.
+   */
+  async refillKeypool(size: number, signal: AbortSignal): Promise<void> {
+    if (size > MAX_KEYPOOL)
+      walletFail('invalidParameter', `Invalid parameter, newsize must not exceed ${MAX_KEYPOOL}.`);
     this.ensureUnlocked();
+    this.#reserveActive(size);
+    await this.filler.fill(signal);
+    await this.filler.lookUpFilled();
+  }
+
+  #reserveActive(size?: number): void {
     this.store.write(() => {
-      for (const owned of this.scripts.all()) if (owned.record.active !== null) this.scripts.topUp(owned, size);
+      for (const owned of this.scripts.all()) if (owned.record.active !== null) this.scripts.reserve(owned, size);
     });
   }
 
@@ -277,9 +290,8 @@ export class Wallet {
     this.#unlockedUntil = unixSeconds(this.deps.clock) + seconds;
     if (this.#relock) clearTimeout(this.#relock);
     this.#relockIn(seconds * 1000);
-    this.store.write(() => {
-      for (const owned of this.scripts.all()) if (owned.record.active !== null) this.scripts.topUp(owned);
-    });
+    this.#reserveActive();
+    this.filler.fillLater();
     return true;
   }
 

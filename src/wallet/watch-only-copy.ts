@@ -1,5 +1,4 @@
 import { WalletStore } from '../storage/wallet-store.ts';
-import { sleep } from '../util/abort.ts';
 import { parseDescriptor } from './descriptor/parse.ts';
 import { identityOf, Wallet } from './wallet.ts';
 import { walletFail } from './wallet-error.ts';
@@ -13,7 +12,7 @@ export async function writeWatchOnlyCopy(wallet: Wallet, path: string): Promise<
   const { scripts, signal, deps } = wallet;
   if (scripts.all().length === 0) walletFail('wallet', 'Error: Wallet has no descriptors to export');
   // What has hardened steps in its range the copy cannot derive.
-  while (wallet.filler.fillSome()) await sleep(0, signal);
+  await wallet.filler.fill(signal);
   WalletStore.create(path, identityOf(deps.params)).close();
   await wallet.copyTo(path, { withKeys: false });
   const copy = Wallet.open(path, wallet.name, deps);

@@ -87,6 +87,7 @@ export class FakeNode implements NodePort {
   estimateFee = absent;
   estimateRawFee = absent;
   act = absent;
+  actUntil = absent;
   mempoolCoverage = absent;
 
   tookIn(): void {}

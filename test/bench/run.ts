@@ -7,6 +7,7 @@ import { describeMachine } from './report.ts';
 import { benchSync } from './sync.ts';
 import { benchTemplate } from './template.ts';
 import { benchWallet } from './wallet.ts';
+import { benchWalletStalls } from './wallet-stalls.ts';
 
 const BENCHES: Readonly<Record<string, { readonly help: string; readonly run: (chain: string) => Promise<void> }>> = {
   import: { help: 'import a chain with all indexes: speed, stages, memory, disk', run: benchImport },
@@ -28,6 +29,10 @@ const BENCHES: Readonly<Record<string, { readonly help: string; readonly run: (c
     help: 'a wallet of many transactions: how fast it follows and answers',
     run: async (count) => benchWallet(Number(count) || undefined),
   },
+  'wallet-stalls': {
+    help: 'how long each call of a wallet holds its thread in one piece; a name measures that call alone',
+    run: benchWalletStalls,
+  },
   primitives: { help: 'signatures, hashes, merkle trees, block parsing', run: async () => benchPrimitives() },
 };
 
@@ -38,7 +43,7 @@ if (!bench) {
 
 CHAIN is a regtest chain as a file of magic, size, block; OBVERSE_BENCH_CHAIN names it as well.
 `);
-  for (const [key, { help }] of Object.entries(BENCHES)) console.log(`  ${key.padEnd(12)}${help}`);
+  for (const [key, { help }] of Object.entries(BENCHES)) console.log(`  ${key.padEnd(15)}${help}`);
   process.exit(name === undefined ? 0 : 2);
 }
 const needsChain = name === 'import' || name === 'latency' || name === 'sync';

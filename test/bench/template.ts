@@ -33,22 +33,23 @@ export async function benchTemplate(megabytes = 300): Promise<void> {
   const worked: number[] = [];
   const kept: number[] = [];
   let bytes = 0;
+  const { signal } = new AbortController();
   for (let i = 0; i < ROUNDS; i++) {
     mempool.prioritise(first, 1);
     clock.advance(6000);
     const startedAt = performance.now();
     const usage = process.cpuUsage();
-    const { transactions } = await actions.blockTemplate(null);
+    const { transactions } = await actions.blockTemplate(null, signal);
     times.push(performance.now() - startedAt);
     const { user, system } = process.cpuUsage(usage);
     worked.push((user + system) / 1000);
     bytes = transactions!.length;
     const again = performance.now();
-    await actions.blockTemplate(null);
+    await actions.blockTemplate(null, signal);
     kept.push(performance.now() - again);
   }
   const [sorted, cpu] = [times, worked].map((values) => values.slice(1).sort((a, b) => a - b)) as [number[], number[]];
-  const last = await actions.lastAssembled();
+  const last = await actions.lastAssembled(signal);
   printTable(`block template over ${grouped(mempool.entries.count)} transactions`, [
     ['bytes as counted', grouped(mempool.usage)],
     ['filled in, s', grouped(filled / 1000, 1)],

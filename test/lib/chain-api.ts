@@ -145,6 +145,7 @@ export function idleNode(
       if (name === 'lastAssembled') return null as never;
       return absent();
     },
+    actUntil: absent,
     tookIn() {},
     onNews(listener) {
       listener({ changes: [idleMempool(status.initialBlockDownload !== true)], commit: null });

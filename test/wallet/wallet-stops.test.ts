@@ -168,10 +168,16 @@ describe('an import', () => {
     return it;
   }
 
+  /** Resolves when the descriptor is in the wallet. */
+  async function added({ wallet }: Fixture): Promise<void> {
+    while (wallet.scripts.all().length === 0) await new Promise(setImmediate);
+  }
+
   test.each([0, 1, 2, 3, 4, 5, 6])('that ends after %p turns is done by the next start', async (turns) => {
     using it = await paidBefore();
     const importing = importDescriptors(it.wallet, [{ timestamp: TIME_0 + 25 * 600, desc, range: RANGE }]);
     importing.catch(() => {});
+    await added(it);
     for (let i = 0; i < turns; i++) await new Promise((resolve) => setTimeout(resolve, 0));
     await it.restart();
     expect(it.worth).toBe(321);
@@ -180,6 +186,7 @@ describe('an import', () => {
   test('finds what a block pays while it derives', async () => {
     using it = await paidBefore();
     const importing = importDescriptors(it.wallet, [{ timestamp: TIME_0 + 25 * 600, desc, range: RANGE }]);
+    await added(it);
     expect(it.wallet.scripts.unfilled()).not.toEqual([]);
     it.later();
     await importing;

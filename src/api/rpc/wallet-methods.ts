@@ -134,14 +134,14 @@ export const getaddressesbylabel = nodeMethod({
 export const keypoolrefill = nodeMethod({
   name: 'keypoolrefill',
   category: 'wallet',
-  help: 'Reserves addresses ahead of the next one.',
-  params: [optional(integer('newsize'), 0)],
+  help: 'Derives addresses ahead of the next one; answers when all are there.',
+  params: [optional(integer('newsize', { note: 'of each type, at most 100,000; 0 for as many as are configured' }), 0)],
   result: nil(),
   scope: 'wallet.spend',
   async run(env, size) {
     const name = walletName(env);
     if (size < 0) rpcFail('invalidParameter', 'Invalid parameter, expected valid size.');
-    orFail(await env.ctx.node().act('walletRefillKeypool', name, size));
+    orFail(await env.ctx.node().actUntil(env.signal, 'walletRefillKeypool', name, size));
     return null;
   },
 });

@@ -68,6 +68,12 @@ export abstract class DescriptorNode implements Descriptor {
     return this.nodes.reduce((sum, node) => sum + node.keyCount, own);
   }
 
+  get aggregatedKeyCount(): number {
+    // An aggregate counts itself and its participants.
+    const own = this.keys.reduce((sum, key) => sum + key.keyCount - 1, 0);
+    return this.nodes.reduce((sum, node) => sum + node.aggregatedKeyCount, own);
+  }
+
   toString(): string {
     return addChecksum(this.format((key) => key.toText('public'))!);
   }

@@ -48,6 +48,8 @@ export interface Descriptor {
   readonly scriptSize: number | null;
   /** Key expressions in it. */
   readonly keyCount: number;
+  /** Those of them that are participants of a musig(). */
+  readonly aggregatedKeyCount: number;
 
   /** With public keys and checksum. */
   toString(): string;

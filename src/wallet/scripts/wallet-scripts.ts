@@ -1,6 +1,7 @@
 import { addressOf } from '../../script/address.ts';
 import type { ScriptRecord } from '../../storage/wallet-keys-store.ts';
 import type { WalletStore } from '../../storage/wallet-store.ts';
+import type { Steps } from '../../util/slices.ts';
 import type { Descriptor, KeyEncoding } from '../descriptor/descriptor.ts';
 import { DescriptorCache } from '../descriptor/descriptor-cache.ts';
 import { inferDescriptor } from '../descriptor/infer.ts';
@@ -12,8 +13,8 @@ import { WalletError, walletFail } from '../wallet-error.ts';
 import { OwnedDescriptor } from './owned-descriptor.ts';
 
 const RAN_OUT = 'Error: Keypool ran out, please call keypoolrefill first';
-/** Indexes that are derived before others get their turn. */
-const FILL_STEP = 16;
+/** Keys that are derived before others get their turn. */
+const FILL_STEP_KEYS = 16;
 
 /** What to add a descriptor with. */
 export interface NewDescriptor {
@@ -127,29 +128,50 @@ export class WalletScripts implements ScriptOwner {
     return { script, address: addressOf(script, this.#encoding.address)! };
   }
 
-  /** Reserves more indexes ahead of the next one, as many as the keypool has unless told otherwise. */
-  topUp(owned: OwnedDescriptor, size = this.#keypool): void {
-    const { nextIndex, rangeEnd, filled } = owned.record;
+  /** Reserves indexes ahead of the next one, as many as the keypool has or `size`. `fillSteps` derives them. */
+  reserve(owned: OwnedDescriptor, size = this.#keypool): void {
+    const { nextIndex, rangeEnd } = owned.record;
+    if (!owned.descriptor.isRange) return;
+    const end = Math.max(nextIndex + (size || this.#keypool), rangeEnd);
+    if (end > rangeEnd) owned.update({ rangeEnd: end });
+  }
+
+  /** Reserves as many indexes ahead as the keypool has, and derives them at once where all before them are derived. */
+  topUp(owned: OwnedDescriptor): void {
+    const { rangeEnd, filled } = owned.record;
     if (!owned.descriptor.isRange) {
       if (filled < 1) this.#fill(owned, 1);
       return;
     }
-    const end = Math.max(nextIndex + (size || this.#keypool), rangeEnd);
+    this.reserve(owned);
     // What was all derived stays so; a new wallet is filled bit by bit.
-    const whole = filled >= rangeEnd;
-    if (end > rangeEnd) owned.update({ rangeEnd: end });
-    if (whole) this.#fill(owned, end);
+    if (filled >= rangeEnd) this.#fill(owned, owned.record.rangeEnd);
   }
 
   /** Derives some of what is reserved; `onFilled` hears from which index on. False when there is nothing left to derive. */
   fillSome(onFilled: (descriptor: number, from: number) => void = () => {}): boolean {
-    for (const owned of this.unfilled()) {
-      const { filled, rangeEnd } = owned.record;
-      const more = this.#fill(owned, Math.min(filled + FILL_STEP, rangeEnd));
-      if (owned.record.filled > filled) onFilled(owned.id, filled);
-      if (more) return true;
-    }
+    for (const owned of this.unfilled()) if (this.#fillStep(owned, onFilled)) return true;
     return false;
+  }
+
+  /** Derives all that is reserved, some keys a step; `onFilled` is called after each with the first new index. */
+  *fillSteps(onFilled: (descriptor: number, from: number) => void): Steps<void> {
+    for (const { id } of this.unfilled())
+      for (;;) {
+        // A rollback of another write may have replaced it.
+        const owned = this.#descriptors.get(id);
+        if (!owned || owned.record.filled >= owned.record.rangeEnd || !this.#fillStep(owned, onFilled)) break;
+        yield;
+      }
+  }
+
+  /** False where keys are missing. */
+  #fillStep(owned: OwnedDescriptor, onFilled: (descriptor: number, from: number) => void): boolean {
+    const { filled, rangeEnd } = owned.record;
+    const count = Math.max(1, Math.floor(FILL_STEP_KEYS / Math.max(owned.descriptor.keyCount, 1)));
+    const more = this.#fill(owned, Math.min(filled + count, rangeEnd));
+    if (owned.record.filled > filled) onFilled(owned.id, filled);
+    return more;
   }
 
   /** Those that have reserved more than is derived. */

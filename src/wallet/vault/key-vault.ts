@@ -55,8 +55,9 @@ export class KeyVault {
       const { id, compressed } = key;
       const data = this.#masterKey ? seal(this.#masterKey, id, key.reveal()) : key.reveal();
       this.#store.keys.putKey({ id, compressed, data });
+      // All keys would have to be opened again otherwise, for every one of thousands that are imported.
+      if (this.#provider?.privateKey(id) === null) this.#provider.addPrivateKey(key.copy());
     }
-    this.reload();
   }
 
   has(id: Uint8Array): boolean {
