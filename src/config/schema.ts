@@ -204,7 +204,7 @@ export const SETTINGS = {
     fallback: 5,
     max: 86_400,
     unit: 's',
-    help: 'time between blocks of developer mode; 0 = none',
+    help: 'time between blocks of developer mode; 0 mines none, the first ones neither',
   }),
 
   'p2p.enabled': boolean({ fallback: true, help: 'take part in the peer network' }),

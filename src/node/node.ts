@@ -141,7 +141,7 @@ export class Node {
         })
       : null;
     this.#sandbox = config.dev.enabled
-      ? sandboxChain({ chain: this.chain, mempool: this.mempool, clock }, config.networkDir, this.#ending.signal)
+      ? sandboxChain({ chain: this.chain, mempool: this.mempool, clock }, config.chainDir, this.#ending.signal)
       : null;
     this.#wallets = config.wallet.enabled
       ? openWallets(config, {
@@ -201,7 +201,7 @@ export class Node {
       lastCommit: chain.lastCommit,
       connectingBlock: chain.connecting,
       stopped: (chain.stopped ?? this.#workerFailure)?.message ?? null,
-      preparing: this.#config.dev.enabled && tip.height < SEED_BLOCKS ? 'the sandbox mines its first blocks' : null,
+      preparing: this.#seeding && tip.height < SEED_BLOCKS ? 'the sandbox mines its first blocks' : null,
       peers: this.#network?.counts() ?? { inbound: 0, outbound: 0 },
       sync: this.#network?.sync() ?? syncState(chain, null, unixSeconds(this.#clock)),
       network: this.#network?.status() ?? null,
@@ -213,6 +213,11 @@ export class Node {
         walletsMissing: this.#wallets.manager.missing,
       }),
     };
+  }
+
+  get #seeding(): boolean {
+    const { enabled, interval } = this.#config.dev;
+    return enabled && interval > 0;
   }
 
   /** What was counted since the start. */

@@ -26,7 +26,7 @@ const COINS_PER_ACCOUNT = 40;
 export interface SandboxOptions {
   readonly chain: SandboxChain;
   readonly params: NetworkParams;
-  /** Seconds between blocks. */
+  /** Seconds between blocks; 0 mines none, nor makes payments. */
   readonly interval: number;
   readonly signal: AbortSignal;
   readonly log: Log;
@@ -41,6 +41,10 @@ export interface SandboxOptions {
  * chain, so it may be stopped and started again at any time.
  */
 export async function startSandbox(options: SandboxOptions): Promise<void> {
+  if (options.interval === 0) {
+    options.log.info('sandbox: no blocks are mined', { setting: 'dev.interval' });
+    return;
+  }
   try {
     await run(options);
   } catch (error) {
