@@ -1,3 +1,4 @@
+import { secretBytes } from '../util/secret-bytes.ts';
 import { ChaCha20 } from './chacha20.ts';
 import { Poly1305 } from './poly1305.ts';
 
@@ -10,7 +11,7 @@ export const TAG_SIZE = 16;
  */
 export class ChaCha20Poly1305 {
   readonly #stream: ChaCha20;
-  readonly #polyKey = new Uint8Array(32);
+  readonly #polyKey = secretBytes(32);
 
   constructor(key: Uint8Array) {
     this.#stream = new ChaCha20(key);
@@ -44,7 +45,7 @@ export class ChaCha20Poly1305 {
     let difference = 0;
     for (let i = 0; i < TAG_SIZE; i++) difference |= tag[i]! ^ sealed[size + i]!;
     if (difference !== 0) return null;
-    const text = new Uint8Array(size);
+    const text = secretBytes(size);
     this.#stream.seek(first, second, 1);
     this.#stream.crypt(sealed.subarray(0, size), text);
     return text;

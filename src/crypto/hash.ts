@@ -1,4 +1,5 @@
 import { concatBytes } from '../util/bytes.ts';
+import { secretBytes, secretConcat } from '../util/secret-bytes.ts';
 
 const scratch = new Uint8Array(32);
 
@@ -43,8 +44,8 @@ export function taggedHasher(tag: string): (...data: Uint8Array[]) => Uint8Array
 export function secretTaggedHasher(tag: string): (...data: Uint8Array[]) => Uint8Array {
   const tagHash = sha256(new TextEncoder().encode(tag));
   return (...data) => {
-    const joined = concatBytes(tagHash, tagHash, ...data);
-    const hash = sha256(joined);
+    const joined = secretConcat(tagHash, tagHash, ...data);
+    const hash = sha256(joined, secretBytes(32));
     joined.fill(0);
     return hash;
   };

@@ -1,3 +1,5 @@
+import { secretBytes } from '../util/secret-bytes.ts';
+
 const BLOCK_SIZE = 128;
 const HASH_SIZE = 64;
 
@@ -5,11 +7,11 @@ const HASH_SIZE = 64;
 export function hmacSha512(key: Uint8Array, data: Uint8Array): Uint8Array {
   let blockKey = key;
   if (key.length > BLOCK_SIZE) {
-    blockKey = new Uint8Array(HASH_SIZE);
+    blockKey = secretBytes(HASH_SIZE);
     Bun.SHA512.hash(key, blockKey);
   }
-  const inner = new Uint8Array(BLOCK_SIZE + data.length);
-  const outer = new Uint8Array(BLOCK_SIZE + HASH_SIZE);
+  const inner = secretBytes(BLOCK_SIZE + data.length);
+  const outer = secretBytes(BLOCK_SIZE + HASH_SIZE);
   for (let i = 0; i < BLOCK_SIZE; i++) {
     const byte = blockKey[i] ?? 0;
     inner[i] = byte ^ 0x36;
@@ -17,7 +19,7 @@ export function hmacSha512(key: Uint8Array, data: Uint8Array): Uint8Array {
   }
   inner.set(data, BLOCK_SIZE);
   Bun.SHA512.hash(inner, outer.subarray(BLOCK_SIZE));
-  const out = new Uint8Array(HASH_SIZE);
+  const out = secretBytes(HASH_SIZE);
   Bun.SHA512.hash(outer, out);
   inner.fill(0);
   outer.fill(0);

@@ -1,5 +1,6 @@
 import { getPublicKey, recoverPublicKey as recoverWithNoble, sign } from '@noble/secp256k1';
 import { assert } from '../util/assert.ts';
+import { randomSecretBytes, secretCopy } from '../util/secret-bytes.ts';
 import { bigIntToBytes32, bytesToBigInt, CURVE_ORDER, isSecretInRange } from './curve.ts';
 import { derOfCompact } from './der.ts';
 import { nativeSecp256k1 } from './secp256k1-native.ts';
@@ -19,7 +20,7 @@ export function isValidSecret(secret: Uint8Array): boolean {
 /** From the system's randomness. */
 export function randomSecret(): Uint8Array {
   for (;;) {
-    const secret = crypto.getRandomValues(new Uint8Array(32));
+    const secret = randomSecretBytes(32);
     if (isValidSecret(secret)) return secret;
   }
 }
@@ -68,7 +69,7 @@ export function tapTweakPublicKey(internalKey32: Uint8Array, tweak32: Uint8Array
 export function evenSecretOf(secret: Uint8Array): Uint8Array {
   const odd = publicKeyOf(secret)[0] === 3;
   const addon = nativeSecp256k1();
-  const even = addon || !odd ? secret.slice() : bigIntToBytes32(CURVE_ORDER - bytesToBigInt(secret));
+  const even = addon || !odd ? secretCopy(secret) : bigIntToBytes32(CURVE_ORDER - bytesToBigInt(secret));
   if (addon && odd) addon.privateKeyNegate(even);
   return even;
 }

@@ -1,6 +1,7 @@
 import { inspect } from 'node:util';
 import { assert } from '../util/assert.ts';
 import { concatBytes, equalBytes } from '../util/bytes.ts';
+import { randomSecretBytes, secretBytes, secretCopy } from '../util/secret-bytes.ts';
 import { reduceModOrder } from './curve.ts';
 import { secretTaggedHasher } from './hash.ts';
 import { isValidSecret, publicKeyOf } from './keys.ts';
@@ -46,8 +47,8 @@ export class MusigSecretNonce {
    * wiped before, or is not of this signer; it is wiped then too.
    */
   use<T>(publicKey: Uint8Array, sign: (first: Uint8Array, second: Uint8Array) => T): T {
-    const first = this.#bytes.slice(0, 32);
-    const second = this.#bytes.slice(32, 64);
+    const first = secretCopy(this.#bytes.subarray(0, 32));
+    const second = secretCopy(this.#bytes.subarray(32, 64));
     const isOwn = equalBytes(this.#bytes.subarray(64), publicKey);
     this.wipe();
     try {
@@ -80,7 +81,7 @@ export class MusigSecretNonce {
 
 /** BIP-327's NonceGen, with 32 fresh bytes of the system's randomness. */
 export function newMusigNonce(use: MusigNonceUse): MusigNonce {
-  const random = crypto.getRandomValues(new Uint8Array(32));
+  const random = randomSecretBytes(32);
   try {
     return musigNonceOf(random, use);
   } finally {
@@ -91,7 +92,7 @@ export function newMusigNonce(use: MusigNonceUse): MusigNonce {
 /** The same with given randomness, which must never have been used before. */
 export function musigNonceOf(random: Uint8Array, use: MusigNonceUse): MusigNonce {
   const { secret, publicKey, aggregateKey, message, extra } = use;
-  const seed = secret === null ? random.slice() : auxiliaryHash(random);
+  const seed = secret === null ? secretCopy(random) : auxiliaryHash(random);
   if (secret !== null) for (let i = 0; i < 32; i++) seed[i]! ^= secret[i]!;
   const rest = concatBytes(
     withLength(1, publicKey),
@@ -99,7 +100,7 @@ export function musigNonceOf(random: Uint8Array, use: MusigNonceUse): MusigNonce
     message === null ? Uint8Array.of(0) : concatBytes(Uint8Array.of(1), withLength(8, message)),
     withLength(4, extra),
   );
-  const bytes = new Uint8Array(SECRET_NONCE_SIZE);
+  const bytes = secretBytes(SECRET_NONCE_SIZE);
   bytes.set(publicKey, 64);
   const publicNonces = [0, 1].map((i) => {
     const scalar = nonceHash(seed, rest, Uint8Array.of(i));

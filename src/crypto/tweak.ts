@@ -1,4 +1,5 @@
 import { Point } from '@noble/secp256k1';
+import { secretCopy } from '../util/secret-bytes.ts';
 import { bigIntToBytes32, bytesToBigInt, CURVE_ORDER } from './curve.ts';
 import { type NativeSecp256k1, nativeSecp256k1 } from './secp256k1-native.ts';
 
@@ -35,7 +36,7 @@ export function tweakAddSecret(
   addon: NativeSecp256k1 | null = nativeSecp256k1(),
 ): Uint8Array | null {
   if (addon !== null) {
-    const out = secret32.slice();
+    const out = secretCopy(secret32);
     if (addon.privateKeyTweakAdd(out, tweak32) === 0) return out;
     out.fill(0);
     return null;
@@ -53,7 +54,7 @@ export function tweakMulSecret(
   addon: NativeSecp256k1 | null = nativeSecp256k1(),
 ): Uint8Array | null {
   if (addon !== null) {
-    const out = secret32.slice();
+    const out = secretCopy(secret32);
     if (addon.privateKeyTweakMul(out, factor32) === 0) return out;
     out.fill(0);
     return null;

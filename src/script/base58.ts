@@ -1,5 +1,6 @@
 import { hash256 } from '../crypto/hash.ts';
 import { equalBytes } from '../util/bytes.ts';
+import { secretBytes } from '../util/secret-bytes.ts';
 
 const ALPHABET = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz';
 const CHECKSUM_SIZE = 4;
@@ -40,7 +41,7 @@ export function decodeBase58(text: string, maxLength: number): Uint8Array | null
   while (start + zeros < end && text[start + zeros] === '1') zeros++;
   if (zeros > maxLength) return null;
   // Least significant byte first. The limit is tested on the way: a long text must not cost its square.
-  const bytes = new Uint8Array(maxLength + 1);
+  const bytes = secretBytes(maxLength + 1);
   let length = 0;
   for (let i = start + zeros; i < end; i++) {
     let carry = VALUES[text.charCodeAt(i)] ?? -1;
@@ -54,7 +55,7 @@ export function decodeBase58(text: string, maxLength: number): Uint8Array | null
     length = at;
     if (length + zeros > maxLength) return null;
   }
-  const out = new Uint8Array(zeros + length);
+  const out = secretBytes(zeros + length);
   for (let at = 0; at < length; at++) out[zeros + at] = bytes[length - 1 - at]!;
   bytes.fill(0);
   return out;
@@ -66,7 +67,7 @@ function isSpace(code: number): boolean {
 
 /** With the first four bytes of the double hash behind it. */
 export function encodeBase58Check(payload: Uint8Array): string {
-  const bytes = new Uint8Array(payload.length + CHECKSUM_SIZE);
+  const bytes = secretBytes(payload.length + CHECKSUM_SIZE);
   bytes.set(payload);
   bytes.set(hash256(payload).subarray(0, CHECKSUM_SIZE), payload.length);
   const text = encodeBase58(bytes);

@@ -1,5 +1,5 @@
 import { isValidSecret } from '../crypto/keys.ts';
-import { concatBytes } from '../util/bytes.ts';
+import { secretConcat, secretCopy } from '../util/secret-bytes.ts';
 import { decodeBase58Check, encodeBase58Check } from './base58.ts';
 
 export interface SecretKey {
@@ -10,7 +10,7 @@ export interface SecretKey {
 
 /** A secret key as wallets import it. `prefix` is the network's version byte. */
 export function encodeWif({ secret, compressed }: SecretKey, prefix: number): string {
-  const payload = concatBytes(Uint8Array.of(prefix), secret, new Uint8Array(compressed ? 1 : 0).fill(1));
+  const payload = secretConcat(Uint8Array.of(prefix), secret, new Uint8Array(compressed ? 1 : 0).fill(1));
   const text = encodeBase58Check(payload);
   payload.fill(0);
   return text;
@@ -23,7 +23,7 @@ export function decodeWif(text: string, prefix: number): SecretKey | null {
   const compressed = payload.length === 34 && payload[33] === 1;
   const isKey =
     payload[0] === prefix && (compressed || payload.length === 33) && isValidSecret(payload.subarray(1, 33));
-  const secret = isKey ? payload.slice(1, 33) : null;
+  const secret = isKey ? secretCopy(payload.subarray(1, 33)) : null;
   payload.fill(0);
   return secret && { secret, compressed };
 }

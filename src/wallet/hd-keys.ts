@@ -1,6 +1,7 @@
 import { hash160 } from '../crypto/hash.ts';
 import { compareBytes } from '../util/bytes.ts';
 import { unixSeconds } from '../util/clock.ts';
+import { randomSecretBytes } from '../util/secret-bytes.ts';
 import { parseDescriptor } from './descriptor/parse.ts';
 import {
   ExtendedPrivateKey,
@@ -166,7 +167,7 @@ function privateKeyOf(key: ExtendedPublicKey, provider: SigningProvider): Extend
 }
 
 function newKey(): ExtendedPrivateKey {
-  const seed = crypto.getRandomValues(new Uint8Array(SEED_SIZE));
+  const seed = randomSecretBytes(SEED_SIZE);
   const key = ExtendedPrivateKey.fromSeed(seed);
   seed.fill(0);
   return key;

@@ -7,6 +7,7 @@ import { SpentCode, TxStateCode } from '../storage/wallet-schema.ts';
 import { WalletStore } from '../storage/wallet-store.ts';
 import { type Clock, unixSeconds } from '../util/clock.ts';
 import type { Log } from '../util/log.ts';
+import { randomSecretBytes } from '../util/secret-bytes.ts';
 import { KeypoolFiller } from './keypool-filler.ts';
 import { ExtendedPrivateKey, formatExtendedPublicKey } from './keys/extended-key.ts';
 import { Ledger } from './ledger/ledger.ts';
@@ -177,7 +178,7 @@ export class Wallet {
   /** A new master key, and a source of each type of address from it. */
   generate(): void {
     const { params, clock, keypool } = this.deps;
-    const seed = crypto.getRandomValues(new Uint8Array(SEED_SIZE));
+    const seed = randomSecretBytes(SEED_SIZE);
     const master = ExtendedPrivateKey.fromSeed(seed);
     seed.fill(0);
     const text = formatExtendedPublicKey(master.neuter(), params.bip32);

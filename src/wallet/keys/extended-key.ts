@@ -7,6 +7,7 @@ import { tweakAddPublicKey, tweakAddSecret } from '../../crypto/tweak.ts';
 import { decodeBase58Check, encodeBase58Check } from '../../script/base58.ts';
 import { assert } from '../../util/assert.ts';
 import { equalBytes } from '../../util/bytes.ts';
+import { secretBytes } from '../../util/secret-bytes.ts';
 import { HARDENED, type KeyPath } from './key-path.ts';
 import { PrivateKey } from './private-key.ts';
 
@@ -115,7 +116,7 @@ export class ExtendedPrivateKey implements Lineage, Disposable {
 
   /** `xprv…`, for storing and for listing private descriptors. */
   revealText(versions: ExtendedKeyVersions): string {
-    const key = new Uint8Array(33);
+    const key = secretBytes(33);
     key.set(this.key.reveal(), 1);
     const text = encodePayload(versions.private, this, key);
     key.fill(0);
@@ -188,7 +189,7 @@ export function equalExtendedKeys(a: ExtendedPublicKey, b: ExtendedPublicKey): b
 
 /** Of a public key, compressed, or of a secret, which is told from it by its length. */
 function childHash(chainCode: Uint8Array, child: number, key: Uint8Array): Uint8Array {
-  const data = new Uint8Array(37);
+  const data = secretBytes(37);
   data.set(key, 33 - key.length);
   new DataView(data.buffer).setUint32(33, child);
   const hash = hmacSha512(chainCode, data);
@@ -211,7 +212,7 @@ function readLineage(bytes: Uint8Array): Lineage | null {
 }
 
 function encodeKey({ depth, parentFingerprint, child, chainCode }: Lineage, key: Uint8Array): Uint8Array {
-  const bytes = new Uint8Array(KEY_SIZE);
+  const bytes = secretBytes(KEY_SIZE);
   bytes[0] = depth;
   bytes.set(parentFingerprint, 1);
   new DataView(bytes.buffer).setUint32(5, child);
@@ -221,7 +222,7 @@ function encodeKey({ depth, parentFingerprint, child, chainCode }: Lineage, key:
 }
 
 function encodePayload(version: number, lineage: Lineage, key: Uint8Array): string {
-  const payload = new Uint8Array(TEXT_SIZE);
+  const payload = secretBytes(TEXT_SIZE);
   new DataView(payload.buffer).setUint32(0, version);
   const encoded = encodeKey(lineage, key);
   payload.set(encoded, 4);

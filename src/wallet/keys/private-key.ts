@@ -3,6 +3,7 @@ import { hash160 } from '../../crypto/hash.ts';
 import { isValidSecret, publicKeyOf } from '../../crypto/keys.ts';
 import { decodeWif, encodeWif } from '../../script/wif.ts';
 import { assert } from '../../util/assert.ts';
+import { secretCopy } from '../../util/secret-bytes.ts';
 
 /**
  * A secret key that no log, error or JSON shows. It has an owner, who wipes it: `using` does that where a key is needed for a
@@ -17,7 +18,7 @@ export class PrivateKey implements Disposable {
   /** Takes a copy of 32 bytes. Throws on an invalid secret. */
   constructor(secret: Uint8Array, compressed = true) {
     assert(isValidSecret(secret), 'valid secret key');
-    this.#secret = secret.slice();
+    this.#secret = secretCopy(secret);
     this.compressed = compressed;
   }
 

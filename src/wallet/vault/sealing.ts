@@ -2,6 +2,7 @@ import { scrypt } from 'node:crypto';
 import { ChaCha20Poly1305, TAG_SIZE } from '../../crypto/chacha20-poly1305.ts';
 import type { SealedMasterKey } from '../../storage/wallet-store.ts';
 import { hexToBytes } from '../../util/bytes.ts';
+import { randomSecretBytes } from '../../util/secret-bytes.ts';
 
 const KEY_SIZE = 32;
 const NONCE_SIZE = 12;
@@ -39,7 +40,7 @@ function nonceOf(bytes: Uint8Array): [number, number] {
 
 /** A new key to seal private keys with. */
 export function newMasterKey(): Uint8Array {
-  return crypto.getRandomValues(new Uint8Array(KEY_SIZE));
+  return randomSecretBytes(KEY_SIZE);
 }
 
 /** The master key, sealed with a passphrase. */
