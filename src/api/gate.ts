@@ -1,7 +1,8 @@
 import type { Server } from 'bun';
 import type { Clock } from '../util/clock.ts';
 import type { Log } from '../util/log.ts';
-import { ANONYMOUS, type Authentication, type Authenticator } from './auth/authenticator.ts';
+import { type MaybePromise, whenReady } from '../util/maybe-promise.ts';
+import { ANONYMOUS, type Authenticator, type Refusal } from './auth/authenticator.ts';
 import type { Client, ClientAddresses } from './auth/client-address.ts';
 import { limitKey } from './auth/ip.ts';
 import { RateTable, type TokenBucket } from './auth/limits.ts';
@@ -43,7 +44,7 @@ export interface GateDependencies {
   tip(): TipView | null;
   syncing(): boolean;
   /** Answers a request for /ws: undefined once the connection is a WebSocket. */
-  upgrade(request: Request, server: Upgrader, call: Call): Response | undefined;
+  upgrade(request: Request, server: Upgrader, call: Call): MaybePromise<Response | undefined>;
 }
 
 /** What is known of one request while it passes. */
@@ -68,7 +69,6 @@ interface Visit {
 
 const REQUEST_ID = /^[A-Za-z0-9._-]{1,64}$/;
 const LONG_BODY = 64 * 1024;
-const SLOW_REFUSAL_MS = 250;
 const SOCKET_PATH = '/ws';
 /** Probes address a server by whatever name they find it under. */
 const ANY_HOST_PATHS: ReadonlySet<string> = new Set(['/healthz', '/readyz']);
@@ -98,9 +98,9 @@ export class Gate {
     return call;
   }
 
-  handle(request: Request, server: Upgrader): Response | undefined | Promise<Response> {
+  handle(request: Request, server: Upgrader): MaybePromise<Response | undefined> {
     const visit = this.#visit(request, server);
-    let reply: Response | undefined | Promise<Response>;
+    let reply: MaybePromise<Response | undefined>;
     try {
       reply = this.#answer(visit, server);
     } catch (error) {
@@ -110,15 +110,20 @@ export class Gate {
       if (visit.route?.unlimitedTime && this.#deps.phase() === 'live') reply = this.#keptOpen(visit, server, reply);
       return reply
         .catch((error: unknown) => this.#failed(visit, error))
-        .then((response) => this.#finish(visit, response));
+        .then((response) => this.#finished(visit, response));
     }
+    return this.#finished(visit, reply);
+  }
+
+  /** Undefined once the connection is a WebSocket. */
+  #finished(visit: Visit, reply: Response | undefined): MaybePromise<Response | undefined> {
     if (reply) return this.#finish(visit, reply);
     this.#record(visit, 101);
     return undefined;
   }
 
   /** While a reply takes its time nothing is sent, and the connection would be closed for idling. */
-  #keptOpen({ request }: Visit, server: Upgrader, reply: Promise<Response>): Promise<Response> {
+  #keptOpen<R>({ request }: Visit, server: Upgrader, reply: Promise<R>): Promise<R> {
     if (Bun.peek.status(reply) !== 'pending') return reply;
     server.timeout?.(request, 0);
     return reply.finally(() => server.timeout?.(request, this.#deps.options.http.idleTimeout));
@@ -149,7 +154,7 @@ export class Gate {
     };
   }
 
-  #answer(visit: Visit, server: Upgrader): Response | undefined | Promise<Response> {
+  #answer(visit: Visit, server: Upgrader): MaybePromise<Response | undefined> {
     const { request, route, entry, path } = visit;
     const isSocket = isSocketPath(path);
     if (!carriesCredential(request, isSocket)) this.#checkHost(visit);
@@ -161,11 +166,16 @@ export class Gate {
     if (request.method === 'OPTIONS')
       return preflight(request, isSocket ? 'GET' : (entry?.allow ?? null), this.#deps.options.http.corsOrigins);
     if (isSocket) return this.#deps.upgrade(request, server, this.#admit(visit));
-    const refusal = this.#authenticate(visit);
-    if (refusal) {
-      if (!refusal.slow) throw refusal.error;
-      return Bun.sleep(SLOW_REFUSAL_MS).then(() => Promise.reject(refusal.error));
-    }
+    return whenReady(this.#authenticate(visit), (refusal) => {
+      if (refusal) throw refusal.error;
+      return this.#answerAdmitted(visit, length);
+    });
+  }
+
+  #answerAdmitted(visit: Visit, length: string | null): MaybePromise<Response> {
+    const { route, entry, path } = visit;
+    // The node may have begun to stop while a password was checked.
+    this.#checkPhase(route);
     // A public route serves wrong credentials like none.
     if (visit.principal === ANONYMOUS) this.#checkHost(visit);
     this.#limitPublic(visit);
@@ -192,21 +202,24 @@ export class Gate {
   }
 
   /** Fills in who asks; returns why not. */
-  #authenticate(visit: Visit): Extract<Authentication, { ok: false }> | null {
+  #authenticate(visit: Visit): MaybePromise<Refusal | null> {
     const { request, route, entry, path, client } = visit;
     // Unknown paths under /api are not told apart from known ones before the credentials are right.
     const access = route?.access ?? entry?.access ?? null;
     const required = access === null ? path === '/api' || path.startsWith('/api/') : needsKey(access, route !== null);
     const authorization = request.headers.get('authorization');
     if (!required && (access !== 'public' || authorization === null)) return null;
-    const result = this.#deps.auth.authenticate(authorization, client.ip, access === 'rpc' ? client : null);
-    if (result.ok) {
-      visit.principal = result.principal;
-      visit.bucket = result.bucket;
-      return null;
-    }
-    if (result.error.failure === 'rate_limited') this.#deps.metrics.rateLimited('auth');
-    return required ? result : null;
+    const basicClient = access === 'rpc' ? client : null;
+    const authentication = this.#deps.auth.authenticate(authorization, { ip: client.ip, request }, basicClient);
+    return whenReady(authentication, (result) => {
+      if (result.ok) {
+        visit.principal = result.principal;
+        visit.bucket = result.bucket;
+        return null;
+      }
+      if (result.error.failure === 'rate_limited') this.#deps.metrics.rateLimited('auth');
+      return required ? result : null;
+    });
   }
 
   #limitPublic(visit: Visit): void {

@@ -3,18 +3,21 @@ import { join } from 'node:path';
 import { AuthStore } from '../../storage/auth-store.ts';
 import { type Clock, unixSeconds } from '../../util/clock.ts';
 import type { Log } from '../../util/log.ts';
+import type { MaybePromise } from '../../util/maybe-promise.ts';
 import { OperatorError } from '../../util/operator-error.ts';
 import type { Principal } from '../context.ts';
 import { ApiError, fail } from '../errors.ts';
 import type { ApiOptions } from '../options.ts';
-import { BasicAuth, equalSecret } from './basic.ts';
+import { BasicAuth, type BasicCredentials, equalSecret, readBasic } from './basic.ts';
 import type { Client } from './client-address.ts';
 import { initialKeyFile, initialKeyOf, issueInitialKey } from './initial-key.ts';
 import { limitKey } from './ip.ts';
+import { parseKey } from './key.ts';
 import { KeyAdmin } from './key-admin.ts';
 import { KeyFollowers, type Standing } from './key-followers.ts';
 import { type KeyMatch, Keyring } from './keyring.ts';
 import { FailureTable, type TokenBucket } from './limits.ts';
+import { type Attempt, PasswordGate } from './password-gate.ts';
 import { SCOPES } from './scopes.ts';
 import { type IssuedTicket, type TicketOwner, Tickets } from './tickets.ts';
 
@@ -34,13 +37,28 @@ export const ANONYMOUS: Principal = {
 };
 const STATIC_PRINCIPAL: Principal = { ...ANONYMOUS, kind: 'static', id: 'static', scopes: new Set(SCOPES) };
 
-/** Who a request comes from, or why it is refused. `slow`: the refusal is to be held back for a moment. */
+/** Why a request is refused. */
+export interface Refusal {
+  readonly ok: false;
+  readonly error: ApiError;
+}
+
+/** Who a request comes from, or why it is refused. */
 export type Authentication =
   | { readonly ok: true; readonly principal: Principal; readonly bucket: TokenBucket | null }
-  | { readonly ok: false; readonly error: ApiError; readonly slow: boolean };
+  | Refusal;
+
+/** Where credentials come from. */
+export interface Caller {
+  readonly ip: string;
+  /** Its signal aborts when the client leaves. */
+  readonly request: Pick<Request, 'signal'>;
+}
 
 export interface AuthCounters {
   authFailure(kind: 'missing' | 'bearer' | 'basic' | 'ticket' | 'ip'): void;
+  /** A password that was not known to be right already. */
+  password(result: 'right' | 'wrong' | 'dropped'): void;
 }
 
 /** Decides who asks: bearer keys, the static key, and HTTP Basic where it is allowed. */
@@ -51,6 +69,7 @@ export class Authenticator {
   readonly #counters: AuthCounters;
   readonly #failures: FailureTable;
   readonly #basic: BasicAuth;
+  readonly #passwords: PasswordGate<Principal>;
   readonly #tickets: Tickets;
   readonly #onKeysChanged = new Set<() => void>();
   /** Requests that take long, which end with the rights of their key. */
@@ -69,6 +88,7 @@ export class Authenticator {
     this.#counters = counters;
     this.#failures = new FailureTable(options.limits.authFailuresPerMinute, clock);
     this.#basic = new BasicAuth(options.auth.rpcUsers, options.auth.cookieWhitelist);
+    this.#passwords = new PasswordGate((result) => counters.password(result));
     const { wsTicketsPerKey, wsTicketsTotal } = options.limits;
     this.#tickets = new Tickets(clock, { perKey: wsTicketsPerKey, inAll: wsTicketsTotal });
     const { staticKey } = options.auth;
@@ -99,6 +119,7 @@ export class Authenticator {
   }
 
   close(): void {
+    this.#passwords.close();
     if (!this.#open) return;
     clearInterval(this.#open.timer);
     this.#open.keyring.flushLastUsed();
@@ -163,28 +184,59 @@ export class Authenticator {
   }
 
   /** `authorization` is the header's value; `basicClient` is null where HTTP Basic is not allowed. */
-  authenticate(authorization: string | null, ip: string, basicClient: Client | null): Authentication {
+  authenticate(authorization: string | null, caller: Caller, basicClient: Client | null): MaybePromise<Authentication> {
     if (authorization === null) return this.#refuse('missing', null);
     const [, scheme, credentials] = /^(\S+) +(\S+) *$/.exec(authorization) ?? [];
     switch (scheme?.toLowerCase()) {
       case 'bearer':
-        return this.bearer(credentials!, ip);
-      case 'basic': {
+        return this.bearer(credentials!, caller);
+      case 'basic':
         if (!basicClient || !this.#options.auth.basic) break;
-        const principal = this.#basic.check(credentials!, basicClient);
-        return principal ? { ok: true, principal, bucket: null } : this.#refuse('basic', ip);
-      }
+        return this.#checkBasic(readBasic(credentials!), caller, basicClient);
     }
-    return this.#refuse('bearer', ip);
+    return this.#refuse('bearer', caller.ip);
   }
 
   /** Checks one key, however it was brought. */
-  bearer(text: string, ip: string): Authentication {
+  bearer(text: string, caller: Caller): MaybePromise<Authentication> {
     const { staticKey } = this.#options.auth;
-    if (staticKey !== null && equalSecret(text, staticKey))
-      return { ok: true, principal: STATIC_PRINCIPAL, bucket: null };
-    const match = this.#open?.keyring.match(text, ip);
-    return match ? this.#admitted(match) : this.#refuse('bearer', ip);
+    const match = this.#open?.keyring.match(text, caller.ip);
+    if (match) return this.#admitted(match);
+    const compare = () => (staticKey !== null && equalSecret(text, staticKey) ? STATIC_PRINCIPAL : null);
+    // Nobody guesses 256 bits, whichever of the two the key is.
+    if (parseKey(text)) {
+      const principal = compare();
+      return principal ? admit(principal) : this.#refuse('bearer', caller.ip);
+    }
+    const guess = { user: '', text: `bearer ${text}`, compare };
+    return this.#checkPassword('bearer', staticKey === null ? null : guess, caller);
+  }
+
+  #checkBasic(credentials: BasicCredentials, caller: Caller, client: Client): MaybePromise<Authentication> {
+    const { user, password } = credentials;
+    const compare = () => this.#basic.check(credentials, client);
+    // What the cookie is worth depends on the client, so a remote one shares no result with a local one.
+    const text = `basic ${client.isLocal() ? 'local' : 'remote'} ${user}:${password}`;
+    return this.#checkPassword('basic', { user, text, compare }, caller);
+  }
+
+  /** Without a guess there is nothing that it could be, and it is refused as slowly. */
+  #checkPassword(
+    kind: 'bearer' | 'basic',
+    guess: Pick<Attempt<Principal>, 'user' | 'text' | 'compare'> | null,
+    { ip, request }: Caller,
+  ): MaybePromise<Authentication> {
+    const known = guess && this.#passwords.known(guess.text);
+    if (known) return admit(known);
+    const address = limitKey(ip);
+    const outcome = guess
+      ? this.#passwords.check({ ...guess, address, signal: request.signal })
+      : this.#passwords.refuse(address);
+    return outcome.then((result) => {
+      if (result.kind === 'right') return admit(result.value);
+      const refused = this.#refuse(kind, ip, result.kind === 'dropped');
+      return result.closing ? { ...refused, error: closing(refused.error) } : refused;
+    });
   }
 
   #currentOf({ id, secretId }: TicketOwner, ip: string): KeyMatch | null {
@@ -195,23 +247,24 @@ export class Authenticator {
   #admitted({ principal, bucket, ipRefused }: KeyMatch): Authentication {
     if (!ipRefused) return { ok: true, principal, bucket };
     this.#counters.authFailure('ip');
-    const error = new ApiError('ip_not_allowed', 'this key may not be used from this address');
-    return { ok: false, error, slow: false };
+    return refusal(new ApiError('ip_not_allowed', 'this key may not be used from this address'));
   }
 
-  /** A request without credentials is no attempt, so only one with wrong ones counts against its address. */
-  #refuse(kind: 'missing' | 'bearer' | 'basic' | 'ticket', ip: string | null): Authentication {
+  /**
+   * A request without credentials is no attempt, so only one with wrong ones counts against its address. `unchecked`
+   * ones were not compared, for too many came.
+   */
+  #refuse(kind: 'missing' | 'bearer' | 'basic' | 'ticket', ip: string | null, unchecked = false): Refusal {
     this.#counters.authFailure(kind);
-    const retryAfter = ip === null ? 0 : this.#failures.record(limitKey(ip));
-    if (retryAfter > 0) {
-      const error = new ApiError('rate_limited', 'too many failed authentications', { scope: 'auth', retryAfter });
-      return { ok: false, error, slow: false };
-    }
-    const error =
+    const counted = ip === null ? 0 : this.#failures.record(limitKey(ip));
+    const retryAfter = unchecked ? Math.max(1, counted) : counted;
+    if (retryAfter > 0)
+      return refusal(new ApiError('rate_limited', 'too many failed authentications', { scope: 'auth', retryAfter }));
+    return refusal(
       kind === 'missing'
         ? new ApiError('missing_credentials', 'this needs a key')
-        : new ApiError('invalid_credentials', 'the credentials are not valid');
-    return { ok: false, error, slow: kind === 'basic' };
+        : new ApiError('invalid_credentials', 'the credentials are not valid'),
+    );
   }
 
   /** The key in initial.key has all scopes, never expires, and lies on the disk in clear. */
@@ -249,4 +302,17 @@ export class Authenticator {
     this.followers.check();
     for (const listener of this.#onKeysChanged) listener();
   }
+}
+
+function admit(principal: Principal): Authentication {
+  return { ok: true, principal, bucket: null };
+}
+
+function refusal(error: ApiError): Refusal {
+  return { ok: false, error };
+}
+
+/** The same refusal, after which the connection ends. */
+function closing({ failure, message, details, headers }: ApiError): ApiError {
+  return new ApiError(failure, message, details, { ...headers, connection: 'close' });
 }

@@ -77,12 +77,8 @@ export class BasicAuth {
     this.#cookie = null;
   }
 
-  /** `credentials` is what follows `Basic `. Null for every wrong one. */
-  check(credentials: string, client: Client): Principal | null {
-    const text = Buffer.from(credentials, 'base64').toString('utf8');
-    const colon = text.indexOf(':');
-    const user = text.slice(0, Math.max(colon, 0));
-    const password = text.slice(colon + 1);
+  /** Null for a wrong password or an unknown user. The cookie is for clients on this host. */
+  check({ user, password }: BasicCredentials, client: Client): Principal | null {
     if (user === COOKIE_USER) {
       if (!this.#cookie || !equalSecret(password, this.#cookie.password) || !client.isLocal()) return null;
       return this.#cookiePrincipal;
@@ -91,6 +87,19 @@ export class BasicAuth {
     const given = createHmac('sha256', login.salt).update(password).digest();
     return timingSafeEqual(given, login.hash) && login !== NOBODY ? login.principal : null;
   }
+}
+
+/** User and password of HTTP Basic. */
+export interface BasicCredentials {
+  readonly user: string;
+  readonly password: string;
+}
+
+/** `credentials` is what follows `Basic `. */
+export function readBasic(credentials: string): BasicCredentials {
+  const text = Buffer.from(credentials, 'base64').toString('utf8');
+  const colon = text.indexOf(':');
+  return { user: text.slice(0, Math.max(colon, 0)), password: text.slice(colon + 1) };
 }
 
 /** Compared against for an unknown user, so that the time does not tell which users there are. */

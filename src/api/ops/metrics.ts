@@ -60,6 +60,7 @@ export class ApiMetrics implements AuthCounters {
   readonly #requests: RequestMetrics;
   readonly #node: NodeMetrics;
   readonly #authFailures;
+  readonly #passwords;
   readonly #rateLimited;
   readonly #rpcTotal;
   readonly #rpcSeconds = new DurationHistogram('obverse_rpc_request_seconds', 'Time of JSON-RPC calls.');
@@ -104,6 +105,11 @@ export class ApiMetrics implements AuthCounters {
     const counter = (name: string, help: string, labelNames: string[]) =>
       new Counter({ name: `obverse_${name}`, help, labelNames, registers });
     this.#authFailures = counter('auth_failures_total', 'Refused credentials.', ['kind']);
+    this.#passwords = counter(
+      'auth_passwords_total',
+      'Passwords and static keys not seen right before: compared (right, wrong), or refused without (dropped).',
+      ['result'],
+    );
     this.#rateLimited = counter('rate_limited_total', 'Requests refused by a limit.', ['scope']);
     this.#rpcTotal = counter('rpc_requests_total', 'JSON-RPC calls, by known method and error code (0 is success).', [
       'method',
@@ -137,6 +143,10 @@ export class ApiMetrics implements AuthCounters {
 
   authFailure(kind: string): void {
     this.#authFailures.inc({ kind });
+  }
+
+  password(result: string): void {
+    this.#passwords.inc({ result });
   }
 
   rateLimited(scope: string): void {

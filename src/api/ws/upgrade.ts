@@ -1,4 +1,5 @@
 import type { Server } from 'bun';
+import { type MaybePromise, whenReady } from '../../util/maybe-promise.ts';
 import { ANONYMOUS, type Authenticator } from '../auth/authenticator.ts';
 import { limitKey } from '../auth/ip.ts';
 import { hasScope } from '../auth/scopes.ts';
@@ -16,7 +17,7 @@ export function upgradeToWebSocket(
   server: Pick<Server<SocketData>, 'upgrade'>,
   from: { readonly ip: string; readonly requestId: string },
   { options, auth, hub }: { options: ApiOptions; auth: Authenticator; hub: Hub },
-): Response | undefined {
+): MaybePromise<undefined> {
   if (request.method !== 'GET')
     throw new ApiError('method_not_allowed', 'method not allowed here', null, { allow: 'GET' });
   if (request.headers.get('upgrade')?.toLowerCase() !== 'websocket')
@@ -25,14 +26,26 @@ export function upgradeToWebSocket(
       connection: 'Upgrade',
     });
   const protocols = offeredProtocols(request);
-  const { principal, take } = authenticate(request, protocols, from.ip, options, auth);
+  return whenReady(authenticate(request, protocols, from.ip, options, auth), (admitted) =>
+    upgradeAdmitted(request, server, from, admitted, protocols.includes(SUBPROTOCOL), { options, hub }),
+  );
+}
+
+function upgradeAdmitted(
+  request: Request,
+  server: Pick<Server<SocketData>, 'upgrade'>,
+  from: { readonly ip: string; readonly requestId: string },
+  { principal, take }: Admitted,
+  withSubprotocol: boolean,
+  { options, hub }: { options: ApiOptions; hub: Hub },
+): undefined {
   if (principal !== ANONYMOUS && !hasScope(principal.scopes, 'read'))
     fail('insufficient_scope', 'this needs the scope read', { required: 'read' });
   checkLimits(principal, from.ip, options, hub);
   const data: SocketData = { principal, ip: from.ip, requestId: from.requestId, connection: null };
   const headers = new Headers({ 'x-request-id': from.requestId, 'x-api-version': '1' });
   // Only this name is ever chosen: the other one offered may be a key. Without a value here Bun takes the first one.
-  headers.set('sec-websocket-protocol', protocols.includes(SUBPROTOCOL) ? SUBPROTOCOL : '');
+  headers.set('sec-websocket-protocol', withSubprotocol ? SUBPROTOCOL : '');
   // Nothing can refuse it any more but a handshake that is none.
   take();
   if (server.upgrade(request, { data, headers })) return undefined;
@@ -68,7 +81,7 @@ function authenticate(
   ip: string,
   options: ApiOptions,
   auth: Authenticator,
-): Admitted {
+): MaybePromise<Admitted> {
   const authorization = request.headers.get('authorization');
   const offered = protocols.find(isOfferedKey);
   const ticket = authorization === null && offered === undefined ? ticketOf(request.url) : null;
@@ -83,12 +96,15 @@ function authenticate(
     return { principal: ANONYMOUS, take: nothing };
   if (authorization === null && offered !== undefined && request.headers.get('origin') !== null)
     fail('origin_not_allowed', 'a browser must not hold a key');
-  const result =
+  const caller = { ip, request };
+  const authentication =
     authorization === null && offered !== undefined
-      ? auth.bearer(offered.slice('bearer.'.length), ip)
-      : auth.authenticate(authorization, ip, null);
-  if (!result.ok) throw result.error;
-  return { principal: result.principal, take: nothing };
+      ? auth.bearer(offered.slice('bearer.'.length), caller)
+      : auth.authenticate(authorization, caller, null);
+  return whenReady(authentication, (result) => {
+    if (!result.ok) throw result.error;
+    return { principal: result.principal, take: nothing };
+  });
 }
 
 function ticketOf(url: string): string | null {

@@ -1,0 +1,299 @@
+import { createHmac, randomBytes } from 'node:crypto';
+
+/** What became of an attempt. A `dropped` one was not compared; `closing` asks to end the connection as well. */
+export type Outcome<T> =
+  | { readonly kind: 'right'; readonly value: T }
+  | { readonly kind: 'wrong' | 'dropped'; readonly closing: boolean };
+
+export interface Attempt<T> {
+  /** Those of one address share its comparisons. */
+  readonly address: string;
+  /** Whom the password is of. Within an address, attempts on one user cannot crowd out those of another. */
+  readonly user: string;
+  /** All that is compared: equal texts have equal results. */
+  readonly text: string;
+  /** The comparison; null for a wrong password. Called once, or not at all. */
+  compare(): T | null;
+  /** Ends the attempt early. */
+  readonly signal?: AbortSignal;
+}
+
+/** Time, and calls in the future. */
+export interface GateTimer {
+  now(): number;
+  /** Returns the function that cancels the call. */
+  after(ms: number, call: () => void): () => void;
+}
+
+export const hostTimer: GateTimer = {
+  now: () => performance.now(),
+  after(ms, call) {
+    const timer = setTimeout(call, ms);
+    return () => clearTimeout(timer);
+  },
+};
+
+/** Milliseconds between two comparisons: 10 a second for one address, 64 for all. */
+const ADDRESS_INTERVAL_MS = 100;
+const INTERVAL_MS = 1000 / 64;
+/** Time from a request to the answer that refuses it. */
+const REFUSAL_MS = 250;
+/** Time after which a queued attempt is dropped. */
+const MAX_WAIT_MS = 10_000;
+/** Different attempts that wait for one address, and for all. */
+const MAX_QUEUED_PER_ADDRESS = 20;
+const MAX_QUEUED = 400;
+/** Requests that wait for a comparison or for their refusal, of one address and of all. A further one ends the oldest. */
+const MAX_HELD_PER_ADDRESS = 250;
+const MAX_HELD = 1000;
+
+interface Waiter<T> {
+  readonly since: number;
+  settle(outcome: Outcome<T>): void;
+}
+
+/** One password to compare, for all requests that wait for the result. */
+interface Queued<T> {
+  readonly digest: string;
+  readonly attempt: Attempt<T>;
+  readonly since: number;
+  readonly waiters: Set<Waiter<T>>;
+}
+
+interface AddressQueue<T> {
+  readonly queued: Queued<T>[];
+  /** Each ends the delay of a refusal; the oldest first. */
+  readonly refusals: Set<() => void>;
+  /** Of the next comparison, at the earliest. */
+  nextAt: number;
+  held: number;
+}
+
+/**
+ * Limits how fast passwords can be guessed. Comparisons follow a fixed schedule, round robin over addresses and in order
+ * of arrival within each; a refusal takes at least 250 ms. A text that was once right passes at once from then on, so
+ * clients in use do not wait behind somebody who guesses.
+ */
+export class PasswordGate<T> {
+  readonly #timer: GateTimer;
+  readonly #onCompared: (result: 'right' | 'wrong' | 'dropped') => void;
+  readonly #hmacKey = randomBytes(32);
+  /** By digest. Bounded by the number of valid passwords. */
+  readonly #known = new Map<string, T>();
+  /** In the order of their turns. */
+  readonly #addresses = new Map<string, AddressQueue<T>>();
+  #nextAt = 0;
+  #queued = 0;
+  #held = 0;
+  #cancelTimer: (() => void) | null = null;
+  #closed = false;
+
+  constructor(onCompared: (result: 'right' | 'wrong' | 'dropped') => void, timer: GateTimer = hostTimer) {
+    this.#onCompared = onCompared;
+    this.#timer = timer;
+  }
+
+  /** The value of a text that was right before. */
+  known(text: string): T | null {
+    return this.#known.get(this.#digest(text)) ?? null;
+  }
+
+  /** Resolves at once with a right password that is compared, and after the delay with everything else. */
+  async check(attempt: Attempt<T>): Promise<Outcome<T>> {
+    const digest = this.#digest(attempt.text);
+    const value = this.#known.get(digest);
+    if (value !== undefined) return { kind: 'right', value };
+    return this.#hold(attempt.address, (queue, waiter) => {
+      const queued = this.#enqueue(queue, digest, attempt);
+      if (!queued) return waiter.settle(this.#drop());
+      queued.waiters.add(waiter);
+      attempt.signal?.addEventListener('abort', () => this.#leave(queue, queued, waiter), { once: true });
+      this.#serve();
+    });
+  }
+
+  /** For what cannot be right: refused with the same delay, without a place in the queue. */
+  async refuse(address: string): Promise<Outcome<T>> {
+    return this.#hold(address, (_, waiter) => waiter.settle({ kind: 'wrong', closing: false }));
+  }
+
+  /** Ends all waiting at once. */
+  close(): void {
+    this.#closed = true;
+    this.#cancelTimer?.();
+    this.#cancelTimer = null;
+    for (const { queued, refusals } of [...this.#addresses.values()]) {
+      for (const entry of queued.splice(0)) this.#settle(entry, { kind: 'dropped', closing: true });
+      for (const refuse of [...refusals]) refuse();
+    }
+    this.#queued = 0;
+  }
+
+  /** Keyed, so that a copy of the memory tells nothing without this key, and the time to find it nothing of the text. */
+  #digest(text: string): string {
+    return createHmac('sha256', this.#hmacKey).update(text).digest('base64');
+  }
+
+  #hold(address: string, begin: (queue: AddressQueue<T>, waiter: Waiter<T>) => void): Promise<Outcome<T>> {
+    const queue = this.#addresses.get(address) ?? { queued: [], refusals: new Set(), nextAt: 0, held: 0 };
+    if (this.#closed || !this.#makeRoom(queue)) {
+      this.#onCompared('dropped');
+      return Promise.resolve({ kind: 'dropped', closing: true });
+    }
+    if (!this.#addresses.has(address)) this.#addresses.set(address, queue);
+    queue.held++;
+    this.#held++;
+    const { promise, resolve } = Promise.withResolvers<Outcome<T>>();
+    const since = this.#timer.now();
+    const finish = (outcome: Outcome<T>) => {
+      queue.held--;
+      this.#held--;
+      this.#forgetIdle(address, queue);
+      resolve(outcome);
+    };
+    begin(queue, {
+      since,
+      settle: (outcome) => {
+        const left = since + REFUSAL_MS - this.#timer.now();
+        if (outcome.kind === 'right' || this.#closed || left <= 0) finish(outcome);
+        else this.#refuseAfter(queue, left, (early) => finish(early ? { ...outcome, closing: true } : outcome));
+      },
+    });
+    return promise;
+  }
+
+  #refuseAfter({ refusals }: AddressQueue<T>, ms: number, finish: (early: boolean) => void): void {
+    const end = (early: boolean) => {
+      cancel();
+      refusals.delete(endEarly);
+      finish(early);
+    };
+    const endEarly = () => end(true);
+    const cancel = this.#timer.after(ms, () => end(false));
+    refusals.add(endEarly);
+  }
+
+  /** Where too many requests are held, the oldest refusal is sent; false where there is none. */
+  #makeRoom(own: AddressQueue<T>): boolean {
+    let from: AddressQueue<T> | null = null;
+    if (own.held >= MAX_HELD_PER_ADDRESS) from = own;
+    else if (this.#held >= MAX_HELD) {
+      from = own;
+      for (const queue of this.#addresses.values())
+        if (queue.refusals.size > 0 && (from.refusals.size === 0 || queue.held > from.held)) from = queue;
+    }
+    if (!from) return true;
+    const [oldest] = from.refusals;
+    oldest?.();
+    return oldest !== undefined;
+  }
+
+  /** Null where there is no place. An equal text that waits already shares its comparison. */
+  #enqueue(queue: AddressQueue<T>, digest: string, attempt: Attempt<T>): Queued<T> | null {
+    const same = queue.queued.find((queued) => queued.digest === digest);
+    if (same) return same;
+    if (queue.queued.length >= MAX_QUEUED_PER_ADDRESS && !this.#dropOfBusiestUser(queue, attempt.user)) return null;
+    if (this.#queued >= MAX_QUEUED && !this.#dropOfBusiestAddress(queue)) return null;
+    const queued = { digest, attempt, since: this.#timer.now(), waiters: new Set<Waiter<T>>() };
+    queue.queued.push(queued);
+    this.#queued++;
+    return queued;
+  }
+
+  /** Makes room where another user of the same address has more attempts waiting than this one would have. */
+  #dropOfBusiestUser(queue: AddressQueue<T>, user: string): boolean {
+    const counts = Map.groupBy(queue.queued, ({ attempt }) => attempt.user);
+    const own = counts.get(user)?.length ?? 0;
+    const most = [...counts.values()].reduce((a, b) => (b.length > a.length ? b : a));
+    if (most.length <= own + 1) return false;
+    this.#dropQueued(queue, most.at(-1)!);
+    return true;
+  }
+
+  /** The same between addresses. */
+  #dropOfBusiestAddress(own: AddressQueue<T>): boolean {
+    let most = own;
+    for (const queue of this.#addresses.values()) if (queue.queued.length > most.queued.length) most = queue;
+    if (most.queued.length <= own.queued.length + 1) return false;
+    this.#dropQueued(most, most.queued.at(-1)!);
+    return true;
+  }
+
+  #dropQueued(queue: AddressQueue<T>, entry: Queued<T>): void {
+    this.#remove(queue, entry);
+    this.#settle(entry, this.#drop());
+  }
+
+  #drop(): Outcome<T> {
+    this.#onCompared('dropped');
+    return { kind: 'dropped', closing: false };
+  }
+
+  #leave(queue: AddressQueue<T>, entry: Queued<T>, waiter: Waiter<T>): void {
+    if (!entry.waiters.delete(waiter)) return;
+    if (entry.waiters.size === 0) this.#remove(queue, entry);
+    waiter.settle({ kind: 'dropped', closing: true });
+  }
+
+  #remove(queue: AddressQueue<T>, entry: Queued<T>): void {
+    queue.queued.splice(queue.queued.indexOf(entry), 1);
+    this.#queued--;
+  }
+
+  #settle({ waiters }: Queued<T>, outcome: Outcome<T>): void {
+    for (const waiter of waiters) waiter.settle(outcome);
+    waiters.clear();
+  }
+
+  /** Compares what is due, and comes back when the next is. */
+  #serve(): void {
+    this.#cancelTimer?.();
+    this.#cancelTimer = null;
+    for (;;) {
+      const now = this.#timer.now();
+      const at = this.#nextDue(now);
+      if (at === null) return;
+      if (at > now) {
+        this.#cancelTimer = this.#timer.after(at - now, () => this.#serve());
+        return;
+      }
+    }
+  }
+
+  /** Compares for the first address whose turn it is, and returns `now`; else when to look again, or null for never. */
+  #nextDue(now: number): number | null {
+    let earliest: number | null = null;
+    for (const [address, queue] of this.#addresses) {
+      while (queue.queued.length > 0 && now - queue.queued[0]!.since > MAX_WAIT_MS)
+        this.#dropQueued(queue, queue.queued[0]!);
+      this.#forgetIdle(address, queue);
+      if (queue.queued.length === 0) continue;
+      const at = Math.max(queue.nextAt, this.#nextAt);
+      if (at <= now) {
+        // Its next turn comes after those of the others.
+        this.#addresses.delete(address);
+        this.#addresses.set(address, queue);
+        queue.nextAt = now + ADDRESS_INTERVAL_MS;
+        this.#nextAt = now + INTERVAL_MS;
+        this.#compare(queue, queue.queued[0]!);
+        return now;
+      }
+      earliest = Math.min(earliest ?? at, at);
+    }
+    return earliest;
+  }
+
+  #compare(queue: AddressQueue<T>, entry: Queued<T>): void {
+    this.#remove(queue, entry);
+    const value = entry.attempt.compare();
+    this.#onCompared(value === null ? 'wrong' : 'right');
+    if (value !== null) this.#known.set(entry.digest, value);
+    this.#settle(entry, value === null ? { kind: 'wrong', closing: false } : { kind: 'right', value });
+  }
+
+  /** An address is remembered while it may not compare again, or it would have no limit. */
+  #forgetIdle(address: string, queue: AddressQueue<T>): void {
+    const idle = queue.held === 0 && queue.queued.length === 0 && queue.nextAt <= this.#timer.now();
+    if (idle && this.#addresses.get(address) === queue) this.#addresses.delete(address);
+  }
+}
