@@ -26,7 +26,7 @@ export interface WalletActions {
   walletCreate: { args: [name: string, options: NewWallet, loadOnStartup: boolean | null]; result: null | Refusal };
   walletLoad: { args: [name: string, loadOnStartup: boolean | null]; result: null | Refusal };
   walletUnload: { args: [name: string, loadOnStartup: boolean | null]; result: null | Refusal };
-  walletBackup: { args: [name: string, file: string]; result: null | Refusal };
+  walletBackup: { args: [name: string, file: string, replace: boolean]; result: null | Refusal };
   walletRestore: { args: [name: string, file: string, loadOnStartup: boolean | null]; result: null | Refusal };
   walletSetFlag: { args: [name: string, flag: string, on: boolean]; result: null | Refusal };
 

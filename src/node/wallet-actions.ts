@@ -57,8 +57,8 @@ export function walletActions(manager: WalletManager | null): ActionTable<Wallet
       await wallets.unload(name, loadOnStartup);
       return null;
     }),
-    walletBackup: act(async (wallets, name, file) => {
-      await wallets.backups.write(name, file);
+    walletBackup: act(async (wallets, name, file, replace) => {
+      await wallets.backups.write(name, file, { replace });
       return null;
     }),
     walletRestore: act(async (wallets, name, file, loadOnStartup) => {

@@ -1,4 +1,5 @@
-import { chmodSync, existsSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, linkSync, renameSync, unlinkSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import { withDescriptors } from '../util/descriptors.ts';
 import type { Log } from '../util/log.ts';
 import type { Wallet } from './wallet.ts';
@@ -22,9 +23,9 @@ export class WalletBackups {
     this.#deps = deps;
   }
 
-  /** Copies a wallet into the directory of backups. */
-  write(name: string, file: string): Promise<void> {
-    return this.#inTurn(() => this.#writeBackup(name, file));
+  /** Copies a wallet into the directory of backups. A backup of that name stays, unless `replace` is set. */
+  write(name: string, file: string, { replace = false } = {}): Promise<void> {
+    return this.#inTurn(() => this.#writeBackup(name, file, replace));
   }
 
   /** Writes a copy of a wallet that has no private keys into the directory of backups; returns where. */
@@ -39,21 +40,24 @@ export class WalletBackups {
     return copying;
   }
 
-  async #writeBackup(name: string, file: string): Promise<void> {
+  async #writeBackup(name: string, file: string, replace: boolean): Promise<void> {
     const { files, log } = this.#deps;
     const wallet = this.#deps.wallet(name);
     const path = files.backup(file);
+    if (!replace && existsSync(path)) backupExists(path);
     files.makeBackupDir();
-    const part = `${path}.part`;
+    const part = temporaryFor(path);
     try {
-      rmSync(part, { force: true });
+      removeDatabase(part);
       // SQLite fills an empty file, so that its mode is right from the beginning.
-      withDescriptors(() => writeFileSync(part, '', { mode: 0o600 }));
+      withDescriptors(() => writeFileSync(part, '', { mode: 0o600, flag: 'wx' }));
       await wallet.copyTo(part, { withKeys: true });
       chmodSync(part, 0o600);
-      renameSync(part, path);
+      if (replace) renameSync(part, path);
+      else if (!publish(part, path)) backupExists(path);
     } catch (error) {
-      rmSync(part, { force: true });
+      removeDatabase(part);
+      if (error instanceof WalletError) throw error;
       log.error('a wallet cannot be backed up', { wallet: name, error });
       walletFail('wallet', 'Error: Wallet backup failed!');
     }
@@ -64,13 +68,13 @@ export class WalletBackups {
     const wallet = this.#deps.wallet(name);
     if (file === '') walletFail('wallet', 'Error: Export destination cannot be empty');
     const path = files.backup(file);
-    if (existsSync(path)) walletFail('wallet', `Error: Export destination '${path}' already exists`);
+    if (existsSync(path)) destinationExists(path);
     files.makeBackupDir();
-    const part = `${path}.part`;
+    const part = temporaryFor(path);
     try {
       removeDatabase(part);
       await writeWatchOnlyCopy(wallet, part);
-      renameSync(part, path);
+      if (!publish(part, path)) destinationExists(path);
       return path;
     } catch (error) {
       if (error instanceof WalletError) throw error;
@@ -80,4 +84,33 @@ export class WalletBackups {
       removeDatabase(part);
     }
   }
+}
+
+/** A name that no backup can have, since theirs do not begin with a dot. */
+function temporaryFor(path: string): string {
+  return join(dirname(path), `.${basename(path)}.part`);
+}
+
+/** Gives a finished copy its name; false where a file has that name by now. */
+function publish(part: string, path: string): boolean {
+  try {
+    // A link, unlike a rename, fails where the name is in use.
+    linkSync(part, path);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'EEXIST' || existsSync(path)) return false;
+    // This file system has no links.
+    renameSync(part, path);
+    return true;
+  }
+  unlinkSync(part);
+  return true;
+}
+
+function destinationExists(path: string): never {
+  return walletFail('wallet', `Error: Export destination '${path}' already exists`);
+}
+
+function backupExists(path: string): never {
+  return walletFail('wallet', `Error: Backup '${path}' already exists: choose another name, or set replace`);
 }

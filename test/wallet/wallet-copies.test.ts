@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { readdirSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { WalletManager } from '../../src/wallet/wallet-manager.ts';
 import { WalletFixture, walletMemory } from './wallet-fixture.ts';
@@ -49,14 +49,37 @@ describe('a copy of a wallet', () => {
     expect(readdirSync(it.backups)).toEqual(['copy']);
   });
 
+  test('replaces no other file unless that is asked for', async () => {
+    using it = new Wallets();
+    const { backups } = it.manager;
+    mkdirSync(it.backups);
+    const others = ['ok.part', '.ok.part.txt', 'ok.part-wal', 'ok-wal'];
+    for (const name of [...others, 'taken']) writeFileSync(join(it.backups, name), `the file ${name}`);
+    await backups.write('default', 'ok');
+    await backups.exportWatchOnly('default', 'watch');
+    for (const replaced of [backups.write('default', 'taken'), backups.write('default', 'ok')])
+      expect(await replaced.catch((error: Error) => error.message)).toMatch(
+        /^Error: Backup '.*\/(taken|ok)' already exists: choose another name, or set replace$/,
+      );
+    expect(await backups.exportWatchOnly('default', 'taken').catch((error: Error) => error.message)).toContain(
+      'already exists',
+    );
+    for (const name of [...others, 'taken'])
+      expect(readFileSync(join(it.backups, name), 'utf8')).toBe(`the file ${name}`);
+    await backups.write('default', 'taken', { replace: true });
+    await it.manager.restore('again', 'taken', null);
+    expect(scriptsOf(it, 'again')).toEqual(scriptsOf(it, 'default'));
+    expect(readdirSync(it.backups).sort()).toEqual([...others, 'ok', 'taken', 'watch'].sort());
+  });
+
   test('may be asked for twice at a time under one name, and the wallet be unloaded', async () => {
     using it = new Wallets();
     const { manager } = it;
     const before = scriptsOf(it, 'default');
-    const both = [manager.backups.write('default', 'copy'), manager.backups.write('default', 'copy')];
+    const both = [true, true].map((replace) => manager.backups.write('default', 'copy', { replace }));
     const other = manager.backups.exportWatchOnly('default', 'watched');
     await Promise.all([...both, other]);
-    await Promise.all([manager.backups.write('default', 'copy'), manager.unload('default', null)]);
+    await Promise.all([manager.backups.write('default', 'copy', { replace: true }), manager.unload('default', null)]);
     expect(readdirSync(it.backups).sort()).toEqual(['copy', 'watched']);
     await manager.restore('again', 'copy', null);
     for (const script of before) expect(scriptsOf(it, 'again')).toContain(script);

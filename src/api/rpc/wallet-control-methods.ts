@@ -102,12 +102,12 @@ function uniqueName({ wallet }: FrontEnv, given: string | null): string {
 export const backupwallet = nodeMethod({
   name: 'backupwallet',
   category: 'wallet',
-  help: 'Copies the wallet into the directory of backups, under a name without a path.',
-  params: [text('destination')],
+  help: 'Copies the wallet into the directory of backups, under a name without a path; an existing backup is replaced only on request.',
+  params: [text('destination'), optional(flag('replace'), false)],
   result: nil(),
   scope: 'wallet.keys',
-  async run(env, file) {
-    orFail(await env.ctx.node().act('walletBackup', walletName(env), file));
+  async run(env, file, replace) {
+    orFail(await env.ctx.node().act('walletBackup', walletName(env), file, replace));
     return null;
   },
 });
