@@ -1,6 +1,7 @@
 #!/usr/bin/env bun
 import { writeSync } from 'node:fs';
 import { dispatch } from './cli/dispatch.ts';
+import { isExecutable, refusedVariables } from './cli/runtime-variables.ts';
 
 const FORCED_EXIT_MS = 5000;
 
@@ -20,6 +21,11 @@ process.exit(await run(process.argv.slice(2)));
 /** Exit status: 0 done, 1 failed, 2 the command line or the configuration is wrong. */
 async function run(args: readonly string[]): Promise<number> {
   const err = (text: string) => write(2, text);
+  const refused = isExecutable() ? refusedVariables(process.env) : [];
+  if (refused.length > 0) {
+    err(`obverse: ${refused.join(', ')} would make this executable run other code: remove it from the environment\n`);
+    return 2;
+  }
   try {
     return await dispatch(args, { signal: abort.signal, out: (text) => write(1, text), err });
   } catch (error) {

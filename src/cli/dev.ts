@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { readApiKey } from '../config/api-key.ts';
 import { loadConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { didYouMean } from '../util/suggest.ts';
@@ -41,7 +42,7 @@ export const command: Command = {
   usage: 'dev pay|reorg|doublespend|flood [arguments] [options]',
   description: `Has a node in developer mode do what happens on a live network now and then, so that whoever listens to it can be
 tested. Prints what happened as JSON. The node is the one that runs with the same settings on this host; the key is
-OBVERSE_API_KEY, else the cookie file of its data directory.`,
+OBVERSE_API_KEY or the file that OBVERSE_API_KEY_FILE names, else the cookie file of its data directory.`,
   options: [
     ['pay ADDRESS [AMOUNT]', 'send some coins (default 1) of the sandbox'],
     ['reorg [DEPTH]', 'replace the last blocks (default 1) by one more'],
@@ -135,13 +136,15 @@ function wholeNumber(what: string, text: string): number {
 }
 
 function credentials({ networkDir }: Pick<Config, 'networkDir'>): string {
-  const key = process.env.OBVERSE_API_KEY;
+  const key = readApiKey(process.env)?.key;
   if (key) return `Bearer ${key}`;
   const file = join(networkDir, '.cookie');
   try {
     return `Basic ${Buffer.from(readFileSync(file, 'utf8').trim()).toString('base64')}`;
   } catch {
-    throw new UsageError(`no key: OBVERSE_API_KEY is not set, and ${file} cannot be read; does the node run?`);
+    throw new UsageError(
+      `no key: neither OBVERSE_API_KEY nor OBVERSE_API_KEY_FILE is set, and ${file} cannot be read; does the node run?`,
+    );
   }
 }
 

@@ -45,8 +45,8 @@ function summary({ blocksConnected, blocksKnown, height, hash }: ImportResult): 
   return `${blocksConnected} block${blocksConnected === 1 ? '' : 's'} connected${known}; tip at height ${height}, ${hash}`;
 }
 
-/** Told before anything is opened, so that a mistyped name costs nothing. */
-function assertReadable(file: string): void {
+/** Called before anything is opened, so that a mistyped name costs nothing. Throws OperatorError. */
+export function assertReadable(file: string): void {
   let isFile: boolean;
   try {
     isFile = statSync(file).isFile();

@@ -1,6 +1,7 @@
 import { loadConfig } from '../config/load.ts';
 import { type Command, UsageError } from './command.ts';
 import { COMMON_OPTIONS } from './help.ts';
+import { assertReadable } from './import.ts';
 import { syncBar, syncScreen } from './sync-bar.ts';
 
 export const command: Command = {
@@ -18,8 +19,11 @@ A second signal ends it after five seconds at most.`,
     'OBVERSE_NETWORK=signet obverse start --log.level debug',
   ],
   async run(args, { signal, out, err }) {
+    // Its default would end the node when a terminal closes, or an operator asks for a reload.
+    process.on('SIGHUP', () => {});
     const { config, positionals } = loadConfig(args);
     if (positionals.length > 0) throw new UsageError(`start takes no argument: ${positionals[0]}`);
+    for (const file of config.import.files) assertReadable(file);
     const { runNode } = await import('../node/run.ts');
     const screen = syncScreen({ out, err }, config.log.format);
     await runNode(config, { signal, display: screen && syncBar(screen) });

@@ -1,8 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { listenProblem } from '../api/listen-problem.ts';
 import { restRoutes } from '../api/rest/routes.ts';
 import { rpcRoutes } from '../api/rpc/route.ts';
 import { type ApiServer, startApi } from '../api/server.ts';
+import { type ApiKey, readApiKey } from '../config/api-key.ts';
 import type { Config } from '../config/schema.ts';
 import { paramsFor } from '../params/networks.ts';
 import { ChainReads } from '../storage/chain-reads.ts';
@@ -10,16 +12,17 @@ import { aborted } from '../util/abort.ts';
 import { hostClock, unixSeconds } from '../util/clock.ts';
 import { reserveDescriptors } from '../util/descriptors.ts';
 import { type Log, stderrLog } from '../util/log.ts';
-import { OperatorError } from '../util/operator-error.ts';
 import { type ServiceNotifier, serviceNotifier } from '../util/systemd.ts';
 import { VERSION } from '../util/version.ts';
 import { apiOptionsOf, readSourcesOf } from './api-options.ts';
 import { NodeClient } from './client.ts';
 import { type DescriptorBudget, withinDescriptors } from './descriptor-budget.ts';
+import { warnOfExposedDirectories } from './exposed-directory.ts';
 import { lockDirectory } from './lock.ts';
 import { PeerlessWatch } from './peerless-watch.ts';
 import { sandboxAddresses } from './sandbox/accounts.ts';
 import { type SyncDisplay, SyncReport } from './sync-report.ts';
+import { checkTlsFiles } from './tls-files.ts';
 import { welcome } from './welcome.ts';
 
 /**
@@ -39,22 +42,32 @@ export async function runNode(
   const service = serviceNotifier();
   const params = paramsFor(config.network, { testActivationHeight: config.consensus.testActivationHeight });
   const asked = new AbortController();
-  const api = listen(config, { params, budget, log }, () => asked.abort(new Error('an operator asked for it')));
+  const staticKey = readApiKey(process.env);
+  if (staticKey?.exposed) log.warn('other users can read the file of the API key', { file: staticKey.file });
+  checkTlsFiles(config.http.tls);
+  const hungUp = () => log.info('SIGHUP is ignored: a restart applies changed settings and certificates');
+  process.on('SIGHUP', hungUp);
+  const api = listen(config, { params, budget, staticKey: staticKey?.key ?? null, log }, () =>
+    asked.abort(new Error('an operator asked for it')),
+  );
   try {
     const release = lockDirectory(config.networkDir);
     try {
+      warnOfExposedDirectories([config.datadir, config.networkDir], log);
       const either = AbortSignal.any([signal, asked.signal]);
-      await runLocked(config, api, { signal: either, log, service, display });
+      await runLocked(config, api, { signal: either, staticKey, log, service, display });
     } finally {
       release();
     }
   } finally {
     await api.stop('the node stops');
+    process.off('SIGHUP', hungUp);
   }
 }
 
 interface Surroundings {
   readonly signal: AbortSignal;
+  readonly staticKey: ApiKey | null;
   readonly log: Log;
   readonly service: ServiceNotifier;
   readonly display: SyncDisplay | null;
@@ -63,16 +76,17 @@ interface Surroundings {
 const REPORT_MS = 1000;
 /** A thread, a wallet's files, and the cookie. */
 const FRONT_RESERVE = 24;
-const NO_SUCH_ADDRESS = new Set(['EADDRNOTAVAIL', 'ENOTFOUND', 'ENXIO', 'EAI_AGAIN', 'EAI_NONAME']);
 
 interface Listening {
   readonly params: ReturnType<typeof paramsFor>;
   readonly budget: DescriptorBudget | null;
+  /** The operator's own API key. */
+  readonly staticKey: string | null;
   readonly log: Log;
 }
 
-function listen(config: Config, { params, budget, log }: Listening, shutDown: () => void): ApiServer {
-  const options = apiOptionsOf(config, process.env.OBVERSE_API_KEY ?? null, budget);
+function listen(config: Config, { params, budget, staticKey, log }: Listening, shutDown: () => void): ApiServer {
+  const options = apiOptionsOf(config, staticKey, budget);
   const sources = readSourcesOf(config, params);
   try {
     return startApi({
@@ -84,24 +98,14 @@ function listen(config: Config, { params, budget, log }: Listening, shutDown: ()
       plugins: [(context) => restRoutes(context, sources), (context) => rpcRoutes(context, sources)],
     });
   } catch (error) {
-    const { host, port } = config.http.listen;
-    if ((error as NodeJS.ErrnoException).code === 'EADDRINUSE')
-      throw new OperatorError(
-        `http.listen: ${host}:${port} is in use: stop what listens there, or choose another address (--http.listen=127.0.0.1:18500)`,
-      );
-    // A name that nobody knows comes back as one or another of these, as the host's resolver has it.
-    if (NO_SUCH_ADDRESS.has((error as NodeJS.ErrnoException).code ?? ''))
-      throw new OperatorError(`http.listen: ${host} is not an address of this machine`);
-    if ((error as NodeJS.ErrnoException).code === 'EACCES')
-      throw new OperatorError(`http.listen: no permission to listen on ${host}:${port}: choose a port above 1023`);
-    throw error;
+    throw listenProblem('http.listen', config.http.listen, error);
   }
 }
 
 async function runLocked(
   config: Config,
   api: ApiServer,
-  { signal, log, service, display }: Surroundings,
+  { signal, staticKey, log, service, display }: Surroundings,
 ): Promise<void> {
   const node = new NodeClient(config);
   let watchdog: ReturnType<typeof setInterval> | null = null;
@@ -118,7 +122,7 @@ async function runLocked(
         welcome({
           url: api.url,
           key,
-          keyFile: join(config.networkDir, 'initial.key'),
+          keyFile: staticKey ? staticKey.file : join(config.networkDir, 'initial.key'),
           address: sandboxAddresses(api.context.params)[0]!.address,
         }),
       );

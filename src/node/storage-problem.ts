@@ -9,6 +9,7 @@ const EXPLANATIONS: readonly (readonly [pattern: RegExp, text: string])[] = [
   [/EDQUOT/, 'the disk quota is used up; what was committed is kept'],
   [/EACCES|EPERM|permission denied/i, 'permission denied: it must be writable for the user who runs this program'],
   [/EROFS|readonly database|read-only/i, 'it is read-only: mount it writable, or choose another datadir'],
+  [/ENOENT/, 'it does not exist, and cannot be made'],
   [/ENOTDIR/, 'a part of this path is not a directory'],
   [/EIO|disk I\/O error/i, 'the device fails to read or write: check the disk'],
   [

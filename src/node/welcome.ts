@@ -7,7 +7,8 @@ export function welcome({
 }: {
   url: string;
   key: string | null;
-  keyFile: string;
+  /** Null where the operator has given the key. */
+  keyFile: string | null;
   address: string;
 }): string {
   // Double quotes, so that the shell puts in $KEY where the key is not shown.
@@ -18,7 +19,9 @@ export function welcome({
     '',
     ...(key
       ? [`  API key, shown once and kept in ${keyFile}:`, `    ${key}`]
-      : ['  API key:', `    KEY=$(cat ${keyFile})`]),
+      : keyFile
+        ? ['  API key:', `    KEY=$(cat ${keyFile})`]
+        : ['  API key, as the operator has set it:', '    KEY=$OBVERSE_API_KEY']),
     '',
     '  Try:',
     `    curl ${url}/api/info`,

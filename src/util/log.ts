@@ -94,7 +94,8 @@ function writeToStderr(bytes: Uint8Array): number {
     return writeSync(2, bytes);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EAGAIN') return 0;
-    throw error;
+    // The terminal or the reader is gone, which must not end the node: the lines are lost.
+    return bytes.length;
   }
 }
 

@@ -1,7 +1,8 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
-import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
 import { sha256 } from '../../crypto/hash.ts';
 import { OperatorError } from '../../util/operator-error.ts';
+import { writePrivateFile } from '../../util/private-file.ts';
 import type { Principal } from '../context.ts';
 import type { RpcUser } from '../options.ts';
 import type { Client } from './client-address.ts';
@@ -60,8 +61,7 @@ export class BasicAuth {
     const password = randomBytes(32).toString('hex');
     this.#cookie = { password, files };
     for (const file of files) {
-      writeFileSync(`${file}.tmp`, `${COOKIE_USER}:${password}`, { mode: 0o600 });
-      renameSync(`${file}.tmp`, file);
+      writePrivateFile(file, `${COOKIE_USER}:${password}`);
     }
   }
 

@@ -1,6 +1,7 @@
 import type { Server } from 'bun';
 import { ApiError, errorResponse, type FailureCode } from '../errors.ts';
 import { HostPolicy, WRONG_HOST } from '../hosts.ts';
+import { listenProblem } from '../listen-problem.ts';
 import type { ApiOptions, ListenAddress } from '../options.ts';
 import { routedUrl, splitTarget } from '../request-url.ts';
 import type { ApiMetrics } from './metrics.ts';
@@ -29,7 +30,11 @@ export function startOpsListener(
     if (read && path === '/metrics') return metricsResponse(await metrics.render());
     return refused('not_found', 'no such route');
   };
-  return Bun.serve({ hostname: host, port, reusePort: false, development: false, fetch: answer });
+  try {
+    return Bun.serve({ hostname: host, port, reusePort: false, development: false, fetch: answer });
+  } catch (error) {
+    throw listenProblem('ops.listen', { host, port }, error);
+  }
 }
 
 function refused(failure: FailureCode, message: string): Response {
