@@ -1,8 +1,9 @@
 import { getPublicKey, recoverPublicKey as recoverWithNoble, sign } from '@noble/secp256k1';
 import { assert } from '../util/assert.ts';
-import { randomSecretBytes, secretCopy } from '../util/secret-bytes.ts';
+import { secretCopy } from '../util/secret-bytes.ts';
 import { bigIntToBytes32, bytesToBigInt, CURVE_ORDER, isSecretInRange } from './curve.ts';
 import { derOfCompact } from './der.ts';
+import { randomSecretBytes } from './random-secret.ts';
 import { nativeSecp256k1 } from './secp256k1-native.ts';
 import { tweakAddPublicKey, tweakAddSecret } from './tweak.ts';
 

@@ -1,10 +1,11 @@
 import { inspect } from 'node:util';
 import { assert } from '../util/assert.ts';
 import { concatBytes, equalBytes } from '../util/bytes.ts';
-import { randomSecretBytes, secretBytes, secretCopy } from '../util/secret-bytes.ts';
+import { secretBytes, secretCopy } from '../util/secret-bytes.ts';
 import { reduceModOrder } from './curve.ts';
 import { secretTaggedHasher } from './hash.ts';
 import { isValidSecret, publicKeyOf } from './keys.ts';
+import { randomSecretBytes } from './random-secret.ts';
 
 const auxiliaryHash = secretTaggedHasher('MuSig/aux');
 const nonceHash = secretTaggedHasher('MuSig/nonce');

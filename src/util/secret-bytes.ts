@@ -1,19 +1,9 @@
-import { randomFillSync } from 'node:crypto';
-
 /**
  * Room for a secret that is to be overwritten. It has a buffer from the start: the engine keeps a small array without one in
  * its heap, and leaves that copy behind when a native function, `subarray` or a DataView asks for the buffer later.
  */
 export function secretBytes(size: number): Uint8Array<ArrayBuffer> {
   return new Uint8Array(new ArrayBuffer(size));
-}
-
-/**
- * From the system's randomness. `crypto.getRandomValues` takes small amounts from a store of the runtime, where what it gave
- * out stays.
- */
-export function randomSecretBytes(size: number): Uint8Array<ArrayBuffer> {
-  return randomFillSync(secretBytes(size));
 }
 
 /** A copy in such room. */

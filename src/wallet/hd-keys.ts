@@ -1,7 +1,7 @@
 import { hash160 } from '../crypto/hash.ts';
+import { randomSecretBytes } from '../crypto/random-secret.ts';
 import { compareBytes } from '../util/bytes.ts';
 import { unixSeconds } from '../util/clock.ts';
-import { randomSecretBytes } from '../util/secret-bytes.ts';
 import { parseDescriptor } from './descriptor/parse.ts';
 import {
   ExtendedPrivateKey,

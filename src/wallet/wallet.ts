@@ -1,3 +1,4 @@
+import { randomSecretBytes } from '../crypto/random-secret.ts';
 import type { NetworkParams } from '../params/network-params.ts';
 import { parseTransaction } from '../primitives/block.ts';
 import { hashToHex } from '../primitives/hash.ts';
@@ -7,7 +8,6 @@ import { SpentCode, TxStateCode } from '../storage/wallet-schema.ts';
 import { WalletStore } from '../storage/wallet-store.ts';
 import { type Clock, unixSeconds } from '../util/clock.ts';
 import type { Log } from '../util/log.ts';
-import { randomSecretBytes } from '../util/secret-bytes.ts';
 import { KeypoolFiller } from './keypool-filler.ts';
 import { ExtendedPrivateKey, formatExtendedPublicKey } from './keys/extended-key.ts';
 import { Ledger } from './ledger/ledger.ts';

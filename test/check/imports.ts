@@ -29,7 +29,7 @@ const CONFIG_IMPORTED_BY = ['main.ts', 'cli', 'node', 'config'];
 
 /** Rooms of pure rules: values in, verdict out. */
 const PURE_ROOMS = ['consensus', 'script'];
-const PURE_UTIL = ['assert', 'bytes', 'result'];
+const PURE_UTIL = ['assert', 'bytes', 'result', 'secret-bytes'];
 const WORLD =
   /\b(?:Date\.now|new Date\(\)|performance\.now|Math\.random|setTimeout|setInterval|fetch\(|process\.|Bun\.(?:file|write|listen|connect|serve|env|spawn|sql))/;
 

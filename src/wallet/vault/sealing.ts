@@ -1,8 +1,8 @@
 import { scrypt } from 'node:crypto';
 import { ChaCha20Poly1305, TAG_SIZE } from '../../crypto/chacha20-poly1305.ts';
+import { randomSecretBytes } from '../../crypto/random-secret.ts';
 import type { SealedMasterKey } from '../../storage/wallet-store.ts';
 import { hexToBytes } from '../../util/bytes.ts';
-import { randomSecretBytes } from '../../util/secret-bytes.ts';
 
 const KEY_SIZE = 32;
 const NONCE_SIZE = 12;
