@@ -33,7 +33,12 @@ export function walletActions(manager: WalletManager | null): ActionTable<Wallet
       }
     };
   const on = <A extends unknown[], R>(work: (wallet: Wallet, ...args: A) => R | Promise<R>) =>
-    act((wallets, name: string, ...args: A) => work(wallets.wallet(name), ...args));
+    act(async (wallets, name: string, ...args: A) => {
+      const { integrity } = wallets.wallet(name);
+      if (integrity.state === 'checking') await integrity.checked;
+      // It may have been unloaded meanwhile.
+      return work(wallets.wallet(name), ...args);
+    });
 
   return {
     walletSynced: on(async (wallet) => {

@@ -8,9 +8,11 @@ import { hasClusterRoom } from '../mempool/cluster-room.ts';
 import type { MempoolService } from '../mempool/service.ts';
 import { parseTransaction } from '../primitives/block.ts';
 import { ChainReads } from '../storage/chain-reads.ts';
+import { EncryptedWallets } from '../storage/encrypted-wallets.ts';
 import { KnownWallets } from '../storage/known-wallets.ts';
 import type { Clock } from '../util/clock.ts';
 import type { Log } from '../util/log.ts';
+import { openMacKey } from '../wallet/node-voucher.ts';
 import { WalletManager } from '../wallet/wallet-manager.ts';
 import { relayOptionsOf } from './relay-options.ts';
 
@@ -58,6 +60,7 @@ export function openWallets(
       log,
       signal,
       keypool: config.wallet.keypool,
+      voucher: { key: openMacKey(config.networkDir), encrypted: new EncryptedWallets(deps.database) },
       fees: {
         estimate(target, conservative) {
           const found = mempool.fees.estimate({ target, conservative, estimator: 'none', strict: false });

@@ -13,6 +13,11 @@ const WALLET_TABLE = `
 CREATE TABLE wallets (name TEXT PRIMARY KEY, in_use INTEGER NOT NULL) WITHOUT ROWID;
 `;
 
+/** Since schema 4. */
+const ENCRYPTED_WALLET_TABLE = `
+CREATE TABLE encrypted_wallets (name TEXT PRIMARY KEY) WITHOUT ROWID;
+`;
+
 const SCHEMA = `
 CREATE TABLE meta (key TEXT PRIMARY KEY, value NOT NULL) WITHOUT ROWID;
 CREATE TABLE mempool (
@@ -24,12 +29,12 @@ CREATE TABLE mempool (
 ) WITHOUT ROWID;
 CREATE TABLE fee_history (id INTEGER PRIMARY KEY CHECK (id = 1), saved_at INTEGER NOT NULL, history BLOB NOT NULL);
 CREATE TABLE fee_deltas (txid BLOB PRIMARY KEY, delta INTEGER NOT NULL) WITHOUT ROWID;
-${PEER_TABLES}${WALLET_TABLE}`;
+${PEER_TABLES}${WALLET_TABLE}${ENCRYPTED_WALLET_TABLE}`;
 
 const NODE: DatabaseKind = {
   schema: SCHEMA,
-  version: 3,
-  upgrades: { 1: PEER_TABLES, 2: WALLET_TABLE },
+  version: 4,
+  upgrades: { 1: PEER_TABLES, 2: WALLET_TABLE, 3: ENCRYPTED_WALLET_TABLE },
   durable: false,
   whenDamaged: (path) =>
     `remove ${path}, ${path}-wal and ${path}-shm; they hold the saved mempool, fee history, addresses of peers and bans, and no wallet or key`,

@@ -31,7 +31,10 @@ export function copyWalletWithoutKeys(from: string, to: string): void {
     copy.transaction(() => {
       for (const table of PUBLIC_TABLES) copy.run(`INSERT INTO main.${table} SELECT * FROM wallet.${table}`);
       copy.run('INSERT INTO main.locked SELECT * FROM wallet.locked WHERE persistent = 1');
-      copy.run(`INSERT OR IGNORE INTO main.meta SELECT * FROM wallet.meta WHERE key != 'encryption'`);
+      copy.run(
+        `INSERT OR IGNORE INTO main.meta SELECT * FROM wallet.meta
+         WHERE key NOT IN ('encryption', 'nodeMac', 'masterMac', 'vouchedBy')`,
+      );
     })();
   } finally {
     copy.close();

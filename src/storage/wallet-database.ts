@@ -15,7 +15,12 @@ import {
   readMeta,
   refuseNewer,
 } from './database.ts';
-import { WALLET_ADDITIONS, WALLET_SCHEMA, WALLET_SCHEMA_VERSION } from './wallet-schema.ts';
+import {
+  SEALED_WALLET_SCHEMA_VERSION,
+  WALLET_ADDITIONS,
+  WALLET_SCHEMA,
+  WALLET_SCHEMA_VERSION,
+} from './wallet-schema.ts';
 
 const READER_CACHE_MIB = 16;
 
@@ -67,8 +72,9 @@ function checkWallet(db: Database, path: string, identity: ChainDatabaseIdentity
     );
   }
   const schema = Number(meta.get('schema'));
-  refuseNewer(path, schema, WALLET_SCHEMA_VERSION);
-  if (schema !== WALLET_SCHEMA_VERSION) throw new OperatorError(`${path} is not a wallet`);
+  refuseNewer(path, schema, SEALED_WALLET_SCHEMA_VERSION);
+  if (schema !== WALLET_SCHEMA_VERSION && schema !== SEALED_WALLET_SCHEMA_VERSION)
+    throw new OperatorError(`${path} is not a wallet`);
   if (!isOfChain(meta, identity))
     throw new OperatorError(`${path} is a wallet of network ${meta.get('network')}, not of ${identity.network}`);
 }

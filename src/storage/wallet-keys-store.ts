@@ -197,6 +197,24 @@ export class WalletKeyStore extends WalletKeyReads {
     }
   }
 
+  /** Some scripts in the order of scripts and descriptors, behind one of them. */
+  scriptsAfter(
+    { script, descriptor }: Pick<ScriptRecord, 'script' | 'descriptor'>,
+    count: number,
+  ): Pick<ScriptRecord, 'script' | 'descriptor' | 'position'>[] {
+    return this.#db
+      .query<Pick<ScriptRecord, 'script' | 'descriptor' | 'position'>, [Uint8Array, number, number]>(
+        `SELECT script, descriptor, position FROM scripts WHERE (script, descriptor) > (?, ?)
+         ORDER BY script, descriptor LIMIT ?`,
+      )
+      .all(script, descriptor, count);
+  }
+
+  /** Whether there is a private key, sealed or not. */
+  hasKeys(): boolean {
+    return this.#db.query('SELECT 1 FROM keys LIMIT 1').get() !== null;
+  }
+
   cache(descriptor: number): CacheRecord[] {
     return this.#db
       .query<CacheRecord, [number]>('SELECT kind, expression, position, key FROM descriptor_cache WHERE descriptor = ?')

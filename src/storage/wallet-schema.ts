@@ -3,6 +3,8 @@
  * the wallet learned of it.
  */
 export const WALLET_SCHEMA_VERSION = 1;
+/** Of a wallet whose rows have MACs: an earlier program, which does not know them, must not write it. */
+export const SEALED_WALLET_SCHEMA_VERSION = 2;
 
 /** `txs.state`. */
 export const TxStateCode = {

@@ -5,6 +5,7 @@ import { RequestStore } from './request-store.ts';
 import { createWalletDatabase, openWalletDatabase } from './wallet-database.ts';
 import { WalletKeyStore } from './wallet-keys-store.ts';
 import { WalletReads } from './wallet-reads.ts';
+import { WalletSeals } from './wallet-seals.ts';
 import { outpointBytes, WalletTxStore } from './wallet-tx-store.ts';
 
 /** Up to which block a wallet has followed the chain. */
@@ -37,6 +38,8 @@ export interface SealedMasterKey {
   /** Hex. */
   readonly salt: string;
   readonly sealed: string;
+  /** The rows of the wallet have a MAC of the master key. Part of what is sealed, so that it cannot be taken away. */
+  readonly integrity?: true;
 }
 
 export type AddressPurpose = 'receive' | 'send' | 'refund';
@@ -48,6 +51,8 @@ export class WalletStore {
   readonly txs: WalletTxStore;
   readonly requests: RequestStore;
   readonly reads: WalletReads;
+  /** MACs over the rows, where the wallet is encrypted. */
+  readonly seals: WalletSeals;
   readonly #db: Database;
   /** Called when descriptors or keys were written and rolled back: what is in memory of them does not hold. */
   onRollback: () => void = () => {};
@@ -60,6 +65,7 @@ export class WalletStore {
     this.txs = new WalletTxStore(db);
     this.requests = new RequestStore(db);
     this.reads = WalletReads.on(db);
+    this.seals = new WalletSeals(db, path);
   }
 
   /** Makes the file. Throws where there is one. */
@@ -78,8 +84,13 @@ export class WalletStore {
     this.#depth++;
     const { changes } = this.keys;
     try {
-      return this.#db.transaction(work)();
+      return this.#db.transaction(() => {
+        const result = work();
+        this.seals.settle();
+        return result;
+      })();
     } catch (error) {
+      this.seals.rolledBack();
       if (this.keys.changes !== changes) this.onRollback();
       throw error;
     } finally {
@@ -146,6 +157,7 @@ export class WalletStore {
   }
 
   close(): void {
+    this.seals.close();
     closeDatabase(this.#db);
   }
 }

@@ -22,6 +22,7 @@ export function createDescriptor(
   keyText: string | null,
 ): string[] {
   const { params, clock, keypool } = wallet.deps;
+  wallet.ensureUnlockedAndSound();
   const provider = wallet.vault.provider();
   const key = keyText === null ? onlyActiveKey(wallet) : parseExtendedPublicKey(keyText, params.bip32);
   if (!key) return walletFail('invalidAddressOrKey', 'Unable to parse HD key. Please provide a valid xpub');

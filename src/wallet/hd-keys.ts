@@ -60,7 +60,7 @@ export function hdKeys(wallet: Wallet, activeOnly: boolean, withPrivate: boolean
 export function addHdKey(wallet: Wallet, given: string | null): string {
   if (wallet.has('disable_private_keys'))
     walletFail('wallet', 'addhdkey is not available for wallets without private keys');
-  wallet.ensureUnlocked();
+  wallet.ensureUnlockedAndSound();
   const { params, clock } = wallet.deps;
   using key = given === null ? newKey() : readPrivateKey(wallet, given);
   const xpub = formatExtendedPublicKey(key.neuter(), params.bip32);

@@ -46,7 +46,7 @@ export async function importDescriptors(
   requests: readonly DescriptorImport[],
 ): Promise<ImportOutcome[]> {
   wallet.scanner.ensureNotScanning();
-  wallet.ensureUnlocked();
+  wallet.ensureUnlockedAndSound();
   const { tip } = wallet.deps.chain;
   const now = medianTimePast(tip);
   const times = requests.map(({ timestamp }) => Math.max(timestamp === 'now' ? now : timestamp, 1));

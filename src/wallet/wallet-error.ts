@@ -32,6 +32,11 @@ export class WalletError extends Error {
   }
 }
 
+/** The rows of a wallet's file contradict each other, or its keys or MACs. The message names no secret. */
+export class WalletDamage extends Error {
+  override readonly name = 'WalletDamage';
+}
+
 /** Throws; an expression, so that it can stand behind `??`. */
 export function walletFail(kind: WalletErrorKind, message: string): never {
   throw new WalletError(kind, message);

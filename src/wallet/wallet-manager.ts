@@ -8,6 +8,7 @@ import { type NewWallet, Wallet, type WalletDeps } from './wallet.ts';
 import { WalletBackups } from './wallet-backups.ts';
 import { walletFail } from './wallet-error.ts';
 import { DEFAULT_WALLET, removeDatabase, WalletFiles } from './wallet-files.ts';
+import type { IntegrityState } from './wallet-integrity.ts';
 
 export interface WalletManagerOptions {
   /** Where the files of wallets are. */
@@ -41,6 +42,9 @@ export interface WalletState {
   readonly settled: boolean;
   /** Of the last block that it has followed. */
   readonly height: number;
+  readonly integrity: IntegrityState;
+  /** Sentences for the operator. */
+  readonly warnings: readonly string[];
 }
 
 /** More blocks at once are looked up in the index. */
@@ -159,6 +163,8 @@ export class WalletManager {
       live: wallet.sync.live,
       settled: wallet.settled,
       height: wallet.sync.height,
+      integrity: wallet.integrity.state,
+      warnings: wallet.integrity.warnings,
     }));
   }
 

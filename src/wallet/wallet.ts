@@ -8,14 +8,17 @@ import { SpentCode, TxStateCode } from '../storage/wallet-schema.ts';
 import { WalletStore } from '../storage/wallet-store.ts';
 import { type Clock, unixSeconds } from '../util/clock.ts';
 import type { Log } from '../util/log.ts';
+import { OperatorError } from '../util/operator-error.ts';
 import { KeypoolFiller } from './keypool-filler.ts';
 import { ExtendedPrivateKey, formatExtendedPublicKey } from './keys/extended-key.ts';
 import { Ledger } from './ledger/ledger.ts';
+import type { Voucher } from './node-voucher.ts';
 import { ADDRESS_TYPES, type AddressType, ownDescriptor } from './scripts/own-descriptors.ts';
 import { WalletScripts } from './scripts/wallet-scripts.ts';
 import { KeyVault } from './vault/key-vault.ts';
 import type { WalletChain, WalletFees, WalletMempool } from './wallet-chain.ts';
-import { WalletError, walletFail } from './wallet-error.ts';
+import { WalletDamage, WalletError, walletFail } from './wallet-error.ts';
+import { WalletIntegrity } from './wallet-integrity.ts';
 import { WalletScanner } from './wallet-scanner.ts';
 import { WalletSync } from './wallet-sync.ts';
 import { writeCopy } from './write-copy.ts';
@@ -29,6 +32,8 @@ export interface WalletDeps {
   readonly log: Log;
   /** Indexes that are looked ahead of the last used one. */
   readonly keypool: number;
+  /** Vouches for encrypted wallets while they are locked. */
+  readonly voucher: Voucher;
   /** Ends what goes on for longer. */
   readonly signal: AbortSignal;
 }
@@ -64,6 +69,7 @@ export class Wallet {
   readonly sync: WalletSync;
   readonly scanner: WalletScanner;
   readonly filler: KeypoolFiller;
+  readonly integrity: WalletIntegrity;
   readonly deps: WalletDeps;
   readonly #ending = new AbortController();
   readonly signal: AbortSignal;
@@ -77,7 +83,7 @@ export class Wallet {
     this.store = store;
     this.deps = deps;
     this.signal = AbortSignal.any([deps.signal, this.#ending.signal]);
-    const { params, clock, chain, mempool, keypool, log } = deps;
+    const { params, clock, chain, mempool, keypool, voucher, log } = deps;
     this.vault = new KeyVault(store, this.signal);
     this.scripts = new WalletScripts(store, this.vault, params, keypool);
     store.onRollback = () => {
@@ -95,6 +101,9 @@ export class Wallet {
     this.filler = new KeypoolFiller({ store, scripts, sync, scanner, signal, onError });
     this.sync = sync;
     this.scanner = scanner;
+    const { vault } = this;
+    const watchOnly = () => this.has('disable_private_keys');
+    this.integrity = new WalletIntegrity({ name, store, vault, scripts, voucher, watchOnly, log, signal });
   }
 
   /** Makes a wallet whose keys are not sealed, or that has none. Throws where its file exists. */
@@ -106,6 +115,8 @@ export class Wallet {
         const wallet = new Wallet(name, store, deps);
         wallet.sync.startAtTip();
         wallet.#settled = true;
+        deps.voucher.encrypted.set(name, false);
+        wallet.integrity.trust();
         return wallet;
       });
     } catch (error) {
@@ -126,6 +137,7 @@ export class Wallet {
     const store = WalletStore.open(path, identityOf(deps.params));
     try {
       const wallet = new Wallet(name, store, deps);
+      wallet.integrity.begin();
       store.write(() => {
         store.unlockAll({ persistent: false });
         wallet.ledger.forgetMempool();
@@ -133,12 +145,16 @@ export class Wallet {
       return wallet;
     } catch (error) {
       store.close();
-      throw error;
+      if (!(error instanceof WalletDamage)) throw error;
+      throw new OperatorError(
+        `wallet "${name}" is not loaded: ${error.message}. Its file ${path} is damaged, or was changed by something other than this program: restore it from a backup`,
+      );
     }
   }
 
   /** Catches up with the chain, and learns of what is in the mempool; resolves then. */
   async start(): Promise<void> {
+    const checked = this.integrity.check();
     try {
       await this.sync.catchUp();
       await this.scanner.scanMarked().catch((error) => {
@@ -150,6 +166,7 @@ export class Wallet {
       // Where that fails it catches up with a later block, and is live again.
       this.#settled = true;
     }
+    await checked;
     await this.resubmit();
     this.filler.fillLater();
   }
@@ -197,6 +214,7 @@ export class Wallet {
   }
 
   newAddress(type: AddressType, label: string): string {
+    this.integrity.ensureSound();
     if (!this.canGetAddresses(false)) walletFail('wallet', 'Error: This wallet has no available keys');
     return this.store.write(() => {
       const { script, address } = this.scripts.newAddress(type, false);
@@ -207,6 +225,7 @@ export class Wallet {
 
   /** Of change, so that it is in no book. */
   newChangeAddress(type: AddressType): { script: Uint8Array; address: string } {
+    this.integrity.ensureSound();
     if (!this.canGetAddresses(true)) walletFail('wallet', 'Error: This wallet has no available keys');
     return this.store.write(() => this.scripts.newAddress(type, true));
   }
@@ -219,6 +238,12 @@ export class Wallet {
     if (this.vault.locked) this.vault.provider();
   }
 
+  /** Throws WalletError unless keys are open and the rows of the wallet are those that it wrote. */
+  ensureUnlockedAndSound(): void {
+    this.ensureUnlocked();
+    this.integrity.ensureSound();
+  }
+
   /**
    * Reserves addresses ahead, `size` of each source or as many as usual, and derives them in slices. Resolves when all
    * are there and what concerns them is found. When the signal aborts they stay reserved, and the next start derives them.
@@ -226,7 +251,7 @@ export class Wallet {
   async refillKeypool(size: number, signal: AbortSignal): Promise<void> {
     if (size > MAX_KEYPOOL)
       walletFail('invalidParameter', `Invalid parameter, newsize must not exceed ${MAX_KEYPOOL}.`);
-    this.ensureUnlocked();
+    this.ensureUnlockedAndSound();
     this.#reserveActive(size);
     await this.filler.fill(signal);
     await this.filler.lookUpFilled();
@@ -291,6 +316,8 @@ export class Wallet {
     this.#unlockedUntil = unixSeconds(this.deps.clock) + seconds;
     if (this.#relock) clearTimeout(this.#relock);
     this.#relockIn(seconds * 1000);
+    await this.integrity.checkUnlocked(passphrase);
+    if (this.vault.locked || this.integrity.state !== 'sound') return true;
     this.#reserveActive();
     this.filler.fillLater();
     return true;
@@ -312,14 +339,16 @@ export class Wallet {
 
   /** Seals the keys with a passphrase, and takes new ones, which no unsealed copy of the file has. */
   async encrypt(passphrase: Uint8Array): Promise<void> {
+    this.integrity.ensureSound();
+    this.integrity.follow();
     await this.vault.encrypt(passphrase);
     // Whoever reads the file as it was keeps its open keys there.
     await this.copied();
     this.store.rewrite();
-    if (this.has('blank')) return;
     try {
       await this.vault.unlock(passphrase);
-      this.equip();
+      if (!this.has('blank')) this.equip();
+      await this.integrity.vouch();
     } finally {
       this.lock();
     }

@@ -10,12 +10,14 @@ import { walletFail } from './wallet-error.ts';
  */
 export async function writeWatchOnlyCopy(wallet: Wallet, path: string): Promise<void> {
   const { scripts, signal, deps } = wallet;
+  wallet.integrity.ensureSound();
   if (scripts.all().length === 0) walletFail('wallet', 'Error: Wallet has no descriptors to export');
   // What has hardened steps in its range the copy cannot derive.
   await wallet.filler.fill(signal);
   WalletStore.create(path, identityOf(deps.params)).close();
   await wallet.copyTo(path, { withKeys: false });
-  const copy = Wallet.open(path, wallet.name, deps);
+  // Without its name, which stands for a wallet that may be encrypted.
+  const copy = Wallet.open(path, '', deps);
   try {
     copy.setFlag('disable_private_keys', true);
     copy.store.write(() => showNormalized(copy));

@@ -23,6 +23,8 @@ function breakReads(node: FakeNode): void {
   };
 }
 
+const SOUND = { integrity: 'sound', warnings: [] } as const;
+
 describe('liveness', () => {
   test('has exactly two members and needs nothing', async () => {
     await using it = startTestApi();
@@ -62,7 +64,16 @@ describe('readiness', () => {
   test('looks at the wallets where there are to be some', async () => {
     await using it = startTestApi({ overrides: RECENT_TIP });
     const of = (name: string, more: object = {}) => ({
-      ...{ name, load: 1, unlockedUntil: null, scanning: null, live: true, settled: true, height: 0 },
+      ...{
+        name,
+        load: 1,
+        unlockedUntil: null,
+        scanning: null,
+        live: true,
+        settled: true,
+        height: 0,
+        ...SOUND,
+      },
       ...more,
     });
     const check = async (more: Partial<NodeStatus>) => {
@@ -77,6 +88,15 @@ describe('readiness', () => {
     it.node.mine(3);
     expect(await check({})).toMatchObject({ status: 'degraded', message: 'a wallet is behind' });
     expect(await check({ wallets: [of('a', { height: 1 })] })).toMatchObject({ status: 'ok' });
+    const unverified = of('b', { height: 1, integrity: 'unverified' });
+    expect(await check({ wallets: [of('a', { height: 1 }), unverified] })).toMatchObject({
+      status: 'degraded',
+      message: 'a wallet must be unlocked once before it gives addresses',
+    });
+    expect(await check({ wallets: [unverified, of('c', { integrity: 'tampered' })] })).toMatchObject({
+      status: 'fail',
+      message: 'a wallet fails its integrity check',
+    });
   });
 
   const cases: [string, string, string, (it: TestApi) => void][] = [
@@ -228,7 +248,7 @@ describe('readiness', () => {
 describe('metrics', () => {
   test('tell which wallets are locked, and no balances unless they are to', async () => {
     await using it = startTestApi();
-    const wallet = { load: 1, scanning: null, live: true, settled: true, height: 0 };
+    const wallet = { load: 1, scanning: null, live: true, settled: true, height: 0, ...SOUND };
     const wallets = [null, 0, 1_900_000_000].map((unlockedUntil, i) => ({ ...wallet, name: `w${i}`, unlockedUntil }));
     it.node.current = { ...it.node.current, wallets };
     const text = await (await it.get('/metrics', { headers: BEARER })).text();

@@ -33,7 +33,7 @@ const KINDS: Readonly<Record<string, { open: Open; ofChain: boolean; version: nu
   'node.db': {
     open: (identity) => openNodeDatabase(path, identity),
     ofChain: true,
-    version: 3,
+    version: 4,
     advice:
       'remove DIR/some.db, DIR/some.db-wal and DIR/some.db-shm; they hold the saved mempool, fee history, addresses of peers and bans, and no wallet or key',
   },
@@ -53,7 +53,8 @@ const KINDS: Readonly<Record<string, { open: Open; ofChain: boolean; version: nu
   'a wallet': {
     open: (identity) => (existsSync(path) ? openWalletDatabase : createWalletDatabase)(path, identity),
     ofChain: true,
-    version: 1,
+    // Of a wallet whose rows have MACs.
+    version: 2,
     advice: 'keep the file, and restore a backup of it under another name (restorewallet)',
   },
 };

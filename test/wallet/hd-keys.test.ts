@@ -36,7 +36,7 @@ describe('HD keys of a wallet', () => {
     expect(formatExtendedPublicKey(ExtendedPrivateKey.parse(shown!.xprv!, bip32)!.neuter(), bip32)).toBe(only!.xpub);
   });
 
-  test('a key is added, with and without descriptors of its own', () => {
+  test('a key is added, with and without descriptors of its own', async () => {
     using it = new WalletFixture(BLANK);
     const { wallet } = it;
     expect(hdKeys(wallet, false, true)).toEqual([]);
@@ -51,7 +51,7 @@ describe('HD keys of a wallet', () => {
     expect(wallet.has('blank')).toBe(false);
     expect(hdKeys(wallet, true, false)).toMatchObject([{ xpub, descriptors: [{ active: true }] }]);
     expect(hdKeys(wallet, false, false)[0]!.descriptors).toHaveLength(2);
-    it.reopen();
+    await it.reopen();
     expect(hdKeys(it.wallet, false, true)[0]).toMatchObject({ xpub, xprv });
     expect(addHdKey(it.wallet, null)).toStartWith('tpub');
     expect(hdKeys(it.wallet, false, false)).toHaveLength(2);

@@ -68,7 +68,7 @@ describe('keypoolrefill', () => {
     await new Promise(setImmediate);
     expect(it.filled).toBe(filled);
     expect(it.script()).not.toEqual(first);
-    it.reopen();
+    await it.reopen();
     await it.wallet.refillKeypool(0, never);
     expect(it.filled).toBe(8 * 5000);
   });

@@ -43,10 +43,16 @@ describe('sealing', () => {
 
   test('a passphrase opens the master key, another one does not', async () => {
     const key = newMasterKey();
-    const sealed = await sealMasterKey(key, Buffer.from('pässword 🔑'));
+    const sealed = await sealMasterKey(key, Buffer.from('pässword 🔑'), { integrity: false });
     expect(JSON.stringify(sealed)).not.toContain('pässword');
     expect(await openMasterKey(sealed, Buffer.from('pässword 🔑'))).toEqual(key);
     expect(await openMasterKey(sealed, Buffer.from('password'))).toBeNull();
+    // Nobody can take away, or add, that the rows of the wallet have a MAC.
+    expect(await openMasterKey({ ...sealed, integrity: true }, Buffer.from('pässword 🔑'))).toBeNull();
+    const protectedKey = await sealMasterKey(key, Buffer.from('pässword 🔑'), { integrity: true });
+    expect(await openMasterKey(protectedKey, Buffer.from('pässword 🔑'))).toEqual(key);
+    const { integrity: _, ...without } = protectedKey;
+    expect(await openMasterKey(without, Buffer.from('pässword 🔑'))).toBeNull();
     expect([sealed.kdf, sealed.cost, sealed.blockSize, sealed.parallel]).toEqual(['scrypt', 65_536, 8, 1]);
   });
 });
@@ -84,7 +90,7 @@ describe('the vault of a wallet', () => {
     expect(sameKey.reveal().every((byte) => byte === 0)).toBe(true);
     expect(key.reveal().every((byte) => byte === 0)).toBe(true);
     expect(Bun.inspect(wallet.vault)).not.toContain(plain[0]!);
-    it.reopen();
+    await it.reopen();
     expect(it.wallet.vault.locked).toBe(true);
     expect(await it.wallet.vault.changePassphrase(Buffer.from('one'), Buffer.from('two'))).toBe(true);
     expect(await it.wallet.unlock(Buffer.from('two'), 10)).toBe(true);
@@ -96,7 +102,7 @@ describe('the vault of a wallet', () => {
     await it.wallet.encrypt(Buffer.from('one'));
     const second = it.wallet.newAddress('bech32', '');
     expect(second).not.toBe(first);
-    it.reopen();
+    await it.reopen();
     const third = it.wallet.newAddress('bech32', '');
     expect(new Set([first, second, third]).size).toBe(3);
   }, 30_000);

@@ -102,6 +102,7 @@ describe('a copy of a wallet', () => {
     const { wallet } = it;
     const order: string[] = [];
     wallet.vault.encrypt = async () => void order.push('sealed');
+    wallet.vault.unlock = async () => true;
     wallet.store.rewrite = () => void order.push('wiped');
     const copying = wallet.copyTo(join(it.dir, 'x'), { withKeys: true }).then(() => order.push('copied'));
     await wallet.encrypt(Buffer.from('a passphrase'));

@@ -65,6 +65,9 @@ export class WalletFixture implements Disposable {
   readonly deps: WalletDeps;
   readonly path = join(this.dir, 'w.db');
   readonly chain = new PlainChain();
+  /** Of the node. */
+  readonly macKey = crypto.getRandomValues(new Uint8Array(32));
+  readonly encrypted = new Set<string>();
   wallet: Wallet;
 
   constructor(options: Partial<NewWallet> = {}, keypool = 3) {
@@ -81,6 +84,13 @@ export class WalletFixture implements Disposable {
         relayMin: 100,
         incremental: 100,
         dust: 3000,
+      },
+      voucher: {
+        key: this.macKey,
+        encrypted: {
+          has: (name) => this.encrypted.has(name),
+          set: (name, encrypted) => void (encrypted ? this.encrypted.add(name) : this.encrypted.delete(name)),
+        },
       },
       signal: this.ending.signal,
       chain: {
@@ -116,10 +126,11 @@ export class WalletFixture implements Disposable {
     return parsed.script;
   }
 
-  /** Closes the wallet and opens it again, knowing nothing of the mempool. */
-  reopen(): void {
+  /** Closes the wallet and opens it again, knowing nothing of the mempool. Resolves when its file is checked. */
+  reopen(): Promise<void> {
     this.wallet.close();
     this.wallet = Wallet.open(this.path, 'w', this.deps);
+    return this.wallet.integrity.check();
   }
 
   [Symbol.dispose](): void {

@@ -286,7 +286,9 @@ class World implements Disposable {
   }
 
   #restart(): void {
-    this.fixture.reopen();
+    void this.fixture.reopen();
+    // The steps of the model do not wait for the check of the file.
+    this.fixture.wallet.integrity.trust();
     void this.fixture.wallet.sync.catchUp();
     for (const tx of this.#mempool) this.#added(tx);
   }

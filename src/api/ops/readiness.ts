@@ -196,10 +196,15 @@ export class Readiness {
     const { wallets = [], walletsFailed = [], walletsMissing = [], initialBlockDownload } = node.status();
     const loaded = wallets.length;
     if (walletsFailed.length > 0) return { status: 'fail', message: 'a wallet cannot be opened', loaded };
+    if (wallets.some(({ integrity }) => integrity === 'tampered'))
+      return { status: 'fail', message: 'a wallet fails its integrity check', loaded };
     if (walletsMissing.length > 0) return { status: 'fail', message: 'the file of a wallet is missing', loaded };
     // In initial sync they catch up now and then.
     const behind = !initialBlockDownload && wallets.some(({ height }) => reads.tip().height - height > MAX_WALLET_LAG);
-    return behind ? { status: 'degraded', message: 'a wallet is behind', loaded } : { status: 'ok', loaded };
+    if (behind) return { status: 'degraded', message: 'a wallet is behind', loaded };
+    if (wallets.some(({ integrity }) => integrity === 'unverified'))
+      return { status: 'degraded', message: 'a wallet must be unlocked once before it gives addresses', loaded };
+    return { status: 'ok', loaded };
   }
 
   async #disk(): Promise<CheckResult> {

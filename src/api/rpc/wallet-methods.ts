@@ -190,6 +190,7 @@ export const getwalletinfo = nodeMethod({
         ...(birthTime !== null && { birthtime: birthTime }),
         flags,
         lastprocessedblock: lastProcessedBlock(view),
+        ...(state.warnings.length > 0 && { warnings: [...state.warnings] }),
       };
     }),
 });

@@ -50,6 +50,7 @@ export const walletInfo = obj({
   birthtime: maybe(unixTime('before which nothing concerns it, where that is known')),
   flags: arr(str()),
   lastprocessedblock: followedTo,
+  warnings: maybe(arr(str(), 'what the operator must know of the wallet; absent where there is nothing')),
 });
 
 export const walletBalances = obj({

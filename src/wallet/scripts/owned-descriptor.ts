@@ -1,36 +1,52 @@
 import type { DescriptorRecord, WalletKeyStore } from '../../storage/wallet-keys-store.ts';
-import { hexToBytes } from '../../util/bytes.ts';
+import { hexToBytes, isHex } from '../../util/bytes.ts';
 import type { Descriptor, Expansion, KeyEncoding } from '../descriptor/descriptor.ts';
 import { type CachedKey, DescriptorCache } from '../descriptor/descriptor-cache.ts';
 import { parseDescriptor } from '../descriptor/parse.ts';
 import { encodeExtendedPublicKey, readExtendedPublicKey } from '../keys/extended-key.ts';
 import type { SigningProvider } from '../keys/signing-data.ts';
+import { WalletDamage } from '../wallet-error.ts';
+import { checkDescriptor } from './check-descriptor.ts';
 
 /** A descriptor of a wallet: what it stands for, and how far it is used. */
 export class OwnedDescriptor {
   readonly descriptor: Descriptor;
+  /** Extended keys that were derived; not to be written to. */
+  readonly cached: DescriptorCache;
   readonly #store: WalletKeyStore;
-  readonly #cache: DescriptorCache;
   #record: DescriptorRecord;
 
   constructor(store: WalletKeyStore, record: DescriptorRecord, descriptor: Descriptor, cache: DescriptorCache) {
     this.#store = store;
     this.#record = record;
     this.descriptor = descriptor;
-    this.#cache = cache;
+    this.cached = cache;
   }
 
-  /** As the file holds it. */
+  /** As the file holds it, checked. Throws WalletDamage where its rows contradict each other. */
   static load(store: WalletKeyStore, record: DescriptorRecord, encoding: KeyEncoding): OwnedDescriptor {
+    const owned = OwnedDescriptor.read(store, record, encoding);
+    owned.check(encoding);
+    return owned;
+  }
+
+  /** As the file holds it. Throws WalletDamage where that cannot be read. */
+  static read(store: WalletKeyStore, record: DescriptorRecord, encoding: KeyEncoding): OwnedDescriptor {
     const parsed = parseDescriptor(record.text, encoding, { requireChecksum: true });
-    if (!parsed.ok) throw new Error(`a descriptor of the wallet cannot be read: ${parsed.error}`);
+    if (!parsed.ok) throw new WalletDamage(`descriptor ${record.id} cannot be read: ${parsed.error}`);
+    const descriptor = parsed.descriptors[0]!;
     const cache = new DescriptorCache();
     for (const { kind, expression, position, key } of store.cache(record.id)) {
-      const extended = readExtendedPublicKey(hexToBytes(key));
-      if (!extended) throw new Error('a derived key of the wallet cannot be read');
+      const extended = isHex(key) ? readExtendedPublicKey(hexToBytes(key)) : null;
+      if (!extended) throw new WalletDamage(`a derived key of descriptor ${record.id} cannot be read`);
       cache.add({ kind: kind as CachedKey['kind'], expression, index: position, key: extended });
     }
-    return new OwnedDescriptor(store, record, parsed.descriptors[0]!, cache);
+    return new OwnedDescriptor(store, record, descriptor, cache);
+  }
+
+  /** Throws WalletDamage where its row, its text and its derived keys contradict each other. */
+  check(encoding: KeyEncoding): void {
+    checkDescriptor(this.#record, this.descriptor, this.cached, encoding);
   }
 
   get record(): DescriptorRecord {
@@ -49,7 +65,7 @@ export class OwnedDescriptor {
 
   /** What it stands for at an index; null where private keys are needed that the provider has not. */
   expand(index: number, provider: SigningProvider): Expansion | null {
-    const cached = this.descriptor.expandFromCache(index, this.#cache);
+    const cached = this.descriptor.expandFromCache(index, this.cached);
     if (cached) return cached;
     const learned = new DescriptorCache();
     const expansion = this.descriptor.expand(index, provider, learned);
@@ -58,12 +74,12 @@ export class OwnedDescriptor {
   }
 
   remember(learned: DescriptorCache): void {
-    for (const { kind, expression, index, key } of this.#cache.mergeAndDiff(learned).entries())
+    for (const { kind, expression, index, key } of this.cached.mergeAndDiff(learned).entries())
       this.#store.addCache(this.id, { kind, expression, position: index, key: encodeExtendedPublicKey(key).toHex() });
   }
 
   /** With the keys behind the last hardened steps. */
   normalized(provider: SigningProvider): string | null {
-    return this.descriptor.toNormalizedString(provider, this.#cache);
+    return this.descriptor.toNormalizedString(provider, this.cached);
   }
 }

@@ -9,7 +9,7 @@ import type { SigningData } from '../keys/signing-data.ts';
 import { HashFilter } from '../ledger/hash-filter.ts';
 import type { ScriptOwner } from '../ledger/ledger.ts';
 import type { KeyVault } from '../vault/key-vault.ts';
-import { WalletError, walletFail } from '../wallet-error.ts';
+import { WalletDamage, WalletError, walletFail } from '../wallet-error.ts';
 import { OwnedDescriptor } from './owned-descriptor.ts';
 
 const RAN_OUT = 'Error: Keypool ran out, please call keypoolrefill first';
@@ -47,12 +47,18 @@ export class WalletScripts implements ScriptOwner {
     for (const script of store.keys.allScripts()) this.filter.add(script);
   }
 
-  /** Takes the descriptors as the file has them. */
+  /** Takes the descriptors as the file has them. Throws WalletDamage where they contradict each other. */
   reload(): void {
     const { keys } = this.#store;
     this.#descriptors.clear();
-    for (const record of keys.descriptors())
+    const sources = new Set<string>();
+    for (const record of keys.descriptors()) {
+      const source = `${record.active}, ${record.internal ? 'internal' : 'external'}`;
+      if (record.active !== null && sources.has(source))
+        throw new WalletDamage(`descriptor ${record.id} is a second source of addresses (${source})`);
+      sources.add(source);
       this.#descriptors.set(record.id, OwnedDescriptor.load(keys, record, this.#encoding));
+    }
   }
 
   /** From now on new scripts are added to the list as well, until `stopRecording`. Several may record at a time. */
@@ -72,6 +78,11 @@ export class WalletScripts implements ScriptOwner {
 
   byId(id: number): OwnedDescriptor {
     return this.#descriptors.get(id)!;
+  }
+
+  /** Null where there is none. */
+  find(id: number): OwnedDescriptor | null {
+    return this.#descriptors.get(id) ?? null;
   }
 
   byKey(key: Uint8Array): OwnedDescriptor | null {
@@ -120,9 +131,11 @@ export class WalletScripts implements ScriptOwner {
     const { nextIndex } = owned.record;
     this.topUp(owned);
     if (owned.record.filled <= nextIndex) this.#fill(owned, nextIndex + 1);
-    const script =
-      owned.record.filled > nextIndex ? owned.expand(nextIndex, this.#vault.available())?.scripts[0] : null;
+    const scripts = owned.record.filled > nextIndex ? owned.expand(nextIndex, this.#vault.available())?.scripts : null;
+    const script = scripts?.[0];
     if (!script) return walletFail('keypoolRanOut', RAN_OUT);
+    // Whatever the file says is filled: what is given out counts as ours, and is checked as such before it is signed for.
+    this.#own(owned, scripts, nextIndex);
     this.#solve(owned, script, nextIndex);
     owned.update({ nextIndex: nextIndex + 1 });
     return { script, address: addressOf(script, this.#encoding.address)! };
@@ -212,8 +225,10 @@ export class WalletScripts implements ScriptOwner {
     const id = this.#store.keys.put(record);
     const born = this.#store.meta('birthTime');
     if (born === null || createdAt < born) this.#store.setMeta('birthTime', createdAt);
-    const owned = OwnedDescriptor.load(this.#store.keys, { id, ...record }, this.#encoding);
+    const owned = OwnedDescriptor.read(this.#store.keys, { id, ...record }, this.#encoding);
     owned.remember(learned);
+    // Otherwise the wallet could not be loaded again.
+    owned.check(this.#encoding);
     this.#descriptors.set(id, owned);
     return owned;
   }
@@ -261,14 +276,18 @@ export class WalletScripts implements ScriptOwner {
     for (; index < end; index++) {
       const expansion = owned.expand(index, provider);
       if (!expansion) break;
-      for (const script of expansion.scripts) {
-        this.#store.keys.addScript(script, owned.id, index);
-        this.filter.add(script);
-        for (const recorded of this.#recorders) recorded.push(script);
-      }
+      this.#own(owned, expansion.scripts, index);
+      for (const recorded of this.#recorders) recorded.push(...expansion.scripts);
     }
     if (index > filled) owned.update({ filled: index });
     return index >= end;
+  }
+
+  #own(owned: OwnedDescriptor, scripts: readonly Uint8Array[], index: number): void {
+    for (const script of scripts) {
+      this.#store.keys.addScript(script, owned.id, index);
+      this.filter.add(script);
+    }
   }
 
   #solve(owned: OwnedDescriptor, script: Uint8Array, index: number): string | null {

@@ -19,6 +19,7 @@ import type { AddressType } from '../scripts/own-descriptors.ts';
 import { signTransaction } from '../signing/sign-transaction.ts';
 import type { Wallet } from '../wallet.ts';
 import { walletFail } from '../wallet-error.ts';
+import { ensureOwnOutputs } from './own-outputs.ts';
 import type { RepeatableRequest } from './repeated-send.ts';
 import { type FeeWish, maxWeightOf, type SpendRequest } from './spend-request.ts';
 import { findOutput, InputSizes, presetInputs, signingData, spendableCoins } from './spendable.ts';
@@ -109,6 +110,7 @@ function changeOf(
     const size = sizes.of(request.changeScript);
     return { ok: true, value: { scriptPubKey: request.changeScript, spendVsize: size && maxInputVsize(size) } };
   }
+  wallet.integrity.ensureSound();
   const type = changeType(wallet, request);
   const owned = wallet.scripts.active(type, true);
   const scriptPubKey = wallet.scripts.peek(type, true);
@@ -140,6 +142,7 @@ function keepChange(wallet: Wallet, request: SpendRequest, { changePosition }: T
 
 /** The transaction with the signatures that the wallet can make; its keys must be open. */
 export function signOwn(wallet: Wallet, tx: Transaction): { tx: Transaction; errors: ReadonlyMap<number, string> } {
+  ensureOwnOutputs(wallet, tx.outputs);
   const spent = tx.inputs.map(({ prevout }) => findOutput(wallet, prevout));
   const scripts = spent.flatMap((output) => output?.scriptPubKey ?? []);
   using data = signingData(wallet, scripts, true);

@@ -8,6 +8,7 @@ import { hideFrom } from '../signing/providers.ts';
 import type { Wallet } from '../wallet.ts';
 import { walletFail } from '../wallet-error.ts';
 import { ListedKeys } from './listed-keys.ts';
+import { ensureOwnOutputs } from './own-outputs.ts';
 import { signingData } from './spendable.ts';
 
 export interface FillOptions {
@@ -22,6 +23,7 @@ export interface FillOptions {
 /** Fills in what the wallet knows, and signs where that is asked for. Core's FillPSBT. Throws WalletError. */
 export function fillPsbt(wallet: Wallet, psbt: Psbt, options: FillOptions): { psbt: Psbt; complete: boolean } {
   const { sign, derivations, sighashType = null, finalize = true } = options;
+  if (sign) ensureOwnOutputs(wallet, psbt.outputs);
   using listed = new ListedKeys(wallet);
   using used = new DisposableStack();
   // Each place is told of its own scripts alone, as what is known of aggregate keys is written there.

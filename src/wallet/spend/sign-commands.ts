@@ -9,6 +9,7 @@ import { signTransaction } from '../signing/sign-transaction.ts';
 import type { Wallet } from '../wallet.ts';
 import { walletFail } from '../wallet-error.ts';
 import { type FillOptions, fillPsbt } from './fill-psbt.ts';
+import { ensureOwnOutputs } from './own-outputs.ts';
 import { findOutput, signingData } from './spendable.ts';
 
 export interface ProcessedPsbtView {
@@ -51,6 +52,7 @@ export function signRaw(
 ): SignedView {
   wallet.ensureUnlocked();
   const tx = transactionFromBytes(raw);
+  ensureOwnOutputs(wallet, tx.outputs);
   const spent = tx.inputs.map(({ prevout }, i) => given[i] ?? findOutput(wallet, prevout));
   using data = signingData(
     wallet,
@@ -67,7 +69,7 @@ export function signRaw(
 
 /** A message signed with the key behind a script. Throws WalletError where the wallet has not got it. */
 export function signOwnMessage(wallet: Wallet, script: Uint8Array, keyId: Uint8Array, message: string): string {
-  wallet.ensureUnlocked();
+  wallet.ensureUnlockedAndSound();
   using data = signingData(wallet, [script], true);
   const key = data.privateKey(keyId);
   return key ? signMessage(key, message) : walletFail('wallet', 'Private key not available');

@@ -1,9 +1,11 @@
+import { isValidSecret } from '../../crypto/keys.ts';
 import type { WalletStore } from '../../storage/wallet-store.ts';
 import { sleep } from '../../util/abort.ts';
+import { secretCopy } from '../../util/secret-bytes.ts';
 import { MusigNonces } from '../keys/musig-nonces.ts';
 import { PrivateKey } from '../keys/private-key.ts';
 import { SigningData, type SigningProvider } from '../keys/signing-data.ts';
-import { walletFail } from '../wallet-error.ts';
+import { WalletDamage, walletFail } from '../wallet-error.ts';
 import { newMasterKey, open, openMasterKey, seal, sealMasterKey } from './sealing.ts';
 
 /** How long a wrong passphrase is waited for: doubled each time, up to a bound. */
@@ -31,6 +33,11 @@ export class KeyVault {
 
   get encrypted(): boolean {
     return this.#store.meta('encryption') !== null;
+  }
+
+  /** The rows of the wallet have a MAC of the master key: one without it was tampered with. */
+  get hasIntegrity(): boolean {
+    return this.#store.meta('encryption')?.integrity === true;
   }
 
   get locked(): boolean {
@@ -68,7 +75,7 @@ export class KeyVault {
   async encrypt(passphrase: Uint8Array): Promise<void> {
     const masterKey = newMasterKey();
     try {
-      const encryption = await sealMasterKey(masterKey, passphrase);
+      const encryption = await sealMasterKey(masterKey, passphrase, { integrity: true });
       this.#store.write(() => {
         if (this.encrypted) walletFail('wrongEncryptionState', 'Error: running with an encrypted wallet.');
         for (const key of this.#store.keys.keys()) {
@@ -76,6 +83,7 @@ export class KeyVault {
           key.data.fill(0);
         }
         this.#store.setMeta('encryption', encryption);
+        this.#store.seals.sealWith(masterKey);
       });
     } finally {
       masterKey.fill(0);
@@ -92,6 +100,7 @@ export class KeyVault {
       if (this.#signal.aborted) masterKey.fill(0);
       this.#signal.throwIfAborted();
       this.#masterKey = masterKey;
+      this.#store.seals.useMasterKey(masterKey);
       return true;
     });
   }
@@ -101,9 +110,30 @@ export class KeyVault {
     return this.#inTurn(async () => {
       const masterKey = await this.#open(old);
       if (!masterKey) return false;
-      const encryption = await sealMasterKey(masterKey, next).finally(() => masterKey.fill(0));
+      const integrity = this.hasIntegrity;
+      const encryption = await sealMasterKey(masterKey, next, { integrity }).finally(() => masterKey.fill(0));
       this.#store.write(() => this.#store.setMeta('encryption', encryption));
       return true;
+    });
+  }
+
+  /** Gives the rows of a wallet of an earlier version their MAC, once they are checked; the vault must be open. */
+  addIntegrity(passphrase: Uint8Array): Promise<void> {
+    return this.#inTurn(async () => {
+      if (!this.#masterKey || this.hasIntegrity) return;
+      const masterKey = secretCopy(this.#masterKey);
+      try {
+        const sealed = this.#store.meta('encryption')!.sealed;
+        const encryption = await sealMasterKey(masterKey, passphrase, { integrity: true });
+        this.#store.write(() => {
+          // Locked or given another passphrase meanwhile: the next unlock does it.
+          if (!this.#masterKey || this.#store.meta('encryption')!.sealed !== sealed) return;
+          this.#store.setMeta('encryption', encryption);
+          this.#store.seals.sealWith(masterKey);
+        });
+      } finally {
+        masterKey.fill(0);
+      }
     });
   }
 
@@ -121,6 +151,7 @@ export class KeyVault {
 
   #forget(): void {
     this.reload();
+    this.#store.seals.useMasterKey(null);
     this.#masterKey?.fill(0);
     this.#masterKey = null;
   }
@@ -147,7 +178,7 @@ export class KeyVault {
     const provider = new SigningData();
     for (const { id, compressed, data } of this.#store.keys.keys()) {
       const secret = this.#masterKey ? open(this.#masterKey, id, data) : data;
-      if (!secret) throw new Error('a private key of the wallet is damaged');
+      if (!secret || !isValidSecret(secret)) throw new WalletDamage('a private key cannot be read');
       provider.addPrivateKey(PrivateKey.take(secret, compressed));
     }
     this.#provider = provider;

@@ -10,6 +10,7 @@ const MEBIBYTE = 1024 * 1024;
 /** Together 64 MiB of memory, and a fifth of a second. */
 const SCRYPT = { cost: 65_536, blockSize: 8, parallel: 1 };
 const MASTER_KEY_CONTEXT = new TextEncoder().encode('obverse wallet master key');
+const INTEGRITY_CONTEXT = new TextEncoder().encode('obverse wallet master key, rows have a MAC');
 
 /** Seals with ChaCha20-Poly1305 under a random nonce, which stands before the sealed text. */
 export function seal(key: Uint8Array, context: Uint8Array, plain: Uint8Array): Uint8Array {
@@ -43,19 +44,24 @@ export function newMasterKey(): Uint8Array {
   return randomSecretBytes(KEY_SIZE);
 }
 
-/** The master key, sealed with a passphrase. */
-export async function sealMasterKey(masterKey: Uint8Array, passphrase: Uint8Array): Promise<SealedMasterKey> {
+/** The master key, sealed with a passphrase; `integrity` says that the rows of the wallet have a MAC. */
+export async function sealMasterKey(
+  masterKey: Uint8Array,
+  passphrase: Uint8Array,
+  { integrity }: { readonly integrity: boolean },
+): Promise<SealedMasterKey> {
   const salt = crypto.getRandomValues(new Uint8Array(KEY_SIZE));
   const outer = await keyOf(passphrase, salt, SCRYPT);
-  const sealed = seal(outer, MASTER_KEY_CONTEXT, masterKey).toHex();
+  const sealed = seal(outer, integrity ? INTEGRITY_CONTEXT : MASTER_KEY_CONTEXT, masterKey).toHex();
   outer.fill(0);
-  return { kdf: 'scrypt', ...SCRYPT, salt: salt.toHex(), sealed };
+  return { kdf: 'scrypt', ...SCRYPT, salt: salt.toHex(), sealed, ...(integrity && { integrity }) };
 }
 
 /** Null with another passphrase. */
 export async function openMasterKey(sealed: SealedMasterKey, passphrase: Uint8Array): Promise<Uint8Array | null> {
   const outer = await keyOf(passphrase, hexToBytes(sealed.salt), sealed);
-  const masterKey = open(outer, MASTER_KEY_CONTEXT, hexToBytes(sealed.sealed));
+  const context = sealed.integrity ? INTEGRITY_CONTEXT : MASTER_KEY_CONTEXT;
+  const masterKey = open(outer, context, hexToBytes(sealed.sealed));
   outer.fill(0);
   return masterKey;
 }

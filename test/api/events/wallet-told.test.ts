@@ -21,7 +21,8 @@ function entryOf(type: string, data: object = {}, reason: LogEntry['reason'] = n
 }
 
 function stateOf(name: string, settled = true): WalletState {
-  return { name, load: 1, unlockedUntil: null, scanning: null, live: true, settled, height: 0 };
+  const sound = { integrity: 'sound', warnings: [] } as const;
+  return { name, load: 1, unlockedUntil: null, scanning: null, live: true, settled, height: 0, ...sound };
 }
 
 /** What is told of wallets whose answers the test gives; `asked` are the jobs. */

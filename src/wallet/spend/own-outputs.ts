@@ -1,0 +1,36 @@
+import type { TxOutput } from '../../primitives/transaction.ts';
+import { equalBytes } from '../../util/bytes.ts';
+import { DescriptorCache } from '../descriptor/descriptor-cache.ts';
+import { hasOwnKey } from '../scripts/check-descriptor.ts';
+import type { Wallet } from '../wallet.ts';
+import { walletFail } from '../wallet-error.ts';
+
+/**
+ * Throws WalletError where an output counts as the wallet's though none of its private keys is behind it. Scripts are
+ * derived from the private keys, not from what the file says is derived. Outputs to others pass; so do all of a wallet
+ * that has no private keys. The keys must be open.
+ */
+export function ensureOwnOutputs(wallet: Wallet, outputs: readonly Pick<TxOutput, 'scriptPubKey'>[]): void {
+  wallet.integrity.ensureSound();
+  if (wallet.has('disable_private_keys')) return;
+  const provider = wallet.vault.provider();
+  /** Of each descriptor what was derived here; null where the wallet has no key of it. */
+  const derived = new Map<number, DescriptorCache | null>();
+  for (const { scriptPubKey } of outputs) {
+    const records = wallet.scripts.records(scriptPubKey);
+    if (records.length === 0) continue;
+    const isOwn = records.some(({ descriptor: id, position }) => {
+      const { descriptor } = wallet.scripts.byId(id);
+      let cache = derived.get(id);
+      if (cache === undefined)
+        derived.set(id, (cache = hasOwnKey(descriptor, position, provider) ? new DescriptorCache() : null));
+      if (cache === null) return false;
+      const expansion = descriptor.expandFromCache(position, cache) ?? descriptor.expand(position, provider, cache);
+      return expansion?.scripts.some((script) => equalBytes(script, scriptPubKey)) ?? false;
+    });
+    if (isOwn) continue;
+    const problem = `an output that counts as its own belongs to none of its private keys (script ${scriptPubKey.toHex()})`;
+    wallet.integrity.fail(problem);
+    walletFail('wallet', `Error: ${wallet.integrity.warnings[0]}`);
+  }
+}
