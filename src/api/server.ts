@@ -282,6 +282,7 @@ export function startApi(deps: ApiDependencies): ApiServer {
     for (const end of detach) end();
     stopping.abort();
     hub.stop();
+    auth.stopWaiting();
     // `stop` refuses new connections at once and resolves when the open ones are done.
     await Promise.race([server.stop(), Bun.sleep(MAX_DRAIN_MS)]);
     await server.stop(true);

@@ -118,8 +118,13 @@ export class Authenticator {
     return written === null ? null : { initialKeyFile: written };
   }
 
-  close(): void {
+  /** Sends the refusals that wait. Every password is refused from now on, unless it was right before. */
+  stopWaiting(): void {
     this.#passwords.close();
+  }
+
+  close(): void {
+    this.stopWaiting();
     if (!this.#open) return;
     clearInterval(this.#open.timer);
     this.#open.keyring.flushLastUsed();
