@@ -139,7 +139,7 @@ export class ReaderPool {
   #start(): Reader | null {
     if (this.#readers.length >= this.#options.workers) return null;
     const { chainDir, networkDir, sources, log } = this.#options;
-    const worker = startWorker(new URL('./reader-worker.ts', import.meta.url));
+    const worker = startWorker(new URL('./reader-worker.ts', import.meta.url), 'reader');
     const cancelled = new SharedArrayBuffer(4);
     const reader: Reader = { worker, cancelled: new Int32Array(cancelled), running: null };
     worker.onmessage = ({ data }: MessageEvent<FromReader>) => this.#finish(reader, data);

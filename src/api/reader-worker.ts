@@ -1,5 +1,6 @@
 import { ChainReads } from '../storage/chain-reads.ts';
 import { reserveDescriptors } from '../util/descriptors.ts';
+import { noteProgress } from '../util/progress.ts';
 import { announceStart } from '../util/worker.ts';
 import { runJob } from './reader-jobs.ts';
 import { CLOSED, type FromReader, type ToReader } from './reader-messages.ts';
@@ -44,6 +45,7 @@ self.onmessage = ({ data }: MessageEvent<ToReader>) => {
   const { id, job, maxMs } = data;
   const until = maxMs === null ? Number.POSITIVE_INFINITY : performance.now() + maxMs;
   const checkpoint = () => {
+    noteProgress();
     if (Atomics.load(cancelled, 0) === id) throw new Cancelled('nobody waits for the answer');
     if (performance.now() > until) throw new TookTooLong();
   };

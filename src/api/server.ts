@@ -24,7 +24,7 @@ import { HostPolicy } from './hosts.ts';
 import { MempoolFeed } from './mempool-feed.ts';
 import type { NodePort, NodeStatus } from './node-port.ts';
 import { startOpsListener } from './ops/listener.ts';
-import { ApiMetrics } from './ops/metrics.ts';
+import { ApiMetrics, type GaugeSources } from './ops/metrics.ts';
 import { fileSize, Readiness } from './ops/readiness.ts';
 import { walletBalances } from './ops/wallet-balances.ts';
 import type { ApiOptions, ListenAddress } from './options.ts';
@@ -51,6 +51,8 @@ export interface ApiDependencies {
   readonly signal?: AbortSignal;
   /** Unix seconds. */
   readonly startedAt: number;
+  /** What is known of the other threads, for metrics. */
+  readonly threads?: GaugeSources['threads'];
   readonly clock?: Clock;
   /** Called when an operator asks for the end. */
   readonly shutDown?: () => void;
@@ -80,7 +82,7 @@ export interface ApiServer {
  * unusable credentials in the options, and what Bun throws when the address is taken.
  */
 export function startApi(deps: ApiDependencies): ApiServer {
-  const { options, log, startedAt, clock = systemClock } = deps;
+  const { options, log, startedAt, threads = () => [], clock = systemClock } = deps;
   // What a test makes the node take for the time is nothing to credentials.
   const host = deps.clock ?? hostClock;
   const state: { phase: Phase; attached: Attachment | null; tip: TipView | null } = {
@@ -112,6 +114,7 @@ export function startApi(deps: ApiDependencies): ApiServer {
       wsBackpressured: () => hub.backpressured,
       wsWatched: () => ({ connection: hub.watched, key: watches.total }),
       cacheReady: () => cache !== null,
+      threads,
       uptimeSeconds: () => Math.max(0, unixSeconds(host) - startedAt),
     },
   );

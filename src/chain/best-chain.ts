@@ -2,6 +2,7 @@ import type { ConsensusParams } from '../consensus/consensus-params.ts';
 import type { ParsedBlock } from '../primitives/block.ts';
 import { Listeners } from '../util/listeners.ts';
 import type { Log } from '../util/log.ts';
+import { noteProgress } from '../util/progress.ts';
 import type { ActiveChain } from './active-chain.ts';
 import { assumedValid } from './assume-valid.ts';
 import { type ChainEntry, forkOf } from './chain-entry.ts';
@@ -52,8 +53,12 @@ export class BestChain {
       const fork = forkOf(active.tip, best);
       if (fork !== active.tip) await this.#writeSealed();
       if (active.failure()) continue;
-      while (active.tip !== fork) active.disconnectTip();
+      while (active.tip !== fork) {
+        noteProgress();
+        active.disconnectTip();
+      }
       while (active.tip !== best) {
+        noteProgress();
         const entry = best.ancestor(active.tip.height + 1)!;
         const body = entry === arrived && block ? block : store.readBlock(entry);
         const judge = assumedValid(entry, tree, params) ? null : verifier;

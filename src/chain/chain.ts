@@ -16,6 +16,7 @@ import { DecodeError } from '../util/bytes.ts';
 import { type Clock, unixSeconds } from '../util/clock.ts';
 import type { DurationTotals } from '../util/duration-counts.ts';
 import type { Log } from '../util/log.ts';
+import { noteProgress } from '../util/progress.ts';
 import { ActiveChain } from './active-chain.ts';
 import { BestChain } from './best-chain.ts';
 import { BlockIntake, type BlockOutcome, type HeadersOutcome } from './block-intake.ts';
@@ -86,7 +87,10 @@ export class Chain {
     this.#timings = new StageTimings(deps.clock);
     this.#store = new ChainStore(dir, params, { cacheMiB: databaseCacheMiB, filters, seqFloor });
     try {
-      for (const record of this.#store.headers.all()) this.#tree.load(record);
+      for (const record of this.#store.headers.all()) {
+        noteProgress();
+        this.#tree.load(record);
+      }
       const tip = this.#store.headers.tip();
       const genesis = parseBlock(genesisBlock(params));
       const entry = tip ? this.#tree.get(tip.hash)! : this.#tree.insert(genesis.hash, genesis.header, null);

@@ -16,6 +16,7 @@ import { sumOutputs, type TxOutput } from '../primitives/transaction.ts';
 import { readTxUndo, writeUndoRecord } from '../primitives/undo.ts';
 import { isUnspendable } from '../script/templates.ts';
 import { ByteReader, ByteWriter } from '../util/bytes.ts';
+import { noteProgress } from '../util/progress.ts';
 import type { Result } from '../util/result.ts';
 import type { ChainEntry } from './chain-entry.ts';
 import type { CoinsCache } from './coins-cache.ts';
@@ -91,6 +92,7 @@ export function connectBlock(
   };
 
   for (let i = 0; i < count; i++) {
+    noteProgress();
     const parsed = block.txs[i]!;
     const { tx, txid } = parsed;
     const position = txPosition(height, i);

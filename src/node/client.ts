@@ -7,6 +7,7 @@ import type { MinedBlock } from '../mempool/fees/mempool-policy.ts';
 import type { PackageResult } from '../mempool/result.ts';
 import type { BroadcastLimits, BroadcastResult, Prioritised } from '../mempool/service.ts';
 import { OperatorError } from '../util/operator-error.ts';
+import { startWorker } from '../util/worker.ts';
 import type { FromNode, NodeCommand, NodeCommands, ToNode } from './protocol.ts';
 
 interface PendingCall {
@@ -43,7 +44,7 @@ export class NodeClient implements NodePort {
     // Whoever waits hears of it; nobody has to.
     this.#failed.promise.catch(() => {});
     this.#opened.promise.catch(() => {});
-    this.#worker = new Worker(new URL('./node-worker.ts', import.meta.url).href);
+    this.#worker = startWorker(new URL('./node-worker.ts', import.meta.url), 'node');
     this.#worker.onmessage = ({ data }: MessageEvent<FromNode>) => this.#receive(data);
     this.#worker.onerror = ({ message }) => this.#fail(new Error(`the node thread failed: ${message}`));
     // A thread that has ended can say nothing more, and nobody must wait for it.

@@ -6,6 +6,7 @@ import { systemClock } from '../util/clock.ts';
 import { refillReserve, reserveDescriptors } from '../util/descriptors.ts';
 import { stderrLog } from '../util/log.ts';
 import { lowerCompilerThreads, lowerThreadPriority } from '../util/nice.ts';
+import { announceStart } from '../util/worker.ts';
 import { Backlog } from './backlog.ts';
 import { Garbage } from './garbage.ts';
 import { openProgressLog } from './import-log.ts';
@@ -13,6 +14,8 @@ import { Node } from './node.ts';
 import type { FromNode, ToNode } from './protocol.ts';
 
 declare const self: Worker;
+
+announceStart();
 
 /** How often the front hears of what changes without a commit. */
 const STATUS_INTERVAL_MS = 1000;

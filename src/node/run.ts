@@ -14,6 +14,7 @@ import { reserveDescriptors } from '../util/descriptors.ts';
 import { type Log, stderrLog } from '../util/log.ts';
 import { type ServiceNotifier, serviceNotifier } from '../util/systemd.ts';
 import { VERSION } from '../util/version.ts';
+import { threads } from '../util/worker.ts';
 import { apiOptionsOf, readSourcesOf } from './api-options.ts';
 import { NodeClient } from './client.ts';
 import { type DescriptorBudget, withinDescriptors } from './descriptor-budget.ts';
@@ -23,6 +24,7 @@ import { PeerlessWatch } from './peerless-watch.ts';
 import { sandboxAddresses } from './sandbox/accounts.ts';
 import { type SyncDisplay, SyncReport } from './sync-report.ts';
 import { checkTlsFiles } from './tls-files.ts';
+import { Watchdog } from './watchdog.ts';
 import { welcome } from './welcome.ts';
 
 /**
@@ -47,7 +49,8 @@ export async function runNode(
   checkTlsFiles(config.http.tls);
   const hungUp = () => log.info('SIGHUP is ignored: a restart applies changed settings and certificates');
   process.on('SIGHUP', hungUp);
-  const api = listen(config, { params, budget, staticKey: staticKey?.key ?? null, log }, () =>
+  const watchdog = new Watchdog({ threads: () => threads.views(), service, clock: hostClock, log });
+  const api = listen(config, { params, budget, staticKey: staticKey?.key ?? null, log, watchdog }, () =>
     asked.abort(new Error('an operator asked for it')),
   );
   try {
@@ -55,7 +58,7 @@ export async function runNode(
     try {
       warnOfExposedDirectories([config.datadir, config.networkDir], log);
       const either = AbortSignal.any([signal, asked.signal]);
-      await runLocked(config, api, { signal: either, staticKey, log, service, display });
+      await runLocked(config, api, { signal: either, staticKey, log, service, watchdog, display });
     } finally {
       release();
     }
@@ -70,6 +73,7 @@ interface Surroundings {
   readonly staticKey: ApiKey | null;
   readonly log: Log;
   readonly service: ServiceNotifier;
+  readonly watchdog: Watchdog;
   readonly display: SyncDisplay | null;
 }
 
@@ -83,9 +87,14 @@ interface Listening {
   /** The operator's own API key. */
   readonly staticKey: string | null;
   readonly log: Log;
+  readonly watchdog: Watchdog;
 }
 
-function listen(config: Config, { params, budget, staticKey, log }: Listening, shutDown: () => void): ApiServer {
+function listen(
+  config: Config,
+  { params, budget, staticKey, log, watchdog }: Listening,
+  shutDown: () => void,
+): ApiServer {
   const options = apiOptionsOf(config, staticKey, budget);
   const sources = readSourcesOf(config, params);
   try {
@@ -94,6 +103,7 @@ function listen(config: Config, { params, budget, staticKey, log }: Listening, s
       params,
       log,
       shutDown,
+      threads: () => watchdog.figures(),
       startedAt: unixSeconds(hostClock),
       plugins: [(context) => restRoutes(context, sources), (context) => rpcRoutes(context, sources)],
     });
@@ -105,10 +115,10 @@ function listen(config: Config, { params, budget, staticKey, log }: Listening, s
 async function runLocked(
   config: Config,
   api: ApiServer,
-  { signal, staticKey, log, service, display }: Surroundings,
+  { signal, staticKey, log, service, watchdog, display }: Surroundings,
 ): Promise<void> {
   const node = new NodeClient(config);
-  let watchdog: ReturnType<typeof setInterval> | null = null;
+  const looks = setInterval(() => watchdog.look(), watchdog.intervalMs);
   let reports: ReturnType<typeof setInterval> | null = null;
   try {
     await node.opened();
@@ -128,16 +138,16 @@ async function runLocked(
       );
     }
     service.ready();
-    watchdog = watch(node, service);
+    watchdog.running();
     reports = report(config, node, { reads, log, display });
     await Promise.race([aborted(signal), node.failed()]);
   } finally {
-    if (watchdog) clearInterval(watchdog);
     if (reports) clearInterval(reports);
     display?.show(null);
     service.stopping();
+    watchdog.stopping();
     // Together: a request may wait for a block whose scripts take long, and that is given up when the node closes.
-    await Promise.all([api.stop('the node stops'), node.close()]);
+    await Promise.all([api.stop('the node stops'), node.close()]).finally(() => clearInterval(looks));
   }
 }
 
@@ -156,15 +166,4 @@ function report(
     sync.update(status, reads.tip().height, nowMs);
     peerless?.check(status.network?.active ? status.peers.inbound + status.peers.outbound : null, nowMs);
   }, REPORT_MS);
-}
-
-/** The manager hears from us as long as the node thread does its work; a thread that hangs ends in a restart. */
-function watch(node: NodeClient, service: ServiceNotifier): ReturnType<typeof setInterval> | null {
-  if (service.watchdogIntervalMs === null) return null;
-  return setInterval(() => {
-    node.echo().then(
-      () => service.watchdog(),
-      () => {},
-    );
-  }, service.watchdogIntervalMs / 3);
 }

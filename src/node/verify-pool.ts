@@ -106,7 +106,7 @@ export class VerifyPool implements ScriptVerifier {
 
   #started(): readonly PoolWorker[] {
     this.#workers ??= Array.from({ length: this.#count }, () => {
-      const worker = startWorker(new URL('./verify-worker.ts', import.meta.url));
+      const worker = startWorker(new URL('./verify-worker.ts', import.meta.url), 'verify');
       const loaded = Promise.withResolvers<boolean>();
       worker.onmessage = ({ data }: MessageEvent<VerifyReply>) => {
         if (data.id === READY) loaded.resolve(true);

@@ -3,6 +3,7 @@ import { type SignatureEngine, signatureEngine } from '../crypto/secp256k1.ts';
 import { checkInput } from '../script/tx-checker.ts';
 import { TxContext } from '../script/tx-context.ts';
 import { lowerThreadPriority } from '../util/nice.ts';
+import { noteProgress } from '../util/progress.ts';
 import { announceStart } from '../util/worker.ts';
 import { READY, readSharedTransaction, readVerifyBatch } from './verify-batch.ts';
 
@@ -45,6 +46,7 @@ function verifyInputs(
   engine: SignatureEngine,
 ): ScriptFailure | null {
   for (let input = from; input < to; input++) {
+    noteProgress();
     const error = checkInput(context, input, flags, engine);
     if (error !== 'OK') return { tx, input, error };
   }

@@ -1,4 +1,5 @@
 import type { Database, SQLQueryBindings, Statement } from 'bun:sqlite';
+import { noteProgress } from '../util/progress.ts';
 
 const ROWS = 32;
 
@@ -50,6 +51,8 @@ export class BulkInsert {
     this.#used += width;
     if (this.#used < this.#params.length) return;
     this.#many.run(...this.#params);
+    // A commit of initial sync has hundreds of thousands of rows.
+    noteProgress();
     this.#used = 0;
   }
 }

@@ -4,6 +4,7 @@ import type { ChainCommit, ChainMove } from '../chain/events.ts';
 import type { MempoolChange } from '../mempool/changes.ts';
 import { type ParsedBlock, parseTransaction } from '../primitives/block.ts';
 import { OperatorError } from '../util/operator-error.ts';
+import { noteProgress } from '../util/progress.ts';
 import { type NewWallet, Wallet, type WalletDeps } from './wallet.ts';
 import { WalletBackups } from './wallet-backups.ts';
 import { walletFail } from './wallet-error.ts';
@@ -117,6 +118,7 @@ export class WalletManager {
         continue;
       }
       if (!startup.includes(name)) continue;
+      noteProgress();
       try {
         this.#add(Wallet.open(path, name, this.#deps));
       } catch (error) {

@@ -3,7 +3,7 @@ import type { CopyReply, CopyRequest } from './copy-worker.ts';
 
 /** Writes a copy of a wallet's file in a thread of its own, since that takes as long as the file is large. */
 export async function writeCopy(request: CopyRequest): Promise<void> {
-  const worker = startWorker(new URL('./copy-worker.ts', import.meta.url));
+  const worker = startWorker(new URL('./copy-worker.ts', import.meta.url), null);
   try {
     const { error } = await new Promise<CopyReply>((resolve, reject) => {
       worker.onmessage = ({ data }: MessageEvent<CopyReply>) => resolve(data);

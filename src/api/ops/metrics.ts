@@ -45,6 +45,8 @@ export interface GaugeSources extends NodeMetricSources {
   wsWatched(): { readonly connection: number; readonly key: number };
   cacheReady(): boolean;
   uptimeSeconds(): number;
+  /** By thread: seconds since it was last seen to get on, and the longest that its timers were late. */
+  threads(): readonly { readonly name: string; readonly idle: number; readonly longestStall: number }[];
 }
 
 export interface MetricsOptions {
@@ -293,6 +295,19 @@ function addGauges(registry: Registry, sources: GaugeSources): void {
         for (const [wallet, balance] of balances) this.set({ wallet }, balance);
       },
     });
+  const byThread = (name: string, help: string, of: (thread: ReturnType<GaugeSources['threads']>[number]) => number) =>
+    new Gauge({
+      name: `obverse_thread_${name}_seconds`,
+      help,
+      labelNames: ['thread'],
+      registers,
+      collect() {
+        this.reset();
+        for (const thread of sources.threads()) this.set({ thread: thread.name }, of(thread));
+      },
+    });
+  byThread('idle', 'Since a thread was last seen to answer or to get on with its work.', ({ idle }) => idle);
+  byThread('longest_stall', 'The longest since its start that a thread did not answer.', (each) => each.longestStall);
   gauge('uptime_seconds', 'Seconds since the start.', () => sources.uptimeSeconds());
   new Gauge({
     name: 'obverse_supply_base_units',

@@ -69,7 +69,7 @@ export class WatchWriter {
 
   #thread(): Worker {
     if (this.#worker) return this.#worker;
-    const worker = startWorker(new URL('./watch-worker.ts', import.meta.url));
+    const worker = startWorker(new URL('./watch-worker.ts', import.meta.url), 'watches');
     worker.addEventListener('message', ({ data }: MessageEvent<FromWatchWorker>) => this.#finish(data));
     worker.onerror = ({ message }) => {
       this.#log.error('the writer of watches.db failed', { message });

@@ -1,0 +1,183 @@
+import { afterAll, describe, expect, test } from 'bun:test';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Watchdog } from '../../src/node/watchdog.ts';
+import { ManualClock } from '../../src/util/clock.ts';
+import { createLog } from '../../src/util/log.ts';
+import { ThreadTable } from '../../src/util/thread-table.ts';
+import { startWorker, threads } from '../../src/util/worker.ts';
+
+const LIMIT_MS = 60_000;
+
+/** A watchdog on a clock that the test moves; threads get on where the test says so. */
+class Fixture {
+  readonly clock = new ManualClock(0);
+  readonly table = new ThreadTable();
+  readonly sent: string[] = [];
+  readonly lines: { level: string; msg: string; thread: string }[] = [];
+  readonly watchdog: Watchdog;
+  readonly #log: ReturnType<typeof createLog>;
+
+  constructor() {
+    this.#log = createLog({
+      level: 'info',
+      format: 'json',
+      write: (bytes) => {
+        for (const line of new TextDecoder().decode(bytes).trim().split('\n')) this.lines.push(JSON.parse(line));
+        return bytes.length;
+      },
+    });
+    const note = (what: string) => () => void this.sent.push(`${what} ${this.clock.monotonicMs() / 1000}`);
+    this.watchdog = new Watchdog({
+      threads: () => this.table.views(),
+      clock: this.clock,
+      log: this.#log,
+      service: {
+        watchdogIntervalMs: LIMIT_MS,
+        ready() {},
+        status() {},
+        stopping() {},
+        watchdog: note('ping'),
+        extendTimeout: note('extend'),
+      },
+    });
+  }
+
+  /** Lets time pass; these threads get on all the while. */
+  pass(seconds: number, ...slots: number[]): void {
+    for (let passed = 0; passed < seconds * 1000; passed += this.watchdog.intervalMs) {
+      this.clock.advance(this.watchdog.intervalMs);
+      for (const slot of slots) this.table.counter(slot).add();
+      this.watchdog.look();
+    }
+    this.#log.flush();
+  }
+
+  /** What was sent since this was asked for last. */
+  news(): string[] {
+    return this.sent.splice(0);
+  }
+}
+
+describe('the watchdog', () => {
+  test('is sent while all threads get on, three times in the time that the manager waits', () => {
+    const it = new Fixture();
+    const [node, verify] = [it.table.claim('node'), it.table.claim('verify')];
+    it.pass(5, node, verify);
+    it.news();
+    it.watchdog.running();
+    it.pass(60, node, verify);
+    expect(it.news()).toEqual(['ping 5', 'ping 25', 'ping 45', 'ping 65']);
+    expect(it.lines).toEqual([]);
+  });
+
+  test.each(['node', 'verify', 'reader', 'watches'] as const)(
+    'is not sent when a %s thread hangs, which is named once',
+    (kind) => {
+      const it = new Fixture();
+      const [node, hung] = [it.table.claim('node'), it.table.claim(kind)];
+      it.pass(5, node, hung);
+      it.watchdog.running();
+      it.pass(30, node, hung);
+      it.news();
+      it.pass(45, node);
+      // Before the manager acts: no later than 60 s after the last ping.
+      expect(it.lines).toMatchObject([
+        {
+          level: 'error',
+          msg: 'a thread makes no progress: the service manager is no longer told that the node is alive',
+          thread: kind === 'node' ? 'node' : `${kind}-1`,
+        },
+      ]);
+      it.pass(200, node);
+      expect(it.news().length).toBeLessThanOrEqual(1);
+      expect(it.lines).toHaveLength(1);
+      expect(it.watchdog.figures().find(({ idle }) => idle > 240)).toMatchObject({ name: it.lines[0]!.thread });
+      it.pass(5, node, hung);
+      expect(it.news()).toHaveLength(1);
+      expect(it.lines[1]).toMatchObject({ level: 'warn', msg: 'a thread makes progress again' });
+    },
+  );
+
+  test('is sent while a thread is busy without answering, as long as its work counts', () => {
+    const it = new Fixture();
+    const node = it.table.claim('node');
+    it.watchdog.running();
+    it.pass(600, node);
+    expect(it.news().length).toBeGreaterThanOrEqual(30);
+  });
+
+  test('forgets threads that have ended, and forgives all what this one could not see', () => {
+    const it = new Fixture();
+    const [node, reader] = [it.table.claim('node'), it.table.claim('reader')];
+    it.pass(5, node, reader);
+    it.watchdog.running();
+    it.table.release(reader);
+    it.pass(120, node);
+    // The machine slept.
+    it.clock.advance(3_600_000);
+    it.watchdog.look();
+    it.pass(5, node);
+    expect(it.lines).toEqual([]);
+    expect(it.news().length).toBeGreaterThanOrEqual(6);
+  });
+
+  test('asks for more time while the node starts or stops and gets on, and not while it hangs', () => {
+    const it = new Fixture();
+    const node = it.table.claim('node');
+    it.pass(20, node);
+    expect(it.news().length).toBeGreaterThanOrEqual(3);
+    it.pass(20);
+    expect(it.news()).toEqual([]);
+    it.watchdog.running();
+    it.watchdog.stopping();
+    it.news();
+    it.pass(20, node);
+    expect(new Set(it.news().map((each) => each.split(' ')[0]))).toEqual(new Set(['extend']));
+  });
+});
+
+describe('a thread', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'obverse-threads-'));
+  afterAll(() => rmSync(folder, { recursive: true }));
+  const util = join(import.meta.dir, '../../src/util');
+  const path = join(folder, 'worker.ts');
+  writeFileSync(
+    path,
+    `import { noteProgress } from '${util}/progress.ts';
+import { announceStart } from '${util}/worker.ts';
+announceStart();
+self.onmessage = ({ data: { ms, counts } }) => {
+  const until = performance.now() + ms;
+  while (performance.now() < until) if (counts) noteProgress();
+  self.postMessage(null);
+};
+`,
+  );
+
+  test('counts while it waits and while its work counts, and not while it spins', async () => {
+    const worker = startWorker(new URL(`file://${path}`), 'watches');
+    const view = () => threads.views().find(({ name }) => name.startsWith('watches'));
+    const ended = new Promise((resolve) => worker.addEventListener('close', resolve));
+    const work = async (counts: boolean) => {
+      const answered = new Promise((resolve) => (worker.onmessage = resolve));
+      worker.postMessage({ ms: 400, counts });
+      await Bun.sleep(100);
+      const before = view()!.progress;
+      await Bun.sleep(200);
+      const after = view()!.progress;
+      await answered;
+      return after - before;
+    };
+    while (!view()?.progress) await Bun.sleep(5);
+    const before = view()!.progress;
+    while (view()!.progress < before + 2) await Bun.sleep(5);
+    expect(await work(true)).toBeGreaterThan(100);
+    expect(await work(false)).toBe(0);
+    while (view()!.longestStallMs < 250) await Bun.sleep(5);
+    worker.terminate();
+    await ended;
+    expect(view()).toBeUndefined();
+  });
+});
