@@ -1,7 +1,8 @@
 #!/usr/bin/env bun
 import { writeSync } from 'node:fs';
 import { dispatch } from './cli/dispatch.ts';
-import { isExecutable, refusedVariables } from './cli/runtime-variables.ts';
+import { refusedVariables } from './cli/runtime-variables.ts';
+import { isExecutable } from './util/executable.ts';
 
 const FORCED_EXIT_MS = 5000;
 

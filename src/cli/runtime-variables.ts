@@ -6,11 +6,6 @@ type Env = Readonly<Record<string, string | undefined>>;
  */
 const REFUSED = /^BUN_(?:OPTIONS|INSPECT(?:_.*)?)$/;
 
-/** Whether this program is the executable, and not started from its sources. */
-export function isExecutable(): boolean {
-  return import.meta.path.startsWith('/$bunfs/') || import.meta.path.includes('~BUN');
-}
-
 /** The variables of the runtime that the executable must not be started with. */
 export function refusedVariables(env: Env): string[] {
   return Object.keys(env)

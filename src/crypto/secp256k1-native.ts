@@ -1,7 +1,9 @@
 import { equalBytes } from '../util/bytes.ts';
+import { readAddons } from './addon-file.ts';
 import { hasPublicKeyShape, isHighS, isOrderOrMore } from './curve.ts';
 import { parseDerLax } from './der.ts';
 import { sha256 } from './hash.ts';
+import { withMemoryFile, withPrivateDirectory } from './private-load.ts';
 import type { SignatureEngine } from './secp256k1.ts';
 import { nobleEngine } from './secp256k1-noble.ts';
 
@@ -35,27 +37,28 @@ interface Addon {
 const LOAD_TRIES = 50;
 const LOAD_PAUSE_MS = 2;
 
-/** Paths are literal, so that the bundler finds the files and puts them into the executable. */
+/** Null where no addon is for this machine, or the system does not let it be loaded. Throws OperatorError on a changed one. */
 function loadAddon(): Addon | null {
-  switch (`${process.platform}-${process.arch}`) {
-    case 'darwin-arm64':
-      return tryToLoad(() => require('secp256k1/prebuilds/darwin-arm64/secp256k1.node'));
-    case 'linux-x64':
-      // Each of the two loads only where its C library is.
-      return (
-        tryToLoad(() => require('secp256k1/prebuilds/linux-x64/secp256k1.glibc.node')) ??
-        tryToLoad(() => require('secp256k1/prebuilds/linux-x64/secp256k1.musl.node'))
-      );
-    default:
-      return null;
+  for (const bytes of readAddons()) {
+    for (const place of [withMemoryFile, withPrivateDirectory]) {
+      const addon = tryToLoad(() => place(bytes, dlopenAddon)?.loaded ?? null);
+      if (addon !== null) return addon;
+    }
   }
+  return null;
+}
+
+function dlopenAddon(path: string): Addon {
+  const module: { exports: unknown } = { exports: {} };
+  process.dlopen(module, path);
+  return module.exports as Addon;
 }
 
 /**
  * Bun now and then fails to find a symbol of an addon that several threads load at the same moment; a little later it
  * does. Any other failure is final.
  */
-function tryToLoad(load: () => Addon): Addon | null {
+function tryToLoad(load: () => Addon | null): Addon | null {
   for (let tries = 1; ; tries++) {
     try {
       return load();

@@ -1,4 +1,5 @@
 import type { Config } from '../config/schema.ts';
+import { readAddons } from '../crypto/addon-file.ts';
 import { stderrLog } from '../util/log.ts';
 import type { ImportOptions, ImportResult } from './import-types.ts';
 import { lockDirectory } from './lock.ts';
@@ -12,6 +13,8 @@ export async function runImport(
 ): Promise<ImportResult> {
   // What is made here is for this user alone: keys, wallets, and who asked what.
   process.umask(0o077);
+  // Here, so that a changed library ends the import before anything is opened.
+  readAddons();
   const release = lockDirectory(config.networkDir);
   try {
     // Wallets catch up when the node runs.

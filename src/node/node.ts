@@ -85,7 +85,7 @@ export class Node {
     this.params = paramsFor(config.network, { testActivationHeight: config.consensus.testActivationHeight });
     if (signatureEngine().name !== 'native')
       log.warn('the native signature library cannot be loaded: scripts are checked about ten times slower', {
-        needs: 'a temporary directory (TMPDIR) that files may be executed from, on a supported platform',
+        needs: 'a supported platform, and files in memory (memfd_create) or a TMPDIR that may be executed from',
       });
     let mempool: MempoolService | null = null;
     this.#pool = new VerifyPool(config.workers.verify, {

@@ -6,6 +6,7 @@ import { rpcRoutes } from '../api/rpc/route.ts';
 import { type ApiServer, startApi } from '../api/server.ts';
 import { type ApiKey, readApiKey } from '../config/api-key.ts';
 import type { Config } from '../config/schema.ts';
+import { readAddons } from '../crypto/addon-file.ts';
 import { paramsFor } from '../params/networks.ts';
 import { ChainReads } from '../storage/chain-reads.ts';
 import { aborted } from '../util/abort.ts';
@@ -38,6 +39,8 @@ export async function runNode(
   // What is made here is for this user alone: keys, wallets, and who asked what.
   process.umask(0o077);
   const log = stderrLog(wanted.log);
+  // Here, so that a changed library ends the start before anything is opened.
+  readAddons();
   const { config, budget } = withinDescriptors(wanted, log);
   // Not for long: this thread must answer.
   reserveDescriptors(FRONT_RESERVE, 0);

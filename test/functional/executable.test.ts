@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { chmodSync, copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { chmodSync, copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Info, Readiness } from '../lib/node-client.ts';
 import {
@@ -83,6 +83,54 @@ describe('the executable', () => {
       stderr: 'obverse: log.level: "loud" from flag --log.level is not allowed: must be error, warn, info or debug\n',
     });
     expect(readdirSync(home)).toEqual([]);
+  });
+
+  test('is not started with variables that load other code into it', async () => {
+    const preload = join(tempDir(), 'preload.ts');
+    await Bun.write(preload, '');
+    for (const [name, value] of [
+      ['BUN_OPTIONS', `--preload ${preload}`],
+      ['BUN_INSPECT', 'ws://127.0.0.1:0/x'],
+    ] as const) {
+      const env = { ...surroundings.env, [name]: value };
+      const { status, stderr, stdout } = await runProgram(['help'], { ...surroundings, env });
+      expect([status, stdout]).toEqual([2, '']);
+      expect(stderr).toContain(
+        `obverse: ${name} would make this executable run other code: remove it from the environment\n`,
+      );
+    }
+  });
+
+  // It is loaded from memory, so that what lies in a directory for temporary files, or cannot be written there, is nothing to it.
+  test('loads its signature library wherever TMPDIR leads, and leaves no file', async () => {
+    const shut = join(folder, 'shut');
+    mkdirSync(shut, { mode: 0o500 });
+    for (const TMPDIR of [surroundings.env.TMPDIR, shut, join(folder, 'missing')]) {
+      const node = await startNode({ ...surroundings, env: { ...surroundings.env, TMPDIR }, testKey: false });
+      await node.api.rpc('generatetoaddress', [1, await node.api.rpc<string>('getnewaddress')]);
+      expect(node.stderr).not.toContain('signature library');
+      await node.stop('SIGKILL');
+    }
+    expect(readdirSync(surroundings.env.TMPDIR)).toEqual([]);
+    expect(readdirSync(shut)).toEqual([]);
+  });
+
+  test('does not start when one byte of its signature library is another', async () => {
+    const changed = join(tempDir(), 'obverse');
+    const bytes = readFileSync(executable);
+    const library = readFileSync(join(root, 'node_modules/secp256k1/prebuilds/linux-x64/secp256k1.glibc.node'));
+    const at = bytes.indexOf(library);
+    expect(at).toBeGreaterThan(0);
+    bytes[at + library.length - 1]! ^= 1;
+    writeFileSync(changed, bytes, { mode: 0o755 });
+    const args = ['start', '--network', 'regtest', '--datadir', tempDir(), '--http.listen', '127.0.0.1:0'];
+    const { status, stderr } = await runProgram(args, { ...surroundings, executable: changed });
+    expect([status, stderr]).toEqual([
+      1,
+      expect.stringMatching(
+        /^obverse: the signature library \S+ was changed: its SHA-256 is [0-9a-f]{64} instead of d93a107b/,
+      ),
+    ]);
   });
 
   test.skipIf(!hasVectors)('imports, with its verify workers inside', async () => {

@@ -1,0 +1,4 @@
+declare module '*.node' {
+  const path: string;
+  export default path;
+}
