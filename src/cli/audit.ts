@@ -1,0 +1,146 @@
+import { loadConfig } from '../config/load.ts';
+import type { AuditEntry, AuditFilter, AuditStore } from '../storage/audit-store.ts';
+import { sleep } from '../util/abort.ts';
+import { hostClock, unixSeconds } from '../util/clock.ts';
+import { didYouMean } from '../util/suggest.ts';
+import { openAuthStore } from './auth-access.ts';
+import { type Command, type CommandContext, UsageError } from './command.ts';
+import { COMMON_OPTIONS } from './help.ts';
+import { splitOwnFlags } from './own-flags.ts';
+import { momentText, readMoment } from './time-input.ts';
+
+const DEFAULT_LIMIT = 100;
+const MAX_LIMIT = 1_000_000;
+const PAGE = 1000;
+const FOLLOW_MS = 500;
+/** How long the outcome of an announced call is waited for. */
+const PATIENCE_SECONDS = 60;
+
+export const command: Command = {
+  usage: 'audit log [options]',
+  description: `Shows which administrative, spending and key-management calls were made, by which key, from where, and with what
+outcome, oldest first; works whether the node runs or not. A call without outcome was announced and not completed: the
+node ended before, or it is still running.
+
+Each row holds a hash over itself and the row before it. --check recomputes them all and prints the last one; noted
+elsewhere and given to --expect later, it also shows a log that was cut at its end or written anew.`,
+  options: [
+    ['--since WHEN', 'from there on: a duration back (24h) or a date (2027-01-31)'],
+    ['--who ID', 'of one key; or static, cookie, rpcauth:USER, cli:UID'],
+    ['--method NAME', 'of one method, such as sendtoaddress or createapikey'],
+    ['--limit N', `the newest N (default ${DEFAULT_LIMIT}; with --since all)`],
+    ['--follow', 'go on with what is added, until it is stopped'],
+    ['--json', 'print a JSON object a line'],
+    ['--check', 'check that no row was changed or removed; exit status 1 where one was'],
+    ['--expect ID:HASH', 'with --check: the row that an earlier check named is still there'],
+    ...COMMON_OPTIONS,
+  ],
+  examples: [
+    'obverse audit log --since 24h',
+    'obverse audit log --who 6tq5nldvoc --method sendtoaddress --json',
+    'obverse audit log --check',
+  ],
+  async run(args, context) {
+    const [name = '', ...rest] = args;
+    if (name !== 'log') throw new UsageError(`audit takes log${didYouMean(name, ['log'])}`);
+    const { values, rest: settings } = splitOwnFlags(rest, {
+      '--since': 'text',
+      '--who': 'text',
+      '--method': 'text',
+      '--limit': 'text',
+      '--expect': 'text',
+      '--follow': 'switch',
+      '--json': 'switch',
+      '--check': 'switch',
+    });
+    const { config, positionals } = loadConfig(settings);
+    if (positionals.length > 0) throw new UsageError(`audit log takes no ${positionals[0]}`);
+    const text = (flag: string) => values.get(flag)?.[0] ?? null;
+    const expected = text('--expect');
+    if (expected !== null && !values.has('--check')) throw new UsageError('--expect goes with --check');
+    const since = text('--since');
+    const filter = {
+      who: text('--who'),
+      method: text('--method'),
+      since: since === null ? null : readMoment('--since', since, unixSeconds(hostClock), 'back'),
+    };
+    const limit = readLimit(text('--limit'), since !== null);
+    const wanted = expected === null ? null : readExpected(expected);
+    const store = openAuthStore(config, `audit ${args.join(' ')}`);
+    try {
+      if (values.has('--check')) return check(store.audit, wanted, context);
+      const line = values.has('--json') ? (entry: AuditEntry) => JSON.stringify(entry) : lineOf;
+      const print = (entries: readonly AuditEntry[]) => {
+        for (const entry of entries) context.out(`${line(entry)}\n`);
+      };
+      const shown = newest(store.audit, filter, limit);
+      print(shown);
+      if (values.has('--follow')) await follow(store.audit, filter, shown.at(-1)?.id ?? 0, print, context.signal);
+      return 0;
+    } finally {
+      store.close();
+    }
+  },
+};
+
+/** Oldest first. */
+function newest(audit: AuditStore, filter: AuditFilter, limit: number, after = 0): AuditEntry[] {
+  const found: AuditEntry[] = [];
+  for (;;) {
+    const page = audit.page(filter, found.at(-1)?.id ?? null, Math.min(PAGE, limit - found.length));
+    found.push(...page.filter(({ id }) => id > after));
+    if (page.length < PAGE || found.length >= limit || page.at(-1)!.id <= after) return found.reverse();
+  }
+}
+
+/** Entries are printed in order, each when its outcome is known or has been waited for. */
+async function follow(
+  audit: AuditStore,
+  filter: AuditFilter,
+  from: number,
+  print: (entries: readonly AuditEntry[]) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  for (let after = from; !signal.aborted; ) {
+    await sleep(FOLLOW_MS, signal).catch(() => {});
+    const added = newest(audit, filter, MAX_LIMIT, after);
+    const oldest = unixSeconds(hostClock) - PATIENCE_SECONDS;
+    const running = added.findIndex(({ outcome, time }) => outcome === null && time > oldest);
+    const complete = running < 0 ? added : added.slice(0, running);
+    print(complete);
+    after = complete.at(-1)?.id ?? after;
+  }
+}
+
+function check(
+  audit: AuditStore,
+  expected: { readonly id: number; readonly hash: string } | null,
+  { out, err }: CommandContext,
+): number {
+  const found = audit.check(expected);
+  if (!found.ok) {
+    err(`the audit log is damaged at row ${found.id}: ${found.problem}\n`);
+    return 1;
+  }
+  out(`${found.rows} rows, none changed or missing; last row ${found.lastId}:${found.head}\n`);
+  return 0;
+}
+
+function readExpected(text: string): { id: number; hash: string } {
+  const [, id, hash] = /^(\d{1,15}):([0-9a-f]{64})$/.exec(text) ?? [];
+  if (id === undefined) throw new UsageError('--expect takes ID:HASH, as --check prints it');
+  return { id: Number(id), hash: hash! };
+}
+
+function readLimit(text: string | null, all: boolean): number {
+  if (text === null) return all ? MAX_LIMIT : DEFAULT_LIMIT;
+  const limit = /^\d{1,7}$/.test(text) ? Number(text) : 0;
+  if (limit < 1 || limit > MAX_LIMIT) throw new UsageError(`--limit is a number from 1 to ${MAX_LIMIT}, not ${text}`);
+  return limit;
+}
+
+/** `2027-01-31 12:00Z  6tq5nldvoc  10.0.0.1  sendtoaddress  hot  ok  txid` */
+function lineOf({ time, who, ip, method, wallet, keyId, txid, outcome, requestId }: AuditEntry): string {
+  const about = [wallet && `wallet=${wallet}`, keyId && `key=${keyId}`, txid && `txid=${txid}`].filter(Boolean);
+  return [momentText(time), who, ip, method, outcome ?? 'unknown', ...about, `request=${requestId}`].join('  ');
+}

@@ -1,0 +1,71 @@
+import { existsSync, readFileSync, type Stats, statSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Config } from '../config/schema.ts';
+import { AuthStore } from '../storage/auth-store.ts';
+import { OperatorError } from '../util/operator-error.ts';
+
+/** Files that a node leaves in the directory of its network. */
+const MARKS = ['lock', 'auth.db'];
+
+/**
+ * Opens auth.db of a node, whether it runs or not. Throws OperatorError where there is no node's directory, since a
+ * mistyped path must not make one, and where the directory belongs to another user: files written by root would lock the
+ * node out of its own keys.
+ */
+export function openAuthStore({ networkDir }: Pick<Config, 'networkDir'>, command: string): AuthStore {
+  const owner = ownerOf(networkDir, command);
+  const uid = process.geteuid?.() ?? owner;
+  if (uid !== owner) {
+    const name = userName(owner);
+    const user = name ?? `'#${owner}'`;
+    throw new OperatorError(
+      `${networkDir} belongs to ${name ?? 'a user'} (uid ${owner}): run this as that user: sudo -u ${user} obverse ${command}`,
+    );
+  }
+  // SQLite gives its journals the mode of the database; this is for the file itself.
+  process.umask(0o077);
+  return new AuthStore(join(networkDir, 'auth.db'));
+}
+
+/** How the audit log names whoever uses the command line. */
+export function localUser(): string {
+  return `cli:${process.getuid?.() ?? 'unknown'}`;
+}
+
+function ownerOf(networkDir: string, command: string): number {
+  let stats: Stats;
+  try {
+    stats = statSync(networkDir);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code !== 'ENOENT' && code !== 'ENOTDIR')
+      throw new OperatorError(`${networkDir} cannot be read (${code}): run obverse ${command} as the user of the node`);
+    throw noNode(networkDir);
+  }
+  if (!stats.isDirectory() || (isReadable(stats) && !MARKS.some((name) => existsSync(join(networkDir, name)))))
+    throw noNode(networkDir);
+  return stats.uid;
+}
+
+/** Of the directory of another user it is not visible what is in it. */
+function isReadable({ uid }: Stats): boolean {
+  const own = process.geteuid?.() ?? uid;
+  return own === uid || own === 0;
+}
+
+function noNode(networkDir: string): OperatorError {
+  return new OperatorError(
+    `there is no node's data in ${networkDir}: check --datadir, --network and --config, or start the node once`,
+  );
+}
+
+function userName(uid: number): string | null {
+  try {
+    const line = readFileSync('/etc/passwd', 'utf8')
+      .split('\n')
+      .find((each) => each.split(':')[2] === String(uid));
+    return line?.split(':')[0] ?? null;
+  } catch {
+    return null;
+  }
+}

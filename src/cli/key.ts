@@ -1,0 +1,293 @@
+import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { type InitialKey, initialKeyOf } from '../api/auth/initial-key.ts';
+import { issuedKeyView, KeyAdmin, KeyError, keyView } from '../api/auth/key-admin.ts';
+import { DEFAULT_SCOPES, SCOPES } from '../api/auth/scopes.ts';
+import { loadConfig } from '../config/load.ts';
+import type { AuthStore, KeyRecord } from '../storage/auth-store.ts';
+import { hostClock, unixSeconds } from '../util/clock.ts';
+import { OperatorError } from '../util/operator-error.ts';
+import { didYouMean } from '../util/suggest.ts';
+import { localUser, openAuthStore } from './auth-access.ts';
+import { type Command, type CommandContext, UsageError } from './command.ts';
+import { COMMON_OPTIONS } from './help.ts';
+import { keyDetails, keyTable } from './key-output.ts';
+import { type FlagKind, splitOwnFlags } from './own-flags.ts';
+import { readDuration, readMoment } from './time-input.ts';
+
+interface Given {
+  /** The words behind the name of the action. */
+  readonly words: readonly string[];
+  readonly flags: ReadonlyMap<string, readonly string[]>;
+}
+
+interface Run extends Given {
+  readonly keys: KeyAdmin;
+  readonly now: number;
+  readonly context: CommandContext;
+  readonly json: boolean;
+  /** Makes a change and records it in the audit log, both or neither. */
+  recorded<T extends { readonly id: string }>(method: string, change: () => T): T;
+}
+
+interface Action {
+  readonly words: readonly string[];
+  readonly flags: Readonly<Record<string, FlagKind>>;
+  run(run: Run): void;
+}
+
+const ISSUING = { '--out': 'text' } as const;
+
+const ACTIONS: Readonly<Record<string, Action>> = {
+  create: {
+    words: [],
+    flags: {
+      ...ISSUING,
+      '--label': 'text',
+      '--scopes': 'list',
+      '--expires': 'text',
+      '--ip': 'list',
+      '--rate': 'text',
+      '--wallet': 'list',
+    },
+    run(run) {
+      const { flags, now, keys } = run;
+      const expires = flags.get('--expires')?.[0];
+      const rate = flags.get('--rate')?.[0];
+      const request = {
+        label: flags.get('--label')?.[0] ?? '',
+        scopes: flags.has('--scopes') ? scopeList(flags.get('--scopes')!) : DEFAULT_SCOPES,
+        expiresAt: expires === undefined ? null : readMoment('--expires', expires, now, 'ahead'),
+        allowedIps: flags.get('--ip') ?? null,
+        rate: rate === undefined ? null : readRate(rate),
+        wallets: flags.get('--wallet') ?? null,
+      };
+      issue(run, 'createapikey', () => keys.create(request));
+    },
+  },
+  list: {
+    words: [],
+    flags: {},
+    run: ({ keys, json, now, context }) =>
+      context.out(json ? `${JSON.stringify(keys.list().map(keyView), null, 2)}\n` : keyTable(keys.list(), now)),
+  },
+  show: {
+    words: ['ID'],
+    flags: {},
+    run: (run) => show(run, run.keys.get(run.words[0]!)),
+  },
+  rotate: {
+    words: ['ID'],
+    flags: { ...ISSUING, '--overlap': 'text' },
+    run(run) {
+      const overlap = readDuration('--overlap', run.flags.get('--overlap')?.[0] ?? '24h');
+      issue(run, 'rotateapikey', () => run.keys.rotate(run.words[0]!, overlap));
+    },
+  },
+  scopes: {
+    words: ['ID', 'SCOPES'],
+    flags: {},
+    run: (run) => change(run, { scopes: scopeList([run.words[1]!]) }),
+  },
+  revoke: {
+    words: ['ID'],
+    flags: {},
+    run(run) {
+      const { keys, words, context } = run;
+      warnIfLastAdmin(run);
+      const revoked = run.recorded('revokeapikey', () => keys.revoke(words[0]!, { force: true }));
+      if (run.json) show(run, revoked);
+      else context.out(`${revoked.id} is revoked\n`);
+    },
+  },
+  expire: {
+    words: ['ID', 'WHEN'],
+    flags: {},
+    run(run) {
+      const when = run.words[1]!;
+      change(run, { expiresAt: when === 'never' ? null : readMoment('WHEN', when, run.now, 'ahead') });
+    },
+  },
+};
+
+export const command: Command = {
+  usage: 'key create|list|show|rotate|scopes|revoke|expire [arguments] [options]',
+  description: `Manages the API keys of a node, whether it runs or not; a running node applies a change within two seconds, also to
+open connections. A new key is printed once, alone on stdout; the node keeps only its hash. Each change is recorded in
+the audit log.
+
+Scopes: ${SCOPES.join(', ')}.`,
+  options: [
+    ['create', `make a key; with the scopes ${DEFAULT_SCOPES.join(',')} unless others are given`],
+    ['  --label TEXT', 'what it is for'],
+    ['  --scopes LIST', 'what it may do, by comma'],
+    ['  --expires WHEN', 'a duration (90d, 24h) or a date (2027-01-31)'],
+    ['  --ip CIDR', 'where it may be used from; may be repeated'],
+    ['  --rate N/s[,BURST]', 'calls a second, and how many at once'],
+    ['  --wallet NAME', 'the wallets it may use, all unless given; may be repeated'],
+    ['  --out FILE', 'write the key to a new file (0600) instead of stdout; also of rotate'],
+    ['list', 'all keys, and whether initial.key can go'],
+    ['show ID', 'one key'],
+    ['rotate ID', 'give a key another secret'],
+    ['  --overlap DURATION', 'how long the old secret stays valid (default 24h)'],
+    ['scopes ID LIST', 'replace its scopes'],
+    ['revoke ID', 'end a key for good; removes initial.key where that holds it'],
+    ['expire ID WHEN|never', 'change when it ends'],
+    ['--json', 'print JSON'],
+    ...COMMON_OPTIONS,
+  ],
+  examples: [
+    'obverse key create --label prometheus --scopes metrics --ip 10.0.0.0/8 --out /etc/prometheus/obverse.key',
+    'obverse key create --label withdrawals --scopes read,wallet.read,wallet.spend --wallet hot --expires 90d',
+    'obverse key list',
+    'obverse key rotate 6tq5nldvoc --overlap 1h',
+    'sudo -u obverse obverse key revoke 6tq5nldvoc --config /etc/obverse/obverse.toml',
+  ],
+  async run(args, context) {
+    const [name = '', ...rest] = args;
+    if (!Object.hasOwn(ACTIONS, name)) {
+      const names = Object.keys(ACTIONS);
+      throw new UsageError(`key takes one of ${names.join(', ')}${didYouMean(name, names)}`);
+    }
+    const action = ACTIONS[name]!;
+    const { values, rest: settings } = splitOwnFlags(rest, { ...action.flags, '--json': 'switch' });
+    const { config, positionals } = loadConfig(settings);
+    checkWords(name, action.words, positionals);
+    const store = openAuthStore(config, `key ${args.join(' ')}`);
+    try {
+      const now = unixSeconds(hostClock);
+      const keys = new KeyAdmin({ store, networkDir: config.networkDir, now: () => now });
+      const json = values.has('--json');
+      action.run({ words: positionals, flags: values, keys, now, context, json, recorded: recorder(store, now) });
+      const initial = initialKeyOf(config.networkDir, keys.list(), now);
+      if (initial && (name === 'list' || name === 'create')) context.err(initialKeyText(initial));
+      return 0;
+    } catch (error) {
+      if (error instanceof KeyError && error.problem === 'invalid') throw new UsageError(error.message);
+      throw error;
+    } finally {
+      store.close();
+    }
+  },
+};
+
+function recorder(store: AuthStore, now: number): Run['recorded'] {
+  return (method, change) =>
+    store.transaction(() => {
+      const changed = change();
+      store.audit.append([
+        {
+          time: now,
+          who: localUser(),
+          ip: 'local',
+          requestId: `cli-${process.pid}`,
+          method,
+          wallet: null,
+          keyId: changed.id,
+          txid: null,
+          outcome: 'ok',
+        },
+      ]);
+      return changed;
+    });
+}
+
+interface Issued {
+  readonly key: string;
+  readonly record: KeyRecord;
+  readonly oldValidUntil?: number;
+}
+
+/** Makes a key or a secret, and shows it once. */
+function issue(run: Run, method: string, make: () => Issued): void {
+  const { flags, context, json } = run;
+  const file = flags.get('--out')?.[0];
+  const out = file === undefined ? null : openNew(resolve(file));
+  try {
+    const issued = run.recorded(method, () => {
+      const made = make();
+      // A secret that cannot be written must not become valid.
+      if (out) writeSync(out.fd, `${made.key}\n`);
+      return { ...made, id: made.record.id };
+    });
+    if (json) context.out(`${JSON.stringify(issuedJson(out ? null : issued.key, issued))}\n`);
+    else {
+      if (!out) context.out(`${issued.key}\n`);
+      context.err(`${keyDetails(issued.record, run.now)}${out ? `written to ${out.path}` : 'shown only this once'}\n`);
+    }
+  } catch (error) {
+    if (out) rmSync(out.path, { force: true });
+    throw error;
+  } finally {
+    if (out) closeSync(out.fd);
+  }
+}
+
+/** `key` is null where the secret was written to a file. */
+function issuedJson(key: string | null, { record, oldValidUntil }: Issued) {
+  return { ...issuedKeyView(key, record), ...(oldValidUntil !== undefined && { oldValidUntil }) };
+}
+
+function openNew(path: string): { readonly fd: number; readonly path: string } {
+  try {
+    return { fd: openSync(path, 'wx', 0o600), path };
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new OperatorError(
+      `--out: ${path} ${code === 'EEXIST' ? 'is there already' : `cannot be created (${code})`}: nothing was changed`,
+    );
+  }
+}
+
+function change(run: Run, changes: Parameters<KeyAdmin['change']>[1]): void {
+  const { keys, words } = run;
+  if (changes.expiresAt != null || (changes.scopes && !changes.scopes.includes('admin'))) warnIfLastAdmin(run);
+  show(
+    run,
+    run.recorded('setapikey', () => keys.change(words[0]!, changes, { force: true })),
+  );
+}
+
+function show({ json, context, now }: Run, record: KeyRecord): void {
+  context.out(json ? `${JSON.stringify(keyView(record), null, 2)}\n` : keyDetails(record, now));
+}
+
+/** Over JSON-RPC this would need force; whoever is on the host can always make another key. */
+function warnIfLastAdmin({ keys, words, context }: Run): void {
+  const key = keys.get(words[0]!);
+  if (keys.isLastAdmin(key)) context.err(`warning: ${key.id} is the last key with the scope admin\n`);
+}
+
+function initialKeyText({ file, keyId, removable }: InitialKey): string {
+  if (keyId === null) return `${file} holds no key: remove it\n`;
+  return removable
+    ? `${file} still holds the key ${keyId}, which may do everything: obverse key revoke ${keyId} ends it and removes the file\n`
+    : `${file} holds the only key that may do everything, in clear: create another key with the scope admin, then revoke ${keyId}\n`;
+}
+
+function checkWords(name: string, wanted: readonly string[], given: readonly string[]): void {
+  if (given.length < wanted.length)
+    throw new UsageError(`key ${name} needs ${wanted.slice(given.length).join(' and ')}`);
+  if (given.length > wanted.length)
+    throw new UsageError(`key ${name} takes ${wanted.join(' and ') || 'no further words'}, and nothing behind it`);
+}
+
+function scopeList(texts: readonly string[]): string[] {
+  const scopes = texts.flatMap((text) => text.split(',')).map((scope) => scope.trim());
+  const unknown = scopes.find((scope) => !SCOPES.some((known) => known === scope));
+  if (unknown !== undefined)
+    throw new UsageError(
+      `unknown scope '${unknown}'${didYouMean(unknown, SCOPES)}: the scopes are ${SCOPES.join(', ')}`,
+    );
+  return scopes;
+}
+
+/** `100/s` or `100/s,200`. */
+function readRate(text: string): { perSecond: number; burst: number } {
+  const [, perSecond, burst] = /^(\d+(?:\.\d+)?)\/s(?:,(\d+))?$/.exec(text) ?? [];
+  if (perSecond === undefined) throw new UsageError(`--rate takes calls a second, as 100/s or 100/s,200, not ${text}`);
+  return {
+    perSecond: Number(perSecond),
+    burst: burst === undefined ? Math.max(1, Math.ceil(Number(perSecond))) : Number(burst),
+  };
+}
