@@ -1,6 +1,7 @@
 import type { NetworkParams } from '../params/network-params.ts';
 import type { ChainReads } from '../storage/chain-reads.ts';
 import type { Log } from '../util/log.ts';
+import type { AuditLog } from './audit/audit-log.ts';
 import type { KeyAdmin } from './auth/key-admin.ts';
 import type { Following } from './auth/key-followers.ts';
 import type { Scope } from './auth/scopes.ts';
@@ -76,6 +77,8 @@ export interface ApiContext {
   keys(): KeyAdmin;
   /** To be called when keys were changed. */
   keysChanged(): void;
+  /** The record of who did what. */
+  readonly audit: AuditLog;
   /** A ticket for one WebSocket. Throws ApiError where too many are open. */
   issueTicket(principal: Principal): IssuedTicket;
   /** Runs `getblockcount` through the dispatcher; set by the JSON-RPC endpoint, asked by the readiness check. */

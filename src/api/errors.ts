@@ -64,6 +64,7 @@ export const FAILURES = {
   upgrade_required: { http: 426, rpc: -32600 },
   rate_limited: { http: 429, rpc: -32029 },
   too_many_connections: { http: 429, rpc: -32029 },
+  audit_unavailable: { http: 503, rpc: -32603 },
   internal_error: { http: 500, rpc: -32603 },
   feature_disabled: { http: 501, rpc: -1 },
   warming_up: { http: 503, rpc: -28 },

@@ -2,6 +2,8 @@ import type { Server } from 'bun';
 import type { Clock } from '../util/clock.ts';
 import type { Log } from '../util/log.ts';
 import { type MaybePromise, whenReady } from '../util/maybe-promise.ts';
+import { recordAdminRequest } from './audit/admin-request.ts';
+import type { AuditLog } from './audit/audit-log.ts';
 import { ANONYMOUS, type Authenticator, type Refusal } from './auth/authenticator.ts';
 import type { Client, ClientAddresses } from './auth/client-address.ts';
 import { limitKey } from './auth/ip.ts';
@@ -37,6 +39,7 @@ export interface GateDependencies {
   readonly hosts: HostPolicy;
   readonly clients: ClientAddresses;
   readonly visitors: Visitors;
+  readonly audit: Pick<AuditLog, 'record'>;
   readonly routes: RouteTable;
   /** Elysia. */
   readonly app: { fetch(request: Request): Response | Promise<Response> };
@@ -349,12 +352,14 @@ export class Gate {
     if (this.#deps.syncing()) headers.set('x-node-syncing', '1');
   }
 
-  #record({ request, path, entry, startedAt, visitor, principal }: Visit, status: number): void {
+  #record(visit: Visit, status: number): void {
+    const { request, path, entry, startedAt, visitor, principal } = visit;
     if (visitor) {
       if (principal !== ANONYMOUS) visitor.keyed = true;
       // A WebSocket goes on.
       if (status !== 101) ended(visitor);
     }
+    if (visit.route?.access === 'admin') recordAdminRequest(this.#deps, visit, status);
     const route = isSocketPath(path) ? SOCKET_PATH : (entry?.template ?? 'unmatched');
     this.#deps.metrics.http(route, request.method, status, (performance.now() - startedAt) / 1000);
   }

@@ -124,6 +124,7 @@ export interface ApiOptions {
     readonly mempoolAddress: PageLimits;
     readonly events: PageLimits;
     readonly watches: PageLimits;
+    readonly audit: PageLimits;
   };
 
   readonly ws: {
@@ -144,6 +145,8 @@ export interface ApiOptions {
   readonly descriptors: { readonly limit: number; readonly headroom: number };
   readonly cache: { readonly enabled: boolean; readonly maxBytes: number };
   readonly metrics: { readonly walletBalances: boolean };
+  /** Rows that the audit log keeps. */
+  readonly audit: { readonly keep: number };
 }
 
 const KIB = 1024;
@@ -225,6 +228,7 @@ export function apiOptions(identity: ApiIdentity, overrides: ApiOverrides = {}):
       mempoolAddress: { default: 100, max: 1000 },
       events: { default: 500, max: 5000 },
       watches: { default: 100, max: 1000 },
+      audit: { default: 100, max: 1000 },
       ...overrides.pages,
     },
     ws: { auth: 'required', sweepMs: 5000, ...overrides.ws },
@@ -239,5 +243,6 @@ export function apiOptions(identity: ApiIdentity, overrides: ApiOverrides = {}):
     descriptors: { limit: Number.POSITIVE_INFINITY, headroom: 0, ...overrides.descriptors },
     cache: { enabled: true, maxBytes: 64 * MIB, ...overrides.cache },
     metrics: { walletBalances: false, ...overrides.metrics },
+    audit: { keep: 1_000_000, ...overrides.audit },
   };
 }

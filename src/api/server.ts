@@ -9,6 +9,7 @@ import type { ChainReads } from '../storage/chain-reads.ts';
 import { type Clock, hostClock, systemClock, unixSeconds } from '../util/clock.ts';
 import type { Log } from '../util/log.ts';
 import { composeApp, declaredRoutes, type RoutePlugin } from './app.ts';
+import { AuditLog } from './audit/audit-log.ts';
 import { Authenticator } from './auth/authenticator.ts';
 import { ClientAddresses } from './auth/client-address.ts';
 import { ByteCache } from './byte-cache.ts';
@@ -113,12 +114,15 @@ export function startApi(deps: ApiDependencies): ApiServer {
       wsConnections: () => hub.size,
       wsBackpressured: () => hub.backpressured,
       wsWatched: () => ({ connection: hub.watched, key: watches.total }),
+      auditWritable: () => audit.writable,
+      initialKeyFile: () => auth.hasInitialKeyFile,
       cacheReady: () => cache !== null,
       threads,
       uptimeSeconds: () => Math.max(0, unixSeconds(host) - startedAt),
     },
   );
   const auth = new Authenticator(options, log, host, metrics);
+  const audit = new AuditLog({ keep: options.audit.keep, log, metrics });
   const events = new EventLog({
     clock,
     limits: options.limits.eventLog,
@@ -201,6 +205,7 @@ export function startApi(deps: ApiDependencies): ApiServer {
     mempool,
     tip: () => state.tip,
     call: (request) => gate.call(request),
+    audit,
     follow: ({ principal, ip }, scope) => auth.followers.follow(principal, ip, scope),
     keys: () => auth.keys,
     keysChanged: () => auth.keysChanged(),
@@ -218,6 +223,7 @@ export function startApi(deps: ApiDependencies): ApiServer {
       rpcProbe: () => context.rpcProbe,
       mempool: () => mempool.mirror.totals,
       sentSeq: () => hub.seq,
+      auditWritable: () => audit.writable,
     },
     log,
     clock,
@@ -231,6 +237,7 @@ export function startApi(deps: ApiDependencies): ApiServer {
     clock,
     metrics,
     auth,
+    audit,
     clients,
     hosts: new HostPolicy({ ...options.http, bindHost: options.http.listen.host }),
     visitors,
@@ -261,6 +268,7 @@ export function startApi(deps: ApiDependencies): ApiServer {
     auth,
     attach(attachment) {
       const initialKey = auth.open();
+      audit.open(join(options.networkDir, 'auth.db'));
       watches.open(join(options.networkDir, 'watches.db'));
       state.attached = attachment;
       state.tip = tipView(attachment.reads);
@@ -294,6 +302,7 @@ export function startApi(deps: ApiDependencies): ApiServer {
     readiness.stop();
     guard?.stop();
     await watches.close();
+    await audit.close();
     auth.close();
   }
   deps.signal?.addEventListener('abort', () => void api.stop('aborted'), { once: true });

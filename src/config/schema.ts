@@ -144,6 +144,8 @@ export const SETTINGS = {
   'http.pages.events.max': pageMax(5000, 'replayed events'),
   'http.pages.watches.default': pageDefault(100, 'stored watches'),
   'http.pages.watches.max': pageMax(1000, 'stored watches'),
+  'http.pages.audit.default': pageDefault(100, 'entries of the audit log'),
+  'http.pages.audit.max': pageMax(1000, 'entries of the audit log'),
 
   'ops.listen': optionalAddress({
     fallback: null,
@@ -171,6 +173,13 @@ export const SETTINGS = {
   rpcwhitelistdefault: optionalBoolean({
     defaultText: 'true as soon as rpcwhitelist is set',
     help: 'whether users of HTTP Basic without a list in rpcwhitelist, the cookie among them, may call nothing',
+  }),
+
+  'audit.keep': integer({
+    fallback: 1_000_000,
+    min: 1000,
+    max: 100_000_000,
+    help: 'rows that the audit log keeps, two for a spend; the oldest are deleted',
   }),
 
   'ws.auth': oneOf(['required', 'public'], {

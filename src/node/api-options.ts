@@ -75,6 +75,7 @@ export function apiOptionsOf(
         diskFailBytes: ready.disk.fail * MEBIBYTE,
       },
       cache: { enabled: config.cache.enabled },
+      audit: { keep: config.audit.keep },
       metrics: { walletBalances: config.metrics.walletBalances },
     },
   );

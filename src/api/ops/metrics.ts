@@ -43,6 +43,9 @@ export interface GaugeSources extends NodeMetricSources {
   wsBackpressured(): number;
   /** Items by who watches them: a connection, or a key for all of its. */
   wsWatched(): { readonly connection: number; readonly key: number };
+  auditWritable(): boolean;
+  /** Whether initial.key is there. */
+  initialKeyFile(): boolean;
   cacheReady(): boolean;
   uptimeSeconds(): number;
   /** By thread: seconds since it was last seen to get on, and the longest that its timers were late. */
@@ -70,6 +73,8 @@ export class ApiMetrics implements AuthCounters {
   readonly #txBroadcast;
   readonly #mempoolAccepted;
   readonly #mempoolRemoved;
+  readonly #auditFailures;
+  readonly #auditLost;
   readonly #wsMessages;
   readonly #wsClosed;
   readonly #blocksConnected;
@@ -122,6 +127,8 @@ export class ApiMetrics implements AuthCounters {
     this.#mempoolRemoved = counter('mempool_removed_total', 'Transactions that left the mempool, by reason.', [
       'reason',
     ]);
+    this.#auditFailures = counter('audit_failures_total', 'Commits of the audit log that failed.', []);
+    this.#auditLost = counter('audit_lost_total', 'Rows that could not be recorded in the audit log.', []);
     this.#wsMessages = counter('ws_messages_total', 'WebSocket messages sent, by type.', ['type']);
     this.#wsClosed = counter('ws_closed_total', 'WebSocket connections closed, by code.', ['code']);
     this.#blocksConnected = counter('blocks_connected_total', 'Blocks that joined the active chain.', []);
@@ -177,6 +184,14 @@ export class ApiMetrics implements AuthCounters {
   /** One that a client handed in; those of peers are counted by the node. */
   mempoolRejected(reason: string): void {
     this.#node.mempoolRejected(reason);
+  }
+
+  auditFailure(): void {
+    this.#auditFailures.inc();
+  }
+
+  auditLost(rows: number): void {
+    this.#auditLost.inc(rows);
   }
 
   wsMessage(type: string): void {
@@ -261,6 +276,12 @@ function addGauges(registry: Registry, sources: GaugeSources): void {
     return totals && totals.minFeerate / 1000;
   });
   gauge('events_seq', 'Number of the newest event of the log.', () => sources.eventsSeq());
+  gauge('audit_writable', '0 while the audit log cannot be written, and spends are refused.', () =>
+    sources.auditWritable() ? 1 : 0,
+  );
+  gauge('initial_key_file', '1 while initial.key holds a key with all scopes in clear.', () =>
+    sources.initialKeyFile() ? 1 : 0,
+  );
   gauge('ws_connections', 'Open WebSocket connections.', () => sources.wsConnections());
   gauge('ws_backpressured', 'WebSocket connections whose client reads too slowly.', () => sources.wsBackpressured());
   new Gauge({

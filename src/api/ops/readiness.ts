@@ -33,6 +33,7 @@ export interface ReadinessSources {
   mempool(): { readonly loaded: boolean; readonly count: number } | null;
   /** Number of the newest event that was handed to the WebSocket connections. */
   sentSeq(): number;
+  auditWritable(): boolean;
 }
 
 type Check = () => Promise<CheckResult> | CheckResult;
@@ -149,6 +150,8 @@ export class Readiness {
       lastCommitAt: lastCommit && Math.floor(lastCommit.at / 1000),
       lastCommitMs: lastCommit && Math.round(lastCommit.durationMs),
     };
+    if (!this.#sources.auditWritable())
+      return { status: 'degraded', message: 'the audit log cannot be written, so spends are refused', ...details };
     if (walBytes > MAX_WAL_BYTES) return { status: 'degraded', message: 'the write-ahead log is large', ...details };
     if (readMs > SLOW_MS) return { status: 'degraded', message: 'reads are slow', ...details };
     return { status: 'ok', ...details };

@@ -1,6 +1,6 @@
 import { Elysia } from 'elysia';
 import { systemClock, unixSeconds } from '../../util/clock.ts';
-import type { ApiContext } from '../context.ts';
+import type { ApiContext, Call } from '../context.ts';
 import { access } from '../route-access.ts';
 import type { Readiness, ReadinessReport } from './readiness.ts';
 
@@ -28,8 +28,23 @@ export function healthzResponse(body: string): Response {
   });
 }
 
+const WALLET_LABEL = /[{,]wallet="((?:[^"\\]|\\.)*)"/;
+
+/** A key that is bound to wallets does not see the others, not even their names. */
+function ofWallets(text: string, { principal: { wallets } }: Call): string {
+  if (wallets === null) return text;
+  const visible = new Set([...wallets].map((name) => name.replaceAll('\\', '\\\\').replaceAll('"', '\\"')));
+  return text
+    .split('\n')
+    .filter((line) => {
+      const label = WALLET_LABEL.exec(line)?.[1];
+      return label === undefined || visible.has(label);
+    })
+    .join('\n');
+}
+
 /** Liveness, readiness, metrics and the public health reply. */
-export const opsRoutes = ({ options, metrics, startedAt }: ApiContext, readiness: Readiness) => {
+export const opsRoutes = ({ options, metrics, startedAt, call }: ApiContext, readiness: Readiness) => {
   const healthz = healthzBody(options.service);
   return new Elysia({ name: 'api.ops', tags: ['operations'] })
     .get('/healthz', () => healthzResponse(healthz), {
@@ -41,7 +56,7 @@ export const opsRoutes = ({ options, metrics, startedAt }: ApiContext, readiness
         ...access('open', { whileStarting: true }),
       },
     })
-    .get('/metrics', async () => metricsResponse(await metrics.render()), {
+    .get('/metrics', async ({ request }) => metricsResponse(ofWallets(await metrics.render(), call(request))), {
       detail: { summary: 'Prometheus metrics', ...access('metrics') },
     })
     .get(

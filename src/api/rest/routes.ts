@@ -7,6 +7,7 @@ import { access } from '../route-access.ts';
 import { addressEndpoint, balanceEndpoint, validateEndpoint } from './address-endpoints.ts';
 import { addressTxsEndpoint } from './address-txs.ts';
 import { addressUtxosEndpoint } from './address-utxos.ts';
+import { auditRoutes } from './audit-endpoints.ts';
 import {
   blockByHeightEndpoint,
   blockEndpoint,
@@ -57,7 +58,8 @@ export const restRoutes = (ctx: ApiContext, sources?: ReadSources) => {
     .use(chainRoutes(ctx, service))
     .use(eventRoutes(ctx))
     .use(watchRoutes(ctx, service))
-    .use(ticketRoutes(ctx));
+    .use(ticketRoutes(ctx))
+    .use(auditRoutes(ctx));
 };
 
 const blockRoutes = (ctx: ApiContext, service: ReadService) =>

@@ -1,8 +1,10 @@
+import type { Scope } from '../auth/scopes.ts';
 import type { ApiContext, Call } from '../context.ts';
 import { ApiError } from '../errors.ts';
 import type { ReadService } from '../read-service.ts';
 import { NeedsWorker, type ReadEnv } from '../readers/read-env.ts';
 import { withWallet } from '../wallets/wallet-env.ts';
+import { auditCallOf, audited, auditTime } from './audited.ts';
 import { jobBody, jobText } from './job-result.ts';
 import type { RpcValue } from './json.ts';
 import { type FrontEnv, JsonText, type RpcMethod, type RunningCall, readArguments, scopeOfCall } from './method.ts';
@@ -21,6 +23,13 @@ export interface RpcCaller {
   readonly wallet: string | null;
   readonly signal: AbortSignal;
   readonly turn: Turn;
+  /** Called with what a method on the front returned. */
+  readonly onResult?: (value: unknown) => void;
+}
+
+interface CallInput {
+  readonly args: readonly unknown[];
+  readonly params: RpcValue;
 }
 
 /** Runs methods: those that read on the front while they are short, else in a reader worker. */
@@ -61,11 +70,23 @@ export class RpcDispatcher {
     const { call } = caller;
     const scope = scopeOfCall(method, args);
     call?.require(scope);
-    if (!method.long || !call) return this.#run(method, { args, params }, caller);
+    const when = auditTime(method, scope);
+    if (!call || when === null) return this.#followed(method, scope, { args, params }, caller);
+    const about = auditCallOf(this.#ctx, { method, scope, args, call, wallet: caller.wallet });
+    return audited(this.#ctx, about, when, {
+      run: (onResult) => this.#followed(method, scope, { args, params }, { ...caller, onResult }),
+      codeOf: (error) => this.#asRpcError(error, method.name, caller.signal),
+    });
+  }
+
+  /** What may take long ends when the key may no longer make the call. */
+  async #followed(method: RpcMethod, scope: Scope, input: CallInput, caller: RpcCaller): Promise<JsonPieces> {
+    const { call } = caller;
+    if (!method.long || !call) return this.#run(method, input, caller);
     const following = this.#ctx.follow(call, scope);
     try {
       const signal = AbortSignal.any([caller.signal, following.signal]);
-      const result = await this.#run(method, { args, params }, { ...caller, signal });
+      const result = await this.#run(method, input, { ...caller, signal });
       // Where it ended with what there was.
       following.signal.throwIfAborted();
       return result;
@@ -77,11 +98,7 @@ export class RpcDispatcher {
     }
   }
 
-  async #run(
-    method: RpcMethod,
-    { args, params }: { readonly args: readonly unknown[]; readonly params: RpcValue },
-    caller: RpcCaller,
-  ): Promise<JsonPieces> {
+  async #run(method: RpcMethod, { args, params }: CallInput, caller: RpcCaller): Promise<JsonPieces> {
     const front: FrontEnv = {
       ctx: this.#ctx,
       ...caller,
@@ -90,7 +107,11 @@ export class RpcDispatcher {
       settings: this.#service.sources.settings,
       read: (read) => this.#service.readWhole(read, caller.signal),
     };
-    if (method.runsOn === 'front') return jsonOf(await method.invoke(front, args));
+    if (method.runsOn === 'front') {
+      const value = await method.invoke(front, args);
+      caller.onResult?.(value);
+      return jsonOf(value);
+    }
     if (method.runsOn === 'wallet') await walletSynced(front);
     const wallet = method.runsOn === 'wallet' ? walletOf(front) : null;
     const inside = <T>(env: ReadEnv, work: (env: ReadEnv) => T): T =>

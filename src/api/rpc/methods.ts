@@ -11,6 +11,7 @@ import * as descriptors from './descriptor-methods.ts';
 import * as dev from './dev-methods.ts';
 import * as fees from './fee-methods.ts';
 import * as index from './index-methods.ts';
+import * as keys from './key-methods.ts';
 import * as mempoolImport from './mempool-import-methods.ts';
 import * as mempool from './mempool-methods.ts';
 import type { RpcMethod } from './method.ts';
@@ -41,7 +42,7 @@ export const RPC_METHODS: ReadonlyMap<string, RpcMethod> = new Map(
   [
     ...[blockchain, chainControl, deployments, scan, index, verify, waits, fees, mempool, address],
     ...[rawTransactions, broadcast, decode, sign, psbt, descriptors],
-    ...[mining, template, network, node, control, util, dev, wallet],
+    ...[mining, template, network, node, control, keys, util, dev, wallet],
     ...[walletCoins, walletControl, walletDescriptors, walletHistory, walletPsbts, walletSends],
     ...[blockScans, mempoolImport, walletAnalysis, walletCopies, walletHd],
   ]

@@ -25,6 +25,13 @@ const NOT_RUN: Readonly<Record<string, string>> = {
 const WIF = 'cUeKHd5orzT3mz8P9pxyREHfsWtVfgsfDjiZZBcjUBAaGk1BTj7N';
 const PUBLIC_KEY = '0279be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798';
 
+const RESTRICTED = {
+  expiresAt: 4_000_000_000,
+  allowedIps: ['10.0.0.0/8'],
+  rate: { perSecond: 0.5, burst: 2 },
+  wallets: ['hot'],
+};
+
 type Params = readonly unknown[] | Readonly<Record<string, unknown>>;
 
 describe('results fit what is declared of them', () => {
@@ -54,6 +61,7 @@ describe('results fit what is declared of them', () => {
   let filled = '';
   let joined: string[] = [];
   let checksum = '';
+  let apiKey = '';
   const spends = [[coin], [{ [MINING_ADDRESS]: 1 }, { data: '00' }]];
   /** A block that nobody has. */
   let unseen = { hash: '', hex: '' };
@@ -82,6 +90,7 @@ describe('results fit what is declared of them', () => {
     ];
     ({ checksum } = await rpc<{ checksum: string }>('getdescriptorinfo', [`addr(${MINING_ADDRESS})`]));
     unseen = await rpc('generateblock', [MINING_ADDRESS, [], false]);
+    apiKey = (await rpc<{ id: string }>('createapikey', ['shown'])).id;
     proof = await rpc('gettxoutproof', [[confirmed]]);
     // Of nothing: version, and no transactions, deltas and unbroadcast ones.
     writeFileSync(
@@ -270,6 +279,12 @@ describe('results fit what is declared of them', () => {
     ['getblockfrompeer', () => [unseen.hash, 0]],
     ['disconnectnode', () => ['', 0]],
     ['setnetworkactive', () => [false]],
+    ['createapikey', () => ['plain'], () => ['bound', ['read'], RESTRICTED]],
+    ['listapikeys', () => []],
+    ['getapikey', () => [apiKey]],
+    ['setapikey', () => [apiKey, { ...RESTRICTED, label: 'x', scopes: ['wallet'] }], () => [apiKey, { rate: null }]],
+    ['rotateapikey', () => [apiKey], () => [apiKey, 0]],
+    ['revokeapikey', () => [apiKey]],
   ];
   const hexOfBlock = (height: number) => chain.blocks[height]!.raw.toHex();
 

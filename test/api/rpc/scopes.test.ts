@@ -19,10 +19,10 @@ const METHODS: Readonly<Record<string, string>> = {
     verifytxoutproof waitforblock waitforblockheight waitfornewblock`,
   broadcast: 'sendrawtransaction submitpackage testmempoolaccept',
   mining: 'getblocktemplate submitblock submitheader',
-  admin: `addnode clearbanned devdoublespend devflood devpay devreorg disconnectnode generateblock generatetoaddress
-    generatetodescriptor getaddednodeinfo getblockfrompeer importmempool invalidateblock listbanned logging ping
-    preciousblock prioritisetransaction pruneblockchain reconsiderblock savemempool setban setmocktime
-    setnetworkactive stop verifychain`,
+  admin: `addnode clearbanned createapikey devdoublespend devflood devpay devreorg disconnectnode generateblock
+    generatetoaddress generatetodescriptor getaddednodeinfo getapikey getblockfrompeer importmempool invalidateblock
+    listapikeys listbanned logging ping preciousblock prioritisetransaction pruneblockchain reconsiderblock
+    revokeapikey rotateapikey savemempool setapikey setban setmocktime setnetworkactive stop verifychain`,
   'wallet.read': `getaddressesbylabel getaddressinfo getbalance getbalances getreceivedbyaddress getreceivedbylabel
     gettransaction getwalletinfo listaddressgroupings listlabels listlockunspent listreceivedbyaddress
     listreceivedbylabel listsinceblock listtransactions listunspent listwalletdir listwallets simulaterawtransaction`,

@@ -23,6 +23,7 @@ interface DocumentedMethod {
 const OURS_ALONE = [
   ...['estimatefee', 'getlistingmetadata', 'getaddressbalance', 'getaddressdeltas', 'getaddressmempool'],
   ...['getaddresstxids', 'getaddressutxos', 'devdoublespend', 'devflood', 'devpay', 'devreorg'],
+  ...['createapikey', 'getapikey', 'listapikeys', 'revokeapikey', 'rotateapikey', 'setapikey'],
 ];
 
 /** Methods that Core keeps out of its document. */

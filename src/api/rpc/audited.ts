@@ -1,0 +1,113 @@
+import type { AuditCall } from '../../storage/audit-store.ts';
+import { OUTCOME_OK } from '../../storage/audit-store.ts';
+import { hostClock, unixSeconds } from '../../util/clock.ts';
+import type { Scope } from '../auth/scopes.ts';
+import type { ApiContext, Call } from '../context.ts';
+import type { RpcMethod } from './method.ts';
+import type { RpcError } from './rpc-error.ts';
+import { visibleWallets } from './wallet-env.ts';
+
+/** One call that the audit log may have to hold. */
+export interface AuditedCall {
+  readonly method: RpcMethod;
+  readonly scope: Scope;
+  readonly args: readonly unknown[];
+  readonly call: Call;
+  /** The wallet in the path. */
+  readonly wallet: string | null;
+}
+
+type Announced = 'before' | 'after';
+
+/** They take power away, and a disk that is full must not prevent it. */
+const NEVER_REFUSED: ReadonlySet<string> = new Set(['walletlock', 'abortrescan']);
+/** Their first argument names the wallet. */
+const NAMES_WALLET: ReadonlySet<string> = new Set(['createwallet', 'loadwallet', 'unloadwallet', 'restorewallet']);
+const KEY_CHANGES: ReadonlySet<string> = new Set(['createapikey', 'rotateapikey', 'setapikey', 'revokeapikey']);
+const MAX_NAME = 128;
+const TXID = /^[0-9a-f]{64}$/;
+
+/**
+ * When a call is recorded: what spends, or changes wallets or keys, before it runs, so that it does not run unrecorded;
+ * other calls of administrators when they are over; the rest not at all.
+ */
+export function auditTime({ name }: Pick<RpcMethod, 'name'>, scope: Scope): Announced | null {
+  if (scope === 'wallet.spend' || scope === 'wallet.keys') return NEVER_REFUSED.has(name) ? 'after' : 'before';
+  if (KEY_CHANGES.has(name)) return 'before';
+  return scope === 'admin' ? 'after' : null;
+}
+
+/**
+ * Runs a call and records it. `onResult` is to be called with what the method returned. Throws ApiError
+ * `audit_unavailable` where the call must be recorded first and cannot be.
+ */
+export async function audited<T>(
+  { audit }: Pick<ApiContext, 'audit'>,
+  about: AuditCall,
+  when: Announced,
+  {
+    run,
+    codeOf,
+  }: {
+    readonly run: (onResult: (value: unknown) => void) => Promise<T>;
+    readonly codeOf: (error: unknown) => RpcError;
+  },
+): Promise<T> {
+  const id = when === 'before' ? await audit.begin(about) : null;
+  let subject: Subject = NO_SUBJECT;
+  const over = (outcome: string) => {
+    if (id === null) audit.record(about, { outcome, ...subject });
+    else audit.complete(id, about, { outcome, ...subject });
+  };
+  try {
+    const result = await run((value) => {
+      subject = subjectOf(about.method, value);
+    });
+    over(OUTCOME_OK);
+    return result;
+  } catch (error) {
+    const failure = codeOf(error);
+    over(String(failure.rpcCode));
+    throw failure;
+  }
+}
+
+/** Who calls what, from where; no arguments but the name of the wallet. */
+export function auditCallOf(ctx: ApiContext, { method, scope, args, call, wallet }: AuditedCall): AuditCall {
+  return {
+    time: unixSeconds(hostClock),
+    who: call.principal.id,
+    ip: call.ip,
+    requestId: call.requestId,
+    method: method.name,
+    wallet: scope.startsWith('wallet.') ? walletName(ctx, method, args, call, wallet) : null,
+  };
+}
+
+function walletName(
+  ctx: ApiContext,
+  { name }: RpcMethod,
+  args: readonly unknown[],
+  call: Call,
+  inPath: string | null,
+): string | null {
+  const given = NAMES_WALLET.has(name) && typeof args[0] === 'string' ? args[0] : inPath;
+  if (given !== null) return given.slice(0, MAX_NAME);
+  const [only, ...others] = visibleWallets({ ctx, call });
+  return only && others.length === 0 ? only.name : null;
+}
+
+interface Subject {
+  readonly keyId: string | null;
+  readonly txid: string | null;
+}
+
+const NO_SUBJECT: Subject = { keyId: null, txid: null };
+
+/** The transaction or the key that a result is about. */
+function subjectOf(method: string, value: unknown): Subject {
+  const members = typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
+  if (KEY_CHANGES.has(method)) return { keyId: typeof members.id === 'string' ? members.id : null, txid: null };
+  const txid = typeof value === 'string' ? value : members.txid;
+  return { keyId: null, txid: typeof txid === 'string' && TXID.test(txid) ? txid : null };
+}
