@@ -42,6 +42,10 @@ import { upgradeToWebSocket } from './ws/upgrade.ts';
 
 const MAX_BODY = 32 * 1024 ** 2;
 const SOCKET_IDLE_SECONDS = 120;
+/** For TLS 1.2, which has weaker ones: only with forward secrecy and authenticated encryption, as all of TLS 1.3. */
+const TLS_CIPHERS = ['ECDSA', 'RSA']
+  .flatMap((key) => ['AES128-GCM-SHA256', 'AES256-GCM-SHA384', 'CHACHA20-POLY1305'].map((c) => `ECDHE-${key}-${c}`))
+  .join(':');
 const MAX_DRAIN_MS = 5000;
 
 export interface ApiDependencies {
@@ -324,7 +328,7 @@ function listen({ http, limits }: ApiOptions, gate: Gate, hub: Hub): Server<Sock
     development: false,
     maxRequestBodySize: MAX_BODY,
     idleTimeout: http.idleTimeout,
-    ...(http.tls && { tls: { cert: Bun.file(http.tls.cert), key: Bun.file(http.tls.key) } }),
+    ...(http.tls && { tls: { cert: Bun.file(http.tls.cert), key: Bun.file(http.tls.key), ciphers: TLS_CIPHERS } }),
     fetch: (request, server) => gate.handle(request, server),
     websocket: {
       maxPayloadLength: limits.wsFrameBytes,

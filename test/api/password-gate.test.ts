@@ -119,7 +119,7 @@ describe('PasswordGate', () => {
     expect(right.it!.at - from).toBeLessThanOrEqual(1000 / 64);
   });
 
-  test('nor behind 100 hostile addresses for long', async () => {
+  test('a right password does not wait for long behind 100 hostile addresses', async () => {
     const { timer, attempt } = setUp();
     for (let i = 0; i < 4000; i++) attempt(`h${i % 100}`, `wrong ${i}`);
     await timer.pass(500);
@@ -217,7 +217,7 @@ describe('PasswordGate', () => {
     expect(timer.pending).toBe(0);
   });
 
-  test('keeps its schedule and answers everything, whatever comes', async () => {
+  test('keeps its schedule and answers every attempt for any sequence of attempts', async () => {
     const step = fc.record({
       address: fc.integer({ min: 0, max: 5 }),
       user: fc.integer({ min: 0, max: 2 }),

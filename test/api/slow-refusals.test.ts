@@ -32,7 +32,7 @@ test('the static key opens a WebSocket, also when it is used for the first time'
   expect(await open(BEARER)).toBe('open');
 });
 
-test('a public route says as late as any other that a key is wrong', async () => {
+test('a wrong key is held back on public routes, too', async () => {
   await using it = start();
   // With the right one the limit of the address does not hold, so it would tell.
   const wrong = await timed(it, '/api/health', 'Bearer wrong');
@@ -48,7 +48,7 @@ test('the delay is the same where there is no static key', async () => {
   expect(ms).toBeGreaterThan(DELAY_MS);
 });
 
-test('a text in the form of a key is refused at once, for nobody guesses one', async () => {
+test('a text in the form of a key is refused at once', async () => {
   await using it = start();
   await timed(it, '/api/blocks', `Bearer ${makeKey().text}`);
   const times = [];

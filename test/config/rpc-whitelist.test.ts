@@ -22,7 +22,7 @@ describe('users of HTTP Basic', () => {
   test('may call nothing without a list of their own once there is one', () => {
     expect(allowed(['--rpcwhitelist=alice:help'])).toEqual([['help'], [], []]);
     expect(allowed(['--rpcwhitelist=__cookie__:stop'])).toEqual([[], [], ['stop']]);
-    expect(allowed(['--rpcwhitelist=somebody:help'])).toEqual([[], [], []]);
+    expect(allowed(['--rpcwhitelist=carol:help'])).toEqual([[], [], []]);
   });
 
   test('are allowed or denied by rpcwhitelistdefault, which wins', () => {

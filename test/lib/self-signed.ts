@@ -1,11 +1,18 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Writes a self-signed certificate for localhost and its key, and returns the flags that switch TLS on. */
+/** Writes a self-signed certificate for localhost and its key. */
+export function tlsFiles(dir: string): { cert: string; key: string } {
+  const files = { cert: join(dir, 'tls.crt'), key: join(dir, 'tls.key') };
+  writeFileSync(files.cert, CERTIFICATE);
+  writeFileSync(files.key, KEY, { mode: 0o600 });
+  return files;
+}
+
+/** The flags that switch TLS on with them. */
 export function tlsFlags(dir: string): string[] {
-  writeFileSync(join(dir, 'tls.crt'), CERTIFICATE);
-  writeFileSync(join(dir, 'tls.key'), KEY, { mode: 0o600 });
-  return [`--http.tls.cert=${join(dir, 'tls.crt')}`, `--http.tls.key=${join(dir, 'tls.key')}`];
+  const { cert, key } = tlsFiles(dir);
+  return [`--http.tls.cert=${cert}`, `--http.tls.key=${key}`];
 }
 
 const CERTIFICATE = `-----BEGIN CERTIFICATE-----

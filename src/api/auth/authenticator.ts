@@ -208,7 +208,7 @@ export class Authenticator {
     const match = this.#open?.keyring.match(text, caller.ip);
     if (match) return this.#admitted(match);
     const compare = () => (staticKey !== null && equalSecret(text, staticKey) ? STATIC_PRINCIPAL : null);
-    // Nobody guesses 256 bits, whichever of the two the key is.
+    // 256 random bits cannot be guessed; OBVERSE_API_KEY may have this form, too.
     if (parseKey(text)) {
       const principal = compare();
       return principal ? admit(principal) : this.#refuse('bearer', caller.ip);
@@ -220,12 +220,12 @@ export class Authenticator {
   #checkBasic(credentials: BasicCredentials, caller: Caller, client: Client): MaybePromise<Authentication> {
     const { user, password } = credentials;
     const compare = () => this.#basic.check(credentials, client);
-    // What the cookie is worth depends on the client, so a remote one shares no result with a local one.
+    // The cookie is right for local clients alone, so remote ones must not share their result.
     const text = `basic ${client.isLocal() ? 'local' : 'remote'} ${user}:${password}`;
     return this.#checkPassword('basic', { user, text, compare }, caller);
   }
 
-  /** Without a guess there is nothing that it could be, and it is refused as slowly. */
+  /** A null guess is refused without a comparison, and as slowly. */
   #checkPassword(
     kind: 'bearer' | 'basic',
     guess: Pick<Attempt<Principal>, 'user' | 'text' | 'compare'> | null,

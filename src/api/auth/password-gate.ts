@@ -8,7 +8,7 @@ export type Outcome<T> =
 export interface Attempt<T> {
   /** Those of one address share its comparisons. */
   readonly address: string;
-  /** Whom the password is of. Within an address, attempts on one user cannot crowd out those of another. */
+  /** User of the password. Within an address, attempts on one user cannot crowd out those of another. */
   readonly user: string;
   /** All that is compared: equal texts have equal results. */
   readonly text: string;
@@ -72,7 +72,7 @@ interface AddressQueue<T> {
 /**
  * Limits how fast passwords can be guessed. Comparisons follow a fixed schedule, round robin over addresses and in order
  * of arrival within each; a refusal takes at least 250 ms. A text that was once right passes at once from then on, so
- * clients in use do not wait behind somebody who guesses.
+ * clients in use do not wait behind an attacker.
  */
 export class PasswordGate<T> {
   readonly #timer: GateTimer;
