@@ -5,13 +5,13 @@ import { type MaybePromise, whenReady } from '../util/maybe-promise.ts';
 import { recordAdminRequest } from './audit/admin-request.ts';
 import type { AuditLog } from './audit/audit-log.ts';
 import { ANONYMOUS, type Authenticator, type Refusal } from './auth/authenticator.ts';
-import type { Client, ClientAddresses } from './auth/client-address.ts';
+import type { ClientAddresses } from './auth/client-address.ts';
 import { limitKey } from './auth/ip.ts';
-import { RateTable, type TokenBucket } from './auth/limits.ts';
+import { RateTable } from './auth/limits.ts';
 import { hasScope, type Scope } from './auth/scopes.ts';
 import { etagMatches } from './caching.ts';
 import { compressed } from './compress.ts';
-import { ended, type Visitor, type Visitors } from './connections/visitors.ts';
+import { ended, type Visitors } from './connections/visitors.ts';
 import type { Call, Principal, TipView } from './context.ts';
 import { allowedOrigin, corsHeaders, preflight } from './cors.ts';
 import { ApiError, BEARER_CHALLENGE, errorResponse, fail, JSON_TYPE, shownError } from './errors.ts';
@@ -20,8 +20,9 @@ import type { ApiMetrics } from './ops/metrics.ts';
 import type { ApiOptions } from './options.ts';
 import { routedUrl, splitTarget } from './request-url.ts';
 import { invalid } from './rest/input.ts';
-import type { Route, RouteEntry, RouteTable } from './route-table.ts';
+import type { Route, RouteTable } from './route-table.ts';
 import { isOfCoreClient, refuseWhileStarting } from './rpc/warm-up.ts';
+import type { Visit } from './visit.ts';
 import type { SocketData } from './ws/connection.ts';
 import { carriesSocketCredential } from './ws/upgrade.ts';
 
@@ -48,26 +49,6 @@ export interface GateDependencies {
   syncing(): boolean;
   /** Answers a request for /ws: undefined once the connection is a WebSocket. */
   upgrade(request: Request, server: Upgrader, call: Call): MaybePromise<Response | undefined>;
-}
-
-/** What is known of one request while it passes. */
-interface Visit {
-  readonly request: Request;
-  /** By which it is routed; not always what the request says of itself. */
-  readonly url: string;
-  /** Path and query. */
-  readonly target: string;
-  readonly path: string;
-  readonly requestId: string;
-  readonly client: Client;
-  readonly entry: RouteEntry | null;
-  readonly route: Route | null;
-  readonly shape: 'rest' | 'rpc';
-  readonly startedAt: number;
-  principal: Principal;
-  bucket: TokenBucket | null;
-  /** Its connection; null where no connection is known. */
-  readonly visitor: Visitor | null;
 }
 
 const REQUEST_ID = /^[A-Za-z0-9._-]{1,64}$/;
