@@ -2,7 +2,7 @@ import type { Database } from 'bun:sqlite';
 import { dirname } from 'node:path';
 import { syncAgainAdvice } from './chain-folder.ts';
 import { type ChainDatabaseIdentity, cacheSize, openDatabase, opened } from './database.ts';
-import { FILTER_SCHEMA, SCHEMA, SCHEMA_VERSION } from './schema.ts';
+import { EVENT_RANGES_SCHEMA, FILTER_SCHEMA, SCHEMA, SCHEMA_VERSION } from './schema.ts';
 
 /** Opens chain.db for the one writer; makes it where there is none. Throws OperatorError on a database of another kind. */
 export function openWriter(path: string, identity: ChainDatabaseIdentity, cacheMiB: number): Database {
@@ -15,5 +15,5 @@ export function openWriter(path: string, identity: ChainDatabaseIdentity, cacheM
     whenDamaged: (file: string) => syncAgainAdvice(dirname(file)),
     pragmas: [cacheSize(cacheMiB), 'wal_autocheckpoint = 20000', 'temp_store = MEMORY'],
   };
-  return opened(openDatabase(path, kind, identity), (db) => void db.run(FILTER_SCHEMA));
+  return opened(openDatabase(path, kind, identity), (db) => void db.run(EVENT_RANGES_SCHEMA + FILTER_SCHEMA));
 }

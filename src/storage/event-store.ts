@@ -1,4 +1,5 @@
 import type { Database } from 'bun:sqlite';
+import { randomInt } from 'node:crypto';
 import { durably } from './database.ts';
 import { MetaStore, MetaWriter } from './meta-store.ts';
 import type { SeqFloor } from './seq-floor.ts';
@@ -10,10 +11,18 @@ export interface EventRecord {
   readonly data: string;
 }
 
+/** Numbers from `first` on belong to one run of a writer, as far as the next range; `tag` names log and run. */
+export interface EventRange {
+  readonly first: number;
+  readonly tag: string;
+}
+
 /** The event log, for reading. */
 export class EventStore {
   readonly #after;
   readonly #bounds;
+  readonly #newestUpTo;
+  readonly #ranges;
 
   constructor(db: Database) {
     this.#after = db.prepare<EventRecord, [number, number]>(
@@ -22,6 +31,10 @@ export class EventStore {
     this.#bounds = db.prepare<{ oldest: number | null; last: number | null }, []>(
       'SELECT (SELECT min(seq) FROM events) AS oldest, (SELECT max(seq) FROM events) AS last',
     );
+    this.#newestUpTo = db.prepare<{ seq: number | null }, [number]>(
+      'SELECT max(seq) AS seq FROM events WHERE seq <= ?',
+    );
+    this.#ranges = db.prepare<EventRange, []>('SELECT first, tag FROM event_ranges ORDER BY first');
   }
 
   after(seq: number, limit: number): EventRecord[] {
@@ -33,6 +46,16 @@ export class EventStore {
     const { oldest, last } = this.#bounds.get()!;
     return { oldest: oldest ?? 0, last: last ?? 0 };
   }
+
+  /** Sequence number of the newest event up to a number; 0 where there is none. */
+  newestUpTo(seq: number): number {
+    return this.#newestUpTo.get(seq)!.seq ?? 0;
+  }
+
+  /** In ascending order; the last one holds the numbers that the present writer gives. */
+  ranges(): EventRange[] {
+    return this.#ranges.all();
+  }
 }
 
 /** The event log, for the one writer. */
@@ -41,6 +64,7 @@ export class EventWriter {
   readonly #add;
   readonly #removeOldest;
   readonly #reserve;
+  readonly #pruneRanges;
   readonly #meta: MetaWriter;
   readonly #floor: SeqFloor | null;
   #next: number;
@@ -70,6 +94,11 @@ export class EventWriter {
     this.#last = new EventStore(db).bounds().last;
     this.#rows = keptRows(db, this.#last) ?? countRows(db);
     this.#meta = new MetaWriter(db);
+    this.#pruneRanges = db.prepare(
+      `DELETE FROM event_ranges WHERE first <
+        (SELECT max(first) FROM event_ranges WHERE first < (SELECT min(seq) FROM events))`,
+    );
+    this.#beginRange();
   }
 
   /** How many events the log holds. */
@@ -80,6 +109,24 @@ export class EventWriter {
   /** The newest number in the log; 0 where it is empty. */
   get last(): number {
     return this.#last;
+  }
+
+  /** Durable before the first number of the range is given: otherwise a power cut could leave the number without its tag. */
+  #beginRange(): void {
+    const [oldest] = new EventStore(this.#db).ranges();
+    const log = oldest?.tag.slice(0, LOG_TAG_LENGTH) ?? randomTag(LOG_TAG_LENGTH);
+    const put = this.#db.prepare<null, [number, string]>(
+      'INSERT OR REPLACE INTO event_ranges (first, tag) VALUES (?, ?)',
+    );
+    const tag = () => log + randomTag(RUN_TAG_LENGTH);
+    durably(this.#db, () =>
+      this.#db.transaction(() => {
+        // What was written before there were ranges.
+        if (!oldest) put.run(0, tag());
+        put.run(this.#next, tag());
+      })(),
+    );
+    put.finalize();
   }
 
   /** Makes sure that a number can be given. */
@@ -112,13 +159,27 @@ export class EventWriter {
   /** Keeps the newest `keep` events, and notes how many there are. Looks at those alone that it removes. */
   prune(keep: number): void {
     const excess = this.#rows - keep;
-    if (excess > 0) this.#rows -= this.#removeOldest.run(excess).changes;
+    if (excess > 0) {
+      this.#rows -= this.#removeOldest.run(excess).changes;
+      this.#pruneRanges.run();
+    }
     this.#meta.put('eventRows', this.#rows);
     this.#meta.put('eventRowsUpTo', this.#last);
   }
 }
 
 const RESERVATION = 10_000;
+
+/** Of a range's tag, the characters that name the log, and those that name the writer's run. */
+export const LOG_TAG_LENGTH = 4;
+const RUN_TAG_LENGTH = 4;
+
+/** Digits and lower-case letters. */
+function randomTag(length: number): string {
+  return randomInt(36 ** length)
+    .toString(36)
+    .padStart(length, '0');
+}
 
 /** How many there are as it was noted with the newest event; null where none was, or by a version that does not. */
 function keptRows(db: Database, last: number): number | null {

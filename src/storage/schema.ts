@@ -12,6 +12,15 @@ CREATE TABLE IF NOT EXISTS filters (
 `;
 
 /**
+ * Ranges of event numbers. Each start of a writer begins one at `first`, with a tag that holds for the numbers from there
+ * to the next one: a copy of the database that is put back later begins other ranges, so that the same number of two
+ * histories is told apart. Databases made before have no such table, so it is made when they are opened.
+ */
+export const EVENT_RANGES_SCHEMA = `
+CREATE TABLE IF NOT EXISTS event_ranges (first INTEGER PRIMARY KEY, tag TEXT NOT NULL);
+`;
+
+/**
  * chain.db, schema version 1. Amounts, heights and positions fit a double exactly; chainwork is a BLOB. Lifetime sums
  * of a script may pass 2^53: they are read as text. `position` is height * 2^20 + index in the block.
  */
@@ -73,7 +82,7 @@ CREATE TABLE script_coins (
 ) WITHOUT ROWID;
 
 CREATE TABLE events (seq INTEGER PRIMARY KEY, type TEXT NOT NULL, data TEXT NOT NULL);
-${FILTER_SCHEMA}`;
+${EVENT_RANGES_SCHEMA}${FILTER_SCHEMA}`;
 
 /** Bits of headers.status. */
 export const HeaderStatus = {

@@ -53,8 +53,13 @@ export class FakeNode implements NodePort {
   readonly #listeners = new Set<(news: NodeNews) => void>();
   readonly #peerListeners = new Set<(change: PeerChange) => void>();
 
-  constructor(dir: string) {
+  /** `restarted`: an earlier process has given the number 1, and may have given all up to 10,000. */
+  constructor(dir: string, { restarted = false } = {}) {
     this.#db = openWriter(join(dir, 'chain.db'), { network: 'regtest', genesisHash: '00'.repeat(32) }, 8);
+    if (restarted) {
+      const earlier = new EventWriter(this.#db);
+      earlier.add(earlier.take(), 'earlier', {});
+    }
     this.#headers = new HeaderWriter(this.#db);
     this.#events = new EventWriter(this.#db);
     this.#txs = new TxWriter(this.#db);
@@ -175,6 +180,8 @@ export interface TestOptions {
   readonly plugins?: readonly RoutePlugin[];
   readonly clock?: Clock;
   readonly attached?: boolean;
+  /** See FakeNode. */
+  readonly restarted?: boolean;
 }
 
 /** A real server on a free loopback port, attached to a fake node unless told otherwise. */
@@ -184,6 +191,7 @@ export function startTestApi({
   plugins = [],
   clock = systemClock,
   attached = true,
+  restarted = false,
 }: TestOptions = {}): TestApi {
   const dir = mkdtempSync(join(tmpdir(), 'api-test-'));
   const lines: string[] = [];
@@ -199,7 +207,7 @@ export function startTestApi({
     clock,
     plugins,
   });
-  const node = new FakeNode(dir);
+  const node = new FakeNode(dir, { restarted });
   const attach = () => api.attach({ node, reads: node.reads });
   if (attached) attach();
   return {

@@ -160,7 +160,7 @@ describe('the default stream', () => {
     clock.advance(2000);
     await until(async () => (await metrics(it)).includes('obverse_ws_connections 0'));
     const closed = await lazy.closedByServer();
-    expect(closed).toMatch(/resume after \d+/);
+    expect(closed).toMatch(/^4008 resume after \w{18,64}$/);
   });
 });
 

@@ -62,7 +62,7 @@ describe('deposits to a watched address', () => {
   let node: NodeProcess;
   let coin = 1;
   let id = '';
-  let lastSeq = 0;
+  let last = '';
   const deposits: Transaction[] = [];
 
   const deposit = (): Transaction => {
@@ -101,7 +101,7 @@ describe('deposits to a watched address', () => {
     const query = `after=${before.lastSeq}&types=addressTransaction,confirmation`;
     const page = await node.api.json<EventPage>(`/api/events?${query}`);
     expect([...page.items]).toEqual(sockets[0]!.messages.filter(isDerived));
-    lastSeq = page.items.at(-1)!.data.seq as number;
+    last = page.items.at(-1)!.data.cursor as string;
     for (const socket of sockets) socket.close();
     expect(node.stderr).not.toContain(ticket);
   });
@@ -116,14 +116,14 @@ describe('deposits to a watched address', () => {
     const tx = deposit();
     await mine(node.api, chain, [tx]);
     const socket = await node.api.socket();
-    socket.send({ type: 'resume', id: 1, data: { after: lastSeq } });
+    socket.send({ type: 'resume', id: 1, data: { after: last } });
     const expected = [
       ['confirmed', idOf(tx), id],
       [1, idOf(tx), id],
       [2, idOf(deposits[0]!), id],
     ];
     expect((await derived(socket, 3)).map(told)).toEqual(expected);
-    const page = await node.api.json<EventPage>(`/api/events?after=${lastSeq}`);
+    const page = await node.api.json<EventPage>(`/api/events?after=${last}`);
     expect(page.items.filter(isDerived)).toEqual(socket.messages.filter(isDerived));
     socket.close();
   });

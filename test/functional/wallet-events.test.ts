@@ -26,7 +26,7 @@ const ARGS = ['--wallet.keypool=20', '--metrics.walletBalances'];
 
 const told = ({ data }: WsMessage) => [data.wallet, data.phase, data.txid];
 const isOfBlock = ({ data }: WsMessage) => ['confirmed', 'reverted', 'conflicted'].includes(data.phase as string);
-const nameOf = ({ data }: WsMessage) => `${data.seq} ${data.sub}`;
+const nameOf = ({ data }: WsMessage) => data.cursor as string;
 
 describe('walletTransaction', () => {
   const chain = recentChain(130);
@@ -96,7 +96,7 @@ describe('walletTransaction', () => {
       walletconflicts: [],
       details: [{ category: 'receive', amount: 300_000_000, label: 'shop', vout: 1, abandoned: false }],
     });
-    expect(Object.keys(pending!.data).slice(0, 4)).toEqual(['seq', 'sub', 'time', 'wallet']);
+    expect(Object.keys(pending!.data).slice(0, 5)).toEqual(['cursor', 'seq', 'sub', 'time', 'wallet']);
     expect((await waiting).items).toEqual([pending!]);
     const block = await mine(node.api, chain, [deposit]);
     const [confirmed] = await messages(1);
@@ -122,7 +122,7 @@ describe('walletTransaction', () => {
       ['other', 'mempool', txid],
     ]);
     expect(both[0]!.data.seq).toBe(both[1]!.data.seq);
-    expect(both[0]!.data.sub as number).toBeLessThan(both[1]!.data.sub as number);
+    expect(both.map(({ data }) => data.sub)).toEqual([1, 2]);
     const of = (name: string) => both.find(({ data }) => data.wallet === name)!.data;
     expect(of('other')).toMatchObject({ amount: 100_000_000, fee: null, trusted: false });
     expect(of('default')).toMatchObject({
@@ -177,7 +177,7 @@ describe('walletTransaction', () => {
     expect(abandoned!.data).toMatchObject({ phase: 'abandoned', txid: idOf(first), details: [{ abandoned: true }] });
   });
 
-  test('is replayed, by WebSocket and by GET, and with the same numbers', async () => {
+  test('is replayed, by WebSocket and by GET, and with the same cursors', async () => {
     const all = socket.of('walletTransaction');
     expect(new Set(all.map(nameOf)).size).toBe(all.length);
     const { items } = await page('after=0');
@@ -188,6 +188,11 @@ describe('walletTransaction', () => {
     await again.until('all', () => again.of('walletTransaction').length >= all.length);
     expect(again.of('walletTransaction').map(nameOf)).toEqual(all.map(nameOf));
     again.close();
+    // Behind any of them come those that follow it, also of another wallet in the same event.
+    for (const [at, { data }] of all.entries()) {
+      const rest = await page(`after=${data.cursor}`);
+      expect(rest.items.map(nameOf)).toEqual(all.slice(at + 1).map(nameOf));
+    }
     expect([...socket.of('walletAbandoned'), ...again.of('walletAbandoned')]).toEqual([]);
   });
 

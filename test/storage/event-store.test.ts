@@ -114,3 +114,74 @@ describe('the event log', () => {
     expect(new EventWriter(db).rows).toBe(13);
   });
 });
+
+describe('ranges of numbers', () => {
+  const rangesOf = (db: Database) => new EventStore(db).ranges();
+
+  test('each start of a writer begins one, with a tag of its own and the tag of the log', () => {
+    const db = emptyLog();
+    add(new EventWriter(db));
+    const first = rangesOf(db);
+    expect(first.map((range) => range.first)).toEqual([0, 1]);
+    const next = add(new EventWriter(db));
+    const both = rangesOf(db);
+    expect(both.slice(0, 2)).toEqual(first);
+    expect(both[2]!.first).toBe(next);
+    expect(new Set(both.map(({ tag }) => tag)).size).toBe(3);
+    for (const { tag } of both) expect(tag).toMatch(new RegExp(`^${first[0]!.tag.slice(0, 4)}[0-9a-z]{4}$`));
+    const other = emptyLog();
+    new EventWriter(other);
+    expect(rangesOf(other)[0]!.tag).not.toBe(first[0]!.tag);
+  });
+
+  test('a range without numbers gets another tag at the next start', () => {
+    const db = emptyLog();
+    new EventWriter(db);
+    const [, before] = rangesOf(db);
+    new EventWriter(db);
+    const [, after, ...rest] = rangesOf(db);
+    expect(after!.first).toBe(before!.first);
+    expect(after!.tag).not.toBe(before!.tag);
+    expect(rest).toEqual([]);
+  });
+
+  test('two histories that begin with one copy give their numbers other tags', () => {
+    const db = emptyLog();
+    const writer = new EventWriter(db);
+    add(writer);
+    const copy = Database.deserialize(db.serialize());
+    for (let i = 0; i < 20_000; i++) add(writer);
+    const restored = add(new EventWriter(copy));
+    const tagAt = (of: Database, seq: number) => rangesOf(of).findLast(({ first }) => first <= seq)!.tag;
+    expect(tagAt(copy, 1)).toBe(tagAt(db, 1));
+    expect(tagAt(copy, restored)).not.toBe(tagAt(db, restored));
+  });
+
+  test('what an earlier version wrote has a range', () => {
+    const db = emptyLog();
+    db.run("INSERT INTO events VALUES (7, 'a', '{}')");
+    db.run("INSERT INTO meta VALUES ('reservedSeq', 10000)");
+    new EventWriter(db);
+    expect(rangesOf(db).map(({ first }) => first)).toEqual([0, 10_001]);
+  });
+
+  test('are removed with the last event that they hold', () => {
+    const db = emptyLog();
+    for (let run = 0; run < 4; run++) add(new EventWriter(db));
+    expect(rangesOf(db).map(({ first }) => first)).toEqual([0, 1, 10_001, 20_001, 30_001]);
+    const writer = new EventWriter(db);
+    add(writer);
+    writer.prune(3);
+    expect(new EventStore(db).bounds().oldest).toBe(20_001);
+    // The oldest event is the first of its range: what was told right before it belongs to the range before.
+    expect(rangesOf(db).map(({ first }) => first)).toEqual([10_001, 20_001, 30_001, 40_001]);
+  });
+
+  test('the newest event up to a number', () => {
+    const db = emptyLog();
+    const writer = new EventWriter(db);
+    for (let i = 0; i < 3; i++) add(writer);
+    const store = new EventStore(db);
+    expect([0, 2, 99].map((seq) => store.newestUpTo(seq))).toEqual([0, 2, 3]);
+  });
+});

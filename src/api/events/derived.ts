@@ -1,4 +1,5 @@
-import { isBlockEvent, type LogEntry } from './log-entry.ts';
+import { ITSELF, watchPlace } from './event-cursor.ts';
+import { cursorIn, isBlockEvent, type LogEntry } from './log-entry.ts';
 import type { TxTouches } from './match.ts';
 import type { BlockMatches, Matcher } from './matcher.ts';
 import { walletIn } from './wallet-told.ts';
@@ -8,6 +9,8 @@ import { outpointKey, scriptKey, txidKey, type Watched, type WatchItem } from '.
 export interface Frame {
   readonly type: string;
   readonly text: string;
+  /** Where it stands within its event of the log; not set where it is no part of one. */
+  readonly within?: string;
 }
 
 /** A message; something to wait for; or null, where others may have their turn. */
@@ -41,10 +44,8 @@ interface Place {
 
 type Phase = 'mempool' | 'confirmed' | 'reverted' | 'removed';
 
-/** The event and what its transactions tell. */
+/** What an event of the log tells of its transactions. */
 interface Told {
-  readonly seq: number;
-  readonly time: number;
   readonly phase: Phase;
   /** Of the transactions now. */
   readonly place: Place | null;
@@ -58,16 +59,47 @@ interface Reached {
   readonly reverted: boolean;
 }
 
+/** A message that is derived from an event, but for what all of them begin with. */
+interface Derived {
+  readonly type: 'addressTransaction' | 'confirmation' | 'walletTransaction';
+  readonly within: string;
+  /** The rest of the JSON of its data. */
+  readonly rest: string;
+}
+
+type DerivedStep = Derived | Promise<void> | null;
+
 /**
- * The messages that one event of the log is to one client: the event itself, then those derived from it. They depend on
- * the event, the chain below it and what is watched, or known to a wallet, alone, so that a replay derives them again;
- * `sub` depends on the event alone, so that it names the same message also when other things are watched by then.
+ * The messages that one event of the log is to one client, from behind the place `behind` on, or all of them: the event
+ * itself, then those derived from it, in the order of their places. They depend on the event, the chain below it and what
+ * is watched, or known to a wallet, alone, so that a replay derives them again; their places depend on the event alone,
+ * so that one names the same message also when other things are watched by then.
  */
-export function* framesOf(entry: LogEntry, wishes: Wishes, matcher: Matcher): Generator<Step> {
-  const { type } = entry;
+export function* framesOf(
+  entry: LogEntry,
+  wishes: Wishes,
+  matcher: Matcher,
+  behind: string | null = null,
+): Generator<Step> {
+  const { type, seq } = entry;
+  if (behind === null && wishes.events.has(type) && (yield* passesFilter(entry, wishes, matcher)))
+    yield { type, text: wishes.full ? yield* withBody(entry, matcher) : entry.text, within: ITSELF };
+  let sub = 0;
+  for (const step of derivedFrom(entry, wishes, matcher)) {
+    if (step === null || step instanceof Promise) {
+      yield step;
+      continue;
+    }
+    const { within, rest } = step;
+    if (behind !== null && within <= behind) continue;
+    const { time } = headOf(entry.text);
+    const head = `"cursor":"${cursorIn(entry)}${within}","seq":${seq},"sub":${++sub},"time":${time},`;
+    yield { type: step.type, text: `{"type":"${step.type}","data":{${head}${rest}}`, within };
+  }
+}
+
+function* derivedFrom(entry: LogEntry, wishes: Wishes, matcher: Matcher): Generator<DerivedStep> {
   const { events, watches } = wishes;
-  if (events.has(type) && (yield* passesFilter(entry, wishes, matcher)))
-    yield { type, text: wishes.full ? yield* withBody(entry, matcher) : entry.text };
   if (watches.size > 0 && (events.has('addressTransaction') || events.has('confirmation'))) {
     if (isBlockEvent(entry)) yield* ofBlock(entry, wishes, matcher);
     else if (entry.tx && entry.reason !== 'block') yield* ofUnconfirmed(entry, wishes, matcher);
@@ -75,19 +107,19 @@ export function* framesOf(entry: LogEntry, wishes: Wishes, matcher: Matcher): Ge
   if (events.has('walletTransaction')) yield* ofWallets(entry, wishes.wallets, matcher);
 }
 
-function* ofWallets(entry: LogEntry, visible: ReadonlySet<string> | null, { wallets }: Matcher): Generator<Step> {
-  const lines = yield* ready(() => wallets.lines(entry));
-  if (lines.length === 0) return;
-  const { time } = headOf(entry.text);
-  for (const { sub, text } of lines) {
+function* ofWallets(
+  entry: LogEntry,
+  visible: ReadonlySet<string> | null,
+  { wallets }: Matcher,
+): Generator<DerivedStep> {
+  for (const { within, text } of yield* ready(() => wallets.lines(entry))) {
     if (visible !== null && !visible.has(walletIn(text))) continue;
-    const head = `{"type":"walletTransaction","data":{"seq":${entry.seq},"sub":${sub},"time":${time},`;
-    yield { type: 'walletTransaction', text: `${head}${text}}` };
+    yield { type: 'walletTransaction', within, rest: text };
     yield null;
   }
 }
 
-function* passesFilter(entry: LogEntry, wishes: Wishes, matcher: Matcher): Generator<Step, boolean> {
+function* passesFilter(entry: LogEntry, wishes: Wishes, matcher: Matcher): Generator<Promise<void>, boolean> {
   if (entry.type !== 'newTransaction') return true;
   if (entry.feeRate < wishes.minFeeRate) return false;
   if (!wishes.onlyWatched) return true;
@@ -104,7 +136,7 @@ function isWatched({ txid, scripts, outpoints }: TxTouches, watches: Watched): b
   );
 }
 
-function* withBody(entry: LogEntry, matcher: Matcher): Generator<Step, string> {
+function* withBody(entry: LogEntry, matcher: Matcher): Generator<Promise<void>, string> {
   const { type, text, tx } = entry;
   const isBlock = isBlockEvent(entry);
   if (!isBlock && !(type === 'newTransaction' && tx)) return text;
@@ -112,17 +144,12 @@ function* withBody(entry: LogEntry, matcher: Matcher): Generator<Step, string> {
   return `${text.slice(0, -2)},"${isBlock ? 'block' : 'tx'}":${body}}}`;
 }
 
-function* ofBlock(entry: LogEntry, wishes: Wishes, matcher: Matcher): Generator<Step> {
+function* ofBlock(entry: LogEntry, wishes: Wishes, matcher: Matcher): Generator<DerivedStep> {
   const { watches } = wishes;
-  const { hash, time } = headOf(entry.text);
+  const { hash } = headOf(entry.text);
   const connected = entry.type === 'newBlock';
   const own = yield* ready(() => matcher.block(hash, watches.version));
-  const told: Told = {
-    seq: entry.seq,
-    time,
-    phase: connected ? 'confirmed' : 'reverted',
-    place: connected ? own : null,
-  };
+  const told: Told = { phase: connected ? 'confirmed' : 'reverted', place: connected ? own : null };
   const reached = (threshold: number, block: Place): Reached => ({
     threshold,
     confirmations: connected ? threshold : threshold - 1,
@@ -142,7 +169,7 @@ function* ofBlock(entry: LogEntry, wishes: Wishes, matcher: Matcher): Generator<
 
 const ONLY_CONFIRMATIONS: ReadonlySet<string> = new Set(['confirmation']);
 
-function* ofEach(matches: BlockMatches, told: Told, reached: Reached, wishes: WatchWishes): Generator<Step> {
+function* ofEach(matches: BlockMatches, told: Told, reached: Reached, wishes: WatchWishes): Generator<DerivedStep> {
   for (let i = 0; i < matches.count; i++) {
     const touches = matches.tx(i);
     yield* ofTouches(touches, told, reached, wishes);
@@ -150,48 +177,44 @@ function* ofEach(matches: BlockMatches, told: Told, reached: Reached, wishes: Wa
   }
 }
 
-function* ofUnconfirmed(entry: LogEntry, wishes: Wishes, matcher: Matcher): Generator<Step> {
+function* ofUnconfirmed(entry: LogEntry, wishes: Wishes, matcher: Matcher): Generator<DerivedStep> {
   const { touches } = yield* ready(() => matcher.tx(entry, wishes.watches.version));
   if (!touches) return;
   const added = entry.type === 'newTransaction';
-  const told: Told = {
-    seq: entry.seq,
-    time: headOf(entry.text).time,
-    phase: added ? 'mempool' : 'removed',
-    place: null,
-  };
+  const told: Told = { phase: added ? 'mempool' : 'removed', place: null };
   yield* ofTouches(touches, told, { threshold: 0, confirmations: 0, block: null, reverted: !added }, wishes);
 }
 
-/** The messages of one transaction, in the order of their numbers. */
+/** The messages of one transaction, in the order of their places. */
 function* ofTouches(
   touches: TxTouches,
   told: Told,
   reached: Reached,
   { events, watches }: WatchWishes,
-): Generator<Frame> {
+): Generator<Derived> {
   const base = Math.max(0, reached.threshold - 1) * THRESHOLD_SPAN + touches.index * TX_SPAN;
-  const frames: { sub: number; make(sub: number): Frame }[] = [];
-  const confirm = (item: WatchItem | undefined, sub: number) => {
+  const found: { number: number; make(): Omit<Derived, 'within'> }[] = [];
+  const confirm = (item: WatchItem | undefined, number: number) => {
     if (item && events.has('confirmation') && item.thresholds.includes(reached.threshold))
-      frames.push({ sub, make: (at) => confirmation(touches.txid, item, told, reached, at) });
+      found.push({ number, make: () => confirmation(touches.txid, item, reached) });
   };
-  confirm(watches.get(txidKey(touches.txid)), base + SUB.txid);
+  confirm(watches.get(txidKey(touches.txid)), base + NUMBER.txid);
   for (const touch of touches.scripts) {
     const item = watches.get(scriptKey(touch.script));
     if (!item) continue;
     const at = base + touch.slot * SLOT_SPAN;
     if (events.has('addressTransaction'))
-      frames.push({ sub: at + SUB.address, make: (sub) => addressTransaction(touches, touch, item, told, sub) });
-    confirm(item, at + SUB.addressConfirmation);
+      found.push({ number: at + NUMBER.address, make: () => addressTransaction(touches, touch, item, told) });
+    confirm(item, at + NUMBER.addressConfirmation);
   }
   for (const { slot, outpoint } of touches.outpoints)
-    confirm(watches.get(outpointKey(outpoint)), base + slot * SLOT_SPAN + SUB.outpoint);
-  for (const { sub, make } of frames.sort((a, b) => a.sub - b.sub)) yield make(sub);
+    confirm(watches.get(outpointKey(outpoint)), base + slot * SLOT_SPAN + NUMBER.outpoint);
+  for (const { number, make } of found.sort((a, b) => a.number - b.number))
+    yield { ...make(), within: watchPlace(number) };
 }
 
 /** Numbers within one event: by threshold, then transaction, then input or output, then what is told of it. */
-const SUB = { address: 1, addressConfirmation: 2, outpoint: 3, txid: 4 } as const;
+const NUMBER = { address: 1, addressConfirmation: 2, outpoint: 3, txid: 4 } as const;
 const SLOT_SPAN = 4;
 /** A transaction has fewer than 2^19 inputs and outputs. */
 const TX_SPAN = 2 ** 21;
@@ -201,18 +224,16 @@ function addressTransaction(
   { txid, index }: TxTouches,
   { received, sent, outputs, inputs }: TxTouches['scripts'][number],
   { label, watchId }: WatchItem,
-  { seq, time, phase, place }: Told,
-  sub: number,
-): Frame {
+  { phase, place }: Told,
+): Omit<Derived, 'within'> {
   const status = place
     ? `{"confirmed":true,"blockHash":"${place.hash}","blockHeight":${place.height},"blockIndex":${index},"blockTime":${place.time},"confirmations":1}`
     : UNCONFIRMED;
   return {
     type: 'addressTransaction',
-    text:
-      `{"type":"addressTransaction","data":{"seq":${seq},"sub":${sub},"time":${time},"address":"${label}",` +
-      `"txid":"${txid}","status":${status},"received":${received},"sent":${sent},"outputs":${outputs},` +
-      `"inputs":${inputs},"phase":"${phase}","watchId":${quoted(watchId)}}}`,
+    rest:
+      `"address":"${label}","txid":"${txid}","status":${status},"received":${received},"sent":${sent},` +
+      `"outputs":${outputs},"inputs":${inputs},"phase":"${phase}","watchId":${quoted(watchId)}}`,
   };
 }
 
@@ -228,14 +249,9 @@ export const UNCONFIRMED =
 function confirmation(
   txid: string,
   { kind, label, watchId }: WatchItem,
-  { seq, time }: Told,
   { threshold, confirmations, block, reverted }: Reached,
-  sub: number,
-): Frame {
+): Omit<Derived, 'within'> {
   const data = {
-    seq,
-    sub,
-    time,
     txid,
     address: kind === 'script' ? label : null,
     outpoint: kind === 'outpoint' ? label : null,
@@ -246,10 +262,10 @@ function confirmation(
     reverted,
     watchId,
   };
-  return { type: 'confirmation', text: JSON.stringify({ type: 'confirmation', data }) };
+  return { type: 'confirmation', rest: JSON.stringify(data).slice(1) };
 }
 
-function* ready<T>(get: () => T | Promise<void>): Generator<Step, T> {
+function* ready<T>(get: () => T | Promise<void>): Generator<Promise<void>, T> {
   for (;;) {
     const found = get();
     if (!(found instanceof Promise)) return found;

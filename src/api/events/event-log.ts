@@ -1,7 +1,10 @@
 import type { TxSource } from '../../mempool/mirror.ts';
 import type { ChainReads } from '../../storage/chain-reads.ts';
+import type { EventRecord } from '../../storage/event-store.ts';
 import type { Clock } from '../../util/clock.ts';
 import type { SeenChange } from '../mempool-feed.ts';
+import { type EventPosition, type ITSELF, WHOLE } from './event-cursor.ts';
+import { type CursorFault, EventHistory, type Gap, type ResumePoint } from './event-history.ts';
 import {
   entryBytes,
   entryOf,
@@ -12,15 +15,6 @@ import {
   type LogEntry,
   type NumberedChange,
 } from './log-entry.ts';
-
-/** Events that are not kept: numbers `fromSeq` to `toSeq`, of the mempool or of all kinds. */
-export interface Gap {
-  readonly scope: 'mempool' | 'all';
-  readonly fromSeq: number;
-  readonly toSeq: number;
-  /** The newest event of the chain; what REST shows is not older. */
-  readonly lastChainSeq: number;
-}
 
 /** What may stay in memory; whichever is reached first. */
 export interface EventLogLimits {
@@ -81,11 +75,11 @@ export class EventLog {
   #seq = 0;
   #told = 0;
   #evictedTo = 0;
-  /** The log lacks events of the mempool up to here. */
-  #mempoolFloor = 0;
   #lostTo = 0;
-  /** The last number that an earlier process may have given; null once this one has shown where it goes on. */
-  #reserved: number | null = null;
+  /** Null before there is a database. */
+  #history: EventHistory | null = null;
+  /** Number of the newest event of the chain that was read. */
+  #chainSeq = 0;
   #scheduled = false;
   #closed = false;
 
@@ -114,9 +108,8 @@ export class EventLog {
   attach(reads: ChainReads): void {
     const { last } = reads.events.bounds();
     this.#reads = reads;
-    this.#seq = this.#told = this.#evictedTo = last;
-    this.#reserved = Math.max(last, reads.meta.get('reservedSeq') ?? 0);
-    this.#mempoolFloor = this.#reserved;
+    this.#seq = this.#told = this.#evictedTo = this.#chainSeq = last;
+    this.#history = new EventHistory(reads.events);
   }
 
   /** The chain has written events up to this number. */
@@ -158,40 +151,34 @@ export class EventLog {
     return { entries, scanned: at === kept.length ? this.#seq : (kept[at - 1]?.seq ?? seq) };
   }
 
-  /**
-   * What is missing behind a number: rows that are no longer kept come first, then events of the mempool. Before its first
-   * event this process cannot know how many the one before has had: `sure` leaves out what may be none.
-   */
-  gapsAfter(seq: number, { sure = false } = {}): Gap[] {
-    const { oldest, last } = this.#reads?.events.bounds() ?? { oldest: 0, last: 0 };
-    const floor = sure && this.#reserved !== null ? this.#evictedTo : this.#mempoolFloor;
-    const gaps: Gap[] = [];
-    let from = seq;
-    if (oldest > 0 && from < oldest - 1) {
-      gaps.push({ scope: 'all', fromSeq: from + 1, toSeq: oldest - 1, lastChainSeq: last });
-      from = oldest - 1;
-    }
-    if (from < floor && !this.#areAllRows(from, floor))
-      gaps.push({ scope: 'mempool', fromSeq: from + 1, toSeq: floor, lastChainSeq: last });
-    return gaps;
+  /** What is missing behind a point: events of all kinds come first, then those of the mempool. */
+  gapsBehind(point: ResumePoint): Gap[] {
+    return this.#history?.gapsBehind(point, (seq) => this.#holds(seq)) ?? [];
   }
 
-  /** Whether all of a few numbers are of events of the chain. */
-  #areAllRows(from: number, to: number): boolean {
-    const count = to - from;
-    if (count > PAGE || !this.#reads) return false;
-    const rows = this.#reads.events.after(from, count);
-    return rows.length === count && rows.at(-1)!.seq === to;
+  /** The point that a cursor names. */
+  locate(cursor: string): ResumePoint | CursorFault {
+    return this.#history?.locate(cursor, this.latest) ?? 'ahead';
+  }
+
+  /** The point behind the event of the log that has a number, or behind all that has it; null where none can have it. */
+  behind(seq: number, within: typeof ITSELF | typeof WHOLE): ResumePoint | null {
+    return seq <= Math.max(this.latest, this.#history?.mempoolFloor ?? 0) ? { seq, within, chainSeq: null } : null;
+  }
+
+  /** The cursor that names a point. Only where there is a database. */
+  cursorAt(position: EventPosition): string {
+    return this.#history!.cursorAt(position);
+  }
+
+  /** The cursor behind all events there are, read or not. */
+  get latestCursor(): string {
+    return this.cursorAt({ seq: this.latest, within: WHOLE });
   }
 
   /** Events of the mempool that this process has had are gone up to here. Whoever has not got that far misses some. */
   get lostTo(): number {
     return this.#lostTo;
-  }
-
-  /** Whether this number may be that of an event, so that one can go on behind it. */
-  isKnown(seq: number): boolean {
-    return seq <= Math.max(this.latest, this.#reserved ?? 0);
   }
 
   /** Numbers of the oldest events kept, of the chain and of the mempool; 0 where there is none. */
@@ -274,7 +261,8 @@ export class EventLog {
       for (const row of rows) {
         if (row.seq > upTo) return true;
         this.#options.onChainEvent?.(row.type, row.data);
-        this.#keep(keptRow(row));
+        this.#keep(this.#keptRow(row));
+        this.#chainSeq = row.seq;
       }
       if (rows.length < PAGE) return true;
       if (performance.now() >= until) return false;
@@ -293,15 +281,10 @@ export class EventLog {
       this.#seq = seq;
       return;
     }
-    this.#keep(keptChange(change));
+    this.#keep(keptChange(change, this.#history!.cursorOf(seq, this.#chainSeq)));
   }
 
   #keep(entry: KeptEntry): void {
-    if (this.#reserved !== null) {
-      // The first event of this process tells where the numbers of the one before have ended.
-      this.#mempoolFloor = entry.seq - 1;
-      this.#reserved = null;
-    }
     const kept = { ...entry, at: this.#clock.monotonicMs() };
     this.#kept.push(kept);
     this.#bytes += entryBytes(kept);
@@ -329,7 +312,7 @@ export class EventLog {
 
   #lose(upTo: number): void {
     this.#lostTo = Math.max(this.#lostTo, upTo);
-    this.#mempoolFloor = Math.max(this.#mempoolFloor, upTo);
+    this.#history?.loseMempool(upTo);
   }
 
   #stored({ events }: ChainReads, seq: number, limit: number, types: ReadonlySet<string> | null) {
@@ -338,9 +321,19 @@ export class EventLog {
     const old = rows.filter((row) => row.seq <= this.#evictedTo);
     const more = old.length === wanted;
     return {
-      entries: old.filter(({ type }) => !types || types.has(type)).map((row) => entryOf(keptRow(row))),
+      entries: old.filter(({ type }) => !types || types.has(type)).map((row) => entryOf(this.#keptRow(row))),
       scanned: more ? old.at(-1)!.seq : this.#evictedTo,
     };
+  }
+
+  #keptRow(row: EventRecord): KeptEntry {
+    return keptRow(row, this.#history!.cursorOf(row.seq, row.seq));
+  }
+
+  /** Whether the event with a number is still there. */
+  #holds(seq: number): boolean {
+    if (seq > this.#evictedTo) return this.#kept[this.#find(seq - 1)]?.seq === seq;
+    return this.#reads?.events.newestUpTo(seq) === seq && seq > 0;
   }
 
   /** Index in `#kept` of the first event behind a number. */

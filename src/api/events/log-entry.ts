@@ -19,6 +19,8 @@ export interface LogEntry {
 
 /** An entry as it stays: as few objects as can be, since there are many and each collection of garbage visits them all. */
 export interface KeptEntry extends EventRecord, Pick<LogEntry, 'feeRate' | 'reason'> {
+  /** With the cursor as its first member. */
+  readonly data: string;
   readonly raw: Uint8Array | null;
   readonly spent: Uint8Array | null;
 }
@@ -44,21 +46,39 @@ export function isBlockEvent({ type }: Pick<LogEntry, 'type'>): boolean {
 }
 
 /** An event of the chain. */
-export function keptRow({ seq, type, data }: EventRecord): KeptEntry {
-  return { seq, type, data, raw: null, spent: null, feeRate: 0, reason: null };
+export function keptRow({ seq, type, data }: EventRecord, cursor: string): KeptEntry {
+  return { seq, type, data: withCursor(data, cursor), raw: null, spent: null, feeRate: 0, reason: null };
 }
 
 /** An event of the mempool. */
-export function keptChange(change: NumberedChange): KeptEntry {
-  const { seq, data } = change;
+export function keptChange(change: NumberedChange, cursor: string): KeptEntry {
+  const { seq } = change;
   const type = change.kind === 'note' ? change.type : TYPE_OF[change.kind];
   const tx = change.kind === 'added' ? change : change.kind === 'removed' ? change.gone : null;
   const feeRate = change.kind === 'added' ? change.fee / change.vsize : 0;
   const reason = change.kind === 'removed' ? change.reason : null;
+  const data = withCursor(change.data, cursor);
   return { seq, type, data, raw: tx?.raw ?? null, spent: tx?.spent ?? null, feeRate, reason };
 }
 
-/** What is handed out of it. */
+/**
+ * The cursor is added when an event is read, not when it is written, so that events of earlier versions have one as well;
+ * and once, not for each connection.
+ */
+function withCursor(data: string, cursor: string): string {
+  // One string: joined, the parts stay in memory beside each other, and each connection pays for joining them.
+  return Buffer.from(`{"cursor":"${cursor}",${data.slice(1)}`).toString();
+}
+
+/** The cursor of an event. Followed by a place it is that of what is derived there. */
+export function cursorIn({ text }: Pick<LogEntry, 'text'>): string {
+  const start = text.indexOf(CURSOR) + CURSOR.length;
+  return text.slice(start, text.indexOf('"', start));
+}
+
+const CURSOR = '"data":{"cursor":"';
+
+/** The entry that is delivered. */
 export function entryOf({ seq, type, data, raw, spent, feeRate, reason }: KeptEntry): LogEntry {
   const tx = raw && spent ? { raw, spent } : null;
   return { seq, type, text: `{"type":"${type}","data":${data}}`, tx, feeRate, reason };

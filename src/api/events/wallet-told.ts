@@ -10,9 +10,9 @@ import {
 import { headOf } from './derived.ts';
 import { isBlockEvent, type LogEntry } from './log-entry.ts';
 
-/** A message about a transaction of a wallet: its number within the event, and its data from the name of the wallet on. */
+/** A message about a transaction of a wallet: its place within the event, and its data from the name of the wallet on. */
 export interface WalletLine {
-  readonly sub: number;
+  readonly within: string;
   readonly text: string;
 }
 
@@ -56,7 +56,7 @@ export class WalletTold {
     this.#options = options;
   }
 
-  /** In order of their numbers; or a promise: ask again when it resolves. It rejects where a wallet stays behind. */
+  /** In order of their places; or a promise: ask again when it resolves. It rejects where a wallet stays behind. */
   lines(entry: LogEntry): readonly WalletLine[] | Promise<void> {
     if (!CAUSES.has(entry.type) || entry.reason === 'block') return NOTHING;
     const { seq } = entry;
@@ -153,7 +153,7 @@ function factsOf({ type, text, reason }: LogEntry): Omit<WalletTxQuestion, 'wall
 
 function lineOf(line: string): WalletLine {
   const tab = line.indexOf('\t');
-  return { sub: Number(line.slice(0, tab)), text: line.slice(tab + 1) };
+  return { within: line.slice(0, tab), text: line.slice(tab + 1) };
 }
 
 /** The name of the wallet at the beginning of a message's data. Throws on a text without one, since nobody may see that. */

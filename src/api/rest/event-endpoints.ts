@@ -2,7 +2,9 @@ import { Elysia, t } from 'elysia';
 import type { Scope } from '../auth/scopes.ts';
 import type { ApiContext } from '../context.ts';
 import { ApiError, fail } from '../errors.ts';
-import type { EventLog, Gap } from '../events/event-log.ts';
+import { completeUpTo, type EventPosition, WHOLE } from '../events/event-cursor.ts';
+import { CURSOR_FAULTS, type Gap, type ResumePoint, startBehind } from '../events/event-history.ts';
+import type { EventLog } from '../events/event-log.ts';
 import { access } from '../route-access.ts';
 import { type EventPage, type PageWish, readEventPage } from './event-pages.ts';
 import { invalid, numberInput, type Query } from './input.ts';
@@ -24,10 +26,12 @@ const MAX_WAIT_SECONDS = 60;
 /** How long what keys watch is waited for. */
 const LOAD_MS = 5000;
 const SEQ = /^(?:0|[1-9][0-9]{0,15})$/;
+const NUMBER = /^-?[0-9.]+$/;
 
 interface Asked {
-  /** null asks for nothing older than now. */
-  readonly after: number | null;
+  readonly from: ResumePoint;
+  /** Whether `after` was a cursor. */
+  readonly byCursor: boolean;
   readonly limit: number;
   readonly types: ReadonlySet<string>;
   readonly waitMs: number;
@@ -41,32 +45,40 @@ export const eventRoutes = (ctx: ApiContext) => {
     async ({ query, request }) => {
       const { events, watches } = ctx;
       ctx.reads();
-      const { after, waitMs, ...asked } = askedFor(query, ctx);
+      const { from, waitMs, ...asked } = askedFor(query, ctx);
       const call = ctx.call(request);
       call.require(scopeOf(asked.types));
-      const from = after ?? events.latest;
-      if (!events.isKnown(from)) invalid('after', 'must be the seq of an event');
-      const known = gapAfter(events, from);
-      const start = Math.max(from, known?.scope === 'all' ? known.toSeq : 0);
+      const known = events.gapsBehind(from);
       if (!watches.isLoaded) await Promise.race([watches.loaded, Bun.sleep(LOAD_MS)]);
       if (!watches.isLoaded) fail('warming_up', 'what keys watch is still being read');
       const { signal } = request;
       const wish = { ...asked, signal, watches: watches.of(call.principal.id), wallets: call.principal.wallets };
-      let page = await readEventPage(ctx, start, wish);
+      let page = await readEventPage(ctx, startBehind(from, known), wish);
       // What is missing is told at once.
-      if (page.items.length === 0 && known === null && waitMs > 0)
+      if (page.items.length === 0 && known.length === 0 && waitMs > 0)
         page = await waits.for(request, { ms: waitMs, scope: scopeOf(asked.types) }, (until) =>
-          nextPage(ctx, page.lastSeq, wish, until),
+          nextPage(ctx, page, wish, until),
         );
-      // The first event may have shown that some are missing.
-      const gap = known ?? gapAfter(events, from);
-      const body = `{"items":[${page.items.join(',')}],"lastSeq":${page.lastSeq},"gap":${JSON.stringify(gap)}}`;
+      // Some may have been dropped in the meantime.
+      const gaps = known.length > 0 ? known : events.gapsBehind(from);
+      const end = endOf(page, gaps, events);
+      const body =
+        `{"items":[${page.items.join(',')}],"lastSeq":${completeUpTo(end)},"lastCursor":"${events.cursorAt(end)}",` +
+        `"gap":${JSON.stringify(gaps[0] ?? null)}}`;
       return new Response(body, { headers: { 'content-type': 'application/json', 'cache-control': 'no-store' } });
     },
     {
       query: t.Object({
-        after: t.Optional(t.String({ description: 'lastSeq of the answer before; without it nothing older than now' })),
-        limit: t.Optional(t.String({ description: 'entries on a page' })),
+        after: t.Optional(
+          t.String({
+            description:
+              'lastCursor of the page before, or data.cursor of an event: the page begins right behind it. Or lastSeq of ' +
+              'the page before. Without it there is nothing older than now',
+          }),
+        ),
+        limit: t.Optional(
+          t.String({ description: 'entries on a page; behind a seq, those of one more event may come with them' }),
+        ),
         types: t.Optional(t.String({ description: 'types of events, by comma' })),
         wait: t.Optional(t.String({ description: 'seconds to wait where there is none, up to 60' })),
       }),
@@ -80,32 +92,44 @@ function scopeOf(types: ReadonlySet<string>): Scope {
   return types.has('walletTransaction') ? 'wallet.read' : 'read';
 }
 
-function gapAfter(events: EventLog, seq: number): Gap | null {
-  return events.gapsAfter(seq, { sure: true })[0] ?? null;
+/** Where the client goes on: behind the page, and, where that is the end of the log, behind the gap as well. */
+function endOf({ end }: EventPage, gaps: readonly Gap[], events: EventLog): EventPosition {
+  const missingTo = gaps.at(-1)?.toSeq ?? 0;
+  return completeUpTo(end) >= events.seq && missingTo >= end.seq ? { seq: missingTo, within: WHOLE } : end;
 }
 
-function askedFor(query: Query, { options }: ApiContext): Asked {
+function askedFor(query: Query, { options, events }: ApiContext): Asked {
   const { default: fallback, max } = options.pages.events;
-  if (query.after !== undefined && !SEQ.test(query.after)) invalid('after', 'must be the seq of an event');
   const types = query.types?.split(',') ?? null;
   for (const type of types ?? [])
     if (!TYPES.some((known) => known === type)) invalid('types', `must be of ${TYPES.join(', ')}`);
   return {
-    after: query.after === undefined ? null : Number(query.after),
+    ...pointFor(query.after, events),
     limit: numberInput(query, 'limit', { min: 1, max, fallback: Math.min(fallback, max) }),
     types: types ? new Set(types) : DEFAULT_TYPES,
     waitMs: numberInput(query, 'wait', { min: 0, max: MAX_WAIT_SECONDS, fallback: 0 }) * 1000,
   };
 }
 
+function pointFor(after: string | undefined, events: EventLog): Pick<Asked, 'from' | 'byCursor'> {
+  if (after === undefined || NUMBER.test(after)) {
+    const seq = after === undefined ? events.latest : SEQ.test(after) ? Number(after) : Number.POSITIVE_INFINITY;
+    const from = events.behind(seq, WHOLE);
+    return from ? { from, byCursor: false } : invalid('after', 'must be the cursor or the seq of an event');
+  }
+  const found = events.locate(after);
+  if (typeof found !== 'string') return { from: found, byCursor: true };
+  return fail('invalid_cursor', CURSOR_FAULTS[found], { parameter: 'after', reason: found });
+}
+
 /** The first page that holds something; an empty one when `until` aborts or the log is closed. */
-async function nextPage(ctx: ApiContext, after: number, wish: PageWish, until: AbortSignal): Promise<EventPage> {
+async function nextPage(ctx: ApiContext, empty: EventPage, wish: PageWish, until: AbortSignal): Promise<EventPage> {
   const { events } = ctx;
-  let page: EventPage = { items: [], lastSeq: after };
+  let page = empty;
   while (!until.aborted && !events.closed) {
-    page = await readEventPage(ctx, page.lastSeq, wish);
+    page = await readEventPage(ctx, page.end, wish);
     if (page.items.length > 0) break;
-    if (events.seq <= page.lastSeq) await grown(events, until);
+    if (events.seq <= page.end.seq) await grown(events, until);
   }
   return page;
 }

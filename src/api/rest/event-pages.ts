@@ -1,6 +1,7 @@
 import type { ApiContext } from '../context.ts';
 import { ApiError } from '../errors.ts';
 import { framesOf, isPlain, type Wishes } from '../events/derived.ts';
+import { completeUpTo, type EventPosition, WHOLE } from '../events/event-cursor.ts';
 import type { LogEntry } from '../events/log-entry.ts';
 import type { Watched } from '../events/watches.ts';
 import { turns } from '../turns.ts';
@@ -8,6 +9,8 @@ import { turns } from '../turns.ts';
 /** What is wanted of a page of events. */
 export interface PageWish {
   readonly limit: number;
+  /** Whether the client can go on within an event, since it names where by a cursor. */
+  readonly byCursor: boolean;
   readonly types: ReadonlySet<string>;
   /** What the client is told of beside the events themselves. */
   readonly watches: Watched;
@@ -21,7 +24,7 @@ export interface EventPage {
   /** JSON texts. */
   readonly items: readonly string[];
   /** Go on behind this. */
-  readonly lastSeq: number;
+  readonly end: EventPosition;
 }
 
 type Sources = Pick<ApiContext, 'events' | 'matcher' | 'log'>;
@@ -36,57 +39,79 @@ const CAUSES = ['newBlock', 'blockDisconnected', 'newTransaction', 'transactionR
 const DERIVED = ['addressTransaction', 'confirmation', 'walletTransaction'];
 
 /**
- * What there is behind a number, up to a page. An event and what is derived from it have one number, and a client goes on
- * behind that: so they are never parted, and a page may hold a few more than its limit.
+ * What there is behind a position, up to a page. For a client that goes on behind a number an event and what is derived
+ * from it are never parted, since they have one number: its page may hold a few more than the limit.
  */
-export async function readEventPage(sources: Sources, after: number, wish: PageWish): Promise<EventPage> {
+export async function readEventPage(sources: Sources, from: EventPosition, wish: PageWish): Promise<EventPage> {
   const { events } = sources;
   const { limit, types } = wish;
   const items: string[] = [];
-  let lastSeq = after;
+  let end = from;
   let bytes = 0;
   const turn = turns(SLICE_MS);
   while (items.length < limit && !wish.signal.aborted) {
     const { watches, wallets } = wish;
     const wishes: Wishes = { events: types, watches, full: false, onlyWatched: false, minFeeRate: 0, wallets };
     const derives = !isPlain(wishes) && DERIVED.some((type) => types.has(type));
+    const after = derives ? completeUpTo(end) : end.seq;
     const scan = derives ? SCAN : Math.min(SCAN, limit - items.length);
-    const { entries, scanned } = events.after(lastSeq, scan, derives ? new Set([...types, ...CAUSES]) : types);
-    if (scanned === lastSeq) break;
+    const { entries, scanned } = events.after(after, scan, derives ? new Set([...types, ...CAUSES]) : types);
+    if (scanned === after) break;
     for (const entry of entries) {
-      if (items.length >= limit) return { items, lastSeq };
-      const texts = derives ? await textsOf(entry, wishes, sources, turn) : [entry.text];
-      if (texts === null) return items.length > 0 ? { items, lastSeq } : cannot();
-      for (const { length } of texts) bytes += length;
-      if (bytes > MAX_BODY && items.length > 0) return { items, lastSeq };
-      for (const text of texts) items.push(text);
-      lastSeq = entry.seq;
+      const left = { items: limit - items.length, bytes: items.length > 0 ? MAX_BODY - bytes : MAX_BODY };
+      if (left.items <= 0 || left.bytes <= 0) return { items, end };
+      const behind = entry.seq === end.seq ? end.within : null;
+      const read = derives
+        ? await readEntry(entry, behind, { wishes, left: wish.byCursor ? left : UNBOUNDED }, sources, turn)
+        : { texts: [entry.text], bytes: entry.text.length, within: WHOLE };
+      if (read === null) return items.length > 0 ? { items, end } : cannot();
+      bytes += read.bytes;
+      if (bytes > MAX_BODY && items.length > 0 && !wish.byCursor) return { items, end };
+      for (const text of read.texts) items.push(text);
+      end = { seq: entry.seq, within: read.within };
+      if (read.within !== WHOLE) return { items, end };
     }
-    lastSeq = scanned;
+    end = { seq: scanned, within: WHOLE };
     await turn();
   }
-  return { items, lastSeq };
+  return { items, end };
 }
 
-/** An event and what is derived from it, as far as they are wanted; null where that cannot be worked out now. */
-async function textsOf(
+interface Room {
+  readonly items: number;
+  readonly bytes: number;
+}
+
+const UNBOUNDED: Room = { items: Number.POSITIVE_INFINITY, bytes: Number.POSITIVE_INFINITY };
+
+/**
+ * An event and what is derived from it, as far as they are wanted, from behind a place on; as many as there is room for,
+ * but at least one. Null where that cannot be worked out now.
+ */
+async function readEntry(
   entry: LogEntry,
-  wishes: Wishes,
+  behind: string | null,
+  { wishes, left }: { wishes: Wishes; left: Room },
   { matcher, log }: Sources,
   turn: ReturnType<typeof turns>,
-): Promise<string[] | null> {
+): Promise<{ texts: string[]; bytes: number; within: string } | null> {
   const texts: string[] = [];
+  let bytes = 0;
   try {
-    for (const step of framesOf(entry, wishes, matcher)) {
+    for (const step of framesOf(entry, wishes, matcher, behind)) {
       if (step instanceof Promise) await step;
-      else if (step !== null) texts.push(step.text);
+      else if (step !== null) {
+        texts.push(step.text);
+        bytes += step.text.length;
+        if (texts.length >= left.items || bytes >= left.bytes) return { texts, bytes, within: step.within! };
+      }
       await turn();
     }
   } catch (error) {
     log.warn('an event could not be worked out', { error });
     return null;
   }
-  return texts;
+  return { texts, bytes, within: WHOLE };
 }
 
 function cannot(): never {

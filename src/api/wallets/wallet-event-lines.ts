@@ -1,6 +1,6 @@
 import { sha256 } from '../../crypto/hash.ts';
 import { type ParsedBlock, parseTransaction } from '../../primitives/block.ts';
-import { hashFromHex, type Txid } from '../../primitives/hash.ts';
+import { hashFromHex, hashToHex, type Txid } from '../../primitives/hash.ts';
 import { sumOutputs } from '../../primitives/transaction.ts';
 import type { HeaderRecord } from '../../storage/header-store.ts';
 import type { WalletReads } from '../../storage/wallet-reads.ts';
@@ -9,6 +9,7 @@ import type { WalletCursor } from '../../storage/wallet-store.ts';
 import type { TxBlock, WalletTxRecord } from '../../storage/wallet-tx-store.ts';
 import { WalletView } from '../../wallet/read/wallet-view.ts';
 import type { WalletState } from '../../wallet/wallet-manager.ts';
+import { walletPlace } from '../events/event-cursor.ts';
 import { type ReadEndpoint, textAnswer } from '../readers/answer.ts';
 import { parsedBlock } from '../readers/block-body.ts';
 import { blockByHash, headerTime } from '../readers/block-facts.ts';
@@ -51,7 +52,7 @@ export const WALLET_BEHIND = 'behind';
 const NO_CAUSE: Cause = { reason: null, replacedBy: null };
 
 /**
- * What a block means to wallets, one message a line: its number within the event, and the rest of its JSON. It is found
+ * What a block means to wallets, one message a line: its place within the event, and the rest of its JSON. It is found
  * from the block and from what the wallets know, not from how their transactions stand now: a replay finds the same.
  */
 export const walletBlockEndpoint: ReadEndpoint<WalletBlockQuestion> = {
@@ -92,7 +93,7 @@ export const walletTxEndpoint: ReadEndpoint<WalletTxQuestion> = {
         const record = reads.txs.byTxid(hashFromHex(txid));
         if (!record) return;
         const teller = new Teller(env, name, new WalletView(reads));
-        lines.push(teller.line(0, standing(record, phase, null), phase, { reason, replacedBy }));
+        lines.push(teller.line(null, standing(record, phase, null), phase, { reason, replacedBy }));
       });
     }
     return textAnswer(inOrder(lines), 'none');
@@ -118,23 +119,25 @@ function linesOfBlock(
     const block = { height, hash, index, time };
     const record = reads.txs.byTxid(txid);
     const phase = connected ? 'confirmed' : 'reverted';
-    if (record) lines.push(teller.line(index, standing(record, phase, block), phase, NO_CAUSE));
+    if (record) lines.push(teller.line({ index }, standing(record, phase, block), phase, NO_CAUSE));
     if (index === 0) continue;
     for (const { prevout } of tx.inputs)
       for (const id of reads.txs.spenders(prevout)) if (id !== record?.id) contradicted.set(id, block);
   }
   const phase = connected ? 'conflicted' : 'reverted';
-  for (const [ordinal, [id, block]] of withDescendants(reads, contradicted).entries()) {
+  for (const [id, block] of withDescendants(reads, contradicted)) {
     const record = reads.txs.byId(id);
     // Another block below had contradicted it already.
     if (record.state === TxStateCode.CONFLICTED && record.height! < height) continue;
-    lines.push(teller.line(FIRST_CONFLICT + ordinal, standing(record, phase, block), phase, NO_CAUSE));
+    // By its id alone: what else the block conflicts with depends on what the wallet knows by then.
+    const conflict = hashToHex(record.txid);
+    lines.push(teller.line({ conflict }, standing(record, phase, block), phase, NO_CAUSE));
   }
   return lines;
 }
 
-/** Transactions that cannot be while this block is, and what spends their outputs, in the wallet's order. */
-function withDescendants(reads: WalletReads, first: ReadonlyMap<number, TxBlock>): [number, TxBlock][] {
+/** Transactions that cannot be while this block is, and what spends their outputs. */
+function withDescendants(reads: WalletReads, first: ReadonlyMap<number, TxBlock>): ReadonlyMap<number, TxBlock> {
   const found = new Map(first);
   const pending = [...first];
   for (let next = pending.pop(); next && found.size < MAX_CONFLICTS; next = pending.pop()) {
@@ -147,7 +150,7 @@ function withDescendants(reads: WalletReads, first: ReadonlyMap<number, TxBlock>
         pending.push([spender, block]);
       }
   }
-  return [...found].sort(([a], [b]) => a - b).slice(0, MAX_CONFLICTS);
+  return found;
 }
 
 /** A transaction as it stood when the event happened. */
@@ -174,33 +177,38 @@ const STATE_OF: Readonly<Record<WalletPhase, number>> = {
 };
 
 interface Line {
-  readonly sub: number;
+  readonly within: string;
   readonly text: string;
 }
 
 /** Puts what happened to transactions of one wallet into words. */
 class Teller {
   readonly #wallet: string;
-  readonly #base: number;
+  readonly #nameDigest: string;
   readonly view: WalletView;
   readonly #params: ReadEnv['params'];
   #views: WalletTxViews | null = null;
 
   constructor({ params }: ReadEnv, wallet: string, view: WalletView) {
     this.#wallet = wallet;
-    this.#base = firstSub(wallet);
+    this.#nameDigest = sha256(new TextEncoder().encode(wallet)).toHex();
     this.view = view;
     this.#params = params;
   }
 
-  /** `number` tells the messages of one event and wallet apart. Amounts are satoshis. */
-  line(number: number, tx: WalletTxRecord, phase: WalletPhase, { reason, replacedBy }: Cause): Line {
+  /** `of` tells the messages of one event and wallet apart. Amounts are satoshis. */
+  line(
+    of: Parameters<typeof walletPlace>[1],
+    tx: WalletTxRecord,
+    phase: WalletPhase,
+    { reason, replacedBy }: Cause,
+  ): Line {
     this.#views ??= new WalletTxViews(this.view, this.#params, (satoshis) => satoshis);
     const { txid, time: _shownWith, ...about } = this.#views.about(tx);
     const details = this.#views.entries(tx, { minDepth: ANY_DEPTH, long: false, label: null, includeChange: false });
     const data = { wallet: this.#wallet, txid, phase, reason, replacedBy, ...this.#net(tx), ...about, details };
-    const sub = this.#base + number;
-    return { sub, text: `${sub}\t${JSON.stringify(data).slice(1)}` };
+    const within = walletPlace(this.#nameDigest, of);
+    return { within, text: `${within}\t${JSON.stringify(data).slice(1)}` };
   }
 
   /** What it adds to the balance, its fee left out; and the fee where it spends something of ours, not positive. */
@@ -216,22 +224,12 @@ class Teller {
 /** What a block contradicts is told as well, with what is received. */
 const ANY_DEPTH = Number.MIN_SAFE_INTEGER;
 
-/** A block holds fewer transactions than that; behind them come those that it contradicts. */
-const FIRST_CONFLICT = 2 ** 19;
 const MAX_CONFLICTS = 2 ** 19;
-const WALLET_SPAN = 2 ** 20;
-/** Above all numbers of what is derived from watches, and below 2^53. */
-const FIRST_SUB = 2 ** 52;
 
-/** By the name alone, so that a message keeps its number whatever other wallets are loaded. */
-function firstSub(wallet: string): number {
-  const digest = sha256(new TextEncoder().encode(wallet));
-  return FIRST_SUB + new DataView(digest.buffer, digest.byteOffset).getUint32(0) * WALLET_SPAN;
-}
-
+/** By place, which is also the order among several wallets. */
 function inOrder(lines: readonly Line[]): string {
   return lines
-    .toSorted((a, b) => a.sub - b.sub)
+    .toSorted((a, b) => (a.within < b.within ? -1 : 1))
     .map(({ text }) => text)
     .join('\n');
 }

@@ -1,6 +1,7 @@
 import type { ServerWebSocket } from 'bun';
 import type { Principal } from '../context.ts';
 import type { Frame, Step, Wishes } from '../events/derived.ts';
+import { completeUpTo, type EventPosition, WHOLE } from '../events/event-cursor.ts';
 import { type Watched, type WatchRegistry, WatchSet, WatchUnion } from '../events/watches.ts';
 
 /** What Bun keeps beside a WebSocket. */
@@ -33,7 +34,7 @@ export const DERIVED_EVENTS: readonly string[] = ['addressTransaction', 'confirm
 /** Messages that a client gets one after the other: those of one event of the log, or others that have no number. */
 export interface Course {
   readonly frames: Iterator<Step>;
-  /** The cursor when all of them are sent; null leaves it. */
+  /** The number of that event; null leaves the position where it is. */
   readonly seq: number | null;
 }
 
@@ -43,7 +44,7 @@ const COMPRESS_ABOVE = 1024;
 const RATE_WINDOW_MS = 10_000;
 
 /** One client: which events it wants, how far it has got in the log, and whether its socket takes more. */
-export class Connection implements Wishes {
+export class Connection implements Wishes, EventPosition {
   readonly socket: ServerWebSocket<SocketData>;
   readonly events = new Set<string>(DEFAULT_EVENTS);
   readonly watches: WatchUnion;
@@ -51,7 +52,9 @@ export class Connection implements Wishes {
   onlyWatched = false;
   minFeeRate = 0;
   /** Number of the last event that was sent to it or passed over. */
-  cursor: number;
+  seq: number;
+  /** How much of what has that number was sent. */
+  within: string = WHOLE;
   /** It knows that events of the mempool up to here are missing. */
   gapTold = 0;
   /** What is being sent, and what of it the socket did not take. */
@@ -80,13 +83,13 @@ export class Connection implements Wishes {
   /** `stored` is what is watched for its key. */
   constructor(
     socket: ServerWebSocket<SocketData>,
-    cursor: number,
+    seq: number,
     now: number,
     { registry, stored }: { registry: WatchRegistry; stored: Watched },
   ) {
     this.socket = socket;
     this.watches = new WatchUnion(new WatchSet(registry), stored);
-    this.cursor = cursor;
+    this.seq = seq;
     this.lastHeard = now;
     this.lastPing = now;
     this.#windowStart = now;
@@ -125,9 +128,19 @@ export class Connection implements Wishes {
     for (const event of DERIVED_EVENTS) if (!this.#declined.has(event)) this.events.add(event);
   }
 
-  /** From here on the events behind `after` are sent. */
-  goTo(after: number, gapTold: number): void {
-    this.cursor = after;
+  /** All that has this number or a lower one was sent. */
+  get sentUpTo(): number {
+    return completeUpTo(this);
+  }
+
+  moveTo(seq: number, within: string): void {
+    this.seq = seq;
+    this.within = within;
+  }
+
+  /** From here on the events behind a position are sent. */
+  goTo({ seq, within }: EventPosition, gapTold: number): void {
+    this.moveTo(seq, within);
     this.gapTold = gapTold;
     if (this.course?.seq != null) {
       this.course = null;

@@ -1,6 +1,7 @@
 import type { Clock } from '../../util/clock.ts';
 import type { Log } from '../../util/log.ts';
 import { type Frame, framesOf, isPlain, type Step } from '../events/derived.ts';
+import { WHOLE } from '../events/event-cursor.ts';
 import type { EventLog } from '../events/event-log.ts';
 import type { Matcher } from '../events/matcher.ts';
 import type { ApiMetrics } from '../ops/metrics.ts';
@@ -101,37 +102,43 @@ export class Delivery {
       if (connection.course && !this.#run(connection, connection.course, until)) return !isReady(connection);
       const inserted = connection.inserted.shift();
       if (inserted) connection.course = { frames: inserted, seq: null };
-      else if (connection.cursor >= this.#events.seq) return true;
+      else if (connection.sentUpTo >= this.#events.seq) return true;
       else if (isPlain(connection)) {
         if (!this.#sendPlain(connection, until)) return false;
       } else this.#takeNext(connection);
-      if (performance.now() >= until) return !connection.course && connection.cursor >= this.#events.seq;
+      if (performance.now() >= until) return !connection.course && connection.sentUpTo >= this.#events.seq;
     }
   }
 
   /** Sends events as they are, the same text to everybody. False when the time was up first. */
   #sendPlain(connection: Connection, until: number): boolean {
     if (this.#misses(connection)) return true;
-    const { entries, scanned } = this.#events.after(connection.cursor, PAGE);
+    // Nothing is derived for it, so that behind an event is behind all that has its number.
+    connection.within = WHOLE;
+    const { entries, scanned } = this.#events.after(connection.seq, PAGE);
     for (const { seq, type, text } of entries) {
       if (connection.events.has(type)) {
         if (!connection.sendEvent(text, this.#options.clock.monotonicMs())) return true;
         this.#options.metrics.wsMessage(type);
       }
-      connection.cursor = seq;
+      connection.seq = seq;
       if (connection.blocked || connection.closed) return true;
-      if (performance.now() >= until) return connection.cursor >= this.#events.seq;
+      if (performance.now() >= until) return connection.seq >= this.#events.seq;
     }
-    connection.cursor = scanned;
+    connection.seq = scanned;
     return true;
   }
 
   #takeNext(connection: Connection): void {
     if (this.#misses(connection)) return;
-    const { entries, scanned } = this.#events.after(connection.cursor, 1);
+    const { seq, within, sentUpTo } = connection;
+    const { entries, scanned } = this.#events.after(sentUpTo, 1);
     const [entry] = entries;
-    if (!entry) connection.cursor = scanned;
-    else connection.course = { frames: framesOf(entry, connection, this.#matcher), seq: entry.seq };
+    if (!entry) connection.moveTo(scanned, WHOLE);
+    else {
+      const behind = entry.seq === seq ? within : null;
+      connection.course = { frames: framesOf(entry, connection, this.#matcher, behind), seq: entry.seq };
+    }
   }
 
   /** Sends what is under way. True when all of it is sent. */
@@ -140,7 +147,7 @@ export class Delivery {
       if (connection.held && !this.#sendHeld(connection, connection.held)) return false;
       const step = this.#next(connection, course.frames);
       if (step === undefined) {
-        if (course.seq !== null) connection.cursor = course.seq;
+        if (course.seq !== null) connection.moveTo(course.seq, WHOLE);
         connection.course = null;
         connection.failures = 0;
         return true;
@@ -165,9 +172,11 @@ export class Delivery {
     }
   }
 
-  #sendHeld(connection: Connection, { type, text }: Frame): boolean {
+  #sendHeld(connection: Connection, { type, text, within }: Frame): boolean {
     if (!connection.sendEvent(text, this.#options.clock.monotonicMs())) return false;
     connection.held = null;
+    const seq = connection.course?.seq ?? null;
+    if (seq !== null && within !== undefined) connection.moveTo(seq, within);
     this.#options.metrics.wsMessage(type);
     return isReady(connection);
   }
@@ -178,8 +187,7 @@ export class Delivery {
       .catch(async (error) => {
         if (this.#options.stopped.aborted || connection.closed) return;
         this.#options.log.warn('an event could not be worked out', { error });
-        if (++connection.failures >= MAX_FAILURES)
-          connection.close(CloseCode.TRY_LATER, `resume after ${connection.cursor}`);
+        if (++connection.failures >= MAX_FAILURES) closeBehind(connection, CloseCode.TRY_LATER, this.#events);
         await Bun.sleep(RETRY_MS);
       })
       .finally(() => {
@@ -190,10 +198,10 @@ export class Delivery {
 
   /** Events of the mempool that it wants and has not had are gone: it cannot go on as if nothing were. */
   #misses(connection: Connection): boolean {
-    const { cursor, gapTold, events } = connection;
-    if (Math.max(cursor, gapTold) >= this.#events.lostTo || !FROM_MEMPOOL.some((type) => events.has(type)))
+    const { sentUpTo, gapTold, events } = connection;
+    if (Math.max(sentUpTo, gapTold) >= this.#events.lostTo || !FROM_MEMPOOL.some((type) => events.has(type)))
       return false;
-    closeSlow(connection);
+    closeBehind(connection, CloseCode.SLOW_CONSUMER, this.#events);
     return true;
   }
 
@@ -204,9 +212,9 @@ export class Delivery {
   }
 }
 
-/** Too far behind: it is told where to go on. */
-export function closeSlow(connection: Connection): void {
-  connection.close(CloseCode.SLOW_CONSUMER, `resume after ${connection.cursor}`);
+/** Ends a connection that cannot get further now. The reason names the last event that was sent, for a resume. */
+export function closeBehind(connection: Connection, code: number, events: EventLog): void {
+  if (!connection.closed) connection.close(code, `resume after ${events.cursorAt(connection)}`);
 }
 
 const FROM_MEMPOOL = [

@@ -15,7 +15,7 @@ import type { ApiMetrics } from '../ops/metrics.ts';
 import type { ApiOptions } from '../options.ts';
 import type { StoredWatches } from '../watches/stored-watches.ts';
 import { CloseCode, Connection, type SocketData } from './connection.ts';
-import { closeSlow, Delivery } from './delivery.ts';
+import { closeBehind, Delivery } from './delivery.ts';
 import { answerMessage, type MessageReply, type MessageWorld } from './messages.ts';
 
 const PING_MS = 30_000;
@@ -66,7 +66,7 @@ const NOTHING: Watched = { size: 0, version: 0, get: () => undefined, has: () =>
 export type Announcement = 'feeUpdate' | 'syncStatus' | 'peerConnected' | 'peerDisconnected';
 
 /**
- * All WebSocket connections. Each goes through the event log at its own pace, with its own cursor. An event is one text
+ * All WebSocket connections. Each goes through the event log at its own pace, from its own position. An event is one text
  * for all; what is told only to those who watch something is worked out once by the matcher.
  */
 export class Hub {
@@ -248,7 +248,8 @@ export class Hub {
   }
 
   #reply(connection: Connection, texts: readonly string[], now: number): void {
-    if (!texts.every((text) => connection.reply(text, now))) closeSlow(connection);
+    if (!texts.every((text) => connection.reply(text, now)))
+      closeBehind(connection, CloseCode.SLOW_CONSUMER, this.#events);
   }
 
   drained(socket: ServerWebSocket<SocketData>): void {
@@ -275,8 +276,10 @@ export class Hub {
     for (const connection of this.#connections) {
       const { blockedSince } = connection;
       if (now - connection.lastHeard >= SILENCE_MS) connection.socket.terminate();
-      else if (blockedSince !== null && now - blockedSince >= wsMaxLagMs) closeSlow(connection);
-      else if (this.seq - connection.cursor > wsMaxLagEvents && blockedSince !== null) closeSlow(connection);
+      else if (blockedSince !== null && now - blockedSince >= wsMaxLagMs)
+        closeBehind(connection, CloseCode.SLOW_CONSUMER, this.#events);
+      else if (this.seq - connection.seq > wsMaxLagEvents && blockedSince !== null)
+        closeBehind(connection, CloseCode.SLOW_CONSUMER, this.#events);
       else this.#keepAlive(connection, now);
     }
   }

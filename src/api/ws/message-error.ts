@@ -6,6 +6,7 @@ export type MessageErrorCode =
   | 'unknown_type'
   | 'invalid_parameter'
   | 'invalid_address'
+  | 'invalid_cursor'
   | 'limit_exceeded'
   | 'insufficient_scope'
   | 'resume_unavailable';

@@ -102,6 +102,7 @@ function statusData({ events, watches }: Connection, { log, status }: MessageWor
   const oldest = log.oldest();
   return {
     seq: log.latest,
+    cursor: log.latestCursor,
     oldestSeq: oldest.chain,
     oldestMempoolSeq: oldest.mempool,
     height: status?.height ?? null,

@@ -1,4 +1,6 @@
 import type { Scope } from '../auth/scopes.ts';
+import { ITSELF } from '../events/event-cursor.ts';
+import { CURSOR_FAULTS, type ResumePoint, startBehind } from '../events/event-history.ts';
 import type { EventLog } from '../events/event-log.ts';
 import { type Connection, DEFAULT_EVENTS, DERIVED_EVENTS } from './connection.ts';
 import { type Data, invalidParameter, MessageError, requireScope } from './message-error.ts';
@@ -30,13 +32,13 @@ export function subscribe(data: Data, connection: Connection, log: EventLog): An
     invalidParameter('details', 'must be summary or full');
   if (replace !== undefined && typeof replace !== 'boolean') invalidParameter('replace', 'must be true or false');
   for (const event of events) requireScope(connection.principal, OPTIONAL_EVENTS[event] ?? 'read');
-  const resumed = after === undefined ? null : checkAfter(after, log);
+  const resumed = after === undefined ? null : resumePoint(after, log);
   if (replace === true) connection.decline([...connection.events, ...DERIVED_EVENTS]);
   connection.want(events);
   if (details !== undefined) connection.full = details === 'full';
   const acknowledged = { events: [...connection.events] };
   if (resumed === null) return { reply: 'ack', data: acknowledged };
-  const { data: range, followedBy } = resumeAfter(resumed, connection, log);
+  const { data: range, followedBy } = resumeBehind(resumed, connection, log);
   return { reply: 'ack', data: { ...acknowledged, ...range }, ...(followedBy && { followedBy }) };
 }
 
@@ -47,7 +49,7 @@ export function unsubscribe(data: Data, connection: Connection): Answer {
 
 export function resume({ after }: Data, connection: Connection, log: EventLog): Answer {
   requireScope(connection.principal);
-  return resumeAfter(checkAfter(after, log), connection, log);
+  return resumeBehind(resumePoint(after, log), connection, log);
 }
 
 /** Limits `newTransaction`; what is not named is not limited. */
@@ -61,27 +63,30 @@ export function filter({ onlyWatched = false, minFeeRate = 0 }: Data, connection
   return { reply: 'ack', data: { onlyWatched, minFeeRate } };
 }
 
-/** Moves the connection's cursor back; the hub then sends everything behind it, and goes on with what is new. */
-function resumeAfter(after: number, connection: Connection, log: EventLog): Answer {
-  const gaps = log.gapsAfter(after);
-  const lost = gaps.find(({ scope }) => scope === 'all');
-  const { latest } = log;
-  // Numbers that only an earlier process has given: nothing of them is here, and everything new comes behind them.
-  const from = Math.min(lost?.toSeq ?? after, latest);
-  connection.goTo(from, gaps.at(-1)?.toSeq ?? 0);
+/** Moves the connection to a point; the hub then sends everything behind it, and goes on with what is new. */
+function resumeBehind(point: ResumePoint, connection: Connection, log: EventLog): Answer {
+  const gaps = log.gapsBehind(point);
+  const start = startBehind(point, gaps);
+  connection.goTo(start, gaps.at(-1)?.toSeq ?? 0);
   return {
     reply: 'ack',
-    data: { from: Math.max(from, after) + 1, to: Math.max(latest, after), gap: gaps[0] ?? null },
+    data: { from: start.seq + 1, to: Math.max(log.latest, start.seq), gap: gaps[0] ?? null },
     ...(gaps.length > 0 && { followedBy: gaps.map((gap) => JSON.stringify({ type: 'gap', data: gap })) }),
   };
 }
 
-function checkAfter(after: unknown, log: EventLog): number {
+/** A number is that of an event that was received; what is derived from it may not all have been. */
+function resumePoint(after: unknown, log: EventLog): ResumePoint {
+  if (typeof after === 'string') {
+    const found = log.locate(after);
+    if (typeof found !== 'string') return found;
+    throw new MessageError('invalid_cursor', CURSOR_FAULTS[found], { parameter: 'after', reason: found });
+  }
   if (typeof after !== 'number' || !Number.isSafeInteger(after) || after < 0)
-    return invalidParameter('after', 'must be the seq of an event');
-  if (!log.isKnown(after))
-    throw new MessageError('resume_unavailable', 'no event has that number yet', { seq: log.latest });
-  return after;
+    return invalidParameter('after', 'must be the cursor of an event, or a seq');
+  const point = log.behind(after, ITSELF);
+  if (!point) throw new MessageError('resume_unavailable', 'no event has that number yet', { seq: log.latest });
+  return point;
 }
 
 function eventList(value: unknown): string[] {

@@ -4,8 +4,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
+import type { Gap, ResumePoint } from '../../../src/api/events/event-history.ts';
 import { EventLog, type EventLogLimits } from '../../../src/api/events/event-log.ts';
-import type { LogEntry } from '../../../src/api/events/log-entry.ts';
+import { cursorIn, type LogEntry } from '../../../src/api/events/log-entry.ts';
 import type { MempoolChange } from '../../../src/mempool/changes.ts';
 import { openWriter } from '../../../src/storage/chain-database.ts';
 import { ChainReads } from '../../../src/storage/chain-reads.ts';
@@ -21,13 +22,14 @@ class LogFixture implements Disposable {
 
   constructor({
     rows = [],
-    reserved = 0,
+    first = 1,
     limits = {},
     turnMs = Infinity,
-  }: { rows?: number[]; reserved?: number; limits?: Partial<EventLogLimits>; turnMs?: number } = {}) {
+  }: { rows?: number[]; first?: number; limits?: Partial<EventLogLimits>; turnMs?: number } = {}) {
     this.#db = openWriter(join(this.#dir, 'chain.db'), { network: 'regtest', genesisHash: '00'.repeat(32) }, 8);
     this.write(...rows);
-    this.#db.run("INSERT OR REPLACE INTO meta (key, value) VALUES ('reservedSeq', ?)", [reserved]);
+    // The numbers of this process, behind those of the ones before.
+    this.#db.run("INSERT INTO event_ranges VALUES (0, 'log10000'), (?, 'log1now0')", [first]);
     this.reads = new ChainReads(this.#dir);
     this.log = new EventLog({ clock: this.clock, limits, turnMs });
     this.log.attach(this.reads);
@@ -40,6 +42,17 @@ class LogFixture implements Disposable {
 
   prune(below: number): void {
     this.#db.run('DELETE FROM events WHERE seq < ?', [below]);
+  }
+
+  /** What is missing behind all that has a number, or behind a cursor; the cursors in them are another test's. */
+  gaps(after: number | string): Omit<Gap, 'cursor'>[] {
+    return this.log.gapsBehind(this.point(after)).map(({ cursor, ...gap }) => gap);
+  }
+
+  point(after: number | string): ResumePoint {
+    const found = typeof after === 'string' ? this.log.locate(after) : this.log.behind(after, 'z');
+    if (found === null || typeof found === 'string') throw new Error(`${after}: ${found}`);
+    return found;
   }
 
   /** All that the log hands out behind a number. */
@@ -117,8 +130,8 @@ describe('the order of chain and mempool', () => {
     it.log.committed(3);
     it.log.append([update(2), update(4)]);
     expect(it.all()).toEqual([1, 3, 4]);
-    expect(it.log.gapsAfter(1)).toEqual([{ scope: 'mempool', fromSeq: 2, toSeq: 3, lastChainSeq: 3 }]);
-    expect(it.log.gapsAfter(3)).toEqual([]);
+    expect(it.gaps(1)).toEqual([{ scope: 'mempool', fromSeq: 2, toSeq: 3, lastChainSeq: 3 }]);
+    expect(it.gaps(3)).toEqual([]);
   });
 
   test('what changes nothing but facts of an entry is no event', () => {
@@ -157,7 +170,7 @@ describe('entries', () => {
       {
         seq: 1,
         type: 'newTransaction',
-        text: `{"type":"newTransaction","data":{"seq":1,"txid":"${'ab'.repeat(32)}"}}`,
+        text: `{"type":"newTransaction","data":{"cursor":"log1now0000000001m000000000","seq":1,"txid":"${'ab'.repeat(32)}"}}`,
         tx: { raw: expect.any(Uint8Array), spent: expect.any(Uint8Array) },
         feeRate: 3,
         reason: null,
@@ -196,8 +209,8 @@ describe('what is kept', () => {
       }
       expect(it.all()).toEqual([1, 2, 5, 8, 9, 10]);
       expect([it.all(5), it.all(7), it.all(9)]).toEqual([[8, 9, 10], [8, 9, 10], [10]]);
-      expect(it.log.gapsAfter(4)).toEqual([{ scope: 'mempool', fromSeq: 5, toSeq: 7, lastChainSeq: 5 }]);
-      expect(it.log.gapsAfter(7)).toEqual([]);
+      expect(it.gaps(4)).toEqual([{ scope: 'mempool', fromSeq: 5, toSeq: 7, lastChainSeq: 5 }]);
+      expect(it.gaps(7)).toEqual([]);
       expect(it.log.lostTo).toBe(7);
     });
 
@@ -216,33 +229,115 @@ describe('what is kept', () => {
     using it = new LogFixture({ rows: [1, 2, 3, 4], limits: { entries: 1 } });
     it.log.append([update(5), update(6)]);
     it.prune(4);
-    expect(it.log.gapsAfter(1)).toEqual([
+    expect(it.gaps(1)).toEqual([
       { scope: 'all', fromSeq: 2, toSeq: 3, lastChainSeq: 4 },
       { scope: 'mempool', fromSeq: 4, toSeq: 5, lastChainSeq: 4 },
     ]);
-    expect(it.log.gapsAfter(3)).toMatchObject([{ scope: 'mempool', fromSeq: 4 }]);
+    expect(it.gaps(3)).toMatchObject([{ scope: 'mempool', fromSeq: 4 }]);
   });
 });
 
 describe('after a restart', () => {
   test('numbers of the process before are known, and its mempool events a gap', () => {
-    using it = new LogFixture({ rows: [1, 100], reserved: 10_000 });
-    // The first event has yet to tell where the numbers go on.
-    expect([it.log.isKnown(150), it.log.isKnown(10_001)]).toEqual([true, false]);
-    expect(it.log.gapsAfter(150)).toEqual([{ scope: 'mempool', fromSeq: 151, toSeq: 10_000, lastChainSeq: 100 }]);
-    expect(it.log.gapsAfter(150, { sure: true })).toEqual([]);
+    using it = new LogFixture({ rows: [1, 100], first: 10_001 });
+    const known = (seq: number) => it.log.behind(seq, '') !== null;
+    expect([known(150), known(10_000), known(10_001)]).toEqual([true, true, false]);
+    const gap = { scope: 'mempool', fromSeq: 151, toSeq: 10_000, lastChainSeq: 100 } as const;
+    expect(it.gaps(150)).toEqual([gap]);
     it.log.append([update(10_001)]);
-    expect(it.log.gapsAfter(150, { sure: true })).toMatchObject([{ fromSeq: 151, toSeq: 10_000 }]);
-    expect(it.log.gapsAfter(150)).toEqual([{ scope: 'mempool', fromSeq: 151, toSeq: 10_000, lastChainSeq: 100 }]);
-    expect(it.log.gapsAfter(10_000)).toEqual([]);
-    expect([it.log.isKnown(10_001), it.log.isKnown(10_002)]).toEqual([true, false]);
+    expect(it.gaps(150)).toEqual([gap]);
+    expect(it.gaps(10_000)).toEqual([]);
+    expect([known(10_001), known(10_002)]).toEqual([true, false]);
     expect(it.log.lostTo).toBe(0);
   });
 
   test('a first event that follows the last one says that nothing was lost', () => {
-    using it = new LogFixture({ rows: [1], reserved: 10_000 });
+    using it = new LogFixture({ rows: [1] });
     it.log.append([update(2)]);
-    expect(it.log.gapsAfter(1)).toEqual([]);
+    expect(it.gaps(1)).toEqual([]);
+  });
+
+  test('what is derived from an event that is gone is missing as well', () => {
+    using it = new LogFixture({ rows: [1, 100], first: 10_001 });
+    const within = (seq: number) => it.log.gapsBehind({ seq, within: '', chainSeq: null });
+    expect(within(10_000)).toMatchObject([{ scope: 'mempool', fromSeq: 10_000, toSeq: 10_000 }]);
+    expect(within(150)).toMatchObject([{ scope: 'mempool', fromSeq: 150 }]);
+    // A block is still there, and what is derived from it comes again.
+    expect(within(100)).toMatchObject([{ scope: 'mempool', fromSeq: 101 }]);
+    it.log.append([added(10_001)]);
+    expect(within(10_001)).toEqual([]);
+  });
+});
+
+describe('cursors', () => {
+  const NOW = 'log1now0';
+  const BEFORE = 'log10000';
+
+  test('of events name their range, their number and the chain below them', () => {
+    using it = new LogFixture({ rows: [1, 2], first: 40 });
+    it.log.append([update(40)]);
+    it.write(41);
+    it.log.append([update(42)]);
+    const entries = [...it.log.after(0, 10).entries, ...it.log.after(2, 10).entries];
+    expect(entries.map(cursorIn)).toEqual([
+      `${BEFORE}000000001c`,
+      `${BEFORE}000000002c`,
+      `${NOW}000000014m000000002`,
+      `${NOW}000000015c`,
+      `${NOW}000000016m000000015`,
+    ]);
+    for (const entry of entries) {
+      const { seq, text } = entry;
+      const cursor = cursorIn(entry);
+      expect(JSON.parse(text).data).toMatchObject({ cursor, seq });
+      expect(it.log.cursorAt({ seq, within: '' })).toBe(cursor);
+      expect(it.log.locate(cursor)).toMatchObject({ seq, within: '' });
+    }
+    expect(it.log.latestCursor).toBe(`${cursorIn(entries.at(-1)!)}z`);
+    expect(it.gaps(cursorIn(entries[1]!))).toEqual([{ scope: 'mempool', fromSeq: 3, toSeq: 39, lastChainSeq: 41 }]);
+  });
+
+  test('of another log, of another history, ahead and of another form are rejected, each with its reason', () => {
+    using it = new LogFixture({ rows: [1, 100], first: 10_001 });
+    it.log.append([update(10_001)]);
+    const cursor = (tag: string, seq: number) => `${tag}${seq.toString(36).padStart(9, '0')}m000000000`;
+    expect(it.log.locate(cursor('log2now0', 1))).toBe('other-log');
+    // These numbers were given by a process that this database knows nothing of: it is a copy from before.
+    expect(it.log.locate(cursor(BEFORE, 10_001))).toBe('other-history');
+    expect(it.log.locate(cursor('log1abcd', 7))).toBe('other-history');
+    expect(it.log.locate(cursor(NOW, 10_002))).toBe('ahead');
+    for (const text of ['', 'x', cursor(NOW, 1).slice(1), `${cursor(NOW, 10_001)}a`, cursor(NOW, 10_001).toUpperCase()])
+      expect(it.log.locate(text)).toBe('malformed');
+    expect(it.log.locate(cursor(NOW, 10_001))).toMatchObject({ seq: 10_001 });
+  });
+
+  test('of a block that the log has lost, in a power cut or with an older copy, find a gap of all kinds', () => {
+    using it = new LogFixture({ rows: [1, 100], first: 10_001 });
+    it.log.append([update(10_001)]);
+    const lost = { scope: 'all', fromSeq: 101, toSeq: 10_000, lastChainSeq: 100 } as const;
+    expect(it.gaps(`${BEFORE}000000050c`)).toEqual([lost]);
+    expect(it.gaps(`${BEFORE}000000051m000000050a0000000001`)).toEqual([lost]);
+    // The same of a transaction that came before any block was lost.
+    expect(it.gaps(`${BEFORE}000000051m00000002s`)).toMatchObject([{ scope: 'mempool', toSeq: 10_000 }]);
+  });
+
+  test('older than all that is kept find a gap, not an error', () => {
+    using it = new LogFixture({ rows: [1, 2, 3, 4] });
+    it.prune(4);
+    expect(it.gaps(`${BEFORE}000000000cz`)).toEqual([{ scope: 'all', fromSeq: 1, toSeq: 3, lastChainSeq: 4 }]);
+  });
+
+  test('of a gap skip nothing that is kept, and reach its end', () => {
+    using it = new LogFixture({ rows: [1, 100, 200], first: 10_001 });
+    const end = (at: string) => it.point(it.log.gapsBehind(it.point(at))[0]!.cursor);
+    // The number of a transaction before block 100.
+    expect(end(`${BEFORE}00000001em000000001`)).toMatchObject({ seq: 99, within: 'z' });
+    // What is derived from block 100 may follow.
+    expect(end(`${BEFORE}00000002sc`)).toMatchObject({ seq: 100, within: '' });
+    expect(end(`${BEFORE}00000002sca0000000001`)).toMatchObject({ seq: 100, within: 'a0000000001' });
+    expect(end(`${BEFORE}00000002scz`)).toMatchObject({ seq: 199, within: 'z' });
+    expect(end(`${BEFORE}00000005kcz`)).toMatchObject({ seq: 10_000, within: 'z' });
+    expect(it.gaps(it.log.cursorAt({ seq: 10_000, within: 'z' }))).toEqual([]);
   });
 });
 

@@ -5,8 +5,9 @@ import type { MempoolChange } from '../../../src/mempool/changes.ts';
 import { BEARER, rawRequest, STATIC_KEY, startTestApi, type TestApi } from '../api-fixture.ts';
 
 interface Page {
-  items: { type: string; data: { seq: number } }[];
+  items: { type: string; data: { seq: number; cursor: string } }[];
   lastSeq: number;
+  lastCursor: string;
   gap: { scope: string; fromSeq: number; toSeq: number } | null;
 }
 
@@ -42,7 +43,7 @@ describe('GET /api/events', () => {
     const none = await page(it, 'after=0&types=blockDisconnected');
     expect([seqs(none), none.lastSeq]).toEqual([[], 6]);
     // Without a number there is nothing older than now.
-    expect(await page(it)).toEqual({ items: [], lastSeq: 6, gap: null });
+    expect(await page(it)).toEqual({ items: [], lastSeq: 6, lastCursor: all.lastCursor, gap: null });
   });
 
   test('is not kept by anybody, and needs a key', async () => {
@@ -56,7 +57,7 @@ describe('GET /api/events', () => {
   test('refuses what it cannot read', async () => {
     await using it = start();
     for (const [query, parameter] of [
-      ['after=x', 'after'],
+      ['after=1.5', 'after'],
       ['after=-1', 'after'],
       ['after=99999', 'after'],
       ['limit=0', 'limit'],
@@ -68,6 +69,53 @@ describe('GET /api/events', () => {
       expect(response.status).toBe(400);
       expect(await response.json()).toMatchObject({ error: { code: 'invalid_parameter', details: { parameter } } });
     }
+  });
+
+  test('a page behind a cursor begins right behind that event', async () => {
+    await using it = start();
+    it.node.mine(4);
+    it.api.context.events.append([update(6)]);
+    it.node.emit('reorg', { depth: 1 });
+    const all = await page(it, 'after=0');
+    for (const [at, { data }] of all.items.entries())
+      expect(seqs(await page(it, `after=${data.cursor}`))).toEqual(seqs(all).slice(at + 1));
+    const got: Page['items'] = [];
+    for (let after = '0', turn = 0; turn < 6; turn++) {
+      const next = await page(it, `after=${after}&limit=1`);
+      expect(next.items).toHaveLength(1);
+      got.push(...next.items);
+      after = next.lastCursor;
+    }
+    expect(got).toEqual(all.items);
+  });
+
+  test('a cursor that is not of this log is rejected with its reason', async () => {
+    await using it = start();
+    await using other = start();
+    other.node.mine();
+    const { lastCursor } = await page(other, 'after=0');
+    for (const [after, reason] of [
+      [lastCursor, 'other-log'],
+      [lastCursor.slice(1), 'malformed'],
+      ['x', 'malformed'],
+    ]) {
+      const response = await it.get(`/api/events?after=${after}`, { headers: BEARER });
+      expect(response.status).toBe(400);
+      expect(await response.json()).toMatchObject({
+        error: { code: 'invalid_cursor', details: { parameter: 'after', reason } },
+      });
+    }
+  });
+
+  test('after a restart what has ended with the process is a gap, and the page goes on behind it', async () => {
+    await using it = startTestApi({ plugins: [(context) => restRoutes(context)], restarted: true });
+    const { toSeq } = (await page(it, 'after=500')).gap!;
+    expect(toSeq).toBe(10_000);
+    // Numbers go on with the first block of this process, which was there before the API.
+    const first = await page(it, 'after=500&limit=1');
+    expect([seqs(first), first.lastSeq]).toEqual([[10_001], 10_001]);
+    expect((await page(it, `after=${first.lastCursor}`)).gap).toBeNull();
+    expect((await page(it, `after=${first.lastSeq}`)).gap).toBeNull();
   });
 
   test('tells what is no longer kept', async () => {
@@ -109,7 +157,9 @@ describe('waiting', () => {
     const waiting = page(it, 'after=1&wait=1&types=reorg');
     await waitUntil(it, 1);
     it.node.mine();
-    expect(await waiting).toEqual({ items: [], lastSeq: 2, gap: null });
+    const { lastCursor, ...rest } = await waiting;
+    expect(rest).toEqual({ items: [], lastSeq: 2, gap: null });
+    expect(await page(it, `after=${lastCursor}`)).toMatchObject({ items: [], lastCursor });
   });
 
   test('outlasts the time a connection may idle', async () => {

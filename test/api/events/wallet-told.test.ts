@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test';
+import { createHash } from 'node:crypto';
 import type { LogEntry } from '../../../src/api/events/log-entry.ts';
 import { WalletTold, type WalletToldOptions } from '../../../src/api/events/wallet-told.ts';
 import type { ReadEnv } from '../../../src/api/readers/read-env.ts';
@@ -17,7 +18,14 @@ import { parsed, WalletFixture } from '../../wallet/wallet-fixture.ts';
 const TXID = 'ab'.repeat(32);
 
 function entryOf(type: string, data: object = {}, reason: LogEntry['reason'] = null): LogEntry {
-  return { seq: 7, type, text: JSON.stringify({ type, data }), tx: null, feeRate: 0, reason };
+  return {
+    seq: 7,
+    type,
+    text: JSON.stringify({ type, data }),
+    tx: null,
+    feeRate: 0,
+    reason,
+  };
 }
 
 function stateOf(name: string, settled = true): WalletState {
@@ -64,7 +72,7 @@ describe('what events are to wallets', () => {
   test('is worked out once for all, of the wallets that know a transaction', async () => {
     const { asked, lines } = toldOf();
     const found = await Promise.all([lines(added), lines(added)]);
-    expect(found).toEqual([[{ sub: 5, text: '"wallet":"b"}' }], [{ sub: 5, text: '"wallet":"b"}' }]]);
+    expect(found).toEqual([[{ within: '5', text: '"wallet":"b"}' }], [{ within: '5', text: '"wallet":"b"}' }]]);
     expect(await lines(added)).toBe(found[0]!);
     const question = { txid: TXID, phase: 'mempool', reason: null, replacedBy: null };
     expect(asked).toEqual([['event-wallet-tx', { ...question, wallets: [{ name: 'b', load: 1 }] }]]);
@@ -88,7 +96,7 @@ describe('what events are to wallets', () => {
     const stuck = toldOf({ answers: ['behind', 'behind', '8\t}'], patienceMs: 0 });
     await expect(stuck.lines(block)).rejects.toThrow('has not followed');
     // Whoever asks again may find it there.
-    expect(await toldOf({ answers: ['8\t}'] }).lines(block)).toEqual([{ sub: 8, text: '}' }]);
+    expect(await toldOf({ answers: ['8\t}'] }).lines(block)).toEqual([{ within: '8', text: '}' }]);
 
     let settled = false;
     const young = toldOf({ states: () => [stateOf('a', settled)], knows: () => settled });
@@ -119,7 +127,8 @@ describe('what events are to wallets', () => {
 });
 
 interface Said {
-  readonly sub: number;
+  /** Its place within the event. */
+  readonly within: string;
   readonly wallet: string;
   readonly txid: string;
   readonly phase: string;
@@ -186,14 +195,14 @@ class Scene implements AsyncDisposable {
 }
 
 function saidIn(line: string): Said {
-  const [sub, rest] = line.split('\t') as [string, string];
-  return { ...(JSON.parse(`{${rest}`) as Said), sub: Number(sub) };
+  const [within, rest] = line.split('\t') as [string, string];
+  return { ...(JSON.parse(`{${rest}`) as Said), within };
 }
 
 const brief = (said: Said[] | null) => said?.map(({ phase, txid, confirmations }) => [phase, txid, confirmations]);
 
 describe('what a block is to a wallet', () => {
-  test('is found from the block, whatever has happened since, and has the same numbers', async () => {
+  test('is found from the block, whatever has happened since, and has the same places', async () => {
     await using it = new Scene();
     const { chain, script } = it;
     chain.mine(101);
@@ -209,9 +218,8 @@ describe('what a block is to a wallet', () => {
     const [mined, received] = it.ofBlock(block, true)!;
     expect(mined).toMatchObject({ phase: 'confirmed', confirmations: 1, details: [{ category: 'immature' }] });
     expect(received).toMatchObject({ phase: 'confirmed', txid: idOf(paid), confirmations: 1, wallet: 'default' });
-    expect(received!.sub).toBe(mined!.sub + 1);
-    expect(received!.sub).toBeGreaterThanOrEqual(2 ** 52);
-    expect(Number.isSafeInteger(received!.sub)).toBe(true);
+    const placeIn = (wallet: string) => `w${createHash('sha256').update(wallet).digest('hex').slice(0, 16)}`;
+    expect([mined!.within, received!.within]).toEqual([`${placeIn('default')}b0000`, `${placeIn('default')}b0001`]);
 
     // The other branch is longer, and has it too.
     for (const next of [other.mine(1), other.mine(1, { txs: [paid] })]) await it.take(next, { follow: false });
@@ -219,7 +227,7 @@ describe('what a block is to a wallet', () => {
     for (const next of other.blocks.slice(102)) it.follow(next);
     expect(it.ofBlock(block, true)).toEqual([mined!, received!]);
     const reverted = it.ofBlock(block, false)!;
-    expect(reverted.map(({ sub }) => sub)).toEqual([mined!.sub, received!.sub]);
+    expect(reverted.map(({ within }) => within)).toEqual([mined!.within, received!.within]);
     expect(reverted).toMatchObject([
       { phase: 'reverted', confirmations: 0, details: [{ category: 'orphan', abandoned: true }] },
       { phase: 'reverted', confirmations: 0, details: [{ category: 'receive', abandoned: false }] },
@@ -247,29 +255,54 @@ describe('what a block is to a wallet', () => {
     const block = chain.mine(1, { txs: [rival] });
     await it.take(block);
     const told = it.ofBlock(block, true)!;
-    expect(brief(told)).toEqual([
-      ['conflicted', idOf(first), -1],
-      ['conflicted', idOf(child), -1],
-    ]);
-    expect(it.ofBlock(block, false)!.map(({ sub, phase }) => [sub, phase])).toEqual(
-      told.map(({ sub }) => [sub, 'reverted']),
+    const inOrder = [first, child].map(idOf).sort();
+    expect(brief(told)).toEqual(inOrder.map((txid) => ['conflicted', txid, -1]));
+    expect(it.ofBlock(block, false)!.map(({ within, phase }) => [within, phase])).toEqual(
+      told.map(({ within }) => [within, 'reverted']),
     );
     // As with gettransaction, the amount leaves the fee out.
     const fee = 1000 - Number(first.outputs[0]!.value);
-    expect(told[1]).toMatchObject({ amount: -1000, fee, details: [{ category: 'send', amount: -1000 }] });
+    expect(told[inOrder.indexOf(idOf(child))]).toMatchObject({
+      amount: -1000,
+      fee,
+      details: [{ category: 'send', amount: -1000 }],
+    });
   });
 
-  test('has a number for each wallet that depends on its name alone', async () => {
+  test('has a place of its own for each conflict, whatever else the wallet has come to know', async () => {
+    await using it = new Scene();
+    const { chain, script } = it;
+    chain.mine(101);
+    await it.node.take(chain.blocks.slice(1));
+    it.follow(chain.tip);
+    const first = sweep(chain.coin(1), script);
+    const child = spend(coinOf(first, 0), [{ to: 'p2wpkh', value: 1000n }], { sign: false });
+    const rival = sweep(chain.coin(1), 'p2wpkh', 5000n);
+    it.unconfirmed(parsed(first));
+    it.unconfirmed(parsed(child));
+    const block = chain.mine(1, { txs: [rival] });
+    await it.take(block);
+    const places = () => new Map(it.ofBlock(block, true)!.map(({ txid, within }) => [txid, within]));
+    const before = places();
+    const others = [6000n, 7000n, 8000n, 9000n].map((fee) => sweep(chain.coin(1), script, fee));
+    for (const other of others) it.unconfirmed(parsed(other));
+    const after = places();
+    expect(after.size).toBe(6);
+    for (const [txid, within] of before) expect(after.get(txid)).toBe(within);
+    expect([...after.values()]).toEqual([...after.values()].sort());
+  });
+
+  test('has places for each wallet that depend on its name alone', async () => {
     await using it = new Scene();
     const { chain, script } = it;
     const block = chain.mine(1, { to: script });
     await it.take(block);
-    const subs = (names: string[]) =>
-      Object.fromEntries(it.ofBlock(block, true, names)!.map(({ wallet, sub }) => [wallet, sub]));
-    const all = subs(['default', 'hot', 'cold']);
+    const places = (names: string[]) =>
+      Object.fromEntries(it.ofBlock(block, true, names)!.map(({ wallet, within }) => [wallet, within]));
+    const all = places(['default', 'hot', 'cold']);
     expect(new Set(Object.values(all)).size).toBe(3);
-    expect(subs(['hot'])).toEqual({ hot: all.hot! });
+    expect(places(['hot'])).toEqual({ hot: all.hot! });
     const said = it.ofBlock(block, true, ['hot', 'default', 'cold'])!;
-    expect(said.map(({ sub }) => sub)).toEqual(Object.values(all).sort((a, b) => a - b));
+    expect(said.map(({ within }) => within)).toEqual(Object.values(all).sort());
   });
 });

@@ -12,8 +12,8 @@ import { WsClient } from './ws-client.ts';
 class Stream implements AsyncDisposable {
   readonly it: TestApi;
 
-  constructor(limits: ApiOverrides['limits'] = {}) {
-    this.it = startTestApi({ overrides: { limits: { wsPerKey: 100, ...limits } } });
+  constructor(limits: ApiOverrides['limits'] = {}, restarted = false) {
+    this.it = startTestApi({ overrides: { limits: { wsPerKey: 100, ...limits } }, restarted });
   }
 
   mine(): number {
@@ -86,9 +86,11 @@ describe('the stream', () => {
     using idle = await it.client();
     const last = it.mempool(150);
     // It was to get 150 events of which 50 are gone.
-    expect(await idle.closed).toMatchObject({ code: 4008, reason: 'resume after 1' });
+    const { code, reason } = await idle.closed;
+    expect(code).toBe(4008);
+    const [, after] = /^resume after (\w+)$/.exec(reason)!;
     using client = await it.client();
-    const ack = await client.ask('resume', { after: 1 });
+    const ack = await client.ask('resume', { after });
     expect(ack.data).toMatchObject({ from: 2, to: last, gap: { scope: 'mempool', fromSeq: 2, toSeq: 51 } });
     await client.next(({ data }) => data.seq === last);
     expect(client.received.map(({ type }) => type).slice(0, 2)).toEqual(['ack', 'gap']);
@@ -108,14 +110,62 @@ describe('the stream', () => {
     expect(seqs(client)).toEqual([2, last]);
   });
 
-  test('after a restart numbers of the process before are taken', async () => {
-    await using it = new Stream();
+  test('after a restart numbers and cursors of the process before are accepted', async () => {
+    await using it = new Stream({}, true);
     using client = await it.client();
-    const ack = await client.ask('resume', { after: 500 });
-    expect(ack.data).toMatchObject({ gap: { scope: 'mempool', fromSeq: 501 } });
+    const gap = { scope: 'mempool', fromSeq: 500, toSeq: 10_000 };
+    expect((await client.ask('resume', { after: 500 })).data).toMatchObject({ gap });
     expect((await client.ask('resume', { after: 1_000_000 })).data).toMatchObject({ code: 'resume_unavailable' });
+    const told = await client.next(({ type }) => type === 'gap');
+    expect(told.data).toMatchObject(gap);
+    // The gap says where to go on when it has been dealt with.
+    const again = await client.ask('resume', { after: told.data.cursor });
+    expect(again.data).toMatchObject({ from: 10_001, gap: null });
     const last = it.mine();
     await client.next(({ data }) => data.seq === last);
+  });
+
+  test('every event has a cursor, and what is no event of the log has none', async () => {
+    await using it = new Stream();
+    using client = await it.client();
+    await client.ask('subscribe', { events: ['syncStatus', 'transactionRemoved'] });
+    it.mine();
+    const last = it.mempool(3, removed);
+    await client.next(({ data }) => data.seq === last);
+    await client.next(({ type }) => type === 'syncStatus');
+    for (const { type, data } of await client.events())
+      if (type === 'syncStatus') expect(data.cursor).toBeUndefined();
+      else expect(data.cursor).toMatch(/^[A-Za-z0-9_-]{1,64}$/);
+    const cursors = client.received.flatMap(({ data }) => data.cursor ?? []);
+    expect(new Set(cursors).size).toBe(4);
+    // The state says where the log ends now.
+    const { cursor } = (await client.ask('status')).data;
+    expect((await client.ask('resume', { after: cursor })).data).toMatchObject({ from: last + 1, to: last });
+  });
+
+  test('a cursor of another node is rejected, and the connection goes on as it was', async () => {
+    await using it = new Stream();
+    await using other = new Stream();
+    using foreign = await other.client();
+    other.mine();
+    const { cursor } = (await foreign.next(({ type }) => type === 'newBlock')).data;
+    using client = await it.client();
+    for (const [after, reason] of [
+      [cursor, 'other-log'],
+      ['x', 'malformed'],
+      ['12', 'malformed'],
+    ])
+      for (const [type, data] of [
+        ['resume', { after }],
+        ['subscribe', { events: ['reorg'], after }],
+      ] as const)
+        expect(await client.ask(type, data)).toMatchObject({
+          type: 'error',
+          data: { code: 'invalid_cursor', details: { parameter: 'after', reason } },
+        });
+    const last = it.mine();
+    await client.next(({ data }) => data.seq === last);
+    expect(seqs(client)).toEqual([last]);
   });
 
   test('subscribe with a number sends what is behind it', async () => {

@@ -16,9 +16,9 @@ const hashOf = (block: { hash: Uint8Array }) => hashToHex(block.hash);
 const chain = chainWithCoins(10);
 const coin = (n: number) => chain.coin(n);
 
-/** Type, number within the event and the rest, without what every event carries. */
+/** The type and the rest, without what every event carries. */
 function short({ type, data }: Message): Record<string, unknown> {
-  const { seq, sub, time, watchId, outpoint, ...rest } = data;
+  const { cursor, seq, sub, time, watchId, outpoint, ...rest } = data;
   return { type, ...rest };
 }
 
@@ -91,6 +91,7 @@ describe('an address that is watched', () => {
       ]);
       expect(messages[0]!.data).toMatchObject({ seq: added, time: 1_700_000_001, watchId: null });
       expect(Object.keys(messages[2]!.data)).toEqual([
+        'cursor',
         'seq',
         'sub',
         'time',
@@ -349,7 +350,7 @@ function longScript(n: number): Uint8Array {
 }
 
 describe('replay', () => {
-  test('derives again what was derived, with the same numbers, also when other things are watched by then', () =>
+  test('derives again what was derived, with the same cursors, also when other things are watched by then', () =>
     withChain(async (it, mined) => {
       const txs = [1, 2, 3].map((n) =>
         spend(coin(n), [
@@ -372,7 +373,47 @@ describe('replay', () => {
       const replayed = await again.events();
       expectOrder(replayed);
       const alice = replayed.filter(({ data }) => data.address === addressOfLock(ALICE));
-      expect(alice).toEqual(live);
+      const withoutSub = ({ type, data: { sub, ...data } }: Message) => ({ type, data });
+      expect(alice.map(withoutSub)).toEqual(live.map(withoutSub));
+    }));
+
+  test('behind a number sends what is derived from its event again, behind a cursor what comes after that', () =>
+    withChain(async (it, mined) => {
+      using client = await it.client();
+      await client.ask('subscribe', { events: ['newBlock'], replace: true });
+      await client.ask('watch', { addresses: [ALICE, BOB].map(addressOfLock), confirmations: [1] });
+      const txs = [1, 2].map((n) => spend(coin(n), [{ to: n === 1 ? BOB : ALICE, value: 1_0000_0000n }]));
+      await it.take(mined.mine(1, { txs }));
+      const block = it.lastSeq;
+      await it.take(mined.mine());
+      await client.next(({ data }) => data.height === 111);
+      const all = await client.events();
+      expect(all.map(({ type, data }) => [type, data.seq, data.sub ?? 0])).toEqual([
+        ['newBlock', block, 0],
+        ['addressTransaction', block, 1],
+        ['confirmation', block, 2],
+        ['addressTransaction', block, 3],
+        ['confirmation', block, 4],
+        ['newBlock', block + 1, 0],
+      ]);
+      const replayed = async (after: unknown) => {
+        using again = await it.client();
+        await again.ask('watch', { addresses: [ALICE, BOB].map(addressOfLock), confirmations: [1] });
+        await again.ask('subscribe', {
+          events: ['newBlock', 'addressTransaction', 'confirmation'],
+          replace: true,
+          after,
+        });
+        await again.next(({ data }) => data.height === 111);
+        return await again.events();
+      };
+      expect(await replayed(block)).toEqual(all.slice(1));
+      for (const [at, { data }] of all.slice(0, -1).entries()) {
+        const rest = await replayed(data.cursor);
+        expect(rest.map(({ data }) => data.cursor)).toEqual(all.slice(at + 1).map(({ data }) => data.cursor));
+        // It counts what this connection is sent.
+        expect(rest.flatMap(({ data }) => data.sub ?? [])).toEqual([1, 2, 3, 4].slice(0, Math.max(0, 4 - at)));
+      }
     }));
 });
 
