@@ -24,7 +24,7 @@ interface ChangedRow {
 }
 
 /** Rows that are hashed before the thread does other work: some milliseconds. */
-const SLICE_ROWS = 2000;
+const SLICE_ROWS = 500;
 /** How often a MAC is begun again that a failed write spoilt. */
 const MAX_ATTEMPTS = 3;
 const SUM_SIZE = 32;
