@@ -172,6 +172,7 @@ export async function benchWallet(count = 100_000): Promise<void> {
     [`a payment from ${grouped(PAYING_COINS)} coins, not signed`, benchSend(PAYING_COINS)],
   ]);
   reads.close();
+  await benchLoad();
 }
 
 function madeUpTxid(seed: number): Txid {
