@@ -4,8 +4,7 @@ export interface RpcWhitelist {
   readonly methods: readonly string[];
 }
 
-export const RPC_WHITELIST_FORM =
-  'user:method,method,… (in the file one text for each user), or only methods, which then hold for every user';
+export const RPC_WHITELIST_FORM = 'user:method,method,… for each user, or methods alone for every user';
 
 const METHOD = /^[a-z][a-z0-9._]*$/i;
 const USER = /^[^:,\s]+$/;

@@ -411,8 +411,7 @@ describe('refused, in one line that says what, whence and what is allowed', () =
     ['bob:help,al ice:stop'],
     ['bob:1help'],
   ])('rpcwhitelist %j', (text) => {
-    const form =
-      'user:method,method,… (in the file one text for each user), or only methods, which then hold for every user';
+    const form = 'user:method,method,… for each user, or methods alone for every user';
     expect(line([`--rpcwhitelist=${text}`])).toBe(
       `rpcwhitelist: ${JSON.stringify(text)} from flag --rpcwhitelist is not allowed: must be ${form}`,
     );
