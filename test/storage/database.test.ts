@@ -40,9 +40,9 @@ const KINDS: Readonly<Record<string, { open: Open; ofChain: boolean; version: nu
   'auth.db': {
     open: () => new AuthStore(path),
     ofChain: false,
-    version: 1,
+    version: 2,
     advice:
-      'restore a copy of it, or move DIR/some.db away: the node then writes a new initial.key, and all other keys must be issued again',
+      'restore a copy of it, or move DIR/some.db away, with the audit log in it: the node then writes a new initial.key, and all other keys must be issued again',
   },
   'watches.db': {
     open: () => new WatchStore(path),
