@@ -1,0 +1,81 @@
+import { scrypt } from 'node:crypto';
+import type { NetworkName } from '../../params/network-params.ts';
+import { walletFail } from '../wallet-error.ts';
+import { FairPlaces } from './fair-places.ts';
+
+/** What scrypt takes: N, r and p of RFC 7914. */
+export interface ScryptCost {
+  readonly cost: number;
+  readonly blockSize: number;
+  readonly parallel: number;
+}
+
+export const PASSPHRASE_KEY_SIZE = 32;
+const MEBIBYTE = 1024 * 1024;
+/** 256 MiB of memory, and most of a second. */
+const COST: ScryptCost = { cost: 262_144, blockSize: 8, parallel: 1 };
+/** Where coins are worth nothing and wallets are made by the hundred: 16 MiB. */
+const REGTEST_COST: ScryptCost = { cost: 16_384, blockSize: 8, parallel: 1 };
+/** What a file may ask for: four times the memory of a new wallet, and sixteen times the work. */
+const MAX_MEMORY_MIB = 1024;
+const MAX_WORK_MIB = 4096;
+
+/** Each takes the memory of its cost. */
+const PLACES = 2;
+/** Of one caller, in all wallets. */
+const MAX_WAITING = 8;
+const places = new FairPlaces(PLACES, MAX_WAITING);
+
+/** What sealing with a new passphrase costs on a network. */
+export function scryptCostOf(network: NetworkName): ScryptCost {
+  return network === 'regtest' ? REGTEST_COST : COST;
+}
+
+/**
+ * Throws WalletError where a file asks for what is no cost of scrypt or more than it may: whoever alters a file could use up
+ * memory and time otherwise.
+ */
+export function checkScryptCost({ cost, blockSize, parallel }: ScryptCost): void {
+  const isCost = [cost, blockSize, parallel].every((value) => Number.isSafeInteger(value) && value > 0);
+  if (!isCost || cost < 2 || !Number.isInteger(Math.log2(cost)))
+    walletFail('wallet', 'Error: the wallet file asks for a passphrase cost that scrypt does not have; it is damaged.');
+  const memory = (128 * cost * blockSize) / MEBIBYTE;
+  if (memory > MAX_MEMORY_MIB || memory * parallel > MAX_WORK_MIB)
+    walletFail(
+      'wallet',
+      `Error: the wallet file asks for ${Math.ceil(memory)} MiB of memory, ${parallel} times over, to try a passphrase; at most ${MAX_MEMORY_MIB} MiB, and ${MAX_WORK_MIB} MiB with all repetitions, are allowed.`,
+    );
+}
+
+/**
+ * The key of a passphrase, computed on a thread of the runtime: for two at a time in the whole process, in turn by who asks.
+ * Throws WalletError where too many passphrases of the caller wait, or the cost is not allowed.
+ */
+export async function passphraseKey(
+  passphrase: Uint8Array,
+  salt: Uint8Array,
+  scryptCost: ScryptCost,
+  caller: string,
+): Promise<Uint8Array> {
+  checkScryptCost(scryptCost);
+  const key = await places.run(caller, () => computed(passphrase, salt, scryptCost));
+  return key ?? walletFail('wallet', tooManyWait());
+}
+
+export function tooManyWait(): string {
+  return 'Error: too many passphrases of this caller wait to be tried; try again when they are answered.';
+}
+
+function computed(
+  passphrase: Uint8Array,
+  salt: Uint8Array,
+  { cost, blockSize, parallel }: ScryptCost,
+): Promise<Uint8Array> {
+  const options = { N: cost, r: blockSize, p: parallel, maxmem: 128 * cost * blockSize + 32 * MEBIBYTE };
+  return new Promise((resolve, reject) => {
+    scrypt(passphrase, salt, PASSPHRASE_KEY_SIZE, options, (error, key) => {
+      if (error) reject(error);
+      else resolve(new Uint8Array(key.buffer, key.byteOffset, key.byteLength));
+    });
+  });
+}
