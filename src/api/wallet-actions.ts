@@ -30,12 +30,12 @@ export interface WalletActions {
   walletRestore: { args: [name: string, file: string, loadOnStartup: boolean | null]; result: null | Refusal };
   walletSetFlag: { args: [name: string, flag: string, on: boolean]; result: null | Refusal };
 
-  /** Passphrases are UTF-8, which the caller overwrites. */
-  walletEncrypt: { args: [name: string, passphrase: Uint8Array]; result: null | Refusal };
+  /** Passphrases are UTF-8, which is overwritten when the call is answered; `caller` has a turn of its own to try them. */
+  walletEncrypt: { args: [name: string, passphrase: Uint8Array, caller: string]; result: null | Refusal };
   /** For so many seconds. */
-  walletUnlock: { args: [name: string, passphrase: Uint8Array, seconds: number]; result: null | Refusal };
+  walletUnlock: { args: [name: string, passphrase: Uint8Array, seconds: number, caller: string]; result: null | Refusal };
   walletLock: { args: [name: string]; result: null | Refusal };
-  walletChangePassphrase: { args: [name: string, old: Uint8Array, next: Uint8Array]; result: null | Refusal };
+  walletChangePassphrase: { args: [name: string, old: Uint8Array, next: Uint8Array, caller: string]; result: null | Refusal };
 
   walletNewAddress: { args: [name: string, type: string, label: string]; result: string | Refusal };
   walletNewChangeAddress: { args: [name: string, type: string]; result: string | Refusal };

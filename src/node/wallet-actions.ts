@@ -75,21 +75,21 @@ export function walletActions(manager: WalletManager | null): ActionTable<Wallet
       return null;
     }),
 
-    walletEncrypt: on(async (wallet, passphrase) => {
+    walletEncrypt: on(async (wallet, passphrase, caller) => {
       if (wallet.has('disable_private_keys'))
         walletFail('encryptionFailed', 'Error: wallet does not contain private keys, nothing to encrypt.');
       if (wallet.vault.encrypted)
         walletFail('wrongEncryptionState', 'Error: running with an encrypted wallet, but encryptwallet was called.');
       ensureNotScanning(wallet, 'before encrypting the wallet');
       if (passphrase.length === 0) walletFail('invalidParameter', 'passphrase cannot be empty');
-      await wallet.encrypt(passphrase);
+      await wallet.encrypt(passphrase, caller);
       return null;
     }),
-    walletUnlock: on(async (wallet, passphrase, seconds) => {
+    walletUnlock: on(async (wallet, passphrase, seconds, caller) => {
       ensureEncrypted(wallet, 'walletpassphrase');
       if (seconds < 0) walletFail('invalidParameter', 'Timeout cannot be negative.');
       if (passphrase.length === 0) walletFail('invalidParameter', 'passphrase cannot be empty');
-      if (!(await wallet.unlock(passphrase, Math.min(seconds, MAX_UNLOCK_S))))
+      if (!(await wallet.unlock(passphrase, Math.min(seconds, MAX_UNLOCK_S), caller)))
         walletFail('passphraseIncorrect', passphrase.includes(0) ? `Error: The wallet ${NULL_HINT}` : WRONG_PASSPHRASE);
       return null;
     }),
@@ -99,11 +99,11 @@ export function walletActions(manager: WalletManager | null): ActionTable<Wallet
       wallet.lock();
       return null;
     }),
-    walletChangePassphrase: on(async (wallet, old, next) => {
+    walletChangePassphrase: on(async (wallet, old, next, caller) => {
       ensureEncrypted(wallet, 'walletpassphrasechange');
       ensureNotScanning(wallet, 'before changing the passphrase');
       if (old.length === 0 || next.length === 0) walletFail('invalidParameter', 'passphrase cannot be empty');
-      if (!(await wallet.vault.changePassphrase(old, next)))
+      if (!(await wallet.vault.changePassphrase(old, next, caller)))
         walletFail('passphraseIncorrect', old.includes(0) ? `Error: The old wallet ${NULL_HINT}` : WRONG_PASSPHRASE);
       return null;
     }),

@@ -104,7 +104,7 @@ export class WalletIntegrity {
   }
 
   /** Checks a wallet whose keys were just opened, and vouches for it where that was not possible before. Never rejects. */
-  async checkUnlocked(passphrase: Uint8Array): Promise<void> {
+  async checkUnlocked(passphrase: Uint8Array, caller: string): Promise<void> {
     await this.checked;
     await this.#guarded(async () => {
       const { name, store, vault, signal, log } = this.#deps;
@@ -121,7 +121,7 @@ export class WalletIntegrity {
       await this.#derive(({ record }) => earlierVersion || record.active !== null);
       if (earlierVersion) {
         await this.#steps(checkScripts(this.#deps.scripts, store.keys));
-        await vault.addIntegrity(passphrase);
+        await vault.addIntegrity(passphrase, caller);
       }
       this.#state = 'sound';
       if (!this.#vouched) this.#vouching ??= this.#vouchLater().finally(() => (this.#vouching = null));

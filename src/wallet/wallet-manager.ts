@@ -307,7 +307,7 @@ export class WalletManager {
   async #sealed(path: string, name: string, options: NewWallet): Promise<Wallet> {
     const wallet = Wallet.create(path, name, options, this.#deps);
     try {
-      await wallet.encrypt(options.passphrase);
+      await wallet.encrypt(options.passphrase, options.caller);
       return wallet;
     } catch (error) {
       wallet.close();

@@ -16,6 +16,7 @@ import type { Voucher } from './node-voucher.ts';
 import { ADDRESS_TYPES, type AddressType, ownDescriptor } from './scripts/own-descriptors.ts';
 import { WalletScripts } from './scripts/wallet-scripts.ts';
 import { KeyVault } from './vault/key-vault.ts';
+import { scryptCostOf } from './vault/passphrase-key.ts';
 import type { WalletChain, WalletFees, WalletMempool } from './wallet-chain.ts';
 import { WalletDamage, WalletError, walletFail } from './wallet-error.ts';
 import { WalletIntegrity } from './wallet-integrity.ts';
@@ -45,6 +46,8 @@ export interface NewWallet {
   readonly avoidReuse: boolean;
   /** UTF-8, which the caller overwrites; empty for a wallet whose keys are not sealed. */
   readonly passphrase: Uint8Array;
+  /** Who makes it, which decides whose turn the passphrase takes. */
+  readonly caller?: string;
 }
 
 /** Core's names of what a wallet may be. */
@@ -84,7 +87,7 @@ export class Wallet {
     this.deps = deps;
     this.signal = AbortSignal.any([deps.signal, this.#ending.signal]);
     const { params, clock, chain, mempool, keypool, voucher, log } = deps;
-    this.vault = new KeyVault(store, this.signal);
+    this.vault = new KeyVault(store, this.signal, scryptCostOf(params.name));
     this.scripts = new WalletScripts(store, this.vault, params, keypool);
     store.onRollback = () => {
       this.vault.reload();
@@ -310,13 +313,13 @@ export class Wallet {
   }
 
   /** Opens the keys for so many seconds. False with a wrong passphrase. */
-  async unlock(passphrase: Uint8Array, seconds: number): Promise<boolean> {
-    if (!(await this.vault.unlock(passphrase))) return false;
+  async unlock(passphrase: Uint8Array, seconds: number, caller = ''): Promise<boolean> {
+    if (!(await this.vault.unlock(passphrase, caller))) return false;
     // First of all, so that whatever fails leaves no keys open.
     this.#unlockedUntil = unixSeconds(this.deps.clock) + seconds;
     if (this.#relock) clearTimeout(this.#relock);
     this.#relockIn(seconds * 1000);
-    await this.integrity.checkUnlocked(passphrase);
+    await this.integrity.checkUnlocked(passphrase, caller);
     if (this.vault.locked || this.integrity.state !== 'sound') return true;
     this.#reserveActive();
     this.filler.fillLater();
@@ -338,15 +341,15 @@ export class Wallet {
   }
 
   /** Seals the keys with a passphrase, and takes new ones, which no unsealed copy of the file has. */
-  async encrypt(passphrase: Uint8Array): Promise<void> {
+  async encrypt(passphrase: Uint8Array, caller = ''): Promise<void> {
     this.integrity.ensureSound();
     this.integrity.follow();
-    await this.vault.encrypt(passphrase);
+    await this.vault.encrypt(passphrase, caller);
     // Whoever reads the file as it was keeps its open keys there.
     await this.copied();
     this.store.rewrite();
     try {
-      await this.vault.unlock(passphrase);
+      await this.vault.unlock(passphrase, caller);
       if (!this.has('blank')) this.equip();
       await this.integrity.vouch();
     } finally {

@@ -51,7 +51,11 @@ async function secretsOf(passphrase: string, earlier: readonly string[] = []): P
   const db = new Database(join(node.networkDir, 'wallets/hot.db'), { readonly: true });
   try {
     const encryption = db.query<{ value: string }, []>("SELECT value FROM meta WHERE key = 'encryption'").get()!;
-    const vaultKey = (await openMasterKey(JSON.parse(encryption.value) as SealedMasterKey, Buffer.from(passphrase)))!;
+    const vaultKey = (await openMasterKey(
+      JSON.parse(encryption.value) as SealedMasterKey,
+      Buffer.from(passphrase),
+      '',
+    ))!;
     addForms(secrets, 'vault', vaultKey);
     const chainCodes = chainCodesOf(db);
     const keys = db.query<{ id: Uint8Array; data: Uint8Array }, []>('SELECT id, data FROM keys').all();

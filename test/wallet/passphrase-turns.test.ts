@@ -30,7 +30,7 @@ describe('places for costly work', () => {
     const places = new FairPlaces(1, 3);
     const failing = places.run('a', () => Promise.reject(new Error('no')));
     const next = places.run('b', () => Promise.resolve(1));
-    expect(failing).rejects.toThrow('no');
+    await expect(failing).rejects.toThrow('no');
     expect(await next).toBe(1);
     expect(await places.run('b', () => Promise.resolve(2))).toBe(2);
   });
@@ -81,7 +81,7 @@ describe('the cost of a passphrase', () => {
     ] as [number, number, number][]) {
       expect(() => checkScryptCost({ cost, blockSize, parallel })).toThrow(WalletError);
       const key = passphraseKey(new Uint8Array(1), new Uint8Array(32), { cost, blockSize, parallel }, 'caller');
-      expect(key).rejects.toThrow('Error: the wallet file asks for');
+      await expect(key).rejects.toThrow('Error: the wallet file asks for');
     }
   });
 });

@@ -43,17 +43,18 @@ describe('sealing', () => {
 
   test('a passphrase opens the master key, another one does not', async () => {
     const key = newMasterKey();
-    const sealed = await sealMasterKey(key, Buffer.from('pässword 🔑'), { integrity: false });
+    const cheap = { cost: { cost: 1024, blockSize: 8, parallel: 1 }, caller: '' };
+    const sealed = await sealMasterKey(key, Buffer.from('pässword 🔑'), { ...cheap, integrity: false });
     expect(JSON.stringify(sealed)).not.toContain('pässword');
-    expect(await openMasterKey(sealed, Buffer.from('pässword 🔑'))).toEqual(key);
-    expect(await openMasterKey(sealed, Buffer.from('password'))).toBeNull();
+    expect(await openMasterKey(sealed, Buffer.from('pässword 🔑'), '')).toEqual(key);
+    expect(await openMasterKey(sealed, Buffer.from('password'), '')).toBeNull();
     // Nobody can take away, or add, that the rows of the wallet have a MAC.
-    expect(await openMasterKey({ ...sealed, integrity: true }, Buffer.from('pässword 🔑'))).toBeNull();
-    const protectedKey = await sealMasterKey(key, Buffer.from('pässword 🔑'), { integrity: true });
-    expect(await openMasterKey(protectedKey, Buffer.from('pässword 🔑'))).toEqual(key);
+    expect(await openMasterKey({ ...sealed, integrity: true }, Buffer.from('pässword 🔑'), '')).toBeNull();
+    const protectedKey = await sealMasterKey(key, Buffer.from('pässword 🔑'), { ...cheap, integrity: true });
+    expect(await openMasterKey(protectedKey, Buffer.from('pässword 🔑'), '')).toEqual(key);
     const { integrity: _, ...without } = protectedKey;
-    expect(await openMasterKey(without, Buffer.from('pässword 🔑'))).toBeNull();
-    expect([sealed.kdf, sealed.cost, sealed.blockSize, sealed.parallel]).toEqual(['scrypt', 65_536, 8, 1]);
+    expect(await openMasterKey(without, Buffer.from('pässword 🔑'), '')).toBeNull();
+    expect([sealed.kdf, sealed.cost, sealed.blockSize, sealed.parallel]).toEqual(['scrypt', 1024, 8, 1]);
   });
 });
 
@@ -95,6 +96,40 @@ describe('the vault of a wallet', () => {
     expect(await it.wallet.vault.changePassphrase(Buffer.from('one'), Buffer.from('two'))).toBe(true);
     expect(await it.wallet.unlock(Buffer.from('two'), 10)).toBe(true);
   }, 30_000);
+
+  test('with a passphrase of an earlier cost opens, and a new passphrase has the cost of today', async () => {
+    using it = new WalletFixture();
+    const { vault, store } = it.wallet;
+    await vault.encrypt(bytes('one'));
+    const encryption = store.meta('encryption')!;
+    const masterKey = (await openMasterKey(encryption, bytes('one'), ''))!;
+    const cost = { cost: 2048, blockSize: 8, parallel: 1 };
+    store.write(() => store.setMeta('encryption', { ...encryption, ...cost }));
+    expect(await vault.unlock(bytes('one'))).toBe(false);
+    const earlier = await sealMasterKey(masterKey, bytes('one'), { cost, caller: '', integrity: true });
+    store.write(() => store.setMeta('encryption', { ...encryption, ...earlier }));
+    expect(await vault.unlock(bytes('one'))).toBe(true);
+    expect(await vault.changePassphrase(bytes('one'), bytes('two'))).toBe(true);
+    expect(store.meta('encryption')).toMatchObject({ cost: 16_384, blockSize: 8, parallel: 1 });
+    expect(await vault.unlock(bytes('two'))).toBe(true);
+  });
+
+  test('is refused where its file asks for more memory than a passphrase may cost', async () => {
+    using it = new WalletFixture();
+    const { vault, store } = it.wallet;
+    await vault.encrypt(bytes('one'));
+    store.write(() => store.setMeta('encryption', { ...store.meta('encryption')!, cost: 2 ** 24 }));
+    await expect(vault.unlock(bytes('one'))).rejects.toThrow('asks for 16384 MiB of memory');
+    await expect(vault.changePassphrase(bytes('one'), bytes('two'))).rejects.toThrow('asks for 16384 MiB of memory');
+  });
+
+  test('of two callers who change its passphrase at once, one is late', async () => {
+    using it = new WalletFixture();
+    const { vault } = it.wallet;
+    await vault.encrypt(bytes('one'));
+    const changes = ['two', 'three'].map((next) => vault.changePassphrase(bytes('one'), bytes(next), next));
+    expect((await Promise.all(changes)).sort()).toEqual([false, true]);
+  });
 
   test('addresses go on where they were, whether it is locked or not', async () => {
     using it = new WalletFixture();

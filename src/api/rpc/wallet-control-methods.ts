@@ -51,7 +51,8 @@ export const createwallet = nodeMethod({
         'descriptors argument must be set to "true"; it is no longer possible to create a legacy wallet.',
       );
     if (signer) rpcFail('wallet', 'Compiled without external signing support (required for external signing)');
-    const wanted = { disablePrivateKeys, blank, avoidReuse, passphrase: passphrase ?? new Uint8Array(0) };
+    const secrets = { passphrase: passphrase ?? new Uint8Array(0), caller: callerOf(env) };
+    const wanted = { disablePrivateKeys, blank, avoidReuse, ...secrets };
     orFail(await env.ctx.node().act('walletCreate', name, wanted, onStartup));
     return { name, ...(passphrase?.length === 0 && { warnings: [NOT_ENCRYPTED] }) };
   },
@@ -154,10 +155,15 @@ export const encryptwallet = nodeMethod({
   result: str('what to do now'),
   scope: 'wallet.keys',
   async run(env, passphrase) {
-    orFail(await env.ctx.node().act('walletEncrypt', walletName(env), passphrase));
+    orFail(await env.ctx.node().act('walletEncrypt', walletName(env), passphrase, callerOf(env)));
     return 'wallet encrypted; The keypool has been flushed and a new HD seed was generated. You need to make a new backup with the backupwallet RPC.';
   },
 });
+
+/** In whose turn passphrases are tried. */
+function callerOf({ call }: FrontEnv): string {
+  return call?.principal.id ?? '';
+}
 
 export const walletpassphrase = nodeMethod({
   name: 'walletpassphrase',
@@ -167,7 +173,7 @@ export const walletpassphrase = nodeMethod({
   result: nil(),
   scope: 'wallet.spend',
   async run(env, passphrase, seconds) {
-    orFail(await env.ctx.node().act('walletUnlock', walletName(env), passphrase, seconds));
+    orFail(await env.ctx.node().act('walletUnlock', walletName(env), passphrase, seconds, callerOf(env)));
     return null;
   },
 });
@@ -193,7 +199,7 @@ export const walletpassphrasechange = nodeMethod({
   result: nil(),
   scope: 'wallet.keys',
   async run(env, old, next) {
-    orFail(await env.ctx.node().act('walletChangePassphrase', walletName(env), old, next));
+    orFail(await env.ctx.node().act('walletChangePassphrase', walletName(env), old, next, callerOf(env)));
     return null;
   },
 });

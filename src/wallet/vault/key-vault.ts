@@ -1,16 +1,13 @@
 import { isValidSecret } from '../../crypto/keys.ts';
 import type { WalletStore } from '../../storage/wallet-store.ts';
-import { sleep } from '../../util/abort.ts';
 import { secretCopy } from '../../util/secret-bytes.ts';
 import { MusigNonces } from '../keys/musig-nonces.ts';
 import { PrivateKey } from '../keys/private-key.ts';
 import { SigningData, type SigningProvider } from '../keys/signing-data.ts';
 import { WalletDamage, walletFail } from '../wallet-error.ts';
+import type { ScryptCost } from './passphrase-key.ts';
+import { PassphraseLanes } from './passphrase-lanes.ts';
 import { newMasterKey, open, openMasterKey, seal, sealMasterKey } from './sealing.ts';
-
-/** How long a wrong passphrase is waited for: doubled each time, up to a bound. */
-const FIRST_DELAY_MS = 250;
-const LONGEST_DELAY_MS = 8000;
 
 const LOCKED = 'Error: Please enter the wallet passphrase with walletpassphrase first.';
 
@@ -18,17 +15,19 @@ const LOCKED = 'Error: Please enter the wallet passphrase with walletpassphrase 
 export class KeyVault {
   readonly #store: WalletStore;
   readonly #signal: AbortSignal;
+  /** Of passphrases that are set from now on. */
+  readonly #cost: ScryptCost;
+  readonly #lanes: PassphraseLanes;
   /** Of signatures that wait for others; wiped whenever the keys are. */
   readonly musigNonces = new MusigNonces();
   #masterKey: Uint8Array | null = null;
   #provider: SigningData | null = null;
-  #wrong = 0;
-  /** Passphrases are tried one after another. */
-  #turn: Promise<unknown> = Promise.resolve();
 
-  constructor(store: WalletStore, signal: AbortSignal) {
+  constructor(store: WalletStore, signal: AbortSignal, cost: ScryptCost) {
     this.#store = store;
     this.#signal = signal;
+    this.#cost = cost;
+    this.#lanes = new PassphraseLanes(signal);
   }
 
   get encrypted(): boolean {
@@ -72,10 +71,10 @@ export class KeyVault {
   }
 
   /** Seals all keys; they are locked then. */
-  async encrypt(passphrase: Uint8Array): Promise<void> {
+  async encrypt(passphrase: Uint8Array, caller = ''): Promise<void> {
     const masterKey = newMasterKey();
     try {
-      const encryption = await sealMasterKey(masterKey, passphrase, { integrity: true });
+      const encryption = await sealMasterKey(masterKey, passphrase, { cost: this.#cost, caller, integrity: true });
       this.#store.write(() => {
         if (this.encrypted) walletFail('wrongEncryptionState', 'Error: running with an encrypted wallet.');
         for (const key of this.#store.keys.keys()) {
@@ -91,11 +90,11 @@ export class KeyVault {
     this.lock();
   }
 
-  /** False with a wrong passphrase, which takes longer each time. */
-  unlock(passphrase: Uint8Array): Promise<boolean> {
-    return this.#inTurn(async () => {
-      const masterKey = await this.#open(passphrase);
-      if (!masterKey) return false;
+  /** False with a wrong passphrase, which takes longer each time, for the same caller. */
+  async unlock(passphrase: Uint8Array, caller = ''): Promise<boolean> {
+    const opened = await this.#lanes.run(caller, async () => {
+      const masterKey = await openMasterKey(this.#store.meta('encryption')!, passphrase, caller);
+      if (!masterKey) return null;
       this.#forget();
       if (this.#signal.aborted) masterKey.fill(0);
       this.#signal.throwIfAborted();
@@ -103,34 +102,42 @@ export class KeyVault {
       this.#store.seals.useMasterKey(masterKey);
       return true;
     });
+    return opened === true;
   }
 
-  /** False with a wrong old passphrase. */
-  changePassphrase(old: Uint8Array, next: Uint8Array): Promise<boolean> {
-    return this.#inTurn(async () => {
-      const masterKey = await this.#open(old);
-      if (!masterKey) return false;
-      const integrity = this.hasIntegrity;
-      const encryption = await sealMasterKey(masterKey, next, { integrity }).finally(() => masterKey.fill(0));
-      this.#store.write(() => this.#store.setMeta('encryption', encryption));
-      return true;
+  /** False with a wrong old passphrase. The new one has the cost of today, whatever the old one had. */
+  async changePassphrase(old: Uint8Array, next: Uint8Array, caller = ''): Promise<boolean> {
+    const changed = await this.#lanes.run(caller, async () => {
+      const before = this.#store.meta('encryption')!;
+      const masterKey = await openMasterKey(before, old, caller);
+      if (!masterKey) return null;
+      const sealing = { cost: this.#cost, caller, integrity: this.hasIntegrity };
+      const encryption = await sealMasterKey(masterKey, next, sealing).finally(() => masterKey.fill(0));
+      return this.#store.write(() => {
+        // Another caller may have changed it meanwhile: the old one is wrong then.
+        if (this.#store.meta('encryption')!.sealed !== before.sealed) return null;
+        this.#store.setMeta('encryption', encryption);
+        return true;
+      });
     });
+    return changed === true;
   }
 
   /** Gives the rows of a wallet of an earlier version their MAC, once they are checked; the vault must be open. */
-  addIntegrity(passphrase: Uint8Array): Promise<void> {
-    return this.#inTurn(async () => {
-      if (!this.#masterKey || this.hasIntegrity) return;
+  async addIntegrity(passphrase: Uint8Array, caller = ''): Promise<void> {
+    await this.#lanes.run(caller, async () => {
+      if (!this.#masterKey || this.hasIntegrity) return true;
       const masterKey = secretCopy(this.#masterKey);
       try {
         const sealed = this.#store.meta('encryption')!.sealed;
-        const encryption = await sealMasterKey(masterKey, passphrase, { integrity: true });
+        const encryption = await sealMasterKey(masterKey, passphrase, { cost: this.#cost, caller, integrity: true });
         this.#store.write(() => {
           // Locked or given another passphrase meanwhile: the next unlock does it.
           if (!this.#masterKey || this.#store.meta('encryption')!.sealed !== sealed) return;
           this.#store.setMeta('encryption', encryption);
           this.#store.seals.sealWith(masterKey);
         });
+        return true;
       } finally {
         masterKey.fill(0);
       }
@@ -154,23 +161,6 @@ export class KeyVault {
     this.#store.seals.useMasterKey(null);
     this.#masterKey?.fill(0);
     this.#masterKey = null;
-  }
-
-  async #open(passphrase: Uint8Array): Promise<Uint8Array | null> {
-    const masterKey = await openMasterKey(this.#store.meta('encryption')!, passphrase);
-    if (masterKey) {
-      this.#wrong = 0;
-      return masterKey;
-    }
-    const delay = Math.min(FIRST_DELAY_MS * 2 ** this.#wrong++, LONGEST_DELAY_MS);
-    await sleep(delay, this.#signal);
-    return null;
-  }
-
-  #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const result = this.#turn.then(work);
-    this.#turn = result.catch(() => {});
-    return result;
   }
 
   #unsealed(): SigningData {

@@ -1,14 +1,11 @@
-import { scrypt } from 'node:crypto';
 import { ChaCha20Poly1305, TAG_SIZE } from '../../crypto/chacha20-poly1305.ts';
 import { randomSecretBytes } from '../../crypto/random-secret.ts';
 import type { SealedMasterKey } from '../../storage/wallet-store.ts';
 import { hexToBytes } from '../../util/bytes.ts';
+import { passphraseKey, type ScryptCost } from './passphrase-key.ts';
 
 const KEY_SIZE = 32;
 const NONCE_SIZE = 12;
-const MEBIBYTE = 1024 * 1024;
-/** Together 64 MiB of memory, and a fifth of a second. */
-const SCRYPT = { cost: 65_536, blockSize: 8, parallel: 1 };
 const MASTER_KEY_CONTEXT = new TextEncoder().encode('obverse wallet master key');
 const INTEGRITY_CONTEXT = new TextEncoder().encode('obverse wallet master key, rows have a MAC');
 
@@ -44,39 +41,37 @@ export function newMasterKey(): Uint8Array {
   return randomSecretBytes(KEY_SIZE);
 }
 
-/** The master key, sealed with a passphrase; `integrity` says that the rows of the wallet have a MAC. */
+/** How a master key is sealed with a passphrase. */
+export interface Sealing {
+  readonly cost: ScryptCost;
+  /** In whose turn. */
+  readonly caller: string;
+  /** The rows of the wallet have a MAC. */
+  readonly integrity: boolean;
+}
+
+/** The master key, sealed with a passphrase. Throws WalletError where too many of the caller's wait. */
 export async function sealMasterKey(
   masterKey: Uint8Array,
   passphrase: Uint8Array,
-  { integrity }: { readonly integrity: boolean },
+  { cost, caller, integrity }: Sealing,
 ): Promise<SealedMasterKey> {
   const salt = crypto.getRandomValues(new Uint8Array(KEY_SIZE));
-  const outer = await keyOf(passphrase, salt, SCRYPT);
+  const outer = await passphraseKey(passphrase, salt, cost, caller);
   const sealed = seal(outer, integrity ? INTEGRITY_CONTEXT : MASTER_KEY_CONTEXT, masterKey).toHex();
   outer.fill(0);
-  return { kdf: 'scrypt', ...SCRYPT, salt: salt.toHex(), sealed, ...(integrity && { integrity }) };
+  return { kdf: 'scrypt', ...cost, salt: salt.toHex(), sealed, ...(integrity && { integrity }) };
 }
 
-/** Null with another passphrase. */
-export async function openMasterKey(sealed: SealedMasterKey, passphrase: Uint8Array): Promise<Uint8Array | null> {
-  const outer = await keyOf(passphrase, hexToBytes(sealed.salt), sealed);
+/** Null with another passphrase. Throws WalletError where too many of the caller's wait, or the file asks for too much. */
+export async function openMasterKey(
+  sealed: SealedMasterKey,
+  passphrase: Uint8Array,
+  caller: string,
+): Promise<Uint8Array | null> {
+  const outer = await passphraseKey(passphrase, hexToBytes(sealed.salt), sealed, caller);
   const context = sealed.integrity ? INTEGRITY_CONTEXT : MASTER_KEY_CONTEXT;
   const masterKey = open(outer, context, hexToBytes(sealed.sealed));
   outer.fill(0);
   return masterKey;
-}
-
-/** Takes its time, on a thread of the runtime. */
-function keyOf(
-  passphrase: Uint8Array,
-  salt: Uint8Array,
-  { cost, blockSize, parallel }: Pick<SealedMasterKey, 'cost' | 'blockSize' | 'parallel'>,
-): Promise<Uint8Array> {
-  const options = { N: cost, r: blockSize, p: parallel, maxmem: 128 * cost * blockSize + 32 * MEBIBYTE };
-  return new Promise((resolve, reject) => {
-    scrypt(passphrase, salt, KEY_SIZE, options, (error, key) => {
-      if (error) reject(error);
-      else resolve(new Uint8Array(key.buffer, key.byteOffset, key.byteLength));
-    });
-  });
 }
