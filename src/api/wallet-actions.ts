@@ -33,9 +33,15 @@ export interface WalletActions {
   /** Passphrases are UTF-8, which is overwritten when the call is answered; `caller` has a turn of its own to try them. */
   walletEncrypt: { args: [name: string, passphrase: Uint8Array, caller: string]; result: null | Refusal };
   /** For so many seconds. */
-  walletUnlock: { args: [name: string, passphrase: Uint8Array, seconds: number, caller: string]; result: null | Refusal };
+  walletUnlock: {
+    args: [name: string, passphrase: Uint8Array, seconds: number, caller: string];
+    result: null | Refusal;
+  };
   walletLock: { args: [name: string]; result: null | Refusal };
-  walletChangePassphrase: { args: [name: string, old: Uint8Array, next: Uint8Array, caller: string]; result: null | Refusal };
+  walletChangePassphrase: {
+    args: [name: string, old: Uint8Array, next: Uint8Array, caller: string];
+    result: null | Refusal;
+  };
 
   walletNewAddress: { args: [name: string, type: string, label: string]; result: string | Refusal };
   walletNewChangeAddress: { args: [name: string, type: string]; result: string | Refusal };

@@ -343,8 +343,8 @@ export class Wallet {
   /** Seals the keys with a passphrase, and takes new ones, which no unsealed copy of the file has. */
   async encrypt(passphrase: Uint8Array, caller = ''): Promise<void> {
     this.integrity.ensureSound();
-    this.integrity.follow();
-    await this.vault.encrypt(passphrase, caller);
+    // Followed from then on, as the rows of before hold the open keys.
+    await this.vault.encrypt(passphrase, caller, () => this.integrity.follow());
     // Whoever reads the file as it was keeps its open keys there.
     await this.copied();
     this.store.rewrite();

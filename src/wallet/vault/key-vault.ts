@@ -70,8 +70,8 @@ export class KeyVault {
     return this.#store.keys.hasKey(id);
   }
 
-  /** Seals all keys; they are locked then. */
-  async encrypt(passphrase: Uint8Array, caller = ''): Promise<void> {
+  /** Seals all keys; they are locked then. `onSealed` is called in the same turn as they are written. */
+  async encrypt(passphrase: Uint8Array, caller = '', onSealed = () => {}): Promise<void> {
     const masterKey = newMasterKey();
     try {
       const encryption = await sealMasterKey(masterKey, passphrase, { cost: this.#cost, caller, integrity: true });
@@ -84,6 +84,7 @@ export class KeyVault {
         this.#store.setMeta('encryption', encryption);
         this.#store.seals.sealWith(masterKey);
       });
+      onSealed();
     } finally {
       masterKey.fill(0);
     }
