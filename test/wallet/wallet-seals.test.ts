@@ -73,7 +73,7 @@ describe('the MACs of an encrypted wallet', () => {
     const { wallet } = it;
     const first = it.script();
     await wallet.encrypt(PASSPHRASE);
-    it.masterKey = await openMasterKey(wallet.store.meta('encryption')!, PASSPHRASE);
+    it.masterKey = await openMasterKey(wallet.store.meta('encryption')!, PASSPHRASE, '');
     const states: string[] = [];
     /** Checks copies of the file, each made right behind a commit. */
     const after = async (step: string, work: (on: Wallet) => unknown) => {

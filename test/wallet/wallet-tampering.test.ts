@@ -354,8 +354,9 @@ describe('an encrypted wallet', () => {
     beforeAll(async () => {
       const wallet = await it.after(() => {});
       const encryption = wallet.store.meta('encryption')!;
-      const masterKey = (await openMasterKey(encryption, PASSPHRASE))!;
-      const old = JSON.stringify(await sealMasterKey(masterKey, PASSPHRASE, { integrity: false }));
+      const masterKey = (await openMasterKey(encryption, PASSPHRASE, ''))!;
+      const cost = { cost: 2048, blockSize: 8, parallel: 1 };
+      const old = JSON.stringify(await sealMasterKey(masterKey, PASSPHRASE, { cost, caller: '', integrity: false }));
       earlier = (db) => {
         db.run("DELETE FROM meta WHERE key IN ('nodeMac', 'masterMac', 'vouchedBy')");
         db.run("UPDATE meta SET value = 1 WHERE key = 'schema'");
