@@ -8,14 +8,31 @@ const MIN_BYTES = 1024;
 const MAX_INLINE_BYTES = 32 * 1024;
 const COMPRESSIBLE = /^(?:application\/json|text\/)/;
 
+/** Makes the body of a reply that is sent. */
+type MakeBody = (bytes: Uint8Array<ArrayBuffer>) => Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>;
+
 /** The reply, gzipped when the client asked for it, the type is worth it and it is longer than 1 KiB. */
-export function compressed(request: Request, response: Response, type: string | null): Response | Promise<Response> {
+export function compressed(
+  request: Request,
+  response: Response,
+  type: string | null,
+  body: MakeBody,
+): Response | Promise<Response> {
   const { headers } = response;
-  if (!type || !COMPRESSIBLE.test(type) || headers.has('content-encoding')) return response;
+  if (!isCompressible(type) || headers.has('content-encoding')) return response;
   headers.append('vary', 'Accept-Encoding');
   // The body is looked at last: Bun makes a stream of it then.
   if (!acceptsGzip(request.headers.get('accept-encoding')) || !response.body) return response;
-  return compress(response);
+  return compress(response, body);
+}
+
+/** Whether a long reply of this type will be compressed. */
+export function willCompress(request: Request, type: string | null): boolean {
+  return isCompressible(type) && acceptsGzip(request.headers.get('accept-encoding'));
+}
+
+function isCompressible(type: string | null): boolean {
+  return type !== null && COMPRESSIBLE.test(type);
 }
 
 /** Whether a value of Accept-Encoding takes gzip; `gzip;q=0` does not, and what is said of gzip outranks `*`. */
@@ -31,7 +48,7 @@ export function acceptsGzip(header: string | null): boolean {
   return others;
 }
 
-async function compress(response: Response): Promise<Response> {
+async function compress(response: Response, body: MakeBody): Promise<Response> {
   const { status, headers } = response;
   const bytes = new Uint8Array(await response.arrayBuffer());
   if (bytes.length <= MIN_BYTES) return new Response(bytes, { status, headers });
@@ -42,5 +59,5 @@ async function compress(response: Response): Promise<Response> {
   // A strong tag names exact bytes, and these are others.
   const etag = headers.get('etag');
   if (etag && !etag.startsWith('W/')) headers.set('etag', `W/${etag}`);
-  return new Response(packed, { status, headers });
+  return new Response(body(packed as Uint8Array<ArrayBuffer>), { status, headers });
 }

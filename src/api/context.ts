@@ -13,6 +13,7 @@ import type { MempoolFeed } from './mempool-feed.ts';
 import type { NodePort } from './node-port.ts';
 import type { ApiMetrics } from './ops/metrics.ts';
 import type { ApiOptions } from './options.ts';
+import type { ReplyLedger } from './reply-ledger.ts';
 import type { StoredWatches } from './watches/stored-watches.ts';
 
 /** Who asks. `id` names the key in logs and limits: its public id, `static`, `cookie`, or `rpcauth:<user>`. */
@@ -56,6 +57,8 @@ export interface ApiContext {
   readonly metrics: ApiMetrics;
   /** Shared by all endpoints; null when switched off. */
   readonly cache: ByteCache | null;
+  /** Long replies that are not sent yet. */
+  readonly replies: ReplyLedger;
   /** Unix seconds of the start. */
   readonly startedAt: number;
   /** Throws ApiError `warming_up` until the node is attached; so does `node`. */

@@ -18,6 +18,8 @@ import { ApiError, BEARER_CHALLENGE, errorResponse, fail, JSON_TYPE, shownError 
 import type { HostPolicy } from './hosts.ts';
 import type { ApiMetrics } from './ops/metrics.ts';
 import type { ApiOptions } from './options.ts';
+import { ownerOf } from './owner.ts';
+import type { ReplyLedger } from './reply-ledger.ts';
 import { routedUrl, splitTarget } from './request-url.ts';
 import { invalid } from './rest/input.ts';
 import type { Route, RouteTable } from './route-table.ts';
@@ -41,6 +43,7 @@ export interface GateDependencies {
   readonly clients: ClientAddresses;
   readonly visitors: Visitors;
   readonly audit: Pick<AuditLog, 'record'>;
+  readonly replies: ReplyLedger;
   readonly routes: RouteTable;
   /** Elysia. */
   readonly app: { fetch(request: Request): Response | Promise<Response> };
@@ -316,10 +319,20 @@ export class Gate {
     if (isRead && response.status === 200 && etag && etagMatches(request.headers.get('if-none-match'), etag)) {
       headers.delete('content-type');
       this.#record(visit, 304);
+      this.#drop(response);
       return new Response(null, { status: 304, headers });
     }
     this.#record(visit, response.status);
-    return compressed(request, response, type);
+    if (request.method === 'HEAD') this.#drop(response);
+    const owner = () => ownerOf({ principal: visit.principal, ip: visit.client.ip });
+    return compressed(request, response, type, (bytes) =>
+      this.#deps.replies.body(bytes, { owner: owner(), signal: request.signal }),
+    );
+  }
+
+  /** A body that is not sent is not counted any more. */
+  #drop(response: Response): void {
+    if (this.#deps.replies.unsent > 0) void response.body?.cancel();
   }
 
   #setChainHeaders(headers: Headers): void {

@@ -1,6 +1,7 @@
 import type { ProxyHeader } from './auth/client-address.ts';
 import type { Scope } from './auth/scopes.ts';
 import { EVENT_LOG_LIMITS, type EventLogLimits } from './events/event-log.ts';
+import type { ReplyLimits } from './reply-ledger.ts';
 
 /** Tokens a second and the most that may be saved up. */
 export interface Rate {
@@ -83,6 +84,8 @@ export interface ApiOptions {
     readonly connectionsPerAddress: number;
     /** Characters of path and query. */
     readonly urlBytes: number;
+    /** Bytes of long replies that are not sent yet. */
+    readonly unsentReplies: ReplyLimits;
     readonly txBodyBytes: number;
     readonly rpcBodyBytes: number;
     /** Calls of a JSON-RPC batch; requests of one key that run at a time, and that wait. */
@@ -195,6 +198,7 @@ export function apiOptions(identity: ApiIdentity, overrides: ApiOverrides = {}):
       connections: 4096,
       connectionsPerAddress: 512,
       urlBytes: 8 * KIB,
+      unsentReplies: { perOwner: 24 * MIB, total: 64 * MIB },
       txBodyBytes: MIB,
       rpcBodyBytes: 16 * MIB,
       rpcMaxBatch: 1000,

@@ -1,16 +1,21 @@
 import type { MirrorPart } from '../mempool/mirror.ts';
 import { hashToHex } from '../primitives/hash.ts';
 import type { ByteCache } from './byte-cache.ts';
+import { willCompress } from './compress.ts';
 import type { ApiContext } from './context.ts';
 import { ApiError } from './errors.ts';
+import { NODE, type Owner, ownerOf } from './owner.ts';
 import type { JobResult, ReaderJob } from './reader-jobs.ts';
 import { ReaderPool } from './reader-pool.ts';
 import { type Answer, type ReadEndpoint, type ReadReply, replyOf } from './readers/answer.ts';
 import { frontBudget, MempoolBehind, NeedsWorker, type ReadEnv, withSnapshot } from './readers/read-env.ts';
 import { type ReadSources, readSources } from './readers/read-settings.ts';
+import { LONG_REPLY } from './reply-ledger.ts';
 
 const READER_WORKERS = 2;
-const READER_QUEUE = 64;
+const LONG_READERS = 3;
+const JOBS_PER_KEY = 64;
+const JOBS_TOTAL = 512;
 /** Characters of a question that is remembered with its answer. */
 const MAX_QUESTION = 1024;
 
@@ -19,6 +24,8 @@ export interface WorkerJob {
   readonly job: ReaderJob;
   readonly signal: AbortSignal;
   readonly long: boolean;
+  /** Who asks; the node itself where absent. */
+  readonly owner?: Owner;
   mempoolPart?: ((env: ReadEnv) => Iterable<number>) | undefined;
 }
 
@@ -37,9 +44,13 @@ export class ReadService {
       networkDir: options.networkDir,
       sources,
       workers: READER_WORKERS,
-      queue: READER_QUEUE,
+      longWorkers: LONG_READERS,
+      perKey: JOBS_PER_KEY,
+      total: JOBS_TOTAL,
+      hasRoom: (owner) => ctx.replies.hasRoom(owner),
       log,
     });
+    ctx.replies.onRoom(() => this.#pool.dispatch());
   }
 
   /** Reads on one snapshot, here and now. Throws MempoolBehind where it looks at a mempool that is. */
@@ -61,19 +72,20 @@ export class ReadService {
   async respond<I>(endpoint: ReadEndpoint<I>, input: I, request: Request): Promise<Response> {
     const signal = this.#limited(request.signal);
     try {
-      return response(await this.readShort((env) => replyOf(env, endpoint.run(env, input)), signal));
+      return this.#response(await this.readShort((env) => replyOf(env, endpoint.run(env, input)), signal), request);
     } catch (error) {
       if (!(error instanceof NeedsWorker)) throw error;
     }
-    return response(await this.#long(endpoint, input, signal));
+    const owner = ownerOf(this.#ctx.call(request));
+    return this.#response(await this.#long(endpoint, input, { signal, owner }), request);
   }
 
   /** Hands a job to the workers; it ends when the signal aborts. */
-  async runJob({ job, signal, long, mempoolPart }: WorkerJob): Promise<JobResult> {
+  async runJob({ job, signal, long, owner = NODE, mempoolPart }: WorkerJob): Promise<JobResult> {
     let covered: readonly Uint8Array[] = [];
     for (;;) {
       const mempool = mempoolPart && (await this.#part(mempoolPart, covered, signal));
-      const result = await this.#pool.run({ ...job, mempool }, { signal, long });
+      const result = await this.#pool.run({ ...job, mempool }, { signal, long, owner });
       if ('spendersOf' in result) covered = [...covered, ...result.spendersOf];
       else if (!('behind' in result)) return result;
     }
@@ -81,7 +93,7 @@ export class ReadService {
 
   /** The reply of an answer that is made on the front. */
   async reply(make: (env: ReadEnv) => Answer, request: Request): Promise<Response> {
-    return response(await this.readWhole((env) => replyOf(env, make(env)), request.signal));
+    return this.#response(await this.readWhole((env) => replyOf(env, make(env)), request.signal), request);
   }
 
   close(): Promise<void> {
@@ -113,7 +125,11 @@ export class ReadService {
   }
 
   /** What a worker made once serves until the chain or the mempool moves. */
-  async #long<I>(endpoint: ReadEndpoint<I>, input: I, signal: AbortSignal): Promise<ReadReply> {
+  async #long<I>(
+    endpoint: ReadEndpoint<I>,
+    input: I,
+    { signal, owner }: { signal: AbortSignal; owner: Owner },
+  ): Promise<ReadReply> {
     const { mempoolPart } = endpoint;
     const question = `${endpoint.name} ${JSON.stringify(input, bytesAsHex)}`;
     const cache = question.length <= MAX_QUESTION ? this.#ctx.cache : null;
@@ -125,12 +141,24 @@ export class ReadService {
         job: { kind: 'rest', name: endpoint.name, input },
         signal,
         long: false,
+        owner,
         mempoolPart: mempoolPart && ((env) => mempoolPart(env, input)),
       }),
     );
     // Made from a later state of the mempool, it is remembered under the earlier one and not found again.
     if (cache) cacheReply(cache, `${made.headers['x-chain-hash']} ${seq} ${question}`, made);
     return made;
+  }
+
+  #response({ headers, body }: ReadReply, request: Request): Response {
+    if (body.length <= LONG_REPLY) return new Response(body as string | Uint8Array<ArrayBuffer>, { headers });
+    const { replies } = this.#ctx;
+    const owner = ownerOf(this.#ctx.call(request));
+    replies.admit(owner);
+    const bytes = (typeof body === 'string' ? new TextEncoder().encode(body) : body) as Uint8Array<ArrayBuffer>;
+    // What will be compressed is counted when that is done.
+    const compressed = willCompress(request, headers['content-type'] ?? null);
+    return new Response(compressed ? bytes : replies.body(bytes, { owner, signal: request.signal }), { headers });
   }
 
   #limited(signal: AbortSignal): AbortSignal {
@@ -178,8 +206,4 @@ function restReply(result: JobResult): ReadReply {
   if (result.ok) return result.reply;
   if ('rpc' in result) throw new Error(result.rpc.message);
   throw new ApiError(result.api.failure, result.api.message, result.api.details);
-}
-
-function response({ headers, body }: ReadReply): Response {
-  return new Response(body as string | Uint8Array<ArrayBuffer>, { headers });
 }

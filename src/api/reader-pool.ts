@@ -1,6 +1,8 @@
+import { FairQueue } from '../util/fair-queue.ts';
 import type { Log } from '../util/log.ts';
 import { NoRoomForThread, startWorker } from '../util/worker.ts';
 import { ApiError } from './errors.ts';
+import { NODE, type Owner } from './owner.ts';
 import type { ReaderJob, ReaderResult } from './reader-jobs.ts';
 import { CLOSED, type FromReader, type ToReader } from './reader-messages.ts';
 import type { ReadSources } from './readers/read-settings.ts';
@@ -10,59 +12,77 @@ export interface ReaderPoolOptions {
   readonly chainDir: string;
   readonly networkDir: string;
   readonly sources: ReadSources;
+  /** Threads for short jobs; and at most so many more, each of another key, for long ones. */
   readonly workers: number;
-  /** Jobs that may wait; one more is refused as `overloaded`. */
-  readonly queue: number;
-  /** A JSON-RPC call that has taken so long is one of the long ones. Default 1000. */
+  readonly longWorkers: number;
+  /** Jobs that may wait, of one key and of all. */
+  readonly perKey: number;
+  readonly total: number;
+  /** A job that has taken so long is one of the long ones. Default 1000. */
   readonly shortMs?: number;
+  /** Whether a reply may be made for an owner now; `dispatch` is to be called when that changes. */
+  readonly hasRoom?: (owner: Owner) => boolean;
   readonly log: Log;
+}
+
+export interface RunOptions {
+  readonly signal: AbortSignal;
+  /** It may take minutes. */
+  readonly long?: boolean;
+  /** Who asks; the node itself where absent. */
+  readonly owner?: Owner;
 }
 
 /** The longest a thread is waited for at the end. */
 const CLOSE_MS = 1000;
 const SHORT_MS = 1000;
+/** A thread for long jobs that has had none for this time ends. */
+const IDLE_MS = 30_000;
 
 interface Waiting {
   readonly id: number;
   readonly job: ReaderJob;
+  readonly owner: Owner;
   long: boolean;
   readonly resolve: (result: ReaderResult) => void;
   readonly reject: (error: unknown) => void;
   done: boolean;
+  startedAt: number;
 }
 
 interface Reader {
   readonly worker: Worker;
+  readonly long: boolean;
   readonly cancelled: Int32Array;
   running: Waiting | null;
+  idle: ReturnType<typeof setTimeout> | null;
 }
 
 /**
  * Threads that make long answers, each on its own connection. They start with the first job, so that a program that
- * needs none has none.
+ * needs none has none. Keys get their turns by the time that their jobs have taken.
  */
 export class ReaderPool {
   readonly #options: ReaderPoolOptions;
   readonly #readers: Reader[] = [];
-  readonly #queue: Waiting[] = [];
+  readonly #queue: FairQueue<Waiting>;
   #lastId = 0;
   #closed = false;
 
   constructor(options: ReaderPoolOptions) {
     this.#options = options;
+    this.#queue = new FairQueue(options);
   }
 
   /**
-   * Does a job. `long` ones may take minutes and never occupy every thread. JSON-RPC has no time limit, so a call that
-   * turns out to be long gives its thread up and begins again as one of them. Rejects with ApiError `overloaded` when
-   * too many wait, and as soon as the signal aborts.
+   * Does a job. `long` ones may take minutes; they have threads of their own, one for each key. A job that turns out to
+   * be long gives its thread up and begins again as one of them. Rejects with ApiError `rate_limited` where too many jobs
+   * of its key wait, `overloaded` where too many wait in all, and as soon as the signal aborts.
    */
-  run(job: ReaderJob, { signal, long = false }: { signal: AbortSignal; long?: boolean }): Promise<ReaderResult> {
+  run(job: ReaderJob, { signal, long = false, owner = NODE }: RunOptions): Promise<ReaderResult> {
     return new Promise((resolve, reject) => {
       if (this.#closed) return reject(new ApiError('shutting_down'));
       if (signal.aborted) return reject(givenUp());
-      if (this.#queue.length >= this.#options.queue)
-        return reject(new ApiError('overloaded', 'too many long answers are waiting'));
       const abort = () => this.#cancel(waiting);
       const settle =
         <T>(how: (value: T) => void) =>
@@ -73,75 +93,99 @@ export class ReaderPool {
           how(value);
         };
       const id = (this.#lastId = (this.#lastId % 0x7fff_ffff) + 1);
-      const waiting: Waiting = { id, job, long, resolve: settle(resolve), reject: settle(reject), done: false };
+      const settled = { resolve: settle(resolve), reject: settle(reject), done: false };
+      const waiting: Waiting = { id, job, owner, long, ...settled, startedAt: 0 };
+      if (!this.#enqueue(waiting)) return;
       signal.addEventListener('abort', abort, { once: true });
-      this.#queue.push(waiting);
-      this.#dispatch();
+      this.dispatch();
     });
+  }
+
+  /** Gives jobs to threads that are free. */
+  dispatch(): void {
+    for (;;) {
+      const next = this.#queue.take((waiting) => this.#mayStart(waiting));
+      if (!next) return;
+      const { key, item: waiting } = next;
+      const reader = this.#readers.find((each) => each.running === null && each.long === waiting.long);
+      if (reader) this.#begin(reader, waiting);
+      else if (!this.#startFor(waiting)) {
+        this.#queue.ended(key, 0);
+        // Those that run go on with what waits; without any, nobody would.
+        if (this.#readers.some(({ running }) => running !== null)) return;
+      }
+    }
   }
 
   /** Refuses what runs or waits, and resolves when the threads have closed their connections and ended. */
   async close(): Promise<void> {
     this.#closed = true;
-    for (const waiting of this.#queue.splice(0)) waiting.reject(new ApiError('shutting_down'));
-    const ended = this.#readers.splice(0).map(({ worker, running, cancelled }) => {
+    for (const waiting of this.#queue.drain()) waiting.reject(new ApiError('shutting_down'));
+    const ended = this.#readers.splice(0).map((reader) => {
+      const { running, cancelled } = reader;
       if (running) Atomics.store(cancelled, 0, running.id);
       running?.reject(new ApiError('shutting_down'));
-      const closed = new Promise<void>((resolve) => {
-        worker.onmessage = ({ data }: MessageEvent<FromReader>) => {
-          if (data.id === CLOSED) resolve();
-        };
-      });
-      worker.postMessage({ type: 'close' } satisfies ToReader);
-      // Ended in the midst of a read, a thread would leave its connection open.
-      return Promise.race([closed, Bun.sleep(CLOSE_MS)]).then(() => worker.terminate());
+      return closeThread(reader);
     });
     await Promise.all(ended);
   }
 
+  /** False where there is no room, and it was refused. */
+  #enqueue(waiting: Waiting): boolean {
+    const enqueued = this.#queue.push(waiting.owner, waiting);
+    if (enqueued.ok) {
+      enqueued.displaced?.reject(tooMany());
+      return true;
+    }
+    waiting.reject(
+      enqueued.full === 'key' ? tooMany() : new ApiError('overloaded', 'too many long answers are waiting'),
+    );
+    return false;
+  }
+
+  #mayStart({ long, owner }: Waiting): boolean {
+    const { workers, longWorkers, hasRoom } = this.#options;
+    const ofKind = this.#readers.filter((reader) => reader.long === long);
+    if (long && ofKind.some(({ running }) => running?.owner === owner)) return false;
+    const isFree = ofKind.some(({ running }) => running === null) || ofKind.length < (long ? longWorkers : workers);
+    return isFree && (hasRoom?.(owner) ?? true);
+  }
+
+  #begin(reader: Reader, waiting: Waiting): void {
+    if (reader.idle) clearTimeout(reader.idle);
+    reader.idle = null;
+    reader.running = waiting;
+    waiting.startedAt = performance.now();
+    const { id, job, long } = waiting;
+    const maxMs = long ? null : (this.#options.shortMs ?? SHORT_MS);
+    reader.worker.postMessage({ type: 'job', id, job, maxMs } satisfies ToReader);
+  }
+
   #cancel(waiting: Waiting): void {
-    const at = this.#queue.indexOf(waiting);
-    if (at >= 0) this.#queue.splice(at, 1);
+    this.#queue.remove(waiting.owner, waiting);
     for (const { running, cancelled } of this.#readers)
       if (running === waiting) Atomics.store(cancelled, 0, waiting.id);
     waiting.reject(givenUp());
   }
 
-  #dispatch(): void {
-    while (this.#queue.length > 0) {
-      const longRunning = this.#readers.filter(({ running }) => running?.long).length;
-      const longAllowed = longRunning < Math.max(1, this.#options.workers - 1);
-      const at = this.#queue.findIndex(({ long }) => longAllowed || !long);
-      if (at < 0) return;
-      const reader = this.#readers.find(({ running }) => running === null) ?? this.#startIfRoom();
-      if (!reader) return;
-      const [waiting] = this.#queue.splice(at, 1);
-      reader.running = waiting!;
-      const { id, job, long } = waiting!;
-      const maxMs = job.kind === 'rpc' && !long ? (this.#options.shortMs ?? SHORT_MS) : null;
-      reader.worker.postMessage({ type: 'job', id, job, maxMs } satisfies ToReader);
-    }
-  }
-
-  /** Null where all threads are there, or another cannot be started now. */
-  #startIfRoom(): Reader | null {
+  /** Starts a thread and gives it the job. False where that is not possible now. */
+  #startFor(waiting: Waiting): boolean {
     try {
-      return this.#start();
+      this.#begin(this.#start(waiting.long), waiting);
+      return true;
     } catch (error) {
-      if (!(error instanceof NoRoomForThread)) throw error;
-      // Those that run go on with what waits; without any, nobody would.
-      if (this.#readers.length === 0)
-        for (const waiting of this.#queue.splice(0)) waiting.reject(new ApiError('overloaded', 'too many connections'));
-      return null;
+      waiting.reject(
+        error instanceof NoRoomForThread ? new ApiError('overloaded', 'too many connections are open') : error,
+      );
+      return false;
     }
   }
 
-  #start(): Reader | null {
-    if (this.#readers.length >= this.#options.workers) return null;
+  #start(long: boolean): Reader {
     const { chainDir, networkDir, sources, log } = this.#options;
     const worker = startWorker(new URL('./reader-worker.ts', import.meta.url), 'reader');
     const cancelled = new SharedArrayBuffer(4);
-    const reader: Reader = { worker, cancelled: new Int32Array(cancelled), running: null };
+    const reader: Reader = { worker, long, cancelled: new Int32Array(cancelled), running: null, idle: null };
     worker.onmessage = ({ data }: MessageEvent<FromReader>) => this.#finish(reader, data);
     worker.onerror = ({ message }) => {
       log.error('a reader worker failed', { message });
@@ -158,16 +202,31 @@ export class ReaderPool {
   #finish(reader: Reader, { id, result, error, tookTooLong }: FromReader): void {
     const waiting = reader.running;
     if (waiting?.id !== id) return;
-    reader.running = null;
+    this.#free(reader, waiting);
     if (tookTooLong) {
       waiting.long = true;
-      if (!waiting.done) this.#queue.push(waiting);
+      if (!waiting.done) this.#enqueue(waiting);
     } else if (result) waiting.resolve(result);
     else {
       if (error) this.#options.log.error('a long answer failed', { error });
       waiting.reject(new ApiError('internal_error'));
     }
-    this.#dispatch();
+    this.dispatch();
+  }
+
+  #free(reader: Reader, waiting: Waiting): void {
+    reader.running = null;
+    this.#queue.ended(waiting.owner, performance.now() - waiting.startedAt);
+    if (!reader.long) return;
+    reader.idle = setTimeout(() => this.#retire(reader), IDLE_MS);
+    reader.idle.unref();
+  }
+
+  #retire(reader: Reader): void {
+    const at = this.#readers.indexOf(reader);
+    if (at < 0 || reader.running) return;
+    this.#readers.splice(at, 1);
+    void closeThread(reader);
   }
 
   /** A thread that ended is replaced by the next job. */
@@ -175,13 +234,36 @@ export class ReaderPool {
     const at = this.#readers.indexOf(reader);
     if (at < 0) return;
     this.#readers.splice(at, 1);
-    reader.running?.reject(new ApiError('internal_error'));
+    const { running } = reader;
+    if (running) this.#queue.ended(running.owner, performance.now() - running.startedAt);
+    running?.reject(new ApiError('internal_error'));
     reader.worker.terminate();
-    if (!this.#closed) this.#dispatch();
+    if (!this.#closed) this.dispatch();
   }
+}
+
+/** Resolves when a thread has closed its connection and ended. */
+async function closeThread({ worker, idle }: Reader): Promise<void> {
+  if (idle) clearTimeout(idle);
+  const closed = new Promise<void>((resolve) => {
+    worker.onmessage = ({ data }: MessageEvent<FromReader>) => {
+      if (data.id === CLOSED) resolve();
+    };
+  });
+  worker.postMessage({ type: 'close' } satisfies ToReader);
+  // Ended in the midst of a read, a thread would leave its connection open.
+  await Promise.race([closed, Bun.sleep(CLOSE_MS)]);
+  worker.terminate();
 }
 
 /** Out of time, or the client has left and sees nothing of this. */
 function givenUp(): ApiError {
   return new ApiError('overloaded', 'the answer took too long');
+}
+
+function tooMany(): ApiError {
+  return new ApiError('rate_limited', 'too many long answers of this key are waiting', {
+    scope: 'reads',
+    retryAfter: 1,
+  });
 }

@@ -30,6 +30,7 @@ import { fileSize, Readiness } from './ops/readiness.ts';
 import { walletBalances } from './ops/wallet-balances.ts';
 import type { ApiOptions, ListenAddress } from './options.ts';
 import { readService } from './read-service.ts';
+import { ReplyLedger } from './reply-ledger.ts';
 import { RouteTable } from './route-table.ts';
 import { isSyncedAt } from './synced.ts';
 import { feesView } from './views/fees-view.ts';
@@ -101,6 +102,7 @@ export function startApi(deps: ApiDependencies): ApiServer {
   };
   const atStop: (() => void | Promise<void>)[] = [];
   const cache = options.cache.enabled ? new ByteCache(options.cache.maxBytes) : null;
+  const replies = new ReplyLedger(options.limits.unsentReplies);
   const metrics = new ApiMetrics(
     { service: options.service, version: options.version, commit: options.commit, startedAt: unixSeconds(host) },
     {
@@ -200,6 +202,7 @@ export function startApi(deps: ApiDependencies): ApiServer {
     log,
     metrics,
     cache,
+    replies,
     startedAt,
     reads: () => attached().reads,
     node: () => attached().node,
@@ -245,6 +248,7 @@ export function startApi(deps: ApiDependencies): ApiServer {
     clients,
     hosts: new HostPolicy({ ...options.http, bindHost: options.http.listen.host }),
     visitors,
+    replies,
     routes: new RouteTable(declaredRoutes(app)),
     app,
     phase: () => state.phase,

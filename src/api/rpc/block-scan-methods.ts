@@ -1,6 +1,7 @@
 import type { BlockHash } from '../../primitives/hash.ts';
 import { concatBytes } from '../../util/bytes.ts';
 import type { ApiContext } from '../context.ts';
+import { NODE, ownerOf } from '../owner.ts';
 import { readService } from '../read-service.ts';
 import { filterIndexState } from '../readers/filter-index.ts';
 import type { ReadEnv } from '../readers/read-env.ts';
@@ -115,11 +116,12 @@ async function scanFilters(
   const found: (readonly string[])[] = [];
   let height = start;
   const signal = AbortSignal.any([env.signal, scan.abort.signal]);
+  const asking = { ctx: env.ctx, call: env.call, signal };
   try {
-    const scripts = await deriveScripts({ ctx: env.ctx, signal }, objects);
+    const scripts = await deriveScripts(asking, objects);
     for (let from = start; from <= stop.height; from = height + 1) {
       const step = { step: 'filters', scripts, from, stop: stop.hash, exact } as const;
-      const matches = JSON.parse(jobText(await runStep({ ctx: env.ctx, signal }, step))) as FilterMatches;
+      const matches = JSON.parse(jobText(await runStep(asking, step))) as FilterMatches;
       found.push(matches.found);
       height = matches.height;
       scan.height = height;
@@ -132,7 +134,7 @@ async function scanFilters(
   return { from_height: start, to_height: height, relevant_blocks: found.flat(), completed };
 }
 
-type Asking = Pick<FrontEnv, 'ctx' | 'signal'>;
+type Asking = Pick<FrontEnv, 'ctx' | 'signal' | 'call'>;
 
 /** Scripts that all steps of a scan may look at. */
 async function deriveScripts(env: Asking, objects: readonly RpcValue[]): Promise<SharedArrayBuffer> {
@@ -142,8 +144,9 @@ async function deriveScripts(env: Asking, objects: readonly RpcValue[]): Promise
   return shared;
 }
 
-function runStep({ ctx, signal }: Asking, step: ScanStep, mempoolPart?: (env: ReadEnv) => Iterable<number>) {
-  return readService(ctx).runJob({ job: { kind: 'scan', step }, signal, long: true, mempoolPart });
+function runStep({ ctx, signal, call }: Asking, step: ScanStep, mempoolPart?: (env: ReadEnv) => Iterable<number>) {
+  const owner = call ? ownerOf(call) : NODE;
+  return readService(ctx).runJob({ job: { kind: 'scan', step }, signal, long: true, owner, mempoolPart });
 }
 
 const unconfirmed = 'not of what is in no block';

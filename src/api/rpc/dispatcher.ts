@@ -1,6 +1,7 @@
 import type { Scope } from '../auth/scopes.ts';
 import type { ApiContext, Call } from '../context.ts';
 import { ApiError } from '../errors.ts';
+import { NODE, ownerOf } from '../owner.ts';
 import type { ReadService } from '../read-service.ts';
 import { NeedsWorker, type ReadEnv } from '../readers/read-env.ts';
 import { withWallet } from '../wallets/wallet-env.ts';
@@ -127,15 +128,16 @@ export class RpcDispatcher {
     const job = { kind: 'rpc', method: method.name, params: JSON.stringify(params), wallet: wallet?.state } as const;
     const { long = false, spends, scripts, mempoolPart } = method;
     const { signal } = caller;
+    const owner = caller.call ? ownerOf(caller.call) : NODE;
     let part = mempoolPart && ((env: ReadEnv) => inside(env, (on) => [...mempoolPart(on, args)]));
     if (spends || scripts) {
       const asks = spends ? 'spends' : 'scripts';
-      const asked = jobBody(await this.#service.runJob({ job: { ...job, asks }, signal, long })) as Uint8Array;
+      const asked = jobBody(await this.#service.runJob({ job: { ...job, asks }, signal, long, owner })) as Uint8Array;
       const txids = spends ? asked : await txidsTouching(front.mempool, asked, signal);
       part = (env) => slotsOf(env, txids);
     }
     // All at once: the state of the wallet ends with its snapshot.
-    return [jobText(await this.#service.runJob({ job, signal, long, mempoolPart: part }))];
+    return [jobText(await this.#service.runJob({ job, signal, long, owner, mempoolPart: part }))];
   }
 
   #asRpcError(error: unknown, method: string, signal: AbortSignal): RpcError {

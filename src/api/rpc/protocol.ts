@@ -1,6 +1,6 @@
 import { RPC_TYPE } from '../errors.ts';
 import { isObject, member, NumberText, type RpcValue } from './json.ts';
-import { type JsonPieces, replyBody } from './reply-body.ts';
+import { type JsonPieces, replyBody, type SendLong } from './reply-body.ts';
 import { RPC_ERROR, RpcError } from './rpc-error.ts';
 
 /** One call as it was understood, or what is wrong with it. */
@@ -69,13 +69,17 @@ export function errorStatus({ version, invalid }: Pick<RpcCall, 'version' | 'inv
   return rpcCode === RPC_ERROR.methodNotFound ? 404 : 500;
 }
 
-export function rpcReply(status: number, pieces: JsonPieces): Response {
+export function rpcReply(status: number, pieces: JsonPieces, send: SendLong | null = null): Response {
   // The line end is Core's.
-  return new Response(replyBody([...pieces, '\n']), { status, headers: { 'content-type': RPC_TYPE } });
+  return new Response(replyBody([...pieces, '\n'], send), { status, headers: { 'content-type': RPC_TYPE } });
 }
 
 /** The reply to a batch: what its calls were answered, but for notifications. */
-export function batchReply(calls: readonly RpcCall[], replies: readonly string[]): Response {
+export function batchReply(
+  calls: readonly RpcCall[],
+  replies: readonly string[],
+  send: SendLong | null = null,
+): Response {
   if (replies.length === 0 && calls.length > 0) return new Response(null, { status: 204 });
-  return rpcReply(200, [`[${replies.join(',')}]`]);
+  return rpcReply(200, [`[${replies.join(',')}]`], send);
 }

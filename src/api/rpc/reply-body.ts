@@ -1,32 +1,21 @@
+import { LONG_REPLY } from '../reply-ledger.ts';
+
 /** JSON text in pieces: text, or ASCII bytes. So that the longest replies are never put together. */
 export type JsonPieces = readonly (string | Uint8Array)[];
 
-/** Up to here a reply is sent with its length. */
-const WHOLE = 8 << 20;
-/** Up to here it is made one text. */
-const SHORT = 64 << 10;
-/** What is sent of a longer one in a turn of the loop. */
-const PIECE = 64 << 10;
+/** What is sent of a long reply in a turn of the loop. */
+const PIECE = 256 << 10;
+
+/** Makes a body of pieces that are encoded while they are sent; `length` is about what they hold. */
+export type SendLong = (pieces: Iterator<Uint8Array>, length: number) => ReadableStream<Uint8Array>;
 
 /**
- * The body of a reply. A short one is a text; a long one is put together without copying texts; the longest, hundreds of
- * megabytes where somebody asks for all of a large mempool, is sent a piece at a time, as fast as the client takes it,
- * while others have their turn.
+ * The body of a reply. A short one is a text; a long one, hundreds of megabytes where somebody asks for all of a large
+ * mempool, is sent a piece at a time by `send`, as fast as the client reads it, while others have their turn.
  */
-export function replyBody(pieces: JsonPieces): string | Blob | ReadableStream<Uint8Array> {
+export function replyBody(pieces: JsonPieces, send: SendLong | null): string | ReadableStream<Uint8Array> {
   const length = pieces.reduce((sum, piece) => sum + piece.length, 0);
-  if (length <= SHORT) return joined(pieces);
-  if (length <= WHOLE) return new Blob(pieces as (string | Uint8Array<ArrayBuffer>)[]);
-  const encoder = new TextEncoder();
-  const parts = partsOf(pieces);
-  return new ReadableStream({
-    async pull(controller) {
-      await new Promise((resolve) => setImmediate(resolve));
-      const { done, value } = parts.next();
-      if (done) controller.close();
-      else controller.enqueue(typeof value === 'string' ? encoder.encode(value) : value);
-    },
-  });
+  return send === null || length <= LONG_REPLY ? joined(pieces) : send(encodedParts(pieces), length);
 }
 
 /** All pieces as one text. */
@@ -61,6 +50,11 @@ export class PieceWriter {
     this.#parts = [];
     this.#length = 0;
   }
+}
+
+function* encodedParts(pieces: JsonPieces): Generator<Uint8Array, void> {
+  const encoder = new TextEncoder();
+  for (const part of partsOf(pieces)) yield typeof part === 'string' ? encoder.encode(part) : part;
 }
 
 function* partsOf(pieces: JsonPieces): Generator<string | Uint8Array, void> {

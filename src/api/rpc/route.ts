@@ -2,6 +2,7 @@ import { Elysia } from 'elysia';
 import type { ApiContext, Call } from '../context.ts';
 import { ApiError, fail } from '../errors.ts';
 import { mediaType } from '../media-type.ts';
+import { ownerOf } from '../owner.ts';
 import { readService } from '../read-service.ts';
 import type { ReadSources } from '../readers/read-settings.ts';
 import { access } from '../route-access.ts';
@@ -20,7 +21,7 @@ import {
   resultReply,
   rpcReply,
 } from './protocol.ts';
-import { joined } from './reply-body.ts';
+import { type JsonPieces, joined, type SendLong } from './reply-body.ts';
 import { RPC_ERROR, RpcError } from './rpc-error.ts';
 import { revealed, takeSecrets } from './secret-texts.ts';
 import { type Turn, Turns } from './turns.ts';
@@ -28,6 +29,8 @@ import { excessOf } from './value-count.ts';
 
 /** Methods with parameters that must not become strings. */
 const SECRET_METHODS = [...RPC_METHODS.values()].filter(hasSecrets).map(({ name }) => name);
+type Asker = RpcCaller & { readonly send: SendLong };
+
 /** Of those who take no turns. */
 const NO_TURN: Turn = { pause: (wait) => wait() };
 /** curl's default type among them. */
@@ -66,17 +69,22 @@ export const rpcRoutes = (ctx: ApiContext, sources?: ReadSources) => {
     { wallet, signal }: Pick<RpcCaller, 'wallet' | 'signal'>,
   ): Promise<Response> => {
     const { id } = call.principal;
+    const to = { owner: ownerOf(call), signal };
+    const send: SendLong = (pieces, length) => {
+      ctx.replies.admit(to.owner);
+      return ctx.replies.stream(pieces, length, to);
+    };
     if (!Array.isArray(body)) {
       const only = withTexts(readCall(body));
       checkAllowed([only], call);
-      return callers.take(id, (turn) => single(dispatcher, only, { call, wallet, signal, turn }));
+      return callers.take(id, (turn) => single(dispatcher, only, { call, wallet, signal, turn, send }));
     }
     if (body.length > limits.rpcMaxBatch)
       throw new RpcError(RPC_ERROR.invalidRequest, `more than ${limits.rpcMaxBatch} calls`);
     const calls = (body as RpcValue[]).map((each) => withTexts(readCall(each)));
     checkAllowed(calls, call);
     call.charge(Math.max(0, calls.length - 1));
-    return callers.take(id, (turn) => batch(dispatcher, calls, { call, wallet, signal, turn }));
+    return callers.take(id, (turn) => batch(dispatcher, calls, { call, wallet, signal, turn, send }));
   };
 
   const detail = access('rpc', { bodyLimit: limits.rpcBodyBytes, unlimitedTime: true });
@@ -142,19 +150,22 @@ function checkAllowed(calls: readonly RpcCall[], call: Call): void {
   }
 }
 
-async function single(dispatcher: RpcDispatcher, call: RpcCall, caller: RpcCaller): Promise<Response> {
+async function single(dispatcher: RpcDispatcher, call: RpcCall, caller: Asker): Promise<Response> {
+  let result: JsonPieces;
   try {
-    const result = await dispatcher.run(call, caller);
-    return isNotification(call) ? new Response(null, { status: 204 }) : rpcReply(200, resultReply(call, result));
+    result = await dispatcher.run(call, caller);
   } catch (error) {
     const failure = error as RpcError;
     if (isNotification(call) && !call.invalid) return new Response(null, { status: 204 });
     const reply = errorReply({ ...call, id: call.invalid ? (call.id ?? 'null') : call.id }, failure);
     return rpcReply(errorStatus(call, failure), [reply]);
   }
+  return isNotification(call)
+    ? new Response(null, { status: 204 })
+    : rpcReply(200, resultReply(call, result), caller.send);
 }
 
-async function batch(dispatcher: RpcDispatcher, calls: readonly RpcCall[], caller: RpcCaller): Promise<Response> {
+async function batch(dispatcher: RpcDispatcher, calls: readonly RpcCall[], caller: Asker): Promise<Response> {
   const replies: string[] = [];
   const pause = turns(SLICE_MS);
   for (const call of calls) {
@@ -165,5 +176,5 @@ async function batch(dispatcher: RpcDispatcher, calls: readonly RpcCall[], calle
     if (!isNotification(call)) replies.push(text);
     await pause();
   }
-  return batchReply(calls, replies);
+  return batchReply(calls, replies, caller.send);
 }

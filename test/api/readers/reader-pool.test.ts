@@ -1,7 +1,7 @@
 import { afterEach, beforeAll, expect, test } from 'bun:test';
 import { ApiError } from '../../../src/api/errors.ts';
 import type { ReaderJob } from '../../../src/api/reader-jobs.ts';
-import { ReaderPool } from '../../../src/api/reader-pool.ts';
+import { ReaderPool, type ReaderPoolOptions } from '../../../src/api/reader-pool.ts';
 import { readSources } from '../../../src/api/readers/read-settings.ts';
 import { regtest } from '../../../src/params/regtest.ts';
 import { createLog } from '../../../src/util/log.ts';
@@ -15,14 +15,16 @@ const SCAN: ReaderJob = { kind: 'rpc', method: 'gettxoutsetinfo', params: '["muh
 describeWithVectors('reader workers', () => {
   const expected = expectedOfMixedChain();
   const pools: ReaderPool[] = [];
-  const start = (workers: number, queue: number, shortMs?: number) => {
+  const start = (workers: number, queue: number, { shortMs, longWorkers = 1 }: Partial<ReaderPoolOptions> = {}) => {
     const sources = readSources(regtest);
     const pool = new ReaderPool({
       chainDir: mixedChainDir(),
       networkDir: mixedChainDir(),
       sources,
       workers,
-      queue,
+      longWorkers,
+      perKey: queue,
+      total: queue,
       log,
       ...(shortMs !== undefined && { shortMs }),
     });
@@ -82,7 +84,7 @@ describeWithVectors('reader workers', () => {
     const waiting = pool.run(COUNT, { signal: never });
     const refused = await pool.run(COUNT, { signal: never }).catch((error: unknown) => error);
     expect(refused).toBeInstanceOf(ApiError);
-    expect(refused).toMatchObject({ failure: 'overloaded' });
+    expect(refused).toMatchObject({ failure: 'rate_limited', details: { scope: 'reads', retryAfter: 1 } });
     expect(await text(waiting)).toBe('160');
     expect((await running).ok).toBe(true);
   });
@@ -117,7 +119,7 @@ describeWithVectors('reader workers', () => {
   });
 
   test('calls that turn out to be long leave a thread to the others, and are answered all the same', async () => {
-    const pool = start(2, 8, 0);
+    const pool = start(2, 8, { shortMs: 0 });
     const order: string[] = [];
     const scans = [1, 2].map(async (n) => {
       const { muhash } = JSON.parse(await text(pool.run(SCAN, { signal: never }))) as { muhash: string };

@@ -1,14 +1,20 @@
 import { describe, expect, test } from 'bun:test';
+import { NODE } from '../../../src/api/owner.ts';
+import { ReplyLedger } from '../../../src/api/reply-ledger.ts';
 import { type JsonPieces, joined, PieceWriter, replyBody } from '../../../src/api/rpc/reply-body.ts';
 
 const bytes = (text: string) => new TextEncoder().encode(text);
-const sent = async (pieces: JsonPieces) => new Response(replyBody(pieces)).text();
+const limits = { perOwner: 1e9, total: 1e9 };
+const to = { owner: NODE, signal: new AbortController().signal };
+const body = (pieces: JsonPieces) =>
+  replyBody(pieces, (encoded, length) => new ReplyLedger(limits).stream(encoded, length, to));
+const sent = async (pieces: JsonPieces) => new Response(body(pieces)).text();
 
 describe('a reply arrives whole', () => {
   const long = (length: number) => `"${'0123456789'.repeat(length / 10)}"`;
   for (const [name, pieces] of [
     ['short', ['{"a":', bytes('[1,2]'), ',"b":"ü𝄞"}']],
-    ['long, with its length', ['[', bytes(long(200_000)), ',', long(200_000), ',"ü"]']],
+    ['of some length, whole', ['[', bytes(long(200_000)), ',', long(200_000), ',"ü"]']],
     ['the longest, in pieces', ['[', bytes(long(5_000_000)), ',', long(5_000_000), ']']],
     // Wherever it is cut, some character of two halves is there.
     ['the longest, of characters of two halves', ['x', '𝄞'.repeat(5_000_000)]],
@@ -19,8 +25,7 @@ describe('a reply arrives whole', () => {
 });
 
 test('others have their turn while the longest is sent, and nothing more is made once its reader has left', async () => {
-  const body = replyBody(['a'.repeat(20_000_000)]) as ReadableStream<Uint8Array>;
-  const reader = body.getReader();
+  const reader = (body(['a'.repeat(20_000_000)]) as ReadableStream<Uint8Array>).getReader();
   let turns = 0;
   let going = true;
   const turn = () => {

@@ -1,0 +1,117 @@
+import { ApiError } from './errors.ts';
+import type { Owner } from './owner.ts';
+
+/**
+ * Bytes of long replies that are not sent yet. At the limit no more are made; twice as many are never held, so that what
+ * is being made at that moment can still be sent.
+ */
+export interface ReplyLimits {
+  /** Of one key, or of one address without a key. */
+  readonly perOwner: number;
+  readonly total: number;
+}
+
+/** Shorter replies are left to the runtime, with their length in the header; the system's buffers hold them anyway. */
+export const LONG_REPLY = 128 << 10;
+const PIECE = 256 << 10;
+const HARD = 2;
+
+/** Whose reply it is, and the signal that its client has left. */
+export interface Addressee {
+  readonly owner: Owner;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Counts the bytes of long replies until their clients have read them. The runtime tells nothing of a reply that it has,
+ * so a long one is given to it in pieces, as fast as the client reads.
+ */
+export class ReplyLedger {
+  readonly #limits: ReplyLimits;
+  readonly #unsent = new Map<string, number>();
+  readonly #listeners: (() => void)[] = [];
+  #total = 0;
+
+  constructor(limits: ReplyLimits) {
+    this.#limits = limits;
+  }
+
+  /** Bytes that are not sent yet. */
+  get unsent(): number {
+    return this.#total;
+  }
+
+  /** Whether another long reply may be made for this owner. */
+  hasRoom(owner: Owner): boolean {
+    return this.#total < this.#limits.total && this.#ownerHasRoom(owner, 1);
+  }
+
+  /** Called whenever bytes were sent; for those who wait for room. */
+  onRoom(listener: () => void): void {
+    this.#listeners.push(listener);
+  }
+
+  /**
+   * Throws ApiError where so much is not sent yet that no long reply may be added: `rate_limited` where it is the owner's,
+   * `overloaded` where it is everybody's.
+   */
+  admit(owner: Owner): void {
+    if (!this.#ownerHasRoom(owner, HARD))
+      throw new ApiError('rate_limited', 'too many long replies are not read yet', { scope: 'replies', retryAfter: 1 });
+    if (this.#total >= HARD * this.#limits.total)
+      throw new ApiError('overloaded', 'too many long replies are not read yet');
+  }
+
+  /** The body of a reply; a long one is counted until it is sent or its client has left. */
+  body(bytes: Uint8Array, to: Addressee): Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> {
+    if (bytes.length <= LONG_REPLY) return bytes as Uint8Array<ArrayBuffer>;
+    return this.stream(piecesOf(bytes), bytes.length, to);
+  }
+
+  /** The same for pieces that are made while they are sent; `length` is what they hold in all, as far as it is known. */
+  stream(pieces: Iterator<Uint8Array>, length: number, { owner, signal }: Addressee): ReadableStream<Uint8Array> {
+    let left = length;
+    this.#count(owner, length);
+    const sent = (count: number) => {
+      const known = Math.min(left, count);
+      left -= known;
+      this.#count(owner, -known);
+      for (const listener of this.#listeners) listener();
+    };
+    const forget = () => sent(left);
+    // A client may leave before the runtime has asked for the first piece.
+    if (signal.aborted) forget();
+    else signal.addEventListener('abort', forget, { once: true });
+    return new ReadableStream({
+      async pull(controller) {
+        // Others have their turn between two pieces.
+        await new Promise((resolve) => setImmediate(resolve));
+        const { done, value } = pieces.next();
+        if (done) {
+          signal.removeEventListener('abort', forget);
+          forget();
+          controller.close();
+        } else {
+          controller.enqueue(value);
+          sent(value.length);
+        }
+      },
+      cancel: forget,
+    });
+  }
+
+  #ownerHasRoom(owner: Owner, factor: number): boolean {
+    return (this.#unsent.get(owner) ?? 0) < factor * this.#limits.perOwner;
+  }
+
+  #count(owner: Owner, bytes: number): void {
+    this.#total += bytes;
+    const unsent = (this.#unsent.get(owner) ?? 0) + bytes;
+    if (unsent > 0) this.#unsent.set(owner, unsent);
+    else this.#unsent.delete(owner);
+  }
+}
+
+function* piecesOf(bytes: Uint8Array): Generator<Uint8Array, void> {
+  for (let at = 0; at < bytes.length; at += PIECE) yield bytes.subarray(at, at + PIECE);
+}

@@ -1,0 +1,87 @@
+import { expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { FairQueue } from '../../src/util/fair-queue.ts';
+
+const all = () => true;
+const queue = (perKey = 100, total = 1000) => new FairQueue<string>({ perKey, total });
+const next = (from: FairQueue<string>) => from.take(all)?.item ?? null;
+
+test('keys take turns however many items one of them brings', () => {
+  const q = queue();
+  for (let i = 0; i < 50; i++) q.push('greedy', `greedy ${i}`);
+  q.push('other', 'other 0');
+  const order: string[] = [];
+  for (let i = 0; i < 3; i++) order.push(next(q)!);
+  expect(order).toContain('other 0');
+});
+
+test('a key whose items cost ten times as much gets a tenth of the turns', () => {
+  const q = queue();
+  for (let i = 0; i < 100; i++) {
+    q.push('dear', 'dear');
+    q.push('cheap', 'cheap');
+  }
+  const turns = { dear: 0, cheap: 0 };
+  for (let i = 0; i < 88; i++) {
+    const { key, item } = q.take(all)!;
+    turns[item as 'dear' | 'cheap']++;
+    q.ended(key, item === 'dear' ? 100 : 10);
+  }
+  expect(turns.dear).toBeWithin(6, 11);
+});
+
+test('a key that was idle is not served for the time it was away', () => {
+  const q = queue();
+  for (let i = 0; i < 40; i++) q.push('busy', 'busy');
+  for (let i = 0; i < 20; i++) q.ended(q.take(all)!.key, 50);
+  for (let i = 0; i < 20; i++) q.push('new', 'new');
+  const order: string[] = [];
+  for (let i = 0; i < 10; i++) {
+    const { key, item } = q.take(all)!;
+    order.push(item);
+    q.ended(key, 50);
+  }
+  expect(order.filter((item) => item === 'new').length).toBeWithin(4, 7);
+});
+
+test('one item too many of a key is refused, and a full queue makes room at the longest lane', () => {
+  const q = queue(3, 4);
+  for (let i = 0; i < 3; i++) expect(q.push('a', `a${i}`)).toEqual({ ok: true, displaced: null });
+  expect(q.push('a', 'a3')).toEqual({ ok: false, full: 'key' });
+  q.push('b', 'b0');
+  expect(q.push('c', 'c0')).toEqual({ ok: true, displaced: 'a2' });
+  expect(q.push('d', 'd0')).toEqual({ ok: true, displaced: 'a1' });
+  expect(q.push('e', 'e0')).toEqual({ ok: false, full: 'queue' });
+});
+
+test('items of a key keep their order, none is lost or served twice, and the count is right', () => {
+  const step = fc.record({
+    key: fc.constantFrom('a', 'b', 'c'),
+    act: fc.constantFrom('push', 'push', 'take', 'remove'),
+  });
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 200 }), (steps) => {
+      const q = queue(10, 20);
+      const model = new Map<string, string[]>([...'abc'].map((key) => [key, []]));
+      steps.forEach(({ key, act }, n) => {
+        const lane = model.get(key)!;
+        if (act === 'push') {
+          const pushed = q.push(key, `${key}${n}`);
+          if (!pushed.ok) return;
+          lane.push(`${key}${n}`);
+          if (pushed.displaced) expect(model.get(pushed.displaced[0]!)!.pop()).toBe(pushed.displaced);
+        } else if (act === 'take') {
+          const taken = q.take(all);
+          if (!taken) {
+            expect([...model.values()].flat()).toEqual([]);
+            return;
+          }
+          expect(model.get(taken.key)!.shift()).toBe(taken.item);
+          q.ended(taken.key, n % 7);
+        } else if (lane.length > 0) q.remove(key, lane.splice(n % lane.length, 1)[0]!);
+        expect(q.size).toBe([...model.values()].flat().length);
+      });
+      expect(q.drain().sort()).toEqual([...model.values()].flat().sort());
+    }),
+  );
+});
