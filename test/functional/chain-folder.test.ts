@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { cpSync, existsSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import type { ApiClient, Info } from '../lib/node-client.ts';
+import type { ApiClient, ErrorBody, Info } from '../lib/node-client.ts';
 import { cleanUpAfterTests, startNode, tempDir } from '../lib/node-process.ts';
 import { MINING_ADDRESS } from '../lib/peer-node.ts';
 
@@ -12,6 +12,7 @@ const ARGS = ['--wallet.keypool=10'];
 interface EventPage {
   readonly items: readonly { readonly type: string; readonly data: { readonly seq?: number } }[];
   readonly lastSeq: number;
+  readonly lastCursor: string;
   readonly gap: object | null;
 }
 
@@ -46,7 +47,7 @@ test('a removed chain folder is synced again: the wallet is as before, and no ev
   await api.rpc('generatetoaddress', [2, MINING_ADDRESS]);
   const before = await walletState(api);
   const info = await api.json<Info>('/api/info');
-  const { lastSeq } = await eventsAfter(api, 0);
+  const { lastSeq, lastCursor } = await eventsAfter(api, 0);
   expect(lastSeq).toBeGreaterThan(100);
   await node.stop();
 
@@ -69,6 +70,9 @@ test('a removed chain folder is synced again: the wallet is as before, and no ev
   expect(gap).toMatchObject({ scope: 'all', fromSeq: lastSeq + 1, toSeq: items[0]!.data.seq! - 1 });
   expect(items.length).toBeGreaterThan(100);
   for (const { data } of items) expect(data.seq!).toBeGreaterThan(lastSeq);
+  // A cursor is of one log alone, and never goes on silently in another.
+  const stale = await node.api.request<ErrorBody>(`/api/events?after=${lastCursor}`);
+  expect([stale.status, stale.body.error.code]).toEqual([400, 'invalid_cursor']);
   await node.stop();
 }, 60_000);
 
