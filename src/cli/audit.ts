@@ -7,7 +7,7 @@ import { openAuthStore } from './auth-access.ts';
 import { type Command, type CommandContext, UsageError } from './command.ts';
 import { COMMON_OPTIONS } from './help.ts';
 import { splitOwnFlags } from './own-flags.ts';
-import { momentText, readMoment } from './time-input.ts';
+import { readMoment, secondsText } from './time-input.ts';
 
 const DEFAULT_LIMIT = 100;
 const MAX_LIMIT = 1_000_000;
@@ -142,5 +142,5 @@ function readLimit(text: string | null, all: boolean): number {
 /** `2027-01-31 12:00Z  6tq5nldvoc  10.0.0.1  sendtoaddress  hot  ok  txid` */
 function lineOf({ time, who, ip, method, wallet, keyId, txid, outcome, requestId }: AuditEntry): string {
   const about = [wallet && `wallet=${wallet}`, keyId && `key=${keyId}`, txid && `txid=${txid}`].filter(Boolean);
-  return [momentText(time), who, ip, method, outcome ?? 'unknown', ...about, `request=${requestId}`].join('  ');
+  return [secondsText(time), who, ip, method, outcome ?? 'unknown', ...about, `request=${requestId}`].join('  ');
 }

@@ -23,6 +23,11 @@ export function readMoment(flag: string, text: string, now: number, direction: '
   return at;
 }
 
+/** `2027-01-31 12:00:05Z` */
+export function secondsText(seconds: number): string {
+  return `${new Date(seconds * 1000).toISOString().slice(0, 19).replace('T', ' ')}Z`;
+}
+
 /** `2027-01-31 12:00Z` */
 export function momentText(seconds: number): string {
   return `${new Date(seconds * 1000).toISOString().slice(0, 16).replace('T', ' ')}Z`;

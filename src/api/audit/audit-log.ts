@@ -2,6 +2,7 @@ import type { AuditCall, AuditEntry, AuditFilter, AuditRow } from '../../storage
 import { OUTCOME_STARTED } from '../../storage/audit-store.ts';
 import type { Log } from '../../util/log.ts';
 import { startWorker } from '../../util/worker.ts';
+import { BoundedMap } from '../auth/limits.ts';
 import { ApiError, fail } from '../errors.ts';
 import type { FromAuditWorker, ToAuditWorker } from './audit-messages.ts';
 
@@ -35,6 +36,10 @@ const MAX_QUEUED = 10_000;
 /** The longest a call waits for its row. SQLite itself waits 5 s for a lock. */
 const PATIENCE_MS = 10_000;
 const CLOSE_MS = 2000;
+/** The code of JSON-RPC for a call beyond the scopes of its key. */
+const REFUSED = '-32003';
+const REFUSED_EVERY_MS = 60_000;
+const MAX_REFUSED = 10_000;
 
 /**
  * The audit log, written in a thread of its own, since a commit waits for the disk and the front must not. One commit is
@@ -51,6 +56,7 @@ export class AuditLog {
   #writable = true;
   #closed = false;
   #lastId = 0;
+  readonly #refused = new BoundedMap<{ at: number }>(MAX_REFUSED);
   readonly #replies = new Map<number, (reply: FromAuditWorker) => void>();
 
   constructor(options: AuditLogOptions) {
@@ -94,6 +100,15 @@ export class AuditLog {
   /** Records a call that is over, soon. */
   record(call: AuditCall, outcome: AuditOutcome): void {
     this.#enqueue({ ...call, ...outcome });
+  }
+
+  /** Records a call that was refused for its scope, once a minute for each caller and method. */
+  recordRefused(call: AuditCall): void {
+    const last = this.#refused.getOrMake(`${call.who} ${call.method}`, () => ({ at: Number.NEGATIVE_INFINITY }));
+    const now = performance.now();
+    if (now - last.at < REFUSED_EVERY_MS) return;
+    last.at = now;
+    this.record(call, { outcome: REFUSED, keyId: null, txid: null });
   }
 
   /** Calls with their outcomes, newest first, older than `before`. */

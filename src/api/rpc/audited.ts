@@ -19,8 +19,10 @@ export interface AuditedCall {
 
 type Announced = 'before' | 'after';
 
-/** They take power away, and a disk that is full must not prevent it. */
-const NEVER_REFUSED: ReadonlySet<string> = new Set(['walletlock', 'abortrescan']);
+/** They neither move coins nor use, reveal or change keys, so a log that cannot be written does not prevent them. */
+const HARMLESS: ReadonlySet<string> = new Set([
+  ...['getnewaddress', 'getrawchangeaddress', 'keypoolrefill', 'setlabel', 'lockunspent', 'walletlock', 'abortrescan'],
+]);
 /** Their first argument names the wallet. */
 const NAMES_WALLET: ReadonlySet<string> = new Set(['createwallet', 'loadwallet', 'unloadwallet', 'restorewallet']);
 const KEY_CHANGES: ReadonlySet<string> = new Set(['createapikey', 'rotateapikey', 'setapikey', 'revokeapikey']);
@@ -28,11 +30,11 @@ const MAX_NAME = 128;
 const TXID = /^[0-9a-f]{64}$/;
 
 /**
- * When a call is recorded: what spends, or changes wallets or keys, before it runs, so that it does not run unrecorded;
- * other calls of administrators when they are over; the rest not at all.
+ * When a call is recorded: what spends, signs, or reveals or changes keys before it runs, so that it does not run
+ * unrecorded; other calls for wallets and of administrators when they are over; the rest not at all.
  */
 export function auditTime({ name }: Pick<RpcMethod, 'name'>, scope: Scope): Announced | null {
-  if (scope === 'wallet.spend' || scope === 'wallet.keys') return NEVER_REFUSED.has(name) ? 'after' : 'before';
+  if (scope === 'wallet.spend' || scope === 'wallet.keys') return HARMLESS.has(name) ? 'after' : 'before';
   if (KEY_CHANGES.has(name)) return 'before';
   return scope === 'admin' ? 'after' : null;
 }
@@ -95,6 +97,16 @@ function walletName(
   if (given !== null) return given.slice(0, MAX_NAME);
   const [only, ...others] = visibleWallets({ ctx, call });
   return only && others.length === 0 ? only.name : null;
+}
+
+/** Throws ApiError `insufficient_scope` where the caller lacks a scope, and records that where the call would be recorded. */
+export function requireRecorded(ctx: ApiContext, asked: AuditedCall): void {
+  try {
+    asked.call.require(asked.scope);
+  } catch (error) {
+    if (auditTime(asked.method, asked.scope) !== null) ctx.audit.recordRefused(auditCallOf(ctx, asked));
+    throw error;
+  }
 }
 
 interface Subject {

@@ -5,7 +5,7 @@ import { NODE, ownerOf } from '../owner.ts';
 import type { ReadService } from '../read-service.ts';
 import { NeedsWorker, type ReadEnv } from '../readers/read-env.ts';
 import { withWallet } from '../wallets/wallet-env.ts';
-import { auditCallOf, audited, auditTime } from './audited.ts';
+import { auditCallOf, audited, auditTime, requireRecorded } from './audited.ts';
 import { jobBody, jobText } from './job-result.ts';
 import type { RpcValue } from './json.ts';
 import { type FrontEnv, JsonText, type RpcMethod, type RunningCall, readArguments, scopeOfCall } from './method.ts';
@@ -70,10 +70,11 @@ export class RpcDispatcher {
     const args = readArguments(method, params);
     const { call } = caller;
     const scope = scopeOfCall(method, args);
-    call?.require(scope);
+    const asked = call && { method, scope, args, call, wallet: caller.wallet };
+    if (asked) requireRecorded(this.#ctx, asked);
     const when = auditTime(method, scope);
-    if (!call || when === null) return this.#followed(method, scope, { args, params }, caller);
-    const about = auditCallOf(this.#ctx, { method, scope, args, call, wallet: caller.wallet });
+    if (!asked || when === null) return this.#followed(method, scope, { args, params }, caller);
+    const about = auditCallOf(this.#ctx, asked);
     return audited(this.#ctx, about, when, {
       run: (onResult) => this.#followed(method, scope, { args, params }, { ...caller, onResult }),
       codeOf: (error) => this.#asRpcError(error, method.name, caller.signal),

@@ -7,6 +7,7 @@ import { readService } from '../read-service.ts';
 import type { ReadSources } from '../readers/read-settings.ts';
 import { access } from '../route-access.ts';
 import { turns } from '../turns.ts';
+import { requireRecorded } from './audited.ts';
 import { type RpcCaller, RpcDispatcher } from './dispatcher.ts';
 import { isObject, parseJson, type RpcValue } from './json.ts';
 import { hasSecrets } from './method.ts';
@@ -76,13 +77,13 @@ export const rpcRoutes = (ctx: ApiContext, sources?: ReadSources) => {
     };
     if (!Array.isArray(body)) {
       const only = withTexts(readCall(body));
-      checkAllowed([only], call);
+      checkAllowed(ctx, [only], call, wallet);
       return callers.take(id, (turn) => single(dispatcher, only, { call, wallet, signal, turn, send }));
     }
     if (body.length > limits.rpcMaxBatch)
       throw new RpcError(RPC_ERROR.invalidRequest, `more than ${limits.rpcMaxBatch} calls`);
     const calls = (body as RpcValue[]).map((each) => withTexts(readCall(each)));
-    checkAllowed(calls, call);
+    checkAllowed(ctx, calls, call, wallet);
     call.charge(Math.max(0, calls.length - 1));
     return callers.take(id, (turn) => batch(dispatcher, calls, { call, wallet, signal, turn, send }));
   };
@@ -140,13 +141,13 @@ function withTexts(call: RpcCall): RpcCall {
 }
 
 /** Refuses the whole request when any of its calls is beyond the caller's scopes or list of methods. */
-function checkAllowed(calls: readonly RpcCall[], call: Call): void {
+function checkAllowed(ctx: ApiContext, calls: readonly RpcCall[], call: Call, wallet: string | null): void {
   const { rpcWhitelist } = call.principal;
   for (const { method } of calls) {
     if (rpcWhitelist && !rpcWhitelist.has(method.toLowerCase()))
       fail('insufficient_scope', `the method ${method} is not on the caller's list`);
     const known = RPC_METHODS.get(method);
-    if (known) call.require(known.scope);
+    if (known) requireRecorded(ctx, { method: known, scope: known.scope, args: [], call, wallet });
   }
 }
 
