@@ -49,11 +49,19 @@ describe('a ledger that is killed at every step', () => {
     const isOfTip = ({ type, data }: WsMessage) =>
       type === 'mempoolUpdate' && (data.tip as { height: number }).height === height;
     const until = (await witness.until('what follows the last block', isOfTip)).data.seq as number;
-    const url = `${node.api.url.replace('http', 'ws')}/ws`;
     for (let run = 0; ; run++) {
       const dieAt = (run % STEPS_OF_EVENT) + 1;
       const child = Bun.spawn(
-        [process.execPath, consumer, url, TEST_KEY, ledger, address, ...[start, until, dieAt].map(String)],
+        [
+          process.execPath,
+          consumer,
+          node.api.url,
+          TEST_KEY,
+          ledger,
+          address,
+          'ws',
+          ...[start, until, dieAt].map(String),
+        ],
         { stdout: 'ignore', stderr: 'pipe' },
       );
       const status = await child.exited;
