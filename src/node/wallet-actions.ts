@@ -37,7 +37,19 @@ export function walletActions(manager: WalletManager | null): ActionTable<Wallet
       const { integrity } = wallets.wallet(name);
       if (integrity.state === 'checking') await integrity.checked;
       // It may have been unloaded meanwhile.
-      return work(wallets.wallet(name), ...args);
+      const wallet = wallets.wallet(name);
+      try {
+        return await work(wallet, ...args);
+      } catch (error) {
+        if (wallet.signal.aborted && error === wallet.signal.reason) wallets.wallet(name);
+        throw error;
+      }
+    });
+  // One of these at a time: two that choose coins at once would choose the same.
+  const alone = <A extends unknown[], R>(work: (wallet: Wallet, ...args: A) => R | Promise<R>) =>
+    on(async (wallet, ...args: A) => {
+      if (wallet.exclusive.full) walletFail('wallet', 'Error: too many calls are waiting for the wallet');
+      return wallet.exclusive.run(() => work(wallet, ...args), wallet.signal);
     });
 
   return {
@@ -109,7 +121,7 @@ export function walletActions(manager: WalletManager | null): ActionTable<Wallet
     }),
 
     walletNewAddress: on((wallet, type, label) => wallet.newAddress(addressType(type), label)),
-    walletNewChangeAddress: on((wallet, type) => wallet.newChangeAddress(addressType(type)).address),
+    walletNewChangeAddress: alone((wallet, type) => wallet.newChangeAddress(addressType(type)).address),
     walletRefillKeypool: on(async (wallet, size, signal) => {
       await wallet.refillKeypool(size, signal);
       return null;
@@ -141,21 +153,27 @@ export function walletActions(manager: WalletManager | null): ActionTable<Wallet
     }),
     walletAbortScan: on((wallet) => wallet.scanner.abort()),
 
-    walletLockCoins: on((wallet, unlock, outpoints, persistent) => {
+    walletLockCoins: alone((wallet, unlock, outpoints, persistent) => {
       wallet.lockCoins(unlock, outpoints, persistent);
       return null;
     }),
-    walletSendMoney: on(sendMoney),
-    walletSend: on(send),
-    walletSendAll: on(sendAll),
-    walletBump: on(bumpTransaction),
-    walletFund: on((wallet, request) => {
-      const { raw, fee, changePosition } = fund(wallet, request);
+    walletSendMoney: alone(sendMoney),
+    walletSend: alone(send),
+    walletSendAll: alone(sendAll),
+    walletBump: alone(bumpTransaction),
+    walletFund: alone(async (wallet, request, signal) => {
+      const { raw, fee, changePosition } = await wallet.inSlices(fund(wallet, request), signal);
       return { raw, fee, changePosition };
     }),
-    walletCreatePsbt: on(createFundedPsbt),
-    walletProcessPsbt: on(processPsbtText),
-    walletSignTransaction: on(signRaw),
+    walletCreatePsbt: alone((wallet, request, version, derivations, signal) =>
+      wallet.inSlices(createFundedPsbt(wallet, request, version, derivations), signal),
+    ),
+    walletProcessPsbt: on((wallet, psbt, options, signal) =>
+      wallet.inSlices(processPsbtText(wallet, psbt, options), signal),
+    ),
+    walletSignTransaction: on((wallet, raw, outputs, scripts, hashType, signal) =>
+      wallet.inSlices(signRaw(wallet, raw, outputs, scripts, hashType), signal),
+    ),
     walletSignMessage: on(signOwnMessage),
     walletHdKeys: on(hdKeys),
     walletAddHdKey: on(addHdKey),

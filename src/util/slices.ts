@@ -17,11 +17,20 @@ export interface SliceOptions {
   readonly around?: (slice: () => void) => void;
 }
 
-/** Runs all steps at once: off the node thread, or where there are few. */
-export function runSteps<T>(steps: Steps<T>): T {
-  for (;;) {
-    const { done, value } = steps.next();
-    if (done) return value;
+/**
+ * Runs all steps at once: off the node thread, or where there are few. `onStep` is called after each, and may throw to give
+ * up: the steps are closed then.
+ */
+export function runSteps<T>(steps: Steps<T>, onStep: () => void = () => {}): T {
+  try {
+    for (;;) {
+      const { done, value } = steps.next();
+      if (done) return value;
+      onStep();
+    }
+  } catch (error) {
+    steps.return(undefined as T);
+    throw error;
   }
 }
 

@@ -7,8 +7,10 @@ import type { ChainDatabaseIdentity } from '../storage/database.ts';
 import { SpentCode, TxStateCode } from '../storage/wallet-schema.ts';
 import { WalletStore } from '../storage/wallet-store.ts';
 import { type Clock, unixSeconds } from '../util/clock.ts';
+import { Exclusive } from '../util/exclusive.ts';
 import type { Log } from '../util/log.ts';
 import { OperatorError } from '../util/operator-error.ts';
+import { runInSlices, type Steps } from '../util/slices.ts';
 import { KeypoolFiller } from './keypool-filler.ts';
 import { ExtendedPrivateKey, formatExtendedPublicKey } from './keys/extended-key.ts';
 import { Ledger } from './ledger/ledger.ts';
@@ -61,6 +63,8 @@ export type WalletFlag =
 export const SEED_SIZE = 32;
 /** Addresses of each source that a call may reserve ahead; ten times what users of Core commonly ask for. */
 const MAX_KEYPOOL = 100_000;
+/** Calls that may wait for those before them. */
+const MAX_WAITING = 200;
 
 /** A loaded wallet. The single writer of its file. */
 export class Wallet {
@@ -74,6 +78,8 @@ export class Wallet {
   readonly filler: KeypoolFiller;
   readonly integrity: WalletIntegrity;
   readonly deps: WalletDeps;
+  /** What changes the wallet in several slices, or chooses of its coins, is done one at a time. */
+  readonly exclusive = new Exclusive(MAX_WAITING);
   readonly #ending = new AbortController();
   readonly signal: AbortSignal;
   readonly #copies = new Set<Promise<void>>();
@@ -235,6 +241,11 @@ export class Wallet {
 
   canGetAddresses(internal: boolean): boolean {
     return this.scripts.all().some(({ record }) => record.active !== null && record.internal === internal);
+  }
+
+  /** Runs steps in slices; they end with the wallet, and where a signal is given with that. */
+  inSlices<T>(steps: Steps<T>, signal: AbortSignal | null = null): Promise<T> {
+    return runInSlices(steps, { signal: signal ? AbortSignal.any([this.signal, signal]) : this.signal });
   }
 
   ensureUnlocked(): void {

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { regtest } from '../../src/params/regtest.ts';
 import type { Txid } from '../../src/primitives/hash.ts';
 import { transactionBytes } from '../../src/primitives/transaction.ts';
+import { runSteps } from '../../src/util/slices.ts';
 import { addChecksum } from '../../src/wallet/descriptor/checksum.ts';
 import { importDescriptors } from '../../src/wallet/import-descriptors.ts';
 import { ExtendedPrivateKey, formatExtendedPublicKey } from '../../src/wallet/keys/extended-key.ts';
@@ -180,7 +181,7 @@ function refusals(wallet: Wallet) {
   return {
     address: refusalOf(() => wallet.newAddress('bech32', '')),
     change: refusalOf(() => wallet.newChangeAddress('bech32')),
-    signature: refusalOf(() => signRaw(wallet, paymentTo(FOREIGN), [SPENT], [], 1)),
+    signature: refusalOf(() => runSteps(signRaw(wallet, paymentTo(FOREIGN), [SPENT], [], 1))),
   };
 }
 
@@ -415,10 +416,10 @@ describe('an unencrypted wallet', () => {
     using it = new Meddled();
     const { wallet } = it;
     const script = it.attacker.script();
-    expect(signRaw(wallet, paymentTo(script), [SPENT], [], 1).errors).toEqual([]);
+    expect(runSteps(signRaw(wallet, paymentTo(script), [SPENT], [], 1)).errors).toEqual([]);
     wallet.store.write(() => wallet.store.keys.addScript(script, wallet.scripts.active('bech32', true)!.id, 0));
     wallet.scripts.filter.add(script);
-    expect(() => signRaw(wallet, paymentTo(script), [SPENT], [], 1)).toThrow(TAMPERED);
+    expect(() => runSteps(signRaw(wallet, paymentTo(script), [SPENT], [], 1))).toThrow(TAMPERED);
     expect(wallet.integrity.warnings[0]).toContain(script.toHex());
   });
 });
@@ -481,7 +482,7 @@ describe('a wallet of several keys', () => {
     await twoOf(it, priv(1), pub(2));
     await twoOf(it.attacker, priv(3), pub(2));
     const { script } = it.wallet.newChangeAddress('bech32');
-    expect(signRaw(it.wallet, paymentTo(script), [SPENT], [], 1).errors).toEqual([]);
+    expect(runSteps(signRaw(it.wallet, paymentTo(script), [SPENT], [], 1)).errors).toEqual([]);
     const wallet = await it.after(replaceSource(true, { scripts: true }));
     expect(wallet.integrity.warnings[0]).toContain('the wallet has no private key of it');
     for (const refusal of Object.values(refusals(wallet))) expect(refusal).toMatch(TAMPERED);

@@ -61,7 +61,7 @@ export const fundrawtransaction = nodeMethod({
       locktime: tx.locktime,
       version: tx.version,
     };
-    const { raw, fee, changePosition } = orFail(await env.ctx.node().act('walletFund', name, request));
+    const { raw, fee, changePosition } = orFail(await env.ctx.node().actUntil(env.signal, 'walletFund', name, request));
     return { hex: raw.toHex(), fee: coins(fee), changepos: changePosition };
   },
 });
@@ -97,7 +97,9 @@ export const walletcreatefundedpsbt = nodeMethod({
       return rpcFail('invalidParameter', 'The PSBT version can only be 2 or 0');
     const inputs = namedInputs(tx.inputs, given, null);
     const request = { ...fund, inputs, addInputs, locktime: tx.locktime, version };
-    const made = orFail(await env.ctx.node().act('walletCreatePsbt', name, request, psbtVersion as 0 | 2, derivations));
+    const made = orFail(
+      await env.ctx.node().actUntil(env.signal, 'walletCreatePsbt', name, request, psbtVersion as 0 | 2, derivations),
+    );
     return { psbt: made.psbt, fee: coins(made.fee), changepos: made.changePosition };
   },
 });
@@ -117,7 +119,7 @@ export const walletprocesspsbt = nodeMethod({
   scope: 'wallet.spend',
   async run(env, psbt, sign, sighash, derivations, finalize) {
     const fill = { sign, derivations, sighashType: hashTypeOf(sighash), finalize };
-    const made = orFail(await env.ctx.node().act('walletProcessPsbt', walletName(env), psbt, fill));
+    const made = orFail(await env.ctx.node().actUntil(env.signal, 'walletProcessPsbt', walletName(env), psbt, fill));
     return { psbt: made.psbt, complete: made.complete, ...(made.raw && { hex: made.raw.toHex() }) };
   },
 });
@@ -143,7 +145,9 @@ export const signrawtransactionwithwallet = nodeMethod({
     const hashType = hashTypeOf(sighash) ?? SIGHASH_DEFAULT;
     const raw = transactionBytes(tx);
     const node = env.ctx.node();
-    const signed = orFail(await node.act('walletSignTransaction', name, raw, outputs, scripts, hashType));
+    const signed = orFail(
+      await node.actUntil(env.signal, 'walletSignTransaction', name, raw, outputs, scripts, hashType),
+    );
     const errors = signed.errors.map(({ index, error }) => [index, error] as const);
     return signedView(transactionFromBytes(signed.raw), errors, outputs);
   },

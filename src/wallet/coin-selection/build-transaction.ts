@@ -11,6 +11,7 @@ import { type Outpoint, outpointKey } from '../../primitives/outpoint.ts';
 import type { Transaction, TxInput, TxOutput } from '../../primitives/transaction.ts';
 import { assert } from '../../util/assert.ts';
 import type { Result } from '../../util/result.ts';
+import { runSteps, type Steps } from '../../util/slices.ts';
 import { antiSnipingLocktime, type SnipingTip } from './anti-fee-sniping.ts';
 import { changeTarget } from './change-target.ts';
 import { type PricedCoin, priceCoins, type WalletCoin } from './coin.ts';
@@ -100,17 +101,23 @@ const failed = (error: string): { readonly ok: false; readonly error: string } =
  * A transaction that pays the recipients. Tried a second time with all coins of a script at once, where that costs
  * little more. Errors are Core's; the caller signs, and checks the mempool's limits.
  */
-export function buildTransaction(request: BuildRequest): BuildOutcome {
+export function* buildTransactionSteps(request: BuildRequest): Steps<BuildOutcome> {
   const { recipients, avoidPartialSpends, maxPartialSpendsFee } = request;
   if (recipients.length === 0) return failed('Transaction must have at least one recipient');
   if (recipients.some(({ value }) => value < 0n)) return failed('Transaction amounts must not be negative');
-  const plain = buildOnce(request);
+  const plain = yield* buildOnce(request);
   if (!plain.ok || plain.value.fee <= 0n || maxPartialSpendsFee < 0n || avoidPartialSpends) return plain;
-  const grouped = buildOnce({ ...request, avoidPartialSpends: true });
+  yield;
+  const grouped = yield* buildOnce({ ...request, avoidPartialSpends: true });
   return grouped.ok && grouped.value.fee <= plain.value.fee + maxPartialSpendsFee ? grouped : plain;
 }
 
-function buildOnce(request: BuildRequest): BuildOutcome {
+/** All at once. */
+export function buildTransaction(request: BuildRequest): BuildOutcome {
+  return runSteps(buildTransactionSteps(request));
+}
+
+function* buildOnce(request: BuildRequest): Steps<BuildOutcome> {
   const { recipients, presetInputs, random, change } = request;
   const maxWeight = request.maxTxWeight ?? MAX_STANDARD_TX_WEIGHT;
   const minWeight = MIN_STANDARD_TX_NONWITNESS_SIZE * WITNESS_SCALE_FACTOR;
@@ -133,13 +140,14 @@ function buildOnce(request: BuildRequest): BuildOutcome {
   if (refused !== null) return failed(refused);
   const preset = presetInputs.map((input) => pricePresetInput(input, feerate));
   const available = request.allowOtherInputs ? request.coins : [];
-  const selected = selectCoins(available, preset, target, request.allowOtherInputs, params);
+  const selected = yield* selectCoins(available, preset, target, request.allowOtherInputs, params);
   if (!selected.ok) {
     if (selected.error !== '') return selected;
     return failed(shortfall(available, preset, recipientsSum, target, feerate));
   }
   const selection = selected.value;
 
+  yield;
   const outputs: TxOutput[] = recipients.map(({ scriptPubKey, value }) => ({ scriptPubKey, value }));
   const changeAmount = changeOf(selection, params);
   let changePosition: number | null = null;

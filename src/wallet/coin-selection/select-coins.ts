@@ -3,6 +3,7 @@ import { type RandomBelow, shuffled } from '../../p2p/random-source.ts';
 import { TRUC_CHILD_MAX_VSIZE, TRUC_VERSION } from '../../policy/truc.ts';
 import type { Amount } from '../../primitives/amount.ts';
 import type { Outpoint } from '../../primitives/outpoint.ts';
+import type { Steps } from '../../util/slices.ts';
 import { selectBranchAndBound } from './branch-and-bound.ts';
 import { type CoinFeerates, type EligibilityFilter, type PricedCoin, priceCoins, type WalletCoin } from './coin.ts';
 import { selectCoinGrinder } from './coin-grinder.ts';
@@ -64,13 +65,13 @@ const failed = (error: string): SelectionOutcome => ({ ok: false, error });
  * Coins for `target`: the preset ones, and of the available ones as many as it takes. An empty error stands for too
  * little money.
  */
-export function selectCoins(
+export function* selectCoins(
   available: readonly WalletCoin[],
   preset: readonly PricedCoin[],
   target: Amount,
   allowOtherInputs: boolean,
   params: SelectionParams,
-): SelectionOutcome {
+): Steps<SelectionOutcome> {
   const { subtractFeeOutputs } = params;
   const appropriate = (coins: readonly PricedCoin[]) =>
     coins.reduce((sum, { output, effectiveValue }) => sum + (subtractFeeOutputs ? output.value : effectiveValue), 0n);
@@ -85,7 +86,8 @@ export function selectCoins(
   if (missing > appropriate(priced)) return NO_SELECTION;
 
   const coins = available.map((coin, i) => ({ coin, priced: priced[i]! }));
-  const chosen = selectAutomatically(coins, missing, params);
+  yield;
+  const chosen = yield* selectAutomatically(coins, missing, params);
   if (!chosen.ok || preset.length === 0) return chosen;
   const manual = manualSelection(presetTotal, preset, subtractFeeOutputs);
   const merged = withWaste(mergeSelections(chosen.value, manual), params);
@@ -121,11 +123,11 @@ function eligibilityFilters(params: SelectionParams): EligibilityFilter[] {
   return filters;
 }
 
-function selectAutomatically(
+function* selectAutomatically(
   available: readonly AvailableCoin[],
   target: Amount,
   params: SelectionParams,
-): SelectionOutcome {
+): Steps<SelectionOutcome> {
   // Otherwise which coins of a script fill up a group would tell something.
   const shuffle = params.avoidPartialSpends && available.length > MAX_GROUP_COINS;
   const coins = shuffle ? shuffled(available, params.random) : available;
@@ -150,11 +152,12 @@ function selectAutomatically(
   let { maxTxWeight } = params;
   let firstError = '';
   for (const [i, filter] of filters.entries()) {
+    yield;
     const groups = eligible(filter);
     if (groups.all.mixed.length === 0 && groups.all.positive.length === 0) continue;
     const unconfirmed = filter.ownDepth === 0 || filter.foreignDepth === 0;
     if (params.txVersion === TRUC_VERSION && unconfirmed) maxTxWeight = Math.min(maxTxWeight, TRUC_CHILD_MAX_WEIGHT);
-    const outcome = attemptSelection(target, groups, { ...params, maxTxWeight }, i > 0);
+    const outcome = yield* attemptSelection(target, groups, { ...params, maxTxWeight }, i > 0);
     if (outcome.ok) return outcome;
     firstError ||= outcome.error;
   }
@@ -162,38 +165,45 @@ function selectAutomatically(
 }
 
 /** From coins of one kind where that can be done, else from all. */
-export function attemptSelection(
+function* attemptSelection(
   target: Amount,
   groups: EligibleGroups,
   params: SelectionParams,
   allowMixedTypes: boolean,
-): SelectionOutcome {
+): Steps<SelectionOutcome> {
   const found: Selection[] = [];
   for (const pool of groups.byType.values()) {
-    const outcome = chooseSelection(target, pool, params);
+    const outcome = yield* chooseSelection(target, pool, params);
     if (outcome.ok) found.push(outcome.value);
     else if (outcome.error !== '') return outcome;
   }
   const best = leastWaste(found);
   if (best !== null) return { ok: true, value: best };
-  return allowMixedTypes && groups.byType.size > 1 ? chooseSelection(target, groups.all, params) : NO_SELECTION;
+  return allowMixedTypes && groups.byType.size > 1 ? yield* chooseSelection(target, groups.all, params) : NO_SELECTION;
 }
 
 /** What each algorithm finds, and of that what wastes least. */
-function chooseSelection(target: Amount, { positive, mixed }: GroupPool, params: SelectionParams): SelectionOutcome {
+function* chooseSelection(
+  target: Amount,
+  { positive, mixed }: GroupPool,
+  params: SelectionParams,
+): Steps<SelectionOutcome> {
   const { feerates, minChangeTarget, changeFee, random } = params;
   let maxWeight = params.maxTxWeight - params.txNoInputsSize * WITNESS_SCALE_FACTOR;
   if (maxWeight <= 0) return failed('Maximum transaction weight is less than transaction weight without inputs');
   const outcomes: SelectionOutcome[] = [];
   // Without change, recipients who pay the fee would get more than they are to.
   if (!params.subtractFeeOutputs) outcomes.push(selectBranchAndBound(positive, target, params.costOfChange, maxWeight));
+  yield;
   // The others may make change.
   maxWeight -= params.changeOutputSize * WITNESS_SCALE_FACTOR;
   if (maxWeight < 0 && !outcomes.some(({ ok }) => ok))
     return failed('Maximum transaction weight is too low, can not accommodate change output');
   outcomes.push(selectKnapsack(mixed, target, minChangeTarget, random, maxWeight));
+  yield;
   if (feerates.effective > HIGH_FEERATE_FACTOR * feerates.longTerm)
     outcomes.push(selectCoinGrinder(positive, target, minChangeTarget, maxWeight));
+  yield;
   outcomes.push(selectSingleRandomDraw(positive, target, changeFee, random, maxWeight));
 
   const selections: Selection[] = [];
@@ -203,6 +213,7 @@ function chooseSelection(target: Amount, { positive, mixed }: GroupPool, params:
     else firstError ||= outcome.error;
   }
   if (selections.length === 0) return failed(firstError);
+  yield;
   const judged: Selection[] = [];
   for (const selection of selections) {
     const discount = bumpFeeDiscount(selection, params);

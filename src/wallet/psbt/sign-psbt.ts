@@ -8,6 +8,7 @@ import { isPayToTaproot, witnessVersion } from '../../script/templates.ts';
 import type { TxContext } from '../../script/tx-context.ts';
 import { verifyScript } from '../../script/verify.ts';
 import { equalBytes } from '../../util/bytes.ts';
+import { runSteps, type Steps } from '../../util/slices.ts';
 import { NO_SIGNING_DATA, type SigningProvider } from '../keys/signing-data.ts';
 import { produceSignature } from '../signing/produce-signature.ts';
 import { contextOf } from '../signing/sign-transaction.ts';
@@ -150,24 +151,35 @@ export function updatePsbtOutput(provider: SigningProvider, output: PsbtOutput):
   return outputWithData(output, data);
 }
 
-/** Finalizes the inputs that have all they need; `complete`: whether all have. */
-export function finalizePsbt(psbt: Psbt, onInput = GO_ON): { readonly psbt: Psbt; readonly complete: boolean } {
+/** Finalizes the inputs that have all they need, one a step; `complete`: whether all have. */
+function* finalizePsbtSteps(psbt: Psbt): Steps<{ readonly psbt: Psbt; readonly complete: boolean }> {
   const context = psbtContext(psbt);
   if (context === null) return { psbt, complete: false };
   let complete = true;
-  const inputs = psbt.inputs.map((input, index) => {
-    onInput();
+  const inputs: PsbtInput[] = [];
+  for (const [index, input] of psbt.inputs.entries()) {
+    yield;
     const signed = signPsbtInput(NO_SIGNING_DATA, context, input, index, { sighashType: input.sighashType });
     if (signed.error !== null) complete = false;
-    return signed.input;
-  });
+    inputs.push(signed.input);
+  }
   return { psbt: { ...psbt, inputs }, complete };
 }
 
+/** All at once. */
+export function finalizePsbt(psbt: Psbt, onInput = GO_ON): { readonly psbt: Psbt; readonly complete: boolean } {
+  return runSteps(finalizePsbtSteps(psbt), onInput);
+}
+
 /** The transaction of a PSBT whose inputs are all finalized; null where they are not or cannot be. */
-export function extractTransaction(psbt: Psbt, onInput = GO_ON): Transaction | null {
-  const finalized = finalizePsbt(psbt, onInput);
+export function* extractTransactionSteps(psbt: Psbt): Steps<Transaction | null> {
+  const finalized = yield* finalizePsbtSteps(psbt);
   return finalized.complete ? finalTransaction(finalized.psbt) : null;
+}
+
+/** The same at once. */
+export function extractTransaction(psbt: Psbt, onInput = GO_ON): Transaction | null {
+  return runSteps(extractTransactionSteps(psbt), onInput);
 }
 
 /** The transaction of a PSBT whose inputs all are as `finalizePsbt` leaves them where it is complete. */

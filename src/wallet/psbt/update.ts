@@ -3,6 +3,7 @@ import type { Outpoint } from '../../primitives/outpoint.ts';
 import type { Transaction, TxOutput } from '../../primitives/transaction.ts';
 import { isPayToScriptHash, isWitnessProgram } from '../../script/templates.ts';
 import type { Result } from '../../util/result.ts';
+import { runSteps, type Steps } from '../../util/slices.ts';
 import type { SigningProvider } from '../keys/signing-data.ts';
 import type { Psbt, PsbtInput, PsbtOutput } from './psbt.ts';
 import {
@@ -29,29 +30,27 @@ export type ProviderOf = (place: PsbtInput | PsbtOutput) => SigningProvider;
 
 /**
  * Fills in what is spent and what the provider knows of scripts and keys, and signs with the private keys it has.
- * BIP-174's updater, and signer where the provider is one. Errors are Core's. `onInput` is called again and again, and may
- * throw to give up.
+ * BIP-174's updater, and signer where the provider is one. Errors are Core's. An input or output is a step.
  */
-export function processPsbt(
+export function* processPsbtSteps(
   psbt: Psbt,
   lookup: UtxoLookup,
   provider: SigningProvider | ProviderOf,
   options: SignPsbtOptions,
-  onInput: OnInput = () => {},
-): Result<Psbt, { readonly error: string }> {
+): Steps<Result<Psbt, { readonly error: string }>> {
   const providerOf = typeof provider === 'function' ? provider : () => provider;
-  const found = {
-    ...psbt,
-    inputs: psbt.inputs.map((input) => {
-      onInput();
-      return withUtxo(input, lookup, providerOf);
-    }),
-  };
+  const known: PsbtInput[] = [];
+  for (const input of psbt.inputs) {
+    yield;
+    known.push(withUtxo(input, lookup, providerOf));
+  }
+  const found = { ...psbt, inputs: known };
+  yield;
   const context = psbtContext(found);
   if (context === null) return { ok: false, error: PSBT_ERROR_TEXTS['invalid-tx'] };
   const inputs: PsbtInput[] = [];
   for (const [index, input] of found.inputs.entries()) {
-    onInput();
+    yield;
     if (isFinalized(input)) {
       inputs.push(input);
       continue;
@@ -61,8 +60,23 @@ export function processPsbt(
     if (signed.error === 'sighash-mismatch') return { ok: false, error: PSBT_ERROR_TEXTS[signed.error] };
     inputs.push(signed.input);
   }
-  const outputs = found.outputs.map((output) => updatePsbtOutput(providerOf(output), output));
+  const outputs: PsbtOutput[] = [];
+  for (const output of found.outputs) {
+    yield;
+    outputs.push(updatePsbtOutput(providerOf(output), output));
+  }
   return { ok: true, value: withoutNeedlessTransactions({ ...found, inputs, outputs }) };
+}
+
+/** All at once. `onInput` is called again and again, and may throw to give up. */
+export function processPsbt(
+  psbt: Psbt,
+  lookup: UtxoLookup,
+  provider: SigningProvider | ProviderOf,
+  options: SignPsbtOptions,
+  onInput: OnInput = () => {},
+): Result<Psbt, { readonly error: string }> {
+  return runSteps(processPsbtSteps(psbt, lookup, provider, options), onInput);
 }
 
 function withUtxo(input: PsbtInput, lookup: UtxoLookup, providerOf: ProviderOf): PsbtInput {

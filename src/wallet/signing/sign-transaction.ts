@@ -5,6 +5,7 @@ import { type ScriptError, scriptErrorMessage } from '../../script/script-error.
 import { SIGHASH_ANYONECANPAY, SIGHASH_DEFAULT, SIGHASH_SINGLE } from '../../script/sighash-type.ts';
 import { TxContext } from '../../script/tx-context.ts';
 import { verifyScript } from '../../script/verify.ts';
+import { runSteps, type Steps } from '../../util/slices.ts';
 import { NO_SIGNING_DATA, type SigningProvider } from '../keys/signing-data.ts';
 import { signatureDataOf } from './input-data.ts';
 import { produceSignature } from './produce-signature.ts';
@@ -22,22 +23,19 @@ const UNKNOWN_OUTPUT: TxOutput = { value: -1n, scriptPubKey: new Uint8Array(0) }
 
 /**
  * Signs the inputs that the provider has keys for and keeps signatures that are there. `spentOutputs` in the order of the
- * inputs, null where unknown. A coin worth all there can be stands for one whose amount is not known. `onInput` is called
- * before each input, and may throw to give up.
+ * inputs, null where unknown. A coin worth all there can be stands for one whose amount is not known. An input is a step.
  */
-export function signTransaction(
+export function* signTransactionSteps(
   tx: Transaction,
   spentOutputs: readonly (TxOutput | null)[],
   provider: SigningProvider,
   hashType: number = SIGHASH_DEFAULT,
-  onInput: () => void = () => {},
-): SignedTransaction {
+): Steps<SignedTransaction> {
   const allSpentKnown = spentOutputs.every((output) => output !== null);
   const context = contextOf(tx, spentOutputs);
   const isSingle = (hashType & ~SIGHASH_ANYONECANPAY) === SIGHASH_SINGLE;
   const errors = new Map<number, string>();
-  const inputs = tx.inputs.map((input, index): TxInput => {
-    onInput();
+  const sign = (input: TxInput, index: number): TxInput => {
     const spent = spentOutputs[index];
     if (!spent) {
       errors.set(index, 'Input not found or already spent');
@@ -63,8 +61,24 @@ export function signTransaction(
     const error = verifyScript(scriptSig, spent.scriptPubKey, witness, STANDARD_SCRIPT_FLAGS, checker);
     if (error !== 'OK') errors.set(index, signingError(error));
     return signed;
-  });
+  };
+  const inputs: TxInput[] = [];
+  for (const [index, input] of tx.inputs.entries()) {
+    yield;
+    inputs.push(sign(input, index));
+  }
   return { tx: { ...tx, inputs }, errors };
+}
+
+/** All at once. `onInput` is called before each input, and may throw to give up. */
+export function signTransaction(
+  tx: Transaction,
+  spentOutputs: readonly (TxOutput | null)[],
+  provider: SigningProvider,
+  hashType: number = SIGHASH_DEFAULT,
+  onInput: () => void = () => {},
+): SignedTransaction {
+  return runSteps(signTransactionSteps(tx, spentOutputs, provider, hashType), onInput);
 }
 
 function signingError(error: ScriptError): string {

@@ -10,7 +10,13 @@ import { WalletView } from '../read/wallet-view.ts';
 import { contextOf } from '../signing/sign-transaction.ts';
 import type { Wallet } from '../wallet.ts';
 import { type WalletErrorKind, walletFail } from '../wallet-error.ts';
-import { commitTransaction, createTransaction, feerateSources, MAX_TX_FEE, signOwn } from './create-transaction.ts';
+import {
+  commitTransaction,
+  createTransactionSteps,
+  feerateSources,
+  MAX_TX_FEE,
+  signOwn,
+} from './create-transaction.ts';
 import { rememberBumpDraft } from './repeated-send.ts';
 import { psbtOf } from './send.ts';
 import { type FeeWish, ORDINARY_SPEND } from './spend-request.ts';
@@ -89,28 +95,31 @@ export async function bumpTransaction(wallet: Wallet, txid: Uint8Array, options:
   if (!draft.ok) return walletFail(ERROR_KINDS[draft.kind]!, draft.message);
   const { recipients, changeScript, feerate, oldFee } = draft.value;
   const built = bumpOutcome(
-    createTransaction(wallet, {
-      ...ORDINARY_SPEND,
-      recipients,
-      inputs: original.inputs.map(({ prevout }, i) => ({
-        outpoint: prevout,
-        sequence: null,
-        weight: inputSizes[i]!.weight,
-      })),
-      // BIP-125: no further coins that are not confirmed.
-      minDepth: 1,
-      fee: { ...options.fee, feerate, overrideLimits: false },
-      replaceable: options.replaceable,
-      changeScript,
-    }),
+    await wallet.inSlices(
+      createTransactionSteps(wallet, {
+        ...ORDINARY_SPEND,
+        recipients,
+        inputs: original.inputs.map(({ prevout }, i) => ({
+          outpoint: prevout,
+          sequence: null,
+          weight: inputSizes[i]!.weight,
+        })),
+        // BIP-125: no further coins that are not confirmed.
+        minDepth: 1,
+        fee: { ...options.fee, feerate, overrideLimits: false },
+        replaceable: options.replaceable,
+        changeScript,
+      }),
+    ),
   );
   if (!built.ok) return walletFail(ERROR_KINDS[built.kind]!, built.message);
   const fees = { oldFee: Number(oldFee), newFee: Number(built.value.fee) };
   if (options.psbtVersion !== null) {
     rememberBumpDraft(wallet, txid, built.value.tx);
-    return { txid: null, psbt: encodePsbtBase64(psbtOf(wallet, built.value.tx, options.psbtVersion)), ...fees };
+    const psbt = await wallet.inSlices(psbtOf(wallet, built.value.tx, options.psbtVersion));
+    return { txid: null, psbt: encodePsbtBase64(psbt), ...fees };
   }
-  const { tx, errors } = signOwn(wallet, built.value.tx);
+  const { tx, errors } = await wallet.inSlices(signOwn(wallet, built.value.tx));
   if (errors.size > 0) walletFail('wallet', "Can't sign transaction.");
   if (store.txs.byTxid(txid)!.state === TxStateCode.CONFIRMED)
     walletFail('wallet', 'Transaction has been mined, or is conflicted with a mined transaction');

@@ -5,10 +5,11 @@ import { type Transaction, transactionBytes } from '../../primitives/transaction
 import { scriptType } from '../../script/templates.ts';
 import { unixSeconds } from '../../util/clock.ts';
 import type { Result } from '../../util/result.ts';
+import { runSteps, type Steps } from '../../util/slices.ts';
 import { isCurrentTip } from '../coin-selection/anti-fee-sniping.ts';
 import {
   type BuildOutcome,
-  buildTransaction,
+  buildTransactionSteps,
   type ChangeDestination,
   type TransactionPlan,
 } from '../coin-selection/build-transaction.ts';
@@ -16,13 +17,13 @@ import { chooseFeerate, discardFeerate, type FeerateSources } from '../coin-sele
 import { maxInputVsize } from '../coin-selection/input-size.ts';
 import { selectionRandom } from '../coin-selection/random.ts';
 import type { AddressType } from '../scripts/own-descriptors.ts';
-import { signTransaction } from '../signing/sign-transaction.ts';
+import { type SignedTransaction, signTransactionSteps } from '../signing/sign-transaction.ts';
 import type { Wallet } from '../wallet.ts';
 import { walletFail } from '../wallet-error.ts';
 import { ensureOwnOutputs } from './own-outputs.ts';
 import type { RepeatableRequest } from './repeated-send.ts';
 import { type FeeWish, maxWeightOf, type SpendRequest } from './spend-request.ts';
-import { findOutput, InputSizes, presetInputs, signingData, spendableCoins } from './spendable.ts';
+import { findOutputs, InputSizes, presetInputs, signingDataSteps, spendableCoins } from './spendable.ts';
 
 // Core's defaults of a wallet, in satoshis and satoshis per 1,000 vB.
 const WALLET_MIN_FEERATE = 1000n;
@@ -51,7 +52,7 @@ export function feerateSources(wallet: Wallet, fee: FeeWish, replaceable: boolea
 }
 
 /** A transaction as wished for, not signed yet; the address of its change is taken. Core's CreateTransaction. */
-export function createTransaction(wallet: Wallet, request: SpendRequest): BuildOutcome {
+export function* createTransactionSteps(wallet: Wallet, request: SpendRequest): Steps<BuildOutcome> {
   const { chain, clock, fees, mempool } = wallet.deps;
   const replaceable = request.replaceable ?? true;
   const fee = chooseFeerate(feerateSources(wallet, request.fee, replaceable));
@@ -60,13 +61,14 @@ export function createTransaction(wallet: Wallet, request: SpendRequest): BuildO
   // Of a coin that is named twice, the last word counts.
   const last = new Map(request.inputs.map((input) => [outpointKey(input.outpoint), input]));
   const inputs = request.inputs.filter((input) => last.get(outpointKey(input.outpoint)) === input);
-  const presets = presetInputs(wallet, inputs, sizes, feerate);
+  const presets = yield* presetInputs(wallet, inputs, sizes, feerate);
   const named = new Set(last.keys());
   const { tip } = chain;
-  const built = buildTransaction({
+  const coins = request.addInputs ? yield* spendableCoins(wallet, request, feerate, named) : [];
+  const built = yield* buildTransactionSteps({
     recipients: request.recipients,
     presetInputs: presets,
-    coins: request.addInputs ? spendableCoins(wallet, request, feerate, named) : [],
+    coins,
     allowOtherInputs: request.addInputs,
     fee,
     longTermFeerate: LONG_TERM_FEERATE,
@@ -96,6 +98,9 @@ export function createTransaction(wallet: Wallet, request: SpendRequest): BuildO
   if (!built.ok) return built;
   const { tx, maxWeight } = built.value;
   const spent = tx.inputs.map(({ prevout }) => prevout);
+  // A block that came meanwhile may have spent what was chosen.
+  if (spent.some((outpoint) => !named.has(outpointKey(outpoint)) && wallet.isSpent(outpoint)))
+    return { ok: false, error: 'A coin was spent while the transaction was made; please try again' };
   if (!mempool.hasRoom(spent, maxWeight)) return { ok: false, error: 'too many unconfirmed transactions in cluster' };
   keepChange(wallet, request, built.value);
   return built;
@@ -134,6 +139,11 @@ function changeType(wallet: Wallet, { changeType: wished, recipients }: SpendReq
   return has('bech32m') ? 'bech32m' : 'bech32';
 }
 
+/** All at once. */
+export function createTransaction(wallet: Wallet, request: SpendRequest): BuildOutcome {
+  return runSteps(createTransactionSteps(wallet, request));
+}
+
 /** The address of the change is not given out again. */
 function keepChange(wallet: Wallet, request: SpendRequest, { changePosition }: TransactionPlan): void {
   if (changePosition === null || request.changeScript) return;
@@ -141,12 +151,26 @@ function keepChange(wallet: Wallet, request: SpendRequest, { changePosition }: T
 }
 
 /** The transaction with the signatures that the wallet can make; its keys must be open. */
-export function signOwn(wallet: Wallet, tx: Transaction): { tx: Transaction; errors: ReadonlyMap<number, string> } {
+export function* signOwn(wallet: Wallet, tx: Transaction): Steps<SignedTransaction> {
   ensureOwnOutputs(wallet, tx.outputs);
-  const spent = tx.inputs.map(({ prevout }) => findOutput(wallet, prevout));
+  const spent = yield* findOutputs(wallet, tx);
   const scripts = spent.flatMap((output) => output?.scriptPubKey ?? []);
-  using data = signingData(wallet, scripts, true);
-  return signTransaction(tx, spent, data);
+  using data = yield* signingDataSteps(wallet, scripts, true);
+  return yield* whileUnlocked(wallet, signTransactionSteps(tx, spent, data));
+}
+
+/** The same steps; those that follow a walletlock throw WalletError. */
+export function* whileUnlocked<T>(wallet: Wallet, steps: Steps<T>): Steps<T> {
+  try {
+    for (;;) {
+      const { done, value } = steps.next();
+      if (done) return value;
+      yield;
+      wallet.ensureUnlocked();
+    }
+  } finally {
+    steps.return(undefined as T);
+  }
 }
 
 /** What is stored with a transaction of our own. */

@@ -1,12 +1,14 @@
 import { parseTransaction } from '../../primitives/block.ts';
 import type { Txid } from '../../primitives/hash.ts';
 import type { Transaction } from '../../primitives/transaction.ts';
+import { runSteps, type Steps } from '../../util/slices.ts';
 import type { Psbt, PsbtInput, PsbtOutput } from '../psbt/psbt.ts';
 import { isSignedAndVerified, psbtContext, utxoOf } from '../psbt/sign-psbt.ts';
-import { processPsbt } from '../psbt/update.ts';
+import { processPsbtSteps } from '../psbt/update.ts';
 import { hideFrom } from '../signing/providers.ts';
 import type { Wallet } from '../wallet.ts';
 import { walletFail } from '../wallet-error.ts';
+import { whileUnlocked } from './create-transaction.ts';
 import { ListedKeys } from './listed-keys.ts';
 import { ensureOwnOutputs } from './own-outputs.ts';
 import { signingData } from './spendable.ts';
@@ -20,8 +22,13 @@ export interface FillOptions {
   readonly finalize?: boolean;
 }
 
+export interface FilledPsbt {
+  readonly psbt: Psbt;
+  readonly complete: boolean;
+}
+
 /** Fills in what the wallet knows, and signs where that is asked for. Core's FillPSBT. Throws WalletError. */
-export function fillPsbt(wallet: Wallet, psbt: Psbt, options: FillOptions): { psbt: Psbt; complete: boolean } {
+export function* fillPsbtSteps(wallet: Wallet, psbt: Psbt, options: FillOptions): Steps<FilledPsbt> {
   const { sign, derivations, sighashType = null, finalize = true } = options;
   if (sign) ensureOwnOutputs(wallet, psbt.outputs);
   using listed = new ListedKeys(wallet);
@@ -37,11 +44,21 @@ export function fillPsbt(wallet: Wallet, psbt: Psbt, options: FillOptions): { ps
     return hideFrom(data, { privateKeys: !sign, origins: !derivations });
   };
   const lookup = { transaction: (txid: Txid) => ownTransaction(wallet, txid), coin: () => null };
-  const filled = processPsbt(psbt, lookup, providerOf, { sighashType, finalize });
+  const steps = processPsbtSteps(psbt, lookup, providerOf, { sighashType, finalize });
+  const filled = yield* sign ? whileUnlocked(wallet, steps) : steps;
   if (!filled.ok) return walletFail('deserialization', filled.error);
   const context = psbtContext(filled.value);
-  const complete = context !== null && filled.value.inputs.every((input, i) => isSignedAndVerified(context, input, i));
+  let complete = context !== null;
+  for (let i = 0; complete && i < filled.value.inputs.length; i++) {
+    yield;
+    complete = isSignedAndVerified(context!, filled.value.inputs[i]!, i);
+  }
   return { psbt: filled.value, complete };
+}
+
+/** All at once. */
+export function fillPsbt(wallet: Wallet, psbt: Psbt, options: FillOptions): FilledPsbt {
+  return runSteps(fillPsbtSteps(wallet, psbt, options));
 }
 
 function ownTransaction({ store }: Wallet, txid: Txid): Transaction | null {

@@ -5,8 +5,9 @@ import { MAX_BIP125_RBF_SEQUENCE } from '../../policy/rbf.ts';
 import { MAX_STANDARD_TX_WEIGHT } from '../../policy/standard-tx.ts';
 import { TRUC_VERSION } from '../../policy/truc.ts';
 import { hashToHex } from '../../primitives/hash.ts';
-import type { Transaction, TxInput } from '../../primitives/transaction.ts';
+import type { Transaction, TxInput, TxOutput } from '../../primitives/transaction.ts';
 import { unixSeconds } from '../../util/clock.ts';
+import type { Steps } from '../../util/slices.ts';
 import { antiSnipingLocktime, isCurrentTip } from '../coin-selection/anti-fee-sniping.ts';
 import { chooseFeerate } from '../coin-selection/feerates.ts';
 import { maxInputVsize, maxTxWeight, vsizeOfWeight } from '../coin-selection/input-size.ts';
@@ -18,7 +19,7 @@ import { walletFail } from '../wallet-error.ts';
 import { feerateSources, MAX_TX_FEE } from './create-transaction.ts';
 import { type FinishedView, type FinishOptions, finish, lockInputs } from './send.ts';
 import { maxWeightOf, type SpendRequest } from './spend-request.ts';
-import { findOutput, InputSizes, spendableCoins, unconfirmedVersion } from './spendable.ts';
+import { findOutputs, InputSizes, spendableCoins, unconfirmedVersion } from './spendable.ts';
 
 const NO_NOTES = { comment: null, commentTo: null };
 
@@ -33,6 +34,12 @@ export interface SendAllRequest extends SpendRequest {
 
 /** Spends everything, without change. Core's sendall. Throws WalletError. */
 export async function sendAll(wallet: Wallet, request: SendAllRequest, options: FinishOptions): Promise<FinishedView> {
+  const tx = await wallet.inSlices(sweep(wallet, request));
+  return finish(wallet, tx, options, NO_NOTES);
+}
+
+/** The transaction, not signed. */
+function* sweep(wallet: Wallet, request: SendAllRequest): Steps<Transaction> {
   const { deps } = wallet;
   const replaceable = request.replaceable ?? true;
   const sources = feerateSources(wallet, request.fee, replaceable);
@@ -41,9 +48,11 @@ export async function sendAll(wallet: Wallet, request: SendAllRequest, options: 
   const { feerate } = fee.value;
   const sequence = replaceable ? MAX_BIP125_RBF_SEQUENCE : MAX_SEQUENCE_NONFINAL;
   const inputs =
-    request.inputs.length > 0 ? namedInputs(wallet, request, sequence) : allInputs(wallet, request, feerate, sequence);
+    request.inputs.length > 0
+      ? yield* namedInputs(wallet, request, sequence)
+      : yield* allInputs(wallet, request, feerate, sequence);
   const sizes = new InputSizes(wallet);
-  const spent = inputs.map(({ prevout }) => findOutput(wallet, prevout)!);
+  const spent = (yield* findOutputs(wallet, { inputs })) as TxOutput[];
   const total = spent.reduce((sum, { value }) => sum + value, 0n);
   const outputs = request.recipients.map(({ scriptPubKey, value }) => ({ scriptPubKey, value }));
   const measured = spent.map(({ scriptPubKey }) => ({ weight: null, size: sizes.of(scriptPubKey) }));
@@ -94,12 +103,14 @@ export async function sendAll(wallet: Wallet, request: SendAllRequest, options: 
     (usual ? antiSnipingLocktime({ height: tip.height, isCurrent: current }, selectionRandom()) : 0);
   const tx: Transaction = { version: request.version, inputs, outputs, locktime };
   lockInputs(wallet, request, tx);
-  return finish(wallet, tx, options, NO_NOTES);
+  return tx;
 }
 
-function namedInputs(wallet: Wallet, { inputs, version }: SendAllRequest, usual: number): TxInput[] {
+function* namedInputs(wallet: Wallet, { inputs, version }: SendAllRequest, usual: number): Steps<TxInput[]> {
   const seen = new Set<string>();
-  return inputs.map(({ outpoint, sequence }) => {
+  const found: TxInput[] = [];
+  for (const { outpoint, sequence } of inputs) {
+    yield;
     const name = `${hashToHex(outpoint.txid)}:${outpoint.vout}`;
     if (seen.has(name)) walletFail('invalidParameter', `Invalid parameter, duplicated input: ${name}`);
     seen.add(name);
@@ -109,12 +120,14 @@ function namedInputs(wallet: Wallet, { inputs, version }: SendAllRequest, usual:
       walletFail('invalidParameter', `Input not found. UTXO (${name}) is not part of wallet.`);
     const conflict = versionConflict(unconfirmedVersion(wallet, outpoint), version);
     if (conflict !== null) walletFail('invalidParameter', conflict);
-    return emptyInput(outpoint, sequence ?? usual);
-  });
+    found.push(emptyInput(outpoint, sequence ?? usual));
+  }
+  return found;
 }
 
-function allInputs(wallet: Wallet, request: SendAllRequest, feerate: bigint, sequence: number): TxInput[] {
-  return spendableCoins(wallet, request, feerate)
+function* allInputs(wallet: Wallet, request: SendAllRequest, feerate: bigint, sequence: number): Steps<TxInput[]> {
+  const coins = yield* spendableCoins(wallet, request, feerate);
+  return coins
     .filter(
       ({ size, output }) =>
         !request.onlyWorthwhile || (size !== null && feeForSize(feerate, maxInputVsize(size)) <= output.value),

@@ -1,15 +1,22 @@
 import { shuffled } from '../../p2p/random-source.ts';
 import { hashToHex } from '../../primitives/hash.ts';
 import { type Transaction, transactionBytes, txidOf } from '../../primitives/transaction.ts';
+import type { Steps } from '../../util/slices.ts';
 import { FEE_REASON_TEXTS } from '../coin-selection/feerates.ts';
 import { selectionRandom } from '../coin-selection/random.ts';
 import { encodePsbtBase64 } from '../psbt/encode.ts';
 import { createPsbt, type Psbt, type PsbtVersion } from '../psbt/psbt.ts';
-import { extractTransaction } from '../psbt/sign-psbt.ts';
+import { extractTransactionSteps } from '../psbt/sign-psbt.ts';
 import type { Wallet } from '../wallet.ts';
 import { walletFail } from '../wallet-error.ts';
-import { commitTransaction, createTransaction, ensureSigner, type SpendNotes, signOwn } from './create-transaction.ts';
-import { fillPsbt } from './fill-psbt.ts';
+import {
+  commitTransaction,
+  createTransactionSteps,
+  ensureSigner,
+  type SpendNotes,
+  signOwn,
+} from './create-transaction.ts';
+import { type FilledPsbt, fillPsbtSteps } from './fill-psbt.ts';
 import { earlierSend, repeatableRequest } from './repeated-send.ts';
 import type { SpendRequest } from './spend-request.ts';
 
@@ -35,9 +42,9 @@ export async function sendMoney(wallet: Wallet, request: SpendRequest, notes: Pa
   if (earlier !== null) return { txid: earlier, feeReason: null };
   ensureSigner(wallet);
   const recipients = shuffled(request.recipients, selectionRandom());
-  const built = createTransaction(wallet, { ...request, recipients });
+  const built = await wallet.inSlices(createTransactionSteps(wallet, { ...request, recipients }));
   if (!built.ok) return walletFail('insufficientFunds', built.error);
-  const { tx, errors } = signOwn(wallet, built.value.tx);
+  const { tx, errors } = await wallet.inSlices(signOwn(wallet, built.value.tx));
   if (errors.size > 0) walletFail('insufficientFunds', 'Signing transaction failed');
   lockInputs(wallet, request, tx);
   const txid = await commitTransaction(wallet, tx, {
@@ -57,8 +64,8 @@ export interface FundedView {
 }
 
 /** Core's FundTransaction. Throws WalletError. */
-export function fund(wallet: Wallet, request: SpendRequest): FundedView & { readonly tx: Transaction } {
-  const built = createTransaction(wallet, request);
+export function* fund(wallet: Wallet, request: SpendRequest): Steps<FundedView & { readonly tx: Transaction }> {
+  const built = yield* createTransactionSteps(wallet, request);
   if (!built.ok) return walletFail('wallet', built.error);
   const { tx, fee, changePosition } = built.value;
   lockInputs(wallet, request, tx);
@@ -87,12 +94,7 @@ export async function finish(
   { psbt: asPsbt, addToWallet }: FinishOptions,
   notes: SpendNotes,
 ): Promise<FinishedView> {
-  const filled = fillPsbt(wallet, createPsbt(tx, 2), { sign: false, derivations: true });
-  const signed =
-    wallet.vault.locked || wallet.has('disable_private_keys')
-      ? filled
-      : fillPsbt(wallet, filled.psbt, { sign: true, derivations: false });
-  const extracted = signed.complete ? extractTransaction(signed.psbt) : null;
+  const { signed, extracted } = await wallet.inSlices(signAsFarAsCan(wallet, tx));
   const complete = extracted !== null;
   const psbt = asPsbt || !complete || !addToWallet ? encodePsbtBase64(signed.psbt) : null;
   if (!extracted) return { psbt, txid: null, raw: null, complete };
@@ -100,6 +102,18 @@ export async function finish(
   if (!addToWallet || asPsbt) return { psbt, txid, raw: transactionBytes(extracted), complete };
   await commitTransaction(wallet, extracted, notes);
   return { psbt, txid, raw: null, complete };
+}
+
+function* signAsFarAsCan(
+  wallet: Wallet,
+  tx: Transaction,
+): Steps<{ signed: FilledPsbt; extracted: Transaction | null }> {
+  const filled = yield* fillPsbtSteps(wallet, createPsbt(tx, 2), { sign: false, derivations: true });
+  const signed =
+    wallet.vault.locked || wallet.has('disable_private_keys')
+      ? filled
+      : yield* fillPsbtSteps(wallet, filled.psbt, { sign: true, derivations: false });
+  return { signed, extracted: signed.complete ? yield* extractTransactionSteps(signed.psbt) : null };
 }
 
 /** Core's send. */
@@ -112,7 +126,8 @@ export async function send(
   const earlier = earlierSend(wallet, requestId, request.recipients);
   if (earlier !== null) return { psbt: null, txid: earlier, raw: null, complete: true };
   const repeatable = repeatableRequest(requestId, request.recipients);
-  return finish(wallet, fund(wallet, request).tx, options, { comment: null, commentTo: null, request: repeatable });
+  const { tx } = await wallet.inSlices(fund(wallet, request));
+  return finish(wallet, tx, options, { comment: null, commentTo: null, request: repeatable });
 }
 
 /** What `walletcreatefundedpsbt` makes. */
@@ -120,20 +135,21 @@ export interface FundedPsbtView extends Omit<FundedView, 'raw'> {
   readonly psbt: string;
 }
 
-export function createFundedPsbt(
+export function* createFundedPsbt(
   wallet: Wallet,
   request: SpendRequest,
   version: PsbtVersion,
   derivations: boolean,
-): FundedPsbtView {
-  const { tx, fee, changePosition } = fund(wallet, request);
-  const { psbt } = fillPsbt(wallet, createPsbt(tx, version), { sign: false, derivations });
+): Steps<FundedPsbtView> {
+  const { tx, fee, changePosition } = yield* fund(wallet, request);
+  const { psbt } = yield* fillPsbtSteps(wallet, createPsbt(tx, version), { sign: false, derivations });
   return { psbt: encodePsbtBase64(psbt), fee, changePosition };
 }
 
 /** The PSBT of an unsigned transaction with all the wallet knows. */
-export function psbtOf(wallet: Wallet, tx: Transaction, version: PsbtVersion): Psbt {
-  return fillPsbt(wallet, createPsbt(tx, version), { sign: false, derivations: true }).psbt;
+export function* psbtOf(wallet: Wallet, tx: Transaction, version: PsbtVersion): Steps<Psbt> {
+  const { psbt } = yield* fillPsbtSteps(wallet, createPsbt(tx, version), { sign: false, derivations: true });
+  return psbt;
 }
 
 /** Keeps the coins of a transaction from being chosen again, where that was asked for. */

@@ -1,16 +1,18 @@
 import { type TxOutput, transactionBytes, transactionFromBytes } from '../../primitives/transaction.ts';
 import { DecodeError } from '../../util/bytes.ts';
+import type { Steps } from '../../util/slices.ts';
 import { signMessage } from '../keys/signed-message.ts';
 import { decodePsbtBase64 } from '../psbt/decode.ts';
 import { encodePsbtBase64 } from '../psbt/encode.ts';
 import type { Psbt } from '../psbt/psbt.ts';
-import { extractTransaction } from '../psbt/sign-psbt.ts';
-import { signTransaction } from '../signing/sign-transaction.ts';
+import { extractTransactionSteps } from '../psbt/sign-psbt.ts';
+import { signTransactionSteps } from '../signing/sign-transaction.ts';
 import type { Wallet } from '../wallet.ts';
 import { walletFail } from '../wallet-error.ts';
-import { type FillOptions, fillPsbt } from './fill-psbt.ts';
+import { whileUnlocked } from './create-transaction.ts';
+import { type FillOptions, fillPsbtSteps } from './fill-psbt.ts';
 import { ensureOwnOutputs } from './own-outputs.ts';
-import { findOutput, signingData } from './spendable.ts';
+import { findOutputs, signingData, signingDataSteps } from './spendable.ts';
 
 export interface ProcessedPsbtView {
   readonly psbt: string;
@@ -20,11 +22,13 @@ export interface ProcessedPsbtView {
 }
 
 /** Core's walletprocesspsbt. Throws WalletError. */
-export function processPsbtText(wallet: Wallet, text: string, options: FillOptions): ProcessedPsbtView {
+export function* processPsbtText(wallet: Wallet, text: string, options: FillOptions): Steps<ProcessedPsbtView> {
   const psbt = readPsbt(text);
   if (options.sign) wallet.ensureUnlocked();
-  const filled = fillPsbt(wallet, psbt, options);
-  const tx = filled.complete ? extractTransaction(filled.psbt) : null;
+  yield;
+  const filled = yield* fillPsbtSteps(wallet, psbt, options);
+  const tx = filled.complete ? yield* extractTransactionSteps(filled.psbt) : null;
+  yield;
   return { psbt: encodePsbtBase64(filled.psbt), complete: filled.complete, raw: tx && transactionBytes(tx) };
 }
 
@@ -43,24 +47,24 @@ export interface SignedView {
 }
 
 /** Signs with the wallet's keys; `given` are outputs that the caller describes, in the order of the inputs. */
-export function signRaw(
+export function* signRaw(
   wallet: Wallet,
   raw: Uint8Array,
   given: readonly (TxOutput | null)[],
   scripts: readonly Uint8Array[],
   hashType: number,
-): SignedView {
+): Steps<SignedView> {
   wallet.ensureUnlocked();
   const tx = transactionFromBytes(raw);
   ensureOwnOutputs(wallet, tx.outputs);
-  const spent = tx.inputs.map(({ prevout }, i) => given[i] ?? findOutput(wallet, prevout));
-  using data = signingData(
+  const spent = yield* findOutputs(wallet, tx, given);
+  using data = yield* signingDataSteps(
     wallet,
     spent.flatMap((output) => output?.scriptPubKey ?? []),
     true,
   );
   for (const script of scripts) data.addScript(script);
-  const signed = signTransaction(tx, spent, data, hashType);
+  const signed = yield* whileUnlocked(wallet, signTransactionSteps(tx, spent, data, hashType));
   return {
     raw: transactionBytes(signed.tx),
     errors: [...signed.errors].map(([index, error]) => ({ index, error })),

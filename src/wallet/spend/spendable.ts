@@ -4,9 +4,11 @@ import type { Amount } from '../../primitives/amount.ts';
 import { parseTransaction } from '../../primitives/block.ts';
 import { hashToHex, type Txid } from '../../primitives/hash.ts';
 import { type Outpoint, outpointKey } from '../../primitives/outpoint.ts';
-import type { TxOutput } from '../../primitives/transaction.ts';
+import type { Transaction, TxOutput } from '../../primitives/transaction.ts';
 import { p2wpkh } from '../../script/templates.ts';
 import { TxStateCode } from '../../storage/wallet-schema.ts';
+import { equalBytes } from '../../util/bytes.ts';
+import { runSteps, type Steps } from '../../util/slices.ts';
 import type { WalletCoin } from '../coin-selection/coin.ts';
 import { type InputSize, inputSizeOf } from '../coin-selection/input-size.ts';
 import { type PresetInput, versionConflict } from '../coin-selection/preset-inputs.ts';
@@ -61,12 +63,12 @@ export class InputSizes {
 }
 
 /** The coins that a transaction may choose from, but for those of some outpoints. */
-export function spendableCoins(
+export function* spendableCoins(
   wallet: Wallet,
   wishes: CoinWishes,
   feerate: Amount,
   without: ReadonlySet<string> = new Set(),
-): WalletCoin[] {
+): Steps<WalletCoin[]> {
   const { reads } = wallet.store;
   const view = new WalletView(reads);
   const sizes = new InputSizes(wallet);
@@ -75,6 +77,7 @@ export function spendableCoins(
   const bounds = { minValue: 0, maxValue: null, minSum: null, maxCount: 0, includeImmature: false };
   const coins: WalletCoin[] = [];
   for (const { coin, depth } of availableCoins(view, { minDepth, maxDepth, includeUnsafe, ...bounds })) {
+    yield;
     const { script, value } = coin;
     if (avoidReuse && reads.isUsed(script)) continue;
     if (depth === 0 && versionConflict(versionOf(wallet, coin.tx), wishes.version) !== null) continue;
@@ -127,6 +130,33 @@ function versionOf({ store }: Wallet, tx: number): number {
   return parseTransaction(store.txs.raw(tx)).tx.version;
 }
 
+/**
+ * What a transaction spends, an input a step; null where it is nowhere to be found. Outputs that are `given`, in the order
+ * of the inputs, are not looked up.
+ */
+export function* findOutputs(
+  wallet: Wallet,
+  { inputs }: Pick<Transaction, 'inputs'>,
+  given: readonly (TxOutput | null)[] = [],
+): Steps<(TxOutput | null)[]> {
+  const found: (TxOutput | null)[] = [];
+  // Many inputs may spend outputs of one large transaction.
+  let last: { readonly txid: Uint8Array; readonly outputs: readonly TxOutput[] } | null = null;
+  for (const [i, { prevout }] of inputs.entries()) {
+    if (given[i]) {
+      found.push(given[i]);
+      continue;
+    }
+    yield;
+    if (!last || !equalBytes(last.txid, prevout.txid)) {
+      const own = wallet.store.txs.byTxid(prevout.txid);
+      last = own && { txid: prevout.txid, outputs: parseTransaction(wallet.store.txs.raw(own.id)).tx.outputs };
+    }
+    found.push(last ? (last.outputs[prevout.vout] ?? null) : findUnspent(wallet, prevout));
+  }
+  return found;
+}
+
 /** An output of the wallet's transactions, of the mempool or of the chain; null where it is nowhere to be found. */
 export function findOutput(wallet: Wallet, outpoint: Outpoint): TxOutput | null {
   const own = wallet.store.txs.byTxid(outpoint.txid);
@@ -148,19 +178,21 @@ export function unconfirmedVersion(wallet: Wallet, { txid }: Outpoint): number |
 }
 
 /** Inputs that the caller names, with what is known of them. */
-export function presetInputs(
+export function* presetInputs(
   wallet: Wallet,
   inputs: readonly NamedInput[],
   sizes: InputSizes,
   feerate: Amount,
-): PresetInput[] {
+): Steps<PresetInput[]> {
   const { each } = wallet.deps.mempool.bumpFees(
     inputs.map(({ outpoint }) => outpoint),
     feerate,
   );
-  return inputs.map(({ outpoint, sequence, weight }, position) => {
+  const found: PresetInput[] = [];
+  for (const [position, { outpoint, sequence, weight }] of inputs.entries()) {
+    yield;
     const output = findOutput(wallet, outpoint);
-    return {
+    found.push({
       outpoint,
       output,
       weight,
@@ -170,8 +202,9 @@ export function presetInputs(
       position,
       unconfirmedVersion: unconfirmedVersion(wallet, outpoint),
       bumpFee: each[position]!,
-    };
-  });
+    });
+  }
+  return found;
 }
 
 /** Core's FundTransaction, the part of solving_data. */
@@ -196,14 +229,29 @@ function solvingData({ deps }: Wallet, { publicKeys, scripts, descriptors }: Giv
 
 /** What the wallet knows of scripts, with the private keys to them where those are open; the caller wipes them. */
 export function signingData(wallet: Wallet, scripts: Iterable<Uint8Array>, withKeys: boolean): SigningData {
-  const data = new SigningData();
-  const keys = withKeys ? wallet.vault.provider() : wallet.vault.available();
-  for (const script of scripts)
+  return runSteps(signingDataSteps(wallet, scripts, withKeys));
+}
+
+/** The same, a script a step. */
+export function* signingDataSteps(
+  wallet: Wallet,
+  scripts: Iterable<Uint8Array>,
+  withKeys: boolean,
+): Steps<SigningData> {
+  using wiped = new DisposableStack();
+  const data = wiped.use(new SigningData());
+  for (const script of scripts) {
+    yield;
+    // Anew each time: the wallet may have been locked meanwhile.
+    const keys = withKeys ? wallet.vault.provider() : wallet.vault.available();
     for (const { descriptor, position } of wallet.scripts.records(script)) {
       const owned = wallet.scripts.byId(descriptor);
       const expansion = owned.expand(position, keys);
       if (expansion) data.merge(expansion.data);
       if (withKeys) for (const key of owned.descriptor.expandPrivate(position, keys)) data.addPrivateKey(key);
     }
+  }
+  if (withKeys) wallet.ensureUnlocked();
+  wiped.move();
   return data;
 }

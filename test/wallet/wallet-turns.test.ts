@@ -1,0 +1,179 @@
+import { afterEach, describe, expect, spyOn, test } from 'bun:test';
+import { walletActions } from '../../src/node/wallet-actions.ts';
+import type { Txid } from '../../src/primitives/hash.ts';
+import type { Outpoint } from '../../src/primitives/outpoint.ts';
+import { type Transaction, transactionBytes, transactionFromBytes } from '../../src/primitives/transaction.ts';
+import { encodePsbtBase64 } from '../../src/wallet/psbt/encode.ts';
+import { createPsbt } from '../../src/wallet/psbt/psbt.ts';
+import { ORDINARY_SPEND } from '../../src/wallet/spend/spend-request.ts';
+import type { WalletManager } from '../../src/wallet/wallet-manager.ts';
+import { parsed, WalletFixture } from './wallet-fixture.ts';
+
+const never = new AbortController().signal;
+const NAME = 'w';
+const FOREIGN = Uint8Array.of(0, 20, ...new Uint8Array(20));
+const FEE = { feerate: 1000n, overrideLimits: false, target: null, mode: 'unset' as const };
+const NOTES = { comment: null, commentTo: null, requestId: null };
+
+/** Each look at the clock finds it a millisecond later, so that a slice of 8 ms has 8 steps. */
+function stepsTakeAMillisecond(): void {
+  let now = 0;
+  spyOn(performance, 'now').mockImplementation(() => now++);
+}
+
+afterEach(() => {
+  spyOn(performance, 'now').mockRestore();
+});
+
+/** A wallet with coins, and the calls of the RPC interface. */
+class Fixture extends WalletFixture {
+  readonly sent: Transaction[] = [];
+  readonly coins: Outpoint[];
+  readonly act;
+
+  constructor(count: number) {
+    super({}, 20);
+    this.deps.mempool.broadcast = async (raw) => {
+      this.sent.push(transactionFromBytes(raw));
+      return { status: 'accepted' } as never;
+    };
+    const script = this.script();
+    const txid = new Uint8Array(32).fill(7) as Txid;
+    const paid = parsed({
+      version: 2,
+      locktime: 0,
+      inputs: [{ prevout: { txid, vout: 0 }, scriptSig: new Uint8Array(0), sequence: 0, witness: [] }],
+      outputs: Array.from({ length: count }, () => ({ value: 100_000n, scriptPubKey: script })),
+    });
+    for (const txs of [[paid], [], [], [], [], [], []]) this.connect(...txs);
+    this.coins = Array.from({ length: count }, (_, vout) => ({ txid: paid.txid, vout }));
+    const manager = { wallet: () => this.wallet } as unknown as WalletManager;
+    this.act = walletActions(manager);
+  }
+
+  connect(...txs: ReturnType<typeof parsed>[]): void {
+    const { chain } = this;
+    const entry = chain.make(chain.tip, txs);
+    chain.tip = entry;
+    this.wallet.sync.moved({
+      disconnected: [],
+      connected: [entry],
+      bodies: [chain.bodies.get(entry)!],
+      tip: entry,
+    });
+  }
+
+  send(value: bigint, requestId: string | null = null) {
+    const recipients = [{ scriptPubKey: FOREIGN, value, subtractFee: false }];
+    const request = { ...ORDINARY_SPEND, recipients, fee: FEE };
+    return this.act.walletSendMoney(NAME, request, { ...NOTES, requestId }, never);
+  }
+
+  unsigned(inputs: readonly Outpoint[]): Transaction {
+    return {
+      version: 2,
+      locktime: 0,
+      inputs: inputs.map((prevout) => ({ prevout, scriptSig: new Uint8Array(0), sequence: 0, witness: [] })),
+      outputs: [{ value: 1000n, scriptPubKey: FOREIGN }],
+    };
+  }
+}
+
+/** Turns of the thread until a work is done. */
+async function turnsOf(work: Promise<unknown>): Promise<number> {
+  let [turns, done] = [0, false];
+  work.finally(() => (done = true)).catch(() => {});
+  for (; !done; turns++) await new Promise(setImmediate);
+  return turns;
+}
+
+describe('a call with many inputs', () => {
+  test('to sign a transaction signs at most eight inputs at a time', async () => {
+    using it = new Fixture(80);
+    stepsTakeAMillisecond();
+    const raw = transactionBytes(it.unsigned(it.coins));
+    const signing = it.act.walletSignTransaction(
+      NAME,
+      raw,
+      it.coins.map(() => null),
+      [],
+      1,
+      never,
+    );
+    expect(await turnsOf(signing as Promise<unknown>)).toBeGreaterThanOrEqual((3 * 80) / 8 - 1);
+    expect(await signing).toMatchObject({ errors: [] });
+  });
+
+  test('to process a PSBT does as many', async () => {
+    using it = new Fixture(80);
+    stepsTakeAMillisecond();
+    const psbt = encodePsbtBase64(createPsbt(it.unsigned(it.coins), 2));
+    const processing = it.act.walletProcessPsbt(NAME, psbt, { sign: true, derivations: true }, never);
+    expect(await turnsOf(processing as Promise<unknown>)).toBeGreaterThanOrEqual((4 * 80) / 8 - 1);
+    expect(await processing).toMatchObject({ complete: true });
+  });
+
+  test('to send looks at eight coins at a time', async () => {
+    using it = new Fixture(80);
+    stepsTakeAMillisecond();
+    const sending = it.send(4_000_000n);
+    expect(await turnsOf(sending as Promise<unknown>)).toBeGreaterThanOrEqual(80 / 8);
+    expect(it.sent).toHaveLength(1);
+  });
+
+  test('ends when the client leaves, and when the wallet is locked', async () => {
+    using it = new Fixture(80);
+    await it.wallet.encrypt(new TextEncoder().encode('a passphrase'));
+    await it.wallet.unlock(new TextEncoder().encode('a passphrase'), 60);
+    stepsTakeAMillisecond();
+    const psbt = encodePsbtBase64(createPsbt(it.unsigned(it.coins), 2));
+    const options = { sign: true, derivations: true };
+    const leaving = new AbortController();
+    const left = it.act.walletProcessPsbt(NAME, psbt, options, leaving.signal) as Promise<unknown>;
+    const locked = it.act.walletProcessPsbt(NAME, psbt, options, never) as Promise<unknown>;
+    left.catch(() => {});
+    for (let i = 0; i < 10; i++) await new Promise(setImmediate);
+    leaving.abort(new Error('the client has left'));
+    it.wallet.lock();
+    expect(await left.catch(({ message }) => message)).toBe('the client has left');
+    expect(await locked).toEqual({
+      refused: 'unlockNeeded',
+      message: 'Error: Please enter the wallet passphrase with walletpassphrase first.',
+    });
+  });
+});
+
+describe('calls at the same time', () => {
+  test('never choose the same coins, nor the same change address', async () => {
+    using it = new Fixture(30);
+    stepsTakeAMillisecond();
+    const changes: unknown[] = [];
+    const sends = Array.from({ length: 6 }, () => it.send(150_000n));
+    changes.push(await it.act.walletNewChangeAddress(NAME, 'bech32', never));
+    await Promise.all(sends);
+    const spent = it.sent.flatMap(({ inputs }) => inputs.map(({ prevout }) => prevout.vout));
+    expect(it.sent).toHaveLength(6);
+    expect(new Set(spent).size).toBe(spent.length);
+    const scripts = it.sent.flatMap(({ outputs }) => outputs.map(({ scriptPubKey }) => scriptPubKey.toHex()));
+    const change = scripts.filter((script) => script !== FOREIGN.toHex());
+    expect(new Set(change).size).toBe(change.length);
+  });
+
+  test('with one request id pay once', async () => {
+    using it = new Fixture(30);
+    stepsTakeAMillisecond();
+    const sends = await Promise.all(Array.from({ length: 5 }, () => it.send(150_000n, 'order 1')));
+    expect(it.sent).toHaveLength(1);
+    expect(new Set(sends.map((each) => (each as { txid: string }).txid)).size).toBe(1);
+  });
+
+  test('that choose coins do not spend what a block has spent meanwhile', async () => {
+    using it = new Fixture(3);
+    stepsTakeAMillisecond();
+    const sending = it.send(250_000n);
+    const theft = parsed({ ...it.unsigned(it.coins), outputs: [{ value: 1n, scriptPubKey: Uint8Array.of(0x51) }] });
+    it.connect(theft);
+    expect(await sending).toMatchObject({ refused: 'insufficientFunds' });
+    expect(it.sent).toEqual([]);
+  });
+});
