@@ -74,6 +74,8 @@ export interface ApiContext {
   /** null before the node is attached. */
   tip(): TipView | null;
   call(request: Request): Call;
+  /** Throws ApiError where the key may no longer make a call of a request that was admitted before. */
+  checkKey(call: Call, scope: Scope): void;
   /** For a request that waits or takes long: it ends with the right of its key to make it. */
   follow(call: Call, scope: Scope): Following;
   /** Management of API keys. Throws ApiError before the node is attached. */

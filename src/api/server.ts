@@ -213,6 +213,7 @@ export function startApi(deps: ApiDependencies): ApiServer {
     tip: () => state.tip,
     call: (request) => gate.call(request),
     audit,
+    checkKey: ({ principal, ip }, scope) => auth.followers.require(principal, ip, scope),
     follow: ({ principal, ip }, scope) => auth.followers.follow(principal, ip, scope),
     keys: () => auth.keys,
     keysChanged: () => auth.keysChanged(),

@@ -8,6 +8,7 @@ import type { RoutePlugin } from '../../src/api/app.ts';
 import { inSubnet, limitKey, parseIp, parseSubnet } from '../../src/api/auth/ip.ts';
 import { issueKey } from '../../src/api/auth/issue-key.ts';
 import { makeKey, parseKey, secretHash } from '../../src/api/auth/key.ts';
+import { KeyAdmin } from '../../src/api/auth/key-admin.ts';
 import { Keyring } from '../../src/api/auth/keyring.ts';
 import { BoundedMap, FailureTable, TokenBucket } from '../../src/api/auth/limits.ts';
 import { access } from '../../src/api/route-access.ts';
@@ -225,6 +226,47 @@ describe('who asks', () => {
     it.api.auth.close();
     expect(it.api.auth.open()).toBeNull();
     expect(readFileSync(file, 'utf8').trim()).toBe(key);
+  });
+
+  test('initial.key is reported at each start once another admin key is valid, until its key is revoked', async () => {
+    await using it = startTestApi({ plugins: [routes], overrides: { auth: { staticKey: null } } });
+    const reports = () => it.logged.filter((line) => line.includes('initial.key still holds')).length;
+    const restart = () => {
+      it.api.auth.close();
+      it.api.auth.open();
+    };
+    restart();
+    expect(reports()).toBe(0);
+    it.api.auth.keys.create({ label: 'own', scopes: ['admin'] });
+    restart();
+    expect(reports()).toBe(1);
+    const initial = readFileSync(join(it.dir, 'initial.key'), 'utf8').split('_')[1]!;
+    it.api.auth.keys.revoke(initial, { force: false });
+    expect(existsSync(join(it.dir, 'initial.key'))).toBe(false);
+    restart();
+    expect(reports()).toBe(1);
+  });
+
+  test('a new secret does not end with the old one, and no key has more than eight', () => {
+    const clock = new ManualClock(1_000_000);
+    const store = tempStore();
+    const admin = new KeyAdmin({ store, networkDir: '/nonexistent', now: () => clock.nowMs() / 1000 });
+    const { key, record } = admin.create({ label: '', scopes: ['admin'] });
+    const ring = new Keyring(store, clock);
+    const first = ring.match(key, '')!.principal;
+    const next = admin.rotate(record.id, 60);
+    ring.reload();
+    const second = ring.match(next.key, '')!.principal;
+    expect(second.secretId).not.toBe(first.secretId);
+    clock.advance(60_000);
+    expect(ring.current(record.id, first.secretId, '')).toBeNull();
+    // The same object, by which open connections see that nothing changed.
+    expect(ring.current(record.id, second.secretId, '')!.principal).toBe(second);
+    for (let i = 0; i < 7; i++) admin.rotate(record.id, 60);
+    expect(() => admin.rotate(record.id, 60)).toThrow('8 valid secrets');
+    admin.rotate(record.id, 0);
+    expect(store.secrets()).toHaveLength(1);
+    store.close();
   });
 
   test('all wrong credentials look the same', async () => {

@@ -205,12 +205,18 @@ describe('what is open follows its key', () => {
       const client = clientOf(key);
       waits.push(client.request<ErrorBody>('/api/events?wait=60'), call(client, 'waitfornewblock', [60_000]));
     }
+    const batch = clientOf(revoked!).rpcBody<RpcReply[]>([
+      { jsonrpc: '2.0', id: 1, method: 'waitfornewblock', params: [60_000] },
+      { jsonrpc: '2.0', id: 2, method: 'getblockcount' },
+    ]);
     const asked = await clientOf(revoked!).request<{ ticket: string }>('/api/ws-ticket', { method: 'POST' });
     await admin.rpc('revokeapikey', [revoked!.id]);
     await admin.rpc('setapikey', [narrowed!.id, { scopes: ['metrics'] }]);
     const [poll, wait, poll2, wait2] = await Promise.all(waits);
     expect([poll!.status, (wait as RpcReply).error?.code]).toEqual([401, -32001]);
     expect([poll2!.status, (wait2 as RpcReply).error?.code]).toEqual([403, -32003]);
+    // What stands behind in a batch does not run any more.
+    expect((await batch).body.map(({ error }) => error?.code)).toEqual([-32001, -32001]);
     const headers = { authorization: '', upgrade: 'websocket', connection: 'upgrade' };
     expect((await admin.request(`/ws?ticket=${asked.body.ticket}`, { headers })).status).toBe(401);
   });

@@ -82,9 +82,14 @@ export class AuditLog {
    */
   async begin(call: AuditCall): Promise<number> {
     const waiting = Promise.withResolvers<number>();
-    this.#queue.push({ row: { ...call, outcome: OUTCOME_STARTED, keyId: null, txid: null }, waiting });
-    this.#send();
-    const timer = setTimeout(() => waiting.reject(unavailable()), PATIENCE_MS);
+    const queued = { row: { ...call, outcome: OUTCOME_STARTED, keyId: null, txid: null }, waiting };
+    this.#queue.push(queued);
+    void this.#send();
+    const timer = setTimeout(() => {
+      waiting.reject(unavailable());
+      const at = this.#queue.indexOf(queued);
+      if (at >= 0) this.#queue.splice(at, 1);
+    }, PATIENCE_MS);
     try {
       return await waiting.promise;
     } finally {

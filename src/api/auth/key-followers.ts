@@ -20,7 +20,7 @@ interface Follower {
   readonly abort: AbortController;
 }
 
-/** Requests that wait or take long, each checked against its key whenever keys may have changed. */
+/** Requests checked against their key again: those that wait or take long whenever keys may have changed. */
 export class KeyFollowers {
   readonly #standing: (principal: Principal, ip: string) => Standing;
   readonly #followers = new Set<Follower>();
@@ -37,6 +37,13 @@ export class KeyFollowers {
     return { signal: follower.abort.signal, end: () => this.#followers.delete(follower) };
   }
 
+  /** Throws ApiError where the caller, admitted before, may no longer make a request that needs `scope`. */
+  require(principal: Principal, ip: string, scope: Scope): void {
+    const standing = this.#standing(principal, ip);
+    const error = standing === principal ? null : refusalOf(standing, { principal, scope });
+    if (error) throw error;
+  }
+
   check(): void {
     for (const follower of this.#followers) {
       const error = refusalOf(this.#standing(follower.principal, follower.ip), follower);
@@ -47,7 +54,7 @@ export class KeyFollowers {
   }
 }
 
-function refusalOf(standing: Standing, { principal, scope }: Follower): ApiError | null {
+function refusalOf(standing: Standing, { principal, scope }: Pick<Follower, 'principal' | 'scope'>): ApiError | null {
   if (standing === 'key_invalid') return new ApiError('invalid_credentials', 'the key is no longer valid');
   if (standing === 'ip_refused') return new ApiError('ip_not_allowed', 'this key may not be used from this address');
   if (!hasScope(standing.scopes, scope))

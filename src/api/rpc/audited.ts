@@ -103,6 +103,8 @@ function walletName(
 export function requireRecorded(ctx: ApiContext, asked: AuditedCall): void {
   try {
     asked.call.require(asked.scope);
+    // The call may have waited for its turn, or stand at the end of a long batch.
+    ctx.checkKey(asked.call, asked.scope);
   } catch (error) {
     if (auditTime(asked.method, asked.scope) !== null) ctx.audit.recordRefused(auditCallOf(ctx, asked));
     throw error;
