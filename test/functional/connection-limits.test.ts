@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test';
+import { readdirSync } from 'node:fs';
 import { ConnectionFlood, type FloodTarget } from '../lib/connection-flood.ts';
-import { cleanUpAfterTests, freePort, type NodeProcess, startNode } from '../lib/node-process.ts';
+import { cleanUpAfterTests, freePort, type NodeProcess, runProgram, startNode, tempDir } from '../lib/node-process.ts';
 
 cleanUpAfterTests();
 
@@ -32,12 +33,24 @@ test('connections that use up the descriptors never end the node', async () => {
     ops: { port: ops, text: 'GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n' },
   };
   for (const [name, target] of Object.entries(waves)) {
-    const flood = await ConnectionFlood.start({ ...target, persistent: true }, 600);
-    // The timers of both threads run while there is no room.
-    await Bun.sleep(1200);
+    const flood = await ConnectionFlood.start({ ...target, persistent: true }, 500);
+    // Also while the flood goes on, and for longer than the timers of both threads need to find no room.
+    const until = performance.now() + 1200;
+    do await serves(node);
+    while (performance.now() < until);
     if (node.exit) throw new Error(`${name}: ${node.describe()}`);
     flood.stop();
     await serves(node);
+    await node.until('room again', () => readdirSync(`/proc/${node.pid}/fd`).length < 150);
   }
   await node.stop();
+});
+
+test('a limit of open files that is too low for a node stops the start with one line', async () => {
+  const args = ['start', '--network', 'regtest', '--datadir', tempDir(), '--http.listen=127.0.0.1:0'];
+  const { status, stderr } = await runProgram(args, { prefix: limited(200) });
+  expect(status).toBe(1);
+  expect(stderr.trim()).toBe(
+    'obverse: the limit of open files is 200, and the node needs 256 at least: raise it (ulimit -n, or LimitNOFILE= of the service)',
+  );
 });

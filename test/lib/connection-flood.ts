@@ -10,7 +10,7 @@ export interface FloodTarget {
 }
 
 /** Longest time between two attempts of a persistent client that finds no place. */
-const RETRY_MS = 20;
+const RETRY_MS = 50;
 
 /** Many connections to one loopback port from this process; they never read more than the system does by itself. */
 export class ConnectionFlood {

@@ -33,12 +33,18 @@ export interface AcceptorParts {
 /** Core's share of inbound places for peers that want transactions; they cost the most. */
 const TRANSACTION_RELAY_SHARE = 0.5;
 
+/** Evictions that may follow each other at once, and how long one takes to be allowed again. */
+const EVICTION_BURST = 100;
+const EVICTION_MS = 50;
+
 /** Takes connections, and decides who has to go when there are too many. */
 export class Acceptor {
   readonly #parts: AcceptorParts;
   /** Nobody else knows which groups the eviction protects. */
   readonly #groupKey: SipHashKey = sipHashKeyOf(crypto.getRandomValues(new Uint8Array(16)));
   #listener: TCPSocketListener<TcpStream> | null = null;
+  #evictionsLeft = EVICTION_BURST;
+  #evictionsAtMs = 0;
 
   constructor(parts: AcceptorParts) {
     this.#parts = parts;
@@ -115,7 +121,21 @@ export class Acceptor {
     if (!noban && isBanned(address)) return 'banned';
     const inbound = table.count('inbound');
     if (!noban && inbound + 1 >= maxInbound && isDiscouraged(address)) return 'discouraged';
-    return inbound >= maxInbound && !this.#evict() ? 'full' : null;
+    return inbound >= maxInbound && !(this.#mayEvict() && this.#evict()) ? 'full' : null;
+  }
+
+  /**
+   * False while so many have come lately that choosing whom to evict would take the thread's time: connections that come
+   * back as fast as they are closed would leave none for blocks.
+   */
+  #mayEvict(): boolean {
+    const now = this.#parts.timing.clock.monotonicMs();
+    const regained = (now - this.#evictionsAtMs) / EVICTION_MS;
+    this.#evictionsLeft = Math.min(EVICTION_BURST, this.#evictionsLeft + regained);
+    this.#evictionsAtMs = now;
+    if (this.#evictionsLeft < 1) return false;
+    this.#evictionsLeft--;
+    return true;
   }
 
   #evict(mayGo: (connection: Connection) => boolean = () => true): boolean {
