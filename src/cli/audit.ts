@@ -142,5 +142,7 @@ function readLimit(text: string | null, all: boolean): number {
 /** `2027-01-31 12:00Z  6tq5nldvoc  10.0.0.1  sendtoaddress  hot  ok  txid` */
 function lineOf({ time, who, ip, method, wallet, keyId, txid, outcome, requestId }: AuditEntry): string {
   const about = [wallet && `wallet=${wallet}`, keyId && `key=${keyId}`, txid && `txid=${txid}`].filter(Boolean);
-  return [secondsText(time), who, ip, method, outcome ?? 'unknown', ...about, `request=${requestId}`].join('  ');
+  const line = [secondsText(time), who, ip, method, outcome ?? 'unknown', ...about, `request=${requestId}`].join('  ');
+  // The name of a wallet comes from a client, and must not rewrite the terminal.
+  return line.replaceAll(/\p{Cc}/gu, '?');
 }
