@@ -51,6 +51,7 @@ export class RowMac {
   readonly #hash = new Uint8Array(HASH_SIZE);
   readonly #maskKey: Uint8Array;
   #buffer = new Uint8Array(FIRST_BUFFER);
+  #wiped = false;
 
   /** `context` separates MACs of one secret from each other. */
   constructor(secret: Uint8Array, context: string) {
@@ -104,8 +105,13 @@ export class RowMac {
     return revealed;
   }
 
+  get wiped(): boolean {
+    return this.#wiped;
+  }
+
   /** Overwrites the keys; the MAC is unusable afterwards. */
   wipe(): void {
+    this.#wiped = true;
     for (const bytes of [this.#inner, this.#outer, this.#maskKey, this.#buffer, this.#hash]) bytes.fill(0);
   }
 

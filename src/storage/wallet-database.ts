@@ -52,6 +52,7 @@ export function openWalletDatabase(path: string, identity: ChainDatabaseIdentity
       checkWallet(db, path, identity);
       configure(db, WALLET);
       db.run(WALLET_ADDITIONS);
+      checkSchema(db, path);
     }),
   );
 }
@@ -59,6 +60,35 @@ export function openWalletDatabase(path: string, identity: ChainDatabaseIdentity
 /** Opens a wallet for reading; the writer has it open. */
 export function openWalletReader(path: string): Database {
   return openReadOnly(path, READER_CACHE_MIB);
+}
+
+/**
+ * Throws OperatorError unless tables, indexes and triggers are those that this program makes: a trigger or a view of
+ * another origin would change rows inside our own transactions.
+ */
+function checkSchema(db: Database, path: string): void {
+  expectedSchema ??= opened(new Database(':memory:'), (made) => made.run(WALLET_SCHEMA));
+  const expected = schemaOf(expectedSchema);
+  const found = schemaOf(db);
+  const [strange] = found.symmetricDifference(expected);
+  if (strange !== undefined)
+    throw new OperatorError(
+      `${path} has another structure than a wallet (${strange.split('\n')[0]}): something other than this program changed it; restore it from a backup`,
+    );
+}
+
+/** An empty wallet in memory. */
+let expectedSchema: Database | null = null;
+
+/** Statements of a file's schema, but for indexes and statistics that SQLite makes by itself. */
+function schemaOf(db: Database): ReadonlySet<string> {
+  const rows = db
+    .query<{ statement: string }, []>(
+      `SELECT type || ' ' || name || ' on ' || tbl_name || char(10) || sql AS statement FROM sqlite_master
+       WHERE sql IS NOT NULL AND NOT (type = 'table' AND name IN ('sqlite_stat1', 'sqlite_stat4'))`,
+    )
+    .all();
+  return new Set(rows.map(({ statement }) => statement));
 }
 
 function checkWallet(db: Database, path: string, identity: ChainDatabaseIdentity): void {

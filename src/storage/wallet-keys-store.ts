@@ -114,6 +114,8 @@ export class WalletKeyReads {
 export class WalletKeyStore extends WalletKeyReads {
   /** Writes of what wallets keep in memory as well: descriptors, derived keys, private keys. */
   changes = 0;
+  /** Runs work in a transaction of the wallet, or in the one that is open. */
+  atomically: (work: () => void) => void = (work) => work();
   readonly #db: Database;
   readonly #addScript;
   readonly #solve;

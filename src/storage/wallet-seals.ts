@@ -12,8 +12,8 @@ interface Seal extends StoredRowMac {
   readonly key: string;
 }
 
-/** `absent`: no MAC, or one of another key. */
-export type SealState = 'valid' | 'invalid' | 'absent';
+/** `absent`: no MAC, or one of another key. `interrupted`: the key was closed meanwhile. */
+export type SealState = 'valid' | 'invalid' | 'absent' | 'interrupted';
 
 type SealName = 'nodeMac' | 'masterMac';
 
@@ -161,6 +161,7 @@ export class WalletSeals {
   ): Promise<SealState> {
     if (!mac) return 'absent';
     const { stored, sum } = await this.#read(name, mac, covers, signal);
+    if (mac.wiped) return 'interrupted';
     if (stored === 'malformed') return 'invalid';
     if (stored === null || stored.key !== mac.id) return 'absent';
     return timingSafeEqual(mac.reveal(stored).bytes(), sum.bytes()) ? 'valid' : 'invalid';

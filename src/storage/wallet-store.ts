@@ -66,6 +66,7 @@ export class WalletStore {
     this.requests = new RequestStore(db);
     this.reads = WalletReads.on(db);
     this.seals = new WalletSeals(db, path);
+    this.keys.atomically = (work) => this.write(work);
   }
 
   /** Makes the file. Throws where there is one. */

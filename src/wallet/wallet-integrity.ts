@@ -85,6 +85,7 @@ export class WalletIntegrity {
       const { store, vault, signal, watchOnly } = this.#deps;
       if (vault.encrypted) {
         const seal = await store.seals.checkNode(signal);
+        if (seal === 'interrupted') return;
         if (seal === 'invalid') throw new WalletDamage('its rows do not match their MAC of this node');
         this.#vouched = seal === 'valid';
         this.#state = this.#vouched ? 'sound' : 'unverified';
@@ -113,16 +114,15 @@ export class WalletIntegrity {
         return;
       }
       const seal = await store.seals.checkMaster(signal);
+      // Locked again, or unlocked once more.
+      if (seal === 'interrupted') return;
       if (seal !== 'valid' && (seal === 'invalid' || vault.hasIntegrity))
         throw new WalletDamage('its descriptors and keys do not match their MAC of the master key');
       if (!this.#vouched && seal === 'valid' && store.seals.vouchedByThisNode)
         throw new WalletDamage('its MAC of this node was removed');
       const earlierVersion = seal === 'absent';
       await this.#derive(({ record }) => earlierVersion || record.active !== null);
-      if (earlierVersion) {
-        await this.#steps(checkScripts(this.#deps.scripts, store.keys));
-        await vault.addIntegrity(passphrase, caller);
-      }
+      if (earlierVersion) await vault.addIntegrity(passphrase, caller);
       this.#state = 'sound';
       if (!this.#vouched) this.#vouching ??= this.#vouchLater().finally(() => (this.#vouching = null));
     });

@@ -16,7 +16,7 @@ import { PlainChainReads } from './plain-chain-reads.ts';
 import { TIME_0, WalletFixture } from './wallet-fixture.ts';
 
 const PASSPHRASE = Buffer.from('a passphrase');
-const REFUSED = /is not loaded: .*restore it from a backup/;
+const REFUSED = /(is not loaded: |another structure than a wallet).*restore it from a backup/;
 const UNVERIFIED = /not verified on this node: unlock it once/;
 const TAMPERED = /fails its integrity check .*Restore it from a backup/;
 
@@ -29,6 +29,8 @@ class Meddled extends WalletFixture {
   constructor(options: ConstructorParameters<typeof WalletFixture>[0] = {}, attacker = new WalletFixture(options)) {
     super(options);
     this.attacker = attacker;
+    // Addresses are derived later otherwise.
+    while (attacker.wallet.filler.fillSome());
   }
 
   /** Changes a copy of the file and opens that; a rejection is the refusal to load it. */
@@ -113,6 +115,14 @@ const CONTRADICTIONS: Readonly<Record<string, Meddle>> = {
   'a range that ends before it begins': run('UPDATE descriptors SET range_end = 0, range_start = 5'),
   'a source of another type': run(`UPDATE descriptors SET active = 'legacy' WHERE ${SOURCE(true)}`),
   'two sources of a type': run(`UPDATE descriptors SET internal = 0 WHERE ${SOURCE(true)}`),
+  'a trigger that changes rows later': run(
+    `CREATE TRIGGER later AFTER UPDATE OF next_index ON descriptors BEGIN
+       UPDATE descriptors SET active = NULL WHERE id = NEW.id; END`,
+  ),
+  'a view in the place of a table': run(
+    'ALTER TABLE scripts RENAME TO others',
+    'CREATE VIEW scripts AS SELECT * FROM others',
+  ),
   'private keys disabled': run(
     `UPDATE meta SET value = '["disable_private_keys","descriptor_wallet"]' WHERE key = 'flags'`,
   ),
@@ -284,6 +294,23 @@ describe('an encrypted wallet', () => {
     expect(await it.refusalOf(watching)).toMatch(/not encrypted.*restore it from a backup/);
     it.wallet.close();
     expect(() => Wallet.open(it.attacker.path, 'w', it.deps)).toThrow(/not encrypted/);
+  });
+
+  test('that is locked while it is checked is not taken for a changed one', async () => {
+    const wallet = await it.after(() => {});
+    const checking = new Promise((resolve) => {
+      const { checkMaster } = wallet.store.seals;
+      wallet.store.seals.checkMaster = function (signal) {
+        const state = checkMaster.call(this, signal);
+        wallet.lock();
+        void state.then(resolve);
+        return state;
+      };
+    });
+    expect(await wallet.unlock(PASSPHRASE, 60)).toBe(true);
+    expect(await checking).toBe('interrupted');
+    expect(wallet.integrity.state).toBe('sound');
+    expect(wallet.vault.locked).toBe(true);
   });
 
   describe('on another node', () => {

@@ -74,8 +74,12 @@ export class OwnedDescriptor {
   }
 
   remember(learned: DescriptorCache): void {
-    for (const { kind, expression, index, key } of this.cached.mergeAndDiff(learned).entries())
-      this.#store.addCache(this.id, { kind, expression, position: index, key: encodeExtendedPublicKey(key).toHex() });
+    const added = this.cached.mergeAndDiff(learned);
+    if (added.size === 0) return;
+    this.#store.atomically(() => {
+      for (const { kind, expression, index, key } of added.entries())
+        this.#store.addCache(this.id, { kind, expression, position: index, key: encodeExtendedPublicKey(key).toHex() });
+    });
   }
 
   /** With the keys behind the last hardened steps. */
