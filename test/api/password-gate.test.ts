@@ -179,6 +179,29 @@ describe('PasswordGate', () => {
     expect(right.it?.outcome.kind).toBe('right');
   });
 
+  test('a password that is repeated comes before guesses that were first seen later', async () => {
+    const { timer, attempt } = setUp();
+    // Each guess is sent again for as long as it was not compared, or a new one every time.
+    for (const guesses of [200, 100_000]) {
+      let sent = 0;
+      const flood = async (ms: number) => {
+        for (let i = 0; i < ms; i += 2) {
+          attempt('a', `wrong ${guesses} ${sent++ % guesses}`);
+          await timer.pass(2);
+        }
+      };
+      await flood(3000);
+      const from = timer.now();
+      for (;;) {
+        const right = attempt('a', `right ${guesses}`);
+        await flood(400);
+        if (right.it?.outcome.kind === 'right') break;
+        expect(timer.now() - from).toBeLessThan(25_000);
+      }
+      if (guesses > 1000) expect(timer.now() - from).toBeLessThan(4000);
+    }
+  });
+
   test('a client that leaves frees its place', async () => {
     const { timer, attempt, compared } = setUp();
     const ended = new AbortController();

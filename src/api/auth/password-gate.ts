@@ -43,6 +43,8 @@ const MAX_WAIT_MS = 10_000;
 /** Different attempts that wait for one address, and for all. */
 const MAX_QUEUED_PER_ADDRESS = 20;
 const MAX_QUEUED = 400;
+/** Dropped attempts of one address whose first arrival is remembered. */
+const MAX_DROPPED = 2000;
 /** Requests that wait for a comparison or for their refusal, of one address and of all. A further one ends the oldest. */
 const MAX_HELD_PER_ADDRESS = 250;
 const MAX_HELD = 1000;
@@ -57,11 +59,15 @@ interface Queued<T> {
   readonly digest: string;
   readonly attempt: Attempt<T>;
   readonly since: number;
+  /** Of this text, however often it was dropped. */
+  readonly firstSeen: number;
   readonly waiters: Set<Waiter<T>>;
 }
 
 interface AddressQueue<T> {
   readonly queued: Queued<T>[];
+  /** First arrival of dropped texts by digest, the last one dropped at the end. */
+  readonly dropped: Map<string, number>;
   /** Each ends the delay of a refusal; the oldest first. */
   readonly refusals: Set<() => void>;
   /** Of the next comparison, at the earliest. */
@@ -135,7 +141,13 @@ export class PasswordGate<T> {
   }
 
   #hold(address: string, begin: (queue: AddressQueue<T>, waiter: Waiter<T>) => void): Promise<Outcome<T>> {
-    const queue = this.#addresses.get(address) ?? { queued: [], refusals: new Set(), nextAt: 0, held: 0 };
+    const queue = this.#addresses.get(address) ?? {
+      queued: [],
+      dropped: new Map(),
+      refusals: new Set(),
+      nextAt: 0,
+      held: 0,
+    };
     if (this.#closed || !this.#makeRoom(queue)) {
       this.#onCompared('dropped');
       return Promise.resolve({ kind: 'dropped', closing: true });
@@ -192,9 +204,19 @@ export class PasswordGate<T> {
   #enqueue(queue: AddressQueue<T>, digest: string, attempt: Attempt<T>): Queued<T> | null {
     const same = queue.queued.find((queued) => queued.digest === digest);
     if (same) return same;
-    if (queue.queued.length >= MAX_QUEUED_PER_ADDRESS && !this.#dropOfBusiestUser(queue, attempt.user)) return null;
-    if (this.#queued >= MAX_QUEUED && !this.#dropOfBusiestAddress(queue)) return null;
-    const queued = { digest, attempt, since: this.#timer.now(), waiters: new Set<Waiter<T>>() };
+    const since = this.#timer.now();
+    const firstSeen = queue.dropped.get(digest) ?? since;
+    const hasPlace =
+      (queue.queued.length < MAX_QUEUED_PER_ADDRESS ||
+        this.#dropOfBusiestUser(queue, attempt.user) ||
+        this.#dropNewer(queue, firstSeen)) &&
+      (this.#queued < MAX_QUEUED || this.#dropOfBusiestAddress(queue));
+    if (!hasPlace) {
+      remember(queue, digest, firstSeen);
+      return null;
+    }
+    queue.dropped.delete(digest);
+    const queued = { digest, attempt, since, firstSeen, waiters: new Set<Waiter<T>>() };
     queue.queued.push(queued);
     this.#queued++;
     return queued;
@@ -210,7 +232,15 @@ export class PasswordGate<T> {
     return true;
   }
 
-  /** The same between addresses. */
+  /** Makes room for a text that is repeated where one that was first seen later waits: new guesses come after it. */
+  #dropNewer(queue: AddressQueue<T>, firstSeen: number): boolean {
+    const newest = queue.queued.reduce((a, b) => (b.firstSeen > a.firstSeen ? b : a));
+    if (newest.firstSeen <= firstSeen) return false;
+    this.#dropQueued(queue, newest);
+    return true;
+  }
+
+  /** Makes room where another address has more attempts waiting than this one would have. */
   #dropOfBusiestAddress(own: AddressQueue<T>): boolean {
     let most = own;
     for (const queue of this.#addresses.values()) if (queue.queued.length > most.queued.length) most = queue;
@@ -221,6 +251,7 @@ export class PasswordGate<T> {
 
   #dropQueued(queue: AddressQueue<T>, entry: Queued<T>): void {
     this.#remove(queue, entry);
+    remember(queue, entry.digest, entry.firstSeen);
     this.#settle(entry, this.#drop());
   }
 
@@ -296,4 +327,10 @@ export class PasswordGate<T> {
     const idle = queue.held === 0 && queue.queued.length === 0 && queue.nextAt <= this.#timer.now();
     if (idle && this.#addresses.get(address) === queue) this.#addresses.delete(address);
   }
+}
+
+function remember({ dropped }: Pick<AddressQueue<unknown>, 'dropped'>, digest: string, firstSeen: number): void {
+  dropped.delete(digest);
+  dropped.set(digest, firstSeen);
+  if (dropped.size > MAX_DROPPED) dropped.delete(dropped.keys().next().value!);
 }
