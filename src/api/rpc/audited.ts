@@ -30,8 +30,8 @@ const MAX_NAME = 128;
 const TXID = /^[0-9a-f]{64}$/;
 
 /**
- * When a call is recorded: what spends, signs, or reveals or changes keys before it runs, so that it does not run
- * unrecorded; other calls for wallets and of administrators when they are over; the rest not at all.
+ * When a call is recorded. Calls that spend, sign, or reveal or change keys are recorded before they run, so that none
+ * runs unrecorded; other wallet and admin calls are recorded when they are over, and the rest not at all.
  */
 export function auditTime({ name }: Pick<RpcMethod, 'name'>, scope: Scope): Announced | null {
   if (scope === 'wallet.spend' || scope === 'wallet.keys') return HARMLESS.has(name) ? 'after' : 'before';
