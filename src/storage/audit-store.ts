@@ -148,6 +148,8 @@ export class AuditStore {
     const state = this.#state.get();
     if (!state) return { ok: false, id: 0, problem: 'the state of the log is missing' };
     let { base_id: id, base_hash: hash } = state;
+    if (expected && expected.id < id)
+      return { ok: false, id: expected.id, problem: 'the row is older than those that are kept' };
     let seen = expected === null || (expected.id === id && expected.hash === hash.toHex());
     const page = this.#db.query<Row, [number, number]>('SELECT * FROM audit WHERE id > ? ORDER BY id LIMIT ?');
     const first = this.#db.query<{ id: number | null }, []>('SELECT min(id) AS id FROM audit').get()!.id;

@@ -60,6 +60,10 @@ describe('the audit log', () => {
     const kept = store.audit.page({}, null, 5000).length;
     expect(kept).toBeGreaterThanOrEqual(300);
     expect(kept).toBeLessThan(800);
+    expect(store.audit.check({ id: 5, hash: '00' })).toMatchObject({
+      ok: false,
+      problem: expect.stringContaining('older'),
+    });
     store.close();
   });
 
