@@ -321,6 +321,12 @@ export const SETTINGS = {
   }),
 
   'wallet.enabled': boolean({ fallback: true, help: 'wallets' }),
+  'wallet.max': integer({
+    fallback: 500,
+    min: 1,
+    max: 100_000,
+    help: 'wallets there may be, loaded or not; createwallet and restorewallet make no more',
+  }),
   'wallet.autocreate': boolean({ fallback: true, help: 'create the wallet "default" on first start' }),
   'wallet.keypool': integer({
     fallback: 1000,

@@ -135,7 +135,7 @@ export function walletActions(manager: WalletManager | null): ActionTable<Wallet
     }),
     walletSolve: on((wallet, script) => wallet.store.write(() => wallet.scripts.solvedText(script))),
 
-    walletPrivateDescriptors: on(privateDescriptors),
+    walletPrivateDescriptors: on((wallet, signal) => wallet.inSlices(privateDescriptors(wallet), signal)),
     walletImport: on(importDescriptors),
     walletCreateDescriptor: on((wallet, type, internal, key) =>
       createDescriptor(wallet, addressType(type), internal, key),
@@ -153,8 +153,8 @@ export function walletActions(manager: WalletManager | null): ActionTable<Wallet
     }),
     walletAbortScan: on((wallet) => wallet.scanner.abort()),
 
-    walletLockCoins: alone((wallet, unlock, outpoints, persistent) => {
-      wallet.lockCoins(unlock, outpoints, persistent);
+    walletLockCoins: alone(async (wallet, unlock, outpoints, persistent) => {
+      await wallet.lockCoins(unlock, outpoints, persistent);
       return null;
     }),
     walletSendMoney: alone(sendMoney),
@@ -175,7 +175,9 @@ export function walletActions(manager: WalletManager | null): ActionTable<Wallet
       wallet.inSlices(signRaw(wallet, raw, outputs, scripts, hashType), signal),
     ),
     walletSignMessage: on(signOwnMessage),
-    walletHdKeys: on(hdKeys),
+    walletHdKeys: on((wallet, activeOnly, withPrivate, signal) =>
+      wallet.inSlices(hdKeys(wallet, activeOnly, withPrivate), signal),
+    ),
     walletAddHdKey: on(addHdKey),
     walletDeriveHdKey: on(deriveHdKey),
     walletExportWatchOnly: act((wallets, name, file) => wallets.backups.exportWatchOnly(name, file)),

@@ -52,6 +52,7 @@ export function openWallets(
     {
       ...walletFolders(config),
       autocreate: config.wallet.autocreate,
+      max: config.wallet.max,
       known: new KnownWallets(deps.database),
     },
     {

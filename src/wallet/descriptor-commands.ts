@@ -1,5 +1,6 @@
 import { hash160 } from '../crypto/hash.ts';
 import { unixSeconds } from '../util/clock.ts';
+import type { Steps } from '../util/slices.ts';
 import { onlyActiveKey } from './hd-keys.ts';
 import { formatExtendedPublicKey, parseExtendedPublicKey } from './keys/extended-key.ts';
 import { type AddressType, ownDescriptor } from './scripts/own-descriptors.ts';
@@ -7,11 +8,16 @@ import type { Wallet } from './wallet.ts';
 import { walletFail } from './wallet-error.ts';
 
 /** The descriptors with their private keys, which must be open. Throws WalletError. */
-export function privateDescriptors(wallet: Wallet): { id: number; text: string }[] {
+export function* privateDescriptors(wallet: Wallet): Steps<{ id: number; text: string }[]> {
   if (wallet.has('disable_private_keys'))
     walletFail('wallet', "Can't get private descriptor string for watch-only wallets");
-  const provider = wallet.vault.provider();
-  return wallet.scripts.all().map(({ id, descriptor }) => ({ id, text: descriptor.toPrivateString(provider).text }));
+  const texts: { id: number; text: string }[] = [];
+  for (const { id, descriptor } of wallet.scripts.all()) {
+    // Anew each time: the wallet may have been locked meanwhile.
+    texts.push({ id, text: descriptor.toPrivateString(wallet.vault.provider()).text });
+    yield;
+  }
+  return texts;
 }
 
 /** Sources of a type of address that the wallet has none of yet: public descriptors. Throws WalletError. */

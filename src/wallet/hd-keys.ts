@@ -2,6 +2,7 @@ import { hash160 } from '../crypto/hash.ts';
 import { randomSecretBytes } from '../crypto/random-secret.ts';
 import { compareBytes } from '../util/bytes.ts';
 import { unixSeconds } from '../util/clock.ts';
+import { runSteps, type Steps } from '../util/slices.ts';
 import { parseDescriptor } from './descriptor/parse.ts';
 import {
   ExtendedPrivateKey,
@@ -37,23 +38,31 @@ export interface DerivedKeyView {
 
 interface HdKey {
   readonly key: ExtendedPublicKey;
-  readonly descriptors: OwnedDescriptor[];
+  readonly descriptors: Set<OwnedDescriptor>;
 }
 
 /** The extended keys of the wallet, and which descriptors have them. Throws WalletError. */
-export function hdKeys(wallet: Wallet, activeOnly: boolean, withPrivate: boolean): HdKeyView[] {
-  const provider = withPrivate ? wallet.vault.provider() : null;
-  const keys = keysOf(wallet, ({ record }) => !activeOnly || record.active !== null);
-  return keys
-    .toSorted((a, b) => compareKeys(a.key, b.key))
-    .map(({ key, descriptors }) => ({
-      xpub: formatExtendedPublicKey(key, wallet.deps.params.bip32),
-      xprv: (provider && privateKeyOf(key, provider)?.revealText(wallet.deps.params.bip32)) ?? null,
-      hasPrivate: wallet.vault.has(hash160(key.publicKey)),
-      descriptors: descriptors
-        .map(({ record }) => ({ text: record.normalized, active: record.active !== null }))
-        .sort((a, b) => (a.text < b.text ? -1 : 1)),
-    }));
+export function* hdKeys(wallet: Wallet, activeOnly: boolean, withPrivate: boolean): Steps<HdKeyView[]> {
+  const { vault, deps } = wallet;
+  const { bip32 } = deps.params;
+  if (withPrivate) wallet.ensureUnlocked();
+  const keys = yield* keysOfSteps(wallet, ({ record }) => !activeOnly || record.active !== null);
+  const views: HdKeyView[] = [];
+  for (const { key, descriptors } of keys.toSorted((x, y) => compareKeys(x.key, y.key))) {
+    yield;
+    // Anew each time: the wallet may have been locked meanwhile.
+    const provider = withPrivate ? vault.provider() : null;
+    views.push({
+      xpub: formatExtendedPublicKey(key, bip32),
+      xprv: (provider && privateKeyOf(key, provider)?.revealText(bip32)) ?? null,
+      hasPrivate: vault.has(hash160(key.publicKey)),
+      descriptors: Array.from(descriptors, ({ record }) => ({
+        text: record.normalized,
+        active: record.active !== null,
+      })).sort((x, y) => (x.text < y.text ? -1 : 1)),
+    });
+  }
+  return views;
 }
 
 /** Keeps an extended private key, or a new one, that no script is made of yet. Returns its public key. Throws WalletError. */
@@ -140,14 +149,19 @@ export function onlyActiveKey(wallet: Wallet): ExtendedPublicKey {
 }
 
 function keysOf(wallet: Wallet, isMeant: (owned: OwnedDescriptor) => boolean): HdKey[] {
+  return runSteps(keysOfSteps(wallet, isMeant));
+}
+
+function* keysOfSteps(wallet: Wallet, isMeant: (owned: OwnedDescriptor) => boolean): Steps<HdKey[]> {
   const keys = new Map<string, HdKey>();
   for (const owned of wallet.scripts.all()) {
     if (!isMeant(owned)) continue;
     for (const key of owned.descriptor.rootKeys().extendedKeys) {
       const known = keys.get(nameOf(key));
-      if (!known) keys.set(nameOf(key), { key, descriptors: [owned] });
-      else if (!known.descriptors.includes(owned)) known.descriptors.push(owned);
+      if (known) known.descriptors.add(owned);
+      else keys.set(nameOf(key), { key, descriptors: new Set([owned]) });
     }
+    yield;
   }
   return [...keys.values()];
 }

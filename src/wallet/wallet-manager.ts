@@ -17,6 +17,8 @@ export interface WalletManagerOptions {
   readonly backupDir: string;
   /** Whether a wallet is made where there is none. */
   readonly autocreate: boolean;
+  /** Wallets there may be, loaded or not. */
+  readonly max: number;
   /** What outlives the directory of the wallets. */
   readonly known: WalletMemory;
 }
@@ -57,6 +59,7 @@ export class WalletManager {
   readonly files: WalletFiles;
   readonly backups: WalletBackups;
   readonly #autocreate: boolean;
+  readonly #max: number;
   readonly #known: WalletMemory;
   readonly #deps: WalletDeps;
   readonly #wallets = new Map<string, Wallet>();
@@ -71,11 +74,12 @@ export class WalletManager {
   #bodies: readonly ParsedBlock[] | null = null;
   #resubmitTimer: ReturnType<typeof setTimeout> | null = null;
 
-  constructor({ dir, backupDir, autocreate, known }: WalletManagerOptions, deps: WalletDeps) {
+  constructor({ dir, backupDir, autocreate, max, known }: WalletManagerOptions, deps: WalletDeps) {
     const { log } = deps;
     this.files = new WalletFiles({ dir, backupDir, log });
     this.backups = new WalletBackups({ files: this.files, wallet: (name) => this.wallet(name), log });
     this.#autocreate = autocreate;
+    this.#max = max;
     this.#known = known;
     this.#deps = deps;
   }
@@ -188,6 +192,7 @@ export class WalletManager {
         'wallet',
         `Wallet file verification failed. Failed to create database path '${shown}'. Database already exists.`,
       );
+    this.#ensureRoom();
     await this.#exclusively(name, async () => {
       if (options.passphrase.length === 0) this.#loaded(this.#made(path, name, options));
       else this.#loaded(await this.#sealed(path, name, options));
@@ -226,6 +231,7 @@ export class WalletManager {
     const { path } = this.files.place(name);
     if (existsSync(path) || this.#opening.has(name))
       walletFail('walletAlreadyExists', `Failed to restore wallet. Database file exists in '${path}'.`);
+    this.#ensureRoom();
     await this.#exclusively(name, async () => {
       const part = `${path}.part`;
       try {
@@ -341,6 +347,13 @@ export class WalletManager {
     this.#loads.set(wallet, ++this.#lastLoad);
     this.#wallets.set(wallet.name, wallet);
     this.#known.remember(wallet.name, true);
+  }
+
+  /** Throws WalletError where there are as many wallets as there may be. */
+  #ensureRoom(): void {
+    const names = new Set([...this.files.names(), ...this.#opening]);
+    if (names.size >= this.#max)
+      walletFail('wallet', `Error: there are ${names.size} wallets already; wallet.max allows ${this.#max}.`);
   }
 
   async #exclusively(name: string, work: () => Promise<void>): Promise<void> {

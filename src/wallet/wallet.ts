@@ -277,32 +277,42 @@ export class Wallet {
     });
   }
 
-  /** Throws WalletError on what cannot be locked or unlocked; then nothing is changed. */
-  lockCoins(unlock: boolean, outpoints: readonly Outpoint[] | null, persistent: boolean): void {
+  /** Locks or unlocks coins in slices. Throws WalletError on what cannot be locked or unlocked; then nothing is changed. */
+  async lockCoins(unlock: boolean, outpoints: readonly Outpoint[] | null, persistent: boolean): Promise<void> {
     const { store } = this;
-    store.write(() => {
-      if (outpoints === null) {
-        if (unlock) store.unlockAll({ persistent: true });
-        return;
-      }
-      for (const outpoint of outpoints) this.#checkLockable(outpoint, unlock, persistent);
-      for (const outpoint of outpoints) {
-        if (unlock) store.unlock(outpoint);
-        else store.lock(outpoint, persistent);
-      }
-    });
+    if (outpoints === null) {
+      if (unlock) store.write(() => store.unlockAll({ persistent: true }));
+      return;
+    }
+    await this.inSlices(this.#checkLockable(outpoints, unlock, persistent));
+    const steps = this.#lock(outpoints, unlock, persistent);
+    await runInSlices(steps, { signal: this.signal, around: (slice) => store.write(slice) });
   }
 
-  #checkLockable(outpoint: Outpoint, unlock: boolean, persistent: boolean): void {
+  *#lock(outpoints: readonly Outpoint[], unlock: boolean, persistent: boolean): Steps<void> {
+    for (const outpoint of outpoints) {
+      if (unlock) this.store.unlock(outpoint);
+      else this.store.lock(outpoint, persistent);
+      yield;
+    }
+  }
+
+  *#checkLockable(outpoints: readonly Outpoint[], unlock: boolean, persistent: boolean): Steps<void> {
     const { txs, reads } = this.store;
-    const tx = txs.byTxid(outpoint.txid);
-    if (!tx) throw new WalletError('invalidParameter', 'Invalid parameter, unknown transaction');
-    if (outpoint.vout >= parseTransaction(txs.raw(tx.id)).tx.outputs.length)
-      walletFail('invalidParameter', 'Invalid parameter, vout index out of bounds');
-    if (this.isSpent(outpoint)) walletFail('invalidParameter', 'Invalid parameter, expected unspent output');
-    const locked = reads.isLocked(outpoint);
-    if (unlock && !locked) walletFail('invalidParameter', 'Invalid parameter, expected locked output');
-    if (!unlock && locked && !persistent) walletFail('invalidParameter', 'Invalid parameter, output already locked');
+    /** Numbers of outputs, by transaction: reading a large one takes milliseconds. */
+    const counts = new Map<number, number>();
+    for (const outpoint of outpoints) {
+      const tx = txs.byTxid(outpoint.txid);
+      if (!tx) throw new WalletError('invalidParameter', 'Invalid parameter, unknown transaction');
+      const count = counts.get(tx.id) ?? parseTransaction(txs.raw(tx.id)).tx.outputs.length;
+      counts.set(tx.id, count);
+      if (outpoint.vout >= count) walletFail('invalidParameter', 'Invalid parameter, vout index out of bounds');
+      if (this.isSpent(outpoint)) walletFail('invalidParameter', 'Invalid parameter, expected unspent output');
+      const locked = reads.isLocked(outpoint);
+      if (unlock && !locked) walletFail('invalidParameter', 'Invalid parameter, expected locked output');
+      if (!unlock && locked && !persistent) walletFail('invalidParameter', 'Invalid parameter, output already locked');
+      yield;
+    }
   }
 
   isSpent(outpoint: Outpoint): boolean {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { regtest } from '../../src/params/regtest.ts';
+import { runSteps } from '../../src/util/slices.ts';
 import { parseDescriptor } from '../../src/wallet/descriptor/parse.ts';
 import { createDescriptor } from '../../src/wallet/descriptor-commands.ts';
 import { addHdKey, deriveHdKey, hdKeys } from '../../src/wallet/hd-keys.ts';
@@ -27,34 +28,34 @@ function message(work: () => unknown): string {
 describe('HD keys of a wallet', () => {
   test('the key of all own descriptors', () => {
     using it = new WalletFixture();
-    const [only, ...more] = hdKeys(it.wallet, false, false);
+    const [only, ...more] = runSteps(hdKeys(it.wallet, false, false));
     expect(more).toEqual([]);
     expect(only).toMatchObject({ hasPrivate: true, xprv: null });
     expect(only!.descriptors).toHaveLength(8);
     expect(only!.descriptors.every(({ active, text }) => active && text.includes('/0h]tpub'))).toBe(true);
-    const [shown] = hdKeys(it.wallet, true, true);
+    const [shown] = runSteps(hdKeys(it.wallet, true, true));
     expect(formatExtendedPublicKey(ExtendedPrivateKey.parse(shown!.xprv!, bip32)!.neuter(), bip32)).toBe(only!.xpub);
   });
 
   test('a key is added, with and without descriptors of its own', async () => {
     using it = new WalletFixture(BLANK);
     const { wallet } = it;
-    expect(hdKeys(wallet, false, true)).toEqual([]);
+    expect(runSteps(hdKeys(wallet, false, true))).toEqual([]);
     expect(addHdKey(wallet, xprv)).toBe(xpub);
     expect(wallet.store.meta('birthTime')).toBe(TIME_0);
-    const [added] = hdKeys(wallet, false, true);
+    const [added] = runSteps(hdKeys(wallet, false, true));
     expect(added).toMatchObject({ xpub, xprv, hasPrivate: true, descriptors: [{ active: false }] });
     expect(added!.descriptors[0]!.text).toStartWith(`unused(${xpub})#`);
-    expect(hdKeys(wallet, true, false)).toEqual([]);
+    expect(runSteps(hdKeys(wallet, true, false))).toEqual([]);
     expect(wallet.has('blank')).toBe(true);
     createDescriptor(wallet, 'bech32', false, xpub);
     expect(wallet.has('blank')).toBe(false);
-    expect(hdKeys(wallet, true, false)).toMatchObject([{ xpub, descriptors: [{ active: true }] }]);
-    expect(hdKeys(wallet, false, false)[0]!.descriptors).toHaveLength(2);
+    expect(runSteps(hdKeys(wallet, true, false))).toMatchObject([{ xpub, descriptors: [{ active: true }] }]);
+    expect(runSteps(hdKeys(wallet, false, false))[0]!.descriptors).toHaveLength(2);
     await it.reopen();
-    expect(hdKeys(it.wallet, false, true)[0]).toMatchObject({ xpub, xprv });
+    expect(runSteps(hdKeys(it.wallet, false, true))[0]).toMatchObject({ xpub, xprv });
     expect(addHdKey(it.wallet, null)).toStartWith('tpub');
-    expect(hdKeys(it.wallet, false, false)).toHaveLength(2);
+    expect(runSteps(hdKeys(it.wallet, false, false))).toHaveLength(2);
   });
 
   test('what cannot be added', () => {
@@ -89,7 +90,7 @@ describe('HD keys of a wallet', () => {
 
   test('which key is derived from', async () => {
     using own = new WalletFixture();
-    const [active] = hdKeys(own.wallet, true, true);
+    const [active] = runSteps(hdKeys(own.wallet, true, true));
     const expected = ExtendedPrivateKey.parse(active!.xprv!, bip32)!.derivePath([H])!;
     const found = deriveHdKey(own.wallet, 'm/0h', null, false);
     expect(found.xpub).toBe(formatExtendedPublicKey(expected.neuter(), bip32));
@@ -133,14 +134,14 @@ describe('HD keys of a wallet', () => {
   test('a sealed wallet shows public keys alone, and none is derived or added', async () => {
     using it = new WalletFixture();
     await it.wallet.encrypt(Buffer.from('secret'));
-    expect(hdKeys(it.wallet, true, false)[0]!.hasPrivate).toBe(true);
+    expect(runSteps(hdKeys(it.wallet, true, false))[0]!.hasPrivate).toBe(true);
     const locked = 'Error: Please enter the wallet passphrase with walletpassphrase first.';
-    expect(message(() => hdKeys(it.wallet, true, true))).toBe(locked);
+    expect(message(() => runSteps(hdKeys(it.wallet, true, true)))).toBe(locked);
     expect(message(() => addHdKey(it.wallet, null))).toBe(locked);
     expect(message(() => deriveHdKey(it.wallet, 'm/0h', null, true))).toBe(locked);
     await it.wallet.unlock(Buffer.from('secret'), 60);
     addHdKey(it.wallet, xprv);
-    expect(hdKeys(it.wallet, false, true).find((each) => each.xpub === xpub)!.xprv).toBe(xprv);
+    expect(runSteps(hdKeys(it.wallet, false, true)).find((each) => each.xpub === xpub)!.xprv).toBe(xprv);
   });
 
   test('a key without its private key', async () => {
@@ -151,7 +152,7 @@ describe('HD keys of a wallet', () => {
     await importDescriptors(it.wallet, [
       { desc: parsed.descriptors[0]!.toString(), timestamp: 'now', active: true },
     ]).catch(() => {});
-    expect(hdKeys(it.wallet, false, true)).toMatchObject([{ xpub, xprv: null, hasPrivate: false }]);
+    expect(runSteps(hdKeys(it.wallet, false, true))).toMatchObject([{ xpub, xprv: null, hasPrivate: false }]);
   });
 
   test('keys that were open before others came are overwritten when the wallet is locked', async () => {

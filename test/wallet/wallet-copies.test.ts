@@ -9,7 +9,13 @@ class Wallets implements Disposable {
   readonly #fixture = new WalletFixture();
   readonly backups = join(this.#fixture.dir, 'backups');
   readonly manager = new WalletManager(
-    { dir: join(this.#fixture.dir, 'wallets'), backupDir: this.backups, autocreate: true, known: walletMemory() },
+    {
+      dir: join(this.#fixture.dir, 'wallets'),
+      backupDir: this.backups,
+      autocreate: true,
+      max: 500,
+      known: walletMemory(),
+    },
     this.#fixture.deps,
   );
 

@@ -1,0 +1,35 @@
+import { expect, test } from 'bun:test';
+import { join } from 'node:path';
+import { WalletManager } from '../../src/wallet/wallet-manager.ts';
+import { WalletFixture, walletMemory } from './wallet-fixture.ts';
+
+test('no more wallets are made or restored than there may be, loaded or not, also at the same time', async () => {
+  using it = new WalletFixture();
+  const manager = new WalletManager(
+    {
+      dir: join(it.dir, 'wallets'),
+      backupDir: join(it.dir, 'backups'),
+      autocreate: false,
+      max: 2,
+      known: walletMemory(),
+    },
+    it.deps,
+  );
+  manager.open();
+  const options = { disablePrivateKeys: true, blank: true, avoidReuse: false, passphrase: new Uint8Array(0) };
+  const make = (name: string) =>
+    manager.create(name, options, null).then(
+      () => 'made',
+      ({ kind, message }) => `${kind}: ${message}`,
+    );
+  expect(await make('a')).toBe('made');
+  await manager.backups.write('a', 'copy');
+  await manager.unload('a', null);
+  const refused = 'wallet: Error: there are 2 wallets already; wallet.max allows 2.';
+  expect((await Promise.all(['b', 'c', 'd'].map(make))).toSorted()).toEqual(['made', refused, refused]);
+  expect(await manager.restore('e', 'copy', null).catch(({ message }) => message)).toBe(
+    'Error: there are 2 wallets already; wallet.max allows 2.',
+  );
+  expect(manager.files.names()).toHaveLength(2);
+  manager.close();
+});
