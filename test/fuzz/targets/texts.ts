@@ -1,18 +1,25 @@
+import { Database } from 'bun:sqlite';
 import { ApiError, FAILURES } from '../../../src/api/errors.ts';
+import type { EventPosition } from '../../../src/api/events/event-cursor.ts';
+import { EventLog } from '../../../src/api/events/event-log.ts';
 import { WatchRegistry, WatchSet, WatchUnion } from '../../../src/api/events/watches.ts';
 import { decodeCursor, encodeCursor } from '../../../src/api/readers/cursor.ts';
 import { parseJson, type RpcValue } from '../../../src/api/rpc/json.ts';
 import { isNotification, readCall } from '../../../src/api/rpc/protocol.ts';
 import { excessOf } from '../../../src/api/rpc/value-count.ts';
 import type { Connection } from '../../../src/api/ws/connection.ts';
-import { answerMessage, type MessageWorld } from '../../../src/api/ws/messages.ts';
+import { answerMessage } from '../../../src/api/ws/messages.ts';
 import { regtest } from '../../../src/params/regtest.ts';
 import { addressOf, KNOWN_ADDRESS_FORMATS, parseAddress } from '../../../src/script/address.ts';
 import { decodeBase58, decodeBase58Check, encodeBase58, encodeBase58Check } from '../../../src/script/base58.ts';
 import { bytesToGroups, decodeBech32, encodeBech32, groupsToBytes } from '../../../src/script/bech32.ts';
 import { locateBech32Errors } from '../../../src/script/bech32-errors.ts';
 import { decodeWif, encodeWif } from '../../../src/script/wif.ts';
+import type { ChainReads } from '../../../src/storage/chain-reads.ts';
+import { EventStore } from '../../../src/storage/event-store.ts';
+import { SCHEMA } from '../../../src/storage/schema.ts';
 import { bytesToHex, equalBytes, hexToBytes, isHex } from '../../../src/util/bytes.ts';
+import { systemClock } from '../../../src/util/clock.ts';
 import { corpusKeyTexts, corpusScripts } from '../corpus.ts';
 import type { Random } from '../random.ts';
 import { bytesOfText, decoded, type FuzzTarget, hold, textOf } from '../target.ts';
@@ -219,13 +226,22 @@ function jsonText(random: Random, depth: number): string {
 }
 
 const LAST_EVENT = 9;
+const RUN_TAG = 'fuzz0001';
+
+/** A log of a few blocks, of a process that has begun behind the third. */
+function eventLog(): EventLog {
+  const db = new Database(':memory:');
+  db.run(SCHEMA);
+  db.run(`INSERT INTO event_ranges VALUES (0, 'fuzz0000'), (4, '${RUN_TAG}')`);
+  for (let seq = 1; seq <= LAST_EVENT; seq++)
+    db.run("INSERT INTO events VALUES (?, 'newBlock', ?)", [seq, JSON.stringify({ seq })]);
+  const log = new EventLog({ clock: systemClock });
+  log.attach({ events: new EventStore(db) } as ChainReads);
+  return log;
+}
+
 const WORLD = {
-  log: {
-    latest: LAST_EVENT,
-    oldest: () => ({ chain: 3, mempool: 0 }),
-    isKnown: (seq: number) => seq <= LAST_EVENT,
-    gapsAfter: () => [],
-  } as unknown as MessageWorld['log'],
+  log: eventLog(),
   registry: new WatchRegistry(),
   params: regtest,
   maxWatched: 10,
@@ -245,6 +261,7 @@ const wsMessage: FuzzTarget = {
       '{"type":"subscribe","data":{"events":["newBlock","reorg"],"after":4,"replace":true}}',
       '{"type":"unsubscribe","id":"x","data":{"events":["newBlock"]}}',
       '{"type":"resume","data":{"after":1}}',
+      `{"type":"resume","data":{"after":"${RUN_TAG}000000006ca0000000009"}}`,
       '{"type":"status"}',
       '{"type":"filter","data":{"onlyWatched":true,"minFeeRate":2}}',
     ].map(bytesOfText),
@@ -256,9 +273,9 @@ const wsMessage: FuzzTarget = {
         watches: new WatchUnion(new WatchSet(WORLD.registry), new WatchSet(WORLD.registry)),
         want() {},
         decline() {},
-        cursor: LAST_EVENT,
-        goTo(after: number) {
-          this.cursor = after;
+        seq: LAST_EVENT,
+        goTo({ seq }: EventPosition) {
+          this.seq = seq;
         },
       };
       const text = textOf(input.subarray(0, MAX_MESSAGE));
@@ -267,7 +284,7 @@ const wsMessage: FuzzTarget = {
       if (reply instanceof Promise) continue;
       const { type } = JSON.parse(reply.text) as { type: string };
       hold(type === reply.type && (type === 'error') === reply.failed, 'one reply, of the type it is said to be');
-      hold(connection.cursor >= 0 && connection.cursor <= LAST_EVENT, 'the cursor stays among the events');
+      hold(connection.seq >= 0 && connection.seq <= LAST_EVENT, 'the position stays among the events');
     }
   },
 };
