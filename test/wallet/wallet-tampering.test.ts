@@ -4,16 +4,18 @@ import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { regtest } from '../../src/params/regtest.ts';
 import type { Txid } from '../../src/primitives/hash.ts';
-import { transactionBytes } from '../../src/primitives/transaction.ts';
+import { transactionBytes, transactionFromBytes } from '../../src/primitives/transaction.ts';
 import { runSteps } from '../../src/util/slices.ts';
 import { addChecksum } from '../../src/wallet/descriptor/checksum.ts';
 import { importDescriptors } from '../../src/wallet/import-descriptors.ts';
 import { ExtendedPrivateKey, formatExtendedPublicKey } from '../../src/wallet/keys/extended-key.ts';
+import { createTransaction } from '../../src/wallet/spend/create-transaction.ts';
 import { signRaw } from '../../src/wallet/spend/sign-commands.ts';
+import { ORDINARY_SPEND } from '../../src/wallet/spend/spend-request.ts';
 import { openMasterKey, sealMasterKey } from '../../src/wallet/vault/sealing.ts';
 import { Wallet } from '../../src/wallet/wallet.ts';
 import { PlainChainReads } from './plain-chain-reads.ts';
-import { TIME_0, WalletFixture } from './wallet-fixture.ts';
+import { parsed, TIME_0, WalletFixture } from './wallet-fixture.ts';
 
 const PASSPHRASE = Buffer.from('a passphrase');
 const REFUSED = /(is not loaded: |another structure than a wallet).*restore it from a backup/;
@@ -171,13 +173,13 @@ function paymentTo(scriptPubKey: Uint8Array): Uint8Array {
     version: 2,
     locktime: 0,
     inputs: [{ prevout, scriptSig: new Uint8Array(0), sequence: 0, witness: [] }],
-    outputs: [{ value: 1000n, scriptPubKey }],
+    outputs: [{ value: 100_000n, scriptPubKey }],
   });
 }
 
 const FOREIGN = Uint8Array.of(0x51);
 /** The output that the payment spends. */
-const SPENT = { value: 2000n, scriptPubKey: Uint8Array.of(0x52) };
+const SPENT = { value: 200_000n, scriptPubKey: Uint8Array.of(0x52) };
 
 function refusals(wallet: Wallet) {
   const refusalOf = (work: () => unknown) => {
@@ -449,6 +451,27 @@ describe('an unencrypted wallet', () => {
     expect(() => runSteps(signRaw(wallet, paymentTo(script), [SPENT], [], 1))).toThrow(TAMPERED);
     expect(wallet.integrity.warnings[0]).toContain(script.toHex());
   });
+});
+
+test('a wallet builds no payment from coins whose amounts are not those of their transactions', async () => {
+  using it = new Meddled();
+  const raw = parsed(transactionFromBytes(paymentTo(it.script())));
+  const entry = it.chain.make(it.chain.tip, [raw]);
+  it.chain.tip = entry;
+  const bodies = [it.chain.bodies.get(entry)!];
+  it.wallet.sync.moved({ disconnected: [], connected: [entry], bodies, tip: entry });
+  const pay = (wallet: Wallet) =>
+    createTransaction(wallet, {
+      ...ORDINARY_SPEND,
+      recipients: [{ scriptPubKey: FOREIGN, value: 20_000n, subtractFee: false }],
+      fee: { feerate: 1000n, overrideLimits: false, target: null, mode: 'unset' },
+    });
+  expect(pay(it.wallet)).toMatchObject({ ok: true });
+  // The rest would go to miners.
+  const wallet = await it.after(run('UPDATE coins SET value = value / 2'));
+  expect(pay(wallet)).toEqual({ ok: false, error: expect.stringMatching(TAMPERED) });
+  const other = await it.after(run(`UPDATE txs SET raw = x'${paymentTo(FOREIGN).toHex()}'`));
+  expect(() => pay(other)).toThrow(TAMPERED);
 });
 
 describe('a wallet that watches', () => {

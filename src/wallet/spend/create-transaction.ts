@@ -101,6 +101,13 @@ export function* createTransactionSteps(wallet: Wallet, request: SpendRequest): 
   // A block that came meanwhile may have spent what was chosen.
   if (spent.some((outpoint) => !named.has(outpointKey(outpoint)) && wallet.isSpent(outpoint)))
     return { ok: false, error: 'A coin was spent while the transaction was made; please try again' };
+  const outputs = yield* findOutputs(wallet, tx);
+  const paid = tx.outputs.reduce((sum, { value }) => sum + value, built.value.fee);
+  const available = outputs.reduce((sum, output) => sum + (output?.value ?? 0n), 0n);
+  if (!outputs.includes(null) && available !== paid) {
+    wallet.integrity.fail('the amounts of its coins are not those of its transactions');
+    return { ok: false, error: wallet.integrity.warnings[0]! };
+  }
   if (!mempool.hasRoom(spent, maxWeight)) return { ok: false, error: 'too many unconfirmed transactions in cluster' };
   keepChange(wallet, request, built.value);
   return built;
@@ -152,7 +159,7 @@ function keepChange(wallet: Wallet, request: SpendRequest, { changePosition }: T
 
 /** The transaction with the signatures that the wallet can make; its keys must be open. */
 export function* signOwn(wallet: Wallet, tx: Transaction): Steps<SignedTransaction> {
-  ensureOwnOutputs(wallet, tx.outputs);
+  yield* ensureOwnOutputs(wallet, tx.outputs);
   const spent = yield* findOutputs(wallet, tx);
   const scripts = spent.flatMap((output) => output?.scriptPubKey ?? []);
   using data = yield* signingDataSteps(wallet, scripts, true);

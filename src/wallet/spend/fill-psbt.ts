@@ -30,7 +30,7 @@ export interface FilledPsbt {
 /** Fills in what the wallet knows, and signs where that is asked for. Core's FillPSBT. Throws WalletError. */
 export function* fillPsbtSteps(wallet: Wallet, psbt: Psbt, options: FillOptions): Steps<FilledPsbt> {
   const { sign, derivations, sighashType = null, finalize = true } = options;
-  if (sign) ensureOwnOutputs(wallet, psbt.outputs);
+  if (sign) yield* ensureOwnOutputs(wallet, psbt.outputs);
   using listed = new ListedKeys(wallet);
   using used = new DisposableStack();
   // Each place is told of its own scripts alone, as what is known of aggregate keys is written there.

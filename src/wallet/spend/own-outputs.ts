@@ -1,5 +1,6 @@
 import type { TxOutput } from '../../primitives/transaction.ts';
 import { equalBytes } from '../../util/bytes.ts';
+import type { Steps } from '../../util/slices.ts';
 import { DescriptorCache } from '../descriptor/descriptor-cache.ts';
 import { hasOwnKey } from '../scripts/check-descriptor.ts';
 import type { Wallet } from '../wallet.ts';
@@ -10,15 +11,16 @@ import { walletFail } from '../wallet-error.ts';
  * derived from the private keys, not from what the file says is derived. Outputs to others pass; so do all of a wallet
  * that has no private keys. The keys must be open.
  */
-export function ensureOwnOutputs(wallet: Wallet, outputs: readonly Pick<TxOutput, 'scriptPubKey'>[]): void {
+export function* ensureOwnOutputs(wallet: Wallet, outputs: readonly Pick<TxOutput, 'scriptPubKey'>[]): Steps<void> {
   wallet.integrity.ensureSound();
   if (wallet.has('disable_private_keys')) return;
-  const provider = wallet.vault.provider();
   /** Of each descriptor what was derived here; null where the wallet has no key of it. */
   const derived = new Map<number, DescriptorCache | null>();
   for (const { scriptPubKey } of outputs) {
     const records = wallet.scripts.records(scriptPubKey);
     if (records.length === 0) continue;
+    // Anew for each output: the wallet may be locked between two steps.
+    const provider = wallet.vault.provider();
     const isOwn = records.some(({ descriptor: id, position }) => {
       const { descriptor } = wallet.scripts.byId(id);
       let cache = derived.get(id);
@@ -28,9 +30,12 @@ export function ensureOwnOutputs(wallet: Wallet, outputs: readonly Pick<TxOutput
       const expansion = descriptor.expandFromCache(position, cache) ?? descriptor.expand(position, provider, cache);
       return expansion?.scripts.some((script) => equalBytes(script, scriptPubKey)) ?? false;
     });
-    if (isOwn) continue;
-    const problem = `an output that counts as its own belongs to none of its private keys (script ${scriptPubKey.toHex()})`;
-    wallet.integrity.fail(problem);
-    walletFail('wallet', `Error: ${wallet.integrity.warnings[0]}`);
+    if (!isOwn) {
+      wallet.integrity.fail(
+        `an output that counts as its own belongs to none of its private keys (script ${scriptPubKey.toHex()})`,
+      );
+      walletFail('wallet', `Error: ${wallet.integrity.warnings[0]}`);
+    }
+    yield;
   }
 }

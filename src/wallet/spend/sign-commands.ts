@@ -56,7 +56,7 @@ export function* signRaw(
 ): Steps<SignedView> {
   wallet.ensureUnlocked();
   const tx = transactionFromBytes(raw);
-  ensureOwnOutputs(wallet, tx.outputs);
+  yield* ensureOwnOutputs(wallet, tx.outputs);
   const spent = yield* findOutputs(wallet, tx, given);
   using data = yield* signingDataSteps(
     wallet,

@@ -7,6 +7,7 @@ import { type Outpoint, outpointKey } from '../../primitives/outpoint.ts';
 import type { Transaction, TxOutput } from '../../primitives/transaction.ts';
 import { p2wpkh } from '../../script/templates.ts';
 import { TxStateCode } from '../../storage/wallet-schema.ts';
+import type { WalletTxRecord } from '../../storage/wallet-tx-store.ts';
 import { equalBytes } from '../../util/bytes.ts';
 import { runSteps, type Steps } from '../../util/slices.ts';
 import type { WalletCoin } from '../coin-selection/coin.ts';
@@ -18,6 +19,7 @@ import { SigningData } from '../keys/signing-data.ts';
 import { availableCoins } from '../read/available-coins.ts';
 import { WalletView } from '../read/wallet-view.ts';
 import type { Wallet } from '../wallet.ts';
+import { walletFail } from '../wallet-error.ts';
 import type { GivenSolvingData, NamedInput, SpendRequest } from './spend-request.ts';
 
 type CoinWishes = Pick<SpendRequest, 'minDepth' | 'maxDepth' | 'includeUnsafe' | 'avoidReuse' | 'version'>;
@@ -150,7 +152,7 @@ export function* findOutputs(
     yield;
     if (!last || !equalBytes(last.txid, prevout.txid)) {
       const own = wallet.store.txs.byTxid(prevout.txid);
-      last = own && { txid: prevout.txid, outputs: parseTransaction(wallet.store.txs.raw(own.id)).tx.outputs };
+      last = own && { txid: prevout.txid, outputs: outputsOf(wallet, own) };
     }
     found.push(last ? (last.outputs[prevout.vout] ?? null) : findUnspent(wallet, prevout));
   }
@@ -160,8 +162,16 @@ export function* findOutputs(
 /** An output of the wallet's transactions, of the mempool or of the chain; null where it is nowhere to be found. */
 export function findOutput(wallet: Wallet, outpoint: Outpoint): TxOutput | null {
   const own = wallet.store.txs.byTxid(outpoint.txid);
-  if (own) return parseTransaction(wallet.store.txs.raw(own.id)).tx.outputs[outpoint.vout] ?? null;
+  if (own) return outputsOf(wallet, own)[outpoint.vout] ?? null;
   return findUnspent(wallet, outpoint);
+}
+
+/** Throws WalletError where the stored transaction is not the one of its txid: its amounts are signed for. */
+function outputsOf(wallet: Wallet, { id, txid }: Pick<WalletTxRecord, 'id' | 'txid'>): readonly TxOutput[] {
+  const parsed = parseTransaction(wallet.store.txs.raw(id));
+  if (equalBytes(parsed.txid, txid)) return parsed.tx.outputs;
+  wallet.integrity.fail(`transaction ${hashToHex(txid as Txid)} is stored with other contents`);
+  return walletFail('wallet', `Error: ${wallet.integrity.warnings[0]}`);
 }
 
 /** An output of the mempool, or an unspent one of the chain; null where it is in neither. */
