@@ -10,6 +10,7 @@ import { outpointKey } from '../../src/primitives/outpoint.ts';
 import { writeUndoRecord } from '../../src/primitives/undo.ts';
 import { type FilePlace, RecordWriter } from '../../src/storage/block-files.ts';
 import { openWriter } from '../../src/storage/chain-database.ts';
+import { EventWriter } from '../../src/storage/event-store.ts';
 import { CoinWriter, coinKey } from '../../src/storage/coin-store.ts';
 import { type BodyStats, HeaderWriter } from '../../src/storage/header-store.ts';
 import { scriptHash } from '../../src/storage/script-store.ts';
@@ -195,5 +196,7 @@ export function fillChain(
     file.flush();
     file.close();
   }
+  // Makes what readers expect of an event log, though it is empty.
+  new EventWriter(db);
   db.close();
 }

@@ -59,6 +59,7 @@ const DIFFERENCES: Readonly<Record<string, string>> = {
   'sendtoaddress(request_id): Core has no such parameter': 'a repeated request is answered with the first txid',
   'signrawtransactionwithwallet(sighashtype): default': 'it depends on the input',
   'walletprocesspsbt(sighashtype): default': 'it depends on the input',
+  'backupwallet(replace): Core has no such parameter': 'no backup is replaced unasked',
   'createpsbt(replaceable): default': 'what is left out is not the same as true',
   'createrawtransaction(replaceable): default': 'what is left out is not the same as true',
   'descriptorprocesspsbt(sighashtype): default': 'the words Core has for it are no type',
@@ -79,6 +80,7 @@ const DIFFERENCES: Readonly<Record<string, string>> = {
   'gettxoutsetinfo.total_unspendable_amount: not here': 'no index of these statistics',
   'gettxoutsetinfo.block_info: not here': 'no index of these statistics',
   'gettxspendingprevout[].blockhash: not here': 'no index of confirmed spends',
+  'getwalletinfo.warnings: ours alone': 'what an operator should know of the wallet',
 };
 
 /** The document itself: the outside structure was stripped of descriptions. */
