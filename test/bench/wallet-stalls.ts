@@ -24,6 +24,7 @@ import { grouped, printTable } from './report.ts';
 /** A call that goes on for longer is given up: its longest hold has been seen by then. */
 const LONGEST_MS = 20_000;
 const NAME = 'bench';
+const PASSPHRASE = Uint8Array.of(120);
 const FEE = { feerate: 1000n, overrideLimits: false, target: null, mode: 'unset' as const };
 
 type Act = (name: NodeAction, ...args: readonly unknown[]) => Promise<unknown>;
@@ -135,7 +136,13 @@ function confirm({ chain, manager }: World, txs: readonly ParsedTransaction[], p
 }
 
 async function wallet({ act }: World, options: object = {}): Promise<void> {
-  const made = { disablePrivateKeys: false, blank: false, avoidReuse: false, passphrase: '', ...options };
+  const made = {
+    disablePrivateKeys: false,
+    blank: false,
+    avoidReuse: false,
+    passphrase: new Uint8Array(0),
+    ...options,
+  };
   const result = await act('walletCreate', NAME, made, false);
   if (isRefusal(result)) throw new Error(result.message);
 }
@@ -186,7 +193,11 @@ const imports = (...requests: object[]) => ({
 
 const CASES: readonly Case[] = [
   { call: 'createwallet', input: 'eight descriptors', run: (world) => wallet(world) },
-  { call: 'createwallet', input: 'with a passphrase', run: (world) => wallet(world, { passphrase: 'x' }) },
+  {
+    call: 'createwallet',
+    input: 'with a passphrase',
+    run: (world) => wallet(world, { passphrase: PASSPHRASE.slice() }),
+  },
   {
     call: 'keypoolrefill',
     input: '100,000',
@@ -252,13 +263,11 @@ const CASES: readonly Case[] = [
   {
     call: 'importdescriptors',
     input: '10,000 descriptors',
-    prepare: watching,
-    run: ({ act }: World) =>
-      act(
-        'walletImport',
-        NAME,
-        Array.from({ length: 10_000 }, (_, i) => importOf(`wpkh(${keyHex(i)})`)),
-      ),
+    prepare: async (world) => {
+      await watching(world);
+      return Array.from({ length: 10_000 }, (_, i) => importOf(`wpkh(${keyHex(i)})`));
+    },
+    run: ({ act }, requests) => act('walletImport', NAME, requests),
   },
   {
     call: 'listdescriptors true',
@@ -294,25 +303,25 @@ const CASES: readonly Case[] = [
     call: 'encryptwallet',
     input: '5,000 keys',
     prepare: (world) => manyKeys(world, 5000),
-    run: ({ act }) => act('walletEncrypt', NAME, 'x'),
+    run: ({ act }) => act('walletEncrypt', NAME, PASSPHRASE.slice(), 'bench'),
   },
   {
     call: 'walletpassphrase',
     input: '5,000 keys, the first address then',
     prepare: async (world) => {
       await manyKeys(world, 5000);
-      await world.act('walletEncrypt', NAME, 'x');
+      await world.act('walletEncrypt', NAME, PASSPHRASE.slice(), 'bench');
     },
     run: async ({ act }) => {
-      await act('walletUnlock', NAME, 'x', 60);
+      await act('walletUnlock', NAME, PASSPHRASE.slice(), 60, 'bench');
       return act('walletNewAddress', NAME, 'bech32', '');
     },
   },
   {
     call: 'walletpassphrasechange',
     input: '',
-    prepare: (world) => wallet(world, { passphrase: 'x' }),
-    run: ({ act }) => act('walletChangePassphrase', NAME, 'x', 'y'),
+    prepare: (world) => wallet(world, { passphrase: PASSPHRASE.slice() }),
+    run: ({ act }) => act('walletChangePassphrase', NAME, PASSPHRASE.slice(), Uint8Array.of(121), 'bench'),
   },
   {
     call: 'lockunspent',
@@ -517,7 +526,7 @@ const CASES: readonly Case[] = [
     call: 'backupwallet',
     input: '20,000 transactions',
     prepare: (world) => coins(world, 20_000, 1),
-    run: ({ act }) => act('walletBackup', NAME, 'copy'),
+    run: ({ act }) => act('walletBackup', NAME, 'copy', false),
   },
   {
     call: 'exportwatchonlywallet',
