@@ -117,7 +117,6 @@ describe('keyring', () => {
     expect(ring.match(next.text, '')).not.toBeNull();
     clock.advance(400_000);
     expect(ring.match(next.text, '')).toBeNull();
-    expect(ring.isLive(record.id)).toBe(false);
     store.close();
   });
 

@@ -86,12 +86,6 @@ export class Keyring {
     return this.#keys.get(id)?.revoked === false;
   }
 
-  /** Whether a key that was valid at some time still is. */
-  isLive(id: string): boolean {
-    const key = this.#keys.get(id);
-    return key !== undefined && isLive(key, unixSeconds(this.#clock));
-  }
-
   /** Reads the keys again when another process has changed them. */
   refresh(): void {
     const version = this.#store.dataVersion();
