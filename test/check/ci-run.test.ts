@@ -10,6 +10,7 @@ beforeEach(() => {
   dir = mkdtempSync(join(tmpdir(), 'obverse-ci-'));
   mkdirSync(join(dir, '.ci'));
   cpSync(CI, join(dir, '.ci/run'));
+  cpSync('/bin/true', join(dir, '.ci/install-programs'));
 });
 afterEach(() => rmSync(dir, { recursive: true }));
 

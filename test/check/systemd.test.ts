@@ -2,10 +2,9 @@ import { afterAll, describe, expect, test } from 'bun:test';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { requireProgram } from '../lib/programs.ts';
 
 const unit = readFileSync(join(import.meta.dir, '../../systemd/obverse.service'), 'utf8');
-const analyze = Bun.which('systemd-analyze');
-if (!analyze) console.warn('systemd-analyze not found: checks of the unit by systemd itself are skipped');
 
 const folder = mkdtempSync(join(tmpdir(), 'unit-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -46,23 +45,25 @@ test('the calls with which threads set their priorities stay allowed', () => {
   expect(denied).toEqual(['@privileged', '@setuid', '@keyring']);
 });
 
-describe.skipIf(!analyze)('systemd', () => {
+describe.skipIf(process.platform !== 'linux')('systemd', () => {
+  const analyze = () => requireProgram('systemd-analyze');
+
   // verify exits with 0 on values it cannot read and only warns of them.
   test('verify finds nothing to say', () => {
-    const { stderr, exitCode } = Bun.spawnSync([analyze!, 'verify', installed()]);
+    const { stderr, exitCode } = Bun.spawnSync([analyze(), 'verify', installed()]);
     expect(stderr.toString()).toBe('');
     expect(exitCode).toBe(0);
   });
 
   test('verify would say so', () => {
     const file = installed(unit.replace('ProtectSystem=strict', 'ProtectSystem=very'));
-    expect(Bun.spawnSync([analyze!, 'verify', file]).stderr.toString()).toContain(
+    expect(Bun.spawnSync([analyze(), 'verify', file]).stderr.toString()).toContain(
       'Failed to parse protect system value',
     );
   });
 
   test('exposure stays low', () => {
-    const { stdout } = Bun.spawnSync([analyze!, 'security', '--offline=true', '--no-pager', installed()]);
+    const { stdout } = Bun.spawnSync([analyze(), 'security', '--offline=true', '--no-pager', installed()]);
     const level = /exposure level for obverse\.service: ([0-9.]+)/.exec(stdout.toString());
     expect(Number(level?.[1])).toBeLessThan(1.5);
   });

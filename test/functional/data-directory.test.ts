@@ -13,6 +13,7 @@ import {
   startNode,
   tempDir,
 } from '../lib/node-process.ts';
+import { requireProgram } from '../lib/programs.ts';
 import { tipHash } from '../lib/sample-chains.ts';
 
 cleanUpAfterTests();
@@ -24,7 +25,6 @@ chain.writeBootstrap(file);
 const done = `tip at height 30, ${tipHash(chain)}\n`;
 
 const isRoot = process.getuid?.() === 0;
-const setpriv = Bun.which('setpriv');
 const NOBODY = 65_534;
 
 const importArgs = (datadir: string, network = 'regtest', files = [file]) => [
@@ -122,9 +122,9 @@ describe('a data directory', () => {
     await stillServes(datadir);
   });
 
-  test.skipIf(!isRoot || !setpriv)('that this user may not write to', async () => {
+  test.skipIf(!isRoot)('that this user may not write to', async () => {
     const datadir = filled();
-    const asNobody = [setpriv!, `--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups'];
+    const asNobody = [requireProgram('setpriv'), `--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups'];
     const probe = Bun.spawnSync([...asNobody, process.execPath, '--version'], { stderr: 'ignore' });
     // The runtime itself may lie where only root can read.
     if (!probe.success) return console.warn('skipped: user nobody cannot run the runtime');

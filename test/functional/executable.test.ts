@@ -12,6 +12,7 @@ import {
   startNode,
   tempDir,
 } from '../lib/node-process.ts';
+import { requireProgram } from '../lib/programs.ts';
 import { hasVectors } from '../lib/vectors.ts';
 
 cleanUpAfterTests();
@@ -38,9 +39,8 @@ const run = (...args: string[]) => runProgram(args, surroundings);
 
 /** Without the sources in sight, where such a thing can be had: an empty file system lies over them. */
 function withoutSources(): readonly string[] {
-  const unshare = Bun.which('unshare');
-  if (process.getuid?.() !== 0 || !unshare) return [];
-  const prefix = [unshare, '--mount', 'sh', '-c', `mount -t tmpfs tmpfs '${root}' && exec "$0" "$@"`];
+  if (process.getuid?.() !== 0) return [];
+  const prefix = [requireProgram('unshare'), '--mount', 'sh', '-c', `mount -t tmpfs tmpfs '${root}' && exec "$0" "$@"`];
   return Bun.spawnSync([...prefix, 'true'], { stderr: 'ignore' }).success ? prefix : [];
 }
 
@@ -158,11 +158,14 @@ describe('the executable', () => {
     console.info(`the executable verified ${Math.round(29_259 / seconds)} inputs a second`);
   });
 
-  test.skipIf(!Bun.which('strace'))('reads nothing of the source tree', async () => {
+  test.skipIf(process.platform !== 'linux')('reads nothing of the source tree', async () => {
     const trace = join(tempDir(), 'trace');
     const program = new Program(
       ['start', '--dev', '--network', 'regtest', '--datadir', tempDir(), '--http.listen', '127.0.0.1:0'],
-      { ...surroundings, prefix: ['strace', '-D', '-f', '-qq', '-e', 'trace=open,openat', '-o', trace] },
+      {
+        ...surroundings,
+        prefix: [requireProgram('strace'), '-D', '-f', '-qq', '-e', 'trace=open,openat', '-o', trace],
+      },
     );
     // Some places do not allow tracing; then there is nothing to see.
     const started = await program.output('stdout', /Documentation: .*\n/, 30_000).catch(() => null);
