@@ -88,12 +88,12 @@ export class WalletIntegrity {
         if (seal === 'interrupted') return;
         if (seal === 'invalid') throw new WalletDamage('its rows do not match their MAC of this node');
         this.#vouched = seal === 'valid';
-        this.#state = this.#vouched ? 'sound' : 'unverified';
+        this.#passed(this.#vouched ? 'sound' : 'unverified');
         return;
       }
       // The sources of addresses first: until they are checked the wallet does nothing.
       if (!watchOnly()) await this.#derive(({ record }) => record.active !== null);
-      this.#state = 'sound';
+      this.#passed('sound');
       if (!watchOnly()) void this.#guarded(() => this.#derive(({ record }) => record.active === null));
     });
     return this.#checked;
@@ -123,7 +123,7 @@ export class WalletIntegrity {
       const earlierVersion = seal === 'absent';
       await this.#derive(({ record }) => earlierVersion || record.active !== null);
       if (earlierVersion) await vault.addIntegrity(passphrase, caller);
-      this.#state = 'sound';
+      this.#passed('sound');
       if (!this.#vouched) this.#vouching ??= this.#vouchLater().finally(() => (this.#vouching = null));
     });
   }
@@ -152,6 +152,11 @@ export class WalletIntegrity {
       wallet: name,
       problem,
     });
+  }
+
+  /** What was found in the meantime stays. */
+  #passed(state: 'sound' | 'unverified'): void {
+    if (this.#state !== 'tampered') this.#state = state;
   }
 
   #tamperedText(): string {
