@@ -67,6 +67,8 @@ export function fillChain(
   mkdirSync(dir, { recursive: true });
   const genesisHash = hashToHex(params.consensus.genesisHash);
   const db = openWriter(join(dir, 'chain.db'), { network: params.name, genesisHash }, 64);
+  // A writer leaves the range of its event numbers, also where it has no events.
+  new EventWriter(db);
   const bodies = new RecordWriter(join(dir, 'blocks'), 'blk', params.magic, { file: 0, length: 0 });
   const undos = new RecordWriter(join(dir, 'blocks'), 'rev', params.magic, { file: 0, length: 0 });
   const headers = new HeaderWriter(db);
