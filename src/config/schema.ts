@@ -328,6 +328,9 @@ export const SETTINGS = {
     help: 'wallets there may be, loaded or not; createwallet and restorewallet make no more',
   }),
   'wallet.autocreate': boolean({ fallback: true, help: 'create the wallet "default" on first start' }),
+  'wallet.passphraseFile': optionalPath({
+    help: 'passphrase that encrypts the wallet "default" when it is created; mode 600, property of the node\'s user',
+  }),
   'wallet.keypool': integer({
     fallback: 1000,
     min: 1,

@@ -68,6 +68,7 @@ self.onmessage = async ({ data }: MessageEvent<ToNode>) => {
         const log = stderrLog(config.log);
         const opened = new Node(config, { log, room: () => backlog.room() });
         node = opened;
+        await opened.prepared();
         send({ type: 'opened', status: opened.status() });
         opened.onNews((news) => {
           backlog.told(news.changes.reduce((sum, change) => sum + changeBytes(change), 0));

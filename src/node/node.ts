@@ -220,6 +220,11 @@ export class Node {
     return enabled && interval > 0;
   }
 
+  /** Resolves when all that the start makes is there. Rejects with an OperatorError. */
+  async prepared(): Promise<void> {
+    await this.#wallets?.manager.prepared();
+  }
+
   /** What was counted since the start. */
   counters(): NodeCounters {
     const { commit, ...stages } = this.chain.durations();

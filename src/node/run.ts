@@ -13,6 +13,7 @@ import { aborted } from '../util/abort.ts';
 import { hostClock, unixSeconds } from '../util/clock.ts';
 import { reserveDescriptors } from '../util/descriptors.ts';
 import { type Log, stderrLog } from '../util/log.ts';
+import { keepMemoryPrivate } from '../util/private-memory.ts';
 import { type ServiceNotifier, serviceNotifier } from '../util/systemd.ts';
 import { VERSION } from '../util/version.ts';
 import { threads } from '../util/worker.ts';
@@ -39,6 +40,7 @@ export async function runNode(
   // What is made here is for this user alone: keys, wallets, and who asked what.
   process.umask(0o077);
   const log = stderrLog(wanted.log);
+  protectMemory(log);
   // Here, so that a changed library ends the start before anything is opened.
   readAddons();
   const { config, budget } = withinDescriptors(wanted, log);
@@ -69,6 +71,16 @@ export async function runNode(
     await api.stop('the node stops');
     process.off('SIGHUP', hungUp);
   }
+}
+
+/** For debuggers and tests that do not run as root. */
+const DUMPABLE = 'OBVERSE_DUMPABLE';
+
+function protectMemory(log: Log): void {
+  if (process.env[DUMPABLE] === '1')
+    log.warn(`${DUMPABLE} is set: core dumps and other processes of this user can read the keys in memory`);
+  else if (!keepMemoryPrivate() && process.platform === 'linux')
+    log.warn('the system does not keep the memory of this process private: core dumps may contain keys');
 }
 
 interface Surroundings {

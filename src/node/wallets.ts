@@ -15,6 +15,7 @@ import type { Log } from '../util/log.ts';
 import { openMacKey } from '../wallet/node-voucher.ts';
 import { WalletManager } from '../wallet/wallet-manager.ts';
 import { relayOptionsOf } from './relay-options.ts';
+import { readWalletPassphrase } from './wallet-passphrase.ts';
 
 /** Where wallets lie within a network's directory. */
 const WALLET_DIR = 'wallets';
@@ -53,6 +54,7 @@ export function openWallets(
       ...walletFolders(config),
       autocreate: config.wallet.autocreate,
       max: config.wallet.max,
+      passphrase: () => readWalletPassphrase(config.wallet.passphraseFile),
       known: new KnownWallets(deps.database),
     },
     {

@@ -19,6 +19,8 @@ export interface WalletManagerOptions {
   readonly autocreate: boolean;
   /** Wallets there may be, loaded or not. */
   readonly max: number;
+  /** For the wallet that is made where there is none; null leaves its keys unencrypted. */
+  readonly passphrase: () => Uint8Array | null;
   /** What outlives the directory of the wallets. */
   readonly known: WalletMemory;
 }
@@ -38,6 +40,8 @@ export interface WalletState {
   readonly load: number;
   /** Unix seconds, 0 while it is locked; null where it has no passphrase. */
   readonly unlockedUntil: number | null;
+  /** It has private keys, or may have, and no passphrase. */
+  readonly unencrypted: boolean;
   readonly scanning: { readonly duration: number; readonly progress: number } | null;
   /** It stands on the tip. */
   readonly live: boolean;
@@ -60,6 +64,8 @@ export class WalletManager {
   readonly backups: WalletBackups;
   readonly #autocreate: boolean;
   readonly #max: number;
+  readonly #passphrase: () => Uint8Array | null;
+  #prepared: Promise<void> = Promise.resolve();
   readonly #known: WalletMemory;
   readonly #deps: WalletDeps;
   readonly #wallets = new Map<string, Wallet>();
@@ -74,12 +80,13 @@ export class WalletManager {
   #bodies: readonly ParsedBlock[] | null = null;
   #resubmitTimer: ReturnType<typeof setTimeout> | null = null;
 
-  constructor({ dir, backupDir, autocreate, max, known }: WalletManagerOptions, deps: WalletDeps) {
+  constructor({ dir, backupDir, autocreate, passphrase, max, known }: WalletManagerOptions, deps: WalletDeps) {
     const { log } = deps;
     this.files = new WalletFiles({ dir, backupDir, log });
     this.backups = new WalletBackups({ files: this.files, wallet: (name) => this.wallet(name), log });
     this.#autocreate = autocreate;
     this.#max = max;
+    this.#passphrase = passphrase;
     this.#known = known;
     this.#deps = deps;
   }
@@ -94,17 +101,11 @@ export class WalletManager {
     this.#checkDirectory(known);
     this.files.makeDir();
     const used = [...known].filter(([, inUse]) => inUse).map(([name]) => name);
-    if (this.#autocreate && this.files.names().length === 0 && used.length === 0) {
-      const { path } = this.files.place(DEFAULT_WALLET);
-      this.#loaded(this.#made(path, DEFAULT_WALLET, PLAIN));
-      log.warn('a wallet was made: its keys are not encrypted until encryptwallet is called', {
-        wallet: DEFAULT_WALLET,
-      });
-    }
+    if (this.#autocreate && this.files.names().length === 0 && used.length === 0) this.#makeFirst();
     const startup = this.files.startup();
     for (const name of new Set([...startup, ...used])) {
       const { path } = this.files.place(name);
-      if (this.#wallets.has(name)) continue;
+      if (this.#wallets.has(name) || this.#opening.has(name)) continue;
       if (!existsSync(path)) {
         // The default one is on the list without a request for it.
         if (name === DEFAULT_WALLET && !used.includes(name)) continue;
@@ -131,6 +132,40 @@ export class WalletManager {
       }
     }
     this.#rememberFiles(known);
+    for (const wallet of this.#wallets.values())
+      if (this.#isReported(wallet))
+        log.warn('the private keys of a wallet are not encrypted', { wallet: wallet.name, advice: UNENCRYPTED });
+  }
+
+  /** Resolves when the wallet that is made where there is none is there. Rejects where it cannot be encrypted. */
+  prepared(): Promise<void> {
+    return this.#prepared;
+  }
+
+  #makeFirst(): void {
+    const { log } = this.#deps;
+    const { path } = this.files.place(DEFAULT_WALLET);
+    const passphrase = this.#passphrase();
+    if (passphrase === null) {
+      this.#loaded(this.#made(path, DEFAULT_WALLET, PLAIN));
+      log.warn('a wallet was made: its keys are not encrypted until encryptwallet is called', {
+        wallet: DEFAULT_WALLET,
+      });
+      return;
+    }
+    this.#prepared = this.#exclusively(DEFAULT_WALLET, async () => {
+      try {
+        this.#loaded(await this.#sealed(path, DEFAULT_WALLET, { ...PLAIN, passphrase }));
+        log.info('an encrypted wallet was made', { wallet: DEFAULT_WALLET });
+      } finally {
+        passphrase.fill(0);
+      }
+    });
+  }
+
+  /** The wallet that a node makes by itself is reported where coins have a value, until it is encrypted. */
+  #isReported(wallet: Wallet): boolean {
+    return this.#deps.params.name === 'main' && wallet.name === DEFAULT_WALLET && wallet.unencrypted;
   }
 
   #checkDirectory(known: ReadonlyMap<string, boolean>): void {
@@ -165,12 +200,13 @@ export class WalletManager {
       name: wallet.name,
       load: this.#loads.get(wallet)!,
       unlockedUntil: wallet.unlockedUntil,
+      unencrypted: wallet.unencrypted,
       scanning: wallet.scanner.scanning,
       live: wallet.sync.live,
       settled: wallet.settled,
       height: wallet.sync.height,
       integrity: wallet.integrity.state,
-      warnings: wallet.integrity.warnings,
+      warnings: [...wallet.integrity.warnings, ...(this.#isReported(wallet) ? [UNENCRYPTED] : [])],
     }));
   }
 
@@ -396,4 +432,6 @@ export class WalletManager {
 /** Names that one error message shows. */
 const SHOWN_NAMES = 20;
 
+const UNENCRYPTED =
+  'The private keys of this wallet are not encrypted: set a passphrase with encryptwallet, or unload the wallet where the node needs none.';
 const PLAIN = { disablePrivateKeys: false, blank: false, avoidReuse: false };

@@ -201,6 +201,11 @@ export class Wallet {
     return this.vault.encrypted ? this.#unlockedUntil : null;
   }
 
+  /** It has private keys, or may have, and no passphrase. */
+  get unencrypted(): boolean {
+    return !this.vault.encrypted && !this.has('disable_private_keys');
+  }
+
   /** A new master key, and a source of each type of address from it. */
   generate(): void {
     const { params, clock, keypool } = this.deps;

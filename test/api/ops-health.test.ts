@@ -23,7 +23,7 @@ function breakReads(node: FakeNode): void {
   };
 }
 
-const SOUND = { integrity: 'sound', warnings: [] } as const;
+const SOUND = { integrity: 'sound', unencrypted: false, warnings: [] } as const;
 
 describe('liveness', () => {
   test('has exactly two members and needs nothing', async () => {
@@ -252,8 +252,9 @@ describe('metrics', () => {
     const wallets = [null, 0, 1_900_000_000].map((unlockedUntil, i) => ({ ...wallet, name: `w${i}`, unlockedUntil }));
     it.node.current = { ...it.node.current, wallets };
     const text = await (await it.get('/metrics', { headers: BEARER })).text();
-    const samples = text.split('\n').filter((line) => line.startsWith('obverse_wallet'));
+    const samples = text.split('\n').filter((line) => /^obverse_wallet_(locked|balance)/.test(line));
     expect(samples).toEqual(['0', '1', '0'].map((value, i) => `obverse_wallet_locked{wallet="w${i}"} ${value}`));
+    expect(text).toContain('obverse_wallet_unencrypted{wallet="w0"} 0');
   });
 
   test('need the scope on the main listener and hold the four of the interface', async () => {

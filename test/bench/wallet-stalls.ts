@@ -566,7 +566,14 @@ async function measure(one: Case): Promise<readonly [string, string]> {
   it.deps.mempool.broadcast = async () => ({ status: 'accepted' }) as never;
   const dir = mkdtempSync(join(tmpdir(), 'obverse-stalls-'));
   const manager = new WalletManager(
-    { dir: join(dir, 'wallets'), backupDir: join(dir, 'backups'), autocreate: false, max: 10, known: walletMemory() },
+    {
+      dir: join(dir, 'wallets'),
+      backupDir: join(dir, 'backups'),
+      autocreate: false,
+      passphrase: () => null,
+      max: 10,
+      known: walletMemory(),
+    },
     it.deps,
   );
   try {

@@ -70,7 +70,14 @@ describe('defaults', () => {
     expect(config.chain.maxTipAge).toBe(10_800);
     expect(config.storage.coinsCache).toBe(256);
     expect(config.workers.verify).toBe(6);
-    expect(config.wallet).toEqual({ enabled: true, autocreate: true, fallbackFee: null, keypool: 1000, max: 500 });
+    expect(config.wallet).toEqual({
+      enabled: true,
+      autocreate: true,
+      fallbackFee: null,
+      keypool: 1000,
+      max: 500,
+      passphraseFile: null,
+    });
     expect(config.index).toEqual({ tx: true, address: true, spender: false, filter: false });
     expect(config.rpcauth).toEqual([]);
     expect(config.rpcscopes).toEqual(['read', 'broadcast', 'wallet']);

@@ -35,6 +35,7 @@ const NEVER_THERE: Readonly<Record<string, string>> = {
   'getaddressinfo.embedded.embedded.sigsrequired': 'two scripts deep there is a key alone',
   'getaddressinfo.embedded.embedded.witness_program': 'two scripts deep there is a key alone',
   'getaddressinfo.embedded.embedded.witness_version': 'two scripts deep there is a key alone',
+  'getwalletinfo.warnings': 'no wallet here is tampered with, and on regtest none must be encrypted',
   'listsinceblock.removed[].replaced_by_txid': 'what was replaced was in no block',
 };
 

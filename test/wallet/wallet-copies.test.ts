@@ -14,6 +14,7 @@ class Wallets implements Disposable {
       backupDir: this.backups,
       autocreate: true,
       max: 500,
+      passphrase: () => null,
       known: walletMemory(),
     },
     this.#fixture.deps,

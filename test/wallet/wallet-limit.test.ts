@@ -10,6 +10,7 @@ test('no more wallets are made or restored than there may be, loaded or not, als
       dir: join(it.dir, 'wallets'),
       backupDir: join(it.dir, 'backups'),
       autocreate: false,
+      passphrase: () => null,
       max: 2,
       known: walletMemory(),
     },

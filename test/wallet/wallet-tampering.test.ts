@@ -211,7 +211,7 @@ describe('an encrypted wallet', () => {
       wallet.store.lock({ txid: new Uint8Array(32) as Txid, vout: 1 }, true);
     });
     // Locked: what it derives now only the node can vouch for.
-    while (wallet.filler.fillSome());
+    for (const { filler } of [wallet, it.attacker.wallet]) while (filler.fillSome());
   });
   afterAll(() => it[Symbol.dispose]());
 

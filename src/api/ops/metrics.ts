@@ -1,5 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { MempoolTotals } from '../../mempool/changes.ts';
+import type { WalletState } from '../../wallet/wallet-manager.ts';
 import type { AuthCounters } from '../auth/authenticator.ts';
 import { DurationHistogram, type DurationSeries } from './durations.ts';
 import { type NodeMetricSources, NodeMetrics } from './node-metrics.ts';
@@ -36,7 +37,7 @@ export interface GaugeSources extends NodeMetricSources {
   /** Bytes by file, `name` being `chain`, `node`, `auth` or `watches`. */
   databases(): Promise<readonly { readonly name: string; readonly bytes: number; readonly walBytes: number }[]>;
   /** Loaded wallets. */
-  wallets(): readonly { readonly name: string; readonly unlockedUntil: number | null }[];
+  wallets(): readonly Pick<WalletState, 'name' | 'unlockedUntil' | 'unencrypted'>[];
   /** Satoshis that could be spent, by wallet; null where balances are not to be shown. */
   walletBalances: (() => Promise<ReadonlyMap<string, number>>) | null;
   wsConnections(): number;
@@ -301,6 +302,16 @@ function addGauges(registry: Registry, sources: GaugeSources): void {
     collect() {
       this.reset();
       for (const { name, unlockedUntil } of sources.wallets()) this.set({ wallet: name }, unlockedUntil === 0 ? 1 : 0);
+    },
+  });
+  new Gauge({
+    name: 'obverse_wallet_unencrypted',
+    help: '1 while a wallet with private keys has no passphrase.',
+    labelNames: ['wallet'],
+    registers,
+    collect() {
+      this.reset();
+      for (const { name, unencrypted } of sources.wallets()) this.set({ wallet: name }, unencrypted ? 1 : 0);
     },
   });
   const { walletBalances } = sources;

@@ -5,6 +5,7 @@ import type { PeerView } from '../node-port.ts';
 import { coins, double } from '../views/core-number.ts';
 import { type FrontEnv, nodeMethod } from './method.ts';
 import { NETWORK, PEER } from './network-shapes.ts';
+import { operatorWarnings } from './operator-warnings.ts';
 import { flag, hash, integer, optional, text } from './params.ts';
 import { orFail, rpcFail } from './rpc-error.ts';
 import { arr, bool, int, mapOf, nil, obj, str, unixTime } from './schema.ts';
@@ -115,7 +116,7 @@ function networkInfo({ ctx: { options, node }, settings: { relay } }: FrontEnv, 
     relayfee: coins(relay.minRelayFeerate),
     incrementalfee: coins(relay.incrementalFeerate),
     localaddresses: network.localAddresses,
-    warnings: node().status().warnings,
+    warnings: operatorWarnings(node().status()),
     softwareversion: options.version,
   };
 }

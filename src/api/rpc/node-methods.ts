@@ -13,6 +13,7 @@ import { networkHashrate } from '../readers/network-hashrate.ts';
 import { StoredEntry } from '../readers/stored-entry.ts';
 import { coins, double } from '../views/core-number.ts';
 import { nodeMethod, rpcMethod } from './method.ts';
+import { operatorWarnings } from './operator-warnings.ts';
 import { integer, optional } from './params.ts';
 import { rpcFail } from './rpc-error.ts';
 import { bool, coinAmount, hashStr, hexStr, int, maybe, num, obj, str, unixTime } from './schema.ts';
@@ -66,7 +67,7 @@ export const getblockchaininfo = nodeMethod({
         size_on_disk,
         pruned: false,
         ...signetChallenge(params.consensus.signetChallenge),
-        warnings: status.warnings,
+        warnings: operatorWarnings(status),
       };
     });
   },
@@ -138,7 +139,7 @@ export const getmininginfo = nodeMethod({
         chain: params.name,
         ...signetChallenge(params.consensus.signetChallenge),
         next: { height: tip.height + 1, bits: next.bits, difficulty: next.difficulty, target: next.target },
-        warnings: ctx.node().status().warnings,
+        warnings: operatorWarnings(ctx.node().status()),
       };
     });
   },

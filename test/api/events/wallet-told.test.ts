@@ -29,7 +29,7 @@ function entryOf(type: string, data: object = {}, reason: LogEntry['reason'] = n
 }
 
 function stateOf(name: string, settled = true): WalletState {
-  const sound = { integrity: 'sound', warnings: [] } as const;
+  const sound = { integrity: 'sound', unencrypted: false, warnings: [] } as const;
   return { name, load: 1, unlockedUntil: null, scanning: null, live: true, settled, height: 0, ...sound };
 }
 

@@ -1,0 +1,55 @@
+import { closeSync, existsSync, fstatSync, openSync, readSync } from 'node:fs';
+import { join } from 'node:path';
+import { OperatorError } from '../util/operator-error.ts';
+import { secretBytes, secretCopy } from '../util/secret-bytes.ts';
+
+/** As `LoadCredential=wallet-passphrase:PATH` of systemd names it. */
+const CREDENTIAL = 'wallet-passphrase';
+const MAX_BYTES = 4096;
+const LINE_END = 0x0a;
+
+/**
+ * The passphrase for the wallet that the first start creates: the content of the configured file, else the credential of the
+ * service manager, without a line end behind it. Null where there is none. The caller overwrites it. Throws OperatorError on a
+ * file that cannot be used, or that other users can read.
+ */
+export function readWalletPassphrase(
+  file: string | null,
+  credentials = process.env.CREDENTIALS_DIRECTORY,
+): Uint8Array | null {
+  if (file !== null) return read(file, `wallet.passphraseFile: ${file}`, true);
+  const credential = credentials && join(credentials, CREDENTIAL);
+  // The service manager decides who may read it.
+  return credential && existsSync(credential) ? read(credential, `credential ${CREDENTIAL}`, false) : null;
+}
+
+function read(file: string, name: string, isOwn: boolean): Uint8Array {
+  const bytes = secretBytes(MAX_BYTES + 1);
+  const fd = opened(file, name);
+  try {
+    const { mode, uid } = fstatSync(fd);
+    if (isOwn && ((mode & 0o077) !== 0 || uid !== process.getuid?.()))
+      throw new OperatorError(
+        `${name} must belong to the user who runs the node and be readable for that user alone (mode 600 or 400); it has mode ${(mode & 0o777).toString(8)} and owner ${uid}`,
+      );
+    let size = readSync(fd, bytes, 0, bytes.length, 0);
+    if (size > MAX_BYTES) throw new OperatorError(`${name} is longer than ${MAX_BYTES} bytes`);
+    if (bytes[size - 1] === LINE_END) size--;
+    if (size === 0) throw new OperatorError(`${name} holds no passphrase`);
+    return secretCopy(bytes.subarray(0, size));
+  } finally {
+    closeSync(fd);
+    bytes.fill(0);
+  }
+}
+
+function opened(file: string, name: string): number {
+  try {
+    const fd = openSync(file, 'r');
+    if (fstatSync(fd).isFile()) return fd;
+    closeSync(fd);
+  } catch (error) {
+    throw new OperatorError(`${name} cannot be read: ${(error as NodeJS.ErrnoException).code}`);
+  }
+  throw new OperatorError(`${name} is not a file`);
+}

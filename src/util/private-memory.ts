@@ -1,0 +1,20 @@
+import { openLibc } from './libc.ts';
+
+const PR_SET_DUMPABLE = 4;
+const RLIMIT_CORE = 4;
+
+/**
+ * Keeps this process's memory, with its keys, out of core dumps and from other processes of the same user. False where the
+ * system does not offer that. Root can read it all the same, and the process still reads its own /proc entries.
+ */
+export function keepMemoryPrivate(): boolean {
+  const libc = openLibc({
+    prctl: { args: ['i32', 'u64', 'u64', 'u64', 'u64'], returns: 'i32' },
+    setrlimit: { args: ['i32', 'ptr'], returns: 'i32' },
+  });
+  if (libc === null) return false;
+  const none = new BigUint64Array(2);
+  const undumpable = libc.prctl(PR_SET_DUMPABLE, 0n, 0n, 0n, 0n) === 0;
+  // Core dumps that are piped to a collector ignore the limit, and heed what stands above.
+  return libc.setrlimit(RLIMIT_CORE, none) === 0 && undumpable;
+}
