@@ -90,14 +90,14 @@ test('misbehaviour is remembered of an address, whatever its port', () => {
   expect(discouragement.isDiscouraged(ip('1.2.3.5'))).toBe(false);
 });
 
-test('a database of before there were bans gets a place for them', () => {
+test('node.db of the first schema is upgraded and holds bans', () => {
   const dir = mkdtempSync(join(tmpdir(), 'node-db-'));
   try {
     const path = join(dir, 'node.db');
     const identity = { network: 'regtest', genesisHash: '00' };
     openNodeDatabase(path, identity).close();
     const old = new Database(path);
-    for (const table of ['bans', 'addresses', 'anchors']) old.run(`DROP TABLE ${table}`);
+    for (const table of ['bans', 'addresses', 'anchors', 'wallets', 'encrypted_wallets']) old.run(`DROP TABLE ${table}`);
     old.run("UPDATE meta SET value = 1 WHERE key = 'schema'");
     old.close();
     const db = openNodeDatabase(path, identity);
