@@ -97,7 +97,8 @@ test('node.db of the first schema is upgraded and holds bans', () => {
     const identity = { network: 'regtest', genesisHash: '00' };
     openNodeDatabase(path, identity).close();
     const old = new Database(path);
-    for (const table of ['bans', 'addresses', 'anchors', 'wallets', 'encrypted_wallets']) old.run(`DROP TABLE ${table}`);
+    for (const table of ['bans', 'addresses', 'anchors', 'wallets', 'encrypted_wallets'])
+      old.run(`DROP TABLE ${table}`);
     old.run("UPDATE meta SET value = 1 WHERE key = 'schema'");
     old.close();
     const db = openNodeDatabase(path, identity);
