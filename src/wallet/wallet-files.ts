@@ -8,6 +8,9 @@ import { walletFail } from './wallet-error.ts';
 export const DEFAULT_WALLET = 'default';
 const FILE_SUFFIX = '.db';
 const STARTUP_FILE = 'startup.json';
+/** Of a wallet's file that is not complete. */
+export const PART_SUFFIX = '.part';
+const PART = /\.db(\.[0-9a-f-]{36})?\.part(-journal|-wal|-shm)?$/;
 
 /** Where the files of wallets and their backups lie, and the list of those to load at the start. */
 export class WalletFiles {
@@ -24,6 +27,12 @@ export class WalletFiles {
 
   makeDir(): void {
     mkdirSync(this.dir, { recursive: true, mode: 0o700 });
+  }
+
+  /** Removes files of wallets that a crash left incomplete. */
+  removeParts(): void {
+    for (const file of withDescriptors(() => readdirSync(this.dir)))
+      if (PART.test(file)) rmSync(join(this.dir, file), { force: true });
   }
 
   makeBackupDir(): void {

@@ -5,6 +5,7 @@ import type { MempoolChange } from '../mempool/changes.ts';
 import { type ParsedBlock, parseTransaction } from '../primitives/block.ts';
 import { OperatorError } from '../util/operator-error.ts';
 import { noteProgress } from '../util/progress.ts';
+import { createSealedWallet, createWallet } from './create-wallet.ts';
 import { type NewWallet, Wallet, type WalletDeps } from './wallet.ts';
 import { WalletBackups } from './wallet-backups.ts';
 import { walletFail } from './wallet-error.ts';
@@ -100,6 +101,7 @@ export class WalletManager {
     const known = this.#known.all();
     this.#checkDirectory(known);
     this.files.makeDir();
+    this.files.removeParts();
     const used = [...known].filter(([, inUse]) => inUse).map(([name]) => name);
     if (this.#autocreate && this.files.names().length === 0 && used.length === 0) this.#makeFirst();
     const startup = this.files.startup();
@@ -147,7 +149,7 @@ export class WalletManager {
     const { path } = this.files.place(DEFAULT_WALLET);
     const passphrase = this.#passphrase();
     if (passphrase === null) {
-      this.#loaded(this.#made(path, DEFAULT_WALLET, PLAIN));
+      void this.#add(createWallet(path, DEFAULT_WALLET, PLAIN, this.#deps));
       log.warn('a wallet was made: its keys are not encrypted until encryptwallet is called', {
         wallet: DEFAULT_WALLET,
       });
@@ -155,7 +157,7 @@ export class WalletManager {
     }
     this.#prepared = this.#exclusively(DEFAULT_WALLET, async () => {
       try {
-        this.#loaded(await this.#sealed(path, DEFAULT_WALLET, { ...PLAIN, passphrase }));
+        await this.#add(await createSealedWallet(path, DEFAULT_WALLET, { ...PLAIN, passphrase }, this.#deps));
         log.info('an encrypted wallet was made', { wallet: DEFAULT_WALLET });
       } finally {
         passphrase.fill(0);
@@ -230,8 +232,8 @@ export class WalletManager {
       );
     this.#ensureRoom();
     await this.#exclusively(name, async () => {
-      if (options.passphrase.length === 0) this.#loaded(this.#made(path, name, options));
-      else this.#loaded(await this.#sealed(path, name, options));
+      const create = options.passphrase.length === 0 ? createWallet : createSealedWallet;
+      await this.#add(await create(path, name, options, this.#deps));
     });
     this.files.remember(name, loadOnStartup);
   }
@@ -332,30 +334,6 @@ export class WalletManager {
     if (this.#resubmitTimer) clearTimeout(this.#resubmitTimer);
     for (const wallet of this.#wallets.values()) wallet.close();
     this.#wallets.clear();
-  }
-
-  #made(path: string, name: string, options: Omit<NewWallet, 'passphrase'>): Wallet {
-    const wallet = Wallet.create(path, name, options, this.#deps);
-    try {
-      wallet.equip();
-      return wallet;
-    } catch (error) {
-      wallet.close();
-      removeDatabase(path);
-      throw error;
-    }
-  }
-
-  async #sealed(path: string, name: string, options: NewWallet): Promise<Wallet> {
-    const wallet = Wallet.create(path, name, options, this.#deps);
-    try {
-      await wallet.encrypt(options.passphrase, options.caller);
-      return wallet;
-    } catch (error) {
-      wallet.close();
-      removeDatabase(path);
-      throw error;
-    }
   }
 
   async #load(path: string, name: string): Promise<void> {

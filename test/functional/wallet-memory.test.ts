@@ -1,12 +1,13 @@
 import { Database } from 'bun:sqlite';
 import { afterEach, describe, expect, test } from 'bun:test';
+import { chmodSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { HDKey } from '@scure/bip32';
 import { encodeWif } from '../../src/script/wif.ts';
 import type { SealedMasterKey } from '../../src/storage/wallet-store.ts';
 import { open, openMasterKey } from '../../src/wallet/vault/sealing.ts';
 import { scanMemory } from '../lib/memory-scan.ts';
-import { cleanUpAfterTests, type NodeProcess, startNode } from '../lib/node-process.ts';
+import { cleanUpAfterTests, type NodeProcess, startNode, tempDir } from '../lib/node-process.ts';
 
 cleanUpAfterTests();
 
@@ -148,11 +149,40 @@ function textForms(name: string, text: string): [string, Uint8Array][] {
   ];
 }
 
-// Searching the memory of another process is Linux's, and takes its user or root.
+/** Other users than root may search only what is dumpable. */
+const SEARCHABLE = process.getuid?.() === 0 ? {} : { OBVERSE_DUMPABLE: '1' };
+
+describe.if(process.platform === 'linux')('memory of a node', () => {
+  test('is not dumped, and other processes of its user cannot open it', async () => {
+    // As another user, since root may open everything.
+    const prefix = process.getuid?.() === 0 ? ['setpriv', '--reuid', '65534', '--clear-groups'] : [];
+    const datadir = tempDir();
+    chmodSync(datadir, 0o777);
+    for (const dumpable of [false, true]) {
+      node = await startNode({
+        datadir,
+        prefix,
+        args: ['--wallet.enabled=false'],
+        env: dumpable ? { OBVERSE_DUMPABLE: '1' } : {},
+      });
+      // The system gives the entries of a process that is not dumpable to root.
+      const owner = statSync(`/proc/${node.pid}/mem`).uid;
+      const limits = readFileSync(`/proc/${node.pid}/limits`, 'utf8');
+      if (dumpable) expect(owner).not.toBe(0);
+      else {
+        expect(owner).toBe(0);
+        expect(limits).toMatch(/Max core file size +0 +0 /);
+      }
+      await node.stop();
+    }
+  });
+});
+
+// Searching the memory of another process is Linux's.
 describe.if(process.platform === 'linux')('memory of a node, searched', () => {
   test('holds the keys of an encrypted wallet while it is open, and nothing of them when it is locked', async () => {
     const passphrase = `open sesame ${crypto.randomUUID()}`;
-    node = await startNode({ args: ['--wallet.keypool=5', '--wallet.fallbackFee=2'] });
+    node = await startNode({ args: ['--wallet.keypool=5', '--wallet.fallbackFee=2'], env: SEARCHABLE });
     await call('createwallet', ['hot', false, false, passphrase], 'default');
     await call('walletpassphrase', [passphrase, 600]);
     await useKeys();
@@ -166,7 +196,7 @@ describe.if(process.platform === 'linux')('memory of a node, searched', () => {
 
   test('holds nothing of the new keys and the passphrases of a wallet that was encrypted later', async () => {
     const [first, second] = [`first ${crypto.randomUUID()}`, `second ${crypto.randomUUID()}`];
-    node = await startNode({ args: ['--wallet.keypool=5', '--wallet.fallbackFee=2'] });
+    node = await startNode({ args: ['--wallet.keypool=5', '--wallet.fallbackFee=2'], env: SEARCHABLE });
     await call('createwallet', ['hot'], 'default');
     await useKeys();
     const earlier = keyIds();

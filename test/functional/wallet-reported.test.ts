@@ -1,8 +1,8 @@
 import { Database } from 'bun:sqlite';
 import { afterEach, describe, expect, test } from 'bun:test';
-import { chmodSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { cleanUpAfterTests, type NodeProcess, runProgram, startNode, tempDir } from '../lib/node-process.ts';
+import { cleanUpAfterTests, NodeProcess, runProgram, startNode, tempDir } from '../lib/node-process.ts';
 
 cleanUpAfterTests();
 
@@ -75,6 +75,24 @@ describe('the wallet that a node makes by itself', () => {
     await node.stop();
     node = await startNode({ datadir, args: [KEYPOOL, '--wallet.passphraseFile=/nowhere'] });
     expect(await node.api.rpc('getwalletinfo')).toMatchObject({ unlocked_until: 0 });
+  });
+
+  test('has its keys after a crash while it was made and encrypted', async () => {
+    const datadir = tempDir();
+    const file = join(tempDir(), 'passphrase');
+    writeFileSync(file, 'open sesame', { mode: 0o600 });
+    const options = { network: 'main', datadir, args: [KEYPOOL, `--wallet.passphraseFile=${file}`] };
+    const wallets = join(datadir, 'main/wallets');
+    const crashing = new NodeProcess(options);
+    await crashing.until('the first file', () => existsSync(wallets) && readdirSync(wallets).length > 0, 30_000, 2);
+    await crashing.stop('SIGKILL');
+    expect(readdirSync(wallets)).not.toContain('default.db');
+    node = await startNode(options);
+    expect(await node.api.rpc('getwalletinfo')).toMatchObject({ unlocked_until: 0, blank: false });
+    expect(await node.api.rpc<string>('getnewaddress', [])).toStartWith('bc1q');
+    await node.api.rpc('walletpassphrase', ['open sesame', 10]);
+    expect(readdirSync(wallets).filter((name) => !name.startsWith('default.db'))).toEqual([]);
+    expect(readdirSync(wallets).filter((name) => name.includes('.part'))).toEqual([]);
   });
 
   test('takes the credential of the service manager', async () => {

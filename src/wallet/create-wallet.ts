@@ -1,0 +1,86 @@
+import { closeSync, constants, copyFileSync, fsyncSync, openSync, renameSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { withDescriptors } from '../util/descriptors.ts';
+import { syncDirectory } from '../util/sync-directory.ts';
+import { type NewWallet, Wallet, type WalletDeps } from './wallet.ts';
+import { PART_SUFFIX, removeDatabase } from './wallet-files.ts';
+
+/** Creates the file of a wallet whose keys are not sealed, and opens it. Throws where the file exists. */
+export function createWallet(
+  path: string,
+  name: string,
+  options: Omit<NewWallet, 'passphrase'>,
+  deps: WalletDeps,
+): Wallet {
+  const created = startPart(path, name, options, deps);
+  try {
+    created.equip();
+    return complete(created, path, deps);
+  } catch (error) {
+    discard(created);
+    throw error;
+  }
+}
+
+/** The same for a wallet whose keys are sealed with a passphrase; they are locked. */
+export async function createSealedWallet(
+  path: string,
+  name: string,
+  options: NewWallet,
+  deps: WalletDeps,
+): Promise<Wallet> {
+  const created = startPart(path, name, options, deps);
+  try {
+    await created.encrypt(options.passphrase, options.caller);
+    return complete(created, path, deps);
+  } catch (error) {
+    discard(created);
+    throw error;
+  }
+}
+
+/** The file has another name until it is complete: a crash leaves no wallet behind that lacks its keys. */
+function startPart(path: string, name: string, options: Omit<NewWallet, 'passphrase'>, deps: WalletDeps): Wallet {
+  return Wallet.create(partOf(path), name, options, deps);
+}
+
+function complete(created: Wallet, path: string, deps: WalletDeps): Wallet {
+  const { path: source } = created.store;
+  created.close();
+  const { size } = statSync(`${source}-wal`, { throwIfNoEntry: false }) ?? { size: 0 };
+  if (size > 0) throw new Error(`the log of ${source} could not be written into it`);
+  // A copy: SQLite may hold the file for as long as a statement was not collected, and would use its index for both names.
+  const part = partOf(path);
+  try {
+    copyDurably(source, part);
+    renameSync(part, path);
+  } catch (error) {
+    removeDatabase(part);
+    throw error;
+  }
+  removeDatabase(source);
+  syncDirectory(dirname(path));
+  const wallet = Wallet.open(path, created.name, deps);
+  // This process wrote each of its rows a moment ago.
+  wallet.integrity.trust();
+  return wallet;
+}
+
+function partOf(path: string): string {
+  return `${path}.${crypto.randomUUID()}${PART_SUFFIX}`;
+}
+
+function copyDurably(from: string, to: string): void {
+  withDescriptors(() => copyFileSync(from, to, constants.COPYFILE_EXCL));
+  const file = withDescriptors(() => openSync(to, 'r+'));
+  try {
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+}
+
+function discard(created: Wallet): void {
+  created.close();
+  removeDatabase(created.store.path);
+}
