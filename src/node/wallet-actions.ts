@@ -14,6 +14,7 @@ import { processPsbtText, signOwnMessage, signRaw } from '../wallet/spend/sign-c
 import type { Wallet, WalletFlag } from '../wallet/wallet.ts';
 import { WalletError, walletFail } from '../wallet/wallet-error.ts';
 import type { WalletManager } from '../wallet/wallet-manager.ts';
+import { ensureShortText } from '../wallet/wallet-text.ts';
 
 const WRONG_PASSPHRASE = 'Error: The wallet passphrase entered was incorrect.';
 
@@ -129,6 +130,7 @@ export function walletActions(manager: WalletManager | null): ActionTable<Wallet
     walletSetLabel: on((wallet, address, label) => {
       const parsed = parseAddress(address, wallet.deps.params.address);
       if (!parsed.ok) return walletFail('invalidAddressOrKey', 'Invalid Bitcoin address');
+      ensureShortText('label', label);
       const purpose = wallet.scripts.owns(parsed.script) ? 'receive' : 'send';
       wallet.store.write(() => wallet.store.setLabel(parsed.script, parsed.address, label, purpose));
       return null;

@@ -53,6 +53,8 @@ export type PlacedScript = Pick<ScriptRecord, 'script' | 'descriptor' | 'positio
 
 /** Read in about a millisecond. */
 const SCRIPTS_PAGE = 1000;
+/** Opened in some milliseconds. */
+const KEYS_PAGE = 32;
 
 interface DescriptorRow {
   id: number;
@@ -77,6 +79,23 @@ interface ScriptRow {
   used: number;
 }
 
+function descriptorRecord(row: DescriptorRow): DescriptorRecord {
+  return {
+    id: row.id,
+    key: row.key,
+    text: row.text,
+    normalized: row.normalized,
+    outputType: row.output_type,
+    createdAt: row.created_at,
+    rangeStart: row.range_start,
+    rangeEnd: row.range_end,
+    nextIndex: row.next_index,
+    filled: row.filled,
+    active: row.active,
+    internal: row.internal === null ? null : row.internal === 1,
+  };
+}
+
 /** Descriptors and scripts of a wallet, for reading. */
 export class WalletKeyReads {
   readonly #descriptors;
@@ -88,20 +107,7 @@ export class WalletKeyReads {
   }
 
   descriptors(): DescriptorRecord[] {
-    return this.#descriptors.all().map((row) => ({
-      id: row.id,
-      key: row.key,
-      text: row.text,
-      normalized: row.normalized,
-      outputType: row.output_type,
-      createdAt: row.created_at,
-      rangeStart: row.range_start,
-      rangeEnd: row.range_end,
-      nextIndex: row.next_index,
-      filled: row.filled,
-      active: row.active,
-      internal: row.internal === null ? null : row.internal === 1,
-    }));
+    return this.#descriptors.all().map(descriptorRecord);
   }
 
   /** Empty where the script is not the wallet's. */
@@ -112,8 +118,10 @@ export class WalletKeyReads {
 
 /** The same for the one writer, and private keys. */
 export class WalletKeyStore extends WalletKeyReads {
-  /** Writes of what wallets keep in memory as well: descriptors, derived keys, private keys. */
-  changes = 0;
+  /** Ids of descriptors that the transaction has written, with their derived keys: wallets keep these in memory as well. */
+  readonly changedDescriptors = new Set<number>();
+  /** Ids, as hex, of private keys that the transaction has written. */
+  readonly changedKeys = new Set<string>();
   /** Runs work in a transaction of the wallet, or in the one that is open. */
   atomically: (work: () => void) => void = (work) => work();
   readonly #db: Database;
@@ -147,11 +155,12 @@ export class WalletKeyStore extends WalletKeyReads {
   put(record: Omit<DescriptorRecord, 'id'>): number {
     const { key, text, normalized, outputType, createdAt, rangeStart, rangeEnd, nextIndex, filled } = record;
     const internal = record.internal === null ? null : Number(record.internal);
-    this.changes++;
-    return this.#put.get(
+    const { id } = this.#put.get(
       ...[key, text, normalized, outputType, createdAt, rangeStart, rangeEnd, nextIndex, filled],
       ...[record.active, internal],
-    )!.id;
+    )!;
+    this.changedDescriptors.add(id);
+    return id;
   }
 
   /** Gives a descriptor another text, which stands for the same scripts. */
@@ -212,6 +221,18 @@ export class WalletKeyStore extends WalletKeyReads {
       .all(script, descriptor, count);
   }
 
+  /** Null where there is none of that id. */
+  descriptor(id: number): DescriptorRecord | null {
+    const row = this.#db.query<DescriptorRow, [number]>('SELECT * FROM descriptors WHERE id = ?').get(id);
+    return row && descriptorRecord(row);
+  }
+
+  /** All descriptors by id, one read at a time. */
+  *descriptorsInOrder(): Generator<DescriptorRecord> {
+    const next = this.#db.query<DescriptorRow, [number]>('SELECT * FROM descriptors WHERE id > ? ORDER BY id LIMIT 1');
+    for (let row = next.get(-1); row; row = next.get(row.id)) yield descriptorRecord(row);
+  }
+
   /** Whether there is a private key, sealed or not. */
   hasKeys(): boolean {
     return this.#db.query('SELECT 1 FROM keys LIMIT 1').get() !== null;
@@ -224,17 +245,28 @@ export class WalletKeyStore extends WalletKeyReads {
   }
 
   addCache(descriptor: number, { kind, expression, position, key }: CacheRecord): void {
-    this.changes++;
+    this.changedDescriptors.add(descriptor);
     this.#db
       .query('INSERT INTO descriptor_cache (descriptor, kind, expression, position, key) VALUES (?, ?, ?, ?, ?)')
       .run(descriptor, kind, expression, position, key);
   }
 
   keys(): StoredKey[] {
-    return this.#db
-      .query<{ id: Uint8Array; compressed: number; data: Uint8Array }, []>('SELECT * FROM keys')
-      .all()
-      .map((row) => ({ ...row, compressed: row.compressed === 1 }));
+    return [...this.keysInOrder()].flat();
+  }
+
+  /** All private keys, a page at a time; the file may be written between two pages. */
+  *keysInOrder(): Generator<StoredKey[]> {
+    const page = this.#db.query<{ id: Uint8Array; compressed: number; data: Uint8Array }, [Uint8Array]>(
+      `SELECT * FROM keys WHERE id > ? ORDER BY id LIMIT ${KEYS_PAGE}`,
+    );
+    let last: Uint8Array = new Uint8Array(0);
+    for (;;) {
+      const rows = page.all(last);
+      yield rows.map((row) => ({ ...row, compressed: row.compressed === 1 }));
+      if (rows.length < KEYS_PAGE) return;
+      last = rows.at(-1)!.id;
+    }
   }
 
   hasKey(id: Uint8Array): boolean {
@@ -242,7 +274,7 @@ export class WalletKeyStore extends WalletKeyReads {
   }
 
   putKey({ id, compressed, data }: StoredKey): void {
-    this.changes++;
+    this.changedKeys.add(id.toHex());
     this.#db.query('INSERT OR REPLACE INTO keys VALUES (?, ?, ?)').run(id, Number(compressed), data);
   }
 }

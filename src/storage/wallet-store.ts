@@ -54,8 +54,8 @@ export class WalletStore {
   /** MACs over the rows, where the wallet is encrypted. */
   readonly seals: WalletSeals;
   readonly #db: Database;
-  /** Called when descriptors or keys were written and rolled back: what is in memory of them does not hold. */
-  onRollback: () => void = () => {};
+  /** Called after a rollback with the descriptors and keys that were written: what is in memory of them does not hold. */
+  onRollback: (descriptors: readonly number[], keyIds: readonly string[]) => void = () => {};
   #depth = 0;
 
   private constructor(path: string, db: Database) {
@@ -83,7 +83,9 @@ export class WalletStore {
   write<T>(work: () => T): T {
     if (this.#depth > 0) return work();
     this.#depth++;
-    const { changes } = this.keys;
+    const { changedDescriptors, changedKeys } = this.keys;
+    changedDescriptors.clear();
+    changedKeys.clear();
     try {
       return this.#db.transaction(() => {
         const result = work();
@@ -92,7 +94,7 @@ export class WalletStore {
       })();
     } catch (error) {
       this.seals.rolledBack();
-      if (this.keys.changes !== changes) this.onRollback();
+      if (changedDescriptors.size + changedKeys.size > 0) this.onRollback([...changedDescriptors], [...changedKeys]);
       throw error;
     } finally {
       this.#depth--;

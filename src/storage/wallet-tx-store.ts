@@ -47,6 +47,9 @@ export interface WalletCoin {
   readonly spent: number;
 }
 
+/** Read in about a millisecond. */
+const WATCHED_PAGE = 1000;
+
 interface TxRow {
   id: number;
   txid: Uint8Array;
@@ -262,9 +265,10 @@ export class WalletTxStore extends WalletTxReads {
     this.#db.query('INSERT OR IGNORE INTO tx_variants VALUES (?, ?, ?)').run(tx, wtxid, raw);
   }
 
-  /** An output of ours, as yet unspent. */
-  addCoin(tx: number, vout: number, coin: Pick<WalletCoin, 'value' | 'script' | 'height' | 'coinbase'>): void {
-    this.#addCoin.run(tx, vout, coin.value, coin.script, coin.height, Number(coin.coinbase));
+  /** An output of ours, as yet unspent. False where it is known already. */
+  addCoin(tx: number, vout: number, coin: Pick<WalletCoin, 'value' | 'script' | 'height' | 'coinbase'>): boolean {
+    const { changes } = this.#addCoin.run(tx, vout, coin.value, coin.script, coin.height, Number(coin.coinbase));
+    return changes > 0;
   }
 
   addSpend(outpoint: Outpoint, tx: number): void {
@@ -289,16 +293,23 @@ export class WalletTxStore extends WalletTxReads {
     return this.#dropConflict.all(txid).map(({ tx }) => tx);
   }
 
-  /** Nothing is known of the mempool: what was in it is inactive. Returns whose spends have to be refreshed. */
-  forgetMempool(): number[] {
-    const left = this.#db
+  /** One that is in the mempool, or that something there contradicts; null where there is none. */
+  touchedByMempool(): number | null {
+    const row = this.#db
       .query<{ id: number }, []>(
-        `SELECT id FROM txs WHERE state = ${TxStateCode.MEMPOOL} UNION SELECT tx AS id FROM mempool_conflicts`,
+        `SELECT * FROM (SELECT id FROM txs WHERE state NOT IN (2, 3) AND state = ${TxStateCode.MEMPOOL} LIMIT 1)
+         UNION ALL SELECT * FROM (SELECT tx AS id FROM mempool_conflicts LIMIT 1) LIMIT 1`,
       )
-      .all();
-    this.#db.run(`UPDATE txs SET state = ${TxStateCode.INACTIVE} WHERE state = ${TxStateCode.MEMPOOL}`);
-    this.#db.run('DELETE FROM mempool_conflicts');
-    return left.map(({ id }) => id);
+      .get();
+    return row?.id ?? null;
+  }
+
+  /** Nothing is known of the mempool: a transaction that was in it is inactive. Its spends have to be refreshed then. */
+  forgetMempool(tx: number): void {
+    this.#db
+      .query(`UPDATE txs SET state = ${TxStateCode.INACTIVE} WHERE id = ? AND state = ${TxStateCode.MEMPOOL}`)
+      .run(tx);
+    this.#db.query('DELETE FROM mempool_conflicts WHERE tx = ?').run(tx);
   }
 
   /** Confirmed or contradicted by blocks above a height, in order. */
@@ -335,11 +346,29 @@ export class WalletTxStore extends WalletTxReads {
     return row?.time ?? null;
   }
 
-  /** Txids of all, and of what they spend: whatever else touches these may concern the wallet. */
-  *watchedTxids(): Generator<Uint8Array> {
-    for (const { txid } of this.#db.query<{ txid: Uint8Array }, []>('SELECT txid FROM txs').iterate()) yield txid;
-    const spends = this.#db.query<{ outpoint: Uint8Array }, []>('SELECT DISTINCT outpoint FROM spends');
-    for (const { outpoint } of spends.iterate()) yield outpoint.subarray(0, 32);
+  /**
+   * Txids of all, and of what they spend, a page at a time: whatever else touches these may concern the wallet. The file
+   * may be written between two pages.
+   */
+  *watchedTxids(): Generator<readonly Uint8Array[]> {
+    const txids = this.#db.query<{ id: number; txid: Uint8Array }, [number]>(
+      `SELECT id, txid FROM txs WHERE id > ? ORDER BY id LIMIT ${WATCHED_PAGE}`,
+    );
+    for (let after = 0; ; ) {
+      const page = txids.all(after);
+      yield page.map(({ txid }) => txid);
+      if (page.length < WATCHED_PAGE) break;
+      after = page.at(-1)!.id;
+    }
+    const spends = this.#db.query<{ outpoint: Uint8Array; tx: number }, [Uint8Array, number]>(
+      `SELECT outpoint, tx FROM spends WHERE (outpoint, tx) > (?, ?) ORDER BY outpoint, tx LIMIT ${WATCHED_PAGE}`,
+    );
+    for (let [outpoint, tx] = [new Uint8Array(0), 0]; ; ) {
+      const page = spends.all(outpoint, tx);
+      yield page.map((row) => row.outpoint.subarray(0, 32));
+      if (page.length < WATCHED_PAGE) return;
+      ({ outpoint, tx } = page.at(-1)! as { outpoint: Uint8Array<ArrayBuffer>; tx: number });
+    }
   }
 
   setDetails(tx: number, details: { comment?: string | null; commentTo?: string | null }): void {

@@ -8,6 +8,7 @@ import type { SigningData } from './keys/signing-data.ts';
 import type { OwnedDescriptor } from './scripts/owned-descriptor.ts';
 import type { Wallet } from './wallet.ts';
 import { WalletError, type WalletErrorKind, walletFail } from './wallet-error.ts';
+import { ensureShortText } from './wallet-text.ts';
 
 /** One of the descriptors that a client brings, as JSON; `timestamp` is checked. */
 export interface DescriptorImport {
@@ -118,6 +119,7 @@ function add(wallet: Wallet, request: DescriptorImport, timestamp: number, warni
   const active = given(request.active, 'boolean', 'active') ?? false;
   const label = given(request.label, 'string', 'label');
   if (label === '*') walletFail('invalidLabelName', 'Invalid label name');
+  ensureShortText('label', label);
   const parsed = parseDescriptor(text, wallet.deps.params, { requireChecksum: true });
   if (!parsed.ok) throw new WalletError('invalidAddressOrKey', parsed.error);
   const { descriptors } = parsed;

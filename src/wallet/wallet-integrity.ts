@@ -1,6 +1,7 @@
 import type { WalletStore } from '../storage/wallet-store.ts';
 import { sleep } from '../util/abort.ts';
 import type { Log } from '../util/log.ts';
+import { runInSlices } from '../util/slices.ts';
 import type { Voucher } from './node-voucher.ts';
 import { deriveAgain } from './scripts/check-descriptor.ts';
 import { checkScripts } from './scripts/check-scripts.ts';
@@ -91,6 +92,7 @@ export class WalletIntegrity {
         this.#passed(this.#vouched ? 'sound' : 'unverified');
         return;
       }
+      await runInSlices(vault.openKeys(), { signal });
       // The sources of addresses first: until they are checked the wallet does nothing.
       if (!watchOnly()) await this.#derive(({ record }) => record.active !== null);
       this.#passed('sound');
@@ -113,6 +115,7 @@ export class WalletIntegrity {
         log.error('a wallet that failed its integrity check was unlocked', { wallet: name, problem: this.#problem });
         return;
       }
+      await runInSlices(vault.openKeys(), { signal });
       const seal = await store.seals.checkMaster(signal);
       // Locked again, or unlocked once more.
       if (seal === 'interrupted') return;

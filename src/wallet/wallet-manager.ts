@@ -6,6 +6,7 @@ import { type ParsedBlock, parseTransaction } from '../primitives/block.ts';
 import { OperatorError } from '../util/operator-error.ts';
 import { noteProgress } from '../util/progress.ts';
 import { createSealedWallet, createWallet } from './create-wallet.ts';
+import { runInSlices } from '../util/slices.ts';
 import { type NewWallet, Wallet, type WalletDeps } from './wallet.ts';
 import { WalletBackups } from './wallet-backups.ts';
 import { walletFail } from './wallet-error.ts';
@@ -127,7 +128,7 @@ export class WalletManager {
       if (!startup.includes(name)) continue;
       noteProgress();
       try {
-        this.#add(Wallet.open(path, name, this.#deps));
+        this.#add(Wallet.open(path, name, this.#deps, noteProgress));
       } catch (error) {
         this.#failed.add(name);
         log.error('a wallet cannot be opened', { wallet: name, error });
@@ -339,7 +340,7 @@ export class WalletManager {
   async #load(path: string, name: string): Promise<void> {
     let wallet: Wallet;
     try {
-      wallet = Wallet.open(path, name, this.#deps);
+      wallet = await runInSlices(Wallet.opening(path, name, this.#deps), { signal: this.#deps.signal });
     } catch (error) {
       if (!(error instanceof OperatorError)) throw error;
       return walletFail('walletNotFound', `Wallet file verification failed. ${error.message}.`);

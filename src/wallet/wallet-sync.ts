@@ -54,7 +54,14 @@ export class WalletSync {
 
   constructor(deps: WalletSyncDeps) {
     this.#deps = deps;
-    for (const txid of deps.store.txs.watchedTxids()) this.#watched.add(txid);
+  }
+
+  /** Reads of a file that is opened what is to be noticed. */
+  *load(): Steps<void> {
+    for (const page of this.#deps.store.txs.watchedTxids()) {
+      for (const txid of page) this.#watched.add(txid);
+      yield;
+    }
   }
 
   /** Whether the wallet stands on the tip. */
@@ -126,9 +133,8 @@ export class WalletSync {
 
   /** Looks again at what blocks of these heights mean to the wallet. */
   async rescan(from: number, to: number, { signal, progress }: { signal: AbortSignal; progress: ScanProgress }) {
-    const scripts = [...this.#deps.store.keys.allScripts()];
     await this.#apply(
-      await this.#collect(scripts, { from, to }, signal, (share) => progress(share / 2)),
+      await this.#collect(null, { from, to }, signal, (share) => progress(share / 2)),
       signal,
       (share) => progress(0.5 + share / 2),
     );
@@ -159,8 +165,7 @@ export class WalletSync {
       // In blocks from long before its keys there is nothing.
       const born = store.meta('birthTime');
       if (born === null || target.time >= born - BIRTH_WINDOW_S) {
-        const scripts = [...store.keys.allScripts()];
-        await this.#apply(await this.#collect(scripts, { from: from + 1, to: target.height }, signal), signal);
+        await this.#apply(await this.#collect(null, { from: from + 1, to: target.height }, signal), signal);
       }
       store.follow(() => {
         const fork = forkOf(target, chain.tip);
@@ -195,9 +200,12 @@ export class WalletSync {
     return null;
   }
 
-  /** Places of all that concerns the wallet's scripts, in order; marks what was paid as used on the way. */
+  /**
+   * Places of all that concerns some scripts, or with null all of the wallet's, in order; marks what was paid as used on
+   * the way.
+   */
   async #collect(
-    among: readonly Uint8Array[],
+    among: readonly Uint8Array[] | null,
     within: Heights,
     signal: AbortSignal,
     progress?: ScanProgress,
@@ -207,12 +215,23 @@ export class WalletSync {
     const places = new Places();
     const recorded = scripts.record();
     try {
-      await this.#inSlices(reads, signal, this.#touching(reads, among, recorded, { within, places, progress }));
+      // Read after the recording has begun, so that none is missed that is added between two slices.
+      const pending = among ? [...among] : await runInSlices(this.#allScripts(), { signal });
+      await this.#inSlices(reads, signal, this.#touching(reads, pending, recorded, { within, places, progress }));
     } finally {
       scripts.stopRecording(recorded);
     }
     await this.#inSlices(reads, signal, this.#contradictions(reads, within, places));
     return places;
+  }
+
+  *#allScripts(): Steps<Uint8Array[]> {
+    const scripts: Uint8Array[] = [];
+    for (const page of this.#deps.store.keys.scriptPages()) {
+      for (const { script } of page) scripts.push(script);
+      yield;
+    }
+    return scripts;
   }
 
   async #apply(places: Places, signal: AbortSignal, progress?: ScanProgress): Promise<void> {
@@ -231,15 +250,14 @@ export class WalletSync {
     signal.throwIfAborted();
   }
 
-  /** Finds what touches these scripts, and those that are recorded meanwhile. */
+  /** Finds what touches the scripts that are pending, and those that are recorded meanwhile. */
   *#touching(
     reads: ChainReads,
-    among: readonly Uint8Array[],
+    pending: Uint8Array[],
     recorded: Uint8Array[],
     { within, places, progress }: { within: Heights; places: Places; progress?: ScanProgress | undefined },
   ): Steps<void> {
     const { scripts } = this.#deps;
-    const pending = [...among];
     for (let done = 0; done < pending.length; ) {
       const script = pending[done]!;
       let found = false;

@@ -10,7 +10,7 @@ import { type Clock, unixSeconds } from '../util/clock.ts';
 import { Exclusive } from '../util/exclusive.ts';
 import type { Log } from '../util/log.ts';
 import { OperatorError } from '../util/operator-error.ts';
-import { runInSlices, type Steps } from '../util/slices.ts';
+import { runInSlices, runSteps, type Steps } from '../util/slices.ts';
 import { KeypoolFiller } from './keypool-filler.ts';
 import { ExtendedPrivateKey, formatExtendedPublicKey } from './keys/extended-key.ts';
 import { Ledger } from './ledger/ledger.ts';
@@ -24,6 +24,7 @@ import { WalletDamage, WalletError, walletFail } from './wallet-error.ts';
 import { WalletIntegrity } from './wallet-integrity.ts';
 import { WalletScanner } from './wallet-scanner.ts';
 import { WalletSync } from './wallet-sync.ts';
+import { ensureShortText } from './wallet-text.ts';
 import { writeCopy } from './write-copy.ts';
 
 export interface WalletDeps {
@@ -95,9 +96,9 @@ export class Wallet {
     const { params, clock, chain, mempool, keypool, voucher, log } = deps;
     this.vault = new KeyVault(store, this.signal, scryptCostOf(params.name));
     this.scripts = new WalletScripts(store, this.vault, params, keypool);
-    store.onRollback = () => {
-      this.vault.reload();
-      this.scripts.reload();
+    store.onRollback = (descriptors, keyIds) => {
+      this.vault.reload(keyIds);
+      this.scripts.reload(descriptors);
     };
     const onSpend = (script: Uint8Array) => {
       if (this.has('avoid_reuse')) store.keys.setUsed(script);
@@ -141,23 +142,31 @@ export class Wallet {
     this.filler.fillLater();
   }
 
-  /** Opens a wallet; it catches up with the chain in a while. Throws OperatorError on a file that is none. */
-  static open(path: string, name: string, deps: WalletDeps): Wallet {
+  /** Opens a wallet at once. Throws OperatorError on a file that is none. */
+  static open(path: string, name: string, deps: WalletDeps, onStep?: () => void): Wallet {
+    return runSteps(Wallet.opening(path, name, deps), onStep);
+  }
+
+  /** The same in steps; the wallet catches up with the chain in a while. Closes the file where they are given up. */
+  static *opening(path: string, name: string, deps: WalletDeps): Steps<Wallet> {
     const store = WalletStore.open(path, identityOf(deps.params));
+    let opened = false;
     try {
       const wallet = new Wallet(name, store, deps);
+      yield* wallet.scripts.load();
+      yield* wallet.sync.load();
       wallet.integrity.begin();
-      store.write(() => {
-        store.unlockAll({ persistent: false });
-        wallet.ledger.forgetMempool();
-      });
+      store.write(() => store.unlockAll({ persistent: false }));
+      yield* wallet.ledger.forgetMempool();
+      opened = true;
       return wallet;
     } catch (error) {
-      store.close();
       if (!(error instanceof WalletDamage)) throw error;
       throw new OperatorError(
         `wallet "${name}" is not loaded: ${error.message}. Its file ${path} is damaged, or was changed by something other than this program: restore it from a backup`,
       );
+    } finally {
+      if (!opened) store.close();
     }
   }
 
@@ -228,6 +237,7 @@ export class Wallet {
   }
 
   newAddress(type: AddressType, label: string): string {
+    ensureShortText('label', label);
     this.integrity.ensureSound();
     if (!this.canGetAddresses(false)) walletFail('wallet', 'Error: This wallet has no available keys');
     return this.store.write(() => {

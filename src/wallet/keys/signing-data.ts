@@ -76,6 +76,12 @@ export class SigningData implements SigningProvider, Disposable {
     else if (known !== key) key.wipe();
   }
 
+  /** Wipes a private key and forgets it; `id` is hex. */
+  removePrivateKey(id: string): void {
+    this.#privateKeys.get(id)?.wipe();
+    this.#privateKeys.delete(id);
+  }
+
   /** Wipes the private keys and forgets them. */
   wipe(): void {
     for (const key of this.#privateKeys.values()) key.wipe();

@@ -7,6 +7,7 @@ import type { WalletStore } from '../../storage/wallet-store.ts';
 import type { TxBlock, WalletTxRecord } from '../../storage/wallet-tx-store.ts';
 import { equalBytes } from '../../util/bytes.ts';
 import { type Clock, unixSeconds } from '../../util/clock.ts';
+import { runSteps, type Steps } from '../../util/slices.ts';
 
 /** What of scripts the ledger has to know. */
 export interface ScriptOwner {
@@ -31,6 +32,8 @@ export interface LedgerDeps {
 
 /** How far ahead of our clock the time of a transaction may be. */
 const TIME_TOLERANCE_S = 300;
+/** Some milliseconds. */
+const OUTPUTS_A_STEP = 250;
 
 /**
  * The transactions of a wallet and what they do to its coins, by Core's rules: what is confirmed, contradicted,
@@ -61,9 +64,9 @@ export class Ledger {
         for (const id of txs.spenders(prevout))
           if (!equalBytes(txs.byId(id).txid, txid)) this.#contradict(id, state.block);
     const known = txs.byTxid(txid);
-    const ours = tx.outputs.filter(({ scriptPubKey }) => this.#owner.owns(scriptPubKey));
-    if (!known && ours.length === 0 && !tx.inputs.some(({ prevout }) => txs.coin(prevout) !== null)) return null;
-    for (const { scriptPubKey } of ours) this.#owner.paid(scriptPubKey);
+    const ours = this.#ownScripts(tx);
+    if (!known && ours.size === 0 && !tx.inputs.some(({ prevout }) => txs.coin(prevout) !== null)) return null;
+    for (const script of ours.values()) this.#owner.paid(script);
     return this.add(parsed, state, { old });
   }
 
@@ -131,10 +134,17 @@ export class Ledger {
     this.#dropConflict(txid);
   }
 
-  /** Nothing of the mempool is known any more. */
-  forgetMempool(): void {
+  /** Nothing of the mempool is known any more. A transaction a step, in a write of its own: the next start does the rest. */
+  *forgetMempool(): Steps<void> {
     const { txs } = this.#store;
-    for (const id of txs.forgetMempool()) this.refreshInputs(parseTransaction(txs.raw(id)).tx);
+    for (let id = txs.touchedByMempool(); id !== null; id = txs.touchedByMempool()) {
+      const tx = id;
+      this.#store.follow(() => {
+        txs.forgetMempool(tx);
+        this.refreshInputs(parseTransaction(txs.raw(tx)).tx);
+      });
+      yield;
+    }
   }
 
   /**
@@ -156,18 +166,34 @@ export class Ledger {
   }
 
   /** Takes in outputs of a transaction of the wallet that are ours, now or since a descriptor was imported. */
-  addCoins(id: number, { tx, txid }: ParsedTransaction, state: SeenState): void {
+  addCoins(id: number, parsed: ParsedTransaction, state: SeenState): void {
+    runSteps(this.addCoinsSteps(id, parsed, state));
+  }
+
+  /** The same, some outputs a step. Each is taken in whole, and none twice. */
+  *addCoinsSteps(id: number, { tx, txid }: ParsedTransaction, state: SeenState): Steps<void> {
     const coinbase = isCoinbase(tx);
     const { txs } = this.#store;
     const height = state.in === 'block' ? state.block.height : null;
+    const ours = this.#ownScripts(tx);
+    if (ours.size === 0) return;
     for (const [vout, { value, scriptPubKey }] of tx.outputs.entries()) {
-      if (!this.#owner.owns(scriptPubKey)) continue;
+      if (vout % OUTPUTS_A_STEP === OUTPUTS_A_STEP - 1) yield;
+      if (!ours.has(scriptPubKey.toHex())) continue;
+      if (!txs.addCoin(id, vout, { value: Number(value), script: scriptPubKey, height, coinbase })) continue;
       const outpoint = { txid, vout };
-      if (txs.coin(outpoint) !== null) continue;
-      txs.addCoin(id, vout, { value: Number(value), script: scriptPubKey, height, coinbase });
-      for (const spender of txs.spenders(outpoint)) txs.addDebit(spender, Number(value));
-      txs.refreshSpent({ tx: id, vout }, outpoint);
+      const spenders = txs.spenders(outpoint);
+      for (const spender of spenders) txs.addDebit(spender, Number(value));
+      if (spenders.length > 0) txs.refreshSpent({ tx: id, vout }, outpoint);
     }
+  }
+
+  /** Scripts of ours that a transaction pays, each once, by their hex. */
+  #ownScripts({ outputs }: Transaction): Map<string, Uint8Array> {
+    const scripts = new Map<string, Uint8Array>();
+    for (const { scriptPubKey } of outputs) scripts.set(scriptPubKey.toHex(), scriptPubKey);
+    for (const [hex, script] of scripts) if (!this.#owner.owns(script)) scripts.delete(hex);
+    return scripts;
   }
 
   /** Tells the coins anew by what they are spent that a transaction spends. */

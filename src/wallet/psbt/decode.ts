@@ -1,10 +1,12 @@
 import { readCompactSize } from '../../primitives/compact-size.ts';
-import { type Transaction, txidOf } from '../../primitives/transaction.ts';
+import type { Transaction } from '../../primitives/transaction.ts';
 import { ByteReader, bytesToHex, DecodeError, equalBytes } from '../../util/bytes.ts';
+import { runSteps, type Steps } from '../../util/slices.ts';
 import type { KeyOrigin } from '../keys/key-path.ts';
 import { decodeInputFields } from './decode-input.ts';
 import { decodeOutputFields } from './decode-output.ts';
 import { GLOBAL, PSBT_MAGIC } from './field-types.ts';
+import { knownTxidOf } from './known-txid.ts';
 import {
   type GlobalXpub,
   newPsbtInput,
@@ -44,6 +46,11 @@ const STREAM_ERRORS: Readonly<Record<string, string>> = {
 
 /** Throws DecodeError with Core's words. */
 export function decodePsbtBase64(text: string): Psbt {
+  return runSteps(decodePsbtBase64Steps(text));
+}
+
+/** The same in steps. */
+export function* decodePsbtBase64Steps(text: string): Steps<Psbt> {
   let bytes: Uint8Array;
   try {
     bytes = Uint8Array.fromBase64(text, { lastChunkHandling: 'strict' });
@@ -52,15 +59,21 @@ export function decodePsbtBase64(text: string): Psbt {
   }
   // It takes blanks, which Core does not.
   if (bytes.toBase64() !== text) throw new DecodeError('invalid base64');
-  return decodePsbt(bytes);
+  yield;
+  return yield* decodePsbtSteps(bytes);
 }
 
 /** Throws DecodeError with Core's words. What was read refers to `bytes`. */
 export function decodePsbt(bytes: Uint8Array): Psbt {
+  return runSteps(decodePsbtSteps(bytes));
+}
+
+/** The same, an input or output a step. */
+function* decodePsbtSteps(bytes: Uint8Array): Steps<Psbt> {
   const r = new ByteReader(bytes);
   let psbt: Psbt;
   try {
-    psbt = readPsbt(r);
+    psbt = yield* readPsbt(r);
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error;
     throw new DecodeError(`${STREAM_ERRORS[error.message] ?? error.message}: iostream error`);
@@ -83,10 +96,11 @@ interface Globals {
   readonly unknown: Map<string, UnknownField>;
 }
 
-function readPsbt(r: ByteReader): Psbt {
+function* readPsbt(r: ByteReader): Steps<Psbt> {
   if (!equalBytes(r.bytes(PSBT_MAGIC.length), PSBT_MAGIC)) refuse('Invalid PSBT magic bytes');
   const globals = readGlobals(r);
   const version = checkVersion(globals);
+  yield;
   const { tx, xpubs, proprietary, unknown, modifiable } = globals;
   return {
     version,
@@ -96,8 +110,8 @@ function readPsbt(r: ByteReader): Psbt {
     xpubs,
     proprietary,
     unknown,
-    inputs: readInputs(r, version, tx, tx?.inputs.length ?? globals.inputCount!),
-    outputs: readOutputs(r, version, tx, tx?.outputs.length ?? globals.outputCount!),
+    inputs: yield* readInputs(r, version, tx, tx?.inputs.length ?? globals.inputCount!),
+    outputs: yield* readOutputs(r, version, tx, tx?.outputs.length ?? globals.outputCount!),
   };
 }
 
@@ -204,26 +218,29 @@ function checkVersion(globals: Globals): PsbtVersion {
   return 0;
 }
 
-function readInputs(r: ByteReader, version: PsbtVersion, tx: Transaction | null, count: number): PsbtInput[] {
+function* readInputs(r: ByteReader, version: PsbtVersion, tx: Transaction | null, count: number): Steps<PsbtInput[]> {
   const inputs: PsbtInput[] = [];
   while (r.remaining > 0 && inputs.length < count) {
     const given = tx?.inputs[inputs.length];
     const input = decodeInputFields(r, version, given && newPsbtInput(given.prevout, given.sequence));
     const { nonWitnessUtxo: utxo, prevout } = input;
     if (utxo !== null) {
-      if (!equalBytes(txidOf(utxo), prevout.txid)) refuse('Non-witness UTXO does not match outpoint hash');
+      if (!equalBytes(knownTxidOf(utxo), prevout.txid)) refuse('Non-witness UTXO does not match outpoint hash');
       if (prevout.vout >= utxo.outputs.length) refuse('Input specifies output index that does not exist');
     }
     inputs.push(input);
+    yield;
   }
   if (inputs.length !== count) refuse('Inputs provided does not match the number of inputs in transaction.');
   return inputs;
 }
 
-function readOutputs(r: ByteReader, version: PsbtVersion, tx: Transaction | null, count: number): PsbtOutput[] {
+function* readOutputs(r: ByteReader, version: PsbtVersion, tx: Transaction | null, count: number): Steps<PsbtOutput[]> {
   const outputs: PsbtOutput[] = [];
-  while (r.remaining > 0 && outputs.length < count)
+  while (r.remaining > 0 && outputs.length < count) {
     outputs.push(decodeOutputFields(r, version, tx?.outputs[outputs.length] ?? null));
+    yield;
+  }
   if (outputs.length !== count) refuse('Outputs provided does not match the number of outputs in transaction.');
   return outputs;
 }

@@ -2,6 +2,7 @@ import { writeCompactSize, writeVarBytes, writeVector } from '../../primitives/c
 import { encodeOutput, encodeTransaction, encodeWitness, type Transaction } from '../../primitives/transaction.ts';
 import { assert } from '../../util/assert.ts';
 import { ByteWriter, concatBytes } from '../../util/bytes.ts';
+import { runSteps, type Steps } from '../../util/slices.ts';
 import type { KeyOrigin } from '../keys/key-path.ts';
 import type { MusigParticipants } from '../signing/musig-data.ts';
 import { GLOBAL, INPUT, OUTPUT, PSBT_MAGIC } from './field-types.ts';
@@ -24,13 +25,32 @@ export function encodePsbtBase64(psbt: Psbt): string {
   return encodePsbt(psbt).toBase64();
 }
 
+/** The same in steps. */
+export function* encodePsbtBase64Steps(psbt: Psbt): Steps<string> {
+  const bytes = yield* encodePsbtSteps(psbt);
+  yield;
+  return bytes.toBase64();
+}
+
 /** The canonical bytes: fields in the order in which Core writes them. */
 export function encodePsbt(psbt: Psbt): Uint8Array {
+  return runSteps(encodePsbtSteps(psbt));
+}
+
+/** The same, an input or output a step. */
+function* encodePsbtSteps(psbt: Psbt): Steps<Uint8Array> {
   const w = new ByteWriter(1024);
   w.bytes(PSBT_MAGIC);
   encodeGlobals(w, psbt);
-  for (const input of psbt.inputs) encodeInput(w, input, psbt.version);
-  for (const output of psbt.outputs) encodeOutputFields(w, output, psbt.version);
+  for (const input of psbt.inputs) {
+    yield;
+    encodeInput(w, input, psbt.version);
+  }
+  for (const output of psbt.outputs) {
+    yield;
+    encodeOutputFields(w, output, psbt.version);
+  }
+  yield;
   return w.finish();
 }
 

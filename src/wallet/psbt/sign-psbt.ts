@@ -2,7 +2,7 @@ import { SEQUENCE_FINAL } from '../../consensus/limits.ts';
 import { STANDARD_SCRIPT_FLAGS } from '../../policy/standard-inputs.ts';
 import type { Txid } from '../../primitives/hash.ts';
 import { NULL_VOUT } from '../../primitives/outpoint.ts';
-import { type Transaction, type TxOutput, txidOf } from '../../primitives/transaction.ts';
+import type { Transaction, TxOutput } from '../../primitives/transaction.ts';
 import { SIGHASH_ALL, SIGHASH_ANYONECANPAY, SIGHASH_DEFAULT } from '../../script/sighash-type.ts';
 import { isPayToTaproot, witnessVersion } from '../../script/templates.ts';
 import type { TxContext } from '../../script/tx-context.ts';
@@ -14,6 +14,7 @@ import { produceSignature } from '../signing/produce-signature.ts';
 import { contextOf } from '../signing/sign-transaction.ts';
 import { dummyCreator, inputChecker, transactionCreator } from '../signing/signature-creator.ts';
 import type { SignatureData } from '../signing/signature-data.ts';
+import { knownTxidOf } from './known-txid.ts';
 import type { Psbt, PsbtInput, PsbtOutput } from './psbt.ts';
 import { inputSignatureData, inputWithData, outputSignatureData, outputWithData } from './psbt-signature-data.ts';
 import { unsignedTx } from './unsigned-tx.ts';
@@ -39,7 +40,7 @@ export interface PsbtContext {
 export function utxoOf({ nonWitnessUtxo, witnessUtxo, prevout }: PsbtInput): TxOutput | null {
   if (nonWitnessUtxo === null) return witnessUtxo;
   const output = nonWitnessUtxo.outputs[prevout.vout];
-  return output !== undefined && equalBytes(txidOf(nonWitnessUtxo), prevout.txid) ? output : null;
+  return output !== undefined && equalBytes(knownTxidOf(nonWitnessUtxo), prevout.txid) ? output : null;
 }
 
 /** Null where the inputs' locktimes contradict each other. */

@@ -43,21 +43,33 @@ export class WalletScripts implements ScriptOwner {
     this.#vault = vault;
     this.#encoding = encoding;
     this.#keypool = keypool;
-    this.reload();
-    for (const script of store.keys.allScripts()) this.filter.add(script);
   }
 
-  /** Takes the descriptors as the file has them. Throws WalletDamage where they contradict each other. */
-  reload(): void {
+  /** Reads the descriptors and scripts of a file that is opened. Throws WalletDamage where they contradict each other. */
+  *load(): Steps<void> {
     const { keys } = this.#store;
-    this.#descriptors.clear();
     const sources = new Set<string>();
-    for (const record of keys.descriptors()) {
+    for (const record of keys.descriptorsInOrder()) {
       const source = `${record.active}, ${record.internal ? 'internal' : 'external'}`;
       if (record.active !== null && sources.has(source))
         throw new WalletDamage(`descriptor ${record.id} is a second source of addresses (${source})`);
       sources.add(source);
       this.#descriptors.set(record.id, OwnedDescriptor.load(keys, record, this.#encoding));
+      yield;
+    }
+    for (const page of keys.scriptPages()) {
+      for (const { script } of page) this.filter.add(script);
+      yield;
+    }
+  }
+
+  /** Takes some descriptors as the file has them, after a write of them was rolled back. */
+  reload(ids: Iterable<number>): void {
+    const { keys } = this.#store;
+    for (const id of ids) {
+      const record = keys.descriptor(id);
+      if (record) this.#descriptors.set(id, OwnedDescriptor.load(keys, record, this.#encoding));
+      else this.#descriptors.delete(id);
     }
   }
 

@@ -1,6 +1,7 @@
 import { parseTransaction } from '../../primitives/block.ts';
 import type { Txid } from '../../primitives/hash.ts';
 import type { Transaction } from '../../primitives/transaction.ts';
+import { equalBytes } from '../../util/bytes.ts';
 import { runSteps, type Steps } from '../../util/slices.ts';
 import type { Psbt, PsbtInput, PsbtOutput } from '../psbt/psbt.ts';
 import { isSignedAndVerified, psbtContext, utxoOf } from '../psbt/sign-psbt.ts';
@@ -43,7 +44,13 @@ export function* fillPsbtSteps(wallet: Wallet, psbt: Psbt, options: FillOptions)
     }
     return hideFrom(data, { privateKeys: !sign, origins: !derivations });
   };
-  const lookup = { transaction: (txid: Txid) => ownTransaction(wallet, txid), coin: () => null };
+  // Many inputs may spend outputs of one large transaction.
+  let last: { readonly txid: Txid; readonly tx: Transaction | null } | null = null;
+  const transaction = (txid: Txid) => {
+    if (!last || !equalBytes(last.txid, txid)) last = { txid, tx: ownTransaction(wallet, txid) };
+    return last.tx;
+  };
+  const lookup = { transaction, coin: () => null };
   const steps = processPsbtSteps(psbt, lookup, providerOf, { sighashType, finalize });
   const filled = yield* sign ? whileUnlocked(wallet, steps) : steps;
   if (!filled.ok) return walletFail('deserialization', filled.error);

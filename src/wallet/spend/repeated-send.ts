@@ -8,6 +8,7 @@ import { equalBytes } from '../../util/bytes.ts';
 import type { Recipient } from '../coin-selection/build-transaction.ts';
 import type { Wallet } from '../wallet.ts';
 import { walletFail } from '../wallet-error.ts';
+import { ensureShortText } from '../wallet-text.ts';
 
 /** A request id with the hash of the payment that it stands for. */
 export interface RepeatableRequest {
@@ -35,6 +36,7 @@ function paymentHash(recipients: readonly Recipient[]): Uint8Array {
  * answering with its txid would leave the new payment unpaid without notice.
  */
 export function earlierSend(wallet: Wallet, requestId: string | null, recipients: readonly Recipient[]): string | null {
+  ensureShortText('request_id', requestId);
   const earlier = requestId === null ? null : wallet.store.requests.find(requestId);
   if (earlier === null) return null;
   const first = wallet.store.txs.byTxid(hashFromHex<Txid>(earlier.txid));

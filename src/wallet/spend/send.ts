@@ -4,11 +4,12 @@ import { type Transaction, transactionBytes, txidOf } from '../../primitives/tra
 import type { Steps } from '../../util/slices.ts';
 import { FEE_REASON_TEXTS } from '../coin-selection/feerates.ts';
 import { selectionRandom } from '../coin-selection/random.ts';
-import { encodePsbtBase64 } from '../psbt/encode.ts';
+import { encodePsbtBase64Steps } from '../psbt/encode.ts';
 import { createPsbt, type Psbt, type PsbtVersion } from '../psbt/psbt.ts';
 import { extractTransactionSteps } from '../psbt/sign-psbt.ts';
 import type { Wallet } from '../wallet.ts';
 import { walletFail } from '../wallet-error.ts';
+import { ensureShortText } from '../wallet-text.ts';
 import {
   commitTransaction,
   createTransactionSteps,
@@ -38,6 +39,8 @@ export interface PaymentNotes {
 /** Pays and sends. Core's SendMoney. Throws WalletError. */
 export async function sendMoney(wallet: Wallet, request: SpendRequest, notes: PaymentNotes): Promise<SentView> {
   const { requestId, ...texts } = notes;
+  ensureShortText('comment', texts.comment);
+  ensureShortText('comment_to', texts.commentTo);
   const earlier = earlierSend(wallet, requestId, request.recipients);
   if (earlier !== null) return { txid: earlier, feeReason: null };
   ensureSigner(wallet);
@@ -96,7 +99,7 @@ export async function finish(
 ): Promise<FinishedView> {
   const { signed, extracted } = await wallet.inSlices(signAsFarAsCan(wallet, tx));
   const complete = extracted !== null;
-  const psbt = asPsbt || !complete || !addToWallet ? encodePsbtBase64(signed.psbt) : null;
+  const psbt = asPsbt || !complete || !addToWallet ? await wallet.inSlices(encodePsbtBase64Steps(signed.psbt)) : null;
   if (!extracted) return { psbt, txid: null, raw: null, complete };
   const txid = hashToHex(txidOf(extracted));
   if (!addToWallet || asPsbt) return { psbt, txid, raw: transactionBytes(extracted), complete };
@@ -143,7 +146,7 @@ export function* createFundedPsbt(
 ): Steps<FundedPsbtView> {
   const { tx, fee, changePosition } = yield* fund(wallet, request);
   const { psbt } = yield* fillPsbtSteps(wallet, createPsbt(tx, version), { sign: false, derivations });
-  return { psbt: encodePsbtBase64(psbt), fee, changePosition };
+  return { psbt: yield* encodePsbtBase64Steps(psbt), fee, changePosition };
 }
 
 /** The PSBT of an unsigned transaction with all the wallet knows. */

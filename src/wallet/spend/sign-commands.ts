@@ -2,8 +2,8 @@ import { type TxOutput, transactionBytes, transactionFromBytes } from '../../pri
 import { DecodeError } from '../../util/bytes.ts';
 import type { Steps } from '../../util/slices.ts';
 import { signMessage } from '../keys/signed-message.ts';
-import { decodePsbtBase64 } from '../psbt/decode.ts';
-import { encodePsbtBase64 } from '../psbt/encode.ts';
+import { decodePsbtBase64Steps } from '../psbt/decode.ts';
+import { encodePsbtBase64Steps } from '../psbt/encode.ts';
 import type { Psbt } from '../psbt/psbt.ts';
 import { extractTransactionSteps } from '../psbt/sign-psbt.ts';
 import { signTransactionSteps } from '../signing/sign-transaction.ts';
@@ -23,18 +23,20 @@ export interface ProcessedPsbtView {
 
 /** Core's walletprocesspsbt. Throws WalletError. */
 export function* processPsbtText(wallet: Wallet, text: string, options: FillOptions): Steps<ProcessedPsbtView> {
-  const psbt = readPsbt(text);
+  const psbt = yield* readPsbt(text);
   if (options.sign) wallet.ensureUnlocked();
   yield;
   const filled = yield* fillPsbtSteps(wallet, psbt, options);
   const tx = filled.complete ? yield* extractTransactionSteps(filled.psbt) : null;
   yield;
-  return { psbt: encodePsbtBase64(filled.psbt), complete: filled.complete, raw: tx && transactionBytes(tx) };
+  const raw = tx && transactionBytes(tx);
+  yield;
+  return { psbt: yield* encodePsbtBase64Steps(filled.psbt), complete: filled.complete, raw };
 }
 
-function readPsbt(text: string): Psbt {
+function* readPsbt(text: string): Steps<Psbt> {
   try {
-    return decodePsbtBase64(text);
+    return yield* decodePsbtBase64Steps(text);
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error;
     return walletFail('deserialization', `TX decode failed ${error.message}`);

@@ -1,6 +1,8 @@
 import { isValidSecret } from '../../crypto/keys.ts';
+import type { StoredKey } from '../../storage/wallet-keys-store.ts';
 import type { WalletStore } from '../../storage/wallet-store.ts';
 import { secretCopy } from '../../util/secret-bytes.ts';
+import { runInSlices, type Steps } from '../../util/slices.ts';
 import { MusigNonces } from '../keys/musig-nonces.ts';
 import { PrivateKey } from '../keys/private-key.ts';
 import { SigningData, type SigningProvider } from '../keys/signing-data.ts';
@@ -22,6 +24,8 @@ export class KeyVault {
   readonly musigNonces = new MusigNonces();
   #masterKey: Uint8Array | null = null;
   #provider: SigningData | null = null;
+  /** What `openKeys` has opened so far. */
+  readonly #opening = new Set<SigningData>();
 
   constructor(store: WalletStore, signal: AbortSignal, cost: ScryptCost) {
     this.#store = store;
@@ -62,7 +66,7 @@ export class KeyVault {
       const data = this.#masterKey ? seal(this.#masterKey, id, key.reveal()) : key.reveal();
       this.#store.keys.putKey({ id, compressed, data });
       // All keys would have to be opened again otherwise, for every one of thousands that are imported.
-      if (this.#provider?.privateKey(id) === null) this.#provider.addPrivateKey(key.copy());
+      for (const known of this.#inMemory) if (known.privateKey(id) === null) known.addPrivateKey(key.copy());
     }
   }
 
@@ -75,10 +79,13 @@ export class KeyVault {
     const masterKey = newMasterKey();
     try {
       const encryption = await sealMasterKey(masterKey, passphrase, { cost: this.#cost, caller, integrity: true });
+      const sealed = await runInSlices(this.#sealedKeys(masterKey), { signal: this.#signal });
       this.#store.write(() => {
         if (this.encrypted) walletFail('wrongEncryptionState', 'Error: running with an encrypted wallet.');
         for (const key of this.#store.keys.keys()) {
-          this.#store.keys.putKey({ ...key, data: seal(masterKey, key.id, key.data) });
+          // One that was added meanwhile is sealed here.
+          const data = sealed.get(key.id.toHex()) ?? seal(masterKey, key.id, key.data);
+          this.#store.keys.putKey({ ...key, data });
           key.data.fill(0);
         }
         this.#store.setMeta('encryption', encryption);
@@ -145,10 +152,28 @@ export class KeyVault {
     });
   }
 
-  /** Takes the keys as the file has them when they are asked for next. */
-  reload(): void {
-    this.#provider?.wipe();
-    this.#provider = null;
+  /** Opens the keys in steps, so that `provider` has them at hand. Ends early where the vault is locked meanwhile. */
+  *openKeys(): Steps<void> {
+    if (this.locked || this.#provider) return;
+    const opened = new SigningData();
+    this.#opening.add(opened);
+    try {
+      for (const page of this.#store.keys.keysInOrder()) {
+        this.#addOpened(opened, page);
+        yield;
+        if (this.#provider || !this.#opening.has(opened)) return;
+      }
+      this.#provider = opened;
+    } finally {
+      this.#opening.delete(opened);
+      if (this.#provider !== opened) opened.wipe();
+    }
+  }
+
+  /** Forgets keys that were written and rolled back; `ids` are hex. */
+  reload(ids: readonly string[]): void {
+    for (const id of ids)
+      if (!this.has(Uint8Array.fromHex(id))) for (const known of this.#inMemory) known.removePrivateKey(id);
   }
 
   /** Forgets the keys in memory, and the nonces of signatures that were begun with them. */
@@ -158,7 +183,9 @@ export class KeyVault {
   }
 
   #forget(): void {
-    this.reload();
+    for (const known of this.#inMemory) known.wipe();
+    this.#provider = null;
+    this.#opening.clear();
     this.#store.seals.useMasterKey(null);
     this.#masterKey?.fill(0);
     this.#masterKey = null;
@@ -167,12 +194,33 @@ export class KeyVault {
   #unsealed(): SigningData {
     if (this.#provider) return this.#provider;
     const provider = new SigningData();
-    for (const { id, compressed, data } of this.#store.keys.keys()) {
+    for (const page of this.#store.keys.keysInOrder()) this.#addOpened(provider, page);
+    this.#provider = provider;
+    return provider;
+  }
+
+  get #inMemory(): SigningData[] {
+    return [...(this.#provider ? [this.#provider] : []), ...this.#opening];
+  }
+
+  #addOpened(provider: SigningData, keys: readonly StoredKey[]): void {
+    for (const { id, compressed, data } of keys) {
       const secret = this.#masterKey ? open(this.#masterKey, id, data) : data;
       if (!secret || !isValidSecret(secret)) throw new WalletDamage('a private key cannot be read');
       provider.addPrivateKey(PrivateKey.take(secret, compressed));
     }
-    this.#provider = provider;
-    return provider;
+  }
+
+  /** The keys of the file, sealed, by the hex of their ids. */
+  *#sealedKeys(masterKey: Uint8Array): Steps<Map<string, Uint8Array>> {
+    const sealed = new Map<string, Uint8Array>();
+    for (const page of this.#store.keys.keysInOrder()) {
+      for (const { id, data } of page) {
+        sealed.set(id.toHex(), seal(masterKey, id, data));
+        data.fill(0);
+      }
+      yield;
+    }
+    return sealed;
   }
 }

@@ -1,0 +1,11 @@
+import type { Txid } from '../../primitives/hash.ts';
+import { type Transaction, txidOf } from '../../primitives/transaction.ts';
+
+const known = new WeakMap<Transaction, Txid>();
+
+/** The txid of a whole transaction of a PSBT, hashed once: it is compared again and again, and may be large. */
+export function knownTxidOf(tx: Transaction): Txid {
+  let txid = known.get(tx);
+  if (txid === undefined) known.set(tx, (txid = txidOf(tx)));
+  return txid;
+}
