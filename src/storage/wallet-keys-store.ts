@@ -130,6 +130,7 @@ export class WalletKeyStore extends WalletKeyReads {
   readonly #use;
   readonly #put;
   readonly #scriptPage;
+  readonly #key;
 
   constructor(db: Database) {
     super(db);
@@ -138,6 +139,9 @@ export class WalletKeyStore extends WalletKeyReads {
     this.#scriptPage = db.prepare<PlacedScript, [Uint8Array, number, number]>(
       `SELECT script, descriptor, position FROM scripts WHERE (script, descriptor) > (?, ?)
        ORDER BY script, descriptor LIMIT ?`,
+    );
+    this.#key = db.prepare<{ id: Uint8Array; compressed: number; data: Uint8Array }, [Uint8Array]>(
+      'SELECT * FROM keys WHERE id = ?',
     );
     this.#solve = db.prepare('UPDATE scripts SET solved = ? WHERE script = ?');
     this.#use = db.prepare('UPDATE scripts SET used = 1 WHERE script = ?');
@@ -267,6 +271,12 @@ export class WalletKeyStore extends WalletKeyReads {
       if (rows.length < KEYS_PAGE) return;
       last = rows.at(-1)!.id;
     }
+  }
+
+  /** Null where there is none of that id. */
+  key(id: Uint8Array): StoredKey | null {
+    const row = this.#key.get(id);
+    return row && { ...row, compressed: row.compressed === 1 };
   }
 
   hasKey(id: Uint8Array): boolean {

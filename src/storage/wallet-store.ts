@@ -56,6 +56,7 @@ export class WalletStore {
   readonly #db: Database;
   /** Called after a rollback with the descriptors and keys that were written: what is in memory of them does not hold. */
   onRollback: (descriptors: readonly number[], keyIds: readonly string[]) => void = () => {};
+  readonly #meta = new Map<keyof WalletMeta, unknown>();
   #depth = 0;
 
   private constructor(path: string, db: Database) {
@@ -94,6 +95,7 @@ export class WalletStore {
       })();
     } catch (error) {
       this.seals.rolledBack();
+      this.#meta.clear();
       if (changedDescriptors.size + changedKeys.size > 0) this.onRollback([...changedDescriptors], [...changedKeys]);
       throw error;
     } finally {
@@ -112,11 +114,15 @@ export class WalletStore {
     }
   }
 
+  /** Asked for with each step of long work, so it is kept in memory. */
   meta<K extends keyof WalletMeta>(key: K): WalletMeta[K] | null {
-    return this.reads.meta(key);
+    let value = this.#meta.get(key) as WalletMeta[K] | null | undefined;
+    if (value === undefined) this.#meta.set(key, (value = this.reads.meta(key)));
+    return value;
   }
 
   setMeta<K extends keyof WalletMeta>(key: K, value: WalletMeta[K]): void {
+    this.#meta.delete(key);
     this.#db.query('INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)').run(key, JSON.stringify(value));
   }
 

@@ -115,7 +115,6 @@ export class WalletIntegrity {
         log.error('a wallet that failed its integrity check was unlocked', { wallet: name, problem: this.#problem });
         return;
       }
-      await runInSlices(vault.openKeys(), { signal });
       const seal = await store.seals.checkMaster(signal);
       // Locked again, or unlocked once more.
       if (seal === 'interrupted') return;

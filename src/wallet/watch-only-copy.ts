@@ -17,7 +17,7 @@ export async function writeWatchOnlyCopy(wallet: Wallet, path: string): Promise<
   WalletStore.create(path, identityOf(deps.params)).close();
   await wallet.copyTo(path, { withKeys: false });
   // Without its name, which stands for a wallet that may be encrypted.
-  const copy = Wallet.open(path, '', deps);
+  const copy = await wallet.inSlices(Wallet.opening(path, '', deps));
   try {
     copy.setFlag('disable_private_keys', true);
     copy.store.write(() => showNormalized(copy));

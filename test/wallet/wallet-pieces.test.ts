@@ -9,7 +9,6 @@ import { encodeWif } from '../../src/script/wif.ts';
 import { runSteps } from '../../src/util/slices.ts';
 import { addChecksum } from '../../src/wallet/descriptor/checksum.ts';
 import { importDescriptors } from '../../src/wallet/import-descriptors.ts';
-import { PrivateKey } from '../../src/wallet/keys/private-key.ts';
 import { decodePsbtBase64, decodePsbtBase64Steps } from '../../src/wallet/psbt/decode.ts';
 import { encodePsbtBase64, encodePsbtBase64Steps } from '../../src/wallet/psbt/encode.ts';
 import { createPsbt } from '../../src/wallet/psbt/psbt.ts';
@@ -20,6 +19,7 @@ import type { WalletManager } from '../../src/wallet/wallet-manager.ts';
 import { PlainChainReads } from './plain-chain-reads.ts';
 import { parsed, WalletFixture } from './wallet-fixture.ts';
 
+const FEE = { feerate: 1000n, overrideLimits: false, target: null, mode: 'unset' as const };
 const never = new AbortController().signal;
 const outside = (vout: number): Outpoint => ({ txid: new Uint8Array(32).fill(0xee) as Txid, vout });
 const emptyInput = (prevout: Outpoint) => ({ prevout, scriptSig: new Uint8Array(0), sequence: 0, witness: [] });
@@ -103,37 +103,40 @@ describe('a wallet that is loaded', () => {
 describe('private keys', () => {
   const PASSPHRASE = () => Buffer.from('a passphrase');
 
-  test('are opened a page at a time; one that is added meanwhile is open as well', async () => {
+  test('are opened when they are asked for, or a page at a time', async () => {
     using it = withReads(new WalletFixture({ blank: true }));
     await importKeys(it, 1, 100);
-    await it.reopen();
     const { vault, store } = it.wallet;
+    const ids = store.keys.keys().map(({ id }) => id);
     vault.lock();
-    const opening = vault.openKeys();
-    opening.next();
-    const before = store.keys.keys();
-    vault.add([PrivateKey.take(new Uint8Array(32).fill(9), true)]);
-    expect(countSteps(opening).steps).toBeGreaterThanOrEqual(3);
-    const after = store.keys.keys();
-    expect(after.length).toBe(before.length + 1);
-    for (const { id } of after) expect(vault.provider().privateKey(id)).not.toBeNull();
+    const read = spyOn(store.keys, 'key');
+    expect(vault.provider().privateKey(ids[7]!)!.id).toEqual(ids[7]!);
+    expect(read.mock.calls.length).toBe(1);
+    expect(countSteps(vault.openKeys()).steps).toBeGreaterThanOrEqual(3);
+    expect(read.mock.calls.length).toBe(100);
+    read.mockRestore();
   });
 
-  test('are wiped when the wallet is locked while they are opened', async () => {
+  test('of a provider from before a walletlock stay closed', async () => {
     using it = withReads(new WalletFixture({ blank: true }));
     await importKeys(it, 1, 100);
     await it.wallet.encrypt(PASSPHRASE());
     const { vault, store } = it.wallet;
+    const ids = store.keys.keys().map(({ id }) => id);
     expect(await vault.unlock(PASSPHRASE())).toBe(true);
-    const opening = vault.openKeys();
+    const before = vault.provider();
+    const [known, opening] = [before.privateKey(ids[0]!)!, vault.openKeys()];
     opening.next();
     vault.lock();
     expect(opening.next().done).toBe(true);
-    expect(vault.locked).toBe(true);
+    expect(known.reveal()).toEqual(new Uint8Array(32));
     expect(() => vault.provider()).toThrow(/passphrase/);
     expect(await it.wallet.unlock(PASSPHRASE(), 60)).toBe(true);
     expect(it.wallet.integrity.state).toBe('sound');
-    for (const { id } of store.keys.keys()) expect(vault.provider().privateKey(id)).not.toBeNull();
+    for (const id of ids) {
+      expect(vault.provider().privateKey(id)).not.toBeNull();
+      expect(before.privateKey(id)).toBeNull();
+    }
   });
 
   test('of a failed import are forgotten, and nothing else is read again', async () => {
@@ -208,7 +211,7 @@ describe('texts that a wallet stores', () => {
     expect(await act.walletSetLabel('w', address, LONG, never)).toEqual(refused('label') as never);
     expect(await act.walletSetLabel('w', address, LONG.slice(1), never)).toBeNull();
     const recipients = [{ scriptPubKey: Uint8Array.of(0x51), value: 1000n, subtractFee: false }];
-    const request = { ...ORDINARY_SPEND, recipients };
+    const request = { ...ORDINARY_SPEND, recipients, fee: FEE };
     const notes = { comment: '', commentTo: '', requestId: null };
     for (const [name, given] of [
       ['comment', { ...notes, comment: LONG }],

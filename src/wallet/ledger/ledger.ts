@@ -213,17 +213,19 @@ export class Ledger {
     const time = this.#timeOf(block, receivedAt, old);
     const fresh = { txid, wtxid, raw, state: codeOf(state), block, receivedAt, time, coinbase };
     const id = txs.insert(fresh);
+    let debit = 0;
     if (!coinbase)
       for (const { prevout } of tx.inputs) {
         txs.addSpend(prevout, id);
         this.#store.unlock(prevout);
         const coin = txs.coin(prevout);
         if (coin) {
-          txs.addDebit(id, coin.value);
+          debit += coin.value;
           this.#onSpend(coin.script);
         }
         this.#copyDetails(prevout, tx, id);
       }
+    if (debit > 0) txs.addDebit(id, debit);
     const birth = this.#store.meta('birthTime');
     if (birth !== null && time < birth) this.#store.setMeta('birthTime', time);
     return id;

@@ -45,9 +45,18 @@ export function utxoOf({ nonWitnessUtxo, witnessUtxo, prevout }: PsbtInput): TxO
 
 /** Null where the inputs' locktimes contradict each other. */
 export function psbtContext(psbt: Psbt): PsbtContext | null {
+  return runSteps(psbtContextSteps(psbt));
+}
+
+/** The same, an input a step: whole transactions are hashed. */
+export function* psbtContextSteps(psbt: Psbt): Steps<PsbtContext | null> {
   const tx = unsignedTx(psbt);
   if (tx === null) return null;
-  const spent = psbt.inputs.map(utxoOf);
+  const spent: (TxOutput | null)[] = [];
+  for (const input of psbt.inputs) {
+    yield;
+    spent.push(utxoOf(input));
+  }
   return { context: contextOf(tx, spent), allSpentKnown: spent.every((output) => output !== null) };
 }
 
@@ -154,7 +163,7 @@ export function updatePsbtOutput(provider: SigningProvider, output: PsbtOutput):
 
 /** Finalizes the inputs that have all they need, one a step; `complete`: whether all have. */
 function* finalizePsbtSteps(psbt: Psbt): Steps<{ readonly psbt: Psbt; readonly complete: boolean }> {
-  const context = psbtContext(psbt);
+  const context = yield* psbtContextSteps(psbt);
   if (context === null) return { psbt, complete: false };
   let complete = true;
   const inputs: PsbtInput[] = [];

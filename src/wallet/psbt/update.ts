@@ -10,7 +10,7 @@ import {
   isFinalized,
   type OnInput,
   PSBT_ERROR_TEXTS,
-  psbtContext,
+  psbtContextSteps,
   type SignPsbtOptions,
   signPsbtInput,
   updatePsbtOutput,
@@ -46,7 +46,7 @@ export function* processPsbtSteps(
   }
   const found = { ...psbt, inputs: known };
   yield;
-  const context = psbtContext(found);
+  const context = yield* psbtContextSteps(found);
   if (context === null) return { ok: false, error: PSBT_ERROR_TEXTS['invalid-tx'] };
   const inputs: PsbtInput[] = [];
   for (const [index, input] of found.inputs.entries()) {

@@ -3,8 +3,9 @@ import type { Txid } from '../../primitives/hash.ts';
 import type { Transaction } from '../../primitives/transaction.ts';
 import { equalBytes } from '../../util/bytes.ts';
 import { runSteps, type Steps } from '../../util/slices.ts';
+import { noteTxid } from '../psbt/known-txid.ts';
 import type { Psbt, PsbtInput, PsbtOutput } from '../psbt/psbt.ts';
-import { isSignedAndVerified, psbtContext, utxoOf } from '../psbt/sign-psbt.ts';
+import { isSignedAndVerified, psbtContextSteps, utxoOf } from '../psbt/sign-psbt.ts';
 import { processPsbtSteps } from '../psbt/update.ts';
 import { hideFrom } from '../signing/providers.ts';
 import type { Wallet } from '../wallet.ts';
@@ -54,7 +55,7 @@ export function* fillPsbtSteps(wallet: Wallet, psbt: Psbt, options: FillOptions)
   const steps = processPsbtSteps(psbt, lookup, providerOf, { sighashType, finalize });
   const filled = yield* sign ? whileUnlocked(wallet, steps) : steps;
   if (!filled.ok) return walletFail('deserialization', filled.error);
-  const context = psbtContext(filled.value);
+  const context = yield* psbtContextSteps(filled.value);
   let complete = context !== null;
   for (let i = 0; complete && i < filled.value.inputs.length; i++) {
     yield;
@@ -70,5 +71,8 @@ export function fillPsbt(wallet: Wallet, psbt: Psbt, options: FillOptions): Fill
 
 function ownTransaction({ store }: Wallet, txid: Txid): Transaction | null {
   const own = store.txs.byTxid(txid);
-  return own && parseTransaction(store.txs.raw(own.id)).tx;
+  if (!own) return null;
+  const { tx, txid: found } = parseTransaction(store.txs.raw(own.id));
+  noteTxid(tx, found);
+  return tx;
 }

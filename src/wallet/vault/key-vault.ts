@@ -1,5 +1,4 @@
 import { isValidSecret } from '../../crypto/keys.ts';
-import type { StoredKey } from '../../storage/wallet-keys-store.ts';
 import type { WalletStore } from '../../storage/wallet-store.ts';
 import { secretCopy } from '../../util/secret-bytes.ts';
 import { runInSlices, type Steps } from '../../util/slices.ts';
@@ -13,6 +12,25 @@ import { newMasterKey, open, openMasterKey, seal, sealMasterKey } from './sealin
 
 const LOCKED = 'Error: Please enter the wallet passphrase with walletpassphrase first.';
 
+/** Keys of a vault, each of which is opened when it is asked for first: to open thousands takes a while. */
+class OpenedKeys extends SigningData {
+  readonly #open: (keys: OpenedKeys, id: Uint8Array) => PrivateKey | null;
+
+  constructor(open: (keys: OpenedKeys, id: Uint8Array) => PrivateKey | null) {
+    super();
+    this.#open = open;
+  }
+
+  override privateKey(id: Uint8Array): PrivateKey | null {
+    const known = super.privateKey(id);
+    if (known) return known;
+    const opened = this.#open(this, id);
+    if (opened) this.addPrivateKey(opened);
+    // Not the one that was opened: a row may stand under the id of another key.
+    return super.privateKey(id);
+  }
+}
+
 /** The private keys of a wallet: in its file, sealed where there is a passphrase. */
 export class KeyVault {
   readonly #store: WalletStore;
@@ -23,9 +41,8 @@ export class KeyVault {
   /** Of signatures that wait for others; wiped whenever the keys are. */
   readonly musigNonces = new MusigNonces();
   #masterKey: Uint8Array | null = null;
-  #provider: SigningData | null = null;
-  /** What `openKeys` has opened so far. */
-  readonly #opening = new Set<SigningData>();
+  /** Keys that were used; null while the vault is locked or was not used yet. */
+  #provider: OpenedKeys | null = null;
 
   constructor(store: WalletStore, signal: AbortSignal, cost: ScryptCost) {
     this.#store = store;
@@ -50,12 +67,12 @@ export class KeyVault {
   /** All private keys. Throws WalletError while they are locked. */
   provider(): SigningProvider {
     if (this.locked) walletFail('unlockNeeded', LOCKED);
-    return this.#unsealed();
+    return this.#opened();
   }
 
   /** All private keys, or none while they are locked. */
   available(): SigningProvider {
-    return this.locked ? new SigningData() : this.#unsealed();
+    return this.locked ? new SigningData() : this.#opened();
   }
 
   /** Stores keys. Throws WalletError while the vault is locked. */
@@ -65,8 +82,6 @@ export class KeyVault {
       const { id, compressed } = key;
       const data = this.#masterKey ? seal(this.#masterKey, id, key.reveal()) : key.reveal();
       this.#store.keys.putKey({ id, compressed, data });
-      // All keys would have to be opened again otherwise, for every one of thousands that are imported.
-      for (const known of this.#inMemory) if (known.privateKey(id) === null) known.addPrivateKey(key.copy());
     }
   }
 
@@ -152,28 +167,19 @@ export class KeyVault {
     });
   }
 
-  /** Opens the keys in steps, so that `provider` has them at hand. Ends early where the vault is locked meanwhile. */
+  /** Opens all keys of an unlocked vault, some a step. Throws WalletDamage where one cannot be read. */
   *openKeys(): Steps<void> {
-    if (this.locked || this.#provider) return;
-    const opened = new SigningData();
-    this.#opening.add(opened);
-    try {
-      for (const page of this.#store.keys.keysInOrder()) {
-        this.#addOpened(opened, page);
-        yield;
-        if (this.#provider || !this.#opening.has(opened)) return;
-      }
-      this.#provider = opened;
-    } finally {
-      this.#opening.delete(opened);
-      if (this.#provider !== opened) opened.wipe();
+    const opened = this.#opened();
+    for (const page of this.#store.keys.keysInOrder()) {
+      for (const { id } of page) opened.privateKey(id);
+      yield;
+      if (this.#provider !== opened) return;
     }
   }
 
   /** Forgets keys that were written and rolled back; `ids` are hex. */
   reload(ids: readonly string[]): void {
-    for (const id of ids)
-      if (!this.has(Uint8Array.fromHex(id))) for (const known of this.#inMemory) known.removePrivateKey(id);
+    for (const id of ids) if (!this.has(Uint8Array.fromHex(id))) this.#provider?.removePrivateKey(id);
   }
 
   /** Forgets the keys in memory, and the nonces of signatures that were begun with them. */
@@ -183,32 +189,25 @@ export class KeyVault {
   }
 
   #forget(): void {
-    for (const known of this.#inMemory) known.wipe();
+    this.#provider?.wipe();
     this.#provider = null;
-    this.#opening.clear();
     this.#store.seals.useMasterKey(null);
     this.#masterKey?.fill(0);
     this.#masterKey = null;
   }
 
-  #unsealed(): SigningData {
-    if (this.#provider) return this.#provider;
-    const provider = new SigningData();
-    for (const page of this.#store.keys.keysInOrder()) this.#addOpened(provider, page);
-    this.#provider = provider;
-    return provider;
+  #opened(): OpenedKeys {
+    this.#provider ??= new OpenedKeys((keys, id) => (keys === this.#provider ? this.#open(id) : null));
+    return this.#provider;
   }
 
-  get #inMemory(): SigningData[] {
-    return [...(this.#provider ? [this.#provider] : []), ...this.#opening];
-  }
-
-  #addOpened(provider: SigningData, keys: readonly StoredKey[]): void {
-    for (const { id, compressed, data } of keys) {
-      const secret = this.#masterKey ? open(this.#masterKey, id, data) : data;
-      if (!secret || !isValidSecret(secret)) throw new WalletDamage('a private key cannot be read');
-      provider.addPrivateKey(PrivateKey.take(secret, compressed));
-    }
+  /** Null where the wallet has no such key. */
+  #open(id: Uint8Array): PrivateKey | null {
+    const stored = this.#store.keys.key(id);
+    if (!stored) return null;
+    const secret = this.#masterKey ? open(this.#masterKey, id, stored.data) : stored.data;
+    if (!secret || !isValidSecret(secret)) throw new WalletDamage('a private key cannot be read');
+    return PrivateKey.take(secret, stored.compressed);
   }
 
   /** The keys of the file, sealed, by the hex of their ids. */
