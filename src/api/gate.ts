@@ -19,6 +19,8 @@ import type { HostPolicy } from './hosts.ts';
 import type { ApiMetrics } from './ops/metrics.ts';
 import type { ApiOptions } from './options.ts';
 import { ownerOf } from './owner.ts';
+import type { ParallelRequests } from './parallel-requests.ts';
+import type { RefusalPace } from './refusal-pace.ts';
 import type { ReplyLedger } from './reply-ledger.ts';
 import { routedUrl, splitTarget } from './request-url.ts';
 import { invalid } from './rest/input.ts';
@@ -44,6 +46,8 @@ export interface GateDependencies {
   readonly visitors: Visitors;
   readonly audit: Pick<AuditLog, 'record'>;
   readonly replies: ReplyLedger;
+  readonly parallel: ParallelRequests;
+  readonly refusals: RefusalPace;
   readonly routes: RouteTable;
   /** Elysia. */
   readonly app: { fetch(request: Request): Response | Promise<Response> };
@@ -104,9 +108,18 @@ export class Gate {
 
   /** Undefined once the connection is a WebSocket. */
   #finished(visit: Visit, reply: Response | undefined): MaybePromise<Response | undefined> {
-    if (reply) return this.#finish(visit, reply);
+    if (reply) return reply.status === 429 ? this.#finishRefusal(visit, reply) : this.#finish(visit, reply);
     this.#record(visit, 101);
     return undefined;
+  }
+
+  /** Refusals of requests that were admitted have a pace; wrong credentials have one of their own. */
+  #finishRefusal(visit: Visit, reply: Response): MaybePromise<Response> {
+    if (!this.#calls.has(visit.request)) return this.#finish(visit, reply);
+    const pace = this.#deps.refusals.next(ownerOf({ principal: visit.principal, ip: visit.client.ip }));
+    if (pace === 'and close') reply.headers.set('connection', 'close');
+    if (typeof pace === 'string') return this.#finish(visit, reply);
+    return pace.then(() => this.#finish(visit, reply));
   }
 
   /** While a reply takes its time nothing is sent, and the connection would be closed for idling. */
@@ -174,7 +187,9 @@ export class Gate {
     if (!route) throw new ApiError('method_not_allowed', 'method not allowed here', null, { allow });
     this.#checkAllowed(visit, route);
     checkQuery(visit.target.slice(path.length), route);
-    return this.#dispatch(visit, route, length);
+    const isCounted = route.access !== 'open' && !route.unlimitedTime;
+    if (!isCounted) return this.#dispatch(visit, route, length);
+    return this.#deps.parallel.run(ownerOf(call), () => this.#dispatch(visit, route, length));
   }
 
   #checkHost({ request, path }: Visit): void {

@@ -86,6 +86,8 @@ export interface ApiOptions {
     readonly urlBytes: number;
     /** Bytes of long replies that are not sent yet. */
     readonly unsentReplies: ReplyLimits;
+    /** REST requests of one key, or of one address without a key, that are not answered yet. */
+    readonly parallelPerKey: number;
     readonly txBodyBytes: number;
     readonly rpcBodyBytes: number;
     /** Calls of a JSON-RPC batch; requests of one key that run at a time, and that wait. */
@@ -198,6 +200,7 @@ export function apiOptions(identity: ApiIdentity, overrides: ApiOverrides = {}):
       connections: 4096,
       connectionsPerAddress: 512,
       urlBytes: 8 * KIB,
+      parallelPerKey: 64,
       unsentReplies: { perOwner: 24 * MIB, total: 64 * MIB },
       txBodyBytes: MIB,
       rpcBodyBytes: 16 * MIB,

@@ -13,6 +13,7 @@ import { type ReadSources, readSources } from './readers/read-settings.ts';
 import { LONG_REPLY } from './reply-ledger.ts';
 
 const READER_WORKERS = 2;
+const RESERVED_READERS = 1;
 const LONG_READERS = 3;
 const JOBS_PER_KEY = 64;
 const JOBS_TOTAL = 512;
@@ -45,6 +46,7 @@ export class ReadService {
       sources,
       workers: READER_WORKERS,
       longWorkers: LONG_READERS,
+      reservedWorkers: RESERVED_READERS,
       perKey: JOBS_PER_KEY,
       total: JOBS_TOTAL,
       hasRoom: (owner) => ctx.replies.hasRoom(owner),

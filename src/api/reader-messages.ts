@@ -10,6 +10,8 @@ export type ToReader =
       readonly sources: ReadSources;
       /** The id of the job that nobody waits for any more, or 0. */
       readonly cancelled: SharedArrayBuffer;
+      /** The nice value of the thread. */
+      readonly nice: number;
     }
   /** Past `maxMs` it is given up; null where it may take what it takes. */
   | { readonly type: 'job'; readonly id: number; readonly job: ReaderJob; readonly maxMs: number | null }

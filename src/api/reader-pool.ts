@@ -15,6 +15,8 @@ export interface ReaderPoolOptions {
   /** Threads for short jobs; and at most so many more, each of another key, for long ones. */
   readonly workers: number;
   readonly longWorkers: number;
+  /** Threads for short jobs of keys that have no other one running. Default 0. */
+  readonly reservedWorkers?: number;
   /** Jobs that may wait, of one key and of all. */
   readonly perKey: number;
   readonly total: number;
@@ -35,6 +37,10 @@ export interface RunOptions {
 
 /** The longest a thread is waited for at the end. */
 const CLOSE_MS = 1000;
+/** Nice values of the threads: a key that asks for little is not held up by keys that ask for much. */
+const NICE = { reserved: 0, shared: 5, long: 10 } as const;
+type ReaderKind = keyof typeof NICE;
+
 const SHORT_MS = 1000;
 /** A thread for long jobs that has had none for this time ends. */
 const IDLE_MS = 30_000;
@@ -52,7 +58,7 @@ interface Waiting {
 
 interface Reader {
   readonly worker: Worker;
-  readonly long: boolean;
+  readonly kind: ReaderKind;
   readonly cancelled: Int32Array;
   running: Waiting | null;
   idle: ReturnType<typeof setTimeout> | null;
@@ -107,9 +113,10 @@ export class ReaderPool {
       const next = this.#queue.take((waiting) => this.#mayStart(waiting));
       if (!next) return;
       const { key, item: waiting } = next;
-      const reader = this.#readers.find((each) => each.running === null && each.long === waiting.long);
+      const kind = this.#kindFor(waiting)!;
+      const reader = this.#readers.find((each) => each.running === null && each.kind === kind);
       if (reader) this.#begin(reader, waiting);
-      else if (!this.#startFor(waiting)) {
+      else if (!this.#startFor(waiting, kind)) {
         this.#queue.ended(key, 0);
         // Those that run go on with what waits; without any, nobody would.
         if (this.#readers.some(({ running }) => running !== null)) return;
@@ -143,12 +150,24 @@ export class ReaderPool {
     return false;
   }
 
-  #mayStart({ long, owner }: Waiting): boolean {
-    const { workers, longWorkers, hasRoom } = this.#options;
-    const ofKind = this.#readers.filter((reader) => reader.long === long);
-    if (long && ofKind.some(({ running }) => running?.owner === owner)) return false;
-    const isFree = ofKind.some(({ running }) => running === null) || ofKind.length < (long ? longWorkers : workers);
-    return isFree && (hasRoom?.(owner) ?? true);
+  #mayStart(waiting: Waiting): boolean {
+    return this.#kindFor(waiting) !== null && (this.#options.hasRoom?.(waiting.owner) ?? true);
+  }
+
+  /** The kind of thread that can begin the job now; null where none can. */
+  #kindFor({ long, owner }: Waiting): ReaderKind | null {
+    const { workers, longWorkers, reservedWorkers = 0 } = this.#options;
+    const hasRunning = this.#readers.some(
+      ({ kind, running }) => running?.owner === owner && (kind === 'long') === long,
+    );
+    if (long) return !hasRunning && this.#hasFree('long', longWorkers) ? 'long' : null;
+    if (this.#hasFree('shared', workers)) return 'shared';
+    return !hasRunning && this.#hasFree('reserved', reservedWorkers) ? 'reserved' : null;
+  }
+
+  #hasFree(kind: ReaderKind, most: number): boolean {
+    const ofKind = this.#readers.filter((reader) => reader.kind === kind);
+    return ofKind.length < most || ofKind.some(({ running }) => running === null);
   }
 
   #begin(reader: Reader, waiting: Waiting): void {
@@ -169,9 +188,9 @@ export class ReaderPool {
   }
 
   /** Starts a thread and gives it the job. False where that is not possible now. */
-  #startFor(waiting: Waiting): boolean {
+  #startFor(waiting: Waiting, kind: ReaderKind): boolean {
     try {
-      this.#begin(this.#start(waiting.long), waiting);
+      this.#begin(this.#start(kind), waiting);
       return true;
     } catch (error) {
       waiting.reject(
@@ -181,18 +200,19 @@ export class ReaderPool {
     }
   }
 
-  #start(long: boolean): Reader {
+  #start(kind: ReaderKind): Reader {
     const { chainDir, networkDir, sources, log } = this.#options;
     const worker = startWorker(new URL('./reader-worker.ts', import.meta.url), 'reader');
     const cancelled = new SharedArrayBuffer(4);
-    const reader: Reader = { worker, long, cancelled: new Int32Array(cancelled), running: null, idle: null };
+    const reader: Reader = { worker, kind, cancelled: new Int32Array(cancelled), running: null, idle: null };
     worker.onmessage = ({ data }: MessageEvent<FromReader>) => this.#finish(reader, data);
     worker.onerror = ({ message }) => {
       log.error('a reader worker failed', { message });
       this.#lose(reader);
     };
     worker.addEventListener('close', () => this.#lose(reader));
-    worker.postMessage({ type: 'open', chainDir, networkDir, sources, cancelled } satisfies ToReader);
+    const nice = NICE[kind];
+    worker.postMessage({ type: 'open', chainDir, networkDir, sources, cancelled, nice } satisfies ToReader);
     // Waiting for work is no reason to keep the program alive.
     worker.unref();
     this.#readers.push(reader);
@@ -205,7 +225,8 @@ export class ReaderPool {
     this.#free(reader, waiting);
     if (tookTooLong) {
       waiting.long = true;
-      if (!waiting.done) this.#enqueue(waiting);
+      // It has been admitted already: the queue may be full by now.
+      if (!waiting.done) this.#queue.requeue(waiting.owner, waiting);
     } else if (result) waiting.resolve(result);
     else {
       if (error) this.#options.log.error('a long answer failed', { error });
@@ -217,7 +238,7 @@ export class ReaderPool {
   #free(reader: Reader, waiting: Waiting): void {
     reader.running = null;
     this.#queue.ended(waiting.owner, performance.now() - waiting.startedAt);
-    if (!reader.long) return;
+    if (reader.kind !== 'long') return;
     reader.idle = setTimeout(() => this.#retire(reader), IDLE_MS);
     reader.idle.unref();
   }

@@ -1,5 +1,6 @@
 import { ChainReads } from '../storage/chain-reads.ts';
 import { reserveDescriptors } from '../util/descriptors.ts';
+import { lowerThreadPriority } from '../util/nice.ts';
 import { noteProgress } from '../util/progress.ts';
 import { announceStart } from '../util/worker.ts';
 import { runJob } from './reader-jobs.ts';
@@ -30,6 +31,7 @@ let cancelled: Int32Array = new Int32Array(1);
 
 self.onmessage = ({ data }: MessageEvent<ToReader>) => {
   if (data.type === 'open') {
+    if (data.nice > 0) lowerThreadPriority(data.nice);
     reads = new ChainReads(data.chainDir);
     wallets = new WalletFiles(data.networkDir);
     sources = data.sources;

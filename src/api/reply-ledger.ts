@@ -1,5 +1,6 @@
 import { ApiError } from './errors.ts';
 import type { Owner } from './owner.ts';
+import { PieceTurns } from './piece-turns.ts';
 
 /**
  * Bytes of long replies that are not sent yet. At the limit no more are made; twice as many are never held, so that what
@@ -30,6 +31,7 @@ export class ReplyLedger {
   readonly #limits: ReplyLimits;
   readonly #unsent = new Map<string, number>();
   readonly #listeners: (() => void)[] = [];
+  readonly #turns = new PieceTurns();
   #total = 0;
 
   constructor(limits: ReplyLimits) {
@@ -82,10 +84,10 @@ export class ReplyLedger {
     // A client may leave before the runtime has asked for the first piece.
     if (signal.aborted) forget();
     else signal.addEventListener('abort', forget, { once: true });
+    const turns = this.#turns;
     return new ReadableStream({
       async pull(controller) {
-        // Others have their turn between two pieces.
-        await new Promise((resolve) => setImmediate(resolve));
+        await turns.next(owner);
         const { done, value } = pieces.next();
         if (done) {
           signal.removeEventListener('abort', forget);

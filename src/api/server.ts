@@ -29,7 +29,9 @@ import { ApiMetrics, type GaugeSources } from './ops/metrics.ts';
 import { fileSize, Readiness } from './ops/readiness.ts';
 import { walletBalances } from './ops/wallet-balances.ts';
 import type { ApiOptions, ListenAddress } from './options.ts';
+import { ParallelRequests } from './parallel-requests.ts';
 import { readService } from './read-service.ts';
+import { RefusalPace } from './refusal-pace.ts';
 import { ReplyLedger } from './reply-ledger.ts';
 import { RouteTable } from './route-table.ts';
 import { isSyncedAt } from './synced.ts';
@@ -103,6 +105,7 @@ export function startApi(deps: ApiDependencies): ApiServer {
   const atStop: (() => void | Promise<void>)[] = [];
   const cache = options.cache.enabled ? new ByteCache(options.cache.maxBytes) : null;
   const replies = new ReplyLedger(options.limits.unsentReplies);
+  const refusals = new RefusalPace(clock);
   const metrics = new ApiMetrics(
     { service: options.service, version: options.version, commit: options.commit, startedAt: unixSeconds(host) },
     {
@@ -250,6 +253,8 @@ export function startApi(deps: ApiDependencies): ApiServer {
     hosts: new HostPolicy({ ...options.http, bindHost: options.http.listen.host }),
     visitors,
     replies,
+    parallel: new ParallelRequests(options.limits.parallelPerKey),
+    refusals,
     routes: new RouteTable(declaredRoutes(app)),
     app,
     phase: () => state.phase,
@@ -303,6 +308,7 @@ export function startApi(deps: ApiDependencies): ApiServer {
     stopping.abort();
     hub.stop();
     auth.stopWaiting();
+    refusals.stop();
     // `stop` refuses new connections at once and resolves when the open ones are done.
     await Promise.race([server.stop(), Bun.sleep(MAX_DRAIN_MS)]);
     await server.stop(true);

@@ -125,6 +125,12 @@ export const SETTINGS = {
     max: 1_000_000,
     help: 'open connections of one IP (IPv6: /64); not of loopback',
   }),
+  'http.limits.parallelPerKey': integer({
+    fallback: 64,
+    min: 1,
+    max: 100_000,
+    help: 'unanswered REST requests of one key, or of one IP without a key; beyond this 429',
+  }),
   'http.limits.publicRate': integer({ fallback: 10, min: 1, unit: '1/s', help: 'keyless requests of one IP' }),
   'http.limits.publicBurst': integer({ fallback: 40, min: 1, help: 'keyless requests of one IP at once' }),
   'http.limits.authFailuresPerMinute': integer({ fallback: 10, min: 1, help: 'failed authentications before 429' }),

@@ -48,6 +48,7 @@ export function apiOptionsOf(
         connections: budget?.http ?? limits.connections,
         connectionsPerAddress: limits.connectionsPerAddress,
         urlBytes: limits.urlBytes,
+        parallelPerKey: limits.parallelPerKey,
         txBodyBytes: limits.txBodyBytes,
         rpcBodyBytes: limits.rpcBodyBytes,
         rpcMaxBatch: rpc.maxBatch,

@@ -55,6 +55,12 @@ export class FairQueue<T> {
     return { ok: true, displaced };
   }
 
+  /** Puts an item that was taken before behind the others of its key, whatever the limits say. */
+  requeue(key: string, item: T): void {
+    this.#lane(key).items.push(item);
+    this.#size++;
+  }
+
   /** Takes the next item that `may` be taken. Its key is charged when `ended` is called. */
   take(may: (item: T, key: string) => boolean): { readonly key: string; readonly item: T } | null {
     let best: { readonly key: string; readonly lane: Lane<T>; readonly at: number } | null = null;

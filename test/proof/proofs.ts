@@ -1,9 +1,11 @@
 import { deposits } from './deposits.ts';
+import { fairReads } from './fair-reads.ts';
 import { passwordGuesses } from './password-guesses.ts';
 import type { Proofs } from './proof.ts';
 
 /** All proofs by name, in alphabetical order. */
 export const PROOFS: Proofs = {
   deposits,
+  'fair-reads': fairReads,
   'password-guesses': passwordGuesses,
 };

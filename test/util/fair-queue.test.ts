@@ -54,6 +54,16 @@ test('one item too many of a key is refused, and a full queue makes room at the 
   expect(q.push('e', 'e0')).toEqual({ ok: false, full: 'queue' });
 });
 
+test('an item that was taken comes back into a full queue', () => {
+  const q = queue(1, 1);
+  q.push('a', 'first');
+  expect(next(q)).toBe('first');
+  q.push('a', 'second');
+  q.requeue('a', 'first');
+  expect(q.size).toBe(2);
+  expect(q.push('b', 'third')).toMatchObject({ ok: true, displaced: 'first' });
+});
+
 test('items of a key keep their order, none is lost or served twice, and the count is right', () => {
   const step = fc.record({
     key: fc.constantFrom('a', 'b', 'c'),

@@ -15,7 +15,11 @@ const SCAN: ReaderJob = { kind: 'rpc', method: 'gettxoutsetinfo', params: '["muh
 describeWithVectors('reader workers', () => {
   const expected = expectedOfMixedChain();
   const pools: ReaderPool[] = [];
-  const start = (workers: number, queue: number, { shortMs, longWorkers = 1 }: Partial<ReaderPoolOptions> = {}) => {
+  const start = (
+    workers: number,
+    queue: number,
+    { shortMs, longWorkers = 1, reservedWorkers = 0 }: Partial<ReaderPoolOptions> = {},
+  ) => {
     const sources = readSources(regtest);
     const pool = new ReaderPool({
       chainDir: mixedChainDir(),
@@ -23,6 +27,7 @@ describeWithVectors('reader workers', () => {
       sources,
       workers,
       longWorkers,
+      reservedWorkers,
       perKey: queue,
       total: queue,
       log,
@@ -87,6 +92,27 @@ describeWithVectors('reader workers', () => {
     expect(refused).toMatchObject({ failure: 'rate_limited', details: { scope: 'reads', retryAfter: 1 } });
     expect(await text(waiting)).toBe('160');
     expect((await running).ok).toBe(true);
+  });
+
+  test('a job that turns out to be long is admitted again when the queue is full', async () => {
+    const pool = start(1, 1, { shortMs: 0 });
+    const running = pool.run(SCAN, { signal: never });
+    const waiting = pool.run(COUNT, { signal: never });
+    expect(await text(waiting)).toBe('160');
+    expect((await running).ok).toBe(true);
+  });
+
+  test('a key with nothing running finds a thread while another key holds the shared ones', async () => {
+    const pool = start(1, 8, { reservedWorkers: 1, shortMs: 60_000 });
+    const order: string[] = [];
+    const greedy = [1, 2].map((n) =>
+      pool.run(SCAN, { signal: never, owner: 'greedy' }).then(() => order.push(`scan ${n}`)),
+    );
+    const modest = ['a', 'b'].map((owner) =>
+      pool.run(COUNT, { signal: never, owner }).then(() => order.push(`count of ${owner}`)),
+    );
+    await Promise.all([...greedy, ...modest]);
+    expect(order).toEqual(['count of a', 'count of b', 'scan 1', 'scan 2']);
   });
 
   test('a scan ends when nobody waits for it any more', async () => {

@@ -1,0 +1,41 @@
+import { ApiError } from './errors.ts';
+import type { Owner } from './owner.ts';
+
+/** Counts the requests of each owner that are not answered yet. */
+export class ParallelRequests {
+  readonly #most: number;
+  readonly #running = new Map<Owner, number>();
+
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  /** Runs `answer` and counts it until its reply is there. Throws ApiError `rate_limited` at the limit. */
+  run<T>(owner: Owner, answer: () => T | Promise<T>): T | Promise<T> {
+    const running = this.#running.get(owner) ?? 0;
+    if (running >= this.#most)
+      throw new ApiError('rate_limited', `more than ${this.#most} requests of this key at a time`, {
+        scope: 'parallel',
+        retryAfter: 1,
+      });
+    this.#running.set(owner, running + 1);
+    let reply: T | Promise<T>;
+    try {
+      reply = answer();
+    } catch (error) {
+      this.#end(owner);
+      throw error;
+    }
+    if (!(reply instanceof Promise)) {
+      this.#end(owner);
+      return reply;
+    }
+    return reply.finally(() => this.#end(owner));
+  }
+
+  #end(owner: Owner): void {
+    const left = this.#running.get(owner)! - 1;
+    if (left > 0) this.#running.set(owner, left);
+    else this.#running.delete(owner);
+  }
+}
