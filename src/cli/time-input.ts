@@ -3,6 +3,8 @@ import { UsageError } from './command.ts';
 const UNIT_SECONDS = { s: 1, m: 60, h: 3600, d: 86_400, w: 604_800, y: 31_536_000 } as const;
 const MAX_SECONDS = 100 * UNIT_SECONDS.y;
 const DURATION = /^(\d{1,9})([smhdwy])$/;
+/** Of `2027-01-31`. */
+const DAY_LENGTH = 10;
 const DATE = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d)?Z)?$/;
 
 /** `90d` in seconds. Throws UsageError. */
@@ -18,7 +20,8 @@ export function readDuration(flag: string, text: string): number {
 export function readMoment(flag: string, text: string, now: number, direction: 'ahead' | 'back'): number {
   if (DURATION.test(text)) return now + (direction === 'ahead' ? 1 : -1) * readDuration(flag, text);
   const at = DATE.test(text) ? Date.parse(text) / 1000 : Number.NaN;
-  if (Number.isNaN(at))
+  // A day that its month does not have would be one of the next month.
+  if (Number.isNaN(at) || !new Date(at * 1000).toISOString().startsWith(text.slice(0, DAY_LENGTH)))
     throw new UsageError(`${flag} takes a duration (90d, 24h) or a date (2027-01-31, 2027-01-31T12:00Z), not ${text}`);
   return at;
 }

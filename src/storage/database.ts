@@ -32,9 +32,8 @@ export interface DatabaseKind {
  * what is of no chain. Throws OperatorError on one of another chain or of a version that cannot be read.
  */
 export function openDatabase(path: string, kind: DatabaseKind, identity: ChainDatabaseIdentity | null): Database {
-  // SQLite gives its journal the mode of the database.
   return withDescriptors(() => {
-    closeSync(openSync(path, 'a', 0o600));
+    createPrivateFile(path);
     return opened(new Database(path, { readwrite: true, create: true }), (db) => {
       try {
         configure(db, kind);
@@ -48,6 +47,19 @@ export function openDatabase(path: string, kind: DatabaseKind, identity: ChainDa
       }
     });
   });
+}
+
+/**
+ * Creates an empty file for the owner alone, whose mode SQLite gives to its journal; one that exists is not opened. To close
+ * any descriptor of a file takes away every lock that this process holds on it, those of SQLite's other connections among
+ * them: another program that closes the file would then remove its log.
+ */
+function createPrivateFile(path: string): void {
+  try {
+    closeSync(openSync(path, 'ax', 0o600));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  }
 }
 
 /** Whether SQLite found that a file is no database, or is one with damaged pages. */

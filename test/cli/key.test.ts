@@ -102,6 +102,10 @@ describe('exit status 2 and one line for each mistake', () => {
       ['key', 'create', '--expires', 'soon'],
       '--expires takes a duration (90d, 24h) or a date (2027-01-31, 2027-01-31T12:00Z), not soon',
     ],
+    [
+      ['key', 'create', '--expires', '2027-02-30'],
+      '--expires takes a duration (90d, 24h) or a date (2027-01-31, 2027-01-31T12:00Z), not 2027-02-30',
+    ],
     [['key', 'create', '--rate', 'fast'], '--rate takes calls a second, as 100/s or 100/s,200, not fast'],
     [
       ['key', 'create', '--ip', 'home'],
