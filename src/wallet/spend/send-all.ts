@@ -10,7 +10,7 @@ import { unixSeconds } from '../../util/clock.ts';
 import type { Steps } from '../../util/slices.ts';
 import { antiSnipingLocktime, isCurrentTip } from '../coin-selection/anti-fee-sniping.ts';
 import { chooseFeerate } from '../coin-selection/feerates.ts';
-import { maxInputVsize, maxTxWeight, vsizeOfWeight } from '../coin-selection/input-size.ts';
+import { type InputSize, maxInputVsize, maxTxWeight, vsizeOfWeight } from '../coin-selection/input-size.ts';
 import { versionConflict } from '../coin-selection/preset-inputs.ts';
 import { selectionRandom } from '../coin-selection/random.ts';
 import { TRUC_CHILD_MAX_WEIGHT } from '../coin-selection/select-coins.ts';
@@ -55,7 +55,11 @@ function* sweep(wallet: Wallet, request: SendAllRequest): Steps<Transaction> {
   const spent = (yield* findOutputs(wallet, { inputs })) as TxOutput[];
   const total = spent.reduce((sum, { value }) => sum + value, 0n);
   const outputs = request.recipients.map(({ scriptPubKey, value }) => ({ scriptPubKey, value }));
-  const measured = spent.map(({ scriptPubKey }) => ({ weight: null, size: sizes.of(scriptPubKey) }));
+  const measured: { weight: null; size: InputSize | null }[] = [];
+  for (const { scriptPubKey } of spent) {
+    yield;
+    measured.push({ weight: null, size: sizes.of(scriptPubKey) });
+  }
   const weight = maxTxWeight(measured, outputs);
   if (weight === null)
     return walletFail(
@@ -76,7 +80,11 @@ function* sweep(wallet: Wallet, request: SendAllRequest): Steps<Transaction> {
         ? 'Total value of UTXO pool too low to pay for transaction, try using lower feerate.'
         : "Total value of UTXO pool too low to pay for transaction. Try using lower feerate or excluding uneconomic UTXOs with 'send_max' option.",
     );
-  const isChild = inputs.some(({ prevout }) => unconfirmedVersion(wallet, prevout) === TRUC_VERSION);
+  let isChild = false;
+  for (const { prevout } of inputs) {
+    yield;
+    isChild ||= unconfirmedVersion(wallet, prevout) === TRUC_VERSION;
+  }
   const maxWeight = maxWeightOf(request) ?? MAX_STANDARD_TX_WEIGHT;
   if (weight > (isChild ? Math.min(maxWeight, TRUC_CHILD_MAX_WEIGHT) : maxWeight))
     walletFail('wallet', 'Transaction too large.');
