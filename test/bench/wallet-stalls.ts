@@ -185,6 +185,11 @@ function spending(inputs: readonly Outpoint[]): Transaction {
   return { version: 2, locktime: 0, inputs: inputs.map(emptyInput), outputs };
 }
 
+/** As text: to write it is no work of the call. */
+const psbtSpending = (outpoints: readonly Outpoint[]) => encodePsbtBase64(createPsbt(spending(outpoints), 2));
+const processPsbt = ({ act }: World, psbt: string) =>
+  act('walletProcessPsbt', NAME, psbt, { sign: true, derivations: true });
+
 const watching = (world: World) => wallet(world, { blank: true, disablePrivateKeys: true });
 const imports = (...requests: object[]) => ({
   prepare: watching,
@@ -407,36 +412,23 @@ const CASES: readonly Case[] = [
   {
     call: 'walletprocesspsbt',
     input: '5,000 inputs of the wallet',
-    prepare: (world) => coins(world, 5000),
-    run: ({ act }, outpoints: Outpoint[]) =>
-      act('walletProcessPsbt', NAME, encodePsbtBase64(createPsbt(spending(outpoints), 2)), {
-        sign: true,
-        derivations: true,
-      }),
+    prepare: async (world) => psbtSpending(await coins(world, 5000)),
+    run: processPsbt,
   },
   {
     call: 'walletprocesspsbt',
     input: '20,000 inputs of others',
-    prepare: (world) => wallet(world),
-    run: ({ act }) =>
-      act(
-        'walletProcessPsbt',
-        NAME,
-        encodePsbtBase64(
-          createPsbt(spending(Array.from({ length: 20_000 }, (_, i) => ({ txid: madeUp(i), vout: 0 }))), 2),
-        ),
-        { sign: true, derivations: true },
-      ),
+    prepare: async (world) => {
+      await wallet(world);
+      return psbtSpending(Array.from({ length: 20_000 }, (_, i) => ({ txid: madeUp(i), vout: 0 })));
+    },
+    run: processPsbt,
   },
   {
     call: 'walletprocesspsbt',
     input: '5,000 legacy inputs of the wallet',
-    prepare: (world) => coins(world, 5000, 500, 'legacy'),
-    run: ({ act }, outpoints: Outpoint[]) =>
-      act('walletProcessPsbt', NAME, encodePsbtBase64(createPsbt(spending(outpoints), 2)), {
-        sign: true,
-        derivations: true,
-      }),
+    prepare: async (world) => psbtSpending(await coins(world, 5000, 500, 'legacy')),
+    run: processPsbt,
   },
   {
     call: 'signrawtransactionwithwallet',

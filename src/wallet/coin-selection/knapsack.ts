@@ -1,5 +1,6 @@
 import { type RandomBelow, shuffled } from '../../p2p/random-source.ts';
 import type { Amount } from '../../primitives/amount.ts';
+import type { Steps } from '../../util/slices.ts';
 import type { OutputGroup } from './coin.ts';
 import { MAX_WEIGHT_EXCEEDED, NO_SELECTION, type Selection, type SelectionOutcome, selectionOf } from './selection.ts';
 import { sortedByAmount, wasteOf } from './tree-search.ts';
@@ -10,15 +11,15 @@ const RANDOM_WORD = 0x1_0000_0000;
 
 /**
  * The oldest of the algorithms: by chance, the subset nearest to `target`, or to that with `changeTarget`; or the
- * smallest group above, where that is nearer. Groups of negative amount are considered too.
+ * smallest group above, where that is nearer. Groups of negative amount are considered too. A try is a step.
  */
-export function selectKnapsack(
+export function* selectKnapsack(
   pool: readonly OutputGroup[],
   target: Amount,
   changeTarget: Amount,
   random: RandomBelow,
   maxWeight: number,
-): SelectionOutcome {
+): Steps<SelectionOutcome> {
   const found = (groups: readonly OutputGroup[]): Selection => selectionOf('knapsack', target, groups);
   let tooHeavy = false;
   let lowestLarger: OutputGroup | null = null;
@@ -44,10 +45,12 @@ export function selectKnapsack(
     return tooHeavy ? MAX_WEIGHT_EXCEEDED : NO_SELECTION;
   }
 
+  yield;
   const groups = sortedByAmount(applicable, wasteOf);
-  let best = bestSubset(groups, totalLower, target, random, maxWeight);
+  yield;
+  let best = yield* bestSubset(groups, totalLower, target, random, maxWeight);
   if (best.amount !== target && totalLower >= withChange)
-    best = bestSubset(groups, totalLower, withChange, random, maxWeight);
+    best = yield* bestSubset(groups, totalLower, withChange, random, maxWeight);
 
   const missed = best.amount !== target && best.amount < withChange;
   if (lowestLarger !== null && (missed || lowestLarger.amount <= best.amount))
@@ -64,13 +67,13 @@ interface Subset {
 }
 
 /** The subset found of those that reach the target, nearest to it; all of them at worst. The largest come first. */
-function bestSubset(
+function* bestSubset(
   groups: readonly OutputGroup[],
   total: Amount,
   target: Amount,
   random: RandomBelow,
   maxWeight: number,
-): Subset {
+): Steps<Subset> {
   const count = groups.length;
   const amounts = Float64Array.from(groups, ({ amount }) => Number(amount));
   const weights = Float64Array.from(groups, ({ weight }) => weight);
@@ -82,6 +85,7 @@ function bestSubset(
   let best: number[] | null = null;
   let bestAmount = Number(total);
   for (let tries = 0; tries < TRIES && bestAmount !== wanted; tries++) {
+    yield;
     for (const i of members) included[i] = 0;
     members.length = 0;
     let amount = 0;

@@ -1,4 +1,5 @@
 import { bytesToHex } from '../../util/bytes.ts';
+import type { Steps } from '../../util/slices.ts';
 import {
   COIN_TYPES,
   type CoinType,
@@ -50,12 +51,13 @@ export interface AvailableCoin {
 }
 
 /** The groups that pass a filter, gathered when they are asked for, and those that pass none of the filters. */
-export function groupOutputs(
+export function* groupOutputs(
   coins: readonly AvailableCoin[],
   filters: readonly EligibilityFilter[],
   options: GroupingOptions,
-): { eligible(filter: EligibilityFilter): EligibleGroups; readonly discarded: readonly OutputGroup[] } {
-  const candidates = options.avoidPartialSpends ? groupsByScript(coins, options) : singleGroups(coins, options);
+): Steps<{ eligible(filter: EligibilityFilter): EligibleGroups; readonly discarded: readonly OutputGroup[] }> {
+  const candidates = yield* options.avoidPartialSpends ? groupsByScript(coins, options) : singleGroups(coins, options);
+  yield;
   const accepts = ({ group, partial }: Candidate, filter: EligibilityFilter) =>
     isEligible(group, filter) && (!partial || filter.includePartialGroups);
   return {
@@ -86,17 +88,18 @@ function member({ coin: { ancestors, clusterCount }, priced }: AvailableCoin): G
   return { coin: priced, ancestors, clusterCount };
 }
 
-function singleGroups(coins: readonly AvailableCoin[], options: GroupingOptions): Candidate[] {
-  return coins.map((available) => ({
-    group: outputGroup([member(available)], options.subtractFeeOutputs),
-    type: available.coin.type,
-    pool: 'both',
-    partial: false,
-  }));
+function* singleGroups(coins: readonly AvailableCoin[], options: GroupingOptions): Steps<Candidate[]> {
+  const candidates: Candidate[] = [];
+  for (const available of coins) {
+    const group = outputGroup([member(available)], options.subtractFeeOutputs);
+    candidates.push({ group, type: available.coin.type, pool: 'both', partial: false });
+    yield;
+  }
+  return candidates;
 }
 
 /** Each script's coins, once all of them and once those that are worth spending. */
-function groupsByScript(coins: readonly AvailableCoin[], options: GroupingOptions): Candidate[] {
+function* groupsByScript(coins: readonly AvailableCoin[], options: GroupingOptions): Steps<Candidate[]> {
   const all = new Map<CoinType, Map<string, GroupedCoin[]>>();
   for (const available of coins) {
     const { output, type } = available.coin;
@@ -106,11 +109,13 @@ function groupsByScript(coins: readonly AvailableCoin[], options: GroupingOption
     const members = ofType.get(key);
     if (members) members.push(member(available));
     else ofType.set(key, [member(available)]);
+    yield;
   }
   const mixed: Candidate[] = [];
   const positive: Candidate[] = [];
   for (const [type, scripts] of all)
     for (const members of scripts.values()) {
+      yield;
       const groups = inGroups(members, options);
       const worthwhile = members.filter(({ coin }) => coin.effectiveValue > 0n);
       const positiveGroups = worthwhile.length === members.length ? groups : inGroups(worthwhile, options);

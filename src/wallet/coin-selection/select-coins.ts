@@ -132,7 +132,7 @@ function* selectAutomatically(
   const shuffle = params.avoidPartialSpends && available.length > MAX_GROUP_COINS;
   const coins = shuffle ? shuffled(available, params.random) : available;
   const filters = eligibilityFilters(params);
-  const { eligible, discarded } = groupOutputs(coins, filters, params);
+  const { eligible, discarded } = yield* groupOutputs(coins, filters, params);
 
   const ancestors = Math.max(1, params.limits.ancestors);
   const descendants = Math.max(1, params.limits.descendants);
@@ -199,7 +199,7 @@ function* chooseSelection(
   maxWeight -= params.changeOutputSize * WITNESS_SCALE_FACTOR;
   if (maxWeight < 0 && !outcomes.some(({ ok }) => ok))
     return failed('Maximum transaction weight is too low, can not accommodate change output');
-  outcomes.push(selectKnapsack(mixed, target, minChangeTarget, random, maxWeight));
+  outcomes.push(yield* selectKnapsack(mixed, target, minChangeTarget, random, maxWeight));
   yield;
   if (feerates.effective > HIGH_FEERATE_FACTOR * feerates.longTerm)
     outcomes.push(selectCoinGrinder(positive, target, minChangeTarget, maxWeight));

@@ -20,6 +20,8 @@ import {
 import { unsignedTx } from './unsigned-tx.ts';
 
 const SEPARATOR = 0;
+/** Bytes that are turned into text at a time. */
+const BASE64_PIECE = 1_000_000;
 
 export function encodePsbtBase64(psbt: Psbt): string {
   return encodePsbt(psbt).toBase64();
@@ -27,31 +29,44 @@ export function encodePsbtBase64(psbt: Psbt): string {
 
 /** The same in steps. */
 export function* encodePsbtBase64Steps(psbt: Psbt): Steps<string> {
-  const bytes = yield* encodePsbtSteps(psbt);
-  yield;
-  return bytes.toBase64();
+  const parts: string[] = [];
+  let w = new ByteWriter(1024);
+  for (const _ of encodeInto(psbt, () => w)) {
+    const bytes = w.finish();
+    if (bytes.length >= BASE64_PIECE) {
+      // Three bytes are four characters.
+      const whole = bytes.length - (bytes.length % 3);
+      parts.push(bytes.subarray(0, whole).toBase64());
+      w = new ByteWriter(BASE64_PIECE);
+      w.bytes(bytes.subarray(whole));
+    }
+    yield;
+  }
+  parts.push(w.finish().toBase64());
+  return parts.join('');
 }
 
 /** The canonical bytes: fields in the order in which Core writes them. */
 export function encodePsbt(psbt: Psbt): Uint8Array {
-  return runSteps(encodePsbtSteps(psbt));
+  const w = new ByteWriter(1024);
+  runSteps(encodeInto(psbt, () => w));
+  return w.finish();
 }
 
-/** The same, an input or output a step. */
-function* encodePsbtSteps(psbt: Psbt): Steps<Uint8Array> {
-  const w = new ByteWriter(1024);
+/** Writes an input or output a step, each into the writer that there is then. */
+function* encodeInto(psbt: Psbt, writer: () => ByteWriter): Steps<void> {
+  const w = writer();
   w.bytes(PSBT_MAGIC);
   encodeGlobals(w, psbt);
   for (const input of psbt.inputs) {
     yield;
-    encodeInput(w, input, psbt.version);
+    encodeInput(writer(), input, psbt.version);
   }
   for (const output of psbt.outputs) {
     yield;
-    encodeOutputFields(w, output, psbt.version);
+    encodeOutputFields(writer(), output, psbt.version);
   }
   yield;
-  return w.finish();
 }
 
 /** Bytes that `encode` writes, by themselves. */

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
+import { runSteps } from '../../../src/util/slices.ts';
 import { selectBranchAndBound } from '../../../src/wallet/coin-selection/branch-and-bound.ts';
 import { changeTarget } from '../../../src/wallet/coin-selection/change-target.ts';
 import { type OutputGroup, outputGroup, priceCoin } from '../../../src/wallet/coin-selection/coin.ts';
@@ -275,7 +276,7 @@ describe('single random draw', () => {
 describe('knapsack', () => {
   const pool = (...cents: number[]) => cents.map((cent) => valueGroup(BigInt(cent) * CENT, 0n));
   const centsOf = (groups: OutputGroup[], target: number, seed: number): number[] | null => {
-    const outcome = selectKnapsack(groups, BigInt(target) * CENT, CENT, seededRandom(seed), MAX_WEIGHT);
+    const outcome = runSteps(selectKnapsack(groups, BigInt(target) * CENT, CENT, seededRandom(seed), MAX_WEIGHT));
     if (!outcome.ok) return null;
     return outcome.value.coins.map(({ output }) => Number(output.value / CENT)).sort((a, b) => a - b);
   };
@@ -308,7 +309,7 @@ describe('knapsack', () => {
     const tenths = [1n, 2n, 3n, 4n, 5n, 1111n].map((tenth) => valueGroup((tenth * CENT) / 10n, 0n));
     for (let seed = 0; seed < 20; seed++) {
       // 0.1 + 0.2 + 0.3 + 0.4 make it exactly.
-      const exact = selectKnapsack(tenths, CENT, CENT, seededRandom(seed), MAX_WEIGHT);
+      const exact = runSteps(selectKnapsack(tenths, CENT, CENT, seededRandom(seed), MAX_WEIGHT));
       expect(exact.ok && selectedValue(exact.value)).toBe(CENT);
     }
   });
@@ -318,8 +319,8 @@ describe('knapsack', () => {
     const limit = 2 * 4 * P2WPKH_VSIZE;
     const target = 5n * CENT;
     const random = seededRandom(1);
-    expect(selectKnapsack(light, target, CENT, random, limit)).toEqual({ ok: false, error: TOO_HEAVY });
-    const outcome = selectKnapsack([...light, valueGroup(10n * CENT, 0n)], target, CENT, random, limit);
+    expect(runSteps(selectKnapsack(light, target, CENT, random, limit))).toEqual({ ok: false, error: TOO_HEAVY });
+    const outcome = runSteps(selectKnapsack([...light, valueGroup(10n * CENT, 0n)], target, CENT, random, limit));
     expect(outcome.ok && selectedValue(outcome.value)).toBe(10n * CENT);
   });
 });
@@ -346,7 +347,7 @@ describe('knapsack of many', () => {
           const target = Math.max(1, Math.floor((total * percent) / 100));
           const groups = values.map((value) => valueGroup(BigInt(value), 0n));
           // With change of one satoshi, each value counts.
-          const outcome = selectKnapsack(groups, BigInt(target), 1n, seededRandom(seed), MAX_WEIGHT);
+          const outcome = runSteps(selectKnapsack(groups, BigInt(target), 1n, seededRandom(seed), MAX_WEIGHT));
           const best = smallest(values, target);
           expect(outcome.ok && Number(selectedValue(outcome.value))).toBe(best);
         },
@@ -362,7 +363,7 @@ describe('knapsack of many', () => {
       [1_000_000n, 400],
     ] as const) {
       const limit = inputs * 4 * P2WPKH_VSIZE;
-      const outcome = selectKnapsack(groups, target, 1n, seededRandom(7), limit);
+      const outcome = runSteps(selectKnapsack(groups, target, 1n, seededRandom(7), limit));
       if (!outcome.ok) throw new Error(outcome.error);
       expect(outcome.value.weight).toBeLessThanOrEqual(limit);
       expect(selectedValue(outcome.value)).toBeGreaterThanOrEqual(target);
