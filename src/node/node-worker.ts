@@ -55,7 +55,7 @@ async function work(opened: Node, { files, log }: { files: readonly string[]; lo
     if (result.badBlock) log.error('import stopped at an invalid block', { ...result.badBlock });
     else if (!abort.signal.aborted) log.info('import done', { ...result, badBlock: undefined });
   }
-  if (!abort.signal.aborted) opened.startPeers();
+  if (files.length > 0 && !abort.signal.aborted) opened.startPeers();
   if (!abort.signal.aborted) await opened.loadMempool(abort.signal);
   if (!abort.signal.aborted) await opened.sandbox(abort.signal);
 }
@@ -69,6 +69,8 @@ self.onmessage = async ({ data }: MessageEvent<ToNode>) => {
         const opened = new Node(config, { log, room: () => backlog.room() });
         node = opened;
         await opened.prepared();
+        // Before the node is reported as opened, since the port of peers may be in use.
+        if (config.import.files.length === 0) opened.startPeers();
         send({ type: 'opened', status: opened.status() });
         opened.onNews((news) => {
           backlog.told(news.changes.reduce((sum, change) => sum + changeBytes(change), 0));

@@ -176,6 +176,19 @@ describe('a start that cannot be', () => {
     ]);
   });
 
+  test('is ready only when it listens for peers', async () => {
+    const taken = Bun.listen({ hostname: '127.0.0.1', port: 0, exclusive: true, socket: { data() {} } });
+    try {
+      const args = ['--http.listen=127.0.0.1:0', '--wallet.enabled=false', `--p2p.listen=127.0.0.1:${taken.port}`];
+      const { status, stderr } = await runProgram(['start', '--network', 'regtest', '--datadir', tempDir(), ...args]);
+      expect(status).toBe(1);
+      expect(stderr).toContain(`cannot listen for peers on 127.0.0.1 port ${taken.port}: EADDRINUSE`);
+      expect(stderr).not.toContain('"msg":"ready"');
+    } finally {
+      taken.stop(true);
+    }
+  });
+
   test('names the listener whose port is in use', async () => {
     const port = await freePort();
     const holder = Bun.listen({ hostname: '127.0.0.1', port, socket: { data() {} } });
