@@ -152,3 +152,21 @@ test('the filter forgets nothing, and hardly ever takes one thing for another', 
   for (let i = 20_000; i < 120_000; i++) if (filter.has(key(i))) wrong++;
   expect(wrong).toBeLessThan(10);
 });
+
+test('a passphrase is changed although the wallet seals its master key again meanwhile', async () => {
+  using it = new WalletFixture();
+  const { wallet } = it;
+  await wallet.encrypt(bytes('first'));
+  const { store, vault } = wallet;
+  const before = store.meta('encryption')!;
+  const masterKey = (await openMasterKey(before, bytes('first'), ''))!;
+  const sealing = { cost: before, caller: '', integrity: vault.hasIntegrity };
+  const again = await sealMasterKey(masterKey, bytes('first'), sealing);
+  const changing = vault.changePassphrase(bytes('first'), bytes('second'));
+  // By now it computes the key of the passphrase.
+  await new Promise(setImmediate);
+  store.write(() => store.setMeta('encryption', again));
+  expect(await changing).toBe(true);
+  expect(await wallet.unlock(bytes('first'), 10)).toBe(false);
+  expect(await wallet.unlock(bytes('second'), 10)).toBe(true);
+});

@@ -131,17 +131,21 @@ export class KeyVault {
   /** False with a wrong old passphrase. The new one has the cost of today, whatever the old one had. */
   async changePassphrase(old: Uint8Array, next: Uint8Array, caller = ''): Promise<boolean> {
     const changed = await this.#lanes.run(caller, async () => {
-      const before = this.#store.meta('encryption')!;
-      const masterKey = await openMasterKey(before, old, caller);
-      if (!masterKey) return null;
-      const sealing = { cost: this.#cost, caller, integrity: this.hasIntegrity };
-      const encryption = await sealMasterKey(masterKey, next, sealing).finally(() => masterKey.fill(0));
-      return this.#store.write(() => {
-        // Another caller may have changed it meanwhile: the old one is wrong then.
-        if (this.#store.meta('encryption')!.sealed !== before.sealed) return null;
-        this.#store.setMeta('encryption', encryption);
-        return true;
-      });
+      for (;;) {
+        const before = this.#store.meta('encryption')!;
+        const masterKey = await openMasterKey(before, old, caller);
+        if (!masterKey) return null;
+        const sealing = { cost: this.#cost, caller, integrity: this.hasIntegrity };
+        const encryption = await sealMasterKey(masterKey, next, sealing).finally(() => masterKey.fill(0));
+        const isWritten = this.#store.write(() => {
+          if (this.#store.meta('encryption')!.sealed !== before.sealed) return false;
+          this.#store.setMeta('encryption', encryption);
+          return true;
+        });
+        if (isWritten) return true;
+        // It was sealed again meanwhile: the old passphrase is wrong only if that was with another one.
+        this.#signal.throwIfAborted();
+      }
     });
     return changed === true;
   }
