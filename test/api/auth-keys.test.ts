@@ -120,6 +120,21 @@ describe('keyring', () => {
     store.close();
   });
 
+  test('a key of another process is valid at once, and so is its new secret', () => {
+    const path = join(mkdtempSync(join(tmpdir(), 'auth-test-')), 'auth.db');
+    const [mine, theirs] = [new AuthStore(path), new AuthStore(path)];
+    const keyring = new Keyring(mine, new ManualClock(1_000_000));
+    const { key, record } = issueKey(theirs, { label: '', scopes: ['read'] }, 1);
+    expect(keyring.match(makeKey().text, '127.0.0.1')).toBeNull();
+    expect(keyring.match(key, '127.0.0.1')?.principal.id).toBe(record.id);
+    const { text, parts } = makeKey(record.id);
+    theirs.rotateKey(record.id, secretHash(parts.secret), 2000);
+    expect(keyring.match(text, '127.0.0.1')?.principal.id).toBe(record.id);
+    expect(keyring.match(makeKey(record.id).text, '127.0.0.1')).toBeNull();
+    theirs.close();
+    mine.close();
+  });
+
   test('a change of other keys does not fill a bucket again', () => {
     const store = tempStore();
     const { key } = issueKey(store, { label: 'a', scopes: ['read'], rate: { perSecond: 1, burst: 2 } }, 1);

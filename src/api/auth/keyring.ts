@@ -58,8 +58,16 @@ export class Keyring {
   /** Null for a text that is no valid key now, whatever the cause. */
   match(text: string, ip: string): KeyMatch | null {
     const parts = parseKey(text);
-    const key = parts ? this.#keys.get(parts.id) : undefined;
+    const id = parts?.id ?? null;
     const given = secretHash(parts?.secret ?? text);
+    const known = this.#find(id, given, ip);
+    if (known || !id) return known;
+    // Another process may have created it a moment ago.
+    return this.#isRefreshed() ? this.#find(id, given, ip) : null;
+  }
+
+  #find(id: string | null, given: Uint8Array, ip: string): KeyMatch | null {
+    const key = id === null ? undefined : this.#keys.get(id);
     const now = unixSeconds(this.#clock);
     let valid: Principal | null = null;
     // An unknown id is compared as well, so that the time does not tell which ids there are.
@@ -70,6 +78,15 @@ export class Keyring {
     if (!key || !valid || !isLive(key, now)) return null;
     this.#lastUsed.set(valid.id, now - (now % 60));
     return matchOf(key, valid, ip);
+  }
+
+  #isRefreshed(): boolean {
+    try {
+      return this.refresh();
+    } catch {
+      // The next regular refresh reports it.
+      return false;
+    }
   }
 
   /** A key that proved itself before with one of its secrets, as it is now; null when key or secret are no longer valid. */
@@ -86,13 +103,15 @@ export class Keyring {
     return this.#keys.get(id)?.revoked === false;
   }
 
-  /** Reads the keys again when another process has changed them. */
-  refresh(): void {
+  /** Reads the keys again when another process has changed them. Returns whether it has. */
+  refresh(): boolean {
     const version = this.#store.dataVersion();
-    if (version === this.#dataVersion) return;
+    if (version === this.#dataVersion) return false;
     this.#dataVersion = version;
     // Most commits of other connections are rows of the audit log.
-    if (this.#store.keysVersion() !== this.#keysVersion) this.reload();
+    if (this.#store.keysVersion() === this.#keysVersion) return false;
+    this.reload();
+    return true;
   }
 
   /** Reads the keys again; needed after this process has changed them itself. */
