@@ -25,6 +25,7 @@ import type { ReplyLedger } from './reply-ledger.ts';
 import { routedUrl, splitTarget } from './request-url.ts';
 import { invalid } from './rest/input.ts';
 import type { Route, RouteTable } from './route-table.ts';
+import { mayCallAny } from './rpc/may-call.ts';
 import { isOfCoreClient, refuseWhileStarting } from './rpc/warm-up.ts';
 import type { Visit } from './visit.ts';
 import type { SocketData } from './ws/connection.ts';
@@ -46,7 +47,10 @@ export interface GateDependencies {
   readonly visitors: Visitors;
   readonly audit: Pick<AuditLog, 'record'>;
   readonly replies: ReplyLedger;
+  /** Of those that are answered soon. */
   readonly parallel: ParallelRequests;
+  /** Of those with a mebibyte or more, or of unknown length, whose bodies are in memory until they are answered. */
+  readonly longBodies: ParallelRequests;
   readonly refusals: RefusalPace;
   readonly routes: RouteTable;
   /** Elysia. */
@@ -60,6 +64,7 @@ export interface GateDependencies {
 
 const REQUEST_ID = /^[A-Za-z0-9._-]{1,64}$/;
 const LONG_BODY = 64 * 1024;
+const MIB = 1024 ** 2;
 const SOCKET_PATH = '/ws';
 /** Probes address a server by whatever name they find it under. */
 const ANY_HOST_PATHS: ReadonlySet<string> = new Set(['/healthz', '/readyz']);
@@ -187,9 +192,12 @@ export class Gate {
     if (!route) throw new ApiError('method_not_allowed', 'method not allowed here', null, { allow });
     this.#checkAllowed(visit, route);
     checkQuery(visit.target.slice(path.length), route);
-    const isCounted = route.access !== 'open' && !route.unlimitedTime;
-    if (!isCounted) return this.#dispatch(visit, route, length);
-    return this.#deps.parallel.run(ownerOf(call), () => this.#dispatch(visit, route, length));
+    const dispatch = () => this.#dispatch(visit, route, length);
+    const mebibytes = Math.floor(Number(length) / MIB);
+    call.charge(mebibytes);
+    if (mebibytes > 0 || isChunked(visit.request, length)) return this.#deps.longBodies.run(ownerOf(call), dispatch);
+    if (route.access === 'open' || route.unlimitedTime) return dispatch();
+    return this.#deps.parallel.run(ownerOf(call), dispatch);
   }
 
   #checkHost({ request, path }: Visit): void {
@@ -256,6 +264,8 @@ export class Gate {
     if (access === 'rpc') {
       const origin = request.headers.get('origin');
       if (origin !== null && !allowedOrigin(origin, this.#deps.options.http)) fail('origin_not_allowed');
+      // Before its body is read.
+      if (!mayCallAny(principal)) fail('insufficient_scope', 'this credential may call no method');
       return;
     }
     if (access !== 'public' && access !== 'open') requireScope(principal, access);
@@ -264,7 +274,7 @@ export class Gate {
   #dispatch(visit: Visit, route: Route, length: string | null): Response | Promise<Response> {
     const { request, url, target } = visit;
     const { app, options } = this.#deps;
-    if (length === null && request.method !== 'GET' && request.body) return this.#dispatchChunked(visit, route);
+    if (isChunked(request, length)) return this.#dispatchChunked(visit, route);
     let inner = request;
     if (request.method === 'HEAD')
       inner = new Request(`http://localhost${target}`, { headers: request.headers, signal: request.signal });
@@ -285,6 +295,7 @@ export class Gate {
   async #dispatchChunked({ request, target }: Visit, route: Route): Promise<Response> {
     const body = await request.arrayBuffer();
     if (body.byteLength > route.bodyLimit) tooLarge(route.bodyLimit);
+    this.call(request).charge(Math.floor(body.byteLength / MIB));
     const headers = new Headers(request.headers);
     headers.delete('transfer-encoding');
     const inner = new Request(`http://localhost${target}`, {
@@ -376,6 +387,10 @@ export class Gate {
 
 function isSocketPath(path: string): boolean {
   return path === SOCKET_PATH || path === `${SOCKET_PATH}/`;
+}
+
+function isChunked(request: Request, length: string | null): boolean {
+  return length === null && request.method !== 'GET' && request.body !== null;
 }
 
 /** Whether there is something to authenticate, right or wrong. Preflights are never authenticated. */

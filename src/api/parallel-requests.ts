@@ -4,17 +4,20 @@ import type { Owner } from './owner.ts';
 /** Counts the requests of each owner that are not answered yet. */
 export class ParallelRequests {
   readonly #most: number;
+  readonly #what: string;
   readonly #running = new Map<Owner, number>();
 
-  constructor(most: number) {
+  /** `what` is counted, as the refusal names it. */
+  constructor(most: number, what: string) {
     this.#most = most;
+    this.#what = what;
   }
 
   /** Runs `answer` and counts it until its reply is there. Throws ApiError `rate_limited` at the limit. */
   run<T>(owner: Owner, answer: () => T | Promise<T>): T | Promise<T> {
     const running = this.#running.get(owner) ?? 0;
     if (running >= this.#most)
-      throw new ApiError('rate_limited', `more than ${this.#most} requests of this key at a time`, {
+      throw new ApiError('rate_limited', `more than ${this.#most} ${this.#what} of one key at a time`, {
         scope: 'parallel',
         retryAfter: 1,
       });

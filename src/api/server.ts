@@ -45,6 +45,7 @@ import { upgradeToWebSocket } from './ws/upgrade.ts';
 
 const MAX_BODY = 32 * 1024 ** 2;
 const SOCKET_IDLE_SECONDS = 120;
+const LONG_BODIES_PER_KEY = 4;
 /** For TLS 1.2, which has weaker ones: only with forward secrecy and authenticated encryption, as all of TLS 1.3. */
 const TLS_CIPHERS = ['ECDSA', 'RSA']
   .flatMap((key) => ['AES128-GCM-SHA256', 'AES256-GCM-SHA384', 'CHACHA20-POLY1305'].map((c) => `ECDHE-${key}-${c}`))
@@ -253,7 +254,8 @@ export function startApi(deps: ApiDependencies): ApiServer {
     hosts: new HostPolicy({ ...options.http, bindHost: options.http.listen.host }),
     visitors,
     replies,
-    parallel: new ParallelRequests(options.limits.parallelPerKey),
+    parallel: new ParallelRequests(options.limits.parallelPerKey, 'requests'),
+    longBodies: new ParallelRequests(LONG_BODIES_PER_KEY, 'requests with long bodies'),
     refusals,
     routes: new RouteTable(declaredRoutes(app)),
     app,

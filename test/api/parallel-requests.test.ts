@@ -7,7 +7,7 @@ import { ManualClock } from '../../src/util/clock.ts';
 const refusal = { failure: 'rate_limited', details: { scope: 'parallel', retryAfter: 1 } };
 
 test('a key has so many requests at a time, and others have theirs', async () => {
-  const parallel = new ParallelRequests(2);
+  const parallel = new ParallelRequests(2, 'requests');
   const replies = [1, 2].map(() => Promise.withResolvers<string>());
   const running = replies.map(({ promise }) => parallel.run('a', () => promise));
   const third = () => parallel.run('a', () => 'third');
@@ -19,7 +19,7 @@ test('a key has so many requests at a time, and others have theirs', async () =>
 });
 
 test('a request that fails is not counted any more', async () => {
-  const parallel = new ParallelRequests(1);
+  const parallel = new ParallelRequests(1, 'requests');
   const fails = () => {
     throw new Error('at once');
   };

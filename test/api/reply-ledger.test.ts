@@ -5,13 +5,17 @@ import { poll } from '../lib/node-process.ts';
 const MIB = 1 << 20;
 /** More than the system's buffers take for one connection. */
 const LONG = 16 * MIB;
+const IDLE_SECONDS = 1;
 const page = new Uint8Array(LONG).fill(65);
 const ledger = new ReplyLedger({ perOwner: 8 * MIB, total: 32 * MIB });
 const server = Bun.serve({
   hostname: '127.0.0.1',
   port: 0,
-  fetch(request) {
-    const owner = new URL(request.url).pathname;
+  idleTimeout: 120,
+  fetch(request, self) {
+    const { pathname: owner, search } = new URL(request.url);
+    if (search === '?late') self.timeout(request, 0);
+    if (search !== '') self.timeout(request, IDLE_SECONDS);
     try {
       ledger.admit(owner);
     } catch (error) {
@@ -62,4 +66,14 @@ test('a reply whose client has left before it was made is not counted', () => {
   expect(ledger.hasRoom(owner)).toBe(false);
   left.abort();
   expect(ledger.unsent).toBe(0);
+});
+
+test('a client that stops reading in the midst of a reply is closed after the idle time', async () => {
+  // A reply that took long to make has had no idle time until then.
+  const idle = [await ask('/stalls?early'), await ask('/stalls-late?late')];
+  await poll('unread replies', () => !ledger.hasRoom('/stalls') && !ledger.hasRoom('/stalls-late'));
+  const unsent = ledger.unsent;
+  expect(unsent).toBeGreaterThan(8 * MIB);
+  await poll('the end of both connections', () => ledger.unsent === 0);
+  for (const socket of idle) socket.terminate();
 });

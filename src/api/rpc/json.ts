@@ -36,11 +36,23 @@ export interface RpcObject {
   readonly [key: string]: RpcValue;
 }
 
-/** Parses JSON and keeps the text of its numbers. Throws SyntaxError, or RangeError where it is nested too deeply. */
+/** Characters of a number; no value that any method accepts has so many, and long ones take long to convert. */
+export const MAX_NUMBER = 1000;
+
+/** A number of a request is longer than `MAX_NUMBER`. */
+export class NumberTooLong extends Error {
+  override readonly name = 'NumberTooLong';
+}
+
+/**
+ * Parses JSON and keeps the text of its numbers. Throws SyntaxError, RangeError where it is nested too deeply, or
+ * NumberTooLong.
+ */
 export function parseJson(text: string): RpcValue {
+  const onlyWhole = hasOnlyWholeNumbers(text);
   // To be handed the text of each value takes several times as long, and whole numbers are written in one way only.
   const value = JSON.parse(text) as ParsedJson;
-  if (hasOnlyWholeNumbers(text)) return withTexts(value);
+  if (onlyWhole) return withTexts(value);
   return parseWithNumbers(text, (digits) => new NumberText(digits)) as RpcValue;
 }
 
@@ -59,16 +71,31 @@ const SMALL_E = 0x65;
 /** Where a string or a number may begin. */
 const BEGIN = /["\-0-9]/g;
 
-/** Whether all numbers of a JSON text are such. */
+/** Whether all numbers of a JSON text are such. Throws NumberTooLong. */
 function hasOnlyWholeNumbers(text: string): boolean {
+  let onlyWhole = true;
   BEGIN.lastIndex = 0;
   while (BEGIN.test(text)) {
     const at = BEGIN.lastIndex - 1;
-    const end = text.charCodeAt(at) === QUOTE ? endOfString(text, at) : endOfWhole(text, at);
-    if (end < 0) return false;
+    let end = text.charCodeAt(at) === QUOTE ? endOfString(text, at) : endOfWhole(text, at);
+    if (end < 0) {
+      onlyWhole = false;
+      end = endOfNumber(text, at);
+    }
     BEGIN.lastIndex = end;
   }
-  return true;
+  return onlyWhole;
+}
+
+/** Matches the rest of a number, and one character more than it may have. */
+const NUMBER = new RegExp(`[-+.0-9eE]{1,${MAX_NUMBER + 1}}`, 'y');
+
+/** The place behind the number that begins at `start`. */
+function endOfNumber(text: string, start: number): number {
+  NUMBER.lastIndex = start;
+  NUMBER.test(text);
+  if (NUMBER.lastIndex - start > MAX_NUMBER) throw new NumberTooLong(`a number has more than ${MAX_NUMBER} characters`);
+  return NUMBER.lastIndex;
 }
 
 /** The place behind the number that begins at `start`, or -1 where its text may not be that of its value. */

@@ -9,7 +9,7 @@ import { access } from '../route-access.ts';
 import { turns } from '../turns.ts';
 import { requireRecorded } from './audited.ts';
 import { type RpcCaller, RpcDispatcher } from './dispatcher.ts';
-import { isObject, parseJson, type RpcValue } from './json.ts';
+import { isObject, NumberTooLong, parseJson, type RpcValue } from './json.ts';
 import { hasSecrets } from './method.ts';
 import { RPC_METHODS } from './methods.ts';
 import {
@@ -127,7 +127,8 @@ function parseBody(text: string): RpcValue {
   let body: RpcValue;
   try {
     body = parseJson(text);
-  } catch {
+  } catch (error) {
+    if (error instanceof NumberTooLong) throw new RpcError(RPC_ERROR.invalidRequest, error.message);
     throw new RpcError(RPC_ERROR.parse, 'Parse error');
   }
   if (!Array.isArray(body) && !isObject(body)) throw new RpcError(RPC_ERROR.parse, 'Top-level object parse error');
