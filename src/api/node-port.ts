@@ -4,7 +4,7 @@ import type { MinedBlock } from '../mempool/fees/mempool-policy.ts';
 import type { PackageResult } from '../mempool/result.ts';
 import type { BroadcastLimits, BroadcastResult, Prioritised } from '../mempool/service.ts';
 import type { DurationTotals } from '../util/duration-counts.ts';
-import type { WalletState } from '../wallet/wallet-manager.ts';
+import type { WalletState } from '../wallet/wallet-state.ts';
 import type { ActionArgs, ActionResult, NodeAction } from './node-actions.ts';
 
 /**

@@ -1,7 +1,7 @@
 import { MempoolMirror, type MirrorPart } from '../mempool/mirror.ts';
 import type { WalletReads } from '../storage/wallet-reads.ts';
 import { systemClock } from '../util/clock.ts';
-import type { WalletState } from '../wallet/wallet-manager.ts';
+import type { WalletState } from '../wallet/wallet-state.ts';
 import { ApiError } from './errors.ts';
 import { failureOf, type ReadFailure, type ReadReply, replyOf } from './readers/answer.ts';
 import { MempoolBehind, NeedsSpenders, type ReadBase, type ReadEnv, withSnapshot } from './readers/read-env.ts';

@@ -2,6 +2,7 @@ import type { ActionTable, Refusal } from '../api/node-actions.ts';
 import type { WalletActions } from '../api/wallet-actions.ts';
 import { parseAddress } from '../script/address.ts';
 import { sleep } from '../util/abort.ts';
+import { lockCoins } from '../wallet/coin-locks.ts';
 import { createDescriptor, privateDescriptors } from '../wallet/descriptor-commands.ts';
 import { addHdKey, deriveHdKey, hdKeys } from '../wallet/hd-keys.ts';
 import { importDescriptors } from '../wallet/import-descriptors.ts';
@@ -11,8 +12,9 @@ import { bumpTransaction } from '../wallet/spend/bump.ts';
 import { createFundedPsbt, fund, send, sendMoney } from '../wallet/spend/send.ts';
 import { sendAll } from '../wallet/spend/send-all.ts';
 import { processPsbtText, signOwnMessage, signRaw } from '../wallet/spend/sign-commands.ts';
-import type { Wallet, WalletFlag } from '../wallet/wallet.ts';
+import type { Wallet } from '../wallet/wallet.ts';
 import { WalletError, walletFail } from '../wallet/wallet-error.ts';
+import type { WalletFlag } from '../wallet/wallet-flags.ts';
 import type { WalletManager } from '../wallet/wallet-manager.ts';
 import { ensureShortText } from '../wallet/wallet-text.ts';
 
@@ -156,7 +158,7 @@ export function walletActions(manager: WalletManager | null): ActionTable<Wallet
     walletAbortScan: on((wallet) => wallet.scanner.abort()),
 
     walletLockCoins: alone(async (wallet, unlock, outpoints, persistent) => {
-      await wallet.lockCoins(unlock, outpoints, persistent);
+      await lockCoins(wallet, unlock, outpoints, persistent);
       return null;
     }),
     walletSendMoney: alone(sendMoney),

@@ -11,7 +11,7 @@ import { type NewWallet, Wallet, type WalletDeps } from './wallet.ts';
 import { WalletBackups } from './wallet-backups.ts';
 import { walletFail } from './wallet-error.ts';
 import { DEFAULT_WALLET, removeDatabase, WalletFiles } from './wallet-files.ts';
-import type { IntegrityState } from './wallet-integrity.ts';
+import type { WalletState } from './wallet-state.ts';
 
 export interface WalletManagerOptions {
   /** Where the files of wallets are. */
@@ -33,27 +33,6 @@ export interface WalletMemory {
   all(): ReadonlyMap<string, boolean>;
   remember(name: string, inUse: boolean): void;
   forget(name: string): void;
-}
-
-/** What everybody may know of a loaded wallet. */
-export interface WalletState {
-  readonly name: string;
-  /** Grows with each wallet that is loaded: another number, another file. */
-  readonly load: number;
-  /** Unix seconds, 0 while it is locked; null where it has no passphrase. */
-  readonly unlockedUntil: number | null;
-  /** It has private keys, or may have, and no passphrase. */
-  readonly unencrypted: boolean;
-  readonly scanning: { readonly duration: number; readonly progress: number } | null;
-  /** It stands on the tip. */
-  readonly live: boolean;
-  /** It is live, and has seen what was in the mempool when it was loaded: what it does not know now does not concern it. */
-  readonly settled: boolean;
-  /** Of the last block that it has followed. */
-  readonly height: number;
-  readonly integrity: IntegrityState;
-  /** Sentences for the operator. */
-  readonly warnings: readonly string[];
 }
 
 /** More blocks at once are looked up in the index. */

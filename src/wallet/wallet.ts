@@ -1,6 +1,5 @@
 import { randomSecretBytes } from '../crypto/random-secret.ts';
 import type { NetworkParams } from '../params/network-params.ts';
-import { parseTransaction } from '../primitives/block.ts';
 import { hashToHex } from '../primitives/hash.ts';
 import type { Outpoint } from '../primitives/outpoint.ts';
 import type { ChainDatabaseIdentity } from '../storage/database.ts';
@@ -21,6 +20,7 @@ import { KeyVault } from './vault/key-vault.ts';
 import { scryptCostOf } from './vault/passphrase-key.ts';
 import type { WalletChain, WalletFees, WalletMempool } from './wallet-chain.ts';
 import { WalletDamage, WalletError, walletFail } from './wallet-error.ts';
+import { flagsOf, inOrder, type WalletFlag } from './wallet-flags.ts';
 import { WalletIntegrity } from './wallet-integrity.ts';
 import { WalletScanner } from './wallet-scanner.ts';
 import { WalletSync } from './wallet-sync.ts';
@@ -52,14 +52,6 @@ export interface NewWallet {
   /** Who makes it, which decides whose turn the passphrase takes. */
   readonly caller?: string;
 }
-
-/** Core's names of what a wallet may be. */
-export type WalletFlag =
-  | 'avoid_reuse'
-  | 'last_hardened_xpub_cached'
-  | 'disable_private_keys'
-  | 'blank'
-  | 'descriptor_wallet';
 
 export const SEED_SIZE = 32;
 /** Addresses of each source that a call may reserve ahead; ten times what users of Core commonly ask for. */
@@ -292,44 +284,6 @@ export class Wallet {
     });
   }
 
-  /** Locks or unlocks coins in slices. Throws WalletError on what cannot be locked or unlocked; then nothing is changed. */
-  async lockCoins(unlock: boolean, outpoints: readonly Outpoint[] | null, persistent: boolean): Promise<void> {
-    const { store } = this;
-    if (outpoints === null) {
-      if (unlock) store.write(() => store.unlockAll({ persistent: true }));
-      return;
-    }
-    await this.inSlices(this.#checkLockable(outpoints, unlock, persistent));
-    const steps = this.#lock(outpoints, unlock, persistent);
-    await runInSlices(steps, { signal: this.signal, around: (slice) => store.write(slice) });
-  }
-
-  *#lock(outpoints: readonly Outpoint[], unlock: boolean, persistent: boolean): Steps<void> {
-    for (const outpoint of outpoints) {
-      if (unlock) this.store.unlock(outpoint);
-      else this.store.lock(outpoint, persistent);
-      yield;
-    }
-  }
-
-  *#checkLockable(outpoints: readonly Outpoint[], unlock: boolean, persistent: boolean): Steps<void> {
-    const { txs, reads } = this.store;
-    /** Numbers of outputs, by transaction: reading a large one takes milliseconds. */
-    const counts = new Map<number, number>();
-    for (const outpoint of outpoints) {
-      const tx = txs.byTxid(outpoint.txid);
-      if (!tx) throw new WalletError('invalidParameter', 'Invalid parameter, unknown transaction');
-      const count = counts.get(tx.id) ?? parseTransaction(txs.raw(tx.id)).tx.outputs.length;
-      counts.set(tx.id, count);
-      if (outpoint.vout >= count) walletFail('invalidParameter', 'Invalid parameter, vout index out of bounds');
-      if (this.isSpent(outpoint)) walletFail('invalidParameter', 'Invalid parameter, expected unspent output');
-      const locked = reads.isLocked(outpoint);
-      if (unlock && !locked) walletFail('invalidParameter', 'Invalid parameter, expected locked output');
-      if (!unlock && locked && !persistent) walletFail('invalidParameter', 'Invalid parameter, output already locked');
-      yield;
-    }
-  }
-
   isSpent(outpoint: Outpoint): boolean {
     const { txs } = this.store;
     const coin = txs.coin(outpoint);
@@ -430,24 +384,4 @@ export class Wallet {
 
 export function identityOf(params: NetworkParams): ChainDatabaseIdentity {
   return { network: params.name, genesisHash: hashToHex(params.consensus.genesisHash) };
-}
-
-function flagsOf({ disablePrivateKeys, blank, avoidReuse }: Omit<NewWallet, 'passphrase'>): WalletFlag[] {
-  const flags = new Set<WalletFlag>(['descriptor_wallet', 'last_hardened_xpub_cached']);
-  if (disablePrivateKeys) flags.add('disable_private_keys');
-  if (blank) flags.add('blank');
-  if (avoidReuse) flags.add('avoid_reuse');
-  return inOrder(flags);
-}
-
-/** As Core numbers them. */
-function inOrder(flags: ReadonlySet<string>): WalletFlag[] {
-  const all: WalletFlag[] = [
-    'avoid_reuse',
-    'last_hardened_xpub_cached',
-    'disable_private_keys',
-    'blank',
-    'descriptor_wallet',
-  ];
-  return all.filter((flag) => flags.has(flag));
 }

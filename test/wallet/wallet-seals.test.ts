@@ -8,6 +8,7 @@ import type { ParsedTransaction } from '../../src/primitives/block.ts';
 import type { Txid } from '../../src/primitives/hash.ts';
 import { RowMac, RowSum } from '../../src/storage/row-mac.ts';
 import { WalletSeals } from '../../src/storage/wallet-seals.ts';
+import { lockCoins } from '../../src/wallet/coin-locks.ts';
 import { addChecksum } from '../../src/wallet/descriptor/checksum.ts';
 import { createDescriptor } from '../../src/wallet/descriptor-commands.ts';
 import { addHdKey } from '../../src/wallet/hd-keys.ts';
@@ -101,8 +102,8 @@ describe('the MACs of an encrypted wallet', () => {
     });
     await after('a locked wallet is paid', () => it.connect(pay(1, first), pay(2, it.script('legacy'))));
     await after('a label', (on) => on.store.write(() => on.store.setLabel(first, 'an address', 'a label', null)));
-    await after('coins are locked', (on) => on.lockCoins(false, [{ txid: pay(1, first).txid, vout: 0 }], true));
-    await after('coins are unlocked', (on) => on.lockCoins(true, null, false));
+    await after('coins are locked', (on) => lockCoins(on, false, [{ txid: pay(1, first).txid, vout: 0 }], true));
+    await after('coins are unlocked', (on) => lockCoins(on, true, null, false));
     await after('a flag', (on) => on.setFlag('avoid_reuse', true));
     await after('another passphrase', (on) => on.vault.changePassphrase(PASSPHRASE, Buffer.from('another')));
     await after('unlocked', (on) => on.unlock(Buffer.from('another'), 60));

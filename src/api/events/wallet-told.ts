@@ -1,5 +1,5 @@
 import { sleep } from '../../util/abort.ts';
-import type { WalletState } from '../../wallet/wallet-manager.ts';
+import type { WalletState } from '../../wallet/wallet-state.ts';
 import {
   nameOf,
   WALLET_BEHIND,

@@ -1,6 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { MempoolTotals } from '../../mempool/changes.ts';
-import type { WalletState } from '../../wallet/wallet-manager.ts';
+import type { WalletState } from '../../wallet/wallet-state.ts';
 import type { AuthCounters } from '../auth/authenticator.ts';
 import { DurationHistogram, type DurationSeries } from './durations.ts';
 import { type NodeMetricSources, NodeMetrics } from './node-metrics.ts';

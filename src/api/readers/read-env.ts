@@ -4,7 +4,7 @@ import { hashToHex, type Txid } from '../../primitives/hash.ts';
 import type { ChainReads } from '../../storage/chain-reads.ts';
 import type { HeaderRecord } from '../../storage/header-store.ts';
 import type { WalletReads } from '../../storage/wallet-reads.ts';
-import type { WalletState } from '../../wallet/wallet-manager.ts';
+import type { WalletState } from '../../wallet/wallet-state.ts';
 import type { ReadSettings } from './read-settings.ts';
 
 /** What an answer is read from: one snapshot, its tip, and what never changes while the node runs. */

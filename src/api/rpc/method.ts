@@ -1,7 +1,7 @@
 import type { MempoolMirror } from '../../mempool/mirror.ts';
 import type { Outpoint } from '../../primitives/outpoint.ts';
 import type { WalletView } from '../../wallet/read/wallet-view.ts';
-import type { WalletState } from '../../wallet/wallet-manager.ts';
+import type { WalletState } from '../../wallet/wallet-state.ts';
 import type { Scope } from '../auth/scopes.ts';
 import type { ApiContext, Call } from '../context.ts';
 import type { ReadEnv } from '../readers/read-env.ts';

@@ -1,5 +1,5 @@
 import { WalletView } from '../../wallet/read/wallet-view.ts';
-import type { WalletState } from '../../wallet/wallet-manager.ts';
+import type { WalletState } from '../../wallet/wallet-state.ts';
 import { fail } from '../errors.ts';
 import { type LoadedWallet, walletReaders } from '../wallets/wallet-readers.ts';
 import type { FrontEnv } from './method.ts';

@@ -8,7 +8,7 @@ import { TxStateCode } from '../../storage/wallet-schema.ts';
 import type { WalletCursor } from '../../storage/wallet-store.ts';
 import type { TxBlock, WalletTxRecord } from '../../storage/wallet-tx-store.ts';
 import { WalletView } from '../../wallet/read/wallet-view.ts';
-import type { WalletState } from '../../wallet/wallet-manager.ts';
+import type { WalletState } from '../../wallet/wallet-state.ts';
 import { walletPlace } from '../events/event-cursor.ts';
 import { type ReadEndpoint, textAnswer } from '../readers/answer.ts';
 import { parsedBlock } from '../readers/block-body.ts';

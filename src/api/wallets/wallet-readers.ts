@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { WalletReads } from '../../storage/wallet-reads.ts';
-import type { WalletState } from '../../wallet/wallet-manager.ts';
+import type { WalletState } from '../../wallet/wallet-state.ts';
 import type { ApiContext } from '../context.ts';
 
 /** Where the files of wallets lie within a network's directory. */

@@ -8,7 +8,7 @@ import { regtest } from '../../../src/params/regtest.ts';
 import { type ParsedTransaction, parseBlock } from '../../../src/primitives/block.ts';
 import { hashToHex } from '../../../src/primitives/hash.ts';
 import type { Wallet } from '../../../src/wallet/wallet.ts';
-import type { WalletState } from '../../../src/wallet/wallet-manager.ts';
+import type { WalletState } from '../../../src/wallet/wallet-state.ts';
 import { RegtestChain, type TestBlock } from '../../lib/chain-builder.ts';
 import { TestNode, trustingVerifier } from '../../lib/chain-fixture.ts';
 import { idOf } from '../../lib/mempool-node.ts';

@@ -1,0 +1,71 @@
+import type { ParsedTransaction } from '../../../src/primitives/block.ts';
+import { addresses, type Case, coins, confirm, manyKeys, NAME, payTo, wallet } from './world.ts';
+
+/** Calls that load, look through and copy wallets. */
+export const FILE_CASES: readonly Case[] = [
+  {
+    call: 'importprunedfunds',
+    input: '20,000 outputs of the wallet',
+    prepare: async (world) => {
+      await wallet(world);
+      const [script] = await addresses(world, 1);
+      confirm(world, []);
+      return payTo(
+        1,
+        Array.from({ length: 20_000 }, () => script!),
+      );
+    },
+    run: ({ act, chain }, tx: ParsedTransaction) => act('walletImportPruned', NAME, tx.raw, chain.tip.hash, 0),
+  },
+  {
+    call: 'removeprunedfunds',
+    input: '20,000 outputs of the wallet',
+    prepare: async (world) => {
+      await coins(world, 20_000, 20_000);
+      return world.manager.wallet(NAME).store.reads.all()[0]!.txid;
+    },
+    run: ({ act }, txid) => act('walletRemovePruned', NAME, txid),
+  },
+  {
+    call: 'rescanblockchain',
+    input: '20,000 transactions',
+    prepare: (world) => coins(world, 20_000, 1),
+    run: ({ act }) => act('walletRescan', NAME, 0, null),
+  },
+  {
+    call: 'loadwallet',
+    input: '50,000 transactions',
+    prepare: async (world) => {
+      await coins(world, 50_000, 1);
+      await world.act('walletUnload', NAME, false);
+    },
+    run: ({ act }) => act('walletLoad', NAME, false),
+  },
+  {
+    call: 'loadwallet',
+    input: '10,000 descriptors',
+    prepare: async (world) => {
+      await manyKeys(world, 10_000);
+      await world.act('walletUnload', NAME, false);
+    },
+    run: ({ act }) => act('walletLoad', NAME, false),
+  },
+  {
+    call: 'unloadwallet',
+    input: '20,000 transactions',
+    prepare: (world) => coins(world, 20_000, 1),
+    run: ({ act }) => act('walletUnload', NAME, false),
+  },
+  {
+    call: 'backupwallet',
+    input: '20,000 transactions',
+    prepare: (world) => coins(world, 20_000, 1),
+    run: ({ act }) => act('walletBackup', NAME, 'copy', false),
+  },
+  {
+    call: 'exportwatchonlywallet',
+    input: '20,000 transactions',
+    prepare: (world) => coins(world, 20_000, 1),
+    run: ({ act }) => act('walletExportWatchOnly', NAME, 'copy'),
+  },
+];
