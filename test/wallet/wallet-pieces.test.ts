@@ -184,6 +184,18 @@ test('a script that a transaction pays thousands of times is looked up a few tim
   expect(scripts.records(own)).toHaveLength(1);
 });
 
+test('a replacement is compared once with what it replaces, whatever inputs they share', () => {
+  using it = new WalletFixture();
+  const inputs = Array.from({ length: 100 }, (_, i) => outside(i));
+  const own = it.script();
+  const { store, ledger } = it.wallet;
+  store.write(() => ledger.add(pay(inputs, [own]), { in: 'nothing' }));
+  const reads = spyOn(store.txs, 'raw');
+  store.write(() => ledger.add(pay(inputs, [own, own]), { in: 'nothing' }));
+  expect(reads.mock.calls.length).toBe(1);
+  reads.mockRestore();
+});
+
 test('PSBTs are read and written an input or output a step', () => {
   const inputs = Array.from({ length: 200 }, (_, i) => emptyInput(outside(i)));
   const outputs = Array.from({ length: 50 }, () => ({ value: 1n, scriptPubKey: Uint8Array.of(0x51) }));

@@ -1,6 +1,5 @@
 import { type ParsedTransaction, parseTransaction, weightOf } from '../../primitives/block.ts';
 import type { Txid } from '../../primitives/hash.ts';
-import type { Outpoint } from '../../primitives/outpoint.ts';
 import { hasWitness, isCoinbase, type Transaction } from '../../primitives/transaction.ts';
 import { TxStateCode } from '../../storage/wallet-schema.ts';
 import type { WalletStore } from '../../storage/wallet-store.ts';
@@ -214,6 +213,8 @@ export class Ledger {
     const fresh = { txid, wtxid, raw, state: codeOf(state), block, receivedAt, time, coinbase };
     const id = txs.insert(fresh);
     let debit = 0;
+    /** A replacement has many inputs in common with one other transaction. */
+    const compared = new Set([id]);
     if (!coinbase)
       for (const { prevout } of tx.inputs) {
         txs.addSpend(prevout, id);
@@ -223,7 +224,9 @@ export class Ledger {
           debit += coin.value;
           this.#onSpend(coin.script);
         }
-        this.#copyDetails(prevout, tx, id);
+        const first = txs.spenders(prevout)[0]!;
+        if (!compared.has(first)) this.#copyDetails(first, tx, id);
+        compared.add(first);
       }
     if (debit > 0) txs.addDebit(id, debit);
     const birth = this.#store.meta('birthTime');
@@ -286,10 +289,9 @@ export class Ledger {
   }
 
   /** The same payment with other signatures keeps what the user said of it. */
-  #copyDetails(prevout: Outpoint, tx: Transaction, id: number): void {
+  #copyDetails(first: number, tx: Transaction, id: number): void {
     const { txs } = this.#store;
-    const first = txs.spenders(prevout)[0]!;
-    if (first !== id && isEquivalent(parseTransaction(txs.raw(first)).tx, tx)) txs.copyDetails(first, id);
+    if (isEquivalent(parseTransaction(txs.raw(first)).tx, tx)) txs.copyDetails(first, id);
   }
 
   /** Core's ComputeTimeSmart: that of the block, within the order in which the wallet learned of things. */
