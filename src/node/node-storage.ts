@@ -1,4 +1,5 @@
 import type { Database } from 'bun:sqlite';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '../config/schema.ts';
 import type { NetworkParams } from '../params/network-params.ts';
@@ -6,9 +7,10 @@ import { hashToHex } from '../primitives/hash.ts';
 import { openNodeDatabase } from '../storage/node-database.ts';
 import { storageProblem } from './storage-problem.ts';
 
-/** Opens node.db for its one writer; the directory must be locked. Throws OperatorError where it cannot be used. */
+/** Opens node.db for its one writer; a directory that exists must be locked. Throws OperatorError where it cannot be used. */
 export function openNodeStorage(config: Config, { name, consensus }: NetworkParams): Database {
   try {
+    mkdirSync(config.networkDir, { recursive: true, mode: 0o700 });
     const identity = { network: name, genesisHash: hashToHex(consensus.genesisHash) };
     return openNodeDatabase(join(config.networkDir, 'node.db'), identity);
   } catch (error) {

@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from 'bun:test';
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { loadConfig } from '../../src/config/load.ts';
@@ -20,8 +20,6 @@ test('a node thread that dies is told of, and does not keep anybody waiting for 
     }
   };
   const datadir = mkdtempSync(join(tmpdir(), 'obverse-client-'));
-  // The lock of the directory makes it in a whole node.
-  mkdirSync(join(datadir, 'regtest'));
   try {
     const client = new NodeClient(loadConfig(['--network', 'regtest', '--datadir', datadir]).config);
     await client.opened();
