@@ -29,6 +29,16 @@ export interface Principal {
   readonly rpcWhitelist: ReadonlySet<string> | null;
 }
 
+/** The caller of a request without credentials. */
+export const ANONYMOUS: Principal = {
+  kind: 'anonymous',
+  id: 'anonymous',
+  secretId: null,
+  scopes: new Set(),
+  wallets: null,
+  rpcWhitelist: null,
+};
+
 /** One request as the gate saw it, before any handler ran. */
 export interface Call {
   readonly requestId: string;

@@ -5,7 +5,7 @@ import { type Clock, unixSeconds } from '../../util/clock.ts';
 import type { Log } from '../../util/log.ts';
 import type { MaybePromise } from '../../util/maybe-promise.ts';
 import { OperatorError } from '../../util/operator-error.ts';
-import type { Principal } from '../context.ts';
+import { ANONYMOUS, type Principal } from '../context.ts';
 import { ApiError, fail } from '../errors.ts';
 import type { ApiOptions } from '../options.ts';
 import { BasicAuth, type BasicCredentials, equalSecret, readBasic } from './basic.ts';
@@ -27,14 +27,6 @@ const STATIC_KEY_ADVISED = 32;
 const REFRESH_MS = 1000;
 const REFRESHES_PER_FLUSH = 60;
 
-export const ANONYMOUS: Principal = {
-  kind: 'anonymous',
-  id: 'anonymous',
-  secretId: null,
-  scopes: new Set(),
-  wallets: null,
-  rpcWhitelist: null,
-};
 const STATIC_PRINCIPAL: Principal = { ...ANONYMOUS, kind: 'static', id: 'static', scopes: new Set(SCOPES) };
 
 /** Why a request is refused. */

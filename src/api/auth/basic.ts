@@ -3,7 +3,7 @@ import { readFileSync, rmSync } from 'node:fs';
 import { sha256 } from '../../crypto/hash.ts';
 import { OperatorError } from '../../util/operator-error.ts';
 import { writePrivateFile } from '../../util/private-file.ts';
-import type { Principal } from '../context.ts';
+import { ANONYMOUS, type Principal } from '../context.ts';
 import type { RpcUser } from '../options.ts';
 import type { Client } from './client-address.ts';
 import { SCOPES } from './scopes.ts';
@@ -106,12 +106,5 @@ export function readBasic(credentials: string): BasicCredentials {
 const NOBODY: Login = {
   salt: '0123456789abcdef',
   hash: new Uint8Array(32),
-  principal: {
-    kind: 'anonymous',
-    id: 'anonymous',
-    secretId: null,
-    scopes: new Set(),
-    wallets: null,
-    rpcWhitelist: null,
-  },
+  principal: ANONYMOUS,
 };

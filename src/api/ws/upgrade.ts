@@ -1,9 +1,9 @@
 import type { Server } from 'bun';
 import { type MaybePromise, whenReady } from '../../util/maybe-promise.ts';
-import { ANONYMOUS, type Authenticator } from '../auth/authenticator.ts';
+import type { Authenticator } from '../auth/authenticator.ts';
 import { limitKey } from '../auth/ip.ts';
 import { hasScope } from '../auth/scopes.ts';
-import type { Principal } from '../context.ts';
+import { ANONYMOUS, type Principal } from '../context.ts';
 import { ApiError, fail } from '../errors.ts';
 import type { ApiOptions } from '../options.ts';
 import type { SocketData } from './connection.ts';
