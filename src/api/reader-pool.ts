@@ -20,7 +20,7 @@ export interface ReaderPoolOptions {
   /** Jobs that may wait, of one key and of all. */
   readonly perKey: number;
   readonly total: number;
-  /** A job that has taken so long is one of the long ones. Default 1000. */
+  /** Running time after which a job counts as long. Default 1000. */
   readonly shortMs?: number;
   /** Whether a reply may be made for an owner now; `dispatch` is to be called when that changes. */
   readonly hasRoom?: (owner: Owner) => boolean;
@@ -118,7 +118,7 @@ export class ReaderPool {
       if (reader) this.#begin(reader, waiting);
       else if (!this.#startFor(waiting, kind)) {
         this.#queue.ended(key, 0);
-        // Those that run go on with what waits; without any, nobody would.
+        // Running readers serve the queue; without one, nothing would.
         if (this.#readers.some(({ running }) => running !== null)) return;
       }
     }

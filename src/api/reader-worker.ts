@@ -10,7 +10,7 @@ import { WalletFiles } from './wallets/wallet-readers.ts';
 
 declare const self: Worker;
 
-/** A file that must be opened waits so long for a descriptor. */
+/** Time that opening a file waits for a free descriptor. */
 const PATIENCE_MS = 2000;
 
 announceStart();

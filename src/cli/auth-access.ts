@@ -27,7 +27,7 @@ export function openAuthStore({ networkDir }: Pick<Config, 'networkDir'>, comman
   return new AuthStore(join(networkDir, 'auth.db'));
 }
 
-/** How the audit log names whoever uses the command line. */
+/** The name of a command-line user in the audit log. */
 export function localUser(): string {
   return `cli:${process.getuid?.() ?? 'unknown'}`;
 }

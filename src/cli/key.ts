@@ -252,7 +252,7 @@ function show({ json, context, now }: Run, record: KeyRecord): void {
   context.out(json ? `${JSON.stringify(keyView(record), null, 2)}\n` : keyDetails(record, now));
 }
 
-/** Over JSON-RPC this would need force; whoever is on the host can always make another key. */
+/** Over JSON-RPC this needs force; a user of the host can always create another key. */
 function warnIfLastAdmin({ keys, words, context }: Run): void {
   const key = keys.get(words[0]!);
   if (keys.isLastAdmin(key)) context.err(`warning: ${key.id} is the last key with the scope admin\n`);

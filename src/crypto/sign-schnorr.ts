@@ -36,7 +36,7 @@ export function signSchnorr(
   reduceModOrder(challenge);
   const product = tweakMulSecret(key, challenge);
   const s = product && tweakAddSecret(nonce, product);
-  // The difference of nonce and signature tells the key.
+  // The difference of nonce and signature reveals the key.
   for (const bytes of [key, mask, drawn, nonce, product]) bytes?.fill(0);
   assert(s !== null, 'neither the challenge nor the signature is zero');
   signature.set(s, 32);

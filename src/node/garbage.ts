@@ -73,7 +73,7 @@ export class Garbage {
   }
 }
 
-/** Linux tells it in a file, which cannot be opened where there are no descriptors. */
+/** Linux reports it in a file, which cannot be opened when there are no descriptors. */
 function residentBytes(): number | null {
   try {
     return process.memoryUsage.rss();

@@ -61,7 +61,7 @@ const AUTH: DatabaseKind = {
   schema: SCHEMA,
   version: 2,
   upgrades: { 1: addWalletsAndChainedAudit },
-  // A key that was handed out, and the record of a spend, must survive a power cut.
+  // A key that was issued, and the record of a spend, must survive a power cut.
   durable: true,
   pragmas: ['foreign_keys = ON'],
   whenDamaged: (path) =>

@@ -62,7 +62,7 @@ export function selectCovered({ table, name, columns, where }: CoveredRows): str
 
 /**
  * Makes the connection note each change of a covered row in `temp.changed_rows`. The triggers belong to the connection:
- * the file does not have them, so that nobody can remove them from it.
+ * the file does not have them, so that they cannot be removed from it.
  */
 export function noteChanges(db: Database): void {
   // Otherwise a row that INSERT OR REPLACE removes does not fire its trigger.

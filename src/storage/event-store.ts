@@ -138,7 +138,7 @@ export class EventWriter {
     this.#reserved = reserved;
   }
 
-  /** A power cut may take back the last commits, but never a number that was handed out. */
+  /** A power cut may take back the last commits, but never a number that was issued. */
   #putReserved(reserved: number): void {
     durably(this.#db, () => void this.#reserve.run(reserved));
   }

@@ -38,7 +38,7 @@ export interface SealedMasterKey {
   /** Hex. */
   readonly salt: string;
   readonly sealed: string;
-  /** The rows of the wallet have a MAC of the master key. Part of what is sealed, so that it cannot be taken away. */
+  /** The rows of the wallet have a MAC of the master key. Part of the sealed data, so that it cannot be removed. */
   readonly integrity?: true;
 }
 

@@ -11,13 +11,13 @@ export type Enqueued<T> =
 
 interface Lane<T> {
   readonly items: T[];
-  /** Items that were taken and have not ended. */
+  /** Items that run. */
   running: number;
   /** What the key has used, on the common scale of all keys that are here. */
   used: number;
 }
 
-/** What an item is taken to cost until it has ended. */
+/** Cost assumed for an item until it has ended. */
 const ESTIMATE = 5;
 
 /**
@@ -88,7 +88,7 @@ export class FairQueue<T> {
     this.#forgetIdle(key, lane);
   }
 
-  /** Takes an item out that nobody wants any more. */
+  /** Removes an item whose caller has left. */
   remove(key: string, item: T): void {
     const lane = this.#lanes.get(key);
     const at = lane?.items.indexOf(item) ?? -1;

@@ -102,7 +102,7 @@ export function readBasic(credentials: string): BasicCredentials {
   return { user: text.slice(0, Math.max(colon, 0)), password: text.slice(colon + 1) };
 }
 
-/** Compared against for an unknown user, so that the time does not tell which users there are. */
+/** Compared against for an unknown user, so that the time does not reveal which users there are. */
 const NOBODY: Login = {
   salt: '0123456789abcdef',
   hash: new Uint8Array(32),

@@ -75,7 +75,7 @@ function addressOf(text: string): string | null {
   return parseIp(bare) ? plainAddress(bare) : null;
 }
 
-/** Entries of a list with commas, the last one first. Only those that are asked for are looked at. */
+/** Entries of a comma-separated list, last first. Lazy: the caller stops at the first untrusted one. */
 function* entriesFromLast(list: string): Generator<string> {
   for (let end = list.length; end >= 0; ) {
     const comma = end === 0 ? -1 : list.lastIndexOf(',', end - 1);

@@ -135,7 +135,7 @@ export class PasswordGate<T> {
     this.#queued = 0;
   }
 
-  /** Keyed, so that a copy of the memory tells nothing without this key, and the time to find it nothing of the text. */
+  /** Keyed: neither a copy of the map nor the time of a look-up reveals the text without the key. */
   #digest(text: string): string {
     return createHmac('sha256', this.#hmacKey).update(text).digest('base64');
   }

@@ -25,7 +25,7 @@ export interface GuardParts {
   readonly isExempt: (address: string) => boolean;
 }
 
-/** How often the number of descriptors is looked at. */
+/** Interval between two checks of the number of descriptors. */
 const TICK_MS = 100;
 /** Connections are counted in each tick where there are more descriptors than this share of the bound. */
 const WATCHED_SHARE = 0.5;

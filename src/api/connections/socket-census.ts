@@ -29,7 +29,7 @@ export interface Census {
 }
 
 /**
- * Counts the connections of listeners by looking at the descriptors of this process, since the runtime tells nothing of a
+ * Counts the connections of listeners by looking at the descriptors of this process, since the runtime reports nothing of a
  * connection before its first request. To be used on the thread that accepts them and on no other: there no descriptor
  * becomes another one's between two calls.
  */
@@ -62,7 +62,7 @@ export class SocketCensus {
 
   /** How many descriptors the process has open. */
   descriptors(): number {
-    // Linux tells the number since 6.2; before that it is 0.
+    // Linux reports the number since 6.2; before that it is 0.
     return fstatSync(this.#listing).size || this.#list().length;
   }
 

@@ -44,7 +44,7 @@ interface Place {
 
 type Phase = 'mempool' | 'confirmed' | 'reverted' | 'removed';
 
-/** What an event of the log tells of its transactions. */
+/** The state of the transactions after an event of the log. */
 interface Told {
   readonly phase: Phase;
   /** Of the transactions now. */

@@ -156,7 +156,7 @@ function lineOf(line: string): WalletLine {
   return { within: line.slice(0, tab), text: line.slice(tab + 1) };
 }
 
-/** The name of the wallet at the beginning of a message's data. Throws on a text without one, since nobody may see that. */
+/** The name of the wallet at the beginning of a message's data. Throws without one: the message cannot be authorized then. */
 export function walletIn(text: string): string {
   return JSON.parse(/^"wallet":("(?:[^"\\]|\\.)*")/.exec(text)![1]!) as string;
 }

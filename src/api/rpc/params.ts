@@ -73,7 +73,7 @@ export function text(name: string, naming?: Naming): Param<string> {
   return param(name, 'string', str(), (value) => value as string, naming);
 }
 
-/** A text that is kept secret, as UTF-8. It comes as a string only where the request was not looked through for secrets. */
+/** A secret text, as UTF-8. It is a string only where secrets were not extracted from the request. */
 export function secret(name: string, naming?: Naming): Param<Uint8Array> {
   const read = (value: RpcValue) => (value instanceof SecretText ? value.bytes : sharedText(value as string));
   return { ...param(name, 'string', str(), read, naming), secret: true };

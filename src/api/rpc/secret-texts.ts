@@ -10,7 +10,7 @@ const SMALL_U = 0x75;
 const PARAMS = Buffer.from('"params"');
 /** Of UTF-8, by the number of bytes that follow. */
 const LEADS = [0, 0xc0, 0xe0, 0xf0] as const;
-/** Longer requests are not looked through: a passphrase needs no such length. */
+/** Secrets are not extracted from longer requests: a passphrase needs no such length. */
 const MAX_BODY = 256 * 1024;
 /** What a backslash and a letter stand for. */
 const ESCAPES = new Map([...'"\\/bfnrt'].map((letter, i) => [letter.charCodeAt(0), '"\\/\b\f\n\r\t'.charCodeAt(i)]));

@@ -11,7 +11,7 @@ export function maySeeWallet({ call }: Pick<FrontEnv, 'call'>, name: string): bo
 }
 
 /**
- * Refuses a wallet that the caller's key is not bound to. It depends on the name alone, so the answer does not tell
+ * Refuses a wallet that the caller's key is not bound to. It depends on the name alone, so the answer does not reveal
  * whether there is such a wallet.
  */
 export function checkWalletAllowed(env: Pick<FrontEnv, 'call'>, name: string): void {
