@@ -87,7 +87,7 @@ describe.skipIf(!Bun.which('bash') || process.platform !== 'linux')('.ci/run', (
     // The parent of the command bounds its time; the parent of that is the shell of the step.
     const parentOf = (pid: string) => `$(awk '{ print $4 }' "/proc/${pid}/stat")`;
     const shell = parentOf(parentOf('$PPID'));
-    const { last, status } = await outcome({ 'run test:all': `kill -9 ${shell}; ${LINGER}; sleep 60` });
+    const { last, status } = await outcome({ 'run test:all': `${LINGER}; kill -9 ${shell}; sleep 60` });
     expect([last, status]).toEqual(['20 passed, 1 failed', 1]);
     expect(await gone()).toBe(true);
   });
