@@ -3,13 +3,15 @@ import { compareFeerate } from './feefrac.ts';
 import type { TxGraph } from './tx-graph.ts';
 
 /**
- * The best chunks, the best first, until they weigh so much together; all where there is less. Only those that can be
- * among them are looked at, and they are put in order as they are asked for.
+ * Yields the chunks with the highest feerates, best first, until their total weight reaches `weight` or the graph has
+ * no more. Only the feerate classes that can contain them are read, and each class is sorted when the iteration reaches
+ * it.
  */
 export function* bestChunks(graph: TxGraph, weight: number): Generator<SlotChunk, void> {
   let sum = 0;
   for (const chunks of graph.bestClasses(weight)) {
-    // Those of a cluster stand in its order, and where they pay the same they stay in it.
+    // The sort is stable, and the chunks of one cluster are listed in linearization order, so equal feerates keep that
+    // order.
     chunks.sort((a, b) => compareFeerate(b.fee, b.size, a.fee, a.size));
     for (const chunk of chunks) {
       yield chunk;

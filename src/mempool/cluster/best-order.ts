@@ -1,15 +1,16 @@
 import type { DepGraph } from './dep-graph.ts';
 
-/** What differences of feerates come to is exact as doubles up to here. */
+/** Sums of feerate differences below this bound are exact as doubles. */
 const EXACT = Number.MAX_SAFE_INTEGER;
 
 /**
- * The best order there is of a cluster, parents first: no other earns more in any amount of block space. Null where it
- * would take more than `steps`, or fees are too large to be reckoned with exactly. The same for the same graph.
+ * Returns an optimal linearization of a cluster (indices, parents first): no other order earns more fees in any amount
+ * of block space. Returns null if that takes more than `steps` steps or if the fees are too large for exact arithmetic.
+ * Deterministic for a given graph.
  *
- * Whatever pays better than the whole, with all it needs, goes first; of all such sets the one that pays most beyond
- * the feerate of the whole. It and the rest are then divided in the same way, until nothing in a part pays better than
- * the part as a whole. What is looked for is the closure of the greatest weight, which is a minimum cut.
+ * The transactions are split by their topologically closed subset (each member with all its ancestors) that has the
+ * greatest surplus over the feerate of the whole. That subset goes first, and both halves are split again until no
+ * subset of a part has a higher feerate than the part. A closure of maximum weight is a minimum cut.
  */
 export function bestOrder(graph: DepGraph, steps: number): number[] | null {
   const fees = graph.fee.reduce((sum, fee) => sum + Math.abs(fee), 0);
@@ -19,9 +20,9 @@ export function bestOrder(graph: DepGraph, steps: number): number[] | null {
   const parts: (readonly number[])[] = [graph.parentsFirst];
   let left = steps;
   for (let part = parts.pop(); part; part = parts.pop()) {
-    const better = part.length > 1 ? new Transport(graph, part) : null;
-    const first = better?.best(left) ?? null;
-    left -= better?.steps ?? 0;
+    const network = part.length > 1 ? new ClosureFlow(graph, part) : null;
+    const first = network?.maximumClosure(left) ?? null;
+    left -= network?.steps ?? 0;
     if (left < 0) return null;
     if (first === null) order.push(...part);
     else
@@ -34,24 +35,24 @@ export function bestOrder(graph: DepGraph, steps: number): number[] | null {
 }
 
 /**
- * Those of a part that pay more than it does make up for what they need that pays less, as goods are brought from where
- * there is too much to where there is too little. Where something is left over, those that have it, with all they need,
- * pay better than the part.
+ * Maximum flow over one part of a cluster. Transactions above the feerate of the part are sources, those below it are
+ * sinks, and a source may send its surplus to the sinks it depends on. The sources that keep a surplus at maximum flow,
+ * with their ancestors, have a higher feerate than the part.
  */
-class Transport {
-  /** Pairs that were looked at. */
+class ClosureFlow {
+  /** Pairs of source and sink visited, the measure of work. */
   steps = 0;
   readonly #graph: DepGraph;
   readonly #part: readonly number[];
-  /** By place in the part: what is left over, and what is missing still. */
-  readonly #left: Float64Array;
-  readonly #missing: Float64Array;
-  /** Places of those that pay more, and for each the places of those that pay less and that it needs. */
-  readonly #givers: number[] = [];
-  readonly #takers: number[] = [];
-  readonly #needs: number[][] = [];
-  /** What was brought, by place of the giver and of the taker. */
-  readonly #brought: Float64Array;
+  /** Indexed by position in the part: surplus not yet sent, and deficit not yet covered. */
+  readonly #surplus: Float64Array;
+  readonly #deficit: Float64Array;
+  /** Positions of sources and of sinks, and for each source the positions of the sinks it depends on. */
+  readonly #sources: number[] = [];
+  readonly #sinks: number[] = [];
+  readonly #reachable: number[][] = [];
+  /** Flow from source to sink, indexed by source position × part length + sink position. */
+  readonly #flow: Float64Array;
 
   constructor(graph: DepGraph, part: readonly number[]) {
     this.#graph = graph;
@@ -63,93 +64,98 @@ class Transport {
       fee += graph.fee[index]!;
       size += graph.size[index]!;
     }
-    this.#left = new Float64Array(length);
-    this.#missing = new Float64Array(length);
-    this.#brought = new Float64Array(length * length);
+    this.#surplus = new Float64Array(length);
+    this.#deficit = new Float64Array(length);
+    this.#flow = new Float64Array(length * length);
     for (let at = 0; at < length; at++) {
       const weight = graph.fee[part[at]!]! * size - fee * graph.size[part[at]!]!;
-      this.#left[at] = Math.max(0, weight);
-      this.#missing[at] = Math.max(0, -weight);
-      if (weight > 0) this.#givers.push(at);
-      else if (weight < 0) this.#takers.push(at);
+      this.#surplus[at] = Math.max(0, weight);
+      this.#deficit[at] = Math.max(0, -weight);
+      if (weight > 0) this.#sources.push(at);
+      else if (weight < 0) this.#sinks.push(at);
     }
-    for (const giver of this.#givers)
-      this.#needs[giver] = this.#takers.filter((taker) => graph.dependsOn(part[giver]!, part[taker]!));
-    this.steps = this.#givers.length * this.#takers.length;
-  }
-
-  /** Indices of what pays better than the part, where there is such; gives up after `most` steps. */
-  best(most: number): ReadonlySet<number> | null {
-    for (const giver of this.#givers)
-      for (const taker of this.#needs[giver]!)
-        this.#bring(giver, taker, Math.min(this.#left[giver]!, this.#missing[taker]!));
-    for (;;) {
-      const reached = this.#bringFurther();
-      if (reached === null && this.steps <= most) continue;
-      if (reached === null || reached.length === 0) return null;
-      const part = this.#part;
-      return new Set(part.filter((index) => reached.some((giver) => this.#graph.dependsOn(part[giver]!, index))));
-    }
-  }
-
-  #bring(giver: number, taker: number, amount: number): void {
-    this.#left[giver]! -= amount;
-    this.#missing[taker]! -= amount;
-    this.#brought[giver * this.#part.length + taker]! += amount;
+    for (const source of this.#sources)
+      this.#reachable[source] = this.#sinks.filter((sink) => graph.dependsOn(part[source]!, part[sink]!));
+    this.steps = this.#sources.length * this.#sinks.length;
   }
 
   /**
-   * Brings what is left over to where it is missing by the shortest way, along which others bring what they have to
-   * somewhere else. Null where it could; otherwise the places of all givers that were reached.
+   * Returns the transaction indices of the maximum closure, or null if no subset has a higher feerate than the part or
+   * the flow takes more than `most` steps.
    */
-  #bringFurther(): number[] | null {
+  maximumClosure(most: number): ReadonlySet<number> | null {
+    for (const source of this.#sources)
+      for (const sink of this.#reachable[source]!)
+        this.#push(source, sink, Math.min(this.#surplus[source]!, this.#deficit[sink]!));
+    for (;;) {
+      const reached = this.#augment();
+      if (reached === null && this.steps <= most) continue;
+      if (reached === null || reached.length === 0) return null;
+      const part = this.#part;
+      return new Set(part.filter((index) => reached.some((source) => this.#graph.dependsOn(part[source]!, index))));
+    }
+  }
+
+  #push(source: number, sink: number, amount: number): void {
+    this.#surplus[source]! -= amount;
+    this.#deficit[sink]! -= amount;
+    this.#flow[source * this.#part.length + sink]! += amount;
+  }
+
+  /**
+   * Sends surplus along the shortest augmenting path, which may reroute flow of other sources. Returns null if such a
+   * path existed; otherwise the positions of all sources reached from a remaining surplus.
+   */
+  #augment(): number[] | null {
     const { length } = this.#part;
-    const brought = this.#brought;
-    /** By place: from where a taker was reached, and whose goods a giver could take back. */
+    const flow = this.#flow;
+    /**
+     * Breadth-first tree: for a sink the source that reached it, for a source the sink whose flow it could withdraw.
+     */
     const from = new Int8Array(length).fill(-1);
-    const reached = this.#givers.filter((giver) => this.#left[giver]! > 0);
+    const reached = this.#sources.filter((source) => this.#surplus[source]! > 0);
     const seen = new Uint8Array(length);
-    for (const giver of reached) seen[giver] = 1;
-    for (const giver of reached)
-      for (const taker of this.#needs[giver]!) {
+    for (const source of reached) seen[source] = 1;
+    for (const source of reached)
+      for (const sink of this.#reachable[source]!) {
         this.steps++;
-        if (seen[taker]) continue;
-        seen[taker] = 1;
-        from[taker] = giver;
-        if (this.#missing[taker]! > 0) {
-          this.#along(from, taker);
+        if (seen[sink]) continue;
+        seen[sink] = 1;
+        from[sink] = source;
+        if (this.#deficit[sink]! > 0) {
+          this.#augmentAlong(from, sink);
           return null;
         }
-        for (const other of this.#givers) {
+        for (const other of this.#sources) {
           this.steps++;
-          if (seen[other] || brought[other * length + taker] === 0) continue;
+          if (seen[other] || flow[other * length + sink] === 0) continue;
           seen[other] = 1;
-          from[other] = taker;
-          // A list that grows while it is gone through.
+          from[other] = sink;
+          // The outer loop visits the elements appended here as well.
           reached.push(other);
         }
       }
     return reached;
   }
 
-  #along(from: Int8Array, end: number): void {
+  #augmentAlong(from: Int8Array, end: number): void {
     const { length } = this.#part;
-    const brought = this.#brought;
-    let amount = this.#missing[end]!;
-    let giver = from[end]!;
-    for (let taker = from[giver]!; taker >= 0; taker = from[giver]!) {
-      amount = Math.min(amount, brought[giver * length + taker]!);
-      giver = from[taker]!;
+    const flow = this.#flow;
+    let amount = this.#deficit[end]!;
+    let source = from[end]!;
+    for (let sink = from[source]!; sink >= 0; sink = from[source]!) {
+      amount = Math.min(amount, flow[source * length + sink]!);
+      source = from[sink]!;
     }
-    amount = Math.min(amount, this.#left[giver]!);
-    this.#left[giver]! -= amount;
-    this.#missing[end]! -= amount;
-    for (let taker = end; taker >= 0; ) {
-      const by = from[taker]!;
-      brought[by * length + taker]! += amount;
+    amount = Math.min(amount, this.#surplus[source]!);
+    this.#surplus[source]! -= amount;
+    this.#deficit[end]! -= amount;
+    for (let sink = end; sink >= 0; ) {
+      const by = from[sink]!;
+      flow[by * length + sink]! += amount;
       const next = from[by]!;
-      if (next >= 0) brought[by * length + next]! -= amount;
-      taker = next;
+      if (next >= 0) flow[by * length + next]! -= amount;
+      sink = next;
     }
   }
 }

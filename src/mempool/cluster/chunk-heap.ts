@@ -1,11 +1,17 @@
 import { grown, grownRows } from '../../util/column.ts';
 import { compareFeerate } from './feefrac.ts';
 
-/** Entries whose slot has changed since are skipped; when there are this many times the rest, they are cleaned out. */
+/**
+ * Outdated heap entries are skipped when they come to the top; the heap is compacted when it holds this many times the
+ * entries that were valid at the last compaction.
+ */
 const CLEAN_ABOVE = 2;
 const INITIAL = 1024;
 
-/** The last chunk of every cluster, the one with the lowest feerate on top. In columns: there is one to every entry. */
+/**
+ * Heap of the last chunk of each cluster, with the lowest feerate on top. It is stored in typed arrays, since the
+ * mempool has up to one chunk per transaction.
+ */
 export class ChunkHeap {
   readonly #isValid: (slot: number, version: number) => boolean;
   #slots = new Uint32Array(INITIAL);
@@ -15,19 +21,22 @@ export class ChunkHeap {
   #length = 0;
   #cleaned = 0;
 
-  /** `isValid` tells whether a slot still has the version it was added with. */
+  /** `isValid` returns whether a slot still has the version it was added with. */
   constructor(isValid: (slot: number, version: number) => boolean) {
     this.#isValid = isValid;
   }
 
-  /** `version` is the slot's as it is now: a later one makes this entry void. */
+  /** `version` is the current version of the slot; a later version invalidates this entry. */
   add(slot: number, version: number, fee: number, size: number): void {
     if (this.#length >= Math.max(INITIAL, this.#cleaned * CLEAN_ABOVE)) this.#clean();
     if (this.#length === this.#slots.length) this.#grow();
     this.#up(this.#length++, slot, version, fee, size);
   }
 
-  /** The slot of the worst entry that is still valid, or -1. It stays in the heap. */
+  /**
+   * Returns the slot of the valid entry with the lowest feerate, or -1 if the heap is empty. The entry stays in the
+   * heap.
+   */
   worst(): number {
     while (this.#length > 0) {
       const slot = this.#slots[0]!;
@@ -40,7 +49,7 @@ export class ChunkHeap {
   #clean(): void {
     const count = this.#length;
     this.#length = 0;
-    // Entries move towards the front only, past those that were read.
+    // Entries only move towards the front, to positions that have been read already.
     for (let from = 0; from < count; from++) {
       const [slot, version] = [this.#slots[from]!, this.#versions[from]!];
       if (this.#isValid(slot, version)) this.#up(this.#length++, slot, version, this.#fees[from]!, this.#sizes[from]!);
@@ -53,7 +62,7 @@ export class ChunkHeap {
     if (last > 0) this.#down(this.#slots[last]!, this.#versions[last]!, this.#fees[last]!, this.#sizes[last]!);
   }
 
-  /** Whether an entry belongs above the one that is at `at`: the lower feerate, of the same the later slot. */
+  /** Returns whether an entry belongs above the entry at index `at`: a lower feerate first, then a higher slot. */
   #isBelow(slot: number, fee: number, size: number, at: number): boolean {
     const sign = compareFeerate(fee, size, this.#fees[at]!, this.#sizes[at]!);
     return sign < 0 || (sign === 0 && slot > this.#slots[at]!);
@@ -70,7 +79,7 @@ export class ChunkHeap {
     this.#put(to, this.#slots[from]!, this.#versions[from]!, this.#fees[from]!, this.#sizes[from]!);
   }
 
-  /** Puts an entry into the heap from its end, `start`. */
+  /** Sifts an entry up from the free index `start`. */
   #up(start: number, slot: number, version: number, fee: number, size: number): void {
     let at = start;
     while (at > 0) {
@@ -82,7 +91,7 @@ export class ChunkHeap {
     this.#put(at, slot, version, fee, size);
   }
 
-  /** Puts an entry into the heap from its top, which is free. */
+  /** Sifts an entry down from the top, which is free. */
   #down(slot: number, version: number, fee: number, size: number): void {
     let at = 0;
     for (let below = 1; below < this.#length; below = at * 2 + 1) {

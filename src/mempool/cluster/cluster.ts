@@ -3,27 +3,27 @@ import type { Edges } from './edges.ts';
 import { compareFeerate, type FeeFrac } from './feefrac.ts';
 import { chunksOf, linearize } from './linearize.ts';
 
-/** A chunk of the graph: slots, parents first. */
+/** A chunk of the linearization, as slots of the graph with parents first. */
 export interface SlotChunk extends FeeFrac {
   readonly slots: readonly number[];
 }
 
-/** Transactions that hang together. Never changed: a change makes new ones. */
+/** A set of transactions connected by spending (Core's cluster). Immutable: any change creates new clusters. */
 export interface Cluster {
-  /** In the order in which they are best mined. */
+  /** The linearization: parents first, highest feerates early. */
   readonly slots: readonly number[];
   readonly chunks: readonly SlotChunk[];
   readonly oversized: boolean;
 }
 
-/** What the graph knows of its transactions, by slot. */
+/** Fees, weights and parents of the graph's transactions, indexed by slot. */
 export interface SlotFacts {
   readonly fee: Float64Array;
   readonly weight: Uint32Array;
   readonly parents: Edges;
 }
 
-/** The cluster of transactions that hang together and are within the limits, in the best order. */
+/** Returns the linearized cluster of connected transactions that are within the cluster limits. */
 export function orderedCluster(members: readonly number[], { fee, weight, parents }: SlotFacts): Cluster {
   const index = new Map(members.map((slot, i) => [slot, i]));
   const graph = new DepGraph(
@@ -42,7 +42,10 @@ export function orderedCluster(members: readonly number[], { fee, weight, parent
   return { slots: order.map((i) => members[i]!), chunks, oversized: false };
 }
 
-/** One too large to be put in a good order; parents first all the same, and better feerates before worse ones. */
+/**
+ * Returns the cluster of transactions that exceed the cluster limits. It is not linearized, but ordered parents first
+ * and by feerate, as one chunk.
+ */
 export function oversizedCluster(members: readonly number[], { fee, weight, parents }: SlotFacts): Cluster {
   const byFeerate = members.toSorted((a, b) => compareFeerate(fee[b]!, weight[b]!, fee[a]!, weight[a]!) || a - b);
   const slots: number[] = [];
@@ -62,7 +65,7 @@ export function oversizedCluster(members: readonly number[], { fee, weight, pare
   return { slots: ordered, chunks: [chunk], oversized: true };
 }
 
-/** The chunks of clusters, in falling order of feerate. */
+/** Returns the feerate diagram of clusters: all their chunks, highest feerate first. */
 export function diagramOf(clusters: Iterable<Cluster>): FeeFrac[] {
   const chunks: FeeFrac[] = [];
   for (const cluster of clusters) chunks.push(...cluster.chunks);

@@ -1,16 +1,16 @@
-/** Transactions of one cluster, by index: what each pays and weighs, and which of the others it descends from. */
+/** Transactions of one cluster by index, with their fees, sizes and ancestor sets. */
 export class DepGraph {
   readonly count: number;
   readonly fee: Float64Array;
   readonly size: Float64Array;
-  /** All, parents before their children. */
+  /** All indices in topological order, parents before children. */
   readonly parentsFirst: readonly number[];
-  /** Whether all have one parent at most, or all one child. */
+  /** Whether every transaction has at most one parent, or every transaction has at most one child. */
   readonly isForest: boolean;
-  /** Bit sets of 64, in two halves: ancestors with the transaction itself. */
+  /** Ancestor sets as 64-bit masks in two 32-bit words each; a transaction is its own ancestor. */
   readonly #ancestors: Uint32Array;
 
-  /** `parents` yields the indices of the direct parents; the graph has no cycles and at most 64 transactions. */
+  /** `parents` are the indices of the direct parents. The graph has no cycles and at most 64 transactions. */
   constructor(
     transactions: readonly { readonly fee: number; readonly size: number; readonly parents: readonly number[] }[],
   ) {
@@ -45,7 +45,7 @@ export class DepGraph {
     this.isForest = !(hasManyParents && hasManyChildren);
   }
 
-  /** Whether `descendant` needs `ancestor`, or is it. */
+  /** Returns whether `ancestor` is an ancestor of `descendant`, or the same transaction. */
   dependsOn(descendant: number, ancestor: number): boolean {
     const half = this.#ancestors[descendant * 2 + (ancestor < 32 ? 0 : 1)]!;
     return (half & (1 << (ancestor & 31))) !== 0;

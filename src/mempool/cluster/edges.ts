@@ -1,19 +1,19 @@
 const NONE: readonly number[] = [];
 
 /**
- * Of each slot the slots it hangs together with in one direction. Most have one at most: that is kept as a plain number,
- * since a list for each would be most of what a collection of garbage has to visit.
+ * Adjacency lists of the transaction graph in one direction (parents or children), by slot. A single edge is stored as
+ * a plain number: most slots have at most one, and an array for each would dominate the work of the garbage collector.
  */
 export class Edges {
-  /** undefined where the slot is free. */
+  /** undefined if the slot is free. */
   readonly #of: (number | readonly number[] | undefined)[] = [];
 
-  /** One above the highest slot that was ever opened. */
+  /** One above the highest slot ever opened. */
   get end(): number {
     return this.#of.length;
   }
 
-  /** Begins with none. */
+  /** Allocates a slot without edges. */
   open(slot: number): void {
     this.#of[slot] = NONE;
   }
@@ -26,7 +26,7 @@ export class Edges {
     return this.#of[slot] === undefined;
   }
 
-  /** In the order in which they were added. */
+  /** Returns the neighbours of a slot in insertion order. */
   of(slot: number): readonly number[] {
     const edges = this.#of[slot]!;
     return typeof edges === 'number' ? [edges] : edges;
@@ -51,7 +51,7 @@ export class Edges {
     this.#of[slot] = left.length === 1 ? left[0]! : left.length === 0 ? NONE : left;
   }
 
-  /** All that can be reached, the start first. */
+  /** Returns all slots reachable from `start`, beginning with `start`. */
   reach(start: number): number[] {
     const seen = new Set([start]);
     for (const slot of seen) for (const next of this.of(slot)) seen.add(next);

@@ -1,13 +1,13 @@
-/** Satoshis for some weight; the satoshis may be negative after prioritisation. */
+/** A fee in satoshis for a size in weight units or virtual bytes. The fee may be negative after prioritisation. */
 export interface FeeFrac {
   readonly fee: number;
   readonly size: number;
 }
 
-/** Products up to here are exact as doubles. */
+/** Products up to this bound are exact as doubles. */
 const EXACT = Number.MAX_SAFE_INTEGER;
 
-/** Sign of the difference of two feerates, exact whatever the amounts: 1 where the first is higher. Sizes above 0. */
+/** Returns the sign of feerate a minus feerate b, exact for all amounts. Sizes must be positive. */
 export function compareFeerate(aFee: number, aSize: number, bFee: number, bSize: number): -1 | 0 | 1 {
   const a = aFee * bSize;
   const b = bFee * aSize;
@@ -18,9 +18,9 @@ export function compareFeerate(aFee: number, aSize: number, bFee: number, bSize:
 }
 
 /**
- * Compares two feerate diagrams: for every amount of block space, which set of chunks earns more. 1 where the first is
- * nowhere below the second and somewhere above, -1 the other way round, 0 where they are the same, null where neither
- * is better. Chunks in falling order of feerate; beyond its end a diagram is flat.
+ * Compares two feerate diagrams, each given as chunks with the highest feerate first. Returns 1 if the first is nowhere
+ * below the second and somewhere above it, -1 for the reverse, 0 if they are equal, and null if neither dominates. A
+ * diagram is constant beyond its last chunk.
  */
 export function compareDiagrams(a: readonly FeeFrac[], b: readonly FeeFrac[]): -1 | 0 | 1 | null {
   let aBetter = false;
@@ -39,19 +39,19 @@ export function compareDiagrams(a: readonly FeeFrac[], b: readonly FeeFrac[]): -
   return aBetter ? 1 : bBetter ? -1 : 0;
 }
 
-/** Corners of a diagram: size and fee so far. */
+/** Returns the corners of a diagram: cumulative size and fee. */
 function points(chunks: readonly FeeFrac[]): FeeFrac[] {
   let fee = 0;
   let size = 0;
   return chunks.map((chunk) => ({ fee: (fee += chunk.fee), size: (size += chunk.size) }));
 }
 
-/** Whether a point lies above (1), on (0) or below (-1) a diagram. */
+/** Returns whether a point lies above (1), on (0) or below (-1) a diagram. */
 function sideOf({ fee, size }: FeeFrac, chunks: readonly FeeFrac[]): number {
   let baseFee = 0;
   let baseSize = 0;
   for (const chunk of chunks) {
-    // On this piece: compares fee - baseFee with the chunk's feerate times size - baseSize.
+    // Within this segment the slope from its start to the point is compared with the feerate of the chunk.
     if (size <= baseSize + chunk.size)
       return size === baseSize
         ? Math.sign(fee - baseFee)

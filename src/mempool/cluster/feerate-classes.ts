@@ -1,32 +1,32 @@
 import { grown, grownRows } from '../../util/column.ts';
 
-/** Feerates are sorted into classes, so many to a doubling; they begin at 2^-20 satoshis to a unit of weight. */
+/** Feerates are grouped into logarithmic classes. The classes begin at 2^-20 satoshis per weight unit. */
 const CLASSES_PER_DOUBLING = 16;
 const LOWEST = -20;
 const CLASSES = 64 * CLASSES_PER_DOUBLING;
 export const BEST_CLASS = CLASSES - 1;
 const INITIAL = 256;
 
-/** The lowest class holds what pays nothing, and slots that are free. */
+/** Class 0 holds transactions that pay nothing, and free slots. */
 export function feerateClass(fee: number, size: number): number {
   if (fee <= 0) return 0;
   const at = Math.floor((Math.log2(fee / size) - LOWEST) * CLASSES_PER_DOUBLING);
   return Math.min(BEST_CLASS, Math.max(1, at));
 }
 
-/** Slots of a class; the better the class, the higher its number. */
+/** Slots of one class; a higher class number means a higher feerate. */
 export interface ClassSlots {
   readonly inClass: number;
   readonly slots: Uint32Array;
 }
 
 /**
- * The class of the chunk that each slot is in, in a row: so that the best of a large mempool are found without going
- * through the objects of all clusters, which takes a hundred times as long.
+ * The feerate class of each slot's chunk, in a typed array. Finding the best chunks of a large mempool this way takes a
+ * hundredth of the time of visiting every cluster object.
  */
 export class FeerateClasses {
   #of = new Uint16Array(INITIAL);
-  // Of the lowest class these mean nothing: slots that are free are in it, counted or not.
+  // The sums of class 0 are meaningless: it contains free slots, some of which were never counted.
   readonly #weights = new Float64Array(CLASSES);
   readonly #counts = new Int32Array(CLASSES);
 
@@ -34,7 +34,7 @@ export class FeerateClasses {
     return this.#of[slot] ?? 0;
   }
 
-  /** `weight`: that of the transaction, the same each time until its slot was put into the lowest class. */
+  /** `weight` is the weight of the transaction. It must not change until the slot is moved to class 0. */
   set(slot: number, inClass: number, weight: number): void {
     while (slot >= this.#of.length) this.#of = grown(this.#of, grownRows(this.#of.length));
     const before = this.#of[slot]!;
@@ -46,8 +46,8 @@ export class FeerateClasses {
   }
 
   /**
-   * The classes, the best first, of which the first slots weigh so much together; where they do not, all of them, the
-   * lowest with slots that are free. `end`: slots from there on were never used.
+   * Returns the best classes, highest first, whose slots have a total weight of at least `weight`. If the graph has
+   * less, returns all classes including class 0 with its free slots. `end` is one above the highest slot ever used.
    */
   best(weight: number, end: number): ClassSlots[] {
     const counts = this.#counts;

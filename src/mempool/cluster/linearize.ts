@@ -2,27 +2,27 @@ import { bestOrder } from './best-order.ts';
 import type { DepGraph } from './dep-graph.ts';
 import { compareFeerate, type FeeFrac } from './feefrac.ts';
 
-/** Transactions that are mined together or not at all, as each of them is better with the others than alone. */
+/** Transactions that are mined together: no prefix of the chunk has a higher feerate than the chunk. */
 export interface Chunk extends FeeFrac {
   /** Indices, parents first. */
   readonly members: readonly number[];
 }
 
-/** Many times what the hardest of clusters made at random take; some milliseconds. */
+/** Limit on the work for one cluster: a few milliseconds, and many times what the hardest random clusters need. */
 const MAX_STEPS = 500_000;
 
 /**
- * An order of a cluster, parents first, that earns early as much as there is to earn: no other is better anywhere. Where
- * that would take too long, or fees are beyond all measure, it is a good one: greedily by the feerate of what each
- * transaction needs. Chunks hang together. The same for the same graph.
+ * Returns a linearization of a cluster (indices, parents first). It is optimal, or ancestor-feerate order improved by
+ * merging if an optimal one would take too long or needs inexact arithmetic. The transactions of each chunk are
+ * connected. Deterministic for a given graph.
  */
 export function linearize(graph: DepGraph): number[] {
-  // Where all have one parent at most, or one child, any order becomes the best by being evened out.
+  // Merging makes any topological order of a forest optimal.
   const order = graph.isForest ? graph.parentsFirst : (bestOrder(graph, MAX_STEPS) ?? byAncestorFeerate(graph));
   return evenOut(graph, evenOut(graph, order, true), false);
 }
 
-/** The chunks of an order, in falling order of feerate. */
+/** Returns the chunks of an order, highest feerate first. */
 export function chunksOf(graph: DepGraph, order: readonly number[]): Chunk[] {
   const chunks: { fee: number; size: number; members: number[] }[] = [];
   for (const index of order) {
@@ -44,7 +44,9 @@ function higher(a: FeeFrac, b: FeeFrac): boolean {
   return compareFeerate(a.fee, a.size, b.fee, b.size) > 0;
 }
 
-/** Again and again the transaction that pays best together with all it still needs. */
+/**
+ * Returns the order that repeatedly selects the transaction with the best feerate including its unselected ancestors.
+ */
 function byAncestorFeerate(graph: DepGraph): number[] {
   const left = new Set(Array.from({ length: graph.count }, (_, index) => index));
   const order: number[] = [];
@@ -60,7 +62,7 @@ function byAncestorFeerate(graph: DepGraph): number[] {
         }
       if (best === null || higher(set, best)) best = set;
     }
-    // What fewer others are needed for comes first.
+    // A transaction with fewer ancestors in the set comes first, so parents precede children.
     const rank = (index: number) => best!.members.filter((other) => graph.dependsOn(index, other)).length;
     for (const index of best!.members.toSorted((a, b) => rank(a) - rank(b) || a - b)) {
       order.push(index);
@@ -77,10 +79,12 @@ interface Group {
 }
 
 /**
- * An order that is nowhere worse, in chunks that hang together.
+ * Post-processes a linearization (Core's PostLinearize). The result is at least as good at every size, and its chunks
+ * are connected.
  *
- * Goes through an order from one end and lets better groups pass those before them that they do not need, taking those
- * that they need along. `backwards` does so from the last, with worse groups passing.
+ * Goes through the order and moves each group before preceding groups of lower feerate; a group it depends on is merged
+ * with it instead. With `backwards` the pass starts at the end and moves groups of lower feerate behind those of higher
+ * feerate.
  */
 function evenOut(graph: DepGraph, order: readonly number[], backwards: boolean): number[] {
   const needs = (group: Group, other: Group) =>

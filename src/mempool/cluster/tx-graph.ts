@@ -6,22 +6,22 @@ import { Edges } from './edges.ts';
 import type { FeeFrac } from './feefrac.ts';
 import { BEST_CLASS, FeerateClasses, feerateClass } from './feerate-classes.ts';
 
-/** What has been tried since staging began. */
+/** Changes since `startStaging`. */
 interface Staging {
-  /** Takes the steps back, the last first. */
+  /** Steps that revert the changes, to be run last to first. */
   readonly undo: (() => void)[];
-  /** Clusters of before that are no more, and those that came since. */
+  /** Clusters that the changes removed, and clusters that they created. */
   readonly replaced: Set<Cluster>;
   readonly created: Set<Cluster>;
   readonly createdAlone: Set<number>;
   readonly added: Set<number>;
-  /** Slots that are free once it is committed. */
+  /** Slots that become free when the staging is committed. */
   readonly freed: number[];
 }
 
 /**
- * How the transactions of the mempool hang together and in which order they are best mined. Each has a slot. Changes can
- * be staged: tried, looked at, and taken back.
+ * The dependency graph of the mempool's transactions with their clusters and linearizations (Core's TxGraph). Each
+ * transaction has a slot. Changes can be staged, inspected and then committed or reverted.
  */
 export class TxGraph {
   readonly #maxCount: number;
@@ -30,24 +30,24 @@ export class TxGraph {
   #weight = new Uint32Array(INITIAL);
   readonly #parents = new Edges();
   readonly #children = new Edges();
-  /** undefined where it is to be found anew; ALONE where a transaction hangs together with none, as most do. */
+  /** undefined if the cluster must be recomputed; ALONE if the transaction is a cluster by itself, as most are. */
   readonly #cluster: (Cluster | undefined)[] = [];
   #version = new Uint32Array(INITIAL);
   readonly #classes = new FeerateClasses();
   #free: number[] = [];
-  /** Slots whose cluster is to be found anew. */
+  /** Slots whose cluster must be recomputed. */
   #stale = new Set<number>();
   #oversized = new Set<Cluster>();
   readonly #heap = new ChunkHeap((slot, version) => this.#version[slot] === version);
   #staging: Staging | null = null;
 
-  /** Limits of a cluster: transactions, and weight. */
+  /** `maxCount` and `maxWeight` are the cluster limits: transactions, and weight units. */
   constructor(maxCount = 64, maxWeight = 404_000) {
     this.#maxCount = maxCount;
     this.#maxWeight = maxWeight;
   }
 
-  /** Adds a transaction that hangs together with none; returns its slot. */
+  /** Adds a transaction without dependencies; returns its slot. */
   add(fee: number, weight: number): number {
     const slot = this.#free.pop() ?? this.#parents.end;
     if (slot === this.#fee.length) this.#grow();
@@ -64,7 +64,7 @@ export class TxGraph {
     return slot;
   }
 
-  /** Says that `child` spends an output of `parent`. There must be no cycle. */
+  /** Records that `child` spends an output of `parent`. The dependency must not create a cycle. */
   addDependency(parent: number, child: number): void {
     if (this.#parents.has(child, parent)) return;
     this.#touch(parent);
@@ -76,7 +76,7 @@ export class TxGraph {
     });
   }
 
-  /** Takes a transaction out; its parents and children no longer hang together by it. */
+  /** Removes a transaction and its dependencies, which may split its cluster. */
   remove(slot: number): void {
     this.#touch(slot);
     const parents = this.#parents.of(slot);
@@ -110,28 +110,28 @@ export class TxGraph {
     });
   }
 
-  /** All it descends from, itself included. */
+  /** Returns the ancestors of a slot, including itself. */
   ancestors(slot: number): number[] {
     return this.#parents.reach(slot);
   }
 
-  /** All that descends from it, itself included. */
+  /** Returns the descendants of a slot, including itself. */
   descendants(slot: number): number[] {
     return this.#children.reach(slot);
   }
 
-  /** All that hangs together with it, in the order in which it is best mined. */
+  /** Returns the slots of the cluster in linearization order. */
   cluster(slot: number): readonly number[] {
     return this.#clusterOf(slot).slots;
   }
 
-  /** Whether it hangs together with no other. */
+  /** Returns whether the transaction is a cluster by itself. */
   standsAlone(slot: number): boolean {
     this.#settle();
     return this.#cluster[slot] === ALONE;
   }
 
-  /** The chunk it is mined with. */
+  /** Returns the chunk that contains the slot. */
   chunk(slot: number): SlotChunk {
     return this.#clusterOf(slot).chunks.find(({ slots }) => slots.includes(slot))!;
   }
@@ -140,7 +140,9 @@ export class TxGraph {
     return new Set(slots.map((slot) => this.#clusterOf(slot).slots[0]!)).size;
   }
 
-  /** Whether one that hangs together with none, and these, would be a cluster within the limits if it spent of each. */
+  /**
+   * Returns whether a transaction without dependencies could spend outputs of all `parents` within the cluster limits.
+   */
   canJoin(slot: number, parents: readonly number[]): boolean {
     let count = 1;
     let weight = this.#weight[slot]!;
@@ -156,15 +158,15 @@ export class TxGraph {
     return true;
   }
 
-  /** Whether any cluster is above the limits. */
+  /** Returns whether any cluster exceeds the limits. */
   isOversized(): boolean {
     this.#settle();
     return this.#oversized.size > 0;
   }
 
-  /** From here on changes are tried only. */
+  /** Starts a staging: all following changes can be reverted until `commitStaging`. */
   startStaging(): void {
-    assert(this.#staging === null, 'one try at a time');
+    assert(this.#staging === null, 'a staging is already open');
     this.#settle();
     this.#staging = {
       undo: [],
@@ -187,7 +189,9 @@ export class TxGraph {
     for (const step of undo.reverse()) step();
   }
 
-  /** The chunks, in falling order of feerate, of what the staged changes touch: before and after. */
+  /**
+   * Returns the feerate diagrams of the clusters that the staged changes affect, before (`main`) and after (`staging`).
+   */
   diagrams(): { main: FeeFrac[]; staging: FeeFrac[] } {
     this.#settle();
     const { replaced, added } = this.#staging!;
@@ -202,7 +206,7 @@ export class TxGraph {
     return { main: diagramOf(replaced), staging: diagramOf(after) };
   }
 
-  /** What is mined last of all; null where there is nothing. */
+  /** Returns the chunk with the lowest feerate, which would be mined last, or null if the graph is empty. */
   worstChunk(): SlotChunk | null {
     this.#settle();
     const slot = this.#heap.worst();
@@ -210,9 +214,9 @@ export class TxGraph {
   }
 
   /**
-   * The chunks among which are the best ones that weigh so much together, by classes of feerate, the best first; each
-   * class is looked up when it is asked for. Within a class in no order, but those of a cluster in theirs. The graph must
-   * not change meanwhile.
+   * Yields the chunks of the best feerate classes that together reach `weight`, one class at a time, highest first.
+   * Each class is computed when it is requested. The chunks of a class are unsorted, except that those of one cluster
+   * keep their linearization order. The graph must not change during the iteration.
    */
   *bestClasses(weight: number): Generator<SlotChunk[], void> {
     this.#settle();
@@ -225,7 +229,7 @@ export class TxGraph {
         const slot = slots[i]!;
         const cluster = this.#cluster[slot];
         if (cluster === ALONE) chunks.push({ fee: this.#fee[slot]!, size: this.#weight[slot]!, slots: [slot] });
-        // Each cluster once: when its first slot is met, which is in the best of its chunks.
+        // A cluster is visited once, at its first slot, which belongs to its best chunk.
         else if (cluster?.slots[0] === slot)
           for (const chunk of cluster.chunks) {
             const of = this.#classes.get(chunk.slots[0]!);
@@ -238,7 +242,7 @@ export class TxGraph {
     }
   }
 
-  /** Slots to take out, with what descends from them, so that every cluster is within the limits again. */
+  /** Returns the slots to remove, including their descendants, so that all clusters are within the limits. */
   trim(): number[] {
     this.#settle();
     const out: number[] = [];
@@ -246,7 +250,7 @@ export class TxGraph {
       let count = 0;
       let weight = 0;
       const dropped = new Set<number>();
-      // What is kept is kept with its ancestors, as those come first.
+      // Ancestors come first in the order, so a slot is kept only with all its ancestors.
       for (const slot of cluster.slots) {
         const fits = count < this.#maxCount && weight + this.#weight[slot]! <= this.#maxWeight;
         if (fits && !this.#parents.of(slot).some((parent) => dropped.has(parent))) {
@@ -307,7 +311,7 @@ export class TxGraph {
     this.#stale.delete(slot);
   }
 
-  /** The cluster of a slot will not be what it was. */
+  /** Marks the cluster of a slot for recomputation. */
   #touch(slot: number): void {
     const cluster = this.#cluster[slot];
     if (!cluster) return;
@@ -328,7 +332,7 @@ export class TxGraph {
     }
   }
 
-  /** Finds the clusters of all slots that were touched. */
+  /** Recomputes the clusters of all stale slots. */
   #settle(): void {
     if (this.#stale.size === 0) return;
     for (const slot of this.#stale) {
@@ -345,7 +349,7 @@ export class TxGraph {
       for (const member of members) this.#cluster[member] = cluster;
       let inClass = BEST_CLASS;
       for (const { fee, size, slots } of cluster.chunks) {
-        // No rounding may put a chunk before one that it may need.
+        // Class numbers are rounded, so the class is capped: no chunk may rank before a chunk it depends on.
         inClass = Math.min(inClass, feerateClass(fee, size));
         for (const member of slots) this.#classes.set(member, inClass, this.#weight[member]!);
       }
@@ -358,7 +362,10 @@ export class TxGraph {
     this.#stale.clear();
   }
 
-  /** Whether it hangs together with none; too heavy ones are looked at more closely. */
+  /**
+   * Returns whether the transaction has no neighbours and is within the weight limit; a heavier one needs an oversized
+   * cluster object.
+   */
   #isAlone(slot: number): boolean {
     return this.#parents.hasNone(slot) && this.#children.hasNone(slot) && this.#weight[slot]! <= this.#maxWeight;
   }
@@ -382,7 +389,7 @@ export class TxGraph {
 }
 
 const INITIAL = 256;
-/** Stands for the cluster of every transaction by itself, which is only made where somebody asks for it. */
+/** Stands for the cluster of a single transaction; the object is created only on request. */
 const ALONE: Cluster = { slots: [], chunks: [], oversized: false };
 
 function listed(lists: Map<number, SlotChunk[]>, key: number): SlotChunk[] {

@@ -1,49 +1,55 @@
 import { ByteReader, ByteWriter, DecodeError } from '../../util/bytes.ts';
 import { ConfirmationStats, type Horizon, type RangeEstimate } from './confirmation-stats.ts';
 
-/** Satoshis per 1,000 virtual bytes: the first bucket ends here, each ends so much higher than the one before. */
+/**
+ * Satoshis per 1,000 virtual bytes: upper bound of the first bucket, and of the last bounded one. Each bound is SPACING
+ * times the one before.
+ */
 const MIN_BUCKET = 100;
 const MAX_BUCKET = 1e7;
 const SPACING = 1.05;
-/** Above every feerate. */
+/** Upper bound of the last bucket, above every feerate. */
 const NO_BOUND = 1e99;
 
 const SHORT: Horizon = { periods: 12, scale: 1, decay: 0.962, sufficient: 0.5 };
 const MEDIUM: Horizon = { periods: 24, scale: 2, decay: 0.9952, sufficient: 0.1 };
 const LONG: Horizon = { periods: 42, scale: 24, decay: 0.99931, sufficient: 0.1 };
 
-/** How often transactions must be confirmed within half the target, the target, and twice the target. */
+/** Fractions of transactions that must be confirmed within half the target, the target, and twice the target. */
 const HALF_RATE = 0.6;
 const RATE = 0.85;
 const DOUBLE_RATE = 0.95;
-/** Blocks after which what was learnt before the last start says nothing any more. */
+/** Blocks after which the statistics of the previous run are ignored (Core's OLDEST_ESTIMATE_HISTORY). */
 const OLDEST_HISTORY = 6 * 1008;
 const FORMAT = 1;
 
 export type HorizonName = 'short' | 'medium' | 'long';
 export const HORIZONS: readonly HorizonName[] = ['short', 'medium', 'long'];
 
-/** A feerate (satoshis per 1,000 virtual bytes) and the blocks it is for; null where there is too little to go by. */
+/**
+ * A feerate (satoshis per 1,000 virtual bytes) and the target it applies to, in blocks; null if there is too little
+ * data.
+ */
 export interface BlockPolicyEstimate {
   readonly feerate: number | null;
   readonly blocks: number;
 }
 
 /**
- * Estimates fees from how long transactions of each feerate took to be confirmed, as Core's estimator of the same name.
- * Transactions go by their slots in the mempool.
+ * Estimates fees from the time that transactions of each feerate took to be confirmed (Core's CBlockPolicyEstimator).
+ * Transactions are identified by their mempool slots.
  */
 export class BlockPolicyEstimator {
   readonly #bounds = bucketBounds();
   readonly #stats: Readonly<Record<HorizonName, ConfirmationStats>>;
-  /** By slot: the height at which it came, and its bucket; -1 where it is not tracked. */
+  /** Height of the tip when the transaction of a slot entered the mempool, -1 if it is not tracked; and its bucket. */
   readonly #heights: number[] = [];
   readonly #bucketOf: number[] = [];
   #best = 0;
-  /** Anything was ever tracked. */
+  /** Whether any transaction was ever tracked. */
   #added = false;
   #firstRecorded = 0;
-  /** What was learnt before the last start: from which height to which. */
+  /** First and last height of the statistics that were restored from the previous run. */
   #historicalFirst = 0;
   #historicalBest = 0;
 
@@ -52,7 +58,7 @@ export class BlockPolicyEstimator {
     this.#stats = { short: stats(SHORT), medium: stats(MEDIUM), long: stats(LONG) };
   }
 
-  /** The furthest target of a horizon. */
+  /** Returns the largest target of a horizon, in blocks. */
   maxTarget(horizon: HorizonName): number {
     return this.#stats[horizon].maxTarget;
   }
@@ -62,8 +68,8 @@ export class BlockPolicyEstimator {
   }
 
   /**
-   * A transaction has come. Only what came to the tip that was seen last counts, alone and by itself: `countable` says
-   * that it needs no other, is in no package, and has not been in a block.
+   * Starts to track a transaction. It is tracked only if it entered at the tip that this estimator knows, and if
+   * `countable`: it has no unconfirmed parents, is not part of a package and does not come from a disconnected block.
    */
   added(slot: number, { height, feerate, countable }: { height: number; feerate: number; countable: boolean }): void {
     this.#heights[slot] = -1;
@@ -75,20 +81,23 @@ export class BlockPolicyEstimator {
     for (const name of HORIZONS) this.#stats[name].added(height, bucket);
   }
 
-  /** It has left, and was in no block. */
+  /** Stops tracking a transaction that left the mempool without being confirmed. */
   removed(slot: number): void {
     this.#forget(slot, false);
   }
 
-  /** A block has joined the chain that took these out of the mempool. Branches that go back are passed over. */
+  /**
+   * Processes a connected block and the mempool transactions it includes. Blocks at or below the best known height, as
+   * in a reorganization, are ignored.
+   */
   block(height: number, included: readonly { readonly slot: number; readonly feerate: number }[]): void {
     if (height <= this.#best) {
-      // They are no longer there, and nothing is learnt from that.
+      // They leave the mempool, but their confirmation time says nothing.
       for (const { slot } of included) this.#forget(slot, true);
       return;
     }
     this.#best = height;
-    // In initial sync there is nothing yet that could age.
+    // Before the first tracked transaction, as during initial block download, all averages are zero.
     if (this.#added) for (const name of HORIZONS) this.#stats[name].startBlock(height);
     let counted = 0;
     for (const { slot, feerate } of included) {
@@ -101,11 +110,11 @@ export class BlockPolicyEstimator {
     if (this.#firstRecorded === 0 && counted > 0) this.#firstRecorded = height;
   }
 
-  /** What a transaction should pay to be confirmed within so many blocks. */
+  /** Returns the feerate that confirms a transaction within `target` blocks. */
   estimate(target: number, conservative: boolean): BlockPolicyEstimate {
     const { long } = this.#stats;
     if (target < 1 || target > long.maxTarget) return { feerate: null, blocks: target };
-    // Nobody can say what it takes to be in the very next block.
+    // Confirmation in the next block cannot be estimated, so the least target is 2.
     const blocks = Math.min(Math.max(target, 2), this.#maxUsable);
     if (blocks <= 1) return { feerate: null, blocks };
     let feerate = Math.max(
@@ -117,14 +126,14 @@ export class BlockPolicyEstimator {
     return { feerate: feerate < 0 ? null : Math.round(feerate), blocks };
   }
 
-  /** The estimate of one horizon, with the ranges it goes by; null where it does not track the target. */
+  /** Returns the estimate of one horizon with its feerate ranges, or null if the horizon does not track the target. */
   raw(target: number, successRate: number, horizon: HorizonName): RangeEstimate | null {
     const stats = this.#stats[horizon];
     if (target < 1 || target > stats.maxTarget) return null;
     return stats.estimate(target, successRate, this.#best);
   }
 
-  /** What waits is given up as not confirmed: the node stops and cannot see what becomes of it. */
+  /** Counts all tracked transactions as unconfirmed, since the node stops and will not see their confirmation. */
   flushUnconfirmed(): void {
     for (let slot = 0; slot < this.#heights.length; slot++) this.#forget(slot, false);
   }
@@ -140,19 +149,19 @@ export class BlockPolicyEstimator {
     return w.finish().slice();
   }
 
-  /** What `serialize` made. Throws DecodeError on anything else; then make a new estimator. */
+  /** Restores an estimator from the bytes of `serialize`. Throws DecodeError if they are invalid. */
   static restore(bytes: Uint8Array): BlockPolicyEstimator {
     const r = new ByteReader(bytes);
     const estimator = new BlockPolicyEstimator();
-    if (r.u32() !== FORMAT) throw new DecodeError('the fee history has another format');
+    if (r.u32() !== FORMAT) throw new DecodeError('unknown format of the fee history');
     estimator.#best = r.u32();
     estimator.#historicalFirst = r.u32();
     estimator.#historicalBest = r.u32();
     if (estimator.#historicalFirst > estimator.#historicalBest || estimator.#historicalBest > estimator.#best)
-      throw new DecodeError('the fee history covers heights that cannot be');
+      throw new DecodeError('the fee history has an invalid height range');
     for (const name of HORIZONS) estimator.#stats[name].read(r);
     estimator.#added = true;
-    if (r.remaining > 0) throw new DecodeError('bytes after the fee history');
+    if (r.remaining > 0) throw new DecodeError('trailing bytes after the fee history');
     return estimator;
   }
 
@@ -165,12 +174,15 @@ export class BlockPolicyEstimator {
     return this.#historicalBest - this.#historicalFirst;
   }
 
-  /** Half of what was seen, so that there are enough that could have failed. */
+  /** At most half of the recorded blocks, so that enough transactions had the time to miss the target. */
   get #maxUsable(): number {
     return Math.min(this.#stats.long.maxTarget, Math.floor(Math.max(this.#blockSpan, this.#historicalSpan) / 2));
   }
 
-  /** From the shortest horizon that tracks the target; with `shorter`, less where a shorter one asks for less. -1: none. */
+  /**
+   * Returns the estimate of the shortest horizon that tracks the target, -1 if there is none. With `shorter`, a lower
+   * estimate of a shorter horizon at its largest target replaces it.
+   */
   #combined(target: number, successRate: number, shorter: boolean): number {
     const { short, medium, long } = this.#stats;
     if (target < 1 || target > long.maxTarget) return -1;
@@ -185,7 +197,7 @@ export class BlockPolicyEstimator {
     return estimate;
   }
 
-  /** The rate for twice the target must hold on longer horizons as well. */
+  /** A conservative estimate must also reach the rate for twice the target on the longer horizons. */
   #conservative(doubleTarget: number): number {
     const { short, medium, long } = this.#stats;
     const of = (stats: ConfirmationStats) => stats.estimate(doubleTarget, DOUBLE_RATE, this.#best).feerate ?? -1;
@@ -203,7 +215,7 @@ export class BlockPolicyEstimator {
     return true;
   }
 
-  /** The first bucket whose bound is not below. */
+  /** Returns the first bucket whose upper bound is at least `feerate`. */
   #bucketAt(feerate: number): number {
     let low = 0;
     let high = this.#bounds.length - 1;

@@ -1,17 +1,17 @@
 import { type ByteReader, type ByteWriter, DecodeError } from '../../util/bytes.ts';
 
-/** How far back and how finely one horizon looks. */
+/** Range and resolution of one horizon. */
 export interface Horizon {
-  /** Confirmations are counted for so many periods of `scale` blocks each. */
+  /** Number of periods, of `scale` blocks each, over which confirmations are counted. */
   readonly periods: number;
   readonly scale: number;
-  /** What a block leaves of what was counted before it. */
+  /** Factor applied to all averages at each block. */
   readonly decay: number;
-  /** Transactions a block, on average, that a range of feerates must have to be judged. */
+  /** Average number of transactions per block that a range of feerates needs to be evaluated. */
   readonly sufficient: number;
 }
 
-/** A range of feerates and what became of its transactions. Satoshis per 1,000 virtual bytes. */
+/** A range of feerates (satoshis per 1,000 virtual bytes) with decayed transaction counts by outcome. */
 export interface FeerateRange {
   readonly start: number;
   readonly end: number;
@@ -22,28 +22,34 @@ export interface FeerateRange {
 }
 
 export interface RangeEstimate {
-  /** Null where no range of feerates is confirmed often enough. */
+  /** Null if no range of feerates reaches the success rate. */
   readonly feerate: number | null;
-  /** The lowest range that was, and the highest below it that was not. */
+  /** The lowest range that reaches the success rate, and the highest range below it that does not. */
   readonly pass: FeerateRange | null;
   readonly fail: FeerateRange | null;
 }
 
 /**
- * How long transactions of each feerate took to be confirmed, as averages that decay; and how long those that wait have
- * waited so far. One horizon of Core's block policy estimator.
+ * Decaying averages, by feerate bucket, of the time to confirmation, with the ages of unconfirmed transactions: one
+ * horizon of Core's block policy estimator (TxConfirmStats).
  */
 export class ConfirmationStats {
   readonly horizon: Horizon;
-  /** Upper bound of each bucket, rising; the last has none. */
+  /** Upper bound of each bucket, ascending; the last one exceeds every feerate. */
   readonly #bounds: Float64Array;
   readonly #buckets: number;
   readonly #txAverage: Float64Array;
   readonly #feerateAverage: Float64Array;
-  /** By period, then by bucket: confirmed within so many periods; and gone without. */
+  /**
+   * Indexed by period, then bucket: transactions confirmed within that many periods, and transactions that left the
+   * mempool unconfirmed after them.
+   */
   readonly #confirmed: Float64Array;
   readonly #failed: Float64Array;
-  /** By height modulo the most blocks that are tracked, then by bucket: still waiting. */
+  /**
+   * Unconfirmed transactions, indexed by entry height modulo `maxTarget`, then bucket; and by bucket those that are
+   * older.
+   */
   readonly #waiting: Int32Array;
   readonly #waitingLonger: Int32Array;
 
@@ -59,17 +65,17 @@ export class ConfirmationStats {
     this.#waitingLonger = new Int32Array(this.#buckets);
   }
 
-  /** The furthest target that is tracked, blocks. */
+  /** The largest target that is tracked, in blocks. */
   get maxTarget(): number {
     return this.horizon.periods * this.horizon.scale;
   }
 
-  /** A transaction has come to the mempool. */
+  /** Counts a transaction that entered the mempool at `height`. */
   added(height: number, bucket: number): void {
     this.#waiting[(height % this.maxTarget) * this.#buckets + bucket]! += 1;
   }
 
-  /** It has left. `best` is the height of the chain, where known. */
+  /** Removes a transaction from the unconfirmed counts. `best` is the height of the tip, 0 if unknown. */
   removed(height: number, best: number, bucket: number, inBlock: boolean): void {
     const { scale, periods } = this.horizon;
     const age = best === 0 ? 0 : best - height;
@@ -82,7 +88,7 @@ export class ConfirmationStats {
     for (let period = 0; period < failedPeriods; period++) this.#failed[period * this.#buckets + bucket]! += 1;
   }
 
-  /** A block begins: what has waited longest moves on, and the averages decay. */
+  /** Begins a block: moves the oldest transactions to `#waitingLonger` and decays the averages. */
   startBlock(height: number): void {
     const { decay } = this.horizon;
     const at = (height % this.maxTarget) * this.#buckets;
@@ -94,7 +100,7 @@ export class ConfirmationStats {
       for (let i = 0; i < averages.length; i++) averages[i]! *= decay;
   }
 
-  /** A transaction was confirmed after so many blocks, 1 at least. */
+  /** Counts a transaction confirmed `blocks` blocks after it entered the mempool, at least 1. */
   confirmed(blocks: number, feerate: number, bucket: number): void {
     const { periods, scale } = this.horizon;
     for (let period = Math.ceil(blocks / scale) - 1; period < periods; period++)
@@ -104,8 +110,9 @@ export class ConfirmationStats {
   }
 
   /**
-   * The average feerate in the bucket of the median transaction of the lowest range of buckets whose transactions are
-   * confirmed within the target as often as asked. Goes from the highest feerates down, in ranges that hold enough.
+   * Scans the buckets from the highest feerate down and groups them into ranges with enough transactions. Returns the
+   * average feerate in the bucket of the median transaction of the lowest range that is confirmed within the target at
+   * `successRate`.
    */
   estimate(target: number, successRate: number, height: number): RangeEstimate {
     const { scale, decay, sufficient } = this.horizon;
@@ -144,7 +151,7 @@ export class ConfirmationStats {
       range = emptyCounts();
       fresh = true;
     }
-    // The last buckets have too little to be judged.
+    // The remaining buckets have too few transactions to be evaluated.
     if (passing && !fresh) fail = this.#range(0, near, range);
     return { feerate: best && this.#medianFeerate(best.far, best.near), pass, fail };
   }
@@ -156,20 +163,20 @@ export class ConfirmationStats {
       w.bytes(new Uint8Array(averages.buffer, averages.byteOffset, averages.byteLength));
   }
 
-  /** Throws DecodeError on what cannot be such averages. */
+  /** Throws DecodeError if the values are not valid averages of this horizon. */
   read(r: ByteReader): void {
     if (r.u32() !== this.#buckets || r.u32() !== this.horizon.periods)
-      throw new DecodeError('the fee history has other buckets');
+      throw new DecodeError('the fee history has different buckets');
     for (const averages of [this.#txAverage, this.#feerateAverage, this.#confirmed, this.#failed]) {
       const bytes = r.bytes(averages.byteLength).slice();
       const values = new Float64Array(bytes.buffer);
       if (!values.every((value) => value >= 0 && value < Number.MAX_SAFE_INTEGER))
-        throw new DecodeError('the fee history holds numbers that are no averages');
+        throw new DecodeError('the fee history contains invalid averages');
       averages.set(values);
     }
   }
 
-  /** By bucket: those that have waited for `target` blocks or longer. */
+  /** Returns, by bucket, the number of transactions unconfirmed for at least `target` blocks. */
   #waitingSince(target: number, height: number): Float64Array {
     const sums = Float64Array.from(this.#waitingLonger);
     const bins = this.maxTarget;

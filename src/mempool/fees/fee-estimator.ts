@@ -19,18 +19,20 @@ import { decodeSavedFees, encodeSavedFees, type SavedFees } from './saved-fees.t
 
 export type EstimatorName = 'block_policy' | 'mempool_policy' | 'floor';
 
-/** How an estimate is wanted. */
+/** Parameters of an estimate, as for `estimatesmartfee`. */
 export interface EstimateQuestion {
   /** Blocks. */
   readonly target: number;
   readonly conservative: boolean;
-  /** One estimator alone, or `none` for whichever asks for less. */
+  /** A single estimator, or `none` for the lowest result of all. */
   readonly estimator: 'none' | 'block_policy' | 'mempool_policy';
-  /** As Core: what lacks data is an error, and is not made up for by another estimator or by the least rate. */
+  /**
+   * Report missing data as an error, as Core does, without falling back to another estimator or the minimum feerate.
+   */
   readonly strict: boolean;
 }
 
-/** An estimate, satoshis per 1,000 virtual bytes; or why there is none. */
+/** An estimate in satoshis per 1,000 virtual bytes, or the reason why there is none. */
 export type Estimate =
   | {
       readonly feerate: number;
@@ -40,18 +42,18 @@ export type Estimate =
     }
   | { readonly feerate: null; readonly error: string; readonly blocks: number };
 
-/** What is told of fees now and then, so that whoever shows it need not ask. */
+/** Periodic summary of feerates, for clients that subscribe to it. */
 export interface FeeReport {
-  /** Satoshis per 1,000 virtual bytes by target, never rising. */
+  /** Satoshis per 1,000 virtual bytes by target, non-increasing. */
   readonly rates: readonly { readonly target: number; readonly feerate: number; readonly estimator: EstimatorName }[];
-  /** Below, nothing enters. */
+  /** Minimum feerate to enter the mempool. */
   readonly floor: number;
   readonly blocks: readonly ProjectedBlock[];
   /** Unix seconds. */
   readonly at: number;
 }
 
-/** All ranges of `estimaterawfee`, of the horizons that track the target. */
+/** Result of `estimaterawfee` for one horizon that tracks the target. */
 export interface RawEstimate extends RangeEstimate {
   readonly horizon: HorizonName;
   readonly decay: number;
@@ -63,15 +65,15 @@ export interface FeeEstimatorDeps {
   readonly store: FeeStore;
   readonly clock: Clock;
   readonly log: Log;
-  /** Satoshis per 1,000 virtual bytes below which nothing enters. */
+  /** Returns the minimum feerate to enter the mempool, satoshis per 1,000 virtual bytes. */
   floor(): number;
-  /** Saved transactions have been read back, and the chain is in sync. */
+  /** Returns whether saved transactions have been imported and the chain is in sync. */
   ready(): boolean;
-  /** The tip is recent enough that waiting times mean something. */
+  /** Returns whether the tip is recent enough for confirmation times to be meaningful. */
   isCurrent(): boolean;
-  /** Of the chain at this moment; the hash in wire order. */
+  /** Returns the current tip. */
   tip(): BlockPosition;
-  /** Take what was learnt before the last start however old it is. */
+  /** Use the statistics of the previous run whatever their age. */
   readonly acceptStale?: boolean;
 }
 
@@ -83,14 +85,14 @@ export interface BlockPosition {
 
 const NO_ESTIMATE = 'Insufficient data or no feerate found';
 const NO_DATA = 'insufficient data, minimum relay rate returned';
-/** The targets that are told of without being asked for. */
+/** Targets of the periodic summary, in blocks. */
 export const FEE_TARGETS: readonly number[] = [1, 2, 3, 6, 12, 24, 48, 144, 504, 1008];
-/** What the next block would hold is looked at again after so long, or after a block. */
+/** Maximum age of the projected blocks, milliseconds; a new block invalidates them at once. */
 const PROJECTION_MS = 7000;
-/** Whole hours: what was learnt longer ago says nothing of now. */
+/** Maximum age of saved statistics, whole hours. */
 const MAX_AGE_HOURS = 60;
 
-/** What the mempool would fill blocks with. */
+/** The next blocks as they would be mined from the mempool. */
 interface Projection {
   /** Monotonic milliseconds. */
   readonly at: number;
@@ -98,14 +100,14 @@ interface Projection {
   readonly blocks: readonly ProjectedBlock[];
 }
 
-/** Estimates fees from the history of confirmations and from what waits, and keeps the history over restarts. */
+/** Estimates fees from confirmation statistics and from the mempool, and saves the statistics across restarts. */
 export class FeeEstimator {
   readonly #deps: FeeEstimatorDeps;
   readonly #history: BlockPolicyEstimator;
   readonly #coverage: MempoolCoverage;
-  /** Hash of the last block that `#coverage` knows. */
+  /** Hash of the last block in `#coverage`. */
   #lastBlock: Uint8Array | null = null;
-  /** What the block that is being taken in has removed. */
+  /** Transactions removed for the block that is being connected. */
   #included: { slot: number; feerate: number; weight: number }[] = [];
   #projection: Projection | null = null;
 
@@ -113,13 +115,16 @@ export class FeeEstimator {
     this.#deps = deps;
     const saved = this.#load();
     this.#history = this.#restored(saved);
-    // What blocks had in common with the mempool holds as long as none came that was not seen.
+    // The saved coverage is valid only if no block was connected that this estimator did not see.
     const seen = saved?.tip && equalBytes(saved.tip, deps.tip().hash) ? saved : null;
     this.#coverage = new MempoolCoverage(seen?.mined);
     this.#lastBlock = seen?.tip ?? null;
   }
 
-  /** Height of the tip when it came; `countable`: needs no other transaction, in no package, from no reorg. */
+  /**
+   * `height` is that of the tip when the transaction entered. `countable`: it has no unconfirmed parents, is not part
+   * of a package and does not come from a disconnected block.
+   */
   added(slot: number, fee: number, vsize: number, height: number, countable: boolean): void {
     const counts = countable && this.#deps.isCurrent();
     this.#history.added(slot, { height, feerate: Math.floor((fee * 1000) / vsize), countable: counts });
@@ -129,12 +134,12 @@ export class FeeEstimator {
     this.#history.removed(slot);
   }
 
-  /** It has left the mempool for the block that `block` will tell of. */
+  /** Records a transaction that left the mempool for the block that the next call of `block` reports. */
   included(slot: number, fee: number, vsize: number, weight: number): void {
     this.#included.push({ slot, feerate: Math.floor((fee * 1000) / vsize), weight });
   }
 
-  /** A block has joined the chain; weight without the coinbase, null in initial sync. */
+  /** Processes a connected block. `weight` excludes the coinbase and is null during initial block download. */
   block({ height, hash }: BlockPosition, weight: number | null): void {
     this.#history.block(height, this.#included);
     const knownWeight = this.#included.reduce((sum, tx) => sum + tx.weight, 0);
@@ -145,10 +150,12 @@ export class FeeEstimator {
     this.#projection = null;
   }
 
-  /** Satoshis per 1,000 virtual bytes, whole; never less than enters the mempool now. */
+  /**
+   * Returns an estimate in whole satoshis per 1,000 virtual bytes, at least the minimum feerate to enter the mempool.
+   */
   estimate(question: EstimateQuestion): Estimate {
     const found = this.#estimate(question);
-    // Only now: which of two asks for less is told by what they say themselves.
+    // The floor applies last: the estimators are compared by their own results.
     return found.feerate === null ? found : { ...found, feerate: Math.max(found.feerate, this.#deps.floor()) };
   }
 
@@ -165,7 +172,8 @@ export class FeeEstimator {
     if (!this.#deps.ready()) return { feerate: null, error: NO_ESTIMATE, blocks: 0 };
     const found = [
       ...(history.feerate === null ? [] : [history]),
-      // That a nearly empty mempool asks for nothing is news only where it has been otherwise.
+      // The mempool's estimate is used only if the mempool is full enough, or if the history confirms that it usually
+      // is.
       ...(mempool.estimate.feerate !== null && (mempool.full || history.feerate !== null) ? [mempool.estimate] : []),
     ];
     const best = found.sort((a, b) => a.feerate! - b.feerate!)[0];
@@ -173,7 +181,7 @@ export class FeeEstimator {
     return { feerate: this.#deps.floor(), estimator: 'floor', blocks: target, warnings: [NO_DATA] };
   }
 
-  /** `threshold`: how often transactions must have been confirmed within the target. */
+  /** `threshold` is the fraction of transactions that must have been confirmed within the target. */
   raw(target: number, threshold: number): RawEstimate[] {
     return HORIZONS.flatMap((horizon) => {
       const found = this.#history.raw(target, threshold, horizon);
@@ -185,7 +193,7 @@ export class FeeEstimator {
     return this.#coverage.blocks;
   }
 
-  /** Null while it cannot be said: in initial sync, or before saved transactions are back. */
+  /** Returns null during initial block download and until saved transactions have been imported. */
   report(): FeeReport | null {
     if (!this.#deps.ready()) return null;
     const rates = FEE_TARGETS.map((target) => {
@@ -194,7 +202,7 @@ export class FeeEstimator {
         ? { target, feerate: this.#deps.floor(), estimator: 'floor' as const }
         : { target, feerate: found.feerate, estimator: found.estimator };
     });
-    // To be later is never dearer.
+    // A longer target must not have a higher feerate.
     for (let i = rates.length - 2; i >= 0; i--)
       if (rates[i]!.feerate < rates[i + 1]!.feerate) rates[i] = { ...rates[i + 1]!, target: rates[i]!.target };
     const { blocks } = this.#projected();
@@ -206,7 +214,7 @@ export class FeeEstimator {
     this.#deps.store.save(encodeSavedFees(saved), unixSeconds(this.#deps.clock));
   }
 
-  /** The node stops: what waits is not seen confirmed. */
+  /** The node stops, so the confirmation of tracked transactions will not be seen. */
   flush(): void {
     this.#history.flushUnconfirmed();
   }
@@ -217,7 +225,7 @@ export class FeeEstimator {
     return { feerate, estimator: 'block_policy', blocks, warnings: [] };
   }
 
-  /** `full`: there is enough in the mempool to say what is asked. */
+  /** `full`: the mempool fills enough of the next block for an estimate. */
   #fromMempool(conservative: boolean): { estimate: Estimate; full: boolean } {
     const blocks = MEMPOOL_POLICY_TARGET;
     const problem = this.#deps.ready()
@@ -239,14 +247,14 @@ export class FeeEstimator {
     return this.#projection;
   }
 
-  /** What was saved; the history is left out where it is too old. Null where there is nothing that can be used. */
+  /** Returns the saved state, without the history if that is too old. Returns null if nothing usable is saved. */
   #load(): (Omit<SavedFees, 'history'> & { readonly history: Uint8Array | null }) | null {
     const { store, clock, log, acceptStale = false } = this.#deps;
     const stored = store.load();
     if (!stored) return null;
     const saved = this.#orAnew(() => decodeSavedFees(stored.history));
     if (!saved || acceptStale || Math.floor((unixSeconds(clock) - stored.at) / 3600) <= MAX_AGE_HOURS) return saved;
-    log.info('the fee history is too old to be used', { savedAt: stored.at });
+    log.info('saved fee history ignored: too old', { savedAt: stored.at });
     return { ...saved, history: null };
   }
 
@@ -260,7 +268,7 @@ export class FeeEstimator {
       return decode();
     } catch (error) {
       if (!(error instanceof DecodeError)) throw error;
-      this.#deps.log.warn('the fee history cannot be read and begins anew', { error });
+      this.#deps.log.warn('saved fee history ignored: unreadable', { error });
       return null;
     }
   }

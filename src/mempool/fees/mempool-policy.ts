@@ -2,35 +2,38 @@ import { MAX_BLOCK_WEIGHT } from '../../consensus/limits.ts';
 import { compareFeerate, type FeeFrac } from '../cluster/feefrac.ts';
 import { USABLE_WEIGHT } from './projected-blocks.ts';
 
-/** What one block had in common with the mempool. Weights without the coinbase. */
+/** The overlap of one block with the mempool. Weights exclude the coinbase. */
 export interface MinedBlock {
   readonly height: number;
   readonly weight: number;
-  /** Of the transactions that were in the mempool. */
+  /** Weight of the block's transactions that were in the mempool. */
   readonly knownWeight: number;
 }
 
-/** Blocks that are looked at, and the part of their weight that must have been in the mempool. */
+/** Number of recent blocks evaluated, and the fraction of their weight that must have been in the mempool. */
 export const COVERAGE_WINDOW = 6;
 const MIN_COVERAGE = 0.75;
-/** Less than one full block in all of them says nothing of how well the mempool foretells. */
+/** If all evaluated blocks together weigh less than one full block, the fraction says nothing about the mempool. */
 const MIN_WEIGHT = MAX_BLOCK_WEIGHT;
 
-/** The target that a projection of the next block can speak for. */
+/** Target of an estimate that is based on the projected next block, in blocks. */
 export const MEMPOOL_POLICY_TARGET = 2;
 
-/** Feerates in satoshis per 1,000 virtual bytes; null where the mempool is too small to fill so much of a block. */
+/** Feerates in satoshis per 1,000 virtual bytes; null if the mempool does not fill that fraction of a block. */
 export interface NextBlockFeerates {
-  /** At half of the next block, and at three quarters. */
+  /** Feerates at one half and at three quarters of the next block. */
   readonly half: number | null;
   readonly threeQuarters: number | null;
 }
 
-/** Whether blocks hold what the mempool held: only then can it foretell them. As Core's mempool estimator. */
+/**
+ * Decides whether recent blocks consisted of mempool transactions, without which the mempool cannot predict the next
+ * block. As Core's mempool estimator.
+ */
 export class MempoolCoverage {
   #blocks: readonly MinedBlock[];
 
-  /** Blocks that were seen before the last start: consecutive, at most as many as are looked at. */
+  /** `blocks` are consecutive blocks seen before the restart, at most COVERAGE_WINDOW. */
   constructor(blocks: readonly MinedBlock[] = []) {
     this.#blocks = blocks;
   }
@@ -49,7 +52,7 @@ export class MempoolCoverage {
     this.#blocks = [];
   }
 
-  /** Null where the mempool can be relied on, else why not, in Core's words. */
+  /** Returns null if the mempool is reliable, otherwise Core's error text. */
   problem(): string | null {
     if (this.#blocks.length < COVERAGE_WINDOW) return 'Not enough recent block data for fee rate estimation';
     const weight = this.#blocks.reduce((sum, block) => sum + block.weight, 0);
@@ -61,8 +64,9 @@ export class MempoolCoverage {
 }
 
 /**
- * What the next block would hold at its half and at three quarters. Chunks by weight, the best first. They are judged
- * by whole virtual bytes, as whoever pays counts them, so their order may change a little.
+ * Returns the feerates at one half and at three quarters of the next block. `chunks` have sizes in weight units,
+ * highest feerate first. They are sorted again by whole virtual bytes, the unit in which fees are paid, which may
+ * change their order slightly.
  */
 export function nextBlockFeerates(chunks: readonly FeeFrac[]): NextBlockFeerates {
   const next: FeeFrac[] = [];

@@ -8,21 +8,21 @@ export interface ProjectedBlock {
   /** Satoshis. */
   readonly totalFee: number;
   readonly medianFeeRate: number;
-  /** Lowest, at each quarter, and highest. */
+  /** Minimum, quartiles and maximum. */
   readonly feeRange: readonly number[];
 }
 
-/** Blocks that are told apart; whatever is left waits behind them. */
+/** Number of blocks projected; the remaining transactions are not assigned to a block. */
 export const PROJECTED_BLOCKS = 8;
-/** As the assembly of blocks leaves for header and coinbase. */
+/** The weight that block assembly reserves for the header and the coinbase is not usable. */
 export const USABLE_WEIGHT = MAX_BLOCK_WEIGHT - 8000;
 
 export interface ProjectedChunk extends FeeFrac {
-  /** Transactions. */
+  /** Number of transactions. */
   readonly count: number;
 }
 
-/** The next blocks, from chunks by weight with the best first. */
+/** Returns the next blocks. `chunks` have sizes in weight units, highest feerate first. */
 export function projectBlocks(chunks: readonly ProjectedChunk[]): ProjectedBlock[] {
   const blocks: ProjectedBlock[] = [];
   let current: ProjectedChunk[] = [];
@@ -52,7 +52,7 @@ function projected(chunks: readonly ProjectedChunk[], weight: number): Projected
   };
 }
 
-/** What is paid where so much weight is better. */
+/** Returns the feerate (sat/vB) of the chunk at which the cumulative weight reaches `weight`. */
 function rateAt(chunks: readonly ProjectedChunk[], weight: number): number {
   let passed = 0;
   for (const { fee, size } of chunks) {

@@ -2,20 +2,20 @@ import { hash256 } from '../../crypto/hash.ts';
 import { ByteReader, ByteWriter, DecodeError, equalBytes } from '../../util/bytes.ts';
 import { COVERAGE_WINDOW, type MinedBlock } from './mempool-policy.ts';
 
-/** What of fees outlives a restart. */
+/** The state of fee estimation that is kept across restarts. */
 export interface SavedFees {
-  /** Hash of the last of `mined`, wire order; null where there is none. */
+  /** Hash of the last block of `mined`, in wire order; null if `mined` is empty. */
   readonly tip: Uint8Array | null;
-  /** Consecutive, the lowest first. */
+  /** Consecutive blocks, lowest first. */
   readonly mined: readonly MinedBlock[];
-  /** `BlockPolicyEstimator.serialize`. */
+  /** Bytes of `BlockPolicyEstimator.serialize`. */
   readonly history: Uint8Array;
 }
 
 const FORMAT = 2;
 const HASH_SIZE = 32;
 
-/** Ends with a checksum: a damaged average would not be seen to be one. */
+/** The bytes end with a checksum, since a corrupt average could not be detected otherwise. */
 export function encodeSavedFees({ tip, mined, history }: SavedFees): Uint8Array {
   const w = new ByteWriter(history.length + 256);
   w.u32(FORMAT);
@@ -33,20 +33,21 @@ export function encodeSavedFees({ tip, mined, history }: SavedFees): Uint8Array 
   return w.finish().slice();
 }
 
-/** What `encodeSavedFees` made; the history is not looked into. Throws DecodeError on anything else. */
+/** Decodes the bytes of `encodeSavedFees`, but not the history in them. Throws DecodeError if they are invalid. */
 export function decodeSavedFees(bytes: Uint8Array): SavedFees {
   const end = bytes.length - HASH_SIZE;
   if (end < 0 || !equalBytes(hash256(bytes.subarray(0, end)), bytes.subarray(end)))
-    throw new DecodeError('the saved fees are damaged');
+    throw new DecodeError('checksum mismatch in the saved fees');
   const r = new ByteReader(bytes, 0, end);
-  if (r.u32() !== FORMAT) throw new DecodeError('the saved fees have another format');
+  if (r.u32() !== FORMAT) throw new DecodeError('unknown format of the saved fees');
   const count = r.u8();
-  if (count > COVERAGE_WINDOW) throw new DecodeError('the saved fees hold too many blocks');
+  if (count > COVERAGE_WINDOW) throw new DecodeError('too many blocks in the saved fees');
   const mined: MinedBlock[] = [];
   for (let i = 0; i < count; i++) {
     const block = { height: r.u32(), weight: r.u32(), knownWeight: r.u32() };
     const before = mined.at(-1);
-    if (before && before.height + 1 !== block.height) throw new DecodeError('blocks are missing in the saved fees');
+    if (before && before.height + 1 !== block.height)
+      throw new DecodeError('the blocks of the saved fees are not consecutive');
     mined.push(block);
   }
   const tip = count === 0 ? null : r.bytes(HASH_SIZE).slice();
