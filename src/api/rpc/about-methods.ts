@@ -1,36 +1,9 @@
-import { JsonText, nodeMethod, type RpcMethod, scopeText, usage } from './method.ts';
+import { example } from './example.ts';
+import { methodHelp, methodList } from './help.ts';
+import { JsonText, nodeMethod, type RpcMethod } from './method.ts';
 import { openRpcDocument } from './openrpc.ts';
 import { flag, optional, text } from './params.ts';
-import { anything, arr, bool, maybe, obj, schemaText, str } from './schema.ts';
-
-/** `getblock "blockhash" ( verbosity )`, what it does, takes and returns. */
-function helpOn(method: RpcMethod): string {
-  const { help, params, result } = method;
-  const lines = params.map(({ name, required, aliases, fallback, schema = anything() }, i) => {
-    const names = [name, ...aliases].join(' | ');
-    const kind = schemaText({ ...schema, note: '' }).replaceAll(/\n\s*/g, ' ');
-    const when = required ? 'required' : fallback === undefined ? 'optional' : `default ${JSON.stringify(fallback)}`;
-    return `${i + 1}. ${names}: ${kind}, ${when}${schema.note && `; ${schema.note}`}`;
-  });
-  return [
-    usage(method),
-    help,
-    ...(lines.length > 0 ? [`Arguments:\n${lines.join('\n')}`] : []),
-    `Result:\n${schemaText(result)}`,
-    `Scope: ${scopeText(method)}`,
-  ].join('\n\n');
-}
-
-function listOf(methods: Iterable<RpcMethod>): string {
-  const groups = Map.groupBy(methods, ({ category }) => category);
-  return [...groups]
-    .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([category, members]) => {
-      const title = category[0]!.toUpperCase() + category.slice(1);
-      return [`== ${title} ==`, ...members.map(usage).sort()].join('\n');
-    })
-    .join('\n\n');
-}
+import { anything, arr, bool, maybe, obj, str } from './schema.ts';
 
 const DOCUMENT = obj({
   openrpc: str('version of the specification'),
@@ -46,18 +19,21 @@ const DOCUMENT = obj({
           schema: anything('JSON Schema'),
           description: maybe(str()),
           'x-bitcoin-aliases': maybe(arr(str())),
-          'x-bitcoin-placeholder': maybe(bool('there for older callers alone')),
+          'x-bitcoin-placeholder': maybe(bool('accepted for older clients, without effect')),
         }),
       ),
       result: obj({ name: str(), schema: anything('JSON Schema') }),
       'x-bitcoin-category': str(),
-      'x-scope': str('what a key needs to call it'),
-      'x-scope-further': maybe(obj({ scope: str('needed as well'), where: str('by which calls') })),
+      'x-scope': str('that an API key needs for the method'),
+      'x-scope-further': maybe(obj({ scope: str('needed as well'), where: str('the calls that need it') })),
+      'x-examples': arr(
+        obj({ description: maybe(str('purpose of the call')), params: anything('array, or object by names') }),
+      ),
     }),
   ),
 });
 
-/** The methods that tell of the methods; `all` is asked when they run. */
+/** The methods that describe the methods. `all` is called when they run, since they are among the methods themselves. */
 export function aboutMethods(all: () => ReadonlyMap<string, RpcMethod>): readonly RpcMethod[] {
   const documents = new Map<boolean, JsonText>();
   const document = (version: string, withHidden: boolean): JsonText => {
@@ -71,29 +47,33 @@ export function aboutMethods(all: () => ReadonlyMap<string, RpcMethod>): readonl
     nodeMethod({
       name: 'help',
       category: 'control',
-      help: 'All methods, or what one of them does.',
-      params: [optional(text('command'), '')],
-      result: str(),
+      help: 'Returns the list of all methods by category, or the help of one method.',
+      params: [
+        optional(text('command', { note: 'The method to describe; all methods are listed if it is empty.' }), ''),
+      ],
+      result: str('text of several lines'),
+      examples: [example([]), example(['getblock'])],
       scope: 'read',
-      run(_env, command) {
-        if (command === '') return listOf(all().values());
+      run({ ctx }, command) {
+        if (command === '') return methodList(all().values());
         const method = all().get(command);
-        return method ? helpOn(method) : `help: unknown command: ${command}`;
+        return method ? methodHelp(method, ctx.params.ports.http) : `help: unknown command: ${command}`;
       },
     }),
     nodeMethod({
       name: 'getopenrpcinfo',
       category: 'control',
-      help: 'The methods as an OpenRPC document, for programs.',
-      params: [optional(flag('show_hidden', { note: 'those for tests as well' }), false)],
+      help: 'Returns an OpenRPC document with a JSON Schema of every parameter and every result.',
+      params: [optional(flag('show_hidden', { note: 'Whether methods for tests and debugging are included.' }), false)],
       result: DOCUMENT,
+      examples: [example([]), example([true])],
       scope: 'read',
       run: ({ ctx }, withHidden) => document(ctx.options.version, withHidden),
     }),
     nodeMethod({
       name: 'rpc.discover',
       category: 'control',
-      help: 'The methods as an OpenRPC document, under the name that OpenRPC has for it.',
+      help: 'Returns the OpenRPC document of getopenrpcinfo, under the method name that the OpenRPC specification reserves.',
       params: [],
       result: DOCUMENT,
       scope: 'read',

@@ -6,6 +6,7 @@ import type { Scope } from '../auth/scopes.ts';
 import type { ApiContext, Call } from '../context.ts';
 import type { ReadEnv } from '../readers/read-env.ts';
 import type { ReadSettings } from '../readers/read-settings.ts';
+import { type Example, example } from './example.ts';
 import type { RpcValue } from './json.ts';
 import { typeName } from './json.ts';
 import { type Param, positional } from './params.ts';
@@ -71,9 +72,11 @@ interface MethodText {
   /** Lower case. */
   readonly name: string;
   readonly category: RpcCategory;
+  /** Sentences about the method as a whole. */
   readonly help: string;
-  /** What it returns. */
   readonly result: Schema;
+  /** At least one where the method has parameters. A method without parameters is called in one way only. */
+  readonly examples?: readonly Example[];
   /** What a key needs to call it, whatever the arguments are. */
   readonly scope: Scope;
   /** May take minutes: it waits for a reader worker of its own and has no time limit. */
@@ -175,6 +178,11 @@ export function scopeOfCall({ scope, further }: RpcMethod, args: readonly unknow
 /** The scopes of a method in words: `wallet.read; wallet.keys where private is true`. */
 export function scopeText({ scope, further }: Pick<RpcMethod, 'scope' | 'further'>): string {
   return further ? `${scope}; ${further.scope} where ${further.where}` : scope;
+}
+
+/** The declared examples; a method without parameters has the call without arguments. */
+export function examplesOf({ examples, params }: RpcMethod): readonly Example[] {
+  return examples ?? (params.length === 0 ? [example([])] : []);
 }
 
 /** Whether it has a parameter that is kept secret. */

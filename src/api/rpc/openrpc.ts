@@ -1,4 +1,4 @@
-import type { RpcMethod } from './method.ts';
+import { examplesOf, type RpcMethod } from './method.ts';
 import type { Param } from './params.ts';
 import { anything, type JsonSchema, jsonSchema } from './schema.ts';
 
@@ -23,7 +23,8 @@ export function openRpcDocument(
   };
 }
 
-function methodObject({ name, help, params, result, category, hidden, scope, further }: RpcMethod) {
+function methodObject(method: RpcMethod) {
+  const { name, help, params, result, category, hidden, scope, further } = method;
   return {
     name,
     description: help,
@@ -32,6 +33,10 @@ function methodObject({ name, help, params, result, category, hidden, scope, fur
     'x-bitcoin-category': hidden ? 'hidden' : category,
     'x-scope': scope,
     ...(further && { 'x-scope-further': { scope: further.scope, where: further.where } }),
+    'x-examples': examplesOf(method).map(({ params: given, about }) => ({
+      ...(about !== '' && { description: about }),
+      params: given,
+    })),
   };
 }
 

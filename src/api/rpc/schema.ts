@@ -118,9 +118,15 @@ function bareJsonSchema(schema: Schema): JsonSchema {
 const NOTE_COLUMN = 42;
 const INDENT = '  ';
 
-/** The schema as a person reads it, a line for each member. */
-export function schemaText(schema: Schema): string {
-  if (schema.kind === 'anyOf') return schema.of.map((form) => lines(form, '', '').join('\n')).join('\nor\n');
+/** Whether the schema is written in one line: a scalar, or one of several scalars without notes. */
+export function isInline(schema: Schema): boolean {
+  if (schema.kind === 'anyOf') return schema.of.every((form) => isInline(form) && form.note === '');
+  return schema.kind in SCALARS;
+}
+
+/** The schema as a person reads it, a line for each member; `between` separates alternative forms. */
+export function schemaText(schema: Schema, between = '\nor\n'): string {
+  if (schema.kind === 'anyOf') return schema.of.map((form) => lines(form, '', '').join('\n')).join(between);
   return lines(schema, '', '').join('\n');
 }
 

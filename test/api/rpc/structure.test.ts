@@ -89,6 +89,7 @@ const OF_THE_DOCUMENT = [
   '.methods[].description: ours alone',
   '.methods[].params[].description: ours alone',
   '.methods[].params[].x-bitcoin-also-positional: not here',
+  '.methods[].x-examples: ours alone',
   '.methods[].x-scope-further: ours alone',
   '.methods[].x-scope: ours alone',
 ];
