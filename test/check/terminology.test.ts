@@ -1,0 +1,101 @@
+import { describe, expect, test } from 'bun:test';
+import { textPieces } from './source-text.ts';
+import { checkTerminology } from './terminology.ts';
+
+const inSource = (text: string) => checkTerminology({ path: 'src/chain/chain.ts', text });
+const inTest = (text: string) => checkTerminology({ path: 'test/chain/chain.test.ts', text });
+
+describe('textPieces', () => {
+  test.each([
+    ["const a = 'x y';", [['string', 'x y', 1]]],
+    [
+      '// one\n// sentence\n\n// another',
+      [
+        ['comment', 'one sentence', 1],
+        ['comment', 'another', 4],
+      ],
+    ],
+    ['/** A sentence\n * of two lines. */', [['comment', 'A sentence of two lines.', 1]]],
+    ["const a = b / c; // of 'd'", [['comment', "of 'd'", 1]]],
+    [
+      "return /'/.test(a) ? 'b' : `c`;",
+      [
+        ['string', 'b', 1],
+        ['string', 'c', 1],
+      ],
+    ],
+    ["split(/[/'\"`]/, 'a')", [['string', 'a', 1]]],
+    [
+      `const a = \`b \${c('d', \`e\`)} f\`;`,
+      [
+        ['string', 'd', 1],
+        ['string', 'e', 1],
+        ['string', 'b … f', 1],
+      ],
+    ],
+    [
+      "const a = 'it\\'s';\n'b'",
+      [
+        ['string', "it\\'s", 1],
+        ['string', 'b', 2],
+      ],
+    ],
+    [
+      "test('a title', () => f('a string'));",
+      [
+        ['title', 'a title', 1],
+        ['string', 'a string', 1],
+      ],
+    ],
+    [
+      "test.each(['x'])('%s is a title', f);",
+      [
+        ['string', 'x', 1],
+        ['title', '%s is a title', 1],
+      ],
+    ],
+    [`describe.skipIf(a())(\`a \${b}\`, f);`, [['title', 'a …', 1]]],
+  ])('finds the comments and strings of %j', (source, expected) => {
+    const found = textPieces(source).map(({ kind, text, line }): [string, string, number] => [kind, text, line]);
+    expect(found).toEqual(expected as [string, string, number][]);
+  });
+});
+
+describe('checkTerminology', () => {
+  test('names the file, the line, the word and its replacement', () => {
+    expect(inSource('\n// The block is judged.')).toEqual([
+      'src/chain/chain.ts:2: "judged": write validate, verify, result',
+    ]);
+  });
+
+  test.each([
+    '/** What is left. */',
+    '// Of those that came first.',
+    '/** Told of each block. */',
+    '// So long is waited.',
+    '// Peers have their turn.',
+    '// A block is handed in.',
+    '// It is taken in.',
+    '/** Whoever asks. */',
+    "throw new Error('nobody is there');",
+  ])('rejects %s', (text) => expect(inSource(text)).toHaveLength(1));
+
+  test.each([
+    '/** Whether the block is valid. */',
+    '// As long as the peer answers.',
+    '// Of course the tip may change.',
+    '// The value is so large that it overflows.',
+    "const judge = 'judged';",
+    '// The member `told` is kept for old clients.',
+  ])('accepts %s', (text) => expect(inSource(text)).toEqual([]));
+
+  test('checks titles of tests, but not the strings they compare with', () => {
+    expect(inTest("expect(reply).toBe('nobody is there');")).toEqual([]);
+    expect(inTest("test('nobody is notified', f);")).toHaveLength(1);
+  });
+
+  test('checks the prose of a document, but not its code', () => {
+    const text = 'Whoever reads.\n```\nwhoever types\n```\n`whoever` is a word.';
+    expect(checkTerminology({ path: 'docs/a.md', text })).toEqual(['docs/a.md:1: "Whoever": write the actor itself']);
+  });
+});

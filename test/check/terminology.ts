@@ -1,0 +1,81 @@
+import { type TextPiece, textPieces } from './source-text.ts';
+
+/** A word of docs/glossary.md that is not used, and what is written in its place. */
+interface Banned {
+  readonly pattern: RegExp;
+  readonly instead: string;
+}
+
+const BANNED: readonly Banned[] = [
+  { pattern: /\b(?:mis)?judg(?:e[sd]?|ing|e?ments?)\b/i, instead: 'validate, verify, result' },
+  { pattern: /\b(?:tell|tells|telling|told)\b/i, instead: 'notify, announce, report, say; distinguish' },
+  {
+    pattern: /\bhand(?:s|ed|ing)? (?:(?:it|them|this|one) )?(?:in|over)\b/i,
+    instead: 'submit, pass',
+  },
+  { pattern: /\b(?:take|takes|taken|taking|took) (?:(?:it|them|this|one) )?in\b/i, instead: 'accept, store, import' },
+  { pattern: /\b(?:whoever|whosever|whomever|nobody|somebody|anybody)\b/i, instead: 'the actor itself' },
+  { pattern: /\bat a stretch\b/i, instead: 'per slice, without yielding' },
+  {
+    pattern: /(?:^|[.:;,(] *)(?:for |after )?so (?:long|much|many|often|far|few)\b(?! as\b| that\b)/i,
+    instead: 'the number with its unit',
+  },
+  { pattern: /\b(?:is|are|was|were) to be had\b/i, instead: 'is available' },
+  { pattern: /\blook(?:s|ed|ing)? (?:at|through|over|whether|into)\b/i, instead: 'check, inspect, scan' },
+  { pattern: /\b(?:is|are|was|were|be|been) seen to\b/i, instead: 'handle, serve' },
+  {
+    pattern: /\b(?:have|has|had|having|gets?|their|its) (?:their|its|a|own)? ?turns?\b/i,
+    instead: 'yield, be scheduled',
+  },
+];
+
+/** At the beginning of a comment these leave the subject to the reader. */
+const BANNED_OPENINGS: readonly Banned[] = [
+  { pattern: /^What\b(?!.*\?$)/, instead: 'the noun itself: "The reason …"' },
+  { pattern: /^Of\b(?! course)/, instead: 'the noun itself: "Transactions of …"' },
+  {
+    pattern: /^(?:Those|That which|The same(?:,| for| of| as| with|\.))/,
+    instead: 'a sentence with a subject',
+  },
+];
+
+/** Sentences of Bitcoin Core and of the BIPs, which stay to the letter. */
+const QUOTED: readonly RegExp[] = [];
+
+export interface CheckedFile {
+  /** From the project's root: `src/chain/connect-block.ts`, `docs/events.md`. */
+  readonly path: string;
+  readonly text: string;
+}
+
+/**
+ * Returns one line for each banned word in a file: in the comments and strings of `src/`, in the comments and titles of
+ * tests, in the prose of documents.
+ */
+export function checkTerminology({ path, text }: CheckedFile): string[] {
+  const pieces = path.endsWith('.md') ? prosePieces(text) : textPieces(text).filter((piece) => isChecked(path, piece));
+  return pieces.flatMap((piece) => {
+    const plain = piece.text.replaceAll(/`[^`]*`/g, '`…`');
+    if (QUOTED.some((quoted) => quoted.test(plain))) return [];
+    const banned = piece.kind === 'comment' ? [...BANNED, ...BANNED_OPENINGS] : BANNED;
+    return banned.flatMap(({ pattern, instead }) => {
+      const found = pattern.exec(plain);
+      return found ? [`${path}:${piece.line}: "${found[0].trim()}": write ${instead}`] : [];
+    });
+  });
+}
+
+function isChecked(path: string, { kind, text }: TextPiece): boolean {
+  if (kind === 'comment') return true;
+  // A single word is a code or a name, not a sentence.
+  return /\w \w/.test(text) && (path.startsWith('src/') || kind === 'title');
+}
+
+/** The lines of a Markdown document but for its code blocks. */
+function prosePieces(text: string): TextPiece[] {
+  let inCode = false;
+  return text.split('\n').flatMap((line, i) => {
+    if (/^\s*(?:```|~~~)/.test(line)) inCode = !inCode;
+    return inCode ? [] : [{ kind: 'string' as const, text: line, line: i + 1 }];
+  });
+}
