@@ -54,8 +54,11 @@ export interface NodeStatus {
     /** Median of what the clocks of outbound peers are ahead of ours, in seconds. */
     readonly timeOffset: number;
   } | null;
-  /** A chain with more work than ours was found invalid. */
+  /** An invalid chain has the work of more than six blocks beyond the tip. */
   readonly heavierInvalidChain: boolean;
+  /** Version bits of active rules that this node does not know. */
+  readonly unknownRules: readonly number[];
+  /** Sentences for the operator, `warnings` of getblockchaininfo. */
   readonly warnings: readonly string[];
   /** Loaded wallets, in the order in which they were loaded; absent where there are to be none. */
   readonly wallets?: readonly WalletState[];

@@ -380,7 +380,7 @@ function chainGauges({ node, reads }: Attachment) {
   return reads.snapshot(() => {
     const tip = reads.tip();
     const { time, bits } = headerFromBytes(tip.header);
-    const { headers, verificationProgress, initialBlockDownload } = node.status();
+    const { headers, verificationProgress, initialBlockDownload, unknownRules, heavierInvalidChain } = node.status();
     const totals = reads.headers.totals(tip.height);
     return {
       height: tip.height,
@@ -389,6 +389,8 @@ function chainGauges({ node, reads }: Attachment) {
       difficulty: difficultyOf(bits),
       verificationProgress,
       initialBlockDownload,
+      unknownRules: unknownRules.length > 0,
+      heavierInvalidChain,
       circulating: totals?.circulating ?? null,
       utxos: totals?.utxos ?? null,
     };

@@ -23,6 +23,7 @@ import { BlockIntake, type BlockOutcome, type HeadersOutcome } from './block-int
 import type { ChainEntry } from './chain-entry.ts';
 import { ChainStore } from './chain-store.ts';
 import { type ChainTip, chainTips } from './chain-tips.ts';
+import { ChainWarnings } from './chain-warnings.ts';
 import { type CommitResult, Commits } from './commits.ts';
 import type { ChainCommit, ChainFollower } from './events.ts';
 import type { FilterIndex } from './filter-index.ts';
@@ -65,6 +66,7 @@ export class Chain {
   readonly #tree = new HeaderTree();
   readonly #active: ActiveChain;
   readonly #sync: InitialSync;
+  readonly #warnings: ChainWarnings;
   readonly #verifier: ScriptVerifier;
   readonly #clock: Clock;
   readonly #commits: Commits;
@@ -98,11 +100,13 @@ export class Chain {
       this.#store.filters?.open(tip && entry);
       this.#active = new ActiveChain(this.#store, params.consensus, entry, coinsCacheBytes);
       this.#sync = new InitialSync(params.consensus, deps.clock);
+      this.#warnings = new ChainWarnings({ tree: this.#tree, sync: this.#sync, params, log: deps.log });
       const parts = {
         store: this.#store,
         tree: this.#tree,
         active: this.#active,
         sync: this.#sync,
+        warnings: this.#warnings,
         turns: this.#turns,
         timings: this.#timings,
         verifier: deps.verifier,
@@ -118,6 +122,7 @@ export class Chain {
       this.#intake = new BlockIntake({ ...judging, best: this.#best });
       if (!tip) this.#begin(entry, genesis);
       this.#sync.update(this.tip);
+      this.#warnings.update(this.tip);
       // The last run may have ended on the way to a better chain. A failure is kept in `stopped`.
       if (this.#tree.bestCandidate(this.tip) !== this.tip)
         this.#turns.take(() => this.#best.activate()).catch(() => {});
@@ -144,6 +149,11 @@ export class Chain {
 
   get initialSync(): boolean {
     return this.#sync.active;
+  }
+
+  /** The safety warnings of validation, as of the last commit. */
+  get warnings(): Pick<ChainWarnings, 'messages' | 'unknownRules' | 'invalidChain'> {
+    return this.#warnings;
   }
 
   get lastCommit(): CommitResult {

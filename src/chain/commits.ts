@@ -7,6 +7,7 @@ import type { Log } from '../util/log.ts';
 import { type ActiveChain, netChange } from './active-chain.ts';
 import type { ChainEntry } from './chain-entry.ts';
 import type { ChainStore } from './chain-store.ts';
+import type { ChainWarnings } from './chain-warnings.ts';
 import { blockEvents, type ChainCommit, type ChainFollower, type ChainMove } from './events.ts';
 import type { HeaderTree } from './header-tree.ts';
 import type { InitialSync } from './initial-sync.ts';
@@ -30,6 +31,7 @@ export interface CommitDeps {
   readonly tree: HeaderTree;
   readonly active: ActiveChain;
   readonly sync: InitialSync;
+  readonly warnings: ChainWarnings;
   readonly params: ConsensusParams;
   readonly clock: Clock;
   readonly log: Log;
@@ -118,6 +120,7 @@ export class Commits {
     this.durations.observe(durationMs / 1000);
     this.#last = { ok: true, at: clock.nowMs(), durationMs };
     this.recent = null;
+    this.#deps.warnings.update(sealed.tip);
     const commit: ChainCommit = {
       lastSeq: store.lastSeq,
       tip: sealed.tip,

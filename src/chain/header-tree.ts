@@ -22,6 +22,7 @@ export class HeaderTree {
   #preferred = 0;
   #best: ChainEntry | null = null;
   #bestWork = -1n;
+  #bestInvalid: ChainEntry | null = null;
 
   get size(): number {
     return this.#entries.length;
@@ -30,6 +31,11 @@ export class HeaderTree {
   /** The valid header with the most work, its body there or not. */
   get best(): ChainEntry {
     return this.#best!;
+  }
+
+  /** The header with the most work among those of invalid blocks and of blocks that build on one; null without any. */
+  get bestInvalid(): ChainEntry | null {
+    return this.#bestInvalid;
   }
 
   get(hash: Uint8Array): ChainEntry | null {
@@ -140,6 +146,7 @@ export class HeaderTree {
   #findCandidates(): void {
     this.#best = null;
     this.#bestWork = -1n;
+    this.#bestInvalid = null;
     for (const entry of this.#entries) {
       if (entry.complete && !entry.failed) this.#candidates.add(entry);
       this.#consider(entry, entry.chainwork);
@@ -157,7 +164,11 @@ export class HeaderTree {
   }
 
   #consider(entry: ChainEntry, work: bigint): void {
-    if (work <= this.#bestWork || entry.failed) return;
+    if (entry.failed) {
+      if (this.#bestInvalid === null || work > this.#bestInvalid.chainwork) this.#bestInvalid = entry;
+      return;
+    }
+    if (work <= this.#bestWork) return;
     this.#best = entry;
     this.#bestWork = work;
   }

@@ -209,6 +209,9 @@ export function unknownActivations(
 ): UnknownActivation[] {
   const period = isTestnet ? retargetInterval(params) : WARNING_PERIOD;
   const threshold = isTestnet ? Math.floor((period * 3) / 4) : WARNING_THRESHOLD;
+  // No signal counts below that height, so the periods that end there are not walked through: every bit is `started`.
+  const below = Math.floor(params.minBip9WarningHeight / period) * period - 1;
+  const settled = below < 0 ? null : (tip?.ancestor(below) ?? null);
   const found: UnknownActivation[] = [];
   for (const [bit, states] of cache.warnings.entries()) {
     const signals = (entry: HeaderEntry) =>
@@ -223,6 +226,7 @@ export function unknownActivations(
       threshold,
       signals,
     } as const;
+    if (settled) states.set(settled, 'started');
     const state = thresholdState(tip, condition, states);
     if (state === 'active' || state === 'locked_in') found.push({ bit, active: state === 'active' });
   }

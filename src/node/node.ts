@@ -205,8 +205,9 @@ export class Node {
       peers: this.#network?.counts() ?? { inbound: 0, outbound: 0 },
       sync: this.#network?.sync() ?? syncState(chain, null, unixSeconds(this.#clock)),
       network: this.#network?.status() ?? null,
-      heavierInvalidChain: false,
-      warnings: this.#network?.warnings() ?? [],
+      heavierInvalidChain: chain.warnings.invalidChain,
+      unknownRules: chain.warnings.unknownRules,
+      warnings: [...chain.warnings.messages, ...(this.#network?.warnings() ?? [])],
       ...(this.#wallets && {
         wallets: this.#wallets.manager.states,
         walletsFailed: this.#wallets.manager.failed,

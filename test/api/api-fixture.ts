@@ -34,6 +34,7 @@ export const READY: NodeStatus = {
   sync: { phase: 'following', presynced: null, headersProgress: 1, confirmed: false },
   network: null,
   heavierInvalidChain: false,
+  unknownRules: [],
   warnings: [],
 };
 

@@ -74,6 +74,7 @@ export const IDLE_STATUS: NodeStatus = {
   network: null,
   preparing: null,
   heavierInvalidChain: false,
+  unknownRules: [],
   warnings: [],
 };
 

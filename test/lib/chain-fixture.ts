@@ -14,7 +14,7 @@ import { ChainReads } from '../../src/storage/chain-reads.ts';
 import type { EventRecord } from '../../src/storage/event-store.ts';
 import { ByteReader } from '../../src/util/bytes.ts';
 import { ManualClock } from '../../src/util/clock.ts';
-import { createLog } from '../../src/util/log.ts';
+import { createLog, type Log } from '../../src/util/log.ts';
 import { type ChainState, dumpState } from './chain-state.ts';
 import { readVectorBytes } from './vectors.ts';
 
@@ -66,6 +66,7 @@ export interface NodeOptions {
   readonly coinsCacheBytes?: number;
   /** Keeps block filters. */
   readonly filters?: boolean;
+  readonly log?: Log;
   /** A directory to begin with a copy of. */
   readonly from?: string;
   /** Where the directory is made. */
@@ -184,7 +185,11 @@ export class TestNode implements AsyncDisposable {
         databaseCacheMiB: 16,
         filters: filters ?? this.#options.filters ?? false,
       },
-      { verifier: verifier ?? this.#options.verifier ?? inlineVerifier, clock: this.clock, log: silentLog },
+      {
+        verifier: verifier ?? this.#options.verifier ?? inlineVerifier,
+        clock: this.clock,
+        log: this.#options.log ?? silentLog,
+      },
     );
   }
 }

@@ -29,6 +29,8 @@ export interface GaugeSources extends NodeMetricSources {
     readonly difficulty: number;
     readonly verificationProgress: number;
     readonly initialBlockDownload: boolean;
+    readonly unknownRules: boolean;
+    readonly heavierInvalidChain: boolean;
     readonly circulating: number | null;
     readonly utxos: number | null;
   } | null;
@@ -257,6 +259,19 @@ function addGauges(registry: Registry, sources: GaugeSources): void {
     (c) => c.verificationProgress,
   );
   chain('chain_initial_download', '1 during initial block download.', (c) => (c.initialBlockDownload ? 1 : 0));
+  new Gauge({
+    name: 'obverse_chain_warnings',
+    help: '1 while unknown rules are active (unknown_rules), or an invalid chain is far ahead of the tip (invalid_chain).',
+    labelNames: ['kind'],
+    registers,
+    collect() {
+      const now = sources.chain();
+      this.reset();
+      if (!now) return;
+      this.set({ kind: 'unknown_rules' }, now.unknownRules ? 1 : 0);
+      this.set({ kind: 'invalid_chain' }, now.heavierInvalidChain ? 1 : 0);
+    },
+  });
   chain('utxos', 'Unspent outputs at the active tip.', ({ utxos }) => utxos);
   new Gauge({
     name: 'obverse_index_height',
