@@ -5,6 +5,7 @@ import { parseAddress } from '../../script/address.ts';
 import { equalBytes } from '../../util/bytes.ts';
 import type { ReadEnv } from '../readers/read-env.ts';
 import { type TxFacts, txFacts, unconfirmedFacts } from '../readers/tx-facts.ts';
+import { EXAMPLE, example } from './example.ts';
 import { isObject, member, NumberText, type RpcValue } from './json.ts';
 import { rpcMethod } from './method.ts';
 import { any, readInteger } from './params.ts';
@@ -12,21 +13,22 @@ import { rpcFail } from './rpc-error.ts';
 import { anyOf, arr, bool, hashStr, hexStr, int, maybe, obj, str, unixTime } from './schema.ts';
 import { coinsOfScript } from './script-coins.ts';
 
-/** Microseconds to read an address of the question and to look it up. */
+/** Microseconds to parse an address and to look it up. */
 const ADDRESS_US = 30;
-/** Microseconds to read one transaction with what it spent, and to look up the id alone. */
+/** Microseconds to read a transaction with the outputs that it spends. */
 const TX_US = 80;
+/** Microseconds to look up a txid. */
 const TXID_US = 8;
 /** Above every position. */
 const END = txPosition(2 ** 31, 0);
 
-/** An address of the question with its script. */
+/** A requested address with its script. */
 interface Asked {
   readonly address: string;
   readonly script: Uint8Array;
 }
 
-/** Which addresses, and of which heights; the methods take one text or one object. */
+/** Requested addresses and heights. */
 interface Question {
   readonly asked: readonly Asked[];
   readonly start: number | null;
@@ -38,15 +40,21 @@ const question = (more: Parameters<typeof obj>[0] = {}) =>
   any('addresses', {
     oneline: '{"addresses":["address",...]}',
     schema: anyOf(str('one address'), obj({ addresses: arr(str()), ...more })),
+    note: 'One address, or an object with a list of addresses.',
   });
 
 const range = {
-  start: maybe(int('height, together with end')),
-  end: maybe(int('height')),
+  start: maybe(int('first height, above 0; has an effect only together with end')),
+  end: maybe(int('last height, not below start')),
 };
 const blockName = obj({ hash: hashStr(), height: int() });
 
-/** Reads a question. Throws RpcError with the codes and texts of the address index that Bitcoin Core was once given. */
+const ADDRESS_EXAMPLES = [
+  example([EXAMPLE.address]),
+  example([{ addresses: [EXAMPLE.address, EXAMPLE.otherAddress] }]),
+];
+
+/** Parses the argument. Throws RpcError with the codes and texts of the address index patch for Bitcoin Core. */
 function readQuestion({ params, expectWork }: Pick<ReadEnv, 'params' | 'expectWork'>, value: RpcValue): Question {
   if (typeof value !== 'string' && !isObject(value)) return rpcFail('invalidAddressOrKey', 'Invalid address');
   const object = typeof value === 'string' ? { addresses: [value] } : value;
@@ -82,14 +90,15 @@ function readQuestion({ params, expectWork }: Pick<ReadEnv, 'params' | 'expectWo
 export const getaddressbalance = rpcMethod({
   name: 'getaddressbalance',
   category: 'addressindex',
-  help: 'What addresses hold and have received in the chain.',
+  help: 'Returns the confirmed balance of addresses and the sum of their receipts.',
   params: [question()],
   result: obj({
     balance: int('satoshis'),
-    balance_immature: int('satoshis of it that may not be spent yet'),
-    balance_spendable: int('satoshis of it that may'),
-    received: int('satoshis, change among them'),
+    balance_immature: int('satoshis of the balance in coinbase outputs that cannot be spent yet'),
+    balance_spendable: int('satoshis of the balance that can be spent'),
+    received: int('satoshis, including change'),
   }),
+  examples: ADDRESS_EXAMPLES,
   scope: 'read',
   run(env, given) {
     const { reads, tip } = env;
@@ -109,9 +118,10 @@ export const getaddressbalance = rpcMethod({
 export const getaddresstxids = rpcMethod({
   name: 'getaddresstxids',
   category: 'addressindex',
-  help: 'The transactions of the chain that touch addresses, in its order.',
+  help: 'Returns the txids of the confirmed transactions that pay to addresses or spend from them.',
   params: [question(range)],
-  result: arr(hashStr()),
+  result: arr(hashStr(), 'in the order of the chain'),
+  examples: [...ADDRESS_EXAMPLES, example([{ addresses: [EXAMPLE.address], start: 1, end: 100 }])],
   scope: 'read',
   run(env, given) {
     const { asked, start, end } = readQuestion(env, given);
@@ -129,12 +139,13 @@ export const getaddresstxids = rpcMethod({
 export const getaddressutxos = rpcMethod({
   name: 'getaddressutxos',
   category: 'addressindex',
-  help: 'The unspent outputs of addresses in the chain.',
-  params: [question({ chainInfo: maybe(bool('with the tip')) })],
+  help: 'Returns the confirmed unspent outputs of addresses.',
+  params: [question({ chainInfo: maybe(bool('adds the tip; false by default')) })],
   result: anyOf(
     arr(utxoSchema(), 'in the order of the chain'),
-    obj({ utxos: arr(utxoSchema()), hash: hashStr('the tip'), height: int() }, 'chainInfo is true'),
+    obj({ utxos: arr(utxoSchema()), hash: hashStr('hash of the tip'), height: int() }, 'chainInfo is true'),
   ),
+  examples: [...ADDRESS_EXAMPLES, example([{ addresses: [EXAMPLE.address], chainInfo: true }])],
   scope: 'read',
   run(env, given) {
     const { asked, chainInfo } = readQuestion(env, given);
@@ -166,10 +177,10 @@ function utxoSchema() {
 }
 
 const DELTA = obj({
-  satoshis: int('below 0 where it is spent'),
+  satoshis: int('negative for a spend'),
   txid: hashStr(),
-  index: int('of the output, or of the input that spends'),
-  blockindex: int('of the transaction in its block'),
+  index: int('index of the output, or of the spending input'),
+  blockindex: int('index of the transaction within its block'),
   height: int(),
   address: str(),
 });
@@ -177,12 +188,13 @@ const DELTA = obj({
 export const getaddressdeltas = rpcMethod({
   name: 'getaddressdeltas',
   category: 'addressindex',
-  help: 'All that was paid to addresses and spent from them in the chain.',
-  params: [question({ ...range, chainInfo: maybe(bool('with the blocks of start and end')) })],
+  help: 'Returns the confirmed payments to addresses and spends from them.',
+  params: [question({ ...range, chainInfo: maybe(bool('adds the blocks at start and end; false by default')) })],
   result: anyOf(
     arr(DELTA, 'in the order of the chain'),
-    obj({ deltas: arr(DELTA), start: blockName, end: blockName }, 'chainInfo is true, with start and end'),
+    obj({ deltas: arr(DELTA), start: blockName, end: blockName }, 'chainInfo is true, and start and end are given'),
   ),
+  examples: [...ADDRESS_EXAMPLES, example([{ addresses: [EXAMPLE.address], start: 1, end: 100 }])],
   scope: 'read',
   run(env, given) {
     const { asked, start, end, chainInfo } = readQuestion(env, given);
@@ -194,10 +206,10 @@ export const getaddressdeltas = rpcMethod({
       return positions.flatMap((position) => {
         env.expectWork(0);
         const facts = txFacts(env, env.reads.txs.byPosition(position)!);
-        const place = { blockindex: positionIndex(position), height: positionHeight(position) };
+        const located = { blockindex: positionIndex(position), height: positionHeight(position) };
         return movements(facts, one).map(({ satoshis, index }) => ({
           position,
-          view: { satoshis, txid: hashToHex(facts.parsed.txid), index, ...place, address: one.address },
+          view: { satoshis, txid: hashToHex(facts.parsed.txid), index, ...located, address: one.address },
         }));
       });
     });
@@ -210,20 +222,21 @@ export const getaddressdeltas = rpcMethod({
 export const getaddressmempool = rpcMethod({
   name: 'getaddressmempool',
   category: 'addressindex',
-  help: 'All that unconfirmed transactions pay to addresses and spend from them.',
+  help: 'Returns the payments to addresses and the spends from them in the mempool.',
   params: [question()],
   result: arr(
     obj({
       address: str(),
       txid: hashStr(),
-      index: int('of the output, or of the input that spends'),
-      satoshis: int('below 0 where it is spent'),
-      timestamp: unixTime('when the transaction came'),
-      prevtxid: maybe(hashStr('of what is spent')),
-      prevout: maybe(int('of what is spent')),
+      index: int('index of the output, or of the spending input'),
+      satoshis: int('negative for a spend'),
+      timestamp: unixTime('time of acceptance'),
+      prevtxid: maybe(hashStr('txid of the spent output; only for a spend')),
+      prevout: maybe(int('index of the spent output; only for a spend')),
     }),
     'in the order of arrival',
   ),
+  examples: ADDRESS_EXAMPLES,
   scope: 'read',
   run(env, given) {
     const { mempool } = env;
@@ -251,7 +264,7 @@ export const getaddressmempool = rpcMethod({
   scripts: (env, given) => readQuestion(env, given).asked.map(({ script }) => script),
 });
 
-/** Positions of the transactions that touch a script between two heights, both of them included. */
+/** Returns the positions of the transactions that touch a script between two heights, both included. */
 function historyOf({ reads, expectWork }: ReadEnv, script: Uint8Array, start: number | null, end: number | null) {
   expectWork(0);
   const totals = reads.scripts.totals(script);
@@ -264,7 +277,7 @@ function historyOf({ reads, expectWork }: ReadEnv, script: Uint8Array, start: nu
     .map(({ position }) => position);
 }
 
-/** What a transaction does to a script: first what it spends, then what it pays. */
+/** Returns the spends from a script and the payments to it of one transaction, spends first. */
 function movements({ parsed, spent }: TxFacts, { script }: Asked) {
   const ins = (spent ?? []).flatMap(({ output }, index) =>
     equalBytes(output.scriptPubKey, script) ? [{ satoshis: -Number(output.value), index, isSpent: true }] : [],

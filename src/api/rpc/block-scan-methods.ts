@@ -5,6 +5,7 @@ import { NODE, ownerOf } from '../owner.ts';
 import { readService } from '../read-service.ts';
 import { filterIndexState } from '../readers/filter-index.ts';
 import type { ReadEnv } from '../readers/read-env.ts';
+import { EXAMPLE, example } from './example.ts';
 import { jobBody, jobText } from './job-result.ts';
 import { member, type RpcValue } from './json.ts';
 import { type FrontEnv, JsonText, nodeMethod } from './method.ts';
@@ -17,7 +18,7 @@ import { anyOf, arr, bool, coinAmount, hashStr, int, maybe, nil, obj, str } from
 import { outputScript } from './shapes.ts';
 import { slotsOf } from './spent-outputs.ts';
 
-/** The scan of filters that goes on. */
+/** The running scan of block filters. */
 interface FilterScan {
   /** Percent. */
   progress: number;
@@ -25,42 +26,53 @@ interface FilterScan {
   readonly abort: AbortController;
 }
 
-/** One at a time. */
+/** At most one scan per server, as in Core. */
 const scans = new WeakMap<ApiContext, FilterScan>();
 
 const BASIC = 'basic';
 const HASH_SIZE = 32;
-/** Some hundred megabytes of JSON. */
+/** Keeps a reply below some hundred megabytes of JSON. */
 const MAX_EVENTS = 200_000;
 
-const scanObjects = array('scanobjects', (value) => value, { oneline: '[scanobjects,...]', schema: SCAN_OBJECTS });
+const scanObjects = (note: string) =>
+  array('scanobjects', (value) => value, { oneline: '[scanobjects,...]', schema: SCAN_OBJECTS, note });
 
 export const scanblocks = nodeMethod({
   name: 'scanblocks',
   category: 'blockchain',
-  help: 'The blocks that may hold or spend what descriptors stand for, by the filters of blocks (index.filter).',
+  help: 'Returns the blocks whose filters match descriptors: they may pay to these or spend from them. The filter index (index.filter) is needed, and one scan runs at a time.',
   params: [
-    text('action', { note: 'start, abort or status' }),
-    optional(scanObjects, null),
-    optional(integer('start_height'), 0),
-    optional(integer('stop_height', { note: 'the tip unless it is given' }), null),
-    optional(text('filtertype'), BASIC),
-    optional(options('options', { filter_false_positives: bool('blocks that match by chance are left out') }), {}),
+    text('action', { note: 'start to scan, status for the progress of the running scan, abort to end it.' }),
+    optional(scanObjects('Descriptors to search for; required for start.'), null),
+    optional(integer('start_height', { note: 'Height of the first block.' }), 0),
+    optional(integer('stop_height', { note: 'Height of the last block; the tip by default.' }), null),
+    optional(text('filtertype', { note: 'Only basic (BIP-158) is known.' }), BASIC),
+    optional(
+      options(
+        'options',
+        {
+          filter_false_positives: bool('reads matching blocks and omits those that match by chance; false by default'),
+        },
+        { note: 'Further settings.' },
+      ),
+      {},
+    ),
   ],
   result: anyOf(
-    nil('status, while no scan goes on'),
+    nil('status, if no scan is running'),
     obj(
       {
         from_height: int(),
-        to_height: int('the last one that was looked at'),
+        to_height: int('last scanned height'),
         relevant_blocks: arr(hashStr()),
-        completed: bool('false where the scan was aborted'),
+        completed: bool('false if the scan was aborted'),
       },
-      'start, when it has ended',
+      'start, at the end of the scan',
     ),
-    obj({ progress: int('percent'), current_height: int() }, 'status, while a scan goes on'),
-    bool('abort: whether there was a scan'),
+    obj({ progress: int('percent'), current_height: int() }, 'status, during a scan'),
+    bool('abort: whether a scan was running'),
   ),
+  examples: [example(['start', [EXAMPLE.descriptor], 0, 100]), example(['status'])],
   scope: 'read',
   long: true,
   async run(env, action, objects, start, stop, filterType, given) {
@@ -80,7 +92,7 @@ export const scanblocks = nodeMethod({
       const wanted = member(given, 'filter_false_positives');
       const exact = wanted !== null && readBool(wanted);
       const end = await env.read((reads) => scanEnd(reads, start, stop));
-      // Nobody but this scan waits for it: it can be asked after and aborted with the same key.
+      // Releases the slot of the key, so that the same key can query and abort the scan.
       return await env.turn.pause(() => scanFilters(env, scan, objects, start, end, exact));
     } finally {
       scans.delete(env.ctx);
@@ -100,7 +112,7 @@ function scanEnd(env: ReadEnv, start: number, given: number | null): ScanEnd {
   if (start < 0 || start > tip.height) return rpcFail('misc', 'Invalid start_height');
   if (given !== null && (given < start || given > tip.height)) return rpcFail('misc', 'Invalid stop_height');
   const height = given ?? tip.height;
-  // An answer without the blocks that have no filter yet would look like one of all of them.
+  // A result without the blocks that have no filter yet would look complete.
   if (index.height < height) return rpcFail('misc', 'Block filters are still in the process of being indexed.');
   return { height, hash: reads.headers.byHeight(height)!.hash.slice() as BlockHash };
 }
@@ -136,7 +148,7 @@ async function scanFilters(
 
 type Asking = Pick<FrontEnv, 'ctx' | 'signal' | 'call'>;
 
-/** Scripts that all steps of a scan may look at. */
+/** Returns the scripts of the scan objects in memory that all workers share. */
 async function deriveScripts(env: Asking, objects: readonly RpcValue[]): Promise<SharedArrayBuffer> {
   const packed = jobBody(await runStep(env, { step: 'scripts', objects: JSON.stringify(objects) })) as Uint8Array;
   const shared = new SharedArrayBuffer(packed.length);
@@ -149,19 +161,20 @@ function runStep({ ctx, signal, call }: Asking, step: ScanStep, mempoolPart?: (e
   return readService(ctx).runJob({ job: { kind: 'scan', step }, signal, long: true, owner, mempoolPart });
 }
 
-const unconfirmed = 'not of what is in no block';
+const unconfirmed = 'absent for an unconfirmed transaction';
 
 export const getdescriptoractivity = nodeMethod({
   name: 'getdescriptoractivity',
   category: 'blockchain',
-  help: 'What some blocks, and the mempool, pay to the scripts of descriptors and spend from them.',
+  help: 'Returns the payments to the scripts of descriptors, and the spends from them, in the given blocks and the mempool. A reply holds at most 200,000 of them.',
   params: [
     array('blockhashes', (value) => readHash<BlockHash>(value, 'blockhash'), {
       oneline: '["blockhash",...]',
       schema: arr(hashStr()),
+      note: 'Hashes of the blocks to read, as scanblocks returns them; may be empty.',
     }),
-    scanObjects,
-    optional(flag('include_mempool'), true),
+    scanObjects('Descriptors to search for.'),
+    optional(flag('include_mempool', { note: 'Whether unconfirmed transactions are included.' }), true),
   ],
   result: obj({
     activity: arr(
@@ -187,13 +200,14 @@ export const getdescriptoractivity = nodeMethod({
           output_spk: outputScript,
         }),
       ),
-      'of blocks by their height, then of the mempool in the order of arrival',
+      'the blocks by their height, then the mempool in the order of arrival',
     ),
   }),
+  examples: [example([[EXAMPLE.blockHash], [EXAMPLE.descriptor]])],
   scope: 'read',
   long: true,
   async run(env, hashes, objects, withMempool) {
-    // Thousands take longer to look up than the front may.
+    // Thousands of lookups are too many for the main thread.
     const blocks = jobBody(await runStep(env, { step: 'order', blocks: concatBytes(...hashes) })) as Uint8Array;
     return activityOf(env, blocks, objects, withMempool);
   },
@@ -208,7 +222,7 @@ async function activityOf(
   const scripts = await deriveScripts(env, objects);
   const parts: string[] = [];
   let count = 0;
-  const take = async (step: ScanStep, mempoolPart?: (reads: ReadEnv) => Iterable<number>): Promise<ScanActivity> => {
+  const append = async (step: ScanStep, mempoolPart?: (reads: ReadEnv) => Iterable<number>): Promise<ScanActivity> => {
     const activity = readActivity(jobText(await runStep(env, step, mempoolPart)));
     count += activity.count;
     if (count > MAX_EVENTS)
@@ -217,12 +231,12 @@ async function activityOf(
     return activity;
   };
   for (let done = 0; done < blocks.length; ) {
-    const activity = await take({ step: 'blocks', scripts, blocks: blocks.slice(done) });
+    const activity = await append({ step: 'blocks', scripts, blocks: blocks.slice(done) });
     done += activity.blocks * HASH_SIZE;
   }
   if (withMempool) {
     const txids = await txidsTouching(env.mempool, new Uint8Array(scripts), env.signal);
-    await take({ step: 'mempool', scripts }, (reads) => slotsOf(reads, txids));
+    await append({ step: 'mempool', scripts }, (reads) => slotsOf(reads, txids));
   }
   return new JsonText(`{"activity":[${parts.join(',')}]}`);
 }

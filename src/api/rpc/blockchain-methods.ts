@@ -8,6 +8,7 @@ import { type UtxoHashType, utxoStats } from '../readers/utxo-stats.ts';
 import { coreBlock, coreHeader } from '../views/core-block.ts';
 import { coins, double } from '../views/core-number.ts';
 import { coreScript } from '../views/core-script.ts';
+import { EXAMPLE, example } from './example.ts';
 import { rpcMethod } from './method.ts';
 import { array, flag, hash, hashOrHeight, integer, optional, readString, text, verbosity } from './params.ts';
 import { rpcFail } from './rpc-error.ts';
@@ -46,7 +47,7 @@ const BLOCK_STATS = obj(
           'feerate_percentiles',
           tuple(
             Array.from({ length: 5 }, () => int()),
-            'by weight: 10, 25, 50, 75 and 90 %',
+            'at 10, 25, 50, 75 and 90 % of the weight',
           ),
         ],
         ['time', unixTime()],
@@ -54,7 +55,7 @@ const BLOCK_STATS = obj(
       ])
       .map(([name, schema]) => [name, maybe(schema)]),
   ),
-  'those that were chosen, or all; amounts in satoshis, feerates in satoshis per virtual byte',
+  'the selected statistics, or all; amounts are satoshis, feerates satoshis per virtual byte',
 );
 
 export function findBlock({ reads, tip }: Pick<ReadEnv, 'reads' | 'tip'>, blockHash: BlockHash): HeaderRecord {
@@ -64,7 +65,7 @@ export function findBlock({ reads, tip }: Pick<ReadEnv, 'reads' | 'tip'>, blockH
   );
 }
 
-/** Throws where the block's body is not there. */
+/** Throws RpcError if the body of the block is not stored. */
 export function checkBody({ body, stats }: HeaderRecord): void {
   if (!body || !stats) rpcFail('misc', 'Block not available (not fully downloaded)', 'block_not_found');
 }
@@ -72,7 +73,7 @@ export function checkBody({ body, stats }: HeaderRecord): void {
 export const getblockcount = rpcMethod({
   name: 'getblockcount',
   category: 'blockchain',
-  help: 'Height of the tip of the active chain. The genesis block has height 0.',
+  help: 'Returns the height of the tip of the active chain. The genesis block has height 0.',
   params: [],
   result: int('height'),
   scope: 'read',
@@ -82,7 +83,7 @@ export const getblockcount = rpcMethod({
 export const getbestblockhash = rpcMethod({
   name: 'getbestblockhash',
   category: 'blockchain',
-  help: 'Hash of the tip of the active chain.',
+  help: 'Returns the hash of the tip of the active chain.',
   params: [],
   result: hashStr(),
   scope: 'read',
@@ -92,9 +93,10 @@ export const getbestblockhash = rpcMethod({
 export const getblockhash = rpcMethod({
   name: 'getblockhash',
   category: 'blockchain',
-  help: 'Hash of the block at a height of the active chain.',
-  params: [integer('height')],
-  result: hashStr(),
+  help: 'Returns the hash of the block at a height of the active chain.',
+  params: [integer('height', { note: 'Height of the block, from 0 to that of the tip.' })],
+  result: hashStr('block hash'),
+  examples: [example([0]), example({ height: 0 })],
   scope: 'read',
   run({ reads, tip }, height) {
     if (height < 0 || height > tip.height)
@@ -106,9 +108,13 @@ export const getblockhash = rpcMethod({
 export const getblockheader = rpcMethod({
   name: 'getblockheader',
   category: 'blockchain',
-  help: 'A block header, as an object or as hex.',
-  params: [hash<BlockHash>('blockhash', 'hash'), optional(flag('verbose'), true)],
-  result: anyOf(header, hexStr('where it is false')),
+  help: 'Returns the header of a block, of the active chain or of another branch.',
+  params: [
+    hash<BlockHash>('blockhash', 'hash', { note: 'Hash of the block.' }),
+    optional(flag('verbose', { note: 'True for an object, false for the 80 bytes as hex.' }), true),
+  ],
+  result: anyOf(header, hexStr('verbose is false')),
+  examples: [example([EXAMPLE.blockHash]), example([EXAMPLE.blockHash, false])],
   scope: 'read',
   run(env, blockHash, verbose) {
     const block = findBlock(env, blockHash);
@@ -119,14 +125,24 @@ export const getblockheader = rpcMethod({
 export const getblock = rpcMethod({
   name: 'getblock',
   category: 'blockchain',
-  help: 'A block: as hex (0), with transaction ids (1), with transactions (2), with what they spent (3).',
-  params: [hash<BlockHash>('blockhash'), optional(verbosity('verbosity', { aliases: ['verbose'] }), 1)],
+  help: 'Returns a block, of the active chain or of another branch, in the requested detail.',
+  params: [
+    hash<BlockHash>('blockhash', 'blockhash', { note: 'Hash of the block.' }),
+    optional(
+      verbosity('verbosity', {
+        aliases: ['verbose'],
+        note: '0 or false for hex, 1 or true for an object with txids, 2 with transactions, 3 with the spent outputs as well.',
+      }),
+      1,
+    ),
+  ],
   result: anyOf(
     hexStr('verbosity 0'),
     shownBlock(hashStr(), 'verbosity 1'),
     shownBlock(txOfBlock({ withPrevouts: false }), 'verbosity 2'),
     shownBlock(txOfBlock({ withPrevouts: true }), 'verbosity 3'),
   ),
+  examples: [example([EXAMPLE.blockHash]), example({ blockhash: EXAMPLE.blockHash, verbosity: 2 })],
   scope: 'read',
   run(env, blockHash, level) {
     const block = findBlock(env, blockHash);
@@ -140,7 +156,7 @@ export const getblock = rpcMethod({
 export const getdifficulty = rpcMethod({
   name: 'getdifficulty',
   category: 'blockchain',
-  help: 'Difficulty of the tip, as a multiple of the least difficulty of the main network.',
+  help: 'Returns the difficulty of the tip: a multiple of the minimum difficulty of the main network.',
   params: [],
   result: num(),
   scope: 'read',
@@ -150,18 +166,28 @@ export const getdifficulty = rpcMethod({
 export const gettxout = rpcMethod({
   name: 'gettxout',
   category: 'blockchain',
-  help: 'An unspent output.',
-  params: [hash<Txid>('txid'), integer('n', { unsigned: true }), optional(flag('include_mempool'), true)],
+  help: 'Returns an unspent transaction output.',
+  params: [
+    hash<Txid>('txid', 'txid', { note: 'Transaction that made the output.' }),
+    integer('n', { unsigned: true, note: 'Index of the output.' }),
+    optional(
+      flag('include_mempool', {
+        note: 'Whether the mempool counts: its outputs are found, and what its transactions spend is not.',
+      }),
+      true,
+    ),
+  ],
   result: anyOf(
-    nil('where it is spent or unknown'),
+    nil('the output is spent or unknown'),
     obj({
-      bestblock: hashStr('the tip'),
-      confirmations: int('0 in the mempool'),
+      bestblock: hashStr('hash of the tip'),
+      confirmations: int('0 if the transaction is in the mempool'),
       value: coinAmount(),
       scriptPubKey: outputScript,
-      coinbase: bool(),
+      coinbase: bool('whether the transaction is a coinbase'),
     }),
   ),
+  examples: [example([EXAMPLE.txid, 0]), example({ txid: EXAMPLE.txid, n: 0, include_mempool: false })],
   scope: 'read',
   run({ reads, tip, params, mempool }, txid, vout, includeMempool) {
     if (includeMempool && mempool.spender({ txid, vout })) return null;
@@ -192,23 +218,32 @@ const HASH_TYPES: readonly string[] = ['hash_serialized_3', 'muhash', 'none'] sa
 export const gettxoutsetinfo = rpcMethod({
   name: 'gettxoutsetinfo',
   category: 'blockchain',
-  help: 'Statistics of the set of unspent outputs; goes through all of them.',
+  help: 'Returns statistics of the set of unspent outputs at the tip. It scans the whole set, which takes minutes on the main network.',
   params: [
-    optional(text('hash_type'), 'hash_serialized_3'),
-    optional(hashOrHeight('hash_or_height'), null),
-    optional(flag('use_index'), true),
+    optional(
+      text('hash_type', { note: 'Commitment to compute: hash_serialized_3, muhash, or none, which is fastest.' }),
+      'hash_serialized_3',
+    ),
+    optional(
+      hashOrHeight('hash_or_height', {
+        note: 'Block to describe. Every value but null is rejected, since there is no coinstatsindex.',
+      }),
+      null,
+    ),
+    optional(flag('use_index', { note: 'Has no effect, since there is no coinstatsindex.' }), true),
   ],
   result: obj({
     height: int(),
     bestblock: hashStr(),
-    txouts: int('unspent outputs'),
-    bogosize: int('their size, by a measure that no storage changes'),
-    hash_serialized_3: maybe(hashStr('as hash_type asks')),
-    muhash: maybe(hashStr('as hash_type asks')),
+    txouts: int('number of unspent outputs'),
+    bogosize: int('size of the set in bytes, by a measure that does not depend on the database'),
+    hash_serialized_3: maybe(hashStr('if hash_type is hash_serialized_3')),
+    muhash: maybe(hashStr('if hash_type is muhash')),
     total_amount: coinAmount(),
-    transactions: int('with unspent outputs'),
-    disk_size: int('bytes, estimated'),
+    transactions: int('number of transactions with unspent outputs'),
+    disk_size: int('estimated bytes on disk'),
   }),
+  examples: [example([]), example(['none']), example({ hash_type: 'muhash' })],
   scope: 'read',
   long: true,
   run(env, hashType, target) {
@@ -231,9 +266,19 @@ export const gettxoutsetinfo = rpcMethod({
 export const getblockstats = rpcMethod({
   name: 'getblockstats',
   category: 'blockchain',
-  help: 'Statistics of one block, all amounts in satoshis.',
-  params: [hashOrHeight('hash_or_height'), optional(array('stats', readString, { oneline: 'stats' }), [])],
+  help: 'Returns statistics of one block. Amounts are satoshis.',
+  params: [
+    hashOrHeight('hash_or_height', { note: 'Hash of a block, or height in the active chain.' }),
+    optional(
+      array('stats', readString, {
+        oneline: 'stats',
+        note: 'Names of the wanted members of the result; all by default.',
+      }),
+      [],
+    ),
+  ],
   result: BLOCK_STATS,
+  examples: [example([0]), example([0, ['txs', 'total_weight', 'feerate_percentiles']])],
   scope: 'read',
   run(env, target, chosen) {
     const block = typeof target === 'number' ? blockAtHeight(env, target) : findBlock(env, target);
@@ -241,7 +286,7 @@ export const getblockstats = rpcMethod({
     if (!block.undo && block.height > 0) return rpcFail('misc', 'Undo data not available');
     const stats: Readonly<Record<string, unknown>> = blockStats(env, block);
     if (chosen.length === 0) return stats;
-    // Core keeps the chosen ones in a sorted set.
+    // Core keeps the selected names in a sorted set.
     const entries = [...new Set(chosen)].sort().map((name) => {
       if (!Object.hasOwn(stats, name)) rpcFail('invalidParameter', `Invalid selected statistic '${name}'`);
       return [name, stats[name]];
@@ -260,18 +305,25 @@ function blockAtHeight({ reads, tip }: ReadEnv, height: number): HeaderRecord {
 export const getchaintxstats = rpcMethod({
   name: 'getchaintxstats',
   category: 'blockchain',
-  help: 'How many transactions the chain has, and how fast they came in a window of blocks.',
-  params: [optional(integer('nblocks'), null), optional(hash<BlockHash>('blockhash'), null)],
+  help: 'Returns the number of transactions of the chain, and their rate within a window of blocks.',
+  params: [
+    optional(integer('nblocks', { note: 'Length of the window in blocks; a month of blocks by default.' }), null),
+    optional(
+      hash<BlockHash>('blockhash', 'blockhash', { note: 'Last block of the window; the tip by default.' }),
+      null,
+    ),
+  ],
   result: obj({
-    time: unixTime('of the final block'),
-    txcount: int('from the genesis block on'),
+    time: unixTime('time of the last block of the window'),
+    txcount: int('transactions from the genesis block to that block'),
     window_final_block_hash: hashStr(),
     window_final_block_height: int(),
-    window_block_count: int(),
-    window_interval: maybe(int('seconds')),
-    window_tx_count: maybe(int()),
-    txrate: maybe(num('a second')),
+    window_block_count: int('blocks of the window'),
+    window_interval: maybe(int('seconds between the median times of its ends')),
+    window_tx_count: maybe(int('transactions of the window')),
+    txrate: maybe(num('transactions per second')),
   }),
+  examples: [example([]), example([144])],
   scope: 'read',
   run(env, nblocks, blockHash) {
     const { reads, tip, params } = env;

@@ -1,4 +1,5 @@
 import type { BlockHash } from '../../primitives/hash.ts';
+import { EXAMPLE, example } from './example.ts';
 import { nodeMethod } from './method.ts';
 import { hash } from './params.ts';
 import { orFail } from './rpc-error.ts';
@@ -7,14 +8,14 @@ import { arr, hashStr, int, nil, obj, str } from './schema.ts';
 export const getchaintips = nodeMethod({
   name: 'getchaintips',
   category: 'blockchain',
-  help: 'The tip of the active chain, and the ends of all other branches that are known.',
+  help: 'Returns the tip of the active chain and the last block of every other known branch.',
   params: [],
   result: arr(
     obj({
       height: int(),
       hash: hashStr(),
-      branchlen: int('blocks to the active chain'),
-      status: str('active, valid-fork, valid-headers, headers-only, or invalid'),
+      branchlen: int('blocks between the tip of the branch and the active chain; 0 for the active chain'),
+      status: str('active, valid-fork, valid-headers, headers-only or invalid'),
     }),
   ),
   scope: 'read',
@@ -32,17 +33,17 @@ export const getchaintips = nodeMethod({
 export const invalidateblock = blockAction(
   'invalidateblock',
   'invalidateBlock',
-  'Treats a block as invalid, and all that builds on it.',
+  'Marks a block and its descendants as invalid, so that the node leaves their branch. It lasts until reconsiderblock.',
 );
 export const reconsiderblock = blockAction(
   'reconsiderblock',
   'reconsiderBlock',
-  'Takes back invalidateblock, for a block and all that it builds on or that builds on it.',
+  'Undoes invalidateblock: the block, its ancestors and its descendants are validated again.',
 );
 export const preciousblock = blockAction(
   'preciousblock',
   'preciousBlock',
-  'Treats a block as if it had come before others with the same work.',
+  'Prefers a block over others with the same work, as if it had arrived first. It lasts until the node stops.',
 );
 
 function blockAction(name: string, action: 'invalidateBlock' | 'reconsiderBlock' | 'preciousBlock', help: string) {
@@ -50,8 +51,9 @@ function blockAction(name: string, action: 'invalidateBlock' | 'reconsiderBlock'
     name,
     category: 'blockchain',
     help,
-    params: [hash<BlockHash>('blockhash')],
+    params: [hash<BlockHash>('blockhash', 'blockhash', { note: 'Hash of the block.' })],
     result: nil(),
+    examples: [example([EXAMPLE.blockHash])],
     hidden: name !== 'preciousblock',
     scope: 'admin',
     long: true,

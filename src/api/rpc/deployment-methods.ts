@@ -7,55 +7,59 @@ import type { ReadEnv } from '../readers/read-env.ts';
 import { StoredEntry } from '../readers/stored-entry.ts';
 import { rawJson } from '../views/raw-json.ts';
 import { findBlock } from './blockchain-methods.ts';
+import { EXAMPLE, example } from './example.ts';
 import { rpcMethod } from './method.ts';
 import { hash, optional } from './params.ts';
 import { arr, bool, hashStr, int, mapOf, maybe, obj, str, unixTime } from './schema.ts';
 
 /** Microseconds to read a header. */
 const HEADER_US = 8;
-/** What Core keeps for a deployment that is active from the beginning, and for one without an end. */
+/** Core's start time of a deployment that is active from the genesis block, and its timeout without an end. */
 const ALWAYS_ACTIVE = -1;
 const NO_TIMEOUT = rawJson('9223372036854775807');
 
 export const getdeploymentinfo = rpcMethod({
   name: 'getdeploymentinfo',
   category: 'blockchain',
-  help: 'How rule changes stand at a block. Those that hold from the genesis block on are not listed.',
-  params: [optional(hash<BlockHash>('blockhash', 'blockhash', { note: 'the tip where it is left out' }), null)],
+  help: 'Returns the state of the soft forks at a block. Deployments that never become active are not listed.',
+  params: [
+    optional(hash<BlockHash>('blockhash', 'blockhash', { note: 'Block to describe; the tip by default.' }), null),
+  ],
   result: obj({
     hash: hashStr(),
     height: int(),
-    script_flags: arr(str(), 'under which its scripts are judged'),
+    script_flags: arr(str(), 'flags for the verification of its scripts'),
     deployments: mapOf(
       'name',
       obj({
-        type: str('buried, or bip9'),
-        height: maybe(int('from which on it holds, where that is known')),
-        active: bool('in the next block'),
+        type: str('buried or bip9'),
+        height: maybe(int('first height with the new rules, if it is known')),
+        active: bool('whether the rules hold for the next block'),
         bip9: maybe(
           obj({
-            bit: maybe(int('of the version; while signals count')),
+            bit: maybe(int('bit of the block version; only while signals count')),
             start_time: unixTime(),
             timeout: unixTime(),
-            min_activation_height: int(),
-            status: str('defined, started, locked_in, active, or failed'),
-            since: int('height'),
-            status_next: str('at the next block'),
+            min_activation_height: int('no earlier block can activate it'),
+            status: str('defined, started, locked_in, active or failed'),
+            since: int('height at which the status began'),
+            status_next: str('status of the next block'),
             statistics: maybe(
               obj({
-                period: int('blocks'),
-                threshold: maybe(int('blocks; while it is started')),
-                elapsed: int('blocks'),
-                count: int('blocks that signal'),
-                possible: maybe(bool('the threshold can still be reached')),
+                period: int('length of a signalling period in blocks'),
+                threshold: maybe(int('blocks that must signal; only while the status is started')),
+                elapsed: int('blocks of the current period so far'),
+                count: int('blocks of them that signal'),
+                possible: maybe(bool('whether the threshold can still be reached in this period')),
               }),
             ),
-            signalling: maybe(str('a character for each block of the period: # signals, - does not')),
+            signalling: maybe(str('one character per block of the period: # signals, - does not')),
           }),
         ),
       }),
     ),
   }),
+  examples: [example([]), example([EXAMPLE.blockHash])],
   scope: 'read',
   run(env, blockHash) {
     const { reads, tip, params } = env;

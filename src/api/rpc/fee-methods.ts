@@ -2,6 +2,7 @@ import type { FeerateRange } from '../../mempool/fees/confirmation-stats.ts';
 import type { Estimate, EstimateQuestion, RawEstimate } from '../../mempool/fees/fee-estimator.ts';
 import { MAX_CONFIRM_TARGET } from '../../policy/relay-options.ts';
 import { coins } from '../views/core-number.ts';
+import { example } from './example.ts';
 import { member, type RpcObject } from './json.ts';
 import { type FrontEnv, nodeMethod } from './method.ts';
 import { checkMembers, integer, number, optional, options, readInteger, text } from './params.ts';
@@ -13,17 +14,17 @@ const ESTIMATORS = ['none', 'block_policy', 'mempool_policy'] as const;
 const NO_RAW_ESTIMATE = 'Insufficient data or no feerate found which meets threshold';
 
 const RANGE = obj({
-  startrange: int('satoshis per 1,000 virtual bytes'),
-  endrange: int('the same'),
-  withintarget: num('transactions confirmed in time'),
-  totalconfirmed: num(),
-  inmempool: num(),
-  leftmempool: num('that left unconfirmed'),
+  startrange: int('lowest feerate, satoshis per 1,000 virtual bytes'),
+  endrange: int('highest feerate, satoshis per 1,000 virtual bytes'),
+  withintarget: num('transactions confirmed within the target'),
+  totalconfirmed: num('transactions confirmed at any time'),
+  inmempool: num('transactions unconfirmed for at least the target'),
+  leftmempool: num('transactions that left the mempool unconfirmed'),
 });
 const HORIZON = obj({
   feerate: maybe(coinAmount('per 1,000 virtual bytes')),
-  decay: num('a block'),
-  scale: int('blocks of a step'),
+  decay: num('factor per block by which older data counts less'),
+  scale: int('resolution of targets in blocks'),
   pass: maybe(noted(RANGE, 'the lowest range that meets the threshold')),
   fail: maybe(noted(RANGE, 'the highest range that does not')),
   errors: maybe(arr(str())),
@@ -32,33 +33,49 @@ const HORIZON = obj({
 export const estimatesmartfee = nodeMethod({
   name: 'estimatesmartfee',
   category: 'util',
-  help: 'The fee rate, coins per 1,000 virtual bytes, for a confirmation within a number of blocks.',
+  help: 'Estimates the feerate at which a transaction confirms within a number of blocks. Without enough data the result is the minimum relay feerate with a warning, unless strict or fees.fallback=false forbids that.',
   params: [
-    optional(integer('conf_target', { note: 'blocks, 1 to 1008' }), 6),
-    optional(text('estimate_mode', { note: 'unset, economical, or conservative' }), 'economical'),
+    optional(integer('conf_target', { note: 'Blocks until the confirmation, 1 to 1008.' }), 6),
+    optional(
+      text('estimate_mode', {
+        note: 'economical, conservative or unset, in any case. conservative looks at a longer history; unset means economical.',
+      }),
+      'economical',
+    ),
     optional(
       options(
         'options',
         {
-          fee_rate_estimator: str('none, block_policy, or mempool_policy'),
-          verbosity: int('2 shows the blocks by which the mempool is trusted'),
-          strict: bool('no estimate rather than the least rate that is taken'),
+          fee_rate_estimator: str('block_policy, mempool_policy, or none for the best of both; none by default'),
+          verbosity: int('2 adds mempool_health_statistics; 1 by default'),
+          strict: bool('whether the call fails rather than return the minimum relay feerate; false by default'),
         },
-        { oneline: '{"fee_rate_estimator":"str","verbosity":n,"strict":bool}' },
+        {
+          oneline: '{"fee_rate_estimator":"str","verbosity":n,"strict":bool}',
+          note: 'Choice of the estimator and of the detail.',
+        },
       ),
       {},
     ),
   ],
   result: obj({
-    feerate: maybe(coinAmount('per 1,000 virtual bytes; absent where there is no estimate')),
-    estimator: maybe(str('block_policy, mempool_policy, or floor')),
+    feerate: maybe(coinAmount('per 1,000 virtual bytes; absent without an estimate')),
+    estimator: maybe(str('block_policy, mempool_policy, or floor for the minimum relay feerate')),
     errors: maybe(arr(str())),
-    blocks: int('for which it holds'),
+    blocks: int('target for which the estimate holds; 0 without an estimate'),
     warnings: maybe(arr(str())),
     mempool_health_statistics: maybe(
-      arr(obj({ block_height: int(), block_weight: int(), mempool_txs_weight: int() }), 'at verbosity 2'),
+      arr(
+        obj({
+          block_height: int(),
+          block_weight: int(),
+          mempool_txs_weight: int('weight of the transactions that were in the mempool before the block'),
+        }),
+        'latest blocks, from which the estimator decides whether to trust the mempool; verbosity 2',
+      ),
     ),
   }),
+  examples: [example([6]), example([2, 'conservative']), example({ conf_target: 6, strict: true })],
   scope: 'read',
   async run(env, target, mode, given: RpcObject) {
     checkTarget(target);
@@ -82,9 +99,10 @@ export const estimatesmartfee = nodeMethod({
 export const estimatefee = nodeMethod({
   name: 'estimatefee',
   category: 'util',
-  help: 'The fee rate of estimatesmartfee as a bare number; -1 where there is none.',
-  params: [optional(integer('nblocks', { note: '1 to 1008' }), 6)],
-  result: num('coins per 1,000 virtual bytes; -1 where there is no estimate'),
+  help: 'Returns the feerate of estimatesmartfee as a number.',
+  params: [optional(integer('nblocks', { note: 'Blocks until the confirmation, 1 to 1008.' }), 6)],
+  result: num('coins per 1,000 virtual bytes; -1 without an estimate'),
+  examples: [example([6])],
   scope: 'read',
   async run(env, target) {
     checkTarget(target);
@@ -97,12 +115,18 @@ export const estimaterawfee = nodeMethod({
   name: 'estimaterawfee',
   hidden: true,
   category: 'util',
-  help: 'What the history of confirmations says of a target, by horizon.',
+  help: 'Returns the data behind the block policy estimate of a target, for each horizon that covers it.',
   params: [
-    integer('conf_target', { note: 'blocks' }),
-    optional(number('threshold', { note: 'share that must have been confirmed in time' }), 0.95),
+    integer('conf_target', { note: 'Blocks until the confirmation, 1 to 1008.' }),
+    optional(
+      number('threshold', {
+        note: 'Share of the transactions of a feerate range that must have confirmed within the target, 0 to 1.',
+      }),
+      0.95,
+    ),
   ],
   result: obj({ short: maybe(HORIZON), medium: maybe(HORIZON), long: maybe(HORIZON) }),
+  examples: [example([6]), example([6, 0.9])],
   scope: 'read',
   async run({ ctx }, target, threshold) {
     checkTarget(target);
@@ -123,7 +147,7 @@ export function checkMode(mode: string): void {
   rpcFail('invalidParameter', `Invalid estimate_mode parameter, must be one of: ${known}`);
 }
 
-/** A name that nobody knows stands for none, as in Core. */
+/** An unknown name means none, as in Core. */
 function readEstimator(name: string): EstimateQuestion['estimator'] {
   return ESTIMATORS.find((known) => known === name.toLowerCase()) ?? 'none';
 }

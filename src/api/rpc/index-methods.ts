@@ -2,6 +2,7 @@ import { type BlockHash, hashToHex } from '../../primitives/hash.ts';
 import { hasFailed } from '../../storage/header-store.ts';
 import { filterBytes, filterIndexState } from '../readers/filter-index.ts';
 import { findBlock } from './blockchain-methods.ts';
+import { EXAMPLE, example } from './example.ts';
 import { rpcMethod } from './method.ts';
 import { hash, optional, text } from './params.ts';
 import { rpcFail } from './rpc-error.ts';
@@ -12,9 +13,13 @@ const BASIC = 'basic';
 export const getblockfilter = rpcMethod({
   name: 'getblockfilter',
   category: 'blockchain',
-  help: 'The filter of a block (BIP-158) and its filter header (BIP-157).',
-  params: [hash<BlockHash>('blockhash'), optional(text('filtertype'), BASIC)],
-  result: obj({ filter: hexStr(), header: hashStr() }),
+  help: 'Returns the compact filter of a block (BIP-158) and its filter header (BIP-157). The filter index (index.filter) is needed.',
+  params: [
+    hash<BlockHash>('blockhash', 'blockhash', { note: 'Hash of the block.' }),
+    optional(text('filtertype', { note: 'Only basic (BIP-158) is known.' }), BASIC),
+  ],
+  result: obj({ filter: hexStr('encoded filter'), header: hashStr('filter header') }),
+  examples: [example([EXAMPLE.blockHash])],
   scope: 'read',
   run(env, blockHash, filterType) {
     const { reads } = env;
@@ -36,9 +41,13 @@ export const getblockfilter = rpcMethod({
 export const getindexinfo = rpcMethod({
   name: 'getindexinfo',
   category: 'util',
-  help: 'How far the indexes have come that the node keeps.',
-  params: [optional(text('index_name'), '')],
-  result: mapOf('index', obj({ synced: bool(), best_block_height: int() })),
+  help: 'Returns the state of the transaction index and the filter index. The address index is not listed.',
+  params: [optional(text('index_name', { note: 'Index to describe; all indexes if it is empty.' }), '')],
+  result: mapOf(
+    'index',
+    obj({ synced: bool('whether it covers the whole chain'), best_block_height: int('last indexed height') }),
+  ),
+  examples: [example([]), example(['txindex'])],
   scope: 'read',
   run(env, name) {
     const filters = filterIndexState(env);

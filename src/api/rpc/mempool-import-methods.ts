@@ -1,3 +1,4 @@
+import { example } from './example.ts';
 import { member } from './json.ts';
 import { nodeMethod } from './method.ts';
 import { checkMembers, optional, options, text } from './params.ts';
@@ -5,17 +6,27 @@ import { orFail, rpcFail } from './rpc-error.ts';
 import { bool, obj } from './schema.ts';
 
 const FLAGS = {
-  use_current_time: bool('true unless it is given: they came now, whatever the file says'),
-  apply_fee_delta_priority: bool('adds what was prioritised to what is here'),
-  apply_unbroadcast_set: bool('announces what no peer had asked for'),
+  use_current_time: bool(
+    'whether the transactions count as received now rather than at the times of the file; true by default',
+  ),
+  apply_fee_delta_priority: bool('whether the fee deltas of the file are added to those of the node; false by default'),
+  apply_unbroadcast_set: bool(
+    'whether the unbroadcast transactions of the file become unbroadcast here; false by default',
+  ),
 };
 
 export const importmempool = nodeMethod({
   name: 'importmempool',
   category: 'blockchain',
-  help: "Takes in a mempool.dat of Bitcoin Core, by its name in the directory of backups or in that of the network's data.",
-  params: [text('filepath', { note: 'a name without a path' }), optional(options('options', FLAGS), {})],
+  help: 'Imports a mempool.dat of Bitcoin Core. It fails during the initial block download.',
+  params: [
+    text('filepath', {
+      note: 'Name of the file without a path, in the directory of backups or in the data directory of the network.',
+    }),
+    optional(options('options', FLAGS, { note: 'Parts of the file that are used.' }), {}),
+  ],
   result: obj({}),
+  examples: [example(['mempool.dat']), example(['mempool.dat', { use_current_time: false }])],
   scope: 'admin',
   async run({ ctx }, file, given) {
     const node = ctx.node();

@@ -11,6 +11,7 @@ import { virtualSize } from '../../policy/virtual-size.ts';
 import { hashToHex, type Txid } from '../../primitives/hash.ts';
 import { turns } from '../turns.ts';
 import { coins } from '../views/core-number.ts';
+import { EXAMPLE, example } from './example.ts';
 import { member, type RpcObject } from './json.ts';
 import { type FrontEnv, JsonText, nodeMethod } from './method.ts';
 import {
@@ -31,23 +32,34 @@ import { rpcFail } from './rpc-error.ts';
 import { anyOf, arr, bool, coinAmount, hashStr, hexStr, int, mapOf, maybe, noted, obj, str } from './schema.ts';
 import { entriesById, mempoolEntry } from './shapes.ts';
 
-/** One turn of a long answer; then others have theirs. */
+/** Time limit of one slice of a long reply, milliseconds. */
 const SLICE_MS = 2;
-/** Of how many transactions the chunks are remembered while a list is made. */
+/** Transactions whose chunks are cached while a list is written. */
 const MAX_CHUNKS = 100_000;
 
 const RELATIVES = anyOf(arr(hashStr(), 'verbose is false'), noted(entriesById, 'verbose is true'));
+const relativeParams = [
+  hash<Txid>('txid', 'txid', { note: 'Transaction in the mempool.' }),
+  optional(flag('verbose', { note: 'True for entries by txid, false for txids.' }), false),
+] as const;
 
 export const getrawmempool = nodeMethod({
   name: 'getrawmempool',
   category: 'blockchain',
-  help: 'The ids of all unconfirmed transactions, or what is known of each.',
-  params: [optional(flag('verbose'), false), optional(flag('mempool_sequence'), false)],
+  help: 'Returns the txids of all transactions in the mempool, or their entries.',
+  params: [
+    optional(flag('verbose', { note: 'True for entries by txid, false for txids.' }), false),
+    optional(
+      flag('mempool_sequence', { note: 'Whether the sequence number of the mempool is added; not with verbose.' }),
+      false,
+    ),
+  ],
   result: anyOf(
     arr(hashStr(), 'verbose is false'),
     noted(entriesById, 'verbose is true'),
     obj({ txids: arr(hashStr()), mempool_sequence: int() }, 'mempool_sequence is true'),
   ),
+  examples: [example([]), example([true])],
   scope: 'read',
   async run(env, verbose, withSequence) {
     const { mempool } = env;
@@ -65,9 +77,10 @@ export const getrawmempool = nodeMethod({
 export const getmempoolentry = nodeMethod({
   name: 'getmempoolentry',
   category: 'blockchain',
-  help: 'What is known of an unconfirmed transaction.',
-  params: [hash<Txid>('txid')],
+  help: 'Returns the mempool entry of a transaction.',
+  params: [hash<Txid>('txid', 'txid', { note: 'Transaction in the mempool.' })],
   result: mempoolEntry,
+  examples: [example([EXAMPLE.txid])],
   scope: 'read',
   run: (env, txid) => entryView(env, slotOf(env, txid)),
 });
@@ -75,9 +88,10 @@ export const getmempoolentry = nodeMethod({
 export const getmempoolancestors = nodeMethod({
   name: 'getmempoolancestors',
   category: 'blockchain',
-  help: 'The unconfirmed transactions that one of them descends from.',
-  params: [hash<Txid>('txid'), optional(flag('verbose'), false)],
+  help: 'Returns the ancestors of a transaction that are in the mempool.',
+  params: relativeParams,
   result: RELATIVES,
+  examples: [example([EXAMPLE.txid]), example([EXAMPLE.txid, true])],
   scope: 'read',
   run: (env, txid, verbose) => relatives(env, ancestorsOf(env.mempool.entries, slotOf(env, txid)).slice(1), verbose),
 });
@@ -85,9 +99,10 @@ export const getmempoolancestors = nodeMethod({
 export const getmempooldescendants = nodeMethod({
   name: 'getmempooldescendants',
   category: 'blockchain',
-  help: 'The unconfirmed transactions that descend from one of them.',
-  params: [hash<Txid>('txid'), optional(flag('verbose'), false)],
+  help: 'Returns the descendants of a transaction that are in the mempool.',
+  params: relativeParams,
   result: RELATIVES,
+  examples: [example([EXAMPLE.txid]), example([EXAMPLE.txid, true])],
   scope: 'read',
   run: (env, txid, verbose) => relatives(env, descendantsOf(env.mempool.entries, slotOf(env, txid)).slice(1), verbose),
 });
@@ -95,13 +110,17 @@ export const getmempooldescendants = nodeMethod({
 export const getmempoolcluster = nodeMethod({
   name: 'getmempoolcluster',
   category: 'blockchain',
-  help: 'All unconfirmed transactions that hang together with one of them, in the order in which they are best mined.',
-  params: [hash<Txid>('txid')],
+  help: 'Returns the cluster of a transaction in the mempool: all transactions that are connected with it, as chunks in the order in which a miner would include them.',
+  params: [hash<Txid>('txid', 'txid', { note: 'Transaction in the mempool.' })],
   result: obj({
     clusterweight: int(),
     txcount: int(),
-    chunks: arr(obj({ chunkfee: coinAmount(), chunkweight: int(), txs: arr(hashStr()) }), 'best first'),
+    chunks: arr(
+      obj({ chunkfee: coinAmount('modified fees of the chunk'), chunkweight: int(), txs: arr(hashStr()) }),
+      'highest feerate first',
+    ),
   }),
+  examples: [example([EXAMPLE.txid])],
   scope: 'read',
   run(env, txid) {
     const chunks = chunksAround(env, slotOf(env, txid));
@@ -120,17 +139,24 @@ export const getmempoolcluster = nodeMethod({
 export const gettxspendingprevout = nodeMethod({
   name: 'gettxspendingprevout',
   category: 'blockchain',
-  help: 'Which unconfirmed transactions spend these outputs.',
+  help: 'Returns the transactions in the mempool that spend the given outputs.',
   params: [
     array('outputs', (value) => value, {
       oneline: '[{"txid":"hex","vout":n},...]',
       schema: arr(obj({ txid: hashStr(), vout: int() })),
+      note: 'Outputs to look up, at least one.',
     }),
     optional(
-      options('options', {
-        mempool_only: bool('false fails where the mempool has no spend: there is no index of spends'),
-        return_spending_tx: bool(),
-      }),
+      options(
+        'options',
+        {
+          mempool_only: bool(
+            'if false, an output that the mempool does not spend fails the call, since there is no txospenderindex',
+          ),
+          return_spending_tx: bool('adds the spending transactions as hex; false by default'),
+        },
+        { note: 'Extent of the search and of the result.' },
+      ),
       {},
     ),
   ],
@@ -138,10 +164,14 @@ export const gettxspendingprevout = nodeMethod({
     obj({
       txid: hashStr(),
       vout: int(),
-      spendingtxid: maybe(hashStr('where there is one')),
-      spendingtx: maybe(hexStr('where it was asked for')),
+      spendingtxid: maybe(hashStr('absent if the mempool does not spend the output')),
+      spendingtx: maybe(hexStr('only with return_spending_tx')),
     }),
   ),
+  examples: [
+    example([[{ txid: EXAMPLE.txid, vout: 0 }]]),
+    example([[{ txid: EXAMPLE.txid, vout: 0 }], { return_spending_tx: true }]),
+  ],
   scope: 'read',
   run({ mempool }, outputs, given: RpcObject) {
     if (outputs.length === 0) return rpcFail('invalidParameter', 'Invalid parameter, outputs are missing');
@@ -174,13 +204,14 @@ export const gettxspendingprevout = nodeMethod({
 export const prioritisetransaction = nodeMethod({
   name: 'prioritisetransaction',
   category: 'mining',
-  help: 'Treats a transaction as if it paid so many satoshis more (or less), where blocks and room are given away.',
+  help: 'Adds a delta to the fee with which a transaction competes for block templates and for space in the mempool. The fee that it pays stays the same, and deltas of several calls add up.',
   params: [
-    hash<Txid>('txid'),
-    optional(number('dummy', { placeholder: true }), 0),
-    largeInteger('fee_delta', { note: 'satoshis' }),
+    hash<Txid>('txid', 'txid', { note: 'Transaction; it need not be in the mempool yet.' }),
+    optional(number('dummy', { placeholder: true, note: 'Must be 0 or null; kept for older clients.' }), 0),
+    largeInteger('fee_delta', { note: 'Satoshis to add to the fee; negative to subtract.' }),
   ],
   result: bool('true'),
+  examples: [example([EXAMPLE.txid, 0, 10000]), example({ txid: EXAMPLE.txid, fee_delta: -5000 })],
   scope: 'admin',
   async run({ ctx }, txid, dummy, delta) {
     if (dummy !== 0)
@@ -188,19 +219,23 @@ export const prioritisetransaction = nodeMethod({
         'invalidParameter',
         'Priority is no longer supported, dummy argument to prioritisetransaction must be 0.',
       );
-    const taken = await ctx.node().prioritise(txid, delta);
-    return taken || rpcFail('invalidParameter', 'Priority is not supported for transactions with dust outputs.');
+    const accepted = await ctx.node().prioritise(txid, delta);
+    return accepted || rpcFail('invalidParameter', 'Priority is not supported for transactions with dust outputs.');
   },
 });
 
 export const getprioritisedtransactions = nodeMethod({
   name: 'getprioritisedtransactions',
   category: 'mining',
-  help: 'The transactions that were prioritised, here or not.',
+  help: 'Returns all fee deltas of prioritisetransaction, for transactions in the mempool and for others.',
   params: [],
   result: mapOf(
     'txid',
-    obj({ fee_delta: int('satoshis'), in_mempool: bool(), modified_fee: maybe(int('satoshis; in the mempool')) }),
+    obj({
+      fee_delta: int('satoshis'),
+      in_mempool: bool(),
+      modified_fee: maybe(int('fee with the delta, satoshis; only in the mempool')),
+    }),
   ),
   scope: 'read',
   async run({ ctx }) {
@@ -221,9 +256,9 @@ export const getprioritisedtransactions = nodeMethod({
 export const savemempool = nodeMethod({
   name: 'savemempool',
   category: 'blockchain',
-  help: 'Writes the mempool to disk.',
+  help: 'Saves the mempool to disk. It fails while the saved mempool is still being loaded.',
   params: [],
-  result: obj({ filename: str() }),
+  result: obj({ filename: str('path of the file') }),
   scope: 'admin',
   async run({ ctx, mempool }) {
     if (!mempool.totals?.loaded) return rpcFail('misc', 'The mempool was not loaded yet', 'warming_up');
@@ -240,7 +275,7 @@ function chunksAround({ mempool, settings }: FrontEnv, slot: number): Chunk[] {
   return chunksOfCluster(mempool.entries, clusterOf(mempool.entries, slot), settings.relay.bytesPerSigop);
 }
 
-/** Of many transactions one after another the chunk of each: a cluster is put in order once, not for each of its own. */
+/** Returns a function that finds the chunk of a transaction and linearizes each cluster once. */
 function chunkFinder(env: FrontEnv): (slot: number) => Chunk {
   const chunks = new Map<number, Chunk>();
   let { seq } = env.mempool;
@@ -259,7 +294,7 @@ function relatives(env: FrontEnv, slots: readonly number[], verbose: boolean): u
   return slots.map((slot) => hashToHex(entries.txid(slot)));
 }
 
-/** The entries by id. A large mempool takes a while, in which others have their turn; what leaves meanwhile is left out. */
+/** Returns the entries by txid. It yields between slices; transactions that leave the mempool meanwhile are omitted. */
 async function entryTexts(env: FrontEnv, wanted: Wanted): Promise<JsonText> {
   const { entries } = env.mempool;
   const chunkOf = chunkFinder(env);
@@ -271,13 +306,13 @@ async function entryTexts(env: FrontEnv, wanted: Wanted): Promise<JsonText> {
   return new JsonText('{', ...parts, '}');
 }
 
-/** Slots of transactions, and the place that each has in the order of arrival. */
+/** Slots of transactions with the number that each has in the order of arrival. */
 interface Wanted {
   readonly slots: ArrayLike<number>;
   readonly numbers: ArrayLike<number>;
 }
 
-/** What is made of each that is still there, with commas between. */
+/** Returns the texts of the transactions that are still in the mempool, with commas between them. */
 async function inSlices(
   { mempool: { entries } }: FrontEnv,
   { slots, numbers }: Wanted,
@@ -289,7 +324,7 @@ async function inSlices(
   for (let i = 0; i < slots.length; i++) {
     if (i % 16 === 0) await turn();
     const slot = slots[i]!;
-    // Another may have its slot by now.
+    // The slot may hold another transaction by now.
     if (slot < 0 || !entries.has(slot) || entries.order(slot) !== numbers[i]) continue;
     made.add(`${comma}${make(slot)}`);
     comma = ',';

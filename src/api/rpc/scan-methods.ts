@@ -5,6 +5,7 @@ import { inferDescriptor } from '../../wallet/descriptor/infer.ts';
 import { SigningData } from '../../wallet/keys/signing-data.ts';
 import type { ReadEnv } from '../readers/read-env.ts';
 import { coins } from '../views/core-number.ts';
+import { EXAMPLE, example } from './example.ts';
 import type { RpcValue } from './json.ts';
 import { rpcMethod } from './method.ts';
 import { array, optional, text } from './params.ts';
@@ -16,13 +17,14 @@ import { coinsOfScript, type FoundCoin } from './script-coins.ts';
 export const scantxoutset = rpcMethod({
   name: 'scantxoutset',
   category: 'blockchain',
-  help: 'The unspent outputs that descriptors stand for. They are looked up by their scripts, so that no scan ever goes on.',
+  help: 'Returns the unspent outputs of descriptors. The address index finds them by their scripts, so that no scan has to be watched or aborted.',
   params: [
-    text('action', { note: 'start; abort and status find nothing' }),
+    text('action', { note: 'start to search; abort and status are accepted and never find a scan.' }),
     optional(
       array('scanobjects', (value) => value, {
         oneline: '[scanobjects,...]',
         schema: SCAN_OBJECTS,
+        note: 'Descriptors to search for; required for start.',
       }),
       null,
     ),
@@ -30,8 +32,8 @@ export const scantxoutset = rpcMethod({
   result: anyOf(
     obj(
       {
-        success: bool(),
-        txouts: int('unspent outputs there are'),
+        success: bool('true'),
+        txouts: int('number of unspent outputs of the whole chain'),
         height: int(),
         bestblock: hashStr(),
         unspents: arr(
@@ -39,7 +41,7 @@ export const scantxoutset = rpcMethod({
             txid: hashStr(),
             vout: int(),
             scriptPubKey: hexStr(),
-            desc: str('inferred descriptor'),
+            desc: str('descriptor inferred from the script and the given descriptors'),
             amount: coinAmount(),
             coinbase: bool(),
             height: int(),
@@ -52,9 +54,13 @@ export const scantxoutset = rpcMethod({
       'start',
     ),
     bool('abort: false'),
-    obj({ progress: num() }, 'status, while a scan goes on'),
+    obj({ progress: num() }, 'status during a scan; never returned'),
     nil('status'),
   ),
+  examples: [
+    example(['start', [EXAMPLE.descriptor]]),
+    example(['start', [{ desc: `wpkh(${EXAMPLE.extendedPublicKey}/0/*)`, range: [0, 100] }]]),
+  ],
   scope: 'read',
   long: true,
   run(env, action, objects) {
@@ -68,7 +74,7 @@ export const scantxoutset = rpcMethod({
 
 function scan(env: ReadEnv, objects: readonly RpcValue[]) {
   const { reads, tip, params } = env;
-  // Of each script, what its own object says of it.
+  // Each script is described by the scan object that yields it first.
   const scripts = new Map<string, { readonly script: Uint8Array; readonly desc: string }>();
   const derived = { count: 0 };
   for (const value of objects) {

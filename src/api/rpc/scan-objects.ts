@@ -7,19 +7,24 @@ import { readString } from './params.ts';
 import { rpcFail } from './rpc-error.ts';
 import { anyOf, arr, maybe, obj, type Schema, str } from './schema.ts';
 
-/** A descriptor, or one with the range of its keys. */
-export const SCAN_OBJECTS: Schema = arr(anyOf(str('descriptor'), obj({ desc: str(), range: maybe(RANGE) })));
+/** Schema of a list of descriptors, each as text or with the range of its keys. */
+export const SCAN_OBJECTS: Schema = arr(
+  anyOf(
+    str('descriptor; a range is derived from index 0 to 1000'),
+    obj({ desc: str('descriptor'), range: maybe(RANGE) }),
+  ),
+);
 
 const DEFAULT_RANGE: Range = [0, 1000];
 
-/** How many keys the scan objects of a call took so far: together they are bounded. */
+/** Number of keys that the scan objects of a call have derived so far; the sum is bounded. */
 export interface Derived {
   count: number;
 }
 
 /**
- * Puts what descriptors stand for into `data`: public keys with their origins, scripts, and private keys with
- * `withPrivateKeys`. Each is a text, or an object with a range of indexes. Throws RpcError with Core's texts.
+ * Adds the public keys with their origins and the scripts of descriptors to `data`, and with `withPrivateKeys` the
+ * private keys as well. Throws RpcError with Core's texts.
  */
 export function addScanObjects(
   env: ReadEnv,
@@ -31,7 +36,7 @@ export function addScanObjects(
   for (const value of values) expandScanObject(env, value, data, { withPrivateKeys, derived });
 }
 
-/** The same of one of them. Returns its output scripts. */
+/** Adds the keys and scripts of one scan object to `data`, and returns its output scripts. */
 export function expandScanObject(
   env: ReadEnv,
   value: RpcValue,
@@ -47,14 +52,14 @@ export function expandScanObject(
   return scripts;
 }
 
-/** The output scripts that some scan objects stand for, each as it is derived. Throws RpcError with Core's texts. */
+/** Yields the output scripts of scan objects as they are derived. Throws RpcError with Core's texts. */
 export function* scannedScripts(env: ReadEnv, objects: readonly RpcValue[]): Generator<Uint8Array> {
   const derived: Derived = { count: 0 };
   for (const value of objects)
     for (const { expansion } of expansions(env, value, new SigningData(), derived)) yield* expansion.scripts;
 }
 
-/** What a scan object stands for, index by index; its own keys are put into `data`. */
+/** Yields the expansions of a scan object, index by index, and adds the keys in its text to `data`. */
 function* expansions(env: ReadEnv, value: RpcValue, data: SigningData, derived: Derived) {
   const { text, range } = readScanObject(value);
   const { descriptors, keys } = readDescriptors(env, text, false);
@@ -65,7 +70,7 @@ function* expansions(env: ReadEnv, value: RpcValue, data: SigningData, derived: 
   derived.count += derivations;
   for (let index = begin; index <= end; index++)
     for (const descriptor of descriptors) {
-      // Whoever does not wait any longer is not served any longer.
+      // Stops here if the caller has left.
       env.expectWork(0);
       const expansion =
         descriptor.expand(index, data) ??

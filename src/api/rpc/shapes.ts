@@ -14,7 +14,7 @@ import {
   unixTime,
 } from './schema.ts';
 
-/** What several methods show alike. */
+/** Schemas that several methods share. */
 
 export const SCRIPT_TYPE_NOTE = 'pubkeyhash, scripthash, witness_v0_keyhash, ...';
 
@@ -22,26 +22,26 @@ export const outputScript = obj({
   asm: str(),
   desc: str('inferred descriptor'),
   hex: hexStr(),
-  address: maybe(str('where the script has one')),
+  address: maybe(str('if the script has an address')),
   type: str(SCRIPT_TYPE_NOTE),
 });
 
 const inputMembers = {
-  coinbase: maybe(hexStr('in a coinbase, instead of the next three')),
+  coinbase: maybe(hexStr('script of a coinbase input, which has no txid, vout and scriptSig')),
   txid: maybe(hashStr()),
   vout: maybe(int()),
   scriptSig: maybe(obj({ asm: str(), hex: hexStr() })),
-  txinwitness: maybe(arr(hexStr(), 'the witness, where there is one')),
+  txinwitness: maybe(arr(hexStr(), 'witness items; absent without a witness')),
 };
 
 const spentCoin = obj(
   {
-    generated: bool('by a coinbase'),
-    height: int('2147483647 while it is unconfirmed'),
+    generated: bool('whether a coinbase made the output'),
+    height: int('height of its block; 2147483647 if it is unconfirmed'),
     value: coinAmount(),
     scriptPubKey: outputScript,
   },
-  'what it spends, where that is known',
+  'the output that the input spends, if it is known',
 );
 
 const outputMembers = { value: coinAmount(), n: int(), scriptPubKey: outputScript };
@@ -49,7 +49,7 @@ const outputMembers = { value: coinAmount(), n: int(), scriptPubKey: outputScrip
 function txMembers(withPrevouts: boolean): Readonly<Record<string, Schema>> {
   return {
     txid: hashStr(),
-    hash: hashStr('with witnesses (wtxid)'),
+    hash: hashStr('hash with witnesses (wtxid)'),
     version: int(),
     size: int('bytes'),
     vsize: int('virtual bytes'),
@@ -60,24 +60,26 @@ function txMembers(withPrevouts: boolean): Readonly<Record<string, Schema>> {
   };
 }
 
-/** A transaction that stands for itself. */
+/** A transaction without the context of a block or the mempool. */
 export const bareTx = obj(txMembers(false));
 
-/** The same as a wallet shows it. */
+/** A transaction as a wallet shows it. */
 export const txOfWallet = obj({
   ...txMembers(false),
-  vout: arr(obj({ ...outputMembers, ischange: maybe(bool('true of change')) })),
+  vout: arr(obj({ ...outputMembers, ischange: maybe(bool('true if the output is change of the wallet')) })),
 });
 
 /** A transaction as getrawtransaction shows it. */
 export function shownTx({ withPrevouts }: { withPrevouts: boolean }, note: string): Schema {
   return obj(
     {
-      in_active_chain: maybe(bool('where a block was named')),
+      in_active_chain: maybe(bool('only if blockhash was given')),
       ...txMembers(withPrevouts),
-      ...(withPrevouts && { fee: maybe(coinAmount('where it is known; not of a coinbase')) }),
+      ...(withPrevouts && { fee: maybe(coinAmount('if all spent outputs are known; absent for a coinbase')) }),
       hex: hexStr(),
-      vsize_adjusted: maybe(int('in the mempool: with what its signature operations cost')),
+      vsize_adjusted: maybe(
+        int('virtual bytes with the cost of signature operations; only for a transaction in the mempool'),
+      ),
       blockhash: maybe(hashStr()),
       confirmations: maybe(int()),
       time: maybe(unixTime()),
@@ -89,26 +91,26 @@ export function shownTx({ withPrevouts }: { withPrevouts: boolean }, note: strin
 
 const headerMembers = {
   hash: hashStr(),
-  confirmations: int('-1 on another branch'),
+  confirmations: int('1 for the tip; -1 if the block is not in the active chain'),
   height: int(),
   version: int(),
   versionHex: hexStr(),
   merkleroot: hashStr(),
   time: unixTime(),
-  mediantime: unixTime('median of the last eleven'),
+  mediantime: unixTime('median of the block and up to ten blocks before it'),
   nonce: int(),
   bits: hexStr(),
   target: hashStr(),
   difficulty: num(),
-  chainwork: hashStr('hashes it took to get here'),
-  nTx: int('transactions'),
-  previousblockhash: maybe(hashStr('not of the genesis block')),
-  nextblockhash: maybe(hashStr('on the active chain')),
+  chainwork: hashStr('expected number of hashes for the chain up to this block'),
+  nTx: int('number of transactions'),
+  previousblockhash: maybe(hashStr('absent for the genesis block')),
+  nextblockhash: maybe(hashStr('only if a block of the active chain follows')),
 };
 
-export const header = obj(headerMembers, 'where verbose is true');
+export const header = obj(headerMembers, 'verbose is true');
 
-/** A block whose transactions look so. */
+/** A block with transactions of the given schema. */
 export function shownBlock(tx: Schema, note: string): Schema {
   return obj(
     {
@@ -121,7 +123,7 @@ export function shownBlock(tx: Schema, note: string): Schema {
         locktime: int(),
         sequence: int(),
         coinbase: hexStr(),
-        witness: maybe(hexStr('the first item')),
+        witness: maybe(hexStr('first item of the witness')),
       }),
       tx: arr(tx),
     },
@@ -132,38 +134,38 @@ export function shownBlock(tx: Schema, note: string): Schema {
 export function txOfBlock({ withPrevouts }: { withPrevouts: boolean }): Schema {
   return obj({
     ...txMembers(withPrevouts),
-    fee: maybe(coinAmount('not of a coinbase')),
+    fee: maybe(coinAmount('absent for a coinbase')),
     hex: hexStr(),
   });
 }
 
 export const mempoolEntry = obj({
-  vsize_adjusted: int('virtual bytes, with what its signature operations cost'),
-  vsize: int('the same'),
-  vsize_bip141: int('virtual bytes by weight alone'),
+  vsize_adjusted: int('virtual bytes with the cost of signature operations'),
+  vsize: int('equal to vsize_adjusted'),
+  vsize_bip141: int('virtual bytes by weight alone (BIP-141)'),
   weight: int(),
-  time: unixTime('when it came'),
-  height: int('of the chain when it came'),
-  descendantcount: int('itself among them'),
-  descendantsize: int('virtual bytes'),
-  ancestorcount: int('itself among them'),
-  ancestorsize: int('virtual bytes'),
+  time: unixTime('time of acceptance'),
+  height: int('height of the chain at acceptance'),
+  descendantcount: int('including the transaction itself'),
+  descendantsize: int('virtual bytes, including the transaction itself'),
+  ancestorcount: int('including the transaction itself'),
+  ancestorsize: int('virtual bytes, including the transaction itself'),
   wtxid: hashStr(),
-  chunkweight: int('of what it is mined together with'),
+  chunkweight: int('weight of its chunk: the transactions it is mined together with'),
   fees: obj({
     base: coinAmount(),
-    modified: coinAmount('as prioritised'),
-    ancestor: coinAmount('of it and its ancestors'),
-    descendant: coinAmount('of it and its descendants'),
-    chunk: coinAmount('of what it is mined together with'),
+    modified: coinAmount('base fee with the delta of prioritisetransaction'),
+    ancestor: coinAmount('modified fees of the transaction and its ancestors'),
+    descendant: coinAmount('modified fees of the transaction and its descendants'),
+    chunk: coinAmount('modified fees of its chunk'),
   }),
-  depends: arr(hashStr(), 'unconfirmed parents'),
-  spentby: arr(hashStr(), 'unconfirmed children'),
-  unbroadcast: bool('no peer has asked for it yet'),
+  depends: arr(hashStr(), 'txids of its unconfirmed parents'),
+  spentby: arr(hashStr(), 'txids of its unconfirmed children'),
+  unbroadcast: bool('true until a peer has requested the transaction'),
 });
 
 export const entriesById = mapOf('txid', mempoolEntry);
 
 export const newestBlock = obj({ hash: hashStr(), height: int() });
 
-export const warnings = arr(str(), 'what the operator should know of');
+export const warnings = arr(str(), 'conditions that the operator should know about');

@@ -4,22 +4,26 @@ import type { NodeNews } from '../node-port.ts';
 import type { FrontEnv } from './method.ts';
 import { rpcFail } from './rpc-error.ts';
 
-/** Calls that may wait at a time, of all callers and of one. */
+/** Waiting calls of all callers together. */
 const MAX_WAITING = 256;
+/** Waiting calls of one caller. */
 const MAX_WAITING_OF_ONE = 32;
 
 export type Tip = NonNullable<NodeNews['commit']>['tip'];
 
-/** Who waits, by the caller's name. */
+/** Number of waiting calls by the id of the caller. */
 const waiting = new WeakMap<ApiContext, Map<string, number>>();
 
-/** What is committed, which those who are told of it hear of later. */
+/** Returns the committed tip. Observers are notified of it later. */
 export function newestTip(ctx: ApiContext): Tip {
   const { height, hash } = ctx.reads().tip();
   return { height, hash: hashToHex(hash) };
 }
 
-/** The tip as soon as it is `enough`, or as it is when the time (below 2^31) is over or the server stops; 0 for no end. */
+/**
+ * Resolves with the tip as soon as it is `enough`, or with the current tip when the time is over or the server stops.
+ * `timeoutMs` is below 2^31; 0 means no limit.
+ */
 export async function waitForTip(env: FrontEnv, enough: (tip: Tip) => boolean, timeoutMs: number): Promise<Tip> {
   const { ctx, call, turn } = env;
   const now = newestTip(ctx);
@@ -34,24 +38,24 @@ export async function waitForTip(env: FrontEnv, enough: (tip: Tip) => boolean, t
 
 function tipChange({ ctx, signal }: FrontEnv, enough: (tip: Tip) => boolean, timeoutMs: number): Promise<Tip> {
   const { promise, resolve } = Promise.withResolvers<Tip>();
-  const asItIs = () => resolve(newestTip(ctx));
+  const resolveNow = () => resolve(newestTip(ctx));
   const leave = ctx.node().onNews(({ commit }) => {
     if (commit && enough(commit.tip)) resolve(commit.tip);
   });
-  const timer = timeoutMs > 0 ? setTimeout(asItIs, timeoutMs) : null;
-  // The tip may have moved before this began to listen.
-  if (enough(newestTip(ctx))) asItIs();
+  const timer = timeoutMs > 0 ? setTimeout(resolveNow, timeoutMs) : null;
+  // The tip may have moved before the observer was added.
+  if (enough(newestTip(ctx))) resolveNow();
   const ended = AbortSignal.any([signal, ctx.stopping]);
-  if (ended.aborted) asItIs();
-  ended.addEventListener('abort', asItIs, { once: true });
+  if (ended.aborted) resolveNow();
+  ended.addEventListener('abort', resolveNow, { once: true });
   return promise.finally(() => {
     leave();
     if (timer) clearTimeout(timer);
-    ended.removeEventListener('abort', asItIs);
+    ended.removeEventListener('abort', resolveNow);
   });
 }
 
-/** Counts a call among those that wait. Returns how to leave; throws where there are too many. */
+/** Counts a waiting call. Returns the function that ends the count; throws RpcError if too many calls wait. */
 function enter(ctx: ApiContext, id: string): () => void {
   const counts = waiting.get(ctx) ?? new Map<string, number>();
   waiting.set(ctx, counts);

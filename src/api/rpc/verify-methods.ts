@@ -1,4 +1,5 @@
 import { verifyChain } from '../readers/verify-chain.ts';
+import { example } from './example.ts';
 import { rpcMethod } from './method.ts';
 import { integer, optional } from './params.ts';
 import { bool } from './schema.ts';
@@ -9,17 +10,18 @@ const BLOCKS = 6;
 export const verifychain = rpcMethod({
   name: 'verifychain',
   category: 'blockchain',
-  help: 'Looks whether the newest blocks are stored whole, and whether the unspent outputs are those they made.',
+  help: 'Verifies the stored copies of the newest blocks and the unspent outputs that they made.',
   params: [
     optional(
       integer('checklevel', {
-        note: '0 reads the blocks, 1 checks them, 2 reads what they spent, 3 compares the coins, 4 checks the scripts',
+        note: 'Thoroughness: 0 reads the blocks, 1 checks each block alone, 2 reads the undo data, 3 compares the coins, 4 verifies the scripts. Each level includes those below; other values mean the nearest level.',
       }),
       LEVEL,
     ),
-    optional(integer('nblocks', { note: '0 for all' }), BLOCKS),
+    optional(integer('nblocks', { note: 'Number of blocks from the tip down; 0 for all.' }), BLOCKS),
   ],
-  result: bool('false where anything of it is damaged'),
+  result: bool('false if anything is damaged'),
+  examples: [example([]), example([4, 100])],
   scope: 'admin',
   long: true,
   run(env, level, nblocks) {

@@ -1,11 +1,12 @@
 import { type BlockHash, hashToHex } from '../../primitives/hash.ts';
+import { EXAMPLE, example } from './example.ts';
 import { nodeMethod } from './method.ts';
 import { hash, integer, optional } from './params.ts';
 import { rpcFail } from './rpc-error.ts';
 import { newestBlock } from './shapes.ts';
 import { newestTip, type Tip, waitForTip } from './tip-waits.ts';
 
-const timeout = () => optional(integer('timeout', { note: 'milliseconds; 0 for no end' }), 0);
+const timeout = () => optional(integer('timeout', { note: 'Milliseconds to wait; 0 for no limit.' }), 0);
 
 function checkTimeout(ms: number): void {
   if (ms < 0) rpcFail('misc', 'Negative timeout');
@@ -18,12 +19,18 @@ function tipView({ hash: tip, height }: Tip) {
 export const waitfornewblock = nodeMethod({
   name: 'waitfornewblock',
   category: 'blockchain',
-  help: 'Waits for another tip, and returns it; the one that is there when the time is over.',
+  help: 'Waits until the tip changes, and returns the new tip. It returns the current tip when the time is over or the node stops.',
   params: [
     timeout(),
-    optional(hash<BlockHash>('current_tip', 'current_tip', { note: 'the tip it has to differ from' }), null),
+    optional(
+      hash<BlockHash>('current_tip', 'current_tip', {
+        note: 'The call returns at once if the tip is another block; the tip of the moment by default.',
+      }),
+      null,
+    ),
   ],
   result: newestBlock,
+  examples: [example([1000]), example({ timeout: 1000, current_tip: EXAMPLE.blockHash })],
   scope: 'read',
   long: true,
   async run(env, timeoutMs, current) {
@@ -36,9 +43,10 @@ export const waitfornewblock = nodeMethod({
 export const waitforblock = nodeMethod({
   name: 'waitforblock',
   category: 'blockchain',
-  help: 'Waits until a block is the tip, and returns the tip.',
-  params: [hash<BlockHash>('blockhash'), timeout()],
+  help: 'Waits until a block is the tip, and returns the tip. It returns the current tip when the time is over or the node stops.',
+  params: [hash<BlockHash>('blockhash', 'blockhash', { note: 'Hash of the block to wait for.' }), timeout()],
   result: newestBlock,
+  examples: [example([EXAMPLE.blockHash, 1000])],
   scope: 'read',
   long: true,
   async run(env, blockHash, timeoutMs) {
@@ -51,9 +59,10 @@ export const waitforblock = nodeMethod({
 export const waitforblockheight = nodeMethod({
   name: 'waitforblockheight',
   category: 'blockchain',
-  help: 'Waits until the tip is at a height or above it, and returns the tip.',
-  params: [integer('height'), timeout()],
+  help: 'Waits until the tip is at a height or above, and returns the tip. It returns the current tip when the time is over or the node stops.',
+  params: [integer('height', { note: 'Height to wait for.' }), timeout()],
   result: newestBlock,
+  examples: [example([100, 1000])],
   scope: 'read',
   long: true,
   async run(env, height, timeoutMs) {
