@@ -9,7 +9,7 @@ const chain = recentChain(20);
 const full = () => LinkedNode.with(chain.params, chain.blocks.slice(1));
 
 describe('where there are too many inbound peers that want transactions, and none of them can go', () => {
-  const REFUSED = 'too many peers that want transactions';
+  const REFUSED = 'too many transaction relay peers';
 
   test.each<[ConnectionType, boolean, string | null]>([
     ['inbound', true, REFUSED],

@@ -7,7 +7,10 @@ import { netGroup } from './net-group.ts';
 export const NEW_BUCKETS = 1024;
 export const TRIED_BUCKETS = 256;
 export const BUCKET_SIZE = 64;
-/** Buckets that addresses told of by one group are spread over, and those that tried ones of a group are. */
+/**
+ * Number of buckets for addresses received from one source group, and for tried addresses of one group (Core's
+ * ADDRMAN_*_BUCKETS_PER_*).
+ */
 const NEW_BUCKETS_PER_SOURCE_GROUP = 64n;
 const TRIED_BUCKETS_PER_GROUP = 8n;
 
@@ -19,7 +22,7 @@ type Part =
   | { readonly i32: number }
   | { readonly u8: number };
 
-/** The first 64 bits of a double SHA-256 over the key and the parts, as Core serialises them. */
+/** Core's GetCheapHash: the first 64 bits of a double SHA-256 over the key and the serialised parts. */
 function cheapHash(key: Uint8Array, ...parts: Part[]): bigint {
   const w = new ByteWriter(128);
   w.bytes(key);
@@ -35,25 +38,25 @@ function cheapHash(key: Uint8Array, ...parts: Part[]): bigint {
   return new DataView(hash.buffer).getBigUint64(0, true);
 }
 
-/** The bytes that stand for address and port. */
+/** Returns the bytes that represent address and port in hashes. */
 function serviceBytes({ address, port }: NetService): Uint8Array {
   return Uint8Array.of(...addressBytes(address), port >> 8, port & 0xff);
 }
 
-/** The bucket among the tried: a group of addresses has eight it can get into. */
+/** Returns the bucket in the tried table. The addresses of one group share 8 buckets. */
 export function triedBucket(key: Uint8Array, service: NetService): number {
   const choice = cheapHash(key, { bytes: serviceBytes(service) }) % TRIED_BUCKETS_PER_GROUP;
   return Number(cheapHash(key, { bytes: netGroup(service.address) }, { u64: choice }) % BigInt(TRIED_BUCKETS));
 }
 
-/** The bucket among the new: all that one group of sources tells of gets into 64. */
+/** Returns the bucket in the new table. The addresses received from one source group share 64 buckets. */
 export function newBucket(key: Uint8Array, { address }: NetService, source: NetAddress): number {
   const sourceGroup = netGroup(source);
   const choice = cheapHash(key, { bytes: netGroup(address) }, { bytes: sourceGroup }) % NEW_BUCKETS_PER_SOURCE_GROUP;
   return Number(cheapHash(key, { bytes: sourceGroup }, { u64: choice }) % BigInt(NEW_BUCKETS));
 }
 
-/** The one place within a bucket that an address can take. */
+/** Returns the only position that an address can have in a bucket. */
 export function bucketPosition(key: Uint8Array, table: AddrTable, bucket: number, service: NetService): number {
   const letter = (table === 'new' ? 'N' : 'K').charCodeAt(0);
   const hash = cheapHash(key, { u8: letter }, { i32: bucket }, { bytes: serviceBytes(service) });

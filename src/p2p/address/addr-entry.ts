@@ -2,28 +2,31 @@ import type { NetAddress, PeerAddress } from './net-address.ts';
 
 const MINUTE = 60;
 const DAY = 24 * 60 * MINUTE;
-/** Older than this, an address is of no use. */
+/** Maximum age of an address, seconds. */
 const HORIZON = 30 * DAY;
-/** Tries without a success ever, and tries in a row within `MIN_FAIL`, after which an address is given up. */
+/**
+ * Failed attempts without any success, and failed attempts in MIN_FAIL seconds since the last success, after which an
+ * address is terrible.
+ */
 const RETRIES = 3;
 const MAX_FAILURES = 10;
 const MIN_FAIL = 7 * DAY;
 
-/** What is known of an address. All times in Unix seconds, 0 for never. */
+/** An address with its history (Core's AddrInfo). Times are Unix seconds, 0 for never. */
 export interface AddrEntry extends PeerAddress {
   time: number;
   services: bigint;
-  /** Who told of it first. */
+  /** The peer that first announced the address. */
   readonly source: NetAddress;
   lastTry: number;
   lastCountedTry: number;
   lastSuccess: number;
-  /** Tries since the last success. */
+  /** Failed attempts since the last success. */
   attempts: number;
-  /** In how many buckets of the new table it is. */
+  /** Number of positions in the new table. */
   refCount: number;
   inTried: boolean;
-  /** Its place in the list that random ones are drawn from. */
+  /** Index in the list from which random entries are selected. */
   randomPosition: number;
 }
 
@@ -33,14 +36,14 @@ export function newEntry(peer: PeerAddress, source: NetAddress): AddrEntry {
   return { address, port, time, services, source, ...counters, refCount: 0, inTried: false, randomPosition: -1 };
 }
 
-/** What is told to others. */
+/** Returns the part of an entry that is sent to peers. */
 export function peerAddressOf({ address, port, time, services }: AddrEntry): PeerAddress {
   return { address, port, time, services };
 }
 
-/** Whether an address may be thrown out for any other. */
+/** Core's IsTerrible: returns whether the entry may be replaced by any other. */
 export function isTerrible(entry: AddrEntry, now: number): boolean {
-  // What was just tried may be connecting right now.
+  // An address tried in the last minute may be connecting now.
   if (now - entry.lastTry <= MINUTE) return false;
   if (entry.time > now + 10 * MINUTE) return true;
   if (now - entry.time > HORIZON) return true;
@@ -48,9 +51,9 @@ export function isTerrible(entry: AddrEntry, now: number): boolean {
   return now - entry.lastSuccess > MIN_FAIL && entry.attempts >= MAX_FAILURES;
 }
 
-/** How likely an address is to be chosen when its turn comes, from 1 down. */
+/** Core's GetChance: returns the relative probability, at most 1, that a selected entry is used. */
 export function selectionChance(entry: AddrEntry, now: number): number {
   const recent = now - entry.lastTry < 10 * MINUTE ? 0.01 : 1;
-  // At most 1/28, so that after an outage of our own the search does not take forever.
+  // At least 1/28, so that selection still ends soon after an outage of our own network.
   return recent * 0.66 ** Math.min(entry.attempts, 8);
 }

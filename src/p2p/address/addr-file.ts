@@ -6,19 +6,19 @@ import { AddrTables } from './addr-tables.ts';
 import { isValid } from './ranges.ts';
 
 const FORMAT = 4;
-/** The oldest that has BIP-155 addresses. */
+/** The oldest format with BIP-155 addresses. */
 const OLDEST_FORMAT = 3;
 const COMPATIBILITY_BASE = 32;
-/** Keeps very old readers away. */
+/** XORed with the bucket count, so that very old versions of Core reject the file. */
 const BUCKETS_MARK = 1 << 30;
-/** Version of a single address: the low bits mean nothing, bit 29 says BIP-155. */
+/** Serialisation version of an address: the low bits are ignored, bit 29 means BIP-155 format. */
 const ADDRESS_VERSION = 220_000;
 const ADDRESS_VERSION_MASK = 0x7_ffff;
 const ADDRESS_V2 = 1 << 29;
 const MAX_PLACES = 8;
 const HASH_SIZE = 32;
 
-/** The contents of Core's peers.dat (format 4, no map of autonomous systems), without its magic and checksum. */
+/** Returns the contents of Core's peers.dat (format 4, without asmap), without its magic and checksum. */
 export function encodeAddrTables(tables: AddrTables): Uint8Array {
   const w = new ByteWriter(1 << 16);
   w.u8(FORMAT);
@@ -47,7 +47,10 @@ export function encodeAddrTables(tables: AddrTables): Uint8Array {
   return w.finish();
 }
 
-/** Reads what `encodeAddrTables` or Core has written. Throws DecodeError on what is damaged or too new. */
+/**
+ * Decodes tables written by `encodeAddrTables` or Core. Throws DecodeError if the bytes are corrupt or of a newer
+ * format.
+ */
 export function decodeAddrTables(bytes: Uint8Array): AddrTables {
   const r = new ByteReader(bytes);
   const format = r.u8();
@@ -62,7 +65,7 @@ export function decodeAddrTables(bytes: Uint8Array): AddrTables {
   for (let i = 0; i < newCount; i++) ids.push(restoreNew(tables, readEntry(r)));
   for (let i = 0; i < triedCount; i++) restoreTried(tables, readEntry(r));
   restorePlaces(tables, r, ids, buckets);
-  // What found no place is lost.
+  // Entries without a position in either table are dropped.
   for (const [id, entry] of [...tables.entries()]) if (!entry.inTried && entry.refCount === 0) tables.remove(id);
   const problem = tables.problem();
   if (problem !== null) throw new DecodeError(`corrupt address file: ${problem}`);
@@ -93,7 +96,7 @@ function readEntry(r: ByteReader): StoredEntry {
 }
 
 function restoreNew(tables: AddrTables, stored: StoredEntry): number {
-  if (tables.idOf(stored) !== null) throw new DecodeError('corrupt address file: an address comes twice');
+  if (tables.idOf(stored) !== null) throw new DecodeError('corrupt address file: duplicate address');
   const id = tables.create(stored, stored.source);
   restoreCounters(tables, id, stored);
   return id;
@@ -104,7 +107,7 @@ function restoreTried(tables: AddrTables, stored: StoredEntry): void {
   const slot = tables.triedSlot(probe);
   if (!isValid(stored.address) || tables.at('tried', slot) !== null) return;
   const id = tables.createTried(stored, stored.source);
-  if (id === null) throw new DecodeError('corrupt address file: an address comes twice');
+  if (id === null) throw new DecodeError('corrupt address file: duplicate address');
   tables.placeTried(id, slot);
   restoreCounters(tables, id, stored);
 }
@@ -115,7 +118,10 @@ function restoreCounters(tables: AddrTables, id: number, { lastSuccess, attempts
   entry.attempts = attempts;
 }
 
-/** Each entry goes back where it was, if buckets are still made the same way; else where its first source puts it. */
+/**
+ * Restores the positions of new entries. They keep their buckets if the bucket count and asmap are unchanged; otherwise
+ * their source determines the bucket.
+ */
 function restorePlaces(tables: AddrTables, r: ByteReader, ids: readonly number[], buckets: number): void {
   const places: [bucket: number, id: number][] = [];
   for (let bucket = 0; bucket < buckets; bucket++) {

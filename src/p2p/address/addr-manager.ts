@@ -12,9 +12,9 @@ const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 const MAX_PLACES = 8;
 const MAX_COLLISIONS = 10;
-/** An address that was reached this recently is not evicted for another. */
+/** A tried address that was reached this recently is not replaced, seconds. */
 const REPLACEMENT = 4 * HOUR;
-/** How long the test of the old one may take before the new one wins without. */
+/** Time for testing the old address of a collision before it is replaced untested, seconds. */
 const TEST_WINDOW = 40 * MINUTE;
 const CONNECTED_INTERVAL = 20 * MINUTE;
 const CHANCE_UNIT = 2 ** 30;
@@ -33,16 +33,19 @@ export interface AddrPlace {
 }
 
 /**
- * Remembers addresses of nodes so that whoever fills it with his own cannot get hold of all our connections: which few
- * buckets an address can get into depends on a secret key, its group, and the group of who told of it.
+ * Stochastic address manager (Core's AddrMan). An attacker who announces many addresses cannot fill the tables with
+ * them: the few buckets of an address depend on a secret key, its group and the group of the peer that announced it.
  */
 export class AddrManager {
   readonly #tables: AddrTables;
   readonly #clock: Clock;
   readonly #random: RandomBelow;
-  /** When a connection last succeeded. Above "never", so that the first failures count. */
+  /**
+   * Unix seconds of the last successful connection. It starts at 1, later than "never", so that the first failures
+   * count.
+   */
   #lastGood = 1;
-  /** New entries that wait for the tried one in their place to be tested. */
+  /** New entries that wait until the tried entry at their position has been tested. */
   readonly #collisions = new Set<number>();
 
   constructor(tables: AddrTables, clock: Clock, random: RandomBelow) {
@@ -51,12 +54,12 @@ export class AddrManager {
     this.#random = random;
   }
 
-  /** An empty one. `key` are 32 secret bytes. */
+  /** Returns an empty address manager. `key` is a secret of 32 bytes. */
   static create(clock: Clock, random: RandomBelow, key = crypto.getRandomValues(new Uint8Array(32))): AddrManager {
     return new AddrManager(new AddrTables(key), clock, random);
   }
 
-  /** What it holds, to be saved or looked through. */
+  /** The tables, for saving and inspection. */
   get tables(): AddrTables {
     return this.#tables;
   }
@@ -66,8 +69,8 @@ export class AddrManager {
   }
 
   /**
-   * Takes addresses that `source` told of, seen `penalty` seconds longer ago than it says. Whether any of them got a
-   * place.
+   * Adds addresses announced by `source`, with their times reduced by `penalty` seconds. Returns whether any of them
+   * was stored or moved.
    */
   add(peers: readonly PeerAddress[], source: NetAddress, penalty = 0): boolean {
     let added = false;
@@ -76,14 +79,17 @@ export class AddrManager {
   }
 
   /**
-   * Notes that a connection succeeded; whether the address has moved to the tried table. If another stands in its place
-   * there, that one is to be tested first (`selectTriedCollision`, `resolveCollisions`).
+   * Marks an address as reached (Core's Good). Returns whether it moved to the tried table. If its position there is
+   * occupied, the occupant must be tested first (`selectTriedCollision`, `resolveCollisions`).
    */
   good(service: NetService, time = this.#now()): boolean {
     return this.#good(service, time, true);
   }
 
-  /** Notes a try. A failure counts once until some connection succeeds, as our own network may be down. */
+  /**
+   * Records a connection attempt (Core's Attempt). A failure counts only once until any connection succeeds, since our
+   * own network may be down.
+   */
   attempt(service: NetService, countFailure: boolean, time = this.#now()): void {
     const entry = this.#find(service);
     if (entry === null) return;
@@ -94,7 +100,10 @@ export class AddrManager {
     }
   }
 
-  /** Notes that a node was there until now; at most every 20 minutes, so that others learn little from it. */
+  /**
+   * Updates the time of a connected address (Core's Connected), at most every 20 minutes, so that the time reveals
+   * little about our connections.
+   */
   connected(service: NetService, time = this.#now()): void {
     const entry = this.#find(service);
     if (entry !== null && time - entry.time > CONNECTED_INTERVAL) entry.time = time;
@@ -105,7 +114,10 @@ export class AddrManager {
     if (entry !== null) entry.services = services;
   }
 
-  /** One to connect to, or null; from both tables as likely, and of some networks only where given. */
+  /**
+   * Returns a random address to connect to, or null if there is none (Core's Select). Both tables are equally likely;
+   * `networks` restricts the choice.
+   */
   select({ newOnly = false, networks = [] as readonly NetworkClass[] } = {}): Selected | null {
     const count = (table: AddrTable) =>
       networks.length === 0 ? this.size(table) : networks.reduce((sum, network) => sum + this.size(table, network), 0);
@@ -114,7 +126,7 @@ export class AddrManager {
     if (newCount + triedCount === 0) return null;
     const table = triedCount === 0 || (newCount > 0 && this.#random(2) === 0) ? 'new' : 'tried';
     const now = this.#now();
-    // Each one passed over makes the next likelier, so that this ends.
+    // Each rejected entry raises the probability of the next, so the loop terminates.
     for (let factor = 1; ; factor *= 1.2) {
       const entry = this.#randomEntry(table, networks);
       if (this.#random(CHANCE_UNIT) < factor * selectionChance(entry, now) * CHANCE_UNIT) return selected(entry);
@@ -122,8 +134,8 @@ export class AddrManager {
   }
 
   /**
-   * Random addresses to tell others: at most `max` and `percent` of all (0 for no such limit), none that is terrible
-   * unless `filtered` is false.
+   * Returns random addresses to send to a peer (Core's GetAddr): at most `max` and at most `percent` of all, each 0 for
+   * no limit. Terrible entries are skipped unless `filtered` is false.
    */
   getAddresses(max: number, percent: number, network?: NetworkClass, filtered = true): PeerAddress[] {
     const all = this.size();
@@ -141,7 +153,7 @@ export class AddrManager {
     return peers;
   }
 
-  /** A tried address that has to be tested because another wants its place; null where there is none. */
+  /** Returns a tried address to be tested because a new one collides with it, or null if there is none. */
   selectTriedCollision(): Selected | null {
     if (this.#collisions.size === 0) return null;
     const id = [...this.#collisions][this.#random(this.#collisions.size)]!;
@@ -154,12 +166,12 @@ export class AddrManager {
     return old === null ? null : selected(this.#tables.mustEntry(old));
   }
 
-  /** Decides which of two that want one place among the tried gets it, where that is known by now. */
+  /** Resolves the collisions in the tried table whose outcome is known (Core's ResolveCollisions). */
   resolveCollisions(): void {
     for (const id of [...this.#collisions]) if (this.#resolve(id)) this.#collisions.delete(id);
   }
 
-  /** Every place that is taken, in order. An entry of the new table may have several. */
+  /** Yields the occupied positions of a table in order. An entry of the new table may have several. */
   *places(table: AddrTable): Generator<AddrPlace> {
     const slots = (table === 'new' ? NEW_BUCKETS : TRIED_BUCKETS) * BUCKET_SIZE;
     for (let slot = 0; slot < slots; slot++) {
@@ -181,7 +193,7 @@ export class AddrManager {
 
   #addOne(peer: PeerAddress, source: NetAddress, fullPenalty: number): boolean {
     if (!isRoutable(peer.address)) return false;
-    // Nobody knows better when a node was there than the node.
+    // A node is the best source for the time of its own address, so there is no penalty.
     const penalty = equalAddresses(peer.address, source) ? 0 : fullPenalty;
     let id = this.#tables.idOf(peer);
     if (id !== null) {
@@ -210,13 +222,13 @@ export class AddrManager {
     return isTerrible(present, this.#now()) || (present.refCount > 1 && entry.refCount === 0);
   }
 
-  /** Takes over what is new about a known address; whether it may get one more place. */
+  /** Updates a known entry. Returns whether it may get one more position in the new table. */
   #learn(entry: AddrEntry, peer: PeerAddress, penalty: number): boolean {
     const online = this.#now() - peer.time < DAY;
     if (entry.time < peer.time - (online ? HOUR : DAY) - penalty) entry.time = Math.max(0, peer.time - penalty);
     entry.services |= peer.services;
     if (peer.time <= entry.time || entry.inTried || entry.refCount === MAX_PLACES) return false;
-    // Each place makes the next half as likely.
+    // Each position of the entry halves the probability of another.
     return entry.refCount === 0 || this.#random(1 << entry.refCount) === 0;
   }
 
@@ -228,7 +240,7 @@ export class AddrManager {
     entry.lastSuccess = time;
     entry.lastTry = time;
     entry.attempts = 0;
-    // Its time stays: to change it would tell others whom we are connected to.
+    // The entry's time is not updated: a change would reveal which peers we are connected to.
     if (entry.inTried) return false;
     if (testBeforeEvict && this.#tables.at('tried', this.#tables.triedSlot(entry)) !== null) {
       if (this.#collisions.size < MAX_COLLISIONS) this.#collisions.add(id);
@@ -239,7 +251,8 @@ export class AddrManager {
   }
 
   #randomEntry(table: AddrTable, networks: readonly NetworkClass[]): AddrEntry {
-    // Drawing among all buckets until one fits would come to the same, but take long where few are filled.
+    // Selects among the filled buckets directly. Core draws random buckets until one fits, which is equivalent but slow
+    // for nearly empty tables.
     const buckets = this.#tables.filledBuckets(table, networks.length === 1 ? networks[0] : undefined);
     for (;;) {
       const bucket = buckets[this.#random(buckets.length)]!;
@@ -253,7 +266,7 @@ export class AddrManager {
     }
   }
 
-  /** Whether the collision is settled. */
+  /** Returns whether the collision is resolved. */
   #resolve(id: number): boolean {
     const entry = this.#tables.entry(id);
     if (entry === null || !isValid(entry.address)) return true;
@@ -262,7 +275,8 @@ export class AddrManager {
     const old = this.#tables.mustEntry(oldId);
     const now = this.#now();
     if (now - old.lastSuccess < REPLACEMENT) return true;
-    // Tried, and a minute was given to succeed; or never tried in time.
+    // The test failed if the old address was tried and had a minute to succeed; without a test in time the new address
+    // wins.
     const failed = now - old.lastTry < REPLACEMENT;
     if (failed ? now - old.lastTry <= MINUTE : now - entry.lastSuccess <= TEST_WINDOW) return false;
     this.#good(entry, now, false);

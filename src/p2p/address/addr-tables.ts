@@ -15,25 +15,26 @@ import { type NetworkClass, networkOf } from './net-group.ts';
 
 const EMPTY = -1;
 
-/** Where an entry stands: bucket and position as one number. */
+/** Index of a position in a table: bucket × BUCKET_SIZE + position. */
 export type Slot = number;
 
 /**
- * The entries of the address manager and the two tables they stand in. The new table holds what was heard of, in up to
- * eight places each; the tried one what was connected to, once. An entry that is in neither is gone.
+ * The entries of the address manager in its two tables. The new table holds addresses that were announced, at up to 8
+ * positions each. The tried table holds addresses that were reached, at one position each. An entry without a position
+ * is removed.
  */
 export class AddrTables {
   readonly key: Uint8Array;
-  /** Numbers are never given twice, and are exact up to 2^53. */
+  /** Ids are never reused. */
   #nextId = 0;
   readonly #entries = new Map<number, AddrEntry>();
   readonly #ids = new Map<string, number>();
-  /** All numbers in random order, as far as they were drawn. */
+  /** Ids of all entries; the prefix that was selected so far is shuffled. */
   readonly #random: number[] = [];
   readonly #new = new Float64Array(NEW_BUCKETS * BUCKET_SIZE).fill(EMPTY);
   readonly #tried = new Float64Array(TRIED_BUCKETS * BUCKET_SIZE).fill(EMPTY);
   readonly #counts = { new: 0, tried: 0 };
-  /** Buckets that are not empty, and for each network those that have one of it. */
+  /** Non-empty buckets, for all networks and for each. */
   readonly #filled = filledBuckets();
   readonly #filledOf = new Map<NetworkClass, ReturnType<typeof filledBuckets>>();
   readonly #networkCounts = new Map<NetworkClass, { new: number; tried: number }>();
@@ -56,7 +57,7 @@ export class AddrTables {
     return this.#entries.get(id) ?? null;
   }
 
-  /** Throws where there is none. */
+  /** Throws if there is no such entry. */
   mustEntry(id: number): AddrEntry {
     const entry = this.#entries.get(id);
     assert(entry !== undefined, 'address entry');
@@ -67,13 +68,13 @@ export class AddrTables {
     return this.#entries.entries();
   }
 
-  /** Buckets with an entry, of a network where one is given. */
+  /** Returns the buckets that have an entry, of the given network if any. */
   filledBuckets(table: AddrTable, network?: NetworkClass): readonly number[] {
     const filled = network === undefined ? this.#filled : this.#filledOf.get(network);
     return filled?.[table].filled ?? [];
   }
 
-  /** The entry in a slot, or null. */
+  /** Returns the id at a position, or null if it is empty. */
   at(table: AddrTable, slot: Slot): number | null {
     const id = (table === 'new' ? this.#new : this.#tried)[slot]!;
     return id === EMPTY ? null : id;
@@ -92,7 +93,7 @@ export class AddrTables {
     return bucket * BUCKET_SIZE + bucketPosition(this.key, 'tried', bucket, entry);
   }
 
-  /** Makes an entry, counted as new; it must be put into a slot or removed before anything else happens. */
+  /** Creates an entry and counts it as new. The caller must place or remove it before any other change. */
   create(peer: PeerAddress, source: NetAddress): number {
     const id = this.#nextId++;
     const entry = newEntry(peer, source);
@@ -101,7 +102,7 @@ export class AddrTables {
     return id;
   }
 
-  /** Removes an entry that stands in no slot. */
+  /** Removes an entry that has no position. */
   remove(id: number): void {
     const entry = this.mustEntry(id);
     assert(!entry.inTried && entry.refCount === 0, 'only entries without a place are removed');
@@ -112,7 +113,7 @@ export class AddrTables {
     this.#entries.delete(id);
   }
 
-  /** Puts an entry into an empty slot of the new table. */
+  /** Places an entry at an empty position of the new table. */
   placeNew(id: number, slot: Slot): void {
     assert(this.#new[slot] === EMPTY, 'empty slot');
     const entry = this.mustEntry(id);
@@ -121,7 +122,7 @@ export class AddrTables {
     this.#fill(entry, 'new', slot);
   }
 
-  /** Empties a slot of the new table; an entry that has no other is gone. */
+  /** Clears a position of the new table and removes an entry that has no other position. */
   clearNew(slot: Slot): void {
     const id = this.#new[slot]!;
     if (id === EMPTY) return;
@@ -131,7 +132,10 @@ export class AddrTables {
     if (--entry.refCount === 0) this.remove(id);
   }
 
-  /** Moves an entry from the new table to the tried one. What stood in its place goes back to the new. */
+  /**
+   * Moves an entry from the new table to the tried table. An entry that occupies its position moves back to the new
+   * table.
+   */
   makeTried(id: number): void {
     const entry = this.mustEntry(id);
     const start = newBucket(this.key, entry, entry.source);
@@ -150,7 +154,7 @@ export class AddrTables {
     this.placeTried(id, slot);
   }
 
-  /** Puts an entry that is counted nowhere into an empty slot of the tried table. */
+  /** Places an entry that is not counted yet at an empty position of the tried table. */
   placeTried(id: number, slot: Slot): void {
     assert(this.#tried[slot] === EMPTY, 'empty slot');
     const entry = this.mustEntry(id);
@@ -160,7 +164,7 @@ export class AddrTables {
     this.#count(entry, 'tried', 1);
   }
 
-  /** An entry that was read from a file and is to be placed among the tried; null where it is known. */
+  /** Creates an entry that was read from a file for the tried table; returns null if the address is known. */
   createTried(peer: PeerAddress, source: NetAddress): number | null {
     if (this.idOf(peer) !== null) return null;
     const id = this.#nextId++;
@@ -168,7 +172,7 @@ export class AddrTables {
     return id;
   }
 
-  /** The number at a place of the random list. */
+  /** Returns the id at an index of the random list. */
   randomAt(position: number): number {
     return this.#random[position]!;
   }
@@ -182,7 +186,7 @@ export class AddrTables {
     this.mustEntry(second).randomPosition = a;
   }
 
-  /** What does not fit together, or null. For tests and for what was read from a file. */
+  /** Checks the consistency of the tables after loading and in tests. Returns the first inconsistency, or null. */
   problem(): string | null {
     const places = new Map<number, number>();
     for (const table of ['new', 'tried'] as const)
@@ -190,18 +194,18 @@ export class AddrTables {
         const id = this.at(table, slot);
         if (id === null) continue;
         const entry = this.#entries.get(id);
-        if (entry === undefined) return 'a slot holds no entry';
-        if (entry.inTried !== (table === 'tried')) return 'an entry stands in the wrong table';
+        if (entry === undefined) return 'a position refers to no entry';
+        if (entry.inTried !== (table === 'tried')) return 'an entry is in the wrong table';
         const expected =
           table === 'tried' ? this.triedSlot(entry) : this.newSlotIn(Math.floor(slot / BUCKET_SIZE), entry);
-        if (expected !== slot) return 'an entry stands in the wrong place';
+        if (expected !== slot) return 'an entry is at the wrong position';
         places.set(id, (places.get(id) ?? 0) + 1);
       }
     const counts = { new: 0, tried: 0 };
     for (const [id, entry] of this.#entries) {
-      if (places.get(id) !== (entry.inTried ? 1 : entry.refCount)) return 'an entry is not where it is counted';
+      if (places.get(id) !== (entry.inTried ? 1 : entry.refCount)) return 'the position count of an entry is wrong';
       if (entry.inTried && (entry.refCount !== 0 || entry.lastSuccess === 0)) return 'a tried entry was never reached';
-      if (entry.refCount > 8) return 'an entry has too many places';
+      if (entry.refCount > 8) return 'an entry has too many positions';
       if (this.#ids.get(serviceKey(entry)) !== id) return 'an entry is not found by its address';
       if (this.#random[entry.randomPosition] !== id) return 'an entry is not in the random list';
       if (entry.lastSuccess < 0 || entry.lastTry < 0) return 'an entry has a time before 1970';

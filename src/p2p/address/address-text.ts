@@ -9,7 +9,10 @@ const TOR_SIZE = TOR_KEY_SIZE + 2 + 1;
 const I2P_TEXT = /^([a-z2-7]{52})\.b32\.i2p$/i;
 const PORT = /^\d+$/;
 
-/** Reads a numeric address, Tor v3 or I2P name; null for anything else. Resolves no names; `%scope` is not taken. */
+/**
+ * Parses an IPv4, IPv6, Tor v3 or I2P address; returns null for anything else. Host names are not resolved, and IPv6
+ * zone ids are not supported.
+ */
 export function parseAddress(text: string): NetAddress | null {
   if (isIPv4(text)) return { network: 'ipv4', bytes: ipv4Bytes(text) };
   if (isIPv6(text) && !text.includes('%')) {
@@ -19,7 +22,7 @@ export function parseAddress(text: string): NetAddress | null {
   return parseOnion(text) ?? parseI2p(text);
 }
 
-/** As Core writes addresses: IPv6 after RFC 5952. */
+/** Formats an address as Core does; IPv6 follows RFC 5952. */
 export function printAddress({ network, bytes }: NetAddress): string {
   switch (network) {
     case 'ipv4':
@@ -36,13 +39,16 @@ export function printAddress({ network, bytes }: NetAddress): string {
   }
 }
 
-/** `host:port`, `[ipv6]:port`, or an address alone, which then has `defaultPort`. Null for anything else. */
+/**
+ * Parses `host:port`, `[ipv6]:port`, or an address alone, for which `defaultPort` is used. Returns null for anything
+ * else.
+ */
 export function parseService(text: string, defaultPort: number): NetService | null {
   let host = text;
   let port = defaultPort;
   const colon = text.lastIndexOf(':');
   const bracketed = text.startsWith('[') && text[colon - 1] === ']';
-  // Several colons without brackets are an IPv6 address alone.
+  // Text with several colons and no brackets is an IPv6 address without a port.
   if (colon >= 0 && (bracketed || text.indexOf(':') === colon)) {
     const digits = text.slice(colon + 1);
     if (!PORT.test(digits) || Number(digits) > 0xffff) return null;
@@ -63,7 +69,7 @@ function ipv4Bytes(text: string): Uint8Array {
   return Uint8Array.from(text.split('.'), Number);
 }
 
-/** Of a text that is known to be one. */
+/** Parses a text that `isIPv6` has accepted. */
 function ipv6Bytes(text: string): Uint8Array {
   const [head = '', tail] = text.split('::');
   const before = groupBytes(head);
@@ -82,7 +88,7 @@ function groupBytes(text: string): number[] {
 
 function printIpv6(bytes: Uint8Array): string {
   const groups = Array.from({ length: 8 }, (_, i) => (bytes[i * 2]! << 8) | bytes[i * 2 + 1]!);
-  // The longest run of zeros, the first of equals; a single one is written out.
+  // The first of the longest runs of at least two zero groups is compressed.
   let [start, length] = [0, 1];
   for (let at = 0, run = 0; at < groups.length; at++) {
     run = groups[at] === 0 ? run + 1 : 0;
@@ -110,7 +116,7 @@ function parseI2p(text: string): NetAddress | null {
   return bytes === null ? null : { network: 'i2p', bytes };
 }
 
-/** Null where it is no base32, padded, or none at all. */
+/** Returns null if the text is empty or is not padded base32. */
 function base32Bytes(text: string): Uint8Array | null {
   try {
     const bytes = base32.decode(text.toUpperCase());
@@ -120,7 +126,7 @@ function base32Bytes(text: string): Uint8Array | null {
   }
 }
 
-/** Of Tor's rend-spec-v3: the first two bytes of a SHA3-256. */
+/** Checksum of an onion address (Tor's rend-spec-v3): the first two bytes of a SHA3-256. */
 function torChecksum(key: Uint8Array): Uint8Array {
   const data = concatBytes(new TextEncoder().encode('.onion checksum'), key, Uint8Array.of(TOR_VERSION));
   return new Uint8Array(new Bun.CryptoHasher('sha3-256').update(data).digest()).slice(0, 2);

@@ -1,7 +1,10 @@
-/** How many entries each bucket of a table holds, and which buckets hold any, so that one of those is drawn at once. */
+/**
+ * The number of entries in each bucket of a table, with a list of the non-empty buckets, from which one can be selected
+ * at random.
+ */
 export class BucketSet {
   readonly #counts: Uint16Array;
-  /** Where each bucket stands in the list. */
+  /** Index of each non-empty bucket in the list. */
   readonly #positions: Uint16Array;
   readonly #filled: number[] = [];
 
@@ -10,7 +13,7 @@ export class BucketSet {
     this.#positions = new Uint16Array(buckets);
   }
 
-  /** Buckets that hold an entry, in no order. */
+  /** Non-empty buckets, unordered. */
   get filled(): readonly number[] {
     return this.#filled;
   }

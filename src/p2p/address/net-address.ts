@@ -2,43 +2,46 @@ import { sha256 } from '../../crypto/hash.ts';
 import { assert } from '../../util/assert.ts';
 import { bytesToHex, compareBytes, concatBytes, DecodeError, equalBytes } from '../../util/bytes.ts';
 
-/** Kinds of addresses; `internal` ones stand for a name (a DNS seed) and never leave the program. */
+/** Network of an address. `internal` addresses represent a name, such as a DNS seed, and are never sent. */
 export type AddressNetwork = 'ipv4' | 'ipv6' | 'onion' | 'i2p' | 'cjdns' | 'internal';
 
-/** An address without a port: 4, 16, 32 (Tor v3 key), 32 (I2P hash), 16 or 10 bytes, in network order. */
+/**
+ * An address without port. Size in bytes by network: IPv4 4, IPv6 16, Tor v3 key 32, I2P hash 32, CJDNS 16, internal
+ * 10. Network byte order.
+ */
 export interface NetAddress {
   readonly network: AddressNetwork;
   readonly bytes: Uint8Array;
 }
 
-/** Where a node listens. */
+/** Address and port of a node (Core's CService). */
 export interface NetService {
   readonly address: NetAddress;
   readonly port: number;
 }
 
-/** What is gossiped about a node. */
+/** An address as it is relayed between nodes (Core's CAddress). */
 export interface PeerAddress extends NetService {
-  /** Unix seconds: when it was last heard of. */
+  /** Unix seconds at which the node was last seen. */
   readonly time: number;
-  /** Service bits it is said to have. */
+  /** Announced service bits. */
   readonly services: bigint;
 }
 
 const SIZES: Record<AddressNetwork, number> = { ipv4: 4, ipv6: 16, onion: 32, i2p: 32, cjdns: 16, internal: 10 };
 const IPV6_SIZE = 16;
 
-/** What stands before an IPv4 address within 16 bytes. */
+/** Prefix of an IPv4-mapped address in 16 bytes. */
 const IPV4_PREFIX = Uint8Array.of(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff);
 const TOR_V2_PREFIX = Uint8Array.of(0xfd, 0x87, 0xd8, 0x7e, 0xeb, 0x43);
 /** 0xfd and the first five bytes of the SHA-256 of "bitcoin". */
 const INTERNAL_PREFIX = Uint8Array.of(0xfd, 0x6b, 0x88, 0xc0, 0x87, 0x24);
 const CJDNS_PREFIX = 0xfc;
 
-/** `::`, which is no node's address; also what an address that means nothing to us is read as. */
+/** The address `::`, which no node has. Addresses of unsupported networks are decoded as this one. */
 export const UNSPECIFIED: NetAddress = { network: 'ipv6', bytes: new Uint8Array(IPV6_SIZE) };
 
-/** BIP-155's numbers. 3 was Tor v2, which is no more. */
+/** BIP-155 network ids. Id 3 was Tor v2, which is no longer in use. */
 const NETWORK_IDS = { ipv4: 1, ipv6: 2, onion: 4, i2p: 5, cjdns: 6 } as const;
 const NETWORK_BY_ID = new Map<number, AddressNetwork>(
   Object.entries(NETWORK_IDS).map(([network, id]) => [id, network as AddressNetwork]),
@@ -49,13 +52,13 @@ export function hasPrefix(bytes: Uint8Array, prefix: Uint8Array | readonly numbe
   return true;
 }
 
-/** An address that stands for a name. */
+/** Returns an internal address that represents a name. */
 export function internalAddress(name: string): NetAddress {
   assert(name !== '', 'a name');
   return { network: 'internal', bytes: sha256(new TextEncoder().encode(name)).slice(0, SIZES.internal) };
 }
 
-/** Reads 16 bytes as they were used before BIP-155, where other networks hide in IPv6. */
+/** Decodes the 16-byte format used before BIP-155, in which other networks are embedded in IPv6. */
 export function addressFromV1(bytes: Uint8Array): NetAddress {
   assert(bytes.length === IPV6_SIZE, 'an old address has 16 bytes');
   if (hasPrefix(bytes, IPV4_PREFIX)) return { network: 'ipv4', bytes: bytes.slice(IPV4_PREFIX.length) };
@@ -64,7 +67,7 @@ export function addressFromV1(bytes: Uint8Array): NetAddress {
   return { network: 'ipv6', bytes: bytes.slice() };
 }
 
-/** The 16 bytes used before BIP-155; zeros for networks that have no place there. */
+/** Encodes the 16-byte format used before BIP-155; all zeros for networks that it cannot represent. */
 export function addressToV1({ network, bytes }: NetAddress): Uint8Array {
   switch (network) {
     case 'ipv6':
@@ -78,20 +81,20 @@ export function addressToV1({ network, bytes }: NetAddress): Uint8Array {
   }
 }
 
-/** Whether the address has a place in messages of before BIP-155. */
+/** Returns whether the 16-byte format used before BIP-155 can represent the address. */
 export function isV1Compatible({ network }: NetAddress): boolean {
   return network === 'ipv4' || network === 'ipv6' || network === 'internal';
 }
 
-/** BIP-155's number and bytes. */
+/** Returns the BIP-155 network id and address bytes. */
 export function addressToBip155(address: NetAddress): { id: number; bytes: Uint8Array } {
   if (address.network === 'internal') return { id: NETWORK_IDS.ipv6, bytes: addressToV1(address) };
   return { id: NETWORK_IDS[address.network], bytes: address.bytes };
 }
 
 /**
- * Reads BIP-155's number and bytes. Throws DecodeError where a known network comes with another size; what belongs to a
- * network we do not know, or hides in IPv6, is read as unspecified.
+ * Decodes a BIP-155 network id and address bytes. Throws DecodeError if the size is wrong for a known network. An
+ * address of an unknown network, or one embedded in IPv6, is decoded as unspecified.
  */
 export function addressFromBip155(id: number, bytes: Uint8Array): NetAddress {
   const network = NETWORK_BY_ID.get(id);
@@ -104,7 +107,10 @@ export function addressFromBip155(id: number, bytes: Uint8Array): NetAddress {
   return addressFromV1(bytes);
 }
 
-/** CJDNS addresses look like IPv6 ones of fc00::/8; where that network can be reached, that is what they are. */
+/**
+ * Converts an IPv6 address of fc00::/8 to CJDNS. Applies only where the CJDNS network is reachable, since the ranges
+ * overlap.
+ */
 export function ipv6ToCjdns(address: NetAddress): NetAddress {
   return address.network === 'ipv6' && address.bytes[0] === CJDNS_PREFIX
     ? { network: 'cjdns', bytes: address.bytes }
@@ -125,17 +131,20 @@ export function equalServices(a: NetService, b: NetService): boolean {
 
 const ORDER: readonly AddressNetwork[] = ['ipv4', 'ipv6', 'onion', 'i2p', 'cjdns', 'internal'];
 
-/** Core's order: by network, then by bytes. Negative, zero or positive. */
+/** Compares addresses in Core's order: by network, then by bytes. Returns a negative, zero or positive number. */
 export function compareAddresses(a: NetAddress, b: NetAddress): number {
   return ORDER.indexOf(a.network) - ORDER.indexOf(b.network) || compareBytes(a.bytes, b.bytes);
 }
 
-/** A key for `Map` and `Set`. */
+/** Returns a key for `Map` and `Set`. */
 export function serviceKey({ address, port }: NetService): string {
   return `${address.network}:${bytesToHex(address.bytes)}:${port}`;
 }
 
-/** The bytes that stand for the address in hashes: the old 16, or those of its network. */
+/**
+ * Returns the bytes that represent the address in hashes: the 16-byte format if possible, otherwise the bytes of its
+ * network.
+ */
 export function addressBytes(address: NetAddress): Uint8Array {
   return isV1Compatible(address) ? addressToV1(address) : address.bytes;
 }

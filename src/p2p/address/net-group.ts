@@ -1,10 +1,10 @@
 import { type AddressNetwork, addressBytes, type NetAddress } from './net-address.ts';
 import { isHeNet, isLocal, isRoutable, isTeredo, isTunnel, linkedIpv4 } from './ranges.ts';
 
-/** The network to count an address to: `unroutable` where it is not reachable from outside. */
+/** Network of an address for statistics and selection; `unroutable` if it is not publicly routable. */
 export type NetworkClass = AddressNetwork | 'unroutable';
 
-/** Core's numbers, which go into hashes. */
+/** Core's numbers of the networks, which are hashed. */
 const CLASS_NUMBER: Record<NetworkClass, number> = {
   unroutable: 0,
   ipv4: 1,
@@ -21,14 +21,14 @@ export function networkOf(address: NetAddress): NetworkClass {
   return isRoutable(address) ? address.network : 'unroutable';
 }
 
-/** Core's GetNetClass: the same, but an IPv6 address that leads to an IPv4 one counts as that. */
+/** Core's GetNetClass: as `networkOf`, but an IPv6 address that embeds an IPv4 address counts as IPv4. */
 export function networkClassOf(address: NetAddress): NetworkClass {
   return linkedIpv4(address) === null ? networkOf(address) : 'ipv4';
 }
 
 /**
- * Addresses of one group are likely to be in one hand, so no more than a few of each are used: a /16 of IPv4, a /32 of
- * IPv6 (/36 within he.net), a sixteenth of the other networks. Without a map of autonomous systems.
+ * Core's GetGroup, without asmap. Addresses of one group are likely to have one owner, so connections are spread over
+ * groups: /16 of IPv4, /32 of IPv6 (/36 for he.net), the first 4 bits of other networks.
  */
 export function netGroup(address: NetAddress): Uint8Array {
   const kind = networkClassOf(address);
@@ -46,14 +46,14 @@ export function netGroup(address: NetAddress): Uint8Array {
     case 'i2p':
       return Uint8Array.of(...group, ...leadingBits(bytes, 4));
     case 'cjdns':
-      // The first byte is the same for all.
+      // The first byte is the same for all CJDNS addresses.
       return Uint8Array.of(...group, ...leadingBits(bytes, 12));
     default:
       return Uint8Array.of(...group, ...leadingBits(bytes, isHeNet(address) ? 36 : 32));
   }
 }
 
-/** So many bits, and ones behind them up to a whole byte. */
+/** Returns the first `bits` bits, padded with ones to whole bytes. */
 function leadingBits(bytes: Uint8Array, bits: number): Uint8Array {
   const out = bytes.slice(0, Math.ceil(bits / 8));
   const rest = bits % 8;
@@ -61,10 +61,10 @@ function leadingBits(bytes: Uint8Array, bits: number): Uint8Array {
   return out;
 }
 
-/** How good an address of ours is for a partner, from `unreachable` (0) on upwards. */
+/** Scores of a local address for a peer, higher is better. */
 const REACH = { unreachable: 0, default: 1, teredo: 2, ipv6Weak: 3, ipv4: 4, ipv6Strong: 5, private: 6 } as const;
 
-/** Core's GetReachabilityFrom: a number that says how well `partner` can reach `ours`; more is better. */
+/** Core's GetReachabilityFrom: returns a score for how well `partner` can reach `ours`; higher is better. */
 export function reachabilityFrom(ours: NetAddress, partner: NetAddress): number {
   if (!isRoutable(ours)) return REACH.unreachable;
   const our = isTeredo(ours) ? 'teredo' : networkOf(ours);
@@ -75,7 +75,7 @@ export function reachabilityFrom(ours: NetAddress, partner: NetAddress): number 
   if (our === 'teredo') return REACH.teredo;
   if (our === 'ipv4') return REACH.ipv4;
   if (our === 'ipv6') {
-    // An address of ours that goes through a tunnel is the second choice.
+    // A tunnelled address of ours is the second choice.
     return their === 'ipv6' && !isTunnel(ours) ? REACH.ipv6Strong : REACH.ipv6Weak;
   }
   return our === 'onion' && their !== 'ipv6' && their !== 'teredo' ? REACH.private : REACH.default;

@@ -12,10 +12,10 @@ const isPrivateV4 = (address: NetAddress) => {
   const [a, b = 0] = address.bytes;
   return isV4(address) && (a === 10 || (a === 192 && b === 168) || (a === 172 && b >= 16 && b <= 31));
 };
-/** RFC 2544: between networks, 198.18.0.0/15. */
+/** RFC 2544: benchmarking, 198.18.0.0/15. */
 const isBenchmark = ({ network, bytes }: NetAddress) =>
   network === 'ipv4' && bytes[0] === 198 && (bytes[1]! & 0xfe) === 18;
-/** RFC 6598: behind a provider's NAT, 100.64.0.0/10. */
+/** RFC 6598: carrier-grade NAT, 100.64.0.0/10. */
 const isSharedV4 = ({ network, bytes }: NetAddress) =>
   network === 'ipv4' && bytes[0] === 100 && (bytes[1]! & 0xc0) === 64;
 const isLinkLocalV4 = v4In([169, 254]);
@@ -28,7 +28,7 @@ const isDocumentationV6 = v6In([0x20, 0x01, 0x0d, 0xb8]);
 const isLinkLocalV6 = v6In([0xfe, 0x80, 0, 0, 0, 0, 0, 0]);
 /** RFC 4193: fc00::/7. */
 const isUniqueLocal = ({ network, bytes }: NetAddress) => network === 'ipv6' && (bytes[0]! & 0xfe) === 0xfc;
-/** RFC 4843 and RFC 7343: 2001:10::/28 and 2001:20::/28, hashes that are no addresses. */
+/** RFC 4843 and RFC 7343: ORCHID, 2001:10::/28 and 2001:20::/28, which are hashes and not routable. */
 const isOrchid = (address: NetAddress) => {
   const high = address.bytes[3]! & 0xf0;
   return v6In([0x20, 0x01, 0x00])(address) && (high === 0x10 || high === 0x20);
@@ -41,27 +41,27 @@ const isEmbedded = v6In([0x00, 0x64, 0xff, 0x9b, 0, 0, 0, 0, 0, 0, 0, 0]);
 const isTranslated = v6In([0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0, 0]);
 /** RFC 4380: Teredo, 2001::/32. */
 export const isTeredo = v6In([0x20, 0x01, 0, 0]);
-/** Hurricane Electric, whose tunnels are handed out to anyone. */
+/** Hurricane Electric, whose tunnels are free for everyone. */
 export const isHeNet = v6In([0x20, 0x01, 0x04, 0x70]);
 
-/** Whether an IPv6 address reaches its node over IPv4. */
+/** Returns whether an IPv6 address embeds the IPv4 address over which its node is reached. */
 export function isTunnel(address: NetAddress): boolean {
   return is6to4(address) || isEmbedded(address) || isTranslated(address);
 }
 
-/** This machine: 127.0.0.0/8, 0.0.0.0/8, ::1. */
+/** Returns whether the address is loopback or unspecified: 127.0.0.0/8, 0.0.0.0/8, ::1. */
 export function isLocal(address: NetAddress): boolean {
   const { bytes } = address;
   if (isV4(address)) return bytes[0] === 127 || bytes[0] === 0;
   return isV6(address) && bytes[15] === 1 && allBytes(bytes.subarray(0, 15), 0);
 }
 
-/** Any address of the machine: 0.0.0.0 or ::. */
+/** Returns whether the address is the wildcard 0.0.0.0 or ::. */
 export function isBindAny(address: NetAddress): boolean {
   return (isV4(address) || isV6(address)) && allBytes(address.bytes, 0);
 }
 
-/** Whether some host may have the address. */
+/** Returns whether a host can have the address. */
 export function isValid(address: NetAddress): boolean {
   switch (address.network) {
     case 'internal':
@@ -91,18 +91,18 @@ const UNROUTABLE = [
   isLocal,
 ];
 
-/** Whether the address can be reached from everywhere on its network. */
+/** Returns whether the address is publicly routable. */
 export function isRoutable(address: NetAddress): boolean {
   return isValid(address) && !UNROUTABLE.some((isIn) => isIn(address));
 }
 
-/** The IPv4 address that a routable one is or leads to, as 4 bytes; null where there is none. */
+/** Returns the 4 bytes of the IPv4 address that a routable address is or embeds, or null. */
 export function linkedIpv4(address: NetAddress): Uint8Array | null {
   if (!isRoutable(address)) return null;
   const { bytes } = address;
   if (isV4(address)) return bytes;
   if (isEmbedded(address) || isTranslated(address)) return bytes.subarray(12);
   if (is6to4(address)) return bytes.subarray(2, 6);
-  // Teredo writes it with all bits turned.
+  // Teredo addresses contain the IPv4 address with all bits inverted.
   return isTeredo(address) ? bytes.slice(12).map((byte) => byte ^ 0xff) : null;
 }

@@ -21,13 +21,13 @@ import {
 import { readPort, writePort } from './version.ts';
 
 const MAX_ADDRESSES = 1000;
-/** BIP-155: no network may have longer ones. */
+/** Maximum length of an address in any network (BIP-155). */
 const MAX_ADDRESS_SIZE = 512;
 const V1_SIZE = 4 + 8 + 16 + 2;
 const V2_LEAST_SIZE = 4 + 1 + 1 + 1 + 2;
 
 export interface AddressesMessage {
-  /** An address of an unknown network stands here as the unspecified one. */
+  /** An address of an unknown network is decoded as the unspecified address. */
   readonly addresses: readonly PeerAddress[];
 }
 
@@ -64,7 +64,7 @@ function readV1(r: ByteReader): PeerAddress {
   return { time, services, address, port: readPort(r) };
 }
 
-/** As in `addrv2`, and in files. */
+/** Writes an address in the format of `addrv2` (BIP-155), which peers.dat uses as well. */
 export function writeV2Address(w: ByteWriter, { time, services, address, port }: PeerAddress): void {
   w.u32(time);
   writeCompactU64(w, services);

@@ -7,7 +7,10 @@ import { HASH_SIZE, messageCodec, readBytes, readHash, readList, writeBytes, wri
 export interface BlockMessage {
   readonly hash: BlockHash;
   readonly header: BlockHeader;
-  /** The payload, not decoded behind its header: `parseLeadingBlock` does that, as bytes may follow the block. */
+  /**
+   * The whole payload. Only the header is decoded here; the block is parsed by `parseLeadingBlock`, since Core accepts
+   * trailing bytes.
+   */
   readonly raw: Uint8Array;
 }
 
@@ -30,12 +33,12 @@ export const tx = messageCodec<{ readonly tx: Pick<ParsedTransaction, 'raw'> }, 
   (r) => ({ tx: readTransaction(r) }),
 );
 
-/** BIP-37: a header and the part of the merkle tree that leads to some transactions. */
+/** BIP-37: a header and a partial merkle tree that proves some transactions. */
 export interface MerkleBlockMessage {
   readonly header: BlockHeader;
   readonly transactionCount: number;
   readonly hashes: readonly Uint8Array[];
-  /** Bits from the lowest of each byte on. */
+  /** Flag bits, least significant bit of each byte first. */
   readonly flags: Uint8Array;
 }
 

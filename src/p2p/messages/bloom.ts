@@ -1,17 +1,17 @@
 import { emptyCodec, messageCodec, readBytes, ViolationError, writeBytes } from './codec.ts';
 
-/** Room for 20,000 elements with one false positive in a thousand. */
+/** Enough for 20,000 elements with a false positive rate of 0.1 % (BIP-37). */
 const MAX_FILTER_SIZE = 36_000;
 const MAX_HASH_FUNCTIONS = 50;
-/** Nothing longer can be pushed in a script, so nothing longer can match. */
+/** Maximum size of a script push, so no longer element can match. */
 const MAX_ELEMENT_SIZE = 520;
 
-/** BIP-37: which transactions the peer wants. */
+/** BIP-37: a filter for the transactions that the peer wants. */
 export interface FilterLoadMessage {
   readonly filter: Uint8Array;
   readonly hashFunctions: number;
   readonly tweak: number;
-  /** One of BLOOM_UPDATE in the lowest two bits; the others mean nothing. */
+  /** BLOOM_UPDATE mode in the two lowest bits; the other bits are ignored. */
   readonly flags: number;
 }
 

@@ -3,16 +3,16 @@ import { assert } from '../../util/assert.ts';
 import { ByteReader, ByteWriter, DecodeError } from '../../util/bytes.ts';
 
 /**
- * What is done with the peer behind a message that does not decode: `disconnect` it, or hold it for `misbehaving`, so
- * that its address is avoided, too. Core lets most such messages pass.
+ * Consequence for a peer that sent an invalid message: `disconnect` it, or treat it as `misbehaving`, which discourages
+ * its address as well. Core ignores most messages that cannot be decoded.
  */
 export type Verdict = 'disconnect' | 'misbehaving';
 
-/** Thrown on a payload that is not of the form its type asks for. */
+/** Thrown for a payload that does not have the format of its message type. */
 export class MessageError extends Error {
   override readonly name = 'MessageError';
   readonly messageType: string;
-  /** What is wrong, without the type's name. */
+  /** The reason without the message type. */
   readonly reason: string;
   readonly verdict: Verdict;
 
@@ -24,7 +24,7 @@ export class MessageError extends Error {
   }
 }
 
-/** Thrown within a codec on what is well formed, and more than the protocol allows. */
+/** Thrown by a codec for a well-formed value that exceeds a protocol limit. */
 export class ViolationError extends Error {
   readonly verdict: Verdict;
 
@@ -34,7 +34,7 @@ export class ViolationError extends Error {
   }
 }
 
-/** A payload and its value. `decode` throws MessageError and lets bytes that follow pass, as Core does. */
+/** Encoder and decoder of one payload type. `decode` throws MessageError and ignores trailing bytes, as Core does. */
 export interface MessageCodec<In, Out = In> {
   encode(value: In): Uint8Array;
   decode(payload: Uint8Array): Out;
@@ -52,7 +52,7 @@ export function messageCodec<In, Out = In>(
       return w.finish();
     },
     decode: (payload) => {
-      // Not through `decoding`: of small messages the closure would be the larger part.
+      // `decoding` is not used here: for small messages its closure would cost more than the decoding.
       try {
         return read(new ByteReader(payload));
       } catch (error) {
@@ -68,7 +68,7 @@ function messageError(type: string, error: unknown): unknown {
   return error;
 }
 
-/** Runs what reads a payload, and says what its errors mean for the message. */
+/** Calls `read` and converts its errors to MessageError. */
 export function decoding<T>(type: string, read: () => T): T {
   try {
     return read();
@@ -77,7 +77,7 @@ export function decoding<T>(type: string, read: () => T): T {
   }
 }
 
-/** A message that is its name alone. */
+/** Returns the codec of a message without payload. */
 export function emptyCodec(type: string): MessageCodec<null> {
   return messageCodec(
     type,
@@ -86,7 +86,7 @@ export function emptyCodec(type: string): MessageCodec<null> {
   );
 }
 
-/** How long a list may be, and what a longer one says of the peer. */
+/** Maximum number of elements of a list, and the consequence of a longer one. */
 export interface ListLimit {
   readonly max: number;
   readonly verdict: Verdict;
@@ -94,8 +94,8 @@ export interface ListLimit {
 }
 
 /**
- * A count and that many elements, each at least `leastSize` bytes long. A count that cannot be there is refused before
- * anything is read.
+ * Reads a count and that many elements of at least `leastSize` bytes each. A count that exceeds the remaining bytes is
+ * rejected before any element is read.
  */
 export function readList<T>(r: ByteReader, leastSize: number, read: (r: ByteReader) => T, limit?: ListLimit): T[] {
   const count = readCount(r, leastSize, limit);
@@ -104,7 +104,7 @@ export function readList<T>(r: ByteReader, leastSize: number, read: (r: ByteRead
   return items;
 }
 
-/** The count of such a list. */
+/** Reads the element count of a list with the checks of `readList`. */
 export function readCount(r: ByteReader, leastSize: number, limit?: ListLimit): number {
   const count = readCompactSize(r);
   if (limit !== undefined && count > limit.max) throw new ViolationError(limit.reason(count), limit.verdict);
@@ -123,7 +123,7 @@ export function writeList<T>(
   for (const item of items) write(w, item);
 }
 
-/** Bytes with their length before them, at most `max`. */
+/** Reads a length and that many bytes, at most `max`. */
 export function readBytes(r: ByteReader, max: number, what: string): Uint8Array {
   const length = readCompactSize(r);
   if (length > max) throw new DecodeError(`${what} of ${length} bytes is too long`);
@@ -136,7 +136,7 @@ export function writeBytes(w: ByteWriter, bytes: Uint8Array, max: number): void 
   w.bytes(bytes);
 }
 
-/** A compact size over all 64 bits, as service bits are written. */
+/** Reads a compact size with the full range of 64 bits, as BIP-155 encodes service bits. */
 export function readCompactU64(r: ByteReader): bigint {
   const first = r.u8();
   if (first < 0xfd) return BigInt(first);
@@ -158,7 +158,7 @@ export function writeCompactU64(w: ByteWriter, value: bigint): void {
   }
 }
 
-/** Text of which each character is one byte: names and agents are no UTF-8 to the protocol. */
+/** Decodes one character per byte: message types and user agents are not UTF-8. */
 export function textOf(bytes: Uint8Array): string {
   return Buffer.from(bytes).toString('latin1');
 }

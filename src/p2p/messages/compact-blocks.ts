@@ -7,14 +7,14 @@ import { messageCodec, readHash, readList, writeList } from './codec.ts';
 
 const MAX_INDEX = 0xffff;
 const SHORT_ID_SIZE = 6;
-/** Version, two empty lists and locktime. */
+/** Size of a transaction with a version, two empty lists and a locktime. */
 const LEAST_TX_SIZE = 10;
 
-/** A transaction of which only the bytes are needed to send it. */
+/** A transaction to be sent, for which its bytes are enough. */
 export type RawTransaction = Pick<ParsedTransaction, 'raw'>;
 
 export interface PrefilledTransaction<T = ParsedTransaction> {
-  /** How many places behind the one after the last prefilled transaction. */
+  /** BIP-152 differential index: distance from the position after the previous prefilled transaction. */
   readonly gap: number;
   readonly tx: T;
 }
@@ -23,7 +23,7 @@ export interface PrefilledTransaction<T = ParsedTransaction> {
 export interface CompactBlock<T = ParsedTransaction> {
   readonly header: BlockHeader;
   readonly nonce: bigint;
-  /** 48-bit numbers, in block order without the prefilled. */
+  /** 48-bit short transaction ids in block order, without the prefilled transactions. */
   readonly shortIds: readonly number[];
   readonly prefilled: readonly PrefilledTransaction<T>[];
 }
@@ -66,7 +66,7 @@ function readIndex(r: ByteReader): number {
 
 export interface GetBlockTxnMessage {
   readonly blockHash: BlockHash;
-  /** Places in the block, ascending. */
+  /** Positions of the transactions in the block, ascending. */
   readonly indexes: readonly number[];
 }
 

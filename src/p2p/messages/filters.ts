@@ -1,7 +1,7 @@
 import type { BlockHash } from '../../primitives/hash.ts';
 import { HASH_SIZE, messageCodec, readBytes, readHash, readList, writeBytes, writeList } from './codec.ts';
 
-/** BIP-157. The only type there is, the basic filter of BIP-158, is 0. */
+/** BIP-157. The only filter type is 0, the basic filter of BIP-158. */
 export interface FilterRangeMessage {
   readonly filterType: number;
   readonly startHeight: number;
@@ -90,7 +90,7 @@ export const getcfcheckpt = messageCodec<GetFilterCheckpointsMessage>(
 export interface FilterCheckpointsMessage {
   readonly filterType: number;
   readonly stopHash: BlockHash;
-  /** Filter headers of every thousandth block. */
+  /** Filter headers at every height that is a multiple of 1,000 (BIP-157). */
   readonly headers: readonly Uint8Array[];
 }
 

@@ -8,11 +8,11 @@ const MAX_LOCATOR = 101;
 export const MAX_HEADERS = 2000;
 
 export interface LocatorMessage {
-  /** Version of the sender's block format, which means nothing. */
+  /** Protocol version of the sender, which is ignored. */
   readonly version: number;
-  /** Blocks of the sender's chain, from its tip backwards. */
+  /** Block locator: hashes from the sender's tip backwards. */
   readonly locator: readonly BlockHash[];
-  /** Where to stop; zeros for as far as it goes. */
+  /** The last block wanted; all zeros for as many as the limit allows. */
   readonly stopHash: BlockHash;
 }
 
@@ -63,7 +63,7 @@ function writeHeader(w: ByteWriter, header: BlockHeader): void {
 
 function readHeader(r: ByteReader): BlockHeader {
   const header = decodeHeader(r);
-  // A number of transactions, of which none follow. Core reads past it whatever it is.
+  // The transaction count, which is always 0 in `headers`. Core ignores its value.
   readCompactSize(r);
   return header;
 }

@@ -14,7 +14,7 @@ import {
 export const MAX_INVENTORY = 50_000;
 const ITEM_SIZE = 4 + HASH_SIZE;
 
-/** What an inventory item names. The last five come in `getdata` only. */
+/** Inventory types. Types 3, 4 and those with the witness flag appear only in `getdata`. */
 export const INVENTORY = {
   tx: 1,
   block: 2,
@@ -29,12 +29,12 @@ export const INVENTORY = {
   witnessBlock: 0x4000_0002,
 } as const;
 
-/** Names a transaction, by whichever id. */
+/** Returns whether an inventory type identifies a transaction, by txid or wtxid. */
 export function isTransactionKind(kind: number): boolean {
   return kind === INVENTORY.tx || kind === INVENTORY.wtx || kind === INVENTORY.witnessTx;
 }
 
-/** Names a block, in whichever form it is wanted. */
+/** Returns whether an inventory type identifies a block, in any format. */
 export function isBlockKind(kind: number): boolean {
   return (
     kind === INVENTORY.block ||
@@ -45,7 +45,7 @@ export function isBlockKind(kind: number): boolean {
 }
 
 export interface InventoryItem {
-  /** One of INVENTORY, or anything else. */
+  /** One of INVENTORY, or an unknown type. */
   readonly kind: number;
   readonly hash: Uint8Array;
 }
@@ -57,20 +57,20 @@ export interface InventoryMessage {
 const LIMITS = { inv: limitOf('inv'), getdata: limitOf('getdata') };
 export const inv = inventoryCodec('inv', LIMITS.inv);
 export const getdata = inventoryCodec('getdata', LIMITS.getdata);
-/** Core sets no limit of its own for it. */
+/** Core has no specific limit for `notfound`. */
 export const notfound = inventoryCodec('notfound');
 /** BIP-35. */
 export const mempool = emptyCodec('mempool');
 
 /**
- * The items of a message, read one by one. There may be 50,000 of them, and they wait for their turns, or for the peer to
- * take the answers; as objects they would take several times their bytes.
+ * Reads the items of an inventory message one at a time. Up to 50,000 of them are kept while the message waits to be
+ * processed or the peer reads slowly, and as objects they would take several times the memory of the payload.
  */
 export class InventoryItems implements Iterable<InventoryItem> {
   readonly #reader: ByteReader;
   readonly #end: number;
 
-  /** A view of the payload is kept. Throws MessageError as decoding it does. */
+  /** Keeps a view of the payload. Throws MessageError like the codec of the message. */
   constructor(type: 'inv' | 'getdata' | 'notfound', payload: Uint8Array) {
     this.#reader = new ByteReader(payload);
     const limit = type === 'notfound' ? undefined : LIMITS[type];
@@ -78,7 +78,7 @@ export class InventoryItems implements Iterable<InventoryItem> {
     this.#end = this.#reader.pos + count * ITEM_SIZE;
   }
 
-  /** Each item once; its hash is a view. */
+  /** Yields each item once; its hash is a view of the payload. */
   *[Symbol.iterator](): Generator<InventoryItem> {
     while (this.#reader.pos < this.#end) yield readItem(this.#reader);
   }

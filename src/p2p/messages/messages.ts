@@ -10,7 +10,7 @@ import { feature, feefilter, sendaddrv2, sendcmpct, sendheaders, verack, wtxidre
 import { ping, pong } from './ping.ts';
 import { version } from './version.ts';
 
-/** Every message that is understood, by its name on the wire. */
+/** Codecs of all supported messages by message type. */
 export const MESSAGES = {
   version,
   verack,
@@ -51,25 +51,25 @@ export const MESSAGES = {
 
 export type MessageType = keyof typeof MESSAGES;
 
-/** What a message of a type is made from. */
+/** The value from which a message of a type is encoded. */
 export type ValueOf<K extends MessageType> = Parameters<(typeof MESSAGES)[K]['encode']>[0];
 
-/** What a message of a type decodes to. */
+/** The value to which a message of a type is decoded. */
 export type DecodedOf<K extends MessageType> = ReturnType<(typeof MESSAGES)[K]['decode']>;
 
-/** A message that was understood; `type` tells what `value` is. */
+/** A decoded message; `type` determines the type of `value`. */
 export type Message = { [K in MessageType]: { readonly type: K; readonly value: DecodedOf<K> } }[MessageType];
 
 export function isMessageType(type: string): type is MessageType {
   return Object.hasOwn(MESSAGES, type);
 }
 
-/** The payload of a message. */
+/** Returns the payload of a message. */
 export function encodeMessage<K extends MessageType>(type: K, value: ValueOf<K>): Uint8Array {
   return (MESSAGES[type] as MessageCodec<ValueOf<K>>).encode(value);
 }
 
-/** The message behind a payload, null where the type is unknown. Throws MessageError on one that is malformed. */
+/** Decodes a payload; returns null for an unknown message type. Throws MessageError if the payload is malformed. */
 export function decodeMessage(type: string, payload: Uint8Array): Message | null {
   return isMessageType(type) ? ({ type, value: MESSAGES[type].decode(payload) } as Message) : null;
 }

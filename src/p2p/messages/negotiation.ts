@@ -15,7 +15,7 @@ export const sendaddrv2 = emptyCodec('sendaddrv2');
 export const sendheaders = emptyCodec('sendheaders');
 
 export interface SendCmpctMessage {
-  /** Whether new blocks shall come as `cmpctblock` without being asked for. */
+  /** Whether the sender wants new blocks announced by unsolicited `cmpctblock` messages (high-bandwidth mode). */
   readonly announce: boolean;
   readonly version: bigint;
 }
@@ -36,7 +36,7 @@ export const sendcmpct = messageCodec<SendCmpctMessage>(
 );
 
 export interface FeeFilterMessage {
-  /** Satoshis per 1,000 virtual bytes; what is no amount of money is to be ignored. */
+  /** Satoshis per 1,000 virtual bytes. A value outside the money range is to be ignored. */
   readonly feerate: Amount;
 }
 
@@ -48,12 +48,12 @@ export const feefilter = messageCodec<FeeFilterMessage>(
 );
 
 export interface FeatureMessage {
-  /** One character a byte. */
+  /** One character per byte. */
   readonly id: string;
   readonly data: Uint8Array;
 }
 
-/** An optional feature the peer has; the one message that nothing may follow. */
+/** Announces an optional feature. It is the only message with trailing bytes forbidden. */
 export const feature = messageCodec<FeatureMessage>(
   'feature',
   (w, { id, data }) => {

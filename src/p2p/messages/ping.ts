@@ -4,7 +4,7 @@ export interface PingMessage {
   readonly nonce: bigint;
 }
 
-/** BIP-31: to be answered with the same nonce. */
+/** BIP-31: the receiver replies with a `pong` of the same nonce. */
 export const ping = messageCodec<PingMessage>(
   'ping',
   (w, { nonce }) => w.u64(nonce),
@@ -12,7 +12,7 @@ export const ping = messageCodec<PingMessage>(
 );
 
 export interface PongMessage {
-  /** Null where the payload is too short to hold one; it still answers the ping. */
+  /** Null if the payload is too short for a nonce; such a pong also ends the wait for an answer. */
   readonly nonce: bigint | null;
 }
 

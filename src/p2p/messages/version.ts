@@ -4,29 +4,29 @@ import { bytesOfText, messageCodec, readBytes, textOf, writeBytes } from './code
 
 const MAX_USER_AGENT = 256;
 const OLD_ADDRESS_SIZE = 16;
-/** Service bits, address and port of the sender, which nobody uses. */
+/** Services, address and port of the sender, which are ignored. */
 const SENDER_SIZE = 8 + OLD_ADDRESS_SIZE + 2;
 
 export interface VersionMessage {
-  /** Protocol version the sender speaks. */
+  /** Protocol version of the sender. */
   readonly version: number;
   readonly services: bigint;
-  /** Unix seconds by the sender's clock, never negative. */
+  /** Unix seconds by the sender's clock, at least 0. */
   readonly time: bigint;
   readonly receiverServices: bigint;
-  /** The address under which the sender sees the receiver. */
+  /** The receiver's address as the sender sees it. */
   readonly receiver: NetService;
-  /** Tells a connection to oneself. */
+  /** Random number by which a node detects a connection to itself. */
   readonly nonce: bigint;
-  /** As it came, one character a byte: print only `printableAgent` of it. */
+  /** As received, one character per byte. Only `printableAgent` of it may be shown or logged. */
   readonly userAgent: string;
-  /** Height of the sender's chain; -1 where it does not say. */
+  /** Height of the sender's chain; -1 if absent. */
   readonly startHeight: number;
   /** BIP-37: whether the sender wants transactions announced. */
   readonly relay: boolean;
 }
 
-/** Everything behind the receiver's address may be missing. */
+/** All fields after the receiver's address are optional when decoding. */
 export const version = messageCodec<VersionMessage>('version', write, read);
 
 function write(w: ByteWriter, message: VersionMessage): void {
@@ -36,7 +36,7 @@ function write(w: ByteWriter, message: VersionMessage): void {
   w.u64(message.receiverServices);
   w.bytes(addressToV1(message.receiver.address));
   writePort(w, message.receiver.port);
-  // The address of the sender is left empty, as Core does.
+  // The sender's address is left empty, as in Core.
   w.u64(message.services);
   w.bytes(new Uint8Array(OLD_ADDRESS_SIZE));
   writePort(w, 0);
@@ -63,7 +63,7 @@ function read(r: ByteReader): VersionMessage {
   return { version: number, services, time: time < 0n ? 0n : time, receiverServices, receiver, ...rest };
 }
 
-/** Big-endian, as nothing else on the wire. */
+/** Reads a port, the only big-endian field of the protocol. */
 export function readPort(r: ByteReader): number {
   const high = r.u8();
   return (high << 8) | r.u8();
@@ -74,7 +74,7 @@ export function writePort(w: ByteWriter, port: number): void {
   w.u8(port & 0xff);
 }
 
-/** Core's SanitizeString: only characters that do no harm in logs and pages. */
+/** Core's SanitizeString: removes characters that are unsafe in logs and web pages. */
 export function printableAgent(userAgent: string): string {
   return userAgent.replaceAll(/[^A-Za-z0-9 .,;\-_/:?@()]/g, '');
 }

@@ -9,42 +9,51 @@ import type { PeerLink } from '../net/peer-link.ts';
 import type { RandomBelow } from '../random-source.ts';
 import type { Peer } from './peer.ts';
 
-/** What the logic of the protocol asks of the connections. */
+/** The operations of the connection layer that the protocol logic uses. */
 export interface Connections {
   readonly addresses: AddrManager;
-  /** Avoids the address of a peer that misbehaved. */
+  /** Discourages the address of a misbehaving peer. */
   discourage(link: PeerLink): void;
-  /** Addresses to answer `getaddr` with: the same for a day to all peers of a network. */
+  /**
+   * Returns the addresses to answer `getaddr` with: the same ones for about a day for all peers of one network, so that
+   * they cannot be polled.
+   */
   answerAddresses(link: PeerLink): readonly PeerAddress[];
-  /** The address a peer can reach us under, where there is one. */
+  /** Returns our address as announced to a peer, or null if none is known. */
   localAddressFor(link: PeerLink, seenAt: NetService | null): PeerAddress | null;
-  /** A peer has reached us under this address. */
+  /** Records that an inbound peer reached us at this address. */
   sawLocal(service: NetService): void;
-  /** Of our `version` on a link, by which we would know ourselves. */
+  /** Returns the nonce of our `version` message on a link, by which a connection to ourselves is detected. */
   nonceOf(link: PeerLink): bigint;
   isOwnNonce(nonce: bigint): boolean;
-  /** For an inbound peer that wants transactions: false where there are too many of those and none can go. */
+  /**
+   * For an inbound peer that wants transactions: returns false if the slots of such peers are full and none can be
+   * evicted.
+   */
   makeRoomForTransactionRelay(link: PeerLink): boolean;
-  /** Whether enough was sent today; of historical blocks earlier. */
+  /** Returns whether the daily upload target is reached. Historical blocks stop earlier. */
   uploadTargetReached(historical: boolean): boolean;
-  /** One more outbound peer may be looked for, as the chain does not move. False where none are looked for. */
+  /**
+   * Allows or forbids one extra full-relay connection while the tip is stale. Returns false if no outbound connections
+   * are made.
+   */
   allowExtraFullRelay(allowed: boolean): boolean;
-  /** From time to time a further block-relay-only peer may be looked for. */
+  /** Allows or forbids periodic extra block-relay-only connections. */
   allowExtraBlockRelay(allowed: boolean): void;
-  /** Whether addresses of this network may be dialled. */
+  /** Returns whether addresses of this network may be connected to. */
   isReachable(address: NetAddress): boolean;
-  /** Whether an address is banned or discouraged. */
+  /** Returns whether an address is banned or discouraged. */
   isAvoided(address: NetAddress): boolean;
-  /** Whether inbound connections are listened for. */
+  /** Whether inbound connections are accepted. */
   readonly listening: boolean;
 }
 
 export interface PeerOptions {
-  /** Bits of SERVICES that we offer. */
+  /** Service bits that we offer. */
   readonly services: bigint;
 }
 
-/** What every part of the logic works with. */
+/** The dependencies shared by all parts of the protocol logic. */
 export interface PeerContext {
   readonly params: NetworkParams;
   readonly chain: Chain;
@@ -54,24 +63,27 @@ export interface PeerContext {
   readonly random: RandomBelow;
   readonly log: Log;
   readonly options: PeerOptions;
-  /** Peers whose handshake is over. */
+  /** Peers that completed the handshake. */
   readonly peers: ReadonlyMap<number, Peer>;
-  /** A peer did what no honest one does: it is let go and avoided. */
+  /** Reports a protocol violation: the peer is disconnected and its address discouraged. */
   misbehaving(peer: Peer, what: string): void;
 }
 
 /**
- * Whether a peer that wants transactions may stay: an inbound one only where there is room for it, if need be after
- * another such peer was disconnected. To be asked when that is known of it; lets go of one that may not.
+ * Returns whether a peer that wants transactions may stay. An inbound one needs a free slot, for which another such
+ * peer may be evicted; without one it is disconnected. Called when the peer's transaction relay becomes known.
  */
 export function claimRelayRoom({ connections }: Pick<PeerContext, 'connections'>, link: PeerLink): boolean {
   const isCounted = link.type === 'inbound' && link.standing.relaysTransactions;
   if (!isCounted || connections.makeRoomForTransactionRelay(link)) return true;
-  link.disconnect('too many peers that want transactions');
+  link.disconnect('too many transaction relay peers');
   return false;
 }
 
-/** Chain work below which a chain of headers is not kept: what proves nothing costs an attacker nothing. */
+/**
+ * Core's GetAntiDoSWorkThreshold: chains of headers with less work are not stored, since they cost an attacker too
+ * little.
+ */
 export function antiDosWork({ chain, params }: Pick<PeerContext, 'chain' | 'params'>): bigint {
   const { tip } = chain;
   const lastWork = tip.parent ? tip.chainwork - tip.parent.chainwork : tip.chainwork;
@@ -79,5 +91,5 @@ export function antiDosWork({ chain, params }: Pick<PeerContext, 'chain' | 'para
   return near > params.consensus.minimumChainWork ? near : params.consensus.minimumChainWork;
 }
 
-/** Blocks behind our tip that a chain may be and still be of interest. */
+/** Blocks behind our tip within which a competing chain is accepted. */
 const NEAR_BLOCKS = 144n;

@@ -14,18 +14,18 @@ import {
 import { claimRelayRoom, type PeerContext } from './context.ts';
 import type { Peer } from './peer.ts';
 
-/** How long the handshake may take. */
+/** Time limit of the handshake, milliseconds. */
 const HANDSHAKE_MS = 60_000;
 const NOWHERE: NetService = { address: UNSPECIFIED, port: 0 };
 
-/** What is told to the rest of the logic. */
+/** Observers of the handshake. */
 export interface HandshakeEvents {
-  /** The peer has said what it is; nothing but the handshake may be sent yet. */
+  /** The peer's `version` was accepted; only handshake messages may be sent before `verack`. */
   introduced(peer: Peer): void;
   established(peer: Peer): void;
 }
 
-/** `version`, what may stand between, and `verack`. */
+/** The version handshake: `version`, optional feature negotiation, and `verack`. */
 export class Handshake {
   readonly #ctx: PeerContext;
   readonly #events: HandshakeEvents;
@@ -36,7 +36,7 @@ export class Handshake {
   }
 
   opened(peer: Peer): void {
-    // Who connects speaks first.
+    // The initiator sends its `version` first.
     if (!peer.inbound) this.#sendVersion(peer);
   }
 
@@ -68,7 +68,7 @@ export class Handshake {
     if (!claimRelayRoom(this.#ctx, link)) return;
     link.send('verack', null);
     if (!peer.inbound) this.#ctx.connections.addresses.good(link.service);
-    // It was only to be seen whether there is a node.
+    // A feeler only checks that the address has a node.
     if (link.type === 'feeler') link.disconnect('feeler done');
   }
 
@@ -78,7 +78,7 @@ export class Handshake {
     negotiated.established = true;
     link.standing.established = true;
     const { userAgent, version, startHeight } = negotiated.version!;
-    // An attacker could fill the log with inbound ones.
+    // Logged at debug level for inbound peers, since an attacker could fill the log.
     const level = peer.inbound ? 'debug' : 'info';
     this.#ctx.log[level]('peer connected', {
       peer: peer.id,
@@ -93,7 +93,7 @@ export class Handshake {
     this.#events.established(peer);
   }
 
-  /** BIP-339 and BIP-155 ask for these before `verack`. */
+  /** Processes a negotiation message that BIP-339 or BIP-155 requires before `verack`. */
   option(peer: Peer, type: 'wtxidrelay' | 'sendaddrv2'): void {
     const { negotiated } = peer;
     if (negotiated.established) {
@@ -135,7 +135,7 @@ export class Handshake {
   }
 }
 
-/** Feelers are gone before any transaction could be told of. */
+/** Feelers disconnect before transactions could be announced. */
 function relaysTransactions(type: Peer['link']['type']): boolean {
   return type !== 'block-relay-only' && type !== 'feeler';
 }

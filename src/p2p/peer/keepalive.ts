@@ -4,10 +4,10 @@ import type { PeerContext } from './context.ts';
 import type { Peer } from './peer.ts';
 
 const PING_INTERVAL_MS = 2 * 60_000;
-/** Without an answer, or without any traffic at all. */
+/** Time without a pong after which a peer is disconnected, milliseconds. */
 const TIMEOUT_MS = 20 * 60_000;
 
-/** Pings (BIP-31): whether the other end still lives, and how far away it is. */
+/** Sends pings (BIP-31), measures the round trip time and disconnects peers that do not answer. */
 export class Keepalive {
   readonly #ctx: PeerContext;
 
@@ -24,7 +24,7 @@ export class Keepalive {
     if (!ping.queued && (ping.nonce !== 0n || !due)) return;
     ping.queued = false;
     ping.sentAt = nowMs;
-    // Older peers do not answer, so none is waited for.
+    // Peers up to this version do not send a pong, so the nonce stays 0 and no answer is awaited.
     const nonce = random64(this.#ctx.random) || 1n;
     ping.nonce = negotiated.protocol > PING_NONCE_VERSION ? nonce : 0n;
     link.send('ping', { nonce });
@@ -34,7 +34,7 @@ export class Keepalive {
     if (negotiated.protocol > PING_NONCE_VERSION) link.send('pong', { nonce });
   }
 
-  /** An answer to another ping than the last is left alone, as Core does; a short one or zero ends the wait. */
+  /** Processes a pong. One with another nonce is ignored, as in Core; a short payload or nonce 0 ends the wait. */
   pong(peer: Peer, nonce: bigint | null, nowMs: number): void {
     const { ping, link } = peer;
     if (ping.nonce === 0n) return;

@@ -6,26 +6,29 @@ import type { HeaderSync } from '../sync/header-sync.ts';
 import type { PeerContext } from './context.ts';
 import type { Peer } from './peer.ts';
 
-/** An outbound peer has so long to show a chain as good as ours was, and then once more so long. */
+/**
+ * Time for an outbound peer to announce a chain with as much work as our tip had; then time to answer a last
+ * `getheaders` (Core's ConsiderEviction).
+ */
 const CHAIN_SYNC_MS = 20 * 60_000;
 const LAST_CHANCE_MS = 2 * 60_000;
 const EXTRA_CHECK_MS = 45_000;
 const STALE_CHECK_MS = 10 * 60_000;
-/** A tip this many spacings old may be kept from us. */
+/** Age of the tip in block intervals after which it may be stale. */
 const STALE_SPACINGS = 3;
-/** A new connection is left alone this long. */
+/** Minimum age of a connection before it may be dropped, seconds. */
 const MIN_CONNECTED_S = 30;
 
-/** What is wanted of the outbound slots. */
+/** State of the outbound connections. */
 export interface OutboundSlots {
-  /** Connections beyond those that there should be. */
+  /** Number of connections beyond the target of each type. */
   extraFullRelay(): number;
   extraBlockRelay(): number;
-  /** Whether another manual or full-relay connection is in the same network. */
+  /** Returns whether another manual or full-relay connection is in the same network. */
   hasCompany(peer: Peer): boolean;
 }
 
-/** Sees to it that outbound peers keep up with the best chain, and that one which does not makes room for another. */
+/** Replaces outbound peers whose chain falls behind, drops extra outbound peers and detects a stale tip. */
 export class OutboundWatch {
   readonly #ctx: PeerContext;
   readonly #headers: HeaderSync;
@@ -47,12 +50,12 @@ export class OutboundWatch {
     this.#nextStaleCheck = nowMs + STALE_CHECK_MS;
   }
 
-  /** The chain has a new tip. */
+  /** Records a new tip. */
   moved(): void {
     this.#lastTipAt = this.#ctx.clock.monotonicMs();
   }
 
-  /** Lets go of a peer whose chain stays behind. */
+  /** Core's ConsiderEviction: disconnects an outbound peer whose chain does not catch up with ours. */
   tick(peer: Peer, nowMs: number): void {
     const { sync, link } = peer;
     const { chain: watch } = sync;
@@ -65,13 +68,13 @@ export class OutboundWatch {
       watch.work = null;
       watch.sentGetHeaders = false;
     } else if (watch.deadline === 0 || (watch.work !== null && work >= watch.work.chainwork)) {
-      // Seen for the first time; or it has caught up with what our tip was then.
+      // Starts a new deadline: the peer is behind for the first time, or it caught up with our earlier tip.
       watch.deadline = nowMs + CHAIN_SYNC_MS;
       watch.work = tip;
       watch.sentGetHeaders = false;
     } else if (nowMs > watch.deadline) {
       if (watch.sentGetHeaders) {
-        this.#ctx.log.info('an outbound peer has an old chain', { peer: peer.id });
+        this.#ctx.log.info('outbound peer disconnected: its chain is behind ours', { peer: peer.id });
         link.disconnect('outbound peer has old chain');
         return;
       }
@@ -82,7 +85,10 @@ export class OutboundWatch {
     }
   }
 
-  /** Once in a while for all: connections beyond the slots, and whether the tip may be stale. */
+  /**
+   * Periodic checks: drops extra outbound connections and tests whether the tip is stale (Core's
+   * CheckForStaleTipAndEvictPeers).
+   */
   check(nowMs: number): void {
     if (nowMs < this.#nextExtraCheck) return;
     this.#nextExtraCheck = nowMs + EXTRA_CHECK_MS;
@@ -94,7 +100,7 @@ export class OutboundWatch {
       const age = nowMs - this.#lastTipAt;
       const stale = age > STALE_SPACINGS * params.consensus.powTargetSpacing * 1000 && this.#requests.size === 0;
       if (connections.allowExtraFullRelay(stale) && stale)
-        log.info('no new block for long: another outbound peer is looked for', { seconds: age / 1000 });
+        log.info('tip may be stale: opening an extra outbound connection', { seconds: age / 1000 });
     }
     if (!this.#synced && canDirectFetch(this.#ctx)) {
       this.#synced = true;
@@ -102,7 +108,7 @@ export class OutboundWatch {
     }
   }
 
-  /** The youngest goes, unless it brought a block later than the one before it. */
+  /** Drops the youngest peer, or the next youngest if that one received a block less recently. */
   #dropExtraBlockRelay(): void {
     if (this.#slots.extraBlockRelay() <= 0) return;
     const [youngest, next] = this.#all('block-relay-only').sort((a, b) => b.id - a.id);
@@ -111,7 +117,7 @@ export class OutboundWatch {
     this.#drop(next && lastBlock(youngest) > lastBlock(next) ? next : youngest, 'extra block-relay-only peer');
   }
 
-  /** The one whose last announcement is the oldest goes; of several, the youngest. */
+  /** Drops the peer with the oldest block announcement; among equals the youngest peer. */
   #dropExtraFullRelay(): void {
     if (this.#slots.extraFullRelay() <= 0) return;
     const worst = this.#all('outbound-full-relay')

@@ -10,92 +10,101 @@ import { SERVICES } from '../services.ts';
 import type { BlockRequest } from '../sync/block-requests.ts';
 import type { HeadersPresync } from '../sync/headers-presync.ts';
 
-/** What both sides said in the handshake. */
+/** Result of the version handshake. */
 export interface Negotiated {
-  /** What the peer said of itself; null before. */
+  /** The peer's `version` message; null until received. */
   version: VersionMessage | null;
   /** The lower of both protocol versions. */
   protocol: number;
-  /** Whether its `verack` has come. */
+  /** Whether the peer's `verack` was received. */
   established: boolean;
   wtxidRelay: boolean;
   addrV2: boolean;
-  /** BIP-130: blocks shall be announced by headers. */
+  /** BIP-130: the peer wants blocks announced by headers. */
   prefersHeaders: boolean;
-  /** BIP-152: it understands compact blocks, and wants them unasked. */
+  /** BIP-152: the peer supports compact blocks, and selected us for high-bandwidth mode. */
   compactBlocks: boolean;
   wantsCompactBlocks: boolean;
 }
 
-/** Milliseconds of the monotonic clock; 0 where there is none. */
+/**
+ * Times are milliseconds of the monotonic clock; `sentAt` is 0 before the first ping and `nonce` is 0 if no pong is
+ * awaited.
+ */
 export interface PingState {
   nonce: bigint;
   sentAt: number;
   last: number | null;
-  /** The operator asked for one. */
+  /** Whether the operator requested a ping. */
   queued: boolean;
 }
 
-/** What is known of the peer's chain, and what it is asked for. */
+/** The peer's chain and the requests to the peer (Core's CNodeState). */
 export interface SyncState {
-  /** Of its headers, the one with the most work that we know. */
+  /** The block with the most work that the peer is known to have (Core's pindexBestKnownBlock). */
   bestKnown: ChainEntry | null;
-  /** The last one it announced that we do not know yet. */
+  /** The last announced block whose header we do not have (Core's hashLastUnknownBlock). */
   unknownBlock: BlockHash | null;
-  /** The last block both chains share, as far as was looked. */
+  /** The last known block that both chains have in common (Core's pindexLastCommonBlock). */
   lastCommon: ChainEntry | null;
-  /** The last header we have sent. */
+  /** The best header sent to the peer (Core's pindexBestHeaderSent). */
   bestHeaderSent: ChainEntry | null;
-  /** Whether its headers are being fetched from where we are. */
+  /** Whether header sync from this peer has started. */
   started: boolean;
-  /** Monotonic milliseconds by which headers must have come; infinite for no limit. */
+  /** Monotonic milliseconds by which header sync must have finished; infinite for no limit. */
   headersDeadline: number;
-  /** When headers were last asked for; answers are waited for a while before it is asked again. */
+  /** Monotonic milliseconds of the last `getheaders`; another one is sent only after a time limit. */
   headersAskedAt: number;
   invTriggeredHeaders: boolean;
   presync: HeadersPresync | null;
-  /** May be asked for blocks before others: outbound, or trusted, and with blocks to give. */
+  /** Whether the peer is preferred for block downloads: outbound or with the noban permission, and serving blocks. */
   preferred: boolean;
   readonly inFlight: BlockRequest[];
-  /** Since when the first of `inFlight` is waited for. */
+  /** Monotonic milliseconds since when the first block in `inFlight` is being downloaded. */
   downloadingSince: number;
-  /** Since when the window does not move because of this peer; 0 where it does. */
+  /** Monotonic milliseconds since when this peer stalls the download window; 0 if it does not. */
   stallingSince: number;
-  /** Unix seconds at which it last announced a block ahead of our tip. */
+  /** Unix seconds of the peer's last announcement of a block with more work than our tip. */
   lastAnnouncementAt: number;
   sentSendHeaders: boolean;
-  /** Outbound peers must keep up with our chain. */
+  /** State of Core's ChainSyncTimeoutState: outbound peers must keep up with our chain. */
   chain: { deadline: number; work: ChainEntry | null; sentGetHeaders: boolean; protected: boolean };
 }
 
-/** What is to be sent of blocks. */
+/** Block announcements to the peer. */
 export interface BlockRelayState {
-  /** Blocks to be announced, the lowest first. */
+  /** Blocks to announce, lowest first. */
   readonly announce: ChainEntry[];
-  /** The end of the last `inv` that answered `getblocks`: when it is fetched, there is more. */
+  /**
+   * The last block of the `inv` that answered `getblocks`; when the peer requests it, our tip is announced so that it
+   * continues.
+   */
   continueAt: BlockHash | null;
 }
 
 export interface TxRelayState {
-  /** The peer wants transactions. */
+  /** Whether the peer wants transactions. */
   wanted: boolean;
-  /** BIP-37: and only those that match. */
+  /** BIP-37 filter for announcements; null for all transactions. */
   filter: BloomFilter | null;
-  /** What it knows already: hashes by which it is announced to it. */
+  /** Hashes that the peer knows, in the form (txid or wtxid) in which they are announced to it. */
   readonly known: RollingBloomFilter;
-  /** By wtxid in hex, what waits to be announced. */
+  /** Transactions to be announced, by wtxid in hex. */
   readonly queue: Map<string, Wtxid>;
   /** Monotonic milliseconds. */
   nextAnnouncementAt: number;
-  /** What entered the mempool later than the last announcement is not shown yet. */
+  /**
+   * Mempool sequence of the last announcement. Transactions that entered later are not served, since they were not
+   * announced yet.
+   */
   nextSequence: number;
   lastAnnouncedAt: number;
   sendMempool: boolean;
-  /** Satoshis per 1,000 virtual bytes: what pays less is not wanted. */
+  /** BIP-133: minimum feerate of announcements, satoshis per 1,000 virtual bytes. */
   feeFilter: number;
   sentFeeFilter: number;
   nextFeeFilterAt: number;
-  /** Transactions announced and sent, for the operator. */
+  /** Number of transactions announced, for `getpeerinfo`. */
   announced: number;
 }
 
@@ -106,14 +115,14 @@ export interface AddrRelayState {
   nextOwnAt: number;
   askedUs: boolean;
   weAsked: boolean;
-  /** How many addresses may be taken from it now, and when that was worked out. */
+  /** Rate limit: number of addresses that may be accepted now, and the time of that value. */
   tokens: number;
   tokensAt: number;
   processed: number;
   rateLimited: number;
 }
 
-/** One connection and all that the protocol knows of it. */
+/** A connection with its protocol state. */
 export class Peer {
   readonly link: PeerLink;
   readonly negotiated: Negotiated = {
@@ -146,19 +155,19 @@ export class Peer {
     chain: { deadline: 0, work: null, sentGetHeaders: false, protected: false },
   };
   readonly blocks: BlockRelayState = { announce: [], continueAt: null };
-  /** Null with peers that relay no transactions. */
+  /** Null if no transactions are relayed with this peer. */
   tx: TxRelayState | null = null;
-  /** Null with peers that relay no addresses, or have not begun to. */
+  /** Null if no addresses are relayed with this peer, or not yet. */
   addr: AddrRelayState | null = null;
-  /** The address under which it sees us. */
+  /** Our address as the peer sees it. */
   seesUsAt: NetService | null = null;
-  /** Seconds its clock is ahead of ours. */
+  /** Difference of the peer's clock to ours, seconds; positive if it is ahead. */
   timeOffset = 0;
-  /** We asked it to send compact blocks unasked. */
+  /** Whether we selected the peer for high-bandwidth compact blocks (BIP-152). */
   sendsCompactBlocks = false;
-  /** Monotonic milliseconds at which the connection was there. */
+  /** Monotonic milliseconds at which the connection was opened. */
   readonly openedAt: number;
-  /** Misbehaved, and is about to be gone. */
+  /** Whether the peer misbehaved and is being disconnected. */
   gone = false;
 
   constructor(link: PeerLink, openedAt: number) {
@@ -174,7 +183,10 @@ export class Peer {
     return this.link.type === 'inbound';
   }
 
-  /** Bits of what we offer this peer: filters only where the operator allows them (BIP-111). */
+  /**
+   * Returns the service bits offered to this peer. NODE_BLOOM is only offered to peers with the bloomfilter permission
+   * (BIP-111).
+   */
   offered(services: bigint): bigint {
     return this.link.permissions.has('bloomfilter') ? services | SERVICES.bloom : services;
   }

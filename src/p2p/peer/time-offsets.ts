@@ -1,8 +1,8 @@
-/** Core's numbers: how many are kept, and how many it takes to say anything. */
+/** Core's limits: samples kept, and samples needed for a median. */
 const KEPT = 50;
 const LEAST = 5;
 
-/** By how many seconds the clocks of peers are ahead of ours, of the last ones that we chose. */
+/** Clock offsets of the latest outbound peers, in seconds; positive if the peer is ahead (Core's TimeOffsets). */
 export class TimeOffsets {
   readonly #offsets: number[] = [];
 
@@ -15,7 +15,7 @@ export class TimeOffsets {
     return this.#offsets.length;
   }
 
-  /** Seconds; 0 as long as there are fewer than five. */
+  /** Median offset in seconds; 0 with fewer than 5 samples. */
   get median(): number {
     if (this.#offsets.length < LEAST) return 0;
     return this.#offsets.toSorted((a, b) => a - b)[this.#offsets.length >> 1]!;

@@ -3,24 +3,24 @@ import { FsChaCha20, FsChaCha20Poly1305 } from '../../crypto/fs-chacha20.ts';
 import { hkdfSha256 } from '../../crypto/hkdf.ts';
 import { concatBytes } from '../../util/bytes.ts';
 
-/** Packets and lengths after which the ciphers take another key. */
+/** Number of packets after which the ciphers rekey (BIP-324). */
 const REKEY_INTERVAL = 224;
 const IGNORE_BIT = 0x80;
 const HEADER_SIZE = 1;
 const TAG_SIZE = 16;
 
 export const LENGTH_SIZE = 3;
-/** What a packet is longer than its contents: encrypted length, header and tag. */
+/** Bytes of a packet beyond its contents: encrypted length, header and tag. */
 export const PACKET_EXPANSION = LENGTH_SIZE + HEADER_SIZE + TAG_SIZE;
 export const GARBAGE_TERMINATOR_SIZE = 16;
 
 export interface Packet {
   readonly contents: Uint8Array;
-  /** A decoy: authentic, and to be forgotten. */
+  /** Whether the packet is a decoy: authenticated, and to be discarded. */
   readonly ignore: boolean;
 }
 
-/** What both sides derive from their keys (BIP-324), and the ciphers that run on it. */
+/** The keys and ciphers that both sides derive from the ElligatorSwift key exchange (BIP-324). */
 export class Bip324Cipher {
   readonly sessionId: Uint8Array;
   readonly sendTerminator: Uint8Array;
@@ -30,7 +30,10 @@ export class Bip324Cipher {
   readonly #receiveLength: FsChaCha20;
   readonly #receivePacket: FsChaCha20Poly1305;
 
-  /** `ours` and `theirs` are the encoded keys as they were sent; `magic` are the network's four bytes in wire order. */
+  /**
+   * `ours` and `theirs` are the ElligatorSwift-encoded public keys as sent; `magic` is the network magic, 4 bytes in
+   * wire order.
+   */
   constructor(secret: Uint8Array, ours: Uint8Array, theirs: Uint8Array, initiating: boolean, magic: Uint8Array) {
     const salt = concatBytes(new TextEncoder().encode('bitcoin_v2_shared_secret'), magic);
     const derive = hkdfSha256(ellswiftSharedSecret(secret, ours, theirs, initiating), salt);
@@ -47,7 +50,7 @@ export class Bip324Cipher {
     this.sessionId = derive('session_id');
   }
 
-  /** A packet whose contents are `head` and then `body`. */
+  /** Returns an encrypted packet with the contents `head` followed by `body`. */
   encrypt(head: Uint8Array, body: Uint8Array, aad: Uint8Array, ignore = false): Uint8Array {
     const size = head.length + body.length;
     const out = new Uint8Array(size + PACKET_EXPANSION);
@@ -59,14 +62,14 @@ export class Bip324Cipher {
     return out;
   }
 
-  /** The size of the contents that follow. */
+  /** Returns the length of the contents of the next packet, in bytes. */
   decryptLength(bytes: Uint8Array): number {
     const plain = new Uint8Array(LENGTH_SIZE);
     this.#receiveLength.crypt(bytes, plain);
     return plain[0]! | (plain[1]! << 8) | (plain[2]! << 16);
   }
 
-  /** Opens a packet without its length; null where it is not authentic. */
+  /** Decrypts a packet without its length field; returns null if authentication fails. */
   decrypt(sealed: Uint8Array, aad: Uint8Array): Packet | null {
     const plain = this.#receivePacket.decrypt(aad, sealed);
     if (plain === null) return null;

@@ -1,22 +1,25 @@
-/** So much is allocated at first, and beyond the same size all of it: a peer cannot claim memory with a few bytes. */
+/**
+ * Bytes allocated at first. The whole size is allocated once that many bytes have arrived, so that a peer cannot
+ * reserve memory by announcing a large message.
+ */
 const ALLOCATE_AHEAD = 262_144;
 
 const NOTHING = new Uint8Array(0);
 
-/** Collects bytes up to a number that is known before, out of pieces of any size. Each byte is copied a few times at most. */
+/** Accumulates an expected number of bytes from chunks of any size. Each byte is copied a few times at most. */
 export class Gather {
   #wanted = 0;
   #length = 0;
   #buffer = NOTHING;
 
-  /** Begins anew; what was collected before stays with whoever has it. */
+  /** Starts a new accumulation in a new buffer; views of the previous one stay valid. */
   expect(size: number): void {
     this.#wanted = size;
     this.#length = 0;
     this.#buffer = NOTHING;
   }
 
-  /** Goes on to collect up to `size`, keeping what is there. */
+  /** Raises the expected number to `size` and keeps the bytes accumulated so far. */
   extend(size: number): void {
     this.#wanted = size;
   }
@@ -25,7 +28,7 @@ export class Gather {
     return this.#length;
   }
 
-  /** Bytes of memory that it takes. */
+  /** Allocated memory, bytes. */
   get size(): number {
     return this.#buffer.length;
   }
@@ -34,12 +37,15 @@ export class Gather {
     return this.#length === this.#wanted;
   }
 
-  /** What was collected, as a view. */
+  /** The accumulated bytes, as a view. */
   get bytes(): Uint8Array {
     return this.#buffer.subarray(0, this.#length);
   }
 
-  /** Takes what is wanted of `bytes` from `at` on; yields where it stopped. */
+  /**
+   * Copies bytes from offset `at` until the expected number is reached; returns the offset of the first byte not
+   * copied.
+   */
   take(bytes: Uint8Array, at: number): number {
     const count = Math.min(this.#wanted - this.#length, bytes.length - at);
     const length = this.#length + count;

@@ -1,4 +1,4 @@
-/** BIP-324's one-byte names of messages, from 1 on, in order. The empty ones mean nothing to us, and neither to Core. */
+/** Short message types of BIP-324, indexed by id. Empty ids are unassigned, in Core as well. */
 const SHORT_IDS = [
   '',
   'addr',
@@ -42,12 +42,12 @@ const SHORT_IDS = [
 
 const ID_BY_TYPE = new Map<string, number>(SHORT_IDS.flatMap((type, id) => (type === '' ? [] : [[type, id] as const])));
 
-/** The one-byte name, or null where the name is spelt out. */
+/** Returns the short id of a message type, or null if the type must be sent in full. */
 export function shortIdOf(type: string): number | null {
   return ID_BY_TYPE.get(type) ?? null;
 }
 
-/** The name behind an id; empty for one that is reserved, null for one out of the table. */
+/** Returns the message type of a short id: an empty string for an unassigned id, null for an id beyond the table. */
 export function typeOfShortId(id: number): string | null {
   return SHORT_IDS[id] ?? null;
 }

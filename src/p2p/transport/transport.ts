@@ -1,44 +1,47 @@
-/** Core's MAX_PROTOCOL_MESSAGE_LENGTH: no payload may be longer. */
+/** Core's MAX_PROTOCOL_MESSAGE_LENGTH: maximum size of a payload, bytes. */
 export const MAX_PAYLOAD = 4_000_000;
 
-/** Bytes that hold the name of a message, where it is spelt out. */
+/** Size of a message type that is sent in full, bytes. */
 export const TYPE_SIZE = 12;
 
-/** A message as it came, not yet decoded. The payload is the receiver's own copy. */
+/** A received message before decoding. The payload is a copy owned by the receiver. */
 export interface NetMessage {
   readonly type: string;
   readonly payload: Uint8Array;
-  /** Bytes it took on the wire, framing included. */
+  /** Size on the wire including framing, bytes. */
   readonly wireSize: number;
 }
 
-/** `detecting` until it is known what the peer speaks and, with v2, that both sides have the same keys. */
+/** `detecting` until the peer's protocol is known and, with v2, the key exchange is confirmed by its version packet. */
 export type Protocol = 'detecting' | 'v1' | 'v2';
 
 export type TransportEvent =
-  /** Bytes of the handshake that must go out before anything that `encode` yields from here on. */
+  /** Handshake bytes that must be sent before any bytes that `encode` returns from now on. */
   | { readonly kind: 'send'; readonly bytes: Uint8Array }
-  /** From here on `encode` may be called. */
+  /** `encode` may be called from now on. */
   | { readonly kind: 'writable' }
   | { readonly kind: 'message'; readonly message: NetMessage }
-  /** A message without a meaning, which Core drops without blaming the peer. */
+  /** A message that cannot be interpreted and that Core ignores without a consequence for the peer. */
   | { readonly kind: 'dropped'; readonly reason: string; readonly wireSize: number }
-  /** The stream cannot be understood any longer: disconnect. Always the last event. */
+  /** The stream cannot be decoded any further and the peer must be disconnected. Always the last event. */
   | { readonly kind: 'failed'; readonly reason: string };
 
-/** Turns a stream of bytes into messages and back. Opens no sockets and keeps no time. */
+/** Converts a byte stream to messages and back. Performs no I/O and uses no clock. */
 export interface Transport {
   readonly protocol: Protocol;
-  /** BIP-324: 32 bytes both sides can compare, once the peer has proven to have the same keys; null before and with v1. */
+  /** BIP-324 session id, 32 bytes that both sides can compare. Null with v1 and before the peer has authenticated. */
   readonly sessionId: Uint8Array | null;
   /** Whether `encode` may be called. */
   readonly writable: boolean;
-  /** Bytes of memory that a message takes which has not come to its end. */
+  /** Memory used by an incomplete message, bytes. */
   readonly held: number;
-  /** What must be sent when the connection opens, before anything was received. Call it once. */
+  /** Returns the bytes to send when the connection opens. Must be called once. */
   start(): Uint8Array;
-  /** What the next bytes of the stream bring about, in order. After a failure it yields nothing. */
+  /** Processes received bytes and returns the resulting events in order. Returns none after a failure. */
   receive(bytes: Uint8Array): TransportEvent[];
-  /** The bytes of a message, to be sent in the order of the calls. Throws before it is writable and on long payloads. */
+  /**
+   * Returns the bytes of a message, which must be sent in the order of the calls. Throws if the transport is not
+   * writable or the payload is too long.
+   */
   encode(type: string, payload: Uint8Array): Uint8Array;
 }

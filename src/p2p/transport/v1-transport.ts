@@ -9,10 +9,13 @@ const MAGIC_SIZE = 4;
 const SIZE_AT = MAGIC_SIZE + TYPE_SIZE;
 const CHECKSUM_AT = SIZE_AT + 4;
 const CHECKSUM_SIZE = 4;
-/** Magic, name, size of the payload and checksum. */
+/** Size of the v1 header: magic, message type, payload size and checksum. */
 export const V1_HEADER_SIZE = CHECKSUM_AT + CHECKSUM_SIZE;
 
-/** The plain framing: a header with magic, name, size and checksum, then the payload. Writable from the start. */
+/**
+ * The v1 protocol: a header with magic, message type, size and checksum, followed by the payload in plain text.
+ * Writable from the start.
+ */
 export class V1Transport implements Transport {
   readonly protocol = 'v1';
   readonly sessionId = null;
@@ -20,13 +23,13 @@ export class V1Transport implements Transport {
   readonly #magic: Uint8Array;
   readonly #header = new Gather();
   readonly #payload = new Gather();
-  /** What the header of the payload that is under way says. */
+  /** Message type in the header of the current payload; null if invalid. */
   #type: string | null = null;
   readonly #checksum = new Uint8Array(CHECKSUM_SIZE);
   #inPayload = false;
   #failed = false;
 
-  /** `magic` are the four bytes of the network, in wire order. */
+  /** `magic` is the network magic, 4 bytes in wire order. */
   constructor(magic: Uint8Array) {
     this.#magic = magic;
     this.#header.expect(V1_HEADER_SIZE);
@@ -48,7 +51,8 @@ export class V1Transport implements Transport {
         at = this.#payload.take(bytes, at);
         if (this.#payload.isComplete) events.push(this.#finishMessage(this.#payload.bytes));
       } else if (this.#header.length === 0 && bytes.length - at >= V1_HEADER_SIZE) {
-        // The usual case: nothing is gathered, as of many small messages that would cost far more than themselves.
+        // Usual case: the header is complete in the input. Copying it to the accumulator would dominate the cost of
+        // small messages.
         const size = this.#readHeader(bytes, at, events);
         at += V1_HEADER_SIZE;
         if (this.#failed || size > bytes.length - at) continue;
@@ -76,7 +80,7 @@ export class V1Transport implements Transport {
     return out;
   }
 
-  /** Begins a message; yields the size of its payload. */
+  /** Parses a header and starts its payload; returns the payload size. */
   #readHeader(bytes: Uint8Array, at: number, events: TransportEvent[]): number {
     for (let i = 0; i < MAGIC_SIZE; i++)
       if (bytes[at + i] !== this.#magic[i])
@@ -113,7 +117,7 @@ export class V1Transport implements Transport {
 
 const digest = new Uint8Array(32);
 
-/** Names by their first four bytes, which tell most of them apart. */
+/** Known message types by their first four bytes, which distinguish most of them. */
 const KNOWN_TYPES = new Map<number, { readonly name: string; readonly bytes: Uint8Array }[]>();
 for (const name of Object.keys(MESSAGES)) {
   const bytes = new Uint8Array(TYPE_SIZE);
@@ -126,7 +130,7 @@ function startOf(bytes: Uint8Array, at: number): number {
   return bytes[at]! | (bytes[at + 1]! << 8) | (bytes[at + 2]! << 16) | (bytes[at + 3]! << 24);
 }
 
-/** The name at a place, without a string being made for it; null where it is none of ours. */
+/** Returns the known message type at an offset without allocating a string, or null if it is unknown. */
 function knownType(from: Uint8Array, at: number): string | null {
   for (const { name, bytes } of KNOWN_TYPES.get(startOf(from, at)) ?? []) {
     let i = 4;
@@ -136,7 +140,10 @@ function knownType(from: Uint8Array, at: number): string | null {
   return null;
 }
 
-/** The name within 12 bytes: printable up to `last`, then zeros only; null where it is not of that form. */
+/**
+ * Returns the message type in 12 bytes: characters from space to `last`, padded with zeros. Returns null for any other
+ * content.
+ */
 export function readType(bytes: Uint8Array, last: number): string | null {
   let type = '';
   for (let i = 0; i < TYPE_SIZE; i++) {
@@ -151,7 +158,7 @@ export function readType(bytes: Uint8Array, last: number): string | null {
   return type;
 }
 
-/** Writes the name into bytes that are zero. */
+/** Writes a message type into zeroed bytes. */
 export function writeType(type: string, out: Uint8Array): void {
   assert(type.length <= TYPE_SIZE, 'name of a message fits 12 bytes');
   for (let i = 0; i < type.length; i++) out[i] = type.charCodeAt(i);

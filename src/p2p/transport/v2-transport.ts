@@ -9,9 +9,9 @@ import { MAX_PAYLOAD, type Protocol, type Transport, type TransportEvent, TYPE_S
 import { readType, V1_HEADER_SIZE, V1Transport, writeType } from './v1-transport.ts';
 
 const MAX_GARBAGE = 4095;
-/** A zero byte, the name spelt out, the payload. */
+/** Maximum contents of a packet: a zero byte, the full message type and the payload. */
 const MAX_CONTENTS = 1 + TYPE_SIZE + MAX_PAYLOAD;
-/** How a v1 peer begins, behind the network's magic. */
+/** Message type of a v1 peer's first message, which follows the network magic. */
 const V1_VERSION = new TextEncoder().encode('version\0\0\0\0\0');
 const MAGIC_SIZE = 4;
 const V1_PREFIX_SIZE = MAGIC_SIZE + TYPE_SIZE;
@@ -22,19 +22,19 @@ type ReceiveState = 'key-or-v1' | 'key' | 'garbage' | 'version' | 'application' 
 export interface V2Options {
   /** Whether we opened the connection. */
   readonly initiating: boolean;
-  /** The network's four bytes, in wire order. */
+  /** Network magic, 4 bytes in wire order. */
   readonly magic: Uint8Array;
-  /** Secret of this connection alone; drawn when not given. */
+  /** Private key for this connection only; random if absent. */
   readonly secret?: Uint8Array;
-  /** What the encoding of the key is drawn from. */
+  /** Source of randomness for the ElligatorSwift encoding. */
   readonly random?: RandomBytes;
-  /** At most 4095 bytes; drawn, of any length, when not given. */
+  /** Garbage of at most 4,095 bytes; random content of random length if absent. */
   readonly garbage?: Uint8Array;
 }
 
 /**
- * BIP-324. A responder first looks whether the peer speaks v1 and falls back to that; an initiator whose peer hangs up
- * is told by `shouldReconnectV1` to try again with v1.
+ * The v2 protocol (BIP-324). A responder falls back to v1 if the peer's first bytes are a v1 `version` message. An
+ * initiator whose peer disconnects at once learns from `shouldReconnectV1` whether to retry with v1.
  */
 export class V2Transport implements Transport {
   readonly #initiating: boolean;
@@ -48,9 +48,9 @@ export class V2Transport implements Transport {
   #cipher: Bip324Cipher | null = null;
   #state: ReceiveState;
   #failed = false;
-  /** What the next packet must authenticate besides itself: the peer's garbage, with its first packet. */
+  /** Associated data of the next packet: the peer's garbage for its first packet, empty afterwards. */
   #aad = NOTHING;
-  /** Of the packet that is being received; -1 until its length is here. */
+  /** Contents length of the packet that is being received, bytes; -1 until its length field is complete. */
   #contentsSize = -1;
 
   constructor({ initiating, magic, secret = randomSecret(), random, garbage = randomGarbage() }: V2Options) {
@@ -81,7 +81,10 @@ export class V2Transport implements Transport {
     return this.#gather.size + this.#v1.held;
   }
 
-  /** Whether the peer seems to speak v1 only: it hung up without a byte, after `bytesSent` that a v1 header fits into. */
+  /**
+   * Returns whether the peer seems to support v1 only: it disconnected without sending anything, after `bytesSent` of
+   * ours that a v1 peer reads as a header.
+   */
   shouldReconnectV1(bytesSent: number): boolean {
     return this.#initiating && this.#state === 'key' && this.#gather.length === 0 && bytesSent >= V1_HEADER_SIZE;
   }
@@ -118,13 +121,13 @@ export class V2Transport implements Transport {
     return this.#cipher.encrypt(head, payload, NOTHING);
   }
 
-  /** A packet that the peer will drop, with so many bytes in it. */
+  /** Returns a decoy packet with the given contents, which the peer discards. */
   encodeDecoy(contents: Uint8Array): Uint8Array {
     assert(this.#cipher !== null, 'keys are exchanged before decoys');
     return this.#cipher.encrypt(contents, NOTHING, NOTHING, true);
   }
 
-  /** Made when it is needed: it costs a millisecond, and who connects may never say a word, or speak v1. */
+  /** Encoded on first use: it takes a millisecond, and an inbound peer may send nothing or speak v1. */
   get #publicKey(): Uint8Array {
     return (this.#encodedKey ??= ellswiftCreate(this.#secret, this.#random));
   }
@@ -155,13 +158,13 @@ export class V2Transport implements Transport {
     this.#state = 'key';
     this.#gather.extend(ELLSWIFT_SIZE);
     events.push({ kind: 'send', bytes: concatBytes(this.#publicKey, this.#garbage) });
-    // All that came may be here already.
+    // The input may have ended with this prefix, so the key is checked at once.
     this.#takeKey(events);
   }
 
   #takeKey(events: TransportEvent[]): void {
     const { bytes } = this.#gather;
-    // A v1 peer of another network hangs up on our key anyway; like this the reason is known.
+    // A v1 peer of another network would disconnect anyway; failing here reports the reason.
     if (!this.#initiating && equalBytes(bytes.subarray(MAGIC_SIZE, V1_PREFIX_SIZE), V1_VERSION)) {
       this.#fail(events, `v1 peer with network magic ${bytesToHex(bytes.subarray(0, MAGIC_SIZE))}`);
       return;
@@ -169,7 +172,7 @@ export class V2Transport implements Transport {
     if (!this.#gather.isComplete) return;
     const cipher = new Bip324Cipher(this.#secret, this.#publicKey, bytes, this.#initiating, this.#magic);
     this.#cipher = cipher;
-    // The version packet is empty: no extensions are defined. It is the one that authenticates our garbage.
+    // The version packet has no contents, since BIP-324 defines no extensions. It authenticates our garbage.
     const version = cipher.encrypt(NOTHING, NOTHING, this.#garbage);
     events.push({ kind: 'send', bytes: concatBytes(cipher.sendTerminator, version) }, { kind: 'writable' });
     this.#garbage = NOTHING;
@@ -177,7 +180,7 @@ export class V2Transport implements Transport {
     this.#gather.expect(MAX_GARBAGE + GARBAGE_TERMINATOR_SIZE);
   }
 
-  /** The terminator may end at any byte, so they are taken one by one. */
+  /** Reads byte by byte, since the garbage terminator may end at any byte. */
   #takeGarbage(bytes: Uint8Array, start: number, events: TransportEvent[]): number {
     const terminator = this.#cipher!.receiveTerminator;
     for (let at = start; at < bytes.length; ) {
@@ -226,7 +229,7 @@ export class V2Transport implements Transport {
     this.#aad = NOTHING;
     this.#expectPacket();
     if (packet.ignore) return;
-    // Contents of the version packet are for extensions that are not defined yet.
+    // The contents of the version packet are reserved for extensions and ignored.
     if (this.#state === 'version') this.#state = 'application';
     else events.push(messageEvent(packet.contents));
   }
@@ -247,7 +250,7 @@ function messageEvent(contents: Uint8Array): TransportEvent {
 }
 
 function randomGarbage(): Uint8Array {
-  // 65,536 is sixteen times 4,096, so every length up to 4,095 is as likely as any other.
+  // 65,536 is a multiple of 4,096, so all lengths from 0 to 4,095 are equally likely.
   const length = crypto.getRandomValues(new Uint16Array(1))[0]! % (MAX_GARBAGE + 1);
   return crypto.getRandomValues(new Uint8Array(length));
 }
