@@ -6,19 +6,19 @@ import { ByteWriter } from '../util/bytes.ts';
 import { murmur3 } from '../util/murmur3.ts';
 import type { FilterLoadMessage } from './messages/bloom.ts';
 
-/** Which outputs that match are put into the filter, so that it matches what spends them. */
+/** BIP-37: which matching outputs are added to the filter, so that transactions spending them match as well. */
 export const BLOOM_UPDATE = { none: 0, all: 1, pubkeyOnly: 2 } as const;
 const UPDATE_MASK = 3;
 const HASH_STEP = 0xfba4_c795;
 
-/** BIP-37: what a light client wants to be told of, and by chance some more. */
+/** The bloom filter of a light client (BIP-37). */
 export class BloomFilter {
   readonly #bits: Uint8Array;
   readonly #hashFunctions: number;
   readonly #tweak: number;
   readonly #update: number;
 
-  /** Its size is within the limits, as the codec sees to that. */
+  /** The codec has checked the size limits. */
   constructor({ filter, hashFunctions, tweak, flags }: FilterLoadMessage) {
     this.#bits = filter.slice();
     this.#hashFunctions = hashFunctions;
@@ -27,7 +27,7 @@ export class BloomFilter {
   }
 
   insert(element: Uint8Array): void {
-    // CVE-2013-5700: there is no place to put it.
+    // CVE-2013-5700: an empty filter would cause a division by zero.
     if (this.#bits.length === 0) return;
     for (let n = 0; n < this.#hashFunctions; n++) {
       const bit = this.#bitOf(n, element);
@@ -44,11 +44,14 @@ export class BloomFilter {
     return true;
   }
 
-  /** Whether the client wants a transaction; the filter may take in outputs of it. An empty filter wants everything. */
+  /**
+   * Returns whether a transaction matches (BIP-37), and adds matching outputs to the filter as its update mode demands.
+   * An empty filter matches everything.
+   */
   matchAndUpdate({ tx, txid }: Pick<ParsedTransaction, 'tx' | 'txid'>): boolean {
     if (this.#bits.length === 0) return true;
     let found = this.contains(txid);
-    // All outputs are looked at, as each that matches may have to be taken in.
+    // All outputs are checked, since each match may have to be added.
     for (const [vout, { scriptPubKey }] of tx.outputs.entries()) {
       if (!this.#containsPush(scriptPubKey)) continue;
       found = true;

@@ -7,24 +7,24 @@ import { type BlockHeader, encodeHeader, headerBytes } from '../primitives/heade
 import { ByteWriter, equalBytes } from '../util/bytes.ts';
 import type { CompactBlock } from './messages/compact-blocks.ts';
 
-/** The most transactions a block of 4,000,000 weight units has room for, at 10 bytes each. */
+/** Maximum number of transactions in a block of 4,000,000 weight units, at 10 bytes each. */
 const MAX_TRANSACTIONS = 4_000_000 / (4 * 10);
 const MAX_INDEX = 0xffff;
 
-/** What is needed of a transaction to put it into a block. */
+/** The parts of a transaction that block reconstruction needs. */
 export interface BlockTransaction {
   readonly wtxid: Wtxid;
-  /** With witness. */
+  /** Bytes including the witness. */
   readonly raw: Uint8Array;
 }
 
 /**
- * `invalid`: no honest peer sends this. `failed`: bad luck or a crafted block, either may be; the whole block is to be
- * asked for.
+ * `invalid`: the compact block violates the protocol. `failed`: reconstruction failed, by chance or by a crafted block,
+ * and the full block must be requested.
  */
 export type CompactBlockFault = { readonly status: 'invalid' | 'failed'; readonly reason: string };
 
-/** Key under which transactions have their short ids, from the header and the sender's nonce. */
+/** Returns the SipHash key of the short ids, derived from the header and the nonce (BIP-152). */
 export function shortIdKey(header: BlockHeader, nonce: bigint): SipHashKey {
   const w = new ByteWriter(88);
   w.bytes(headerBytes(header));
@@ -34,23 +34,23 @@ export function shortIdKey(header: BlockHeader, nonce: bigint): SipHashKey {
 
 const words = new Uint32Array(2);
 
-/** BIP-152: 48 bits of a wtxid's SipHash, as a number. */
+/** Returns the short id of a transaction: 48 bits of the SipHash of its wtxid (BIP-152). */
 export function shortId(key: SipHashKey, wtxid: Wtxid): number {
   sipHashWords(key, wtxid, words);
   return words[0]! + (words[1]! & 0xffff) * 0x1_0000_0000;
 }
 
-/** Announces a block by its short ids; only the coinbase goes with it. */
+/** Returns the compact block of a block, with only the coinbase prefilled. */
 export function compactBlockOf({ header, txs }: ParsedBlock, nonce: bigint): CompactBlock {
   const key = shortIdKey(header, nonce);
   const shortIds = txs.slice(1).map(({ wtxid }) => shortId(key, wtxid));
   return { header, nonce, shortIds, prefilled: [{ gap: 0, tx: txs[0]! }] };
 }
 
-/** A block of which some transactions are still missing. */
+/** A block that is reconstructed except for missing transactions (Core's PartiallyDownloadedBlock). */
 export class PartialBlock {
   readonly header: BlockHeader;
-  /** How many transactions were among the candidates. */
+  /** Number of transactions found among the candidates. */
   readonly found: number;
   readonly #slots: (BlockTransaction | null)[];
 
@@ -60,24 +60,24 @@ export class PartialBlock {
     this.#slots = slots;
   }
 
-  /** Copies what was found, so that it lasts when the candidates are gone. */
+  /** Copies the found transactions, so that they do not depend on the candidates' memory. */
   keep(): void {
     for (const [index, slot] of this.#slots.entries())
       if (slot !== null) this.#slots[index] = { wtxid: slot.wtxid, raw: slot.raw.slice() };
   }
 
-  /** Places of the transactions that must be asked for, ascending. */
+  /** Returns the positions of the missing transactions, ascending. */
   missing(): number[] {
     return this.#slots.flatMap((slot, index) => (slot === null ? [index] : []));
   }
 
   /**
-   * The block's bytes, once the missing transactions are given in order. Whether they have the header's merkle root and
-   * witness commitment is for the caller to check: if not, two transactions may have shared a short id (`failed`).
+   * Returns the bytes of the block, given the missing transactions in order. The caller must verify merkle root and
+   * witness commitment; a mismatch may come from a short id collision (`failed`).
    */
   fill(txs: readonly BlockTransaction[]): { readonly status: 'ok'; readonly raw: Uint8Array } | CompactBlockFault {
     const missing = this.missing().length;
-    if (txs.length !== missing) return invalid(`${txs.length} transactions for ${missing} places`);
+    if (txs.length !== missing) return invalid(`${txs.length} transactions for ${missing} positions`);
     let next = 0;
     const w = new ByteWriter(1 << 20);
     encodeHeader(w, this.header);
@@ -90,9 +90,8 @@ export class PartialBlock {
 export type Reconstruction = { readonly status: 'ok'; readonly block: PartialBlock } | CompactBlockFault;
 
 /**
- * Puts a block together from what came with its announcement and from transactions we have. `candidates` are looked
- * through once, the mempool's before others, and two of them with one short id leave its place empty; an early end is
- * made when all places are taken.
+ * Reconstructs a block from a compact block and known transactions. `candidates` are read once, in order. Two
+ * candidates with the same short id leave their position empty. Reading stops when all positions are filled.
  */
 export function reconstruct(compact: CompactBlock, candidates: Iterable<BlockTransaction>): Reconstruction {
   const { header, shortIds, prefilled } = compact;
@@ -106,7 +105,7 @@ export function reconstruct(compact: CompactBlock, candidates: Iterable<BlockTra
     if (isNull(tx)) return invalid('null transaction');
     at += gap + 1;
     if (at > MAX_INDEX) return invalid('index of a prefilled transaction exceeds 16 bits');
-    // Else there would be places before it for which there is neither a transaction nor a short id.
+    // Otherwise a position before it would have neither a short id nor a transaction.
     if (at > shortIds.length + i) return invalid('index of a prefilled transaction is out of the block');
     slots[at] = tx;
   }
@@ -136,7 +135,7 @@ function findCandidates(
       slots[index] = candidate;
       found++;
     } else if (!equalBytes(present.wtxid, candidate.wtxid)) {
-      // To ask for it costs less than to find out afterwards that it was the wrong one.
+      // Requesting it is cheaper than finding out after reconstruction that the wrong one was used.
       slots[index] = null;
       collided.add(index);
       found--;
@@ -146,14 +145,14 @@ function findCandidates(
 }
 
 /**
- * Where in the block a short id belongs. They are sorted and searched rather than hashed: a sender could choose ids that
- * all fall together in a hash table.
+ * Maps short ids to positions in the block. Binary search is used instead of a hash table, in which a sender could
+ * choose colliding ids.
  */
 class ShortIdIndex {
   readonly hasDuplicates: boolean;
   readonly #ids: Float64Array;
   readonly #places: Uint16Array;
-  /** Whether some id has these low 16 bits; spares most candidates the search. */
+  /** Bitmap of the low 16 bits of all ids, which excludes most candidates without a search. */
   readonly #lowBits = new Uint8Array(0x1_0000);
 
   constructor(ids: readonly number[], places: readonly number[]) {
@@ -168,7 +167,7 @@ class ShortIdIndex {
     return this.#ids.length;
   }
 
-  /** The place of the transaction with this id, or -1. */
+  /** Returns the position of the transaction with this id, or -1. */
   indexOf(id: number): number {
     if (this.#lowBits[id % 0x1_0000] === 0) return -1;
     let low = 0;

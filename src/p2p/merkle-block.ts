@@ -5,21 +5,21 @@ import { equalBytes } from '../util/bytes.ts';
 import type { BloomFilter } from './bloom-filter.ts';
 import type { MerkleBlockMessage } from './messages/blocks.ts';
 
-/** BIP-37: what a light client is sent of a block, and behind it the transactions themselves. */
+/** BIP-37: the message that describes a block to a light client, and the matching transactions sent after it. */
 export interface FilteredBlock {
   readonly message: MerkleBlockMessage;
-  /** Places in the block of what the filter wants. */
+  /** Positions in the block of the matching transactions. */
   readonly matched: readonly number[];
 }
 
-/** The filter may take in outputs of what it wants, so it is asked for each transaction once, in block order. */
+/** Matches each transaction once and in block order, because matching may add outputs to the filter. */
 export function filteredBlock({ header, txs, txids }: ParsedBlock, filter: BloomFilter): FilteredBlock {
   const matched = txs.flatMap((parsed, index) => (filter.matchAndUpdate(parsed) ? [index] : []));
   const chosen = new Set(matched);
   return { message: { header, ...partialMerkleTree(txids, (index) => chosen.has(index)) }, matched };
 }
 
-/** The transactions that a merkle block proves to be in its block; null where it proves nothing. */
+/** Returns the transactions that a merkle block proves; null if the proof is invalid. */
 export function matchesOf({ header, ...tree }: MerkleBlockMessage): { txid: Txid; index: number }[] | null {
   const proven = provenTransactions(tree);
   return proven && equalBytes(proven.root, header.merkleRoot) ? [...proven.matches] : null;

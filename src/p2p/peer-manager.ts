@@ -24,28 +24,28 @@ import { BlockDownload } from './sync/block-download.ts';
 import { HeaderSync } from './sync/header-sync.ts';
 import type { NetMessage } from './transport/transport.ts';
 
-/** How often it is looked what is to be done; most is done when a message comes. */
+/** Interval of periodic work per peer, milliseconds; most work is triggered by messages. */
 const TICK_MS = 100;
-/** What may be said before the handshake is over. */
+/** Messages allowed before the handshake is complete. */
 const HANDSHAKE_MESSAGES = new Set(['version', 'verack', 'wtxidrelay', 'sendaddrv2', 'feature']);
 
 const FILTER_MESSAGES = new Set(['filterload', 'filteradd', 'filterclear']);
 
-/** Told of peers whose handshake is over. */
+/** Observer of peers that completed the handshake. */
 export interface PeerObserver {
   established(peer: Peer): void;
   closed(peer: Peer, reason: string): void;
 }
 
-/** All but what the manager itself knows. */
+/** Everything in the context that the manager does not provide itself. */
 export type PeerManagerDeps = Omit<PeerContext, 'peers' | 'misbehaving'> & {
   readonly slots: OutboundSlots;
   readonly observer?: PeerObserver;
 };
 
-/** The protocol: what is said to peers, and what is done about what they say. */
+/** The peer-to-peer protocol logic (Core's PeerManager). */
 export class PeerManager implements PeerLogic {
-  /** Of clocks of outbound peers. */
+  /** Clock offsets of outbound peers. */
   readonly timeOffsets = new TimeOffsets();
   readonly #ctx: PeerContext;
   readonly #observer: PeerObserver | undefined;
@@ -113,7 +113,7 @@ export class PeerManager implements PeerLogic {
     );
   }
 
-  /** All connections, the handshake over or not. */
+  /** Returns all peers, including those in the handshake. */
   peers(): Iterable<Peer> {
     return this.#all.values();
   }
@@ -139,7 +139,10 @@ export class PeerManager implements PeerLogic {
     if (peer.negotiated.established) this.#observer?.closed(peer, reason);
   }
 
-  /** A promise only where others are to have their turn between: of a flood of small messages, promises are the most. */
+  /**
+   * Processes a received message. Returns a promise only if the processing yields: for many small messages, promises
+   * would dominate the cost.
+   */
   message(link: PeerLink, { type, payload }: NetMessage): void | Promise<void> {
     const peer = this.#all.get(link);
     if (!peer || peer.gone || link.closed) return;
@@ -156,7 +159,7 @@ export class PeerManager implements PeerLogic {
     }
   }
 
-  /** Asks one peer for a block, whatever was asked of others; why that cannot be, or null. */
+  /** Requests a block from one peer (`getblockfrompeer`). Returns Core's error text, or null. */
   fetchBlock(id: number, entry: ChainEntry): string | null {
     const peer = this.#established.get(id);
     if (!peer) return 'Peer does not exist';
@@ -166,13 +169,13 @@ export class PeerManager implements PeerLogic {
       : 'Already requested from this peer';
   }
 
-  /** Asks for a ping of every peer. */
+  /** Sends a ping to every peer with its next tick. */
   pingAll(): void {
     for (const { ping } of this.#established.values()) ping.queued = true;
   }
 
   #isDue({ negotiated }: Peer, type: string): boolean {
-    // What is not known is not looked at: later versions of the protocol may say what they like.
+    // Unknown messages are ignored, as later protocol versions may add some.
     if (!isMessageType(type)) return false;
     if (negotiated.version === null) return type === 'version';
     return negotiated.established || HANDSHAKE_MESSAGES.has(type);
@@ -181,12 +184,13 @@ export class PeerManager implements PeerLogic {
   #failed(peer: Peer, type: string, error: unknown): void {
     if (error instanceof MessageError) {
       if (error.verdict === 'misbehaving') this.#misbehaving(peer, error.message);
-      // Core lets what it cannot read pass. Who sends it wastes our time, or has lost the thread.
+      // Core ignores malformed messages. A peer that sends one wastes our time or is out of sync, so it is
+      // disconnected.
       else peer.link.disconnect(`malformed ${type}`);
-    } else this.#broken(peer, 'a message could not be handled', { type, error });
+    } else this.#broken(peer, 'message processing failed', { type, error });
   }
 
-  /** A mistake of ours, or the end of the node: one peer is a small price for staying up. */
+  /** Disconnects a peer after an internal error or when the node stops; one lost peer is better than a crash. */
   #broken({ id, link }: Peer, what: string, facts: Record<string, unknown>): void {
     const { chain, log } = this.#ctx;
     if (chain.stopped === null) log.error(what, { peer: id, ...facts });
@@ -196,15 +200,15 @@ export class PeerManager implements PeerLogic {
   #misbehaving(peer: Peer, what: string): void {
     if (peer.gone) return;
     const { log, connections } = this.#ctx;
-    // Whoever likes to can connect, and could fill the log.
-    log[peer.inbound ? 'debug' : 'warn']('a peer misbehaves', { peer: peer.id, what });
+    // Logged at debug level for inbound peers, since an attacker could fill the log.
+    log[peer.inbound ? 'debug' : 'warn']('peer misbehaved', { peer: peer.id, what });
     const { type, permissions } = peer.link;
-    // Whoever the operator chose stays; what it sent is not taken.
+    // Manual peers and peers with the noban permission stay connected; only the message is dropped.
     if (type === 'manual' || permissions.has('noban')) return;
     peer.gone = true;
     peer.link.disconnect('misbehaving');
     const { address } = peer.link.service;
-    // All peers of this machine, and of a proxy on it, have one address.
+    // All local peers, including those behind a local proxy, share one address.
     if (isLocal(address) || !isValid(address)) return;
     connections.discourage(peer.link);
     for (const { link } of this.#all.values())
@@ -213,7 +217,7 @@ export class PeerManager implements PeerLogic {
 
   #introduced(peer: Peer): void {
     const { link } = peer;
-    // Whoever comes by himself could tell us any time.
+    // The clocks of inbound peers are not sampled, since an attacker could add any number of them.
     if (!peer.inbound) this.timeOffsets.add(peer.timeOffset);
     link.standing.hasRelevantServices = peer.servesBlocks && peer.servesWitness;
     peer.sync.preferred =
@@ -247,7 +251,7 @@ export class PeerManager implements PeerLogic {
         if (peer.negotiated.established) this.#tickPeer(peer, nowMs);
         else this.#handshake.tick(peer, nowMs);
       } catch (error) {
-        this.#broken(peer, 'a peer could not be seen to', { error });
+        this.#broken(peer, 'peer tick failed', { error });
       }
     this.#outbound.check(nowMs);
     this.#txs.rebroadcast(nowMs);
@@ -266,5 +270,8 @@ export class PeerManager implements PeerLogic {
   }
 }
 
-/** Blocks of one commit whose transactions are looked through; initial sync apart there are hardly ever more. */
+/**
+ * Maximum number of blocks of one commit whose transactions are processed; after initial block download there are
+ * rarely more.
+ */
 const MAX_LOOKED_THROUGH = 100;

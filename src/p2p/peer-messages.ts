@@ -16,12 +16,12 @@ import type { TxRelay } from './relay/tx-relay.ts';
 import type { BlockDownload } from './sync/block-download.ts';
 import type { HeaderSync } from './sync/header-sync.ts';
 
-/** So long is handled of a list at a stretch. */
+/** Time slice for processing an inventory list before yielding, milliseconds. */
 const TURN_MS = 4;
-/** Items that are said to be missing in one message. */
+/** Maximum number of items in one `notfound`. */
 const MAX_NOT_FOUND = 1000;
 
-/** The parts of the protocol, each of which deals with some messages. */
+/** The parts of the protocol logic, each of which processes some messages. */
 export interface ProtocolParts {
   readonly handshake: Handshake;
   readonly keepalive: Keepalive;
@@ -35,7 +35,7 @@ export interface ProtocolParts {
   readonly addrs: AddrRelay;
 }
 
-/** Reads what peers say, and gives each message to the part of the protocol that deals with it. */
+/** Decodes messages and dispatches them to the parts of the protocol logic. */
 export class PeerMessages {
   readonly #ctx: PeerContext;
   readonly #parts: ProtocolParts;
@@ -45,9 +45,9 @@ export class PeerMessages {
     this.#parts = parts;
   }
 
-  /** Throws MessageError on what cannot be read. A promise only where others are to have their turn between. */
+  /** Processes a message. Throws MessageError if it is malformed. Returns a promise only if the processing yields. */
   handle(peer: Peer, type: string, payload: Uint8Array): void | Promise<void> {
-    // Lists that are handled as they are read.
+    // Inventory lists are processed while they are decoded.
     if (type === 'inv') return this.#inventory(peer, new InventoryItems(type, payload));
     if (type === 'getdata') return this.#answer(peer, new InventoryItems(type, payload));
     if (type === 'notfound') return this.#notFound(peer, new InventoryItems(type, payload));
@@ -105,7 +105,7 @@ export class PeerMessages {
       case 'filterload':
         return this.#parts.txs.setFilter(peer, new BloomFilter(value));
       case 'filteradd':
-        // Without a filter there is nothing to add to.
+        // BIP-37: `filteradd` needs a filter.
         if (peer.tx?.filter) return peer.tx.filter.insert(value.element);
         return this.#ctx.misbehaving(peer, 'filteradd without a filter');
       case 'filterclear':
@@ -119,7 +119,7 @@ export class PeerMessages {
       case 'inv':
       case 'getdata':
       case 'notfound':
-      // What we never ask for.
+      // Messages that we never request.
       case 'feature':
       case 'merkleblock':
       case 'cfilter':
@@ -145,7 +145,7 @@ export class PeerMessages {
     return this.#inTurns(peer, items, (item) => this.#parts.intake.notfound(peer, item));
   }
 
-  /** Answers what the peer has asked for, item by item, as fast as it takes the answers. */
+  /** Answers `getdata` item by item, as fast as the peer reads the answers. */
   async #answer(peer: Peer, items: InventoryItems): Promise<void> {
     const { link } = peer;
     let missing: InventoryItem[] = [];
@@ -161,7 +161,7 @@ export class PeerMessages {
     sendMissing();
   }
 
-  /** Handles items until the peer is gone. Others have their turn between, and the peer takes what is sent to it. */
+  /** Processes items until the peer disconnects. Yields after each time slice and while the send queue is full. */
   async #inTurns(
     peer: Peer,
     items: InventoryItems,

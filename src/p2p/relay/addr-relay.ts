@@ -11,24 +11,24 @@ import { poissonDelay, random64, shuffled } from '../random-source.ts';
 const MAX_ADDRESSES = 1000;
 const SEND_MEAN_MS = 30_000;
 const OWN_MEAN_MS = 24 * 60 * 60_000;
-/** Addresses that a peer may have looked at: so many a second, and at once. */
+/** Rate limit of processed addresses per peer: per second, and as a burst. */
 const TOKENS_PER_SECOND = 0.1;
 const MAX_TOKENS = 1000;
 const KNOWN = 5000;
 const KNOWN_RATE = 0.001;
 const MINUTE = 60;
 const DAY = 24 * 60 * MINUTE;
-/** What is this new, and comes in a message this short, is told further. */
+/** Age and message size up to which an address is relayed to other peers: seconds, addresses. */
 const FRESH = 10 * MINUTE;
 const MAX_FRESH = 10;
-/** Times before this cannot be meant. */
+/** Times before this are invalid (as in Core), Unix seconds. */
 const OLDEST_TIME = 100_000_000;
 const PENALTY = 2 * 60 * MINUTE;
 
-/** Gossip of addresses, held so that nobody can flood us, or others through us. */
+/** Relays addresses between peers. Rate limits keep peers from flooding us, or others through us. */
 export class AddrRelay {
   readonly #ctx: PeerContext;
-  /** Decides whom an address is told; unknown to others. */
+  /** Secret key that determines to which peers an address is relayed. */
   readonly #key;
 
   constructor(ctx: PeerContext) {
@@ -36,7 +36,7 @@ export class AddrRelay {
     this.#key = sipHashKey(random64(ctx.random), random64(ctx.random));
   }
 
-  /** Outbound peers are asked for addresses once. */
+  /** Requests addresses from an outbound peer, once. */
   established(peer: Peer): void {
     if (peer.inbound) return;
     const state = this.#setUp(peer);
@@ -46,7 +46,10 @@ export class AddrRelay {
     state.tokens += MAX_ADDRESSES;
   }
 
-  /** A peer asks for addresses. Once, and only who connected to us: so that nobody can tell who knows whom. */
+  /**
+   * Answers `getaddr` once, and only for inbound peers, so that observers cannot fingerprint the node or infer its
+   * connections.
+   */
   getaddr(peer: Peer): void {
     if (!peer.inbound) return;
     const state = this.#setUp(peer);
@@ -81,7 +84,7 @@ export class AddrRelay {
     }
     connections.addresses.add(kept, peer.link.service.address, PENALTY);
     if (addresses.length < MAX_ADDRESSES) state.weAsked = false;
-    // A single one may be its own.
+    // A message with one address may be the peer's self-announcement.
     if (peer.link.type === 'addr-fetch' && addresses.length > 1) peer.link.disconnect('address fetch done');
   }
 
@@ -90,11 +93,11 @@ export class AddrRelay {
     if (state === null) return;
     const { chain, connections, random } = this.#ctx;
     if (connections.listening && !chain.initialSync && state.nextOwnAt < nowMs) {
-      // It would be taken for known otherwise.
+      // The filter is reset so that our own address is sent again.
       const first = state.nextOwnAt === 0;
       if (!first) state.known.reset();
       const own = connections.localAddressFor(peer.link, peer.seesUsAt);
-      // The first goes by itself, so that the other side's limit does not drop it.
+      // The first self-announcement is sent separately, so that the peer's rate limit does not drop it.
       if (own !== null && first && isCompatible(peer, own)) this.#send(peer, [own]);
       else if (own !== null && !first) this.#push(peer, state, own);
       state.nextOwnAt = nowMs + poissonDelay(OWN_MEAN_MS, random);
@@ -114,7 +117,7 @@ export class AddrRelay {
     peer.link.send(peer.negotiated.addrV2 ? 'addrv2' : 'addr', { addresses });
   }
 
-  /** The peer takes part from now on; null for those that do not. */
+  /** Returns the address relay state, created on first use; null for peers without address relay. */
   #setUp(peer: Peer): AddrRelayState | null {
     const { type } = peer.link;
     if (type === 'block-relay-only' || type === 'feeler') return null;
@@ -140,7 +143,10 @@ export class AddrRelay {
     state.tokensAt = nowMs;
   }
 
-  /** Tells one or two peers, the same for a day, so that to repeat an address does not spread it further. */
+  /**
+   * Core's RelayAddress: relays an address to one or two peers. The choice is fixed for about a day per address, so
+   * that repeating it does not spread it further.
+   */
   #relay(from: Peer, address: PeerAddress): void {
     const reachable = this.#ctx.connections.isReachable(address.address);
     const key = keyOf(address);
@@ -156,7 +162,7 @@ export class AddrRelay {
     for (const { peer, state } of candidates.slice(0, count)) this.#push(peer, state, address);
   }
 
-  /** Queues an address; where there are too many it takes the place of another. */
+  /** Queues an address; if the queue is full, it replaces a random one. */
   #push(peer: Peer, state: AddrRelayState, address: PeerAddress): void {
     if (state.known.contains(keyOf(address)) || !isCompatible(peer, address)) return;
     if (state.queue.length < MAX_ADDRESSES) state.queue.push(address);
@@ -171,7 +177,7 @@ function keyOf(address: PeerAddress): Uint8Array {
   return Uint8Array.of(...bytes, address.port >> 8, address.port & 0xff);
 }
 
-/** Only BIP-155 has a place for some networks. */
+/** Returns whether the peer can receive the address: some networks need BIP-155. */
 function isCompatible(peer: Peer, { address }: PeerAddress): boolean {
   return peer.negotiated.addrV2 || isV1Compatible(address);
 }

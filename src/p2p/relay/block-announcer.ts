@@ -7,14 +7,14 @@ import { INVALID_COMPACT_VERSION, SENDHEADERS_VERSION } from '../protocol.ts';
 import { hasHeader, isActive, resolveUnknown } from '../sync/availability.ts';
 import type { RecentBlock } from './recent-block.ts';
 
-/** More new blocks than this are not announced one by one. */
+/** Maximum number of blocks announced by headers at once (Core's MAX_BLOCKS_TO_ANNOUNCE). */
 const MAX_ANNOUNCED = 8;
 
-/** Tells peers of new blocks: as a compact block, by headers, or by hash, as each of them likes. */
+/** Announces new blocks to each peer in its preferred form: compact block, headers or inventory. */
 export class BlockAnnouncer {
   readonly #ctx: PeerContext;
   readonly #recent: RecentBlock;
-  /** Height of the highest block that was passed on before it was judged. */
+  /** Height of the highest block announced before its validation. */
   #passedOn = -1;
 
   constructor(ctx: PeerContext, recent: RecentBlock) {
@@ -23,8 +23,8 @@ export class BlockAnnouncer {
   }
 
   /**
-   * A block that is not judged yet: those who asked for compact blocks unasked get it at once (BIP-152). Of two on one
-   * height the first, so that nobody can have us send many.
+   * Core's NewPoWValidBlock: sends a block before its validation to the peers in high-bandwidth mode (BIP-152). Only
+   * the first block at a height is sent, which limits what an attacker can make us relay.
    */
   passOn(entry: ChainEntry, block: ParsedBlock): void {
     if (entry.height <= this.#passedOn) return;
@@ -40,7 +40,7 @@ export class BlockAnnouncer {
     }
   }
 
-  /** The chain has a new tip; `connected` are the blocks that joined it, the lowest first. */
+  /** Announces a new tip. `connected` are the blocks that were connected, lowest first. */
   moved(connected: readonly ChainEntry[]): void {
     const tip = connected.at(-1);
     if (!tip) return;
@@ -57,7 +57,8 @@ export class BlockAnnouncer {
     const { sync, negotiated, link } = peer;
     const { chain, params } = this.#ctx;
     if (sync.sentSendHeaders || negotiated.protocol < SENDHEADERS_VERSION) return;
-    // Not before we follow its chain: headers we cannot connect would be of no use.
+    // Peers are asked for header announcements only once they follow our chain, otherwise the headers would not
+    // connect.
     if (sync.bestKnown === null || sync.bestKnown.chainwork <= params.consensus.minimumChainWork) return;
     if (chain.tip.chainwork < params.consensus.minimumChainWork) return;
     link.send('sendheaders', null);
@@ -72,7 +73,7 @@ export class BlockAnnouncer {
     if (!this.#sendHeaders(peer, news)) this.#sendInventory(peer, news.at(-1)!);
   }
 
-  /** Whether the blocks could be announced by their headers, or one of them as a whole. */
+  /** Announces blocks by headers or as a compact block; returns false if neither is possible. */
   #sendHeaders(peer: Peer, news: readonly ChainEntry[]): boolean {
     const { chain } = this.#ctx;
     const { link, negotiated, sync } = peer;
@@ -81,7 +82,7 @@ export class BlockAnnouncer {
     const unknown: ChainEntry[] = [];
     let before: ChainEntry | null = null;
     for (const entry of news) {
-      // The chain may have left it again, or taken another way to it.
+      // The blocks may have been disconnected again or may not be consecutive.
       if (!isActive(chain, entry) || (before !== null && entry.parent !== before)) return false;
       before = entry;
       if (unknown.length > 0) unknown.push(entry);
@@ -90,7 +91,7 @@ export class BlockAnnouncer {
       else return false;
     }
     const last = unknown.at(-1);
-    // It knows them all.
+    // The peer has all of them.
     if (!last) return true;
     if (unknown.length === 1 && negotiated.wantsCompactBlocks)
       link.sendPayload('cmpctblock', this.#recent.compact(last));

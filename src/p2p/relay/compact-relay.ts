@@ -17,20 +17,23 @@ import type { HeaderSync } from '../sync/header-sync.ts';
 import { punishForBlock } from '../sync/punish.ts';
 import { canDirectFetch } from './recent-block.ts';
 
-/** Peers that are asked to send compact blocks unasked (BIP-152). */
+/** Number of peers selected for high-bandwidth compact blocks (BIP-152). */
 const MAX_UNASKED = 3;
-/** Blocks further ahead of the tip hold little of what our mempool has. */
+/** Blocks higher above the tip contain too few transactions of our mempool. */
 const MAX_AHEAD = 2;
-/** Transactions that left the mempool, or did not get in, and may be in a block all the same. */
+/**
+ * Number and maximum size of transactions outside the mempool that are kept for reconstruction (Core's
+ * vExtraTxnForCompact).
+ */
 const MAX_EXTRA = 100;
 const MAX_EXTRA_SIZE = 100_000;
 
-/** Blocks that come as short ids (BIP-152), put together from what we have. */
+/** Receives compact blocks (BIP-152) and reconstructs them from known transactions. */
 export class CompactRelay {
   readonly #ctx: PeerContext;
   readonly #download: BlockDownload;
   readonly #headers: HeaderSync;
-  /** Those who send compact blocks unasked, the last useful one last. */
+  /** Peers in high-bandwidth mode, the most recently useful one last. */
   readonly #unasked: Peer[] = [];
   readonly #extra: BlockTransaction[] = [];
   #nextExtra = 0;
@@ -46,14 +49,17 @@ export class CompactRelay {
     if (at >= 0) this.#unasked.splice(at, 1);
   }
 
-  /** Remembers a transaction that is not in the mempool, but could be in a block. */
+  /** Stores a transaction that is not in the mempool but may appear in a block. */
   addExtra({ wtxid, raw }: ParsedTransaction): void {
     if (raw.length >= MAX_EXTRA_SIZE) return;
     this.#extra[this.#nextExtra] = { wtxid: wtxid.slice() as Wtxid, raw: raw.slice() };
     this.#nextExtra = (this.#nextExtra + 1) % MAX_EXTRA;
   }
 
-  /** A peer brought a block that became the tip: who did so last is likely to be first again. */
+  /**
+   * Core's MaybeSetPeerAsAnnouncingHeaderAndIDs: a peer that delivered the new tip is likely to be first again, so it
+   * is selected for high-bandwidth mode.
+   */
   useful(peer: Peer): void {
     const { chain } = this.#ctx;
     if (chain.initialSync || this.#download.requests.size > 0 || peer.gone || !peer.negotiated.compactBlocks) return;
@@ -64,7 +70,7 @@ export class CompactRelay {
     }
     if (peer.inbound && this.#unasked.length >= MAX_UNASKED) {
       const outbound = this.#unasked.filter(({ inbound }) => !inbound);
-      // The last outbound one stays: inbound peers choose us, not we them.
+      // One outbound peer is always kept, since an attacker chooses its inbound connections.
       if (outbound.length === 1 && outbound[0] === this.#unasked[0])
         [this.#unasked[0], this.#unasked[1]] = [this.#unasked[1]!, this.#unasked[0]!];
     }
@@ -73,7 +79,7 @@ export class CompactRelay {
     if (this.#unasked.length > MAX_UNASKED) this.#wantUnasked(this.#unasked.shift()!, false);
   }
 
-  /** A block by its short ids, unasked or not. */
+  /** Processes `cmpctblock`, requested or unsolicited. */
   async block(peer: Peer, compact: CompactBlock): Promise<void> {
     const { chain, clock } = this.#ctx;
     if (!peer.negotiated.compactBlocks) return;
@@ -92,7 +98,7 @@ export class CompactRelay {
     await this.#place(peer, entry, compact);
   }
 
-  /** The transactions that were asked for. */
+  /** Processes `blocktxn`. */
   async transactions(peer: Peer, { blockHash, txs }: BlockTxnMessage): Promise<void> {
     const entry = this.#ctx.chain.get(blockHash);
     const request = entry && this.#download.requests.find(entry, peer);
@@ -107,7 +113,7 @@ export class CompactRelay {
     const asked = requests.find(entry, peer) !== null;
     if (!asked && !peer.sendsCompactBlocks) return;
     if (entry.chainwork <= chain.tip.chainwork || entry.height > chain.height + MAX_AHEAD) {
-      // We know better, or our mempool would be of little use.
+      // The block has no more work than our tip, or is too far ahead for our mempool to help.
       if (asked) this.#fetchWhole(peer, entry);
       else if (entry.height > chain.height + MAX_AHEAD) await this.#headers.headers(peer, [compact.header]);
       return;
@@ -128,14 +134,14 @@ export class CompactRelay {
     result.block.keep();
     request.partial = result.block;
     if (missing.length === 0) return this.#finish(request, []);
-    // Beside the first, a further attempt must be worth it, and the last place is kept for an outbound peer.
+    // Parallel requests need a high-bandwidth peer, and the last slot is reserved for outbound peers (as in Core).
     const outboundAsked = requests.of(entry).some((other) => other.peer !== peer && !other.peer.inbound);
     const parallel = peer.sendsCompactBlocks && (!peer.inbound || outboundAsked || others < MAX_REQUESTS_OF_BLOCK - 1);
     if (!first && !parallel) return requests.remove(entry, this.#nowMs(), peer);
     peer.link.send('getblocktxn', { blockHash: entry.hash, indexes: missing });
   }
 
-  /** The block is under way from others; perhaps nothing more is needed for it. */
+  /** Tries to reconstruct a block that other peers are downloading, without a request to this peer. */
   async #tryWithout(peer: Peer, entry: ChainEntry, compact: CompactBlock): Promise<void> {
     const result = reconstruct(compact, this.#candidates());
     if (result.status !== 'ok' || result.block.missing().length > 0) return;
@@ -155,7 +161,7 @@ export class CompactRelay {
     }
     if (filled.status !== 'ok') return this.#giveUp(request, first);
     const rejection = await this.#download.take(peer, entry, filled.raw, true);
-    // Two transactions may have had one short id: nobody is to blame, and the block may be good.
+    // A short id collision also causes this, so the peer is not blamed and the full block is requested.
     if (rejection?.kind === 'mutated' && first && !peer.gone && !entry.hasBody) this.#fetchWhole(peer, entry);
   }
 
@@ -169,7 +175,7 @@ export class CompactRelay {
     peer.link.send('getdata', { items: [{ kind: INVENTORY.witnessBlock, hash: entry.hash }] });
   }
 
-  /** What we have: the mempool, then what was in it or nearly was. */
+  /** Yields the known transactions: those of the mempool first, then the extra transactions. */
   *#candidates(): Generator<BlockTransaction> {
     yield* this.#ctx.mempool.relay.candidates();
     yield* this.#extra;

@@ -7,10 +7,10 @@ import { encodeMessage } from '../messages/messages.ts';
 import type { PeerContext } from '../peer/context.ts';
 import { random64 } from '../random-source.ts';
 
-/** Blocks that are this many spacings old at most are news. */
+/** Maximum age of the tip in block intervals for direct fetching of announced blocks. */
 const DIRECT_FETCH_SPACINGS = 20;
 
-/** Whether our tip is as new as that of others, so that what they announce can be fetched at once. */
+/** Core's CanDirectFetch: returns whether our tip is recent, so that announced blocks can be requested at once. */
 export function canDirectFetch({ chain, params, clock }: Pick<PeerContext, 'chain' | 'params' | 'clock'>): boolean {
   return chain.tip.time > unixSeconds(clock) - params.consensus.powTargetSpacing * DIRECT_FETCH_SPACINGS;
 }
@@ -21,11 +21,11 @@ interface Kept {
   compact: Uint8Array | null;
 }
 
-/** The newest block, which everybody asks for: read, encoded and looked through once. */
+/** Cache of the newest block, which most peers request: it is read, encoded and indexed once. */
 export class RecentBlock {
   readonly #ctx: PeerContext;
   #tip: Kept | null = null;
-  /** What would be the tip if it is valid, and may have been passed on already. */
+  /** The block on top of the tip that was last announced before its validation. */
   #next: Kept | null = null;
   #txs: Map<string, ParsedTransaction> | null = null;
 
@@ -33,24 +33,24 @@ export class RecentBlock {
     this.#ctx = ctx;
   }
 
-  /** The chain has a new tip. */
+  /** Sets the new tip. */
   set(entry: ChainEntry): void {
     if (entry === this.#tip?.entry) return;
     this.#tip = entry === this.#next?.entry ? this.#next : { entry, block: null, compact: null };
     this.#txs = null;
   }
 
-  /** A block on top of the tip that is not judged yet. */
+  /** Sets a block on top of the tip whose validation is not finished. */
   setNext(entry: ChainEntry, block: ParsedBlock): void {
     this.#next = { entry, block, compact: null };
   }
 
-  /** Whether the block was the last to be passed on before it was judged, whatever became of it. */
+  /** Returns whether this is the block last announced before its validation, whatever the result. */
   isNext(entry: ChainEntry): boolean {
     return entry === this.#next?.entry;
   }
 
-  /** The body of a block, kept where it is the newest. */
+  /** Returns a parsed block, from the cache if it is the newest. */
   block(entry: ChainEntry): ParsedBlock {
     const kept = this.#kept(entry);
     if (kept === null) return this.#ctx.chain.block(entry);
@@ -58,7 +58,7 @@ export class RecentBlock {
     return kept.block;
   }
 
-  /** Payload of `cmpctblock` (BIP-152). */
+  /** Returns the payload of `cmpctblock` (BIP-152). */
   compact(entry: ChainEntry): Uint8Array {
     const kept = this.#kept(entry);
     if (kept?.compact) return kept.compact;
@@ -68,7 +68,10 @@ export class RecentBlock {
     return payload;
   }
 
-  /** A transaction of the newest block by txid or wtxid: a peer may still ask for what was announced before. */
+  /**
+   * Returns a transaction of the newest block by txid or wtxid, since peers may request what was announced before the
+   * block.
+   */
   transaction(hash: Uint8Array): ParsedTransaction | null {
     if (this.#tip === null) return null;
     if (this.#txs === null) {

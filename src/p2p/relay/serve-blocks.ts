@@ -12,15 +12,18 @@ import { canDirectFetch, type RecentBlock } from './recent-block.ts';
 import { maySee } from './shown-blocks.ts';
 import { strippedBlock, strippedTransaction } from './stripped.ts';
 
-/** Blocks told of in answer to `getblocks`. */
+/** Maximum number of blocks in the answer to `getblocks`. */
 const MAX_BLOCK_INVENTORY = 500;
-/** Older blocks count against the upload target. */
+/** Age from which a block counts as historical for the upload target, seconds. */
 const HISTORICAL_AGE_S = 7 * 24 * 60 * 60;
-/** How deep a block may be to be given as a compact one, and its transactions one by one. */
+/**
+ * Maximum depth below the tip of blocks sent as compact blocks, and of blocks whose transactions are sent by
+ * `blocktxn`.
+ */
 const MAX_COMPACT_DEPTH = 5;
 const MAX_BLOCKTXN_DEPTH = 10;
 
-/** Answers what is asked about blocks. */
+/** Serves headers and blocks to peers. */
 export class ServeBlocks {
   readonly #ctx: PeerContext;
   readonly #recent: RecentBlock;
@@ -33,7 +36,7 @@ export class ServeBlocks {
   getheaders(peer: Peer, { locator, stopHash }: LocatorMessage): void {
     const { chain, params } = this.#ctx;
     const { tip } = chain;
-    // A peer that syncs would give up such a chain anyway; an empty answer tells it to go elsewhere.
+    // A syncing peer would reject a chain with too little work; an empty answer makes it use other peers.
     if (tip.chainwork < params.consensus.minimumChainWork && !peer.link.permissions.has('download')) {
       peer.link.send('headers', { headers: [] });
       return;
@@ -50,7 +53,8 @@ export class ServeBlocks {
       last = entry;
       if (headers.length === MAX_HEADERS || equalBytes(entry.hash, stopHash)) break;
     }
-    // Not the higher of both: a block it was told of before and asks for again is to be announced once more.
+    // Set even if it is lower than before: the peer may have discarded a header it was sent, and it must be announced
+    // again.
     peer.sync.bestHeaderSent = last !== null && entry !== null ? last : tip;
     peer.link.send('headers', { headers });
   }
@@ -62,14 +66,14 @@ export class ServeBlocks {
       if (equalBytes(entry.hash, stopHash)) break;
       items.push({ kind: INVENTORY.block, hash: entry.hash });
       if (items.length < MAX_BLOCK_INVENTORY) continue;
-      // When it comes for this one, it is told that there is more.
+      // When the peer requests this block, the tip is announced so that it continues.
       peer.blocks.continueAt = entry.hash;
       break;
     }
     if (items.length > 0) peer.link.send('inv', { items });
   }
 
-  /** Answers one item of `getdata` that names a block; of one that it may not see, there is no answer. */
+  /** Serves one block item of `getdata`. Blocks that the peer may not request are not answered. */
   async getdata(peer: Peer, { kind, hash }: InventoryItem): Promise<void> {
     const { chain, connections } = this.#ctx;
     const { link } = peer;
@@ -79,10 +83,10 @@ export class ServeBlocks {
     }
     const entry = chain.get(hash);
     if (entry === null || !entry.hasBody) return;
-    // Whoever was sent it before it was judged may need all of it: that is given when it is known to be good.
+    // A peer that received this block before its validation may request it in full, so the answer waits for the result.
     if (this.#recent.isNext(entry) && !isActive(chain, entry)) await chain.settle().catch(() => {});
     if (link.closed || !maySee(this.#ctx, entry)) return;
-    // Filtered blocks are for light clients, which come after new blocks for nodes.
+    // Filtered blocks serve light clients, so they count as historical: new blocks for nodes take precedence.
     const historical = kind === INVENTORY.filteredBlock || chain.bestHeader.time - entry.time > HISTORICAL_AGE_S;
     if (historical && connections.uploadTargetReached(true) && !link.permissions.has('download')) {
       link.disconnect('upload target for historical blocks reached');
@@ -104,7 +108,7 @@ export class ServeBlocks {
     const { chain } = this.#ctx;
     const entry = chain.get(blockHash);
     if (entry === null || !entry.hasBody || !(this.#recent.isNext(entry) || maySee(this.#ctx, entry))) return;
-    // Whoever needs parts of an old block is better served by all of it, and cannot make us read it again and again.
+    // For an old block the full block is sent (as in Core), which also prevents repeated reads of it.
     if (entry.height < chain.height - MAX_BLOCKTXN_DEPTH)
       return this.getdata(peer, { kind: INVENTORY.witnessBlock, hash: blockHash });
     const { txs } = this.#recent.block(entry);
@@ -120,7 +124,7 @@ export class ServeBlocks {
     peer.link.send('blocktxn', { blockHash, txs: wanted });
   }
 
-  /** BIP-37; nothing without a filter. */
+  /** Sends `merkleblock` and the matching transactions (BIP-37); nothing if the peer has no filter. */
   #sendFiltered({ link, tx }: Peer, entry: ChainEntry): void {
     if (tx === null || tx.filter === null) return;
     const block = this.#recent.block(entry);
@@ -136,7 +140,7 @@ export class ServeBlocks {
     peer.link.send('inv', { items: [{ kind: INVENTORY.block, hash: this.#ctx.chain.tip.hash }] });
   }
 
-  /** The block behind this one in the active chain. */
+  /** Returns the next block of the active chain. */
   #next(entry: ChainEntry): ChainEntry | null {
     return this.#ctx.chain.tip.ancestor(entry.height + 1);
   }

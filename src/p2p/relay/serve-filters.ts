@@ -8,14 +8,14 @@ import type { Peer } from '../peer/peer.ts';
 import { hasServices, SERVICES } from '../services.ts';
 import { maySee } from './shown-blocks.ts';
 
-/** BIP-157: the basic filter of BIP-158 is the only type there is. */
+/** Filter type of the basic filter (BIP-158), the only one. */
 const BASIC_FILTER = 0;
-/** Of one request. */
+/** Limits of BIP-157 for one request. */
 const MAX_FILTERS = 1000;
 const MAX_FILTER_HASHES = 2000;
 const CHECKPOINT_INTERVAL = 1000;
 
-/** Filters, and rows about filters, that are read before others have their turn: about a millisecond. */
+/** Filters, and index rows, that are read before the task yields: about a millisecond of work. */
 const FILTERS_PER_TURN = 16;
 const ROWS_PER_TURN = 256;
 
@@ -27,8 +27,8 @@ interface Wanted {
 }
 
 /**
- * Answers what is asked about block filters (BIP-157). A request that the service does not allow ends the connection;
- * one about blocks whose filters are not built yet has no answer.
+ * Serves compact block filters (BIP-157). A request that violates the protocol disconnects the peer; one for blocks
+ * whose filters are not built yet is not answered.
  */
 export class ServeFilters {
   readonly #ctx: PeerContext;
@@ -74,7 +74,7 @@ export class ServeFilters {
     if (headers !== null) peer.link.send('cfcheckpt', { filterType, stopHash, headers });
   }
 
-  /** What a request is about; null where it is not to be answered. */
+  /** Validates a request; returns null if it must not be answered. */
   #wanted(
     peer: Peer,
     filterType: number,
@@ -94,9 +94,9 @@ export class ServeFilters {
     if (range !== null && range.startHeight > stop.height) return refuse('block filters of no blocks requested');
     if (range !== null && stop.height - range.startHeight >= range.limit)
       return refuse('too many block filters requested');
-    // Where this one is there, those of all its ancestors are.
+    // The index is built in order, so all ancestors of an indexed block are indexed.
     if (filters !== null && filters.get(stop) !== null) return { filters, stop };
-    log.debug('block filters requested that are not built', { peer: peer.id, height: stop.height });
+    log.debug('requested block filters are not built yet', { peer: peer.id, height: stop.height });
     return null;
   }
 
@@ -104,22 +104,22 @@ export class ServeFilters {
     try {
       return filters.bytes(filters.get(entry)!);
     } catch (error) {
-      // Files that were removed or damaged: no fault of the peer, nor a reason to stop.
+      // Missing or corrupt filter files are neither the peer's fault nor a reason to stop the node.
       if (!(error instanceof DecodeError) && (error as NodeJS.ErrnoException).code === undefined) throw error;
-      this.#ctx.log.error('a block filter cannot be read', { height: entry.height, error });
+      this.#ctx.log.error('block filter is unreadable', { height: entry.height, error });
       return null;
     }
   }
 }
 
-/** From a height up to `stop`. */
+/** Returns the entries from a height up to `stop`. */
 function entriesTo(stop: ChainEntry, startHeight: number): ChainEntry[] {
   const entries: ChainEntry[] = [];
   for (let at: ChainEntry | null = stop; at !== null && at.height >= startHeight; at = at.parent) entries.push(at);
   return entries.reverse();
 }
 
-/** Reads a row for each entry, in turns; null where the peer has gone in between. */
+/** Reads one row per entry and yields regularly; returns null if the peer disconnects meanwhile. */
 async function rows<T>(
   { link }: Peer,
   entries: readonly ChainEntry[],

@@ -3,10 +3,13 @@ import { proofEquivalentTime } from '../../consensus/work.ts';
 import type { PeerContext } from '../peer/context.ts';
 import { isActive } from '../sync/availability.ts';
 
-/** Blocks beside the chain are shown for a month: longer, they would tell nodes apart. */
+/** Age limit for serving blocks outside the active chain, seconds; older ones would fingerprint the node. */
 const STALE_AGE_S = 30 * 24 * 60 * 60;
 
-/** What peers may see: blocks of the chain; others only where they were valid once and are as new as a reorg could make them. */
+/**
+ * Core's BlockRequestAllowed: returns whether peers may request a block. Blocks outside the active chain must have been
+ * valid and recent.
+ */
 export function maySee({ chain, params }: PeerContext, entry: ChainEntry): boolean {
   if (isActive(chain, entry)) return true;
   const best = chain.bestHeader;

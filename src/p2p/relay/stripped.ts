@@ -4,7 +4,7 @@ import { encodeHeader } from '../../primitives/header.ts';
 import { encodeTransaction } from '../../primitives/transaction.ts';
 import { ByteWriter } from '../../util/bytes.ts';
 
-/** Bytes of a block without witnesses, for peers that ask for such. */
+/** Returns the bytes of a block without witnesses, for peers that request no witness data. */
 export function strippedBlock({ header, txs, strippedSize }: ParsedBlock): Uint8Array {
   const w = new ByteWriter(strippedSize);
   encodeHeader(w, header);
@@ -13,7 +13,7 @@ export function strippedBlock({ header, txs, strippedSize }: ParsedBlock): Uint8
   return w.finish();
 }
 
-/** Bytes of a transaction without witness. */
+/** Returns the bytes of a transaction without witness. */
 export function strippedTransaction(parsed: ParsedTransaction): Uint8Array {
   const w = new ByteWriter(parsed.strippedSize);
   writeStripped(w, parsed);

@@ -16,17 +16,20 @@ import { type PackageToValidate, TxDownload } from '../tx/tx-download.ts';
 import type { CompactRelay } from './compact-relay.ts';
 import type { TxRelay } from './tx-relay.ts';
 
-/** Items of one `getdata`. */
+/** Maximum number of items in one `getdata` (Core's MAX_GETDATA_SZ). */
 const MAX_GETDATA = 1000;
 
-/** Takes transactions from peers: asks for what they announce, has it judged, and tells the others of what is good. */
+/**
+ * Receives transactions from peers: requests those announced, submits them to the mempool and announces the accepted
+ * ones.
+ */
 export class TxIntake {
   readonly #ctx: PeerContext;
   readonly #relay: TxRelay;
   readonly #compact: CompactRelay;
   readonly #download: TxDownload;
   readonly orphanage = new Orphanage();
-  /** They are being looked at again, on nobody's account. */
+  /** Whether orphans are being reconsidered outside the processing of a message. */
   #reconsidering = false;
 
   constructor(ctx: PeerContext, relay: TxRelay, compact: CompactRelay) {
@@ -55,7 +58,7 @@ export class TxIntake {
     this.#download.disconnectedPeer(peer.id);
   }
 
-  /** Blocks have joined the chain, out of initial sync. */
+  /** Processes blocks connected after initial block download. */
   connected(blocks: Iterable<ParsedBlock>): void {
     for (const block of blocks) this.#download.blockConnected(block);
     this.#download.activeTipChanged();
@@ -65,7 +68,7 @@ export class TxIntake {
     this.#download.blockDisconnected();
   }
 
-  /** An announced item, where it is a transaction. False where the peer must not announce any. */
+  /** Processes an announced item if it is a transaction. Returns false if the peer must not announce transactions. */
   announced(peer: Peer, item: InventoryItem): boolean {
     const id = idOf(peer, item);
     if (id === null) return true;
@@ -79,12 +82,12 @@ export class TxIntake {
     if (isTransactionKind(kind)) this.#download.receivedNotFound(peer.id, hash);
   }
 
-  /** Asks for what it is time to ask for, and looks again at orphans whose parents have come. */
+  /** Sends due requests, and reconsiders orphans whose parents arrived. */
   tick(peer: Peer): void {
     const requests = this.#download.requestsToSend(peer.id);
     for (let at = 0; at < requests.length; at += MAX_GETDATA)
       peer.link.send('getdata', { items: requests.slice(at, at + MAX_GETDATA).map(itemOf) });
-    // Where the parent came in a block, no transaction may follow for long.
+    // A parent may have arrived in a block, so no `tx` message would trigger this.
     if (!this.#reconsidering && this.#download.haveMoreWork(peer.id)) void this.#reconsiderAlone();
   }
 
@@ -106,13 +109,13 @@ export class TxIntake {
     try {
       await this.#reconsider();
     } catch (error) {
-      if (chain.stopped === null) log.error('orphans could not be judged', { error });
+      if (chain.stopped === null) log.error('reconsidering orphans failed', { error });
     } finally {
       this.#reconsidering = false;
     }
   }
 
-  /** Orphans of all peers of which a parent has come. */
+  /** Validates the orphans of all peers for which a parent arrived. */
   async #reconsider(): Promise<void> {
     for (const peer of this.#ctx.peers.values()) {
       while (this.#download.haveMoreWork(peer.id)) {
@@ -125,11 +128,11 @@ export class TxIntake {
 
   async #judge(peer: Peer, parsed: ParsedTransaction, firstTime: boolean): Promise<void> {
     const result = await this.#ctx.mempool.relay.accept(parsed);
-    // Too much waits to be judged: as if it had not come.
+    // The validation queue is full: the transaction is dropped.
     if (result === null) return;
     const refusal = refusalOf(result);
     if (result.status === 'accepted') this.#accepted(peer, parsed);
-    // Somebody else brought it meanwhile.
+    // Another peer delivered it meanwhile.
     if (refusal === null) this.#download.mempoolAccepted(parsed);
     else {
       const found = this.#rejected(peer.id, parsed, refusal, firstTime);
@@ -144,7 +147,7 @@ export class TxIntake {
 
   #rejected(peer: number, parsed: ParsedTransaction, rejection: TxRejection, firstTime: boolean) {
     const { log, peers } = this.#ctx;
-    log.debug('a transaction of a peer was not taken', {
+    log.debug('transaction of a peer rejected', {
       peer,
       txid: hashToHex(parsed.txid),
       reason: rejection.reason,
@@ -165,12 +168,15 @@ export class TxIntake {
   }
 }
 
-/** Peers that are there for blocks, or for a moment, must not send transactions. */
+/** Returns whether a peer may send transactions: block-relay-only peers and feelers must not. */
 function takesFrom({ link: { type } }: Peer): boolean {
   return type !== 'block-relay-only' && type !== 'feeler';
 }
 
-/** What an announced item names; null for what is no transaction, or not named as was agreed (BIP-339). */
+/**
+ * Returns the id of an announced transaction; null for other items and for ids that do not match the negotiated type
+ * (BIP-339).
+ */
 function idOf({ negotiated }: Peer, { kind, hash }: InventoryItem): GenTxid | null {
   if (!isTransactionKind(kind) || kind === (negotiated.wtxidRelay ? INVENTORY.tx : INVENTORY.wtx)) return null;
   return { by: kind === INVENTORY.wtx ? 'wtxid' : 'txid', hash };

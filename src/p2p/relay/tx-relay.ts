@@ -15,27 +15,27 @@ import { FeeFilterRounder } from './fee-filter.ts';
 import type { RecentBlock } from './recent-block.ts';
 import { strippedTransaction } from './stripped.ts';
 
-/** Means of the Poisson delays between two announcements; all inbound peers of a network share one. */
+/** Mean delays between announcements to a peer; all inbound peers of a network share one timer (as in Core). */
 const INBOUND_MEAN_MS = 5000;
 const OUTBOUND_MEAN_MS = 2000;
-/** Announced at once: so many, more when many wait, and never more than a thousand. */
+/** Number of transactions per announcement: a base, an addition per thousand queued, and a maximum. */
 const ANNOUNCE = 70;
 const ANNOUNCE_PER_THOUSAND = 5;
 const MAX_ANNOUNCE = 1000;
-/** What waits beyond this is forgotten, the oldest first: the peer hears of it from others. */
+/** Maximum queue length per peer; the oldest entries are dropped, as other peers announce them too. */
 const MAX_QUEUE = 50_000;
-/** Of those that wait, so many are put in order, the oldest first. */
+/** Number of queued transactions sorted per announcement, oldest first. */
 const MAX_ORDERED = 5000;
 const KNOWN = 50_000;
 const KNOWN_RATE = 1e-6;
 const FEE_FILTER_MEAN_MS = 10 * 60_000;
 const FEE_FILTER_CHANGE_MS = 5 * 60_000;
 const MAX_MONEY = 2_100_000_000_000_000;
-/** What was handed in here and no peer came for is announced again after so long. */
+/** Interval for announcing submitted transactions again that no peer has requested. */
 const REBROADCAST_MS = 10 * 60_000;
 const REBROADCAST_SPREAD_MS = 5 * 60_000;
 
-/** Tells peers of the transactions of the mempool, and hands them out. */
+/** Announces transactions of the mempool to peers and serves them. */
 export class TxRelay {
   readonly #ctx: PeerContext;
   readonly #recent: RecentBlock;
@@ -52,12 +52,12 @@ export class TxRelay {
     this.#nextRebroadcast = ctx.clock.monotonicMs() + this.#rebroadcastDelay();
   }
 
-  /** The peer has said what it is. */
+  /** Sets up transaction relay after the peer's `version`. */
   introduced(peer: Peer): void {
     const { type } = peer.link;
     if (type === 'block-relay-only' || type === 'feeler') return;
     const wanted = peer.negotiated.version!.relay;
-    // With a filter it may want them later.
+    // Without `relay` in its version, a peer can still request transactions by loading a filter (BIP-37).
     if (!wanted && !peer.link.permissions.has('bloomfilter')) return;
     peer.tx = {
       wanted,
@@ -76,12 +76,12 @@ export class TxRelay {
     peer.link.standing.relaysTransactions = wanted;
   }
 
-  /** Tells peers of a transaction of the mempool; returns how many will hear of it. */
+  /** Queues a transaction of the mempool for announcement; returns the number of peers it was queued for. */
   announce(wtxid: Wtxid): number {
     const key = hashToHex(wtxid);
     let told = 0;
     for (const { tx } of this.#ctx.peers.values()) {
-      // What came in before the first announcement would give away when it did.
+      // Transactions before the first announcement are skipped, since they would reveal when they arrived.
       if (tx === null || tx.nextAnnouncementAt === 0) continue;
       tx.queue.set(key, wtxid);
       if (tx.queue.size > MAX_QUEUE) tx.queue.delete(tx.queue.keys().next().value!);
@@ -90,12 +90,12 @@ export class TxRelay {
     return told;
   }
 
-  /** The peer has it: it told of it, sent it, or was given it. */
+  /** Records that the peer has the transaction, because it announced, sent or received it. */
   known(peer: Peer, hash: Uint8Array): void {
     peer.tx?.known.insert(hash);
   }
 
-  /** BIP-37: from now on only what matches is told; null for everything. */
+  /** Sets the filter for announcements (BIP-37); null announces everything. */
   setFilter({ tx, link }: Peer, filter: BloomFilter | null): void {
     if (tx === null) return;
     tx.filter = filter;
@@ -109,7 +109,10 @@ export class TxRelay {
     if (peer.tx !== null && feerate >= 0n && feerate <= BigInt(MAX_MONEY)) peer.tx.feeFilter = Number(feerate);
   }
 
-  /** BIP-35: everything, for those the operator allows it or filters (BIP-111); the latter within the upload target. */
+  /**
+   * Processes `mempool` (BIP-35). It needs the mempool permission, or the bloomfilter permission (BIP-111) within the
+   * upload target.
+   */
   mempool({ link, tx }: Peer): void {
     const { permissions } = link;
     const allowed = permissions.has('mempool');
@@ -136,20 +139,20 @@ export class TxRelay {
     if (tx.queue.size > 0) this.#announceQueued(peer, tx);
   }
 
-  /** Once in a while for all: what nobody has come for yet. */
+  /** Periodically announces submitted transactions again that no peer has requested. */
   rebroadcast(nowMs: number): void {
     if (nowMs < this.#nextRebroadcast) return;
     this.#nextRebroadcast = nowMs + this.#rebroadcastDelay();
     for (const { wtxid } of this.#ctx.mempool.relay.unbroadcast()) this.announce(wtxid);
   }
 
-  /** Answers one item of `getdata` that names a transaction. False where it is not to be had. */
+  /** Serves one transaction item of `getdata`. Returns false if it is not found. */
   getdata(peer: Peer, { kind, hash }: InventoryItem): boolean {
     const { tx, link } = peer;
     if (tx === null) return true;
     const { relay } = this.#ctx.mempool;
     const entry = relay.get(hash, kind === INVENTORY.wtx ? 'wtxid' : 'txid');
-    // Nobody learns when exactly something came in.
+    // Only announced transactions are served, otherwise requests could reveal when a transaction arrived.
     const found: Found | null =
       entry !== null && entry.sequence < tx.nextSequence ? entry : this.#recent.transaction(hash);
     if (found === null) return false;
@@ -163,7 +166,7 @@ export class TxRelay {
     const first = [...tx.queue.entries().take(MAX_ORDERED)];
     for (const [key] of first) tx.queue.delete(key);
     const items: InventoryItem[] = [];
-    // What is not in the mempool any more is not among them.
+    // Transactions that left the mempool are not returned here.
     for (const facts of this.#ctx.mempool.relay.inAnnouncementOrder(
       first.map(([, wtxid]) => wtxid),
       'wtxid',
@@ -208,13 +211,13 @@ export class TxRelay {
     tx.lastAnnouncedAt = unixSeconds(this.#ctx.clock);
   }
 
-  /** BIP-133: what we would not take shall not be announced to us. */
+  /** Sends `feefilter` (BIP-133), so that peers do not announce transactions that the mempool would reject. */
   #sendFeeFilter({ link, negotiated, tx }: Peer, nowMs: number): void {
     if (tx === null || negotiated.protocol < FEEFILTER_VERSION || link.permissions.has('forcerelay')) return;
     const { chain, mempool, random } = this.#ctx;
     const minFeerate = Number(mempool.mempool.minFeerate);
     const minRelayFeerate = Number(mempool.mempool.options.minRelayFeerate);
-    // In initial sync no transaction can be judged.
+    // During initial block download transactions cannot be validated, so none are wanted.
     const current = chain.initialSync ? MAX_MONEY : minFeerate;
     if (!chain.initialSync && tx.sentFeeFilter === this.#maxFilter) tx.nextFeeFilterAt = 0;
     if (nowMs > tx.nextFeeFilterAt) {
@@ -242,14 +245,14 @@ export class TxRelay {
   }
 }
 
-/** Lets go of a peer that asks for too much, unless it may. */
+/** Disconnects a peer for a request that is not permitted, unless it has the noban permission. */
 function refuse(link: PeerLink, reason: string): void {
   if (!link.permissions.has('noban')) link.disconnect(reason);
 }
 
 type Found = Pick<ParsedTransaction, 'txid' | 'raw'>;
 
-/** A transaction is told by its wtxid (BIP-339), to older peers by its txid. */
+/** Returns the inventory item of a transaction: its wtxid (BIP-339), or its txid for older peers. */
 function itemFor(peer: Peer, { txid, wtxid }: RelayFacts): InventoryItem {
   return peer.negotiated.wtxidRelay ? { kind: INVENTORY.wtx, hash: wtxid } : { kind: INVENTORY.tx, hash: txid };
 }

@@ -15,32 +15,37 @@ import { isActive, noteEntry, resolveUnknown } from './availability.ts';
 import { BlockRequests, MAX_BLOCKS_PER_PEER, MAX_REQUESTS_OF_BLOCK } from './block-requests.ts';
 import { punishForBlock } from './punish.ts';
 
-/** Blocks ahead of the last common one that are asked for. */
+/** Number of blocks above the last common block that may be requested (Core's BLOCK_DOWNLOAD_WINDOW). */
 const WINDOW = 1024;
-/** Unasked blocks further ahead of the tip are not taken. */
+/** Unrequested blocks higher above the tip are ignored (Core's MIN_BLOCKS_TO_KEEP). */
 const MAX_AHEAD = 288;
-/** Blocks of a shorter stretch are on their way to a limited peer's horizon. */
+/** Margin to the horizon of a limited peer, which may prune the block while it is requested. */
 const LIMITED_MARGIN = 2;
-/** So long a new block is waited for from one peer before another is asked as well: minutes of silence cost nothing. */
+/** Time without an answer after which a block near the tip is requested from another peer as well, milliseconds. */
 const HELD_BACK_MS = 5000;
-/** A block is new this far ahead of the tip. */
+/** Height above the tip up to which HELD_BACK_MS applies. */
 const NEW_AHEAD = 2;
 const STALL_MS = 2000;
 const MAX_STALL_MS = 64_000;
 const STALL_DECAY = 0.85;
-/** Parts of a block's spacing that a block may take: for the first peer, and for each further one. */
+/**
+ * Download timeout of a block in block intervals: for one peer, and added for each other peer that is downloading from.
+ */
 const TIMEOUT_BASE = 1;
 const TIMEOUT_PER_PEER = 0.5;
-/** Blocks whose sender is remembered until they are judged. */
+/** Number of blocks whose sender is remembered until they are validated. */
 const MAX_SOURCES = 2048;
 
-/** What others want to know of blocks that came. */
+/** Observer of received blocks. */
 export interface BlockEvents {
-  /** A block of this peer was new and took the tip forward. */
+  /** A block received from this peer extended the active chain. */
   useful(peer: Peer, entry: ChainEntry): void;
 }
 
-/** Fetches the bodies of the best chain from several peers, in a window that moves with the last block both have. */
+/**
+ * Downloads the blocks of the best chain from several peers. Requests are limited to a window above the last block that
+ * the peer's chain and ours have in common.
+ */
 export class BlockDownload {
   readonly requests = new BlockRequests();
   readonly #ctx: PeerContext;
@@ -59,21 +64,24 @@ export class BlockDownload {
     for (const [entry, source] of this.#sources) if (source.peer === peer) this.#sources.delete(entry);
   }
 
-  /** The chain has moved on: the window did too, so a stall is taken for less likely. */
+  /**
+   * The active chain advanced, and so did the window: lowers the stalling timeout (Core's BLOCK_STALLING_TIMEOUT
+   * decay).
+   */
   connected(): void {
     this.#stallMs = Math.max(STALL_MS, Math.floor(this.#stallMs * STALL_DECAY));
   }
 
-  /** Asks for what the peer has and we need; lets go of one that holds us up. */
+  /** Requests blocks from the peer, and disconnects it if it stalls the download or times out. */
   tick(peer: Peer, nowMs: number): void {
     const { sync, link } = peer;
-    // While the chain is at work on a block of it, others may have come that we do not see yet.
+    // While a block of this peer is being validated, further blocks may have arrived unread, so its timers restart.
     if (sync.inFlight.some(({ arrived }) => arrived)) {
       if (sync.stallingSince > 0) sync.stallingSince = nowMs;
       sync.downloadingSince = nowMs;
     }
     if (sync.stallingSince > 0 && nowMs - sync.stallingSince > this.#stallMs) {
-      // Perhaps it is our connection that is slow: the next one is given more time.
+      // The stall may be caused by our own connection, so the timeout for the next peer is doubled.
       this.#stallMs = Math.min(this.#stallMs * 2, MAX_STALL_MS);
       link.disconnect('block download stalled');
       return;
@@ -89,7 +97,10 @@ export class BlockDownload {
     this.request(peer, nowMs);
   }
 
-  /** New headers of a peer, near the tip: what they announce is fetched from it at once. */
+  /**
+   * Processes new headers of a peer. Near the tip the announced blocks are requested from it at once (Core's
+   * HeadersDirectFetchBlocks).
+   */
   headersArrived(peer: Peer, last: ChainEntry, nowMs: number): void {
     const { chain } = this.#ctx;
     if (canDirectFetch(this.#ctx) && !last.failed && chain.tip.chainwork <= last.chainwork && peer.servesWitness)
@@ -97,7 +108,7 @@ export class BlockDownload {
     this.request(peer, nowMs);
   }
 
-  /** Asks the peer for as many blocks as it may be asked for. */
+  /** Requests as many blocks as the peer's slots allow. */
   request(peer: Peer, nowMs: number): void {
     const { chain } = this.#ctx;
     const { sync } = peer;
@@ -113,7 +124,10 @@ export class BlockDownload {
       staller.sync.stallingSince = nowMs;
   }
 
-  /** Asks this peer for a block and forgets who else was; false where it was asked already. */
+  /**
+   * Requests a block from this peer only, dropping requests to other peers. Returns false if it was already requested
+   * from this peer.
+   */
   fetchFrom(peer: Peer, entry: ChainEntry, nowMs: number): boolean {
     if (this.requests.find(entry, peer)) return false;
     this.requests.remove(entry, nowMs);
@@ -122,13 +136,13 @@ export class BlockDownload {
     return true;
   }
 
-  /** A body, asked for or not. Settles when the chain has taken it. */
+  /** Processes a `block` message. Resolves when the block is validated or queued. */
   async block(peer: Peer, { hash, header, raw }: BlockMessage): Promise<void> {
     const { chain } = this.#ctx;
     let entry = chain.get(hash);
     if (entry?.hasBody) return this.requests.remove(entry, this.#nowMs());
     if (entry === null) {
-      // Of a header we never saw: it must be worth keeping before anything is read.
+      // Without a known header, the block needs enough work before it is parsed.
       const parent = chain.get(header.previousHash);
       if (parent === null) return punishForBlock(this.#ctx, peer, MISSING_PARENT);
       if (parent.chainwork + workOf(header.bits) < antiDosWork(this.#ctx)) return;
@@ -140,7 +154,7 @@ export class BlockDownload {
     await this.take(peer, entry, raw);
   }
 
-  /** Gives a body to the chain. Yields what is wrong with it, or null. */
+  /** Submits a block to the chain. Returns its rejection, or null if it was accepted or is known. */
   async take(
     peer: Peer,
     known: ChainEntry | null,
@@ -160,7 +174,7 @@ export class BlockDownload {
         this.requests.remove(known, nowMs, rejection.kind === 'mutated' ? peer : null);
         this.#sources.delete(known);
       }
-      // A block that was wrongly put together may be whole yet when it comes as such.
+      // A compact block that was reconstructed wrongly may be valid when downloaded in full.
       punishForBlock(this.#ctx, peer, rejection, viaCompact);
       return rejection;
     }
@@ -181,7 +195,7 @@ export class BlockDownload {
     const wanted: ChainEntry[] = [];
     let at = last;
     for (; !isActive(chain, at); at = at.parent!) {
-      // A reorg as long as this is left to the window.
+      // A longer reorganization is downloaded through the window.
       if (last.height - at.height > MAX_BLOCKS_PER_PEER) return;
       if (!at.hasBody && !this.requests.has(at)) wanted.push(at);
     }
@@ -191,7 +205,7 @@ export class BlockDownload {
       this.requests.add(peer, entry, nowMs);
       items.push({ kind: INVENTORY.witnessBlock as number, hash: entry.hash });
     }
-    // A single new block: our mempool has most of it.
+    // A single new block is requested as a compact block, since the mempool has most of its transactions.
     const parentSeen = last.parent !== null && isActive(chain, last.parent);
     if (items.length === 1 && this.requests.size === 1 && peer.negotiated.compactBlocks && parentSeen)
       items[0]!.kind = INVENTORY.compactBlock;
@@ -202,11 +216,14 @@ export class BlockDownload {
     return this.#ctx.clock.monotonicMs();
   }
 
-  /** In initial sync inbound peers are asked only where there is nobody else, or nobody else gives anything. */
+  /**
+   * Returns whether blocks may be requested from a peer. During initial block download, inbound peers are used only if
+   * there is no preferred peer or no download in progress.
+   */
   #mayAsk(peer: Peer): boolean {
     const { chain, peers } = this.#ctx;
     if (!chain.initialSync) return true;
-    // The blocks that we need first are not the last ones.
+    // Limited peers do not have the old blocks that initial block download needs.
     if (isLimited(peer.services)) return false;
     if (peer.sync.preferred) return true;
     if (peer.link.type === 'addr-fetch') return false;
@@ -224,11 +241,14 @@ export class BlockDownload {
     );
   }
 
-  /** Whether a peer may be asked for a new block of which others have been asked in vain. */
+  /**
+   * Returns whether a block near the tip may be requested from one more peer because all requested peers have been
+   * silent for HELD_BACK_MS.
+   */
   #isHeldBack(entry: ChainEntry, peer: Peer, nowMs: number): boolean {
     if (entry.height > this.#ctx.chain.height + NEW_AHEAD || !canDirectFetch(this.#ctx)) return false;
     const requests = this.requests.of(entry);
-    // The last place is for a peer that we chose, not one that chose us.
+    // The last slot is reserved for preferred peers: an attacker chooses its inbound connections.
     if (requests.length >= (peer.sync.preferred ? MAX_REQUESTS_OF_BLOCK : MAX_REQUESTS_OF_BLOCK - 1)) return false;
     return requests.every((one) => one.peer !== peer && !one.arrived && nowMs - one.since > HELD_BACK_MS);
   }
@@ -236,7 +256,7 @@ export class BlockDownload {
   #remember(entry: ChainEntry, peer: Peer, viaCompact: boolean): void {
     this.#sources.delete(entry);
     this.#sources.set(entry, { peer, viaCompact });
-    // Most were judged long ago.
+    // Old entries belong to blocks that were validated long ago.
     if (this.#sources.size > MAX_SOURCES) this.#sources.delete(this.#sources.keys().next().value!);
   }
 
@@ -244,7 +264,7 @@ export class BlockDownload {
     const source = this.#sources.get(entry);
     this.#sources.delete(entry);
     if (!source) return;
-    this.#ctx.log[source.peer.inbound ? 'debug' : 'warn']('a peer sent an invalid block', {
+    this.#ctx.log[source.peer.inbound ? 'debug' : 'warn']('peer sent an invalid block', {
       peer: source.peer.id,
       hash: hashToHex(entry.hash),
       reason: rejection.reason,
@@ -252,7 +272,10 @@ export class BlockDownload {
     punishForBlock(this.#ctx, source.peer, rejection, source.viaCompact);
   }
 
-  /** Blocks to ask the peer for, the lowest first; or else who keeps the window from moving. */
+  /**
+   * Core's FindNextBlocksToDownload: returns the blocks to request from the peer, lowest first, or the peer that stalls
+   * the window.
+   */
   #next(peer: Peer, count: number, nowMs: number): { wanted: ChainEntry[]; staller: Peer | null } {
     const { chain, params } = this.#ctx;
     const { sync } = peer;
@@ -281,7 +304,7 @@ export class BlockDownload {
       }
       if (height > windowEnd)
         return { wanted, staller: wanted.length === 0 && waitingFor !== peer ? waitingFor : null };
-      // Blocks that the peer may be about to prune.
+      // Skips blocks that a limited peer may be about to prune.
       if (isLimited(peer.services) && best.height - height >= LIMITED_BLOCKS - LIMITED_MARGIN) continue;
       wanted.push(entry);
       if (wanted.length === count) break;
@@ -292,12 +315,12 @@ export class BlockDownload {
 
 const MISSING_PARENT: BlockRejection = { kind: 'missing-prev', reason: 'prev-blk-not-found' };
 
-/** The last block of `best` that our chain has, not below the one that was found before. */
+/** Returns the last common block of the active chain and `best`, at least as high as the previously known one. */
 function lastCommon(chain: Chain, before: ChainEntry | null, best: ChainEntry): ChainEntry {
   const { tip } = chain;
   const start = before ?? tip.ancestor(Math.min(best.height, tip.height))!;
   const fork = forkOf(start, best);
-  // Our chain may have come further along the peer's by other ways.
+  // Our chain may have advanced along the peer's chain through other peers.
   const ours = forkOf(tip, best);
   return ours.height > fork.height ? ours : fork;
 }

@@ -2,28 +2,28 @@ import type { ChainEntry } from '../../chain/chain-entry.ts';
 import type { PartialBlock } from '../compact-block.ts';
 import type { Peer } from '../peer/peer.ts';
 
-/** A block that a peer was asked for. */
+/** A block requested from a peer. */
 export interface BlockRequest {
   readonly peer: Peer;
   readonly entry: ChainEntry;
-  /** Monotonic milliseconds at which it was asked. */
+  /** Monotonic milliseconds of the request. */
   readonly since: number;
-  /** What a compact block gave of it. */
+  /** Partial reconstruction from a compact block, if any. */
   partial: PartialBlock | null;
-  /** It has come, and the chain is at work on it. */
+  /** Whether the block was received and is being validated. */
   arrived: boolean;
 }
 
-/** A block may be asked of so many peers at once, where it comes as a compact block or is held back. */
+/** Maximum number of peers that one block is requested from (Core's MAX_CMPCTBLOCKS_INFLIGHT_PER_BLOCK). */
 export const MAX_REQUESTS_OF_BLOCK = 3;
-/** Blocks that one peer is asked for at once. */
+/** Maximum number of blocks in flight per peer (Core's MAX_BLOCKS_IN_TRANSIT_PER_PEER). */
 export const MAX_BLOCKS_PER_PEER = 16;
 
-/** Which blocks have been asked of whom. */
+/** The blocks in flight, by block and by peer. */
 export class BlockRequests {
   readonly #byBlock = new Map<ChainEntry, BlockRequest[]>();
 
-  /** Blocks under way. */
+  /** Number of blocks in flight. */
   get size(): number {
     return this.#byBlock.size;
   }
@@ -40,7 +40,7 @@ export class BlockRequests {
     return this.#byBlock.has(entry);
   }
 
-  /** Notes that a peer was asked; what was noted before where it was. */
+  /** Adds a request, or returns the existing one of this peer. */
   add(peer: Peer, entry: ChainEntry, nowMs: number): BlockRequest {
     const present = this.find(entry, peer);
     if (present) return present;
@@ -54,7 +54,7 @@ export class BlockRequests {
     return request;
   }
 
-  /** Forgets that a block was asked of a peer, or of any. */
+  /** Removes the requests of a block from one peer, or from all peers. */
   remove(entry: ChainEntry, nowMs: number, peer: Peer | null = null): void {
     const requests = this.#byBlock.get(entry);
     if (!requests) return;
@@ -66,7 +66,7 @@ export class BlockRequests {
       }
       const { sync } = request.peer;
       const at = sync.inFlight.indexOf(request);
-      // The next one is waited for from now on.
+      // The next block of the peer becomes the first in flight, so its timer starts.
       if (at === 0) sync.downloadingSince = Math.max(sync.downloadingSince, nowMs);
       sync.inFlight.splice(at, 1);
       sync.stallingSince = 0;
@@ -75,14 +75,14 @@ export class BlockRequests {
     else this.#byBlock.delete(entry);
   }
 
-  /** Peers of whom blocks are waited for. */
+  /** Returns the number of peers with blocks in flight. */
   peersDownloadingFrom(): number {
     const peers = new Set<Peer>();
     for (const requests of this.#byBlock.values()) for (const { peer } of requests) peers.add(peer);
     return peers.size;
   }
 
-  /** All that was asked of a peer that is gone. */
+  /** Removes all requests of a disconnected peer. */
   closed(peer: Peer, nowMs: number): void {
     for (const { entry } of [...peer.sync.inFlight]) this.remove(entry, nowMs, peer);
   }

@@ -4,10 +4,10 @@ import { type BlockHeader, HEADER_SIZE, headerBytes } from '../../primitives/hea
 
 const PREVIOUS_HASH = 4;
 const MERKLE_ROOT = PREVIOUS_HASH + 32;
-/** A header without the hash of the one before it, which follows from that. */
+/** Size of a header without its previous block hash, which follows from the header before. */
 const COMPACT_SIZE = HEADER_SIZE - 32;
 
-/** Headers that follow one another: a queue in which each takes 48 bytes. */
+/** A queue of consecutive headers that takes 48 bytes per header. */
 export class HeaderBuffer {
   #bytes: Uint8Array<ArrayBuffer>;
   #view: DataView;
@@ -17,7 +17,10 @@ export class HeaderBuffer {
   #lastHash: BlockHash;
   #lastBits = 0;
 
-  /** `hash`: what the first header must follow. There is room for `capacity` headers, and more is made when it is full. */
+  /**
+   * `hash` is the hash of the block before the first header. `capacity` is the initial capacity in headers; the queue
+   * grows when it is full.
+   */
   constructor(hash: BlockHash, capacity: number) {
     this.#bytes = new Uint8Array(COMPACT_SIZE * capacity);
     this.#view = new DataView(this.#bytes.buffer);
@@ -29,22 +32,22 @@ export class HeaderBuffer {
     return this.#size;
   }
 
-  /** Bytes of memory. */
+  /** Allocated memory, bytes. */
   get usage(): number {
     return this.#bytes.length;
   }
 
-  /** What the next header must follow. */
+  /** The hash of the newest header, which the next one must refer to. */
   get lastHash(): BlockHash {
     return this.#lastHash;
   }
 
-  /** Bits of the newest header; 0 where there is none. */
+  /** nBits of the newest header; 0 if the queue is empty. */
   get lastBits(): number {
     return this.#size === 0 ? 0 : this.#lastBits;
   }
 
-  /** `hash` is that of the header, which follows the newest. */
+  /** Appends a header that follows the newest one; `hash` is its hash. */
   push(header: BlockHeader, hash: BlockHash): void {
     if (this.#size * COMPACT_SIZE === this.#bytes.length) this.#grow();
     const at = this.#at(this.#size++);
@@ -55,7 +58,7 @@ export class HeaderBuffer {
     this.#lastBits = header.bits;
   }
 
-  /** The oldest header; there must be one. */
+  /** Removes and returns the oldest header. The queue must not be empty. */
   shift(): BlockHeader {
     const at = this.#at(0);
     const full = new Uint8Array(HEADER_SIZE);
@@ -78,12 +81,12 @@ export class HeaderBuffer {
     return header;
   }
 
-  /** Where the header is that comes so many after the oldest. */
+  /** Returns the offset of the header with this index from the oldest. */
   #at(index: number): number {
     return ((this.#first + index) * COMPACT_SIZE) % this.#bytes.length;
   }
 
-  /** The queue is full: the oldest comes to the front. */
+  /** Doubles the capacity of a full queue and moves the oldest header to the front. */
   #grow(): void {
     const bytes = new Uint8Array(this.#bytes.length * 2);
     const cut = this.#at(0);

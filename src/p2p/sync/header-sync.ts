@@ -13,23 +13,26 @@ import { isActive, noteBlock, noteEntry } from './availability.ts';
 import { HeadersPresync } from './headers-presync.ts';
 import { punishForBlock } from './punish.ts';
 
-/** An answer to `getheaders` is waited for so long before it is asked again. */
+/** Time to answer a `getheaders` before another may be sent (Core's HEADERS_RESPONSE_TIME), milliseconds. */
 const RESPONSE_MS = 2 * 60_000;
 const DOWNLOAD_BASE_MS = 15 * 60_000;
 const DOWNLOAD_PER_HEADER_MS = 1;
-/** With a best header this recent, more than one peer is asked. */
+/** If the best header is at most this old, headers are requested from all peers, seconds. */
 const RECENT_S = 24 * 60 * 60;
-/** Outbound peers with a good chain that are kept whatever becomes of it later. */
+/**
+ * Number of outbound peers protected from eviction for a lagging chain (Core's
+ * MAX_OUTBOUND_PEERS_TO_PROTECT_FROM_DISCONNECT).
+ */
 const MAX_PROTECTED = 4;
 const NO_STOP = new Uint8Array(32) as BlockHash;
 
-/** Fetches headers: first from one peer, and near the tip from all. */
+/** Downloads headers: from one peer at first, near the tip from all peers. */
 export class HeaderSync {
   readonly #ctx: PeerContext;
-  /** What to do once a peer's headers are known: fetch the blocks that are new. */
+  /** Called when headers of a peer were accepted, so that their blocks can be requested. */
   readonly #arrived: (peer: Peer, last: ChainEntry) => void;
   readonly #protected = new Set<Peer>();
-  /** The last announced block for which a peer was asked for headers out of its turn. */
+  /** The last block whose `inv` triggered a `getheaders` to a peer without header sync. */
   #lastTrigger: BlockHash | null = null;
 
   constructor(ctx: PeerContext, arrived: (peer: Peer, last: ChainEntry) => void) {
@@ -42,14 +45,17 @@ export class HeaderSync {
     peer.sync.presync = null;
   }
 
-  /** Begins to ask the peer for headers where it is its turn, and sees to it that they come. */
+  /** Starts header sync with the peer if it may start, and enforces its deadline. */
   tick(peer: Peer, nowMs: number): void {
     const { sync } = peer;
     if (sync.started) this.#checkDeadline(peer, nowMs);
     else if (peer.servesBlocks && this.#mayStart(peer)) this.#start(peer, nowMs);
   }
 
-  /** Asks for headers beyond those of a locator, unless an answer is still waited for. */
+  /**
+   * Sends `getheaders` with a locator unless a response is pending (Core's MaybeSendGetHeaders). Returns whether it was
+   * sent.
+   */
   ask(peer: Peer, locator: readonly BlockHash[]): boolean {
     const nowMs = this.#ctx.clock.monotonicMs();
     if (nowMs - peer.sync.headersAskedAt <= RESPONSE_MS) return false;
@@ -58,14 +64,15 @@ export class HeaderSync {
     return true;
   }
 
-  /** The peer told of a block by its hash alone. */
+  /** Processes an `inv` of a block. */
   announced(peer: Peer, hash: BlockHash): void {
     const { chain } = this.#ctx;
     noteBlock(peer, hash, chain);
     if (chain.get(hash) !== null) return;
     const { sync } = peer;
     if (!sync.started) {
-      // Whoever is asked already may be slow, so each new block has one more asked, and nobody twice: it may be far behind.
+      // The peer of the initial header sync may be slow, so each newly announced block adds one more peer, and each
+      // peer once.
       const isNew = this.#lastTrigger === null || !equalBytes(hash, this.#lastTrigger);
       if (sync.invTriggeredHeaders || !isNew) return;
       sync.invTriggeredHeaders = true;
@@ -103,7 +110,10 @@ export class HeaderSync {
     this.#arrived(peer, last);
   }
 
-  /** What no honest peer sends: headers without work, or that do not follow one another. */
+  /**
+   * Returns the protocol violation of a `headers` message, or null: invalid proof of work, or headers that are not
+   * consecutive.
+   */
   #problem(headers: readonly BlockHeader[]): string | null {
     const { powLimit } = this.#ctx.params.consensus;
     let previous: BlockHash | null = null;
@@ -115,25 +125,28 @@ export class HeaderSync {
     return null;
   }
 
-  /** What of the headers is to be looked at further: all, where their work need not be proven first. */
+  /** Passes headers through the low-work header sync if one is active. Returns the headers to be validated now. */
   #throughPresync(peer: Peer, headers: readonly BlockHeader[], full: boolean) {
     const { sync } = peer;
     if (sync.presync === null) return { headers, proven: false };
     const { success, requestMore, headers: ready } = sync.presync.process(headers, full);
-    // They are what was asked for.
+    // The headers answer our request.
     if (success) sync.headersAskedAt = Number.NEGATIVE_INFINITY;
     if (requestMore) this.ask(peer, sync.presync.locator());
     else sync.presync = null;
-    // After a failure the headers are taken for an announcement.
+    // If they do not continue the presync, they are processed as an announcement.
     return success ? { headers: ready, proven: true } : { headers, proven: false };
   }
 
-  /** Whether the headers cannot be kept, as their chain has not shown enough work. Of a long one that is found out. */
+  /**
+   * Core's TryLowWorkHeadersSync: returns whether the headers must not be stored because their chain lacks work. A
+   * chain that may continue starts a presync.
+   */
   #hasLowWork(peer: Peer, start: ChainEntry, headers: readonly BlockHeader[], full: boolean): boolean {
     const minimumWork = antiDosWork(this.#ctx);
     const total = headers.reduce((sum, { bits }) => sum + workOf(bits), start.chainwork);
     if (total >= minimumWork) return false;
-    // It has no more to give, so it is not worth anything.
+    // The chain ends here, so it cannot reach the required work.
     if (!full) return true;
     const { params, clock, random } = this.#ctx;
     const presync = new HeadersPresync({ params, start, minimumWork, now: unixSeconds(clock), randomBelow: random });
@@ -144,7 +157,7 @@ export class HeaderSync {
     return true;
   }
 
-  /** An announcement of blocks whose parent we do not know (BIP-130). */
+  /** Processes headers whose parent is unknown (BIP-130): requests the headers in between. */
   #unconnected(peer: Peer, headers: readonly BlockHeader[]): void {
     const { chain } = this.#ctx;
     this.ask(peer, locatorOf(chain.bestHeader));
@@ -163,7 +176,7 @@ export class HeaderSync {
     const work = sync.bestKnown?.chainwork ?? 0n;
     const outbound = link.type === 'outbound-full-relay' || link.type === 'block-relay-only';
     if (chain.initialSync && !mayHaveMore && outbound && work < params.consensus.minimumChainWork) {
-      log.info('an outbound peer has a chain with too little work', { peer: peer.id });
+      log.info('outbound peer disconnected: its chain has too little work', { peer: peer.id });
       link.disconnect('headers chain has insufficient work');
       return;
     }
@@ -188,14 +201,15 @@ export class HeaderSync {
   #start(peer: Peer, nowMs: number): void {
     const { chain, params, clock } = this.#ctx;
     const best = chain.bestHeader;
-    // One below, so that an answer comes even from a peer with the same chain.
+    // The locator starts one block below the best header, so that a peer with the same chain answers with a header as
+    // well.
     if (!this.ask(peer, locatorOf(best.parent ?? best))) return;
     const missing = Math.max(0, unixSeconds(clock) - best.time) / params.consensus.powTargetSpacing;
     peer.sync.started = true;
     peer.sync.headersDeadline = nowMs + DOWNLOAD_BASE_MS + DOWNLOAD_PER_HEADER_MS * missing;
   }
 
-  /** In initial sync a single peer is asked; one that gives nothing makes room for another. */
+  /** Enforces the deadline of the initial header sync, so that another peer can take over from an unresponsive one. */
   #checkDeadline(peer: Peer, nowMs: number): void {
     const { chain, peers, clock } = this.#ctx;
     const { sync, link } = peer;

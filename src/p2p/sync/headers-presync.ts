@@ -14,22 +14,22 @@ import { equalBytes } from '../../util/bytes.ts';
 import { type RandomBelow, systemRandomBelow } from '../random-source.ts';
 import { HeaderBuffer } from './header-buffer.ts';
 
-/** The median time past lets a chain grow no faster, in blocks a second. */
+/** Maximum growth of a chain in blocks per second that the median-time-past rule allows. */
 const FASTEST_BLOCKS = 6;
-/** What a message brings at most. */
+/** Maximum number of headers in a message. */
 const MESSAGE_HEADERS = 2000;
 
 /**
- * `presync`: the peer has not shown enough work yet, and of what it sends only commitments are kept. `redownload`: it
- * has, and sends the same headers again. `done`: over, one way or the other.
+ * `presync`: the peer has not shown enough work yet, and only commitments to its headers are stored. `redownload`: it
+ * has, and sends the same headers again. `done`: finished or failed.
  */
 export type PresyncPhase = 'presync' | 'redownload' | 'done';
 
 export interface PresyncOptions {
   readonly params: Pick<NetworkParams, 'consensus' | 'headersSync'>;
-  /** The last header we have of the peer's chain. */
+  /** The last known header of the peer's chain. */
   readonly start: HeaderEntry;
-  /** Chainwork from which headers are kept. */
+  /** Minimum chainwork of a chain whose headers are stored. */
   readonly minimumWork: bigint;
   /** Unix seconds. */
   readonly now: number;
@@ -37,24 +37,24 @@ export interface PresyncOptions {
 }
 
 export interface PresyncResult {
-  /** False where the peer sent what cannot be, or not what it sent before. */
+  /** False if the peer sent invalid headers or headers that differ from the first download. */
   readonly success: boolean;
-  /** `locator` tells what is to be asked for next. Where this is false, it is over. */
+  /** Whether headers after `locator` must be requested; false if the sync is finished. */
   readonly requestMore: boolean;
-  /** On a chain with enough work: to be accepted in this order. */
+  /** Headers of a chain with enough work, to be accepted in this order. */
   readonly headers: readonly BlockHeader[];
 }
 
 const FAILURE: PresyncResult = { success: false, requestMore: false, headers: [] };
 
 /**
- * Headers cost nothing to make where their work is low, and must not fill our memory before the chain they are on is
- * known to have enough of it. So a long chain is downloaded twice: first only its work is summed up, and a bit of a
- * secret hash is noted for one header in some hundreds; then, when the work suffices, headers are taken a second time,
- * and handed on once enough of those bits that follow them were right.
+ * Core's HeadersSyncState: protects memory against long chains of low-work headers, which are cheap to make. A long
+ * chain is downloaded twice. The first download sums up the work and stores one bit of a secret hash for one header per
+ * commitment period. If the work suffices, the headers are downloaded again, and each is returned once enough
+ * commitments behind it have matched.
  *
- * Of a chain of 900,000 headers on the main network that takes 256 bytes first, and 0.8 MB, the buffer, the second time;
- * of the longest chain that there can be by now, a megabyte first.
+ * For a chain of 900,000 headers on mainnet the first download takes 256 bytes and the second 0.8 MB for the buffer.
+ * For the longest chain possible today the first download takes a megabyte.
  */
 export class HeadersPresync {
   readonly #consensus: ConsensusParams;
@@ -63,7 +63,7 @@ export class HeadersPresync {
   readonly #start: HeaderEntry;
   readonly #minimumWork: bigint;
   readonly #maxCommitments: number;
-  /** Heights with this remainder are committed to; nobody else knows which. */
+  /** Headers at heights with this remainder are committed to; secret, so that an attacker cannot predict them. */
   readonly #offset: number;
   readonly #key: SipHashKey;
   readonly #work = new WorkCounter();
@@ -76,7 +76,7 @@ export class HeadersPresync {
   #buffer: HeaderBuffer | null = null;
   #redownloadHeight = 0;
   #redownloadWork = 0n;
-  /** The second download has reached enough work: what is left of it needs no commitments. */
+  /** Whether the second download has reached the minimum work; the remaining headers need no commitments. */
   #proven = false;
 
   constructor({ params, start, minimumWork, now, randomBelow = systemRandomBelow }: PresyncOptions) {
@@ -100,7 +100,7 @@ export class HeadersPresync {
     return this.#phase;
   }
 
-  /** Height, time of the last header, and work, that the first download has got to. */
+  /** Height, last header time and chainwork that the first download has reached. */
   get height(): number {
     return this.#height;
   }
@@ -113,14 +113,14 @@ export class HeadersPresync {
     return this.#chainwork;
   }
 
-  /** Bytes of memory that grow with the peer's chain. */
+  /** Memory that grows with the peer's chain, bytes. */
   get usage(): number {
     return this.#commitments.usage + (this.#buffer?.usage ?? 0);
   }
 
   /**
-   * Takes the next headers of the peer, one at least. They follow one another, and each meets the target it states: the
-   * caller has seen to that. `full`: the message held as many as it can, so there may be more.
+   * Processes the next headers, at least one. The caller has verified that they are consecutive and meet their own
+   * target. `full` says that the message had the maximum number of headers, so that more may follow.
    */
   process(headers: readonly BlockHeader[], full: boolean): PresyncResult {
     assert(headers.length > 0 && this.#phase !== 'done', 'headers for a download that is going on');
@@ -129,14 +129,14 @@ export class HeadersPresync {
     return result;
   }
 
-  /** What to ask for next. */
+  /** Returns the locator of the next `getheaders`. */
   locator(): BlockHash[] {
     assert(this.#phase !== 'done', 'the download is going on');
     return [this.#buffer?.lastHash ?? this.#lastHash, ...locatorOf(this.#start)];
   }
 
   #presync(headers: readonly BlockHeader[], full: boolean): PresyncResult {
-    // The peer may have changed to another chain since the last message: no fault, but nothing to go on with.
+    // The peer may have switched to another chain since the last message, which is no fault, but ends this sync.
     if (!equalBytes(headers[0]!.previousHash, this.#lastHash)) return FAILURE;
     for (const header of headers) if (!this.#commit(header)) return FAILURE;
     this.#lastHash = headerHash(headers.at(-1)!);
@@ -154,7 +154,7 @@ export class HeadersPresync {
     if (!permittedDifficultyTransition(height, this.#last.bits, bits, this.#consensus)) return false;
     if (height % this.#period === this.#offset) {
       this.#commitments.push(this.#bitOf(headerHash(header)));
-      // No chain can be longer by now; a later try may get further.
+      // No chain can be this long by now; a later sync may be possible.
       if (this.#commitments.size > this.#maxCommitments) return false;
     }
     this.#chainwork += this.#work.of(bits);
@@ -168,7 +168,7 @@ export class HeadersPresync {
     for (const header of headers) if (!this.#verify(header, buffer)) return FAILURE;
     const ready: BlockHeader[] = [];
     while (buffer.size > (this.#proven ? 0 : this.#bufferSize)) ready.push(buffer.shift());
-    // Where the message was not full, the peer no longer gives us the chain that it gave us before.
+    // A message that is not full ends the chain, so the peer no longer serves the chain of the first download.
     return { success: true, requestMore: full && !this.#proven, headers: ready };
   }
 
@@ -181,7 +181,7 @@ export class HeadersPresync {
     this.#redownloadWork += this.#work.of(bits);
     if (this.#redownloadWork >= this.#minimumWork) this.#proven = true;
     const hash = headerHash(header);
-    // Once the work is there, the chain may go on beyond what was committed to.
+    // Beyond the minimum work the chain may be longer than in the first download.
     if (!this.#proven && height % this.#period === this.#offset) {
       if (this.#commitments.size === 0 || this.#commitments.shift() !== this.#bitOf(hash)) return false;
     }
@@ -195,7 +195,7 @@ export class HeadersPresync {
     return words[0]! & 1;
   }
 
-  /** The key must not serve a second time, and the memory is not needed. */
+  /** Frees the memory and ends the use of the secret key. */
   #finish(): void {
     this.#phase = 'done';
     this.#commitments.clear();
@@ -205,7 +205,10 @@ export class HeadersPresync {
 
 const words = new Uint32Array(2);
 
-/** Neighbours mostly state the same target, and a division of 256 bits is slow. */
+/**
+ * Caches the work of the last target: consecutive headers mostly have the same one, and dividing 256-bit numbers is
+ * slow.
+ */
 class WorkCounter {
   #bits = 0;
   #work = 0n;

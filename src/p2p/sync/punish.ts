@@ -3,8 +3,8 @@ import type { PeerContext } from '../peer/context.ts';
 import type { Peer } from '../peer/peer.ts';
 
 /**
- * What a bad block or header says of who sent it. A compact block may be relayed before it is checked (BIP-152), so that
- * only its header is held against the peer.
+ * Core's MaybePunishNodeForBlock: discourages a peer for an invalid block or header. Peers may relay a compact block
+ * before its validation (BIP-152), so only its header is held against them.
  */
 export function punishForBlock(ctx: PeerContext, peer: Peer, rejection: BlockRejection, viaCompact = false): void {
   const what = `${rejection.reason}${rejection.debug ? `, ${rejection.debug}` : ''}`;
@@ -14,7 +14,7 @@ export function punishForBlock(ctx: PeerContext, peer: Peer, rejection: BlockRej
       if (!viaCompact) ctx.misbehaving(peer, what);
       return;
     case 'cached-invalid':
-      // An inbound peer may follow another chain; to look for one ourselves would be a waste.
+      // Inbound peers may follow another chain; outbound slots are reserved for peers on ours.
       if (!viaCompact && !peer.inbound) ctx.misbehaving(peer, what);
       return;
     case 'invalid-header':

@@ -2,15 +2,15 @@ import type { PeerId } from '../../mempool/orphanage.ts';
 import { grown, grownRows } from '../../util/column.ts';
 import { SlotIndex } from '../../util/slot-index.ts';
 
-/** Where the word of a peer that it has a transaction has got to. */
+/** State of a peer's announcement of a transaction (Core's TxRequestTracker). */
 export const ANNOUNCEMENT = {
-  /** May not be asked for yet. */
+  /** Its request time is in the future. */
   delayed: 0,
   ready: 1,
-  /** The best of those that are ready, while none is requested. */
+  /** The best of the ready announcements of a transaction, if none is requested. */
   best: 2,
   requested: 3,
-  /** Asked for, and answered or not; kept so that the peer is not asked again. */
+  /** Requested, and answered or expired. It is kept so that the peer is not asked again. */
   completed: 4,
 } as const;
 export type AnnouncementState = (typeof ANNOUNCEMENT)[keyof typeof ANNOUNCEMENT];
@@ -27,7 +27,7 @@ interface PeerCounts {
   total: number;
   requested: number;
   completed: number;
-  /** First of its chains: those in state `best`, and all others. */
+  /** Heads of the peer's lists: announcements in state `best`, and all others. */
   best: number;
   other: number;
 }
@@ -37,8 +37,8 @@ const INITIAL = 64;
 const NONE = -1;
 
 /**
- * Announcements in columns, 160 bytes each at most: peers may bring half a million of them, and as objects these would
- * take several times as much. Each has a slot, and is chained with those of its transaction and with those of its peer.
+ * Announcements in typed arrays of at most 160 bytes each: peers may create half a million of them, which would take
+ * several times as much as objects. Each has a slot, and is linked with the others of its transaction and of its peer.
  */
 export class AnnouncementTable {
   #capacity = INITIAL;
@@ -48,7 +48,7 @@ export class AnnouncementTable {
   #priority = new Float64Array(INITIAL);
   #sequence = new Float64Array(INITIAL);
   #time = new Float64Array(INITIAL);
-  /** The transaction's own slot. */
+  /** Slot of the transaction. */
   #tx = new Int32Array(INITIAL);
   #nextOfTx = new Int32Array(INITIAL);
   #nextOfPeer = new Int32Array(INITIAL);
@@ -60,9 +60,9 @@ export class AnnouncementTable {
   #txCapacity = INITIAL;
   #hashes = new Uint8Array(INITIAL * HASH);
   #first = new Int32Array(INITIAL);
-  /** The announcement that is best or requested: there is one at most. */
+  /** The announcement that is best or requested, at most one per transaction. */
   #selected = new Int32Array(INITIAL);
-  /** Announcements that are not completed. */
+  /** Number of announcements that are not completed. */
   #live = new Int32Array(INITIAL);
   #txSlots = 0;
   readonly #freeTxs: number[] = [];
@@ -73,17 +73,17 @@ export class AnnouncementTable {
     return this.#slots - this.#free.length;
   }
 
-  /** Announcements of a peer: all, requested, completed. */
+  /** Returns the number of announcements of a peer: all, requested, completed. */
   counts(peer: PeerId): Readonly<Pick<PeerCounts, 'total' | 'requested' | 'completed'>> | null {
     return this.#peers.get(peer) ?? null;
   }
 
-  /** The slot of a transaction, or -1. */
+  /** Returns the slot of a transaction, or -1. */
   findTx(hash: Uint8Array): number {
     return this.#byHash.find(hash);
   }
 
-  /** The slot of a peer's announcement of a transaction, or -1. */
+  /** Returns the slot of a peer's announcement of a transaction, or -1. */
   find(peer: PeerId, hash: Uint8Array): number {
     const tx = this.#byHash.find(hash);
     if (tx < 0) return NONE;
@@ -92,12 +92,12 @@ export class AnnouncementTable {
     return NONE;
   }
 
-  /** Announcements of a transaction, in no order. The table must not change meanwhile. */
+  /** Yields the announcements of a transaction, unordered. The table must not change during the iteration. */
   *ofTx(tx: number): Generator<number> {
     for (let slot = this.#first[tx]!; slot >= 0; slot = this.#nextOfTx[slot]!) yield slot;
   }
 
-  /** Announcements of a peer, in no order: those in state `best`, or all others. */
+  /** Returns the announcements of a peer, unordered: those in state `best`, or all others. */
   ofPeer(peer: PeerId, chain: 'best' | 'other'): number[] {
     const slots: number[] = [];
     for (let slot = this.#peers.get(peer)?.[chain] ?? NONE; slot >= 0; slot = this.#nextOfPeer[slot]!) slots.push(slot);
@@ -136,7 +136,7 @@ export class AnnouncementTable {
     return this.#priority[slot]!;
   }
 
-  /** Grows from one announcement to the next. */
+  /** Returns the sequence number, which increases with each announcement. */
   sequence(slot: number): number {
     return this.#sequence[slot]!;
   }
@@ -149,7 +149,7 @@ export class AnnouncementTable {
     this.#time[slot] = time;
   }
 
-  /** Adds one that is delayed; the peer must not have announced the transaction before. */
+  /** Adds an announcement in state `delayed`. The peer must not have announced the transaction before. */
   add({ peer, hash, byWtxid, priority, time }: NewAnnouncement): number {
     const slot = this.#free.pop() ?? this.#slots++;
     if (slot >= this.#capacity) this.#grow();
@@ -172,7 +172,7 @@ export class AnnouncementTable {
     return slot;
   }
 
-  /** Not of one that is completed: that is the end. */
+  /** Changes the state of an announcement that is not completed. */
   setState(slot: number, state: AnnouncementState): void {
     const before = this.state(slot);
     const tx = this.#tx[slot]!;
@@ -189,7 +189,7 @@ export class AnnouncementTable {
     this.#chain(slot, counts, to);
   }
 
-  /** Takes out an announcement, and its transaction with the last of them. */
+  /** Removes an announcement, and its transaction with the last of them. */
   remove(slot: number): void {
     const tx = this.#tx[slot]!;
     const peer = this.#peer[slot]!;
@@ -234,7 +234,7 @@ export class AnnouncementTable {
     else counts[chain] = next;
   }
 
-  /** No longer than there are peers. */
+  /** The list is at most as long as the number of peers. */
   #unchainFromTx(slot: number, tx: number): void {
     const next = this.#nextOfTx[slot]!;
     if (this.#first[tx] === slot) {

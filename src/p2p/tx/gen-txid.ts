@@ -1,12 +1,12 @@
 import { equalBytes } from '../../util/bytes.ts';
 
-/** A transaction by the id that a peer announced it by: BIP-339 has wtxids take the place of txids. */
+/** Id of a transaction as a peer announced it: a txid, or a wtxid with BIP-339 (Core's GenTxid). */
 export interface GenTxid {
   readonly by: 'txid' | 'wtxid';
   readonly hash: Uint8Array;
 }
 
-/** Whether a transaction has a witness, and so two ids. */
+/** Returns whether the wtxid differs from the txid, because the transaction has a witness. */
 export function hasOwnWtxid({ txid, wtxid }: { readonly txid: Uint8Array; readonly wtxid: Uint8Array }): boolean {
   return !equalBytes(txid, wtxid);
 }

@@ -5,7 +5,7 @@ import type { ParsedTransaction } from '../../primitives/block.ts';
 import { hashToHex, type Txid } from '../../primitives/hash.ts';
 import type { PackageToValidate, TxDownload } from './tx-download.ts';
 
-/** A transaction that got in as part of a package. */
+/** A transaction accepted as part of a package. */
 export interface AcceptedTx {
   readonly parsed: ParsedTransaction;
   readonly sender: PeerId;
@@ -13,8 +13,8 @@ export interface AcceptedTx {
 }
 
 /**
- * Tells the download what the mempool said of a package. Returns what got in, which is to be announced, and peers that
- * have work now.
+ * Reports the mempool's result of a package to TxDownload. Returns the accepted transactions, to be announced, and the
+ * peers that have orphans to reconsider.
  */
 export function packageJudged(
   download: TxDownload,
@@ -24,7 +24,7 @@ export function packageJudged(
   if (rejection) download.mempoolRejectedPackage(txs);
   const accepted: AcceptedTx[] = [];
   const working = new Set<PeerId>();
-  // The child first: it leaves the orphanage before its parent would have it looked at again.
+  // The child comes first: it must leave the orphanage before its parent would mark it for reconsideration.
   for (const i of [1, 0] as const) {
     const parsed = txs[i];
     const result = results.get(hashToHex(parsed.wtxid));
@@ -40,7 +40,7 @@ export function packageJudged(
   return { accepted, working: [...working] };
 }
 
-/** Why the mempool did not take a transaction; null where it has it. */
+/** Returns why the mempool rejected a transaction; null if it has it. */
 export function refusalOf(result: AcceptResult): TxRejection | null {
   if (result.status === 'rejected') return result.rejection;
   if (result.status === 'different-witness') return { kind: 'conflict', reason: 'txn-same-nonwitness-data-in-mempool' };

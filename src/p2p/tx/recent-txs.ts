@@ -2,20 +2,25 @@ import type { ParsedBlock } from '../../primitives/block.ts';
 import { type RandomTweak, RollingBloomFilter } from '../../util/rolling-bloom-filter.ts';
 import { hasOwnWtxid } from './gen-txid.ts';
 
-/** Two minutes of the smallest transactions from fast peers. */
+/** Two minutes of the smallest transactions from fast peers (as in Core). */
 const REJECTED = 120_000;
-/** Both ids of what is in some six full blocks. */
+/** Both ids of the transactions of about six full blocks. */
 const CONFIRMED = 48_000;
-/** Less than one transaction a day is left out by mistake. */
+/** At this rate less than one transaction per day is skipped by mistake. */
 const FALSE_POSITIVES = 0.000_001;
 
-/** What became of transactions lately, so that they are not fetched again from every peer that has them. About 3 MB. */
+/**
+ * Bloom filters of recently processed transactions, so that they are not downloaded again from every peer. About 3 MB.
+ */
 export class RecentTxs {
-  /** Of no use on this tip: wtxids, and txids where no witness could change it. */
+  /** Rejected on this tip: wtxids, and txids if no witness could change the result (Core's RecentRejectsFilter). */
   readonly rejected: RollingBloomFilter;
-  /** Of no use by themselves: wtxids of what pays too little, and hashes of packages that were of no use together. */
+  /**
+   * Rejected for their fee, but possibly valid in a package: wtxids, and hashes of rejected packages (Core's
+   * RecentRejectsReconsiderableFilter).
+   */
   readonly reconsiderable: RollingBloomFilter;
-  /** In a block: both ids. */
+  /** Confirmed recently: both ids (Core's RecentConfirmedTransactionsFilter). */
   readonly confirmed: RollingBloomFilter;
 
   constructor(random?: RandomTweak) {
@@ -31,12 +36,12 @@ export class RecentTxs {
     }
   }
 
-  /** What was in the block may be announced again. */
+  /** Transactions of disconnected blocks may be announced again. */
   blockDisconnected(): void {
     this.confirmed.reset();
   }
 
-  /** On another tip other things are good. */
+  /** A new tip can make rejected transactions valid. */
   tipChanged(): void {
     this.rejected.reset();
     this.reconsiderable.reset();

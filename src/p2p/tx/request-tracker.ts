@@ -12,14 +12,14 @@ export interface ExpiredRequest {
 }
 
 /**
- * Which transaction is to be asked for from which peer, and when. Of those that announced one, a preferred peer is asked
- * first, and among equals chance decides, so that nobody gets to be asked by being quick: who does not answer delays a
- * transaction, and cannot keep it from us. Only one peer is asked at a time, and none twice. Times are milliseconds of a
- * clock that never goes back.
+ * Core's TxRequestTracker: decides which transaction is requested from which peer, and when. Preferred peers come
+ * first, and among equals the choice is random, so that announcing early is no advantage. A peer that does not answer
+ * can delay a transaction but not keep it from us. Each transaction is requested from one peer at a time, and from no
+ * peer twice. Times are monotonic milliseconds.
  */
 export class RequestTracker {
   readonly #table = new AnnouncementTable();
-  /** Announcements that wait for a time: delayed until then, or requested until then. */
+  /** Announcements with a timer: the request time of delayed ones, the expiry of requested ones. */
   readonly #waiting = new SlotHeap((slot) => this.#table.time(slot));
   readonly #key: SipHashKey;
 
@@ -27,28 +27,28 @@ export class RequestTracker {
     this.#key = key;
   }
 
-  /** Announcements of all peers. Their number per peer is for the caller to bound. */
+  /** Number of announcements of all peers. The caller limits it per peer. */
   get size(): number {
     return this.#table.size;
   }
 
-  /** Announcements of a peer, completed ones included. */
+  /** Returns the number of announcements of a peer, including completed ones. */
   count(peer: PeerId): number {
     return this.#table.counts(peer)?.total ?? 0;
   }
 
-  /** Requests that a peer has not answered yet. */
+  /** Returns the number of unanswered requests to a peer. */
   inFlight(peer: PeerId): number {
     return this.#table.counts(peer)?.requested ?? 0;
   }
 
-  /** Announcements of a peer that may come to a request. */
+  /** Returns the number of announcements of a peer that may still be requested. */
   candidates(peer: PeerId): number {
     const counts = this.#table.counts(peer);
     return counts ? counts.total - counts.requested - counts.completed : 0;
   }
 
-  /** Peers that a transaction could be had from, each once, that of a request included. */
+  /** Returns the peers that may provide a transaction, including one it is requested from. */
   candidatePeers(hash: Uint8Array): PeerId[] {
     const table = this.#table;
     const tx = table.findTx(hash);
@@ -58,27 +58,30 @@ export class RequestTracker {
     return peers;
   }
 
-  /** A peer has it; not to be asked for before `time`. No news where the peer has announced it already. */
+  /** Adds an announcement that must not be requested before `time`. Repeated announcements are ignored. */
   announced(peer: PeerId, { by, hash }: GenTxid, preferred: boolean, time: number): void {
     if (this.#table.find(peer, hash) >= 0) return;
     const priority = requestPriority(this.#key, hash, peer, preferred);
     this.#waiting.add(this.#table.add({ peer, hash, byWtxid: by === 'wtxid', priority, time }));
   }
 
-  /** The peer is gone. */
+  /** Removes all announcements of a disconnected peer. */
   disconnected(peer: PeerId): void {
-    // Each is of another transaction, so none goes with another.
+    // All of them are of different transactions, so removing one does not affect the others.
     for (const slot of [...this.#table.ofPeer(peer, 'best'), ...this.#table.ofPeer(peer, 'other')])
       if (this.#complete(slot)) this.#remove(slot);
   }
 
-  /** The transaction is not needed any more. */
+  /** Removes all announcements of a transaction that is no longer needed. */
   forget(hash: Uint8Array): void {
     const tx = this.#table.findTx(hash);
     if (tx >= 0) this.#forgetTx(tx);
   }
 
-  /** What to ask a peer for now, in the order in which it announced it. Requests of any peer that are overdue go to `expired`. */
+  /**
+   * Returns the transactions to request from a peer now, in order of announcement. Expired requests of all peers are
+   * appended to `expired`.
+   */
   requestable(peer: PeerId, now: number, expired: ExpiredRequest[] = []): GenTxid[] {
     this.#moveTo(now, expired);
     const table = this.#table;
@@ -86,7 +89,10 @@ export class RequestTracker {
     return slots.map((slot) => this.#idOf(slot));
   }
 
-  /** The peer was asked for it, and has until `expiry` to answer. Not where it has not announced it, or was asked before. */
+  /**
+   * Records a request to a peer that expires at `expiry`. Ignored unless the peer announced the transaction and was not
+   * asked before.
+   */
   requested(peer: PeerId, hash: Uint8Array, expiry: number): void {
     const table = this.#table;
     const slot = table.find(peer, hash);
@@ -95,7 +101,7 @@ export class RequestTracker {
     if (state === ANNOUNCEMENT.requested || state === ANNOUNCEMENT.completed) return;
     const other = table.selected(table.tx(slot));
     if (other >= 0 && other !== slot) {
-      // It was not this peer's turn. Another that was asked before is not waited for any more.
+      // The caller did not request from the selected peer. A previous request counts as completed.
       const wasAsked = table.state(other) === ANNOUNCEMENT.requested;
       this.#waiting.remove(other);
       table.setState(other, wasAsked ? ANNOUNCEMENT.completed : ANNOUNCEMENT.ready);
@@ -106,7 +112,7 @@ export class RequestTracker {
     this.#waiting.add(slot);
   }
 
-  /** The peer has sent it, or has said that it cannot. */
+  /** Records an answer: the transaction or `notfound`. */
   responded(peer: PeerId, hash: Uint8Array): void {
     const slot = this.#table.find(peer, hash);
     if (slot >= 0) this.#complete(slot);
@@ -128,7 +134,7 @@ export class RequestTracker {
     }
   }
 
-  /** Its time has come: it may be the best there is. */
+  /** Makes a delayed announcement ready; it may become the best of its transaction. */
   #promote(slot: number): void {
     const table = this.#table;
     this.#waiting.remove(slot);
@@ -141,12 +147,15 @@ export class RequestTracker {
     table.setState(slot, ANNOUNCEMENT.best);
   }
 
-  /** Nothing more is expected of it; the next best takes its place. False where nothing was left to keep it for. */
+  /**
+   * Completes an announcement and selects the next one. Returns false if the transaction was removed because no other
+   * announcement is open.
+   */
   #complete(slot: number): boolean {
     const table = this.#table;
     if (table.state(slot) === ANNOUNCEMENT.completed) return true;
     const tx = table.tx(slot);
-    // Otherwise what has failed with all peers could never be had.
+    // Otherwise a transaction that failed with all peers could never be requested again.
     if (table.live(tx) === 1) {
       this.#forgetTx(tx);
       return false;
@@ -181,12 +190,15 @@ const input = new Uint8Array(40);
 const peerView = new DataView(input.buffer, 32, 8);
 const words = new Uint32Array(2);
 
-/** Who is asked first. Not to be foreseen without the key, and different for each transaction. */
+/**
+ * Returns the priority of an announcement: preferred peers first, then by a keyed hash that is unpredictable and
+ * different for each transaction.
+ */
 export function requestPriority(key: SipHashKey, hash: Uint8Array, peer: PeerId, preferred: boolean): number {
   input.set(hash);
   peerView.setBigUint64(0, BigInt(peer), true);
   sipHashWords(key, input, words);
-  // 52 bits, and above them who is preferred: exact in a double.
+  // 52 bits of the hash, and above them the preference, are exact in a double.
   return words[0]! + (words[1]! & 0xf_ffff) * 2 ** 32 + (preferred ? 2 ** 52 : 0);
 }
 

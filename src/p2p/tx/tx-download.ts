@@ -9,46 +9,48 @@ import { type GenTxid, hasOwnWtxid } from './gen-txid.ts';
 import type { RecentTxs } from './recent-txs.ts';
 import type { RequestTracker } from './request-tracker.ts';
 
-/** Requests of a peer from which on it counts as overloaded. */
+/** Number of requests in flight at which a peer counts as overloaded. */
 const MAX_REQUESTS_IN_FLIGHT = 100;
-/** Announcements kept of a peer: some minutes of what one may send, while nobody answers. */
+/** Maximum number of announcements per peer. */
 const MAX_ANNOUNCEMENTS = 5000;
-/** By txid it may be another witness than the one we want, so peers that announce wtxids go first. */
+/**
+ * Delay for announcements by txid while a peer supports wtxid relay: a txid request could return a malleated witness.
+ */
 const TXID_RELAY_DELAY_MS = 2000;
-/** Whoever connects to us may be anybody. */
+/** Delay for peers that are not preferred: an attacker can open any number of inbound connections. */
 const NON_PREFERRED_DELAY_MS = 2000;
 const OVERLOADED_DELAY_MS = 2000;
-/** How long a peer has to answer before another is asked. */
+/** Time to answer a request before another peer is asked, milliseconds. */
 const REQUEST_TIMEOUT_MS = 60_000;
 
-/** What the requests to a peer depend on. */
+/** Properties of a peer that determine its requests. */
 export interface TxPeer {
-  /** Outbound, or trusted by the operator. */
+  /** Whether the peer is outbound or has the noban permission. */
   readonly preferred: boolean;
-  /** Has the `relay` permission: no limits. */
+  /** Whether the peer has the relay permission, which lifts the limits. */
   readonly relayPermission: boolean;
-  /** BIP-339. */
+  /** Whether wtxid relay was negotiated (BIP-339). */
   readonly wtxidRelay: boolean;
 }
 
-/** A parent that pays too little, and a child that may pay for it. */
+/** A parent below the mempool's feerate with a child that may pay for it. */
 export interface PackageToValidate {
   readonly txs: readonly [parent: ParsedTransaction, child: ParsedTransaction];
-  /** Who sent them. */
+  /** Peers that sent the transactions. */
   readonly senders: readonly [parent: PeerId, child: PeerId];
 }
 
-/** What to do with a transaction that has come: judge it, or a package that it completes, or neither. */
+/** Next step for a received transaction: validate it, validate a package that it completes, or nothing. */
 export interface ReceivedTx {
   readonly validate: boolean;
   readonly package: PackageToValidate | null;
 }
 
-/** What is left to do after a transaction was refused. */
+/** Follow-up to a rejected transaction. */
 export interface RejectedTx {
-  /** It may be in the next block all the same, so its bytes are worth keeping for that. */
+  /** Whether to keep the transaction for compact block reconstruction, since it may still be mined. */
   readonly keepForBlocks: boolean;
-  /** Parents it waits for: the sender has them, and need not be told of them. */
+  /** Missing parents of an orphan. The sender has them, so they are not announced to it. */
   readonly missingParents: readonly Txid[];
   readonly package: PackageToValidate | null;
 }
@@ -63,8 +65,8 @@ export interface TxDownloadDeps {
 }
 
 /**
- * Decides which transactions peers are asked for, and what is to be done with those that come: judged, kept until their
- * parents come, judged together with a child, or dropped. What the mempool says of them it has to be told.
+ * Core's TxDownloadManager: decides which transactions are requested from peers, and whether a received one is
+ * validated, kept as an orphan, validated with a child, or dropped. The caller reports the mempool's results.
  */
 export class TxDownload {
   readonly #deps: TxDownloadDeps;
@@ -75,7 +77,7 @@ export class TxDownload {
     this.#deps = deps;
   }
 
-  /** Transactions can be had from a peer. */
+  /** Adds a peer that may announce transactions. */
   connectedPeer(peer: PeerId, info: TxPeer): void {
     if (this.#peers.has(peer)) return;
     this.#peers.set(peer, info);
@@ -89,7 +91,10 @@ export class TxDownload {
     this.#peers.delete(peer);
   }
 
-  /** A block has joined the chain; not to be told of in initial sync. Returns peers that have work now. */
+  /**
+   * Processes a connected block; not called during initial block download. Returns the peers that have orphans to
+   * reconsider.
+   */
   blockConnected(block: ParsedBlock): PeerId[] {
     const { orphanage, recent } = this.#deps;
     orphanage.removeForBlock(block);
@@ -110,13 +115,16 @@ export class TxDownload {
     this.#deps.recent.tipChanged();
   }
 
-  /** A peer has a transaction. True where it need not be asked for: we have it, or know enough of it. */
+  /**
+   * Processes an announcement. Returns true if the transaction need not be requested, because we have it or rejected
+   * it.
+   */
   addTxAnnouncement(peer: PeerId, id: GenTxid): boolean {
     const { orphanage, tracker } = this.#deps;
     const orphan = id.by === 'wtxid' ? orphanage.get(id.hash as Wtxid) : null;
     if (orphan) {
       const parents = this.#missing(parentsOf(orphan));
-      // With none missing it waits to be looked at again, and stays.
+      // An orphan without missing parents waits to be reconsidered.
       if (parents.length > 0 && this.#resolveThrough(peer, orphan.wtxid, parents))
         orphanage.addAnnouncer(orphan.wtxid, peer);
       return true;
@@ -128,7 +136,7 @@ export class TxDownload {
     return false;
   }
 
-  /** What to ask a peer for now; it counts as asked for. */
+  /** Returns the transactions to request from a peer now, and records them as requested. */
   requestsToSend(peer: PeerId): GenTxid[] {
     const { tracker, clock } = this.#deps;
     const now = clock.monotonicMs();
@@ -144,7 +152,7 @@ export class TxDownload {
     return requests;
   }
 
-  /** The peer does not have what it was asked for. */
+  /** Processes `notfound`. */
   receivedNotFound(peer: PeerId, hash: Uint8Array): void {
     this.#deps.tracker.responded(peer, hash);
   }
@@ -154,14 +162,14 @@ export class TxDownload {
     const { txid, wtxid } = parsed;
     tracker.responded(peer, txid);
     if (hasOwnWtxid(parsed)) tracker.responded(peer, wtxid);
-    // By txid a copy with another witness could keep the good one out. Who sends what was refused before is not to blame
-    // for it: the filter may be wrong, and what was wrong with the transaction is not known any more.
+    // The check uses the wtxid: with the txid, a copy with another witness could block the valid one. A peer that sends
+    // a rejected transaction is not punished, since the filter has false positives and the reason is not stored.
     if (this.#alreadyHave({ by: 'wtxid', hash: wtxid }, false)) return { validate: false, package: null };
     if (recent.reconsiderable.contains(wtxid)) return { validate: false, package: this.#findPackage(parsed, peer) };
     return { validate: true, package: null };
   }
 
-  /** It is in the mempool. Returns peers that have work now. */
+  /** Processes an accepted transaction. Returns the peers that have orphans to reconsider. */
   mempoolAccepted(parsed: ParsedTransaction): PeerId[] {
     this.#forget(parsed);
     const peers = this.#parentArrived(parsed);
@@ -169,18 +177,21 @@ export class TxDownload {
     return peers;
   }
 
-  /** The mempool refused it. `firstTime`: as it came from the peer, not out of the orphanage or in a package. */
+  /**
+   * Processes a rejected transaction. `firstTime` is true for one just received, false for an orphan or part of a
+   * package.
+   */
   mempoolRejected(parsed: ParsedTransaction, { kind }: TxRejection, peer: PeerId, firstTime: boolean): RejectedTx {
     const { orphanage, tracker, recent, mempool } = this.#deps;
     const { txid, wtxid } = parsed;
     if (mempool.hasWtxid(wtxid)) {
-      // It came from two peers, and the other copy got in while this one waited for its turn.
+      // Two peers sent it, and the other copy was accepted while this one was queued.
       this.#forget(parsed);
       orphanage.remove(wtxid);
       return { keepForBlocks: false, missingParents: [], package: null };
     }
     if (kind === 'missing-inputs') {
-      // Otherwise it is in the orphanage already, or was judged with a parent.
+      // Otherwise it is already in the orphanage, or was validated with a parent.
       if (firstTime && !recent.rejected.contains(wtxid)) return this.#addOrphan(parsed, peer);
       return { keepForBlocks: firstTime, missingParents: [], package: null };
     }
@@ -190,8 +201,8 @@ export class TxDownload {
       if (firstTime) found = this.#findPackage(parsed, peer);
     } else if (kind !== 'witness-stripped') recent.rejected.insert(wtxid);
     if (kind !== 'witness-stripped') tracker.forget(wtxid);
-    // No witness could change that, so it need not be fetched by its txid for a child either. All other faults may be
-    // those of a witness that somebody put there to keep the transaction from us.
+    // No witness can make non-standard inputs standard, so it need not be requested by txid as a parent either. Other
+    // faults may be in a witness that someone malleated to block the transaction.
     if (kind === 'inputs-not-standard' && hasOwnWtxid(parsed)) {
       recent.rejected.insert(txid);
       tracker.forget(txid);
@@ -200,22 +211,22 @@ export class TxDownload {
     return { keepForBlocks: firstTime && kind !== 'witness-stripped', missingParents: [], package: found };
   }
 
-  /** The mempool refused transactions that were judged together; what it says of each of them comes as well. */
+  /** Processes a rejected package; the results of its transactions are reported separately. */
   mempoolRejectedPackage(txs: readonly Pick<ParsedTransaction, 'wtxid'>[]): void {
     this.#deps.recent.reconsiderable.insert(packageHash(txs.map(({ wtxid }) => wtxid)));
   }
 
-  /** Whether `txToReconsider` has something for a peer. */
+  /** Returns whether `txToReconsider` has an orphan for a peer. */
   haveMoreWork(peer: PeerId): boolean {
     return this.#deps.orphanage.hasReady(peer);
   }
 
-  /** The next orphan of a peer of which a parent has come: to be judged again. */
+  /** Returns the next orphan of a peer for which a parent arrived, to be validated again. */
   txToReconsider(peer: PeerId): ParsedTransaction | null {
     return this.#deps.orphanage.nextReady(peer);
   }
 
-  /** Nobody need be asked for it, by either id. */
+  /** Drops all announcements of a transaction by both ids. */
   #forget({ txid, wtxid }: ParsedTransaction): void {
     const { tracker } = this.#deps;
     tracker.forget(txid);
@@ -229,8 +240,8 @@ export class TxDownload {
 
   #alreadyHave({ by, hash }: GenTxid, includeReconsiderable: boolean): boolean {
     const { orphanage, mempool, recent } = this.#deps;
-    // A txid is taken for a wtxid, which it is where there is no witness: never is an orphan looked up by its txid, as
-    // one with a spoilt witness could then keep the good one out.
+    // The orphanage is only searched by wtxid, which equals the txid of a transaction without witness. Otherwise an
+    // orphan with a malleated witness could block the valid transaction.
     if (orphanage.has(hash as Wtxid)) return true;
     if (includeReconsiderable && recent.reconsiderable.contains(hash)) return true;
     if (recent.confirmed.contains(hash) || recent.rejected.contains(hash)) return true;
@@ -241,7 +252,7 @@ export class TxDownload {
     return txids.filter((hash) => !this.#alreadyHave({ by: 'txid', hash }, false));
   }
 
-  /** When a peer may be asked for what it announces now. */
+  /** Returns the time from which an announcement may be requested, monotonic milliseconds. */
   #requestTime(peer: PeerId, { preferred, relayPermission }: TxPeer, by: GenTxid['by']): number {
     const { tracker, clock } = this.#deps;
     let time = clock.monotonicMs();
@@ -251,13 +262,16 @@ export class TxDownload {
     return time;
   }
 
-  /** Whoever has a transaction has its parents: as if the peer had announced them. False where it may announce no more. */
+  /**
+   * Requests the missing parents of an orphan from a peer that announced it. Returns false if the peer's announcement
+   * limit is reached.
+   */
   #resolveThrough(peer: PeerId, orphan: Wtxid, parents: readonly Txid[]): boolean {
     const { orphanage, tracker } = this.#deps;
     const info = this.#peers.get(peer);
     if (!info || orphanage.isFrom(orphan, peer)) return false;
     if (!info.relayPermission && tracker.count(peer) + parents.length > MAX_ANNOUNCEMENTS) return false;
-    // Meanwhile a parent that was announced together with its child may come by itself.
+    // The delay gives parents that were announced together with the child the time to arrive.
     const time = this.#requestTime(peer, info, 'txid');
     for (const hash of parents) tracker.announced(peer, { by: 'txid', hash }, info.preferred, time);
     return true;
@@ -268,7 +282,7 @@ export class TxDownload {
     const { txid, wtxid } = parsed;
     const parents = parentsOf(parsed);
     if (this.#hasHopelessParents(parents)) {
-      // Whatever its witness, it is of no use.
+      // The transaction is invalid with any witness, so both ids are rejected.
       recent.rejected.insert(txid);
       recent.rejected.insert(wtxid);
       this.#forget(parsed);
@@ -283,7 +297,10 @@ export class TxDownload {
     return { keepForBlocks, missingParents: missing, package: null };
   }
 
-  /** A parent that was refused, or two that pay too little: only one can be paid for. */
+  /**
+   * Returns whether an orphan cannot become valid: a parent was rejected, or two parents are below the mempool's
+   * feerate, of which a package resolves only one.
+   */
   #hasHopelessParents(parents: readonly Txid[]): boolean {
     const { mempool, recent } = this.#deps;
     let poor = 0;
@@ -294,10 +311,13 @@ export class TxDownload {
     return poor > 1;
   }
 
-  /** A child of what pays too little, that was not tried with it yet: only one of the same peer, the newest first. */
+  /**
+   * Returns a package of a low-feerate parent and a child from the same peer, newest first, that was not tried yet;
+   * null if there is none.
+   */
   #findPackage(parent: ParsedTransaction, peer: PeerId): PackageToValidate | null {
     const { orphanage, recent } = this.#deps;
-    // Others could offer any number of children that are of no use, and so keep the good one from being tried.
+    // Children of other peers are ignored, otherwise they could crowd out the valid child.
     for (const child of orphanage.childrenFrom(peer, parent.txid)) {
       const tried = recent.reconsiderable.contains(packageHash([parent.wtxid, child.wtxid]));
       if (!tried && !recent.rejected.contains(child.txid)) return { txs: [parent, child], senders: [peer, peer] };
@@ -306,12 +326,12 @@ export class TxDownload {
   }
 }
 
-/** Transactions whose outputs it spends, each once. */
+/** Returns the txids of the spent outputs, each once. */
 function parentsOf({ tx }: ParsedTransaction): Txid[] {
   return [...new Map(tx.inputs.map(({ prevout: { txid } }) => [hashToHex(txid), txid])).values()];
 }
 
-/** What is kept must not keep alive the much larger message that it came in. */
+/** Copies the bytes if they are a small part of a received message, which they would keep in memory. */
 function withOwnBytes(parsed: ParsedTransaction): ParsedTransaction {
   const { raw } = parsed;
   return raw.buffer.byteLength > raw.length * 2 ? parseTransaction(raw.slice()) : parsed;
