@@ -1,5 +1,5 @@
+import type { AuditEntry, AuditFilter, AuditStore } from '../auth/audit/audit-store.ts';
 import { loadConfig } from '../config/load.ts';
-import type { AuditEntry, AuditFilter, AuditStore } from '../storage/audit-store.ts';
 import { sleep } from '../util/abort.ts';
 import { hostClock, unixSeconds } from '../util/clock.ts';
 import { didYouMean } from '../util/suggest.ts';

@@ -1,4 +1,4 @@
-import type { KeyRecord } from '../storage/auth-store.ts';
+import type { KeyRecord } from '../auth/auth-store.ts';
 import { momentText } from './time-input.ts';
 
 /** All keys, one line each. */

@@ -1,10 +1,10 @@
 import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { type InitialKey, initialKeyOf } from '../api/auth/initial-key.ts';
-import { issuedKeyView, KeyAdmin, KeyError, keyView } from '../api/auth/key-admin.ts';
-import { DEFAULT_SCOPES, SCOPES } from '../api/auth/scopes.ts';
+import type { AuthStore, KeyRecord } from '../auth/auth-store.ts';
+import { type InitialKey, initialKeyOf } from '../auth/initial-key.ts';
+import { issuedKeyView, KeyAdmin, KeyError, keyView } from '../auth/key-admin.ts';
 import { loadConfig } from '../config/load.ts';
-import type { AuthStore, KeyRecord } from '../storage/auth-store.ts';
+import { DEFAULT_SCOPES, SCOPES } from '../http/scopes.ts';
 import { hostClock, unixSeconds } from '../util/clock.ts';
 import { OperatorError } from '../util/operator-error.ts';
 import { didYouMean } from '../util/suggest.ts';

@@ -4,9 +4,9 @@ import { calculateSequenceLocks, evaluateSequenceLocks, isFinalTx } from '../con
 import type { ParsedBlock } from '../primitives/block.ts';
 import { coinHeight, isCoinbaseCoin } from '../primitives/coin.ts';
 import { hashToHex, type Txid } from '../primitives/hash.ts';
-import type { Acceptance } from './acceptance.ts';
 import { type ChainView, MempoolCoins } from './coins-view.ts';
 import type { Mempool } from './pool.ts';
+import type { Acceptance } from './validation/acceptance.ts';
 
 const MAX_BLOCK_TXS = Math.floor(MAX_BLOCK_WEIGHT / MIN_TRANSACTION_WEIGHT);
 

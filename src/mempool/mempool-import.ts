@@ -1,8 +1,8 @@
 import { type Clock, unixSeconds } from '../util/clock.ts';
-import type { Acceptance } from './acceptance.ts';
 import { inParts } from './in-parts.ts';
 import { MempoolFile, type MempoolFileEntry } from './mempool-file.ts';
 import type { Mempool } from './pool.ts';
+import type { Acceptance } from './validation/acceptance.ts';
 
 /** What of the file is taken over beside its transactions. */
 export interface MempoolImportOptions {

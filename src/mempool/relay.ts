@@ -1,12 +1,12 @@
 import type { TxRejection } from '../consensus/rejection.ts';
 import type { ParsedTransaction } from '../primitives/block.ts';
 import { hashFromHex, type Txid, type Wtxid } from '../primitives/hash.ts';
-import type { Acceptance } from './acceptance.ts';
 import { miningOrder } from './cluster/mining-order.ts';
-import type { PackageAcceptance } from './package-acceptance.ts';
 import type { Mempool } from './pool.ts';
 import { RelayTurns, type RelayTurnsDeps, type RelayTurnsLimits } from './relay-turns.ts';
 import type { AcceptResult, PackageResult } from './result.ts';
+import type { Acceptance } from './validation/acceptance.ts';
+import type { PackageAcceptance } from './validation/package-acceptance.ts';
 
 /** What decides whether a peer is told of a transaction. */
 export interface RelayFacts {

@@ -12,18 +12,18 @@ import type { FeeStore } from '../storage/fee-store.ts';
 import type { MempoolStore } from '../storage/mempool-store.ts';
 import { type Clock, unixSeconds } from '../util/clock.ts';
 import type { Log } from '../util/log.ts';
-import { Acceptance, type AcceptOptions } from './acceptance.ts';
 import { ChangeFeed } from './change-feed.ts';
 import type { MempoolChange } from './changes.ts';
 import type { ChainView } from './coins-view.ts';
 import { FeeEstimator } from './fees/fee-estimator.ts';
 import { followChain } from './follow-chain.ts';
 import { importMempool, type MempoolImportCounts, type MempoolImportOptions } from './mempool-import.ts';
-import { PackageAcceptance } from './package-acceptance.ts';
 import { Mempool, type MempoolObserver } from './pool.ts';
 import { MempoolRelay } from './relay.ts';
 import type { AcceptResult, PackageResult } from './result.ts';
 import { SavedMempool } from './saved-mempool.ts';
+import { Acceptance, type AcceptOptions } from './validation/acceptance.ts';
+import { PackageAcceptance } from './validation/package-acceptance.ts';
 
 /** What the mempool needs of the chain it stands on. */
 export interface MempoolChain extends ChainView {

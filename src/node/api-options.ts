@@ -1,9 +1,9 @@
 import { dirname, join } from 'node:path';
-import type { Scope } from '../api/auth/scopes.ts';
-import { type ApiOptions, apiOptions } from '../api/options.ts';
-import { type ReadSources, readSources } from '../api/readers/read-settings.ts';
 import type { Config } from '../config/schema.ts';
+import { type ApiOptions, apiOptions } from '../http/options.ts';
+import type { Scope } from '../http/scopes.ts';
 import type { NetworkParams } from '../params/network-params.ts';
+import { type ReadSources, readSources } from '../queries/read-settings.ts';
 import { COMMIT, VERSION } from '../util/version.ts';
 import type { DescriptorBudget } from './descriptor-budget.ts';
 import { relayOptionsOf } from './relay-options.ts';

@@ -1,11 +1,11 @@
-import { ApiError } from '../api/errors.ts';
-import type { ActionArgs, ActionResult, NodeAction } from '../api/node-actions.ts';
-import type { NodeCounters, NodeNews, NodePort, NodeStatus, PeerChange } from '../api/node-port.ts';
 import type { Config } from '../config/schema.ts';
+import { ApiError } from '../http/errors.ts';
 import type { Estimate, EstimateQuestion, RawEstimate } from '../mempool/fees/fee-estimator.ts';
 import type { MinedBlock } from '../mempool/fees/mempool-policy.ts';
 import type { PackageResult } from '../mempool/result.ts';
 import type { BroadcastLimits, BroadcastResult, Prioritised } from '../mempool/service.ts';
+import type { ActionArgs, ActionResult, NodeAction } from '../port/node-actions.ts';
+import type { NodeCounters, NodeNews, NodePort, NodeStatus, PeerChange } from '../port/node-port.ts';
 import { OperatorError } from '../util/operator-error.ts';
 import { startWorker } from '../util/worker.ts';
 import type { FromNode, NodeCommand, NodeCommands, ToNode } from './protocol.ts';

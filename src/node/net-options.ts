@@ -2,8 +2,8 @@ import type { Config } from '../config/schema.ts';
 import { addressText } from '../config/setting.ts';
 import { parseService } from '../p2p/address/address-text.ts';
 import type { NetService } from '../p2p/address/net-address.ts';
-import type { NetOptions } from '../p2p/net/net-options.ts';
-import { type PermissionRule, parsePermissionRule } from '../p2p/net/permissions.ts';
+import type { NetOptions } from '../p2p/connections/net-options.ts';
+import { type PermissionRule, parsePermissionRule } from '../p2p/connections/permissions.ts';
 import type { NetworkParams } from '../params/network-params.ts';
 import { OperatorError } from '../util/operator-error.ts';
 

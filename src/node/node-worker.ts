@@ -1,7 +1,7 @@
-import type { NodeAction } from '../api/node-actions.ts';
 import { changeBytes } from '../mempool/changes.ts';
 import type { EstimateQuestion } from '../mempool/fees/fee-estimator.ts';
 import type { BroadcastLimits, MempoolService } from '../mempool/service.ts';
+import type { NodeAction } from '../port/node-actions.ts';
 import { systemClock } from '../util/clock.ts';
 import { refillReserve, reserveDescriptors } from '../util/descriptors.ts';
 import { stderrLog } from '../util/log.ts';

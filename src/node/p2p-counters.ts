@@ -1,7 +1,7 @@
-import type { P2pCounters } from '../api/node-port.ts';
 import type { NetworkClass } from '../p2p/address/net-group.ts';
-import type { ConnectionManager } from '../p2p/net/connection-manager.ts';
+import type { ConnectionManager } from '../p2p/connections/connection-manager.ts';
 import type { Peer } from '../p2p/peer/peer.ts';
+import type { P2pCounters } from '../port/node-port.ts';
 
 /** Of all of them something is told, so that a sum is 0 and not missing. */
 const NETWORKS: readonly NetworkClass[] = ['ipv4', 'ipv6', 'onion', 'i2p', 'cjdns', 'unroutable'];

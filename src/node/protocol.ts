@@ -1,10 +1,10 @@
-import type { NodeAction } from '../api/node-actions.ts';
-import type { NodeCounters, NodeNews, NodeStatus, PeerChange, PeerView } from '../api/node-port.ts';
 import type { Config } from '../config/schema.ts';
 import type { Estimate, EstimateQuestion, RawEstimate } from '../mempool/fees/fee-estimator.ts';
 import type { MinedBlock } from '../mempool/fees/mempool-policy.ts';
 import type { PackageResult } from '../mempool/result.ts';
 import type { BroadcastLimits, BroadcastResult, Prioritised } from '../mempool/service.ts';
+import type { NodeAction } from '../port/node-actions.ts';
+import type { NodeCounters, NodeNews, NodeStatus, PeerChange, PeerView } from '../port/node-port.ts';
 
 /** What the front may ask of the node thread: name, arguments, answer. */
 export interface NodeCommands {

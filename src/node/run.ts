@@ -1,13 +1,15 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { listenProblem } from '../api/listen-problem.ts';
-import { restRoutes } from '../api/rest/routes.ts';
-import { rpcRoutes } from '../api/rpc/route.ts';
-import { type ApiServer, startApi } from '../api/server.ts';
 import { type ApiKey, readApiKey } from '../config/api-key.ts';
 import type { Config } from '../config/schema.ts';
 import { readAddons } from '../crypto/addon-file.ts';
 import { paramsFor } from '../params/networks.ts';
+import { restRoutes } from '../rest/routes.ts';
+import { rpcRoutes } from '../rpc/engine/route.ts';
+import { sandboxAddresses } from '../sandbox/accounts.ts';
+import { welcome } from '../sandbox/welcome.ts';
+import { listenProblem } from '../server/listen-problem.ts';
+import { type ApiServer, startApi } from '../server/server.ts';
 import { ChainReads } from '../storage/chain-reads.ts';
 import { aborted } from '../util/abort.ts';
 import { hostClock, unixSeconds } from '../util/clock.ts';
@@ -23,11 +25,9 @@ import { type DescriptorBudget, withinDescriptors } from './descriptor-budget.ts
 import { warnOfExposedDirectories } from './exposed-directory.ts';
 import { lockDirectory } from './lock.ts';
 import { PeerlessWatch } from './peerless-watch.ts';
-import { sandboxAddresses } from './sandbox/accounts.ts';
 import { type SyncDisplay, SyncReport } from './sync-report.ts';
 import { checkTlsFiles } from './tls-files.ts';
 import { Watchdog } from './watchdog.ts';
-import { welcome } from './welcome.ts';
 
 /**
  * The running program: the listener first, so that liveness is answered whatever follows, then the node on its thread.

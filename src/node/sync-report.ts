@@ -1,4 +1,4 @@
-import type { NodeStatus, SyncPhase } from '../api/node-port.ts';
+import type { NodeStatus, SyncPhase } from '../port/node-port.ts';
 import { durationText } from '../util/duration.ts';
 import type { Log } from '../util/log.ts';
 

@@ -1,7 +1,7 @@
-import type { SyncPhase, SyncState } from '../api/node-port.ts';
 import type { Chain } from '../chain/chain.ts';
 import type { ChainEntry } from '../chain/chain-entry.ts';
 import type { Peer } from '../p2p/peer/peer.ts';
+import type { SyncPhase, SyncState } from '../port/node-port.ts';
 
 /** How far a chain of headers goes, and the time of its last one in Unix seconds. */
 interface HeadersAt {

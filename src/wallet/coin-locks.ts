@@ -1,7 +1,7 @@
 import { parseTransaction } from '../primitives/block.ts';
 import type { Outpoint } from '../primitives/outpoint.ts';
-import type { WalletStore } from '../storage/wallet-store.ts';
 import { runInSlices, type Steps } from '../util/slices.ts';
+import type { WalletStore } from './store/wallet-store.ts';
 import type { Wallet } from './wallet.ts';
 import { WalletError, walletFail } from './wallet-error.ts';
 

@@ -1,5 +1,5 @@
-import { copyWallet, copyWalletWithoutKeys } from '../storage/wallet-copy.ts';
 import { announceStart } from '../util/worker.ts';
+import { copyWallet, copyWalletWithoutKeys } from './store/wallet-copy.ts';
 
 /** Paths of files. */
 export interface CopyRequest {

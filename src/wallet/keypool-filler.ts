@@ -1,7 +1,7 @@
-import type { WalletStore } from '../storage/wallet-store.ts';
 import { sleep } from '../util/abort.ts';
 import { runInSlices, type Steps } from '../util/slices.ts';
 import type { WalletScripts } from './scripts/wallet-scripts.ts';
+import type { WalletStore } from './store/wallet-store.ts';
 import type { WalletScanner } from './wallet-scanner.ts';
 import type { WalletSync } from './wallet-sync.ts';
 

@@ -1,4 +1,3 @@
-import type { WalletStore } from '../storage/wallet-store.ts';
 import { sleep } from '../util/abort.ts';
 import type { Log } from '../util/log.ts';
 import { runInSlices } from '../util/slices.ts';
@@ -7,6 +6,7 @@ import { deriveAgain } from './scripts/check-descriptor.ts';
 import { checkScripts } from './scripts/check-scripts.ts';
 import type { OwnedDescriptor } from './scripts/owned-descriptor.ts';
 import type { WalletScripts } from './scripts/wallet-scripts.ts';
+import type { WalletStore } from './store/wallet-store.ts';
 import type { KeyVault } from './vault/key-vault.ts';
 import { WalletDamage, WalletError, walletFail } from './wallet-error.ts';
 

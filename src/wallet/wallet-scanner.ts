@@ -1,6 +1,6 @@
-import type { WalletStore } from '../storage/wallet-store.ts';
 import { sleep } from '../util/abort.ts';
 import type { Clock } from '../util/clock.ts';
+import type { WalletStore } from './store/wallet-store.ts';
 import type { WalletMempool } from './wallet-chain.ts';
 import { WalletError, walletFail } from './wallet-error.ts';
 import type { WalletSync } from './wallet-sync.ts';

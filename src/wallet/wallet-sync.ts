@@ -7,15 +7,15 @@ import type { Outpoint } from '../primitives/outpoint.ts';
 import type { TxOutput } from '../primitives/transaction.ts';
 import type { ChainReads } from '../storage/chain-reads.ts';
 import type { HistoryRecord } from '../storage/script-store.ts';
-import { TxStateCode } from '../storage/wallet-schema.ts';
-import type { WalletStore } from '../storage/wallet-store.ts';
-import type { WalletTxRecord } from '../storage/wallet-tx-store.ts';
 import { equalBytes } from '../util/bytes.ts';
 import { runInSlices, type Steps } from '../util/slices.ts';
 import { HashFilter } from './ledger/hash-filter.ts';
 import type { Ledger, SeenState } from './ledger/ledger.ts';
 import { Places } from './ledger/places.ts';
 import type { WalletScripts } from './scripts/wallet-scripts.ts';
+import { TxStateCode } from './store/wallet-schema.ts';
+import type { WalletStore } from './store/wallet-store.ts';
+import type { WalletTxRecord } from './store/wallet-tx-store.ts';
 import type { WalletChain, WalletMove } from './wallet-chain.ts';
 
 /** The longest that catching up holds the thread at a time, but for one step of it. */

@@ -1,5 +1,5 @@
-import { WalletStore } from '../storage/wallet-store.ts';
 import { parseDescriptor } from './descriptor/parse.ts';
+import { WalletStore } from './store/wallet-store.ts';
 import { identityOf, Wallet } from './wallet.ts';
 import { walletFail } from './wallet-error.ts';
 

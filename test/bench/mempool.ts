@@ -1,7 +1,7 @@
 import type { SignatureEngine } from '../../src/crypto/secp256k1.ts';
 import { signatureEngine } from '../../src/crypto/secp256k1.ts';
-import { Acceptance } from '../../src/mempool/acceptance.ts';
 import { Mempool } from '../../src/mempool/pool.ts';
+import { Acceptance } from '../../src/mempool/validation/acceptance.ts';
 import { DEFAULT_RELAY_OPTIONS } from '../../src/policy/relay-options.ts';
 import { parseTransaction } from '../../src/primitives/block.ts';
 import { transactionBytes } from '../../src/primitives/transaction.ts';

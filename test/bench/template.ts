@@ -1,5 +1,5 @@
 import { Mempool } from '../../src/mempool/pool.ts';
-import { miningActions } from '../../src/node/mining-actions.ts';
+import { miningActions } from '../../src/node/calls/mining-calls.ts';
 import { DEFAULT_RELAY_OPTIONS } from '../../src/policy/relay-options.ts';
 import { parseTransaction } from '../../src/primitives/block.ts';
 import type { Txid } from '../../src/primitives/hash.ts';

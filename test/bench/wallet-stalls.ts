@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { isRefusal } from '../../src/api/node-actions.ts';
-import { walletActions } from '../../src/node/wallet-actions.ts';
+import { walletActions } from '../../src/node/calls/wallet-calls.ts';
+import { isRefusal } from '../../src/port/node-actions.ts';
 import { WalletManager } from '../../src/wallet/wallet-manager.ts';
 import { PlainChainReads } from '../wallet/plain-chain-reads.ts';
 import { WalletFixture, walletMemory } from '../wallet/wallet-fixture.ts';

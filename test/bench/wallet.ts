@@ -1,14 +1,14 @@
 import { statSync } from 'node:fs';
-import { WalletTxViews } from '../../src/api/views/wallet-tx.ts';
 import { regtest } from '../../src/params/regtest.ts';
 import type { ParsedTransaction } from '../../src/primitives/block.ts';
 import type { Txid } from '../../src/primitives/hash.ts';
-import { WalletReads } from '../../src/storage/wallet-reads.ts';
+import { WalletTxViews } from '../../src/views/core/wallet-tx.ts';
 import { availableCoins } from '../../src/wallet/read/available-coins.ts';
 import { balancesOf } from '../../src/wallet/read/balances.ts';
 import { WalletView } from '../../src/wallet/read/wallet-view.ts';
 import { createTransaction } from '../../src/wallet/spend/create-transaction.ts';
 import { ORDINARY_SPEND } from '../../src/wallet/spend/spend-request.ts';
+import { WalletReads } from '../../src/wallet/store/wallet-reads.ts';
 import { parsed, WalletFixture } from '../wallet/wallet-fixture.ts';
 import { grouped, percentile, printTable } from './report.ts';
 

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { utxoStats } from '../../src/api/readers/utxo-stats.ts';
 import { regtest } from '../../src/params/regtest.ts';
 import { parseBlock } from '../../src/primitives/block.ts';
 import { txPosition } from '../../src/primitives/coin.ts';
 import { hashFromHex, hashToHex } from '../../src/primitives/hash.ts';
+import { utxoStats } from '../../src/queries/utxo-stats.ts';
 import { parseAddress } from '../../src/script/address.ts';
 import { bytesToHex } from '../../src/util/bytes.ts';
 import { chainFrom } from '../lib/block-editor.ts';

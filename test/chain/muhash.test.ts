@@ -1,11 +1,11 @@
 import { expect, test } from 'bun:test';
-import { encodeSetElement } from '../../src/api/readers/utxo-stats.ts';
 import { MuHash3072 } from '../../src/crypto/muhash.ts';
 import { parseBlock } from '../../src/primitives/block.ts';
 import { type Coin, txPosition } from '../../src/primitives/coin.ts';
 import { hashToHex } from '../../src/primitives/hash.ts';
 import type { Outpoint } from '../../src/primitives/outpoint.ts';
 import { readTxUndo } from '../../src/primitives/undo.ts';
+import { encodeSetElement } from '../../src/queries/utxo-stats.ts';
 import { isUnspendable } from '../../src/script/templates.ts';
 import { ByteReader, ByteWriter } from '../../src/util/bytes.ts';
 import { mixedBlocks, TestNode, trustingVerifier } from '../lib/chain-fixture.ts';

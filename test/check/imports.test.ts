@@ -39,7 +39,7 @@ test.each([
   ],
   ['src/script/sighash.ts', "import { sha256 } from '@noble/hashes/sha2.js';"],
   ['src/util/version.ts', "import { version } from '../../package.json';"],
-  ['src/chain/chain.ts', "// import { x } from '../node/x.ts';\n/* import y from '../api/y.ts'; process.exit(1) */"],
+  ['src/chain/chain.ts', "// import { x } from '../node/x.ts';\n/* import y from '../rest/y.ts'; process.exit(1) */"],
   ['src/node/pool.ts', "new Worker(new URL('./verify-worker.ts', import.meta.url).href);"],
 ])('allows %s %j', (path, text) => expect(checkImports({ path, text })).toEqual([]));
 
@@ -47,8 +47,10 @@ test.each([
   ['src/chain/chain.ts', "import { x } from '../node/x.ts';", 'chain stands below node'],
   ['src/chain/chain.ts', "import type { X } from '../mempool/x.ts';", 'chain stands below mempool'],
   ['src/chain/chain.ts', "const x = await import('../p2p/x.ts');", 'chain stands below p2p'],
-  ['src/chain/chain.ts', "export { x } from '../api/x.ts';", 'chain stands below api'],
-  ['src/api/rest/blocks.ts', "import { Config } from '../../config/schema.ts';", 'api may not import config'],
+  ['src/chain/chain.ts', "export { x } from '../rest/x.ts';", 'chain stands below rest'],
+  ['src/rest/blocks.ts', "import { Config } from '../config/schema.ts';", 'rest may not import config'],
+  ['src/rest/blocks.ts', "import { x } from '../rpc/x.ts';", 'rest stands beside rpc'],
+  ['src/rpc/engine/route.ts', "import type { X } from '../../rest/x.ts';", 'rpc stands beside rest'],
   ['src/config/load.ts', "import { hash } from '../crypto/hash.ts';", 'config may not import crypto'],
   ['src/util/log.ts', "import { x } from '../primitives/hash.ts';", 'util stands below primitives'],
   ['src/chain/chain.ts', "import { x } from '../../test/lib/x.ts';", 'leaves src/'],
@@ -62,7 +64,7 @@ test.each([
   ['src/script/verify.ts', "import { dlopen } from 'bun';", 'rules import nothing of the runtime'],
   ['src/consensus/header.ts', 'const now = Date.now();', 'rules see no clock, chance, files or network'],
   ['src/script/verify.ts', 'const debug = process.env.DEBUG;', 'rules see no clock, chance, files or network'],
-  ['src/node/run.ts', "new Worker(new URL('../api/reader-worker.ts', import.meta.url))", 'NAME-worker.ts beside'],
+  ['src/node/run.ts', "new Worker(new URL('../server/reader-worker.ts', import.meta.url))", 'NAME-worker.ts beside'],
 ])('refuses %s %j', (path, text, reason) => {
   const lines = checkImports({ path, text });
   expect(lines).toHaveLength(1);

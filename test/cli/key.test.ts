@@ -2,8 +2,8 @@ import { beforeAll, describe, expect, test } from 'bun:test';
 import { chownSync, mkdirSync, mkdtempSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { issueKey } from '../../src/api/auth/issue-key.ts';
-import { AuthStore } from '../../src/storage/auth-store.ts';
+import { AuthStore } from '../../src/auth/auth-store.ts';
+import { issueKey } from '../../src/auth/issue-key.ts';
 import { runCli } from './run-cli.ts';
 
 const datadir = mkdtempSync(join(tmpdir(), 'key-test-'));

@@ -1,10 +1,10 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { issueKey } from '../../src/api/auth/issue-key.ts';
+import { AuthStore } from '../../src/auth/auth-store.ts';
+import { issueKey } from '../../src/auth/issue-key.ts';
+import { WatchStore } from '../../src/feed/watch-store.ts';
 import type { Transaction } from '../../src/primitives/transaction.ts';
 import { addressOf } from '../../src/script/address.ts';
-import { AuthStore } from '../../src/storage/auth-store.ts';
-import { WatchStore } from '../../src/storage/watch-store.ts';
 import type { RegtestChain } from '../lib/chain-builder.ts';
 import { broadcast, idOf, mempoolLoaded, mine, nodeWith, post } from '../lib/mempool-node.ts';
 import { ApiClient, type ErrorBody, EventSocket, type Page, type WsMessage } from '../lib/node-client.ts';

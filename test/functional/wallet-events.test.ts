@@ -1,12 +1,12 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { issueKey } from '../../src/api/auth/issue-key.ts';
+import { AuthStore } from '../../src/auth/auth-store.ts';
+import { issueKey } from '../../src/auth/issue-key.ts';
 import { regtest } from '../../src/params/regtest.ts';
 import { hashToHex } from '../../src/primitives/hash.ts';
 import type { Transaction } from '../../src/primitives/transaction.ts';
 import { parseAddress } from '../../src/script/address.ts';
-import { AuthStore } from '../../src/storage/auth-store.ts';
 import { broadcast, idOf, mempoolLoaded, mine, nodeWith, post, submit } from '../lib/mempool-node.ts';
 import { ApiClient, type ErrorBody, type EventSocket, type Readiness, type WsMessage } from '../lib/node-client.ts';
 import { cleanUpAfterTests, type NodeProcess, startNode } from '../lib/node-process.ts';

@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
 import { existsSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { RPC_METHODS } from '../../src/api/rpc/methods.ts';
-import { jsonSchema } from '../../src/api/rpc/schema.ts';
+import { jsonSchema } from '../../src/rpc/engine/schema.ts';
+import { RPC_METHODS } from '../../src/rpc/methods/methods.ts';
 import { schemaProblems } from '../lib/json-schema.ts';
 import type { ApiClient } from '../lib/node-client.ts';
 import { cleanUpAfterTests, type NodeProcess, startNode } from '../lib/node-process.ts';

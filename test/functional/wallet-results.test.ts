@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
-import { RPC_METHODS } from '../../src/api/rpc/methods.ts';
-import { jsonSchema } from '../../src/api/rpc/schema.ts';
+import { jsonSchema } from '../../src/rpc/engine/schema.ts';
+import { RPC_METHODS } from '../../src/rpc/methods/methods.ts';
 import { type JsonSchema, schemaProblems } from '../lib/json-schema.ts';
 import { MemberSightings } from '../lib/member-sightings.ts';
 import { cleanUpAfterTests, type NodeProcess, startNode } from '../lib/node-process.ts';

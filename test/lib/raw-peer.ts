@@ -1,4 +1,4 @@
-import { type ByteStream, type TcpStream, tcpHandlers } from '../../src/p2p/net/byte-stream.ts';
+import { type ByteStream, type TcpStream, tcpHandlers } from '../../src/p2p/connections/byte-stream.ts';
 import type { NetMessage, Transport } from '../../src/p2p/transport/transport.ts';
 import { V1Transport } from '../../src/p2p/transport/v1-transport.ts';
 

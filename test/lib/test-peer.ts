@@ -1,4 +1,5 @@
 import { type NetService, UNSPECIFIED } from '../../src/p2p/address/net-address.ts';
+import { type TcpStream, tcpHandlers } from '../../src/p2p/connections/byte-stream.ts';
 import {
   type DecodedOf,
   decodeMessage,
@@ -6,7 +7,6 @@ import {
   type MessageType,
   type ValueOf,
 } from '../../src/p2p/messages/messages.ts';
-import { type TcpStream, tcpHandlers } from '../../src/p2p/net/byte-stream.ts';
 import type { Transport } from '../../src/p2p/transport/transport.ts';
 import { V1Transport } from '../../src/p2p/transport/v1-transport.ts';
 import { V2Transport } from '../../src/p2p/transport/v2-transport.ts';

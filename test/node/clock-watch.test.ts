@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { ClockWatch } from '../../src/node/clock-watch.ts';
 import { TimeOffsets } from '../../src/p2p/peer/time-offsets.ts';
-import { collectingLog } from '../api/api-fixture.ts';
+import { collectingLog } from '../lib/api-fixture.ts';
 
 // Core: of the last 50 outbound peers, once there are five.
 test('the median of time offsets', () => {

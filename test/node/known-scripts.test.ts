@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { loadConfig } from '../../src/config/load.ts';
 import { Node } from '../../src/node/node.ts';
-import { VerifyPool } from '../../src/node/verify-pool.ts';
+import { VerifyPool } from '../../src/node/verify/verify-pool.ts';
 import { type Transaction, transactionBytes, txidOf, wtxidOf } from '../../src/primitives/transaction.ts';
 import { createLog } from '../../src/util/log.ts';
 import { chainWithCoins } from '../lib/chain-builder.ts';

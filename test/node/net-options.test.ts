@@ -2,8 +2,8 @@ import { expect, test } from 'bun:test';
 import { loadConfig, thisHost } from '../../src/config/load.ts';
 import { netOptionsOf, permissionRules } from '../../src/node/net-options.ts';
 import { printService } from '../../src/p2p/address/address-text.ts';
-import type { PermissionRule } from '../../src/p2p/net/permissions.ts';
-import { printSubnet } from '../../src/p2p/net/subnet.ts';
+import type { PermissionRule } from '../../src/p2p/connections/permissions.ts';
+import { printSubnet } from '../../src/p2p/connections/subnet.ts';
 import { mainnet } from '../../src/params/mainnet.ts';
 
 const options = (...flags: string[]) => netOptionsOf(loadConfig(flags, { ...thisHost(), env: {} }).config, mainnet);

@@ -8,8 +8,8 @@ import { freePort } from '../lib/node-process.ts';
 import { recentChain } from '../lib/sample-chains.ts';
 import { SocksProxy } from '../lib/socks-proxy.ts';
 import { listenAsPeer } from '../lib/test-peer.ts';
+import { emptyDatabase } from '../p2p/connections/net-fixture.ts';
 import { LinkedNode } from '../p2p/lib/linked-net.ts';
-import { emptyDatabase } from '../p2p/net/net-fixture.ts';
 
 // Nobody has set an address: it is known from the peers alone, and only once there are connections.
 test('a node that listens announces the address that a peer sees it at', async () => {

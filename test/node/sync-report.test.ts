@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
-import type { SyncState } from '../../src/api/node-port.ts';
 import { PeerlessWatch } from '../../src/node/peerless-watch.ts';
 import { type SyncProgress, SyncReport, type SyncStatusPart } from '../../src/node/sync-report.ts';
+import type { SyncState } from '../../src/port/node-port.ts';
 import { createLog } from '../../src/util/log.ts';
 
 const MINUTE = 60_000;

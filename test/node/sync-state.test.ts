@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { peersAt, syncState } from '../../src/node/sync-state.ts';
+import type { PeerLogic } from '../../src/p2p/connections/peer-link.ts';
 import { decodeMessage } from '../../src/p2p/messages/messages.ts';
-import type { PeerLogic } from '../../src/p2p/net/peer-link.ts';
 import { regtest } from '../../src/params/regtest.ts';
 import type { MerkleRoot } from '../../src/primitives/hash.ts';
 import { unixSeconds } from '../../src/util/clock.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
+import type { ConnectionType, Permission } from '../../src/p2p/connections/peer-link.ts';
 import { INVENTORY } from '../../src/p2p/messages/inventory.ts';
-import type { ConnectionType, Permission } from '../../src/p2p/net/peer-link.ts';
 import { recentChain } from '../lib/sample-chains.ts';
 import { LinkedNode, until } from './lib/linked-net.ts';
 import { ScriptedEnd } from './lib/scripted-end.ts';

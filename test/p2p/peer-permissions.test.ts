@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
+import type { Permission } from '../../src/p2p/connections/peer-link.ts';
 import { INVENTORY } from '../../src/p2p/messages/inventory.ts';
-import type { Permission } from '../../src/p2p/net/peer-link.ts';
 import { hashToHex } from '../../src/primitives/hash.ts';
 import { type Transaction, transactionBytes, wtxidOf } from '../../src/primitives/transaction.ts';
 import { chainWithCoins } from '../lib/chain-builder.ts';

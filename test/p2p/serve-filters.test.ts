@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import type { PeerLogic } from '../../src/p2p/connections/peer-link.ts';
 import { decodeMessage, type MessageType, type ValueOf } from '../../src/p2p/messages/messages.ts';
-import type { PeerLogic } from '../../src/p2p/net/peer-link.ts';
 import { SERVICES } from '../../src/p2p/services.ts';
 import { type BlockHash, hashToHex } from '../../src/primitives/hash.ts';
 import type { RegtestChain } from '../lib/chain-builder.ts';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { issueKey } from '../../src/api/auth/issue-key.ts';
-import { AuthStore } from '../../src/storage/auth-store.ts';
+import { AuthStore } from '../../src/auth/auth-store.ts';
+import { issueKey } from '../../src/auth/issue-key.ts';
 import { ordinarySpends } from '../bench/spends.ts';
 import { chainWithCoins } from '../lib/chain-builder.ts';
 import { ApiClient } from '../lib/node-client.ts';

@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { issueKey } from '../../src/api/auth/issue-key.ts';
-import { AuthStore } from '../../src/storage/auth-store.ts';
+import { AuthStore } from '../../src/auth/auth-store.ts';
+import { issueKey } from '../../src/auth/issue-key.ts';
 import { basicAuth, rpcauthLine } from '../lib/basic-auth.ts';
 import { type NodeProcess, startNode, tempDir } from '../lib/node-process.ts';
 import { tlsFlags } from '../lib/self-signed.ts';

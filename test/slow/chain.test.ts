@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
-import { utxoStats } from '../../src/api/readers/utxo-stats.ts';
 import { regtest } from '../../src/params/regtest.ts';
 import { hashToHex } from '../../src/primitives/hash.ts';
+import { utxoStats } from '../../src/queries/utxo-stats.ts';
 import type { RegtestChain } from '../lib/chain-builder.ts';
 import { lateVerifier, mixedBlocks, TestNode, trustingVerifier } from '../lib/chain-fixture.ts';
 import { differences, ModelChain } from '../lib/chain-state.ts';

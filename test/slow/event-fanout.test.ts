@@ -1,6 +1,6 @@
 import { expect, setDefaultTimeout, test } from 'bun:test';
 import type { Transaction } from '../../src/primitives/transaction.ts';
-import { LiveChain } from '../api/events/live-chain.ts';
+import { LiveChain } from '../feed/live-chain.ts';
 import { chainWithCoins } from '../lib/chain-builder.ts';
 import { mine, nodeWith } from '../lib/mempool-node.ts';
 import { cleanUpAfterTests, TEST_KEY } from '../lib/node-process.ts';

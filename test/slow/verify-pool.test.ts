@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
-import { VerifyPool } from '../../src/node/verify-pool.ts';
+import { VerifyPool } from '../../src/node/verify/verify-pool.ts';
 import { pushData } from '../../src/script/script-builder.ts';
 import { concatBytes } from '../../src/util/bytes.ts';
 import { RegtestChain } from '../lib/chain-builder.ts';

@@ -3,13 +3,13 @@ import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { AuthStore } from '../../src/storage/auth-store.ts';
+import { AuthStore } from '../../src/auth/auth-store.ts';
+import { WatchStore } from '../../src/feed/watch-store.ts';
 import { openWriter } from '../../src/storage/chain-database.ts';
 import { closeDatabase, openReadOnly } from '../../src/storage/database.ts';
 import { MempoolStore } from '../../src/storage/mempool-store.ts';
 import { openNodeDatabase } from '../../src/storage/node-database.ts';
-import { createWalletDatabase, openWalletDatabase } from '../../src/storage/wallet-database.ts';
-import { WatchStore } from '../../src/storage/watch-store.ts';
+import { createWalletDatabase, openWalletDatabase } from '../../src/wallet/store/wallet-database.ts';
 
 let dir: string;
 let path: string;

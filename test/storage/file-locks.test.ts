@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import { mkdtempSync, readFileSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { AuthStore } from '../../src/storage/auth-store.ts';
+import { AuthStore } from '../../src/auth/auth-store.ts';
 
 /** Of SQLite's file format: the bytes that every connection to a file with a log keeps locked for others. */
 const SHARED_LOCK = '1073741826 1073742335';

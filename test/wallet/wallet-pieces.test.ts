@@ -1,5 +1,5 @@
 import { describe, expect, spyOn, test } from 'bun:test';
-import { walletActions } from '../../src/node/wallet-actions.ts';
+import { walletActions } from '../../src/node/calls/wallet-calls.ts';
 import { regtest } from '../../src/params/regtest.ts';
 import type { ParsedTransaction } from '../../src/primitives/block.ts';
 import type { Txid } from '../../src/primitives/hash.ts';

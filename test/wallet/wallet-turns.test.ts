@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, spyOn, test } from 'bun:test';
-import { walletActions } from '../../src/node/wallet-actions.ts';
+import { walletActions } from '../../src/node/calls/wallet-calls.ts';
 import type { Txid } from '../../src/primitives/hash.ts';
 import type { Outpoint } from '../../src/primitives/outpoint.ts';
 import { type Transaction, transactionBytes, transactionFromBytes } from '../../src/primitives/transaction.ts';

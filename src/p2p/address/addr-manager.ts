@@ -1,5 +1,5 @@
 import { type Clock, unixSeconds } from '../../util/clock.ts';
-import type { RandomBelow } from '../random-source.ts';
+import type { RandomBelow } from '../../util/random.ts';
 import { type AddrTable, BUCKET_SIZE, NEW_BUCKETS, TRIED_BUCKETS } from './addr-buckets.ts';
 import { type AddrEntry, isTerrible, peerAddressOf, selectionChance } from './addr-entry.ts';
 import { AddrTables, type Slot } from './addr-tables.ts';

@@ -3,10 +3,10 @@ import type { MempoolService } from '../../mempool/service.ts';
 import type { NetworkParams } from '../../params/network-params.ts';
 import type { Clock } from '../../util/clock.ts';
 import type { Log } from '../../util/log.ts';
+import type { RandomBelow } from '../../util/random.ts';
 import type { AddrManager } from '../address/addr-manager.ts';
 import type { NetAddress, NetService, PeerAddress } from '../address/net-address.ts';
-import type { PeerLink } from '../net/peer-link.ts';
-import type { RandomBelow } from '../random-source.ts';
+import type { PeerLink } from '../connections/peer-link.ts';
 import type { Peer } from './peer.ts';
 
 /** The operations of the connection layer that the protocol logic uses. */

@@ -1,5 +1,5 @@
+import { random64 } from '../../util/random.ts';
 import { PING_NONCE_VERSION } from '../protocol.ts';
-import { random64 } from '../random-source.ts';
 import type { PeerContext } from './context.ts';
 import type { Peer } from './peer.ts';
 

@@ -1,12 +1,12 @@
 import { sipHash, sipHashKey } from '../../crypto/siphash.ts';
 import { unixSeconds } from '../../util/clock.ts';
+import { poissonDelay, random64, shuffled } from '../../util/random.ts';
 import { RollingBloomFilter } from '../../util/rolling-bloom-filter.ts';
 import { addressBytes, isV1Compatible, type PeerAddress } from '../address/net-address.ts';
 import { isRoutable } from '../address/ranges.ts';
 import type { PeerContext } from '../peer/context.ts';
 import type { AddrRelayState, Peer } from '../peer/peer.ts';
 import { servesBlocks } from '../protocol.ts';
-import { poissonDelay, random64, shuffled } from '../random-source.ts';
 
 const MAX_ADDRESSES = 1000;
 const SEND_MEAN_MS = 30_000;

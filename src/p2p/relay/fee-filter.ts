@@ -1,4 +1,4 @@
-import type { RandomBelow } from '../random-source.ts';
+import type { RandomBelow } from '../../util/random.ts';
 
 /** Buckets of Core's FeeFilterRounder: 10 % apart, up to 1e7 satoshis per 1,000 virtual bytes. */
 const SPACING = 1.1;

@@ -2,10 +2,10 @@ import type { ChainEntry } from '../../chain/chain-entry.ts';
 import type { ParsedBlock, ParsedTransaction } from '../../primitives/block.ts';
 import { hashToHex } from '../../primitives/hash.ts';
 import { unixSeconds } from '../../util/clock.ts';
+import { random64 } from '../../util/random.ts';
 import { compactBlockOf } from '../compact-block.ts';
 import { encodeMessage } from '../messages/messages.ts';
 import type { PeerContext } from '../peer/context.ts';
-import { random64 } from '../random-source.ts';
 
 /** Maximum age of the tip in block intervals for direct fetching of announced blocks. */
 const DIRECT_FETCH_SPACINGS = 20;

@@ -11,7 +11,7 @@ import { type BlockHeader, headerHash } from '../../primitives/header.ts';
 import { assert } from '../../util/assert.ts';
 import { BitQueue } from '../../util/bit-queue.ts';
 import { equalBytes } from '../../util/bytes.ts';
-import { type RandomBelow, systemRandomBelow } from '../random-source.ts';
+import { type RandomBelow, systemRandomBelow } from '../../util/random.ts';
 import { HeaderBuffer } from './header-buffer.ts';
 
 /** Maximum growth of a chain in blocks per second that the median-time-past rule allows. */

@@ -1,7 +1,7 @@
 import { type SipHashKey, sipHashWords } from '../../crypto/siphash.ts';
 import type { PeerId } from '../../mempool/orphanage.ts';
+import { type RandomBelow, systemRandomBelow } from '../../util/random.ts';
 import { SlotHeap } from '../../util/slot-heap.ts';
-import { type RandomBelow, systemRandomBelow } from '../random-source.ts';
 import { ANNOUNCEMENT, AnnouncementTable } from './announcement-table.ts';
 import type { GenTxid } from './gen-txid.ts';
 

@@ -4,7 +4,7 @@ import { packageHash } from '../../policy/packages.ts';
 import { type ParsedBlock, type ParsedTransaction, parseTransaction } from '../../primitives/block.ts';
 import { hashToHex, type Txid, type Wtxid } from '../../primitives/hash.ts';
 import type { Clock } from '../../util/clock.ts';
-import type { RandomBelow } from '../random-source.ts';
+import type { RandomBelow } from '../../util/random.ts';
 import { type GenTxid, hasOwnWtxid } from './gen-txid.ts';
 import type { RecentTxs } from './recent-txs.ts';
 import type { RequestTracker } from './request-tracker.ts';

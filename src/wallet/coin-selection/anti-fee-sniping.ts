@@ -1,4 +1,4 @@
-import type { RandomBelow } from '../../p2p/random-source.ts';
+import type { RandomBelow } from '../../util/random.ts';
 
 /** Seconds after which a tip is too old to build on by height. */
 const MAX_TIP_AGE = 8 * 60 * 60;

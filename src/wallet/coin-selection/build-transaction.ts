@@ -1,6 +1,5 @@
 import { MAX_SEQUENCE_NONFINAL, WITNESS_SCALE_FACTOR } from '../../consensus/limits.ts';
 import { moneyText } from '../../consensus/money-text.ts';
-import { type RandomBelow, shuffled } from '../../p2p/random-source.ts';
 import { dustThreshold, isDust } from '../../policy/dust.ts';
 import { feeForSize } from '../../policy/feerate.ts';
 import { MAX_BIP125_RBF_SEQUENCE } from '../../policy/rbf.ts';
@@ -10,6 +9,7 @@ import { compactSizeLength } from '../../primitives/compact-size.ts';
 import { type Outpoint, outpointKey } from '../../primitives/outpoint.ts';
 import type { Transaction, TxInput, TxOutput } from '../../primitives/transaction.ts';
 import { assert } from '../../util/assert.ts';
+import { type RandomBelow, shuffled } from '../../util/random.ts';
 import type { Result } from '../../util/result.ts';
 import { runSteps, type Steps } from '../../util/slices.ts';
 import { antiSnipingLocktime, type SnipingTip } from './anti-fee-sniping.ts';

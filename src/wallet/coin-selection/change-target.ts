@@ -1,5 +1,5 @@
-import type { RandomBelow } from '../../p2p/random-source.ts';
 import type { Amount } from '../../primitives/amount.ts';
+import type { RandomBelow } from '../../util/random.ts';
 
 /** Bounds of what change is aimed at, in satoshis. */
 export const CHANGE_LOWER: Amount = 50_000n;

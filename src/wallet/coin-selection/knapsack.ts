@@ -1,5 +1,5 @@
-import { type RandomBelow, shuffled } from '../../p2p/random-source.ts';
 import type { Amount } from '../../primitives/amount.ts';
+import { type RandomBelow, shuffled } from '../../util/random.ts';
 import type { Steps } from '../../util/slices.ts';
 import type { OutputGroup } from './coin.ts';
 import { MAX_WEIGHT_EXCEEDED, NO_SELECTION, type Selection, type SelectionOutcome, selectionOf } from './selection.ts';

@@ -1,4 +1,4 @@
-import type { RandomBelow } from '../../p2p/random-source.ts';
+import type { RandomBelow } from '../../util/random.ts';
 
 const BLOCK_WORDS = 4096;
 

@@ -1,8 +1,8 @@
 import { WITNESS_SCALE_FACTOR } from '../../consensus/limits.ts';
-import { type RandomBelow, shuffled } from '../../p2p/random-source.ts';
 import { TRUC_CHILD_MAX_VSIZE, TRUC_VERSION } from '../../policy/truc.ts';
 import type { Amount } from '../../primitives/amount.ts';
 import type { Outpoint } from '../../primitives/outpoint.ts';
+import { type RandomBelow, shuffled } from '../../util/random.ts';
 import type { Steps } from '../../util/slices.ts';
 import { selectBranchAndBound } from './branch-and-bound.ts';
 import { type CoinFeerates, type EligibilityFilter, type PricedCoin, priceCoins, type WalletCoin } from './coin.ts';

@@ -1,5 +1,5 @@
-import { type RandomBelow, shuffled } from '../../p2p/random-source.ts';
 import type { Amount } from '../../primitives/amount.ts';
+import { type RandomBelow, shuffled } from '../../util/random.ts';
 import { CHANGE_LOWER } from './change-target.ts';
 import type { OutputGroup } from './coin.ts';
 import { MAX_WEIGHT_EXCEEDED, NO_SELECTION, type SelectionOutcome, selectionOf } from './selection.ts';

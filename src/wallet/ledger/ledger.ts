@@ -1,12 +1,12 @@
 import { type ParsedTransaction, parseTransaction, weightOf } from '../../primitives/block.ts';
 import type { Txid } from '../../primitives/hash.ts';
 import { hasWitness, isCoinbase, type Transaction } from '../../primitives/transaction.ts';
-import { TxStateCode } from '../../storage/wallet-schema.ts';
-import type { WalletStore } from '../../storage/wallet-store.ts';
-import type { TxBlock, WalletTxRecord } from '../../storage/wallet-tx-store.ts';
 import { equalBytes } from '../../util/bytes.ts';
 import { type Clock, unixSeconds } from '../../util/clock.ts';
 import { runSteps, type Steps } from '../../util/slices.ts';
+import { TxStateCode } from '../store/wallet-schema.ts';
+import type { WalletStore } from '../store/wallet-store.ts';
+import type { TxBlock, WalletTxRecord } from '../store/wallet-tx-store.ts';
 
 /** What of scripts the ledger has to know. */
 export interface ScriptOwner {

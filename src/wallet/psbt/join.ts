@@ -1,6 +1,6 @@
-import { type RandomBelow, shuffled } from '../../p2p/random-source.ts';
 import { hashToHex } from '../../primitives/hash.ts';
 import { outpointKey } from '../../primitives/outpoint.ts';
+import { type RandomBelow, shuffled } from '../../util/random.ts';
 import type { Result } from '../../util/result.ts';
 import { createPsbt, type Psbt, type PsbtInput } from './psbt.ts';
 import { added } from './psbt-signature-data.ts';

@@ -1,7 +1,7 @@
 import type { Txid } from '../../primitives/hash.ts';
 import { outpointKey } from '../../primitives/outpoint.ts';
-import type { UnspentCoin } from '../../storage/wallet-reads.ts';
-import { TxStateCode } from '../../storage/wallet-schema.ts';
+import type { UnspentCoin } from '../store/wallet-reads.ts';
+import { TxStateCode } from '../store/wallet-schema.ts';
 import type { WalletView } from './wallet-view.ts';
 
 export interface CoinQuery {

@@ -1,5 +1,5 @@
-import type { UnspentCoin } from '../../storage/wallet-reads.ts';
-import { TxStateCode } from '../../storage/wallet-schema.ts';
+import type { UnspentCoin } from '../store/wallet-reads.ts';
+import { TxStateCode } from '../store/wallet-schema.ts';
 import { MATURE_DEPTH, type WalletView } from './wallet-view.ts';
 
 /** Satoshis. */

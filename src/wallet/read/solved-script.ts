@@ -1,9 +1,9 @@
 import { ripemd160 } from '../../crypto/hash.ts';
 import { isPayToScriptHash, scriptType } from '../../script/templates.ts';
-import type { WalletReads } from '../../storage/wallet-reads.ts';
 import type { KeyEncoding } from '../descriptor/descriptor.ts';
 import { parseDescriptor } from '../descriptor/parse.ts';
 import { NO_SIGNING_DATA, type SigningProvider } from '../keys/signing-data.ts';
+import type { WalletReads } from '../store/wallet-reads.ts';
 
 /** What a wallet knows of how one of its scripts is spent; no private keys. */
 export interface SolvedScript {

@@ -1,11 +1,11 @@
 import { hash160 } from '../../crypto/hash.ts';
-import type { DescriptorRecord } from '../../storage/wallet-keys-store.ts';
 import { equalBytes } from '../../util/bytes.ts';
 import type { Descriptor, KeyEncoding } from '../descriptor/descriptor.ts';
 import { type CachedKey, DescriptorCache } from '../descriptor/descriptor-cache.ts';
 import { parseDescriptor } from '../descriptor/parse.ts';
 import { equalExtendedKeys } from '../keys/extended-key.ts';
 import { NO_SIGNING_DATA, type SigningProvider } from '../keys/signing-data.ts';
+import type { DescriptorRecord } from '../store/wallet-keys-store.ts';
 import { WalletDamage } from '../wallet-error.ts';
 
 /** Throws WalletDamage unless the row, its text and its cache agree, as far as that shows without private keys. */

@@ -1,5 +1,5 @@
-import type { ScriptRecord, WalletKeyStore } from '../../storage/wallet-keys-store.ts';
 import { equalBytes } from '../../util/bytes.ts';
+import type { ScriptRecord, WalletKeyStore } from '../store/wallet-keys-store.ts';
 import { WalletDamage } from '../wallet-error.ts';
 import type { WalletScripts } from './wallet-scripts.ts';
 

@@ -1,10 +1,10 @@
-import type { DescriptorRecord, WalletKeyStore } from '../../storage/wallet-keys-store.ts';
 import { hexToBytes, isHex } from '../../util/bytes.ts';
 import type { Descriptor, Expansion, KeyEncoding } from '../descriptor/descriptor.ts';
 import { type CachedKey, DescriptorCache } from '../descriptor/descriptor-cache.ts';
 import { parseDescriptor } from '../descriptor/parse.ts';
 import { encodeExtendedPublicKey, readExtendedPublicKey } from '../keys/extended-key.ts';
 import type { SigningProvider } from '../keys/signing-data.ts';
+import type { DescriptorRecord, WalletKeyStore } from '../store/wallet-keys-store.ts';
 import { WalletDamage } from '../wallet-error.ts';
 import { checkDescriptor } from './check-descriptor.ts';
 

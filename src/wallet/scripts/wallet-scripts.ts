@@ -1,6 +1,4 @@
 import { addressOf } from '../../script/address.ts';
-import type { ScriptRecord } from '../../storage/wallet-keys-store.ts';
-import type { WalletStore } from '../../storage/wallet-store.ts';
 import type { Steps } from '../../util/slices.ts';
 import type { Descriptor, KeyEncoding } from '../descriptor/descriptor.ts';
 import { DescriptorCache } from '../descriptor/descriptor-cache.ts';
@@ -8,6 +6,8 @@ import { inferDescriptor } from '../descriptor/infer.ts';
 import type { SigningData } from '../keys/signing-data.ts';
 import { HashFilter } from '../ledger/hash-filter.ts';
 import type { ScriptOwner } from '../ledger/ledger.ts';
+import type { ScriptRecord } from '../store/wallet-keys-store.ts';
+import type { WalletStore } from '../store/wallet-store.ts';
 import type { KeyVault } from '../vault/key-vault.ts';
 import { WalletDamage, WalletError, walletFail } from '../wallet-error.ts';
 import { OwnedDescriptor } from './owned-descriptor.ts';

@@ -1,13 +1,13 @@
 import { parseTransaction, weightOf } from '../../primitives/block.ts';
 import type { Txid } from '../../primitives/hash.ts';
 import type { TxOutput } from '../../primitives/transaction.ts';
-import { TxStateCode } from '../../storage/wallet-schema.ts';
 import { bumpOutcome, draftBump } from '../coin-selection/fee-bump.ts';
 import { maxSignedInputWeight } from '../coin-selection/signed-input-weight.ts';
 import { encodePsbtBase64 } from '../psbt/encode.ts';
 import type { PsbtVersion } from '../psbt/psbt.ts';
 import { WalletView } from '../read/wallet-view.ts';
 import { contextOf } from '../signing/sign-transaction.ts';
+import { TxStateCode } from '../store/wallet-schema.ts';
 import type { Wallet } from '../wallet.ts';
 import { type WalletErrorKind, walletFail } from '../wallet-error.ts';
 import {

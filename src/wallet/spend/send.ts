@@ -1,6 +1,6 @@
-import { shuffled } from '../../p2p/random-source.ts';
 import { hashToHex } from '../../primitives/hash.ts';
 import { type Transaction, transactionBytes, txidOf } from '../../primitives/transaction.ts';
+import { shuffled } from '../../util/random.ts';
 import type { Steps } from '../../util/slices.ts';
 import { FEE_REASON_TEXTS } from '../coin-selection/feerates.ts';
 import { selectionRandom } from '../coin-selection/random.ts';

@@ -1,10 +1,10 @@
 import { isValidSecret } from '../../crypto/keys.ts';
-import type { WalletStore } from '../../storage/wallet-store.ts';
 import { secretCopy } from '../../util/secret-bytes.ts';
 import { runInSlices, type Steps } from '../../util/slices.ts';
 import { MusigNonces } from '../keys/musig-nonces.ts';
 import { PrivateKey } from '../keys/private-key.ts';
 import { SigningData, type SigningProvider } from '../keys/signing-data.ts';
+import type { WalletStore } from '../store/wallet-store.ts';
 import { WalletDamage, walletFail } from '../wallet-error.ts';
 import type { ScryptCost } from './passphrase-key.ts';
 import { PassphraseLanes } from './passphrase-lanes.ts';

@@ -1,6 +1,6 @@
-import { isRefusal, type NodeAction } from '../../../src/api/node-actions.ts';
 import { publicKeyOf } from '../../../src/crypto/keys.ts';
 import { regtest } from '../../../src/params/regtest.ts';
+import { isRefusal, type NodeAction } from '../../../src/port/node-actions.ts';
 import type { ParsedTransaction } from '../../../src/primitives/block.ts';
 import type { Txid } from '../../../src/primitives/hash.ts';
 import type { Outpoint } from '../../../src/primitives/outpoint.ts';

@@ -8,7 +8,7 @@ import { AddrManager } from '../../../src/p2p/address/addr-manager.ts';
 import { printService } from '../../../src/p2p/address/address-text.ts';
 import { internalAddress, type NetAddress, type NetService } from '../../../src/p2p/address/net-address.ts';
 import type { NetworkClass } from '../../../src/p2p/address/net-group.ts';
-import { systemRandomBelow } from '../../../src/p2p/random-source.ts';
+import { systemRandomBelow } from '../../../src/util/random.ts';
 
 import { at, DAY, fixture, HOUR, ip, MINUTE, NOW, ONION, peer, SOURCE } from './addr-fixture.ts';
 

@@ -3,19 +3,18 @@ import { signatureEngine } from '../../../src/crypto/secp256k1.ts';
 import { MempoolService } from '../../../src/mempool/service.ts';
 import { AddrManager } from '../../../src/p2p/address/addr-manager.ts';
 import type { NetAddress, NetService, PeerAddress } from '../../../src/p2p/address/net-address.ts';
-import { encodeMessage, type MessageType, type ValueOf } from '../../../src/p2p/messages/messages.ts';
 import {
   type ConnectionType,
   newStanding,
   type PeerLink,
   type PeerLogic,
   type Permission,
-} from '../../../src/p2p/net/peer-link.ts';
-import { newTraffic } from '../../../src/p2p/net/traffic.ts';
+} from '../../../src/p2p/connections/peer-link.ts';
+import { newTraffic } from '../../../src/p2p/connections/traffic.ts';
+import { encodeMessage, type MessageType, type ValueOf } from '../../../src/p2p/messages/messages.ts';
 import type { Connections } from '../../../src/p2p/peer/context.ts';
 import type { Peer } from '../../../src/p2p/peer/peer.ts';
 import { PeerManager } from '../../../src/p2p/peer-manager.ts';
-import { systemRandomBelow } from '../../../src/p2p/random-source.ts';
 import { SERVICES } from '../../../src/p2p/services.ts';
 import type { NetMessage } from '../../../src/p2p/transport/transport.ts';
 import type { NetworkParams } from '../../../src/params/network-params.ts';
@@ -25,6 +24,7 @@ import { FeeStore } from '../../../src/storage/fee-store.ts';
 import { MempoolStore } from '../../../src/storage/mempool-store.ts';
 import { openNodeDatabase } from '../../../src/storage/node-database.ts';
 import { unixSeconds } from '../../../src/util/clock.ts';
+import { systemRandomBelow } from '../../../src/util/random.ts';
 import { type BlockBytes, type NodeOptions, silentLog, TestNode } from '../../lib/chain-fixture.ts';
 
 /** Somewhere in the world; each node has an address of its own. */

@@ -1,6 +1,6 @@
 import { type NetAddress, UNSPECIFIED } from '../../../src/p2p/address/net-address.ts';
+import type { ConnectionType, PeerLink, PeerLogic, Permission } from '../../../src/p2p/connections/peer-link.ts';
 import { decodeMessage, type Message, type MessageType, type ValueOf } from '../../../src/p2p/messages/messages.ts';
-import type { ConnectionType, PeerLink, PeerLogic, Permission } from '../../../src/p2p/net/peer-link.ts';
 import type { Peer } from '../../../src/p2p/peer/peer.ts';
 import type { NetMessage } from '../../../src/p2p/transport/transport.ts';
 import { type LinkedNode, MemoryLink, OUR_SERVICES, until } from './linked-net.ts';

@@ -1,7 +1,7 @@
 import { hash160, sha256 } from '../../../src/crypto/hash.ts';
-import type { RandomBelow } from '../../../src/p2p/random-source.ts';
 import type { Txid } from '../../../src/primitives/hash.ts';
 import { p2wpkh } from '../../../src/script/templates.ts';
+import type { RandomBelow } from '../../../src/util/random.ts';
 import { type OutputGroup, outputGroup, priceCoin, type WalletCoin } from '../../../src/wallet/coin-selection/coin.ts';
 import type { InputSize } from '../../../src/wallet/coin-selection/input-size.ts';
 

@@ -1,0 +1,244 @@
+import { ApiError, fail } from '../../http/errors.ts';
+import type { Log } from '../../util/log.ts';
+import { startWorker } from '../../util/worker.ts';
+import { BoundedMap } from '../limits.ts';
+import type { FromAuditWorker, ToAuditWorker } from './audit-messages.ts';
+import type { AuditCall, AuditEntry, AuditFilter, AuditRow } from './audit-store.ts';
+import { OUTCOME_STARTED } from './audit-store.ts';
+
+export interface AuditLogOptions {
+  /** Rows that are kept. */
+  readonly keep: number;
+  readonly log: Log;
+  readonly metrics: { auditFailure(): void; auditLost(rows: number): void };
+}
+
+/** The result of a call, as it is recorded. */
+export interface AuditOutcome {
+  /** `ok`, or the code of an error. */
+  readonly outcome: string;
+  readonly keyId: string | null;
+  readonly txid: string | null;
+}
+
+interface Queued {
+  readonly row: AuditRow;
+  /** Of a call that waits for its row; the others are written when there is time. */
+  readonly waiting: PromiseWithResolvers<number> | null;
+}
+
+const ROWS_AT_ONCE = 1000;
+/** Rows that nothing waits for are collected for this long, so that many share one commit. */
+const COLLECT_MS = 100;
+const RETRY_MS = 1000;
+/** Rows that nothing waits for, while they cannot be written. */
+const MAX_QUEUED = 10_000;
+/** The longest a call waits for its row. SQLite itself waits 5 s for a lock. */
+const PATIENCE_MS = 10_000;
+const CLOSE_MS = 2000;
+/** The code of JSON-RPC for a call beyond the scopes of its key. */
+const REFUSED = '-32003';
+const REFUSED_EVERY_MS = 60_000;
+const MAX_REFUSED = 10_000;
+
+/**
+ * The audit log, written in a thread of its own, since a commit waits for the disk and the front must not. One commit is
+ * under way at a time; rows that come meanwhile share the next one. Key commands of other processes write the same file.
+ */
+export class AuditLog {
+  readonly #options: AuditLogOptions;
+  #path: string | null = null;
+  #worker: Worker | null = null;
+  #queue: Queued[] = [];
+  /** The commit that is under way. */
+  #running: Promise<void> | null = null;
+  #timer: ReturnType<typeof setTimeout> | null = null;
+  #writable = true;
+  #closed = false;
+  #lastId = 0;
+  readonly #refused = new BoundedMap<{ at: number }>(MAX_REFUSED);
+  readonly #replies = new Map<number, (reply: FromAuditWorker) => void>();
+
+  constructor(options: AuditLogOptions) {
+    this.#options = options;
+  }
+
+  /** From now on rows are written to this auth.db. */
+  open(path: string): void {
+    this.#path = path;
+    this.#closed = false;
+    // The thread is there before the first spend needs it; where it cannot start now, the first row tries again.
+    void this.#send();
+  }
+
+  /** Whether the last commit succeeded; while one has failed, it is tried again every second. */
+  get writable(): boolean {
+    return this.#writable;
+  }
+
+  /**
+   * Announces a call that must not happen unrecorded. Resolves with the id of its row when that is on the disk; rejects
+   * with ApiError `audit_unavailable` when it is not known to be.
+   */
+  async begin(call: AuditCall): Promise<number> {
+    const waiting = Promise.withResolvers<number>();
+    const queued = { row: { ...call, outcome: OUTCOME_STARTED, keyId: null, txid: null }, waiting };
+    this.#queue.push(queued);
+    void this.#send();
+    const timer = setTimeout(() => {
+      waiting.reject(unavailable());
+      const at = this.#queue.indexOf(queued);
+      if (at >= 0) this.#queue.splice(at, 1);
+    }, PATIENCE_MS);
+    try {
+      return await waiting.promise;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /** Records the outcome of an announced call, soon. */
+  complete(id: number, call: AuditCall, outcome: AuditOutcome): void {
+    this.#enqueue({ ...call, ...outcome, completes: id });
+  }
+
+  /** Records a call that is over, soon. */
+  record(call: AuditCall, outcome: AuditOutcome): void {
+    this.#enqueue({ ...call, ...outcome });
+  }
+
+  /** Records a call that was refused for its scope, once a minute for each caller and method. */
+  recordRefused(call: AuditCall): void {
+    const last = this.#refused.getOrMake(`${call.who} ${call.method}`, () => ({ at: Number.NEGATIVE_INFINITY }));
+    const now = performance.now();
+    if (now - last.at < REFUSED_EVERY_MS) return;
+    last.at = now;
+    this.record(call, { outcome: REFUSED, keyId: null, txid: null });
+  }
+
+  /** Calls with their outcomes, newest first, older than `before`. */
+  async page(filter: AuditFilter, before: number | null, limit: number): Promise<readonly AuditEntry[]> {
+    await this.#flushed();
+    const { entries, error } = await this.#ask((id) => ({ type: 'page', id, filter, before, limit }));
+    if (entries) return entries;
+    this.#options.log.error('the audit log cannot be read', { error });
+    return fail('internal_error', 'the audit log cannot be read');
+  }
+
+  /** Writes what is queued, as far as it can be written in time. */
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    if (this.#timer) clearTimeout(this.#timer);
+    const worker = this.#worker;
+    if (!worker) return;
+    const closing = async () => {
+      await this.#flushed();
+      await this.#ask((id) => ({ type: 'close', id }));
+    };
+    await Promise.race([closing(), Bun.sleep(CLOSE_MS)]);
+    if (this.#queue.length > 0) this.#lose(this.#queue.length);
+    this.#leave(worker);
+  }
+
+  #enqueue(row: AuditRow): void {
+    if (this.#path === null) return;
+    this.#queue.push({ row, waiting: null });
+    // A call that waits leaves the queue by itself, so only the others are counted.
+    if (this.#queue.length > MAX_QUEUED) {
+      const at = this.#queue.findIndex(({ waiting }) => waiting === null);
+      this.#queue.splice(at, 1);
+      this.#lose(1);
+    }
+    this.#timer ??= setTimeout(() => this.#send(), this.#writable ? COLLECT_MS : RETRY_MS);
+  }
+
+  #lose(rows: number): void {
+    this.#options.metrics.auditLost(rows);
+    this.#options.log.error('rows of the audit log are lost, since they cannot be written', { rows });
+  }
+
+  /** Resolves when what is queued now has been tried once. */
+  async #flushed(): Promise<void> {
+    for (let tries = 0; tries < 3 && (this.#running || this.#queue.length > 0); tries++) await this.#send();
+  }
+
+  /** Writes the next rows, where nothing is under way; none at all to see whether rows can be written again. */
+  #send(): Promise<void> {
+    if (this.#timer) clearTimeout(this.#timer);
+    this.#timer = null;
+    this.#running ??= this.#write().finally(() => {
+      this.#running = null;
+      if (!this.#closed && this.#writable && this.#queue.length > 0) void this.#send();
+    });
+    return this.#running;
+  }
+
+  async #write(): Promise<void> {
+    // All calls of this turn of the event loop share the commit.
+    await Promise.resolve();
+    const batch = this.#queue.splice(0, ROWS_AT_ONCE);
+    const { ids, error } = await this.#ask((id) => ({ type: 'append', id, rows: batch.map(({ row }) => row) }));
+    if (ids) {
+      if (!this.#writable) this.#options.log.info('the audit log can be written again');
+      this.#writable = true;
+      for (const [i, { waiting }] of batch.entries()) waiting?.resolve(ids[i]!);
+      return;
+    }
+    this.#options.metrics.auditFailure();
+    if (this.#writable) this.#options.log.error('the audit log cannot be written: spends are refused', { error });
+    this.#writable = false;
+    for (const { waiting } of batch) waiting?.reject(unavailable());
+    this.#queue.unshift(...batch.filter(({ waiting }) => waiting === null));
+    if (this.#closed) return;
+    this.#timer ??= setTimeout(() => this.#send(), RETRY_MS);
+    this.#timer.unref();
+  }
+
+  #ask(message: (id: number) => Exclude<ToAuditWorker, { type: 'open' }>): Promise<FromAuditWorker> {
+    const id = ++this.#lastId;
+    return new Promise((resolve) => {
+      if (this.#path === null) return resolve({ id, error: 'auth.db is not open' });
+      let thread: Worker;
+      try {
+        thread = this.#thread();
+      } catch (error) {
+        return resolve({ id, error: String(error) });
+      }
+      this.#replies.set(id, resolve);
+      thread.postMessage(message(id));
+    });
+  }
+
+  #thread(): Worker {
+    if (this.#worker) return this.#worker;
+    const worker = startWorker(new URL('./audit-worker.ts', import.meta.url), 'audit');
+    worker.addEventListener('message', ({ data }: MessageEvent<FromAuditWorker>) => {
+      this.#replies.get(data.id)?.(data);
+      this.#replies.delete(data.id);
+    });
+    worker.onerror = ({ message }) => {
+      this.#options.log.error('the writer of the audit log failed', { message });
+      this.#leave(worker);
+    };
+    worker.addEventListener('close', () => this.#leave(worker));
+    worker.postMessage({ type: 'open', path: this.#path!, keep: this.#options.keep } satisfies ToAuditWorker);
+    // Waiting for work is no reason to keep the program alive.
+    worker.unref();
+    this.#worker = worker;
+    return worker;
+  }
+
+  /** A thread that ended is replaced by the next row. */
+  #leave(worker: Worker): void {
+    if (this.#worker !== worker) return;
+    this.#worker = null;
+    worker.terminate();
+    for (const [id, reply] of this.#replies) reply({ id, error: 'the thread ended' });
+    this.#replies.clear();
+  }
+}
+
+function unavailable(): ApiError {
+  return new ApiError('audit_unavailable', 'the audit log cannot be written, so the call was not made');
+}

@@ -1,0 +1,205 @@
+import type { Database } from 'bun:sqlite';
+import { closeDatabase } from '../storage/database.ts';
+import { AuditStore } from './audit/audit-store.ts';
+import { openAuthDatabase } from './auth-database.ts';
+
+/** A key as auth.db holds it: everything but its secret. Times are Unix seconds. */
+export interface KeyRecord {
+  readonly id: string;
+  readonly label: string;
+  readonly scopes: readonly string[];
+  readonly createdAt: number;
+  readonly expiresAt: number | null;
+  readonly revokedAt: number | null;
+  /** Subnets; null allows every address. */
+  readonly allowedIps: readonly string[] | null;
+  readonly rate: { readonly perSecond: number; readonly burst: number } | null;
+  /** Names of the wallets that the key may use; null allows every wallet. */
+  readonly wallets: readonly string[] | null;
+  readonly lastUsedAt: number | null;
+}
+
+/** The members of a key that can be changed. */
+export type KeyChanges = Partial<Pick<KeyRecord, 'label' | 'scopes' | 'expiresAt' | 'allowedIps' | 'rate' | 'wallets'>>;
+
+/** One of the secrets that stand for a key: two are valid while it is being rotated. */
+export interface KeySecret {
+  readonly keyId: string;
+  /** SHA-256, 32 bytes. */
+  readonly hash: Uint8Array;
+  /** Unix seconds; null as long as the key itself. */
+  readonly validUntil: number | null;
+}
+
+interface KeyRow {
+  id: string;
+  label: string;
+  scopes: string;
+  created_at: number;
+  expires_at: number | null;
+  revoked_at: number | null;
+  allowed_ips: string | null;
+  rate: string | null;
+  last_used_at: number | null;
+  wallets: string | null;
+}
+
+/** auth.db: API keys and the audit log. The running node and the key commands may have it open at the same time. */
+export class AuthStore {
+  readonly audit: AuditStore;
+  readonly #db: Database;
+  readonly #dataVersion;
+  readonly #keysVersion;
+  readonly #keys;
+  readonly #secrets;
+  readonly #touch;
+
+  /** Creates the file where there is none, readable for the owner alone. Throws OperatorError on a newer schema. */
+  constructor(path: string) {
+    this.#db = openAuthDatabase(path);
+    this.audit = new AuditStore(this.#db);
+    this.#dataVersion = this.#db.prepare<{ data_version: number }, []>('PRAGMA data_version');
+    this.#keysVersion = this.#db.prepare<{ version: number }, []>('SELECT version FROM key_state');
+    this.#keys = this.#db.prepare<KeyRow, []>('SELECT * FROM keys ORDER BY created_at, id');
+    this.#secrets = this.#db.prepare<{ key_id: string; hash: Uint8Array; valid_until: number | null }, []>(
+      'SELECT key_id, hash, valid_until FROM key_secrets',
+    );
+    this.#touch = this.#db.prepare<null, [number, string, number]>(
+      'UPDATE keys SET last_used_at = ? WHERE id = ? AND coalesce(last_used_at, 0) < ?',
+    );
+  }
+
+  /** Changes whenever another connection has committed; not by what this one writes. */
+  dataVersion(): number {
+    return this.#dataVersion.get()!.data_version;
+  }
+
+  /** Changes with every change of a key or a secret, whichever connection wrote it; not with last use and audit rows. */
+  keysVersion(): number {
+    return this.#keysVersion.get()!.version;
+  }
+
+  /** All keys, the revoked and expired ones too, oldest first. */
+  keys(): KeyRecord[] {
+    return this.#keys.all().map((row) => ({
+      id: row.id,
+      label: row.label,
+      scopes: JSON.parse(row.scopes) as string[],
+      createdAt: row.created_at,
+      expiresAt: row.expires_at,
+      revokedAt: row.revoked_at,
+      allowedIps: row.allowed_ips === null ? null : (JSON.parse(row.allowed_ips) as string[]),
+      rate: row.rate === null ? null : (JSON.parse(row.rate) as KeyRecord['rate']),
+      wallets: row.wallets === null ? null : (JSON.parse(row.wallets) as string[]),
+      lastUsedAt: row.last_used_at,
+    }));
+  }
+
+  secrets(): KeySecret[] {
+    return this.#secrets
+      .all()
+      .map(({ key_id, hash, valid_until }) => ({ keyId: key_id, hash, validUntil: valid_until }));
+  }
+
+  /** Runs `work` in one transaction, which holds the write lock from its beginning. */
+  transaction<T>(work: () => T): T {
+    return this.#db.transaction(work).immediate();
+  }
+
+  /** Throws when there is a key with that id. */
+  createKey(record: KeyRecord, secret: Uint8Array): void {
+    this.transaction(() => {
+      this.#db
+        .query(
+          `INSERT INTO keys (id, label, scopes, created_at, expires_at, revoked_at, allowed_ips, rate, last_used_at, wallets)
+           VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+        )
+        .run(
+          record.id,
+          record.label,
+          JSON.stringify(record.scopes),
+          record.createdAt,
+          record.expiresAt,
+          record.revokedAt,
+          jsonOrNull(record.allowedIps),
+          jsonOrNull(record.rate),
+          record.lastUsedAt,
+          jsonOrNull(record.wallets),
+        );
+      this.#addSecret(record.id, secret);
+      this.#bumpVersion();
+    });
+  }
+
+  /** Gives a key another secret; the ones it has stay valid until `oldValidUntil`; those ended by `endedBy` go. False when there is no such key. */
+  rotateKey(id: string, secret: Uint8Array, oldValidUntil: number, endedBy = 0): boolean {
+    return this.transaction(() => {
+      if (!this.#has(id)) return false;
+      this.#db
+        .query('UPDATE key_secrets SET valid_until = min(coalesce(valid_until, ?2), ?2) WHERE key_id = ?1')
+        .run(id, oldValidUntil);
+      // Those that ended before can never be valid again.
+      this.#db.query('DELETE FROM key_secrets WHERE key_id = ? AND valid_until <= ?').run(id, endedBy);
+      this.#addSecret(id, secret);
+      this.#bumpVersion();
+      return true;
+    });
+  }
+
+  /** False when there is no such key; a key revoked before keeps its time. */
+  revokeKey(id: string, at: number): boolean {
+    return this.transaction(() => this.#set(id, 'revoked_at = coalesce(revoked_at, ?)', at));
+  }
+
+  /** Changes the members that are given. False when there is no such key. */
+  changeKey(id: string, changes: KeyChanges): boolean {
+    const { label, scopes, expiresAt, allowedIps, rate, wallets } = changes;
+    return this.transaction(() => {
+      if (!this.#has(id)) return false;
+      if (label !== undefined) this.#set(id, 'label = ?', label);
+      if (scopes !== undefined) this.#set(id, 'scopes = ?', JSON.stringify(scopes));
+      if (expiresAt !== undefined) this.#set(id, 'expires_at = ?', expiresAt);
+      if (allowedIps !== undefined) this.#set(id, 'allowed_ips = ?', jsonOrNull(allowedIps));
+      if (rate !== undefined) this.#set(id, 'rate = ?', jsonOrNull(rate));
+      if (wallets !== undefined) this.#set(id, 'wallets = ?', jsonOrNull(wallets));
+      return true;
+    });
+  }
+
+  /** Notes when keys were last used. Not worth waiting for the disk. */
+  touch(lastUsed: ReadonlyMap<string, number>): void {
+    this.#db.run('PRAGMA synchronous = NORMAL');
+    try {
+      this.#db.transaction(() => {
+        for (const [id, at] of lastUsed) this.#touch.run(at, id, at);
+      })();
+    } finally {
+      this.#db.run('PRAGMA synchronous = FULL');
+    }
+  }
+
+  close(): void {
+    closeDatabase(this.#db);
+  }
+
+  #has(id: string): boolean {
+    return this.#db.query('SELECT 1 FROM keys WHERE id = ?').get(id) !== null;
+  }
+
+  #addSecret(id: string, hash: Uint8Array): void {
+    this.#db.query('INSERT INTO key_secrets (key_id, hash, valid_until) VALUES (?, ?, NULL)').run(id, hash);
+  }
+
+  #set(id: string, assignment: string, value: string | number | null): boolean {
+    this.#bumpVersion();
+    return this.#db.query(`UPDATE keys SET ${assignment} WHERE id = ?`).run(value, id).changes > 0;
+  }
+
+  #bumpVersion(): void {
+    this.#db.run('UPDATE key_state SET version = version + 1');
+  }
+}
+
+function jsonOrNull(value: object | null): string | null {
+  return value === null ? null : JSON.stringify(value);
+}

@@ -1,0 +1,315 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { ApiError, fail } from '../http/errors.ts';
+import { limitKey } from '../http/ip.ts';
+import type { ApiOptions } from '../http/options.ts';
+import { SCOPES } from '../http/scopes.ts';
+import { ANONYMOUS, type Principal } from '../server/context.ts';
+import { type Clock, unixSeconds } from '../util/clock.ts';
+import type { Log } from '../util/log.ts';
+import type { MaybePromise } from '../util/maybe-promise.ts';
+import { OperatorError } from '../util/operator-error.ts';
+import { AuthStore } from './auth-store.ts';
+import { BasicAuth, type BasicCredentials, equalSecret, readBasic } from './basic.ts';
+import type { Client } from './client-address.ts';
+import { initialKeyFile, initialKeyOf, issueInitialKey } from './initial-key.ts';
+import { parseKey } from './key.ts';
+import { KeyAdmin } from './key-admin.ts';
+import { KeyFollowers, type Standing } from './key-followers.ts';
+import { type KeyMatch, Keyring } from './keyring.ts';
+import { FailureTable, type TokenBucket } from './limits.ts';
+import { type Attempt, PasswordGate } from './password-gate.ts';
+import { type IssuedTicket, type TicketOwner, Tickets } from './tickets.ts';
+
+const STATIC_KEY_MIN = 16;
+const STATIC_KEY_ADVISED = 32;
+/** Another process's change of a key is seen within two of these. */
+const REFRESH_MS = 1000;
+const REFRESHES_PER_FLUSH = 60;
+
+const STATIC_PRINCIPAL: Principal = { ...ANONYMOUS, kind: 'static', id: 'static', scopes: new Set(SCOPES) };
+
+/** Why a request is refused. */
+export interface Refusal {
+  readonly ok: false;
+  readonly error: ApiError;
+}
+
+/** Who a request comes from, or why it is refused. */
+export type Authentication =
+  | { readonly ok: true; readonly principal: Principal; readonly bucket: TokenBucket | null }
+  | Refusal;
+
+/** Where credentials come from. */
+export interface Caller {
+  readonly ip: string;
+  /** Its signal aborts when the client leaves. */
+  readonly request: Pick<Request, 'signal'>;
+}
+
+export interface AuthCounters {
+  authFailure(kind: 'missing' | 'bearer' | 'basic' | 'ticket' | 'ip'): void;
+  /** A password that was not known to be right already. */
+  password(result: 'right' | 'wrong' | 'dropped'): void;
+}
+
+/** Decides who asks: bearer keys, the static key, and HTTP Basic where it is allowed. */
+export class Authenticator {
+  readonly #options: ApiOptions;
+  readonly #log: Log;
+  readonly #clock: Clock;
+  readonly #counters: AuthCounters;
+  readonly #failures: FailureTable;
+  readonly #basic: BasicAuth;
+  readonly #passwords: PasswordGate<Principal>;
+  readonly #tickets: Tickets;
+  readonly #onKeysChanged = new Set<() => void>();
+  /** Requests that take long, which end with the rights of their key. */
+  readonly followers = new KeyFollowers((principal, ip) => this.standing(principal, ip));
+  #open: {
+    readonly store: AuthStore;
+    readonly keyring: Keyring;
+    readonly timer: ReturnType<typeof setInterval>;
+  } | null = null;
+
+  /** Throws OperatorError when the static key or an rpcauth line is unusable. */
+  constructor(options: ApiOptions, log: Log, clock: Clock, counters: AuthCounters) {
+    this.#options = options;
+    this.#log = log;
+    this.#clock = clock;
+    this.#counters = counters;
+    this.#failures = new FailureTable(options.limits.authFailuresPerMinute, clock);
+    this.#basic = new BasicAuth(options.auth.rpcUsers, options.auth.cookieWhitelist);
+    this.#passwords = new PasswordGate((result) => counters.password(result));
+    const { wsTicketsPerKey, wsTicketsTotal } = options.limits;
+    this.#tickets = new Tickets(clock, { perKey: wsTicketsPerKey, inAll: wsTicketsTotal });
+    const { staticKey } = options.auth;
+    if (staticKey !== null && staticKey.length < STATIC_KEY_MIN)
+      throw new OperatorError(`OBVERSE_API_KEY is shorter than ${STATIC_KEY_MIN} characters`);
+    if (staticKey !== null && staticKey.length < STATIC_KEY_ADVISED)
+      log.warn(`OBVERSE_API_KEY is shorter than ${STATIC_KEY_ADVISED} characters and may be guessed`);
+  }
+
+  /** Opens auth.db and writes the cookie. Returns where a first key was written, or null when there was one already. */
+  open(): { initialKeyFile: string } | null {
+    const { networkDir, extraCookieFiles, auth } = this.#options;
+    const store = new AuthStore(join(networkDir, 'auth.db'));
+    const keyring = new Keyring(store, this.#clock);
+    let written: string | null = null;
+    if (keyring.isEmpty && auth.staticKey === null) {
+      written = issueInitialKey(store, networkDir, unixSeconds(this.#clock));
+      keyring.reload();
+      this.#log.info('first start: a key with all scopes was written', { file: written });
+    }
+    this.#reportInitialKey(store);
+    if (auth.basic) this.#basic.writeCookie([join(networkDir, '.cookie'), ...extraCookieFiles]);
+    let refreshes = 0;
+    const timer = setInterval(() => this.#tick(keyring, ++refreshes), REFRESH_MS);
+    timer.unref();
+    this.#open = { store, keyring, timer };
+    return written === null ? null : { initialKeyFile: written };
+  }
+
+  /** Sends the refusals that wait. Every password is refused from now on, unless it was right before. */
+  stopWaiting(): void {
+    this.#passwords.close();
+  }
+
+  close(): void {
+    this.stopWaiting();
+    if (!this.#open) return;
+    clearInterval(this.#open.timer);
+    this.#open.keyring.flushLastUsed();
+    this.#open.store.close();
+    this.#open = null;
+    this.#basic.removeCookie();
+  }
+
+  /** null before the node is attached. */
+  get store(): AuthStore | null {
+    return this.#open?.store ?? null;
+  }
+
+  /** Management of keys; each change is to be followed by `keysChanged`. Throws ApiError before the node is attached. */
+  get keys(): KeyAdmin {
+    const store = this.#open?.store ?? fail('warming_up', 'the node is starting');
+    return new KeyAdmin({ store, networkDir: this.#options.networkDir, now: () => unixSeconds(this.#clock) });
+  }
+
+  /** Whether initial.key is there, for the metrics. */
+  get hasInitialKeyFile(): boolean {
+    return existsSync(initialKeyFile(this.#options.networkDir));
+  }
+
+  /** To be called after `store` was used to change a key. */
+  keysChanged(): void {
+    this.#open?.keyring.reload();
+    this.#keysChecked();
+  }
+
+  /** Called about once a second, since keys also expire. Returns the function that ends it. */
+  onKeysChecked(listener: () => void): () => void {
+    this.#onKeysChanged.add(listener);
+    return () => this.#onKeysChanged.delete(listener);
+  }
+
+  /** A caller that was admitted, as it would be admitted now; a reason where it would be refused. */
+  standing(principal: Principal, ip: string): Standing {
+    if (principal.kind !== 'key') return principal;
+    const match = this.#open?.keyring.current(principal.id, principal.secretId, ip);
+    if (!match) return 'key_invalid';
+    return match.ipRefused ? 'ip_refused' : match.principal;
+  }
+
+  /** Whether what is stored for somebody of this id is still somebody's: a key that is not revoked, or the static one. */
+  isOwner(id: string): boolean {
+    return id === STATIC_PRINCIPAL.id || this.#open?.keyring.isKept(id) === true;
+  }
+
+  /** Throws ApiError where too many tickets are open. */
+  issueTicket(principal: Principal): IssuedTicket {
+    return this.#tickets.issue(principal);
+  }
+
+  /** Checks a ticket; `take` uses it up, and is to be called when nothing else can refuse its bearer. */
+  ticket(text: string, ip: string): { readonly result: Authentication; take(): void } {
+    const ticket = this.#tickets.find(text);
+    // As the key is now: it may have lost scopes since, and one that is bound to addresses stays so.
+    const match = ticket && this.#currentOf(ticket.owner, ip);
+    if (!match) return { result: this.#refuse('ticket', ip), take() {} };
+    return { result: this.#admitted(match), take: () => ticket.take() };
+  }
+
+  /** `authorization` is the header's value; `basicClient` is null where HTTP Basic is not allowed. */
+  authenticate(authorization: string | null, caller: Caller, basicClient: Client | null): MaybePromise<Authentication> {
+    if (authorization === null) return this.#refuse('missing', null);
+    const [, scheme, credentials] = /^(\S+) +(\S+) *$/.exec(authorization) ?? [];
+    switch (scheme?.toLowerCase()) {
+      case 'bearer':
+        return this.bearer(credentials!, caller);
+      case 'basic':
+        if (!basicClient || !this.#options.auth.basic) break;
+        return this.#checkBasic(readBasic(credentials!), caller, basicClient);
+    }
+    return this.#refuse('bearer', caller.ip);
+  }
+
+  /** Checks one key, however it was brought. */
+  bearer(text: string, caller: Caller): MaybePromise<Authentication> {
+    const { staticKey } = this.#options.auth;
+    const match = this.#open?.keyring.match(text, caller.ip);
+    if (match) return this.#admitted(match);
+    const compare = () => (staticKey !== null && equalSecret(text, staticKey) ? STATIC_PRINCIPAL : null);
+    // 256 random bits cannot be guessed; OBVERSE_API_KEY may have this form, too.
+    if (parseKey(text)) {
+      const principal = compare();
+      return principal ? admit(principal) : this.#refuse('bearer', caller.ip);
+    }
+    const guess = { user: '', text: `bearer ${text}`, compare };
+    return this.#checkPassword('bearer', staticKey === null ? null : guess, caller);
+  }
+
+  #checkBasic(credentials: BasicCredentials, caller: Caller, client: Client): MaybePromise<Authentication> {
+    const { user, password } = credentials;
+    const compare = () => this.#basic.check(credentials, client);
+    // The cookie is right for local clients alone, so remote ones must not share their result.
+    const text = `basic ${client.isLocal() ? 'local' : 'remote'} ${user}:${password}`;
+    return this.#checkPassword('basic', { user, text, compare }, caller);
+  }
+
+  /** A null guess is refused without a comparison, and as slowly. */
+  #checkPassword(
+    kind: 'bearer' | 'basic',
+    guess: Pick<Attempt<Principal>, 'user' | 'text' | 'compare'> | null,
+    { ip, request }: Caller,
+  ): MaybePromise<Authentication> {
+    const known = guess && this.#passwords.known(guess.text);
+    if (known) return admit(known);
+    const address = limitKey(ip);
+    const outcome = guess
+      ? this.#passwords.check({ ...guess, address, signal: request.signal })
+      : this.#passwords.refuse(address);
+    return outcome.then((result) => {
+      if (result.kind === 'right') return admit(result.value);
+      const refused = this.#refuse(kind, ip, result.kind === 'dropped');
+      return result.closing ? { ...refused, error: closing(refused.error) } : refused;
+    });
+  }
+
+  #currentOf({ id, secretId }: TicketOwner, ip: string): KeyMatch | null {
+    if (id !== STATIC_PRINCIPAL.id) return this.#open?.keyring.current(id, secretId, ip) ?? null;
+    return { principal: STATIC_PRINCIPAL, bucket: null, ipRefused: false };
+  }
+
+  #admitted({ principal, bucket, ipRefused }: KeyMatch): Authentication {
+    if (!ipRefused) return { ok: true, principal, bucket };
+    this.#counters.authFailure('ip');
+    return refusal(new ApiError('ip_not_allowed', 'this key may not be used from this address'));
+  }
+
+  /**
+   * A request without credentials is no attempt, so only one with wrong ones counts against its address. `unchecked`
+   * ones were not compared, for too many came.
+   */
+  #refuse(kind: 'missing' | 'bearer' | 'basic' | 'ticket', ip: string | null, unchecked = false): Refusal {
+    this.#counters.authFailure(kind);
+    const counted = ip === null ? 0 : this.#failures.record(limitKey(ip));
+    const retryAfter = unchecked ? Math.max(1, counted) : counted;
+    if (retryAfter > 0)
+      return refusal(new ApiError('rate_limited', 'too many failed authentications', { scope: 'auth', retryAfter }));
+    return refusal(
+      kind === 'missing'
+        ? new ApiError('missing_credentials', 'this needs a key')
+        : new ApiError('invalid_credentials', 'the credentials are not valid'),
+    );
+  }
+
+  /** The key in initial.key has all scopes, never expires, and lies on the disk in clear. */
+  #reportInitialKey(store: AuthStore): void {
+    const found = initialKeyOf(this.#options.networkDir, store.keys(), unixSeconds(this.#clock));
+    if (found === null) return;
+    const { file, keyId, removable } = found;
+    if (removable)
+      this.#log.warn('initial.key still holds a key with all scopes: revoke it (obverse key revoke ID)', {
+        file,
+        keyId,
+      });
+    else if (this.#options.network === 'main')
+      this.#log.warn(
+        'the only admin key lies in initial.key: create keys of your own (obverse key create), then revoke it',
+        {
+          file,
+          keyId,
+        },
+      );
+  }
+
+  #tick(keyring: Keyring, refreshes: number): void {
+    try {
+      keyring.refresh();
+      if (refreshes % REFRESHES_PER_FLUSH === 0) keyring.flushLastUsed();
+    } catch (error) {
+      this.#log.error('auth.db cannot be read', { error });
+    }
+    this.#keysChecked();
+  }
+
+  #keysChecked(): void {
+    this.#tickets.check((owner) => this.#currentOf(owner, '') !== null);
+    this.followers.check();
+    for (const listener of this.#onKeysChanged) listener();
+  }
+}
+
+function admit(principal: Principal): Authentication {
+  return { ok: true, principal, bucket: null };
+}
+
+function refusal(error: ApiError): Refusal {
+  return { ok: false, error };
+}
+
+/** The same refusal, after which the connection ends. */
+function closing({ failure, message, details, headers }: ApiError): ApiError {
+  return new ApiError(failure, message, details, { ...headers, connection: 'close' });
+}

@@ -1,0 +1,107 @@
+import { inSubnet, isLoopback, parseIp, parseSubnet, type Subnet } from '../http/ip.ts';
+
+/** The header in which trusted proxies name their clients. */
+export type ProxyHeader = 'x-forwarded-for' | 'forwarded';
+
+/** Where a request comes from. */
+export interface Client {
+  /** `unknown` when a trusted proxy names no address that can be read. */
+  readonly ip: string;
+  /** Whether it comes from this host itself, through no proxy. */
+  isLocal(): boolean;
+}
+
+const UNKNOWN = 'unknown';
+/** Proxies in a row; a client behind more of them is unknown. */
+const MAX_HOPS = 32;
+const MAX_ENTRY = 64;
+const MAX_FORWARDED = 4096;
+/** Headers that proxies add. A client that sends one itself only loses what is granted to local clients. */
+const PROXY_HEADERS = ['x-forwarded-for', 'forwarded', 'x-real-ip', 'via'];
+
+/** Finds the client of a request: the other end of the connection, or whom a trusted proxy names there. */
+export class ClientAddresses {
+  readonly #trusted: readonly Subnet[];
+  readonly #header: ProxyHeader;
+
+  constructor({
+    trustedProxies,
+    proxyHeader,
+  }: { readonly trustedProxies: readonly string[]; readonly proxyHeader: ProxyHeader }) {
+    this.#trusted = trustedProxies.map(parseSubnet).filter((subnet) => subnet !== null);
+    this.#header = proxyHeader;
+  }
+
+  isTrustedProxy(ip: string): boolean {
+    return this.#trusted.some((subnet) => inSubnet(ip, subnet));
+  }
+
+  /** `peer` is the address at the other end of the connection. */
+  clientOf(peer: string, headers: Headers): Client {
+    const direct = plainAddress(peer);
+    return {
+      ip: this.#trusted.length > 0 && this.isTrustedProxy(direct) ? this.#forwardedFor(direct, headers) : direct,
+      isLocal: () => isLoopback(direct) && PROXY_HEADERS.every((name) => headers.get(name) === null),
+    };
+  }
+
+  /** The last address that is no trusted proxy: what stands before it was written by the client. */
+  #forwardedFor(peer: string, headers: Headers): string {
+    const value = headers.get(this.#header);
+    // The proxy itself asks, or something beside it.
+    if (value === null) return peer;
+    let client = peer;
+    let hops = 0;
+    for (const entry of this.#header === 'forwarded' ? forwardedFromLast(value) : entriesFromLast(value)) {
+      const address = entry === null ? null : addressOf(entry);
+      if (address === null || ++hops > MAX_HOPS) return UNKNOWN;
+      client = address;
+      if (!this.isTrustedProxy(client)) break;
+    }
+    return client;
+  }
+}
+
+/** IPv4 without the prefix it has on a socket that serves both. */
+function plainAddress(ip: string): string {
+  return ip.startsWith('::ffff:') && parseIp(ip)?.length === 4 ? ip.slice(7) : ip;
+}
+
+/** Without port and brackets; null where the text is no IP address. */
+function addressOf(text: string): string | null {
+  if (text.length > MAX_ENTRY) return null;
+  const bracketed = /^\[([^\]]+)\](?::[0-9]{1,5})?$/.exec(text)?.[1];
+  const bare = bracketed ?? /^([0-9.]+):[0-9]{1,5}$/.exec(text)?.[1] ?? text;
+  return parseIp(bare) ? plainAddress(bare) : null;
+}
+
+/** Entries of a comma-separated list, last first. Lazy: the caller stops at the first untrusted one. */
+function* entriesFromLast(list: string): Generator<string> {
+  for (let end = list.length; end >= 0; ) {
+    const comma = end === 0 ? -1 : list.lastIndexOf(',', end - 1);
+    yield list.slice(comma + 1, end).trim();
+    end = comma;
+  }
+}
+
+const FORWARDED_PAIR =
+  /[ \t]*([!#$%&'*+.^_`|~0-9A-Za-z-]+)=(?:([!#$%&'*+.^_`|~0-9A-Za-z-]+)|"((?:[^"\\]|\\.)*)")[ \t]*([;,]|$)/y;
+
+/** `for` of each element of RFC 7239, the last one first; null for one without, and alone for a malformed header. */
+function forwardedFromLast(value: string): readonly (string | null)[] {
+  if (value.length > MAX_FORWARDED) return [null];
+  const clients: (string | null)[] = [];
+  let client: string | null = null;
+  FORWARDED_PAIR.lastIndex = 0;
+  for (;;) {
+    const pair = FORWARDED_PAIR.exec(value);
+    // Quotes that do not match could hide an element that a proxy added.
+    if (!pair) return [null];
+    const [, name, token, quoted, separator] = pair;
+    if (name!.toLowerCase() === 'for') client = token ?? quoted!.replaceAll(/\\(.)/g, '$1');
+    if (separator === ';') continue;
+    clients.push(client);
+    client = null;
+    if (separator === '') return clients.reverse();
+  }
+}

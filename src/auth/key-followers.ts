@@ -1,0 +1,80 @@
+import { ApiError } from '../http/errors.ts';
+import { hasScope, type Scope } from '../http/scopes.ts';
+import type { Principal } from '../server/context.ts';
+
+/** A caller that was admitted before, as it would be admitted now, or why it would be refused. */
+export type Standing = Principal | 'key_invalid' | 'ip_refused';
+
+/** A request that runs as long as its key may make it. */
+export interface Following {
+  /** Aborts with an ApiError when the key may no longer make this request. */
+  readonly signal: AbortSignal;
+  /** To be called when the request is over. */
+  end(): void;
+}
+
+interface Follower {
+  readonly principal: Principal;
+  readonly ip: string;
+  readonly scope: Scope;
+  readonly abort: AbortController;
+}
+
+/** Requests checked against their key again: those that wait or take long whenever keys may have changed. */
+export class KeyFollowers {
+  readonly #standing: (principal: Principal, ip: string) => Standing;
+  readonly #followers = new Set<Follower>();
+
+  constructor(standing: (principal: Principal, ip: string) => Standing) {
+    this.#standing = standing;
+  }
+
+  /** `scope` is what the request needs. The number of followers is bounded by the requests that may run. */
+  follow(principal: Principal, ip: string, scope: Scope): Following {
+    const follower = { principal, ip, scope, abort: new AbortController() };
+    // Only keys can change while the node runs.
+    if (principal.kind === 'key') this.#followers.add(follower);
+    return { signal: follower.abort.signal, end: () => this.#followers.delete(follower) };
+  }
+
+  /** Throws ApiError where the caller, admitted before, may no longer make a request that needs `scope`. */
+  require(principal: Principal, ip: string, scope: Scope): void {
+    const standing = this.#standing(principal, ip);
+    const error = standing === principal ? null : refusalOf(standing, { principal, scope });
+    if (error) throw error;
+  }
+
+  check(): void {
+    for (const follower of this.#followers) {
+      const error = refusalOf(this.#standing(follower.principal, follower.ip), follower);
+      if (error === null) continue;
+      this.#followers.delete(follower);
+      follower.abort.abort(error);
+    }
+  }
+}
+
+function refusalOf(standing: Standing, { principal, scope }: Pick<Follower, 'principal' | 'scope'>): ApiError | null {
+  if (standing === 'key_invalid') return new ApiError('invalid_credentials', 'the key is no longer valid');
+  if (standing === 'ip_refused') return new ApiError('ip_not_allowed', 'this key may not be used from this address');
+  if (!hasScope(standing.scopes, scope))
+    return new ApiError('insufficient_scope', `this needs the scope ${scope}`, { required: scope });
+  return narrowsWallets(principal, standing) ? new ApiError('insufficient_scope', WALLETS_CHANGED) : null;
+}
+
+export const WALLETS_CHANGED = 'the wallets of the key have changed';
+
+/** Whether a wallet that was allowed no longer is. */
+export function narrowsWallets({ wallets: before }: Principal, { wallets: now }: Principal): boolean {
+  if (now === null) return false;
+  return before === null || [...before].some((name) => !now.has(name));
+}
+
+/** Whether a scope that was granted no longer is. */
+export function narrowsScopes({ scopes: before }: Principal, { scopes: now }: Principal): boolean {
+  return [...before].some((scope) => !hasScope(now, scope) && !(scope === 'wallet' && coversWallet(now)));
+}
+
+function coversWallet(scopes: ReadonlySet<Scope>): boolean {
+  return (['wallet.read', 'wallet.spend', 'wallet.keys'] as const).every((scope) => hasScope(scopes, scope));
+}

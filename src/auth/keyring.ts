@@ -1,0 +1,180 @@
+import { timingSafeEqual } from 'node:crypto';
+import { inSubnet, parseSubnet, type Subnet } from '../http/ip.ts';
+import { isScope } from '../http/scopes.ts';
+import type { Principal } from '../server/context.ts';
+import { type Clock, unixSeconds } from '../util/clock.ts';
+import type { AuthStore, KeyRecord, KeySecret } from './auth-store.ts';
+import { parseKey, secretHash } from './key.ts';
+import { TokenBucket } from './limits.ts';
+
+interface LoadedSecret {
+  readonly hash: Uint8Array;
+  readonly validUntil: number | null;
+  readonly principal: Principal;
+}
+
+interface LoadedKey {
+  readonly expiresAt: number | null;
+  readonly revoked: boolean;
+  readonly subnets: readonly Subnet[] | null;
+  readonly bucket: TokenBucket | null;
+  readonly secrets: readonly LoadedSecret[];
+  /** The record that was loaded, to see whether a reload changed it. */
+  readonly source: string;
+}
+
+export interface KeyMatch {
+  readonly principal: Principal;
+  readonly bucket: TokenBucket | null;
+  /** The key is right, but not for this address. */
+  readonly ipRefused: boolean;
+}
+
+const DUMMY_HASH = new Uint8Array(32);
+/** Bytes of a secret's hash that name the secret. */
+const SECRET_ID_BYTES = 8;
+
+/** The keys of auth.db in memory, so that checking one costs no read. */
+export class Keyring {
+  readonly #store: AuthStore;
+  readonly #clock: Clock;
+  #keys = new Map<string, LoadedKey>();
+  #dataVersion: number;
+  #keysVersion: number;
+  readonly #lastUsed = new Map<string, number>();
+
+  constructor(store: AuthStore, clock: Clock) {
+    this.#store = store;
+    this.#clock = clock;
+    this.#dataVersion = store.dataVersion();
+    this.#keysVersion = store.keysVersion();
+    this.reload();
+  }
+
+  get isEmpty(): boolean {
+    return this.#keys.size === 0;
+  }
+
+  /** Null for a text that is no valid key now, whatever the cause. */
+  match(text: string, ip: string): KeyMatch | null {
+    const parts = parseKey(text);
+    const id = parts?.id ?? null;
+    const given = secretHash(parts?.secret ?? text);
+    const known = this.#find(id, given, ip);
+    if (known || !id) return known;
+    // Another process may have created it a moment ago.
+    return this.#isRefreshed() ? this.#find(id, given, ip) : null;
+  }
+
+  #find(id: string | null, given: Uint8Array, ip: string): KeyMatch | null {
+    const key = id === null ? undefined : this.#keys.get(id);
+    const now = unixSeconds(this.#clock);
+    let valid: Principal | null = null;
+    // An unknown id is compared as well, so that the time does not tell which ids there are.
+    if (!key) timingSafeEqual(given, DUMMY_HASH);
+    else
+      for (const secret of key.secrets)
+        if (timingSafeEqual(given, secret.hash) && isValid(secret, now)) valid = secret.principal;
+    if (!key || !valid || !isLive(key, now)) return null;
+    this.#lastUsed.set(valid.id, now - (now % 60));
+    return matchOf(key, valid, ip);
+  }
+
+  #isRefreshed(): boolean {
+    try {
+      return this.refresh();
+    } catch {
+      // The next regular refresh reports it.
+      return false;
+    }
+  }
+
+  /** A key that proved itself before with one of its secrets, as it is now; null when key or secret are no longer valid. */
+  current(id: string, secretId: string | null, ip: string): KeyMatch | null {
+    const key = this.#keys.get(id);
+    const now = unixSeconds(this.#clock);
+    if (!key || !isLive(key, now)) return null;
+    const secret = key.secrets.find(({ principal }) => principal.secretId === secretId);
+    return secret && isValid(secret, now) ? matchOf(key, secret.principal, ip) : null;
+  }
+
+  /** Whether there is such a key, expired perhaps, but not revoked. */
+  isKept(id: string): boolean {
+    return this.#keys.get(id)?.revoked === false;
+  }
+
+  /** Reads the keys again when another process has changed them. Returns whether it has. */
+  refresh(): boolean {
+    const version = this.#store.dataVersion();
+    if (version === this.#dataVersion) return false;
+    this.#dataVersion = version;
+    // Most commits of other connections are rows of the audit log.
+    if (this.#store.keysVersion() === this.#keysVersion) return false;
+    this.reload();
+    return true;
+  }
+
+  /** Reads the keys again; needed after this process has changed them itself. */
+  reload(): void {
+    this.#keysVersion = this.#store.keysVersion();
+    const secrets = Map.groupBy(this.#store.secrets(), ({ keyId }) => keyId);
+    const keys = new Map<string, LoadedKey>();
+    for (const record of this.#store.keys())
+      keys.set(record.id, this.#load(record, secrets.get(record.id) ?? [], this.#keys.get(record.id)));
+    this.#keys = keys;
+  }
+
+  /** Writes down when keys were last used, to the minute. */
+  flushLastUsed(): void {
+    if (this.#lastUsed.size === 0) return;
+    this.#store.touch(this.#lastUsed);
+    this.#lastUsed.clear();
+  }
+
+  /** A record that did not change keeps its principals: by them open connections see that nothing changed. */
+  #load(record: KeyRecord, secrets: readonly KeySecret[], before: LoadedKey | undefined): LoadedKey {
+    const source = JSON.stringify({ ...record, lastUsedAt: null });
+    const unchanged = before?.source === source ? before : null;
+    const scopes = new Set(record.scopes.filter(isScope));
+    const wallets = record.wallets && new Set(record.wallets);
+    const principalOf = (secretId: string): Principal =>
+      unchanged?.secrets.find(({ principal }) => principal.secretId === secretId)?.principal ?? {
+        kind: 'key',
+        id: record.id,
+        secretId,
+        scopes,
+        wallets,
+        rpcWhitelist: null,
+      };
+    return {
+      expiresAt: record.expiresAt,
+      revoked: record.revokedAt !== null,
+      subnets: record.allowedIps?.map(parseSubnet).filter((subnet) => subnet !== null) ?? null,
+      bucket: this.#bucket(record, before?.bucket ?? null),
+      secrets: secrets.map(({ hash, validUntil }) => {
+        const secretId = hash.subarray(0, SECRET_ID_BYTES).toHex();
+        return { hash, validUntil, principal: principalOf(secretId) };
+      }),
+      source,
+    };
+  }
+
+  /** The same rate keeps its bucket, or each reload would fill it again. */
+  #bucket({ rate }: KeyRecord, before: TokenBucket | null): TokenBucket | null {
+    if (rate === null) return null;
+    const isSame = before?.rate.perSecond === rate.perSecond && before.rate.burst === rate.burst;
+    return isSame ? before : new TokenBucket(rate, this.#clock);
+  }
+}
+
+function matchOf({ bucket, subnets }: LoadedKey, principal: Principal, ip: string): KeyMatch {
+  return { principal, bucket, ipRefused: subnets !== null && !subnets.some((subnet) => inSubnet(ip, subnet)) };
+}
+
+function isLive({ revoked, expiresAt }: LoadedKey, now: number): boolean {
+  return !revoked && (expiresAt === null || now < expiresAt);
+}
+
+function isValid({ validUntil }: LoadedSecret, now: number): boolean {
+  return validUntil === null || now < validUntil;
+}

@@ -1,0 +1,124 @@
+import type { EventStore } from '../storage/event-store.ts';
+import { completeUpTo, cursorText, type EventPosition, EventRanges, parseCursor, WHOLE } from './event-cursor.ts';
+
+/** Events that are not kept: numbers `fromSeq` to `toSeq`, of the mempool or of all kinds. */
+export interface Gap {
+  readonly scope: 'mempool' | 'all';
+  readonly fromSeq: number;
+  readonly toSeq: number;
+  /** The newest event of the chain; what REST shows is not older. */
+  readonly lastChainSeq: number;
+  /** Behind the gap, as far as no kept event is skipped: where to go on once the gap is dealt with. */
+  readonly cursor: string;
+}
+
+/** Where a client wants to go on. */
+export interface ResumePoint extends EventPosition {
+  /** The newest event of the chain that the client can have seen; null where it names a number only. */
+  readonly chainSeq: number | null;
+}
+
+/** Why a cursor is rejected. */
+export type CursorFault = 'malformed' | 'other-log' | 'other-history' | 'ahead';
+
+/** One sentence for each; the client has to reconcile, and to begin anew. */
+export const CURSOR_FAULTS: Readonly<Record<CursorFault, string>> = {
+  malformed: 'not a cursor: after takes data.cursor of an event, lastCursor of a page, or a seq',
+  'other-log': 'the cursor is from another event log: that of another node, or of chain data that was replaced',
+  'other-history': 'the cursor is from events that are not in this log: the data was restored from an older copy',
+  ahead: 'the cursor is ahead of the event log',
+};
+
+/** Rows compared to find out that no number between them is missing. */
+const MAX_COMPARED = 32;
+
+/** Which numbers the log gave, in this process and before, and which of their events are gone. */
+export class EventHistory {
+  readonly #events: EventStore;
+  readonly #ranges: EventRanges;
+  #mempoolFloor: number;
+
+  constructor(events: EventStore) {
+    this.#events = events;
+    this.#ranges = new EventRanges(events.ranges());
+    this.#mempoolFloor = this.#ranges.first - 1;
+  }
+
+  /** Events of the mempool are gone up to this number. */
+  get mempoolFloor(): number {
+    return this.#mempoolFloor;
+  }
+
+  loseMempool(upTo: number): void {
+    this.#mempoolFloor = Math.max(this.#mempoolFloor, upTo);
+  }
+
+  /** The cursor of an event of the log. */
+  cursorOf(seq: number, chainSeq: number): string {
+    return cursorText(this.#ranges.tagOf(seq), seq, chainSeq);
+  }
+
+  /** The cursor of a point between events. */
+  cursorAt({ seq, within }: EventPosition): string {
+    return this.cursorOf(seq, this.#events.newestUpTo(seq)) + within;
+  }
+
+  /** The point that a cursor names; `latest` is the newest number of all. */
+  locate(text: string, latest: number): ResumePoint | CursorFault {
+    const cursor = parseCursor(text);
+    if (!cursor) return 'malformed';
+    const found = this.#ranges.check(cursor);
+    if (found !== 'known') return found;
+    return cursor.seq > Math.max(latest, this.#mempoolFloor) ? 'ahead' : cursor;
+  }
+
+  /** What is missing behind a point: events of all kinds come first, then those of the mempool. */
+  gapsBehind(point: ResumePoint, isHeld: (seq: number) => boolean): Gap[] {
+    const { seq, within, chainSeq } = point;
+    const { oldest, last } = this.#events.bounds();
+    const isPartial = within !== WHOLE && isHeld(seq);
+    // What is derived from an event that is gone is gone with it.
+    let from = isPartial ? seq : completeUpTo(point);
+    const gaps: Gap[] = [];
+    const add = (scope: Gap['scope'], fromSeq: number, toSeq: number, end: EventPosition) =>
+      gaps.push({ scope, fromSeq, toSeq, lastChainSeq: last, cursor: this.cursorAt(end) });
+    const lostFrom = chainSeq === null ? null : this.#lostFrom(chainSeq, oldest);
+    if (lostFrom !== null || (oldest > 0 && from < oldest - 1)) {
+      const toSeq =
+        lostFrom === null ? oldest - 1 : Math.min(this.#ranges.endOf(seq), Math.max(seq, this.#mempoolFloor));
+      add('all', lostFrom ?? from + 1, toSeq, { seq: toSeq, within: WHOLE });
+      from = toSeq;
+    }
+    const floor = this.#mempoolFloor;
+    if (from < floor && !this.#areAllRows(from, floor)) {
+      const [next] = this.#events.after(from, 1);
+      const end = Math.min(floor, next ? next.seq - 1 : floor);
+      add('mempool', from + 1, floor, isPartial && from === seq ? point : { seq: end, within: WHOLE });
+    }
+    return gaps;
+  }
+
+  /**
+   * The first number from which on events of the chain are missing that a client has seen; null where there are none. A
+   * power cut or a restored copy takes back the last ones, and what is connected afterwards has numbers of a new range.
+   */
+  #lostFrom(chainSeq: number, oldest: number): number | null {
+    if (chainSeq === 0 || chainSeq < oldest) return null;
+    const kept = this.#events.newestUpTo(chainSeq);
+    return kept === chainSeq ? null : kept + 1;
+  }
+
+  /** Whether all of a few numbers are of events of the chain. */
+  #areAllRows(from: number, to: number): boolean {
+    const count = to - from;
+    if (count > MAX_COMPARED) return false;
+    const rows = this.#events.after(from, count);
+    return rows.length === count && rows.at(-1)!.seq === to;
+  }
+}
+
+/** Where events go on once a client knows what is missing. */
+export function startBehind(point: EventPosition, gaps: readonly Gap[]): EventPosition {
+  const lost = gaps.find(({ scope }) => scope === 'all');
+  return lost ? { seq: lost.toSeq, within: WHOLE } : { seq: point.seq, within: point.within };
+}

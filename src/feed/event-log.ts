@@ -1,0 +1,359 @@
+import type { TxSource } from '../mempool/mirror.ts';
+import type { ChainReads } from '../storage/chain-reads.ts';
+import type { EventRecord } from '../storage/event-store.ts';
+import type { Clock } from '../util/clock.ts';
+import { type EventPosition, type ITSELF, WHOLE } from './event-cursor.ts';
+import { type CursorFault, EventHistory, type Gap, type ResumePoint } from './event-history.ts';
+import {
+  entryBytes,
+  entryOf,
+  isMempoolEvent,
+  type KeptEntry,
+  keptChange,
+  keptRow,
+  type LogEntry,
+  type NumberedChange,
+} from './log-entry.ts';
+import type { SeenChange } from './mempool-feed.ts';
+
+/** What may stay in memory; whichever is reached first. */
+export interface EventLogLimits {
+  readonly entries: number;
+  readonly bytes: number;
+  readonly ageMs: number;
+}
+
+export const EVENT_LOG_LIMITS: EventLogLimits = {
+  entries: 200_000,
+  bytes: 128 * 1024 ** 2,
+  ageMs: 24 * 3600 * 1000,
+};
+
+export interface EventLogOptions {
+  readonly clock: Clock;
+  readonly limits?: Partial<EventLogLimits>;
+  /** Milliseconds of one turn of taking in; then others have theirs. Default 1. */
+  readonly turnMs?: number;
+  /** What is in the mempool now. */
+  unconfirmed?(): Iterable<TxSource>;
+  /** Each event of the chain as it is read for the first time. */
+  onChainEvent?(type: string, data: string): void;
+  onError?(error: unknown): void;
+}
+
+/** With the time it came, in milliseconds of the monotonic clock. */
+type Kept = KeptEntry & { readonly at: number };
+type News = { readonly lastSeq: number } | { readonly change: NumberedChange };
+
+/** Rows read at a time; some are large. */
+const PAGE = 32;
+const TURN_MS = 1;
+
+/**
+ * All events in one order: those of the chain, which are rows of the database, and those of the mempool, which live in
+ * memory and end with the process. Everything newer than `#evictedTo` is in memory, of both kinds; below it there are
+ * the rows alone.
+ *
+ * News is taken in the order in which it is told. Before a mempool event enters, all rows with lower numbers are read,
+ * told or not: they were committed before its number was given. Rows with higher numbers wait until their commit is
+ * told, since events of the mempool that come before them may still be on the way. So numbers only ever grow, and what
+ * has been handed out is complete up to `seq`. An event that comes later than that all the same is left out, and told as
+ * a gap.
+ */
+export class EventLog {
+  readonly #clock: Clock;
+  readonly #limits: EventLogLimits;
+  readonly #turnMs: number;
+  readonly #options: EventLogOptions;
+  readonly #listeners = new Set<() => void>();
+  #reads: ChainReads | null = null;
+  #news: News[] = [];
+  #kept: Kept[] = [];
+  /** Where `#kept` begins: those before were evicted. */
+  #start = 0;
+  #bytes = 0;
+  #seq = 0;
+  #told = 0;
+  #evictedTo = 0;
+  #lostTo = 0;
+  /** Null before there is a database. */
+  #history: EventHistory | null = null;
+  /** Number of the newest event of the chain that was read. */
+  #chainSeq = 0;
+  #scheduled = false;
+  #closed = false;
+
+  constructor(options: EventLogOptions) {
+    this.#options = options;
+    this.#clock = options.clock;
+    this.#limits = { ...EVENT_LOG_LIMITS, ...options.limits };
+    this.#turnMs = options.turnMs ?? TURN_MS;
+  }
+
+  /** Number of the newest event that is ready to be handed out. */
+  get seq(): number {
+    return this.#seq;
+  }
+
+  /** Number of the newest event there is, read or not. What a client is told from now on has higher ones. */
+  get latest(): number {
+    return Math.max(this.#told, this.#reads?.events.bounds().last ?? 0);
+  }
+
+  get closed(): boolean {
+    return this.#closed;
+  }
+
+  /** From now on there is a database; what it holds already is no news. */
+  attach(reads: ChainReads): void {
+    const { last } = reads.events.bounds();
+    this.#reads = reads;
+    this.#seq = this.#told = this.#evictedTo = this.#chainSeq = last;
+    this.#history = new EventHistory(reads.events);
+  }
+
+  /** The chain has written events up to this number. */
+  committed(lastSeq: number): void {
+    this.#told = Math.max(this.#told, lastSeq);
+    this.#news.push({ lastSeq });
+    this.#advance();
+  }
+
+  /** Steps of the mempool, in order. */
+  append(changes: readonly SeenChange[]): void {
+    for (const change of changes) {
+      if (change.kind === 'modified' || change.kind === 'fees') continue;
+      this.#told = Math.max(this.#told, change.seq);
+      this.#news.push({ change });
+    }
+    this.#advance();
+  }
+
+  /**
+   * Events behind a number, in order, at most `limit`; all types where `types` is null. `scanned` is how far it looked:
+   * go on there. It is the number asked for only when there is nothing new.
+   */
+  after(
+    seq: number,
+    limit: number,
+    types: ReadonlySet<string> | null = null,
+  ): { entries: LogEntry[]; scanned: number } {
+    if (!this.#reads || seq >= this.#seq) return { entries: [], scanned: seq };
+    if (seq < this.#evictedTo) return this.#stored(this.#reads, seq, limit, types);
+    const kept = this.#kept;
+    const entries: LogEntry[] = [];
+    let at = this.#find(seq);
+    const end = Math.min(kept.length, at + MAX_SCAN);
+    for (; at < end && entries.length < limit; at++) {
+      const one = kept[at]!;
+      if (!types || types.has(one.type)) entries.push(entryOf(one));
+    }
+    return { entries, scanned: at === kept.length ? this.#seq : (kept[at - 1]?.seq ?? seq) };
+  }
+
+  /** What is missing behind a point: events of all kinds come first, then those of the mempool. */
+  gapsBehind(point: ResumePoint): Gap[] {
+    return this.#history?.gapsBehind(point, (seq) => this.#holds(seq)) ?? [];
+  }
+
+  /** The point that a cursor names. */
+  locate(cursor: string): ResumePoint | CursorFault {
+    return this.#history?.locate(cursor, this.latest) ?? 'ahead';
+  }
+
+  /** The point behind the event of the log that has a number, or behind all that has it; null where none can have it. */
+  behind(seq: number, within: typeof ITSELF | typeof WHOLE): ResumePoint | null {
+    return seq <= Math.max(this.latest, this.#history?.mempoolFloor ?? 0) ? { seq, within, chainSeq: null } : null;
+  }
+
+  /** The cursor that names a point. Only where there is a database. */
+  cursorAt(position: EventPosition): string {
+    return this.#history!.cursorAt(position);
+  }
+
+  /** The cursor behind all events there are, read or not. */
+  get latestCursor(): string {
+    return this.cursorAt({ seq: this.latest, within: WHOLE });
+  }
+
+  /** Events of the mempool that this process has had are gone up to here. Whoever has not got that far misses some. */
+  get lostTo(): number {
+    return this.#lostTo;
+  }
+
+  /** Numbers of the oldest events kept, of the chain and of the mempool; 0 where there is none. */
+  oldest(): { chain: number; mempool: number } {
+    for (let at = this.#start; at < this.#kept.length; at++) {
+      const one = this.#kept[at]!;
+      if (isMempoolEvent(one)) return { chain: this.#reads?.events.bounds().oldest ?? 0, mempool: one.seq };
+    }
+    return { chain: this.#reads?.events.bounds().oldest ?? 0, mempool: 0 };
+  }
+
+  /** What is in the mempool now. */
+  mempool(): Iterable<TxSource> {
+    return this.#options.unconfirmed?.() ?? [];
+  }
+
+  /** How many listen for news. */
+  get listeners(): number {
+    return this.#listeners.size;
+  }
+
+  /** Called when `seq` has grown, and when the log is closed. Returns the function that ends it. */
+  onGrown(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** Nothing more comes; whoever waits is told. */
+  close(): void {
+    this.#closed = true;
+    this.#news = [];
+    this.#notify();
+  }
+
+  #advance(): void {
+    if (!this.#reads || this.#closed || this.#scheduled) return;
+    const before = this.#seq;
+    try {
+      if (!this.#take(this.#reads, performance.now() + this.#turnMs)) this.#comeBack(0);
+    } catch (error) {
+      this.#options.onError?.(error);
+      this.#comeBack(RETRY_MS);
+    }
+    if (this.#seq > before) this.#notify();
+  }
+
+  #comeBack(ms: number): void {
+    this.#scheduled = true;
+    const run = () => {
+      this.#scheduled = false;
+      this.#advance();
+    };
+    if (ms > 0) setTimeout(run, ms).unref();
+    else setImmediate(run);
+  }
+
+  /** Takes in what was told. False when the time was up first. */
+  #take(reads: ChainReads, until: number): boolean {
+    let done = 0;
+    let complete = true;
+    for (const news of this.#news) {
+      if (performance.now() >= until) complete = false;
+      else if ('lastSeq' in news) complete = this.#readRows(reads, news.lastSeq, until);
+      else {
+        complete = this.#readRows(reads, news.change.seq - 1, until);
+        if (complete) this.#add(news.change);
+      }
+      if (!complete) break;
+      done++;
+    }
+    this.#news.splice(0, done);
+    this.#evict();
+    return complete;
+  }
+
+  /** Reads rows up to a number. False when the time was up first. */
+  #readRows({ events }: ChainReads, upTo: number, until: number): boolean {
+    while (this.#seq < upTo) {
+      const rows = events.after(this.#seq, PAGE);
+      for (const row of rows) {
+        if (row.seq > upTo) return true;
+        this.#options.onChainEvent?.(row.type, row.data);
+        this.#keep(this.#keptRow(row));
+        this.#chainSeq = row.seq;
+      }
+      if (rows.length < PAGE) return true;
+      if (performance.now() >= until) return false;
+    }
+    return true;
+  }
+
+  #add(change: NumberedChange): void {
+    const { seq } = change;
+    if (seq <= this.#seq) {
+      // Too late to be handed out in its place.
+      this.#lose(this.#seq);
+      return;
+    }
+    if ('silent' in change && change.silent) {
+      this.#seq = seq;
+      return;
+    }
+    this.#keep(keptChange(change, this.#history!.cursorOf(seq, this.#chainSeq)));
+  }
+
+  #keep(entry: KeptEntry): void {
+    const kept = { ...entry, at: this.#clock.monotonicMs() };
+    this.#kept.push(kept);
+    this.#bytes += entryBytes(kept);
+    this.#seq = entry.seq;
+  }
+
+  #evict(): void {
+    const { entries, bytes, ageMs } = this.#limits;
+    const kept = this.#kept;
+    const oldest = this.#clock.monotonicMs() - ageMs;
+    while (
+      this.#start < kept.length &&
+      (kept.length - this.#start > entries || this.#bytes > bytes || kept[this.#start]!.at < oldest)
+    ) {
+      const oldestKept = kept[this.#start]!;
+      this.#start++;
+      this.#bytes -= entryBytes(oldestKept);
+      this.#evictedTo = oldestKept.seq;
+      if (isMempoolEvent(oldestKept)) this.#lose(oldestKept.seq);
+    }
+    if (this.#start <= kept.length / 2 && this.#start < COMPACT_AT) return;
+    this.#kept = kept.slice(this.#start);
+    this.#start = 0;
+  }
+
+  #lose(upTo: number): void {
+    this.#lostTo = Math.max(this.#lostTo, upTo);
+    this.#history?.loseMempool(upTo);
+  }
+
+  #stored({ events }: ChainReads, seq: number, limit: number, types: ReadonlySet<string> | null) {
+    const wanted = Math.min(limit, PAGE);
+    const rows = events.after(seq, wanted);
+    const old = rows.filter((row) => row.seq <= this.#evictedTo);
+    const more = old.length === wanted;
+    return {
+      entries: old.filter(({ type }) => !types || types.has(type)).map((row) => entryOf(this.#keptRow(row))),
+      scanned: more ? old.at(-1)!.seq : this.#evictedTo,
+    };
+  }
+
+  #keptRow(row: EventRecord): KeptEntry {
+    return keptRow(row, this.#history!.cursorOf(row.seq, row.seq));
+  }
+
+  /** Whether the event with a number is still there. */
+  #holds(seq: number): boolean {
+    if (seq > this.#evictedTo) return this.#kept[this.#find(seq - 1)]?.seq === seq;
+    return this.#reads?.events.newestUpTo(seq) === seq && seq > 0;
+  }
+
+  /** Index in `#kept` of the first event behind a number. */
+  #find(seq: number): number {
+    let low = this.#start;
+    let high = this.#kept.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (this.#kept[middle]!.seq <= seq) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
+  #notify(): void {
+    for (const listener of [...this.#listeners]) listener();
+  }
+}
+
+/** Entries looked at for one page. */
+const MAX_SCAN = 10_000;
+const COMPACT_AT = 10_000;
+const RETRY_MS = 1000;

@@ -1,0 +1,90 @@
+import type { RemovalReason } from '../mempool/changes.ts';
+import type { TxSource } from '../mempool/mirror.ts';
+import type { EventRecord } from '../storage/event-store.ts';
+import type { SeenChange } from './mempool-feed.ts';
+
+/** One event of the log. */
+export interface LogEntry {
+  readonly seq: number;
+  readonly type: string;
+  /** The whole message, as it is sent. */
+  readonly text: string;
+  /** The transaction that came to the mempool or left it; null for all other events. */
+  readonly tx: TxSource | null;
+  /** sat/vB of a transaction that came. */
+  readonly feeRate: number;
+  /** Why a transaction left. */
+  readonly reason: RemovalReason | null;
+}
+
+/** An entry as it stays: as few objects as can be, since there are many and each collection of garbage visits them all. */
+export interface KeptEntry extends EventRecord, Pick<LogEntry, 'feeRate' | 'reason'> {
+  /** With the cursor as its first member. */
+  readonly data: string;
+  readonly raw: Uint8Array | null;
+  readonly spent: Uint8Array | null;
+}
+
+/** A step of the mempool that is an event. */
+export type NumberedChange = Exclude<SeenChange, { kind: 'modified' | 'fees' }>;
+
+/** What an entry takes beside its text, and a transaction beside its bytes. */
+const ENTRY_BYTES = 250;
+const TX_BYTES = 400;
+
+const TYPE_OF = { added: 'newTransaction', removed: 'transactionRemoved', update: 'mempoolUpdate' } as const;
+const MEMPOOL_TYPES: ReadonlySet<string> = new Set([...Object.values(TYPE_OF), 'walletAbandoned']);
+
+/** Whether it is of the mempool: it lives in memory alone. */
+export function isMempoolEvent({ type }: Pick<LogEntry, 'type'>): boolean {
+  return MEMPOOL_TYPES.has(type);
+}
+
+/** Whether it is about one block that joined the chain or was taken back. */
+export function isBlockEvent({ type }: Pick<LogEntry, 'type'>): boolean {
+  return type === 'newBlock' || type === 'blockDisconnected';
+}
+
+/** An event of the chain. */
+export function keptRow({ seq, type, data }: EventRecord, cursor: string): KeptEntry {
+  return { seq, type, data: withCursor(data, cursor), raw: null, spent: null, feeRate: 0, reason: null };
+}
+
+/** An event of the mempool. */
+export function keptChange(change: NumberedChange, cursor: string): KeptEntry {
+  const { seq } = change;
+  const type = change.kind === 'note' ? change.type : TYPE_OF[change.kind];
+  const tx = change.kind === 'added' ? change : change.kind === 'removed' ? change.gone : null;
+  const feeRate = change.kind === 'added' ? change.fee / change.vsize : 0;
+  const reason = change.kind === 'removed' ? change.reason : null;
+  const data = withCursor(change.data, cursor);
+  return { seq, type, data, raw: tx?.raw ?? null, spent: tx?.spent ?? null, feeRate, reason };
+}
+
+/**
+ * The cursor is added when an event is read, not when it is written, so that events of earlier versions have one as well;
+ * and once, not for each connection.
+ */
+function withCursor(data: string, cursor: string): string {
+  // One string: joined, the parts stay in memory beside each other, and each connection pays for joining them.
+  return Buffer.from(`{"cursor":"${cursor}",${data.slice(1)}`).toString();
+}
+
+/** The cursor of an event. Followed by a place it is that of what is derived there. */
+export function cursorIn({ text }: Pick<LogEntry, 'text'>): string {
+  const start = text.indexOf(CURSOR) + CURSOR.length;
+  return text.slice(start, text.indexOf('"', start));
+}
+
+const CURSOR = '"data":{"cursor":"';
+
+/** The entry that is delivered. */
+export function entryOf({ seq, type, data, raw, spent, feeRate, reason }: KeptEntry): LogEntry {
+  const tx = raw && spent ? { raw, spent } : null;
+  return { seq, type, text: `{"type":"${type}","data":${data}}`, tx, feeRate, reason };
+}
+
+/** About how many bytes of memory it takes. */
+export function entryBytes({ data, raw, spent }: KeptEntry): number {
+  return data.length + ENTRY_BYTES + (raw && spent ? raw.length + spent.length + TX_BYTES : 0);
+}

@@ -1,0 +1,203 @@
+import { hashToHex } from '../primitives/hash.ts';
+import type { JobResult, ReaderJob } from '../server/reader-jobs.ts';
+import type { ChainReads } from '../storage/chain-reads.ts';
+import { ancestorHash, matchUnconfirmed } from './event-readers.ts';
+import type { LogEntry } from './log-entry.ts';
+import { type TxTouches, touchesFromLine } from './match.ts';
+import type { snapshotEndpoint } from './snapshot.ts';
+import { WalletTold, type WalletToldOptions } from './wallet-told.ts';
+import type { WatchRegistry } from './watches.ts';
+
+/** The transactions of a block that touch what was watched at some version of the registry. */
+export class BlockMatches {
+  readonly version: number;
+  readonly hash: string;
+  readonly height: number;
+  readonly time: number;
+  readonly bytes: number;
+  readonly #lines: string[];
+  readonly #txs: (TxTouches | undefined)[] = [];
+
+  constructor(version: number, hash: string, body: Uint8Array) {
+    const [first, ...lines] = new TextDecoder().decode(body).split('\n');
+    const { height, time } = JSON.parse(first!) as { height: number; time: number };
+    this.version = version;
+    this.hash = hash;
+    this.height = height;
+    this.time = time;
+    this.bytes = body.length;
+    this.#lines = lines;
+  }
+
+  get count(): number {
+    return this.#lines.length;
+  }
+
+  /** Parsed when it is asked for, so that no turn of the front takes them all. */
+  tx(at: number): TxTouches {
+    return (this.#txs[at] ??= touchesFromLine(this.#lines[at]!));
+  }
+}
+
+export interface MatcherOptions {
+  readonly registry: WatchRegistry;
+  /** Does a job on a reader worker. */
+  runJob(job: ReaderJob): Promise<JobResult>;
+  readonly wallets: Omit<WalletToldOptions, 'run'>;
+}
+
+/** Matched on the front; a larger transaction goes to a worker. */
+const FRONT_TX_BYTES = 10_000;
+const MAX_JOBS = 8;
+const MAX_BLOCKS = 256;
+const MAX_BLOCK_BYTES = 32 * 1024 ** 2;
+const MAX_TXS = 1000;
+const MAX_BODY_BYTES = 16 * 1024 ** 2;
+
+type TxMatch = { readonly version: number; readonly touches: TxTouches | null };
+
+/**
+ * What events mean to those who watch, worked out once for all of them: by the reader workers, and kept for a while. Each
+ * answer is there at once, or is a promise of it: ask again when it resolves.
+ */
+export class Matcher {
+  readonly wallets: WalletTold;
+  readonly #registry: WatchRegistry;
+  readonly #options: MatcherOptions;
+  readonly #blocks = new Map<string, BlockMatches>();
+  readonly #txs = new Map<number, TxMatch>();
+  readonly #bodies = new Map<number, string>();
+  readonly #running = new Map<string, Promise<void>>();
+  readonly #queue: (() => void)[] = [];
+  #jobs = 0;
+  #blockBytes = 0;
+  #bodyBytes = 0;
+  #reads: ChainReads | null = null;
+
+  constructor(options: MatcherOptions) {
+    this.#registry = options.registry;
+    this.#options = options;
+    this.wallets = new WalletTold({ ...options.wallets, run: (name, input) => this.#run(name, input) });
+  }
+
+  attach(reads: ChainReads): void {
+    this.#reads = reads;
+  }
+
+  /** What the prints of watched items are made with. */
+  get seed(): number {
+    return this.#registry.seed;
+  }
+
+  /** The lines that `event-snapshot` makes. */
+  async snapshot(input: Parameters<typeof snapshotEndpoint.run>[1]): Promise<string[]> {
+    const text = textOf(await this.#run('event-snapshot', input));
+    return text === '' ? [] : text.split('\n');
+  }
+
+  /** Matches of a block at a version of the registry or a later one. */
+  block(hash: string, version: number): BlockMatches | Promise<void> {
+    const known = this.#blocks.get(hash);
+    if (known && known.version >= version) return known;
+    return this.#once(`block ${hash}`, async () => {
+      const matchedAt = this.#registry.version;
+      const body = await this.#run('event-block-matches', { hash, filter: this.#registry.data() });
+      this.#keepBlock(new BlockMatches(matchedAt, hash, body));
+    });
+  }
+
+  /** The same of an unconfirmed transaction. */
+  tx({ seq, tx }: LogEntry, version: number): TxMatch | Promise<void> {
+    const known = this.#txs.get(seq);
+    if (known && known.version >= version) return known;
+    const matchedAt = this.#registry.version;
+    if (!tx) return { version: matchedAt, touches: null };
+    if (tx.raw.length + tx.spent.length <= FRONT_TX_BYTES)
+      return this.#keepTx(seq, { version: matchedAt, touches: matchUnconfirmed(tx, this.#registry) });
+    return this.#once(`tx ${seq}`, async () => {
+      const body = await this.#run('event-tx-matches', { ...tx, filter: this.#registry.data() });
+      this.#keepTx(seq, { version: matchedAt, touches: body.length > 0 ? touchesFromLine(textOf(body)) : null });
+    });
+  }
+
+  /** JSON of the block (by hash, display order) or transaction that an event is about, as REST gives it. */
+  body(entry: LogEntry, hash: string | null): string | Promise<void> {
+    // By event: a block that was taken back is shown otherwise than when it joined.
+    const key = entry.seq;
+    const known = this.#bodies.get(key);
+    if (known !== undefined) return known;
+    return this.#once(`body ${key}`, async () => {
+      const body = hash
+        ? await this.#run('block', { hash, summary: false })
+        : await this.#run('event-tx', { ...entry.tx! });
+      this.#keepBody(key, textOf(body));
+    });
+  }
+
+  /** The hash of the block `back` below another one on its branch, display order. */
+  ancestor(hash: string, back: number): string | null {
+    const found = this.#reads && ancestorHash({ reads: this.#reads }, hash, back);
+    return found && hashToHex(found);
+  }
+
+  #once(key: string, make: () => Promise<void>): Promise<void> {
+    let running = this.#running.get(key);
+    if (!running) {
+      running = make().finally(() => this.#running.delete(key));
+      this.#running.set(key, running);
+    }
+    return running;
+  }
+
+  /** A few at a time: what many replays ask for must not crowd out what REST asks the workers. */
+  async #run(name: string, input: unknown): Promise<Uint8Array> {
+    while (this.#jobs >= MAX_JOBS) await new Promise<void>((resolve) => this.#queue.push(resolve));
+    this.#jobs++;
+    try {
+      return await this.#job(name, input);
+    } finally {
+      this.#jobs--;
+      this.#queue.shift()?.();
+    }
+  }
+
+  async #job(name: string, input: unknown): Promise<Uint8Array> {
+    const result = await this.#options.runJob({ kind: 'rest', name, input });
+    if (!result.ok) throw new Error(`${name}: ${'rpc' in result ? result.rpc.message : result.api.message}`);
+    const { body } = result.reply;
+    return typeof body === 'string' ? new TextEncoder().encode(body) : body;
+  }
+
+  #keepBlock(matches: BlockMatches): void {
+    const { hash, bytes } = matches;
+    this.#blockBytes += bytes - (this.#blocks.get(hash)?.bytes ?? 0);
+    this.#blocks.delete(hash);
+    this.#blocks.set(hash, matches);
+    for (const [key, old] of this.#blocks) {
+      if (key === hash || (this.#blocks.size <= MAX_BLOCKS && this.#blockBytes <= MAX_BLOCK_BYTES)) break;
+      this.#blocks.delete(key);
+      this.#blockBytes -= old.bytes;
+    }
+  }
+
+  #keepTx(seq: number, match: TxMatch): TxMatch {
+    this.#txs.delete(seq);
+    this.#txs.set(seq, match);
+    if (this.#txs.size > MAX_TXS) this.#txs.delete(this.#txs.keys().next().value!);
+    return match;
+  }
+
+  #keepBody(key: number, text: string): void {
+    this.#bodies.set(key, text);
+    this.#bodyBytes += text.length;
+    for (const [old, { length }] of this.#bodies) {
+      if (old === key || this.#bodyBytes <= MAX_BODY_BYTES) break;
+      this.#bodies.delete(old);
+      this.#bodyBytes -= length;
+    }
+  }
+}
+
+function textOf(body: Uint8Array): string {
+  return new TextDecoder().decode(body);
+}

@@ -1,0 +1,304 @@
+import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { base32nopad } from '@scure/base';
+import { ApiError, fail } from '../http/errors.ts';
+import { turns } from '../http/turns.ts';
+import type { NetworkParams } from '../params/network-params.ts';
+import { type Clock, unixSeconds } from '../util/clock.ts';
+import type { Log } from '../util/log.ts';
+import type { WatchWrite, WatchWritten } from './watch-messages.ts';
+import { type WatchChange, type WatchQuery, type WatchRecord, WatchStore } from './watch-store.ts';
+import { defaultThresholds, itemOf, MAX_THRESHOLDS_IN_ALL, type WatchKind, type WatchTarget } from './watch-values.ts';
+import { WatchWriter } from './watch-writer.ts';
+import { type WatchRegistry, WatchSet } from './watches.ts';
+
+/** A watch as a client asks for it; what is undefined stays as it is, or gets its default. */
+export interface WatchWish extends WatchTarget {
+  readonly confirmations: readonly number[] | undefined;
+  readonly label: string | null | undefined;
+}
+
+/** A watch as it is now, and whether it was made by this request. */
+export interface WatchDone {
+  readonly watch: WatchRecord;
+  readonly created: boolean;
+}
+
+export interface StoredWatchesOptions {
+  readonly registry: WatchRegistry;
+  readonly params: NetworkParams;
+  /** Watches of one key, and of all. */
+  readonly perKey: number;
+  readonly inAll: number;
+  readonly log: Log;
+  readonly clock: Clock;
+  /** Whether there is such a key that is not revoked. */
+  isOwner(id: string): boolean;
+  /** What writes; a thread of its own where absent. */
+  makeWriter?(path: string): Writer;
+}
+
+type Writer = Pick<WatchWriter, 'write' | 'close'>;
+
+/** Rows read at a time, and how long a turn may take. */
+const PAGE = 100;
+const SLICE_MS = 1;
+const RETRY_MS = 1000;
+/** Changes that may wait for those before them. */
+const MAX_PENDING = 1000;
+const ID_BYTES = 10;
+
+/**
+ * What keys have asked to be told of for good. The rows of watches.db are what counts; of each key there is one set in
+ * memory, which all its connections share. Changes are made one after the other: written first, then known to all.
+ */
+export class StoredWatches {
+  readonly #options: StoredWatchesOptions;
+  readonly #sets = new Map<string, WatchSet>();
+  readonly #listeners = new Set<(owner: string) => void>();
+  readonly #loaded = Promise.withResolvers<void>();
+  #isLoaded = false;
+  #total = 0;
+  #pending = 0;
+  #last: Promise<unknown> = this.#loaded.promise;
+  #path = '';
+  #store: WatchStore | null = null;
+  #writer: Writer | null = null;
+
+  constructor(options: StoredWatchesOptions) {
+    this.#options = options;
+  }
+
+  /** Of all keys. */
+  get total(): number {
+    return this.#total;
+  }
+
+  get isLoaded(): boolean {
+    return this.#isLoaded;
+  }
+
+  /** Resolves when all that is stored is known. */
+  get loaded(): Promise<void> {
+    return this.#loaded.promise;
+  }
+
+  /** Begins to read what is stored. Throws OperatorError on a database of a newer version. */
+  open(path: string): void {
+    this.#path = path;
+    this.#writer = this.#options.makeWriter?.(path) ?? new WatchWriter(path, this.#options.log);
+    // Who watches nothing has no file.
+    if (existsSync(path)) this.#store = new WatchStore(path);
+    void this.#load(0, new Set());
+  }
+
+  /** What a key watches; the same set for ever, until the key is revoked. */
+  of(owner: string): WatchSet {
+    let set = this.#sets.get(owner);
+    if (!set) this.#sets.set(owner, (set = new WatchSet(this.#options.registry)));
+    return set;
+  }
+
+  /** Called with the key for which something was added. */
+  onAdded(listener: (owner: string) => void): void {
+    this.#listeners.add(listener);
+  }
+
+  /** Adds or changes all of them or none, as if one after the other. Throws ApiError `limit_exceeded`. */
+  put(owner: string, wishes: readonly WatchWish[]): Promise<WatchDone[]> {
+    return this.#inTurn(async () => {
+      const set = this.of(owner);
+      this.#checkLimits(set, wishes);
+      const createdAt = unixSeconds(this.#options.clock);
+      const turn = turns(SLICE_MS);
+      const changes: WatchChange[] = [];
+      for (const wish of wishes) {
+        changes.push(changeOf(wish, createdAt));
+        await turn();
+      }
+      const { put } = await this.#write({ type: 'put', owner, changes });
+      // It may have been revoked meanwhile.
+      if (!this.#options.isOwner(owner)) fail('invalid_credentials', 'the credentials are not valid');
+      for (const watch of put) {
+        this.#know(set, watch);
+        await turn();
+      }
+      for (const listener of this.#listeners) listener(owner);
+      // The id that was made for it stands only where nothing was watched before.
+      return put.map((watch, i) => ({ watch, created: watch.id === changes[i]!.id }));
+    });
+  }
+
+  /** Removes those that the key has; returns their ids. */
+  remove(owner: string, ids: readonly string[]): Promise<string[]> {
+    return this.#inTurn(async () => {
+      const { removed } = await this.#write({ type: 'remove', owner, ids });
+      const set = this.of(owner);
+      const turn = turns(SLICE_MS);
+      for (const { target } of removed) {
+        this.#forget(set, target);
+        await turn();
+      }
+      return removed.map(({ id }) => id);
+    });
+  }
+
+  /** Returns how many there were. */
+  removeAll(owner: string): Promise<number> {
+    return this.#inTurn(() => this.#clear(owner));
+  }
+
+  page(owner: string, query: WatchQuery): WatchRecord[] {
+    return this.#read()?.page(owner, query) ?? [];
+  }
+
+  byId(owner: string, id: string): WatchRecord | null {
+    return this.#read()?.byId(owner, id) ?? null;
+  }
+
+  /** Forgets what belongs to keys that are revoked. To be called whenever keys have changed. */
+  checkOwners(): void {
+    for (const owner of this.#sets.keys()) {
+      if (this.#options.isOwner(owner)) continue;
+      this.#inTurn(() => this.#clear(owner))
+        .then(() => this.#sets.delete(owner))
+        // The next check tries again.
+        .catch(() => {});
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#writer?.close();
+    this.#store?.close();
+    this.#store = null;
+    this.#writer = null;
+  }
+
+  #read(): WatchStore | null {
+    if (!this.#store && this.#writer && existsSync(this.#path)) this.#store = new WatchStore(this.#path);
+    return this.#store;
+  }
+
+  async #write(write: WatchWrite): Promise<WatchWritten> {
+    if (!this.#writer) throw new ApiError('shutting_down', 'the node is stopping');
+    try {
+      return await this.#writer.write(write);
+    } catch (error) {
+      await this.#reread(write.owner);
+      throw error;
+    }
+  }
+
+  /** A change that failed may have been made all the same, if only its answer was lost. What is stored counts. */
+  async #reread(owner: string): Promise<void> {
+    const set = this.of(owner);
+    const stored = new Set<string>();
+    const turn = turns(SLICE_MS);
+    try {
+      for (let after = 0; ; await turn()) {
+        const rows = this.page(owner, { kind: null, label: null, targets: null, after, limit: PAGE });
+        for (const row of rows) {
+          stored.add(row.target);
+          this.#know(set, row);
+        }
+        if (rows.length < PAGE) break;
+        after = rows.at(-1)!.seq;
+      }
+      for (const key of set.keys()) if (!stored.has(key)) this.#forget(set, key);
+      for (const listener of this.#listeners) listener(owner);
+    } catch (error) {
+      this.#options.log.error('watches.db cannot be read', { error });
+    }
+  }
+
+  #forget(set: WatchSet, key: string): void {
+    const before = set.size;
+    set.remove(key);
+    this.#total += set.size - before;
+  }
+
+  /** Runs a change when those before it are done. */
+  #inTurn<T>(change: () => Promise<T>): Promise<T> {
+    if (this.#pending >= MAX_PENDING) return Promise.reject(new ApiError('overloaded', 'too many changes are waiting'));
+    this.#pending++;
+    const done = this.#last.then(change).finally(() => this.#pending--);
+    this.#last = done.catch(() => {});
+    return done;
+  }
+
+  #checkLimits(set: WatchSet, wishes: readonly WatchWish[]): void {
+    const { perKey, inAll } = this.#options;
+    const added = new Set(wishes.map(({ key }) => key).filter((key) => !set.has(key))).size;
+    const details = { watched: set.size, added };
+    if (set.size + added > perKey)
+      fail('limit_exceeded', `a key cannot watch more than ${perKey} items`, { limit: perKey, ...details });
+    if (this.#total + added > inAll)
+      fail('limit_exceeded', `all keys together cannot watch more than ${inAll} items`, { limit: inAll, ...details });
+    const thresholds = new Set([...set.thresholds(), ...wishes.flatMap(thresholdsOf)]);
+    if (thresholds.size > MAX_THRESHOLDS_IN_ALL)
+      fail('limit_exceeded', 'too many different numbers of confirmations', { limit: MAX_THRESHOLDS_IN_ALL });
+  }
+
+  #know(set: WatchSet, { kind, value, target, confirmations, id }: WatchRecord): void {
+    const before = set.size;
+    set.add(itemOf({ kind: kind as WatchKind, value, key: target }, confirmations, this.#options, id));
+    this.#total += set.size - before;
+  }
+
+  async #clear(owner: string): Promise<number> {
+    await this.#write({ type: 'remove', owner, ids: null });
+    const set = this.of(owner);
+    const keys = set.keys();
+    const turn = turns(SLICE_MS);
+    for (const key of keys) {
+      this.#forget(set, key);
+      await turn();
+    }
+    return keys.length;
+  }
+
+  /** Reads a little at a time, so that the front answers meanwhile. What cannot be read now is tried again. */
+  async #load(after: number, orphaned: Set<string>): Promise<void> {
+    const { log, isOwner } = this.#options;
+    let at = after;
+    try {
+      const turn = turns(SLICE_MS);
+      while (this.#store) {
+        const rows = this.#store.all(at, PAGE);
+        for (const row of rows) {
+          if (isOwner(row.owner)) this.#know(this.of(row.owner), row);
+          else orphaned.add(row.owner);
+          at = row.seq;
+        }
+        if (rows.length < PAGE) break;
+        await turn();
+      }
+    } catch (error) {
+      log.error('watches.db cannot be read', { error });
+      setTimeout(() => void this.#load(at, orphaned), RETRY_MS).unref();
+      return;
+    }
+    if (!this.#writer) return;
+    this.#isLoaded = true;
+    this.#loaded.resolve();
+    for (const owner of orphaned) this.#inTurn(() => this.#clear(owner)).catch(() => {});
+    if (orphaned.size > 0) log.info('watches of keys that are gone were removed', { keys: orphaned.size });
+  }
+}
+
+function changeOf({ kind, value, key, confirmations, label }: WatchWish, createdAt: number): WatchChange {
+  return {
+    id: base32nopad.encode(randomBytes(ID_BYTES)).toLowerCase(),
+    kind,
+    value,
+    target: key,
+    confirmations: thresholdsOf({ kind, confirmations }),
+    label: label ?? null,
+    createdAt,
+    given: { confirmations: confirmations !== undefined, label: label !== undefined },
+  };
+}
+
+function thresholdsOf({ kind, confirmations }: Pick<WatchWish, 'kind' | 'confirmations'>): readonly number[] {
+  return confirmations ?? defaultThresholds(kind);
+}

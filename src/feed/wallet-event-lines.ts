@@ -1,0 +1,235 @@
+import { sha256 } from '../crypto/hash.ts';
+import { type ParsedBlock, parseTransaction } from '../primitives/block.ts';
+import { hashFromHex, hashToHex, type Txid } from '../primitives/hash.ts';
+import { sumOutputs } from '../primitives/transaction.ts';
+import { type ReadEndpoint, textAnswer } from '../queries/answer.ts';
+import { parsedBlock } from '../queries/block-body.ts';
+import { blockByHash, headerTime } from '../queries/block-facts.ts';
+import type { ReadEnv } from '../queries/read-env.ts';
+import type { HeaderRecord } from '../storage/header-store.ts';
+import { WalletTxViews } from '../views/core/wallet-tx.ts';
+import { WalletView } from '../wallet/read/wallet-view.ts';
+import type { WalletReads } from '../wallet/store/wallet-reads.ts';
+import { TxStateCode } from '../wallet/store/wallet-schema.ts';
+import type { WalletCursor } from '../wallet/store/wallet-store.ts';
+import type { TxBlock, WalletTxRecord } from '../wallet/store/wallet-tx-store.ts';
+import type { WalletState } from '../wallet/wallet-state.ts';
+import { walletPlace } from './event-cursor.ts';
+
+export type WalletName = Pick<WalletState, 'name' | 'load'>;
+
+export function nameOf({ name, load }: WalletName): WalletName {
+  return { name, load };
+}
+
+/** What an event of the log is to a transaction of a wallet. */
+export type WalletPhase = 'mempool' | 'confirmed' | 'reverted' | 'conflicted' | 'removed' | 'abandoned';
+
+export interface WalletBlockQuestion {
+  /** Display order. */
+  readonly hash: string;
+  /** The block has joined the chain; else it has left it. */
+  readonly connected: boolean;
+  readonly wallets: readonly WalletName[];
+}
+
+/** Why a transaction left the mempool, and what took its place; null where it did not. */
+interface Cause {
+  readonly reason: string | null;
+  readonly replacedBy: string | null;
+}
+
+export interface WalletTxQuestion extends Cause {
+  /** Display order. */
+  readonly txid: string;
+  readonly phase: WalletPhase;
+  readonly wallets: readonly WalletName[];
+}
+
+/** The answer while a wallet has not followed the block. */
+export const WALLET_BEHIND = 'behind';
+
+const NO_CAUSE: Cause = { reason: null, replacedBy: null };
+
+/**
+ * What a block means to wallets, one message a line: its place within the event, and the rest of its JSON. It is found
+ * from the block and from what the wallets know, not from how their transactions stand now: a replay finds the same.
+ */
+export const walletBlockEndpoint: ReadEndpoint<WalletBlockQuestion> = {
+  name: 'event-wallet-block',
+  run(env, { hash, connected, wallets }) {
+    const block = blockByHash(env, hash);
+    const active = env.reads.headers.isActive(block);
+    const lines: Line[] = [];
+    let parsed: ParsedBlock | null = null;
+    for (const wallet of wallets) {
+      const { name } = wallet;
+      const reads = env.wallets!(wallet);
+      const followed = reads.snapshot(() => {
+        const current = active && hasFollowed(env, block, reads.cursor());
+        // What is on no branch any more is not waited for.
+        if (connected && active && !current) return false;
+        // Most blocks are of no wallet, and that need not be found in the block.
+        if (current && !reads.hasAt(block.height)) return true;
+        parsed ??= parsedBlock(env, block);
+        lines.push(...linesOfBlock(new Teller(env, name, new WalletView(reads, block)), parsed, block, connected));
+        return true;
+      });
+      if (!followed) return textAnswer(WALLET_BEHIND, 'none');
+    }
+    return textAnswer(inOrder(lines), 'none');
+  },
+};
+
+/** The same of a transaction that has come to the mempool, left it, or was given up. */
+export const walletTxEndpoint: ReadEndpoint<WalletTxQuestion> = {
+  name: 'event-wallet-tx',
+  run(env, { txid, phase, reason, replacedBy, wallets }) {
+    const lines: Line[] = [];
+    for (const wallet of wallets) {
+      const { name } = wallet;
+      const reads = env.wallets!(wallet);
+      reads.snapshot(() => {
+        const record = reads.txs.byTxid(hashFromHex(txid));
+        if (!record) return;
+        const teller = new Teller(env, name, new WalletView(reads));
+        lines.push(teller.line(null, standing(record, phase, null), phase, { reason, replacedBy }));
+      });
+    }
+    return textAnswer(inOrder(lines), 'none');
+  },
+};
+
+function hasFollowed({ reads }: ReadEnv, { height }: HeaderRecord, cursor: WalletCursor | null): boolean {
+  const at = cursor && reads.headers.byHash(cursor.hash);
+  return at !== null && at.height >= height && reads.headers.isActive(at);
+}
+
+function linesOfBlock(
+  teller: Teller,
+  { txs }: ParsedBlock,
+  { height, hash, header }: HeaderRecord,
+  connected: boolean,
+): Line[] {
+  const { reads } = teller.view;
+  const time = headerTime({ header });
+  const lines: Line[] = [];
+  const contradicted = new Map<number, TxBlock>();
+  for (const [index, { tx, txid }] of txs.entries()) {
+    const block = { height, hash, index, time };
+    const record = reads.txs.byTxid(txid);
+    const phase = connected ? 'confirmed' : 'reverted';
+    if (record) lines.push(teller.line({ index }, standing(record, phase, block), phase, NO_CAUSE));
+    if (index === 0) continue;
+    for (const { prevout } of tx.inputs)
+      for (const id of reads.txs.spenders(prevout)) if (id !== record?.id) contradicted.set(id, block);
+  }
+  const phase = connected ? 'conflicted' : 'reverted';
+  for (const [id, block] of withDescendants(reads, contradicted)) {
+    const record = reads.txs.byId(id);
+    // Another block below had contradicted it already.
+    if (record.state === TxStateCode.CONFLICTED && record.height! < height) continue;
+    // By its id alone: what else the block conflicts with depends on what the wallet knows by then.
+    const conflict = hashToHex(record.txid);
+    lines.push(teller.line({ conflict }, standing(record, phase, block), phase, NO_CAUSE));
+  }
+  return lines;
+}
+
+/** Transactions that cannot be while this block is, and what spends their outputs. */
+function withDescendants(reads: WalletReads, first: ReadonlyMap<number, TxBlock>): ReadonlyMap<number, TxBlock> {
+  const found = new Map(first);
+  const pending = [...first];
+  for (let next = pending.pop(); next && found.size < MAX_CONFLICTS; next = pending.pop()) {
+    const [id, block] = next;
+    const { tx, txid } = parseTransaction(reads.txs.raw(id));
+    for (let vout = 0; vout < tx.outputs.length; vout++)
+      for (const spender of reads.txs.spenders({ txid: txid as Txid, vout })) {
+        if (found.has(spender)) continue;
+        found.set(spender, block);
+        pending.push([spender, block]);
+      }
+  }
+  return found;
+}
+
+/** A transaction as it stood when the event happened. */
+function standing(record: WalletTxRecord, phase: WalletPhase, block: TxBlock | null): WalletTxRecord {
+  const state = record.coinbase && phase === 'reverted' ? TxStateCode.ABANDONED : STATE_OF[phase];
+  const at = state === TxStateCode.CONFIRMED || state === TxStateCode.CONFLICTED ? block : null;
+  return {
+    ...record,
+    state,
+    height: at?.height ?? null,
+    blockHash: at?.hash ?? null,
+    blockIndex: at?.index ?? null,
+    blockTime: at?.time ?? null,
+  };
+}
+
+const STATE_OF: Readonly<Record<WalletPhase, number>> = {
+  mempool: TxStateCode.MEMPOOL,
+  confirmed: TxStateCode.CONFIRMED,
+  reverted: TxStateCode.INACTIVE,
+  conflicted: TxStateCode.CONFLICTED,
+  removed: TxStateCode.INACTIVE,
+  abandoned: TxStateCode.ABANDONED,
+};
+
+interface Line {
+  readonly within: string;
+  readonly text: string;
+}
+
+/** Puts what happened to transactions of one wallet into words. */
+class Teller {
+  readonly #wallet: string;
+  readonly #nameDigest: string;
+  readonly view: WalletView;
+  readonly #params: ReadEnv['params'];
+  #views: WalletTxViews | null = null;
+
+  constructor({ params }: ReadEnv, wallet: string, view: WalletView) {
+    this.#wallet = wallet;
+    this.#nameDigest = sha256(new TextEncoder().encode(wallet)).toHex();
+    this.view = view;
+    this.#params = params;
+  }
+
+  /** `of` tells the messages of one event and wallet apart. Amounts are satoshis. */
+  line(
+    of: Parameters<typeof walletPlace>[1],
+    tx: WalletTxRecord,
+    phase: WalletPhase,
+    { reason, replacedBy }: Cause,
+  ): Line {
+    this.#views ??= new WalletTxViews(this.view, this.#params, (satoshis) => satoshis);
+    const { txid, time: _shownWith, ...about } = this.#views.about(tx);
+    const details = this.#views.entries(tx, { minDepth: ANY_DEPTH, long: false, label: null, includeChange: false });
+    const data = { wallet: this.#wallet, txid, phase, reason, replacedBy, ...this.#net(tx), ...about, details };
+    const within = walletPlace(this.#nameDigest, of);
+    return { within, text: `${within}\t${JSON.stringify(data).slice(1)}` };
+  }
+
+  /** What it adds to the balance, its fee left out; and the fee where it spends something of ours, not positive. */
+  #net(tx: WalletTxRecord): { amount: number; fee: number | null } {
+    const { txs } = this.view.reads;
+    const credit = txs.coinsOf(tx.id).reduce((sum, { value }) => sum + value, 0);
+    if (tx.debit <= 0) return { amount: credit, fee: null };
+    const fee = Number(sumOutputs(this.view.transaction(tx.id))) - tx.debit;
+    return { amount: credit - tx.debit - fee, fee };
+  }
+}
+
+/** What a block contradicts is told as well, with what is received. */
+const ANY_DEPTH = Number.MIN_SAFE_INTEGER;
+
+const MAX_CONFLICTS = 2 ** 19;
+
+/** By place, which is also the order among several wallets. */
+function inOrder(lines: readonly Line[]): string {
+  return lines
+    .toSorted((a, b) => (a.within < b.within ? -1 : 1))
+    .map(({ text }) => text)
+    .join('\n');
+}

@@ -1,0 +1,105 @@
+import { ApiError } from '../http/errors.ts';
+import type { Log } from '../util/log.ts';
+import { NoRoomForThread, startWorker } from '../util/worker.ts';
+import {
+  CLOSED,
+  type FromWatchWorker,
+  type ToWatchWorker,
+  type WatchWrite,
+  type WatchWritten,
+} from './watch-messages.ts';
+
+/** The longest the thread is waited for at the end. */
+const CLOSE_MS = 1000;
+
+interface Waiting {
+  resolve(written: WatchWritten): void;
+  reject(error: unknown): void;
+}
+
+/**
+ * Writes watches.db in a thread of its own, since a commit waits for the disk and the front must not. The thread starts
+ * with the first change.
+ */
+export class WatchWriter {
+  readonly #path: string;
+  readonly #log: Log;
+  readonly #waiting = new Map<number, Waiting>();
+  #worker: Worker | null = null;
+  #lastId = CLOSED;
+  #closed = false;
+
+  constructor(path: string, log: Log) {
+    this.#path = path;
+    this.#log = log;
+  }
+
+  /** Resolves when the change is on the disk; rejects with ApiError when it is not known to be. */
+  write(write: WatchWrite): Promise<WatchWritten> {
+    if (this.#closed) return Promise.reject(new ApiError('shutting_down', 'the node is stopping'));
+    const id = ++this.#lastId;
+    let thread: Worker;
+    try {
+      thread = this.#thread();
+    } catch (error) {
+      return Promise.reject(
+        error instanceof NoRoomForThread ? new ApiError('overloaded', 'too many connections') : error,
+      );
+    }
+    return new Promise((resolve, reject) => {
+      this.#waiting.set(id, { resolve, reject });
+      thread.postMessage({ type: 'write', id, write: JSON.stringify(write) } satisfies ToWatchWorker);
+    });
+  }
+
+  /** What was handed in is still written. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    const worker = this.#worker;
+    if (!worker) return;
+    const closed = new Promise<void>((resolve) => {
+      worker.addEventListener('message', ({ data }: MessageEvent<FromWatchWorker>) => {
+        if (data.id === CLOSED) resolve();
+      });
+    });
+    worker.postMessage({ type: 'close' } satisfies ToWatchWorker);
+    await Promise.race([closed, Bun.sleep(CLOSE_MS)]);
+    this.#lose(worker);
+  }
+
+  #thread(): Worker {
+    if (this.#worker) return this.#worker;
+    const worker = startWorker(new URL('./watch-worker.ts', import.meta.url), 'watches');
+    worker.addEventListener('message', ({ data }: MessageEvent<FromWatchWorker>) => this.#finish(data));
+    worker.onerror = ({ message }) => {
+      this.#log.error('the writer of watches.db failed', { message });
+      this.#lose(worker);
+    };
+    worker.addEventListener('close', () => this.#lose(worker));
+    worker.postMessage({ type: 'open', path: this.#path } satisfies ToWatchWorker);
+    // Waiting for work is no reason to keep the program alive.
+    worker.unref();
+    this.#worker = worker;
+    return worker;
+  }
+
+  #finish({ id, written, error }: FromWatchWorker): void {
+    const waiting = this.#waiting.get(id);
+    if (!waiting) return;
+    this.#waiting.delete(id);
+    if (written) waiting.resolve(JSON.parse(written) as WatchWritten);
+    else {
+      this.#log.error('watches.db cannot be written', { error });
+      waiting.reject(new ApiError('internal_error', 'the watches cannot be stored'));
+    }
+  }
+
+  /** A thread that ended is replaced by the next change. */
+  #lose(worker: Worker): void {
+    if (this.#worker !== worker) return;
+    this.#worker = null;
+    worker.terminate();
+    for (const waiting of this.#waiting.values()) waiting.reject(new ApiError('internal_error'));
+    this.#waiting.clear();
+  }
+}

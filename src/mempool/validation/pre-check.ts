@@ -1,0 +1,246 @@
+import { checkTransaction } from '../../consensus/check-transaction.ts';
+import { checkSpentCoins } from '../../consensus/check-tx-inputs.ts';
+import { medianTimePast } from '../../consensus/header-entry.ts';
+import { SEQUENCE_LOCKTIME_DISABLE_FLAG } from '../../consensus/limits.ts';
+import { calculateSequenceLocks, evaluateSequenceLocks, isFinalTx } from '../../consensus/locktime.ts';
+import { reject, type TxRejection } from '../../consensus/rejection.ts';
+import { txSigopCost } from '../../consensus/sigops.ts';
+import type { SignatureEngine } from '../../crypto/secp256k1.ts';
+import { preCheckEphemeralTx } from '../../policy/ephemeral.ts';
+import { feeForSize } from '../../policy/feerate.ts';
+import {
+  checkStandardInputs,
+  checkStandardWitness,
+  MAX_STANDARD_TX_SIGOPS_COST,
+  STANDARD_SCRIPT_FLAGS,
+  spendsNonAnchorWitnessProgram,
+} from '../../policy/standard-inputs.ts';
+import { checkStandardTx } from '../../policy/standard-tx.ts';
+import { adjustedWeight, virtualSize } from '../../policy/virtual-size.ts';
+import { type ParsedTransaction, weightOf } from '../../primitives/block.ts';
+import { type Coin, isCoinbaseCoin } from '../../primitives/coin.ts';
+import { hashToHex, type Txid } from '../../primitives/hash.ts';
+import type { Outpoint } from '../../primitives/outpoint.ts';
+import { hasWitness, isCoinbase, type TxInput } from '../../primitives/transaction.ts';
+import { writeUndoRecord } from '../../primitives/undo.ts';
+import { scriptErrorMessage } from '../../script/script-error.ts';
+import { checkInput } from '../../script/tx-checker.ts';
+import { TxContext } from '../../script/tx-context.ts';
+import { ByteWriter } from '../../util/bytes.ts';
+import type { ChainView, MempoolCoins } from '../coins-view.ts';
+import type { NewEntry } from '../entries.ts';
+import type { Mempool } from '../pool.ts';
+
+/** Below 65 bytes without witness a transaction can pass for two hashes of a merkle tree (CVE-2017-12842). */
+const MIN_STANDARD_STRIPPED_SIZE = 65;
+/** In undo records of the mempool: the coin is in no block yet. */
+export const IN_MEMPOOL = Number.MAX_SAFE_INTEGER;
+
+/** How a transaction is to be judged. */
+export interface JudgeOptions {
+  /** Fees and limits are not looked at: it comes back from a block that left the chain. */
+  readonly bypassLimits: boolean;
+  readonly allowReplacement: boolean;
+  readonly allowSiblingEviction: boolean;
+  /** Its fee counts together with others', later. */
+  readonly packageFeerates: boolean;
+}
+
+/** A transaction that has passed what can be judged without its scripts; staged in the graph under `slot`. */
+export interface Candidate {
+  readonly parsed: ParsedTransaction;
+  readonly slot: number;
+  readonly coins: readonly Coin[];
+  readonly entry: NewEntry;
+  readonly modifiedFee: number;
+  /** Slots of the mempool it contradicts, and of a sibling it is to replace. */
+  readonly conflicts: Set<number>;
+  siblingEviction: boolean;
+  /** Slots of the mempool whose outputs it spends. */
+  readonly parents: readonly number[];
+}
+
+/** Why a transaction is not taken, with what a client can do about it. */
+export interface Refusal {
+  readonly rejection: TxRejection;
+  readonly conflicts: readonly Txid[];
+  readonly missingInputs: readonly Outpoint[];
+  /** Satoshis and virtual bytes, where it was for the fee. */
+  readonly paid?: { readonly fee: number; readonly vsize: number };
+}
+
+export interface JudgeDeps {
+  readonly mempool: Mempool;
+  readonly chain: ChainView;
+  readonly engine: SignatureEngine;
+}
+
+const refuse = (rejection: TxRejection, more: Partial<Refusal> = {}): { ok: false; refusal: Refusal } => ({
+  ok: false,
+  refusal: { rejection, conflicts: [], missingInputs: [], ...more },
+});
+
+export type Judged =
+  | { readonly ok: true; readonly candidate: Candidate }
+  | { readonly ok: false; readonly refusal: Refusal };
+
+/**
+ * All that can be said without running scripts, cheap things first, in Core's order. A transaction that passes is
+ * staged in the graph, not linked to its parents yet; staging must have been started. TRUC rules are left to the caller.
+ */
+export function preCheck(
+  parsed: ParsedTransaction,
+  coins: MempoolCoins,
+  { mempool, chain }: JudgeDeps,
+  options: JudgeOptions,
+  time: number,
+): Judged {
+  const { tx, txid, wtxid, strippedSize } = parsed;
+  const { entries, options: relay } = mempool;
+  const bad = checkTransaction(tx, strippedSize);
+  if (bad) return refuse(bad);
+  if (isCoinbase(tx)) return refuse(reject('consensus', 'coinbase'));
+  const weight = weightOf(parsed);
+  if (relay.requireStandard) {
+    const nonstandard = checkStandardTx(tx, { weight }, relay);
+    if (nonstandard) return refuse(nonstandard);
+  }
+  if (strippedSize < MIN_STANDARD_STRIPPED_SIZE) return refuse(reject('policy', 'tx-size-small'));
+
+  const { tip } = chain;
+  const nextHeight = tip.height + 1;
+  const medianTime = medianTimePast(tip);
+  if (!isFinalTx(tx, nextHeight, medianTime)) return refuse(reject('premature-spend', 'non-final'));
+  if (entries.findWtxid(wtxid) >= 0) return refuse(reject('conflict', 'txn-already-in-mempool'));
+  if (entries.find(txid) >= 0) return refuse(reject('conflict', 'txn-same-nonwitness-data-in-mempool'));
+
+  const conflicts = new Set<number>();
+  for (const { prevout } of tx.inputs) {
+    const spender = entries.spender(prevout);
+    if (spender >= 0) conflicts.add(spender);
+  }
+  const conflicting = () => [...conflicts].map((slot) => entries.txid(slot).slice() as Txid);
+  if (conflicts.size > 0 && !options.allowReplacement)
+    return refuse(reject('policy', 'bip125-replacement-disallowed'), { conflicts: conflicting() });
+
+  const spent: Coin[] = [];
+  const missing: Outpoint[] = [];
+  for (const { prevout } of tx.inputs) {
+    const coin = coins.get(prevout);
+    if (coin) spent.push(coin);
+    else missing.push(prevout);
+  }
+  if (missing.length > 0) {
+    for (let vout = 0; vout < tx.outputs.length; vout++)
+      if (chain.coin({ txid, vout }) !== null) return refuse(reject('conflict', 'txn-already-known'));
+    return refuse(reject('missing-inputs', 'bad-txns-inputs-missingorspent'), { missingInputs: missing });
+  }
+
+  if (!evaluateSequenceLocks(calculateSequenceLocks(tx, spent, tip), nextHeight, medianTime))
+    return refuse(reject('premature-spend', 'non-BIP68-final'));
+  const paid = checkSpentCoins(tx, spent, nextHeight);
+  if (!paid.ok) return refuse(paid);
+  const outputs = spent.map(({ output }) => output);
+  if (relay.requireStandard) {
+    const nonstandard = checkStandardInputs(tx, outputs);
+    if (nonstandard) return refuse(nonstandard);
+    if (tx.inputs.some(hasWitness)) {
+      const witness = checkStandardWitness(tx, outputs);
+      if (witness) return refuse(witness);
+    }
+  }
+  const sigopCost = txSigopCost(tx, outputs, STANDARD_SCRIPT_FLAGS);
+  const fee = Number(paid.value);
+  const feeDelta = mempool.feeDelta(txid);
+  const modifiedFee = fee + feeDelta;
+  const vsize = virtualSize(weight, sigopCost, relay.bytesPerSigop);
+  if (relay.requireStandard) {
+    const dust = preCheckEphemeralTx(tx, relay.dustFeerate, BigInt(fee), BigInt(modifiedFee));
+    if (dust) return refuse(dust);
+  }
+  if (sigopCost > MAX_STANDARD_TX_SIGOPS_COST)
+    return refuse(reject('policy', 'bad-txns-too-many-sigops', String(sigopCost)));
+  if (!options.bypassLimits && !options.packageFeerates) {
+    const low = checkFeerate(mempool, modifiedFee, vsize);
+    if (low) return refuse(low, { conflicts: conflicting(), paid: { fee: modifiedFee, vsize } });
+  }
+
+  const parents = new Set<number>();
+  for (const { prevout } of tx.inputs) {
+    const parent = entries.find(prevout.txid);
+    if (parent >= 0) parents.add(parent);
+  }
+  const entry: NewEntry = {
+    parsed,
+    spent: undoRecords(spent, coins.unconfirmedPosition),
+    fee,
+    feeDelta,
+    weight,
+    vsize,
+    sigopCost,
+    time,
+    height: tip.height,
+    locked: tx.locktime !== 0 || tx.inputs.some(isRelativelyLocked) || spent.some(isCoinbaseCoin),
+  };
+  const slot = mempool.graph.add(modifiedFee, adjustedWeight(weight, sigopCost, relay.bytesPerSigop));
+  return {
+    ok: true,
+    candidate: {
+      parsed,
+      slot,
+      coins: spent,
+      entry,
+      modifiedFee,
+      conflicts,
+      siblingEviction: false,
+      parents: [...parents],
+    },
+  };
+}
+
+/** Whether so many satoshis for so many virtual bytes are enough to enter. */
+export function checkFeerate(mempool: Mempool, fee: number, vsize: number): TxRejection | null {
+  const full = Number(feeForSize(BigInt(mempool.fullFeerate), vsize));
+  if (full > 0 && fee < full) return reject('fee', 'mempool min fee not met', `${fee} < ${full}`);
+  const least = Number(feeForSize(mempool.options.minRelayFeerate, vsize));
+  return fee < least ? reject('fee', 'min relay fee not met', `${fee} < ${least}`) : null;
+}
+
+/** Runs all scripts under the rules of relay, which contain those of blocks. */
+export function checkScripts({ parsed, coins }: Candidate, engine: SignatureEngine): TxRejection | null {
+  const { tx, txid, wtxid } = parsed;
+  const outputs = coins.map(({ output }) => output);
+  const context = new TxContext(tx, outputs);
+  for (let i = 0; i < tx.inputs.length; i++) {
+    const error = checkInput(context, i, STANDARD_SCRIPT_FLAGS, engine);
+    if (error === 'OK') continue;
+    const { prevout } = tx.inputs[i]!;
+    // Without any witness, where one is needed, another copy of the same transaction may well be valid.
+    const stripped = !tx.inputs.some(hasWitness) && spendsNonAnchorWitnessProgram(tx, outputs);
+    return reject(
+      stripped ? 'witness-stripped' : 'script',
+      `mempool-script-verify-flag-failed (${scriptErrorMessage(error)})`,
+      `input ${i} of ${hashToHex(txid)} (wtxid ${hashToHex(wtxid)}), spending ${hashToHex(prevout.txid)}:${prevout.vout}`,
+    );
+  }
+  return null;
+}
+
+/** BIP-68, whatever the version says. */
+function isRelativelyLocked({ sequence }: TxInput): boolean {
+  return sequence < SEQUENCE_LOCKTIME_DISABLE_FLAG;
+}
+
+const writer = new ByteWriter(1024);
+
+function undoRecords(coins: readonly Coin[], unconfirmedPosition: number): Uint8Array {
+  writer.reset();
+  for (const { position, output } of coins)
+    writeUndoRecord(
+      writer,
+      position === unconfirmedPosition ? IN_MEMPOOL : position,
+      output.value,
+      output.scriptPubKey,
+    );
+  return writer.finish().slice();
+}

@@ -1,0 +1,42 @@
+import type { Chain } from '../../chain/chain.ts';
+import type { ChainEntry } from '../../chain/chain-entry.ts';
+import type { ActionTable, ChainActions, Refusal } from '../../port/node-actions.ts';
+import { hashToHex } from '../../primitives/hash.ts';
+import { keepDebugLines } from '../../util/log.ts';
+
+const NOT_FOUND: Refusal = { refused: 'invalidAddressOrKey', message: 'Block not found' };
+
+/** What the RPC interface may do to the chain. */
+export function chainActions(
+  chain: Chain,
+  coinCaches: { readonly database: number; readonly table: number },
+): ActionTable<ChainActions> {
+  const onBlock = async (hash: Uint8Array, act: (entry: ChainEntry) => Promise<void>) => {
+    const entry = chain.get(hash);
+    if (entry === null) return NOT_FOUND;
+    await act(entry);
+    return null;
+  };
+  return {
+    chainTips: () =>
+      chain.tips().map(({ entry, branchLength, status }) => ({
+        height: entry.height,
+        hash: hashToHex(entry.hash),
+        branchLength,
+        status,
+      })),
+    coinCaches: () => coinCaches,
+    logDebug(kept) {
+      keepDebugLines(kept);
+      return null;
+    },
+    async invalidateBlock(hash) {
+      const entry = chain.get(hash);
+      if (entry !== null && entry.parent === null)
+        return { refused: 'invalidParameter', message: 'The genesis block cannot be made invalid' };
+      return onBlock(hash, (block) => chain.invalidate(block));
+    },
+    reconsiderBlock: (hash) => onBlock(hash, (entry) => chain.reconsider(entry)),
+    preciousBlock: (hash) => onBlock(hash, (entry) => chain.prefer(entry)),
+  };
+}

@@ -1,0 +1,187 @@
+import type { Chain } from '../../chain/chain.ts';
+import { printAddress, printService } from '../../p2p/address/address-text.ts';
+import { networkClassOf } from '../../p2p/address/net-group.ts';
+import { parseSubnet, printSubnet } from '../../p2p/connections/subnet.ts';
+import type { ActionTable, NetworkActions, NetworkView, Refusal } from '../../port/node-actions.ts';
+import type { Clock } from '../../util/clock.ts';
+import { unixSeconds } from '../../util/clock.ts';
+import type { PeerNetwork } from '../peer-network.ts';
+import { serviceNames, servicesHex } from '../peer-view.ts';
+
+const NETWORKS = ['ipv4', 'ipv6', 'onion', 'i2p', 'cjdns'] as const;
+
+const NO_NETWORK: Refusal = {
+  refused: 'clientP2pDisabled',
+  message: 'Error: Peer-to-peer functionality missing or disabled',
+};
+
+/** What the RPC interface may do to the connections. `network` is null where the configuration wants none. */
+export function networkActions(
+  network: PeerNetwork | null,
+  { chain, clock }: { chain: Chain; clock: Clock },
+): ActionTable<NetworkActions> {
+  if (network === null) return withoutNetwork(clock);
+  const { connections } = network;
+  return {
+    network: () => networkView(network),
+    traffic() {
+      const { received, sent, upload } = connections.totals;
+      return {
+        received,
+        sent,
+        now: clock.nowMs(),
+        target: upload.limit,
+        targetReached: upload.isReached(false),
+        servesHistory: !upload.isReached(true),
+        bytesLeft: upload.bytesLeft,
+        secondsLeft: upload.secondsLeft,
+      };
+    },
+    addNode(text, command, v2) {
+      if (command === 'onetry') {
+        void connections.connectTo(text, 'manual', v2 ?? undefined).catch(() => {});
+        return null;
+      }
+      if (command === 'add')
+        return connections.addNode(text, v2 ?? undefined)
+          ? null
+          : { refused: 'clientNodeAlreadyAdded', message: 'Error: Node already added' };
+      return connections.removeNode(text)
+        ? null
+        : {
+            refused: 'clientNodeNotAdded',
+            message: 'Error: Node could not be removed. It has not been added previously.',
+          };
+    },
+    addedNodes: () =>
+      connections.addedNodes().map(({ text, connected }) => ({
+        text,
+        connected: connected && { address: printService(connected.service), inbound: connected.inbound },
+      })),
+    disconnectPeer: (which) =>
+      connections.disconnect(which)
+        ? null
+        : { refused: 'clientNodeNotConnected', message: 'Node not found in connected nodes' },
+    ban(text, time, absolute) {
+      const subnet = parseSubnet(text);
+      if (subnet === null) return { refused: 'clientInvalidIpOrSubnet', message: 'Error: Invalid IP/Subnet' };
+      const { bans } = connections;
+      if (text.includes('/') ? bans.isSubnetBanned(subnet) : bans.isBanned(subnet.address))
+        return { refused: 'clientNodeAlreadyAdded', message: 'Error: IP/Subnet already banned' };
+      if (absolute && time < unixSeconds(clock))
+        return { refused: 'invalidParameter', message: 'Error: Absolute timestamp is in the past' };
+      bans.ban(subnet, time === 0 ? {} : absolute ? { until: time } : { seconds: time });
+      connections.disconnectSubnet(subnet);
+      return null;
+    },
+    unban(text) {
+      const subnet = parseSubnet(text);
+      if (subnet === null) return { refused: 'clientInvalidIpOrSubnet', message: 'Error: Invalid IP/Subnet' };
+      return connections.bans.unban(subnet)
+        ? null
+        : {
+            refused: 'clientInvalidIpOrSubnet',
+            message: 'Error: Unban failed. Requested address/subnet was not previously manually banned.',
+          };
+    },
+    bans: () =>
+      connections.bans
+        .list()
+        .map(({ subnet, createdAt, until }) => ({ subnet: printSubnet(subnet), createdAt, until })),
+    clearBans() {
+      connections.bans.clear();
+      return null;
+    },
+    knownAddresses(count, name) {
+      const wanted = name === null ? undefined : NETWORKS.find((one) => one === name);
+      if (name !== null && !wanted) return { refused: 'invalidParameter', message: `Network not recognized: ${name}` };
+      return connections.addresses.getAddresses(count, 0, wanted).map(({ time, services, address, port }) => ({
+        time,
+        services,
+        address: printAddress(address),
+        port,
+        network: networkClassOf(address),
+      }));
+    },
+    addressCounts: () =>
+      NETWORKS.map((name) => ({
+        network: name,
+        new: connections.addresses.size('new', name),
+        tried: connections.addresses.size('tried', name),
+      })),
+    pingPeers() {
+      network.manager?.pingAll();
+      return null;
+    },
+    setNetworkActive(active) {
+      connections.setActive(active);
+      return connections.active;
+    },
+    fetchBlock(hash, peer) {
+      const entry = chain.get(hash);
+      if (entry === null) return { refused: 'misc', message: 'Block header missing' };
+      if (entry.hasBody) return { refused: 'misc', message: 'Block already downloaded' };
+      const problem = network.manager ? network.manager.fetchBlock(peer, entry) : 'Peer does not exist';
+      return problem === null ? null : { refused: 'misc', message: problem };
+    },
+  };
+}
+
+function networkView(network: PeerNetwork): NetworkView {
+  const { connections, services } = network;
+  const { routes } = connections;
+  return {
+    active: connections.active,
+    peers: network.counts(),
+    services: servicesHex(services),
+    serviceNames: serviceNames(services),
+    timeOffset: network.timeOffset(),
+    networks: NETWORKS.map((name) => ({
+      name,
+      reachable: (routes.networks as readonly string[]).includes(name),
+      proxy: network.proxyOf(name),
+    })),
+    localAddresses: connections.localAddresses().map(({ service, score }) => ({
+      address: printAddress(service.address),
+      port: service.port,
+      score,
+    })),
+  };
+}
+
+function withoutNetwork(clock: Clock): ActionTable<NetworkActions> {
+  const refuse = () => NO_NETWORK;
+  return {
+    network: () => ({
+      active: false,
+      peers: { inbound: 0, outbound: 0 },
+      services: servicesHex(0n),
+      serviceNames: [],
+      timeOffset: 0,
+      networks: NETWORKS.map((name) => ({ name, reachable: false, proxy: '' })),
+      localAddresses: [],
+    }),
+    traffic: () => ({
+      received: 0,
+      sent: 0,
+      now: clock.nowMs(),
+      target: 0,
+      targetReached: false,
+      servesHistory: true,
+      bytesLeft: 0,
+      secondsLeft: 0,
+    }),
+    addNode: refuse,
+    addedNodes: refuse,
+    disconnectPeer: refuse,
+    ban: refuse,
+    unban: refuse,
+    bans: refuse,
+    clearBans: refuse,
+    knownAddresses: refuse,
+    addressCounts: refuse,
+    pingPeers: refuse,
+    setNetworkActive: refuse,
+    fetchBlock: refuse,
+  };
+}

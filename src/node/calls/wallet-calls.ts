@@ -1,0 +1,224 @@
+import type { ActionTable, Refusal } from '../../port/node-actions.ts';
+import type { WalletActions } from '../../port/wallet-actions.ts';
+import { parseAddress } from '../../script/address.ts';
+import { sleep } from '../../util/abort.ts';
+import { lockCoins } from '../../wallet/coin-locks.ts';
+import { createDescriptor, privateDescriptors } from '../../wallet/descriptor-commands.ts';
+import { addHdKey, deriveHdKey, hdKeys } from '../../wallet/hd-keys.ts';
+import { importDescriptors } from '../../wallet/import-descriptors.ts';
+import { importPrunedFunds, removePrunedFunds } from '../../wallet/pruned-funds.ts';
+import { type AddressType, isAddressType } from '../../wallet/scripts/own-descriptors.ts';
+import { bumpTransaction } from '../../wallet/spend/bump.ts';
+import { createFundedPsbt, fund, send, sendMoney } from '../../wallet/spend/send.ts';
+import { sendAll } from '../../wallet/spend/send-all.ts';
+import { processPsbtText, signOwnMessage, signRaw } from '../../wallet/spend/sign-commands.ts';
+import type { Wallet } from '../../wallet/wallet.ts';
+import { WalletError, walletFail } from '../../wallet/wallet-error.ts';
+import type { WalletFlag } from '../../wallet/wallet-flags.ts';
+import type { WalletManager } from '../../wallet/wallet-manager.ts';
+import { ensureShortText } from '../../wallet/wallet-text.ts';
+
+const WRONG_PASSPHRASE = 'Error: The wallet passphrase entered was incorrect.';
+
+/** What the RPC interface may do with wallets; all of it is refused where there are none. */
+export function walletActions(manager: WalletManager | null): ActionTable<WalletActions> {
+  const act =
+    <A extends unknown[], R>(work: (manager: WalletManager, ...args: A) => R | Promise<R>) =>
+    async (...args: A): Promise<R | Refusal> => {
+      try {
+        return await work(
+          manager ?? walletFail('walletNotFound', 'wallets are switched off (wallet.enabled)'),
+          ...args,
+        );
+      } catch (error) {
+        if (error instanceof WalletError) return { refused: error.kind, message: error.message };
+        throw error;
+      }
+    };
+  const on = <A extends unknown[], R>(work: (wallet: Wallet, ...args: A) => R | Promise<R>) =>
+    act(async (wallets, name: string, ...args: A) => {
+      const { integrity } = wallets.wallet(name);
+      if (integrity.state === 'checking') await integrity.checked;
+      // It may have been unloaded meanwhile.
+      const wallet = wallets.wallet(name);
+      try {
+        return await work(wallet, ...args);
+      } catch (error) {
+        if (wallet.signal.aborted && error === wallet.signal.reason) wallets.wallet(name);
+        throw error;
+      }
+    });
+  // One of these at a time: two that choose coins at once would choose the same.
+  const alone = <A extends unknown[], R>(work: (wallet: Wallet, ...args: A) => R | Promise<R>) =>
+    on(async (wallet, ...args: A) => {
+      if (wallet.exclusive.full) walletFail('wallet', 'Error: too many calls are waiting for the wallet');
+      return wallet.exclusive.run(() => work(wallet, ...args), wallet.signal);
+    });
+
+  return {
+    walletSynced: on(async (wallet) => {
+      if (wallet.sync.live) return null;
+      const enough = new AbortController();
+      const late = sleep(LONGEST_WAIT_MS, AbortSignal.any([wallet.signal, enough.signal]));
+      await Promise.race([wallet.sync.catchUp(), late]).catch(() => {});
+      enough.abort();
+      return null;
+    }),
+    walletDirectory: act((wallets) => wallets.files.names()),
+    walletCreate: act(async (wallets, name, options, loadOnStartup) => {
+      await wallets.create(name, options, loadOnStartup);
+      return null;
+    }),
+    walletLoad: act(async (wallets, name, loadOnStartup) => {
+      await wallets.load(name, loadOnStartup);
+      return null;
+    }),
+    walletUnload: act(async (wallets, name, loadOnStartup) => {
+      await wallets.unload(name, loadOnStartup);
+      return null;
+    }),
+    walletBackup: act(async (wallets, name, file, replace) => {
+      await wallets.backups.write(name, file, { replace });
+      return null;
+    }),
+    walletRestore: act(async (wallets, name, file, loadOnStartup) => {
+      await wallets.restore(name, file, loadOnStartup);
+      return null;
+    }),
+    walletSetFlag: on((wallet, flag, value) => {
+      wallet.setFlag(flag as WalletFlag, value);
+      return null;
+    }),
+
+    walletEncrypt: on(async (wallet, passphrase, caller) => {
+      if (wallet.has('disable_private_keys'))
+        walletFail('encryptionFailed', 'Error: wallet does not contain private keys, nothing to encrypt.');
+      if (wallet.vault.encrypted)
+        walletFail('wrongEncryptionState', 'Error: running with an encrypted wallet, but encryptwallet was called.');
+      ensureNotScanning(wallet, 'before encrypting the wallet');
+      if (passphrase.length === 0) walletFail('invalidParameter', 'passphrase cannot be empty');
+      await wallet.encrypt(passphrase, caller);
+      return null;
+    }),
+    walletUnlock: on(async (wallet, passphrase, seconds, caller) => {
+      ensureEncrypted(wallet, 'walletpassphrase');
+      if (seconds < 0) walletFail('invalidParameter', 'Timeout cannot be negative.');
+      if (passphrase.length === 0) walletFail('invalidParameter', 'passphrase cannot be empty');
+      if (!(await wallet.unlock(passphrase, Math.min(seconds, MAX_UNLOCK_S), caller)))
+        walletFail('passphraseIncorrect', passphrase.includes(0) ? `Error: The wallet ${NULL_HINT}` : WRONG_PASSPHRASE);
+      return null;
+    }),
+    walletLock: on((wallet) => {
+      ensureEncrypted(wallet, 'walletlock');
+      ensureNotScanning(wallet, 'before locking the wallet');
+      wallet.lock();
+      return null;
+    }),
+    walletChangePassphrase: on(async (wallet, old, next, caller) => {
+      ensureEncrypted(wallet, 'walletpassphrasechange');
+      ensureNotScanning(wallet, 'before changing the passphrase');
+      if (old.length === 0 || next.length === 0) walletFail('invalidParameter', 'passphrase cannot be empty');
+      if (!(await wallet.vault.changePassphrase(old, next, caller)))
+        walletFail('passphraseIncorrect', old.includes(0) ? `Error: The old wallet ${NULL_HINT}` : WRONG_PASSPHRASE);
+      return null;
+    }),
+
+    walletNewAddress: on((wallet, type, label) => wallet.newAddress(addressType(type), label)),
+    walletNewChangeAddress: alone((wallet, type) => wallet.newChangeAddress(addressType(type)).address),
+    walletRefillKeypool: on(async (wallet, size, signal) => {
+      await wallet.refillKeypool(size, signal);
+      return null;
+    }),
+    walletSetLabel: on((wallet, address, label) => {
+      const parsed = parseAddress(address, wallet.deps.params.address);
+      if (!parsed.ok) return walletFail('invalidAddressOrKey', 'Invalid Bitcoin address');
+      ensureShortText('label', label);
+      const purpose = wallet.scripts.owns(parsed.script) ? 'receive' : 'send';
+      wallet.store.write(() => wallet.store.setLabel(parsed.script, parsed.address, label, purpose));
+      return null;
+    }),
+    walletSolve: on((wallet, script) => wallet.store.write(() => wallet.scripts.solvedText(script))),
+
+    walletPrivateDescriptors: on((wallet, signal) => wallet.inSlices(privateDescriptors(wallet), signal)),
+    walletImport: on(importDescriptors),
+    walletCreateDescriptor: on((wallet, type, internal, key) =>
+      createDescriptor(wallet, addressType(type), internal, key),
+    ),
+    walletRescan: on(async (wallet, from, to) => {
+      wallet.scanner.ensureNotScanning();
+      wallet.ensureUnlocked();
+      const tip = wallet.deps.chain.tip.height;
+      if (from < 0 || from > tip) walletFail('invalidParameter', 'Invalid start_height');
+      if (to !== null && (to < 0 || to > tip)) walletFail('invalidParameter', 'Invalid stop_height');
+      if (to !== null && to < from) walletFail('invalidParameter', 'stop_height must be greater than start_height');
+      await wallet.scanner.scan(from, to ?? tip);
+      if (to === null) await wallet.scanner.scanMempool();
+      return to ?? tip;
+    }),
+    walletAbortScan: on((wallet) => wallet.scanner.abort()),
+
+    walletLockCoins: alone(async (wallet, unlock, outpoints, persistent) => {
+      await lockCoins(wallet, unlock, outpoints, persistent);
+      return null;
+    }),
+    walletSendMoney: alone(sendMoney),
+    walletSend: alone(send),
+    walletSendAll: alone(sendAll),
+    walletBump: alone(bumpTransaction),
+    walletFund: alone(async (wallet, request, signal) => {
+      const { raw, fee, changePosition } = await wallet.inSlices(fund(wallet, request), signal);
+      return { raw, fee, changePosition };
+    }),
+    walletCreatePsbt: alone((wallet, request, version, derivations, signal) =>
+      wallet.inSlices(createFundedPsbt(wallet, request, version, derivations), signal),
+    ),
+    walletProcessPsbt: on((wallet, psbt, options, signal) =>
+      wallet.inSlices(processPsbtText(wallet, psbt, options), signal),
+    ),
+    walletSignTransaction: on((wallet, raw, outputs, scripts, hashType, signal) =>
+      wallet.inSlices(signRaw(wallet, raw, outputs, scripts, hashType), signal),
+    ),
+    walletSignMessage: on(signOwnMessage),
+    walletHdKeys: on((wallet, activeOnly, withPrivate, signal) =>
+      wallet.inSlices(hdKeys(wallet, activeOnly, withPrivate), signal),
+    ),
+    walletAddHdKey: on(addHdKey),
+    walletDeriveHdKey: on(deriveHdKey),
+    walletExportWatchOnly: act((wallets, name, file) => wallets.backups.exportWatchOnly(name, file)),
+    walletImportPruned: on((wallet, raw, block, index) => {
+      importPrunedFunds(wallet, raw, block, index);
+      return null;
+    }),
+    walletRemovePruned: on((wallet, txid) => {
+      removePrunedFunds(wallet, txid);
+      return null;
+    }),
+    walletAbandon: on((wallet, txid) => {
+      wallet.abandon(txid);
+      return null;
+    }),
+  };
+}
+
+/** For a wallet to catch up, before it is read as it is. */
+const LONGEST_WAIT_MS = 10_000;
+/** Core's bound, some three years. */
+const MAX_UNLOCK_S = 100_000_000;
+const NULL_HINT = 'passphrase entered is incorrect. It contains a null character (ie - a zero byte).';
+
+function addressType(type: string): AddressType {
+  return isAddressType(type) ? type : walletFail('invalidAddressOrKey', `Unknown address type '${type}'`);
+}
+
+function ensureEncrypted(wallet: Wallet, method: string): void {
+  if (!wallet.vault.encrypted)
+    walletFail('wrongEncryptionState', `Error: running with an unencrypted wallet, but ${method} was called.`);
+}
+
+function ensureNotScanning(wallet: Wallet, before: string): void {
+  if (wallet.scanner.scanning)
+    walletFail(
+      'wallet',
+      `Error: the wallet is currently being used to rescan the blockchain for related transactions. Please call \`abortrescan\` ${before}.`,
+    );
+}

@@ -1,0 +1,86 @@
+import { decodeTransaction, type Transaction, type TxOutput } from '../../primitives/transaction.ts';
+import { readTxUndo } from '../../primitives/undo.ts';
+import { ByteReader, ByteWriter } from '../../util/bytes.ts';
+
+/** The id of the reply that a worker gives unasked when it has loaded everything. */
+export const READY = 0;
+
+/**
+ * Script checks on their way to a worker, as bytes, because objects are slow to clone: flags, then for each transaction
+ * its number in the block, its encoding, and the undo records of all its inputs. Lengths are plain numbers: what a small
+ * transaction spends may pass every limit of the wire.
+ */
+export class VerifyBatchWriter {
+  readonly #w = new ByteWriter(1 << 16);
+  #inputs = 0;
+
+  /** Inputs added since `begin`. */
+  get inputs(): number {
+    return this.#inputs;
+  }
+
+  get bytes(): number {
+    return this.#w.length;
+  }
+
+  begin(flags: number): void {
+    this.#w.reset();
+    this.#w.u32(flags);
+    this.#inputs = 0;
+  }
+
+  add(tx: number, inputs: number, raw: Uint8Array, spent: Uint8Array): void {
+    this.#w.u32(tx);
+    writeParts(this.#w, raw, spent);
+    this.#inputs += inputs;
+  }
+
+  /** The batch, in memory of its own. */
+  take(): Uint8Array<ArrayBuffer> {
+    return this.#w.finish().slice();
+  }
+}
+
+export interface VerifyItem {
+  /** Number of the transaction in its block, as it was added. */
+  readonly tx: number;
+  readonly transaction: Transaction;
+  readonly spentOutputs: readonly TxOutput[];
+}
+
+/** Reads a batch: its flags, and its items one by one. */
+export function readVerifyBatch(bytes: Uint8Array): { flags: number; items: Generator<VerifyItem> } {
+  const r = new ByteReader(bytes);
+  return { flags: r.u32(), items: readItems(r) };
+}
+
+function* readItems(r: ByteReader): Generator<VerifyItem> {
+  while (r.remaining > 0) yield { tx: r.u32(), ...readParts(r) };
+}
+
+/** One large transaction, in memory that all workers see, so that each checks some of its inputs. */
+export function shareTransaction(raw: Uint8Array, spent: Uint8Array): SharedArrayBuffer {
+  const shared = new SharedArrayBuffer(8 + raw.length + spent.length);
+  const w = new ByteWriter(shared.byteLength);
+  writeParts(w, raw, spent);
+  new Uint8Array(shared).set(w.finish());
+  return shared;
+}
+
+/** A copy: hashing takes no shared memory. */
+export function readSharedTransaction(shared: SharedArrayBuffer): Omit<VerifyItem, 'tx'> {
+  return readParts(new ByteReader(new Uint8Array(shared).slice()));
+}
+
+function writeParts(w: ByteWriter, raw: Uint8Array, spent: Uint8Array): void {
+  w.u32(raw.length);
+  w.bytes(raw);
+  w.u32(spent.length);
+  w.bytes(spent);
+}
+
+function readParts(r: ByteReader): Omit<VerifyItem, 'tx'> {
+  const transaction = decodeTransaction(new ByteReader(r.bytes(r.u32())));
+  const spent = readTxUndo(new ByteReader(r.bytes(r.u32())), transaction.inputs.length);
+  return { transaction, spentOutputs: spent.map(({ output }) => output) };
+}

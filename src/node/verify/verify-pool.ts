@@ -1,0 +1,214 @@
+import type { ScriptChecks, ScriptFailure, ScriptVerifier } from '../../chain/script-verifier.ts';
+import { startWorker } from '../../util/worker.ts';
+import { READY, shareTransaction, VerifyBatchWriter } from './verify-batch.ts';
+import type { SharedPart, VerifyReply, VerifyRequest } from './verify-worker.ts';
+
+/** Inputs to a batch: fewer make messages a cost, more leave a worker idle at the end of a block. */
+const BATCH_INPUTS = 128;
+const BATCH_BYTES = 1 << 20;
+
+interface PoolWorker {
+  readonly worker: Worker;
+  /** Whether it has, once it has loaded everything or has failed. */
+  readonly loaded: PromiseWithResolvers<boolean>;
+  /** Inputs sent and not answered. */
+  load: number;
+}
+
+interface PendingBatch {
+  readonly checks: BlockChecks;
+  readonly worker: PoolWorker;
+  readonly inputs: number;
+}
+
+export interface VerifyPoolDeps {
+  /** Whether the scripts of a transaction are valid by these flags, as is known already. */
+  isKnownValid?(wtxid: Uint8Array, flags: number): boolean;
+  onError(error: Error): void;
+}
+
+/** Verify workers, one a core. Batches go to the one with the least to do. */
+export class VerifyPool implements ScriptVerifier {
+  readonly #count: number;
+  readonly #deps: VerifyPoolDeps;
+  readonly #pending = new Map<number, PendingBatch>();
+  readonly #writer = new VerifyBatchWriter();
+  #workers: readonly PoolWorker[] | null = null;
+  #nextId = READY + 1;
+  #broken: Error | null = null;
+
+  constructor(count: number, deps: VerifyPoolDeps) {
+    this.#count = count;
+    this.#deps = deps;
+  }
+
+  /** Starts the workers, unless they run; the first check would do it too. */
+  start(): void {
+    this.#started();
+  }
+
+  begin(flags: number): ScriptChecks {
+    return new BlockChecks(this, this.#writer, flags);
+  }
+
+  isKnownValid(wtxid: Uint8Array, flags: number): boolean {
+    return this.#deps.isKnownValid?.(wtxid, flags) ?? false;
+  }
+
+  /**
+   * Ends the workers; checks under way are never answered. Resolves when they have ended or will end by themselves: a thread
+   * that is ended while it loads the native library takes the whole process with it (SIGABRT).
+   */
+  async close(): Promise<void> {
+    this.#broken ??= new Error('the verify workers have been closed');
+    this.#pending.clear();
+    const workers = this.#workers ?? [];
+    this.#workers = [];
+    await Promise.all(
+      workers.map(async ({ worker, loaded }) => {
+        if (await loaded.promise) worker.terminate();
+      }),
+    );
+  }
+
+  /** Sends one batch of a block. */
+  sendBatch(checks: BlockChecks, batch: Uint8Array<ArrayBuffer>, inputs: number): void {
+    this.#send(checks, inputs, (worker, id) =>
+      worker.postMessage({ id, batch } satisfies VerifyRequest, [batch.buffer]),
+    );
+  }
+
+  /** Sends some inputs of a large transaction. */
+  sendPart(checks: BlockChecks, part: SharedPart): void {
+    this.#send(checks, part.to - part.from, (worker, id) => worker.postMessage({ id, part } satisfies VerifyRequest));
+  }
+
+  #send(checks: BlockChecks, inputs: number, post: (worker: Worker, id: number) => void): void {
+    if (this.#broken) {
+      checks.failed(this.#broken);
+      return;
+    }
+    const workers = this.#started();
+    let target = workers[0]!;
+    for (const candidate of workers) if (candidate.load < target.load) target = candidate;
+    const id = this.#nextId++;
+    this.#pending.set(id, { checks, worker: target, inputs });
+    target.load += inputs;
+    post(target.worker, id);
+  }
+
+  /** What was sent to it is lost, so nothing more can be said of those blocks. */
+  #break(error: Error): void {
+    this.#broken ??= error;
+    for (const { checks } of this.#pending.values()) checks.failed(this.#broken);
+    this.#pending.clear();
+  }
+
+  #started(): readonly PoolWorker[] {
+    this.#workers ??= Array.from({ length: this.#count }, () => {
+      const worker = startWorker(new URL('./verify-worker.ts', import.meta.url), 'verify');
+      const loaded = Promise.withResolvers<boolean>();
+      worker.onmessage = ({ data }: MessageEvent<VerifyReply>) => {
+        if (data.id === READY) loaded.resolve(true);
+        else this.#reply(data);
+      };
+      worker.onerror = ({ message }) => {
+        loaded.resolve(false);
+        this.#break(new Error(`a verify worker failed: ${message}`));
+        this.#deps.onError(this.#broken!);
+      };
+      worker.addEventListener('close', () => loaded.resolve(false));
+      return { worker, loaded, load: 0 };
+    });
+    return this.#workers;
+  }
+
+  #reply({ id, failure }: VerifyReply): void {
+    const pending = this.#pending.get(id);
+    if (!pending) return;
+    this.#pending.delete(id);
+    pending.worker.load -= pending.inputs;
+    pending.checks.answered(failure);
+  }
+}
+
+/** Names shared transactions. */
+let nextKey = 1;
+
+class BlockChecks implements ScriptChecks {
+  readonly #pool: VerifyPool;
+  readonly #writer: VerifyBatchWriter;
+  readonly #flags: number;
+  #tx = 0;
+  #sent = 0;
+  #answered = 0;
+  #failure: ScriptFailure | null = null;
+  #error: Error | null = null;
+  #settled: PromiseWithResolvers<ScriptFailure | null> | null = null;
+
+  constructor(pool: VerifyPool, writer: VerifyBatchWriter, flags: number) {
+    this.#pool = pool;
+    this.#writer = writer;
+    this.#flags = flags;
+    writer.begin(flags);
+  }
+
+  add(wtxid: Uint8Array, raw: Uint8Array, spent: Uint8Array, inputs: number): void {
+    const tx = this.#tx++;
+    if (this.#pool.isKnownValid(wtxid, this.#flags)) return;
+    if (inputs > BATCH_INPUTS) this.#share(tx, raw, spent, inputs);
+    else {
+      this.#writer.add(tx, inputs, raw, spent);
+      if (this.#writer.inputs >= BATCH_INPUTS || this.#writer.bytes >= BATCH_BYTES) this.#flush();
+    }
+  }
+
+  /** Spreads the inputs of one transaction over the workers. */
+  #share(tx: number, raw: Uint8Array, spent: Uint8Array, inputs: number): void {
+    const shared = shareTransaction(raw, spent);
+    const key = nextKey++;
+    for (let from = 0; from < inputs; from += BATCH_INPUTS) {
+      const to = Math.min(inputs, from + BATCH_INPUTS);
+      this.#sent++;
+      this.#pool.sendPart(this, { flags: this.#flags, tx, from, to, key, shared });
+    }
+  }
+
+  finish(): Promise<ScriptFailure | null> {
+    if (this.#writer.inputs > 0) this.#flush();
+    this.#settled = Promise.withResolvers();
+    this.#settle();
+    return this.#settled.promise;
+  }
+
+  cancel(): void {
+    this.#writer.begin(this.#flags);
+  }
+
+  answered(failure: ScriptFailure | null): void {
+    this.#answered++;
+    if (failure && (!this.#failure || comesBefore(failure, this.#failure))) this.#failure = failure;
+    this.#settle();
+  }
+
+  failed(error: Error): void {
+    this.#error = error;
+    this.#settle();
+  }
+
+  #flush(): void {
+    this.#sent++;
+    this.#pool.sendBatch(this, this.#writer.take(), this.#writer.inputs);
+    this.#writer.begin(this.#flags);
+  }
+
+  #settle(): void {
+    if (this.#error) this.#settled?.reject(this.#error);
+    else if (this.#answered === this.#sent) this.#settled?.resolve(this.#failure);
+  }
+}
+
+/** Which of two failures a check in block order would have met first. */
+function comesBefore(a: ScriptFailure, b: ScriptFailure): boolean {
+  return a.tx < b.tx || (a.tx === b.tx && a.input < b.input);
+}

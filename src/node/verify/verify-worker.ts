@@ -1,0 +1,81 @@
+import type { ScriptFailure } from '../../chain/script-verifier.ts';
+import { type SignatureEngine, signatureEngine } from '../../crypto/secp256k1.ts';
+import { checkInput } from '../../script/tx-checker.ts';
+import { TxContext } from '../../script/tx-context.ts';
+import { lowerThreadPriority } from '../../util/nice.ts';
+import { noteProgress } from '../../util/progress.ts';
+import { announceStart } from '../../util/worker.ts';
+import { READY, readSharedTransaction, readVerifyBatch } from './verify-batch.ts';
+
+/** Some inputs of a large transaction. */
+export interface SharedPart {
+  readonly flags: number;
+  /** Number of the transaction in its block, as it was added. */
+  readonly tx: number;
+  readonly from: number;
+  readonly to: number;
+  /** Names the transaction among all that were ever shared. */
+  readonly key: number;
+  readonly shared: SharedArrayBuffer;
+}
+
+/** What a worker is asked, and what it answers. */
+export type VerifyRequest =
+  | { readonly id: number; readonly batch: Uint8Array<ArrayBuffer> }
+  | { readonly id: number; readonly part: SharedPart };
+
+export interface VerifyReply {
+  readonly id: number;
+  readonly failure: ScriptFailure | null;
+}
+
+/** The first input of a batch that fails, or null. */
+export function verifyBatch(batch: Uint8Array, engine: SignatureEngine): ScriptFailure | null {
+  const { flags, items } = readVerifyBatch(batch);
+  for (const { tx, transaction, spentOutputs } of items) {
+    const context = new TxContext(transaction, spentOutputs);
+    const failure = verifyInputs(context, { tx, flags, from: 0, to: transaction.inputs.length }, engine);
+    if (failure) return failure;
+  }
+  return null;
+}
+
+function verifyInputs(
+  context: TxContext,
+  { tx, flags, from, to }: { tx: number; flags: number; from: number; to: number },
+  engine: SignatureEngine,
+): ScriptFailure | null {
+  for (let input = from; input < to; input++) {
+    noteProgress();
+    const error = checkInput(context, input, flags, engine);
+    if (error !== 'OK') return { tx, input, error };
+  }
+  return null;
+}
+
+/** The last large transaction: its parts come one after another, and have their hashes in common. */
+let last: { readonly key: number; readonly context: TxContext } | null = null;
+
+/** The first input of a part that fails, or null. */
+export function verifyPart(part: SharedPart, engine: SignatureEngine): ScriptFailure | null {
+  if (last?.key !== part.key) {
+    last = null;
+    const { transaction, spentOutputs } = readSharedTransaction(part.shared);
+    last = { key: part.key, context: new TxContext(transaction, spentOutputs) };
+  }
+  return verifyInputs(last.context, part, engine);
+}
+
+declare const self: Worker;
+
+if (!Bun.isMainThread) {
+  announceStart();
+  // Answering clients comes before checking scripts.
+  lowerThreadPriority(19);
+  const engine = signatureEngine();
+  self.onmessage = ({ data }: MessageEvent<VerifyRequest>) => {
+    const failure = 'batch' in data ? verifyBatch(data.batch, engine) : verifyPart(data.part, engine);
+    self.postMessage({ id: data.id, failure } satisfies VerifyReply);
+  };
+  self.postMessage({ id: READY, failure: null } satisfies VerifyReply);
+}

@@ -1,0 +1,61 @@
+import type { Clock } from '../../util/clock.ts';
+import type { RandomBelow } from '../../util/random.ts';
+import type { AddrManager } from '../address/addr-manager.ts';
+import { type PeerAddress, serviceKey } from '../address/net-address.ts';
+import type { PeerLink } from './peer-link.ts';
+
+/** What one answer holds at most, and the share of all addresses it may be. */
+const MAX_ADDRESSES = 1000;
+const MAX_PERCENT = 23;
+const HOUR_MS = 3_600_000;
+const LEAST_LIFE_MS = 21 * HOUR_MS;
+const LIFE_SPREAD_MS = 6 * HOUR_MS;
+/** One for each network that peers come from and each address they come to; the oldest goes when there are more. */
+const MAX_CACHED = 64;
+
+interface Answer {
+  readonly peers: readonly PeerAddress[];
+  readonly untilMs: number;
+}
+
+/**
+ * Answers to who asks for addresses. For about a day it is the same to all who come the same way, so that nobody learns
+ * our whole list by asking often, and nobody can tell by it that two addresses are one node.
+ */
+export class AddressAnswers {
+  readonly #addresses: AddrManager;
+  readonly #isShunned: (peer: PeerAddress) => boolean;
+  readonly #clock: Clock;
+  readonly #random: RandomBelow;
+  readonly #cache = new Map<string, Answer>();
+
+  constructor(addresses: AddrManager, isShunned: (peer: PeerAddress) => boolean, clock: Clock, random: RandomBelow) {
+    this.#addresses = addresses;
+    this.#isShunned = isShunned;
+    this.#clock = clock;
+    this.#random = random;
+  }
+
+  answer(link: PeerLink): readonly PeerAddress[] {
+    if (link.permissions.has('addr')) return this.#draw();
+    const key = keyOf(link);
+    const now = this.#clock.nowMs();
+    const cached = this.#cache.get(key);
+    if (cached !== undefined && now <= cached.untilMs) return cached.peers;
+    const peers = this.#draw();
+    this.#cache.delete(key);
+    if (this.#cache.size >= MAX_CACHED) this.#cache.delete(this.#cache.keys().next().value!);
+    this.#cache.set(key, { peers, untilMs: now + LEAST_LIFE_MS + this.#random(LIFE_SPREAD_MS) });
+    return peers;
+  }
+
+  #draw(): PeerAddress[] {
+    return this.#addresses.getAddresses(MAX_ADDRESSES, MAX_PERCENT).filter((peer) => !this.#isShunned(peer));
+  }
+}
+
+/** The port we went out from is another one each time. */
+function keyOf({ network, type, localService }: PeerLink): string {
+  if (localService === null) return network;
+  return `${network} ${serviceKey(type === 'inbound' ? localService : { ...localService, port: 0 })}`;
+}

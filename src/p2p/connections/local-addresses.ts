@@ -1,0 +1,125 @@
+import type { RandomBelow } from '../../util/random.ts';
+import { equalAddresses, type NetAddress, type NetService } from '../address/net-address.ts';
+import { networkOf, reachabilityFrom } from '../address/net-group.ts';
+import { isRoutable } from '../address/ranges.ts';
+import type { PeerLink } from './peer-link.ts';
+import type { Routes } from './routes.ts';
+
+/** How much is known of an address of ours: where it comes from, in Core's numbers. Each peer that names it adds one. */
+export const LOCAL_SCORES = { interface: 1, bound: 2, manual: 4 } as const;
+
+/** Interfaces and settings give a few; more are not kept. */
+const MAX_ADDRESSES = 256;
+const MAX_SCORE = 0x7fff_ffff;
+
+export interface LocalAddress {
+  readonly service: NetService;
+  readonly score: number;
+}
+
+export interface LocalAddressOptions {
+  readonly listening: boolean;
+  readonly port: number;
+  /** Whether to find out addresses that nobody has set. */
+  readonly discover: boolean;
+}
+
+/** The addresses others may reach us at, and which of them to tell whom. */
+export class LocalAddresses {
+  readonly #options: LocalAddressOptions;
+  readonly #routes: Routes;
+  readonly #random: RandomBelow;
+  #addresses: LocalAddress[] = [];
+  /** Where we listen, as far as is known. */
+  port: number;
+
+  constructor(options: LocalAddressOptions, routes: Routes, random: RandomBelow) {
+    this.#options = options;
+    this.port = options.port;
+    this.#routes = routes;
+    this.#random = random;
+  }
+
+  list(): readonly LocalAddress[] {
+    return this.#addresses;
+  }
+
+  /** Takes an address, or a better reason for a known one. Whether it is one that can be used. */
+  add(service: NetService, score: number): boolean {
+    const { address } = service;
+    if (!isRoutable(address) || (!this.#options.discover && score < LOCAL_SCORES.manual)) return false;
+    if (!this.#routes.isReachable(address) && score < LOCAL_SCORES.manual) return false;
+    const old = this.#find(address);
+    if (old === undefined) {
+      if (this.#addresses.length < MAX_ADDRESSES) this.#addresses.push({ service, score });
+    } else if (score >= old.score) this.#replace(old, { service, score: Math.min(score + 1, MAX_SCORE) });
+    return true;
+  }
+
+  remove(address: NetAddress): void {
+    this.#addresses = this.#addresses.filter(({ service }) => !equalAddresses(service.address, address));
+  }
+
+  /** A peer says that it sees us at this address; whether we knew. */
+  seen({ address }: NetService): boolean {
+    const old = this.#find(address);
+    if (old !== undefined) this.#replace(old, { ...old, score: Math.min(old.score + 1, MAX_SCORE) });
+    return old !== undefined;
+  }
+
+  isLocal(address: NetAddress): boolean {
+    return this.#find(address) !== undefined;
+  }
+
+  /**
+   * The address to announce to a peer, which says it sees us at `seenAs`; null for none. Where we find out addresses, the
+   * peer's view is told back to it now and then, as it may know better.
+   */
+  forPeer(peer: PeerLink, seenAs: NetService | null): NetService | null {
+    const best = this.#best(peer);
+    if (seenAs !== null && this.#isUseful(peer, seenAs)) {
+      const known = best === null ? 0 : (this.#find(best.address)?.score ?? 0);
+      if (best === null || this.#random(known > LOCAL_SCORES.manual ? 8 : 2) === 0) {
+        // An inbound peer has seen the port we listen on; to an outbound one we came from another.
+        const port = peer.type === 'inbound' ? seenAs.port : (best?.port ?? this.port);
+        return { address: seenAs.address, port };
+      }
+    }
+    return best;
+  }
+
+  #isUseful(peer: PeerLink, { address }: NetService): boolean {
+    const { discover } = this.#options;
+    return discover && isRoutable(peer.service.address) && isRoutable(address) && this.#routes.isReachable(address);
+  }
+
+  /** The one that the peer can reach best, among equals the one that is known best. */
+  #best({ network, service: { address } }: PeerLink): NetService | null {
+    if (!this.#options.listening) return null;
+    let best: LocalAddress | null = null;
+    let bestReach = -1;
+    for (const local of this.#addresses) {
+      const own = networkOf(local.service.address);
+      // To tell an address on one network to peers on another would link the two.
+      if (own !== network && (isPrivate(own) || isPrivate(network))) continue;
+      const reach = reachabilityFrom(local.service.address, address);
+      if (reach > bestReach || (reach === bestReach && local.score > (best?.score ?? -1))) {
+        best = local;
+        bestReach = reach;
+      }
+    }
+    return best?.service ?? null;
+  }
+
+  #find(address: NetAddress): LocalAddress | undefined {
+    return this.#addresses.find(({ service }) => equalAddresses(service.address, address));
+  }
+
+  #replace(old: LocalAddress, by: LocalAddress): void {
+    this.#addresses = this.#addresses.map((local) => (local === old ? by : local));
+  }
+}
+
+function isPrivate(network: string): boolean {
+  return network === 'onion' || network === 'i2p';
+}

@@ -1,0 +1,92 @@
+import { lookup } from 'node:dns/promises';
+import { networkInterfaces } from 'node:os';
+import { systemRandomBelow } from '../../util/random.ts';
+import type { AddrManager } from '../address/addr-manager.ts';
+import { parseAddress } from '../address/address-text.ts';
+import type { NetAddress } from '../address/net-address.ts';
+import { isBindAny } from '../address/ranges.ts';
+import { hasServices, SEED_SERVICES } from '../services.ts';
+import { AddedNodes } from './added-nodes.ts';
+import { BanList } from './ban-list.ts';
+import { ConnectionTable } from './connection-table.ts';
+import { type Endpoint, tcpDial } from './dial.ts';
+import { Discouragement } from './discouragement.ts';
+import { LOCAL_SCORES, LocalAddresses } from './local-addresses.ts';
+import type { NetDependencies, NetOptions } from './net-options.ts';
+import { NetTotals } from './net-totals.ts';
+import { Routes } from './routes.ts';
+import { loadAddresses } from './saved-addresses.ts';
+import { type Slots, slotsOf } from './slots.ts';
+import { systemTiming } from './timing.ts';
+
+/** What all parts that make connections share. */
+export class NetState {
+  readonly options: NetOptions;
+  readonly deps: Required<NetDependencies>;
+  /** The network's four bytes, in wire order. */
+  readonly magic: Uint8Array;
+  readonly table = new ConnectionTable();
+  readonly discouragement = new Discouragement();
+  readonly addresses: AddrManager;
+  readonly bans: BanList;
+  readonly totals: NetTotals;
+  readonly routes: Routes;
+  readonly slots: Slots;
+  readonly added: AddedNodes;
+  readonly local: LocalAddresses;
+  /** Whether connections are made and taken. */
+  active = true;
+
+  constructor(options: NetOptions, deps: NetDependencies) {
+    const { timing = systemTiming, random = systemRandomBelow, log } = deps;
+    const { params, listen, discover } = options;
+    this.options = options;
+    this.deps = {
+      ...deps,
+      timing,
+      random,
+      dial: deps.dial ?? tcpDial(timing),
+      lookup: deps.lookup ?? lookupAll,
+      interfaces: deps.interfaces ?? systemInterfaces,
+      isDesirable: deps.isDesirable ?? isFullNode,
+    };
+    this.magic = new Uint8Array(Uint32Array.of(params.magic).buffer);
+    this.addresses = loadAddresses(deps.peerStore, timing.clock, random, log);
+    this.bans = new BanList(deps.banStore, timing.clock, options.banTime);
+    this.totals = new NetTotals(timing.clock, options.maxUpload);
+    this.routes = new Routes(options);
+    this.slots = slotsOf(options.maxConnections);
+    this.added = new AddedNodes(params.ports.p2p);
+    const port = listen?.port ?? params.ports.p2p;
+    this.local = new LocalAddresses({ listening: listen !== null, port, discover }, this.routes, random);
+    for (const service of options.externalAddresses) this.local.add(service, LOCAL_SCORES.manual);
+  }
+
+  isShunned(address: NetAddress): boolean {
+    return this.bans.isBanned(address) || this.discouragement.isDiscouraged(address);
+  }
+
+  /** We listen, so addresses of this machine may be ones that others can reach. */
+  findLocalAddresses({ host, port }: Endpoint): void {
+    this.local.port = port;
+    const bound = parseAddress(host);
+    const isAny = bound === null || isBindAny(bound);
+    for (const text of isAny ? this.deps.interfaces() : [host]) {
+      const address = parseAddress(text);
+      if (address === null || (bound?.network === 'ipv4' && address.network !== 'ipv4')) continue;
+      this.local.add({ address, port }, isAny ? LOCAL_SCORES.interface : LOCAL_SCORES.bound);
+    }
+  }
+}
+
+async function lookupAll(host: string): Promise<string[]> {
+  return (await lookup(host, { all: true })).map(({ address }) => address);
+}
+
+function systemInterfaces(): string[] {
+  return Object.values(networkInterfaces()).flatMap((list) => list?.map(({ address }) => address) ?? []);
+}
+
+function isFullNode(services: bigint): boolean {
+  return hasServices(services, SEED_SERVICES);
+}

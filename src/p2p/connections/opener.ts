@@ -1,0 +1,201 @@
+import type { Log } from '../../util/log.ts';
+import { type RandomBelow, shuffled } from '../../util/random.ts';
+import type { AddrManager } from '../address/addr-manager.ts';
+import { parseAddress, parseService, printAddress, printService } from '../address/address-text.ts';
+import { type NetService, type PeerAddress, UNSPECIFIED } from '../address/net-address.ts';
+import { isValid } from '../address/ranges.ts';
+import { V1Transport } from '../transport/v1-transport.ts';
+import { V2Transport } from '../transport/v2-transport.ts';
+import type { ByteStream } from './byte-stream.ts';
+import { Connection, type ConnectionEvents } from './connection.ts';
+import type { ConnectionTable } from './connection-table.ts';
+import { type Dial, DialError } from './dial.ts';
+import type { LocalAddresses } from './local-addresses.ts';
+import { type Lookup, lookUp } from './lookup.ts';
+import type { ConnectionType } from './peer-link.ts';
+import { type PermissionRule, permissionsOf } from './permissions.ts';
+import type { Routes } from './routes.ts';
+import { socks5Connect } from './socks5.ts';
+import type { Timing } from './timing.ts';
+
+export type OutboundType = Exclude<ConnectionType, 'inbound'>;
+
+/** A connection that is wanted: to an address, or to what an operator has written. */
+export interface OpenRequest {
+  readonly type: OutboundType;
+  readonly to: PeerAddress | string;
+  readonly v2: boolean;
+  /** Whether a failure says something of the address. */
+  readonly countFailure: boolean;
+}
+
+export interface OpenerParts {
+  readonly magic: Uint8Array;
+  readonly defaultPort: number;
+  readonly permissions: readonly PermissionRule[];
+  readonly table: ConnectionTable;
+  readonly routes: Routes;
+  readonly local: LocalAddresses;
+  readonly addresses: AddrManager;
+  readonly isShunned: (service: NetService) => boolean;
+  readonly active: () => boolean;
+  readonly events: ConnectionEvents;
+  readonly timing: Timing;
+  readonly random: RandomBelow;
+  readonly dial: Dial;
+  readonly lookup: Lookup;
+  readonly log: Log;
+}
+
+/** So many addresses of one name are tried. */
+const MAX_RESOLVED = 256;
+
+/** Opens connections. */
+export class Opener {
+  readonly #parts: OpenerParts;
+  /** What is being dialled. */
+  readonly #pending = new Set<OpenRequest>();
+  readonly #requests = new WeakMap<Connection, OpenRequest>();
+
+  constructor(parts: OpenerParts) {
+    this.#parts = parts;
+  }
+
+  /** How many are being dialled, of some types. */
+  pending(...types: readonly ConnectionType[]): number {
+    let count = 0;
+    for (const { type } of this.#pending) if (types.includes(type)) count++;
+    return count;
+  }
+
+  /** What an outbound connection was opened for. */
+  requestOf(connection: Connection): OpenRequest | null {
+    return this.#requests.get(connection) ?? null;
+  }
+
+  /** The connection, begun but with no handshake yet; null where there is none. Rejects with the signal's reason only. */
+  async open(request: OpenRequest, signal: AbortSignal): Promise<Connection | null> {
+    if (!this.#parts.active() || this.#isRefused(request)) return null;
+    this.#pending.add(request);
+    try {
+      const targets = await this.#targets(request.to, signal);
+      for (const target of targets) {
+        signal.throwIfAborted();
+        const stream = await this.#dialTarget(request, target, signal);
+        if (stream !== null) return this.#begin(request, target, stream, signal);
+      }
+      return null;
+    } catch (error) {
+      signal.throwIfAborted();
+      throw error;
+    } finally {
+      this.#pending.delete(request);
+    }
+  }
+
+  #isRefused({ to }: OpenRequest): boolean {
+    const { table, local, isShunned } = this.#parts;
+    if (typeof to === 'string') return table.hasName(to);
+    return local.isLocal(to.address) || isShunned(to) || table.hasAddress(to.address);
+  }
+
+  /** The addresses to try in turn; null among them for a name that a proxy resolves. None if one of them is connected. */
+  async #targets(to: PeerAddress | string, signal: AbortSignal): Promise<(NetService | null)[]> {
+    if (typeof to !== 'string') return [{ address: to.address, port: to.port }];
+    const { defaultPort, routes, table } = this.#parts;
+    const numeric = parseService(to, defaultPort);
+    if (numeric === null && routes.nameProxy !== null) return [null];
+    const services = numeric === null ? await this.#resolve(to, signal) : [numeric];
+    const usable = services.every((service) => isValid(service.address) && !table.hasService(service));
+    return usable ? services : [];
+  }
+
+  async #resolve(text: string, signal: AbortSignal): Promise<NetService[]> {
+    const { random, log, defaultPort } = this.#parts;
+    const { host, port } = splitHost(text, defaultPort);
+    try {
+      const texts = await lookUp(host, this.#parts, signal);
+      const services = texts.slice(0, MAX_RESOLVED).flatMap((text) => {
+        const address = parseAddress(text);
+        return address === null ? [] : [{ address, port }];
+      });
+      return shuffled(services, random);
+    } catch (error) {
+      signal.throwIfAborted();
+      log.debug('name not resolved', { error: messageOf(error) });
+      return [];
+    }
+  }
+
+  async #dialTarget(request: OpenRequest, target: NetService | null, signal: AbortSignal): Promise<ByteStream | null> {
+    const { addresses, log } = this.#parts;
+    try {
+      const stream = await this.#dial(request, target, signal);
+      if (target !== null) addresses.attempt(target, request.countFailure);
+      return stream;
+    } catch (error) {
+      if (!(error instanceof DialError)) throw error;
+      if (target !== null && !error.proxyFailed) addresses.attempt(target, request.countFailure);
+      log.debug('connection failed', { type: request.type, error: error.message });
+      return null;
+    }
+  }
+
+  async #dial({ to }: OpenRequest, target: NetService | null, signal: AbortSignal): Promise<ByteStream> {
+    const { routes, dial, timing, defaultPort } = this.#parts;
+    if (target !== null && !routes.canDial(target.address)) throw new DialError('network cannot be reached');
+    const { host, port } =
+      target === null ? splitHost(String(to), defaultPort) : { host: printAddress(target.address), port: target.port };
+    const proxy = target === null ? routes.nameProxy : routes.proxyFor(target.address);
+    if (proxy === null) return await dial({ host, port }, signal);
+    const stream = await dial(proxy, signal).catch((error) => {
+      throw error instanceof DialError ? new DialError(`proxy: ${error.message}`, true) : error;
+    });
+    try {
+      await socks5Connect(stream, host, port, { timing, signal });
+      return stream;
+    } catch (error) {
+      stream.close();
+      throw error;
+    }
+  }
+
+  #begin(request: OpenRequest, target: NetService | null, stream: ByteStream, signal: AbortSignal): Connection | null {
+    const { table, permissions, magic, events, timing, active } = this.#parts;
+    // While we dialled, the network may have been switched off, or the peer have come by itself.
+    const isThere = target === null ? table.hasName(String(request.to)) : table.hasService(target);
+    if (signal.aborted || !active() || isThere) {
+      stream.close();
+      return null;
+    }
+    const service = target ?? { address: UNSPECIFIED, port: 0 };
+    const connection = new Connection(
+      {
+        id: table.nextId(),
+        type: request.type,
+        service,
+        name: typeof request.to === 'string' ? request.to : printService(service),
+        permissions:
+          request.type === 'manual' ? permissionsOf(service.address, 'outbound', permissions) : new Set<never>(),
+        transport: request.v2 ? new V2Transport({ initiating: true, magic }) : new V1Transport(magic),
+        stream,
+        clock: timing.clock,
+      },
+      events,
+    );
+    this.#requests.set(connection, request);
+    table.add(connection);
+    connection.start();
+    return connection;
+  }
+}
+
+/** `name` or `name:port`, of a text that is no address. */
+function splitHost(text: string, defaultPort: number): { host: string; port: number } {
+  const [, host, port] = /^(.*?):(\d{1,5})$/.exec(text) ?? [];
+  return host === undefined ? { host: text, port: defaultPort } : { host, port: Math.min(Number(port), 0xffff) };
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

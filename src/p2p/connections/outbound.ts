@@ -1,0 +1,232 @@
+import { bytesToHex } from '../../util/bytes.ts';
+import type { Log } from '../../util/log.ts';
+import { poissonDelay, type RandomBelow, shuffled } from '../../util/random.ts';
+import type { AddrManager } from '../address/addr-manager.ts';
+import { internalAddress, type NetService, type PeerAddress } from '../address/net-address.ts';
+import { netGroup } from '../address/net-group.ts';
+import { hasServices, SERVICES } from '../services.ts';
+import type { AddedNodes } from './added-nodes.ts';
+import type { ConnectionTable } from './connection-table.ts';
+import type { LocalAddresses } from './local-addresses.ts';
+import type { Opener, OutboundType } from './opener.ts';
+import { chooseAddress } from './outbound-address.ts';
+import type { RoutableNetwork, Routes } from './routes.ts';
+import type { Slots } from './slots.ts';
+import type { Timing } from './timing.ts';
+
+const ROUND_MS = 500;
+const MINUTE_MS = 60_000;
+const FEELER_INTERVAL_MS = 2 * MINUTE_MS;
+const EXTRA_BLOCK_RELAY_INTERVAL_MS = 5 * MINUTE_MS;
+const EXTRA_NETWORK_INTERVAL_MS = 5 * MINUTE_MS;
+/** Feelers wait a random part of this, so that nodes do not move in step. */
+const FEELER_DELAY_MS = 1000;
+/** How long other sources of addresses have before the fixed seeds are taken. */
+const FIXED_SEEDS_AFTER_MS = MINUTE_MS;
+/** Names to ask for addresses; more are not taken. */
+const MAX_ADDR_FETCHES = 64;
+const FULL_RELAY = 8;
+
+/** What counts for the slots of automatic connections. */
+const AUTOMATIC = ['outbound-full-relay', 'block-relay-only', 'feeler', 'addr-fetch'] as const;
+/** Those that last, which belong to different groups of addresses. */
+const LASTING: readonly string[] = ['manual', 'outbound-full-relay', 'block-relay-only'];
+
+export interface OutboundParts {
+  readonly table: ConnectionTable;
+  readonly opener: Opener;
+  readonly slots: Slots;
+  readonly addresses: AddrManager;
+  readonly added: AddedNodes;
+  readonly local: LocalAddresses;
+  readonly routes: Routes;
+  readonly timing: Timing;
+  readonly random: RandomBelow;
+  readonly log: Log;
+  readonly v2: boolean;
+  readonly isDesirable: (services: bigint) => boolean;
+  readonly anchors: readonly PeerAddress[];
+  /** Empty for none. */
+  readonly fixedSeeds: () => readonly PeerAddress[];
+  /** Whether DNS seeds are asked, which are given time before the fixed ones. */
+  readonly asksDnsSeeds: boolean;
+}
+
+/** The kind of connection to open next. */
+interface Plan {
+  readonly type: OutboundType;
+  readonly anchor: boolean;
+  readonly network: RoutableNetwork | null;
+}
+
+/** Keeps the automatic outbound connections, by Core's rules. */
+export class Outbound {
+  /** One more full-relay connection than there are slots, for when the tip looks stale. */
+  tryExtraFullRelay = false;
+  /** From time to time one more block-relay-only connection, to hear from ever new peers. */
+  tryExtraBlockRelay = false;
+  readonly #parts: OutboundParts;
+  readonly #anchors: PeerAddress[];
+  readonly #fetches: string[] = [];
+  readonly #startMs: number;
+  #nextFeelerMs: number;
+  #nextBlockRelayMs: number;
+  #nextNetworkMs: number;
+  #fixedSeedsDone = false;
+
+  constructor(parts: OutboundParts) {
+    this.#parts = parts;
+    this.#anchors = [...parts.anchors];
+    this.#startMs = this.#now();
+    this.#nextFeelerMs = this.#after(FEELER_INTERVAL_MS);
+    this.#nextBlockRelayMs = this.#after(EXTRA_BLOCK_RELAY_INTERVAL_MS);
+    this.#nextNetworkMs = this.#after(EXTRA_NETWORK_INTERVAL_MS);
+  }
+
+  /** Asks whoever is behind a name for addresses. */
+  addrFetch(name: string): void {
+    if (this.#fetches.length < MAX_ADDR_FETCHES) this.#fetches.push(name);
+  }
+
+  /** Until the signal aborts; rejects with its reason. */
+  async run(signal: AbortSignal): Promise<never> {
+    for (;;) {
+      await this.#fetchOne(signal);
+      await this.#parts.timing.sleep(ROUND_MS, signal);
+      if (this.hasFreeSlot) await this.#round(signal);
+    }
+  }
+
+  get hasFreeSlot(): boolean {
+    const { table, opener, slots } = this.#parts;
+    return table.count(...AUTOMATIC) + opener.pending(...AUTOMATIC) < slots.automatic;
+  }
+
+  #now(): number {
+    return this.#parts.timing.clock.monotonicMs();
+  }
+
+  /** A moment from now on that is hard to predict: intervals are exponentially distributed. */
+  #after(meanMs: number): number {
+    return this.#now() + poissonDelay(meanMs, this.#parts.random);
+  }
+
+  async #fetchOne(signal: AbortSignal): Promise<void> {
+    if (this.#fetches.length === 0 || !this.hasFreeSlot) return;
+    const { opener, v2 } = this.#parts;
+    await opener.open({ type: 'addr-fetch', to: this.#fetches.shift()!, v2, countFailure: false }, signal);
+  }
+
+  async #round(signal: AbortSignal): Promise<void> {
+    const { addresses, opener, timing, random, slots, v2 } = this.#parts;
+    this.#takeFixedSeeds();
+    const plan = this.#plan();
+    if (plan === null) return;
+    addresses.resolveCollisions();
+    const { groups, privateCount } = this.#lastingGroups();
+    const isTaken = (service: NetService) => groups.has(groupKey(service));
+    const peer = plan.anchor ? this.#nextAnchor(isTaken) : await this.#choose(plan, isTaken);
+    signal.throwIfAborted();
+    if (peer === null) return;
+    if (plan.type === 'feeler') await timing.sleep(random(FEELER_DELAY_MS), signal);
+    // With no two groups connected, it may well be our own network that is down.
+    const countFailure = groups.size + privateCount >= Math.min(slots.maxAutomatic - 1, 2);
+    const speaksV2 = v2 && hasServices(peer.services, SERVICES.p2pV2);
+    await opener.open({ type: plan.type, to: peer, v2: speaksV2, countFailure }, signal);
+  }
+
+  #takeFixedSeeds(): void {
+    const { routes, addresses, added, fixedSeeds, asksDnsSeeds, log } = this.#parts;
+    if (this.#fixedSeedsDone) return;
+    const empty = routes.networks.filter((network) => addresses.size(undefined, network) === 0);
+    if (empty.length === 0) return;
+    const isTime = this.#now() > this.#startMs + FIXED_SEEDS_AFTER_MS;
+    if (!isTime && (asksDnsSeeds || added.size > 0)) return;
+    this.#fixedSeedsDone = true;
+    const seeds = fixedSeeds().filter(({ address }) => (empty as readonly string[]).includes(address.network));
+    if (seeds.length === 0) return;
+    addresses.add(seeds, internalAddress('fixedseeds'));
+    log.info('took fixed seeds', { count: seeds.length });
+  }
+
+  #plan(): Plan | null {
+    const { table, slots } = this.#parts;
+    const plan = (type: OutboundType, anchor = false, network: RoutableNetwork | null = null) => ({
+      type,
+      anchor,
+      network,
+    });
+    const fullRelay = table.count('outbound-full-relay');
+    const blockRelay = table.count('block-relay-only');
+    const now = this.#now();
+    if (this.#anchors.length > 0 && blockRelay < slots.blockRelay) return plan('block-relay-only', true);
+    if (fullRelay < slots.fullRelay) return plan('outbound-full-relay');
+    if (blockRelay < slots.blockRelay) return plan('block-relay-only');
+    if (this.tryExtraFullRelay) return plan('outbound-full-relay');
+    if (this.tryExtraBlockRelay && now > this.#nextBlockRelayMs) {
+      this.#nextBlockRelayMs = this.#after(EXTRA_BLOCK_RELAY_INTERVAL_MS);
+      return plan('block-relay-only');
+    }
+    if (now > this.#nextFeelerMs) {
+      this.#nextFeelerMs = this.#after(FEELER_INTERVAL_MS);
+      return plan('feeler');
+    }
+    // Where an operator wants so few connections, one more would push out others that are wanted too.
+    if (fullRelay !== slots.fullRelay || slots.fullRelay !== FULL_RELAY || now <= this.#nextNetworkMs) return null;
+    const network = this.#missingNetwork();
+    if (network === null) return null;
+    this.#nextNetworkMs = this.#after(EXTRA_NETWORK_INTERVAL_MS);
+    return plan('outbound-full-relay', false, network);
+  }
+
+  /** A network that could be reached and is not. */
+  #missingNetwork(): RoutableNetwork | null {
+    const { routes, random, table, addresses } = this.#parts;
+    const isMissing = (network: RoutableNetwork) =>
+      table.fullOutboundOn(network) === 0 && addresses.size(undefined, network) > 0;
+    return shuffled(routes.networks, random).find(isMissing) ?? null;
+  }
+
+  #nextAnchor(isTaken: (service: NetService) => boolean): PeerAddress | null {
+    const { local, routes, isDesirable } = this.#parts;
+    for (let anchor = this.#anchors.pop(); anchor !== undefined; anchor = this.#anchors.pop()) {
+      const { address, services } = anchor;
+      const isUsable = !local.isLocal(address) && routes.isReachable(address) && isDesirable(services);
+      if (isUsable && !isTaken(anchor)) return anchor;
+    }
+    return null;
+  }
+
+  #choose({ type, network }: Plan, isTaken: (service: NetService) => boolean): Promise<PeerAddress | null> {
+    const { addresses, routes, local, added, table, timing, isDesirable } = this.#parts;
+    return chooseAddress({
+      addresses,
+      networks: network === null ? routes.networks : [network],
+      isFeeler: type === 'feeler',
+      clock: timing.clock,
+      isTaken,
+      isReachable: ({ address }) => routes.isReachable(address),
+      isLocal: ({ address }) => local.isLocal(address),
+      isConnected: ({ address }) => table.hasAddress(address),
+      isAdded: (service) => added.has(service),
+      isDesirable,
+    });
+  }
+
+  /** Groups of IPv4 and IPv6 that are connected for long, and how many such connections go over other networks. */
+  #lastingGroups(): { groups: Set<string>; privateCount: number } {
+    const groups = new Set<string>();
+    let privateCount = 0;
+    for (const { type, service } of this.#parts.table.all()) {
+      if (!LASTING.includes(type)) continue;
+      // Groups of the others say nothing of who runs a node.
+      if (['onion', 'i2p', 'cjdns'].includes(service.address.network)) privateCount++;
+      else groups.add(groupKey(service));
+    }
+    return { groups, privateCount };
+  }
+}
+
+function groupKey({ address }: NetService): string {
+  return bytesToHex(netGroup(address));
+}

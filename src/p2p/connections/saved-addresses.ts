@@ -1,0 +1,24 @@
+import type { PeerStore } from '../../storage/peer-store.ts';
+import { DecodeError } from '../../util/bytes.ts';
+import { type Clock, unixSeconds } from '../../util/clock.ts';
+import type { Log } from '../../util/log.ts';
+import type { RandomBelow } from '../../util/random.ts';
+import { decodeAddrTables, encodeAddrTables } from '../address/addr-file.ts';
+import { AddrManager } from '../address/addr-manager.ts';
+
+/** The address manager as it was saved; an empty one where nothing was, or nothing that can be read. */
+export function loadAddresses(store: PeerStore, clock: Clock, random: RandomBelow, log: Log): AddrManager {
+  const saved = store.addresses();
+  if (saved === null) return AddrManager.create(clock, random);
+  try {
+    return new AddrManager(decodeAddrTables(saved), clock, random);
+  } catch (error) {
+    if (!(error instanceof DecodeError)) throw error;
+    log.warn('saved addresses cannot be read: starting without', { error: error.message });
+    return AddrManager.create(clock, random);
+  }
+}
+
+export function saveAddresses(store: PeerStore, addresses: AddrManager, clock: Clock): void {
+  store.saveAddresses(encodeAddrTables(addresses.tables), unixSeconds(clock));
+}

@@ -1,0 +1,31 @@
+import { type ParsedBlock, type ParsedTransaction, parseBlock, parseTransaction } from '../primitives/block.ts';
+import { txPosition } from '../primitives/coin.ts';
+import type { HeaderRecord } from '../storage/header-store.ts';
+import { type BlockFacts, rawBlock } from './block-facts.ts';
+import type { ReadEnv } from './read-env.ts';
+
+type Place = Pick<BlockFacts, 'block' | 'inActiveChain'>;
+
+/** Microseconds to parse a transaction, with its hashes. */
+const PARSE_US = 8;
+/** To read one id from the database and write it as hex. */
+const TXID_US = 1;
+
+/** The txids in block order, 32 bytes each. */
+export function blockTxids(env: ReadEnv, { block, inActiveChain }: Place): Uint8Array {
+  if (!inActiveChain) return parsedBlock(env, block).txids;
+  env.expectWork((block.stats?.txCount ?? 0) * TXID_US);
+  return env.reads.txs.txidsOfBlock(block.height);
+}
+
+/** The first transaction of a block. */
+export function coinbaseOf(env: ReadEnv, { block, inActiveChain }: Place): ParsedTransaction {
+  const record = inActiveChain ? env.reads.txs.byPosition(txPosition(block.height, 0)) : null;
+  return record ? parseTransaction(env.reads.rawTx(record).raw) : parsedBlock(env, block).txs[0]!;
+}
+
+/** The whole block. Throws `block_not_found` where its body is not there. */
+export function parsedBlock(env: ReadEnv, block: HeaderRecord): ParsedBlock {
+  env.expectWork((block.stats?.txCount ?? 0) * PARSE_US);
+  return parseBlock(rawBlock(env, block));
+}

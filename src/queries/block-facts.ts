@@ -1,0 +1,98 @@
+import { difficultyOf, expandBits, targetToHex } from '../consensus/work.ts';
+import { double } from '../http/core-number.ts';
+import { fail } from '../http/errors.ts';
+import { type BlockHash, hashFromHex, hashToHex } from '../primitives/hash.ts';
+import { type BlockHeader, headerFromBytes } from '../primitives/header.ts';
+import type { ChainReads } from '../storage/chain-reads.ts';
+import type { HeaderRecord } from '../storage/header-store.ts';
+import type { ReadEnv } from './read-env.ts';
+
+/** Blocks whose times the median time is taken of. */
+const MEDIAN_SPAN = 11;
+
+/** What a header and its place in the chain tell; the JSON of REST and RPC is made from it. */
+export interface BlockFacts {
+  readonly block: HeaderRecord;
+  readonly header: BlockHeader;
+  readonly inActiveChain: boolean;
+  /** -1 outside of the active chain, 1 at its tip. */
+  readonly confirmations: number;
+  /** In the active chain; null at its tip and outside of it. */
+  readonly nextHash: BlockHash | null;
+  readonly medianTime: number;
+}
+
+/** The header at `hash` (display order). Throws `block_not_found`. */
+export function blockByHash({ reads, tip }: ReadEnv, hash: string): HeaderRecord {
+  return reads.headers.byHash(hashFromHex(hash)) ?? blockNotFound(tip);
+}
+
+/** The active chain's block at a height. Throws `block_not_found`. */
+export function blockByHeight({ reads, tip }: ReadEnv, height: number): HeaderRecord {
+  return (height <= tip.height ? reads.headers.byHeight(height) : null) ?? blockNotFound(tip);
+}
+
+function blockNotFound(tip: HeaderRecord): never {
+  fail('block_not_found', 'no such block', { tipHeight: tip.height });
+}
+
+export function blockFacts({ reads, tip }: Pick<ReadEnv, 'reads' | 'tip'>, block: HeaderRecord): BlockFacts {
+  const inActiveChain = reads.headers.isActive(block);
+  const next = inActiveChain && block.height < tip.height ? reads.headers.byHeight(block.height + 1) : null;
+  return {
+    block,
+    header: headerFromBytes(block.header),
+    inActiveChain,
+    confirmations: inActiveChain ? tip.height - block.height + 1 : -1,
+    nextHash: next?.hash ?? null,
+    medianTime: medianTime(reads, block, inActiveChain),
+  };
+}
+
+/** Median of the times of this block and the ten before it, in seconds. */
+export function medianTime(reads: ChainReads, block: HeaderRecord, active = reads.headers.isActive(block)): number {
+  if (active) {
+    const from = Math.max(0, block.height - MEDIAN_SPAN + 1);
+    return medianOf(reads.headers.range(from, block.height - from + 1));
+  }
+  const ancestors: HeaderRecord[] = [];
+  let at: HeaderRecord | null = block;
+  while (at && ancestors.length < MEDIAN_SPAN) {
+    ancestors.push(at);
+    at = at.height > 0 ? reads.headers.byHash(at.header.subarray(4, 36)) : null;
+  }
+  return medianOf(ancestors);
+}
+
+function medianOf(blocks: readonly HeaderRecord[]): number {
+  const times = blocks.map(headerTime).sort((a, b) => a - b);
+  return times[times.length >> 1]!;
+}
+
+/** The time a header carries, without decoding the rest. */
+export function headerTime({ header }: { readonly header: Uint8Array }): number {
+  return header[68]! + header[69]! * 0x100 + header[70]! * 0x1_0000 + header[71]! * 0x100_0000;
+}
+
+/** The compact target a header carries. */
+export function headerBits({ header }: { readonly header: Uint8Array }): number {
+  return header[72]! + header[73]! * 0x100 + header[74]! * 0x1_0000 + header[75]! * 0x100_0000;
+}
+
+/** Difficulty and target in the forms that REST and RPC share. */
+export function workFields(bits: number): { bits: string; target: string; difficulty: number } {
+  return { bits: hex8(bits), target: targetToHex(expandBits(bits).target), difficulty: double(difficultyOf(bits)) };
+}
+
+export function hex8(value: number): string {
+  return (value >>> 0).toString(16).padStart(8, '0');
+}
+
+export function tipView(tip: HeaderRecord): { height: number; hash: string } {
+  return { height: tip.height, hash: hashToHex(tip.hash) };
+}
+
+/** The bytes of a block. Throws `block_pruned` where they are not kept, `block_not_found` where they never came. */
+export function rawBlock({ reads, tip }: Pick<ReadEnv, 'reads' | 'tip'>, block: HeaderRecord): Uint8Array {
+  return reads.rawBlock(block) ?? blockNotFound(tip);
+}

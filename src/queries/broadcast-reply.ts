@@ -1,0 +1,209 @@
+import { fail, txRejectClass } from '../http/errors.ts';
+import { feeRate, sat } from '../http/sat.ts';
+import type { AcceptResult, PackageResult } from '../mempool/result.ts';
+import type { BroadcastLimits, BroadcastResult } from '../mempool/service.ts';
+import type { ParsedTransaction } from '../primitives/block.ts';
+import { hashToHex } from '../primitives/hash.ts';
+import type { ApiContext } from '../server/context.ts';
+import { type Broadcast, checkNotSyncing } from './broadcast.ts';
+import type { ReadEnv } from './read-env.ts';
+import type { ReadService } from './read-service.ts';
+import { confirmationsAt, feeOf, txFacts, vsizeOf } from './tx-facts.ts';
+
+type Rejected = Extract<AcceptResult, { status: 'rejected' }>;
+type Refused = Extract<BroadcastResult, { status: 'rejected' | 'different-witness' }>;
+type Taken = Extract<BroadcastResult, { status: 'accepted' | 'in-mempool' }>;
+/** Fees fall again, and parents arrive: the same bytes may be taken later. */
+const RETRYABLE_REASONS: ReadonlySet<string> = new Set(['mempool min fee not met', 'mempool full']);
+const RETRYABLE_CLASSES: ReadonlySet<string> = new Set(['missing-inputs', 'premature']);
+
+/** What a client can do with a refusal: its reason in Core's words, its class, and whether trying again may help. */
+export function rejectionView({ rejection }: Pick<Rejected, 'rejection'>) {
+  const { reason, debug } = rejection;
+  const rejectClass = txRejectClass(rejection);
+  return {
+    reason: reason === 'max feerate exceeded' ? 'max-fee-exceeded' : reason,
+    debug: debug ?? null,
+    class: rejectClass,
+    retryable: RETRYABLE_REASONS.has(reason) || RETRYABLE_CLASSES.has(rejectClass),
+  };
+}
+
+/** Hands in a transaction; the same one gets the same good answer for ever. Throws ApiError `tx_rejected`. */
+export async function broadcastReply(
+  ctx: ApiContext,
+  service: ReadService,
+  { tx, maxFeeRate, maxBurn }: Broadcast,
+  signal: AbortSignal,
+) {
+  const known = service.read((env) => alreadyConfirmed(env, tx));
+  if (known) return known;
+  checkNotSyncing(ctx.node().status(), ctx.params.name, ctx.tip()?.height ?? 0);
+  const limits: BroadcastLimits = { maxFeerate: maxFeeRate === 0 ? null : maxFeeRate * 1000, maxBurn };
+  const result = await ctx.node().broadcast(tx.raw, limits);
+  // Whoever is told that it is there must find it there.
+  await ctx.mempool.drained();
+  if (isTaken(result)) {
+    ctx.metrics.txBroadcast(result.status === 'accepted' ? 'accepted' : 'already_in_mempool');
+    return takenView(tx, result);
+  }
+  // A block may have taken it in the meantime.
+  const confirmed = await service.readWhole((env) => alreadyConfirmed(env, tx), signal);
+  if (confirmed) return confirmed;
+  return refuse(ctx, tx, result);
+}
+
+function isTaken(result: BroadcastResult): result is Taken {
+  return result.status === 'accepted' || result.status === 'in-mempool';
+}
+
+function takenView({ txid, wtxid }: ParsedTransaction, result: Taken) {
+  const { status, vsize, fee, replaced, relayedTo } = result;
+  return {
+    txid: hashToHex(txid),
+    wtxid: hashToHex(wtxid),
+    status: status === 'accepted' ? 'accepted' : 'already_in_mempool',
+    vsize,
+    fee,
+    feeRate: feeRate(fee, vsize),
+    replaced: replaced.map(hashToHex),
+    blockHash: null,
+    confirmations: 0,
+    relayedTo,
+  };
+}
+
+function refuse({ metrics }: ApiContext, { txid }: ParsedTransaction, result: Refused): never {
+  const rejected = result.status === 'rejected' ? result : differentWitness(txid);
+  const view = rejectionView(rejected);
+  metrics.txBroadcast('rejected');
+  metrics.mempoolRejected(view.class);
+  return fail(
+    rejected.rejection.kind,
+    `the transaction is refused: ${view.reason}${view.debug ? ` (${view.debug})` : ''}`,
+    {
+      ...view,
+      txid: hashToHex(txid),
+      conflicts: rejected.conflicts.map(hashToHex),
+      missingInputs: rejected.missingInputs.map((prevout) => ({ txid: hashToHex(prevout.txid), vout: prevout.vout })),
+    },
+  );
+}
+
+/** The mempool holds the same transaction with another witness. */
+function differentWitness(txid: ParsedTransaction['txid']): Rejected {
+  const rejection = { kind: 'conflict', reason: 'txn-same-nonwitness-data-in-mempool' } as const;
+  return { status: 'rejected', rejection, conflicts: [txid], missingInputs: [] };
+}
+
+/** What is said of a transaction that is in the chain already; null for any other. */
+function alreadyConfirmed(env: ReadEnv, { txid }: ParsedTransaction) {
+  const record = env.reads.txs.byTxid(txid);
+  if (!record) return null;
+  const facts = txFacts(env, record);
+  const vsize = vsizeOf(facts.parsed);
+  const fee = feeOf(facts);
+  return {
+    txid: hashToHex(facts.parsed.txid),
+    wtxid: hashToHex(facts.parsed.wtxid),
+    status: 'already_confirmed',
+    vsize,
+    fee: fee === null ? null : sat(fee),
+    feeRate: fee === null ? null : feeRate(fee, vsize),
+    replaced: [],
+    blockHash: hashToHex(facts.place!.block.hash),
+    confirmations: confirmationsAt(env.tip, record.position),
+    relayedTo: 0,
+  };
+}
+
+/** What became of each of the transactions that were only judged. */
+export function testReply(txs: readonly ParsedTransaction[], { rejection, results }: PackageResult) {
+  return txs.map(({ txid, wtxid }) => {
+    const id = hashToHex(wtxid);
+    const result = results.get(id);
+    const names = { txid: hashToHex(txid), wtxid: id };
+    const none = { vsize: null, fee: null, feeRate: null };
+    // Not judged: the package as such was refused, or another transaction before it.
+    if (!result)
+      return {
+        ...names,
+        allowed: null,
+        ...none,
+        reason: rejection?.reason ?? null,
+        class: null,
+        debug: rejection?.debug ?? null,
+      };
+    if (result.status === 'accepted' || result.status === 'in-mempool') {
+      const { vsize, fee } = result;
+      return {
+        ...names,
+        allowed: true,
+        vsize,
+        fee,
+        feeRate: feeRate(fee, vsize),
+        reason: null,
+        class: null,
+        debug: null,
+      };
+    }
+    const {
+      reason,
+      debug,
+      class: rejectClass,
+    } = rejectionView(result.status === 'rejected' ? result : differentWitness(txid));
+    return { ...names, allowed: false, ...none, reason, class: rejectClass, debug };
+  });
+}
+
+/** What became of a package that was handed in. */
+export function packageReply(txs: readonly ParsedTransaction[], { rejection, results }: PackageResult) {
+  const replaced = new Set<string>();
+  const views = txs.map((tx) => {
+    const id = hashToHex(tx.wtxid);
+    const result = results.get(id);
+    const txid = hashToHex(tx.txid);
+    const none = { vsize: null, fee: null, feeRate: null, effectiveFeeRate: null };
+    if (!result)
+      return [
+        id,
+        {
+          txid,
+          status: 'not_judged',
+          ...none,
+          reason: rejection?.reason ?? null,
+          class: null,
+          retryable: null,
+          debug: rejection?.debug ?? null,
+        },
+      ];
+    if (result.status === 'accepted' || result.status === 'in-mempool') {
+      if (result.status === 'accepted') for (const each of result.replaced) replaced.add(hashToHex(each));
+      const { vsize, fee } = result;
+      const effective = result.status === 'accepted' ? feeRate(result.effective.fee, result.effective.vsize) : null;
+      const status = result.status === 'accepted' ? 'accepted' : 'already_in_mempool';
+      return [
+        id,
+        {
+          txid,
+          status,
+          vsize,
+          fee,
+          feeRate: feeRate(fee, vsize),
+          effectiveFeeRate: effective,
+          reason: null,
+          class: null,
+          retryable: null,
+          debug: null,
+        },
+      ];
+    }
+    const view = rejectionView(result.status === 'rejected' ? result : differentWitness(tx.txid));
+    return [id, { txid, status: 'rejected', ...none, ...view }];
+  });
+  return {
+    packageMessage: rejection?.reason ?? 'success',
+    results: Object.fromEntries(views),
+    replaced: [...replaced],
+  };
+}

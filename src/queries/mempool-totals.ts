@@ -1,0 +1,34 @@
+import type { MempoolTotals } from '../mempool/changes.ts';
+import type { MempoolMirror } from '../mempool/mirror.ts';
+import type { RelayOptions } from '../policy/relay-options.ts';
+
+/**
+ * What the mempool says of itself, with counts as they are at this moment. Before it has said anything it is empty and
+ * not loaded.
+ */
+export function mempoolTotals({
+  mempool,
+  settings: { relay },
+}: {
+  readonly mempool: MempoolMirror;
+  readonly settings: { readonly relay: RelayOptions };
+}): MempoolTotals {
+  const { entries, totals } = mempool;
+  const { vsize, size, fee, bytes } = entries.totals;
+  const told = totals ?? {
+    maxUsage: relay.maxMempoolBytes,
+    minFeerate: Number(relay.minRelayFeerate),
+    minRelayFeerate: Number(relay.minRelayFeerate),
+    incrementalFeerate: Number(relay.incrementalFeerate),
+    loaded: false,
+  };
+  return {
+    ...told,
+    count: entries.count,
+    vsize,
+    size,
+    usage: bytes,
+    totalFee: fee,
+    unbroadcast: mempool.unbroadcastCount,
+  };
+}

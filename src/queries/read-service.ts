@@ -1,0 +1,212 @@
+import type { ByteCache } from '../http/byte-cache.ts';
+import { willCompress } from '../http/compress.ts';
+import { ApiError } from '../http/errors.ts';
+import { NODE, type Owner, ownerOf } from '../http/owner.ts';
+import { LONG_REPLY } from '../http/reply-ledger.ts';
+import type { MirrorPart } from '../mempool/mirror.ts';
+import { hashToHex } from '../primitives/hash.ts';
+import type { ApiContext } from '../server/context.ts';
+import type { JobResult, ReaderJob } from '../server/reader-jobs.ts';
+import { type Answer, type ReadEndpoint, type ReadReply, replyOf } from './answer.ts';
+import { frontBudget, MempoolBehind, NeedsWorker, type ReadEnv, withSnapshot } from './read-env.ts';
+import { type ReadSources, readSources } from './read-settings.ts';
+import { ReaderPool } from './reader-pool.ts';
+
+const READER_WORKERS = 2;
+const RESERVED_READERS = 1;
+const LONG_READERS = 3;
+const JOBS_PER_KEY = 64;
+const JOBS_TOTAL = 512;
+/** Characters of a question that is remembered with its answer. */
+const MAX_QUESTION = 1024;
+
+/** A job for a worker, and which slots of the mempool it needs, if any. */
+export interface WorkerJob {
+  readonly job: ReaderJob;
+  readonly signal: AbortSignal;
+  readonly long: boolean;
+  /** Who asks; the node itself where absent. */
+  readonly owner?: Owner;
+  mempoolPart?: ((env: ReadEnv) => Iterable<number>) | undefined;
+}
+
+/** Answers from the chain: short ones at once on the front's connection, long ones by the reader workers. */
+export class ReadService {
+  readonly sources: ReadSources;
+  readonly #ctx: ApiContext;
+  readonly #pool: ReaderPool;
+
+  constructor(ctx: ApiContext, sources: ReadSources) {
+    this.#ctx = ctx;
+    this.sources = sources;
+    const { log, options } = ctx;
+    this.#pool = new ReaderPool({
+      chainDir: options.chainDir,
+      networkDir: options.networkDir,
+      sources,
+      workers: READER_WORKERS,
+      longWorkers: LONG_READERS,
+      reservedWorkers: RESERVED_READERS,
+      perKey: JOBS_PER_KEY,
+      total: JOBS_TOTAL,
+      hasRoom: (owner) => ctx.replies.hasRoom(owner),
+      startReader: ctx.startReader,
+      log,
+    });
+    ctx.replies.onRoom(() => this.#pool.dispatch());
+  }
+
+  /** Reads on one snapshot, here and now. Throws MempoolBehind where it looks at a mempool that is. */
+  read<T>(read: (env: ReadEnv) => T): T {
+    return this.#snapshot(() => {}, read);
+  }
+
+  /** The same; waits for the mempool where it looks at it. */
+  readWhole<T>(read: (env: ReadEnv) => T, signal: AbortSignal): Promise<T> {
+    return this.#caughtUp(() => this.read(read), signal);
+  }
+
+  /** The same, but rejects with NeedsWorker where it would hold up the front. */
+  readShort<T>(read: (env: ReadEnv) => T, signal: AbortSignal): Promise<T> {
+    return this.#caughtUp(() => this.#snapshot(frontBudget(), read), signal);
+  }
+
+  /** The reply of an endpoint to a request; made wherever its work belongs. */
+  async respond<I>(endpoint: ReadEndpoint<I>, input: I, request: Request): Promise<Response> {
+    const signal = this.#limited(request.signal);
+    try {
+      return this.#response(await this.readShort((env) => replyOf(env, endpoint.run(env, input)), signal), request);
+    } catch (error) {
+      if (!(error instanceof NeedsWorker)) throw error;
+    }
+    const owner = ownerOf(this.#ctx.call(request));
+    return this.#response(await this.#long(endpoint, input, { signal, owner }), request);
+  }
+
+  /** Hands a job to the workers; it ends when the signal aborts. */
+  async runJob({ job, signal, long, owner = NODE, mempoolPart }: WorkerJob): Promise<JobResult> {
+    let covered: readonly Uint8Array[] = [];
+    for (;;) {
+      const mempool = mempoolPart && (await this.#part(mempoolPart, covered, signal));
+      const result = await this.#pool.run({ ...job, mempool }, { signal, long, owner });
+      if ('spendersOf' in result) covered = [...covered, ...result.spendersOf];
+      else if (!('behind' in result)) return result;
+    }
+  }
+
+  /** The reply of an answer that is made on the front. */
+  async reply(make: (env: ReadEnv) => Answer, request: Request): Promise<Response> {
+    return this.#response(await this.readWhole((env) => replyOf(env, make(env)), request.signal), request);
+  }
+
+  close(): Promise<void> {
+    return this.#pool.close();
+  }
+
+  #snapshot<T>(expectWork: (microseconds: number) => void, read: (env: ReadEnv) => T): T {
+    const { mirror } = this.#ctx.mempool;
+    return withSnapshot({ reads: this.#ctx.reads(), ...this.sources, mirror }, expectWork, read);
+  }
+
+  async #caughtUp<T>(attempt: () => T, signal: AbortSignal): Promise<T> {
+    for (;;) {
+      try {
+        return attempt();
+      } catch (error) {
+        if (!(error instanceof MempoolBehind)) throw error;
+      }
+      await this.#ctx.mempool.moved(signal);
+    }
+  }
+
+  #part(
+    slots: (env: ReadEnv) => Iterable<number>,
+    covered: readonly Uint8Array[],
+    signal: AbortSignal,
+  ): Promise<MirrorPart> {
+    return this.readWhole((env) => env.mempool.part(slots(env), covered), signal);
+  }
+
+  /** What a worker made once serves until the chain or the mempool moves. */
+  async #long<I>(
+    endpoint: ReadEndpoint<I>,
+    input: I,
+    { signal, owner }: { signal: AbortSignal; owner: Owner },
+  ): Promise<ReadReply> {
+    const { mempoolPart } = endpoint;
+    const question = `${endpoint.name} ${JSON.stringify(input, bytesAsHex)}`;
+    const cache = question.length <= MAX_QUESTION ? this.#ctx.cache : null;
+    const seq = mempoolPart ? this.#ctx.mempool.mirror.seq : 0;
+    const known = cache && cachedReply(cache, `${hashToHex(this.#ctx.reads().tip().hash)} ${seq} ${question}`);
+    if (known) return known;
+    const made = restReply(
+      await this.runJob({
+        job: { kind: 'rest', name: endpoint.name, input },
+        signal,
+        long: false,
+        owner,
+        mempoolPart: mempoolPart && ((env) => mempoolPart(env, input)),
+      }),
+    );
+    // Made from a later state of the mempool, it is remembered under the earlier one and not found again.
+    if (cache) cacheReply(cache, `${made.headers['x-chain-hash']} ${seq} ${question}`, made);
+    return made;
+  }
+
+  #response({ headers, body }: ReadReply, request: Request): Response {
+    if (body.length <= LONG_REPLY) return new Response(body as string | Uint8Array<ArrayBuffer>, { headers });
+    const { replies } = this.#ctx;
+    const owner = ownerOf(this.#ctx.call(request));
+    replies.admit(owner);
+    const bytes = (typeof body === 'string' ? new TextEncoder().encode(body) : body) as Uint8Array<ArrayBuffer>;
+    // What will be compressed is counted when that is done.
+    const compressed = willCompress(request, headers['content-type'] ?? null);
+    return new Response(compressed ? bytes : replies.body(bytes, { owner, signal: request.signal }), { headers });
+  }
+
+  #limited(signal: AbortSignal): AbortSignal {
+    const ms = this.#ctx.options.http.requestTimeoutMs;
+    return ms > 0 ? AbortSignal.any([signal, AbortSignal.timeout(ms)]) : signal;
+  }
+}
+
+const services = new WeakMap<ApiContext, ReadService>();
+
+/** The one service of a context. `sources` are the defaults unless given at the first call. */
+export function readService(ctx: ApiContext, sources?: ReadSources): ReadService {
+  let service = services.get(ctx);
+  if (!service) {
+    const { service: name, version, userAgent, http } = ctx.options;
+    service = new ReadService(
+      ctx,
+      sources ?? readSources(ctx.params, { service: name, version, userAgent, publicUrl: http.publicUrl }),
+    );
+    services.set(ctx, service);
+    const opened = service;
+    ctx.onStop(() => opened.close());
+  }
+  return service;
+}
+
+function bytesAsHex(_key: string, value: unknown): unknown {
+  return value instanceof Uint8Array ? value.toHex() : value;
+}
+
+/** Body and headers stand beside each other, since the cache holds bytes alone. */
+function cachedReply(cache: ByteCache, key: string): ReadReply | null {
+  const headers = cache.get(`${key} headers`);
+  const body = cache.get(key);
+  return headers && body && { headers: JSON.parse(new TextDecoder().decode(headers)) as ReadReply['headers'], body };
+}
+
+function cacheReply(cache: ByteCache, key: string, { headers, body }: ReadReply): void {
+  if (typeof body === 'string') return;
+  cache.set(key, body);
+  cache.set(`${key} headers`, new TextEncoder().encode(JSON.stringify(headers)));
+}
+
+function restReply(result: JobResult): ReadReply {
+  if (result.ok) return result.reply;
+  if ('rpc' in result) throw new Error(result.rpc.message);
+  throw new ApiError(result.api.failure, result.api.message, result.api.details);
+}

@@ -1,0 +1,81 @@
+import type { NetworkParams } from '../params/network-params.ts';
+import { DEFAULT_RELAY_OPTIONS, type RelayOptions } from '../policy/relay-options.ts';
+import { VERSION } from '../util/version.ts';
+
+/** What an operator may say of the coin in `GET /api/listing`. */
+export interface ListingSettings {
+  readonly name: string;
+  readonly symbol: string;
+  readonly confirmations: { readonly deposit: number; readonly depositLarge: number; readonly withdrawal: number };
+  readonly license: string | null;
+  readonly links: {
+    readonly website: string | null;
+    readonly explorer: string | null;
+    readonly explorerTx: string | null;
+    readonly explorerAddress: string | null;
+    readonly source: string | null;
+    readonly whitepaper: string | null;
+    readonly support: string | null;
+  };
+}
+
+/** What answers depend on beside the chain; plain data, so that reader workers get the same. */
+export interface ReadSettings {
+  readonly service: string;
+  readonly version: string;
+  /** BIP-14. */
+  readonly userAgent: string;
+  /** Without a slash at its end. */
+  readonly publicUrl: string | null;
+  readonly listing: ListingSettings;
+  /** What of loose transactions is taken. */
+  readonly relay: RelayOptions;
+  /** The least rate is answered where there is nothing to estimate fees from. */
+  readonly feeFallback: boolean;
+  /** The filters of blocks are kept. */
+  readonly filterIndex: boolean;
+}
+
+/** Everything the read side is told at start; plain data. */
+export interface ReadSources {
+  readonly params: NetworkParams;
+  readonly settings: ReadSettings;
+}
+
+export const DEFAULT_LISTING: ListingSettings = {
+  name: 'Bitcoin',
+  symbol: 'BTC',
+  confirmations: { deposit: 3, depositLarge: 6, withdrawal: 1 },
+  license: null,
+  links: {
+    website: null,
+    explorer: null,
+    explorerTx: null,
+    explorerAddress: null,
+    source: null,
+    whitepaper: null,
+    support: null,
+  },
+};
+
+/** Settings of a network, with their defaults. */
+export function readSources(
+  params: NetworkParams,
+  { listing, ...overrides }: Partial<Omit<ReadSettings, 'listing'>> & { listing?: Partial<ListingSettings> } = {},
+): ReadSources {
+  const version = overrides.version ?? VERSION;
+  return {
+    params,
+    settings: {
+      service: 'obverse',
+      userAgent: `/Obverse:${version}/`,
+      publicUrl: null,
+      relay: DEFAULT_RELAY_OPTIONS,
+      feeFallback: true,
+      filterIndex: false,
+      ...overrides,
+      version,
+      listing: { ...DEFAULT_LISTING, ...listing },
+    },
+  };
+}

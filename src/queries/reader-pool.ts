@@ -1,0 +1,292 @@
+import { ApiError } from '../http/errors.ts';
+import { NODE, type Owner } from '../http/owner.ts';
+import type { ReaderJob, ReaderResult } from '../server/reader-jobs.ts';
+import { FairQueue } from '../util/fair-queue.ts';
+import type { Log } from '../util/log.ts';
+import { NoRoomForThread } from '../util/worker.ts';
+import type { ReadSources } from './read-settings.ts';
+import { CLOSED, type FromReader, type ToReader } from './reader-messages.ts';
+
+export interface ReaderPoolOptions {
+  /** The folder of the chain, and the network's directory, in which wallets lie. */
+  readonly chainDir: string;
+  readonly networkDir: string;
+  readonly sources: ReadSources;
+  /** Threads for short jobs; and at most so many more, each of another key, for long ones. */
+  readonly workers: number;
+  readonly longWorkers: number;
+  /** Threads for short jobs of keys that have no other one running. Default 0. */
+  readonly reservedWorkers?: number;
+  /** Jobs that may wait, of one key and of all. */
+  readonly perKey: number;
+  readonly total: number;
+  /** Running time after which a job counts as long. Default 1000. */
+  readonly shortMs?: number;
+  /** Whether a reply may be made for an owner now; `dispatch` is to be called when that changes. */
+  readonly hasRoom?: (owner: Owner) => boolean;
+  /** Starts a thread that runs `reader-worker.ts`. Throws NoRoomForThread. */
+  readonly startReader: () => Worker;
+  readonly log: Log;
+}
+
+export interface RunOptions {
+  readonly signal: AbortSignal;
+  /** It may take minutes. */
+  readonly long?: boolean;
+  /** Who asks; the node itself where absent. */
+  readonly owner?: Owner;
+}
+
+/** The longest a thread is waited for at the end. */
+const CLOSE_MS = 1000;
+/** Nice values of the threads: a key that asks for little is not held up by keys that ask for much. */
+const NICE = { reserved: 0, shared: 5, long: 10 } as const;
+type ReaderKind = keyof typeof NICE;
+
+const SHORT_MS = 1000;
+/** A thread for long jobs that has had none for this time ends. */
+const IDLE_MS = 30_000;
+
+interface Waiting {
+  readonly id: number;
+  readonly job: ReaderJob;
+  readonly owner: Owner;
+  long: boolean;
+  readonly resolve: (result: ReaderResult) => void;
+  readonly reject: (error: unknown) => void;
+  done: boolean;
+  startedAt: number;
+}
+
+interface Reader {
+  readonly worker: Worker;
+  readonly kind: ReaderKind;
+  readonly cancelled: Int32Array;
+  running: Waiting | null;
+  idle: ReturnType<typeof setTimeout> | null;
+}
+
+/**
+ * Threads that make long answers, each on its own connection. They start with the first job, so that a program that
+ * needs none has none. Keys get their turns by the time that their jobs have taken.
+ */
+export class ReaderPool {
+  readonly #options: ReaderPoolOptions;
+  readonly #readers: Reader[] = [];
+  readonly #queue: FairQueue<Waiting>;
+  #lastId = 0;
+  #closed = false;
+
+  constructor(options: ReaderPoolOptions) {
+    this.#options = options;
+    this.#queue = new FairQueue(options);
+  }
+
+  /**
+   * Does a job. `long` ones may take minutes; they have threads of their own, one for each key. A job that turns out to
+   * be long gives its thread up and begins again as one of them. Rejects with ApiError `rate_limited` where too many jobs
+   * of its key wait, `overloaded` where too many wait in all, and as soon as the signal aborts.
+   */
+  run(job: ReaderJob, { signal, long = false, owner = NODE }: RunOptions): Promise<ReaderResult> {
+    return new Promise((resolve, reject) => {
+      if (this.#closed) return reject(new ApiError('shutting_down'));
+      if (signal.aborted) return reject(givenUp());
+      const abort = () => this.#cancel(waiting);
+      const settle =
+        <T>(how: (value: T) => void) =>
+        (value: T) => {
+          if (waiting.done) return;
+          waiting.done = true;
+          signal.removeEventListener('abort', abort);
+          how(value);
+        };
+      const id = (this.#lastId = (this.#lastId % 0x7fff_ffff) + 1);
+      const settled = { resolve: settle(resolve), reject: settle(reject), done: false };
+      const waiting: Waiting = { id, job, owner, long, ...settled, startedAt: 0 };
+      if (!this.#enqueue(waiting)) return;
+      signal.addEventListener('abort', abort, { once: true });
+      this.dispatch();
+    });
+  }
+
+  /** Gives jobs to threads that are free. */
+  dispatch(): void {
+    for (;;) {
+      const next = this.#queue.take((waiting) => this.#mayStart(waiting));
+      if (!next) return;
+      const { key, item: waiting } = next;
+      const kind = this.#kindFor(waiting)!;
+      const reader = this.#readers.find((each) => each.running === null && each.kind === kind);
+      if (reader) this.#begin(reader, waiting);
+      else if (!this.#startFor(waiting, kind)) {
+        this.#queue.ended(key, 0);
+        // Running readers serve the queue; without one, nothing would.
+        if (this.#readers.some(({ running }) => running !== null)) return;
+      }
+    }
+  }
+
+  /** Refuses what runs or waits, and resolves when the threads have closed their connections and ended. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    for (const waiting of this.#queue.drain()) waiting.reject(new ApiError('shutting_down'));
+    const ended = this.#readers.splice(0).map((reader) => {
+      const { running, cancelled } = reader;
+      if (running) Atomics.store(cancelled, 0, running.id);
+      running?.reject(new ApiError('shutting_down'));
+      return closeThread(reader);
+    });
+    await Promise.all(ended);
+  }
+
+  /** False where there is no room, and it was refused. */
+  #enqueue(waiting: Waiting): boolean {
+    const enqueued = this.#queue.push(waiting.owner, waiting);
+    if (enqueued.ok) {
+      enqueued.displaced?.reject(tooMany());
+      return true;
+    }
+    waiting.reject(
+      enqueued.full === 'key' ? tooMany() : new ApiError('overloaded', 'too many long answers are waiting'),
+    );
+    return false;
+  }
+
+  #mayStart(waiting: Waiting): boolean {
+    return this.#kindFor(waiting) !== null && (this.#options.hasRoom?.(waiting.owner) ?? true);
+  }
+
+  /** The kind of thread that can begin the job now; null where none can. */
+  #kindFor({ long, owner }: Waiting): ReaderKind | null {
+    const { workers, longWorkers, reservedWorkers = 0 } = this.#options;
+    const hasRunning = this.#readers.some(
+      ({ kind, running }) => running?.owner === owner && (kind === 'long') === long,
+    );
+    if (long) return !hasRunning && this.#hasFree('long', longWorkers) ? 'long' : null;
+    if (this.#hasFree('shared', workers)) return 'shared';
+    return !hasRunning && this.#hasFree('reserved', reservedWorkers) ? 'reserved' : null;
+  }
+
+  #hasFree(kind: ReaderKind, most: number): boolean {
+    const ofKind = this.#readers.filter((reader) => reader.kind === kind);
+    return ofKind.length < most || ofKind.some(({ running }) => running === null);
+  }
+
+  #begin(reader: Reader, waiting: Waiting): void {
+    if (reader.idle) clearTimeout(reader.idle);
+    reader.idle = null;
+    reader.running = waiting;
+    waiting.startedAt = performance.now();
+    const { id, job, long } = waiting;
+    const maxMs = long ? null : (this.#options.shortMs ?? SHORT_MS);
+    reader.worker.postMessage({ type: 'job', id, job, maxMs } satisfies ToReader);
+  }
+
+  #cancel(waiting: Waiting): void {
+    this.#queue.remove(waiting.owner, waiting);
+    for (const { running, cancelled } of this.#readers)
+      if (running === waiting) Atomics.store(cancelled, 0, waiting.id);
+    waiting.reject(givenUp());
+  }
+
+  /** Starts a thread and gives it the job. False where that is not possible now. */
+  #startFor(waiting: Waiting, kind: ReaderKind): boolean {
+    try {
+      this.#begin(this.#start(kind), waiting);
+      return true;
+    } catch (error) {
+      waiting.reject(
+        error instanceof NoRoomForThread ? new ApiError('overloaded', 'too many connections are open') : error,
+      );
+      return false;
+    }
+  }
+
+  #start(kind: ReaderKind): Reader {
+    const { chainDir, networkDir, sources, log } = this.#options;
+    const worker = this.#options.startReader();
+    const cancelled = new SharedArrayBuffer(4);
+    const reader: Reader = { worker, kind, cancelled: new Int32Array(cancelled), running: null, idle: null };
+    worker.onmessage = ({ data }: MessageEvent<FromReader>) => this.#finish(reader, data);
+    worker.onerror = ({ message }) => {
+      log.error('a reader worker failed', { message });
+      this.#lose(reader);
+    };
+    worker.addEventListener('close', () => this.#lose(reader));
+    const nice = NICE[kind];
+    worker.postMessage({ type: 'open', chainDir, networkDir, sources, cancelled, nice } satisfies ToReader);
+    // Waiting for work is no reason to keep the program alive.
+    worker.unref();
+    this.#readers.push(reader);
+    return reader;
+  }
+
+  #finish(reader: Reader, { id, result, error, tookTooLong }: FromReader): void {
+    const waiting = reader.running;
+    if (waiting?.id !== id) return;
+    this.#free(reader, waiting);
+    if (tookTooLong) {
+      waiting.long = true;
+      // It has been admitted already: the queue may be full by now.
+      if (!waiting.done) this.#queue.requeue(waiting.owner, waiting);
+    } else if (result) waiting.resolve(result);
+    else {
+      if (error) this.#options.log.error('a long answer failed', { error });
+      waiting.reject(new ApiError('internal_error'));
+    }
+    this.dispatch();
+  }
+
+  #free(reader: Reader, waiting: Waiting): void {
+    reader.running = null;
+    this.#queue.ended(waiting.owner, performance.now() - waiting.startedAt);
+    if (reader.kind !== 'long') return;
+    reader.idle = setTimeout(() => this.#retire(reader), IDLE_MS);
+    reader.idle.unref();
+  }
+
+  #retire(reader: Reader): void {
+    const at = this.#readers.indexOf(reader);
+    if (at < 0 || reader.running) return;
+    this.#readers.splice(at, 1);
+    void closeThread(reader);
+  }
+
+  /** A thread that ended is replaced by the next job. */
+  #lose(reader: Reader): void {
+    const at = this.#readers.indexOf(reader);
+    if (at < 0) return;
+    this.#readers.splice(at, 1);
+    const { running } = reader;
+    if (running) this.#queue.ended(running.owner, performance.now() - running.startedAt);
+    running?.reject(new ApiError('internal_error'));
+    reader.worker.terminate();
+    if (!this.#closed) this.dispatch();
+  }
+}
+
+/** Resolves when a thread has closed its connection and ended. */
+async function closeThread({ worker, idle }: Reader): Promise<void> {
+  if (idle) clearTimeout(idle);
+  const closed = new Promise<void>((resolve) => {
+    worker.onmessage = ({ data }: MessageEvent<FromReader>) => {
+      if (data.id === CLOSED) resolve();
+    };
+  });
+  worker.postMessage({ type: 'close' } satisfies ToReader);
+  // Ended in the midst of a read, a thread would leave its connection open.
+  await Promise.race([closed, Bun.sleep(CLOSE_MS)]);
+  worker.terminate();
+}
+
+/** Out of time, or the client has left and sees nothing of this. */
+function givenUp(): ApiError {
+  return new ApiError('overloaded', 'the answer took too long');
+}
+
+function tooMany(): ApiError {
+  return new ApiError('rate_limited', 'too many long answers of this key are waiting', {
+    scope: 'reads',
+    retryAfter: 1,
+  });
+}

@@ -1,0 +1,34 @@
+import { fail } from '../http/errors.ts';
+import type { NetworkParams } from '../params/network-params.ts';
+import { parseAddress } from '../script/address.ts';
+import { hexToBytes, isHex } from '../util/bytes.ts';
+
+/** What `{address}` of a path names. */
+export interface ScriptInput {
+  /** In the one form we write it: an address, or `script:` and hex. */
+  readonly address: string;
+  readonly script: Uint8Array;
+}
+
+const SCRIPT_PREFIX = 'script:';
+
+/** Reads an address of the network, or `script:<hex>`. Throws `invalid_address`. */
+export function readScriptInput(text: string, params: NetworkParams): ScriptInput {
+  if (text.startsWith(SCRIPT_PREFIX)) {
+    const script = bareScript(text) ?? invalid('script: takes the hex of an output script', 'malformed', params);
+    return { address: SCRIPT_PREFIX + script.toHex(), script };
+  }
+  const parsed = parseAddress(text, params.address);
+  if (!parsed.ok) return invalid(parsed.error, parsed.reason, params);
+  return { address: parsed.address, script: parsed.script };
+}
+
+/** What `script:<hex>` holds; null for every other text. */
+export function bareScript(text: string): Uint8Array | null {
+  const hex = text.startsWith(SCRIPT_PREFIX) ? text.slice(SCRIPT_PREFIX.length) : '';
+  return hex !== '' && isHex(hex) ? hexToBytes(hex) : null;
+}
+
+function invalid(message: string, reason: string, { name }: NetworkParams): never {
+  return fail('invalid_address', message, { reason, network: name });
+}

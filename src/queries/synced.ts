@@ -1,0 +1,20 @@
+import type { ApiContext } from '../server/context.ts';
+import { systemClock, unixSeconds } from '../util/clock.ts';
+import { headerTime } from './block-facts.ts';
+import type { ReadEnv } from './read-env.ts';
+
+/** Whether the node follows the network: initial sync is over, no header is ahead by more than one, the tip is fresh. */
+export function isSynced(ctx: Pick<ApiContext, 'options' | 'node'>, { tip }: Pick<ReadEnv, 'tip'>): boolean {
+  return isSyncedAt(ctx, { height: tip.height, time: headerTime(tip) });
+}
+
+/** The same of a tip of which only height and time are known. */
+export function isSyncedAt(
+  { options, node }: Pick<ApiContext, 'options' | 'node'>,
+  tip: { readonly height: number; readonly time: number },
+): boolean {
+  const { initialBlockDownload, headers } = node().status();
+  const { maxTipAge } = options.ready;
+  const fresh = maxTipAge === 0 || unixSeconds(systemClock) - tip.time <= maxTipAge;
+  return !initialBlockDownload && headers - tip.height <= 1 && fresh;
+}

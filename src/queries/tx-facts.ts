@@ -1,0 +1,103 @@
+import { fail } from '../http/errors.ts';
+import type { Unconfirmed } from '../mempool/mirror.ts';
+import { type ParsedBlock, type ParsedTransaction, weightOf } from '../primitives/block.ts';
+import { type Coin, positionHeight, positionIndex, type TxPosition } from '../primitives/coin.ts';
+import { hashFromHex, hashToHex, type Txid } from '../primitives/hash.ts';
+import { readTxUndo } from '../primitives/undo.ts';
+import type { HeaderRecord } from '../storage/header-store.ts';
+import type { TxRecord } from '../storage/tx-store.ts';
+import { ByteReader } from '../util/bytes.ts';
+import type { ReadEnv } from './read-env.ts';
+
+/** A transaction with what it spent and where it stands; the JSON of REST and RPC is made from it. */
+export interface TxFacts {
+  readonly parsed: ParsedTransaction;
+  readonly isCoinbase: boolean;
+  /** In input order; null for a coinbase, and where the undo data is not there. */
+  readonly spent: readonly Coin[] | null;
+  /** Where it stands in the active chain, or null. */
+  readonly place: { readonly block: HeaderRecord; readonly position: TxPosition } | null;
+  /** Where it waits in the mempool. */
+  readonly unconfirmed?: Unconfirmed;
+}
+
+/** A transaction of the mempool or of the active chain, by its id in display order. Throws `tx_not_found`. */
+export function anyTxFacts(env: ReadEnv, txid: string): TxFacts {
+  const waiting = env.mempool.find(hashFromHex<Txid>(txid));
+  return waiting ? unconfirmedFacts(env, waiting) : txFacts(env, txByTxid(env, txid));
+}
+
+/** The same facts of a transaction of the mempool. */
+export function unconfirmedFacts({ reads, mempool }: ReadEnv, unconfirmed: Unconfirmed): TxFacts {
+  const { parsed } = unconfirmed;
+  // Blocks may have come or gone since it was accepted, so where its coins stand is looked up.
+  const spent = unconfirmed.spent.map(({ output }, i) => {
+    const { prevout } = parsed.tx.inputs[i]!;
+    const coin = mempool.has(prevout.txid) ? null : reads.coins.get(prevout);
+    return { output, position: coin?.position ?? IN_MEMPOOL };
+  });
+  return { parsed, isCoinbase: false, spent, place: null, unconfirmed };
+}
+
+/** The position of a coin that is in no block. */
+export const IN_MEMPOOL = Number.MAX_SAFE_INTEGER;
+
+/** A confirmed transaction by its id in display order; null where there is none. */
+export function findTx({ reads }: Pick<ReadEnv, 'reads'>, txid: string): TxRecord | null {
+  return reads.txs.byTxid(hashFromHex<Txid>(txid));
+}
+
+/** The same; throws `tx_not_found`. */
+export function txByTxid(env: ReadEnv, txid: string): TxRecord {
+  const record = findTx(env, txid);
+  if (record) return record;
+  const replacedBy = env.mempool.replacedBy(hashFromHex<Txid>(txid));
+  return fail('tx_not_found', replacedBy ? 'the transaction was replaced' : 'no such transaction', {
+    replacedBy: replacedBy && hashToHex(replacedBy),
+  });
+}
+
+export function txFacts({ reads }: Pick<ReadEnv, 'reads'>, record: TxRecord): TxFacts {
+  const { block, parsed, spent } = reads.transaction(record);
+  const isCoinbase = positionIndex(record.position) === 0;
+  return { parsed, isCoinbase, spent: isCoinbase ? null : spent, place: { block, position: record.position } };
+}
+
+/** The transactions of a whole block, with what they spent where that is known. */
+export function blockTxFacts(
+  { reads }: Pick<ReadEnv, 'reads'>,
+  block: HeaderRecord,
+  { txs }: ParsedBlock,
+  position: ((index: number) => TxPosition) | null,
+): TxFacts[] {
+  const undo = reads.rawUndo(block);
+  const r = undo && new ByteReader(undo);
+  return txs.map((parsed, index) => ({
+    parsed,
+    isCoinbase: index === 0,
+    spent: index === 0 || !r ? null : readTxUndo(r, parsed.tx.inputs.length),
+    place: position && { block, position: position(index) },
+  }));
+}
+
+export function vsizeOf(parsed: ParsedTransaction): number {
+  return Math.ceil(weightOf(parsed) / 4);
+}
+
+export function valueOut({ tx }: ParsedTransaction): bigint {
+  return tx.outputs.reduce((sum, { value }) => sum + value, 0n);
+}
+
+/** null for a coinbase, and where it is not known what the transaction spent. */
+export function valueIn({ spent }: TxFacts): bigint | null {
+  return spent?.reduce((sum, { output }) => sum + output.value, 0n) ?? null;
+}
+
+export function feeOf(facts: TxFacts): bigint | null {
+  const paid = valueIn(facts);
+  return paid === null ? null : paid - valueOut(facts.parsed);
+}
+
+export function confirmationsAt(tip: HeaderRecord, position: TxPosition): number {
+  return tip.height - positionHeight(position) + 1;
+}

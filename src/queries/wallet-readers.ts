@@ -1,0 +1,85 @@
+import { join } from 'node:path';
+import type { ApiContext } from '../server/context.ts';
+import { WalletReads } from '../wallet/store/wallet-reads.ts';
+import type { WalletState } from '../wallet/wallet-state.ts';
+
+/** Where the files of wallets lie within a network's directory. */
+function walletPath(networkDir: string, name: string): string {
+  return join(networkDir, 'wallets', `${name}.db`);
+}
+
+/** Connections of a thread to the files of wallets; of each name the one that was loaded last. */
+export class WalletFiles {
+  readonly #dir: string;
+  readonly #open = new Map<string, { readonly load: number; readonly reads: WalletReads }>();
+
+  constructor(networkDir: string) {
+    this.#dir = networkDir;
+  }
+
+  get({ name, load }: Pick<WalletState, 'name' | 'load'>): WalletReads {
+    const open = this.#open.get(name);
+    if (open?.load === load) return open.reads;
+    open?.reads.close();
+    const reads = WalletReads.open(walletPath(this.#dir, name));
+    this.#open.set(name, { load, reads });
+    return reads;
+  }
+
+  /** Leaves the files of all but these. */
+  keep(states: readonly WalletState[]): void {
+    for (const [name, { load, reads }] of this.#open) {
+      if (states.some((state) => state.name === name && state.load === load)) continue;
+      reads.close();
+      this.#open.delete(name);
+    }
+  }
+
+  close(): void {
+    this.keep([]);
+  }
+}
+
+/** A wallet that is loaded, and what reads it. */
+export interface LoadedWallet {
+  readonly state: WalletState;
+  readonly reads: WalletReads;
+}
+
+/** The wallets that are loaded, as the front reads them. */
+export class WalletReaders {
+  readonly #ctx: ApiContext;
+  readonly #files: WalletFiles;
+
+  constructor(ctx: ApiContext) {
+    this.#ctx = ctx;
+    this.#files = new WalletFiles(ctx.options.networkDir);
+    ctx.onStop(() => this.#files.close());
+  }
+
+  /** In the order in which they were loaded; null where there are to be no wallets. */
+  get states(): readonly WalletState[] | null {
+    return this.#ctx.node().status().wallets ?? null;
+  }
+
+  /** Null where no such wallet is loaded. */
+  get(name: string): LoadedWallet | null {
+    this.closeUnloaded();
+    const state = this.states?.find((each) => each.name === name);
+    return state ? { state, reads: this.#files.get(state) } : null;
+  }
+
+  /** Leaves the files of wallets that are not loaded any more. */
+  closeUnloaded(): void {
+    this.#files.keep(this.states ?? []);
+  }
+}
+
+const readers = new WeakMap<ApiContext, WalletReaders>();
+
+/** The one set of readers of a context. */
+export function walletReaders(ctx: ApiContext): WalletReaders {
+  let found = readers.get(ctx);
+  if (!found) readers.set(ctx, (found = new WalletReaders(ctx)));
+  return found;
+}

@@ -1,0 +1,171 @@
+import { boundTo, nextPage, type PageInput } from '../http/input.ts';
+import { sat } from '../http/sat.ts';
+import { clusterOf } from '../mempool/relatives.ts';
+import { signalsOptInRbf } from '../policy/rbf.ts';
+import { positionHeight, type TxPosition, txPosition } from '../primitives/coin.ts';
+import { hashToHex } from '../primitives/hash.ts';
+import { jsonAnswer, type ReadEndpoint } from '../queries/answer.ts';
+import { headerTime, tipView } from '../queries/block-facts.ts';
+import { checkStillActive, decodeCursor, encodeCursor, endOfChain, type PageEnd } from '../queries/cursor.ts';
+import { needSpenders, type ReadEnv } from '../queries/read-env.ts';
+import type { ScriptInput } from '../queries/script-input.ts';
+import { feeOf, type TxFacts, txFacts, unconfirmedFacts, vsizeOf } from '../queries/tx-facts.ts';
+import { equalBytes } from '../util/bytes.ts';
+import { statusView, txView } from '../views/rest/tx-view.ts';
+
+/** Microseconds to read one transaction with what it spent. */
+const TX_US = 80;
+/** Above every position. */
+const END: TxPosition = txPosition(2 ** 31, 0);
+
+export interface AddressTxsInput extends PageInput, ScriptInput {
+  readonly order: 'desc' | 'asc';
+  readonly fromHeight: number | null;
+  readonly toHeight: number | null;
+  readonly minConfirmations: number;
+  /** The mempool is left out. */
+  readonly confirmed: boolean;
+  readonly full: boolean;
+}
+
+/** Where an entry of the list is found. */
+type Entry = { readonly position: TxPosition } | { readonly slot: number };
+
+export const addressTxsEndpoint: ReadEndpoint<AddressTxsInput> = {
+  name: 'address-txs',
+  run(env, input) {
+    const { reads, tip } = env;
+    const bound = boundTo(input);
+    const end = input.cursor === null ? null : decodeCursor(bound, input.cursor);
+    if (end) checkStillActive(env, positionHeight(end.position), end.blockHash);
+    const totals = reads.scripts.totals(input.script);
+    const pending = env.mempool.sumsOf(input.script);
+    const { limit, full } = input;
+    env.expectWork(Math.min(limit, (totals?.txs ?? 0) + pending.txs) * (full ? TX_US * 3 : TX_US));
+    // One more than asked for tells whether there is another page.
+    const found = entriesOf(env, input, totals?.id ?? null, end);
+    const page = found.slice(0, limit);
+    const last = found.length > limit ? page.at(-1)! : null;
+    const facts = page.map((entry) => factsOf(env, entry));
+    if (full)
+      needSpenders(
+        env,
+        facts.map(({ parsed }) => parsed.txid),
+      );
+    const cursor = last && encodeCursor(bound, endAt(env, last));
+    const next = cursor && nextPage(input, cursor);
+    return jsonAnswer(
+      {
+        address: input.address,
+        tip: tipView(tip),
+        total: { confirmed: totals?.txs ?? 0, mempool: pending.txs },
+        items: facts.map((each) => addressTxView(env, input, each)),
+        nextCursor: cursor,
+        next,
+      },
+      next,
+    );
+  },
+  mempoolPart({ mempool }, { script, full }) {
+    const touching = mempool.touching(script);
+    return full ? touching.flatMap((slot) => clusterOf(mempool.entries, slot)) : touching;
+  },
+};
+
+/** Entries behind `end`, one more than a page has: newest first with the mempool before the chain, or the other way round. */
+function entriesOf(env: ReadEnv, input: AddressTxsInput, scriptId: number | null, end: PageEnd | null): Entry[] {
+  const wanted = input.limit + 1;
+  if (input.order === 'asc') {
+    const confirmed = confirmedEntries(env, input, scriptId, end, wanted);
+    return [...confirmed, ...waitingEntries(env, input, end).slice(0, wanted - confirmed.length)];
+  }
+  // Whoever has got to the chain is through with the mempool.
+  const waiting = end && end.seq === 0 ? [] : waitingEntries(env, input, end).reverse().slice(0, wanted);
+  const inChain = end && end.seq > 0 ? null : end;
+  return [...waiting, ...confirmedEntries(env, input, scriptId, inChain, wanted - waiting.length)];
+}
+
+function confirmedEntries(
+  { reads, tip }: ReadEnv,
+  input: AddressTxsInput,
+  scriptId: number | null,
+  end: PageEnd | null,
+  limit: number,
+): Entry[] {
+  const { above, below } = range(input, tip.height, end?.position ?? null);
+  if (scriptId === null || above >= below || limit <= 0) return [];
+  return reads.scripts.history(scriptId, { above, below, order: input.order, limit });
+}
+
+/** Entries of the mempool behind `end`, the oldest first. */
+function waitingEntries({ mempool }: ReadEnv, input: AddressTxsInput, end: PageEnd | null): Entry[] {
+  if (input.confirmed || input.minConfirmations > 0 || input.toHeight !== null) return [];
+  const slots = mempool.touching(input.script);
+  // After a restart events have other numbers: then all are shown again rather than some left out.
+  const seq = end && end.seq >= (mempool.firstSeq ?? 0) ? end.seq : 0;
+  const order = (slot: number) => mempool.entries.order(slot);
+  const behind =
+    seq === 0 ? slots : slots.filter((slot) => (input.order === 'asc' ? order(slot) > seq : order(slot) < seq));
+  return behind.map((slot) => ({ slot }));
+}
+
+function endAt(env: ReadEnv, last: Entry): PageEnd {
+  if ('slot' in last) return { ...endOfChain(env), sub: 0, seq: env.mempool.entries.order(last.slot) };
+  const { hash } = env.reads.headers.byHeight(positionHeight(last.position))!;
+  return { position: last.position, sub: 0, seq: 0, blockHash: hash };
+}
+
+function factsOf(env: ReadEnv, entry: Entry): TxFacts {
+  return 'slot' in entry
+    ? unconfirmedFacts(env, env.mempool.get(entry.slot))
+    : txFacts(env, env.reads.txs.byPosition(entry.position)!);
+}
+
+/** The positions strictly between which the entries of a page lie. */
+function range(
+  { order, fromHeight, toHeight, minConfirmations }: AddressTxsInput,
+  tipHeight: number,
+  last: TxPosition | null,
+): { above: TxPosition; below: TxPosition } {
+  const highest = Math.min(toHeight ?? tipHeight, minConfirmations > 0 ? tipHeight - minConfirmations + 1 : tipHeight);
+  let above = txPosition(fromHeight ?? 0, 0) - 1;
+  let below = highest < 0 ? 0 : Math.min(END, txPosition(highest + 1, 0));
+  if (last !== null && order === 'desc') below = Math.min(below, last);
+  if (last !== null && order === 'asc') above = Math.max(above, last);
+  return { above, below };
+}
+
+/** AddressTx: a transaction seen from one script. */
+export function addressTxView(
+  env: ReadEnv,
+  { script, full }: Pick<AddressTxsInput, 'script' | 'full'>,
+  facts: TxFacts,
+) {
+  const { parsed, isCoinbase, spent, place, unconfirmed } = facts;
+  const outputs = parsed.tx.outputs.flatMap(({ value, scriptPubKey }, n) =>
+    equalBytes(scriptPubKey, script) ? [{ n, value: sat(value) }] : [],
+  );
+  const inputs = (spent ?? []).flatMap(({ output }, n) => {
+    if (!equalBytes(output.scriptPubKey, script)) return [];
+    const { txid, vout } = parsed.tx.inputs[n]!.prevout;
+    return [{ n, txid: hashToHex(txid), vout, value: sat(output.value) }];
+  });
+  const received = outputs.reduce((sum, { value }) => sum + value, 0);
+  const sent = inputs.reduce((sum, { value }) => sum + value, 0);
+  const fee = feeOf(facts);
+  return {
+    txid: hashToHex(parsed.txid),
+    status: statusView(env, place),
+    time: unconfirmed?.time ?? headerTime(place!.block),
+    received,
+    sent,
+    net: received - sent,
+    fee: fee === null ? null : sat(fee),
+    vsize: vsizeOf(parsed),
+    isCoinbase,
+    signalsRbf: !isCoinbase && signalsOptInRbf(parsed.tx),
+    outputs,
+    inputs,
+    ...(full && { tx: txView(env, facts) }),
+  };
+}

@@ -1,0 +1,157 @@
+import { COINBASE_MATURITY } from '../consensus/limits.ts';
+import { boundTo, nextPage, type PageInput } from '../http/input.ts';
+import { sat } from '../http/sat.ts';
+import { positionHeight, positionIndex, type TxPosition } from '../primitives/coin.ts';
+import { hashToHex, type Txid } from '../primitives/hash.ts';
+import { jsonAnswer, type ReadEndpoint } from '../queries/answer.ts';
+import { tipView } from '../queries/block-facts.ts';
+import { checkStillActive, decodeCursor, encodeCursor, endOfChain, type PageEnd } from '../queries/cursor.ts';
+import type { ReadEnv } from '../queries/read-env.ts';
+import type { ScriptInput } from '../queries/script-input.ts';
+import { confirmationsAt } from '../queries/tx-facts.ts';
+import { isUnspendable } from '../script/templates.ts';
+import { equalBytes } from '../util/bytes.ts';
+
+const UTXO_US = 12;
+/** To look through a transaction of the mempool. */
+const WAITING_US = 20;
+/** Coins read from the database at a time, of which the mempool may spend some. */
+const BATCH = 200;
+
+export interface AddressUtxosInput extends PageInput, ScriptInput {
+  /** The UTXO set alone, with what of it the mempool spends. */
+  readonly confirmed: boolean;
+}
+
+/** An unspent output, of the chain or of the mempool. */
+interface Utxo {
+  readonly txid: Txid;
+  readonly vout: number;
+  readonly value: number;
+  /** Null in the mempool. */
+  readonly position: TxPosition | null;
+  /** Number of the event that brought it; 0 in the chain. */
+  readonly seq: number;
+  /** What spends it in the mempool. */
+  readonly spentBy: Txid | null;
+}
+
+export const addressUtxosEndpoint: ReadEndpoint<AddressUtxosInput> = {
+  name: 'address-utxos',
+  run(env, input) {
+    const { reads, tip, mempool } = env;
+    const { limit, script, confirmed } = input;
+    const bound = boundTo(input);
+    const end = input.cursor === null ? null : decodeCursor(bound, input.cursor);
+    if (end) checkStillActive(env, positionHeight(end.position), end.blockHash);
+    const totals = reads.scripts.totals(script);
+    const pending = mempool.sumsOf(script);
+    const read = Math.min(limit + (confirmed ? 0 : pending.inputs), totals?.utxos ?? 0);
+    env.expectWork(read * UTXO_US + (confirmed ? 0 : pending.txs * WAITING_US));
+    const found = take(limit + 1, utxosBehind(env, input, totals?.id ?? null, end));
+    const page = found.slice(0, limit);
+    const last = found.length > limit ? page.at(-1)! : null;
+    const view = utxoViews(env, input);
+    const cursor = last && encodeCursor(bound, endAt(env, last));
+    const next = cursor && nextPage(input, cursor);
+    const inChain = totals ? totals.received - totals.sent : 0n;
+    const total = confirmed
+      ? { count: totals?.utxos ?? 0, value: sat(inChain) }
+      : {
+          // Whatever the mempool spends is either in the chain or among what the mempool makes.
+          count: (totals?.utxos ?? 0) + pending.outputs - pending.inputs,
+          value: sat(inChain + BigInt(pending.received - pending.sent)),
+        };
+    const items = page.map(view);
+    return jsonAnswer({ address: input.address, tip: tipView(tip), total, items, nextCursor: cursor, next }, next);
+  },
+  // What spends a coin of this script touches the script.
+  mempoolPart: ({ mempool }, { script }) => mempool.touching(script),
+};
+
+/** Those behind `end`: of the chain in its order, then of the mempool in the order of arrival. */
+function* utxosBehind(
+  env: ReadEnv,
+  { script, confirmed }: AddressUtxosInput,
+  scriptId: number | null,
+  end: PageEnd | null,
+): Generator<Utxo> {
+  if (scriptId !== null) {
+    const after = end
+      ? { position: end.position, vout: end.seq > 0 ? Number.MAX_SAFE_INTEGER : end.sub }
+      : { position: -1, vout: 0 };
+    for (const utxo of confirmedUtxos(env, scriptId, after)) if (confirmed || !utxo.spentBy) yield utxo;
+  }
+  if (!confirmed && !isUnspendable(script)) yield* waitingUtxos(env, script, end);
+}
+
+function* confirmedUtxos(
+  { reads, mempool }: ReadEnv,
+  scriptId: number,
+  from: { position: TxPosition; vout: number },
+): Generator<Utxo> {
+  let after = from;
+  for (;;) {
+    const coins = reads.scripts.coins(scriptId, after, BATCH);
+    for (const { position, vout, value } of coins) {
+      const { txid } = reads.txs.byPosition(position)!;
+      yield { txid, vout, value, position, seq: 0, spentBy: mempool.spender({ txid, vout }) };
+    }
+    if (coins.length < BATCH) return;
+    after = coins.at(-1)!;
+  }
+}
+
+function* waitingUtxos({ mempool }: ReadEnv, script: Uint8Array, end: PageEnd | null): Generator<Utxo> {
+  // After a restart events have other numbers: then all are shown again rather than some left out.
+  const begin = end && end.seq >= (mempool.firstSeq ?? 0) ? end.seq : 0;
+  for (const slot of mempool.touching(script)) {
+    const seq = mempool.entries.order(slot);
+    if (seq < begin) continue;
+    const { tx, txid } = mempool.entries.parsed(slot);
+    for (const [vout, { value, scriptPubKey }] of tx.outputs.entries()) {
+      if (seq === begin && vout <= end!.sub) continue;
+      if (!equalBytes(scriptPubKey, script) || mempool.spender({ txid, vout })) continue;
+      yield { txid, vout, value: Number(value), position: null, seq, spentBy: null };
+    }
+  }
+}
+
+function endAt(env: ReadEnv, { position, vout, seq }: Utxo): PageEnd {
+  if (position === null) return { ...endOfChain(env), sub: vout, seq };
+  return { position, sub: vout, seq: 0, blockHash: env.reads.headers.byHeight(positionHeight(position))!.hash };
+}
+
+/** Shows outputs of one script; neighbours often stand in the same block. */
+function utxoViews({ reads, tip }: ReadEnv, { script, confirmed }: AddressUtxosInput) {
+  const hex = script.toHex();
+  let block: { height: number; hex: string } | null = null;
+  return ({ txid, vout, value, position, spentBy }: Utxo) => {
+    const height = position === null ? null : positionHeight(position);
+    if (height !== null && block?.height !== height)
+      block = { height, hex: hashToHex(reads.headers.byHeight(height)!.hash) };
+    const confirmations = position === null ? 0 : confirmationsAt(tip, position);
+    const isCoinbase = position !== null && positionIndex(position) === 0;
+    return {
+      txid: hashToHex(txid),
+      vout,
+      value,
+      script: hex,
+      height,
+      blockHash: height === null ? null : block!.hex,
+      confirmations,
+      isCoinbase,
+      mature: !isCoinbase || confirmations >= COINBASE_MATURITY,
+      ...(confirmed && { spentInMempool: spentBy && hashToHex(spentBy) }),
+    };
+  };
+}
+
+function take<T>(count: number, from: Iterable<T>): T[] {
+  const taken: T[] = [];
+  for (const each of from) {
+    taken.push(each);
+    if (taken.length === count) break;
+  }
+  return taken;
+}

@@ -1,0 +1,69 @@
+import { retargetInterval } from '../consensus/consensus-params.ts';
+import { nextWorkRequired, retarget } from '../consensus/difficulty.ts';
+import { difficultyOf } from '../consensus/work.ts';
+import { double } from '../http/core-number.ts';
+import { coinsText } from '../http/sat.ts';
+import { jsonAnswer, type ReadEndpoint, textAnswer } from '../queries/answer.ts';
+import { headerBits, headerTime, tipView, workFields } from '../queries/block-facts.ts';
+import { supplyAt } from '../queries/listing.ts';
+import { StoredEntry } from '../queries/stored-entry.ts';
+
+export const SUPPLY_KINDS = ['circulating', 'issued', 'total', 'max'] as const;
+export type SupplyKind = (typeof SUPPLY_KINDS)[number];
+
+/** One number of coins, for services that read nothing else. */
+export const supplyEndpoint: ReadEndpoint<{ kind: SupplyKind }> = {
+  name: 'supply',
+  run(env, { kind }) {
+    const { max, issued, circulating } = supplyAt(env);
+    const amount = kind === 'max' ? max : kind === 'issued' ? issued : circulating;
+    return textAnswer(coinsText(amount), 'tip');
+  },
+};
+
+const HISTORY_PERIODS = 12;
+
+/** The difficulty now, what it would become at the pace of this period so far, and what it was. */
+export const difficultyEndpoint: ReadEndpoint<null> = {
+  name: 'difficulty',
+  run({ reads, tip, params }) {
+    const { consensus } = params;
+    const interval = retargetInterval(consensus);
+    const entry = new StoredEntry(reads, tip);
+    const nextHeight = (Math.floor(tip.height / interval) + 1) * interval;
+    const blocksToRetarget = nextHeight - tip.height;
+    const first = entry.ancestor(nextHeight - interval)!;
+    const done = tip.height - first.height;
+    const pace = done > 0 ? Math.max(1, (tipTime() - first.time) / done) : consensus.powTargetSpacing;
+    // As if the rest of the period came at the pace of what is there of it.
+    const projected = { bits: entry.bits, time: Math.round(first.time + pace * (interval - 1)) };
+    const estimate = difficultyOf(
+      consensus.noRetargeting
+        ? nextWorkRequired(entry, tipTime() + 1, consensus)
+        : retarget(projected, first, consensus),
+    );
+    const current = difficultyOf(entry.bits);
+    const history = [];
+    for (let at: number = first.height; at >= 0 && history.length < HISTORY_PERIODS; at -= interval) {
+      const block = reads.headers.byHeight(at)!;
+      history.unshift({ height: at, time: headerTime(block), difficulty: workFields(headerBits(block)).difficulty });
+    }
+    return jsonAnswer({
+      height: tip.height,
+      ...workFields(entry.bits),
+      next: {
+        height: nextHeight,
+        difficulty: double(estimate),
+        change: estimate / current - 1,
+        time: Math.round(tipTime() + blocksToRetarget * pace),
+      },
+      blocksToRetarget,
+      history,
+      tip: tipView(tip),
+    });
+
+    function tipTime() {
+      return headerTime(tip);
+    }
+  },
+};

@@ -1,0 +1,198 @@
+import { Elysia, t } from 'elysia';
+import { completeUpTo, type EventPosition, WHOLE } from '../feed/event-cursor.ts';
+import { CURSOR_FAULTS, type Gap, type ResumePoint, startBehind } from '../feed/event-history.ts';
+import type { EventLog } from '../feed/event-log.ts';
+import { ApiError, fail } from '../http/errors.ts';
+import { invalid, numberInput, type Query } from '../http/input.ts';
+import { access } from '../http/route-access.ts';
+import type { Scope } from '../http/scopes.ts';
+import type { ApiContext } from '../server/context.ts';
+import { type EventPage, type PageWish, readEventPage } from './event-pages.ts';
+
+const TYPES = [
+  'newBlock',
+  'newTransaction',
+  'mempoolUpdate',
+  'addressTransaction',
+  'confirmation',
+  'blockDisconnected',
+  'reorg',
+  'transactionRemoved',
+  'walletTransaction',
+] as const;
+/** The first five, of which the last two only tell of what the key watches. */
+const DEFAULT_TYPES: ReadonlySet<string> = new Set(TYPES.slice(0, 5));
+const MAX_WAIT_SECONDS = 60;
+/** How long what keys watch is waited for. */
+const LOAD_MS = 5000;
+const SEQ = /^(?:0|[1-9][0-9]{0,15})$/;
+const NUMBER = /^-?[0-9.]+$/;
+
+interface Asked {
+  readonly from: ResumePoint;
+  /** Whether `after` was a cursor. */
+  readonly byCursor: boolean;
+  readonly limit: number;
+  readonly types: ReadonlySet<string>;
+  readonly waitMs: number;
+}
+
+/** `GET /api/events`: the log as a list, for those who would rather ask than keep a WebSocket. */
+export const eventRoutes = (ctx: ApiContext) => {
+  const waits = new Waits(ctx);
+  return new Elysia({ name: 'rest.events', tags: ['events'] }).get(
+    '/api/events',
+    async ({ query, request }) => {
+      const { events, watches } = ctx;
+      ctx.reads();
+      const { from, waitMs, ...asked } = askedFor(query, ctx);
+      const call = ctx.call(request);
+      call.require(scopeOf(asked.types));
+      const known = events.gapsBehind(from);
+      if (!watches.isLoaded) await Promise.race([watches.loaded, Bun.sleep(LOAD_MS)]);
+      if (!watches.isLoaded) fail('warming_up', 'what keys watch is still being read');
+      const { signal } = request;
+      const wish = { ...asked, signal, watches: watches.of(call.principal.id), wallets: call.principal.wallets };
+      let page = await readEventPage(ctx, startBehind(from, known), wish);
+      // What is missing is told at once.
+      if (page.items.length === 0 && known.length === 0 && waitMs > 0)
+        page = await waits.for(request, { ms: waitMs, scope: scopeOf(asked.types) }, (until) =>
+          nextPage(ctx, page, wish, until),
+        );
+      // Some may have been dropped in the meantime.
+      const gaps = known.length > 0 ? known : events.gapsBehind(from);
+      const end = endOf(page, gaps, events);
+      const body =
+        `{"items":[${page.items.join(',')}],"lastSeq":${completeUpTo(end)},"lastCursor":"${events.cursorAt(end)}",` +
+        `"gap":${JSON.stringify(gaps[0] ?? null)}}`;
+      return new Response(body, { headers: { 'content-type': 'application/json', 'cache-control': 'no-store' } });
+    },
+    {
+      query: t.Object({
+        after: t.Optional(
+          t.String({
+            description:
+              'lastCursor of the page before, or data.cursor of an event: the page begins right behind it. Or lastSeq of ' +
+              'the page before. Without it there is nothing older than now',
+          }),
+        ),
+        limit: t.Optional(
+          t.String({ description: 'entries on a page; behind a seq, those of one more event may come with them' }),
+        ),
+        types: t.Optional(t.String({ description: 'types of events, by comma' })),
+        wait: t.Optional(t.String({ description: 'seconds to wait where there is none, up to 60' })),
+      }),
+      detail: { summary: 'Events of the chain and the mempool', ...access('read', { unlimitedTime: true }) },
+    },
+  );
+};
+
+/** All types need `read`, which the route asks for; one needs more. */
+function scopeOf(types: ReadonlySet<string>): Scope {
+  return types.has('walletTransaction') ? 'wallet.read' : 'read';
+}
+
+/** Where the client goes on: behind the page, and, where that is the end of the log, behind the gap as well. */
+function endOf({ end }: EventPage, gaps: readonly Gap[], events: EventLog): EventPosition {
+  const missingTo = gaps.at(-1)?.toSeq ?? 0;
+  return completeUpTo(end) >= events.seq && missingTo >= end.seq ? { seq: missingTo, within: WHOLE } : end;
+}
+
+function askedFor(query: Query, { options, events }: ApiContext): Asked {
+  const { default: fallback, max } = options.pages.events;
+  const types = query.types?.split(',') ?? null;
+  for (const type of types ?? [])
+    if (!TYPES.some((known) => known === type)) invalid('types', `must be of ${TYPES.join(', ')}`);
+  return {
+    ...pointFor(query.after, events),
+    limit: numberInput(query, 'limit', { min: 1, max, fallback: Math.min(fallback, max) }),
+    types: types ? new Set(types) : DEFAULT_TYPES,
+    waitMs: numberInput(query, 'wait', { min: 0, max: MAX_WAIT_SECONDS, fallback: 0 }) * 1000,
+  };
+}
+
+function pointFor(after: string | undefined, events: EventLog): Pick<Asked, 'from' | 'byCursor'> {
+  if (after === undefined || NUMBER.test(after)) {
+    const seq = after === undefined ? events.latest : SEQ.test(after) ? Number(after) : Number.POSITIVE_INFINITY;
+    const from = events.behind(seq, WHOLE);
+    return from ? { from, byCursor: false } : invalid('after', 'must be the cursor or the seq of an event');
+  }
+  const found = events.locate(after);
+  if (typeof found !== 'string') return { from: found, byCursor: true };
+  return fail('invalid_cursor', CURSOR_FAULTS[found], { parameter: 'after', reason: found });
+}
+
+/** The first page that holds something; an empty one when `until` aborts or the log is closed. */
+async function nextPage(ctx: ApiContext, empty: EventPage, wish: PageWish, until: AbortSignal): Promise<EventPage> {
+  const { events } = ctx;
+  let page = empty;
+  while (!until.aborted && !events.closed) {
+    page = await readEventPage(ctx, page.end, wish);
+    if (page.items.length > 0) break;
+    if (events.seq <= page.end.seq) await grown(events, until);
+  }
+  return page;
+}
+
+function grown(events: EventLog, until: AbortSignal): Promise<void> {
+  if (until.aborted || events.closed) return Promise.resolve();
+  return new Promise((resolve) => {
+    const done = () => {
+      end();
+      until.removeEventListener('abort', done);
+      resolve();
+    };
+    const end = events.onGrown(done);
+    until.addEventListener('abort', done, { once: true });
+  });
+}
+
+/** Requests that wait, counted: each holds a connection and some memory. */
+class Waits {
+  readonly #ctx: ApiContext;
+  readonly #byKey = new Map<string, number>();
+  #total = 0;
+
+  constructor(ctx: ApiContext) {
+    this.#ctx = ctx;
+  }
+
+  /**
+   * Runs `wait` with a signal that aborts after a time, or when the client leaves. Throws ApiError where too many wait,
+   * and when the key loses the right to this.
+   */
+  async for<T>(
+    request: Request,
+    { ms, scope }: { readonly ms: number; readonly scope: Scope },
+    wait: (until: AbortSignal) => Promise<T>,
+  ): Promise<T> {
+    const { eventWaitsPerKey, eventWaitsTotal } = this.#ctx.options.limits;
+    const call = this.#ctx.call(request);
+    const { id } = call.principal;
+    const mine = this.#byKey.get(id) ?? 0;
+    if (this.#total >= eventWaitsTotal) throw new ApiError('overloaded', 'too many requests wait for events');
+    if (mine >= eventWaitsPerKey) fail('too_many_connections', 'this key has too many requests that wait for events');
+    this.#byKey.set(id, mine + 1);
+    this.#total++;
+    const until = new AbortController();
+    const end = () => until.abort();
+    const timer = setTimeout(end, ms);
+    request.signal.addEventListener('abort', end, { once: true });
+    const following = this.#ctx.follow(call, scope);
+    following.signal.addEventListener('abort', end, { once: true });
+    try {
+      if (request.signal.aborted) end();
+      const found = await wait(until.signal);
+      following.signal.throwIfAborted();
+      return found;
+    } finally {
+      following.end();
+      clearTimeout(timer);
+      request.signal.removeEventListener('abort', end);
+      const left = this.#byKey.get(id)! - 1;
+      if (left > 0) this.#byKey.set(id, left);
+      else this.#byKey.delete(id);
+      this.#total--;
+    }
+  }
+}

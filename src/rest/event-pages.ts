@@ -1,0 +1,119 @@
+import { framesOf, isPlain, type Wishes } from '../feed/derived.ts';
+import { completeUpTo, type EventPosition, WHOLE } from '../feed/event-cursor.ts';
+import type { LogEntry } from '../feed/log-entry.ts';
+import type { Watched } from '../feed/watches.ts';
+import { ApiError } from '../http/errors.ts';
+import { turns } from '../http/turns.ts';
+import type { ApiContext } from '../server/context.ts';
+
+/** What is wanted of a page of events. */
+export interface PageWish {
+  readonly limit: number;
+  /** Whether the client can go on within an event, since it names where by a cursor. */
+  readonly byCursor: boolean;
+  readonly types: ReadonlySet<string>;
+  /** What the client is told of beside the events themselves. */
+  readonly watches: Watched;
+  /** Wallets whose transactions the client may see; null for all. */
+  readonly wallets: ReadonlySet<string> | null;
+  /** Aborts when the client has left. */
+  readonly signal: AbortSignal;
+}
+
+export interface EventPage {
+  /** JSON texts. */
+  readonly items: readonly string[];
+  /** Go on behind this. */
+  readonly end: EventPosition;
+}
+
+type Sources = Pick<ApiContext, 'events' | 'matcher' | 'log'>;
+
+/** A page ends where its items take more. */
+const MAX_BODY = 4 * 1024 ** 2;
+/** One turn of looking for events; then others have theirs. */
+const SLICE_MS = 1.5;
+const SCAN = 200;
+/** Events that others are derived from. */
+const CAUSES = ['newBlock', 'blockDisconnected', 'newTransaction', 'transactionRemoved', 'walletAbandoned'];
+const DERIVED = ['addressTransaction', 'confirmation', 'walletTransaction'];
+
+/**
+ * What there is behind a position, up to a page. For a client that goes on behind a number an event and what is derived
+ * from it are never parted, since they have one number: its page may hold a few more than the limit.
+ */
+export async function readEventPage(sources: Sources, from: EventPosition, wish: PageWish): Promise<EventPage> {
+  const { events } = sources;
+  const { limit, types } = wish;
+  const items: string[] = [];
+  let end = from;
+  let bytes = 0;
+  const turn = turns(SLICE_MS);
+  while (items.length < limit && !wish.signal.aborted) {
+    const { watches, wallets } = wish;
+    const wishes: Wishes = { events: types, watches, full: false, onlyWatched: false, minFeeRate: 0, wallets };
+    const derives = !isPlain(wishes) && DERIVED.some((type) => types.has(type));
+    const after = derives ? completeUpTo(end) : end.seq;
+    const scan = derives ? SCAN : Math.min(SCAN, limit - items.length);
+    const { entries, scanned } = events.after(after, scan, derives ? new Set([...types, ...CAUSES]) : types);
+    if (scanned === after) break;
+    for (const entry of entries) {
+      const left = { items: limit - items.length, bytes: items.length > 0 ? MAX_BODY - bytes : MAX_BODY };
+      if (left.items <= 0 || left.bytes <= 0) return { items, end };
+      const behind = entry.seq === end.seq ? end.within : null;
+      const read = derives
+        ? await readEntry(entry, behind, { wishes, left: wish.byCursor ? left : UNBOUNDED }, sources, turn)
+        : { texts: [entry.text], bytes: entry.text.length, within: WHOLE };
+      if (read === null) return items.length > 0 ? { items, end } : cannot();
+      bytes += read.bytes;
+      if (bytes > MAX_BODY && items.length > 0 && !wish.byCursor) return { items, end };
+      for (const text of read.texts) items.push(text);
+      end = { seq: entry.seq, within: read.within };
+      if (read.within !== WHOLE) return { items, end };
+    }
+    end = { seq: scanned, within: WHOLE };
+    await turn();
+  }
+  return { items, end };
+}
+
+interface Room {
+  readonly items: number;
+  readonly bytes: number;
+}
+
+const UNBOUNDED: Room = { items: Number.POSITIVE_INFINITY, bytes: Number.POSITIVE_INFINITY };
+
+/**
+ * An event and what is derived from it, as far as they are wanted, from behind a place on; as many as there is room for,
+ * but at least one. Null where that cannot be worked out now.
+ */
+async function readEntry(
+  entry: LogEntry,
+  behind: string | null,
+  { wishes, left }: { wishes: Wishes; left: Room },
+  { matcher, log }: Sources,
+  turn: ReturnType<typeof turns>,
+): Promise<{ texts: string[]; bytes: number; within: string } | null> {
+  const texts: string[] = [];
+  let bytes = 0;
+  try {
+    for (const step of framesOf(entry, wishes, matcher, behind)) {
+      if (step instanceof Promise) await step;
+      else if (step !== null) {
+        texts.push(step.text);
+        bytes += step.text.length;
+        if (texts.length >= left.items || bytes >= left.bytes) return { texts, bytes, within: step.within! };
+      }
+      await turn();
+    }
+  } catch (error) {
+    log.warn('an event could not be worked out', { error });
+    return null;
+  }
+  return { texts, bytes, within: WHOLE };
+}
+
+function cannot(): never {
+  throw new ApiError('overloaded', 'what these events mean to this key cannot be worked out now');
+}

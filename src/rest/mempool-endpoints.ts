@@ -1,0 +1,118 @@
+import { boundTo, nextPage, type PageInput } from '../http/input.ts';
+import { feeRate, sat } from '../http/sat.ts';
+import type { MempoolMirror } from '../mempool/mirror.ts';
+import { hashToHex } from '../primitives/hash.ts';
+import { type Answer, jsonAnswer, type ReadEndpoint } from '../queries/answer.ts';
+import { tipView } from '../queries/block-facts.ts';
+import { decodeCursor, encodeCursor, endOfChain } from '../queries/cursor.ts';
+import { mempoolTotals } from '../queries/mempool-totals.ts';
+import type { ReadEnv } from '../queries/read-env.ts';
+import type { ScriptInput } from '../queries/script-input.ts';
+import { unconfirmedFacts, valueOut } from '../queries/tx-facts.ts';
+import { addressTxView } from './address-txs.ts';
+
+const RECENT = 20;
+/** Microseconds to show one transaction; and to name one. */
+const TX_US = 80;
+const TXID_US = 1;
+
+/** The mempool as a whole. */
+export function mempoolAnswer(env: ReadEnv): Answer {
+  const { mempool, tip } = env;
+  const totals = mempoolTotals(env);
+  return jsonAnswer({
+    count: totals.count,
+    vsize: totals.vsize,
+    size: totals.size,
+    usage: totals.usage,
+    maxUsage: totals.maxUsage,
+    totalFee: totals.totalFee,
+    loaded: totals.loaded,
+    minFeeRate: totals.minFeerate / 1000,
+    minRelayFeeRate: totals.minRelayFeerate / 1000,
+    incrementalFeeRate: totals.incrementalFeerate / 1000,
+    feeHistogram: mempool.histogram(),
+    unbroadcast: totals.unbroadcast,
+    oldest: mempool.oldest(),
+    seq: mempool.seq,
+    clusterLimit: { count: env.settings.relay.clusterCount, vsize: env.settings.relay.clusterVsize },
+    tip: tipView(tip),
+  });
+}
+
+/** What of a script waits in the mempool, newest first. */
+export const mempoolAddressEndpoint: ReadEndpoint<PageInput & ScriptInput> = {
+  name: 'mempool-address',
+  run(env, input) {
+    const { mempool, tip } = env;
+    const { script, address, limit, cursor } = input;
+    const bound = boundTo(input);
+    const sums = mempool.sumsOf(script);
+    env.expectWork(Math.min(limit, sums.txs) * TX_US + sums.txs * TXID_US);
+    const before = cursor === null ? null : knownSeq(mempool, decodeCursor(bound, cursor).seq);
+    const slots = mempool.touching(script).reverse();
+    const found = before === null ? slots : slots.filter((slot) => mempool.entries.order(slot) < before);
+    const page = found.slice(0, limit);
+    const last = found.length > limit ? page.at(-1)! : null;
+    const nextCursor =
+      last === null ? null : encodeCursor(bound, { ...endOfChain(env), sub: 0, seq: mempool.entries.order(last) });
+    const next = nextCursor && nextPage(input, nextCursor);
+    return jsonAnswer(
+      {
+        address,
+        tip: tipView(tip),
+        count: sums.txs,
+        received: sums.received,
+        sent: sums.sent,
+        net: sums.received - sums.sent,
+        items: page.map((slot) =>
+          addressTxView(env, { script, full: false }, unconfirmedFacts(env, mempool.get(slot))),
+        ),
+        nextCursor,
+        next,
+      },
+      next,
+    );
+  },
+  mempoolPart: ({ mempool }, { script }) => mempool.touching(script),
+};
+
+/** The ids of all, in the order of arrival. */
+export function mempoolTxidsAnswer(env: ReadEnv, input: PageInput): Answer {
+  const { mempool, tip } = env;
+  const { limit, cursor } = input;
+  const bound = boundTo(input);
+  const after = cursor === null ? null : knownSeq(mempool, decodeCursor(bound, cursor).seq);
+  const items: string[] = [];
+  let last: number | null = null;
+  let more = false;
+  for (const slot of mempool.after(after ?? 0)) {
+    more = items.length === limit;
+    if (more) break;
+    items.push(hashToHex(mempool.entries.txid(slot)));
+    last = slot;
+  }
+  const nextCursor =
+    more && last !== null
+      ? encodeCursor(bound, { ...endOfChain(env), sub: 0, seq: mempool.entries.order(last) })
+      : null;
+  const next = nextCursor && nextPage(input, nextCursor);
+  return jsonAnswer({ tip: tipView(tip), items, nextCursor, next }, next);
+}
+
+/** The last that came. */
+export function mempoolRecentAnswer({ mempool }: ReadEnv): Answer {
+  const items = [];
+  for (const slot of mempool.before(Number.MAX_SAFE_INTEGER)) {
+    const { parsed, fee, vsize, time } = mempool.get(slot);
+    const value = sat(valueOut(parsed));
+    items.push({ txid: hashToHex(parsed.txid), fee, vsize, feeRate: feeRate(fee, vsize), valueOut: value, time });
+    if (items.length === RECENT) break;
+  }
+  return jsonAnswer(items);
+}
+
+/** After a restart events have other numbers: then a list begins again. */
+function knownSeq({ firstSeq }: MempoolMirror, seq: number): number | null {
+  return firstSeq !== null && seq >= firstSeq ? seq : null;
+}

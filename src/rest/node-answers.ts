@@ -1,0 +1,69 @@
+import { targetToHex } from '../consensus/work.ts';
+import type { NodeStatus } from '../port/node-port.ts';
+import { hashToHex } from '../primitives/hash.ts';
+import { headerFromBytes } from '../primitives/header.ts';
+import { type Answer, jsonAnswer } from '../queries/answer.ts';
+import { medianTime, workFields } from '../queries/block-facts.ts';
+import { filterIndexState } from '../queries/filter-index.ts';
+import { listingRecord } from '../queries/listing.ts';
+import type { ReadEnv } from '../queries/read-env.ts';
+import { isSynced } from '../queries/synced.ts';
+import type { ApiContext } from '../server/context.ts';
+import { hostClock, unixSeconds } from '../util/clock.ts';
+
+const PROTOCOL_VERSION = 70016;
+
+export function listingAnswer(ctx: ApiContext, env: ReadEnv): Answer {
+  return { ...jsonAnswer(listingRecord(env, { synced: isSynced(ctx, env) })), freshness: 'body' };
+}
+
+export function infoReply(ctx: ApiContext, read: <T>(make: (env: ReadEnv) => T) => T) {
+  const status = ctx.node().status();
+  return read((env) => infoView(ctx, env, status));
+}
+
+function infoView(ctx: ApiContext, env: ReadEnv, status: NodeStatus) {
+  const { tip, reads, params } = env;
+  const { service, version, userAgent } = ctx.options;
+  const { bits, time } = headerFromBytes(tip.header);
+  const { difficulty, bits: bitsHex } = workFields(bits);
+  const index = { enabled: true, height: tip.height, synced: true };
+  const none = { enabled: false, height: null, synced: false };
+  const filters = filterIndexState(env);
+  const filter = filters ? { enabled: true, height: Math.max(0, filters.height), synced: filters.synced } : none;
+  return {
+    service,
+    version,
+    userAgent,
+    network: params.name,
+    height: tip.height,
+    bestBlockHash: hashToHex(tip.hash),
+    headers: status.headers,
+    difficulty,
+    bits: bitsHex,
+    chainwork: targetToHex(tip.chainwork),
+    time,
+    medianTime: medianTime(reads, tip, true),
+    verificationProgress: status.verificationProgress,
+    initialBlockDownload: status.initialBlockDownload,
+    synced: isSynced(ctx, env),
+    peers: status.peers.inbound + status.peers.outbound,
+    peersInbound: status.peers.inbound,
+    peersOutbound: status.peers.outbound,
+    mempoolCount: ctx.mempool.mirror.entries.count,
+    pruned: false,
+    pruneHeight: null,
+    indexes: { tx: index, address: index, spender: none, filter },
+    protocolVersion: PROTOCOL_VERSION,
+    uptime: Math.max(0, unixSeconds(hostClock) - ctx.startedAt),
+    warnings: status.warnings,
+  };
+}
+
+export async function peersReply({ node }: ApiContext) {
+  const all = await node().peers();
+  // Those whose handshake goes on may not be nodes at all.
+  const items = all.flatMap(({ details, ...peer }) => (details.established ? [peer] : []));
+  const inbound = items.filter((peer) => peer.inbound).length;
+  return { count: items.length, inbound, outbound: items.length - inbound, items };
+}

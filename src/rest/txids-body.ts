@@ -1,0 +1,28 @@
+import { fail } from '../http/errors.ts';
+import { checkValues, hashInput, invalid } from '../http/input.ts';
+import { mediaType } from '../http/media-type.ts';
+
+const MAX_TXIDS = 1000;
+/** Bytes of that many ids, however they are indented. */
+export const TXIDS_BODY = 256 * 1024;
+/** Text as well: it is what fetch calls a string. */
+const JSON_TYPES: readonly string[] = ['application/json', 'text/plain'];
+
+/** The ids of a body `{"txids":[…]}`, in lower case. Throws ApiError. */
+export async function readTxids(request: Request): Promise<string[]> {
+  const type = mediaType(request);
+  if (type !== '' && !JSON_TYPES.includes(type))
+    fail('unsupported_media_type', `${type} is not taken here`, { accepted: JSON_TYPES });
+  const bytes = await request.bytes();
+  await checkValues(bytes, MAX_TXIDS + 10);
+  let body: unknown;
+  try {
+    body = JSON.parse(new TextDecoder().decode(bytes));
+  } catch {
+    return fail('invalid_request', 'the body is not JSON');
+  }
+  const txids = typeof body === 'object' && body !== null && 'txids' in body ? body.txids : null;
+  if (!Array.isArray(txids) || txids.length > MAX_TXIDS)
+    return invalid('txids', `must be a list of at most ${MAX_TXIDS} ids`);
+  return txids.map((txid: unknown) => hashInput(typeof txid === 'string' ? txid : '', 'invalid_txid'));
+}

@@ -1,0 +1,123 @@
+import type { WatchWish } from '../feed/stored-watches.ts';
+import { readTarget, readThresholds, WATCH_KINDS } from '../feed/watch-values.ts';
+import { ApiError, fail } from '../http/errors.ts';
+import { checkValues, invalid } from '../http/input.ts';
+import { mediaType } from '../http/media-type.ts';
+import { turns } from '../http/turns.ts';
+import type { NetworkParams } from '../params/network-params.ts';
+
+/** Watches, or ids, of one request. */
+export const MAX_BULK = 1000;
+/** Bytes of that many, with room for long labels. */
+export const WATCHES_BODY = 1024 ** 2;
+/** What that many may hold, with their numbers of confirmations. */
+const MAX_VALUES = 30_000;
+const MAX_LABEL = 200;
+const WATCH_ID = /^[a-z2-7]{16}$/;
+/** One turn of reading; addresses take microseconds each to check. */
+const SLICE_MS = 1.5;
+/** Text is what fetch calls a string, and the last is what curl calls all it is given. */
+const JSON_TYPES: readonly string[] = ['application/json', 'text/plain', 'application/x-www-form-urlencoded'];
+
+type Members = Readonly<Record<string, unknown>>;
+
+/** What is to be watched: one watch, or all of a list. */
+export interface WatchesBody {
+  readonly wishes: readonly WatchWish[];
+  readonly isList: boolean;
+}
+
+/** The body of `POST /api/watches`: a watch, or `{"watches":[…]}`. Throws ApiError, which names the bad one of a list. */
+export async function readWatches(request: Request, params: NetworkParams): Promise<WatchesBody> {
+  const body = await readObject(request);
+  if (!('watches' in body)) return { wishes: [readWatch(body, '', null, params)], isList: false };
+  const list = body.watches;
+  if (!Array.isArray(list) || list.length === 0 || list.length > MAX_BULK)
+    return fail('invalid_parameter', `watches must be a list of 1 to ${MAX_BULK}`, {
+      parameter: 'watches',
+      reason: `must be a list of 1 to ${MAX_BULK}`,
+      limit: MAX_BULK,
+    });
+  const wishes: WatchWish[] = [];
+  const turn = turns(SLICE_MS);
+  for (const [index, each] of list.entries()) {
+    wishes.push(readWatch(each, `watches.${index}.`, index, params));
+    await turn();
+  }
+  return { wishes, isList: true };
+}
+
+/** The ids of a `DELETE /api/watches`, null for all of them: from its query, or from its body. Throws ApiError. */
+export async function readRemoval(
+  request: Request,
+  query: { readonly ids?: string | undefined; readonly all?: string | undefined },
+): Promise<readonly string[] | null> {
+  const inQuery = query.ids !== undefined || query.all !== undefined;
+  const { ids, all } = inQuery ? { ids: query.ids?.split(','), all: flag(query.all) } : await readObject(request);
+  if (all !== undefined && typeof all !== 'boolean') invalid('all', 'must be true or false');
+  if (all === true && ids !== undefined) invalid('all', 'does not go with ids');
+  if (all === true) return null;
+  if (!Array.isArray(ids) || ids.length === 0 || ids.length > MAX_BULK)
+    return invalid('ids', `must be a list of 1 to ${MAX_BULK}; what removes all is all, true`);
+  for (const id of ids) if (!isWatchId(id)) invalid('ids', 'must hold ids of watches');
+  return ids as string[];
+}
+
+export function isWatchId(id: unknown): id is string {
+  return typeof id === 'string' && WATCH_ID.test(id);
+}
+
+/** What is neither true nor false stays as it is. */
+function flag(text: string | undefined): unknown {
+  return text === 'true' ? true : text === 'false' ? false : text;
+}
+
+async function readObject(request: Request): Promise<Members> {
+  const type = mediaType(request);
+  if (type !== '' && !JSON_TYPES.includes(type))
+    fail('unsupported_media_type', `${type} is not taken here`, { accepted: JSON_TYPES });
+  const bytes = await request.bytes();
+  if (bytes.length === 0) return {};
+  await checkValues(bytes, MAX_VALUES);
+  let body: unknown;
+  try {
+    body = JSON.parse(new TextDecoder().decode(bytes));
+  } catch {
+    return fail('invalid_request', 'the body is not JSON');
+  }
+  return isObject(body)
+    ? body
+    : fail('invalid_request', 'the body must be an object; a list goes in its member watches');
+}
+
+function readWatch(given: unknown, prefix: string, index: number | null, params: NetworkParams): WatchWish {
+  const refuse = (name: string, error: ApiError): never => {
+    const parameter = (prefix + name).replace(/\.$/, '') || 'watch';
+    const details = { ...error.details, parameter, ...(index !== null && { index }) };
+    throw new ApiError(error.failure, `${details.parameter}: ${error.message}`, details);
+  };
+  const wrong = (name: string, reason: string): never =>
+    refuse(name, new ApiError('invalid_parameter', reason, { reason }));
+  if (!isObject(given)) return wrong('', 'must be an object');
+  const { kind, value, confirmations, label } = given;
+  const known = WATCH_KINDS.find((each) => each === kind) ?? wrong('kind', `must be one of ${WATCH_KINDS.join(', ')}`);
+  if (typeof value !== 'string') return wrong('value', 'must be a text');
+  if (label !== undefined && label !== null && !isLabel(label))
+    return wrong('label', `must be a text of at most ${MAX_LABEL} characters, or null`);
+  const thresholds = confirmations === undefined ? undefined : readThresholds(confirmations);
+  if (typeof thresholds === 'string') return wrong('confirmations', thresholds);
+  try {
+    return { ...readTarget(known, value, params), confirmations: thresholds, label };
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    return refuse('value', error);
+  }
+}
+
+function isLabel(label: unknown): label is string {
+  return typeof label === 'string' && label.length <= MAX_LABEL && label.isWellFormed();
+}
+
+function isObject(value: unknown): value is Members {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

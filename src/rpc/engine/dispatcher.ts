@@ -1,0 +1,155 @@
+import { ApiError } from '../../http/errors.ts';
+import { NODE, ownerOf } from '../../http/owner.ts';
+import type { Scope } from '../../http/scopes.ts';
+import { NeedsWorker, type ReadEnv } from '../../queries/read-env.ts';
+import type { ReadService } from '../../queries/read-service.ts';
+import { withWallet } from '../../queries/wallet-env.ts';
+import type { ApiContext, Call } from '../../server/context.ts';
+import { txidsTouching } from '../methods/blockchain/packed-scripts.ts';
+import { RPC_METHODS } from '../methods/methods.ts';
+import { slotsOf } from '../methods/rawtransactions/spent-outputs.ts';
+import { walletOf, walletSynced } from '../methods/wallet/wallet-env.ts';
+import { auditCallOf, audited, auditTime, requireRecorded } from './audited.ts';
+import { jobBody, jobText } from './job-result.ts';
+import type { RpcValue } from './json.ts';
+import { type FrontEnv, JsonText, type RpcMethod, type RunningCall, readArguments, scopeOfCall } from './method.ts';
+import type { RpcCall } from './protocol.ts';
+import type { JsonPieces } from './reply-body.ts';
+import { asRpcError, RPC_ERROR, RpcError } from './rpc-error.ts';
+import type { Turn } from './turns.ts';
+
+/** Who calls, and through which path. */
+export interface RpcCaller {
+  readonly call: Call | null;
+  readonly wallet: string | null;
+  readonly signal: AbortSignal;
+  readonly turn: Turn;
+  /** Called with what a method on the front returned. */
+  readonly onResult?: (value: unknown) => void;
+}
+
+interface CallInput {
+  readonly args: readonly unknown[];
+  readonly params: RpcValue;
+}
+
+/** Runs methods: those that read on the front while they are short, else in a reader worker. */
+export class RpcDispatcher {
+  readonly #ctx: ApiContext;
+  readonly #service: ReadService;
+  readonly #running = new Set<RunningCall>();
+
+  constructor(ctx: ApiContext, service: ReadService) {
+    this.#ctx = ctx;
+    this.#service = service;
+  }
+
+  /** The result as JSON text. Throws RpcError. */
+  async run({ method: name, params, invalid }: RpcCall, caller: RpcCaller): Promise<JsonPieces> {
+    const startedAt = performance.now();
+    const method = RPC_METHODS.get(name);
+    const running = { method: name, startedAt };
+    let code = 0;
+    this.#running.add(running);
+    try {
+      if (invalid) throw invalid;
+      if (!method) throw new RpcError(RPC_ERROR.methodNotFound, 'Method not found');
+      return await this.#invoke(method, params, caller);
+    } catch (error) {
+      const failure = this.#asRpcError(error, name, caller.signal);
+      code = failure.rpcCode;
+      throw failure;
+    } finally {
+      this.#running.delete(running);
+      // Names are the caller's; only those that exist become labels.
+      if (method) this.#ctx.metrics.rpc(method.name, code, (performance.now() - startedAt) / 1000);
+    }
+  }
+
+  async #invoke(method: RpcMethod, params: RpcValue, caller: RpcCaller): Promise<JsonPieces> {
+    const args = readArguments(method, params);
+    const { call } = caller;
+    const scope = scopeOfCall(method, args);
+    const asked = call && { method, scope, args, call, wallet: caller.wallet };
+    if (asked) requireRecorded(this.#ctx, asked);
+    const when = auditTime(method, scope);
+    if (!asked || when === null) return this.#followed(method, scope, { args, params }, caller);
+    const about = auditCallOf(this.#ctx, asked);
+    return audited(this.#ctx, about, when, {
+      run: (onResult) => this.#followed(method, scope, { args, params }, { ...caller, onResult }),
+      codeOf: (error) => this.#asRpcError(error, method.name, caller.signal),
+    });
+  }
+
+  /** What may take long ends when the key may no longer make the call. */
+  async #followed(method: RpcMethod, scope: Scope, input: CallInput, caller: RpcCaller): Promise<JsonPieces> {
+    const { call } = caller;
+    if (!method.long || !call) return this.#run(method, input, caller);
+    const following = this.#ctx.follow(call, scope);
+    try {
+      const signal = AbortSignal.any([caller.signal, following.signal]);
+      const result = await this.#run(method, input, { ...caller, signal });
+      // Where it ended with what there was.
+      following.signal.throwIfAborted();
+      return result;
+    } catch (error) {
+      following.signal.throwIfAborted();
+      throw error;
+    } finally {
+      following.end();
+    }
+  }
+
+  async #run(method: RpcMethod, { args, params }: CallInput, caller: RpcCaller): Promise<JsonPieces> {
+    const front: FrontEnv = {
+      ctx: this.#ctx,
+      ...caller,
+      running: this.#running,
+      mempool: this.#ctx.mempool.mirror,
+      settings: this.#service.sources.settings,
+      read: (read) => this.#service.readWhole(read, caller.signal),
+    };
+    if (method.runsOn === 'front') {
+      const value = await method.invoke(front, args);
+      caller.onResult?.(value);
+      return jsonOf(value);
+    }
+    if (method.runsOn === 'wallet') await walletSynced(front);
+    const wallet = method.runsOn === 'wallet' ? walletOf(front) : null;
+    const inside = <T>(env: ReadEnv, work: (env: ReadEnv) => T): T =>
+      wallet ? withWallet(env, wallet, work) : work(env);
+    try {
+      return await this.#service.readShort(
+        (env) => inside(env, (on) => jsonOf(method.invoke(on, args))),
+        caller.signal,
+      );
+    } catch (error) {
+      if (!(error instanceof NeedsWorker)) throw error;
+    }
+    const job = { kind: 'rpc', method: method.name, params: JSON.stringify(params), wallet: wallet?.state } as const;
+    const { long = false, spends, scripts, mempoolPart } = method;
+    const { signal } = caller;
+    const owner = caller.call ? ownerOf(caller.call) : NODE;
+    let part = mempoolPart && ((env: ReadEnv) => inside(env, (on) => [...mempoolPart(on, args)]));
+    if (spends || scripts) {
+      const asks = spends ? 'spends' : 'scripts';
+      const asked = jobBody(await this.#service.runJob({ job: { ...job, asks }, signal, long, owner })) as Uint8Array;
+      const txids = spends ? asked : await txidsTouching(front.mempool, asked, signal);
+      part = (env) => slotsOf(env, txids);
+    }
+    // All at once: the state of the wallet ends with its snapshot.
+    return [jobText(await this.#service.runJob({ job, signal, long, owner, mempoolPart: part }))];
+  }
+
+  #asRpcError(error: unknown, method: string, signal: AbortSignal): RpcError {
+    if (error instanceof RpcError) return error;
+    if (error instanceof ApiError) return asRpcError(error);
+    // The caller has left, and nobody hears of this.
+    if (!signal.aborted || error !== signal.reason) this.#ctx.log.error('JSON-RPC call failed', { method, error });
+    return new RpcError(RPC_ERROR.internal, 'Internal error');
+  }
+}
+
+function jsonOf(value: unknown): JsonPieces {
+  return value instanceof JsonText ? value.pieces : [JSON.stringify(value ?? null)];
+}

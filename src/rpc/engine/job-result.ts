@@ -1,0 +1,16 @@
+import { ApiError } from '../../http/errors.ts';
+import type { JobResult } from '../../server/reader-jobs.ts';
+import { RpcError } from './rpc-error.ts';
+
+/** What a reader worker has made, as text. Throws what it has failed with. */
+export function jobText(result: JobResult): string {
+  const body = jobBody(result);
+  return typeof body === 'string' ? body : new TextDecoder().decode(body);
+}
+
+/** The same as it came over. */
+export function jobBody(result: JobResult): string | Uint8Array {
+  if (result.ok) return result.reply.body;
+  if ('rpc' in result) throw new RpcError(result.rpc.rpcCode, result.rpc.message, result.rpc.data);
+  throw new ApiError(result.api.failure, result.api.message, result.api.details);
+}

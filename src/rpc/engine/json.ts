@@ -1,0 +1,170 @@
+import { parseWithNumbers, rawJson } from '../../http/raw-json.ts';
+
+/** A number of a request with the text it was written as: amounts and ids must not pass through a double. */
+export class NumberText {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+
+  toJSON(): unknown {
+    return rawJson(this.text);
+  }
+}
+
+/** A string of a request that was never made a string: its UTF-8 bytes, which are overwritten when the request is answered. */
+export class SecretText {
+  readonly bytes: Uint8Array;
+
+  constructor(bytes: Uint8Array) {
+    this.bytes = bytes;
+  }
+
+  /** Its text, for a parameter that turns out to be no secret. */
+  text(): string {
+    return Buffer.from(this.bytes).toString();
+  }
+
+  toJSON(): string {
+    return '[secret]';
+  }
+}
+
+export type RpcValue = null | boolean | string | NumberText | SecretText | readonly RpcValue[] | RpcObject;
+export interface RpcObject {
+  readonly [key: string]: RpcValue;
+}
+
+/** Characters of a number; no value that any method accepts has so many, and long ones take long to convert. */
+export const MAX_NUMBER = 1000;
+
+/** A number of a request is longer than `MAX_NUMBER`. */
+export class NumberTooLong extends Error {
+  override readonly name = 'NumberTooLong';
+}
+
+/**
+ * Parses JSON and keeps the text of its numbers. Throws SyntaxError, RangeError where it is nested too deeply, or
+ * NumberTooLong.
+ */
+export function parseJson(text: string): RpcValue {
+  const onlyWhole = hasOnlyWholeNumbers(text);
+  // To be handed the text of each value takes several times as long, and whole numbers are written in one way only.
+  const value = JSON.parse(text) as ParsedJson;
+  if (onlyWhole) return withTexts(value);
+  return parseWithNumbers(text, (digits) => new NumberText(digits)) as RpcValue;
+}
+
+type ParsedJson = null | boolean | string | number | ParsedJson[] | { [key: string]: ParsedJson };
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const MINUS = 0x2d;
+const ZERO = 0x30;
+const NINE = 0x39;
+/** More may be rounded. */
+const SAFE_DIGITS = 15;
+const DOT = 0x2e;
+const SMALL_E = 0x65;
+
+/** Where a string or a number may begin. */
+const BEGIN = /["\-0-9]/g;
+
+/** Whether all numbers of a JSON text are such. Throws NumberTooLong. */
+function hasOnlyWholeNumbers(text: string): boolean {
+  let onlyWhole = true;
+  BEGIN.lastIndex = 0;
+  while (BEGIN.test(text)) {
+    const at = BEGIN.lastIndex - 1;
+    let end = text.charCodeAt(at) === QUOTE ? endOfString(text, at) : endOfWhole(text, at);
+    if (end < 0) {
+      onlyWhole = false;
+      end = endOfNumber(text, at);
+    }
+    BEGIN.lastIndex = end;
+  }
+  return onlyWhole;
+}
+
+/** Matches the rest of a number, and one character more than it may have. */
+const NUMBER = new RegExp(`[-+.0-9eE]{1,${MAX_NUMBER + 1}}`, 'y');
+
+/** The place behind the number that begins at `start`. */
+function endOfNumber(text: string, start: number): number {
+  NUMBER.lastIndex = start;
+  NUMBER.test(text);
+  if (NUMBER.lastIndex - start > MAX_NUMBER) throw new NumberTooLong(`a number has more than ${MAX_NUMBER} characters`);
+  return NUMBER.lastIndex;
+}
+
+/** The place behind the number that begins at `start`, or -1 where its text may not be that of its value. */
+function endOfWhole(text: string, start: number): number {
+  let at = text.charCodeAt(start) === MINUS ? start + 1 : start;
+  const first = at;
+  while (at - first <= SAFE_DIGITS && isDigit(text.charCodeAt(at))) at++;
+  const next = text.charCodeAt(at) | 0x20;
+  const digits = at - first;
+  const leadingZero = text.charCodeAt(first) === ZERO && (digits > 1 || first > start);
+  // `|` makes small letters of capitals and leaves the dot.
+  return digits === 0 || digits > SAFE_DIGITS || leadingZero || next === DOT || next === SMALL_E ? -1 : at;
+}
+
+function isDigit(code: number): boolean {
+  return code >= ZERO && code <= NINE;
+}
+
+/** The place behind the string that begins at `start`. */
+function endOfString(text: string, start: number): number {
+  for (let at = start + 1; ; at++) {
+    at = text.indexOf('"', at);
+    if (at < 0) return text.length;
+    let backslashes = 0;
+    while (text.charCodeAt(at - 1 - backslashes) === BACKSLASH) backslashes++;
+    if (backslashes % 2 === 0) return at + 1;
+  }
+}
+
+/** The same value, in place, with its numbers as text. */
+function withTexts(value: ParsedJson): RpcValue {
+  if (typeof value === 'number') return new NumberText(String(value));
+  if (typeof value !== 'object' || value === null) return value;
+  const container = value as unknown as Record<string | number, RpcValue>;
+  if (Array.isArray(value))
+    for (let i = 0; i < value.length; i++) {
+      const inner = value[i]!;
+      if (typeof inner === 'number' || typeof inner === 'object') container[i] = withTexts(inner);
+    }
+  else
+    for (const key in value) {
+      const inner = value[key]!;
+      if (typeof inner !== 'number' && typeof inner !== 'object') continue;
+      // An assignment would set the prototype.
+      if (key === '__proto__') Object.defineProperty(container, key, { value: withTexts(inner), enumerable: true });
+      else container[key] = withTexts(inner);
+    }
+  return value as RpcValue;
+}
+
+export function isObject(value: RpcValue | undefined): value is RpcObject {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    !Array.isArray(value) &&
+    !(value instanceof NumberText || value instanceof SecretText)
+  );
+}
+
+/** The member of that name, null where it is absent; never one the object inherits. */
+export function member(object: RpcObject, key: string): RpcValue {
+  return Object.hasOwn(object, key) ? object[key]! : null;
+}
+
+/** Core's names of the types of JSON. */
+export function typeName(value: RpcValue): string {
+  if (value === null) return 'null';
+  if (typeof value === 'boolean') return 'bool';
+  if (typeof value === 'string' || value instanceof SecretText) return 'string';
+  if (value instanceof NumberText) return 'number';
+  return Array.isArray(value) ? 'array' : 'object';
+}

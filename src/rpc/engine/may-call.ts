@@ -1,0 +1,10 @@
+import { hasScope, type Scope } from '../../http/scopes.ts';
+import type { Principal } from '../../server/context.ts';
+import { RPC_METHODS } from '../methods/methods.ts';
+
+const SCOPES: ReadonlySet<Scope> = new Set([...RPC_METHODS.values()].map(({ scope }) => scope));
+
+/** Whether there is any method that the caller may call. */
+export function mayCallAny({ scopes, rpcWhitelist }: Principal): boolean {
+  return rpcWhitelist?.size !== 0 && [...SCOPES].some((scope) => hasScope(scopes, scope));
+}

@@ -1,0 +1,227 @@
+import type { Scope } from '../../http/scopes.ts';
+import type { MempoolMirror } from '../../mempool/mirror.ts';
+import type { Outpoint } from '../../primitives/outpoint.ts';
+import type { ReadEnv } from '../../queries/read-env.ts';
+import type { ReadSettings } from '../../queries/read-settings.ts';
+import type { ApiContext, Call } from '../../server/context.ts';
+import type { WalletView } from '../../wallet/read/wallet-view.ts';
+import type { WalletState } from '../../wallet/wallet-state.ts';
+import { type Example, example } from './example.ts';
+import type { RpcValue } from './json.ts';
+import { typeName } from './json.ts';
+import { type Param, positional } from './params.ts';
+import type { JsonPieces } from './reply-body.ts';
+import { RPC_ERROR, RpcError } from './rpc-error.ts';
+import type { Schema } from './schema.ts';
+import { revealed } from './secret-texts.ts';
+import type { Turn } from './turns.ts';
+
+export type RpcCategory =
+  | 'addressindex'
+  | 'blockchain'
+  | 'control'
+  | 'mining'
+  | 'network'
+  | 'rawtransactions'
+  | 'util'
+  | 'wallet';
+
+export interface RunningCall {
+  readonly method: string;
+  /** On the clock that does not jump, milliseconds. */
+  readonly startedAt: number;
+}
+
+/** What a method has that runs on the front: the node beside the chain. */
+export interface FrontEnv {
+  readonly ctx: ApiContext;
+  readonly call: Call | null;
+  /** The wallet named in the path, or null. */
+  readonly wallet: string | null;
+  readonly signal: AbortSignal;
+  /** Calls that are being answered, this one among them. */
+  readonly running: Iterable<RunningCall>;
+  /** To be given back while waiting for what may be long in coming. */
+  readonly turn: Turn;
+  /** The mempool as it is now; `read` gives it together with the chain. */
+  readonly mempool: MempoolMirror;
+  readonly settings: ReadSettings;
+  /** Reads on one snapshot; for what takes no time worth speaking of. */
+  read<T>(read: (env: ReadEnv) => T): Promise<T>;
+}
+
+/** What a method has that answers from one wallet, beside the chain. */
+export interface WalletEnv extends ReadEnv {
+  readonly wallet: WalletState;
+  /** The wallet on one state of its file. */
+  readonly view: WalletView;
+}
+
+/** A result that is JSON already. */
+export class JsonText {
+  readonly pieces: JsonPieces;
+
+  constructor(...pieces: JsonPieces) {
+    this.pieces = pieces;
+  }
+}
+
+type Values<P extends readonly Param<unknown>[]> = { [K in keyof P]: P[K] extends Param<infer T> ? T : never };
+
+interface MethodText {
+  /** Lower case. */
+  readonly name: string;
+  readonly category: RpcCategory;
+  /** Sentences about the method as a whole. */
+  readonly help: string;
+  readonly result: Schema;
+  /** At least one where the method has parameters. A method without parameters is called in one way only. */
+  readonly examples?: readonly Example[];
+  /** What a key needs to call it, whatever the arguments are. */
+  readonly scope: Scope;
+  /** May take minutes: it waits for a reader worker of its own and has no time limit. */
+  readonly long?: boolean;
+  /** For tests and for those who know: the document for callers leaves it out. */
+  readonly hidden?: boolean;
+}
+
+/** A scope that some calls of a method need beside the scope of the method. */
+export interface FurtherScope<A extends readonly unknown[]> {
+  readonly scope: Scope;
+  /** Which calls, for the documents: `private is true`. */
+  readonly where: string;
+  applies(...args: A): boolean;
+}
+
+/**
+ * One method of JSON-RPC. `reads` methods see the chain alone, and `wallet` methods a wallet beside it, so that a reader
+ * worker can run them as well.
+ */
+export interface RpcMethod extends MethodText {
+  readonly params: readonly Param<unknown>[];
+  readonly runsOn: 'reads' | 'wallet' | 'front';
+  readonly further?: FurtherScope<readonly unknown[]>;
+  /** Slots of the mempool that a worker needs to run it; without this it runs without the mempool. */
+  mempoolPart?(env: ReadEnv | WalletEnv, args: readonly unknown[]): Iterable<number>;
+  /** The same by what the arguments spend, where reading them is long: then a worker is asked for that as well. */
+  spends?(env: ReadEnv, args: readonly unknown[]): readonly Outpoint[];
+  /** The same by what touches scripts that the arguments name. */
+  scripts?(env: ReadEnv, args: readonly unknown[]): readonly Uint8Array[];
+  /** Takes arguments that were checked. What it returns is serialized as it is. */
+  invoke(env: ReadEnv | WalletEnv | FrontEnv, args: readonly unknown[]): unknown;
+}
+
+/** A method that answers from the chain, and from the mempool beside it. */
+export function rpcMethod<const P extends readonly Param<unknown>[]>(
+  definition: MethodText & {
+    readonly params: P;
+    run(env: ReadEnv, ...args: Values<P>): unknown;
+    mempoolPart?(env: ReadEnv, ...args: Values<P>): Iterable<number>;
+    spends?(env: ReadEnv, ...args: Values<P>): readonly Outpoint[];
+    scripts?(env: ReadEnv, ...args: Values<P>): readonly Uint8Array[];
+  },
+): RpcMethod {
+  const { run, mempoolPart, spends, scripts, ...rest } = definition;
+  return {
+    ...rest,
+    runsOn: 'reads',
+    ...(mempoolPart && { mempoolPart: (env, args) => mempoolPart(env, ...(args as Values<P>)) }),
+    ...(spends && { spends: (env, args) => spends(env, ...(args as Values<P>)) }),
+    ...(scripts && { scripts: (env, args) => scripts(env, ...(args as Values<P>)) }),
+    invoke: (env, args) => run(env as ReadEnv, ...(args as Values<P>)),
+  };
+}
+
+/** A method that answers from a wallet, and from chain and mempool beside it. */
+export function walletMethod<const P extends readonly Param<unknown>[]>(
+  definition: Omit<MethodText, 'category' | 'scope'> & {
+    readonly params: P;
+    run(env: WalletEnv, ...args: Values<P>): unknown;
+    mempoolPart?(env: WalletEnv, ...args: Values<P>): Iterable<number>;
+    spends?(env: ReadEnv, ...args: Values<P>): readonly Outpoint[];
+  },
+): RpcMethod {
+  const { run, mempoolPart, spends, ...rest } = definition;
+  return {
+    ...rest,
+    category: 'wallet',
+    scope: 'wallet.read',
+    runsOn: 'wallet',
+    ...(mempoolPart && { mempoolPart: (env, args) => mempoolPart(env as WalletEnv, ...(args as Values<P>)) }),
+    ...(spends && { spends: (env, args) => spends(env, ...(args as Values<P>)) }),
+    invoke: (env, args) => run(env as WalletEnv, ...(args as Values<P>)),
+  };
+}
+
+/** A method that needs the node, and so runs on the front; it may return a promise. */
+export function nodeMethod<const P extends readonly Param<unknown>[]>(
+  definition: MethodText & {
+    readonly params: P;
+    readonly further?: FurtherScope<Values<P>>;
+    run(env: FrontEnv, ...args: Values<P>): unknown;
+  },
+): RpcMethod {
+  const { run, further, ...rest } = definition;
+  return {
+    ...rest,
+    runsOn: 'front',
+    ...(further && { further: { ...further, applies: (...args) => further.applies(...(args as Values<P>)) } }),
+    invoke: (env, args) => run(env as FrontEnv, ...(args as Values<P>)),
+  };
+}
+
+/** The scope that one call needs: the further one where its arguments ask for more. */
+export function scopeOfCall({ scope, further }: RpcMethod, args: readonly unknown[]): Scope {
+  return further?.applies(...args) ? further.scope : scope;
+}
+
+/** The scopes of a method in words: `wallet.read; wallet.keys where private is true`. */
+export function scopeText({ scope, further }: Pick<RpcMethod, 'scope' | 'further'>): string {
+  return further ? `${scope}; ${further.scope} where ${further.where}` : scope;
+}
+
+/** The declared examples; a method without parameters has the call without arguments. */
+export function examplesOf({ examples, params }: RpcMethod): readonly Example[] {
+  return examples ?? (params.length === 0 ? [example([])] : []);
+}
+
+/** Whether it has a parameter that is kept secret. */
+export function hasSecrets({ params }: RpcMethod): boolean {
+  return params.some(({ secret }) => secret);
+}
+
+/** `getblock "blockhash" ( verbosity )` */
+export function usage({ name, params }: RpcMethod): string {
+  let line = name;
+  let inOptional = false;
+  for (const param of params) {
+    if (inOptional && param.required) line += ' )';
+    if (!inOptional && !param.required) line += ' (';
+    inOptional = !param.required;
+    line += ` ${param.oneline}`;
+  }
+  return inOptional ? `${line} )` : line;
+}
+
+/** The values a method is called with. Throws RpcError with Core's codes and texts. */
+export function readArguments(method: RpcMethod, given: RpcValue): unknown[] {
+  const { params } = method;
+  const args = Array.isArray(given)
+    ? given
+    : given === null
+      ? []
+      : positional(given as Record<string, RpcValue>, params);
+  const required = params.findLastIndex((param) => param.required) + 1;
+  if (args.length < required || args.length > params.length) throw new RpcError(RPC_ERROR.misc, usage(method));
+  const mismatches: Record<string, string> = {};
+  for (const [i, param] of params.entries()) {
+    const value = args[i] ?? null;
+    if (param.type === 'any' || (value === null && !param.required) || typeName(value) === param.type) continue;
+    const names = [param.name, ...param.aliases].join('|');
+    mismatches[`Position ${i + 1} (${names})`] =
+      `JSON value of type ${typeName(value)} is not of expected type ${param.type}`;
+  }
+  if (Object.keys(mismatches).length > 0)
+    throw new RpcError(RPC_ERROR.type, `Wrong type passed:\n${JSON.stringify(mismatches, null, 4)}`);
+  return params.map((param, i) => param.read(param.secret ? (args[i] ?? null) : revealed(args[i] ?? null)));
+}

@@ -1,0 +1,182 @@
+import { Elysia } from 'elysia';
+import { ApiError, fail } from '../../http/errors.ts';
+import { mediaType } from '../../http/media-type.ts';
+import { ownerOf } from '../../http/owner.ts';
+import { access } from '../../http/route-access.ts';
+import { turns } from '../../http/turns.ts';
+import { excessOf } from '../../http/value-count.ts';
+import { readService } from '../../queries/read-service.ts';
+import type { ReadSources } from '../../queries/read-settings.ts';
+import type { ApiContext, Call } from '../../server/context.ts';
+import { RPC_METHODS } from '../methods/methods.ts';
+import { requireRecorded } from './audited.ts';
+import { type RpcCaller, RpcDispatcher } from './dispatcher.ts';
+import { isObject, NumberTooLong, parseJson, type RpcValue } from './json.ts';
+import { hasSecrets } from './method.ts';
+import {
+  batchReply,
+  errorReply,
+  errorStatus,
+  isNotification,
+  type RpcCall,
+  readCall,
+  resultReply,
+  rpcReply,
+} from './protocol.ts';
+import { type JsonPieces, joined, type SendLong } from './reply-body.ts';
+import { RPC_ERROR, RpcError } from './rpc-error.ts';
+import { revealed, takeSecrets } from './secret-texts.ts';
+import { type Turn, Turns } from './turns.ts';
+
+/** Methods with parameters that must not become strings. */
+const SECRET_METHODS = [...RPC_METHODS.values()].filter(hasSecrets).map(({ name }) => name);
+type Asker = RpcCaller & { readonly send: SendLong };
+
+/** Of those who take no turns. */
+const NO_TURN: Turn = { pause: (wait) => wait() };
+/** curl's default type among them. */
+const CONTENT_TYPES = ['application/json', 'application/json-rpc', 'text/plain', 'application/x-www-form-urlencoded'];
+/** Calls of a batch run at most this long before others get their turn. */
+const SLICE_MS = 2;
+
+/** JSON-RPC at `POST /` and `POST /wallet/<name>`. `sources` says what of the settings the context does not hold. */
+export const rpcRoutes = (ctx: ApiContext, sources?: ReadSources) => {
+  const dispatcher = new RpcDispatcher(ctx, readService(ctx, sources));
+  const { limits } = ctx.options;
+  const callers = new Turns(limits.rpcMaxRunning, limits.rpcMaxQueued);
+  const probe = readCall({ jsonrpc: '2.0', method: 'getblockcount' });
+  ctx.rpcProbe = () =>
+    dispatcher.run(probe, { call: null, wallet: null, signal: new AbortController().signal, turn: NO_TURN });
+
+  const answer = async (request: Request, wallet: string | null): Promise<Response> => {
+    const call = ctx.call(request);
+    checkContentType(request);
+    const bytes = await request.bytes();
+    // The front serves everybody: one caller's million little values must not hold it up.
+    const excess = await excessOf(bytes);
+    if (excess) throw new RpcError(RPC_ERROR.invalidRequest, `the request holds more than ${excess}`);
+    const secrets = takeSecrets(bytes, SECRET_METHODS);
+    try {
+      const body = parseBody(secrets ? secrets.text : new TextDecoder().decode(bytes));
+      return await answerBody(secrets ? secrets.restore(body) : body, call, { wallet, signal: request.signal });
+    } finally {
+      secrets?.wipe();
+    }
+  };
+
+  const answerBody = (
+    body: RpcValue,
+    call: Call,
+    { wallet, signal }: Pick<RpcCaller, 'wallet' | 'signal'>,
+  ): Promise<Response> => {
+    const { id } = call.principal;
+    const to = { owner: ownerOf(call), signal };
+    const send: SendLong = (pieces, length) => {
+      ctx.replies.admit(to.owner);
+      return ctx.replies.stream(pieces, length, to);
+    };
+    if (!Array.isArray(body)) {
+      const only = withTexts(readCall(body));
+      checkAllowed(ctx, [only], call, wallet);
+      return callers.take(id, (turn) => single(dispatcher, only, { call, wallet, signal, turn, send }));
+    }
+    if (body.length > limits.rpcMaxBatch)
+      throw new RpcError(RPC_ERROR.invalidRequest, `more than ${limits.rpcMaxBatch} calls`);
+    const calls = (body as RpcValue[]).map((each) => withTexts(readCall(each)));
+    checkAllowed(ctx, calls, call, wallet);
+    call.charge(Math.max(0, calls.length - 1));
+    return callers.take(id, (turn) => batch(dispatcher, calls, { call, wallet, signal, turn, send }));
+  };
+
+  const detail = access('rpc', { bodyLimit: limits.rpcBodyBytes, unlimitedTime: true });
+  return new Elysia({ name: 'rpc', tags: ['json-rpc'] })
+    .post('/', async ({ request }) => orParseError(() => answer(request, null)), {
+      parse: 'none',
+      detail: { summary: 'JSON-RPC', ...detail },
+    })
+    .post('/wallet/', async ({ request }) => orParseError(() => answer(request, '')), {
+      parse: 'none',
+      // The wallet without a name of older versions: none that is here, and said in the same words.
+      detail: { ...detail, hide: true },
+    })
+    .post('/wallet/:name', async ({ request, params }) => orParseError(() => answer(request, params.name)), {
+      parse: 'none',
+      detail: { summary: 'JSON-RPC of one wallet', ...detail },
+    });
+};
+
+/** A reply to what cannot be understood takes the newer form, which older clients understand as well. */
+const UNKNOWN = { version: '2.0', id: 'null' } as const;
+
+async function orParseError(answer: () => Promise<Response>): Promise<Response> {
+  try {
+    return await answer();
+  } catch (error) {
+    if (error instanceof RpcError) return rpcReply(400, [errorReply(UNKNOWN, error)]);
+    throw error;
+  }
+}
+
+function checkContentType(request: Request): void {
+  const type = mediaType(request);
+  if (type === '' || CONTENT_TYPES.includes(type)) return;
+  throw new ApiError('unsupported_media_type', `${type} is not taken here`, { accepted: CONTENT_TYPES });
+}
+
+function parseBody(text: string): RpcValue {
+  let body: RpcValue;
+  try {
+    body = parseJson(text);
+  } catch (error) {
+    if (error instanceof NumberTooLong) throw new RpcError(RPC_ERROR.invalidRequest, error.message);
+    throw new RpcError(RPC_ERROR.parse, 'Parse error');
+  }
+  if (!Array.isArray(body) && !isObject(body)) throw new RpcError(RPC_ERROR.parse, 'Top-level object parse error');
+  return body;
+}
+
+/** Only a method with secrets gets them as such. */
+function withTexts(call: RpcCall): RpcCall {
+  const method = RPC_METHODS.get(call.method);
+  return method && hasSecrets(method) ? call : { ...call, params: revealed(call.params) };
+}
+
+/** Refuses the whole request when any of its calls is beyond the caller's scopes or list of methods. */
+function checkAllowed(ctx: ApiContext, calls: readonly RpcCall[], call: Call, wallet: string | null): void {
+  const { rpcWhitelist } = call.principal;
+  for (const { method } of calls) {
+    if (rpcWhitelist && !rpcWhitelist.has(method.toLowerCase()))
+      fail('insufficient_scope', `the method ${method} is not on the caller's list`);
+    const known = RPC_METHODS.get(method);
+    if (known) requireRecorded(ctx, { method: known, scope: known.scope, args: [], call, wallet });
+  }
+}
+
+async function single(dispatcher: RpcDispatcher, call: RpcCall, caller: Asker): Promise<Response> {
+  let result: JsonPieces;
+  try {
+    result = await dispatcher.run(call, caller);
+  } catch (error) {
+    const failure = error as RpcError;
+    if (isNotification(call) && !call.invalid) return new Response(null, { status: 204 });
+    const reply = errorReply({ ...call, id: call.invalid ? (call.id ?? 'null') : call.id }, failure);
+    return rpcReply(errorStatus(call, failure), [reply]);
+  }
+  return isNotification(call)
+    ? new Response(null, { status: 204 })
+    : rpcReply(200, resultReply(call, result), caller.send);
+}
+
+async function batch(dispatcher: RpcDispatcher, calls: readonly RpcCall[], caller: Asker): Promise<Response> {
+  const replies: string[] = [];
+  const pause = turns(SLICE_MS);
+  for (const call of calls) {
+    const text = await dispatcher.run(call, caller).then(
+      (result) => joined(resultReply(call, result)),
+      (error: RpcError) => errorReply(call, error),
+    );
+    if (!isNotification(call)) replies.push(text);
+    await pause();
+  }
+  return batchReply(calls, replies, caller.send);
+}

@@ -1,0 +1,78 @@
+import { type ApiError, type ErrorDetails, FAILURES, type FailureCode } from '../../http/errors.ts';
+import { isRefusal, type Refusal } from '../../port/node-actions.ts';
+
+/** Codes of JSON-RPC errors, as Core numbers them. */
+export const RPC_ERROR = {
+  parse: -32700,
+  invalidRequest: -32600,
+  methodNotFound: -32601,
+  invalidParams: -32602,
+  internal: -32603,
+  misc: -1,
+  type: -3,
+  wallet: -4,
+  invalidAddressOrKey: -5,
+  insufficientFunds: -6,
+  invalidParameter: -8,
+  clientNotConnected: -9,
+  invalidLabelName: -11,
+  keypoolRanOut: -12,
+  unlockNeeded: -13,
+  passphraseIncorrect: -14,
+  wrongEncryptionState: -15,
+  encryptionFailed: -16,
+  alreadyUnlocked: -17,
+  clientNodeAlreadyAdded: -23,
+  clientNodeNotAdded: -24,
+  clientNodeNotConnected: -29,
+  clientInvalidIpOrSubnet: -30,
+  clientP2pDisabled: -31,
+  clientNodeCapacityReached: -34,
+  walletAlreadyLoaded: -35,
+  walletAlreadyExists: -36,
+  walletNotFound: -18,
+  walletNotSpecified: -19,
+  deserialization: -22,
+  verify: -25,
+  verifyRejected: -26,
+  alreadyInChain: -27,
+  deprecated: -32,
+  resourceFull: -37,
+  clientInInitialDownload: -10,
+} as const;
+
+/** A failed call: the message is Core's where Core has one. */
+export class RpcError extends Error {
+  override readonly name = 'RpcError';
+  readonly rpcCode: number;
+  readonly data: { readonly code: string; readonly details: ErrorDetails | null } | null;
+
+  constructor(rpcCode: number, message: string, data: RpcError['data'] = null) {
+    super(message);
+    this.rpcCode = rpcCode;
+    this.data = data;
+  }
+}
+
+/** The same refusal, as JSON-RPC tells it. */
+export function asRpcError({ failure, message, details }: ApiError): RpcError {
+  return new RpcError(FAILURES[failure].rpc, message, { code: failure, details });
+}
+
+/**
+ * Throws an RpcError; an expression, so that it can stand behind `??`. `failure` where it tells programs more than the
+ * number of Core does.
+ */
+export function rpcFail(
+  kind: keyof typeof RPC_ERROR,
+  message: string,
+  failure: FailureCode | null = null,
+  details: ErrorDetails | null = null,
+): never {
+  throw new RpcError(RPC_ERROR[kind], message, failure && { code: failure, details });
+}
+
+/** A result of the node thread; throws an RpcError where it has refused. */
+export function orFail<T>(result: T | Refusal): T {
+  return isRefusal(result) ? rpcFail(result.refused, result.message) : result;
+}

@@ -1,0 +1,360 @@
+import { coins, double } from '../../../http/core-number.ts';
+import { coinHeight, isCoinbaseCoin } from '../../../primitives/coin.ts';
+import { type BlockHash, hashToHex, type Txid } from '../../../primitives/hash.ts';
+import { headerBits, headerTime, medianTime, rawBlock, workFields } from '../../../queries/block-facts.ts';
+import { blockStats } from '../../../queries/block-stats.ts';
+import type { ReadEnv } from '../../../queries/read-env.ts';
+import { type UtxoHashType, utxoStats } from '../../../queries/utxo-stats.ts';
+import type { HeaderRecord } from '../../../storage/header-store.ts';
+import { coreBlock, coreHeader } from '../../../views/core/core-block.ts';
+import { coreScript } from '../../../views/core/core-script.ts';
+import { EXAMPLE, example } from '../../engine/example.ts';
+import { rpcMethod } from '../../engine/method.ts';
+import {
+  array,
+  flag,
+  hash,
+  hashOrHeight,
+  integer,
+  optional,
+  readString,
+  text,
+  verbosity,
+} from '../../engine/params.ts';
+import { rpcFail } from '../../engine/rpc-error.ts';
+import {
+  anyOf,
+  bool,
+  coinAmount,
+  hashStr,
+  hexStr,
+  int,
+  maybe,
+  nil,
+  num,
+  obj,
+  type Schema,
+  tuple,
+  unixTime,
+} from '../../engine/schema.ts';
+import { header, outputScript, shownBlock, txOfBlock } from '../shapes.ts';
+
+const SECONDS_IN_A_MONTH = 30 * 24 * 60 * 60;
+const READ_US_PER_BYTE = 0.001;
+
+const BLOCK_STATS = obj(
+  Object.fromEntries(
+    [
+      ...['avgfee', 'avgfeerate', 'avgtxsize', 'height', 'ins', 'maxfee', 'maxfeerate', 'maxtxsize', 'medianfee'],
+      ...['mediantxsize', 'minfee', 'minfeerate', 'mintxsize', 'outs', 'subsidy', 'swtotal_size', 'swtotal_weight'],
+      ...['swtxs', 'total_out', 'total_size', 'total_weight', 'totalfee', 'txs', 'utxo_increase', 'utxo_size_inc'],
+      ...['utxo_increase_actual', 'utxo_size_inc_actual'],
+    ]
+      .map((name): [string, Schema] => [name, int()])
+      .concat([
+        ['blockhash', hashStr()],
+        [
+          'feerate_percentiles',
+          tuple(
+            Array.from({ length: 5 }, () => int()),
+            'at 10, 25, 50, 75 and 90 % of the weight',
+          ),
+        ],
+        ['time', unixTime()],
+        ['mediantime', unixTime()],
+      ])
+      .map(([name, schema]) => [name, maybe(schema)]),
+  ),
+  'the selected statistics, or all; amounts are satoshis, feerates satoshis per virtual byte',
+);
+
+export function findBlock({ reads, tip }: Pick<ReadEnv, 'reads' | 'tip'>, blockHash: BlockHash): HeaderRecord {
+  return (
+    reads.headers.byHash(blockHash) ??
+    rpcFail('invalidAddressOrKey', 'Block not found', 'block_not_found', { tipHeight: tip.height })
+  );
+}
+
+/** Throws RpcError if the body of the block is not stored. */
+export function checkBody({ body, stats }: HeaderRecord): void {
+  if (!body || !stats) rpcFail('misc', 'Block not available (not fully downloaded)', 'block_not_found');
+}
+
+export const getblockcount = rpcMethod({
+  name: 'getblockcount',
+  category: 'blockchain',
+  help: 'Returns the height of the tip of the active chain. The genesis block has height 0.',
+  params: [],
+  result: int('height'),
+  scope: 'read',
+  run: ({ tip }) => tip.height,
+});
+
+export const getbestblockhash = rpcMethod({
+  name: 'getbestblockhash',
+  category: 'blockchain',
+  help: 'Returns the hash of the tip of the active chain.',
+  params: [],
+  result: hashStr(),
+  scope: 'read',
+  run: ({ tip }) => hashToHex(tip.hash),
+});
+
+export const getblockhash = rpcMethod({
+  name: 'getblockhash',
+  category: 'blockchain',
+  help: 'Returns the hash of the block at a height of the active chain.',
+  params: [integer('height', { note: 'Height of the block, from 0 to that of the tip.' })],
+  result: hashStr('block hash'),
+  examples: [example([0]), example({ height: 0 })],
+  scope: 'read',
+  run({ reads, tip }, height) {
+    if (height < 0 || height > tip.height)
+      return rpcFail('invalidParameter', 'Block height out of range', 'block_not_found', { tipHeight: tip.height });
+    return hashToHex(reads.headers.byHeight(height)!.hash);
+  },
+});
+
+export const getblockheader = rpcMethod({
+  name: 'getblockheader',
+  category: 'blockchain',
+  help: 'Returns the header of a block, of the active chain or of another branch.',
+  params: [
+    hash<BlockHash>('blockhash', 'hash', { note: 'Hash of the block.' }),
+    optional(flag('verbose', { note: 'True for an object, false for the 80 bytes as hex.' }), true),
+  ],
+  result: anyOf(header, hexStr('verbose is false')),
+  examples: [example([EXAMPLE.blockHash]), example([EXAMPLE.blockHash, false])],
+  scope: 'read',
+  run(env, blockHash, verbose) {
+    const block = findBlock(env, blockHash);
+    return verbose ? coreHeader(env, block) : block.header.toHex();
+  },
+});
+
+export const getblock = rpcMethod({
+  name: 'getblock',
+  category: 'blockchain',
+  help: 'Returns a block, of the active chain or of another branch, in the requested detail.',
+  params: [
+    hash<BlockHash>('blockhash', 'blockhash', { note: 'Hash of the block.' }),
+    optional(
+      verbosity('verbosity', {
+        aliases: ['verbose'],
+        note: '0 or false for hex, 1 or true for an object with txids, 2 with transactions, 3 with the spent outputs as well.',
+      }),
+      1,
+    ),
+  ],
+  result: anyOf(
+    hexStr('verbosity 0'),
+    shownBlock(hashStr(), 'verbosity 1'),
+    shownBlock(txOfBlock({ withPrevouts: false }), 'verbosity 2'),
+    shownBlock(txOfBlock({ withPrevouts: true }), 'verbosity 3'),
+  ),
+  examples: [example([EXAMPLE.blockHash]), example({ blockhash: EXAMPLE.blockHash, verbosity: 2 })],
+  scope: 'read',
+  run(env, blockHash, level) {
+    const block = findBlock(env, blockHash);
+    checkBody(block);
+    if (level > 0) return coreBlock(env, block, level);
+    env.expectWork(block.body!.size * READ_US_PER_BYTE);
+    return rawBlock(env, block).toHex();
+  },
+});
+
+export const getdifficulty = rpcMethod({
+  name: 'getdifficulty',
+  category: 'blockchain',
+  help: 'Returns the difficulty of the tip: a multiple of the minimum difficulty of the main network.',
+  params: [],
+  result: num(),
+  scope: 'read',
+  run: ({ tip }) => workFields(headerBits(tip)).difficulty,
+});
+
+export const gettxout = rpcMethod({
+  name: 'gettxout',
+  category: 'blockchain',
+  help: 'Returns an unspent transaction output.',
+  params: [
+    hash<Txid>('txid', 'txid', { note: 'Transaction that made the output.' }),
+    integer('n', { unsigned: true, note: 'Index of the output.' }),
+    optional(
+      flag('include_mempool', {
+        note: 'Whether the mempool counts: its outputs are found, and what its transactions spend is not.',
+      }),
+      true,
+    ),
+  ],
+  result: anyOf(
+    nil('the output is spent or unknown'),
+    obj({
+      bestblock: hashStr('hash of the tip'),
+      confirmations: int('0 if the transaction is in the mempool'),
+      value: coinAmount(),
+      scriptPubKey: outputScript,
+      coinbase: bool('whether the transaction is a coinbase'),
+    }),
+  ),
+  examples: [example([EXAMPLE.txid, 0]), example({ txid: EXAMPLE.txid, n: 0, include_mempool: false })],
+  scope: 'read',
+  run({ reads, tip, params, mempool }, txid, vout, includeMempool) {
+    if (includeMempool && mempool.spender({ txid, vout })) return null;
+    const waiting = includeMempool ? mempool.find(txid)?.parsed.tx.outputs[vout] : undefined;
+    if (waiting)
+      return {
+        bestblock: hashToHex(tip.hash),
+        confirmations: 0,
+        value: coins(waiting.value),
+        scriptPubKey: coreScript(waiting.scriptPubKey, params),
+        coinbase: false,
+      };
+    const coin = reads.coins.get({ txid, vout });
+    return (
+      coin && {
+        bestblock: hashToHex(tip.hash),
+        confirmations: tip.height - coinHeight(coin) + 1,
+        value: coins(coin.output.value),
+        scriptPubKey: coreScript(coin.output.scriptPubKey, params),
+        coinbase: isCoinbaseCoin(coin),
+      }
+    );
+  },
+});
+
+const HASH_TYPES: readonly string[] = ['hash_serialized_3', 'muhash', 'none'] satisfies UtxoHashType[];
+
+export const gettxoutsetinfo = rpcMethod({
+  name: 'gettxoutsetinfo',
+  category: 'blockchain',
+  help: 'Returns statistics of the set of unspent outputs at the tip. It scans the whole set, which takes minutes on the main network.',
+  params: [
+    optional(
+      text('hash_type', { note: 'Commitment to compute: hash_serialized_3, muhash, or none, which is fastest.' }),
+      'hash_serialized_3',
+    ),
+    optional(
+      hashOrHeight('hash_or_height', {
+        note: 'Block to describe. Every value but null is rejected, since there is no coinstatsindex.',
+      }),
+      null,
+    ),
+    optional(flag('use_index', { note: 'Has no effect, since there is no coinstatsindex.' }), true),
+  ],
+  result: obj({
+    height: int(),
+    bestblock: hashStr(),
+    txouts: int('number of unspent outputs'),
+    bogosize: int('size of the set in bytes, by a measure that does not depend on the database'),
+    hash_serialized_3: maybe(hashStr('if hash_type is hash_serialized_3')),
+    muhash: maybe(hashStr('if hash_type is muhash')),
+    total_amount: coinAmount(),
+    transactions: int('number of transactions with unspent outputs'),
+    disk_size: int('estimated bytes on disk'),
+  }),
+  examples: [example([]), example(['none']), example({ hash_type: 'muhash' })],
+  scope: 'read',
+  long: true,
+  run(env, hashType, target) {
+    if (!HASH_TYPES.includes(hashType)) return rpcFail('invalidParameter', `'${hashType}' is not a valid hash_type`);
+    if (target !== null) return rpcFail('invalidParameter', 'Querying specific block heights requires coinstatsindex');
+    const stats = utxoStats(env, hashType as UtxoHashType);
+    return {
+      height: env.tip.height,
+      bestblock: hashToHex(env.tip.hash),
+      txouts: stats.txouts,
+      bogosize: stats.bogosize,
+      ...(stats.hash && { [hashType]: hashToHex(stats.hash) }),
+      total_amount: coins(stats.totalAmount),
+      transactions: stats.transactions,
+      disk_size: stats.diskSize,
+    };
+  },
+});
+
+export const getblockstats = rpcMethod({
+  name: 'getblockstats',
+  category: 'blockchain',
+  help: 'Returns statistics of one block. Amounts are satoshis.',
+  params: [
+    hashOrHeight('hash_or_height', { note: 'Hash of a block, or height in the active chain.' }),
+    optional(
+      array('stats', readString, {
+        oneline: 'stats',
+        note: 'Names of the wanted members of the result; all by default.',
+      }),
+      [],
+    ),
+  ],
+  result: BLOCK_STATS,
+  examples: [example([0]), example([0, ['txs', 'total_weight', 'feerate_percentiles']])],
+  scope: 'read',
+  run(env, target, chosen) {
+    const block = typeof target === 'number' ? blockAtHeight(env, target) : findBlock(env, target);
+    checkBody(block);
+    if (!block.undo && block.height > 0) return rpcFail('misc', 'Undo data not available');
+    const stats: Readonly<Record<string, unknown>> = blockStats(env, block);
+    if (chosen.length === 0) return stats;
+    // Core keeps the selected names in a sorted set.
+    const entries = [...new Set(chosen)].sort().map((name) => {
+      if (!Object.hasOwn(stats, name)) rpcFail('invalidParameter', `Invalid selected statistic '${name}'`);
+      return [name, stats[name]];
+    });
+    return Object.fromEntries(entries);
+  },
+});
+
+function blockAtHeight({ reads, tip }: ReadEnv, height: number): HeaderRecord {
+  if (height < 0) return rpcFail('invalidParameter', `Target block height ${height} is negative`);
+  if (height > tip.height)
+    return rpcFail('invalidParameter', `Target block height ${height} after current tip ${tip.height}`);
+  return reads.headers.byHeight(height)!;
+}
+
+export const getchaintxstats = rpcMethod({
+  name: 'getchaintxstats',
+  category: 'blockchain',
+  help: 'Returns the number of transactions of the chain, and their rate within a window of blocks.',
+  params: [
+    optional(integer('nblocks', { note: 'Length of the window in blocks; a month of blocks by default.' }), null),
+    optional(
+      hash<BlockHash>('blockhash', 'blockhash', { note: 'Last block of the window; the tip by default.' }),
+      null,
+    ),
+  ],
+  result: obj({
+    time: unixTime('time of the last block of the window'),
+    txcount: int('transactions from the genesis block to that block'),
+    window_final_block_hash: hashStr(),
+    window_final_block_height: int(),
+    window_block_count: int('blocks of the window'),
+    window_interval: maybe(int('seconds between the median times of its ends')),
+    window_tx_count: maybe(int('transactions of the window')),
+    txrate: maybe(num('transactions per second')),
+  }),
+  examples: [example([]), example([144])],
+  scope: 'read',
+  run(env, nblocks, blockHash) {
+    const { reads, tip, params } = env;
+    const end = blockHash ? findBlock(env, blockHash) : tip;
+    if (!reads.headers.isActive(end)) return rpcFail('invalidParameter', 'Block is not in main chain');
+    const month = Math.floor(SECONDS_IN_A_MONTH / params.consensus.powTargetSpacing);
+    const count = nblocks ?? Math.max(0, Math.min(month, end.height - 1));
+    if (count < 0 || (count > 0 && count >= end.height))
+      return rpcFail('invalidParameter', "Invalid block count: should be between 0 and the block's height - 1");
+    const start = reads.headers.byHeight(end.height - count)!;
+    const seconds = medianTime(reads, end) - medianTime(reads, start);
+    const txcount = reads.headers.totals(end.height)!.txs;
+    const inWindow = txcount - reads.headers.totals(start.height)!.txs;
+    return {
+      time: headerTime(end),
+      txcount,
+      window_final_block_hash: hashToHex(end.hash),
+      window_final_block_height: end.height,
+      window_block_count: count,
+      ...(count > 0 && { window_interval: seconds, window_tx_count: inWindow }),
+      ...(count > 0 && seconds > 0 && { txrate: double(inWindow / seconds) }),
+    };
+  },
+});

@@ -1,0 +1,46 @@
+import { turns } from '../../../http/turns.ts';
+import type { MempoolMirror } from '../../../mempool/mirror.ts';
+import { hashToHex, type Txid } from '../../../primitives/hash.ts';
+import { ByteReader, ByteWriter } from '../../../util/bytes.ts';
+import { packTxids } from '../rawtransactions/spent-outputs.ts';
+
+/** The front does nothing else for so long. */
+const SLICE_MS = 2;
+
+/** Scripts as one run of bytes, each behind its length. */
+export function packScripts(scripts: Iterable<Uint8Array>): Uint8Array {
+  const w = new ByteWriter();
+  for (const script of scripts) {
+    w.u32(script.length);
+    w.bytes(script);
+  }
+  return w.finish();
+}
+
+export function* unpackScripts(packed: Uint8Array): Generator<Uint8Array> {
+  const r = new ByteReader(packed);
+  while (r.remaining > 0) yield r.bytes(r.u32());
+}
+
+/**
+ * The txids, packed, of what in the mempool touches packed scripts. They may be many; others have their turn meanwhile.
+ */
+export async function txidsTouching(
+  mempool: Pick<MempoolMirror, 'touching' | 'entries'>,
+  scripts: Uint8Array,
+  signal: AbortSignal,
+): Promise<Uint8Array> {
+  const found = new Map<string, Txid>();
+  const turn = turns(SLICE_MS);
+  for (const script of unpackScripts(scripts)) {
+    for (const slot of mempool.touching(script)) {
+      const txid = mempool.entries.txid(slot).slice() as Txid;
+      found.set(hashToHex(txid), txid);
+    }
+    const pause = turn();
+    if (!pause) continue;
+    await pause;
+    signal.throwIfAborted();
+  }
+  return packTxids(found);
+}

@@ -1,0 +1,72 @@
+import type { NodeNews } from '../../../port/node-port.ts';
+import { hashToHex } from '../../../primitives/hash.ts';
+import type { ApiContext } from '../../../server/context.ts';
+import type { FrontEnv } from '../../engine/method.ts';
+import { rpcFail } from '../../engine/rpc-error.ts';
+
+/** Waiting calls of all callers together. */
+const MAX_WAITING = 256;
+/** Waiting calls of one caller. */
+const MAX_WAITING_OF_ONE = 32;
+
+export type Tip = NonNullable<NodeNews['commit']>['tip'];
+
+/** Number of waiting calls by the id of the caller. */
+const waiting = new WeakMap<ApiContext, Map<string, number>>();
+
+/** Returns the committed tip. Observers are notified of it later. */
+export function newestTip(ctx: ApiContext): Tip {
+  const { height, hash } = ctx.reads().tip();
+  return { height, hash: hashToHex(hash) };
+}
+
+/**
+ * Resolves with the tip as soon as it is `enough`, or with the current tip when the time is over or the server stops.
+ * `timeoutMs` is below 2^31; 0 means no limit.
+ */
+export async function waitForTip(env: FrontEnv, enough: (tip: Tip) => boolean, timeoutMs: number): Promise<Tip> {
+  const { ctx, call, turn } = env;
+  const now = newestTip(ctx);
+  if (enough(now)) return now;
+  const leave = enter(ctx, call?.principal.id ?? '');
+  try {
+    return await turn.pause(() => tipChange(env, enough, timeoutMs));
+  } finally {
+    leave();
+  }
+}
+
+function tipChange({ ctx, signal }: FrontEnv, enough: (tip: Tip) => boolean, timeoutMs: number): Promise<Tip> {
+  const { promise, resolve } = Promise.withResolvers<Tip>();
+  const resolveNow = () => resolve(newestTip(ctx));
+  const leave = ctx.node().onNews(({ commit }) => {
+    if (commit && enough(commit.tip)) resolve(commit.tip);
+  });
+  const timer = timeoutMs > 0 ? setTimeout(resolveNow, timeoutMs) : null;
+  // The tip may have moved before the observer was added.
+  if (enough(newestTip(ctx))) resolveNow();
+  const ended = AbortSignal.any([signal, ctx.stopping]);
+  if (ended.aborted) resolveNow();
+  ended.addEventListener('abort', resolveNow, { once: true });
+  return promise.finally(() => {
+    leave();
+    if (timer) clearTimeout(timer);
+    ended.removeEventListener('abort', resolveNow);
+  });
+}
+
+/** Counts a waiting call. Returns the function that ends the count; throws RpcError if too many calls wait. */
+function enter(ctx: ApiContext, id: string): () => void {
+  const counts = waiting.get(ctx) ?? new Map<string, number>();
+  waiting.set(ctx, counts);
+  const own = counts.get(id) ?? 0;
+  const all = counts.values().reduce((sum, count) => sum + count, 0);
+  if (own >= MAX_WAITING_OF_ONE || all >= MAX_WAITING)
+    rpcFail('resourceFull', 'Too many calls wait already', 'limit_exceeded');
+  counts.set(id, own + 1);
+  return () => {
+    const left = counts.get(id)! - 1;
+    if (left === 0) counts.delete(id);
+    else counts.set(id, left);
+  };
+}

@@ -1,0 +1,83 @@
+import { example } from '../../engine/example.ts';
+import { methodHelp, methodList } from '../../engine/help.ts';
+import { JsonText, nodeMethod, type RpcMethod } from '../../engine/method.ts';
+import { openRpcDocument } from '../../engine/openrpc.ts';
+import { flag, optional, text } from '../../engine/params.ts';
+import { anything, arr, bool, maybe, obj, str } from '../../engine/schema.ts';
+
+const DOCUMENT = obj({
+  openrpc: str('version of the specification'),
+  info: obj({ title: str(), version: str(), description: str() }),
+  methods: arr(
+    obj({
+      name: str(),
+      description: str(),
+      params: arr(
+        obj({
+          name: str(),
+          required: bool(),
+          schema: anything('JSON Schema'),
+          description: maybe(str()),
+          'x-bitcoin-aliases': maybe(arr(str())),
+          'x-bitcoin-placeholder': maybe(bool('accepted for older clients, without effect')),
+        }),
+      ),
+      result: obj({ name: str(), schema: anything('JSON Schema') }),
+      'x-bitcoin-category': str(),
+      'x-scope': str('that an API key needs for the method'),
+      'x-scope-further': maybe(obj({ scope: str('needed as well'), where: str('the calls that need it') })),
+      'x-examples': arr(
+        obj({ description: maybe(str('purpose of the call')), params: anything('array, or object by names') }),
+      ),
+    }),
+  ),
+});
+
+/** The methods that describe the methods. `all` is called when they run, since they are among the methods themselves. */
+export function aboutMethods(all: () => ReadonlyMap<string, RpcMethod>): readonly RpcMethod[] {
+  const documents = new Map<boolean, JsonText>();
+  const document = (version: string, withHidden: boolean): JsonText => {
+    const made =
+      documents.get(withHidden) ??
+      new JsonText(JSON.stringify(openRpcDocument(all().values(), { version, withHidden })));
+    documents.set(withHidden, made);
+    return made;
+  };
+  return [
+    nodeMethod({
+      name: 'help',
+      category: 'control',
+      help: 'Returns the list of all methods by category, or the help of one method.',
+      params: [
+        optional(text('command', { note: 'The method to describe; all methods are listed if it is empty.' }), ''),
+      ],
+      result: str('text of several lines'),
+      examples: [example([]), example(['getblock'])],
+      scope: 'read',
+      run({ ctx }, command) {
+        if (command === '') return methodList(all().values());
+        const method = all().get(command);
+        return method ? methodHelp(method, ctx.params.ports.http) : `help: unknown command: ${command}`;
+      },
+    }),
+    nodeMethod({
+      name: 'getopenrpcinfo',
+      category: 'control',
+      help: 'Returns an OpenRPC document with a JSON Schema of every parameter and every result.',
+      params: [optional(flag('show_hidden', { note: 'Whether methods for tests and debugging are included.' }), false)],
+      result: DOCUMENT,
+      examples: [example([]), example([true])],
+      scope: 'read',
+      run: ({ ctx }, withHidden) => document(ctx.options.version, withHidden),
+    }),
+    nodeMethod({
+      name: 'rpc.discover',
+      category: 'control',
+      help: 'Returns the OpenRPC document of getopenrpcinfo, under the method name that the OpenRPC specification reserves.',
+      params: [],
+      result: DOCUMENT,
+      scope: 'read',
+      run: ({ ctx }) => document(ctx.options.version, false),
+    }),
+  ];
+}

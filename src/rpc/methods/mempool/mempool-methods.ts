@@ -1,0 +1,383 @@
+import { coins } from '../../../http/core-number.ts';
+import { turns } from '../../../http/turns.ts';
+import {
+  ancestorsOf,
+  type Chunk,
+  childrenOf,
+  chunksOfCluster,
+  clusterOf,
+  descendantsOf,
+  parentsOf,
+} from '../../../mempool/relatives.ts';
+import { virtualSize } from '../../../policy/virtual-size.ts';
+import { hashToHex, type Txid } from '../../../primitives/hash.ts';
+import { EXAMPLE, example } from '../../engine/example.ts';
+import { member, type RpcObject } from '../../engine/json.ts';
+import { type FrontEnv, JsonText, nodeMethod } from '../../engine/method.ts';
+import {
+  array,
+  checkMembers,
+  flag,
+  hash,
+  largeInteger,
+  number,
+  optional,
+  options,
+  readHash,
+  readInteger,
+  readObject,
+} from '../../engine/params.ts';
+import { PieceWriter } from '../../engine/reply-body.ts';
+import { rpcFail } from '../../engine/rpc-error.ts';
+import {
+  anyOf,
+  arr,
+  bool,
+  coinAmount,
+  hashStr,
+  hexStr,
+  int,
+  mapOf,
+  maybe,
+  noted,
+  obj,
+  str,
+} from '../../engine/schema.ts';
+import { entriesById, mempoolEntry } from '../shapes.ts';
+
+/** Time limit of one slice of a long reply, milliseconds. */
+const SLICE_MS = 2;
+/** Transactions whose chunks are cached while a list is written. */
+const MAX_CHUNKS = 100_000;
+
+const RELATIVES = anyOf(arr(hashStr(), 'verbose is false'), noted(entriesById, 'verbose is true'));
+const relativeParams = [
+  hash<Txid>('txid', 'txid', { note: 'Transaction in the mempool.' }),
+  optional(flag('verbose', { note: 'True for entries by txid, false for txids.' }), false),
+] as const;
+
+export const getrawmempool = nodeMethod({
+  name: 'getrawmempool',
+  category: 'blockchain',
+  help: 'Returns the txids of all transactions in the mempool, or their entries.',
+  params: [
+    optional(flag('verbose', { note: 'True for entries by txid, false for txids.' }), false),
+    optional(
+      flag('mempool_sequence', { note: 'Whether the sequence number of the mempool is added; not with verbose.' }),
+      false,
+    ),
+  ],
+  result: anyOf(
+    arr(hashStr(), 'verbose is false'),
+    noted(entriesById, 'verbose is true'),
+    obj({ txids: arr(hashStr()), mempool_sequence: int() }, 'mempool_sequence is true'),
+  ),
+  examples: [example([]), example([true])],
+  scope: 'read',
+  async run(env, verbose, withSequence) {
+    const { mempool } = env;
+    if (verbose && withSequence)
+      return rpcFail('invalidParameter', 'Verbose results cannot contain mempool sequence values.');
+    const all = mempool.all();
+    if (verbose) return entryTexts(env, all);
+    const { seq } = mempool;
+    const txids = await inSlices(env, all, (slot) => `"${hashToHex(mempool.entries.txid(slot))}"`);
+    if (withSequence) return new JsonText('{"txids":[', ...txids, `],"mempool_sequence":${seq}}`);
+    return new JsonText('[', ...txids, ']');
+  },
+});
+
+export const getmempoolentry = nodeMethod({
+  name: 'getmempoolentry',
+  category: 'blockchain',
+  help: 'Returns the mempool entry of a transaction.',
+  params: [hash<Txid>('txid', 'txid', { note: 'Transaction in the mempool.' })],
+  result: mempoolEntry,
+  examples: [example([EXAMPLE.txid])],
+  scope: 'read',
+  run: (env, txid) => entryView(env, slotOf(env, txid)),
+});
+
+export const getmempoolancestors = nodeMethod({
+  name: 'getmempoolancestors',
+  category: 'blockchain',
+  help: 'Returns the ancestors of a transaction that are in the mempool.',
+  params: relativeParams,
+  result: RELATIVES,
+  examples: [example([EXAMPLE.txid]), example([EXAMPLE.txid, true])],
+  scope: 'read',
+  run: (env, txid, verbose) => relatives(env, ancestorsOf(env.mempool.entries, slotOf(env, txid)).slice(1), verbose),
+});
+
+export const getmempooldescendants = nodeMethod({
+  name: 'getmempooldescendants',
+  category: 'blockchain',
+  help: 'Returns the descendants of a transaction that are in the mempool.',
+  params: relativeParams,
+  result: RELATIVES,
+  examples: [example([EXAMPLE.txid]), example([EXAMPLE.txid, true])],
+  scope: 'read',
+  run: (env, txid, verbose) => relatives(env, descendantsOf(env.mempool.entries, slotOf(env, txid)).slice(1), verbose),
+});
+
+export const getmempoolcluster = nodeMethod({
+  name: 'getmempoolcluster',
+  category: 'blockchain',
+  help: 'Returns the cluster of a transaction in the mempool: all transactions that are connected with it, as chunks in the order in which a miner would include them.',
+  params: [hash<Txid>('txid', 'txid', { note: 'Transaction in the mempool.' })],
+  result: obj({
+    clusterweight: int(),
+    txcount: int(),
+    chunks: arr(
+      obj({ chunkfee: coinAmount('modified fees of the chunk'), chunkweight: int(), txs: arr(hashStr()) }),
+      'highest feerate first',
+    ),
+  }),
+  examples: [example([EXAMPLE.txid])],
+  scope: 'read',
+  run(env, txid) {
+    const chunks = chunksAround(env, slotOf(env, txid));
+    return {
+      clusterweight: chunks.reduce((sum, { weight }) => sum + weight, 0),
+      txcount: chunks.reduce((sum, { slots }) => sum + slots.length, 0),
+      chunks: chunks.map(({ fee, weight, slots }) => ({
+        chunkfee: coins(fee),
+        chunkweight: weight,
+        txs: slots.map((slot) => hashToHex(env.mempool.entries.txid(slot))),
+      })),
+    };
+  },
+});
+
+export const gettxspendingprevout = nodeMethod({
+  name: 'gettxspendingprevout',
+  category: 'blockchain',
+  help: 'Returns the transactions in the mempool that spend the given outputs.',
+  params: [
+    array('outputs', (value) => value, {
+      oneline: '[{"txid":"hex","vout":n},...]',
+      schema: arr(obj({ txid: hashStr(), vout: int() })),
+      note: 'Outputs to look up, at least one.',
+    }),
+    optional(
+      options(
+        'options',
+        {
+          mempool_only: bool(
+            'if false, an output that the mempool does not spend fails the call, since there is no txospenderindex',
+          ),
+          return_spending_tx: bool('adds the spending transactions as hex; false by default'),
+        },
+        { note: 'Extent of the search and of the result.' },
+      ),
+      {},
+    ),
+  ],
+  result: arr(
+    obj({
+      txid: hashStr(),
+      vout: int(),
+      spendingtxid: maybe(hashStr('absent if the mempool does not spend the output')),
+      spendingtx: maybe(hexStr('only with return_spending_tx')),
+    }),
+  ),
+  examples: [
+    example([[{ txid: EXAMPLE.txid, vout: 0 }]]),
+    example([[{ txid: EXAMPLE.txid, vout: 0 }], { return_spending_tx: true }]),
+  ],
+  scope: 'read',
+  run({ mempool }, outputs, given: RpcObject) {
+    if (outputs.length === 0) return rpcFail('invalidParameter', 'Invalid parameter, outputs are missing');
+    checkMembers(given, { mempool_only: 'bool', return_spending_tx: 'bool' });
+    const wholeTx = member(given, 'return_spending_tx') === true;
+    const asked = outputs.map((value) => {
+      const output = readObject(value, { txid: 'string', vout: 'number' });
+      const txid = readHash<Txid>(member(output, 'txid'), 'txid');
+      const vout = readInteger(member(output, 'vout'));
+      if (vout < 0) rpcFail('invalidParameter', 'Invalid parameter, vout cannot be negative');
+      return { txid, vout };
+    });
+    const found = asked.map((prevout) => ({ ...prevout, slot: mempool.entries.spender(prevout) }));
+    if (member(given, 'mempool_only') === false && found.some(({ slot }) => slot < 0))
+      return rpcFail(
+        'misc',
+        'Mempool lacks a relevant spend, and txospenderindex is unavailable.',
+        'feature_disabled',
+        { feature: 'spender_index' },
+      );
+    return found.map(({ txid, vout, slot }) => ({
+      txid: hashToHex(txid),
+      vout,
+      ...(slot >= 0 && { spendingtxid: hashToHex(mempool.entries.txid(slot)) }),
+      ...(slot >= 0 && wholeTx && { spendingtx: mempool.entries.raw(slot).toHex() }),
+    }));
+  },
+});
+
+export const prioritisetransaction = nodeMethod({
+  name: 'prioritisetransaction',
+  category: 'mining',
+  help: 'Adds a delta to the fee with which a transaction competes for block templates and for space in the mempool. The fee that it pays stays the same, and deltas of several calls add up.',
+  params: [
+    hash<Txid>('txid', 'txid', { note: 'Transaction; it need not be in the mempool yet.' }),
+    optional(number('dummy', { placeholder: true, note: 'Must be 0 or null; kept for older clients.' }), 0),
+    largeInteger('fee_delta', { note: 'Satoshis to add to the fee; negative to subtract.' }),
+  ],
+  result: bool('true'),
+  examples: [example([EXAMPLE.txid, 0, 10000]), example({ txid: EXAMPLE.txid, fee_delta: -5000 })],
+  scope: 'admin',
+  async run({ ctx }, txid, dummy, delta) {
+    if (dummy !== 0)
+      return rpcFail(
+        'invalidParameter',
+        'Priority is no longer supported, dummy argument to prioritisetransaction must be 0.',
+      );
+    const accepted = await ctx.node().prioritise(txid, delta);
+    return accepted || rpcFail('invalidParameter', 'Priority is not supported for transactions with dust outputs.');
+  },
+});
+
+export const getprioritisedtransactions = nodeMethod({
+  name: 'getprioritisedtransactions',
+  category: 'mining',
+  help: 'Returns all fee deltas of prioritisetransaction, for transactions in the mempool and for others.',
+  params: [],
+  result: mapOf(
+    'txid',
+    obj({
+      fee_delta: int('satoshis'),
+      in_mempool: bool(),
+      modified_fee: maybe(int('fee with the delta, satoshis; only in the mempool')),
+    }),
+  ),
+  scope: 'read',
+  async run({ ctx }) {
+    const all = await ctx.node().prioritised();
+    return Object.fromEntries(
+      all.map(({ txid, delta, modifiedFee }) => [
+        txid,
+        {
+          fee_delta: delta,
+          in_mempool: modifiedFee !== null,
+          ...(modifiedFee !== null && { modified_fee: modifiedFee }),
+        },
+      ]),
+    );
+  },
+});
+
+export const savemempool = nodeMethod({
+  name: 'savemempool',
+  category: 'blockchain',
+  help: 'Saves the mempool to disk. It fails while the saved mempool is still being loaded.',
+  params: [],
+  result: obj({ filename: str('path of the file') }),
+  scope: 'admin',
+  async run({ ctx, mempool }) {
+    if (!mempool.totals?.loaded) return rpcFail('misc', 'The mempool was not loaded yet', 'warming_up');
+    return { filename: await ctx.node().saveMempool() };
+  },
+});
+
+function slotOf({ mempool }: FrontEnv, txid: Txid): number {
+  const slot = mempool.entries.find(txid);
+  return slot >= 0 ? slot : rpcFail('invalidAddressOrKey', 'Transaction not in mempool', 'tx_not_found');
+}
+
+function chunksAround({ mempool, settings }: FrontEnv, slot: number): Chunk[] {
+  return chunksOfCluster(mempool.entries, clusterOf(mempool.entries, slot), settings.relay.bytesPerSigop);
+}
+
+/** Returns a function that finds the chunk of a transaction and linearizes each cluster once. */
+function chunkFinder(env: FrontEnv): (slot: number) => Chunk {
+  const chunks = new Map<number, Chunk>();
+  let { seq } = env.mempool;
+  return (slot) => {
+    if (env.mempool.seq !== seq || chunks.size > MAX_CHUNKS) chunks.clear();
+    seq = env.mempool.seq;
+    if (!chunks.has(slot))
+      for (const chunk of chunksAround(env, slot)) for (const each of chunk.slots) chunks.set(each, chunk);
+    return chunks.get(slot)!;
+  };
+}
+
+function relatives(env: FrontEnv, slots: readonly number[], verbose: boolean): unknown {
+  const { entries } = env.mempool;
+  if (verbose) return entryTexts(env, { slots, numbers: slots.map((slot) => entries.order(slot)) });
+  return slots.map((slot) => hashToHex(entries.txid(slot)));
+}
+
+/** Returns the entries by txid. It yields between slices; transactions that leave the mempool meanwhile are omitted. */
+async function entryTexts(env: FrontEnv, wanted: Wanted): Promise<JsonText> {
+  const { entries } = env.mempool;
+  const chunkOf = chunkFinder(env);
+  const parts = await inSlices(
+    env,
+    wanted,
+    (slot) => `"${hashToHex(entries.txid(slot))}":${JSON.stringify(entryView(env, slot, chunkOf))}`,
+  );
+  return new JsonText('{', ...parts, '}');
+}
+
+/** Slots of transactions with the number that each has in the order of arrival. */
+interface Wanted {
+  readonly slots: ArrayLike<number>;
+  readonly numbers: ArrayLike<number>;
+}
+
+/** Returns the texts of the transactions that are still in the mempool, with commas between them. */
+async function inSlices(
+  { mempool: { entries } }: FrontEnv,
+  { slots, numbers }: Wanted,
+  make: (slot: number) => string,
+): Promise<readonly string[]> {
+  const made = new PieceWriter();
+  let comma = '';
+  const turn = turns(SLICE_MS);
+  for (let i = 0; i < slots.length; i++) {
+    if (i % 16 === 0) await turn();
+    const slot = slots[i]!;
+    // The slot may hold another transaction by now.
+    if (slot < 0 || !entries.has(slot) || entries.order(slot) !== numbers[i]) continue;
+    made.add(`${comma}${make(slot)}`);
+    comma = ',';
+  }
+  return made.end();
+}
+
+function entryView(env: FrontEnv, slot: number, chunkOf = chunkFinder(env)) {
+  const { mempool } = env;
+  const chunk = chunkOf(slot);
+  const { entries } = mempool;
+  const ancestors = ancestorsOf(entries, slot);
+  const descendants = descendantsOf(entries, slot);
+  const vsize = entries.vsize(slot);
+  const sum = (slots: readonly number[], of: (slot: number) => number) =>
+    slots.reduce((all, each) => all + of(each), 0);
+  const fees = (slots: readonly number[]) => coins(sum(slots, (each) => entries.modifiedFee(each)));
+  const names = (slots: readonly number[]) => slots.map((each) => hashToHex(entries.txid(each))).sort();
+  return {
+    vsize_adjusted: vsize,
+    vsize,
+    vsize_bip141: virtualSize(entries.weight(slot), 0, 0),
+    weight: entries.weight(slot),
+    time: entries.time(slot),
+    height: entries.height(slot),
+    descendantcount: descendants.length,
+    descendantsize: sum(descendants, (each) => entries.vsize(each)),
+    ancestorcount: ancestors.length,
+    ancestorsize: sum(ancestors, (each) => entries.vsize(each)),
+    wtxid: hashToHex(entries.wtxid(slot)),
+    chunkweight: chunk.weight,
+    fees: {
+      base: coins(entries.fee(slot)),
+      modified: coins(entries.modifiedFee(slot)),
+      ancestor: fees(ancestors),
+      descendant: fees(descendants),
+      chunk: coins(chunk.fee),
+    },
+    depends: names(parentsOf(entries, slot)),
+    spentby: names(childrenOf(entries, slot)),
+    unbroadcast: mempool.isUnbroadcast(slot),
+  };
+}

@@ -1,0 +1,248 @@
+import { rejectionText } from '../../../consensus/rejection.ts';
+import { coins } from '../../../http/core-number.ts';
+import type { AcceptResult, EffectiveFeerate } from '../../../mempool/result.ts';
+import { feeForSize, feeratePerKvB } from '../../../policy/feerate.ts';
+import { isChildWithParentsTree, MAX_PACKAGE_COUNT } from '../../../policy/packages.ts';
+import type { Amount } from '../../../primitives/amount.ts';
+import { type ParsedTransaction, parseTransaction } from '../../../primitives/block.ts';
+import { hashToHex } from '../../../primitives/hash.ts';
+import { checkNotSyncing } from '../../../queries/broadcast.ts';
+import { rejectionView } from '../../../queries/broadcast-reply.ts';
+import { vsizeOf } from '../../../queries/tx-facts.ts';
+import { DecodeError, hexToBytes } from '../../../util/bytes.ts';
+import { type FrontEnv, nodeMethod } from '../../engine/method.ts';
+import { amount, array, feerate, optional, readString, text } from '../../engine/params.ts';
+import { RPC_ERROR, RpcError, rpcFail } from '../../engine/rpc-error.ts';
+import { arr, bool, coinAmount, hashStr, hexStr, int, mapOf, maybe, obj, str } from '../../engine/schema.ts';
+
+/** Satoshis per 1,000 virtual bytes above which a fee must be a mistake, where the caller names no other. */
+const MAX_RAW_TX_FEERATE = 10_000_000n;
+const MAX_FEE = 'Fee exceeds maximum configured by user (e.g. -maxtxfee, maxfeerate)';
+const MAX_BURN = 'Unspendable output exceeds maximum configured by user (maxburnamount)';
+
+const SIZES = {
+  vsize_adjusted: maybe(int('virtual bytes, with what its signature operations cost')),
+  vsize: maybe(int('the same')),
+  vsize_bip141: maybe(int('virtual bytes by weight alone')),
+};
+
+export const sendrawtransaction = nodeMethod({
+  name: 'sendrawtransaction',
+  category: 'rawtransactions',
+  help: 'Hands in a signed transaction. One that is in the mempool already is announced again.',
+  params: [
+    text('hexstring', { schema: hexStr() }),
+    optional(feerate('maxfeerate', { note: 'coins per 1,000 virtual bytes, 0 for no limit' }), MAX_RAW_TX_FEERATE),
+    optional(amount('maxburnamount', { note: 'coins that outputs may make unspendable' }), 0n),
+  ],
+  result: hashStr('the transaction id'),
+  scope: 'broadcast',
+  async run(env, hex, maxFeerate, maxBurn) {
+    const { ctx, read } = env;
+    const tx = decode(hex, 'TX decode failed. Make sure the tx has at least one input.');
+    checkInSync(env);
+    const confirmed = () => read(({ reads }) => reads.txs.byTxid(tx.txid) !== null);
+    if (await confirmed()) return alreadyConfirmed();
+    const limits = { maxFeerate: maxFeerate === 0n ? null : Number(maxFeerate), maxBurn: Number(maxBurn) };
+    const result = await ctx.node().broadcast(tx.raw, limits);
+    // Whoever is told that it is there must find it there.
+    await ctx.mempool.drained();
+    // The same transaction with another witness is in the mempool: that one is announced.
+    if (result.status !== 'rejected') {
+      ctx.metrics.txBroadcast(result.status === 'accepted' ? 'accepted' : 'already_in_mempool');
+      return hashToHex(tx.txid);
+    }
+    if (await confirmed()) return alreadyConfirmed();
+    ctx.metrics.txBroadcast('rejected');
+    throw rejectionError(result, tx);
+  },
+});
+
+function alreadyConfirmed(): never {
+  return rpcFail('alreadyInChain', 'Transaction outputs already in utxo set');
+}
+
+function rejectionError(result: Extract<AcceptResult, { status: 'rejected' }>, { txid }: ParsedTransaction): RpcError {
+  const { rejection, conflicts, missingInputs } = result;
+  const details = {
+    ...rejectionView(result),
+    txid: hashToHex(txid),
+    conflicts: conflicts.map(hashToHex),
+    missingInputs: missingInputs.map((prevout) => ({ txid: hashToHex(prevout.txid), vout: prevout.vout })),
+  };
+  const data = { code: 'tx_rejected', details };
+  if (rejection.reason === 'max-fee-exceeded') return new RpcError(RPC_ERROR.verify, MAX_FEE, data);
+  if (rejection.reason === 'max-burn-exceeded') return new RpcError(RPC_ERROR.verify, MAX_BURN, data);
+  const code = rejection.kind === 'missing-inputs' ? RPC_ERROR.verify : RPC_ERROR.verifyRejected;
+  return new RpcError(code, rejectionText(rejection), data);
+}
+
+export const testmempoolaccept = nodeMethod({
+  name: 'testmempoolaccept',
+  category: 'rawtransactions',
+  help: 'Whether transactions would be taken into the mempool; later ones may spend earlier ones.',
+  params: [
+    array('rawtxs', readString, { oneline: '["rawtx",...]', schema: arr(hexStr()) }),
+    optional(feerate('maxfeerate', { note: 'coins per 1,000 virtual bytes, 0 for no limit' }), MAX_RAW_TX_FEERATE),
+  ],
+  result: arr(
+    obj({
+      txid: hashStr(),
+      wtxid: hashStr(),
+      'package-error': maybe(str('what is wrong with all of them together')),
+      allowed: maybe(bool('absent where it was not judged')),
+      ...SIZES,
+      fees: maybe(
+        obj({
+          base: coinAmount(),
+          'effective-feerate': coinAmount('per 1,000 virtual bytes'),
+          'effective-includes': arr(hashStr(), 'wtxids of those that share it'),
+        }),
+      ),
+      'reject-reason': maybe(str()),
+      'reject-details': maybe(str()),
+    }),
+    'in the order of the transactions',
+  ),
+  scope: 'broadcast',
+  async run(env, hexes, maxFeerate) {
+    const txs = decodeAll(hexes);
+    const { rejection, results } = await env.ctx.node().testTransactions(txs.map(({ raw }) => raw));
+    const packageError = rejection?.kind === 'policy' ? rejectionText({ ...rejection, debug: rejection.debug }) : null;
+    let stopped = false;
+    return txs.map((tx) => {
+      const names = {
+        txid: hashToHex(tx.txid),
+        wtxid: hashToHex(tx.wtxid),
+        ...(packageError !== null && { 'package-error': packageError }),
+      };
+      const result = stopped ? undefined : results.get(hashToHex(tx.wtxid));
+      if (!result) return names;
+      if (result.status === 'rejected') {
+        const { kind, reason } = result.rejection;
+        if (kind === 'missing-inputs') return { ...names, allowed: false, 'reject-reason': 'missing-inputs' };
+        const details = rejectionText(result.rejection);
+        return { ...names, allowed: false, 'reject-reason': reason, 'reject-details': details };
+      }
+      if (result.status !== 'accepted') return names;
+      const most = feeForSize(maxFeerate, result.vsize);
+      if (most > 0n && BigInt(result.fee) > most) {
+        // What spends its outputs would not be handed in either.
+        stopped = true;
+        return { ...names, allowed: false, 'reject-reason': 'max-fee-exceeded' };
+      }
+      return { ...names, allowed: true, ...sizesAndFees(tx, result.vsize, result.fee, result.effective) };
+    });
+  },
+});
+
+export const submitpackage = nodeMethod({
+  name: 'submitpackage',
+  category: 'rawtransactions',
+  help: 'Hands in a child together with its parents, so that it can pay for them.',
+  params: [
+    array('package', readString, { oneline: '["rawtx",...]', schema: arr(hexStr()) }),
+    optional(feerate('maxfeerate', { note: 'coins per 1,000 virtual bytes, 0 for no limit' }), MAX_RAW_TX_FEERATE),
+    optional(amount('maxburnamount', { note: 'coins that outputs may make unspendable' }), 0n),
+  ],
+  result: obj({
+    package_msg: str('success, or why not'),
+    'tx-results': mapOf(
+      'wtxid',
+      obj({
+        txid: hashStr(),
+        'other-wtxid': maybe(hashStr('of the same transaction in the mempool with another witness')),
+        ...SIZES,
+        fees: maybe(
+          obj({
+            base: coinAmount(),
+            'effective-feerate': maybe(coinAmount('per 1,000 virtual bytes')),
+            'effective-includes': maybe(arr(hashStr(), 'wtxids of those that share it')),
+          }),
+        ),
+        error: maybe(str()),
+      }),
+    ),
+    'replaced-transactions': arr(hashStr()),
+  }),
+  scope: 'broadcast',
+  async run(env, hexes, maxFeerate, maxBurn) {
+    const txs = decodeAll(hexes);
+    checkInSync(env);
+    if (txs.length > 1 && !isChildWithParentsTree(txs))
+      return rpcFail('verify', 'package topology disallowed. not child-with-parents or parents depend on each other.');
+    const limits = { maxFeerate: maxFeerate === 0n ? null : Number(maxFeerate), maxBurn: Number(maxBurn) };
+    const { rejection, results } = await env.ctx.node().submitPackage(
+      txs.map(({ raw }) => raw),
+      limits,
+    );
+    await env.ctx.mempool.drained();
+    const replaced = new Set<string>();
+    const views = txs.map((tx) => {
+      const id = hashToHex(tx.wtxid);
+      const result = results.get(id);
+      if (result?.status === 'rejected' && result.rejection.reason === 'max-burn-exceeded') rpcFail('verify', MAX_BURN);
+      if (result?.status === 'accepted') for (const txid of result.replaced) replaced.add(hashToHex(txid));
+      return [id, { txid: hashToHex(tx.txid), ...memberView(tx, result) }];
+    });
+    return {
+      package_msg: rejection ? rejectionText({ ...rejection, debug: rejection.debug }) : 'success',
+      'tx-results': Object.fromEntries(views),
+      'replaced-transactions': [...replaced],
+    };
+  },
+});
+
+function memberView(tx: ParsedTransaction, result: AcceptResult | undefined) {
+  switch (result?.status) {
+    case undefined:
+      return { error: 'package-not-validated' };
+    case 'rejected':
+      return { error: rejectionText(result.rejection) };
+    case 'different-witness':
+      return { 'other-wtxid': hashToHex(result.wtxid) };
+    case 'in-mempool':
+      return sizesAndFees(tx, result.vsize, result.fee, null);
+    case 'accepted':
+      return sizesAndFees(tx, result.vsize, result.fee, result.effective);
+  }
+}
+
+function sizesAndFees(tx: ParsedTransaction, vsize: number, fee: number, effective: EffectiveFeerate | null) {
+  return {
+    vsize_adjusted: vsize,
+    vsize,
+    vsize_bip141: vsizeOf(tx),
+    fees: {
+      base: coins(fee),
+      ...(effective && {
+        'effective-feerate': coins(rateOf(effective)),
+        'effective-includes': effective.includes.map(hashToHex),
+      }),
+    },
+  };
+}
+
+function rateOf({ fee, vsize }: EffectiveFeerate): Amount {
+  return feeratePerKvB({ fee: BigInt(fee), vsize });
+}
+
+function decodeAll(hexes: readonly string[]): ParsedTransaction[] {
+  if (hexes.length < 1 || hexes.length > MAX_PACKAGE_COUNT)
+    return rpcFail('invalidParameter', `Array must contain between 1 and ${MAX_PACKAGE_COUNT} transactions.`);
+  return hexes.map((hex) => decode(hex, `TX decode failed: ${hex} Make sure the tx has at least one input.`));
+}
+
+function decode(hex: string, message: string): ParsedTransaction {
+  try {
+    return parseTransaction(hexToBytes(hex));
+  } catch (error) {
+    if (!(error instanceof DecodeError)) throw error;
+    return rpcFail('deserialization', message, 'tx_decode_failed');
+  }
+}
+
+/** A node in its initial sync cannot tell a good transaction from one whose coins it has yet to see. */
+function checkInSync({ ctx }: FrontEnv): void {
+  checkNotSyncing(ctx.node().status(), ctx.params.name, ctx.tip()?.height ?? 0);
+}

@@ -1,0 +1,121 @@
+import { hash160 } from '../../../crypto/hash.ts';
+import type { ReadEnv } from '../../../queries/read-env.ts';
+import { addressOf } from '../../../script/address.ts';
+import { isOpSuccess, Op } from '../../../script/opcodes.ts';
+import { hasValidOps, readOperations } from '../../../script/script-reader.ts';
+import { isUnspendable, p2shOf, p2wpkh, p2wshOf, type ScriptTemplate, scriptType } from '../../../script/templates.ts';
+import { hexToBytes, isHex } from '../../../util/bytes.ts';
+import { coreScript } from '../../../views/core/core-script.ts';
+import { decodedTx } from '../../../views/core/decoded-tx.ts';
+import { inferDescriptor } from '../../../wallet/descriptor/infer.ts';
+import { maxScriptSize } from '../../../wallet/descriptor/miniscript/fragment.ts';
+import { SigningData } from '../../../wallet/keys/signing-data.ts';
+import { rpcMethod } from '../../engine/method.ts';
+import { flag, optional, text } from '../../engine/params.ts';
+import { rpcFail } from '../../engine/rpc-error.ts';
+import { hexStr, maybe, obj, str } from '../../engine/schema.ts';
+import { bareTx, SCRIPT_TYPE_NOTE } from '../shapes.ts';
+import { readTransactionHex } from './transaction-hex.ts';
+
+/** Microseconds to read and show a character of hex, and to look for a miniscript in a byte. */
+const SHOW_US = 0.2;
+const MINISCRIPT_US = 10;
+
+export const decoderawtransaction = rpcMethod({
+  name: 'decoderawtransaction',
+  category: 'rawtransactions',
+  help: 'A transaction in hex as an object.',
+  params: [
+    text('hexstring', { schema: hexStr() }),
+    optional(
+      flag('iswitness', { note: 'whether it has the form with witnesses; both are tried where it is left out' }),
+      null,
+    ),
+  ],
+  result: bareTx,
+  scope: 'read',
+  run(env, hex, isWitness) {
+    env.expectWork(hex.length * SHOW_US);
+    const forms = { witness: isWitness ?? true, plain: !(isWitness ?? false) };
+    return decodedTx(readTransactionHex(hex, 'TX decode failed', forms), env.params);
+  },
+});
+
+export const decodescript = rpcMethod({
+  name: 'decodescript',
+  category: 'rawtransactions',
+  help: 'What a script in hex says, and the addresses of outputs that hold its hash.',
+  params: [text('hexstring', { schema: hexStr() })],
+  result: obj({
+    asm: str(),
+    desc: str('inferred descriptor'),
+    type: str(SCRIPT_TYPE_NOTE),
+    address: maybe(str('where the script has one')),
+    p2sh: maybe(str('address that pays to it as a redeem script')),
+    segwit: maybe(
+      obj(
+        {
+          asm: str(),
+          hex: hexStr(),
+          type: str(),
+          address: maybe(str()),
+          desc: str(),
+          'p2sh-segwit': str('address that pays to this in P2SH'),
+        },
+        'the output script that pays to it as a witness script, or to its key',
+      ),
+    ),
+  }),
+  scope: 'read',
+  run({ params, expectWork }, hex) {
+    expectWork(hex.length * SHOW_US + Math.min(hex.length / 2, maxScriptSize('p2wsh')) * MINISCRIPT_US);
+    if (hex !== '' && !isHex(hex))
+      return rpcFail('invalidParameter', `argument must be hexadecimal string (not '${hex}')`);
+    const script = hexToBytes(hex);
+    const { hex: _, ...shown } = coreScript(script, params);
+    const template = scriptType(script);
+    if (!canBeHashed(script, template)) return shown;
+    const p2sh = addressOf(p2shOf(script), params.address);
+    if (!canBeInWitness(template)) return { ...shown, p2sh };
+    return { ...shown, p2sh, segwit: segwitView(script, template, params) };
+  },
+});
+
+/** Whether a P2SH output may hold the script's hash and still be spent, as far as its form tells. */
+function canBeHashed(script: Uint8Array, { type }: ScriptTemplate): boolean {
+  switch (type) {
+    case 'nulldata':
+    case 'scripthash':
+    case 'witness_unknown':
+    case 'witness_v1_taproot':
+    case 'anchor':
+      return false;
+    default:
+  }
+  if (!hasValidOps(script) || isUnspendable(script)) return false;
+  for (const operation of readOperations(script))
+    if (operation!.opcode === Op.OP_CHECKSIGADD || isOpSuccess(operation!.opcode)) return false;
+  return true;
+}
+
+/** Whether the script may stand in a witness: no other witness program, and no uncompressed key. */
+function canBeInWitness({ type, solutions }: ScriptTemplate): boolean {
+  if (type === 'multisig' || type === 'pubkey') return solutions.every(({ length }) => length === 1 || length === 33);
+  return type === 'nonstandard' || type === 'pubkeyhash';
+}
+
+function segwitView(script: Uint8Array, { type, solutions }: ScriptTemplate, params: ReadEnv['params']) {
+  const known = new SigningData();
+  let output: Uint8Array;
+  if (type === 'pubkey') output = p2wpkh(hash160(solutions[0]!));
+  else if (type === 'pubkeyhash') output = p2wpkh(solutions[0]!);
+  else {
+    known.addScript(script);
+    output = p2wshOf(script);
+  }
+  return {
+    ...coreScript(output, params),
+    desc: inferDescriptor(output, known, params).toString(),
+    'p2sh-segwit': addressOf(p2shOf(output), params.address),
+  };
+}

@@ -1,0 +1,145 @@
+import { MAX_SEQUENCE_NONFINAL, SEQUENCE_FINAL } from '../../../consensus/limits.ts';
+import type { NetworkParams } from '../../../params/network-params.ts';
+import { MAX_BIP125_RBF_SEQUENCE, signalsOptInRbf } from '../../../policy/rbf.ts';
+import type { Txid } from '../../../primitives/hash.ts';
+import type { Transaction, TxInput, TxOutput } from '../../../primitives/transaction.ts';
+import { parseAddress } from '../../../script/address.ts';
+import { Op } from '../../../script/opcodes.ts';
+import { pushData } from '../../../script/script-builder.ts';
+import { bytesToHex, concatBytes, hexToBytes, isHex } from '../../../util/bytes.ts';
+import { isObject, member, NumberText, type RpcObject, type RpcValue, typeName } from '../../engine/json.ts';
+import {
+  any,
+  array,
+  flag,
+  integer,
+  largeInteger,
+  optional,
+  readAmount,
+  readHash,
+  readInteger,
+} from '../../engine/params.ts';
+import { rpcFail } from '../../engine/rpc-error.ts';
+import { anyOf, arr, hashStr, hexStr, int, mapOf, maybe, num, obj, str } from '../../engine/schema.ts';
+
+const MAX_LOCKTIME = 0xffff_ffff;
+const MIN_VERSION = 1;
+const MAX_VERSION = 3;
+const DEFAULT_VERSION = 2;
+
+/** Recipients as an object, or as a list of objects with one member each. */
+export const outputsShape = anyOf(
+  arr(anyOf(mapOf('address', anyOf(num(), str())), obj({ data: hexStr() }))),
+  mapOf('address, or data', anyOf(num(), str())),
+);
+
+export const outputsParam = any('outputs', {
+  oneline: '[{"address":amount,...},{"data":"hex"},...]',
+  schema: outputsShape,
+});
+
+/** The parameters of methods that make a transaction. */
+export const TRANSACTION_PARAMS = [
+  array('inputs', (value) => value, {
+    oneline: '[{"txid":"hex","vout":n,"sequence":n},...]',
+    schema: arr(obj({ txid: hashStr(), vout: int(), sequence: maybe(int()) })),
+  }),
+  outputsParam,
+  optional(largeInteger('locktime'), 0),
+  optional(flag('replaceable', { note: 'true where neither this nor a sequence says otherwise' }), null),
+  optional(integer('version', { unsigned: true }), DEFAULT_VERSION),
+] as const;
+
+export interface TransactionArguments {
+  readonly inputs: readonly RpcValue[];
+  readonly outputs: RpcValue;
+  readonly locktime: number;
+  /** Null where the caller does not say; then it is, unless inputs say otherwise. */
+  readonly replaceable: boolean | null;
+  readonly version: number;
+}
+
+/** Microseconds to read an input, or an output. */
+const ITEM_US = 10;
+
+/** Microseconds that `makeTransaction` takes. */
+export function makingUs({ inputs, outputs: given }: Pick<TransactionArguments, 'inputs' | 'outputs'>): number {
+  const { length } = Array.isArray(given) ? given : Object.keys(given ?? {});
+  return (inputs.length + length) * ITEM_US;
+}
+
+/** An unsigned transaction as the caller describes it. Throws RpcError with Core's texts. */
+export function makeTransaction(args: TransactionArguments, params: Pick<NetworkParams, 'address'>): Transaction {
+  const { locktime, version, replaceable } = args;
+  if (locktime < 0 || locktime > MAX_LOCKTIME) rpcFail('invalidParameter', 'Invalid parameter, locktime out of range');
+  if (version < MIN_VERSION || version > MAX_VERSION)
+    rpcFail('invalidParameter', `Invalid parameter, version out of range(${MIN_VERSION}~${MAX_VERSION})`);
+  const inputs = args.inputs.map((value) => readInput(value, defaultSequence(replaceable, locktime)));
+  const tx = { version, inputs, outputs: readOutputs(args.outputs, params), locktime };
+  if (replaceable && inputs.length > 0 && !signalsOptInRbf(tx))
+    rpcFail('invalidParameter', 'Invalid parameter combination: Sequence number(s) contradict replaceable option');
+  return tx;
+}
+
+function defaultSequence(replaceable: boolean | null, locktime: number): number {
+  if (replaceable ?? true) return MAX_BIP125_RBF_SEQUENCE;
+  // A final one would switch the locktime off.
+  return locktime > 0 ? MAX_SEQUENCE_NONFINAL : SEQUENCE_FINAL;
+}
+
+function readInput(value: RpcValue, ordinarySequence: number): TxInput {
+  if (!isObject(value)) return wrongType(value, 'object');
+  const txid = readHash<Txid>(member(value, 'txid'), 'txid');
+  const index = member(value, 'vout');
+  if (!(index instanceof NumberText)) return rpcFail('invalidParameter', 'Invalid parameter, missing vout key');
+  const vout = readInteger(index);
+  if (vout < 0) rpcFail('invalidParameter', 'Invalid parameter, vout cannot be negative');
+  const given = member(value, 'sequence');
+  const sequence = given instanceof NumberText ? largeInteger('sequence').read(given) : ordinarySequence;
+  if (sequence < 0 || sequence > SEQUENCE_FINAL)
+    rpcFail('invalidParameter', 'Invalid parameter, sequence number is out of range');
+  return { prevout: { txid, vout }, scriptSig: new Uint8Array(0), sequence, witness: [] };
+}
+
+/** Recipients in the order they are given. */
+export function readOutputs(value: RpcValue, { address: format }: Pick<NetworkParams, 'address'>): TxOutput[] {
+  const seen = new Set<string>();
+  return keyedOutputs(value).map(([name, amount]) => {
+    if (name === 'data') {
+      if (seen.has(name)) rpcFail('invalidParameter', 'Invalid parameter, duplicate key: data');
+      seen.add(name);
+      return { value: 0n, scriptPubKey: concatBytes(Uint8Array.of(Op.OP_RETURN), pushData(readData(amount))) };
+    }
+    const parsed = parseAddress(name, format);
+    const coins = readAmount(amount);
+    if (!parsed.ok) return rpcFail('invalidAddressOrKey', `Invalid Bitcoin address: ${name}`);
+    const script = bytesToHex(parsed.script);
+    if (seen.has(script)) rpcFail('invalidParameter', `Invalid parameter, duplicated address: ${name}`);
+    seen.add(script);
+    return { value: coins, scriptPubKey: parsed.script };
+  });
+}
+
+function keyedOutputs(value: RpcValue): [string, RpcValue][] {
+  if (value === null) return rpcFail('invalidParameter', 'Invalid parameter, output argument must be non-null');
+  if (isObject(value)) return Object.entries(value);
+  if (!Array.isArray(value)) return wrongType(value, 'array');
+  return (value as readonly RpcValue[]).map((pair) => {
+    if (!isObject(pair))
+      return rpcFail('invalidParameter', 'Invalid parameter, key-value pair not an object as expected');
+    const entries = Object.entries(pair as RpcObject);
+    if (entries.length !== 1)
+      return rpcFail('invalidParameter', 'Invalid parameter, key-value pair must contain exactly one key');
+    return entries[0]!;
+  });
+}
+
+function readData(value: RpcValue): Uint8Array {
+  const hex = typeof value === 'string' ? value : value instanceof NumberText ? value.text : value === true ? '1' : '';
+  if (hex === '' || !isHex(hex)) return rpcFail('invalidParameter', `Data must be hexadecimal string (not '${hex}')`);
+  return hexToBytes(hex);
+}
+
+function wrongType(value: RpcValue, expected: string): never {
+  return rpcFail('type', `JSON value of type ${typeName(value)} is not of expected type ${expected}`);
+}

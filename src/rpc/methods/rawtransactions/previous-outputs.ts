@@ -1,0 +1,98 @@
+import { MAX_MONEY } from '../../../primitives/amount.ts';
+import type { Txid } from '../../../primitives/hash.ts';
+import { type Outpoint, outpointKey } from '../../../primitives/outpoint.ts';
+import type { TxOutput } from '../../../primitives/transaction.ts';
+import { scriptToAsm } from '../../../script/asm.ts';
+import { p2shOf, p2wshOf, scriptType } from '../../../script/templates.ts';
+import { DecodeError, equalBytes, hexToBytes } from '../../../util/bytes.ts';
+import type { SigningData } from '../../../wallet/keys/signing-data.ts';
+import { isObject, member, type RpcObject, type RpcValue, typeName } from '../../engine/json.ts';
+import { array, readAmount, readHash, readInteger } from '../../engine/params.ts';
+import { rpcFail } from '../../engine/rpc-error.ts';
+import { anyOf, arr, hashStr, hexStr, int, maybe, num, obj, str } from '../../engine/schema.ts';
+
+export const previousOutputsParam = array('prevtxs', (value) => value, {
+  oneline:
+    '[{"txid":"hex","vout":n,"scriptPubKey":"hex","redeemScript":"hex","witnessScript":"hex","amount":amount},...]',
+  schema: arr(
+    obj({
+      txid: hashStr(),
+      vout: int(),
+      scriptPubKey: hexStr(),
+      redeemScript: maybe(hexStr()),
+      witnessScript: maybe(hexStr()),
+      amount: maybe(anyOf(num(), str())),
+    }),
+  ),
+});
+
+/**
+ * An output that the caller describes, as it may not be known here; its scripts go to `keys`. It must not contradict
+ * what is known. Without an amount it is worth all there can be, which no witness may sign. Throws RpcError with Core's
+ * texts.
+ */
+export function readPreviousOutput(
+  value: RpcValue,
+  known: ReadonlyMap<string, TxOutput | null>,
+  keys: SigningData,
+): { readonly outpoint: Outpoint; readonly output: TxOutput } {
+  if (!isObject(value)) return rpcFail('deserialization', 'expected object with {"txid\'","vout","scriptPubKey"}');
+  for (const [key, type] of [
+    ['scriptPubKey', 'string'],
+    ['txid', 'string'],
+    ['vout', 'number'],
+  ] as const) {
+    if (member(value, key) === null) rpcFail('type', `Missing ${key}`);
+    checkType(value, key, type);
+  }
+  const txid = readHash<Txid>(member(value, 'txid'), 'txid');
+  const vout = readInteger(member(value, 'vout'));
+  if (vout < 0) rpcFail('deserialization', 'vout cannot be negative');
+  const outpoint = { txid, vout };
+  const scriptPubKey = readHex(value, 'scriptPubKey');
+  const before = known.get(outpointKey(outpoint));
+  if (before && !equalBytes(before.scriptPubKey, scriptPubKey))
+    rpcFail(
+      'deserialization',
+      `Previous output scriptPubKey mismatch:\n${scriptToAsm(before.scriptPubKey)}\nvs:\n${scriptToAsm(scriptPubKey)}`,
+    );
+  const amount = member(value, 'amount');
+  const hasAmount = Object.hasOwn(value, 'amount');
+  const output = { value: hasAmount ? readAmount(amount) : MAX_MONEY, scriptPubKey };
+  const { type } = scriptType(scriptPubKey);
+  if (type === 'scripthash' || type === 'witness_v0_scripthash') addScripts(value, scriptPubKey, keys);
+  return { outpoint, output };
+}
+
+/** A redeem script, a witness script, or both; a redeem script may be meant as either. */
+function addScripts(value: RpcObject, scriptPubKey: Uint8Array, keys: SigningData): void {
+  for (const key of ['redeemScript', 'witnessScript']) if (member(value, key) !== null) checkType(value, key, 'string');
+  const hasRedeem = member(value, 'redeemScript') !== null;
+  const hasWitness = member(value, 'witnessScript') !== null;
+  if (!hasRedeem && !hasWitness) rpcFail('invalidParameter', 'Missing redeemScript/witnessScript');
+  const script = readHex(value, hasWitness ? 'witnessScript' : 'redeemScript');
+  keys.addScript(script);
+  const program = p2wshOf(script);
+  keys.addScript(program);
+  if (hasRedeem && hasWitness && member(value, 'redeemScript') !== member(value, 'witnessScript'))
+    if (!equalBytes(readHex(value, 'redeemScript'), program))
+      rpcFail('invalidParameter', 'redeemScript does not correspond to witnessScript');
+  const possible = [p2shOf(script), p2shOf(program), program];
+  if (!possible.some((output) => equalBytes(output, scriptPubKey)))
+    rpcFail('invalidParameter', 'redeemScript/witnessScript does not match scriptPubKey');
+}
+
+function checkType(object: RpcObject, key: string, type: string): void {
+  const found = typeName(member(object, key));
+  if (found !== type) rpcFail('type', `JSON value of type ${found} for field ${key} is not of expected type ${type}`);
+}
+
+function readHex(object: RpcObject, key: string): Uint8Array {
+  const hex = member(object, key) as string;
+  try {
+    if (hex !== '') return hexToBytes(hex);
+  } catch (error) {
+    if (!(error instanceof DecodeError)) throw error;
+  }
+  return rpcFail('invalidParameter', `${key} must be hexadecimal string (not '${hex}')`);
+}

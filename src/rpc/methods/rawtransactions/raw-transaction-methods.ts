@@ -1,0 +1,169 @@
+import { parentsOf } from '../../../mempool/relatives.ts';
+import { positionHeight } from '../../../primitives/coin.ts';
+import { type BlockHash, hashToHex, type Txid } from '../../../primitives/hash.ts';
+import { parsedBlock } from '../../../queries/block-body.ts';
+import { headerTime } from '../../../queries/block-facts.ts';
+import { encodeMerkleBlock, readMerkleBlock } from '../../../queries/merkle-block.ts';
+import type { ReadEnv } from '../../../queries/read-env.ts';
+import { blockTxFacts, type TxFacts, txFacts, unconfirmedFacts } from '../../../queries/tx-facts.ts';
+import type { HeaderRecord } from '../../../storage/header-store.ts';
+import { DecodeError, equalBytes } from '../../../util/bytes.ts';
+import { coreTx } from '../../../views/core/core-tx.ts';
+import { rpcMethod } from '../../engine/method.ts';
+import { array, hash, hex, optional, readHash, verbosity } from '../../engine/params.ts';
+import { rpcFail } from '../../engine/rpc-error.ts';
+import { anyOf, arr, hashStr, hexStr } from '../../engine/schema.ts';
+import { checkBody, findBlock } from '../blockchain/blockchain-methods.ts';
+import { shownTx } from '../shapes.ts';
+
+const JSON_US_PER_BYTE = 0.3;
+
+export const getrawtransaction = rpcMethod({
+  name: 'getrawtransaction',
+  category: 'rawtransactions',
+  help: 'A transaction: as hex (0), as an object (1), with fee and what it spent (2).',
+  params: [
+    hash<Txid>('txid', 'parameter 1'),
+    optional(verbosity('verbosity', { aliases: ['verbose'] }), 0),
+    optional(hash<BlockHash>('blockhash', 'parameter 3'), null),
+  ],
+  result: anyOf(
+    hexStr('verbosity 0'),
+    shownTx({ withPrevouts: false }, 'verbosity 1'),
+    shownTx({ withPrevouts: true }, 'verbosity 2'),
+  ),
+  scope: 'read',
+  run(env, txid, level, blockHash) {
+    const { reads, tip, params } = env;
+    const genesis = reads.headers.byHeight(0)!;
+    if (equalBytes(genesis.header.subarray(36, 68), txid))
+      return rpcFail(
+        'invalidAddressOrKey',
+        'The genesis block coinbase is not considered an ordinary transaction and cannot be retrieved',
+      );
+    const waiting = blockHash ? null : env.mempool.find(txid);
+    const detailed = level >= 2;
+    if (waiting) {
+      if (level <= 0) return waiting.parsed.raw.toHex();
+      env.expectWork(waiting.parsed.raw.length * JSON_US_PER_BYTE);
+      return {
+        vsize_adjusted: waiting.vsize,
+        ...coreTx(unconfirmedFacts(env, waiting), params, { withFee: detailed, withPrevouts: detailed }),
+      };
+    }
+    const { facts, block } = blockHash ? inBlock(env, txid, blockHash) : confirmed(env, txid);
+    if (level <= 0) return facts.parsed.raw.toHex();
+    env.expectWork(facts.parsed.raw.length * JSON_US_PER_BYTE);
+    const isActive = reads.headers.isActive(block);
+    return {
+      ...(blockHash && { in_active_chain: isActive }),
+      ...coreTx(facts, params, { withFee: detailed, withPrevouts: detailed }),
+      blockhash: hashToHex(block.hash),
+      ...(isActive
+        ? { confirmations: tip.height - block.height + 1, time: headerTime(block), blocktime: headerTime(block) }
+        : { confirmations: 0 }),
+    };
+  },
+  mempoolPart({ mempool: { entries } }, txid) {
+    const slot = entries.find(txid);
+    return slot < 0 ? [] : [slot, ...parentsOf(entries, slot)];
+  },
+});
+
+function confirmed(env: ReadEnv, txid: Txid): { facts: TxFacts; block: HeaderRecord } {
+  const record = env.reads.txs.byTxid(txid) ?? notFound('No such mempool or blockchain transaction');
+  const facts = txFacts(env, record);
+  return { facts, block: facts.place!.block };
+}
+
+function inBlock(env: ReadEnv, txid: Txid, blockHash: BlockHash): { facts: TxFacts; block: HeaderRecord } {
+  const { reads } = env;
+  const block =
+    reads.headers.byHash(blockHash) ?? rpcFail('invalidAddressOrKey', 'Block hash not found', 'block_not_found');
+  if (!block.body) return rpcFail('misc', 'Block not available', 'block_not_found');
+  const record = reads.txs.byTxid(txid);
+  if (record && reads.headers.isActive(block) && positionHeight(record.position) === block.height)
+    return { facts: txFacts(env, record), block };
+  const found = blockTxFacts(env, block, parsedBlock(env, block), null).find(({ parsed }) =>
+    equalBytes(parsed.txid, txid),
+  );
+  return { facts: found ?? notFound('No such transaction found in the provided block'), block };
+}
+
+function notFound(message: string): never {
+  return rpcFail('invalidAddressOrKey', `${message}. Use gettransaction for wallet transactions.`, 'tx_not_found');
+}
+
+/** Microseconds a transaction in a merkle tree takes. */
+const LEAF_US = 4;
+
+export const gettxoutproof = rpcMethod({
+  name: 'gettxoutproof',
+  category: 'blockchain',
+  help: 'A proof that transactions are in a block.',
+  params: [
+    array('txids', (value) => readHash<Txid>(value, 'txid'), { oneline: '["txid",...]', schema: arr(hashStr()) }),
+    optional(hash<BlockHash>('blockhash'), null),
+  ],
+  result: hexStr(),
+  scope: 'read',
+  run(env, txids, blockHash) {
+    const { reads } = env;
+    if (txids.length === 0) return rpcFail('invalidParameter', "Parameter 'txids' cannot be empty");
+    const wanted = new Set<string>();
+    for (const txid of txids) {
+      const key = hashToHex(txid);
+      if (wanted.has(key)) rpcFail('invalidParameter', `Invalid parameter, duplicated txid: ${key}`);
+      wanted.add(key);
+    }
+    const block = blockHash ? findBlock(env, blockHash) : blockOfAny(env, txids);
+    checkBody(block);
+    env.expectWork(block.stats!.txCount * LEAF_US);
+    const all = reads.headers.isActive(block) ? reads.txs.txidsOfBlock(block.height) : parsedBlock(env, block).txids;
+    const matches = Array.from({ length: all.length / 32 }, (_, i) =>
+      wanted.has(hashToHex(all.subarray(i * 32, i * 32 + 32))),
+    );
+    if (matches.filter(Boolean).length !== wanted.size)
+      return rpcFail(
+        'invalidAddressOrKey',
+        'Not all transactions found in specified or retrieved block',
+        'tx_not_found',
+      );
+    return encodeMerkleBlock(block.header, all, (index) => matches[index]!).toHex();
+  },
+});
+
+function blockOfAny({ reads }: ReadEnv, txids: readonly Txid[]): HeaderRecord {
+  for (const txid of txids) {
+    const record = reads.txs.byTxid(txid);
+    if (record) return reads.headers.byHeight(positionHeight(record.position))!;
+  }
+  return rpcFail('invalidAddressOrKey', 'Transaction not yet in block', 'tx_not_found');
+}
+
+export const verifytxoutproof = rpcMethod({
+  name: 'verifytxoutproof',
+  category: 'blockchain',
+  help: 'The transactions that a proof shows to be in a block of the active chain; none where the proof is wrong.',
+  params: [hex('proof')],
+  result: arr(hashStr(), 'none where the proof is wrong'),
+  scope: 'read',
+  run({ reads }, proof) {
+    const shown = decodeProof(proof);
+    if (!shown) return [];
+    const block = reads.headers.byHash(shown.hash);
+    if (!block?.stats || !reads.headers.isActive(block))
+      return rpcFail('invalidAddressOrKey', 'Block not found in chain', 'block_not_found');
+    return block.stats.txCount === shown.txCount ? shown.matches.map(hashToHex) : [];
+  },
+});
+
+/** Null where the proof is wrong. Throws RpcError on bytes that end early. */
+export function decodeProof(proof: Uint8Array) {
+  try {
+    return readMerkleBlock(proof);
+  } catch (error) {
+    if (!(error instanceof DecodeError)) throw error;
+    return rpcFail('misc', 'SpanReader::read(): end of data: unspecified iostream_category error');
+  }
+}

@@ -1,0 +1,171 @@
+import {
+  arr,
+  bool,
+  coinAmount,
+  hashStr,
+  hexStr,
+  int,
+  mapOf,
+  maybe,
+  num,
+  obj,
+  type Schema,
+  str,
+  unixTime,
+} from '../engine/schema.ts';
+
+/** Schemas that several methods share. */
+
+export const SCRIPT_TYPE_NOTE = 'pubkeyhash, scripthash, witness_v0_keyhash, ...';
+
+export const outputScript = obj({
+  asm: str(),
+  desc: str('inferred descriptor'),
+  hex: hexStr(),
+  address: maybe(str('if the script has an address')),
+  type: str(SCRIPT_TYPE_NOTE),
+});
+
+const inputMembers = {
+  coinbase: maybe(hexStr('script of a coinbase input, which has no txid, vout and scriptSig')),
+  txid: maybe(hashStr()),
+  vout: maybe(int()),
+  scriptSig: maybe(obj({ asm: str(), hex: hexStr() })),
+  txinwitness: maybe(arr(hexStr(), 'witness items; absent without a witness')),
+};
+
+const spentCoin = obj(
+  {
+    generated: bool('whether a coinbase made the output'),
+    height: int('height of its block; 2147483647 if it is unconfirmed'),
+    value: coinAmount(),
+    scriptPubKey: outputScript,
+  },
+  'the output that the input spends, if it is known',
+);
+
+const outputMembers = { value: coinAmount(), n: int(), scriptPubKey: outputScript };
+
+function txMembers(withPrevouts: boolean): Readonly<Record<string, Schema>> {
+  return {
+    txid: hashStr(),
+    hash: hashStr('hash with witnesses (wtxid)'),
+    version: int(),
+    size: int('bytes'),
+    vsize: int('virtual bytes'),
+    weight: int(),
+    locktime: int(),
+    vin: arr(obj({ ...inputMembers, ...(withPrevouts && { prevout: maybe(spentCoin) }), sequence: int() })),
+    vout: arr(obj(outputMembers)),
+  };
+}
+
+/** A transaction without the context of a block or the mempool. */
+export const bareTx = obj(txMembers(false));
+
+/** A transaction as a wallet shows it. */
+export const txOfWallet = obj({
+  ...txMembers(false),
+  vout: arr(obj({ ...outputMembers, ischange: maybe(bool('true if the output is change of the wallet')) })),
+});
+
+/** A transaction as getrawtransaction shows it. */
+export function shownTx({ withPrevouts }: { withPrevouts: boolean }, note: string): Schema {
+  return obj(
+    {
+      in_active_chain: maybe(bool('only if blockhash was given')),
+      ...txMembers(withPrevouts),
+      ...(withPrevouts && { fee: maybe(coinAmount('if all spent outputs are known; absent for a coinbase')) }),
+      hex: hexStr(),
+      vsize_adjusted: maybe(
+        int('virtual bytes with the cost of signature operations; only for a transaction in the mempool'),
+      ),
+      blockhash: maybe(hashStr()),
+      confirmations: maybe(int()),
+      time: maybe(unixTime()),
+      blocktime: maybe(unixTime()),
+    },
+    note,
+  );
+}
+
+const headerMembers = {
+  hash: hashStr(),
+  confirmations: int('1 for the tip; -1 if the block is not in the active chain'),
+  height: int(),
+  version: int(),
+  versionHex: hexStr(),
+  merkleroot: hashStr(),
+  time: unixTime(),
+  mediantime: unixTime('median of the block and up to ten blocks before it'),
+  nonce: int(),
+  bits: hexStr(),
+  target: hashStr(),
+  difficulty: num(),
+  chainwork: hashStr('expected number of hashes for the chain up to this block'),
+  nTx: int('number of transactions'),
+  previousblockhash: maybe(hashStr('absent for the genesis block')),
+  nextblockhash: maybe(hashStr('only if a block of the active chain follows')),
+};
+
+export const header = obj(headerMembers, 'verbose is true');
+
+/** A block with transactions of the given schema. */
+export function shownBlock(tx: Schema, note: string): Schema {
+  return obj(
+    {
+      ...headerMembers,
+      strippedsize: int('bytes without witnesses'),
+      size: int('bytes'),
+      weight: int(),
+      coinbase_tx: obj({
+        version: int(),
+        locktime: int(),
+        sequence: int(),
+        coinbase: hexStr(),
+        witness: maybe(hexStr('first item of the witness')),
+      }),
+      tx: arr(tx),
+    },
+    note,
+  );
+}
+
+export function txOfBlock({ withPrevouts }: { withPrevouts: boolean }): Schema {
+  return obj({
+    ...txMembers(withPrevouts),
+    fee: maybe(coinAmount('absent for a coinbase')),
+    hex: hexStr(),
+  });
+}
+
+export const mempoolEntry = obj({
+  vsize_adjusted: int('virtual bytes with the cost of signature operations'),
+  vsize: int('equal to vsize_adjusted'),
+  vsize_bip141: int('virtual bytes by weight alone (BIP-141)'),
+  weight: int(),
+  time: unixTime('time of acceptance'),
+  height: int('height of the chain at acceptance'),
+  descendantcount: int('including the transaction itself'),
+  descendantsize: int('virtual bytes, including the transaction itself'),
+  ancestorcount: int('including the transaction itself'),
+  ancestorsize: int('virtual bytes, including the transaction itself'),
+  wtxid: hashStr(),
+  chunkweight: int('weight of its chunk: the transactions it is mined together with'),
+  fees: obj({
+    base: coinAmount(),
+    modified: coinAmount('base fee with the delta of prioritisetransaction'),
+    ancestor: coinAmount('modified fees of the transaction and its ancestors'),
+    descendant: coinAmount('modified fees of the transaction and its descendants'),
+    chunk: coinAmount('modified fees of its chunk'),
+  }),
+  depends: arr(hashStr(), 'txids of its unconfirmed parents'),
+  spentby: arr(hashStr(), 'txids of its unconfirmed children'),
+  unbroadcast: bool('true until a peer has requested the transaction'),
+});
+
+export const entriesById = mapOf('txid', mempoolEntry);
+
+export const newestBlock = obj({ hash: hashStr(), height: int() });
+
+export const warnings = arr(str(), 'conditions that the operator should know about');

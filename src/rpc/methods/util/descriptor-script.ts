@@ -1,0 +1,22 @@
+import type { NetworkParams } from '../../../params/network-params.ts';
+import { parseDescriptor } from '../../../wallet/descriptor/parse.ts';
+import { rpcFail } from '../../engine/rpc-error.ts';
+
+/**
+ * The output script of a descriptor that stands for one; of a `combo()`, P2WPKH, or P2PKH where its key is not compressed.
+ * A text where it is no descriptor: what is wrong with it. Throws RpcError with Core's texts.
+ */
+export function descriptorScript(given: string, params: NetworkParams): Uint8Array | string {
+  const parsed = parseDescriptor(given, params, { requireChecksum: false });
+  if (!parsed.ok) return parsed.error;
+  const { descriptors, keys } = parsed;
+  if (descriptors.length > 1) return rpcFail('invalidParameter', 'Multipath descriptor not accepted');
+  const [descriptor] = descriptors;
+  if (descriptor!.isRange)
+    return rpcFail('invalidParameter', 'Ranged descriptor not accepted. Maybe pass through deriveaddresses first?');
+  const expansion = descriptor!.expand(0, keys);
+  if (expansion === null) return rpcFail('invalidAddressOrKey', 'Cannot derive script without private keys');
+  const { scripts } = expansion;
+  if (scripts.length === 0) return rpcFail('invalidAddressOrKey', 'Descriptor does not have a script');
+  return scripts[scripts.length === 4 ? 2 : scripts.length - 1]!;
+}

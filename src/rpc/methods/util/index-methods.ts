@@ -1,0 +1,62 @@
+import { type BlockHash, hashToHex } from '../../../primitives/hash.ts';
+import { filterBytes, filterIndexState } from '../../../queries/filter-index.ts';
+import { hasFailed } from '../../../storage/header-store.ts';
+import { EXAMPLE, example } from '../../engine/example.ts';
+import { rpcMethod } from '../../engine/method.ts';
+import { hash, optional, text } from '../../engine/params.ts';
+import { rpcFail } from '../../engine/rpc-error.ts';
+import { bool, hashStr, hexStr, int, mapOf, obj } from '../../engine/schema.ts';
+import { findBlock } from '../blockchain/blockchain-methods.ts';
+
+const BASIC = 'basic';
+
+export const getblockfilter = rpcMethod({
+  name: 'getblockfilter',
+  category: 'blockchain',
+  help: 'Returns the compact filter of a block (BIP-158) and its filter header (BIP-157). The filter index (index.filter) is needed.',
+  params: [
+    hash<BlockHash>('blockhash', 'blockhash', { note: 'Hash of the block.' }),
+    optional(text('filtertype', { note: 'Only basic (BIP-158) is known.' }), BASIC),
+  ],
+  result: obj({ filter: hexStr('encoded filter'), header: hashStr('filter header') }),
+  examples: [example([EXAMPLE.blockHash])],
+  scope: 'read',
+  run(env, blockHash, filterType) {
+    const { reads } = env;
+    if (filterType !== BASIC) return rpcFail('invalidAddressOrKey', 'Unknown filtertype');
+    const index = filterIndexState(env);
+    if (!index) return rpcFail('misc', `Index is not enabled for filtertype ${filterType}`);
+    const block = findBlock(env, blockHash);
+    const record = reads.filters.get(block.id);
+    const filter = record && filterBytes(env, record);
+    if (filter) return { filter: filter.toHex(), header: hashToHex(record.header) };
+    if (!block.undo || hasFailed(block.status))
+      return rpcFail('invalidAddressOrKey', 'Filter not found. Block was not connected to active chain.');
+    if (!index.synced)
+      return rpcFail('misc', 'Filter not found. Block filters are still in the process of being indexed.');
+    return rpcFail('internal', 'Filter not found. This error is unexpected and indicates index corruption.');
+  },
+});
+
+export const getindexinfo = rpcMethod({
+  name: 'getindexinfo',
+  category: 'util',
+  help: 'Returns the state of the transaction index and the filter index. The address index is not listed.',
+  params: [optional(text('index_name', { note: 'Index to describe; all indexes if it is empty.' }), '')],
+  result: mapOf(
+    'index',
+    obj({ synced: bool('whether it covers the whole chain'), best_block_height: int('last indexed height') }),
+  ),
+  examples: [example([]), example(['txindex'])],
+  scope: 'read',
+  run(env, name) {
+    const filters = filterIndexState(env);
+    const all = {
+      txindex: { synced: true, best_block_height: env.tip.height },
+      ...(filters && {
+        'basic block filter index': { synced: filters.synced, best_block_height: Math.max(0, filters.height) },
+      }),
+    };
+    return name === '' ? all : Object.fromEntries(Object.entries(all).filter(([index]) => index === name));
+  },
+});

@@ -1,0 +1,87 @@
+import { coins } from '../../../http/core-number.ts';
+import type { Outpoint } from '../../../primitives/outpoint.ts';
+import { outpointKey } from '../../../primitives/outpoint.ts';
+import { type Transaction, txidOf } from '../../../primitives/transaction.ts';
+import { WalletTxViews } from '../../../views/core/wallet-tx.ts';
+import { addressGroups } from '../../../wallet/read/address-groups.ts';
+import { walletMethod } from '../../engine/method.ts';
+import { array, checkMembers, optional, options, readString } from '../../engine/params.ts';
+import { rpcFail } from '../../engine/rpc-error.ts';
+import { anyOf, arr, bool, coinAmount, hexStr, obj, str, tuple } from '../../engine/schema.ts';
+import { findOutput } from '../rawtransactions/spent-outputs.ts';
+import { readTransactionHex } from '../rawtransactions/transaction-hex.ts';
+
+/** Microseconds to look at a transaction of the wallet, and at an input of one that is given. */
+const GROUP_TX_US = 60;
+const SIMULATED_INPUT_US = 30;
+
+export const listaddressgroupings = walletMethod({
+  name: 'listaddressgroupings',
+  help: 'Groups of addresses that others can tell to have one owner: they were spent from together, or are its change.',
+  params: [],
+  result: arr(
+    arr(
+      anyOf(
+        tuple([str('address'), coinAmount()], 'of change, which has no label'),
+        tuple([str('address'), coinAmount(), str('label')]),
+      ),
+    ),
+  ),
+  run({ view, params, expectWork }) {
+    expectWork(view.reads.txCount() * GROUP_TX_US);
+    const views = new WalletTxViews(view, params);
+    return addressGroups(view, params, (script) => views.isChange(script)).map((group) =>
+      group.map(({ script, address, balance }) => {
+        const entry = view.reads.bookEntry(script);
+        return [address, coins(balance), ...(entry ? [entry.label] : [])];
+      }),
+    );
+  },
+});
+
+export const simulaterawtransaction = walletMethod({
+  name: 'simulaterawtransaction',
+  help: 'How the balance of the wallet would change by transactions that later ones of them may spend from.',
+  params: [
+    optional(array('rawtxs', readString, { oneline: '["rawtx",...]', schema: arr(hexStr()) }), null),
+    optional(options('options', { include_watchonly: bool('of no effect') }), {}),
+  ],
+  result: obj({ balance_change: coinAmount('below 0 where it gets less') }),
+  run(env, rawTxs, given) {
+    checkMembers(given, { include_watchonly: 'bool' });
+    const txs = readTxs(rawTxs);
+    env.expectWork(txs.reduce((sum, { inputs }) => sum + inputs.length * SIMULATED_INPUT_US, 0));
+    const { reads } = env.view;
+    const made = new Map<string, bigint>();
+    const spent = new Set<string>();
+    let change = 0n;
+    for (const tx of txs) {
+      for (const { prevout } of tx.inputs) {
+        const key = outpointKey(prevout);
+        if (spent.has(key)) rpcFail('invalidParameter', 'Transaction(s) are spending the same output more than once');
+        const own = made.get(key);
+        if (own === undefined && findOutput(env, prevout) === null)
+          rpcFail('invalidParameter', 'One or more transaction inputs are missing or have been spent already');
+        change -= own ?? BigInt(reads.txs.coin(prevout)?.value ?? 0);
+        spent.add(key);
+      }
+      const txid = txidOf(tx);
+      for (const [vout, { value, scriptPubKey }] of tx.outputs.entries()) {
+        const received = reads.keys.scripts(scriptPubKey).length > 0 ? value : 0n;
+        made.set(outpointKey({ txid, vout }), received);
+        change += received;
+      }
+    }
+    return { balance_change: coins(change) };
+  },
+  spends: (_env, rawTxs) => readTxs(rawTxs).flatMap(prevoutsOf),
+});
+
+function readTxs(rawTxs: readonly string[] | null): Transaction[] {
+  if (rawTxs === null) return rpcFail('type', 'JSON value of type null is not of expected type array');
+  return rawTxs.map((hex) => readTransactionHex(hex, 'Transaction hex string decoding failure.', { plain: true }));
+}
+
+function prevoutsOf({ inputs }: Transaction): Outpoint[] {
+  return inputs.map(({ prevout }) => prevout);
+}

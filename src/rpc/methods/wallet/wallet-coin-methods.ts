@@ -1,0 +1,334 @@
+import { coins } from '../../../http/core-number.ts';
+import { ancestorsOf } from '../../../mempool/relatives.ts';
+import { hashToHex, type Txid } from '../../../primitives/hash.ts';
+import type { Outpoint } from '../../../primitives/outpoint.ts';
+import { addressOf, parseAddress } from '../../../script/address.ts';
+import { WalletTxViews } from '../../../views/core/wallet-tx.ts';
+import { availableCoins } from '../../../wallet/read/available-coins.ts';
+import { scriptsBehind, solvedScript } from '../../../wallet/read/solved-script.ts';
+import type { WalletView } from '../../../wallet/read/wallet-view.ts';
+import type { ReceivedCoin } from '../../../wallet/store/wallet-reads.ts';
+import { isObject, member, type RpcObject, type RpcValue } from '../../engine/json.ts';
+import { nodeMethod, type WalletEnv, walletMethod } from '../../engine/method.ts';
+import {
+  array,
+  checkMembers,
+  flag,
+  integer,
+  optional,
+  options,
+  readAmount,
+  readHash,
+  readInteger,
+  readString,
+  text,
+} from '../../engine/params.ts';
+import { orFail, rpcFail } from '../../engine/rpc-error.ts';
+import { bool, coinAmount, int } from '../../engine/schema.ts';
+import { checkLabel, readWallet, walletName } from './wallet-env.ts';
+import { addressList, scriptsOf } from './wallet-methods.ts';
+import { amountShape, outpointsShape } from './wallet-option-shapes.ts';
+import { lockedCoins, receivedByAddress, receivedByLabel, unspentCoins } from './wallet-shapes.ts';
+
+const MAX_DEPTH = 9_999_999;
+/** Microseconds to show a coin, to read an address, to look one up, and to count what it received. */
+const COIN_US = 60;
+const ADDRESS_US = 20;
+const SCRIPT_US = 15;
+const RECEIVED_US = 6;
+
+export const listunspent = walletMethod({
+  name: 'listunspent',
+  help: 'Unspent outputs of the wallet.',
+  params: [
+    optional(integer('minconf'), 1),
+    optional(integer('maxconf'), MAX_DEPTH),
+    optional(addressList, [] as string[]),
+    optional(flag('include_unsafe'), true),
+    optional(
+      options('query_options', {
+        minimumAmount: amountShape,
+        maximumAmount: amountShape,
+        maximumCount: int(),
+        minimumSumAmount: amountShape,
+        include_immature_coinbase: bool(),
+      }),
+      {},
+    ),
+  ],
+  result: unspentCoins,
+  run(env, minDepth, maxDepth, addresses, includeUnsafe, query) {
+    const filter = coinFilter(query);
+    const { view, params } = env;
+    env.expectWork(addresses.length * ADDRESS_US + view.reads.unspentCount() * COIN_US);
+    const scripts = scriptsOf(addresses, params);
+    const views = new WalletTxViews(view, params);
+    const avoidReuse = view.reads.meta('flags')?.includes('avoid_reuse') ?? false;
+    const wanted = { minDepth, maxDepth, includeUnsafe, ...filter };
+    const found = availableCoins(view, wanted);
+    return found
+      .filter(({ coin }) => scripts.size === 0 || scripts.has(coin.script.toHex()))
+      .map(({ coin, depth, safe }) => {
+        const { script } = coin;
+        const address = addressOf(script, params.address);
+        const entry = address === null ? null : view.reads.bookEntry(script);
+        const solved = solvedScript(view.reads, script, params);
+        const waiting = depth === 0 ? ancestry(env, coin.txid) : null;
+        return {
+          txid: hashToHex(coin.txid),
+          vout: coin.vout,
+          ...(address !== null && { address }),
+          ...(entry && { label: entry.label }),
+          ...(address !== null && solved && scriptsBehind(script, solved.data)),
+          scriptPubKey: script.toHex(),
+          amount: coins(coin.value),
+          confirmations: depth,
+          ...waiting,
+          spendable: true,
+          solvable: solved?.solvable ?? false,
+          ...(solved?.solvable && { desc: solved.text }),
+          parent_descs: views.parents(script),
+          ...(avoidReuse && { reused: view.reads.isUsed(script) }),
+          safe,
+        };
+      });
+  },
+  mempoolPart: ({ view, mempool: { entries } }) =>
+    view.reads.looseUnspent().flatMap(({ txid }) => {
+      const slot = entries.find(txid);
+      return slot < 0 ? [] : ancestorsOf(entries, slot);
+    }),
+});
+
+function coinFilter(query: RpcObject) {
+  checkMembers(Object.fromEntries(Object.entries(query).filter(([key]) => !key.endsWith('Amount'))), {
+    maximumCount: 'number',
+    include_immature_coinbase: 'bool',
+  });
+  const amountOf = (key: string) => {
+    const value = member(query, key);
+    return value === null ? null : Number(readAmount(value));
+  };
+  const count = member(query, 'maximumCount');
+  for (const key of Object.keys(query))
+    if (key.endsWith('Amount') && !AMOUNTS.includes(key)) rpcFail('type', `Unexpected key ${key}`);
+  return {
+    minValue: amountOf('minimumAmount') ?? 0,
+    maxValue: amountOf('maximumAmount'),
+    minSum: amountOf('minimumSumAmount'),
+    maxCount: count === null ? 0 : readInteger(count),
+    includeImmature: member(query, 'include_immature_coinbase') === true,
+  };
+}
+
+const AMOUNTS = ['minimumAmount', 'maximumAmount', 'minimumSumAmount'];
+
+/** What an unconfirmed transaction stands on in the mempool, itself included. */
+function ancestry({ mempool }: WalletEnv, txid: Uint8Array) {
+  const { entries } = mempool;
+  const slot = entries.find(txid);
+  if (slot < 0) return {};
+  const sums = { count: 1, size: entries.vsize(slot), fees: entries.modifiedFee(slot) };
+  for (const ancestor of ancestorsOf(entries, slot)) {
+    if (ancestor === slot) continue;
+    sums.count++;
+    sums.size += entries.vsize(ancestor);
+    sums.fees += entries.modifiedFee(ancestor);
+  }
+  return { ancestorcount: sums.count, ancestorsize: sums.size, ancestorfees: sums.fees };
+}
+
+export const lockunspent = nodeMethod({
+  name: 'lockunspent',
+  category: 'wallet',
+  help: 'Keeps outputs from being chosen for spending, or allows it again.',
+  params: [
+    flag('unlock'),
+    optional(
+      array('transactions', (value) => value, { schema: outpointsShape }),
+      null,
+    ),
+    optional(flag('persistent'), false),
+  ],
+  result: bool('always true'),
+  scope: 'wallet.spend',
+  async run(env, unlock, given, persistent) {
+    const name = walletName(env);
+    const outpoints = given?.map(readOutpoint) ?? null;
+    orFail(await env.ctx.node().act('walletLockCoins', name, unlock, outpoints, persistent));
+    return true;
+  },
+});
+
+function readOutpoint(value: RpcValue): Outpoint {
+  if (!isObject(value)) return rpcFail('type', 'JSON value is not of expected type object');
+  checkMembers(value, { txid: 'string', vout: 'number' });
+  for (const key of ['txid', 'vout']) if (member(value, key) === null) rpcFail('type', `Missing ${key}`);
+  const txid = readHash<Txid>(readString(member(value, 'txid')), 'txid');
+  const vout = readInteger(member(value, 'vout'));
+  return vout < 0 ? rpcFail('invalidParameter', 'Invalid parameter, vout cannot be negative') : { txid, vout };
+}
+
+export const listlockunspent = nodeMethod({
+  name: 'listlockunspent',
+  category: 'wallet',
+  help: 'Outputs that are kept from being spent.',
+  params: [],
+  result: lockedCoins,
+  scope: 'wallet.read',
+  run: (env) =>
+    readWallet(env, ({ reads }) => reads.locked().map(({ txid, vout }) => ({ txid: hashToHex(txid), vout }))),
+});
+
+const receivedParams = [optional(integer('minconf'), 1), optional(flag('include_immature_coinbase'), false)] as const;
+
+export const getreceivedbyaddress = walletMethod({
+  name: 'getreceivedbyaddress',
+  help: 'What an address of the wallet has received in all, coins.',
+  params: [text('address'), ...receivedParams],
+  result: coinAmount(),
+  run({ view, params, expectWork }, address, minDepth, includeImmature) {
+    const parsed = parseAddress(address, params.address);
+    if (!parsed.ok) return rpcFail('invalidAddressOrKey', 'Invalid Bitcoin address');
+    return coins(receivedOn(view, expectWork, [parsed.script], minDepth, includeImmature));
+  },
+});
+
+export const getreceivedbylabel = walletMethod({
+  name: 'getreceivedbylabel',
+  help: 'What the addresses with a label have received in all, coins.',
+  params: [text('label'), ...receivedParams],
+  result: coinAmount(),
+  run({ view, expectWork }, label, minDepth, includeImmature) {
+    const entries = view.reads.labelled(checkLabel(label));
+    if (entries.length === 0) rpcFail('wallet', 'Label not found in wallet');
+    const scripts = entries.map(({ script }) => script);
+    return coins(receivedOn(view, expectWork, scripts, minDepth, includeImmature));
+  },
+});
+
+function receivedOn(
+  view: WalletView,
+  expectWork: WalletEnv['expectWork'],
+  scripts: readonly Uint8Array[],
+  minDepth: number,
+  includeImmature: boolean,
+) {
+  expectWork(scripts.length * SCRIPT_US);
+  const mine = scripts.filter((script) => view.reads.keys.scripts(script).length > 0);
+  if (mine.length === 0) rpcFail('wallet', 'Address not found in wallet');
+  let sum = 0;
+  for (const script of mine) {
+    const received = view.reads.receivedBy(script);
+    expectWork(received.length * RECEIVED_US);
+    for (const coin of received) if (counts(view, coin, minDepth, includeImmature)) sum += coin.value;
+  }
+  return sum;
+}
+
+function counts(view: WalletView, coin: ReceivedCoin, minDepth: number, includeImmature: boolean): boolean {
+  const depth = view.depth(coin);
+  if (depth < minDepth || (coin.coinbase && depth < 1)) return false;
+  return includeImmature || !view.isImmature(coin);
+}
+
+interface Tally {
+  amount: number;
+  depth: number;
+  readonly txids: string[];
+}
+
+const NEVER = Number.MAX_SAFE_INTEGER;
+
+/** What own addresses have received, by their scripts in hex. */
+function tally(view: WalletView, minDepth: number, includeImmature: boolean, only: Uint8Array | null) {
+  const tallies = new Map<string, Tally>();
+  for (const coin of only ? view.reads.receivedBy(only) : view.reads.received()) {
+    if (!counts(view, coin, minDepth, includeImmature)) continue;
+    const key = coin.script.toHex();
+    let sum = tallies.get(key);
+    if (!sum) tallies.set(key, (sum = { amount: 0, depth: NEVER, txids: [] }));
+    sum.amount += coin.value;
+    sum.depth = Math.min(sum.depth, view.depth(coin));
+    sum.txids.push(hashToHex(coin.txid));
+  }
+  return tallies;
+}
+
+/** The entries of the address book that a list of what was received has, each with its sum. */
+function receivedEntries(
+  view: WalletView,
+  { minDepth, includeEmpty, includeImmature, only }: ReceivedQuery,
+): { address: string; label: string; sum: Tally }[] {
+  const tallies = tally(view, minDepth, includeImmature, only);
+  const entry = only && view.reads.bookEntry(only);
+  const entries = only ? (entry ? [entry] : []) : view.reads.book();
+  return entries.flatMap(({ script, address, label }) => {
+    const sum = tallies.get(script.toHex());
+    if (sum) return { address, label, sum };
+    if (!includeEmpty || view.reads.keys.scripts(script).length === 0) return [];
+    return { address, label, sum: { amount: 0, depth: NEVER, txids: [] } };
+  });
+}
+
+interface ReceivedQuery {
+  readonly minDepth: number;
+  readonly includeEmpty: boolean;
+  readonly includeImmature: boolean;
+  readonly only: Uint8Array | null;
+}
+
+export const listreceivedbyaddress = walletMethod({
+  name: 'listreceivedbyaddress',
+  help: 'What each address of the wallet has received.',
+  params: [
+    optional(integer('minconf'), 1),
+    optional(flag('include_empty'), false),
+    optional(flag('include_watchonly'), false),
+    optional(text('address_filter'), ''),
+    optional(flag('include_immature_coinbase'), false),
+  ],
+  result: receivedByAddress,
+  run(env, minDepth, includeEmpty, _watchOnly, filter, includeImmature) {
+    const { view, params } = env;
+    env.expectWork(view.reads.receivedCount() * RECEIVED_US);
+    const parsed = filter === '' ? null : parseAddress(filter, params.address);
+    if (parsed && !parsed.ok) return rpcFail('wallet', 'address_filter parameter was invalid');
+    const query = { minDepth, includeEmpty, includeImmature, only: parsed?.script ?? null };
+    return receivedEntries(view, query).map(({ address, label, sum }) => ({
+      address,
+      amount: coins(sum.amount),
+      confirmations: sum.depth === NEVER ? 0 : sum.depth,
+      label,
+      txids: sum.txids,
+    }));
+  },
+});
+
+export const listreceivedbylabel = walletMethod({
+  name: 'listreceivedbylabel',
+  help: 'What the addresses with each label have received.',
+  params: [
+    optional(integer('minconf'), 1),
+    optional(flag('include_empty'), false),
+    optional(flag('include_watchonly'), false),
+    optional(flag('include_immature_coinbase'), false),
+  ],
+  result: receivedByLabel,
+  run(env, minDepth, includeEmpty, _watchOnly, includeImmature) {
+    const { view } = env;
+    env.expectWork(view.reads.receivedCount() * RECEIVED_US);
+    const labels = new Map<string, { amount: number; depth: number }>();
+    for (const { label, sum } of receivedEntries(view, { minDepth, includeEmpty, includeImmature, only: null })) {
+      const { amount, depth } = labels.get(label) ?? { amount: 0, depth: NEVER };
+      labels.set(label, { amount: amount + sum.amount, depth: Math.min(depth, sum.depth) });
+    }
+    return [...labels]
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([label, { amount, depth }]) => ({
+        amount: coins(amount),
+        confirmations: depth === NEVER ? 0 : depth,
+        label,
+      }));
+  },
+});

@@ -1,0 +1,179 @@
+import { coins } from '../../../http/core-number.ts';
+import { parseTransaction } from '../../../primitives/block.ts';
+import { type BlockHash, hashToHex, type Txid } from '../../../primitives/hash.ts';
+import { headerFromBytes } from '../../../primitives/header.ts';
+import { sumOutputs } from '../../../primitives/transaction.ts';
+import { parsedBlock } from '../../../queries/block-body.ts';
+import type { ReadEnv } from '../../../queries/read-env.ts';
+import type { HeaderRecord } from '../../../storage/header-store.ts';
+import { coreTx } from '../../../views/core/core-tx.ts';
+import { WalletTxViews } from '../../../views/core/wallet-tx.ts';
+import type { WalletTxRecord } from '../../../wallet/store/wallet-tx-store.ts';
+import { type FrontEnv, nodeMethod, type WalletEnv, walletMethod } from '../../engine/method.ts';
+import { flag, hash, integer, optional, readHash, text } from '../../engine/params.ts';
+import { orFail, rpcFail } from '../../engine/rpc-error.ts';
+import { bool, int, nil, obj } from '../../engine/schema.ts';
+import { checkLabel, readWallet, walletName } from './wallet-env.ts';
+import { lastProcessedBlock } from './wallet-methods.ts';
+import { listedTxs, transactionOfWallet, txsSinceBlock } from './wallet-shapes.ts';
+
+/** Microseconds to show an entry, and to count one. */
+const ENTRY_US = 120;
+const COUNT_US = 3;
+/** Deeper than any chain is high. */
+const ANY_DEPTH = -100_000_000;
+
+export const listtransactions = walletMethod({
+  name: 'listtransactions',
+  help: 'The latest transactions of the wallet, oldest first.',
+  params: [
+    optional(text('label'), '*'),
+    optional(integer('count'), 10),
+    optional(integer('skip'), 0),
+    optional(flag('include_watchonly'), false),
+  ],
+  result: listedTxs,
+  run({ view, params, expectWork }, given, count, skip) {
+    const label = given === '*' ? null : given;
+    if (label === '') rpcFail('invalidParameter', 'Label argument must be a valid label name or "*".');
+    if (count < 0) rpcFail('invalidParameter', 'Negative count');
+    if (skip < 0) rpcFail('invalidParameter', 'Negative from');
+    // Of a label all is found before it is put in order.
+    const counted = label === null ? skip : skip + view.reads.receivedCount();
+    expectWork(count * ENTRY_US + counted * COUNT_US);
+    return new WalletTxViews(view, params).latest(label, count, skip).reverse();
+  },
+});
+
+export const listsinceblock = walletMethod({
+  name: 'listsinceblock',
+  help: 'All transactions of the wallet that are in no block up to a given one, and those of blocks that are gone.',
+  params: [
+    optional(text('blockhash'), ''),
+    optional(integer('target_confirmations'), 1),
+    optional(flag('include_watchonly'), false),
+    optional(flag('include_removed'), true),
+    optional(flag('include_change'), false),
+    optional(text('label'), null),
+  ],
+  result: txsSinceBlock,
+  run(env, blockHash, target, _watchOnly, includeRemoved, includeChange, label) {
+    const { view, params } = env;
+    const since = blockHash === '' ? null : detour(env, readHash<BlockHash>(blockHash, 'blockhash'));
+    if (target < 1) rpcFail('invalidParameter', 'Invalid parameter');
+    if (label !== null) checkLabel(label);
+    const views = new WalletTxViews(view, params);
+    const list = (tx: WalletTxRecord, minDepth: number) =>
+      views.entries(tx, { minDepth, long: true, label, includeChange });
+    const txs = since === null ? view.reads.all() : view.reads.since(since.fork);
+    env.expectWork(txs.length * ENTRY_US);
+    const lastHeight = view.tipHeight + 1 - Math.min(target, view.tipHeight + 1);
+    return {
+      transactions: txs.flatMap((tx) => list(tx, 0)),
+      ...(includeRemoved && {
+        removed: since === null ? [] : removedIn(env, since.blocks).flatMap((tx) => list(tx, ANY_DEPTH)),
+      }),
+      lastblock: hashToHex(lastHeight === view.tipHeight ? view.tipHash : env.reads.headers.byHeight(lastHeight)!.hash),
+    };
+  },
+});
+
+/** How a block is left for the active chain: where they part, and the blocks on the way, the highest first. */
+function detour({ reads }: ReadEnv, blockHash: BlockHash): { fork: number; blocks: HeaderRecord[] } {
+  const blocks: HeaderRecord[] = [];
+  let block = reads.headers.byHash(blockHash) ?? rpcFail('invalidAddressOrKey', 'Block not found');
+  while (!reads.headers.isActive(block)) {
+    blocks.push(block);
+    block = reads.headers.byHash(headerFromBytes(block.header).previousHash)!;
+  }
+  return { fork: block.height, blocks };
+}
+
+function removedIn(env: WalletEnv, blocks: readonly HeaderRecord[]): WalletTxRecord[] {
+  return blocks.flatMap((block) => {
+    if (!block.body) rpcFail('internal', "Can't read block from disk");
+    return parsedBlock(env, block)
+      .txs.map(({ txid }) => env.view.reads.txs.byTxid(txid))
+      .filter((tx) => tx !== null);
+  });
+}
+
+export const gettransaction = nodeMethod({
+  name: 'gettransaction',
+  category: 'wallet',
+  help: 'A transaction of the wallet.',
+  params: [hash<Txid>('txid'), optional(flag('include_watchonly'), false), optional(flag('verbose'), false)],
+  result: transactionOfWallet,
+  scope: 'wallet.read',
+  run: (env, txid, _watchOnly, verbose) =>
+    readWallet(env, (view) => {
+      const tx = view.reads.txs.byTxid(txid) ?? rpcFail('invalidAddressOrKey', 'Invalid or non-wallet transaction id');
+      const views = new WalletTxViews(view, env.ctx.params);
+      const parsed = parseTransaction(view.reads.txs.raw(tx.id));
+      const credit = view.isImmature(tx) ? 0 : view.reads.txs.coinsOf(tx.id).reduce((sum, { value }) => sum + value, 0);
+      const fromMe = tx.debit > 0;
+      const fee = fromMe ? Number(sumOutputs(parsed.tx)) - tx.debit : 0;
+      return {
+        amount: coins(credit - tx.debit - fee),
+        ...(fromMe && { fee: coins(fee) }),
+        ...views.about(tx),
+        details: views.entries(tx, { minDepth: 0, long: false, label: null, includeChange: false }),
+        hex: parsed.raw.toHex(),
+        ...(verbose && { decoded: decoded(env, views, tx, parsed) }),
+        lastprocessedblock: lastProcessedBlock(view),
+      };
+    }),
+});
+
+function decoded(
+  { ctx }: FrontEnv,
+  views: WalletTxViews,
+  { coinbase }: WalletTxRecord,
+  parsed: ReturnType<typeof parseTransaction>,
+) {
+  const facts = { parsed, isCoinbase: coinbase, spent: null, place: null };
+  const { hex: _hex, vout, ...rest } = coreTx(facts, ctx.params, { withFee: false, withPrevouts: false });
+  return {
+    ...rest,
+    vout: vout.map((output, i) => ({
+      ...output,
+      ...(views.isChange(parsed.tx.outputs[i]!.scriptPubKey) && { ischange: true }),
+    })),
+  };
+}
+
+export const abandontransaction = nodeMethod({
+  name: 'abandontransaction',
+  category: 'wallet',
+  help: 'Gives up a transaction that is in no block and not in the mempool, so that its inputs can be spent again.',
+  params: [hash<Txid>('txid')],
+  result: nil(),
+  scope: 'wallet.spend',
+  async run(env, txid) {
+    orFail(await env.ctx.node().act('walletAbandon', walletName(env), txid));
+    return null;
+  },
+});
+
+export const rescanblockchain = nodeMethod({
+  name: 'rescanblockchain',
+  category: 'wallet',
+  help: 'Looks again for what concerns the wallet, by way of the address index.',
+  params: [optional(integer('start_height'), 0), optional(integer('stop_height'), null)],
+  result: obj({ start_height: int(), stop_height: int('the last that was looked at') }),
+  scope: 'wallet.keys',
+  async run(env, start, stop) {
+    const last = orFail(await env.ctx.node().act('walletRescan', walletName(env), start, stop));
+    return { start_height: start, stop_height: last };
+  },
+});
+
+export const abortrescan = nodeMethod({
+  name: 'abortrescan',
+  category: 'wallet',
+  help: 'Stops a rescan that goes on.',
+  params: [],
+  result: bool('whether there was one'),
+  scope: 'wallet.keys',
+  run: async (env) => orFail(await env.ctx.node().act('walletAbortScan', walletName(env))),
+});

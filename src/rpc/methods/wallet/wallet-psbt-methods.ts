@@ -1,0 +1,171 @@
+import { coins } from '../../../http/core-number.ts';
+import { outpointKey } from '../../../primitives/outpoint.ts';
+import { type TxOutput, transactionBytes, transactionFromBytes } from '../../../primitives/transaction.ts';
+import { parseAddress } from '../../../script/address.ts';
+import { SIGHASH_DEFAULT, sighashFromName } from '../../../script/sighash-type.ts';
+import { scriptType } from '../../../script/templates.ts';
+import { SigningData } from '../../../wallet/keys/signing-data.ts';
+import { member, type RpcObject, type RpcValue } from '../../engine/json.ts';
+import { nodeMethod } from '../../engine/method.ts';
+import { array, flag, integer, largeInteger, optional, options, text } from '../../engine/params.ts';
+import { orFail, rpcFail } from '../../engine/rpc-error.ts';
+import { hexStr, type Schema, str } from '../../engine/schema.ts';
+import { makeTransaction, outputsParam } from '../rawtransactions/make-transaction.ts';
+import { previousOutputsParam, readPreviousOutput } from '../rawtransactions/previous-outputs.ts';
+import { PROCESSED_PSBT, SIGNED } from '../rawtransactions/psbt-shapes.ts';
+import { signedView } from '../rawtransactions/signed-view.ts';
+import { readTransactionHex } from '../rawtransactions/transaction-hex.ts';
+import { walletName } from './wallet-env.ts';
+import { fundOptions, inputsShape, psbtOptions } from './wallet-option-shapes.ts';
+import { fundedPsbt, fundedTx } from './wallet-shapes.ts';
+import {
+  feePayers,
+  fundRequest,
+  namedInputs,
+  outputNames,
+  recipientsOf,
+  refuseWeights,
+} from './wallet-spend-options.ts';
+
+const NEEDS_INPUTS = 'TX decode failed. Make sure the tx has at least one input.';
+const optionsParam = (members: Readonly<Record<string, Schema>>) =>
+  optional(options('options', members, { oneline: 'options' }), {} as RpcObject);
+
+function hashTypeOf(name: string | null): number | null {
+  if (name === null) return null;
+  return sighashFromName(name) ?? rpcFail('invalidParameter', `'${name}' is not a valid sighash parameter.`);
+}
+
+export const fundrawtransaction = nodeMethod({
+  name: 'fundrawtransaction',
+  category: 'rawtransactions',
+  help: 'Adds inputs of the wallet and change to a transaction, until it pays for its outputs.',
+  params: [text('hexstring', { schema: hexStr() }), optionsParam(fundOptions), optional(flag('iswitness'), null)],
+  result: fundedTx,
+  scope: 'wallet.spend',
+  async run(env, hex, given, isWitness) {
+    const name = walletName(env);
+    const forms = { witness: isWitness ?? true, plain: !(isWitness ?? false) };
+    const tx = readTransactionHex(hex, 'TX decode failed', forms);
+    const payers = feePayers(
+      member(given, 'subtractFeeFromOutputs'),
+      tx.outputs.map(() => ''),
+    );
+    const recipients = recipientsOf(tx.outputs, payers);
+    const fund = fundRequest(given, recipients, { params: env.ctx.params, overrideLimits: true });
+    const inputs = tx.inputs.map(({ prevout, sequence }) => ({ outpoint: prevout, sequence, weight: null }));
+    const weighed = namedInputs(tx.inputs, [], member(given, 'input_weights'));
+    const request = {
+      ...fund,
+      inputs: inputs.map((input, i) => ({ ...input, weight: weighed[i]!.weight })),
+      locktime: tx.locktime,
+      version: tx.version,
+    };
+    const { raw, fee, changePosition } = orFail(await env.ctx.node().actUntil(env.signal, 'walletFund', name, request));
+    return { hex: raw.toHex(), fee: coins(fee), changepos: changePosition };
+  },
+});
+
+export const walletcreatefundedpsbt = nodeMethod({
+  name: 'walletcreatefundedpsbt',
+  category: 'wallet',
+  help: 'A PSBT that pays its outputs from inputs of the wallet.',
+  params: [
+    optional(
+      array('inputs', (value) => value, { schema: inputsShape }),
+      [] as RpcValue[],
+    ),
+    outputsParam,
+    optional(largeInteger('locktime'), 0),
+    optionsParam(psbtOptions),
+    optional(flag('bip32derivs'), true),
+    optional(integer('version', { unsigned: true }), 2),
+    optional(integer('psbt_version', { unsigned: true }), 2),
+  ],
+  result: fundedPsbt,
+  scope: 'wallet.spend',
+  async run(env, given, outputs, locktime, settings, derivations, version, psbtVersion) {
+    const name = walletName(env);
+    const replaceable = (member(settings, 'replaceable') as boolean | null) ?? true;
+    const tx = makeTransaction({ inputs: given, outputs, locktime, replaceable, version }, env.ctx.params);
+    const payers = feePayers(member(settings, 'subtractFeeFromOutputs'), outputNames(outputs));
+    refuseWeights(settings);
+    const recipients = recipientsOf(tx.outputs, payers);
+    const fund = fundRequest(settings, recipients, { params: env.ctx.params, overrideLimits: true });
+    const addInputs = (member(settings, 'add_inputs') as boolean | null) ?? tx.inputs.length === 0;
+    if (psbtVersion !== 0 && psbtVersion !== 2)
+      return rpcFail('invalidParameter', 'The PSBT version can only be 2 or 0');
+    const inputs = namedInputs(tx.inputs, given, null);
+    const request = { ...fund, inputs, addInputs, locktime: tx.locktime, version };
+    const made = orFail(
+      await env.ctx.node().actUntil(env.signal, 'walletCreatePsbt', name, request, psbtVersion as 0 | 2, derivations),
+    );
+    return { psbt: made.psbt, fee: coins(made.fee), changepos: made.changePosition };
+  },
+});
+
+export const walletprocesspsbt = nodeMethod({
+  name: 'walletprocesspsbt',
+  category: 'wallet',
+  help: 'Fills in what the wallet knows of a PSBT, and signs it.',
+  params: [
+    text('psbt'),
+    optional(flag('sign'), true),
+    optional(text('sighashtype'), null),
+    optional(flag('bip32derivs'), true),
+    optional(flag('finalize'), true),
+  ],
+  result: PROCESSED_PSBT,
+  scope: 'wallet.spend',
+  async run(env, psbt, sign, sighash, derivations, finalize) {
+    const fill = { sign, derivations, sighashType: hashTypeOf(sighash), finalize };
+    const made = orFail(await env.ctx.node().actUntil(env.signal, 'walletProcessPsbt', walletName(env), psbt, fill));
+    return { psbt: made.psbt, complete: made.complete, ...(made.raw && { hex: made.raw.toHex() }) };
+  },
+});
+
+export const signrawtransactionwithwallet = nodeMethod({
+  name: 'signrawtransactionwithwallet',
+  category: 'wallet',
+  help: 'Signs a transaction with the keys of the wallet.',
+  params: [text('hexstring'), optional(previousOutputsParam, [] as RpcValue[]), optional(text('sighashtype'), null)],
+  result: SIGNED,
+  scope: 'wallet.spend',
+  async run(env, hex, previous, sighash) {
+    const name = walletName(env);
+    const tx = readTransactionHex(hex, NEEDS_INPUTS);
+    const known = new Map<string, TxOutput | null>();
+    const data = new SigningData();
+    for (const value of previous) {
+      const { outpoint, output } = readPreviousOutput(value, known, data);
+      known.set(outpointKey(outpoint), output);
+    }
+    const outputs = tx.inputs.map(({ prevout }) => known.get(outpointKey(prevout)) ?? null);
+    const scripts = [...data.scripts.values()];
+    const hashType = hashTypeOf(sighash) ?? SIGHASH_DEFAULT;
+    const raw = transactionBytes(tx);
+    const node = env.ctx.node();
+    const signed = orFail(
+      await node.actUntil(env.signal, 'walletSignTransaction', name, raw, outputs, scripts, hashType),
+    );
+    const errors = signed.errors.map(({ index, error }) => [index, error] as const);
+    return signedView(transactionFromBytes(signed.raw), errors, outputs);
+  },
+});
+
+export const signmessage = nodeMethod({
+  name: 'signmessage',
+  category: 'wallet',
+  help: 'Signs a message with the key of a legacy address.',
+  params: [text('address'), text('message')],
+  result: str('the signature in Base64'),
+  scope: 'wallet.spend',
+  async run(env, address, message) {
+    const name = walletName(env);
+    const parsed = parseAddress(address, env.ctx.params.address);
+    if (!parsed.ok) return rpcFail('invalidAddressOrKey', 'Invalid address');
+    const { type, solutions } = scriptType(parsed.script);
+    if (type !== 'pubkeyhash') return rpcFail('type', 'Address does not refer to key');
+    return orFail(await env.ctx.node().act('walletSignMessage', name, parsed.script, solutions[0]!, message));
+  },
+});

@@ -1,0 +1,333 @@
+import { coins } from '../../../http/core-number.ts';
+import type { Txid } from '../../../primitives/hash.ts';
+import type { FinishedView } from '../../../wallet/spend/send.ts';
+import { ORDINARY_SPEND, type SpendRequest } from '../../../wallet/spend/spend-request.ts';
+import { member, NumberText, type RpcObject, type RpcValue } from '../../engine/json.ts';
+import { type FrontEnv, nodeMethod } from '../../engine/method.ts';
+import {
+  any,
+  array,
+  checkMembers,
+  flag,
+  hash,
+  integer,
+  object,
+  optional,
+  options,
+  type Param,
+  readInteger,
+  text,
+} from '../../engine/params.ts';
+import { orFail, rpcFail } from '../../engine/rpc-error.ts';
+import { arr, hashStr, obj, type Schema, str } from '../../engine/schema.ts';
+import { makeTransaction, outputsParam, readOutputs } from '../rawtransactions/make-transaction.ts';
+import { avoidReuseOf, walletName, walletOf } from './wallet-env.ts';
+import {
+  amountShape,
+  amountsShape,
+  bumpOptions,
+  feerateShape,
+  psbtBumpOptions,
+  recipientsShape,
+  sendAllOptions,
+  sendOptions,
+  targetShape,
+} from './wallet-option-shapes.ts';
+import { bumpMembers, sentMoney, sentTx } from './wallet-shapes.ts';
+import {
+  feePayers,
+  feeWish,
+  fundRequest,
+  mergedFeeOptions,
+  namedInputs,
+  outputNames,
+  recipientsOf,
+  refuseOutdated,
+  refuseWeights,
+} from './wallet-spend-options.ts';
+
+const DEFAULT_VERSION = 2;
+const targetParam = optional(
+  { ...any('conf_target', { schema: targetShape }), type: 'number' } satisfies Param<RpcValue>,
+  null,
+);
+const modeParam = optional(text('estimate_mode', { note: 'unset, economical, or conservative' }), null);
+const feerateParam = optional(any('fee_rate', { schema: feerateShape }), null);
+const feeParams = [targetParam, modeParam, feerateParam] as const;
+const requestParam = optional(text('request_id', { note: 'a name for the request: it is sent once' }), null);
+
+export const sendtoaddress = nodeMethod({
+  name: 'sendtoaddress',
+  category: 'wallet',
+  help: 'Sends coins to an address. With a request_id that was used before, nothing is sent again.',
+  params: [
+    text('address'),
+    any('amount', { schema: amountShape }),
+    optional(text('comment'), ''),
+    optional(text('comment_to'), ''),
+    optional(flag('subtractfeefromamount'), false),
+    optional(flag('replaceable'), null),
+    targetParam,
+    modeParam,
+    optional(flag('avoid_reuse'), null),
+    feerateParam,
+    optional(flag('verbose'), false),
+    requestParam,
+  ],
+  result: sentMoney,
+  scope: 'wallet.spend',
+  async run(
+    env,
+    address,
+    amount,
+    comment,
+    commentTo,
+    subtractFee,
+    replaceable,
+    target,
+    mode,
+    avoidReuse,
+    feerate,
+    verbose,
+    requestId,
+  ) {
+    const wallet = walletOf(env);
+    const fee = feeWish(target, mode, feerate);
+    const outputs = readOutputs({ [address]: amount }, env.ctx.params);
+    const recipients = recipientsOf(outputs, new Set(subtractFee ? [0] : []));
+    const reuse = avoidReuseOf(wallet, avoidReuse);
+    const request = { ...ORDINARY_SPEND, recipients, fee, replaceable, avoidReuse: reuse };
+    return sendMoney(env, request, { comment, commentTo, requestId }, verbose);
+  },
+});
+
+export const sendmany = nodeMethod({
+  name: 'sendmany',
+  category: 'wallet',
+  help: 'Sends coins to several addresses at once. With a request_id that was used before, nothing is sent again.',
+  params: [
+    optional(text('dummy', { placeholder: true }), ''),
+    object('amounts', { schema: amountsShape }),
+    optional(integer('minconf', { placeholder: true }), 0),
+    optional(text('comment'), ''),
+    optional(
+      array('subtractfeefrom', (value) => value, { schema: arr(str('address')) }),
+      null,
+    ),
+    optional(flag('replaceable'), null),
+    ...feeParams,
+    optional(flag('verbose'), false),
+    requestParam,
+  ],
+  result: sentMoney,
+  scope: 'wallet.spend',
+  run(env, dummy, amounts, _minDepth, comment, payers, replaceable, target, mode, feerate, verbose, requestId) {
+    walletOf(env);
+    if (dummy !== '') rpcFail('invalidParameter', 'Dummy value must be set to ""');
+    const fee = feeWish(target, mode, feerate);
+    const outputs = readOutputs(amounts, env.ctx.params);
+    const recipients = recipientsOf(outputs, feePayers(payers, outputNames(amounts)));
+    const request = { ...ORDINARY_SPEND, recipients, fee, replaceable };
+    return sendMoney(env, request, { comment, commentTo: '', requestId }, verbose);
+  },
+});
+
+const MAX_REQUEST_ID = 256;
+
+/** Kept for good. An empty one is no name, but what a caller has in the place of none. */
+function checkRequestId(id: string | null): string | null {
+  if (id !== null && (id === '' || Buffer.byteLength(id) > MAX_REQUEST_ID))
+    rpcFail('invalidParameter', `Invalid parameter, request_id must have 1 to ${MAX_REQUEST_ID} bytes`);
+  return id;
+}
+
+async function sendMoney(
+  env: FrontEnv,
+  request: SpendRequest,
+  notes: { comment: string; commentTo: string; requestId: string | null },
+  verbose: boolean,
+) {
+  const requestId = checkRequestId(notes.requestId);
+  const texts = { comment: notes.comment || null, commentTo: notes.commentTo || null, requestId };
+  const { txid, feeReason } = orFail(await env.ctx.node().act('walletSendMoney', walletName(env), request, texts));
+  if (!verbose) return txid;
+  return { txid, ...(feeReason !== null && { fee_reason: feeReason }) };
+}
+
+export const send = nodeMethod({
+  name: 'send',
+  category: 'wallet',
+  help: 'Sends coins, or makes a PSBT of it. With a request_id that was used before, nothing is sent again.',
+  params: [
+    outputsParam,
+    ...feeParams,
+    optional(options('options', sendOptions, { oneline: 'options' }), {} as RpcObject),
+    optional(integer('version', { unsigned: true }), DEFAULT_VERSION),
+  ],
+  result: sentTx,
+  scope: 'wallet.spend',
+  async run(env, outputs, target, mode, feerate, given, version) {
+    const merged = mergedFeeOptions(given, target, mode, feerate);
+    refuseOutdated(merged);
+    refuseWeights(merged);
+    const request = spendOf(env, outputs, merged, version);
+    const requestId = checkRequestId(member(given, 'request_id') as string | null);
+    const finish = finishOf(merged);
+    const name = walletName(env);
+    return sentView(orFail(await env.ctx.node().act('walletSend', name, request, finish, requestId)));
+  },
+});
+
+/** A request with outputs and options, whose inputs are named among the options. */
+function spendOf(env: FrontEnv, outputs: RpcValue, merged: RpcObject, version: number): SpendRequest {
+  const { params } = env.ctx;
+  const names = outputNames(outputs);
+  const payers = feePayers(member(merged, 'subtract_fee_from_outputs'), names);
+  const given = inputsOf(merged);
+  const tx = madeTransaction(env, given, outputs, merged, version);
+  const fund = fundRequest(merged, recipientsOf(tx.outputs, payers), { params, overrideLimits: false });
+  const addInputs = (member(merged, 'add_inputs') as boolean | null) ?? tx.inputs.length === 0;
+  const locktime = member(merged, 'locktime') === null ? null : tx.locktime;
+  const inputs = namedInputs(tx.inputs, given, null);
+  return { ...fund, inputs, addInputs, locktime, version };
+}
+
+function inputsOf(merged: RpcObject): readonly RpcValue[] {
+  return (member(merged, 'inputs') as readonly RpcValue[] | null) ?? [];
+}
+
+function madeTransaction(
+  { ctx }: FrontEnv,
+  inputs: readonly RpcValue[],
+  outputs: RpcValue,
+  merged: RpcObject,
+  version: number,
+) {
+  const locktime = member(merged, 'locktime');
+  const replaceable = (member(merged, 'replaceable') as boolean | null) ?? true;
+  return makeTransaction(
+    { inputs, outputs, locktime: locktime === null ? 0 : Number((locktime as NumberText).text), replaceable, version },
+    ctx.params,
+  );
+}
+
+function finishOf(merged: RpcObject) {
+  return {
+    psbt: member(merged, 'psbt') === true,
+    addToWallet: (member(merged, 'add_to_wallet') as boolean | null) ?? true,
+  };
+}
+
+function sentView({ psbt, txid, raw, complete }: FinishedView) {
+  return {
+    ...(psbt !== null && { psbt }),
+    ...(txid !== null && { txid }),
+    ...(raw !== null && { hex: raw.toHex() }),
+    complete,
+  };
+}
+
+export const sendall = nodeMethod({
+  name: 'sendall',
+  category: 'wallet',
+  help: 'Sends everything the wallet has, or all of some coins, without change.',
+  params: [
+    array('recipients', (value) => value, { schema: recipientsShape }),
+    ...feeParams,
+    optional(options('options', sendAllOptions, { oneline: 'options' }), {} as RpcObject),
+  ],
+  result: sentTx,
+  scope: 'wallet.spend',
+  async run(env, recipients, target, mode, feerate, given) {
+    const merged = mergedFeeOptions(given, target, mode, feerate);
+    refuseOutdated(merged);
+    const sharers = recipients.flatMap((value, i) => (typeof value === 'string' ? i : []));
+    if (member(merged, 'request_id') !== null)
+      rpcFail('invalidParameter', 'request_id cannot be given where everything is sent');
+    if (sharers.length === 0)
+      rpcFail('invalidParameter', 'Must provide at least one address without a specified amount');
+    const pairs = recipients.map((value) => (typeof value === 'string' ? { [value]: new NumberText('0') } : value));
+    // What only this method knows.
+    const { send_max: sendMax = null, version: versionGiven = null, ...common } = merged;
+    checkMembers({ send_max: sendMax }, { send_max: 'bool' });
+    const version = versionGiven === null ? DEFAULT_VERSION : readInteger(versionGiven);
+    const depth = member(merged, 'minconf');
+    if (depth instanceof NumberText && readInteger(depth) < 0)
+      rpcFail('invalidParameter', `Invalid minconf (minconf cannot be negative): ${readInteger(depth)}`);
+    const request = spendOf(env, pairs, common, version);
+    const onlyWorthwhile = sendMax === true;
+    if (request.inputs.length > 0 && sendMax !== null)
+      rpcFail('invalidParameter', 'Cannot combine send_max with specific inputs.');
+    if (request.inputs.length > 0 && (member(merged, 'minconf') !== null || member(merged, 'maxconf') !== null))
+      rpcFail('invalidParameter', 'Cannot combine minconf or maxconf with specific inputs.');
+    const everything = { ...request, sharers, onlyWorthwhile, addresses: outputNames(pairs) };
+    const node = env.ctx.node();
+    return sentView(orFail(await node.act('walletSendAll', walletName(env), everything, finishOf(merged))));
+  },
+});
+
+const BUMP_OPTIONS = {
+  confTarget: 'number',
+  conf_target: 'number',
+  replaceable: 'bool',
+  estimate_mode: 'string',
+  original_change_index: 'number',
+  psbt_version: 'number',
+} as const;
+
+const bumpParams = (members: Readonly<Record<string, Schema>>) =>
+  [hash<Txid>('txid'), optional(options('options', members, { oneline: 'options' }), {} as RpcObject)] as const;
+
+export const bumpfee = nodeMethod({
+  name: 'bumpfee',
+  category: 'wallet',
+  help: 'Replaces a transaction of the wallet by one that pays more.',
+  params: bumpParams(bumpOptions),
+  result: obj({ txid: hashStr(), ...bumpMembers }),
+  scope: 'wallet.spend',
+  run: (env, txid, given) => bump(env, txid, given, false),
+});
+
+export const psbtbumpfee = nodeMethod({
+  name: 'psbtbumpfee',
+  category: 'wallet',
+  help: 'A PSBT that replaces a transaction by one that pays more.',
+  params: bumpParams(psbtBumpOptions),
+  result: obj({ psbt: str('in Base64'), ...bumpMembers }),
+  scope: 'wallet.spend',
+  run: (env, txid, given) => bump(env, txid, given, true),
+});
+
+async function bump(env: FrontEnv, txid: Txid, given: RpcObject, asPsbt: boolean) {
+  const name = walletName(env);
+  const { fee_rate: feerate = null, outputs = null, ...typed } = given;
+  checkMembers(typed, BUMP_OPTIONS);
+  if (member(typed, 'confTarget') !== null && member(typed, 'conf_target') !== null)
+    rpcFail(
+      'invalidParameter',
+      'confTarget and conf_target options should not both be set. Use conf_target (confTarget is deprecated).',
+    );
+  const target = member(typed, 'confTarget') ?? member(typed, 'conf_target');
+  const fee = feeWish(target, member(typed, 'estimate_mode'), feerate);
+  if (Array.isArray(outputs) && outputs.length === 0)
+    rpcFail('invalidParameter', 'Invalid parameter, output argument cannot be an empty array');
+  const index = member(typed, 'original_change_index');
+  const version = member(typed, 'psbt_version');
+  const psbtVersion = version === null ? 2 : readInteger(version);
+  if (psbtVersion !== 0 && psbtVersion !== 2) return rpcFail('invalidParameter', 'The PSBT version can only be 2 or 0');
+  const wanted = {
+    fee,
+    replaceable: (member(typed, 'replaceable') as boolean | null) ?? true,
+    outputs: outputs === null ? [] : readOutputs(outputs, env.ctx.params),
+    changeIndex: index === null ? null : readInteger(index, true),
+    psbtVersion: asPsbt ? (psbtVersion as 0 | 2) : null,
+  };
+  const made = orFail(await env.ctx.node().act('walletBump', name, txid, wanted));
+  return {
+    ...(made.txid !== null && { txid: made.txid }),
+    ...(made.psbt !== null && { psbt: made.psbt }),
+    origfee: coins(made.oldFee),
+    fee: coins(made.newFee),
+    errors: [],
+  };
+}

@@ -1,0 +1,75 @@
+import { hash160, sha256 } from '../crypto/hash.ts';
+import type { NetworkParams } from '../params/network-params.ts';
+import { addressOf } from '../script/address.ts';
+import { Op } from '../script/opcodes.ts';
+import { scriptOf } from '../script/script-builder.ts';
+import { multisig, p2pk, p2pkh, p2shOf, p2tr, p2wpkh, p2wshOf } from '../script/templates.ts';
+import { KeyRing } from '../wallet/key-ring.ts';
+
+/** One script that the sandbox is paid to and spends from. */
+export interface SandboxAccount {
+  /** What kind of output it is, for people. */
+  readonly kind: string;
+  readonly scriptPubKey: Uint8Array;
+}
+
+export interface SandboxAddress {
+  readonly kind: string;
+  readonly address: string;
+}
+
+/** Anyone can compute the keys of the sandbox from this text. They are worth nothing, and must stay so. */
+const SEED_TEXT = 'obverse sandbox: public keys and secrets, regtest only';
+
+/** Public: sha256 of the seed text with an index. */
+export function sandboxSecret(index: number): Uint8Array {
+  return sha256(new TextEncoder().encode(`${SEED_TEXT} ${index}`));
+}
+
+let cached: { readonly accounts: readonly SandboxAccount[]; readonly ring: KeyRing } | null = null;
+
+/** The accounts, always the same ones, and the keys that spend from them. */
+export function sandboxAccounts(): { readonly accounts: readonly SandboxAccount[]; readonly ring: KeyRing } {
+  cached ??= makeAccounts();
+  return cached;
+}
+
+function makeAccounts() {
+  const ring = new KeyRing();
+  let keys = 0;
+  const key = (): Uint8Array => ring.addKey(sandboxSecret(keys++));
+  const xOnlyKey = (): Uint8Array => key().subarray(1);
+  const script = (content: Uint8Array): Uint8Array => {
+    ring.addScript(content);
+    return content;
+  };
+  const p2wpkhOf = (publicKey: Uint8Array): Uint8Array => p2wpkh(hash160(publicKey));
+  const twoOfThree = (): Uint8Array => script(multisig(2, [key(), key(), key()]));
+  const accounts: SandboxAccount[] = [
+    { kind: 'P2WPKH', scriptPubKey: p2wpkhOf(key()) },
+    { kind: 'P2TR', scriptPubKey: p2tr(ring.addTaproot(xOnlyKey())) },
+    { kind: 'P2PKH', scriptPubKey: p2pkh(hash160(key())) },
+    { kind: 'P2SH-P2WPKH', scriptPubKey: p2shOf(script(p2wpkhOf(key()))) },
+    { kind: 'P2WSH 2-of-3', scriptPubKey: p2wshOf(twoOfThree()) },
+    { kind: 'P2WPKH', scriptPubKey: p2wpkhOf(key()) },
+    { kind: 'P2TR', scriptPubKey: p2tr(ring.addTaproot(xOnlyKey())) },
+    { kind: 'P2SH 2-of-3', scriptPubKey: p2shOf(twoOfThree()) },
+    { kind: 'P2PKH', scriptPubKey: p2pkh(hash160(key())) },
+    { kind: 'P2TR script', scriptPubKey: p2tr(ring.addTaproot(UNSPENDABLE_KEY, scriptOf(xOnlyKey(), Op.OP_CHECKSIG))) },
+    { kind: 'P2SH-P2WSH 2-of-3', scriptPubKey: p2shOf(script(p2wshOf(twoOfThree()))) },
+    { kind: 'P2WPKH', scriptPubKey: p2wpkhOf(key()) },
+    { kind: 'P2PK', scriptPubKey: p2pk(key()) },
+  ];
+  return { accounts, ring };
+}
+
+/** BIP-341's point whose secret nobody knows: such an output is only spent by its script. */
+const UNSPENDABLE_KEY = Uint8Array.fromHex('50929b74c1a04954b78b4b6035e97a5e078a5a0f28ec96d547bfee9ace803ac0');
+
+/** The addresses that receive payments in the sandbox; P2PK has none. */
+export function sandboxAddresses(params: NetworkParams): SandboxAddress[] {
+  return sandboxAccounts().accounts.flatMap(({ kind, scriptPubKey }) => {
+    const address = addressOf(scriptPubKey, params.address);
+    return address === null ? [] : [{ kind, address }];
+  });
+}

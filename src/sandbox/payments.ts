@@ -1,0 +1,155 @@
+import type { Amount } from '../primitives/amount.ts';
+import { parseTransaction, weightOf } from '../primitives/block.ts';
+import { type Outpoint, outpointKey } from '../primitives/outpoint.ts';
+import { type Transaction, type TxOutput, transactionBytes, txidOf } from '../primitives/transaction.ts';
+import { Op } from '../script/opcodes.ts';
+import { scriptOf } from '../script/script-builder.ts';
+import { assert } from '../util/assert.ts';
+import type { KeyRing } from '../wallet/key-ring.ts';
+import { signTransaction } from '../wallet/sign-input.ts';
+import type { SeededRandom } from './random.ts';
+
+export interface OwnCoin {
+  readonly outpoint: Outpoint;
+  readonly output: TxOutput;
+}
+
+export interface Payments {
+  readonly transactions: readonly Transaction[];
+  readonly fees: Amount;
+}
+
+export interface PaymentOptions {
+  /** May be spent in the next block, in any order. */
+  readonly coins: readonly OwnCoin[];
+  /** Where money goes: the sandbox only ever pays itself. */
+  readonly scripts: readonly Uint8Array[];
+  readonly ring: KeyRing;
+  readonly random: SeededRandom;
+  /** Height of the tip. */
+  readonly height: number;
+}
+
+/** BIP-125: may be replaced, as wallets send today. */
+const SEQUENCE_RBF = 0xffff_fffd;
+
+/** Smaller coins are not worth a payment of their own; they are swept along. */
+const LEAST_COIN = 100_000n;
+const LEAST_PAYMENT = 10_000n;
+
+/** With more coins than this, payments gather several of them. */
+const MANY_COINS = 120;
+
+/**
+ * Three to six signed payments, or fewer where there are too few coins: the first has several outputs, and now and then
+ * the last one spends an output of another. The same options give the same payments.
+ */
+export function makePayments({ coins, scripts, ring, random, height }: PaymentOptions): Payments {
+  const left = random.shuffled([...coins].sort((a, b) => (coinKey(a) < coinKey(b) ? -1 : 1)));
+  const count = random.between(3, 6);
+  const crowded = coins.length > MANY_COINS;
+  const transactions: Transaction[] = [];
+  let fees = 0n;
+  for (let i = 0; i < count; i++) {
+    const previous = transactions.at(-1);
+    const chained = i === count - 1 && previous !== undefined && random.chance(0.4);
+    const inputs = chained ? largestOutput(previous) : takeCoins(left, crowded ? 6 : random.chance(0.3) ? 2 : 1);
+    if (inputs === null) break;
+    const several = i === 0 ? random.between(3, 7) : 1;
+    const { tx, fee } = payment({ inputs, payees: several, scripts, ring, random, height });
+    transactions.push(tx);
+    fees += fee;
+  }
+  return { transactions, fees };
+}
+
+function coinKey({ outpoint }: OwnCoin): string {
+  return outpointKey(outpoint);
+}
+
+/** Takes one coin that can pay, and up to `most - 1` others; null where none is left. */
+function takeCoins(left: OwnCoin[], most: number): OwnCoin[] | null {
+  const at = left.findIndex(({ output }) => output.value >= LEAST_COIN);
+  if (at < 0) return null;
+  return [...left.splice(at, 1), ...left.splice(0, most - 1)];
+}
+
+function largestOutput(tx: Transaction): OwnCoin[] | null {
+  let best: OwnCoin | null = null;
+  const txid = txidOf(tx);
+  for (const [vout, output] of tx.outputs.entries())
+    if (best === null || output.value > best.output.value) best = { outpoint: { txid, vout }, output };
+  return best !== null && best.output.value >= LEAST_COIN ? [best] : null;
+}
+
+type PaymentPlan = Omit<PaymentOptions, 'coins'> & {
+  readonly inputs: readonly OwnCoin[];
+  readonly payees: number;
+};
+
+function payment(plan: PaymentPlan): { tx: Transaction; fee: Amount } {
+  const { inputs, payees, scripts, random, height } = plan;
+  const total = inputs.reduce((sum, { output }) => sum + output.value, 0n);
+  // Low rates are the common ones. Neither end is reached, as a signature may turn out a byte longer or shorter.
+  const rate = 1.2 + 18 * random.fraction() ** 2;
+  // Half of the money at most, so that the change always bears the fee.
+  const outputs = Array.from({ length: payees }, () => ({
+    value: amountUpTo(total / 2n / BigInt(payees), random),
+    scriptPubKey: random.pick(scripts),
+  }));
+  if (payees > 1 && random.chance(0.3)) outputs.push({ value: 0n, scriptPubKey: noteScript(height) });
+  const change = { value: total - sumOf(outputs), scriptPubKey: random.pick(scripts) };
+  const changeAt = random.between(0, outputs.length);
+  const withFee = (fee: Amount) =>
+    signed(plan, outputs.toSpliced(changeAt, 0, { ...change, value: change.value - fee }));
+  const fee = BigInt(Math.ceil(rate * vsizeOf(withFee(0n))));
+  return { tx: withFee(fee), fee };
+}
+
+function signed({ inputs, ring, height }: PaymentPlan, outputs: readonly TxOutput[]): Transaction {
+  const unsigned = {
+    version: 2,
+    inputs: inputs.map(({ outpoint }) => ({
+      prevout: outpoint,
+      scriptSig: new Uint8Array(0),
+      sequence: SEQUENCE_RBF,
+      witness: [],
+    })),
+    outputs,
+    // As wallets do, so that nobody gains by mining the last block again.
+    locktime: height,
+  };
+  const { tx, complete } = signTransaction(
+    unsigned,
+    inputs.map(({ output }) => output),
+    ring,
+    { aux: NO_AUX },
+  );
+  assert(complete, 'the sandbox has the keys of its own coins');
+  return tx;
+}
+
+/** The same coins give the same signatures. */
+const NO_AUX = new Uint8Array(32);
+
+/** From `LEAST_PAYMENT` to `most`, small ones as likely as large ones, half of them round. */
+function amountUpTo(most: Amount, random: SeededRandom): Amount {
+  const value = BigInt(Math.floor(Number(most) / 1000 ** random.fraction()));
+  if (value <= LEAST_PAYMENT) return most < LEAST_PAYMENT ? most : LEAST_PAYMENT;
+  if (random.chance(0.5)) return value;
+  const unit = 10n ** BigInt(value.toString().length - 2);
+  return value - (value % unit);
+}
+
+/** Data that nobody can spend. */
+function noteScript(height: number): Uint8Array {
+  return scriptOf(Op.OP_RETURN, new TextEncoder().encode(`obverse sandbox, after block ${height}`));
+}
+
+function sumOf(outputs: readonly TxOutput[]): Amount {
+  return outputs.reduce((sum, { value }) => sum + value, 0n);
+}
+
+function vsizeOf(tx: Transaction): number {
+  return Math.ceil(weightOf(parseTransaction(transactionBytes(tx))) / 4);
+}

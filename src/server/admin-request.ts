@@ -1,0 +1,27 @@
+import type { AuditLog } from '../auth/audit/audit-log.ts';
+import { OUTCOME_OK } from '../auth/audit/audit-store.ts';
+import { type Clock, unixSeconds } from '../util/clock.ts';
+import type { Principal } from './context.ts';
+import type { RouteEntry } from './route-table.ts';
+
+/** A request for a route with the scope admin. */
+export interface AdminRequest {
+  readonly request: Request;
+  readonly requestId: string;
+  readonly principal: Principal;
+  readonly client: { readonly ip: string };
+  readonly entry: RouteEntry | null;
+}
+
+/** Records a REST request of an administrator when it is over; calls of JSON-RPC are recorded where they run. */
+export function recordAdminRequest(
+  { audit, clock }: { readonly audit: Pick<AuditLog, 'record'>; readonly clock: Clock },
+  { request, requestId, principal, client, entry }: AdminRequest,
+  status: number,
+): void {
+  // A stranger's request is refused before it means anything.
+  if (principal.kind === 'anonymous') return;
+  const method = `${request.method} ${entry!.template}`;
+  const call = { time: unixSeconds(clock), who: principal.id, ip: client.ip, requestId, method, wallet: null };
+  audit.record(call, { outcome: status < 400 ? OUTCOME_OK : String(status), keyId: null, txid: null });
+}

@@ -1,0 +1,212 @@
+import type { ClientAddresses } from '../../auth/client-address.ts';
+import { isLoopback, limitKey } from '../../http/ip.ts';
+import type { ApiOptions } from '../../http/options.ts';
+import { refillReserve } from '../../util/descriptors.ts';
+import type { Log } from '../../util/log.ts';
+import { type Census, type CountedSocket, SocketCensus } from './socket-census.ts';
+import type { Visitors } from './visitors.ts';
+
+export interface ConnectionLimits {
+  /** Connections of all HTTP listeners together. */
+  readonly total: number;
+  /** Of one address, or one /64 of IPv6. */
+  readonly perAddress: number;
+  /** Descriptors that the process may have open, and how many of them connections must leave free. */
+  readonly descriptors: number;
+  readonly headroom: number;
+}
+
+export interface GuardParts {
+  readonly limits: ConnectionLimits;
+  readonly census: SocketCensus;
+  readonly visitors: Visitors;
+  readonly log: Log;
+  /** Addresses that are held to the bound of all alone: loopback, and proxies. */
+  readonly isExempt: (address: string) => boolean;
+}
+
+/** Interval between two checks of the number of descriptors. */
+const TICK_MS = 100;
+/** Connections are counted in each tick where there are more descriptors than this share of the bound. */
+const WATCHED_SHARE = 0.5;
+/** What has been closed is logged at most this often. */
+const LOG_MS = 10_000;
+/** Connections that stay, however little room there is. */
+const LEAST = 16;
+/** Entries of connections that are gone, at which the list is cleaned. */
+const STALE_VISITORS = 1000;
+
+/** Who goes first, from 0 up. */
+const RANK = { silent: 0, anonymousIdle: 1, newcomer: 2, anonymousRunning: 3, keyedIdle: 4, keyedRunning: 5 } as const;
+
+interface Candidate {
+  readonly socket: CountedSocket;
+  readonly rank: number;
+  /** Connections of the same address. */
+  readonly crowd: number;
+  readonly at: number;
+}
+
+/**
+ * Holds the connections of the HTTP listeners to their limits. The runtime accepts whatever comes, so connections beyond a
+ * limit are closed shortly afterwards: first those that have sent nothing, last those of keys with a request that runs.
+ */
+export class ConnectionGuard {
+  readonly #parts: GuardParts;
+  readonly #timer: ReturnType<typeof setInterval>;
+  #counting = false;
+  /** Of the last census. */
+  #known: ReadonlySet<string> = new Set();
+  #closed = 0;
+  #loggedAt = Number.NEGATIVE_INFINITY;
+  #connections = 0;
+  #stopped = false;
+
+  constructor(parts: GuardParts) {
+    this.#parts = parts;
+    this.#timer = setInterval(() => this.#tick(), TICK_MS);
+    this.#timer.unref();
+  }
+
+  /** Connections when they were last counted. */
+  get connections(): number {
+    return this.#connections;
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+    if (!this.#counting) this.#parts.census.close();
+    this.#stopped = true;
+  }
+
+  #tick(): void {
+    refillReserve();
+    if (!this.#counting && this.#isDue()) void this.#hold();
+  }
+
+  /** Connections are descriptors: where these are few there is nothing to count. */
+  #isDue(): boolean {
+    const { census, limits, visitors } = this.#parts;
+    const bound = Math.min(limits.perAddress, this.#room(census.descriptors() - this.#connections));
+    return census.descriptors() > bound * WATCHED_SHARE || visitors.size > STALE_VISITORS + 2 * this.#connections;
+  }
+
+  /** How many connections there may be beside `others` descriptors. */
+  #room(others: number): number {
+    const { total, descriptors, headroom } = this.#parts.limits;
+    return Math.max(LEAST, Math.min(total, descriptors - headroom - others));
+  }
+
+  async #hold(): Promise<void> {
+    this.#counting = true;
+    const { census, visitors, log } = this.#parts;
+    try {
+      const since = performance.now();
+      const count = await census.take();
+      if (this.#stopped) return;
+      this.#connections = count.sockets.length;
+      for (const socket of this.#excess(count)) if (census.end(socket)) this.#closed++;
+      this.#known = new Set(count.sockets.map(({ peer }) => peer));
+      visitors.keep(this.#known, since);
+      this.#report(count);
+    } catch (error) {
+      log.error('connections cannot be counted', { error });
+    } finally {
+      this.#counting = false;
+      if (this.#stopped) census.close();
+    }
+  }
+
+  /** The connections that have to go. */
+  #excess({ descriptors, sockets }: Census): readonly CountedSocket[] {
+    const { limits, isExempt } = this.#parts;
+    const room = this.#room(descriptors - sockets.length);
+    const crowds = new Map<string, CountedSocket[]>();
+    for (const socket of sockets) {
+      const key = limitKey(socket.address);
+      const crowd = crowds.get(key);
+      if (crowd) crowd.push(socket);
+      else crowds.set(key, [socket]);
+    }
+    const isOver = (crowd: readonly CountedSocket[]) =>
+      crowd.length > limits.perAddress && !isExempt(crowd[0]!.address);
+    const leaving: CountedSocket[] = [];
+    const staying: Candidate[] = [];
+    for (const crowd of crowds.values()) {
+      const candidates = crowd.map((socket) => this.#candidate(socket, crowd.length)).sort(byOrder);
+      const over = isOver(crowd) ? crowd.length - limits.perAddress : 0;
+      leaving.push(...candidates.slice(0, over).map(({ socket }) => socket));
+      staying.push(...candidates.slice(over));
+    }
+    const over = Math.max(0, staying.length - room);
+    if (over > 0)
+      leaving.push(
+        ...staying
+          .sort(byOrder)
+          .slice(0, over)
+          .map(({ socket }) => socket),
+      );
+    return leaving;
+  }
+
+  #candidate(socket: CountedSocket, crowd: number): Candidate {
+    const visitor = this.#parts.visitors.get(socket.peer);
+    if (!visitor) return { socket, crowd, at: 0, rank: this.#known.has(socket.peer) ? RANK.silent : RANK.newcomer };
+    const { keyed, running, at } = visitor;
+    const rank = keyed
+      ? running > 0
+        ? RANK.keyedRunning
+        : RANK.keyedIdle
+      : running > 0
+        ? RANK.anonymousRunning
+        : RANK.anonymousIdle;
+    return { socket, crowd, at, rank };
+  }
+
+  #report({ descriptors, sockets }: Census): void {
+    if (this.#closed === 0 || performance.now() - this.#loggedAt < LOG_MS) return;
+    const { log, limits } = this.#parts;
+    log.warn('HTTP connections were closed: there were more than the limits allow', {
+      closed: this.#closed,
+      connections: sockets.length,
+      allowed: Math.min(limits.total, this.#room(descriptors - sockets.length)),
+      descriptors,
+    });
+    this.#closed = 0;
+    this.#loggedAt = performance.now();
+  }
+}
+
+/** Within a rank the largest crowd goes first, and in it what has been idle longest. */
+function byOrder(a: Candidate, b: Candidate): number {
+  return a.rank - b.rank || b.crowd - a.crowd || a.at - b.at;
+}
+
+/** Guards the listeners on these ports; null on a system where connections cannot be counted. */
+export function startGuard(
+  { limits, descriptors }: ApiOptions,
+  {
+    ports,
+    visitors,
+    clients,
+    log,
+  }: { ports: readonly number[]; visitors: Visitors; clients: ClientAddresses; log: Log },
+): ConnectionGuard | null {
+  const census = SocketCensus.open(ports);
+  if (census === null) {
+    log.warn('HTTP connections cannot be counted on this system: put a proxy that limits them before the node');
+    return null;
+  }
+  return new ConnectionGuard({
+    limits: {
+      total: limits.connections,
+      perAddress: limits.connectionsPerAddress,
+      descriptors: descriptors.limit,
+      headroom: descriptors.headroom,
+    },
+    census,
+    visitors,
+    log,
+    isExempt: (address) => isLoopback(address) || clients.isTrustedProxy(address),
+  });
+}

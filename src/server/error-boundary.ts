@@ -1,0 +1,50 @@
+import { Elysia } from 'elysia';
+import { ApiError, errorResponse, type FailureCode, shownError } from '../http/errors.ts';
+import type { ApiContext } from './context.ts';
+
+/** Path parameters whose wrong form has a code of its own. */
+const PATH_FAILURES: Readonly<Record<string, FailureCode>> = {
+  hash: 'invalid_hash',
+  txid: 'invalid_txid',
+  height: 'invalid_height',
+  address: 'invalid_address',
+  cursor: 'invalid_cursor',
+};
+
+/** The part of Elysia's validation error that may be shown: which value, and what was expected of it. */
+interface InvalidValue {
+  readonly type: string;
+  readonly valueError?: { readonly path?: string; readonly message?: string } | undefined;
+}
+
+/** Turns whatever a handler throws into an error body; what is no failure of the client's is logged and not shown. */
+export const errorBoundary = ({ log, call }: ApiContext) =>
+  new Elysia({ name: 'api.errors' }).onError({ as: 'global' }, ({ code, error, request, path }) => {
+    const { requestId } = call(request);
+    const answer = (failure: ApiError) =>
+      errorResponse(failure, requestId, request.method === 'POST' && isRpc(path) ? 'rpc' : 'rest');
+    const shown = shownError(error);
+    if (shown) return answer(shown);
+    if (code === 'NOT_FOUND') return answer(new ApiError('not_found', 'no such route'));
+    if (code === 'PARSE') return answer(new ApiError('invalid_request', 'malformed body'));
+    if (code === 'VALIDATION') {
+      const invalid = error as unknown as InvalidValue;
+      // Elysia raises this for our own malformed replies too; that is our bug, so it falls through.
+      if (invalid.type !== 'response') return answer(invalidValue(invalid));
+    }
+    log.error('request failed', { requestId, path, error });
+    return answer(new ApiError('internal_error', 'internal error'));
+  });
+
+function invalidValue({ type, valueError }: InvalidValue): ApiError {
+  const parameter = (valueError?.path ?? '').replace(/^\//, '').replaceAll('/', '.');
+  const reason = valueError?.message ?? 'invalid value';
+  const failure = (type === 'params' && PATH_FAILURES[parameter]) || 'invalid_parameter';
+  // A value that Elysia decodes before it checks has lost its name when it fails.
+  const name = parameter || (type === 'property' ? 'value' : type);
+  return new ApiError(failure, `${name}: ${reason}`, { parameter: parameter || null, reason });
+}
+
+function isRpc(path: string): boolean {
+  return path === '/' || path.startsWith('/wallet/');
+}

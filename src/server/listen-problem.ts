@@ -1,0 +1,21 @@
+import { isIP } from 'node:net';
+import type { ListenAddress } from '../http/options.ts';
+import { OperatorError } from '../util/operator-error.ts';
+
+/** Codes of resolvers for an unknown name, and of the system for an address that it does not have. */
+const NO_SUCH_ADDRESS = new Set(['EADDRNOTAVAIL', 'ENOTFOUND', 'ENXIO', 'EAI_AGAIN', 'EAI_NONAME']);
+
+/** The sentence for an operator when a listener cannot be started for a known cause, else the error as it is. */
+export function listenProblem(setting: string, { host, port }: ListenAddress, error: unknown): Error {
+  if (!(error instanceof Error) || error.name === 'OperatorError') return error as Error;
+  const { code = '' } = error as NodeJS.ErrnoException;
+  if (NO_SUCH_ADDRESS.has(code)) return new OperatorError(`${setting}: ${host} is not an address of this machine`);
+  if (code === 'EACCES')
+    return new OperatorError(`${setting}: no permission to listen on ${host}:${port}: choose a port above 1023`);
+  if (code !== 'EADDRINUSE') return error;
+  // Bun reports a name that cannot be resolved in the same way.
+  const unresolved = isIP(host) === 0 && host !== 'localhost' ? `, or ${host} cannot be resolved` : '';
+  return new OperatorError(
+    `${setting}: ${host}:${port} is in use${unresolved}: stop what listens there, or choose another address (--${setting}=127.0.0.1:18500)`,
+  );
+}

@@ -1,0 +1,42 @@
+import type { Server } from 'bun';
+import { ApiError, errorResponse, type FailureCode } from '../../http/errors.ts';
+import type { ApiOptions, ListenAddress } from '../../http/options.ts';
+import { HostPolicy, WRONG_HOST } from '../hosts.ts';
+import { listenProblem } from '../listen-problem.ts';
+import { routedUrl, splitTarget } from '../request-url.ts';
+import type { ApiMetrics } from './metrics.ts';
+import type { Readiness } from './readiness.ts';
+import { healthzBody, healthzResponse, metricsResponse, readyzResponse } from './routes.ts';
+
+interface OpsDependencies {
+  readonly options: ApiOptions;
+  readonly metrics: ApiMetrics;
+  readonly readiness: Readiness;
+}
+
+/** The second listener, for probes and scrapers that hold no key: three paths and nothing else. */
+export function startOpsListener(
+  { host, port }: ListenAddress,
+  { options, metrics, readiness }: OpsDependencies,
+): Server<undefined> {
+  const healthz = healthzBody(options.service);
+  const hosts = new HostPolicy({ ...options.http, bindHost: host });
+  const answer = async (request: Request): Promise<Response> => {
+    const { path } = splitTarget(routedUrl(request.url));
+    const read = request.method === 'GET' || request.method === 'HEAD';
+    if (read && path === '/healthz') return healthzResponse(healthz);
+    if (read && path === '/readyz') return readyzResponse(await readiness.run());
+    if (!hosts.allows(request.headers.get('host'))) return refused('misdirected_request', WRONG_HOST);
+    if (read && path === '/metrics') return metricsResponse(await metrics.render());
+    return refused('not_found', 'no such route');
+  };
+  try {
+    return Bun.serve({ hostname: host, port, reusePort: false, development: false, fetch: answer });
+  } catch (error) {
+    throw listenProblem('ops.listen', { host, port }, error);
+  }
+}
+
+function refused(failure: FailureCode, message: string): Response {
+  return errorResponse(new ApiError(failure, message), crypto.randomUUID(), 'rest');
+}

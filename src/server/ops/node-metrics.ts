@@ -1,0 +1,150 @@
+import { Counter, Gauge, type Registry } from 'prom-client';
+import type { FeeReport } from '../../mempool/fees/fee-estimator.ts';
+import type { NodeCounters, P2pCounters } from '../../port/node-port.ts';
+import { DurationHistogram, type DurationSeries } from './durations.ts';
+
+export interface NodeMetricSources {
+  /** What the node thread has counted; null before it has told. */
+  counters(): NodeCounters | null;
+  fees(): FeeReport | null;
+}
+
+/** Metrics of what the node thread counts: shown as it last told, about a second ago. */
+export class NodeMetrics {
+  readonly #sources: NodeMetricSources;
+  readonly #stages = new DurationHistogram(
+    'obverse_block_connect_seconds',
+    'Time of each stage of taking a block: parse, check, connect (coins and rows), wait (for verdicts on scripts).',
+  );
+  readonly #commits = new DurationHistogram('obverse_db_commit_seconds', 'Time of commits, by database.');
+  readonly #series = new Map<string, DurationSeries>();
+  /** Refused when a client handed them in. */
+  readonly #rejected = new Map<string, number>();
+
+  constructor(registry: Registry, sources: NodeMetricSources) {
+    this.#sources = sources;
+    const { counters, fees } = sources;
+    addP2pMetrics(registry, () => counters()?.p2p ?? null);
+    const registers = [registry];
+    const rejectedHere = this.#rejected;
+    new Counter({
+      name: 'obverse_mempool_rejected_total',
+      help: 'Transactions refused by the mempool, of clients and of peers, by class.',
+      labelNames: ['reason'],
+      registers,
+      collect() {
+        this.reset();
+        for (const [reason, count] of rejectedHere) this.inc({ reason }, count);
+        for (const [reason, count] of Object.entries(counters()?.p2p?.rejected ?? {})) this.inc({ reason }, count);
+      },
+    });
+    new Gauge({
+      name: 'obverse_fee_rate',
+      help: 'Estimated feerate for a confirmation within so many blocks, sat/vB.',
+      labelNames: ['target', 'estimator'],
+      registers,
+      collect() {
+        this.reset();
+        for (const { target, estimator, feerate } of fees()?.rates ?? [])
+          this.set({ target: String(target), estimator }, feerate / 1000);
+      },
+    });
+    new Gauge({
+      name: 'obverse_event_log_rows',
+      help: 'Events that the database holds.',
+      registers,
+      collect() {
+        const rows = counters()?.eventRows;
+        if (rows === undefined) this.remove();
+        else this.set(rows);
+      },
+    });
+  }
+
+  mempoolRejected(reason: string): void {
+    this.#rejected.set(reason, (this.#rejected.get(reason) ?? 0) + 1);
+  }
+
+  /** The histograms, which prom-client does not hold. */
+  text(): string {
+    const counters = this.#sources.counters();
+    if (counters) {
+      for (const [stage, totals] of Object.entries(counters.stages))
+        this.#seriesOf(this.#stages, { stage }).show(totals);
+      this.#seriesOf(this.#commits, { db: 'chain' }).show(counters.commits);
+    }
+    return `${this.#stages.text()}\n${this.#commits.text()}`;
+  }
+
+  #seriesOf(histogram: DurationHistogram, labels: Readonly<Record<string, string>>): DurationSeries {
+    const key = Object.values(labels).join();
+    let series = this.#series.get(key);
+    if (!series) this.#series.set(key, (series = histogram.add(labels)));
+    return series;
+  }
+}
+
+type Labels = Readonly<Record<string, string>>;
+type Samples = readonly (readonly [labels: Labels, value: number])[];
+
+/** None of them has samples where there is no network of peers. */
+function addP2pMetrics(registry: Registry, p2p: () => P2pCounters | null): void {
+  const samplesOf = (of: (counters: P2pCounters) => Samples): Samples => {
+    const counters = p2p();
+    return counters === null ? [] : of(counters);
+  };
+  const counter = (name: string, help: string, labelNames: string[], of: (counters: P2pCounters) => Samples) =>
+    new Counter({
+      name: `obverse_${name}`,
+      help,
+      labelNames,
+      registers: [registry],
+      collect() {
+        this.reset();
+        for (const [labels, value] of samplesOf(of)) this.inc(labels, value);
+      },
+    });
+  const gauge = (name: string, help: string, labelNames: string[], of: (counters: P2pCounters) => Samples) =>
+    new Gauge({
+      name: `obverse_${name}`,
+      help,
+      labelNames,
+      registers: [registry],
+      collect() {
+        // Reset, one without labels would be shown as 0.
+        if (labelNames.length === 0) this.remove();
+        else this.reset();
+        for (const [labels, value] of samplesOf(of)) this.set(labels, value);
+      },
+    });
+  gauge('peers', 'Peers whose handshake is over.', ['direction', 'network'], ({ inbound, outbound }) => [
+    ...samples({ direction: 'inbound' }, 'network', inbound),
+    ...samples({ direction: 'outbound' }, 'network', outbound),
+  ]);
+  gauge('bans', 'Addresses and subnets that are banned.', [], ({ bans }) => [[{}, bans]]);
+  counter(
+    'p2p_bytes_total',
+    'Bytes exchanged with peers.',
+    ['direction'],
+    ({ bytesSent: sent, bytesReceived: received }) => samples({}, 'direction', { sent, received }),
+  );
+  counter(
+    'p2p_messages_total',
+    'Messages exchanged with peers, those of unknown types as `other`.',
+    ['direction', 'type'],
+    ({ messagesSent, messagesReceived }) => [
+      ...samples({ direction: 'sent' }, 'type', messagesSent),
+      ...samples({ direction: 'received' }, 'type', messagesReceived),
+    ],
+  );
+  counter(
+    'peer_disconnects_total',
+    'Connections to peers that have ended, those included whose handshake was not over.',
+    ['reason'],
+    ({ disconnects }) => samples({}, 'reason', disconnects),
+  );
+}
+
+function samples(labels: Labels, name: string, values: Readonly<Record<string, number>>): Samples {
+  return Object.entries(values).map(([key, value]) => [{ ...labels, [name]: key }, value] as const);
+}

@@ -1,0 +1,284 @@
+import { stat, statfs } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { ApiOptions } from '../../http/options.ts';
+import type { NodePort, NodeStatus } from '../../port/node-port.ts';
+import { txPosition } from '../../primitives/coin.ts';
+import { headerFromBytes } from '../../primitives/header.ts';
+import type { ChainReads } from '../../storage/chain-reads.ts';
+import { type Clock, unixSeconds } from '../../util/clock.ts';
+import type { Log } from '../../util/log.ts';
+
+export type CheckStatus = 'ok' | 'degraded' | 'fail';
+export interface CheckResult {
+  readonly status: CheckStatus;
+  readonly message?: string;
+  readonly [detail: string]: unknown;
+}
+
+/** Body of /readyz. */
+export interface ReadinessReport {
+  readonly status: CheckStatus;
+  readonly service: string;
+  readonly time: number;
+  readonly durationMs: number;
+  readonly checks: Readonly<Record<string, CheckResult>>;
+}
+
+/** What the checks look at; null until the node is attached. */
+export interface ReadinessSources {
+  phase(): 'starting' | 'live' | 'stopping';
+  attached(): { readonly node: NodePort; readonly reads: ChainReads } | null;
+  rpcProbe(): (() => Promise<unknown>) | null;
+  /** What the mempool last said of itself; null before it has. */
+  mempool(): { readonly loaded: boolean; readonly count: number } | null;
+  /** Number of the newest event that was handed to the WebSocket connections. */
+  sentSeq(): number;
+  auditWritable(): boolean;
+}
+
+type Check = () => Promise<CheckResult> | CheckResult;
+
+const BUDGET_MS = 2000;
+const SLOW_MS = 500;
+const MAX_WAL_BYTES = 1024 ** 3;
+const MAX_EVENT_LAG = 1000;
+/** Seconds that the clock may differ from those of peers. Blocks are refused that are two hours ahead of it. */
+const CLOCK_DEGRADED_S = 70;
+const CLOCK_FAIL_S = 2 * 3600;
+/** `/api/health` shows a result of at most 10 s. */
+const BACKGROUND_MS = 5000;
+
+/** Runs the readiness checks: in parallel, each with its own time, and once for all who ask at the same moment. */
+export class Readiness {
+  readonly #options: ApiOptions;
+  readonly #sources: ReadinessSources;
+  readonly #log: Log;
+  readonly #clock: Clock;
+  readonly #timer: ReturnType<typeof setInterval>;
+  #running: Promise<ReadinessReport> | null = null;
+  #lastStatus: CheckStatus = 'fail';
+  /** Checks that threw when they last ran. */
+  readonly #broken = new Set<string>();
+
+  constructor(options: ApiOptions, sources: ReadinessSources, log: Log, clock: Clock) {
+    this.#options = options;
+    this.#sources = sources;
+    this.#log = log;
+    this.#clock = clock;
+    this.#timer = setInterval(() => void this.run(), BACKGROUND_MS);
+    this.#timer.unref();
+  }
+
+  /** Whether the last run, not older than 10 s, found everything in order. */
+  get ready(): boolean {
+    return this.#sources.phase() === 'live' && this.#lastStatus === 'ok';
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+  }
+
+  run(): Promise<ReadinessReport> {
+    this.#running ??= this.#run().finally(() => {
+      this.#running = null;
+    });
+    return this.#running;
+  }
+
+  async #run(): Promise<ReadinessReport> {
+    const startedAt = this.#clock.monotonicMs();
+    const entries = await Promise.all(
+      Object.entries(this.#checks()).map(async ([name, check]) => [name, await this.#timed(name, check)] as const),
+    );
+    const checks = Object.fromEntries(entries);
+    const status = worst(entries.map(([, result]) => result.status));
+    this.#lastStatus = status;
+    const durationMs = Math.round(this.#clock.monotonicMs() - startedAt);
+    return { status, service: this.#options.service, time: unixSeconds(this.#clock), durationMs, checks };
+  }
+
+  async #timed(name: string, check: Check): Promise<CheckResult> {
+    const startedAt = this.#clock.monotonicMs();
+    let result: CheckResult;
+    try {
+      result = await withBudget(async () => check());
+      this.#broken.delete(name);
+    } catch (error) {
+      // It runs every few seconds, and the same fault is news once.
+      if (!this.#broken.has(name)) this.#log.warn('readiness check failed', { check: name, error });
+      this.#broken.add(name);
+      result = { status: 'fail', message: error instanceof BudgetError ? 'no answer in time' : 'error' };
+    }
+    if (!this.#options.ready.details) return { status: result.status };
+    const { status, ...details } = result;
+    return { status, durationMs: Math.round(this.#clock.monotonicMs() - startedAt), ...details };
+  }
+
+  #checks(): Record<string, Check> {
+    const phase = this.#sources.phase();
+    const attached = this.#sources.attached();
+    if (phase === 'stopping') return { shutdown: () => ({ status: 'fail', message: 'the node is stopping' }) };
+    if (phase === 'starting' || !attached)
+      return { startup: () => ({ status: 'fail', message: 'the node is starting' }) };
+    const { node, reads } = attached;
+    const mempool = this.#sources.mempool();
+    const { network, peers } = node.status();
+    return {
+      database: () => this.#database(node, reads),
+      rpc: () => this.#rpc(node),
+      chain: () => this.#chain(node, reads),
+      // A test network may well be one node alone.
+      ...(network && this.#options.network !== 'regtest' && { peers: () => checkPeers(peers) }),
+      ...(mempool && { mempool: () => this.#mempool(node, mempool) }),
+      indexes: () => checkIndexes(reads),
+      events: () => this.#events(reads),
+      ...(node.status().wallets && { wallet: () => this.#wallet(node, reads) }),
+      disk: () => this.#disk(),
+      ...(network && { clock: () => checkClock(network.timeOffset) }),
+    };
+  }
+
+  async #database(node: NodePort, reads: ChainReads): Promise<CheckResult> {
+    const startedAt = this.#clock.monotonicMs();
+    reads.tip();
+    const readMs = this.#clock.monotonicMs() - startedAt;
+    const { lastCommit } = node.status();
+    if (lastCommit && !lastCommit.ok) return { status: 'fail', message: 'the last commit failed' };
+    const walBytes = await fileSize(join(this.#options.chainDir, 'chain.db-wal'));
+    const details = {
+      walBytes,
+      lastCommitAt: lastCommit && Math.floor(lastCommit.at / 1000),
+      lastCommitMs: lastCommit && Math.round(lastCommit.durationMs),
+    };
+    if (!this.#sources.auditWritable())
+      return { status: 'degraded', message: 'the audit log cannot be written, so spends are refused', ...details };
+    if (walBytes > MAX_WAL_BYTES) return { status: 'degraded', message: 'the write-ahead log is large', ...details };
+    if (readMs > SLOW_MS) return { status: 'degraded', message: 'reads are slow', ...details };
+    return { status: 'ok', ...details };
+  }
+
+  async #rpc(node: NodePort): Promise<CheckResult> {
+    const startedAt = this.#clock.monotonicMs();
+    await this.#sources.rpcProbe()?.();
+    // While a block is connected the node thread answers late, and that is no fault.
+    if (node.status().connectingBlock) return { status: 'ok' };
+    await Promise.race([node.echo(), busyWithin(node, BUDGET_MS)]);
+    const slow = this.#clock.monotonicMs() - startedAt > SLOW_MS && !node.status().connectingBlock;
+    return slow ? { status: 'degraded', message: 'answers are slow' } : { status: 'ok' };
+  }
+
+  #chain(node: NodePort, reads: ChainReads): CheckResult {
+    const { stopped, initialBlockDownload, headers, verificationProgress, heavierInvalidChain, preparing } =
+      node.status();
+    const tip = reads.tip();
+    const tipAge = unixSeconds(this.#clock) - headerFromBytes(tip.header).time;
+    const details = { height: tip.height, headers, progress: verificationProgress, tipAge };
+    const { maxTipAge } = this.#options.ready;
+    if (stopped !== null) return { status: 'fail', message: 'block processing has stopped', ...details };
+    if (initialBlockDownload) return { status: 'degraded', message: 'initial block download', ...details };
+    if (headers - tip.height > 1) return { status: 'degraded', message: 'behind the best header', ...details };
+    if (maxTipAge > 0 && tipAge > maxTipAge) return { status: 'degraded', message: 'the tip is old', ...details };
+    if (preparing) return { status: 'degraded', message: preparing, ...details };
+    if (heavierInvalidChain) return { status: 'degraded', message: 'a heavier chain is invalid', ...details };
+    return { status: 'ok', ...details };
+  }
+
+  #mempool(node: NodePort, { loaded, count }: { readonly loaded: boolean; readonly count: number }): CheckResult {
+    // In initial sync nothing is expected of it, and the chain says so already.
+    if (loaded || node.status().initialBlockDownload) return { status: 'ok', loaded, count };
+    return { status: 'degraded', message: 'saved transactions are still being read back', loaded, count };
+  }
+
+  #events(reads: ChainReads): CheckResult {
+    const seq = reads.events.bounds().last;
+    const behind = reads.events.after(this.#sources.sentSeq(), MAX_EVENT_LAG + 1).length > MAX_EVENT_LAG;
+    return behind ? { status: 'degraded', message: 'delivery is behind', seq } : { status: 'ok', seq };
+  }
+
+  #wallet(node: NodePort, reads: ChainReads): CheckResult {
+    const { wallets = [], walletsFailed = [], walletsMissing = [], initialBlockDownload } = node.status();
+    const loaded = wallets.length;
+    if (walletsFailed.length > 0) return { status: 'fail', message: 'a wallet cannot be opened', loaded };
+    if (wallets.some(({ integrity }) => integrity === 'tampered'))
+      return { status: 'fail', message: 'a wallet fails its integrity check', loaded };
+    if (walletsMissing.length > 0) return { status: 'fail', message: 'the file of a wallet is missing', loaded };
+    // In initial sync they catch up now and then.
+    const behind = !initialBlockDownload && wallets.some(({ height }) => reads.tip().height - height > MAX_WALLET_LAG);
+    if (behind) return { status: 'degraded', message: 'a wallet is behind', loaded };
+    if (wallets.some(({ integrity }) => integrity === 'unverified'))
+      return { status: 'degraded', message: 'a wallet must be unlocked once before it gives addresses', loaded };
+    return { status: 'ok', loaded };
+  }
+
+  async #disk(): Promise<CheckResult> {
+    const { networkDir, chainDir, ready } = this.#options;
+    // The chain may be a link to another disk.
+    const free = await Promise.all([networkDir, chainDir].map(freeBytesOf));
+    const freeBytes = Math.min(...free);
+    if (freeBytes < ready.diskFailBytes) return { status: 'fail', message: 'the disk is full', freeBytes };
+    if (freeBytes < ready.diskDegradedBytes) return { status: 'degraded', message: 'little space is left', freeBytes };
+    return { status: 'ok', freeBytes };
+  }
+}
+
+async function freeBytesOf(dir: string): Promise<number> {
+  const { bavail, bsize } = await statfs(dir);
+  return bavail * bsize;
+}
+
+/** Those that came to us may all be one, so they show nothing. */
+function checkPeers({ inbound, outbound }: NodeStatus['peers']): CheckResult {
+  const details = { count: inbound + outbound, outbound };
+  return outbound < 1 ? { status: 'degraded', message: 'no outbound peers', ...details } : { status: 'ok', ...details };
+}
+
+function checkClock(offset: number): CheckResult {
+  const message = 'the clock differs from those of peers';
+  if (Math.abs(offset) > CLOCK_FAIL_S) return { status: 'fail', message, offset };
+  return Math.abs(offset) > CLOCK_DEGRADED_S ? { status: 'degraded', message, offset } : { status: 'ok', offset };
+}
+
+/** All indexes are written in the commit of a block, so they lack nothing where the tip's coinbase is there. */
+function checkIndexes(reads: ChainReads): CheckResult {
+  return reads.snapshot(() =>
+    reads.txs.byPosition(txPosition(reads.tip().height, 0)) === null
+      ? { status: 'fail', message: 'the tip is not in the transaction index' }
+      : { status: 'ok', lag: 0 },
+  );
+}
+
+/** Blocks that a wallet may lag behind. */
+const MAX_WALLET_LAG = 2;
+
+class BudgetError extends Error {}
+
+async function withBudget<T>(run: () => Promise<T>): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => reject(new BudgetError()), BUDGET_MS);
+  try {
+    return await Promise.race([run(), promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Resolves just before the budget ends if by then the node connects a block; otherwise never. */
+function busyWithin(node: NodePort, budgetMs: number): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(() => node.status().connectingBlock && resolve(), budgetMs - 100).unref();
+  });
+}
+
+function worst(statuses: readonly CheckStatus[]): CheckStatus {
+  if (statuses.includes('fail')) return 'fail';
+  return statuses.includes('degraded') ? 'degraded' : 'ok';
+}
+
+/** Bytes; 0 where there is no such file. */
+export async function fileSize(path: string): Promise<number> {
+  try {
+    return (await stat(path)).size;
+  } catch {
+    return 0;
+  }
+}

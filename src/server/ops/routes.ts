@@ -1,0 +1,79 @@
+import { Elysia } from 'elysia';
+import { access } from '../../http/route-access.ts';
+import { systemClock, unixSeconds } from '../../util/clock.ts';
+import type { ApiContext, Call } from '../context.ts';
+import type { Readiness, ReadinessReport } from './readiness.ts';
+
+const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
+
+/** Body of /healthz: exactly these two members, whatever else happens. */
+export function healthzBody(service: string): string {
+  return JSON.stringify({ status: 'ok', service });
+}
+
+export function readyzResponse(report: ReadinessReport): Response {
+  return new Response(JSON.stringify(report), {
+    status: report.status === 'ok' ? 200 : 503,
+    headers: { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' },
+  });
+}
+
+export function metricsResponse(text: string): Response {
+  return new Response(text, { headers: { 'content-type': METRICS_TYPE, 'cache-control': 'no-store' } });
+}
+
+export function healthzResponse(body: string): Response {
+  return new Response(body, {
+    headers: { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' },
+  });
+}
+
+const WALLET_LABEL = /[{,]wallet="((?:[^"\\]|\\.)*)"/;
+
+/** A key that is bound to wallets does not see the others, not even their names. */
+function ofWallets(text: string, { principal: { wallets } }: Call): string {
+  if (wallets === null) return text;
+  const visible = new Set([...wallets].map((name) => name.replaceAll('\\', '\\\\').replaceAll('"', '\\"')));
+  return text
+    .split('\n')
+    .filter((line) => {
+      const label = WALLET_LABEL.exec(line)?.[1];
+      return label === undefined || visible.has(label);
+    })
+    .join('\n');
+}
+
+/** Liveness, readiness, metrics and the public health reply. */
+export const opsRoutes = ({ options, metrics, startedAt, call }: ApiContext, readiness: Readiness) => {
+  const healthz = healthzBody(options.service);
+  return new Elysia({ name: 'api.ops', tags: ['operations'] })
+    .get('/healthz', () => healthzResponse(healthz), {
+      detail: { summary: 'Liveness: 200 as long as the process serves', ...access('open', { whileStarting: true }) },
+    })
+    .get('/readyz', async () => readyzResponse(await readiness.run()), {
+      detail: {
+        summary: 'Readiness: 200 when every check is ok, else 503',
+        ...access('open', { whileStarting: true }),
+      },
+    })
+    .get('/metrics', async ({ request }) => metricsResponse(ofWallets(await metrics.render(), call(request))), {
+      detail: { summary: 'Prometheus metrics', ...access('metrics') },
+    })
+    .get(
+      '/api/health',
+      ({ set }) => {
+        set.headers['cache-control'] = 'no-store';
+        const now = unixSeconds(systemClock);
+        return {
+          status: 'ok',
+          service: options.service,
+          version: options.version,
+          network: options.network,
+          time: now,
+          uptime: Math.max(0, now - startedAt),
+          ready: readiness.ready,
+        };
+      },
+      { detail: { summary: 'Health', ...access('public', { whileStarting: true }) } },
+    );
+};

@@ -1,0 +1,44 @@
+import { ApiError } from '../http/errors.ts';
+import type { Owner } from '../http/owner.ts';
+
+/** Counts the requests of each owner that are not answered yet. */
+export class ParallelRequests {
+  readonly #most: number;
+  readonly #what: string;
+  readonly #running = new Map<Owner, number>();
+
+  /** `what` is counted, as the refusal names it. */
+  constructor(most: number, what: string) {
+    this.#most = most;
+    this.#what = what;
+  }
+
+  /** Runs `answer` and counts it until its reply is there. Throws ApiError `rate_limited` at the limit. */
+  run<T>(owner: Owner, answer: () => T | Promise<T>): T | Promise<T> {
+    const running = this.#running.get(owner) ?? 0;
+    if (running >= this.#most)
+      throw new ApiError('rate_limited', `more than ${this.#most} ${this.#what} of one key at a time`, {
+        scope: 'parallel',
+        retryAfter: 1,
+      });
+    this.#running.set(owner, running + 1);
+    let reply: T | Promise<T>;
+    try {
+      reply = answer();
+    } catch (error) {
+      this.#end(owner);
+      throw error;
+    }
+    if (!(reply instanceof Promise)) {
+      this.#end(owner);
+      return reply;
+    }
+    return reply.finally(() => this.#end(owner));
+  }
+
+  #end(owner: Owner): void {
+    const left = this.#running.get(owner)! - 1;
+    if (left > 0) this.#running.set(owner, left);
+    else this.#running.delete(owner);
+  }
+}

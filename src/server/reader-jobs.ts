@@ -1,0 +1,90 @@
+import { ApiError } from '../http/errors.ts';
+import { MempoolMirror, type MirrorPart } from '../mempool/mirror.ts';
+import { failureOf, type ReadFailure, type ReadReply, replyOf } from '../queries/answer.ts';
+import { MempoolBehind, NeedsSpenders, type ReadBase, type ReadEnv, withSnapshot } from '../queries/read-env.ts';
+import { withWallet } from '../queries/wallet-env.ts';
+import { READ_ENDPOINTS } from '../rest/read-endpoints.ts';
+import { parseJson } from '../rpc/engine/json.ts';
+import { readArguments } from '../rpc/engine/method.ts';
+import { RpcError } from '../rpc/engine/rpc-error.ts';
+import { packScripts } from '../rpc/methods/blockchain/packed-scripts.ts';
+import { runScanStep, type ScanStep } from '../rpc/methods/blockchain/scan-steps.ts';
+import { RPC_METHODS } from '../rpc/methods/methods.ts';
+import { spentTxids } from '../rpc/methods/rawtransactions/spent-outputs.ts';
+import { systemClock } from '../util/clock.ts';
+import type { WalletReads } from '../wallet/store/wallet-reads.ts';
+import type { WalletState } from '../wallet/wallet-state.ts';
+
+/** Work for a reader worker, as plain data. */
+export type ReaderJob =
+  | {
+      readonly kind: 'rest';
+      readonly name: string;
+      readonly input: unknown;
+      readonly mempool?: MirrorPart | undefined;
+    }
+  /** `params` is JSON text: amounts and ids keep the digits they were written with. */
+  | {
+      readonly kind: 'rpc';
+      readonly method: string;
+      readonly params: string;
+      /** What its arguments spend is asked for, as packed txids, or the scripts they name, packed. */
+      readonly asks?: 'spends' | 'scripts';
+      /** The wallet it is about. */
+      readonly wallet?: WalletState | undefined;
+      readonly mempool?: MirrorPart | undefined;
+    }
+  /** A part of a scan that takes longer than an answer may. */
+  | { readonly kind: 'scan'; readonly step: ScanStep; readonly mempool?: MirrorPart | undefined };
+
+export type ReaderResult =
+  | JobResult
+  /** The chain has moved on from the block that the part of the mempool stands on. */
+  | { readonly ok: false; readonly behind: true }
+  /** It lacks what spends outputs of these. */
+  | { readonly ok: false; readonly spendersOf: readonly Uint8Array[] };
+
+export type JobResult =
+  | { readonly ok: true; readonly reply: ReadReply }
+  | { readonly ok: false; readonly api: ReadFailure }
+  | { readonly ok: false; readonly rpc: Pick<RpcError, 'rpcCode' | 'message' | 'data'> };
+
+/** Does one job on one snapshot. Throws only what neither the caller nor the chain can be blamed for. */
+export function runJob(base: Omit<ReadBase, 'mirror'>, job: ReaderJob, checkpoint: () => void): ReaderResult {
+  try {
+    const mirror = job.mempool ? MempoolMirror.of(job.mempool, systemClock) : null;
+    return withSnapshot({ ...base, mirror }, checkpoint, (env) => {
+      if (job.kind === 'rest') return { ok: true, reply: restReply(env, job) };
+      if (job.kind === 'scan') return { ok: true, reply: { headers: {}, body: runScanStep(env, job.step) } };
+      return { ok: true, reply: rpcReply(env, job, job.wallet && base.wallets ? base.wallets(job.wallet) : null) };
+    });
+  } catch (error) {
+    if (error instanceof MempoolBehind) return { ok: false, behind: true };
+    if (error instanceof NeedsSpenders) return { ok: false, spendersOf: error.txids };
+    if (error instanceof ApiError) return { ok: false, api: failureOf(error) };
+    if (error instanceof RpcError)
+      return { ok: false, rpc: { rpcCode: error.rpcCode, message: error.message, data: error.data } };
+    throw error;
+  }
+}
+
+function restReply(env: ReadEnv, { name, input }: Extract<ReaderJob, { kind: 'rest' }>): ReadReply {
+  const endpoint = READ_ENDPOINTS.get(name);
+  if (!endpoint) throw new Error(`no endpoint ${name}`);
+  return replyOf(env, endpoint.run(env, input));
+}
+
+function rpcReply(
+  env: ReadEnv,
+  { method, params, asks, wallet }: Extract<ReaderJob, { kind: 'rpc' }>,
+  reads: WalletReads | null,
+): ReadReply {
+  const found = RPC_METHODS.get(method);
+  if (!found) throw new Error(`no method ${method}`);
+  const args = readArguments(found, parseJson(params));
+  if (asks === 'spends') return { headers: {}, body: spentTxids(found.spends!(env, args)) };
+  if (asks === 'scripts') return { headers: {}, body: packScripts(found.scripts!(env, args)) };
+  if (!wallet || !reads) return { headers: {}, body: JSON.stringify(found.invoke(env, args)) };
+  const body = withWallet(env, { state: wallet, reads }, (inside) => JSON.stringify(found.invoke(inside, args)));
+  return { headers: {}, body };
+}

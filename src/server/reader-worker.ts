@@ -1,0 +1,81 @@
+import type { ReadSources } from '../queries/read-settings.ts';
+import { CLOSED, type FromReader, type ToReader } from '../queries/reader-messages.ts';
+import { WalletFiles } from '../queries/wallet-readers.ts';
+import { ChainReads } from '../storage/chain-reads.ts';
+import { reserveDescriptors } from '../util/descriptors.ts';
+import { lowerThreadPriority } from '../util/nice.ts';
+import { noteProgress } from '../util/progress.ts';
+import { announceStart } from '../util/worker.ts';
+import { runJob } from './reader-jobs.ts';
+
+declare const self: Worker;
+
+/** Time that opening a file waits for a free descriptor. */
+const PATIENCE_MS = 2000;
+
+announceStart();
+reserveDescriptors(0, PATIENCE_MS);
+
+class Cancelled extends Error {
+  override readonly name = 'Cancelled';
+}
+
+class TookTooLong extends Error {
+  override readonly name = 'TookTooLong';
+}
+
+let reads: ChainReads | null = null;
+let wallets: WalletFiles | null = null;
+let sources: ReadSources | null = null;
+let cancelled: Int32Array = new Int32Array(1);
+
+self.onmessage = ({ data }: MessageEvent<ToReader>) => {
+  if (data.type === 'open') {
+    if (data.nice > 0) lowerThreadPriority(data.nice);
+    reads = new ChainReads(data.chainDir);
+    wallets = new WalletFiles(data.networkDir);
+    sources = data.sources;
+    cancelled = new Int32Array(data.cancelled);
+    return;
+  }
+  if (data.type === 'close') {
+    reads?.close();
+    wallets?.close();
+    self.postMessage({ id: CLOSED, result: null, error: null } satisfies FromReader);
+    return;
+  }
+  const { id, job, maxMs } = data;
+  const until = maxMs === null ? Number.POSITIVE_INFINITY : performance.now() + maxMs;
+  const checkpoint = () => {
+    noteProgress();
+    if (Atomics.load(cancelled, 0) === id) throw new Cancelled('nobody waits for the answer');
+    if (performance.now() > until) throw new TookTooLong();
+  };
+  let answer: FromReader;
+  try {
+    answer = {
+      id,
+      result: runJob({ reads: reads!, wallets: (state) => wallets!.get(state), ...sources! }, job, checkpoint),
+      error: null,
+    };
+  } catch (error) {
+    if (error instanceof TookTooLong) answer = { id, result: null, error: null, tookTooLong: true };
+    else answer = { id, result: null, error: faultOf(error) };
+  }
+  const bytes = answer.result?.ok ? bytesOf(answer.result.reply.body) : null;
+  if (!bytes || !answer.result?.ok) self.postMessage(answer);
+  else
+    self.postMessage({ ...answer, result: { ok: true, reply: { ...answer.result.reply, body: bytes } } }, [
+      bytes.buffer,
+    ]);
+};
+
+function faultOf(error: unknown): string | null {
+  if (error instanceof Cancelled) return null;
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}
+
+/** Text becomes bytes here, so that the front only passes them on; an own buffer, since it goes over whole. */
+function bytesOf(body: string | Uint8Array): Uint8Array<ArrayBuffer> {
+  return typeof body === 'string' ? new TextEncoder().encode(body) : body.slice();
+}

@@ -1,0 +1,26 @@
+import type { Database } from 'bun:sqlite';
+import { durably } from '../../storage/database.ts';
+
+/**
+ * Names of the encrypted wallets that this node vouches for, in node.db: a file that takes the place of one and is not
+ * encrypted is noticed.
+ */
+export class EncryptedWallets {
+  readonly #db: Database;
+
+  constructor(nodeDatabase: Database) {
+    this.#db = nodeDatabase;
+  }
+
+  has(name: string): boolean {
+    return this.#db.query('SELECT 1 FROM encrypted_wallets WHERE name = ?').get(name) !== null;
+  }
+
+  set(name: string, encrypted: boolean): void {
+    if (this.has(name) === encrypted) return;
+    const statement = encrypted
+      ? 'INSERT INTO encrypted_wallets (name) VALUES (?)'
+      : 'DELETE FROM encrypted_wallets WHERE name = ?';
+    durably(this.#db, () => void this.#db.query(statement).run(name));
+  }
+}

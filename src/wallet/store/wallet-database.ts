@@ -1,0 +1,110 @@
+import { Database } from 'bun:sqlite';
+import { closeSync, existsSync, openSync } from 'node:fs';
+import {
+  type ChainDatabaseIdentity,
+  cacheSize,
+  configure,
+  type DatabaseKind,
+  isDamage,
+  isOfChain,
+  openDatabase,
+  opened,
+  openReadOnly,
+  readMeta,
+  refuseNewer,
+} from '../../storage/database.ts';
+import { isShortage, withDescriptors } from '../../util/descriptors.ts';
+import { OperatorError } from '../../util/operator-error.ts';
+import {
+  SEALED_WALLET_SCHEMA_VERSION,
+  WALLET_ADDITIONS,
+  WALLET_SCHEMA,
+  WALLET_SCHEMA_VERSION,
+} from './wallet-schema.ts';
+
+const READER_CACHE_MIB = 16;
+
+const DAMAGED_WALLET = 'keep the file, and restore a backup of it under another name (restorewallet)';
+
+const WALLET: DatabaseKind = {
+  schema: WALLET_SCHEMA,
+  version: WALLET_SCHEMA_VERSION,
+  // An address or a payment that was answered must survive a power cut.
+  durable: true,
+  whenDamaged: () => DAMAGED_WALLET,
+  pageSize: 8192,
+  // Nothing of a key that was sealed may stay behind in unused pages.
+  pragmas: ['secure_delete = ON', cacheSize(32), 'temp_store = MEMORY'],
+};
+
+/** Makes a wallet's file, readable for the owner alone. Throws where there is one already. */
+export function createWalletDatabase(path: string, identity: ChainDatabaseIdentity): Database {
+  closeSync(withDescriptors(() => openSync(path, 'ax', 0o600)));
+  return openDatabase(path, WALLET, identity);
+}
+
+/** Opens a wallet for its one writer. Throws OperatorError on a file of another kind, network or version. */
+export function openWalletDatabase(path: string, identity: ChainDatabaseIdentity): Database {
+  if (!existsSync(path)) throw new OperatorError(`${path} does not exist`);
+  return withDescriptors(() =>
+    opened(new Database(path, { readwrite: true }), (db) => {
+      // First: it may be any file, which is left as it is.
+      checkWallet(db, path, identity);
+      configure(db, WALLET);
+      db.run(WALLET_ADDITIONS);
+      checkSchema(db, path);
+    }),
+  );
+}
+
+/** Opens a wallet for reading; the writer has it open. */
+export function openWalletReader(path: string): Database {
+  return openReadOnly(path, READER_CACHE_MIB);
+}
+
+/**
+ * Throws OperatorError unless tables, indexes and triggers are those that this program makes: a trigger or a view of
+ * another origin would change rows inside our own transactions.
+ */
+function checkSchema(db: Database, path: string): void {
+  expectedSchema ??= opened(new Database(':memory:'), (made) => made.run(WALLET_SCHEMA));
+  const expected = schemaOf(expectedSchema);
+  const found = schemaOf(db);
+  const [strange] = found.symmetricDifference(expected);
+  if (strange !== undefined)
+    throw new OperatorError(
+      `${path} has another structure than a wallet (${strange.split('\n')[0]}): something other than this program changed it; restore it from a backup`,
+    );
+}
+
+/** An empty wallet in memory. */
+let expectedSchema: Database | null = null;
+
+/** Statements of a file's schema, but for indexes and statistics that SQLite makes by itself. */
+function schemaOf(db: Database): ReadonlySet<string> {
+  const rows = db
+    .query<{ statement: string }, []>(
+      `SELECT type || ' ' || name || ' on ' || tbl_name || char(10) || sql AS statement FROM sqlite_master
+       WHERE sql IS NOT NULL AND NOT (type = 'table' AND name IN ('sqlite_stat1', 'sqlite_stat4'))`,
+    )
+    .all();
+  return new Set(rows.map(({ statement }) => statement));
+}
+
+function checkWallet(db: Database, path: string, identity: ChainDatabaseIdentity): void {
+  let meta: ReadonlyMap<string, unknown>;
+  try {
+    meta = readMeta(db);
+  } catch (error) {
+    if (isShortage(error)) throw error;
+    throw new OperatorError(
+      isDamage(error) ? `${path} is not a wallet, or a damaged one: ${DAMAGED_WALLET}` : `${path} is not a wallet`,
+    );
+  }
+  const schema = Number(meta.get('schema'));
+  refuseNewer(path, schema, SEALED_WALLET_SCHEMA_VERSION);
+  if (schema !== WALLET_SCHEMA_VERSION && schema !== SEALED_WALLET_SCHEMA_VERSION)
+    throw new OperatorError(`${path} is not a wallet`);
+  if (!isOfChain(meta, identity))
+    throw new OperatorError(`${path} is a wallet of network ${meta.get('network')}, not of ${identity.network}`);
+}

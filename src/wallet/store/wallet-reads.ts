@@ -1,0 +1,325 @@
+import type { Database } from 'bun:sqlite';
+import type { Outpoint } from '../../primitives/outpoint.ts';
+import { openWalletReader } from './wallet-database.ts';
+import { WalletKeyReads } from './wallet-keys-store.ts';
+import { TxStateCode } from './wallet-schema.ts';
+import type { AddressPurpose, WalletCursor, WalletMeta } from './wallet-store.ts';
+import { outpointBytes, TX_COLUMNS, txRecord, WalletTxReads, type WalletTxRecord } from './wallet-tx-store.ts';
+
+/** An entry of the address book. */
+export interface BookEntry {
+  readonly script: Uint8Array;
+  readonly address: string;
+  readonly label: string;
+  readonly purpose: AddressPurpose | null;
+}
+
+/** An unspent output of ours with the transaction that made it. */
+export interface UnspentCoin {
+  readonly tx: number;
+  readonly txid: Uint8Array;
+  readonly vout: number;
+  readonly value: number;
+  readonly script: Uint8Array;
+  readonly height: number | null;
+  readonly coinbase: boolean;
+  /** One of TxStateCode, of that transaction. */
+  readonly state: number;
+  /** That transaction spends something of ours. */
+  readonly fromMe: boolean;
+  /** The first that makes the script. */
+  readonly descriptor: number;
+}
+
+/** An output of ours that a script received, spent or not. */
+export interface ReceivedCoin {
+  readonly txid: Uint8Array;
+  readonly script: Uint8Array;
+  readonly value: number;
+  readonly height: number | null;
+  readonly state: number;
+  readonly coinbase: boolean;
+}
+
+/** What tells how many entries a transaction has in a list. */
+export interface TxOutline {
+  readonly id: number;
+  readonly state: number;
+  readonly height: number | null;
+  /** Its outputs that are ours. */
+  readonly own: number;
+}
+
+/** The same, with what it takes to tell payments from change. */
+export interface SpendOutline extends TxOutline {
+  /** Satoshis of ours that it spends. */
+  readonly debit: number;
+  /** Of the outputs that are ours, those that are in no book. */
+  readonly change: number;
+}
+
+const FIRST_PAGE = 32;
+const LONGEST_PAGE = 512;
+
+interface UnspentRow {
+  tx: number;
+  txid: Uint8Array;
+  vout: number;
+  value: number;
+  script: Uint8Array;
+  height: number | null;
+  coinbase: number;
+  state: number;
+  from_me: number;
+  descriptor: number;
+}
+
+type TxRow = Parameters<typeof txRecord>[0];
+
+/** Everything that can be read of a wallet. What belongs together is read within one `snapshot`. */
+export class WalletReads {
+  readonly keys: WalletKeyReads;
+  readonly txs: WalletTxReads;
+  readonly #db: Database;
+  readonly #owned: boolean;
+  readonly #book;
+  readonly #outlines;
+  #inside = false;
+
+  private constructor(db: Database, owned: boolean) {
+    this.#db = db;
+    this.#owned = owned;
+    this.keys = new WalletKeyReads(db);
+    this.txs = new WalletTxReads(db);
+    this.#book = db.prepare<BookEntry, [Uint8Array]>('SELECT * FROM address_book WHERE script = ?');
+    this.#outlines = db.prepare<SpendOutline, [number, number]>(
+      `SELECT t.id, t.state, t.height, t.debit, count(c.tx) AS own, count(c.tx) - count(b.script) AS change
+       FROM (SELECT id, state, height, debit FROM txs WHERE id < ? ORDER BY id DESC LIMIT ?) t
+       LEFT JOIN coins c ON c.tx = t.id LEFT JOIN address_book b ON b.script = c.script
+       GROUP BY t.id ORDER BY t.id DESC`,
+    );
+  }
+
+  /** On a connection of its own, for reading only. */
+  static open(path: string): WalletReads {
+    return new WalletReads(openWalletReader(path), true);
+  }
+
+  /** On the writer's connection. */
+  static on(db: Database): WalletReads {
+    return new WalletReads(db, false);
+  }
+
+  /** Runs `read` on one state of the file; it must be synchronous, and may nest. */
+  snapshot<T>(read: () => T): T {
+    if (!this.#owned || this.#inside) return read();
+    this.#db.run('BEGIN');
+    this.#inside = true;
+    try {
+      return read();
+    } finally {
+      this.#inside = false;
+      this.#db.run('COMMIT');
+    }
+  }
+
+  meta<K extends keyof WalletMeta>(key: K): WalletMeta[K] | null {
+    const row = this.#db.query<{ value: string }, [string]>('SELECT value FROM meta WHERE key = ?').get(key);
+    return row && (JSON.parse(row.value) as WalletMeta[K]);
+  }
+
+  cursor(): WalletCursor | null {
+    const rows = this.#db
+      .query<{ key: string; value: unknown }, []>(
+        "SELECT key, value FROM meta WHERE key IN ('cursorHash', 'cursorHeight') ORDER BY key",
+      )
+      .all();
+    return rows.length === 2 ? { hash: rows[0]!.value as Uint8Array, height: rows[1]!.value as number } : null;
+  }
+
+  txCount(): number {
+    return this.#db.query<{ n: number }, []>('SELECT count(*) AS n FROM txs').get()!.n;
+  }
+
+  /** Satoshis of all confirmed and unspent outputs, immature ones among them. */
+  confirmedTotal(): number {
+    return this.#db.query<{ confirmed: number }, []>('SELECT confirmed FROM totals').get()!.confirmed;
+  }
+
+  /** Satoshis of unspent outputs confirmed at a height or later: all, or in coinbases. */
+  unspentFrom(height: number, { coinbase }: { coinbase: boolean }): number {
+    return this.#db
+      .query<{ value: number }, [number]>(
+        `SELECT coalesce(sum(value), 0) AS value FROM coins
+         INDEXED BY ${coinbase ? 'coins_coinbase' : 'coins_unspent'}
+         WHERE spent = 0 AND height >= ?${coinbase ? ' AND coinbase = 1' : ''}`,
+      )
+      .get(height)!.value;
+  }
+
+  /** Unspent outputs that no block has. */
+  looseUnspent(): UnspentCoin[] {
+    return this.#unspent('c.spent = 0 AND c.height IS NULL');
+  }
+
+  /** Coins that something in neither a block nor the mempool spends. */
+  pendingSpends(): UnspentCoin[] {
+    return this.#unspent('c.spent = 3');
+  }
+
+  /** All that nothing spends, confirmed or not. */
+  unspent(): UnspentCoin[] {
+    return this.#unspent('c.spent = 0');
+  }
+
+  unspentCount(): number {
+    return this.#db.query<{ n: number }, []>('SELECT count(*) AS n FROM coins WHERE spent = 0').get()!.n;
+  }
+
+  /** Outputs of ours, spent or not. */
+  receivedCount(): number {
+    return this.#db.query<{ n: number }, []>('SELECT count(*) AS n FROM coins').get()!.n;
+  }
+
+  /** What one script received, spent or not, in the order of transactions. */
+  receivedBy(script: Uint8Array): ReceivedCoin[] {
+    return this.#received('WHERE c.script = ?', script);
+  }
+
+  /** The same of all scripts of ours. */
+  received(): ReceivedCoin[] {
+    return this.#received('');
+  }
+
+  /** Transactions in outline, newest first. */
+  *outlines(): Generator<SpendOutline> {
+    let below = Number.MAX_SAFE_INTEGER;
+    for (let size = FIRST_PAGE; ; size = Math.min(size * 2, LONGEST_PAGE)) {
+      const rows = this.#outlines.all(below, size);
+      yield* rows;
+      if (rows.length < size) return;
+      below = rows.at(-1)!.id;
+    }
+  }
+
+  /** Those that pay addresses with a label, newest first; `own` counts the outputs that do. */
+  paidTo(label: string): TxOutline[] {
+    return this.#db
+      .query<TxOutline, [string]>(
+        `SELECT t.id, t.state, t.height, count(*) AS own FROM address_book b JOIN coins c ON c.script = b.script
+         JOIN txs t ON t.id = c.tx WHERE b.label = ? GROUP BY t.id ORDER BY t.id DESC`,
+      )
+      .all(label);
+  }
+
+  /** In blocks above a height, or contradicted there, or in no block; in order. */
+  since(height: number): WalletTxRecord[] {
+    return this.#db
+      .query<TxRow, [number]>(
+        `SELECT ${TX_COLUMNS} FROM txs WHERE height > ? UNION ALL
+         SELECT ${TX_COLUMNS} FROM txs WHERE state NOT IN (2, 3) ORDER BY id`,
+      )
+      .all(height)
+      .map(txRecord);
+  }
+
+  /** Whether a block of a height holds or contradicts a transaction. */
+  hasAt(height: number): boolean {
+    return this.#db.query('SELECT 1 FROM txs WHERE height = ? LIMIT 1').get(height) !== null;
+  }
+
+  all(): WalletTxRecord[] {
+    return this.#db.query<TxRow, []>(`SELECT ${TX_COLUMNS} FROM txs ORDER BY id`).all().map(txRecord);
+  }
+
+  variants(tx: number): Uint8Array[] {
+    return this.#db
+      .query<{ wtxid: Uint8Array }, [number]>('SELECT wtxid FROM tx_variants WHERE tx = ?')
+      .all(tx)
+      .map(({ wtxid }) => wtxid);
+  }
+
+  /** Null for an address that has no name, such as one of change. */
+  bookEntry(script: Uint8Array): BookEntry | null {
+    return this.#book.get(script);
+  }
+
+  book(): BookEntry[] {
+    return this.#db.query<BookEntry, []>('SELECT * FROM address_book ORDER BY script').all();
+  }
+
+  labelled(label: string): BookEntry[] {
+    return this.#db.query<BookEntry, [string]>('SELECT * FROM address_book WHERE label = ? ORDER BY script').all(label);
+  }
+
+  /** Sorted. */
+  labels(purpose: AddressPurpose | null): string[] {
+    return this.#db
+      .query<{ label: string }, [string | null]>(
+        'SELECT DISTINCT label FROM address_book WHERE ?1 IS NULL OR purpose = ?1 ORDER BY label',
+      )
+      .all(purpose)
+      .map(({ label }) => label);
+  }
+
+  locked(): Outpoint[] {
+    return this.#db
+      .query<{ outpoint: Uint8Array }, []>('SELECT outpoint FROM locked ORDER BY outpoint')
+      .all()
+      .map(({ outpoint }) => ({
+        txid: outpoint.slice(0, 32) as Outpoint['txid'],
+        vout: new DataView(outpoint.buffer, outpoint.byteOffset + 32).getUint32(0),
+      }));
+  }
+
+  isLocked(outpoint: Outpoint): boolean {
+    return this.#db.query('SELECT 1 FROM locked WHERE outpoint = ?').get(outpointBytes(outpoint)) !== null;
+  }
+
+  /** Whether something was spent from the script before. */
+  isUsed(script: Uint8Array): boolean {
+    return this.#db.query('SELECT 1 FROM scripts WHERE script = ? AND used = 1').get(script) !== null;
+  }
+
+  close(): void {
+    if (this.#owned) this.#db.close();
+  }
+
+  #unspent(where: string): UnspentCoin[] {
+    return this.#db
+      .query<UnspentRow, []>(
+        `SELECT c.tx, t.txid, c.vout, c.value, c.script, c.height, c.coinbase, t.state, t.debit > 0 AS from_me,
+           (SELECT descriptor FROM scripts s WHERE s.script = c.script LIMIT 1) AS descriptor
+         FROM coins c JOIN txs t ON t.id = c.tx WHERE ${where}`,
+      )
+      .all()
+      .map((row) => ({
+        tx: row.tx,
+        txid: row.txid,
+        vout: row.vout,
+        value: row.value,
+        script: row.script,
+        height: row.height,
+        coinbase: row.coinbase === 1,
+        state: row.state,
+        fromMe: row.from_me === 1,
+        descriptor: row.descriptor,
+      }));
+  }
+
+  #received(where: string, ...args: Uint8Array[]): ReceivedCoin[] {
+    return this.#db
+      .query<Omit<ReceivedCoin, 'coinbase'> & { coinbase: number }, Uint8Array[]>(
+        `SELECT t.txid, c.script, c.value, t.height, t.state, c.coinbase
+         FROM coins c JOIN txs t ON t.id = c.tx ${where} ORDER BY c.tx`,
+      )
+      .all(...args)
+      .map((row) => ({ ...row, coinbase: row.coinbase === 1 }));
+  }
+}
+
+/** Confirmations as Core counts them: negative for what a block contradicts. */
+export function depthOf({ state, height }: { state: number; height: number | null }, tipHeight: number): number {
+  if (state === TxStateCode.CONFIRMED) return tipHeight - height! + 1;
+  return state === TxStateCode.CONFLICTED ? -(tipHeight - height! + 1) : 0;
+}

@@ -1,0 +1,250 @@
+import type { Database } from 'bun:sqlite';
+import { timingSafeEqual } from 'node:crypto';
+import { sleep } from '../../util/abort.ts';
+import { isHex } from '../../util/bytes.ts';
+import { COVERED_ROWS, COVERED_VERSION, noteChanges, selectCovered } from './covered-rows.ts';
+import { RowMac, RowSum, type StoredRowMac } from './row-mac.ts';
+import { openWalletReader } from './wallet-database.ts';
+import { SEALED_WALLET_SCHEMA_VERSION } from './wallet-schema.ts';
+
+/** A MAC of the file, and the key that made it. */
+interface Seal extends StoredRowMac {
+  readonly key: string;
+}
+
+/** `absent`: no MAC, or one of another key. `interrupted`: the key was closed meanwhile. */
+export type SealState = 'valid' | 'invalid' | 'absent' | 'interrupted';
+
+type SealName = 'nodeMac' | 'masterMac';
+
+interface ChangedRow {
+  readonly name: string;
+  readonly sign: 1 | -1;
+  readonly row: string;
+}
+
+/** Rows that are hashed before the thread does other work: some milliseconds. */
+const SLICE_ROWS = 500;
+/** How often a MAC is begun again that a failed write spoilt. */
+const MAX_ATTEMPTS = 3;
+const SUM_SIZE = 32;
+const CONTEXT = `obverse wallet rows, version ${COVERED_VERSION}`;
+
+const SEALED = new Set(COVERED_ROWS.filter(({ sealed }) => sealed).map(({ name }) => name));
+
+/**
+ * The two MACs over the rows of an encrypted wallet: one by a key of the node over all covered rows, and one by a key
+ * made of the wallet's master key over those that change only while that is open. Both are written in the transaction
+ * that changes the rows, by adding what changed: an invalid MAC stays invalid.
+ */
+export class WalletSeals {
+  readonly #db: Database;
+  readonly #path: string;
+  #node: RowMac | null = null;
+  #master: RowMac | null = null;
+  #noting = false;
+  /** What has changed since the snapshot that a new MAC of the node is made of. */
+  #building: { readonly changed: RowSum; spoilt: boolean } | null = null;
+
+  constructor(db: Database, path: string) {
+    this.#db = db;
+    this.#path = path;
+  }
+
+  /** Follows changes of rows from now on. `context` is bound into the MAC of the node. */
+  follow(nodeKey: Uint8Array, context: string): void {
+    this.#node ??= new RowMac(nodeKey, `${CONTEXT}, node: ${context}`);
+    if (this.#noting) return;
+    noteChanges(this.#db);
+    this.#noting = true;
+  }
+
+  /** Opens the MAC of the master key; null closes it. */
+  useMasterKey(masterKey: Uint8Array | null): void {
+    this.#master?.wipe();
+    this.#master = masterKey && new RowMac(masterKey, `${CONTEXT}, master key`);
+  }
+
+  /** Writes the MAC of a master key anew, of the rows as they are; inside the caller's transaction. */
+  sealWith(masterKey: Uint8Array): void {
+    const mac = new RowMac(masterKey, `${CONTEXT}, master key`);
+    try {
+      // What was noted before is in the sum already.
+      this.#settleNode();
+      const sum = new RowSum();
+      for (const covered of COVERED_ROWS)
+        if (covered.sealed)
+          for (const { row } of this.#db.query<{ row: string }, []>(selectCovered(covered)).iterate())
+            mac.add(sum, row);
+      this.#put('masterMac', mac, sum);
+      this.#set('schema', SEALED_WALLET_SCHEMA_VERSION);
+    } finally {
+      mac.wipe();
+    }
+  }
+
+  /** Brings the MACs up to date; called at the end of each transaction. */
+  settle(): void {
+    if (!this.#noting) return;
+    const sealed = this.#settleNode();
+    if (sealed.length === 0) return;
+    const stored = readSeal(this.#db, 'masterMac');
+    if (stored === null) return;
+    if (!this.#master) throw new Error('keys and descriptors of a locked wallet cannot be changed');
+    const sum = this.#master.reveal(stored);
+    for (const { row, sign } of sealed) this.#master.add(sum, row, sign);
+    this.#put('masterMac', this.#master, sum);
+  }
+
+  /** A transaction failed after it was settled, or while it was. */
+  rolledBack(): void {
+    if (this.#building) this.#building.spoilt = true;
+  }
+
+  /** Compares the rows with the MAC of the node. Takes its time in slices. */
+  checkNode(signal: AbortSignal): Promise<SealState> {
+    return this.#check('nodeMac', this.#node, () => true, signal);
+  }
+
+  /** Compares the rows with the MAC of the master key, which must be open. Takes its time in slices. */
+  checkMaster(signal: AbortSignal): Promise<SealState> {
+    return this.#check('masterMac', this.#master, (name) => SEALED.has(name), signal);
+  }
+
+  /** The key of the node that vouched last, under the MAC of the master key: that MAC cannot be removed unnoticed. */
+  get vouchedByThisNode(): boolean {
+    return this.#node !== null && readText(this.#db, 'vouchedBy') === this.#node.id;
+  }
+
+  /**
+   * Makes the MAC of the node anew, of the rows as they are: they must have been checked. False where the master key is
+   * not open any more, so that this cannot be noted.
+   */
+  async vouch(signal: AbortSignal): Promise<boolean> {
+    const mac = this.#node;
+    if (!mac || this.#building) return false;
+    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+      const building = { changed: new RowSum(), spoilt: false };
+      this.#building = building;
+      try {
+        const { sum } = await this.#read('nodeMac', mac, () => true, signal);
+        if (building.spoilt) continue;
+        if (!this.#master) return false;
+        this.#db
+          .transaction(() => {
+            this.#set('vouchedBy', mac.id);
+            this.settle();
+            sum.add(building.changed.bytes(), 1);
+            this.#put('nodeMac', mac, sum);
+          })
+          .immediate();
+        return true;
+      } finally {
+        this.#building = null;
+      }
+    }
+    throw new Error('the rows of a wallet changed in failing transactions while their MAC was made');
+  }
+
+  close(): void {
+    this.useMasterKey(null);
+    this.#node?.wipe();
+    this.#node = null;
+    this.#noting = false;
+  }
+
+  async #check(
+    name: SealName,
+    mac: RowMac | null,
+    covers: (rows: string) => boolean,
+    signal: AbortSignal,
+  ): Promise<SealState> {
+    if (!mac) return 'absent';
+    const { stored, sum } = await this.#read(name, mac, covers, signal);
+    if (mac.wiped) return 'interrupted';
+    if (stored === 'malformed') return 'invalid';
+    if (stored === null || stored.key !== mac.id) return 'absent';
+    return timingSafeEqual(mac.reveal(stored).bytes(), sum.bytes()) ? 'valid' : 'invalid';
+  }
+
+  /** The sum of the rows and the stored MAC, of one state of the file: the one at the time of the call. */
+  async #read(
+    name: SealName,
+    mac: RowMac,
+    covers: (rows: string) => boolean,
+    signal: AbortSignal,
+  ): Promise<{ sum: RowSum; stored: Seal | 'malformed' | null }> {
+    const reader = openWalletReader(this.#path);
+    try {
+      reader.run('BEGIN');
+      const stored = readSeal(reader, name, 'malformed');
+      const sum = new RowSum();
+      let rows = 0;
+      for (const covered of COVERED_ROWS) {
+        if (!covers(covered.name)) continue;
+        for (const { row } of reader.query<{ row: string }, []>(selectCovered(covered)).iterate()) {
+          mac.add(sum, row);
+          if (++rows % SLICE_ROWS === 0) await sleep(0, signal);
+        }
+      }
+      return { sum, stored };
+    } finally {
+      reader.close();
+    }
+  }
+
+  /** Adds what has changed to the MAC of the node; returns the changes that concern the other one. */
+  #settleNode(): ChangedRow[] {
+    if (!this.#noting) return [];
+    const changes = this.#db.query<ChangedRow, []>('SELECT name, sign, row FROM temp.changed_rows').all();
+    if (changes.length === 0) return [];
+    this.#db.run('DELETE FROM temp.changed_rows');
+    const mac = this.#node;
+    if (mac) {
+      const changed = new RowSum();
+      for (const { row, sign } of changes) mac.add(changed, row, sign);
+      this.#building?.changed.add(changed.bytes(), 1);
+      const stored = readSeal(this.#db, 'nodeMac');
+      if (stored?.key === mac.id) {
+        const sum = mac.reveal(stored);
+        sum.add(changed.bytes(), 1);
+        this.#put('nodeMac', mac, sum);
+      }
+    }
+    return changes.filter(({ name }) => SEALED.has(name));
+  }
+
+  #put(name: SealName, mac: RowMac, sum: RowSum): void {
+    const seal: Seal = { key: mac.id, ...mac.conceal(sum) };
+    this.#set(name, JSON.stringify(seal));
+  }
+
+  #set(key: string, value: string | number): void {
+    this.#db.query('INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)').run(key, value);
+  }
+}
+
+function readText(db: Database, key: string): string | null {
+  const row = db.query<{ value: unknown }, [string]>('SELECT value FROM meta WHERE key = ?').get(key);
+  return row && String(row.value);
+}
+
+/** Null where there is none; one that cannot be read is `ifMalformed`. */
+function readSeal(db: Database, name: SealName): Seal | null;
+function readSeal<T>(db: Database, name: SealName, ifMalformed: T): Seal | T | null;
+function readSeal<T>(db: Database, name: SealName, ifMalformed: T | null = null): Seal | T | null {
+  const text = readText(db, name);
+  if (text === null) return null;
+  try {
+    const seal = JSON.parse(text) as Partial<Record<keyof Seal, unknown>>;
+    const { key, nonce, sum } = seal;
+    if (typeof key === 'string' && isHash(nonce) && isHash(sum)) return { key, nonce, sum };
+    return ifMalformed;
+  } catch {
+    return ifMalformed;
+  }
+}
+
+function isHash(value: unknown): value is string {
+  return typeof value === 'string' && value.length === 2 * SUM_SIZE && isHex(value);
+}

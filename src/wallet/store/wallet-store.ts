@@ -1,0 +1,172 @@
+import type { Database } from 'bun:sqlite';
+import type { Outpoint } from '../../primitives/outpoint.ts';
+import { type ChainDatabaseIdentity, closeDatabase } from '../../storage/database.ts';
+import { RequestStore } from './request-store.ts';
+import { createWalletDatabase, openWalletDatabase } from './wallet-database.ts';
+import { WalletKeyStore } from './wallet-keys-store.ts';
+import { WalletReads } from './wallet-reads.ts';
+import { WalletSeals } from './wallet-seals.ts';
+import { outpointBytes, WalletTxStore } from './wallet-tx-store.ts';
+
+/** Up to which block a wallet has followed the chain. */
+export interface WalletCursor {
+  readonly height: number;
+  readonly hash: Uint8Array;
+}
+
+/** Single values of a wallet. */
+export interface WalletMeta {
+  /** Core's names of the flags that are set. */
+  flags: readonly string[];
+  /** Unix seconds; nothing of ours is in blocks before. Null where that is not known. */
+  birthTime: number | null;
+  /** How the keys are sealed; null where they are not. */
+  encryption: SealedMasterKey | null;
+  keypool: number;
+  /** From this block on some scripts are still to be looked up; null where there are none. */
+  unscannedFrom: number | null;
+  /** By the id of a descriptor: its scripts from this index on are still to be looked up. */
+  filledUnseen: Readonly<Record<number, number>> | null;
+}
+
+/** The key that seals the private keys, sealed itself with one made from the passphrase. */
+export interface SealedMasterKey {
+  readonly kdf: 'scrypt';
+  readonly cost: number;
+  readonly blockSize: number;
+  readonly parallel: number;
+  /** Hex. */
+  readonly salt: string;
+  readonly sealed: string;
+  /** The rows of the wallet have a MAC of the master key. Part of the sealed data, so that it cannot be removed. */
+  readonly integrity?: true;
+}
+
+export type AddressPurpose = 'receive' | 'send' | 'refund';
+
+/** A wallet's file, for its one writer. */
+export class WalletStore {
+  readonly path: string;
+  readonly keys: WalletKeyStore;
+  readonly txs: WalletTxStore;
+  readonly requests: RequestStore;
+  readonly reads: WalletReads;
+  /** MACs over the rows, where the wallet is encrypted. */
+  readonly seals: WalletSeals;
+  readonly #db: Database;
+  /** Called after a rollback with the descriptors and keys that were written: what is in memory of them does not hold. */
+  onRollback: (descriptors: readonly number[], keyIds: readonly string[]) => void = () => {};
+  readonly #meta = new Map<keyof WalletMeta, unknown>();
+  #depth = 0;
+
+  private constructor(path: string, db: Database) {
+    this.path = path;
+    this.#db = db;
+    this.keys = new WalletKeyStore(db);
+    this.txs = new WalletTxStore(db);
+    this.requests = new RequestStore(db);
+    this.reads = WalletReads.on(db);
+    this.seals = new WalletSeals(db, path);
+    this.keys.atomically = (work) => this.write(work);
+  }
+
+  /** Makes the file. Throws where there is one. */
+  static create(path: string, identity: ChainDatabaseIdentity): WalletStore {
+    return new WalletStore(path, createWalletDatabase(path, identity));
+  }
+
+  /** Throws OperatorError on a file that is not such a wallet. */
+  static open(path: string, identity: ChainDatabaseIdentity): WalletStore {
+    return new WalletStore(path, openWalletDatabase(path, identity));
+  }
+
+  /** All or nothing, and on the disk when it returns. May nest. */
+  write<T>(work: () => T): T {
+    if (this.#depth > 0) return work();
+    this.#depth++;
+    const { changedDescriptors, changedKeys } = this.keys;
+    changedDescriptors.clear();
+    changedKeys.clear();
+    try {
+      return this.#db.transaction(() => {
+        const result = work();
+        this.seals.settle();
+        return result;
+      })();
+    } catch (error) {
+      this.seals.rolledBack();
+      this.#meta.clear();
+      if (changedDescriptors.size + changedKeys.size > 0) this.onRollback([...changedDescriptors], [...changedKeys]);
+      throw error;
+    } finally {
+      this.#depth--;
+    }
+  }
+
+  /** The same for what the chain can tell again after a power cut: the disk is not waited for. */
+  follow<T>(work: () => T): T {
+    if (this.#depth > 0) return work();
+    this.#db.run('PRAGMA synchronous = NORMAL');
+    try {
+      return this.write(work);
+    } finally {
+      this.#db.run('PRAGMA synchronous = FULL');
+    }
+  }
+
+  /** Asked for with each step of long work, so it is kept in memory. */
+  meta<K extends keyof WalletMeta>(key: K): WalletMeta[K] | null {
+    let value = this.#meta.get(key) as WalletMeta[K] | null | undefined;
+    if (value === undefined) this.#meta.set(key, (value = this.reads.meta(key)));
+    return value;
+  }
+
+  setMeta<K extends keyof WalletMeta>(key: K, value: WalletMeta[K]): void {
+    this.#meta.delete(key);
+    this.#db.query('INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)').run(key, JSON.stringify(value));
+  }
+
+  cursor(): WalletCursor | null {
+    return this.reads.cursor();
+  }
+
+  setCursor({ height, hash }: WalletCursor): void {
+    const put = this.#db.query('INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)');
+    put.run('cursorHeight', height);
+    put.run('cursorHash', hash);
+  }
+
+  /** Names an address; a purpose of null leaves the one it has. */
+  setLabel(script: Uint8Array, address: string, label: string, purpose: AddressPurpose | null): void {
+    this.#db
+      .query(
+        `INSERT INTO address_book VALUES (?1, ?2, ?3, ?4)
+         ON CONFLICT (script) DO UPDATE SET label = excluded.label, purpose = coalesce(excluded.purpose, purpose)`,
+      )
+      .run(script, address, label, purpose);
+  }
+
+  lock(outpoint: Outpoint, persistent: boolean): void {
+    this.#db.query('INSERT OR REPLACE INTO locked VALUES (?, ?)').run(outpointBytes(outpoint), Number(persistent));
+  }
+
+  unlock(outpoint: Outpoint): void {
+    this.#db.query('DELETE FROM locked WHERE outpoint = ?').run(outpointBytes(outpoint));
+  }
+
+  /** All of them, or only those that end with the process. */
+  unlockAll({ persistent }: { persistent: boolean }): void {
+    this.#db.run(`DELETE FROM locked${persistent ? '' : ' WHERE persistent = 0'}`);
+  }
+
+  /** Writes the file anew, so that nothing of what was overwritten is left in it. */
+  rewrite(): void {
+    this.#db.run('VACUUM');
+    this.#db.run('PRAGMA wal_checkpoint(TRUNCATE)');
+  }
+
+  close(): void {
+    this.seals.close();
+    closeDatabase(this.#db);
+  }
+}

@@ -1,0 +1,403 @@
+import type { Database } from 'bun:sqlite';
+import type { Outpoint } from '../../primitives/outpoint.ts';
+import { SpentCode, TxStateCode } from './wallet-schema.ts';
+
+/** A transaction of a wallet, without its bytes. Times are Unix seconds. */
+export interface WalletTxRecord {
+  /** Its place in the order in which the wallet learned of it. */
+  readonly id: number;
+  readonly txid: Uint8Array;
+  readonly wtxid: Uint8Array;
+  /** One of TxStateCode. */
+  readonly state: number;
+  /** Of the block that holds it, or that contradicts it. */
+  readonly height: number | null;
+  readonly blockHash: Uint8Array | null;
+  readonly blockIndex: number | null;
+  readonly blockTime: number | null;
+  readonly receivedAt: number;
+  /** The one it is shown with. */
+  readonly time: number;
+  readonly coinbase: boolean;
+  /** Satoshis of ours that it spends. */
+  readonly debit: number;
+  readonly comment: string | null;
+  readonly commentTo: string | null;
+  readonly replaces: Uint8Array | null;
+  readonly replacedBy: Uint8Array | null;
+}
+
+export interface TxBlock {
+  readonly height: number;
+  readonly hash: Uint8Array;
+  readonly index: number;
+  readonly time: number;
+}
+
+/** An output of ours. */
+export interface WalletCoin {
+  readonly tx: number;
+  readonly vout: number;
+  readonly value: number;
+  readonly script: Uint8Array;
+  /** Where its transaction is confirmed. */
+  readonly height: number | null;
+  readonly coinbase: boolean;
+  /** One of SpentCode. */
+  readonly spent: number;
+}
+
+/** Read in about a millisecond. */
+const WATCHED_PAGE = 1000;
+
+interface TxRow {
+  id: number;
+  txid: Uint8Array;
+  wtxid: Uint8Array;
+  state: number;
+  height: number | null;
+  block_hash: Uint8Array | null;
+  block_index: number | null;
+  block_time: number | null;
+  received_at: number;
+  time: number;
+  coinbase: number;
+  debit: number;
+  comment: string | null;
+  comment_to: string | null;
+  replaces: Uint8Array | null;
+  replaced_by: Uint8Array | null;
+}
+
+interface CoinRow {
+  tx: number;
+  vout: number;
+  value: number;
+  script: Uint8Array;
+  height: number | null;
+  coinbase: number;
+  spent: number;
+}
+
+export const TX_COLUMNS = `id, txid, wtxid, state, height, block_hash, block_index, block_time, received_at, time, coinbase,
+  debit, comment, comment_to, replaces, replaced_by`;
+
+export function txRecord(row: TxRow): WalletTxRecord {
+  return {
+    id: row.id,
+    txid: row.txid,
+    wtxid: row.wtxid,
+    state: row.state,
+    height: row.height,
+    blockHash: row.block_hash,
+    blockIndex: row.block_index,
+    blockTime: row.block_time,
+    receivedAt: row.received_at,
+    time: row.time,
+    coinbase: row.coinbase === 1,
+    debit: row.debit,
+    comment: row.comment,
+    commentTo: row.comment_to,
+    replaces: row.replaces,
+    replacedBy: row.replaced_by,
+  };
+}
+
+function coinRecord(row: CoinRow): WalletCoin {
+  return { ...row, coinbase: row.coinbase === 1 };
+}
+
+/** The key of an outpoint: txid in wire order and index, big-endian. */
+export function outpointBytes({ txid, vout }: Outpoint): Uint8Array {
+  const key = new Uint8Array(36);
+  key.set(txid);
+  new DataView(key.buffer).setUint32(32, vout);
+  return key;
+}
+
+/** The effect a spender has on the coin it spends, the strongest first. */
+const HOW_SPENT = `coalesce((SELECT min(CASE
+    WHEN t.state = ${TxStateCode.CONFIRMED} THEN ${SpentCode.CONFIRMED}
+    WHEN t.state = ${TxStateCode.MEMPOOL} THEN ${SpentCode.MEMPOOL}
+    WHEN t.state = ${TxStateCode.INACTIVE} AND NOT EXISTS (SELECT 1 FROM mempool_conflicts WHERE tx = t.id)
+      THEN ${SpentCode.INACTIVE}
+  END) FROM spends s JOIN txs t ON t.id = s.tx WHERE s.outpoint = ?3), ${SpentCode.UNSPENT})`;
+
+/** Transactions and coins of a wallet, for reading. */
+export class WalletTxReads {
+  readonly #byTxid;
+  readonly #byId;
+  readonly #next;
+  readonly #raw;
+  readonly #coin;
+  readonly #coinsOf;
+  readonly #spenders;
+  readonly #conflicts;
+  readonly #rivals;
+
+  constructor(db: Database) {
+    this.#byTxid = db.prepare<TxRow, [Uint8Array]>(`SELECT ${TX_COLUMNS} FROM txs WHERE txid = ?`);
+    this.#byId = db.prepare<TxRow, [number]>(`SELECT ${TX_COLUMNS} FROM txs WHERE id = ?`);
+    this.#next = db.prepare<TxRow, [number]>(`SELECT ${TX_COLUMNS} FROM txs WHERE id > ? ORDER BY id LIMIT 1`);
+    this.#raw = db.prepare<{ raw: Uint8Array }, [number]>('SELECT raw FROM txs WHERE id = ?');
+    this.#coin = db.prepare<CoinRow, [Uint8Array, number]>(
+      'SELECT c.* FROM txs t JOIN coins c ON c.tx = t.id WHERE t.txid = ? AND c.vout = ?',
+    );
+    this.#coinsOf = db.prepare<CoinRow, [number]>('SELECT * FROM coins WHERE tx = ? ORDER BY vout');
+    this.#spenders = db.prepare<{ tx: number }, [Uint8Array]>('SELECT tx FROM spends WHERE outpoint = ? ORDER BY tx');
+    this.#conflicts = db.prepare<{ txid: Uint8Array }, [number]>('SELECT txid FROM mempool_conflicts WHERE tx = ?');
+    this.#rivals = db.prepare<{ txid: Uint8Array }, [number]>(
+      `SELECT DISTINCT t.txid FROM spends a JOIN spends b ON b.outpoint = a.outpoint AND b.tx != a.tx
+       JOIN txs t ON t.id = b.tx WHERE a.tx = ?`,
+    );
+  }
+
+  byTxid(txid: Uint8Array): WalletTxRecord | null {
+    const row = this.#byTxid.get(txid);
+    return row && txRecord(row);
+  }
+
+  byId(id: number): WalletTxRecord {
+    return txRecord(this.#byId.get(id)!);
+  }
+
+  /** The one behind an id in the order; null behind the last. */
+  next(id: number): WalletTxRecord | null {
+    const row = this.#next.get(id);
+    return row && txRecord(row);
+  }
+
+  /** The encoding with witness. */
+  raw(id: number): Uint8Array {
+    return this.#raw.get(id)!.raw;
+  }
+
+  /** Null where the output is not ours. */
+  coin({ txid, vout }: Outpoint): WalletCoin | null {
+    const row = this.#coin.get(txid, vout);
+    return row && coinRecord(row);
+  }
+
+  coinsOf(tx: number): WalletCoin[] {
+    return this.#coinsOf.all(tx).map(coinRecord);
+  }
+
+  /** Ids of the transactions that spend an output, effective or not. */
+  spenders(outpoint: Outpoint): number[] {
+    return this.#spenders.all(outpointBytes(outpoint)).map(({ tx }) => tx);
+  }
+
+  /** Txids of the wallet's other transactions that spend something that it spends. */
+  rivals(tx: number): Uint8Array[] {
+    return this.#rivals.all(tx).map(({ txid }) => txid);
+  }
+
+  /** Txids in the mempool that contradict it or an ancestor of it. */
+  mempoolConflicts(tx: number): Uint8Array[] {
+    return this.#conflicts.all(tx).map(({ txid }) => txid);
+  }
+}
+
+/** The same for the one writer. */
+export class WalletTxStore extends WalletTxReads {
+  readonly #db: Database;
+  readonly #insert;
+  readonly #setState;
+  readonly #coinHeights;
+  readonly #addCoin;
+  readonly #addSpend;
+  readonly #addDebit;
+  readonly #refreshSpent;
+  readonly #addConflict;
+  readonly #dropConflict;
+
+  constructor(db: Database) {
+    super(db);
+    this.#db = db;
+    this.#insert = db.prepare<{ id: number }, (Uint8Array | number | null)[]>(
+      `INSERT INTO txs (id, txid, wtxid, raw, state, height, block_hash, block_index, block_time, received_at, time,
+         coinbase, debit) VALUES ((SELECT coalesce(max(id), 0) + 1 FROM txs), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)
+       RETURNING id`,
+    );
+    this.#setState = db.prepare(
+      'UPDATE txs SET state = ?, height = ?, block_hash = ?, block_index = ?, block_time = ? WHERE id = ?',
+    );
+    this.#coinHeights = db.prepare('UPDATE coins SET height = ? WHERE tx = ?');
+    this.#addCoin = db.prepare('INSERT OR IGNORE INTO coins VALUES (?, ?, ?, ?, ?, ?, 0)');
+    this.#addSpend = db.prepare('INSERT OR IGNORE INTO spends VALUES (?, ?)');
+    this.#addDebit = db.prepare('UPDATE txs SET debit = debit + ? WHERE id = ?');
+    this.#refreshSpent = db.prepare(`UPDATE coins SET spent = ${HOW_SPENT} WHERE tx = ?1 AND vout = ?2`);
+    this.#addConflict = db.prepare('INSERT OR IGNORE INTO mempool_conflicts VALUES (?, ?)');
+    this.#dropConflict = db.prepare<{ tx: number }, [Uint8Array]>(
+      'DELETE FROM mempool_conflicts WHERE txid = ? RETURNING tx',
+    );
+  }
+
+  /** Adds a transaction at the end of the order, spending nothing of ours yet. Returns its id. */
+  insert(tx: {
+    txid: Uint8Array;
+    wtxid: Uint8Array;
+    raw: Uint8Array;
+    state: number;
+    block: TxBlock | null;
+    receivedAt: number;
+    time: number;
+    coinbase: boolean;
+  }): number {
+    const { txid, wtxid, raw, state, block, receivedAt, time, coinbase } = tx;
+    const place = block ? [block.height, block.hash, block.index, block.time] : [null, null, null, null];
+    return this.#insert.get(txid, wtxid, raw, state, ...place, receivedAt, time, Number(coinbase))!.id;
+  }
+
+  /** Moves a transaction, and its coins with it. What it spends is refreshed with `refreshSpent`. */
+  setState(tx: number, state: number, block: TxBlock | null): void {
+    if (block) this.#setState.run(state, block.height, block.hash, block.index, block.time, tx);
+    else this.#setState.run(state, null, null, null, null, tx);
+    this.#coinHeights.run(state === TxStateCode.CONFIRMED ? block!.height : null, tx);
+  }
+
+  /** The witness that counts, with its bytes. */
+  setRaw(tx: number, wtxid: Uint8Array, raw: Uint8Array): void {
+    this.#db.query('UPDATE txs SET wtxid = ?, raw = ? WHERE id = ?').run(wtxid, raw, tx);
+  }
+
+  addVariant(tx: number, wtxid: Uint8Array, raw: Uint8Array): void {
+    this.#db.query('INSERT OR IGNORE INTO tx_variants VALUES (?, ?, ?)').run(tx, wtxid, raw);
+  }
+
+  /** An output of ours, as yet unspent. False where it is known already. */
+  addCoin(tx: number, vout: number, coin: Pick<WalletCoin, 'value' | 'script' | 'height' | 'coinbase'>): boolean {
+    const { changes } = this.#addCoin.run(tx, vout, coin.value, coin.script, coin.height, Number(coin.coinbase));
+    return changes > 0;
+  }
+
+  addSpend(outpoint: Outpoint, tx: number): void {
+    this.#addSpend.run(outpointBytes(outpoint), tx);
+  }
+
+  addDebit(tx: number, value: number): void {
+    this.#addDebit.run(value, tx);
+  }
+
+  /** Finds out again by what a coin of ours is spent. */
+  refreshSpent(coin: Pick<WalletCoin, 'tx' | 'vout'>, outpoint: Outpoint): void {
+    this.#refreshSpent.run(coin.tx, coin.vout, outpointBytes(outpoint));
+  }
+
+  addMempoolConflict(tx: number, txid: Uint8Array): boolean {
+    return this.#addConflict.run(tx, txid).changes > 0;
+  }
+
+  /** Forgets a transaction of the mempool; returns whose conflicts it was. */
+  dropMempoolConflict(txid: Uint8Array): number[] {
+    return this.#dropConflict.all(txid).map(({ tx }) => tx);
+  }
+
+  /** One that is in the mempool, or that something there contradicts; null where there is none. */
+  touchedByMempool(): number | null {
+    const row = this.#db
+      .query<{ id: number }, []>(
+        `SELECT * FROM (SELECT id FROM txs WHERE state NOT IN (2, 3) AND state = ${TxStateCode.MEMPOOL} LIMIT 1)
+         UNION ALL SELECT * FROM (SELECT tx AS id FROM mempool_conflicts LIMIT 1) LIMIT 1`,
+      )
+      .get();
+    return row?.id ?? null;
+  }
+
+  /** Nothing is known of the mempool: a transaction that was in it is inactive. Its spends have to be refreshed then. */
+  forgetMempool(tx: number): void {
+    this.#db
+      .query(`UPDATE txs SET state = ${TxStateCode.INACTIVE} WHERE id = ? AND state = ${TxStateCode.MEMPOOL}`)
+      .run(tx);
+    this.#db.query('DELETE FROM mempool_conflicts WHERE tx = ?').run(tx);
+  }
+
+  /** Confirmed or contradicted by blocks above a height, in order. */
+  aboveHeight(height: number): WalletTxRecord[] {
+    return this.#db
+      .query<TxRow, [number]>(`SELECT ${TX_COLUMNS} FROM txs WHERE height > ? ORDER BY id`)
+      .all(height)
+      .map(txRecord);
+  }
+
+  /** Blocks that have transactions of the wallet, the highest first. */
+  blocks(): Uint8Array[] {
+    return this.#db
+      .query<{ hash: Uint8Array }, []>(
+        'SELECT DISTINCT height, block_hash AS hash FROM txs WHERE height IS NOT NULL AND state = 2 ORDER BY height DESC',
+      )
+      .all()
+      .map(({ hash }) => hash);
+  }
+
+  /** Neither in a block nor contradicted by one, in order. */
+  loose(): WalletTxRecord[] {
+    return this.#db
+      .query<TxRow, []>(`SELECT ${TX_COLUMNS} FROM txs WHERE state NOT IN (2, 3) ORDER BY id`)
+      .all()
+      .map(txRecord);
+  }
+
+  /** The newest time that is not later than that. */
+  latestTime(limit: number): number | null {
+    const row = this.#db
+      .query<{ time: number }, [number]>('SELECT time FROM txs WHERE time <= ? ORDER BY id DESC LIMIT 1')
+      .get(limit);
+    return row?.time ?? null;
+  }
+
+  /**
+   * Txids of all, and of what they spend, a page at a time: whatever else touches these may concern the wallet. The file
+   * may be written between two pages.
+   */
+  *watchedTxids(): Generator<readonly Uint8Array[]> {
+    const txids = this.#db.query<{ id: number; txid: Uint8Array }, [number]>(
+      `SELECT id, txid FROM txs WHERE id > ? ORDER BY id LIMIT ${WATCHED_PAGE}`,
+    );
+    for (let after = 0; ; ) {
+      const page = txids.all(after);
+      yield page.map(({ txid }) => txid);
+      if (page.length < WATCHED_PAGE) break;
+      after = page.at(-1)!.id;
+    }
+    const spends = this.#db.query<{ outpoint: Uint8Array; tx: number }, [Uint8Array, number]>(
+      `SELECT outpoint, tx FROM spends WHERE (outpoint, tx) > (?, ?) ORDER BY outpoint, tx LIMIT ${WATCHED_PAGE}`,
+    );
+    for (let [outpoint, tx] = [new Uint8Array(0), 0]; ; ) {
+      const page = spends.all(outpoint, tx);
+      yield page.map((row) => row.outpoint.subarray(0, 32));
+      if (page.length < WATCHED_PAGE) return;
+      ({ outpoint, tx } = page.at(-1)! as { outpoint: Uint8Array<ArrayBuffer>; tx: number });
+    }
+  }
+
+  setDetails(tx: number, details: { comment?: string | null; commentTo?: string | null }): void {
+    this.#db
+      .query('UPDATE txs SET comment = ?, comment_to = ? WHERE id = ?')
+      .run(details.comment ?? null, details.commentTo ?? null, tx);
+  }
+
+  setReplacement(original: number, originalTxid: Uint8Array, replacement: number, replacementTxid: Uint8Array): void {
+    this.#db.query('UPDATE txs SET replaced_by = ? WHERE id = ?').run(replacementTxid, original);
+    this.#db.query('UPDATE txs SET replaces = ? WHERE id = ?').run(originalTxid, replacement);
+  }
+
+  /** Removes a transaction, its outputs, and what is known of its inputs. */
+  remove(tx: number): void {
+    // The sum of confirmed coins is kept by what changes them, not by what deletes them.
+    this.#coinHeights.run(null, tx);
+    for (const table of ['coins', 'spends', 'tx_variants', 'mempool_conflicts'])
+      this.#db.query(`DELETE FROM ${table} WHERE tx = ?`).run(tx);
+    this.#db.query('DELETE FROM txs WHERE id = ?').run(tx);
+  }
+
+  /** Copies what the user said of the first of these to the others. */
+  copyDetails(from: number, to: number): void {
+    this.#db
+      .query(
+        `UPDATE txs SET (comment, comment_to, replaces, replaced_by, time) =
+           (SELECT comment, comment_to, replaces, replaced_by, time FROM txs WHERE id = ?) WHERE id = ?`,
+      )
+      .run(from, to);
+  }
+}

@@ -1,0 +1,231 @@
+import { type Frame, framesOf, isPlain, type Step } from '../feed/derived.ts';
+import { WHOLE } from '../feed/event-cursor.ts';
+import type { EventLog } from '../feed/event-log.ts';
+import type { Matcher } from '../feed/matcher.ts';
+import type { ApiMetrics } from '../server/ops/metrics.ts';
+import type { Clock } from '../util/clock.ts';
+import type { Log } from '../util/log.ts';
+import { CloseCode, type Connection, type Course } from './connection.ts';
+
+/** One turn of sending; then other requests have their turn. */
+const SLICE_MS = 2;
+const PAGE = 200;
+/** What cannot be worked out is tried again after a while, so often. */
+const MAX_FAILURES = 5;
+const RETRY_MS = 500;
+
+export interface DeliveryOptions {
+  readonly connections: ReadonlySet<Connection>;
+  readonly events: EventLog;
+  readonly matcher: Matcher;
+  readonly log: Log;
+  readonly clock: Clock;
+  readonly metrics: Pick<ApiMetrics, 'wsMessage'>;
+  readonly stopped: AbortSignal;
+}
+
+/** Brings each connection what it lacks, a little at a time, one after the other. */
+export class Delivery {
+  readonly #options: DeliveryOptions;
+  readonly #connections: ReadonlySet<Connection>;
+  readonly #events: EventLog;
+  readonly #matcher: Matcher;
+  #scheduled = false;
+  #round: Iterator<Connection> | null = null;
+  #unfinished: Connection | null = null;
+  /** Something happened since the round began that connections already passed may have to do with. */
+  #again = false;
+
+  constructor(options: DeliveryOptions) {
+    this.#options = options;
+    this.#connections = options.connections;
+    this.#events = options.events;
+    this.#matcher = options.matcher;
+  }
+
+  /** Something is new, or somebody takes more. */
+  wake(): void {
+    this.#again = true;
+    this.#schedule();
+  }
+
+  #schedule(): void {
+    if (this.#scheduled || this.#connections.size === 0) return;
+    this.#scheduled = true;
+    setImmediate(() => {
+      this.#scheduled = false;
+      try {
+        this.#turn();
+      } catch (error) {
+        this.#options.log.error('events cannot be delivered', { error });
+      }
+    });
+  }
+
+  /** Sends for a short while; comes back when there is more to do. */
+  #turn(): void {
+    const until = performance.now() + SLICE_MS;
+    let connection = this.#nextInRound();
+    while (connection) {
+      const done = this.#pump(connection, until);
+      if (performance.now() >= until) {
+        // A round that was cut short goes on where it stopped, or the first connections would starve the others.
+        this.#unfinished = done ? null : connection;
+        this.#schedule();
+        return;
+      }
+      connection = this.#nextInRound();
+    }
+    if (this.#again) this.#schedule();
+  }
+
+  #nextInRound(): Connection | null {
+    if (this.#unfinished) {
+      const connection = this.#unfinished;
+      this.#unfinished = null;
+      return connection;
+    }
+    if (!this.#round) {
+      this.#round = this.#connections.values();
+      this.#again = false;
+    }
+    const { value, done } = this.#round.next();
+    if (!done) return value;
+    this.#round = null;
+    return null;
+  }
+
+  /** Sends one connection what it lacks. False when the time was up first. */
+  #pump(connection: Connection, until: number): boolean {
+    for (;;) {
+      if (!isReady(connection)) return true;
+      if (connection.course && !this.#run(connection, connection.course, until)) return !isReady(connection);
+      const inserted = connection.inserted.shift();
+      if (inserted) connection.course = { frames: inserted, seq: null };
+      else if (connection.sentUpTo >= this.#events.seq) return true;
+      else if (isPlain(connection)) {
+        if (!this.#sendPlain(connection, until)) return false;
+      } else this.#takeNext(connection);
+      if (performance.now() >= until) return !connection.course && connection.sentUpTo >= this.#events.seq;
+    }
+  }
+
+  /** Sends events as they are, the same text to everybody. False when the time was up first. */
+  #sendPlain(connection: Connection, until: number): boolean {
+    if (this.#misses(connection)) return true;
+    // Nothing is derived for it, so that behind an event is behind all that has its number.
+    connection.within = WHOLE;
+    const { entries, scanned } = this.#events.after(connection.seq, PAGE);
+    for (const { seq, type, text } of entries) {
+      if (connection.events.has(type)) {
+        if (!connection.sendEvent(text, this.#options.clock.monotonicMs())) return true;
+        this.#options.metrics.wsMessage(type);
+      }
+      connection.seq = seq;
+      if (connection.blocked || connection.closed) return true;
+      if (performance.now() >= until) return connection.seq >= this.#events.seq;
+    }
+    connection.seq = scanned;
+    return true;
+  }
+
+  #takeNext(connection: Connection): void {
+    if (this.#misses(connection)) return;
+    const { seq, within, sentUpTo } = connection;
+    const { entries, scanned } = this.#events.after(sentUpTo, 1);
+    const [entry] = entries;
+    if (!entry) connection.moveTo(scanned, WHOLE);
+    else {
+      const behind = entry.seq === seq ? within : null;
+      connection.course = { frames: framesOf(entry, connection, this.#matcher, behind), seq: entry.seq };
+    }
+  }
+
+  /** Sends what is under way. True when all of it is sent. */
+  #run(connection: Connection, course: Course, until: number): boolean {
+    while (connection.course === course) {
+      if (connection.held && !this.#sendHeld(connection, connection.held)) return false;
+      const step = this.#next(connection, course.frames);
+      if (step === undefined) {
+        if (course.seq !== null) connection.moveTo(course.seq, WHOLE);
+        connection.course = null;
+        connection.failures = 0;
+        return true;
+      }
+      if (step instanceof Promise) {
+        this.#await(connection, step);
+        return false;
+      }
+      connection.held = step;
+      if (performance.now() >= until) return false;
+    }
+    return false;
+  }
+
+  #next(connection: Connection, frames: Iterator<Step>): Step | undefined {
+    try {
+      const { value, done } = frames.next();
+      return done ? undefined : value;
+    } catch (error) {
+      this.broken(connection, error);
+      return undefined;
+    }
+  }
+
+  #sendHeld(connection: Connection, { type, text, within }: Frame): boolean {
+    if (!connection.sendEvent(text, this.#options.clock.monotonicMs())) return false;
+    connection.held = null;
+    const seq = connection.course?.seq ?? null;
+    if (seq !== null && within !== undefined) connection.moveTo(seq, within);
+    this.#options.metrics.wsMessage(type);
+    return isReady(connection);
+  }
+
+  #await(connection: Connection, made: Promise<void>): void {
+    connection.waiting = true;
+    made
+      .catch(async (error) => {
+        if (this.#options.stopped.aborted || connection.closed) return;
+        this.#options.log.warn('an event could not be worked out', { error });
+        if (++connection.failures >= MAX_FAILURES) closeBehind(connection, CloseCode.TRY_LATER, this.#events);
+        await Bun.sleep(RETRY_MS);
+      })
+      .finally(() => {
+        connection.waiting = false;
+        this.wake();
+      });
+  }
+
+  /** Events of the mempool that it wants and has not had are gone: it cannot go on as if nothing were. */
+  #misses(connection: Connection): boolean {
+    const { sentUpTo, gapTold, events } = connection;
+    if (Math.max(sentUpTo, gapTold) >= this.#events.lostTo || !FROM_MEMPOOL.some((type) => events.has(type)))
+      return false;
+    closeBehind(connection, CloseCode.SLOW_CONSUMER, this.#events);
+    return true;
+  }
+
+  /** Ends a connection that our own fault leaves without what is its due. */
+  broken(connection: Connection, error: unknown): void {
+    this.#options.log.error('a connection failed', { error });
+    connection.close(CloseCode.INTERNAL, 'internal error');
+  }
+}
+
+/** Ends a connection that cannot get further now. The reason names the last event that was sent, for a resume. */
+export function closeBehind(connection: Connection, code: number, events: EventLog): void {
+  if (!connection.closed) connection.close(code, `resume after ${events.cursorAt(connection)}`);
+}
+
+const FROM_MEMPOOL = [
+  'newTransaction',
+  'mempoolUpdate',
+  'transactionRemoved',
+  'addressTransaction',
+  'confirmation',
+  'walletTransaction',
+];
+
+function isReady({ blocked, closed, waiting }: Connection): boolean {
+  return !blocked && !closed && !waiting;
+}

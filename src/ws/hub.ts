@@ -1,0 +1,334 @@
+import type { ServerWebSocket } from 'bun';
+import { narrowsScopes, narrowsWallets, type Standing, WALLETS_CHANGED } from '../auth/key-followers.ts';
+import type { EventLog } from '../feed/event-log.ts';
+import type { Matcher } from '../feed/matcher.ts';
+import type { SeenChange } from '../feed/mempool-feed.ts';
+import { snapshotFrames } from '../feed/snapshot.ts';
+import type { StoredWatches } from '../feed/stored-watches.ts';
+import type { Watched, WatchRegistry } from '../feed/watches.ts';
+import type { ApiOptions } from '../http/options.ts';
+import type { NetworkParams } from '../params/network-params.ts';
+import type { SyncPhase } from '../port/node-port.ts';
+import type { Principal } from '../server/context.ts';
+import type { ApiMetrics } from '../server/ops/metrics.ts';
+import type { ChainReads } from '../storage/chain-reads.ts';
+import type { Clock } from '../util/clock.ts';
+import type { Log } from '../util/log.ts';
+import { CloseCode, Connection, type SocketData } from './connection.ts';
+import { closeBehind, Delivery } from './delivery.ts';
+import { answerMessage, type MessageReply, type MessageWorld } from './messages.ts';
+
+const PING_MS = 30_000;
+const SILENCE_MS = 75_000;
+const HEARTBEAT_MS = 15_000;
+const MAX_ERRORS_IN_ROW = 10;
+/** `syncStatus` is told at most so often. */
+const SYNC_STATUS_MS = 1000;
+/** What moves less than this is no news: while nothing comes, progress falls back a little every second. */
+const PROGRESS_STEPS = 10_000;
+
+export interface HubOptions {
+  readonly options: ApiOptions;
+  readonly params: NetworkParams;
+  readonly log: Log;
+  readonly clock: Clock;
+  readonly metrics: ApiMetrics;
+  readonly events: EventLog;
+  readonly registry: WatchRegistry;
+  readonly matcher: Matcher;
+  /** What keys watch, beside what connections do. */
+  readonly watches: StoredWatches;
+  /** For the states that clients ask about. */
+  status(): { readonly height: number; readonly hash: string; readonly synced: boolean } | null;
+  /** Null before there is a node. */
+  syncStatus(): SyncStatus | null;
+  /** A caller as it would be admitted now. */
+  standing(principal: Principal, ip: string): Standing;
+}
+
+/** Data of `syncStatus`. */
+export interface SyncStatus {
+  /** `synced` as `GET /api/info` means it. */
+  readonly state: 'syncing' | 'synced';
+  readonly height: number;
+  readonly headers: number;
+  /** 0 to 1. */
+  readonly progress: number;
+  readonly phase: SyncPhase;
+  /** In the phase `presync`, the height that headers were looked at to; otherwise null. */
+  readonly presynced: number | null;
+}
+
+/** Who has no key has nothing stored. */
+const NOTHING: Watched = { size: 0, version: 0, get: () => undefined, has: () => false, thresholds: () => [] };
+
+/** Events without a number, that are not kept for whoever is behind. */
+export type Announcement = 'feeUpdate' | 'syncStatus' | 'peerConnected' | 'peerDisconnected';
+
+/**
+ * All WebSocket connections. Each goes through the event log at its own pace, from its own position. An event is one text
+ * for all; what is told only to those who watch something is worked out once by the matcher.
+ */
+export class Hub {
+  readonly #deps: HubOptions;
+  readonly #events: EventLog;
+  readonly #registry: WatchRegistry;
+  readonly #matcher: Matcher;
+  readonly #delivery: Delivery;
+  readonly #connections = new Set<Connection>();
+  readonly #timers: readonly ReturnType<typeof setInterval>[];
+  readonly #stopped = new AbortController();
+  #syncStatus = '';
+  #syncStatusAt = Number.NEGATIVE_INFINITY;
+
+  constructor(deps: HubOptions) {
+    this.#deps = deps;
+    this.#events = deps.events;
+    this.#registry = deps.registry;
+    this.#matcher = deps.matcher;
+    const { events, log, clock, metrics } = deps;
+    this.#delivery = new Delivery({
+      connections: this.#connections,
+      events,
+      matcher: this.#matcher,
+      log,
+      clock,
+      metrics,
+      stopped: this.#stopped.signal,
+    });
+    events.onGrown(() => this.#delivery.wake());
+    deps.watches.onAdded((owner) => {
+      for (const connection of this.#connections) if (connection.principal.id === owner) connection.wantStored();
+    });
+    this.#timers = [
+      setInterval(() => this.#sweep(), deps.options.ws.sweepMs),
+      setInterval(() => this.#tellSyncStatus(), SYNC_STATUS_MS / 4),
+    ];
+    for (const timer of this.#timers) timer.unref();
+  }
+
+  get size(): number {
+    return this.#connections.size;
+  }
+
+  get backpressured(): number {
+    let count = 0;
+    for (const { blocked } of this.#connections) if (blocked) count++;
+    return count;
+  }
+
+  /** Items watched by connections, not counting those of keys. */
+  get watched(): number {
+    return this.#registry.size - this.#deps.watches.total;
+  }
+
+  /** Number of the newest event handed to the connections. */
+  get seq(): number {
+    return this.#events.seq;
+  }
+
+  /** From now on there is a log; what is in it already is not news. */
+  attach(reads: ChainReads): void {
+    this.#events.attach(reads);
+    this.#matcher.attach(reads);
+  }
+
+  /** The chain has written events up to this number. */
+  committed(lastSeq: number): void {
+    this.#events.committed(lastSeq);
+    this.#tellSyncStatus();
+  }
+
+  /** Steps of the mempool, in order, and in order with the commits. */
+  mempoolChanged(changes: readonly SeenChange[]): void {
+    this.#events.append(changes);
+  }
+
+  /** Tells those who asked for it something that is not in the log; `data` is JSON. Whoever is behind does not get it. */
+  announce(type: Announcement, data: string): void {
+    const now = this.#now();
+    const text = `{"type":"${type}","data":${data}}`;
+    for (const connection of this.#connections) {
+      if (!connection.events.has(type) || connection.blocked) continue;
+      this.#deps.metrics.wsMessage(type);
+      this.#reply(connection, [text], now);
+    }
+  }
+
+  count(of: (data: SocketData) => boolean): number {
+    let count = 0;
+    for (const { socket } of this.#connections) if (of(socket.data)) count++;
+    return count;
+  }
+
+  /** Closes the connections whose key or secret is no longer valid, or has lost rights; gives the others new rights. */
+  checkKeys(): void {
+    for (const connection of this.#connections) {
+      const { principal, socket } = connection;
+      const now = this.#deps.standing(principal, socket.data.ip);
+      if (now === principal) continue;
+      if (now === 'key_invalid') connection.close(CloseCode.KEY_REVOKED, 'the key is no longer valid');
+      else if (now === 'ip_refused')
+        connection.close(CloseCode.RIGHTS_CHANGED, 'the key may not be used from this address');
+      else if (narrowsScopes(principal, now))
+        connection.close(CloseCode.RIGHTS_CHANGED, 'the scopes of the key have changed');
+      else if (narrowsWallets(principal, now)) connection.close(CloseCode.RIGHTS_CHANGED, WALLETS_CHANGED);
+      else socket.data.principal = now;
+    }
+  }
+
+  stop(): void {
+    for (const timer of this.#timers) clearInterval(timer);
+    this.#stopped.abort();
+    this.#events.close();
+    for (const connection of this.#connections) connection.close(CloseCode.GOING_AWAY, 'shutting down');
+  }
+
+  opened(socket: ServerWebSocket<SocketData>): void {
+    // What there is by now is no news, even where it has yet to be read.
+    const { watches } = this.#deps;
+    const { kind, id } = socket.data.principal;
+    const stored = kind === 'anonymous' ? NOTHING : watches.of(id);
+    const registry = this.#registry;
+    const connection = new Connection(socket, this.#events.latest, this.#now(), { registry, stored });
+    socket.data.connection = connection;
+    this.#connections.add(connection);
+    if (watches.isLoaded) connection.wantStored();
+    else void this.#holdUntilLoaded(connection);
+  }
+
+  /** What its key watches is still being read: events that it may be told of wait. */
+  async #holdUntilLoaded(connection: Connection): Promise<void> {
+    connection.waiting = true;
+    await this.#deps.watches.loaded;
+    connection.wantStored();
+    connection.waiting = false;
+    this.#delivery.wake();
+  }
+
+  received(socket: ServerWebSocket<SocketData>, message: string | Buffer): void {
+    const { connection } = socket.data;
+    if (!connection || connection.closed) return;
+    const now = this.#now();
+    connection.lastHeard = now;
+    if (typeof message !== 'string') connection.close(CloseCode.UNSUPPORTED, 'text frames only');
+    else if (!connection.countMessage(this.#deps.options.limits.wsMessagesPer10s, now))
+      connection.close(CloseCode.MESSAGE_RATE, 'too many messages');
+    else if (connection.answering) connection.inbox.push(message);
+    else this.#answer(message, connection);
+  }
+
+  #answer(message: string, connection: Connection): void {
+    const reply = answerMessage(message, connection, this.#world());
+    if (!(reply instanceof Promise)) {
+      this.#answered(reply, connection);
+      return;
+    }
+    connection.answering = true;
+    reply
+      .then((made) => this.#answered(made, connection))
+      .catch((error) => this.#delivery.broken(connection, error))
+      .finally(() => {
+        connection.answering = false;
+        // Each may take its time again.
+        while (!connection.answering && !connection.closed && connection.inbox.length > 0)
+          this.#answer(connection.inbox.shift()!, connection);
+      });
+  }
+
+  #answered(reply: MessageReply, connection: Connection): void {
+    connection.errorsInRow = reply.failed ? connection.errorsInRow + 1 : 0;
+    this.#deps.metrics.wsMessage(reply.type);
+    this.#reply(connection, [reply.text, ...(reply.followedBy ?? [])], this.#now());
+    // What is stored for the key as well goes by that name.
+    const shown = reply.snapshot?.map((item) => connection.watches.get(item.key) ?? item);
+    if (shown) connection.inserted.push(snapshotFrames(shown, this.#matcher, this.#events));
+    if (connection.errorsInRow >= MAX_ERRORS_IN_ROW) connection.close(CloseCode.PROTOCOL, 'too many errors');
+    this.#delivery.wake();
+  }
+
+  #reply(connection: Connection, texts: readonly string[], now: number): void {
+    if (!texts.every((text) => connection.reply(text, now)))
+      closeBehind(connection, CloseCode.SLOW_CONSUMER, this.#events);
+  }
+
+  drained(socket: ServerWebSocket<SocketData>): void {
+    socket.data.connection?.drained(this.#now());
+    this.#delivery.wake();
+  }
+
+  heard(socket: ServerWebSocket<SocketData>): void {
+    if (socket.data.connection) socket.data.connection.lastHeard = this.#now();
+  }
+
+  closed(socket: ServerWebSocket<SocketData>, code: number): void {
+    const { connection } = socket.data;
+    if (!connection) return;
+    connection.closed = true;
+    connection.watches.own.clear();
+    this.#connections.delete(connection);
+    this.#deps.metrics.wsClosed(code);
+  }
+
+  #sweep(): void {
+    const now = this.#now();
+    const { wsMaxLagEvents, wsMaxLagMs } = this.#deps.options.limits;
+    for (const connection of this.#connections) {
+      const { blockedSince } = connection;
+      if (now - connection.lastHeard >= SILENCE_MS) connection.socket.terminate();
+      else if (blockedSince !== null && now - blockedSince >= wsMaxLagMs)
+        closeBehind(connection, CloseCode.SLOW_CONSUMER, this.#events);
+      else if (this.seq - connection.seq > wsMaxLagEvents && blockedSince !== null)
+        closeBehind(connection, CloseCode.SLOW_CONSUMER, this.#events);
+      else this.#keepAlive(connection, now);
+    }
+  }
+
+  #keepAlive(connection: Connection, now: number): void {
+    if (now - connection.lastPing >= PING_MS) {
+      connection.lastPing = now;
+      connection.socket.ping();
+    }
+    if (!connection.events.has('heartbeat') || connection.blocked || now - connection.lastHeartbeat < HEARTBEAT_MS)
+      return;
+    connection.lastHeartbeat = now;
+    const status = this.#deps.status();
+    const data = { time: this.#unixTime(), seq: this.seq, height: status?.height ?? null, hash: status?.hash ?? null };
+    connection.reply(JSON.stringify({ type: 'heartbeat', data }), now);
+  }
+
+  #tellSyncStatus(): void {
+    const now = this.#now();
+    // The timer comes back to it.
+    if (this.#connections.size === 0 || now - this.#syncStatusAt < SYNC_STATUS_MS) return;
+    const data = this.#deps.syncStatus();
+    if (data === null) return;
+    const key = JSON.stringify({ ...data, progress: Math.floor(data.progress * PROGRESS_STEPS) });
+    if (key === this.#syncStatus) return;
+    this.#syncStatus = key;
+    this.#syncStatusAt = now;
+    this.announce('syncStatus', JSON.stringify(data));
+  }
+
+  #world(): MessageWorld {
+    const { params, status, options } = this.#deps;
+    return {
+      log: this.#events,
+      registry: this.#registry,
+      params,
+      maxWatched: options.limits.wsWatched,
+      maxWatchedInAll: options.limits.wsWatchedTotal,
+      watchedInAll: () => this.watched,
+      time: this.#unixTime(),
+      status: status(),
+    };
+  }
+
+  #now(): number {
+    return this.#deps.clock.monotonicMs();
+  }
+
+  #unixTime(): number {
+    return Math.floor(this.#deps.clock.nowMs() / 1000);
+  }
+}

@@ -1,0 +1,36 @@
+import { hasScope, type Scope } from '../http/scopes.ts';
+import type { Principal } from '../server/context.ts';
+
+export type MessageErrorCode =
+  | 'invalid_message'
+  | 'unknown_type'
+  | 'invalid_parameter'
+  | 'invalid_address'
+  | 'invalid_cursor'
+  | 'limit_exceeded'
+  | 'insufficient_scope'
+  | 'resume_unavailable';
+
+export type Data = Readonly<Record<string, unknown>>;
+
+/** What is wrong with a message of a client's; it is told. */
+export class MessageError extends Error {
+  readonly code: MessageErrorCode;
+  readonly details: Data | null;
+
+  constructor(code: MessageErrorCode, message: string, details: Data | null = null) {
+    super(message);
+    this.code = code;
+    this.details = details;
+  }
+}
+
+export function invalidParameter(parameter: string, reason: string, details: Data = {}): never {
+  throw new MessageError('invalid_parameter', `${parameter} ${reason}`, { parameter, ...details });
+}
+
+/** Without a key there is the default stream and nothing else. */
+export function requireScope({ scopes }: Principal, required: Scope = 'read'): void {
+  if (!hasScope(scopes, required))
+    throw new MessageError('insufficient_scope', `this needs a key with the scope ${required}`, { required });
+}

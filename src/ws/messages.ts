@@ -1,0 +1,154 @@
+import type { EventLog } from '../feed/event-log.ts';
+import type { WatchItem, WatchRegistry } from '../feed/watches.ts';
+import type { NetworkParams } from '../params/network-params.ts';
+import type { Connection } from './connection.ts';
+import { type Data, MessageError } from './message-error.ts';
+import { filter, resume, subscribe, unsubscribe } from './subscriptions.ts';
+import { unwatch, watch } from './watch-messages.ts';
+
+/** What messages are answered from. */
+export interface MessageWorld {
+  readonly log: EventLog;
+  readonly registry: WatchRegistry;
+  readonly params: NetworkParams;
+  /** Items that one connection, and all together, may watch. */
+  readonly maxWatched: number;
+  readonly maxWatchedInAll: number;
+  /** Items that all connections together watch now. */
+  watchedInAll(): number;
+  readonly time: number;
+  readonly status: { readonly height: number; readonly hash: string; readonly synced: boolean } | null;
+}
+
+/** What is done for one message. */
+export interface Answer {
+  readonly reply: 'ack' | 'pong' | 'status';
+  readonly data: Data;
+  /** Messages that go out right behind the reply, before any event. */
+  readonly followedBy?: readonly string[];
+  /** Items whose state is sent before any further event. */
+  readonly snapshot?: readonly WatchItem[];
+}
+
+export interface MessageReply extends Pick<Answer, 'followedBy' | 'snapshot'> {
+  readonly type: string;
+  readonly text: string;
+  readonly failed: boolean;
+}
+
+type MessageId = string | number | undefined;
+
+const MAX_ID_LENGTH = 128;
+/** Far more than any message needs; writing thousands of nested lists back would hold up everybody for seconds. */
+const MAX_OPENINGS = 500;
+
+/** The reply to one message of a client's; every message has exactly one. Messages with long lists take some turns. */
+export function answerMessage(
+  text: string,
+  connection: Connection,
+  world: MessageWorld,
+): MessageReply | Promise<MessageReply> {
+  let id: MessageId;
+  const failed = (error: unknown): MessageReply => {
+    if (!(error instanceof MessageError)) throw error;
+    const { code, message, details } = error;
+    return { type: 'error', text: withId('error', id, { code, message, details }), failed: true };
+  };
+  try {
+    const message = parseMessage(text);
+    id = message.id;
+    const made = answer(message.type, message.data, connection, world);
+    return made instanceof Promise ? made.then((done) => replyOf(done, id)).catch(failed) : replyOf(made, id);
+  } catch (error) {
+    return failed(error);
+  }
+}
+
+function replyOf({ reply, data, followedBy, snapshot }: Answer, id: MessageId): MessageReply {
+  return {
+    type: reply,
+    text: withId(reply, id, data),
+    failed: false,
+    ...(followedBy && { followedBy }),
+    ...(snapshot && { snapshot }),
+  };
+}
+
+function answer(type: string, data: Data, connection: Connection, world: MessageWorld): Answer | Promise<Answer> {
+  const { time, status, log } = world;
+  switch (type) {
+    case 'ping':
+      return { reply: 'pong', data: { ...data, time, seq: log.latest, height: status?.height ?? null } };
+    case 'status':
+      return { reply: 'status', data: statusData(connection, world) };
+    case 'subscribe':
+      return subscribe(data, connection, log);
+    case 'unsubscribe':
+      return unsubscribe(data, connection);
+    case 'resume':
+      return resume(data, connection, log);
+    case 'filter':
+      return filter(data, connection);
+    case 'watch':
+      return watch(data, connection, world);
+    case 'unwatch':
+      return unwatch(data, connection, world);
+    default:
+      throw new MessageError('unknown_type', 'no such message type');
+  }
+}
+
+function statusData({ events, watches }: Connection, { log, status }: MessageWorld): Data {
+  const oldest = log.oldest();
+  return {
+    seq: log.latest,
+    cursor: log.latestCursor,
+    oldestSeq: oldest.chain,
+    oldestMempoolSeq: oldest.mempool,
+    height: status?.height ?? null,
+    hash: status?.hash ?? null,
+    events: [...events],
+    watched: watches.own.size,
+    stored: watches.stored.size,
+    synced: status?.synced ?? false,
+  };
+}
+
+function parseMessage(text: string): { type: string; id: MessageId; data: Data } {
+  if (hasManyOpenings(text)) throw new MessageError('invalid_message', 'too many lists and objects');
+  let message: unknown;
+  try {
+    message = JSON.parse(text);
+  } catch {
+    throw new MessageError('invalid_message', 'not JSON');
+  }
+  if (!isObject(message) || typeof message.type !== 'string')
+    throw new MessageError('invalid_message', 'a message is an object with a type');
+  const { type, id, data = {} } = message;
+  const idIsFine = typeof id === 'string' ? id.length <= MAX_ID_LENGTH : id === undefined || typeof id === 'number';
+  if (!idIsFine) throw new MessageError('invalid_message', 'id must be a number or a short string');
+  // Only a ping may carry anything; it comes back as it is when it is an object.
+  if (!isObject(data)) {
+    if (type !== 'ping') throw new MessageError('invalid_message', 'data must be an object');
+    return { type, id: id as MessageId, data: { echo: data } };
+  }
+  return { type, id: id as MessageId, data };
+}
+
+/** Counts those within strings too; it is a bound and no more. */
+function hasManyOpenings(text: string): boolean {
+  let count = 0;
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if ((code === 0x5b || code === 0x7b) && ++count > MAX_OPENINGS) return true;
+  }
+  return false;
+}
+
+function withId(type: string, id: MessageId, data: Data): string {
+  return JSON.stringify(id === undefined ? { type, data } : { type, id, data });
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,123 @@
+import type { Server } from 'bun';
+import type { Authenticator } from '../auth/authenticator.ts';
+import { ApiError, fail } from '../http/errors.ts';
+import { limitKey } from '../http/ip.ts';
+import type { ApiOptions } from '../http/options.ts';
+import { hasScope } from '../http/scopes.ts';
+import { ANONYMOUS, type Principal } from '../server/context.ts';
+import { type MaybePromise, whenReady } from '../util/maybe-promise.ts';
+import type { SocketData } from './connection.ts';
+import type { Hub } from './hub.ts';
+
+const SUBPROTOCOL = 'obverse.events.v1';
+
+/** Makes a request for /ws a WebSocket. Throws ApiError before the upgrade, so a refusal is a plain HTTP answer. */
+export function upgradeToWebSocket(
+  request: Request,
+  server: Pick<Server<SocketData>, 'upgrade'>,
+  from: { readonly ip: string; readonly requestId: string },
+  { options, auth, hub }: { options: ApiOptions; auth: Authenticator; hub: Hub },
+): MaybePromise<undefined> {
+  if (request.method !== 'GET')
+    throw new ApiError('method_not_allowed', 'method not allowed here', null, { allow: 'GET' });
+  if (request.headers.get('upgrade')?.toLowerCase() !== 'websocket')
+    throw new ApiError('upgrade_required', 'this is a WebSocket', null, {
+      upgrade: 'websocket',
+      connection: 'Upgrade',
+    });
+  const protocols = offeredProtocols(request);
+  return whenReady(authenticate(request, protocols, from.ip, options, auth), (admitted) =>
+    upgradeAdmitted(request, server, from, admitted, protocols.includes(SUBPROTOCOL), { options, hub }),
+  );
+}
+
+function upgradeAdmitted(
+  request: Request,
+  server: Pick<Server<SocketData>, 'upgrade'>,
+  from: { readonly ip: string; readonly requestId: string },
+  { principal, take }: Admitted,
+  withSubprotocol: boolean,
+  { options, hub }: { options: ApiOptions; hub: Hub },
+): undefined {
+  if (principal !== ANONYMOUS && !hasScope(principal.scopes, 'read'))
+    fail('insufficient_scope', 'this needs the scope read', { required: 'read' });
+  checkLimits(principal, from.ip, options, hub);
+  const data: SocketData = { principal, ip: from.ip, requestId: from.requestId, connection: null };
+  const headers = new Headers({ 'x-request-id': from.requestId, 'x-api-version': '1' });
+  // Only this name is ever chosen: the other one offered may be a key. Without a value here Bun takes the first one.
+  headers.set('sec-websocket-protocol', withSubprotocol ? SUBPROTOCOL : '');
+  // Nothing can refuse it any more but a handshake that is none.
+  take();
+  if (server.upgrade(request, { data, headers })) return undefined;
+  throw new ApiError('upgrade_required', 'the upgrade failed', null, { upgrade: 'websocket', connection: 'Upgrade' });
+}
+
+/** Whether the request brings a key, by header or subprotocol, or a ticket; these are refused when they are wrong. */
+export function carriesSocketCredential(request: Request): boolean {
+  return (
+    request.headers.get('authorization') !== null ||
+    offeredProtocols(request).some(isOfferedKey) ||
+    ticketOf(request.url) !== null
+  );
+}
+
+function offeredProtocols(request: Request): string[] {
+  return (request.headers.get('sec-websocket-protocol') ?? '').split(',').map((text) => text.trim());
+}
+
+function isOfferedKey(protocol: string): boolean {
+  return protocol.startsWith('bearer.');
+}
+
+interface Admitted {
+  readonly principal: Principal;
+  /** Uses up what it was admitted by. */
+  take(): void;
+}
+
+function authenticate(
+  request: Request,
+  protocols: readonly string[],
+  ip: string,
+  options: ApiOptions,
+  auth: Authenticator,
+): MaybePromise<Admitted> {
+  const authorization = request.headers.get('authorization');
+  const offered = protocols.find(isOfferedKey);
+  const ticket = authorization === null && offered === undefined ? ticketOf(request.url) : null;
+  if (ticket !== null) {
+    // Pages of any origin: it holds for one connection, and no browser sends it by itself.
+    const { result, take } = auth.ticket(ticket, ip);
+    if (!result.ok) throw result.error;
+    return { principal: result.principal, take };
+  }
+  const nothing = () => {};
+  if (authorization === null && offered === undefined && options.ws.auth === 'public')
+    return { principal: ANONYMOUS, take: nothing };
+  if (authorization === null && offered !== undefined && request.headers.get('origin') !== null)
+    fail('origin_not_allowed', 'a browser must not hold a key');
+  const caller = { ip, request };
+  const authentication =
+    authorization === null && offered !== undefined
+      ? auth.bearer(offered.slice('bearer.'.length), caller)
+      : auth.authenticate(authorization, caller, null);
+  return whenReady(authentication, (result) => {
+    if (!result.ok) throw result.error;
+    return { principal: result.principal, take: nothing };
+  });
+}
+
+function ticketOf(url: string): string | null {
+  const query = url.indexOf('?');
+  return query < 0 ? null : new URLSearchParams(url.slice(query)).get('ticket');
+}
+
+function checkLimits(principal: Principal, ip: string, { limits }: ApiOptions, hub: Hub): void {
+  if (hub.size >= limits.wsTotal) fail('too_many_connections', 'the server has too many connections');
+  if (principal === ANONYMOUS) {
+    const key = limitKey(ip);
+    const open = hub.count((data) => data.principal === ANONYMOUS && limitKey(data.ip) === key);
+    if (open >= limits.wsAnonymousPerIp) fail('too_many_connections', 'this address has too many connections');
+  } else if (hub.count((data) => data.principal.id === principal.id) >= limits.wsPerKey)
+    fail('too_many_connections', 'this key has too many connections');
+}

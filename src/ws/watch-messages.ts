@@ -1,0 +1,97 @@
+import {
+  defaultThresholds,
+  itemOf,
+  MAX_THRESHOLDS_IN_ALL,
+  readTarget,
+  readThresholds,
+  type WatchKind,
+  type WatchTarget,
+} from '../feed/watch-values.ts';
+import type { WatchItem } from '../feed/watches.ts';
+import { ApiError } from '../http/errors.ts';
+import { turns } from '../http/turns.ts';
+import { type Connection, DERIVED_EVENTS } from './connection.ts';
+import { type Data, invalidParameter, MessageError, requireScope } from './message-error.ts';
+import type { Answer, MessageWorld } from './messages.ts';
+
+const SLICE_MS = 1.5;
+
+/** Adds what a message lists, all of it or nothing. */
+export async function watch(data: Data, connection: Connection, world: MessageWorld): Promise<Answer> {
+  requireScope(connection.principal);
+  const { snapshot = false } = data;
+  if (typeof snapshot !== 'boolean') invalidParameter('snapshot', 'must be true or false');
+  const items = await readItems(data, world);
+  const { own } = connection.watches;
+  const added = items.filter(({ key }) => !own.has(key)).length;
+  const { maxWatched, maxWatchedInAll } = world;
+  if (own.size + added > maxWatched)
+    throw new MessageError('limit_exceeded', 'a connection cannot watch that much', { limit: maxWatched });
+  if (world.watchedInAll() + added > maxWatchedInAll)
+    throw new MessageError('limit_exceeded', 'all connections together watch too much', { limit: maxWatchedInAll });
+  const thresholds = new Set([...own.thresholds(), ...items.flatMap((item) => item.thresholds)]);
+  if (thresholds.size > MAX_THRESHOLDS_IN_ALL)
+    throw new MessageError('limit_exceeded', 'too many different numbers of confirmations', {
+      limit: MAX_THRESHOLDS_IN_ALL,
+    });
+  // It has left while its addresses were read, and nobody would take them out again.
+  if (!connection.closed) for (const item of items) own.add(item);
+  if (items.length > 0) connection.want(DERIVED_EVENTS);
+  return {
+    reply: 'ack',
+    data: { count: items.length, total: own.size },
+    ...(snapshot && items.length > 0 && { snapshot: items }),
+  };
+}
+
+export async function unwatch(data: Data, connection: Connection, world: MessageWorld): Promise<Answer> {
+  requireScope(connection.principal);
+  const { own } = connection.watches;
+  const before = own.size;
+  if (data.all === true) own.clear();
+  else if (data.all !== undefined && data.all !== false) invalidParameter('all', 'must be true or false');
+  else for (const { key } of await readItems(data, world)) own.remove(key);
+  return { reply: 'ack', data: { count: before - own.size, total: own.size } };
+}
+
+/** Each item once. Addresses take microseconds each to check, so others have their turn in between. */
+async function readItems(data: Data, world: MessageWorld): Promise<WatchItem[]> {
+  const given = thresholdList(data.confirmations);
+  const items = new Map<string, WatchItem>();
+  const turn = turns(SLICE_MS);
+  for (const [name, kind] of LISTS) {
+    const list = data[name] ?? [];
+    if (!Array.isArray(list)) return invalidParameter(name, 'must be a list');
+    for (const text of list) {
+      if (typeof text !== 'string') return invalidParameter(name, 'must be a list of strings');
+      const item = itemOf(targetOf(name, kind, text, world), given ?? defaultThresholds(kind), world);
+      items.set(item.key, item);
+      await turn();
+    }
+  }
+  return [...items.values()];
+}
+
+const LISTS: readonly (readonly [string, WatchKind])[] = [
+  ['addresses', 'address'],
+  ['scripts', 'script'],
+  ['txids', 'tx'],
+  ['outpoints', 'outpoint'],
+];
+
+function targetOf(name: string, kind: WatchKind, text: string, { params }: MessageWorld): WatchTarget {
+  try {
+    return readTarget(kind, text, params);
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    if (error.failure !== 'invalid_address') return invalidParameter(name, error.message);
+    throw new MessageError('invalid_address', error.message, { address: text.slice(0, 100), ...error.details });
+  }
+}
+
+/** null where none are given. */
+function thresholdList(value: unknown): readonly number[] | null {
+  if (value === undefined) return null;
+  const read = readThresholds(value);
+  return typeof read === 'string' ? invalidParameter('confirmations', read) : read;
+}

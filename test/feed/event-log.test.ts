@@ -1,0 +1,411 @@
+import type { Database } from 'bun:sqlite';
+import { describe, expect, test } from 'bun:test';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import type { Gap, ResumePoint } from '../../src/feed/event-history.ts';
+import { EventLog, type EventLogLimits } from '../../src/feed/event-log.ts';
+import { cursorIn, type LogEntry } from '../../src/feed/log-entry.ts';
+import type { MempoolChange } from '../../src/mempool/changes.ts';
+import { openWriter } from '../../src/storage/chain-database.ts';
+import { ChainReads } from '../../src/storage/chain-reads.ts';
+import { ManualClock } from '../../src/util/clock.ts';
+
+/** A database with an events table to write into, and the log that reads it. */
+class LogFixture implements Disposable {
+  readonly clock = new ManualClock(1_700_000_000_000);
+  readonly log: EventLog;
+  readonly reads: ChainReads;
+  readonly #dir = mkdtempSync(join(tmpdir(), 'event-log-'));
+  readonly #db: Database;
+
+  constructor({
+    rows = [],
+    first = 1,
+    limits = {},
+    turnMs = Infinity,
+  }: { rows?: number[]; first?: number; limits?: Partial<EventLogLimits>; turnMs?: number } = {}) {
+    this.#db = openWriter(join(this.#dir, 'chain.db'), { network: 'regtest', genesisHash: '00'.repeat(32) }, 8);
+    this.write(...rows);
+    // The numbers of this process, behind those of the ones before.
+    this.#db.run("INSERT INTO event_ranges VALUES (0, 'log10000'), (?, 'log1now0')", [first]);
+    this.reads = new ChainReads(this.#dir);
+    this.log = new EventLog({ clock: this.clock, limits, turnMs });
+    this.log.attach(this.reads);
+  }
+
+  write(...seqs: number[]): void {
+    for (const seq of seqs)
+      this.#db.run('INSERT INTO events (seq, type, data) VALUES (?, ?, ?)', [seq, 'newBlock', `{"seq":${seq}}`]);
+  }
+
+  prune(below: number): void {
+    this.#db.run('DELETE FROM events WHERE seq < ?', [below]);
+  }
+
+  /** What is missing behind all that has a number, or behind a cursor; the cursors in them are another test's. */
+  gaps(after: number | string): Omit<Gap, 'cursor'>[] {
+    return this.log.gapsBehind(this.point(after)).map(({ cursor, ...gap }) => gap);
+  }
+
+  point(after: number | string): ResumePoint {
+    const found = typeof after === 'string' ? this.log.locate(after) : this.log.behind(after, 'z');
+    if (found === null || typeof found === 'string') throw new Error(`${after}: ${found}`);
+    return found;
+  }
+
+  /** All that the log hands out behind a number. */
+  all(after = 0): number[] {
+    const seqs: number[] = [];
+    for (let at = after; ; ) {
+      const { entries, scanned } = this.log.after(at, 3);
+      if (scanned === at) return seqs;
+      seqs.push(...entries.map(({ seq }) => seq));
+      at = scanned;
+    }
+  }
+
+  [Symbol.dispose](): void {
+    this.log.close();
+    this.reads.close();
+    this.#db.close();
+    rmSync(this.#dir, { recursive: true, force: true });
+  }
+}
+
+function update(seq: number): MempoolChange {
+  return { kind: 'update', seq, data: `{"seq":${seq}}`, totals: {} as never };
+}
+
+function added(seq: number, txid = seq.toString(16).padStart(64, '0'), bytes = 10): MempoolChange {
+  return {
+    kind: 'added',
+    seq,
+    data: JSON.stringify({ seq, txid }),
+    raw: new Uint8Array(bytes),
+    spent: new Uint8Array(bytes),
+    fee: 300,
+    feeDelta: 0,
+    vsize: 100,
+    time: 1,
+    height: 1,
+    silent: false,
+    weight: 400,
+    sigopCost: 0,
+    replaced: [],
+    unbroadcast: false,
+  };
+}
+
+/** Longer than one turn of taking in, where there is much. */
+async function settled(log: EventLog, seq: number): Promise<void> {
+  while (log.seq < seq) await new Promise((resolve) => setImmediate(resolve));
+}
+
+describe('the order of chain and mempool', () => {
+  test('a mempool event waits for the rows before it, told or not', () => {
+    using it = new LogFixture({ rows: [1, 2] });
+    it.write(3);
+    it.log.append([update(4)]);
+    it.write(5);
+    it.log.append([update(6)]);
+    expect(it.all()).toEqual([1, 2, 3, 4, 5, 6]);
+  });
+
+  test('rows wait until their commit is told, since mempool events before them may be on the way', () => {
+    using it = new LogFixture({ rows: [1] });
+    it.write(3);
+    expect(it.all()).toEqual([1]);
+    it.log.append([update(2)]);
+    expect(it.all()).toEqual([1, 2]);
+    expect([it.log.seq, it.log.latest]).toEqual([2, 3]);
+    it.log.committed(3);
+    expect(it.all()).toEqual([1, 2, 3]);
+  });
+
+  test('an event that comes after a higher number was handed out is left out, and told as a gap', () => {
+    using it = new LogFixture({ rows: [1] });
+    it.write(3);
+    it.log.committed(3);
+    it.log.append([update(2), update(4)]);
+    expect(it.all()).toEqual([1, 3, 4]);
+    expect(it.gaps(1)).toEqual([{ scope: 'mempool', fromSeq: 2, toSeq: 3, lastChainSeq: 3 }]);
+    expect(it.gaps(3)).toEqual([]);
+  });
+
+  test('what changes nothing but facts of an entry is no event', () => {
+    using it = new LogFixture({ rows: [1] });
+    it.log.append([{ kind: 'modified', txid: new Uint8Array(32), feeDelta: 1, unbroadcast: false }, update(2)]);
+    expect(it.all(1)).toEqual([2]);
+  });
+
+  test('many rows are read in turns, and nothing passes them', async () => {
+    using it = new LogFixture({ rows: [1], turnMs: 1 });
+    const rows = Array.from({ length: 3000 }, (_, i) => i + 2);
+    it.write(...rows);
+    it.log.committed(3001);
+    it.log.append([update(3002)]);
+    await settled(it.log, 3002);
+    expect(it.all()).toEqual([1, ...rows, 3002]);
+  });
+});
+
+describe('entries', () => {
+  test('carry the message, and of a transaction what it spends, the rate and why it left', () => {
+    using it = new LogFixture();
+    const change = added(1, 'ab'.repeat(32));
+    const gone = {
+      kind: 'removed',
+      seq: 2,
+      txid: new Uint8Array(32),
+      reason: 'replaced',
+      silent: false,
+      replacedBy: null,
+      gone: { raw: Uint8Array.of(7), spent: new Uint8Array(0) },
+    } as const;
+    it.log.append([change, { ...gone, data: JSON.stringify({ seq: 2, txid: 'ab'.repeat(32) }) }]);
+    const { entries } = it.log.after(0, 10);
+    expect(entries).toEqual([
+      {
+        seq: 1,
+        type: 'newTransaction',
+        text: `{"type":"newTransaction","data":{"cursor":"log1now0000000001m000000000","seq":1,"txid":"${'ab'.repeat(32)}"}}`,
+        tx: { raw: expect.any(Uint8Array), spent: expect.any(Uint8Array) },
+        feeRate: 3,
+        reason: null,
+      },
+      expect.objectContaining({ type: 'transactionRemoved', reason: 'replaced' }) as unknown as LogEntry,
+    ]);
+    expect(entries[1]!.tx!.raw).toEqual(Uint8Array.of(7));
+    expect([...it.log.mempool()]).toEqual([]);
+  });
+
+  test('are found by type, and the place to go on moves past the others', () => {
+    using it = new LogFixture({ rows: [1, 2, 3] });
+    it.log.append([update(4), added(5)]);
+    const only = (type: string, limit = 10) => it.log.after(0, limit, new Set([type]));
+    expect(only('mempoolUpdate')).toMatchObject({ entries: [], scanned: 3 });
+    expect(it.log.after(3, 10, new Set(['mempoolUpdate']))).toMatchObject({ entries: [{ seq: 4 }], scanned: 5 });
+    expect(only('newBlock', 2)).toMatchObject({ entries: [{ seq: 1 }, { seq: 2 }], scanned: 2 });
+    expect(it.log.oldest()).toEqual({ chain: 1, mempool: 4 });
+  });
+});
+
+describe('what is kept', () => {
+  for (const [name, limits] of [
+    ['entries', { entries: 3 }],
+    ['bytes', { bytes: 3 * 1800 }],
+  ] as const)
+    test(`is bounded in ${name}; rows stay readable, and the rest is a gap`, () => {
+      using it = new LogFixture({ rows: [1], limits });
+      it.write(2);
+      it.log.committed(2);
+      for (let seq = 3; seq <= 10; seq++) {
+        if (seq === 5) {
+          it.write(seq);
+          it.log.committed(seq);
+        } else it.log.append([added(seq, undefined, 500)]);
+      }
+      expect(it.all()).toEqual([1, 2, 5, 8, 9, 10]);
+      expect([it.all(5), it.all(7), it.all(9)]).toEqual([[8, 9, 10], [8, 9, 10], [10]]);
+      expect(it.gaps(4)).toEqual([{ scope: 'mempool', fromSeq: 5, toSeq: 7, lastChainSeq: 5 }]);
+      expect(it.gaps(7)).toEqual([]);
+      expect(it.log.lostTo).toBe(7);
+    });
+
+  test('is bounded in time', () => {
+    using it = new LogFixture({ rows: [1] });
+    it.log.append([update(2)]);
+    it.clock.advance(23 * 3600 * 1000);
+    it.log.append([update(3)]);
+    expect(it.all(1)).toEqual([2, 3]);
+    it.clock.advance(2 * 3600 * 1000);
+    it.log.append([update(4)]);
+    expect(it.all(1)).toEqual([3, 4]);
+  });
+
+  test('rows that are gone are a gap of all kinds, and come first', () => {
+    using it = new LogFixture({ rows: [1, 2, 3, 4], limits: { entries: 1 } });
+    it.log.append([update(5), update(6)]);
+    it.prune(4);
+    expect(it.gaps(1)).toEqual([
+      { scope: 'all', fromSeq: 2, toSeq: 3, lastChainSeq: 4 },
+      { scope: 'mempool', fromSeq: 4, toSeq: 5, lastChainSeq: 4 },
+    ]);
+    expect(it.gaps(3)).toMatchObject([{ scope: 'mempool', fromSeq: 4 }]);
+  });
+});
+
+describe('after a restart', () => {
+  test('numbers of the process before are known, and its mempool events a gap', () => {
+    using it = new LogFixture({ rows: [1, 100], first: 10_001 });
+    const known = (seq: number) => it.log.behind(seq, '') !== null;
+    expect([known(150), known(10_000), known(10_001)]).toEqual([true, true, false]);
+    const gap = { scope: 'mempool', fromSeq: 151, toSeq: 10_000, lastChainSeq: 100 } as const;
+    expect(it.gaps(150)).toEqual([gap]);
+    it.log.append([update(10_001)]);
+    expect(it.gaps(150)).toEqual([gap]);
+    expect(it.gaps(10_000)).toEqual([]);
+    expect([known(10_001), known(10_002)]).toEqual([true, false]);
+    expect(it.log.lostTo).toBe(0);
+  });
+
+  test('a first event that follows the last one says that nothing was lost', () => {
+    using it = new LogFixture({ rows: [1] });
+    it.log.append([update(2)]);
+    expect(it.gaps(1)).toEqual([]);
+  });
+
+  test('what is derived from an event that is gone is missing as well', () => {
+    using it = new LogFixture({ rows: [1, 100], first: 10_001 });
+    const within = (seq: number) => it.log.gapsBehind({ seq, within: '', chainSeq: null });
+    expect(within(10_000)).toMatchObject([{ scope: 'mempool', fromSeq: 10_000, toSeq: 10_000 }]);
+    expect(within(150)).toMatchObject([{ scope: 'mempool', fromSeq: 150 }]);
+    // A block is still there, and what is derived from it comes again.
+    expect(within(100)).toMatchObject([{ scope: 'mempool', fromSeq: 101 }]);
+    it.log.append([added(10_001)]);
+    expect(within(10_001)).toEqual([]);
+  });
+});
+
+describe('cursors', () => {
+  const NOW = 'log1now0';
+  const BEFORE = 'log10000';
+
+  test('of events name their range, their number and the chain below them', () => {
+    using it = new LogFixture({ rows: [1, 2], first: 40 });
+    it.log.append([update(40)]);
+    it.write(41);
+    it.log.append([update(42)]);
+    const entries = [...it.log.after(0, 10).entries, ...it.log.after(2, 10).entries];
+    expect(entries.map(cursorIn)).toEqual([
+      `${BEFORE}000000001c`,
+      `${BEFORE}000000002c`,
+      `${NOW}000000014m000000002`,
+      `${NOW}000000015c`,
+      `${NOW}000000016m000000015`,
+    ]);
+    for (const entry of entries) {
+      const { seq, text } = entry;
+      const cursor = cursorIn(entry);
+      expect(JSON.parse(text).data).toMatchObject({ cursor, seq });
+      expect(it.log.cursorAt({ seq, within: '' })).toBe(cursor);
+      expect(it.log.locate(cursor)).toMatchObject({ seq, within: '' });
+    }
+    expect(it.log.latestCursor).toBe(`${cursorIn(entries.at(-1)!)}z`);
+    expect(it.gaps(cursorIn(entries[1]!))).toEqual([{ scope: 'mempool', fromSeq: 3, toSeq: 39, lastChainSeq: 41 }]);
+  });
+
+  test('of another log, of another history, ahead and of another form are rejected, each with its reason', () => {
+    using it = new LogFixture({ rows: [1, 100], first: 10_001 });
+    it.log.append([update(10_001)]);
+    const cursor = (tag: string, seq: number) => `${tag}${seq.toString(36).padStart(9, '0')}m000000000`;
+    expect(it.log.locate(cursor('log2now0', 1))).toBe('other-log');
+    // These numbers were given by a process that this database knows nothing of: it is a copy from before.
+    expect(it.log.locate(cursor(BEFORE, 10_001))).toBe('other-history');
+    expect(it.log.locate(cursor('log1abcd', 7))).toBe('other-history');
+    expect(it.log.locate(cursor(NOW, 10_002))).toBe('ahead');
+    for (const text of ['', 'x', cursor(NOW, 1).slice(1), `${cursor(NOW, 10_001)}a`, cursor(NOW, 10_001).toUpperCase()])
+      expect(it.log.locate(text)).toBe('malformed');
+    expect(it.log.locate(cursor(NOW, 10_001))).toMatchObject({ seq: 10_001 });
+  });
+
+  test('of a block that the log has lost, in a power cut or with an older copy, find a gap of all kinds', () => {
+    using it = new LogFixture({ rows: [1, 100], first: 10_001 });
+    it.log.append([update(10_001)]);
+    const lost = { scope: 'all', fromSeq: 101, toSeq: 10_000, lastChainSeq: 100 } as const;
+    expect(it.gaps(`${BEFORE}000000050c`)).toEqual([lost]);
+    expect(it.gaps(`${BEFORE}000000051m000000050a0000000001`)).toEqual([lost]);
+    // The same of a transaction that came before any block was lost.
+    expect(it.gaps(`${BEFORE}000000051m00000002s`)).toMatchObject([{ scope: 'mempool', toSeq: 10_000 }]);
+  });
+
+  test('older than all that is kept find a gap, not an error', () => {
+    using it = new LogFixture({ rows: [1, 2, 3, 4] });
+    it.prune(4);
+    expect(it.gaps(`${BEFORE}000000000cz`)).toEqual([{ scope: 'all', fromSeq: 1, toSeq: 3, lastChainSeq: 4 }]);
+  });
+
+  test('of a gap skip nothing that is kept, and reach its end', () => {
+    using it = new LogFixture({ rows: [1, 100, 200], first: 10_001 });
+    const end = (at: string) => it.point(it.log.gapsBehind(it.point(at))[0]!.cursor);
+    // The number of a transaction before block 100.
+    expect(end(`${BEFORE}00000001em000000001`)).toMatchObject({ seq: 99, within: 'z' });
+    // What is derived from block 100 may follow.
+    expect(end(`${BEFORE}00000002sc`)).toMatchObject({ seq: 100, within: '' });
+    expect(end(`${BEFORE}00000002sca0000000001`)).toMatchObject({ seq: 100, within: 'a0000000001' });
+    expect(end(`${BEFORE}00000002scz`)).toMatchObject({ seq: 199, within: 'z' });
+    expect(end(`${BEFORE}00000005kcz`)).toMatchObject({ seq: 10_000, within: 'z' });
+    expect(it.gaps(it.log.cursorAt({ seq: 10_000, within: 'z' }))).toEqual([]);
+  });
+});
+
+test('closing tells those who wait', () => {
+  using it = new LogFixture();
+  let told = 0;
+  const end = it.log.onGrown(() => told++);
+  it.log.append([update(1)]);
+  it.log.close();
+  it.log.append([update(2)]);
+  end();
+  expect([told, it.log.closed, it.log.seq]).toEqual([2, true, 1]);
+});
+
+type Step = { kind: 'row' | 'mempool'; count: number; tell: boolean } | { kind: 'read'; by: number; limit: number };
+
+test('any interleaving gives every reader every event once and in order', async () => {
+  const step = fc.oneof(
+    fc.record({
+      kind: fc.constantFrom('row', 'mempool'),
+      count: fc.integer({ min: 1, max: 5 }),
+      tell: fc.boolean(),
+    }) as fc.Arbitrary<Step>,
+    fc.record({
+      kind: fc.constant('read'),
+      by: fc.nat(2),
+      limit: fc.integer({ min: 1, max: 4 }),
+    }) as fc.Arbitrary<Step>,
+  );
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
+      using it = new LogFixture({ rows: [1], turnMs: 1 });
+      let next = 2;
+      // What the node has posted to the front, in order; it arrives in pieces.
+      const port: (number | MempoolChange)[] = [];
+      const readers = [0, 1, 2].map(() => ({ at: 0, got: [] as number[] }));
+      const deliver = () => {
+        for (const message of port.splice(0))
+          if (typeof message === 'number') it.log.committed(message);
+          else it.log.append([message]);
+      };
+      const read = ({ by, limit }: { by: number; limit: number }) => {
+        const reader = readers[by]!;
+        const { entries, scanned } = it.log.after(reader.at, limit);
+        reader.got.push(...entries.map(({ seq }) => seq));
+        reader.at = scanned;
+        return entries.length;
+      };
+      for (const step of steps) {
+        if (step.kind === 'read') {
+          read(step);
+          continue;
+        }
+        for (let i = 0; i < step.count; i++, next++) {
+          if (step.kind === 'row') it.write(next);
+          else port.push(added(next));
+        }
+        if (step.kind === 'row') port.push(next - 1);
+        if (step.tell) deliver();
+      }
+      deliver();
+      await settled(it.log, next - 1);
+      const everything = Array.from({ length: next - 1 }, (_, i) => i + 1);
+      for (const [by, reader] of readers.entries()) {
+        while (reader.at < it.log.seq) read({ by, limit: 4 });
+        expect(reader.got).toEqual(everything);
+      }
+    }),
+    { numRuns: 60 },
+  );
+});

@@ -1,0 +1,32 @@
+import { expect, test } from 'bun:test';
+import { MempoolFeed } from '../../src/feed/mempool-feed.ts';
+import { changeBytes, type MempoolChange } from '../../src/mempool/changes.ts';
+import { ManualClock } from '../../src/util/clock.ts';
+
+function update(seq: number, length: number): MempoolChange {
+  return { kind: 'update', seq, data: 'x'.repeat(length), totals: {} as never };
+}
+
+test('the node is told of every byte that was taken in, in pieces where it is much', async () => {
+  const told: number[] = [];
+  const seen: number[] = [];
+  const feed = new MempoolFeed({
+    clock: new ManualClock(0),
+    onChanges(changes) {
+      for (const change of changes) if ('seq' in change) seen.push(change.seq);
+      // So long that a turn is over after each piece.
+      for (const until = performance.now() + 2; performance.now() < until; );
+    },
+    onCommit() {},
+    onTaken: (bytes) => told.push(bytes),
+  });
+  const changes = Array.from({ length: 64 }, (_, i) => update(i + 1, 20_000));
+  feed.take({ changes: changes.slice(0, 60), commit: null });
+  feed.take({ changes: changes.slice(60), commit: null });
+  await feed.drained();
+  expect(seen).toEqual(changes.map((_, i) => i + 1));
+  const sum = told.reduce((total, bytes) => total + bytes, 0);
+  expect(sum).toBe(changes.reduce((total, change) => total + changeBytes(change), 0));
+  expect(told.length).toBeGreaterThan(3);
+  expect(Math.max(...told)).toBeLessThan(sum / 2);
+});

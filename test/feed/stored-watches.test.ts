@@ -1,0 +1,79 @@
+import { afterAll, expect, test } from 'bun:test';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { StoredWatches } from '../../src/feed/stored-watches.ts';
+import type { WatchWrite } from '../../src/feed/watch-messages.ts';
+import { WatchStore } from '../../src/feed/watch-store.ts';
+import { readTarget } from '../../src/feed/watch-values.ts';
+import { WatchRegistry } from '../../src/feed/watches.ts';
+import { ApiError } from '../../src/http/errors.ts';
+import { regtest } from '../../src/params/regtest.ts';
+import { ManualClock } from '../../src/util/clock.ts';
+import { silentLog } from '../lib/chain-fixture.ts';
+
+const dir = mkdtempSync(join(tmpdir(), 'watches-test-'));
+afterAll(() => rmSync(dir, { recursive: true, force: true }));
+
+const wish = (n: number) => ({
+  ...readTarget('tx', n.toString(16).padStart(64, '0'), regtest),
+  confirmations: undefined,
+  label: undefined,
+});
+const wishes = (from: number, count: number) => Array.from({ length: count }, (_, i) => wish(from + i));
+
+/** A writer that does what it is told, and then fails as often as `lost` says before its answer arrives. */
+class LossyWriter {
+  lost = 0;
+  readonly #store: WatchStore;
+
+  constructor(path: string) {
+    this.#store = new WatchStore(path);
+  }
+
+  async write(write: WatchWrite) {
+    const put = write.type === 'put' ? this.#store.put(write.owner, write.changes) : [];
+    const removed = write.type === 'remove' && write.ids ? this.#store.remove(write.owner, write.ids) : [];
+    if (write.type === 'remove' && !write.ids) this.#store.removeAll(write.owner);
+    if (this.lost > 0) {
+      this.lost--;
+      throw new ApiError('internal_error');
+    }
+    return { put, removed };
+  }
+
+  async close() {
+    this.#store.close();
+  }
+}
+
+test('where it is not known whether a change was made, what is stored counts', async () => {
+  const path = join(dir, 'watches.db');
+  const writer = new LossyWriter(path);
+  const registry = new WatchRegistry();
+  const watches = new StoredWatches({
+    registry,
+    params: regtest,
+    perKey: 1000,
+    inAll: 1000,
+    log: silentLog,
+    clock: new ManualClock(0),
+    isOwner: () => true,
+    makeWriter: () => writer,
+  });
+  watches.open(path);
+  const added: string[] = [];
+  watches.onAdded((owner) => added.push(owner));
+  const set = watches.of('alice');
+  await watches.put('bob', wishes(0, 3));
+  writer.lost = 1;
+  await expect(watches.put('alice', wishes(0, 250))).rejects.toThrow('internal error');
+  expect([set.size, watches.total, registry.size]).toEqual([250, 253, 253]);
+  expect(added).toEqual(['bob', 'alice']);
+  // Asked for again, it is there already.
+  expect((await watches.put('alice', wishes(0, 1)))[0]!.created).toBe(false);
+  writer.lost = 1;
+  await expect(watches.removeAll('alice')).rejects.toThrow('internal error');
+  expect([set.size, watches.total, registry.size]).toEqual([0, 3, 3]);
+  await watches.close();
+});

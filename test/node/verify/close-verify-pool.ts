@@ -1,0 +1,18 @@
+import { VerifyPool } from '../../../src/node/verify/verify-pool.ts';
+
+/** Closes verify workers at many moments of their start; a program of its own, because what can go wrong ends the process. */
+const FIRST_MS = 35;
+const LAST_MS = 75;
+
+for (let ms = FIRST_MS; ms <= LAST_MS; ms++) {
+  const pool = new VerifyPool(4, {
+    onError(error) {
+      throw error;
+    },
+  });
+  pool.start();
+  await Bun.sleep(ms);
+  await pool.close();
+}
+console.log('closed');
+process.exit(0);

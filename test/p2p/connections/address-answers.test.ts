@@ -1,0 +1,59 @@
+import { expect, test } from 'bun:test';
+import type { AddressNetwork } from '../../../src/p2p/address/net-address.ts';
+import { AddressAnswers } from '../../../src/p2p/connections/address-answers.ts';
+import type { PeerLink, Permission } from '../../../src/p2p/connections/peer-link.ts';
+import { fixture as addresses, at, HOUR, ip, peer } from '../address/addr-fixture.ts';
+
+function fixture(isShunned: (peer: { address: { bytes: Uint8Array } }) => boolean = () => false) {
+  const { manager, clock, pass, below } = addresses();
+  for (let i = 0; i < 200; i++) manager.add([peer(`${20 + i}.1.1.1`)], ip(`${20 + i}.2.2.2`));
+  return { manager, pass, answers: new AddressAnswers(manager, isShunned, clock, below) };
+}
+
+const link = (
+  local: string,
+  { type = 'inbound' as PeerLink['type'], network = 'ipv4' as AddressNetwork, permissions = [] as Permission[] } = {},
+) => ({ type, network, permissions: new Set(permissions), localService: at(local) }) as unknown as PeerLink;
+
+test('an answer is a share of what is known, and for a day the same to all who come the same way', () => {
+  const { answers, manager, pass } = fixture();
+  const first = answers.answer(link('1.1.1.1'));
+  expect(first.length).toBe(Math.floor(manager.size() * 0.23));
+  for (let hours = 0; hours < 21; hours += 3) {
+    expect(answers.answer(link('1.1.1.1'))).toBe(first);
+    pass(3 * HOUR);
+  }
+  pass(6 * HOUR);
+  expect(answers.answer(link('1.1.1.1'))).not.toEqual(first);
+});
+
+test('it is another one on another network or another address of ours', () => {
+  const { answers } = fixture();
+  const first = answers.answer(link('1.1.1.1'));
+  expect(answers.answer(link('1.1.1.1', { network: 'onion' }))).not.toEqual(first);
+  expect(answers.answer(link('1.1.1.2'))).not.toEqual(first);
+  // The port of an outbound connection means nothing.
+  const out = { type: 'outbound-full-relay' } as const;
+  const localPort = (port: number) => ({ ...link('1.1.1.1', out), localService: at('1.1.1.1', port) });
+  expect(answers.answer(localPort(1))).toBe(answers.answer(localPort(2)));
+});
+
+test('who has the permission gets a new one each time', () => {
+  const { answers } = fixture();
+  const trusted = link('1.1.1.1', { permissions: ['addr'] });
+  expect(answers.answer(trusted)).not.toEqual(answers.answer(trusted));
+});
+
+test('who is shunned is told to nobody', () => {
+  const { answers } = fixture(({ address }) => address.bytes[0]! % 2 === 0);
+  const told = answers.answer(link('1.1.1.1'));
+  expect(told.length).toBeGreaterThan(0);
+  expect(told.every(({ address }) => address.bytes[0]! % 2 === 1)).toBe(true);
+});
+
+test('answers are kept for a bounded number of ways', () => {
+  const { answers } = fixture();
+  const first = answers.answer(link('1.1.1.1'));
+  for (let i = 0; i < 100; i++) answers.answer(link(`2.2.2.${i}`));
+  expect(answers.answer(link('1.1.1.1'))).not.toBe(first);
+});

@@ -1,0 +1,407 @@
+import { afterEach, describe, expect, test } from 'bun:test';
+import type { ConnectionType } from '../../../src/p2p/connections/peer-link.ts';
+import { type PermissionRule, parsePermissionRule } from '../../../src/p2p/connections/permissions.ts';
+import { parseSubnet } from '../../../src/p2p/connections/subnet.ts';
+import { abortable } from '../../../src/util/abort.ts';
+import { groups, NOW, OPTIONS, peerAddress, service, stopAll, stores, v2, world } from './manager-fixture.ts';
+import { turns, until } from './net-fixture.ts';
+
+afterEach(stopAll);
+
+const LISTEN = { listen: { host: '127.0.0.1', port: 0 } };
+const rules = (...texts: string[]) => texts.map((text) => parsePermissionRule(text) as PermissionRule);
+
+describe('inbound', () => {
+  test('peers come in and are told to the logic, with v1 or v2', async () => {
+    const { start, inbound, logic, manager } = world({ options: LISTEN });
+    const port = start();
+    const transport = v2(true);
+    await inbound(port, transport);
+    const old = await inbound(port);
+    old.send('version', new Uint8Array(100));
+    await until(() => logic.links.length === 2);
+    await until(() => manager.links().every((link) => link.protocol !== 'detecting'));
+    expect(transport.sessionId).not.toBeNull();
+    expect(logic.links.map(({ type }) => type)).toEqual(['inbound', 'inbound']);
+    expect(manager.counts()).toEqual({
+      inbound: 2,
+      outbound: 0,
+      byType: new Map([['inbound', 2]]),
+      byNetwork: new Map([['unroutable', 2]]),
+    });
+    expect(manager.link(0)?.localService).toEqual(service(`127.0.0.1:${port}`));
+  });
+
+  test('all addresses, IPv6 and IPv4, are one setting', async () => {
+    const interfaces = () => ['20.1.1.1', '2a01:1::1', '127.0.0.1'];
+    const both = world({ options: { listen: { host: '::', port: 0 }, discover: true }, deps: { interfaces } });
+    const port = both.start();
+    (await both.inbound(port)).send('version', new Uint8Array(100));
+    await until(() => both.logic.links.length === 1);
+    expect(both.logic.links[0]!.service.address.network).toBe('ipv4');
+    const found = ({ manager }: typeof both) => manager.localAddresses().map(({ service }) => service.address.network);
+    expect(found(both)).toEqual(['ipv4', 'ipv6']);
+
+    const one = world({ options: { listen: { host: '0.0.0.0', port: 0 }, discover: true }, deps: { interfaces } });
+    one.start();
+    expect(found(one)).toEqual(['ipv4']);
+  });
+
+  test('a port that is taken is told to the operator', () => {
+    const first = world({ options: LISTEN });
+    const port = first.start();
+    const second = world({ options: { listen: { host: '127.0.0.1', port } } });
+    expect(() => second.start()).toThrow(`cannot listen for peers on 127.0.0.1 port ${port}: EADDRINUSE`);
+  });
+
+  test('who is banned does not get in, but whom the operator lets in whatever he does', async () => {
+    const { start, inbound, manager } = world({ options: LISTEN });
+    const port = start();
+    manager.bans.ban(parseSubnet('127.0.0.0/8')!);
+    const refused = await inbound(port);
+    await until(() => refused.closed);
+    expect(manager.links()).toEqual([]);
+
+    const other = world({ options: { ...LISTEN, permissions: rules('noban@127.0.0.1') } });
+    other.manager.bans.ban(parseSubnet('127.0.0.1')!);
+    await other.inbound(other.start());
+    await until(() => other.manager.links().length === 1);
+    expect([...other.manager.links()[0]!.permissions].sort()).toEqual(['download', 'noban']);
+  });
+
+  test('a ban can end the connections that are there', async () => {
+    const { start, inbound, manager, logic } = world({ options: { ...LISTEN, v2: false } });
+    const peer = await inbound(start());
+    await until(() => logic.links.length === 1);
+    expect(manager.disconnectSubnet(parseSubnet('10.0.0.0/8')!)).toBe(0);
+    expect(manager.disconnectSubnet(parseSubnet('127.0.0.0/8')!)).toBe(1);
+    await until(() => peer.closed && logic.events.length === 2);
+    expect(logic.events[1]).toBe('closed 0 banned by operator');
+  });
+
+  test('who misbehaved comes in while there is room, and not for the last place', async () => {
+    // 11 are for outbound connections, which leaves 3.
+    const { start, inbound, manager, logic } = world({ options: { ...LISTEN, maxConnections: 14, v2: false } });
+    const port = start();
+    await inbound(port);
+    await until(() => logic.links.length === 1);
+    manager.discourage(logic.links[0]!);
+    expect(manager.isBannedOrDiscouraged(service('127.0.0.1').address)).toBe(true);
+    await inbound(port);
+    await until(() => logic.links.length === 2);
+    const third = await inbound(port);
+    await until(() => third.closed);
+    expect(manager.counts().inbound).toBe(2);
+  });
+
+  test('when all places are taken and nobody can go, nobody comes', async () => {
+    const { start, inbound, manager, logic } = world({ options: { ...LISTEN, maxConnections: 13, v2: false } });
+    const port = start();
+    for (let i = 0; i < 2; i++) await inbound(port);
+    await until(() => logic.links.length === 2);
+    const third = await inbound(port);
+    await until(() => third.closed);
+    expect(manager.counts().inbound).toBe(2);
+  });
+
+  test('among many, one goes for another that comes', async () => {
+    const { start, inbound, manager, logic, time } = world({ options: { ...LISTEN, maxConnections: 51, v2: false } });
+    const port = start();
+    for (let i = 0; i < 40; i++) {
+      await inbound(port);
+      await until(() => logic.links.length === i + 1);
+      time.clock.advance(1);
+    }
+    await inbound(port);
+    await until(() => logic.links.length === 41 && logic.events.length === 42);
+    expect(logic.events.filter((event) => event.endsWith('evicted')).length).toBe(1);
+    expect(manager.counts().inbound).toBe(40);
+    expect(manager.totals.closeReasons).toEqual(new Map([['evicted', 1]]));
+  });
+
+  test('half of the places are for peers that want transactions', async () => {
+    const { start, inbound, manager, logic, time } = world({ options: { ...LISTEN, maxConnections: 71, v2: false } });
+    const port = start();
+    for (let i = 0; i < 31; i++) {
+      await inbound(port);
+      await until(() => logic.links.length === i + 1);
+      time.clock.advance(1);
+      logic.links[i]!.standing.relaysTransactions = true;
+      if (i < 30) expect(manager.makeRoomForTransactionRelay(logic.links[i]!)).toBe(true);
+    }
+    expect(manager.links().length).toBe(31);
+    expect(manager.makeRoomForTransactionRelay(logic.links[30]!)).toBe(true);
+    await until(() => manager.links().length === 30);
+    expect(logic.links[30]!.closed).toBe(false);
+  });
+
+  test('a peer that says nothing is given up after a minute', async () => {
+    const { start, inbound, manager, time, logic } = world({ options: LISTEN });
+    const peer = await inbound(start());
+    await until(() => manager.links().length === 1);
+    await time.pass(60_000);
+    expect(manager.links().length).toBe(1);
+    await time.pass(1000);
+    await until(() => peer.closed);
+    expect(logic.events).toEqual([]);
+    await until(() => manager.totals.closeReasons.size === 1);
+    expect([...manager.totals.closeReasons.keys()]).toEqual(['no message in the first minute']);
+  });
+});
+
+describe('connections an operator wants', () => {
+  test('connect: each is dialled until it is there and whenever it is not, and nobody else', async () => {
+    const { start, internet, time, logic, manager } = world({
+      options: { connect: ['9.9.9.9:1', 'localhost:77'], v2: false },
+    });
+    manager.addresses.add([{ ...service('7.7.7.7'), time: 1_700_000_000, services: 9n }], service('6.6.6.6').address);
+    start();
+    await time.passUntil(() => internet.dialled.length >= 2, 500);
+    expect(new Set(internet.dialled)).toEqual(new Set(['9.9.9.9:1']));
+    const [peers] = [internet.node('9.9.9.9:1')];
+    await time.passUntil(() => peers!.length === 1, 500);
+    await until(() => logic.links.length === 1);
+    const dialled = internet.dialled.length;
+    await time.pass(20_000);
+    expect(internet.dialled.length).toBe(dialled);
+    peers![0]!.close();
+    await time.passUntil(() => peers!.length === 2, 500);
+    await until(() => logic.links.length === 2);
+    expect(logic.links.map(({ type, name }) => [type, name])).toEqual([
+      ['manual', '9.9.9.9:1'],
+      ['manual', '9.9.9.9:1'],
+    ]);
+  });
+
+  test('a name is looked up, and its addresses are tried one after the other', async () => {
+    const lookup = async (name: string) => (name === 'node.example' ? ['1.1.1.1', '2.2.2.2', '3.3.3.3'] : []);
+    const { start, internet, manager } = world({ options: { v2: false }, deps: { lookup } });
+    internet.node('2.2.2.2:5');
+    start();
+    const link = await manager.connectTo('node.example:5', 'manual');
+    expect(link?.service).toEqual(service('2.2.2.2:5'));
+    expect(link?.name).toBe('node.example:5');
+    expect(await manager.connectTo('node.example:5', 'manual')).toBeNull();
+    expect(await manager.connectTo('2.2.2.2:5', 'manual')).toBeNull();
+    expect(await manager.connectTo('unknown.example', 'manual')).toBeNull();
+  });
+
+  test('an added node is dialled at once, after a failure each minute, and not when it has been removed', async () => {
+    const { start, internet, time, manager } = world({ options: { maxConnections: 0 } });
+    start();
+    expect(manager.addNode('9.9.9.9')).toBe(true);
+    expect(manager.addNode('9.9.9.9:18444')).toBe(false);
+    await time.pass(2000);
+    expect(internet.dialled).toEqual(['9.9.9.9:18444']);
+    await time.pass(59_000);
+    expect(internet.dialled.length).toBe(1);
+    await time.pass(2000);
+    expect(internet.dialled.length).toBe(2);
+    expect(manager.addedNodes()).toEqual([{ text: '9.9.9.9', v2: true, connected: null }]);
+    expect(manager.removeNode('9.9.9.9:18444')).toBe(false);
+    expect(manager.removeNode('9.9.9.9')).toBe(true);
+    await time.pass(200_000);
+    expect(internet.dialled.length).toBe(2);
+  });
+
+  test('eight added nodes are connected at once', async () => {
+    const { start, internet, time, manager, logic } = world({ options: { maxConnections: 0, v2: false } });
+    start();
+    for (const name of groups(10)) {
+      internet.node(name);
+      manager.addNode(name, false);
+    }
+    await time.pass(10_000);
+    await until(() => logic.links.length === 8);
+    await time.pass(130_000);
+    expect([logic.links.length, manager.counts().byType]).toEqual([8, new Map([['manual', 8]])]);
+    expect(manager.addedNodes().filter(({ connected }) => connected !== null).length).toBe(8);
+    expect(manager.disconnect(groups(1)[0]!)).toBe(true);
+    expect(manager.disconnect('nobody')).toBe(false);
+  });
+
+  test('permissions for outbound peers are those an operator gives to manual ones', async () => {
+    const options = { permissions: rules('out,noban@9.0.0.0/8', 'relay@9.0.0.0/8'), v2: false };
+    const { start, internet, manager } = world({ options });
+    internet.node('9.9.9.9:18444');
+    internet.node('9.8.8.8:18444');
+    start();
+    const manual = await manager.connectTo('9.9.9.9', 'manual');
+    const automatic = await manager.connectTo('9.8.8.8', 'outbound-full-relay');
+    expect([...manual!.permissions].sort()).toEqual(['download', 'noban']);
+    expect([...automatic!.permissions]).toEqual([]);
+  });
+});
+
+describe('transport', () => {
+  test('v2 is spoken where both can', async () => {
+    const { start, internet, manager, logic } = world();
+    const peers = internet.node('9.9.9.9:18444', () => v2(false));
+    start();
+    const link = await manager.connectTo('9.9.9.9', 'manual');
+    await until(() => logic.links.length === 1);
+    await until(() => link!.protocol === 'v2' && peers[0]!.transport.protocol === 'v2');
+    expect(link!.sessionId).toBe(peers[0]!.transport.sessionId!.toHex());
+  });
+
+  test('a peer that hangs up on v2 is tried again with v1', async () => {
+    const { start, internet, manager, logic } = world();
+    const peers = internet.oldNode('9.9.9.9:18444');
+    start();
+    await manager.connectTo('9.9.9.9', 'manual');
+    await until(() => logic.links.length === 1);
+    expect(peers.length).toBe(2);
+    expect([logic.links[0]!.protocol, logic.links[0]!.name, logic.links[0]!.type]).toEqual(['v1', '9.9.9.9', 'manual']);
+    expect(logic.events).toEqual(['opened 1']);
+  });
+
+  test('without v2 nothing else is tried', async () => {
+    const { start, internet, manager, logic } = world({ options: { v2: false } });
+    const peers = internet.oldNode('9.9.9.9:18444');
+    start();
+    await manager.connectTo('9.9.9.9', 'manual');
+    await until(() => logic.links.length === 1);
+    expect(peers.length).toBe(1);
+  });
+});
+
+test('a connection to ourselves is told by its nonce', async () => {
+  const { start, manager, internet } = world({ options: { v2: false } });
+  internet.node('9.9.9.9:18444');
+  start();
+  const link = (await manager.connectTo('9.9.9.9', 'manual'))!;
+  const nonce = manager.nonceOf(link);
+  expect(manager.nonceOf(link)).toBe(nonce);
+  expect([manager.isOwnNonce(nonce), manager.isOwnNonce(nonce + 1n)]).toEqual([true, false]);
+  link.standing.established = true;
+  expect(manager.isOwnNonce(nonce)).toBe(false);
+});
+
+test('switched off, nobody is dialled, let in or kept; switched on again, all goes on', async () => {
+  const { start, inbound, manager, time, internet, logic } = world({ options: { ...LISTEN, v2: false } });
+  internet.node('9.9.9.9:18444');
+  const port = start();
+  manager.addNode('9.9.9.9', false);
+  await inbound(port);
+  await time.passUntil(() => manager.links().length === 2);
+  manager.setActive(false);
+  await until(() => logic.events.length === 4);
+  expect([manager.active, manager.links()]).toEqual([false, []]);
+  const refused = await inbound(port);
+  await until(() => refused.closed);
+  const { length } = internet.dialled;
+  await time.pass(130_000);
+  expect(internet.dialled.length).toBe(length);
+  manager.setActive(true);
+  await time.passUntil(() => manager.links().length === 1, 10_000);
+});
+
+test('two nodes on this machine talk to each other', async () => {
+  const one = world({ options: LISTEN });
+  const two = world({ deps: { dial: undefined, lookup: undefined } });
+  const port = one.start();
+  two.start();
+  const link = await two.manager.connectTo(`127.0.0.1:${port}`, 'manual');
+  await until(() => one.logic.links.length === 1 && two.logic.links.length === 1);
+  link!.send('ping', { nonce: 7n });
+  await until(() => two.logic.types().length === 1);
+  expect(two.logic.types()).toEqual(['pong']);
+  expect([link!.protocol, link!.sessionId]).toEqual(['v2', one.logic.links[0]!.sessionId]);
+  expect(link!.localService).toEqual(one.logic.links[0]!.service);
+  one.logic.links[0]!.disconnect('test');
+  await until(() => link!.closed);
+});
+
+test('stop ends every connection, timer and loop', async () => {
+  const { start, inbound, manager, time, internet, logic, errors } = world({ options: { ...LISTEN, v2: false } });
+  internet.node('9.9.9.9:18444');
+  const port = start();
+  const peer = await inbound(port);
+  await manager.connectTo('9.9.9.9', 'manual');
+  await until(() => logic.links.length === 2);
+  await manager.stop();
+  await until(() => peer.closed);
+  expect(manager.links()).toEqual([]);
+  expect(logic.events.slice(2).sort()).toEqual(['closed 0 shutdown', 'closed 1 shutdown']);
+  expect(time.sleeping).toBe(0);
+  expect(inbound(port)).rejects.toThrow();
+  await turns(3);
+  expect(await manager.connectTo('9.9.9.9', 'manual')).toBeNull();
+  expect(errors()).toEqual([]);
+});
+
+test('stop waits for no name server, peer or proxy', async () => {
+  const never = new Promise<never>(() => {});
+  const asked: string[] = [];
+  const deps = {
+    lookup: (name: string) => {
+      asked.push(name);
+      return never;
+    },
+    dial: (_: unknown, signal: AbortSignal) => {
+      asked.push('dial');
+      return abortable(never, signal);
+    },
+  };
+  const options = { params: { ...OPTIONS.params, dnsSeeds: ['seed.one'] } };
+  const { start, manager, time } = world({ options, deps });
+  start();
+  manager.addNode('a.example');
+  const dialled = manager.connectTo('9.9.9.9', 'manual');
+  await time.pass(3000);
+  await until(() => asked.length >= 3);
+  await manager.stop();
+  expect(await dialled).toBeNull();
+  expect(time.sleeping).toBe(0);
+});
+
+test('addresses are there after a restart, also if it is none that was planned', async () => {
+  const given = stores();
+  const first = world({ stores: given });
+  first.start();
+  first.manager.addresses.add(
+    [{ ...service('7.7.7.7'), time: 1_700_000_000, services: 9n }],
+    service('6.6.6.6').address,
+  );
+  await first.time.pass(15 * 60_000);
+  expect(world({ stores: given }).manager.addresses.size()).toBe(1);
+  first.manager.addresses.add(
+    [{ ...service('8.8.8.8'), time: 1_700_000_000, services: 9n }],
+    service('6.6.6.6').address,
+  );
+  await first.manager.stop();
+  expect(world({ stores: given }).manager.addresses.size()).toBe(2);
+  given.peerStore.saveAddresses(Uint8Array.of(1, 2, 3), 0);
+  const damaged = world({ stores: given });
+  expect(damaged.manager.addresses.size()).toBe(0);
+  expect(damaged.lines().join()).toContain('saved addresses cannot be read');
+});
+
+test('what is sent counts for the day', async () => {
+  const { start, inbound, manager, logic } = world({ options: { ...OPTIONS, ...LISTEN, maxUpload: 1, v2: false } });
+  await inbound(start());
+  await until(() => logic.links.length === 1);
+  expect([manager.uploadTargetReached(false), manager.uploadTargetReached(true)]).toEqual([false, true]);
+  logic.links[0]!.sendPayload('block', new Uint8Array(1_100_000));
+  await until(() => manager.totals.sent > 1_100_000);
+  expect(manager.uploadTargetReached(false)).toBe(true);
+});
+
+// Others are told when a node was last there, and must not learn from it whom we get blocks from.
+test.each<[ConnectionType, boolean, boolean]>([
+  ['manual', true, true],
+  ['outbound-full-relay', true, true],
+  ['block-relay-only', true, false],
+  ['manual', false, false],
+])('an end of a connection, %s, established: %p, is noted of its address: %p', async (type, established, noted) => {
+  const { manager, internet, start } = world();
+  start();
+  internet.node('9.9.9.9:18444');
+  const known = peerAddress('9.9.9.9', { port: 18_444, time: NOW - 86_400 });
+  manager.addresses.add([known], known.address);
+  const link = (await manager.connectTo('9.9.9.9', type as Exclude<ConnectionType, 'inbound'>))!;
+  link.standing.established = established;
+  link.disconnect('enough');
+  await turns(2);
+  expect(manager.addresses.getAddresses(0, 0)[0]!.time).toBe(noted ? NOW : NOW - 86_400);
+});

@@ -1,0 +1,130 @@
+import { describe, expect, test } from 'bun:test';
+import { networkClassOf } from '../../../src/p2p/address/net-group.ts';
+import { LocalAddresses, type LocalAddressOptions } from '../../../src/p2p/connections/local-addresses.ts';
+import type { PeerLink } from '../../../src/p2p/connections/peer-link.ts';
+import { type RouteOptions, Routes } from '../../../src/p2p/connections/routes.ts';
+import { at, ONION } from '../address/addr-fixture.ts';
+
+const PROXY = { host: '127.0.0.1', port: 9050 };
+
+function fixture(
+  options: Partial<LocalAddressOptions> = {},
+  routes: Partial<RouteOptions> = {},
+  random: (limit: number) => number = (limit) => limit - 1,
+) {
+  const reach = new Routes({ proxy: null, onionProxy: null, onlyNetworks: [], ...routes });
+  return new LocalAddresses({ listening: true, port: 8333, discover: true, ...options }, reach, random);
+}
+
+const link = (text: string, type: PeerLink['type'] = 'outbound-full-relay') => {
+  const service = at(text);
+  return { service, type, network: networkClassOf(service.address) } as PeerLink;
+};
+
+test('what can be reached from everywhere is taken, the rest is not', () => {
+  const local = fixture();
+  expect(local.add(at('1.2.3.4'), 1)).toBe(true);
+  expect(local.add(at('192.168.1.1'), 1)).toBe(false);
+  expect(local.add(at('127.0.0.1'), 4)).toBe(false);
+  // No way to Tor, so nobody would find us there; an operator knows better.
+  expect(local.add(at(ONION), 1)).toBe(false);
+  expect(local.add(at(ONION), 4)).toBe(true);
+  expect(local.isLocal(at('1.2.3.4').address)).toBe(true);
+  expect(local.isLocal(at('1.2.3.5').address)).toBe(false);
+});
+
+test('without discovery there are only those an operator has set', () => {
+  const local = fixture({ discover: false });
+  expect(local.add(at('1.2.3.4'), 1)).toBe(false);
+  expect(local.add(at('1.2.3.4'), 4)).toBe(true);
+  expect(local.forPeer(link('9.9.9.9'), at('5.5.5.5'))).toEqual(at('1.2.3.4'));
+});
+
+test('an address counts for more each time it is named', () => {
+  const local = fixture();
+  local.add(at('1.2.3.4'), 1);
+  local.add(at('1.2.3.4', 1000), 2);
+  expect(local.list()).toEqual([{ service: at('1.2.3.4', 1000), score: 3 }]);
+  local.add(at('1.2.3.4'), 1);
+  expect(local.seen(at('1.2.3.4', 5))).toBe(true);
+  expect(local.seen(at('1.2.3.5'))).toBe(false);
+  expect(local.list()).toEqual([{ service: at('1.2.3.4', 1000), score: 4 }]);
+  local.remove(at('1.2.3.4').address);
+  expect(local.list()).toEqual([]);
+});
+
+describe('what is announced', () => {
+  test('is the address the peer can reach best, among equals the one that counts most', () => {
+    const local = fixture();
+    local.add(at('1.2.3.4'), 1);
+    local.add(at('5.6.7.8'), 2);
+    local.add(at('2a00:1::1'), 4);
+    expect(local.forPeer(link('9.9.9.9'), null)).toEqual(at('5.6.7.8'));
+    expect(local.forPeer(link('2a00:2::1'), null)).toEqual(at('2a00:1::1'));
+  });
+
+  test('never ties an address on a private network to one outside', () => {
+    const local = fixture({}, { onionProxy: PROXY });
+    local.add(at(ONION), 4);
+    expect(local.forPeer(link('9.9.9.9'), null)).toBeNull();
+    expect(local.forPeer(link(ONION), null)).toEqual(at(ONION));
+    const other = fixture({}, { onionProxy: PROXY });
+    other.add(at('1.2.3.4'), 4);
+    expect(other.forPeer(link(ONION), null)).toBeNull();
+  });
+
+  test('is nothing when nobody can connect', () => {
+    const local = fixture({ listening: false });
+    local.add(at('1.2.3.4'), 4);
+    expect(local.forPeer(link('9.9.9.9'), null)).toBeNull();
+  });
+
+  test('is how the peer sees us when nothing else is known; with its port where it came to us', () => {
+    const local = fixture({ port: 1234 });
+    expect(local.forPeer(link('9.9.9.9', 'inbound'), at('5.5.5.5', 99))).toEqual(at('5.5.5.5', 99));
+    expect(local.forPeer(link('9.9.9.9'), at('5.5.5.5', 99))).toEqual(at('5.5.5.5', 1234));
+    // What it says must be possible.
+    expect(local.forPeer(link('9.9.9.9'), at('10.0.0.1'))).toBeNull();
+    expect(local.forPeer(link('10.0.0.9'), at('5.5.5.5'))).toBeNull();
+    expect(local.forPeer(link('9.9.9.9'), null)).toBeNull();
+  });
+
+  test('is now and then how the peer sees us, less often when much speaks for another', () => {
+    const limits: number[] = [];
+    const local = fixture({}, {}, (limit) => {
+      limits.push(limit);
+      return 0;
+    });
+    local.add(at('1.2.3.4', 1000), 4);
+    expect(local.forPeer(link('9.9.9.9'), at('5.5.5.5'))).toEqual(at('5.5.5.5', 1000));
+    local.seen(at('1.2.3.4'));
+    local.forPeer(link('9.9.9.9'), at('5.5.5.5'));
+    expect(limits).toEqual([2, 8]);
+    const firm = fixture();
+    firm.add(at('1.2.3.4'), 4);
+    expect(firm.forPeer(link('9.9.9.9'), at('5.5.5.5'))).toEqual(at('1.2.3.4'));
+  });
+});
+
+describe('routes', () => {
+  const routes = (options: Partial<RouteOptions>) =>
+    new Routes({ proxy: null, onionProxy: null, onlyNetworks: [], ...options });
+  const OTHER = { host: '127.0.0.1', port: 9150 };
+
+  test.each([
+    [{}, ['ipv4', 'ipv6']],
+    [{ proxy: PROXY }, ['ipv4', 'ipv6', 'onion']],
+    [{ onlyNetworks: ['ipv6' as const] }, ['ipv6']],
+    [{ onlyNetworks: ['onion' as const] }, []],
+    [{ onlyNetworks: ['onion' as const], onionProxy: PROXY }, ['onion']],
+  ])('%j reaches %j', (options, expected) => expect(routes(options).networks).toEqual(expected as never));
+
+  test('a proxy is for all public addresses, and one for onion services before it', () => {
+    const both = routes({ proxy: PROXY, onionProxy: OTHER });
+    expect(both.proxyFor(at('9.9.9.9').address)).toBe(PROXY);
+    expect(both.proxyFor(at(ONION).address)).toBe(OTHER);
+    expect(both.proxyFor(at('127.0.0.1').address)).toBeNull();
+    expect(both.nameProxy).toBe(PROXY);
+    expect(routes({ onionProxy: OTHER }).nameProxy).toBeNull();
+  });
+});

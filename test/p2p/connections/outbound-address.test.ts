@@ -1,0 +1,133 @@
+import { describe, expect, test } from 'bun:test';
+import type { Selected } from '../../../src/p2p/address/addr-manager.ts';
+import type { NetService } from '../../../src/p2p/address/net-address.ts';
+import { type AddressChoice, chooseAddress } from '../../../src/p2p/connections/outbound-address.ts';
+import { ManualClock } from '../../../src/util/clock.ts';
+import { HOUR, NOW, ONION, peer } from '../address/addr-fixture.ts';
+
+const LONG_AGO = NOW - HOUR;
+const selected = (text: string, { lastTry = LONG_AGO, port = 8333, services = 9n } = {}): Selected => ({
+  peer: peer(text, { port, services }),
+  lastTry,
+});
+
+/** An address manager that yields what it is told, again and again. */
+function choice(
+  answers: readonly (Selected | null)[],
+  changes: Partial<AddressChoice> = {},
+  collision: Selected | null = null,
+) {
+  const asked: { newOnly?: boolean }[] = [];
+  const good: NetService[] = [];
+  const addresses: AddressChoice['addresses'] = {
+    select: (options = {}) => {
+      asked.push(options);
+      return answers[(asked.length - 1) % answers.length]!;
+    },
+    selectTriedCollision: () => collision,
+    good: (service) => {
+      good.push(service);
+      return false;
+    },
+  };
+  const no = () => false;
+  const parts: AddressChoice = {
+    addresses,
+    networks: ['ipv4'],
+    isFeeler: false,
+    clock: new ManualClock(NOW * 1000),
+    isTaken: no,
+    isReachable: () => true,
+    isLocal: no,
+    isConnected: no,
+    isAdded: no,
+    isDesirable: (services) => services === 9n,
+    ...changes,
+  };
+  return { choose: async () => (await chooseAddress(parts))?.address ?? null, asked, good };
+}
+
+const A = selected('1.1.1.1');
+const B = selected('2.2.2.2');
+
+test('the first that is good enough', async () => {
+  const { choose, asked } = choice([A, B]);
+  expect(await choose()).toEqual(A.peer.address);
+  expect(asked.length).toBe(1);
+});
+
+describe('passes over', () => {
+  const isFirst = ({ address }: NetService) => address.bytes[0] === 1;
+  test.each([
+    ['one of a group that is connected', { isTaken: isFirst }],
+    ['one on a network that is not reached', { isReachable: (service: NetService) => !isFirst(service) }],
+    ['one that an operator has added', { isAdded: isFirst }],
+  ])('%s', async (_, changes) => expect(await choice([A, B], changes).choose()).toEqual(B.peer.address));
+
+  test.each([
+    ['one that does not serve what we need', selected('1.1.1.1', { services: 1n }), 2],
+    ['one that was tried less than ten minutes ago', selected('1.1.1.1', { lastTry: NOW - 599 }), 2],
+    ['one with a port of another service', selected('1.1.1.1', { port: 22 }), 2],
+  ])('%s', async (_, bad, asks) => {
+    const { choose, asked } = choice([bad, B]);
+    expect(await choose()).toEqual(B.peer.address);
+    expect(asked.length).toBe(asks);
+  });
+});
+
+test('after thirty, one will do that was just tried', async () => {
+  const { choose, asked } = choice([selected('1.1.1.1', { lastTry: NOW - 10 })]);
+  expect(await choose()).toEqual(A.peer.address);
+  expect(asked.length).toBe(30);
+});
+
+test('after fifty, one will do that has a bad port', async () => {
+  const { choose, asked } = choice([selected('1.1.1.1', { port: 25 })]);
+  expect(await choose()).toEqual(A.peer.address);
+  expect(asked.length).toBe(50);
+});
+
+test('a bad port is none on Tor', async () => {
+  const onion = selected(ONION, { port: 25 });
+  expect(await choice([onion]).choose()).toEqual(onion.peer.address);
+});
+
+test('after a hundred it is left to the next round', async () => {
+  const { choose, asked } = choice([A], { isTaken: () => true });
+  expect(await choose()).toBeNull();
+  expect(asked.length).toBe(100);
+});
+
+test('an address of ours ends the search', async () => {
+  const { choose, asked } = choice([A], { isLocal: () => true });
+  expect([await choose(), asked.length]).toEqual([null, 1]);
+});
+
+test('nothing is selected where nothing can be reached', async () => {
+  const { choose, asked } = choice([A], { networks: [] });
+  expect([await choose(), asked.length]).toEqual([null, 0]);
+});
+
+describe('a feeler', () => {
+  const isFeeler = true;
+
+  test('goes to an address that was never tried, of whatever group, if it is a full node', async () => {
+    const light = selected('3.3.3.3', { services: 8n });
+    const limited = selected('1.1.1.1', { services: 1024n });
+    const { choose, asked } = choice([light, limited], { isFeeler, isTaken: () => true });
+    expect(await choose()).toEqual(limited.peer.address);
+    expect(asked.every(({ newOnly }) => newOnly)).toBe(true);
+  });
+
+  test('goes first to one whose place another wants', async () => {
+    const { choose, asked } = choice([A], { isFeeler }, B);
+    expect(await choose()).toEqual(B.peer.address);
+    expect(asked).toEqual([]);
+  });
+
+  test('does not go where we are connected: that one has proven itself', async () => {
+    const { choose, good } = choice([A], { isFeeler, isConnected: ({ address }) => address.bytes[0] === 2 }, B);
+    expect(await choose()).toEqual(A.peer.address);
+    expect(good).toEqual([B.peer]);
+  });
+});

@@ -1,0 +1,381 @@
+import { afterEach, describe, expect, test } from 'bun:test';
+import { isRoutable } from '../../../src/p2p/address/ranges.ts';
+import { fixedSeeds } from '../../../src/p2p/connections/fixed-seeds.ts';
+import { parseSubnet } from '../../../src/p2p/connections/subnet.ts';
+import { mainnet } from '../../../src/params/mainnet.ts';
+import { regtest } from '../../../src/params/regtest.ts';
+import { ManualClock } from '../../../src/util/clock.ts';
+import { DAY, NOW, ONION } from '../address/addr-fixture.ts';
+import { groups, peerAddress, service, stopAll, stores, world } from './manager-fixture.ts';
+import { turns, until } from './net-fixture.ts';
+
+afterEach(stopAll);
+
+type World = ReturnType<typeof world>;
+const V1 = { options: { v2: false } };
+const MINUTE_MS = 60_000;
+
+/** Nodes that are there, and known. */
+function know({ manager, internet }: World, names: readonly string[], services = 9n): void {
+  for (const name of names) {
+    internet.node(name);
+    // Each from a source of its own, so that they get places of their own.
+    const { address, port } = service(name);
+    manager.addresses.add([{ address, port, time: NOW, services }], address);
+  }
+}
+
+const typesOf = ({ logic }: World) => logic.links.map(({ type }) => type);
+
+test('eight relay everything, two only blocks, each of a group of its own, and it stays so', async () => {
+  const here = world(V1);
+  know(here, groups(30));
+  // More of the first groups.
+  know(
+    here,
+    groups(10).map((name) => name.replace('.1.1.1', '.1.2.2')),
+  );
+  here.start();
+  await here.time.passUntil(() => here.logic.links.length === 10);
+  await here.time.pass(20_000);
+  const { logic, manager } = here;
+  expect(logic.links.length).toBe(10);
+  expect(typesOf(here).slice(0, 8)).toEqual(Array.from({ length: 8 }, () => 'outbound-full-relay'));
+  expect(typesOf(here).slice(8)).toEqual(['block-relay-only', 'block-relay-only']);
+  const first = logic.links.map(({ service }) => service.address.bytes[0]);
+  expect(new Set(first).size).toBe(10);
+  expect(manager.counts().byNetwork).toEqual(new Map([['ipv4', 10]]));
+});
+
+test('one that is lost is replaced', async () => {
+  const here = world(V1);
+  know(here, groups(30));
+  here.start();
+  await here.time.passUntil(() => here.logic.links.length === 10);
+  here.logic.links[0]!.disconnect('test');
+  await here.time.passUntil(() => here.logic.links.length === 11);
+  expect(here.logic.links.at(-1)!.type).toBe('outbound-full-relay');
+});
+
+test('of one group there is one connection', async () => {
+  const here = world(V1);
+  know(
+    here,
+    Array.from({ length: 20 }, (_, i) => `9.9.${i}.1:18444`),
+  );
+  here.start();
+  await here.time.passUntil(() => here.logic.links.length > 0);
+  await here.time.pass(30_000);
+  expect(here.logic.links.length).toBe(1);
+});
+
+test('nobody is dialled who is banned, misbehaved, is ourselves, or serves too little', async () => {
+  const options = { ...V1.options, externalAddresses: [service('3.3.3.3')], listen: { host: '127.0.0.1', port: 0 } };
+  const here = world({ options });
+  const { manager, internet, time } = here;
+  know(here, ['1.1.1.1:18444', '2.2.2.2:18444', '3.3.3.3:18444']);
+  know(here, ['4.4.4.4:18444'], 1n);
+  know(here, ['5.5.5.5:18444']);
+  manager.bans.ban(parseSubnet('1.0.0.0/8')!);
+  internet.node('2.2.2.2:18444');
+  here.start();
+  const misbehaving = await manager.connectTo('2.2.2.2', 'manual');
+  manager.discourage(misbehaving!);
+  misbehaving!.disconnect('test');
+  internet.dialled.length = 0;
+  await time.passUntil(() => here.logic.links.some(({ name }) => name === '5.5.5.5:18444'));
+  // Feelers may look at those that serve little.
+  await time.pass(20_000);
+  expect(new Set(internet.dialled)).toEqual(new Set(['5.5.5.5:18444']));
+});
+
+test('feelers go to addresses that were never tried, about every two minutes', async () => {
+  const here = world({ ...V1, deps: {} });
+  know(here, groups(60));
+  here.start();
+  const feelers = () => here.logic.links.filter(({ type }) => type === 'feeler');
+  await here.time.passUntil(() => here.logic.links.length === 10);
+  for (const link of here.logic.links) here.manager.addresses.good(link.service);
+  const start = here.time.clock.monotonicMs();
+  await here.time.passUntil(() => {
+    // A feeler is over when the handshake is: that is the logic's work.
+    for (const link of feelers()) link.disconnect('feeler');
+    return feelers().length === 10;
+  }, 1000);
+  const mean = (here.time.clock.monotonicMs() - start) / 10;
+  expect(mean).toBeGreaterThan(MINUTE_MS / 2);
+  expect(mean).toBeLessThan(6 * MINUTE_MS);
+  const connected = new Set(here.logic.links.slice(0, 10).map(({ name }) => name));
+  expect(feelers().some(({ name }) => connected.has(name))).toBe(false);
+}, 30_000);
+
+test('one more is dialled when the logic asks for it', async () => {
+  const here = world(V1);
+  know(here, groups(60));
+  here.start();
+  await here.time.passUntil(() => here.logic.links.length === 10);
+  expect(here.manager.allowExtraFullRelay(true)).toBe(true);
+  await here.time.passUntil(() => here.manager.counts().byType.get('outbound-full-relay') === 9);
+  // The eleventh place is taken; there is none for a second.
+  await here.time.pass(10_000);
+  expect(here.manager.counts().byType.get('outbound-full-relay')).toBe(9);
+  for (const link of here.logic.links) link.standing.established = true;
+  expect(here.manager.extraPeers('outbound-full-relay')).toBe(1);
+  here.manager.allowExtraFullRelay(false);
+  here.logic.links.find(({ type }) => type === 'outbound-full-relay')!.disconnect('test');
+  here.manager.allowExtraBlockRelay(true);
+  const blockRelay = () => here.manager.counts().byType.get('block-relay-only');
+  await here.time.passUntil(() => {
+    for (const link of here.logic.links) if (link.type === 'feeler') link.disconnect('feeler');
+    return blockRelay() === 3;
+  }, 1000);
+  expect(here.manager.extraPeers('block-relay-only')).toBe(0);
+}, 30_000);
+
+test('the block-relay-only peers of the last run are dialled first, and only once', async () => {
+  const given = stores();
+  const before = world({ ...V1, stores: given });
+  know(before, groups(30));
+  before.start();
+  await before.time.passUntil(() => before.logic.links.length === 10);
+  const anchors = before.logic.links.slice(8).map(({ name }) => name);
+  await before.manager.stop();
+
+  const after = world({ ...V1, stores: given });
+  know(after, groups(30));
+  after.start();
+  await after.time.passUntil(() => after.logic.links.length === 3);
+  expect(typesOf(after)).toEqual(['block-relay-only', 'block-relay-only', 'outbound-full-relay']);
+  expect(
+    after.logic.links
+      .slice(0, 2)
+      .map(({ name }) => name)
+      .sort(),
+  ).toEqual([...anchors].sort());
+  expect(given.peerStore.takeAnchors()).toEqual([]);
+});
+
+test('few connections are outbound first', () => {
+  const slots = (maxConnections: number) => world({ options: { maxConnections } }).manager.slots;
+  expect(slots(125)).toEqual({ maxAutomatic: 125, fullRelay: 8, blockRelay: 2, automatic: 11, inbound: 114 });
+  expect(slots(9)).toEqual({ maxAutomatic: 9, fullRelay: 8, blockRelay: 1, automatic: 9, inbound: 0 });
+  expect(slots(0)).toEqual({ maxAutomatic: 0, fullRelay: 0, blockRelay: 0, automatic: 0, inbound: 0 });
+});
+
+test('no extra peer is looked for where an operator says whom to dial, or nobody is dialled', () => {
+  const named = world({ options: { ...V1.options, connect: ['9.9.9.9'] } });
+  named.start();
+  expect(named.manager.allowExtraFullRelay(true)).toBe(false);
+  const off = world(V1);
+  off.start();
+  off.manager.setActive(false);
+  expect(off.manager.allowExtraFullRelay(true)).toBe(false);
+});
+
+describe('seeds', () => {
+  const params = { ...regtest, dnsSeeds: ['seed.one', 'seed.two', 'seed.three', 'seed.four', 'seed.five'] };
+
+  test('who knows nobody asks all DNS seeds, for nodes that serve what is needed', async () => {
+    const asked: string[] = [];
+    const lookup = async (name: string) => {
+      asked.push(name);
+      return [`${20 + asked.length}.1.1.1`];
+    };
+    const here = world({ options: { ...V1.options, params }, deps: { lookup } });
+    here.start();
+    await until(() => asked.length === 5);
+    expect(asked.sort()).toEqual(['x9.seed.five', 'x9.seed.four', 'x9.seed.one', 'x9.seed.three', 'x9.seed.two']);
+    await until(() => here.manager.addresses.size() === 5);
+  });
+
+  test('a seed that never answers does not keep the others from being asked', async () => {
+    const asked: string[] = [];
+    const lookup = (name: string) => {
+      asked.push(name);
+      return asked.length === 1 ? new Promise<never>(() => {}) : Promise.resolve(['9.9.9.9']);
+    };
+    const here = world({ options: { ...V1.options, params }, deps: { lookup } });
+    here.start();
+    await here.time.pass(2 * MINUTE_MS);
+    expect(asked.filter((name) => name.startsWith('x9.'))).toHaveLength(5);
+  });
+
+  test('a seed fills only a little of what we know', async () => {
+    const lookup = async () => Array.from({ length: 300 }, (_, i) => `${20 + (i % 200)}.${i % 7}.1.1`);
+    const here = world({ options: { ...V1.options, params: { ...params, dnsSeeds: ['seed.one'] } }, deps: { lookup } });
+    here.start();
+    await until(() => here.manager.addresses.size() > 0);
+    expect(here.manager.addresses.size()).toBeLessThanOrEqual(32);
+  });
+
+  test('who knows somebody tries them first, and asks three at a time', async () => {
+    const asked: string[] = [];
+    const lookup = async (name: string) => {
+      asked.push(name);
+      return [];
+    };
+    const here = world({ options: { ...V1.options, params }, deps: { lookup } });
+    here.manager.addresses.add([peerAddress('7.7.7.7')], service('7.7.7.7').address);
+    here.start();
+    await here.time.pass(10_900);
+    expect(asked).toEqual([]);
+    await here.time.pass(200);
+    const seeds = () => asked.filter((name) => name.startsWith('x9.'));
+    await until(() => seeds().length === 3);
+    await here.time.pass(11_000);
+    await until(() => seeds().length === 5);
+  });
+
+  test('nobody is asked when there are peers', async () => {
+    const asked: string[] = [];
+    const lookup = async (name: string) => {
+      asked.push(name);
+      return [];
+    };
+    const here = world({ options: { ...V1.options, params }, deps: { lookup } });
+    know(here, groups(10));
+    here.start();
+    await here.time.passUntil(() => here.logic.links.length >= 2, 250);
+    for (const link of here.logic.links) link.standing.established = true;
+    await here.time.pass(120_000);
+    expect(asked).toEqual([]);
+  });
+
+  test('a seed that knows no such name is asked as a node', async () => {
+    const lookup = async (name: string) => (name === 'seed.one' ? ['9.9.9.9'] : []);
+    const here = world({ options: { ...V1.options, params: { ...params, dnsSeeds: ['seed.one'] } }, deps: { lookup } });
+    here.internet.node('9.9.9.9:18444');
+    here.start();
+    await here.time.passUntil(() => here.logic.links.length === 1);
+    expect(here.logic.links.map(({ type, name }) => [type, name])).toEqual([['addr-fetch', 'seed.one']]);
+  });
+
+  test('none is asked when an operator says so, or says whom to dial', async () => {
+    const lookup = async () => Promise.reject(new Error('must not be asked'));
+    for (const options of [{ dnsSeeds: false }, { onlyNetworks: ['onion' as const] }]) {
+      const here = world({ options: { ...V1.options, params, ...options }, deps: { lookup } });
+      here.start();
+      await here.time.pass(5000);
+    }
+    const asked: string[] = [];
+    const here = world({
+      options: { ...V1.options, params, connect: ['1.2.3.4'] },
+      deps: { lookup: async (name) => [String(asked.push(name))] },
+    });
+    here.start();
+    await here.time.pass(5000);
+    expect(asked).toEqual([]);
+  });
+
+  test('the fixed seeds are taken after a minute in which nothing else was found', async () => {
+    const lookup = async () => [];
+    const here = world({
+      options: { ...V1.options, params: { ...mainnet, dnsSeeds: ['seed.one'] } },
+      deps: { lookup },
+    });
+    here.start();
+    await here.time.pass(MINUTE_MS);
+    expect(here.manager.addresses.size()).toBe(0);
+    await here.time.pass(1500);
+    expect(here.manager.addresses.size('new', 'ipv4')).toBeGreaterThan(300);
+    // There is no way to them.
+    expect(here.manager.addresses.size('new', 'onion')).toBe(0);
+  });
+
+  test('without DNS seeds they are taken at once, and never where an operator says so', async () => {
+    const at = { ...V1.options, params: mainnet, dnsSeeds: false };
+    const here = world({ options: at });
+    here.start();
+    await here.time.pass(1000);
+    expect(here.manager.addresses.size()).toBeGreaterThan(300);
+    const never = world({ options: { ...at, fixedSeeds: false } });
+    never.start();
+    await never.time.pass(2 * MINUTE_MS);
+    expect(never.manager.addresses.size()).toBe(0);
+  });
+
+  test.each([
+    ['main', 2059, 512],
+    ['testnet4', 230, 63],
+    ['signet', 170, 46],
+    ['regtest', 0, 0],
+  ] as const)('%s has %d fixed seeds, %d of them on IPv4', (network, count, ipv4) => {
+    const seeds = fixedSeeds(network, new ManualClock(NOW * 1000), (limit) => limit - 1);
+    expect(seeds.length).toBe(count);
+    expect(seeds.filter(({ address }) => address.network === 'ipv4').length).toBe(ipv4);
+    for (const { address, port, time, services } of seeds) {
+      expect(isRoutable(address)).toBe(true);
+      expect(port > 0 || address.network === 'i2p').toBe(true);
+      expect(services).toBe(9n);
+      expect(NOW - time).toBeWithin(7 * DAY, 14 * DAY + 1);
+    }
+  });
+});
+
+describe('through a proxy', () => {
+  const proxy = { host: '127.0.0.1', port: 9050 };
+
+  test('every public address and name goes through it', async () => {
+    const here = world({ options: { ...V1.options, proxy } });
+    const { asked, peers } = here.internet.proxy('127.0.0.1:9050', [
+      '9.9.9.9:18444',
+      'node.example:5',
+      `${ONION}:18444`,
+    ]);
+    here.start();
+    for (const name of ['9.9.9.9', 'node.example:5', ONION]) {
+      const link = await here.manager.connectTo(name, 'manual');
+      expect(link?.name).toBe(name);
+    }
+    expect(await here.manager.connectTo('8.8.8.8', 'manual')).toBeNull();
+    expect(asked).toEqual(['9.9.9.9:18444', 'node.example:5', `${ONION}:18444`, '8.8.8.8:18444']);
+    expect(new Set(here.internet.dialled)).toEqual(new Set(['127.0.0.1:9050']));
+    expect(here.logic.links.map(({ network }) => network)).toEqual(['ipv4', 'unroutable', 'onion']);
+    here.logic.links[0]!.sendPayload('ping', new Uint8Array(8));
+    await until(() => peers[0]!.types.length === 1);
+  });
+
+  test('one for onion services is for them alone', async () => {
+    const here = world({ options: { ...V1.options, onionProxy: proxy } });
+    const { asked } = here.internet.proxy('127.0.0.1:9050', [`${ONION}:18444`]);
+    here.internet.node('9.9.9.9:18444');
+    here.start();
+    await here.manager.connectTo('9.9.9.9', 'manual');
+    await here.manager.connectTo(ONION, 'manual');
+    expect(asked).toEqual([`${ONION}:18444`]);
+    expect(here.manager.routes.networks).toEqual(['ipv4', 'ipv6', 'onion']);
+  });
+
+  test('without one, nothing is dialled that cannot be reached', async () => {
+    const here = world(V1);
+    here.start();
+    expect(await here.manager.connectTo(ONION, 'manual')).toBeNull();
+    expect(here.internet.dialled).toEqual([]);
+    expect(here.manager.routes.networks).toEqual(['ipv4', 'ipv6']);
+  });
+
+  test('a proxy that is down says nothing of the addresses behind it', async () => {
+    const here = world({ options: { ...V1.options, proxy } });
+    here.manager.addresses.add([peerAddress('9.9.9.9', { port: 18_444 })], service('9.9.9.9').address);
+    here.start();
+    await here.time.passUntil(() => here.internet.dialled.length >= 3);
+    const [place] = [...here.manager.addresses.places('new')];
+    expect([place!.entry.lastTry, place!.entry.attempts]).toEqual([0, 0]);
+  });
+
+  test('a network none is connected to is tried from time to time', async () => {
+    const here = world({ options: { ...V1.options, onionProxy: proxy } });
+    const { asked } = here.internet.proxy('127.0.0.1:9050', [`${ONION}:18444`]);
+    know(here, groups(60));
+    here.start();
+    await here.time.passUntil(() => here.logic.links.length === 10);
+    here.manager.addresses.add([peerAddress(ONION, { port: 18_444 })], service('1.1.1.1').address);
+    await here.time.passUntil(() => {
+      for (const link of here.logic.links) if (link.type === 'feeler') link.disconnect('feeler');
+      return here.logic.links.some(({ network, type }) => network === 'onion' && type === 'outbound-full-relay');
+    }, 1000);
+    expect(asked.length).toBeGreaterThan(0);
+    expect(here.manager.fullOutboundOn('onion')).toBe(1);
+    await turns(1);
+  }, 30_000);
+});

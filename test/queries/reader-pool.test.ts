@@ -1,0 +1,176 @@
+import { afterEach, beforeAll, expect, test } from 'bun:test';
+import { ApiError } from '../../src/http/errors.ts';
+import { regtest } from '../../src/params/regtest.ts';
+import { readSources } from '../../src/queries/read-settings.ts';
+import { ReaderPool, type ReaderPoolOptions } from '../../src/queries/reader-pool.ts';
+import type { ReaderJob } from '../../src/server/reader-jobs.ts';
+import { startReader } from '../../src/server/start-reader.ts';
+import { createLog } from '../../src/util/log.ts';
+import { describeWithVectors, expectedOfMixedChain, mixedChainDir } from '../lib/chain-api.ts';
+
+const log = createLog({ level: 'error', format: 'text', write: (bytes) => bytes.length });
+const never = new AbortController().signal;
+const COUNT: ReaderJob = { kind: 'rpc', method: 'getblockcount', params: '[]' };
+const SCAN: ReaderJob = { kind: 'rpc', method: 'gettxoutsetinfo', params: '["muhash"]' };
+
+describeWithVectors('reader workers', () => {
+  const expected = expectedOfMixedChain();
+  const pools: ReaderPool[] = [];
+  const start = (
+    workers: number,
+    queue: number,
+    { shortMs, longWorkers = 1, reservedWorkers = 0 }: Partial<ReaderPoolOptions> = {},
+  ) => {
+    const sources = readSources(regtest);
+    const pool = new ReaderPool({
+      chainDir: mixedChainDir(),
+      networkDir: mixedChainDir(),
+      sources,
+      workers,
+      longWorkers,
+      reservedWorkers,
+      perKey: queue,
+      total: queue,
+      startReader,
+      log,
+      ...(shortMs !== undefined && { shortMs }),
+    });
+    pools.push(pool);
+    return pool;
+  };
+  afterEach(async () => {
+    await Promise.all(pools.splice(0).map((pool) => pool.close()));
+  });
+  // Not within the time of the first test.
+  beforeAll(() => void mixedChainDir(), 60_000);
+  const text = async (running: ReturnType<ReaderPool['run']>) => {
+    const result = await running;
+    if (!result.ok) return JSON.stringify(result);
+    const { body } = result.reply;
+    return typeof body === 'string' ? body : new TextDecoder().decode(body);
+  };
+
+  test('answer the same as the front', async () => {
+    const pool = start(1, 4);
+    expect(await text(pool.run(COUNT, { signal: never }))).toBe('160');
+    const scan = JSON.parse(await text(pool.run(SCAN, { signal: never, long: true }))) as { muhash: string };
+    expect(scan.muhash).toBe(expected.txoutset.muhash);
+    const rest = await pool.run(
+      { kind: 'rest', name: 'block-status', input: { hash: expected.tip } },
+      { signal: never },
+    );
+    expect(rest).toMatchObject({
+      ok: true,
+      reply: { headers: { 'x-chain-height': '160', 'x-chain-hash': expected.tip } },
+    });
+  });
+
+  test('failures come back as what they are', async () => {
+    const pool = start(1, 4);
+    const unknown = await pool.run(
+      { kind: 'rest', name: 'block', input: { hash: '00'.repeat(32) } },
+      { signal: never },
+    );
+    expect(unknown).toEqual({
+      ok: false,
+      api: { failure: 'block_not_found', message: 'no such block', details: { tipHeight: 160 } },
+    });
+    const range = await pool.run({ kind: 'rpc', method: 'getblockhash', params: '[-1]' }, { signal: never });
+    const data = { code: 'block_not_found', details: { tipHeight: 160 } };
+    expect(range).toEqual({ ok: false, rpc: { rpcCode: -8, message: 'Block height out of range', data } });
+    const fault = await pool
+      .run({ kind: 'rest', name: 'nope', input: null }, { signal: never })
+      .catch((error: unknown) => error);
+    expect(fault).toMatchObject({ failure: 'internal_error' });
+    expect(await text(pool.run(COUNT, { signal: never }))).toBe('160');
+  });
+
+  test('what finds the queue full is refused', async () => {
+    const pool = start(1, 1);
+    const running = pool.run(SCAN, { signal: never });
+    const waiting = pool.run(COUNT, { signal: never });
+    const refused = await pool.run(COUNT, { signal: never }).catch((error: unknown) => error);
+    expect(refused).toBeInstanceOf(ApiError);
+    expect(refused).toMatchObject({ failure: 'rate_limited', details: { scope: 'reads', retryAfter: 1 } });
+    expect(await text(waiting)).toBe('160');
+    expect((await running).ok).toBe(true);
+  });
+
+  test('a job that turns out to be long is admitted again when the queue is full', async () => {
+    const pool = start(1, 1, { shortMs: 0 });
+    const running = pool.run(SCAN, { signal: never });
+    const waiting = pool.run(COUNT, { signal: never });
+    expect(await text(waiting)).toBe('160');
+    expect((await running).ok).toBe(true);
+  });
+
+  test('a key with nothing running finds a thread while another key holds the shared ones', async () => {
+    const pool = start(1, 8, { reservedWorkers: 1, shortMs: 60_000 });
+    const order: string[] = [];
+    const greedy = [1, 2].map((n) =>
+      pool.run(SCAN, { signal: never, owner: 'greedy' }).then(() => order.push(`scan ${n}`)),
+    );
+    const modest = ['a', 'b'].map((owner) =>
+      pool.run(COUNT, { signal: never, owner }).then(() => order.push(`count of ${owner}`)),
+    );
+    await Promise.all([...greedy, ...modest]);
+    expect(order).toEqual(['count of a', 'count of b', 'scan 1', 'scan 2']);
+  });
+
+  test('a scan ends when nobody waits for it any more', async () => {
+    const pool = start(1, 4);
+    await pool.run(COUNT, { signal: never });
+    const began = performance.now();
+    await pool.run(SCAN, { signal: never });
+    const whole = performance.now() - began;
+    const caller = new AbortController();
+    const scan = pool.run(SCAN, { signal: caller.signal, long: true });
+    const queued = new AbortController();
+    const behind = pool.run(COUNT, { signal: queued.signal });
+    const next = pool.run(COUNT, { signal: never });
+    const startedAt = performance.now();
+    caller.abort();
+    queued.abort();
+    expect(await scan.catch((error: unknown) => error)).toMatchObject({ failure: 'overloaded' });
+    expect(await behind.catch((error: unknown) => error)).toMatchObject({ failure: 'overloaded' });
+    expect(await text(next)).toBe('160');
+    expect(performance.now() - startedAt).toBeLessThan(whole / 2);
+  });
+
+  test('long jobs leave a thread to the others', async () => {
+    const pool = start(2, 8);
+    const order: string[] = [];
+    const scans = [1, 2].map((n) => pool.run(SCAN, { signal: never, long: true }).then(() => order.push(`scan ${n}`)));
+    const short = pool.run(COUNT, { signal: never }).then(() => order.push('short'));
+    await Promise.all([...scans, short]);
+    expect(order).toEqual(['short', 'scan 1', 'scan 2']);
+  });
+
+  test('calls that turn out to be long leave a thread to the others, and are answered all the same', async () => {
+    const pool = start(2, 8, { shortMs: 0 });
+    const order: string[] = [];
+    const scans = [1, 2].map(async (n) => {
+      const { muhash } = JSON.parse(await text(pool.run(SCAN, { signal: never }))) as { muhash: string };
+      expect(muhash).toBe(expected.txoutset.muhash);
+      order.push(`scan ${n}`);
+    });
+    const caller = new AbortController();
+    const left = pool.run(SCAN, { signal: caller.signal }).catch((error: unknown) => error);
+    const short = pool.run(COUNT, { signal: never }).then(() => order.push('short'));
+    await short;
+    caller.abort();
+    expect(await left).toMatchObject({ failure: 'overloaded' });
+    await Promise.all(scans);
+    expect([order[0], order.slice(1).sort()]).toEqual(['short', ['scan 1', 'scan 2']]);
+  });
+
+  test('a closed pool refuses what runs and what comes', async () => {
+    const pool = start(1, 4);
+    const running = pool.run(SCAN, { signal: never }).catch((error: unknown) => error);
+    await pool.close();
+    expect(await running).toMatchObject({ failure: 'shutting_down' });
+    expect(await pool.run(COUNT, { signal: never }).catch((error: unknown) => error)).toMatchObject({
+      failure: 'shutting_down',
+    });
+  });
+});

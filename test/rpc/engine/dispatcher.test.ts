@@ -1,0 +1,25 @@
+import { expect, test } from 'bun:test';
+import type { ReadService } from '../../../src/queries/read-service.ts';
+import { RpcDispatcher } from '../../../src/rpc/engine/dispatcher.ts';
+import { readCall } from '../../../src/rpc/engine/protocol.ts';
+import type { ApiContext } from '../../../src/server/context.ts';
+
+/** Runs a call whose read ends with `error`; returns what was logged. */
+async function loggedOf(error: unknown, signal: AbortSignal): Promise<string[]> {
+  const logged: string[] = [];
+  const log = { error: (message: string) => logged.push(message) };
+  const ctx = { log, metrics: { rpc: () => {} }, mempool: { mirror: null } } as unknown as ApiContext;
+  const service = { sources: { settings: {} }, readShort: () => Promise.reject(error) } as unknown as ReadService;
+  const turn = { pause: <T>(wait: () => Promise<T>) => wait() };
+  const call = readCall({ method: 'getblockcount' });
+  const result = new RpcDispatcher(ctx, service).run(call, { call: null, wallet: null, signal, turn });
+  expect(await result.catch((failure: unknown) => failure)).toMatchObject({ rpcCode: -32603 });
+  return logged;
+}
+
+test('a fault is logged, and that the caller has left is none', async () => {
+  expect(await loggedOf(new Error('damaged'), new AbortController().signal)).toEqual(['JSON-RPC call failed']);
+  const left = AbortSignal.abort();
+  expect(await loggedOf(left.reason, left)).toEqual([]);
+  expect(await loggedOf(new Error('damaged'), left)).toEqual(['JSON-RPC call failed']);
+});

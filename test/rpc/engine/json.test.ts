@@ -1,0 +1,51 @@
+import { expect, test } from 'bun:test';
+import { NumberText, parseJson } from '../../../src/rpc/engine/json.ts';
+
+/** Numbers as they may be written; what JSON.parse makes of most of them reads differently. */
+const NUMBERS = [
+  '0',
+  '-0',
+  '7',
+  '-12',
+  '1.50',
+  '1e5',
+  '1E+2',
+  '0.10000000',
+  '-0.5',
+  '999999999999999',
+  '-999999999999999',
+  '9007199254740993',
+  '123456789012345678901234567890',
+  '1e400',
+];
+
+test.each(NUMBERS)('%s keeps its text wherever it stands', (digits) => {
+  for (const text of [
+    digits,
+    `[${digits}]`,
+    `[1,${digits},{"a":${digits},"b":[${digits}]}]`,
+    `{"\\"":${digits},"\\\\":"\\\\\\"5.5","__proto__":${digits}}`,
+  ])
+    expect(JSON.stringify(parseJson(text))).toBe(text);
+  expect(parseJson(digits)).toBeInstanceOf(NumberText);
+});
+
+test('numbers within strings are no numbers', () => {
+  for (const text of ['"1.5"', '["1e5","\\\\",1]', '{"a":"\\\\\\"1.5","1.5":2}'])
+    expect(JSON.stringify(parseJson(text))).toBe(text);
+});
+
+test('a member that is called __proto__ is a member and no prototype', () => {
+  for (const number of ['1', '1.5']) {
+    const value = parseJson(`{"__proto__":${number},"a":{"__proto__":{"b":${number}}}}`);
+    expect(Object.getPrototypeOf(value)).toBe(Object.prototype);
+    expect(Object.keys(value as object)).toEqual(['__proto__', 'a']);
+    expect((value as { b?: unknown }).b).toBeUndefined();
+  }
+});
+
+test('what is not JSON is refused', () => {
+  for (const text of ['', '01', '1.', '.5', '+1', '1 2', '[1,]', '{"a":1,}', '-', '"', '"\\', 'NaN', '[1', "{'a':1}"])
+    expect(() => parseJson(text)).toThrow(SyntaxError);
+  expect(() => parseJson('['.repeat(200_000) + ']'.repeat(200_000))).toThrow();
+});

@@ -1,0 +1,409 @@
+import { beforeAll, describe, expect, test } from 'bun:test';
+import { regtest } from '../../src/params/regtest.ts';
+import { parseBlock, parseTransaction, weightOf } from '../../src/primitives/block.ts';
+import { hashToHex } from '../../src/primitives/hash.ts';
+import { outpointKey } from '../../src/primitives/outpoint.ts';
+import { sumOutputs, type Transaction, transactionBytes, txidOf } from '../../src/primitives/transaction.ts';
+import { sandboxAccounts, sandboxAddresses } from '../../src/sandbox/accounts.ts';
+import { liveBlockTime, seedBlockTime, untilDueMs } from '../../src/sandbox/block-times.ts';
+import { SeededRandom } from '../../src/sandbox/random.ts';
+import { sandboxPayments, startSandbox } from '../../src/sandbox/sandbox.ts';
+import type { SandboxChain } from '../../src/sandbox/sandbox-chain.ts';
+import { scriptType } from '../../src/script/templates.ts';
+import { ManualClock } from '../../src/util/clock.ts';
+import { createLog } from '../../src/util/log.ts';
+import { RegtestChain, TestBlock } from '../lib/chain-builder.ts';
+import { judgeBlock } from '../mining/judge-block.ts';
+
+const NOW = 1_800_000_000;
+
+/** A chain that takes good blocks only. */
+class MemoryChain implements SandboxChain {
+  readonly chain = new RegtestChain();
+  readonly clock: ManualClock;
+  /** Why the next blocks are refused, whatever they are. */
+  refusal: string | null = null;
+  submitted = 0;
+  mempool: { tx: Transaction; at: number }[] = [];
+
+  constructor(clock: ManualClock) {
+    this.clock = clock;
+  }
+
+  tip() {
+    const { hash, height, medianTimePast, time } = this.chain.tip;
+    return { hash, height, medianTimePast, time, nextBits: 0x207f_ffff, nextVersion: 0x2000_0000 };
+  }
+
+  coinsOf(script: Uint8Array, limit: number) {
+    const spent = new Set(this.mempool.flatMap(({ tx }) => tx.inputs.map(({ prevout }) => outpointKey(prevout))));
+    return this.chain
+      .coinsOf(script)
+      .filter(({ outpoint }) => !spent.has(outpointKey(outpoint)))
+      .slice(0, limit)
+      .map(({ outpoint, output, position }) => ({ outpoint, value: output.value, position: position! }));
+  }
+
+  async offer(raw: Uint8Array) {
+    this.mempool.push({ tx: parseTransaction(raw).tx, at: this.clock.nowMs() });
+    return { ok: true };
+  }
+
+  async ripe() {
+    const transactions = this.mempool.filter(({ at }) => this.clock.nowMs() - at >= 1000).map(({ tx }) => tx);
+    const made = new Map(transactions.map((tx) => [hashToHex(txidOf(tx)), tx]));
+    const value = ({ txid, vout }: Transaction['inputs'][number]['prevout']) =>
+      made.get(hashToHex(txid))?.outputs[vout]?.value ??
+      this.chain.coins.get(outpointKey({ txid, vout }))!.output.value;
+    const fees = transactions.reduce(
+      (sum, tx) => sum + tx.inputs.reduce((paid, { prevout }) => paid + value(prevout), 0n) - sumOutputs(tx),
+      0n,
+    );
+    return { transactions, fees };
+  }
+
+  async submit(raw: Uint8Array) {
+    this.submitted++;
+    const { header, txs } = parseBlock(raw);
+    const block = new TestBlock({ header, transactions: txs.map(({ tx }) => tx) }, this.chain.tip);
+    const now = Math.floor(this.clock.nowMs() / 1000);
+    const reason = this.refusal ?? judgeBlock(this.chain, block, { now });
+    if (reason !== null) return { ok: false, reason };
+    this.chain.append(block);
+    const mined = new Set(txs.map(({ txid }) => hashToHex(txid)));
+    this.mempool = this.mempool.filter(({ tx }) => !mined.has(hashToHex(txidOf(tx))));
+    return { ok: true };
+  }
+}
+
+/** Runs the sandbox until it has waited as often as given; every wait passes at once, by the clock. */
+async function run(chain: MemoryChain, { waits, interval = 5 }: { waits: number; interval?: number }) {
+  // What nobody has mined is forgotten with the process before.
+  chain.mempool = [];
+  const stop = new AbortController();
+  const waited: number[] = [];
+  const lines: string[] = [];
+  const decoder = new TextDecoder();
+  const log = createLog({
+    level: 'debug',
+    format: 'text',
+    write: (bytes) => lines.push(decoder.decode(bytes)) && bytes.length,
+  });
+  await startSandbox({
+    chain,
+    params: regtest,
+    interval,
+    signal: stop.signal,
+    log,
+    clock: chain.clock,
+    wait: async (ms, signal) => {
+      if (waited.length === waits) stop.abort();
+      signal.throwIfAborted();
+      waited.push(ms);
+      chain.clock.advance(ms);
+    },
+  });
+  log.flush();
+  return { waited, text: lines.join('') };
+}
+
+const started = async (waits: number) => {
+  const chain = new MemoryChain(new ManualClock(NOW * 1000));
+  await run(chain, { waits });
+  return chain;
+};
+
+let long: Promise<MemoryChain> | null = null;
+/** A chain with 110 blocks of payments, made once; only to be looked at. */
+const longChain = () => (long ??= started(110));
+
+/** The transactions of each block with payments. */
+const paymentsOf = ({ chain }: MemoryChain): Transaction[][] => chain.blocks.slice(111).map(({ txs }) => txs.slice(1));
+
+describe('the first start', () => {
+  test('mines 110 blocks at once that end now, each later than the one before', async () => {
+    const { chain } = await started(0);
+    expect(chain.height).toBe(110);
+    expect(chain.tip.time).toBe(NOW);
+    for (let height = 2; height <= 110; height++) {
+      const step = chain.at(height).time - chain.at(height - 1).time;
+      expect(step).toBeGreaterThanOrEqual(300);
+      expect(step).toBeLessThanOrEqual(900);
+    }
+  });
+
+  test('is taken up where it was interrupted, and counts the blocks of others', async () => {
+    const memory = new MemoryChain(new ManualClock(NOW * 1000));
+    memory.chain.append(memory.chain.build({ time: NOW - 100 }));
+    memory.chain.append(memory.chain.build({ time: NOW - 3 }));
+    await run(memory, { waits: 0 });
+    expect(memory.chain.height).toBe(110);
+    expect(memory.chain.tip.time).toBeLessThanOrEqual(NOW + 7200);
+  });
+
+  test('says what it does', async () => {
+    const memory = new MemoryChain(new ManualClock(NOW * 1000));
+    const { text } = await run(memory, { waits: 0 });
+    expect(text).toContain('sandbox: mining the first blocks count=110');
+    expect((await run(memory, { waits: 1 })).text).toBe('');
+  });
+});
+
+describe('the blocks that follow', () => {
+  beforeAll(longChain, 60_000);
+
+  test('come one an interval, with three to six payments each', async () => {
+    const memory = await longChain();
+    expect(memory.chain.height).toBe(220);
+    for (const payments of paymentsOf(memory)) {
+      expect(payments.length).toBeGreaterThanOrEqual(3);
+      expect(payments.length).toBeLessThanOrEqual(6);
+      expect(payments[0]!.outputs.length).toBeGreaterThanOrEqual(4);
+    }
+    const times = memory.chain.blocks.slice(111).map(({ time }) => time);
+    expect(times).toEqual(times.map((_, i) => NOW + 5 * (i + 1)));
+  });
+
+  test('pay between 1 and 20 satoshis a virtual byte', async () => {
+    const memory = await longChain();
+    const outputs = new Map<string, bigint>();
+    for (const tx of memory.chain.blocks.flatMap(({ txs }) => txs)) {
+      const txid = txidOf(tx);
+      for (const [vout, { value }] of tx.outputs.entries()) outputs.set(outpointKey({ txid, vout }), value);
+    }
+    const rates = paymentsOf(memory)
+      .flat()
+      .map((tx) => {
+        const paid = tx.inputs.reduce((sum, { prevout }) => sum + outputs.get(outpointKey(prevout))!, 0n);
+        const raw = transactionBytes(tx);
+        const strippedSize = transactionBytes(tx, { witness: false }).length;
+        return Number(paid - sumOutputs(tx)) / Math.ceil(weightOf({ raw, strippedSize }) / 4);
+      });
+    expect(Math.min(...rates)).toBeGreaterThanOrEqual(1);
+    expect(Math.max(...rates)).toBeLessThanOrEqual(20);
+    expect(Math.max(...rates) - Math.min(...rates)).toBeGreaterThan(5);
+  });
+
+  test('show every type of output and input, data, and payments within one block', async () => {
+    const memory = await longChain();
+    const blocks = paymentsOf(memory);
+    const types = new Set(blocks.flat().flatMap(({ outputs }) => outputs.map((o) => scriptType(o.scriptPubKey).type)));
+    expect([...types].sort()).toEqual([
+      'nulldata',
+      'pubkey',
+      'pubkeyhash',
+      'scripthash',
+      'witness_v0_keyhash',
+      'witness_v0_scripthash',
+      'witness_v1_taproot',
+    ]);
+    const chained = blocks.filter((txs) => {
+      const made = new Set(txs.map((tx) => hashToHex(txidOf(tx))));
+      return txs.some(({ inputs }) => inputs.some(({ prevout }) => made.has(hashToHex(prevout.txid))));
+    });
+    expect(chained.length).toBeGreaterThan(5);
+    expect(chained.length).toBeLessThan(blocks.length);
+    // Nothing is too small to be relayed.
+    for (const { value, scriptPubKey } of blocks.flat().flatMap(({ outputs }) => outputs))
+      if (scriptPubKey[0] !== 0x6a) expect(value).toBeGreaterThan(1000n);
+  });
+
+  test('go on past a halving, with a bounded number of coins', async () => {
+    const memory = await longChain();
+    expect(memory.chain.height).toBe(220);
+    expect(paymentsOf(memory).every((txs) => txs.length >= 3)).toBe(true);
+    expect(memory.chain.coins.size).toBeLessThan(300);
+    const total = [...memory.chain.coins.values()].reduce((sum, { output }) => sum + output.value, 0n);
+    // Subsidies and fees all stay: 149 blocks of 50 and 71 of 25.
+    expect(total).toBe((149n * 50n + 71n * 25n) * 1_0000_0000n);
+  });
+
+  test('are the same on the same chain at the same time', async () => {
+    expect((await started(12)).chain.tip.hash).toEqual((await started(12)).chain.tip.hash);
+  });
+});
+
+describe('after a restart', () => {
+  test('payments go on from what the chain holds', async () => {
+    const whole = await started(20);
+    const memory = await started(8);
+    await run(memory, { waits: 12 });
+    expect(memory.chain.tip.hash).toEqual(whole.chain.tip.hash);
+  });
+
+  test('no block is mined before it is due', async () => {
+    const memory = await started(3);
+    memory.clock.advance(2000);
+    expect((await run(memory, { waits: 1 })).waited).toEqual([3000]);
+    memory.clock.advance(3_600_000);
+    const { height } = memory.chain;
+    expect((await run(memory, { waits: 2 })).waited).toEqual([0, 5000]);
+    expect(memory.chain.height).toBe(height + 2);
+  });
+
+  test('a chain without coins of the sandbox gets blocks without payments', async () => {
+    const memory = new MemoryChain(new ManualClock(NOW * 1000));
+    memory.chain.mine(130);
+    await run(memory, { waits: 5 });
+    expect(paymentsOf(memory).slice(-5)).toEqual([[], [], [], [], []]);
+  });
+});
+
+describe('what goes wrong', () => {
+  test('a refused block is logged and tried again an interval later', async () => {
+    const memory = await started(1);
+    memory.refusal = 'database is locked';
+    const { waited, text } = await run(memory, { waits: 3 });
+    expect(waited).toEqual([5000, 5000, 5000]);
+    expect(text).toContain('sandbox: block refused height=112 reason="database is locked"');
+    memory.refusal = null;
+    await run(memory, { waits: 1 });
+    expect(memory.chain.height).toBe(112);
+  });
+
+  test('a refused first block is no busy loop', async () => {
+    const memory = new MemoryChain(new ManualClock(NOW * 1000));
+    memory.refusal = 'no space left on device';
+    expect((await run(memory, { waits: 2 })).waited).toEqual([5000, 5000]);
+    expect(memory.submitted).toBe(3);
+  });
+
+  test('a chain far ahead of the clock waits for it', async () => {
+    const memory = await started(20);
+    memory.clock.set((NOW - 86_400) * 1000);
+    const before = memory.submitted;
+    const { text, waited } = await run(memory, { waits: 2 });
+    expect(memory.submitted).toBe(before);
+    expect(waited).toEqual([5000, 5000]);
+    expect(text).toContain('too far ahead of the clock');
+  });
+
+  test('an error of the node is passed on', async () => {
+    const memory = new MemoryChain(new ManualClock(NOW * 1000));
+    memory.submit = () => Promise.reject(new Error('disk'));
+    await expect(run(memory, { waits: 0 })).rejects.toThrow('disk');
+  });
+});
+
+describe('stopping', () => {
+  const log = createLog({ level: 'error', format: 'json', write: (bytes) => bytes.length });
+
+  test('ends a wait at once and leaves no timer', async () => {
+    const memory = await started(0);
+    const stop = new AbortController();
+    const running = startSandbox({
+      chain: memory,
+      params: regtest,
+      interval: 3600,
+      signal: stop.signal,
+      log,
+      clock: memory.clock,
+    });
+    stop.abort();
+    await running;
+    expect(memory.chain.height).toBe(110);
+  });
+
+  test('does not wait for a block that the node sits on', async () => {
+    const memory = new MemoryChain(new ManualClock(NOW * 1000));
+    const stop = new AbortController();
+    memory.submit = () => new Promise(() => {});
+    const running = startSandbox({
+      chain: memory,
+      params: regtest,
+      interval: 5,
+      signal: stop.signal,
+      log,
+      clock: memory.clock,
+    });
+    stop.abort();
+    await running;
+  });
+
+  test('before the start does nothing', async () => {
+    const memory = new MemoryChain(new ManualClock(NOW * 1000));
+    await startSandbox({
+      chain: memory,
+      params: regtest,
+      interval: 5,
+      signal: AbortSignal.abort(),
+      log,
+      clock: memory.clock,
+    });
+    expect(memory.submitted).toBe(0);
+  });
+});
+
+describe('addresses', () => {
+  test('are the same everywhere', () => {
+    const addresses = sandboxAddresses(regtest);
+    expect(addresses).toHaveLength(12);
+    expect(new Set(addresses.map(({ address }) => address)).size).toBe(12);
+    expect(sandboxAccounts().accounts.at(-1)!.kind).toBe('P2PK');
+    expect(sandboxAddresses(regtest)).toEqual(addresses);
+    expect(addresses[0]!.address).toMatch(/^bcrt1q[0-9a-z]{38}$/);
+    expect(addresses[1]!.address).toMatch(/^bcrt1p[0-9a-z]{58}$/);
+  });
+});
+
+describe('block times', () => {
+  const tip = { time: NOW, medianTimePast: NOW - 20 };
+
+  test('are those of the clock, but later than the median', () => {
+    expect(liveBlockTime(tip, NOW + 9)).toBe(NOW + 9);
+    expect(liveBlockTime(tip, NOW - 10)).toBe(NOW - 10);
+    expect(liveBlockTime(tip, NOW - 20)).toBe(NOW - 19);
+    expect(liveBlockTime(tip, NOW - 19 - 7200)).toBe(NOW - 19);
+    expect(liveBlockTime(tip, NOW - 20 - 7200)).toBeNull();
+  });
+
+  test('of the first blocks share out what is left', () => {
+    expect(seedBlockTime({ time: 0, medianTimePast: 0 }, 110, NOW, 0)).toBe(NOW - 109 * 600);
+    expect(seedBlockTime({ time: 0, medianTimePast: 0 }, 110, NOW, 0.999)).toBe(NOW - 109 * 600 - 299);
+    expect(seedBlockTime({ time: NOW - 100, medianTimePast: NOW - 100 }, 50, NOW, 0)).toBe(NOW - 98);
+    expect(seedBlockTime({ time: NOW, medianTimePast: NOW }, 50, NOW, 0)).toBe(NOW + 1);
+    expect(seedBlockTime({ time: NOW - 600, medianTimePast: NOW - 600 }, 1, NOW, 0.9)).toBe(NOW);
+  });
+
+  test('are due an interval after the last one', () => {
+    expect(untilDueMs(tip, 5, NOW * 1000)).toBe(5000);
+    expect(untilDueMs(tip, 5, NOW * 1000 + 4750)).toBe(250);
+    expect(untilDueMs(tip, 5, NOW * 1000 + 60_000)).toBe(0);
+    // The clock was set back.
+    expect(untilDueMs(tip, 5, NOW * 1000 - 60_000)).toBe(5000);
+    expect(untilDueMs(tip, 0.5, NOW * 1000 + 100)).toBe(400);
+  });
+});
+
+describe('SeededRandom', () => {
+  test('follows from its seed', () => {
+    const draw = (seed: number) => {
+      const random = new SeededRandom(Uint8Array.of(seed));
+      return Array.from({ length: 200 }, () => random.between(3, 6));
+    };
+    expect(draw(1)).toEqual(draw(1));
+    expect(draw(1)).not.toEqual(draw(2));
+    expect([...new Set(draw(1))].sort()).toEqual([3, 4, 5, 6]);
+  });
+
+  test('shuffles without loss', () => {
+    const items = Array.from({ length: 50 }, (_, i) => i);
+    const shuffled = new SeededRandom(Uint8Array.of(7)).shuffled(items);
+    expect(shuffled).not.toEqual(items);
+    expect(shuffled.sort((a, b) => a - b)).toEqual(items);
+  });
+});
+
+test('the next payments do not depend on the order in which the node lists coins', async () => {
+  const memory = await started(15);
+  const turned: SandboxChain = {
+    tip: () => memory.tip(),
+    coinsOf: (script, limit) => memory.coinsOf(script, limit).reverse(),
+    offer: (raw) => memory.offer(raw),
+    ripe: () => memory.ripe(),
+    submit: (raw) => memory.submit(raw),
+  };
+  const payments = (chain: SandboxChain) => sandboxPayments(chain, chain.tip());
+  expect(payments(memory).length).toBeGreaterThan(2);
+  expect(payments(turned)).toEqual(payments(memory));
+});
