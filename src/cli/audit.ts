@@ -13,7 +13,7 @@ const DEFAULT_LIMIT = 100;
 const MAX_LIMIT = 1_000_000;
 const PAGE = 1000;
 const FOLLOW_MS = 500;
-/** How long the outcome of an announced call is waited for. */
+/** Seconds that --follow waits for the outcome of an announced call before it prints the call without one. */
 const PATIENCE_SECONDS = 60;
 
 export const command: Command = {
@@ -83,7 +83,7 @@ elsewhere and given to --expect later, it also shows a log that was cut at its e
   },
 };
 
-/** Oldest first. */
+/** Returns the newest entries of a filter, oldest first. */
 function newest(audit: AuditStore, filter: AuditFilter, limit: number, after = 0): AuditEntry[] {
   const found: AuditEntry[] = [];
   for (;;) {
@@ -93,7 +93,9 @@ function newest(audit: AuditStore, filter: AuditFilter, limit: number, after = 0
   }
 }
 
-/** Entries are printed in order, each when its outcome is known or has been waited for. */
+/**
+ * Prints entries in order as they are added. An entry without outcome holds back those behind it for PATIENCE_SECONDS.
+ */
 async function follow(
   audit: AuditStore,
   filter: AuditFilter,

@@ -22,7 +22,7 @@ export function openAuthStore({ networkDir }: Pick<Config, 'networkDir'>, comman
       `${networkDir} belongs to ${name ?? 'a user'} (uid ${owner}): run this as that user: sudo -u ${user} obverse ${command}`,
     );
   }
-  // SQLite gives its journals the mode of the database; this is for the file itself.
+  // SQLite gives its journals the mode of the database, so the umask protects the database file itself.
   process.umask(0o077);
   return new AuthStore(join(networkDir, 'auth.db'));
 }
@@ -47,7 +47,7 @@ function ownerOf(networkDir: string, command: string): number {
   return stats.uid;
 }
 
-/** Of the directory of another user it is not visible what is in it. */
+/** Whether this user may list the directory, and so see whether it holds a node's files. */
 function isReadable({ uid }: Stats): boolean {
   const own = process.geteuid?.() ?? uid;
   return own === uid || own === 0;

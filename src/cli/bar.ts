@@ -1,7 +1,10 @@
 const LONGEST_BAR = 30;
 const SHORTEST_BAR = 8;
 
-/** A bar that shows `share` (0 to 1), and `parts` behind it; those that hold a word of `dropOrder` go where room is short. */
+/**
+ * Returns a progress bar for `share` (0 to 1) with `parts` behind it. Where the line is too long, parts that contain a
+ * word of `dropOrder` are dropped, in that order.
+ */
 export function barLine(share: number, parts: readonly string[], dropOrder: readonly string[], width: number): string {
   // The last column stays free: writing it would wrap on some terminals.
   const room = width - 1;
@@ -18,12 +21,12 @@ export function barLine(share: number, parts: readonly string[], dropOrder: read
   return `[${'#'.repeat(filled)}${'.'.repeat(barRoom - filled)}] ${text}`;
 }
 
-/** With separators between thousands. */
+/** Returns a whole number with separators between thousands. */
 export function count(value: number): string {
   return Math.round(value).toLocaleString('en');
 }
 
-/** Rounded down, so that 100 % means done; as wide as the longest. */
+/** Returns a percentage, rounded down so that 100 % means done, and padded to the width of "100%". */
 export function percentText(share: number): string {
   return `${Math.floor(share * 100)}%`.padStart(4);
 }

@@ -1,4 +1,4 @@
-/** What a command has of the world around it. */
+/** The surroundings of a command: its streams and its abort signal. */
 export interface CommandContext {
   /** Aborts on SIGINT and SIGTERM. */
   readonly signal: AbortSignal;
@@ -6,19 +6,19 @@ export interface CommandContext {
   readonly err: (text: string) => void;
 }
 
-/** One command of the command line. Its module loads fast: what is heavy it imports when it runs. */
+/** One command of the command line. Its module loads fast: heavy modules are imported by `run`. */
 export interface Command {
-  /** After `obverse `: `import FILE… [options]`. */
+  /** The text behind `obverse ` in the usage line: `import FILE… [options]`. */
   readonly usage: string;
-  /** What it does, in paragraphs of short lines. */
+  /** The paragraphs of `obverse help COMMAND`, in short lines. */
   readonly description: string;
   readonly options?: readonly (readonly [flag: string, help: string])[];
   readonly examples?: readonly string[];
-  /** Exit status: 0 done, 1 failed. Throws UsageError, ConfigError or OperatorError for main to show. */
+  /** Returns the exit status: 0 done, 1 failed. Throws UsageError, ConfigError or OperatorError, which main prints. */
   run(args: readonly string[], context: CommandContext): Promise<number>;
 }
 
-/** The command line itself is wrong. */
+/** A fault in the command line itself. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';
 }

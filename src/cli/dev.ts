@@ -10,10 +10,10 @@ import { ownOrigin } from './probe.ts';
 
 interface Scenario {
   readonly method: string;
-  /** Parameter of the method for each word, in order. */
+  /** The method's parameter for each positional word, in order. */
   readonly words: readonly string[];
   readonly required: number;
-  /** Parameter for each flag, and whether a value follows it. */
+  /** The method's parameter for each flag, and whether a value follows the flag. */
   readonly flags: Readonly<Record<string, { readonly name: string; readonly kind: 'text' | 'number' | 'switch' }>>;
 }
 
@@ -77,7 +77,7 @@ OBVERSE_API_KEY or the file that OBVERSE_API_KEY_FILE names, else the cookie fil
         body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
         signal,
         redirect: 'error',
-        // Whether the certificate suits the loopback name is not the question.
+        // The connection goes to loopback, so the name in the certificate is not checked.
         tls: { rejectUnauthorized: false },
       });
     } catch (error) {
@@ -96,11 +96,11 @@ OBVERSE_API_KEY or the file that OBVERSE_API_KEY_FILE names, else the cookie fil
 
 type Params = Record<string, string | number | boolean>;
 
-/** Takes the scenario's own flags out of the arguments; the others are settings. */
+/** Separates the scenario's own flags from the arguments; the remaining ones are settings. */
 function readScenario(name: string, args: readonly string[]) {
   const { method, flags } = SCENARIOS[name]!;
   const params: Params = {};
-  // A sandbox is always on regtest.
+  // A sandbox always runs on regtest.
   const settings: string[] = args.some((arg) => /^--network(=|$)/.test(arg)) ? [] : ['--network', 'regtest'];
   for (let i = 0; i < args.length; i++) {
     const [text, inline] = splitFlag(args[i]!);

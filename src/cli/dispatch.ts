@@ -2,7 +2,7 @@ import { didYouMean } from '../util/suggest.ts';
 import { type CommandContext, UsageError } from './command.ts';
 import { COMMANDS } from './commands.ts';
 
-/** Runs the command an argument list names and returns its exit status. */
+/** Runs the command that an argument list names and returns its exit status. */
 export async function dispatch(args: readonly string[], context: CommandContext): Promise<number> {
   const [first = 'help', ...rest] = args;
   const name =

@@ -2,7 +2,7 @@ import { KEYS, SETTINGS } from '../config/schema.ts';
 import { type Address, addressText, type Setting } from '../config/setting.ts';
 import { variableOf } from '../config/sources.ts';
 
-/** Every setting with its meaning and default, for a terminal. */
+/** Returns the description and default of every setting, formatted for a terminal. */
 export function configHelp(): string {
   const entries = KEYS.map((key) => {
     const setting: Setting<unknown> = SETTINGS[key];

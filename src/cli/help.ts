@@ -16,7 +16,7 @@ export const command: Command = {
   },
 };
 
-/** Two columns, the second one aligned. */
+/** Returns rows as two columns, the second one aligned. */
 export function columns(rows: readonly (readonly [string, string])[], indent = '  '): string {
   const width = Math.max(...rows.map(([left]) => left.length));
   return rows.map(([left, right]) => `${indent}${left.padEnd(width)}  ${right}`.trimEnd()).join('\n');
@@ -45,7 +45,7 @@ function commandHelp({ usage, description, options, examples }: Command): string
   return text;
 }
 
-/** The settings nearly every run names. */
+/** The options that nearly every command accepts. */
 export const COMMON_OPTIONS = [
   ['--network NAME', 'main, testnet4, signet or regtest (default main)'],
   ['--datadir PATH', 'where data is kept (default $XDG_DATA_HOME/obverse, else ~/.local/share/obverse)'],

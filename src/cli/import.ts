@@ -45,7 +45,10 @@ function summary({ blocksConnected, blocksKnown, height, hash }: ImportResult): 
   return `${blocksConnected} block${blocksConnected === 1 ? '' : 's'} connected${known}; tip at height ${height}, ${hash}`;
 }
 
-/** Called before anything is opened, so that a mistyped name costs nothing. Throws OperatorError. */
+/**
+ * Throws OperatorError when the file cannot be read. It runs before any database opens, so that a mistyped name costs
+ * nothing.
+ */
 export function assertReadable(file: string): void {
   let isFile: boolean;
   try {

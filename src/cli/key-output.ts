@@ -1,7 +1,7 @@
 import type { KeyRecord } from '../auth/auth-store.ts';
 import { momentText } from './time-input.ts';
 
-/** All keys, one line each. */
+/** Returns a table of keys, one line each. */
 export function keyTable(keys: readonly KeyRecord[], now: number): string {
   const rows = keys.map((key) => [
     key.id,
@@ -24,7 +24,7 @@ export function keyTable(keys: readonly KeyRecord[], now: number): string {
     .join('');
 }
 
-/** One key, a line for each member that it has. */
+/** Returns one line for each member that a key has. */
 export function keyDetails(key: KeyRecord, now: number): string {
   const lines: [string, string][] = [
     ['id', key.id],

@@ -16,7 +16,7 @@ import { type FlagKind, splitOwnFlags } from './own-flags.ts';
 import { readDuration, readMoment } from './time-input.ts';
 
 interface Given {
-  /** The words behind the name of the action. */
+  /** The words that follow the name of the action. */
   readonly words: readonly string[];
   readonly flags: ReadonlyMap<string, readonly string[]>;
 }
@@ -26,7 +26,7 @@ interface Run extends Given {
   readonly now: number;
   readonly context: CommandContext;
   readonly json: boolean;
-  /** Makes a change and records it in the audit log, both or neither. */
+  /** Makes a change and its audit record in one transaction. */
   recorded<T extends { readonly id: string }>(method: string, change: () => T): T;
 }
 
@@ -198,7 +198,7 @@ interface Issued {
   readonly oldValidUntil?: number;
 }
 
-/** Makes a key or a secret, and shows it once. */
+/** Creates a key or a secret, and prints it once. */
 function issue(run: Run, method: string, make: () => Issued): void {
   const { flags, context, json } = run;
   const file = flags.get('--out')?.[0];
@@ -206,7 +206,7 @@ function issue(run: Run, method: string, make: () => Issued): void {
   try {
     const issued = run.recorded(method, () => {
       const made = make();
-      // A secret that cannot be written must not become valid.
+      // A secret that cannot be written to the file must not become valid.
       if (out) writeSync(out.fd, `${made.key}\n`);
       return { ...made, id: made.record.id };
     });
@@ -223,7 +223,7 @@ function issue(run: Run, method: string, make: () => Issued): void {
   }
 }
 
-/** `key` is null where the secret was written to a file. */
+/** `key` is null when the secret went to a file. */
 function issuedJson(key: string | null, { record, oldValidUntil }: Issued) {
   return { ...issuedKeyView(key, record), ...(oldValidUntil !== undefined && { oldValidUntil }) };
 }
@@ -252,7 +252,10 @@ function show({ json, context, now }: Run, record: KeyRecord): void {
   context.out(json ? `${JSON.stringify(keyView(record), null, 2)}\n` : keyDetails(record, now));
 }
 
-/** Over JSON-RPC this needs force; a user of the host can always create another key. */
+/**
+ * Over JSON-RPC, revoking the last admin key needs `force`. Here a warning is enough, since a user of the host can
+ * always create another key.
+ */
 function warnIfLastAdmin({ keys, words, context }: Run): void {
   const key = keys.get(words[0]!);
   if (keys.isLastAdmin(key)) context.err(`warning: ${key.id} is the last key with the scope admin\n`);
@@ -282,7 +285,7 @@ function scopeList(texts: readonly string[]): string[] {
   return scopes;
 }
 
-/** `100/s` or `100/s,200`. */
+/** Parses `100/s` or `100/s,200`. Throws UsageError. */
 function readRate(text: string): { perSecond: number; burst: number } {
   const [, perSecond, burst] = /^(\d+(?:\.\d+)?)\/s(?:,(\d+))?$/.exec(text) ?? [];
   if (perSecond === undefined) throw new UsageError(`--rate takes calls a second, as 100/s or 100/s,200, not ${text}`);

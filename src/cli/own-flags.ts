@@ -2,20 +2,23 @@ import { isKey, KEYS } from '../config/schema.ts';
 import { didYouMean } from '../util/suggest.ts';
 import { UsageError } from './command.ts';
 
-/** `list` may be given several times. */
+/** The kind of value a flag takes; only a `list` may be given more than once. */
 export type FlagKind = 'text' | 'list' | 'switch';
 
 export interface OwnFlags {
-  /** Values by the name of the flag, `--label`; a switch that was given has an empty list. */
+  /** Values by the name of the flag, such as `--label`. A switch that was given has an empty list. */
   readonly values: ReadonlyMap<string, readonly string[]>;
-  /** The other arguments: settings and words. */
+  /** The remaining arguments: settings and words. */
   readonly rest: readonly string[];
 }
 
-/** Forms of settings that are no key. */
+/** Short forms of settings, which are not keys of the configuration. */
 const SHORT_FORMS = ['dev', 'import'];
 
-/** Separates the flags of a command from settings. Throws UsageError on one that is neither, or lacks its value. */
+/**
+ * Separates the flags of a command from settings. Throws UsageError for an unknown flag and for a flag without its
+ * value.
+ */
 export function splitOwnFlags(args: readonly string[], flags: Readonly<Record<string, FlagKind>>): OwnFlags {
   const values = new Map<string, string[]>();
   const rest: string[] = [];

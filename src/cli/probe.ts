@@ -5,7 +5,7 @@ import { type Command, UsageError } from './command.ts';
 import { COMMON_OPTIONS } from './help.ts';
 
 const PATHS: Readonly<Record<string, string>> = { live: '/healthz', ready: '/readyz' };
-/** /readyz may take 5 s by its contract. */
+/** Longer than the 5 s that /readyz may take by its contract. */
 const TIMEOUT_MS = 6000;
 
 export const command: Command = {
@@ -23,7 +23,7 @@ Exit status 0 when so, else 1, for container health checks and timers.`,
       const response = await fetch(url, {
         signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
         redirect: 'error',
-        // Whether the certificate suits the loopback name is not the question.
+        // The connection goes to loopback, so the name in the certificate is not checked.
         tls: { rejectUnauthorized: false },
       });
       const body = await response.text();
@@ -39,7 +39,10 @@ Exit status 0 when so, else 1, for container health checks and timers.`,
   },
 };
 
-/** Where this host reaches the node: a wildcard address is asked on loopback. */
+/**
+ * Returns the URL at which this host reaches the node. A wildcard address becomes loopback. Throws UsageError for port
+ * 0.
+ */
 export function ownOrigin({ http }: Pick<Config, 'http'>): string {
   const { host, port } = http.listen;
   if (port === 0) throw new UsageError('http.listen has port 0: the port the node got is not known');
@@ -47,7 +50,10 @@ export function ownOrigin({ http }: Pick<Config, 'http'>): string {
   return `${http.tls.cert ? 'https' : 'http'}://${addressText({ host: reachable, port })}`;
 }
 
-/** `degraded (chain: initial block download, disk)`, or null when the body is not that of /readyz. */
+/**
+ * Returns the failed checks of a /readyz body, as `degraded (chain: initial block download, disk)`; null for any other
+ * body.
+ */
 export function failing(body: string): string | null {
   let ready: unknown;
   try {

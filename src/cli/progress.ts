@@ -4,24 +4,24 @@ import { barLine, count, percentText } from './bar.ts';
 
 export interface Progress {
   update(at: ImportProgress): void;
-  /** Shows the last state and leaves the line. */
+  /** Prints the last state and ends the line. */
   finish(): void;
 }
 
 interface Terminal {
   readonly write: (text: string) => void;
-  /** Width of the terminal; null when it is none. */
+  /** Width of the terminal in columns; null when the output is not a terminal. */
   readonly columns: () => number | null;
 }
 
-/** Between two plain lines, where nothing can be redrawn. */
+/** Interval between two lines where the output is not a terminal. */
 const LINE_EVERY_MS = 10_000;
-/** Rates are those of about this long. */
+/** Length of the window that rates are averaged over. */
 const RATE_WINDOW_MS = 15_000;
-/** What matters least. */
+/** The parts to drop first where the line is too long. */
 const DROP_ORDER = ['inputs/s', 'blocks/s', 'left', 'height'];
 
-/** Progress on stderr, redrawn in place on a terminal. */
+/** Returns a progress display on stderr, which a terminal redraws in place. */
 export function openProgress(write: (text: string) => void): Progress {
   return progressOn({ write, columns: () => (process.stderr.isTTY ? process.stderr.columns || 80 : null) });
 }
@@ -36,7 +36,7 @@ export function progressOn({ write, columns }: Terminal): Progress {
     const width = columns();
     const line = progressLine(at, ratesOver(window), width);
     redrawn = width !== null;
-    // Back to the start of the line, and erase what a longer one left.
+    // Returns to the start of the line and erases the rest of a longer one.
     write(redrawn ? `\r${line}\x1b[K` : `${line}\n`);
   };
 
@@ -60,10 +60,10 @@ interface Rates {
   readonly bytes: number;
 }
 
-/** Per second, between the first and the last state. */
+/** Returns rates per second between the first and the last state of the window; null where no time has passed. */
 function ratesOver(window: readonly ImportProgress[]): Rates | null {
   const last = window.at(-1)!;
-  // One state alone is compared with the start of the run.
+  // A single state is compared with the start of the run.
   const first = window.length > 1 ? window[0]! : { blocks: 0, inputs: 0, bytes: 0, elapsedMs: 0 };
   const seconds = (last.elapsedMs - first.elapsedMs) / 1000;
   if (seconds <= 0) return null;
@@ -74,7 +74,7 @@ function ratesOver(window: readonly ImportProgress[]): Rates | null {
   };
 }
 
-/** One line that fits `width`; what matters least goes first when it does not. */
+/** Returns one line that fits `width`; the least important parts are dropped first. */
 export function progressLine(at: ImportProgress, rates: Rates | null, width: number | null): string {
   const share = at.totalBytes > 0 ? Math.min(1, at.bytes / at.totalBytes) : 0;
   const parts = [percentText(share), `height ${count(at.height)}`];

@@ -19,7 +19,7 @@ A second signal ends it after five seconds at most.`,
     'OBVERSE_NETWORK=signet obverse start --log.level debug',
   ],
   async run(args, { signal, out, err }) {
-    // Its default would end the node when a terminal closes, or an operator asks for a reload.
+    // By default SIGHUP would end the node when a terminal closes or an operator asks for a reload.
     process.on('SIGHUP', () => {});
     const { config, positionals } = loadConfig(args);
     if (positionals.length > 0) throw new UsageError(`start takes no argument: ${positionals[0]}`);

@@ -2,18 +2,18 @@ import type { SyncDisplay, SyncProgress } from '../node/sync-report.ts';
 import { durationText } from '../util/duration.ts';
 import { barLine, count, percentText } from './bar.ts';
 
-/** What matters least. */
+/** The parts to drop first where the line is too long. */
 const DROP_ORDER = ['peer', '/s', 'left', 'height'];
 
-/** A terminal, and what is known of it. */
+/** A terminal that shows progress. */
 export interface Screen {
   readonly write: (text: string) => void;
   readonly columns: () => number;
-  /** The log goes there too. */
+  /** Whether log lines are written to the same terminal. */
   readonly isInLog: boolean;
 }
 
-/** The screen to show progress on; null where there is none. A log for machines is not written into. */
+/** Returns the terminal to show progress on; null where there is none, and where it shows a JSON log. */
 export function syncScreen(
   { out, err }: { readonly out: (text: string) => void; readonly err: (text: string) => void },
   logFormat: 'auto' | 'json' | 'text',
@@ -24,7 +24,7 @@ export function syncScreen(
   return stdout.isTTY ? { write: out, columns: () => stdout.columns || 80, isInLog: false } : null;
 }
 
-/** A line that is redrawn in place. Lines of the log are written over it, and it appears again below them. */
+/** Returns a display of one line that is redrawn in place. Log lines overwrite it, and it appears again below them. */
 export function syncBar({ write, columns, isInLog }: Screen): SyncDisplay {
   let isShown = false;
   return {
@@ -41,7 +41,7 @@ export function syncBar({ write, columns, isInLog }: Screen): SyncDisplay {
   };
 }
 
-/** One line that fits `width`. */
+/** Returns one line that fits `width`. */
 export function syncLine(at: SyncProgress, width: number): string {
   const { phase, share, height, headers, perSecond, secondsLeft, peers } = at;
   const parts = [percentText(share)];

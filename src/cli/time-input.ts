@@ -3,11 +3,11 @@ import { UsageError } from './command.ts';
 const UNIT_SECONDS = { s: 1, m: 60, h: 3600, d: 86_400, w: 604_800, y: 31_536_000 } as const;
 const MAX_SECONDS = 100 * UNIT_SECONDS.y;
 const DURATION = /^(\d{1,9})([smhdwy])$/;
-/** Of `2027-01-31`. */
+/** Length of `2027-01-31`. */
 const DAY_LENGTH = 10;
 const DATE = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d)?Z)?$/;
 
-/** `90d` in seconds. Throws UsageError. */
+/** Returns a duration such as `90d` in seconds. Throws UsageError. */
 export function readDuration(flag: string, text: string): number {
   const [, count, unit] = DURATION.exec(text) ?? [];
   const seconds = Number(count) * UNIT_SECONDS[unit as keyof typeof UNIT_SECONDS];
@@ -16,11 +16,13 @@ export function readDuration(flag: string, text: string): number {
   return seconds;
 }
 
-/** A moment ahead of `now`, or behind it, in Unix seconds: a duration, or a date in UTC. Throws UsageError. */
+/**
+ * Returns a moment in Unix seconds, from a duration ahead of or behind `now`, or from a date in UTC. Throws UsageError.
+ */
 export function readMoment(flag: string, text: string, now: number, direction: 'ahead' | 'back'): number {
   if (DURATION.test(text)) return now + (direction === 'ahead' ? 1 : -1) * readDuration(flag, text);
   const at = DATE.test(text) ? Date.parse(text) / 1000 : Number.NaN;
-  // A day that its month does not have would be one of the next month.
+  // Date.parse accepts a day that the month does not have, as a day of the next month.
   if (Number.isNaN(at) || !new Date(at * 1000).toISOString().startsWith(text.slice(0, DAY_LENGTH)))
     throw new UsageError(`${flag} takes a duration (90d, 24h) or a date (2027-01-31, 2027-01-31T12:00Z), not ${text}`);
   return at;

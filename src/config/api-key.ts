@@ -3,23 +3,24 @@ import { join } from 'node:path';
 import { ConfigError } from './load.ts';
 import type { Env } from './sources.ts';
 
-/** Shorter ones can be guessed. */
+/** Shorter keys can be guessed. */
 const MIN_LENGTH = 16;
 const MAX_FILE_BYTES = 4096;
-/** As `LoadCredential=api-key:PATH` of systemd names it. */
+/** The name of the credential in systemd's `LoadCredential=api-key:PATH`. */
 const CREDENTIAL = 'api-key';
 
 export interface ApiKey {
   readonly key: string;
   /** Null where the key comes from the environment itself. */
   readonly file: string | null;
-  /** Other users of this machine can read the file. */
+  /** Whether other users of this machine can read the file. */
   readonly exposed: boolean;
 }
 
 /**
- * The operator's own API key: `OBVERSE_API_KEY`, else the content of the file that `OBVERSE_API_KEY_FILE` names, else the
- * credential `api-key` of the service manager. Null where there is none. Throws ConfigError on a key that cannot be used.
+ * Returns the operator's own API key: `OBVERSE_API_KEY`, else the content of the file that `OBVERSE_API_KEY_FILE`
+ * names, else the service manager's credential `api-key`; null where none is set. Throws ConfigError for a key that
+ * cannot be used.
  */
 export function readApiKey(env: Env): ApiKey | null {
   const { OBVERSE_API_KEY: key, OBVERSE_API_KEY_FILE: file, CREDENTIALS_DIRECTORY: credentials } = env;

@@ -6,7 +6,7 @@ import { type Config, KEYS, type Key, SETTINGS } from './schema.ts';
 import type { ReadContext, Setting, Surroundings } from './setting.ts';
 import { type Env, type Given, readEnvironment, readFlags, readToml } from './sources.ts';
 
-/** The configuration cannot be used; one line per reason, none of which holds the value of a secret. */
+/** The configuration cannot be used. The message has one line per reason, and no line holds the value of a secret. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
   readonly lines: readonly string[];
@@ -17,13 +17,13 @@ export class ConfigError extends Error {
   }
 }
 
-/** What of the host a configuration depends on. */
+/** The properties of the host that a configuration depends on. */
 export interface Host {
   readonly env: Env;
   readonly cwd: string;
   readonly home: string;
   readonly cores: number;
-  /** Throws as node:fs does. */
+  /** Throws the errors of node:fs. */
   readText(path: string): string;
 }
 
@@ -37,14 +37,17 @@ export function thisHost(): Host {
   };
 }
 
-/** What `loadConfig` makes of an argument list. */
+/** The result of `loadConfig`. */
 export interface Loaded {
   readonly config: Config;
   /** Arguments that are not flags, in order. */
   readonly positionals: readonly string[];
 }
 
-/** Flags before environment before file before defaults. Throws ConfigError with everything that is wrong. */
+/**
+ * Reads the configuration: flags override the environment, which overrides the file, which overrides the defaults.
+ * Throws ConfigError with every problem found.
+ */
 export function loadConfig(args: readonly string[], host: Host = thisHost()): Loaded {
   const flags = readFlags(args);
   const environment = readEnvironment(host.env);
@@ -89,7 +92,7 @@ function readFile(path: string, host: Host, problems: string[]): ReadonlyMap<Key
 class Reader {
   network: NetworkName = 'main';
   dev = false;
-  /** Relative paths of the file belong to its folder. */
+  /** Relative paths in the file are resolved against its folder. */
   baseDir: string;
   readonly #host: Host;
   readonly #problems: string[];
@@ -100,7 +103,7 @@ class Reader {
     this.baseDir = host.cwd;
   }
 
-  /** The given value, or the default where there is none or it is not allowed. */
+  /** Returns the given value, or the default where none is given or it is not allowed. */
   read<K extends Key>(key: K, given: Given | undefined): (typeof SETTINGS)[K] extends Setting<infer T> ? T : never;
   read(key: Key, given: Given | undefined): unknown {
     const setting: Setting<unknown> = SETTINGS[key];
@@ -121,7 +124,7 @@ class Reader {
   #surroundings(): Surroundings {
     const { env, home, cores } = this.#host;
     const xdg = env.XDG_DATA_HOME;
-    // The XDG specification has relative paths ignored.
+    // The XDG specification requires that relative paths are ignored.
     const base = xdg && isAbsolute(xdg) ? xdg : join(home, '.local/share');
     return { network: this.network, dev: this.dev, dataHome: join(base, 'obverse'), cores };
   }
@@ -145,7 +148,7 @@ function nest(values: ReadonlyMap<Key, unknown>): Config {
   return { ...config, networkDir, chainDir: join(networkDir, 'chain') };
 }
 
-/** What no single key can tell: settings that do not go together. */
+/** Returns one line for each combination of settings that contradict each other. */
 function contradictions(config: Config): string[] {
   const lines: string[] = [];
   const { http, network, ready } = config;

@@ -1,4 +1,4 @@
-/** The RPC methods of one user; user null stands for every user of HTTP Basic. */
+/** The RPC methods of one user; `user` null stands for every user of HTTP Basic. */
 export interface RpcWhitelist {
   readonly user: string | null;
   readonly methods: readonly string[];
@@ -11,8 +11,8 @@ const USER = /^[^:,\s]+$/;
 
 /**
  * Reads lines in Bitcoin Core's form `user:method,method`. A name with a colon starts the list of a user, and the names
- * after it belong to that user, so one line may hold several users. Lines of the same user intersect, as in Core. Null
- * when a line is malformed, or when some methods have a user and others have none.
+ * after it belong to that user, so one line may hold several users. Lines of the same user intersect, as in Core.
+ * Returns null when a line is malformed, or when some methods have a user and others have none.
  */
 export function readRpcWhitelist(lines: readonly string[]): readonly RpcWhitelist[] | null {
   const users = new Map<string | null, readonly string[]>();
@@ -36,7 +36,7 @@ function readLine(line: string): ReadonlyMap<string | null, readonly string[]> |
     if (colon >= 0) user = part.slice(0, colon).trim();
     const method = part.slice(colon + 1).trim();
     if (user !== null && !USER.test(user)) return null;
-    // `user:` allows nothing.
+    // `user:` alone allows no method.
     const isEmpty = method === '' && colon >= 0;
     if (!isEmpty && !METHOD.test(method)) return null;
     const methods = users.get(user) ?? [];

@@ -29,7 +29,7 @@ import {
 const KIB = 1024;
 const MIB = 1024 * KIB;
 
-/** Of which peers may be looked for. */
+/** Networks on which the node may look for peers. */
 const PEER_NETWORKS = ['ipv4', 'ipv6', 'onion'] as const;
 
 const SCOPES = [
@@ -48,7 +48,9 @@ const pageDefault = (fallback: number, what: string) =>
 const pageMax = (fallback: number, what: string) =>
   integer({ fallback, min: 1, max: 100_000, help: `most ${what} a request may ask for in one page` });
 
-/** Every key of the configuration. Flags, variables, the file, the help and the type of the result follow from it. */
+/**
+ * Every key of the configuration. Flags, variables, the file, the help and the type of the result are derived from it.
+ */
 export const SETTINGS = {
   network: oneOf(NETWORK_NAMES, { fallback: 'main', help: 'chain to follow' }),
   datadir: path({
@@ -402,11 +404,14 @@ type Tree<S> = {
     : Tree<{ readonly [K in keyof S as Below<K, H>]: S[K] }>;
 };
 
-/** The whole configuration: `http.listen` is `config.http.listen`. Plain frozen data, so it crosses to a worker. */
+/**
+ * The whole configuration: `http.listen` is `config.http.listen`. It is plain frozen data, so that it can cross to a
+ * worker.
+ */
 export type Config = Tree<Values> & {
-  /** `<datadir>/<network>`: everything of this chain lives in here. */
+  /** `<datadir>/<network>`: the directory of all files of this network. */
   readonly networkDir: string;
-  /** `<datadir>/<network>/chain`: what a new sync makes again lies in here, and nothing else. */
+  /** `<datadir>/<network>/chain`: only files that a new sync restores. */
   readonly chainDir: string;
 };
 
@@ -414,7 +419,7 @@ function originElement(text: string): string | null {
   return URL.canParse(text) && /^https?:/.test(text) && new URL(text).origin === text ? text : null;
 }
 
-/** An address, or one with the number of bits that its subnet shares. */
+/** Parses an address, or an address with the length of its subnet prefix. */
 function subnetElement(text: string): string | null {
   const [address = '', bits, more] = text.split('/');
   const version = isIP(address);
@@ -425,8 +430,8 @@ function subnetElement(text: string): string | null {
 const PERMISSION_WORDS = /^(?:bloomfilter|bloom|noban|forcerelay|relay|mempool|download|addr|all|in|out)$/;
 
 /**
- * `words@subnet`, or a subnet alone. A flag is split at its commas before this is asked: words that stand alone belong to
- * the rule behind them.
+ * Parses `words@subnet`, or a subnet alone. A flag was split at its commas before, so words that stand alone belong to
+ * the next rule.
  */
 function permissionElement(text: string): string | null {
   const separator = text.indexOf('@');

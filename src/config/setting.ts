@@ -1,43 +1,43 @@
 import type { NetworkName } from '../params/network-params.ts';
 
 export interface Address {
-  /** A name or an IP address; IPv6 without its brackets. */
+  /** A name or an IP address; IPv6 has no brackets. */
   readonly host: string;
   readonly port: number;
 }
 
-/** What a default may depend on. */
+/** The values that a default may depend on. */
 export interface Surroundings {
   readonly network: NetworkName;
   /** Whether `dev.enabled` is set. */
   readonly dev: boolean;
-  /** Where data lives when nobody says: `$XDG_DATA_HOME/obverse`. */
+  /** The default data directory: `$XDG_DATA_HOME/obverse`. */
   readonly dataHome: string;
   readonly cores: number;
 }
 
-/** One key of the configuration: how its value is read and what it is when nobody gives one. */
+/** One key of the configuration: how its value is read, and its default. */
 export interface Setting<T> {
   readonly kind: 'string' | 'boolean' | 'integer' | 'number' | 'address' | 'path' | 'enum' | 'list';
-  /** What a value has to be, as the end of "must be …". */
+  /** The allowed values, as the end of "must be …". */
   readonly allowed: string;
-  /** From text (flag, environment) or from a value of the file; null when it is not allowed. */
+  /** Reads text (of a flag or variable) or a value of the file; null when it is not allowed. */
   read(value: unknown, where: ReadContext): { readonly value: T } | null;
   fallback(around: Surroundings): T;
   readonly help: string;
   /** Unit of a number, for help. */
   readonly unit?: string;
-  /** The default in words, where the value itself says too little. */
+  /** The default in words, where its value says too little. */
   readonly defaultText?: string;
-  /** Never shown, neither in errors nor in help. */
+  /** A secret never appears in errors or help. */
   readonly secret?: boolean;
 }
 
 export interface ReadContext {
-  /** Flags and variables are text; the file has types of its own. */
+  /** Whether the value is text: flags and variables are, while the file has types of its own. */
   readonly fromText: boolean;
   readonly network: NetworkName;
-  /** Absolute path that belongs to the written one. */
+  /** Returns the absolute path of the written one. */
   resolvePath(path: string): string;
 }
 
@@ -62,7 +62,7 @@ function setting<T>(
   return { kind, allowed, read, fallback: fallbackOf, ...rest };
 }
 
-/** Text that is not empty. */
+/** A setting whose value is text that is not empty. */
 export function string(options: Options<string> & { readonly pattern?: RegExp; readonly allowed?: string }) {
   const { pattern = /^[^\p{Cc}]+$/u, allowed = 'text that is not empty', ...rest } = options;
   return setting('string', allowed, rest, (value) =>
@@ -70,14 +70,14 @@ export function string(options: Options<string> & { readonly pattern?: RegExp; r
   );
 }
 
-/** Text, or nothing. */
+/** A setting whose value is text or null. */
 export function optionalString(options: Omit<Options<string | null>, 'fallback'>) {
   return setting<string | null>('string', 'text', { fallback: null, ...options }, (value) =>
     value === '' ? ok(null) : typeof value === 'string' && !/\p{Cc}/u.test(value) ? ok(value) : null,
   );
 }
 
-/** An http(s) URL, or nothing. */
+/** A setting whose value is an http(s) URL or null. */
 export function url(options: Omit<Options<string | null>, 'fallback'>) {
   return setting<string | null>('string', 'an http:// or https:// URL', { fallback: null, ...options }, (value) => {
     if (value === '') return ok(null);
@@ -93,7 +93,7 @@ export function boolean(options: Options<boolean>) {
   });
 }
 
-/** True, false, or neither. */
+/** A setting whose value is true, false or null. */
 export function optionalBoolean(options: Omit<Options<boolean | null>, 'fallback'>) {
   const given = boolean({ ...options, fallback: false });
   return setting<boolean | null>('boolean', given.allowed, { fallback: null, ...options }, given.read);
@@ -111,7 +111,7 @@ export function integer(options: Options<number> & { readonly min?: number; read
   });
 }
 
-/** A number that is not negative, with up to three decimals. */
+/** A setting whose value is a number from 0, with at most three decimals. */
 export function number(options: Options<number> & { readonly max: number }) {
   const { max, ...rest } = options;
   return setting('number', `a number from 0 to ${max} with up to three decimals`, rest, (value, { fromText }) => {
@@ -123,7 +123,7 @@ export function number(options: Options<number> & { readonly max: number }) {
   });
 }
 
-/** A number that is not negative, or nothing. */
+/** A setting whose value is a number from 0, or null. */
 export function optionalNumber(options: Omit<Options<number | null>, 'fallback'>) {
   return setting<number | null>(
     'number',
@@ -144,12 +144,12 @@ export function oneOf<const C extends string>(choices: readonly C[], options: Op
   );
 }
 
-/** `host:port`; port 0 lets the system choose. */
+/** A setting of the form `host:port`; port 0 lets the system choose. */
 export function address(options: Options<Address>) {
   return setting<Address>('address', 'host:port', options, (value) => wrap(parseAddress(value)));
 }
 
-/** `host:port`, or empty for none. */
+/** A setting of the form `host:port`; empty for none. */
 export function optionalAddress(options: Options<Address | null>) {
   return setting<Address | null>('address', 'host:port, or empty for none', options, (value) =>
     value === '' ? ok(null) : wrap(parseAddress(value)),
@@ -162,7 +162,7 @@ export function path(options: Options<string>) {
   );
 }
 
-/** A path, or empty for none. */
+/** A setting whose value is a path; empty for none. */
 export function optionalPath(options: Omit<Options<string | null>, 'fallback'>) {
   return setting<string | null>('path', 'a path', { fallback: null, ...options }, (value, { resolvePath }) => {
     if (value === '') return ok(null);
@@ -173,7 +173,7 @@ export function optionalPath(options: Omit<Options<string | null>, 'fallback'>) 
 /** Reads one element of a list; null when it is not allowed. */
 type ReadElement<T> = (text: string, context: ReadContext) => T | null;
 
-/** In text by comma, in the file an array of strings. A flag that is given several times is an array of texts. */
+/** A list of values: separated by commas in text, an array of strings in the file. A flag may be repeated. */
 export function list<T>(allowed: string, readElement: ReadElement<T>, options: Options<readonly T[]>) {
   return setting<readonly T[]>('list', allowed, options, (value, context) => {
     const parts = context.fromText ? [value as string | readonly string[]].flat().flatMap(splitList) : value;
@@ -183,7 +183,7 @@ export function list<T>(allowed: string, readElement: ReadElement<T>, options: O
   });
 }
 
-/** Whole lines that have commas of their own: one for each flag or variable, in the file an array of them. */
+/** A list whose elements contain commas: one element per flag or variable, an array of strings in the file. */
 export function lines<T>(
   allowed: string,
   readLines: (lines: readonly string[]) => readonly T[] | null,
@@ -206,14 +206,14 @@ export function choiceElement<const C extends string>(choices: readonly C[]): Re
 
 export const pathElement: ReadElement<string> = (text, { resolvePath }) => (isPath(text) ? resolvePath(text) : null);
 
-/** `main, testnet4 or signet` */
+/** Returns `main, testnet4 or signet`. */
 export function choicesText(choices: readonly string[]): string {
   return choices.length < 2 ? choices.join('') : `${choices.slice(0, -1).join(', ')} or ${choices.at(-1)}`;
 }
 
 const HOST = /^(?:\[([0-9a-fA-F:.]+(?:%[\w.-]+)?)\]|([A-Za-z0-9_](?:[A-Za-z0-9_.-]*[A-Za-z0-9_])?))(?::([0-9]{1,5}))?$/;
 
-/** Null when it is no address, or has no port and no default one applies. */
+/** Parses `host:port`; null when the text is malformed, or has no port and no default applies. */
 export function parseAddress(value: unknown, defaultPort?: number): Address | null {
   const match = typeof value === 'string' ? HOST.exec(value) : null;
   if (!match) return null;
@@ -222,7 +222,7 @@ export function parseAddress(value: unknown, defaultPort?: number): Address | nu
   return { host: (match[1] ?? match[2])!, port };
 }
 
-/** As it is written in a URL or a setting. */
+/** Returns the address as it is written in a URL or a setting. */
 export function addressText({ host, port }: Address): string {
   return `${host.includes(':') ? `[${host}]` : host}:${port}`;
 }

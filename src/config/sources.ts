@@ -3,18 +3,18 @@ import { isKey, KEYS, type Key, SETTINGS } from './schema.ts';
 
 export type Env = Readonly<Record<string, string | undefined>>;
 
-/** A value as somebody wrote it. */
+/** A value as it was written. */
 export interface Given {
   readonly key: Key;
   readonly value: unknown;
-  /** For messages: `flag --http.listen`. */
+  /** The place it was written in, for messages: `flag --http.listen`. */
   readonly origin: string;
   readonly source: 'flag' | 'environment' | 'file';
 }
 
 export interface Gathered {
   readonly given: ReadonlyMap<Key, Given>;
-  /** One line each. */
+  /** One line for each problem. */
   readonly problems: readonly string[];
 }
 
@@ -24,12 +24,12 @@ const NO_KEYS = ['OBVERSE_API_KEY', 'OBVERSE_API_KEY_FILE', 'OBVERSE_VECTORS', '
 const PREFIX = 'OBVERSE_';
 const KEY_BY_VARIABLE = new Map(KEYS.map((key) => [variableOf(key), key]));
 
-/** `http.allowedHosts` -> `OBVERSE_HTTP_ALLOWED_HOSTS` */
+/** Returns the variable of a key: `http.allowedHosts` -> `OBVERSE_HTTP_ALLOWED_HOSTS`. */
 export function variableOf(key: string): string {
   return PREFIX + key.replaceAll('.', '_').replaceAll(/[A-Z]/g, '_$&').toUpperCase();
 }
 
-/** Splits an argument list into settings and what is not a flag. */
+/** Splits an argument list into settings and the other arguments. */
 export function readFlags(args: readonly string[]): Gathered & { readonly positionals: readonly string[] } {
   const given = new Map<Key, Given>();
   const problems: string[] = [];
@@ -45,7 +45,7 @@ export function readFlags(args: readonly string[]): Gathered & { readonly positi
     const key = Object.hasOwn(SHORT_FORMS, name) ? SHORT_FORMS[name]! : name;
     if (!flag.startsWith('--') || !isKey(key)) {
       problems.push(`unknown flag ${flag}${didYouMean(name, [...KEYS, ...Object.keys(SHORT_FORMS)])}`);
-      // Its value, if one follows, is not an argument of the command.
+      // A value that follows an unknown flag is not an argument of the command.
       if (attached === null && args[i + 1]?.startsWith('-') === false) i++;
       continue;
     }
@@ -83,7 +83,7 @@ export function readEnvironment(env: Env): Gathered {
   return { given, problems };
 }
 
-/** Reads the text of a TOML file; tables nest into dotted keys. */
+/** Parses the text of a TOML file into dotted keys. */
 export function readToml(text: string, file: string): Gathered {
   const given = new Map<Key, Given>();
   const problems: string[] = [];
@@ -109,7 +109,10 @@ export function readToml(text: string, file: string): Gathered {
   return { given, problems };
 }
 
-/** The parser tells no position; the longest run of whole lines that is valid ends just before the mistake. */
+/**
+ * Returns the number of the first line that makes the file invalid. The parser reports no position, so the longest
+ * valid run of whole lines is searched for.
+ */
 function firstBadLine(text: string): number {
   const lines = text.split('\n');
   for (let count = lines.length - 1; count > 0; count--) {
@@ -123,7 +126,7 @@ function firstBadLine(text: string): number {
   return 1;
 }
 
-/** Without the piece of the file it may quote, which may be a secret. */
+/** Removes the part of the message that quotes the file, which may be a secret. */
 function tomlMessage(error: unknown): string {
   const message = error instanceof Error ? error.message : 'not TOML';
   return message.replace(/^TOML Parse error: /, '').replace(/:? ".*$/s, '');
