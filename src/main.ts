@@ -24,7 +24,7 @@ async function run(args: readonly string[]): Promise<number> {
   const err = (text: string) => write(2, text);
   const refused = isExecutable() ? refusedVariables(process.env) : [];
   if (refused.length > 0) {
-    err(`obverse: ${refused.join(', ')} would make this executable run other code: remove it from the environment\n`);
+    err(`obverse: ${refused.join(', ')} would make this executable run other code; remove it from the environment\n`);
     return 2;
   }
   try {
@@ -34,7 +34,7 @@ async function run(args: readonly string[]): Promise<number> {
       err(`obverse: ${error}\n`);
       return 1;
     }
-    // By name, so that showing an error loads nothing.
+    // Errors are recognized by name, so that printing one loads no module.
     if (error.name === 'ConfigError') {
       for (const line of error.message.split('\n')) err(`obverse: ${line}\n`);
       return 2;
@@ -48,7 +48,7 @@ async function run(args: readonly string[]): Promise<number> {
   }
 }
 
-/** Whole and at once, so that nothing is lost at exit; a reader that has gone is no error of ours. */
+/** Writes all bytes synchronously, so that none is lost at exit. A reader that has closed its end is not an error. */
 function write(fd: 1 | 2, text: string): void {
   const bytes = Buffer.from(text);
   let waits = 0;
@@ -56,7 +56,7 @@ function write(fd: 1 | 2, text: string): void {
     try {
       at += writeSync(fd, bytes, at);
     } catch (error) {
-      // Somebody may have made the pipe non-blocking and be slow to read it.
+      // Another process may have made the pipe non-blocking, and its reader may be slow.
       if ((error as NodeJS.ErrnoException).code !== 'EAGAIN' || ++waits > 1000) return;
       Bun.sleepSync(1);
     }

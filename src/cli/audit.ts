@@ -19,20 +19,20 @@ const PATIENCE_SECONDS = 60;
 export const command: Command = {
   usage: 'audit log [options]',
   description: `Shows which administrative, spending and key-management calls were made, by which key, from where, and with what
-outcome, oldest first; works whether the node runs or not. A call without outcome was announced and not completed: the
-node ended before, or it is still running.
+outcome, oldest first. The node may be running or stopped. A call without outcome was announced and not completed: the
+node ended before, or the call is still running.
 
-Each row holds a hash over itself and the row before it. --check recomputes them all and prints the last one; noted
-elsewhere and given to --expect later, it also shows a log that was cut at its end or written anew.`,
+Each row holds a hash over itself and the row before it. --check recomputes all hashes and prints the last one. Keep it
+elsewhere and pass it to --expect later to detect a log that was truncated or rewritten.`,
   options: [
-    ['--since WHEN', 'from there on: a duration back (24h) or a date (2027-01-31)'],
-    ['--who ID', 'of one key; or static, cookie, rpcauth:USER, cli:UID'],
-    ['--method NAME', 'of one method, such as sendtoaddress or createapikey'],
-    ['--limit N', `the newest N (default ${DEFAULT_LIMIT}; with --since all)`],
-    ['--follow', 'go on with what is added, until it is stopped'],
-    ['--json', 'print a JSON object a line'],
-    ['--check', 'check that no row was changed or removed; exit status 1 where one was'],
-    ['--expect ID:HASH', 'with --check: the row that an earlier check named is still there'],
+    ['--since WHEN', 'only entries since then: a duration back (24h) or a date (2027-01-31)'],
+    ['--who ID', 'only entries of one key ID, or of static, cookie, rpcauth:USER, cli:UID'],
+    ['--method NAME', 'only entries of one method, such as sendtoaddress or createapikey'],
+    ['--limit N', `only the newest N entries (default ${DEFAULT_LIMIT}; with --since all)`],
+    ['--follow', 'keep printing new entries until interrupted'],
+    ['--json', 'print one JSON object per line'],
+    ['--check', 'verify that no row was changed or removed; exit status 1 if one was'],
+    ['--expect ID:HASH', 'with --check: verify that the row printed by an earlier check still exists'],
     ...COMMON_OPTIONS,
   ],
   examples: [

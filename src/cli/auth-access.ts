@@ -55,7 +55,7 @@ function isReadable({ uid }: Stats): boolean {
 
 function noNode(networkDir: string): OperatorError {
   return new OperatorError(
-    `there is no node's data in ${networkDir}: check --datadir, --network and --config, or start the node once`,
+    `${networkDir} holds no data of a node: check --datadir, --network and --config, or start the node once`,
   );
 }
 

@@ -40,18 +40,18 @@ const NUMBERS = new Set(['depth', 'count']);
 
 export const command: Command = {
   usage: 'dev pay|reorg|doublespend|flood [arguments] [options]',
-  description: `Has a node in developer mode do what happens on a live network now and then, so that whoever listens to it can be
-tested. Prints what happened as JSON. The node is the one that runs with the same settings on this host; the key is
-OBVERSE_API_KEY or the file that OBVERSE_API_KEY_FILE names, else the cookie file of its data directory.`,
+  description: `Makes a node in developer mode produce payments, reorgs, double spends and floods, so that its clients can be tested.
+Prints the result as JSON. The command calls the node that runs with the same settings on this host. Its key is
+OBVERSE_API_KEY or the file that OBVERSE_API_KEY_FILE names, else the cookie file of the data directory.`,
   options: [
-    ['pay ADDRESS [AMOUNT]', 'send some coins (default 1) of the sandbox'],
+    ['pay ADDRESS [AMOUNT]', 'send coins of the sandbox (default 1)'],
     ['reorg [DEPTH]', 'replace the last blocks (default 1) by one more'],
-    ['  --reconfirm', 'the new blocks hold the same transactions; else these wait in the mempool again'],
-    ['doublespend', 'make a payment and replace it by another one'],
-    ['  --to ADDRESS', 'who is paid at first (default: the sandbox itself); for flood, too'],
+    ['  --reconfirm', 'confirm the same transactions in the new blocks (default: return them to the mempool)'],
+    ['doublespend', 'send a payment and replace it by a conflicting one'],
+    ['  --to ADDRESS', 'recipient of the first payment, and of flood (default: the sandbox itself)'],
     ['  --amount AMOUNT', 'coins (default 1)'],
-    ['  --confirmations N', 'replace it by a reorg, after so many confirmations'],
-    ['flood [COUNT]', 'hand in many transactions (default 100, up to 5000) at once'],
+    ['  --confirmations N', 'replace it by a reorg once it has N confirmations'],
+    ['flood [COUNT]', 'submit many transactions at once (default 100, at most 5000)'],
     ...COMMON_OPTIONS,
   ],
   examples: [

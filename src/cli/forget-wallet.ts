@@ -4,8 +4,8 @@ import { COMMON_OPTIONS } from './help.ts';
 
 export const command: Command = {
   usage: 'forget-wallet NAME… [options]',
-  description: `Accepts that the files of these wallets are gone, so that the node starts without them. Removes no file: a
-wallet whose file is there is refused. The node must not be running on the same data directory.`,
+  description: `Accepts that the files of these wallets are lost, so that the node starts without them. It removes no file and
+refuses a wallet whose file exists. The node must not be running on the same data directory.`,
   options: COMMON_OPTIONS,
   examples: ['obverse forget-wallet hot', 'obverse forget-wallet --network regtest --datadir /tmp/obverse default'],
   async run(args, { out }) {

@@ -8,9 +8,9 @@ export function configHelp(): string {
     const setting: Setting<unknown> = SETTINGS[key];
     return `  ${key}\n      ${setting.help}\n      ${kindText(setting)}; default ${defaultText(setting)}\n`;
   });
-  return `A setting is given as flag, as environment variable or in the TOML file that --config names; the first of these
-that has it wins. Its variable is OBVERSE_ and the key in capitals: ${variableOf('http.allowedHosts')} is
-http.allowedHosts. In flags and variables lists are written with commas. Short forms: --dev is --dev.enabled,
+  return `A setting is given as a flag, as an environment variable or in the TOML file that --config names, and they take
+precedence in this order. Its variable is OBVERSE_ and the key in capitals: ${variableOf('http.allowedHosts')} is
+http.allowedHosts. Flags and variables separate the elements of a list by commas. Short forms: --dev is --dev.enabled,
 --import FILE is --import.files FILE.
 
 ${entries.join('\n')}`;

@@ -11,7 +11,8 @@ export const command: Command = {
     if (topic === undefined) out(overview());
     else if (topic === 'config') out((await import('./help-config.ts')).configHelp());
     else if (Object.hasOwn(COMMANDS, topic)) out(commandHelp((await COMMANDS[topic]!.load()).command));
-    else throw new UsageError(`no help on ${topic}${didYouMean(topic, [...Object.keys(COMMANDS), 'config'])}`);
+    else
+      throw new UsageError(`there is no help for ${topic}${didYouMean(topic, [...Object.keys(COMMANDS), 'config'])}`);
     return 0;
   },
 };
@@ -34,7 +35,7 @@ ${columns(rows)}
 Common options:
 ${columns(COMMON_OPTIONS)}
 
-obverse help <command> tells more of a command, obverse help config lists every setting.
+obverse help <command> describes a command; obverse help config lists every setting.
 `;
 }
 
@@ -48,7 +49,7 @@ function commandHelp({ usage, description, options, examples }: Command): string
 /** The options that nearly every command accepts. */
 export const COMMON_OPTIONS = [
   ['--network NAME', 'main, testnet4, signet or regtest (default main)'],
-  ['--datadir PATH', 'where data is kept (default $XDG_DATA_HOME/obverse, else ~/.local/share/obverse)'],
+  ['--datadir PATH', 'data directory (default $XDG_DATA_HOME/obverse, else ~/.local/share/obverse)'],
   ['--config FILE', 'TOML file with settings'],
   ['--KEY=VALUE', 'any setting, as --http.listen=127.0.0.1:8332'],
 ] as const;

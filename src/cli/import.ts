@@ -10,8 +10,8 @@ import { openProgress } from './progress.ts';
 export const command: Command = {
   usage: 'import FILE… [options]',
   description: `Connects the blocks of block files (blkNNNNN.dat of Bitcoin Core, or bootstrap.dat) in the order given,
-checking them as if peers had sent them, then stops. Blocks that are known are passed over.
-The node must not be running on the same data directory; obverse start --import FILE imports and goes on.`,
+with the same validation as for blocks of peers, then stops. Known blocks are skipped. The node must not be running on
+the same data directory; obverse start --import FILE imports the files and then runs the node.`,
   options: COMMON_OPTIONS,
   examples: [
     'obverse import ~/.bitcoin/blocks/blk*.dat',
@@ -35,7 +35,7 @@ The node must not be running on the same data directory; obverse start --import 
     const { badBlock } = result;
     if (badBlock)
       err(`obverse: ${badBlock.file}, offset ${badBlock.offset}: block ${badBlock.hash} refused: ${badBlock.reason}\n`);
-    else if (signal.aborted) err('obverse: import interrupted; run it again to go on\n');
+    else if (signal.aborted) err('obverse: import interrupted; run it again to continue\n');
     return badBlock || signal.aborted ? 1 : 0;
   },
 };

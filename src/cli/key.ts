@@ -118,21 +118,21 @@ the audit log.
 
 Scopes: ${SCOPES.join(', ')}.`,
   options: [
-    ['create', `make a key; with the scopes ${DEFAULT_SCOPES.join(',')} unless others are given`],
-    ['  --label TEXT', 'what it is for'],
-    ['  --scopes LIST', 'what it may do, by comma'],
+    ['create', `create a key; with the scopes ${DEFAULT_SCOPES.join(',')} unless others are given`],
+    ['  --label TEXT', 'description of its use'],
+    ['  --scopes LIST', 'scopes, separated by commas'],
     ['  --expires WHEN', 'a duration (90d, 24h) or a date (2027-01-31)'],
-    ['  --ip CIDR', 'where it may be used from; may be repeated'],
-    ['  --rate N/s[,BURST]', 'calls a second, and how many at once'],
-    ['  --wallet NAME', 'the wallets it may use, all unless given; may be repeated'],
-    ['  --out FILE', 'write the key to a new file (0600) instead of stdout; also of rotate'],
-    ['list', 'all keys, and whether initial.key can go'],
-    ['show ID', 'one key'],
-    ['rotate ID', 'give a key another secret'],
-    ['  --overlap DURATION', 'how long the old secret stays valid (default 24h)'],
+    ['  --ip CIDR', 'client addresses that may use it; may be repeated'],
+    ['  --rate N/s[,BURST]', 'calls per second, and the size of a burst'],
+    ['  --wallet NAME', 'wallet that it may use (default all); may be repeated'],
+    ['  --out FILE', 'write the key to a new file (mode 0600) instead of stdout; also for rotate'],
+    ['list', 'list all keys, and say whether initial.key can be removed'],
+    ['show ID', 'show one key'],
+    ['rotate ID', 'replace the secret of a key'],
+    ['  --overlap DURATION', 'time for which the old secret stays valid (default 24h)'],
     ['scopes ID LIST', 'replace its scopes'],
-    ['revoke ID', 'end a key for good; removes initial.key where that holds it'],
-    ['expire ID WHEN|never', 'change when it ends'],
+    ['revoke ID', 'end a key permanently; removes initial.key if it holds that key'],
+    ['expire ID WHEN|never', 'change its expiry'],
     ['--json', 'print JSON'],
     ...COMMON_OPTIONS,
   ],
@@ -234,7 +234,7 @@ function openNew(path: string): { readonly fd: number; readonly path: string } {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     throw new OperatorError(
-      `--out: ${path} ${code === 'EEXIST' ? 'is there already' : `cannot be created (${code})`}: nothing was changed`,
+      `--out: ${path} ${code === 'EEXIST' ? 'already exists' : `cannot be created (${code})`}: nothing was changed`,
     );
   }
 }
@@ -264,8 +264,8 @@ function warnIfLastAdmin({ keys, words, context }: Run): void {
 function initialKeyText({ file, keyId, removable }: InitialKey): string {
   if (keyId === null) return `${file} holds no key: remove it\n`;
   return removable
-    ? `${file} still holds the key ${keyId}, which may do everything: obverse key revoke ${keyId} ends it and removes the file\n`
-    : `${file} holds the only key that may do everything, in clear: create another key with the scope admin, then revoke ${keyId}\n`;
+    ? `${file} still holds the key ${keyId}, which has all rights: obverse key revoke ${keyId} ends it and removes the file\n`
+    : `${file} holds the only key with the scope admin, in clear text: create another key with the scope admin, then revoke ${keyId}\n`;
 }
 
 function checkWords(name: string, wanted: readonly string[], given: readonly string[]): void {

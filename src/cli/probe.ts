@@ -10,8 +10,8 @@ const TIMEOUT_MS = 6000;
 
 export const command: Command = {
   usage: 'probe live|ready [options]',
-  description: `Asks the node that runs with the same settings. live: it answers. ready: it is synced and healthy.
-Exit status 0 when so, else 1, for container health checks and timers.`,
+  description: `Probes the node that runs with the same settings. live: it answers. ready: it is synced and healthy.
+The exit status is 0 if it is, else 1, for container health checks and timers.`,
   options: COMMON_OPTIONS,
   examples: ['obverse probe live', 'obverse probe ready --network regtest'],
   async run(args, { signal, out, err }) {

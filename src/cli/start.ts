@@ -6,11 +6,11 @@ import { syncBar, syncScreen } from './sync-bar.ts';
 
 export const command: Command = {
   usage: 'start [options]',
-  description: `Runs the node until SIGINT or SIGTERM: it then stops taking requests, writes what is in memory and ends.
-A second signal ends it after five seconds at most.`,
+  description: `Runs the node until SIGINT or SIGTERM. It then accepts no more requests, flushes its caches and exits.
+A second signal makes it exit within five seconds.`,
   options: [
     ...COMMON_OPTIONS,
-    ['--dev', 'developer mode, on regtest: blocks are mined by themselves'],
+    ['--dev', 'developer mode, on regtest: the node mines blocks by itself'],
     ['--import FILE', 'import a block file first; may be repeated'],
   ],
   examples: [

@@ -56,7 +56,7 @@ export const SETTINGS = {
   datadir: path({
     fallback: ({ dataHome }) => dataHome,
     defaultText: '$XDG_DATA_HOME/obverse, else ~/.local/share/obverse',
-    help: 'where data is kept, in one folder per network',
+    help: 'data directory, with one folder per network',
   }),
   config: optionalPath({ help: 'TOML file to read (flag and environment only)' }),
   'service.name': string({
@@ -71,11 +71,11 @@ export const SETTINGS = {
     defaultText: '127.0.0.1:8332 (testnet4 48332, signet 38332, regtest 18443)',
     help: 'where REST, JSON-RPC, WebSocket and dashboard are served',
   }),
-  'http.publicUrl': url({ help: 'address clients use, when a proxy stands before the node' }),
+  'http.publicUrl': url({ help: 'URL that clients use, when the node is behind a proxy' }),
   'http.allowedHosts': list('a list of host names', stringElement(/^[^\s,/]+$/), {
     fallback: [],
     defaultText: 'loopback names and the hosts of http.listen and http.publicUrl',
-    help: 'further names that Host may have in requests without a key or password, and in those of browser sessions',
+    help: 'further host names that requests without credentials, and those of browser sessions, may name in Host',
   }),
   'http.corsOrigins': list('a list of origins such as https://app.example', originElement, {
     fallback: [],
@@ -83,11 +83,11 @@ export const SETTINGS = {
   }),
   'http.trustedProxies': list('a list of addresses and subnets such as 127.0.0.1 or 10.0.0.0/8', subnetElement, {
     fallback: [],
-    help: 'proxies before the node; the address of a client is what they name in http.proxyHeader',
+    help: 'proxies in front of the node; they name the address of a client in http.proxyHeader',
   }),
   'http.proxyHeader': oneOf(['x-forwarded-for', 'forwarded'], {
     fallback: 'x-forwarded-for',
-    help: 'header in which http.trustedProxies name the client; no other one is read',
+    help: 'header in which http.trustedProxies name the client; other headers are not read',
   }),
   'http.tls.cert': optionalPath({ help: 'PEM certificate chain; together with http.tls.key turns TLS on' }),
   'http.tls.key': optionalPath({ help: 'PEM private key' }),
@@ -112,20 +112,20 @@ export const SETTINGS = {
     min: 1,
     max: 3600,
     unit: 's',
-    help: 'time a REST read may take',
+    help: 'time limit of a REST read',
   }),
   'http.limits.connections': integer({
     fallback: 4096,
     min: 16,
     max: 1_000_000,
-    defaultText: '4096, or what the limit of open files leaves',
-    help: 'open connections in all; beyond this, idle and keyless ones are closed first',
+    defaultText: '4096, or fewer where the limit of open files requires it',
+    help: 'open connections in total; beyond this, idle and keyless ones are closed first',
   }),
   'http.limits.connectionsPerAddress': integer({
     fallback: 512,
     min: 1,
     max: 1_000_000,
-    help: 'open connections of one IP (IPv6: /64); not of loopback',
+    help: 'open connections of one IP address (IPv6: /64); loopback is exempt',
   }),
   'http.limits.parallelPerKey': integer({
     fallback: 64,
@@ -162,7 +162,7 @@ export const SETTINGS = {
 
   'rpc.basic': boolean({ fallback: true, help: 'HTTP Basic for JSON-RPC: cookie file and rpcauth' }),
   'rpc.maxBatch': integer({ fallback: 1000, min: 1, help: 'calls of a batch' }),
-  'rpc.maxRunning': integer({ fallback: 16, min: 1, help: 'calls of one key that run at once' }),
+  'rpc.maxRunning': integer({ fallback: 16, min: 1, help: 'calls of one key that run in parallel' }),
   'rpc.maxQueued': integer({ fallback: 64, help: 'calls of one key that wait to run' }),
   rpcauth: list('a list of user:salt$hmac_sha256_hex', stringElement(/^[^:,\s]+:[^$,\s]+\$[0-9a-f]{64}$/), {
     fallback: [],
@@ -175,12 +175,12 @@ export const SETTINGS = {
   }),
   rpcwhitelist: lines(RPC_WHITELIST_FORM, readRpcWhitelist, {
     fallback: [],
-    defaultText: 'all their scopes allow',
+    defaultText: 'all that their scopes allow',
     help: "RPC methods that users of HTTP Basic may call, in Bitcoin Core's form; several lines of one user intersect",
   }),
   rpcwhitelistdefault: optionalBoolean({
     defaultText: 'true as soon as rpcwhitelist is set',
-    help: 'whether users of HTTP Basic without a list in rpcwhitelist, the cookie among them, may call nothing',
+    help: 'whether users of HTTP Basic without a list in rpcwhitelist, including the cookie, may call no method',
   }),
 
   'audit.keep': integer({
@@ -192,22 +192,22 @@ export const SETTINGS = {
 
   'ws.auth': oneOf(['required', 'public'], {
     fallback: 'required',
-    help: 'whether /ws wants a key for the default stream',
+    help: 'whether /ws requires a key for the default stream',
   }),
   'ws.frameBytes': integer({ fallback: 64 * KIB, min: KIB, unit: 'bytes', help: 'frame a client may send' }),
   'ws.messages': integer({ fallback: 100, min: 1, help: 'client messages per ws.messageWindow' }),
   'ws.messageWindow': integer({ fallback: 10, min: 1, unit: 's', help: 'window of ws.messages' }),
-  'ws.connections': integer({ fallback: 1000, min: 1, help: 'connections in all' }),
+  'ws.connections': integer({ fallback: 1000, min: 1, help: 'connections in total' }),
   'ws.connectionsPerKey': integer({ fallback: 20, min: 1, help: 'connections of one key' }),
   'ws.anonymousPerIp': integer({ fallback: 5, min: 1, help: 'keyless connections of one IP' }),
   'ws.sendBufferBytes': integer({
     fallback: MIB,
     min: 64 * KIB,
     unit: 'bytes',
-    help: 'unsent bytes before pushing stops',
+    help: 'unsent bytes of one connection before the node stops sending',
   }),
-  'ws.watchesPerKey': integer({ fallback: 10_000, min: 1, help: 'items stored for one key to be told of' }),
-  'ws.watches': integer({ fallback: 100_000, min: 1, help: 'items stored for all keys to be told of' }),
+  'ws.watchesPerKey': integer({ fallback: 10_000, min: 1, help: 'stored watches of one key' }),
+  'ws.watches': integer({ fallback: 100_000, min: 1, help: 'stored watches of all keys' }),
   'ws.maxLagEvents': integer({ fallback: 100_000, min: 1, help: 'events a slow client may lag before it is closed' }),
   'ws.maxLagSeconds': integer({
     fallback: 60,
@@ -216,27 +216,34 @@ export const SETTINGS = {
     help: 'time a slow client may lag before it is closed',
   }),
 
-  'dev.enabled': boolean({ fallback: false, help: 'developer mode on regtest: mines by itself, listens for no peers' }),
+  'dev.enabled': boolean({
+    fallback: false,
+    help: 'developer mode on regtest: the node mines by itself and listens for no peers',
+  }),
   'dev.interval': integer({
     fallback: 5,
     max: 86_400,
     unit: 's',
-    help: 'time between blocks of developer mode; 0 mines none, the first ones neither',
+    help: 'block interval of developer mode; 0 mines no blocks, not even the first ones',
   }),
 
   'p2p.enabled': boolean({ fallback: true, help: 'take part in the peer network' }),
   'p2p.listen': optionalAddress({
     fallback: ({ network, dev }) => (dev ? null : { host: '::', port: paramsFor(network).ports.p2p }),
     defaultText: '[::]:8333 (testnet4 48333, signet 38333, regtest 18444); none with dev.enabled',
-    help: 'where peers may connect; [::] takes IPv4, too',
+    help: 'addresses that listen for peers; [::] also accepts IPv4',
   }),
   'p2p.connect': list(
     'a list of host or host:port',
     (text, { network }) => parseAddress(text, paramsFor(network).ports.p2p),
-    { fallback: [], help: 'dial these peers and no others' },
+    { fallback: [], help: 'connect only to these peers' },
   ),
-  'p2p.maxConnections': integer({ fallback: 125, max: 10_000, help: 'peers in all, beside those of p2p.connect' }),
-  'p2p.v2': boolean({ fallback: true, help: 'encrypted connections (BIP-324) with peers that can' }),
+  'p2p.maxConnections': integer({
+    fallback: 125,
+    max: 10_000,
+    help: 'peers in total, in addition to those of p2p.connect',
+  }),
+  'p2p.v2': boolean({ fallback: true, help: 'encrypted connections (BIP-324) with peers that support them' }),
   'p2p.proxy': optionalAddress({ fallback: null, help: 'SOCKS5 proxy for all connections; it also resolves names' }),
   'p2p.onionProxy': optionalAddress({
     fallback: null,
@@ -245,27 +252,32 @@ export const SETTINGS = {
   }),
   'p2p.onlyNetworks': list(`a list of ${choicesText(PEER_NETWORKS)}`, choiceElement(PEER_NETWORKS), {
     fallback: [],
-    defaultText: 'all that can be reached',
-    help: 'networks on which peers are looked for',
+    defaultText: 'all that are reachable',
+    help: 'networks on which the node looks for peers',
   }),
-  'p2p.dnsSeeds': boolean({ fallback: true, help: 'ask DNS seeds for peers when too few are known' }),
-  'p2p.fixedSeeds': boolean({ fallback: true, help: 'try the built-in addresses when nothing else is known' }),
+  'p2p.dnsSeeds': boolean({ fallback: true, help: 'query DNS seeds when too few addresses are known' }),
+  'p2p.fixedSeeds': boolean({ fallback: true, help: 'use the built-in addresses when no others are known' }),
   'p2p.permissions': list('a list of permissions@address or permissions@subnet', permissionElement, {
     fallback: [],
-    help: "what peers of an address may do, in the words of Bitcoin Core's whitelist",
+    help: "permissions of peers by address, as in Bitcoin Core's whitelist",
   }),
   'p2p.filters': boolean({ fallback: false, help: 'serve block filters to peers (BIP-157); needs index.filter' }),
-  'p2p.maxUpload': integer({ fallback: 0, max: 1_000_000_000, unit: 'MiB', help: 'sent to peers a day; 0 = no limit' }),
+  'p2p.maxUpload': integer({
+    fallback: 0,
+    max: 1_000_000_000,
+    unit: 'MiB',
+    help: 'bytes sent to peers per day; 0 = no limit',
+  }),
   'p2p.externalAddress': list(
     'a list of address or address:port',
     (text, { network }) => parseAddress(text, paramsFor(network).ports.p2p),
-    { fallback: [], help: 'public addresses of this node, to announce to peers' },
+    { fallback: [], help: 'public addresses that this node announces to peers' },
   ),
   'p2p.discover': boolean({
     fallback: true,
-    help: 'find out the public address; not with p2p.proxy or p2p.externalAddress',
+    help: 'discover the public address; not with p2p.proxy or p2p.externalAddress',
   }),
-  'p2p.banTime': integer({ fallback: 86_400, min: 1, max: 1_000_000_000, unit: 's', help: 'how long a ban lasts' }),
+  'p2p.banTime': integer({ fallback: 86_400, min: 1, max: 1_000_000_000, unit: 's', help: 'duration of a ban' }),
 
   'chain.maxTipAge': integer({
     fallback: ({ network }) => (network === 'regtest' ? 0 : 10_800),
@@ -282,14 +294,14 @@ export const SETTINGS = {
     min: 4,
     max: 4096,
     unit: 'MiB',
-    help: 'memory for coins not yet written',
+    help: 'memory for coins that are not yet flushed',
   }),
   'workers.verify': integer({
     fallback: ({ cores }) => cores,
     defaultText: 'number of cores',
     min: 1,
     max: 256,
-    help: 'threads that check scripts',
+    help: 'threads that verify scripts',
   }),
   'import.files': list('a list of paths', pathElement, { fallback: [], help: 'block files to import at start' }),
   'index.tx': boolean({ fallback: true, help: 'find transactions by txid' }),
@@ -297,35 +309,49 @@ export const SETTINGS = {
   'index.spender': boolean({ fallback: false, help: 'find the transaction that spent an output' }),
   'index.filter': boolean({ fallback: false, help: 'keep the filter of every block (BIP-158)' }),
   'cache.enabled': boolean({ fallback: true, help: 'keep recent blocks, transactions and answers in memory' }),
-  'fees.fallback': boolean({ fallback: true, help: 'answer the minimum relay rate when there is no fee data' }),
+  'fees.fallback': boolean({
+    fallback: true,
+    help: 'answer with the minimum relay fee rate when there is no fee data',
+  }),
 
   'mempool.maxSize': integer({
     fallback: 300,
     min: 5,
     max: 100_000,
     unit: 'MB',
-    help: 'memory for unconfirmed transactions',
+    help: 'memory limit of the mempool',
   }),
-  'mempool.expiry': integer({ fallback: 336, min: 1, max: 87_600, unit: 'h', help: 'time after which one is dropped' }),
-  'relay.minFeeRate': number({ fallback: 0.1, max: 10_000, unit: 'sat/vB', help: 'least that is relayed' }),
+  'mempool.expiry': integer({
+    fallback: 336,
+    min: 1,
+    max: 87_600,
+    unit: 'h',
+    help: 'time after which a transaction expires from the mempool',
+  }),
+  'relay.minFeeRate': number({
+    fallback: 0.1,
+    max: 10_000,
+    unit: 'sat/vB',
+    help: 'minimum fee rate of relayed transactions',
+  }),
   'relay.incrementalFeeRate': number({
     fallback: 0.1,
     max: 10_000,
     unit: 'sat/vB',
-    help: 'what a replacement pays for its own relay',
+    help: 'fee rate that a replacement pays for its own relay',
   }),
-  'relay.dustFeeRate': number({ fallback: 3, max: 10_000, unit: 'sat/vB', help: 'rate that makes an output dust' }),
+  'relay.dustFeeRate': number({ fallback: 3, max: 10_000, unit: 'sat/vB', help: 'fee rate that defines dust' }),
   'relay.dataCarrier': boolean({ fallback: true, help: 'relay transactions with OP_RETURN outputs' }),
   'relay.dataCarrierBytes': integer({
     fallback: 100_000,
     max: 4_000_000,
     unit: 'bytes',
-    help: 'OP_RETURN scripts of one transaction together',
+    help: 'total size of the OP_RETURN scripts of one transaction',
   }),
-  'relay.bareMultisig': boolean({ fallback: true, help: 'relay multisig scripts that stand in an output' }),
+  'relay.bareMultisig': boolean({ fallback: true, help: 'relay transactions with bare multisig outputs' }),
   'relay.nonStandard': boolean({
     fallback: false,
-    help: 'relay all that a block may hold (not on main)',
+    help: 'relay all consensus-valid transactions (not on main)',
   }),
 
   'wallet.enabled': boolean({ fallback: true, help: 'wallets' }),
@@ -333,23 +359,23 @@ export const SETTINGS = {
     fallback: 500,
     min: 1,
     max: 100_000,
-    help: 'wallets there may be, loaded or not; createwallet and restorewallet make no more',
+    help: 'maximum number of wallets, loaded or not; createwallet and restorewallet fail beyond it',
   }),
   'wallet.autocreate': boolean({ fallback: true, help: 'create the wallet "default" on first start' }),
   'wallet.passphraseFile': optionalPath({
-    help: 'passphrase that encrypts the wallet "default" when it is created; mode 600, property of the node\'s user',
+    help: 'file with the passphrase that encrypts the wallet "default" at its creation; mode 600, owned by the node\'s user',
   }),
   'wallet.keypool': integer({
     fallback: 1000,
     min: 1,
     max: 1_000_000,
-    help: 'addresses looked ahead of the last used one',
+    help: 'addresses derived beyond the last used one',
   }),
   'wallet.fallbackFee': optionalNumber({ unit: 'sat/vB', help: 'fee rate of sends on main when there is no fee data' }),
 
-  'metrics.walletBalances': boolean({ fallback: false, help: 'show balances of wallets in /metrics' }),
+  'metrics.walletBalances': boolean({ fallback: false, help: 'include wallet balances in /metrics' }),
 
-  'ready.details': boolean({ fallback: true, help: 'show figures in /readyz, not only states' }),
+  'ready.details': boolean({ fallback: true, help: 'include figures in /readyz, not only states' }),
   'ready.disk.degraded': integer({
     fallback: ({ network }) => (network === 'regtest' ? 1024 : 10_240),
     defaultText: '10240 (regtest 1024)',
@@ -378,11 +404,11 @@ export const SETTINGS = {
 
   'log.level': oneOf(LOG_LEVELS, {
     fallback: 'info',
-    help: 'least important lines that are kept',
+    help: 'least important level that is logged',
   }),
   'log.format': oneOf(['auto', 'json', 'text'], {
     fallback: 'auto',
-    help: 'auto: text on a terminal, else JSON lines',
+    help: 'auto is text on a terminal, else JSON lines',
   }),
 } as const satisfies Readonly<Record<string, Setting<unknown>>>;
 

@@ -40,7 +40,7 @@ async function outcome(changed: Steps = {}, more: Readonly<Record<string, string
 
 const isAlive = (pid: number) => {
   try {
-    // One that has ended, and of which nobody has taken notice yet, is not alive.
+    // A zombie, which its parent has not reaped yet, is not alive.
     return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
   } catch {
     return false;
@@ -78,7 +78,7 @@ describe.skipIf(!Bun.which('bash') || process.platform !== 'linux')('.ci/run', (
     ['is killed', 'kill -9 $$'],
     ['does not report how many tests passed', 'echo done'],
     ['reports that no test passed', 'echo " 0 pass"; echo " 0 fail"'],
-  ])('counts a step of tests that %s as one failure', async (_, script) => {
+  ])('counts a step whose tests %s as one failure', async (_, script) => {
     const { last, status } = await outcome({ 'run test:all': script });
     expect([last, status]).toEqual(['20 passed, 1 failed', 1]);
   });
@@ -105,13 +105,13 @@ describe.skipIf(!Bun.which('bash') || process.platform !== 'linux')('.ci/run', (
     },
   );
 
-  test('ends what a step leaves running instead of waiting for it', async () => {
+  test('ends processes that a step leaves running instead of waiting for them', async () => {
     const { last, status } = await outcome({ 'run test:all': `${LINGER}; echo " 10 pass"` });
     expect([last, status]).toEqual(['30 passed, 0 failed', 0]);
     expect(await gone()).toBe(true);
   });
 
-  test.each(['SIGTERM', 'SIGINT'] as const)('ends all its processes at %s and leaves no files', async (signal) => {
+  test.each(['SIGTERM', 'SIGINT'] as const)('on %s ends all its processes and leaves no files', async (signal) => {
     const child = start({ 'run test:all': `${LINGER}; echo $$ >"$TMPDIR/step"; sleep 60` });
     const read = new Response(child.stdout).text();
     for (let tries = 0; tries < 500 && !existsSync(join(dir, 'step')); tries++) await Bun.sleep(10);

@@ -72,7 +72,7 @@ test.each([
   expect(lines[0]).toContain(reason);
 });
 
-test('the whole of src/ keeps its directions', () => {
+test('all imports of src/ point downwards', () => {
   const root = join(import.meta.dir, '../..');
   const paths = [...new Bun.Glob('src/**/*.{ts,tsx}').scanSync({ cwd: root })];
   expect(paths.length).toBeGreaterThan(20);

@@ -95,7 +95,7 @@ export interface SourceFile {
   readonly text: string;
 }
 
-/** What is wrong with the imports of a file, one line each. */
+/** Returns one line for each forbidden import of a file. */
 export function checkImports({ path, text }: SourceFile): string[] {
   const room = roomOf(path);
   const code = withoutComments(text);

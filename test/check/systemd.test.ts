@@ -16,7 +16,7 @@ function installed(text = unit): string {
   return file;
 }
 
-test('the engine compiles to memory it then runs, so the unit must not deny that', () => {
+test('the unit allows memory that is writable and executable, which the engine needs for compiled code', () => {
   expect(unit).not.toMatch(/^MemoryDenyWriteExecute=/m);
 });
 
@@ -32,15 +32,15 @@ test.each([
   'ProcSubset=pid',
 ])('%s', (line) => expect(unit.split('\n')).toContain(line));
 
-// What the executable cannot refuse by itself: with BUN_BE_BUN another program starts in its place.
-test('variables of the runtime are removed', () => {
+// The executable cannot refuse BUN_BE_BUN by itself: with it the runtime starts instead of the program.
+test('the unit removes variables of the runtime', () => {
   const removed = /^UnsetEnvironment=(.*)$/m.exec(unit)![1]!.split(' ');
   for (const name of ['BUN_OPTIONS', 'BUN_BE_BUN', 'BUN_INSPECT', 'BUN_INSPECT_CONNECT_TO', 'BUN_INSPECT_NOTIFY'])
     expect(removed).toContain(name);
 });
 
 // setpriority and setrlimit are calls of @resources.
-test('the calls with which threads set their priorities stay allowed', () => {
+test('the unit allows the calls with which threads set their priorities', () => {
   const denied = /^SystemCallFilter=~(.*)$/m.exec(unit)![1]!.split(' ');
   expect(denied).toEqual(['@privileged', '@setuid', '@keyring']);
 });
@@ -49,20 +49,20 @@ describe.skipIf(process.platform !== 'linux')('systemd', () => {
   const analyze = () => requireProgram('systemd-analyze');
 
   // verify exits with 0 on values it cannot read and only warns of them.
-  test('verify finds nothing to say', () => {
+  test('systemd-analyze verify reports nothing for the unit', () => {
     const { stderr, exitCode } = Bun.spawnSync([analyze(), 'verify', installed()]);
     expect(stderr.toString()).toBe('');
     expect(exitCode).toBe(0);
   });
 
-  test('verify would say so', () => {
+  test('systemd-analyze verify reports a misspelt directive', () => {
     const file = installed(unit.replace('ProtectSystem=strict', 'ProtectSystem=very'));
     expect(Bun.spawnSync([analyze(), 'verify', file]).stderr.toString()).toContain(
       'Failed to parse protect system value',
     );
   });
 
-  test('exposure stays low', () => {
+  test('the exposure level of the unit stays low', () => {
     const { stdout } = Bun.spawnSync([analyze(), 'security', '--offline=true', '--no-pager', installed()]);
     const level = /exposure level for obverse\.service: ([0-9.]+)/.exec(stdout.toString());
     expect(Number(level?.[1])).toBeLessThan(1.5);

@@ -17,8 +17,8 @@ beforeAll(() => {
   writeFileSync(join(networkDir, 'lock'), '');
 });
 
-describe('keys of a stopped node', () => {
-  test('one is made with what it may do, shown once on stdout, and ended', async () => {
+describe('obverse key on a stopped node', () => {
+  test('a key is created with scopes, printed once on stdout, and revoked', async () => {
     const made = await run(
       ...['key', 'create', '--json', '--label', 'shop', '--scopes', 'read,wallet.spend', '--expires', '90d'],
       ...['--ip', '10.0.0.0/8', '--ip', '::1', '--rate', '100/s,200', '--wallet', 'hot', '--wallet', 'warm'],
@@ -62,7 +62,7 @@ describe('keys of a stopped node', () => {
     ] as string[]);
   });
 
-  test('--out writes a new file for the owner alone, and none over another', async () => {
+  test('--out writes a new file with mode 0600 and never overwrites one', async () => {
     const file = join(datadir, 'metrics.key');
     const { stdout, status } = await run('key', 'create', '--scopes', 'metrics', '--out', file);
     expect([status, stdout]).toEqual([0, '']);
@@ -70,14 +70,11 @@ describe('keys of a stopped node', () => {
     expect(statSync(file).mode & 0o777).toBe(0o600);
     const before = (await run('key', 'list', '--json')).stdout;
     const again = await run('key', 'create', '--out', file);
-    expect([again.status, again.stderr]).toEqual([
-      1,
-      `obverse: --out: ${file} is there already: nothing was changed\n`,
-    ]);
+    expect([again.status, again.stderr]).toEqual([1, `obverse: --out: ${file} already exists: nothing was changed\n`]);
     expect((await run('key', 'list', '--json')).stdout).toBe(before);
   });
 
-  test('a damaged audit log is found', async () => {
+  test('obverse audit log --check finds a damaged audit log', async () => {
     expect((await run('audit', 'log', '--check')).status).toBe(0);
     const store = new AuthStore(join(networkDir, 'auth.db'));
     const { head, lastId } = store.audit.check() as { head: string; lastId: number };
@@ -91,7 +88,7 @@ describe('keys of a stopped node', () => {
   });
 });
 
-describe('exit status 2 and one line for each mistake', () => {
+describe('each mistake in the arguments gives exit status 2 and one line', () => {
   test.each([
     [['key'], 'key takes one of create, list, show, rotate, scopes, revoke, expire'],
     [['key', 'lsit'], 'key takes one of create, list, show, rotate, scopes, revoke, expire (did you mean list?)'],
@@ -121,19 +118,19 @@ describe('exit status 2 and one line for each mistake', () => {
   });
 });
 
-test('a directory that is none of a node is not made one', async () => {
+test("a directory that holds no node's data is refused and not created", async () => {
   const wrong = join(datadir, 'typo');
   const { status, stderr } = await runCli(['key', 'create', '--network', 'regtest', '--datadir', wrong]);
   expect([status, stderr]).toEqual([
     1,
-    `obverse: there is no node's data in ${join(wrong, 'regtest')}: check --datadir, --network and --config, or start the node once\n`,
+    `obverse: ${join(wrong, 'regtest')} holds no data of a node: check --datadir, --network and --config, or start the node once\n`,
   ]);
   expect(() => statSync(wrong)).toThrow('ENOENT');
 });
 
 // Only root can give a directory to another user.
 test.if(process.getuid?.() === 0)(
-  'the files of a service are not written by root, which would lock it out',
+  'root is refused, since its files would lock out the user of the service',
   async () => {
     const other = mkdtempSync(join(tmpdir(), 'key-test-'));
     const dir = join(other, 'regtest');

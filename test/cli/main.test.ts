@@ -19,14 +19,14 @@ describe('help', () => {
       expect(stdout).toMatch(new RegExp(`^  ${name} `, 'm'));
   });
 
-  test.each(['start', 'import', 'probe'])('of %s, by either way', async (name) => {
+  test.each(['start', 'import', 'probe'])('help shows the usage of %s in both forms', async (name) => {
     const { status, stdout } = await runCli(['help', name]);
     expect(status).toBe(0);
     expect(stdout).toStartWith(`Usage: obverse ${name}`);
     expect(await runCli([name, '--network', 'regtest', '--help'])).toMatchObject({ status: 0, stdout });
   });
 
-  test('fits a terminal and is aligned', async () => {
+  test('help config fits a terminal and is aligned', async () => {
     for (const args of [['help'], ['help', 'start'], ['help', 'import'], ['help', 'probe'], ['help', 'config']]) {
       const { stdout } = await runCli(args);
       for (const line of stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(140);
@@ -36,7 +36,7 @@ describe('help', () => {
     expect(new Set(columns).size).toBe(1);
   });
 
-  test('of the configuration names every kind of default', async () => {
+  test('help config names every kind of default', async () => {
     const { stdout } = await runCli(['help', 'config']);
     expect(stdout).toContain('  http.listen\n');
     expect(stdout).toContain('host:port; default 127.0.0.1:8332 (testnet4 48332, signet 38332, regtest 18443)\n');
@@ -44,13 +44,13 @@ describe('help', () => {
     expect(stdout).toContain('default read,broadcast,wallet\n');
   });
 
-  test('of what does not exist', async () => {
+  test('help for an unknown command suggests a similar one', async () => {
     const { status, stderr } = await runCli(['help', 'strat']);
-    expect([status, stderr.split('\n')[0]]).toEqual([2, 'obverse: no help on strat (did you mean start?)']);
+    expect([status, stderr.split('\n')[0]]).toEqual([2, 'obverse: there is no help for strat (did you mean start?)']);
   });
 });
 
-describe('exit status 2 and one line for each mistake', () => {
+describe('each mistake in the arguments gives exit status 2 and one line', () => {
   test.each([
     [['strat'], 'obverse: unknown command strat (did you mean start?)'],
     [['toString'], 'obverse: unknown command toString'],
@@ -66,7 +66,7 @@ describe('exit status 2 and one line for each mistake', () => {
     expect(stderr.split('\n')[0]).toBe(line);
   });
 
-  test('from the environment', async () => {
+  test('a mistake in the environment gives exit status 2', async () => {
     const { status, stderr } = await runCli(['start'], { OBVERSE_NETWROK: 'main' });
     expect([status, stderr]).toEqual([
       2,
@@ -75,7 +75,7 @@ describe('exit status 2 and one line for each mistake', () => {
   });
 });
 
-test('a file that cannot be imported is told before anything is opened', async () => {
+test('an import file that cannot be read is reported before any database opens', async () => {
   expect(await runCli(['import', '/nonexistent/blk.dat', '--network', 'regtest'])).toEqual({
     status: 1,
     stdout: '',

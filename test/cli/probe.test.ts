@@ -12,9 +12,9 @@ test.each([
   [['--http.listen=[::]:80'], 'http://[::1]:80'],
   [['--http.listen=10.0.0.5:80'], 'http://10.0.0.5:80'],
   [['--http.tls.cert=/c', '--http.tls.key=/k'], 'https://127.0.0.1:8332'],
-])('the node with %j is at %s', (flags, expected) => expect(origin(...flags)).toBe(expected));
+])('ownOrigin of a node with %j is %s', (flags, expected) => expect(origin(...flags)).toBe(expected));
 
-test('names the checks that are not ok', () => {
+test('failing names the checks that are not ok', () => {
   const checks = {
     database: { status: 'ok' },
     chain: { status: 'degraded', message: 'initial block download' },
@@ -24,7 +24,7 @@ test('names the checks that are not ok', () => {
   for (const body of ['', 'null', '{}', '{"status":1,"checks":{}}']) expect(failing(body)).toBeNull();
 });
 
-describe('against a listener', () => {
+describe('probe against a listener', () => {
   const state = { ready: 503 };
   const server = Bun.serve({
     port: 0,
@@ -44,7 +44,7 @@ describe('against a listener', () => {
     expect(await runCli(['probe', 'live', listen])).toEqual({ status: 0, stdout: 'live\n', stderr: '' });
   });
 
-  test('not ready, then ready', async () => {
+  test('probe ready reports a node that is not ready, and then one that is', async () => {
     const stderr = 'not ready: degraded (chain: initial block download)\n';
     expect(await runCli(['probe', 'ready', listen])).toEqual({ status: 1, stdout: '', stderr });
     state.ready = 200;
@@ -52,7 +52,7 @@ describe('against a listener', () => {
   });
 });
 
-test('nobody listens', async () => {
+test('probe reports that no node answers', async () => {
   const server = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response() });
   const { port } = server;
   await server.stop(true);
@@ -61,8 +61,11 @@ test('nobody listens', async () => {
   expect(stderr).toStartWith(`not live: no answer from http://127.0.0.1:${port}/healthz: `);
 });
 
-test.each([[['probe']], [['probe', 'alive']], [['probe', 'live', 'ready']]])('%j is wrong', async (args) => {
-  const { status, stderr } = await runCli(args);
-  expect(status).toBe(2);
-  expect(stderr).toStartWith('obverse: probe takes one of live, ready\n');
-});
+test.each([[['probe']], [['probe', 'alive']], [['probe', 'live', 'ready']]])(
+  'the arguments %j are rejected',
+  async (args) => {
+    const { status, stderr } = await runCli(args);
+    expect(status).toBe(2);
+    expect(stderr).toStartWith('obverse: probe takes one of live, ready\n');
+  },
+);

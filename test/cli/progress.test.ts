@@ -11,14 +11,14 @@ const at = (seconds: number, share = seconds / 100) => ({
   elapsedMs: seconds * 1000,
 });
 
-/** What a terminal of some width, or none, is sent. */
+/** Returns the text sent to a terminal of `width` columns, or to a file (null). */
 function shown(width: number | null) {
   const writes: string[] = [];
   return { writes, progress: progressOn({ write: (text) => writes.push(text), columns: () => width }) };
 }
 
-describe('without a terminal', () => {
-  test('a line first, then every ten seconds, then the last state', () => {
+describe('progress without a terminal', () => {
+  test('prints a line at once, then every ten seconds, then the last state', () => {
     const { writes, progress } = shown(null);
     for (let s = 1; s <= 25; s++) progress.update(at(s));
     progress.finish();
@@ -30,15 +30,15 @@ describe('without a terminal', () => {
     ]);
   });
 
-  test('nothing when nothing happened', () => {
+  test('prints nothing when there was no update', () => {
     const { writes, progress } = shown(null);
     progress.finish();
     expect(writes).toEqual([]);
   });
 });
 
-describe('on a terminal', () => {
-  test('one line is redrawn, and left at the end', () => {
+describe('progress on a terminal', () => {
+  test('redraws one line and ends it at finish', () => {
     const { writes, progress } = shown(100);
     progress.update(at(1));
     progress.update(at(50));
@@ -58,25 +58,25 @@ describe('on a terminal', () => {
     [10, ' 50%'],
     [3, ' 5'],
     [1, ''],
-  ])('%p columns', (width, expected) => {
+  ])('the progress line at a width of %p columns', (width, expected) => {
     const line = progressLine(at(50), rates, width);
     expect(line.length).toBeLessThan(width);
     expect(line).toBe(expected);
   });
 
-  test('fits every width', () => {
+  test('the progress line fits every width', () => {
     for (let width = 1; width < 200; width++) expect(progressLine(at(50), rates, width).length).toBeLessThan(width);
   });
 });
 
-test('rates are those of the last seconds, not of the whole run', () => {
+test('rates cover the last seconds, not the whole run', () => {
   const { writes, progress } = shown(null);
   for (let s = 0; s <= 100; s++) progress.update({ ...at(s), blocks: s < 50 ? 0 : (s - 50) * 7 });
   progress.finish();
   expect(writes.at(-1)).toContain(' 7 blocks/s');
 });
 
-test('100 % is shown for all of it and nothing less', () => {
+test('100 % is shown only when all bytes are imported', () => {
   expect(progressLine(at(99, 0.9999), null, null)).toStartWith('99%');
   expect(progressLine(at(100), null, null)).toStartWith('100%');
   expect(progressLine({ ...at(0), totalBytes: 0 }, null, null)).toStartWith('0%');
@@ -88,4 +88,4 @@ test.each([
   [200, '3m 20s'],
   [7500, '2h 05m'],
   [273_600, '3d 04h'],
-])('%p seconds are %s', (seconds, text) => expect(duration(seconds)).toBe(text));
+])('%p seconds are shown as %s', (seconds, text) => expect(duration(seconds)).toBe(text));

@@ -19,20 +19,20 @@ test.each([
   [20, '[######......]  50%'],
   [10, ' 50%'],
   [1, ''],
-])('%p columns', (width, expected) => {
+])('the line at a width of %p columns', (width, expected) => {
   const line = syncLine(AT, width);
   expect(line).toBe(expected);
   expect(line.length).toBeLessThan(Math.max(width, 1));
 });
 
-test('headers, and what is not known yet', () => {
+test('the line leaves out what is not yet known during header sync', () => {
   const unknown = { ...AT, perSecond: null, secondsLeft: null, peers: 1, height: 2000 };
   expect(syncLine({ ...unknown, phase: 'headers' }, 60)).toEndWith(' 50%  headers 2,000  1 peer');
   expect(syncLine({ ...unknown, phase: 'presync' }, 60)).toEndWith(' 50%  headers, first pass: 2,000  1 peer');
 });
 
-// Whoever writes a line next begins where the bar does, and erases it.
-test('it is redrawn in place, leaves the cursor in front of it, and is taken away once', () => {
+// The next line of output begins at the bar's start and erases it.
+test('the line is redrawn in place, leaves the cursor at its start, and is erased once', () => {
   const writes: string[] = [];
   const bar = syncBar({ write: (text) => writes.push(text), columns: () => 20, isInLog: true });
   bar.show(null);

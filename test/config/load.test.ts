@@ -92,30 +92,30 @@ describe('defaults', () => {
     ['testnet4', 48332, 48333],
     ['signet', 38332, 38333],
     ['regtest', 18443, 18444],
-  ])('ports of %s', (network, http, p2p) => {
+  ])('default ports of %s', (network, http, p2p) => {
     const config = load(['--network', network]);
     expect(config.http.listen.port).toBe(http);
     expect(config.p2p.listen?.port).toBe(p2p);
     expect(config.networkDir.endsWith(`/${network}`)).toBe(true);
   });
 
-  test('regtest forgives an old tip and a small disk', () => {
+  test('regtest has no limit for the age of the tip and low limits for free space', () => {
     const config = load(['--network=regtest']);
     expect(config.chain.maxTipAge).toBe(0);
     expect(config.ready.disk).toEqual({ degraded: 1024, fail: 100 });
   });
 
-  test('developer mode listens for no peers unless told to', () => {
+  test('developer mode listens for no peers by default', () => {
     expect(load(['--network', 'regtest', '--dev']).p2p.listen).toBeNull();
     expect(load(['--network', 'regtest', '--dev', '--p2p.listen', '0.0.0.0:1']).p2p.listen?.port).toBe(1);
   });
 
-  test('XDG_DATA_HOME moves the data directory; a relative one is ignored', () => {
+  test('XDG_DATA_HOME moves the data directory, and a relative one is ignored', () => {
     expect(load([], { env: { XDG_DATA_HOME: '/data' } }).datadir).toBe('/data/obverse');
     expect(load([], { env: { XDG_DATA_HOME: 'data' } }).datadir).toBe('/home/op/.local/share/obverse');
   });
 
-  test('the result is frozen to the bottom and can be sent to a worker', () => {
+  test('the result is deeply frozen and can be sent to a worker', () => {
     const config = load(['--p2p.connect', 'a.example']);
     expect(() => Object.assign(config.http.limits, { urlBytes: 1 })).toThrow(TypeError);
     expect(() => (config.p2p.connect as unknown[]).push(1)).toThrow(TypeError);
@@ -135,7 +135,7 @@ describe('sources', () => {
     ['flag before file', flag, { file }, 'debug'],
   ] as const)('%s', (_, args, around, level) => expect(load(args, around).log.level).toBe(level));
 
-  test('the network and what depends on it may come from different sources', () => {
+  test('settings from different sources depend on the same network', () => {
     const config = load(['--chain.maxTipAge=5'], { env: { OBVERSE_DEV_ENABLED: 'true' }, file: 'network = "regtest"' });
     expect([config.network, config.http.listen.port, config.chain.maxTipAge]).toEqual(['regtest', 18443, 5]);
     expect(config.p2p.listen).toBeNull();
@@ -175,12 +175,12 @@ describe('sources', () => {
     expect([config.network, config.config]).toEqual(['signet', FILE]);
   });
 
-  test("OBVERSE_API_KEY and OBVERSE_VECTORS are no settings, other programs' variables no concern", () => {
+  test('OBVERSE_API_KEY, OBVERSE_VECTORS and variables of other programs are not settings', () => {
     const env = { OBVERSE_API_KEY: 'x'.repeat(40), OBVERSE_VECTORS: '/v', PATH: '/bin', OBVERSEX: '1' };
     expect(problems([], { env })).toEqual([]);
   });
 
-  test('forms of flags', () => {
+  test('flags accept both forms of a value, and the short forms', () => {
     expect(load(['--log.level=debug']).log.level).toBe('debug');
     expect(load(['--rpc.basic', 'false']).rpc.basic).toBe(false);
     expect(load(['--rpc.basic=false']).rpc.basic).toBe(false);
@@ -197,12 +197,12 @@ describe('sources', () => {
     expect(load(['--import', 'a.dat', '--import', '/b.dat']).import.files).toEqual(['/srv/run/a.dat', '/b.dat']);
   });
 
-  test('what is no flag is handed back in order', () => {
+  test('arguments that are not flags are returned in order', () => {
     const { positionals } = loadConfig(['live', '--index.spender', 'x', '--network', 'signet', 'y'], host({}));
     expect(positionals).toEqual(['live', 'x', 'y']);
   });
 
-  test('tables, dotted keys and arrays of the file', () => {
+  test('the file may use tables, dotted keys and arrays', () => {
     const config = load([], {
       file: `
         network = "regtest"
@@ -232,13 +232,13 @@ describe('sources', () => {
     expect(config.http.tls).toEqual({ cert: '/etc/obverse/tls.crt', key: '/keys/tls.key' });
   });
 
-  test('~ is the home directory, also where no shell has replaced it', () => {
+  test('~ in a path is the home directory, even where no shell has expanded it', () => {
     expect(load(['--datadir=~/node']).datadir).toBe('/home/op/node');
     expect(load(['--datadir=rel']).datadir).toBe('/srv/run/rel');
   });
 });
 
-describe('refused, in one line that says what, whence and what is allowed', () => {
+describe('an error names the setting, its source and the allowed values in one line', () => {
   const line = (args: readonly string[], around?: Around) => {
     const lines = problems(args, around);
     expect(lines).toHaveLength(1);
@@ -387,9 +387,9 @@ describe('refused, in one line that says what, whence and what is allowed', () =
       'network = "main"\nnetwork = "main"',
       "/etc/obverse/obverse.toml, at or after line 2: Cannot redefine key 'network'",
     ],
-  ])('in the file: %s %j', (_, file, expected) => expect(line([], { file })).toBe(expected));
+  ])('the file value %s %j is rejected', (_, file, expected) => expect(line([], { file })).toBe(expected));
 
-  test('of the environment', () => {
+  test('a bad value of an environment variable is rejected', () => {
     expect(line([], { env: { OBVERSE_P2P_ENABLED: '1' } })).toBe(
       'p2p.enabled: "1" from environment OBVERSE_P2P_ENABLED is not allowed: must be true or false',
     );
@@ -425,12 +425,12 @@ describe('refused, in one line that says what, whence and what is allowed', () =
     expect(problems([], { file: `rpcwhitelist = ["eve:stop", ${JSON.stringify(text)}]` })).toHaveLength(1);
   });
 
-  test('rpcwhitelist with users in one line and none in another', () => {
+  test('rpcwhitelist with users in one line and none in another is rejected', () => {
     expect(problems(['--rpcwhitelist=help', '--rpcwhitelist=bob:help'])).toHaveLength(1);
     expect(problems([], { file: 'rpcwhitelist = ["help", "bob:help"]' })).toHaveLength(1);
   });
 
-  test('a flag without its value does not swallow the next one', () => {
+  test('a flag without its value does not consume the next flag', () => {
     expect(line(['--log.level', '--index.spender'])).toBe(
       'log.level: flag --log.level needs a value: error, warn, info or debug',
     );
@@ -445,7 +445,7 @@ describe('refused, in one line that says what, whence and what is allowed', () =
     );
   });
 
-  test('a configuration file that is not there', () => {
+  test('a configuration file that does not exist is reported', () => {
     expect(line(['--config', 'no.toml'])).toBe('config: cannot read /srv/run/no.toml: no such file');
   });
 
@@ -463,14 +463,14 @@ describe('refused, in one line that says what, whence and what is allowed', () =
     ],
     [['--http.pages.utxos.max=10'], 'http.pages.utxos.default: 1000 must not exceed http.pages.utxos.max, 10'],
     [['--ready.disk.fail=20000'], 'ready.disk.fail: 20000 must not exceed ready.disk.degraded, 10240'],
-  ])('what does not go together: %j', (args, expected) => expect(line(args)).toBe(expected));
+  ])('the contradiction %j is rejected', (args, expected) => expect(line(args)).toBe(expected));
 
-  test('everything that is wrong is told at once', () => {
+  test('all problems are reported at once', () => {
     expect(problems(['--nope', '--log.level=loud'], { env: { OBVERSE_NO: '' }, file: 'ws.auth = 1' })).toHaveLength(4);
   });
 });
 
-describe('secrets stay secret', () => {
+describe('secrets do not appear in errors', () => {
   const SECRET = 'hunter2';
   const salted = `alice:${SECRET}$${'0f'.repeat(32)}`;
   const holdsSecret = (lines: readonly string[]) => lines.join('\n').includes(SECRET);

@@ -4,7 +4,7 @@ import { apiOptionsOf } from '../../src/node/api-options.ts';
 
 const HASH = '0'.repeat(64);
 
-/** What each user may call; null is everything that its scopes allow. */
+/** Returns the methods of each user; null stands for all that the scopes allow. */
 function allowed(args: readonly string[], file?: string) {
   const users = ['alice', 'bob'].map((name) => `--rpcauth=${name}:salt$${HASH}`);
   const host = { ...thisHost(), env: {}, readText: () => file ?? '' };
@@ -13,24 +13,24 @@ function allowed(args: readonly string[], file?: string) {
   return [...rpcUsers.map(({ whitelist }) => whitelist), cookieWhitelist];
 }
 
-describe('users of HTTP Basic', () => {
-  test('may call everything when there is no list', () => {
+describe('rpcwhitelist for users of HTTP Basic', () => {
+  test('allows every method when there is no list', () => {
     expect(allowed([])).toEqual([null, null, null]);
     expect(allowed(['--rpcwhitelist='])).toEqual([null, null, null]);
   });
 
-  test('may call nothing without a list of their own once there is one', () => {
+  test('allows no method to a user without a list once a list exists', () => {
     expect(allowed(['--rpcwhitelist=alice:help'])).toEqual([['help'], [], []]);
     expect(allowed(['--rpcwhitelist=__cookie__:stop'])).toEqual([[], [], ['stop']]);
     expect(allowed(['--rpcwhitelist=carol:help'])).toEqual([[], [], []]);
   });
 
-  test('are allowed or denied by rpcwhitelistdefault, which wins', () => {
+  test('obeys rpcwhitelistdefault, which takes precedence', () => {
     expect(allowed(['--rpcwhitelist=alice:help', '--rpcwhitelistdefault=false'])).toEqual([['help'], null, null]);
     expect(allowed(['--rpcwhitelistdefault=true'])).toEqual([[], [], []]);
   });
 
-  test('have lists as in Bitcoin Core, whose lines intersect', () => {
+  test('intersects the lists of one user, as Bitcoin Core does', () => {
     expect(allowed(['--rpcwhitelist=alice:help, getblock ,bob:stop'])).toEqual([['help', 'getblock'], ['stop'], []]);
     expect(allowed(['--rpcwhitelist=alice:help,stop', '--rpcwhitelist=alice:stop,uptime'])).toEqual([['stop'], [], []]);
     expect(allowed(['--rpcwhitelist=alice:'])).toEqual([[], [], []]);
@@ -41,7 +41,7 @@ describe('users of HTTP Basic', () => {
     ]);
   });
 
-  test('share a list that names no user', () => {
+  test('applies a list that names no user to every user', () => {
     expect(allowed(['--rpcwhitelist=help,stop'])).toEqual([
       ['help', 'stop'],
       ['help', 'stop'],

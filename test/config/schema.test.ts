@@ -11,21 +11,21 @@ const NAMED = `network datadir http.listen http.publicUrl http.allowedHosts http
   index.spender log.level service.name cache.enabled chain.maxTipAge ready.details fees.fallback rpc.basic rpcauth
   rpcscopes rpcwhitelist rpcwhitelistdefault wallet.fallbackFee`;
 
-test('every documented key is known', () => {
+test('the schema has every documented key', () => {
   for (const key of NAMED.split(/\s+/)) expect(KEYS as readonly string[]).toContain(key);
 });
 
-test('no key is the table of another', () => {
+test('no key is also the table of another key', () => {
   for (const key of KEYS) expect(KEYS.filter((other) => other.startsWith(`${key}.`))).toEqual([]);
 });
 
-test('every key has a variable of its own', () => {
+test('every key has its own variable', () => {
   expect(new Set(KEYS.map(variableOf)).size).toBe(KEYS.length);
   expect(KEYS.map(variableOf).filter((name) => !/^OBVERSE(_[A-Z0-9]+)+$/.test(name))).toEqual([]);
   expect(variableOf('http.allowedHosts')).toBe('OBVERSE_HTTP_ALLOWED_HOSTS');
 });
 
-test('every integer default is a value one may write', () => {
+test('every integer default is an allowed value', () => {
   const around = { network: 'main', dev: false, dataHome: '/d', cores: 4 } as const;
   for (const key of KEYS) {
     const setting: Setting<unknown> = SETTINGS[key];
