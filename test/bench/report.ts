@@ -16,6 +16,14 @@ export function printTable(title: string, rows: readonly (readonly [string, stri
   console.log();
 }
 
+/** Prints a table with a head, the first column to the left and the others to the right. */
+export function printGrid(head: readonly string[], lines: readonly (readonly string[])[]): void {
+  const widths = head.map((cell, column) => Math.max(cell.length, ...lines.map((line) => line[column]!.length)));
+  for (const line of [head, ...lines])
+    console.log(line.map((cell, i) => (i === 0 ? cell.padEnd(widths[i]!) : cell.padStart(widths[i]!))).join('  '));
+  console.log();
+}
+
 export function percentile(sorted: readonly number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
 }

@@ -1,4 +1,5 @@
 import { benchBlock } from './block.ts';
+import { benchHttp } from './http.ts';
 import { benchImport } from './import.ts';
 import { benchLatency } from './latency.ts';
 import { benchMempool } from './mempool.ts';
@@ -9,7 +10,13 @@ import { benchTemplate } from './template.ts';
 import { benchWallet } from './wallet.ts';
 import { benchWalletStalls } from './wallet-stalls.ts';
 
-const BENCHES: Readonly<Record<string, { readonly help: string; readonly run: (chain: string) => Promise<void> }>> = {
+const BENCHES: Readonly<
+  Record<string, { readonly help: string; readonly run: (chain: string, args: readonly string[]) => Promise<void> }>
+> = {
+  http: {
+    help: 'requests of every kind, beside a bare Bun.serve and a bare Elysia; --base DIR: beside another checkout',
+    run: (_, args) => benchHttp(args),
+  },
   import: { help: 'import a chain with all indexes: speed, stages, memory, disk', run: benchImport },
   latency: { help: 'how fast requests are answered while a chain is imported', run: benchLatency },
   mempool: {
@@ -52,4 +59,4 @@ if (needsChain && !chain) {
   process.exit(2);
 }
 describeMachine();
-await bench.run(chain);
+await bench.run(chain, process.argv.slice(3));

@@ -1,0 +1,174 @@
+import { rmSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import type { RecordedReply } from './http/bare.ts';
+import { copyOf, prepareSample, type ServerProcess, startBare, startNode } from './http/chain.ts';
+import { runLoad, type Wire } from './http/load.ts';
+import { pinClient, processorTime } from './http/processor-time.ts';
+import { type Row, requestTexts, rowsFor } from './http/rows.ts';
+import { grouped, percentile, printGrid } from './report.ts';
+
+const CONNECTIONS = 8;
+const WARM_UP_MS = 200;
+const READY_MS = 60_000;
+const ROOT = resolve(import.meta.dir, '../..');
+
+interface Target {
+  readonly name: string;
+  readonly server: ServerProcess;
+}
+
+/** Measurements of one row on one target, one number a round. */
+interface Series {
+  readonly perSecond: number[];
+  readonly processorUs: number[];
+  readonly latencies: number[];
+}
+
+/**
+ * Requests of every kind to a node, beside a bare Bun.serve and a bare Elysia that answer the same bytes, and with
+ * `--base DIR` beside the node of another checkout. All run in turns; servers share one core, the client has another.
+ */
+export async function benchHttp(args: readonly string[]): Promise<void> {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      base: { type: 'string' },
+      only: { type: 'string' },
+      rounds: { type: 'string', default: '5' },
+      ms: { type: 'string', default: '300' },
+    },
+  });
+  pinClient();
+  const base = values.base === undefined ? null : resolve(values.base);
+  const { datadir, sample } = await prepareSample(base ?? ROOT);
+  const directories = [datadir];
+  const targets: Target[] = [];
+  try {
+    const node = await startNode(ROOT, datadir);
+    targets.push({ name: 'node', server: node });
+    if (base) {
+      directories.push(copyOf(datadir));
+      targets.push({ name: 'base', server: await startNode(base, directories.at(-1)!) });
+    }
+    const rows = rowsFor(sample).filter(({ name }) => !values.only || name.includes(values.only));
+    await untilReady(node.port);
+    const recorded: RecordedReply[] = [];
+    for (const row of rows) recorded.push(await record(row, node.port));
+    const file = join(datadir, 'replies.json');
+    writeFileSync(file, JSON.stringify(recorded));
+    targets.push({ name: 'Bun.serve', server: await startBare('bun', file) });
+    targets.push({ name: 'Elysia', server: await startBare('elysia', file) });
+    const measured: (readonly [Row, ReadonlyMap<string, Series>])[] = [];
+    for (const [index, row] of rows.entries()) {
+      const etag = row.status === 304 ? (recorded[index]!.headers.etag ?? null) : null;
+      const series = await measure(targets, row, { etag, rounds: Number(values.rounds), ms: Number(values.ms) });
+      measured.push([row, series]);
+      console.error(`${index + 1}/${rows.length} ${row.name}`);
+    }
+    report(measured, base !== null);
+  } finally {
+    for (const { server } of targets) await server.stop();
+    for (const directory of directories) rmSync(directory, { recursive: true, force: true });
+  }
+}
+
+/** Resolves when the node is ready and has read its saved mempool. */
+async function untilReady(port: number): Promise<void> {
+  const deadline = performance.now() + READY_MS;
+  for (;;) {
+    const { checks } = (await (await fetch(`http://127.0.0.1:${port}/readyz`)).json()) as Readiness;
+    if (checks.mempool?.status === 'ok' && Object.values(checks).every(({ status }) => status === 'ok')) return;
+    if (performance.now() > deadline) throw new Error('the node is not ready');
+    await Bun.sleep(50);
+  }
+}
+
+interface Readiness {
+  readonly checks: Readonly<Record<string, { readonly status: string }>>;
+}
+
+/** What the node answers to the row, for the bare servers to repeat. */
+async function record(row: Row, port: number): Promise<RecordedReply> {
+  const { name, method, path, pattern, status, authorizations, headers, body } = row;
+  const [authorization] = authorizations;
+  if (status === 101) return { row: name, method, pattern, path, status, headers: {}, body: '' };
+  const send = (more: Readonly<Record<string, string>> = {}) =>
+    fetch(`http://127.0.0.1:${port}${path}`, {
+      method,
+      body,
+      headers: { ...headers, ...(authorization && { authorization }), ...more, 'accept-encoding': 'identity' },
+    });
+  for (let i = 0; i < row.before; i++) await (await send()).bytes();
+  let reply = await send();
+  if (status === 304) reply = await send({ 'if-none-match': reply.headers.get('etag')! });
+  if (reply.status !== status) throw new Error(`${name}: ${reply.status} ${await reply.text()}`);
+  const bytes = await reply.bytes();
+  const replyHeaders = Object.fromEntries([...reply.headers].filter(([key]) => !HOP_HEADERS.includes(key)));
+  return { row: name, method, pattern, path, status, headers: replyHeaders, body: bytes.toBase64() };
+}
+
+const HOP_HEADERS = ['content-length', 'date', 'connection', 'transfer-encoding'];
+
+async function measure(
+  targets: readonly Target[],
+  row: Row,
+  { etag, rounds, ms }: { etag: string | null; rounds: number; ms: number },
+): Promise<ReadonlyMap<string, Series>> {
+  const { status, connectionEach, atMost } = row;
+  const wire: Wire = { texts: requestTexts(row, etag), status, connectionEach, atMost };
+  const series = new Map(
+    targets.map(({ name }) => [name, { perSecond: [], processorUs: [], latencies: [] } as Series]),
+  );
+  for (const { name, server } of targets) {
+    if (row.before > 0 && (name === 'node' || name === 'base')) await record(row, server.port);
+    await runLoad(server.port, wire, CONNECTIONS, WARM_UP_MS);
+  }
+  for (let round = 0; round < rounds; round++)
+    for (let i = 0; i < targets.length; i++) {
+      // Each round begins with another one, so that none always follows the same.
+      const { name, server } = targets[(i + round) % targets.length]!;
+      const before = processorTime(server.pid);
+      const { requests, seconds, latencies } = await runLoad(server.port, wire, CONNECTIONS, ms);
+      const { perSecond, processorUs, latencies: all } = series.get(name)!;
+      perSecond.push(requests / seconds);
+      processorUs.push((processorTime(server.pid) - before) / requests);
+      all.push(...latencies);
+    }
+  return series;
+}
+
+function report(measured: readonly (readonly [Row, ReadonlyMap<string, Series>])[], withBase: boolean): void {
+  console.log(
+    'requests/s: median of the rounds, and the spread in percent of it; p50 and p99 in ms; µs: processor time of the\n' +
+      'server for one request, the least of the rounds, which says more than the rest on a machine that is shared\n',
+  );
+  const names = ['node', ...(withBase ? ['base'] : []), 'Bun.serve', 'Elysia'];
+  const head = ['', 'req/s', '±%', 'p50', 'p99', ...names.map((name) => `µs ${name}`)];
+  if (withBase) head.push('node/base', 'spread');
+  const lines = measured.map(([row, series]) => {
+    const { perSecond, latencies } = series.get('node')!;
+    const sorted = perSecond.toSorted((a, b) => a - b);
+    const times = latencies.toSorted((a, b) => a - b);
+    const middle = percentile(sorted, 0.5);
+    const line = [
+      row.name,
+      grouped(middle),
+      grouped(((sorted.at(-1)! - sorted[0]!) / middle) * 50),
+      grouped(percentile(times, 0.5), 2),
+      grouped(percentile(times, 0.99), 2),
+      ...names.map((name) => grouped(Math.min(...series.get(name)!.processorUs), 1)),
+    ];
+    if (withBase) line.push(...comparison(series.get('node')!, series.get('base')!));
+    return line;
+  });
+  printGrid(head, lines);
+}
+
+/** Processor time of the node against that of the base, in percent: of the least of all rounds, and round by round. */
+function comparison(node: Series, base: Series): [string, string] {
+  const least = Math.min(...node.processorUs) / Math.min(...base.processorUs);
+  const ratios = node.processorUs.map((us, round) => us / base.processorUs[round]!).toSorted((a, b) => a - b);
+  const percent = (ratio: number) => `${ratio >= 1 ? '+' : ''}${((ratio - 1) * 100).toFixed(1)}%`;
+  return [percent(least), `${percent(ratios[0]!)} … ${percent(ratios.at(-1)!)}`];
+}

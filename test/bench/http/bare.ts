@@ -1,0 +1,70 @@
+import { Elysia } from 'elysia';
+
+/** The reply of one row of the benchmark, as the node gave it. */
+export interface RecordedReply {
+  readonly row: string;
+  readonly method: string;
+  /** As a pattern of Elysia. */
+  readonly pattern: string;
+  readonly path: string;
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Base64. */
+  readonly body: string;
+}
+
+type Reply = Pick<RecordedReply, 'status' | 'headers'> & { readonly body: Uint8Array<ArrayBuffer> | null };
+
+const NULL_BODY: readonly number[] = [204, 304];
+
+/** Answers with bytes that are there already: the floor of what a server without any checks costs on this machine. */
+function replyTable(recorded: readonly RecordedReply[]): ReadonlyMap<string, Reply> {
+  return new Map(
+    recorded.map(({ row, status, headers, body }) => [
+      row,
+      { status, headers, body: NULL_BODY.includes(status) ? null : Uint8Array.fromBase64(body) },
+    ]),
+  );
+}
+
+const toResponse = ({ status, headers, body }: Reply) => new Response(body, { status, headers });
+
+function serveBun(recorded: readonly RecordedReply[]): number {
+  const replies = replyTable(recorded);
+  const paths = new Map(recorded.map(({ path, row }) => [path.split('?', 1)[0]!, row]));
+  const server = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    async fetch(request, server) {
+      const { url } = request;
+      const path = url.slice(url.indexOf('/', 8)).split('?', 1)[0]!;
+      if (path === '/ws') return server.upgrade(request) ? undefined : new Response(null, { status: 426 });
+      if (!paths.has(path)) return new Response('not found', { status: 404 });
+      if (request.method === 'POST') await request.text();
+      return toResponse(replies.get(request.headers.get('x-row')!)!);
+    },
+    websocket: { message() {} },
+  });
+  return server.port!;
+}
+
+function serveElysia(recorded: readonly RecordedReply[]): number {
+  const replies = replyTable(recorded);
+  const app = new Elysia({ precompile: true }).ws('/ws', { message() {} });
+  const done = new Set<string>();
+  for (const { method, pattern } of recorded) {
+    if (done.has(`${method} ${pattern}`)) continue;
+    done.add(`${method} ${pattern}`);
+    const answer = ({ request }: { request: Request }) => toResponse(replies.get(request.headers.get('x-row')!)!);
+    if (method === 'GET') app.get(pattern, answer);
+    else app.post(pattern, ({ request, body: _body }) => answer({ request }), { parse: 'text' });
+  }
+  app.compile();
+  return app.listen({ hostname: '127.0.0.1', port: 0 }).server!.port!;
+}
+
+if (import.meta.main) {
+  const [kind, file] = process.argv.slice(2);
+  const recorded = (await Bun.file(file!).json()) as RecordedReply[];
+  console.log(`port ${kind === 'bun' ? serveBun(recorded) : serveElysia(recorded)}`);
+}

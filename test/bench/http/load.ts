@@ -1,0 +1,114 @@
+import type { Socket } from 'bun';
+
+/** What one kind of request looks like on the wire. Several texts are sent in turns. */
+export interface Wire {
+  readonly texts: readonly Buffer[];
+  readonly status: number;
+  /** Each request opens a connection of its own, which closes after the reply. */
+  readonly connectionEach: boolean;
+  /** Requests of one window at most. */
+  readonly atMost: number;
+}
+
+/** What one window of load measured. */
+export interface Window {
+  readonly requests: number;
+  readonly seconds: number;
+  /** Milliseconds of each request, unsorted. */
+  readonly latencies: readonly number[];
+}
+
+/** Replies come one by one on a connection, so this can only be the last chunk where it ends what was received. */
+const LAST_CHUNK = Buffer.from('\r\n0\r\n\r\n');
+const CHUNKED = /\r\ntransfer-encoding: *chunked/i;
+const END_OF_HEADER = Buffer.from('\r\n\r\n');
+const LENGTH = /\r\ncontent-length: *(\d+)/i;
+
+/** Keeps `connections` requests under way for `ms` milliseconds. Rejects on any reply with another status. */
+export async function runLoad(port: number, wire: Wire, connections: number, ms: number): Promise<Window> {
+  const window = new LoadWindow(port, wire, ms);
+  await Promise.all(Array.from({ length: connections }, () => window.client()));
+  return { requests: window.latencies.length, seconds: window.seconds, latencies: window.latencies };
+}
+
+class LoadWindow {
+  readonly latencies: number[] = [];
+  readonly #port: number;
+  readonly #wire: Wire;
+  readonly #from = performance.now();
+  readonly #until: number;
+  #sent = 0;
+  #last = 0;
+
+  constructor(port: number, wire: Wire, ms: number) {
+    this.#port = port;
+    this.#wire = wire;
+    this.#until = this.#from + ms;
+  }
+
+  get seconds(): number {
+    return (this.#last - this.#from) / 1000;
+  }
+
+  /** One client: sends the next request when the reply to the last one is complete. */
+  async client(): Promise<void> {
+    do await this.#connection();
+    while (this.#wire.connectionEach && this.#mayStart());
+  }
+
+  #mayStart(): boolean {
+    return performance.now() < this.#until && this.#sent < this.#wire.atMost;
+  }
+
+  #connection(): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const { texts, status, connectionEach } = this.#wire;
+    const expected = Buffer.from(`HTTP/1.1 ${status} `);
+    let received: Buffer = Buffer.alloc(0);
+    let sentAt = performance.now();
+    let done = false;
+    const end = (socket: Socket, error?: Error) => {
+      done = true;
+      socket.terminate();
+      if (error) reject(error);
+      else resolve();
+    };
+    const send = (socket: Socket) => {
+      if (!connectionEach) sentAt = performance.now();
+      const text = texts[this.#sent++ % texts.length]!;
+      if (socket.write(text) !== text.length) end(socket, new Error('a request did not fit into the socket'));
+    };
+    Bun.connect({
+      hostname: '127.0.0.1',
+      port: this.#port,
+      socket: {
+        open: send,
+        data: (socket, bytes) => {
+          if (done) return;
+          received = received.length === 0 ? bytes : Buffer.concat([received, bytes]);
+          const header = received.indexOf(END_OF_HEADER);
+          if (header < 0) return;
+          if (!received.subarray(0, expected.length).equals(expected))
+            return end(socket, new Error(`not the status ${status}: ${received.subarray(0, 400)}`));
+          if (!isComplete(received, header)) return;
+          received = Buffer.alloc(0);
+          this.#last = performance.now();
+          this.latencies.push(this.#last - sentAt);
+          if (connectionEach || !this.#mayStart()) end(socket);
+          else send(socket);
+        },
+        close: (socket) => {
+          if (!done) end(socket, new Error('the server closed a connection before its reply was complete'));
+        },
+      },
+    }).catch(reject);
+    return promise;
+  }
+}
+
+/** Whether a reply whose header ends at `header` is there to its end. */
+function isComplete(received: Buffer, header: number): boolean {
+  const text = received.toString('latin1', 0, header);
+  if (CHUNKED.test(text)) return received.subarray(-LAST_CHUNK.length).equals(LAST_CHUNK);
+  return received.length >= header + 4 + Number(LENGTH.exec(text)?.[1] ?? 0);
+}
