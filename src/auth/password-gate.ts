@@ -25,7 +25,7 @@ export interface GateTimer {
   after(ms: number, call: () => void): () => void;
 }
 
-export const hostTimer: GateTimer = {
+const hostTimer: GateTimer = {
   now: () => performance.now(),
   after(ms, call) {
     const timer = setTimeout(call, ms);

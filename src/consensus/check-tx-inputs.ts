@@ -19,7 +19,7 @@ export function checkTxInputs(tx: Transaction, coins: CoinView, spendHeight: num
 }
 
 /** The coins that the inputs spend, in their order, or null where one is missing or spent already. */
-export function spentCoins(tx: Transaction, coins: CoinView): Coin[] | null {
+function spentCoins(tx: Transaction, coins: CoinView): Coin[] | null {
   const spent: Coin[] = [];
   for (const { prevout } of tx.inputs) {
     const coin = coins.get(prevout);

@@ -31,7 +31,7 @@ export interface SequenceLocks {
   readonly time: number;
 }
 
-export const NO_SEQUENCE_LOCKS: SequenceLocks = { height: -1, time: -1 };
+const NO_SEQUENCE_LOCKS: SequenceLocks = { height: -1, time: -1 };
 
 /**
  * What the sequences of a transaction ask of a child of `parent`, given the coins its inputs spend, in their order. A

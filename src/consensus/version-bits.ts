@@ -28,7 +28,7 @@ export class VersionBitsCache {
 }
 
 /** A change that a period of blocks decides on: what BIP-9 makes states of. */
-export interface ThresholdCondition {
+interface ThresholdCondition {
   readonly startTime: Bip9Deployment['startTime'];
   readonly timeout: Bip9Deployment['timeout'];
   readonly minActivationHeight: number;
@@ -55,7 +55,7 @@ function periodEnd(parent: HeaderEntry, period: number): HeaderEntry | null {
 }
 
 /** BIP-9: the state that holds for the child of `parent` (null: the genesis block). */
-export function thresholdState(
+function thresholdState(
   parent: HeaderEntry | null,
   condition: ThresholdCondition,
   cache: ThresholdCache,
@@ -114,7 +114,7 @@ function stateSince(parent: HeaderEntry | null, condition: ThresholdCondition, c
 }
 
 /** What RPC tells of signalling in the period a block is in. */
-export interface Bip9Statistics {
+interface Bip9Statistics {
   readonly period: number;
   /** Blocks of the period so far. */
   readonly elapsed: number;

@@ -37,7 +37,7 @@ export function readAddons(): Uint8Array[] {
 }
 
 /** Throws OperatorError where the bytes of the file have another hash than the pinned one. */
-export function checkAddon(path: string, bytes: Uint8Array, pinned: string): void {
+function checkAddon(path: string, bytes: Uint8Array, pinned: string): void {
   const found = sha256(bytes).toHex();
   if (found !== pinned)
     throw new OperatorError(

@@ -1,7 +1,7 @@
 import { concatBytes } from '../util/bytes.ts';
 
 /** HMAC-SHA256, 32 bytes. */
-export function hmacSha256(key: Uint8Array, data: Uint8Array): Uint8Array {
+function hmacSha256(key: Uint8Array, data: Uint8Array): Uint8Array {
   return new Uint8Array(new Bun.CryptoHasher('sha256', key).update(data).digest());
 }
 

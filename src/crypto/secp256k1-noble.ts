@@ -52,7 +52,7 @@ function checkTapTweak(
 }
 
 /** BIP-341's `lift_x(internalKey) + tweak*G`; null for a key off the curve, a tweak of n or more, or infinity. */
-export function tweakXOnly(internalKey32: Uint8Array, tweak32: Uint8Array): Point | null {
+function tweakXOnly(internalKey32: Uint8Array, tweak32: Uint8Array): Point | null {
   const internal = liftX(internalKey32);
   const tweak = bytesToBigInt(tweak32);
   if (internal === null || tweak >= CURVE_ORDER) return null;

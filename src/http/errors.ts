@@ -123,17 +123,17 @@ export function shownError(error: unknown): ApiError | null {
 }
 
 /** Body of every reply outside JSON-RPC that is not 2xx. */
-export interface ErrorBody {
+interface ErrorBody {
   error: { code: string; message: string; details: ErrorDetails | null; requestId: string };
 }
 
-export function errorBody(error: ApiError, requestId: string): ErrorBody {
+function errorBody(error: ApiError, requestId: string): ErrorBody {
   const code = error.failure in TX_REJECTIONS ? 'tx_rejected' : error.failure;
   return { error: { code, message: error.message, details: error.details, requestId } };
 }
 
 /** A JSON-RPC call refused before any method ran; `data` carries what a REST client would have been told. */
-export function rpcRefusalBody(error: ApiError, requestId: string) {
+function rpcRefusalBody(error: ApiError, requestId: string) {
   const { code, message, details } = errorBody(error, requestId).error;
   const data = { code, details, requestId };
   return { jsonrpc: '2.0', error: { code: FAILURES[error.failure].rpc, message, data }, id: null };

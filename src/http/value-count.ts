@@ -1,5 +1,5 @@
 /** More values than any call needs; each costs about a microsecond to parse with its text kept. */
-export const MAX_VALUES = 20_000;
+const MAX_VALUES = 20_000;
 /** Escaped characters; each costs about 0.1 microseconds, in which a hundred others are parsed. */
 const MAX_ESCAPES = 1_000_000;
 

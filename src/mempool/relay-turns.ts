@@ -12,7 +12,7 @@ export interface RelayTurnsLimits {
 }
 
 /** Peers wait for an answer before they send more, so this is only reached where somebody does not. */
-export const RELAY_TURNS_LIMITS: RelayTurnsLimits = { count: 2_000, bytes: 64 << 20 };
+const RELAY_TURNS_LIMITS: RelayTurnsLimits = { count: 2_000, bytes: 64 << 20 };
 /** How long one turn may take, before blocks and messages have theirs. */
 const TURN_MS = 10;
 

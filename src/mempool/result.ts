@@ -34,7 +34,7 @@ export type AcceptResult =
       readonly missingInputs: readonly Outpoint[];
     };
 
-export type PackageRejectKind = 'policy' | 'transaction';
+type PackageRejectKind = 'policy' | 'transaction';
 
 /** What became of a package; of a transaction that was not judged there is no result. */
 export interface PackageResult {

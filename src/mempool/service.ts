@@ -26,7 +26,7 @@ import { Acceptance, type AcceptOptions } from './validation/acceptance.ts';
 import { PackageAcceptance } from './validation/package-acceptance.ts';
 
 /** What the mempool needs of the chain it stands on. */
-export interface MempoolChain extends ChainView {
+interface MempoolChain extends ChainView {
   readonly initialSync: boolean;
   readonly bestHeader: { readonly height: number };
   /** Runs work when nothing is half connected. */

@@ -15,7 +15,7 @@ import { concatBytes } from '../util/bytes.ts';
 import { RESERVED_VALUE } from './reserved-value.ts';
 
 /** What a new block must know of the one before it. */
-export interface BlockParent {
+interface BlockParent {
   readonly hash: BlockHash;
   readonly height: number;
   readonly medianTimePast: number;

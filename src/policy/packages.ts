@@ -7,7 +7,7 @@ import { concatBytes } from '../util/bytes.ts';
 
 export const MAX_PACKAGE_COUNT = 25;
 /** A little more than one transaction may have, so that what is fine alone is not too large beside a small child. */
-export const MAX_PACKAGE_WEIGHT = 404_000;
+const MAX_PACKAGE_WEIGHT = 404_000;
 
 type PackageTx = Pick<ParsedTransaction, 'tx' | 'txid'>;
 

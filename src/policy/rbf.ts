@@ -7,7 +7,7 @@ import { feeForSize } from './feerate.ts';
 /** BIP-125: a sequence up to this one says that the transaction may be replaced. */
 export const MAX_BIP125_RBF_SEQUENCE = 0xffff_fffd;
 /** Clusters that one replacement may touch, which bounds the work of judging it. */
-export const MAX_REPLACEMENT_CANDIDATES = 100;
+const MAX_REPLACEMENT_CANDIDATES = 100;
 
 /** BIP-125: whether the transaction itself says that it may be replaced. Replacing is allowed either way. */
 export function signalsOptInRbf({ inputs }: Pick<Transaction, 'inputs'>): boolean {

@@ -8,7 +8,7 @@ import type { RelayOptions } from './relay-options.ts';
 /** Hashing for signatures grows with inputs times size, so large transactions cost the network more than they pay. */
 export const MAX_STANDARD_TX_WEIGHT = 400_000;
 /** Dust that a child has to spend at once is fine; more than one such output serves nobody. */
-export const MAX_DUST_OUTPUTS_PER_TX = 1;
+const MAX_DUST_OUTPUTS_PER_TX = 1;
 
 const MIN_STANDARD_VERSION = 1;
 const MAX_STANDARD_VERSION = 3;

@@ -10,7 +10,7 @@ export interface Refusal {
   readonly message: string;
 }
 
-export type RefusalKind =
+type RefusalKind =
   | 'misc'
   | 'internal'
   | 'deserialization'
@@ -31,7 +31,7 @@ export function isRefusal(value: unknown): value is Refusal {
 }
 
 /** The end of a branch; hash in display order. */
-export interface ChainTipView {
+interface ChainTipView {
   readonly height: number;
   readonly hash: string;
   readonly branchLength: number;
@@ -108,13 +108,13 @@ export interface MiningActions {
 }
 
 /** What is known of addresses of one network. */
-export interface AddressCounts {
+interface AddressCounts {
   readonly network: string;
   readonly new: number;
   readonly tried: number;
 }
 
-export interface BanView {
+interface BanView {
   readonly subnet: string;
   /** Unix seconds. */
   readonly createdAt: number;
@@ -134,7 +134,7 @@ export interface NetworkView {
   readonly localAddresses: readonly { readonly address: string; readonly port: number; readonly score: number }[];
 }
 
-export interface TrafficView {
+interface TrafficView {
   /** Bytes since the start. */
   readonly received: number;
   readonly sent: number;
@@ -186,7 +186,7 @@ export interface NetworkActions {
 }
 
 /** What took the place of what; hashes in display order, the lowest block first. */
-export interface ReorgView {
+interface ReorgView {
   readonly forkHeight: number;
   readonly disconnected: readonly string[];
   readonly connected: readonly string[];

@@ -101,7 +101,7 @@ export interface PeerView {
 }
 
 /** What an operator may want to know of a peer beyond that. */
-export interface PeerDetails {
+interface PeerDetails {
   /** The handshake is over. */
   readonly established: boolean;
   /** Our end of the connection, and the address under which the peer sees us. */

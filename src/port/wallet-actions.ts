@@ -13,7 +13,7 @@ import type { NewWallet } from '../wallet/wallet.ts';
 import type { Refusal } from './node-actions.ts';
 
 /** A descriptor with its private keys, and what the wallet knows of it. */
-export interface PrivateDescriptorView {
+interface PrivateDescriptorView {
   readonly id: number;
   readonly text: string;
 }

@@ -1,7 +1,7 @@
 import { type ByteReader, type ByteWriter, DecodeError } from '../util/bytes.ts';
 
 /** Core's MAX_SIZE: no vector or string on the wire may be longer. */
-export const MAX_SIZE = 0x0200_0000;
+const MAX_SIZE = 0x0200_0000;
 
 /** Only the shortest form is legal; otherwise one object would have many encodings. */
 export function readCompactSize(r: ByteReader): number {

@@ -15,7 +15,7 @@ export function writeUndoRecord(w: ByteWriter, position: number, value: bigint, 
   writeVarBytes(w, script);
 }
 
-export function readUndoRecord(r: ByteReader): Coin {
+function readUndoRecord(r: ByteReader): Coin {
   const position = Number(r.u64());
   const value = r.i64();
   return { position, output: { value, scriptPubKey: readVarBytes(r) } };

@@ -42,7 +42,7 @@ export interface ReadSources {
   readonly settings: ReadSettings;
 }
 
-export const DEFAULT_LISTING: ListingSettings = {
+const DEFAULT_LISTING: ListingSettings = {
   name: 'Bitcoin',
   symbol: 'BTC',
   confirmations: { deposit: 3, depositLarge: 6, withdrawal: 1 },

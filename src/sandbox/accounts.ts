@@ -22,7 +22,7 @@ export interface SandboxAddress {
 const SEED_TEXT = 'obverse sandbox: public keys and secrets, regtest only';
 
 /** Public: sha256 of the seed text with an index. */
-export function sandboxSecret(index: number): Uint8Array {
+function sandboxSecret(index: number): Uint8Array {
   return sha256(new TextEncoder().encode(`${SEED_TEXT} ${index}`));
 }
 

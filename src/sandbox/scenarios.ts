@@ -19,8 +19,8 @@ export class ScenarioRefused extends Error {
 }
 
 /** Deeper than any chain of coins is likely to be built in a test, and quickly mined. */
-export const MAX_REORG_DEPTH = 100;
-export const MAX_FLOOD = 5000;
+const MAX_REORG_DEPTH = 100;
+const MAX_FLOOD = 5000;
 const MAX_INPUTS = 100;
 /** Satoshis a virtual byte. */
 const FEERATE = 5n;

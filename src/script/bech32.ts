@@ -8,7 +8,7 @@ export interface Bech32 {
   readonly data: Uint8Array;
 }
 
-export const BECH32_CHARSET = 'qpzry9x8gf2tvdw0s3jn54khce6mua7l';
+const BECH32_CHARSET = 'qpzry9x8gf2tvdw0s3jn54khce6mua7l';
 export const BECH32_CHECKSUM_SIZE = 6;
 /** BIP-173: longer strings are none, as the checksum would not hold what it promises. */
 export const BECH32_MAX_LENGTH = 90;

@@ -30,7 +30,7 @@ export type ScriptFlagName = keyof typeof SCRIPT_FLAGS;
 
 export const ALL_SCRIPT_FLAGS: ScriptFlags = (1 << 21) - 1;
 
-export function isScriptFlagName(name: string): name is ScriptFlagName {
+function isScriptFlagName(name: string): name is ScriptFlagName {
   return Object.hasOwn(SCRIPT_FLAGS, name);
 }
 

@@ -67,7 +67,7 @@ export function isPayToScriptHash(script: Uint8Array): boolean {
   return script.length === 23 && script[0] === Op.OP_HASH160 && script[1] === 20 && script[22] === Op.OP_EQUAL;
 }
 
-export function isPayToPubkeyHash(script: Uint8Array): boolean {
+function isPayToPubkeyHash(script: Uint8Array): boolean {
   return (
     script.length === 25 &&
     script[0] === Op.OP_DUP &&
@@ -188,7 +188,7 @@ export function p2wpkh(hash20: Uint8Array): Uint8Array {
 }
 
 /** Takes the SHA-256 of the witness script. */
-export function p2wsh(hash32: Uint8Array): Uint8Array {
+function p2wsh(hash32: Uint8Array): Uint8Array {
   return witnessScript(0, hash32);
 }
 

@@ -41,7 +41,7 @@ export function composeApp(context: ApiContext, readiness: Readiness, plugins: r
   return app.compile();
 }
 
-export const UNUSED_PAGE = '/docs/unused';
+const UNUSED_PAGE = '/docs/unused';
 
 /** Routes of Elysia's list that are no routes of ours, and access of those that could not say it. */
 export function declaredRoutes(app: AnyElysia) {

@@ -70,7 +70,7 @@ export interface ApiDependencies {
   readonly plugins?: readonly RoutePlugin[];
 }
 
-export interface Attachment {
+interface Attachment {
   readonly node: NodePort;
   readonly reads: ChainReads;
 }

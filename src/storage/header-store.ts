@@ -58,7 +58,7 @@ interface HeaderRow {
 }
 
 /** 32 bytes big-endian, so that rows sort by it. */
-export function chainworkBytes(work: bigint): Uint8Array {
+function chainworkBytes(work: bigint): Uint8Array {
   return Uint8Array.fromHex(work.toString(16).padStart(64, '0'));
 }
 

@@ -6,7 +6,7 @@ export const LOG_LEVELS = ['error', 'warn', 'info', 'debug'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 /** One JSON object a line for machines, one aligned line for people. */
 export type LogFormat = 'json' | 'text';
-export type LogFields = Readonly<Record<string, unknown>>;
+type LogFields = Readonly<Record<string, unknown>>;
 
 /** Writes one line per call and never throws. Fields: bigints become decimal text, byte arrays hex, errors their message. */
 export interface Log {

@@ -1,7 +1,7 @@
 import type { ProgressCounter } from './progress.ts';
 
 /** What a thread is for. */
-export const THREAD_KINDS = ['node', 'verify', 'reader', 'watches', 'audit'] as const;
+const THREAD_KINDS = ['node', 'verify', 'reader', 'watches', 'audit'] as const;
 export type ThreadKind = (typeof THREAD_KINDS)[number];
 
 /** Threads at a time; those beyond are not watched. */

@@ -10,7 +10,7 @@ export interface KeyPair {
 }
 
 /** A script that may spend a taproot output, and what proves it. */
-export interface TaprootLeaf {
+interface TaprootLeaf {
   readonly script: Uint8Array;
   readonly hash: Uint8Array;
   readonly controlBlock: Uint8Array;

@@ -21,7 +21,7 @@ export interface SignOptions {
   readonly aux?: Uint8Array;
 }
 
-export interface InputSolution {
+interface InputSolution {
   readonly scriptSig: Uint8Array;
   readonly witness: readonly Uint8Array[];
 }
@@ -63,12 +63,7 @@ export function signTransaction(
  * What lets one input spend its output: P2PK, P2PKH, P2WPKH, multisig, P2TR, and P2SH or P2WSH around them. Null where
  * the ring lacks a key or script, the output has another form, or SIGHASH_SINGLE has no output of its own.
  */
-export function signInput(
-  context: TxContext,
-  index: number,
-  ring: KeyRing,
-  options: SignOptions = {},
-): InputSolution | null {
+function signInput(context: TxContext, index: number, ring: KeyRing, options: SignOptions = {}): InputSolution | null {
   // Without an output of its own the signature would do for any transaction (before segwit), or for none (taproot).
   if (
     ((options.hashType ?? SIGHASH_ALL) & SIGHASH_OUTPUT_BITS) === SIGHASH_SINGLE &&

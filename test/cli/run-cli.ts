@@ -9,7 +9,7 @@ export interface CliResult {
 }
 
 /** Environment of this process without its OBVERSE_ variables, and with the given ones. */
-export function cleanEnv(extra: Readonly<Record<string, string>> = {}): Record<string, string | undefined> {
+function cleanEnv(extra: Readonly<Record<string, string>> = {}): Record<string, string | undefined> {
   const outer = Object.entries(process.env).filter(([name]) => !name.startsWith('OBVERSE_'));
   return { ...Object.fromEntries(outer), ...extra };
 }

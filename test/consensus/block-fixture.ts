@@ -47,7 +47,7 @@ export function coinbaseOf(changes: Partial<Transaction> = {}): Transaction {
   return txOf({ inputs: [coinbaseInput()], outputs: [output(50_0000_0000n)], ...changes });
 }
 
-export function txBytes(tx: Transaction, capacity = 65_536): Uint8Array {
+function txBytes(tx: Transaction, capacity = 65_536): Uint8Array {
   const w = new ByteWriter(capacity);
   encodeTransaction(w, tx, { witness: true });
   return w.finish().slice();

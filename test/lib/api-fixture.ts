@@ -21,7 +21,7 @@ import { createLog, type Log } from '../../src/util/log.ts';
 export const STATIC_KEY = 'a-key-for-tests-that-is-long-enough';
 export const BEARER = { authorization: `Bearer ${STATIC_KEY}` };
 
-export const READY: NodeStatus = {
+const READY: NodeStatus = {
   headers: 0,
   bestHeaderHash: '00'.repeat(32),
   initialBlockDownload: false,

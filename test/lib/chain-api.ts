@@ -61,7 +61,7 @@ export function mixedChainDir(): string {
 
 export const API_KEY = 'a-static-key-of-the-tests';
 
-export const IDLE_STATUS: NodeStatus = {
+const IDLE_STATUS: NodeStatus = {
   headers: 160,
   bestHeaderHash: '',
   initialBlockDownload: false,

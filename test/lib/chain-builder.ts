@@ -19,9 +19,9 @@ import { type Destination, type LockKind, lockOf, scriptOfDestination, type Test
 
 /** Version bits with none set, as Core mines where nothing is signalled. */
 export const BLOCK_VERSION = 0x2000_0000;
-export const REGTEST_BITS = 0x207f_ffff;
+const REGTEST_BITS = 0x207f_ffff;
 /** November 2023: block 1 of a chain that is not told another time. */
-export const DEFAULT_START_TIME = 1_700_000_000;
+const DEFAULT_START_TIME = 1_700_000_000;
 
 export interface ChainOptions {
   readonly params?: NetworkParams;

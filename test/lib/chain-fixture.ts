@@ -79,7 +79,7 @@ type StartOptions = Pick<NodeOptions, 'verifier' | 'coinsCacheBytes' | 'filters'
 /** Bytes of a block, or something that has them. */
 export type BlockBytes = Uint8Array | { readonly raw: Uint8Array };
 
-export function rawOf(block: BlockBytes): Uint8Array {
+function rawOf(block: BlockBytes): Uint8Array {
   return block instanceof Uint8Array ? block : block.raw;
 }
 
@@ -201,7 +201,7 @@ function expectTaken(outcome: BlockOutcome): void {
 }
 
 /** The blocks of a bootstrap file among the test data. */
-export function blocksOfFile(name: string): Uint8Array[] {
+function blocksOfFile(name: string): Uint8Array[] {
   const r = new ByteReader(readVectorBytes(name));
   const blocks: Uint8Array[] = [];
   while (r.remaining > 0) {

@@ -16,7 +16,7 @@ const MAX_ADDRESSES = 1000;
 const MAX_RELAYING = 40;
 
 /** How much of it: 1 for a few seconds of many messages. */
-export interface FloodSize {
+interface FloodSize {
   readonly peers: number;
   readonly messages: number;
 }

@@ -48,7 +48,7 @@ export function trunkWithCoins(coins = 40): RegtestChain {
 }
 
 /** Grows branches at random, and knows which chain must be active in the end. */
-export class ForkTree {
+class ForkTree {
   readonly #dice: Dice;
   readonly #branches: RegtestChain[];
   readonly #invalid = new Set<TestBlock>();

@@ -22,7 +22,7 @@ export interface Page<T> {
   readonly next: string | null;
 }
 
-export interface Script {
+interface Script {
   readonly hex: string;
   readonly asm: string;
   readonly type: string;

@@ -1,5 +1,5 @@
 import { afterAll, setDefaultTimeout } from 'bun:test';
-import { copyFileSync, cpSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ApiClient } from './node-client.ts';
@@ -9,8 +9,8 @@ const root = join(import.meta.dir, '../..');
 
 /** What `OBVERSE_API_KEY` holds in the nodes of tests. */
 export const TEST_KEY = 'key-of-the-functional-tests-0123456789';
-export const START_TIMEOUT_MS = 30_000;
-export const STOP_TIMEOUT_MS = 20_000;
+const START_TIMEOUT_MS = 30_000;
+const STOP_TIMEOUT_MS = 20_000;
 const PIPES_TIMEOUT_MS = 2000;
 const OUTPUT_SHOWN = 4000;
 /** Below what Linux and others take for outgoing connections and for port 0. */
@@ -109,7 +109,7 @@ export async function poll<T>(
 }
 
 /** The program has ended, so there is nothing left to wait for. */
-export class GoneError extends Error {}
+class GoneError extends Error {}
 
 /** A run of the program, with all that it wrote. */
 export class Program {
@@ -335,13 +335,6 @@ export const MAINNET_FILE = vectorPath('chains/mainnet-first-blocks.dat');
 export function copyDatadir(from: string): string {
   const to = tempDir();
   cpSync(from, to, { recursive: true });
-  return to;
-}
-
-/** A file with another name, in a directory of its own. */
-export function copyFile(from: string, name: string): string {
-  const to = join(tempDir(), name);
-  copyFileSync(from, to);
   return to;
 }
 

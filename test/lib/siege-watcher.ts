@@ -4,7 +4,7 @@ import { setPriority } from 'node:os';
 import { TestPeer } from './test-peer.ts';
 
 /** Whom to watch. */
-export interface WatchOrder {
+interface WatchOrder {
   readonly pid: number;
   /** `/healthz` of the node. */
   readonly health: string;

@@ -66,7 +66,7 @@ const ANYONE = Uint8Array.of(Op.OP_1);
 const SEQUENCE_RBF = 0xffff_fffd;
 
 /** The keys of all locks that were made. */
-export const testRing = new KeyRing();
+const testRing = new KeyRing();
 const locks = new Map<string, Lock>();
 
 /** The same secret in every run. */

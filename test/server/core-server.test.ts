@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'bun:test';
 import { Elysia, t } from 'elysia';
-import { immutable, tipBound } from '../../src/http/caching.ts';
 import { acceptsGzip } from '../../src/http/compress.ts';
 import { ApiError, fail } from '../../src/http/errors.ts';
 import { access } from '../../src/http/route-access.ts';
+import { bytesAnswer, jsonAnswer, replyOf } from '../../src/queries/answer.ts';
 import type { RoutePlugin } from '../../src/server/app.ts';
 import { BEARER, rawRequest, startTestApi } from '../lib/api-fixture.ts';
 
@@ -15,13 +15,15 @@ const sample: RoutePlugin = (ctx) =>
     })
     .get('/api/big', () => ({ text: 'x'.repeat(2000) }))
     .get('/api/huge', () => ({ text: 'y'.repeat(200_000) }))
-    .get('/api/tip', (c) => {
+    .get('/api/tip', () => {
       const tip = ctx.reads().tip();
-      return tipBound(c, tip) ? null : { height: tip.height };
+      const { body, headers } = replyOf({ tip, mempoolSeq: null }, jsonAnswer({ height: tip.height }));
+      return new Response(body, { headers });
     })
-    .get('/api/raw', (c) => {
-      immutable(c, 'ab'.repeat(32));
-      return new Response(Uint8Array.of(1, 2, 3), { headers: { 'content-type': 'application/octet-stream' } });
+    .get('/api/raw', () => {
+      const answer = bytesAnswer(Uint8Array.of(1, 2, 3), { immutable: 'ab'.repeat(32) });
+      const { body, headers } = replyOf({ tip: ctx.reads().tip(), mempoolSeq: null }, answer);
+      return new Response(body, { headers });
     })
     .get('/api/broken', () => {
       throw new Error('secret of the house');

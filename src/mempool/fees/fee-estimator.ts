@@ -17,7 +17,7 @@ import {
 import { PROJECTED_BLOCKS, type ProjectedBlock, projectBlocks } from './projected-blocks.ts';
 import { decodeSavedFees, encodeSavedFees, type SavedFees } from './saved-fees.ts';
 
-export type EstimatorName = 'block_policy' | 'mempool_policy' | 'floor';
+type EstimatorName = 'block_policy' | 'mempool_policy' | 'floor';
 
 /** Parameters of an estimate, as for `estimatesmartfee`. */
 export interface EstimateQuestion {

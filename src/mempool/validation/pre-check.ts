@@ -34,7 +34,7 @@ import type { Mempool } from '../pool.ts';
 /** Below 65 bytes without witness a transaction can pass for two hashes of a merkle tree (CVE-2017-12842). */
 const MIN_STANDARD_STRIPPED_SIZE = 65;
 /** In undo records of the mempool: the coin is in no block yet. */
-export const IN_MEMPOOL = Number.MAX_SAFE_INTEGER;
+const IN_MEMPOOL = Number.MAX_SAFE_INTEGER;
 
 /** How a transaction is to be judged. */
 export interface JudgeOptions {

@@ -23,7 +23,7 @@ export interface Endpoint {
 export type Dial = (to: Endpoint, signal: AbortSignal) => Promise<ByteStream>;
 
 /** How long a connection may take to be made. */
-export const CONNECT_TIMEOUT_MS = 5000;
+const CONNECT_TIMEOUT_MS = 5000;
 
 /** Dials over TCP. A connection that comes too late is closed. */
 export function tcpDial(timing: Timing): Dial {

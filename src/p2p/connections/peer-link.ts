@@ -13,7 +13,7 @@ export type ConnectionType =
   | 'addr-fetch';
 
 /** What an operator allows peers of some addresses, in Core's words. */
-export const PERMISSIONS = [
+const PERMISSIONS = [
   'bloomfilter',
   'noban',
   'forcerelay',

@@ -3,7 +3,7 @@ import { networkOf } from '../address/net-group.ts';
 import type { Endpoint } from './dial.ts';
 
 /** Networks that nodes can be reached over, as a setting names them. I2P and CJDNS need routers that are not spoken to. */
-export const ROUTABLE_NETWORKS = ['ipv4', 'ipv6', 'onion'] as const;
+const ROUTABLE_NETWORKS = ['ipv4', 'ipv6', 'onion'] as const;
 export type RoutableNetwork = (typeof ROUTABLE_NETWORKS)[number];
 
 export interface RouteOptions {

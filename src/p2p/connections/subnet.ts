@@ -12,7 +12,7 @@ export interface Subnet {
 const PREFIX = /^\d{1,3}$/;
 
 /** The subnet that is one address. */
-export function subnetOf(address: NetAddress): Subnet {
+function subnetOf(address: NetAddress): Subnet {
   return { address, prefix: address.bytes.length * 8 };
 }
 

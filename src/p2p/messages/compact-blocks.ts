@@ -13,7 +13,7 @@ const LEAST_TX_SIZE = 10;
 /** A transaction to be sent, for which its bytes are enough. */
 export type RawTransaction = Pick<ParsedTransaction, 'raw'>;
 
-export interface PrefilledTransaction<T = ParsedTransaction> {
+interface PrefilledTransaction<T = ParsedTransaction> {
   /** BIP-152 differential index: distance from the position after the previous prefilled transaction. */
   readonly gap: number;
   readonly tx: T;

@@ -50,7 +50,7 @@ export interface InventoryItem {
   readonly hash: Uint8Array;
 }
 
-export interface InventoryMessage {
+interface InventoryMessage {
   readonly items: readonly InventoryItem[];
 }
 

@@ -48,7 +48,7 @@ export interface Connections {
   readonly listening: boolean;
 }
 
-export interface PeerOptions {
+interface PeerOptions {
   /** Service bits that we offer. */
   readonly services: bigint;
 }

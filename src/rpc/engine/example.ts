@@ -1,11 +1,5 @@
 /** A JSON value as a client writes it. */
-export type JsonValue =
-  | null
-  | boolean
-  | number
-  | string
-  | readonly JsonValue[]
-  | { readonly [name: string]: JsonValue };
+type JsonValue = null | boolean | number | string | readonly JsonValue[] | { readonly [name: string]: JsonValue };
 
 /** One call of a method, as its help and the documents show it. */
 export interface Example {

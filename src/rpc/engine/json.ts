@@ -37,7 +37,7 @@ export interface RpcObject {
 }
 
 /** Characters of a number; no value that any method accepts has so many, and long ones take long to convert. */
-export const MAX_NUMBER = 1000;
+const MAX_NUMBER = 1000;
 
 /** A number of a request is longer than `MAX_NUMBER`. */
 export class NumberTooLong extends Error {

@@ -16,7 +16,7 @@ import type { Schema } from './schema.ts';
 import { revealed } from './secret-texts.ts';
 import type { Turn } from './turns.ts';
 
-export type RpcCategory =
+type RpcCategory =
   | 'addressindex'
   | 'blockchain'
   | 'control'

@@ -6,7 +6,7 @@ import type { Log } from '../../util/log.ts';
 import { type Census, type CountedSocket, SocketCensus } from './socket-census.ts';
 import type { Visitors } from './visitors.ts';
 
-export interface ConnectionLimits {
+interface ConnectionLimits {
   /** Connections of all HTTP listeners together. */
   readonly total: number;
   /** Of one address, or one /64 of IPv6. */

@@ -11,7 +11,7 @@ import { type MeasuredInput, maxTxWeight, vsizeOfWeight } from './input-size.ts'
 import { BUMP_FEES_UNKNOWN } from './select-coins.ts';
 
 /** Which error code the API answers with. */
-export type BumpErrorKind = 'invalid-address-or-key' | 'invalid-parameter' | 'wallet' | 'misc';
+type BumpErrorKind = 'invalid-address-or-key' | 'invalid-parameter' | 'wallet' | 'misc';
 
 /** Core's message. */
 export interface BumpError {
@@ -32,7 +32,7 @@ export interface BumpStanding {
 }
 
 /** Satoshis per 1,000 vB that a bump adds at least, whatever the node asks for. */
-export const WALLET_INCREMENTAL_RELAY_FEERATE: Amount = 5000n;
+const WALLET_INCREMENTAL_RELAY_FEERATE: Amount = 5000n;
 
 function refuse(kind: BumpErrorKind, message: string): { readonly ok: false } & BumpError {
   return { ok: false, kind, message };

@@ -85,6 +85,6 @@ export function discardFeerate(estimate: Amount, walletDiscard: Amount, dustRela
 }
 
 /** `1.000 sat/vB`. */
-export function satPerVbText(feerate: Amount): string {
+function satPerVbText(feerate: Amount): string {
   return `${feerate / 1000n}.${(feerate % 1000n).toString().padStart(3, '0')} sat/vB`;
 }

@@ -37,7 +37,7 @@ export function inputSizeOf(descriptor: SizedDescriptor, useMaxSignature: boolea
  * Weight of the whole signed input. In a transaction with witnesses every input has the number of its items, be it
  * zero; the length of a scriptSig is one byte wherever there is a witness.
  */
-export function maxInputWeight(size: InputSize, txIsSegwit: boolean): number {
+function maxInputWeight(size: InputSize, txIsSegwit: boolean): number {
   const { satisfactionWeight, witnessElements, segwit } = size;
   const scriptSigLength = segwit ? 1 : compactSizeLength(Math.floor(satisfactionWeight / WITNESS_SCALE_FACTOR));
   const stackLength = segwit ? compactSizeLength(witnessElements) : txIsSegwit ? 1 : 0;

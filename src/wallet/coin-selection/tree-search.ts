@@ -2,7 +2,7 @@ import type { Amount } from '../../primitives/amount.ts';
 import type { OutputGroup } from './coin.ts';
 
 /** Sets of coins that a search looks at before it makes do with what it has. */
-export const MAX_TRIES = 100_000;
+const MAX_TRIES = 100_000;
 
 /** The groups with the larger amounts first, equal ones by `tie`, else in their order. */
 export function sortedByAmount(

@@ -134,7 +134,7 @@ function inferMiniscript(script: Uint8Array, context: MiniscriptContext, inferen
 }
 
 /** Null for a key that may not stand there. */
-export function inferKey(
+function inferKey(
   publicKey: Uint8Array,
   context: ParseContext,
   { provider, encoding }: Inference,
@@ -146,7 +146,7 @@ export function inferKey(
   return origin === null ? key : new OriginKey(origin, key, false);
 }
 
-export function inferXOnlyKey(key32: Uint8Array, { provider, encoding }: Inference): KeyExpression {
+function inferXOnlyKey(key32: Uint8Array, { provider, encoding }: Inference): KeyExpression {
   const key = new ConstantKey(0, evenKey(key32), true, encoding);
   const origin = keyOriginOfXOnly(provider, key32);
   return origin === null ? key : new OriginKey(origin, key, false);

@@ -2,7 +2,7 @@ import { inspect } from 'node:util';
 import type { MusigSecretNonce } from '../../crypto/musig-nonce.ts';
 
 /** Secret nonces that are kept at most, each for one key, input and participant. */
-export const MAX_MUSIG_NONCES = 10_000;
+const MAX_MUSIG_NONCES = 10_000;
 
 /**
  * Secret nonces between the two rounds of MuSig2, in memory alone: one that came back from a disk could sign twice, which

@@ -12,7 +12,7 @@ const COMPRESSED = 4;
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
 
 /** What is signed of a message. */
-export function messageHash(message: string): Uint8Array {
+function messageHash(message: string): Uint8Array {
   const w = new ByteWriter();
   writeVarBytes(w, MAGIC);
   writeVarBytes(w, new TextEncoder().encode(message));

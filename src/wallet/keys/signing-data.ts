@@ -140,7 +140,7 @@ function setOnce<T>(map: Map<string, T>, key: string, value: T): void {
 }
 
 /** The ids a public key may have of which only X is known: with Y even, odd. */
-export function keyIdsOfXOnly(xOnlyKey32: Uint8Array): [Uint8Array, Uint8Array] {
+function keyIdsOfXOnly(xOnlyKey32: Uint8Array): [Uint8Array, Uint8Array] {
   const key = new Uint8Array(33);
   key.set(xOnlyKey32, 1);
   key[0] = 2;
@@ -157,9 +157,4 @@ export function privateKeyOfXOnly(provider: SigningProvider, xOnlyKey32: Uint8Ar
 export function keyOriginOfXOnly(provider: SigningProvider, xOnlyKey32: Uint8Array): KeyOrigin | null {
   const [even, odd] = keyIdsOfXOnly(xOnlyKey32);
   return provider.keyOrigin(even) ?? provider.keyOrigin(odd);
-}
-
-export function publicKeyOfXOnly(provider: SigningProvider, xOnlyKey32: Uint8Array): Uint8Array | null {
-  const [even, odd] = keyIdsOfXOnly(xOnlyKey32);
-  return provider.publicKey(even) ?? provider.publicKey(odd);
 }

@@ -19,10 +19,10 @@ import {
 } from './sign-psbt.ts';
 
 /** Who has to work on a PSBT next, in the order of the work. */
-export const PSBT_ROLES = ['creator', 'updater', 'signer', 'finalizer', 'extractor'] as const;
-export type PsbtRole = (typeof PSBT_ROLES)[number];
+const PSBT_ROLES = ['creator', 'updater', 'signer', 'finalizer', 'extractor'] as const;
+type PsbtRole = (typeof PSBT_ROLES)[number];
 
-export interface InputAnalysis {
+interface InputAnalysis {
   readonly hasUtxo: boolean;
   readonly isFinal: boolean;
   readonly next: PsbtRole;

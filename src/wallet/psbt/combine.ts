@@ -39,7 +39,7 @@ function mergeModifiable(a: number | null, b: number | null): number | null {
 }
 
 /** A key that is known keeps its origin, as it can be written once only. */
-export function mergeXpubs(a: Fields<GlobalXpub>, b: Fields<GlobalXpub>): Fields<GlobalXpub> {
+function mergeXpubs(a: Fields<GlobalXpub>, b: Fields<GlobalXpub>): Fields<GlobalXpub> {
   const merged = new Map(a);
   const known = new Set([...a.values()].map(keyAndChainCode));
   for (const xpub of b.values()) {

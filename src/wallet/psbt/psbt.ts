@@ -28,7 +28,7 @@ export interface TapDerivation {
   readonly origin: KeyOrigin;
 }
 
-export interface TapScriptSignature {
+interface TapScriptSignature {
   readonly publicKey: Uint8Array;
   readonly leafHash: Uint8Array;
   readonly signature: Uint8Array;

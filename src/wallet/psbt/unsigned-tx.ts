@@ -17,7 +17,7 @@ export function psbtLocktime(psbt: Psbt): number | null {
 }
 
 /** The greatest height that is asked for, else the greatest time, else 0; null where the inputs disagree. */
-export function requiredLocktime(
+function requiredLocktime(
   inputs: readonly PsbtInput[],
   startHeight: number | null,
   startTime: number | null,

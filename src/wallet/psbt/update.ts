@@ -90,7 +90,7 @@ function withUtxo(input: PsbtInput, lookup: UtxoLookup, providerOf: ProviderOf):
 }
 
 /** Whether a witness spends the output, as far as the provider knows the script of P2SH. */
-export function isSegwitOutput(provider: SigningProvider, scriptPubKey: Uint8Array): boolean {
+function isSegwitOutput(provider: SigningProvider, scriptPubKey: Uint8Array): boolean {
   if (isWitnessProgram(scriptPubKey)) return true;
   const redeemScript = isPayToScriptHash(scriptPubKey) ? provider.script(scriptPubKey.subarray(2, 22)) : null;
   return redeemScript !== null && isWitnessProgram(redeemScript);

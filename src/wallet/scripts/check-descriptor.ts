@@ -96,7 +96,7 @@ export function hasOwnKey(descriptor: Descriptor, index: number, provider: Signi
   return keys.length > 0;
 }
 
-export function sameScripts(a: readonly Uint8Array[], b: readonly Uint8Array[]): boolean {
+function sameScripts(a: readonly Uint8Array[], b: readonly Uint8Array[]): boolean {
   return a.length === b.length && a.every((script, i) => equalBytes(script, b[i]!));
 }
 

@@ -3,13 +3,13 @@ import type { KeyOrigin } from '../keys/key-path.ts';
 import type { MusigParticipants, MusigShares } from './musig-data.ts';
 import { NO_TAP_SPEND, type TapSpend } from './tap-spend.ts';
 
-export interface KeySignature {
+interface KeySignature {
   readonly publicKey: Uint8Array;
   /** With its hash type. */
   readonly signature: Uint8Array;
 }
 
-export interface KnownKey {
+interface KnownKey {
   readonly publicKey: Uint8Array;
   readonly origin: KeyOrigin;
 }
@@ -21,14 +21,14 @@ export interface KnownTapKey {
   readonly origin: KeyOrigin;
 }
 
-export interface TapLeafSignature {
+interface TapLeafSignature {
   readonly publicKey: Uint8Array;
   readonly leafHash: Uint8Array;
   readonly signature: Uint8Array;
 }
 
 /** Preimages by the hex of their hashes. */
-export interface Preimages {
+interface Preimages {
   readonly sha256: Map<string, Uint8Array>;
   readonly hash256: Map<string, Uint8Array>;
   readonly ripemd160: Map<string, Uint8Array>;

@@ -24,7 +24,7 @@ const CONTROL_BASE_SIZE = 33;
 const CONTROL_NODE_SIZE = 32;
 
 /** Sorts as Core's map of scripts and leaf versions does: a blank is less than any digit. */
-export function tapScriptKey(script: Uint8Array, leafVersion: number): string {
+function tapScriptKey(script: Uint8Array, leafVersion: number): string {
   return `${bytesToHex(script)} ${leafVersion.toString(16).padStart(2, '0')}`;
 }
 

@@ -160,7 +160,7 @@ export function* findOutputs(
 }
 
 /** An output of the wallet's transactions, of the mempool or of the chain; null where it is nowhere to be found. */
-export function findOutput(wallet: Wallet, outpoint: Outpoint): TxOutput | null {
+function findOutput(wallet: Wallet, outpoint: Outpoint): TxOutput | null {
   const own = wallet.store.txs.byTxid(outpoint.txid);
   if (own) return outputsOf(wallet, own)[outpoint.vout] ?? null;
   return findUnspent(wallet, outpoint);

@@ -10,7 +10,7 @@ export interface ScryptCost {
   readonly parallel: number;
 }
 
-export const PASSPHRASE_KEY_SIZE = 32;
+const PASSPHRASE_KEY_SIZE = 32;
 const MEBIBYTE = 1024 * 1024;
 /** 256 MiB of memory, and most of a second. */
 const COST: ScryptCost = { cost: 262_144, blockSize: 8, parallel: 1 };

@@ -34,7 +34,7 @@ export const OPTIONS: NetOptions = {
 };
 
 /** Nodes that listen on this machine under addresses of the public network, and what was dialled. */
-export class Internet {
+class Internet {
   readonly dialled: string[] = [];
   readonly #ports = new Map<string, number>();
   readonly #servers: { stop(): void }[] = [];

@@ -25,7 +25,7 @@ export const cuts = fc.array(fc.oneof(fc.constant(1), fc.integer({ min: 1, max: 
   maxLength: 6,
 });
 
-export function* chunked(bytes: Uint8Array, sizes: readonly number[]): Generator<Uint8Array> {
+function* chunked(bytes: Uint8Array, sizes: readonly number[]): Generator<Uint8Array> {
   for (let at = 0, i = 0; at < bytes.length; i++) {
     const size = sizes[i % sizes.length]!;
     // A copy, and spoilt afterwards: nothing may keep a view of what a socket lent.

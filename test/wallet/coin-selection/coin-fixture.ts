@@ -28,7 +28,7 @@ export function feeFor(feerate: bigint, vsize: number): bigint {
 }
 
 /** Of an input that takes so many virtual bytes beside others with witnesses. */
-export function sizeOfVsize(vsize: number): InputSize {
+function sizeOfVsize(vsize: number): InputSize {
   // 41 bytes without witness, and the count of its items.
   return { satisfactionWeight: (vsize - 41) * 4 - 1, witnessElements: 2, segwit: true };
 }

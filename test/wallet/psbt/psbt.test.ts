@@ -8,7 +8,6 @@ import { p2pkh, p2wshOf } from '../../../src/script/templates.ts';
 import { SigningData } from '../../../src/wallet/keys/signing-data.ts';
 import { analyzePsbt } from '../../../src/wallet/psbt/analyze.ts';
 import { combinePsbts } from '../../../src/wallet/psbt/combine.ts';
-import { convertPsbt } from '../../../src/wallet/psbt/convert.ts';
 import { decodePsbt, decodePsbtBase64 } from '../../../src/wallet/psbt/decode.ts';
 import { encodePsbt, encodePsbtBase64 } from '../../../src/wallet/psbt/encode.ts';
 import { joinPsbts } from '../../../src/wallet/psbt/join.ts';
@@ -236,14 +235,6 @@ describe('roles', () => {
     const twice = joinPsbts([part(0, half), part(0, 1)], firstOf);
     expect(!twice.ok && twice.error).toMatch(/^Input [0-9a-f]{64}:0 exists in multiple PSBTs$/);
   });
-
-  test('converted there and back, a PSBT is the same', () =>
-    fc.assert(
-      fc.property(anyPsbt(0), (psbt) => {
-        const there = convertPsbt(psbt, 2)!;
-        expect(encodePsbt(convertPsbt(there, 0)!)).toEqual(encodePsbt(psbt));
-      }),
-    ));
 
   test('a preimage in the PSBT satisfies a hash lock', () => {
     const key = keyOf('a');

@@ -4,9 +4,7 @@ import { STANDARD_SCRIPT_FLAGS } from '../../../src/policy/standard-inputs.ts';
 import { type Transaction, type TxOutput, transactionBytes } from '../../../src/primitives/transaction.ts';
 import { checkInput } from '../../../src/script/tx-checker.ts';
 import { TxContext } from '../../../src/script/tx-context.ts';
-import { maxTxWeight } from '../../../src/wallet/coin-selection/input-size.ts';
 import { SigningData } from '../../../src/wallet/keys/signing-data.ts';
-import { estimateInputSize } from '../../../src/wallet/signing/estimate-size.ts';
 import { combineTransactions, signTransaction } from '../../../src/wallet/signing/sign-transaction.ts';
 import { keyOf, solvingAll, spendingTx, templates, withKeys } from './signing-fixture.ts';
 
@@ -47,24 +45,6 @@ describe('every template', () => {
     // What is signed already stays as it is.
     const signed = signTransaction(tx, spent, provider).tx;
     expect(transactionBytes(signTransaction(signed, spent, provider).tx)).toEqual(once);
-  });
-
-  test('weighs no more than was estimated, and with low R hardly less', () => {
-    const solving = solvingAll(list);
-    for (const [i, { name, scriptPubKey, signers, taproot }] of list.entries()) {
-      // Of taproot the key path is estimated.
-      if (taproot && !name.startsWith('p2tr key')) continue;
-      const size = estimateInputSize(solving, scriptPubKey, false);
-      expect(size, name).not.toBeNull();
-      const single = { ...tx, inputs: [tx.inputs[i]!] };
-      const signed = signTransaction(single, [spent[i]!], withKeys(solving, signers)).tx;
-      const stripped = transactionBytes(signed, { witness: false }).length;
-      const weight = stripped * 3 + transactionBytes(signed).length;
-      const estimated = maxTxWeight([{ weight: null, size }], signed.outputs)!;
-      expect(estimated, name).toBeGreaterThanOrEqual(weight);
-      // A signature may be a byte or two shorter than its estimate, times four outside of witnesses.
-      expect(estimated - weight, name).toBeLessThanOrEqual(16);
-    }
   });
 
   test('grinds R, so that no signature is longer than 71 bytes with its hash type', () => {

@@ -74,7 +74,7 @@ export async function readWallet<T>(env: FrontEnv, read: (view: WalletView, wall
 }
 
 /** The same without waiting. */
-export function walletSnapshot<T>(env: FrontEnv, read: (view: WalletView, wallet: LoadedWallet) => T): T {
+function walletSnapshot<T>(env: FrontEnv, read: (view: WalletView, wallet: LoadedWallet) => T): T {
   const wallet = walletOf(env);
   return wallet.reads.snapshot(() => read(new WalletView(wallet.reads), wallet));
 }

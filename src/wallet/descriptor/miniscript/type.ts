@@ -14,7 +14,7 @@ const LETTERS = 'BVKWzonduefsmxghijk';
 const parsed = new Map<string, Type>();
 
 /** The type with these letters. */
-export function typeOf(letters: string): Type {
+function typeOf(letters: string): Type {
   let type = parsed.get(letters);
   if (type === undefined) {
     type = 0;
