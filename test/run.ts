@@ -1,0 +1,56 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { availableParallelism, tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+
+// Runs the tests without the slow ones, or all of them with `--all`. Other arguments are those of `bun test`.
+//
+// The tests start their nodes from an executable that is built here: a start from the sources transpiles every module in
+// every thread, and takes three times as much processor time.
+
+const root = resolve(import.meta.dir, '..');
+const { OBVERSE_TEST_EXECUTABLE: given } = process.env;
+const args = process.argv.slice(2);
+const all = args.includes('--all');
+const folder = mkdtempSync(join(tmpdir(), 'obverse-tests-'));
+
+async function run(command: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<number> {
+  const child = Bun.spawn([process.execPath, ...command], {
+    cwd: root,
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'inherit', 'inherit'],
+  });
+  const forward = (signal: NodeJS.Signals) => void child.kill(signal);
+  process.on('SIGINT', forward).on('SIGTERM', forward);
+  const status = await child.exited;
+  process.off('SIGINT', forward).off('SIGTERM', forward);
+  return status;
+}
+
+async function runTests(): Promise<number> {
+  const executable = given ?? join(folder, 'obverse');
+  const built = given ? 0 : await run(['build.ts', '--outfile', executable]);
+  if (built !== 0) return built;
+  // Whole nodes wait for one another much of the time: one test file more than there are cores keeps all cores busy.
+  const parallel = `--parallel=${availableParallelism() + 1}`;
+  const chosen = all ? [] : ['--path-ignore-patterns', 'test/slow/**'];
+  return run(
+    [
+      'test',
+      './test/',
+      parallel,
+      '--timings',
+      'test/timings.json',
+      '--timeout',
+      '60000',
+      ...chosen,
+      ...args.filter((arg) => arg !== '--all'),
+    ],
+    { OBVERSE_TEST_EXECUTABLE: executable },
+  );
+}
+
+try {
+  process.exitCode = await runTests();
+} finally {
+  rmSync(folder, { recursive: true, force: true });
+}
