@@ -41,6 +41,8 @@ export interface PeerObserver {
 export type PeerManagerDeps = Omit<PeerContext, 'peers' | 'misbehaving'> & {
   readonly slots: OutboundSlots;
   readonly observer?: PeerObserver;
+  /** Calls a function every so many milliseconds until the signal aborts; real time where absent. */
+  readonly every?: (ms: number, act: () => void, signal: AbortSignal) => void;
 };
 
 /** The peer-to-peer protocol logic (Core's PeerManager). */
@@ -64,7 +66,7 @@ export class PeerManager implements PeerLogic {
   readonly #addrs: AddrRelay;
   readonly #messages: PeerMessages;
 
-  constructor({ slots, observer, ...deps }: PeerManagerDeps, signal: AbortSignal) {
+  constructor({ slots, observer, every = repeat, ...deps }: PeerManagerDeps, signal: AbortSignal) {
     this.#observer = observer;
     const misbehaving = (peer: Peer, what: string) => this.#misbehaving(peer, what);
     const ctx: PeerContext = { ...deps, peers: this.#established, misbehaving };
@@ -100,11 +102,10 @@ export class PeerManager implements PeerLogic {
     const stopListening = ctx.chain.onCommit((commit) => this.#committed(commit));
     const stopPassingOn = ctx.chain.onNext((entry, block) => this.#announcer.passOn(entry, block));
     ctx.mempool.relay.announceThrough(({ wtxid }) => this.#txs.announce(wtxid));
-    const timer = setInterval(() => this.#tick(), TICK_MS);
+    every(TICK_MS, () => this.#tick(), signal);
     signal.addEventListener(
       'abort',
       () => {
-        clearInterval(timer);
         stopListening();
         stopPassingOn();
         ctx.mempool.relay.announceThrough(null);
@@ -268,6 +269,11 @@ export class PeerManager implements PeerLogic {
     this.#outbound.tick(peer, nowMs);
     this.#download.tick(peer, nowMs);
   }
+}
+
+function repeat(ms: number, act: () => void, signal: AbortSignal): void {
+  const timer = setInterval(act, ms);
+  signal.addEventListener('abort', () => clearInterval(timer), { once: true });
 }
 
 /**

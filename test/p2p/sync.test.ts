@@ -5,7 +5,7 @@ import { regtest } from '../../src/params/regtest.ts';
 import { type BlockHash, hashToHex } from '../../src/primitives/hash.ts';
 import { headerFromBytes, headerHash } from '../../src/primitives/header.ts';
 import { RegtestChain } from '../lib/chain-builder.ts';
-import { mixedBlocks, trustingVerifier } from '../lib/chain-fixture.ts';
+import { mixedBlocks, TestNode, trustingVerifier } from '../lib/chain-fixture.ts';
 import { recentChain } from '../lib/sample-chains.ts';
 import { hasVectors } from '../lib/vectors.ts';
 import { connect, LinkedNode, OUR_SERVICES, until } from './lib/linked-net.ts';
@@ -127,7 +127,8 @@ test.skipIf(!hasVectors)(
     expect(stalling.of('getdata').flatMap(({ items }) => items.map(({ hash }) => hashToHex(hash)))).toEqual(first);
     expect(late.node.chain.height).toBe(0);
     expect(stalling.in.closed).toBe(false);
-    await until('the tip', nodes, () => late.tip === good.tip, { stepMs: 5000 });
+    await until('the end of the first', nodes, () => stalling.in.closed, { stepMs: 5000 });
+    await until('the tip', nodes, () => late.tip === good.tip, { stepMs: 100 });
     expect(stalling.in.reason).toBe('block download timeout');
     expect([given(), late.node.chain.height]).toEqual([160, 160]);
   },
@@ -136,8 +137,12 @@ test.skipIf(!hasVectors)(
 
 test('a chain longer than one message of headers, fetched from two peers at once', async () => {
   const chain = recentChain(2100);
-  await using a = await LinkedNode.with(chain.params, chain.blocks.slice(1));
-  await using b = await LinkedNode.with(chain.params, chain.blocks.slice(1));
+  // Connected in initial sync, which commits many blocks at once; the second node has a copy.
+  await using filled = new TestNode({ params: chain.params, verifier: trustingVerifier });
+  await filled.take(chain.blocks.slice(1));
+  await filled.close();
+  await using a = await LinkedNode.with(chain.params, [], { from: filled.dir });
+  await using b = await LinkedNode.with(chain.params, [], { from: filled.dir });
   await using empty = await LinkedNode.with(chain.params);
   const links = [connect(empty, a), connect(empty, b)];
   await until('the tip', [a, b, empty], () => empty.tip === tipOf(chain));

@@ -35,6 +35,9 @@ function serviceOf(n: number): NetService {
 let nodes = 0;
 let links = 0;
 
+/** Real time between two steps of time, for what is done beside the messages. */
+const PAUSE_MS = 5;
+
 export const OUR_SERVICES = SERVICES.network | SERVICES.networkLimited | SERVICES.witness;
 
 /** One end of a connection without sockets: what one end sends, the logic at the other is given, message by message. */
@@ -60,6 +63,8 @@ export class MemoryLink implements PeerLink {
   readonly #logic: PeerLogic;
   readonly #inbox: NetMessage[] = [];
   #handling = false;
+  /** Links with messages that are still being handled. */
+  static readonly busy = new Set<MemoryLink>();
 
   constructor(logic: PeerLogic, type: ConnectionType, service: NetService, permissions: readonly Permission[] = []) {
     this.#logic = logic;
@@ -108,12 +113,17 @@ export class MemoryLink implements PeerLink {
 
   async #handle(): Promise<void> {
     this.#handling = true;
-    await new Promise(setImmediate);
-    for (let message = this.#inbox.shift(); message && !this.closed; message = this.#inbox.shift()) {
-      await this.#logic.message(this, message);
+    MemoryLink.busy.add(this);
+    try {
       await new Promise(setImmediate);
+      for (let message = this.#inbox.shift(); message && !this.closed; message = this.#inbox.shift()) {
+        await this.#logic.message(this, message);
+        await new Promise(setImmediate);
+      }
+    } finally {
+      this.#handling = false;
+      MemoryLink.busy.delete(this);
     }
-    this.#handling = false;
   }
 }
 
@@ -136,6 +146,9 @@ export class LinkedNode implements AsyncDisposable {
   hasRelayRoom = true;
   readonly #ending = new AbortController();
   readonly #database;
+  #tick = () => {};
+  /** Nodes that have not ended. */
+  static readonly running = new Set<LinkedNode>();
 
   constructor(params: NetworkParams, { services = OUR_SERVICES, ...options }: LinkedNodeOptions = {}) {
     this.node = new TestNode({ params, nowMs: Date.now(), ...options });
@@ -171,9 +184,11 @@ export class LinkedNode implements AsyncDisposable {
         log: silentLog,
         options: { services },
         slots: { extraFullRelay: () => 0, extraBlockRelay: () => 0, hasCompany: () => false },
+        every: (_, tick) => (this.#tick = tick),
       },
       this.#ending.signal,
     );
+    LinkedNode.running.add(this);
   }
 
   static async with(
@@ -196,12 +211,18 @@ export class LinkedNode implements AsyncDisposable {
     this.node.clock.advance(ms);
   }
 
+  /** Does what the protocol does ten times a second. */
+  tick(): void {
+    this.#tick();
+  }
+
   peer(link: MemoryLink): Peer | undefined {
     for (const peer of this.peers.peers()) if (peer.link === link) return peer;
     return undefined;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    LinkedNode.running.delete(this);
     this.#ending.abort();
     this.mempool.close();
     this.#database.close();
@@ -244,18 +265,21 @@ export function connect(
   return { out, in: inbound };
 }
 
-/** Lets time pass for all nodes, a second at a time, until a condition holds; throws when it does not within real time. */
+/**
+ * Lets time pass for the given nodes, a second at a time, until a condition holds; throws when it does not within real time.
+ * No time passes while a message is being handled, so that no peer is too late because the machine is slow.
+ */
 export async function until(
   what: string,
   nodes: readonly LinkedNode[],
   holds: () => boolean,
-  { stepMs = 1000, timeoutMs = 20_000 } = {},
+  { stepMs = 1000, timeoutMs = 60_000 } = {},
 ): Promise<void> {
   const end = performance.now() + timeoutMs;
   while (!holds()) {
     if (performance.now() > end) throw new Error(`waited in vain for ${what}`);
-    for (const node of nodes) node.advance(stepMs);
-    // The logic looks around ten times a second of real time.
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    if (MemoryLink.busy.size === 0) for (const node of nodes) node.advance(stepMs);
+    for (const node of LinkedNode.running) node.tick();
+    await Bun.sleep(PAUSE_MS);
   }
 }
