@@ -15,17 +15,17 @@ export function acceptHeader(
   params: ConsensusParams,
   now: number,
 ): Result<{ entry: ChainEntry; isNew: boolean }, BlockRejection> {
-  const known = tree.get(hash);
+  const known = tree.findEntry(hash);
   if (known) {
     if (known.failed) return reject('cached-invalid', 'duplicate-invalid', 'block is marked invalid');
     return { ok: true, value: { entry: known, isNew: false } };
   }
   const badWork = checkHeader({ hash, bits: header.bits }, params);
   if (badWork) return { ok: false, ...badWork };
-  const parent = tree.get(header.previousHash);
+  const parent = tree.findEntry(header.previousHash);
   if (!parent) return reject('missing-prev', 'prev-blk-not-found', 'the block it builds on is unknown');
   if (parent.failed) return reject('invalid-prev', 'bad-prevblk', 'the block it builds on is invalid');
   const bad = checkHeaderContext(header, parent, params, now);
   if (bad) return { ok: false, ...bad };
-  return { ok: true, value: { entry: tree.insert(hash, header, parent), isNew: true } };
+  return { ok: true, value: { entry: tree.insertHeader(hash, header, parent), isNew: true } };
 }

@@ -57,9 +57,9 @@ export class ActiveChain {
   #pendingInputs = 0;
   #pendingBlocks = 0;
   /** Why scripts can no longer be judged, or null. */
-  #broken: Error | null = null;
+  #verifierError: Error | null = null;
   /** Told whenever a verdict arrives. */
-  #onVerdict: (() => void) | null = null;
+  #onScriptResult: (() => void) | null = null;
 
   constructor(store: ChainStore, params: ConsensusParams, tip: ChainEntry, cacheBytes: number) {
     this.#store = store;
@@ -80,7 +80,7 @@ export class ActiveChain {
   }
 
   /** Whether a commit would change the chain; what is sealed already does not count. */
-  get changed(): boolean {
+  get hasStaged(): boolean {
     return this.#staged.length + this.#disconnected.length > 0;
   }
 
@@ -114,12 +114,16 @@ export class ActiveChain {
       utxos: 0,
       txs: this.#txs,
       filter: null,
-      failure: null,
+      scriptFailure: null,
     });
   }
 
   /** Connects a child of the tip; a rejection leaves everything as it was. Its scripts are judged later. */
-  connect(entry: ChainEntry, block: ParsedBlock, verifier: ScriptVerifier | null): Result<BodyStats, BlockRejection> {
+  connectBlock(
+    entry: ChainEntry,
+    block: ParsedBlock,
+    verifier: ScriptVerifier | null,
+  ): Result<BodyStats, BlockRejection> {
     const rowsMark = this.#rows.mark;
     const connected = this.#applyToTip(entry, block, verifier);
     if (!connected.ok) return connected;
@@ -135,10 +139,10 @@ export class ActiveChain {
       circulating: this.#circulating,
       utxos: this.#utxos,
       txs: this.#txs,
-      filter: this.#store.filters?.filterOf(entry, block, effects.undo) ?? null,
-      failure: effects.scripts === null ? null : undefined,
+      filter: this.#store.filters?.filterForCommit(entry, block, effects.undo) ?? null,
+      scriptFailure: effects.scripts === null ? null : undefined,
     };
-    if (effects.scripts !== null) this.#await(staged, effects.scripts);
+    if (effects.scripts !== null) this.#trackScripts(staged, effects.scripts);
     this.#staged.push(staged);
     this.#tip = entry;
     return { ok: true, value: staged.stats };
@@ -148,7 +152,7 @@ export class ActiveChain {
    * Whether a block could be connected to the tip, which it is not: everything is as before. Yields what the script checks
    * will say.
    */
-  tryOut(
+  testConnect(
     entry: ChainEntry,
     block: ParsedBlock,
     verifier: ScriptVerifier,
@@ -188,44 +192,44 @@ export class ActiveChain {
   }
 
   /** The lowest connected block whose scripts are known to be invalid. */
-  failure(): FailedBlock | null {
+  failedBlock(): FailedBlock | null {
     for (const list of [this.#sealed?.connected ?? [], this.#staged])
-      for (const { entry, failure } of list)
-        if (failure) {
-          const text = scriptErrorMessage(failure.error);
-          return { entry, rejection: scriptRejection(this.#store.readBlock(entry), failure, text) };
+      for (const { entry, scriptFailure } of list)
+        if (scriptFailure) {
+          const text = scriptErrorMessage(scriptFailure.error);
+          return { entry, rejection: scriptRejection(this.#store.readBlock(entry), scriptFailure, text) };
         }
     return null;
   }
 
   /** Resolves when few enough script checks are under way to connect another block. Rejects when they have broken down. */
-  async room(): Promise<void> {
+  async belowPendingLimit(): Promise<void> {
     while (this.#pendingInputs > PENDING_INPUTS_LIMIT || this.#pendingBlocks > PENDING_BLOCKS_LIMIT)
-      await this.#nextVerdict();
+      await this.#nextScriptResult();
   }
 
   /** Resolves when every connected block is judged. */
-  async judged(): Promise<void> {
-    while (!this.allJudged) await this.#nextVerdict();
+  async allVerified(): Promise<void> {
+    while (!this.isVerified) await this.#nextScriptResult();
   }
 
-  get allJudged(): boolean {
-    return this.sealedJudged && allJudged(this.#staged);
+  get isVerified(): boolean {
+    return this.isSealedVerified && areVerified(this.#staged);
   }
 
   /** Whether all that is sealed is judged. */
-  get sealedJudged(): boolean {
-    return this.#sealed === null || allJudged(this.#sealed.connected);
+  get isSealedVerified(): boolean {
+    return this.#sealed === null || areVerified(this.#sealed.connected);
   }
 
   /** Takes everything up to the tip for one commit. */
-  seal(): SealedChange {
+  sealStaged(): SealedChange {
     assert(this.#sealed === null, 'one commit is written before the next is sealed');
     this.#sealed = {
       tip: this.#tip,
       connected: this.#staged,
       disconnected: this.#disconnected,
-      coins: this.coins.seal(),
+      coins: this.coins.sealChanges(),
       rows: this.#rows,
     };
     this.#staged = [];
@@ -235,15 +239,15 @@ export class ActiveChain {
   }
 
   /** Call when what was sealed has been written. */
-  written(): void {
+  markCommitted(): void {
     assert(this.#sealed !== null, 'something was sealed');
     this.#committedTip = this.#sealed.tip;
     this.#sealed = null;
-    this.coins.written();
+    this.coins.releaseSealed();
   }
 
   /** Goes back to the committed tip, forgetting all that came after it. */
-  reset(): void {
+  resetToCommitted(): void {
     this.#sealed = null;
     this.#staged = [];
     this.#disconnected = [];
@@ -275,42 +279,42 @@ export class ActiveChain {
     this.#txs = totals?.txs ?? 0;
   }
 
-  #await(staged: StagedBlock, scripts: Promise<StagedBlock['failure']>): void {
+  #trackScripts(staged: StagedBlock, scripts: Promise<StagedBlock['scriptFailure']>): void {
     const { inputs } = staged.stats;
     this.#pendingInputs += inputs;
     this.#pendingBlocks++;
     const settled = () => {
       this.#pendingInputs -= inputs;
       this.#pendingBlocks--;
-      this.#onVerdict?.();
+      this.#onScriptResult?.();
     };
     scripts.then(
       (failure) => {
-        staged.failure = failure ?? null;
+        staged.scriptFailure = failure ?? null;
         settled();
       },
       (error: Error) => {
-        this.#broken ??= error;
+        this.#verifierError ??= error;
         settled();
       },
     );
   }
 
-  #nextVerdict(): Promise<void> {
-    if (this.#broken) return Promise.reject(this.#broken);
+  #nextScriptResult(): Promise<void> {
+    if (this.#verifierError) return Promise.reject(this.#verifierError);
     return new Promise((resolve, reject) => {
-      this.#onVerdict = () => {
-        this.#onVerdict = null;
-        if (this.#broken) reject(this.#broken);
+      this.#onScriptResult = () => {
+        this.#onScriptResult = null;
+        if (this.#verifierError) reject(this.#verifierError);
         else resolve();
       };
     });
   }
 }
 
-function allJudged(blocks: readonly StagedBlock[]): boolean {
+function areVerified(blocks: readonly StagedBlock[]): boolean {
   // They are judged roughly in order, so the last ones are the ones to look at first.
-  for (let i = blocks.length - 1; i >= 0; i--) if (blocks[i]!.failure === undefined) return false;
+  for (let i = blocks.length - 1; i >= 0; i--) if (blocks[i]!.scriptFailure === undefined) return false;
   return true;
 }
 

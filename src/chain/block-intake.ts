@@ -8,16 +8,16 @@ import { type BlockHeader, headerHash } from '../primitives/header.ts';
 import { HeaderStatus } from '../storage/schema.ts';
 import { DecodeError } from '../util/bytes.ts';
 import { type Clock, unixSeconds } from '../util/clock.ts';
-import { Listeners } from '../util/listeners.ts';
 import type { Log } from '../util/log.ts';
+import { Observers } from '../util/observers.ts';
 import type { Result } from '../util/result.ts';
 import { acceptHeader } from './accept-header.ts';
 import type { ActiveChain } from './active-chain.ts';
 import type { BestChain } from './best-chain.ts';
 import { bodyStats } from './body-stats.ts';
+import type { ChainCommitter } from './chain-committer.ts';
 import type { ChainEntry } from './chain-entry.ts';
 import type { ChainStore } from './chain-store.ts';
-import type { Commits } from './commits.ts';
 import type { HeaderTree } from './header-tree.ts';
 import type { InitialSync } from './initial-sync.ts';
 import type { InvalidBlocks } from './invalid-blocks.ts';
@@ -43,7 +43,7 @@ export interface BlockIntakeDeps {
   readonly store: ChainStore;
   readonly tree: HeaderTree;
   readonly active: ActiveChain;
-  readonly commits: Commits;
+  readonly committer: ChainCommitter;
   readonly invalid: InvalidBlocks;
   readonly best: BestChain;
   readonly sync: InitialSync;
@@ -56,17 +56,17 @@ export interface BlockIntakeDeps {
 /** Takes blocks and headers that are handed in: checks them as far as can be done without coins, and stores them. */
 export class BlockIntake {
   /** Told of each block on top of the tip as soon as all but its inputs and scripts is checked; not in initial sync. */
-  readonly next: Listeners<[entry: ChainEntry, block: ParsedBlock]>;
+  readonly newPowValidBlock: Observers<[entry: ChainEntry, block: ParsedBlock]>;
   readonly #deps: BlockIntakeDeps;
 
   constructor(deps: BlockIntakeDeps) {
     this.#deps = deps;
-    this.next = new Listeners('next block', deps.log);
+    this.newPowValidBlock = new Observers('next block', deps.log);
   }
 
   /** Takes a block, and moves to the best chain that there is with it. */
-  async block(raw: Uint8Array, parse: (raw: Uint8Array) => ParsedBlock): Promise<BlockOutcome> {
-    const { tree, active, commits, invalid, best, sync, timings, params } = this.#deps;
+  async acceptBlock(raw: Uint8Array, parse: (raw: Uint8Array) => ParsedBlock): Promise<BlockOutcome> {
+    const { tree, active, committer, invalid, best, sync, timings, params } = this.#deps;
     let block: ParsedBlock;
     try {
       block = timings.timed('parse', () => parse(raw));
@@ -74,41 +74,41 @@ export class BlockIntake {
       if (!(error instanceof DecodeError)) throw error;
       return { status: 'rejected', rejection: reject('mutated', 'bad-blk-decode', error.message) };
     }
-    const known = tree.get(block.hash);
+    const known = tree.findEntry(block.hash);
     if (known?.hasBody) return known.failed ? this.#cachedInvalid(known) : { status: 'known', entry: known };
     const bad = timings.timed('check', () => checkBlock(block, params));
     if (bad) return { status: 'rejected', rejection: bad };
-    const header = this.header(block.hash, block.header);
-    if (!header.ok) return { status: 'rejected', rejection: header };
-    const { entry } = header.value;
+    const accepted = this.acceptHeader(block.hash, block.header);
+    if (!accepted.ok) return { status: 'rejected', rejection: accepted };
+    const { entry } = accepted.value;
     const rejection = timings.timed('check', () => checkBlockContext(block, entry.parent!, params));
     if (rejection) {
       // Mutated data says nothing about the block that its header names.
-      if (rejection.kind !== 'mutated') invalid.fail(entry, rejection);
+      if (rejection.kind !== 'mutated') invalid.markFailed(entry, rejection);
       return { status: 'rejected', rejection };
     }
-    this.storeBody(entry, block);
-    commits.recent = { entry, block };
-    if (entry.parent === active.committedTip && !sync.active) this.next.tell(entry, block);
-    await best.activate(entry, block);
+    this.storeBlock(entry, block);
+    committer.recentBlock = { entry, block };
+    if (entry.parent === active.committedTip && !sync.active) this.newPowValidBlock.notify(entry, block);
+    await best.activateBestChain(entry, block);
     const found = invalid.rejectionOf(entry);
     return found ? { status: 'rejected', rejection: found } : { status: 'accepted', entry };
   }
 
   /** Takes a header, its body there or not. */
-  header(hash: BlockHash, header: BlockHeader): Result<{ entry: ChainEntry; isNew: boolean }, BlockRejection> {
-    const { tree, commits, params, clock } = this.#deps;
+  acceptHeader(hash: BlockHash, header: BlockHeader): Result<{ entry: ChainEntry; isNew: boolean }, BlockRejection> {
+    const { tree, committer, params, clock } = this.#deps;
     const accepted = acceptHeader(tree, hash, header, params, unixSeconds(clock));
-    if (accepted.ok && accepted.value.isNew) commits.addHeader(accepted.value.entry);
+    if (accepted.ok && accepted.value.isNew) committer.addHeader(accepted.value.entry);
     return accepted;
   }
 
   /** Takes headers, each the parent of the next, up to the first that is refused. */
-  headers(headers: readonly BlockHeader[]): HeadersOutcome {
+  acceptHeaders(headers: readonly BlockHeader[]): HeadersOutcome {
     let last: ChainEntry | null = null;
     let added = 0;
     for (const header of headers) {
-      const accepted = this.header(headerHash(header), header);
+      const accepted = this.acceptHeader(headerHash(header), header);
       if (!accepted.ok) return { last, rejection: accepted, added };
       last = accepted.value.entry;
       if (accepted.value.isNew) added++;
@@ -117,13 +117,13 @@ export class BlockIntake {
   }
 
   /** Keeps the body of a block that was checked. */
-  storeBody(entry: ChainEntry, block: ParsedBlock): void {
-    const { store, tree, commits, clock } = this.#deps;
+  storeBlock(entry: ChainEntry, block: ParsedBlock): void {
+    const { store, tree, committer, clock } = this.#deps;
     const place = store.appendBlock(block.raw);
     entry.body = place;
     entry.status |= HeaderStatus.HAVE_BLOCK;
-    commits.addBody({ entry, stats: bodyStats(block), receivedAt: unixSeconds(clock) });
-    tree.bodyArrived(entry);
+    committer.addBody({ entry, stats: bodyStats(block), receivedAt: unixSeconds(clock) });
+    tree.onBlockStored(entry);
   }
 
   #cachedInvalid(entry: ChainEntry): BlockOutcome {

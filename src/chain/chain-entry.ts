@@ -1,7 +1,7 @@
 import type { HeaderEntry } from '../consensus/header-entry.ts';
 import type { BlockHash, MerkleRoot } from '../primitives/hash.ts';
 import type { BlockHeader } from '../primitives/header.ts';
-import type { FilePlace } from '../storage/block-files.ts';
+import type { FilePosition } from '../storage/block-files.ts';
 import { hasFailed } from '../storage/header-store.ts';
 import { HeaderStatus } from '../storage/schema.ts';
 import { HeaderTable } from './header-table.ts';
@@ -25,9 +25,15 @@ export class ChainEntry implements HeaderEntry {
   }
 
   /** One that is in no tree, though its parent may be. */
-  static apart(id: number, hash: BlockHash, header: BlockHeader, parent: ChainEntry | null, work: bigint): ChainEntry {
+  static detached(
+    id: number,
+    hash: BlockHash,
+    header: BlockHeader,
+    parent: ChainEntry | null,
+    work: bigint,
+  ): ChainEntry {
     const table = new HeaderTable(1);
-    return new ChainEntry(table, table.add(id, hash, header, -1, work), parent);
+    return new ChainEntry(table, table.addRow(id, hash, header, -1, work), parent);
   }
 
   /** Row of the headers table of the database, in order of arrival. */
@@ -115,19 +121,19 @@ export class ChainEntry implements HeaderEntry {
   }
 
   /** Where its body is stored, if it is. */
-  get body(): FilePlace {
+  get body(): FilePosition {
     return this.#table.body(this.row);
   }
 
-  set body(place: FilePlace) {
+  set body(place: FilePosition) {
     this.#table.setBody(this.row, place);
   }
 
-  get undo(): FilePlace {
+  get undo(): FilePosition {
     return this.#table.undo(this.row);
   }
 
-  set undo(place: FilePlace) {
+  set undo(place: FilePosition) {
     this.#table.setUndo(this.row, place);
   }
 
@@ -156,7 +162,7 @@ function clearLowestBit(n: number): number {
 }
 
 /** The last entry that two chains share. */
-export function forkOf(a: ChainEntry, b: ChainEntry): ChainEntry {
+export function forkPoint(a: ChainEntry, b: ChainEntry): ChainEntry {
   let left = a.height > b.height ? a.ancestor(b.height)! : a;
   let right = b.height > a.height ? b.ancestor(a.height)! : b;
   while (left !== right) {

@@ -9,7 +9,7 @@ import { type ParsedBlock, parseBlock } from '../primitives/block.ts';
 import { txPosition } from '../primitives/coin.ts';
 import { hashToHex } from '../primitives/hash.ts';
 import { HEADER_SIZE, headerBytes } from '../primitives/header.ts';
-import { type FilePlace, RecordReader, RecordWriter } from '../storage/block-files.ts';
+import { type FilePosition, RecordReader, RecordWriter } from '../storage/block-files.ts';
 import { openWriter } from '../storage/chain-database.ts';
 import { CoinStore, CoinWriter } from '../storage/coin-store.ts';
 import { closeDatabase } from '../storage/database.ts';
@@ -107,7 +107,7 @@ export class ChainStore {
     return this.#lastSeq;
   }
 
-  appendBlock(raw: Uint8Array): FilePlace {
+  appendBlock(raw: Uint8Array): FilePosition {
     this.#unread = true;
     return this.#blocks.append(raw);
   }
@@ -146,7 +146,7 @@ export class ChainStore {
       entry.hasUndo ? null : this.#undo.append(sealUndo(entry.hash, effects.undo)),
     );
     this.#undo.sync();
-    this.filters?.prepare(connected);
+    this.filters?.stageFilters(connected);
     this.#db.run('BEGIN IMMEDIATE');
     try {
       this.#writeHeaders(batch.tree);
@@ -155,13 +155,13 @@ export class ChainStore {
       const lastScriptId = rows.write(this.#scriptWriter, moves, this.#lastScriptId);
       if (lastScriptId !== this.#lastScriptId) this.#metaWriter.put('lastScriptId', lastScriptId);
       this.#metaWriter.put('bestHeaderHeight', batch.bestHeaderHeight);
-      this.filters?.insert();
+      this.filters?.insertStaged();
       for (const { seq, type, data } of batch.events) this.#eventWriter.add(seq, type, data);
       if (batch.events.length > 0) this.#eventWriter.prune(EVENTS_KEPT);
       this.#db.run('COMMIT');
       this.#lastScriptId = lastScriptId;
       this.#lastSeq = this.#eventWriter.last;
-      this.filters?.committed(batch.chain.tip);
+      this.filters?.onCommitted(batch.chain.tip);
     } catch (error) {
       if (this.#db.inTransaction) this.#db.run('ROLLBACK');
       throw error;
@@ -198,7 +198,7 @@ export class ChainStore {
     for (const entry of statuses) this.#headerWriter.setStatus(entry.id, entry.status);
   }
 
-  #writeChain({ disconnected, connected }: SealedChange, places: readonly (FilePlace | null)[]): void {
+  #writeChain({ disconnected, connected }: SealedChange, places: readonly (FilePosition | null)[]): void {
     for (const { height } of disconnected) this.#txWriter.removeBlock(height);
     if (disconnected.length > 0) this.#headerWriter.cutAbove(disconnected.at(-1)!.height - 1);
     const prefixes: number[] = [];

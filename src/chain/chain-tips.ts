@@ -1,4 +1,4 @@
-import { type ChainEntry, forkOf } from './chain-entry.ts';
+import { type ChainEntry, forkPoint } from './chain-entry.ts';
 import type { HeaderTree } from './header-tree.ts';
 
 /** How far a branch was checked, in Core's words. */
@@ -18,7 +18,7 @@ export function chainTips(tree: HeaderTree, active: ChainEntry): ChainTip[] {
     .sort((a, b) => b.height - a.height)
     .map((entry) => ({
       entry,
-      branchLength: entry.height - forkOf(entry, active).height,
+      branchLength: entry.height - forkPoint(entry, active).height,
       status: tipStatus(entry, active),
     }));
 }

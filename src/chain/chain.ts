@@ -20,11 +20,11 @@ import { noteProgress } from '../util/progress.ts';
 import { ActiveChain } from './active-chain.ts';
 import { BestChain } from './best-chain.ts';
 import { BlockIntake, type BlockOutcome, type HeadersOutcome } from './block-intake.ts';
+import { ChainCommitter, type CommitResult } from './chain-committer.ts';
 import type { ChainEntry } from './chain-entry.ts';
 import { ChainStore } from './chain-store.ts';
 import { type ChainTip, chainTips } from './chain-tips.ts';
 import { ChainWarnings } from './chain-warnings.ts';
-import { type CommitResult, Commits } from './commits.ts';
 import type { ChainCommit, ChainFollower } from './events.ts';
 import type { FilterIndex } from './filter-index.ts';
 import { HeaderTree } from './header-tree.ts';
@@ -34,7 +34,7 @@ import { InvalidBlocks } from './invalid-blocks.ts';
 import type { ScriptVerifier } from './script-verifier.ts';
 import { type ChainTimings, StageTimings } from './stage-timings.ts';
 import { testBlock } from './test-block.ts';
-import { ChainClosing, Turns } from './turns.ts';
+import { ChainClosing, SerialQueue } from './turns.ts';
 
 export interface ChainOptions {
   /** The folder of the chain: nothing else is stored in it. */
@@ -69,11 +69,11 @@ export class Chain {
   readonly #warnings: ChainWarnings;
   readonly #verifier: ScriptVerifier;
   readonly #clock: Clock;
-  readonly #commits: Commits;
+  readonly #committer: ChainCommitter;
   readonly #invalid: InvalidBlocks;
   readonly #best: BestChain;
   readonly #intake: BlockIntake;
-  readonly #turns: Turns;
+  readonly #queue: SerialQueue;
   readonly #timings: StageTimings;
   readonly #idle: IdleCommit;
 
@@ -83,7 +83,7 @@ export class Chain {
     this.params = params;
     this.#verifier = deps.verifier;
     this.#clock = deps.clock;
-    this.#turns = new Turns(deps.log, (error) =>
+    this.#queue = new SerialQueue(deps.log, (error) =>
       error instanceof DecodeError || isDamage(error) ? syncAgainAdvice(dir) : null,
     );
     this.#timings = new StageTimings(deps.clock);
@@ -91,11 +91,11 @@ export class Chain {
     try {
       for (const record of this.#store.headers.all()) {
         noteProgress();
-        this.#tree.load(record);
+        this.#tree.loadRecord(record);
       }
       const tip = this.#store.headers.tip();
       const genesis = parseBlock(genesisBlock(params));
-      const entry = tip ? this.#tree.get(tip.hash)! : this.#tree.insert(genesis.hash, genesis.header, null);
+      const entry = tip ? this.#tree.findEntry(tip.hash)! : this.#tree.insertHeader(genesis.hash, genesis.header, null);
       this.#tree.preferChain(entry);
       this.#store.filters?.open(tip && entry);
       this.#active = new ActiveChain(this.#store, params.consensus, entry, coinsCacheBytes);
@@ -107,25 +107,25 @@ export class Chain {
         active: this.#active,
         sync: this.#sync,
         warnings: this.#warnings,
-        turns: this.#turns,
+        queue: this.#queue,
         timings: this.#timings,
         verifier: deps.verifier,
         params: params.consensus,
         clock: deps.clock,
         log: deps.log,
       };
-      this.#commits = new Commits(parts);
-      this.#idle = new IdleCommit(this.#commits, () => this.settle());
-      this.#invalid = new InvalidBlocks(this.#tree, this.#commits, deps.log);
-      const judging = { ...parts, commits: this.#commits, invalid: this.#invalid };
-      this.#best = new BestChain(judging);
-      this.#intake = new BlockIntake({ ...judging, best: this.#best });
-      if (!tip) this.#begin(entry, genesis);
+      this.#committer = new ChainCommitter(parts);
+      this.#idle = new IdleCommit(this.#committer, () => this.settle());
+      this.#invalid = new InvalidBlocks(this.#tree, this.#committer, deps.log);
+      const validating = { ...parts, committer: this.#committer, invalid: this.#invalid };
+      this.#best = new BestChain(validating);
+      this.#intake = new BlockIntake({ ...validating, best: this.#best });
+      if (!tip) this.#commitGenesis(entry, genesis);
       this.#sync.update(this.tip);
       this.#warnings.update(this.tip);
       // The last run may have ended on the way to a better chain. A failure is kept in `stopped`.
       if (this.#tree.bestCandidate(this.tip) !== this.tip)
-        this.#turns.take(() => this.#best.activate()).catch(() => {});
+        this.#queue.run(() => this.#best.activateBestChain()).catch(() => {});
     } catch (error) {
       this.#store.close();
       throw error;
@@ -144,7 +144,7 @@ export class Chain {
 
   /** The valid header with the most work. */
   get bestHeader(): ChainEntry {
-    return this.#tree.best;
+    return this.#tree.bestHeader;
   }
 
   get initialSync(): boolean {
@@ -157,7 +157,7 @@ export class Chain {
   }
 
   get lastCommit(): CommitResult {
-    return this.#commits.last;
+    return this.#committer.last;
   }
 
   /** Milliseconds. */
@@ -169,7 +169,7 @@ export class Chain {
 
   /** How long each stage took; a block may pass some more than once, and a commit may hold many blocks. */
   durations(): ChainTimings<DurationTotals> {
-    return this.#timings.totals(this.#commits.durations.totals());
+    return this.#timings.totals(this.#committer.durations.totals());
   }
 
   /** Transactions in the committed chain. */
@@ -178,7 +178,7 @@ export class Chain {
   }
 
   get connecting(): boolean {
-    return this.#turns.running;
+    return this.#queue.running;
   }
 
   /** How many events the log holds. */
@@ -193,11 +193,11 @@ export class Chain {
 
   /** Why nothing more is taken, or null. */
   get stopped(): Error | null {
-    return this.#turns.stopped;
+    return this.#queue.stopped;
   }
 
-  get(hash: Uint8Array): ChainEntry | null {
-    return this.#tree.get(hash);
+  findEntry(hash: Uint8Array): ChainEntry | null {
+    return this.#tree.findEntry(hash);
   }
 
   /** The index of block filters; null where it is switched off. */
@@ -207,40 +207,40 @@ export class Chain {
 
   /** Listeners are told in order, after each commit and after the follower. Returns how to leave. */
   onCommit(listener: (commit: ChainCommit) => void): () => void {
-    return this.#commits.written.add(listener);
+    return this.#committer.committed.subscribe(listener);
   }
 
   /** From now on `follower` goes along with the chain. */
-  followedBy(follower: ChainFollower): void {
-    this.#commits.follower = follower;
+  setFollower(follower: ChainFollower): void {
+    this.#committer.follower = follower;
   }
 
   /** Told of the inputs of each block that is connected, before its scripts are judged. Returns how to leave. */
-  onConnected(listener: (inputs: number) => void): () => void {
-    return this.#best.connected.add(listener);
+  onBlockConnected(listener: (inputs: number) => void): () => void {
+    return this.#best.blockConnected.subscribe(listener);
   }
 
   /** Told when a block that was taken turns out to be invalid. Returns how to leave. */
-  onInvalid(listener: (entry: ChainEntry, rejection: BlockRejection) => void): () => void {
-    return this.#invalid.found.add(listener);
+  onInvalidBlock(listener: (entry: ChainEntry, rejection: BlockRejection) => void): () => void {
+    return this.#invalid.invalidFound.subscribe(listener);
   }
 
   /**
    * Told of each block on top of the tip as soon as all but its inputs and scripts is checked: what may be passed on
    * before it is judged (BIP-152). Not in initial sync. Returns how to leave.
    */
-  onNext(listener: (entry: ChainEntry, block: ParsedBlock) => void): () => void {
-    return this.#intake.next.add(listener);
+  onNewPowValidBlock(listener: (entry: ChainEntry, block: ParsedBlock) => void): () => void {
+    return this.#intake.newPowValidBlock.subscribe(listener);
   }
 
   /**
    * Takes a block. In initial sync it is connected in memory and its scripts are judged later: `settle` waits for them.
    * Rejects only when storage fails. `parse` reads the bytes, which by default hold the block and nothing else.
    */
-  accept(raw: Uint8Array, parse: (raw: Uint8Array) => ParsedBlock = parseBlock): Promise<BlockOutcome> {
-    return this.#turns.take(async () => {
+  acceptBlock(raw: Uint8Array, parse: (raw: Uint8Array) => ParsedBlock = parseBlock): Promise<BlockOutcome> {
+    return this.#queue.run(async () => {
       this.#idle.disarm();
-      const outcome = await this.#intake.block(raw, parse);
+      const outcome = await this.#intake.acceptBlock(raw, parse);
       // Whatever came of it: those before it may still wait for their commit.
       this.#idle.arm();
       return outcome;
@@ -248,10 +248,10 @@ export class Chain {
   }
 
   /** Takes a block, and waits until it is judged and committed. */
-  submit(raw: Uint8Array): Promise<BlockOutcome> {
-    return this.#turns.take(async () => {
-      const outcome = await this.#intake.block(raw, parseBlock);
-      await this.#settle();
+  submitBlock(raw: Uint8Array): Promise<BlockOutcome> {
+    return this.#queue.run(async () => {
+      const outcome = await this.#intake.acceptBlock(raw, parseBlock);
+      await this.#verifyAndCommit();
       if (outcome.status !== 'accepted' || !outcome.entry.failed) return outcome;
       // Where it has no fault of its own, a block it builds on turned out to have one.
       const parentFailed = reject('invalid-prev', 'bad-prevblk', 'the block it builds on is invalid');
@@ -263,9 +263,9 @@ export class Chain {
    * What is wrong with a block as the next one on the tip, or null; it is not kept. Resolves to the rejection
    * `inconclusive-not-best-prevblk` where it builds on another block.
    */
-  test(block: ParsedBlock, options: CheckBlockOptions): Promise<BlockRejection | null> {
-    return this.#turns.take(async () => {
-      await this.#settle();
+  testBlock(block: ParsedBlock, options: CheckBlockOptions): Promise<BlockRejection | null> {
+    return this.#queue.run(async () => {
+      await this.#verifyAndCommit();
       const tested = testBlock(block, options, {
         active: this.#active,
         params: this.params.consensus,
@@ -275,7 +275,7 @@ export class Chain {
       if (!tested.ok) return tested;
       let rejection: BlockRejection | null = null;
       const judged = tested.value.then((found) => void (rejection = found));
-      await this.#best.waitFor(judged, false);
+      await this.#best.waitForScripts(judged, false);
       return rejection;
     });
   }
@@ -283,8 +283,8 @@ export class Chain {
   /** Takes the 80 bytes of a header ahead of its body. */
   acceptHeader(raw: Uint8Array): Promise<BlockOutcome> {
     assert(raw.length === HEADER_SIZE, 'a header has 80 bytes');
-    return this.#turns.take(async () => {
-      const accepted = this.#intake.header(hash256(raw) as BlockHash, headerFromBytes(raw));
+    return this.#queue.run(async () => {
+      const accepted = this.#intake.acceptHeader(hash256(raw) as BlockHash, headerFromBytes(raw));
       if (!accepted.ok) return { status: 'rejected', rejection: accepted };
       const { entry, isNew } = accepted.value;
       this.#idle.arm();
@@ -294,42 +294,42 @@ export class Chain {
 
   /** Takes headers, each the parent of the next, ahead of their bodies; up to the first that is refused. */
   acceptHeaders(headers: readonly BlockHeader[]): Promise<HeadersOutcome> {
-    return this.#turns.take(async () => {
-      const outcome = this.#intake.headers(headers);
+    return this.#queue.run(async () => {
+      const outcome = this.#intake.acceptHeaders(headers);
       if (outcome.added > 0) this.#idle.arm();
       return outcome;
     });
   }
 
   /** Treats a block as invalid, and all that builds on it, until it is reconsidered. Not the genesis block. */
-  invalidate(entry: ChainEntry): Promise<void> {
+  invalidateBlock(entry: ChainEntry): Promise<void> {
     assert(entry.parent !== null, 'the genesis block stays valid');
-    return this.#turns.take(async () => {
-      await this.#settle();
+    return this.#queue.run(async () => {
+      await this.#verifyAndCommit();
       const active = this.#active;
       while (active.tip.ancestor(entry.height) === entry) active.disconnectTip();
       this.#invalid.invalidate(entry);
-      await this.#best.activate();
-      await this.#settle();
+      await this.#best.activateBestChain();
+      await this.#verifyAndCommit();
     });
   }
 
   /** Forgets that a block, its ancestors and what builds on it were found or called invalid. */
-  reconsider(entry: ChainEntry): Promise<void> {
-    return this.#turns.take(async () => {
+  reconsiderBlock(entry: ChainEntry): Promise<void> {
+    return this.#queue.run(async () => {
       this.#invalid.reconsider(entry);
-      await this.#best.activate();
-      await this.#settle();
+      await this.#best.activateBestChain();
+      await this.#verifyAndCommit();
     });
   }
 
   /** Treats a block as if it had been seen before others with the same work. Lasts until the next start. */
-  prefer(entry: ChainEntry): Promise<void> {
-    return this.#turns.take(async () => {
+  preferBlock(entry: ChainEntry): Promise<void> {
+    return this.#queue.run(async () => {
       if (entry.chainwork < this.#active.tip.chainwork) return;
-      this.#tree.prefer(entry);
-      await this.#best.activate();
-      await this.#settle();
+      this.#tree.preferEntry(entry);
+      await this.#best.activateBestChain();
+      await this.#verifyAndCommit();
     });
   }
 
@@ -338,8 +338,8 @@ export class Chain {
    * read coins. It must not wait for anything. Rejects with what it throws.
    */
   async whenSettled<T>(work: () => T): Promise<T> {
-    const outcome = await this.#turns.take(async () => {
-      await this.#settle();
+    const outcome = await this.#queue.run(async () => {
+      await this.#verifyAndCommit();
       try {
         return { value: work() };
       } catch (error) {
@@ -353,16 +353,16 @@ export class Chain {
 
   /** An unspent output of the chain, within `whenSettled` or when told of a commit. */
   coin(outpoint: Outpoint): Coin | null {
-    return this.#active.coins.get(outpoint);
+    return this.#active.coins.getCoin(outpoint);
   }
 
   /** The bytes of a block of which the chain has the body. Throws DecodeError where they are damaged. */
-  rawBlock(entry: ChainEntry): Uint8Array {
+  readRawBlock(entry: ChainEntry): Uint8Array {
     return this.#store.readRawBlock(entry);
   }
 
   /** The body of a block of which the chain has one. */
-  block(entry: ChainEntry): ParsedBlock {
+  readBlock(entry: ChainEntry): ParsedBlock {
     return this.#store.readBlock(entry);
   }
 
@@ -372,13 +372,13 @@ export class Chain {
   }
 
   /** The ends of all branches, the highest first. */
-  tips(): ChainTip[] {
+  chainTips(): ChainTip[] {
     return chainTips(this.#tree, this.tip);
   }
 
   /** Resolves when everything taken so far is judged and committed. */
   settle(): Promise<void> {
-    return this.#turns.take(() => this.#settle());
+    return this.#queue.run(() => this.#verifyAndCommit());
   }
 
   /**
@@ -386,34 +386,34 @@ export class Chain {
    * wait for their verdicts reject.
    */
   async close(): Promise<void> {
-    this.#turns.interrupt();
+    this.#queue.interrupt();
     try {
       if (this.stopped === null)
-        await this.#turns.take(() => {
+        await this.#queue.run(() => {
           this.#idle.disarm();
-          return this.#best.settleJudged();
+          return this.#best.commitVerified();
         });
     } catch (error) {
       // Another branch would have had to be judged first; the next start does that.
       if (!(error instanceof ChainClosing)) throw error;
     } finally {
       this.#idle.disarm();
-      this.#turns.stop();
+      this.#queue.close();
       this.#store.close();
     }
   }
 
-  async #settle(): Promise<void> {
+  async #verifyAndCommit(): Promise<void> {
     this.#idle.disarm();
-    await this.#best.settle();
+    await this.#best.verifyAndCommit();
   }
 
   /** The first commit: the genesis block. */
-  #begin(entry: ChainEntry, genesis: ParsedBlock): void {
-    this.#commits.addHeader(entry);
-    this.#intake.storeBody(entry, genesis);
+  #commitGenesis(entry: ChainEntry, genesis: ParsedBlock): void {
+    this.#committer.addHeader(entry);
+    this.#intake.storeBlock(entry, genesis);
     this.#active.stageGenesis(genesis);
-    this.#commits.seal();
-    this.#commits.write();
+    this.#committer.sealChanges();
+    this.#committer.commitSealed();
   }
 }

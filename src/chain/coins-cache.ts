@@ -74,7 +74,7 @@ export class CoinsCache {
   }
 
   /** The slot of an unspent coin, loaded from the database where need be, or -1. Valid until the next call. */
-  find(txid: Uint8Array, vout: number): number {
+  findSlot(txid: Uint8Array, vout: number): number {
     this.#load(txid, vout);
     const slot = this.#probe();
     if (this.#state[slot] !== 0) return this.#state[slot]! & UNSPENT ? slot : -1;
@@ -84,13 +84,13 @@ export class CoinsCache {
     return this.#insert(row.position, row.value, row.script, OCCUPIED | UNSPENT | STORED, row.position);
   }
 
-  get({ txid, vout }: Outpoint): Coin | null {
-    const slot = this.find(txid, vout);
-    return slot < 0 ? null : this.coin(slot);
+  getCoin({ txid, vout }: Outpoint): Coin | null {
+    const slot = this.findSlot(txid, vout);
+    return slot < 0 ? null : this.coinAt(slot);
   }
 
   /** The coin of a slot; its script is a copy. */
-  coin(slot: number): Coin {
+  coinAt(slot: number): Coin {
     const at = this.#scriptAt[slot]!;
     const scriptPubKey = this.#arena.slice(at, at + this.#scriptLength[slot]!);
     return { position: this.#position[slot]!, output: { value: BigInt(this.#value[slot]!), scriptPubKey } };
@@ -103,16 +103,16 @@ export class CoinsCache {
       if (this.#state[this.#probe()]! & UNSPENT) return true;
     }
     if (this.#complete || !this.#store.hasAnyOf(txid)) return false;
-    for (let vout = 0; vout < outputs; vout++) if (this.find(txid, vout) >= 0) return true;
+    for (let vout = 0; vout < outputs; vout++) if (this.findSlot(txid, vout) >= 0) return true;
     return false;
   }
 
-  spend(slot: number): void {
+  spendCoin(slot: number): void {
     this.#touch(slot, this.#state[slot]! & ~UNSPENT);
   }
 
   /** Adds a coin that is not there, or puts one in the place of another of the same name (BIP-30's two exceptions). */
-  add(txid: Uint8Array, vout: number, position: number, value: number, script: Uint8Array): void {
+  addCoin(txid: Uint8Array, vout: number, position: number, value: number, script: Uint8Array): void {
     this.#load(txid, vout);
     const slot = this.#probe();
     const state = this.#state[slot]!;
@@ -129,13 +129,13 @@ export class CoinsCache {
    * Adds a coin although the database may hold one of that name that is not in the table: what a disconnected block
    * spent, or an overwritten coinbase.
    */
-  restore(txid: Uint8Array, vout: number, position: number, value: number, script: Uint8Array): void {
-    this.find(txid, vout);
-    this.add(txid, vout, position, value, script);
+  restoreCoin(txid: Uint8Array, vout: number, position: number, value: number, script: Uint8Array): void {
+    this.findSlot(txid, vout);
+    this.addCoin(txid, vout, position, value, script);
   }
 
   /** What differs from the database, in no order; from here on only later changes count. One at a time. */
-  seal(): CoinChange[] {
+  sealChanges(): CoinChange[] {
     assert(!this.#sealed, 'one commit is written before the next is sealed');
     const changes: CoinChange[] = [];
     for (const slot of this.#dirty) {
@@ -166,7 +166,7 @@ export class CoinsCache {
   }
 
   /** The database now holds what was sealed. Drops everything when the table is too large, but for later changes. */
-  written(): void {
+  releaseSealed(): void {
     this.#sealed = false;
     if (this.bytes <= this.#limitBytes) return;
     this.#complete = false;

@@ -127,7 +127,7 @@ export function connectBlock(
       const { prevout } = tx.inputs[n]!;
       const coin = spent[n]!;
       const value = Number(coin.output.value);
-      coins.spend(coins.find(prevout.txid, prevout.vout));
+      coins.spendCoin(coins.findSlot(prevout.txid, prevout.vout));
       rows.spend(coin.output.scriptPubKey, position, value);
       writeUndoRecord(undoWriter, coin.position, coin.output.value, coin.output.scriptPubKey);
       valueChange -= value;
@@ -142,7 +142,7 @@ export function connectBlock(
         valueChange -= overwritten.value;
         utxoChange -= overwritten.coins;
       }
-      coins.add(txid, vout, position, amount, scriptPubKey);
+      coins.addCoin(txid, vout, position, amount, scriptPubKey);
       rows.receive(scriptPubKey, position, amount);
       valueChange += amount;
       utxoChange++;
@@ -224,9 +224,9 @@ const outputOf = (coin: Coin): TxOutput => coin.output;
 function findCoins({ tx }: ParsedTransaction, coins: CoinsCache): Coin[] | null {
   const spent: Coin[] = [];
   for (const { prevout } of tx.inputs) {
-    const slot = coins.find(prevout.txid, prevout.vout);
+    const slot = coins.findSlot(prevout.txid, prevout.vout);
     if (slot < 0) return null;
-    spent.push(coins.coin(slot));
+    spent.push(coins.coinAt(slot));
   }
   return spent;
 }
@@ -239,9 +239,9 @@ function overwriteCoin(
   position: number,
   rows: AddressRows,
 ): { value: number; coins: number } {
-  const slot = coins.find(txid, vout);
+  const slot = coins.findSlot(txid, vout);
   if (slot < 0) return { value: 0, coins: 0 };
-  const { output } = coins.coin(slot);
+  const { output } = coins.coinAt(slot);
   // As if the later coinbase spent the earlier one, so that the totals of the script stay those of its coins.
   rows.spend(output.scriptPubKey, position, Number(output.value));
   return { value: Number(output.value), coins: 1 };
@@ -255,15 +255,15 @@ function disconnectTx(
   coins: CoinsCache,
 ): void {
   for (let vout = 0; vout < tx.outputs.length; vout++) {
-    const slot = coins.find(txid, vout);
-    if (slot >= 0) coins.spend(slot);
+    const slot = coins.findSlot(txid, vout);
+    if (slot >= 0) coins.spendCoin(slot);
   }
   if (index === 0) return;
   const spent = readTxUndo(new ByteReader(undo, undoOffset), tx.inputs.length);
   for (let n = tx.inputs.length - 1; n >= 0; n--) {
     const { prevout } = tx.inputs[n]!;
     const { position, output } = spent[n]!;
-    coins.restore(prevout.txid, prevout.vout, position, Number(output.value), output.scriptPubKey);
+    coins.restoreCoin(prevout.txid, prevout.vout, position, Number(output.value), output.scriptPubKey);
   }
 }
 

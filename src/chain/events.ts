@@ -81,7 +81,7 @@ export interface ChainMove {
   readonly tip: ChainEntry;
   /** Coins can be read and are those of `tip`; in initial sync the chain may be ahead of what it commits. */
   readonly settled: boolean;
-  bodyOf(entry: ChainEntry): ParsedBlock;
+  readBlock(entry: ChainEntry): ParsedBlock;
 }
 
 /**
@@ -91,7 +91,7 @@ export interface ChainMove {
 export interface ChainFollower {
   follow(move: ChainMove): void;
   /** The move is committed, if there was one: a commit may hold headers alone. Told before any listener. */
-  written?(commit: ChainCommit): void;
+  onCommitted?(commit: ChainCommit): void;
   /** Whether a transaction is in the mempool. */
   has(txid: Uint8Array): boolean;
 }

@@ -5,7 +5,7 @@ import { undoScripts } from '../primitives/undo.ts';
 import { type FilterRecord, FilterStore, FilterWriter } from '../storage/filter-store.ts';
 import { assert } from '../util/assert.ts';
 import type { Clock } from '../util/clock.ts';
-import { type ChainEntry, forkOf } from './chain-entry.ts';
+import { type ChainEntry, forkPoint } from './chain-entry.ts';
 import type { StagedBlock } from './staged-block.ts';
 
 /** What `build` makes is written when it has come to so much, or after so long. */
@@ -68,39 +68,39 @@ export class FilterIndex {
   }
 
   /** Null where the block has none, and then none that builds on it has one. */
-  get(entry: ChainEntry): FilterRecord | null {
+  findRecord(entry: ChainEntry): FilterRecord | null {
     return this.#store.get(entry.id);
   }
 
   /** The encoded filter. Throws where the files are damaged. */
-  bytes(record: FilterRecord): Uint8Array {
+  readFilter(record: FilterRecord): Uint8Array {
     return this.#store.bytes(record);
   }
 
   /** The filter of a block that is being connected, for its commit; null where that will not need it. */
-  filterOf(entry: ChainEntry, block: ParsedBlock, undo: Uint8Array): Uint8Array | null {
+  filterForCommit(entry: ChainEntry, block: ParsedBlock, undo: Uint8Array): Uint8Array | null {
     return this.live && !this.#store.has(entry.id) ? basicFilter(block, undoScripts(undo)) : null;
   }
 
   /** Makes the filters of blocks that are about to be committed durable, in their order. */
-  prepare(connected: readonly StagedBlock[]): void {
+  stageFilters(connected: readonly StagedBlock[]): void {
     this.#following = this.live;
     if (this.#following)
       for (const { entry, effects, filter } of connected) {
         if (this.#store.has(entry.id)) continue;
         // Those that were connected before the index had come so far are made now.
-        this.#append(entry, filter ?? basicFilter(this.#blocks.readBlock(entry), undoScripts(effects.undo)));
+        this.#appendFilter(entry, filter ?? basicFilter(this.#blocks.readBlock(entry), undoScripts(effects.undo)));
       }
     this.#writer.sync();
   }
 
   /** Inside the transaction of the commit. */
-  insert(): void {
+  insertStaged(): void {
     this.#writer.insert();
   }
 
   /** The commit is written. */
-  committed(tip: ChainEntry): void {
+  onCommitted(tip: ChainEntry): void {
     this.#writer.clear();
     if (this.#following) this.#at = tip;
     this.#tip = tip;
@@ -110,7 +110,7 @@ export class FilterIndex {
    * Goes on with what is missing for so many milliseconds, one block at least, and returns whether the index is live
    * now. Throws where a block cannot be read or filters cannot be written; those that waited to be written are dropped.
    */
-  build(ms: number, clock: Clock): boolean {
+  buildMissing(ms: number, clock: Clock): boolean {
     const until = clock.monotonicMs() + ms;
     try {
       for (;;) {
@@ -132,8 +132,8 @@ export class FilterIndex {
 
   #atTip(): boolean {
     const { pending } = this.#writer;
-    const at = this.#at && this.#tip && forkOf(this.#at, this.#tip);
-    if (pending > 0 && (at !== this.#at || at === this.#tip)) this.#write();
+    const at = this.#at && this.#tip && forkPoint(this.#at, this.#tip);
+    if (pending > 0 && (at !== this.#at || at === this.#tip)) this.#commitBuilt();
     this.#at = at;
     return at === this.#tip;
   }
@@ -143,13 +143,14 @@ export class FilterIndex {
     if (!this.#store.has(entry.id)) {
       if (this.#writer.pending === 0) this.#waitingSince = nowMs;
       const spent = undoScripts(this.#blocks.readUndo(entry));
-      this.#append(entry, basicFilter(this.#blocks.readBlock(entry), spent));
+      this.#appendFilter(entry, basicFilter(this.#blocks.readBlock(entry), spent));
     }
     this.#at = entry;
-    if (this.#writer.pendingBytes >= BUILD_BYTES || nowMs - this.#waitingSince >= BUILD_INTERVAL_MS) this.#write();
+    if (this.#writer.pendingBytes >= BUILD_BYTES || nowMs - this.#waitingSince >= BUILD_INTERVAL_MS)
+      this.#commitBuilt();
   }
 
-  #append(entry: ChainEntry, filter: Uint8Array): void {
+  #appendFilter(entry: ChainEntry, filter: Uint8Array): void {
     const hash = filterHash(filter);
     const header = filterHeader(hash, entry.parent && this.#headerOf(entry.parent));
     this.#writer.append(entry.id, filter, hash, header);
@@ -163,7 +164,7 @@ export class FilterIndex {
     return record.header;
   }
 
-  #write(): void {
+  #commitBuilt(): void {
     if (this.#writer.pending === 0) return;
     this.#writer.sync();
     this.#db.transaction(() => this.#writer.insert())();

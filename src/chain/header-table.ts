@@ -1,6 +1,6 @@
 import type { BlockHash, MerkleRoot } from '../primitives/hash.ts';
 import type { BlockHeader } from '../primitives/header.ts';
-import type { FilePlace } from '../storage/block-files.ts';
+import type { FilePosition } from '../storage/block-files.ts';
 import { assert } from '../util/assert.ts';
 import { grown, grownRows } from '../util/column.ts';
 import { SlotIndex } from '../util/slot-index.ts';
@@ -58,12 +58,12 @@ export class HeaderTable {
   }
 
   /** The row of a hash, or -1. */
-  find(hash: Uint8Array): number {
+  findRow(hash: Uint8Array): number {
     return this.#byHash.find(hash);
   }
 
   /** Adds a row; returns it. `parent` is a row, or -1. */
-  add(id: number, hash: BlockHash, header: BlockHeader, parent: number, chainwork: bigint): number {
+  addRow(id: number, hash: BlockHash, header: BlockHeader, parent: number, chainwork: bigint): number {
     assert(chainwork >> WORK_BITS === 0n, 'no chain has so much work');
     if (this.#count === this.#capacity) this.#grow();
     const row = this.#count++;
@@ -142,19 +142,19 @@ export class HeaderTable {
     this.#sequence[row] = sequence;
   }
 
-  body(row: number): FilePlace {
+  body(row: number): FilePosition {
     return placeAt(this.#body, row);
   }
 
-  setBody(row: number, place: FilePlace): void {
+  setBody(row: number, place: FilePosition): void {
     setPlace(this.#body, row, place);
   }
 
-  undo(row: number): FilePlace {
+  undo(row: number): FilePosition {
     return placeAt(this.#undo, row);
   }
 
-  setUndo(row: number, place: FilePlace): void {
+  setUndo(row: number, place: FilePosition): void {
     setPlace(this.#undo, row, place);
   }
 
@@ -190,11 +190,11 @@ export class HeaderTable {
   }
 }
 
-function placeAt(places: Uint32Array, row: number): FilePlace {
+function placeAt(places: Uint32Array, row: number): FilePosition {
   const at = row * PLACE;
   return { file: places[at]!, offset: places[at + 1]!, size: places[at + 2]! };
 }
 
-function setPlace(places: Uint32Array, row: number, { file, offset, size }: FilePlace): void {
+function setPlace(places: Uint32Array, row: number, { file, offset, size }: FilePosition): void {
   places.set([file, offset, size], row * PLACE);
 }

@@ -29,7 +29,7 @@ export class HeaderTree {
   }
 
   /** The valid header with the most work, its body there or not. */
-  get best(): ChainEntry {
+  get bestHeader(): ChainEntry {
     return this.#best!;
   }
 
@@ -38,31 +38,31 @@ export class HeaderTree {
     return this.#bestInvalid;
   }
 
-  get(hash: Uint8Array): ChainEntry | null {
-    return this.#entries[this.#table.find(hash)] ?? null;
+  findEntry(hash: Uint8Array): ChainEntry | null {
+    return this.#entries[this.#table.findRow(hash)] ?? null;
   }
 
-  insert(hash: BlockHash, header: BlockHeader, parent: ChainEntry | null): ChainEntry {
+  insertHeader(hash: BlockHash, header: BlockHeader, parent: ChainEntry | null): ChainEntry {
     const work = workOf(header.bits) + (parent?.chainwork ?? 0n);
-    const entry = this.#add(this.#nextId++, hash, header, parent, work);
+    const entry = this.#addEntry(this.#nextId++, hash, header, parent, work);
     if (parent?.failed) entry.status |= HeaderStatus.FAILED_PARENT;
-    this.#consider(entry, work);
+    this.#updateBestHeader(entry, work);
     return entry;
   }
 
   /** Puts back what a commit stored. Records come parents first. */
-  load(record: HeaderRecord): ChainEntry {
+  loadRecord(record: HeaderRecord): ChainEntry {
     const header = headerFromBytes(record.header);
-    const parent = this.get(header.previousHash);
-    const entry = this.#add(record.id, record.hash, header, parent, record.chainwork);
+    const parent = this.findEntry(header.previousHash);
+    const entry = this.#addEntry(record.id, record.hash, header, parent, record.chainwork);
     entry.status = record.status;
     if (!record.body) entry.status &= ~HeaderStatus.HAVE_BLOCK;
     if (!record.undo) entry.status &= ~HeaderStatus.HAVE_UNDO;
     if (record.body) entry.body = record.body;
     if (record.undo) entry.undo = record.undo;
     this.#nextId = Math.max(this.#nextId, record.id + 1);
-    this.#consider(entry, record.chainwork);
-    if (entry.hasBody) this.bodyArrived(entry);
+    this.#updateBestHeader(entry, record.chainwork);
+    if (entry.hasBody) this.onBlockStored(entry);
     return entry;
   }
 
@@ -72,7 +72,7 @@ export class HeaderTree {
   }
 
   /** Call when the body of an entry is stored: chains that it completes become candidates. */
-  bodyArrived(entry: ChainEntry): void {
+  onBlockStored(entry: ChainEntry): void {
     if (entry.parent !== null && !entry.parent.complete) return;
     const queue = [entry];
     for (let at = queue.pop(); at !== undefined; at = queue.pop()) {
@@ -97,7 +97,7 @@ export class HeaderTree {
   }
 
   /** Marks a block as invalid, and all that builds on it. Returns every entry whose status changed. */
-  fail(entry: ChainEntry, bit: number = HeaderStatus.FAILED): ChainEntry[] {
+  markFailed(entry: ChainEntry, bit: number = HeaderStatus.FAILED): ChainEntry[] {
     entry.status |= bit;
     const changed = [entry];
     for (let i = 0; i < changed.length; i++) {
@@ -108,12 +108,12 @@ export class HeaderTree {
         changed.push(child);
       }
     }
-    this.#findCandidates();
+    this.#rebuildCandidates();
     return changed;
   }
 
   /** Takes the marks of `fail` off a block, its ancestors and all that builds on it. Returns what changed. */
-  reconsider(entry: ChainEntry): ChainEntry[] {
+  clearFailed(entry: ChainEntry): ChainEntry[] {
     const changed: ChainEntry[] = [];
     const clear = (at: ChainEntry) => {
       if (!at.failed) return;
@@ -127,12 +127,12 @@ export class HeaderTree {
         clear(child);
         queue.push(child);
       }
-    this.#findCandidates();
+    this.#rebuildCandidates();
     return changed;
   }
 
   /** Puts a block before all others with equal work. */
-  prefer(entry: ChainEntry): void {
+  preferEntry(entry: ChainEntry): void {
     entry.sequence = --this.#preferred;
     if (entry.complete && !entry.failed) this.#candidates.add(entry);
   }
@@ -143,18 +143,18 @@ export class HeaderTree {
   }
 
   /** After marks changed: what the tip had passed may be the best of what is left. */
-  #findCandidates(): void {
+  #rebuildCandidates(): void {
     this.#best = null;
     this.#bestWork = -1n;
     this.#bestInvalid = null;
     for (const entry of this.#entries) {
       if (entry.complete && !entry.failed) this.#candidates.add(entry);
-      this.#consider(entry, entry.chainwork);
+      this.#updateBestHeader(entry, entry.chainwork);
     }
   }
 
-  #add(id: number, hash: BlockHash, header: BlockHeader, parent: ChainEntry | null, work: bigint): ChainEntry {
-    const entry = new ChainEntry(this.#table, this.#table.add(id, hash, header, parent?.row ?? -1, work), parent);
+  #addEntry(id: number, hash: BlockHash, header: BlockHeader, parent: ChainEntry | null, work: bigint): ChainEntry {
+    const entry = new ChainEntry(this.#table, this.#table.addRow(id, hash, header, parent?.row ?? -1, work), parent);
     this.#entries.push(entry);
     return entry;
   }
@@ -163,7 +163,7 @@ export class HeaderTree {
     for (const child of this.#table.children(row)) yield this.#entries[child]!;
   }
 
-  #consider(entry: ChainEntry, work: bigint): void {
+  #updateBestHeader(entry: ChainEntry, work: bigint): void {
     if (entry.failed) {
       if (this.#bestInvalid === null || work > this.#bestInvalid.chainwork) this.#bestInvalid = entry;
       return;

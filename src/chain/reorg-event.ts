@@ -18,18 +18,18 @@ const TXS_LIMIT = 20_000;
 
 /** Payload of `reorg`; either list of blocks may be long. `follower` has gone along already. */
 export function reorgEvent(
-  { disconnected, connected, tip: newTip, bodyOf }: Omit<ChainMove, 'settled'>,
+  { disconnected, connected, tip: newTip, readBlock }: Omit<ChainMove, 'settled'>,
   follower: Pick<ChainFollower, 'has'> | null,
   time: number,
 ): object {
   const oldTip = disconnected[0]!;
   const fork = disconnected.at(-1)!.parent!;
   const fates: TxFate[] = [];
-  const branch = newBranch(connected.map(bodyOf));
+  const branch = newBranch(connected.map(readBlock));
   let left = 0;
   // Ascending, so that a transaction comes before those that spend it.
   for (const entry of disconnected.toReversed())
-    for (const { tx, txid } of bodyOf(entry).txs) {
+    for (const { tx, txid } of readBlock(entry).txs) {
       if (fates.length >= TXS_LIMIT) left++;
       else {
         const reconfirmed = branch.txids.has(bytesToHex(txid));

@@ -17,5 +17,5 @@ export interface StagedBlock {
   /** Its encoded filter, where the index was that far when it was connected. */
   readonly filter: Uint8Array | null;
   /** What the script checks said; undefined until they did. */
-  failure: ScriptFailure | null | undefined;
+  scriptFailure: ScriptFailure | null | undefined;
 }

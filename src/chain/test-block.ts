@@ -38,7 +38,7 @@ export function testBlock(
     checkBlockContext(block, tip, params);
   if (bad) return { ok: false, ...bad };
   // It never enters the tree, so neither its number nor its work matters.
-  const tried = active.tryOut(ChainEntry.apart(0, block.hash, header, tip, tip.chainwork), block, verifier);
+  const tried = active.testConnect(ChainEntry.detached(0, block.hash, header, tip, tip.chainwork), block, verifier);
   if (!tried.ok) return tried;
   const verdict = tried.value.then(
     (failure) => failure && scriptRejection(block, failure, scriptErrorMessage(failure.error)),

@@ -11,7 +11,7 @@ export class ChainClosing extends Error {
  * Carries out calls one after another. Whatever is thrown in one is a failing disk or a fault of ours: what was committed
  * stands, and no more is taken.
  */
-export class Turns {
+export class SerialQueue {
   readonly #log: Log;
   readonly #advice: (error: Error) => string | null;
   #queue: Promise<unknown> = Promise.resolve();
@@ -36,7 +36,7 @@ export class Turns {
     return this.#stopped;
   }
 
-  take<T>(run: () => Promise<T>): Promise<T> {
+  run<T>(run: () => Promise<T>): Promise<T> {
     const result = this.#queue.then(async () => {
       if (this.#stopped) throw this.#stopped;
       this.#running = true;
@@ -57,7 +57,7 @@ export class Turns {
   }
 
   /** Waits within a turn. Rejects with ChainClosing when the chain is closed meanwhile, or was and it is not `ready`. */
-  async wait(done: Promise<void>, ready: boolean): Promise<void> {
+  async waitFor(done: Promise<void>, ready: boolean): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     done.then(resolve, reject);
     if (this.#closing && !ready) reject(new ChainClosing());
@@ -72,7 +72,7 @@ export class Turns {
   }
 
   /** No turn is taken any more. */
-  stop(): void {
+  close(): void {
     this.#stopped ??= new Error('the chain is closed');
   }
 }

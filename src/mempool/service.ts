@@ -169,12 +169,12 @@ export class MempoolService implements ChainFollower {
     return this.mempool.entries.find(txid) >= 0;
   }
 
-  follow({ connected, disconnected, tip, settled, bodyOf }: ChainMove): void {
+  follow({ connected, disconnected, tip, settled, readBlock }: ChainMove): void {
     this.#feed.hold();
     this.#nextTip = tip;
     const moved = {
-      connected: connected.map((entry) => () => bodyOf(entry)),
-      disconnected: disconnected.map((entry) => () => bodyOf(entry)),
+      connected: connected.map((entry) => () => readBlock(entry)),
+      disconnected: disconnected.map((entry) => () => readBlock(entry)),
       reaccept: settled && !this.#deps.chain.initialSync,
       joined: (index: number, block: ParsedBlock | null) =>
         this.fees.block(connected[index]!, block && weightWithoutCoinbase(block)),

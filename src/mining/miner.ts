@@ -72,12 +72,12 @@ export class Miner {
 
   /** What is wrong with a block but that it is not mined, or null; nothing of it is kept. */
   test(block: Block): Promise<BlockRejection | null> {
-    return this.#chain.test(parseBlock(blockBytes(block)), { proofOfWork: false, merkleRoot: false });
+    return this.#chain.testBlock(parseBlock(blockBytes(block)), { proofOfWork: false, merkleRoot: false });
   }
 
   /** What is wrong with a block that was made here, or null once the chain has taken it. */
   async submit({ raw }: MinedBlock): Promise<BlockRejection | null> {
-    const outcome = await this.#chain.submit(raw);
+    const outcome = await this.#chain.submitBlock(raw);
     return outcome.status === 'rejected' ? outcome.rejection : null;
   }
 

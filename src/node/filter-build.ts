@@ -24,7 +24,7 @@ export async function buildFilters(
   let loggedAt = clock.monotonicMs();
   try {
     while (!signal.aborted && chain.stopped === null) {
-      if (filters.build(TURN_MS, clock)) {
+      if (filters.buildMissing(TURN_MS, clock)) {
         log.info('block filters are built', { height: filters.height });
         return;
       }

@@ -77,11 +77,11 @@ class ImportRun {
 
   /** Blocks may turn out to be invalid after they were taken. */
   watch(): () => void {
-    const invalid = this.#chain.onInvalid(({ hash }, { reason }) => {
+    const invalid = this.#chain.onInvalidBlock(({ hash }, { reason }) => {
       const place = this.#places.get(bytesToHex(hash));
       if (place) this.#refuse(place, hash, reason);
     });
-    const connected = this.#chain.onConnected((inputs) => {
+    const connected = this.#chain.onBlockConnected((inputs) => {
       this.#connected++;
       this.#inputs += inputs;
     });
@@ -140,9 +140,9 @@ class ImportRun {
     this.#taken++;
     const hash = hash256(raw.subarray(0, HEADER_SIZE));
     const parent = raw.subarray(4, 36);
-    const known = this.#chain.get(hash);
+    const known = this.#chain.findEntry(hash);
     if (known?.hasBody && !known.failed) this.#known++;
-    else if (!known && !this.#chain.get(parent)) return this.#wait(bytesToHex(parent), place);
+    else if (!known && !this.#chain.findEntry(parent)) return this.#wait(bytesToHex(parent), place);
     else await this.#submit(place, hash, raw);
     const queue = this.#release(hash);
     for (let next = queue.pop(); next !== undefined && !this.#badBlock; next = queue.pop()) {
@@ -156,7 +156,7 @@ class ImportRun {
   async #submit(place: Place, hash: Uint8Array, raw: Uint8Array): Promise<void> {
     if (this.#places.size >= PLACES_LIMIT) this.#places.delete(this.#places.keys().next().value!);
     this.#places.set(bytesToHex(hash), place);
-    const outcome = await this.#chain.accept(raw);
+    const outcome = await this.#chain.acceptBlock(raw);
     if (outcome.status === 'known') this.#known++;
     if (outcome.status === 'rejected') this.#refuse(place, hash, outcome.rejection.reason);
   }

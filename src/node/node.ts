@@ -23,8 +23,8 @@ import { MempoolStore } from '../storage/mempool-store.ts';
 import { SeqFloor } from '../storage/seq-floor.ts';
 import { DecodeError } from '../util/bytes.ts';
 import { type Clock, systemClock, unixSeconds } from '../util/clock.ts';
-import { Listeners } from '../util/listeners.ts';
 import type { Log } from '../util/log.ts';
+import { Observers } from '../util/observers.ts';
 import { chainActions } from './calls/chain-calls.ts';
 import { mempoolActions } from './calls/mempool-calls.ts';
 import { miningActions } from './calls/mining-calls.ts';
@@ -71,8 +71,8 @@ export class Node {
   readonly #actions: ActionTable<NodeActions>;
   /** Ends what goes on for longer. */
   readonly #ending = new AbortController();
-  readonly #news: Listeners<[news: NodeNews]>;
-  readonly #peerChanges: Listeners<[change: PeerChange]>;
+  readonly #news: Observers<[news: NodeNews]>;
+  readonly #peerChanges: Observers<[change: PeerChange]>;
   #workerFailure: Error | null = null;
 
   /** Opens the chain; the directory must be locked. Throws OperatorError where it cannot be used. */
@@ -80,8 +80,8 @@ export class Node {
     this.#config = config;
     this.#log = log;
     this.#clock = clock;
-    this.#news = new Listeners('news', log);
-    this.#peerChanges = new Listeners('peers', log);
+    this.#news = new Observers('news', log);
+    this.#peerChanges = new Observers('peers', log);
     this.params = paramsFor(config.network, { testActivationHeight: config.consensus.testActivationHeight });
     if (signatureEngine().name !== 'native')
       log.warn('the native signature library cannot be loaded: scripts are checked about ten times slower', {
@@ -125,7 +125,7 @@ export class Node {
       log,
       emit: (changes) => {
         this.#wallets?.manager.changed(changes);
-        this.#news.tell({ changes, commit: null });
+        this.#news.notify({ changes, commit: null });
       },
       ...(room && { room }),
     });
@@ -137,7 +137,7 @@ export class Node {
           database: this.#database,
           clock,
           log,
-          onPeerChange: (change) => this.#peerChanges.tell(change),
+          onPeerChange: (change) => this.#peerChanges.notify(change),
         })
       : null;
     this.#sandbox = config.dev.enabled
@@ -165,17 +165,17 @@ export class Node {
       ...walletActions(this.#wallets?.manager ?? null),
     };
     const follower = this.#wallets?.alongside(this.mempool) ?? this.mempool;
-    this.chain.followedBy({
+    this.chain.setFollower({
       follow: (move) => follower.follow(move),
       has: (txid) => follower.has(txid),
-      written: (moved) => {
+      onCommitted: (moved) => {
         const { lastSeq, tip } = moved;
         const commit = { lastSeq, tip: { height: tip.height, hash: hashToHex(tip.hash) } };
         const changes = this.mempool.committed();
         // Whoever hears of it finds it in the wallets already.
         this.#wallets?.manager.committed(moved);
         this.#wallets?.manager.changed(changes);
-        this.#news.tell({ changes, commit });
+        this.#news.notify({ changes, commit });
       },
     });
     try {
@@ -239,12 +239,12 @@ export class Node {
 
   /** All that happens in the chain and in the mempool, in order. Returns how to leave. */
   onNews(listener: (news: NodeNews) => void): () => void {
-    return this.#news.add(listener);
+    return this.#news.subscribe(listener);
   }
 
   /** Peers that come and go once their handshake is over. Returns how to leave. */
   onPeerChange(listener: (change: PeerChange) => void): () => void {
-    return this.#peerChanges.add(listener);
+    return this.#peerChanges.subscribe(listener);
   }
 
   /** Builds what block filters are missing, in the background; resolves when there are all, or the node stops. */
@@ -270,7 +270,7 @@ export class Node {
 
   /** null when the block is in the chain, `inconclusive` on a branch with less work, else why not (BIP-22). */
   async submitBlock(raw: Uint8Array): Promise<string | null> {
-    const outcome = await this.chain.submit(this.#completed(raw));
+    const outcome = await this.chain.submitBlock(this.#completed(raw));
     if (outcome.status === 'known') return 'duplicate';
     if (outcome.status === 'rejected') return outcome.rejection.reason;
     const { height } = outcome.entry;
@@ -281,7 +281,7 @@ export class Node {
   #completed(bytes: Uint8Array): Uint8Array {
     try {
       const block = parseLeadingBlock(bytes);
-      const parent = this.chain.get(block.header.previousHash);
+      const parent = this.chain.findEntry(block.header.previousHash);
       const segwit = parent !== null && isBuriedActive('segwit', parent.height + 1, this.params.consensus);
       return segwit ? withReservedValue(block) : block.raw;
     } catch (error) {

@@ -86,7 +86,7 @@ export function openWallets(
         get initialSync() {
           return chain.initialSync;
         },
-        get: (hash) => chain.get(hash),
+        get: (hash) => chain.findEntry(hash),
         // Opened by the first wallet that looks something up.
         reads: () => (reads ??= new ChainReads(config.chainDir, { cacheMiB: 16 })),
       },

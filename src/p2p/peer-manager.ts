@@ -100,7 +100,7 @@ export class PeerManager implements PeerLogic {
       addrs: this.#addrs,
     });
     const stopListening = ctx.chain.onCommit((commit) => this.#committed(commit));
-    const stopPassingOn = ctx.chain.onNext((entry, block) => this.#announcer.passOn(entry, block));
+    const stopPassingOn = ctx.chain.onNewPowValidBlock((entry, block) => this.#announcer.passOn(entry, block));
     ctx.mempool.relay.announceThrough(({ wtxid }) => this.#txs.announce(wtxid));
     every(TICK_MS, () => this.#tick(), signal);
     signal.addEventListener(

@@ -33,7 +33,7 @@ export function sandboxChain(
     nextBits: nextWorkRequired(entry, entry.time, consensus),
     nextVersion: computeBlockVersion(entry, consensus, versions),
   });
-  const entryOf = (hash: BlockHash): ChainEntry | null => chain.get(hash);
+  const entryOf = (hash: BlockHash): ChainEntry | null => chain.findEntry(hash);
   return {
     tip: () => factsOf(chain.tip),
     at(height) {
@@ -48,7 +48,7 @@ export function sandboxChain(
       const entry = entryOf(hash);
       return entry?.hasBody
         ? chain
-            .block(entry)
+            .readBlock(entry)
             .txs.slice(1)
             .map(({ tx }) => tx)
         : [];
@@ -80,7 +80,7 @@ export function sandboxChain(
       });
     },
     async submit(raw) {
-      const outcome = await chain.submit(raw);
+      const outcome = await chain.submitBlock(raw);
       return outcome.status === 'rejected' ? { ok: false, reason: outcome.rejection.reason } : { ok: true };
     },
   };

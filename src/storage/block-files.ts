@@ -7,7 +7,7 @@ import { syncDirectory } from '../util/sync-directory.ts';
 import { syncAgainAdvice } from './chain-folder.ts';
 
 /** Where a record lies: the bytes behind its magic and size. */
-export interface FilePlace {
+export interface FilePosition {
   readonly file: number;
   readonly offset: number;
   readonly size: number;
@@ -57,7 +57,7 @@ export class RecordWriter {
     return { file: this.#file, length: this.#length };
   }
 
-  append(record: Uint8Array): FilePlace {
+  append(record: Uint8Array): FilePosition {
     if (this.#length > 0 && this.#length + RECORD_HEADER + record.length > FILE_LIMIT) this.#nextFile();
     if (this.#buffered + RECORD_HEADER + record.length > BUFFER_SIZE) this.#write();
     this.#buffer.writeUInt32LE(this.#magic, this.#buffered);
@@ -162,7 +162,7 @@ export class RecordReader {
   }
 
   /** `length` bytes of a record, from `from`. Throws DecodeError where the file ends early. */
-  read(place: FilePlace, from = 0, length = place.size - from): Uint8Array {
+  read(place: FilePosition, from = 0, length = place.size - from): Uint8Array {
     const bytes = new Uint8Array(length);
     const fd = this.#fd(place.file);
     let done = 0;

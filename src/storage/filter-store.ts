@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { hash256 } from '../crypto/hash.ts';
 import type { Hash } from '../primitives/hash.ts';
 import { DecodeError, equalBytes } from '../util/bytes.ts';
-import { type FilePlace, RecordReader, RecordWriter, recordFileName } from './block-files.ts';
+import { type FilePosition, RecordReader, RecordWriter, recordFileName } from './block-files.ts';
 import { durably } from './database.ts';
 import { MetaStore, MetaWriter } from './meta-store.ts';
 
@@ -13,7 +13,7 @@ export interface FilterRecord {
   readonly hash: Hash<'filter'>;
   /** BIP-157. */
   readonly header: Hash<'filter-header'>;
-  readonly place: FilePlace;
+  readonly place: FilePosition;
 }
 
 interface FilterRow {

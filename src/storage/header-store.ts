@@ -1,6 +1,6 @@
 import type { Database } from 'bun:sqlite';
 import type { BlockHash } from '../primitives/hash.ts';
-import type { FilePlace } from './block-files.ts';
+import type { FilePosition } from './block-files.ts';
 import { HeaderStatus } from './schema.ts';
 
 /** What its body tells of a block; present where the body is. */
@@ -27,8 +27,8 @@ export interface HeaderRecord {
   readonly status: number;
   /** Unix seconds when the body arrived, or null. */
   readonly receivedAt: number | null;
-  readonly body: FilePlace | null;
-  readonly undo: FilePlace | null;
+  readonly body: FilePosition | null;
+  readonly undo: FilePosition | null;
   readonly stats: BodyStats | null;
   /** Satoshis; null until the block was connected once. */
   readonly fees: number | null;
@@ -62,7 +62,7 @@ function chainworkBytes(work: bigint): Uint8Array {
   return Uint8Array.fromHex(work.toString(16).padStart(64, '0'));
 }
 
-function place(file: number | null, offset: number | null, size: number | null): FilePlace | null {
+function place(file: number | null, offset: number | null, size: number | null): FilePosition | null {
   return file === null || offset === null || size === null ? null : { file, offset, size };
 }
 
@@ -215,12 +215,12 @@ export class HeaderWriter {
     this.#insert.run(id, hash, header, height, chainworkBytes(chainwork), status & ~IN_FILES);
   }
 
-  setBody(id: number, receivedAt: number, { file, offset, size }: FilePlace, stats: BodyStats): void {
+  setBody(id: number, receivedAt: number, { file, offset, size }: FilePosition, stats: BodyStats): void {
     const { txCount, strippedSize, inputs, outputs, valueOut, reward } = stats;
     this.#setBody.run(receivedAt, file, offset, size, txCount, strippedSize, inputs, outputs, valueOut, reward, id);
   }
 
-  setUndo(id: number, { file, offset, size }: FilePlace, fees: number): void {
+  setUndo(id: number, { file, offset, size }: FilePosition, fees: number): void {
     this.#setUndo.run(file, offset, size, fees, id);
   }
 

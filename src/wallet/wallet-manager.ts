@@ -267,9 +267,9 @@ export class WalletManager {
   }
 
   /** The chain is about to move: what its blocks hold is at hand now. */
-  follow({ connected, bodyOf }: ChainMove): void {
+  follow({ connected, readBlock }: ChainMove): void {
     const few = connected.length <= MAX_BODIES && [...this.#wallets.values()].some(({ sync }) => sync.live);
-    this.#bodies = few ? connected.map(bodyOf) : null;
+    this.#bodies = few ? connected.map(readBlock) : null;
   }
 
   /** The move is written. */

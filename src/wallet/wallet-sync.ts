@@ -1,4 +1,4 @@
-import { type ChainEntry, forkOf } from '../chain/chain-entry.ts';
+import { type ChainEntry, forkPoint } from '../chain/chain-entry.ts';
 import { type ParsedBlock, type ParsedTransaction, parseTransaction } from '../primitives/block.ts';
 import { positionHeight, positionIndex, type TxPosition, txPosition } from '../primitives/coin.ts';
 import type { Txid } from '../primitives/hash.ts';
@@ -168,7 +168,7 @@ export class WalletSync {
         await this.#apply(await this.#collect(null, { from: from + 1, to: target.height }, signal), signal);
       }
       store.follow(() => {
-        const fork = forkOf(target, chain.tip);
+        const fork = forkPoint(target, chain.tip);
         // Some of what was found may have been in blocks that are gone again.
         if (fork !== target) ledger.disconnectAbove(fork.height);
         store.setCursor(fork);
@@ -181,7 +181,7 @@ export class WalletSync {
     const { store, chain, ledger } = this.#deps;
     const cursor = store.cursor();
     const entry = cursor && chain.get(cursor.hash);
-    const fork = entry ? forkOf(entry, chain.tip) : this.#lastKnownBlock();
+    const fork = entry ? forkPoint(entry, chain.tip) : this.#lastKnownBlock();
     if (fork !== null && fork === entry) return fork.height;
     store.follow(() => {
       ledger.disconnectAbove(fork?.height ?? -1);

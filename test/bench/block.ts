@@ -25,7 +25,7 @@ export async function benchBlock(count = COUNT): Promise<void> {
     // The last one is of now, so that the node is in sync and commits every block.
     let time = Math.floor(Date.now() / 1000);
     chain.mine(1, { time });
-    for (const { raw } of chain.blocks.slice(1)) await node.chain.submit(raw);
+    for (const { raw } of chain.blocks.slice(1)) await node.chain.submitBlock(raw);
     await node.loadMempool(new AbortController().signal);
     const times = { seen: [] as number[], unseen: [] as number[] };
     for (let round = 0; round < ROUNDS; round++)
@@ -38,7 +38,7 @@ export async function benchBlock(count = COUNT): Promise<void> {
           }
         const { raw } = chain.mine(1, { time: ++time, txs: own });
         const startedAt = performance.now();
-        if ((await node.chain.submit(raw)).status !== 'accepted') throw new Error('a good block was refused');
+        if ((await node.chain.submitBlock(raw)).status !== 'accepted') throw new Error('a good block was refused');
         times[kind].push(performance.now() - startedAt);
       }
     const row = (label: string, all: number[]): [string, string] => {

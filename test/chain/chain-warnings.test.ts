@@ -60,7 +60,7 @@ test('unknown rules are logged when they lock in, and are a warning once they ar
   await node.restart();
   expect(node.chain.warnings.messages).toEqual([UNKNOWN_RULES]);
   // Another branch may have decided otherwise.
-  await node.chain.invalidate(node.chain.tip.ancestor(3 * PERIOD - 1)!);
+  await node.chain.invalidateBlock(node.chain.tip.ancestor(3 * PERIOD - 1)!);
   expect(node.chain.warnings.unknownRules).toEqual([]);
 });
 
@@ -97,8 +97,8 @@ test('an invalid chain is a warning while it is more than six blocks of work ahe
   await node.chain.acceptHeaders(invalid.blocks.slice(1).map(({ header }) => header));
   await node.take(chain.blocks.slice(1));
   expect(node.chain.warnings.messages).toEqual([]);
-  await node.chain.submit(invalid.at(3).raw);
-  await node.chain.submit(invalid.at(2).raw);
+  await node.chain.submitBlock(invalid.at(3).raw);
+  await node.chain.submitBlock(invalid.at(2).raw);
   expect(node.chain.tip.height).toBe(2);
   expect([node.chain.warnings.messages, node.chain.warnings.invalidChain]).toEqual([[INVALID_CHAIN], true]);
   log.flush();

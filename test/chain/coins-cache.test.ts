@@ -78,26 +78,26 @@ function run(ops: readonly Op[], limitBytes: number, stored: readonly [number, n
     switch (o.do) {
       case 'find':
       case 'spend': {
-        const slot = cache.find(txidOf(o.n), o.vout);
+        const slot = cache.findSlot(txidOf(o.n), o.vout);
         const expected = now.get(keyOf(o.n, o.vout));
         expect(slot >= 0).toBe(expected !== undefined);
         if (expected === undefined) return;
-        const coin = cache.coin(slot);
+        const coin = cache.coinAt(slot);
         expect([coin.position, Number(coin.output.value)]).toEqual([expected, worthOf(o.n, o.vout)]);
         expect(coin.output.scriptPubKey.toHex()).toBe(scriptOf(o.n, o.vout).toHex());
         if (o.do === 'find') return;
-        cache.spend(slot);
+        cache.spendCoin(slot);
         now.delete(keyOf(o.n, o.vout));
         return;
       }
       case 'add':
         // Of a coin that is there, whoever adds looks first; that is `restore`.
         if (now.has(keyOf(o.n, o.vout))) return;
-        cache.add(txidOf(o.n), o.vout, o.position, worthOf(o.n, o.vout), scriptOf(o.n, o.vout));
+        cache.addCoin(txidOf(o.n), o.vout, o.position, worthOf(o.n, o.vout), scriptOf(o.n, o.vout));
         now.set(keyOf(o.n, o.vout), o.position);
         return;
       case 'restore':
-        cache.restore(txidOf(o.n), o.vout, o.position, worthOf(o.n, o.vout), scriptOf(o.n, o.vout));
+        cache.restoreCoin(txidOf(o.n), o.vout, o.position, worthOf(o.n, o.vout), scriptOf(o.n, o.vout));
         now.set(keyOf(o.n, o.vout), o.position);
         return;
       case 'hasAnyOf': {
@@ -107,7 +107,7 @@ function run(ops: readonly Op[], limitBytes: number, stored: readonly [number, n
       }
       case 'seal': {
         if (sealed) return;
-        const changes = cache.seal();
+        const changes = cache.sealChanges();
         const seen = new Set<string>();
         for (const change of changes) {
           const key = change.key.toHex();
@@ -137,7 +137,7 @@ function run(ops: readonly Op[], limitBytes: number, stored: readonly [number, n
         }
         written = sealed;
         sealed = null;
-        cache.written();
+        cache.releaseSealed();
         return;
       }
       case 'reset':
@@ -170,21 +170,21 @@ describe('coins in memory', () => {
 
   test('a coin that comes and goes between two commits is no change', () => {
     const cache = new CoinsCache(new FakeStore() as unknown as CoinStore, { limitBytes: 1, databaseEmpty: true });
-    cache.add(txidOf(1), 0, 5, 1, new Uint8Array(3));
-    cache.spend(cache.find(txidOf(1), 0));
-    expect(cache.seal()).toEqual([]);
+    cache.addCoin(txidOf(1), 0, 5, 1, new Uint8Array(3));
+    cache.spendCoin(cache.findSlot(txidOf(1), 0));
+    expect(cache.sealChanges()).toEqual([]);
   });
 
   test('a database that was empty is not asked, until the table has been dropped', () => {
     const store = new FakeStore();
     const cache = new CoinsCache(store as unknown as CoinStore, { limitBytes: 1, databaseEmpty: true });
-    expect(cache.find(txidOf(1), 0)).toBe(-1);
-    cache.add(txidOf(2), 0, 5, 1, new Uint8Array(3));
+    expect(cache.findSlot(txidOf(1), 0)).toBe(-1);
+    cache.addCoin(txidOf(2), 0, 5, 1, new Uint8Array(3));
     expect(store.lookups).toBe(0);
-    cache.seal();
+    cache.sealChanges();
     store.rows.set(keyOf(2, 0), { position: 5, value: 1, script: new Uint8Array(3) });
-    cache.written();
-    expect(cache.find(txidOf(2), 0)).toBeGreaterThanOrEqual(0);
+    cache.releaseSealed();
+    expect(cache.findSlot(txidOf(2), 0)).toBeGreaterThanOrEqual(0);
     expect(store.lookups).toBe(1);
   });
 
@@ -193,30 +193,30 @@ describe('coins in memory', () => {
     const store = new FakeStore();
     const cache = new CoinsCache(store as unknown as CoinStore, { limitBytes: 2 ** 30, databaseEmpty: true });
     const count = 100_000;
-    for (let i = 0; i < count; i++) cache.add(hashOf(i), i % 4, i + 1, i, new Uint8Array(1).fill(i));
-    for (let i = 0; i < count; i += 3) cache.spend(cache.find(hashOf(i), i % 4));
+    for (let i = 0; i < count; i++) cache.addCoin(hashOf(i), i % 4, i + 1, i, new Uint8Array(1).fill(i));
+    for (let i = 0; i < count; i += 3) cache.spendCoin(cache.findSlot(hashOf(i), i % 4));
     let wrong = 0;
     for (let i = 0; i < count; i++) {
-      const slot = cache.find(hashOf(i), i % 4);
+      const slot = cache.findSlot(hashOf(i), i % 4);
       if (slot >= 0 !== i % 3 > 0) wrong++;
       else if (slot >= 0) {
-        const { position: at, output } = cache.coin(slot);
+        const { position: at, output } = cache.coinAt(slot);
         if (at !== i + 1 || output.value !== BigInt(i) || output.scriptPubKey[0] !== (i & 0xff)) wrong++;
       }
-      if (cache.find(hashOf(i), (i + 1) % 4) >= 0) wrong++;
+      if (cache.findSlot(hashOf(i), (i + 1) % 4) >= 0) wrong++;
     }
     expect(wrong).toBe(0);
-    const changes = cache.seal();
+    const changes = cache.sealChanges();
     expect(changes).toHaveLength(count - Math.ceil(count / 3));
     // Two thirds of the table are spent while what was sealed is being written; then more come than fit.
-    for (let i = 0; i < count; i++) if (i % 3 === 1) cache.spend(cache.find(hashOf(i), i % 4));
-    for (let i = count; i < count * 2; i++) cache.add(hashOf(i), 0, i, i, new Uint8Array(0));
-    for (let i = 0; i < count; i++) if (cache.find(hashOf(i), i % 4) >= 0 !== (i % 3 === 2)) wrong++;
+    for (let i = 0; i < count; i++) if (i % 3 === 1) cache.spendCoin(cache.findSlot(hashOf(i), i % 4));
+    for (let i = count; i < count * 2; i++) cache.addCoin(hashOf(i), 0, i, i, new Uint8Array(0));
+    for (let i = 0; i < count; i++) if (cache.findSlot(hashOf(i), i % 4) >= 0 !== (i % 3 === 2)) wrong++;
     expect(wrong).toBe(0);
     for (const { key, position: at, value, script } of changes)
       store.rows.set(key.toHex(), { position: at!, value, script: script.slice() });
-    cache.written();
-    const gone = cache.seal().filter(({ position: at }) => at === null);
+    cache.releaseSealed();
+    const gone = cache.sealChanges().filter(({ position: at }) => at === null);
     expect(gone).toHaveLength(Math.ceil((count - 1) / 3));
     expect(gone.every(({ storedPosition }) => storedPosition !== null)).toBe(true);
   });
@@ -227,12 +227,12 @@ describe('coins in memory', () => {
     const row = { position: 5, value: 1, script: new Uint8Array(3) };
     store.rows.set(keyOf(1, 0), row);
     const cache = new CoinsCache(store as unknown as CoinStore, { limitBytes: 2 ** 30, databaseEmpty: false });
-    cache.spend(cache.find(txidOf(1), 0));
-    expect(cache.seal()).toHaveLength(1);
-    for (let i = 0; i < 60_000; i++) cache.add(hashOf(i), 0, i, i, row.script);
-    expect(cache.find(txidOf(1), 0)).toBe(-1);
+    cache.spendCoin(cache.findSlot(txidOf(1), 0));
+    expect(cache.sealChanges()).toHaveLength(1);
+    for (let i = 0; i < 60_000; i++) cache.addCoin(hashOf(i), 0, i, i, row.script);
+    expect(cache.findSlot(txidOf(1), 0)).toBe(-1);
     store.rows.clear();
-    cache.written();
-    expect(cache.find(txidOf(1), 0)).toBe(-1);
+    cache.releaseSealed();
+    expect(cache.findSlot(txidOf(1), 0)).toBe(-1);
   });
 });

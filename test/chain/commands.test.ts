@@ -6,9 +6,9 @@ import { differences, ModelChain } from '../lib/chain-state.ts';
 import { branchOf, openScript, POISON, trunkWithCoins } from '../lib/fork-tree.ts';
 import { spend } from '../lib/tx-builder.ts';
 
-const entryOf = (node: TestNode, block: TestBlock) => node.chain.get(block.hash)!;
+const entryOf = (node: TestNode, block: TestBlock) => node.chain.findEntry(block.hash)!;
 const tipsOf = (node: TestNode) =>
-  node.chain.tips().map(({ entry, branchLength, status }) => `${entry.height} ${branchLength} ${status}`);
+  node.chain.chainTips().map(({ entry, branchLength, status }) => `${entry.height} ${branchLength} ${status}`);
 
 function expectState(node: TestNode, tip: TestBlock): void {
   expect(node.tip).toBe(hashToHex(tip.hash));
@@ -35,7 +35,7 @@ test('an invalidated block and all above it leave the chain, and come back when 
   const chain = busyChain();
   await using node = await nodeOn(chain);
   const third = chain.at(chain.height - 2);
-  await node.chain.invalidate(entryOf(node, third));
+  await node.chain.invalidateBlock(entryOf(node, third));
   expectState(node, third.parent!);
   expect(tipsOf(node)).toEqual([`${chain.height} 3 invalid`, `${chain.height - 3} 0 active`]);
   expect(node.chain.bestHeader.height).toBe(chain.height - 3);
@@ -48,7 +48,7 @@ test('an invalidated block and all above it leave the chain, and come back when 
   await node.restart();
   expectState(node, third.parent!);
 
-  await node.chain.reconsider(entryOf(node, third));
+  await node.chain.reconsiderBlock(entryOf(node, third));
   expectState(node, child.parent!);
   expect(await node.submit(child)).toBe('accepted');
   expectState(node, child);
@@ -63,11 +63,11 @@ test('the best branch that is left takes over', async () => {
   expectState(node, chain.tip);
   expect(tipsOf(node)).toEqual([`${chain.height} 0 active`, `${rival.height} 2 valid-headers`]);
 
-  await node.chain.invalidate(entryOf(node, chain.at(chain.height - 1)));
+  await node.chain.invalidateBlock(entryOf(node, chain.at(chain.height - 1)));
   expectState(node, rival.tip);
   expect(tipsOf(node)).toEqual([`${chain.height} 3 invalid`, `${rival.height} 0 active`]);
 
-  await node.chain.reconsider(entryOf(node, chain.tip));
+  await node.chain.reconsiderBlock(entryOf(node, chain.tip));
   expectState(node, chain.tip);
   expect(tipsOf(node)).toEqual([`${chain.height} 0 active`, `${rival.height} 2 valid-fork`]);
 });
@@ -75,8 +75,8 @@ test('the best branch that is left takes over', async () => {
 test('reconsidering a descendant clears its invalid ancestors', async () => {
   const chain = busyChain();
   await using node = await nodeOn(chain);
-  await node.chain.invalidate(entryOf(node, chain.at(chain.height - 3)));
-  await node.chain.reconsider(entryOf(node, chain.tip));
+  await node.chain.invalidateBlock(entryOf(node, chain.at(chain.height - 3)));
+  await node.chain.reconsiderBlock(entryOf(node, chain.tip));
   expectState(node, chain.tip);
 });
 
@@ -87,7 +87,7 @@ test('a block that really is invalid is found so again', async () => {
   chain.mine(1, { txs: [spend(poisoned!, [{ to: openScript(1), value: poisoned!.output.value }], { sign: false })] });
   await using node = await nodeOn(good);
   expect(await node.submit(chain.tip)).toStartWith('block-script-verify-flag-failed');
-  await node.chain.reconsider(entryOf(node, chain.tip));
+  await node.chain.reconsiderBlock(entryOf(node, chain.tip));
   expectState(node, good.tip);
   expect(entryOf(node, chain.tip).failed).toBe(true);
 });
@@ -99,12 +99,12 @@ test('of two tips with equal work the preferred one is active', async () => {
   await using node = await nodeOn(chain);
   await node.take(rival.blocks.slice(-2));
   expectState(node, chain.tip);
-  await node.chain.prefer(entryOf(node, rival.tip));
+  await node.chain.preferBlock(entryOf(node, rival.tip));
   expectState(node, rival.tip);
-  await node.chain.prefer(entryOf(node, chain.tip));
+  await node.chain.preferBlock(entryOf(node, chain.tip));
   expectState(node, chain.tip);
   // One with less work is not moved to.
-  await node.chain.prefer(entryOf(node, rival.tip.parent!));
+  await node.chain.preferBlock(entryOf(node, rival.tip.parent!));
   expectState(node, chain.tip);
 });
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { FilePlace } from '../../src/storage/block-files.ts';
+import type { FilePosition } from '../../src/storage/block-files.ts';
 import { RegtestChain, type TestBlock } from '../lib/chain-builder.ts';
 import { inlineVerifier, lateVerifier, TestNode } from '../lib/chain-fixture.ts';
 import { POISON } from '../lib/fork-tree.ts';
@@ -14,8 +14,8 @@ function flipBit(node: TestNode, file: string, at: number): void {
   writeFileSync(path, bytes);
 }
 
-const endOf = ({ offset, size }: FilePlace) => offset + size;
-const entryOf = (node: TestNode, block: TestBlock) => node.chain.get(block.hash)!;
+const endOf = ({ offset, size }: FilePosition) => offset + size;
+const entryOf = (node: TestNode, block: TestBlock) => node.chain.findEntry(block.hash)!;
 
 // Bitcoin Core compares what it reads as well: a disk that rots must not decide what is valid.
 test('a stored block that is damaged stops the chain, and is not called invalid', async () => {

@@ -37,11 +37,11 @@ const covered = (node: TestNode) => node.read((reads) => reads.filters.coveredHe
 /** Builds one block's filter, and writes it with the next one. Returns whether the index is live. */
 function step(node: TestNode): boolean {
   node.clock.advance(1_000);
-  return node.chain.filters!.build(0, node.clock);
+  return node.chain.filters!.buildMissing(0, node.clock);
 }
 
 function buildAll(node: TestNode): void {
-  expect(node.chain.filters!.build(1, node.clock)).toBe(true);
+  expect(node.chain.filters!.buildMissing(1, node.clock)).toBe(true);
   expect(node.chain.filters!.live).toBe(true);
 }
 
@@ -62,11 +62,11 @@ describe.skipIf(!hasVectors)('filters of every standard kind of input', () => {
     for (let i = 0; i < 100; i++) expect(step(node)).toBe(false);
     expect(covered(node)).toBe(99);
     const fork = node.chain.tip.ancestor(90)!;
-    await node.chain.invalidate(fork);
+    await node.chain.invalidateBlock(fork);
     expect(node.chain.filters!.live).toBe(false);
     buildAll(node);
     expect(filtersOf(node)).toEqual(expected().slice(0, 90));
-    await node.chain.reconsider(fork);
+    await node.chain.reconsiderBlock(fork);
     expect(filtersOf(node)).toEqual([...expected()]);
   });
 });
@@ -168,7 +168,7 @@ describe('the index', () => {
     await node.take(chain.blocks.slice(1));
     await node.restart({ filters: true });
     // What is built of the branch that is left waits to be written, at first.
-    for (let i = 0; i < 128; i++) expect(node.chain.filters!.build(0, node.clock)).toBe(false);
+    for (let i = 0; i < 128; i++) expect(node.chain.filters!.buildMissing(0, node.clock)).toBe(false);
     expect(node.chain.filters!.height).toBe(127);
     const old = node.chain.tip;
     await node.take(branch.blocks.slice(121));
@@ -193,7 +193,7 @@ describe('the index', () => {
     for (let done = 0; done < 131; done++) {
       // Some are written, the others wait in memory or in the file.
       if (done % 3 === 0) step(node);
-      else node.chain.filters!.build(0, node.clock);
+      else node.chain.filters!.buildMissing(0, node.clock);
       if (done % 10 !== 5) continue;
       await using dead = new TestNode({ params: chain.params, from: node.dir, filters: true });
       expect(dead.chain.filters!.height).toBeLessThanOrEqual(done);
@@ -234,13 +234,13 @@ describe('the index', () => {
     await using node = new TestNode({ params: chain.params, filters: true });
     await node.take(chain.blocks.slice(1));
     const { filters, tip } = node.chain;
-    const { place } = filters!.get(tip)!;
+    const { place } = filters!.findRecord(tip)!;
     const file = join(node.dir, 'filters/flt00000.dat');
     const bytes = readFileSync(file);
     bytes[place.offset + 1]! ^= 1;
     writeFileSync(file, bytes);
-    expect(() => filters!.bytes(filters!.get(tip)!)).toThrow('damaged');
-    expect(filters!.bytes(filters!.get(tip.parent!)!).toHex()).toBe(model(chain)[129]!.filter);
+    expect(() => filters!.readFilter(filters!.findRecord(tip)!)).toThrow('damaged');
+    expect(filters!.readFilter(filters!.findRecord(tip.parent!)!).toHex()).toBe(model(chain)[129]!.filter);
   });
 
   test('a block that cannot be read stops the building, and the rest stands', async () => {
@@ -253,7 +253,7 @@ describe('the index', () => {
     bytes[body.offset + 90]! ^= 1;
     writeFileSync(file, bytes);
     for (let i = 0; i < 60; i++) step(node);
-    expect(() => node.chain.filters!.build(1, node.clock)).toThrow();
+    expect(() => node.chain.filters!.buildMissing(1, node.clock)).toThrow();
     expect(node.chain.filters!.height).toBe(59);
     expect(node.chain.filters!.live).toBe(false);
     expect(filtersOf(node).slice(0, 60)).toEqual(model(chain).slice(0, 60));

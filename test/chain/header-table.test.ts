@@ -33,7 +33,7 @@ describe('the table of headers', () => {
           let parent: ChainEntry | null = null;
           const entries = rows.map(({ hash, chainwork, status, sequence, complete, body, undo, ...rest }, i) => {
             const header: BlockHeader = { ...rest, previousHash: parent?.hash ?? (new Uint8Array(32) as BlockHash) };
-            const at = table.add(i + 7, hash, header, parent?.row ?? -1, chainwork);
+            const at = table.addRow(i + 7, hash, header, parent?.row ?? -1, chainwork);
             const entry: ChainEntry = new ChainEntry(table, at, parent);
             Object.assign(entry, { status, sequence, complete, body, undo });
             parent = entry;
@@ -43,7 +43,7 @@ describe('the table of headers', () => {
             const entry = entries[i]!;
             expect(entry).toMatchObject(expected);
             expect([entry.id, entry.height, entry.parent]).toEqual([i + 7, i, entries[i - 1] ?? null]);
-            expect(table.find(expected.hash)).toBe(i);
+            expect(table.findRow(expected.hash)).toBe(i);
             expect([...table.children(i)]).toEqual(i + 1 < rows.length ? [i + 1] : []);
           }
         },
@@ -56,20 +56,26 @@ describe('the table of headers', () => {
     const add = (n: number, parent: number) => {
       const hash = new Uint8Array(32).fill(n) as BlockHash;
       const merkleRoot = new Uint8Array(32) as MerkleRoot;
-      return table.add(n, hash, { version: 1, previousHash: hash, merkleRoot, time: 0, bits: 0, nonce: 0 }, parent, 1n);
+      return table.addRow(
+        n,
+        hash,
+        { version: 1, previousHash: hash, merkleRoot, time: 0, bits: 0, nonce: 0 },
+        parent,
+        1n,
+      );
     };
     const genesis = add(1, -1);
     const children = [add(2, genesis), add(3, genesis), add(4, genesis)];
     expect([...table.children(genesis)]).toEqual(children.toReversed());
     expect(table.hasChildren(genesis)).toBeTrue();
     expect(children.some((child) => table.hasChildren(child))).toBeFalse();
-    expect(table.find(new Uint8Array(32).fill(5))).toBe(-1);
+    expect(table.findRow(new Uint8Array(32).fill(5))).toBe(-1);
   });
 
   test('what it hands out is the caller’s own', () => {
     const hash = new Uint8Array(32).fill(9) as BlockHash;
     const merkleRoot = new Uint8Array(32).fill(8) as MerkleRoot;
-    const entry = ChainEntry.apart(
+    const entry = ChainEntry.detached(
       1,
       hash,
       { version: 1, previousHash: hash, merkleRoot, time: 0, bits: 0, nonce: 0 },

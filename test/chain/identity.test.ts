@@ -62,11 +62,11 @@ describe('blocks connected and taken back', () => {
         await node.take(branch);
         const after = node.state();
         expect(node.chain.tip.height).toBe(trunk.height + branch.length);
-        const first = node.chain.get(branch[0]!.hash)!;
-        await node.chain.invalidate(first);
+        const first = node.chain.findEntry(branch[0]!.hash)!;
+        await node.chain.invalidateBlock(first);
         expect(node.chain.tip.height).toBe(trunk.height);
         expect(differences(node.state(), before)).toEqual([]);
-        await node.chain.reconsider(first);
+        await node.chain.reconsiderBlock(first);
         expect(differences(node.state(), after)).toEqual([]);
         await node.restart();
         expect(differences(node.state(), after)).toEqual([]);

@@ -48,10 +48,10 @@ test.each([
 ])('blocks are committed when nothing comes after them but %s', async (_, last) => {
   const timers = watchTimers();
   await using node = new TestNode();
-  for (const { raw } of chain.blocks.slice(1, 3)) await node.chain.accept(raw);
+  for (const { raw } of chain.blocks.slice(1, 3)) await node.chain.acceptBlock(raw);
   expect(node.chain.initialSync).toBe(true);
   expect(node.chain.tip.height).toBe(0);
-  await node.chain.accept(last);
+  await node.chain.acceptBlock(last);
   expect(timers.count).toBe(1);
   timers.goOff();
   await node.chain.whenSettled(() => {});

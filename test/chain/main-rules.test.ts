@@ -54,7 +54,7 @@ function chainWithBuriedFault(burial: number): { chain: RegtestChain; faulty: nu
 async function heightAfter(chain: RegtestChain, params: NetworkParams): Promise<number> {
   await using node = new TestNode({ params });
   for (const block of chain.blocks.slice(1)) await node.chain.acceptHeader(block.raw.subarray(0, 80));
-  for (const block of chain.blocks.slice(1)) await node.chain.accept(block.raw);
+  for (const block of chain.blocks.slice(1)) await node.chain.acceptBlock(block.raw);
   await node.chain.settle();
   return node.chain.tip.height;
 }

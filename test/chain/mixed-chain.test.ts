@@ -160,7 +160,7 @@ describe.skipIf(!hasVectors)('the chain of every standard kind of input', () => 
   test('at some heights the coins hash to what Bitcoin Core has there', async () => {
     await using node = new TestNode({ verifier: trustingVerifier });
     for (const [i, raw] of mixedBlocks().slice(0, 105).entries()) {
-      await node.chain.accept(raw);
+      await node.chain.acceptBlock(raw);
       if (i !== 30 && i < 100) continue;
       await node.chain.settle();
       node.read((reads) => {
@@ -224,7 +224,7 @@ describe.skipIf(!hasVectors)('the chain of every standard kind of input', () => 
 
   test('a second delivery changes nothing', async () => {
     const { lastSeq } = imported.chain;
-    for (const raw of mixedBlocks()) expect((await imported.chain.accept(raw)).status).toBe('known');
+    for (const raw of mixedBlocks()) expect((await imported.chain.acceptBlock(raw)).status).toBe('known');
     await imported.chain.settle();
     expect(differences(imported.state(), state)).toEqual([]);
     expect(imported.chain.lastSeq).toBe(lastSeq);

@@ -136,11 +136,11 @@ describe('a block that turns out to be invalid', () => {
       chain.mine(3);
       await node.take(chain.blocks.slice(1));
       const invalid: string[] = [];
-      node.chain.onInvalid(({ hash }, { reason }) => invalid.push(hashToHex(hash), reason));
+      node.chain.onInvalidBlock(({ hash }, { reason }) => invalid.push(hashToHex(hash), reason));
       fork.mine(1);
       const bad = fork.mine(1, { txs: [poisoned(fork)] });
       fork.mine(4);
-      for (const block of fork.blocks.slice(-6)) await node.chain.accept(block.raw);
+      for (const block of fork.blocks.slice(-6)) await node.chain.acceptBlock(block.raw);
       await node.chain.settle();
       expectState(node, chain.tip);
       expect(invalid).toEqual([hashToHex(bad.hash), EVAL_FALSE]);
@@ -166,7 +166,7 @@ describe('a block that turns out to be invalid', () => {
     chain.mine(10);
     await using node = new TestNode({ verifier: lateVerifier(() => 30) });
     for (const block of chain.blocks.slice(1)) {
-      await node.chain.accept(block.raw);
+      await node.chain.acceptBlock(block.raw);
       // A commit is due each time, so some are sealed before the verdict is there.
       node.clock.advance(6000);
     }
@@ -270,7 +270,7 @@ describe('blocks in another order', () => {
     await node.take(rest);
     expectState(node, chain.tip);
     const killed: TestNode[] = [];
-    node.chain.onConnected(() => node.clock.advance(6000));
+    node.chain.onBlockConnected(() => node.clock.advance(6000));
     node.chain.onCommit(({ tip }) => {
       if (tip.height < fork.height && killed.length === 0) killed.push(new TestNode({ from: node.dir }));
     });

@@ -170,7 +170,7 @@ describe('what a script fails with', () => {
     const signed = spend(coins, [{ to: 'anyone', value: 1n }]);
     const at = SIGNED.indexOf('p2tr');
     const bad = withBadSignature(withBadSignature(signed, at), at + 1);
-    const outcome = await base.chain.submit(chain.build({ txs: [sweep(chain.coin(2), 'anyone'), bad] }).raw);
+    const outcome = await base.chain.submitBlock(chain.build({ txs: [sweep(chain.coin(2), 'anyone'), bad] }).raw);
     expect(outcome).toMatchObject({ status: 'rejected', rejection: { kind: 'consensus', reason: reasonOf(SCHNORR) } });
     expect(outcome.status === 'rejected' && outcome.rejection.debug).toStartWith(`input ${at} of `);
   });

@@ -20,7 +20,7 @@ test('a block that is tried leaves no trace, whatever comes of it', async () => 
   const first = sweep(chain.coin(1), 'p2pkh');
   const second = sweep(coinOf(first, 0), 'p2tr');
   const good = chain.build({ txs: [first, second] });
-  const test = (block: TestBlock) => node.chain.test(parsed(block), { proofOfWork: false });
+  const test = (block: TestBlock) => node.chain.testBlock(parsed(block), { proofOfWork: false });
   expect(await test(good)).toBeNull();
   expect(await test(chain.build({ txs: [second] }))).toMatchObject({ reason: 'bad-txns-inputs-missingorspent' });
   expect(await test(chain.build({ txs: [withBadSignature(sweep(chain.coin(2), 'p2pkh'))] }))).toMatchObject({
@@ -28,8 +28,8 @@ test('a block that is tried leaves no trace, whatever comes of it', async () => 
   });
   expect(await test(chain.fork(1).build())).toMatchObject({ reason: 'inconclusive-not-best-prevblk' });
   expect(await node.state()).toEqual(before);
-  expect(node.chain.get(good.hash)).toBeNull();
-  expect(await node.chain.submit(good.raw)).toMatchObject({ status: 'accepted' });
+  expect(node.chain.findEntry(good.hash)).toBeNull();
+  expect(await node.chain.submitBlock(good.raw)).toMatchObject({ status: 'accepted' });
   expect(node.chain.tip.hash).toEqual(good.hash);
 });
 
@@ -38,8 +38,8 @@ test('a block without work is refused where work is asked for', async () => {
   await using node = new TestNode();
   await node.take(chain.blocks.slice(1));
   const lazy = chain.build({ work: false });
-  expect(await node.chain.test(parsed(lazy), {})).toMatchObject({ reason: 'high-hash' });
-  expect(await node.chain.test(parsed(lazy), { proofOfWork: false })).toBeNull();
+  expect(await node.chain.testBlock(parsed(lazy), {})).toMatchObject({ reason: 'high-hash' });
+  expect(await node.chain.testBlock(parsed(lazy), { proofOfWork: false })).toBeNull();
 });
 
 test('a block that is to be tried when the chain is closed is given up', async () => {
@@ -47,7 +47,9 @@ test('a block that is to be tried when the chain is closed is given up', async (
   await using node = new TestNode();
   await node.take(chain.blocks.slice(1));
   await node.restart({ verifier: silentVerifier });
-  const tested = node.chain.test(parsed(chain.build({ txs: [sweep(chain.coin(1), 'p2pkh')] })), { proofOfWork: false });
+  const tested = node.chain.testBlock(parsed(chain.build({ txs: [sweep(chain.coin(1), 'p2pkh')] })), {
+    proofOfWork: false,
+  });
   const closed = node.close();
   expect(await tested.catch(String)).toContain('the chain is being closed');
   await closed;

@@ -8,7 +8,7 @@ import { type Coin, txPosition } from '../../src/primitives/coin.ts';
 import { hashToHex } from '../../src/primitives/hash.ts';
 import { outpointKey } from '../../src/primitives/outpoint.ts';
 import { writeUndoRecord } from '../../src/primitives/undo.ts';
-import { type FilePlace, RecordWriter } from '../../src/storage/block-files.ts';
+import { type FilePosition, RecordWriter } from '../../src/storage/block-files.ts';
 import { openWriter } from '../../src/storage/chain-database.ts';
 import { CoinWriter, coinKey } from '../../src/storage/coin-store.ts';
 import { EventWriter } from '../../src/storage/event-store.ts';
@@ -152,8 +152,8 @@ export function fillChain(
     block: ParsedBlock,
     height: number,
     rest:
-      | { body: FilePlace; undo: FilePlace; stats: BodyStats; fees: number }
-      | { body: FilePlace; stats: BodyStats; fees: null },
+      | { body: FilePosition; undo: FilePosition; stats: BodyStats; fees: number }
+      | { body: FilePosition; stats: BodyStats; fees: null },
   ) => {
     const before = works.get(hashToHex(block.header.previousHash))?.work ?? 0n;
     const chainwork = before + workOf(block.header.bits);

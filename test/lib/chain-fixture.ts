@@ -122,7 +122,7 @@ export class TestNode implements AsyncDisposable {
 
   /** Hands blocks in without waiting for their scripts; throws where one is refused at once. */
   async accept(blocks: Iterable<BlockBytes>): Promise<void> {
-    for (const block of blocks) expectTaken(await this.#chain.accept(rawOf(block)));
+    for (const block of blocks) expectTaken(await this.#chain.acceptBlock(rawOf(block)));
   }
 
   /** The same, and waits until everything is judged and committed. */
@@ -133,7 +133,7 @@ export class TestNode implements AsyncDisposable {
 
   /** Waits for the verdict on one block: its status, or the reason why it was refused. */
   async submit(block: BlockBytes): Promise<string> {
-    const outcome = await this.#chain.submit(rawOf(block));
+    const outcome = await this.#chain.submitBlock(rawOf(block));
     return outcome.status === 'rejected' ? outcome.rejection.reason : outcome.status;
   }
 

@@ -224,12 +224,12 @@ export async function feedRandomTree(options: {
       const block = ready[dice(ready.length)]!;
       waiting.splice(waiting.indexOf(block), 1);
       arrived.push(block);
-      const outcome = await node.chain.accept(block.raw);
+      const outcome = await node.chain.acceptBlock(block.raw);
       if (outcome.status === 'rejected' && !tree.isInvalid(block))
         throw new Error(`seed ${seed}: a good block is refused: ${outcome.rejection.reason}`);
       // Time makes a commit due while more blocks are connected.
       if (dice(3) === 0) node.clock.advance(6000);
-      for (let n = filterDice(20); n > 0; n--) node.chain.filters?.build(0, node.clock);
+      for (let n = filterDice(20); n > 0; n--) node.chain.filters?.buildMissing(0, node.clock);
     }
     const next = dice(8);
     // Not at the end: what it forgets would not come again.
@@ -237,9 +237,9 @@ export async function feedRandomTree(options: {
       await node.restart({ filters: filterDice(3) > 0 });
       restarted = true;
       // What was still being judged is forgotten, and comes again; of equals the active chain is the first now.
-      const known = arrived.filter(({ hash }) => node.chain.get(hash)?.hasBody);
+      const known = arrived.filter(({ hash }) => node.chain.findEntry(hash)?.hasBody);
       waiting.push(...arrived.filter((block) => !known.includes(block)));
-      const active = (block: TestBlock) => node.chain.tip.ancestor(block.height) === node.chain.get(block.hash);
+      const active = (block: TestBlock) => node.chain.tip.ancestor(block.height) === node.chain.findEntry(block.hash);
       arrived = [...known.filter(active), ...known.filter((block) => !active(block))];
     }
     if (next > 4) continue;
@@ -251,9 +251,9 @@ export async function feedRandomTree(options: {
   checkState();
   // It must also be what a start finds, and what the chain goes on from.
   await node.restart();
-  node.chain.filters!.build(1, node.clock);
+  node.chain.filters!.buildMissing(1, node.clock);
   arrived.push(tree.grow());
-  await node.chain.submit(arrived.at(-1)!.raw);
+  await node.chain.submitBlock(arrived.at(-1)!.raw);
   checkState();
   checkFilters(node, checkTip());
 }

@@ -40,14 +40,14 @@ export class TestMempool implements AsyncDisposable {
     const deps = { mempool: this.mempool, chain, engine: signatureEngine(), clock };
     this.acceptance = new Acceptance(deps);
     this.packages = new PackageAcceptance(deps, this.acceptance);
-    chain.followedBy({
+    chain.setFollower({
       follow: () => {},
       has: (txid) => this.mempool.entries.find(txid) >= 0,
-      written: ({ connected, disconnected }) =>
+      onCommitted: ({ connected, disconnected }) =>
         followChain(
           {
-            connected: connected.map((entry) => () => chain.block(entry)),
-            disconnected: disconnected.map((entry) => () => chain.block(entry)),
+            connected: connected.map((entry) => () => chain.readBlock(entry)),
+            disconnected: disconnected.map((entry) => () => chain.readBlock(entry)),
             reaccept: true,
           },
           { ...this, chain },

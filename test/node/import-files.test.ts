@@ -141,7 +141,7 @@ describe('an import', () => {
     const path = fileOf(...blocks);
     await using node = new TestNode();
     const stop = new AbortController();
-    node.chain.onConnected(() => {
+    node.chain.onBlockConnected(() => {
       if (node.chain.height >= 20) stop.abort();
     });
     expect((await importInto(node, [path], stop.signal)).blocksConnected).toBe(20);
@@ -156,7 +156,7 @@ describe('an import', () => {
     const seen: ImportProgress[] = [];
     const path = fileOf(...blocks);
     const { clock } = node;
-    node.chain.onConnected(() => clock.advance(250));
+    node.chain.onBlockConnected(() => clock.advance(250));
     await importFiles(
       node.chain,
       [path],

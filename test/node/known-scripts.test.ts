@@ -25,7 +25,7 @@ describe('scripts of a block that the mempool has run before', () => {
   const sent = spyOn(VerifyPool.prototype, 'sendBatch');
 
   beforeAll(async () => {
-    for (const { raw } of chain.blocks.slice(1)) await node.chain.submit(raw);
+    for (const { raw } of chain.blocks.slice(1)) await node.chain.submitBlock(raw);
     await node.loadMempool(new AbortController().signal);
   });
   afterAll(async () => {
@@ -46,9 +46,9 @@ describe('scripts of a block that the mempool has run before', () => {
     await broadcast(tx);
     expect(knows(tx)).toBe(true);
     sent.mockClear();
-    expect((await node.chain.submit(chain.mine(1, { txs: [tx] }).raw)).status).toBe('accepted');
+    expect((await node.chain.submitBlock(chain.mine(1, { txs: [tx] }).raw)).status).toBe('accepted');
     expect(sent).toHaveBeenCalledTimes(0);
-    expect((await node.chain.submit(chain.mine(1, { txs: [unseen] }).raw)).status).toBe('accepted');
+    expect((await node.chain.submitBlock(chain.mine(1, { txs: [unseen] }).raw)).status).toBe('accepted');
     expect(sent).toHaveBeenCalledTimes(1);
     // It has left with the block.
     expect(knows(tx)).toBe(false);
@@ -60,10 +60,10 @@ describe('scripts of a block that the mempool has run before', () => {
     const spoilt = withBadSignature(tx);
     expect([txidOf(spoilt), knows(spoilt)]).toEqual([txidOf(tx), false]);
     expect(knows(tx, BLOCK_FLAGS | (1 << 30))).toBe(false);
-    const outcome = await node.chain.submit(chain.build({ txs: [spoilt] }).raw);
+    const outcome = await node.chain.submitBlock(chain.build({ txs: [spoilt] }).raw);
     expect(outcome.status === 'rejected' && outcome.rejection.reason).toStartWith('block-script-verify-flag-failed');
     expect(knows(tx)).toBe(true);
-    expect((await node.chain.submit(chain.mine(1, { txs: [tx] }).raw)).status).toBe('accepted');
+    expect((await node.chain.submitBlock(chain.mine(1, { txs: [tx] }).raw)).status).toBe('accepted');
   });
 
   test('a failure is told of the right transaction where others were known', async () => {
@@ -71,7 +71,7 @@ describe('scripts of a block that the mempool has run before', () => {
     await broadcast(known);
     const made = spend(chain.coin(5), [{ to: 'p2wpkh', value: 49_0000_0000n }]);
     const bad = withBadSignature(made);
-    const outcome = await node.chain.submit(chain.build({ txs: [known, bad] }).raw);
+    const outcome = await node.chain.submitBlock(chain.build({ txs: [known, bad] }).raw);
     expect(outcome.status === 'rejected' && outcome.rejection.debug).toStartWith(
       `input 0 of ${txidOf(made).toReversed().toHex()} `,
     );

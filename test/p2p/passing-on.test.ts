@@ -88,7 +88,7 @@ test('nobody is blamed for a block that proves invalid, and the next one on that
   const sent = compactBlocks(toB);
   const bad = chain.fork().mine(1, { txs: [withBadSignature(payment(chain))] });
   expect(await a.node.submit(bad)).toStartWith('block-script-verify-flag-failed');
-  await until('the verdict of the other', [a, b], () => b.node.chain.get(bad.hash)?.failed === true);
+  await until('the verdict of the other', [a, b], () => b.node.chain.findEntry(bad.hash)?.failed === true);
   expect(compactBlocks(toB)).toBe(sent + 1);
   expect([toB.closed, ...b.discouraged]).toEqual([false]);
   chain.mine(1, { txs: [payment(chain)] });

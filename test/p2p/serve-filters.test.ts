@@ -235,14 +235,14 @@ describe('block filters for peers', () => {
     await plain.close();
     await using other = await LinkedNode.with(chain.params, [], { filters: true, services: SERVING, from: plain.dir });
     const { filters } = other.node.chain;
-    for (let i = 0; i < 10; i++) filters!.build(0, other.node.clock);
+    for (let i = 0; i < 10; i++) filters!.buildMissing(0, other.node.clock);
     const client = new Client(other);
     client.link.send('getcfilters', { filterType: 0, startHeight: 0, stopHash: hashAt(15) });
     client.link.send('getcfheaders', { filterType: 0, startHeight: 0, stopHash: hashAt(15) });
     client.link.send('getcfcheckpt', { filterType: 0, stopHash: hashAt(15) });
     expect(await client.answered()).toBeNull();
     expect(client.received.filter(({ type }) => type.startsWith('cf'))).toEqual([]);
-    filters!.build(1, other.node.clock);
+    filters!.buildMissing(1, other.node.clock);
     client.link.send('getcfilters', { filterType: 0, startHeight: 10, stopHash: hashAt(15) });
     expect(await client.answered()).toBeNull();
     expect(client.of('cfilter').map(({ filter }) => filter.toHex())).toEqual(

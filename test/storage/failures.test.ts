@@ -212,7 +212,7 @@ describe.skipIf(!canMount)('a small disk', () => {
       const before = node.state();
       own.mine(1, { txs: [spend(own.coin(1), payees, { sign: false })] });
       fill(join(dir, 'filler'), leave);
-      const failure = await node.chain.submit(own.tip.raw).then(
+      const failure = await node.chain.submitBlock(own.tip.raw).then(
         () => null,
         (error: Error) => error,
       );
@@ -222,8 +222,8 @@ describe.skipIf(!canMount)('a small disk', () => {
       );
       expect(node.chain.stopped).toBe(failure!);
       expect(node.chain.lastCommit.ok).toBe(false);
-      await expect(node.chain.submit(own.tip.raw)).rejects.toBe(failure!);
-      await expect(node.chain.accept(own.at(1).raw)).rejects.toBe(failure!);
+      await expect(node.chain.submitBlock(own.tip.raw)).rejects.toBe(failure!);
+      await expect(node.chain.acceptBlock(own.at(1).raw)).rejects.toBe(failure!);
       // The last good state is there for readers, and for the next start.
       expect(differences(node.state(), before)).toEqual([]);
       await node.close();

@@ -51,7 +51,7 @@ export class PlainChain {
       bits: 0x207f_ffff,
       nonce: this.#made,
     };
-    const entry = ChainEntry.apart(this.#made, hash, header, parent, BigInt(this.#made));
+    const entry = ChainEntry.detached(this.#made, hash, header, parent, BigInt(this.#made));
     this.entries.set(hash.toHex(), entry);
     return entry;
   }

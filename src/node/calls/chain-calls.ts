@@ -12,14 +12,14 @@ export function chainActions(
   coinCaches: { readonly database: number; readonly table: number },
 ): ActionTable<ChainActions> {
   const onBlock = async (hash: Uint8Array, act: (entry: ChainEntry) => Promise<void>) => {
-    const entry = chain.get(hash);
+    const entry = chain.findEntry(hash);
     if (entry === null) return NOT_FOUND;
     await act(entry);
     return null;
   };
   return {
     chainTips: () =>
-      chain.tips().map(({ entry, branchLength, status }) => ({
+      chain.chainTips().map(({ entry, branchLength, status }) => ({
         height: entry.height,
         hash: hashToHex(entry.hash),
         branchLength,
@@ -31,12 +31,12 @@ export function chainActions(
       return null;
     },
     async invalidateBlock(hash) {
-      const entry = chain.get(hash);
+      const entry = chain.findEntry(hash);
       if (entry !== null && entry.parent === null)
         return { refused: 'invalidParameter', message: 'The genesis block cannot be made invalid' };
-      return onBlock(hash, (block) => chain.invalidate(block));
+      return onBlock(hash, (block) => chain.invalidateBlock(block));
     },
-    reconsiderBlock: (hash) => onBlock(hash, (entry) => chain.reconsider(entry)),
-    preciousBlock: (hash) => onBlock(hash, (entry) => chain.prefer(entry)),
+    reconsiderBlock: (hash) => onBlock(hash, (entry) => chain.reconsiderBlock(entry)),
+    preciousBlock: (hash) => onBlock(hash, (entry) => chain.preferBlock(entry)),
   };
 }

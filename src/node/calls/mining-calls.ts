@@ -72,18 +72,18 @@ export function miningActions(deps: MiningDeps, signal: AbortSignal): ActionTabl
     async proposeBlock(raw) {
       const block = parsed(raw);
       if (block === null) return { refused: 'deserialization', message: 'Block decode failed' };
-      const known = chain.get(block.hash);
+      const known = chain.findEntry(block.hash);
       // What a block spent is written when it is found valid; the genesis block was never looked at.
       if (known?.failed) return 'duplicate-invalid';
       if (known) return known.hasUndo && known.parent !== null ? 'duplicate' : 'duplicate-inconclusive';
-      const rejection = await chain.test(block, { proofOfWork: false });
+      const rejection = await chain.testBlock(block, { proofOfWork: false });
       return rejection?.reason ?? null;
     },
     async submitHeader(raw) {
       if (raw.length < HEADER_SIZE) return { refused: 'deserialization', message: 'Block header decode failed' };
       const bytes = raw.slice(0, HEADER_SIZE);
       const { previousHash } = headerFromBytes(bytes);
-      if (chain.get(previousHash) === null)
+      if (chain.findEntry(previousHash) === null)
         return { refused: 'verify', message: `Must submit previous header (${hashToHex(previousHash)}) first` };
       const outcome = await chain.acceptHeader(bytes);
       return outcome.status === 'rejected' ? { refused: 'verify', message: outcome.rejection.reason } : null;

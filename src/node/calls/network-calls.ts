@@ -118,7 +118,7 @@ export function networkActions(
       return connections.active;
     },
     fetchBlock(hash, peer) {
-      const entry = chain.get(hash);
+      const entry = chain.findEntry(hash);
       if (entry === null) return { refused: 'misc', message: 'Block header missing' };
       if (entry.hasBody) return { refused: 'misc', message: 'Block already downloaded' };
       const problem = network.manager ? network.manager.fetchBlock(peer, entry) : 'Peer does not exist';

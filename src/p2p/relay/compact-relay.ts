@@ -83,7 +83,7 @@ export class CompactRelay {
   async block(peer: Peer, compact: CompactBlock): Promise<void> {
     const { chain, clock } = this.#ctx;
     if (!peer.negotiated.compactBlocks) return;
-    const parent = chain.get(compact.header.previousHash);
+    const parent = chain.findEntry(compact.header.previousHash);
     if (parent === null) {
       if (!chain.initialSync) this.#headers.ask(peer, locatorOf(chain.bestHeader));
       return;
@@ -100,7 +100,7 @@ export class CompactRelay {
 
   /** Processes `blocktxn`. */
   async transactions(peer: Peer, { blockHash, txs }: BlockTxnMessage): Promise<void> {
-    const entry = this.#ctx.chain.get(blockHash);
+    const entry = this.#ctx.chain.findEntry(blockHash);
     const request = entry && this.#download.requests.find(entry, peer);
     if (!request || request.partial === null) return;
     await this.#finish(request, txs);

@@ -53,8 +53,8 @@ export class RecentBlock {
   /** Returns a parsed block, from the cache if it is the newest. */
   block(entry: ChainEntry): ParsedBlock {
     const kept = this.#kept(entry);
-    if (kept === null) return this.#ctx.chain.block(entry);
-    kept.block ??= this.#ctx.chain.block(entry);
+    if (kept === null) return this.#ctx.chain.readBlock(entry);
+    kept.block ??= this.#ctx.chain.readBlock(entry);
     return kept.block;
   }
 

@@ -43,7 +43,7 @@ export class ServeBlocks {
     }
     let entry: ChainEntry | null;
     if (locator.length === 0) {
-      entry = chain.get(stopHash);
+      entry = chain.findEntry(stopHash);
       if (entry === null || !maySee(this.#ctx, entry)) return;
     } else entry = this.#next(locatorFork(chain, locator));
     const headers = [];
@@ -81,7 +81,7 @@ export class ServeBlocks {
       link.disconnect('filtered block requested without the service');
       return;
     }
-    const entry = chain.get(hash);
+    const entry = chain.findEntry(hash);
     if (entry === null || !entry.hasBody) return;
     // A peer that received this block before its validation may request it in full, so the answer waits for the result.
     if (this.#recent.isNext(entry) && !isActive(chain, entry)) await chain.settle().catch(() => {});
@@ -100,13 +100,13 @@ export class ServeBlocks {
       link.sendPayload('cmpctblock', this.#recent.compact(entry));
     else if (kind === INVENTORY.filteredBlock) this.#sendFiltered(peer, entry);
     else if (kind === INVENTORY.block) link.sendPayload('block', strippedBlock(this.#recent.block(entry)));
-    else link.sendPayload('block', chain.rawBlock(entry));
+    else link.sendPayload('block', chain.readRawBlock(entry));
     this.#continue(peer, entry.hash);
   }
 
   getblocktxn(peer: Peer, { blockHash, indexes }: GetBlockTxnMessage): void | Promise<void> {
     const { chain } = this.#ctx;
-    const entry = chain.get(blockHash);
+    const entry = chain.findEntry(blockHash);
     if (entry === null || !entry.hasBody || !(this.#recent.isNext(entry) || maySee(this.#ctx, entry))) return;
     // For an old block the full block is sent (as in Core), which also prevents repeated reads of it.
     if (entry.height < chain.height - MAX_BLOCKTXN_DEPTH)

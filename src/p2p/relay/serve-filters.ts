@@ -57,8 +57,8 @@ export class ServeFilters {
     const wanted = this.#wanted(peer, filterType, stopHash, { startHeight, limit: MAX_FILTER_HASHES });
     if (wanted === null) return;
     const { filters, stop } = wanted;
-    const previous = startHeight === 0 ? null : filters.get(stop.ancestor(startHeight - 1)!);
-    const hashes = await rows(peer, entriesTo(stop, startHeight), (entry) => filters.get(entry)!.hash);
+    const previous = startHeight === 0 ? null : filters.findRecord(stop.ancestor(startHeight - 1)!);
+    const hashes = await rows(peer, entriesTo(stop, startHeight), (entry) => filters.findRecord(entry)!.hash);
     if (hashes !== null)
       link.send('cfheaders', { filterType, stopHash, previousHeader: previous?.header ?? NO_HEADER, hashes });
   }
@@ -70,7 +70,7 @@ export class ServeFilters {
     const checkpoints: ChainEntry[] = [];
     for (let height = CHECKPOINT_INTERVAL; height <= stop.height; height += CHECKPOINT_INTERVAL)
       checkpoints.push(stop.ancestor(height)!);
-    const headers = await rows(peer, checkpoints, (entry) => filters.get(entry)!.header);
+    const headers = await rows(peer, checkpoints, (entry) => filters.findRecord(entry)!.header);
     if (headers !== null) peer.link.send('cfcheckpt', { filterType, stopHash, headers });
   }
 
@@ -89,20 +89,20 @@ export class ServeFilters {
     };
     if (filterType !== BASIC_FILTER || !hasServices(peer.offered(options.services), SERVICES.compactFilters))
       return refuse('block filters requested without the service');
-    const stop = chain.get(stopHash);
+    const stop = chain.findEntry(stopHash);
     if (stop === null || !maySee(this.#ctx, stop)) return refuse('block filters of an unknown block requested');
     if (range !== null && range.startHeight > stop.height) return refuse('block filters of no blocks requested');
     if (range !== null && stop.height - range.startHeight >= range.limit)
       return refuse('too many block filters requested');
     // The index is built in order, so all ancestors of an indexed block are indexed.
-    if (filters !== null && filters.get(stop) !== null) return { filters, stop };
+    if (filters !== null && filters.findRecord(stop) !== null) return { filters, stop };
     log.debug('requested block filters are not built yet', { peer: peer.id, height: stop.height });
     return null;
   }
 
   #bytes(filters: FilterIndex, entry: ChainEntry): Uint8Array | null {
     try {
-      return filters.bytes(filters.get(entry)!);
+      return filters.readFilter(filters.findRecord(entry)!);
     } catch (error) {
       // Missing or corrupt filter files are neither the peer's fault nor a reason to stop the node.
       if (!(error instanceof DecodeError) && (error as NodeJS.ErrnoException).code === undefined) throw error;

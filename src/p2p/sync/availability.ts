@@ -9,7 +9,7 @@ import type { Peer } from '../peer/peer.ts';
  */
 export function noteBlock(peer: Peer, hash: BlockHash, chain: Chain): void {
   resolveUnknown(peer, chain);
-  const entry = chain.get(hash);
+  const entry = chain.findEntry(hash);
   if (entry !== null && entry.chainwork > 0n) noteEntry(peer, entry);
   else peer.sync.unknownBlock = hash.slice() as BlockHash;
 }
@@ -22,7 +22,7 @@ export function noteEntry({ sync }: Peer, entry: ChainEntry): void {
 export function resolveUnknown(peer: Peer, chain: Chain): void {
   const { sync } = peer;
   if (sync.unknownBlock === null) return;
-  const entry = chain.get(sync.unknownBlock);
+  const entry = chain.findEntry(sync.unknownBlock);
   if (entry === null) return;
   noteEntry(peer, entry);
   sync.unknownBlock = null;
@@ -44,7 +44,7 @@ export function isActive(chain: Chain, entry: ChainEntry): boolean {
  */
 export function locatorFork(chain: Chain, locator: readonly BlockHash[]): ChainEntry {
   for (const hash of locator) {
-    const entry = chain.get(hash);
+    const entry = chain.findEntry(hash);
     if (entry === null) continue;
     if (isActive(chain, entry)) return entry;
     // The locator names a descendant of our tip.

@@ -1,5 +1,5 @@
 import type { Chain } from '../../chain/chain.ts';
-import { type ChainEntry, forkOf } from '../../chain/chain-entry.ts';
+import { type ChainEntry, forkPoint } from '../../chain/chain-entry.ts';
 import type { BlockRejection } from '../../consensus/rejection.ts';
 import { workOf } from '../../consensus/work.ts';
 import { parseLeadingBlock } from '../../primitives/block.ts';
@@ -56,7 +56,7 @@ export class BlockDownload {
   constructor(ctx: PeerContext, events: BlockEvents) {
     this.#ctx = ctx;
     this.#events = events;
-    ctx.chain.onInvalid((entry, rejection) => this.#foundInvalid(entry, rejection));
+    ctx.chain.onInvalidBlock((entry, rejection) => this.#foundInvalid(entry, rejection));
   }
 
   closed(peer: Peer, nowMs: number): void {
@@ -139,11 +139,11 @@ export class BlockDownload {
   /** Processes a `block` message. Resolves when the block is validated or queued. */
   async block(peer: Peer, { hash, header, raw }: BlockMessage): Promise<void> {
     const { chain } = this.#ctx;
-    let entry = chain.get(hash);
+    let entry = chain.findEntry(hash);
     if (entry?.hasBody) return this.requests.remove(entry, this.#nowMs());
     if (entry === null) {
       // Without a known header, the block needs enough work before it is parsed.
-      const parent = chain.get(header.previousHash);
+      const parent = chain.findEntry(header.previousHash);
       if (parent === null) return punishForBlock(this.#ctx, peer, MISSING_PARENT);
       if (parent.chainwork + workOf(header.bits) < antiDosWork(this.#ctx)) return;
       const { last, rejection } = await chain.acceptHeaders([header]);
@@ -166,7 +166,7 @@ export class BlockDownload {
     if (request) request.arrived = true;
     if (known) this.#remember(known, peer, viaCompact);
     const before = chain.tip;
-    const outcome = await chain.accept(raw, parseLeadingBlock);
+    const outcome = await chain.acceptBlock(raw, parseLeadingBlock);
     const nowMs = this.#nowMs();
     if (outcome.status === 'rejected') {
       const { rejection } = outcome;
@@ -319,8 +319,8 @@ const MISSING_PARENT: BlockRejection = { kind: 'missing-prev', reason: 'prev-blk
 function lastCommon(chain: Chain, before: ChainEntry | null, best: ChainEntry): ChainEntry {
   const { tip } = chain;
   const start = before ?? tip.ancestor(Math.min(best.height, tip.height))!;
-  const fork = forkOf(start, best);
+  const fork = forkPoint(start, best);
   // Our chain may have advanced along the peer's chain through other peers.
-  const ours = forkOf(tip, best);
+  const ours = forkPoint(tip, best);
   return ours.height > fork.height ? ours : fork;
 }

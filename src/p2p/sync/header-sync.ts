@@ -68,7 +68,7 @@ export class HeaderSync {
   announced(peer: Peer, hash: BlockHash): void {
     const { chain } = this.#ctx;
     noteBlock(peer, hash, chain);
-    if (chain.get(hash) !== null) return;
+    if (chain.findEntry(hash) !== null) return;
     const { sync } = peer;
     if (!sync.started) {
       // The peer of the initial header sync may be slow, so each newly announced block adds one more peer, and each
@@ -94,10 +94,10 @@ export class HeaderSync {
     const full = headers.length === MAX_HEADERS;
     const ready = this.#throughPresync(peer, headers, full);
     if (ready.headers.length === 0) return;
-    const parent = chain.get(ready.headers[0]!.previousHash);
+    const parent = chain.findEntry(ready.headers[0]!.previousHash);
     if (parent === null) return this.#unconnected(peer, ready.headers);
     sync.headersAskedAt = Number.NEGATIVE_INFINITY;
-    const lastKnown = chain.get(headerHash(ready.headers.at(-1)!));
+    const lastKnown = chain.findEntry(headerHash(ready.headers.at(-1)!));
     const proven =
       ready.proven || peer.link.permissions.has('noban') || (lastKnown !== null && this.#isOurs(lastKnown));
     if (!proven && this.#hasLowWork(peer, parent, ready.headers, full)) return;

@@ -299,7 +299,7 @@ describe('as the chain moves', () => {
     const child = pays(coinOf(locked, 0), 1000n);
     for (const tx of [young, locked, child]) expect(await pool.reason(tx)).toBe('accepted');
     const entry = pool.node.chain.tip;
-    await pool.node.chain.invalidate(entry);
+    await pool.node.chain.invalidateBlock(entry);
     expect(pool.node.chain.tip.height).toBe(other.height);
     expect(pool.count).toBe(0);
   });

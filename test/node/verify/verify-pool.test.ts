@@ -31,7 +31,7 @@ describe('verify workers', () => {
 
     await using node = new TestNode({ verifier: pool });
     await node.take(chain.blocks.slice(1, -1));
-    const outcome = await node.chain.submit(bad.tip.raw);
+    const outcome = await node.chain.submitBlock(bad.tip.raw);
     expect(outcome.status === 'rejected' && outcome.rejection).toMatchObject({
       reason:
         'block-script-verify-flag-failed (Script evaluated without error but finished with a false/empty top stack element)',

@@ -168,10 +168,10 @@ export class LinkedNode implements AsyncDisposable {
       log: silentLog,
       emit: () => {},
     });
-    chain.followedBy({
+    chain.setFollower({
       follow: (move) => this.mempool.follow(move),
       has: (txid) => this.mempool.has(txid),
-      written: () => void this.mempool.committed(),
+      onCommitted: () => void this.mempool.committed(),
     });
     this.peers = new PeerManager(
       {

@@ -57,7 +57,7 @@ describe('getblockfilter and getindexinfo', () => {
     expect(await on.rpc<object>('getindexinfo', NAME)).toEqual({ [NAME]: { synced: false, best_block_height: 0 } });
     for (let i = 0; i < 41; i++) {
       node.clock.advance(1_000);
-      node.chain.filters!.build(0, node.clock);
+      node.chain.filters!.buildMissing(0, node.clock);
     }
     expect(await on.rpc<object>('getindexinfo', NAME)).toEqual({ [NAME]: { synced: false, best_block_height: 39 } });
     expect(await infoOf(on)).toEqual({ enabled: true, height: 39, synced: false });
@@ -70,7 +70,7 @@ describe('getblockfilter and getindexinfo', () => {
   });
 
   test('when it is built', async () => {
-    node.chain.filters!.build(1, node.clock);
+    node.chain.filters!.buildMissing(1, node.clock);
     await node.take(chain.blocks.slice(101));
     expect(await on.rpc<object>('getindexinfo')).toEqual({
       txindex: { synced: true, best_block_height: 110 },
@@ -96,7 +96,7 @@ describe('getblockfilter and getindexinfo', () => {
   });
 
   test('a filter that was damaged is not shown', async () => {
-    const { place } = node.chain.filters!.get(node.chain.tip.ancestor(107)!)!;
+    const { place } = node.chain.filters!.findRecord(node.chain.tip.ancestor(107)!)!;
     const file = join(node.dir, 'filters/flt00000.dat');
     const bytes = readFileSync(file);
     bytes[place.offset]! ^= 1;

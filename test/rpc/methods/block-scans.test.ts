@@ -267,7 +267,7 @@ describe('scanblocks and getdescriptoractivity', () => {
   });
 
   test('where a filter is damaged there is no answer without it', async () => {
-    const { place } = node.chain.filters!.get(node.chain.tip.ancestor(107)!)!;
+    const { place } = node.chain.filters!.findRecord(node.chain.tip.ancestor(107)!)!;
     const file = join(node.dir, 'filters/flt00000.dat');
     const bytes = readFileSync(file);
     bytes[place.offset]! ^= 1;

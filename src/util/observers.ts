@@ -4,7 +4,7 @@ import type { Log } from './log.ts';
  * Those who are told of one kind of thing, in the order in which they came. They look on: what one of them throws is
  * logged, and changes nothing for the others or for who tells them.
  */
-export class Listeners<Told extends readonly unknown[]> {
+export class Observers<Told extends readonly unknown[]> {
   readonly #event: string;
   readonly #log: Log;
   readonly #all = new Set<(...told: Told) => void>();
@@ -16,12 +16,12 @@ export class Listeners<Told extends readonly unknown[]> {
   }
 
   /** Returns how to leave. */
-  add(listener: (...told: Told) => void): () => void {
+  subscribe(listener: (...told: Told) => void): () => void {
     this.#all.add(listener);
     return () => void this.#all.delete(listener);
   }
 
-  tell(...told: Told): void {
+  notify(...told: Told): void {
     for (const listener of this.#all)
       try {
         listener(...told);

@@ -2,8 +2,8 @@ import type { ConsensusParams } from '../consensus/consensus-params.ts';
 import type { ParsedBlock } from '../primitives/block.ts';
 import { type Clock, unixSeconds } from '../util/clock.ts';
 import { DurationCounts } from '../util/duration-counts.ts';
-import { Listeners } from '../util/listeners.ts';
 import type { Log } from '../util/log.ts';
+import { Observers } from '../util/observers.ts';
 import { type ActiveChain, netChange } from './active-chain.ts';
 import type { ChainEntry } from './chain-entry.ts';
 import type { ChainStore } from './chain-store.ts';
@@ -26,7 +26,7 @@ export interface CommitResult {
   readonly durationMs: number;
 }
 
-export interface CommitDeps {
+export interface CommitterDeps {
   readonly store: ChainStore;
   readonly tree: HeaderTree;
   readonly active: ActiveChain;
@@ -38,27 +38,27 @@ export interface CommitDeps {
 }
 
 /** Gathers what the next commit moves of the header tree, decides when it is due, and tells of it when it is written. */
-export class Commits {
-  readonly #deps: CommitDeps;
+export class ChainCommitter {
+  readonly #deps: CommitterDeps;
   /** Told in order, after each commit. */
-  readonly written: Listeners<[commit: ChainCommit]>;
+  readonly committed: Observers<[commit: ChainCommit]>;
   /** Goes along with the chain. */
   follower: ChainFollower | null = null;
   /** The body of the block that came last, so that it need not be read back. */
-  recent: { readonly entry: ChainEntry; readonly block: ParsedBlock } | null = null;
-  #changes = emptyTreeChange();
+  recentBlock: { readonly entry: ChainEntry; readonly block: ParsedBlock } | null = null;
+  #treeChange = emptyTreeChange();
   /** Those that go with what the active chain has sealed. */
-  #sealed = emptyTreeChange();
+  #sealedTreeChange = emptyTreeChange();
   /** On the monotonic clock. */
-  #writtenAt: number;
+  #committedAt: number;
   #last: CommitResult;
   /** How long each commit took. */
   readonly durations = new DurationCounts();
 
-  constructor(deps: CommitDeps) {
+  constructor(deps: CommitterDeps) {
     this.#deps = deps;
-    this.written = new Listeners('commit', deps.log);
-    this.#writtenAt = deps.clock.monotonicMs();
+    this.committed = new Observers('commit', deps.log);
+    this.#committedAt = deps.clock.monotonicMs();
     this.#last = { ok: true, at: deps.clock.nowMs(), durationMs: 0 };
   }
 
@@ -67,59 +67,59 @@ export class Commits {
   }
 
   addHeader(entry: ChainEntry): void {
-    this.#changes.headers.push(entry);
+    this.#treeChange.headers.push(entry);
   }
 
   addBody(body: NewBody): void {
-    this.#changes.bodies.push(body);
+    this.#treeChange.bodies.push(body);
   }
 
   addStatus(entry: ChainEntry): void {
-    this.#changes.statuses.add(entry);
+    this.#treeChange.statuses.add(entry);
   }
 
   /** Whether anything is gathered that is not sealed. */
-  get pending(): boolean {
-    return this.#deps.active.changed || !isEmptyTreeChange(this.#changes);
+  get hasChanges(): boolean {
+    return this.#deps.active.hasStaged || !isEmptyTreeChange(this.#treeChange);
   }
 
-  get due(): boolean {
+  get isDue(): boolean {
     const { active, clock } = this.#deps;
-    return active.rowCount >= ROWS_PER_COMMIT || clock.monotonicMs() - this.#writtenAt >= COMMIT_INTERVAL_MS;
+    return active.rowCount >= ROWS_PER_COMMIT || clock.monotonicMs() - this.#committedAt >= COMMIT_INTERVAL_MS;
   }
 
-  seal(): void {
-    this.#deps.active.seal();
-    this.#sealed = this.#changes;
-    this.#changes = emptyTreeChange();
+  sealChanges(): void {
+    this.#deps.active.sealStaged();
+    this.#sealedTreeChange = this.#treeChange;
+    this.#treeChange = emptyTreeChange();
   }
 
   /** Takes back what was sealed and not written, when the active chain goes back to the committed tip. */
-  unseal(): void {
-    this.#changes = mergeTreeChanges(this.#sealed, this.#changes);
-    this.#sealed = emptyTreeChange();
+  restageSealed(): void {
+    this.#treeChange = mergeTreeChanges(this.#sealedTreeChange, this.#treeChange);
+    this.#sealedTreeChange = emptyTreeChange();
   }
 
   /** One commit of what is sealed and judged valid. Throws where storage or the follower fails. */
-  write(): void {
+  commitSealed(): void {
     const { store, tree, active, clock } = this.#deps;
     const sealed = active.sealed!;
     const { connected, disconnected } = netChange(sealed);
     const startedAt = clock.monotonicMs();
     try {
-      const events = this.#tell(sealed.tip, connected, disconnected);
-      store.commit({ tree: this.#sealed, chain: sealed, bestHeaderHeight: tree.best.height, events });
+      const events = this.#deriveEvents(sealed.tip, connected, disconnected);
+      store.commit({ tree: this.#sealedTreeChange, chain: sealed, bestHeaderHeight: tree.bestHeader.height, events });
     } catch (error) {
       this.#last = { ...this.#last, ok: false };
       throw error;
     }
-    active.written();
-    this.#sealed = emptyTreeChange();
-    this.#writtenAt = clock.monotonicMs();
-    const durationMs = this.#writtenAt - startedAt;
+    active.markCommitted();
+    this.#sealedTreeChange = emptyTreeChange();
+    this.#committedAt = clock.monotonicMs();
+    const durationMs = this.#committedAt - startedAt;
     this.durations.observe(durationMs / 1000);
     this.#last = { ok: true, at: clock.nowMs(), durationMs };
-    this.recent = null;
+    this.recentBlock = null;
     this.#deps.warnings.update(sealed.tip);
     const commit: ChainCommit = {
       lastSeq: store.lastSeq,
@@ -127,17 +127,18 @@ export class Commits {
       connected: connected.map(({ entry }) => entry),
       disconnected,
     };
-    this.follower?.written?.(commit);
-    this.written.tell(commit);
+    this.follower?.onCommitted?.(commit);
+    this.committed.notify(commit);
   }
 
   /** The events of a move, numbered; those of the follower come between the blocks and the reorg that moved them. */
-  #tell(tip: ChainEntry, connected: readonly StagedBlock[], disconnected: readonly ChainEntry[]) {
+  #deriveEvents(tip: ChainEntry, connected: readonly StagedBlock[], disconnected: readonly ChainEntry[]) {
     const { store, tree, active, sync, params, clock } = this.#deps;
     const time = unixSeconds(clock);
-    const bodyOf = (entry: ChainEntry) => (entry === this.recent?.entry ? this.recent.block : store.readBlock(entry));
+    const bodyOf = (entry: ChainEntry) =>
+      entry === this.recentBlock?.entry ? this.recentBlock.block : store.readBlock(entry);
     const numbered = (event: { type: string; data: object }) => ({ seq: store.nextSeq(), ...event });
-    const facts = { params, time, initialSync: sync.active, headers: tree.best.height, bodyOf };
+    const facts = { params, time, initialSync: sync.active, headers: tree.bestHeader.height, bodyOf };
     const events = blockEvents(connected, disconnected, facts).map(numbered);
     if (events.length === 0) return events;
     const move: ChainMove = {
@@ -145,7 +146,7 @@ export class Commits {
       connected: connected.map(({ entry }) => entry),
       tip,
       settled: active.tip === tip,
-      bodyOf,
+      readBlock: bodyOf,
     };
     this.follower?.follow(move);
     if (disconnected.length > 0) events.push(numbered({ type: 'reorg', data: reorgEvent(move, this.follower, time) }));
