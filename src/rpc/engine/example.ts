@@ -43,9 +43,12 @@ export const EXAMPLE = {
   /** Spends output 0 of `txid` and pays 0.1 to `otherAddress`; unsigned. */
   transaction:
     '02000000016bff7fcd4f8565ef406dd5d63d4ff94f318fe82027fd4dc451b04474019f74b40000000000fdffffff0180969800000000002200201863143c14c5166804bd19203356da136c985678cd4d27a1b8c632960490326200000000',
-  /** The same transaction, signed by `privateKey`. */
+  /** `transaction`, signed by `privateKey`. */
   signedTransaction:
     '020000000001016bff7fcd4f8565ef406dd5d63d4ff94f318fe82027fd4dc451b04474019f74b40000000000fdffffff0180969800000000002200201863143c14c5166804bd19203356da136c985678cd4d27a1b8c6329604903262024730440220785dec4fb3223a90c41c3c4f4a10d29b1dcc8ed2b87c004ebec72788f6727ff8022024521e6ef6b2abd4db1235800fd63a8f260f85de9f7e21c8d1cfa74cdcd85f0201210279be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f8179800000000',
+  /** Proof that the coinbase transaction is in the genesis block of regtest. */
+  proof:
+    '0100000000000000000000000000000000000000000000000000000000000000000000003ba3edfd7a7b12b27ac72c3e67768f617fc81bc3888a51323a9fb8aa4b1e5e4adae5494dffff7f200200000001000000013ba3edfd7a7b12b27ac72c3e67768f617fc81bc3888a51323a9fb8aa4b1e5e4a0101',
   /** PSBT of `transaction`, version 0. */
   psbt: 'cHNidP8BAF4CAAAAAWv/f81PhWXvQG3V1j1P+U8xj+ggJ/1NxFGwRHQBn3S0AAAAAAD9////AYCWmAAAAAAAIgAgGGMUPBTFFmgEvRkgM1baE2yYVnjNTSehuMYylgSQMmIAAAAAAAAA',
   /** PSBT that spends output 1 of `txid` and pays 0.2 to `address`, version 0. */

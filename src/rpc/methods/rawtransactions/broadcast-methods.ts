@@ -10,32 +10,38 @@ import { checkNotSyncing } from '../../../queries/broadcast.ts';
 import { rejectionView } from '../../../queries/broadcast-reply.ts';
 import { vsizeOf } from '../../../queries/tx-facts.ts';
 import { DecodeError, hexToBytes } from '../../../util/bytes.ts';
+import { EXAMPLE, example } from '../../engine/example.ts';
 import { type FrontEnv, nodeMethod } from '../../engine/method.ts';
 import { amount, array, feerate, optional, readString, text } from '../../engine/params.ts';
 import { RPC_ERROR, RpcError, rpcFail } from '../../engine/rpc-error.ts';
 import { arr, bool, coinAmount, hashStr, hexStr, int, mapOf, maybe, obj, str } from '../../engine/schema.ts';
 
-/** Satoshis per 1,000 virtual bytes above which a fee must be a mistake, where the caller names no other. */
+/** Default of `maxfeerate`, satoshis per 1,000 virtual bytes. A higher feerate is probably a mistake. */
 const MAX_RAW_TX_FEERATE = 10_000_000n;
 const MAX_FEE = 'Fee exceeds maximum configured by user (e.g. -maxtxfee, maxfeerate)';
 const MAX_BURN = 'Unspendable output exceeds maximum configured by user (maxburnamount)';
 
+const MAX_FEERATE_NOTE =
+  'Feerate above which a transaction is rejected, coins per 1,000 virtual bytes; 0 for no limit, and below 1.';
+const MAX_BURN_NOTE = 'Value of an unspendable output above which the transaction is rejected, coins.';
+
 const SIZES = {
-  vsize_adjusted: maybe(int('virtual bytes, with what its signature operations cost')),
-  vsize: maybe(int('the same')),
-  vsize_bip141: maybe(int('virtual bytes by weight alone')),
+  vsize_adjusted: maybe(int('virtual bytes with the cost of signature operations')),
+  vsize: maybe(int('equal to vsize_adjusted')),
+  vsize_bip141: maybe(int('virtual bytes by weight alone (BIP-141)')),
 };
 
 export const sendrawtransaction = nodeMethod({
   name: 'sendrawtransaction',
   category: 'rawtransactions',
-  help: 'Hands in a signed transaction. One that is in the mempool already is announced again.',
+  help: 'Submits a signed transaction to the mempool and announces it to peers. A transaction that is already in the mempool is announced again.',
   params: [
-    text('hexstring', { schema: hexStr() }),
-    optional(feerate('maxfeerate', { note: 'coins per 1,000 virtual bytes, 0 for no limit' }), MAX_RAW_TX_FEERATE),
-    optional(amount('maxburnamount', { note: 'coins that outputs may make unspendable' }), 0n),
+    text('hexstring', { schema: hexStr(), note: 'Serialized transaction.' }),
+    optional(feerate('maxfeerate', { note: MAX_FEERATE_NOTE }), MAX_RAW_TX_FEERATE),
+    optional(amount('maxburnamount', { note: MAX_BURN_NOTE }), 0n),
   ],
-  result: hashStr('the transaction id'),
+  result: hashStr('txid'),
+  examples: [example([EXAMPLE.signedTransaction]), example([EXAMPLE.signedTransaction, 0.2])],
   scope: 'broadcast',
   async run(env, hex, maxFeerate, maxBurn) {
     const { ctx, read } = env;
@@ -45,9 +51,9 @@ export const sendrawtransaction = nodeMethod({
     if (await confirmed()) return alreadyConfirmed();
     const limits = { maxFeerate: maxFeerate === 0n ? null : Number(maxFeerate), maxBurn: Number(maxBurn) };
     const result = await ctx.node().broadcast(tx.raw, limits);
-    // Whoever is told that it is there must find it there.
+    // The caller must find the transaction in the mempool after this reply.
     await ctx.mempool.drained();
-    // The same transaction with another witness is in the mempool: that one is announced.
+    // Also if the mempool holds the transaction with another witness, which is announced instead.
     if (result.status !== 'rejected') {
       ctx.metrics.txBroadcast(result.status === 'accepted' ? 'accepted' : 'already_in_mempool');
       return hashToHex(tx.txid);
@@ -80,30 +86,35 @@ function rejectionError(result: Extract<AcceptResult, { status: 'rejected' }>, {
 export const testmempoolaccept = nodeMethod({
   name: 'testmempoolaccept',
   category: 'rawtransactions',
-  help: 'Whether transactions would be taken into the mempool; later ones may spend earlier ones.',
+  help: 'Validates transactions as if they were submitted, without adding them to the mempool. A later one may spend outputs of an earlier one.',
   params: [
-    array('rawtxs', readString, { oneline: '["rawtx",...]', schema: arr(hexStr()) }),
-    optional(feerate('maxfeerate', { note: 'coins per 1,000 virtual bytes, 0 for no limit' }), MAX_RAW_TX_FEERATE),
+    array('rawtxs', readString, {
+      oneline: '["rawtx",...]',
+      schema: arr(hexStr()),
+      note: 'Serialized transactions, 1 to 25, parents before children.',
+    }),
+    optional(feerate('maxfeerate', { note: MAX_FEERATE_NOTE }), MAX_RAW_TX_FEERATE),
   ],
   result: arr(
     obj({
       txid: hashStr(),
       wtxid: hashStr(),
-      'package-error': maybe(str('what is wrong with all of them together')),
-      allowed: maybe(bool('absent where it was not judged')),
+      'package-error': maybe(str('reason for which the transactions are rejected as a package')),
+      allowed: maybe(bool('absent if validation ended before this transaction')),
       ...SIZES,
       fees: maybe(
         obj({
           base: coinAmount(),
-          'effective-feerate': coinAmount('per 1,000 virtual bytes'),
-          'effective-includes': arr(hashStr(), 'wtxids of those that share it'),
+          'effective-feerate': coinAmount('per 1,000 virtual bytes, with fee deltas'),
+          'effective-includes': arr(hashStr(), 'wtxids of the transactions with this common feerate'),
         }),
       ),
-      'reject-reason': maybe(str()),
-      'reject-details': maybe(str()),
+      'reject-reason': maybe(str('if allowed is false')),
+      'reject-details': maybe(str('the reason with details')),
     }),
     'in the order of the transactions',
   ),
+  examples: [example([[EXAMPLE.signedTransaction]]), example([[EXAMPLE.signedTransaction], 0])],
   scope: 'broadcast',
   async run(env, hexes, maxFeerate) {
     const txs = decodeAll(hexes);
@@ -127,7 +138,7 @@ export const testmempoolaccept = nodeMethod({
       if (result.status !== 'accepted') return names;
       const most = feeForSize(maxFeerate, result.vsize);
       if (most > 0n && BigInt(result.fee) > most) {
-        // What spends its outputs would not be handed in either.
+        // Later transactions may spend its outputs, so they are not validated.
         stopped = true;
         return { ...names, allowed: false, 'reject-reason': 'max-fee-exceeded' };
       }
@@ -139,32 +150,37 @@ export const testmempoolaccept = nodeMethod({
 export const submitpackage = nodeMethod({
   name: 'submitpackage',
   category: 'rawtransactions',
-  help: 'Hands in a child together with its parents, so that it can pay for them.',
+  help: 'Submits a child together with its unconfirmed parents, so that the fee of the child counts for the parents as well.',
   params: [
-    array('package', readString, { oneline: '["rawtx",...]', schema: arr(hexStr()) }),
-    optional(feerate('maxfeerate', { note: 'coins per 1,000 virtual bytes, 0 for no limit' }), MAX_RAW_TX_FEERATE),
-    optional(amount('maxburnamount', { note: 'coins that outputs may make unspendable' }), 0n),
+    array('package', readString, {
+      oneline: '["rawtx",...]',
+      schema: arr(hexStr()),
+      note: 'Serialized transactions, 1 to 25: parents that do not depend on each other, and last their child.',
+    }),
+    optional(feerate('maxfeerate', { note: MAX_FEERATE_NOTE }), MAX_RAW_TX_FEERATE),
+    optional(amount('maxburnamount', { note: MAX_BURN_NOTE }), 0n),
   ],
   result: obj({
-    package_msg: str('success, or why not'),
+    package_msg: str('success, or the reason for the rejection of the package'),
     'tx-results': mapOf(
       'wtxid',
       obj({
         txid: hashStr(),
-        'other-wtxid': maybe(hashStr('of the same transaction in the mempool with another witness')),
+        'other-wtxid': maybe(hashStr('wtxid in the mempool, if the transaction is there with another witness')),
         ...SIZES,
         fees: maybe(
           obj({
             base: coinAmount(),
-            'effective-feerate': maybe(coinAmount('per 1,000 virtual bytes')),
-            'effective-includes': maybe(arr(hashStr(), 'wtxids of those that share it')),
+            'effective-feerate': maybe(coinAmount('per 1,000 virtual bytes; absent if it was in the mempool before')),
+            'effective-includes': maybe(arr(hashStr(), 'wtxids of the transactions with this common feerate')),
           }),
         ),
-        error: maybe(str()),
+        error: maybe(str('reason for its rejection')),
       }),
     ),
-    'replaced-transactions': arr(hashStr()),
+    'replaced-transactions': arr(hashStr(), 'txids'),
   }),
+  examples: [example([[EXAMPLE.signedTransaction]])],
   scope: 'broadcast',
   async run(env, hexes, maxFeerate, maxBurn) {
     const txs = decodeAll(hexes);
@@ -242,7 +258,7 @@ function decode(hex: string, message: string): ParsedTransaction {
   }
 }
 
-/** A node in its initial sync cannot tell a good transaction from one whose coins it has yet to see. */
+/** Throws RpcError during the initial block download, when coins that transactions spend may still be missing. */
 function checkInSync({ ctx }: FrontEnv): void {
   checkNotSyncing(ctx.node().status(), ctx.params.name, ctx.tip()?.height ?? 0);
 }

@@ -10,6 +10,7 @@ import { decodedTx } from '../../../views/core/decoded-tx.ts';
 import { inferDescriptor } from '../../../wallet/descriptor/infer.ts';
 import { maxScriptSize } from '../../../wallet/descriptor/miniscript/fragment.ts';
 import { SigningData } from '../../../wallet/keys/signing-data.ts';
+import { EXAMPLE, example } from '../../engine/example.ts';
 import { rpcMethod } from '../../engine/method.ts';
 import { flag, optional, text } from '../../engine/params.ts';
 import { rpcFail } from '../../engine/rpc-error.ts';
@@ -17,22 +18,26 @@ import { hexStr, maybe, obj, str } from '../../engine/schema.ts';
 import { bareTx, SCRIPT_TYPE_NOTE } from '../shapes.ts';
 import { readTransactionHex } from './transaction-hex.ts';
 
-/** Microseconds to read and show a character of hex, and to look for a miniscript in a byte. */
+/** Microseconds to decode and show a character of hex. */
 const SHOW_US = 0.2;
+/** Microseconds per byte to search a script for a miniscript. */
 const MINISCRIPT_US = 10;
 
 export const decoderawtransaction = rpcMethod({
   name: 'decoderawtransaction',
   category: 'rawtransactions',
-  help: 'A transaction in hex as an object.',
+  help: 'Returns a serialized transaction as an object.',
   params: [
-    text('hexstring', { schema: hexStr() }),
+    text('hexstring', { schema: hexStr(), note: 'Serialized transaction.' }),
     optional(
-      flag('iswitness', { note: 'whether it has the form with witnesses; both are tried where it is left out' }),
+      flag('iswitness', {
+        note: 'True if it is serialized with witnesses (BIP-144), false if without; both are tried by default.',
+      }),
       null,
     ),
   ],
   result: bareTx,
+  examples: [example([EXAMPLE.signedTransaction]), example([EXAMPLE.transaction, false])],
   scope: 'read',
   run(env, hex, isWitness) {
     env.expectWork(hex.length * SHOW_US);
@@ -44,14 +49,14 @@ export const decoderawtransaction = rpcMethod({
 export const decodescript = rpcMethod({
   name: 'decodescript',
   category: 'rawtransactions',
-  help: 'What a script in hex says, and the addresses of outputs that hold its hash.',
-  params: [text('hexstring', { schema: hexStr() })],
+  help: 'Returns a script in readable form, and the addresses of outputs that commit to it.',
+  params: [text('hexstring', { schema: hexStr(), note: 'Script; may be empty.' })],
   result: obj({
     asm: str(),
     desc: str('inferred descriptor'),
     type: str(SCRIPT_TYPE_NOTE),
-    address: maybe(str('where the script has one')),
-    p2sh: maybe(str('address that pays to it as a redeem script')),
+    address: maybe(str('if the script has an address')),
+    p2sh: maybe(str('P2SH address with the script as its redeem script')),
     segwit: maybe(
       obj(
         {
@@ -60,12 +65,13 @@ export const decodescript = rpcMethod({
           type: str(),
           address: maybe(str()),
           desc: str(),
-          'p2sh-segwit': str('address that pays to this in P2SH'),
+          'p2sh-segwit': str('P2SH address that wraps this output script'),
         },
-        'the output script that pays to it as a witness script, or to its key',
+        'segwit output script for the same key, or with the script as its witness script',
       ),
     ),
   }),
+  examples: [example(['76a914751e76e8199196d454941c45d1b3a323f1433bd688ac'])],
   scope: 'read',
   run({ params, expectWork }, hex) {
     expectWork(hex.length * SHOW_US + Math.min(hex.length / 2, maxScriptSize('p2wsh')) * MINISCRIPT_US);
@@ -81,7 +87,7 @@ export const decodescript = rpcMethod({
   },
 });
 
-/** Whether a P2SH output may hold the script's hash and still be spent, as far as its form tells. */
+/** Whether a P2SH output with this redeem script could be spent, as far as the form of the script shows. */
 function canBeHashed(script: Uint8Array, { type }: ScriptTemplate): boolean {
   switch (type) {
     case 'nulldata':
@@ -98,7 +104,7 @@ function canBeHashed(script: Uint8Array, { type }: ScriptTemplate): boolean {
   return true;
 }
 
-/** Whether the script may stand in a witness: no other witness program, and no uncompressed key. */
+/** Whether the script may be a witness script: it is no witness program and has no uncompressed key. */
 function canBeInWitness({ type, solutions }: ScriptTemplate): boolean {
   if (type === 'multisig' || type === 'pubkey') return solutions.every(({ length }) => length === 1 || length === 33);
   return type === 'nonstandard' || type === 'pubkeyhash';

@@ -7,6 +7,7 @@ import { parseAddress } from '../../../script/address.ts';
 import { Op } from '../../../script/opcodes.ts';
 import { pushData } from '../../../script/script-builder.ts';
 import { bytesToHex, concatBytes, hexToBytes, isHex } from '../../../util/bytes.ts';
+import { EXAMPLE, example } from '../../engine/example.ts';
 import { isObject, member, NumberText, type RpcObject, type RpcValue, typeName } from '../../engine/json.ts';
 import {
   any,
@@ -27,48 +28,75 @@ const MIN_VERSION = 1;
 const MAX_VERSION = 3;
 const DEFAULT_VERSION = 2;
 
-/** Recipients as an object, or as a list of objects with one member each. */
+/** Schema of outputs: a list of objects with one member each, or one object. */
 export const outputsShape = anyOf(
-  arr(anyOf(mapOf('address', anyOf(num(), str())), obj({ data: hexStr() }))),
-  mapOf('address, or data', anyOf(num(), str())),
+  arr(
+    anyOf(
+      mapOf('address', anyOf(num('coins'), str('coins as text'))),
+      obj({ data: hexStr('bytes for an OP_RETURN output; at most one') }),
+    ),
+  ),
+  mapOf('address, or data', anyOf(num('coins'), str('coins as text, or hex for data'))),
 );
+
+/** Description of an `outputs` argument. */
+export const OUTPUTS_NOTE = 'Outputs in their order; an address occurs once.';
 
 export const outputsParam = any('outputs', {
   oneline: '[{"address":amount,...},{"data":"hex"},...]',
   schema: outputsShape,
+  note: OUTPUTS_NOTE,
 });
 
-/** The parameters of methods that make a transaction. */
+/** Descriptions of a `locktime` and of a `version` argument. */
+export const LOCKTIME_NOTE = 'Locktime of the transaction: a height below 500,000,000, else Unix seconds; 0 for none.';
+export const VERSION_NOTE = 'Version of the transaction, 1 to 3; version 3 has the policy of TRUC (BIP-431).';
+
+/** Parameters of the methods that make a transaction. */
 export const TRANSACTION_PARAMS = [
   array('inputs', (value) => value, {
     oneline: '[{"txid":"hex","vout":n,"sequence":n},...]',
-    schema: arr(obj({ txid: hashStr(), vout: int(), sequence: maybe(int()) })),
+    schema: arr(
+      obj({ txid: hashStr(), vout: int(), sequence: maybe(int('by default it follows replaceable and locktime')) }),
+    ),
+    note: 'Outputs to spend.',
   }),
   outputsParam,
-  optional(largeInteger('locktime'), 0),
-  optional(flag('replaceable', { note: 'true where neither this nor a sequence says otherwise' }), null),
-  optional(integer('version', { unsigned: true }), DEFAULT_VERSION),
+  optional(largeInteger('locktime', { note: LOCKTIME_NOTE }), 0),
+  optional(
+    flag('replaceable', {
+      note: 'Whether the sequence numbers signal replaceability (BIP-125). By default they do, unless an input has its own.',
+    }),
+    null,
+  ),
+  optional(integer('version', { unsigned: true, note: VERSION_NOTE }), DEFAULT_VERSION),
 ] as const;
+
+/** Examples of the methods with `TRANSACTION_PARAMS`. */
+export const TRANSACTION_EXAMPLES = [
+  example([[{ txid: EXAMPLE.txid, vout: 0 }], [{ [EXAMPLE.address]: 0.1 }]]),
+  example([[{ txid: EXAMPLE.txid, vout: 0 }], [{ data: '00010203' }], 0, false]),
+];
 
 export interface TransactionArguments {
   readonly inputs: readonly RpcValue[];
   readonly outputs: RpcValue;
   readonly locktime: number;
-  /** Null where the caller does not say; then it is, unless inputs say otherwise. */
+  /** Null means true, unless sequence numbers of inputs say otherwise. */
   readonly replaceable: boolean | null;
   readonly version: number;
 }
 
-/** Microseconds to read an input, or an output. */
+/** Microseconds to parse an input or an output. */
 const ITEM_US = 10;
 
-/** Microseconds that `makeTransaction` takes. */
+/** Returns the microseconds that `makeTransaction` needs. */
 export function makingUs({ inputs, outputs: given }: Pick<TransactionArguments, 'inputs' | 'outputs'>): number {
   const { length } = Array.isArray(given) ? given : Object.keys(given ?? {});
   return (inputs.length + length) * ITEM_US;
 }
 
-/** An unsigned transaction as the caller describes it. Throws RpcError with Core's texts. */
+/** Returns the unsigned transaction that the arguments describe. Throws RpcError with Core's texts. */
 export function makeTransaction(args: TransactionArguments, params: Pick<NetworkParams, 'address'>): Transaction {
   const { locktime, version, replaceable } = args;
   if (locktime < 0 || locktime > MAX_LOCKTIME) rpcFail('invalidParameter', 'Invalid parameter, locktime out of range');
@@ -83,7 +111,7 @@ export function makeTransaction(args: TransactionArguments, params: Pick<Network
 
 function defaultSequence(replaceable: boolean | null, locktime: number): number {
   if (replaceable ?? true) return MAX_BIP125_RBF_SEQUENCE;
-  // A final one would switch the locktime off.
+  // SEQUENCE_FINAL in every input would disable the locktime.
   return locktime > 0 ? MAX_SEQUENCE_NONFINAL : SEQUENCE_FINAL;
 }
 
@@ -101,7 +129,7 @@ function readInput(value: RpcValue, ordinarySequence: number): TxInput {
   return { prevout: { txid, vout }, scriptSig: new Uint8Array(0), sequence, witness: [] };
 }
 
-/** Recipients in the order they are given. */
+/** Returns the outputs in the given order. Throws RpcError with Core's texts. */
 export function readOutputs(value: RpcValue, { address: format }: Pick<NetworkParams, 'address'>): TxOutput[] {
   const seen = new Set<string>();
   return keyedOutputs(value).map(([name, amount]) => {

@@ -11,6 +11,7 @@ import { array, readAmount, readHash, readInteger } from '../../engine/params.ts
 import { rpcFail } from '../../engine/rpc-error.ts';
 import { anyOf, arr, hashStr, hexStr, int, maybe, num, obj, str } from '../../engine/schema.ts';
 
+/** Parameter for outputs that the caller describes, since the node may not know them. */
 export const previousOutputsParam = array('prevtxs', (value) => value, {
   oneline:
     '[{"txid":"hex","vout":n,"scriptPubKey":"hex","redeemScript":"hex","witnessScript":"hex","amount":amount},...]',
@@ -19,17 +20,18 @@ export const previousOutputsParam = array('prevtxs', (value) => value, {
       txid: hashStr(),
       vout: int(),
       scriptPubKey: hexStr(),
-      redeemScript: maybe(hexStr()),
-      witnessScript: maybe(hexStr()),
-      amount: maybe(anyOf(num(), str())),
+      redeemScript: maybe(hexStr('needed for P2SH')),
+      witnessScript: maybe(hexStr('needed for P2WSH and P2SH-P2WSH')),
+      amount: maybe(anyOf(num('coins; needed to sign a segwit input'), str('the same as text'))),
     }),
   ),
+  note: 'Outputs that the transaction spends, which the node may not know yet.',
 });
 
 /**
- * An output that the caller describes, as it may not be known here; its scripts go to `keys`. It must not contradict
- * what is known. Without an amount it is worth all there can be, which no witness may sign. Throws RpcError with Core's
- * texts.
+ * Parses an output that the caller describes, and adds its scripts to `keys`. The output must agree with the one that
+ * the node knows. Without an amount its value is MAX_MONEY, which no segwit signature may commit to. Throws RpcError
+ * with Core's texts.
  */
 export function readPreviousOutput(
   value: RpcValue,
@@ -64,7 +66,7 @@ export function readPreviousOutput(
   return { outpoint, output };
 }
 
-/** A redeem script, a witness script, or both; a redeem script may be meant as either. */
+/** Adds a redeem script, a witness script or both. As in Core, `redeemScript` may also hold the witness script. */
 function addScripts(value: RpcObject, scriptPubKey: Uint8Array, keys: SigningData): void {
   for (const key of ['redeemScript', 'witnessScript']) if (member(value, key) !== null) checkType(value, key, 'string');
   const hasRedeem = member(value, 'redeemScript') !== null;

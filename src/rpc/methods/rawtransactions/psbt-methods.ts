@@ -24,32 +24,40 @@ import {
 } from '../../../wallet/psbt/sign-psbt.ts';
 import { processPsbt, type UtxoLookup } from '../../../wallet/psbt/update.ts';
 import { hideFrom } from '../../../wallet/signing/providers.ts';
+import { EXAMPLE, example } from '../../engine/example.ts';
 import { rpcMethod } from '../../engine/method.ts';
 import { array, flag, integer, optional, readString, text } from '../../engine/params.ts';
 import { rpcFail } from '../../engine/rpc-error.ts';
-import { str } from '../../engine/schema.ts';
+import { hexStr, str } from '../../engine/schema.ts';
 import { addScanObjects, SCAN_OBJECTS } from '../blockchain/scan-objects.ts';
-import { makeTransaction, makingUs, TRANSACTION_PARAMS } from './make-transaction.ts';
+import { makeTransaction, makingUs, TRANSACTION_EXAMPLES, TRANSACTION_PARAMS } from './make-transaction.ts';
 import { ANALYSED_PSBT, DECODED_PSBT, FINAL_PSBT, PROCESSED_PSBT } from './psbt-shapes.ts';
-import { readSighashName } from './sign-methods.ts';
+import { readSighashName, SIGHASH_NOTE } from './sign-methods.ts';
 import { findOutput, findTransaction } from './spent-outputs.ts';
 import { readTransactionHex } from './transaction-hex.ts';
 
-/** Microseconds to read a character of Base64, and to check or make the signatures of an input. */
+/** Microseconds to decode a character of Base64. */
 const READ_US = 0.1;
+/** Microseconds to verify or make the signatures of an input. */
 const INPUT_US = 600;
-/** And a participant's part of a MuSig2 signature. */
+/** Microseconds for one partial signature of MuSig2. */
 const MUSIG_PART_US = 1500;
 /** Core's largest PSBT. */
 const MAX_FOUND_BYTES = 100_000_000;
 
 const VERSION = 2;
-const psbtVersion = () => optional(integer('psbt_version', { unsigned: true }), VERSION);
-const psbts = () => array('txs', readString, { oneline: '["psbt",...]' });
+const psbtVersion = () =>
+  optional(
+    integer('psbt_version', { unsigned: true, note: 'Version of the PSBT: 2 (BIP-370) or 0 (BIP-174).' }),
+    VERSION,
+  );
+const psbt = () => text('psbt', { note: 'PSBT in Base64.' });
+const psbts = (note: string) => array('txs', readString, { oneline: '["psbt",...]', note });
 const descriptors = () =>
   array('descriptors', (value) => value, {
     oneline: '["",{"desc":"str","range":n or [n,n]},...]',
     schema: SCAN_OBJECTS,
+    note: 'Descriptors of the outputs that the PSBT spends and pays.',
   });
 
 function readPsbt(env: ReadEnv, base64: string): Psbt {
@@ -69,9 +77,10 @@ function checkVersion(version: number): PsbtVersion {
 export const createpsbt = rpcMethod({
   name: 'createpsbt',
   category: 'rawtransactions',
-  help: 'A PSBT of a transaction that spends and pays what is named. Nothing is looked up or sent.',
+  help: 'Returns a PSBT with the given inputs and outputs. Neither wallet nor chain is read, and nothing is sent.',
   params: [...TRANSACTION_PARAMS, psbtVersion()],
   result: str('PSBT in Base64'),
+  examples: TRANSACTION_EXAMPLES,
   scope: 'read',
   run(env, inputs, outputs, locktime, replaceable, txVersion, version) {
     env.expectWork(makingUs({ inputs, outputs }));
@@ -83,9 +92,25 @@ export const createpsbt = rpcMethod({
 export const converttopsbt = rpcMethod({
   name: 'converttopsbt',
   category: 'rawtransactions',
-  help: 'A PSBT of a transaction in hex.',
-  params: [text('hexstring'), optional(flag('permitsigdata'), false), optional(flag('iswitness'), null), psbtVersion()],
+  help: 'Converts a serialized transaction into a PSBT.',
+  params: [
+    text('hexstring', { schema: hexStr(), note: 'Serialized transaction.' }),
+    optional(
+      flag('permitsigdata', {
+        note: 'Whether signatures of the transaction are dropped. If false, a transaction with signatures is rejected.',
+      }),
+      false,
+    ),
+    optional(
+      flag('iswitness', {
+        note: 'True if it is serialized with witnesses (BIP-144), false if without; both are tried by default.',
+      }),
+      null,
+    ),
+    psbtVersion(),
+  ],
   result: str('PSBT in Base64'),
+  examples: [example([EXAMPLE.transaction]), example([EXAMPLE.signedTransaction, true])],
   scope: 'read',
   run(env, hex, permitSignatures, isWitness, version) {
     env.expectWork(hex.length * READ_US);
@@ -104,9 +129,10 @@ function hasSignatures({ inputs }: Transaction): boolean {
 export const decodepsbt = rpcMethod({
   name: 'decodepsbt',
   category: 'rawtransactions',
-  help: 'A PSBT as an object.',
-  params: [text('psbt')],
+  help: 'Returns a PSBT as an object.',
+  params: [psbt()],
   result: DECODED_PSBT,
+  examples: [example([EXAMPLE.psbt])],
   scope: 'read',
   run: (env, base64) => corePsbt(readPsbt(env, base64), env.params),
 });
@@ -114,9 +140,10 @@ export const decodepsbt = rpcMethod({
 export const combinepsbt = rpcMethod({
   name: 'combinepsbt',
   category: 'rawtransactions',
-  help: 'What several PSBTs of one transaction know, in one.',
-  params: [psbts()],
+  help: 'Merges several PSBTs of the same transaction into one with the data of all.',
+  params: [psbts('One or more PSBTs of the same transaction, in Base64.')],
   result: str('PSBT in Base64'),
+  examples: [example([[EXAMPLE.psbt, EXAMPLE.psbt]])],
   scope: 'read',
   run(env, texts) {
     if (texts.length === 0) return rpcFail('invalidParameter', "Parameter 'txs' cannot be empty");
@@ -130,9 +157,10 @@ export const combinepsbt = rpcMethod({
 export const joinpsbts = rpcMethod({
   name: 'joinpsbts',
   category: 'rawtransactions',
-  help: 'One PSBT of version 0 that spends and pays all that several do.',
-  params: [psbts()],
-  result: str('PSBT in Base64'),
+  help: 'Joins PSBTs of different transactions into one transaction with all their inputs and outputs, in random order.',
+  params: [psbts('Two or more PSBTs of version 0, in Base64, without common inputs.')],
+  result: str('PSBT of version 0 in Base64'),
+  examples: [example([[EXAMPLE.psbt, EXAMPLE.otherPsbt]])],
   scope: 'read',
   run(env, texts) {
     if (texts.length <= 1) return rpcFail('invalidParameter', 'At least two PSBTs are required to join PSBTs.');
@@ -149,9 +177,16 @@ export const joinpsbts = rpcMethod({
 export const finalizepsbt = rpcMethod({
   name: 'finalizepsbt',
   category: 'rawtransactions',
-  help: 'Makes scriptSigs and witnesses of the signatures in a PSBT; the transaction, where that is all it takes.',
-  params: [text('psbt'), optional(flag('extract'), true)],
+  help: 'Builds the scriptSigs and witnesses of a signed PSBT, and returns the transaction if all inputs are complete.',
+  params: [
+    psbt(),
+    optional(
+      flag('extract', { note: 'Whether a complete transaction is returned as hex; otherwise the PSBT is returned.' }),
+      true,
+    ),
+  ],
   result: FINAL_PSBT,
+  examples: [example([EXAMPLE.psbt])],
   scope: 'read',
   run(env, base64, extract) {
     const given = readPsbt(env, base64);
@@ -168,9 +203,10 @@ export const finalizepsbt = rpcMethod({
 export const analyzepsbt = rpcMethod({
   name: 'analyzepsbt',
   category: 'rawtransactions',
-  help: 'What a PSBT still needs, and who has to work on it next.',
-  params: [text('psbt')],
+  help: 'Analyzes what a PSBT lacks and which role has to process it next.',
+  params: [psbt()],
   result: ANALYSED_PSBT,
+  examples: [example([EXAMPLE.psbt])],
   scope: 'read',
   run(env, base64) {
     const psbt = readPsbt(env, base64);
@@ -206,9 +242,10 @@ function inputView(input: ReturnType<typeof analyzePsbt>['inputs'][number]) {
 export const utxoupdatepsbt = rpcMethod({
   name: 'utxoupdatepsbt',
   category: 'rawtransactions',
-  help: 'Fills into a PSBT what it spends, and what descriptors say of its scripts and keys.',
-  params: [text('psbt'), optional(descriptors(), null)],
+  help: 'Adds to a PSBT the spent outputs that the chain or the mempool has, and the scripts and keys of descriptors.',
+  params: [psbt(), optional(descriptors(), null)],
   result: str('PSBT in Base64'),
+  examples: [example([EXAMPLE.psbt]), example([EXAMPLE.psbt, [EXAMPLE.descriptor]])],
   scope: 'read',
   run(env, base64, scanObjects) {
     const data = new SigningData();
@@ -222,15 +259,19 @@ export const utxoupdatepsbt = rpcMethod({
 export const descriptorprocesspsbt = rpcMethod({
   name: 'descriptorprocesspsbt',
   category: 'rawtransactions',
-  help: 'Fills a PSBT like utxoupdatepsbt, and signs it with the private keys in the descriptors.',
+  help: 'Updates a PSBT as utxoupdatepsbt does, and signs it with the private keys of the descriptors. The keys are not stored.',
   params: [
-    text('psbt'),
+    psbt(),
     descriptors(),
-    optional(text('sighashtype', { note: 'DEFAULT for taproot and ALL else, where it is left out' }), null),
-    optional(flag('bip32derivs'), true),
-    optional(flag('finalize'), true),
+    optional(text('sighashtype', { note: SIGHASH_NOTE }), null),
+    optional(flag('bip32derivs', { note: 'Whether the derivation paths of known keys (BIP-32) are added.' }), true),
+    optional(flag('finalize', { note: 'Whether inputs with all signatures are finalized.' }), true),
   ],
   result: PROCESSED_PSBT,
+  examples: [
+    example([EXAMPLE.psbt, [`wpkh(${EXAMPLE.privateKey})`]]),
+    example([EXAMPLE.psbt, [{ desc: `wpkh(${EXAMPLE.extendedPrivateKey}/84h/1h/0h/0/*)`, range: [0, 100] }]]),
+  ],
   scope: 'read',
   run(env, base64, scanObjects, sighashName, derivations, finalize) {
     const data = new SigningData();
@@ -267,7 +308,7 @@ function signingUs({ inputs }: Psbt): number {
   return inputs.length * INPUT_US + parts * MUSIG_PART_US;
 }
 
-/** Every input that spends an output of a transaction brings the whole of it. */
+/** Looks up spent transactions and coins. Each input needs the whole previous transaction, so their size is bounded. */
 function lookupIn(env: ReadEnv): UtxoLookup {
   const known = new Map<string, ParsedTransaction | null>();
   let bytes = 0;
@@ -285,7 +326,7 @@ function lookupIn(env: ReadEnv): UtxoLookup {
   };
 }
 
-/** Asks whether anybody waits for the answer still. */
+/** Returns a function that throws if the caller has left. */
 function stillWanted({ expectWork }: ReadEnv): () => void {
   return () => expectWork(0);
 }

@@ -1,7 +1,7 @@
 import { arr, bool, coinAmount, hexStr, int, mapOf, maybe, obj, str } from '../../engine/schema.ts';
 import { bareTx } from '../shapes.ts';
 
-/** What decodepsbt shows. */
+/** Result of decodepsbt. */
 export const DECODED_PSBT = obj({
   tx: maybe(bareTx),
   global_xpubs: arr(obj({ xpub: str(), master_fingerprint: hexStr(), path: str() })),
@@ -93,42 +93,50 @@ export const DECODED_PSBT = obj({
   fee: maybe(coinAmount()),
 });
 
-/** What analyzepsbt finds. */
+/** Result of analyzepsbt. */
 export const ANALYSED_PSBT = obj({
   inputs: maybe(
     arr(
       obj({
-        has_utxo: bool(),
+        has_utxo: bool('whether the PSBT holds the spent output'),
         is_final: bool(),
         missing: maybe(
           obj({
-            pubkeys: maybe(arr(hexStr())),
-            signatures: maybe(arr(hexStr())),
-            redeemscript: maybe(hexStr()),
-            witnessscript: maybe(hexStr()),
+            pubkeys: maybe(arr(hexStr(), 'hashes of public keys')),
+            signatures: maybe(arr(hexStr(), 'hashes of public keys whose signatures are missing')),
+            redeemscript: maybe(hexStr('hash of the redeem script')),
+            witnessscript: maybe(hexStr('hash of the witness script')),
           }),
         ),
-        next: maybe(str()),
+        next: maybe(str('role that has to process the input: updater, signer, finalizer or extractor')),
       }),
     ),
   ),
-  estimated_vsize: maybe(int()),
-  estimated_feerate: maybe(coinAmount()),
-  fee: maybe(coinAmount()),
-  next: str(),
-  error: maybe(str()),
+  estimated_vsize: maybe(int('virtual bytes of the signed transaction')),
+  estimated_feerate: maybe(coinAmount('per 1,000 virtual bytes')),
+  fee: maybe(coinAmount('if all spent outputs are known')),
+  next: str('role that has to process the PSBT: creator, updater, signer, finalizer or extractor'),
+  error: maybe(str('reason for which the PSBT is invalid')),
 });
 
-/** What descriptorprocesspsbt made of it. */
-export const PROCESSED_PSBT = obj({ psbt: str(), complete: bool(), hex: maybe(hexStr()) });
+/** Result of descriptorprocesspsbt and walletprocesspsbt. */
+export const PROCESSED_PSBT = obj({
+  psbt: str('in Base64'),
+  complete: bool('whether every input has all its signatures'),
+  hex: maybe(hexStr('the transaction, if it is complete and finalized')),
+});
 
-/** What finalizepsbt made of it. */
-export const FINAL_PSBT = obj({ psbt: maybe(str()), hex: maybe(hexStr()), complete: bool() });
+/** Result of finalizepsbt. */
+export const FINAL_PSBT = obj({
+  psbt: maybe(str('in Base64; if no transaction is returned')),
+  hex: maybe(hexStr('the transaction, if it is complete and extract is true')),
+  complete: bool('whether every input has all its signatures'),
+});
 
-/** What signing came to. */
+/** Result of the methods that sign a transaction. */
 export const SIGNED = obj({
-  hex: hexStr(),
-  complete: bool(),
+  hex: hexStr('the transaction with all signatures that could be made'),
+  complete: bool('whether every input has all its signatures'),
   errors: maybe(
     arr(
       obj({ txid: hexStr(), vout: int(), witness: arr(hexStr()), scriptSig: hexStr(), sequence: int(), error: str() }),

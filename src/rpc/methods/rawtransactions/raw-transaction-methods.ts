@@ -9,6 +9,7 @@ import { blockTxFacts, type TxFacts, txFacts, unconfirmedFacts } from '../../../
 import type { HeaderRecord } from '../../../storage/header-store.ts';
 import { DecodeError, equalBytes } from '../../../util/bytes.ts';
 import { coreTx } from '../../../views/core/core-tx.ts';
+import { EXAMPLE, example } from '../../engine/example.ts';
 import { rpcMethod } from '../../engine/method.ts';
 import { array, hash, hex, optional, readHash, verbosity } from '../../engine/params.ts';
 import { rpcFail } from '../../engine/rpc-error.ts';
@@ -21,17 +22,29 @@ const JSON_US_PER_BYTE = 0.3;
 export const getrawtransaction = rpcMethod({
   name: 'getrawtransaction',
   category: 'rawtransactions',
-  help: 'A transaction: as hex (0), as an object (1), with fee and what it spent (2).',
+  help: 'Returns a transaction of the mempool or of a block, in the requested detail.',
   params: [
-    hash<Txid>('txid', 'parameter 1'),
-    optional(verbosity('verbosity', { aliases: ['verbose'] }), 0),
-    optional(hash<BlockHash>('blockhash', 'parameter 3'), null),
+    hash<Txid>('txid', 'parameter 1', { note: 'Transaction to return.' }),
+    optional(
+      verbosity('verbosity', {
+        aliases: ['verbose'],
+        note: '0 or false for hex, 1 or true for an object, 2 for an object with the fee and the spent outputs.',
+      }),
+      0,
+    ),
+    optional(
+      hash<BlockHash>('blockhash', 'parameter 3', {
+        note: 'Block in which to search, also on another branch; the mempool and the active chain by default.',
+      }),
+      null,
+    ),
   ],
   result: anyOf(
     hexStr('verbosity 0'),
     shownTx({ withPrevouts: false }, 'verbosity 1'),
     shownTx({ withPrevouts: true }, 'verbosity 2'),
   ),
+  examples: [example([EXAMPLE.txid]), example([EXAMPLE.txid, 2]), example([EXAMPLE.txid, 1, EXAMPLE.blockHash])],
   scope: 'read',
   run(env, txid, level, blockHash) {
     const { reads, tip, params } = env;
@@ -94,18 +107,28 @@ function notFound(message: string): never {
   return rpcFail('invalidAddressOrKey', `${message}. Use gettransaction for wallet transactions.`, 'tx_not_found');
 }
 
-/** Microseconds a transaction in a merkle tree takes. */
+/** Microseconds per transaction of a merkle tree. */
 const LEAF_US = 4;
 
 export const gettxoutproof = rpcMethod({
   name: 'gettxoutproof',
   category: 'blockchain',
-  help: 'A proof that transactions are in a block.',
+  help: 'Returns a merkle proof that transactions are in a block.',
   params: [
-    array('txids', (value) => readHash<Txid>(value, 'txid'), { oneline: '["txid",...]', schema: arr(hashStr()) }),
-    optional(hash<BlockHash>('blockhash'), null),
+    array('txids', (value) => readHash<Txid>(value, 'txid'), {
+      oneline: '["txid",...]',
+      schema: arr(hashStr()),
+      note: 'Transactions of one block, each listed once.',
+    }),
+    optional(
+      hash<BlockHash>('blockhash', 'blockhash', {
+        note: 'Block that holds them; by default the block of the active chain with the first one that is found.',
+      }),
+      null,
+    ),
   ],
-  result: hexStr(),
+  result: hexStr('serialized merkle block (BIP-37)'),
+  examples: [example([[EXAMPLE.txid]]), example([[EXAMPLE.txid], EXAMPLE.blockHash])],
   scope: 'read',
   run(env, txids, blockHash) {
     const { reads } = env;
@@ -144,9 +167,10 @@ function blockOfAny({ reads }: ReadEnv, txids: readonly Txid[]): HeaderRecord {
 export const verifytxoutproof = rpcMethod({
   name: 'verifytxoutproof',
   category: 'blockchain',
-  help: 'The transactions that a proof shows to be in a block of the active chain; none where the proof is wrong.',
-  params: [hex('proof')],
-  result: arr(hashStr(), 'none where the proof is wrong'),
+  help: 'Verifies a proof of gettxoutproof and returns the transactions that it proves to be in a block of the active chain.',
+  params: [hex('proof', { note: 'Proof as gettxoutproof returns it.' })],
+  result: arr(hashStr(), 'txids; empty if the proof is invalid'),
+  examples: [example([EXAMPLE.proof])],
   scope: 'read',
   run({ reads }, proof) {
     const shown = decodeProof(proof);
@@ -158,7 +182,7 @@ export const verifytxoutproof = rpcMethod({
   },
 });
 
-/** Null where the proof is wrong. Throws RpcError on bytes that end early. */
+/** Returns null for an invalid proof. Throws RpcError if the bytes end early. */
 export function decodeProof(proof: Uint8Array) {
   try {
     return readMerkleBlock(proof);

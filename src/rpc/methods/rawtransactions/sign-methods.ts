@@ -5,32 +5,40 @@ import { equalBytes } from '../../../util/bytes.ts';
 import { PrivateKey } from '../../../wallet/keys/private-key.ts';
 import { SigningData } from '../../../wallet/keys/signing-data.ts';
 import { combineTransactions, signTransaction } from '../../../wallet/signing/sign-transaction.ts';
+import { EXAMPLE, example } from '../../engine/example.ts';
 import { rpcMethod } from '../../engine/method.ts';
 import { array, optional, readString, text } from '../../engine/params.ts';
 import { rpcFail } from '../../engine/rpc-error.ts';
-import { hexStr } from '../../engine/schema.ts';
-import { makeTransaction, makingUs, TRANSACTION_PARAMS } from './make-transaction.ts';
+import { arr, hexStr } from '../../engine/schema.ts';
+import { makeTransaction, makingUs, TRANSACTION_EXAMPLES, TRANSACTION_PARAMS } from './make-transaction.ts';
 import { previousOutputsParam, readPreviousOutput } from './previous-outputs.ts';
 import { SIGNED } from './psbt-shapes.ts';
 import { signedView } from './signed-view.ts';
 import { findOutput } from './spent-outputs.ts';
 import { readTransactionHex } from './transaction-hex.ts';
 
-/** Microseconds that an input takes: signatures, and checking them. */
+/** Microseconds to sign an input. */
 const SIGN_US = 1500;
+/** Microseconds to verify the signatures of an input. */
 const CHECK_US = 150;
-/** To read a private key, and a character of hex. */
+/** Microseconds to parse a private key. */
 const KEY_US = 50;
+/** Microseconds to decode a character of hex. */
 const READ_US = 0.1;
+
+/** Description of a `sighashtype` argument. */
+export const SIGHASH_NOTE =
+  'DEFAULT, ALL, NONE, SINGLE, or one of the last three with |ANYONECANPAY. By default DEFAULT, which means ALL for inputs other than taproot.';
 
 const NEEDS_INPUTS = 'TX decode failed. Make sure the tx has at least one input.';
 
 export const createrawtransaction = rpcMethod({
   name: 'createrawtransaction',
   category: 'rawtransactions',
-  help: 'An unsigned transaction that spends and pays what is named. Nothing is looked up or sent.',
+  help: 'Returns an unsigned transaction with the given inputs and outputs. Neither wallet nor chain is read, and nothing is sent.',
   params: TRANSACTION_PARAMS,
-  result: hexStr(),
+  result: hexStr('serialized transaction'),
+  examples: TRANSACTION_EXAMPLES,
   scope: 'read',
   run({ params, expectWork }, inputs, outputs, locktime, replaceable, version) {
     expectWork(makingUs({ inputs, outputs }));
@@ -41,9 +49,16 @@ export const createrawtransaction = rpcMethod({
 export const combinerawtransaction = rpcMethod({
   name: 'combinerawtransaction',
   category: 'rawtransactions',
-  help: 'The signatures of several copies of a transaction in one.',
-  params: [array('txs', readString, { oneline: '["hexstring",...]' })],
-  result: hexStr(),
+  help: 'Merges the signatures of several copies of a transaction. The spent outputs must be unspent in the chain or the mempool.',
+  params: [
+    array('txs', readString, {
+      oneline: '["hexstring",...]',
+      schema: arr(hexStr()),
+      note: 'Two or more copies of the transaction, which differ in their signatures only.',
+    }),
+  ],
+  result: hexStr('serialized transaction'),
+  examples: [example([[EXAMPLE.transaction, EXAMPLE.signedTransaction]])],
   scope: 'read',
   run(env, hexes) {
     for (const { length } of hexes) env.expectWork(length * READ_US);
@@ -78,7 +93,7 @@ function prevoutsOf({ inputs }: Transaction) {
   return inputs.map(({ prevout }) => prevout);
 }
 
-/** The hash type of a name; null where none is given. */
+/** Returns the hash type of a name, or null for null. Throws RpcError for an unknown name. */
 export function readSighashName(name: string | null): number | null {
   if (name === null) return null;
   return sighashFromName(name) ?? rpcFail('invalidParameter', `'${name}' is not a valid sighash parameter.`);
@@ -87,14 +102,25 @@ export function readSighashName(name: string | null): number | null {
 export const signrawtransactionwithkey = rpcMethod({
   name: 'signrawtransactionwithkey',
   category: 'rawtransactions',
-  help: 'Signs a transaction with the given private keys and no others. They are not kept.',
+  help: 'Signs a transaction with the given private keys only. The keys are not stored.',
   params: [
-    text('hexstring'),
-    array('privkeys', readString, { oneline: '["privatekey",...]' }),
+    text('hexstring', { schema: hexStr(), note: 'Serialized transaction.' }),
+    array('privkeys', readString, { oneline: '["privatekey",...]', note: 'Private keys in WIF.' }),
     optional(previousOutputsParam, null),
-    optional(text('sighashtype', { note: 'DEFAULT for taproot and ALL else, where it is left out' }), null),
+    optional(text('sighashtype', { note: SIGHASH_NOTE }), null),
   ],
   result: SIGNED,
+  examples: [
+    example([EXAMPLE.transaction, [EXAMPLE.privateKey]]),
+    example(
+      [
+        EXAMPLE.transaction,
+        [EXAMPLE.privateKey],
+        [{ txid: EXAMPLE.txid, vout: 0, scriptPubKey: '0014751e76e8199196d454941c45d1b3a323f1433bd6', amount: 0.2 }],
+      ],
+      'With a spent output that the node does not know:',
+    ),
+  ],
   scope: 'read',
   run(env, hex, wifs, previous, sighashName) {
     env.expectWork(hex.length * READ_US);
@@ -119,7 +145,7 @@ export const signrawtransactionwithkey = rpcMethod({
       const signed = signTransaction(tx, outputs, keys, hashType, () => env.expectWork(0));
       return signedView(signed.tx, signed.errors, outputs);
     } finally {
-      // Whatever has failed, and where a worker has to begin anew.
+      // This includes the case that a worker starts the call again.
       for (const key of keys.privateKeys.values()) key.wipe();
     }
   },

@@ -4,8 +4,9 @@ import { type Transaction, type TxOutput, transactionBytes } from '../../../prim
 import { rpcFail } from '../../engine/rpc-error.ts';
 
 /**
- * What the methods that sign transactions return; `errors` has those of inputs by position, `outputs` what the inputs
- * spend where that is known. Throws RpcError where an amount was missing. Core's SignTransactionResultToJSON.
+ * Returns the result of the methods that sign transactions. `errors` holds the errors of inputs with their index,
+ * `outputs` the spent outputs, null if unknown. Throws RpcError if an amount is missing. Core's
+ * SignTransactionResultToJSON.
  */
 export function signedView(
   tx: Transaction,

@@ -6,15 +6,15 @@ import { decodeUnsignedTx } from '../../../wallet/psbt/read-fields.ts';
 import { rpcFail } from '../../engine/rpc-error.ts';
 
 export interface HexForms {
-  /** Whether to read it with the marker of witnesses. */
+  /** Whether to try the serialization with witnesses (BIP-144). */
   readonly witness?: boolean;
-  /** Whether to read it as before there were any: then a transaction may have no inputs. */
+  /** Whether to try the serialization without witnesses, in which a transaction may have no inputs. */
   readonly plain?: boolean;
 }
 
 /**
- * A transaction in hex, in the form whose scripts make sense where both could be meant. Throws RpcError with `message`
- * where it is none. Core's DecodeHexTx.
+ * Returns the transaction of a hex text. If both serializations are possible, the one with sane scripts is chosen. Throws
+ * RpcError with `message` if the text is no transaction. Core's DecodeHexTx.
  */
 export function readTransactionHex(
   hex: string,

@@ -4,31 +4,35 @@ import { NumberText, type RpcValue } from '../../engine/json.ts';
 import { rpcFail } from '../../engine/rpc-error.ts';
 import { anyOf, num, type Schema, tuple } from '../../engine/schema.ts';
 
-/** Both included. */
+/** First and last index, both included. */
 export type Range = readonly [begin: number, end: number];
 
-/** `end`, or `[begin, end]`. */
-export const RANGE: Schema = anyOf(num('end'), tuple([num(), num()], 'begin and end'));
+/** Schema of a range of indexes. */
+export const RANGE: Schema = anyOf(
+  num('last index; the first one is 0'),
+  tuple([num(), num()], 'first and last index; at most 1,000,000 indexes'),
+);
 
 /** Microseconds to derive a key. */
 const DERIVE_US = 100;
 
 const MAX_RANGE = 1_000_000;
 const MAX_INDEX = 0x7fff_ffff;
-/** Keys, over all indexes and paths: minutes of work. */
+/** Keys over all indexes and paths, which take minutes to derive. */
 const MAX_DERIVATIONS = 5_000_000;
-/** What it takes to read a descriptor, and for each of its characters. Microseconds. */
+/** Microseconds to parse a descriptor, besides those for its characters. */
 const PARSE_US = 300;
+/** Microseconds to parse a character of a descriptor. */
 const PARSE_CHARACTER_US = 1;
 
-/** The descriptors of a text, and the private keys in it. Throws RpcError with Core's texts. */
+/** Returns the descriptors of a text and the private keys in it. Throws RpcError with Core's texts. */
 export function readDescriptors({ params, expectWork }: ReadEnv, text: string, requireChecksum: boolean) {
   expectWork(PARSE_US + text.length * PARSE_CHARACTER_US);
   const parsed = parseDescriptor(text, params, { requireChecksum });
   return parsed.ok ? parsed : rpcFail('invalidAddressOrKey', parsed.error);
 }
 
-/** Indexes of a ranged descriptor. Throws RpcError with Core's texts. */
+/** Parses the range of indexes of a ranged descriptor. Throws RpcError with Core's texts. */
 export function readRange(value: RpcValue): Range {
   const [begin, end] = readBounds(value);
   if (begin < 0) rpcFail('invalidParameter', 'Range should be greater or equal than 0');
@@ -52,7 +56,10 @@ function readIndex({ text: digits }: NumberText): number {
   return /^-?\d+$/.test(digits) && Math.abs(index) < 2 ** 63 ? index : rpcFail('misc', 'JSON integer out of range');
 }
 
-/** Announces so many more derivations; `before` were announced already. Throws RpcError where all are too many. */
+/**
+ * Counts `count` derivations against the request budget, after `before` earlier ones. Throws RpcError if all together
+ * are too many.
+ */
 export function expectDerivations({ expectWork }: ReadEnv, count: number, before = 0): void {
   if (before + count > MAX_DERIVATIONS) rpcFail('invalidParameter', 'Range is too large');
   expectWork(count * DERIVE_US);

@@ -8,14 +8,15 @@ import { inferDescriptor } from '../../../wallet/descriptor/infer.ts';
 import { PrivateKey } from '../../../wallet/keys/private-key.ts';
 import { signMessage, verifyMessage } from '../../../wallet/keys/signed-message.ts';
 import { SigningData } from '../../../wallet/keys/signing-data.ts';
+import { EXAMPLE, example } from '../../engine/example.ts';
 import { rpcMethod } from '../../engine/method.ts';
 import { array, integer, optional, type Param, readString, text } from '../../engine/params.ts';
 import { rpcFail } from '../../engine/rpc-error.ts';
-import { anyOf, arr, bool, hexStr, maybe, obj, str } from '../../engine/schema.ts';
+import { anyOf, arr, bool, hexStr, maybe, noted, obj, str } from '../../engine/schema.ts';
 import { expectDerivations, RANGE, type Range, readDescriptors, readRange } from './descriptor-input.ts';
 import { readPublicKey } from './solving-data.ts';
 
-/** Microseconds to check a public key. */
+/** Microseconds to validate a public key. */
 const KEY_US = 40;
 
 const range: Param<Range> = {
@@ -25,23 +26,24 @@ const range: Param<Range> = {
   required: true,
   oneline: 'range',
   members: [],
-  schema: RANGE,
+  schema: noted(RANGE, 'Indexes to derive: required for a descriptor with *, and not allowed otherwise.'),
   read: readRange,
 };
 
 export const getdescriptorinfo = rpcMethod({
   name: 'getdescriptorinfo',
   category: 'util',
-  help: 'What an output descriptor is, and how it is written with public keys and checksum.',
-  params: [text('descriptor')],
+  help: 'Parses an output descriptor and returns it in canonical form, without private keys and with its checksum.',
+  params: [text('descriptor', { note: 'Descriptor, with or without checksum.' })],
   result: obj({
-    descriptor: str('with public keys and checksum'),
-    multipath_expansion: maybe(arr(str(), 'of each path, where it has several')),
-    checksum: str('of what was given'),
-    isrange: bool(),
-    issolvable: bool(),
-    hasprivatekeys: bool(),
+    descriptor: str('canonical form with public keys and checksum; the first one of several paths'),
+    multipath_expansion: maybe(arr(str(), 'one descriptor per path, if it has several paths')),
+    checksum: str('checksum of the given text'),
+    isrange: bool('whether it has *'),
+    issolvable: bool('whether it has the information to spend except private keys'),
+    hasprivatekeys: bool('whether the given text has a private key'),
   }),
+  examples: [example([EXAMPLE.descriptor]), example([`wpkh(${EXAMPLE.extendedPublicKey}/0/*)`])],
   scope: 'read',
   run(env, given) {
     const { descriptors, keys } = readDescriptors(env, given, false);
@@ -60,9 +62,10 @@ export const getdescriptorinfo = rpcMethod({
 export const deriveaddresses = rpcMethod({
   name: 'deriveaddresses',
   category: 'util',
-  help: 'The addresses of an output descriptor with checksum, of each of its paths if it has several.',
-  params: [text('descriptor'), optional(range, null)],
-  result: anyOf(arr(str()), arr(arr(str()), 'of each path, where it has several')),
+  help: 'Derives the addresses of an output descriptor. A call derives at most 5,000,000 keys.',
+  params: [text('descriptor', { note: 'Descriptor with checksum.' }), optional(range, null)],
+  result: anyOf(arr(str('address')), arr(arr(str('address')), 'one list per path, if it has several paths')),
+  examples: [example([EXAMPLE.descriptor]), example([EXAMPLE.multipathDescriptor, [0, 2]])],
   scope: 'read',
   long: true,
   run(env, given, indexes) {
@@ -89,7 +92,7 @@ function addressesOf(env: ReadEnv, descriptor: Descriptor, keys: SigningData, [b
     for (const script of scripts) {
       const address = addressOf(script, env.params.address);
       if (address !== null) addresses.push(address);
-      // A bare key among the scripts of combo() is left out.
+      // The P2PK script of combo() has no address and is omitted.
       else if (scripts.length === 1 || scriptType(script).type !== 'pubkey')
         rpcFail('invalidAddressOrKey', 'Descriptor does not have a corresponding address');
     }
@@ -113,9 +116,27 @@ function readOutputType(name: string): Exclude<OutputType, 'bech32m'> {
 export const createmultisig = rpcMethod({
   name: 'createmultisig',
   category: 'util',
-  help: 'An address that some of the given public keys can spend from together.',
-  params: [integer('nrequired'), array('keys', readString), optional(text('address_type'), 'legacy')],
-  result: obj({ address: str(), redeemScript: hexStr(), descriptor: str(), warnings: maybe(arr(str())) }),
+  help: 'Returns a multisig address, from which a number of the given keys together can spend. No wallet is read or changed.',
+  params: [
+    integer('nrequired', { note: 'Number of signatures that a spend needs, at least 1.' }),
+    array('keys', readString, { note: 'Public keys as hex, in the order of the script; at most 20.' }),
+    optional(
+      text('address_type', {
+        note: 'legacy, p2sh-segwit or bech32. With an uncompressed key the address is always legacy.',
+      }),
+      'legacy',
+    ),
+  ],
+  result: obj({
+    address: str(),
+    redeemScript: hexStr('multisig script'),
+    descriptor: str(),
+    warnings: maybe(arr(str(), 'if the address has another type than requested')),
+  }),
+  examples: [
+    example([2, [EXAMPLE.publicKey, EXAMPLE.otherPublicKey]]),
+    example([2, [EXAMPLE.publicKey, EXAMPLE.otherPublicKey], 'bech32']),
+  ],
   scope: 'read',
   run({ params, expectWork }, required, keys, typeName) {
     expectWork(keys.length * KEY_US);
@@ -133,7 +154,7 @@ export const createmultisig = rpcMethod({
         `Number of keys involved in the multisignature address creation > ${MAX_PUBKEYS_PER_MULTISIG}\nReduce the number`,
       );
     const redeemScript = multisig(required, publicKeys);
-    // A witness may not have uncompressed keys.
+    // Segwit policy forbids uncompressed keys.
     const type = publicKeys.every(({ length }) => length === 33) ? wanted : 'legacy';
     if (type === 'legacy' && redeemScript.length > MAX_SCRIPT_ELEMENT_SIZE)
       rpcFail(
@@ -160,9 +181,10 @@ export const createmultisig = rpcMethod({
 export const signmessagewithprivkey = rpcMethod({
   name: 'signmessagewithprivkey',
   category: 'util',
-  help: 'Signs a message with a private key.',
-  params: [text('privkey'), text('message')],
+  help: 'Signs a message with a private key. The key is not stored.',
+  params: [text('privkey', { note: 'Private key in WIF.' }), text('message', { note: 'Message to sign.' })],
   result: str('signature in Base64'),
+  examples: [example([EXAMPLE.privateKey, 'my message'])],
   scope: 'read',
   run({ params }, wif, message) {
     const key = PrivateKey.fromWif(wif, params.wif);
@@ -173,9 +195,20 @@ export const signmessagewithprivkey = rpcMethod({
 export const verifymessage = rpcMethod({
   name: 'verifymessage',
   category: 'util',
-  help: 'Whether the key of an address has signed a message.',
-  params: [text('address'), text('signature'), text('message')],
-  result: bool(),
+  help: 'Verifies the signature of a message.',
+  params: [
+    text('address', { note: 'P2PKH address of the signer.' }),
+    text('signature', { note: 'Signature in Base64, as signmessage returns it.' }),
+    text('message', { note: 'Signed message.' }),
+  ],
+  result: bool('whether the key of the address made the signature'),
+  examples: [
+    example([
+      EXAMPLE.legacyAddress,
+      'ILkxsQFKUpMZXIOEwozkcJtk2o4+t2AbksBaUtvsaRrYJtGVhkGynLmSMDLTo23PNMRpNeV+c8uY5HIXTQMc1Eo=',
+      'my message',
+    ]),
+  ],
   scope: 'read',
   run({ params }, given, signature, message) {
     const address = parseAddress(given, params.address);

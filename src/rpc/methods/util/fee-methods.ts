@@ -46,7 +46,7 @@ export const estimatesmartfee = nodeMethod({
       options(
         'options',
         {
-          fee_rate_estimator: str('block_policy, mempool_policy, or none for the best of both; none by default'),
+          fee_rate_estimator: str('block_policy, mempool_policy, or or none, the default, for the lower of both'),
           verbosity: int('2 adds mempool_health_statistics; 1 by default'),
           strict: bool('whether the call fails rather than return the minimum relay feerate; false by default'),
         },
