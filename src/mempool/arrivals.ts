@@ -1,7 +1,7 @@
-/** Slots in the order in which they came, by a number that only grows. Any may leave again. */
+/** Slots in order of arrival. Each has a number, and numbers only increase. */
 export class Arrivals {
   #numbers: number[] = [];
-  /** -1 where one has left. */
+  /** -1 for a slot that was removed. */
   #slots: number[] = [];
   #gone = 0;
 
@@ -22,23 +22,23 @@ export class Arrivals {
     this.#gone = 0;
   }
 
-  /** All at this moment, the oldest first: slots, -1 where one has left, and their numbers. */
+  /** Returns all current slots, oldest first, with -1 for removed ones, and their numbers. */
   all(): { slots: Int32Array; numbers: Float64Array } {
     return { slots: new Int32Array(this.#slots), numbers: new Float64Array(this.#numbers) };
   }
 
-  /** Those behind a number, the oldest first. */
+  /** Yields the slots with a higher number, oldest first. */
   *after(number: number): Generator<number> {
     for (let at = this.#from(number + 1); at < this.#slots.length; at++)
       if (this.#slots[at] !== -1) yield this.#slots[at]!;
   }
 
-  /** Those before a number, the newest first. */
+  /** Yields the slots with a lower number, newest first. */
   *before(number: number): Generator<number> {
     for (let at = this.#from(number) - 1; at >= 0; at--) if (this.#slots[at] !== -1) yield this.#slots[at]!;
   }
 
-  /** Index of the first with this number or a higher one. */
+  /** Returns the index of the first entry with at least this number. */
   #from(number: number): number {
     let low = 0;
     let high = this.#numbers.length;

@@ -6,23 +6,24 @@ import { compareFeerate, type FeeFrac } from './cluster/feefrac.ts';
 import type { Mempool } from './pool.ts';
 import { parentsOf } from './relatives.ts';
 
-/** Satoshis that lift what coins stand on in the mempool to a feerate. */
+/** Additional fees in satoshis that raise the unconfirmed ancestors of coins to a feerate. */
 export interface BumpFees {
-  /** Of each coin as if it were spent alone, in their order. */
+  /** For each coin if it is spent alone, in the order of the coins. */
   readonly each: readonly Amount[];
-  /** Of all of them: what several stand on is paid for once. */
+  /** For all coins together; shared ancestors are paid for once. */
   readonly together: Amount;
 }
 
-/** A transaction of a cluster: modified fee, virtual bytes, and the indexes of those whose outputs it spends. */
+/** A transaction of a cluster: modified fee, virtual bytes, and the indexes of its parents. */
 export interface ClusterTx extends FeeFrac {
   readonly parents: readonly number[];
 }
 
 /**
- * Core's MiniMiner: a transaction that would be mined at this feerate (satoshis per 1,000 vB), be it for what another
- * pays, costs its spender nothing. What spends one of the coins now counts as replaced, with all that descends from it;
- * coins that are not in the mempool, or go with what is replaced, cost nothing. Every cluster is looked at by itself.
+ * Core's MiniMiner: returns the fees that ancestors of coins lack at a feerate (satoshis per 1,000 vB). Ancestors that
+ * would be mined at this feerate anyway, possibly because of another descendant, cost nothing. Transactions that spend
+ * one of the coins are assumed to be replaced with their descendants. Coins outside the mempool, and those of replaced
+ * transactions, cost nothing. Each cluster is evaluated separately.
  */
 export function bumpFees(mempool: Mempool, outpoints: readonly Outpoint[], feerate: Amount): BumpFees {
   const { entries, graph } = mempool;
@@ -38,7 +39,7 @@ export function bumpFees(mempool: Mempool, outpoints: readonly Outpoint[], feera
   const done = new Set<number>();
   for (const slot of wanted) {
     if (done.has(slot) || replaced.has(slot)) continue;
-    // In a fixed order, so that equal ones are chosen alike.
+    // Sorted by txid, so that ties are resolved in the same way each time.
     const cluster = graph
       .cluster(slot)
       .filter((each) => !replaced.has(each))
@@ -62,7 +63,7 @@ export function bumpFees(mempool: Mempool, outpoints: readonly Outpoint[], feera
   };
 }
 
-/** Of some transactions of a cluster: what each needs to be lifted, and what they all stand on that is too cheap. */
+/** Evaluates transactions of one cluster: the fee that each lacks, and the total of their unmined ancestors. */
 function clusterBumpFees(txs: readonly ClusterTx[], asked: readonly number[], feerate: Amount) {
   const mined = new Set(minedPackages(txs, feerate).flat());
   const each = new Map<number, Amount>();
@@ -74,18 +75,18 @@ function clusterBumpFees(txs: readonly ClusterTx[], asked: readonly number[], fe
     }
     const ancestors = ancestorsOf(txs, index, mined);
     for (const ancestor of ancestors) below.add(ancestor);
-    // It has to be worth it alone, and with all it stands on.
+    // The feerate must be reached both alone and together with the ancestors.
     const [own, all] = [lifting(txs, [index], feerate), lifting(txs, ancestors, feerate)];
     each.set(index, own > all ? own : all);
   }
-  // Together they may pay enough: then they are mined before what spends them, which owes them nothing.
+  // If the ancestors reach the feerate together, they are mined without the spender's fee.
   const pays = lifting(txs, below, feerate) <= 0n;
   return { each, missing: pays ? { fee: 0, size: 0 } : sumOf(txs, below) };
 }
 
 /**
- * Indexes in the order in which ancestor packages are mined, the best first, until a package pays less than the
- * feerate; null for all. Equal ones in the order given.
+ * Returns packages of indexes in the order of ancestor-feerate mining, best first, until a package is below the feerate
+ * (null: all). Ties are resolved by input order.
  */
 export function minedPackages(txs: readonly ClusterTx[], feerate: Amount | null): number[][] {
   const packages: number[][] = [];
@@ -93,7 +94,7 @@ export function minedPackages(txs: readonly ClusterTx[], feerate: Amount | null)
   while (left.size > 0) {
     let best: { readonly score: FeeFrac; readonly ancestors: AncestorPackage } | null = null;
     for (const { tx, ancestors } of left.values()) {
-      // Its ancestors do not earn it a place, so that the worse of both counts.
+      // A transaction is rated by the lower of its own and its package's feerate: high-fee ancestors do not raise it.
       const score = isBetter(ancestors, tx) ? tx : ancestors;
       if (best === null || isBetter(score, best.score)) best = { score, ancestors };
     }
@@ -111,7 +112,7 @@ export function minedPackages(txs: readonly ClusterTx[], feerate: Amount | null)
   return packages;
 }
 
-/** A transaction with all it descends from that is not mined yet. */
+/** A transaction with its unmined ancestors. */
 interface AncestorPackage {
   fee: number;
   size: number;
@@ -123,13 +124,13 @@ function packageOf(txs: readonly ClusterTx[], index: number): AncestorPackage {
   return { ...sumOf(txs, members), members };
 }
 
-/** A higher feerate, or the same in fewer bytes. */
+/** Returns whether a has a higher feerate than b, or the same in fewer bytes. */
 function isBetter(a: FeeFrac, b: FeeFrac): boolean {
   const sign = compareFeerate(a.fee, a.size, b.fee, b.size);
   return sign > 0 || (sign === 0 && a.size < b.size);
 }
 
-/** All it descends from but what is mined, itself first. */
+/** Returns the unmined ancestors of a transaction, beginning with itself. */
 function ancestorsOf(txs: readonly ClusterTx[], index: number, mined: ReadonlySet<number> = new Set()): number[] {
   const found = new Set([index]);
   for (const each of found) for (const parent of txs[each]!.parents) if (!mined.has(parent)) found.add(parent);
@@ -145,7 +146,7 @@ function sumOf(txs: readonly ClusterTx[], members: Iterable<number>): FeeFrac {
   return { fee, size };
 }
 
-/** Satoshis that these lack of a feerate; below zero where they pay more. */
+/** Returns the satoshis that transactions lack to reach a feerate; negative if they exceed it. */
 function lifting(txs: readonly ClusterTx[], members: Iterable<number>, feerate: Amount): Amount {
   const { fee, size } = sumOf(txs, members);
   return feeForSize(feerate, size) - BigInt(fee);

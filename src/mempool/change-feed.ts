@@ -8,20 +8,20 @@ import type { Arrival, Departure, Mempool, MempoolObserver } from './pool.ts';
 
 export interface ChangeFeedDeps {
   readonly clock: Clock;
-  /** The next number of the node's sequence of events. */
+  /** Returns the next number of the node's event sequence. */
   nextSeq(): number;
-  /** Height and hash of the tip, display order. */
+  /** Returns height and hash of the tip, the hash in display order. */
   tip(): { readonly height: number; readonly hash: string };
-  /** Nobody is told of what happens: initial sync. */
+  /** Returns whether clients are not notified, as during initial block download. */
   silent(): boolean;
-  /** Takes the steps since the last call, when a turn of the loop is over. */
+  /** Receives the changes since the last call, at the end of an event loop turn. */
   emit(changes: readonly MempoolChange[]): void;
 }
 
-/** The least time between two `mempoolUpdate`, but for those that follow a block. */
+/** Minimum interval between two `mempoolUpdate` events, milliseconds; those after a block are sent at once. */
 const UPDATE_INTERVAL_MS = 1000;
 
-/** Turns what happens in the mempool into numbered changes with the text of their events. */
+/** Converts changes of the mempool to numbered changes with the JSON text of their events. */
 export class ChangeFeed implements MempoolObserver {
   readonly #deps: ChangeFeedDeps;
   #mempool: Mempool | null = null;
@@ -39,7 +39,7 @@ export class ChangeFeed implements MempoolObserver {
     this.#deps = deps;
   }
 
-  /** The mempool whose observer this is. */
+  /** Sets the mempool whose changes are observed. */
   observe(mempool: Mempool): void {
     this.#mempool = mempool;
   }
@@ -74,7 +74,7 @@ export class ChangeFeed implements MempoolObserver {
       seq,
       data: JSON.stringify(data),
       silent: this.#deps.silent(),
-      // Bytes of their own: of a view, all that lies behind it would be sent.
+      // Copied: a view would transfer its whole underlying buffer to the other thread.
       raw: entries.raw(slot).slice(),
       spent: entries.spent(slot).slice(),
       fee,
@@ -122,7 +122,7 @@ export class ChangeFeed implements MempoolObserver {
     });
   }
 
-  /** Something that happened elsewhere; `data` is told with number and time. */
+  /** Adds an event of another part of the node, with its number and time. */
   note(type: Extract<MempoolChange, { kind: 'note' }>['type'], data: object): void {
     const seq = this.#deps.nextSeq();
     const told = { seq, time: unixSeconds(this.#deps.clock), ...data };
@@ -130,30 +130,30 @@ export class ChangeFeed implements MempoolObserver {
     this.#scheduleFlush();
   }
 
-  /** What fees are at. */
+  /** Adds a fee report. */
   fees(report: FeeReport): void {
     this.#changes.push({ kind: 'fees', report });
     this.#scheduleFlush();
   }
 
-  /** The state as a whole is not what it was. */
+  /** Schedules a `mempoolUpdate`. */
   touch(): void {
     this.#dirty = true;
     this.#scheduleFlush();
   }
 
-  /** The same, and nobody is to wait for it. */
+  /** Schedules a `mempoolUpdate` without the minimum interval. */
   updateSoon(): void {
     this.#updatedAt = Number.NEGATIVE_INFINITY;
     this.touch();
   }
 
-  /** From here on everything waits for `take`: it belongs to a commit that is not written yet. */
+  /** Holds all changes back until `take`, because they belong to a commit that is not written yet. */
   hold(): void {
     this.#held = true;
   }
 
-  /** All steps since the last time, a `mempoolUpdate` at their end where `afterBlock` asks for one. */
+  /** Returns all changes since the last call; `afterBlock` adds a `mempoolUpdate`. */
   take({ afterBlock }: { afterBlock: boolean }): MempoolChange[] {
     this.#held = false;
     if (afterBlock || this.#isUpdateDue()) this.#update();
@@ -162,7 +162,7 @@ export class ChangeFeed implements MempoolObserver {
     return changes;
   }
 
-  /** Hands over what has happened so far, so that whoever is answered next finds it known. */
+  /** Emits the changes so far, so that a client finds them applied when its reply arrives. */
   flush(): void {
     if (this.#held || this.#closed) return;
     const changes = this.take({ afterBlock: false });
@@ -188,7 +188,7 @@ export class ChangeFeed implements MempoolObserver {
     });
   }
 
-  /** Where an update is wanted but too early, it comes when its time has come. */
+  /** Returns whether a `mempoolUpdate` is due; if it is too early, a timer is set. */
   #isUpdateDue(): boolean {
     if (!this.#dirty) return false;
     const wait = this.#updatedAt + UPDATE_INTERVAL_MS - this.#deps.clock.monotonicMs();
@@ -206,7 +206,7 @@ export class ChangeFeed implements MempoolObserver {
     this.#dirty = false;
     this.#updatedAt = this.#deps.clock.monotonicMs();
     const all = this.#mempool!.totals();
-    // In initial sync it says nothing about what others have in theirs.
+    // During initial block download the mempool says nothing about those of other nodes.
     const totals = { ...all, loaded: all.loaded && !this.#deps.silent() };
     const { count, vsize, size, usage, totalFee, minFeerate } = totals;
     const seq = this.#deps.nextSeq();

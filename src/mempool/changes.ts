@@ -1,12 +1,12 @@
 import type { FeeReport } from './fees/fee-estimator.ts';
 
-/** Why a transaction left the mempool, as `transactionRemoved` names it. */
+/** Reason for which a transaction left the mempool, as in `transactionRemoved` events. */
 export type RemovalReason = 'block' | 'replaced' | 'conflict' | 'sizelimit' | 'expiry' | 'reorg';
 
 /**
- * One step of the mempool, in order. `seq` is the number of its event in the node's one sequence, `data` the JSON text
- * of the event's payload (`seq` and `time` included), ready to be sent. What is `silent` happened in initial sync, and
- * clients are not told.
+ * One change of the mempool, in order. `seq` is the number of its event in the node's sequence, `data` the JSON text of
+ * the event's payload including `seq` and `time`. Clients are not notified of `silent` changes, which happened during
+ * initial block download.
  */
 export type MempoolChange =
   | {
@@ -14,23 +14,23 @@ export type MempoolChange =
       readonly seq: number;
       readonly data: string;
       readonly silent: boolean;
-      /** Encoding with witness. */
+      /** Serialization with witness. */
       readonly raw: Uint8Array;
-      /** The outputs it spends, in input order, each an undo record (`writeUndoRecord`); position 2^53-1: in the mempool. */
+      /** Undo records (`writeUndoRecord`) of the spent outputs in input order; position 2^53-1 means unconfirmed. */
       readonly spent: Uint8Array;
-      /** Satoshis, without prioritisation; and the sum of what `prioritisetransaction` added. */
+      /** Base fee in satoshis, and the sum of the deltas of `prioritisetransaction`. */
       readonly fee: number;
       readonly feeDelta: number;
-      /** BIP-141; and in virtual bytes with the sigop adjustment. */
+      /** BIP-141 weight, and virtual size with the sigop adjustment. */
       readonly weight: number;
       readonly vsize: number;
       readonly sigopCost: number;
-      /** Unix seconds of acceptance. */
+      /** Time of acceptance, Unix seconds. */
       readonly time: number;
       /** Height of the tip when it was accepted. */
       readonly height: number;
       readonly unbroadcast: boolean;
-      /** Txids of those it took the place of. */
+      /** Txids of the replaced transactions. */
       readonly replaced: readonly Uint8Array[];
     }
   | {
@@ -42,46 +42,49 @@ export type MempoolChange =
       readonly reason: RemovalReason;
       readonly replacedBy: Uint8Array | null;
     }
-  /** Same transaction, other facts. */
+  /** Prioritisation or broadcast state of a transaction changed. */
   | { readonly kind: 'modified'; readonly txid: Uint8Array; readonly feeDelta: number; readonly unbroadcast: boolean }
-  /** Something that happened elsewhere and has its place among these: `type` names it to whoever derives events of it. */
+  /** An event of another part of the node in the same sequence; `type` is its event type. */
   | { readonly kind: 'note'; readonly seq: number; readonly type: 'walletAbandoned'; readonly data: string }
-  /** What fees are at. */
+  /** New feerate estimates. */
   | { readonly kind: 'fees'; readonly report: FeeReport }
-  /** `mempoolUpdate`, with what only the mempool itself knows. */
+  /** `mempoolUpdate`, with totals that only the mempool itself knows. */
   | { readonly kind: 'update'; readonly seq: number; readonly data: string; readonly totals: MempoolTotals };
 
-/** What the mempool says of itself as a whole. */
+/** Totals of the mempool. */
 export interface MempoolTotals {
   readonly count: number;
   /** Virtual bytes. */
   readonly vsize: number;
   /** Serialized bytes. */
   readonly size: number;
-  /** Bytes of memory, and how many it may take. */
+  /** Memory usage and its limit, bytes. */
   readonly usage: number;
   readonly maxUsage: number;
   /** Satoshis. */
   readonly totalFee: number;
-  /** Satoshis per 1,000 virtual bytes that enter now, and the configured least. */
+  /** Current minimum feerate to enter and the configured ones, satoshis per 1,000 virtual bytes. */
   readonly minFeerate: number;
   readonly minRelayFeerate: number;
   readonly incrementalFeerate: number;
   readonly unbroadcast: number;
-  /** Saved transactions have been read back. */
+  /** Whether the saved transactions have been imported. */
   readonly loaded: boolean;
 }
 
-/** What a change weighs beside its bytes. */
+/** Memory of a change beyond its variable data, bytes. */
 const CHANGE_BYTES = 500;
 
-/** About how many bytes of memory a change takes on its way to those who are told. */
+/** Returns the approximate memory of a queued change, bytes. */
 export function changeBytes(change: MempoolChange): number {
   const bytes = CHANGE_BYTES + ('data' in change ? change.data.length : 0);
   return change.kind === 'added' ? bytes + change.raw.length + change.spent.length : bytes;
 }
 
-/** The same changes; the bytes of all in one piece, which costs less to send and to keep than two for each. */
+/**
+ * Returns the same changes with all bytes in one buffer, which is cheaper to transfer and keep than two buffers per
+ * change.
+ */
 export function packed(changes: readonly MempoolChange[]): MempoolChange[] {
   let length = 0;
   for (const change of changes) if (change.kind === 'added') length += change.raw.length + change.spent.length;

@@ -2,8 +2,8 @@ import type { Outpoint } from '../primitives/outpoint.ts';
 import type { Mempool } from './pool.ts';
 
 /**
- * Whether the mempool has room for a transaction of this weight that spends these coins: all that it would hang together
- * with must stay within the limits of a cluster. What spends the coins now counts as replaced.
+ * Returns whether a transaction of this weight that spends these coins stays within the cluster limits. Mempool
+ * transactions that spend the coins are assumed to be replaced.
  */
 export function hasClusterRoom({ entries, graph }: Mempool, spent: readonly Outpoint[], weight: number): boolean {
   graph.startStaging();

@@ -7,24 +7,25 @@ import type { Outpoint } from '../primitives/outpoint.ts';
 import { type TxOutput, transactionFromBytes } from '../primitives/transaction.ts';
 import type { Entries } from './entries.ts';
 
-/** What acceptance asks of the chain: always of its tip, with nothing half connected. */
+/** The chain as validation sees it: always at its tip, never between two blocks. */
 export interface ChainView {
   readonly tip: HeaderEntry & { readonly hash: Uint8Array };
-  /** An unspent output of the chain. */
+  /** Returns an unspent output of the chain, or null. */
   coin(outpoint: Outpoint): Coin | null;
 }
 
 /**
- * The coins that a loose transaction can spend: those of the chain, of the mempool, and of its own package. For one
- * judgement: what it has read of the mempool it keeps, as most inputs of a transaction may spend outputs of one other.
+ * The coins that an unconfirmed transaction can spend: those of the chain, the mempool and its own package. Used for
+ * one validation; it caches outputs of mempool transactions, as many inputs often spend outputs of the same
+ * transaction.
  */
 export class MempoolCoins {
   readonly #chain: ChainView;
   readonly #entries: Entries;
-  /** By slot. */
+  /** Parsed outputs by slot. */
   readonly #outputs = new Map<number, readonly TxOutput[]>();
   readonly #package = new Map<string, readonly TxOutput[]>();
-  /** Coins that are in no block count as made in the next one, and not by its coinbase. */
+  /** Unconfirmed coins count as created in the next block, not by its coinbase. */
   readonly unconfirmedPosition: number;
 
   constructor(chain: ChainView, entries: Entries) {
@@ -33,7 +34,7 @@ export class MempoolCoins {
     this.unconfirmedPosition = txPosition(chain.tip.height + 1, 1);
   }
 
-  /** Lets the next transactions of the package spend the outputs of this one. */
+  /** Makes the outputs of a transaction available to later transactions of the package. */
   addPackageTransaction(parsed: ParsedTransaction): void {
     this.#package.set(hashToHex(parsed.txid), parsed.tx.outputs);
   }

@@ -13,41 +13,44 @@ import { SlotIndex } from '../util/slot-index.ts';
 const HASH = 32;
 const OUTPOINT = 36;
 const INITIAL = 256;
-/** Bytes an entry takes beside its transaction, its coins and its inputs: the columns, both indexes, the graph. */
+/** Memory of an entry beyond its transaction, coins and inputs, bytes: columns, both indexes, the graph. */
 const ENTRY_BYTES = 330;
-/** Of each input: its outpoint, its owner and its place in the index. */
+/** Memory of an input: its outpoint, its owner, its link and its index entry, bytes. */
 const INPUT_BYTES = OUTPOINT + 4 + 4 + 12;
 
-/** Facts of a transaction that enters. Amounts in satoshis. */
+/** A transaction to be added, with its properties. Amounts in satoshis. */
 export interface NewEntry {
   readonly parsed: ParsedTransaction;
-  /** Undo records of the outputs it spends. */
+  /** Undo records of the spent outputs. */
   readonly spent: Uint8Array;
   readonly fee: number;
   readonly feeDelta: number;
-  /** BIP-141 weight, and what counts in the mempool: the same, or what its sigops amount to. */
+  /**
+   * BIP-141 weight, and the virtual size that counts in the mempool: of the weight or of the sigops, whichever is
+   * larger.
+   */
   readonly weight: number;
   readonly vsize: number;
   readonly sigopCost: number;
   /** Unix seconds. */
   readonly time: number;
   readonly height: number;
-  /** Its place in the order of arrival; behind all others where not given. */
+  /** Arrival number; by default after all others. */
   readonly order?: number;
-  /** A reorg can make it premature: it spends a coinbase, or is locked until some height or time. */
+  /** Whether a reorganization can make it premature: it spends a coinbase output or has a time lock. */
   readonly locked: boolean;
 }
 
 /**
- * The transactions of the mempool in columns, one slot each: plain objects and maps of hundreds of thousands would
- * cost several times their bytes and stop the thread for their collection. Slots are given by the caller.
+ * The transactions of the mempool in typed arrays, one slot each. Hundreds of thousands of objects and maps would take
+ * several times the memory and block the thread during garbage collection. The caller assigns the slots.
  */
 export class Entries {
   #capacity = INITIAL;
   #txids = new Uint8Array(INITIAL * HASH);
   #wtxids = new Uint8Array(INITIAL * HASH);
   #fee = new Float64Array(INITIAL);
-  /** Few have one. */
+  /** Only prioritised transactions have one. */
   readonly #feeDelta = new Map<number, number>();
   #order = new Float64Array(INITIAL);
   #time = new Uint32Array(INITIAL);
@@ -59,21 +62,21 @@ export class Entries {
   #firstInput = new Int32Array(INITIAL);
   #locked = new Uint8Array(INITIAL);
   #spentLength = new Uint32Array(INITIAL);
-  /** The encoding of each transaction, and behind it its coins: where they are; NaN where the slot is free. */
+  /** Offset of each transaction's bytes, followed by its undo records; NaN for a free slot. */
   #bytesAt = new Float64Array(INITIAL).fill(Number.NaN);
   readonly #bytes = new ByteArena();
   #slots = 0;
   readonly #byTxid = new SlotIndex(HASH, () => this.#txids);
   readonly #byWtxid = new SlotIndex(HASH, () => this.#wtxids);
 
-  // Inputs have slots of their own, chained from the entry.
+  // Inputs have slots of their own, in a linked list per entry.
   #outpoints = new Uint8Array(INITIAL * OUTPOINT);
   #owner = new Int32Array(INITIAL);
   #nextInput = new Int32Array(INITIAL);
   readonly #freeInputs: number[] = [];
   #inputSlots = 0;
   readonly #byOutpoint = new SlotIndex(OUTPOINT, () => this.#outpoints);
-  /** Inputs that spend outputs of the same transaction are chained, and the first of them can be found by its id. */
+  /** Index of the inputs by the txid they spend from: the first input is in the index, the others are linked to it. */
   readonly #byParent: SlotIndex | null;
   #nextSibling = new Int32Array(INITIAL);
   #previousSibling = new Int32Array(INITIAL);
@@ -83,7 +86,7 @@ export class Entries {
   #lowestOrder = 1;
   #totals = { vsize: 0, size: 0, fee: 0, bytes: 0 };
 
-  /** `spenders`: whether `spendersOf` can be asked. */
+  /** `spenders` enables `spendersOf`. */
   constructor({ spenders = false } = {}) {
     this.#byParent = spenders ? new SlotIndex(HASH, () => this.#outpoints, OUTPOINT) : null;
   }
@@ -92,27 +95,27 @@ export class Entries {
     return this.#byTxid.count;
   }
 
-  /** Virtual bytes, serialized bytes, satoshis, and bytes of memory of all. */
+  /** Totals of all entries: virtual bytes, serialized bytes, satoshis, and bytes of memory. */
   get totals(): Readonly<{ vsize: number; size: number; fee: number; bytes: number }> {
     return this.#totals;
   }
 
-  /** What the next one gets for its place in the order of arrival: all that are here have a lower one. */
+  /** The next arrival number, higher than those of all entries. */
   get nextOrder(): number {
     return this.#nextOrder;
   }
 
-  /** None that is here, or was, has a lower place in the order of arrival. */
+  /** A lower bound of the arrival numbers of all present and former entries. */
   get lowestOrder(): number {
     return this.#lowestOrder;
   }
 
-  /** Who comes from now on without a place in the order of arrival gets one behind this. */
+  /** Raises the next arrival number above `order`. */
   orderBehind(order: number): void {
     this.#nextOrder = Math.max(this.#nextOrder, order + 1);
   }
 
-  /** The slot of a transaction, or -1. */
+  /** Returns the slot of a transaction, or -1. */
   find(txid: Uint8Array): number {
     return this.#byTxid.find(txid);
   }
@@ -121,7 +124,7 @@ export class Entries {
     return this.#byWtxid.find(wtxid);
   }
 
-  /** The slot of the transaction that spends an outpoint, or -1. */
+  /** Returns the slot of the transaction that spends an outpoint, or -1. */
   spender({ txid, vout }: Outpoint): number {
     const key = this.#key;
     key.set(txid);
@@ -130,7 +133,7 @@ export class Entries {
     return input < 0 ? -1 : this.#owner[input]!;
   }
 
-  /** Slots of the transactions that spend outputs of this one, in the mempool or not. */
+  /** Returns the slots of the transactions that spend outputs of `txid`, which need not be in the mempool. */
   spendersOf(txid: Uint8Array): number[] {
     const slots = new Set<number>();
     const first = this.#byParent?.find(txid) ?? -1;
@@ -142,7 +145,7 @@ export class Entries {
     return slot < this.#slots && !Number.isNaN(this.#bytesAt[slot]!);
   }
 
-  /** Puts a transaction into a free slot; none of its inputs may be spent here already. */
+  /** Adds a transaction at a free slot. No entry may spend the same coins. */
   add(slot: number, entry: NewEntry): void {
     assert(!this.has(slot), 'the slot is free');
     while (slot >= this.#capacity) this.#grow();
@@ -188,7 +191,7 @@ export class Entries {
     this.#feeDelta.delete(slot);
   }
 
-  /** A view, valid until the next entry is added. */
+  /** Returns the txid as a view, valid until the next entry is added. */
   txid(slot: number): Txid {
     return this.#txids.subarray(slot * HASH, (slot + 1) * HASH) as Txid;
   }
@@ -197,23 +200,26 @@ export class Entries {
     return this.#wtxids.subarray(slot * HASH, (slot + 1) * HASH) as Wtxid;
   }
 
-  /** The encoding with witness: a view, valid as long as the entry is there. Not to be sent to another thread. */
+  /**
+   * Returns the serialization with witness as a view, valid until the entry is removed. It must not be transferred to
+   * another thread.
+   */
   raw(slot: number): Uint8Array {
     return this.#bytes.view(this.#bytesAt[slot]!, this.#rawLength[slot]!);
   }
 
-  /** BIP-141 weight, or what its sigops amount to where that is more. */
+  /** Returns the BIP-141 weight, or the weight equivalent of the sigops if that is higher. */
   adjustedWeight(slot: number, bytesPerSigop: number): number {
     return adjustedWeight(this.#weight[slot]!, this.#sigopCost[slot]!, bytesPerSigop);
   }
 
-  /** Undo records of the outputs it spends: a view, as `raw`. */
+  /** Returns the undo records of the spent outputs, as a view like `raw`. */
   spent(slot: number): Uint8Array {
     const rawLength = this.#rawLength[slot]!;
     return this.#bytes.view(this.#bytesAt[slot]!, rawLength + this.#spentLength[slot]!).subarray(rawLength);
   }
 
-  /** With bytes of its own, which stay. */
+  /** Returns the parsed transaction with its own copy of the bytes. */
   parsed(slot: number): ParsedTransaction {
     return parseTransaction(this.raw(slot).slice());
   }
@@ -222,7 +228,7 @@ export class Entries {
     return readTxUndo(new ByteReader(this.spent(slot).slice()), inputs);
   }
 
-  /** Of each input, in their order, the slot of the transaction it spends from; -1 where that is not here. */
+  /** Returns, for each input in order, the slot of the transaction it spends from, or -1 if that is not an entry. */
   inputSlots(slot: number): number[] {
     const slots: number[] = [];
     for (let input = this.#firstInput[slot]!; input >= 0; input = this.#nextInput[input]!)
@@ -231,8 +237,8 @@ export class Entries {
   }
 
   /**
-   * Puts the encoding at `at`, and behind it txid and wtxid with the last byte first, as they are shown. Without a view
-   * for each, which would cost as much as the copy.
+   * Copies the serialization to offset `at`, followed by txid and wtxid in display order. No views are created, as they
+   * would cost as much as the copy.
    */
   copyShown(slot: number, to: Uint8Array, at: number): void {
     const rawLength = this.#rawLength[slot]!;
@@ -254,7 +260,7 @@ export class Entries {
     return this.#feeDelta.get(slot) ?? 0;
   }
 
-  /** What it pays with prioritisation. */
+  /** Returns the fee including the prioritisation delta. */
   modifiedFee(slot: number): number {
     return this.#fee[slot]! + this.feeDelta(slot);
   }
@@ -296,7 +302,7 @@ export class Entries {
     return this.#locked[slot] === 1;
   }
 
-  /** All slots, in no order. Entries must not be added meanwhile. */
+  /** Yields all slots, unordered. No entry may be added during the iteration. */
   *slots(): Generator<number> {
     for (let slot = 0; slot < this.#slots; slot++) if (this.has(slot)) yield slot;
   }

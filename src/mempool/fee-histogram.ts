@@ -1,14 +1,14 @@
-/** sat/vB, rising; a transaction belongs to the highest that it pays. */
+/** Lower bounds in sat/vB, ascending; a transaction belongs to the highest bound that it reaches. */
 const BANDS: readonly number[] = [
   0, 0.1, 0.2, 0.5, 1, 1.5, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 17, 20, 25, 30, 40, 50, 60, 70, 80, 100, 120, 140, 170,
   200, 250, 300, 400, 500, 600, 700, 800, 1000, 1200, 1400, 1700, 2000, 5000, 10_000,
 ];
 
-/** Virtual bytes of the mempool by what they pay, counted along. */
+/** Virtual size of the mempool by feerate band, updated with each change. */
 export class FeeHistogram {
   readonly #vsize = new Float64Array(BANDS.length);
 
-  /** Satoshis and virtual bytes. */
+  /** Adds a transaction; fee in satoshis, size in virtual bytes. */
   add(fee: number, vsize: number): void {
     this.#vsize[bandOf(fee / vsize)]! += vsize;
   }
@@ -17,7 +17,7 @@ export class FeeHistogram {
     this.#vsize[bandOf(fee / vsize)]! -= vsize;
   }
 
-  /** The bands that hold something, the best first: least rate in sat/vB, virtual bytes. */
+  /** Returns the non-empty bands, highest first: lower bound in sat/vB, virtual bytes. */
   bands(): [rate: number, vsize: number][] {
     const found: [number, number][] = [];
     for (let i = BANDS.length - 1; i >= 0; i--) if (this.#vsize[i]! > 0) found.push([BANDS[i]!, this.#vsize[i]!]);

@@ -10,22 +10,26 @@ import type { Acceptance } from './validation/acceptance.ts';
 
 const MAX_BLOCK_TXS = Math.floor(MAX_BLOCK_WEIGHT / MIN_TRANSACTION_WEIGHT);
 
-/** How the chain has moved; blocks are read one by one, since a reorg may be long. */
+/** A change of the active chain. Blocks are read one at a time, since a reorganization may be long. */
 export interface BlocksMoved {
-  /** Blocks that left it, the highest first. */
+  /** Disconnected blocks, highest first. */
   readonly disconnected: readonly (() => ParsedBlock)[];
-  /** Blocks that joined it, the lowest first. */
+  /** Connected blocks, lowest first. */
   readonly connected: readonly (() => ParsedBlock)[];
-  /** What was in dropped blocks may come back: coins can be read, and are those of the new tip. */
+  /**
+   * Whether transactions of disconnected blocks may be accepted again: the coins are readable and those of the new tip.
+   */
   readonly reaccept: boolean;
-  /** Told of each block that joined, in order, when its transactions have left; null where it was not looked at. */
+  /**
+   * Called for each connected block in order after its transactions were removed; `block` is null if it was not read.
+   */
   joined?(index: number, block: ParsedBlock | null): void;
 }
 
 /**
- * Brings the mempool in line with a chain that has moved: what is in the new blocks leaves, with what contradicts it;
- * what was in dropped blocks comes back through acceptance, the oldest first, and whatever can then not be in the next
- * block goes. `chain` is at the new tip already.
+ * Updates the mempool after a change of the active chain (Core's removeForBlock and MaybeUpdateMempoolForReorg).
+ * Transactions of connected blocks and their conflicts are removed. Transactions of disconnected blocks are accepted
+ * again, oldest first, and everything that cannot be in the next block is removed. `chain` is already at the new tip.
  */
 export function followChain(
   move: BlocksMoved,
@@ -34,7 +38,7 @@ export function followChain(
   const reorg = move.disconnected.length > 0;
   const confirmed = new Set<string>();
   for (const [index, block] of move.connected.entries()) {
-    // In initial sync there is nothing to take out, and blocks need not be read for it.
+    // With an empty mempool, as during initial block download, the blocks need not be read.
     if (!reorg && !move.reaccept && mempool.isUntouchable) {
       mempool.blockArrived();
       move.joined?.(index, null);
@@ -47,8 +51,8 @@ export function followChain(
   }
   if (!reorg) return;
   const back: { slot: number; txid: Txid; outputs: number }[] = [];
-  // It counts as older than all that is here: what spends it must come after it when both are read back one day, and
-  // peers that know of that may ask for it.
+  // They get arrival numbers below all others: when the mempool is restored, they must precede their children, and
+  // peers that know the block may request them at once.
   let order = mempool.entries.lowestOrder - move.disconnected.length * MAX_BLOCK_TXS;
   for (const block of move.disconnected.toReversed()) {
     for (const [index, parsed] of block().txs.entries()) {
@@ -58,7 +62,7 @@ export function followChain(
       const { outputs } = parsed.tx;
       if (result?.status === 'accepted')
         back.push({ slot: mempool.entries.find(parsed.txid), txid: parsed.txid, outputs: outputs.length });
-      // Without it, what spends its outputs has nothing to spend.
+      // Without it, the transactions that spend its outputs have missing inputs.
       else mempool.removeRecursive(mempool.children(parsed.txid, outputs.length), 'reorg');
     }
   }
@@ -68,16 +72,16 @@ export function followChain(
   mempool.limit();
 }
 
-/** What came back may have children that were here before it. */
+/** Links accepted transactions to children that were in the mempool before them. */
 function linkChildren(mempool: Mempool, back: readonly { slot: number; txid: Txid; outputs: number }[]): void {
   for (const { slot, txid, outputs } of back) {
-    // It may have been replaced by another that came back.
+    // It may have been replaced by another transaction of a disconnected block.
     if (mempool.entries.find(txid) !== slot) continue;
     for (const child of mempool.children(txid, outputs)) mempool.graph.addDependency(slot, child);
   }
 }
 
-/** Slots of transactions that could not be in the next block any more. */
+/** Returns the slots of transactions that are not valid in the next block. */
 function premature(mempool: Mempool, chain: ChainView): number[] {
   const { entries } = mempool;
   const { tip } = chain;

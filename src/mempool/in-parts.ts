@@ -1,15 +1,15 @@
-/** The longest that others wait. */
+/** Time limit of one slice, milliseconds. */
 const SLICE_MS = 8;
 
 export interface InPartsDeps {
   readonly signal: AbortSignal;
-  /** Runs a part of the work when it may be done. */
+  /** Runs one slice when the chain is settled. */
   run<T>(work: () => T): Promise<T>;
-  /** How long the first part may take, in milliseconds, where that is not as long as the others. */
+  /** Time limit of the first slice, milliseconds; by default that of the others. */
   readonly firstMs?: number;
 }
 
-/** Takes all items, a few milliseconds' worth at a time; blocks, peers and clients have their turn in between. */
+/** Processes all items in slices of a few milliseconds. The thread yields between them to blocks, peers and clients. */
 export async function inParts<T>(items: Iterator<T>, { run, signal, firstMs }: InPartsDeps, take: (item: T) => void) {
   let sliceMs = firstMs ?? SLICE_MS;
   for (let more = true; more; ) {
@@ -24,7 +24,7 @@ export async function inParts<T>(items: Iterator<T>, { run, signal, firstMs }: I
       return true;
     });
     sliceMs = SLICE_MS;
-    // Promises alone would keep the thread, however many there are.
+    // Promises alone would not yield to I/O.
     if (more) await new Promise(setImmediate);
   }
 }

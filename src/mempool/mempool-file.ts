@@ -6,33 +6,33 @@ import { ByteReader, DecodeError } from '../util/bytes.ts';
 import { withDescriptors } from '../util/descriptors.ts';
 
 export interface MempoolFileEntry {
-  /** Views into what was read of the file; its `offset` means nothing. */
+  /** Views of the file's bytes; `offset` is meaningless. */
   readonly parsed: ParsedTransaction;
-  /** Unix seconds when it came. */
+  /** Time of entry, Unix seconds. */
   readonly time: number;
-  /** Satoshis that it was prioritised by. */
+  /** Prioritisation delta, satoshis. */
   readonly feeDelta: number;
 }
 
 const PLAIN = 1n;
-/** Everything behind the key is xored with it, by its place in the file. */
+/** Everything after the key is XORed with it, by file offset. */
 const OBFUSCATED = 2n;
 const KEY_SIZE = 8;
-/** No transaction that fits a block takes more, with what stands beside it. */
+/** Upper bound of a record: the largest transaction that fits a block, with its other fields. */
 const MAX_RECORD = 4_000_100;
 const WINDOW = 2 * MAX_RECORD;
 
-/** A `mempool.dat` of Bitcoin Core, read from its beginning to its end. All methods throw DecodeError on another file. */
+/** Sequential reader of a `mempool.dat` of Bitcoin Core. All methods throw DecodeError if the file is invalid. */
 export class MempoolFile implements Disposable {
-  /** Transactions that are to be in it. */
+  /** Number of transactions in the file. */
   readonly count: number;
   readonly #fd: number;
   #window = new Uint8Array(WINDOW);
   #key: Uint8Array | null = null;
-  /** Of the window: where the next record begins, and where what was read ends. */
+  /** Offsets in the window: the next record, and the end of the bytes read. */
   #at = 0;
   #end = 0;
-  /** Of the file: what was read, and whether that is all. */
+  /** Number of bytes read from the file, and whether its end was reached. */
   #read = 0;
   #ended = false;
 
@@ -41,7 +41,7 @@ export class MempoolFile implements Disposable {
     try {
       const version = this.#take(8, (r) => r.u64());
       if (version === OBFUSCATED) this.#obfuscated();
-      else if (version !== PLAIN) throw new DecodeError('not a mempool file of a known version');
+      else if (version !== PLAIN) throw new DecodeError('unknown version of the mempool file');
       this.count = Number(this.#take(8, (r) => r.u64()));
     } catch (error) {
       this[Symbol.dispose]();
@@ -57,13 +57,15 @@ export class MempoolFile implements Disposable {
       });
   }
 
-  /** Behind the transactions: what was prioritised and is not there, satoshis. */
+  /**
+   * Yields the prioritisation deltas of transactions that are not in the file, satoshis. They follow the transactions.
+   */
   *feeDeltas(): Generator<readonly [Txid, number]> {
     for (let left = this.#size(); left > 0; left--)
       yield this.#take(40, (r) => [r.bytes(32).slice() as Txid, readDelta(r)] as const);
   }
 
-  /** Behind those: what no peer has asked for yet. */
+  /** Yields the txids of unbroadcast transactions. They follow the deltas. */
   *unbroadcast(): Generator<Txid> {
     for (let left = this.#size(); left > 0; left--) yield this.#take(32, (r) => r.bytes(32).slice() as Txid);
   }
@@ -74,10 +76,10 @@ export class MempoolFile implements Disposable {
 
   #obfuscated(): void {
     const key = this.#take(1 + KEY_SIZE, (r) => {
-      if (readCompactSize(r) !== KEY_SIZE) throw new DecodeError('a key of another size');
+      if (readCompactSize(r) !== KEY_SIZE) throw new DecodeError('invalid key size in the mempool file');
       return r.bytes(KEY_SIZE).slice();
     });
-    // What was read ahead of it was read as it is.
+    // The bytes already read beyond the key are still obfuscated.
     this.#key = key;
     this.#reveal(this.#at, this.#end);
   }
@@ -86,7 +88,7 @@ export class MempoolFile implements Disposable {
     return this.#take(9, readCompactSize);
   }
 
-  /** Reads what takes no more than `most` bytes. */
+  /** Reads a value of at most `most` bytes. */
   #take<T>(most: number, read: (r: ByteReader) => T): T {
     if (this.#end - this.#at < most && !this.#ended) this.#fill();
     const r = new ByteReader(this.#window.subarray(this.#at, this.#end));
@@ -96,7 +98,7 @@ export class MempoolFile implements Disposable {
   }
 
   #fill(): void {
-    // Another one each time: what was read of the last is views into it.
+    // A new window each time, since records of the previous one are views of it.
     const window = new Uint8Array(WINDOW);
     window.set(this.#window.subarray(this.#at, this.#end));
     this.#window = window;
@@ -120,6 +122,6 @@ export class MempoolFile implements Disposable {
 
 function readDelta(r: ByteReader): number {
   const delta = Number(r.i64());
-  if (!Number.isSafeInteger(delta)) throw new DecodeError('a fee delta that no fee can have');
+  if (!Number.isSafeInteger(delta)) throw new DecodeError('fee delta out of range in the mempool file');
   return delta;
 }

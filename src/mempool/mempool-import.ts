@@ -4,9 +4,9 @@ import { MempoolFile, type MempoolFileEntry } from './mempool-file.ts';
 import type { Mempool } from './pool.ts';
 import type { Acceptance } from './validation/acceptance.ts';
 
-/** What of the file is taken over beside its transactions. */
+/** Options of `importmempool`. */
 export interface MempoolImportOptions {
-  /** They came now, whatever the file says. */
+  /** Use the current time instead of the times in the file. */
   readonly useCurrentTime: boolean;
   readonly applyFeeDeltas: boolean;
   readonly applyUnbroadcast: boolean;
@@ -25,13 +25,13 @@ export interface MempoolImportDeps {
   readonly acceptance: Acceptance;
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  /** Runs a small part of the work when nothing is half connected. */
+  /** Runs one slice when the chain is settled. */
   run<T>(work: () => T): Promise<T>;
 }
 
 /**
- * Takes in what a `mempool.dat` of Bitcoin Core holds, as if it were handed in one by one. Throws DecodeError where the
- * file is none or ends early; what came before that stays.
+ * Imports a `mempool.dat` of Bitcoin Core, submitting its transactions one by one. Throws DecodeError if the file is
+ * invalid or truncated; transactions accepted before that remain.
  */
 export async function importMempool(
   path: string,

@@ -13,25 +13,25 @@ import { FeeHistogram } from './fee-histogram.ts';
 import type { FeeReport } from './fees/fee-estimator.ts';
 import { ScriptIndex } from './script-index.ts';
 
-/** A transaction of the mempool with all that is known of it. Amounts in satoshis. */
+/** A transaction of the mempool with its properties. Amounts in satoshis. */
 export interface Unconfirmed {
   readonly slot: number;
   readonly seq: number;
   readonly parsed: ParsedTransaction;
-  /** In input order. */
+  /** Spent coins in input order. */
   readonly spent: readonly Coin[];
   readonly fee: number;
   readonly feeDelta: number;
   /** Virtual bytes with the sigop adjustment. */
   readonly vsize: number;
-  /** Unix seconds, and height of the tip, of its acceptance. */
+  /** Time of acceptance in Unix seconds, and height of the tip at that time. */
   readonly time: number;
   readonly height: number;
   readonly unbroadcast: boolean;
   readonly replaced: readonly Txid[];
 }
 
-/** What touches one script, summed up. Satoshis. */
+/** Sums over the mempool transactions that involve one script. Amounts in satoshis. */
 export interface ScriptSums {
   readonly txs: number;
   readonly received: number;
@@ -40,30 +40,30 @@ export interface ScriptSums {
   readonly inputs: number;
 }
 
-/** An unconfirmed transaction with the undo records of what it spends. */
+/** An unconfirmed transaction with the undo records of its spent outputs. */
 export interface TxSource {
   readonly raw: Uint8Array;
   readonly spent: Uint8Array;
 }
 
-/** A part of a mirror, in plain form, for a thread that has none. */
+/** A subset of a mirror in plain form, for a thread without a mirror. */
 export interface MirrorPart {
   readonly tip: string | null;
   readonly seq: number;
   readonly added: readonly AddedChange[];
-  /** Txids of which all spenders are among them. */
+  /** Txids all of whose spenders are included. */
   readonly covered: readonly Uint8Array[];
 }
 
 type AddedChange = Extract<MempoolChange, { kind: 'added' }>;
 
-/** How long it is remembered what took the place of a transaction, and of how many. */
+/** How long replacements are remembered, milliseconds, and how many. */
 const REPLACED_MS = 24 * 3600 * 1000;
 const REPLACED_KEPT = 50_000;
 
 /**
- * The mempool as those see it who only read: kept in line by the changes that the mempool tells, one after another, so
- * that no reader waits for the thread that judges blocks.
+ * A copy of the mempool for readers on another thread, updated by the mempool's changes in order, so that readers never
+ * wait for the node thread.
  */
 export class MempoolMirror {
   readonly entries = new Entries({ spenders: true });
@@ -75,21 +75,21 @@ export class MempoolMirror {
   #slots = 0;
   readonly #unbroadcast = new Set<number>();
   readonly #replaced = new Map<number, readonly Txid[]>();
-  /** By txid in hex: what took its place, and when. */
+  /** Replacing txid and time, by txid in hex. */
   readonly #replacedBy = new Map<string, { readonly by: Txid; readonly at: number }>();
   #totals: MempoolTotals | null = null;
   #fees: FeeReport | null = null;
   #seq = 0;
   #firstSeq: number | null = null;
   #tip: string | null = null;
-  /** Of a part: the transactions whose spenders it knows. Null where it knows all. */
+  /** In a mirror made from a part: txids whose spenders are known. Null in a complete mirror. */
   #covered: ReadonlySet<string> | null = null;
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /** The same as far as the part goes. */
+  /** Creates a mirror with the contents of a part. */
   static of({ tip, seq, added, covered }: MirrorPart, clock: Clock): MempoolMirror {
     const mirror = new MempoolMirror(clock);
     for (const change of added.toSorted((a, b) => a.seq - b.seq)) mirror.apply(change);
@@ -99,7 +99,7 @@ export class MempoolMirror {
     return mirror;
   }
 
-  /** Hash of the block it stands on, display order; null before the first is known. */
+  /** Hash of the block it is consistent with, display order; null before the first is known. */
   get tip(): string | null {
     return this.#tip;
   }
@@ -108,27 +108,27 @@ export class MempoolMirror {
     this.#tip = hash;
   }
 
-  /** What the mempool last said of itself; null before it has. */
+  /** Totals of the last `mempoolUpdate`; null before the first. */
   get totals(): MempoolTotals | null {
     return this.#totals;
   }
 
-  /** What fees were at when they were last looked at; null before that. */
+  /** The last fee report; null before the first. */
   get fees(): FeeReport | null {
     return this.#fees;
   }
 
-  /** Number of its newest event; 0 before the first. */
+  /** Number of the newest event; 0 before the first. */
   get seq(): number {
     return this.#seq;
   }
 
-  /** Number of the first event since the start; null before it. What has a lower one was in another process. */
+  /** Number of the first event since the start; null before it. Lower numbers belong to earlier runs. */
   get firstSeq(): number | null {
     return this.#firstSeq;
   }
 
-  /** Takes the next step. */
+  /** Applies the next change. */
   apply(change: MempoolChange): void {
     switch (change.kind) {
       case 'added':
@@ -177,13 +177,13 @@ export class MempoolMirror {
     };
   }
 
-  /** The bytes of a transaction, for whoever keeps them longer than it is here; null where it is not. */
+  /** Returns a copy of a transaction's bytes for callers that keep them, or null if it is not in the mempool. */
   source(txid: Uint8Array): TxSource | null {
     const slot = this.entries.find(txid);
     return slot < 0 ? null : this.#source(slot);
   }
 
-  /** All of them, in the order of arrival. Only what is asked for is copied. */
+  /** Yields copies of all transactions in order of arrival; each is copied when it is reached. */
   *sources(): Generator<TxSource> {
     for (const slot of this.#arrivals.after(0)) yield this.#source(slot);
   }
@@ -209,24 +209,24 @@ export class MempoolMirror {
     return this.#unbroadcast.has(slot);
   }
 
-  /** The transaction that spends an output, or null. */
+  /** Returns the transaction that spends an output, or null. */
   spender(outpoint: Outpoint): Txid | null {
     const slot = this.entries.spender(outpoint);
     return slot < 0 ? null : (this.entries.txid(slot).slice() as Txid);
   }
 
-  /** What took the place of a transaction within the last day. */
+  /** Returns the transaction that replaced another one within the last day, or null. */
   replacedBy(txid: Uint8Array): Txid | null {
     const found = this.#replacedBy.get(hashToHex(txid as Txid));
     return found && this.#clock.monotonicMs() - found.at < REPLACED_MS ? found.by : null;
   }
 
-  /** Slots of all at this moment, the oldest first, -1 where one has left; and by the same places their events' numbers. */
+  /** Returns the current slots, oldest first, with -1 for removed ones, and the numbers of their events. */
   all(): { slots: Int32Array; numbers: Float64Array } {
     return this.#arrivals.all();
   }
 
-  /** Slots of what came after an event, the oldest first; or before it, the newest first. */
+  /** Yields the slots added after an event, oldest first; or before it, newest first. */
   after(seq: number): Generator<number> {
     return this.#arrivals.after(seq);
   }
@@ -247,31 +247,31 @@ export class MempoolMirror {
     return sums;
   }
 
-  /** Slots of what touches a script, in the order of arrival. */
+  /** Returns the slots of the transactions that involve a script, in order of arrival. */
   touching(script: Uint8Array): number[] {
     const slots = Array.from(this.#scripts.of(script), ({ slot }) => slot);
     return slots.sort((a, b) => this.entries.order(a) - this.entries.order(b));
   }
 
-  /** Virtual bytes by feerate: each band pays its rate (sat/vB) at least and less than the one before. */
+  /** Returns virtual bytes by feerate band, highest first: lower bound in sat/vB, virtual bytes. */
   histogram(): [rate: number, vsize: number][] {
     return this.#histogram.bands();
   }
 
-  /** Unix seconds of the acceptance that is longest ago; null where there is nothing. */
+  /** Returns the Unix time of the oldest acceptance; null if the mempool is empty. */
   oldest(): number | null {
     for (const slot of this.#arrivals.after(0)) return this.entries.time(slot);
     return null;
   }
 
-  /** A part of it to send to another thread: some transactions, and all that spend outputs of the `covered` ones. */
+  /** Returns a part for another thread: the given transactions, and all that spend outputs of the `covered` ones. */
   part(slots: Iterable<number>, covered: readonly Uint8Array[]): MirrorPart {
     const all = new Set(slots);
     for (const txid of covered) for (const slot of this.entries.spendersOf(txid)) all.add(slot);
     return { tip: this.#tip, seq: this.#seq, added: Array.from(all, (slot) => this.#change(slot)), covered };
   }
 
-  /** Those of which it does not know what spends their outputs: none, unless this is but a part. */
+  /** Returns the txids whose spenders are unknown; none in a complete mirror. */
   notCovered(txids: readonly Txid[]): Txid[] {
     const covered = this.#covered;
     return covered ? txids.filter((txid) => !covered.has(hashToHex(txid))) : [];
@@ -308,7 +308,7 @@ export class MempoolMirror {
     const key = hashToHex(txid as Txid);
     this.#replacedBy.delete(key);
     this.#replacedBy.set(key, { by, at: this.#clock.monotonicMs() });
-    // The oldest stands first.
+    // The map is in insertion order, oldest first.
     for (const [old, { at }] of this.#replacedBy) {
       if (this.#replacedBy.size <= REPLACED_KEPT && this.#clock.monotonicMs() - at < REPLACED_MS) break;
       this.#replacedBy.delete(old);

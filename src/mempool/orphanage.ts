@@ -3,23 +3,23 @@ import { type ParsedBlock, type ParsedTransaction, weightOf } from '../primitive
 import { hashToHex, type Txid, type Wtxid } from '../primitives/hash.ts';
 import { type Outpoint, outpointKey } from '../primitives/outpoint.ts';
 
-/** A peer, by its number. */
+/** Number of a peer. */
 export type PeerId = number;
 
 export interface OrphanageLimits {
-  /** Weight that each peer may have kept whatever others do. */
+  /** Weight reserved for each peer regardless of the others. */
   readonly weightPerPeer: number;
-  /** Work of all, which the peers share: one for each announcement, and one for every ten inputs. */
+  /** Total latency score shared by all peers: one per announcement, and one per ten inputs. */
   readonly work: number;
 }
 
 const ORPHANAGE_LIMITS: OrphanageLimits = { weightPerPeer: 404_000, work: 3000 };
 
-/** One peer's word that there is such an orphan. */
+/** The announcement of an orphan by a peer. */
 interface Announcement {
   readonly wtxid: string;
   readonly peer: PeerId;
-  /** A parent has come since: it is worth another look. */
+  /** Whether a parent arrived and the orphan must be reconsidered. */
   ready: boolean;
 }
 
@@ -33,24 +33,24 @@ interface Orphan {
 interface PeerShare {
   weight: number;
   work: number;
-  /** Announcements that are ready. */
+  /** Number of ready announcements. */
   ready: number;
-  /** By wtxid, the oldest first. */
+  /** By wtxid, oldest first. */
   readonly announcements: Map<string, Announcement>;
 }
 
 /**
- * Transactions whose parents have not come yet. What a peer may have kept here does not depend on the others: whoever
- * brings too much loses its own, the oldest first (CVE-2012-3789, and what was learnt since).
+ * Core's TxOrphanage: transactions whose parents are missing. Each peer's share is independent of the others: a peer
+ * that exceeds it loses its own announcements, oldest first (CVE-2012-3789).
  */
 export class Orphanage {
   readonly #limits: OrphanageLimits;
   /** By wtxid. */
   readonly #orphans = new Map<string, Orphan>();
   readonly #peers = new Map<PeerId, PeerShare>();
-  /** By outpoint: wtxids of the orphans that spend it. */
+  /** Wtxids of the orphans that spend an outpoint, by outpoint. */
   readonly #spenders = new Map<string, Set<string>>();
-  /** Of each orphan once, and one for each announcement of inputs beyond it. */
+  /** Total weight of the orphans, each counted once; and their latency score beyond one per announcement. */
   #weight = 0;
   #inputWork = 0;
   #announcements = 0;
@@ -59,12 +59,12 @@ export class Orphanage {
     this.#limits = limits;
   }
 
-  /** Orphans, each once. */
+  /** Number of distinct orphans. */
   get count(): number {
     return this.#orphans.size;
   }
 
-  /** Of all orphans, each once. */
+  /** Total weight of distinct orphans. */
   get weight(): number {
     return this.#weight;
   }
@@ -81,12 +81,12 @@ export class Orphanage {
     return this.#orphans.get(hashToHex(wtxid))?.announcements.has(peer) ?? false;
   }
 
-  /** All that are kept, with the peers that have them. */
+  /** Yields all orphans with the peers that announced them. */
   *all(): Generator<{ readonly parsed: ParsedTransaction; readonly peers: readonly PeerId[] }> {
     for (const { parsed, announcements } of this.#orphans.values()) yield { parsed, peers: [...announcements.keys()] };
   }
 
-  /** Keeps a transaction of a peer. False where it was there already, is too large, or found no room. */
+  /** Stores an orphan of a peer. Returns false if it is known, too large, or was evicted at once. */
   add(parsed: ParsedTransaction, peer: PeerId): boolean {
     const weight = weightOf(parsed);
     if (weight > MAX_STANDARD_TX_WEIGHT) return false;
@@ -104,7 +104,7 @@ export class Orphanage {
     return !known && this.#orphans.has(wtxid);
   }
 
-  /** Another peer has it, too. */
+  /** Records that another peer announced an orphan. */
   addAnnouncer(wtxid: Wtxid, peer: PeerId): boolean {
     const key = hashToHex(wtxid);
     const orphan = this.#orphans.get(key);
@@ -120,14 +120,14 @@ export class Orphanage {
     return removed;
   }
 
-  /** The peer is gone, and with it what nobody else has. */
+  /** Removes a peer's announcements, and the orphans that no other peer announced. */
   removePeer(peer: PeerId): void {
     for (const announcement of [...(this.#peers.get(peer)?.announcements.values() ?? [])]) this.#withdraw(announcement);
-    // With fewer peers there is less room.
+    // The total weight limit depends on the number of peers.
     this.#limit();
   }
 
-  /** A block has joined the chain: what is in it, or spends what it spends, will not be needed. */
+  /** Removes orphans that a connected block includes or conflicts with. */
   removeForBlock({ txs }: ParsedBlock): void {
     if (this.#orphans.size === 0) return;
     const gone = new Set<string>();
@@ -139,8 +139,8 @@ export class Orphanage {
   }
 
   /**
-   * A transaction has come that others may have waited for: each of them is to be looked at again, once, on behalf of one
-   * of the peers that have it. `pick` chooses which, from 0 up to below its argument. Returns those peers.
+   * Marks the orphans that spend outputs of a new transaction for reconsideration, each once and for one of its
+   * announcers. `pick` returns a random number below its argument. Returns the chosen peers.
    */
   parentArrived({ txid, tx }: ParsedTransaction, pick: (below: number) => number): PeerId[] {
     if (this.#orphans.size === 0) return [];
@@ -157,7 +157,7 @@ export class Orphanage {
     return [...peers];
   }
 
-  /** The next orphan to look at again for a peer, the oldest first; it is not handed out again without a new reason. */
+  /** Returns the next orphan to reconsider for a peer, oldest first, and clears its mark. */
   nextReady(peer: PeerId): ParsedTransaction | null {
     const share = this.#peers.get(peer);
     if (!share || share.ready === 0) return null;
@@ -174,7 +174,7 @@ export class Orphanage {
     return (this.#peers.get(peer)?.ready ?? 0) > 0;
   }
 
-  /** Orphans of a peer that spend an output of a transaction, the newest first. */
+  /** Returns the orphans of a peer that spend an output of a transaction, newest first. */
   childrenFrom(peer: PeerId, parent: Txid): ParsedTransaction[] {
     const id = hashToHex(parent);
     return [...(this.#peers.get(peer)?.announcements.keys() ?? [])]
@@ -238,10 +238,10 @@ export class Orphanage {
     );
   }
 
-  /** As long as there is too much, whoever has the largest part of what it may loses its oldest. */
+  /** Core's LimitOrphans: while a limit is exceeded, the peer with the highest score loses its oldest announcement. */
   #limit(): void {
     if (!this.#isOver()) return;
-    // The same for the whole of it, also where a peer loses all it has.
+    // The limits stay the same during the trimming, even if a peer loses all its announcements.
     const workPerPeer = this.#limits.work / Math.max(1, this.#peers.size);
     const scoreOf = ({ work, weight }: PeerShare) => Math.max(work / workPerPeer, weight / this.#limits.weightPerPeer);
     while (this.#isOver()) {

@@ -8,36 +8,36 @@ import { Entries, type NewEntry } from './entries.ts';
 import { parentsOf } from './relatives.ts';
 import { RollingMinimumFee } from './rolling-minimum-fee.ts';
 
-/** How a transaction came in, for those who are told. */
+/** How a transaction entered the mempool. */
 export interface Arrival {
-  /** Those it took the place of. */
+  /** Txids of the replaced transactions. */
   readonly replaced: readonly Txid[];
-  /** A reorg took its block out of the chain. */
+  /** Whether it comes from a disconnected block. */
   readonly reaccepted: boolean;
-  /** It was handed in here, not by a peer. */
+  /** Whether it was submitted to this node and did not come from a peer. */
   readonly local: boolean;
-  /** It was judged together with others. */
+  /** Whether it was accepted as part of a package. */
   readonly inPackage: boolean;
 }
 
-/** What made a transaction leave, as far as its reason does not say it. */
+/** Cause of a removal beyond its reason. */
 export interface Departure {
   readonly replacedBy?: Txid;
-  /** Hex, display order. */
+  /** Block hash in hex, display order. */
   readonly blockHash?: string;
 }
 
-/** Is told of every step, in order; a slot's facts can still be read while it is told of its removal. */
+/** Observes all changes of the mempool in order. During `removed` the entry can still be read. */
 export interface MempoolObserver {
   added(slot: number, parsed: ParsedTransaction, arrival: Arrival): void;
   removed(slot: number, reason: RemovalReason, departure: Departure): void;
-  /** Prioritised, or heard of by a peer. */
+  /** The prioritisation or the broadcast state of an entry changed. */
   modified(slot: number): void;
 }
 
 /**
- * Transactions that wait for a block: no two of them spend the same coin, and what one of them spends is in the chain
- * or made by another of them. What gets in is for `Acceptance` to judge.
+ * The transactions that wait for a block. No two of them spend the same coin, and each spent coin is in the chain or an
+ * output of another entry. `Acceptance` validates transactions before they are added.
  */
 export class Mempool {
   readonly options: RelayOptions;
@@ -46,14 +46,14 @@ export class Mempool {
   readonly #clock: Clock;
   readonly #observer: MempoolObserver;
   readonly #floor: RollingMinimumFee;
-  /** What `prioritise` added, by txid, for transactions that may come yet as well. */
+  /** Sum of the prioritisation deltas by txid, also for transactions that are not in the mempool. */
   readonly #deltas = new Map<string, number>();
   #changes = 0;
-  /** Ours, and not asked for by any peer yet. */
+  /** Txids of submitted transactions that no peer has requested yet, in hex. */
   readonly #unbroadcast = new Set<string>();
-  /** No entry is older, Unix seconds. */
+  /** Lower bound of the entries' times, Unix seconds. */
   #oldest = Number.POSITIVE_INFINITY;
-  /** Saved transactions have been read back, or there were none. */
+  /** Whether the saved transactions have been imported. */
   loaded = false;
 
   constructor(options: RelayOptions, deps: { readonly clock: Clock; readonly observer: MempoolObserver }) {
@@ -64,17 +64,17 @@ export class Mempool {
     this.#floor = new RollingMinimumFee(Number(options.incrementalFeerate), unixSeconds(deps.clock));
   }
 
-  /** Bytes of memory. */
+  /** Memory usage, bytes. */
   get usage(): number {
     return this.entries.totals.bytes;
   }
 
-  /** Satoshis per 1,000 virtual bytes below which nothing enters because the mempool was full; 0 while it was not. */
+  /** Rolling minimum feerate after evictions, satoshis per 1,000 virtual bytes; 0 if nothing was evicted recently. */
   get fullFeerate(): number {
     return this.#floor.feerate(this.usage, this.options.maxMempoolBytes, unixSeconds(this.#clock));
   }
 
-  /** Satoshis per 1,000 virtual bytes that a transaction has to pay to enter. */
+  /** Minimum feerate to enter the mempool, satoshis per 1,000 virtual bytes. */
   get minFeerate(): number {
     return Math.max(this.fullFeerate, Number(this.options.minRelayFeerate));
   }
@@ -97,12 +97,12 @@ export class Mempool {
     };
   }
 
-  /** Grows with everything that could change the best block. */
+  /** Counter of all changes that may affect a block template. */
   get changes(): number {
     return this.#changes;
   }
 
-  /** Takes in a transaction whose slot the graph knows. */
+  /** Adds a transaction whose slot is in the graph. */
   insert(slot: number, entry: NewEntry, arrival: Arrival): void {
     this.#changes++;
     this.entries.add(slot, entry);
@@ -111,13 +111,13 @@ export class Mempool {
     this.#observer.added(slot, entry.parsed, arrival);
   }
 
-  /** Takes out one transaction; what spends its outputs must go too, or be about to be linked to the chain. */
+  /** Removes one transaction. Transactions that spend its outputs must be removed too, unless it was confirmed. */
   remove(slot: number, reason: RemovalReason, departure: Departure = {}): void {
     this.forget(slot, reason, departure);
     this.graph.remove(slot);
   }
 
-  /** The same where the graph has dropped it already. */
+  /** Removes a transaction that is no longer in the graph. */
   forget(slot: number, reason: RemovalReason, departure: Departure): void {
     this.#changes++;
     this.#observer.removed(slot, reason, departure);
@@ -125,24 +125,24 @@ export class Mempool {
     this.entries.remove(slot);
   }
 
-  /** Takes out transactions with all that descends from them. */
+  /** Removes transactions with all their descendants. */
   removeRecursive(slots: readonly number[], reason: RemovalReason, departure: Departure = {}): void {
     const all = new Set<number>();
     for (const slot of slots) if (!all.has(slot)) for (const found of this.graph.descendants(slot)) all.add(found);
     for (const slot of all) this.remove(slot, reason, departure);
   }
 
-  /** Nothing that a block does could matter here, but that there was one. */
+  /** Whether there are no entries and no fee deltas, so that a block cannot change anything. */
   get isUntouchable(): boolean {
     return this.entries.count === 0 && this.#deltas.size === 0;
   }
 
-  /** A block has joined the chain; it is called for each, also where nothing could be removed. */
+  /** Processes a connected block. Must be called for each block, even if it removes nothing. */
   blockArrived(): void {
     this.#floor.blockArrived(unixSeconds(this.#clock));
   }
 
-  /** A block has joined the chain: its transactions leave, and what they contradict. */
+  /** Removes the transactions of a connected block and those that conflict with them. */
   removeForBlock(txs: readonly ParsedTransaction[], blockHash: string): void {
     for (const { txid, tx } of txs) {
       const slot = this.entries.find(txid);
@@ -153,7 +153,7 @@ export class Mempool {
     this.blockArrived();
   }
 
-  /** Drops what has waited too long, then the worst until the rest fits. */
+  /** Removes expired transactions, then the worst chunks until the memory limit is met. */
   limit(): void {
     this.#expire();
     while (this.entries.count > 0 && this.usage > this.options.maxMempoolBytes) {
@@ -163,12 +163,12 @@ export class Mempool {
     }
   }
 
-  /** What was added to the fee of a transaction, here or not, in satoshis. */
+  /** Returns the prioritisation delta of a transaction in satoshis, whether or not it is in the mempool. */
   feeDelta(txid: Uint8Array): number {
     return this.#deltas.get(hashToHex(txid)) ?? 0;
   }
 
-  /** Treats a transaction as if it paid so many satoshis more; adds up. */
+  /** Adds a prioritisation delta in satoshis to a transaction. */
   prioritise(txid: Uint8Array, delta: number): void {
     const key = hashToHex(txid);
     const sum = (this.#deltas.get(key) ?? 0) + delta;
@@ -182,12 +182,12 @@ export class Mempool {
     this.#observer.modified(slot);
   }
 
-  /** Transactions that were prioritised: txid in hex, and satoshis. */
+  /** Prioritisation deltas in satoshis by txid in hex. */
   get feeDeltas(): ReadonlyMap<string, number> {
     return this.#deltas;
   }
 
-  /** Transactions of ours that no peer has asked for yet: txid in hex, display order. */
+  /** Txids of submitted transactions that no peer has requested yet, in hex and display order. */
   get unbroadcast(): ReadonlySet<string> {
     return this.#unbroadcast;
   }
@@ -196,7 +196,7 @@ export class Mempool {
     return this.#unbroadcast.has(hashToHex(this.entries.txid(slot)));
   }
 
-  /** Marks a transaction as still to be announced, as after a restart. */
+  /** Marks a transaction as not yet requested by any peer, as after a restart. */
   addUnbroadcast(txid: Uint8Array): void {
     const slot = this.entries.find(txid);
     if (slot < 0) return;
@@ -204,18 +204,18 @@ export class Mempool {
     this.#observer.modified(slot);
   }
 
-  /** A peer has asked for it. */
+  /** Records that a peer requested a transaction. */
   removeUnbroadcast(txid: Uint8Array): void {
     const slot = this.entries.find(txid);
     if (this.#unbroadcast.delete(hashToHex(txid)) && slot >= 0) this.#observer.modified(slot);
   }
 
-  /** In the mempool: the transactions that make the coins this one spends. */
+  /** Returns the slots of the parents in the mempool. */
   parents(slot: number): number[] {
     return parentsOf(this.entries, slot);
   }
 
-  /** In the mempool: the transactions that spend outputs of this one. */
+  /** Returns the slots of the children in the mempool. */
   children(txid: Txid, outputs: number): number[] {
     const children = new Set<number>();
     for (let vout = 0; vout < outputs; vout++) {
@@ -234,7 +234,7 @@ export class Mempool {
     }
   }
 
-  /** Looks through all only when the oldest has waited too long. */
+  /** Scans all entries only if the oldest may have expired. */
   #expire(): void {
     const cutoff = unixSeconds(this.#clock) - this.options.expirySeconds;
     if (this.#oldest >= cutoff) return;

@@ -2,17 +2,17 @@ import { DepGraph } from './cluster/dep-graph.ts';
 import { chunksOf, linearize } from './cluster/linearize.ts';
 import type { Entries } from './entries.ts';
 
-/** Transactions that are best mined together; fee in satoshis with prioritisation, weight adjusted for sigops. */
+/** A chunk of a linearization; fee in satoshis with prioritisation, weight adjusted for sigops. */
 export interface Chunk {
   readonly slots: readonly number[];
   readonly fee: number;
   readonly weight: number;
 }
 
-/** Most that a cluster can hold; more hang together for a moment at most. */
+/** Maximum size of a cluster; it is exceeded only for a moment during a reorganization. */
 const CLUSTER_MAX = 64;
 
-/** Slots of the transactions whose outputs this one spends. */
+/** Returns the slots of the parents. */
 export function parentsOf(entries: Entries, slot: number): number[] {
   return [...new Set(entries.inputSlots(slot))].filter((parent) => parent >= 0);
 }
@@ -21,24 +21,24 @@ export function childrenOf(entries: Entries, slot: number): number[] {
   return entries.spendersOf(entries.txid(slot));
 }
 
-/** All it descends from, itself first. */
+/** Returns all ancestors, beginning with the transaction itself. */
 export function ancestorsOf(entries: Entries, slot: number): number[] {
   return reach(slot, (at) => parentsOf(entries, at));
 }
 
-/** All that descends from it, itself first. */
+/** Returns all descendants, beginning with the transaction itself. */
 export function descendantsOf(entries: Entries, slot: number): number[] {
   return reach(slot, (at) => childrenOf(entries, at));
 }
 
-/** All that hangs together with it. */
+/** Returns all transactions of the cluster, beginning with the given one. */
 export function clusterOf(entries: Entries, slot: number): number[] {
   return reach(slot, (at) => [...parentsOf(entries, at), ...childrenOf(entries, at)]);
 }
 
-/** A cluster in the order in which it is best mined, in chunks. */
+/** Returns the chunks of a cluster's linearization, highest feerate first. */
 export function chunksOfCluster(entries: Entries, slots: readonly number[], bytesPerSigop: number): Chunk[] {
-  // Always the same order to begin with, so that the same cluster gets the same chunks.
+  // Sorted first, so that the same cluster always gets the same chunks.
   const sorted = slots.toSorted((a, b) => entries.order(a) - entries.order(b)).slice(0, CLUSTER_MAX);
   const index = new Map(sorted.map((slot, i) => [slot, i]));
   const graph = new DepGraph(

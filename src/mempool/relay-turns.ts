@@ -1,7 +1,7 @@
 import type { Clock } from '../util/clock.ts';
 
 export interface RelayTurnsDeps {
-  /** Does work when nothing is half connected, and tells what it changed. */
+  /** Runs work when the chain is settled, then emits its changes. */
   readonly settled: <T>(work: () => T) => Promise<T>;
   readonly clock: Clock;
 }
@@ -11,9 +11,9 @@ export interface RelayTurnsLimits {
   readonly bytes: number;
 }
 
-/** Peers wait for an answer before they send more, so this is only reached where somebody does not. */
+/** Limits of the queue. They are only reached if peers send without waiting for answers. */
 const RELAY_TURNS_LIMITS: RelayTurnsLimits = { count: 2_000, bytes: 64 << 20 };
-/** How long one turn may take, before blocks and messages have theirs. */
+/** Time limit of one slice, milliseconds. */
 const TURN_MS = 10;
 
 interface Job {
@@ -24,8 +24,8 @@ interface Job {
 }
 
 /**
- * Judgements of what peers send, as many to a turn as there is time for: to wait for the chain with each of them would
- * cost more than the judgement. In the order in which they came.
+ * A queue of validations of transactions from peers, in order. Each slice runs as many as its time allows, because
+ * waiting for a settled chain before each one would cost more than the validation.
  */
 export class RelayTurns {
   readonly #deps: RelayTurnsDeps;
@@ -39,12 +39,15 @@ export class RelayTurns {
     this.#limits = limits;
   }
 
-  /** How many wait. */
+  /** Number of queued validations. */
   get waiting(): number {
     return this.#jobs.length;
   }
 
-  /** The result of `judge`, which is run in a turn; null, and it is not run, where too much waits already. */
+  /**
+   * Enqueues a validation of `bytes` bytes and resolves with its result. Resolves with null without running it if the
+   * queue is full.
+   */
   add<T>(bytes: number, judge: () => T): Promise<T | null> {
     const { count, bytes: most } = this.#limits;
     if (this.#jobs.length >= count || this.#bytes + bytes > most) return Promise.resolve(null);
@@ -69,7 +72,7 @@ export class RelayTurns {
 
   async #turns(): Promise<void> {
     this.#running = true;
-    // What comes within the same turn of the loop is judged with it.
+    // Validations enqueued in the same event loop turn share a slice.
     await Promise.resolve();
     while (this.#jobs.length > 0) {
       let done: readonly Job[] = [];
@@ -77,7 +80,7 @@ export class RelayTurns {
         await this.#deps.settled(() => (done = this.#judge()));
         for (const job of done) job.settle();
       } catch (error) {
-        // The chain takes no more: nobody else would answer those that wait.
+        // The chain has stopped, so all waiting callers are rejected here.
         for (const job of [...done, ...this.#take(this.#jobs.length)]) job.fail(error);
       }
       await new Promise(setImmediate);

@@ -8,28 +8,28 @@ import type { AcceptResult, PackageResult } from './result.ts';
 import type { Acceptance } from './validation/acceptance.ts';
 import type { PackageAcceptance } from './validation/package-acceptance.ts';
 
-/** What decides whether a peer is told of a transaction. */
+/** The properties of a transaction that decide about its announcement to peers. */
 export interface RelayFacts {
   readonly txid: Txid;
   readonly wtxid: Wtxid;
-  /** Satoshis, without prioritisation, and virtual bytes. */
+  /** Base fee in satoshis without prioritisation, and virtual bytes. */
   readonly fee: number;
   readonly vsize: number;
   /** Unix seconds. */
   readonly enteredAt: number;
   /**
-   * Its place in the order of arrival; below `nextSequence` of a moment when it was there at that moment, or when it came
-   * back later from a block that left the chain.
+   * Arrival number. It is below an earlier value of `nextSequence` if the transaction was in the mempool at that time,
+   * or came back later from a disconnected block.
    */
   readonly sequence: number;
 }
 
 export interface RelayTransaction extends RelayFacts {
-  /** With witness; bytes of its own. */
+  /** A copy of the serialization with witness. */
   readonly raw: Uint8Array;
 }
 
-/** Tells peers of a transaction of ours; returns how many will be told. */
+/** Announces a transaction to peers; returns the number of peers. */
 export type Announcer = (tx: { readonly txid: Txid; readonly wtxid: Wtxid }) => number;
 
 export interface MempoolRelayDeps extends RelayTurnsDeps {
@@ -38,7 +38,7 @@ export interface MempoolRelayDeps extends RelayTurnsDeps {
   readonly packages: PackageAcceptance;
 }
 
-/** The mempool as those see it who talk to peers. */
+/** The mempool as the p2p code uses it. */
 export class MempoolRelay {
   readonly #mempool: Mempool;
   readonly #acceptance: Acceptance;
@@ -55,14 +55,14 @@ export class MempoolRelay {
   }
 
   /**
-   * Judges a transaction of a peer, and takes it in where it is good. Null where too many wait to be judged: it is as if
-   * it had not come. Rejects when the chain takes no more.
+   * Validates a transaction of a peer and adds it if valid. Resolves with null if the queue is full and the transaction
+   * is dropped. Rejects if the chain has stopped.
    */
   accept(parsed: ParsedTransaction): Promise<AcceptResult | null> {
     return this.#turns.add(parsed.raw.length, () => this.#judged(this.#acceptance.accept(parsed)));
   }
 
-  /** The same with a parent and its child, which may pay for it. */
+  /** Validates a parent and a child that may pay for it, with the same conditions as `accept`. */
   acceptPackage(txs: readonly ParsedTransaction[]): Promise<PackageResult | null> {
     const bytes = txs.reduce((sum, { raw }) => sum + raw.length, 0);
     return this.#turns.add(bytes, () => {
@@ -72,7 +72,7 @@ export class MempoolRelay {
     });
   }
 
-  /** Tells from now on why something that a peer sent was not taken. */
+  /** Sets the observer of rejections of transactions from peers. */
   tellRejections(listener: (rejection: TxRejection) => void): void {
     this.#toldRejections = listener;
   }
@@ -96,14 +96,14 @@ export class MempoolRelay {
     return slot < 0 ? null : { ...this.#facts(slot), raw: entries.raw(slot).slice() };
   }
 
-  /** What the next transaction gets for its sequence: all that are here now have a lower one. */
+  /** The arrival number of the next transaction, higher than those of all entries. */
   get nextSequence(): number {
     return this.#mempool.entries.nextOrder;
   }
 
   /**
-   * Those that are still here, in the order in which they are to be announced: parents before children, the better paid
-   * first. That order says nothing of when they came.
+   * Returns the entries among the ids in announcement order: parents before children, higher feerates first. The order
+   * does not reveal arrival times.
    */
   inAnnouncementOrder(ids: Iterable<Uint8Array>, by: 'txid' | 'wtxid'): RelayFacts[] {
     const { graph } = this.#mempool;
@@ -115,34 +115,37 @@ export class MempoolRelay {
     return miningOrder(graph, slots).map((slot) => this.#facts(slot));
   }
 
-  /** All, in no order; the mempool must not change meanwhile. */
+  /** Yields all entries, unordered. The mempool must not change during the iteration. */
   *all(): Generator<RelayFacts> {
     for (const slot of this.#mempool.entries.slots()) yield this.#facts(slot);
   }
 
-  /** The bytes of all, to put a compact block together: views, and nothing may change meanwhile. */
+  /**
+   * Yields views of all transactions for the reconstruction of compact blocks. The mempool must not change during the
+   * iteration.
+   */
   *candidates(): Generator<{ readonly wtxid: Wtxid; readonly raw: Uint8Array }> {
     const { entries } = this.#mempool;
     for (const slot of entries.slots()) yield { wtxid: entries.wtxid(slot), raw: entries.raw(slot) };
   }
 
-  /** Ours that no peer has asked for yet: to be announced again from time to time. */
+  /** Returns submitted transactions that no peer has requested yet, to be announced again. */
   unbroadcast(): RelayFacts[] {
     const { entries, unbroadcast } = this.#mempool;
     return Array.from(unbroadcast, (txid) => this.#facts(entries.find(hashFromHex<Txid>(txid))));
   }
 
-  /** A peer has asked for it, so it is out. */
+  /** Records that a peer requested a transaction, which therefore is broadcast. */
   requested(txid: Uint8Array): void {
     this.#mempool.removeUnbroadcast(txid);
   }
 
-  /** Who tells peers of what is handed in here. */
+  /** Sets the function that announces submitted transactions to peers; null removes it. */
   announceThrough(announcer: Announcer | null): void {
     this.#announcer = announcer;
   }
 
-  /** Tells peers of a transaction of the mempool; returns how many will be told. */
+  /** Announces a transaction of the mempool to peers; returns the number of peers. */
   announce(txid: Uint8Array): number {
     const slot = this.#mempool.entries.find(txid);
     return slot < 0 || !this.#announcer ? 0 : this.#announcer(this.#facts(slot));

@@ -1,11 +1,11 @@
-/** Seconds in which the minimum halves while the mempool is at least half full. */
+/** Halving time of the minimum while the mempool is at least half full, seconds. */
 const HALFLIFE_S = 60 * 60 * 12;
-/** The minimum is brought up to date no more often. */
+/** Minimum interval between two updates of the minimum, seconds. */
 const UPDATE_INTERVAL_S = 10;
 
 /**
- * What a transaction has to pay once others were dropped for want of room: a little more than they did, so that room
- * is not fought over for free. It fades when blocks come again.
+ * Core's rolling minimum feerate: after an eviction, transactions must pay more than those evicted, so that a full
+ * mempool cannot be churned for free. It decays once blocks are connected again.
  */
 export class RollingMinimumFee {
   /** Satoshis per 1,000 virtual bytes. */
@@ -14,13 +14,13 @@ export class RollingMinimumFee {
   #updatedAt: number;
   #blockSinceRise = false;
 
-  /** `now` in Unix seconds. */
+  /** `increment` in satoshis per 1,000 virtual bytes; `now` in Unix seconds. */
   constructor(increment: number, now: number) {
     this.#increment = increment;
     this.#updatedAt = now;
   }
 
-  /** Satoshis per 1,000 virtual bytes; 0 where there is no minimum. */
+  /** Returns satoshis per 1,000 virtual bytes; 0 if there is no minimum. */
   feerate(usage: number, limit: number, now: number): number {
     if (!this.#blockSinceRise || this.#feerate === 0) return Math.round(this.#feerate);
     if (now > this.#updatedAt + UPDATE_INTERVAL_S) {
@@ -35,7 +35,7 @@ export class RollingMinimumFee {
     return Math.max(Math.round(this.#feerate), this.#increment);
   }
 
-  /** Transactions of this fee (satoshis) and size (virtual bytes) together were dropped to make room. */
+  /** Raises the minimum after an eviction of this fee (satoshis) and size (virtual bytes). */
   dropped(fee: number, vsize: number): void {
     const feerate = Math.floor((fee * 1000) / vsize) + this.#increment;
     if (feerate <= this.#feerate) return;

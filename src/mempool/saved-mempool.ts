@@ -15,23 +15,23 @@ interface Judges {
 }
 
 const TXID = 32;
-/** The start may take so much longer: a small mempool is there before anybody can ask. */
+/** Time limit of the first slice, milliseconds: a small mempool is restored before the first request. */
 const FIRST_MS = 1000;
 
-/** Keeps the mempool over restarts. Is told of its changes, and writes them when asked to. */
+/** Persists the mempool across restarts: records its changes and writes them on request. */
 export class SavedMempool {
   readonly #store: MempoolStore;
-  /** Txids in hex. */
+  /** Txids in hex of the entries to be written, and of those to be deleted. */
   readonly #changed = new Set<string>();
   readonly #removed = new Set<string>();
-  /** What comes now is on disk already. */
+  /** Whether entries are being restored, which are already stored. */
   #loading = false;
 
   constructor(store: MempoolStore) {
     this.#store = store;
   }
 
-  /** A transaction came or is not what it was. */
+  /** Records that an entry was added or changed. */
   put(txid: Uint8Array): void {
     const key = hashToHex(txid);
     this.#removed.delete(key);
@@ -44,13 +44,13 @@ export class SavedMempool {
     this.#removed.add(key);
   }
 
-  /** Writes what has changed since the last save, a part at a time. What changes meanwhile may be left for the next. */
+  /** Writes all changes since the last save in slices. Changes made meanwhile may be left for the next save. */
   async save(mempool: Mempool, signal: AbortSignal): Promise<void> {
     for (const waiting of [this.#removed, this.#changed]) {
       const written: string[] = [];
       const run = async <T>(work: () => T) => {
         const result = this.#store.atOnce(work);
-        // Only now, since all of a part that fails is to be written again.
+        // Removed only after the write, since a failed slice must be written again.
         for (const key of written.splice(0)) waiting.delete(key);
         return result;
       };
@@ -62,7 +62,7 @@ export class SavedMempool {
     this.#saveFeeDeltas(mempool);
   }
 
-  /** The same in one go. */
+  /** Writes all changes in one transaction. */
   saveNow(mempool: Mempool): void {
     this.#store.atOnce(() => {
       for (const key of this.#removed) this.#write(key, mempool);
@@ -73,7 +73,7 @@ export class SavedMempool {
     this.#removed.clear();
   }
 
-  /** What is in the mempool is put, what is not is removed. */
+  /** Stores an entry, or deletes its row if it is no longer in the mempool. */
   #write(key: string, mempool: Mempool): void {
     const { entries } = mempool;
     const slot = entries.find(hashFromHex<Txid>(key));
@@ -94,9 +94,9 @@ export class SavedMempool {
   }
 
   /**
-   * Puts back what was saved, through acceptance: what the chain or the clock has overtaken is dropped. `run` gets the
-   * work in small parts, each to be done while nothing is half connected; in between others may bring what is saved too.
-   * Rejects when the signal aborts: the rest is still on disk, and the next start reads it.
+   * Restores the saved transactions through acceptance; those that became invalid or expired are dropped. `run`
+   * executes each slice when the chain is settled; between slices other sources may add the same transactions. Rejects
+   * when the signal aborts; the rest stays stored for the next start.
    */
   async load(
     { mempool, acceptance, packages }: Judges,
@@ -127,10 +127,10 @@ export class SavedMempool {
       counts[fate]++;
     });
     mempool.loaded = true;
-    if (counts.accepted + counts.expired + counts.dropped > 0) log.info('mempool read back', counts);
+    if (counts.accepted + counts.expired + counts.dropped > 0) log.info('mempool restored', counts);
   }
 
-  /** Each when it is asked for; a block may have taken some meanwhile, and a save have followed. */
+  /** Reads each row when it is needed: it may have been confirmed and deleted meanwhile. */
   *#read(txids: Uint8Array): Generator<SavedTransaction> {
     for (let at = 0; at < txids.length; at += TXID) {
       const transaction = this.#store.get(txids.subarray(at, at + TXID));
@@ -139,14 +139,14 @@ export class SavedMempool {
   }
 }
 
-/** `poor`: transactions that pay too little alone; a child of theirs that comes later may pay for them. */
+/** `poor` collects transactions below the minimum feerate, for which a later child may pay. */
 function putBack(
   transaction: SavedTransaction,
   poor: Map<string, SavedTransaction>,
   { mempool, acceptance, packages }: Judges,
 ): 'accepted' | 'dropped' {
   const { raw, time, txid, arrival, unbroadcast } = transaction;
-  // Rows of an own database: what does not parse there is damage, and is for the caller to hear of.
+  // A row that does not parse is database corruption, which the caller must see.
   const parsed = parseTransaction(raw);
   if (mempool.entries.find(parsed.txid) >= 0) return 'accepted';
   const result = acceptance.accept(parsed, { time, order: arrival });

@@ -5,7 +5,9 @@ import { isUnspendable } from '../script/templates.ts';
 import { grown, grownRows } from '../util/column.ts';
 import { SlotIndex } from '../util/slot-index.ts';
 
-/** What one transaction of the mempool pays to a script and spends from it: satoshis, and how many outputs. */
+/**
+ * The effect of a mempool transaction on a script: satoshis received and spent, and the number of outputs and inputs.
+ */
 export interface ScriptTouch {
   readonly slot: number;
   readonly received: number;
@@ -18,31 +20,31 @@ const INITIAL = 256;
 const PRINT = 8;
 
 /**
- * Which transactions of the mempool touch a script. Scripts are known by a keyed hash of 64 bits, so that sums can be
- * told without looking at any transaction; whoever shows a transaction compares the scripts themselves.
+ * Index of the mempool transactions that involve a script. Scripts are identified by a keyed 64-bit hash, so that sums
+ * need no access to the transactions. Callers that show a transaction must compare the scripts.
  */
 export class ScriptIndex {
   readonly #key: SipHashKey = sipHashKeyOf(crypto.getRandomValues(new Uint8Array(16)));
   readonly #words = new Uint32Array(2);
   readonly #print = new Uint8Array(PRINT);
-  // One slot to each touch: a transaction and a script.
+  // Each touch, a pair of transaction and script, has a slot.
   #prints = new Uint8Array(INITIAL * PRINT);
   #owner = new Int32Array(INITIAL);
   #received = new Float64Array(INITIAL);
   #sent = new Float64Array(INITIAL);
   #outputs = new Uint32Array(INITIAL);
   #inputs = new Uint32Array(INITIAL);
-  /** Touches of the same script are chained; the first can be found. */
+  /** Touches of the same script are linked; the first is in the index. */
   #next = new Int32Array(INITIAL);
   #previous = new Int32Array(INITIAL);
-  /** Touches of the same transaction. */
+  /** Touches of the same transaction are linked. */
   #nextOfOwner = new Int32Array(INITIAL);
   readonly #firstOfOwner: number[] = [];
   readonly #byPrint = new SlotIndex(PRINT, () => this.#prints);
   readonly #free: number[] = [];
   #slots = 0;
 
-  /** `spent`: what the inputs spend, in order. */
+  /** `spent` are the coins of the inputs, in order. */
   add(owner: number, { tx }: ParsedTransaction, spent: readonly Coin[]): void {
     this.#firstOfOwner[owner] = -1;
     for (const { output } of spent) {
@@ -51,7 +53,7 @@ export class ScriptIndex {
       this.#inputs[touch]!++;
     }
     for (const { value, scriptPubKey } of tx.outputs) {
-      // As in the chain, what nobody can spend belongs to nobody.
+      // Unspendable outputs are not indexed, as in the address index.
       if (isUnspendable(scriptPubKey)) continue;
       const touch = this.#touch(owner, scriptPubKey);
       this.#received[touch]! += Number(value);
@@ -73,7 +75,7 @@ export class ScriptIndex {
     this.#firstOfOwner[owner] = -1;
   }
 
-  /** All that touches a script, in no order. */
+  /** Yields all touches of a script, unordered. */
   *of(script: Uint8Array): Generator<ScriptTouch> {
     for (let touch = this.#find(script); touch >= 0; touch = this.#next[touch]!)
       yield {
@@ -95,10 +97,10 @@ export class ScriptIndex {
     return this.#byPrint.find(this.#print);
   }
 
-  /** The touch of a transaction and a script, made where there is none. */
+  /** Returns the touch of a transaction and a script, creating it if needed. */
   #touch(owner: number, script: Uint8Array): number {
     const first = this.#find(script);
-    // New touches stand behind the first, those of the transaction that is being added before all others.
+    // New touches are inserted after the first, so that the current transaction's touch is among the first two.
     if (first >= 0 && this.#owner[first] === owner) return first;
     const second = first < 0 ? -1 : this.#next[first]!;
     if (second >= 0 && this.#owner[second] === owner) return second;

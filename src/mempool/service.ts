@@ -25,11 +25,11 @@ import { SavedMempool } from './saved-mempool.ts';
 import { Acceptance, type AcceptOptions } from './validation/acceptance.ts';
 import { PackageAcceptance } from './validation/package-acceptance.ts';
 
-/** What the mempool needs of the chain it stands on. */
+/** The chain as the mempool needs it. */
 interface MempoolChain extends ChainView {
   readonly initialSync: boolean;
   readonly bestHeader: { readonly height: number };
-  /** Runs work when nothing is half connected. */
+  /** Runs work when the chain is settled. */
   whenSettled<T>(work: () => T): Promise<T>;
   nextSeq(): number;
 }
@@ -39,28 +39,28 @@ export interface MempoolServiceDeps {
   readonly engine: SignatureEngine;
   readonly store: MempoolStore;
   readonly fees: FeeStore;
-  /** Blocks may be as old as one likes: regtest. */
+  /** Accept a tip of any age, as on regtest. */
   readonly anyTip: boolean;
   readonly clock: Clock;
   readonly log: Log;
-  /** Takes what happened, in order, but for what belongs to a commit: `committed` returns that. */
+  /** Receives changes in order, except those caused by a block, which `committed()` returns. */
   emit(changes: readonly MempoolChange[]): void;
   /**
-   * Resolves when those who are told have room for more; null where they have. What peers send, reading back and imports
-   * wait for it; what clients hand in does not.
+   * Backpressure: resolves when the receivers of changes can take more; null if they can now. Validation for peers,
+   * restoring and imports wait for it; submissions of clients do not.
    */
   room?(): Promise<void> | null;
 }
 
-/** How much a transaction that is handed in may cost. */
+/** Limits of a submitted transaction. */
 export interface BroadcastLimits {
   /** Satoshis per 1,000 virtual bytes (BIP-141); null sets no bound. */
   readonly maxFeerate: number | null;
-  /** Satoshis in any one output that nobody can spend. */
+  /** Maximum value of an unspendable output, satoshis. */
   readonly maxBurn: number;
 }
 
-/** What became of a transaction that was handed in. */
+/** Result of a submitted transaction. */
 export type BroadcastResult =
   | Extract<AcceptResult, { status: 'rejected' | 'different-witness' }>
   | {
@@ -68,15 +68,15 @@ export type BroadcastResult =
       readonly vsize: number;
       readonly fee: number;
       readonly replaced: readonly Txid[];
-      /** Peers it was announced to. */
+      /** Number of peers it was announced to. */
       readonly relayedTo: number;
     };
 
-/** What `prioritise` made of a transaction. */
+/** Prioritisation of a transaction. */
 export interface Prioritised {
-  /** Display order. */
+  /** Txid in hex, display order. */
   readonly txid: string;
-  /** Satoshis, and what it pays with them where it is in the mempool. */
+  /** The delta in satoshis, and the fee including it if the transaction is in the mempool. */
   readonly delta: number;
   readonly modifiedFee: number | null;
 }
@@ -86,14 +86,14 @@ const REPORT_INTERVAL_MS = 10_000;
 const MAX_TIP_AGE_SECONDS = 3 * 3600;
 
 /**
- * The mempool as a part of the node: it follows the chain, takes what is handed in, numbers what happens for whoever is
- * told, and is kept over restarts.
+ * The mempool as a part of the node: follows the chain, accepts transactions from clients and peers, numbers its
+ * changes for observers, and persists across restarts.
  */
 export class MempoolService implements ChainFollower {
   readonly mempool: Mempool;
   readonly acceptance: Acceptance;
   readonly packages: PackageAcceptance;
-  /** For those who talk to peers. */
+  /** Interface for the p2p code. */
   readonly relay: MempoolRelay;
   readonly #deps: MempoolServiceDeps;
   readonly #feed: ChangeFeed;
@@ -103,7 +103,7 @@ export class MempoolService implements ChainFollower {
   readonly #ending = new AbortController();
   #saving: Promise<void> = Promise.resolve();
   readonly #view: ChainView;
-  /** The tip that is about to be committed, while the chain itself still names the one before. */
+  /** The tip that is being committed; `chain.tip` is still the previous one. */
   #nextTip: ChainView['tip'] | null = null;
 
   constructor(options: RelayOptions, deps: MempoolServiceDeps) {
@@ -141,7 +141,7 @@ export class MempoolService implements ChainFollower {
     this.packages = new PackageAcceptance(judge, this.acceptance);
     const { mempool, acceptance, packages } = this;
     this.relay = new MempoolRelay({ mempool, acceptance, packages, settled: (work) => this.#inPace(work), clock });
-    // Before anything else it is told that nothing is read back yet.
+    // The first event shows that the mempool is not loaded yet.
     this.#feed.touch();
     this.#timers = [
       setInterval(
@@ -152,7 +152,7 @@ export class MempoolService implements ChainFollower {
     ];
   }
 
-  /** Puts back what was saved. Then, or when there was nothing, the mempool is loaded. */
+  /** Restores the saved transactions. The mempool counts as loaded afterwards. */
   async load(signal: AbortSignal): Promise<void> {
     const { clock, log } = this.#deps;
     await this.#saved.load(this, { run: (work) => this.#inPace(work), signal, clock, log });
@@ -160,7 +160,10 @@ export class MempoolService implements ChainFollower {
     this.#reportFees();
   }
 
-  /** Whether the scripts of a transaction were run here under at least these rules: each of them only forbids more. */
+  /**
+   * Returns whether the scripts of a transaction were verified here with at least these flags, each of which only adds
+   * rules.
+   */
   hasChecked(wtxid: Uint8Array, flags: number): boolean {
     return (flags & ~STANDARD_SCRIPT_FLAGS) === 0 && this.mempool.entries.findWtxid(wtxid) >= 0;
   }
@@ -182,20 +185,20 @@ export class MempoolService implements ChainFollower {
     followChain(moved, { mempool: this.mempool, acceptance: this.acceptance, chain: this.#view });
   }
 
-  /** The commit that `follow` told of is written. Returns all that happened up to it. */
+  /** Called when the commit of `follow` is written. Returns all changes up to it. */
   committed(): readonly MempoolChange[] {
     this.#nextTip = null;
     if (!this.#deps.chain.initialSync) this.#reportFees();
     return this.#feed.take({ afterBlock: !this.#deps.chain.initialSync });
   }
 
-  /** Wallets have given up transactions; clients are told in line with what happens here. */
+  /** Records transactions abandoned by a wallet, in sequence with the changes of the mempool. */
   abandoned(wallet: string, txids: readonly Uint8Array[]): void {
     for (const txid of txids) this.#feed.note('walletAbandoned', { wallet, txid: hashToHex(txid) });
     this.#feed.flush();
   }
 
-  /** Takes in a transaction of ours. Its bytes must parse. */
+  /** Submits a transaction of a client. Its bytes must parse. */
   broadcast(raw: Uint8Array, { maxFeerate, maxBurn }: BroadcastLimits): Promise<BroadcastResult> {
     const parsed = parseTransaction(raw);
     const burn = burned(parsed, maxBurn);
@@ -204,7 +207,7 @@ export class MempoolService implements ChainFollower {
     return this.#settled(() => this.#broadcast(parsed, { local: true, maxFee }));
   }
 
-  /** Does work on the mempool; what it changes is told before its result is. */
+  /** Runs work on the mempool and emits its changes before the result is returned. */
   #settled<T>(work: () => T): Promise<T> {
     return this.#deps.chain.whenSettled(() => {
       const result = work();
@@ -213,7 +216,7 @@ export class MempoolService implements ChainFollower {
     });
   }
 
-  /** The same, not faster than others can be told. */
+  /** Runs work on the mempool with backpressure. */
   async #inPace<T>(work: () => T): Promise<T> {
     await this.#deps.room?.();
     return this.#settled(work);
@@ -234,13 +237,13 @@ export class MempoolService implements ChainFollower {
     return { status: 'accepted', vsize, fee, replaced, relayedTo: this.relay.announce(parsed.txid) };
   }
 
-  /** Whether transactions would be taken; later ones may spend earlier ones. Their bytes must parse. */
+  /** Validates transactions in topological order without adding them. Their bytes must parse. */
   test(raws: readonly Uint8Array[]): Promise<PackageResult> {
     const txs = raws.map(parseTransaction);
     return this.#settled(() => this.packages.test(txs));
   }
 
-  /** Takes in a child with its parents. Their bytes must parse. `maxFeerate` in satoshis per 1,000 virtual bytes. */
+  /** Submits a child with its parents. Their bytes must parse. `maxFeerate` in satoshis per 1,000 virtual bytes. */
   async submitPackage(raws: readonly Uint8Array[], limits: BroadcastLimits): Promise<PackageResult> {
     const txs = raws.map(parseTransaction);
     for (const parsed of txs) {
@@ -255,14 +258,14 @@ export class MempoolService implements ChainFollower {
     });
   }
 
-  /** Takes in what a `mempool.dat` of Bitcoin Core holds. Throws DecodeError where it is none or ends early. */
+  /** Imports a `mempool.dat` of Bitcoin Core. Throws DecodeError if the file is invalid or truncated. */
   import(path: string, options: MempoolImportOptions, signal: AbortSignal): Promise<MempoolImportCounts> {
     const { mempool, acceptance } = this;
     const { clock } = this.#deps;
     return importMempool(path, options, { mempool, acceptance, clock, signal, run: (work) => this.#inPace(work) });
   }
 
-  /** Treats a transaction as if it paid so many satoshis more. False where it has dust: that may pay nothing. */
+  /** Adds a prioritisation delta in satoshis. Returns false for a transaction with dust, which must not have a fee. */
   prioritise(txid: Uint8Array, delta: number): Promise<boolean> {
     const { mempool } = this;
     return this.#settled(() => {
@@ -275,7 +278,7 @@ export class MempoolService implements ChainFollower {
     });
   }
 
-  /** What was prioritised, here or not. */
+  /** Returns all prioritised transactions, whether or not they are in the mempool. */
   prioritised(): Prioritised[] {
     const { entries, feeDeltas } = this.mempool;
     return Array.from(feeDeltas, ([txid, delta]) => {
@@ -284,9 +287,9 @@ export class MempoolService implements ChainFollower {
     });
   }
 
-  /** Writes what has changed since the last time; returns the name of the file. Rejects where storage fails. */
+  /** Saves all changes; returns the path of the database. Rejects if the storage fails. */
   async save(): Promise<string> {
-    // One after the other: each caller's has all that was there when it asked.
+    // Saves run one after the other, so each includes everything from before its call.
     const saving = this.#saving.catch(() => {}).then(() => this.#saved.save(this.mempool, this.#ending.signal));
     this.#saving = saving;
     await saving;
@@ -294,7 +297,7 @@ export class MempoolService implements ChainFollower {
     return this.#deps.store.path;
   }
 
-  /** Saves, and ends. */
+  /** Saves the mempool and stops all timers. */
   close(): void {
     for (const timer of this.#timers) clearInterval(timer);
     this.#ending.abort(new Error('the node stops'));
@@ -313,7 +316,7 @@ export class MempoolService implements ChainFollower {
     if (report) this.#feed.fees(report);
   }
 
-  /** Waiting times mean something only on a tip that is as recent as that of others. */
+  /** Confirmation times are meaningful only if the tip is recent (as in Core). */
   #isCurrent(): boolean {
     const { chain, clock } = this.#deps;
     const { tip } = this.#view;
@@ -324,7 +327,7 @@ export class MempoolService implements ChainFollower {
     );
   }
 
-  /** All who are told of what happens. */
+  /** Returns the observer that forwards changes to persistence, events and fee estimation. */
   #observer(): MempoolObserver {
     const entries = () => this.mempool.entries;
     return {
@@ -348,15 +351,15 @@ export class MempoolService implements ChainFollower {
     };
   }
 
-  /** It would come back from peers; nothing else depends on it. */
+  /** Logged only: the transactions would come back from peers. */
   #saySaving(error: unknown): void {
-    this.#deps.log.error('the mempool cannot be saved', { error });
+    this.#deps.log.error('saving the mempool failed', { error });
   }
 }
 
 const FAILED = { kind: 'transaction', reason: 'transaction failed' } as const;
 
-/** The refusal of a transaction that burns more than it may. */
+/** Returns a rejection if a transaction burns more than allowed in one output. */
 function burned({ tx }: ParsedTransaction, maxBurn: number): Extract<AcceptResult, { status: 'rejected' }> | null {
   const burns = tx.outputs.some(
     ({ value, scriptPubKey }) => value > maxBurn && (isUnspendable(scriptPubKey) || !hasValidOps(scriptPubKey)),

@@ -142,7 +142,7 @@ describe('Core calls invalid', () => {
 
   test('too few or too many transactions for the places', () => {
     const block = partial(compact({ shortIds: [1, 2], prefilled: [{ gap: 0, tx }] }), []);
-    expect(block.fill([other])).toEqual({ status: 'invalid', reason: '1 transactions for 2 places' });
+    expect(block.fill([other])).toEqual({ status: 'invalid', reason: '1 transactions for 2 positions' });
     expect(block.fill([other, other, other]).status).toBe('invalid');
     expect(block.fill([other, other]).status).toBe('ok');
   });

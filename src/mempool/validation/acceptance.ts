@@ -20,21 +20,21 @@ export interface AcceptanceDeps {
 }
 
 export interface AcceptOptions {
-  /** Only judged, not taken. */
+  /** Validate only; the transaction is not added. */
   readonly testOnly?: boolean;
-  /** Fees and limits are not looked at: it comes back from a block that left the chain. */
+  /** Skip fee and limit checks, for transactions of disconnected blocks. */
   readonly bypassLimits?: boolean;
-  /** Handed in here, not by a peer. */
+  /** The transaction was submitted to this node and did not come from a peer. */
   readonly local?: boolean;
-  /** Satoshis per 1,000 virtual bytes above which it must be a mistake. */
+  /** Maximum feerate, satoshis per 1,000 virtual bytes; a higher one is assumed to be a mistake. */
   readonly maxFeerate?: number | null;
-  /** Satoshis above which it must be a mistake; looked at when all else is good, as for `sendrawtransaction`. */
+  /** Maximum fee in satoshis. It is checked after everything else, as for `sendrawtransaction`. */
   readonly maxFee?: number | null;
-  /** The mempool is brought within its limits by the caller, who takes in more. */
+  /** Leave the mempool above its size limit; the caller trims it after adding more. */
   readonly keepAboveLimit?: boolean;
-  /** When it first came, Unix seconds; now where not given. */
+  /** Time of first entry, Unix seconds; by default now. */
   readonly time?: number;
-  /** Its place in the order of arrival, where it is put back. */
+  /** Arrival number of a transaction that is restored. */
   readonly order?: number;
 }
 
@@ -44,7 +44,10 @@ const SINGLE: Omit<JudgeOptions, 'bypassLimits'> = {
   packageFeerates: false,
 };
 
-/** Decides which transactions get into the mempool, one by one. Packages are judged by `PackageAcceptance`. */
+/**
+ * Validates single transactions and adds them to the mempool (Core's MemPoolAccept). Packages are validated by
+ * `PackageAcceptance`.
+ */
 export class Acceptance {
   readonly #deps: AcceptanceDeps;
 
@@ -52,7 +55,7 @@ export class Acceptance {
     this.#deps = deps;
   }
 
-  /** Judges a transaction, and takes it in unless it is a test. The graph is as before where it is refused. */
+  /** Validates a transaction and adds it unless `testOnly` is set. The graph is unchanged if it is rejected. */
   accept(parsed: ParsedTransaction, options: AcceptOptions = {}): AcceptResult {
     const { mempool } = this.#deps;
     const { graph } = mempool;
@@ -81,7 +84,7 @@ export class Acceptance {
       replaced: accepted.replaced,
       reaccepted: options.bypassLimits ?? false,
       local: options.local ?? false,
-      // Members of a package are accepted one by one, and only then is the limit seen to.
+      // The transactions of a package are accepted one by one, and the mempool is trimmed afterwards.
       inPackage: options.keepAboveLimit ?? false,
     });
     if (options.keepAboveLimit || options.bypassLimits) return accepted;
@@ -156,7 +159,7 @@ export class Acceptance {
   }
 }
 
-/** What depends on a transaction that it contradicts could never be valid. */
+/** Rejects a transaction that descends from one it conflicts with, since it could never be valid. */
 function spendsConflicting(mempool: Mempool, { parsed, parents, conflicts }: Candidate): TxRejection | null {
   if (conflicts.size === 0) return null;
   const seen = new Set(parents);
@@ -167,13 +170,13 @@ function spendsConflicting(mempool: Mempool, { parsed, parents, conflicts }: Can
         'bad-txns-spends-conflicting-tx',
         `${hashToHex(parsed.txid)} spends conflicting transaction ${hashToHex(mempool.entries.txid(slot))}`,
       );
-    // A set that grows while it is gone through: all ancestors.
+    // The loop visits the parents added here as well, and so all ancestors.
     for (const parent of mempool.parents(slot)) seen.add(parent);
   }
   return null;
 }
 
-/** The result that tells of a refusal. */
+/** Returns the result for a rejected transaction. */
 export function refused(
   { rejection, conflicts, missingInputs, paid }: Refusal,
   { wtxid }: ParsedTransaction,

@@ -28,7 +28,7 @@ const policy = (reason: string, debug?: string): PackageRejection => ({
   ...(debug !== undefined && { debug }),
 });
 
-/** Judges transactions that belong together, so that a child may pay for its parents. */
+/** Validates packages, in which a child may pay for its parents (Core's package acceptance). */
 export class PackageAcceptance {
   readonly #deps: AcceptanceDeps;
   readonly #single: Acceptance;
@@ -38,7 +38,7 @@ export class PackageAcceptance {
     this.#single = single;
   }
 
-  /** Judges transactions of which later ones may spend earlier ones; none may replace anything. Nothing is taken in. */
+  /** Validates transactions in topological order without adding them. They must not replace any transaction. */
   test(txs: readonly ParsedTransaction[]): PackageResult {
     const one = txs.length === 1 ? txs[0]! : null;
     if (one) {
@@ -48,7 +48,7 @@ export class PackageAcceptance {
     return this.#acceptTogether(txs, { testOnly: true });
   }
 
-  /** Takes in a child with some or all of its parents, each by itself where it can stand alone. */
+  /** Validates a child with some or all of its parents and adds them, each alone if it can be accepted alone. */
   accept(txs: readonly ParsedTransaction[], options: Pick<AcceptOptions, 'maxFeerate' | 'local'> = {}): PackageResult {
     const { mempool } = this.#deps;
     const malformed = checkPackage(txs);
@@ -73,7 +73,7 @@ export class PackageAcceptance {
       }
       alone.set(key(parsed), result);
       const { kind } = result.rejection;
-      // Others can make up for a low fee or a missing parent, and for nothing else.
+      // Only a low fee or missing inputs can be resolved by the rest of the package.
       if (txs.length > 1 && (kind === 'fee' || kind === 'missing-inputs')) together.push(parsed);
       else rejection = FAILED;
     }
@@ -125,7 +125,7 @@ export class PackageAcceptance {
   }
 }
 
-/** One try to take in several transactions together. */
+/** One attempt to accept several transactions together. */
 class PackageAttempt {
   readonly results = new Map<string, AcceptResult>();
   readonly #txs: readonly ParsedTransaction[];
@@ -142,7 +142,7 @@ class PackageAttempt {
     this.#options = options;
   }
 
-  /** Null where all are good; they are staged then. */
+  /** Returns null if all are valid; they are staged then. */
   judge(): PackageRejection | null {
     return (
       this.#preChecks() ??
@@ -154,7 +154,7 @@ class PackageAttempt {
     );
   }
 
-  /** Takes in what was judged good. */
+  /** Adds the validated transactions to the mempool. */
   commit(): void {
     const { mempool } = this.#deps;
     const { entries, graph } = mempool;
@@ -189,7 +189,7 @@ class PackageAttempt {
       }
       const { candidate } = judged;
       const { modifiedFee, entry } = candidate;
-      // Here nothing makes room for it by being replaced.
+      // Packages do not support sibling eviction.
       const truc = checkSingleTruc(trucView(mempool, candidate));
       if (truc !== null) return this.#fail(candidate, reject('policy', 'TRUC-violation', truc.debug));
       if (maxFeerate !== undefined && maxFeerate !== null && modifiedFee * 1000 > maxFeerate * entry.vsize)
@@ -247,7 +247,8 @@ class PackageAttempt {
       incrementalFeerate: mempool.options.incrementalFeerate,
     });
     if (paid !== null) return policy('package RBF failed: insufficient anti-DoS fees', paid);
-    // The child must lift its parent, not only pay for the replacement.
+    // The package feerate must exceed the parent's, so that the child pays for the parent and not only for the
+    // replacement.
     if (compareFeerate(this.#fee, this.#vsize, parent.modifiedFee, parent.entry.vsize) <= 0)
       return policy(
         'package RBF failed: package feerate is less than or equal to parent feerate',
@@ -288,7 +289,10 @@ class PackageAttempt {
     return null;
   }
 
-  /** In-package parents come before their children, so all of them are staged. False where a cluster would be too large. */
+  /**
+   * Links the staged transactions to their parents in the mempool and in the package. Returns false if a cluster would
+   * be too large.
+   */
   #link(replaced: ReadonlySet<number>): boolean {
     const { mempool } = this.#deps;
     const slots = new Map(this.#candidates.map(({ parsed, slot }) => [hashToHex(parsed.txid), slot]));

@@ -4,7 +4,7 @@ import type { PackageTrucView, SingleTrucView, TrucParent } from '../../policy/t
 import type { Mempool } from '../pool.ts';
 import type { Candidate } from './pre-check.ts';
 
-/** A transaction that would enter alone, as the rules of version 3 see it. */
+/** Returns the data of a single transaction that the TRUC rules need (BIP-431). */
 export function trucView(mempool: Mempool, { parsed, entry, parents, conflicts }: Candidate): SingleTrucView<number> {
   const { graph } = mempool;
   return {
@@ -19,7 +19,7 @@ export function trucView(mempool: Mempool, { parsed, entry, parents, conflicts }
   };
 }
 
-/** The same for one transaction of a package. */
+/** Returns the data of a package transaction that the TRUC rules need (BIP-431). */
 export function packageTrucView(
   mempool: Mempool,
   { entry, parents }: Candidate,
@@ -34,7 +34,7 @@ export function packageTrucView(
   };
 }
 
-/** What is known of the dust that a transaction makes and meets. */
+/** Returns the dust that a transaction creates and the dust outputs of its parents. */
 export function ephemeralView({ entries, options }: Mempool, { parsed }: Candidate): EphemeralTx {
   return {
     parsed,
@@ -46,7 +46,7 @@ export function ephemeralView({ entries, options }: Mempool, { parsed }: Candida
   };
 }
 
-/** The counts are looked up where a rule asks. */
+/** The counts are computed only if a rule needs them. */
 function trucParent({ entries, graph }: Mempool, slot: number): TrucParent {
   return {
     txid: entries.txid(slot),

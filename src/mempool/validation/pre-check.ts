@@ -31,41 +31,41 @@ import type { ChainView, MempoolCoins } from '../coins-view.ts';
 import type { NewEntry } from '../entries.ts';
 import type { Mempool } from '../pool.ts';
 
-/** Below 65 bytes without witness a transaction can pass for two hashes of a merkle tree (CVE-2017-12842). */
+/** Minimum size without witness: transactions of 64 bytes can be mistaken for merkle tree nodes (CVE-2017-12842). */
 const MIN_STANDARD_STRIPPED_SIZE = 65;
-/** In undo records of the mempool: the coin is in no block yet. */
+/** Position in an undo record of a coin that is unconfirmed. */
 const IN_MEMPOOL = Number.MAX_SAFE_INTEGER;
 
-/** How a transaction is to be judged. */
+/** Options of a validation. */
 export interface JudgeOptions {
-  /** Fees and limits are not looked at: it comes back from a block that left the chain. */
+  /** Skip fee and limit checks, for transactions of disconnected blocks. */
   readonly bypassLimits: boolean;
   readonly allowReplacement: boolean;
   readonly allowSiblingEviction: boolean;
-  /** Its fee counts together with others', later. */
+  /** Check the fee later for the whole package. */
   readonly packageFeerates: boolean;
 }
 
-/** A transaction that has passed what can be judged without its scripts; staged in the graph under `slot`. */
+/** A transaction that passed all checks except its scripts. It is staged in the graph at `slot`. */
 export interface Candidate {
   readonly parsed: ParsedTransaction;
   readonly slot: number;
   readonly coins: readonly Coin[];
   readonly entry: NewEntry;
   readonly modifiedFee: number;
-  /** Slots of the mempool it contradicts, and of a sibling it is to replace. */
+  /** Slots of conflicting entries, and of a sibling to be evicted. */
   readonly conflicts: Set<number>;
   siblingEviction: boolean;
-  /** Slots of the mempool whose outputs it spends. */
+  /** Slots of the parents in the mempool. */
   readonly parents: readonly number[];
 }
 
-/** Why a transaction is not taken, with what a client can do about it. */
+/** Reason of a rejection, with data that lets a client resolve it. */
 export interface Refusal {
   readonly rejection: TxRejection;
   readonly conflicts: readonly Txid[];
   readonly missingInputs: readonly Outpoint[];
-  /** Satoshis and virtual bytes, where it was for the fee. */
+  /** Fee in satoshis and virtual bytes, if the fee was too low. */
   readonly paid?: { readonly fee: number; readonly vsize: number };
 }
 
@@ -85,8 +85,8 @@ export type Judged =
   | { readonly ok: false; readonly refusal: Refusal };
 
 /**
- * All that can be said without running scripts, cheap things first, in Core's order. A transaction that passes is
- * staged in the graph, not linked to its parents yet; staging must have been started. TRUC rules are left to the caller.
+ * All checks except scripts, in Core's order (PreChecks). An accepted transaction is staged in the graph without links
+ * to its parents; staging must be open. The caller applies the TRUC rules.
  */
 export function preCheck(
   parsed: ParsedTransaction,
@@ -198,7 +198,7 @@ export function preCheck(
   };
 }
 
-/** Whether so many satoshis for so many virtual bytes are enough to enter. */
+/** Returns a rejection if a fee (satoshis) is below the mempool's minimum for a virtual size. */
 export function checkFeerate(mempool: Mempool, fee: number, vsize: number): TxRejection | null {
   const full = Number(feeForSize(BigInt(mempool.fullFeerate), vsize));
   if (full > 0 && fee < full) return reject('fee', 'mempool min fee not met', `${fee} < ${full}`);
@@ -206,7 +206,7 @@ export function checkFeerate(mempool: Mempool, fee: number, vsize: number): TxRe
   return fee < least ? reject('fee', 'min relay fee not met', `${fee} < ${least}`) : null;
 }
 
-/** Runs all scripts under the rules of relay, which contain those of blocks. */
+/** Verifies all scripts with the policy flags, which include the consensus flags. */
 export function checkScripts({ parsed, coins }: Candidate, engine: SignatureEngine): TxRejection | null {
   const { tx, txid, wtxid } = parsed;
   const outputs = coins.map(({ output }) => output);
@@ -215,7 +215,7 @@ export function checkScripts({ parsed, coins }: Candidate, engine: SignatureEngi
     const error = checkInput(context, i, STANDARD_SCRIPT_FLAGS, engine);
     if (error === 'OK') continue;
     const { prevout } = tx.inputs[i]!;
-    // Without any witness, where one is needed, another copy of the same transaction may well be valid.
+    // If all witnesses are missing, another copy of the transaction may be valid.
     const stripped = !tx.inputs.some(hasWitness) && spendsNonAnchorWitnessProgram(tx, outputs);
     return reject(
       stripped ? 'witness-stripped' : 'script',
@@ -226,7 +226,7 @@ export function checkScripts({ parsed, coins }: Candidate, engine: SignatureEngi
   return null;
 }
 
-/** BIP-68, whatever the version says. */
+/** Returns whether an input has a relative lock time (BIP-68), regardless of the transaction version. */
 function isRelativelyLocked({ sequence }: TxInput): boolean {
   return sequence < SEQUENCE_LOCKTIME_DISABLE_FLAG;
 }

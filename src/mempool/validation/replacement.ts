@@ -6,8 +6,8 @@ import type { Mempool } from '../pool.ts';
 import type { Candidate } from './pre-check.ts';
 
 /**
- * Whether a staged transaction may take the place of those it contradicts and of all that descends from them: it pays
- * more than they did and for its own relay, and miners are better off. Yields the slots to take out, staged as removed.
+ * Validates a replacement of the conflicting transactions and their descendants: it must pay more than all of them
+ * together and for its own relay, and improve the feerate diagram. Returns the slots to remove, staged as removed.
  */
 export function checkReplacement(mempool: Mempool, candidate: Candidate): Result<number[], TxRejection> {
   const { parsed, conflicts, modifiedFee, entry, siblingEviction } = candidate;
@@ -31,14 +31,14 @@ export function checkReplacement(mempool: Mempool, candidate: Candidate): Result
   return { ok: true, value: all };
 }
 
-/** Slots with all their descendants. */
+/** Returns the slots with all their descendants. */
 export function withDescendants({ graph }: Mempool, slots: ReadonlySet<number>): number[] {
   const all = new Set<number>();
   for (const slot of slots) for (const descendant of graph.descendants(slot)) all.add(descendant);
   return [...all];
 }
 
-/** Whether what is staged is better everywhere than what is there. */
+/** Returns whether the staged feerate diagram is better than the current one. */
 export function improvesDiagram(mempool: Mempool): boolean {
   const { main, staging } = mempool.graph.diagrams();
   return compareDiagrams(staging, main) === 1;
@@ -51,9 +51,9 @@ export function sumOf(slots: readonly number[], value: (slot: number) => number)
 }
 
 /**
- * Tells the graph whose outputs a staged transaction spends; those that are to be replaced do not count. False where
- * they would be too large a cluster together: then nothing is linked, as it costs nothing to spend of thousands without
- * a signature, and all their clusters would have to be ordered anew.
+ * Links a staged transaction to its parents that are not replaced. Returns false without linking if the cluster would
+ * be too large: an attacker can spend thousands of outputs without a signature, and all their clusters would have to be
+ * linearized again.
  */
 export function linkParents({ graph }: Mempool, { slot, parents }: Candidate, replaced: ReadonlySet<number>): boolean {
   const left = parents.filter((parent) => !replaced.has(parent));
