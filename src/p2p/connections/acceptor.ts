@@ -30,17 +30,17 @@ export interface AcceptorParts {
   readonly log: Log;
 }
 
-/** Core's share of inbound places for peers that want transactions; they cost the most. */
+/** Core's share of inbound slots for peers that want transactions, which cost the most. */
 const TRANSACTION_RELAY_SHARE = 0.5;
 
-/** Evictions that may follow each other at once, and how long one takes to be allowed again. */
+/** Number of evictions allowed in a burst, and milliseconds until one more is allowed. */
 const EVICTION_BURST = 100;
 const EVICTION_MS = 50;
 
-/** Takes connections, and decides who has to go when there are too many. */
+/** Accepts inbound connections, and evicts peers if the slots are full. */
 export class Acceptor {
   readonly #parts: AcceptorParts;
-  /** Nobody else knows which groups the eviction protects. */
+  /** Secret key, so that nobody can predict which groups are protected from eviction. */
   readonly #groupKey: SipHashKey = sipHashKeyOf(crypto.getRandomValues(new Uint8Array(16)));
   #listener: TCPSocketListener<TcpStream> | null = null;
   #evictionsLeft = EVICTION_BURST;
@@ -50,26 +50,26 @@ export class Acceptor {
     this.#parts = parts;
   }
 
-  /** Throws OperatorError where the address cannot be used. Returns what it listens on. */
+  /** Starts to listen and returns the actual endpoint. Throws OperatorError if the address cannot be used. */
   listen({ host, port }: Endpoint): Endpoint {
     try {
       const socket = tcpHandlers((stream) => this.accept(stream));
       this.#listener = Bun.listen<TcpStream>({ hostname: host, port, exclusive: true, socket });
       return { host, port: this.#listener.port };
     } catch (error) {
-      // Not every host has IPv6.
+      // Falls back to IPv4 on hosts without IPv6.
       if (host === '::') return this.listen({ host: '0.0.0.0', port });
       throw new OperatorError(`cannot listen for peers on ${host} port ${port}: ${codeOf(error)}`);
     }
   }
 
-  /** Takes no more connections; those that are there stay. */
+  /** Stops listening; existing connections stay open. */
   stop(): void {
     this.#listener?.stop(false);
     this.#listener = null;
   }
 
-  /** Makes a peer of a stream that somebody has opened to us, or closes it. */
+  /** Creates an inbound peer on an accepted stream, or closes the stream. */
   accept(stream: ByteStream): void {
     const { table, magic, v2, events, timing, log, permissions: rules } = this.#parts;
     const service = stream.remote;
@@ -91,7 +91,7 @@ export class Acceptor {
         service,
         name: printService(service),
         permissions,
-        // It speaks v1 to a peer that does.
+        // The transport falls back to v1 if the peer does not speak v2.
         transport: v2 ? new V2Transport({ initiating: false, magic }) : new V1Transport(magic),
         stream,
         clock: timing.clock,
@@ -104,8 +104,8 @@ export class Acceptor {
   }
 
   /**
-   * To be asked when an inbound peer says that it wants transactions: whether there is room for it, if need be after
-   * another such peer was disconnected.
+   * Returns whether an inbound peer that wants transactions may stay. If the slots of such peers are full, another one
+   * is evicted if possible.
    */
   makeRoomForTransactionRelay(newcomer: { readonly id: number }): boolean {
     const { table, maxInbound } = this.#parts;
@@ -114,7 +114,7 @@ export class Acceptor {
     return this.#evict(({ id, standing }) => id !== newcomer.id && standing.relaysTransactions);
   }
 
-  /** Why an address may not come in, or null. May disconnect another to make room. */
+  /** Returns why an inbound connection is refused, or null. May evict another peer. */
   #refusal(address: NetAddress, noban: boolean): string | null {
     const { active, isBanned, isDiscouraged, table, maxInbound } = this.#parts;
     if (!active()) return 'network inactive';
@@ -125,8 +125,8 @@ export class Acceptor {
   }
 
   /**
-   * False while so many have come lately that choosing whom to evict would take the thread's time: connections that come
-   * back as fast as they are closed would leave none for blocks.
+   * Returns whether an eviction is allowed now. The rate is limited, because peers that reconnect as fast as they are
+   * evicted would keep the thread busy with evictions.
    */
   #mayEvict(): boolean {
     const now = this.#parts.timing.clock.monotonicMs();

@@ -2,13 +2,13 @@ import { parseService, printAddress, printService } from '../address/address-tex
 import { equalServices, type NetService } from '../address/net-address.ts';
 import type { ConnectionTable } from './connection-table.ts';
 
-/** Beyond this, no more are taken. */
+/** Maximum number of added nodes. */
 const MAX_ADDED = 1000;
-/** As in Core: with more, automatic connections do not look whether an address is among them. */
+/** Limit of Core: with more added nodes, automatic connections do not check whether an address is among them. */
 const MAX_SEARCHED = 24;
 
 export interface AddedNode {
-  /** As the operator wrote it. */
+  /** The text as the operator entered it. */
   readonly text: string;
   readonly v2: boolean;
 }
@@ -17,7 +17,7 @@ export interface AddedNodeState extends AddedNode {
   readonly connected: { readonly service: NetService; readonly inbound: boolean } | null;
 }
 
-/** Nodes an operator wants a connection to, always. */
+/** Nodes that the operator wants to be connected to permanently (`addnode`). */
 export class AddedNodes {
   readonly #defaultPort: number;
   #nodes: AddedNode[] = [];
@@ -30,7 +30,7 @@ export class AddedNodes {
     return this.#nodes.length;
   }
 
-  /** Whether it was taken: not twice, and not when there are too many. */
+  /** Adds a node. Returns false if it is known or the list is full. */
   add(node: AddedNode): boolean {
     const service = this.#serviceOf(node);
     const isSame = (other: AddedNode) => {
@@ -42,14 +42,14 @@ export class AddedNodes {
     return true;
   }
 
-  /** By exactly the text it was added with; whether it was there. */
+  /** Removes a node by the exact text it was added with. Returns whether it existed. */
   remove(text: string): boolean {
     const before = this.#nodes.length;
     this.#nodes = this.#nodes.filter((node) => node.text !== text);
     return this.#nodes.length < before;
   }
 
-  /** Whether the operator has named this address. */
+  /** Returns whether the operator added this address. */
   has(service: NetService): boolean {
     if (this.#nodes.length >= MAX_SEARCHED) return false;
     const texts = [printAddress(service.address), printService(service)];

@@ -4,13 +4,13 @@ import type { AddrManager } from '../address/addr-manager.ts';
 import { type PeerAddress, serviceKey } from '../address/net-address.ts';
 import type { PeerLink } from './peer-link.ts';
 
-/** What one answer holds at most, and the share of all addresses it may be. */
+/** Core's limits of an answer: number of addresses, and percentage of all addresses. */
 const MAX_ADDRESSES = 1000;
 const MAX_PERCENT = 23;
 const HOUR_MS = 3_600_000;
 const LEAST_LIFE_MS = 21 * HOUR_MS;
 const LIFE_SPREAD_MS = 6 * HOUR_MS;
-/** One for each network that peers come from and each address they come to; the oldest goes when there are more. */
+/** Maximum number of cached answers, one per network of the peers and local address; the oldest is evicted. */
 const MAX_CACHED = 64;
 
 interface Answer {
@@ -19,8 +19,8 @@ interface Answer {
 }
 
 /**
- * Answers to who asks for addresses. For about a day it is the same to all who come the same way, so that nobody learns
- * our whole list by asking often, and nobody can tell by it that two addresses are one node.
+ * Answers to `getaddr`. All peers of one network and local address get the same answer for about a day, so that nobody
+ * can collect all addresses by asking often or prove that two addresses belong to one node.
  */
 export class AddressAnswers {
   readonly #addresses: AddrManager;
@@ -54,7 +54,7 @@ export class AddressAnswers {
   }
 }
 
-/** The port we went out from is another one each time. */
+/** Returns the cache key. The local port of an outbound connection is random, so it is left out. */
 function keyOf({ network, type, localService }: PeerLink): string {
   if (localService === null) return network;
   return `${network} ${serviceKey(type === 'inbound' ? localService : { ...localService, port: 0 })}`;

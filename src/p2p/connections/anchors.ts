@@ -3,12 +3,12 @@ import { ByteReader, ByteWriter, DecodeError } from '../../util/bytes.ts';
 import type { PeerAddress } from '../address/net-address.ts';
 import { readV2Address, writeV2Address } from '../messages/addresses.ts';
 
-/** More are not kept: who has got hold of all our connections shall not keep them over a restart. */
+/** Only two, so that an eclipse attacker keeps at most two of our connections across a restart. */
 const MAX_ANCHORS = 2;
 
 /**
- * Block-relay-only peers of the last run, which are tried first: a restart is no chance for whoever wants all our
- * connections. Reading forgets them.
+ * Reads and deletes the anchors: block-relay-only peers of the last run, which are connected to first, so that a
+ * restart does not help an eclipse attacker.
  */
 export function takeAnchors(store: PeerStore): PeerAddress[] {
   const peers: PeerAddress[] = [];

@@ -1,6 +1,6 @@
 /**
- * Ports of other services, which nodes do not listen on: who gossips one may want us to attack it. As in Core, an
- * automatic connection takes one of them only when nothing else is to be found.
+ * Ports of other services, on which nodes do not listen; an attacker may announce them to make nodes attack these
+ * services. As in Core, automatic connections use such a port only if nothing else is found.
  */
 const BAD_PORTS: ReadonlySet<number> = new Set([
   1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104, 109, 110,

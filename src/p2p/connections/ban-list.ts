@@ -4,23 +4,23 @@ import type { NetAddress } from '../address/net-address.ts';
 import { isValid } from '../address/ranges.ts';
 import { parseSubnet, printSubnet, type Subnet, subnetKey } from './subnet.ts';
 
-/** Only an operator bans, so more than this is a mistake in a script. */
+/** Bans are made by operators, so more than this indicates a faulty script. */
 const MAX_BANS = 100_000;
 
-/** Times in Unix seconds. */
+/** A banned subnet. Times in Unix seconds. */
 export interface Ban {
   readonly subnet: Subnet;
   readonly createdAt: number;
   readonly until: number;
 }
 
-/** Addresses and subnets that an operator has shut out, for a time. Kept over restarts. */
+/** Addresses and subnets that an operator has banned, persisted across restarts. */
 export class BanList {
   readonly #store: BanStore;
   readonly #clock: Clock;
   readonly #defaultSeconds: number;
   readonly #bans = new Map<string, Ban>();
-  /** How many bans there are of each length: an address is looked up once for each. */
+  /** Number of bans by prefix length; a lookup checks each length once. */
   readonly #prefixes = new Map<number, number>();
 
   constructor(store: BanStore, clock: Clock, defaultSeconds = 86_400) {
@@ -39,8 +39,8 @@ export class BanList {
   }
 
   /**
-   * Bans for so many seconds, the default time when not given, or until a time. Whether that changed something: a ban
-   * is never made shorter, and none is added to a full list.
+   * Bans a subnet for some seconds (by default the configured time) or until a time. Returns whether that changed
+   * anything: bans are never shortened, and none is added to a full list.
    */
   ban(subnet: Subnet, { seconds, until }: { readonly seconds?: number; readonly until?: number } = {}): boolean {
     const now = unixSeconds(this.#clock);
@@ -55,7 +55,7 @@ export class BanList {
     return true;
   }
 
-  /** Ends the ban of exactly this subnet; whether there was one. */
+  /** Lifts the ban of exactly this subnet. Returns whether there was one. */
   unban(subnet: Subnet): boolean {
     const ban = this.#bans.get(keyOf(subnet));
     if (ban === undefined) return false;
@@ -67,7 +67,7 @@ export class BanList {
     this.#drop([...this.#bans.values()]);
   }
 
-  /** Whether the address is in any subnet that is banned. */
+  /** Returns whether the address is in any banned subnet. */
   isBanned(address: NetAddress): boolean {
     if (this.#bans.size === 0 || !isValid(address)) return false;
     const now = unixSeconds(this.#clock);
@@ -78,18 +78,18 @@ export class BanList {
     return false;
   }
 
-  /** Whether exactly this subnet is banned. */
+  /** Returns whether exactly this subnet is banned. */
   isSubnetBanned(subnet: Subnet): boolean {
     return unixSeconds(this.#clock) < (this.#bans.get(keyOf(subnet))?.until ?? 0);
   }
 
-  /** Those that last, without those that are over. */
+  /** Returns the current bans. */
   list(): Ban[] {
     this.sweep();
     return [...this.#bans.values()];
   }
 
-  /** Removes what is over. */
+  /** Removes expired bans. */
   sweep(): void {
     const now = unixSeconds(this.#clock);
     const over = [...this.#bans.values()].filter(({ until }) => now > until);

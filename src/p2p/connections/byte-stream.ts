@@ -4,30 +4,30 @@ import type { NetService } from '../address/net-address.ts';
 
 export interface StreamHandlers {
   data(bytes: Uint8Array): void;
-  /** More can be written. */
+  /** More bytes can be written. */
   drain(): void;
-  /** The other side or the system has ended it, with an error's code where there was one. Not after `close`. */
+  /** The peer or the system closed the stream, with an error code if there was an error. Not called after `close`. */
   closed(error: string | null): void;
 }
 
-/** A connection as bytes, whoever made it. */
+/** A bidirectional byte stream, such as a TCP socket. */
 export interface ByteStream {
-  /** The ends as the system sees them; null where it does not say. */
+  /** Both ends as the system reports them; null if unknown. */
   readonly local: NetService | null;
   readonly remote: NetService | null;
-  /** Who is told from now on; what came before is told first. */
+  /** Sets the handlers. Bytes received before are delivered first. */
   attach(handlers: StreamHandlers): void;
-  /** Writes what fits; how many bytes that were. `drain` follows when it was not all. */
+  /** Writes as many bytes as possible and returns their number. `drain` is called later if that was not all. */
   write(bytes: Uint8Array): number;
-  /** Stops and goes on to read; meanwhile the sender has to wait. */
+  /** Pauses and resumes reading; while paused, the sender is slowed down by flow control. */
   pause(): void;
   resume(): void;
-  /** Gives bytes back that were read too far, to be told to the next who attaches. */
+  /** Returns bytes that were read too far; they are delivered to the next handlers. */
   unread(bytes: Uint8Array): void;
   close(): void;
 }
 
-/** A TCP socket. What arrives before anybody attaches waits, and the socket is paused so that it does not get much. */
+/** A TCP socket. Until handlers are attached, received bytes are kept and the socket is paused. */
 export class TcpStream implements ByteStream {
   readonly local: NetService | null;
   readonly remote: NetService | null;
@@ -75,7 +75,7 @@ export class TcpStream implements ByteStream {
     this.#socket.end();
   }
 
-  /** For the socket's handlers alone. */
+  /** Called by the socket's handlers only. */
   receive(bytes: Uint8Array): void {
     if (this.#handlers !== null) this.#handlers.data(bytes);
     else if (this.#ended === null) {
@@ -95,7 +95,7 @@ export class TcpStream implements ByteStream {
   }
 }
 
-/** What Bun calls; the stream is the socket's `data`. */
+/** Returns the handlers for Bun's sockets. The stream is stored in the socket's `data`. */
 export function tcpHandlers(opened: (stream: TcpStream) => void): SocketHandler<TcpStream> {
   return {
     binaryType: 'uint8array',
@@ -105,7 +105,7 @@ export function tcpHandlers(opened: (stream: TcpStream) => void): SocketHandler<
     },
     data: (socket, bytes) => socket.data.receive(bytes),
     drain: (socket) => socket.data.drained(),
-    // After a failed attempt there is a close without an open.
+    // A failed connection attempt causes a close without an open.
     close: (socket, error) => socket.data?.end(error ? codeOf(error) : null),
     error: (socket, error) => socket.data?.end(codeOf(error)),
     connectError: () => {},
@@ -117,9 +117,9 @@ export function codeOf(error: unknown): string {
   return typeof code === 'string' ? code : error instanceof Error ? error.message : String(error);
 }
 
-/** A socket whose other end is gone already has no addresses. */
+/** Returns null for a socket whose peer has already disconnected. */
 function serviceOf(text: string | undefined, port: number): NetService | null {
-  // The system writes the interface behind link-local addresses.
+  // The system appends the interface to link-local addresses.
   const address = parseAddress(text?.split('%')[0] ?? '');
   return address === null ? null : { address, port };
 }

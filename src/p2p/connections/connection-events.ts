@@ -12,11 +12,11 @@ export interface EventParts {
   readonly totals: NetTotals;
   readonly addresses: AddrManager;
   readonly log: Log;
-  /** Tries again with v1 what was opened with v2. */
+  /** Retries with v1 after a v2 connection failed. */
   readonly retryV1: (connection: Connection) => void;
 }
 
-/** Tells the logic what happens to connections, and keeps the accounts. */
+/** Forwards the events of connections to the protocol logic, and updates totals and memory accounts. */
 export class LogicEvents implements ConnectionEvents {
   readonly #parts: EventParts;
   readonly #logic: PeerLogic;
@@ -63,7 +63,7 @@ export class LogicEvents implements ConnectionEvents {
     this.#turns.remove(connection);
     totals.closed(reason);
     log.debug('connection closed', { peer: id, type, reason, detail: closeDetail ?? undefined });
-    // The time of a block-relay-only peer stays as it was: nobody is to find out who they are.
+    // The time of block-relay-only peers is not updated, so that it does not reveal them.
     if (standing.established && type !== 'inbound' && type !== 'block-relay-only') addresses.connected(service);
     if (opened) this.#guarded(connection, () => this.#logic.closed(connection, reason));
     if (connection.shouldRetryV1) retryV1(connection);
@@ -73,7 +73,7 @@ export class LogicEvents implements ConnectionEvents {
     this.#parts.log.error('peer could not be processed', { peer: connection.id, error });
   }
 
-  /** No more messages are handed over. */
+  /** Stops the delivery of messages. */
   stop(): void {
     this.#turns.stop();
   }

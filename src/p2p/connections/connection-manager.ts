@@ -18,7 +18,10 @@ import { RunningNet } from './running-net.ts';
 import type { Slots } from './slots.ts';
 import { isInSubnet, type Subnet } from './subnet.ts';
 
-/** All connections to other nodes: takes them, opens them, keeps the right number, and hands what comes to the logic. */
+/**
+ * The connections to other nodes: accepts and opens them, keeps their number, and passes messages to the protocol
+ * logic.
+ */
 export class ConnectionManager {
   readonly addresses: AddrManager;
   readonly bans: BanList;
@@ -48,21 +51,21 @@ export class ConnectionManager {
     );
   }
 
-  /** Begins to listen and to dial; yields the port peers can connect to. Throws OperatorError. */
+  /** Starts to listen and to connect; returns the listening port. Throws OperatorError. */
   start(logic: PeerLogic): { readonly port: number | null } {
     assert(this.#running === null, 'connections are started once');
     this.#running = new RunningNet(this.#state, logic);
     return { port: this.#running.port };
   }
 
-  /** Ends every connection, timer and loop, and saves what is to be remembered. */
+  /** Closes all connections, timers and loops, and saves the persistent state. */
   async stop(): Promise<void> {
     const running = this.#running;
     this.#running = null;
     await running?.stop();
   }
 
-  /** Every connection, those included whose handshake goes on. */
+  /** Returns all connections, including those in the handshake. */
   links(): PeerLink[] {
     return this.#state.table.all();
   }
@@ -75,12 +78,12 @@ export class ConnectionManager {
     return countsOf(this.#state.table);
   }
 
-  /** Whether connections are made and taken. */
+  /** Whether network activity is enabled. */
   get active(): boolean {
     return this.#state.active;
   }
 
-  /** Off, all connections end and none are made or taken. */
+  /** Enables or disables network activity; disabling disconnects all peers. */
   setActive(active: boolean): void {
     if (active === this.#state.active) return;
     this.#state.active = active;
@@ -88,7 +91,7 @@ export class ConnectionManager {
     if (!active) for (const connection of this.#state.table.all()) connection.disconnect('network inactive');
   }
 
-  /** Opens one connection now, to an address or a name; null where that fails or there is no place for its type. */
+  /** Opens a connection to an address or host name. Returns null if it fails or its type has no free slot. */
   async connectTo(text: string, type: OutboundType, v2: boolean = this.#state.options.v2): Promise<PeerLink | null> {
     const running = this.#running;
     if (running === null) return null;
@@ -101,12 +104,12 @@ export class ConnectionManager {
     }
   }
 
-  /** Keeps a connection to a node from now on; false when it is among them already. */
+  /** Adds a node to be connected to permanently. Returns false if it is known. */
   addNode(text: string, v2: boolean = this.#state.options.v2): boolean {
     return this.#state.added.add({ text, v2 });
   }
 
-  /** Connections that are there stay; false when it was not among them. */
+  /** Removes an added node; an existing connection stays open. Returns false if it was not added. */
   removeNode(text: string): boolean {
     return this.#state.added.remove(text);
   }
@@ -115,21 +118,21 @@ export class ConnectionManager {
     return this.#state.added.states(this.#state.table);
   }
 
-  /** By number, or by the name in `link.name`; whether there was such a link. */
+  /** Disconnects a peer by id or by `link.name`. Returns whether it existed. */
   disconnect(which: number | string, reason = 'requested by operator'): boolean {
     const links = this.#state.table.all().filter(({ id, name }) => id === which || name === which);
     links[0]?.disconnect(reason);
     return links.length > 0;
   }
 
-  /** Every connection with a subnet; how many there were. To be called after a ban. */
+  /** Disconnects all peers of a subnet, as after a ban. Returns their number. */
   disconnectSubnet(subnet: Subnet, reason = 'banned by operator'): number {
     const links = this.#state.table.all().filter(({ service }) => isInSubnet(service.address, subnet));
     for (const link of links) link.disconnect(reason);
     return links.length;
   }
 
-  /** Notes that a peer misbehaved. The logic decides whom that may happen to, and disconnects. */
+  /** Discourages the address of a misbehaving peer. The caller decides who is exempt, and disconnects. */
   discourage({ service }: PeerLink): void {
     this.#state.discouragement.discourage(service.address);
   }
@@ -138,7 +141,7 @@ export class ConnectionManager {
     return this.#state.isShunned(address);
   }
 
-  /** What to answer a peer that asks for addresses. */
+  /** Returns the answer to `getaddr` for a peer. */
   answerAddresses(link: PeerLink): readonly PeerAddress[] {
     return this.#answers.answer(link);
   }
@@ -147,27 +150,30 @@ export class ConnectionManager {
     return this.#state.local.list();
   }
 
-  /** The address of ours to announce to a peer, which sees us at `seenAs`; null for none. */
+  /** Returns our address to announce to a peer that sees us at `seenAs`, or null. */
   localAddressFor(link: PeerLink, seenAs: NetService | null): NetService | null {
     return this.#state.local.forPeer(link, seenAs);
   }
 
-  /** A peer sees us at an address; whether we knew that one. */
+  /** Records that a peer sees us at an address. Returns whether the address was known. */
   sawLocal(service: NetService): boolean {
     return this.#state.local.seen(service);
   }
 
-  /** The nonce of our `version` message on a link. */
+  /** Returns the nonce of our `version` message on a link. */
   nonceOf(link: PeerLink): bigint {
     return this.#nonces.of(link);
   }
 
-  /** Whether a nonce is our own, so that the peer is ourselves. */
+  /** Returns whether a nonce is ours, so that the peer is ourselves. */
   isOwnNonce(nonce: bigint): boolean {
     return this.#nonces.isOwn(nonce);
   }
 
-  /** Whether that changes anything: not where an operator has said whom to dial, or switched the network off. */
+  /**
+   * Allows or forbids an extra full-relay connection. Returns false if it has no effect, because only configured peers
+   * are connected to or the network is inactive.
+   */
   allowExtraFullRelay(allow: boolean): boolean {
     const outbound = this.#running?.outbound;
     if (!outbound) return false;
@@ -179,26 +185,26 @@ export class ConnectionManager {
     if (this.#running?.outbound) this.#running.outbound.tryExtraBlockRelay = allow;
   }
 
-  /** By how many established peers of a type are more than its slots. */
+  /** Returns the number of established peers of a type beyond its slots. */
   extraPeers(type: 'outbound-full-relay' | 'block-relay-only'): number {
     const slots = type === 'block-relay-only' ? this.slots.blockRelay : this.slots.fullRelay;
     return Math.max(0, this.#state.table.countIf((link) => link.type === type && link.standing.established) - slots);
   }
 
-  /** How many manual and full-relay connections go over a network: the only one of its network is not given up. */
+  /** Returns the number of manual and full-relay connections on a network; the only one of a network is protected. */
   fullOutboundOn(network: NetworkClass): number {
     return this.#state.table.fullOutboundOn(network);
   }
 
   /**
-   * To be asked once `standing.relaysTransactions` of an inbound peer is known: false when there are too many such peers
-   * and none of the others can go. May disconnect one.
+   * Called when `standing.relaysTransactions` of an inbound peer is known. Returns false if the slots of such peers are
+   * full and none can be evicted.
    */
   makeRoomForTransactionRelay(link: PeerLink): boolean {
     return this.#running?.acceptor.makeRoomForTransactionRelay(link) ?? true;
   }
 
-  /** Whether enough was sent today; of historical blocks earlier. */
+  /** Returns whether the daily upload target is reached. Historical blocks stop earlier. */
   uploadTargetReached(historical: boolean): boolean {
     return this.totals.upload.isReached(historical);
   }

@@ -3,10 +3,10 @@ import { type NetworkClass, networkOf } from '../address/net-group.ts';
 import type { Connection } from './connection.ts';
 import type { ConnectionType } from './peer-link.ts';
 
-/** Whether the connection is one of the few that are kept and get everything. */
+/** Whether the connection is a manual or full-relay outbound connection. */
 const isFullOutbound = ({ type }: Connection) => type === 'manual' || type === 'outbound-full-relay';
 
-/** All connections. Those that are closed are no longer there, though the logic may not have been told yet. */
+/** All open connections. Closed ones are excluded at once, even before the protocol logic is notified. */
 export class ConnectionTable {
   readonly #byId = new Map<number, Connection>();
   #nextId = 0;
@@ -42,7 +42,7 @@ export class ConnectionTable {
     return count;
   }
 
-  /** Whether there is a connection with any port of the address. */
+  /** Returns whether there is a connection to the address at any port. */
   hasAddress(address: NetAddress): boolean {
     return this.countIf(({ service }) => equalAddresses(service.address, address)) > 0;
   }
@@ -55,7 +55,7 @@ export class ConnectionTable {
     return this.countIf((connection) => connection.name === name) > 0;
   }
 
-  /** How many of the connections that are kept go over a network. */
+  /** Returns the number of manual and full-relay connections on a network. */
   fullOutboundOn(network: NetworkClass): number {
     return this.countIf(
       (connection) => isFullOutbound(connection) && networkOf(connection.service.address) === network,

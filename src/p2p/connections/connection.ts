@@ -9,31 +9,31 @@ import { type ConnectionType, newStanding, type PeerLink, type Permission } from
 import { HARD_SEND_LIMIT, SendQueue, SOFT_SEND_LIMIT } from './send-queue.ts';
 import { countBytes, newTraffic, OTHER_MESSAGES } from './traffic.ts';
 
-/** Over so many bytes of messages that wait for the logic, the peer is not read. Core's default for -maxreceivebuffer. */
+/** Size of queued received messages at which reading pauses, bytes. Core's default for -maxreceivebuffer. */
 const RECEIVE_LIMIT = 5_000_000;
-/** What a waiting message takes beside its bytes. */
+/** Memory of a queued message beyond its bytes. */
 const OVERHEAD = 128;
-/** Instead of the limits for each way, where much is kept for all peers together. */
+/** Replaces the send and receive limits while the memory of all peers together is high. */
 const CROWDED_LIMIT = 250_000;
 
 export type Direction = 'sent' | 'received';
 
-/** What a connection tells whoever holds it. Never called from within a call of one of its own methods but `start`. */
+/** Observer of a connection. Never called from within a method of the connection, except `start`. */
 export interface ConnectionEvents {
-  /** Messages can be sent. At most once. */
+  /** Messages can be sent. Called at most once. */
   opened(connection: Connection): void;
-  /** A message waits, or may be taken again. May be called when that is known. */
+  /** A message is ready to be processed. May be called repeatedly. */
   ready(connection: Connection): void;
-  /** It is over. Once, in a microtask of its own. */
+  /** The connection is closed. Called once, in a separate microtask. */
   closed(connection: Connection, reason: string): void;
   transferred(sent: number, received: number): void;
-  /** A message was queued, or has come; what could not be read has no type. */
+  /** A message was queued or received; one that could not be decoded has an empty type. */
   message(direction: Direction, type: string): void;
-  /** More or less memory is kept for the peer. May disconnect it, or another. */
+  /** The memory used for the peer changed by `bytes`. May disconnect this or another peer. */
   kept(bytes: number): void;
-  /** Much is kept for all of them. */
+  /** Whether the memory of all peers together is high. */
   readonly crowded: boolean;
-  /** It cannot go on because of a mistake of ours. */
+  /** An internal error prevents further processing. */
   broken(connection: Connection, error: unknown): void;
 }
 
@@ -46,11 +46,11 @@ export interface ConnectionOptions {
   readonly transport: Transport;
   readonly stream: ByteStream;
   readonly clock: Clock;
-  /** It was discouraged when it came. */
+  /** Whether the address was discouraged when the peer connected. */
   readonly preferEvict?: boolean;
 }
 
-/** A stream of bytes with a transport on it. */
+/** A byte stream with its transport protocol and message queues. */
 export class Connection implements PeerLink {
   readonly id: number;
   readonly type: ConnectionType;
@@ -63,7 +63,7 @@ export class Connection implements PeerLink {
   readonly preferEvict: boolean;
   readonly traffic = newTraffic();
   readonly standing = newStanding();
-  /** On the monotonic clock, in milliseconds; null for never. */
+  /** Times on the monotonic clock, milliseconds; null for never. */
   readonly startedMs: number;
   lastSentMs: number | null = null;
   lastReceivedMs: number | null = null;
@@ -73,14 +73,14 @@ export class Connection implements PeerLink {
   readonly #events: ConnectionEvents;
   readonly #sending = new SendQueue();
   readonly #received: NetMessage[] = [];
-  /** Called when there is room to send again. At most one message of a peer is answered at a time. */
+  /** Resolvers of `whenWritable`. At most one message of a peer is processed at a time. */
   readonly #waiting: (() => void)[] = [];
   #receivedHead = 0;
   #receivedSize = 0;
-  /** Of the message that was taken and is not finished. */
+  /** Size of the message that is being processed. */
   #inWork = 0;
   #kept = 0;
-  /** Since when an incomplete message is held; null for none. */
+  /** Monotonic milliseconds since when an incomplete message is held; null for none. */
   #heldSince: number | null = null;
   #paused = false;
   #opened = false;
@@ -115,7 +115,7 @@ export class Connection implements PeerLink {
     return this.#transport.sessionId?.toHex() ?? '';
   }
 
-  /** Whether messages can be sent; stays so when it is closed. */
+  /** Whether messages could be sent; stays true after closing. */
   get opened(): boolean {
     return this.#opened;
   }
@@ -128,12 +128,12 @@ export class Connection implements PeerLink {
     return this.#sending.size > (this.#events.crowded ? CROWDED_LIMIT : SOFT_SEND_LIMIT);
   }
 
-  /** Bytes of memory that it takes: messages to be sent, to be handled, in work, and what has come of the next one. */
+  /** Memory in use, bytes: messages to send, to process and in process, and the incomplete one. */
   get kept(): number {
     return this.#kept;
   }
 
-  /** How long the oldest of what waits for the peer, to be taken or to be completed, has waited. */
+  /** Age of the oldest unsent or incomplete message, milliseconds. */
   get keptMs(): number {
     const now = this.#clock.monotonicMs();
     return Math.max(0, now - (this.#sending.since ?? now), now - (this.#heldSince ?? now));
@@ -144,27 +144,27 @@ export class Connection implements PeerLink {
     return new Promise((resolve) => this.#waiting.push(resolve));
   }
 
-  /** Messages without a meaning that were passed over. */
+  /** Number of ignored messages that could not be decoded. */
   get dropped(): number {
     return this.#dropped;
   }
 
-  /** What is to be known of the end beside the reason; for the log. */
+  /** Detail of the close reason, for the log. */
   get closeDetail(): string | null {
     return this.#closeDetail;
   }
 
-  /** Whether the peer was silent as one is that speaks v1 only. Known once it is closed. */
+  /** Whether the peer behaved like one that supports v1 only. Valid once closed. */
   get shouldRetryV1(): boolean {
     return this.#retryV1;
   }
 
-  /** Whether a message may be handed over. As in Core, a peer that does not take our answers gets no more of them. */
+  /** Whether a message may be processed now. As in Core, a peer that does not read our answers gets no further ones. */
   get hasTurn(): boolean {
     return !this.#closed && this.#receivedHead < this.#received.length && !this.sendQueueFull;
   }
 
-  /** Begins to send and to receive. Once. */
+  /** Starts sending and receiving. Must be called once. */
   start(): void {
     this.#enqueue(this.#transport.start(), null);
     if (this.#transport.writable) this.#open();
@@ -189,7 +189,7 @@ export class Connection implements PeerLink {
     this.#close(reason, null);
   }
 
-  /** The oldest message that waits. `finished` is to follow. */
+  /** Removes and returns the oldest queued message. The caller must call `finished` afterwards. */
   take(): NetMessage | undefined {
     const message = this.#received[this.#receivedHead++];
     if (message === undefined) return undefined;
@@ -206,7 +206,7 @@ export class Connection implements PeerLink {
     return message;
   }
 
-  /** The message that was taken has been handled. */
+  /** Marks the message in process as finished. */
   finished(): void {
     this.#inWork = 0;
     this.#account();
@@ -223,7 +223,7 @@ export class Connection implements PeerLink {
     if (more !== 0) this.#events.kept(more);
   }
 
-  /** A mistake of ours that one peer brings about is no reason to lose the others. */
+  /** Disconnects this peer after an internal error, so that the other peers are unaffected. */
   #guarded(work: () => void): void {
     try {
       work();
@@ -246,7 +246,7 @@ export class Connection implements PeerLink {
     this.#events.transferred(0, bytes.length);
     for (const event of this.#transport.receive(bytes)) {
       if (this.#closed) return;
-      // What is held now began with these bytes.
+      // Any incomplete message now held began with these bytes.
       if (event.kind === 'message' || event.kind === 'dropped') this.#heldSince = null;
       this.#on(event);
     }
@@ -278,7 +278,7 @@ export class Connection implements PeerLink {
   #enqueue(bytes: Uint8Array, type: string | null): void {
     const wasEmpty = this.#sending.isEmpty;
     this.#sending.push(bytes, type, this.#clock.monotonicMs());
-    // What is queued behind something else is written when the socket drains.
+    // A non-empty queue is flushed when the socket drains.
     if (wasEmpty) this.#flush();
     if (this.#sending.size > HARD_SEND_LIMIT) this.disconnect('send queue overflow');
     this.#account();

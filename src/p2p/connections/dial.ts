@@ -1,10 +1,10 @@
 import { type ByteStream, codeOf, type TcpStream, tcpHandlers } from './byte-stream.ts';
 import { type Timing, within } from './timing.ts';
 
-/** A connection could not be made, for a reason that lies outside the program. */
+/** Thrown if a connection cannot be established for an external reason. */
 export class DialError extends Error {
   override readonly name = 'DialError';
-  /** It was the proxy that could not be used: says nothing of the peer. */
+  /** Whether the proxy failed, which says nothing about the peer. */
   readonly proxyFailed: boolean;
 
   constructor(message: string, proxyFailed = false) {
@@ -14,18 +14,18 @@ export class DialError extends Error {
 }
 
 export interface Endpoint {
-  /** A numeric address, or a name that the system resolves. */
+  /** A numeric address, or a host name to be resolved by the system. */
   readonly host: string;
   readonly port: number;
 }
 
-/** Opens a stream to an address. Rejects with DialError, or with the signal's reason. */
+/** Opens a stream. Rejects with DialError, or with the signal's reason. */
 export type Dial = (to: Endpoint, signal: AbortSignal) => Promise<ByteStream>;
 
-/** How long a connection may take to be made. */
+/** Time limit for establishing a connection, milliseconds. */
 const CONNECT_TIMEOUT_MS = 5000;
 
-/** Dials over TCP. A connection that comes too late is closed. */
+/** Returns a function that connects over TCP. A connection established after the time limit is closed. */
 export function tcpDial(timing: Timing): Dial {
   return async ({ host, port }, signal) => {
     signal.throwIfAborted();
@@ -43,7 +43,7 @@ export function tcpDial(timing: Timing): Dial {
       return await within(timing, CONNECT_TIMEOUT_MS, promise, () => new DialError('ETIMEDOUT'));
     } catch (error) {
       wanted = false;
-      // It may have come while we were giving up.
+      // The connection may have been established during the cancellation.
       promise.then((stream) => stream.close()).catch(() => {});
       throw error;
     } finally {

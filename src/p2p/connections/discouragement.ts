@@ -5,8 +5,8 @@ const REMEMBERED = 50_000;
 const FALSE_POSITIVE_RATE = 1e-6;
 
 /**
- * Addresses of peers that misbehaved: they are not dialled, and the first to go when inbound places are full. The last
- * 50,000, until the process ends; an address may be counted among them by chance, one in a million.
+ * Addresses of misbehaving peers (Core's discouragement): not connected to, and evicted first when inbound slots are
+ * full. Keeps the last 50,000 in memory; a false positive has a probability of one in a million.
  */
 export class Discouragement {
   readonly #filter: RollingBloomFilter;

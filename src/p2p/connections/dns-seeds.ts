@@ -8,14 +8,14 @@ import { SEED_SERVICES } from '../services.ts';
 import { type Lookup, lookUp } from './lookup.ts';
 import type { Timing } from './timing.ts';
 
-/** With so many peers no seeds are asked. */
+/** Number of connected peers at which no seeds are queried. */
 const ENOUGH_PEERS = 2;
 const SEEDS_AT_ONCE = 3;
-/** How long known addresses are tried before, and when they are so many that they will do. */
+/** Time for connecting to known addresses before seeds are queried, milliseconds: normally, and if many are known. */
 const WAIT_MS = 11_000;
 const LONG_WAIT_MS = 5 * 60_000;
 const MANY_ADDRESSES = 1000;
-/** So that no seed fills the address manager alone. */
+/** Limits the share of one seed in the address manager. */
 const MAX_ADDRESSES_PER_SEED = 32;
 const DAY = 86_400;
 
@@ -27,20 +27,20 @@ export interface DnsSeedOptions {
   readonly timing: Timing;
   readonly random: RandomBelow;
   readonly log: Log;
-  /** Names are resolved by a proxy: seeds are then asked for addresses as nodes. */
+  /** Whether names are resolved by a proxy; then seeds are connected to as addr-fetch peers. */
   readonly throughProxy: boolean;
-  /** Handshakes that are over, of outbound peers that relay everything. */
+  /** Returns the number of established full-relay peers. */
   readonly peers: () => number;
   readonly active: () => boolean;
-  /** Asks the node behind a name for addresses. */
+  /** Connects to the node behind a name to fetch addresses. */
   readonly addrFetch: (host: string) => void;
 }
 
-/** Asks DNS seeds for addresses, if they are needed. Rejects with the signal's reason. */
+/** Queries DNS seeds if addresses are needed (Core's ThreadDNSAddressSeed). Rejects with the signal's reason. */
 export async function askDnsSeeds(options: DnsSeedOptions, signal: AbortSignal): Promise<void> {
   const { addresses, timing, log } = options;
   const seeds = shuffled(options.seeds, options.random);
-  // Who knows nobody asks all of them.
+  // All seeds are queried at once if no address is known.
   let rightNow = addresses.size() === 0 ? seeds.length : 0;
   let found = 0;
   for (const seed of seeds) {
@@ -55,7 +55,7 @@ export async function askDnsSeeds(options: DnsSeedOptions, signal: AbortSignal):
   if (seeds.length > 0) log.info('asked DNS seeds for peers', { seeds: seeds.length, found });
 }
 
-/** Gives the addresses that are known some time; whether that was enough. */
+/** Waits for connections to known addresses; returns whether there are enough peers. */
 async function foundPeers({ addresses, timing, peers }: DnsSeedOptions, signal: AbortSignal): Promise<boolean> {
   const wait = addresses.size() >= MANY_ADDRESSES ? LONG_WAIT_MS : WAIT_MS;
   for (let waited = 0; waited < wait; waited += WAIT_MS) {
@@ -72,7 +72,7 @@ async function askSeed(seed: string, options: DnsSeedOptions, signal: AbortSigna
     addrFetch(seed);
     return 0;
   }
-  // The name says which services are wanted.
+  // The host name encodes the wanted services.
   const host = `x${SEED_SERVICES.toString(16)}.${seed}`;
   const texts = await lookUp(host, options, signal).catch(() => []);
   signal.throwIfAborted();
@@ -80,12 +80,12 @@ async function askSeed(seed: string, options: DnsSeedOptions, signal: AbortSigna
   const peers: PeerAddress[] = [];
   for (const text of texts.slice(0, MAX_ADDRESSES_PER_SEED)) {
     const address = parseAddress(text);
-    // Between three and seven days old, so that what peers tell comes first.
+    // Three to seven days old, so that addresses announced by peers are preferred.
     const time = now - 3 * DAY - random(4 * DAY);
     if (address !== null) peers.push({ address, port, time, services: SEED_SERVICES });
   }
   if (peers.length > 0) addresses.add(peers, internalAddress(host));
-  // A seed may not know such names: whoever is behind its own is then asked as a node.
+  // A seed without support for service names is used as an addr-fetch peer.
   else addrFetch(seed);
   return peers.length;
 }

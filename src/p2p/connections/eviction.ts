@@ -1,7 +1,7 @@
 import type { NetworkClass } from '../address/net-group.ts';
 import type { ConnectionType, Standing } from './peer-link.ts';
 
-/** What decides whether an inbound peer has to go for another. */
+/** The properties of an inbound peer that decide about its eviction. */
 export interface EvictionCandidate
   extends Pick<
     Standing,
@@ -9,15 +9,15 @@ export interface EvictionCandidate
   > {
   readonly id: number;
   readonly type: ConnectionType;
-  /** When it connected; any unit. */
+  /** Time of connection, in any unit. */
   readonly openedAt: number;
   readonly network: NetworkClass;
-  /** Its address is of this machine. */
+  /** Whether the address is local to this machine. */
   readonly isLocal: boolean;
   readonly noban: boolean;
-  /** It was discouraged when it came. */
+  /** Whether the address was discouraged when the peer connected. */
   readonly preferEvict: boolean;
-  /** Its group, hashed with a key that nobody else knows: equal for peers of one group. */
+  /** Keyed hash of the network group, equal for peers of one group; the key is secret. */
   readonly keyedGroup: bigint;
 }
 
@@ -27,7 +27,7 @@ type Test = (candidate: EvictionCandidate) => boolean;
 const yesLast = (a: boolean, b: boolean) => Number(a) - Number(b);
 const youngestFirst: Compare = (a, b) => b.openedAt - a.openedAt;
 const byGroup: Compare = (a, b) => (a.keyedGroup < b.keyedGroup ? -1 : a.keyedGroup > b.keyedGroup ? 1 : 0);
-// Infinity minus infinity is not a number.
+// Equal values are compared first, since Infinity - Infinity is NaN.
 const slowestFirst: Compare = (a, b) => (a.minPing === b.minPing ? 0 : b.minPing - a.minPing);
 const byTransactions: Compare = (a, b) =>
   a.lastTransactionAt - b.lastTransactionAt ||
@@ -38,7 +38,7 @@ const byBlocks: Compare = (a, b) =>
   a.lastBlockAt - b.lastBlockAt || yesLast(a.hasRelevantServices, b.hasRelevantServices) || youngestFirst(a, b);
 const byBlocksAlone: Compare = (a, b) => yesLast(b.relaysTransactions, a.relaysTransactions) || byBlocks(a, b);
 
-/** Those without the last `count` in an order, of which only ones that pass the test are taken out. */
+/** Protects the last `count` candidates of an order that pass the test; returns the others. */
 function withoutLast(
   candidates: readonly EvictionCandidate[],
   compare: Compare,
@@ -51,17 +51,17 @@ function withoutLast(
 }
 
 /**
- * Which inbound peer to disconnect so that another can come, or null. First those are protected that are best in some
- * respect an attacker cannot easily be better in than all others; of the rest it is the youngest of the group that has
- * the most connections.
+ * Core's SelectNodeToEvict: returns the id of the inbound peer to disconnect, or null. Peers that are best by criteria
+ * an attacker cannot easily dominate are protected first. Of the rest, the youngest peer of the network group with the
+ * most connections is chosen.
  */
 export function selectPeerToEvict(all: readonly EvictionCandidate[]): number | null {
   let candidates = all.filter(({ noban, type }) => !noban && type === 'inbound');
-  // Nobody can predict which groups come last.
+  // The order of groups is unpredictable.
   candidates = withoutLast(candidates, byGroup, 4);
-  // Only someone who is near can answer fast.
+  // Low latency requires proximity, which is hard to fake.
   candidates = withoutLast(candidates, slowestFirst, 8);
-  // These have done useful work.
+  // These peers recently delivered transactions or blocks.
   candidates = withoutLast(candidates, byTransactions, 4);
   candidates = withoutLast(candidates, byBlocksAlone, 8, (c) => !c.relaysTransactions && c.hasRelevantServices);
   candidates = withoutLast(candidates, byBlocks, 4);
@@ -70,7 +70,7 @@ export function selectPeerToEvict(all: readonly EvictionCandidate[]): number | n
   return youngestOfLargestGroup(candidates);
 }
 
-/** Networks whose peers answer slowly and are protected for that; the first of equally many comes first. */
+/** Networks with high latency, whose peers are protected; with equal counts the first comes first. */
 const DISADVANTAGED: readonly Test[] = [
   ({ network }) => network === 'cjdns',
   ({ network }) => network === 'i2p',
@@ -79,8 +79,8 @@ const DISADVANTAGED: readonly Test[] = [
 ];
 
 /**
- * Protects half of those given: up to a quarter by disadvantaged networks, the rest by how long they have been there.
- * What is left is sorted, the youngest first.
+ * Core's ProtectEvictionCandidatesByRatio: protects half of the candidates, up to a quarter by disadvantaged networks
+ * and the rest by uptime. Returns the others, youngest first.
  */
 export function withoutProtectedByRatio(given: readonly EvictionCandidate[]): EvictionCandidate[] {
   const toProtect = Math.floor(given.length / 2);
@@ -106,7 +106,7 @@ export function withoutProtectedByRatio(given: readonly EvictionCandidate[]): Ev
   return withoutLast(candidates, youngestFirst, toProtect - protectedSoFar());
 }
 
-/** Of candidates that are sorted, the youngest first. */
+/** Expects candidates sorted with the youngest first. */
 function youngestOfLargestGroup(candidates: readonly EvictionCandidate[]): number | null {
   const groups = new Map<bigint, EvictionCandidate[]>();
   for (const candidate of candidates) {

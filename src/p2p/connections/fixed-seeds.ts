@@ -11,14 +11,14 @@ import signet from './seeds/signet.txt' with { type: 'text' };
 import testnet4 from './seeds/testnet4.txt' with { type: 'text' };
 
 /**
- * Nodes that were there for long, for one who knows nobody: the lists of Bitcoin Core (src/chainparamsseeds.h), in base64.
- * Each is BIP-155's network number, address with its length, and port.
+ * Long-lived nodes for a node without known peers: Bitcoin Core's lists (src/chainparamsseeds.h) in base64. Each entry
+ * is a BIP-155 network id, an address with its length, and a port.
  */
 const SEEDS: Readonly<Record<NetworkName, string>> = { main, testnet4, signet, regtest: '' };
 
 const WEEK = 7 * 24 * 3600;
 
-/** The seeds of a network, said to be last seen one to two weeks ago so that whatever else is heard of comes first. */
+/** Returns the fixed seeds of a network with times one to two weeks ago, so that all other addresses are preferred. */
 export function fixedSeeds(network: NetworkName, clock: Clock, random: RandomBelow): PeerAddress[] {
   const r = new ByteReader(Uint8Array.fromBase64(SEEDS[network]));
   const now = unixSeconds(clock);

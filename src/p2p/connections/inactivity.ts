@@ -1,11 +1,13 @@
 import type { Connection } from './connection.ts';
 
-/** How long a connection may take until something was sent and received, and until messages can be sent. Core's -peertimeout. */
+/**
+ * Time limit for the first bytes in both directions and for the transport handshake, milliseconds. Core's -peertimeout.
+ */
 const CONNECT_TIMEOUT_MS = 60_000;
-/** How long it may be silent in one direction: pings come more often. */
+/** Maximum silence in one direction, milliseconds; pings are more frequent. */
 const SILENCE_MS = 20 * 60_000;
 
-/** Why a connection is to be given up at a moment of the monotonic clock, or null. */
+/** Core's InactivityCheck: returns why a connection must be closed at a monotonic time, or null. */
 export function inactivityReason(
   { startedMs, lastSentMs, lastReceivedMs, opened }: Connection,
   nowMs: number,

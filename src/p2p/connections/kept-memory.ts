@@ -2,14 +2,17 @@ import type { Log } from '../../util/log.ts';
 import type { Connection } from './connection.ts';
 import type { ConnectionTable } from './connection-table.ts';
 
-/** So much is kept for all peers together, waiting to be sent, handled or completed; the limits of each allow far more. */
+/**
+ * Limit of the memory of all peers together, bytes, for messages to send, to process and to complete; the sum of the
+ * limits per peer is far higher.
+ */
 const LIMIT = 32_000_000;
-/** Over this, each gets little more. */
+/** Memory above which the limits per peer are lowered, bytes. */
 const CROWDED = 10_000_000;
 
 /**
- * The memory that all peers together take. Over the limit, inbound peers have to go: first of all who has had the most
- * kept for the longest time, as do those who read nothing, or never end what they begin.
+ * The memory used for all peers together. Above the limit inbound peers are disconnected, first those with the largest
+ * product of memory and time, such as peers that do not read or never complete a message.
  */
 export class KeptMemory {
   readonly #table: ConnectionTable;
@@ -25,13 +28,13 @@ export class KeptMemory {
     return this.#total > CROWDED;
   }
 
-  /** More is kept, or less. May disconnect anybody. */
+  /** Updates the total by `bytes`. May disconnect peers. */
   changed(bytes: number): void {
     this.#total += bytes;
     while (this.#total > LIMIT) {
       const worst = this.#worst();
       if (worst === null) return;
-      this.#log.debug('too much is kept for peers', { peer: worst.id, bytes: worst.kept, of: this.#total });
+      this.#log.debug('peer memory limit exceeded', { peer: worst.id, bytes: worst.kept, of: this.#total });
       worst.disconnect('too much memory kept');
     }
   }
@@ -41,7 +44,7 @@ export class KeptMemory {
     let most = 0;
     for (const connection of this.#table.all()) {
       if (connection.type !== 'inbound' || connection.permissions.has('noban')) continue;
-      // A millisecond for everybody: a moment tells them apart as well as nothing.
+      // The added millisecond keeps the product positive for data that is not waiting.
       const burden = connection.kept * (connection.keptMs + 1);
       if (burden <= most) continue;
       most = burden;

@@ -5,10 +5,13 @@ import { isRoutable } from '../address/ranges.ts';
 import type { PeerLink } from './peer-link.ts';
 import type { Routes } from './routes.ts';
 
-/** How much is known of an address of ours: where it comes from, in Core's numbers. Each peer that names it adds one. */
+/**
+ * Initial score of a local address by its origin (Core's LOCAL_IF, LOCAL_BIND, LOCAL_MANUAL). Each peer that sees us at
+ * the address adds one.
+ */
 export const LOCAL_SCORES = { interface: 1, bound: 2, manual: 4 } as const;
 
-/** Interfaces and settings give a few; more are not kept. */
+/** Maximum number of local addresses. */
 const MAX_ADDRESSES = 256;
 const MAX_SCORE = 0x7fff_ffff;
 
@@ -20,17 +23,17 @@ export interface LocalAddress {
 export interface LocalAddressOptions {
   readonly listening: boolean;
   readonly port: number;
-  /** Whether to find out addresses that nobody has set. */
+  /** Whether to discover addresses that are not configured. */
   readonly discover: boolean;
 }
 
-/** The addresses others may reach us at, and which of them to tell whom. */
+/** Our addresses as peers can reach them, and the choice of the one to announce to a peer. */
 export class LocalAddresses {
   readonly #options: LocalAddressOptions;
   readonly #routes: Routes;
   readonly #random: RandomBelow;
   #addresses: LocalAddress[] = [];
-  /** Where we listen, as far as is known. */
+  /** The port on which we listen, as far as known. */
   port: number;
 
   constructor(options: LocalAddressOptions, routes: Routes, random: RandomBelow) {
@@ -44,7 +47,7 @@ export class LocalAddresses {
     return this.#addresses;
   }
 
-  /** Takes an address, or a better reason for a known one. Whether it is one that can be used. */
+  /** Core's AddLocal: adds an address, or raises the score of a known one. Returns whether it is usable. */
   add(service: NetService, score: number): boolean {
     const { address } = service;
     if (!isRoutable(address) || (!this.#options.discover && score < LOCAL_SCORES.manual)) return false;
@@ -60,7 +63,7 @@ export class LocalAddresses {
     this.#addresses = this.#addresses.filter(({ service }) => !equalAddresses(service.address, address));
   }
 
-  /** A peer says that it sees us at this address; whether we knew. */
+  /** Core's SeenLocal: raises the score of an address that a peer reports. Returns whether it was known. */
   seen({ address }: NetService): boolean {
     const old = this.#find(address);
     if (old !== undefined) this.#replace(old, { ...old, score: Math.min(old.score + 1, MAX_SCORE) });
@@ -72,15 +75,15 @@ export class LocalAddresses {
   }
 
   /**
-   * The address to announce to a peer, which says it sees us at `seenAs`; null for none. Where we find out addresses, the
-   * peer's view is told back to it now and then, as it may know better.
+   * Core's GetLocalAddrForPeer: returns the address to announce to a peer that reports us at `seenAs`, or null. With
+   * discovery enabled, the reported address is sometimes announced back, since the peer may know better.
    */
   forPeer(peer: PeerLink, seenAs: NetService | null): NetService | null {
     const best = this.#best(peer);
     if (seenAs !== null && this.#isUseful(peer, seenAs)) {
       const known = best === null ? 0 : (this.#find(best.address)?.score ?? 0);
       if (best === null || this.#random(known > LOCAL_SCORES.manual ? 8 : 2) === 0) {
-        // An inbound peer has seen the port we listen on; to an outbound one we came from another.
+        // An inbound peer reports the port it connected to; to an outbound peer we used a random port.
         const port = peer.type === 'inbound' ? seenAs.port : (best?.port ?? this.port);
         return { address: seenAs.address, port };
       }
@@ -93,14 +96,14 @@ export class LocalAddresses {
     return discover && isRoutable(peer.service.address) && isRoutable(address) && this.#routes.isReachable(address);
   }
 
-  /** The one that the peer can reach best, among equals the one that is known best. */
+  /** Returns the address with the best reachability from the peer, then with the highest score. */
   #best({ network, service: { address } }: PeerLink): NetService | null {
     if (!this.#options.listening) return null;
     let best: LocalAddress | null = null;
     let bestReach = -1;
     for (const local of this.#addresses) {
       const own = networkOf(local.service.address);
-      // To tell an address on one network to peers on another would link the two.
+      // Announcing an address of one private network on another would link the two.
       if (own !== network && (isPrivate(own) || isPrivate(network))) continue;
       const reach = reachabilityFrom(local.service.address, address);
       if (reach > bestReach || (reach === bestReach && local.score > (best?.score ?? -1))) {

@@ -2,13 +2,13 @@ import { abortable } from '../../util/abort.ts';
 import { DialError } from './dial.ts';
 import { type Timing, within } from './timing.ts';
 
-/** Addresses behind a name, as text. Rejects when there is none. */
+/** Resolves a host name to numeric addresses. Rejects if there is none. */
 export type Lookup = (host: string) => Promise<readonly string[]>;
 
-/** The system may try several servers, each for some seconds. */
+/** The system may query several servers for some seconds each. */
 const TIMEOUT_MS = 30_000;
 
-/** As `lookup`, within a time. Rejects with DialError when that is over, or with the signal's reason. */
+/** Resolves a host name with a time limit. Rejects with DialError after it, or with the signal's reason. */
 export function lookUp(
   host: string,
   { lookup, timing }: { readonly lookup: Lookup; readonly timing: Timing },

@@ -5,7 +5,7 @@ import { MANUAL_SLOTS } from './slots.ts';
 import type { Timing } from './timing.ts';
 
 const PAUSE_MS = 500;
-/** The longest pause between two peers that are dialled all the time. */
+/** Maximum factor of the pause between two attempts. */
 const MAX_PAUSES = 10;
 const IDLE_MS = 2000;
 const RETRY_MS = 60_000;
@@ -18,7 +18,9 @@ export interface ManualParts {
   readonly v2: boolean;
 }
 
-/** Dials each of a list whenever it is not connected, at first often. Until the signal aborts; rejects with its reason. */
+/**
+ * Connects to each name of a list whenever it is not connected, with growing pauses. Rejects with the signal's reason.
+ */
 export async function keepConnected(
   names: readonly string[],
   { opener, timing, v2 }: ManualParts,
@@ -33,7 +35,7 @@ export async function keepConnected(
   }
 }
 
-/** Dials nodes that an operator has added and that are not connected, once a minute. Rejects with the signal's reason. */
+/** Connects to added nodes that are not connected, once per minute. Rejects with the signal's reason. */
 export async function keepAdded({ opener, table, added, timing }: ManualParts, signal: AbortSignal): Promise<never> {
   for (;;) {
     const states = added.states(table);

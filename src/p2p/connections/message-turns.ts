@@ -3,18 +3,18 @@ import { shuffled, systemRandomBelow } from '../../util/random.ts';
 import type { Connection } from './connection.ts';
 import type { PeerLogic } from './peer-link.ts';
 
-/** So long, and so many messages, at a stretch, and the round to its end; then sockets and timers have their turn. */
+/** Time and number of messages per slice, after which sockets and timers are served. A started round is completed. */
 const SLICE_MS = 4;
 const SLICE_MESSAGES = 256;
 
 /**
- * Hands received messages to the logic: one at a time of each peer, peer after peer. A peer whose message takes long waits
- * for it alone.
+ * Passes received messages to the protocol logic, round by round with one message per peer. A peer whose message is
+ * still in process does not delay the others.
  */
 export class MessageTurns {
   readonly #logic: Pick<PeerLogic, 'message'>;
   readonly #log: Log;
-  /** Those that have a message and no other in work. */
+  /** Connections with a ready message and none in process. */
   readonly #waiting = new Set<Connection>();
   readonly #busy = new Set<Connection>();
   #scheduled: ReturnType<typeof setImmediate> | null = null;
@@ -24,14 +24,14 @@ export class MessageTurns {
     this.#log = log;
   }
 
-  /** The connection has a message. */
+  /** Schedules a connection with a ready message. */
   ready(connection: Connection): void {
     if (this.#busy.has(connection)) return;
     this.#waiting.add(connection);
     this.#scheduled ??= setImmediate(() => this.#run());
   }
 
-  /** Forgets the connection; what it has in work goes on. */
+  /** Removes a connection; a message in process continues. */
   remove(connection: Connection): void {
     this.#waiting.delete(connection);
     this.#busy.delete(connection);
@@ -45,11 +45,11 @@ export class MessageTurns {
 
   #run(): void {
     this.#scheduled = null;
-    // The true time on purpose: it says how long others have to wait for us.
+    // Uses the real clock: the slice limits how long other tasks wait.
     const until = performance.now() + SLICE_MS;
     let count = 0;
     while (this.#waiting.size > 0 && count < SLICE_MESSAGES && performance.now() < until) {
-      // As in Core, the order is another one each time, so that nobody places himself around others.
+      // As in Core, the order is random in each round, so that no peer can choose its position.
       for (const connection of shuffled([...this.#waiting], systemRandomBelow)) {
         this.#waiting.delete(connection);
         this.#turn(connection);
@@ -88,9 +88,9 @@ export class MessageTurns {
     if (connection.hasTurn) this.ready(connection);
   }
 
-  /** The logic promised not to throw: it is our mistake, and one peer is a small price for staying up. */
+  /** `PeerLogic.message` must not throw, so this is an internal error. One lost peer is better than a crash. */
   #failed(connection: Connection, type: string, error: unknown): void {
-    this.#log.error('message could not be processed', { peer: connection.id, type, error });
+    this.#log.error('message processing failed', { peer: connection.id, type, error });
     connection.disconnect('internal error');
   }
 }

@@ -10,29 +10,29 @@ import type { PermissionRule } from './permissions.ts';
 import type { RouteOptions } from './routes.ts';
 import type { Timing } from './timing.ts';
 
-/** What an operator may choose of connections. */
+/** Configuration of the connections. */
 export interface NetOptions extends RouteOptions {
   readonly params: Pick<NetworkParams, 'name' | 'magic' | 'dnsSeeds' | 'ports'>;
-  /** Null to take no connections. */
+  /** Null disables inbound connections. */
   readonly listen: Endpoint | null;
-  /** Automatic connections of both directions. Manual ones come on top, as in Core. */
+  /** Maximum number of automatic connections in both directions. Manual ones are additional, as in Core. */
   readonly maxConnections: number;
-  /** Where there are any, only these are dialled: `host`, or `host:port`. */
+  /** If not empty, only these peers are connected to: `host` or `host:port`. */
   readonly connect: readonly string[];
   readonly v2: boolean;
   readonly permissions: readonly PermissionRule[];
   readonly dnsSeeds: boolean;
   readonly fixedSeeds: boolean;
-  /** MiB a day, 0 for no limit. */
+  /** Upload target in MiB per day; 0 for no limit. */
   readonly maxUpload: number;
   readonly externalAddresses: readonly NetService[];
-  /** Whether to find out our addresses. */
+  /** Whether to discover our own addresses. */
   readonly discover: boolean;
-  /** Seconds. */
+  /** Default duration of a ban, seconds. */
   readonly banTime: number;
 }
 
-/** What connections are made of; all of it can be put in place by tests. */
+/** External dependencies of the connections, replaceable in tests. */
 export interface NetDependencies {
   readonly peerStore: PeerStore;
   readonly banStore: BanStore;
@@ -41,8 +41,8 @@ export interface NetDependencies {
   readonly random?: RandomBelow;
   readonly dial?: Dial;
   readonly lookup?: Lookup;
-  /** Numeric addresses of this machine. */
+  /** Returns the numeric addresses of this machine. */
   readonly interfaces?: () => readonly string[];
-  /** Whether a node with such services is good enough for an automatic connection. */
+  /** Returns whether a node with these services is suitable for an automatic connection. */
   readonly isDesirable?: (services: bigint) => boolean;
 }

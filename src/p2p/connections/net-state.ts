@@ -19,11 +19,11 @@ import { loadAddresses } from './saved-addresses.ts';
 import { type Slots, slotsOf } from './slots.ts';
 import { systemTiming } from './timing.ts';
 
-/** What all parts that make connections share. */
+/** State that all parts of the connection layer share. */
 export class NetState {
   readonly options: NetOptions;
   readonly deps: Required<NetDependencies>;
-  /** The network's four bytes, in wire order. */
+  /** Network magic, 4 bytes in wire order. */
   readonly magic: Uint8Array;
   readonly table = new ConnectionTable();
   readonly discouragement = new Discouragement();
@@ -34,7 +34,7 @@ export class NetState {
   readonly slots: Slots;
   readonly added: AddedNodes;
   readonly local: LocalAddresses;
-  /** Whether connections are made and taken. */
+  /** Whether network activity is enabled. */
   active = true;
 
   constructor(options: NetOptions, deps: NetDependencies) {
@@ -66,7 +66,7 @@ export class NetState {
     return this.bans.isBanned(address) || this.discouragement.isDiscouraged(address);
   }
 
-  /** We listen, so addresses of this machine may be ones that others can reach. */
+  /** Adds the addresses of this machine as candidates for local addresses, once we listen. */
   findLocalAddresses({ host, port }: Endpoint): void {
     this.local.port = port;
     const bound = parseAddress(host);

@@ -3,11 +3,11 @@ import { isMessageType } from '../messages/messages.ts';
 import type { Direction } from './connection.ts';
 import { UploadTarget } from './upload-target.ts';
 
-/** More different reasons are counted as one; there are some 80. */
+/** Maximum number of distinct reasons; there are about 80. Further ones are counted as `other`. */
 const MAX_REASONS = 128;
 const OTHER = 'other';
 
-/** What all connections together have done since the start. */
+/** Totals of all connections since the start. */
 export class NetTotals {
   received = 0;
   readonly upload: UploadTarget;
@@ -23,12 +23,12 @@ export class NetTotals {
     return this.#sent;
   }
 
-  /** Messages by direction and type; those of unknown types are `other`. */
+  /** Number of messages by direction and type; unknown types are counted as `other`. */
   get messages(): Readonly<Record<Direction, ReadonlyMap<string, number>>> {
     return this.#messages;
   }
 
-  /** Why connections ended, and how many of them each. */
+  /** Number of closed connections by reason. */
   get closeReasons(): ReadonlyMap<string, number> {
     return this.#closeReasons;
   }

@@ -20,12 +20,12 @@ import type { Timing } from './timing.ts';
 
 export type OutboundType = Exclude<ConnectionType, 'inbound'>;
 
-/** A connection that is wanted: to an address, or to what an operator has written. */
+/** An outbound connection to be opened: to an address, or to the text of an operator. */
 export interface OpenRequest {
   readonly type: OutboundType;
   readonly to: PeerAddress | string;
   readonly v2: boolean;
-  /** Whether a failure says something of the address. */
+  /** Whether a failure counts against the address. */
   readonly countFailure: boolean;
 }
 
@@ -47,13 +47,13 @@ export interface OpenerParts {
   readonly log: Log;
 }
 
-/** So many addresses of one name are tried. */
+/** Maximum number of resolved addresses to try per name. */
 const MAX_RESOLVED = 256;
 
-/** Opens connections. */
+/** Opens outbound connections. */
 export class Opener {
   readonly #parts: OpenerParts;
-  /** What is being dialled. */
+  /** Requests in progress. */
   readonly #pending = new Set<OpenRequest>();
   readonly #requests = new WeakMap<Connection, OpenRequest>();
 
@@ -61,19 +61,19 @@ export class Opener {
     this.#parts = parts;
   }
 
-  /** How many are being dialled, of some types. */
+  /** Returns the number of requests in progress of some types. */
   pending(...types: readonly ConnectionType[]): number {
     let count = 0;
     for (const { type } of this.#pending) if (types.includes(type)) count++;
     return count;
   }
 
-  /** What an outbound connection was opened for. */
+  /** Returns the request for which an outbound connection was opened. */
   requestOf(connection: Connection): OpenRequest | null {
     return this.#requests.get(connection) ?? null;
   }
 
-  /** The connection, begun but with no handshake yet; null where there is none. Rejects with the signal's reason only. */
+  /** Opens a connection and starts its handshake. Returns null on failure. Rejects only with the signal's reason. */
   async open(request: OpenRequest, signal: AbortSignal): Promise<Connection | null> {
     if (!this.#parts.active() || this.#isRefused(request)) return null;
     this.#pending.add(request);
@@ -99,7 +99,10 @@ export class Opener {
     return local.isLocal(to.address) || isShunned(to) || table.hasAddress(to.address);
   }
 
-  /** The addresses to try in turn; null among them for a name that a proxy resolves. None if one of them is connected. */
+  /**
+   * Returns the addresses to try in order; null stands for a name that the proxy resolves. Empty if one of them is
+   * connected.
+   */
   async #targets(to: PeerAddress | string, signal: AbortSignal): Promise<(NetService | null)[]> {
     if (typeof to !== 'string') return [{ address: to.address, port: to.port }];
     const { defaultPort, routes, table } = this.#parts;
@@ -162,7 +165,7 @@ export class Opener {
 
   #begin(request: OpenRequest, target: NetService | null, stream: ByteStream, signal: AbortSignal): Connection | null {
     const { table, permissions, magic, events, timing, active } = this.#parts;
-    // While we dialled, the network may have been switched off, or the peer have come by itself.
+    // Meanwhile the network may have been deactivated, or the peer may have connected to us.
     const isThere = target === null ? table.hasName(String(request.to)) : table.hasService(target);
     if (signal.aborted || !active() || isThere) {
       stream.close();
@@ -190,7 +193,7 @@ export class Opener {
   }
 }
 
-/** `name` or `name:port`, of a text that is no address. */
+/** Splits `name` or `name:port` of a text that is not an address. */
 function splitHost(text: string, defaultPort: number): { host: string; port: number } {
   const [, host, port] = /^(.*?):(\d{1,5})$/.exec(text) ?? [];
   return host === undefined ? { host: text, port: defaultPort } : { host, port: Math.min(Number(port), 0xffff) };

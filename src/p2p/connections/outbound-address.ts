@@ -6,11 +6,11 @@ import { mayKnowAddresses } from '../services.ts';
 import { isBadPort } from './bad-ports.ts';
 import type { RoutableNetwork } from './routes.ts';
 
-/** So many are looked at before the next round. */
+/** Maximum number of addresses considered per round. */
 const MAX_TRIES = 100;
-/** After so many, others have their turn: where few addresses are known, drawing one of them takes long. */
+/** Number of addresses after which the thread yields: selection is slow if few addresses are known. */
 const TRIES_AT_ONCE = 10;
-/** After so many, one will do that was tried a short time ago, or that has a bad port. */
+/** Number of attempts after which recently tried addresses, and bad ports, are accepted. */
 const RECENT_AFTER = 30;
 const BAD_PORT_AFTER = 50;
 const RECENT_SECONDS = 600;
@@ -20,20 +20,20 @@ type Test = (service: NetService) => boolean;
 export interface AddressChoice {
   readonly addresses: Pick<AddrManager, 'select' | 'selectTriedCollision' | 'good'>;
   readonly networks: readonly RoutableNetwork[];
-  /** Only to see whether there is a node. */
+  /** Whether the connection is a feeler, which only checks whether the address has a node. */
   readonly isFeeler: boolean;
   readonly clock: Clock;
-  /** There is a connection to its group. */
+  /** Returns whether there is a connection to the network group. */
   readonly isTaken: Test;
   readonly isReachable: Test;
   readonly isLocal: Test;
   readonly isConnected: Test;
-  /** An operator has named it, so that it has a place of its own. */
+  /** Returns whether the operator added the address, which then uses a manual slot. */
   readonly isAdded: Test;
   readonly isDesirable: (services: bigint) => boolean;
 }
 
-/** An address for an automatic connection; null where none was found that is good enough. */
+/** Chooses an address for an automatic connection (Core's ThreadOpenConnections); null if none is suitable. */
 export async function chooseAddress(choice: AddressChoice): Promise<PeerAddress | null> {
   const { isFeeler, isTaken, isReachable, isLocal, isAdded, isDesirable } = choice;
   const now = unixSeconds(choice.clock);
@@ -56,17 +56,17 @@ export async function chooseAddress(choice: AddressChoice): Promise<PeerAddress 
   return null;
 }
 
-/** A tried address that has to prove itself, else one that was never tried. */
+/** Returns a tried address to be tested after a collision, or a new address that was never tried. */
 function feelerAddress(choice: AddressChoice): Selected | null {
   const tested = choice.addresses.selectTriedCollision();
   if (tested === null) return select(choice, true);
   if (!choice.isConnected(tested.peer)) return tested;
-  // It proves itself all the time; to dial it again would fail and throw it out.
+  // A connected address is proven; another connection attempt would fail and evict it.
   choice.addresses.good(tested.peer);
   return select(choice, true);
 }
 
-/** Where no network can be reached, none may stand for all. */
+/** Returns null if no network is reachable, since an empty list would mean all networks. */
 function select({ addresses, networks }: AddressChoice, newOnly: boolean): Selected | null {
   return networks.length === 0 ? null : addresses.select({ newOnly, networks });
 }

@@ -19,17 +19,17 @@ const MINUTE_MS = 60_000;
 const FEELER_INTERVAL_MS = 2 * MINUTE_MS;
 const EXTRA_BLOCK_RELAY_INTERVAL_MS = 5 * MINUTE_MS;
 const EXTRA_NETWORK_INTERVAL_MS = 5 * MINUTE_MS;
-/** Feelers wait a random part of this, so that nodes do not move in step. */
+/** Maximum random delay of feelers, so that nodes are not synchronized, milliseconds. */
 const FEELER_DELAY_MS = 1000;
-/** How long other sources of addresses have before the fixed seeds are taken. */
+/** Time for other address sources before the fixed seeds are used, milliseconds. */
 const FIXED_SEEDS_AFTER_MS = MINUTE_MS;
-/** Names to ask for addresses; more are not taken. */
+/** Maximum number of queued addr-fetch names. */
 const MAX_ADDR_FETCHES = 64;
 const FULL_RELAY = 8;
 
-/** What counts for the slots of automatic connections. */
+/** Connection types that use slots of automatic connections. */
 const AUTOMATIC = ['outbound-full-relay', 'block-relay-only', 'feeler', 'addr-fetch'] as const;
-/** Those that last, which belong to different groups of addresses. */
+/** Long-lived connection types, which must be in different network groups. */
 const LASTING: readonly string[] = ['manual', 'outbound-full-relay', 'block-relay-only'];
 
 export interface OutboundParts {
@@ -46,24 +46,24 @@ export interface OutboundParts {
   readonly v2: boolean;
   readonly isDesirable: (services: bigint) => boolean;
   readonly anchors: readonly PeerAddress[];
-  /** Empty for none. */
+  /** Returns the fixed seeds, or none. */
   readonly fixedSeeds: () => readonly PeerAddress[];
-  /** Whether DNS seeds are asked, which are given time before the fixed ones. */
+  /** Whether DNS seeds are queried, which come before the fixed seeds. */
   readonly asksDnsSeeds: boolean;
 }
 
-/** The kind of connection to open next. */
+/** The next connection to open. */
 interface Plan {
   readonly type: OutboundType;
   readonly anchor: boolean;
   readonly network: RoutableNetwork | null;
 }
 
-/** Keeps the automatic outbound connections, by Core's rules. */
+/** Maintains the automatic outbound connections by Core's rules (ThreadOpenConnections). */
 export class Outbound {
-  /** One more full-relay connection than there are slots, for when the tip looks stale. */
+  /** Whether one extra full-relay connection is wanted because the tip may be stale. */
   tryExtraFullRelay = false;
-  /** From time to time one more block-relay-only connection, to hear from ever new peers. */
+  /** Whether extra block-relay-only connections are opened periodically to hear from new peers. */
   tryExtraBlockRelay = false;
   readonly #parts: OutboundParts;
   readonly #anchors: PeerAddress[];
@@ -83,12 +83,12 @@ export class Outbound {
     this.#nextNetworkMs = this.#after(EXTRA_NETWORK_INTERVAL_MS);
   }
 
-  /** Asks whoever is behind a name for addresses. */
+  /** Queues an addr-fetch connection to a name. */
   addrFetch(name: string): void {
     if (this.#fetches.length < MAX_ADDR_FETCHES) this.#fetches.push(name);
   }
 
-  /** Until the signal aborts; rejects with its reason. */
+  /** Runs until the signal aborts; rejects with its reason. */
   async run(signal: AbortSignal): Promise<never> {
     for (;;) {
       await this.#fetchOne(signal);
@@ -106,7 +106,7 @@ export class Outbound {
     return this.#parts.timing.clock.monotonicMs();
   }
 
-  /** A moment from now on that is hard to predict: intervals are exponentially distributed. */
+  /** Returns a random time after now; the intervals are exponentially distributed and unpredictable. */
   #after(meanMs: number): number {
     return this.#now() + poissonDelay(meanMs, this.#parts.random);
   }
@@ -129,7 +129,7 @@ export class Outbound {
     signal.throwIfAborted();
     if (peer === null) return;
     if (plan.type === 'feeler') await timing.sleep(random(FEELER_DELAY_MS), signal);
-    // With no two groups connected, it may well be our own network that is down.
+    // With less than two groups connected, our own network may be down.
     const countFailure = groups.size + privateCount >= Math.min(slots.maxAutomatic - 1, 2);
     const speaksV2 = v2 && hasServices(peer.services, SERVICES.p2pV2);
     await opener.open({ type: plan.type, to: peer, v2: speaksV2, countFailure }, signal);
@@ -146,7 +146,7 @@ export class Outbound {
     const seeds = fixedSeeds().filter(({ address }) => (empty as readonly string[]).includes(address.network));
     if (seeds.length === 0) return;
     addresses.add(seeds, internalAddress('fixedseeds'));
-    log.info('took fixed seeds', { count: seeds.length });
+    log.info('fixed seeds added', { count: seeds.length });
   }
 
   #plan(): Plan | null {
@@ -171,7 +171,7 @@ export class Outbound {
       this.#nextFeelerMs = this.#after(FEELER_INTERVAL_MS);
       return plan('feeler');
     }
-    // Where an operator wants so few connections, one more would push out others that are wanted too.
+    // With fewer configured slots, an extra connection would evict a wanted one.
     if (fullRelay !== slots.fullRelay || slots.fullRelay !== FULL_RELAY || now <= this.#nextNetworkMs) return null;
     const network = this.#missingNetwork();
     if (network === null) return null;
@@ -179,7 +179,7 @@ export class Outbound {
     return plan('outbound-full-relay', false, network);
   }
 
-  /** A network that could be reached and is not. */
+  /** Returns a reachable network without an outbound connection. */
   #missingNetwork(): RoutableNetwork | null {
     const { routes, random, table, addresses } = this.#parts;
     const isMissing = (network: RoutableNetwork) =>
@@ -213,13 +213,15 @@ export class Outbound {
     });
   }
 
-  /** Groups of IPv4 and IPv6 that are connected for long, and how many such connections go over other networks. */
+  /**
+   * Returns the IPv4 and IPv6 groups of long-lived connections, and the number of such connections on other networks.
+   */
   #lastingGroups(): { groups: Set<string>; privateCount: number } {
     const groups = new Set<string>();
     let privateCount = 0;
     for (const { type, service } of this.#parts.table.all()) {
       if (!LASTING.includes(type)) continue;
-      // Groups of the others say nothing of who runs a node.
+      // Groups of other networks do not identify the operator of a node.
       if (['onion', 'i2p', 'cjdns'].includes(service.address.network)) privateCount++;
       else groups.add(groupKey(service));
     }

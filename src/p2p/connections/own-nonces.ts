@@ -1,7 +1,7 @@
 import type { ConnectionTable } from './connection-table.ts';
 import type { PeerLink } from './peer-link.ts';
 
-/** The number in our `version` message on each connection. One that comes back to us tells a connection to ourselves. */
+/** The nonces of our `version` messages per connection, by which a connection to ourselves is detected. */
 export class OwnNonces {
   readonly #nonces = new WeakMap<PeerLink, bigint>();
   readonly #table: ConnectionTable;
@@ -10,7 +10,7 @@ export class OwnNonces {
     this.#table = table;
   }
 
-  /** Always the same for a link. */
+  /** Returns the nonce of a link, always the same one. */
   of(link: PeerLink): bigint {
     const old = this.#nonces.get(link);
     if (old !== undefined) return old;
@@ -19,7 +19,7 @@ export class OwnNonces {
     return nonce;
   }
 
-  /** Whether a nonce that came in is of an outbound connection whose handshake goes on. */
+  /** Returns whether a received nonce belongs to an outbound connection in its handshake. */
   isOwn(nonce: bigint): boolean {
     const isIts = (link: PeerLink) => link.type !== 'inbound' && !link.standing.established;
     return this.#table.countIf((link) => isIts(link) && this.#nonces.get(link) === nonce) > 0;

@@ -3,7 +3,7 @@ import type { NetworkClass } from '../address/net-group.ts';
 import type { MessageType, ValueOf } from '../messages/messages.ts';
 import type { NetMessage, Protocol } from '../transport/transport.ts';
 
-/** Why a connection is there, in the words of Core's getpeerinfo. */
+/** Connection type, named as in Core's getpeerinfo. */
 export type ConnectionType =
   | 'inbound'
   | 'manual'
@@ -12,7 +12,7 @@ export type ConnectionType =
   | 'feeler'
   | 'addr-fetch';
 
-/** What an operator allows peers of some addresses, in Core's words. */
+/** Permissions of peers, named as in Core. */
 const PERMISSIONS = [
   'bloomfilter',
   'noban',
@@ -26,7 +26,7 @@ const PERMISSIONS = [
 ] as const;
 export type Permission = (typeof PERMISSIONS)[number];
 
-/** Bytes on the wire, framing included. Times are unix seconds, 0 for never. */
+/** Bytes on the wire including framing. Times are Unix seconds, 0 for never. */
 export interface Traffic {
   sent: number;
   received: number;
@@ -36,23 +36,23 @@ export interface Traffic {
   lastReceivedAt: number;
 }
 
-/** What the peer has shown of itself: written by the logic, read where it is decided who has to go. */
+/** The behaviour of the peer so far, written by the protocol logic and read by the eviction. */
 export interface Standing {
-  /** The handshake is over. */
+  /** Whether the handshake is complete. */
   established: boolean;
-  /** Milliseconds; infinite until the first answer. */
+  /** Minimum ping time, milliseconds; infinite before the first pong. */
   minPing: number;
-  /** Unix seconds at which it last brought a block, or a transaction, that was new and good. */
+  /** Unix seconds of the last new valid block, and of the last accepted transaction. */
   lastBlockAt: number;
   lastTransactionAt: number;
-  /** It wants transactions announced. */
+  /** Whether the peer wants transactions announced. */
   relaysTransactions: boolean;
   hasBloomFilter: boolean;
-  /** It serves what a node needs: witness blocks, all or the last ones. */
+  /** Whether the peer serves blocks with witnesses, at least the last 288. */
   hasRelevantServices: boolean;
 }
 
-/** Of a peer that has shown nothing yet. */
+/** Returns the standing of a new peer. */
 export function newStanding(): Standing {
   return {
     established: false,
@@ -65,14 +65,14 @@ export function newStanding(): Standing {
   };
 }
 
-/** A connection, as the logic of the protocol sees it. */
+/** A connection as the protocol logic uses it. */
 export interface PeerLink {
-  /** Counts up from 0 and is never used again. */
+  /** Number of the connection, counting up from 0 and never reused. */
   readonly id: number;
   readonly type: ConnectionType;
-  /** The other end. */
+  /** Address and port of the peer. */
   readonly service: NetService;
-  /** How the operator named it, or the printed address and port. */
+  /** The name the operator used, or address and port as text. */
   readonly name: string;
   readonly localService: NetService | null;
   readonly network: NetworkClass;
@@ -80,32 +80,34 @@ export interface PeerLink {
   /** Unix seconds. */
   readonly openedAt: number;
   readonly protocol: Protocol;
-  /** BIP-324's session id in hex; empty with v1. */
+  /** BIP-324 session id in hex; empty with v1. */
   readonly sessionId: string;
   readonly traffic: Traffic;
   readonly standing: Standing;
   readonly closed: boolean;
-  /** More waits to be sent than should: answers that can wait, wait. */
+  /** Whether the send queue exceeds its limit, so that further answers should wait. */
   readonly sendQueueFull: boolean;
-  /** Resolves once there is room in the queue again, at once where there is, and when the link is closed. */
+  /** Resolves when the send queue is below its limit or the link is closed. */
   whenWritable(): Promise<void>;
-  /** Sends a message after all that were sent before. Does nothing on a link that is closed. */
+  /** Sends a message after all earlier ones. Does nothing on a closed link. */
   send<K extends MessageType>(type: K, value: ValueOf<K>): void;
-  /** Sends a payload that is encoded already. */
+  /** Sends an encoded payload. */
   sendPayload(type: string, payload: Uint8Array): void;
-  /** Closes the link; what was not sent is lost. The reason is for the log and the metrics, short and stable. */
+  /**
+   * Closes the link and discards unsent messages. The reason is used in logs and metrics, so it is short and constant.
+   */
   disconnect(reason: string): void;
 }
 
-/** The logic of the protocol, told by the connections. Never throws. */
+/** The protocol logic, called by the connection layer. Must not throw. */
 export interface PeerLogic {
-  /** The connection is there and messages can be sent. */
+  /** The connection is open and messages can be sent. */
   opened(link: PeerLink): void;
   /**
-   * The next message of a peer. Its following messages wait until what is returned settles, and those of other peers
-   * have their turn between.
+   * Processes a message of a peer. The peer's next message is delivered when the returned promise settles; messages of
+   * other peers are delivered meanwhile.
    */
   message(link: PeerLink, message: NetMessage): void | Promise<void>;
-  /** The last call for a link. Only for those that were opened. */
+  /** The last call for a link, only for links that were opened. */
   closed(link: PeerLink, reason: string): void;
 }

@@ -2,7 +2,7 @@ import type { NetAddress } from '../address/net-address.ts';
 import type { Permission } from './peer-link.ts';
 import { isInSubnet, parseSubnet, type Subnet } from './subnet.ts';
 
-/** What peers of a subnet are allowed, and on connections of which direction. */
+/** Permissions granted to peers of a subnet, by direction of the connection. */
 export interface PermissionRule {
   readonly subnet: Subnet;
   readonly permissions: readonly Permission[];
@@ -10,7 +10,7 @@ export interface PermissionRule {
   readonly outbound: boolean;
 }
 
-/** A word of a setting, and the permissions it stands for: some imply others. */
+/** Words of the setting with the permissions they grant, including implied ones. */
 const WORDS: Readonly<Record<string, readonly Permission[]>> = {
   bloomfilter: ['bloomfilter'],
   bloom: ['bloomfilter'],
@@ -23,12 +23,12 @@ const WORDS: Readonly<Record<string, readonly Permission[]>> = {
   all: ['bloomfilter', 'noban', 'forcerelay', 'relay', 'mempool', 'download', 'addr'],
 };
 
-/** What a subnet alone stands for. */
+/** Permissions of a rule without words. */
 const IMPLICIT: readonly Permission[] = ['noban', 'download', 'relay', 'mempool'];
 
 /**
- * Reads `words@subnet`, or a subnet alone. Words are permissions, `all`, and the directions `in` and `out`; without a
- * direction a rule is for inbound connections. Returns what is wrong as text.
+ * Parses `words@subnet`, or a subnet alone. Words are permissions, `all`, and the directions `in` and `out`; without a
+ * direction the rule applies to inbound connections. Returns an error text if it is invalid.
  */
 export function parsePermissionRule(text: string): PermissionRule | string {
   const separator = text.indexOf('@');
@@ -52,7 +52,7 @@ export function parsePermissionRule(text: string): PermissionRule | string {
   return { subnet, permissions: [...permissions], inbound: words.includes('in') || !outbound, outbound };
 }
 
-/** All that the rules allow an address on inbound, or on manual outbound connections. */
+/** Returns the permissions that the rules grant to an address on inbound or on manual outbound connections. */
 export function permissionsOf(
   address: NetAddress,
   direction: 'inbound' | 'outbound',

@@ -2,24 +2,24 @@ import type { AddressNetwork, NetAddress } from '../address/net-address.ts';
 import { networkOf } from '../address/net-group.ts';
 import type { Endpoint } from './dial.ts';
 
-/** Networks that nodes can be reached over, as a setting names them. I2P and CJDNS need routers that are not spoken to. */
+/** Networks that can be connected to, as named in settings. I2P and CJDNS need routers that are not supported. */
 const ROUTABLE_NETWORKS = ['ipv4', 'ipv6', 'onion'] as const;
 export type RoutableNetwork = (typeof ROUTABLE_NETWORKS)[number];
 
 export interface RouteOptions {
-  /** SOCKS5, for every network. */
+  /** SOCKS5 proxy for all networks. */
   readonly proxy: Endpoint | null;
-  /** SOCKS5, for onion services in place of the other. */
+  /** SOCKS5 proxy for onion services, instead of the general one. */
   readonly onionProxy: Endpoint | null;
-  /** None for all. */
+  /** Empty for all networks. */
   readonly onlyNetworks: readonly RoutableNetwork[];
 }
 
-/** Which networks can be reached, and how. */
+/** Which networks are reachable, and through which proxy. */
 export class Routes {
   readonly #proxy: Endpoint | null;
   readonly #onionProxy: Endpoint | null;
-  /** Those that peers are looked for on. */
+  /** Networks on which peers are searched. */
   readonly networks: readonly RoutableNetwork[];
 
   constructor({ proxy, onionProxy, onlyNetworks }: RouteOptions) {
@@ -31,12 +31,12 @@ export class Routes {
     );
   }
 
-  /** Whether peers are looked for on the address's network. */
+  /** Returns whether peers are searched on the network of the address. */
   isReachable(address: NetAddress): boolean {
     return (this.networks as readonly string[]).includes(networkOf(address));
   }
 
-  /** All networks, as RPC lists them. */
+  /** Returns all networks, as for `getnetworkinfo`. */
   list(): { readonly network: AddressNetwork; readonly reachable: boolean; readonly proxy: Endpoint | null }[] {
     return (['ipv4', 'ipv6', 'onion', 'i2p', 'cjdns'] as const).map((network) => ({
       network,
@@ -45,18 +45,18 @@ export class Routes {
     }));
   }
 
-  /** Whether the address can be dialled at all. An operator may name one of any network. */
+  /** Returns whether the address can be connected to at all; operators may add addresses of any network. */
   canDial({ network }: NetAddress): boolean {
     return network === 'onion' ? this.#onionProxy !== null : network === 'ipv4' || network === 'ipv6';
   }
 
-  /** The proxy to go through; null for none, as to addresses that are on no public network. */
+  /** Returns the proxy for an address; null for none, as for unroutable addresses. */
   proxyFor(address: NetAddress): Endpoint | null {
     const network: AddressNetwork | 'unroutable' = networkOf(address);
     return network === 'unroutable' ? null : network === 'onion' ? this.#onionProxy : this.#proxy;
   }
 
-  /** The proxy that resolves names, so that nobody else learns them. */
+  /** The proxy that resolves host names, so that DNS servers do not learn them. */
   get nameProxy(): Endpoint | null {
     return this.#proxy;
   }

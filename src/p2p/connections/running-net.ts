@@ -14,23 +14,23 @@ import { saveAddresses } from './saved-addresses.ts';
 
 const SWEEP_MS = 1000;
 const SAVE_MS = 15 * 60_000;
-/** A loop that fails by our mistake goes on after this. */
+/** Pause after an internal error in a loop, milliseconds. */
 const AFTER_FAILURE_MS = 1000;
 
-/** Everything of connections that exists only while they are made: listener, loops, timers. */
+/** The parts of the connection layer that exist while it runs: listener, loops and timers. */
 export class RunningNet {
-  /** Where peers can connect; null for nowhere. */
+  /** Port on which peers can connect; null if not listening. */
   readonly port: number | null;
   readonly acceptor: Acceptor;
   readonly opener: Opener;
-  /** Null where an operator has said whom to dial. */
+  /** Null if only configured peers are connected to. */
   readonly outbound: Outbound | null;
   readonly #state: NetState;
   readonly #events: LogicEvents;
   readonly #abort = new AbortController();
   readonly #loops: Promise<void>[] = [];
 
-  /** Throws OperatorError where the address to listen on cannot be used. */
+  /** Throws OperatorError if the listening address cannot be used. */
   constructor(state: NetState, logic: PeerLogic) {
     const { options, deps } = state;
     const { connect, listen, v2 } = options;
@@ -74,7 +74,7 @@ export class RunningNet {
     return this.#abort.signal;
   }
 
-  /** Ends every connection, timer and loop, and saves what is to be remembered. */
+  /** Closes all connections, timers and loops, and saves the persistent state. */
   async stop(): Promise<void> {
     const { table, deps } = this.#state;
     const anchors = table.all().flatMap((connection) => {
@@ -104,7 +104,7 @@ export class RunningNet {
     });
   }
 
-  /** Seeds know addresses of IPv4 and IPv6 only. */
+  /** DNS seeds only know IPv4 and IPv6 addresses. */
   get #asksDnsSeeds(): boolean {
     const { options, routes } = this.#state;
     const isUseful = routes.networks.some((network) => network === 'ipv4' || network === 'ipv6');
@@ -145,7 +145,7 @@ export class RunningNet {
     this.#loops.push(this.#keepRunning(name, run, this.signal));
   }
 
-  /** A mistake of ours in a loop does not end it for good. Resolves when it is done or the signal aborts. */
+  /** Restarts a loop after an internal error. Resolves when it ends or the signal aborts. */
   async #keepRunning(name: string, run: (signal: AbortSignal) => Promise<void>, signal: AbortSignal): Promise<void> {
     const { timing, log } = this.#state.deps;
     while (!signal.aborted) {
@@ -184,9 +184,9 @@ export class RunningNet {
     const { log } = this.#state.deps;
     const request = this.opener.requestOf(connection);
     if (request === null || this.signal.aborted) return;
-    log.debug('trying again with v1', { peer: connection.id });
+    log.debug('retrying connection with v1', { peer: connection.id });
     this.opener.open({ ...request, v2: false, countFailure: false }, this.signal).catch((error) => {
-      if (!this.signal.aborted) log.error('connection could not be tried again', { error });
+      if (!this.signal.aborted) log.error('retrying the connection failed', { error });
     });
   }
 }

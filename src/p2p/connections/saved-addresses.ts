@@ -6,7 +6,7 @@ import type { RandomBelow } from '../../util/random.ts';
 import { decodeAddrTables, encodeAddrTables } from '../address/addr-file.ts';
 import { AddrManager } from '../address/addr-manager.ts';
 
-/** The address manager as it was saved; an empty one where nothing was, or nothing that can be read. */
+/** Returns the saved address manager; an empty one if nothing is saved or it cannot be decoded. */
 export function loadAddresses(store: PeerStore, clock: Clock, random: RandomBelow, log: Log): AddrManager {
   const saved = store.addresses();
   if (saved === null) return AddrManager.create(clock, random);
@@ -14,7 +14,7 @@ export function loadAddresses(store: PeerStore, clock: Clock, random: RandomBelo
     return new AddrManager(decodeAddrTables(saved), clock, random);
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error;
-    log.warn('saved addresses cannot be read: starting without', { error: error.message });
+    log.warn('saved addresses ignored: unreadable', { error: error.message });
     return AddrManager.create(clock, random);
   }
 }

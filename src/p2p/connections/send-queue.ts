@@ -1,29 +1,29 @@
-/** Over this, answers wait until some of it is gone. Core's default for m_max_send_size. */
+/** Queue size above which further answers wait, bytes. Core's default for m_max_send_size. */
 export const SOFT_SEND_LIMIT = 1_000_000;
-/** Over this, the peer is given up. A few of the largest messages fit. */
+/** Queue size above which the peer is disconnected, bytes. A few of the largest messages fit. */
 export const HARD_SEND_LIMIT = 32_000_000;
-/** What a queued piece takes beside its bytes, so that many small ones are not free. */
+/** Memory of a queued piece beyond its bytes. */
 const OVERHEAD = 128;
-/** Small pieces behind each other are written together up to this, to spare calls of the system and packets. */
+/** Consecutive small pieces are joined up to this size, which saves system calls and packets. */
 const JOIN_UP_TO = 16_384;
 
 interface Piece {
   readonly bytes: Uint8Array;
-  /** Null where it is no message. */
+  /** Message type; null for handshake bytes. */
   readonly type: string | null;
-  /** How much of it is written. */
+  /** Number of bytes already written. */
   at: number;
   /** Monotonic milliseconds at which it was queued. */
   readonly since: number;
 }
 
-/** What waits to be written to a socket, in order. */
+/** Bytes to be written to a socket, in order. */
 export class SendQueue {
   readonly #pieces: Piece[] = [];
   #head = 0;
   #size = 0;
 
-  /** Bytes that wait, and what they take to be kept. */
+  /** Size of the queue including overhead, bytes. */
   get size(): number {
     return this.#size;
   }
@@ -32,19 +32,19 @@ export class SendQueue {
     return this.#head === this.#pieces.length;
   }
 
-  /** When the oldest of what waits was queued; null where nothing does. */
+  /** Monotonic milliseconds at which the oldest piece was queued; null if empty. */
   get since(): number | null {
     return this.#pieces[this.#head]?.since ?? null;
   }
 
-  /** `nowMs` on the monotonic clock. */
+  /** Appends bytes; `nowMs` is on the monotonic clock. */
   push(bytes: Uint8Array, type: string | null, nowMs: number): void {
     if (bytes.length === 0) return;
     this.#pieces.push({ bytes, type, at: 0, since: nowMs });
     this.#size += bytes.length + OVERHEAD;
   }
 
-  /** Writes until all is gone or `write` takes no more, telling `written` what went of each type. */
+  /** Writes until the queue is empty or `write` accepts no more, and reports the written bytes by message type. */
   flush(write: (bytes: Uint8Array) => number, written: (bytes: number, type: string | null) => void): void {
     while (!this.isEmpty) {
       const next = this.#next();
@@ -69,7 +69,7 @@ export class SendQueue {
     this.#size = 0;
   }
 
-  /** The bytes to write next: of one piece, or of several small ones. */
+  /** Returns the bytes to write next: one piece, or several small ones joined. */
   #next(): Uint8Array {
     const first = this.#rest(this.#head);
     let end = this.#head + 1;

@@ -1,20 +1,20 @@
 const FULL_RELAY = 8;
 const BLOCK_RELAY = 2;
 const FEELERS = 1;
-/** Connections to nodes that an operator has added. */
+/** Number of connections to added nodes. */
 export const MANUAL_SLOTS = 8;
 
-/** How many connections there may be of each kind. */
+/** Maximum number of connections by kind. */
 export interface Slots {
   readonly maxAutomatic: number;
   readonly fullRelay: number;
   readonly blockRelay: number;
-  /** All outbound ones that are not manual, those included that are for a moment. */
+  /** Automatic outbound connections, including short-lived ones. */
   readonly automatic: number;
   readonly inbound: number;
 }
 
-/** Core's division of -maxconnections: outbound first, the rest is for others. */
+/** Divides -maxconnections as Core does: outbound connections first, the rest for inbound ones. */
 export function slotsOf(maxConnections: number): Slots {
   const fullRelay = Math.min(FULL_RELAY, maxConnections);
   const blockRelay = Math.min(BLOCK_RELAY, maxConnections - fullRelay);

@@ -12,12 +12,12 @@ const IPV4 = 1;
 const NAME = 3;
 const IPV6 = 4;
 const MAX_TEXT = 255;
-/** More than any reply: its head, a name of 255 bytes with its length, and a port. */
+/** Maximum size of a reply: head, length and name of 255 bytes, and port. */
 const MAX_REPLY = 4 + 1 + 255 + 2;
-/** How long each answer may take; through Tor it often does. */
+/** Time limit of each reply, milliseconds; Tor can be slow. */
 const STEP_TIMEOUT_MS = 20_000;
 
-/** What a proxy says when it could not connect: RFC 1928's codes, and those of Tor for its services. */
+/** Reply codes of RFC 1928, and Tor's extended codes for onion services. */
 const REPLIES = new Map([
   [0x01, 'general failure'],
   [0x02, 'connection not allowed'],
@@ -42,7 +42,7 @@ export interface Credentials {
   readonly password: string;
 }
 
-/** Credentials that were never used: Tor keeps streams with different ones apart. They protect nothing. */
+/** Returns new random credentials. Tor isolates streams with different credentials; they are not secret. */
 export function isolatingCredentials(): Credentials {
   const random = crypto.getRandomValues(new Uint8Array(16)).toHex();
   return { user: random, password: random };
@@ -51,13 +51,13 @@ export function isolatingCredentials(): Credentials {
 export interface Socks5Options {
   readonly timing: Timing;
   readonly signal: AbortSignal;
-  /** Null for none; drawn for this connection alone when not given. */
+  /** Null for no authentication; random for this connection if absent. */
   readonly credentials?: Credentials | null;
 }
 
 /**
- * RFC 1928: asks the proxy at the other end of the stream to connect it to a host, which may be a name and is resolved by
- * the proxy. Throws DialError or the signal's reason, after which the stream is of no use.
+ * SOCKS5 (RFC 1928): asks the proxy to connect the stream to a host, which may be a name that the proxy resolves.
+ * Throws DialError or the signal's reason; the stream is unusable afterwards.
  */
 export async function socks5Connect(
   stream: ByteStream,
@@ -98,13 +98,13 @@ async function authenticate(reader: StreamReader, { user, password }: Credential
 }
 
 async function readReply(reader: StreamReader): Promise<void> {
-  // A late answer here is the peer's fault, not the proxy's.
+  // A timeout here is caused by the peer and not by the proxy.
   const [version, reply = 0, reserved, kind] = await reader.read(4, 'connection', false);
   if (version !== VERSION) throw new DialError('proxy does not speak SOCKS5', true);
   if (reply !== 0) throw new DialError(`proxy: ${REPLIES.get(reply) ?? `unknown reply ${reply}`}`);
   const bound = kind === IPV4 ? 4 : kind === IPV6 ? 16 : kind === NAME ? (await reader.read(1, 'address'))[0]! : -1;
   if (reserved !== 0 || bound < 0) throw new DialError('proxy sent a malformed reply', true);
-  // Nobody needs the address that the proxy is bound to.
+  // The bound address of the proxy is not used.
   await reader.read(bound + 2, 'address');
 }
 
@@ -115,7 +115,7 @@ function bytesOf(text: string, what: string): Uint8Array {
   return bytes;
 }
 
-/** Reads so many bytes at a time, each time within a deadline; gives back what it did not use. */
+/** Reads a given number of bytes with a time limit for each read; returns unused bytes to the stream. */
 class StreamReader {
   readonly #stream: ByteStream;
   readonly #timing: Timing;
@@ -129,7 +129,7 @@ class StreamReader {
     stream.attach({
       data: (bytes) => {
         this.#bytes = concatBytes(this.#bytes, bytes);
-        // What the peer says behind the reply stays in the socket until it is wanted.
+        // Bytes of the peer after the reply stay in the socket until they are needed.
         if (this.#bytes.length > MAX_REPLY) stream.pause();
         this.#wake();
       },
@@ -139,16 +139,16 @@ class StreamReader {
     });
   }
 
-  /** Ends what is being read, and all that would be. */
+  /** Rejects the current and all further reads. */
   fail(reason: unknown): void {
     this.#failure ??= { reason };
     this.#wake();
   }
 
   send(bytes: Uint8Array): void {
-    // Nothing else was written, so a few hundred bytes fit unless the connection is gone.
+    // Nothing was written before, so a few hundred bytes fit into the socket buffer.
     if (this.#failure !== null) throw this.#failure.reason;
-    if (this.#stream.write(bytes) < bytes.length) throw new DialError('proxy takes no bytes', true);
+    if (this.#stream.write(bytes) < bytes.length) throw new DialError('proxy does not accept data', true);
   }
 
   async read(count: number, what: string, proxyFailed = true): Promise<Uint8Array> {

@@ -3,7 +3,7 @@ import { parseAddress, printAddress } from '../address/address-text.ts';
 import type { NetAddress } from '../address/net-address.ts';
 import { isValid } from '../address/ranges.ts';
 
-/** Addresses that begin with the same bits. Of networks other than IPv4 and IPv6 it is always one address. */
+/** Addresses with a common prefix. For networks other than IPv4 and IPv6 it is always a single address. */
 export interface Subnet {
   readonly address: NetAddress;
   readonly prefix: number;
@@ -11,12 +11,15 @@ export interface Subnet {
 
 const PREFIX = /^\d{1,3}$/;
 
-/** The subnet that is one address. */
+/** Returns the subnet of a single address. */
 function subnetOf(address: NetAddress): Subnet {
   return { address, prefix: address.bytes.length * 8 };
 }
 
-/** Reads an address, `address/bits` or `address/mask`; null for anything else, as a mask that has holes. */
+/**
+ * Parses an address, `address/bits` or `address/mask`. Returns null for anything else, such as a mask that is not
+ * contiguous.
+ */
 export function parseSubnet(text: string): Subnet | null {
   const slash = text.lastIndexOf('/');
   const address = parseAddress(slash < 0 ? text : text.slice(0, slash));
@@ -27,7 +30,7 @@ export function parseSubnet(text: string): Subnet | null {
   return prefix === null ? null : { address: { ...address, bytes: maskedBytes(address.bytes, prefix) }, prefix };
 }
 
-/** As Core writes it: always with its bits, but where only single addresses exist. */
+/** Formats a subnet as Core does: with its prefix length, except on networks with single addresses only. */
 export function printSubnet({ address, prefix }: Subnet): string {
   const text = printAddress(address);
   return address.network === 'ipv4' || address.network === 'ipv6' ? `${text}/${prefix}` : text;
@@ -38,7 +41,7 @@ export function isInSubnet(address: NetAddress, { address: base, prefix }: Subne
   return equalBytes(maskedBytes(address.bytes, prefix), base.bytes);
 }
 
-/** A key for `Map`: of the subnet with so many bits that an address is in. */
+/** Returns the `Map` key of the subnet with this prefix length that contains the address. */
 export function subnetKey({ network, bytes }: NetAddress, prefix: number): string {
   return `${network}:${bytesToHex(maskedBytes(bytes, prefix))}/${prefix}`;
 }
@@ -54,7 +57,7 @@ function maskedBytes(bytes: Uint8Array, prefix: number): Uint8Array {
 
 function prefixOf(text: string, { network, bytes }: NetAddress): number | null {
   if (PREFIX.test(text)) return Number(text) <= bytes.length * 8 ? Number(text) : null;
-  // A mask has ones, then zeros, and no hole.
+  // A valid mask consists of ones followed by zeros.
   const mask = parseAddress(text);
   if (mask === null || mask.network !== network) return null;
   let prefix = 0;

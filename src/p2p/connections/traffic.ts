@@ -1,7 +1,7 @@
 import { isMessageType } from '../messages/messages.ts';
 import type { Traffic } from './peer-link.ts';
 
-/** Where bytes of unknown types are counted, so that a peer cannot make the list long. In Core's spelling. */
+/** Type under which bytes of unknown message types are counted, so that the list stays bounded. Spelled as in Core. */
 export const OTHER_MESSAGES = '*other*';
 
 export function newTraffic(): Traffic {
@@ -15,7 +15,6 @@ export function newTraffic(): Traffic {
   };
 }
 
-/** Adds bytes of a type to a counter. */
 export function countBytes(counter: Map<string, number>, type: string, bytes: number): void {
   const name = isMessageType(type) ? type : OTHER_MESSAGES;
   counter.set(name, (counter.get(name) ?? 0) + bytes);

@@ -5,14 +5,17 @@ const CYCLE_SECONDS = 86_400;
 const BLOCK_INTERVAL_SECONDS = 600;
 const MAX_BLOCK_SIZE = 4_000_000;
 
-/** How much was sent today, and whether that is enough. Days begin with the first byte after the last one's end. */
+/**
+ * The daily upload target: bytes sent in the current 24-hour cycle. A cycle begins with the first byte after the end of
+ * the last one.
+ */
 export class UploadTarget {
   readonly #clock: Clock;
   readonly #limit: number;
   #cycleStart = 0;
   #sent = 0;
 
-  /** No limit with 0. */
+  /** 0 means no limit. */
   constructor(clock: Clock, mebibytesPerDay: number) {
     this.#clock = clock;
     this.#limit = mebibytesPerDay * MIB;
@@ -44,7 +47,10 @@ export class UploadTarget {
     this.#sent += bytes;
   }
 
-  /** Whether to stop sending; of old blocks earlier, so that each new block of the rest of the day can go out once. */
+  /**
+   * Returns whether the target is reached. For historical blocks it is reached earlier, so that new blocks of the
+   * remaining cycle can still be sent once.
+   */
   isReached(historical: boolean): boolean {
     if (this.#limit === 0) return false;
     if (!historical) return this.#sent >= this.#limit;
