@@ -2,6 +2,7 @@ import { double } from '../../../http/core-number.ts';
 import { hashToHex } from '../../../primitives/hash.ts';
 import { headerBits, workFields } from '../../../queries/block-facts.ts';
 import { keepDebugLines } from '../../../util/log.ts';
+import { example } from '../../engine/example.ts';
 import { type FrontEnv, nodeMethod } from '../../engine/method.ts';
 import { array, integer, optional, readString, text } from '../../engine/params.ts';
 import { rpcFail } from '../../engine/rpc-error.ts';
@@ -10,14 +11,14 @@ import { anyOf, arr, bool, hashStr, hexStr, int, mapOf, nil, num, obj, str } fro
 export const stop = nodeMethod({
   name: 'stop',
   category: 'control',
-  help: 'Stops the node; what goes on is finished first.',
+  help: 'Stops the node. Running work is completed first.',
   params: [],
-  result: str(),
+  result: str('confirmation'),
   scope: 'admin',
   run({ ctx }) {
     const { shutDown } = ctx;
     if (shutDown === null) return rpcFail('misc', 'This process cannot be stopped from here');
-    // The answer goes out first.
+    // The reply is sent first.
     setImmediate(shutDown);
     return 'Obverse stopping';
   },
@@ -26,11 +27,11 @@ export const stop = nodeMethod({
 export const getrpcinfo = nodeMethod({
   name: 'getrpcinfo',
   category: 'control',
-  help: 'Which calls are being answered.',
+  help: 'Returns the running calls.',
   params: [],
   result: obj({
     active_commands: arr(obj({ method: str(), duration: int('microseconds') })),
-    logpath: str('empty: the log goes to stderr'),
+    logpath: str('empty, since the log goes to stderr'),
   }),
   scope: 'read',
   run({ running }) {
@@ -43,19 +44,32 @@ export const getrpcinfo = nodeMethod({
   },
 });
 
-/** What Core takes for all categories. */
+/** Core's names for all categories. */
 const ALL_CATEGORIES = ['all', '1', ''];
 const CATEGORY = 'debug';
 
 export const logging = nodeMethod({
   name: 'logging',
   category: 'control',
-  help: `Whether debug lines are logged, and switches them on or off. There is one category, ${CATEGORY}; all and 1 stand for it.`,
+  help: `Enables or disables debug lines in the log, and returns whether they are enabled. There is one category, ${CATEGORY}.`,
   params: [
-    optional(array('include', readString, { oneline: '["include_category",...]' }), []),
-    optional(array('exclude', readString, { oneline: '["exclude_category",...]' }), []),
+    optional(
+      array('include', readString, {
+        oneline: '["include_category",...]',
+        note: `Categories to enable: ${CATEGORY}, or all, 1 or an empty text for the same.`,
+      }),
+      [],
+    ),
+    optional(
+      array('exclude', readString, {
+        oneline: '["exclude_category",...]',
+        note: `Categories to disable, after include was applied: ${CATEGORY}, or all, 1 or an empty text.`,
+      }),
+      [],
+    ),
   ],
-  result: mapOf('category', bool()),
+  result: mapOf('category', bool('whether its lines are logged')),
+  examples: [example([]), example([['debug']]), example([[], ['debug']])],
   scope: 'admin',
   async run(env, include, exclude) {
     for (const [names, kept] of [
@@ -70,7 +84,7 @@ export const logging = nodeMethod({
   },
 });
 
-/** The node and what answers for it run on threads of their own, each with its log. */
+/** The node thread and the main thread have a logger each. */
 async function logDebug({ ctx }: FrontEnv, kept: boolean): Promise<void> {
   await ctx.node().act('logDebug', kept);
   keepDebugLines(kept);
@@ -79,8 +93,8 @@ async function logDebug({ ctx }: FrontEnv, kept: boolean): Promise<void> {
 export const getmemoryinfo = nodeMethod({
   name: 'getmemoryinfo',
   category: 'control',
-  help: 'Memory that is locked so that it is never written to disk: none. For the rest see the metrics.',
-  params: [optional(text('mode', { note: 'stats' }), 'stats')],
+  help: 'Returns the memory that is locked against being swapped out. This node locks none; the metrics show its memory.',
+  params: [optional(text('mode', { note: 'stats; mallocinfo is not available.' }), 'stats')],
   result: anyOf(
     obj({
       locked: obj({
@@ -92,8 +106,9 @@ export const getmemoryinfo = nodeMethod({
         chunks_free: int(),
       }),
     }),
-    str('never: there is no other mode'),
+    str('mallocinfo; never returned'),
   ),
+  examples: [example([])],
   scope: 'read',
   run(_env, mode) {
     if (mode === 'mallocinfo') return rpcFail('invalidParameter', 'mallocinfo mode not available');
@@ -105,9 +120,10 @@ export const getmemoryinfo = nodeMethod({
 export const pruneblockchain = nodeMethod({
   name: 'pruneblockchain',
   category: 'blockchain',
-  help: 'Always fails: this node keeps all blocks.',
-  params: [integer('height')],
-  result: int(),
+  help: 'Always fails, since this node stores all blocks.',
+  params: [integer('height', { note: 'Height up to which Bitcoin Core would prune.' })],
+  result: int('never returned'),
+  examples: [example([1000])],
   scope: 'admin',
   run: () =>
     rpcFail('misc', 'Cannot prune blocks because node is not in prune mode.', 'feature_disabled', {
@@ -118,7 +134,7 @@ export const pruneblockchain = nodeMethod({
 export const getchainstates = nodeMethod({
   name: 'getchainstates',
   category: 'blockchain',
-  help: 'The chains that are followed: there is one.',
+  help: 'Returns the validated chains. This node has one, since it loads no snapshots.',
   params: [],
   result: obj({
     headers: int('height of the best header'),
@@ -129,10 +145,10 @@ export const getchainstates = nodeMethod({
         bits: hexStr(),
         target: hashStr(),
         difficulty: num(),
-        verificationprogress: num('0 to 1, estimated'),
-        coins_db_cache_bytes: int(),
-        coins_tip_cache_bytes: int(),
-        validated: bool('true: no chain is loaded from a snapshot'),
+        verificationprogress: num('estimated share of the verified transactions, 0 to 1'),
+        coins_db_cache_bytes: int('cache of the database'),
+        coins_tip_cache_bytes: int('cache of coins'),
+        validated: bool('true'),
       }),
     ),
   }),
@@ -161,7 +177,7 @@ export const syncwithvalidationinterfacequeue = nodeMethod({
   name: 'syncwithvalidationinterfacequeue',
   hidden: true,
   category: 'blockchain',
-  help: 'Waits until all that has happened so far can be read.',
+  help: 'Waits until reads see all blocks and transactions that were processed before the call.',
   params: [],
   result: nil(),
   scope: 'read',

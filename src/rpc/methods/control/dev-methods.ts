@@ -1,5 +1,6 @@
 import { COIN } from '../../../primitives/amount.ts';
 import { parseAddress } from '../../../script/address.ts';
+import { EXAMPLE, example } from '../../engine/example.ts';
 import { type FrontEnv, nodeMethod } from '../../engine/method.ts';
 import { amount, flag, integer, optional, text } from '../../engine/params.ts';
 import { orFail, rpcFail } from '../../engine/rpc-error.ts';
@@ -7,16 +8,17 @@ import { anyOf, arr, hashStr, int, nil, obj } from '../../engine/schema.ts';
 
 const REORG = obj({
   forkHeight: int('height of the last common block'),
-  disconnected: arr(hashStr()),
-  connected: arr(hashStr()),
+  disconnected: arr(hashStr(), 'blocks that left the active chain'),
+  connected: arr(hashStr(), 'blocks that replaced them'),
 });
 
 export const devpay = nodeMethod({
   name: 'devpay',
   category: 'control',
   help: 'Sends coins of the sandbox to an address. In developer mode only.',
-  params: [text('address'), optional(amount('amount'), COIN)],
-  result: hashStr('the txid'),
+  params: [text('address', { note: 'Address to pay.' }), optional(amount('amount', { note: 'Amount, coins.' }), COIN)],
+  result: hashStr('txid'),
+  examples: [example([EXAMPLE.address]), example([EXAMPLE.address, 0.5])],
   scope: 'admin',
   run: async (env, address, value) => orFail(await env.ctx.node().act('scenarioPay', scriptOf(env, address), value)),
 });
@@ -24,10 +26,18 @@ export const devpay = nodeMethod({
 export const devreorg = nodeMethod({
   name: 'devreorg',
   category: 'control',
-  help: `Replaces the last blocks by one more. Their transactions wait in the mempool again, or with reconfirm are in the
-new blocks as they were in the old ones. In developer mode only.`,
-  params: [optional(integer('depth'), 1), optional(flag('reconfirm'), false)],
+  help: 'Causes a reorg that replaces the last blocks by a branch of one block more. In developer mode only.',
+  params: [
+    optional(integer('depth', { note: 'Number of blocks to replace, 1 to 100.' }), 1),
+    optional(
+      flag('reconfirm', {
+        note: 'Whether the new blocks contain the transactions of the old ones; otherwise these return to the mempool.',
+      }),
+      false,
+    ),
+  ],
   result: REORG,
+  examples: [example([]), example([3, true])],
   scope: 'admin',
   run: async ({ ctx }, depth, reconfirm) => orFail(await ctx.node().act('scenarioReorg', depth, reconfirm)),
 });
@@ -35,15 +45,19 @@ new blocks as they were in the old ones. In developer mode only.`,
 export const devdoublespend = nodeMethod({
   name: 'devdoublespend',
   category: 'control',
-  help: `Pays an address and takes it back: by a transaction that pays more for the same coin, or where confirmations is not 0
-by a reorg after the payment had so many. In developer mode only.`,
-  params: [optional(text('address'), null), optional(amount('amount'), COIN), optional(integer('confirmations'), 0)],
+  help: 'Pays an address and double-spends the payment: by a replacement with a higher fee, or after confirmations by a reorg. In developer mode only.',
+  params: [
+    optional(text('address', { note: 'Address to pay; the first account of the sandbox by default.' }), null),
+    optional(amount('amount', { note: 'Amount, coins.' }), COIN),
+    optional(integer('confirmations', { note: 'Confirmations of the payment before the double-spend, 0 to 100.' }), 0),
+  ],
   result: obj({
-    txid: hashStr('of the payment'),
-    conflict: hashStr('of what spends its coin'),
-    blockHash: anyOf(hashStr(), nil()),
-    reorg: anyOf(REORG, nil()),
+    txid: hashStr('txid of the payment'),
+    conflict: hashStr('txid of the double-spend'),
+    blockHash: anyOf(hashStr('block that confirmed the payment until the reorg'), nil('confirmations is 0')),
+    reorg: anyOf(REORG, nil('confirmations is 0')),
   }),
+  examples: [example([]), example([EXAMPLE.address, 0.5, 2])],
   scope: 'admin',
   async run(env, address, value, confirmations) {
     if (confirmations < 0) rpcFail('invalidParameter', 'Negative confirmations');
@@ -55,9 +69,13 @@ by a reorg after the payment had so many. In developer mode only.`,
 export const devflood = nodeMethod({
   name: 'devflood',
   category: 'control',
-  help: 'Hands in many transactions at once, which pay an address. In developer mode only.',
-  params: [optional(integer('count'), 100), optional(text('address'), null)],
-  result: arr(hashStr(), 'the txids'),
+  help: 'Submits many transactions that pay an address. In developer mode only.',
+  params: [
+    optional(integer('count', { note: 'Number of transactions, 1 to 5000.' }), 100),
+    optional(text('address', { note: 'Address to pay; the first account of the sandbox by default.' }), null),
+  ],
+  result: arr(hashStr(), 'txids'),
+  examples: [example([500]), example([100, EXAMPLE.address])],
   scope: 'admin',
   long: true,
   async run(env, count, address) {

@@ -7,18 +7,26 @@ import {
   keyView,
 } from '../../../auth/key-admin.ts';
 import { DEFAULT_SCOPES, SCOPES } from '../../../http/scopes.ts';
+import { example } from '../../engine/example.ts';
 import { member, NumberText, type RpcObject, type RpcValue } from '../../engine/json.ts';
 import { type FrontEnv, nodeMethod } from '../../engine/method.ts';
 import { array, checkMembers, flag, integer, optional, options, readString, text } from '../../engine/params.ts';
 import { type RPC_ERROR, rpcFail } from '../../engine/rpc-error.ts';
-import { anyOf, arr, int, maybe, nil, num, obj, type Schema, str, unixTime } from '../../engine/schema.ts';
+import { anyOf, arr, int, nil, noted, num, obj, type Schema, str, unixTime } from '../../engine/schema.ts';
 
-const orNull = (schema: Schema) => anyOf(schema, nil('none'));
+const orNull = (schema: Schema) => anyOf(schema, nil('no restriction'));
 
-const RATE = obj({ perSecond: num('calls a second'), burst: int('calls at once') });
+const idParam = text('id', { note: 'Id of the key, as listapikeys shows it.' });
+const forceParam = optional(
+  flag('force', { note: 'Whether even the last usable key with the scope admin may be changed so.' }),
+  false,
+);
+const EXAMPLE_ID = 'k7f3q9xz2m';
+
+const RATE = obj({ perSecond: num('calls per second'), burst: int('calls at once, at least 1') });
 
 const COMMON = {
-  id: str('names the key in lists and logs'),
+  id: str('id of the key in lists and logs'),
   label: str(),
   scopes: arr(str()),
   createdAt: unixTime(),
@@ -28,15 +36,19 @@ const COMMON = {
   wallets: orNull(arr(str('name of a wallet that the key may use'))),
 };
 
-const KEY = obj({ ...COMMON, lastUsedAt: orNull(unixTime()), revokedAt: orNull(unixTime()) });
-const ISSUED = obj({ ...COMMON, key: str('the key; it is shown only this once') });
+const KEY = obj({
+  ...COMMON,
+  lastUsedAt: anyOf(unixTime(), nil('never')),
+  revokedAt: anyOf(unixTime(), nil('not revoked')),
+});
+const ISSUED = obj({ ...COMMON, key: str('the key itself; no other call shows it') });
 
-/** What of a key may be given; null takes a restriction away. */
+/** Restrictions of a key that a caller may set; null removes one. */
 const OPTIONS = {
-  expiresAt: orNull(unixTime()),
-  allowedIps: orNull(arr(str('address or subnet'))),
-  rate: orNull(RATE),
-  wallets: orNull(arr(str())),
+  expiresAt: orNull(unixTime('time from which the key is rejected')),
+  allowedIps: orNull(arr(str('address or subnet'), 'clients that may use the key; at most 100')),
+  rate: orNull(noted(RATE, 'rate limit of the key')),
+  wallets: orNull(arr(str('name'), 'wallets that the key may use; at most 100')),
 };
 
 const OPTION_TYPES = { expiresAt: 'number', allowedIps: 'array', rate: 'object', wallets: 'array' } as const;
@@ -51,7 +63,7 @@ const PROBLEM_CODES: Readonly<Record<KeyProblem, keyof typeof RPC_ERROR>> = {
   too_many: 'misc',
 };
 
-/** Makes a change that takes effect at once. Throws RpcError where it is refused. */
+/** Makes a change that takes effect at once. Throws RpcError if the key store refuses it. */
 function changeKeys<T>({ ctx }: FrontEnv, change: (keys: KeyAdmin) => T): T {
   try {
     return change(ctx.keys());
@@ -66,7 +78,7 @@ function changeKeys<T>({ ctx }: FrontEnv, change: (keys: KeyAdmin) => T): T {
 export const listapikeys = nodeMethod({
   name: 'listapikeys',
   category: 'control',
-  help: 'All API keys, the revoked and expired ones too, without their secrets.',
+  help: 'Returns all API keys without their secrets, including revoked and expired ones.',
   params: [],
   result: arr(KEY),
   scope: 'admin',
@@ -76,9 +88,10 @@ export const listapikeys = nodeMethod({
 export const getapikey = nodeMethod({
   name: 'getapikey',
   category: 'control',
-  help: 'One API key, without its secret.',
-  params: [text('id')],
+  help: 'Returns one API key without its secret.',
+  params: [idParam],
   result: KEY,
+  examples: [example([EXAMPLE_ID])],
   scope: 'admin',
   run: (env, id) => changeKeys(env, (keys) => keyView(keys.get(id))),
 });
@@ -86,13 +99,23 @@ export const getapikey = nodeMethod({
 export const createapikey = nodeMethod({
   name: 'createapikey',
   category: 'control',
-  help: 'Makes an API key. Its text is in this answer only; the node keeps a hash.',
+  help: 'Creates an API key. Only this reply contains the key itself, since the node stores a hash of it.',
   params: [
-    text('label', { note: 'what it is for' }),
-    optional(array('scopes', readString, { schema: SCOPE_LIST }), [...DEFAULT_SCOPES]),
-    optional(options('options', OPTIONS), {} as RpcObject),
+    text('label', { note: 'Purpose of the key, at most 128 characters.' }),
+    optional(
+      array('scopes', readString, {
+        schema: SCOPE_LIST,
+        note: `Rights of the key; ${DEFAULT_SCOPES.join(' and ')} by default.`,
+      }),
+      [...DEFAULT_SCOPES],
+    ),
+    optional(options('options', OPTIONS, { note: 'Restrictions of the key; none by default.' }), {} as RpcObject),
   ],
   result: ISSUED,
+  examples: [
+    example(['block explorer']),
+    example(['shop', ['read', 'wallet.read'], { wallets: ['shop'], rate: { perSecond: 10, burst: 20 } }]),
+  ],
   scope: 'admin',
   run: (env, label, scopes, given) => {
     checkMembers(given, OPTION_TYPES);
@@ -103,9 +126,17 @@ export const createapikey = nodeMethod({
 export const rotateapikey = nodeMethod({
   name: 'rotateapikey',
   category: 'control',
-  help: 'Gives an API key another secret. The old one stays valid for a while; connections opened with it then end.',
-  params: [text('id'), optional(integer('overlap', { note: 'seconds' }), 86_400)],
-  result: obj({ ...COMMON, key: str('the key; it is shown only this once'), oldValidUntil: unixTime() }),
+  help: 'Gives an API key a new secret. The old secret stays valid for a while, after which its connections are closed.',
+  params: [
+    idParam,
+    optional(integer('overlap', { note: 'Seconds for which the old secret stays valid; 0 ends it at once.' }), 86_400),
+  ],
+  result: obj({
+    ...COMMON,
+    key: str('the key with its new secret; no other call shows it'),
+    oldValidUntil: unixTime('end of the old secret'),
+  }),
+  examples: [example([EXAMPLE_ID]), example([EXAMPLE_ID, 3600])],
   scope: 'admin',
   run: (env, id, overlap) => {
     if (overlap < 0) return rpcFail('invalidParameter', 'overlap must not be negative');
@@ -117,13 +148,18 @@ export const rotateapikey = nodeMethod({
 export const setapikey = nodeMethod({
   name: 'setapikey',
   category: 'control',
-  help: 'Changes an API key; what is not named stays. Takes effect at once, on open connections too.',
+  help: 'Changes an API key. The change takes effect at once, for open connections as well.',
   params: [
-    text('id'),
-    options('changes', { label: maybe(str()), scopes: maybe(SCOPE_LIST), ...OPTIONS }),
-    optional(flag('force', { note: 'also the last key with the scope admin' }), false),
+    idParam,
+    options(
+      'changes',
+      { label: str('at most 128 characters'), scopes: SCOPE_LIST, ...OPTIONS },
+      { note: 'Members to change, at least one; the others stay as they are.' },
+    ),
+    forceParam,
   ],
   result: KEY,
+  examples: [example([EXAMPLE_ID, { scopes: ['read', 'broadcast'] }]), example([EXAMPLE_ID, { expiresAt: null }])],
   scope: 'admin',
   run: (env, id, given, force) => {
     checkMembers(given, { label: 'string', scopes: 'array', ...OPTION_TYPES });
@@ -142,9 +178,10 @@ export const setapikey = nodeMethod({
 export const revokeapikey = nodeMethod({
   name: 'revokeapikey',
   category: 'control',
-  help: 'Ends an API key for good, with its open connections; removes initial.key where that holds it.',
-  params: [text('id'), optional(flag('force', { note: 'also the last key with the scope admin' }), false)],
+  help: 'Revokes an API key permanently and closes its connections. The file initial.key is removed if it holds the key.',
+  params: [idParam, forceParam],
   result: KEY,
+  examples: [example([EXAMPLE_ID])],
   scope: 'admin',
   run: (env, id, force) => changeKeys(env, (keys) => keyView(keys.revoke(id, { force }))),
 });
@@ -153,7 +190,7 @@ function issued({ key, record }: IssuedKey) {
   return issuedKeyView(key, record);
 }
 
-/** The members that are given; their types were checked. */
+/** Returns the given members. Their types are checked before. */
 function readOptions({ expiresAt, allowedIps, rate, wallets }: RpcObject) {
   return {
     ...(expiresAt !== undefined && { expiresAt: expiresAt === null ? null : Number((expiresAt as NumberText).text) }),

@@ -2,6 +2,7 @@ import { parseTransaction } from '../../../primitives/block.ts';
 import { parseAddress } from '../../../script/address.ts';
 import { DecodeError, hexToBytes } from '../../../util/bytes.ts';
 import { setMockTime } from '../../../util/clock.ts';
+import { EXAMPLE, example } from '../../engine/example.ts';
 import { type FrontEnv, nodeMethod } from '../../engine/method.ts';
 import { array, flag, integer, largeInteger, optional, readString, text } from '../../engine/params.ts';
 import { orFail, rpcFail } from '../../engine/rpc-error.ts';
@@ -10,16 +11,25 @@ import { descriptorScript } from '../util/descriptor-script.ts';
 import { readBlock } from './template-methods.ts';
 
 const MAX_TRIES = 1_000_000;
-const BLOCKS_AT_A_TIME = 50;
-/** A header has 32 bits for its time. */
+const MAX_TRIES_NOTE = 'Nonces to try over all blocks; mining ends when none is left.';
+/** Blocks per call of the node thread, so that generation ends soon when the caller leaves or the node stops. */
+const BLOCKS_PER_CALL = 50;
+/** The time of a header has 32 bits. */
 const MAX_TIME = 0xffff_ffff;
 
 export const submitblock = nodeMethod({
   name: 'submitblock',
   category: 'mining',
-  help: 'Hands in a block (BIP-22).',
-  params: [text('hexdata', { schema: hexStr() }), optional(text('dummy', { placeholder: true }), null)],
-  result: anyOf(nil('it is in the chain now'), str('why not: duplicate, inconclusive, or the reason of its rejection')),
+  help: 'Submits a block for validation (BIP-22).',
+  params: [
+    text('hexdata', { schema: hexStr(), note: 'Serialized block.' }),
+    optional(text('dummy', { placeholder: true, note: 'Has no effect; kept for older clients (BIP-22).' }), null),
+  ],
+  result: anyOf(
+    nil('the block is the new tip'),
+    str('duplicate, inconclusive (valid, but not in the active chain), or the reject reason'),
+  ),
+  examples: [example([EXAMPLE.block])],
   scope: 'mining',
   long: true,
   async run({ ctx }, hex) {
@@ -31,9 +41,10 @@ export const submitblock = nodeMethod({
 export const submitheader = nodeMethod({
   name: 'submitheader',
   category: 'mining',
-  help: 'Hands in the header of a block, whose body is looked for then.',
-  params: [text('hexdata', { schema: hexStr() })],
-  result: nil(),
+  help: 'Submits a block header for validation. Its block is downloaded from peers if the header is on the best branch. The previous header must be known.',
+  params: [text('hexdata', { schema: hexStr(), note: 'The 80 bytes of the header.' })],
+  result: nil('the header is valid'),
+  examples: [example([EXAMPLE.block.slice(0, 160)])],
   scope: 'mining',
   run: async ({ ctx }, hex) => orFail(await ctx.node().act('submitHeader', readHeader(hex))),
 });
@@ -51,9 +62,14 @@ export const generatetoaddress = nodeMethod({
   name: 'generatetoaddress',
   hidden: true,
   category: 'mining',
-  help: 'Mines blocks to an address at once. On regtest only.',
-  params: [integer('nblocks'), text('address'), optional(integer('maxtries'), MAX_TRIES)],
-  result: arr(hashStr(), 'of the blocks'),
+  help: 'Mines blocks whose coinbases pay to an address. On regtest only.',
+  params: [
+    integer('nblocks', { note: 'Number of blocks.' }),
+    text('address', { note: 'Address that receives the new coins.' }),
+    optional(integer('maxtries', { note: MAX_TRIES_NOTE }), MAX_TRIES),
+  ],
+  result: arr(hashStr(), 'hashes of the blocks'),
+  examples: [example([1, EXAMPLE.address])],
   scope: 'admin',
   long: true,
   async run(env, count, address, maxTries) {
@@ -67,9 +83,14 @@ export const generatetodescriptor = nodeMethod({
   name: 'generatetodescriptor',
   hidden: true,
   category: 'mining',
-  help: 'Mines blocks to a descriptor at once. On regtest only.',
-  params: [integer('num_blocks'), text('descriptor'), optional(integer('maxtries'), MAX_TRIES)],
-  result: arr(hashStr(), 'of the blocks'),
+  help: 'Mines blocks whose coinbases pay to the script of a descriptor. On regtest only.',
+  params: [
+    integer('num_blocks', { note: 'Number of blocks.' }),
+    text('descriptor', { note: 'Descriptor without *, of one script.' }),
+    optional(integer('maxtries', { note: MAX_TRIES_NOTE }), MAX_TRIES),
+  ],
+  result: arr(hashStr(), 'hashes of the blocks'),
+  examples: [example([1, EXAMPLE.descriptor])],
   scope: 'admin',
   long: true,
   async run(env, count, descriptor, maxTries) {
@@ -84,13 +105,17 @@ export const generateblock = nodeMethod({
   name: 'generateblock',
   hidden: true,
   category: 'mining',
-  help: 'Mines a block of given transactions: txids of the mempool, or raw transactions. On regtest only.',
+  help: 'Mines a block with the given transactions and no others. On regtest only.',
   params: [
-    text('output'),
-    array('transactions', readString, { schema: arr(hexStr()), note: 'in order; ids of the mempool, or raw' }),
-    optional(flag('submit'), true),
+    text('output', { note: 'Address or descriptor that receives the new coins.' }),
+    array('transactions', readString, {
+      schema: arr(hexStr()),
+      note: 'Transactions in their order: txids of the mempool, or serialized transactions.',
+    }),
+    optional(flag('submit', { note: 'Whether the block is submitted; otherwise it is returned as hex.' }), true),
   ],
-  result: obj({ hash: hashStr(), hex: maybe(hexStr('where it is not submitted')) }),
+  result: obj({ hash: hashStr(), hex: maybe(hexStr('serialized block, if submit is false')) }),
+  examples: [example([EXAMPLE.address, []]), example([EXAMPLE.address, [EXAMPLE.signedTransaction], false])],
   scope: 'admin',
   long: true,
   async run(env, output, transactions, submit) {
@@ -108,27 +133,28 @@ export const setmocktime = nodeMethod({
   name: 'setmocktime',
   hidden: true,
   category: 'control',
-  help: 'Stops the clock of the node at a time; 0 lets it go again. On regtest only.',
-  params: [largeInteger('timestamp', { note: 'Unix seconds' })],
+  help: 'Stops the clock of the node at a time, for tests. On regtest only.',
+  params: [largeInteger('timestamp', { note: 'Unix seconds; 0 for the clock of the machine.' })],
   result: nil(),
+  examples: [example([1750000000]), example([0])],
   scope: 'admin',
   async run(env, seconds) {
     checkRegtest(env, 'setmocktime');
     if (seconds < 0 || seconds > MAX_TIME)
       return rpcFail('invalidParameter', `Mocktime must be in the range [0, ${MAX_TIME}], not ${seconds}.`);
     await env.ctx.node().act('setMockTime', seconds);
-    // The node and what answers for it run on threads of their own, each with its clock.
+    // The node thread and the main thread have a clock each.
     setMockTime(seconds);
     return null;
   },
 });
 
-/** A few at a time, so that it ends when the caller leaves or the node stops. Returns the hashes. */
+/** Mines up to `count` blocks and returns their hashes. It ends early when the caller leaves or the node stops. */
 async function generate({ ctx, signal }: FrontEnv, script: Uint8Array, count: number, maxTries: number) {
   const hashes: string[] = [];
   let tries = maxTries;
   while (hashes.length < count && tries > 0 && !signal.aborted && !ctx.stopping.aborted) {
-    const wanted = Math.min(count - hashes.length, BLOCKS_AT_A_TIME);
+    const wanted = Math.min(count - hashes.length, BLOCKS_PER_CALL);
     const mined = orFail(await ctx.node().act('generate', script, wanted, tries));
     hashes.push(...mined.hashes);
     tries = mined.triesLeft;

@@ -12,6 +12,7 @@ import { mempoolTotals } from '../../../queries/mempool-totals.ts';
 import { networkHashrate } from '../../../queries/network-hashrate.ts';
 import { StoredEntry } from '../../../queries/stored-entry.ts';
 import { systemClock, unixSeconds } from '../../../util/clock.ts';
+import { example } from '../../engine/example.ts';
 import { nodeMethod, rpcMethod } from '../../engine/method.ts';
 import { integer, optional } from '../../engine/params.ts';
 import { rpcFail } from '../../engine/rpc-error.ts';
@@ -25,23 +26,23 @@ const HASHRATE_BLOCKS = 120;
 export const getblockchaininfo = nodeMethod({
   name: 'getblockchaininfo',
   category: 'blockchain',
-  help: 'The state of the chain.',
+  help: 'Returns the state of the chain.',
   params: [],
   result: obj({
-    chain: str('main, testnet4, signet, or regtest'),
+    chain: str('main, testnet4, signet or regtest'),
     blocks: int('height of the tip'),
     headers: int('height of the best header'),
     bestblockhash: hashStr(),
     bits: hexStr(),
     target: hashStr(),
     difficulty: num(),
-    time: unixTime('of the tip'),
-    mediantime: unixTime('median of the last eleven'),
-    verificationprogress: num('0 to 1, estimated'),
+    time: unixTime('time of the tip'),
+    mediantime: unixTime('median time of the last eleven blocks'),
+    verificationprogress: num('estimated share of the verified transactions, 0 to 1'),
     initialblockdownload: bool(),
-    chainwork: hashStr(),
+    chainwork: hashStr('expected number of hashes for the active chain'),
     size_on_disk: int('bytes of block and undo files'),
-    pruned: bool(),
+    pruned: bool('false: all blocks are stored'),
     signet_challenge: maybe(hexStr('on signets')),
     warnings,
   }),
@@ -79,7 +80,7 @@ function signetChallenge(challenge: Uint8Array | null) {
 
 const usages = new Map<string, { at: number; bytes: Promise<number> }>();
 
-/** Bytes of the block and undo files; looked at no more than twice a minute. */
+/** Returns the bytes of the block and undo files. They are summed at most twice a minute. */
 function blockBytes(chainDir: string): Promise<number> {
   const now = systemClock.monotonicMs();
   const known = usages.get(chainDir);
@@ -98,24 +99,24 @@ async function sumFiles(dir: string): Promise<number> {
 
 const MINING = obj({
   blocks: int('height of the tip'),
-  currentblockweight: maybe(int('of the block that was put together last')),
-  currentblocktx: maybe(int('its transactions, without the coinbase')),
+  currentblockweight: maybe(int('weight of the last block template')),
+  currentblocktx: maybe(int('transactions of the last block template, without the coinbase')),
   bits: hexStr(),
   difficulty: num(),
   target: hashStr(),
-  networkhashps: num(),
-  pooledtx: int('unconfirmed transactions'),
-  blockmintxfee: coinAmount('per 1,000 virtual bytes, to be in a block'),
+  networkhashps: num('estimated hashes per second'),
+  pooledtx: int('transactions in the mempool'),
+  blockmintxfee: coinAmount('lowest feerate in a template, per 1,000 virtual bytes'),
   chain: str(),
   signet_challenge: maybe(hexStr('on signets')),
-  next: obj({ height: int(), bits: hexStr(), difficulty: num(), target: hashStr() }),
+  next: obj({ height: int(), bits: hexStr(), difficulty: num(), target: hashStr() }, 'the next block'),
   warnings,
 });
 
 export const getmininginfo = nodeMethod({
   name: 'getmininginfo',
   category: 'mining',
-  help: 'What a miner wants to know.',
+  help: 'Returns the state of the chain and of the mempool as far as it concerns mining.',
   params: [],
   result: MINING,
   scope: 'read',
@@ -148,9 +149,16 @@ export const getmininginfo = nodeMethod({
 export const getnetworkhashps = rpcMethod({
   name: 'getnetworkhashps',
   category: 'mining',
-  help: 'Hashes a second, estimated from the last blocks up to a height.',
-  params: [optional(integer('nblocks'), HASHRATE_BLOCKS), optional(integer('height'), -1)],
-  result: num('hashes a second'),
+  help: 'Estimates the hashrate of the network from the work and the times of blocks.',
+  params: [
+    optional(
+      integer('nblocks', { note: 'Number of blocks to use; -1 for those since the last change of the difficulty.' }),
+      HASHRATE_BLOCKS,
+    ),
+    optional(integer('height', { note: 'Height of the last block to use; -1 for the tip.' }), -1),
+  ],
+  result: num('hashes per second'),
+  examples: [example([]), example([144, 1000])],
   scope: 'read',
   run(env, nblocks, height) {
     const { reads, tip, params } = env;
@@ -168,24 +176,24 @@ export const getnetworkhashps = rpcMethod({
 export const getmempoolinfo = nodeMethod({
   name: 'getmempoolinfo',
   category: 'blockchain',
-  help: 'The state of the mempool.',
+  help: 'Returns the state of the mempool and its limits.',
   params: [],
   result: obj({
-    loaded: bool('the mempool of the last run was read'),
+    loaded: bool('whether the saved mempool of the last run was imported'),
     size: int('transactions'),
     bytes: int('virtual bytes'),
     usage: int('bytes of memory'),
     total_fee: coinAmount(),
-    maxmempool: int('bytes of memory'),
-    mempoolminfee: coinAmount('per 1,000 virtual bytes, to come in'),
-    minrelaytxfee: coinAmount('per 1,000 virtual bytes'),
-    incrementalrelayfee: coinAmount('per 1,000 virtual bytes, to replace'),
-    unbroadcastcount: int('that no peer has asked for yet'),
-    permitbaremultisig: bool(),
-    maxdatacarriersize: int('bytes'),
-    limitclustercount: int('transactions'),
-    limitclustersize: int('virtual bytes'),
-    optimal: bool('all is in the best order'),
+    maxmempool: int('limit of usage, bytes'),
+    mempoolminfee: coinAmount('lowest accepted feerate at present, per 1,000 virtual bytes'),
+    minrelaytxfee: coinAmount('minimum relay feerate, per 1,000 virtual bytes'),
+    incrementalrelayfee: coinAmount('feerate that a replacement must add, per 1,000 virtual bytes'),
+    unbroadcastcount: int('transactions that no peer has requested yet'),
+    permitbaremultisig: bool('whether bare multisig outputs are accepted'),
+    maxdatacarriersize: int('bytes of OP_RETURN outputs that are accepted'),
+    limitclustercount: int('transactions per cluster'),
+    limitclustersize: int('virtual bytes per cluster'),
+    optimal: bool('whether every cluster has its best linearization'),
   }),
   scope: 'read',
   run(env) {
@@ -206,7 +214,7 @@ export const getmempoolinfo = nodeMethod({
       maxdatacarriersize: relay.datacarrier ?? 0,
       limitclustercount: relay.clusterCount,
       limitclustersize: relay.clusterVsize,
-      // A cluster is put in order as soon as it changes.
+      // Every cluster is linearized when it changes.
       optimal: true,
     };
   },

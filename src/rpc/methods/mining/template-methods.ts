@@ -11,6 +11,7 @@ import type { BlockHash } from '../../../primitives/hash.ts';
 import { hashToHex } from '../../../primitives/hash.ts';
 import { workFields } from '../../../queries/block-facts.ts';
 import { DecodeError, hexToBytes } from '../../../util/bytes.ts';
+import { example } from '../../engine/example.ts';
 import { member, type RpcObject, type RpcValue } from '../../engine/json.ts';
 import { type FrontEnv, JsonText, nodeMethod } from '../../engine/method.ts';
 import { object, readHash, readString } from '../../engine/params.ts';
@@ -18,36 +19,37 @@ import { orFail, rpcFail } from '../../engine/rpc-error.ts';
 import { anyOf, arr, hashStr, hexStr, int, mapOf, maybe, nil, obj, str, unixTime } from '../../engine/schema.ts';
 import { newestTip, type Tip, waitForTip } from '../blockchain/tip-waits.ts';
 
-/** When a caller who waits is told of a better block on the same tip: first after a minute, then every ten seconds. */
-const FIRST_LOOK_MS = 60_000;
-const NEXT_LOOK_MS = 10_000;
+/** Time after which a long poll ends for a changed mempool on the same tip, as in Core. */
+const FIRST_MEMPOOL_CHECK_MS = 60_000;
+/** Interval of the later checks of the mempool. */
+const NEXT_MEMPOOL_CHECK_MS = 10_000;
 
 const TEMPLATE = obj(
   {
     capabilities: arr(str()),
     version: int(),
-    rules: arr(str(), 'that hold; with ! those that a miner must know'),
-    vbavailable: mapOf('rule', int('bit of the version')),
-    vbrequired: int(),
+    rules: arr(str(), 'active rules; a miner must know those with !'),
+    vbavailable: mapOf('rule', int('bit of the version'), 'deployments that can be signalled'),
+    vbrequired: int('bits of the version that must be set: none'),
     previousblockhash: hashStr(),
     transactions: arr(
       obj({
         data: hexStr(),
         txid: hashStr(),
-        hash: hashStr('with witnesses (wtxid)'),
-        depends: arr(int(), 'places in this list, from 1, of those that must be there as well'),
+        hash: hashStr('hash with witnesses (wtxid)'),
+        depends: arr(int(), 'parents, as positions in this list from 1'),
         fee: int('satoshis'),
-        sigops: int('as they count against sigoplimit'),
+        sigops: int('signature operations in the unit of sigoplimit'),
         weight: int(),
       }),
       'without the coinbase',
     ),
     coinbaseaux: mapOf('name', hexStr()),
-    coinbasevalue: int('satoshis: subsidy and fees'),
-    longpollid: str('to be sent to wait for another template'),
+    coinbasevalue: int('subsidy and fees, satoshis'),
+    longpollid: str('id for a call that waits for the next template'),
     target: hashStr(),
     mintime: unixTime(),
-    mutable: arr(str()),
+    mutable: arr(str(), 'parts that the miner may change'),
     noncerange: hexStr(),
     sigoplimit: int(),
     sizelimit: int('bytes'),
@@ -56,28 +58,32 @@ const TEMPLATE = obj(
     bits: hexStr(),
     height: int(),
     signet_challenge: maybe(hexStr('on signets')),
-    default_witness_commitment: maybe(hexStr('output script of the coinbase, where the list is taken as it is')),
+    default_witness_commitment: maybe(
+      hexStr('output script of the witness commitment for the unchanged list of transactions'),
+    ),
   },
-  'else',
+  'mode template',
 );
 
 export const getblocktemplate = nodeMethod({
   name: 'getblocktemplate',
   category: 'mining',
-  help: 'What the next block is made of (BIP-22, BIP-23, BIP-9, BIP-145), or whether a block would be valid.',
+  help: 'Returns a template of the next block, or validates a proposed block (BIP-22, BIP-23, BIP-9, BIP-145).',
   params: [
     object('template_request', {
       oneline: '{"mode":"str","capabilities":["str",...],"rules":["segwit","str",...],"longpollid":"str","data":"hex"}',
       schema: obj({
-        mode: maybe(str('template or proposal')),
-        capabilities: maybe(arr(str())),
-        rules: arr(str(), 'known to the miner: segwit must be among them, and signet on signets'),
-        longpollid: maybe(str('of an earlier template: waits for one that differs from it')),
-        data: maybe(hexStr('of a proposal: the block')),
+        mode: maybe(str('template, the default, or proposal')),
+        capabilities: maybe(arr(str(), 'accepted without effect')),
+        rules: arr(str(), 'rules that the miner knows; segwit is required, and signet on signets'),
+        longpollid: maybe(str('longpollid of an earlier template: the call waits until a template would differ')),
+        data: maybe(hexStr('serialized block, for mode proposal')),
       }),
+      note: 'Kind of the request and the rules that the miner supports.',
     }),
   ],
-  result: anyOf(nil('a proposal that is valid'), str('what is wrong with a proposal'), TEMPLATE),
+  result: anyOf(nil('mode proposal, the block is valid'), str('mode proposal: the reject reason'), TEMPLATE),
+  examples: [example([{ rules: ['segwit'] }])],
   scope: 'mining',
   long: true,
   async run(env, request) {
@@ -107,7 +113,7 @@ async function propose({ ctx }: FrontEnv, request: RpcObject): Promise<string | 
   return orFail(await ctx.node().act('proposeBlock', readBlock(data)));
 }
 
-/** The bytes of a block. Throws RpcError where they are none. */
+/** Returns the bytes of a block. Throws RpcError if the text is not hex. */
 export function readBlock(hex: string): Uint8Array {
   try {
     return hexToBytes(hex);
@@ -117,13 +123,13 @@ export function readBlock(hex: string): Uint8Array {
   }
 }
 
-/** What is no list is no list of rules either. */
+/** Returns the rules of the request; none if `rules` is not an array, as in Core. */
 function clientRules(request: RpcObject): ReadonlySet<string> {
   const given = member(request, 'rules');
   return new Set(Array.isArray(given) ? (given as RpcValue[]).map(readString) : []);
 }
 
-/** Without peers, or behind them, a block would be found for nothing. Test networks may begin so. */
+/** Throws RpcError without peers or during the initial block download, when a mined block would be wasted; not on test networks. */
 function checkReady({ ctx }: FrontEnv): void {
   if (ctx.params.isTestnet) return;
   const { peers, initialBlockDownload } = ctx.node().status();
@@ -132,24 +138,23 @@ function checkReady({ ctx }: FrontEnv): void {
     rpcFail('clientInInitialDownload', 'Obverse is in initial sync and waiting for blocks...', 'syncing');
 }
 
-/** Waits until the tip differs from that of an earlier template, or the mempool has changed since then. */
+/** Waits until the tip differs from that of an earlier template or the mempool has changed since. */
 async function longPoll(env: FrontEnv, id: RpcValue): Promise<void> {
   const { ctx, signal } = env;
-  // An id that is no string stands for the template that there is.
+  // An id that is not a string means the current template, as in Core.
   const text = typeof id === 'string' ? id : newestTip(ctx).hash + (await ctx.node().act('mempoolChanges'));
   const watched = hashToHex(readHash<BlockHash>(text.slice(0, 64), 'longpollid'));
   const changes = Number.parseInt(text.slice(64), 10) || 0;
   const moved = (tip: Tip) => tip.hash !== watched;
-  for (let ms = FIRST_LOOK_MS; !signal.aborted && !ctx.stopping.aborted; ms = NEXT_LOOK_MS) {
+  for (let ms = FIRST_MEMPOOL_CHECK_MS; !signal.aborted && !ctx.stopping.aborted; ms = NEXT_MEMPOOL_CHECK_MS) {
     if (moved(await waitForTip(env, moved, ms))) return;
     if ((await ctx.node().act('mempoolChanges')) !== changes) return;
   }
   if (ctx.stopping.aborted) rpcFail('clientNotConnected', 'Shutting down');
-  // A template for a caller who has left would be made for nobody.
   signal.throwIfAborted();
 }
 
-/** Transactions of the newest template: several megabytes, which are not sent over again. */
+/** Transactions of the latest template of each node. They are megabytes, which the node thread sends once. */
 const lists = new WeakMap<NodePort, { readonly id: number; readonly transactions: Uint8Array }>();
 
 async function newestTemplate(node: NodePort): Promise<TemplateView & { readonly transactions: Uint8Array }> {
@@ -166,7 +171,7 @@ async function template({ ctx }: FrontEnv): Promise<JsonText> {
   const segwit = isBuriedActive('segwit', made.height, consensus);
   const scale = segwit ? 1 : WITNESS_SCALE_FACTOR;
   const signet = consensus.signetChallenge;
-  // Every deployment that is known may be left out by miners who do not know it.
+  // No known deployment needs the miner's support, so none is marked with !.
   const active = made.deployments.filter(({ state }) => state === 'active').map(({ name }) => name);
   const available = made.deployments.filter(({ state }) => state !== 'active').map(({ name, bit }) => [name, bit]);
   const { bits, target } = workFields(made.bits);

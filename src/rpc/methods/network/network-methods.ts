@@ -3,6 +3,7 @@ import type { NetworkView } from '../../../port/node-actions.ts';
 import type { PeerView } from '../../../port/node-port.ts';
 import type { BlockHash } from '../../../primitives/hash.ts';
 import { systemClock, unixSeconds } from '../../../util/clock.ts';
+import { EXAMPLE, example } from '../../engine/example.ts';
 import { type FrontEnv, nodeMethod } from '../../engine/method.ts';
 import { flag, hash, integer, optional, text } from '../../engine/params.ts';
 import { orFail, rpcFail } from '../../engine/rpc-error.ts';
@@ -10,14 +11,14 @@ import { arr, bool, int, mapOf, nil, obj, str, unixTime } from '../../engine/sch
 import { NETWORK, PEER } from './network-shapes.ts';
 import { operatorWarnings } from './operator-warnings.ts';
 
-/** The level of Core's interface that is mirrored. */
+/** Version of Bitcoin Core whose interface this node follows. */
 const CORE_VERSION = 310_000;
 const PROTOCOL_VERSION = 70016;
 
 export const getpeerinfo = nodeMethod({
   name: 'getpeerinfo',
   category: 'network',
-  help: 'The connected peers.',
+  help: 'Returns the connected peers.',
   params: [],
   result: arr(PEER),
   scope: 'read',
@@ -72,9 +73,9 @@ function peerView({ details, ...peer }: PeerView) {
 export const getconnectioncount = nodeMethod({
   name: 'getconnectioncount',
   category: 'network',
-  help: 'How many peers are connected.',
+  help: 'Returns the number of connected peers.',
   params: [],
-  result: int(),
+  result: int('inbound and outbound'),
   scope: 'read',
   run: async ({ ctx }) => {
     const { inbound, outbound } = (await ctx.node().act('network')).peers;
@@ -85,7 +86,7 @@ export const getconnectioncount = nodeMethod({
 export const getnetworkinfo = nodeMethod({
   name: 'getnetworkinfo',
   category: 'network',
-  help: 'The state of the peer-to-peer network.',
+  help: 'Returns the state of the peer-to-peer network.',
   params: [],
   result: NETWORK,
   scope: 'read',
@@ -124,19 +125,19 @@ function networkInfo({ ctx: { options, node }, settings: { relay } }: FrontEnv, 
 export const getnettotals = nodeMethod({
   name: 'getnettotals',
   category: 'network',
-  help: 'Bytes sent and received since the start, and how much of the upload target is left.',
+  help: 'Returns the traffic since the start of the node and the state of the upload target.',
   params: [],
   result: obj({
-    totalbytesrecv: int(),
-    totalbytessent: int(),
+    totalbytesrecv: int('bytes'),
+    totalbytessent: int('bytes'),
     timemillis: int('Unix milliseconds'),
     uploadtarget: obj({
-      timeframe: int('seconds'),
-      target: int('bytes; 0 for no limit'),
+      timeframe: int('length of a cycle, seconds'),
+      target: int('bytes per cycle; 0 for no limit'),
       target_reached: bool(),
-      serve_historical_blocks: bool(),
-      bytes_left_in_cycle: int(),
-      time_left_in_cycle: int('seconds'),
+      serve_historical_blocks: bool('whether old blocks are still served in this cycle'),
+      bytes_left_in_cycle: int('bytes until the target is reached; 0 without a target'),
+      time_left_in_cycle: int('seconds; 0 without a target'),
     }),
   }),
   scope: 'read',
@@ -163,7 +164,7 @@ const SECONDS_IN_A_DAY = 86_400;
 export const ping = nodeMethod({
   name: 'ping',
   category: 'network',
-  help: 'Sends a ping to every peer; getpeerinfo shows how long the answers took.',
+  help: 'Sends a ping to every peer. getpeerinfo shows the round trip times as pingtime and pingwait.',
   params: [],
   result: nil(),
   scope: 'admin',
@@ -173,9 +174,17 @@ export const ping = nodeMethod({
 export const addnode = nodeMethod({
   name: 'addnode',
   category: 'network',
-  help: 'Keeps a connection to a node from now on (add), no longer (remove), or tries once (onetry).',
-  params: [text('node'), text('command'), optional(flag('v2transport'), null)],
+  help: 'Adds a node to the list of nodes to which a connection is kept, removes it, or connects to it once.',
+  params: [
+    text('node', { note: 'Host or address, with or without port.' }),
+    text('command', { note: 'add to keep a connection, remove to end that, or onetry to connect once.' }),
+    optional(
+      flag('v2transport', { note: 'Whether the encrypted transport (BIP-324) is tried; by default as configured.' }),
+      null,
+    ),
+  ],
   result: nil(),
+  examples: [example(['192.0.2.7:18444', 'add']), example(['192.0.2.7:18444', 'onetry', true])],
   scope: 'admin',
   async run({ ctx }, node, command, v2) {
     if (command !== 'add' && command !== 'remove' && command !== 'onetry')
@@ -188,15 +197,16 @@ export const addnode = nodeMethod({
 export const getaddednodeinfo = nodeMethod({
   name: 'getaddednodeinfo',
   category: 'network',
-  help: 'Nodes that were added with addnode, and whether they are connected.',
-  params: [optional(text('node'), null)],
+  help: 'Returns the nodes that addnode or the configuration added, with their connections.',
+  params: [optional(text('node', { note: 'Node as it was added; all nodes by default.' }), null)],
   result: arr(
     obj({
-      addednode: str('as it was added'),
+      addednode: str('text with which it was added'),
       connected: bool(),
-      addresses: arr(obj({ address: str(), connected: str('inbound or outbound') })),
+      addresses: arr(obj({ address: str(), connected: str('inbound or outbound') }), 'empty if it is not connected'),
     }),
   ),
+  examples: [example([]), example(['192.0.2.7:18444'])],
   scope: 'admin',
   async run({ ctx }, node) {
     const all = orFail(await ctx.node().act('addedNodes'));
@@ -216,9 +226,13 @@ export const getaddednodeinfo = nodeMethod({
 export const disconnectnode = nodeMethod({
   name: 'disconnectnode',
   category: 'network',
-  help: 'Ends the connection to a peer, named by its address or by its number.',
-  params: [optional(text('address'), ''), optional(integer('nodeid'), null)],
+  help: 'Closes the connection to a peer. Either the address or the number is given.',
+  params: [
+    optional(text('address', { note: 'Address with port, as addr of getpeerinfo.' }), ''),
+    optional(integer('nodeid', { note: 'Number of the peer, as id of getpeerinfo.' }), null),
+  ],
   result: nil(),
+  examples: [example(['192.0.2.7:18444']), example({ nodeid: 3 })],
   scope: 'admin',
   async run({ ctx }, address, id) {
     if ((address === '') === (id === null))
@@ -230,9 +244,15 @@ export const disconnectnode = nodeMethod({
 export const setban = nodeMethod({
   name: 'setban',
   category: 'network',
-  help: 'Shuts an address or subnet out for some time (add), or no longer (remove).',
-  params: [text('subnet'), text('command'), optional(integer('bantime'), 0), optional(flag('absolute'), false)],
+  help: 'Bans an address or a subnet, or lifts the ban. Peers of a banned subnet are disconnected.',
+  params: [
+    text('subnet', { note: 'Address, or subnet such as 192.0.2.0/24.' }),
+    text('command', { note: 'add to ban, remove to lift the ban.' }),
+    optional(integer('bantime', { note: 'Seconds, or with absolute the Unix time of the end; 0 for 24 hours.' }), 0),
+    optional(flag('absolute', { note: 'Whether bantime is a Unix time.' }), false),
+  ],
   result: nil(),
+  examples: [example(['192.0.2.7', 'add', 86400]), example(['192.0.2.0/24', 'remove'])],
   scope: 'admin',
   async run({ ctx }, subnet, command, time, absolute) {
     if (command === 'add') return orFail(await ctx.node().act('ban', subnet, time, absolute));
@@ -244,11 +264,11 @@ export const setban = nodeMethod({
 export const listbanned = nodeMethod({
   name: 'listbanned',
   category: 'network',
-  help: 'Addresses and subnets that are shut out.',
+  help: 'Returns the banned addresses and subnets.',
   params: [],
   result: arr(
     obj({
-      address: str('or subnet'),
+      address: str('address or subnet'),
       ban_created: unixTime(),
       banned_until: unixTime(),
       ban_duration: int('seconds'),
@@ -271,7 +291,7 @@ export const listbanned = nodeMethod({
 export const clearbanned = nodeMethod({
   name: 'clearbanned',
   category: 'network',
-  help: 'Lets all in again that were shut out.',
+  help: 'Lifts all bans.',
   params: [],
   result: nil(),
   scope: 'admin',
@@ -281,17 +301,21 @@ export const clearbanned = nodeMethod({
 export const getnodeaddresses = nodeMethod({
   name: 'getnodeaddresses',
   category: 'network',
-  help: 'Addresses of nodes that may be there, in random order; 0 for all.',
-  params: [optional(integer('count'), 1), optional(text('network'), null)],
+  help: 'Returns known addresses of other nodes, in random order.',
+  params: [
+    optional(integer('count', { note: 'Highest number of addresses; 0 for all.' }), 1),
+    optional(text('network', { note: 'ipv4, ipv6, onion, i2p or cjdns; all networks by default.' }), null),
+  ],
   result: arr(
     obj({
-      time: unixTime('last seen'),
-      services: int('bits'),
+      time: unixTime('time at which the node was last seen'),
+      services: int('bits of its services'),
       address: str(),
       port: int(),
-      network: str('ipv4, ipv6, onion, i2p, or cjdns'),
+      network: str('ipv4, ipv6, onion, i2p or cjdns'),
     }),
   ),
+  examples: [example([8]), example([0, 'ipv4'])],
   scope: 'read',
   async run({ ctx }, count, network) {
     if (count < 0) return rpcFail('invalidParameter', 'Address count out of range');
@@ -309,12 +333,12 @@ export const getnodeaddresses = nodeMethod({
 export const getaddrmaninfo = nodeMethod({
   name: 'getaddrmaninfo',
   category: 'network',
-  help: 'How many addresses of nodes are known.',
+  help: 'Returns the number of known addresses of other nodes, for each network.',
   params: [],
   result: mapOf(
     'network',
-    obj({ new: int('heard of'), tried: int('connected to once'), total: int() }),
-    'all_networks among them',
+    obj({ new: int('never connected to'), tried: int('connected to before'), total: int() }),
+    'with the sums as all_networks',
   ),
   scope: 'read',
   async run({ ctx }) {
@@ -333,9 +357,10 @@ function sum(counts: readonly { readonly new: number; readonly tried: number }[]
 export const setnetworkactive = nodeMethod({
   name: 'setnetworkactive',
   category: 'network',
-  help: 'Ends all connections to peers and makes none, or makes them again.',
-  params: [flag('state')],
-  result: bool('whether connections are made'),
+  help: 'Enables or disables all connections to peers.',
+  params: [flag('state', { note: 'True to connect to peers, false to close all connections and make none.' })],
+  result: bool('the new state'),
+  examples: [example([false])],
   scope: 'admin',
   run: async ({ ctx }, state) => orFail(await ctx.node().act('setNetworkActive', state)),
 });
@@ -343,9 +368,13 @@ export const setnetworkactive = nodeMethod({
 export const getblockfrompeer = nodeMethod({
   name: 'getblockfrompeer',
   category: 'blockchain',
-  help: 'Asks one peer for a block of which the header is known.',
-  params: [hash<BlockHash>('blockhash'), integer('peer_id')],
-  result: obj({}, 'the block comes later, or not'),
+  help: 'Requests a block from one peer. The header must be known and the block must not be stored.',
+  params: [
+    hash<BlockHash>('blockhash', 'blockhash', { note: 'Hash of the block.' }),
+    integer('peer_id', { note: 'Number of the peer, as id of getpeerinfo.' }),
+  ],
+  result: obj({}, 'the request was sent; the block arrives later, or never'),
+  examples: [example([EXAMPLE.blockHash, 0])],
   scope: 'admin',
   async run({ ctx }, blockHash, peer) {
     orFail(await ctx.node().act('fetchBlock', blockHash, peer));

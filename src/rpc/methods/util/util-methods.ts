@@ -2,6 +2,7 @@ import { listingRecord } from '../../../queries/listing.ts';
 import { isSynced } from '../../../queries/synced.ts';
 import { parseAddress } from '../../../script/address.ts';
 import { hostClock, unixSeconds } from '../../../util/clock.ts';
+import { EXAMPLE, example } from '../../engine/example.ts';
 import { nodeMethod, rpcMethod } from '../../engine/method.ts';
 import { text } from '../../engine/params.ts';
 import { arr, bool, hexStr, int, maybe, obj, str } from '../../engine/schema.ts';
@@ -10,7 +11,7 @@ import { LISTING } from './listing-shape.ts';
 export const getlistingmetadata = nodeMethod({
   name: 'getlistingmetadata',
   category: 'util',
-  help: 'The listing record of the coin, the same as GET /api/listing.',
+  help: 'Returns the listing record of the coin, as GET /api/listing does.',
   params: [],
   result: LISTING,
   scope: 'read',
@@ -20,19 +21,20 @@ export const getlistingmetadata = nodeMethod({
 export const validateaddress = rpcMethod({
   name: 'validateaddress',
   category: 'util',
-  help: 'Whether an address is valid, and what it stands for.',
-  params: [text('address')],
+  help: 'Validates an address of this network and returns its script.',
+  params: [text('address', { note: 'Address to validate.' })],
   result: obj({
     isvalid: bool(),
-    address: maybe(str()),
-    scriptPubKey: maybe(hexStr()),
-    isscript: maybe(bool()),
+    address: maybe(str('the address in canonical form')),
+    scriptPubKey: maybe(hexStr('output script')),
+    isscript: maybe(bool('whether it pays to a script rather than to a key; unknown for future witness versions')),
     iswitness: maybe(bool()),
     witness_version: maybe(int()),
     witness_program: maybe(hexStr()),
-    error_locations: maybe(arr(int(), 'of the characters that are wrong')),
-    error: maybe(str()),
+    error_locations: maybe(arr(int(), 'indexes of wrong characters, if the address is invalid and they are known')),
+    error: maybe(str('if the address is invalid')),
   }),
+  examples: [example([EXAMPLE.address])],
   scope: 'read',
   run({ params }, given) {
     const parsed = parseAddress(given, params.address);
@@ -54,7 +56,7 @@ export const validateaddress = rpcMethod({
 export const uptime = nodeMethod({
   name: 'uptime',
   category: 'control',
-  help: 'Seconds since the node was started.',
+  help: 'Returns the time since the node was started.',
   params: [],
   result: int('seconds'),
   scope: 'read',
