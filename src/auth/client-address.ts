@@ -1,7 +1,5 @@
 import { inSubnet, isLoopback, parseIp, parseSubnet, type Subnet } from '../http/ip.ts';
-
-/** The header in which trusted proxies name their clients. */
-export type ProxyHeader = 'x-forwarded-for' | 'forwarded';
+import type { ProxyHeader } from '../http/options.ts';
 
 /** Where a request comes from. */
 export interface Client {

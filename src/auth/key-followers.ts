@@ -1,17 +1,10 @@
+import type { Following } from '../http/call.ts';
 import { ApiError } from '../http/errors.ts';
+import type { Principal } from '../http/principal.ts';
 import { hasScope, type Scope } from '../http/scopes.ts';
-import type { Principal } from '../server/context.ts';
 
 /** A caller that was admitted before, as it would be admitted now, or why it would be refused. */
 export type Standing = Principal | 'key_invalid' | 'ip_refused';
-
-/** A request that runs as long as its key may make it. */
-export interface Following {
-  /** Aborts with an ApiError when the key may no longer make this request. */
-  readonly signal: AbortSignal;
-  /** To be called when the request is over. */
-  end(): void;
-}
 
 interface Follower {
   readonly principal: Principal;

@@ -1,7 +1,7 @@
 import { timingSafeEqual } from 'node:crypto';
 import { inSubnet, parseSubnet, type Subnet } from '../http/ip.ts';
+import type { Principal } from '../http/principal.ts';
 import { isScope } from '../http/scopes.ts';
-import type { Principal } from '../server/context.ts';
 import { type Clock, unixSeconds } from '../util/clock.ts';
 import type { AuthStore, KeyRecord, KeySecret } from './auth-store.ts';
 import { parseKey, secretHash } from './key.ts';

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { sha256 } from '../crypto/hash.ts';
 import { fail } from '../http/errors.ts';
-import type { Principal } from '../server/context.ts';
+import type { Principal } from '../http/principal.ts';
 import type { Clock } from '../util/clock.ts';
 
 /** What is handed out; the ticket itself is kept nowhere. */

@@ -1,3 +1,4 @@
+import { EVENT_LOG_LIMITS, type EventLogLimits } from '../http/options.ts';
 import type { TxSource } from '../mempool/mirror.ts';
 import type { ChainReads } from '../storage/chain-reads.ts';
 import type { EventRecord } from '../storage/event-store.ts';
@@ -15,19 +16,6 @@ import {
   type NumberedChange,
 } from './log-entry.ts';
 import type { SeenChange } from './mempool-feed.ts';
-
-/** What may stay in memory; whichever is reached first. */
-export interface EventLogLimits {
-  readonly entries: number;
-  readonly bytes: number;
-  readonly ageMs: number;
-}
-
-export const EVENT_LOG_LIMITS: EventLogLimits = {
-  entries: 200_000,
-  bytes: 128 * 1024 ** 2,
-  ageMs: 24 * 3600 * 1000,
-};
 
 export interface EventLogOptions {
   readonly clock: Clock;

@@ -1,5 +1,5 @@
 import { hashToHex } from '../primitives/hash.ts';
-import type { JobResult, ReaderJob } from '../server/reader-jobs.ts';
+import type { JobResult, ReaderJob } from '../queries/reader-jobs.ts';
 import type { ChainReads } from '../storage/chain-reads.ts';
 import { ancestorHash, matchUnconfirmed } from './event-readers.ts';
 import type { LogEntry } from './log-entry.ts';

@@ -1,7 +1,8 @@
-import type { ProxyHeader } from '../auth/client-address.ts';
-import { EVENT_LOG_LIMITS, type EventLogLimits } from '../feed/event-log.ts';
 import type { ReplyLimits } from './reply-ledger.ts';
 import type { Scope } from './scopes.ts';
+
+/** The header in which trusted proxies name their clients. */
+export type ProxyHeader = 'x-forwarded-for' | 'forwarded';
 
 /** Tokens a second and the most that may be saved up. */
 export interface Rate {
@@ -28,6 +29,19 @@ export interface PageLimits {
   readonly default: number;
   readonly max: number;
 }
+
+/** What may stay in memory; whichever is reached first. */
+export interface EventLogLimits {
+  readonly entries: number;
+  readonly bytes: number;
+  readonly ageMs: number;
+}
+
+export const EVENT_LOG_LIMITS: EventLogLimits = {
+  entries: 200_000,
+  bytes: 128 * 1024 ** 2,
+  ageMs: 24 * 3600 * 1000,
+};
 
 /** Everything the API is told at start; the composition fills it from the configuration. */
 export interface ApiOptions {

@@ -1,4 +1,4 @@
-import type { Call } from '../server/context.ts';
+import type { Call } from './call.ts';
 import { limitKey } from './ip.ts';
 
 /** To whom work and replies are counted: the credential, or the address where there was none. */

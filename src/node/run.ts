@@ -111,7 +111,6 @@ function listen(
   shutDown: () => void,
 ): ApiServer {
   const options = apiOptionsOf(config, staticKey, budget);
-  const sources = readSourcesOf(config, params);
   try {
     return startApi({
       options,
@@ -120,7 +119,8 @@ function listen(
       shutDown,
       threads: () => watchdog.figures(),
       startedAt: unixSeconds(hostClock),
-      plugins: [(context) => restRoutes(context, sources), (context) => rpcRoutes(context, sources)],
+      sources: readSourcesOf(config, params),
+      plugins: [restRoutes, rpcRoutes],
     });
   } catch (error) {
     throw listenProblem('http.listen', config.http.listen, error);
@@ -134,11 +134,11 @@ async function runLocked(
 ): Promise<void> {
   const node = new NodeClient(config);
   const looks = setInterval(() => watchdog.look(), watchdog.intervalMs);
+  let reads: ChainReads | null = null;
   let reports: ReturnType<typeof setInterval> | null = null;
   try {
     await node.opened();
-    const reads = new ChainReads(config.chainDir);
-    api.context.onStop(() => reads.close());
+    reads = new ChainReads(config.chainDir);
     const initialKey = api.attach({ node, reads });
     log.info('ready', { version: VERSION, network: config.network, url: api.url, height: reads.tip().height });
     if (config.dev.enabled) {
@@ -162,7 +162,10 @@ async function runLocked(
     service.stopping();
     watchdog.stopping();
     // Together: a request may wait for a block whose scripts take long, and that is given up when the node closes.
-    await Promise.all([api.stop('the node stops'), node.close()]).finally(() => clearInterval(looks));
+    await Promise.all([api.stop('the node stops'), node.close()]).finally(() => {
+      clearInterval(looks);
+      reads?.close();
+    });
   }
 }
 

@@ -4,7 +4,7 @@ import type { AcceptResult, PackageResult } from '../mempool/result.ts';
 import type { BroadcastLimits, BroadcastResult } from '../mempool/service.ts';
 import type { ParsedTransaction } from '../primitives/block.ts';
 import { hashToHex } from '../primitives/hash.ts';
-import type { ApiContext } from '../server/context.ts';
+import type { ApiContext } from './api-context.ts';
 import { type Broadcast, checkNotSyncing } from './broadcast.ts';
 import type { ReadEnv } from './read-env.ts';
 import type { ReadService } from './read-service.ts';

@@ -1,15 +1,20 @@
 import type { ByteCache } from '../http/byte-cache.ts';
+import type { Call } from '../http/call.ts';
 import { willCompress } from '../http/compress.ts';
 import { ApiError } from '../http/errors.ts';
+import type { ApiOptions } from '../http/options.ts';
 import { NODE, type Owner, ownerOf } from '../http/owner.ts';
+import type { ReplyLedger } from '../http/reply-ledger.ts';
 import { LONG_REPLY } from '../http/reply-ledger.ts';
 import type { MirrorPart } from '../mempool/mirror.ts';
 import { hashToHex } from '../primitives/hash.ts';
-import type { ApiContext } from '../server/context.ts';
-import type { JobResult, ReaderJob } from '../server/reader-jobs.ts';
+import type { ChainReads } from '../storage/chain-reads.ts';
+import type { Log } from '../util/log.ts';
 import { type Answer, type ReadEndpoint, type ReadReply, replyOf } from './answer.ts';
+import type { MempoolState } from './mempool-state.ts';
 import { frontBudget, MempoolBehind, NeedsWorker, type ReadEnv, withSnapshot } from './read-env.ts';
-import { type ReadSources, readSources } from './read-settings.ts';
+import type { ReadSources } from './read-settings.ts';
+import type { JobResult, ReaderJob } from './reader-jobs.ts';
 import { ReaderPool } from './reader-pool.ts';
 
 const READER_WORKERS = 2;
@@ -30,16 +35,31 @@ export interface WorkerJob {
   mempoolPart?: ((env: ReadEnv) => Iterable<number>) | undefined;
 }
 
+export interface ReadServiceOptions {
+  readonly options: Pick<ApiOptions, 'chainDir' | 'networkDir' | 'http'>;
+  readonly sources: ReadSources;
+  readonly log: Log;
+  /** Null when it is switched off. */
+  readonly cache: ByteCache | null;
+  readonly replies: ReplyLedger;
+  /** Throws ApiError `warming_up` until the node is attached. */
+  reads(): ChainReads;
+  readonly mempool: Pick<MempoolState, 'mirror' | 'moved'>;
+  call(request: Request): Call;
+  /** Starts a reader worker. */
+  readonly startReader: () => Worker;
+}
+
 /** Answers from the chain: short ones at once on the front's connection, long ones by the reader workers. */
 export class ReadService {
   readonly sources: ReadSources;
-  readonly #ctx: ApiContext;
+  readonly #ctx: ReadServiceOptions;
   readonly #pool: ReaderPool;
 
-  constructor(ctx: ApiContext, sources: ReadSources) {
+  constructor(ctx: ReadServiceOptions) {
     this.#ctx = ctx;
+    const { log, options, sources } = ctx;
     this.sources = sources;
-    const { log, options } = ctx;
     this.#pool = new ReaderPool({
       chainDir: options.chainDir,
       networkDir: options.networkDir,
@@ -168,24 +188,6 @@ export class ReadService {
     const ms = this.#ctx.options.http.requestTimeoutMs;
     return ms > 0 ? AbortSignal.any([signal, AbortSignal.timeout(ms)]) : signal;
   }
-}
-
-const services = new WeakMap<ApiContext, ReadService>();
-
-/** The one service of a context. `sources` are the defaults unless given at the first call. */
-export function readService(ctx: ApiContext, sources?: ReadSources): ReadService {
-  let service = services.get(ctx);
-  if (!service) {
-    const { service: name, version, userAgent, http } = ctx.options;
-    service = new ReadService(
-      ctx,
-      sources ?? readSources(ctx.params, { service: name, version, userAgent, publicUrl: http.publicUrl }),
-    );
-    services.set(ctx, service);
-    const opened = service;
-    ctx.onStop(() => opened.close());
-  }
-  return service;
 }
 
 function bytesAsHex(_key: string, value: unknown): unknown {

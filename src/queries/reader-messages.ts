@@ -1,5 +1,5 @@
-import type { ReaderJob, ReaderResult } from '../server/reader-jobs.ts';
 import type { ReadSources } from './read-settings.ts';
+import type { ReaderJob, ReaderResult } from './reader-jobs.ts';
 
 /** What the pool says to a worker; `open` comes first and once. */
 export type ToReader =

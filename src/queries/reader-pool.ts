@@ -1,10 +1,10 @@
 import { ApiError } from '../http/errors.ts';
 import { NODE, type Owner } from '../http/owner.ts';
-import type { ReaderJob, ReaderResult } from '../server/reader-jobs.ts';
 import { FairQueue } from '../util/fair-queue.ts';
 import type { Log } from '../util/log.ts';
 import { NoRoomForThread } from '../util/worker.ts';
 import type { ReadSources } from './read-settings.ts';
+import type { ReaderJob, ReaderResult } from './reader-jobs.ts';
 import { CLOSED, type FromReader, type ToReader } from './reader-messages.ts';
 
 export interface ReaderPoolOptions {

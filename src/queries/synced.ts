@@ -1,5 +1,5 @@
-import type { ApiContext } from '../server/context.ts';
 import { systemClock, unixSeconds } from '../util/clock.ts';
+import type { ApiContext } from './api-context.ts';
 import { headerTime } from './block-facts.ts';
 import type { ReadEnv } from './read-env.ts';
 

@@ -1,7 +1,14 @@
-import type { WalletEnv } from '../rpc/engine/method.ts';
 import { WalletView } from '../wallet/read/wallet-view.ts';
+import type { WalletState } from '../wallet/wallet-state.ts';
 import type { ReadEnv } from './read-env.ts';
 import type { LoadedWallet } from './wallet-readers.ts';
+
+/** What a method has that answers from one wallet, beside the chain. */
+export interface WalletEnv extends ReadEnv {
+  readonly wallet: WalletState;
+  /** The wallet on one state of its file. */
+  readonly view: WalletView;
+}
 
 /** Runs `read` on one state of chain and wallet each. */
 export function withWallet<T>(env: ReadEnv, { state, reads }: LoadedWallet, read: (env: WalletEnv) => T): T {

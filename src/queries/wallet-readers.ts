@@ -1,5 +1,4 @@
 import { join } from 'node:path';
-import type { ApiContext } from '../server/context.ts';
 import { WalletReads } from '../wallet/store/wallet-reads.ts';
 import type { WalletState } from '../wallet/wallet-state.ts';
 
@@ -48,18 +47,18 @@ export interface LoadedWallet {
 
 /** The wallets that are loaded, as the front reads them. */
 export class WalletReaders {
-  readonly #ctx: ApiContext;
+  readonly #states: () => readonly WalletState[] | null;
   readonly #files: WalletFiles;
 
-  constructor(ctx: ApiContext) {
-    this.#ctx = ctx;
-    this.#files = new WalletFiles(ctx.options.networkDir);
-    ctx.onStop(() => this.#files.close());
+  /** `states` returns the wallets that the node has loaded. */
+  constructor(networkDir: string, states: () => readonly WalletState[] | null) {
+    this.#states = states;
+    this.#files = new WalletFiles(networkDir);
   }
 
   /** In the order in which they were loaded; null where there are to be no wallets. */
   get states(): readonly WalletState[] | null {
-    return this.#ctx.node().status().wallets ?? null;
+    return this.#states();
   }
 
   /** Null where no such wallet is loaded. */
@@ -69,17 +68,12 @@ export class WalletReaders {
     return state ? { state, reads: this.#files.get(state) } : null;
   }
 
+  close(): void {
+    this.#files.close();
+  }
+
   /** Leaves the files of wallets that are not loaded any more. */
   closeUnloaded(): void {
     this.#files.keep(this.states ?? []);
   }
-}
-
-const readers = new WeakMap<ApiContext, WalletReaders>();
-
-/** The one set of readers of a context. */
-export function walletReaders(ctx: ApiContext): WalletReaders {
-  let found = readers.get(ctx);
-  if (!found) readers.set(ctx, (found = new WalletReaders(ctx)));
-  return found;
 }

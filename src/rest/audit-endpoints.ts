@@ -2,14 +2,14 @@ import { Elysia, t } from 'elysia';
 import { boundTo, invalid, nextPage, pageInput, type Query } from '../http/input.ts';
 import { access } from '../http/route-access.ts';
 import { decodeCursor, encodeCursor } from '../queries/cursor.ts';
-import type { ApiContext } from '../server/context.ts';
+import type { RestContext } from './context.ts';
 import { CURSOR, LIMIT, text } from './schemas.ts';
 
 const PATH = '/api/audit';
 const TIME = /^(?:0|[1-9][0-9]{0,11})$/;
 
 /** `GET /api/audit`: who did what, newest first. */
-export const auditRoutes = (ctx: ApiContext) =>
+export const auditRoutes = (ctx: RestContext) =>
   new Elysia({ name: 'rest.audit', tags: ['operations'] }).get(PATH, ({ query }) => pageOf(ctx, query), {
     query: t.Object({
       who: text('id of a key, static, cookie, rpcauth:USER or cli:UID'),
@@ -24,7 +24,7 @@ export const auditRoutes = (ctx: ApiContext) =>
     },
   });
 
-async function pageOf(ctx: ApiContext, query: Query): Promise<Response> {
+async function pageOf(ctx: RestContext, query: Query): Promise<Response> {
   const page = pageInput(query, PATH, ctx.options.pages.audit, ['who', 'method', 'since']);
   const bound = boundTo(page);
   const { who = null, method = null, since } = query;

@@ -3,13 +3,13 @@ import { access } from '../http/route-access.ts';
 import { checkNotSyncing, readBroadcast, readTxs, TXS_BODY } from '../queries/broadcast.ts';
 import { broadcastReply, packageReply, testReply } from '../queries/broadcast-reply.ts';
 import type { ReadService } from '../queries/read-service.ts';
-import type { ApiContext } from '../server/context.ts';
+import type { RestContext } from './context.ts';
 
 /** Bound of what a package may cost by mistake, satoshis per 1,000 virtual bytes; the same as for one transaction. */
 const PACKAGE_LIMITS = { maxFeerate: 10_000_000, maxBurn: 0 };
 
 /** Handing in transactions, and trying whether they would be taken. */
-export const broadcastRoutes = (ctx: ApiContext, service: ReadService) => {
+export const broadcastRoutes = (ctx: RestContext, service: ReadService) => {
   const notSyncing = () => {
     const tip = ctx.tip();
     checkNotSyncing(ctx.node().status(), ctx.params.name, tip?.height ?? 0);

@@ -6,7 +6,7 @@ import { ApiError, fail } from '../http/errors.ts';
 import { invalid, numberInput, type Query } from '../http/input.ts';
 import { access } from '../http/route-access.ts';
 import type { Scope } from '../http/scopes.ts';
-import type { ApiContext } from '../server/context.ts';
+import type { RestContext } from './context.ts';
 import { type EventPage, type PageWish, readEventPage } from './event-pages.ts';
 
 const TYPES = [
@@ -38,7 +38,7 @@ interface Asked {
 }
 
 /** `GET /api/events`: the log as a list, for those who would rather ask than keep a WebSocket. */
-export const eventRoutes = (ctx: ApiContext) => {
+export const eventRoutes = (ctx: RestContext) => {
   const waits = new Waits(ctx);
   return new Elysia({ name: 'rest.events', tags: ['events'] }).get(
     '/api/events',
@@ -98,7 +98,7 @@ function endOf({ end }: EventPage, gaps: readonly Gap[], events: EventLog): Even
   return completeUpTo(end) >= events.seq && missingTo >= end.seq ? { seq: missingTo, within: WHOLE } : end;
 }
 
-function askedFor(query: Query, { options, events }: ApiContext): Asked {
+function askedFor(query: Query, { options, events }: RestContext): Asked {
   const { default: fallback, max } = options.pages.events;
   const types = query.types?.split(',') ?? null;
   for (const type of types ?? [])
@@ -123,7 +123,7 @@ function pointFor(after: string | undefined, events: EventLog): Pick<Asked, 'fro
 }
 
 /** The first page that holds something; an empty one when `until` aborts or the log is closed. */
-async function nextPage(ctx: ApiContext, empty: EventPage, wish: PageWish, until: AbortSignal): Promise<EventPage> {
+async function nextPage(ctx: RestContext, empty: EventPage, wish: PageWish, until: AbortSignal): Promise<EventPage> {
   const { events } = ctx;
   let page = empty;
   while (!until.aborted && !events.closed) {
@@ -149,11 +149,11 @@ function grown(events: EventLog, until: AbortSignal): Promise<void> {
 
 /** Requests that wait, counted: each holds a connection and some memory. */
 class Waits {
-  readonly #ctx: ApiContext;
+  readonly #ctx: RestContext;
   readonly #byKey = new Map<string, number>();
   #total = 0;
 
-  constructor(ctx: ApiContext) {
+  constructor(ctx: RestContext) {
     this.#ctx = ctx;
   }
 

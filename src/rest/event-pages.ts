@@ -4,7 +4,7 @@ import type { LogEntry } from '../feed/log-entry.ts';
 import type { Watched } from '../feed/watches.ts';
 import { ApiError } from '../http/errors.ts';
 import { turns } from '../http/turns.ts';
-import type { ApiContext } from '../server/context.ts';
+import type { RestContext } from './context.ts';
 
 /** What is wanted of a page of events. */
 export interface PageWish {
@@ -27,7 +27,7 @@ export interface EventPage {
   readonly end: EventPosition;
 }
 
-type Sources = Pick<ApiContext, 'events' | 'matcher' | 'log'>;
+type Sources = Pick<RestContext, 'events' | 'matcher' | 'log'>;
 
 /** A page ends where its items take more. */
 const MAX_BODY = 4 * 1024 ** 2;

@@ -8,14 +8,14 @@ import { mempoolTotals } from '../queries/mempool-totals.ts';
 import type { ReadEnv } from '../queries/read-env.ts';
 import type { ReadService } from '../queries/read-service.ts';
 import { readScriptInput } from '../queries/script-input.ts';
-import type { ApiContext } from '../server/context.ts';
 import { systemClock, unixSeconds } from '../util/clock.ts';
 import { feesView } from '../views/rest/fees-view.ts';
+import type { RestContext } from './context.ts';
 import { mempoolAddressEndpoint, mempoolAnswer, mempoolRecentAnswer, mempoolTxidsAnswer } from './mempool-endpoints.ts';
 import { ADDRESS, CURSOR, LIMIT } from './schemas.ts';
 
 /** What waits for a block, and what it costs to be in one. */
-export const mempoolRoutes = (ctx: ApiContext, service: ReadService) =>
+export const mempoolRoutes = (ctx: RestContext, service: ReadService) =>
   new Elysia({ name: 'rest.mempool', tags: ['mempool'] })
     .get('/api/mempool', ({ request }) => service.reply(mempoolAnswer, request), {
       detail: { summary: 'The mempool', ...access('read') },
@@ -57,7 +57,7 @@ export const mempoolRoutes = (ctx: ApiContext, service: ReadService) =>
       detail: { summary: 'Fee rates', ...access('read') },
     });
 
-function feesAnswer({ node, params }: ApiContext, env: ReadEnv) {
+function feesAnswer({ node, params }: RestContext, env: ReadEnv) {
   const { tip, mempool } = env;
   checkNotSyncing(node().status(), params.name, tip.height);
   const { minFeerate } = mempoolTotals(env);

@@ -8,21 +8,21 @@ import { filterIndexState } from '../queries/filter-index.ts';
 import { listingRecord } from '../queries/listing.ts';
 import type { ReadEnv } from '../queries/read-env.ts';
 import { isSynced } from '../queries/synced.ts';
-import type { ApiContext } from '../server/context.ts';
 import { hostClock, unixSeconds } from '../util/clock.ts';
+import type { RestContext } from './context.ts';
 
 const PROTOCOL_VERSION = 70016;
 
-export function listingAnswer(ctx: ApiContext, env: ReadEnv): Answer {
+export function listingAnswer(ctx: RestContext, env: ReadEnv): Answer {
   return { ...jsonAnswer(listingRecord(env, { synced: isSynced(ctx, env) })), freshness: 'body' };
 }
 
-export function infoReply(ctx: ApiContext, read: <T>(make: (env: ReadEnv) => T) => T) {
+export function infoReply(ctx: RestContext, read: <T>(make: (env: ReadEnv) => T) => T) {
   const status = ctx.node().status();
   return read((env) => infoView(ctx, env, status));
 }
 
-function infoView(ctx: ApiContext, env: ReadEnv, status: NodeStatus) {
+function infoView(ctx: RestContext, env: ReadEnv, status: NodeStatus) {
   const { tip, reads, params } = env;
   const { service, version, userAgent } = ctx.options;
   const { bits, time } = headerFromBytes(tip.header);
@@ -60,7 +60,7 @@ function infoView(ctx: ApiContext, env: ReadEnv, status: NodeStatus) {
   };
 }
 
-export async function peersReply({ node }: ApiContext) {
+export async function peersReply({ node }: RestContext) {
   const all = await node().peers();
   // Those whose handshake goes on may not be nodes at all.
   const items = all.flatMap(({ details, ...peer }) => (details.established ? [peer] : []));

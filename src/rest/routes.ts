@@ -10,10 +10,8 @@ import {
   type Query,
 } from '../http/input.ts';
 import { access } from '../http/route-access.ts';
-import { type ReadService, readService } from '../queries/read-service.ts';
-import type { ReadSources } from '../queries/read-settings.ts';
+import type { ReadService } from '../queries/read-service.ts';
 import { readScriptInput } from '../queries/script-input.ts';
-import type { ApiContext } from '../server/context.ts';
 import { addressEndpoint, balanceEndpoint, validateEndpoint } from './address-endpoints.ts';
 import { addressTxsEndpoint } from './address-txs.ts';
 import { addressUtxosEndpoint } from './address-utxos.ts';
@@ -32,6 +30,7 @@ import {
 } from './block-endpoints.ts';
 import { broadcastRoutes } from './broadcast-routes.ts';
 import { difficultyEndpoint, SUPPLY_KINDS, supplyEndpoint } from './chain-endpoints.ts';
+import type { RestContext } from './context.ts';
 import { eventRoutes } from './event-endpoints.ts';
 import { mempoolRoutes } from './mempool-routes.ts';
 import { infoReply, listingAnswer, peersReply } from './node-answers.ts';
@@ -46,9 +45,9 @@ const MAX_COUNT = 2 ** 31 - 1;
 const HASH = t.Object({ hash: t.String({ description: 'block hash, 64 hex digits' }) });
 const TXID = t.Object({ txid: t.String({ description: 'transaction id, 64 hex digits' }) });
 
-/** The REST interface. `sources` says what of the settings the context does not hold. */
-export const restRoutes = (ctx: ApiContext, sources?: ReadSources) => {
-  const service = readService(ctx, sources);
+/** The REST interface. */
+export const restRoutes = (ctx: RestContext) => {
+  const service = ctx.queries;
   return new Elysia({ name: 'rest' })
     .use(blockRoutes(ctx, service))
     .use(txRoutes(service))
@@ -62,7 +61,7 @@ export const restRoutes = (ctx: ApiContext, sources?: ReadSources) => {
     .use(auditRoutes(ctx));
 };
 
-const blockRoutes = (ctx: ApiContext, service: ReadService) =>
+const blockRoutes = (ctx: RestContext, service: ReadService) =>
   new Elysia({ name: 'rest.blocks', tags: ['blocks'] })
     .get(
       '/api/block/:hash',
@@ -206,7 +205,7 @@ function txidInput({ txid }: { txid: string }): string {
   return hashInput(txid, 'invalid_txid');
 }
 
-const addressRoutes = (ctx: ApiContext, service: ReadService) =>
+const addressRoutes = (ctx: RestContext, service: ReadService) =>
   new Elysia({ name: 'rest.addresses', tags: ['addresses'] })
     .get(
       '/api/balance/:address',
@@ -280,7 +279,7 @@ const addressRoutes = (ctx: ApiContext, service: ReadService) =>
       { params: ADDRESS, detail: { summary: 'Whether an address is valid', ...access('read') } },
     );
 
-const chainRoutes = (ctx: ApiContext, service: ReadService) => {
+const chainRoutes = (ctx: RestContext, service: ReadService) => {
   const app = new Elysia({ name: 'rest.chain', tags: ['chain'] })
     .get('/api/info', () => infoReply(ctx, (make) => service.read(make)), {
       detail: { summary: 'The node and its chain', ...access('public') },

@@ -10,7 +10,7 @@ import { tipView } from '../queries/block-facts.ts';
 import { decodeCursor, encodeCursor, endOfChain } from '../queries/cursor.ts';
 import type { ReadEnv } from '../queries/read-env.ts';
 import type { ReadService } from '../queries/read-service.ts';
-import type { ApiContext } from '../server/context.ts';
+import type { RestContext } from './context.ts';
 import { CURSOR, LIMIT, text } from './schemas.ts';
 import { isWatchId, MAX_BULK, readRemoval, readWatches, WATCHES_BODY } from './watch-body.ts';
 import { REMOVAL_SCHEMA, WATCHES_SCHEMA } from './watch-schemas.ts';
@@ -20,7 +20,7 @@ const PATH = '/api/watches';
 const PER_CALL = 100;
 
 /** What a key is told of on all its connections, and across restarts. */
-export const watchRoutes = (ctx: ApiContext, service: ReadService) => {
+export const watchRoutes = (ctx: RestContext, service: ReadService) => {
   const { watches } = ctx;
   const ownerOf = (request: Request) => ctx.call(request).principal.id;
   return new Elysia({ name: 'rest.watches', tags: ['events'] })
@@ -99,7 +99,7 @@ export const watchRoutes = (ctx: ApiContext, service: ReadService) => {
 
 const WATCH_ID = t.Object({ id: t.String({ description: 'id of a watch' }) });
 
-function listAnswer(ctx: ApiContext, env: ReadEnv, owner: string, query: Query): Answer {
+function listAnswer(ctx: RestContext, env: ReadEnv, owner: string, query: Query): Answer {
   const page = pageInput(query, PATH, ctx.options.pages.watches, ['kind', 'value', 'label']);
   const bound = boundTo(page);
   const { kind = null, value, label = null } = query;
@@ -126,7 +126,7 @@ function cursorOf(env: ReadEnv, page: PageInput, seq: number): string {
 }
 
 /** All that the text may name: hex can be a script and an id. */
-function targetsOf({ params }: ApiContext, value: string): string[] {
+function targetsOf({ params }: RestContext, value: string): string[] {
   const targets = new Set<string>();
   for (const kind of WATCH_KINDS)
     try {

@@ -2,17 +2,17 @@ import { swagger } from '@elysiajs/swagger';
 import { type AnyElysia, Elysia } from 'elysia';
 import { ApiError } from '../http/errors.ts';
 import { access } from '../http/route-access.ts';
-import type { ApiContext } from './context.ts';
+import type { ServerContext } from './context.ts';
 import { docsPage } from './docs/page.ts';
 import { errorBoundary } from './error-boundary.ts';
 import type { Readiness } from './ops/readiness.ts';
 import { opsRoutes } from './ops/routes.ts';
 
 /** A topic's routes, as a function of what they need. */
-export type RoutePlugin = (context: ApiContext) => AnyElysia;
+export type RoutePlugin = (context: ServerContext) => AnyElysia;
 
 /** All routes in one Elysia app. It never listens itself: the gate hands it requests that have passed the checks. */
-export function composeApp(context: ApiContext, readiness: Readiness, plugins: readonly RoutePlugin[]): AnyElysia {
+export function composeApp(context: ServerContext, readiness: Readiness, plugins: readonly RoutePlugin[]): AnyElysia {
   const { version } = context.options;
   let app: AnyElysia = new Elysia({ name: 'api', precompile: true })
     .use(errorBoundary(context))

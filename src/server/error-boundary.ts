@@ -1,6 +1,6 @@
 import { Elysia } from 'elysia';
 import { ApiError, errorResponse, type FailureCode, shownError } from '../http/errors.ts';
-import type { ApiContext } from './context.ts';
+import type { ServerContext } from './context.ts';
 
 /** Path parameters whose wrong form has a code of its own. */
 const PATH_FAILURES: Readonly<Record<string, FailureCode>> = {
@@ -18,7 +18,7 @@ interface InvalidValue {
 }
 
 /** Turns whatever a handler throws into an error body; what is no failure of the client's is logged and not shown. */
-export const errorBoundary = ({ log, call }: ApiContext) =>
+export const errorBoundary = ({ log, call }: ServerContext) =>
   new Elysia({ name: 'api.errors' }).onError({ as: 'global' }, ({ code, error, request, path }) => {
     const { requestId } = call(request);
     const answer = (failure: ApiError) =>

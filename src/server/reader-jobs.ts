@@ -1,53 +1,19 @@
 import { ApiError } from '../http/errors.ts';
-import { MempoolMirror, type MirrorPart } from '../mempool/mirror.ts';
-import { failureOf, type ReadFailure, type ReadReply, replyOf } from '../queries/answer.ts';
+import { MempoolMirror } from '../mempool/mirror.ts';
+import { failureOf, type ReadReply, replyOf } from '../queries/answer.ts';
 import { MempoolBehind, NeedsSpenders, type ReadBase, type ReadEnv, withSnapshot } from '../queries/read-env.ts';
+import type { ReaderJob, ReaderResult } from '../queries/reader-jobs.ts';
 import { withWallet } from '../queries/wallet-env.ts';
 import { READ_ENDPOINTS } from '../rest/read-endpoints.ts';
 import { parseJson } from '../rpc/engine/json.ts';
 import { readArguments } from '../rpc/engine/method.ts';
 import { RpcError } from '../rpc/engine/rpc-error.ts';
 import { packScripts } from '../rpc/methods/blockchain/packed-scripts.ts';
-import { runScanStep, type ScanStep } from '../rpc/methods/blockchain/scan-steps.ts';
+import { runScanStep } from '../rpc/methods/blockchain/scan-steps.ts';
 import { RPC_METHODS } from '../rpc/methods/methods.ts';
 import { spentTxids } from '../rpc/methods/rawtransactions/spent-outputs.ts';
 import { systemClock } from '../util/clock.ts';
 import type { WalletReads } from '../wallet/store/wallet-reads.ts';
-import type { WalletState } from '../wallet/wallet-state.ts';
-
-/** Work for a reader worker, as plain data. */
-export type ReaderJob =
-  | {
-      readonly kind: 'rest';
-      readonly name: string;
-      readonly input: unknown;
-      readonly mempool?: MirrorPart | undefined;
-    }
-  /** `params` is JSON text: amounts and ids keep the digits they were written with. */
-  | {
-      readonly kind: 'rpc';
-      readonly method: string;
-      readonly params: string;
-      /** What its arguments spend is asked for, as packed txids, or the scripts they name, packed. */
-      readonly asks?: 'spends' | 'scripts';
-      /** The wallet it is about. */
-      readonly wallet?: WalletState | undefined;
-      readonly mempool?: MirrorPart | undefined;
-    }
-  /** A part of a scan that takes longer than an answer may. */
-  | { readonly kind: 'scan'; readonly step: ScanStep; readonly mempool?: MirrorPart | undefined };
-
-export type ReaderResult =
-  | JobResult
-  /** The chain has moved on from the block that the part of the mempool stands on. */
-  | { readonly ok: false; readonly behind: true }
-  /** It lacks what spends outputs of these. */
-  | { readonly ok: false; readonly spendersOf: readonly Uint8Array[] };
-
-export type JobResult =
-  | { readonly ok: true; readonly reply: ReadReply }
-  | { readonly ok: false; readonly api: ReadFailure }
-  | { readonly ok: false; readonly rpc: Pick<RpcError, 'rpcCode' | 'message' | 'data'> };
 
 /** Does one job on one snapshot. Throws only what neither the caller nor the chain can be blamed for. */
 export function runJob(base: Omit<ReadBase, 'mirror'>, job: ReaderJob, checkpoint: () => void): ReaderResult {

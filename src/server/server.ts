@@ -18,9 +18,11 @@ import type { NetworkParams } from '../params/network-params.ts';
 import type { NodePort, NodeStatus } from '../port/node-port.ts';
 import { hashFromHex, hashToHex } from '../primitives/hash.ts';
 import { headerFromBytes } from '../primitives/header.ts';
-import { readService } from '../queries/read-service.ts';
+import { ReadService } from '../queries/read-service.ts';
+import { type ReadSources, readSources } from '../queries/read-settings.ts';
 import { isSyncedAt } from '../queries/synced.ts';
-import { walletReaders } from '../queries/wallet-readers.ts';
+import type { TipView } from '../queries/tip-view.ts';
+import { WalletReaders } from '../queries/wallet-readers.ts';
 import type { ChainReads } from '../storage/chain-reads.ts';
 import { type Clock, hostClock, systemClock, unixSeconds } from '../util/clock.ts';
 import type { Log } from '../util/log.ts';
@@ -32,7 +34,7 @@ import { upgradeToWebSocket } from '../ws/upgrade.ts';
 import { composeApp, declaredRoutes, type RoutePlugin } from './app.ts';
 import { startGuard } from './connections/connection-guard.ts';
 import { Visitors } from './connections/visitors.ts';
-import type { ApiContext, TipView } from './context.ts';
+import type { ServerContext } from './context.ts';
 import { Gate, type GateDependencies, type Phase } from './gate.ts';
 import { HostPolicy } from './hosts.ts';
 import { startOpsListener } from './ops/listener.ts';
@@ -64,6 +66,8 @@ export interface ApiDependencies {
   /** What is known of the other threads, for metrics. */
   readonly threads?: GaugeSources['threads'];
   readonly clock?: Clock;
+  /** The settings that replies depend on; defaults of the network where absent. */
+  readonly sources?: ReadSources;
   /** Called when an operator asks for the end. */
   readonly shutDown?: () => void;
   /** The topics that are served; the running program leaves this out. */
@@ -79,7 +83,7 @@ export interface ApiServer {
   readonly url: string;
   readonly port: number;
   readonly opsUrl: string | null;
-  readonly context: ApiContext;
+  readonly context: ServerContext;
   readonly auth: Authenticator;
   /** The node is there: everything is served from now on. Tells where a first key was written, if one was. */
   attach(attachment: Attachment): { initialKeyFile: string } | null;
@@ -104,7 +108,6 @@ export function startApi(deps: ApiDependencies): ApiServer {
     if (!state.attached) throw new ApiError('warming_up', 'the node is starting');
     return state.attached;
   };
-  const atStop: (() => void | Promise<void>)[] = [];
   const cache = options.cache.enabled ? new ByteCache(options.cache.maxBytes) : null;
   const replies = new ReplyLedger(options.limits.unsentReplies);
   const refusals = new RefusalPace(clock);
@@ -178,12 +181,24 @@ export function startApi(deps: ApiDependencies): ApiServer {
     clock,
     isOwner: (id) => auth.isOwner(id),
   });
+  const queries = new ReadService({
+    options,
+    sources: deps.sources ?? sourcesOf(options, deps.params),
+    log,
+    cache,
+    replies,
+    reads: () => attached().reads,
+    mempool,
+    call: (request) => gate.call(request),
+    startReader,
+  });
+  const wallets = new WalletReaders(options.networkDir, () => attached().node.status().wallets ?? null);
   const matcher = new Matcher({
     registry,
-    runJob: (job) => readService(context).runJob({ job, signal: stopping.signal, long: false }),
+    runJob: (job) => queries.runJob({ job, signal: stopping.signal, long: false }),
     wallets: {
-      states: () => walletReaders(context).states ?? [],
-      knows: ({ name }, txid) => walletReaders(context).get(name)?.reads.txs.byTxid(hashFromHex(txid)) != null,
+      states: () => wallets.states ?? [],
+      knows: ({ name }, txid) => wallets.get(name)?.reads.txs.byTxid(hashFromHex(txid)) != null,
       stopping: stopping.signal,
     },
   });
@@ -201,16 +216,17 @@ export function startApi(deps: ApiDependencies): ApiServer {
     syncStatus: () => state.attached && state.tip && syncStatus(context, state.attached.node.status(), state.tip),
     standing: (principal, ip) => auth.standing(principal, ip),
   });
-  const context: ApiContext = {
+  const context: ServerContext = {
     options,
     params: deps.params,
     log,
     metrics,
-    cache,
     replies,
     startedAt,
     reads: () => attached().reads,
     node: () => attached().node,
+    queries,
+    wallets,
     events,
     watches,
     matcher,
@@ -224,10 +240,8 @@ export function startApi(deps: ApiDependencies): ApiServer {
     keysChanged: () => auth.keysChanged(),
     issueTicket: (principal) => auth.issueTicket(principal),
     rpcProbe: null,
-    startReader,
     stopping: stopping.signal,
     shutDown: deps.shutDown ?? null,
-    onStop: (listener) => atStop.push(listener),
   };
   const readiness = new Readiness(
     options,
@@ -317,7 +331,8 @@ export function startApi(deps: ApiDependencies): ApiServer {
     await Promise.race([server.stop(), Bun.sleep(MAX_DRAIN_MS)]);
     await server.stop(true);
     await ops?.stop(true);
-    for (const listener of atStop) await listener();
+    await queries.close();
+    wallets.close();
     readiness.stop();
     guard?.stop();
     await watches.close();
@@ -362,9 +377,13 @@ function listen({ http, limits }: ApiOptions, gate: Gate, hub: Hub): Server<Sock
   });
 }
 
+function sourcesOf({ service, version, userAgent, http }: ApiOptions, params: NetworkParams): ReadSources {
+  return readSources(params, { service, version, userAgent, publicUrl: http.publicUrl });
+}
+
 /** Data of `syncStatus`. */
 function syncStatus(
-  context: ApiContext,
+  context: ServerContext,
   { headers, sync, verificationProgress }: NodeStatus,
   tip: TipView,
 ): SyncStatus {

@@ -1,7 +1,7 @@
 import type { Client } from '../auth/client-address.ts';
 import type { TokenBucket } from '../auth/limits.ts';
+import type { Principal } from '../http/principal.ts';
 import type { Visitor } from './connections/visitors.ts';
-import type { Principal } from './context.ts';
 import type { Route, RouteEntry } from './route-table.ts';
 
 /** State of one request while it passes the gate. */

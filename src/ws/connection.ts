@@ -2,7 +2,7 @@ import type { ServerWebSocket } from 'bun';
 import type { Frame, Step, Wishes } from '../feed/derived.ts';
 import { completeUpTo, type EventPosition, WHOLE } from '../feed/event-cursor.ts';
 import { type Watched, type WatchRegistry, WatchSet, WatchUnion } from '../feed/watches.ts';
-import type { Principal } from '../server/context.ts';
+import type { Principal } from '../http/principal.ts';
 
 /** What Bun keeps beside a WebSocket. */
 export interface SocketData {

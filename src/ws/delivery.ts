@@ -2,10 +2,10 @@ import { type Frame, framesOf, isPlain, type Step } from '../feed/derived.ts';
 import { WHOLE } from '../feed/event-cursor.ts';
 import type { EventLog } from '../feed/event-log.ts';
 import type { Matcher } from '../feed/matcher.ts';
-import type { ApiMetrics } from '../server/ops/metrics.ts';
 import type { Clock } from '../util/clock.ts';
 import type { Log } from '../util/log.ts';
 import { CloseCode, type Connection, type Course } from './connection.ts';
+import type { WsMetrics } from './metrics.ts';
 
 /** One turn of sending; then other requests have their turn. */
 const SLICE_MS = 2;
@@ -20,7 +20,7 @@ export interface DeliveryOptions {
   readonly matcher: Matcher;
   readonly log: Log;
   readonly clock: Clock;
-  readonly metrics: Pick<ApiMetrics, 'wsMessage'>;
+  readonly metrics: Pick<WsMetrics, 'wsMessage'>;
   readonly stopped: AbortSignal;
 }
 

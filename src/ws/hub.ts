@@ -7,16 +7,16 @@ import { snapshotFrames } from '../feed/snapshot.ts';
 import type { StoredWatches } from '../feed/stored-watches.ts';
 import type { Watched, WatchRegistry } from '../feed/watches.ts';
 import type { ApiOptions } from '../http/options.ts';
+import type { Principal } from '../http/principal.ts';
 import type { NetworkParams } from '../params/network-params.ts';
 import type { SyncPhase } from '../port/node-port.ts';
-import type { Principal } from '../server/context.ts';
-import type { ApiMetrics } from '../server/ops/metrics.ts';
 import type { ChainReads } from '../storage/chain-reads.ts';
 import type { Clock } from '../util/clock.ts';
 import type { Log } from '../util/log.ts';
 import { CloseCode, Connection, type SocketData } from './connection.ts';
 import { closeBehind, Delivery } from './delivery.ts';
 import { answerMessage, type MessageReply, type MessageWorld } from './messages.ts';
+import type { WsMetrics } from './metrics.ts';
 
 const PING_MS = 30_000;
 const SILENCE_MS = 75_000;
@@ -32,7 +32,7 @@ export interface HubOptions {
   readonly params: NetworkParams;
   readonly log: Log;
   readonly clock: Clock;
-  readonly metrics: ApiMetrics;
+  readonly metrics: WsMetrics;
   readonly events: EventLog;
   readonly registry: WatchRegistry;
   readonly matcher: Matcher;

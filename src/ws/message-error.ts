@@ -1,5 +1,5 @@
+import type { Principal } from '../http/principal.ts';
 import { hasScope, type Scope } from '../http/scopes.ts';
-import type { Principal } from '../server/context.ts';
 
 export type MessageErrorCode =
   | 'invalid_message'

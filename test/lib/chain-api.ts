@@ -194,7 +194,8 @@ export function startTestApi(
     params,
     log,
     startedAt: Math.floor(Date.now() / 1000),
-    plugins: [(ctx) => restRoutes(ctx, sources), (ctx) => rpcRoutes(ctx, sources)],
+    ...(sources && { sources }),
+    plugins: [restRoutes, rpcRoutes],
   });
   api.attach({ node, reads });
   const authorization = { authorization: `Bearer ${API_KEY}` };

@@ -1,9 +1,10 @@
 import type { AuditCall } from '../../auth/audit/audit-store.ts';
 import { OUTCOME_OK } from '../../auth/audit/audit-store.ts';
+import type { Call } from '../../http/call.ts';
 import type { Scope } from '../../http/scopes.ts';
-import type { ApiContext, Call } from '../../server/context.ts';
 import { hostClock, unixSeconds } from '../../util/clock.ts';
 import { visibleWallets } from '../methods/wallet/wallet-env.ts';
+import type { RpcContext } from './context.ts';
 import type { RpcMethod } from './method.ts';
 import type { RpcError } from './rpc-error.ts';
 
@@ -44,7 +45,7 @@ export function auditTime({ name }: Pick<RpcMethod, 'name'>, scope: Scope): Anno
  * `audit_unavailable` where the call must be recorded first and cannot be.
  */
 export async function audited<T>(
-  { audit }: Pick<ApiContext, 'audit'>,
+  { audit }: Pick<RpcContext, 'audit'>,
   about: AuditCall,
   when: Announced,
   {
@@ -75,7 +76,7 @@ export async function audited<T>(
 }
 
 /** Who calls what, from where; no arguments but the name of the wallet. */
-export function auditCallOf(ctx: ApiContext, { method, scope, args, call, wallet }: AuditedCall): AuditCall {
+export function auditCallOf(ctx: RpcContext, { method, scope, args, call, wallet }: AuditedCall): AuditCall {
   return {
     time: unixSeconds(hostClock),
     who: call.principal.id,
@@ -87,7 +88,7 @@ export function auditCallOf(ctx: ApiContext, { method, scope, args, call, wallet
 }
 
 function walletName(
-  ctx: ApiContext,
+  ctx: RpcContext,
   { name }: RpcMethod,
   args: readonly unknown[],
   call: Call,
@@ -100,7 +101,7 @@ function walletName(
 }
 
 /** Throws ApiError `insufficient_scope` where the caller lacks a scope, and records that where the call would be recorded. */
-export function requireRecorded(ctx: ApiContext, asked: AuditedCall): void {
+export function requireRecorded(ctx: RpcContext, asked: AuditedCall): void {
   try {
     asked.call.require(asked.scope);
     // The call may have waited for its turn, or stand at the end of a long batch.

@@ -1,21 +1,23 @@
+import type { Call } from '../../http/call.ts';
 import { ApiError } from '../../http/errors.ts';
 import { NODE, ownerOf } from '../../http/owner.ts';
 import type { Scope } from '../../http/scopes.ts';
 import { NeedsWorker, type ReadEnv } from '../../queries/read-env.ts';
 import type { ReadService } from '../../queries/read-service.ts';
 import { withWallet } from '../../queries/wallet-env.ts';
-import type { ApiContext, Call } from '../../server/context.ts';
 import { txidsTouching } from '../methods/blockchain/packed-scripts.ts';
 import { RPC_METHODS } from '../methods/methods.ts';
 import { slotsOf } from '../methods/rawtransactions/spent-outputs.ts';
 import { walletOf, walletSynced } from '../methods/wallet/wallet-env.ts';
 import { auditCallOf, audited, auditTime, requireRecorded } from './audited.ts';
+import type { RpcContext } from './context.ts';
 import { jobBody, jobText } from './job-result.ts';
 import type { RpcValue } from './json.ts';
 import { type FrontEnv, JsonText, type RpcMethod, type RunningCall, readArguments, scopeOfCall } from './method.ts';
 import type { RpcCall } from './protocol.ts';
 import type { JsonPieces } from './reply-body.ts';
 import { asRpcError, RPC_ERROR, RpcError } from './rpc-error.ts';
+import { RpcState } from './rpc-state.ts';
 import type { Turn } from './turns.ts';
 
 /** Who calls, and through which path. */
@@ -35,13 +37,14 @@ interface CallInput {
 
 /** Runs methods: those that read on the front while they are short, else in a reader worker. */
 export class RpcDispatcher {
-  readonly #ctx: ApiContext;
+  readonly #ctx: RpcContext;
   readonly #service: ReadService;
   readonly #running = new Set<RunningCall>();
+  readonly #state = new RpcState();
 
-  constructor(ctx: ApiContext, service: ReadService) {
+  constructor(ctx: RpcContext) {
     this.#ctx = ctx;
-    this.#service = service;
+    this.#service = ctx.queries;
   }
 
   /** The result as JSON text. Throws RpcError. */
@@ -104,6 +107,7 @@ export class RpcDispatcher {
     const front: FrontEnv = {
       ctx: this.#ctx,
       ...caller,
+      state: this.#state,
       running: this.#running,
       mempool: this.#ctx.mempool.mirror,
       settings: this.#service.sources.settings,

@@ -1,5 +1,5 @@
 import { ApiError } from '../../http/errors.ts';
-import type { JobResult } from '../../server/reader-jobs.ts';
+import type { JobResult } from '../../queries/reader-jobs.ts';
 import { RpcError } from './rpc-error.ts';
 
 /** What a reader worker has made, as text. Throws what it has failed with. */

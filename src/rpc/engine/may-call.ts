@@ -1,5 +1,5 @@
+import type { Principal } from '../../http/principal.ts';
 import { hasScope, type Scope } from '../../http/scopes.ts';
-import type { Principal } from '../../server/context.ts';
 import { RPC_METHODS } from '../methods/methods.ts';
 
 const SCOPES: ReadonlySet<Scope> = new Set([...RPC_METHODS.values()].map(({ scope }) => scope));

@@ -1,17 +1,18 @@
+import type { Call } from '../../http/call.ts';
 import type { Scope } from '../../http/scopes.ts';
 import type { MempoolMirror } from '../../mempool/mirror.ts';
 import type { Outpoint } from '../../primitives/outpoint.ts';
 import type { ReadEnv } from '../../queries/read-env.ts';
 import type { ReadSettings } from '../../queries/read-settings.ts';
-import type { ApiContext, Call } from '../../server/context.ts';
-import type { WalletView } from '../../wallet/read/wallet-view.ts';
-import type { WalletState } from '../../wallet/wallet-state.ts';
+import type { WalletEnv } from '../../queries/wallet-env.ts';
+import type { RpcContext } from './context.ts';
 import { type Example, example } from './example.ts';
 import type { RpcValue } from './json.ts';
 import { typeName } from './json.ts';
 import { type Param, positional } from './params.ts';
 import type { JsonPieces } from './reply-body.ts';
 import { RPC_ERROR, RpcError } from './rpc-error.ts';
+import type { RpcState } from './rpc-state.ts';
 import type { Schema } from './schema.ts';
 import { revealed } from './secret-texts.ts';
 import type { Turn } from './turns.ts';
@@ -34,11 +35,12 @@ export interface RunningCall {
 
 /** What a method has that runs on the front: the node beside the chain. */
 export interface FrontEnv {
-  readonly ctx: ApiContext;
+  readonly ctx: RpcContext;
   readonly call: Call | null;
   /** The wallet named in the path, or null. */
   readonly wallet: string | null;
   readonly signal: AbortSignal;
+  readonly state: RpcState;
   /** Calls that are being answered, this one among them. */
   readonly running: Iterable<RunningCall>;
   /** To be given back while waiting for what may be long in coming. */
@@ -48,13 +50,6 @@ export interface FrontEnv {
   readonly settings: ReadSettings;
   /** Reads on one snapshot; for what takes no time worth speaking of. */
   read<T>(read: (env: ReadEnv) => T): Promise<T>;
-}
-
-/** What a method has that answers from one wallet, beside the chain. */
-export interface WalletEnv extends ReadEnv {
-  readonly wallet: WalletState;
-  /** The wallet on one state of its file. */
-  readonly view: WalletView;
 }
 
 /** A result that is JSON already. */

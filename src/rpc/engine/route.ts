@@ -1,15 +1,14 @@
 import { Elysia } from 'elysia';
+import type { Call } from '../../http/call.ts';
 import { ApiError, fail } from '../../http/errors.ts';
 import { mediaType } from '../../http/media-type.ts';
 import { ownerOf } from '../../http/owner.ts';
 import { access } from '../../http/route-access.ts';
 import { turns } from '../../http/turns.ts';
 import { excessOf } from '../../http/value-count.ts';
-import { readService } from '../../queries/read-service.ts';
-import type { ReadSources } from '../../queries/read-settings.ts';
-import type { ApiContext, Call } from '../../server/context.ts';
 import { RPC_METHODS } from '../methods/methods.ts';
 import { requireRecorded } from './audited.ts';
+import type { RpcContext } from './context.ts';
 import { type RpcCaller, RpcDispatcher } from './dispatcher.ts';
 import { isObject, NumberTooLong, parseJson, type RpcValue } from './json.ts';
 import { hasSecrets } from './method.ts';
@@ -39,9 +38,9 @@ const CONTENT_TYPES = ['application/json', 'application/json-rpc', 'text/plain',
 /** Calls of a batch run at most this long before others get their turn. */
 const SLICE_MS = 2;
 
-/** JSON-RPC at `POST /` and `POST /wallet/<name>`. `sources` says what of the settings the context does not hold. */
-export const rpcRoutes = (ctx: ApiContext, sources?: ReadSources) => {
-  const dispatcher = new RpcDispatcher(ctx, readService(ctx, sources));
+/** JSON-RPC at `POST /` and `POST /wallet/<name>`. */
+export const rpcRoutes = (ctx: RpcContext) => {
+  const dispatcher = new RpcDispatcher(ctx);
   const { limits } = ctx.options;
   const callers = new Turns(limits.rpcMaxRunning, limits.rpcMaxQueued);
   const probe = readCall({ jsonrpc: '2.0', method: 'getblockcount' });
@@ -142,7 +141,7 @@ function withTexts(call: RpcCall): RpcCall {
 }
 
 /** Refuses the whole request when any of its calls is beyond the caller's scopes or list of methods. */
-function checkAllowed(ctx: ApiContext, calls: readonly RpcCall[], call: Call, wallet: string | null): void {
+function checkAllowed(ctx: RpcContext, calls: readonly RpcCall[], call: Call, wallet: string | null): void {
   const { rpcWhitelist } = call.principal;
   for (const { method } of calls) {
     if (rpcWhitelist && !rpcWhitelist.has(method.toLowerCase()))

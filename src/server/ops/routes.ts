@@ -1,7 +1,8 @@
 import { Elysia } from 'elysia';
+import type { Call } from '../../http/call.ts';
 import { access } from '../../http/route-access.ts';
 import { systemClock, unixSeconds } from '../../util/clock.ts';
-import type { ApiContext, Call } from '../context.ts';
+import type { ServerContext } from '../context.ts';
 import type { Readiness, ReadinessReport } from './readiness.ts';
 
 const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
@@ -44,7 +45,7 @@ function ofWallets(text: string, { principal: { wallets } }: Call): string {
 }
 
 /** Liveness, readiness, metrics and the public health reply. */
-export const opsRoutes = ({ options, metrics, startedAt, call }: ApiContext, readiness: Readiness) => {
+export const opsRoutes = ({ options, metrics, startedAt, call }: ServerContext, readiness: Readiness) => {
   const healthz = healthzBody(options.service);
   return new Elysia({ name: 'api.ops', tags: ['operations'] })
     .get('/healthz', () => healthzResponse(healthz), {

@@ -1,20 +1,20 @@
 import { walletBalancesEndpoint } from '../../feed/wallet-balances.ts';
 import { nameOf } from '../../feed/wallet-event-lines.ts';
-import { readService } from '../../queries/read-service.ts';
-import { walletReaders } from '../../queries/wallet-readers.ts';
-import type { ApiContext } from '../context.ts';
+import type { ServerContext } from '../context.ts';
 
 /** Whoever collects metrics does not wait for long. */
 const LONGEST_MS = 2000;
 
 /** Satoshis by name of the wallet, worked out by a reader worker. Empty where that cannot be had now. */
-export async function walletBalances(ctx: ApiContext): Promise<ReadonlyMap<string, number>> {
+export async function walletBalances(
+  ctx: Pick<ServerContext, 'wallets' | 'queries' | 'stopping' | 'log'>,
+): Promise<ReadonlyMap<string, number>> {
   try {
-    const input = (walletReaders(ctx).states ?? []).map(nameOf);
+    const input = (ctx.wallets.states ?? []).map(nameOf);
     if (input.length === 0) return new Map();
     const job = { kind: 'rest', name: walletBalancesEndpoint.name, input } as const;
     const signal = AbortSignal.any([ctx.stopping, AbortSignal.timeout(LONGEST_MS)]);
-    const result = await readService(ctx).runJob({ job, signal, long: false });
+    const result = await ctx.queries.runJob({ job, signal, long: false });
     if (!result.ok) return new Map();
     const { body } = result.reply;
     return new Map(JSON.parse(typeof body === 'string' ? body : new TextDecoder().decode(body)) as [string, number][]);

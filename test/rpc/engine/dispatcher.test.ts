@@ -1,18 +1,18 @@
 import { expect, test } from 'bun:test';
 import type { ReadService } from '../../../src/queries/read-service.ts';
+import type { RpcContext } from '../../../src/rpc/engine/context.ts';
 import { RpcDispatcher } from '../../../src/rpc/engine/dispatcher.ts';
 import { readCall } from '../../../src/rpc/engine/protocol.ts';
-import type { ApiContext } from '../../../src/server/context.ts';
 
 /** Runs a call whose read ends with `error`; returns what was logged. */
 async function loggedOf(error: unknown, signal: AbortSignal): Promise<string[]> {
   const logged: string[] = [];
   const log = { error: (message: string) => logged.push(message) };
-  const ctx = { log, metrics: { rpc: () => {} }, mempool: { mirror: null } } as unknown as ApiContext;
-  const service = { sources: { settings: {} }, readShort: () => Promise.reject(error) } as unknown as ReadService;
+  const queries = { sources: { settings: {} }, readShort: () => Promise.reject(error) } as unknown as ReadService;
+  const ctx = { log, metrics: { rpc: () => {} }, mempool: { mirror: null }, queries } as unknown as RpcContext;
   const turn = { pause: <T>(wait: () => Promise<T>) => wait() };
   const call = readCall({ method: 'getblockcount' });
-  const result = new RpcDispatcher(ctx, service).run(call, { call: null, wallet: null, signal, turn });
+  const result = new RpcDispatcher(ctx).run(call, { call: null, wallet: null, signal, turn });
   expect(await result.catch((failure: unknown) => failure)).toMatchObject({ rpcCode: -32603 });
   return logged;
 }

@@ -2,8 +2,7 @@ import { NODE, ownerOf } from '../../../http/owner.ts';
 import type { BlockHash } from '../../../primitives/hash.ts';
 import { filterIndexState } from '../../../queries/filter-index.ts';
 import type { ReadEnv } from '../../../queries/read-env.ts';
-import { readService } from '../../../queries/read-service.ts';
-import type { ApiContext } from '../../../server/context.ts';
+import type { ScanStep } from '../../../queries/reader-jobs.ts';
 import { concatBytes } from '../../../util/bytes.ts';
 import { EXAMPLE, example } from '../../engine/example.ts';
 import { jobBody, jobText } from '../../engine/job-result.ts';
@@ -11,23 +10,13 @@ import { member, type RpcValue } from '../../engine/json.ts';
 import { type FrontEnv, JsonText, nodeMethod } from '../../engine/method.ts';
 import { array, flag, integer, optional, options, readBool, readHash, text } from '../../engine/params.ts';
 import { rpcFail } from '../../engine/rpc-error.ts';
+import type { FilterScan } from '../../engine/rpc-state.ts';
 import { anyOf, arr, bool, coinAmount, hashStr, int, maybe, nil, obj, str } from '../../engine/schema.ts';
 import { slotsOf } from '../rawtransactions/spent-outputs.ts';
 import { outputScript } from '../shapes.ts';
 import { txidsTouching } from './packed-scripts.ts';
 import { SCAN_OBJECTS } from './scan-objects.ts';
-import { type FilterMatches, readActivity, type ScanActivity, type ScanStep } from './scan-steps.ts';
-
-/** The running scan of block filters. */
-interface FilterScan {
-  /** Percent. */
-  progress: number;
-  height: number;
-  readonly abort: AbortController;
-}
-
-/** At most one scan per server, as in Core. */
-const scans = new WeakMap<ApiContext, FilterScan>();
+import { type FilterMatches, readActivity, type ScanActivity } from './scan-steps.ts';
 
 const BASIC = 'basic';
 const HASH_SIZE = 32;
@@ -76,16 +65,16 @@ export const scanblocks = nodeMethod({
   scope: 'read',
   long: true,
   async run(env, action, objects, start, stop, filterType, given) {
-    const running = scans.get(env.ctx);
+    const running = env.state.filterScan;
     if (action === 'status') return running ? { progress: running.progress, current_height: running.height } : null;
     if (action === 'abort') {
       running?.abort.abort();
-      return running !== undefined;
+      return running !== null;
     }
     if (action !== 'start') return rpcFail('invalidParameter', `Invalid action '${action}'`);
     if (running) rpcFail('invalidParameter', 'Scan already in progress, use action "abort" or "status"');
     const scan: FilterScan = { progress: 0, height: start, abort: new AbortController() };
-    scans.set(env.ctx, scan);
+    env.state.filterScan = scan;
     try {
       if (objects === null) return rpcFail('misc', 'scanobjects argument is required for the start action');
       if (filterType !== BASIC) return rpcFail('invalidAddressOrKey', 'Unknown filtertype');
@@ -95,7 +84,7 @@ export const scanblocks = nodeMethod({
       // Releases the slot of the key, so that the same key can query and abort the scan.
       return await env.turn.pause(() => scanFilters(env, scan, objects, start, end, exact));
     } finally {
-      scans.delete(env.ctx);
+      env.state.filterScan = null;
     }
   },
 });
@@ -158,7 +147,7 @@ async function deriveScripts(env: Asking, objects: readonly RpcValue[]): Promise
 
 function runStep({ ctx, signal, call }: Asking, step: ScanStep, mempoolPart?: (env: ReadEnv) => Iterable<number>) {
   const owner = call ? ownerOf(call) : NODE;
-  return readService(ctx).runJob({ job: { kind: 'scan', step }, signal, long: true, owner, mempoolPart });
+  return ctx.queries.runJob({ job: { kind: 'scan', step }, signal, long: true, owner, mempoolPart });
 }
 
 const unconfirmed = 'absent for an unconfirmed transaction';

@@ -5,6 +5,7 @@ import { type BlockHash, hashToHex } from '../../../primitives/hash.ts';
 import { rawBlock } from '../../../queries/block-facts.ts';
 import { filterBytes } from '../../../queries/filter-index.ts';
 import type { ReadEnv } from '../../../queries/read-env.ts';
+import type { ScanStep } from '../../../queries/reader-jobs.ts';
 import { blockTxFacts, type TxFacts } from '../../../queries/tx-facts.ts';
 import type { HeaderRecord } from '../../../storage/header-store.ts';
 import { concatBytes, equalBytes } from '../../../util/bytes.ts';
@@ -14,29 +15,6 @@ import { rpcFail } from '../../engine/rpc-error.ts';
 import { findBlock } from './blockchain-methods.ts';
 import { packScripts, unpackScripts } from './packed-scripts.ts';
 import { scannedScripts } from './scan-objects.ts';
-
-/**
- * A part of a scan, for a reader worker: short, so that what else takes long has its turn between two of them, and no
- * state of the database is held for as long as the whole scan goes on.
- */
-export type ScanStep =
-  /** Derives the scripts; `objects` is JSON text. */
-  | { readonly step: 'scripts'; readonly objects: string }
-  /** Asks filters of blocks from a height on, on the chain of the block at which to stop. */
-  | {
-      readonly step: 'filters';
-      readonly scripts: SharedArrayBuffer;
-      readonly from: number;
-      readonly stop: Uint8Array;
-      /** Blocks that match are looked through as well. */
-      readonly exact: boolean;
-    }
-  /** Puts blocks of the active chain in the order of their heights, each once; hashes one after another. */
-  | { readonly step: 'order'; readonly blocks: Uint8Array }
-  /** Looks through blocks; hashes one after another. */
-  | { readonly step: 'blocks'; readonly scripts: SharedArrayBuffer; readonly blocks: Uint8Array }
-  /** Looks through the part of the mempool that comes with it. */
-  | { readonly step: 'mempool'; readonly scripts: SharedArrayBuffer };
 
 /** What `filters` returns, as JSON: blocks in display order, and the last height that was asked. */
 export interface FilterMatches {

@@ -1,6 +1,6 @@
 import type { NodeNews } from '../../../port/node-port.ts';
 import { hashToHex } from '../../../primitives/hash.ts';
-import type { ApiContext } from '../../../server/context.ts';
+import type { RpcContext } from '../../engine/context.ts';
 import type { FrontEnv } from '../../engine/method.ts';
 import { rpcFail } from '../../engine/rpc-error.ts';
 
@@ -11,11 +11,8 @@ const MAX_WAITING_OF_ONE = 32;
 
 export type Tip = NonNullable<NodeNews['commit']>['tip'];
 
-/** Number of waiting calls by the id of the caller. */
-const waiting = new WeakMap<ApiContext, Map<string, number>>();
-
 /** Returns the committed tip. Observers are notified of it later. */
-export function newestTip(ctx: ApiContext): Tip {
+export function newestTip(ctx: RpcContext): Tip {
   const { height, hash } = ctx.reads().tip();
   return { height, hash: hashToHex(hash) };
 }
@@ -25,10 +22,10 @@ export function newestTip(ctx: ApiContext): Tip {
  * `timeoutMs` is below 2^31; 0 means no limit.
  */
 export async function waitForTip(env: FrontEnv, enough: (tip: Tip) => boolean, timeoutMs: number): Promise<Tip> {
-  const { ctx, call, turn } = env;
+  const { ctx, call, turn, state } = env;
   const now = newestTip(ctx);
   if (enough(now)) return now;
-  const leave = enter(ctx, call?.principal.id ?? '');
+  const leave = enter(state.tipWaits, call?.principal.id ?? '');
   try {
     return await turn.pause(() => tipChange(env, enough, timeoutMs));
   } finally {
@@ -56,9 +53,7 @@ function tipChange({ ctx, signal }: FrontEnv, enough: (tip: Tip) => boolean, tim
 }
 
 /** Counts a waiting call. Returns the function that ends the count; throws RpcError if too many calls wait. */
-function enter(ctx: ApiContext, id: string): () => void {
-  const counts = waiting.get(ctx) ?? new Map<string, number>();
-  waiting.set(ctx, counts);
+function enter(counts: Map<string, number>, id: string): () => void {
   const own = counts.get(id) ?? 0;
   const all = counts.values().reduce((sum, count) => sum + count, 0);
   if (own >= MAX_WAITING_OF_ONE || all >= MAX_WAITING)

@@ -6,7 +6,6 @@ import {
   WITNESS_SCALE_FACTOR,
 } from '../../../consensus/limits.ts';
 import type { TemplateView } from '../../../port/node-actions.ts';
-import type { NodePort } from '../../../port/node-port.ts';
 import type { BlockHash } from '../../../primitives/hash.ts';
 import { hashToHex } from '../../../primitives/hash.ts';
 import { workFields } from '../../../queries/block-facts.ts';
@@ -154,20 +153,17 @@ async function longPoll(env: FrontEnv, id: RpcValue): Promise<void> {
   signal.throwIfAborted();
 }
 
-/** Transactions of the latest template of each node. They are megabytes, which the node thread sends once. */
-const lists = new WeakMap<NodePort, { readonly id: number; readonly transactions: Uint8Array }>();
-
-async function newestTemplate(node: NodePort): Promise<TemplateView & { readonly transactions: Uint8Array }> {
-  const known = lists.get(node);
-  const made = await node.act('blockTemplate', known?.id ?? null);
+async function newestTemplate({ ctx, state }: FrontEnv): Promise<TemplateView & { readonly transactions: Uint8Array }> {
+  const known = state.template;
+  const made = await ctx.node().act('blockTemplate', known?.id ?? null);
   const transactions = made.transactions ?? known!.transactions;
-  lists.set(node, { id: made.id, transactions });
+  state.template = { id: made.id, transactions };
   return { ...made, transactions };
 }
 
-async function template({ ctx }: FrontEnv): Promise<JsonText> {
-  const { consensus } = ctx.params;
-  const made = await newestTemplate(ctx.node());
+async function template(env: FrontEnv): Promise<JsonText> {
+  const { consensus } = env.ctx.params;
+  const made = await newestTemplate(env);
   const segwit = isBuriedActive('segwit', made.height, consensus);
   const scale = segwit ? 1 : WITNESS_SCALE_FACTOR;
   const signet = consensus.signetChallenge;

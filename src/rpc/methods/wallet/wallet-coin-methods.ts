@@ -2,6 +2,7 @@ import { coins } from '../../../http/core-number.ts';
 import { ancestorsOf } from '../../../mempool/relatives.ts';
 import { hashToHex, type Txid } from '../../../primitives/hash.ts';
 import type { Outpoint } from '../../../primitives/outpoint.ts';
+import type { WalletEnv } from '../../../queries/wallet-env.ts';
 import { addressOf, parseAddress } from '../../../script/address.ts';
 import { WalletTxViews } from '../../../views/core/wallet-tx.ts';
 import { availableCoins } from '../../../wallet/read/available-coins.ts';
@@ -9,7 +10,7 @@ import { scriptsBehind, solvedScript } from '../../../wallet/read/solved-script.
 import type { WalletView } from '../../../wallet/read/wallet-view.ts';
 import type { ReceivedCoin } from '../../../wallet/store/wallet-reads.ts';
 import { isObject, member, type RpcObject, type RpcValue } from '../../engine/json.ts';
-import { nodeMethod, type WalletEnv, walletMethod } from '../../engine/method.ts';
+import { nodeMethod, walletMethod } from '../../engine/method.ts';
 import {
   array,
   checkMembers,

@@ -1,5 +1,4 @@
 import { fail } from '../../../http/errors.ts';
-import { walletReaders } from '../../../queries/wallet-readers.ts';
 import { type FrontEnv, nodeMethod } from '../../engine/method.ts';
 import { flag, largeInteger, optional, secret, text } from '../../engine/params.ts';
 import { orFail, rpcFail } from '../../engine/rpc-error.ts';
@@ -84,7 +83,7 @@ export const unloadwallet = nodeMethod({
     checkWalletAllowed(env, name);
     orFail(await env.ctx.node().act('walletUnload', name, onStartup));
     // The file is to be closed when it is said to be.
-    walletReaders(env.ctx).closeUnloaded();
+    env.ctx.wallets.closeUnloaded();
     return {};
   },
 });

@@ -1,5 +1,5 @@
 import { fail } from '../../../http/errors.ts';
-import { type LoadedWallet, walletReaders } from '../../../queries/wallet-readers.ts';
+import type { LoadedWallet } from '../../../queries/wallet-readers.ts';
 import { WalletView } from '../../../wallet/read/wallet-view.ts';
 import type { WalletState } from '../../../wallet/wallet-state.ts';
 import type { FrontEnv } from '../../engine/method.ts';
@@ -20,7 +20,7 @@ export function checkWalletAllowed(env: Pick<FrontEnv, 'call'>, name: string): v
 
 /** The loaded wallets that the caller may use. */
 export function visibleWallets(env: Pick<FrontEnv, 'ctx' | 'call'>): readonly WalletState[] {
-  return (walletReaders(env.ctx).states ?? []).filter(({ name }) => maySeeWallet(env, name));
+  return (env.ctx.wallets.states ?? []).filter(({ name }) => maySeeWallet(env, name));
 }
 
 /**
@@ -28,8 +28,8 @@ export function visibleWallets(env: Pick<FrontEnv, 'ctx' | 'call'>): readonly Wa
  * the caller may not use is answered like one that does not exist.
  */
 export function walletOf(env: FrontEnv): LoadedWallet {
-  const { ctx, wallet } = env;
-  const readers = walletReaders(ctx);
+  const { wallet } = env;
+  const readers = env.ctx.wallets;
   if (wallet !== null) {
     const found = maySeeWallet(env, wallet) ? readers.get(wallet) : null;
     return found ?? rpcFail('walletNotFound', 'Requested wallet does not exist or is not loaded');
