@@ -374,7 +374,7 @@ test('addresses are there after a restart, also if it is none that was planned',
   given.peerStore.saveAddresses(Uint8Array.of(1, 2, 3), 0);
   const damaged = world({ stores: given });
   expect(damaged.manager.addresses.size()).toBe(0);
-  expect(damaged.lines().join()).toContain('saved addresses cannot be read');
+  expect(damaged.lines().join()).toContain('saved addresses ignored');
 });
 
 test('what is sent counts for the day', async () => {
