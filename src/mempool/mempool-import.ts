@@ -1,5 +1,5 @@
 import { type Clock, unixSeconds } from '../util/clock.ts';
-import { inParts } from './in-parts.ts';
+import { inParts } from './process-in-slices.ts';
 import { MempoolFile, type MempoolFileEntry } from './mempool-file.ts';
 import type { Mempool } from './pool.ts';
 import type { Acceptance } from './validation/acceptance.ts';

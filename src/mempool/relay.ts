@@ -3,7 +3,7 @@ import type { ParsedTransaction } from '../primitives/block.ts';
 import { hashFromHex, type Txid, type Wtxid } from '../primitives/hash.ts';
 import { miningOrder } from './cluster/mining-order.ts';
 import type { Mempool } from './pool.ts';
-import { RelayTurns, type RelayTurnsDeps, type RelayTurnsLimits } from './relay-turns.ts';
+import { RelayTurns, type RelayTurnsDeps, type RelayTurnsLimits } from './validation-queue.ts';
 import type { AcceptResult, PackageResult } from './result.ts';
 import type { Acceptance } from './validation/acceptance.ts';
 import type { PackageAcceptance } from './validation/package-acceptance.ts';

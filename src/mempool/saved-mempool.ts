@@ -3,7 +3,7 @@ import { hashFromHex, hashToHex, type Txid } from '../primitives/hash.ts';
 import type { MempoolStore, SavedTransaction } from '../storage/mempool-store.ts';
 import { type Clock, unixSeconds } from '../util/clock.ts';
 import type { Log } from '../util/log.ts';
-import { inParts } from './in-parts.ts';
+import { inParts } from './process-in-slices.ts';
 import type { Mempool } from './pool.ts';
 import type { Acceptance } from './validation/acceptance.ts';
 import type { PackageAcceptance } from './validation/package-acceptance.ts';

@@ -4,7 +4,7 @@ import type { Chain } from '../chain/chain.ts';
 import type { ChainFollower } from '../chain/events.ts';
 import type { Config } from '../config/schema.ts';
 import { bumpFees } from '../mempool/bump-fees.ts';
-import { hasClusterRoom } from '../mempool/cluster-room.ts';
+import { hasClusterRoom } from '../mempool/cluster-limits.ts';
 import type { MempoolService } from '../mempool/service.ts';
 import { parseTransaction } from '../primitives/block.ts';
 import { ChainReads } from '../storage/chain-reads.ts';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { signatureEngine } from '../../src/crypto/secp256k1.ts';
 import { MempoolRelay } from '../../src/mempool/relay.ts';
-import { RelayTurns } from '../../src/mempool/relay-turns.ts';
+import { RelayTurns } from '../../src/mempool/validation-queue.ts';
 import { MempoolService } from '../../src/mempool/service.ts';
 import { DEFAULT_RELAY_OPTIONS } from '../../src/policy/relay-options.ts';
 import { hashToHex } from '../../src/primitives/hash.ts';

@@ -2,8 +2,8 @@ import type { Log } from '../../util/log.ts';
 import type { AddrManager } from '../address/addr-manager.ts';
 import type { Connection, ConnectionEvents, Direction } from './connection.ts';
 import type { ConnectionTable } from './connection-table.ts';
-import { KeptMemory } from './kept-memory.ts';
-import { MessageTurns } from './message-turns.ts';
+import { KeptMemory } from './peer-memory.ts';
+import { MessageTurns } from './message-scheduler.ts';
 import type { NetTotals } from './net-totals.ts';
 import type { PeerLogic } from './peer-link.ts';
 

@@ -8,7 +8,7 @@ import { hasServices, SERVICES } from '../services.ts';
 import type { AddedNodes } from './added-nodes.ts';
 import type { ConnectionTable } from './connection-table.ts';
 import type { LocalAddresses } from './local-addresses.ts';
-import type { Opener, OutboundType } from './opener.ts';
+import type { Opener, OutboundType } from './dialer.ts';
 import { chooseAddress } from './outbound-address.ts';
 import type { RoutableNetwork, Routes } from './routes.ts';
 import type { Slots } from './slots.ts';

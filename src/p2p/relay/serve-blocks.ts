@@ -9,7 +9,7 @@ import type { PeerContext } from '../peer/context.ts';
 import type { Peer } from '../peer/peer.ts';
 import { isActive, locatorFork } from '../sync/availability.ts';
 import { canDirectFetch, type RecentBlock } from './recent-block.ts';
-import { maySee } from './shown-blocks.ts';
+import { maySee } from './block-request-allowed.ts';
 import { strippedBlock, strippedTransaction } from './stripped.ts';
 
 /** Maximum number of blocks in the answer to `getblocks`. */

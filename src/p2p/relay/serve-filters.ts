@@ -6,7 +6,7 @@ import type { FilterRangeMessage, GetFilterCheckpointsMessage } from '../message
 import type { PeerContext } from '../peer/context.ts';
 import type { Peer } from '../peer/peer.ts';
 import { hasServices, SERVICES } from '../services.ts';
-import { maySee } from './shown-blocks.ts';
+import { maySee } from './block-request-allowed.ts';
 
 /** Filter type of the basic filter (BIP-158), the only one. */
 const BASIC_FILTER = 0;

@@ -2,7 +2,7 @@ import { hash256 } from '../../crypto/hash.ts';
 import { assert } from '../../util/assert.ts';
 import { bytesToHex } from '../../util/bytes.ts';
 import { MESSAGES } from '../messages/messages.ts';
-import { Gather } from './gather.ts';
+import { Gather } from './byte-accumulator.ts';
 import { MAX_PAYLOAD, type Transport, type TransportEvent, TYPE_SIZE } from './transport.ts';
 
 const MAGIC_SIZE = 4;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { packageJudged } from '../../../src/p2p/tx/judged-package.ts';
+import { packageJudged } from '../../../src/p2p/tx/package-result.ts';
 import { packageHash } from '../../../src/policy/packages.ts';
 import { type ParsedBlock, type ParsedTransaction, readTransaction } from '../../../src/primitives/block.ts';
 import { hashToHex } from '../../../src/primitives/hash.ts';

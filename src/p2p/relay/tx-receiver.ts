@@ -9,7 +9,7 @@ import { INVENTORY, type InventoryItem, isTransactionKind } from '../messages/in
 import type { PeerContext } from '../peer/context.ts';
 import type { Peer } from '../peer/peer.ts';
 import type { GenTxid } from '../tx/gen-txid.ts';
-import { packageJudged, refusalOf } from '../tx/judged-package.ts';
+import { packageJudged, refusalOf } from '../tx/package-result.ts';
 import { RecentTxs } from '../tx/recent-txs.ts';
 import { RequestTracker } from '../tx/request-tracker.ts';
 import { type PackageToValidate, TxDownload } from '../tx/tx-download.ts';

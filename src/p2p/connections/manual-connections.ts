@@ -1,6 +1,6 @@
 import type { AddedNodes } from './added-nodes.ts';
 import type { ConnectionTable } from './connection-table.ts';
-import type { Opener } from './opener.ts';
+import type { Opener } from './dialer.ts';
 import { MANUAL_SLOTS } from './slots.ts';
 import type { Timing } from './timing.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { inParts } from '../../src/mempool/in-parts.ts';
+import { inParts } from '../../src/mempool/process-in-slices.ts';
 
 function busy(ms: number): void {
   for (const until = performance.now() + ms; performance.now() < until; );

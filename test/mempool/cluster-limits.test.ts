@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { hasClusterRoom } from '../../src/mempool/cluster-room.ts';
+import { hasClusterRoom } from '../../src/mempool/cluster-limits.ts';
 import { chainWithCoins } from '../lib/chain-builder.ts';
 import { TestMempool } from '../lib/mempool-fixture.ts';
 import { coinOf, sweep } from '../lib/tx-builder.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import type { AddressNetwork } from '../../../src/p2p/address/net-address.ts';
-import { AddressAnswers } from '../../../src/p2p/connections/address-answers.ts';
+import { AddressAnswers } from '../../../src/p2p/connections/addr-response-cache.ts';
 import type { PeerLink, Permission } from '../../../src/p2p/connections/peer-link.ts';
 import { fixture as addresses, at, HOUR, ip, peer } from '../address/addr-fixture.ts';
 
