@@ -123,7 +123,7 @@ export class ChangeFeed implements MempoolObserver {
   }
 
   /** Adds an event of another part of the node, with its number and time. */
-  note(type: Extract<MempoolChange, { kind: 'note' }>['type'], data: object): void {
+  addEvent(type: Extract<MempoolChange, { kind: 'note' }>['type'], data: object): void {
     const seq = this.#deps.nextSeq();
     const told = { seq, time: unixSeconds(this.#deps.clock), ...data };
     this.#changes.push({ kind: 'note', seq, type, data: JSON.stringify(told) });
@@ -131,30 +131,30 @@ export class ChangeFeed implements MempoolObserver {
   }
 
   /** Adds a fee report. */
-  fees(report: FeeReport): void {
+  addFeeReport(report: FeeReport): void {
     this.#changes.push({ kind: 'fees', report });
     this.#scheduleFlush();
   }
 
   /** Schedules a `mempoolUpdate`. */
-  touch(): void {
+  markTotalsChanged(): void {
     this.#dirty = true;
     this.#scheduleFlush();
   }
 
   /** Schedules a `mempoolUpdate` without the minimum interval. */
-  updateSoon(): void {
+  forceUpdate(): void {
     this.#updatedAt = Number.NEGATIVE_INFINITY;
-    this.touch();
+    this.markTotalsChanged();
   }
 
   /** Holds all changes back until `take`, because they belong to a commit that is not written yet. */
-  hold(): void {
+  holdChanges(): void {
     this.#held = true;
   }
 
   /** Returns all changes since the last call; `afterBlock` adds a `mempoolUpdate`. */
-  take({ afterBlock }: { afterBlock: boolean }): MempoolChange[] {
+  takeChanges({ afterBlock }: { afterBlock: boolean }): MempoolChange[] {
     this.#held = false;
     if (afterBlock || this.#isUpdateDue()) this.#update();
     const changes = packed(this.#changes);
@@ -165,7 +165,7 @@ export class ChangeFeed implements MempoolObserver {
   /** Emits the changes so far, so that a client finds them applied when its reply arrives. */
   flush(): void {
     if (this.#held || this.#closed) return;
-    const changes = this.take({ afterBlock: false });
+    const changes = this.takeChanges({ afterBlock: false });
     if (changes.length > 0) this.#deps.emit(changes);
   }
 
@@ -177,7 +177,7 @@ export class ChangeFeed implements MempoolObserver {
 
   #push(change: MempoolChange): void {
     this.#changes.push(change);
-    this.touch();
+    this.markTotalsChanged();
   }
 
   #scheduleFlush(): void {

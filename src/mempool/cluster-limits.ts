@@ -5,7 +5,7 @@ import type { Mempool } from './pool.ts';
  * Returns whether a transaction of this weight that spends these coins stays within the cluster limits. Mempool
  * transactions that spend the coins are assumed to be replaced.
  */
-export function hasClusterRoom({ entries, graph }: Mempool, spent: readonly Outpoint[], weight: number): boolean {
+export function fitsClusterLimits({ entries, graph }: Mempool, spent: readonly Outpoint[], weight: number): boolean {
   graph.startStaging();
   try {
     const replaced = new Set<number>();

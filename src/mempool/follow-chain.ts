@@ -39,8 +39,8 @@ export function followChain(
   const confirmed = new Set<string>();
   for (const [index, block] of move.connected.entries()) {
     // With an empty mempool, as during initial block download, the blocks need not be read.
-    if (!reorg && !move.reaccept && mempool.isUntouchable) {
-      mempool.blockArrived();
+    if (!reorg && !move.reaccept && mempool.isEmpty) {
+      mempool.onBlockConnected();
       move.joined?.(index, null);
       continue;
     }

@@ -1,7 +1,7 @@
 import { type Clock, unixSeconds } from '../util/clock.ts';
-import { inParts } from './process-in-slices.ts';
 import { MempoolFile, type MempoolFileEntry } from './mempool-file.ts';
 import type { Mempool } from './pool.ts';
+import { processInSlices } from './process-in-slices.ts';
 import type { Acceptance } from './validation/acceptance.ts';
 
 /** Options of `importmempool`. */
@@ -41,13 +41,13 @@ export async function importMempool(
   const { mempool } = deps;
   using file = new MempoolFile(path);
   const counts = { accepted: 0, failed: 0, expired: 0, alreadyThere: 0, unbroadcast: 0 };
-  await inParts(file.transactions(), deps, (entry) => {
+  await processInSlices(file.transactions(), deps, (entry) => {
     counts[fateOf(entry, options, deps)]++;
   });
-  await inParts(file.feeDeltas(), deps, ([txid, delta]) => {
+  await processInSlices(file.feeDeltas(), deps, ([txid, delta]) => {
     if (options.applyFeeDeltas) mempool.prioritise(txid, delta);
   });
-  await inParts(file.unbroadcast(), deps, (txid) => {
+  await processInSlices(file.unbroadcast(), deps, (txid) => {
     if (!options.applyUnbroadcast || mempool.entries.find(txid) < 0) return;
     mempool.addUnbroadcast(txid);
     counts.unbroadcast++;

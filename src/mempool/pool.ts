@@ -113,12 +113,12 @@ export class Mempool {
 
   /** Removes one transaction. Transactions that spend its outputs must be removed too, unless it was confirmed. */
   remove(slot: number, reason: RemovalReason, departure: Departure = {}): void {
-    this.forget(slot, reason, departure);
+    this.removeUnlinked(slot, reason, departure);
     this.graph.remove(slot);
   }
 
   /** Removes a transaction that is no longer in the graph. */
-  forget(slot: number, reason: RemovalReason, departure: Departure): void {
+  removeUnlinked(slot: number, reason: RemovalReason, departure: Departure): void {
     this.#changes++;
     this.#observer.removed(slot, reason, departure);
     this.#unbroadcast.delete(hashToHex(this.entries.txid(slot)));
@@ -133,13 +133,13 @@ export class Mempool {
   }
 
   /** Whether there are no entries and no fee deltas, so that a block cannot change anything. */
-  get isUntouchable(): boolean {
+  get isEmpty(): boolean {
     return this.entries.count === 0 && this.#deltas.size === 0;
   }
 
   /** Processes a connected block. Must be called for each block, even if it removes nothing. */
-  blockArrived(): void {
-    this.#floor.blockArrived(unixSeconds(this.#clock));
+  onBlockConnected(): void {
+    this.#floor.onBlockConnected(unixSeconds(this.#clock));
   }
 
   /** Removes the transactions of a connected block and those that conflict with them. */
@@ -150,7 +150,7 @@ export class Mempool {
       else if (this.entries.count > 0) this.#removeConflicts(tx.inputs, txid);
       this.#deltas.delete(hashToHex(txid));
     }
-    this.blockArrived();
+    this.onBlockConnected();
   }
 
   /** Removes expired transactions, then the worst chunks until the memory limit is met. */
@@ -158,7 +158,7 @@ export class Mempool {
     this.#expire();
     while (this.entries.count > 0 && this.usage > this.options.maxMempoolBytes) {
       const { slots, fee, size } = this.graph.worstChunk()!;
-      this.#floor.dropped(fee, Math.ceil(size / 4));
+      this.#floor.recordEviction(fee, Math.ceil(size / 4));
       for (const slot of slots) this.remove(slot, 'sizelimit');
     }
   }

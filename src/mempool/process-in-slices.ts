@@ -1,7 +1,7 @@
 /** Time limit of one slice, milliseconds. */
 const SLICE_MS = 8;
 
-export interface InPartsDeps {
+export interface SliceDeps {
   readonly signal: AbortSignal;
   /** Runs one slice when the chain is settled. */
   run<T>(work: () => T): Promise<T>;
@@ -10,7 +10,11 @@ export interface InPartsDeps {
 }
 
 /** Processes all items in slices of a few milliseconds. The thread yields between them to blocks, peers and clients. */
-export async function inParts<T>(items: Iterator<T>, { run, signal, firstMs }: InPartsDeps, take: (item: T) => void) {
+export async function processInSlices<T>(
+  items: Iterator<T>,
+  { run, signal, firstMs }: SliceDeps,
+  take: (item: T) => void,
+) {
   let sliceMs = firstMs ?? SLICE_MS;
   for (let more = true; more; ) {
     signal.throwIfAborted();

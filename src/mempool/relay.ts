@@ -3,10 +3,10 @@ import type { ParsedTransaction } from '../primitives/block.ts';
 import { hashFromHex, type Txid, type Wtxid } from '../primitives/hash.ts';
 import { miningOrder } from './cluster/mining-order.ts';
 import type { Mempool } from './pool.ts';
-import { RelayTurns, type RelayTurnsDeps, type RelayTurnsLimits } from './validation-queue.ts';
 import type { AcceptResult, PackageResult } from './result.ts';
 import type { Acceptance } from './validation/acceptance.ts';
 import type { PackageAcceptance } from './validation/package-acceptance.ts';
+import { ValidationQueue, type ValidationQueueDeps, type ValidationQueueLimits } from './validation-queue.ts';
 
 /** The properties of a transaction that decide about its announcement to peers. */
 export interface RelayFacts {
@@ -32,7 +32,7 @@ export interface RelayTransaction extends RelayFacts {
 /** Announces a transaction to peers; returns the number of peers. */
 export type Announcer = (tx: { readonly txid: Txid; readonly wtxid: Wtxid }) => number;
 
-export interface MempoolRelayDeps extends RelayTurnsDeps {
+export interface MempoolRelayDeps extends ValidationQueueDeps {
   readonly mempool: Mempool;
   readonly acceptance: Acceptance;
   readonly packages: PackageAcceptance;
@@ -43,15 +43,15 @@ export class MempoolRelay {
   readonly #mempool: Mempool;
   readonly #acceptance: Acceptance;
   readonly #packages: PackageAcceptance;
-  readonly #turns: RelayTurns;
+  readonly #turns: ValidationQueue;
   #announcer: Announcer | null = null;
   #toldRejections: ((rejection: TxRejection) => void) | null = null;
 
-  constructor({ mempool, acceptance, packages, ...deps }: MempoolRelayDeps, limits?: RelayTurnsLimits) {
+  constructor({ mempool, acceptance, packages, ...deps }: MempoolRelayDeps, limits?: ValidationQueueLimits) {
     this.#mempool = mempool;
     this.#acceptance = acceptance;
     this.#packages = packages;
-    this.#turns = new RelayTurns(deps, limits);
+    this.#turns = new ValidationQueue(deps, limits);
   }
 
   /**
@@ -73,7 +73,7 @@ export class MempoolRelay {
   }
 
   /** Sets the observer of rejections of transactions from peers. */
-  tellRejections(listener: (rejection: TxRejection) => void): void {
+  observeRejections(listener: (rejection: TxRejection) => void): void {
     this.#toldRejections = listener;
   }
 
@@ -136,12 +136,12 @@ export class MempoolRelay {
   }
 
   /** Records that a peer requested a transaction, which therefore is broadcast. */
-  requested(txid: Uint8Array): void {
+  markRequested(txid: Uint8Array): void {
     this.#mempool.removeUnbroadcast(txid);
   }
 
   /** Sets the function that announces submitted transactions to peers; null removes it. */
-  announceThrough(announcer: Announcer | null): void {
+  setAnnouncer(announcer: Announcer | null): void {
     this.#announcer = announcer;
   }
 

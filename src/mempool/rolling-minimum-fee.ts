@@ -36,14 +36,14 @@ export class RollingMinimumFee {
   }
 
   /** Raises the minimum after an eviction of this fee (satoshis) and size (virtual bytes). */
-  dropped(fee: number, vsize: number): void {
+  recordEviction(fee: number, vsize: number): void {
     const feerate = Math.floor((fee * 1000) / vsize) + this.#increment;
     if (feerate <= this.#feerate) return;
     this.#feerate = feerate;
     this.#blockSinceRise = false;
   }
 
-  blockArrived(now: number): void {
+  onBlockConnected(now: number): void {
     this.#updatedAt = now;
     this.#blockSinceRise = true;
   }

@@ -3,8 +3,8 @@ import { hashFromHex, hashToHex, type Txid } from '../primitives/hash.ts';
 import type { MempoolStore, SavedTransaction } from '../storage/mempool-store.ts';
 import { type Clock, unixSeconds } from '../util/clock.ts';
 import type { Log } from '../util/log.ts';
-import { inParts } from './process-in-slices.ts';
 import type { Mempool } from './pool.ts';
+import { processInSlices } from './process-in-slices.ts';
 import type { Acceptance } from './validation/acceptance.ts';
 import type { PackageAcceptance } from './validation/package-acceptance.ts';
 
@@ -54,7 +54,7 @@ export class SavedMempool {
         for (const key of written.splice(0)) waiting.delete(key);
         return result;
       };
-      await inParts([...waiting].values(), { run, signal }, (key) => {
+      await processInSlices([...waiting].values(), { run, signal }, (key) => {
         this.#write(key, mempool);
         written.push(key);
       });
@@ -118,7 +118,7 @@ export class SavedMempool {
     const counts = { accepted: 0, expired: 0, dropped: 0 };
     const poor = new Map<string, SavedTransaction>();
     const oldest = unixSeconds(clock) - mempool.options.expirySeconds;
-    await inParts(this.#read(txids), { run, signal, firstMs: FIRST_MS }, (transaction) => {
+    await processInSlices(this.#read(txids), { run, signal, firstMs: FIRST_MS }, (transaction) => {
       this.#loading = true;
       const fate =
         transaction.time < oldest ? 'expired' : putBack(transaction, poor, { mempool, acceptance, packages });

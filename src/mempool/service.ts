@@ -142,7 +142,7 @@ export class MempoolService implements ChainFollower {
     const { mempool, acceptance, packages } = this;
     this.relay = new MempoolRelay({ mempool, acceptance, packages, settled: (work) => this.#inPace(work), clock });
     // The first event shows that the mempool is not loaded yet.
-    this.#feed.touch();
+    this.#feed.markTotalsChanged();
     this.#timers = [
       setInterval(
         () => void this.save().catch((error) => this.#ending.signal.aborted || this.#saySaving(error)),
@@ -156,7 +156,7 @@ export class MempoolService implements ChainFollower {
   async load(signal: AbortSignal): Promise<void> {
     const { clock, log } = this.#deps;
     await this.#saved.load(this, { run: (work) => this.#inPace(work), signal, clock, log });
-    this.#feed.updateSoon();
+    this.#feed.forceUpdate();
     this.#reportFees();
   }
 
@@ -173,7 +173,7 @@ export class MempoolService implements ChainFollower {
   }
 
   follow({ connected, disconnected, tip, settled, readBlock }: ChainMove): void {
-    this.#feed.hold();
+    this.#feed.holdChanges();
     this.#nextTip = tip;
     const moved = {
       connected: connected.map((entry) => () => readBlock(entry)),
@@ -189,12 +189,12 @@ export class MempoolService implements ChainFollower {
   committed(): readonly MempoolChange[] {
     this.#nextTip = null;
     if (!this.#deps.chain.initialSync) this.#reportFees();
-    return this.#feed.take({ afterBlock: !this.#deps.chain.initialSync });
+    return this.#feed.takeChanges({ afterBlock: !this.#deps.chain.initialSync });
   }
 
   /** Records transactions abandoned by a wallet, in sequence with the changes of the mempool. */
   abandoned(wallet: string, txids: readonly Uint8Array[]): void {
-    for (const txid of txids) this.#feed.note('walletAbandoned', { wallet, txid: hashToHex(txid) });
+    for (const txid of txids) this.#feed.addEvent('walletAbandoned', { wallet, txid: hashToHex(txid) });
     this.#feed.flush();
   }
 
@@ -313,7 +313,7 @@ export class MempoolService implements ChainFollower {
 
   #reportFees(): void {
     const report = this.fees.report();
-    if (report) this.#feed.fees(report);
+    if (report) this.#feed.addFeeReport(report);
   }
 
   /** Confirmation times are meaningful only if the tip is recent (as in Core). */

@@ -1,18 +1,18 @@
 import type { Clock } from '../util/clock.ts';
 
-export interface RelayTurnsDeps {
+export interface ValidationQueueDeps {
   /** Runs work when the chain is settled, then emits its changes. */
   readonly settled: <T>(work: () => T) => Promise<T>;
   readonly clock: Clock;
 }
 
-export interface RelayTurnsLimits {
+export interface ValidationQueueLimits {
   readonly count: number;
   readonly bytes: number;
 }
 
 /** Limits of the queue. They are only reached if peers send without waiting for answers. */
-const RELAY_TURNS_LIMITS: RelayTurnsLimits = { count: 2_000, bytes: 64 << 20 };
+const VALIDATION_QUEUE_LIMITS: ValidationQueueLimits = { count: 2_000, bytes: 64 << 20 };
 /** Time limit of one slice, milliseconds. */
 const TURN_MS = 10;
 
@@ -27,14 +27,14 @@ interface Job {
  * A queue of validations of transactions from peers, in order. Each slice runs as many as its time allows, because
  * waiting for a settled chain before each one would cost more than the validation.
  */
-export class RelayTurns {
-  readonly #deps: RelayTurnsDeps;
-  readonly #limits: RelayTurnsLimits;
+export class ValidationQueue {
+  readonly #deps: ValidationQueueDeps;
+  readonly #limits: ValidationQueueLimits;
   #jobs: Job[] = [];
   #bytes = 0;
   #running = false;
 
-  constructor(deps: RelayTurnsDeps, limits: RelayTurnsLimits = RELAY_TURNS_LIMITS) {
+  constructor(deps: ValidationQueueDeps, limits: ValidationQueueLimits = VALIDATION_QUEUE_LIMITS) {
     this.#deps = deps;
     this.#limits = limits;
   }

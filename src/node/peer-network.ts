@@ -97,7 +97,7 @@ export class PeerNetwork {
       this.#ending.signal,
     );
     this.#manager = manager;
-    mempool.relay.tellRejections((rejection) => {
+    mempool.relay.observeRejections((rejection) => {
       const name = txRejectClass(rejection);
       this.#rejected.set(name, (this.#rejected.get(name) ?? 0) + 1);
     });

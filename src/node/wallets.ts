@@ -4,7 +4,7 @@ import type { Chain } from '../chain/chain.ts';
 import type { ChainFollower } from '../chain/events.ts';
 import type { Config } from '../config/schema.ts';
 import { bumpFees } from '../mempool/bump-fees.ts';
-import { hasClusterRoom } from '../mempool/cluster-limits.ts';
+import { fitsClusterLimits } from '../mempool/cluster-limits.ts';
 import type { MempoolService } from '../mempool/service.ts';
 import { parseTransaction } from '../primitives/block.ts';
 import { ChainReads } from '../storage/chain-reads.ts';
@@ -108,7 +108,7 @@ export function openWallets(
           };
         },
         bumpFees: (outpoints, feerate) => bumpFees(mempool.mempool, outpoints, feerate),
-        hasRoom: (spent, weight) => hasClusterRoom(mempool.mempool, spent, weight),
+        hasRoom: (spent, weight) => fitsClusterLimits(mempool.mempool, spent, weight),
         abandoned: (wallet, txids) => mempool.abandoned(wallet, txids),
         broadcast: (raw) => mempool.broadcast(raw, { maxFeerate: null, maxBurn: Number.MAX_SAFE_INTEGER }),
       },

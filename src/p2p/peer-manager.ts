@@ -8,7 +8,7 @@ import { isMessageType } from './messages/messages.ts';
 import type { PeerContext } from './peer/context.ts';
 import { Handshake } from './peer/handshake.ts';
 import { Keepalive } from './peer/keepalive.ts';
-import { type OutboundSlots, OutboundWatch } from './peer/outbound-monitor.ts';
+import { OutboundMonitor, type OutboundSlots } from './peer/outbound-monitor.ts';
 import { Peer } from './peer/peer.ts';
 import { TimeOffsets } from './peer/time-offsets.ts';
 import { PeerMessages } from './peer-messages.ts';
@@ -18,7 +18,7 @@ import { CompactRelay } from './relay/compact-relay.ts';
 import { RecentBlock } from './relay/recent-block.ts';
 import { ServeBlocks } from './relay/serve-blocks.ts';
 import { ServeFilters } from './relay/serve-filters.ts';
-import { TxIntake } from './relay/tx-receiver.ts';
+import { TxReceiver } from './relay/tx-receiver.ts';
 import { TxRelay } from './relay/tx-relay.ts';
 import { BlockDownload } from './sync/block-download.ts';
 import { HeaderSync } from './sync/header-sync.ts';
@@ -57,12 +57,12 @@ export class PeerManager implements PeerLogic {
   readonly #keepalive: Keepalive;
   readonly #headers: HeaderSync;
   readonly #download: BlockDownload;
-  readonly #outbound: OutboundWatch;
+  readonly #outbound: OutboundMonitor;
   readonly #recent: RecentBlock;
   readonly #announcer: BlockAnnouncer;
   readonly #compact: CompactRelay;
   readonly #txs: TxRelay;
-  readonly #intake: TxIntake;
+  readonly #intake: TxReceiver;
   readonly #addrs: AddrRelay;
   readonly #messages: PeerMessages;
 
@@ -80,12 +80,12 @@ export class PeerManager implements PeerLogic {
       this.#download.headersArrived(peer, last, ctx.clock.monotonicMs()),
     );
     this.#download = new BlockDownload(ctx, { useful: (peer) => this.#compact.useful(peer) });
-    this.#outbound = new OutboundWatch(ctx, this.#headers, this.#download.requests, slots);
+    this.#outbound = new OutboundMonitor(ctx, this.#headers, this.#download.requests, slots);
     this.#recent = new RecentBlock(ctx);
     this.#announcer = new BlockAnnouncer(ctx, this.#recent);
     this.#compact = new CompactRelay(ctx, this.#download, this.#headers);
     this.#txs = new TxRelay(ctx, this.#recent);
-    this.#intake = new TxIntake(ctx, this.#txs, this.#compact);
+    this.#intake = new TxReceiver(ctx, this.#txs, this.#compact);
     this.#addrs = new AddrRelay(ctx);
     this.#messages = new PeerMessages(ctx, {
       handshake: this.#handshake,
@@ -101,14 +101,14 @@ export class PeerManager implements PeerLogic {
     });
     const stopListening = ctx.chain.onCommit((commit) => this.#committed(commit));
     const stopPassingOn = ctx.chain.onNewPowValidBlock((entry, block) => this.#announcer.passOn(entry, block));
-    ctx.mempool.relay.announceThrough(({ wtxid }) => this.#txs.announce(wtxid));
+    ctx.mempool.relay.setAnnouncer(({ wtxid }) => this.#txs.announce(wtxid));
     every(TICK_MS, () => this.#tick(), signal);
     signal.addEventListener(
       'abort',
       () => {
         stopListening();
         stopPassingOn();
-        ctx.mempool.relay.announceThrough(null);
+        ctx.mempool.relay.setAnnouncer(null);
       },
       { once: true },
     );

@@ -11,7 +11,7 @@ import type { AddrRelay } from './relay/addr-relay.ts';
 import type { CompactRelay } from './relay/compact-relay.ts';
 import type { ServeBlocks } from './relay/serve-blocks.ts';
 import type { ServeFilters } from './relay/serve-filters.ts';
-import type { TxIntake } from './relay/tx-receiver.ts';
+import type { TxReceiver } from './relay/tx-receiver.ts';
 import type { TxRelay } from './relay/tx-relay.ts';
 import type { BlockDownload } from './sync/block-download.ts';
 import type { HeaderSync } from './sync/header-sync.ts';
@@ -31,7 +31,7 @@ export interface ProtocolParts {
   readonly filters: ServeFilters;
   readonly compact: CompactRelay;
   readonly txs: TxRelay;
-  readonly intake: TxIntake;
+  readonly intake: TxReceiver;
   readonly addrs: AddrRelay;
 }
 

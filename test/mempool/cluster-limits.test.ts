@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { hasClusterRoom } from '../../src/mempool/cluster-limits.ts';
+import { fitsClusterLimits } from '../../src/mempool/cluster-limits.ts';
 import { chainWithCoins } from '../lib/chain-builder.ts';
 import { TestMempool } from '../lib/mempool-fixture.ts';
 import { coinOf, sweep } from '../lib/tx-builder.ts';
@@ -13,7 +13,7 @@ test('a transaction fits where all that it hangs together with stays within the 
   for (const tx of [parent, child, other]) expect(await pool.reason(tx)).toBe('accepted');
   const outputs = [parent, child, other].map((tx) => coinOf(tx, 0).outpoint);
   const fits = (which: readonly number[], weight = 400) =>
-    hasClusterRoom(
+    fitsClusterLimits(
       pool.mempool,
       which.map((i) => outputs[i]!),
       weight,
@@ -26,7 +26,7 @@ test('a transaction fits where all that it hangs together with stays within the 
   // Each has 110 virtual bytes.
   expect(fits([2], 4 * 800)).toBe(true);
   expect(fits([2], 4 * 900)).toBe(false);
-  expect(hasClusterRoom(pool.mempool, [chain.coin(3).outpoint], 400)).toBe(true);
+  expect(fitsClusterLimits(pool.mempool, [chain.coin(3).outpoint], 400)).toBe(true);
   // Nothing has changed.
   expect(await pool.reason(sweep(coinOf(child, 0), 'p2wpkh'))).toBe('accepted');
   expect(await pool.reason(sweep(coinOf(other, 0), 'p2wpkh'))).toBe('accepted');

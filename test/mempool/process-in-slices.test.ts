@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { inParts } from '../../src/mempool/process-in-slices.ts';
+import { processInSlices } from '../../src/mempool/process-in-slices.ts';
 
 function busy(ms: number): void {
   for (const until = performance.now() + ms; performance.now() < until; );
@@ -18,7 +18,7 @@ test('others have their turn between the parts, and all is taken once', async ()
     parts++;
     return work();
   };
-  await inParts([1, 2, 3, 4, 5, 6].values(), { run, signal: new AbortController().signal }, (item) => {
+  await processInSlices([1, 2, 3, 4, 5, 6].values(), { run, signal: new AbortController().signal }, (item) => {
     taken.push(item);
     // A part is over after one of these.
     busy(9);
@@ -35,7 +35,7 @@ test('the first part may be longer than the others', async () => {
     return work();
   };
   const deps = { run, signal: new AbortController().signal, firstMs: Number.POSITIVE_INFINITY };
-  await inParts([1, 2, 3].values(), deps, () => busy(9));
+  await processInSlices([1, 2, 3].values(), deps, () => busy(9));
   expect(parts).toBe(1);
 });
 
@@ -43,7 +43,7 @@ test('nothing more is taken once the signal aborts', async () => {
   const abort = new AbortController();
   const taken: number[] = [];
   const run = async <T>(work: () => T) => work();
-  const ended = inParts([1, 2, 3].values(), { run, signal: abort.signal }, (item) => {
+  const ended = processInSlices([1, 2, 3].values(), { run, signal: abort.signal }, (item) => {
     taken.push(item);
     abort.abort(new Error('enough'));
     busy(9);

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { signatureEngine } from '../../src/crypto/secp256k1.ts';
 import { MempoolRelay } from '../../src/mempool/relay.ts';
-import { RelayTurns } from '../../src/mempool/validation-queue.ts';
 import { MempoolService } from '../../src/mempool/service.ts';
+import { ValidationQueue } from '../../src/mempool/validation-queue.ts';
 import { DEFAULT_RELAY_OPTIONS } from '../../src/policy/relay-options.ts';
 import { hashToHex } from '../../src/primitives/hash.ts';
 import type { Transaction } from '../../src/primitives/transaction.ts';
@@ -102,7 +102,7 @@ describe('turns', () => {
 
   test('take as many as there is time for, and leave the rest for the next', async () => {
     let turns = 0;
-    const relay = new RelayTurns({
+    const relay = new ValidationQueue({
       settled: async (work) => {
         turns++;
         return work();
@@ -120,7 +120,7 @@ describe('turns', () => {
   });
 
   test('take no more than may wait', async () => {
-    const relay = new RelayTurns({ settled, clock }, { count: 3, bytes: 100 });
+    const relay = new ValidationQueue({ settled, clock }, { count: 3, bytes: 100 });
     const add = (bytes: number) => relay.add(bytes, () => bytes);
     expect(await Promise.all([add(60), add(50), add(40), add(0), add(0)])).toEqual([60, null, 40, 0, null]);
     expect(await add(100)).toBe(100);
@@ -131,14 +131,14 @@ describe('turns', () => {
   });
 
   test('what fails, fails alone; where the chain has ended, all do', async () => {
-    const relay = new RelayTurns({ settled, clock });
+    const relay = new ValidationQueue({ settled, clock });
     const bad = relay.add(1, () => {
       throw new Error('ours');
     });
     const good = relay.add(1, () => 1);
     expect(bad).rejects.toThrow('ours');
     expect(await good).toBe(1);
-    const over = new RelayTurns({ settled: () => Promise.reject(new Error('over')), clock });
+    const over = new ValidationQueue({ settled: () => Promise.reject(new Error('over')), clock });
     const waiting = [over.add(1, () => 1), over.add(1, () => 2)];
     for (const result of await Promise.allSettled(waiting)) expect(result.status).toBe('rejected');
     expect(over.waiting).toBe(0);
@@ -165,7 +165,7 @@ test('what is handed in here is announced, and kept as unbroadcast until a peer 
     const { relay } = service;
     const tx = sweep(chain.coin(1), 'p2wpkh', 1000n);
     const told: string[] = [];
-    relay.announceThrough(({ txid }) => told.push(hashToHex(txid)));
+    relay.setAnnouncer(({ txid }) => told.push(hashToHex(txid)));
     const hand = () => service.broadcast(transactionBytes(tx), { maxFeerate: null, maxBurn: 0 });
     expect(await hand()).toMatchObject({ status: 'accepted', relayedTo: 1 });
     expect(await hand()).toMatchObject({ status: 'in-mempool', relayedTo: 2 });
@@ -173,7 +173,7 @@ test('what is handed in here is announced, and kept as unbroadcast until a peer 
     expect(relay.unbroadcast().map(({ txid }) => hashToHex(txid))).toEqual([idOf(tx)]);
     await relay.accept(parsed(sweep(chain.coin(2), 'p2wpkh', 1000n)));
     expect(relay.unbroadcast()).toHaveLength(1);
-    relay.requested(parsed(tx).txid);
+    relay.markRequested(parsed(tx).txid);
     expect(relay.unbroadcast()).toEqual([]);
   } finally {
     service.close();

@@ -9,7 +9,7 @@ import { type ChainView, MempoolCoins } from '../coins-view.ts';
 import type { Mempool } from '../pool.ts';
 import type { AcceptResult } from '../result.ts';
 import { ephemeralView, trucView } from './policy-views.ts';
-import { type Candidate, checkScripts, type JudgeOptions, preCheck, type Refusal } from './pre-check.ts';
+import { type Candidate, checkScripts, preCheck, type RejectionDetails, type ValidationOptions } from './pre-check.ts';
 import { checkReplacement, linkParents } from './replacement.ts';
 
 export interface AcceptanceDeps {
@@ -38,7 +38,7 @@ export interface AcceptOptions {
   readonly order?: number;
 }
 
-const SINGLE: Omit<JudgeOptions, 'bypassLimits'> = {
+const SINGLE: Omit<ValidationOptions, 'bypassLimits'> = {
   allowReplacement: true,
   allowSiblingEviction: true,
   packageFeerates: false,
@@ -63,7 +63,7 @@ export class Acceptance {
     const judged = this.#judge(parsed, options);
     if (judged.status === 'refused') {
       graph.abortStaging();
-      return refused(judged.refusal, parsed);
+      return rejectedResult(judged.refusal, parsed);
     }
     const { candidate, replaced } = judged;
     const { entry, modifiedFee } = candidate;
@@ -79,7 +79,7 @@ export class Acceptance {
       return accepted;
     }
     graph.commitStaging();
-    for (const slot of replaced) mempool.forget(slot, 'replaced', { replacedBy: parsed.txid });
+    for (const slot of replaced) mempool.removeUnlinked(slot, 'replaced', { replacedBy: parsed.txid });
     mempool.insert(candidate.slot, options.order === undefined ? entry : { ...entry, order: options.order }, {
       replaced: accepted.replaced,
       reaccepted: options.bypassLimits ?? false,
@@ -90,7 +90,7 @@ export class Acceptance {
     if (options.keepAboveLimit || options.bypassLimits) return accepted;
     mempool.limit();
     if (mempool.entries.find(parsed.txid) >= 0) return accepted;
-    return refused(
+    return rejectedResult(
       {
         rejection: reject('fee', 'mempool full'),
         conflicts: [],
@@ -106,7 +106,7 @@ export class Acceptance {
     options: AcceptOptions,
   ):
     | { readonly status: 'good'; readonly candidate: Candidate; readonly replaced: readonly number[] }
-    | { readonly status: 'refused'; readonly refusal: Refusal } {
+    | { readonly status: 'refused'; readonly refusal: RejectionDetails } {
     const { mempool, chain, engine, clock } = this.#deps;
     const bypassLimits = options.bypassLimits ?? false;
     const coins = new MempoolCoins(chain, mempool.entries);
@@ -177,8 +177,8 @@ function spendsConflicting(mempool: Mempool, { parsed, parents, conflicts }: Can
 }
 
 /** Returns the result for a rejected transaction. */
-export function refused(
-  { rejection, conflicts, missingInputs, paid }: Refusal,
+export function rejectedResult(
+  { rejection, conflicts, missingInputs, paid }: RejectionDetails,
   { wtxid }: ParsedTransaction,
 ): AcceptResult {
   return {

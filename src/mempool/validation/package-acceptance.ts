@@ -10,9 +10,9 @@ import { unixSeconds } from '../../util/clock.ts';
 import { compareFeerate } from '../cluster/feefrac.ts';
 import { MempoolCoins } from '../coins-view.ts';
 import type { AcceptResult, EffectiveFeerate, PackageResult } from '../result.ts';
-import { type Acceptance, type AcceptanceDeps, type AcceptOptions, refused } from './acceptance.ts';
+import { type Acceptance, type AcceptanceDeps, type AcceptOptions, rejectedResult } from './acceptance.ts';
 import { ephemeralView, packageTrucView, trucView } from './policy-views.ts';
-import { type Candidate, checkFeerate, checkScripts, type JudgeOptions, preCheck } from './pre-check.ts';
+import { type Candidate, checkFeerate, checkScripts, preCheck, type ValidationOptions } from './pre-check.ts';
 import { improvesDiagram, linkParents, sumOf, withDescendants } from './replacement.ts';
 
 type PackageRejection = NonNullable<PackageResult['rejection']>;
@@ -93,7 +93,7 @@ export class PackageAcceptance {
       if (!taken || mempool.entries.find(parsed.txid) >= 0) continue;
       rejection = FAILED;
       const refusal = { rejection: reject('policy', 'mempool full'), conflicts: [], missingInputs: [] };
-      results.set(key(parsed), refused(refusal, parsed));
+      results.set(key(parsed), rejectedResult(refusal, parsed));
     }
     return { rejection, results };
   }
@@ -161,7 +161,7 @@ class PackageAttempt {
     const child = this.#txs.at(-1)!;
     const replaced = this.#replaced.map((slot) => entries.txid(slot).slice() as Txid);
     graph.commitStaging();
-    for (const slot of this.#replaced) mempool.forget(slot, 'replaced', { replacedBy: child.txid });
+    for (const slot of this.#replaced) mempool.removeUnlinked(slot, 'replaced', { replacedBy: child.txid });
     for (const [i, { slot, entry }] of this.#candidates.entries())
       mempool.insert(slot, entry, {
         replaced: i === this.#candidates.length - 1 ? replaced : [],
@@ -174,7 +174,7 @@ class PackageAttempt {
   #preChecks(): PackageRejection | null {
     const { mempool, chain, clock } = this.#deps;
     const { testOnly, maxFeerate } = this.#options;
-    const options: JudgeOptions = {
+    const options: ValidationOptions = {
       bypassLimits: false,
       allowReplacement: !testOnly,
       allowSiblingEviction: false,
@@ -184,7 +184,7 @@ class PackageAttempt {
     for (const parsed of this.#txs) {
       const judged = preCheck(parsed, coins, this.#deps, options, unixSeconds(clock));
       if (!judged.ok) {
-        this.results.set(key(parsed), refused(judged.refusal, parsed));
+        this.results.set(key(parsed), rejectedResult(judged.refusal, parsed));
         return FAILED;
       }
       const { candidate } = judged;
@@ -305,7 +305,7 @@ class PackageAttempt {
   }
 
   #fail({ parsed }: Candidate, rejection: TxRejection): PackageRejection {
-    this.results.set(key(parsed), refused({ rejection, conflicts: [], missingInputs: [] }, parsed));
+    this.results.set(key(parsed), rejectedResult({ rejection, conflicts: [], missingInputs: [] }, parsed));
     return FAILED;
   }
 

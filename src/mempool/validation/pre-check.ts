@@ -37,7 +37,7 @@ const MIN_STANDARD_STRIPPED_SIZE = 65;
 const IN_MEMPOOL = Number.MAX_SAFE_INTEGER;
 
 /** Options of a validation. */
-export interface JudgeOptions {
+export interface ValidationOptions {
   /** Skip fee and limit checks, for transactions of disconnected blocks. */
   readonly bypassLimits: boolean;
   readonly allowReplacement: boolean;
@@ -61,7 +61,7 @@ export interface Candidate {
 }
 
 /** Reason of a rejection, with data that lets a client resolve it. */
-export interface Refusal {
+export interface RejectionDetails {
   readonly rejection: TxRejection;
   readonly conflicts: readonly Txid[];
   readonly missingInputs: readonly Outpoint[];
@@ -69,20 +69,23 @@ export interface Refusal {
   readonly paid?: { readonly fee: number; readonly vsize: number };
 }
 
-export interface JudgeDeps {
+export interface PreCheckDeps {
   readonly mempool: Mempool;
   readonly chain: ChainView;
   readonly engine: SignatureEngine;
 }
 
-const refuse = (rejection: TxRejection, more: Partial<Refusal> = {}): { ok: false; refusal: Refusal } => ({
+const refuse = (
+  rejection: TxRejection,
+  more: Partial<RejectionDetails> = {},
+): { ok: false; refusal: RejectionDetails } => ({
   ok: false,
   refusal: { rejection, conflicts: [], missingInputs: [], ...more },
 });
 
-export type Judged =
+export type PreCheckResult =
   | { readonly ok: true; readonly candidate: Candidate }
-  | { readonly ok: false; readonly refusal: Refusal };
+  | { readonly ok: false; readonly refusal: RejectionDetails };
 
 /**
  * All checks except scripts, in Core's order (PreChecks). An accepted transaction is staged in the graph without links
@@ -91,10 +94,10 @@ export type Judged =
 export function preCheck(
   parsed: ParsedTransaction,
   coins: MempoolCoins,
-  { mempool, chain }: JudgeDeps,
-  options: JudgeOptions,
+  { mempool, chain }: PreCheckDeps,
+  options: ValidationOptions,
   time: number,
-): Judged {
+): PreCheckResult {
   const { tx, txid, wtxid, strippedSize } = parsed;
   const { entries, options: relay } = mempool;
   const bad = checkTransaction(tx, strippedSize);

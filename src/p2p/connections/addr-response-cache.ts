@@ -22,7 +22,7 @@ interface Answer {
  * Answers to `getaddr`. All peers of one network and local address get the same answer for about a day, so that nobody
  * can collect all addresses by asking often or prove that two addresses belong to one node.
  */
-export class AddressAnswers {
+export class AddrResponseCache {
   readonly #addresses: AddrManager;
   readonly #isShunned: (peer: PeerAddress) => boolean;
   readonly #clock: Clock;

@@ -2,10 +2,10 @@ import type { Log } from '../../util/log.ts';
 import type { AddrManager } from '../address/addr-manager.ts';
 import type { Connection, ConnectionEvents, Direction } from './connection.ts';
 import type { ConnectionTable } from './connection-table.ts';
-import { KeptMemory } from './peer-memory.ts';
-import { MessageTurns } from './message-scheduler.ts';
+import { MessageScheduler } from './message-scheduler.ts';
 import type { NetTotals } from './net-totals.ts';
 import type { PeerLogic } from './peer-link.ts';
+import { PeerMemory } from './peer-memory.ts';
 
 export interface EventParts {
   readonly table: ConnectionTable;
@@ -20,14 +20,14 @@ export interface EventParts {
 export class LogicEvents implements ConnectionEvents {
   readonly #parts: EventParts;
   readonly #logic: PeerLogic;
-  readonly #turns: MessageTurns;
-  readonly #memory: KeptMemory;
+  readonly #turns: MessageScheduler;
+  readonly #memory: PeerMemory;
 
   constructor(logic: PeerLogic, parts: EventParts) {
     this.#parts = parts;
     this.#logic = logic;
-    this.#turns = new MessageTurns(logic, parts.log);
-    this.#memory = new KeptMemory(parts.table, parts.log);
+    this.#turns = new MessageScheduler(logic, parts.log);
+    this.#memory = new PeerMemory(parts.table, parts.log);
   }
 
   opened(connection: Connection): void {

@@ -3,14 +3,14 @@ import type { AddrManager } from '../address/addr-manager.ts';
 import type { NetAddress, NetService, PeerAddress } from '../address/net-address.ts';
 import type { NetworkClass } from '../address/net-group.ts';
 import type { AddedNodeState } from './added-nodes.ts';
-import { AddressAnswers } from './addr-response-cache.ts';
+import { AddrResponseCache } from './addr-response-cache.ts';
 import type { BanList } from './ban-list.ts';
 import { type ConnectionCounts, countsOf } from './counts.ts';
+import type { OutboundType } from './dialer.ts';
 import type { LocalAddress } from './local-addresses.ts';
 import type { NetDependencies, NetOptions } from './net-options.ts';
 import { NetState } from './net-state.ts';
 import type { NetTotals } from './net-totals.ts';
-import type { OutboundType } from './dialer.ts';
 import { OwnNonces } from './own-nonces.ts';
 import type { PeerLink, PeerLogic } from './peer-link.ts';
 import type { Routes } from './routes.ts';
@@ -30,7 +30,7 @@ export class ConnectionManager {
   readonly slots: Slots;
   readonly #state: NetState;
   readonly #nonces: OwnNonces;
-  readonly #answers: AddressAnswers;
+  readonly #answers: AddrResponseCache;
   #running: RunningNet | null = null;
 
   constructor(options: NetOptions, deps: NetDependencies) {
@@ -43,7 +43,7 @@ export class ConnectionManager {
     this.slots = state.slots;
     this.#nonces = new OwnNonces(state.table);
     const { timing, random } = state.deps;
-    this.#answers = new AddressAnswers(
+    this.#answers = new AddrResponseCache(
       state.addresses,
       ({ address }) => state.isShunned(address),
       timing.clock,

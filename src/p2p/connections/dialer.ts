@@ -21,7 +21,7 @@ import type { Timing } from './timing.ts';
 export type OutboundType = Exclude<ConnectionType, 'inbound'>;
 
 /** An outbound connection to be opened: to an address, or to the text of an operator. */
-export interface OpenRequest {
+export interface DialRequest {
   readonly type: OutboundType;
   readonly to: PeerAddress | string;
   readonly v2: boolean;
@@ -29,7 +29,7 @@ export interface OpenRequest {
   readonly countFailure: boolean;
 }
 
-export interface OpenerParts {
+export interface DialerParts {
   readonly magic: Uint8Array;
   readonly defaultPort: number;
   readonly permissions: readonly PermissionRule[];
@@ -51,13 +51,13 @@ export interface OpenerParts {
 const MAX_RESOLVED = 256;
 
 /** Opens outbound connections. */
-export class Opener {
-  readonly #parts: OpenerParts;
+export class Dialer {
+  readonly #parts: DialerParts;
   /** Requests in progress. */
-  readonly #pending = new Set<OpenRequest>();
-  readonly #requests = new WeakMap<Connection, OpenRequest>();
+  readonly #pending = new Set<DialRequest>();
+  readonly #requests = new WeakMap<Connection, DialRequest>();
 
-  constructor(parts: OpenerParts) {
+  constructor(parts: DialerParts) {
     this.#parts = parts;
   }
 
@@ -69,12 +69,12 @@ export class Opener {
   }
 
   /** Returns the request for which an outbound connection was opened. */
-  requestOf(connection: Connection): OpenRequest | null {
+  requestOf(connection: Connection): DialRequest | null {
     return this.#requests.get(connection) ?? null;
   }
 
   /** Opens a connection and starts its handshake. Returns null on failure. Rejects only with the signal's reason. */
-  async open(request: OpenRequest, signal: AbortSignal): Promise<Connection | null> {
+  async open(request: DialRequest, signal: AbortSignal): Promise<Connection | null> {
     if (!this.#parts.active() || this.#isRefused(request)) return null;
     this.#pending.add(request);
     try {
@@ -93,7 +93,7 @@ export class Opener {
     }
   }
 
-  #isRefused({ to }: OpenRequest): boolean {
+  #isRefused({ to }: DialRequest): boolean {
     const { table, local, isShunned } = this.#parts;
     if (typeof to === 'string') return table.hasName(to);
     return local.isLocal(to.address) || isShunned(to) || table.hasAddress(to.address);
@@ -130,7 +130,7 @@ export class Opener {
     }
   }
 
-  async #dialTarget(request: OpenRequest, target: NetService | null, signal: AbortSignal): Promise<ByteStream | null> {
+  async #dialTarget(request: DialRequest, target: NetService | null, signal: AbortSignal): Promise<ByteStream | null> {
     const { addresses, log } = this.#parts;
     try {
       const stream = await this.#dial(request, target, signal);
@@ -144,7 +144,7 @@ export class Opener {
     }
   }
 
-  async #dial({ to }: OpenRequest, target: NetService | null, signal: AbortSignal): Promise<ByteStream> {
+  async #dial({ to }: DialRequest, target: NetService | null, signal: AbortSignal): Promise<ByteStream> {
     const { routes, dial, timing, defaultPort } = this.#parts;
     if (target !== null && !routes.canDial(target.address)) throw new DialError('network cannot be reached');
     const { host, port } =
@@ -163,7 +163,7 @@ export class Opener {
     }
   }
 
-  #begin(request: OpenRequest, target: NetService | null, stream: ByteStream, signal: AbortSignal): Connection | null {
+  #begin(request: DialRequest, target: NetService | null, stream: ByteStream, signal: AbortSignal): Connection | null {
     const { table, permissions, magic, events, timing, active } = this.#parts;
     // Meanwhile the network may have been deactivated, or the peer may have connected to us.
     const isThere = target === null ? table.hasName(String(request.to)) : table.hasService(target);

@@ -1,6 +1,6 @@
 import type { AddedNodes } from './added-nodes.ts';
 import type { ConnectionTable } from './connection-table.ts';
-import type { Opener } from './dialer.ts';
+import type { Dialer } from './dialer.ts';
 import { MANUAL_SLOTS } from './slots.ts';
 import type { Timing } from './timing.ts';
 
@@ -11,7 +11,7 @@ const IDLE_MS = 2000;
 const RETRY_MS = 60_000;
 
 export interface ManualParts {
-  readonly opener: Opener;
+  readonly opener: Dialer;
   readonly table: ConnectionTable;
   readonly added: AddedNodes;
   readonly timing: Timing;

@@ -11,7 +11,7 @@ const SLICE_MESSAGES = 256;
  * Passes received messages to the protocol logic, round by round with one message per peer. A peer whose message is
  * still in process does not delay the others.
  */
-export class MessageTurns {
+export class MessageScheduler {
   readonly #logic: Pick<PeerLogic, 'message'>;
   readonly #log: Log;
   /** Connections with a ready message and none in process. */

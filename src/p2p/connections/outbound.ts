@@ -7,8 +7,8 @@ import { netGroup } from '../address/net-group.ts';
 import { hasServices, SERVICES } from '../services.ts';
 import type { AddedNodes } from './added-nodes.ts';
 import type { ConnectionTable } from './connection-table.ts';
+import type { Dialer, OutboundType } from './dialer.ts';
 import type { LocalAddresses } from './local-addresses.ts';
-import type { Opener, OutboundType } from './dialer.ts';
 import { chooseAddress } from './outbound-address.ts';
 import type { RoutableNetwork, Routes } from './routes.ts';
 import type { Slots } from './slots.ts';
@@ -34,7 +34,7 @@ const LASTING: readonly string[] = ['manual', 'outbound-full-relay', 'block-rela
 
 export interface OutboundParts {
   readonly table: ConnectionTable;
-  readonly opener: Opener;
+  readonly opener: Dialer;
   readonly slots: Slots;
   readonly addresses: AddrManager;
   readonly added: AddedNodes;

@@ -14,7 +14,7 @@ const CROWDED = 10_000_000;
  * The memory used for all peers together. Above the limit inbound peers are disconnected, first those with the largest
  * product of memory and time, such as peers that do not read or never complete a message.
  */
-export class KeptMemory {
+export class PeerMemory {
   readonly #table: ConnectionTable;
   readonly #log: Log;
   #total = 0;

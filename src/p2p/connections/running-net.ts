@@ -2,12 +2,12 @@ import { Acceptor } from './acceptor.ts';
 import { saveAnchors, takeAnchors } from './anchors.ts';
 import type { Connection } from './connection.ts';
 import { LogicEvents } from './connection-events.ts';
+import { Dialer } from './dialer.ts';
 import { askDnsSeeds } from './dns-seeds.ts';
 import { fixedSeeds } from './fixed-seeds.ts';
 import { inactivityReason } from './inactivity.ts';
 import { keepAdded, keepConnected } from './manual-connections.ts';
 import type { NetState } from './net-state.ts';
-import { Opener } from './dialer.ts';
 import { Outbound } from './outbound.ts';
 import type { PeerLogic } from './peer-link.ts';
 import { saveAddresses } from './saved-addresses.ts';
@@ -22,7 +22,7 @@ export class RunningNet {
   /** Port on which peers can connect; null if not listening. */
   readonly port: number | null;
   readonly acceptor: Acceptor;
-  readonly opener: Opener;
+  readonly opener: Dialer;
   /** Null if only configured peers are connected to. */
   readonly outbound: Outbound | null;
   readonly #state: NetState;
@@ -57,7 +57,7 @@ export class RunningNet {
       state.findLocalAddresses(listening);
       deps.log.info('listening for peers', { ...listening, v2 });
     }
-    this.opener = new Opener({
+    this.opener = new Dialer({
       ...deps,
       ...shared,
       defaultPort: options.params.ports.p2p,

@@ -29,7 +29,7 @@ export interface OutboundSlots {
 }
 
 /** Replaces outbound peers whose chain falls behind, drops extra outbound peers and detects a stale tip. */
-export class OutboundWatch {
+export class OutboundMonitor {
   readonly #ctx: PeerContext;
   readonly #headers: HeaderSync;
   readonly #requests: BlockRequests;

@@ -4,7 +4,7 @@ import { INVENTORY } from '../messages/inventory.ts';
 import type { PeerContext } from '../peer/context.ts';
 import type { Peer } from '../peer/peer.ts';
 import { INVALID_COMPACT_VERSION, SENDHEADERS_VERSION } from '../protocol.ts';
-import { hasHeader, isActive, resolveUnknown } from '../sync/availability.ts';
+import { hasHeader, isActive, processBlockAvailability } from '../sync/availability.ts';
 import type { RecentBlock } from './recent-block.ts';
 
 /** Maximum number of blocks announced by headers at once (Core's MAX_BLOCKS_TO_ANNOUNCE). */
@@ -33,7 +33,7 @@ export class BlockAnnouncer {
     for (const peer of this.#ctx.peers.values()) {
       const { negotiated, sync, link } = peer;
       if (!negotiated.wantsCompactBlocks || negotiated.protocol < INVALID_COMPACT_VERSION) continue;
-      resolveUnknown(peer, this.#ctx.chain);
+      processBlockAvailability(peer, this.#ctx.chain);
       if (hasHeader(peer, entry) || !hasHeader(peer, entry.parent!)) continue;
       link.sendPayload('cmpctblock', this.#recent.compact(entry));
       sync.bestHeaderSent = entry;
@@ -69,7 +69,7 @@ export class BlockAnnouncer {
     const { announce } = peer.blocks;
     if (announce.length === 0) return;
     const news = announce.splice(0);
-    resolveUnknown(peer, this.#ctx.chain);
+    processBlockAvailability(peer, this.#ctx.chain);
     if (!this.#sendHeaders(peer, news)) this.#sendInventory(peer, news.at(-1)!);
   }
 

@@ -10,7 +10,7 @@ const STALE_AGE_S = 30 * 24 * 60 * 60;
  * Core's BlockRequestAllowed: returns whether peers may request a block. Blocks outside the active chain must have been
  * valid and recent.
  */
-export function maySee({ chain, params }: PeerContext, entry: ChainEntry): boolean {
+export function isBlockRequestAllowed({ chain, params }: PeerContext, entry: ChainEntry): boolean {
   if (isActive(chain, entry)) return true;
   const best = chain.bestHeader;
   if (!entry.hasUndo || entry.failed) return false;

@@ -10,7 +10,7 @@ import { INVENTORY } from '../messages/inventory.ts';
 import { antiDosWork, type PeerContext } from '../peer/context.ts';
 import type { Peer } from '../peer/peer.ts';
 import { COMPACT_BLOCKS } from '../protocol.ts';
-import { noteEntry } from '../sync/availability.ts';
+import { updateBestKnown } from '../sync/availability.ts';
 import type { BlockDownload } from '../sync/block-download.ts';
 import { type BlockRequest, MAX_BLOCKS_PER_PEER, MAX_REQUESTS_OF_BLOCK } from '../sync/block-requests.ts';
 import type { HeaderSync } from '../sync/header-sync.ts';
@@ -92,7 +92,7 @@ export class CompactRelay {
     const { last: entry, rejection, added } = await chain.acceptHeaders([compact.header]);
     if (rejection !== null) return punishForBlock(this.#ctx, peer, rejection, true);
     if (entry === null || peer.gone) return;
-    noteEntry(peer, entry);
+    updateBestKnown(peer, entry);
     if (added > 0 && entry.chainwork > chain.tip.chainwork) peer.sync.lastAnnouncementAt = unixSeconds(clock);
     if (entry.hasBody) return;
     await this.#place(peer, entry, compact);

@@ -8,8 +8,8 @@ import { INVENTORY, type InventoryItem } from '../messages/inventory.ts';
 import type { PeerContext } from '../peer/context.ts';
 import type { Peer } from '../peer/peer.ts';
 import { isActive, locatorFork } from '../sync/availability.ts';
+import { isBlockRequestAllowed } from './block-request-allowed.ts';
 import { canDirectFetch, type RecentBlock } from './recent-block.ts';
-import { maySee } from './block-request-allowed.ts';
 import { strippedBlock, strippedTransaction } from './stripped.ts';
 
 /** Maximum number of blocks in the answer to `getblocks`. */
@@ -44,7 +44,7 @@ export class ServeBlocks {
     let entry: ChainEntry | null;
     if (locator.length === 0) {
       entry = chain.findEntry(stopHash);
-      if (entry === null || !maySee(this.#ctx, entry)) return;
+      if (entry === null || !isBlockRequestAllowed(this.#ctx, entry)) return;
     } else entry = this.#next(locatorFork(chain, locator));
     const headers = [];
     let last: ChainEntry | null = null;
@@ -85,7 +85,7 @@ export class ServeBlocks {
     if (entry === null || !entry.hasBody) return;
     // A peer that received this block before its validation may request it in full, so the answer waits for the result.
     if (this.#recent.isNext(entry) && !isActive(chain, entry)) await chain.settle().catch(() => {});
-    if (link.closed || !maySee(this.#ctx, entry)) return;
+    if (link.closed || !isBlockRequestAllowed(this.#ctx, entry)) return;
     // Filtered blocks serve light clients, so they count as historical: new blocks for nodes take precedence.
     const historical = kind === INVENTORY.filteredBlock || chain.bestHeader.time - entry.time > HISTORICAL_AGE_S;
     if (historical && connections.uploadTargetReached(true) && !link.permissions.has('download')) {
@@ -107,7 +107,8 @@ export class ServeBlocks {
   getblocktxn(peer: Peer, { blockHash, indexes }: GetBlockTxnMessage): void | Promise<void> {
     const { chain } = this.#ctx;
     const entry = chain.findEntry(blockHash);
-    if (entry === null || !entry.hasBody || !(this.#recent.isNext(entry) || maySee(this.#ctx, entry))) return;
+    if (entry === null || !entry.hasBody || !(this.#recent.isNext(entry) || isBlockRequestAllowed(this.#ctx, entry)))
+      return;
     // For an old block the full block is sent (as in Core), which also prevents repeated reads of it.
     if (entry.height < chain.height - MAX_BLOCKTXN_DEPTH)
       return this.getdata(peer, { kind: INVENTORY.witnessBlock, hash: blockHash });

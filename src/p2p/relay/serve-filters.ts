@@ -6,7 +6,7 @@ import type { FilterRangeMessage, GetFilterCheckpointsMessage } from '../message
 import type { PeerContext } from '../peer/context.ts';
 import type { Peer } from '../peer/peer.ts';
 import { hasServices, SERVICES } from '../services.ts';
-import { maySee } from './block-request-allowed.ts';
+import { isBlockRequestAllowed } from './block-request-allowed.ts';
 
 /** Filter type of the basic filter (BIP-158), the only one. */
 const BASIC_FILTER = 0;
@@ -90,7 +90,8 @@ export class ServeFilters {
     if (filterType !== BASIC_FILTER || !hasServices(peer.offered(options.services), SERVICES.compactFilters))
       return refuse('block filters requested without the service');
     const stop = chain.findEntry(stopHash);
-    if (stop === null || !maySee(this.#ctx, stop)) return refuse('block filters of an unknown block requested');
+    if (stop === null || !isBlockRequestAllowed(this.#ctx, stop))
+      return refuse('block filters of an unknown block requested');
     if (range !== null && range.startHeight > stop.height) return refuse('block filters of no blocks requested');
     if (range !== null && stop.height - range.startHeight >= range.limit)
       return refuse('too many block filters requested');

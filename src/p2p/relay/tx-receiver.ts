@@ -9,7 +9,7 @@ import { INVENTORY, type InventoryItem, isTransactionKind } from '../messages/in
 import type { PeerContext } from '../peer/context.ts';
 import type { Peer } from '../peer/peer.ts';
 import type { GenTxid } from '../tx/gen-txid.ts';
-import { packageJudged, refusalOf } from '../tx/package-result.ts';
+import { processPackageResult, rejectionOf } from '../tx/package-result.ts';
 import { RecentTxs } from '../tx/recent-txs.ts';
 import { RequestTracker } from '../tx/request-tracker.ts';
 import { type PackageToValidate, TxDownload } from '../tx/tx-download.ts';
@@ -23,7 +23,7 @@ const MAX_GETDATA = 1000;
  * Receives transactions from peers: requests those announced, submits them to the mempool and announces the accepted
  * ones.
  */
-export class TxIntake {
+export class TxReceiver {
   readonly #ctx: PeerContext;
   readonly #relay: TxRelay;
   readonly #compact: CompactRelay;
@@ -130,7 +130,7 @@ export class TxIntake {
     const result = await this.#ctx.mempool.relay.accept(parsed);
     // The validation queue is full: the transaction is dropped.
     if (result === null) return;
-    const refusal = refusalOf(result);
+    const refusal = rejectionOf(result);
     if (result.status === 'accepted') this.#accepted(peer, parsed);
     // Another peer delivered it meanwhile.
     if (refusal === null) this.#download.mempoolAccepted(parsed);
@@ -163,7 +163,7 @@ export class TxIntake {
     const { mempool, peers } = this.#ctx;
     const result = await mempool.relay.acceptPackage(found.txs);
     if (result === null) return;
-    for (const { parsed, sender } of packageJudged(this.#download, found, result).accepted)
+    for (const { parsed, sender } of processPackageResult(this.#download, found, result).accepted)
       this.#accepted(peers.get(sender), parsed);
   }
 }

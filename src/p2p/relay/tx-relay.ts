@@ -157,7 +157,7 @@ export class TxRelay {
       entry !== null && entry.sequence < tx.nextSequence ? entry : this.#recent.transaction(hash);
     if (found === null) return false;
     link.sendPayload('tx', kind === INVENTORY.tx ? strippedTransaction(parseTransaction(found.raw)) : found.raw);
-    relay.requested(found.txid);
+    relay.markRequested(found.txid);
     return true;
   }
 

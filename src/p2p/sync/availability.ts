@@ -7,24 +7,24 @@ import type { Peer } from '../peer/peer.ts';
  * Core's UpdateBlockAvailability: the peer announced a block. Its entry may become the peer's best known block; if we
  * do not have its header yet, the hash is remembered.
  */
-export function noteBlock(peer: Peer, hash: BlockHash, chain: Chain): void {
-  resolveUnknown(peer, chain);
+export function updateBlockAvailability(peer: Peer, hash: BlockHash, chain: Chain): void {
+  processBlockAvailability(peer, chain);
   const entry = chain.findEntry(hash);
-  if (entry !== null && entry.chainwork > 0n) noteEntry(peer, entry);
+  if (entry !== null && entry.chainwork > 0n) updateBestKnown(peer, entry);
   else peer.sync.unknownBlock = hash.slice() as BlockHash;
 }
 
-export function noteEntry({ sync }: Peer, entry: ChainEntry): void {
+export function updateBestKnown({ sync }: Peer, entry: ChainEntry): void {
   if (sync.bestKnown === null || entry.chainwork >= sync.bestKnown.chainwork) sync.bestKnown = entry;
 }
 
 /** Core's ProcessBlockAvailability: checks whether the header of the remembered block is known by now. */
-export function resolveUnknown(peer: Peer, chain: Chain): void {
+export function processBlockAvailability(peer: Peer, chain: Chain): void {
   const { sync } = peer;
   if (sync.unknownBlock === null) return;
   const entry = chain.findEntry(sync.unknownBlock);
   if (entry === null) return;
-  noteEntry(peer, entry);
+  updateBestKnown(peer, entry);
   sync.unknownBlock = null;
 }
 

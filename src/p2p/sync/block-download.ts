@@ -11,7 +11,7 @@ import { antiDosWork, type PeerContext } from '../peer/context.ts';
 import type { Peer } from '../peer/peer.ts';
 import { isLimited, LIMITED_BLOCKS } from '../protocol.ts';
 import { canDirectFetch } from '../relay/recent-block.ts';
-import { isActive, noteEntry, resolveUnknown } from './availability.ts';
+import { isActive, processBlockAvailability, updateBestKnown } from './availability.ts';
 import { BlockRequests, MAX_BLOCKS_PER_PEER, MAX_REQUESTS_OF_BLOCK } from './block-requests.ts';
 import { punishForBlock } from './punish.ts';
 
@@ -180,7 +180,7 @@ export class BlockDownload {
     }
     const { entry } = outcome;
     this.requests.remove(entry, nowMs);
-    noteEntry(peer, entry);
+    updateBestKnown(peer, entry);
     if (outcome.status === 'accepted') {
       if (!known) this.#remember(entry, peer, viaCompact);
       peer.link.standing.lastBlockAt = unixSeconds(clock);
@@ -280,7 +280,7 @@ export class BlockDownload {
     const { chain, params } = this.#ctx;
     const { sync } = peer;
     const nothing = { wanted: [], staller: null };
-    resolveUnknown(peer, chain);
+    processBlockAvailability(peer, chain);
     const best = sync.bestKnown;
     if (best === null || best.chainwork < chain.tip.chainwork) return nothing;
     if (best.chainwork < params.consensus.minimumChainWork || best.failed) return nothing;

@@ -9,7 +9,7 @@ import { MAX_HEADERS } from '../messages/headers.ts';
 import { antiDosWork, type PeerContext } from '../peer/context.ts';
 import type { Peer } from '../peer/peer.ts';
 import { PROTOCOL_VERSION } from '../protocol.ts';
-import { isActive, noteBlock, noteEntry } from './availability.ts';
+import { isActive, updateBestKnown, updateBlockAvailability } from './availability.ts';
 import { HeadersPresync } from './headers-presync.ts';
 import { punishForBlock } from './punish.ts';
 
@@ -67,7 +67,7 @@ export class HeaderSync {
   /** Processes an `inv` of a block. */
   announced(peer: Peer, hash: BlockHash): void {
     const { chain } = this.#ctx;
-    noteBlock(peer, hash, chain);
+    updateBlockAvailability(peer, hash, chain);
     if (chain.findEntry(hash) !== null) return;
     const { sync } = peer;
     if (!sync.started) {
@@ -102,7 +102,7 @@ export class HeaderSync {
       ready.proven || peer.link.permissions.has('noban') || (lastKnown !== null && this.#isOurs(lastKnown));
     if (!proven && this.#hasLowWork(peer, parent, ready.headers, full)) return;
     const { last, rejection } = await chain.acceptHeaders(ready.headers);
-    if (last !== null) noteEntry(peer, last);
+    if (last !== null) updateBestKnown(peer, last);
     if (rejection !== null) return punishForBlock(this.#ctx, peer, rejection);
     if (last === null || peer.gone) return;
     if (full && sync.presync === null) this.ask(peer, locatorOf(last));
@@ -161,7 +161,7 @@ export class HeaderSync {
   #unconnected(peer: Peer, headers: readonly BlockHeader[]): void {
     const { chain } = this.#ctx;
     this.ask(peer, locatorOf(chain.bestHeader));
-    noteBlock(peer, headerHash(headers.at(-1)!), chain);
+    updateBlockAvailability(peer, headerHash(headers.at(-1)!), chain);
   }
 
   #isOurs(entry: ChainEntry): boolean {

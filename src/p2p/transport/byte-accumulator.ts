@@ -7,7 +7,7 @@ const ALLOCATE_AHEAD = 262_144;
 const NOTHING = new Uint8Array(0);
 
 /** Accumulates an expected number of bytes from chunks of any size. Each byte is copied a few times at most. */
-export class Gather {
+export class ByteAccumulator {
   #wanted = 0;
   #length = 0;
   #buffer = NOTHING;

@@ -2,7 +2,7 @@ import { hash256 } from '../../crypto/hash.ts';
 import { assert } from '../../util/assert.ts';
 import { bytesToHex } from '../../util/bytes.ts';
 import { MESSAGES } from '../messages/messages.ts';
-import { Gather } from './byte-accumulator.ts';
+import { ByteAccumulator } from './byte-accumulator.ts';
 import { MAX_PAYLOAD, type Transport, type TransportEvent, TYPE_SIZE } from './transport.ts';
 
 const MAGIC_SIZE = 4;
@@ -21,8 +21,8 @@ export class V1Transport implements Transport {
   readonly sessionId = null;
   readonly writable = true;
   readonly #magic: Uint8Array;
-  readonly #header = new Gather();
-  readonly #payload = new Gather();
+  readonly #header = new ByteAccumulator();
+  readonly #payload = new ByteAccumulator();
   /** Message type in the header of the current payload; null if invalid. */
   #type: string | null = null;
   readonly #checksum = new Uint8Array(CHECKSUM_SIZE);

@@ -3,7 +3,7 @@ import { randomSecret } from '../../crypto/keys.ts';
 import { assert } from '../../util/assert.ts';
 import { bytesToHex, concatBytes, equalBytes } from '../../util/bytes.ts';
 import { Bip324Cipher, GARBAGE_TERMINATOR_SIZE, LENGTH_SIZE, PACKET_EXPANSION } from './bip324-cipher.ts';
-import { Gather } from './byte-accumulator.ts';
+import { ByteAccumulator } from './byte-accumulator.ts';
 import { shortIdOf, typeOfShortId } from './short-ids.ts';
 import { MAX_PAYLOAD, type Protocol, type Transport, type TransportEvent, TYPE_SIZE } from './transport.ts';
 import { readType, V1_HEADER_SIZE, V1Transport, writeType } from './v1-transport.ts';
@@ -43,7 +43,7 @@ export class V2Transport implements Transport {
   readonly #random: RandomBytes | undefined;
   #encodedKey: Uint8Array | null = null;
   readonly #v1: V1Transport;
-  readonly #gather = new Gather();
+  readonly #gather = new ByteAccumulator();
   #garbage: Uint8Array;
   #cipher: Bip324Cipher | null = null;
   #state: ReceiveState;

@@ -16,7 +16,7 @@ export interface AcceptedTx {
  * Reports the mempool's result of a package to TxDownload. Returns the accepted transactions, to be announced, and the
  * peers that have orphans to reconsider.
  */
-export function packageJudged(
+export function processPackageResult(
   download: TxDownload,
   { txs, senders }: PackageToValidate,
   { rejection, results }: PackageResult,
@@ -33,7 +33,7 @@ export function packageJudged(
       for (const peer of download.mempoolAccepted(parsed)) working.add(peer);
       accepted.unshift({ parsed, sender: senders[i], replaced: result.replaced });
     } else {
-      const refusal = refusalOf(result);
+      const refusal = rejectionOf(result);
       if (refusal) download.mempoolRejected(parsed, refusal, senders[i], false);
     }
   }
@@ -41,7 +41,7 @@ export function packageJudged(
 }
 
 /** Returns why the mempool rejected a transaction; null if it has it. */
-export function refusalOf(result: AcceptResult): TxRejection | null {
+export function rejectionOf(result: AcceptResult): TxRejection | null {
   if (result.status === 'rejected') return result.rejection;
   if (result.status === 'different-witness') return { kind: 'conflict', reason: 'txn-same-nonwitness-data-in-mempool' };
   return null;

@@ -1,13 +1,13 @@
 import { expect, test } from 'bun:test';
 import type { AddressNetwork } from '../../../src/p2p/address/net-address.ts';
-import { AddressAnswers } from '../../../src/p2p/connections/addr-response-cache.ts';
+import { AddrResponseCache } from '../../../src/p2p/connections/addr-response-cache.ts';
 import type { PeerLink, Permission } from '../../../src/p2p/connections/peer-link.ts';
 import { fixture as addresses, at, HOUR, ip, peer } from '../address/addr-fixture.ts';
 
 function fixture(isShunned: (peer: { address: { bytes: Uint8Array } }) => boolean = () => false) {
   const { manager, clock, pass, below } = addresses();
   for (let i = 0; i < 200; i++) manager.add([peer(`${20 + i}.1.1.1`)], ip(`${20 + i}.2.2.2`));
-  return { manager, pass, answers: new AddressAnswers(manager, isShunned, clock, below) };
+  return { manager, pass, answers: new AddrResponseCache(manager, isShunned, clock, below) };
 }
 
 const link = (

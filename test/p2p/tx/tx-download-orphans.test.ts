@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { packageJudged } from '../../../src/p2p/tx/package-result.ts';
+import { processPackageResult } from '../../../src/p2p/tx/package-result.ts';
 import { packageHash } from '../../../src/policy/packages.ts';
 import { type ParsedBlock, type ParsedTransaction, readTransaction } from '../../../src/primitives/block.ts';
 import { hashToHex } from '../../../src/primitives/hash.ts';
@@ -214,7 +214,7 @@ describe('a parent that pays too little', () => {
       [hashToHex(child.wtxid), { status: 'rejected', rejection: { kind: 'missing-inputs', reason: '' }, ...of }],
     ] as const);
     const failed = { rejection: { kind: 'transaction', reason: 'transaction failed' } as const, results };
-    expect(packageJudged(t.download, found, failed)).toEqual({ accepted: [], working: [] });
+    expect(processPackageResult(t.download, found, failed)).toEqual({ accepted: [], working: [] });
     // The child waits on: another copy of its parent may do.
     expect([t.orphanage.has(child.wtxid), t.download.receivedTx(1, parent).package]).toEqual([true, null]);
 
@@ -223,7 +223,7 @@ describe('a parent that pays too little', () => {
     const effective = { fee: 1, vsize: 1, includes: [] };
     const accepted = { status: 'accepted', vsize: 1, fee: 1, effective, replaced: [] } as const;
     const good = { rejection: null, results: new Map([parent, child].map((tx) => [hashToHex(tx.wtxid), accepted])) };
-    expect(packageJudged(t.download, found, good)).toEqual({
+    expect(processPackageResult(t.download, found, good)).toEqual({
       accepted: [
         { parsed: parent, sender: 1, replaced: [] },
         { parsed: child, sender: 1, replaced: [] },
@@ -233,7 +233,7 @@ describe('a parent that pays too little', () => {
     expect(t.orphanage.has(child.wtxid)).toBe(false);
     expect(t.download.txToReconsider(2)).toEqual(grandchild);
     t.download.activeTipChanged();
-    packageJudged(t.download, found, good);
+    processPackageResult(t.download, found, good);
     expect(t.recent.reconsiderable.contains(packageHash([parent.wtxid, child.wtxid]))).toBe(false);
   });
 
