@@ -62,7 +62,7 @@ export class ChainWarnings {
 
   #checkUnknownRules(tip: ChainEntry): void {
     const { params, log } = this.#sources;
-    const found = unknownActivations(tip, params.consensus, params.name !== 'main', this.#cache);
+    const found = unknownActivations(tip, params.consensus, params.isTestnet, this.#cache);
     this.#unknownRules = found.flatMap(({ bit, active }) => (active ? [bit] : []));
     for (const { bit, active } of found) {
       const message = active ? 'unknown new rules activated' : 'unknown new rules locked in';

@@ -9,23 +9,12 @@ const REPEATS = new Map([
   [91_880, '00000000000743f190a18c5577a3c2d2a1f610ae9601ac046a38084ccb7cd721'],
 ]);
 
-/** The blocks whose coinbase they overwrote. */
-const OVERWRITTEN = new Map([
-  [91_722, '00000000000271a2dc26e7667f8419f2e15416dc6955e5a6c6cdf3f2574dd08e'],
-  [91_812, '00000000000af0aed4792b1acee3d966af36cf5def14935db8de83d6f9306f2f'],
-]);
-
 /** Coinbases from before BIP-34 name heights as low as this one, so from here on they could be repeated again. */
 const BIP34_IMPLIES_BIP30_LIMIT = 1_983_702;
 
 /** Whether this is one of the two blocks that BIP-30 was broken in. */
 export function isBip30Repeat(hash: BlockHash, height: number): boolean {
   return REPEATS.get(height) === hashToHex(hash);
-}
-
-/** Whether the coinbase of this block was overwritten by a later block with the same one. */
-export function isBip30Unspendable(hash: BlockHash, height: number): boolean {
-  return OVERWRITTEN.get(height) === hashToHex(hash);
 }
 
 /**

@@ -1,40 +1,20 @@
 import type { Amount } from '../primitives/amount.ts';
 import { type Coin, coinHeight, isCoinbaseCoin } from '../primitives/coin.ts';
-import type { Outpoint } from '../primitives/outpoint.ts';
 import type { Transaction } from '../primitives/transaction.ts';
 import type { Result } from '../util/result.ts';
 import { COINBASE_MATURITY, MAX_MONEY_NUMBER } from './limits.ts';
 import { moneyText } from './money-text.ts';
 import { reject, type TxRejection } from './rejection.ts';
 
-/** Where unspent outputs are looked up. */
-export interface CoinView {
-  get(outpoint: Outpoint): Coin | null | undefined;
-}
-
-/** Do the coins exist, may they be spent yet, do they cover the outputs? Yields the fee. */
-export function checkTxInputs(tx: Transaction, coins: CoinView, spendHeight: number): Result<Amount, TxRejection> {
-  const spent = spentCoins(tx, coins);
-  return spent === null ? missingInputs() : checkSpentCoins(tx, spent, spendHeight);
-}
-
-/** The coins that the inputs spend, in their order, or null where one is missing or spent already. */
-function spentCoins(tx: Transaction, coins: CoinView): Coin[] | null {
-  const spent: Coin[] = [];
-  for (const { prevout } of tx.inputs) {
-    const coin = coins.get(prevout);
-    if (!coin) return null;
-    spent.push(coin);
-  }
-  return spent;
-}
-
 /** What a transaction is told whose coins are not all there: this outranks all that is wrong with those that are. */
 export function missingInputs() {
   return reject('missing-inputs', 'bad-txns-inputs-missingorspent', 'CheckTxInputs: inputs missing/spent');
 }
 
-/** The same as `checkTxInputs` with the coins in hand, in the order of the inputs. `tx` has passed `checkTransaction`. */
+/**
+ * Returns the fee; a rejection where a coin is not mature or the values are out of range. `coins` are those that the
+ * inputs spend, in their order; `tx` has passed `checkTransaction`.
+ */
 export function checkSpentCoins(
   tx: Transaction,
   coins: readonly Coin[],

@@ -38,15 +38,9 @@ export function ellswiftCreate(secret: Uint8Array, random: RandomBytes = systemR
   for (;;) {
     const u = bytesToBigInt(random(32)) % P;
     const form = random(1)[0]! & 7;
-    const t = u === 0n ? null : inverseEncoding(x, u, form);
+    const t = u === 0n ? null : xSwiftEcInverse(x, u, form);
     if (t !== null) return concatBytes(bigIntToBytes32(u), bigIntToBytes32(t));
   }
-}
-
-/** The t with which (u, t) stands for x, or null; `form` (0 to 7) says which of up to eight. All of 32 bytes. */
-export function ellswiftInverse(x: Uint8Array, u: Uint8Array, form: number): Uint8Array | null {
-  const t = inverseEncoding(bytesToBigInt(x) % P, bytesToBigInt(u) % P, form);
-  return t === null ? null : bigIntToBytes32(t);
 }
 
 /** BIP-324: the 32 bytes both sides know, bound to both keys as they were sent. */
@@ -76,7 +70,8 @@ function xOfElements(u0: bigint, t0: bigint): bigint {
   return isOnCurve(second) ? second : mod((ratio - u) * HALF);
 }
 
-function inverseEncoding(x: bigint, u: bigint, form: number): bigint | null {
+/** XSwiftECInv of BIP-324: the t with which (u, t) encodes x, or null; `form` (0 to 7) selects one of up to eight. */
+export function xSwiftEcInverse(x: bigint, u: bigint, form: number): bigint | null {
   let v = x;
   let s: bigint;
   if ((form & 2) === 0) {

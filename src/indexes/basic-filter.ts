@@ -53,20 +53,8 @@ export function encodeFilter(values: Float64Array): Uint8Array {
   return w.finish();
 }
 
-/**
- * The elements of an encoded filter, ascending: numbers that scripts hash to under the block's key. Throws DecodeError
- * where there are more or fewer bytes than its count of elements takes.
- */
-export function decodeFilter(filter: Uint8Array): Float64Array {
-  const { count, codes } = openFilter(filter);
-  const values = new Float64Array(count);
-  let value = 0;
-  for (let i = 0; i < count; i++) values[i] = value += codes.read();
-  if (!codes.atEnd) throw new DecodeError('bytes after the filter');
-  return values;
-}
-
-function openFilter(filter: Uint8Array): { count: number; codes: GolombRiceReader } {
+/** Returns the count of elements of an encoded filter, and a reader of their differences. Throws DecodeError. */
+export function openFilter(filter: Uint8Array): { count: number; codes: GolombRiceReader } {
   const r = new ByteReader(filter);
   const count = readCompactSize(r);
   if (count > MAX_ELEMENTS) throw new DecodeError('filter with too many elements');

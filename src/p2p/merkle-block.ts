@@ -1,7 +1,5 @@
 import type { ParsedBlock } from '../primitives/block.ts';
-import type { Txid } from '../primitives/hash.ts';
-import { partialMerkleTree, provenTransactions } from '../primitives/partial-merkle-tree.ts';
-import { equalBytes } from '../util/bytes.ts';
+import { partialMerkleTree } from '../primitives/partial-merkle-tree.ts';
 import type { BloomFilter } from './bloom-filter.ts';
 import type { MerkleBlockMessage } from './messages/blocks.ts';
 
@@ -17,10 +15,4 @@ export function filteredBlock({ header, txs, txids }: ParsedBlock, filter: Bloom
   const matched = txs.flatMap((parsed, index) => (filter.matchAndUpdate(parsed) ? [index] : []));
   const chosen = new Set(matched);
   return { message: { header, ...partialMerkleTree(txids, (index) => chosen.has(index)) }, matched };
-}
-
-/** Returns the transactions that a merkle block proves; null if the proof is invalid. */
-export function matchesOf({ header, ...tree }: MerkleBlockMessage): { txid: Txid; index: number }[] | null {
-  const proven = provenTransactions(tree);
-  return proven && equalBytes(proven.root, header.merkleRoot) ? [...proven.matches] : null;
 }

@@ -16,10 +16,6 @@ export interface NetworkOptions {
   readonly signetChallenge?: Uint8Array;
 }
 
-export function isNetworkName(name: string): name is NetworkName {
-  return Object.hasOwn(NETWORKS, name);
-}
-
 /** The parameters of a network. Throws on an option that it does not have, or that cannot be read. */
 export function paramsFor(name: NetworkName, options: NetworkOptions = {}): NetworkParams {
   const { testActivationHeight = [], signetChallenge } = options;

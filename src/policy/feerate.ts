@@ -30,12 +30,6 @@ export function feeratePerKvB({ fee, vsize }: PaidFeerate): Amount {
   return product < 0n && quotient * size !== product ? quotient - 1n : quotient;
 }
 
-/** Which of two pays more for its size: negative, zero or positive. */
-export function compareFeerates(a: PaidFeerate, b: PaidFeerate): number {
-  const difference = a.fee * BigInt(b.vsize) - b.fee * BigInt(a.vsize);
-  return difference < 0n ? -1 : difference > 0n ? 1 : 0;
-}
-
 /** A feerate (satoshis per 1,000 vB) as Core's messages show it, in coins. */
 export function feerateText(feerate: Amount): string {
   const magnitude = feerate < 0n ? -feerate : feerate;

@@ -28,23 +28,6 @@ export const SCRIPT_FLAGS = {
 
 export type ScriptFlagName = keyof typeof SCRIPT_FLAGS;
 
-export const ALL_SCRIPT_FLAGS: ScriptFlags = (1 << 21) - 1;
-
-function isScriptFlagName(name: string): name is ScriptFlagName {
-  return Object.hasOwn(SCRIPT_FLAGS, name);
-}
-
-/** Reads a list such as `P2SH,WITNESS`; empty or `NONE` is no flag. Null on a name that does not exist. */
-export function parseScriptFlags(list: string): ScriptFlags | null {
-  if (list === '' || list === 'NONE') return 0;
-  let flags = 0;
-  for (const name of list.split(',')) {
-    if (!isScriptFlagName(name)) return null;
-    flags |= SCRIPT_FLAGS[name];
-  }
-  return flags;
-}
-
 /** The names of the flags that are set, in alphabetical order as Core lists them. */
 export function scriptFlagNames(flags: ScriptFlags): ScriptFlagName[] {
   const names = Object.keys(SCRIPT_FLAGS) as ScriptFlagName[];

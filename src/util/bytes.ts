@@ -183,8 +183,3 @@ export function concatBytes(...parts: readonly Uint8Array[]): Uint8Array {
   }
   return out;
 }
-
-/** A reversed copy. */
-export function reverseBytes(bytes: Uint8Array): Uint8Array {
-  return bytes.slice().reverse();
-}

@@ -13,8 +13,8 @@ import { BoundedMap, FailureTable, TokenBucket } from '../../src/auth/limits.ts'
 import { inSubnet, limitKey, parseIp, parseSubnet } from '../../src/http/ip.ts';
 import { access } from '../../src/http/route-access.ts';
 import type { RoutePlugin } from '../../src/server/app.ts';
-import { ManualClock } from '../../src/util/clock.ts';
 import { BEARER, STATIC_KEY, startTestApi } from '../lib/api-fixture.ts';
+import { ManualClock } from '../lib/manual-clock.ts';
 
 const routes: RoutePlugin = ({ call }) =>
   new Elysia({ name: 'test.auth' })

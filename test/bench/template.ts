@@ -4,9 +4,9 @@ import { DEFAULT_RELAY_OPTIONS } from '../../src/policy/relay-options.ts';
 import { parseTransaction } from '../../src/primitives/block.ts';
 import type { Txid } from '../../src/primitives/hash.ts';
 import { transactionBytes } from '../../src/primitives/transaction.ts';
-import { ManualClock } from '../../src/util/clock.ts';
 import { RegtestChain } from '../lib/chain-builder.ts';
 import { TestNode } from '../lib/chain-fixture.ts';
+import { ManualClock } from '../lib/manual-clock.ts';
 import { lockOf, type Payee, spend } from '../lib/tx-builder.ts';
 import { grouped, printTable } from './report.ts';
 

@@ -2,11 +2,12 @@ import { statSync } from 'node:fs';
 import { regtest } from '../../src/params/regtest.ts';
 import type { ParsedTransaction } from '../../src/primitives/block.ts';
 import type { Txid } from '../../src/primitives/hash.ts';
+import { runSteps } from '../../src/util/slices.ts';
 import { WalletTxViews } from '../../src/views/core/wallet-tx.ts';
 import { availableCoins } from '../../src/wallet/read/available-coins.ts';
 import { balancesOf } from '../../src/wallet/read/balances.ts';
 import { WalletView } from '../../src/wallet/read/wallet-view.ts';
-import { createTransaction } from '../../src/wallet/spend/create-transaction.ts';
+import { createTransactionSteps } from '../../src/wallet/spend/create-transaction.ts';
 import { ORDINARY_SPEND } from '../../src/wallet/spend/spend-request.ts';
 import { WalletReads } from '../../src/wallet/store/wallet-reads.ts';
 import { parsed, WalletFixture } from '../wallet/wallet-fixture.ts';
@@ -44,7 +45,7 @@ function benchSend(coins: number): string {
   const fee = { feerate: 1000n, overrideLimits: false, target: null, mode: 'unset' as const };
   const times = Array.from({ length: 20 }, () => {
     const from = performance.now();
-    const built = createTransaction(wallet, { ...ORDINARY_SPEND, recipients: [recipient], fee });
+    const built = runSteps(createTransactionSteps(wallet, { ...ORDINARY_SPEND, recipients: [recipient], fee }));
     if (!built.ok) throw new Error(built.error);
     return performance.now() - from;
   }).sort((a, b) => a - b);

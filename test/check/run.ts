@@ -34,6 +34,8 @@ function importDirections(): Outcome {
 const outcomes = await Promise.all([
   tool('types (tsc)', 'typescript/bin/tsc', '-p', '.'),
   tool('lint and format (biome)', '@biomejs/biome/bin/biome', 'check', '.'),
+  tool('unused code (knip)', 'knip/bin/knip-bun.js', '--no-progress'),
+  tool('code that tests alone use (knip)', 'knip/bin/knip-bun.js', '--no-progress', '--production'),
   importDirections(),
 ]);
 for (const { ok, name, output } of outcomes) {

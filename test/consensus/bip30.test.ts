@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { isBip30Repeat, isBip30Unspendable, mustCheckBip30 } from '../../src/consensus/bip30.ts';
+import { isBip30Repeat, mustCheckBip30 } from '../../src/consensus/bip30.ts';
 import type { HeaderEntry } from '../../src/consensus/header-entry.ts';
 import { mainnet } from '../../src/params/mainnet.ts';
 import { regtest } from '../../src/params/regtest.ts';
@@ -35,15 +35,6 @@ describe('BIP-30', () => {
     expect(isBip30Repeat(hashFromHex('00000000000743f190a18c5577a3c2d2a1f610ae9601ac046a38084ccb7cd721'), 91_880)).toBe(
       true,
     );
-  });
-
-  test('what they overwrote can never be spent', () => {
-    const first = hashFromHex<BlockHash>('00000000000271a2dc26e7667f8419f2e15416dc6955e5a6c6cdf3f2574dd08e');
-    const second = hashFromHex<BlockHash>('00000000000af0aed4792b1acee3d966af36cf5def14935db8de83d6f9306f2f');
-    expect(isBip30Unspendable(first, 91_722)).toBe(true);
-    expect(isBip30Unspendable(second, 91_812)).toBe(true);
-    expect(isBip30Unspendable(first, 91_812)).toBe(false);
-    expect(isBip30Unspendable(OTHER, 91_722)).toBe(false);
   });
 
   test('past BIP-34 on the known chain it is not looked up', () => {

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'bun:test';
-import { checkTxInputs } from '../../src/consensus/check-tx-inputs.ts';
 import { moneyText } from '../../src/consensus/money-text.ts';
 import { rejectionText } from '../../src/consensus/rejection.ts';
 import { type Coin, txPosition } from '../../src/primitives/coin.ts';
 import { outpointKey } from '../../src/primitives/outpoint.ts';
+import { checkTxInputs } from '../lib/check-tx-inputs.ts';
 import { input, output, txOf } from './block-fixture.ts';
 
 const MAX_MONEY = 2_100_000_000_000_000n;

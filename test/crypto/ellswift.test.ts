@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
-import { ellswiftCreate, ellswiftDecode, ellswiftInverse, ellswiftSharedSecret } from '../../src/crypto/ellswift.ts';
+import { ellswiftCreate, ellswiftDecode, ellswiftSharedSecret, xSwiftEcInverse } from '../../src/crypto/ellswift.ts';
 import { xOnlyOf } from '../../src/crypto/keys.ts';
 import { bytesToHex, hexToBytes } from '../../src/util/bytes.ts';
 import { hasVectors, vectorPath } from '../lib/vectors.ts';
@@ -26,8 +26,8 @@ describe.skipIf(!hasVectors)('BIP-324 tables', () => {
     const rows = table('bip324-xswiftec_inv_test_vectors.csv');
     for (const row of rows)
       for (let form = 0; form < 8; form++) {
-        const t = ellswiftInverse(hexToBytes(row.x!), hexToBytes(row.u!), form);
-        expect(t === null ? '' : bytesToHex(t)).toBe(row[`case${form}_t`]!);
+        const t = xSwiftEcInverse(BigInt(`0x${row.x!}`), BigInt(`0x${row.u!}`), form);
+        expect(t === null ? '' : t.toString(16).padStart(64, '0')).toBe(row[`case${form}_t`]!);
       }
     expect(rows.length).toBe(32);
   });

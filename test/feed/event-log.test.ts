@@ -11,7 +11,7 @@ import type { EventLogLimits } from '../../src/http/options.ts';
 import type { MempoolChange } from '../../src/mempool/changes.ts';
 import { openWriter } from '../../src/storage/chain-database.ts';
 import { ChainReads } from '../../src/storage/chain-reads.ts';
-import { ManualClock } from '../../src/util/clock.ts';
+import { ManualClock } from '../lib/manual-clock.ts';
 
 /** A database with an events table to write into, and the log that reads it. */
 class LogFixture implements Disposable {

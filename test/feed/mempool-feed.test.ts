@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { MempoolFeed } from '../../src/feed/mempool-feed.ts';
 import { changeBytes, type MempoolChange } from '../../src/mempool/changes.ts';
-import { ManualClock } from '../../src/util/clock.ts';
+import { ManualClock } from '../lib/manual-clock.ts';
 
 function update(seq: number, length: number): MempoolChange {
   return { kind: 'update', seq, data: 'x'.repeat(length), totals: {} as never };

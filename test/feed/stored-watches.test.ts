@@ -9,8 +9,8 @@ import { readTarget } from '../../src/feed/watch-values.ts';
 import { WatchRegistry } from '../../src/feed/watches.ts';
 import { ApiError } from '../../src/http/errors.ts';
 import { regtest } from '../../src/params/regtest.ts';
-import { ManualClock } from '../../src/util/clock.ts';
 import { silentLog } from '../lib/chain-fixture.ts';
+import { ManualClock } from '../lib/manual-clock.ts';
 
 const dir = mkdtempSync(join(tmpdir(), 'watches-test-'));
 afterAll(() => rmSync(dir, { recursive: true, force: true }));

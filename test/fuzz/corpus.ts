@@ -3,8 +3,8 @@ import { type ParsedBlock, parseBlock } from '../../src/primitives/block.ts';
 import { hashFromHex } from '../../src/primitives/hash.ts';
 import { outpointKey } from '../../src/primitives/outpoint.ts';
 import { decodeOutput, transactionFromBytes } from '../../src/primitives/transaction.ts';
-import { ALL_SCRIPT_FLAGS, parseScriptFlags } from '../../src/script/flags.ts';
 import { ByteReader, hexToBytes } from '../../src/util/bytes.ts';
+import { ALL_SCRIPT_FLAGS, parseScriptFlags } from '../lib/script-flags.ts';
 import { hasVectors, readVectorBytes, readVectorJson, vectorPath } from '../lib/vectors.ts';
 import { filled, trimmed } from '../script/flag-sets.ts';
 import { parseScript } from '../script/parse-script.ts';
@@ -99,7 +99,7 @@ function spendOfRow([prevouts, hex, list]: TxRow, flagsOf: (flags: number) => nu
     ]),
   );
   const spent = tx.inputs.map(({ prevout }) => outputs.get(outpointKey(prevout))!);
-  return { flags: flagsOf(parseScriptFlags(list)!), index: 0, tx, spent };
+  return { flags: flagsOf(parseScriptFlags(list)), index: 0, tx, spent };
 }
 
 function spendOfAsset(asset: Asset): Spend {
@@ -112,7 +112,7 @@ function spendOfAsset(asset: Asset): Spend {
     witness: witness.map(hexToBytes),
   };
   const spent = asset.prevouts.map((hex) => decodeOutput(new ByteReader(hexToBytes(hex))));
-  return { flags: filled(parseScriptFlags(asset.flags)!), index: asset.index, tx: { ...tx, inputs }, spent };
+  return { flags: filled(parseScriptFlags(asset.flags)), index: asset.index, tx: { ...tx, inputs }, spent };
 }
 
 /** Addresses and keys as text, right ones and wrong ones. */

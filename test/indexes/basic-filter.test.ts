@@ -4,7 +4,6 @@ import { sha256 } from '../../src/crypto/hash.ts';
 import { sipHash, sipHashKeyOf } from '../../src/crypto/siphash.ts';
 import {
   basicFilter,
-  decodeFilter,
   encodeFilter,
   type FilterHeader,
   filterHash,
@@ -14,6 +13,7 @@ import {
 import { encodeBlock, type ParsedBlock, parseBlock } from '../../src/primitives/block.ts';
 import { type BlockHash, hashFromHex, hashToHex, type MerkleRoot, type Txid } from '../../src/primitives/hash.ts';
 import { ByteWriter, bytesToHex, DecodeError, hexToBytes } from '../../src/util/bytes.ts';
+import { decodeFilter } from '../lib/decode-filter.ts';
 import { hasVectors, readVectorJson } from '../lib/vectors.ts';
 
 type Row = readonly [

@@ -13,9 +13,9 @@ import { hashToHex } from '../../src/primitives/hash.ts';
 import { ChainReads } from '../../src/storage/chain-reads.ts';
 import type { EventRecord } from '../../src/storage/event-store.ts';
 import { ByteReader } from '../../src/util/bytes.ts';
-import { ManualClock } from '../../src/util/clock.ts';
 import { createLog, type Log } from '../../src/util/log.ts';
 import { type ChainState, dumpState } from './chain-state.ts';
+import { ManualClock } from './manual-clock.ts';
 import { readVectorBytes } from './vectors.ts';
 
 /** Long after every block that tests make, so that the chain stays in initial sync. */

@@ -13,9 +13,9 @@ import { transactionBytes } from '../../src/primitives/transaction.ts';
 import { FeeStore } from '../../src/storage/fee-store.ts';
 import { MempoolStore } from '../../src/storage/mempool-store.ts';
 import { openNodeDatabase } from '../../src/storage/node-database.ts';
-import { ManualClock } from '../../src/util/clock.ts';
 import { chainWithCoins } from '../lib/chain-builder.ts';
 import { silentLog, TestNode } from '../lib/chain-fixture.ts';
+import { ManualClock } from '../lib/manual-clock.ts';
 import { parsed, TestMempool } from '../lib/mempool-fixture.ts';
 import { coinOf, sweep, withBadSignature } from '../lib/tx-builder.ts';
 

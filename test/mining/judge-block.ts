@@ -1,7 +1,6 @@
 import { checkBlock } from '../../src/consensus/check-block.ts';
 import { checkBlockContext } from '../../src/consensus/check-block-context.ts';
 import { checkHeaderContext } from '../../src/consensus/check-header.ts';
-import { checkTxInputs } from '../../src/consensus/check-tx-inputs.ts';
 import { blockScriptFlags } from '../../src/consensus/deployments.ts';
 import { calculateSequenceLocks, evaluateSequenceLocks } from '../../src/consensus/locktime.ts';
 import { signatureEngine } from '../../src/crypto/secp256k1.ts';
@@ -13,6 +12,7 @@ import { sumOutputs } from '../../src/primitives/transaction.ts';
 import { checkInput } from '../../src/script/tx-checker.ts';
 import { TxContext } from '../../src/script/tx-context.ts';
 import type { RegtestChain, TestBlock } from '../lib/chain-builder.ts';
+import { checkTxInputs } from '../lib/check-tx-inputs.ts';
 
 /** All that consensus has to say about a block as the next one of a chain, in the order of a node; null when it is good. */
 export function judgeBlock(

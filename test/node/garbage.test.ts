@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import { Garbage } from '../../src/node/garbage.ts';
-import { ManualClock } from '../../src/util/clock.ts';
+import { ManualClock } from '../lib/manual-clock.ts';
 
 const MEGABYTE = 1_000_000;
 

@@ -3,10 +3,10 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Watchdog } from '../../src/node/watchdog.ts';
-import { ManualClock } from '../../src/util/clock.ts';
 import { createLog } from '../../src/util/log.ts';
 import { ThreadTable } from '../../src/util/thread-table.ts';
 import { startWorker, threads } from '../../src/util/worker.ts';
+import { ManualClock } from '../lib/manual-clock.ts';
 
 const LIMIT_MS = 60_000;
 

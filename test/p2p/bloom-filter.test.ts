@@ -1,11 +1,12 @@
 import { describe, expect, test } from 'bun:test';
 import { BLOOM_UPDATE, BloomFilter } from '../../src/p2p/bloom-filter.ts';
-import { filteredBlock, matchesOf } from '../../src/p2p/merkle-block.ts';
+import { filteredBlock } from '../../src/p2p/merkle-block.ts';
 import { merkleblock } from '../../src/p2p/messages/blocks.ts';
 import { filteradd, filterload } from '../../src/p2p/messages/bloom.ts';
 import { parseBlock, parseTransaction } from '../../src/primitives/block.ts';
 import { hashFromHex, hashToHex, type Txid } from '../../src/primitives/hash.ts';
 import { encodeOutpoint } from '../../src/primitives/outpoint.ts';
+import { provenTransactions } from '../../src/primitives/partial-merkle-tree.ts';
 import { ByteWriter, hexToBytes } from '../../src/util/bytes.ts';
 import { BLOCK_OF_FOUR, BLOCK_OF_ONE, BLOCK_OF_SEVEN, SPENDER, TRANSACTION } from './bloom-vectors.ts';
 
@@ -121,16 +122,15 @@ describe('filtered blocks', () => {
   test('prove what they match', () => {
     const { message, matched } = filteredBlock(four, filterOf([first]));
     expect(matched).toEqual([0]);
-    expect(matchesOf(message)).toEqual([{ txid: first, index: 0 }]);
-    expect(matchesOf({ ...message, header: { ...message.header, merkleRoot: first as never } })).toBeNull();
-    expect(matchesOf({ ...message, transactionCount: 5 })).toBeNull();
+    expect(provenTransactions(message)).toEqual({ root: four.header.merkleRoot, matches: [{ txid: first, index: 0 }] });
+    expect(provenTransactions({ ...message, transactionCount: 5 })).toBeNull();
   });
 
   test('match what spends a match further on, only where the filter takes it in', () => {
     expect(filteredBlock(four, filterOf([first, key])).matched).toEqual([0, 1, 2, 3]);
     expect(filteredBlock(four, filterOf([first, key], BLOOM_UPDATE.none)).matched).toEqual([0, 1, 3]);
     const { message } = filteredBlock(four, filterOf([first, key]));
-    expect(matchesOf(message)!.map(({ txid }) => hashToHex(txid))).toEqual([
+    expect(provenTransactions(message)!.matches.map(({ txid }) => hashToHex(txid))).toEqual([
       'e980fe9f792d014e73b95203dc1335c5f9ce19ac537a419e6df5b47aecb93b70',
       '28204cad1d7fc1d199e8ef4fa22f182de6258a3eaafe1bbe56ebdcacd3069a5f',
       '6b0f8a73a56c04b519f1883e8aafda643ba61a30bd1439969df21bea5f4e27e2',

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { compareFeerates, feeForSize, feeratePerKvB, feerateText } from '../../src/policy/feerate.ts';
+import { feeForSize, feeratePerKvB, feerateText } from '../../src/policy/feerate.ts';
 import { adjustedWeight, virtualSize } from '../../src/policy/virtual-size.ts';
 
 describe('the fee for a size', () => {
@@ -54,25 +54,6 @@ describe('the fee for a size', () => {
 });
 
 describe('feerates that were paid', () => {
-  // From Core's tests of the comparison, where rates for 1,000 vB would round to the same.
-  test.each([
-    [1n, 1001, 0n, 1000, 1],
-    [1n, 1001, 1n, 1000, -1],
-    [2n, 1001, 1n, 1000, 1],
-    [2n, 1001, 2n, 1000, -1],
-    [26n, 789, 32n, 1000, 1],
-    [26n, 789, 33n, 1000, -1],
-    [3n, 300, 1n, 100, 0],
-    [-1n, 100, 0n, 5, -1],
-  ])('%p for %p vB against %p for %p vB', (feeA, sizeA, feeB, sizeB, expected) => {
-    const [a, b] = [
-      { fee: feeA, vsize: sizeA },
-      { fee: feeB, vsize: sizeB },
-    ];
-    expect(compareFeerates(a, b)).toBe(expected);
-    expect(compareFeerates(b, a)).toBe(expected === 0 ? 0 : -expected);
-  });
-
   test('for 1,000 vB they are rounded down', () => {
     expect(feeratePerKvB({ fee: 2n, vsize: 1001 })).toBe(1n);
     expect(feeratePerKvB({ fee: 1n, vsize: 1000 })).toBe(1n);

@@ -1,6 +1,6 @@
 import { afterAll, expect, test } from 'bun:test';
 import { hash256 } from '../../src/crypto/hash.ts';
-import { concatBytes, hexToBytes, reverseBytes } from '../../src/util/bytes.ts';
+import { concatBytes, hexToBytes } from '../../src/util/bytes.ts';
 import {
   API_KEY,
   type ApiFixture,
@@ -210,9 +210,9 @@ describeWithVectors('REST on a chain that Bitcoin Core has judged', () => {
         coinbase: { txid: string; hex: string; merkle: string[] };
       }>(`/api/tx/${txid}/proof?coinbase=true`);
       const follow = (leaf: string, pos: number, merkle: string[]) => {
-        let hash = reverseBytes(hexToBytes(leaf));
+        let hash = hexToBytes(leaf).reverse();
         for (const [i, sibling] of merkle.entries()) {
-          const other = reverseBytes(hexToBytes(sibling));
+          const other = hexToBytes(sibling).reverse();
           hash = hash256((pos >> i) & 1 ? concatBytes(other, hash) : concatBytes(hash, other));
         }
         expect(pos >> merkle.length).toBe(0);

@@ -6,8 +6,8 @@ import { WatchStore } from '../../src/feed/watch-store.ts';
 import { regtest } from '../../src/params/regtest.ts';
 import { restRoutes } from '../../src/rest/routes.ts';
 import { addressOf } from '../../src/script/address.ts';
-import { ManualClock } from '../../src/util/clock.ts';
 import { STATIC_KEY, startTestApi } from '../lib/api-fixture.ts';
+import { ManualClock } from '../lib/manual-clock.ts';
 import { lockOf } from '../lib/tx-builder.ts';
 import { type Answer, ask, keyOf, list, post, start, txid, txs, type Watch } from './watch-client.ts';
 

@@ -10,9 +10,9 @@ import { SeededRandom } from '../../src/sandbox/random.ts';
 import { sandboxPayments, startSandbox } from '../../src/sandbox/sandbox.ts';
 import type { SandboxChain } from '../../src/sandbox/sandbox-chain.ts';
 import { scriptType } from '../../src/script/templates.ts';
-import { ManualClock } from '../../src/util/clock.ts';
 import { createLog } from '../../src/util/log.ts';
 import { RegtestChain, TestBlock } from '../lib/chain-builder.ts';
+import { ManualClock } from '../lib/manual-clock.ts';
 import { judgeBlock } from '../mining/judge-block.ts';
 
 const NOW = 1_800_000_000;

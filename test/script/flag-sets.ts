@@ -1,4 +1,4 @@
-import { ALL_SCRIPT_FLAGS } from '../../src/script/flags.ts';
+import { ALL_SCRIPT_FLAGS } from '../lib/script-flags.ts';
 
 const P2SH = 1 << 0;
 const CLEANSTACK = 1 << 8;

@@ -1,13 +1,13 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { parseScriptFlags } from '../../src/script/flags.ts';
 import { evalScript } from '../../src/script/interpreter.ts';
 import { pushNumber, scriptOf } from '../../src/script/script-builder.ts';
 import { NO_SIGNATURES } from '../../src/script/signature-checker.ts';
 import { concatBytes } from '../../src/util/bytes.ts';
+import { parseScriptFlags } from '../lib/script-flags.ts';
 
 const OP_CHECKMULTISIG = 0xae;
-const STRICT = parseScriptFlags('STRICTENC,DERSIG,NULLFAIL')!;
+const STRICT = parseScriptFlags('STRICTENC,DERSIG,NULLFAIL');
 const EMPTY = new Uint8Array(0);
 
 /** A compressed key of good shape, or one with an unknown prefix; its last byte tells it from the others. */

@@ -4,11 +4,11 @@ import { signatureEngine } from '../../src/crypto/secp256k1.ts';
 import type { Txid } from '../../src/primitives/hash.ts';
 import type { Transaction } from '../../src/primitives/transaction.ts';
 import { txidOf } from '../../src/primitives/transaction.ts';
-import { parseScriptFlags } from '../../src/script/flags.ts';
 import { tapLeafHash, tapTweakHash } from '../../src/script/taproot.ts';
 import { checkInput } from '../../src/script/tx-checker.ts';
 import { TxContext } from '../../src/script/tx-context.ts';
 import { concatBytes, hexToBytes } from '../../src/util/bytes.ts';
+import { parseScriptFlags } from '../lib/script-flags.ts';
 import { hasVectors, readVectorJson } from '../lib/vectors.ts';
 import { filled, flagSets, trimmed } from './flag-sets.ts';
 import { parseScript } from './parse-script.ts';
@@ -64,7 +64,7 @@ function readCase(row: readonly unknown[]): Case | null {
     amount: BigInt(Math.round(Number(witnessRow.at(-1) ?? 0) * 1e8)),
     scriptSig: parseScript(scriptSig!),
     scriptPubKey: spendsGenerated ? concatBytes(Uint8Array.of(0x51, 32), outputKey!) : parseScript(scriptPubKey!),
-    flags: filled(parseScriptFlags(flags!)!),
+    flags: filled(parseScriptFlags(flags!)),
     expected: expected!,
   };
 }

@@ -7,7 +7,6 @@ import { parseBlock } from '../../src/primitives/block.ts';
 import type { Txid } from '../../src/primitives/hash.ts';
 import { decodeOutput, type Transaction, type TxOutput } from '../../src/primitives/transaction.ts';
 import { findAndDelete } from '../../src/script/find-and-delete.ts';
-import { parseScriptFlags } from '../../src/script/flags.ts';
 import { evalScript } from '../../src/script/interpreter.ts';
 import { pushData, scriptOf } from '../../src/script/script-builder.ts';
 import { legacyPreimage, legacySighash } from '../../src/script/sighash-legacy.ts';
@@ -17,11 +16,12 @@ import { multisig, p2wshOf, scriptType } from '../../src/script/templates.ts';
 import { checkInput } from '../../src/script/tx-checker.ts';
 import { TxContext } from '../../src/script/tx-context.ts';
 import { ByteReader, bytesToHex, concatBytes, hexToBytes } from '../../src/util/bytes.ts';
+import { parseScriptFlags } from '../lib/script-flags.ts';
 import { hasVectors, readVectorBytes } from '../lib/vectors.ts';
 
 const EMPTY = new Uint8Array(0);
-const BEFORE_SEGWIT = parseScriptFlags('P2SH')!;
-const SEGWIT = parseScriptFlags('P2SH,DERSIG,CHECKLOCKTIMEVERIFY,CHECKSEQUENCEVERIFY,WITNESS,NULLDUMMY,TAPROOT')!;
+const BEFORE_SEGWIT = parseScriptFlags('P2SH');
+const SEGWIT = parseScriptFlags('P2SH,DERSIG,CHECKLOCKTIMEVERIFY,CHECKSEQUENCEVERIFY,WITNESS,NULLDUMMY,TAPROOT');
 
 const SECRETS = [1, 2, 3].map((n) => new Uint8Array(32).fill(n));
 const KEYS = SECRETS.map((secret) => publicKeyOf(secret));

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import { PieceTurns } from '../../src/http/piece-turns.ts';
 import { ParallelRequests } from '../../src/server/parallel-requests.ts';
 import { RefusalPace } from '../../src/server/refusal-pace.ts';
-import { ManualClock } from '../../src/util/clock.ts';
+import { ManualClock } from '../lib/manual-clock.ts';
 
 const refusal = { failure: 'rate_limited', details: { scope: 'parallel', retryAfter: 1 } };
 

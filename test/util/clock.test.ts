@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test';
-import { ManualClock, systemClock, unixSeconds } from '../../src/util/clock.ts';
+import { systemClock, unixSeconds } from '../../src/util/clock.ts';
+import { ManualClock } from '../lib/manual-clock.ts';
 
 test('the manual clock moves only when told', () => {
   const clock = new ManualClock(1_500);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
-import { ManualClock } from '../../src/util/clock.ts';
 import { createLog, type Log, type LogOptions } from '../../src/util/log.ts';
+import { ManualClock } from '../lib/manual-clock.ts';
 
 const NOON = Date.UTC(2026, 7, 1, 12);
 

@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test';
 import type { Txid } from '../../src/primitives/hash.ts';
-import { createTransaction } from '../../src/wallet/spend/create-transaction.ts';
+import { runSteps } from '../../src/util/slices.ts';
+import { createTransactionSteps } from '../../src/wallet/spend/create-transaction.ts';
 import { ORDINARY_SPEND } from '../../src/wallet/spend/spend-request.ts';
 import type { MempoolStanding } from '../../src/wallet/wallet-chain.ts';
 import { parsed, WalletFixture } from './wallet-fixture.ts';
@@ -36,7 +37,7 @@ test.each([
 ])('of %d ancestors in a cluster of %d', (ancestors, clusterCount, refused) => {
   using it = withLooseCoin({ ancestors, clusterCount, hasDescendants: false });
   const recipients = [{ scriptPubKey: it.script(), value: 1_000_000n, subtractFee: false }];
-  const built = createTransaction(it.wallet, { ...ORDINARY_SPEND, recipients, fee: FEE });
+  const built = runSteps(createTransactionSteps(it.wallet, { ...ORDINARY_SPEND, recipients, fee: FEE }));
   expect(built.ok ? null : built.error).toEqual(
     refused && expect.stringContaining('creates a chain of transactions that will be rejected by the mempool'),
   );

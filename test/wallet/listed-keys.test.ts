@@ -3,9 +3,10 @@ import { sha256 } from '../../src/crypto/hash.ts';
 import { publicKeyOf } from '../../src/crypto/keys.ts';
 import type { Txid } from '../../src/primitives/hash.ts';
 import { multisig, p2pkh, p2wshOf } from '../../src/script/templates.ts';
+import { runSteps } from '../../src/util/slices.ts';
 import type { KeyOrigin } from '../../src/wallet/keys/key-path.ts';
 import { createPsbt, type Psbt } from '../../src/wallet/psbt/psbt.ts';
-import { fillPsbt } from '../../src/wallet/spend/fill-psbt.ts';
+import { fillPsbtSteps } from '../../src/wallet/spend/fill-psbt.ts';
 import { signingData } from '../../src/wallet/spend/spendable.ts';
 import { WalletFixture } from './wallet-fixture.ts';
 
@@ -34,7 +35,7 @@ test('an input of a foreign script is signed with a key that it lists, where the
     return { key: key!.publicKey, origin: data.keyOrigin(key!.id)! };
   };
   const signs = (publicKey: Uint8Array, origin: KeyOrigin, sign = true) =>
-    fillPsbt(it.wallet, psbtOf(publicKey, origin), { sign, derivations: true }).complete;
+    runSteps(fillPsbtSteps(it.wallet, psbtOf(publicKey, origin), { sign, derivations: true })).complete;
 
   for (const { key, origin } of [keysOf(script), keysOf(last)]) {
     expect(signs(key, origin)).toBe(true);

@@ -3,12 +3,12 @@ import { hash160 } from '../../src/crypto/hash.ts';
 import { signatureEngine } from '../../src/crypto/secp256k1.ts';
 import { nobleEngine } from '../../src/crypto/secp256k1-noble.ts';
 import { type Transaction, txidOf } from '../../src/primitives/transaction.ts';
-import { ALL_SCRIPT_FLAGS } from '../../src/script/flags.ts';
 import { multisig, p2pkh, p2shOf, p2tr, p2wpkh, p2wshOf } from '../../src/script/templates.ts';
 import { checkInput } from '../../src/script/tx-checker.ts';
 import { TxContext } from '../../src/script/tx-context.ts';
 import { KeyRing } from '../../src/wallet/key-ring.ts';
 import { signTransaction } from '../../src/wallet/sign-input.ts';
+import { ALL_SCRIPT_FLAGS } from '../lib/script-flags.ts';
 import {
   LOCK_KINDS,
   type LockKind,

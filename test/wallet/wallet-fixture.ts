@@ -7,10 +7,10 @@ import { type ParsedBlock, type ParsedTransaction, parseTransaction } from '../.
 import type { BlockHash, MerkleRoot } from '../../src/primitives/hash.ts';
 import { type Transaction, transactionBytes } from '../../src/primitives/transaction.ts';
 import { parseAddress } from '../../src/script/address.ts';
-import { ManualClock } from '../../src/util/clock.ts';
 import { createLog, type Log } from '../../src/util/log.ts';
 import { type NewWallet, Wallet, type WalletDeps } from '../../src/wallet/wallet.ts';
 import type { WalletMemory } from '../../src/wallet/wallet-manager.ts';
+import { ManualClock } from '../lib/manual-clock.ts';
 
 const SILENT: Log = createLog({ level: 'error', format: 'json', write: (bytes) => bytes.length });
 export const TIME_0 = 1_700_000_000;

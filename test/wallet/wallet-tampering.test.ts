@@ -9,7 +9,7 @@ import { runSteps } from '../../src/util/slices.ts';
 import { addChecksum } from '../../src/wallet/descriptor/checksum.ts';
 import { importDescriptors } from '../../src/wallet/import-descriptors.ts';
 import { ExtendedPrivateKey, formatExtendedPublicKey } from '../../src/wallet/keys/extended-key.ts';
-import { createTransaction } from '../../src/wallet/spend/create-transaction.ts';
+import { createTransactionSteps } from '../../src/wallet/spend/create-transaction.ts';
 import { signRaw } from '../../src/wallet/spend/sign-commands.ts';
 import { ORDINARY_SPEND } from '../../src/wallet/spend/spend-request.ts';
 import { openMasterKey, sealMasterKey } from '../../src/wallet/vault/sealing.ts';
@@ -461,11 +461,13 @@ test('a wallet builds no payment from coins whose amounts are not those of their
   const bodies = [it.chain.bodies.get(entry)!];
   it.wallet.sync.moved({ disconnected: [], connected: [entry], bodies, tip: entry });
   const pay = (wallet: Wallet) =>
-    createTransaction(wallet, {
-      ...ORDINARY_SPEND,
-      recipients: [{ scriptPubKey: FOREIGN, value: 20_000n, subtractFee: false }],
-      fee: { feerate: 1000n, overrideLimits: false, target: null, mode: 'unset' },
-    });
+    runSteps(
+      createTransactionSteps(wallet, {
+        ...ORDINARY_SPEND,
+        recipients: [{ scriptPubKey: FOREIGN, value: 20_000n, subtractFee: false }],
+        fee: { feerate: 1000n, overrideLimits: false, target: null, mode: 'unset' },
+      }),
+    );
   expect(pay(it.wallet)).toMatchObject({ ok: true });
   // The rest would go to miners.
   const wallet = await it.after(run('UPDATE coins SET value = value / 2'));

@@ -4,8 +4,8 @@ import { issueKey } from '../../src/auth/issue-key.ts';
 import type { ApiOverrides } from '../../src/http/options.ts';
 import type { MempoolChange } from '../../src/mempool/changes.ts';
 import type { PeerView } from '../../src/port/node-port.ts';
-import { ManualClock } from '../../src/util/clock.ts';
 import { BEARER, startTestApi, type TestApi } from '../lib/api-fixture.ts';
+import { ManualClock } from '../lib/manual-clock.ts';
 import { WsClient } from './ws-client.ts';
 
 /** A server on a chain of blocks without bodies; the mempool's events get numbers between those of the chain. */

@@ -4,8 +4,8 @@ import { Tickets } from '../../src/auth/tickets.ts';
 import { ApiError } from '../../src/http/errors.ts';
 import type { ApiOverrides } from '../../src/http/options.ts';
 import { restRoutes } from '../../src/rest/routes.ts';
-import { ManualClock } from '../../src/util/clock.ts';
 import { BEARER, STATIC_KEY, startTestApi, type TestApi } from '../lib/api-fixture.ts';
+import { ManualClock } from '../lib/manual-clock.ts';
 
 const LIMITS = { perKey: 3, inAll: 5 };
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { issueKey } from '../../src/auth/issue-key.ts';
-import { ManualClock } from '../../src/util/clock.ts';
 import { BEARER, STATIC_KEY, startTestApi, type TestApi } from '../lib/api-fixture.ts';
+import { ManualClock } from '../lib/manual-clock.ts';
 
 interface Message {
   type: string;

@@ -1,6 +1,6 @@
 import { sha256 } from '../../crypto/hash.ts';
 import { assert } from '../../util/assert.ts';
-import { bytesToHex, compareBytes, concatBytes, DecodeError, equalBytes } from '../../util/bytes.ts';
+import { bytesToHex, concatBytes, DecodeError, equalBytes } from '../../util/bytes.ts';
 
 /** Network of an address. `internal` addresses represent a name, such as a DNS seed, and are never sent. */
 export type AddressNetwork = 'ipv4' | 'ipv6' | 'onion' | 'i2p' | 'cjdns' | 'internal';
@@ -107,16 +107,6 @@ export function addressFromBip155(id: number, bytes: Uint8Array): NetAddress {
   return addressFromV1(bytes);
 }
 
-/**
- * Converts an IPv6 address of fc00::/8 to CJDNS. Applies only where the CJDNS network is reachable, since the ranges
- * overlap.
- */
-export function ipv6ToCjdns(address: NetAddress): NetAddress {
-  return address.network === 'ipv6' && address.bytes[0] === CJDNS_PREFIX
-    ? { network: 'cjdns', bytes: address.bytes }
-    : address;
-}
-
 export function hasCjdnsPrefix({ bytes }: NetAddress): boolean {
   return bytes[0] === CJDNS_PREFIX;
 }
@@ -127,13 +117,6 @@ export function equalAddresses(a: NetAddress, b: NetAddress): boolean {
 
 export function equalServices(a: NetService, b: NetService): boolean {
   return a.port === b.port && equalAddresses(a.address, b.address);
-}
-
-const ORDER: readonly AddressNetwork[] = ['ipv4', 'ipv6', 'onion', 'i2p', 'cjdns', 'internal'];
-
-/** Compares addresses in Core's order: by network, then by bytes. Returns a negative, zero or positive number. */
-export function compareAddresses(a: NetAddress, b: NetAddress): number {
-  return ORDER.indexOf(a.network) - ORDER.indexOf(b.network) || compareBytes(a.bytes, b.bytes);
 }
 
 /** Returns a key for `Map` and `Set`. */

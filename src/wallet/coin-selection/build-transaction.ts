@@ -11,7 +11,7 @@ import type { Transaction, TxInput, TxOutput } from '../../primitives/transactio
 import { assert } from '../../util/assert.ts';
 import { type RandomBelow, shuffled } from '../../util/random.ts';
 import type { Result } from '../../util/result.ts';
-import { runSteps, type Steps } from '../../util/slices.ts';
+import type { Steps } from '../../util/slices.ts';
 import { antiSnipingLocktime, type SnipingTip } from './anti-fee-sniping.ts';
 import { changeTarget } from './change-target.ts';
 import { type PricedCoin, priceCoins, type WalletCoin } from './coin.ts';
@@ -110,11 +110,6 @@ export function* buildTransactionSteps(request: BuildRequest): Steps<BuildOutcom
   yield;
   const grouped = yield* buildOnce({ ...request, avoidPartialSpends: true });
   return grouped.ok && grouped.value.fee <= plain.value.fee + maxPartialSpendsFee ? grouped : plain;
-}
-
-/** All at once. */
-export function buildTransaction(request: BuildRequest): BuildOutcome {
-  return runSteps(buildTransactionSteps(request));
 }
 
 function* buildOnce(request: BuildRequest): Steps<BuildOutcome> {

@@ -54,11 +54,7 @@ export interface CoinFeerates {
   readonly longTerm: Amount;
 }
 
-export function priceCoin(coin: WalletCoin, feerates: CoinFeerates): PricedCoin {
-  return pricedWith(coin, inputPrice(coin.size, feerates));
-}
-
-/** The same for many: all scripts of a descriptor share one size, which is priced once. */
+/** Prices coins. All scripts of a descriptor share one size, which is priced once. */
 export function priceCoins(coins: readonly WalletCoin[], feerates: CoinFeerates): PricedCoin[] {
   const prices = new Map<InputSize | null, InputPrice>();
   return coins.map((coin) => {

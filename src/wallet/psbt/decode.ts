@@ -63,12 +63,7 @@ export function* decodePsbtBase64Steps(text: string): Steps<Psbt> {
   return yield* decodePsbtSteps(bytes);
 }
 
-/** Throws DecodeError with Core's words. What was read refers to `bytes`. */
-export function decodePsbt(bytes: Uint8Array): Psbt {
-  return runSteps(decodePsbtSteps(bytes));
-}
-
-/** The same, an input or output a step. */
+/** Decodes in steps of one input or output. Throws DecodeError with Core's words. The result refers to `bytes`. */
 function* decodePsbtSteps(bytes: Uint8Array): Steps<Psbt> {
   const r = new ByteReader(bytes);
   let psbt: Psbt;

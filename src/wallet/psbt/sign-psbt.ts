@@ -187,11 +187,6 @@ export function* extractTransactionSteps(psbt: Psbt): Steps<Transaction | null> 
   return finalized.complete ? finalTransaction(finalized.psbt) : null;
 }
 
-/** The same at once. */
-export function extractTransaction(psbt: Psbt, onInput = GO_ON): Transaction | null {
-  return runSteps(extractTransactionSteps(psbt), onInput);
-}
-
 /** The transaction of a PSBT whose inputs all are as `finalizePsbt` leaves them where it is complete. */
 export function finalTransaction(psbt: Psbt): Transaction | null {
   const tx = unsignedTx(psbt);

@@ -5,7 +5,7 @@ import { type Transaction, transactionBytes } from '../../primitives/transaction
 import { scriptType } from '../../script/templates.ts';
 import { unixSeconds } from '../../util/clock.ts';
 import type { Result } from '../../util/result.ts';
-import { runSteps, type Steps } from '../../util/slices.ts';
+import type { Steps } from '../../util/slices.ts';
 import { isCurrentTip } from '../coin-selection/anti-fee-sniping.ts';
 import {
   type BuildOutcome,
@@ -144,11 +144,6 @@ function changeType(wallet: Wallet, { changeType: wished, recipients }: SpendReq
   if (has('p2sh-segwit') && types.has('scripthash')) return 'p2sh-segwit';
   if (has('legacy') && types.has('pubkeyhash')) return 'legacy';
   return has('bech32m') ? 'bech32m' : 'bech32';
-}
-
-/** All at once. */
-export function createTransaction(wallet: Wallet, request: SpendRequest): BuildOutcome {
-  return runSteps(createTransactionSteps(wallet, request));
 }
 
 /** The address of the change is not given out again. */

@@ -2,7 +2,7 @@ import { parseTransaction } from '../../primitives/block.ts';
 import type { Txid } from '../../primitives/hash.ts';
 import type { Transaction } from '../../primitives/transaction.ts';
 import { equalBytes } from '../../util/bytes.ts';
-import { runSteps, type Steps } from '../../util/slices.ts';
+import type { Steps } from '../../util/slices.ts';
 import { noteTxid } from '../psbt/known-txid.ts';
 import type { Psbt, PsbtInput, PsbtOutput } from '../psbt/psbt.ts';
 import { isSignedAndVerified, psbtContextSteps, utxoOf } from '../psbt/sign-psbt.ts';
@@ -62,11 +62,6 @@ export function* fillPsbtSteps(wallet: Wallet, psbt: Psbt, options: FillOptions)
     complete = isSignedAndVerified(context!, filled.value.inputs[i]!, i);
   }
   return { psbt: filled.value, complete };
-}
-
-/** All at once. */
-export function fillPsbt(wallet: Wallet, psbt: Psbt, options: FillOptions): FilledPsbt {
-  return runSteps(fillPsbtSteps(wallet, psbt, options));
 }
 
 function ownTransaction({ store }: Wallet, txid: Txid): Transaction | null {

@@ -2,7 +2,7 @@ import { unlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { hash256 } from '../../../src/crypto/hash.ts';
-import { decodeFilter, encodeFilter, matchFilter } from '../../../src/indexes/basic-filter.ts';
+import { encodeFilter, matchFilter } from '../../../src/indexes/basic-filter.ts';
 import { BlockFileScanner } from '../../../src/node/block-file-scanner.ts';
 import { encodeBlock, type ParsedTransaction, parseBlock, parseTransaction } from '../../../src/primitives/block.ts';
 import {
@@ -23,6 +23,7 @@ import {
 } from '../../../src/primitives/transaction.ts';
 import { readTxUndo, writeUndoRecord } from '../../../src/primitives/undo.ts';
 import { ByteReader, ByteWriter, concatBytes, equalBytes, hexToBytes } from '../../../src/util/bytes.ts';
+import { decodeFilter } from '../../lib/decode-filter.ts';
 import { corpusBlocks, corpusFilters, corpusScripts, corpusTransactions } from '../corpus.ts';
 import type { Random } from '../random.ts';
 import { decoded, type FuzzTarget, hold } from '../target.ts';

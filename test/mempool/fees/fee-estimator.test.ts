@@ -6,8 +6,8 @@ import { TxGraph } from '../../../src/mempool/cluster/tx-graph.ts';
 import { type EstimateQuestion, FeeEstimator } from '../../../src/mempool/fees/fee-estimator.ts';
 import { FeeStore } from '../../../src/storage/fee-store.ts';
 import { openNodeDatabase } from '../../../src/storage/node-database.ts';
-import { ManualClock } from '../../../src/util/clock.ts';
 import { silentLog } from '../../lib/chain-fixture.ts';
+import { ManualClock } from '../../lib/manual-clock.ts';
 
 const HOUR_MS = 3_600_000;
 const directory = mkdtempSync(join(tmpdir(), 'obverse-fees-'));

@@ -1,8 +1,8 @@
 import { AddrManager } from '../../../src/p2p/address/addr-manager.ts';
 import { parseAddress } from '../../../src/p2p/address/address-text.ts';
 import type { NetAddress, NetService, PeerAddress } from '../../../src/p2p/address/net-address.ts';
-import { ManualClock } from '../../../src/util/clock.ts';
 import { Random } from '../../fuzz/random.ts';
+import { ManualClock } from '../../lib/manual-clock.ts';
 
 export const NOW = 1_700_000_000;
 export const MINUTE = 60;

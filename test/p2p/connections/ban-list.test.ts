@@ -8,7 +8,7 @@ import { Discouragement } from '../../../src/p2p/connections/discouragement.ts';
 import { parseSubnet, printSubnet } from '../../../src/p2p/connections/subnet.ts';
 import { BanStore } from '../../../src/storage/ban-store.ts';
 import { openNodeDatabase } from '../../../src/storage/node-database.ts';
-import { ManualClock } from '../../../src/util/clock.ts';
+import { ManualClock } from '../../lib/manual-clock.ts';
 import { DAY, HOUR, ip, NOW } from '../address/addr-fixture.ts';
 import { emptyDatabase } from './net-fixture.ts';
 

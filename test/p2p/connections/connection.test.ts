@@ -9,7 +9,7 @@ import { NetTotals } from '../../../src/p2p/connections/net-totals.ts';
 import type { PeerLink } from '../../../src/p2p/connections/peer-link.ts';
 import type { NetMessage, Transport } from '../../../src/p2p/transport/transport.ts';
 import { V1Transport } from '../../../src/p2p/transport/v1-transport.ts';
-import { ManualClock } from '../../../src/util/clock.ts';
+import { ManualClock } from '../../lib/manual-clock.ts';
 import { MAGIC, RawPeer } from '../../lib/raw-peer.ts';
 import { fixture as addresses, at, NOW } from '../address/addr-fixture.ts';
 import { listener, memoryLog, RecordingLogic, turns, until, v2 } from './net-fixture.ts';

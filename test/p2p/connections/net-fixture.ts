@@ -8,8 +8,8 @@ import type { Timing } from '../../../src/p2p/connections/timing.ts';
 import type { NetMessage } from '../../../src/p2p/transport/transport.ts';
 import { V2Transport } from '../../../src/p2p/transport/v2-transport.ts';
 import { openNodeDatabase } from '../../../src/storage/node-database.ts';
-import { ManualClock } from '../../../src/util/clock.ts';
 import { createLog } from '../../../src/util/log.ts';
+import { ManualClock } from '../../lib/manual-clock.ts';
 import { MAGIC } from '../../lib/raw-peer.ts';
 import { NOW } from '../address/addr-fixture.ts';
 

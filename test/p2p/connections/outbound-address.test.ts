@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import type { Selected } from '../../../src/p2p/address/addr-manager.ts';
 import type { NetService } from '../../../src/p2p/address/net-address.ts';
 import { type AddressChoice, chooseAddress } from '../../../src/p2p/connections/outbound-address.ts';
-import { ManualClock } from '../../../src/util/clock.ts';
+import { ManualClock } from '../../lib/manual-clock.ts';
 import { HOUR, NOW, ONION, peer } from '../address/addr-fixture.ts';
 
 const LONG_AGO = NOW - HOUR;

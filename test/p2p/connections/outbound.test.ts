@@ -4,7 +4,7 @@ import { fixedSeeds } from '../../../src/p2p/connections/fixed-seeds.ts';
 import { parseSubnet } from '../../../src/p2p/connections/subnet.ts';
 import { mainnet } from '../../../src/params/mainnet.ts';
 import { regtest } from '../../../src/params/regtest.ts';
-import { ManualClock } from '../../../src/util/clock.ts';
+import { ManualClock } from '../../lib/manual-clock.ts';
 import { DAY, NOW, ONION } from '../address/addr-fixture.ts';
 import { groups, peerAddress, service, stopAll, stores, world } from './manager-fixture.ts';
 import { turns, until } from './net-fixture.ts';

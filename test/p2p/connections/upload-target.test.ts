@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import { UploadTarget } from '../../../src/p2p/connections/upload-target.ts';
-import { ManualClock } from '../../../src/util/clock.ts';
+import { ManualClock } from '../../lib/manual-clock.ts';
 import { DAY, HOUR, NOW } from '../address/addr-fixture.ts';
 
 const MIB = 1_048_576;

@@ -3,7 +3,13 @@ import fc from 'fast-check';
 import { runSteps } from '../../../src/util/slices.ts';
 import { selectBranchAndBound } from '../../../src/wallet/coin-selection/branch-and-bound.ts';
 import { changeTarget } from '../../../src/wallet/coin-selection/change-target.ts';
-import { type OutputGroup, outputGroup, priceCoin } from '../../../src/wallet/coin-selection/coin.ts';
+import {
+  type CoinFeerates,
+  type OutputGroup,
+  outputGroup,
+  priceCoins,
+  type WalletCoin,
+} from '../../../src/wallet/coin-selection/coin.ts';
 import { selectCoinGrinder } from '../../../src/wallet/coin-selection/coin-grinder.ts';
 import { selectKnapsack } from '../../../src/wallet/coin-selection/knapsack.ts';
 import {
@@ -26,6 +32,8 @@ import {
   valueGroup,
   walletCoin,
 } from './coin-fixture.ts';
+
+const priceCoin = (coin: WalletCoin, feerates: CoinFeerates) => priceCoins([coin], feerates)[0]!;
 
 const MAX_WEIGHT = 400_000;
 const TOO_HEAVY =

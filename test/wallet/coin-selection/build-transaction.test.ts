@@ -4,10 +4,11 @@ import { hash160 } from '../../../src/crypto/hash.ts';
 import { outpointKey } from '../../../src/primitives/outpoint.ts';
 import { sumOutputs } from '../../../src/primitives/transaction.ts';
 import { p2wpkh } from '../../../src/script/templates.ts';
+import { runSteps } from '../../../src/util/slices.ts';
 import { antiSnipingLocktime, isCurrentTip } from '../../../src/wallet/coin-selection/anti-fee-sniping.ts';
 import {
   type BuildRequest,
-  buildTransaction,
+  buildTransactionSteps,
   type TransactionPlan,
 } from '../../../src/wallet/coin-selection/build-transaction.ts';
 import { chooseFeerate, discardFeerate, minimumFeerate } from '../../../src/wallet/coin-selection/feerates.ts';
@@ -49,13 +50,13 @@ function request(more: Partial<BuildRequest> = {}): BuildRequest {
 }
 
 function planOf(more: Partial<BuildRequest> = {}): TransactionPlan {
-  const outcome = buildTransaction(request(more));
+  const outcome = runSteps(buildTransactionSteps(request(more)));
   if (!outcome.ok) throw new Error(outcome.error);
   return outcome.value;
 }
 
 function errorOf(more: Partial<BuildRequest>): string {
-  const outcome = buildTransaction(request(more));
+  const outcome = runSteps(buildTransactionSteps(request(more)));
   return outcome.ok ? 'none' : outcome.error;
 }
 
@@ -87,13 +88,15 @@ describe('a plan', () => {
     const feerate = fc.constantFrom(100n, 1000n, 5000n, 40_000n);
     fc.assert(
       fc.property(recipients, coins, feerate, fc.boolean(), fc.nat(), (values, coinValues, rate, subtractFee, seed) => {
-        const outcome = buildTransaction(
-          request({
-            recipients: values.map((value, i) => ({ scriptPubKey: script(i), value, subtractFee })),
-            coins: coinValues.map((value) => walletCoin(value)),
-            fee: { ok: true, value: { feerate: rate, reason: 'user' } },
-            random: seededRandom(seed),
-          }),
+        const outcome = runSteps(
+          buildTransactionSteps(
+            request({
+              recipients: values.map((value, i) => ({ scriptPubKey: script(i), value, subtractFee })),
+              coins: coinValues.map((value) => walletCoin(value)),
+              fee: { ok: true, value: { feerate: rate, reason: 'user' } },
+              random: seededRandom(seed),
+            }),
+          ),
         );
         if (!outcome.ok) return outcome.error !== '';
         const { tx, fee, changePosition, maxWeight } = outcome.value;

@@ -2,7 +2,7 @@ import { hash160, sha256 } from '../../../src/crypto/hash.ts';
 import type { Txid } from '../../../src/primitives/hash.ts';
 import { p2wpkh } from '../../../src/script/templates.ts';
 import type { RandomBelow } from '../../../src/util/random.ts';
-import { type OutputGroup, outputGroup, priceCoin, type WalletCoin } from '../../../src/wallet/coin-selection/coin.ts';
+import { type OutputGroup, outputGroup, priceCoins, type WalletCoin } from '../../../src/wallet/coin-selection/coin.ts';
 import type { InputSize } from '../../../src/wallet/coin-selection/input-size.ts';
 
 export const CENT = 1_000_000n;
@@ -68,7 +68,7 @@ export function valueGroup(
   longTerm = LONG_TERM_FEERATE,
 ): OutputGroup {
   const size = sizeOfVsize(vsize);
-  const coin = priceCoin(walletCoin(value, { size }), { effective: feerate, longTerm });
+  const coin = priceCoins([walletCoin(value, { size })], { effective: feerate, longTerm })[0]!;
   return outputGroup([{ coin, ancestors: 0, clusterCount: 0 }], false);
 }
 

@@ -3,7 +3,6 @@ import { hash160, hash256, ripemd160, sha256 } from '../../../src/crypto/hash.ts
 import { publicKeyOf, signEcdsa } from '../../../src/crypto/keys.ts';
 import { signatureEngine } from '../../../src/crypto/secp256k1.ts';
 import { signSchnorr } from '../../../src/crypto/sign-schnorr.ts';
-import { ALL_SCRIPT_FLAGS } from '../../../src/script/flags.ts';
 import type { ScriptError } from '../../../src/script/script-error.ts';
 import type { SignatureChecker } from '../../../src/script/signature-checker.ts';
 import { p2tr, p2wshOf } from '../../../src/script/templates.ts';
@@ -14,6 +13,7 @@ import { type MiniscriptNode, markDuplicateKeys } from '../../../src/wallet/desc
 import { parseMiniscript } from '../../../src/wallet/descriptor/miniscript/parse.ts';
 import type { MiniscriptSpender } from '../../../src/wallet/descriptor/miniscript/satisfy.ts';
 import { buildTaproot } from '../../../src/wallet/descriptor/taproot-tree.ts';
+import { ALL_SCRIPT_FLAGS } from '../../lib/script-flags.ts';
 
 /** The key nobody knows the secret of (BIP-341). */
 const NUMS = Uint8Array.fromHex('50929b74c1a04954b78b4b6035e97a5e078a5a0f28ec96d547bfee9ace803ac0');

@@ -7,7 +7,7 @@ import type { MiniscriptContext } from '../../../src/wallet/descriptor/miniscrip
 import { findInsane, MiniscriptNode } from '../../../src/wallet/descriptor/miniscript/node.ts';
 import { satisfyMiniscript } from '../../../src/wallet/descriptor/miniscript/satisfy.ts';
 import { solveMiniscript } from '../../../src/wallet/descriptor/miniscript/solve.ts';
-import { has, lettersOf } from '../../../src/wallet/descriptor/miniscript/type.ts';
+import { has, type Type } from '../../../src/wallet/descriptor/miniscript/type.ts';
 import {
   challengesOf,
   KEYS,
@@ -18,6 +18,8 @@ import {
   spenderOf,
   type World,
 } from './miniscript-world.ts';
+
+const lettersOf = (type: Type) => [...'BVKWzonduefsmxghijk'].filter((letter) => has(type, letter)).join('');
 
 const CONTEXTS: readonly MiniscriptContext[] = ['p2wsh', 'tapscript'];
 const [A, B, C] = KEYS.map((key) => key.toHex()) as [string, string, string];

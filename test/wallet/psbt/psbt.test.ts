@@ -5,14 +5,15 @@ import { type Transaction, transactionBytes, txidOf } from '../../../src/primiti
 import { Op } from '../../../src/script/opcodes.ts';
 import { scriptOf } from '../../../src/script/script-builder.ts';
 import { p2pkh, p2wshOf } from '../../../src/script/templates.ts';
+import { runSteps } from '../../../src/util/slices.ts';
 import { SigningData } from '../../../src/wallet/keys/signing-data.ts';
 import { analyzePsbt } from '../../../src/wallet/psbt/analyze.ts';
 import { combinePsbts } from '../../../src/wallet/psbt/combine.ts';
-import { decodePsbt, decodePsbtBase64 } from '../../../src/wallet/psbt/decode.ts';
+import { decodePsbtBase64 } from '../../../src/wallet/psbt/decode.ts';
 import { encodePsbt, encodePsbtBase64 } from '../../../src/wallet/psbt/encode.ts';
 import { joinPsbts } from '../../../src/wallet/psbt/join.ts';
 import { createPsbt, newPsbtInput, type Psbt } from '../../../src/wallet/psbt/psbt.ts';
-import { extractTransaction, finalizePsbt } from '../../../src/wallet/psbt/sign-psbt.ts';
+import { extractTransactionSteps, finalizePsbt } from '../../../src/wallet/psbt/sign-psbt.ts';
 import { psbtLocktime } from '../../../src/wallet/psbt/unsigned-tx.ts';
 import { processPsbt, type UtxoLookup } from '../../../src/wallet/psbt/update.ts';
 import { signTransaction } from '../../../src/wallet/signing/sign-transaction.ts';
@@ -21,6 +22,8 @@ import { anyPsbt } from './psbt-fixture.ts';
 
 const NOTHING: UtxoLookup = { transaction: () => null, coin: () => null };
 const firstOf = () => 0;
+const decodePsbt = (bytes: Uint8Array) => decodePsbtBase64(bytes.toBase64());
+const extractTransaction = (psbt: Psbt) => runSteps(extractTransactionSteps(psbt));
 
 describe('codec', () => {
   for (const version of [0, 2] as const)

@@ -32,11 +32,6 @@ export function has(type: Type, letters: string): boolean {
   return (typeOf(letters) & ~type) === 0;
 }
 
-/** The letters of a type. */
-export function lettersOf(type: Type): string {
-  return [...LETTERS].filter((letter) => has(type, letter)).join('');
-}
-
 /** Those of the letters that the type has. */
 function some(type: Type, letters: string): Type {
   return type & typeOf(letters);

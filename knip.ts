@@ -1,0 +1,25 @@
+import type { KnipConfig } from 'knip';
+
+/** With `--production`, tests count for nothing: what they alone use is found. */
+const production = process.argv.includes('--production');
+
+const config: KnipConfig = {
+  entry: [
+    'src/**/*-worker.ts!',
+    // Loaded with `require` by the executable alone.
+    'src/crypto/embedded-addons.ts!',
+    'test/**/*.test.ts',
+    'test/{check,bench,fuzz,proof}/**/*.ts',
+    // Programs that tests start.
+    'test/lib/{engine-workers,ledger-consumer}.ts',
+    'test/node/verify/close-verify-pool.ts',
+    'test/storage/hold-lock.ts',
+  ],
+  project: ['src/**/*.ts!', 'test/**/*.ts'],
+  // A test may import a part of what a module uses itself.
+  ignoreExportsUsedInFile: production,
+  // Started by its path.
+  ignoreDependencies: ['@biomejs/biome'],
+};
+
+export default config;
