@@ -69,7 +69,7 @@ export const SETTINGS = {
   'http.listen': address({
     fallback: ({ network }) => ({ host: '127.0.0.1', port: paramsFor(network).ports.http }),
     defaultText: '127.0.0.1:8332 (testnet4 48332, signet 38332, regtest 18443)',
-    help: 'where REST, JSON-RPC, WebSocket and dashboard are served',
+    help: 'where REST, JSON-RPC and WebSocket are served',
   }),
   'http.publicUrl': url({ help: 'URL that clients use, when the node is behind a proxy' }),
   'http.allowedHosts': list('a list of host names', stringElement(/^[^\s,/]+$/), {
@@ -304,9 +304,12 @@ export const SETTINGS = {
     help: 'threads that verify scripts',
   }),
   'import.files': list('a list of paths', pathElement, { fallback: [], help: 'block files to import at start' }),
-  'index.tx': boolean({ fallback: true, help: 'find transactions by txid' }),
-  'index.address': boolean({ fallback: true, help: 'find balances and histories by address' }),
-  'index.spender': boolean({ fallback: false, help: 'find the transaction that spent an output' }),
+  'index.tx': boolean({ fallback: true, help: 'find transactions by txid; cannot be switched off yet' }),
+  'index.address': boolean({
+    fallback: true,
+    help: 'find balances and histories by address; cannot be switched off yet',
+  }),
+  'index.spender': boolean({ fallback: false, help: 'find the transaction that spent an output; not available yet' }),
   'index.filter': boolean({ fallback: false, help: 'keep the filter of every block (BIP-158)' }),
   'cache.enabled': boolean({ fallback: true, help: 'keep recent blocks, transactions and answers in memory' }),
   'fees.fallback': boolean({

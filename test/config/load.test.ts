@@ -184,8 +184,8 @@ describe('sources', () => {
     expect(load(['--log.level=debug']).log.level).toBe('debug');
     expect(load(['--rpc.basic', 'false']).rpc.basic).toBe(false);
     expect(load(['--rpc.basic=false']).rpc.basic).toBe(false);
-    expect(load(['--index.spender']).index.spender).toBe(true);
-    expect(load(['--index.spender', '--log.level', 'warn']).index.spender).toBe(true);
+    expect(load(['--index.filter']).index.filter).toBe(true);
+    expect(load(['--index.filter', '--log.level', 'warn']).index.filter).toBe(true);
     expect(load(['--http.publicUrl=https://x.example/?a=b']).http.publicUrl).toBe('https://x.example/?a=b');
   });
 
@@ -198,7 +198,7 @@ describe('sources', () => {
   });
 
   test('arguments that are not flags are returned in order', () => {
-    const { positionals } = loadConfig(['live', '--index.spender', 'x', '--network', 'signet', 'y'], host({}));
+    const { positionals } = loadConfig(['live', '--index.filter', 'x', '--network', 'signet', 'y'], host({}));
     expect(positionals).toEqual(['live', 'x', 'y']);
   });
 
@@ -431,7 +431,7 @@ describe('an error names the setting, its source and the allowed values in one l
   });
 
   test('a flag without its value does not consume the next flag', () => {
-    expect(line(['--log.level', '--index.spender'])).toBe(
+    expect(line(['--log.level', '--index.filter'])).toBe(
       'log.level: flag --log.level needs a value: error, warn, info or debug',
     );
   });
@@ -456,6 +456,9 @@ describe('an error names the setting, its source and the allowed values in one l
       'p2p.onlyNetworks: onion can only be reached through p2p.onionProxy or p2p.proxy',
     ],
     [['--p2p.filters'], 'p2p.filters: needs index.filter'],
+    [['--index.tx=false'], 'index.tx: cannot be switched off yet: the node always keeps this index'],
+    [['--index.address=false'], 'index.address: cannot be switched off yet: the node always keeps this index'],
+    [['--index.spender'], 'index.spender: not available yet: the node keeps no index of spenders'],
     [['--dev'], 'dev.enabled: only allowed with network regtest, not main'],
     [
       ['--consensus.testActivationHeight=csv@1'],
