@@ -76,6 +76,9 @@ export const FAILURES = {
 } as const satisfies Record<string, Failure>;
 
 export type FailureCode = keyof typeof FAILURES;
+
+/** Every `code` of an error body. */
+export const ERROR_CODES: readonly string[] = Object.keys(FAILURES).filter((key) => !(key in TX_REJECTIONS));
 export type ErrorDetails = Readonly<Record<string, unknown>>;
 
 const DEFAULT_RETRY_AFTER_SECONDS = 5;

@@ -1,26 +1,47 @@
 import { COINBASE_MATURITY } from '../consensus/limits.ts';
+import { json } from '../http/route-description.ts';
 import { sat } from '../http/sat.ts';
-import { type Answer, jsonAnswer, type ReadEndpoint } from '../queries/answer.ts';
+import { jsonAnswer } from '../queries/answer.ts';
 import { tipView } from '../queries/block-facts.ts';
 import type { ReadEnv } from '../queries/read-env.ts';
-import { bareScript, type ScriptInput } from '../queries/script-input.ts';
+import { bareScript, readScriptInput, type ScriptInput } from '../queries/script-input.ts';
 import { parseAddress } from '../script/address.ts';
 import { scriptType } from '../script/templates.ts';
 import { scriptView } from '../views/rest/script-view.ts';
+import { type InputContext, readEndpoint } from './endpoint.ts';
+import { ADDRESS } from './parameters.ts';
+import { ADDRESS_CHECK, ADDRESS_FACTS, BALANCE } from './schemas/addresses.ts';
 
-export const balanceEndpoint: ReadEndpoint<ScriptInput> = {
+const scriptOf = ({ params }: { readonly params: { readonly address: string } }, known: InputContext): ScriptInput =>
+  readScriptInput(params.address, known.params);
+
+export const balanceEndpoint = readEndpoint({
   name: 'balance',
+  path: '/api/balance/:address',
+  tag: 'addresses',
+  summary: 'Balance of an address',
+  params: { address: ADDRESS },
+  response: json(BALANCE),
+  errors: ['invalid_address'],
+  input: scriptOf,
   run: (env, input) => jsonAnswer(balanceView(env, input)),
-};
+});
 
 /** The balance, and what kind of address it is. */
-export const addressEndpoint: ReadEndpoint<ScriptInput> = {
+export const addressEndpoint = readEndpoint({
   name: 'address',
+  path: '/api/address/:address',
+  tag: 'addresses',
+  summary: 'An address and its balance',
+  params: { address: ADDRESS },
+  response: json(ADDRESS_FACTS),
+  errors: ['invalid_address'],
+  input: scriptOf,
   run(env, input) {
     const { address, ...rest } = balanceView(env, input);
     return jsonAnswer({ address, isValid: true, type: scriptType(input.script).type, ...rest });
   },
-};
+});
 
 function balanceView({ reads, tip, params, mempool }: ReadEnv, { address, script }: ScriptInput) {
   const totals = reads.scripts.totals(script);
@@ -48,9 +69,15 @@ function balanceView({ reads, tip, params, mempool }: ReadEnv, { address, script
 }
 
 /** What can be said of an address, also where it is none. */
-export const validateEndpoint: ReadEndpoint<{ text: string }> = {
+export const validateEndpoint = readEndpoint({
   name: 'validate',
-  run({ params }, { text }): Answer {
+  path: '/api/validate/:address',
+  tag: 'addresses',
+  summary: 'Whether an address is valid',
+  params: { address: ADDRESS },
+  response: json(ADDRESS_CHECK),
+  input: ({ params }) => ({ text: params.address }),
+  run({ params }, { text }) {
     const script = bareScript(text);
     const parsed = script ? null : parseAddress(text, params.address);
     if (parsed && !parsed.ok)
@@ -72,4 +99,4 @@ export const validateEndpoint: ReadEndpoint<{ text: string }> = {
       errorLocations: [],
     });
   },
-};
+});

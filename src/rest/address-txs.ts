@@ -1,17 +1,21 @@
-import { boundTo, nextPage, type PageInput } from '../http/input.ts';
+import { boundTo, heightOption, nextPage, numberInput, type PageInput, pageInput } from '../http/input.ts';
+import { json } from '../http/route-description.ts';
 import { sat } from '../http/sat.ts';
 import { clusterOf } from '../mempool/relatives.ts';
 import { signalsOptInRbf } from '../policy/rbf.ts';
 import { positionHeight, type TxPosition, txPosition } from '../primitives/coin.ts';
 import { hashToHex } from '../primitives/hash.ts';
-import { jsonAnswer, type ReadEndpoint } from '../queries/answer.ts';
+import { jsonAnswer } from '../queries/answer.ts';
 import { headerTime, tipView } from '../queries/block-facts.ts';
 import { checkStillActive, decodeCursor, encodeCursor, endOfChain, type PageEnd } from '../queries/cursor.ts';
 import { needSpenders, type ReadEnv } from '../queries/read-env.ts';
-import type { ScriptInput } from '../queries/script-input.ts';
+import { readScriptInput, type ScriptInput } from '../queries/script-input.ts';
 import { feeOf, type TxFacts, txFacts, unconfirmedFacts, vsizeOf } from '../queries/tx-facts.ts';
 import { equalBytes } from '../util/bytes.ts';
 import { statusView, txView } from '../views/rest/tx-view.ts';
+import { readEndpoint } from './endpoint.ts';
+import { ADDRESS, CURSOR, choice, flag, integer, LIMIT } from './parameters.ts';
+import { ADDRESS_TXS_PAGE } from './schemas/addresses.ts';
 
 /** Microseconds to read one transaction with what it spent. */
 const TX_US = 80;
@@ -28,11 +32,47 @@ export interface AddressTxsInput extends PageInput, ScriptInput {
   readonly full: boolean;
 }
 
+/** Parameters that a cursor is bound to. */
+const FILTERS = ['order', 'fromHeight', 'toHeight', 'confirmed', 'minConfirmations', 'details'];
+const MAX_COUNT = 2 ** 31 - 1;
+
 /** Where an entry of the list is found. */
 type Entry = { readonly position: TxPosition } | { readonly slot: number };
 
-export const addressTxsEndpoint: ReadEndpoint<AddressTxsInput> = {
+export const addressTxsEndpoint = readEndpoint({
   name: 'address-txs',
+  path: '/api/address/:address/txs',
+  tag: 'addresses',
+  summary: 'Transactions of an address',
+  params: { address: ADDRESS },
+  query: {
+    limit: LIMIT,
+    cursor: CURSOR,
+    order: choice(['desc', 'asc'], 'newest or oldest first'),
+    fromHeight: integer('lowest height'),
+    toHeight: integer('highest height'),
+    confirmed: flag('true leaves out the mempool'),
+    minConfirmations: integer('fewest confirmations', { default: 0 }),
+    details: choice(['summary', 'full'], 'full adds the transaction'),
+  },
+  response: json(ADDRESS_TXS_PAGE),
+  errors: ['invalid_address', 'invalid_cursor', 'cursor_reorged'],
+  input({ params, query }, { options, params: network, charge }): AddressTxsInput {
+    const script = readScriptInput(params.address, network);
+    const page = pageInput(query, `/api/address/${script.address}/txs`, options.pages.addressTxs, FILTERS);
+    const full = query.details === 'full';
+    if (full) charge(Math.ceil(page.limit / 100) - 1);
+    return {
+      ...page,
+      ...script,
+      full,
+      confirmed: query.confirmed === 'true',
+      order: query.order ?? 'desc',
+      fromHeight: heightOption(query, 'fromHeight'),
+      toHeight: heightOption(query, 'toHeight'),
+      minConfirmations: numberInput(query, 'minConfirmations', { min: 0, max: MAX_COUNT, fallback: 0 }),
+    };
+  },
   run(env, input) {
     const { reads, tip } = env;
     const bound = boundTo(input);
@@ -70,7 +110,7 @@ export const addressTxsEndpoint: ReadEndpoint<AddressTxsInput> = {
     const touching = mempool.touching(script);
     return full ? touching.flatMap((slot) => clusterOf(mempool.entries, slot)) : touching;
   },
-};
+});
 
 /** Entries behind `end`, one more than a page has: newest first with the mempool before the chain, or the other way round. */
 function entriesOf(env: ReadEnv, input: AddressTxsInput, scriptId: number | null, end: PageEnd | null): Entry[] {

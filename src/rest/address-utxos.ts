@@ -1,16 +1,20 @@
 import { COINBASE_MATURITY } from '../consensus/limits.ts';
-import { boundTo, nextPage, type PageInput } from '../http/input.ts';
+import { boundTo, nextPage, type PageInput, pageInput } from '../http/input.ts';
+import { json } from '../http/route-description.ts';
 import { sat } from '../http/sat.ts';
 import { positionHeight, positionIndex, type TxPosition } from '../primitives/coin.ts';
 import { hashToHex, type Txid } from '../primitives/hash.ts';
-import { jsonAnswer, type ReadEndpoint } from '../queries/answer.ts';
+import { jsonAnswer } from '../queries/answer.ts';
 import { tipView } from '../queries/block-facts.ts';
 import { checkStillActive, decodeCursor, encodeCursor, endOfChain, type PageEnd } from '../queries/cursor.ts';
 import type { ReadEnv } from '../queries/read-env.ts';
-import type { ScriptInput } from '../queries/script-input.ts';
+import { readScriptInput, type ScriptInput } from '../queries/script-input.ts';
 import { confirmationsAt } from '../queries/tx-facts.ts';
 import { isUnspendable } from '../script/templates.ts';
 import { equalBytes } from '../util/bytes.ts';
+import { readEndpoint } from './endpoint.ts';
+import { ADDRESS, CURSOR, flag, LIMIT } from './parameters.ts';
+import { UTXOS_PAGE } from './schemas/addresses.ts';
 
 const UTXO_US = 12;
 /** To look through a transaction of the mempool. */
@@ -36,8 +40,21 @@ interface Utxo {
   readonly spentBy: Txid | null;
 }
 
-export const addressUtxosEndpoint: ReadEndpoint<AddressUtxosInput> = {
+export const addressUtxosEndpoint = readEndpoint({
   name: 'address-utxos',
+  path: '/api/address/:address/utxos',
+  tag: 'addresses',
+  summary: 'Unspent outputs of an address',
+  params: { address: ADDRESS },
+  query: { limit: LIMIT, cursor: CURSOR, confirmed: flag('true: the UTXO set alone') },
+  response: json(UTXOS_PAGE),
+  errors: ['invalid_address', 'invalid_cursor', 'cursor_reorged'],
+  input({ params, query }, { options, params: network }): AddressUtxosInput {
+    const script = readScriptInput(params.address, network);
+    const path = `/api/address/${script.address}/utxos`;
+    const page = pageInput(query, path, options.pages.utxos, ['confirmed']);
+    return { ...page, ...script, confirmed: query.confirmed === 'true' };
+  },
   run(env, input) {
     const { reads, tip, mempool } = env;
     const { limit, script, confirmed } = input;
@@ -67,7 +84,7 @@ export const addressUtxosEndpoint: ReadEndpoint<AddressUtxosInput> = {
   },
   // What spends a coin of this script touches the script.
   mempoolPart: ({ mempool }, { script }) => mempool.touching(script),
-};
+});
 
 /** Those behind `end`: of the chain in its order, then of the mempool in the order of arrival. */
 function* utxosBehind(

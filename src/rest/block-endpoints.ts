@@ -1,8 +1,11 @@
+import { t } from 'elysia';
 import { fail } from '../http/errors.ts';
-import { boundTo, nextPage, type PageInput } from '../http/input.ts';
+import { boundTo, heightInput, heightOption, nextPage, numberInput, type PageInput, pageInput } from '../http/input.ts';
+import { BYTES, json, plainText } from '../http/route-description.ts';
+import { HEX } from '../http/schema.ts';
 import { txPosition } from '../primitives/coin.ts';
 import { hashToHex } from '../primitives/hash.ts';
-import { type Answer, bytesAnswer, jsonAnswer, type ReadEndpoint, textAnswer } from '../queries/answer.ts';
+import { bytesAnswer, jsonAnswer, textAnswer } from '../queries/answer.ts';
 import { blockTxids, parsedBlock } from '../queries/block-body.ts';
 import {
   blockByHash,
@@ -14,30 +17,70 @@ import {
   tipView,
 } from '../queries/block-facts.ts';
 import { checkStillActive, decodeCursor, encodeCursor } from '../queries/cursor.ts';
-import { needSpenders } from '../queries/read-env.ts';
+import { needSpenders, type ReadEnv } from '../queries/read-env.ts';
 import { blockTxFacts, txFacts } from '../queries/tx-facts.ts';
 import type { HeaderRecord } from '../storage/header-store.ts';
 import { blockView, txidList } from '../views/rest/block-view.ts';
 import { txView } from '../views/rest/tx-view.ts';
+import { readEndpoint } from './endpoint.ts';
+import { BLOCK_HASH, CURSOR, choice, HEIGHT, integer, LIMIT } from './parameters.ts';
+import { BLOCK, BLOCK_STATUS, BLOCK_TIP, BLOCK_TXS_PAGE, BLOCKS_PAGE, HEADERS_PAGE, TXIDS } from './schemas/blocks.ts';
 
 /** Microseconds to read one transaction of average shape and write it as JSON with what it spent. */
 const TX_JSON_US = 200;
 const BLOCK_JSON_US = 200;
 const READ_US_PER_MB = 800;
+const MAX_HEIGHT = 2 ** 31 - 1;
+const FIELDS = choice(['all', 'summary'], 'summary leaves out txids');
+const HEADER_HEX = t.String({ pattern: '^[0-9a-f]{160}$', description: '80 bytes' });
 
-export const blockEndpoint: ReadEndpoint<{ hash: string; summary: boolean }> = {
+const hashOf = ({ params }: { readonly params: { readonly hash: string } }) => ({ hash: params.hash.toLowerCase() });
+
+export const blockEndpoint = readEndpoint({
   name: 'block',
+  path: '/api/block/:hash',
+  tag: 'blocks',
+  summary: 'Block by hash',
+  params: { hash: BLOCK_HASH },
+  query: { fields: FIELDS },
+  response: json(BLOCK),
+  errors: ['invalid_hash', 'block_not_found'],
+  input({ params, query }, { charge }) {
+    charge(1);
+    return { hash: params.hash.toLowerCase(), summary: query.fields === 'summary' };
+  },
   run: (env, { hash, summary }) => jsonAnswer(blockView(env, blockByHash(env, hash), { summary })),
-};
+});
 
-export const blockByHeightEndpoint: ReadEndpoint<{ height: number; summary: boolean }> = {
+export const blockByHeightEndpoint = readEndpoint({
   name: 'block-by-height',
+  path: '/api/block-by-height/:height',
+  tag: 'blocks',
+  summary: 'Block of the active chain by height',
+  params: { height: HEIGHT },
+  query: { fields: FIELDS },
+  response: json(BLOCK),
+  errors: ['invalid_height', 'block_not_found'],
+  input({ params, query }, { charge }) {
+    charge(1);
+    return { height: heightInput(params.height), summary: query.fields === 'summary' };
+  },
   run: (env, { height, summary }) => jsonAnswer(blockView(env, blockByHeight(env, height), { summary })),
-};
+});
 
 /** Blocks of the active chain from `before` down, newest first. */
-export const blocksEndpoint: ReadEndpoint<PageInput & { before: number | null }> = {
+export const blocksEndpoint = readEndpoint({
   name: 'blocks',
+  path: '/api/blocks',
+  tag: 'blocks',
+  summary: 'Blocks of the active chain, newest first',
+  query: { before: integer('height above the first block'), limit: LIMIT, cursor: CURSOR },
+  response: json(BLOCKS_PAGE),
+  errors: ['invalid_cursor', 'cursor_reorged'],
+  input({ query }, { options }): PageInput & { before: number | null } {
+    const page = pageInput(query, '/api/blocks', options.pages.blocks, ['before']);
+    return { ...page, before: heightOption(query, 'before') };
+  },
   run(env, input) {
     const { tip } = env;
     const bound = boundTo(input);
@@ -56,17 +99,35 @@ export const blocksEndpoint: ReadEndpoint<PageInput & { before: number | null }>
     const next = cursor && nextPage(input, cursor);
     return jsonAnswer({ tip: tipView(tip), items, nextCursor: cursor, next }, next);
   },
-};
+});
 
-export const tipEndpoint: ReadEndpoint<null> = {
+export const tipEndpoint = readEndpoint({
   name: 'blocks-tip',
+  path: '/api/blocks/tip',
+  tag: 'blocks',
+  summary: 'The tip of the active chain',
+  response: json(BLOCK_TIP),
+  input: () => null,
   run: ({ reads, tip }) =>
     jsonAnswer({ ...tipView(tip), time: headerTime(tip), medianTime: medianTime(reads, tip, true) }),
-};
+});
 
 /** The transactions of a block as full objects, in block order. */
-export const blockTxsEndpoint: ReadEndpoint<PageInput & { hash: string }> = {
+export const blockTxsEndpoint = readEndpoint({
   name: 'block-txs',
+  path: '/api/block/:hash/txs',
+  tag: 'blocks',
+  summary: 'Transactions of a block, in block order',
+  params: { hash: BLOCK_HASH },
+  query: { limit: LIMIT, cursor: CURSOR },
+  response: json(BLOCK_TXS_PAGE),
+  errors: ['invalid_hash', 'invalid_cursor', 'block_not_found'],
+  input({ params, query }, { options, charge }): PageInput & { hash: string } {
+    const hash = params.hash.toLowerCase();
+    const page = pageInput(query, `/api/block/${hash}/txs`, options.pages.blockTxs);
+    charge(Math.ceil(page.limit / 100) - 1);
+    return { ...page, hash };
+  },
   run(env, input) {
     const { reads, tip } = env;
     const block = blockByHash(env, input.hash);
@@ -92,47 +153,100 @@ export const blockTxsEndpoint: ReadEndpoint<PageInput & { hash: string }> = {
     return jsonAnswer({ tip: tipView(tip), total: block.stats.txCount, items, nextCursor: cursor, next }, next);
   },
   mempoolPart: () => [],
-};
+});
 
-export const blockTxidsEndpoint: ReadEndpoint<{ hash: string }> = {
+export const blockTxidsEndpoint = readEndpoint({
   name: 'block-txids',
+  path: '/api/block/:hash/txids',
+  tag: 'blocks',
+  summary: 'Transaction ids of a block',
+  params: { hash: BLOCK_HASH },
+  response: json(TXIDS),
+  errors: ['invalid_hash', 'block_not_found'],
+  input: hashOf,
   run(env, { hash }) {
     const block = blockByHash(env, hash);
     const list = txidList(blockTxids(env, { block, inActiveChain: env.reads.headers.isActive(block) }));
     return { ...jsonAnswer(list), freshness: { immutable: hash } };
   },
-};
+});
 
-export const blockHeaderEndpoint: ReadEndpoint<{ hash: string }> = {
+export const blockHeaderEndpoint = readEndpoint({
   name: 'block-header',
+  path: '/api/block/:hash/header',
+  tag: 'blocks',
+  summary: 'Header of a block as hex',
+  params: { hash: BLOCK_HASH },
+  response: plainText(HEADER_HEX),
+  errors: ['invalid_hash', 'block_not_found'],
+  input: hashOf,
   run: (env, { hash }) => textAnswer(blockByHash(env, hash).header.toHex(), { immutable: hash }),
-};
+});
 
-export const blockRawEndpoint: ReadEndpoint<{ hash: string; as: 'bytes' | 'hex' }> = {
+export const blockRawEndpoint = readEndpoint({
   name: 'block-raw',
-  run(env, { hash, as }) {
-    const block = blockByHash(env, hash);
-    env.expectWork(((block.body?.size ?? 0) / 1e6) * READ_US_PER_MB);
-    const raw = rawBlock(env, block);
-    return as === 'hex' ? textAnswer(raw.toHex(), { immutable: hash }) : bytesAnswer(raw, { immutable: hash });
-  },
-};
+  path: '/api/block/:hash/raw',
+  tag: 'blocks',
+  summary: 'A block as bytes',
+  params: { hash: BLOCK_HASH },
+  response: BYTES,
+  errors: ['invalid_hash', 'block_not_found'],
+  input: hashOf,
+  run: (env, { hash }) => bytesAnswer(bodyOf(env, hash), { immutable: hash }),
+});
 
-export const blockStatusEndpoint: ReadEndpoint<{ hash: string }> = {
+export const blockHexEndpoint = readEndpoint({
+  name: 'block-hex',
+  path: '/api/block/:hash/hex',
+  tag: 'blocks',
+  summary: 'A block as hex',
+  params: { hash: BLOCK_HASH },
+  response: plainText(HEX),
+  errors: ['invalid_hash', 'block_not_found'],
+  input: hashOf,
+  run: (env, { hash }) => textAnswer(bodyOf(env, hash).toHex(), { immutable: hash }),
+});
+
+function bodyOf(env: ReadEnv, hash: string): Uint8Array {
+  const block = blockByHash(env, hash);
+  env.expectWork(((block.body?.size ?? 0) / 1e6) * READ_US_PER_MB);
+  return rawBlock(env, block);
+}
+
+export const blockStatusEndpoint = readEndpoint({
   name: 'block-status',
+  path: '/api/block/:hash/status',
+  tag: 'blocks',
+  summary: 'Whether a block is in the active chain',
+  params: { hash: BLOCK_HASH },
+  response: json(BLOCK_STATUS),
+  errors: ['invalid_hash', 'block_not_found'],
+  input: hashOf,
   run(env, { hash }) {
     const { block, inActiveChain, confirmations, nextHash } = blockFacts(env, blockByHash(env, hash));
     const view = { inActiveChain, height: block.height, confirmations, nextHash: nextHash && hashToHex(nextHash) };
     return jsonAnswer(view);
   },
-};
+});
 
 /** Headers of the active chain from a height upwards, 80 bytes of hex each. */
-export const headersEndpoint: ReadEndpoint<{ from: number; count: number }> = {
+export const headersEndpoint = readEndpoint({
   name: 'headers',
-  run(env, { from, count }): Answer {
+  path: '/api/headers',
+  tag: 'blocks',
+  summary: 'Headers of the active chain',
+  query: {
+    from: integer('first height', { default: 0 }),
+    count: integer('headers', { minimum: 1, maximum: 2000, default: 2000 }),
+  },
+  response: json(HEADERS_PAGE),
+  input: ({ query }) => ({
+    from: numberInput(query, 'from', { min: 0, max: MAX_HEIGHT, fallback: 0 }),
+    count: numberInput(query, 'count', { min: 1, max: 2000, fallback: 2000 }),
+  }),
+  run(env, { from, count }) {
     env.expectWork(Math.min(count, Math.max(0, env.tip.height - from + 1)) * 8);
     const items = env.reads.headers.range(from, count).map(({ header }: HeaderRecord) => header.toHex());
     return jsonAnswer({ tip: tipView(env.tip), items, nextCursor: null, next: null });
   },
-};
+});

@@ -2,30 +2,46 @@ import { retargetInterval } from '../consensus/consensus-params.ts';
 import { nextWorkRequired, retarget } from '../consensus/difficulty.ts';
 import { difficultyOf } from '../consensus/work.ts';
 import { double } from '../http/core-number.ts';
+import { json, plainText } from '../http/route-description.ts';
 import { coinsText } from '../http/sat.ts';
-import { jsonAnswer, type ReadEndpoint, textAnswer } from '../queries/answer.ts';
+import { type Answer, jsonAnswer, textAnswer } from '../queries/answer.ts';
 import { headerBits, headerTime, tipView, workFields } from '../queries/block-facts.ts';
-import { supplyAt } from '../queries/listing.ts';
+import { type Supply, supplyAt } from '../queries/listing.ts';
 import { StoredEntry } from '../queries/stored-entry.ts';
-
-export const SUPPLY_KINDS = ['circulating', 'issued', 'total', 'max'] as const;
-export type SupplyKind = (typeof SUPPLY_KINDS)[number];
+import { readEndpoint } from './endpoint.ts';
+import { DIFFICULTY, SUPPLY } from './schemas/chain.ts';
 
 /** One number of coins, for services that read nothing else. */
-export const supplyEndpoint: ReadEndpoint<{ kind: SupplyKind }> = {
-  name: 'supply',
-  run(env, { kind }) {
-    const { max, issued, circulating } = supplyAt(env);
-    const amount = kind === 'max' ? max : kind === 'issued' ? issued : circulating;
-    return textAnswer(coinsText(amount), 'tip');
-  },
-};
+const supplyEndpoint = (kind: keyof Supply | 'total', summary: string) =>
+  readEndpoint({
+    name: `supply-${kind}`,
+    path: `/api/supply/${kind}`,
+    tag: 'chain',
+    summary,
+    access: 'public',
+    response: plainText(SUPPLY),
+    input: () => null,
+    run(env): Answer {
+      const supply = supplyAt(env);
+      return textAnswer(coinsText(kind === 'total' ? supply.circulating : supply[kind]), 'tip');
+    },
+  });
+
+export const circulatingEndpoint = supplyEndpoint('circulating', 'Supply: coins in the UTXO set');
+export const issuedEndpoint = supplyEndpoint('issued', 'Supply: coins issued by the schedule');
+export const totalEndpoint = supplyEndpoint('total', 'Supply: the same as circulating');
+export const maxEndpoint = supplyEndpoint('max', 'Supply: coins that there can ever be');
 
 const HISTORY_PERIODS = 12;
 
 /** The difficulty now, what it would become at the pace of this period so far, and what it was. */
-export const difficultyEndpoint: ReadEndpoint<null> = {
+export const difficultyEndpoint = readEndpoint({
   name: 'difficulty',
+  path: '/api/difficulty',
+  tag: 'chain',
+  summary: 'Difficulty now, next and before',
+  response: json(DIFFICULTY),
+  input: () => null,
   run({ reads, tip, params }) {
     const { consensus } = params;
     const interval = retargetInterval(consensus);
@@ -66,4 +82,4 @@ export const difficultyEndpoint: ReadEndpoint<null> = {
       return headerTime(tip);
     }
   },
-};
+});

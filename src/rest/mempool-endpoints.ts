@@ -1,23 +1,45 @@
-import { boundTo, nextPage, type PageInput } from '../http/input.ts';
+import { boundTo, nextPage, type PageInput, pageInput } from '../http/input.ts';
+import { json } from '../http/route-description.ts';
 import { feeRate, sat } from '../http/sat.ts';
 import type { MempoolMirror } from '../mempool/mirror.ts';
 import { hashToHex } from '../primitives/hash.ts';
-import { type Answer, jsonAnswer, type ReadEndpoint } from '../queries/answer.ts';
+import { type Answer, jsonAnswer } from '../queries/answer.ts';
 import { tipView } from '../queries/block-facts.ts';
+import { checkNotSyncing } from '../queries/broadcast.ts';
 import { decodeCursor, encodeCursor, endOfChain } from '../queries/cursor.ts';
 import { mempoolTotals } from '../queries/mempool-totals.ts';
 import type { ReadEnv } from '../queries/read-env.ts';
-import type { ScriptInput } from '../queries/script-input.ts';
+import { readScriptInput, type ScriptInput } from '../queries/script-input.ts';
 import { unconfirmedFacts, valueOut } from '../queries/tx-facts.ts';
+import { systemClock, unixSeconds } from '../util/clock.ts';
+import { feesView } from '../views/rest/fees-view.ts';
 import { addressTxView } from './address-txs.ts';
+import type { RestContext } from './context.ts';
+import { endpoint, readEndpoint } from './endpoint.ts';
+import { ADDRESS, CURSOR, LIMIT } from './parameters.ts';
+import { MEMPOOL_ADDRESS_PAGE } from './schemas/addresses.ts';
+import { FEES, MEMPOOL, MEMPOOL_TXIDS_PAGE, PROJECTED_BLOCKS, RECENT_TXS } from './schemas/mempool.ts';
 
 const RECENT = 20;
 /** Microseconds to show one transaction; and to name one. */
 const TX_US = 80;
 const TXID_US = 1;
 
+export const mempoolEndpoint = endpoint({
+  name: 'mempool',
+  path: '/api/mempool',
+  tag: 'mempool',
+  summary: 'The mempool',
+  response: json(MEMPOOL),
+  hasEtag: true,
+  serve:
+    (_, service) =>
+    ({ request }) =>
+      service.reply(mempoolAnswer, request),
+});
+
 /** The mempool as a whole. */
-export function mempoolAnswer(env: ReadEnv): Answer {
+function mempoolAnswer(env: ReadEnv): Answer {
   const { mempool, tip } = env;
   const totals = mempoolTotals(env);
   return jsonAnswer({
@@ -41,8 +63,20 @@ export function mempoolAnswer(env: ReadEnv): Answer {
 }
 
 /** What of a script waits in the mempool, newest first. */
-export const mempoolAddressEndpoint: ReadEndpoint<PageInput & ScriptInput> = {
+export const mempoolAddressEndpoint = readEndpoint({
   name: 'mempool-address',
+  path: '/api/mempool/address/:address',
+  tag: 'mempool',
+  summary: 'Unconfirmed transactions of an address',
+  params: { address: ADDRESS },
+  query: { limit: LIMIT, cursor: CURSOR },
+  response: json(MEMPOOL_ADDRESS_PAGE),
+  errors: ['invalid_address', 'invalid_cursor'],
+  input({ params, query }, { options, params: network }): PageInput & ScriptInput {
+    const script = readScriptInput(params.address, network);
+    const path = `/api/mempool/address/${script.address}`;
+    return { ...pageInput(query, path, options.pages.mempoolAddress), ...script };
+  },
   run(env, input) {
     const { mempool, tip } = env;
     const { script, address, limit, cursor } = input;
@@ -75,10 +109,27 @@ export const mempoolAddressEndpoint: ReadEndpoint<PageInput & ScriptInput> = {
     );
   },
   mempoolPart: ({ mempool }, { script }) => mempool.touching(script),
-};
+});
+
+export const mempoolTxidsEndpoint = endpoint({
+  name: 'mempool-txids',
+  path: '/api/mempool/txids',
+  tag: 'mempool',
+  summary: 'Ids of unconfirmed transactions, in the order of arrival',
+  query: { limit: LIMIT, cursor: CURSOR },
+  response: json(MEMPOOL_TXIDS_PAGE),
+  hasEtag: true,
+  errors: ['invalid_cursor'],
+  serve:
+    ({ options }, service) =>
+    ({ query, request }) => {
+      const page = pageInput(query, '/api/mempool/txids', options.pages.mempoolTxids);
+      return service.reply((env) => mempoolTxidsAnswer(env, page), request);
+    },
+});
 
 /** The ids of all, in the order of arrival. */
-export function mempoolTxidsAnswer(env: ReadEnv, input: PageInput): Answer {
+function mempoolTxidsAnswer(env: ReadEnv, input: PageInput): Answer {
   const { mempool, tip } = env;
   const { limit, cursor } = input;
   const bound = boundTo(input);
@@ -100,8 +151,21 @@ export function mempoolTxidsAnswer(env: ReadEnv, input: PageInput): Answer {
   return jsonAnswer({ tip: tipView(tip), items, nextCursor, next }, next);
 }
 
+export const mempoolRecentEndpoint = endpoint({
+  name: 'mempool-recent',
+  path: '/api/mempool/recent',
+  tag: 'mempool',
+  summary: 'The last transactions accepted',
+  response: json(RECENT_TXS),
+  hasEtag: true,
+  serve:
+    (_, service) =>
+    ({ request }) =>
+      service.reply(mempoolRecentAnswer, request),
+});
+
 /** The last that came. */
-export function mempoolRecentAnswer({ mempool }: ReadEnv): Answer {
+function mempoolRecentAnswer({ mempool }: ReadEnv): Answer {
   const items = [];
   for (const slot of mempool.before(Number.MAX_SAFE_INTEGER)) {
     const { parsed, fee, vsize, time } = mempool.get(slot);
@@ -115,4 +179,38 @@ export function mempoolRecentAnswer({ mempool }: ReadEnv): Answer {
 /** After a restart events have other numbers: then a list begins again. */
 function knownSeq({ firstSeq }: MempoolMirror, seq: number): number | null {
   return firstSeq !== null && seq >= firstSeq ? seq : null;
+}
+
+export const mempoolBlocksEndpoint = endpoint({
+  name: 'mempool-blocks',
+  path: '/api/mempool/blocks',
+  tag: 'mempool',
+  summary: 'The next blocks, as they would be mined from the mempool',
+  response: json(PROJECTED_BLOCKS),
+  hasEtag: true,
+  serve:
+    (_, service) =>
+    ({ request }) =>
+      service.reply(({ mempool }) => jsonAnswer(mempool.fees?.blocks ?? []), request),
+});
+
+export const feesEndpoint = endpoint({
+  name: 'fees',
+  path: '/api/fees',
+  tag: 'mempool',
+  summary: 'Fee rates',
+  response: json(FEES),
+  hasEtag: true,
+  errors: ['syncing'],
+  serve:
+    (ctx, service) =>
+    ({ request }) =>
+      service.reply((env) => feesAnswer(ctx, env), request),
+});
+
+function feesAnswer({ node, params }: RestContext, env: ReadEnv) {
+  const { tip, mempool } = env;
+  checkNotSyncing(node().status(), params.name, tip.height);
+  const { minFeerate } = mempoolTotals(env);
+  return jsonAnswer(feesView(mempool.fees, minFeerate, tipView(tip), unixSeconds(systemClock)));
 }

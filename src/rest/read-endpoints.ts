@@ -1,20 +1,21 @@
-import * as events from '../feed/event-readers.ts';
-import * as snapshot from '../feed/snapshot.ts';
-import * as balances from '../feed/wallet-balances.ts';
-import * as wallets from '../feed/wallet-event-lines.ts';
+import { eventTxEndpoint, matchBlockEndpoint, matchTxEndpoint } from '../feed/event-readers.ts';
+import { snapshotEndpoint } from '../feed/snapshot.ts';
+import { walletBalancesEndpoint } from '../feed/wallet-balances.ts';
+import { walletBlockEndpoint, walletTxEndpoint } from '../feed/wallet-event-lines.ts';
 import type { ReadEndpoint } from '../queries/answer.ts';
-import * as addresses from './address-endpoints.ts';
-import * as addressTxs from './address-txs.ts';
-import * as addressUtxos from './address-utxos.ts';
-import * as blocks from './block-endpoints.ts';
-import * as chain from './chain-endpoints.ts';
-import * as mempool from './mempool-endpoints.ts';
-import * as txs from './tx-endpoints.ts';
+import { READ_ROUTES } from './endpoints.ts';
 
-/** Every endpoint that only reads, by the name a reader worker knows it by. */
+const EVENT_READS = [
+  matchBlockEndpoint,
+  matchTxEndpoint,
+  eventTxEndpoint,
+  snapshotEndpoint,
+  walletBalancesEndpoint,
+  walletBlockEndpoint,
+  walletTxEndpoint,
+];
+
+/** Everything that a reader worker can answer, by the name it knows it by. */
 export const READ_ENDPOINTS: ReadonlyMap<string, ReadEndpoint<unknown>> = new Map(
-  [addresses, addressTxs, addressUtxos, balances, blocks, chain, events, mempool, snapshot, txs, wallets]
-    .flatMap((exports) => Object.values(exports))
-    .filter((value): value is ReadEndpoint<unknown> => typeof value === 'object' && 'run' in value)
-    .map((endpoint) => [endpoint.name, endpoint]),
+  [...READ_ROUTES, ...EVENT_READS].map((read) => [read.name, read as ReadEndpoint<unknown>]),
 );

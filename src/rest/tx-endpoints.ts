@@ -1,11 +1,14 @@
+import { t } from 'elysia';
 import { fail } from '../http/errors.ts';
+import { BYTES, json, plainText } from '../http/route-description.ts';
+import { HEX, hash, TX_STATUS } from '../http/schema.ts';
 import { clusterOf } from '../mempool/relatives.ts';
 import { parseTransaction } from '../primitives/block.ts';
 import { positionHeight, positionIndex, txPosition } from '../primitives/coin.ts';
 import { hashFromHex, hashToHex, type Txid } from '../primitives/hash.ts';
 import { headerFromBytes } from '../primitives/header.ts';
 import { merkleBranch } from '../primitives/merkle.ts';
-import { bytesAnswer, jsonAnswer, type ReadEndpoint, textAnswer } from '../queries/answer.ts';
+import { bytesAnswer, jsonAnswer, textAnswer } from '../queries/answer.ts';
 import { headerTime, tipView } from '../queries/block-facts.ts';
 import { encodeMerkleBlock } from '../queries/merkle-block.ts';
 import { needSpenders, type ReadEnv } from '../queries/read-env.ts';
@@ -13,6 +16,10 @@ import { anyTxFacts, confirmationsAt, findTx, txByTxid } from '../queries/tx-fac
 import type { TxRecord } from '../storage/tx-store.ts';
 import { equalBytes } from '../util/bytes.ts';
 import { statusView, txView } from '../views/rest/tx-view.ts';
+import { readEndpoint } from './endpoint.ts';
+import { flag, TXID } from './parameters.ts';
+import { TX, TX_PROOF, TXS_STATUS } from './schemas/txs.ts';
+import { readTxids, TXIDS_BODY } from './txids-body.ts';
 
 /** Microseconds for one input or output as JSON. */
 const PART_US = 12;
@@ -23,8 +30,17 @@ const PART_BYTES = 31;
 /** Microseconds a transaction in a merkle tree takes. */
 const LEAF_US = 4;
 
-export const txEndpoint: ReadEndpoint<{ txid: string }> = {
+const txidOf = ({ params }: { readonly params: { readonly txid: string } }) => ({ txid: params.txid.toLowerCase() });
+
+export const txEndpoint = readEndpoint({
   name: 'tx',
+  path: '/api/tx/:txid',
+  tag: 'transactions',
+  summary: 'Transaction by id',
+  params: { txid: TXID },
+  response: json(TX),
+  errors: ['invalid_txid', 'tx_not_found'],
+  input: txidOf,
   run(env, { txid }) {
     const { entries } = env.mempool;
     const id = hashFromHex<Txid>(txid);
@@ -38,7 +54,7 @@ export const txEndpoint: ReadEndpoint<{ txid: string }> = {
     const slot = entries.find(hashFromHex<Txid>(txid));
     return slot < 0 ? [] : clusterOf(entries, slot);
   },
-};
+});
 
 /** The size without reading it. */
 function sizeOf({ reads }: ReadEnv, { position, offset }: TxRecord): number {
@@ -46,14 +62,30 @@ function sizeOf({ reads }: ReadEnv, { position, offset }: TxRecord): number {
   return end - offset;
 }
 
-export const txStatusEndpoint: ReadEndpoint<{ txid: string }> = {
+export const txStatusEndpoint = readEndpoint({
   name: 'tx-status',
+  path: '/api/tx/:txid/status',
+  tag: 'transactions',
+  summary: 'Whether a transaction is confirmed, and in which block',
+  params: { txid: TXID },
+  response: json(TX_STATUS),
+  errors: ['invalid_txid', 'tx_not_found'],
+  input: txidOf,
   run: (env, { txid }) => jsonAnswer(statusOf(env, txid) ?? statusOfRecord(env, txByTxid(env, txid))),
-};
+});
 
 /** Where many transactions stand; null for those that are not known. */
-export const txsStatusEndpoint: ReadEndpoint<{ txids: readonly string[] }> = {
+export const txsStatusEndpoint = readEndpoint({
   name: 'txs-status',
+  method: 'POST',
+  path: '/api/txs/status',
+  tag: 'transactions',
+  summary: 'The status of many transactions',
+  body: [json(t.Object({ txids: t.Array(hash(), { maxItems: 1000 }) }))],
+  bodyLimit: TXIDS_BODY,
+  response: json(TXS_STATUS),
+  errors: ['invalid_txid'],
+  input: async ({ request }): Promise<{ txids: readonly string[] }> => ({ txids: await readTxids(request) }),
   run(env, { txids }) {
     env.expectWork(txids.length * STATUS_US);
     const entries = txids.map((txid) => {
@@ -64,7 +96,7 @@ export const txsStatusEndpoint: ReadEndpoint<{ txids: readonly string[] }> = {
   },
   mempoolPart: ({ mempool }, { txids }) =>
     txids.map((txid) => mempool.entries.find(hashFromHex<Txid>(txid))).filter((slot) => slot >= 0),
-};
+});
 
 /** Null where it is neither in the mempool nor in the chain. */
 function statusOf(env: ReadEnv, txid: string) {
@@ -77,19 +109,53 @@ function statusOfRecord(env: ReadEnv, { position }: TxRecord) {
   return statusView(env, { block: env.reads.headers.byHeight(positionHeight(position))!, position });
 }
 
-export const txRawEndpoint: ReadEndpoint<{ txid: string; as: 'bytes' | 'hex' }> = {
-  name: 'tx-raw',
-  run(env, { txid, as }) {
-    const waiting = env.mempool.find(hashFromHex<Txid>(txid));
-    const raw = waiting?.parsed.raw ?? env.reads.rawTx(txByTxid(env, txid)).raw;
-    const freshness = { revalidated: hashToHex(parseTransaction(raw).wtxid) };
-    return as === 'hex' ? textAnswer(raw.toHex(), freshness) : bytesAnswer(raw, freshness);
+export const txHexEndpoint = readEndpoint({
+  name: 'tx-hex',
+  path: '/api/tx/:txid/hex',
+  tag: 'transactions',
+  summary: 'A transaction as hex',
+  params: { txid: TXID },
+  response: plainText(HEX),
+  errors: ['invalid_txid', 'tx_not_found'],
+  input: txidOf,
+  run(env, { txid }) {
+    const { raw, freshness } = rawTxOf(env, txid);
+    return textAnswer(raw.toHex(), freshness);
   },
-};
+});
+
+export const txRawEndpoint = readEndpoint({
+  name: 'tx-raw',
+  path: '/api/tx/:txid/raw',
+  tag: 'transactions',
+  summary: 'A transaction as bytes',
+  params: { txid: TXID },
+  response: BYTES,
+  errors: ['invalid_txid', 'tx_not_found'],
+  input: txidOf,
+  run(env, { txid }) {
+    const { raw, freshness } = rawTxOf(env, txid);
+    return bytesAnswer(raw, freshness);
+  },
+});
+
+function rawTxOf(env: ReadEnv, txid: string) {
+  const waiting = env.mempool.find(hashFromHex<Txid>(txid));
+  const raw = waiting?.parsed.raw ?? env.reads.rawTx(txByTxid(env, txid)).raw;
+  return { raw, freshness: { revalidated: hashToHex(parseTransaction(raw).wtxid) } };
+}
 
 /** That a transaction is in a block: its branch of the merkle tree, and the same as Core's `merkleblock`. */
-export const txProofEndpoint: ReadEndpoint<{ txid: string; coinbase: boolean }> = {
+export const txProofEndpoint = readEndpoint({
   name: 'tx-proof',
+  path: '/api/tx/:txid/proof',
+  tag: 'transactions',
+  summary: 'Merkle proof that a transaction is in a block',
+  params: { txid: TXID },
+  query: { coinbase: flag('true adds the branch of the coinbase') },
+  response: json(TX_PROOF),
+  errors: ['invalid_txid', 'tx_not_found', 'tx_unconfirmed'],
+  input: ({ params, query }) => ({ ...txidOf({ params }), coinbase: query.coinbase === 'true' }),
   run(env, { txid, coinbase }) {
     const { reads, tip } = env;
     if (env.mempool.has(hashFromHex<Txid>(txid)))
@@ -127,4 +193,4 @@ export const txProofEndpoint: ReadEndpoint<{ txid: string; coinbase: boolean }> 
   },
   // A transaction that is in the mempool needs no worker to say so.
   mempoolPart: () => [],
-};
+});

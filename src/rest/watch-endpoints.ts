@@ -1,103 +1,141 @@
-import { Elysia, t } from 'elysia';
+import { t } from 'elysia';
 import type { WatchDone } from '../feed/stored-watches.ts';
 import type { WatchRecord } from '../feed/watch-store.ts';
 import { readTarget, WATCH_KINDS } from '../feed/watch-values.ts';
 import { ApiError, fail } from '../http/errors.ts';
 import { boundTo, invalid, nextPage, type PageInput, pageInput, type Query } from '../http/input.ts';
-import { access } from '../http/route-access.ts';
+import { json } from '../http/route-description.ts';
 import { type Answer, jsonAnswer } from '../queries/answer.ts';
 import { tipView } from '../queries/block-facts.ts';
 import { decodeCursor, encodeCursor, endOfChain } from '../queries/cursor.ts';
 import type { ReadEnv } from '../queries/read-env.ts';
-import type { ReadService } from '../queries/read-service.ts';
 import type { RestContext } from './context.ts';
-import { CURSOR, LIMIT, text } from './schemas.ts';
+import { endpoint } from './endpoint.ts';
+import { CURSOR, LIMIT, text } from './parameters.ts';
+import {
+  REMOVAL_BODY,
+  REMOVED_WATCHES,
+  STORED_WATCHES,
+  WATCH,
+  WATCHES_BODY_SCHEMA,
+  WATCHES_PAGE,
+} from './schemas/watches.ts';
 import { isWatchId, MAX_BULK, readRemoval, readWatches, WATCHES_BODY } from './watch-body.ts';
-import { REMOVAL_SCHEMA, WATCHES_SCHEMA } from './watch-schemas.ts';
 
 const PATH = '/api/watches';
 /** Watches of one request that cost one call. */
 const PER_CALL = 100;
+const WATCH_ID = t.String({ description: 'id of a watch' });
 
-/** What a key is told of on all its connections, and across restarts. */
-export const watchRoutes = (ctx: RestContext, service: ReadService) => {
-  const { watches } = ctx;
-  const ownerOf = (request: Request) => ctx.call(request).principal.id;
-  return new Elysia({ name: 'rest.watches', tags: ['events'] })
-    .get(PATH, ({ query, request }) => service.reply((env) => listAnswer(ctx, env, ownerOf(request), query), request), {
-      query: t.Object({
-        kind: text(WATCH_KINDS.join(', ')),
-        value: text('an address, a script, a transaction id or txid:n'),
-        label: text('exactly this label'),
-        limit: LIMIT,
-        cursor: CURSOR,
-      }),
-      detail: { summary: 'What this key watches, oldest first', ...access('read') },
-    })
-    .post(
-      PATH,
-      async ({ request }) => {
-        const { wishes, isList } = await readWatches(request, ctx.params);
-        ctx.call(request).charge(Math.ceil(wishes.length / PER_CALL) - 1);
-        const owner = ownerOf(request);
-        const done = await watches.put(owner, wishes);
-        if (!isList) return doneView(done[0]!);
-        const createdCount = done.filter(({ created }) => created).length;
-        return { items: done.map(doneView), createdCount, total: watches.of(owner).size };
-      },
-      {
-        parse: 'none',
-        detail: {
-          summary: 'Watch something, or change what is told of it',
-          requestBody: WATCHES_SCHEMA,
-          ...access('read', { bodyLimit: WATCHES_BODY }),
-        },
-      },
-    )
-    .delete(
-      PATH,
-      async ({ query, request }) => {
-        const ids = await readRemoval(request, query);
-        const owner = ownerOf(request);
-        if (ids === null) {
-          const deleted = await watches.removeAll(owner);
-          return { deleted, missing: [], total: watches.of(owner).size };
-        }
-        const removed = new Set(await watches.remove(owner, ids));
-        const missing = [...new Set(ids)].filter((id) => !removed.has(id));
-        return { deleted: removed.size, missing, total: watches.of(owner).size };
-      },
-      {
-        parse: 'none',
-        query: t.Object({ ids: text(`up to ${MAX_BULK} ids, by comma`), all: text('true removes all of this key') }),
-        detail: {
-          summary: 'Stop watching: the ids that are named, or all',
-          requestBody: REMOVAL_SCHEMA,
-          ...access('read', { bodyLimit: WATCHES_BODY }),
-        },
-      },
-    )
-    .get(
-      `${PATH}/:id`,
-      ({ params, request }) => {
-        const watch = isWatchId(params.id) ? watches.byId(ownerOf(request), params.id) : null;
-        return fresh(watchView(watch ?? unknown()));
-      },
-      { params: WATCH_ID, detail: { summary: 'One watch', ...access('read') } },
-    )
-    .delete(
-      `${PATH}/:id`,
-      async ({ params, request }) => {
-        const owner = ownerOf(request);
-        const removed = isWatchId(params.id) ? await watches.remove(owner, [params.id]) : [];
-        if (removed.length === 0) unknown();
-        return { deleted: 1, missing: [], total: watches.of(owner).size };
-      },
-      { params: WATCH_ID, detail: { summary: 'Stop watching one', ...access('read') } },
-    );
-};
+const ownerOf = (ctx: RestContext, request: Request) => ctx.call(request).principal.id;
 
-const WATCH_ID = t.Object({ id: t.String({ description: 'id of a watch' }) });
+/** What a key watches on all its connections, and across restarts. */
+export const watchesEndpoint = endpoint({
+  name: 'watches',
+  path: PATH,
+  tag: 'events',
+  summary: 'Watches of this key, oldest first',
+  query: {
+    kind: text(WATCH_KINDS.join(', ')),
+    value: text('an address, a script, a transaction id or txid:n'),
+    label: text('exactly this label'),
+    limit: LIMIT,
+    cursor: CURSOR,
+  },
+  response: json(WATCHES_PAGE),
+  errors: ['invalid_cursor'],
+  serve:
+    (ctx, service) =>
+    ({ query, request }) =>
+      service.reply((env) => listAnswer(ctx, env, ownerOf(ctx, request), query), request),
+});
+
+export const putWatchesEndpoint = endpoint({
+  name: 'put-watches',
+  method: 'POST',
+  path: PATH,
+  tag: 'events',
+  summary: 'Watch something, or change what is reported of it',
+  body: [json(WATCHES_BODY_SCHEMA)],
+  bodyLimit: WATCHES_BODY,
+  response: json(STORED_WATCHES),
+  errors: ['invalid_address', 'limit_exceeded'],
+  serve:
+    (ctx) =>
+    async ({ request }) => {
+      const { watches } = ctx;
+      const { wishes, isList } = await readWatches(request, ctx.params);
+      ctx.call(request).charge(Math.ceil(wishes.length / PER_CALL) - 1);
+      const owner = ownerOf(ctx, request);
+      const done = await watches.put(owner, wishes);
+      if (!isList) return doneView(done[0]!);
+      const createdCount = done.filter(({ created }) => created).length;
+      return { items: done.map(doneView), createdCount, total: watches.of(owner).size };
+    },
+});
+
+export const removeWatchesEndpoint = endpoint({
+  name: 'remove-watches',
+  method: 'DELETE',
+  path: PATH,
+  tag: 'events',
+  summary: 'Stop watching: the ids that are named, or all',
+  query: { ids: text(`up to ${MAX_BULK} ids, by comma`), all: text('true removes all of this key') },
+  body: [json(REMOVAL_BODY)],
+  bodyRequired: false,
+  bodyLimit: WATCHES_BODY,
+  response: json(REMOVED_WATCHES),
+  serve:
+    (ctx) =>
+    async ({ query, request }) => {
+      const { watches } = ctx;
+      const ids = await readRemoval(request, query);
+      const owner = ownerOf(ctx, request);
+      if (ids === null) {
+        const deleted = await watches.removeAll(owner);
+        return { deleted, missing: [], total: watches.of(owner).size };
+      }
+      const removed = new Set(await watches.remove(owner, ids));
+      const missing = [...new Set(ids)].filter((id) => !removed.has(id));
+      return { deleted: removed.size, missing, total: watches.of(owner).size };
+    },
+});
+
+export const watchEndpoint = endpoint({
+  name: 'watch',
+  path: `${PATH}/:id`,
+  tag: 'events',
+  summary: 'One watch',
+  params: { id: WATCH_ID },
+  response: json(WATCH),
+  errors: ['not_found'],
+  serve:
+    (ctx) =>
+    ({ params, request }) => {
+      const watch = isWatchId(params.id) ? ctx.watches.byId(ownerOf(ctx, request), params.id) : null;
+      return fresh(watchView(watch ?? unknown()));
+    },
+});
+
+export const removeWatchEndpoint = endpoint({
+  name: 'remove-watch',
+  method: 'DELETE',
+  path: `${PATH}/:id`,
+  tag: 'events',
+  summary: 'Stop watching one',
+  params: { id: WATCH_ID },
+  response: json(REMOVED_WATCHES),
+  errors: ['not_found'],
+  serve:
+    (ctx) =>
+    async ({ params, request }) => {
+      const { watches } = ctx;
+      const owner = ownerOf(ctx, request);
+      const removed = isWatchId(params.id) ? await watches.remove(owner, [params.id]) : [];
+      if (removed.length === 0) unknown();
+      return { deleted: 1, missing: [], total: watches.of(owner).size };
+    },
+});
 
 function listAnswer(ctx: RestContext, env: ReadEnv, owner: string, query: Query): Answer {
   const page = pageInput(query, PATH, ctx.options.pages.watches, ['kind', 'value', 'label']);

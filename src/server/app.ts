@@ -14,7 +14,7 @@ export type RoutePlugin = (context: ServerContext) => AnyElysia;
 /** All routes in one Elysia app. It never listens itself: the gate hands it requests that have passed the checks. */
 export function composeApp(context: ServerContext, readiness: Readiness, plugins: readonly RoutePlugin[]): AnyElysia {
   const { version } = context.options;
-  let app: AnyElysia = new Elysia({ name: 'api', precompile: true })
+  let app: AnyElysia = new Elysia({ name: 'api', precompile: true, allowUnsafeValidationDetails: true })
     .use(errorBoundary(context))
     .use(opsRoutes(context, readiness))
     .use(

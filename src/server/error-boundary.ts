@@ -14,7 +14,9 @@ const PATH_FAILURES: Readonly<Record<string, FailureCode>> = {
 /** The part of Elysia's validation error that may be shown: which value, and what was expected of it. */
 interface InvalidValue {
   readonly type: string;
-  readonly valueError?: { readonly path?: string; readonly message?: string } | undefined;
+  readonly valueError?:
+    | { readonly path?: string; readonly message?: string; readonly schema?: { readonly error?: unknown } }
+    | undefined;
 }
 
 /** Turns whatever a handler throws into an error body; what is no failure of the client's is logged and not shown. */
@@ -38,6 +40,12 @@ export const errorBoundary = ({ log, call }: ServerContext) =>
 
 function invalidValue({ type, valueError }: InvalidValue): ApiError {
   const parameter = (valueError?.path ?? '').replace(/^\//, '').replaceAll('/', '.');
+  const said = valueError?.schema?.error;
+  if (typeof said === 'string') {
+    const ofPath = type === 'params' ? PATH_FAILURES[parameter] : undefined;
+    if (ofPath) return new ApiError(ofPath, said);
+    return new ApiError('invalid_parameter', `${parameter} ${said}`, { parameter, reason: said });
+  }
   const reason = valueError?.message ?? 'invalid value';
   const failure = (type === 'params' && PATH_FAILURES[parameter]) || 'invalid_parameter';
   // A value that Elysia decodes before it checks has lost its name when it fails.

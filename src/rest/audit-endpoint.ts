@@ -1,28 +1,35 @@
-import { Elysia, t } from 'elysia';
 import { boundTo, invalid, nextPage, pageInput, type Query } from '../http/input.ts';
-import { access } from '../http/route-access.ts';
+import { json } from '../http/route-description.ts';
 import { decodeCursor, encodeCursor } from '../queries/cursor.ts';
 import type { RestContext } from './context.ts';
-import { CURSOR, LIMIT, text } from './schemas.ts';
+import { endpoint } from './endpoint.ts';
+import { CURSOR, integer, LIMIT, text } from './parameters.ts';
+import { AUDIT_PAGE } from './schemas/audit.ts';
 
 const PATH = '/api/audit';
 const TIME = /^(?:0|[1-9][0-9]{0,11})$/;
 
-/** `GET /api/audit`: who did what, newest first. */
-export const auditRoutes = (ctx: RestContext) =>
-  new Elysia({ name: 'rest.audit', tags: ['operations'] }).get(PATH, ({ query }) => pageOf(ctx, query), {
-    query: t.Object({
-      who: text('id of a key, static, cookie, rpcauth:USER or cli:UID'),
-      method: text('a method, such as sendtoaddress'),
-      since: text('Unix seconds; nothing older'),
-      limit: LIMIT,
-      cursor: CURSOR,
-    }),
-    detail: {
-      summary: 'Audit log: administrative, spending and key-management calls, newest first',
-      ...access('admin'),
-    },
-  });
+/** Who did what, newest first. */
+export const auditEndpoint = endpoint({
+  name: 'audit',
+  path: PATH,
+  tag: 'operations',
+  summary: 'Audit log: administrative, spending and key-management calls, newest first',
+  access: 'admin',
+  query: {
+    who: text('id of a key, static, cookie, rpcauth:USER or cli:UID'),
+    method: text('a method, such as sendtoaddress'),
+    since: integer('Unix seconds; nothing older'),
+    limit: LIMIT,
+    cursor: CURSOR,
+  },
+  response: json(AUDIT_PAGE),
+  errors: ['invalid_cursor'],
+  serve:
+    (ctx) =>
+    ({ query }) =>
+      pageOf(ctx, query),
+});
 
 async function pageOf(ctx: RestContext, query: Query): Promise<Response> {
   const page = pageInput(query, PATH, ctx.options.pages.audit, ['who', 'method', 'since']);

@@ -1,13 +1,15 @@
-import { Elysia, t } from 'elysia';
 import { completeUpTo, type EventPosition, WHOLE } from '../feed/event-cursor.ts';
 import { CURSOR_FAULTS, type Gap, type ResumePoint, startBehind } from '../feed/event-history.ts';
 import type { EventLog } from '../feed/event-log.ts';
 import { ApiError, fail } from '../http/errors.ts';
 import { invalid, numberInput, type Query } from '../http/input.ts';
-import { access } from '../http/route-access.ts';
+import { json } from '../http/route-description.ts';
 import type { Scope } from '../http/scopes.ts';
 import type { RestContext } from './context.ts';
+import { endpoint } from './endpoint.ts';
 import { type EventPage, type PageWish, readEventPage } from './event-pages.ts';
+import { integer, text } from './parameters.ts';
+import { EVENTS_PAGE } from './schemas/events.ts';
 
 const TYPES = [
   'newBlock',
@@ -37,55 +39,55 @@ interface Asked {
   readonly waitMs: number;
 }
 
-/** `GET /api/events`: the log as a list, for those who would rather ask than keep a WebSocket. */
-export const eventRoutes = (ctx: RestContext) => {
-  const waits = new Waits(ctx);
-  return new Elysia({ name: 'rest.events', tags: ['events'] }).get(
-    '/api/events',
-    async ({ query, request }) => {
-      const { events, watches } = ctx;
-      ctx.reads();
-      const { from, waitMs, ...asked } = askedFor(query, ctx);
-      const call = ctx.call(request);
-      call.require(scopeOf(asked.types));
-      const known = events.gapsBehind(from);
-      if (!watches.isLoaded) await Promise.race([watches.loaded, Bun.sleep(LOAD_MS)]);
-      if (!watches.isLoaded) fail('warming_up', 'what keys watch is still being read');
-      const { signal } = request;
-      const wish = { ...asked, signal, watches: watches.of(call.principal.id), wallets: call.principal.wallets };
-      let page = await readEventPage(ctx, startBehind(from, known), wish);
-      // What is missing is told at once.
-      if (page.items.length === 0 && known.length === 0 && waitMs > 0)
-        page = await waits.for(request, { ms: waitMs, scope: scopeOf(asked.types) }, (until) =>
-          nextPage(ctx, page, wish, until),
-        );
-      // Some may have been dropped in the meantime.
-      const gaps = known.length > 0 ? known : events.gapsBehind(from);
-      const end = endOf(page, gaps, events);
-      const body =
-        `{"items":[${page.items.join(',')}],"lastSeq":${completeUpTo(end)},"lastCursor":"${events.cursorAt(end)}",` +
-        `"gap":${JSON.stringify(gaps[0] ?? null)}}`;
-      return new Response(body, { headers: { 'content-type': 'application/json', 'cache-control': 'no-store' } });
-    },
-    {
-      query: t.Object({
-        after: t.Optional(
-          t.String({
-            description:
-              'lastCursor of the page before, or data.cursor of an event: the page begins right behind it. Or lastSeq of ' +
-              'the page before. Without it there is nothing older than now',
-          }),
-        ),
-        limit: t.Optional(
-          t.String({ description: 'entries on a page; behind a seq, those of one more event may come with them' }),
-        ),
-        types: t.Optional(t.String({ description: 'types of events, by comma' })),
-        wait: t.Optional(t.String({ description: 'seconds to wait where there is none, up to 60' })),
-      }),
-      detail: { summary: 'Events of the chain and the mempool', ...access('read', { unlimitedTime: true }) },
-    },
-  );
-};
+/** The log as a list, for clients that poll rather than keep a WebSocket open. */
+export const eventsEndpoint = endpoint({
+  name: 'events',
+  path: '/api/events',
+  tag: 'events',
+  summary: 'Events of the chain and the mempool',
+  query: {
+    after: text(
+      'lastCursor of the page before, or data.cursor of an event: the page begins right behind it. Or lastSeq of the ' +
+        'page before. Without it there is nothing older than now',
+    ),
+    limit: integer('entries on a page; behind a seq, those of one more event may come with them', { minimum: 1 }),
+    types: text('types of events, by comma'),
+    wait: integer('seconds to wait where there is none', { maximum: MAX_WAIT_SECONDS, default: 0 }),
+  },
+  unlimitedTime: true,
+  response: json(EVENTS_PAGE),
+  errors: ['invalid_cursor', 'too_many_connections'],
+  serve(ctx) {
+    const waits = new Waits(ctx);
+    return ({ query, request }) => eventsReply(ctx, waits, query, request);
+  },
+});
+
+async function eventsReply(ctx: RestContext, waits: Waits, query: Query, request: Request): Promise<Response> {
+  const { events, watches } = ctx;
+  ctx.reads();
+  const { from, waitMs, ...asked } = askedFor(query, ctx);
+  const call = ctx.call(request);
+  call.require(scopeOf(asked.types));
+  const known = events.gapsBehind(from);
+  if (!watches.isLoaded) await Promise.race([watches.loaded, Bun.sleep(LOAD_MS)]);
+  if (!watches.isLoaded) fail('warming_up', 'what keys watch is still being read');
+  const { signal } = request;
+  const wish = { ...asked, signal, watches: watches.of(call.principal.id), wallets: call.principal.wallets };
+  let page = await readEventPage(ctx, startBehind(from, known), wish);
+  // What is missing is told at once.
+  if (page.items.length === 0 && known.length === 0 && waitMs > 0)
+    page = await waits.for(request, { ms: waitMs, scope: scopeOf(asked.types) }, (until) =>
+      nextPage(ctx, page, wish, until),
+    );
+  // Some may have been dropped in the meantime.
+  const gaps = known.length > 0 ? known : events.gapsBehind(from);
+  const end = endOf(page, gaps, events);
+  const body =
+    `{"items":[${page.items.join(',')}],"lastSeq":${completeUpTo(end)},"lastCursor":"${events.cursorAt(end)}",` +
+    `"gap":${JSON.stringify(gaps[0] ?? null)}}`;
+  return new Response(body, { headers: { 'content-type': 'application/json', 'cache-control': 'no-store' } });
+}
 
 /** All types need `read`, which the route asks for; one needs more. */
 function scopeOf(types: ReadonlySet<string>): Scope {

@@ -1,4 +1,5 @@
 import { targetToHex } from '../consensus/work.ts';
+import { json } from '../http/route-description.ts';
 import type { NodeStatus } from '../port/node-port.ts';
 import { hashToHex } from '../primitives/hash.ts';
 import { headerFromBytes } from '../primitives/header.ts';
@@ -10,16 +11,39 @@ import type { ReadEnv } from '../queries/read-env.ts';
 import { isSynced } from '../queries/synced.ts';
 import { hostClock, unixSeconds } from '../util/clock.ts';
 import type { RestContext } from './context.ts';
+import { endpoint } from './endpoint.ts';
+import { INFO, LISTING, PEERS } from './schemas/chain.ts';
 
 const PROTOCOL_VERSION = 70016;
 
-export function listingAnswer(ctx: RestContext, env: ReadEnv): Answer {
-  return { ...jsonAnswer(listingRecord(env, { synced: isSynced(ctx, env) })), freshness: 'body' };
-}
+export const infoEndpoint = endpoint({
+  name: 'info',
+  path: '/api/info',
+  tag: 'chain',
+  summary: 'The node and its chain',
+  access: 'public',
+  response: json(INFO),
+  serve: (ctx, service) => () => {
+    const status = ctx.node().status();
+    return service.read((env) => infoView(ctx, env, status));
+  },
+});
 
-export function infoReply(ctx: RestContext, read: <T>(make: (env: ReadEnv) => T) => T) {
-  const status = ctx.node().status();
-  return read((env) => infoView(ctx, env, status));
+export const listingEndpoint = endpoint({
+  name: 'listing',
+  path: '/api/listing',
+  tag: 'chain',
+  summary: 'The listing record of the coin',
+  response: json(LISTING),
+  hasEtag: true,
+  serve:
+    (ctx, service) =>
+    ({ request }) =>
+      service.reply((env) => listingAnswer(ctx, env), request),
+});
+
+function listingAnswer(ctx: RestContext, env: ReadEnv): Answer {
+  return { ...jsonAnswer(listingRecord(env, { synced: isSynced(ctx, env) })), freshness: 'body' };
 }
 
 function infoView(ctx: RestContext, env: ReadEnv, status: NodeStatus) {
@@ -60,7 +84,16 @@ function infoView(ctx: RestContext, env: ReadEnv, status: NodeStatus) {
   };
 }
 
-export async function peersReply({ node }: RestContext) {
+export const peersEndpoint = endpoint({
+  name: 'peers',
+  path: '/api/peers',
+  tag: 'chain',
+  summary: 'Connected peers',
+  response: json(PEERS),
+  serve: (ctx) => () => peersReply(ctx),
+});
+
+async function peersReply({ node }: RestContext) {
   const all = await node().peers();
   // Those whose handshake goes on may not be nodes at all.
   const items = all.flatMap(({ details, ...peer }) => (details.established ? [peer] : []));

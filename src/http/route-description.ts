@@ -1,0 +1,98 @@
+import type { DocumentDecoration, TSchema } from 'elysia';
+import { FAILURES, type FailureCode } from './errors.ts';
+import { type Access, access, type RouteAccess } from './route-access.ts';
+import { ERROR } from './schema.ts';
+
+/** One form that a body may have. */
+export interface Content {
+  readonly type: string;
+  readonly schema: TSchema | object;
+  readonly example?: unknown;
+}
+
+/** What a route takes and answers, for the description of the interface. */
+export interface RouteDescription {
+  readonly tag: string;
+  readonly summary: string;
+  readonly description?: string;
+  /** `read` unless given. */
+  readonly access?: Access;
+  readonly limits?: { readonly bodyLimit?: number; readonly whileStarting?: boolean; readonly unlimitedTime?: boolean };
+  /** Name of the operation in generated clients. */
+  readonly name: string;
+  /** The body of a request, in one of these forms. */
+  readonly body?: readonly Content[];
+  readonly bodyRequired?: boolean;
+  readonly response: Content;
+  /** Further statuses whose body is no error; their descriptions. */
+  readonly otherResponses?: Readonly<Record<number, { readonly description: string; readonly content?: Content }>>;
+  /** The reply has an ETag, so that it may be 304. */
+  readonly hasEtag?: boolean;
+  /** Codes of errors beyond those that every such route has. */
+  readonly errors?: readonly FailureCode[];
+}
+
+export const json = (schema: TSchema | object, example?: unknown): Content => ({
+  type: 'application/json',
+  schema,
+  ...(example !== undefined && { example }),
+});
+export const plainText = (schema: TSchema | object): Content => ({ type: 'text/plain', schema });
+export const BYTES: Content = { type: 'application/octet-stream', schema: {} };
+
+const EVERYWHERE: readonly FailureCode[] = ['invalid_request', 'internal_error', 'shutting_down'];
+const KEYED: readonly FailureCode[] = [
+  'invalid_parameter',
+  'missing_credentials',
+  'invalid_credentials',
+  'insufficient_scope',
+  'ip_not_allowed',
+  'rate_limited',
+  'overloaded',
+];
+const WITHOUT_KEY: readonly FailureCode[] = ['misdirected_request', 'rate_limited'];
+const WITH_BODY: readonly FailureCode[] = ['payload_too_large', 'unsupported_media_type'];
+
+/** The `detail` of a route: who may call it, its limits, and what the description of the interface says of it. */
+export function describeRoute(route: RouteDescription): RouteAccess {
+  const { tag, summary, description, limits, name, body, bodyRequired = true } = route;
+  const detail = {
+    tags: [tag],
+    summary,
+    operationId: name.replaceAll(/-(\w)/g, (_, letter: string) => letter.toUpperCase()),
+    ...(description !== undefined && { description }),
+    ...(body && { requestBody: { required: bodyRequired, content: contentOf(body) } }),
+    responses: responsesOf(route),
+    ...access(route.access ?? 'read', limits),
+  };
+  // Elysia's types know OpenAPI 3.0 alone.
+  return detail as unknown as RouteAccess & DocumentDecoration;
+}
+
+function responsesOf(route: RouteDescription): Readonly<Record<string, object>> {
+  const { response, otherResponses = {}, hasEtag } = route;
+  const responses: Record<string, object> = { 200: { description: 'success', content: contentOf([response]) } };
+  if (hasEtag) responses[304] = { description: 'the reply is the one whose ETag the request names' };
+  for (const [status, codes] of Map.groupBy(errorsOf(route), (code) => FAILURES[code].http))
+    responses[status] = { description: codes.join(', '), content: contentOf([json(ERROR)]) };
+  for (const [status, { description, content }] of Object.entries(otherResponses))
+    responses[status] = { description, ...(content && { content: contentOf([content]) }) };
+  return responses;
+}
+
+function errorsOf({ access: who = 'read', limits, body, errors = [] }: RouteDescription): Set<FailureCode> {
+  const own = who === 'open' ? [] : who === 'public' ? WITHOUT_KEY : KEYED;
+  return new Set([
+    ...EVERYWHERE,
+    ...own,
+    ...(limits?.whileStarting ? [] : (['warming_up'] as const)),
+    ...(body ? WITH_BODY : []),
+    ...errors,
+  ]);
+}
+
+function contentOf(forms: readonly Content[]): Readonly<Record<string, object>> {
+  return Object.fromEntries(
+    forms.map(({ type, schema, example }) => [type, { schema, ...(example !== undefined && { example }) }]),
+  );
+}

@@ -1,0 +1,75 @@
+import { BYTES, json, plainText } from '../http/route-description.ts';
+import { HEX } from '../http/schema.ts';
+import { checkNotSyncing, readBroadcast, readTxs, TXS_BODY } from '../queries/broadcast.ts';
+import { broadcastReply, packageReply, testReply } from '../queries/broadcast-reply.ts';
+import type { RestContext } from './context.ts';
+import { endpoint } from './endpoint.ts';
+import { BROADCAST, PACKAGE_RESULT, TEST_RESULTS, TX_BODY, TXS_LIST } from './schemas/broadcast.ts';
+
+/** Bound of what a package may cost by mistake, satoshis per 1,000 virtual bytes; the same as for one transaction. */
+const PACKAGE_LIMITS = { maxFeerate: 10_000_000, maxBurn: 0 };
+
+export const broadcastEndpoint = endpoint({
+  name: 'broadcast-tx',
+  method: 'POST',
+  path: '/api/tx',
+  tag: 'transactions',
+  summary: 'Broadcast a transaction',
+  access: 'broadcast',
+  body: [json(TX_BODY), plainText(HEX), BYTES],
+  bodyLimit: ({ limits }) => limits.txBodyBytes,
+  response: json(BROADCAST),
+  errors: ['tx_decode_failed', 'tx_rejected', 'syncing'],
+  serve:
+    (ctx, service) =>
+    async ({ request }) =>
+      broadcastReply(ctx, service, await readBroadcast(request), request.signal),
+});
+
+export const testTxsEndpoint = endpoint({
+  name: 'test-txs',
+  method: 'POST',
+  path: '/api/tx/test',
+  tag: 'transactions',
+  summary: 'Whether the mempool would accept transactions',
+  access: 'broadcast',
+  body: [json(TXS_LIST)],
+  bodyLimit: TXS_BODY,
+  response: json(TEST_RESULTS),
+  errors: ['tx_decode_failed', 'syncing'],
+  serve:
+    (ctx) =>
+    async ({ request }) => {
+      const txs = await readTxs(request);
+      checkSynced(ctx);
+      return testReply(txs, await ctx.node().testTransactions(txs.map(({ raw }) => raw)));
+    },
+});
+
+export const packageEndpoint = endpoint({
+  name: 'broadcast-package',
+  method: 'POST',
+  path: '/api/txs/package',
+  tag: 'transactions',
+  summary: 'Broadcast a child with its parents',
+  access: 'broadcast',
+  body: [json(TXS_LIST)],
+  bodyLimit: TXS_BODY,
+  response: json(PACKAGE_RESULT),
+  errors: ['tx_decode_failed', 'syncing'],
+  serve:
+    (ctx) =>
+    async ({ request }) => {
+      const txs = await readTxs(request);
+      checkSynced(ctx);
+      const raw = txs.map((tx) => tx.raw);
+      const result = await ctx.node().submitPackage(raw, PACKAGE_LIMITS);
+      await ctx.mempool.drained();
+      return packageReply(txs, result);
+    },
+});
+
+/** Throws ApiError `syncing`. */
+function checkSynced(ctx: RestContext): void {
+  checkNotSyncing(ctx.node().status(), ctx.params.name, ctx.tip()?.height ?? 0);
+}

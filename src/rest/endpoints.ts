@@ -1,0 +1,108 @@
+import { addressEndpoint, balanceEndpoint, validateEndpoint } from './address-endpoints.ts';
+import { addressTxsEndpoint } from './address-txs.ts';
+import { addressUtxosEndpoint } from './address-utxos.ts';
+import { auditEndpoint } from './audit-endpoint.ts';
+import {
+  blockByHeightEndpoint,
+  blockEndpoint,
+  blockHeaderEndpoint,
+  blockHexEndpoint,
+  blockRawEndpoint,
+  blockStatusEndpoint,
+  blocksEndpoint,
+  blockTxidsEndpoint,
+  blockTxsEndpoint,
+  headersEndpoint,
+  tipEndpoint,
+} from './block-endpoints.ts';
+import { broadcastEndpoint, packageEndpoint, testTxsEndpoint } from './broadcast-endpoints.ts';
+import {
+  circulatingEndpoint,
+  difficultyEndpoint,
+  issuedEndpoint,
+  maxEndpoint,
+  totalEndpoint,
+} from './chain-endpoints.ts';
+import type { Endpoint } from './endpoint.ts';
+import { eventsEndpoint } from './events-endpoint.ts';
+import {
+  feesEndpoint,
+  mempoolAddressEndpoint,
+  mempoolBlocksEndpoint,
+  mempoolEndpoint,
+  mempoolRecentEndpoint,
+  mempoolTxidsEndpoint,
+} from './mempool-endpoints.ts';
+import { infoEndpoint, listingEndpoint, peersEndpoint } from './node-endpoints.ts';
+import { ticketEndpoint } from './ticket-endpoint.ts';
+import {
+  txEndpoint,
+  txHexEndpoint,
+  txProofEndpoint,
+  txRawEndpoint,
+  txStatusEndpoint,
+  txsStatusEndpoint,
+} from './tx-endpoints.ts';
+import {
+  putWatchesEndpoint,
+  removeWatchEndpoint,
+  removeWatchesEndpoint,
+  watchEndpoint,
+  watchesEndpoint,
+} from './watch-endpoints.ts';
+
+/** Routes that only read the chain and the mempool, which reader workers can answer as well. */
+export const READ_ROUTES = [
+  blockEndpoint,
+  blockByHeightEndpoint,
+  blocksEndpoint,
+  tipEndpoint,
+  blockTxsEndpoint,
+  blockTxidsEndpoint,
+  blockHeaderEndpoint,
+  blockRawEndpoint,
+  blockHexEndpoint,
+  blockStatusEndpoint,
+  headersEndpoint,
+  txEndpoint,
+  txProofEndpoint,
+  txStatusEndpoint,
+  txHexEndpoint,
+  txRawEndpoint,
+  txsStatusEndpoint,
+  balanceEndpoint,
+  addressEndpoint,
+  addressTxsEndpoint,
+  addressUtxosEndpoint,
+  validateEndpoint,
+  mempoolAddressEndpoint,
+  difficultyEndpoint,
+  circulatingEndpoint,
+  issuedEndpoint,
+  totalEndpoint,
+  maxEndpoint,
+];
+
+/** Every route of the REST interface, in the order of its description. */
+export const ENDPOINTS: readonly Endpoint[] = [
+  ...READ_ROUTES,
+  broadcastEndpoint,
+  testTxsEndpoint,
+  packageEndpoint,
+  mempoolEndpoint,
+  mempoolTxidsEndpoint,
+  mempoolRecentEndpoint,
+  mempoolBlocksEndpoint,
+  feesEndpoint,
+  infoEndpoint,
+  peersEndpoint,
+  listingEndpoint,
+  eventsEndpoint,
+  watchesEndpoint,
+  putWatchesEndpoint,
+  removeWatchesEndpoint,
+  watchEndpoint,
+  removeWatchEndpoint,
+  ticketEndpoint,
+  auditEndpoint,
+];

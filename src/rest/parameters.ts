@@ -1,0 +1,66 @@
+import { t } from 'elysia';
+
+/** What the description says of a text that stands for something else. */
+interface Documented {
+  readonly documented: object;
+}
+
+/** A parameter of the query that may be left out. */
+export const text = (description: string) => t.Optional(t.String({ description }));
+
+/**
+ * A whole number. Its bounds may be settings, so `numberInput` checks them; a text of digits is what Elysia knows of it.
+ */
+export const integer = (description: string, bounds: { minimum?: number; maximum?: number; default?: number } = {}) =>
+  t.Optional(t.String({ description, documented: { type: 'integer', minimum: 0, ...bounds } } satisfies Described));
+
+type Words<W> = ReturnType<typeof t.Unsafe<W>>;
+type Described = Documented & { readonly description: string };
+
+/** One of a few words; the first stands for none. Elysia checks it, and `error` is what is wrong with any other. */
+export function choice<const W extends readonly [string, ...string[]]>(words: W, description: string) {
+  const schema = t.String({
+    description,
+    pattern: `^(?:${words.join('|')})$`,
+    error: `must be ${words.join(' or ')}`,
+    documented: { type: 'string', enum: words, default: words[0] },
+  });
+  return t.Optional(schema as unknown as Words<W[number]>);
+}
+
+/** `true` or `false`, which stands for none. */
+export function flag(description: string) {
+  const schema = t.String({
+    description,
+    pattern: '^(?:false|true)$',
+    error: 'must be false or true',
+    documented: { type: 'boolean', default: false },
+  });
+  return t.Optional(schema as unknown as Words<'false' | 'true'>);
+}
+
+const HASH = { pattern: '^[0-9a-fA-F]{64}$', error: 'a hash has 64 hex digits' };
+
+export const BLOCK_HASH = t.String({
+  ...HASH,
+  description: 'block hash, 64 hex digits',
+  examples: ['000000000019d6689c085ae165831e934ff763ae46a2a6c172b3f1b60a8ce26f'],
+});
+export const TXID = t.String({
+  ...HASH,
+  description: 'transaction id, 64 hex digits',
+  examples: ['4a5e1e4baab89f3a32518a88c31bc87f618f76673e2cc77ab2127b7afdeda33b'],
+});
+export const HEIGHT = t.String({
+  pattern: '^(?:0|[1-9][0-9]{0,9})$',
+  error: 'a height is a number from 0 to 2147483647',
+  description: 'height in the active chain',
+  documented: { type: 'integer', minimum: 0, maximum: 2 ** 31 - 1, examples: [100] },
+});
+export const ADDRESS = t.String({
+  description: 'an address, or script:<hex>',
+  examples: ['bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4'],
+});
+
+export const LIMIT = integer('entries on a page', { minimum: 1 });
+export const CURSOR = text('nextCursor of the page before');

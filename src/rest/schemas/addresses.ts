@@ -1,0 +1,108 @@
+import { t } from 'elysia';
+import {
+  count,
+  HEX,
+  hash,
+  height,
+  named,
+  nullable,
+  page,
+  SCRIPT,
+  sats,
+  signedSats,
+  TIP,
+  TX_STATUS,
+  time,
+} from '../../http/schema.ts';
+import { TX } from './txs.ts';
+
+const ADDRESS = t.String({ description: 'in canonical form' });
+
+const BALANCE_FACTS = {
+  script: SCRIPT,
+  confirmed: sats('in the UTXO set, with immature coinbases, satoshis'),
+  unconfirmed: signedSats('received minus spent in the mempool, satoshis'),
+  total: signedSats('confirmed plus unconfirmed, satoshis'),
+  immature: sats('coinbases of fewer than 100 confirmations, satoshis'),
+  pendingReceived: sats('received in the mempool, satoshis'),
+  pendingSpent: sats('spent in the mempool, satoshis'),
+  received: sats('confirmed receipts of all time, satoshis'),
+  sent: sats('confirmed spends of all time, satoshis'),
+  txCount: count('confirmed transactions'),
+  mempoolTxCount: count(),
+  utxoCount: count('confirmed unspent outputs'),
+  firstSeenHeight: nullable(height()),
+  lastSeenHeight: nullable(height()),
+  tip: TIP,
+};
+
+export const BALANCE = named('Balance', { address: ADDRESS, ...BALANCE_FACTS });
+
+export const ADDRESS_FACTS = named('Address', {
+  address: ADDRESS,
+  isValid: t.Literal(true),
+  type: t.String({ description: "Bitcoin Core's name of the script type" }),
+  ...BALANCE_FACTS,
+});
+
+export const ADDRESS_TX = named(
+  'AddressTx',
+  {
+    txid: hash(),
+    status: TX_STATUS,
+    time: time('of the block, or when the mempool accepted it'),
+    received: sats(),
+    sent: sats(),
+    net: signedSats('received minus sent, satoshis'),
+    fee: nullable(sats('satoshis; null for a coinbase')),
+    vsize: count('virtual bytes'),
+    isCoinbase: t.Boolean(),
+    signalsRbf: t.Boolean(),
+    outputs: t.Array(t.Object({ n: count(), value: sats() }), { description: 'outputs that pay the script' }),
+    inputs: t.Array(t.Object({ n: count(), txid: hash(), vout: count(), value: sats() }), {
+      description: 'inputs that spend from the script',
+    }),
+    tx: t.Optional(TX),
+  },
+  'a transaction as one address sees it; tx only with details=full',
+);
+
+export const ADDRESS_TXS_PAGE = page('AddressTxsPage', ADDRESS_TX, {
+  address: ADDRESS,
+  total: t.Object({ confirmed: count(), mempool: count() }),
+});
+
+export const MEMPOOL_ADDRESS_PAGE = page('MempoolAddressPage', ADDRESS_TX, {
+  address: ADDRESS,
+  count: count(),
+  received: sats(),
+  sent: sats(),
+  net: signedSats(),
+});
+
+export const UTXO = named('Utxo', {
+  txid: hash(),
+  vout: count(),
+  value: sats(),
+  script: HEX,
+  height: nullable(height('null in the mempool')),
+  blockHash: nullable(hash()),
+  confirmations: count(),
+  isCoinbase: t.Boolean(),
+  mature: t.Boolean({ description: 'false for a coinbase of fewer than 100 confirmations' }),
+  spentInMempool: t.Optional(nullable(hash('with confirmed=true: the transaction of the mempool that spends it'))),
+});
+
+export const UTXOS_PAGE = page('UtxosPage', UTXO, {
+  address: ADDRESS,
+  total: t.Object({ count: count(), value: signedSats() }),
+});
+
+export const ADDRESS_CHECK = named('AddressCheck', {
+  isValid: t.Boolean(),
+  type: nullable(t.String()),
+  witnessVersion: nullable(t.Integer({ minimum: 0, maximum: 16 })),
+  script: nullable(SCRIPT),
+  reason: nullable(t.String({ description: 'why the address is not valid' })),
+  errorLocations: t.Array(count(), { description: 'characters that are likely wrong' }),
+});

@@ -1,0 +1,172 @@
+import { t } from 'elysia';
+import { count, feeRate, hash, height, named, nullable, TIP, time, words } from '../../http/schema.ts';
+
+const INDEX = named('IndexState', { enabled: t.Boolean(), height: nullable(height()), synced: t.Boolean() });
+const HEX8 = t.String({ pattern: '^[0-9a-f]{8}$' });
+
+export const INFO = named('Info', {
+  service: t.String(),
+  version: t.String(),
+  userAgent: t.String({ description: 'BIP-14' }),
+  network: words(['main', 'testnet4', 'signet', 'regtest']),
+  height: height(),
+  bestBlockHash: hash(),
+  headers: height('height of the best header'),
+  difficulty: t.Number(),
+  bits: HEX8,
+  chainwork: hash('work of the active chain'),
+  time: time(),
+  medianTime: time('median time past, BIP-113'),
+  verificationProgress: t.Number({ minimum: 0, maximum: 1 }),
+  initialBlockDownload: t.Boolean(),
+  synced: t.Boolean(),
+  peers: count(),
+  peersInbound: count(),
+  peersOutbound: count(),
+  mempoolCount: count(),
+  pruned: t.Boolean(),
+  pruneHeight: nullable(height()),
+  indexes: t.Object({ tx: INDEX, address: INDEX, spender: INDEX, filter: INDEX }),
+  protocolVersion: count(),
+  uptime: count('seconds'),
+  warnings: t.Array(t.String()),
+});
+
+const PEER = named('Peer', {
+  id: count(),
+  address: t.String(),
+  network: t.String(),
+  inbound: t.Boolean(),
+  connectionType: t.String({ description: "Bitcoin Core's name" }),
+  transport: words(['detecting', 'v1', 'v2']),
+  services: t.String({ pattern: '^[0-9a-f]{16}$' }),
+  servicesNames: t.Array(t.String()),
+  version: count(),
+  userAgent: t.String(),
+  connectedAt: time(),
+  lastSend: time(),
+  lastRecv: time(),
+  bytesSent: count(),
+  bytesRecv: count(),
+  pingMs: nullable(t.Number()),
+  minPingMs: nullable(t.Number()),
+  timeOffset: t.Integer({ description: 'seconds' }),
+  startingHeight: t.Integer(),
+  syncedHeaders: t.Integer(),
+  syncedBlocks: t.Integer(),
+  relayTxs: t.Boolean(),
+  minFeeFilter: feeRate(),
+  permissions: t.Array(t.String()),
+});
+
+export const PEERS = named('Peers', { count: count(), inbound: count(), outbound: count(), items: t.Array(PEER) });
+
+const WORK = { bits: HEX8, target: hash('the target as a number of 256 bits'), difficulty: t.Number() };
+
+export const DIFFICULTY = named('Difficulty', {
+  height: height(),
+  ...WORK,
+  next: t.Object({
+    height: height('of the next retarget'),
+    difficulty: t.Number(),
+    change: t.Number({ description: '0.01 is one percent more' }),
+    time: time(),
+  }),
+  blocksToRetarget: count(),
+  history: t.Array(t.Object({ height: height(), time: time(), difficulty: t.Number() })),
+  tip: TIP,
+});
+
+/** A decimal number of coins. */
+const COINS = t.String({ pattern: '^[0-9]+\\.[0-9]{8}$' });
+const HEX32 = HEX8;
+const LINK = nullable(t.String());
+
+export const LISTING = named(
+  'Listing',
+  {
+    schema: t.Literal(1),
+    name: t.String(),
+    symbol: t.String(),
+    decimals: t.Literal(8),
+    unit: t.Object({ name: t.String(), baseName: t.String(), basePerCoin: t.Integer() }),
+    network: t.String(),
+    isTestnet: t.Boolean(),
+    genesisHash: hash(),
+    genesisTime: time(),
+    networkMagic: HEX8,
+    consensus: t.Object({
+      type: t.String(),
+      algorithm: t.String(),
+      targetBlockTime: count('seconds'),
+      retargetInterval: count('blocks'),
+      maxBlockWeight: count(),
+      coinbaseMaturity: count('blocks'),
+    }),
+    supply: t.Object({
+      max: COINS,
+      maxBase: count(),
+      issued: COINS,
+      issuedBase: count(),
+      circulating: COINS,
+      circulatingBase: count(),
+      unspendable: COINS,
+      unspendableBase: count(),
+      height: height(),
+      blockHash: hash(),
+      time: time(),
+    }),
+    emission: t.Object({
+      initialSubsidy: COINS,
+      currentSubsidy: COINS,
+      halvingInterval: count(),
+      nextHalvingHeight: height(),
+      blocksToHalving: count(),
+      estimatedHalvingTime: time(),
+    }),
+    addresses: t.Object({
+      formats: t.Array(
+        t.Object({
+          type: t.String(),
+          encoding: t.String(),
+          version: t.Optional(count()),
+          prefix: t.String(),
+        }),
+      ),
+      bech32Hrp: t.String(),
+      wifPrefix: count(),
+      memoRequired: t.Boolean(),
+    }),
+    hd: t.Object({ slip44: count(), bip32Public: HEX32, bip32Private: HEX32, purposes: t.Array(count()) }),
+    ports: t.Object({ p2p: count(), http: count() }),
+    fees: t.Object({
+      minRelayFeeRate: feeRate(),
+      incrementalFeeRate: feeRate(),
+      dustRelayFeeRate: feeRate(),
+      unit: t.String(),
+    }),
+    confirmations: t.Object({ deposit: count(), depositLarge: count(), withdrawal: count(), coinbase: count() }),
+    software: t.Object({
+      name: t.String(),
+      version: t.String(),
+      userAgent: t.String(),
+      protocolVersion: count(),
+      license: nullable(t.String()),
+    }),
+    links: t.Object({
+      website: LINK,
+      explorer: LINK,
+      explorerTx: LINK,
+      explorerAddress: LINK,
+      source: LINK,
+      whitepaper: LINK,
+      support: LINK,
+    }),
+    endpoints: t.Record(t.String(), t.String()),
+    features: t.Record(t.String(), t.Boolean()),
+    status: t.Object({ height: height(), synced: t.Boolean(), tipTime: time() }),
+  },
+  'the listing record of the coin',
+);
+
+export const SUPPLY = t.String({ pattern: '^[0-9]+\\.[0-9]{8}$', description: 'coins', examples: ['5500.00000000'] });

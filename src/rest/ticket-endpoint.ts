@@ -1,0 +1,17 @@
+import { json } from '../http/route-description.ts';
+import { endpoint } from './endpoint.ts';
+import { TICKET } from './schemas/events.ts';
+
+/** A ticket lets a page open one WebSocket with the rights of its owner, and never see the key. */
+export const ticketEndpoint = endpoint({
+  name: 'ws-ticket',
+  method: 'POST',
+  path: '/api/ws-ticket',
+  tag: 'events',
+  summary: 'A ticket for one WebSocket: GET /ws?ticket=…, once, within a minute',
+  response: json(TICKET),
+  serve:
+    (ctx) =>
+    ({ request }) =>
+      ctx.issueTicket(ctx.call(request).principal),
+});
