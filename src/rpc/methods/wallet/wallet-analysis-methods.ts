@@ -4,6 +4,7 @@ import { outpointKey } from '../../../primitives/outpoint.ts';
 import { type Transaction, txidOf } from '../../../primitives/transaction.ts';
 import { WalletTxViews } from '../../../views/core/wallet-tx.ts';
 import { addressGroups } from '../../../wallet/read/address-groups.ts';
+import { EXAMPLE, example } from '../../engine/example.ts';
 import { walletMethod } from '../../engine/method.ts';
 import { array, checkMembers, optional, options, readString } from '../../engine/params.ts';
 import { rpcFail } from '../../engine/rpc-error.ts';
@@ -11,18 +12,19 @@ import { anyOf, arr, bool, coinAmount, hexStr, obj, str, tuple } from '../../eng
 import { findOutput } from '../rawtransactions/spent-outputs.ts';
 import { readTransactionHex } from '../rawtransactions/transaction-hex.ts';
 
-/** Microseconds to look at a transaction of the wallet, and at an input of one that is given. */
+/** Microseconds to process a transaction of the wallet. */
 const GROUP_TX_US = 60;
+/** Microseconds to process an input of a simulated transaction. */
 const SIMULATED_INPUT_US = 30;
 
 export const listaddressgroupings = walletMethod({
   name: 'listaddressgroupings',
-  help: 'Groups of addresses that others can tell to have one owner: they were spent from together, or are its change.',
+  help: 'Returns groups of addresses whose common ownership the chain reveals: inputs of one transaction, and its change.',
   params: [],
   result: arr(
     arr(
       anyOf(
-        tuple([str('address'), coinAmount()], 'of change, which has no label'),
+        tuple([str('address'), coinAmount()], 'an address without a label'),
         tuple([str('address'), coinAmount(), str('label')]),
       ),
     ),
@@ -41,12 +43,20 @@ export const listaddressgroupings = walletMethod({
 
 export const simulaterawtransaction = walletMethod({
   name: 'simulaterawtransaction',
-  help: 'How the balance of the wallet would change by transactions that later ones of them may spend from.',
+  help: 'Returns the change of the balance that transactions would cause. A later one may spend outputs of an earlier one.',
   params: [
-    optional(array('rawtxs', readString, { oneline: '["rawtx",...]', schema: arr(hexStr()) }), null),
-    optional(options('options', { include_watchonly: bool('of no effect') }), {}),
+    optional(
+      array('rawtxs', readString, {
+        oneline: '["rawtx",...]',
+        schema: arr(hexStr()),
+        note: 'Serialized transactions; null is rejected, as by Bitcoin Core.',
+      }),
+      null,
+    ),
+    optional(options('options', { include_watchonly: bool('has no effect') }, { note: 'Has no effect.' }), {}),
   ],
-  result: obj({ balance_change: coinAmount('below 0 where it gets less') }),
+  result: obj({ balance_change: coinAmount('negative if the balance decreases') }),
+  examples: [example([[EXAMPLE.transaction]])],
   run(env, rawTxs, given) {
     checkMembers(given, { include_watchonly: 'bool' });
     const txs = readTxs(rawTxs);

@@ -9,6 +9,7 @@ import { availableCoins } from '../../../wallet/read/available-coins.ts';
 import { scriptsBehind, solvedScript } from '../../../wallet/read/solved-script.ts';
 import type { WalletView } from '../../../wallet/read/wallet-view.ts';
 import type { ReceivedCoin } from '../../../wallet/store/wallet-reads.ts';
+import { EXAMPLE, example } from '../../engine/example.ts';
 import { isObject, member, type RpcObject, type RpcValue } from '../../engine/json.ts';
 import { nodeMethod, walletMethod } from '../../engine/method.ts';
 import {
@@ -25,39 +26,51 @@ import {
   text,
 } from '../../engine/params.ts';
 import { orFail, rpcFail } from '../../engine/rpc-error.ts';
-import { bool, coinAmount, int } from '../../engine/schema.ts';
-import { checkLabel, readWallet, walletName } from './wallet-env.ts';
+import { bool, coinAmount, int, noted } from '../../engine/schema.ts';
+import { checkLabel, readWallet, WATCH_ONLY_NOTE, walletName } from './wallet-env.ts';
 import { addressList, scriptsOf } from './wallet-methods.ts';
 import { amountShape, outpointsShape } from './wallet-option-shapes.ts';
 import { lockedCoins, receivedByAddress, receivedByLabel, unspentCoins } from './wallet-shapes.ts';
 
 const MAX_DEPTH = 9_999_999;
-/** Microseconds to show a coin, to read an address, to look one up, and to count what it received. */
+/** Microseconds to show a coin. */
 const COIN_US = 60;
+/** Microseconds to parse an address. */
 const ADDRESS_US = 20;
+/** Microseconds to look up a script. */
 const SCRIPT_US = 15;
+/** Microseconds to add up one receipt. */
 const RECEIVED_US = 6;
 
 export const listunspent = walletMethod({
   name: 'listunspent',
-  help: 'Unspent outputs of the wallet.',
+  help: 'Returns the unspent outputs of the wallet. Locked ones are left out.',
   params: [
-    optional(integer('minconf'), 1),
-    optional(integer('maxconf'), MAX_DEPTH),
+    optional(integer('minconf', { note: 'Lowest number of confirmations.' }), 1),
+    optional(integer('maxconf', { note: 'Highest number of confirmations.' }), MAX_DEPTH),
     optional(addressList, [] as string[]),
-    optional(flag('include_unsafe'), true),
+    optional(flag('include_unsafe', { note: 'Whether unconfirmed outputs from others are included.' }), true),
     optional(
-      options('query_options', {
-        minimumAmount: amountShape,
-        maximumAmount: amountShape,
-        maximumCount: int(),
-        minimumSumAmount: amountShape,
-        include_immature_coinbase: bool(),
-      }),
+      options(
+        'query_options',
+        {
+          minimumAmount: noted(amountShape, 'lowest amount of an output'),
+          maximumAmount: noted(amountShape, 'highest amount of an output'),
+          maximumCount: int('highest number of outputs; 0 for all'),
+          minimumSumAmount: noted(amountShape, 'the list ends when its sum reaches this amount'),
+          include_immature_coinbase: bool('whether immature coinbase outputs are included; false by default'),
+        },
+        { note: 'Further filters.' },
+      ),
       {},
     ),
   ],
   result: unspentCoins,
+  examples: [
+    example([]),
+    example([6, 9999999, [EXAMPLE.address]]),
+    example({ query_options: { minimumAmount: 0.01 } }),
+  ],
   run(env, minDepth, maxDepth, addresses, includeUnsafe, query) {
     const filter = coinFilter(query);
     const { view, params } = env;
@@ -124,7 +137,7 @@ function coinFilter(query: RpcObject) {
 
 const AMOUNTS = ['minimumAmount', 'maximumAmount', 'minimumSumAmount'];
 
-/** What an unconfirmed transaction stands on in the mempool, itself included. */
+/** Returns the sums over an unconfirmed transaction and its ancestors in the mempool. */
 function ancestry({ mempool }: WalletEnv, txid: Uint8Array) {
   const { entries } = mempool;
   const slot = entries.find(txid);
@@ -142,16 +155,25 @@ function ancestry({ mempool }: WalletEnv, txid: Uint8Array) {
 export const lockunspent = nodeMethod({
   name: 'lockunspent',
   category: 'wallet',
-  help: 'Keeps outputs from being chosen for spending, or allows it again.',
+  help: 'Locks outputs, so that the wallet does not select them for new transactions, or unlocks them.',
   params: [
-    flag('unlock'),
+    flag('unlock', { note: 'True to unlock, false to lock.' }),
     optional(
-      array('transactions', (value) => value, { schema: outpointsShape }),
+      array('transactions', (value) => value, {
+        schema: outpointsShape,
+        note: 'Outputs to lock or unlock; to unlock all outputs, leave it out.',
+      }),
       null,
     ),
-    optional(flag('persistent'), false),
+    optional(
+      flag('persistent', {
+        note: 'Whether the lock is stored in the wallet; otherwise it ends when the wallet is unloaded.',
+      }),
+      false,
+    ),
   ],
-  result: bool('always true'),
+  result: bool('true'),
+  examples: [example([false, [{ txid: EXAMPLE.txid, vout: 0 }]]), example([true])],
   scope: 'wallet.spend',
   async run(env, unlock, given, persistent) {
     const name = walletName(env);
@@ -173,7 +195,7 @@ function readOutpoint(value: RpcValue): Outpoint {
 export const listlockunspent = nodeMethod({
   name: 'listlockunspent',
   category: 'wallet',
-  help: 'Outputs that are kept from being spent.',
+  help: 'Returns the locked outputs.',
   params: [],
   result: lockedCoins,
   scope: 'wallet.read',
@@ -181,13 +203,19 @@ export const listlockunspent = nodeMethod({
     readWallet(env, ({ reads }) => reads.locked().map(({ txid, vout }) => ({ txid: hashToHex(txid), vout }))),
 });
 
-const receivedParams = [optional(integer('minconf'), 1), optional(flag('include_immature_coinbase'), false)] as const;
+const minconfParam = optional(integer('minconf', { note: 'Confirmations that a transaction needs to count.' }), 1);
+const immatureParam = optional(
+  flag('include_immature_coinbase', { note: 'Whether immature coinbase outputs count.' }),
+  false,
+);
+const receivedParams = [minconfParam, immatureParam] as const;
 
 export const getreceivedbyaddress = walletMethod({
   name: 'getreceivedbyaddress',
-  help: 'What an address of the wallet has received in all, coins.',
-  params: [text('address'), ...receivedParams],
+  help: 'Returns the sum that an address of the wallet has received.',
+  params: [text('address', { note: 'Address of the wallet.' }), ...receivedParams],
   result: coinAmount(),
+  examples: [example([EXAMPLE.address]), example([EXAMPLE.address, 6])],
   run({ view, params, expectWork }, address, minDepth, includeImmature) {
     const parsed = parseAddress(address, params.address);
     if (!parsed.ok) return rpcFail('invalidAddressOrKey', 'Invalid Bitcoin address');
@@ -197,9 +225,10 @@ export const getreceivedbyaddress = walletMethod({
 
 export const getreceivedbylabel = walletMethod({
   name: 'getreceivedbylabel',
-  help: 'What the addresses with a label have received in all, coins.',
-  params: [text('label'), ...receivedParams],
+  help: 'Returns the sum that the addresses with a label have received.',
+  params: [text('label', { note: 'Label of the addresses; the empty label is a label as well.' }), ...receivedParams],
   result: coinAmount(),
+  examples: [example(['donations']), example(['donations', 6])],
   run({ view, expectWork }, label, minDepth, includeImmature) {
     const entries = view.reads.labelled(checkLabel(label));
     if (entries.length === 0) rpcFail('wallet', 'Label not found in wallet');
@@ -233,6 +262,11 @@ function counts(view: WalletView, coin: ReceivedCoin, minDepth: number, includeI
   return includeImmature || !view.isImmature(coin);
 }
 
+const emptyParam = optional(
+  flag('include_empty', { note: 'Whether addresses that received nothing are included.' }),
+  false,
+);
+
 interface Tally {
   amount: number;
   depth: number;
@@ -241,7 +275,7 @@ interface Tally {
 
 const NEVER = Number.MAX_SAFE_INTEGER;
 
-/** What own addresses have received, by their scripts in hex. */
+/** Returns the sums that own addresses have received, by their scripts in hex. */
 function tally(view: WalletView, minDepth: number, includeImmature: boolean, only: Uint8Array | null) {
   const tallies = new Map<string, Tally>();
   for (const coin of only ? view.reads.receivedBy(only) : view.reads.received()) {
@@ -256,7 +290,7 @@ function tally(view: WalletView, minDepth: number, includeImmature: boolean, onl
   return tallies;
 }
 
-/** The entries of the address book that a list of what was received has, each with its sum. */
+/** Returns the labelled addresses that a list of receipts shows, each with its sum. */
 function receivedEntries(
   view: WalletView,
   { minDepth, includeEmpty, includeImmature, only }: ReceivedQuery,
@@ -281,15 +315,16 @@ interface ReceivedQuery {
 
 export const listreceivedbyaddress = walletMethod({
   name: 'listreceivedbyaddress',
-  help: 'What each address of the wallet has received.',
+  help: 'Returns the sums that the addresses of the wallet have received.',
   params: [
-    optional(integer('minconf'), 1),
-    optional(flag('include_empty'), false),
-    optional(flag('include_watchonly'), false),
-    optional(text('address_filter'), ''),
-    optional(flag('include_immature_coinbase'), false),
+    minconfParam,
+    emptyParam,
+    optional(flag('include_watchonly', { note: WATCH_ONLY_NOTE }), false),
+    optional(text('address_filter', { note: 'Address to list; all addresses if it is empty.' }), ''),
+    immatureParam,
   ],
   result: receivedByAddress,
+  examples: [example([]), example([6, true])],
   run(env, minDepth, includeEmpty, _watchOnly, filter, includeImmature) {
     const { view, params } = env;
     env.expectWork(view.reads.receivedCount() * RECEIVED_US);
@@ -308,14 +343,15 @@ export const listreceivedbyaddress = walletMethod({
 
 export const listreceivedbylabel = walletMethod({
   name: 'listreceivedbylabel',
-  help: 'What the addresses with each label have received.',
+  help: 'Returns the sums that the addresses with each label have received.',
   params: [
-    optional(integer('minconf'), 1),
-    optional(flag('include_empty'), false),
-    optional(flag('include_watchonly'), false),
-    optional(flag('include_immature_coinbase'), false),
+    minconfParam,
+    emptyParam,
+    optional(flag('include_watchonly', { note: WATCH_ONLY_NOTE }), false),
+    immatureParam,
   ],
   result: receivedByLabel,
+  examples: [example([]), example([6, true])],
   run(env, minDepth, includeEmpty, _watchOnly, includeImmature) {
     const { view } = env;
     env.expectWork(view.reads.receivedCount() * RECEIVED_US);

@@ -1,4 +1,5 @@
 import { fail } from '../../../http/errors.ts';
+import { example } from '../../engine/example.ts';
 import { type FrontEnv, nodeMethod } from '../../engine/method.ts';
 import { flag, largeInteger, optional, secret, text } from '../../engine/params.ts';
 import { orFail, rpcFail } from '../../engine/rpc-error.ts';
@@ -12,12 +13,19 @@ const REUSE_CAVEAT =
   'You need to rescan the blockchain in order to correctly mark used destinations in the past. Until this is done, some destinations may be considered unused, even if the opposite is the case.';
 const NOT_ENCRYPTED = 'Empty string given as passphrase, wallet will not be encrypted.';
 
+const startupParam = optional(
+  flag('load_on_startup', {
+    note: 'Whether the wallet is loaded at each start of the node from now on; nothing changes by default.',
+  }),
+  null,
+);
+
 export const listwalletdir = nodeMethod({
   name: 'listwalletdir',
   category: 'wallet',
-  help: 'The wallets that are there, loaded or not.',
+  help: 'Returns the names of all wallets, loaded or not.',
   params: [],
-  result: obj({ wallets: arr(obj({ name: str(), warnings: arr(str(), 'always empty') })) }),
+  result: obj({ wallets: arr(obj({ name: str(), warnings: arr(str(), 'empty') })) }),
   scope: 'wallet.read',
   async run(env) {
     const names = orFail(await env.ctx.node().act('walletDirectory'));
@@ -29,18 +37,33 @@ export const listwalletdir = nodeMethod({
 export const createwallet = nodeMethod({
   name: 'createwallet',
   category: 'wallet',
-  help: 'Makes a wallet and loads it.',
+  help: 'Creates a wallet and loads it.',
   params: [
-    text('wallet_name'),
-    optional(flag('disable_private_keys'), false),
-    optional(flag('blank'), false),
-    optional(secret('passphrase'), null),
-    optional(flag('avoid_reuse'), false),
-    optional(flag('descriptors'), true),
-    optional(flag('load_on_startup'), null),
-    optional(flag('external_signer'), false),
+    text('wallet_name', { note: 'Name of the new wallet.' }),
+    optional(
+      flag('disable_private_keys', { note: 'Whether the wallet is watch-only and can never hold private keys.' }),
+      false,
+    ),
+    optional(flag('blank', { note: 'Whether the wallet is created without keys.' }), false),
+    optional(
+      secret('passphrase', { note: 'Passphrase that encrypts the private keys; without one they are not encrypted.' }),
+      null,
+    ),
+    optional(
+      flag('avoid_reuse', {
+        note: 'Whether coins on used addresses are treated separately and not mixed with others.',
+      }),
+      false,
+    ),
+    optional(flag('descriptors', { note: 'Must be true, since legacy wallets are not supported.' }), true),
+    startupParam,
+    optional(flag('external_signer', { note: 'Must be false, since external signers are not supported.' }), false),
   ],
   result: createdWallet,
+  examples: [
+    example(['savings']),
+    example({ wallet_name: 'savings', passphrase: 'correct horse battery staple', load_on_startup: true }),
+  ],
   scope: 'wallet.keys',
   async run(env, name, disablePrivateKeys, blank, passphrase, avoidReuse, descriptors, onStartup, signer) {
     checkWalletAllowed(env, name);
@@ -61,8 +84,9 @@ export const loadwallet = nodeMethod({
   name: 'loadwallet',
   category: 'wallet',
   help: 'Loads a wallet.',
-  params: [text('filename'), optional(flag('load_on_startup'), null)],
+  params: [text('filename', { note: 'Name of the wallet.' }), startupParam],
   result: namedWallet,
+  examples: [example(['savings']), example(['savings', true])],
   scope: 'wallet.keys',
   async run(env, name, onStartup) {
     checkWalletAllowed(env, name);
@@ -74,21 +98,28 @@ export const loadwallet = nodeMethod({
 export const unloadwallet = nodeMethod({
   name: 'unloadwallet',
   category: 'wallet',
-  help: 'Unloads a wallet; its file stays.',
-  params: [optional(text('wallet_name'), null), optional(flag('load_on_startup'), null)],
+  help: 'Unloads a wallet. Its files are kept.',
+  params: [
+    optional(
+      text('wallet_name', { note: 'Name of the wallet; needed unless the path of the request names it.' }),
+      null,
+    ),
+    startupParam,
+  ],
   result: obj({}),
+  examples: [example(['savings'])],
   scope: 'wallet.keys',
   async run(env, given, onStartup) {
     const name = uniqueName(env, given);
     checkWalletAllowed(env, name);
     orFail(await env.ctx.node().act('walletUnload', name, onStartup));
-    // The file is to be closed when it is said to be.
+    // The file must be closed when the reply says so.
     env.ctx.wallets.closeUnloaded();
     return {};
   },
 });
 
-/** The wallet of the path or of the argument, which must not be two. */
+/** Returns the wallet of the path or of the argument. Throws RpcError if they differ or both are absent. */
 function uniqueName({ wallet }: FrontEnv, given: string | null): string {
   if (wallet !== null && given !== null && wallet !== given)
     rpcFail('invalidParameter', 'The RPC endpoint wallet and the wallet name parameter specify different wallets');
@@ -102,9 +133,13 @@ function uniqueName({ wallet }: FrontEnv, given: string | null): string {
 export const backupwallet = nodeMethod({
   name: 'backupwallet',
   category: 'wallet',
-  help: 'Copies the wallet into the directory of backups, under a name without a path; an existing backup is replaced only on request.',
-  params: [text('destination'), optional(flag('replace'), false)],
+  help: 'Writes a backup of the wallet into the directory of backups.',
+  params: [
+    text('destination', { note: 'Name of the backup, without a path.' }),
+    optional(flag('replace', { note: 'Whether an existing backup with this name is replaced.' }), false),
+  ],
   result: nil(),
+  examples: [example(['savings-2026-11.dat'])],
   scope: 'wallet.keys',
   async run(env, file, replace) {
     orFail(await env.ctx.node().act('walletBackup', walletName(env), file, replace));
@@ -115,12 +150,17 @@ export const backupwallet = nodeMethod({
 export const restorewallet = nodeMethod({
   name: 'restorewallet',
   category: 'wallet',
-  help: 'Makes a wallet of a file in the directory of backups, and loads it.',
-  params: [text('wallet_name'), text('backup_file'), optional(flag('load_on_startup'), null)],
+  help: 'Restores a wallet from a file in the directory of backups, and loads it.',
+  params: [
+    text('wallet_name', { note: 'Name of the restored wallet, which must not exist yet.' }),
+    text('backup_file', { note: 'Name of the backup, without a path.' }),
+    startupParam,
+  ],
   result: namedWallet,
+  examples: [example(['savings', 'savings-2026-11.dat'])],
   scope: 'wallet.keys',
   async run(env, name, file, onStartup) {
-    // A backup may be of any wallet, whatever the name it is restored under.
+    // The backup may be one of any wallet, regardless of the new name.
     if (env.call?.principal.wallets)
       fail('insufficient_scope', 'a key that is bound to wallets cannot restore backups');
     orFail(await env.ctx.node().act('walletRestore', name, file, onStartup));
@@ -131,9 +171,13 @@ export const restorewallet = nodeMethod({
 export const setwalletflag = nodeMethod({
   name: 'setwalletflag',
   category: 'wallet',
-  help: 'Changes a flag of the wallet: avoid_reuse.',
-  params: [text('flag'), optional(flag('value'), true)],
-  result: obj({ flag_name: str(), flag_state: bool(), warnings: maybe(str('where it was switched on')) }),
+  help: 'Changes a flag of the wallet.',
+  params: [
+    text('flag', { note: 'avoid_reuse; the other flags cannot be changed.' }),
+    optional(flag('value', { note: 'New state of the flag.' }), true),
+  ],
+  result: obj({ flag_name: str(), flag_state: bool(), warnings: maybe(str('if value is true')) }),
+  examples: [example(['avoid_reuse']), example(['avoid_reuse', false])],
   scope: 'wallet.keys',
   async run(env, name, value) {
     const { state, reads } = walletOf(env);
@@ -149,9 +193,10 @@ export const setwalletflag = nodeMethod({
 export const encryptwallet = nodeMethod({
   name: 'encryptwallet',
   category: 'wallet',
-  help: 'Encrypts the private keys of the wallet with a passphrase.',
-  params: [secret('passphrase')],
-  result: str('what to do now'),
+  help: 'Encrypts the private keys of the wallet with a passphrase and creates a new seed. Earlier backups lack that seed, so a new one is needed.',
+  params: [secret('passphrase', { note: 'New passphrase; without it the coins are lost.' })],
+  result: str('advice on the next steps'),
+  examples: [example(['correct horse battery staple'])],
   scope: 'wallet.keys',
   async run(env, passphrase) {
     orFail(await env.ctx.node().act('walletEncrypt', walletName(env), passphrase, callerOf(env)));
@@ -159,7 +204,7 @@ export const encryptwallet = nodeMethod({
   },
 });
 
-/** In whose turn passphrases are tried. */
+/** Returns the caller in whose queue passphrases are tried. */
 function callerOf({ call }: FrontEnv): string {
   return call?.principal.id ?? '';
 }
@@ -167,9 +212,15 @@ function callerOf({ call }: FrontEnv): string {
 export const walletpassphrase = nodeMethod({
   name: 'walletpassphrase',
   category: 'wallet',
-  help: 'Opens the private keys of the wallet for some seconds.',
-  params: [secret('passphrase'), largeInteger('timeout')],
+  help: 'Unlocks the private keys of the wallet for some time.',
+  params: [
+    secret('passphrase', { note: 'Passphrase of the wallet.' }),
+    largeInteger('timeout', {
+      note: 'Seconds until the wallet locks itself again; above 100,000,000 means 100,000,000.',
+    }),
+  ],
   result: nil(),
+  examples: [example(['correct horse battery staple', 60])],
   scope: 'wallet.spend',
   async run(env, passphrase, seconds) {
     orFail(await env.ctx.node().act('walletUnlock', walletName(env), passphrase, seconds, callerOf(env)));
@@ -180,7 +231,7 @@ export const walletpassphrase = nodeMethod({
 export const walletlock = nodeMethod({
   name: 'walletlock',
   category: 'wallet',
-  help: 'Closes the private keys of the wallet.',
+  help: 'Locks the private keys of the wallet.',
   params: [],
   result: nil(),
   scope: 'wallet.spend',
@@ -194,8 +245,12 @@ export const walletpassphrasechange = nodeMethod({
   name: 'walletpassphrasechange',
   category: 'wallet',
   help: 'Changes the passphrase of the wallet.',
-  params: [secret('oldpassphrase'), secret('newpassphrase')],
+  params: [
+    secret('oldpassphrase', { note: 'Present passphrase.' }),
+    secret('newpassphrase', { note: 'New passphrase.' }),
+  ],
   result: nil(),
+  examples: [example(['correct horse battery staple', 'a better passphrase'])],
   scope: 'wallet.keys',
   async run(env, old, next) {
     orFail(await env.ctx.node().act('walletChangePassphrase', walletName(env), old, next, callerOf(env)));

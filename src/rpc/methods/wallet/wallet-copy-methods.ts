@@ -1,6 +1,7 @@
 import type { Txid } from '../../../primitives/hash.ts';
 import { transactionBytes, txidOf } from '../../../primitives/transaction.ts';
 import { equalBytes } from '../../../util/bytes.ts';
+import { EXAMPLE, example } from '../../engine/example.ts';
 import { nodeMethod } from '../../engine/method.ts';
 import { hash, hex, text } from '../../engine/params.ts';
 import { orFail, rpcFail } from '../../engine/rpc-error.ts';
@@ -12,12 +13,17 @@ import { walletName } from './wallet-env.ts';
 export const importprunedfunds = nodeMethod({
   name: 'importprunedfunds',
   category: 'wallet',
-  help: 'Takes in a transaction that pays the wallet, with the proof that it is in a block, without looking at blocks.',
+  help: 'Adds a confirmed transaction of the wallet without a rescan, given the proof that it is in a block.',
   params: [
-    text('rawtransaction', { schema: hexStr() }),
-    { ...hex('proof'), name: 'txoutproof', oneline: '"txoutproof"' },
+    text('rawtransaction', { schema: hexStr(), note: 'Serialized transaction that pays the wallet.' }),
+    {
+      ...hex('proof', { note: 'Proof of gettxoutproof that the transaction is in a block of the active chain.' }),
+      name: 'txoutproof',
+      oneline: '"txoutproof"',
+    },
   ],
   result: nil(),
+  examples: [example([EXAMPLE.signedTransaction, EXAMPLE.proof])],
   scope: 'wallet.keys',
   async run(env, raw, proof) {
     const name = walletName(env);
@@ -34,9 +40,10 @@ export const importprunedfunds = nodeMethod({
 export const removeprunedfunds = nodeMethod({
   name: 'removeprunedfunds',
   category: 'wallet',
-  help: 'Has the wallet forget a transaction, which changes its balance; one that is in a block comes back with a rescan.',
-  params: [hash<Txid>('txid')],
+  help: 'Removes a transaction from the wallet, which changes the balance. A rescan finds a confirmed transaction again.',
+  params: [hash<Txid>('txid', 'txid', { note: 'Transaction to remove.' })],
   result: nil(),
+  examples: [example([EXAMPLE.txid])],
   scope: 'wallet.keys',
   async run(env, txid) {
     orFail(await env.ctx.node().act('walletRemovePruned', walletName(env), txid));
@@ -47,9 +54,10 @@ export const removeprunedfunds = nodeMethod({
 export const exportwatchonlywallet = nodeMethod({
   name: 'exportwatchonlywallet',
   category: 'wallet',
-  help: 'Writes the wallet without private keys into the directory of backups, under a name without a path.',
-  params: [text('destination')],
-  result: obj({ exported_file: str() }),
+  help: 'Writes a watch-only copy of the wallet, without private keys, into the directory of backups.',
+  params: [text('destination', { note: 'Name of the copy, without a path.' })],
+  result: obj({ exported_file: str('path of the copy') }),
+  examples: [example(['savings-watch.dat'])],
   scope: 'wallet.keys',
   async run(env, file) {
     const node = env.ctx.node();

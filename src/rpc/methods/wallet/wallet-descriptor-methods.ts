@@ -3,6 +3,7 @@ import { describeKnown, describeScript, originOf, pathText } from '../../../view
 import { WalletTxViews } from '../../../views/core/wallet-tx.ts';
 import type { DescriptorImport } from '../../../wallet/import-descriptors.ts';
 import { solvedBy } from '../../../wallet/read/solved-script.ts';
+import { EXAMPLE, example } from '../../engine/example.ts';
 import { isObject, member, NumberText, type RpcValue, typeName } from '../../engine/json.ts';
 import { nodeMethod } from '../../engine/method.ts';
 import { array, checkMembers, flag, optional, options, text } from '../../engine/params.ts';
@@ -16,9 +17,10 @@ const NO_SEED = '0'.repeat(40);
 export const getaddressinfo = nodeMethod({
   name: 'getaddressinfo',
   category: 'wallet',
-  help: 'What the wallet knows of an address.',
-  params: [text('address')],
+  help: 'Returns the data of the wallet about an address.',
+  params: [text('address', { note: 'Address, of the wallet or of others.' })],
   result: addressInfo,
+  examples: [example([EXAMPLE.address])],
   scope: 'wallet.read',
   async run(env, given) {
     const { params } = env.ctx;
@@ -61,9 +63,15 @@ export const getaddressinfo = nodeMethod({
 export const listdescriptors = nodeMethod({
   name: 'listdescriptors',
   category: 'wallet',
-  help: 'The descriptors of the wallet; with private keys where that is asked for.',
-  params: [optional(flag('private'), false)],
+  help: 'Returns the descriptors of the wallet.',
+  params: [
+    optional(
+      flag('private', { note: 'Whether they contain private keys; an encrypted wallet must be unlocked for that.' }),
+      false,
+    ),
+  ],
   result: listedDescriptors,
+  examples: [example([]), example([true])],
   scope: 'wallet.read',
   further: { scope: 'wallet.keys', where: 'private is true', applies: (withKeys) => withKeys },
   async run(env, withKeys) {
@@ -89,22 +97,29 @@ export const listdescriptors = nodeMethod({
 
 const IMPORTS = arr(
   obj({
-    desc: str('with its checksum'),
-    active: maybe(bool('new addresses are made of it')),
-    range: maybe(anyOf(num('end'), tuple([num(), num()], 'begin and end'))),
-    next_index: maybe(int()),
-    timestamp: anyOf(int('Unix seconds since when it may be in use'), str('now')),
-    internal: maybe(bool('for change')),
-    label: maybe(str()),
+    desc: str('descriptor with its checksum'),
+    active: maybe(bool('whether new addresses are derived from it; false by default')),
+    range: maybe(anyOf(num('last index; the first one is 0'), tuple([num(), num()], 'first and last index'))),
+    next_index: maybe(int('index of the next address; the first index of the range by default')),
+    timestamp: anyOf(
+      int('earliest time of use, Unix seconds; older blocks are not searched'),
+      str('now, for a descriptor that was never used'),
+    ),
+    internal: maybe(bool('whether it is for change; false by default')),
+    label: maybe(str('label of its addresses, at most 1,000 characters')),
   }),
 );
 
 export const importdescriptors = nodeMethod({
   name: 'importdescriptors',
   category: 'wallet',
-  help: 'Adds descriptors, and finds by way of the address index what concerns them. A descriptor may have 200,000 characters, 1,000 keys, 30 participants of musig() and 10 paths.',
-  params: [array('requests', (value) => value, { schema: IMPORTS })],
+  help: 'Imports descriptors and finds their transactions by means of the address index. A descriptor has at most 200,000 characters, 1,000 keys, 30 participants of musig() and 10 paths.',
+  params: [array('requests', (value) => value, { schema: IMPORTS, note: 'Descriptors to import.' })],
   result: importOutcomes,
+  examples: [
+    example([[{ desc: EXAMPLE.descriptor, timestamp: 'now', label: 'cold storage' }]]),
+    example([[{ desc: EXAMPLE.multipathDescriptor, timestamp: 1700000000, active: true, range: [0, 999] }]]),
+  ],
   scope: 'wallet.keys',
   async run(env, requests) {
     const name = walletName(env);
@@ -120,7 +135,10 @@ export const importdescriptors = nodeMethod({
 
 const IMPORT_MEMBERS = ['desc', 'active', 'range', 'next_index', 'timestamp', 'internal', 'label'];
 
-/** Plain JSON; only the time is checked here, as it decides how far back all of them are looked for. */
+/**
+ * Returns the request as plain JSON. Only the timestamp is validated here, since the earliest one decides where the
+ * search for all of them begins.
+ */
 function readImport(value: RpcValue): DescriptorImport {
   if (!isObject(value)) return rpcFail('type', `JSON value of type ${typeName(value)} is not of expected type object`);
   const given = member(value, 'timestamp');
@@ -139,12 +157,23 @@ function readImport(value: RpcValue): DescriptorImport {
 export const createwalletdescriptor = nodeMethod({
   name: 'createwalletdescriptor',
   category: 'wallet',
-  help: "Adds the wallet's own descriptor for a type of address.",
+  help: 'Adds the descriptors of an address type that the wallet lacks, derived from one of its extended keys.',
   params: [
-    text('type'),
-    optional(options('options', { internal: bool('for change; both where it is left out'), hdkey: str() }), {}),
+    text('type', { note: 'Address type: legacy, p2sh-segwit, bech32 or bech32m.' }),
+    optional(
+      options(
+        'options',
+        {
+          internal: bool('true for change addresses only, false for receiving addresses only; both by default'),
+          hdkey: str('extended public key to use; by default the only one of the active descriptors'),
+        },
+        { note: 'Extent and key of the descriptors.' },
+      ),
+      {},
+    ),
   ],
-  result: obj({ descs: arr(str(), 'public descriptors that were added') }),
+  result: obj({ descs: arr(str(), 'added descriptors with public keys') }),
+  examples: [example(['bech32m']), example(['bech32m', { internal: true }])],
   scope: 'wallet.keys',
   async run(env, type, given) {
     checkMembers(given, { internal: 'bool', hdkey: 'string' });

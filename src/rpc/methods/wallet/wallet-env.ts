@@ -5,27 +5,30 @@ import type { WalletState } from '../../../wallet/wallet-state.ts';
 import type { FrontEnv } from '../../engine/method.ts';
 import { rpcFail } from '../../engine/rpc-error.ts';
 
-/** Whether the caller may use a wallet of that name, loaded or not. */
+/** Whether the caller may use a wallet with this name, loaded or not. */
 export function maySeeWallet({ call }: Pick<FrontEnv, 'call'>, name: string): boolean {
   return call?.principal.wallets?.has(name) ?? true;
 }
 
+/** Description of an `include_watchonly` argument. */
+export const WATCH_ONLY_NOTE = 'Has no effect, since a wallet without private keys lists its coins anyway.';
+
 /**
- * Refuses a wallet that the caller's key is not bound to. It depends on the name alone, so the answer does not reveal
- * whether there is such a wallet.
+ * Throws ApiError if the key of the caller is bound to other wallets. This depends on the name alone, so that the error
+ * does not reveal whether the wallet exists.
  */
 export function checkWalletAllowed(env: Pick<FrontEnv, 'call'>, name: string): void {
   if (!maySeeWallet(env, name)) fail('insufficient_scope', 'this key is bound to other wallets');
 }
 
-/** The loaded wallets that the caller may use. */
+/** Returns the loaded wallets that the caller may use. */
 export function visibleWallets(env: Pick<FrontEnv, 'ctx' | 'call'>): readonly WalletState[] {
   return (env.ctx.wallets.states ?? []).filter(({ name }) => maySeeWallet(env, name));
 }
 
 /**
- * The wallet that a call is about: the one in its path, else the only one. Throws RpcError in Core's words; a wallet that
- * the caller may not use is answered like one that does not exist.
+ * Returns the wallet of a call: that of its path, or the only loaded one. Throws RpcError with Core's texts. A wallet
+ * that the caller may not use looks like one that does not exist.
  */
 export function walletOf(env: FrontEnv): LoadedWallet {
   const { wallet } = env;
@@ -50,15 +53,15 @@ export function walletOf(env: FrontEnv): LoadedWallet {
   );
 }
 
-/** The name of the wallet that a call is about. */
+/** Returns the name of the wallet of a call. Throws RpcError as `walletOf` does. */
 export function walletName(env: FrontEnv): string {
   return walletOf(env).state.name;
 }
 
-/** Blocks that a wallet may lag behind without being waited for: in initial sync it catches up now and then. */
+/** Lag of the chain in blocks above which calls do not wait for a wallet: during IBD wallets catch up at intervals. */
 const NEAR_THE_TIP = 2;
 
-/** Waits for the wallet that a call is about to hear of all blocks; not in initial sync. */
+/** Resolves when the wallet of a call has processed all blocks; at once during the initial block download. */
 export async function walletSynced(env: FrontEnv): Promise<void> {
   const { state } = walletOf(env);
   const node = env.ctx.node();
@@ -67,26 +70,29 @@ export async function walletSynced(env: FrontEnv): Promise<void> {
   await node.act('walletSynced', state.name);
 }
 
-/** Reads the wallet that a call is about, on one state of its file, when it has heard of all blocks. */
+/** Reads the wallet of a call in one snapshot of its database, after it has processed all blocks. */
 export async function readWallet<T>(env: FrontEnv, read: (view: WalletView, wallet: LoadedWallet) => T): Promise<T> {
   await walletSynced(env);
   return walletSnapshot(env, read);
 }
 
-/** The same without waiting. */
+/** Reads the wallet of a call in one snapshot of its database, without waiting for blocks. */
 function walletSnapshot<T>(env: FrontEnv, read: (view: WalletView, wallet: LoadedWallet) => T): T {
   const wallet = walletOf(env);
   return wallet.reads.snapshot(() => read(new WalletView(wallet.reads), wallet));
 }
 
-/** A label as callers give it. Throws RpcError on `*`. */
+/** Returns the label. Throws RpcError for `*`, which means all labels elsewhere. */
 export function checkLabel(label: string): string {
   return label === '*' ? rpcFail('invalidLabelName', 'Invalid label name') : label;
 }
 
-/** Whether coins on used addresses are kept apart; throws RpcError where the wallet does not know them. */
+/**
+ * Whether coins on used addresses are excluded: `given`, or by default the flag of the wallet. Throws RpcError for true
+ * without that flag.
+ */
 export function avoidReuseOf({ reads }: LoadedWallet, given: boolean | null): boolean {
-  const able = reads.meta('flags')?.includes('avoid_reuse') ?? false;
-  if (given === true && !able) rpcFail('wallet', 'wallet does not have the "avoid reuse" feature enabled');
-  return given ?? able;
+  const hasFlag = reads.meta('flags')?.includes('avoid_reuse') ?? false;
+  if (given === true && !hasFlag) rpcFail('wallet', 'wallet does not have the "avoid reuse" feature enabled');
+  return given ?? hasFlag;
 }

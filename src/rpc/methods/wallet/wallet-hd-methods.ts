@@ -1,3 +1,4 @@
+import { EXAMPLE, example } from '../../engine/example.ts';
 import { member, type RpcObject } from '../../engine/json.ts';
 import { nodeMethod } from '../../engine/method.ts';
 import { checkMembers, optional, options, text } from '../../engine/params.ts';
@@ -12,21 +13,29 @@ function asksForPrivate(given: RpcObject): boolean {
 export const gethdkeys = nodeMethod({
   name: 'gethdkeys',
   category: 'wallet',
-  help: 'The extended keys of the wallet (BIP-32), and the descriptors that have them.',
+  help: 'Returns the extended keys (BIP-32) of the wallet with the descriptors that use them.',
   params: [
     optional(
-      options('options', { active_only: bool('of active descriptors'), private: bool('with private keys') }),
+      options(
+        'options',
+        {
+          active_only: bool('whether only keys of active descriptors are returned; false by default'),
+          private: bool('whether extended private keys are returned; false by default'),
+        },
+        { note: 'Extent of the result.' },
+      ),
       {},
     ),
   ],
   result: arr(
     obj({
       xpub: str(),
-      has_private: bool('the wallet has the private key'),
-      xprv: maybe(str('where private is true')),
-      descriptors: arr(obj({ desc: str(), active: bool('new addresses come from it') })),
+      has_private: bool('whether the wallet has the private key'),
+      xprv: maybe(str('only if private is true')),
+      descriptors: arr(obj({ desc: str(), active: bool('whether new addresses are derived from it') })),
     }),
   ),
+  examples: [example([]), example([{ active_only: true }])],
   scope: 'wallet.read',
   further: { scope: 'wallet.keys', where: 'private is true', applies: asksForPrivate },
   async run(env, given) {
@@ -46,9 +55,10 @@ export const gethdkeys = nodeMethod({
 export const addhdkey = nodeMethod({
   name: 'addhdkey',
   category: 'wallet',
-  help: 'Keeps an extended private key (BIP-32), for createwalletdescriptor and derivehdkey; a new one unless one is given.',
-  params: [optional(text('hdkey'), null)],
-  result: obj({ xpub: str() }),
+  help: 'Adds an extended private key (BIP-32) to the wallet, for createwalletdescriptor and derivehdkey.',
+  params: [optional(text('hdkey', { note: 'Extended private key; a new random one by default.' }), null)],
+  result: obj({ xpub: str('extended public key') }),
+  examples: [example([]), example([EXAMPLE.extendedPrivateKey])],
   scope: 'wallet.keys',
   run: async (env, key) => ({ xpub: orFail(await env.ctx.node().act('walletAddHdKey', walletName(env), key)) }),
 });
@@ -56,18 +66,23 @@ export const addhdkey = nodeMethod({
 export const derivehdkey = nodeMethod({
   name: 'derivehdkey',
   category: 'wallet',
-  help: 'The extended key that an extended key of the wallet has at a path with a hardened step.',
+  help: 'Derives an extended key (BIP-32) from an extended key of the wallet.',
   params: [
-    text('path', { note: 'm/87h/0h/0h' }),
+    text('path', { note: 'Derivation path with at least one hardened step, such as m/87h/0h/0h.' }),
     optional(
-      options('options', {
-        private: bool('with the private key'),
-        hdkey: str('extended public key to derive from; that of unused() or the only active one unless it is given'),
-      }),
+      options(
+        'options',
+        {
+          private: bool('whether the extended private key is returned; false by default'),
+          hdkey: str('extended public key to derive from; by default that of unused(), or the only active one'),
+        },
+        { note: 'Key and extent of the result.' },
+      ),
       {},
     ),
   ],
-  result: obj({ origin: str('[fingerprint/path]'), xpub: str(), xprv: maybe(str('where private is true')) }),
+  result: obj({ origin: str('[fingerprint/path]'), xpub: str(), xprv: maybe(str('only if private is true')) }),
+  examples: [example(['m/87h/0h/0h'])],
   scope: 'wallet.spend',
   further: { scope: 'wallet.keys', where: 'private is true', applies: (_path, given) => asksForPrivate(given) },
   async run(env, path, given) {

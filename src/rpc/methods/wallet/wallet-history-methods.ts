@@ -10,36 +10,39 @@ import type { HeaderRecord } from '../../../storage/header-store.ts';
 import { coreTx } from '../../../views/core/core-tx.ts';
 import { WalletTxViews } from '../../../views/core/wallet-tx.ts';
 import type { WalletTxRecord } from '../../../wallet/store/wallet-tx-store.ts';
+import { EXAMPLE, example } from '../../engine/example.ts';
 import { type FrontEnv, nodeMethod, walletMethod } from '../../engine/method.ts';
 import { flag, hash, integer, optional, readHash, text } from '../../engine/params.ts';
 import { orFail, rpcFail } from '../../engine/rpc-error.ts';
 import { bool, int, nil, obj } from '../../engine/schema.ts';
-import { checkLabel, readWallet, walletName } from './wallet-env.ts';
+import { checkLabel, readWallet, WATCH_ONLY_NOTE, walletName } from './wallet-env.ts';
 import { lastProcessedBlock } from './wallet-methods.ts';
 import { listedTxs, transactionOfWallet, txsSinceBlock } from './wallet-shapes.ts';
 
-/** Microseconds to show an entry, and to count one. */
+/** Microseconds to show an entry. */
 const ENTRY_US = 120;
+/** Microseconds to count an entry. */
 const COUNT_US = 3;
-/** Deeper than any chain is high. */
+/** Below every number of confirmations. */
 const ANY_DEPTH = -100_000_000;
 
 export const listtransactions = walletMethod({
   name: 'listtransactions',
-  help: 'The latest transactions of the wallet, oldest first.',
+  help: 'Returns the latest transactions of the wallet, oldest first. A transaction has one entry per output that was sent or received.',
   params: [
-    optional(text('label'), '*'),
-    optional(integer('count'), 10),
-    optional(integer('skip'), 0),
-    optional(flag('include_watchonly'), false),
+    optional(text('label', { note: 'Label whose receipts are listed; * for all transactions.' }), '*'),
+    optional(integer('count', { note: 'Highest number of entries.' }), 10),
+    optional(integer('skip', { note: 'Number of latest entries to skip.' }), 0),
+    optional(flag('include_watchonly', { note: WATCH_ONLY_NOTE }), false),
   ],
   result: listedTxs,
+  examples: [example([]), example(['*', 20, 100])],
   run({ view, params, expectWork }, given, count, skip) {
     const label = given === '*' ? null : given;
     if (label === '') rpcFail('invalidParameter', 'Label argument must be a valid label name or "*".');
     if (count < 0) rpcFail('invalidParameter', 'Negative count');
     if (skip < 0) rpcFail('invalidParameter', 'Negative from');
-    // Of a label all is found before it is put in order.
+    // All receipts of a label are read before they are sorted.
     const counted = label === null ? skip : skip + view.reads.receivedCount();
     expectWork(count * ENTRY_US + counted * COUNT_US);
     return new WalletTxViews(view, params).latest(label, count, skip).reverse();
@@ -48,16 +51,22 @@ export const listtransactions = walletMethod({
 
 export const listsinceblock = walletMethod({
   name: 'listsinceblock',
-  help: 'All transactions of the wallet that are in no block up to a given one, and those of blocks that are gone.',
+  help: 'Returns the transactions of the wallet after a block, including unconfirmed ones, and those that a reorg has removed since.',
   params: [
-    optional(text('blockhash'), ''),
-    optional(integer('target_confirmations'), 1),
-    optional(flag('include_watchonly'), false),
-    optional(flag('include_removed'), true),
-    optional(flag('include_change'), false),
-    optional(text('label'), null),
+    optional(text('blockhash', { note: 'Block after which the list begins; all transactions if it is empty.' }), ''),
+    optional(
+      integer('target_confirmations', {
+        note: 'Confirmations of the block that is returned as lastblock, at least 1. The list itself does not depend on it.',
+      }),
+      1,
+    ),
+    optional(flag('include_watchonly', { note: WATCH_ONLY_NOTE }), false),
+    optional(flag('include_removed', { note: 'Whether transactions of removed blocks are listed.' }), true),
+    optional(flag('include_change', { note: 'Whether change outputs are listed.' }), false),
+    optional(text('label', { note: 'Label whose receipts are listed; all transactions by default.' }), null),
   ],
   result: txsSinceBlock,
+  examples: [example([]), example([EXAMPLE.blockHash, 6])],
   run(env, blockHash, target, _watchOnly, includeRemoved, includeChange, label) {
     const { view, params } = env;
     const since = blockHash === '' ? null : detour(env, readHash<BlockHash>(blockHash, 'blockhash'));
@@ -79,7 +88,7 @@ export const listsinceblock = walletMethod({
   },
 });
 
-/** How a block is left for the active chain: where they part, and the blocks on the way, the highest first. */
+/** Returns the fork point of a block with the active chain, and the blocks between them, the highest first. */
 function detour({ reads }: ReadEnv, blockHash: BlockHash): { fork: number; blocks: HeaderRecord[] } {
   const blocks: HeaderRecord[] = [];
   let block = reads.headers.byHash(blockHash) ?? rpcFail('invalidAddressOrKey', 'Block not found');
@@ -102,9 +111,14 @@ function removedIn(env: WalletEnv, blocks: readonly HeaderRecord[]): WalletTxRec
 export const gettransaction = nodeMethod({
   name: 'gettransaction',
   category: 'wallet',
-  help: 'A transaction of the wallet.',
-  params: [hash<Txid>('txid'), optional(flag('include_watchonly'), false), optional(flag('verbose'), false)],
+  help: 'Returns a transaction of the wallet.',
+  params: [
+    hash<Txid>('txid', 'txid', { note: 'Transaction to return.' }),
+    optional(flag('include_watchonly', { note: WATCH_ONLY_NOTE }), false),
+    optional(flag('verbose', { note: 'Whether the decoded transaction is included.' }), false),
+  ],
   result: transactionOfWallet,
+  examples: [example([EXAMPLE.txid]), example({ txid: EXAMPLE.txid, verbose: true })],
   scope: 'wallet.read',
   run: (env, txid, _watchOnly, verbose) =>
     readWallet(env, (view) => {
@@ -146,9 +160,10 @@ function decoded(
 export const abandontransaction = nodeMethod({
   name: 'abandontransaction',
   category: 'wallet',
-  help: 'Gives up a transaction that is in no block and not in the mempool, so that its inputs can be spent again.',
-  params: [hash<Txid>('txid')],
+  help: 'Abandons an unconfirmed transaction that is not in the mempool, together with its descendants, so that the wallet can spend their inputs again.',
+  params: [hash<Txid>('txid', 'txid', { note: 'Transaction to abandon.' })],
   result: nil(),
+  examples: [example([EXAMPLE.txid])],
   scope: 'wallet.spend',
   async run(env, txid) {
     orFail(await env.ctx.node().act('walletAbandon', walletName(env), txid));
@@ -159,9 +174,13 @@ export const abandontransaction = nodeMethod({
 export const rescanblockchain = nodeMethod({
   name: 'rescanblockchain',
   category: 'wallet',
-  help: 'Looks again for what concerns the wallet, by way of the address index.',
-  params: [optional(integer('start_height'), 0), optional(integer('stop_height'), null)],
-  result: obj({ start_height: int(), stop_height: int('the last that was looked at') }),
+  help: 'Searches the chain again for transactions of the wallet, by means of the address index.',
+  params: [
+    optional(integer('start_height', { note: 'First height.' }), 0),
+    optional(integer('stop_height', { note: 'Last height; the tip by default.' }), null),
+  ],
+  result: obj({ start_height: int(), stop_height: int('last scanned height') }),
+  examples: [example([]), example([100000, 120000])],
   scope: 'wallet.keys',
   async run(env, start, stop) {
     const last = orFail(await env.ctx.node().act('walletRescan', walletName(env), start, stop));
@@ -172,9 +191,9 @@ export const rescanblockchain = nodeMethod({
 export const abortrescan = nodeMethod({
   name: 'abortrescan',
   category: 'wallet',
-  help: 'Stops a rescan that goes on.',
+  help: 'Aborts the running rescan of the wallet.',
   params: [],
-  result: bool('whether there was one'),
+  result: bool('whether a rescan was running'),
   scope: 'wallet.keys',
   run: async (env) => orFail(await env.ctx.node().act('walletAbortScan', walletName(env))),
 });

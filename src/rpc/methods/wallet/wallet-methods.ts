@@ -4,24 +4,33 @@ import { hashToHex } from '../../../primitives/hash.ts';
 import { parseAddress } from '../../../script/address.ts';
 import { balancesOf } from '../../../wallet/read/balances.ts';
 import type { WalletView } from '../../../wallet/read/wallet-view.ts';
+import { EXAMPLE, example } from '../../engine/example.ts';
 import { nodeMethod } from '../../engine/method.ts';
 import { array, flag, integer, optional, readString, text } from '../../engine/params.ts';
 import { orFail, rpcFail } from '../../engine/rpc-error.ts';
 import { arr, coinAmount, nil, str } from '../../engine/schema.ts';
-import { avoidReuseOf, checkLabel, readWallet, visibleWallets, walletName } from './wallet-env.ts';
+import { avoidReuseOf, checkLabel, readWallet, visibleWallets, WATCH_ONLY_NOTE, walletName } from './wallet-env.ts';
 import { addressesByLabel, walletBalances, walletInfo } from './wallet-shapes.ts';
 
-/** Up to which block the wallet has followed the chain. */
+/** Returns the last block that the wallet has processed. */
 export function lastProcessedBlock({ tipHash, tipHeight }: WalletView) {
   return { hash: hashToHex(tipHash), height: tipHeight };
 }
 
+const LABEL_NOTE = 'Label of the address, at most 1,000 characters; may be empty, and not *.';
+const ADDRESS_TYPE_NOTE = 'legacy, p2sh-segwit, bech32 or bech32m.';
+const LABEL_FILTER_NOTE = 'Label to search for; the empty label is a label as well.';
+
 export const getnewaddress = nodeMethod({
   name: 'getnewaddress',
   category: 'wallet',
-  help: 'A new address of the wallet.',
-  params: [optional(text('label'), ''), optional(text('address_type'), 'bech32')],
-  result: str('the address'),
+  help: 'Returns a new address to receive coins.',
+  params: [
+    optional(text('label', { note: LABEL_NOTE }), ''),
+    optional(text('address_type', { note: ADDRESS_TYPE_NOTE }), 'bech32'),
+  ],
+  result: str('address'),
+  examples: [example([]), example(['donations', 'bech32m'])],
   scope: 'wallet.spend',
   async run(env, label, type) {
     const name = walletName(env);
@@ -32,9 +41,10 @@ export const getnewaddress = nodeMethod({
 export const getrawchangeaddress = nodeMethod({
   name: 'getrawchangeaddress',
   category: 'wallet',
-  help: 'A new address of the wallet for change.',
-  params: [optional(text('address_type'), 'bech32')],
-  result: str('the address'),
+  help: 'Returns a new address for change, for use in raw transactions.',
+  params: [optional(text('address_type', { note: ADDRESS_TYPE_NOTE }), 'bech32')],
+  result: str('address'),
+  examples: [example([]), example(['bech32m'])],
   scope: 'wallet.spend',
   run: async (env, type) => orFail(await env.ctx.node().act('walletNewChangeAddress', walletName(env), type)),
 });
@@ -42,14 +52,20 @@ export const getrawchangeaddress = nodeMethod({
 export const getbalance = nodeMethod({
   name: 'getbalance',
   category: 'wallet',
-  help: 'What the wallet can spend, coins.',
+  help: 'Returns the balance that the wallet can spend: confirmed coins and own unconfirmed change.',
   params: [
-    optional(text('dummy', { placeholder: true }), '*'),
-    optional(integer('minconf'), 0),
-    optional(flag('include_watchonly'), false),
-    optional(flag('avoid_reuse'), null),
+    optional(text('dummy', { placeholder: true, note: 'Must be * or null; kept for older clients.' }), '*'),
+    optional(integer('minconf', { note: 'Confirmations that a transaction needs to count.' }), 0),
+    optional(flag('include_watchonly', { note: WATCH_ONLY_NOTE }), false),
+    optional(
+      flag('avoid_reuse', {
+        note: 'Whether coins on used addresses are excluded. True is possible and the default for a wallet with the flag avoid_reuse.',
+      }),
+      null,
+    ),
   ],
   result: coinAmount(),
+  examples: [example([]), example(['*', 6])],
   scope: 'wallet.read',
   run: (env, dummy, minDepth, _watchOnly, given) =>
     readWallet(env, (view, wallet) => {
@@ -62,7 +78,7 @@ export const getbalance = nodeMethod({
 export const getbalances = nodeMethod({
   name: 'getbalances',
   category: 'wallet',
-  help: 'All balances of the wallet, coins.',
+  help: 'Returns all balances of the wallet, coins.',
   params: [],
   result: walletBalances,
   scope: 'wallet.read',
@@ -86,9 +102,10 @@ export const getbalances = nodeMethod({
 export const setlabel = nodeMethod({
   name: 'setlabel',
   category: 'wallet',
-  help: 'Gives an address a label.',
-  params: [text('address'), text('label')],
+  help: 'Sets the label of an address, which need not belong to the wallet.',
+  params: [text('address', { note: 'Address to label.' }), text('label', { note: LABEL_NOTE })],
   result: nil(),
+  examples: [example([EXAMPLE.address, 'donations'])],
   scope: 'wallet.spend',
   async run(env, address, label) {
     const name = walletName(env);
@@ -101,9 +118,17 @@ export const setlabel = nodeMethod({
 export const listlabels = nodeMethod({
   name: 'listlabels',
   category: 'wallet',
-  help: 'The labels that addresses have.',
-  params: [optional(text('purpose'), '')],
-  result: arr(str()),
+  help: 'Returns the labels in use, in alphabetical order.',
+  params: [
+    optional(
+      text('purpose', {
+        note: 'receive for addresses of the wallet, send or refund for addresses of others; all labels if it is empty.',
+      }),
+      '',
+    ),
+  ],
+  result: arr(str('label')),
+  examples: [example([]), example(['receive'])],
   scope: 'wallet.read',
   run: (env, purpose) =>
     readWallet(env, ({ reads }) => {
@@ -119,9 +144,10 @@ export const listlabels = nodeMethod({
 export const getaddressesbylabel = nodeMethod({
   name: 'getaddressesbylabel',
   category: 'wallet',
-  help: 'The addresses with a label.',
-  params: [text('label')],
+  help: 'Returns the addresses with a label.',
+  params: [text('label', { note: LABEL_FILTER_NOTE })],
   result: addressesByLabel,
+  examples: [example(['donations'])],
   scope: 'wallet.read',
   run: (env, label) =>
     readWallet(env, ({ reads }) => {
@@ -134,9 +160,17 @@ export const getaddressesbylabel = nodeMethod({
 export const keypoolrefill = nodeMethod({
   name: 'keypoolrefill',
   category: 'wallet',
-  help: 'Derives addresses ahead of the next one; answers when all are there.',
-  params: [optional(integer('newsize', { note: 'of each type, at most 100,000; 0 for as many as are configured' }), 0)],
+  help: 'Fills the keypool: derives addresses in advance, and returns when all of them are stored.',
+  params: [
+    optional(
+      integer('newsize', {
+        note: 'Addresses of each type and chain to derive in advance, at most 100,000; 0 for the number in wallet.keypool.',
+      }),
+      0,
+    ),
+  ],
   result: nil(),
+  examples: [example([]), example([2000])],
   scope: 'wallet.spend',
   async run(env, size) {
     const name = walletName(env);
@@ -149,9 +183,9 @@ export const keypoolrefill = nodeMethod({
 export const listwallets = nodeMethod({
   name: 'listwallets',
   category: 'wallet',
-  help: 'The wallets that are loaded.',
+  help: 'Returns the names of the loaded wallets.',
   params: [],
-  result: arr(str()),
+  result: arr(str('name')),
   scope: 'wallet.read',
   run: (env) => visibleWallets(env).map(({ name }) => name),
 });
@@ -159,7 +193,7 @@ export const listwallets = nodeMethod({
 export const getwalletinfo = nodeMethod({
   name: 'getwalletinfo',
   category: 'wallet',
-  help: 'What the wallet is, and its state.',
+  help: 'Returns the state of the wallet.',
   params: [],
   result: walletInfo,
   scope: 'wallet.read',
@@ -195,9 +229,11 @@ export const getwalletinfo = nodeMethod({
     }),
 });
 
-/** Addresses of a list, by their scripts in hex. Throws RpcError on one that is none, or given twice. */
-export const addressList = array('addresses', readString);
+export const addressList = array('addresses', readString, {
+  note: 'Addresses whose outputs are listed, each once; all outputs if it is empty.',
+});
 
+/** Returns the scripts of addresses as hex. Throws RpcError if one is invalid or occurs twice. */
 export function scriptsOf(addresses: readonly string[], params: Pick<NetworkParams, 'address'>): Set<string> {
   const scripts = new Set<string>();
   for (const address of addresses) {

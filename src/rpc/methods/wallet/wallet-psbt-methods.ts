@@ -5,14 +5,16 @@ import { parseAddress } from '../../../script/address.ts';
 import { SIGHASH_DEFAULT, sighashFromName } from '../../../script/sighash-type.ts';
 import { scriptType } from '../../../script/templates.ts';
 import { SigningData } from '../../../wallet/keys/signing-data.ts';
+import { EXAMPLE, example } from '../../engine/example.ts';
 import { member, type RpcObject, type RpcValue } from '../../engine/json.ts';
 import { nodeMethod } from '../../engine/method.ts';
 import { array, flag, integer, largeInteger, optional, options, text } from '../../engine/params.ts';
 import { orFail, rpcFail } from '../../engine/rpc-error.ts';
 import { hexStr, type Schema, str } from '../../engine/schema.ts';
-import { makeTransaction, outputsParam } from '../rawtransactions/make-transaction.ts';
+import { LOCKTIME_NOTE, makeTransaction, outputsParam, VERSION_NOTE } from '../rawtransactions/make-transaction.ts';
 import { previousOutputsParam, readPreviousOutput } from '../rawtransactions/previous-outputs.ts';
 import { PROCESSED_PSBT, SIGNED } from '../rawtransactions/psbt-shapes.ts';
+import { SIGHASH_NOTE } from '../rawtransactions/sign-methods.ts';
 import { signedView } from '../rawtransactions/signed-view.ts';
 import { readTransactionHex } from '../rawtransactions/transaction-hex.ts';
 import { walletName } from './wallet-env.ts';
@@ -29,7 +31,15 @@ import {
 
 const NEEDS_INPUTS = 'TX decode failed. Make sure the tx has at least one input.';
 const optionsParam = (members: Readonly<Record<string, Schema>>) =>
-  optional(options('options', members, { oneline: 'options' }), {} as RpcObject);
+  optional(
+    options('options', members, { oneline: 'options', note: 'Inputs, change and fee of the transaction.' }),
+    {} as RpcObject,
+  );
+
+const derivationsParam = optional(
+  flag('bip32derivs', { note: 'Whether the derivation paths of known keys (BIP-32) are added.' }),
+  true,
+);
 
 function hashTypeOf(name: string | null): number | null {
   if (name === null) return null;
@@ -39,9 +49,19 @@ function hashTypeOf(name: string | null): number | null {
 export const fundrawtransaction = nodeMethod({
   name: 'fundrawtransaction',
   category: 'rawtransactions',
-  help: 'Adds inputs of the wallet and change to a transaction, until it pays for its outputs.',
-  params: [text('hexstring', { schema: hexStr() }), optionsParam(fundOptions), optional(flag('iswitness'), null)],
+  help: 'Adds inputs of the wallet and a change output to a transaction, so that it covers its outputs and the fee. The new inputs are not signed.',
+  params: [
+    text('hexstring', { schema: hexStr(), note: 'Serialized transaction; it may have no inputs.' }),
+    optionsParam(fundOptions),
+    optional(
+      flag('iswitness', {
+        note: 'True if it is serialized with witnesses (BIP-144), false if without; both are tried by default.',
+      }),
+      null,
+    ),
+  ],
   result: fundedTx,
+  examples: [example([EXAMPLE.transaction]), example([EXAMPLE.transaction, { fee_rate: 5, changePosition: 0 }])],
   scope: 'wallet.spend',
   async run(env, hex, given, isWitness) {
     const name = walletName(env);
@@ -69,20 +89,27 @@ export const fundrawtransaction = nodeMethod({
 export const walletcreatefundedpsbt = nodeMethod({
   name: 'walletcreatefundedpsbt',
   category: 'wallet',
-  help: 'A PSBT that pays its outputs from inputs of the wallet.',
+  help: 'Returns a PSBT for the given outputs, to which the wallet adds inputs and change. It is not signed.',
   params: [
     optional(
-      array('inputs', (value) => value, { schema: inputsShape }),
+      array('inputs', (value) => value, {
+        schema: inputsShape,
+        note: 'Coins to spend; the wallet selects them if empty.',
+      }),
       [] as RpcValue[],
     ),
     outputsParam,
-    optional(largeInteger('locktime'), 0),
+    optional(largeInteger('locktime', { note: LOCKTIME_NOTE }), 0),
     optionsParam(psbtOptions),
-    optional(flag('bip32derivs'), true),
-    optional(integer('version', { unsigned: true }), 2),
-    optional(integer('psbt_version', { unsigned: true }), 2),
+    derivationsParam,
+    optional(integer('version', { unsigned: true, note: VERSION_NOTE }), 2),
+    optional(integer('psbt_version', { unsigned: true, note: 'Version of the PSBT: 2 (BIP-370) or 0 (BIP-174).' }), 2),
   ],
   result: fundedPsbt,
+  examples: [
+    example([[], [{ [EXAMPLE.address]: 0.1 }]]),
+    example([[{ txid: EXAMPLE.txid, vout: 0 }], [{ [EXAMPLE.address]: 0.1 }], 0, { add_inputs: true, fee_rate: 5 }]),
+  ],
   scope: 'wallet.spend',
   async run(env, given, outputs, locktime, settings, derivations, version, psbtVersion) {
     const name = walletName(env);
@@ -107,15 +134,16 @@ export const walletcreatefundedpsbt = nodeMethod({
 export const walletprocesspsbt = nodeMethod({
   name: 'walletprocesspsbt',
   category: 'wallet',
-  help: 'Fills in what the wallet knows of a PSBT, and signs it.',
+  help: 'Adds to a PSBT the outputs, scripts and keys that the wallet knows, and signs its inputs.',
   params: [
-    text('psbt'),
-    optional(flag('sign'), true),
-    optional(text('sighashtype'), null),
-    optional(flag('bip32derivs'), true),
-    optional(flag('finalize'), true),
+    text('psbt', { note: 'PSBT in Base64.' }),
+    optional(flag('sign', { note: 'Whether inputs are signed; an encrypted wallet must be unlocked for that.' }), true),
+    optional(text('sighashtype', { note: SIGHASH_NOTE }), null),
+    derivationsParam,
+    optional(flag('finalize', { note: 'Whether inputs with all signatures are finalized.' }), true),
   ],
   result: PROCESSED_PSBT,
+  examples: [example([EXAMPLE.psbt]), example([EXAMPLE.psbt, false])],
   scope: 'wallet.spend',
   async run(env, psbt, sign, sighash, derivations, finalize) {
     const fill = { sign, derivations, sighashType: hashTypeOf(sighash), finalize };
@@ -127,9 +155,14 @@ export const walletprocesspsbt = nodeMethod({
 export const signrawtransactionwithwallet = nodeMethod({
   name: 'signrawtransactionwithwallet',
   category: 'wallet',
-  help: 'Signs a transaction with the keys of the wallet.',
-  params: [text('hexstring'), optional(previousOutputsParam, [] as RpcValue[]), optional(text('sighashtype'), null)],
+  help: 'Signs the inputs of a transaction with the keys of the wallet. An encrypted wallet must be unlocked.',
+  params: [
+    text('hexstring', { schema: hexStr(), note: 'Serialized transaction.' }),
+    optional(previousOutputsParam, [] as RpcValue[]),
+    optional(text('sighashtype', { note: SIGHASH_NOTE }), null),
+  ],
   result: SIGNED,
+  examples: [example([EXAMPLE.transaction])],
   scope: 'wallet.spend',
   async run(env, hex, previous, sighash) {
     const name = walletName(env);
@@ -156,9 +189,10 @@ export const signrawtransactionwithwallet = nodeMethod({
 export const signmessage = nodeMethod({
   name: 'signmessage',
   category: 'wallet',
-  help: 'Signs a message with the key of a legacy address.',
-  params: [text('address'), text('message')],
-  result: str('the signature in Base64'),
+  help: 'Signs a message with the key of an address. An encrypted wallet must be unlocked.',
+  params: [text('address', { note: 'P2PKH address of the wallet.' }), text('message', { note: 'Message to sign.' })],
+  result: str('signature in Base64'),
+  examples: [example([EXAMPLE.legacyAddress, 'my message'])],
   scope: 'wallet.spend',
   async run(env, address, message) {
     const name = walletName(env);

@@ -2,6 +2,7 @@ import { coins } from '../../../http/core-number.ts';
 import type { Txid } from '../../../primitives/hash.ts';
 import type { FinishedView } from '../../../wallet/spend/send.ts';
 import { ORDINARY_SPEND, type SpendRequest } from '../../../wallet/spend/spend-request.ts';
+import { EXAMPLE, example } from '../../engine/example.ts';
 import { member, NumberText, type RpcObject, type RpcValue } from '../../engine/json.ts';
 import { type FrontEnv, nodeMethod } from '../../engine/method.ts';
 import {
@@ -20,17 +21,22 @@ import {
 } from '../../engine/params.ts';
 import { orFail, rpcFail } from '../../engine/rpc-error.ts';
 import { arr, hashStr, obj, type Schema, str } from '../../engine/schema.ts';
-import { makeTransaction, outputsParam, readOutputs } from '../rawtransactions/make-transaction.ts';
+import { makeTransaction, outputsParam, readOutputs, VERSION_NOTE } from '../rawtransactions/make-transaction.ts';
 import { avoidReuseOf, walletName, walletOf } from './wallet-env.ts';
 import {
   amountShape,
   amountsShape,
   bumpOptions,
+  FEERATE_NOTE,
   feerateShape,
+  MODE_NOTE,
   psbtBumpOptions,
+  REPLACEABLE_NOTE,
+  REQUEST_ID_NOTE,
   recipientsShape,
   sendAllOptions,
   sendOptions,
+  TARGET_NOTE,
   targetShape,
 } from './wallet-option-shapes.ts';
 import { bumpMembers, sentMoney, sentTx } from './wallet-shapes.ts';
@@ -48,33 +54,54 @@ import {
 
 const DEFAULT_VERSION = 2;
 const targetParam = optional(
-  { ...any('conf_target', { schema: targetShape }), type: 'number' } satisfies Param<RpcValue>,
+  { ...any('conf_target', { schema: targetShape, note: TARGET_NOTE }), type: 'number' } satisfies Param<RpcValue>,
   null,
 );
-const modeParam = optional(text('estimate_mode', { note: 'unset, economical, or conservative' }), null);
-const feerateParam = optional(any('fee_rate', { schema: feerateShape }), null);
+const modeParam = optional(text('estimate_mode', { note: MODE_NOTE }), null);
+const feerateParam = optional(any('fee_rate', { schema: feerateShape, note: FEERATE_NOTE }), null);
 const feeParams = [targetParam, modeParam, feerateParam] as const;
-const requestParam = optional(text('request_id', { note: 'a name for the request: it is sent once' }), null);
+const requestParam = optional(text('request_id', { note: REQUEST_ID_NOTE }), null);
+const verboseParam = optional(
+  flag('verbose', { note: 'Whether the result is an object with the source of the feerate.' }),
+  false,
+);
+const replaceableParam = optional(flag('replaceable', { note: REPLACEABLE_NOTE }), null);
+const commentParam = optional(
+  text('comment', { note: 'Comment that the wallet stores, at most 1,000 characters.' }),
+  '',
+);
 
 export const sendtoaddress = nodeMethod({
   name: 'sendtoaddress',
   category: 'wallet',
-  help: 'Sends coins to an address. With a request_id that was used before, nothing is sent again.',
+  help: 'Sends coins to an address. With a request_id the call can be repeated safely.',
   params: [
-    text('address'),
-    any('amount', { schema: amountShape }),
-    optional(text('comment'), ''),
-    optional(text('comment_to'), ''),
-    optional(flag('subtractfeefromamount'), false),
-    optional(flag('replaceable'), null),
+    text('address', { note: 'Address to pay.' }),
+    any('amount', { schema: amountShape, note: 'Amount to send.' }),
+    commentParam,
+    optional(
+      text('comment_to', { note: 'Name of the recipient, which the wallet stores; at most 1,000 characters.' }),
+      '',
+    ),
+    optional(flag('subtractfeefromamount', { note: 'Whether the recipient receives the amount less the fee.' }), false),
+    replaceableParam,
     targetParam,
     modeParam,
-    optional(flag('avoid_reuse'), null),
+    optional(
+      flag('avoid_reuse', {
+        note: 'Whether coins on used addresses are left out. True is possible and the default for a wallet with the flag avoid_reuse.',
+      }),
+      null,
+    ),
     feerateParam,
-    optional(flag('verbose'), false),
+    verboseParam,
     requestParam,
   ],
   result: sentMoney,
+  examples: [
+    example([EXAMPLE.address, 0.1]),
+    example({ address: EXAMPLE.address, amount: '0.1', fee_rate: 5, request_id: 'invoice-1042' }),
+  ],
   scope: 'wallet.spend',
   async run(
     env,
@@ -104,22 +131,29 @@ export const sendtoaddress = nodeMethod({
 export const sendmany = nodeMethod({
   name: 'sendmany',
   category: 'wallet',
-  help: 'Sends coins to several addresses at once. With a request_id that was used before, nothing is sent again.',
+  help: 'Sends coins to several addresses in one transaction. With a request_id the call can be repeated safely.',
   params: [
-    optional(text('dummy', { placeholder: true }), ''),
-    object('amounts', { schema: amountsShape }),
-    optional(integer('minconf', { placeholder: true }), 0),
-    optional(text('comment'), ''),
+    optional(text('dummy', { placeholder: true, note: 'Must be empty or null; kept for older clients.' }), ''),
+    object('amounts', { schema: amountsShape, note: 'Amounts to send, by address.' }),
+    optional(integer('minconf', { placeholder: true, note: 'Has no effect; kept for older clients.' }), 0),
+    commentParam,
     optional(
-      array('subtractfeefrom', (value) => value, { schema: arr(str('address')) }),
+      array('subtractfeefrom', (value) => value, {
+        schema: arr(str('address')),
+        note: 'Recipients that pay the fee in equal parts; the sender pays it by default.',
+      }),
       null,
     ),
-    optional(flag('replaceable'), null),
+    replaceableParam,
     ...feeParams,
-    optional(flag('verbose'), false),
+    verboseParam,
     requestParam,
   ],
   result: sentMoney,
+  examples: [
+    example(['', { [EXAMPLE.address]: 0.1, [EXAMPLE.otherAddress]: 0.2 }]),
+    example({ amounts: { [EXAMPLE.address]: 0.1 }, subtractfeefrom: [EXAMPLE.address] }),
+  ],
   scope: 'wallet.spend',
   run(env, dummy, amounts, _minDepth, comment, payers, replaceable, target, mode, feerate, verbose, requestId) {
     walletOf(env);
@@ -134,7 +168,7 @@ export const sendmany = nodeMethod({
 
 const MAX_REQUEST_ID = 256;
 
-/** Kept for good. An empty one is no name, but what a caller has in the place of none. */
+/** Throws RpcError for an invalid id. The wallet stores ids permanently. Clients often send '' when they mean no id. */
 function checkRequestId(id: string | null): string | null {
   if (id !== null && (id === '' || Buffer.byteLength(id) > MAX_REQUEST_ID))
     rpcFail('invalidParameter', `Invalid parameter, request_id must have 1 to ${MAX_REQUEST_ID} bytes`);
@@ -157,14 +191,22 @@ async function sendMoney(
 export const send = nodeMethod({
   name: 'send',
   category: 'wallet',
-  help: 'Sends coins, or makes a PSBT of it. With a request_id that was used before, nothing is sent again.',
+  help: 'Sends coins to one or more outputs, or returns the transaction as a PSBT. With a request_id the call can be repeated safely.',
   params: [
     outputsParam,
     ...feeParams,
-    optional(options('options', sendOptions, { oneline: 'options' }), {} as RpcObject),
-    optional(integer('version', { unsigned: true }), DEFAULT_VERSION),
+    optional(
+      options('options', sendOptions, { oneline: 'options', note: 'Inputs, change and fee of the transaction.' }),
+      {} as RpcObject,
+    ),
+    optional(integer('version', { unsigned: true, note: VERSION_NOTE }), DEFAULT_VERSION),
   ],
   result: sentTx,
+  examples: [
+    example([[{ [EXAMPLE.address]: 0.1 }]]),
+    example([[{ [EXAMPLE.address]: 0.1 }], null, 'unset', 5, { psbt: true }]),
+    example({ outputs: [{ [EXAMPLE.address]: 0.1 }], conf_target: 2, estimate_mode: 'conservative' }),
+  ],
   scope: 'wallet.spend',
   async run(env, outputs, target, mode, feerate, given, version) {
     const merged = mergedFeeOptions(given, target, mode, feerate);
@@ -178,7 +220,7 @@ export const send = nodeMethod({
   },
 });
 
-/** A request with outputs and options, whose inputs are named among the options. */
+/** Returns the spend request of outputs and options, whose inputs are among the options. */
 function spendOf(env: FrontEnv, outputs: RpcValue, merged: RpcObject, version: number): SpendRequest {
   const { params } = env.ctx;
   const names = outputNames(outputs);
@@ -230,13 +272,23 @@ function sentView({ psbt, txid, raw, complete }: FinishedView) {
 export const sendall = nodeMethod({
   name: 'sendall',
   category: 'wallet',
-  help: 'Sends everything the wallet has, or all of some coins, without change.',
+  help: 'Sends all coins of the wallet, or all of the given inputs, without change.',
   params: [
-    array('recipients', (value) => value, { schema: recipientsShape }),
+    array('recipients', (value) => value, {
+      schema: recipientsShape,
+      note: 'Recipients, at least one of them without an amount: such addresses share what is left.',
+    }),
     ...feeParams,
-    optional(options('options', sendAllOptions, { oneline: 'options' }), {} as RpcObject),
+    optional(
+      options('options', sendAllOptions, { oneline: 'options', note: 'Inputs and fee of the transaction.' }),
+      {} as RpcObject,
+    ),
   ],
   result: sentTx,
+  examples: [
+    example([[EXAMPLE.address]]),
+    example([[{ [EXAMPLE.address]: 0.1 }, EXAMPLE.otherAddress], null, 'unset', 2]),
+  ],
   scope: 'wallet.spend',
   async run(env, recipients, target, mode, feerate, given) {
     const merged = mergedFeeOptions(given, target, mode, feerate);
@@ -247,7 +299,7 @@ export const sendall = nodeMethod({
     if (sharers.length === 0)
       rpcFail('invalidParameter', 'Must provide at least one address without a specified amount');
     const pairs = recipients.map((value) => (typeof value === 'string' ? { [value]: new NumberText('0') } : value));
-    // What only this method knows.
+    // Options of sendall only, which `spendOf` would reject.
     const { send_max: sendMax = null, version: versionGiven = null, ...common } = merged;
     checkMembers({ send_max: sendMax }, { send_max: 'bool' });
     const version = versionGiven === null ? DEFAULT_VERSION : readInteger(versionGiven);
@@ -276,13 +328,22 @@ const BUMP_OPTIONS = {
 } as const;
 
 const bumpParams = (members: Readonly<Record<string, Schema>>) =>
-  [hash<Txid>('txid'), optional(options('options', members, { oneline: 'options' }), {} as RpcObject)] as const;
+  [
+    hash<Txid>('txid', 'txid', { note: 'Unconfirmed transaction of the wallet.' }),
+    optional(
+      options('options', members, { oneline: 'options', note: 'Fee and outputs of the replacement.' }),
+      {} as RpcObject,
+    ),
+  ] as const;
+
+const BUMP_EXAMPLES = [example([EXAMPLE.txid]), example([EXAMPLE.txid, { fee_rate: 20 }])];
 
 export const bumpfee = nodeMethod({
   name: 'bumpfee',
   category: 'wallet',
-  help: 'Replaces a transaction of the wallet by one that pays more.',
+  help: 'Replaces an unconfirmed transaction of the wallet by one with a higher fee, and sends it.',
   params: bumpParams(bumpOptions),
+  examples: BUMP_EXAMPLES,
   result: obj({ txid: hashStr(), ...bumpMembers }),
   scope: 'wallet.spend',
   run: (env, txid, given) => bump(env, txid, given, false),
@@ -291,8 +352,9 @@ export const bumpfee = nodeMethod({
 export const psbtbumpfee = nodeMethod({
   name: 'psbtbumpfee',
   category: 'wallet',
-  help: 'A PSBT that replaces a transaction by one that pays more.',
+  help: 'Returns a PSBT that replaces an unconfirmed transaction of the wallet by one with a higher fee.',
   params: bumpParams(psbtBumpOptions),
+  examples: BUMP_EXAMPLES,
   result: obj({ psbt: str('in Base64'), ...bumpMembers }),
   scope: 'wallet.spend',
   run: (env, txid, given) => bump(env, txid, given, true),

@@ -18,84 +18,84 @@ import {
 } from '../../engine/schema.ts';
 import { newestBlock, txOfWallet } from '../shapes.ts';
 
-/** What methods of wallets show. */
+/** Schemas of the results of wallet methods. */
 
-const followedTo = noted(newestBlock, 'up to which the wallet has followed the chain');
-const parents = arr(str(), 'the descriptors that make its script');
+const followedTo = noted(newestBlock, 'last block that the wallet has processed');
+const parents = arr(str(), 'descriptors of the wallet with its script');
 
 export const namedWallet = obj({ name: str() });
 
 export const createdWallet = obj({
   name: str(),
-  warnings: maybe(arr(str(), 'where the passphrase is empty')),
+  warnings: maybe(arr(str(), 'if the passphrase is empty')),
 });
 
 export const walletInfo = obj({
   walletname: str(),
-  walletversion: int('always 169900'),
+  walletversion: int('169900'),
   format: str('sqlite'),
-  txcount: int('transactions'),
-  keypoolsize: int('addresses reserved ahead'),
-  keypoolsize_hd_internal: int('the same for change'),
-  unlocked_until: maybe(unixTime('0 while it is locked; where it has a passphrase')),
+  txcount: int('number of transactions'),
+  keypoolsize: int('addresses derived in advance'),
+  keypoolsize_hd_internal: int('addresses for change derived in advance'),
+  unlocked_until: maybe(unixTime('0 while it is locked; absent without a passphrase')),
   private_keys_enabled: bool(),
-  avoid_reuse: bool('coins on used addresses are kept apart'),
+  avoid_reuse: bool('whether coins on used addresses are treated separately'),
   scanning: anyOf(
-    obj({ duration: int('seconds so far'), progress: num('0 to 1') }, 'while it is rescanned'),
-    bool('false while it is not'),
+    obj({ duration: int('seconds since its start'), progress: num('0 to 1') }, 'during a rescan'),
+    bool('false without a rescan'),
   ),
-  descriptors: bool('always true'),
-  external_signer: bool('always false'),
-  blank: bool('made without keys'),
-  birthtime: maybe(unixTime('before which nothing concerns it, where that is known')),
+  descriptors: bool('true'),
+  external_signer: bool('false'),
+  blank: bool('whether it was created without keys'),
+  birthtime: maybe(unixTime('time before which it has no transactions, if that is known')),
   flags: arr(str()),
   lastprocessedblock: followedTo,
-  warnings: maybe(arr(str(), 'what the operator must know of the wallet; absent where there is nothing')),
+  warnings: maybe(arr(str(), 'problems that the operator must know about; absent without any')),
 });
 
 export const walletBalances = obj({
   mine: obj({
-    trusted: coinAmount('confirmed, or made by the wallet'),
-    untrusted_pending: coinAmount('made by others and in the mempool'),
-    immature: coinAmount('of coinbases'),
-    nonmempool: coinAmount('spent by transactions that are not in the mempool'),
-    used: maybe(coinAmount('on used addresses, where the wallet keeps those apart')),
+    trusted: coinAmount('confirmed coins and own unconfirmed change'),
+    untrusted_pending: coinAmount('unconfirmed coins from others'),
+    immature: coinAmount('coinbase outputs that cannot be spent yet'),
+    nonmempool: coinAmount('coins spent by own transactions that are not in the mempool'),
+    used: maybe(coinAmount('coins on used addresses; only with the flag avoid_reuse')),
   }),
   lastprocessedblock: followedTo,
 });
 
-/** What is said of a transaction as a whole. */
+/** Members about a transaction as a whole. */
 const aboutTx = {
-  confirmations: int('below 0: as deep is the one that took its inputs'),
-  generated: maybe(bool('true of a coinbase')),
-  blockhash: maybe(hashStr('where it is in a block, like the next three')),
+  confirmations: int('negative: depth of the block with a conflicting transaction'),
+  generated: maybe(bool('true for a coinbase')),
+  blockhash: maybe(hashStr('only if it is confirmed, as the next three')),
   blockheight: maybe(int()),
-  blockindex: maybe(int('in the block')),
+  blockindex: maybe(int('index within the block')),
   blocktime: maybe(unixTime()),
-  trusted: maybe(bool('safe to spend from; where it is in no block')),
+  trusted: maybe(bool('whether it is safe to spend from; only if it is unconfirmed')),
   txid: hashStr(),
   wtxid: hashStr(),
-  alternate_wtxids: arr(hashStr(), 'of the same with other witnesses'),
-  walletconflicts: arr(hashStr(), 'of the wallet, with the same inputs'),
-  mempoolconflicts: arr(hashStr(), 'in the mempool, with inputs of it or of its ancestors'),
-  time: unixTime(),
-  timereceived: unixTime(),
+  alternate_wtxids: arr(hashStr(), 'other wtxids with which the wallet has seen it'),
+  walletconflicts: arr(hashStr(), 'transactions of the wallet that spend the same coins'),
+  mempoolconflicts: arr(hashStr(), 'transactions in the mempool that spend coins of it or of its ancestors'),
+  time: unixTime('time of the transaction, as the wallet lists it'),
+  timereceived: unixTime('time at which the wallet first saw it'),
   comment: maybe(str()),
-  to: maybe(str('to whom, as the sender noted it')),
-  replaces_txid: maybe(hashStr()),
-  replaced_by_txid: maybe(hashStr()),
+  to: maybe(str('comment_to of the sender')),
+  replaces_txid: maybe(hashStr('transaction that it replaced')),
+  replaced_by_txid: maybe(hashStr('transaction that replaced it')),
 };
 
-/** What is said of one output that was sent or received. */
+/** Members about one output that was sent or received. */
 const aboutOutput = {
-  address: maybe(str('where the output has one')),
-  parent_descs: maybe(noted(parents, 'of what was received: the descriptors that make its script')),
-  category: str('send, receive, generate, immature, or orphan'),
-  amount: coinAmount('negative where it was sent'),
-  label: maybe(str('where the address is in the book')),
-  vout: int(),
-  fee: maybe(coinAmount('negative; where it was sent')),
-  abandoned: bool(),
+  address: maybe(str('if the output has an address')),
+  parent_descs: maybe(noted(parents, 'descriptors of the wallet with its script; only if it was received')),
+  category: str('send, receive, generate, immature or orphan'),
+  amount: coinAmount('negative if it was sent'),
+  label: maybe(str('if the address has a label')),
+  vout: int('index of the output'),
+  fee: maybe(coinAmount('negative; only if it was sent')),
+  abandoned: bool('whether abandontransaction gave it up'),
 };
 
 const listedTx = obj({ ...aboutOutput, ...aboutTx });
@@ -104,17 +104,17 @@ export const listedTxs = arr(listedTx);
 
 export const txsSinceBlock = obj({
   transactions: listedTxs,
-  removed: maybe(arr(listedTx, 'of blocks that have left the chain; where they are asked for')),
-  lastblock: hashStr('to be given the next time'),
+  removed: maybe(arr(listedTx, 'transactions of blocks that left the active chain; only with include_removed')),
+  lastblock: hashStr('blockhash for the next call'),
 });
 
 export const transactionOfWallet = obj({
-  amount: coinAmount('what it brought, without the fee'),
-  fee: maybe(coinAmount('negative; where the wallet sent it')),
+  amount: coinAmount('change of the balance, without the fee'),
+  fee: maybe(coinAmount('negative; only if the wallet sent it')),
   ...aboutTx,
   details: arr(obj(aboutOutput)),
   hex: hexStr(),
-  decoded: maybe(noted(txOfWallet, 'where verbose is true')),
+  decoded: maybe(noted(txOfWallet, 'only if verbose is true')),
   lastprocessedblock: followedTo,
 });
 
@@ -122,22 +122,24 @@ export const unspentCoins = arr(
   obj({
     txid: hashStr(),
     vout: int(),
-    address: maybe(str('where the output has one')),
-    label: maybe(str('where the address is in the book')),
-    redeemScript: maybe(hexStr('where it is known')),
-    witnessScript: maybe(hexStr('where it is known')),
+    address: maybe(str('if the output has an address')),
+    label: maybe(str('if the address has a label')),
+    redeemScript: maybe(hexStr('if it is known')),
+    witnessScript: maybe(hexStr('if it is known')),
     scriptPubKey: hexStr(),
     amount: coinAmount(),
     confirmations: int(),
-    ancestorcount: maybe(int('in the mempool, itself among them, where it is there; like the next two')),
-    ancestorsize: maybe(int('virtual bytes')),
-    ancestorfees: maybe(int('satoshis, as prioritised')),
-    spendable: bool('always true'),
-    solvable: bool('the wallet knows what it takes to spend it'),
-    desc: maybe(str('where it is solvable')),
+    ancestorcount: maybe(
+      int('transactions in the mempool: the one of the coin and its ancestors; only if it is there'),
+    ),
+    ancestorsize: maybe(int('virtual bytes of these transactions')),
+    ancestorfees: maybe(int('modified fees of these transactions, satoshis')),
+    spendable: bool('true'),
+    solvable: bool('whether the wallet has the keys and scripts to spend it, except private keys'),
+    desc: maybe(str('if it is solvable')),
     parent_descs: parents,
-    reused: maybe(bool('on a used address, where the wallet keeps those apart')),
-    safe: bool('confirmed, or made by the wallet'),
+    reused: maybe(bool('whether its address was used before; only with the flag avoid_reuse')),
+    safe: bool('whether it is confirmed or own change'),
   }),
 );
 
@@ -145,48 +147,48 @@ export const lockedCoins = arr(obj({ txid: hashStr(), vout: int() }));
 
 const receivedMembers = {
   amount: coinAmount(),
-  confirmations: int('of the latest; 0 where there is none'),
+  confirmations: int('of the latest receipt; 0 without any'),
   label: str(),
 };
 
 export const receivedByAddress = arr(obj({ address: str(), ...receivedMembers, txids: arr(hashStr()) }));
 export const receivedByLabel = arr(obj(receivedMembers));
 
-export const addressesByLabel = mapOf('address', obj({ purpose: str('receive, send, refund, or unknown') }));
+export const addressesByLabel = mapOf('address', obj({ purpose: str('receive, send, refund or unknown') }));
 
-/** What is known of the scripts behind an address. */
+/** Members about the scripts of an address. */
 const scriptMembers = {
-  isscript: maybe(bool('not of unknown witness versions')),
+  isscript: maybe(bool('whether it pays to a script rather than to a key; unknown for future witness versions')),
   iswitness: bool(),
   witness_version: maybe(int()),
   witness_program: maybe(hexStr()),
-  script: maybe(str('type of the script behind it, where that is known')),
-  hex: maybe(hexStr('the script behind it')),
-  pubkeys: maybe(arr(hexStr(), 'of a multisig')),
-  sigsrequired: maybe(int('by a multisig')),
-  pubkey: maybe(hexStr('the one key behind it')),
-  iscompressed: maybe(bool('the key of a legacy address')),
+  script: maybe(str('type of its redeem or witness script, if that is known')),
+  hex: maybe(hexStr('its redeem or witness script')),
+  pubkeys: maybe(arr(hexStr(), 'keys of a multisig script')),
+  sigsrequired: maybe(int('signatures that a multisig script needs')),
+  pubkey: maybe(hexStr('its key, if it has one key')),
+  iscompressed: maybe(bool('whether the key of a legacy address is compressed')),
 };
 
 function embeddedAddress(inner: Readonly<Record<string, Schema>> = {}): Schema {
   const members = { ...scriptMembers, ...inner, address: str(), scriptPubKey: hexStr() };
-  return maybe(obj(members, 'the script behind it as an address, where it has one'));
+  return maybe(obj(members, 'the redeem or witness script as an address, if it has one'));
 }
 
 export const addressInfo = obj({
   address: str(),
   scriptPubKey: hexStr(),
   ismine: bool(),
-  solvable: bool('the wallet knows what it takes to spend from it'),
-  desc: maybe(str('where it is solvable')),
-  parent_desc: maybe(str('the descriptor that makes it')),
-  iswatchonly: bool('always false'),
+  solvable: bool('whether the wallet has the keys and scripts to spend from it, except private keys'),
+  desc: maybe(str('if it is solvable')),
+  parent_desc: maybe(str('descriptor of the wallet with this address')),
+  iswatchonly: bool('false'),
   ...scriptMembers,
   embedded: embeddedAddress({ embedded: embeddedAddress() }),
   ischange: bool(),
-  timestamp: maybe(unixTime('since when it may be in use; where the origin of its key is known, like the next three')),
-  hdkeypath: maybe(str()),
-  hdseedid: maybe(hexStr('always zeros')),
+  timestamp: maybe(unixTime('earliest time of use; only if the origin of its key is known, as the next three')),
+  hdkeypath: maybe(str('derivation path')),
+  hdseedid: maybe(hexStr('zeros')),
   hdmasterfingerprint: maybe(hexStr()),
   labels: arr(str(), 'at most one'),
 });
@@ -196,12 +198,12 @@ export const listedDescriptors = obj({
   descriptors: arr(
     obj({
       desc: str(),
-      timestamp: unixTime('since when it may be in use'),
-      active: bool('new addresses are made of it'),
-      internal: maybe(bool('for change; of active ones')),
-      range: maybe(tuple([int(), int()], 'first and last index; of ranged ones, like the next two')),
+      timestamp: unixTime('earliest time of use'),
+      active: bool('whether new addresses are derived from it'),
+      internal: maybe(bool('whether it is for change; only if it is active')),
+      range: maybe(tuple([int(), int()], 'first and last derived index; only with *, as the next two')),
       next: maybe(int('index of the next address')),
-      next_index: maybe(int('the same')),
+      next_index: maybe(int('equal to next')),
     }),
   ),
 });
@@ -212,34 +214,34 @@ export const importOutcomes = arr(
     error: maybe(obj({ code: int(), message: str() })),
     warnings: maybe(arr(str())),
   }),
-  'one a request',
+  'one result per request',
 );
 
-/** What sendtoaddress and sendmany answer. */
+/** Result of sendtoaddress and sendmany. */
 export const sentMoney = anyOf(
-  hashStr('the transaction id'),
+  hashStr('txid; verbose is false'),
   obj(
-    { txid: hashStr(), fee_reason: maybe(str('what decided the fee; not where a request is repeated')) },
-    'where verbose is true',
+    { txid: hashStr(), fee_reason: maybe(str('source of the feerate; absent for a repeated request_id')) },
+    'verbose is true',
   ),
 );
 
-/** What send and sendall answer. */
+/** Result of send and sendall. */
 export const sentTx = obj({
-  psbt: maybe(str('in Base64; where it is asked for, or not complete, or not sent')),
-  txid: maybe(hashStr('where it is complete')),
-  hex: maybe(hexStr('where it is complete and not sent')),
-  complete: bool(),
+  psbt: maybe(str('in Base64; if it is requested, or the transaction is not complete or not sent')),
+  txid: maybe(hashStr('if the transaction is complete')),
+  hex: maybe(hexStr('if the transaction is complete and not sent')),
+  complete: bool('whether every input has all its signatures'),
 });
 
-const fundedMembers = { fee: coinAmount(), changepos: int('position of the change; -1 where there is none') };
+const fundedMembers = { fee: coinAmount(), changepos: int('index of the change output; -1 without change') };
 
 export const fundedTx = obj({ hex: hexStr(), ...fundedMembers });
 export const fundedPsbt = obj({ psbt: str('in Base64'), ...fundedMembers });
 
-/** What bumpfee and psbtbumpfee answer, behind the replacement. */
+/** Members of the results of bumpfee and psbtbumpfee besides the replacement. */
 export const bumpMembers = {
-  origfee: coinAmount('of the replaced one'),
-  fee: coinAmount(),
-  errors: arr(str(), 'always empty'),
+  origfee: coinAmount('fee of the original'),
+  fee: coinAmount('fee of the replacement'),
+  errors: arr(str(), 'empty'),
 };

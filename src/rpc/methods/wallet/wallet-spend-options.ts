@@ -20,7 +20,7 @@ import { readSolvingData } from '../util/solving-data.ts';
 
 type Format = Pick<NetworkParams, 'address'> & KeyEncoding;
 
-/** Members of the options of methods that fund transactions, with their types; of some, values are checked later. */
+/** Options of the methods that fund transactions with their JSON types; null if the type is checked later. */
 const FUND_OPTIONS: Readonly<Record<string, string | null>> = {
   add_inputs: 'bool',
   include_unsafe: 'bool',
@@ -52,7 +52,7 @@ const FUND_OPTIONS: Readonly<Record<string, string | null>> = {
   request_id: 'string',
 };
 
-/** Throws RpcError on members that are not known, or of another type. */
+/** Throws RpcError for an unknown option, or for one of a wrong type. */
 function checkOptions(options: RpcObject): void {
   const known = Object.entries(FUND_OPTIONS).filter(([key]) => Object.hasOwn(options, key));
   for (const key of Object.keys(options))
@@ -61,13 +61,13 @@ function checkOptions(options: RpcObject): void {
   checkMembers(Object.fromEntries(typed.map(([key]) => [key, options[key]!])), Object.fromEntries(typed));
 }
 
-/** Satoshis per virtual byte with three decimals, in satoshis per 1,000. Throws RpcError. */
+/** Parses satoshis per virtual byte with up to three decimals into satoshis per 1,000. Throws RpcError. */
 function readSatPerVb(value: RpcValue): Amount {
   const scaled = readAmount(value);
   return scaled % 100_000n === 0n ? scaled / 100_000n : rpcFail('type', 'Invalid amount');
 }
 
-/** How a fee is wished for. Core's SetFeeEstimateMode. Throws RpcError. */
+/** Parses the fee arguments of a call. Core's SetFeeEstimateMode. Throws RpcError. */
 export function feeWish(target: RpcValue, mode: RpcValue, feerate: RpcValue, overrideLimits = false): FeeWish {
   const name = mode === null ? null : readString(mode);
   if (feerate !== null) {
@@ -87,7 +87,7 @@ export function feeWish(target: RpcValue, mode: RpcValue, feerate: RpcValue, ove
   return { feerate: null, overrideLimits: false, target: blocks, mode: wished };
 }
 
-/** Fee arguments that may stand in the options instead. Core's InterpretFeeEstimationInstructions. */
+/** Merges the fee arguments of a call into its options. Core's InterpretFeeEstimationInstructions. Throws RpcError. */
 export function mergedFeeOptions(options: RpcObject, target: RpcValue, mode: RpcValue, feerate: RpcValue): RpcObject {
   const has = (key: string) => member(options, key) !== null;
   if ((has('conf_target') || has('estimate_mode')) && (target !== null || mode !== null))
@@ -122,13 +122,13 @@ export function refuseOutdated(options: RpcObject): void {
   for (const [key, text] of OUTDATED) if (Object.hasOwn(options, key)) rpcFail('invalidParameter', text);
 }
 
-/** Where inputs are named one by one, their weights stand beside them. */
+/** Throws RpcError for `input_weights` in methods whose inputs have a `weight` each. */
 export function refuseWeights(options: RpcObject): void {
   if (Object.hasOwn(options, 'input_weights'))
     rpcFail('invalidParameter', 'Input weights should be specified in inputs rather than in options.');
 }
 
-/** Who of the recipients pays the fee: named by position, or by address. Throws RpcError. */
+/** Returns the indexes of the recipients that pay the fee, given by index or by address. Throws RpcError. */
 export function feePayers(given: RpcValue, names: readonly string[]): ReadonlySet<number> {
   const payers = new Set<number>();
   const prefix = "Invalid parameter 'subtract fee from output',";
@@ -151,13 +151,13 @@ export function recipientsOf(outputs: readonly TxOutput[], payers: ReadonlySet<n
   return outputs.map((output, i) => ({ ...output, subtractFee: payers.has(i) }));
 }
 
-/** The names of outputs in the order they are given: addresses, or `data`. */
+/** Returns the names of outputs in their order: addresses, or `data`. */
 export function outputNames(outputs: RpcValue): string[] {
   if (isObject(outputs)) return Object.keys(outputs);
   return Array.isArray(outputs) ? outputs.flatMap((pair) => (isObject(pair) ? Object.keys(pair) : [])) : [];
 }
 
-/** Inputs as the caller names them; `sequence` counts only where the caller gave one. */
+/** Returns the inputs of the caller. `sequence` is null unless the caller gave one. */
 export function namedInputs(inputs: readonly TxInput[], given: readonly RpcValue[], weights: RpcValue): NamedInput[] {
   const known = readWeights(weights);
   return inputs.map(({ prevout, sequence }, i) => {
@@ -203,7 +203,7 @@ function checkedWeight(weight: number): number {
   return weight;
 }
 
-/** The part of a request that stands in the options. Core's FundTransaction. Throws RpcError. */
+/** Returns the part of a spend request that comes from the options. Core's FundTransaction. Throws RpcError. */
 export function fundRequest(
   options: RpcObject,
   recipients: readonly Recipient[],
