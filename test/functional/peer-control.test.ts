@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { cleanUpAfterTests, freePort, type NodeProcess, startNode, tempDir } from '../lib/node-process.ts';
 import { generate, type PeerInfo, peerInfo, peersOf, rpcError, sameTip, startPeer, tipOf } from '../lib/peer-node.ts';
 
-cleanUpAfterTests();
+cleanUpAfterTests({ each: true });
 
 interface Banned {
   readonly address: string;

@@ -20,7 +20,7 @@ import { recentChain } from '../lib/sample-chains.ts';
 import { SocksProxy } from '../lib/socks-proxy.ts';
 import { sweep } from '../lib/tx-builder.ts';
 
-cleanUpAfterTests();
+cleanUpAfterTests({ each: true });
 
 const FULL_RELAY = 8;
 const BLOCK_RELAY = 2;

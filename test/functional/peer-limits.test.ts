@@ -1,17 +1,10 @@
 import { describe, expect, test } from 'bun:test';
 import type { Info } from '../lib/node-client.ts';
-import {
-  cleanUpAfterTests,
-  copyDatadir,
-  importFiles,
-  MIXED_FILE,
-  type NodeProcess,
-  tempDir,
-} from '../lib/node-process.ts';
-import { generate, peerInfo, peersOf, sameTip, startPeer, tipOf } from '../lib/peer-node.ts';
-import { hasVectors } from '../lib/vectors.ts';
+import { cleanUpAfterTests, copyDatadir, type NodeProcess } from '../lib/node-process.ts';
+import { directoryWith, generate, peerInfo, peersOf, sameTip, startPeer, tipOf } from '../lib/peer-node.ts';
+import { oldChain } from '../lib/sample-chains.ts';
 
-cleanUpAfterTests();
+cleanUpAfterTests({ each: true });
 
 const REACHED = '"reason":"upload target for historical blocks reached"';
 
@@ -28,15 +21,14 @@ const uploadTarget = async (node: NodeProcess) =>
 const heightOf = async (node: NodeProcess) => (await node.api.json<Info>('/api/info')).height;
 
 // The limit is not as much as the new blocks of a day may need, so none of it is for old ones.
-describe.skipIf(!hasVectors)('with an upload target, a chain of years ago', () => {
+describe('with an upload target, a chain of years ago', () => {
   const args = ['--p2p.maxUpload=100', '--log.level=debug'];
   let made: Promise<string> | undefined;
-  /** The mixed chain, and a block of now. */
+  /** Blocks of years ago, and one of now. */
   const directory = () => (made ??= makeDirectory());
 
   async function makeDirectory(): Promise<string> {
-    const datadir = tempDir();
-    await importFiles('regtest', datadir, [MIXED_FILE]);
+    const datadir = await directoryWith(oldChain(20));
     const { node } = await startPeer([], { datadir });
     await generate(node, 1);
     await node.stop();
@@ -68,7 +60,7 @@ describe.skipIf(!hasVectors)('with an upload target, a chain of years ago', () =
     const source = await startPeer([], { datadir, args: [...args, '--p2p.permissions=download@127.0.0.1'] });
     const { node } = await startPeer([source.address]);
     await sameTip([source.node, node], await tipOf(source.node));
-    expect(await heightOf(node)).toBe(161);
+    expect(await heightOf(node)).toBe(21);
     expect((await peerInfo(source.node))[0]!.permissions).toEqual(['download']);
     expect(source.node.stderr).not.toContain(REACHED);
     await Promise.all([source.node.stop(), node.stop()]);

@@ -5,7 +5,7 @@ import { cleanUpAfterTests, freePort, startNode } from '../lib/node-process.ts';
 import { directoryWith, generate, hashOfTip, peersOf, sameTip, startPeer } from '../lib/peer-node.ts';
 import { recentChain } from '../lib/sample-chains.ts';
 
-cleanUpAfterTests();
+cleanUpAfterTests({ each: true });
 
 /** Values of the metrics page by series. */
 async function metricsOf(node: NodeProcess): Promise<Map<string, number>> {

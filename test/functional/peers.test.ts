@@ -3,7 +3,7 @@ import { cleanUpAfterTests } from '../lib/node-process.ts';
 import { directoryWith, generate, hashOfTip, peerInfo, peersOf, sameTip, startPeer, tipOf } from '../lib/peer-node.ts';
 import { recentChain } from '../lib/sample-chains.ts';
 
-cleanUpAfterTests();
+cleanUpAfterTests({ each: true });
 
 test('a late joiner syncs from two peers; blocks and reorgs reach all', async () => {
   const chain = recentChain(120, { payments: 2 });

@@ -15,7 +15,7 @@ import {
 } from '../lib/node-process.ts';
 import { recentChain, tipHash } from '../lib/sample-chains.ts';
 
-cleanUpAfterTests();
+cleanUpAfterTests({ each: true });
 
 const chain = recentChain(150, { payments: 20 });
 const file = join(tempDir(), 'blocks.dat');

@@ -1,4 +1,4 @@
-import { afterAll, setDefaultTimeout } from 'bun:test';
+import { afterAll, afterEach, beforeEach, setDefaultTimeout } from 'bun:test';
 import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ const root = join(import.meta.dir, '../..');
 
 /** What `OBVERSE_API_KEY` holds in the nodes of tests. */
 export const TEST_KEY = 'key-of-the-functional-tests-0123456789';
-const START_TIMEOUT_MS = 30_000;
+const START_TIMEOUT_MS = 60_000;
 const STOP_TIMEOUT_MS = 20_000;
 const PIPES_TIMEOUT_MS = 2000;
 const OUTPUT_SHOWN = 4000;
@@ -48,16 +48,26 @@ const directories = new Set<string>();
 
 /**
  * To be called at the top of a file: ends what its tests started and removes their directories. Every wait of these tests
- * has a deadline of its own, so the one of the test runner is only the last.
+ * has a deadline of its own, so the one of the test runner is only the last. `each`: the tests share no program that one
+ * of them started, and each ends its own.
  */
-export function cleanUpAfterTests(): void {
-  setDefaultTimeout(90_000);
+export function cleanUpAfterTests({ each = false } = {}): void {
+  setDefaultTimeout(180_000);
+  if (each) {
+    let before = new Set<Program>();
+    beforeEach(() => void (before = new Set(running)));
+    afterEach(() => endPrograms([...running].filter((program) => !before.has(program))));
+  }
   afterAll(async () => {
-    for (const program of running) program.kill('SIGKILL');
-    await Promise.all([...running].map(({ exited }) => exited));
+    await endPrograms([...running]);
     for (const directory of directories) rmSync(directory, { recursive: true, force: true });
     directories.clear();
   });
+}
+
+async function endPrograms(programs: readonly Program[]): Promise<void> {
+  for (const program of programs) program.kill('SIGKILL');
+  await Promise.all(programs.map(({ exited }) => exited));
 }
 
 /** A new directory that goes with the tests of this file. */
@@ -88,7 +98,7 @@ export async function poll<T>(
   what: string,
   ask: () => Promise<T | null | false> | T | null | false,
   {
-    timeoutMs = 30_000,
+    timeoutMs = 60_000,
     everyMs = 20,
     state = () => '',
   }: { timeoutMs?: number; everyMs?: number; state?: () => string } = {},
@@ -258,6 +268,8 @@ export class NodeProcess extends Program {
         ...['start', '--network', network, '--datadir', datadir, '--http.listen', listen],
         // Tests ask more often than a stranger may.
         ...['--http.limits.publicRate=100000', '--http.limits.publicBurst=100000'],
+        // The usual thousand addresses of eight kinds take two seconds of processor time.
+        ...(args.some((arg) => arg.startsWith('--wallet.')) ? [] : ['--wallet.keypool=20']),
         // Most tests are about one node alone, and two cannot listen on one port.
         ...(args.some((arg) => arg.startsWith('--p2p.')) ? [] : ['--p2p.enabled=false']),
         ...args,

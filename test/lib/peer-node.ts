@@ -38,11 +38,12 @@ export function startPeer(
   return startFreePeer({ ...options, args: [...dialled.map((to) => `--p2p.connect=${to}`), ...args] });
 }
 
-/** Starts a node that looks for peers by itself, and listens on a port of its own. */
+/** Starts a node that looks for peers by itself, and listens on a port of its own. It has no wallet. */
 export async function startFreePeer({ args = [], p2pPort, ...options }: PeerOptions = {}): Promise<PeerNode> {
   const port = p2pPort ?? (await freePort());
   const address = `127.0.0.1:${port}`;
-  const node = await startNode({ ...options, args: [`--p2p.listen=${address}`, ...args] });
+  const wallet = args.some((arg) => arg.startsWith('--wallet.')) ? [] : ['--wallet.enabled=false'];
+  const node = await startNode({ ...options, args: [`--p2p.listen=${address}`, ...wallet, ...args] });
   // It answers over HTTP sooner than peers.
   await node.output('stderr', /"msg":"listening for peers"/);
   const again = () => startFreePeer({ ...options, args, p2pPort: port, datadir: node.datadir });

@@ -2,13 +2,24 @@ import { hashToHex } from '../../src/primitives/hash.ts';
 import { RegtestChain } from './chain-builder.ts';
 import { LOCK_KINDS, lockOf, scriptOfDestination, spend } from './tx-builder.ts';
 
-/** A chain of the last hours: a node that takes it leaves initial sync at its first block, and commits every block. */
+export interface SampleOptions {
+  /** Payments of each block that can have some. */
+  readonly payments?: number;
+  /** Height of a block of a megabyte. */
+  readonly bigAt?: number;
+  /** Seconds between two blocks. */
+  readonly spacing?: number;
+}
+
+/**
+ * A chain of the last hours: a node that connects it leaves initial sync at its first block, and commits every block. With a
+ * longer `spacing` a node commits many blocks at once, until it reaches those of the last day.
+ */
 export function recentChain(
   blocks: number,
-  { payments = 0, bigAt = 0 }: { payments?: number /** Height of a block of a megabyte. */; bigAt?: number } = {},
+  { payments = 0, bigAt = 0, spacing = 60 }: SampleOptions = {},
 ): RegtestChain {
-  const spacing = 60;
-  const startTime = Math.floor(Date.now() / 1000) - (blocks + 60) * spacing;
+  const startTime = Math.floor(Date.now() / 1000) - 3600 - blocks * spacing;
   const chain = new RegtestChain({ startTime, spacing, to: lockOf('p2wpkh') });
   if (bigAt > 0) {
     extend(chain, bigAt - 1, payments);
@@ -16,6 +27,13 @@ export function recentChain(
     chain.mine(1, { txs: [spend(chain.coin(bigAt - 100), new Array(30_000).fill(payee))] });
   }
   extend(chain, blocks - chain.height, payments);
+  return chain;
+}
+
+/** A chain that ended years ago: a node that connects it stays in initial sync. */
+export function oldChain(blocks: number, { payments = 0 } = {}): RegtestChain {
+  const chain = new RegtestChain({ to: lockOf('p2wpkh') });
+  extend(chain, blocks, payments);
   return chain;
 }
 
