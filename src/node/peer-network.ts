@@ -87,7 +87,7 @@ export class PeerNetwork {
         slots: {
           extraFullRelay: () => connections.extraPeers('outbound-full-relay'),
           extraBlockRelay: () => connections.extraPeers('block-relay-only'),
-          hasCompany: ({ link }) => connections.fullOutboundOn(link.network) > 1,
+          isNotOnlyOfNetwork: ({ link }) => connections.fullOutboundOn(link.network) > 1,
         },
         observer: {
           established: (peer) => this.#came(peer, manager),
@@ -168,14 +168,14 @@ export class PeerNetwork {
       isOwnNonce: (nonce) => connections.isOwnNonce(nonce),
       makeRoomForTransactionRelay: (link) => connections.makeRoomForTransactionRelay(link),
       discourage: (link) => connections.discourage(link),
-      answerAddresses: (link) => connections.answerAddresses(link),
+      addrResponse: (link) => connections.addrResponse(link),
       localAddressFor: (link, seenAt) => withFacts(connections.localAddressFor(link, seenAt)),
       sawLocal: (service) => void connections.sawLocal(service),
       uploadTargetReached: (historical) => connections.uploadTargetReached(historical),
       allowExtraFullRelay: (allowed) => connections.allowExtraFullRelay(allowed),
       allowExtraBlockRelay: (allowed) => connections.allowExtraBlockRelay(allowed),
       isReachable: (address) => connections.routes.isReachable(address),
-      isAvoided: (address) => connections.isBannedOrDiscouraged(address),
+      isBannedOrDiscouraged: (address) => connections.isBannedOrDiscouraged(address),
       listening: this.#options.listen !== null,
     };
   }

@@ -72,14 +72,14 @@ export class PeerManager implements PeerLogic {
     const ctx: PeerContext = { ...deps, peers: this.#established, misbehaving };
     this.#ctx = ctx;
     this.#handshake = new Handshake(ctx, {
-      introduced: (peer) => this.#introduced(peer),
+      versionAccepted: (peer) => this.#introduced(peer),
       established: (peer) => this.#establish(peer),
     });
     this.#keepalive = new Keepalive(ctx);
     this.#headers = new HeaderSync(ctx, (peer, last) =>
-      this.#download.headersArrived(peer, last, ctx.clock.monotonicMs()),
+      this.#download.onHeadersAccepted(peer, last, ctx.clock.monotonicMs()),
     );
-    this.#download = new BlockDownload(ctx, { useful: (peer) => this.#compact.useful(peer) });
+    this.#download = new BlockDownload(ctx, { extendedChain: (peer) => this.#compact.useful(peer) });
     this.#outbound = new OutboundMonitor(ctx, this.#headers, this.#download.requests, slots);
     this.#recent = new RecentBlock(ctx);
     this.#announcer = new BlockAnnouncer(ctx, this.#recent);
@@ -132,8 +132,8 @@ export class PeerManager implements PeerLogic {
     peer.gone = true;
     this.#all.delete(link);
     this.#established.delete(peer.id);
-    this.#headers.closed(peer);
-    this.#download.closed(peer, nowMs);
+    this.#headers.removePeer(peer);
+    this.#download.removePeer(peer, nowMs);
     this.#compact.closed(peer);
     this.#intake.closed(peer);
     this.#ctx.log[peer.inbound ? 'debug' : 'info']('peer disconnected', { peer: peer.id, reason });
@@ -165,14 +165,14 @@ export class PeerManager implements PeerLogic {
     const peer = this.#established.get(id);
     if (!peer) return 'Peer does not exist';
     if (!peer.servesWitness) return 'Pre-SegWit peer';
-    return this.#download.fetchFrom(peer, entry, this.#ctx.clock.monotonicMs())
+    return this.#download.fetchBlock(peer, entry, this.#ctx.clock.monotonicMs())
       ? null
       : 'Already requested from this peer';
   }
 
   /** Sends a ping to every peer with its next tick. */
   pingAll(): void {
-    for (const { ping } of this.#established.values()) ping.queued = true;
+    for (const { onPing } of this.#established.values()) onPing.queued = true;
   }
 
   #isDue({ negotiated }: Peer, type: string): boolean {
@@ -236,8 +236,8 @@ export class PeerManager implements PeerLogic {
 
   #committed({ tip, connected, disconnected }: ChainCommit): void {
     const { chain } = this.#ctx;
-    this.#outbound.moved();
-    this.#download.connected();
+    this.#outbound.onNewTip();
+    this.#download.onBlocksConnected();
     this.#recent.set(tip);
     if (disconnected.length > 0) this.#intake.disconnected();
     if (chain.initialSync) return;
@@ -254,7 +254,7 @@ export class PeerManager implements PeerLogic {
       } catch (error) {
         this.#broken(peer, 'peer tick failed', { error });
       }
-    this.#outbound.check(nowMs);
+    this.#outbound.checkOutboundPeers(nowMs);
     this.#txs.rebroadcast(nowMs);
   }
 
@@ -266,7 +266,7 @@ export class PeerManager implements PeerLogic {
     this.#addrs.tick(peer, nowMs);
     this.#txs.tick(peer, nowMs);
     this.#intake.tick(peer);
-    this.#outbound.tick(peer, nowMs);
+    this.#outbound.considerEviction(peer, nowMs);
     this.#download.tick(peer, nowMs);
   }
 }

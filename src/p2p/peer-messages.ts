@@ -59,16 +59,16 @@ export class PeerMessages {
     const { negotiated } = peer;
     switch (type) {
       case 'version':
-        return this.#parts.handshake.version(peer, value);
+        return this.#parts.handshake.onVersion(peer, value);
       case 'verack':
-        return this.#parts.handshake.verack(peer);
+        return this.#parts.handshake.onVerack(peer);
       case 'wtxidrelay':
       case 'sendaddrv2':
-        return this.#parts.handshake.option(peer, type);
+        return this.#parts.handshake.onNegotiation(peer, type);
       case 'ping':
         return this.#parts.keepalive.ping(peer, value.nonce);
       case 'pong':
-        return this.#parts.keepalive.pong(peer, value.nonce, this.#ctx.clock.monotonicMs());
+        return this.#parts.keepalive.onPong(peer, value.nonce, this.#ctx.clock.monotonicMs());
       case 'sendheaders':
         negotiated.prefersHeaders = true;
         return;
@@ -91,9 +91,9 @@ export class PeerMessages {
       case 'getblocks':
         return this.#parts.serve.getblocks(peer, value);
       case 'headers':
-        return this.#parts.headers.headers(peer, value.headers);
+        return this.#parts.headers.onHeaders(peer, value.headers);
       case 'block':
-        return this.#parts.download.block(peer, value);
+        return this.#parts.download.onBlock(peer, value);
       case 'tx':
         return this.#parts.intake.transaction(peer, value.tx);
       case 'cmpctblock':
@@ -137,7 +137,7 @@ export class PeerMessages {
         peer.link.disconnect('transaction announced in violation of protocol');
     });
     if (peer.gone || peer.link.closed) return;
-    if (lastBlock !== null) this.#parts.headers.announced(peer, lastBlock);
+    if (lastBlock !== null) this.#parts.headers.onBlockInv(peer, lastBlock);
     this.#parts.intake.tick(peer);
   }
 

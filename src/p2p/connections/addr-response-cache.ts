@@ -36,7 +36,7 @@ export class AddrResponseCache {
     this.#random = random;
   }
 
-  answer(link: PeerLink): readonly PeerAddress[] {
+  get(link: PeerLink): readonly PeerAddress[] {
     if (link.permissions.has('addr')) return this.#draw();
     const key = keyOf(link);
     const now = this.#clock.nowMs();

@@ -10,7 +10,7 @@ const MAX_ANCHORS = 2;
  * Reads and deletes the anchors: block-relay-only peers of the last run, which are connected to first, so that a
  * restart does not help an eclipse attacker.
  */
-export function takeAnchors(store: PeerStore): PeerAddress[] {
+export function loadAnchors(store: PeerStore): PeerAddress[] {
   const peers: PeerAddress[] = [];
   for (const bytes of store.takeAnchors()) {
     try {

@@ -20,13 +20,13 @@ export interface EventParts {
 export class LogicEvents implements ConnectionEvents {
   readonly #parts: EventParts;
   readonly #logic: PeerLogic;
-  readonly #turns: MessageScheduler;
+  readonly #scheduler: MessageScheduler;
   readonly #memory: PeerMemory;
 
   constructor(logic: PeerLogic, parts: EventParts) {
     this.#parts = parts;
     this.#logic = logic;
-    this.#turns = new MessageScheduler(logic, parts.log);
+    this.#scheduler = new MessageScheduler(logic, parts.log);
     this.#memory = new PeerMemory(parts.table, parts.log);
   }
 
@@ -36,8 +36,8 @@ export class LogicEvents implements ConnectionEvents {
     this.#guarded(connection, () => this.#logic.opened(connection));
   }
 
-  ready(connection: Connection): void {
-    this.#turns.ready(connection);
+  messageReady(connection: Connection): void {
+    this.#scheduler.schedule(connection);
   }
 
   transferred(sent: number, received: number): void {
@@ -48,19 +48,19 @@ export class LogicEvents implements ConnectionEvents {
     this.#parts.totals.message(direction, type);
   }
 
-  get crowded(): boolean {
-    return this.#memory.isCrowded;
+  get memoryHigh(): boolean {
+    return this.#memory.isHigh;
   }
 
-  kept(bytes: number): void {
-    this.#memory.changed(bytes);
+  memoryChanged(bytes: number): void {
+    this.#memory.update(bytes);
   }
 
   closed(connection: Connection, reason: string): void {
     const { table, totals, addresses, log, retryV1 } = this.#parts;
     const { id, type, service, standing, opened, closeDetail } = connection;
     table.remove(connection);
-    this.#turns.remove(connection);
+    this.#scheduler.remove(connection);
     totals.closed(reason);
     log.debug('connection closed', { peer: id, type, reason, detail: closeDetail ?? undefined });
     // The time of block-relay-only peers is not updated, so that it does not reveal them.
@@ -69,20 +69,20 @@ export class LogicEvents implements ConnectionEvents {
     if (connection.shouldRetryV1) retryV1(connection);
   }
 
-  broken(connection: Connection, error: unknown): void {
+  internalError(connection: Connection, error: unknown): void {
     this.#parts.log.error('peer could not be processed', { peer: connection.id, error });
   }
 
   /** Stops the delivery of messages. */
   stop(): void {
-    this.#turns.stop();
+    this.#scheduler.stop();
   }
 
   #guarded(connection: Connection, call: () => void): void {
     try {
       call();
     } catch (error) {
-      this.broken(connection, error);
+      this.internalError(connection, error);
       connection.disconnect('internal error');
     }
   }

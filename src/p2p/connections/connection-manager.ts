@@ -30,7 +30,7 @@ export class ConnectionManager {
   readonly slots: Slots;
   readonly #state: NetState;
   readonly #nonces: OwnNonces;
-  readonly #answers: AddrResponseCache;
+  readonly #addrResponses: AddrResponseCache;
   #running: RunningNet | null = null;
 
   constructor(options: NetOptions, deps: NetDependencies) {
@@ -43,9 +43,9 @@ export class ConnectionManager {
     this.slots = state.slots;
     this.#nonces = new OwnNonces(state.table);
     const { timing, random } = state.deps;
-    this.#answers = new AddrResponseCache(
+    this.#addrResponses = new AddrResponseCache(
       state.addresses,
-      ({ address }) => state.isShunned(address),
+      ({ address }) => state.isBannedOrDiscouraged(address),
       timing.clock,
       random,
     );
@@ -95,9 +95,9 @@ export class ConnectionManager {
   async connectTo(text: string, type: OutboundType, v2: boolean = this.#state.options.v2): Promise<PeerLink | null> {
     const running = this.#running;
     if (running === null) return null;
-    if (type !== 'manual' && !this.#hasPlaceFor(type, running)) return null;
+    if (type !== 'manual' && !this.#hasFreeSlotFor(type, running)) return null;
     try {
-      return await running.opener.open({ type, to: text, v2, countFailure: false }, running.signal);
+      return await running.dialer.open({ type, to: text, v2, countFailure: false }, running.signal);
     } catch (error) {
       if (running.signal.aborted) return null;
       throw error;
@@ -138,12 +138,12 @@ export class ConnectionManager {
   }
 
   isBannedOrDiscouraged(address: NetAddress): boolean {
-    return this.#state.isShunned(address);
+    return this.#state.isBannedOrDiscouraged(address);
   }
 
   /** Returns the answer to `getaddr` for a peer. */
-  answerAddresses(link: PeerLink): readonly PeerAddress[] {
-    return this.#answers.answer(link);
+  addrResponse(link: PeerLink): readonly PeerAddress[] {
+    return this.#addrResponses.get(link);
   }
 
   localAddresses(): readonly LocalAddress[] {
@@ -162,7 +162,7 @@ export class ConnectionManager {
 
   /** Returns the nonce of our `version` message on a link. */
   nonceOf(link: PeerLink): bigint {
-    return this.#nonces.of(link);
+    return this.#nonces.nonceOf(link);
   }
 
   /** Returns whether a nonce is ours, so that the peer is ourselves. */
@@ -209,8 +209,8 @@ export class ConnectionManager {
     return this.totals.upload.isReached(historical);
   }
 
-  #hasPlaceFor(type: OutboundType, { opener, outbound }: RunningNet): boolean {
-    const taken = this.#state.table.count(type) + opener.pending(type);
+  #hasFreeSlotFor(type: OutboundType, { dialer, outbound }: RunningNet): boolean {
+    const taken = this.#state.table.count(type) + dialer.pending(type);
     if (type === 'outbound-full-relay') return taken < this.slots.fullRelay;
     if (type === 'block-relay-only') return taken < this.slots.blockRelay;
     return outbound?.hasFreeSlot ?? true;

@@ -14,7 +14,7 @@ const RECEIVE_LIMIT = 5_000_000;
 /** Memory of a queued message beyond its bytes. */
 const OVERHEAD = 128;
 /** Replaces the send and receive limits while the memory of all peers together is high. */
-const CROWDED_LIMIT = 250_000;
+const HIGH_MEMORY_LIMIT = 250_000;
 
 export type Direction = 'sent' | 'received';
 
@@ -23,18 +23,18 @@ export interface ConnectionEvents {
   /** Messages can be sent. Called at most once. */
   opened(connection: Connection): void;
   /** A message is ready to be processed. May be called repeatedly. */
-  ready(connection: Connection): void;
+  messageReady(connection: Connection): void;
   /** The connection is closed. Called once, in a separate microtask. */
   closed(connection: Connection, reason: string): void;
   transferred(sent: number, received: number): void;
   /** A message was queued or received; one that could not be decoded has an empty type. */
   message(direction: Direction, type: string): void;
   /** The memory used for the peer changed by `bytes`. May disconnect this or another peer. */
-  kept(bytes: number): void;
+  memoryChanged(bytes: number): void;
   /** Whether the memory of all peers together is high. */
-  readonly crowded: boolean;
+  readonly memoryHigh: boolean;
   /** An internal error prevents further processing. */
-  broken(connection: Connection, error: unknown): void;
+  internalError(connection: Connection, error: unknown): void;
 }
 
 export interface ConnectionOptions {
@@ -125,16 +125,16 @@ export class Connection implements PeerLink {
   }
 
   get sendQueueFull(): boolean {
-    return this.#sending.size > (this.#events.crowded ? CROWDED_LIMIT : SOFT_SEND_LIMIT);
+    return this.#sending.size > (this.#events.memoryHigh ? HIGH_MEMORY_LIMIT : SOFT_SEND_LIMIT);
   }
 
   /** Memory in use, bytes: messages to send, to process and in process, and the incomplete one. */
-  get kept(): number {
+  get memory(): number {
     return this.#kept;
   }
 
   /** Age of the oldest unsent or incomplete message, milliseconds. */
-  get keptMs(): number {
+  get memoryAgeMs(): number {
     const now = this.#clock.monotonicMs();
     return Math.max(0, now - (this.#sending.since ?? now), now - (this.#heldSince ?? now));
   }
@@ -160,7 +160,7 @@ export class Connection implements PeerLink {
   }
 
   /** Whether a message may be processed now. As in Core, a peer that does not read our answers gets no further ones. */
-  get hasTurn(): boolean {
+  get canProcessMessage(): boolean {
     return !this.#closed && this.#receivedHead < this.#received.length && !this.sendQueueFull;
   }
 
@@ -189,8 +189,8 @@ export class Connection implements PeerLink {
     this.#close(reason, null);
   }
 
-  /** Removes and returns the oldest queued message. The caller must call `finished` afterwards. */
-  take(): NetMessage | undefined {
+  /** Removes and returns the oldest queued message. The caller must call `finishMessage` afterwards. */
+  dequeueMessage(): NetMessage | undefined {
     const message = this.#received[this.#receivedHead++];
     if (message === undefined) return undefined;
     this.#receivedSize -= message.wireSize + OVERHEAD;
@@ -207,20 +207,20 @@ export class Connection implements PeerLink {
   }
 
   /** Marks the message in process as finished. */
-  finished(): void {
+  finishMessage(): void {
     this.#inWork = 0;
     this.#account();
   }
 
   get #receiveLimit(): number {
-    return this.#events.crowded ? CROWDED_LIMIT : RECEIVE_LIMIT;
+    return this.#events.memoryHigh ? HIGH_MEMORY_LIMIT : RECEIVE_LIMIT;
   }
 
   #account(): void {
     const kept = this.#closed ? 0 : this.#sending.size + this.#receivedSize + this.#inWork + this.#transport.held;
     const more = kept - this.#kept;
     this.#kept = kept;
-    if (more !== 0) this.#events.kept(more);
+    if (more !== 0) this.#events.memoryChanged(more);
   }
 
   /** Disconnects this peer after an internal error, so that the other peers are unaffected. */
@@ -228,7 +228,7 @@ export class Connection implements PeerLink {
     try {
       work();
     } catch (error) {
-      this.#events.broken(this, error);
+      this.#events.internalError(this, error);
       this.disconnect('internal error');
     }
   }
@@ -257,7 +257,7 @@ export class Connection implements PeerLink {
       this.#stream.pause();
     }
     this.#account();
-    if (this.hasTurn) this.#events.ready(this);
+    if (this.canProcessMessage) this.#events.messageReady(this);
   }
 
   #on(event: TransportEvent): void {
@@ -301,7 +301,7 @@ export class Connection implements PeerLink {
     this.#events.transferred(sent, 0);
     this.#account();
     if (!this.sendQueueFull) this.#wake();
-    if (this.hasTurn) this.#events.ready(this);
+    if (this.canProcessMessage) this.#events.messageReady(this);
   }
 
   #close(reason: string, detail: string | null): void {

@@ -37,7 +37,7 @@ export interface DialerParts {
   readonly routes: Routes;
   readonly local: LocalAddresses;
   readonly addresses: AddrManager;
-  readonly isShunned: (service: NetService) => boolean;
+  readonly isBannedOrDiscouraged: (service: NetService) => boolean;
   readonly active: () => boolean;
   readonly events: ConnectionEvents;
   readonly timing: Timing;
@@ -75,7 +75,7 @@ export class Dialer {
 
   /** Opens a connection and starts its handshake. Returns null on failure. Rejects only with the signal's reason. */
   async open(request: DialRequest, signal: AbortSignal): Promise<Connection | null> {
-    if (!this.#parts.active() || this.#isRefused(request)) return null;
+    if (!this.#parts.active() || this.#isExcluded(request)) return null;
     this.#pending.add(request);
     try {
       const targets = await this.#targets(request.to, signal);
@@ -93,10 +93,10 @@ export class Dialer {
     }
   }
 
-  #isRefused({ to }: DialRequest): boolean {
-    const { table, local, isShunned } = this.#parts;
+  #isExcluded({ to }: DialRequest): boolean {
+    const { table, local, isBannedOrDiscouraged } = this.#parts;
     if (typeof to === 'string') return table.hasName(to);
-    return local.isLocal(to.address) || isShunned(to) || table.hasAddress(to.address);
+    return local.isLocal(to.address) || isBannedOrDiscouraged(to) || table.hasAddress(to.address);
   }
 
   /**

@@ -37,7 +37,7 @@ export interface DnsSeedOptions {
 }
 
 /** Queries DNS seeds if addresses are needed (Core's ThreadDNSAddressSeed). Rejects with the signal's reason. */
-export async function askDnsSeeds(options: DnsSeedOptions, signal: AbortSignal): Promise<void> {
+export async function queryDnsSeeds(options: DnsSeedOptions, signal: AbortSignal): Promise<void> {
   const { addresses, timing, log } = options;
   const seeds = shuffled(options.seeds, options.random);
   // All seeds are queried at once if no address is known.
@@ -46,17 +46,17 @@ export async function askDnsSeeds(options: DnsSeedOptions, signal: AbortSignal):
   for (const seed of seeds) {
     if (rightNow === 0) {
       rightNow = SEEDS_AT_ONCE;
-      if (addresses.size() > 0 && (await foundPeers(options, signal))) return;
+      if (addresses.size() > 0 && (await hasEnoughPeers(options, signal))) return;
     }
     while (!options.active()) await timing.sleep(1000, signal);
-    found += await askSeed(seed, options, signal);
+    found += await querySeed(seed, options, signal);
     rightNow--;
   }
   if (seeds.length > 0) log.info('asked DNS seeds for peers', { seeds: seeds.length, found });
 }
 
 /** Waits for connections to known addresses; returns whether there are enough peers. */
-async function foundPeers({ addresses, timing, peers }: DnsSeedOptions, signal: AbortSignal): Promise<boolean> {
+async function hasEnoughPeers({ addresses, timing, peers }: DnsSeedOptions, signal: AbortSignal): Promise<boolean> {
   const wait = addresses.size() >= MANY_ADDRESSES ? LONG_WAIT_MS : WAIT_MS;
   for (let waited = 0; waited < wait; waited += WAIT_MS) {
     await timing.sleep(Math.min(WAIT_MS, wait - waited), signal);
@@ -65,7 +65,7 @@ async function foundPeers({ addresses, timing, peers }: DnsSeedOptions, signal: 
   return false;
 }
 
-async function askSeed(seed: string, options: DnsSeedOptions, signal: AbortSignal): Promise<number> {
+async function querySeed(seed: string, options: DnsSeedOptions, signal: AbortSignal): Promise<number> {
   const { addresses, random, timing, port, throughProxy, addrFetch } = options;
   signal.throwIfAborted();
   if (throughProxy) {

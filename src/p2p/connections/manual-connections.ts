@@ -11,7 +11,7 @@ const IDLE_MS = 2000;
 const RETRY_MS = 60_000;
 
 export interface ManualParts {
-  readonly opener: Dialer;
+  readonly dialer: Dialer;
   readonly table: ConnectionTable;
   readonly added: AddedNodes;
   readonly timing: Timing;
@@ -23,12 +23,12 @@ export interface ManualParts {
  */
 export async function keepConnected(
   names: readonly string[],
-  { opener, timing, v2 }: ManualParts,
+  { dialer, timing, v2 }: ManualParts,
   signal: AbortSignal,
 ): Promise<never> {
   for (let round = 0; ; round++) {
     for (const to of names) {
-      await opener.open({ type: 'manual', to, v2, countFailure: false }, signal);
+      await dialer.open({ type: 'manual', to, v2, countFailure: false }, signal);
       await timing.sleep(PAUSE_MS * Math.min(round, MAX_PAUSES), signal);
     }
     await timing.sleep(PAUSE_MS, signal);
@@ -36,7 +36,7 @@ export async function keepConnected(
 }
 
 /** Connects to added nodes that are not connected, once per minute. Rejects with the signal's reason. */
-export async function keepAdded({ opener, table, added, timing }: ManualParts, signal: AbortSignal): Promise<never> {
+export async function keepAdded({ dialer, table, added, timing }: ManualParts, signal: AbortSignal): Promise<never> {
   for (;;) {
     const states = added.states(table);
     let free = MANUAL_SLOTS - states.filter(({ connected }) => connected?.inbound === false).length;
@@ -44,7 +44,7 @@ export async function keepAdded({ opener, table, added, timing }: ManualParts, s
     for (const { text, v2, connected } of states) {
       if (connected !== null || free <= 0) continue;
       tried = true;
-      const link = await opener.open({ type: 'manual', to: text, v2, countFailure: false }, signal);
+      const link = await dialer.open({ type: 'manual', to: text, v2, countFailure: false }, signal);
       if (link !== null) free--;
       await timing.sleep(PAUSE_MS, signal);
     }

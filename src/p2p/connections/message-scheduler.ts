@@ -25,7 +25,7 @@ export class MessageScheduler {
   }
 
   /** Schedules a connection with a ready message. */
-  ready(connection: Connection): void {
+  schedule(connection: Connection): void {
     if (this.#busy.has(connection)) return;
     this.#waiting.add(connection);
     this.#scheduled ??= setImmediate(() => this.#run());
@@ -52,28 +52,28 @@ export class MessageScheduler {
       // As in Core, the order is random in each round, so that no peer can choose its position.
       for (const connection of shuffled([...this.#waiting], systemRandomBelow)) {
         this.#waiting.delete(connection);
-        this.#turn(connection);
+        this.#processMessage(connection);
         count++;
       }
     }
     if (this.#waiting.size > 0) this.#scheduled ??= setImmediate(() => this.#run());
   }
 
-  #turn(connection: Connection): void {
-    const message = connection.hasTurn ? connection.take() : undefined;
+  #processMessage(connection: Connection): void {
+    const message = connection.canProcessMessage ? connection.dequeueMessage() : undefined;
     if (message === undefined) return;
     const { type } = message;
     try {
       const work = this.#logic.message(connection, message);
       if (work === undefined) {
-        connection.finished();
-        this.#next(connection);
+        connection.finishMessage();
+        this.#scheduleNext(connection);
         return;
       }
       this.#busy.add(connection);
       const done = () => {
-        connection.finished();
-        if (this.#busy.delete(connection)) this.#next(connection);
+        connection.finishMessage();
+        if (this.#busy.delete(connection)) this.#scheduleNext(connection);
       };
       work.then(done, (error) => {
         this.#failed(connection, type, error);
@@ -84,8 +84,8 @@ export class MessageScheduler {
     }
   }
 
-  #next(connection: Connection): void {
-    if (connection.hasTurn) this.ready(connection);
+  #scheduleNext(connection: Connection): void {
+    if (connection.canProcessMessage) this.schedule(connection);
   }
 
   /** `PeerLogic.message` must not throw, so this is an internal error. One lost peer is better than a crash. */

@@ -62,7 +62,7 @@ export class NetState {
     for (const service of options.externalAddresses) this.local.add(service, LOCAL_SCORES.manual);
   }
 
-  isShunned(address: NetAddress): boolean {
+  isBannedOrDiscouraged(address: NetAddress): boolean {
     return this.bans.isBanned(address) || this.discouragement.isDiscouraged(address);
   }
 

@@ -9,7 +9,7 @@ import type { RoutableNetwork } from './routes.ts';
 /** Maximum number of addresses considered per round. */
 const MAX_TRIES = 100;
 /** Number of addresses after which the thread yields: selection is slow if few addresses are known. */
-const TRIES_AT_ONCE = 10;
+const YIELD_AFTER = 10;
 /** Number of attempts after which recently tried addresses, and bad ports, are accepted. */
 const RECENT_AFTER = 30;
 const BAD_PORT_AFTER = 50;
@@ -24,7 +24,7 @@ export interface AddressChoice {
   readonly isFeeler: boolean;
   readonly clock: Clock;
   /** Returns whether there is a connection to the network group. */
-  readonly isTaken: Test;
+  readonly isGroupConnected: Test;
   readonly isReachable: Test;
   readonly isLocal: Test;
   readonly isConnected: Test;
@@ -35,15 +35,15 @@ export interface AddressChoice {
 
 /** Chooses an address for an automatic connection (Core's ThreadOpenConnections); null if none is suitable. */
 export async function chooseAddress(choice: AddressChoice): Promise<PeerAddress | null> {
-  const { isFeeler, isTaken, isReachable, isLocal, isAdded, isDesirable } = choice;
+  const { isFeeler, isGroupConnected, isReachable, isLocal, isAdded, isDesirable } = choice;
   const now = unixSeconds(choice.clock);
   for (let tries = 1; tries <= MAX_TRIES; tries++) {
-    if (tries % TRIES_AT_ONCE === 0) await new Promise((resolve) => setImmediate(resolve));
+    if (tries % YIELD_AFTER === 0) await new Promise((resolve) => setImmediate(resolve));
     const selected = isFeeler ? feelerAddress(choice) : select(choice, false);
     if (selected === null) return null;
     const { peer, lastTry } = selected;
     const { address, services, port } = peer;
-    if (!isFeeler && isTaken(peer)) continue;
+    if (!isFeeler && isGroupConnected(peer)) continue;
     if (!isValid(address) || isLocal(peer)) return null;
     if (!isReachable(peer)) continue;
     if (now - lastTry < RECENT_SECONDS && tries < RECENT_AFTER) continue;

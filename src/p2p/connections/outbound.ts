@@ -30,11 +30,11 @@ const FULL_RELAY = 8;
 /** Connection types that use slots of automatic connections. */
 const AUTOMATIC = ['outbound-full-relay', 'block-relay-only', 'feeler', 'addr-fetch'] as const;
 /** Long-lived connection types, which must be in different network groups. */
-const LASTING: readonly string[] = ['manual', 'outbound-full-relay', 'block-relay-only'];
+const LONG_LIVED: readonly string[] = ['manual', 'outbound-full-relay', 'block-relay-only'];
 
 export interface OutboundParts {
   readonly table: ConnectionTable;
-  readonly opener: Dialer;
+  readonly dialer: Dialer;
   readonly slots: Slots;
   readonly addresses: AddrManager;
   readonly added: AddedNodes;
@@ -49,7 +49,7 @@ export interface OutboundParts {
   /** Returns the fixed seeds, or none. */
   readonly fixedSeeds: () => readonly PeerAddress[];
   /** Whether DNS seeds are queried, which come before the fixed seeds. */
-  readonly asksDnsSeeds: boolean;
+  readonly usesDnsSeeds: boolean;
 }
 
 /** The next connection to open. */
@@ -98,8 +98,8 @@ export class Outbound {
   }
 
   get hasFreeSlot(): boolean {
-    const { table, opener, slots } = this.#parts;
-    return table.count(...AUTOMATIC) + opener.pending(...AUTOMATIC) < slots.automatic;
+    const { table, dialer, slots } = this.#parts;
+    return table.count(...AUTOMATIC) + dialer.pending(...AUTOMATIC) < slots.automatic;
   }
 
   #now(): number {
@@ -113,35 +113,35 @@ export class Outbound {
 
   async #fetchOne(signal: AbortSignal): Promise<void> {
     if (this.#fetches.length === 0 || !this.hasFreeSlot) return;
-    const { opener, v2 } = this.#parts;
-    await opener.open({ type: 'addr-fetch', to: this.#fetches.shift()!, v2, countFailure: false }, signal);
+    const { dialer, v2 } = this.#parts;
+    await dialer.open({ type: 'addr-fetch', to: this.#fetches.shift()!, v2, countFailure: false }, signal);
   }
 
   async #round(signal: AbortSignal): Promise<void> {
-    const { addresses, opener, timing, random, slots, v2 } = this.#parts;
-    this.#takeFixedSeeds();
+    const { addresses, dialer, timing, random, slots, v2 } = this.#parts;
+    this.#addFixedSeeds();
     const plan = this.#plan();
     if (plan === null) return;
     addresses.resolveCollisions();
-    const { groups, privateCount } = this.#lastingGroups();
-    const isTaken = (service: NetService) => groups.has(groupKey(service));
-    const peer = plan.anchor ? this.#nextAnchor(isTaken) : await this.#choose(plan, isTaken);
+    const { groups, privateCount } = this.#longLivedGroups();
+    const isGroupConnected = (service: NetService) => groups.has(groupKey(service));
+    const peer = plan.anchor ? this.#nextAnchor(isGroupConnected) : await this.#choose(plan, isGroupConnected);
     signal.throwIfAborted();
     if (peer === null) return;
     if (plan.type === 'feeler') await timing.sleep(random(FEELER_DELAY_MS), signal);
     // With less than two groups connected, our own network may be down.
     const countFailure = groups.size + privateCount >= Math.min(slots.maxAutomatic - 1, 2);
     const speaksV2 = v2 && hasServices(peer.services, SERVICES.p2pV2);
-    await opener.open({ type: plan.type, to: peer, v2: speaksV2, countFailure }, signal);
+    await dialer.open({ type: plan.type, to: peer, v2: speaksV2, countFailure }, signal);
   }
 
-  #takeFixedSeeds(): void {
-    const { routes, addresses, added, fixedSeeds, asksDnsSeeds, log } = this.#parts;
+  #addFixedSeeds(): void {
+    const { routes, addresses, added, fixedSeeds, usesDnsSeeds, log } = this.#parts;
     if (this.#fixedSeedsDone) return;
     const empty = routes.networks.filter((network) => addresses.size(undefined, network) === 0);
     if (empty.length === 0) return;
     const isTime = this.#now() > this.#startMs + FIXED_SEEDS_AFTER_MS;
-    if (!isTime && (asksDnsSeeds || added.size > 0)) return;
+    if (!isTime && (usesDnsSeeds || added.size > 0)) return;
     this.#fixedSeedsDone = true;
     const seeds = fixedSeeds().filter(({ address }) => (empty as readonly string[]).includes(address.network));
     if (seeds.length === 0) return;
@@ -187,24 +187,24 @@ export class Outbound {
     return shuffled(routes.networks, random).find(isMissing) ?? null;
   }
 
-  #nextAnchor(isTaken: (service: NetService) => boolean): PeerAddress | null {
+  #nextAnchor(isGroupConnected: (service: NetService) => boolean): PeerAddress | null {
     const { local, routes, isDesirable } = this.#parts;
     for (let anchor = this.#anchors.pop(); anchor !== undefined; anchor = this.#anchors.pop()) {
       const { address, services } = anchor;
       const isUsable = !local.isLocal(address) && routes.isReachable(address) && isDesirable(services);
-      if (isUsable && !isTaken(anchor)) return anchor;
+      if (isUsable && !isGroupConnected(anchor)) return anchor;
     }
     return null;
   }
 
-  #choose({ type, network }: Plan, isTaken: (service: NetService) => boolean): Promise<PeerAddress | null> {
+  #choose({ type, network }: Plan, isGroupConnected: (service: NetService) => boolean): Promise<PeerAddress | null> {
     const { addresses, routes, local, added, table, timing, isDesirable } = this.#parts;
     return chooseAddress({
       addresses,
       networks: network === null ? routes.networks : [network],
       isFeeler: type === 'feeler',
       clock: timing.clock,
-      isTaken,
+      isGroupConnected,
       isReachable: ({ address }) => routes.isReachable(address),
       isLocal: ({ address }) => local.isLocal(address),
       isConnected: ({ address }) => table.hasAddress(address),
@@ -216,11 +216,11 @@ export class Outbound {
   /**
    * Returns the IPv4 and IPv6 groups of long-lived connections, and the number of such connections on other networks.
    */
-  #lastingGroups(): { groups: Set<string>; privateCount: number } {
+  #longLivedGroups(): { groups: Set<string>; privateCount: number } {
     const groups = new Set<string>();
     let privateCount = 0;
     for (const { type, service } of this.#parts.table.all()) {
-      if (!LASTING.includes(type)) continue;
+      if (!LONG_LIVED.includes(type)) continue;
       // Groups of other networks do not identify the operator of a node.
       if (['onion', 'i2p', 'cjdns'].includes(service.address.network)) privateCount++;
       else groups.add(groupKey(service));

@@ -11,7 +11,7 @@ export class OwnNonces {
   }
 
   /** Returns the nonce of a link, always the same one. */
-  of(link: PeerLink): bigint {
+  nonceOf(link: PeerLink): bigint {
     const old = this.#nonces.get(link);
     if (old !== undefined) return old;
     const nonce = crypto.getRandomValues(new BigUint64Array(1))[0]!;

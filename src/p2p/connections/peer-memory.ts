@@ -8,7 +8,7 @@ import type { ConnectionTable } from './connection-table.ts';
  */
 const LIMIT = 32_000_000;
 /** Memory above which the limits per peer are lowered, bytes. */
-const CROWDED = 10_000_000;
+const HIGH = 10_000_000;
 
 /**
  * The memory used for all peers together. Above the limit inbound peers are disconnected, first those with the largest
@@ -24,17 +24,17 @@ export class PeerMemory {
     this.#log = log;
   }
 
-  get isCrowded(): boolean {
-    return this.#total > CROWDED;
+  get isHigh(): boolean {
+    return this.#total > HIGH;
   }
 
   /** Updates the total by `bytes`. May disconnect peers. */
-  changed(bytes: number): void {
+  update(bytes: number): void {
     this.#total += bytes;
     while (this.#total > LIMIT) {
       const worst = this.#worst();
       if (worst === null) return;
-      this.#log.debug('peer memory limit exceeded', { peer: worst.id, bytes: worst.kept, of: this.#total });
+      this.#log.debug('peer memory limit exceeded', { peer: worst.id, bytes: worst.memory, of: this.#total });
       worst.disconnect('too much memory kept');
     }
   }
@@ -45,7 +45,7 @@ export class PeerMemory {
     for (const connection of this.#table.all()) {
       if (connection.type !== 'inbound' || connection.permissions.has('noban')) continue;
       // The added millisecond keeps the product positive for data that is not waiting.
-      const burden = connection.kept * (connection.keptMs + 1);
+      const burden = connection.memory * (connection.memoryAgeMs + 1);
       if (burden <= most) continue;
       most = burden;
       worst = connection;

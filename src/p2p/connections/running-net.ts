@@ -1,9 +1,9 @@
 import { Acceptor } from './acceptor.ts';
-import { saveAnchors, takeAnchors } from './anchors.ts';
+import { loadAnchors, saveAnchors } from './anchors.ts';
 import type { Connection } from './connection.ts';
 import { LogicEvents } from './connection-events.ts';
 import { Dialer } from './dialer.ts';
-import { askDnsSeeds } from './dns-seeds.ts';
+import { queryDnsSeeds } from './dns-seeds.ts';
 import { fixedSeeds } from './fixed-seeds.ts';
 import { inactivityReason } from './inactivity.ts';
 import { keepAdded, keepConnected } from './manual-connections.ts';
@@ -22,7 +22,7 @@ export class RunningNet {
   /** Port on which peers can connect; null if not listening. */
   readonly port: number | null;
   readonly acceptor: Acceptor;
-  readonly opener: Dialer;
+  readonly dialer: Dialer;
   /** Null if only configured peers are connected to. */
   readonly outbound: Outbound | null;
   readonly #state: NetState;
@@ -57,14 +57,14 @@ export class RunningNet {
       state.findLocalAddresses(listening);
       deps.log.info('listening for peers', { ...listening, v2 });
     }
-    this.opener = new Dialer({
+    this.dialer = new Dialer({
       ...deps,
       ...shared,
       defaultPort: options.params.ports.p2p,
       routes: state.routes,
       local: state.local,
       addresses: state.addresses,
-      isShunned: ({ address }) => state.isShunned(address),
+      isBannedOrDiscouraged: ({ address }) => state.isBannedOrDiscouraged(address),
     });
     this.outbound = connect.length > 0 ? null : this.#makeOutbound();
     this.#startLoops();
@@ -78,7 +78,7 @@ export class RunningNet {
   async stop(): Promise<void> {
     const { table, deps } = this.#state;
     const anchors = table.all().flatMap((connection) => {
-      const to = this.opener.requestOf(connection)?.to;
+      const to = this.dialer.requestOf(connection)?.to;
       return connection.type === 'block-relay-only' && typeof to === 'object' ? [to] : [];
     });
     this.acceptor.stop();
@@ -96,16 +96,16 @@ export class RunningNet {
     return new Outbound({
       ...this.#state,
       ...deps,
-      opener: this.opener,
+      dialer: this.dialer,
       v2: options.v2,
-      anchors: takeAnchors(peerStore),
+      anchors: loadAnchors(peerStore),
       fixedSeeds: () => (options.fixedSeeds ? fixedSeeds(options.params.name, timing.clock, random) : []),
-      asksDnsSeeds: this.#asksDnsSeeds,
+      usesDnsSeeds: this.#usesDnsSeeds,
     });
   }
 
   /** DNS seeds only know IPv4 and IPv6 addresses. */
-  get #asksDnsSeeds(): boolean {
+  get #usesDnsSeeds(): boolean {
     const { options, routes } = this.#state;
     const isUseful = routes.networks.some((network) => network === 'ipv4' || network === 'ipv6');
     return options.dnsSeeds && isUseful && options.params.dnsSeeds.length > 0 && options.maxConnections > 0;
@@ -114,7 +114,7 @@ export class RunningNet {
   #startLoops(): void {
     const { options, deps } = this.#state;
     const { outbound } = this;
-    const manual = { ...this.#state, timing: deps.timing, opener: this.opener, v2: options.v2 };
+    const manual = { ...this.#state, timing: deps.timing, dialer: this.dialer, v2: options.v2 };
     this.#loop('sweep', (signal) => this.#every(SWEEP_MS, () => this.#sweep(), signal));
     this.#loop('save', (signal) => this.#every(SAVE_MS, () => this.#save(), signal));
     this.#loop('added nodes', (signal) => keepAdded(manual, signal));
@@ -123,10 +123,10 @@ export class RunningNet {
       return;
     }
     this.#loop('outbound', (signal) => outbound.run(signal));
-    if (this.#asksDnsSeeds) this.#loop('DNS seeds', (signal) => this.#askSeeds(outbound, signal));
+    if (this.#usesDnsSeeds) this.#loop('DNS seeds', (signal) => this.#querySeeds(outbound, signal));
   }
 
-  #askSeeds(outbound: Outbound, signal: AbortSignal): Promise<void> {
+  #querySeeds(outbound: Outbound, signal: AbortSignal): Promise<void> {
     const { options, deps, addresses, table, routes } = this.#state;
     const seeding = {
       ...deps,
@@ -138,7 +138,7 @@ export class RunningNet {
       active: () => this.#state.active,
       addrFetch: (host: string) => outbound.addrFetch(host),
     };
-    return askDnsSeeds(seeding, signal);
+    return queryDnsSeeds(seeding, signal);
   }
 
   #loop(name: string, run: (signal: AbortSignal) => Promise<void>): void {
@@ -182,10 +182,10 @@ export class RunningNet {
 
   #retryV1(connection: Connection): void {
     const { log } = this.#state.deps;
-    const request = this.opener.requestOf(connection);
+    const request = this.dialer.requestOf(connection);
     if (request === null || this.signal.aborted) return;
     log.debug('retrying connection with v1', { peer: connection.id });
-    this.opener.open({ ...request, v2: false, countFailure: false }, this.signal).catch((error) => {
+    this.dialer.open({ ...request, v2: false, countFailure: false }, this.signal).catch((error) => {
       if (!this.signal.aborted) log.error('retrying the connection failed', { error });
     });
   }

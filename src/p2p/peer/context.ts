@@ -18,7 +18,7 @@ export interface Connections {
    * Returns the addresses to answer `getaddr` with: the same ones for about a day for all peers of one network, so that
    * they cannot be polled.
    */
-  answerAddresses(link: PeerLink): readonly PeerAddress[];
+  addrResponse(link: PeerLink): readonly PeerAddress[];
   /** Returns our address as announced to a peer, or null if none is known. */
   localAddressFor(link: PeerLink, seenAt: NetService | null): PeerAddress | null;
   /** Records that an inbound peer reached us at this address. */
@@ -43,7 +43,7 @@ export interface Connections {
   /** Returns whether addresses of this network may be connected to. */
   isReachable(address: NetAddress): boolean;
   /** Returns whether an address is banned or discouraged. */
-  isAvoided(address: NetAddress): boolean;
+  isBannedOrDiscouraged(address: NetAddress): boolean;
   /** Whether inbound connections are accepted. */
   readonly listening: boolean;
 }
@@ -73,7 +73,7 @@ export interface PeerContext {
  * Returns whether a peer that wants transactions may stay. An inbound one needs a free slot, for which another such
  * peer may be evicted; without one it is disconnected. Called when the peer's transaction relay becomes known.
  */
-export function claimRelayRoom({ connections }: Pick<PeerContext, 'connections'>, link: PeerLink): boolean {
+export function claimTxRelaySlot({ connections }: Pick<PeerContext, 'connections'>, link: PeerLink): boolean {
   const isCounted = link.type === 'inbound' && link.standing.relaysTransactions;
   if (!isCounted || connections.makeRoomForTransactionRelay(link)) return true;
   link.disconnect('too many transaction relay peers');

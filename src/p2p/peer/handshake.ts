@@ -11,7 +11,7 @@ import {
   USER_AGENT,
   WTXID_RELAY_VERSION,
 } from '../protocol.ts';
-import { claimRelayRoom, type PeerContext } from './context.ts';
+import { claimTxRelaySlot, type PeerContext } from './context.ts';
 import type { Peer } from './peer.ts';
 
 /** Time limit of the handshake, milliseconds. */
@@ -21,7 +21,7 @@ const NOWHERE: NetService = { address: UNSPECIFIED, port: 0 };
 /** Observers of the handshake. */
 export interface HandshakeEvents {
   /** The peer's `version` was accepted; only handshake messages may be sent before `verack`. */
-  introduced(peer: Peer): void;
+  versionAccepted(peer: Peer): void;
   established(peer: Peer): void;
 }
 
@@ -44,7 +44,7 @@ export class Handshake {
     if (!peer.negotiated.established && nowMs - peer.openedAt > HANDSHAKE_MS) peer.link.disconnect('handshake timeout');
   }
 
-  version(peer: Peer, message: VersionMessage): void {
+  onVersion(peer: Peer, message: VersionMessage): void {
     const { link, negotiated } = peer;
     if (negotiated.version !== null) return;
     const problem = this.#problem(peer, message);
@@ -64,15 +64,15 @@ export class Handshake {
       link.send('wtxidrelay', null);
       link.send('sendaddrv2', null);
     }
-    this.#events.introduced(peer);
-    if (!claimRelayRoom(this.#ctx, link)) return;
+    this.#events.versionAccepted(peer);
+    if (!claimTxRelaySlot(this.#ctx, link)) return;
     link.send('verack', null);
     if (!peer.inbound) this.#ctx.connections.addresses.good(link.service);
     // A feeler only checks that the address has a node.
     if (link.type === 'feeler') link.disconnect('feeler done');
   }
 
-  verack(peer: Peer): void {
+  onVerack(peer: Peer): void {
     const { link, negotiated } = peer;
     if (negotiated.established) return;
     negotiated.established = true;
@@ -94,7 +94,7 @@ export class Handshake {
   }
 
   /** Processes a negotiation message that BIP-339 or BIP-155 requires before `verack`. */
-  option(peer: Peer, type: 'wtxidrelay' | 'sendaddrv2'): void {
+  onNegotiation(peer: Peer, type: 'wtxidrelay' | 'sendaddrv2'): void {
     const { negotiated } = peer;
     if (negotiated.established) {
       peer.link.disconnect(`${type} after verack`);

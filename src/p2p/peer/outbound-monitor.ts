@@ -25,7 +25,7 @@ export interface OutboundSlots {
   extraFullRelay(): number;
   extraBlockRelay(): number;
   /** Returns whether another manual or full-relay connection is in the same network. */
-  hasCompany(peer: Peer): boolean;
+  isNotOnlyOfNetwork(peer: Peer): boolean;
 }
 
 /** Replaces outbound peers whose chain falls behind, drops extra outbound peers and detects a stale tip. */
@@ -51,12 +51,12 @@ export class OutboundMonitor {
   }
 
   /** Records a new tip. */
-  moved(): void {
+  onNewTip(): void {
     this.#lastTipAt = this.#ctx.clock.monotonicMs();
   }
 
   /** Core's ConsiderEviction: disconnects an outbound peer whose chain does not catch up with ours. */
-  tick(peer: Peer, nowMs: number): void {
+  considerEviction(peer: Peer, nowMs: number): void {
     const { sync, link } = peer;
     const { chain: watch } = sync;
     const outbound = link.type === 'outbound-full-relay' || link.type === 'block-relay-only';
@@ -79,7 +79,7 @@ export class OutboundMonitor {
         return;
       }
       const from = watch.work!;
-      this.#headers.ask(peer, locatorOf(from.parent ?? from));
+      this.#headers.maybeSendGetHeaders(peer, locatorOf(from.parent ?? from));
       watch.sentGetHeaders = true;
       watch.deadline = nowMs + LAST_CHANCE_MS;
     }
@@ -89,7 +89,7 @@ export class OutboundMonitor {
    * Periodic checks: drops extra outbound connections and tests whether the tip is stale (Core's
    * CheckForStaleTipAndEvictPeers).
    */
-  check(nowMs: number): void {
+  checkOutboundPeers(nowMs: number): void {
     if (nowMs < this.#nextExtraCheck) return;
     this.#nextExtraCheck = nowMs + EXTRA_CHECK_MS;
     const { connections, params, log } = this.#ctx;
@@ -121,7 +121,7 @@ export class OutboundMonitor {
   #dropExtraFullRelay(): void {
     if (this.#slots.extraFullRelay() <= 0) return;
     const worst = this.#all('outbound-full-relay')
-      .filter((peer) => !peer.sync.chain.protected && this.#slots.hasCompany(peer))
+      .filter((peer) => !peer.sync.chain.protected && this.#slots.isNotOnlyOfNetwork(peer))
       .sort((a, b) => a.sync.lastAnnouncementAt - b.sync.lastAnnouncementAt || b.id - a.id)[0];
     if (worst && this.#drop(worst, 'extra outbound peer')) this.#ctx.connections.allowExtraFullRelay(false);
   }

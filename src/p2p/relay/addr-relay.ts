@@ -56,7 +56,7 @@ export class AddrRelay {
     if (state === null || state.askedUs) return;
     state.askedUs = true;
     state.queue.length = 0;
-    for (const address of this.#ctx.connections.answerAddresses(peer.link)) this.#push(peer, state, address);
+    for (const address of this.#ctx.connections.addrResponse(peer.link)) this.#push(peer, state, address);
   }
 
   addresses(peer: Peer, addresses: readonly PeerAddress[]): void {
@@ -76,7 +76,7 @@ export class AddrRelay {
       const time = given.time <= OLDEST_TIME || given.time > now + FRESH ? now - 5 * DAY : given.time;
       const address = { ...given, time };
       state.known.insert(keyOf(address));
-      if (connections.isAvoided(address.address)) continue;
+      if (connections.isBannedOrDiscouraged(address.address)) continue;
       state.processed++;
       const fresh = time > now - FRESH && !state.weAsked && addresses.length <= MAX_FRESH;
       if (fresh && isRoutable(address.address)) this.#relay(peer, address);

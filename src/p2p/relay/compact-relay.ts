@@ -85,7 +85,7 @@ export class CompactRelay {
     if (!peer.negotiated.compactBlocks) return;
     const parent = chain.findEntry(compact.header.previousHash);
     if (parent === null) {
-      if (!chain.initialSync) this.#headers.ask(peer, locatorOf(chain.bestHeader));
+      if (!chain.initialSync) this.#headers.maybeSendGetHeaders(peer, locatorOf(chain.bestHeader));
       return;
     }
     if (parent.chainwork + workOf(compact.header.bits) < antiDosWork(this.#ctx)) return;
@@ -109,19 +109,19 @@ export class CompactRelay {
   async #place(peer: Peer, entry: ChainEntry, compact: CompactBlock): Promise<void> {
     const { chain } = this.#ctx;
     const { requests } = this.#download;
-    const others = requests.of(entry).length;
+    const others = requests.requestsFor(entry).length;
     const asked = requests.find(entry, peer) !== null;
     if (!asked && !peer.sendsCompactBlocks) return;
     if (entry.chainwork <= chain.tip.chainwork || entry.height > chain.height + MAX_AHEAD) {
       // The block has no more work than our tip, or is too far ahead for our mempool to help.
       if (asked) this.#fetchWhole(peer, entry);
-      else if (entry.height > chain.height + MAX_AHEAD) await this.#headers.headers(peer, [compact.header]);
+      else if (entry.height > chain.height + MAX_AHEAD) await this.#headers.onHeaders(peer, [compact.header]);
       return;
     }
     if (others === 0 && !canDirectFetch(this.#ctx)) return;
     const mayAsk = others < MAX_REQUESTS_OF_BLOCK && peer.sync.inFlight.length < MAX_BLOCKS_PER_PEER;
     if (!asked && !mayAsk) return this.#tryWithout(peer, entry, compact);
-    const first = others === 0 || requests.of(entry)[0]!.peer === peer;
+    const first = others === 0 || requests.requestsFor(entry)[0]!.peer === peer;
     const request = requests.add(peer, entry, this.#nowMs());
     if (request.partial !== null) return;
     const result = reconstruct(compact, this.#candidates());
@@ -135,7 +135,7 @@ export class CompactRelay {
     request.partial = result.block;
     if (missing.length === 0) return this.#finish(request, []);
     // Parallel requests need a high-bandwidth peer, and the last slot is reserved for outbound peers (as in Core).
-    const outboundAsked = requests.of(entry).some((other) => other.peer !== peer && !other.peer.inbound);
+    const outboundAsked = requests.requestsFor(entry).some((other) => other.peer !== peer && !other.peer.inbound);
     const parallel = peer.sendsCompactBlocks && (!peer.inbound || outboundAsked || others < MAX_REQUESTS_OF_BLOCK - 1);
     if (!first && !parallel) return requests.remove(entry, this.#nowMs(), peer);
     peer.link.send('getblocktxn', { blockHash: entry.hash, indexes: missing });
@@ -146,21 +146,21 @@ export class CompactRelay {
     const result = reconstruct(compact, this.#candidates());
     if (result.status !== 'ok' || result.block.missing().length > 0) return;
     const filled = result.block.fill([]);
-    if (filled.status === 'ok') await this.#download.take(peer, entry, filled.raw, true);
+    if (filled.status === 'ok') await this.#download.submitBlock(peer, entry, filled.raw, true);
   }
 
   async #finish(request: BlockRequest, txs: readonly ParsedTransaction[]): Promise<void> {
     const { peer, entry } = request;
     const { requests } = this.#download;
     const filled = request.partial!.fill(txs);
-    const first = requests.of(entry)[0] === request;
+    const first = requests.requestsFor(entry)[0] === request;
     request.partial = null;
     if (filled.status === 'invalid') {
       requests.remove(entry, this.#nowMs(), peer);
       return this.#ctx.misbehaving(peer, `invalid compact block: ${filled.reason}`);
     }
     if (filled.status !== 'ok') return this.#giveUp(request, first);
-    const rejection = await this.#download.take(peer, entry, filled.raw, true);
+    const rejection = await this.#download.submitBlock(peer, entry, filled.raw, true);
     // A short id collision also causes this, so the peer is not blamed and the full block is requested.
     if (rejection?.kind === 'mutated' && first && !peer.gone && !entry.hasBody) this.#fetchWhole(peer, entry);
   }

@@ -8,7 +8,7 @@ import type { NetworkClass } from '../address/net-group.ts';
 import type { BloomFilter } from '../bloom-filter.ts';
 import type { PeerLink } from '../connections/peer-link.ts';
 import { INVENTORY, type InventoryItem, MAX_INVENTORY } from '../messages/inventory.ts';
-import { claimRelayRoom, type PeerContext } from '../peer/context.ts';
+import { claimTxRelaySlot, type PeerContext } from '../peer/context.ts';
 import type { Peer, TxRelayState } from '../peer/peer.ts';
 import { FEEFILTER_VERSION } from '../protocol.ts';
 import { FeeFilterRounder } from './fee-filter.ts';
@@ -102,7 +102,7 @@ export class TxRelay {
     tx.wanted = true;
     link.standing.relaysTransactions = true;
     link.standing.hasBloomFilter = filter !== null;
-    claimRelayRoom(this.#ctx, link);
+    claimTxRelaySlot(this.#ctx, link);
   }
 
   feefilter(peer: Peer, feerate: bigint): void {

@@ -22,7 +22,7 @@ const MAX_AHEAD = 288;
 /** Margin to the horizon of a limited peer, which may prune the block while it is requested. */
 const LIMITED_MARGIN = 2;
 /** Time without an answer after which a block near the tip is requested from another peer as well, milliseconds. */
-const HELD_BACK_MS = 5000;
+const UNRESPONSIVE_MS = 5000;
 /** Height above the tip up to which HELD_BACK_MS applies. */
 const NEW_AHEAD = 2;
 const STALL_MS = 2000;
@@ -39,7 +39,7 @@ const MAX_SOURCES = 2048;
 /** Observer of received blocks. */
 export interface BlockEvents {
   /** A block received from this peer extended the active chain. */
-  useful(peer: Peer, entry: ChainEntry): void;
+  extendedChain(peer: Peer, entry: ChainEntry): void;
 }
 
 /**
@@ -56,11 +56,11 @@ export class BlockDownload {
   constructor(ctx: PeerContext, events: BlockEvents) {
     this.#ctx = ctx;
     this.#events = events;
-    ctx.chain.onInvalidBlock((entry, rejection) => this.#foundInvalid(entry, rejection));
+    ctx.chain.onInvalidBlock((entry, rejection) => this.#onInvalidBlock(entry, rejection));
   }
 
-  closed(peer: Peer, nowMs: number): void {
-    this.requests.closed(peer, nowMs);
+  removePeer(peer: Peer, nowMs: number): void {
+    this.requests.removePeer(peer, nowMs);
     for (const [entry, source] of this.#sources) if (source.peer === peer) this.#sources.delete(entry);
   }
 
@@ -68,7 +68,7 @@ export class BlockDownload {
    * The active chain advanced, and so did the window: lowers the stalling timeout (Core's BLOCK_STALLING_TIMEOUT
    * decay).
    */
-  connected(): void {
+  onBlocksConnected(): void {
     this.#stallMs = Math.max(STALL_MS, Math.floor(this.#stallMs * STALL_DECAY));
   }
 
@@ -94,28 +94,28 @@ export class BlockDownload {
         return;
       }
     }
-    this.request(peer, nowMs);
+    this.requestBlocks(peer, nowMs);
   }
 
   /**
    * Processes new headers of a peer. Near the tip the announced blocks are requested from it at once (Core's
    * HeadersDirectFetchBlocks).
    */
-  headersArrived(peer: Peer, last: ChainEntry, nowMs: number): void {
+  onHeadersAccepted(peer: Peer, last: ChainEntry, nowMs: number): void {
     const { chain } = this.#ctx;
     if (canDirectFetch(this.#ctx) && !last.failed && chain.tip.chainwork <= last.chainwork && peer.servesWitness)
-      this.#fetchDirectly(peer, last, nowMs);
-    this.request(peer, nowMs);
+      this.#directFetch(peer, last, nowMs);
+    this.requestBlocks(peer, nowMs);
   }
 
   /** Requests as many blocks as the peer's slots allow. */
-  request(peer: Peer, nowMs: number): void {
+  requestBlocks(peer: Peer, nowMs: number): void {
     const { chain } = this.#ctx;
     const { sync } = peer;
-    if (peer.gone || !peer.servesBlocks || !this.#mayAsk(peer)) return;
+    if (peer.gone || !peer.servesBlocks || !this.#mayRequestFrom(peer)) return;
     const room = MAX_BLOCKS_PER_PEER - sync.inFlight.length;
     if (room <= 0 || (sync.inFlight.length > 0 && room < MAX_BLOCKS_PER_PEER / 2 && chain.initialSync)) return;
-    const { wanted, staller } = this.#next(peer, room, nowMs);
+    const { wanted, staller } = this.#nextBlocksToDownload(peer, room, nowMs);
     if (wanted.length > 0) {
       for (const entry of wanted) this.requests.add(peer, entry, nowMs);
       peer.link.send('getdata', { items: wanted.map(({ hash }) => ({ kind: INVENTORY.witnessBlock, hash })) });
@@ -128,7 +128,7 @@ export class BlockDownload {
    * Requests a block from this peer only, dropping requests to other peers. Returns false if it was already requested
    * from this peer.
    */
-  fetchFrom(peer: Peer, entry: ChainEntry, nowMs: number): boolean {
+  fetchBlock(peer: Peer, entry: ChainEntry, nowMs: number): boolean {
     if (this.requests.find(entry, peer)) return false;
     this.requests.remove(entry, nowMs);
     this.requests.add(peer, entry, nowMs);
@@ -137,7 +137,7 @@ export class BlockDownload {
   }
 
   /** Processes a `block` message. Resolves when the block is validated or queued. */
-  async block(peer: Peer, { hash, header, raw }: BlockMessage): Promise<void> {
+  async onBlock(peer: Peer, { hash, header, raw }: BlockMessage): Promise<void> {
     const { chain } = this.#ctx;
     let entry = chain.findEntry(hash);
     if (entry?.hasBody) return this.requests.remove(entry, this.#nowMs());
@@ -150,12 +150,12 @@ export class BlockDownload {
       if (rejection !== null) return punishForBlock(this.#ctx, peer, rejection);
       entry = last!;
     }
-    if (!this.requests.has(entry) && !this.#isWelcome(entry)) return;
-    await this.take(peer, entry, raw);
+    if (!this.requests.has(entry) && !this.#isWorthProcessing(entry)) return;
+    await this.submitBlock(peer, entry, raw);
   }
 
   /** Submits a block to the chain. Returns its rejection, or null if it was accepted or is known. */
-  async take(
+  async submitBlock(
     peer: Peer,
     known: ChainEntry | null,
     raw: Uint8Array,
@@ -164,7 +164,7 @@ export class BlockDownload {
     const { chain, clock } = this.#ctx;
     const request = known && this.requests.find(known, peer);
     if (request) request.arrived = true;
-    if (known) this.#remember(known, peer, viaCompact);
+    if (known) this.#rememberSource(known, peer, viaCompact);
     const before = chain.tip;
     const outcome = await chain.acceptBlock(raw, parseLeadingBlock);
     const nowMs = this.#nowMs();
@@ -182,15 +182,15 @@ export class BlockDownload {
     this.requests.remove(entry, nowMs);
     updateBestKnown(peer, entry);
     if (outcome.status === 'accepted') {
-      if (!known) this.#remember(entry, peer, viaCompact);
+      if (!known) this.#rememberSource(entry, peer, viaCompact);
       peer.link.standing.lastBlockAt = unixSeconds(clock);
-      if (chain.tip !== before && isActive(chain, entry)) this.#events.useful(peer, entry);
+      if (chain.tip !== before && isActive(chain, entry)) this.#events.extendedChain(peer, entry);
     }
-    this.request(peer, nowMs);
+    this.requestBlocks(peer, nowMs);
     return null;
   }
 
-  #fetchDirectly(peer: Peer, last: ChainEntry, nowMs: number): void {
+  #directFetch(peer: Peer, last: ChainEntry, nowMs: number): void {
     const { chain } = this.#ctx;
     const wanted: ChainEntry[] = [];
     let at = last;
@@ -220,7 +220,7 @@ export class BlockDownload {
    * Returns whether blocks may be requested from a peer. During initial block download, inbound peers are used only if
    * there is no preferred peer or no download in progress.
    */
-  #mayAsk(peer: Peer): boolean {
+  #mayRequestFrom(peer: Peer): boolean {
     const { chain, peers } = this.#ctx;
     if (!chain.initialSync) return true;
     // Limited peers do not have the old blocks that initial block download needs.
@@ -232,7 +232,7 @@ export class BlockDownload {
     return true;
   }
 
-  #isWelcome(entry: ChainEntry): boolean {
+  #isWorthProcessing(entry: ChainEntry): boolean {
     const { chain, params } = this.#ctx;
     return (
       entry.chainwork >= chain.tip.chainwork &&
@@ -245,22 +245,22 @@ export class BlockDownload {
    * Returns whether a block near the tip may be requested from one more peer because all requested peers have been
    * silent for HELD_BACK_MS.
    */
-  #isHeldBack(entry: ChainEntry, peer: Peer, nowMs: number): boolean {
+  #isUnresponsive(entry: ChainEntry, peer: Peer, nowMs: number): boolean {
     if (entry.height > this.#ctx.chain.height + NEW_AHEAD || !canDirectFetch(this.#ctx)) return false;
-    const requests = this.requests.of(entry);
+    const requests = this.requests.requestsFor(entry);
     // The last slot is reserved for preferred peers: an attacker chooses its inbound connections.
     if (requests.length >= (peer.sync.preferred ? MAX_REQUESTS_OF_BLOCK : MAX_REQUESTS_OF_BLOCK - 1)) return false;
-    return requests.every((one) => one.peer !== peer && !one.arrived && nowMs - one.since > HELD_BACK_MS);
+    return requests.every((one) => one.peer !== peer && !one.arrived && nowMs - one.since > UNRESPONSIVE_MS);
   }
 
-  #remember(entry: ChainEntry, peer: Peer, viaCompact: boolean): void {
+  #rememberSource(entry: ChainEntry, peer: Peer, viaCompact: boolean): void {
     this.#sources.delete(entry);
     this.#sources.set(entry, { peer, viaCompact });
     // Old entries belong to blocks that were validated long ago.
     if (this.#sources.size > MAX_SOURCES) this.#sources.delete(this.#sources.keys().next().value!);
   }
 
-  #foundInvalid(entry: ChainEntry, rejection: BlockRejection): void {
+  #onInvalidBlock(entry: ChainEntry, rejection: BlockRejection): void {
     const source = this.#sources.get(entry);
     this.#sources.delete(entry);
     if (!source) return;
@@ -276,7 +276,7 @@ export class BlockDownload {
    * Core's FindNextBlocksToDownload: returns the blocks to request from the peer, lowest first, or the peer that stalls
    * the window.
    */
-  #next(peer: Peer, count: number, nowMs: number): { wanted: ChainEntry[]; staller: Peer | null } {
+  #nextBlocksToDownload(peer: Peer, count: number, nowMs: number): { wanted: ChainEntry[]; staller: Peer | null } {
     const { chain, params } = this.#ctx;
     const { sync } = peer;
     const nothing = { wanted: [], staller: null };
@@ -297,8 +297,8 @@ export class BlockDownload {
         if (entry.complete) sync.lastCommon = entry;
         continue;
       }
-      const requests = this.requests.of(entry);
-      if (requests.length > 0 && !this.#isHeldBack(entry, peer, nowMs)) {
+      const requests = this.requests.requestsFor(entry);
+      if (requests.length > 0 && !this.#isUnresponsive(entry, peer, nowMs)) {
         waitingFor ??= requests[0]!.peer;
         continue;
       }

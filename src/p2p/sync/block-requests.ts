@@ -28,12 +28,12 @@ export class BlockRequests {
     return this.#byBlock.size;
   }
 
-  of(entry: ChainEntry): readonly BlockRequest[] {
+  requestsFor(entry: ChainEntry): readonly BlockRequest[] {
     return this.#byBlock.get(entry) ?? [];
   }
 
   find(entry: ChainEntry, peer: Peer): BlockRequest | null {
-    return this.of(entry).find((request) => request.peer === peer) ?? null;
+    return this.requestsFor(entry).find((request) => request.peer === peer) ?? null;
   }
 
   has(entry: ChainEntry): boolean {
@@ -83,7 +83,7 @@ export class BlockRequests {
   }
 
   /** Removes all requests of a disconnected peer. */
-  closed(peer: Peer, nowMs: number): void {
+  removePeer(peer: Peer, nowMs: number): void {
     for (const { entry } of [...peer.sync.inFlight]) this.remove(entry, nowMs, peer);
   }
 }

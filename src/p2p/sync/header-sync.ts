@@ -30,17 +30,17 @@ const NO_STOP = new Uint8Array(32) as BlockHash;
 export class HeaderSync {
   readonly #ctx: PeerContext;
   /** Called when headers of a peer were accepted, so that their blocks can be requested. */
-  readonly #arrived: (peer: Peer, last: ChainEntry) => void;
+  readonly #onAccepted: (peer: Peer, last: ChainEntry) => void;
   readonly #protected = new Set<Peer>();
   /** The last block whose `inv` triggered a `getheaders` to a peer without header sync. */
   #lastTrigger: BlockHash | null = null;
 
   constructor(ctx: PeerContext, arrived: (peer: Peer, last: ChainEntry) => void) {
     this.#ctx = ctx;
-    this.#arrived = arrived;
+    this.#onAccepted = arrived;
   }
 
-  closed(peer: Peer): void {
+  removePeer(peer: Peer): void {
     this.#protected.delete(peer);
     peer.sync.presync = null;
   }
@@ -56,7 +56,7 @@ export class HeaderSync {
    * Sends `getheaders` with a locator unless a response is pending (Core's MaybeSendGetHeaders). Returns whether it was
    * sent.
    */
-  ask(peer: Peer, locator: readonly BlockHash[]): boolean {
+  maybeSendGetHeaders(peer: Peer, locator: readonly BlockHash[]): boolean {
     const nowMs = this.#ctx.clock.monotonicMs();
     if (nowMs - peer.sync.headersAskedAt <= RESPONSE_MS) return false;
     peer.sync.headersAskedAt = nowMs;
@@ -65,7 +65,7 @@ export class HeaderSync {
   }
 
   /** Processes an `inv` of a block. */
-  announced(peer: Peer, hash: BlockHash): void {
+  onBlockInv(peer: Peer, hash: BlockHash): void {
     const { chain } = this.#ctx;
     updateBlockAvailability(peer, hash, chain);
     if (chain.findEntry(hash) !== null) return;
@@ -78,10 +78,10 @@ export class HeaderSync {
       sync.invTriggeredHeaders = true;
       this.#lastTrigger = hash.slice() as BlockHash;
     }
-    this.ask(peer, locatorOf(chain.bestHeader));
+    this.maybeSendGetHeaders(peer, locatorOf(chain.bestHeader));
   }
 
-  async headers(peer: Peer, headers: readonly BlockHeader[]): Promise<void> {
+  async onHeaders(peer: Peer, headers: readonly BlockHeader[]): Promise<void> {
     const { chain } = this.#ctx;
     const { sync } = peer;
     if (headers.length === 0) {
@@ -92,22 +92,22 @@ export class HeaderSync {
     const problem = this.#problem(headers);
     if (problem !== null) return this.#ctx.misbehaving(peer, problem);
     const full = headers.length === MAX_HEADERS;
-    const ready = this.#throughPresync(peer, headers, full);
+    const ready = this.#continueLowWorkSync(peer, headers, full);
     if (ready.headers.length === 0) return;
     const parent = chain.findEntry(ready.headers[0]!.previousHash);
-    if (parent === null) return this.#unconnected(peer, ready.headers);
+    if (parent === null) return this.#handleUnconnecting(peer, ready.headers);
     sync.headersAskedAt = Number.NEGATIVE_INFINITY;
     const lastKnown = chain.findEntry(headerHash(ready.headers.at(-1)!));
     const proven =
-      ready.proven || peer.link.permissions.has('noban') || (lastKnown !== null && this.#isOurs(lastKnown));
-    if (!proven && this.#hasLowWork(peer, parent, ready.headers, full)) return;
+      ready.proven || peer.link.permissions.has('noban') || (lastKnown !== null && this.#isAncestorOfBest(lastKnown));
+    if (!proven && this.#tryLowWorkSync(peer, parent, ready.headers, full)) return;
     const { last, rejection } = await chain.acceptHeaders(ready.headers);
     if (last !== null) updateBestKnown(peer, last);
     if (rejection !== null) return punishForBlock(this.#ctx, peer, rejection);
     if (last === null || peer.gone) return;
-    if (full && sync.presync === null) this.ask(peer, locatorOf(last));
-    this.#learnt(peer, last, { isNew: lastKnown === null, mayHaveMore: full });
-    this.#arrived(peer, last);
+    if (full && sync.presync === null) this.maybeSendGetHeaders(peer, locatorOf(last));
+    this.#updatePeerState(peer, last, { isNew: lastKnown === null, mayHaveMore: full });
+    this.#onAccepted(peer, last);
   }
 
   /**
@@ -126,13 +126,13 @@ export class HeaderSync {
   }
 
   /** Passes headers through the low-work header sync if one is active. Returns the headers to be validated now. */
-  #throughPresync(peer: Peer, headers: readonly BlockHeader[], full: boolean) {
+  #continueLowWorkSync(peer: Peer, headers: readonly BlockHeader[], full: boolean) {
     const { sync } = peer;
     if (sync.presync === null) return { headers, proven: false };
     const { success, requestMore, headers: ready } = sync.presync.process(headers, full);
     // The headers answer our request.
     if (success) sync.headersAskedAt = Number.NEGATIVE_INFINITY;
-    if (requestMore) this.ask(peer, sync.presync.locator());
+    if (requestMore) this.maybeSendGetHeaders(peer, sync.presync.locator());
     else sync.presync = null;
     // If they do not continue the presync, they are processed as an announcement.
     return success ? { headers: ready, proven: true } : { headers, proven: false };
@@ -142,7 +142,7 @@ export class HeaderSync {
    * Core's TryLowWorkHeadersSync: returns whether the headers must not be stored because their chain lacks work. A
    * chain that may continue starts a presync.
    */
-  #hasLowWork(peer: Peer, start: ChainEntry, headers: readonly BlockHeader[], full: boolean): boolean {
+  #tryLowWorkSync(peer: Peer, start: ChainEntry, headers: readonly BlockHeader[], full: boolean): boolean {
     const minimumWork = antiDosWork(this.#ctx);
     const total = headers.reduce((sum, { bits }) => sum + workOf(bits), start.chainwork);
     if (total >= minimumWork) return false;
@@ -152,24 +152,28 @@ export class HeaderSync {
     const presync = new HeadersPresync({ params, start, minimumWork, now: unixSeconds(clock), randomBelow: random });
     peer.sync.presync = presync;
     const { requestMore } = presync.process(headers, full);
-    if (requestMore) this.ask(peer, presync.locator());
+    if (requestMore) this.maybeSendGetHeaders(peer, presync.locator());
     else peer.sync.presync = null;
     return true;
   }
 
   /** Processes headers whose parent is unknown (BIP-130): requests the headers in between. */
-  #unconnected(peer: Peer, headers: readonly BlockHeader[]): void {
+  #handleUnconnecting(peer: Peer, headers: readonly BlockHeader[]): void {
     const { chain } = this.#ctx;
-    this.ask(peer, locatorOf(chain.bestHeader));
+    this.maybeSendGetHeaders(peer, locatorOf(chain.bestHeader));
     updateBlockAvailability(peer, headerHash(headers.at(-1)!), chain);
   }
 
-  #isOurs(entry: ChainEntry): boolean {
+  #isAncestorOfBest(entry: ChainEntry): boolean {
     const { chain } = this.#ctx;
     return chain.bestHeader.ancestor(entry.height) === entry || isActive(chain, entry);
   }
 
-  #learnt(peer: Peer, last: ChainEntry, { isNew, mayHaveMore }: { isNew: boolean; mayHaveMore: boolean }): void {
+  #updatePeerState(
+    peer: Peer,
+    last: ChainEntry,
+    { isNew, mayHaveMore }: { isNew: boolean; mayHaveMore: boolean },
+  ): void {
     const { chain, params, clock, log } = this.#ctx;
     const { sync, link } = peer;
     if (isNew && last.chainwork > chain.tip.chainwork) sync.lastAnnouncementAt = unixSeconds(clock);
@@ -203,7 +207,7 @@ export class HeaderSync {
     const best = chain.bestHeader;
     // The locator starts one block below the best header, so that a peer with the same chain answers with a header as
     // well.
-    if (!this.ask(peer, locatorOf(best.parent ?? best))) return;
+    if (!this.maybeSendGetHeaders(peer, locatorOf(best.parent ?? best))) return;
     const missing = Math.max(0, unixSeconds(clock) - best.time) / params.consensus.powTargetSpacing;
     peer.sync.started = true;
     peer.sync.headersDeadline = nowMs + DOWNLOAD_BASE_MS + DOWNLOAD_PER_HEADER_MS * missing;

@@ -46,7 +46,7 @@ export class ByteAccumulator {
    * Copies bytes from offset `at` until the expected number is reached; returns the offset of the first byte not
    * copied.
    */
-  take(bytes: Uint8Array, at: number): number {
+  append(bytes: Uint8Array, at: number): number {
     const count = Math.min(this.#wanted - this.#length, bytes.length - at);
     const length = this.#length + count;
     if (length > this.#buffer.length) {

@@ -48,7 +48,7 @@ export class V1Transport implements Transport {
     let at = 0;
     while (at < bytes.length && !this.#failed) {
       if (this.#inPayload) {
-        at = this.#payload.take(bytes, at);
+        at = this.#payload.append(bytes, at);
         if (this.#payload.isComplete) events.push(this.#finishMessage(this.#payload.bytes));
       } else if (this.#header.length === 0 && bytes.length - at >= V1_HEADER_SIZE) {
         // Usual case: the header is complete in the input. Copying it to the accumulator would dominate the cost of
@@ -59,7 +59,7 @@ export class V1Transport implements Transport {
         events.push(this.#finishMessage(bytes.slice(at, at + size)));
         at += size;
       } else {
-        at = this.#header.take(bytes, at);
+        at = this.#header.append(bytes, at);
         if (!this.#header.isComplete) break;
         const size = this.#readHeader(this.#header.bytes, 0, events);
         this.#header.expect(V1_HEADER_SIZE);

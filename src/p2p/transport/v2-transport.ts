@@ -103,7 +103,7 @@ export class V2Transport implements Transport {
       }
       if (this.#state === 'garbage') at = this.#takeGarbage(bytes, at, events);
       else {
-        at = this.#gather.take(bytes, at);
+        at = this.#gather.append(bytes, at);
         this.#progress(events);
       }
     }
@@ -185,7 +185,7 @@ export class V2Transport implements Transport {
     const terminator = this.#cipher!.receiveTerminator;
     for (let at = start; at < bytes.length; ) {
       const last = bytes[at];
-      this.#gather.take(bytes.subarray(at, at + 1), 0);
+      this.#gather.append(bytes.subarray(at, at + 1), 0);
       at++;
       const { length } = this.#gather;
       if (last === terminator.at(-1) && length >= GARBAGE_TERMINATOR_SIZE) {

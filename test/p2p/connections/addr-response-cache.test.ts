@@ -17,43 +17,43 @@ const link = (
 
 test('an answer is a share of what is known, and for a day the same to all who come the same way', () => {
   const { answers, manager, pass } = fixture();
-  const first = answers.answer(link('1.1.1.1'));
+  const first = answers.get(link('1.1.1.1'));
   expect(first.length).toBe(Math.floor(manager.size() * 0.23));
   for (let hours = 0; hours < 21; hours += 3) {
-    expect(answers.answer(link('1.1.1.1'))).toBe(first);
+    expect(answers.get(link('1.1.1.1'))).toBe(first);
     pass(3 * HOUR);
   }
   pass(6 * HOUR);
-  expect(answers.answer(link('1.1.1.1'))).not.toEqual(first);
+  expect(answers.get(link('1.1.1.1'))).not.toEqual(first);
 });
 
 test('it is another one on another network or another address of ours', () => {
   const { answers } = fixture();
-  const first = answers.answer(link('1.1.1.1'));
-  expect(answers.answer(link('1.1.1.1', { network: 'onion' }))).not.toEqual(first);
-  expect(answers.answer(link('1.1.1.2'))).not.toEqual(first);
+  const first = answers.get(link('1.1.1.1'));
+  expect(answers.get(link('1.1.1.1', { network: 'onion' }))).not.toEqual(first);
+  expect(answers.get(link('1.1.1.2'))).not.toEqual(first);
   // The port of an outbound connection means nothing.
   const out = { type: 'outbound-full-relay' } as const;
   const localPort = (port: number) => ({ ...link('1.1.1.1', out), localService: at('1.1.1.1', port) });
-  expect(answers.answer(localPort(1))).toBe(answers.answer(localPort(2)));
+  expect(answers.get(localPort(1))).toBe(answers.get(localPort(2)));
 });
 
 test('who has the permission gets a new one each time', () => {
   const { answers } = fixture();
   const trusted = link('1.1.1.1', { permissions: ['addr'] });
-  expect(answers.answer(trusted)).not.toEqual(answers.answer(trusted));
+  expect(answers.get(trusted)).not.toEqual(answers.get(trusted));
 });
 
 test('who is shunned is told to nobody', () => {
   const { answers } = fixture(({ address }) => address.bytes[0]! % 2 === 0);
-  const told = answers.answer(link('1.1.1.1'));
+  const told = answers.get(link('1.1.1.1'));
   expect(told.length).toBeGreaterThan(0);
   expect(told.every(({ address }) => address.bytes[0]! % 2 === 1)).toBe(true);
 });
 
 test('answers are kept for a bounded number of ways', () => {
   const { answers } = fixture();
-  const first = answers.answer(link('1.1.1.1'));
-  for (let i = 0; i < 100; i++) answers.answer(link(`2.2.2.${i}`));
-  expect(answers.answer(link('1.1.1.1'))).not.toBe(first);
+  const first = answers.get(link('1.1.1.1'));
+  for (let i = 0; i < 100; i++) answers.get(link(`2.2.2.${i}`));
+  expect(answers.get(link('1.1.1.1'))).not.toBe(first);
 });

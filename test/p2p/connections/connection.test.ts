@@ -106,23 +106,23 @@ test('over the memory for all, whoever has had the most kept for the longest goe
   }
   // More than the system keeps for a socket that nobody reads.
   for (let i = 0; i < 20; i++) link(0).sendPayload('block', new Uint8Array(MEGABYTE));
-  expect(link(0).kept).toBeGreaterThan(10 * MEGABYTE);
-  expect(link(1).kept).toBe(0);
+  expect(link(0).memory).toBeGreaterThan(10 * MEGABYTE);
+  expect(link(1).memory).toBe(0);
   clock.advance(1000);
   // A message that does not end, younger than what the first does not read.
   const half = new V1Transport(MAGIC).encode('block', new Uint8Array(3_900_000)).subarray(0, -1);
   for (const other of others) other.raw(half);
   const first = link(0);
-  await until(() => link(3).kept > 3_000_000);
+  await until(() => link(3).memory > 3_000_000);
   for (let i = 0; i < 14 && !first.closed; i++) first.sendPayload('block', new Uint8Array(MEGABYTE));
-  expect([first.closed, first.kept]).toEqual([true, 0]);
+  expect([first.closed, first.memory]).toEqual([true, 0]);
   expect(others.some(({ closed }) => closed)).toBe(false);
   await until(() => logic.events.includes('closed 0 too much memory kept'));
   // The rest is received, and forgotten when it has been handled.
   for (const other of others) other.raw(Uint8Array.of(0));
   await until(() => logic.messages.length === 3);
   await turns(5);
-  expect([1, 2, 3].map((id) => link(id).kept)).toEqual([0, 0, 0]);
+  expect([1, 2, 3].map((id) => link(id).memory)).toEqual([0, 0, 0]);
 });
 
 test('an inbound peer is open when it is known what it speaks', async () => {

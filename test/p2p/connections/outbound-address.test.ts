@@ -36,7 +36,7 @@ function choice(
     networks: ['ipv4'],
     isFeeler: false,
     clock: new ManualClock(NOW * 1000),
-    isTaken: no,
+    isGroupConnected: no,
     isReachable: () => true,
     isLocal: no,
     isConnected: no,
@@ -59,7 +59,7 @@ test('the first that is good enough', async () => {
 describe('passes over', () => {
   const isFirst = ({ address }: NetService) => address.bytes[0] === 1;
   test.each([
-    ['one of a group that is connected', { isTaken: isFirst }],
+    ['one of a group that is connected', { isGroupConnected: isFirst }],
     ['one on a network that is not reached', { isReachable: (service: NetService) => !isFirst(service) }],
     ['one that an operator has added', { isAdded: isFirst }],
   ])('%s', async (_, changes) => expect(await choice([A, B], changes).choose()).toEqual(B.peer.address));
@@ -93,7 +93,7 @@ test('a bad port is none on Tor', async () => {
 });
 
 test('after a hundred it is left to the next round', async () => {
-  const { choose, asked } = choice([A], { isTaken: () => true });
+  const { choose, asked } = choice([A], { isGroupConnected: () => true });
   expect(await choose()).toBeNull();
   expect(asked.length).toBe(100);
 });
@@ -114,7 +114,7 @@ describe('a feeler', () => {
   test('goes to an address that was never tried, of whatever group, if it is a full node', async () => {
     const light = selected('3.3.3.3', { services: 8n });
     const limited = selected('1.1.1.1', { services: 1024n });
-    const { choose, asked } = choice([light, limited], { isFeeler, isTaken: () => true });
+    const { choose, asked } = choice([light, limited], { isFeeler, isGroupConnected: () => true });
     expect(await choose()).toEqual(limited.peer.address);
     expect(asked.every(({ newOnly }) => newOnly)).toBe(true);
   });
