@@ -10,7 +10,7 @@ import { relayOptionsOf } from './relay-options.ts';
 
 const MEBIBYTE = 1024 * 1024;
 
-/** What the API is told of the configuration; `staticKey` comes from the environment and is in no file. */
+/** Returns the options of the API. `staticKey` comes from the environment and stands in no file. */
 export function apiOptionsOf(
   config: Config,
   staticKey: string | null,
@@ -23,7 +23,7 @@ export function apiOptionsOf(
     {
       service: config.service.name,
       commit: COMMIT ?? 'unknown',
-      // bitcoin-cli looks for the cookie of the main chain in the data directory itself.
+      // On main, bitcoin-cli reads the cookie from the data directory itself.
       extraCookieFiles: config.network === 'main' ? [join(dirname(config.networkDir), '.cookie')] : [],
       http: {
         listen: http.listen,
@@ -82,7 +82,7 @@ export function apiOptionsOf(
   );
 }
 
-/** What answers depend on beside the chain. */
+/** Returns the inputs of read replies that do not come from the chain. */
 export function readSourcesOf(config: Config, params: NetworkParams): ReadSources {
   const { listing, http, service } = config;
   const settings = {
@@ -110,7 +110,7 @@ function rpcUsers(config: Config): ApiOptions['auth']['rpcUsers'] {
   }));
 }
 
-/** Null allows all methods. A user without a list may call nothing as soon as there is a list, as in Bitcoin Core. */
+/** Null allows all methods. As in Bitcoin Core, a user without a list may call nothing once any list exists. */
 function rpcWhitelistOf({ rpcwhitelist, rpcwhitelistdefault }: Config, name: string): readonly string[] | null {
   const own = rpcwhitelist.find(({ user }) => user === null || user === name);
   if (own) return own.methods;

@@ -1,6 +1,6 @@
 /**
- * How much others have been told that they have not taken in. It must not grow without end where they are slower, so
- * whoever has much to tell and time to spare asks for room first.
+ * Counts bytes that were sent to a slower receiver and are not acknowledged yet, so that a sender can wait for room
+ * before it sends more.
  */
 export class Backlog {
   readonly #limit: number;
@@ -8,16 +8,16 @@ export class Backlog {
   #room = Promise.withResolvers<void>();
   #closed = false;
 
-  /** `limit`: bytes of news on the way from which on there is no room. */
+  /** `limit`: unacknowledged bytes from which on a sender has to wait. */
   constructor(limit: number) {
     this.#limit = limit;
   }
 
-  told(bytes: number): void {
+  addSent(bytes: number): void {
     this.#bytes += bytes;
   }
 
-  taken(bytes: number): void {
+  acknowledge(bytes: number): void {
     const wasFull = this.#isFull;
     this.#bytes -= bytes;
     if (!wasFull || this.#isFull) return;
@@ -25,12 +25,12 @@ export class Backlog {
     this.#room = Promise.withResolvers();
   }
 
-  /** Resolves when there is room again; null where there is. */
-  room(): Promise<void> | null {
+  /** Resolves when there is room again; null where there is room now. */
+  whenRoom(): Promise<void> | null {
     return this.#isFull && !this.#closed ? this.#room.promise : null;
   }
 
-  /** Nobody has to wait any more: those who were told are gone. */
+  /** Ends all waits: the receiver is gone. */
   close(): void {
     this.#closed = true;
     this.#room.resolve();

@@ -2,7 +2,7 @@ import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { withDescriptors } from '../util/descriptors.ts';
 
 export interface FoundBlock {
-  /** Where the record begins: its magic. */
+  /** Offset of the record, which begins with the magic. */
   readonly offset: number;
   readonly raw: Uint8Array;
 }
@@ -10,12 +10,10 @@ export interface FoundBlock {
 const RECORD_HEADER = 8;
 const HEADER_SIZE = 80;
 const WINDOW = 1 << 16;
-/** A block of four million weight units is no longer than this. */
+/** A block of four million weight units has at most four million bytes. */
 const MAX_BLOCK_SIZE = 4_000_000;
 
-/**
- * Reads `magic, u32 size, block` records: what lies between them is passed over, and so is a last one that is cut off.
- */
+/** Reads `magic, u32 size, block` records. Bytes between records and a truncated last record are skipped. */
 export class BlockFileScanner {
   readonly size: number;
   readonly #fd: number;
@@ -31,7 +29,7 @@ export class BlockFileScanner {
     this.size = fstatSync(this.#fd).size;
   }
 
-  /** How far the file has been read. */
+  /** The offset up to which the file has been read. */
   get position(): number {
     return this.#pos;
   }
@@ -42,7 +40,7 @@ export class BlockFileScanner {
       if (offset < 0) return null;
       const size = this.#u32(offset + 4);
       if (size < HEADER_SIZE || size > MAX_BLOCK_SIZE || offset + RECORD_HEADER + size > this.size) {
-        // Four bytes that look like the magic, or a tail that was never finished.
+        // These bytes equal the magic by chance, or begin a record that was never finished.
         this.#pos = offset + 1;
         continue;
       }
@@ -51,7 +49,7 @@ export class BlockFileScanner {
     }
   }
 
-  /** The block whose record begins at `offset`. */
+  /** Returns the block whose record begins at `offset`. */
   readAt(offset: number): Uint8Array {
     return this.#bytes(offset + RECORD_HEADER, this.#u32(offset + 4));
   }
@@ -66,7 +64,7 @@ export class BlockFileScanner {
       this.#load(at);
       const start = at - this.#windowAt;
       if (this.#windowLength - start >= 4 && this.#window.readUInt32LE(start) === this.#magic) return at;
-      // Padding is zeros, and there may be megabytes of it.
+      // Files are padded with zeros, up to megabytes of them.
       const found = this.#window.subarray(0, this.#windowLength).indexOf(first, start + 1);
       at = found < 0 ? this.#windowAt + this.#windowLength : this.#windowAt + found;
     }
@@ -79,7 +77,7 @@ export class BlockFileScanner {
     return this.#window.readUInt32LE(at - this.#windowAt);
   }
 
-  /** Makes the window hold at least the record header at `at`. */
+  /** Fills the window so that it holds at least the record header at `at`. */
   #load(at: number): void {
     if (at >= this.#windowAt && at + RECORD_HEADER <= this.#windowAt + this.#windowLength) return;
     this.#windowAt = at;

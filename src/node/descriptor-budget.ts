@@ -3,30 +3,36 @@ import { raiseDescriptorLimit } from '../util/descriptors.ts';
 import type { Log } from '../util/log.ts';
 import { OperatorError } from '../util/operator-error.ts';
 
-/** How the descriptors of the process are shared out. */
+/** The distribution of the process's file descriptors. */
 export interface DescriptorBudget {
-  /** Descriptors that the process may have open. */
+  /** File descriptors that the process may open. */
   readonly limit: number;
-  /** Places for peers, and for connections of HTTP clients. */
+  /** Connections of peers, and of HTTP clients. */
   readonly peers: number;
   readonly http: number;
-  /** Left free by clients: for bursts that come before connections are counted, and for files that are opened now and then. */
+  /**
+   * Descriptors that HTTP clients leave free, for connections that are not yet counted and for files that are opened on
+   * demand.
+   */
   readonly headroom: number;
 }
 
 const MINIMUM = 256;
-/** Databases, block files, threads, listeners and the log: some 35 at rest, 100 with all readers at work. */
+/**
+ * Databases, block files, threads, listeners and the log use some 35 descriptors at rest, and 100 with all readers at
+ * work.
+ */
 const OWN = 128;
 const LEAST_HEADROOM = 64;
 const MOST_HEADROOM = 1024;
-/** Peers that are dialled beside `p2p.maxConnections`: those that an operator adds, and attempts. */
+/** Connections beyond `p2p.maxConnections`: those that an operator adds, and attempts. */
 const DIALLED = 16;
 
-/** Shares `limit` out. Throws OperatorError where it is too small for a node. */
+/** Distributes `limit` descriptors. Throws OperatorError where the limit is too low for a node. */
 export function descriptorBudget(limit: number, wanted: { peers: number; http: number }): DescriptorBudget {
   if (limit < MINIMUM)
     throw new OperatorError(
-      `the limit of open files is ${limit}, and the node needs ${MINIMUM} at least: raise it (ulimit -n, or LimitNOFILE= of the service)`,
+      `the limit of open files is ${limit}, and the node needs at least ${MINIMUM}: raise it (ulimit -n, or LimitNOFILE= of the service)`,
     );
   const free = limit - OWN;
   const headroom = Math.min(MOST_HEADROOM, Math.max(LEAST_HEADROOM, Math.floor(limit / 8)));
@@ -35,8 +41,8 @@ export function descriptorBudget(limit: number, wanted: { peers: number; http: n
 }
 
 /**
- * Raises the limit of descriptors as far as it goes, and fits connections into it. The budget is null where the system does
- * not say how many there are.
+ * Raises the soft limit of descriptors to the hard limit, and reduces connections to fit. The budget is null where the
+ * system does not report a limit.
  */
 export function withinDescriptors(config: Config, log: Log): { config: Config; budget: DescriptorBudget | null } {
   const raised = raiseDescriptorLimit();

@@ -2,15 +2,18 @@ import type { Chain } from '../chain/chain.ts';
 import type { Clock } from '../util/clock.ts';
 import type { Log } from '../util/log.ts';
 
-/** So long at a stretch, or for one block, then others have their turn for a while; a chain that syncs has it for longer. */
-const TURN_MS = 8;
+/**
+ * The build runs for SLICE_MS (at least one block), then pauses for PAUSE_MS, or for PAUSE_IN_SYNC_MS during initial
+ * block download.
+ */
+const SLICE_MS = 8;
 const PAUSE_MS = 4;
 const PAUSE_IN_SYNC_MS = 50;
 const LOG_INTERVAL_MS = 10_000;
 
 /**
- * Builds the block filters that are missing of the chain, in short turns, and ends when there are all, or when the signal
- * aborts. What fails is logged: the index then stays where it is until the next start, and the node goes on.
+ * Builds the missing block filters of the chain in slices. It ends when none is missing or the signal aborts. An error
+ * is logged: the index then stays at its height until the next start, and the node keeps running.
  */
 export async function buildFilters(
   chain: Chain,
@@ -18,13 +21,13 @@ export async function buildFilters(
 ): Promise<void> {
   const { filters } = chain;
   if (filters === null) return;
-  if (filters.lost) log.warn('files of block filters are missing: all filters are built anew');
+  if (filters.lost) log.warn('files of block filters are missing: all filters are rebuilt');
   if (filters.live) return;
-  log.info('block filters are being built', { height: filters.height, of: chain.tip.height });
+  log.info('building block filters in the background', { height: filters.height, of: chain.tip.height });
   let loggedAt = clock.monotonicMs();
   try {
     while (!signal.aborted && chain.stopped === null) {
-      if (filters.buildMissing(TURN_MS, clock)) {
+      if (filters.buildMissing(SLICE_MS, clock)) {
         log.info('block filters are built', { height: filters.height });
         return;
       }
@@ -36,7 +39,7 @@ export async function buildFilters(
       await pause(chain.connecting ? PAUSE_IN_SYNC_MS : PAUSE_MS);
     }
   } catch (error) {
-    log.error('block filters are built no further', { height: filters.height, error });
+    log.error('building block filters stopped', { height: filters.height, error });
   }
 }
 

@@ -11,8 +11,8 @@ import { openNodeStorage } from './node-storage.ts';
 import { walletFolders } from './wallets.ts';
 
 /**
- * Removes wallets whose files are gone from what the node remembers: all of these or none. Throws OperatorError where the
- * file of one is there, or the node never had it.
+ * Removes wallets whose files are lost from the list of known wallets: all of them or none. Throws OperatorError where
+ * the file of one exists, or the node never had the wallet.
  */
 export function forgetWallets(config: Config, names: readonly string[]): void {
   const release = lockDirectory(config.networkDir);
@@ -27,8 +27,7 @@ export function forgetWallets(config: Config, names: readonly string[]): void {
             `this node has no wallet ${name}; it knows ${[...known.all().keys()].join(', ') || 'none'}`,
           );
         const { path } = files.place(name);
-        if (existsSync(path))
-          throw new OperatorError(`${path} is there: unload the wallet, and move its file away first`);
+        if (existsSync(path)) throw new OperatorError(`${path} exists: unload the wallet and move its file away first`);
       }
       for (const name of names) {
         known.forget(name);

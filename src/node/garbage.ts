@@ -1,19 +1,19 @@
 import type { Clock } from '../util/clock.ts';
 
-/** How often it is looked, in milliseconds. */
-const LOOK_MS = 50;
-/** Growth since the last collection that makes the next one due: so many bytes, and more where much is in use. */
-const GROWTH = 20_000_000;
+/** Interval between two checks of memory, milliseconds. */
+const CHECK_INTERVAL_MS = 50;
+/** Growth since the last collection that triggers the next one: the larger of these bytes and this share of memory. */
+const GROWTH_BYTES = 20_000_000;
 const GROWTH_SHARE = 1 / 16;
-/** Of the time, so much goes to collections at most, */
-const SHARE_OF_TIME = 1 / 4;
-/** unless memory has grown by this much of what makes one due. */
-const URGENT = 1.5;
-/** So long after a collection there is another: what was in use at the first may be garbage by then. */
-const AFTERWARDS_MS = [1000, 5000];
+/** Upper bound of the share of time spent in collections. */
+const MAX_TIME_SHARE = 1 / 4;
+/** Growth, as a multiple of the trigger, at which MAX_TIME_SHARE is ignored. */
+const URGENT_GROWTH = 1.5;
+/** Delays of two further collections, in which objects that were alive at the first one may be garbage. */
+const FOLLOW_UP_MS = [1000, 5000];
 
 export interface GarbageDeps {
-  /** Bytes of memory that the process has; null where the system does not say. */
+  /** Resident memory of the process in bytes; null where the system does not report it. */
   readonly used: () => number | null;
   readonly collect: () => void;
   readonly clock: Pick<Clock, 'monotonicMs'>;
@@ -25,18 +25,16 @@ const SYSTEM: Omit<GarbageDeps, 'clock'> = {
 };
 
 /**
- * Collects garbage as soon as much of it may have gathered. The engine itself waits until its heap has doubled, which is
- * good for speed, but lets a flood of small messages, long since handled, take hundreds of megabytes and keep them.
- *
- * Its price is that the thread stops for as long as it takes to go through all that lives: 30 to 60 ms where that is
- * little, and some 400 ms with as many headers as the main network has.
+ * Collects garbage early. By itself the engine waits until its heap has doubled, which is fast, but lets a flood of
+ * small messages take hundreds of megabytes and keep them. Each collection stops the thread while it traverses all live
+ * objects: 30 to 60 ms for a small heap, and some 400 ms with as many headers as the main chain has.
  */
-export class Garbage {
+export class GarbageCollector {
   readonly #deps: GarbageDeps;
   #base: number;
-  /** Not before this. */
+  /** The earliest time of the next collection. */
   #next = 0;
-  /** Times of collections that are due whatever is in use. */
+  /** Times of collections that do not depend on growth. */
   #planned: number[] = [];
 
   constructor(deps: GarbageDeps) {
@@ -44,36 +42,36 @@ export class Garbage {
     this.#base = deps.used() ?? Number.POSITIVE_INFINITY;
   }
 
-  /** Looks from time to time while `wanted`, for as long as the thread lives. */
-  static keepSmall(clock: Pick<Clock, 'monotonicMs'>, wanted: () => boolean): void {
-    const garbage = new Garbage({ ...SYSTEM, clock });
+  /** Checks memory periodically while `wanted()`, for the life of the thread. */
+  static startPeriodicChecks(clock: Pick<Clock, 'monotonicMs'>, wanted: () => boolean): void {
+    const garbage = new GarbageCollector({ ...SYSTEM, clock });
     setInterval(() => {
-      if (wanted()) garbage.look();
-    }, LOOK_MS).unref();
+      if (wanted()) garbage.collectIfGrown();
+    }, CHECK_INTERVAL_MS).unref();
   }
 
-  /** Collects where it is due. */
-  look(): void {
+  /** Collects garbage where memory has grown enough. */
+  collectIfGrown(): void {
     const { used, collect, clock } = this.#deps;
     const from = clock.monotonicMs();
     const before = used();
     if (before === null) return;
-    // What the system was given back is room to grow again.
+    // Memory that was returned to the system may be allocated again without a collection.
     this.#base = Math.min(this.#base, before);
-    const growth = (before - this.#base) / (GROWTH + this.#base * GROWTH_SHARE);
-    // Then there is time for nothing else, and those who flood us have to wait.
-    if (growth < URGENT && from < this.#next) return;
+    const growth = (before - this.#base) / (GROWTH_BYTES + this.#base * GROWTH_SHARE);
+    // At this growth memory takes precedence over responsiveness.
+    if (growth < URGENT_GROWTH && from < this.#next) return;
     const grown = growth >= 1;
     if (!grown && from < (this.#planned[0] ?? Number.POSITIVE_INFINITY)) return;
     collect();
     this.#base = used() ?? before;
     const to = clock.monotonicMs();
-    this.#next = to + (to - from) / SHARE_OF_TIME;
-    this.#planned = grown ? AFTERWARDS_MS.map((ms) => to + ms) : this.#planned.slice(1);
+    this.#next = to + (to - from) / MAX_TIME_SHARE;
+    this.#planned = grown ? FOLLOW_UP_MS.map((ms) => to + ms) : this.#planned.slice(1);
   }
 }
 
-/** Linux reports it in a file, which cannot be opened when there are no descriptors. */
+/** Linux reports the value in a file, which cannot be opened when the process has no descriptor left. */
 function residentBytes(): number | null {
   try {
     return process.memoryUsage.rss();

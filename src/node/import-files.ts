@@ -11,20 +11,23 @@ import { OperatorError } from '../util/operator-error.ts';
 import { BlockFileScanner } from './block-file-scanner.ts';
 import type { BadBlock, ImportOptions, ImportResult } from './import-types.ts';
 
-/** Where a block lies in the files being imported. */
-interface Place {
+/** The position of a block within the imported files. */
+interface BlockLocation {
   readonly file: number;
   readonly offset: number;
 }
 
-/** Blocks whose parent may still come, and places of blocks whose scripts may still fail. */
+/**
+ * Bounds both the blocks that wait for their parent and the remembered positions of blocks whose scripts are not
+ * verified yet.
+ */
 const WAITING_LIMIT = 1_000_000;
-const PLACES_LIMIT = 100_000;
+const LOCATION_LIMIT = 100_000;
 const PROGRESS_INTERVAL_MS = 200;
 
 /**
- * Hands the blocks of files to the chain, in whatever order they lie there, and stops at the first that is invalid.
- * Throws OperatorError where a file holds no block of this network.
+ * Submits the blocks of files to the chain, in the order of the files or as soon as their parent is known, and stops at
+ * the first invalid block. Throws OperatorError where a file holds no block of this network.
  */
 export async function importFiles(
   chain: Chain,
@@ -36,7 +39,7 @@ export async function importFiles(
   const leave = run.watch();
   try {
     await run.all(signal, progress);
-    // Who stops it wants it to stop: what is not judged yet is read again by the next run.
+    // After an abort, blocks that are not validated yet are read again by the next run.
     if (!signal.aborted) await chain.settle();
     progress(run.progress());
     return run.result();
@@ -53,13 +56,13 @@ class ImportRun {
   readonly #clock: Clock;
   readonly #log: Log;
   readonly #startedAt: number;
-  /** By the parent that is missing, hex. */
-  readonly #waiting = new Map<string, Place[]>();
+  /** Blocks by the hash of their missing parent, hex. */
+  readonly #waiting = new Map<string, BlockLocation[]>();
   #waitingCount = 0;
-  /** By hash, hex; the oldest are forgotten first. */
-  readonly #places = new Map<string, Place>();
+  /** Positions by block hash, hex; the oldest are dropped first. */
+  readonly #locations = new Map<string, BlockLocation>();
   #file = 0;
-  #taken = 0;
+  #recordCount = 0;
   #connected = 0;
   #inputs = 0;
   #known = 0;
@@ -75,11 +78,11 @@ class ImportRun {
     this.#scanners = files.map((file) => new BlockFileScanner(file, chain.params.magic));
   }
 
-  /** Blocks may turn out to be invalid after they were taken. */
+  /** A block may prove invalid after it was accepted, when its scripts are verified. */
   watch(): () => void {
     const invalid = this.#chain.onInvalidBlock(({ hash }, { reason }) => {
-      const place = this.#places.get(bytesToHex(hash));
-      if (place) this.#refuse(place, hash, reason);
+      const location = this.#locations.get(bytesToHex(hash));
+      if (location) this.#refuse(location, hash, reason);
     });
     const connected = this.#chain.onBlockConnected((inputs) => {
       this.#connected++;
@@ -94,16 +97,16 @@ class ImportRun {
   async all(signal: AbortSignal, report: ImportOptions['progress']): Promise<void> {
     for (; this.#file < this.#files.length; this.#file++) {
       const scanner = this.#scanners[this.#file]!;
-      const before = this.#taken;
+      const before = this.#recordCount;
       for (let found = scanner.next(); found !== null; found = scanner.next()) {
-        await this.#take({ file: this.#file, offset: found.offset }, found.raw);
+        await this.#submitWithDescendants({ file: this.#file, offset: found.offset }, found.raw);
         if (this.#badBlock || signal.aborted) return;
         this.#report(report);
       }
-      if (this.#taken === before && scanner.size > 0) this.#refuseForeign(this.#files[this.#file]!);
+      if (this.#recordCount === before && scanner.size > 0) this.#refuseForeign(this.#files[this.#file]!);
     }
     if (this.#waitingCount > 0)
-      this.#log.warn('blocks left out: what they build on is in none of the files', { blocks: this.#waitingCount });
+      this.#log.warn('blocks skipped: their ancestors are in none of the files', { blocks: this.#waitingCount });
   }
 
   progress() {
@@ -135,15 +138,15 @@ class ImportRun {
     for (const scanner of this.#scanners) scanner.close();
   }
 
-  /** Takes a block and, one after another, those that were waiting for it. */
-  async #take(place: Place, raw: Uint8Array): Promise<void> {
-    this.#taken++;
+  /** Submits a block, and then those that waited for it. */
+  async #submitWithDescendants(location: BlockLocation, raw: Uint8Array): Promise<void> {
+    this.#recordCount++;
     const hash = hash256(raw.subarray(0, HEADER_SIZE));
     const parent = raw.subarray(4, 36);
     const known = this.#chain.findEntry(hash);
     if (known?.hasBody && !known.failed) this.#known++;
-    else if (!known && !this.#chain.findEntry(parent)) return this.#wait(bytesToHex(parent), place);
-    else await this.#submit(place, hash, raw);
+    else if (!known && !this.#chain.findEntry(parent)) return this.#wait(bytesToHex(parent), location);
+    else await this.#submit(location, hash, raw);
     const queue = this.#release(hash);
     for (let next = queue.pop(); next !== undefined && !this.#badBlock; next = queue.pop()) {
       const child = this.#scanners[next.file]!.readAt(next.offset);
@@ -153,23 +156,23 @@ class ImportRun {
     }
   }
 
-  async #submit(place: Place, hash: Uint8Array, raw: Uint8Array): Promise<void> {
-    if (this.#places.size >= PLACES_LIMIT) this.#places.delete(this.#places.keys().next().value!);
-    this.#places.set(bytesToHex(hash), place);
+  async #submit(location: BlockLocation, hash: Uint8Array, raw: Uint8Array): Promise<void> {
+    if (this.#locations.size >= LOCATION_LIMIT) this.#locations.delete(this.#locations.keys().next().value!);
+    this.#locations.set(bytesToHex(hash), location);
     const outcome = await this.#chain.acceptBlock(raw);
     if (outcome.status === 'known') this.#known++;
-    if (outcome.status === 'rejected') this.#refuse(place, hash, outcome.rejection.reason);
+    if (outcome.status === 'rejected') this.#refuse(location, hash, outcome.rejection.reason);
   }
 
-  #wait(parent: string, place: Place): void {
+  #wait(parent: string, location: BlockLocation): void {
     if (this.#waitingCount >= WAITING_LIMIT) return;
     this.#waitingCount++;
     const others = this.#waiting.get(parent);
-    if (others) others.push(place);
-    else this.#waiting.set(parent, [place]);
+    if (others) others.push(location);
+    else this.#waiting.set(parent, [location]);
   }
 
-  #release(hash: Uint8Array): Place[] {
+  #release(hash: Uint8Array): BlockLocation[] {
     const key = bytesToHex(hash);
     const places = this.#waiting.get(key) ?? [];
     this.#waiting.delete(key);
@@ -177,8 +180,8 @@ class ImportRun {
     return places;
   }
 
-  #refuse(place: Place, hash: Uint8Array, reason: string): void {
-    this.#badBlock ??= { file: this.#files[place.file]!, offset: place.offset, hash: hashToHex(hash), reason };
+  #refuse(location: BlockLocation, hash: Uint8Array, reason: string): void {
+    this.#badBlock ??= { file: this.#files[location.file]!, offset: location.offset, hash: hashToHex(hash), reason };
   }
 
   #refuseForeign(file: string): never {

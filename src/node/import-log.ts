@@ -3,7 +3,7 @@ import type { ImportProgress } from './import-types.ts';
 
 const INTERVAL_MS = 10_000;
 
-/** Turns import progress into a log line now and then. */
+/** Returns a function that logs import progress at a bounded rate. */
 export function openProgressLog(log: Log): (progress: ImportProgress) => void {
   let loggedAt = 0;
   return ({ height, blocks, inputs, bytes, totalBytes, elapsedMs }) => {

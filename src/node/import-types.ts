@@ -1,4 +1,4 @@
-/** How far an import of block files has come; sent a few times a second. */
+/** Progress of an import of block files, sent a few times per second. */
 export interface ImportProgress {
   /** Height of the tip. */
   readonly height: number;
@@ -11,10 +11,10 @@ export interface ImportProgress {
   readonly elapsedMs: number;
 }
 
-/** The first block that consensus refuses; the import stops at it. */
+/** The first invalid block, at which the import stops. */
 export interface BadBlock {
   readonly file: string;
-  /** Where its record begins in the file. */
+  /** Offset of its record in the file. */
   readonly offset: number;
   /** Display order. */
   readonly hash: string;
@@ -24,16 +24,16 @@ export interface BadBlock {
 
 export interface ImportResult {
   readonly blocksConnected: number;
-  /** Blocks of the files that were here before. */
+  /** Blocks of the files that the node already had. */
   readonly blocksKnown: number;
-  /** The tip afterwards; hash in display order. */
+  /** The tip after the import; its hash in display order. */
   readonly height: number;
   readonly hash: string;
   readonly badBlock: BadBlock | null;
 }
 
 export interface ImportOptions {
-  /** Stops between two blocks; what is connected stays. */
+  /** Stops the import between two blocks; connected blocks stay. */
   readonly signal: AbortSignal;
   readonly progress: (progress: ImportProgress) => void;
 }

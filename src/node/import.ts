@@ -5,19 +5,19 @@ import type { ImportOptions, ImportResult } from './import-types.ts';
 import { lockDirectory } from './lock.ts';
 import { Node } from './node.ts';
 
-/** Imports block files in this process, with nothing else running. Throws OperatorError. */
+/** Imports block files in this process, without peers and without an API. Throws OperatorError. */
 export async function runImport(
   config: Config,
   files: readonly string[],
   options: ImportOptions,
 ): Promise<ImportResult> {
-  // What is made here is for this user alone: keys, wallets, and who asked what.
+  // Files of the node hold keys, wallets and audit entries, so only this user may read them.
   process.umask(0o077);
-  // Here, so that a changed library ends the import before anything is opened.
+  // A native library whose file has changed ends the import before any database opens.
   readAddons();
   const release = lockDirectory(config.networkDir);
   try {
-    // Wallets catch up when the node runs.
+    // Wallets catch up at the next start of the node.
     const wallet = { ...config.wallet, enabled: false };
     const node = new Node({ ...config, wallet }, { log: stderrLog(config.log) });
     try {

@@ -8,8 +8,8 @@ const LOCK_EX = 2;
 const LOCK_NB = 4;
 
 /**
- * Takes the directory for this process, until it ends however it ends: the kernel drops the lock with the process.
- * Returns how to let go. Throws OperatorError when another process has it, or it cannot be written to.
+ * Locks the directory for this process. The kernel releases the lock when the process ends, in whatever way. Returns a
+ * function that releases it. Throws OperatorError when another process holds it, or the directory is not writable.
  */
 export function lockDirectory(dir: string): () => void {
   const path = join(dir, 'lock');

@@ -7,7 +7,7 @@ import { type PermissionRule, parsePermissionRule } from '../p2p/connections/per
 import type { NetworkParams } from '../params/network-params.ts';
 import { OperatorError } from '../util/operator-error.ts';
 
-/** What the configuration says of connections to peers. Throws OperatorError. */
+/** Returns the options of connections to peers. Throws OperatorError. */
 export function netOptionsOf({ p2p }: Config, params: NetworkParams): NetOptions {
   const { listen, proxy, onionProxy, externalAddress, maxConnections, onlyNetworks } = p2p;
   return {
@@ -24,13 +24,13 @@ export function netOptionsOf({ p2p }: Config, params: NetworkParams): NetOptions
     fixedSeeds: p2p.fixedSeeds,
     maxUpload: p2p.maxUpload,
     externalAddresses: externalAddress.map((address) => externalService(addressText(address), params)),
-    // As Core: who hides behind a proxy or knows his address has no use for guesses.
+    // As in Core: behind a proxy, or where the address is configured, the node does not discover its own address.
     discover: p2p.discover && listen !== null && proxy === null && externalAddress.length === 0,
     banTime: p2p.banTime,
   };
 }
 
-/** The rules of a list that was split at all commas: words that stand alone belong to the rule behind them. */
+/** Joins the words of a list that was split at all commas: words without an address belong to the next rule. */
 export function permissionRules(texts: readonly string[]): PermissionRule[] {
   const rules: PermissionRule[] = [];
   let words = '';

@@ -7,7 +7,7 @@ import { hashToHex } from '../primitives/hash.ts';
 import { openNodeDatabase } from '../storage/node-database.ts';
 import { storageProblem } from './storage-problem.ts';
 
-/** Opens node.db for its one writer; a directory that exists must be locked. Throws OperatorError where it cannot be used. */
+/** Opens node.db for its single writer; the directory must be locked. Throws OperatorError where it cannot be used. */
 export function openNodeStorage(config: Config, { name, consensus }: NetworkParams): Database {
   try {
     mkdirSync(config.networkDir, { recursive: true, mode: 0o700 });

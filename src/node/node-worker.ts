@@ -8,7 +8,7 @@ import { stderrLog } from '../util/log.ts';
 import { lowerCompilerThreads, lowerThreadPriority } from '../util/nice.ts';
 import { announceStart } from '../util/worker.ts';
 import { Backlog } from './backlog.ts';
-import { Garbage } from './garbage.ts';
+import { GarbageCollector } from './garbage.ts';
 import { openProgressLog } from './import-log.ts';
 import { Node } from './node.ts';
 import type { FromNode, ToNode } from './protocol.ts';
@@ -66,19 +66,19 @@ self.onmessage = async ({ data }: MessageEvent<ToNode>) => {
       try {
         const { config } = data;
         const log = stderrLog(config.log);
-        const opened = new Node(config, { log, room: () => backlog.room() });
+        const opened = new Node(config, { log, room: () => backlog.whenRoom() });
         node = opened;
         await opened.prepared();
         // Before the node is reported as opened, since the port of peers may be in use.
         if (config.import.files.length === 0) opened.startPeers();
         send({ type: 'opened', status: opened.status() });
         opened.onNews((news) => {
-          backlog.told(news.changes.reduce((sum, change) => sum + changeBytes(change), 0));
+          backlog.addSent(news.changes.reduce((sum, change) => sum + changeBytes(change), 0));
           send({ type: 'news', news, status: news.commit && opened.status() });
         });
         opened.onPeerChange((change) => send({ type: 'peer', change }));
         // In initial sync memory comes and goes anyway, and nothing may cost time.
-        Garbage.keepSmall(systemClock, () => !opened.chain.initialSync);
+        GarbageCollector.startPeriodicChecks(systemClock, () => !opened.chain.initialSync);
         const timer = setInterval(() => {
           send({ type: 'status', status: opened.status(), counters: opened.counters() });
           lowerCompilerThreads(COMPILER_NICE);
@@ -109,10 +109,10 @@ self.onmessage = async ({ data }: MessageEvent<ToNode>) => {
       return;
     }
     case 'cancel':
-      calls.get(data.id)?.abort(new Error('the client has left'));
+      calls.get(data.id)?.abort(new Error('the client has disconnected'));
       return;
     case 'tookIn':
-      backlog.taken(data.bytes);
+      backlog.acknowledge(data.bytes);
       return;
     case 'close':
       backlog.close();

@@ -45,12 +45,12 @@ import { openWallets, type Wallets } from './wallets.ts';
 export interface NodeDeps {
   readonly log: Log;
   readonly clock?: Clock;
-  /** Resolves when those who are told of what happens have room for more; null where they have. */
+  /** Backpressure: resolves when the main thread has room for more updates; null where it has room now. */
   readonly room?: () => Promise<void> | null;
 }
 
 const MEBIBYTE = 1024 * 1024;
-/** Of the database's pages in the writer's memory. */
+/** Memory for pages of the writer's database, MiB. */
 const DATABASE_CACHE_MIB = 256;
 
 /** The parts that live on the node thread, built in order: verify workers, chain, and what feeds it. */
@@ -63,13 +63,13 @@ export class Node {
   readonly #clock: Clock;
   readonly #pool: VerifyPool;
   readonly #database: Database;
-  /** Null where the configuration wants no peers. */
+  /** Null where the configuration disables the peer network. */
   readonly #network: PeerNetwork | null;
   readonly #sandbox: ScenarioChain | null;
-  /** Null where the configuration wants none. */
+  /** Null where the configuration disables wallets. */
   readonly #wallets: Wallets | null;
   readonly #actions: ActionTable<NodeActions>;
-  /** Ends what goes on for longer. */
+  /** Aborts long calls and background work at the stop. */
   readonly #ending = new AbortController();
   readonly #news: Observers<[news: NodeNews]>;
   readonly #peerChanges: Observers<[change: PeerChange]>;
@@ -84,7 +84,7 @@ export class Node {
     this.#peerChanges = new Observers('peers', log);
     this.params = paramsFor(config.network, { testActivationHeight: config.consensus.testActivationHeight });
     if (signatureEngine().name !== 'native')
-      log.warn('the native signature library cannot be loaded: scripts are checked about ten times slower', {
+      log.warn('the native signature library cannot be loaded: script verification is about ten times slower', {
         needs: 'a supported platform, and files in memory (memfd_create) or a TMPDIR that may be executed from',
       });
     let mempool: MempoolService | null = null;
@@ -92,7 +92,7 @@ export class Node {
       isKnownValid: (wtxid, flags) => mempool?.hasChecked(wtxid, flags) ?? false,
       onError: (error) => {
         this.#workerFailure ??= error;
-        log.error('script checks have stopped', { error });
+        log.error('script verification stopped', { error });
       },
     });
     this.#database = openNodeStorage(config, this.params);
@@ -113,7 +113,7 @@ export class Node {
       closeDatabase(this.#database);
       throw storageProblem(error, config.chainDir, syncAgainAdvice(config.chainDir));
     }
-    // Now that all is open: what fails before has no threads to end.
+    // The workers start last: an error before this point leaves no threads to end.
     this.#pool.start();
     mempool = new MempoolService(relayOptionsOf(config), {
       chain: this.chain,
@@ -172,7 +172,7 @@ export class Node {
         const { lastSeq, tip } = moved;
         const commit = { lastSeq, tip: { height: tip.height, hash: hashToHex(tip.hash) } };
         const changes = this.mempool.committed();
-        // Whoever hears of it finds it in the wallets already.
+        // The wallets apply the changes before any observer is notified.
         this.#wallets?.manager.committed(moved);
         this.#wallets?.manager.changed(changes);
         this.#news.notify({ changes, commit });
@@ -221,12 +221,12 @@ export class Node {
     return enabled && interval > 0;
   }
 
-  /** Resolves when all that the start makes is there. Rejects with an OperatorError. */
+  /** Resolves when the first wallet has been created. Rejects with an OperatorError. */
   async prepared(): Promise<void> {
     await this.#wallets?.manager.prepared();
   }
 
-  /** What was counted since the start. */
+  /** Returns the counters since the start. */
   counters(): NodeCounters {
     const { commit, ...stages } = this.chain.durations();
     return {
@@ -237,30 +237,33 @@ export class Node {
     };
   }
 
-  /** All that happens in the chain and in the mempool, in order. Returns how to leave. */
+  /** Calls the listener with every update of chain and mempool, in order. Returns a function that unsubscribes it. */
   onNews(listener: (news: NodeNews) => void): () => void {
     return this.#news.subscribe(listener);
   }
 
-  /** Peers that come and go once their handshake is over. Returns how to leave. */
+  /**
+   * Calls the listener when a peer has completed the handshake or disconnected. Returns a function that unsubscribes
+   * it.
+   */
   onPeerChange(listener: (change: PeerChange) => void): () => void {
     return this.#peerChanges.subscribe(listener);
   }
 
-  /** Builds what block filters are missing, in the background; resolves when there are all, or the node stops. */
+  /** Builds the missing block filters in the background. Resolves when none is missing, or the node stops. */
   buildFilters(): Promise<void> {
     return buildFilters(this.chain, { signal: this.#ending.signal, clock: this.#clock, log: this.#log });
   }
 
-  /** Puts back the saved mempool, and what of the wallets is missing in it. */
+  /** Restores the saved mempool, and wallet transactions that are missing in it. */
   async loadMempool(signal: AbortSignal): Promise<void> {
     await this.mempool.load(signal);
     await this.#wallets?.manager.mempoolLoaded();
   }
 
-  /** Begins to talk to peers, unless the configuration says otherwise. Throws OperatorError. */
+  /** Starts the peer network, unless the configuration disables it. Throws OperatorError. */
   startPeers(): void {
-    if (this.#network === null) this.#log.info('peers are switched off', { setting: 'p2p.enabled' });
+    if (this.#network === null) this.#log.info('the peer network is disabled', { setting: 'p2p.enabled' });
     else this.#network.start();
   }
 
@@ -268,7 +271,10 @@ export class Node {
     return this.#network?.views() ?? [];
   }
 
-  /** null when the block is in the chain, `inconclusive` on a branch with less work, else why not (BIP-22). */
+  /**
+   * Returns null when the block is in the active chain, `inconclusive` when it is on a branch with less work, else the
+   * reject reason (BIP-22).
+   */
   async submitBlock(raw: Uint8Array): Promise<string | null> {
     const outcome = await this.chain.submitBlock(this.#completed(raw));
     if (outcome.status === 'known') return 'duplicate';
@@ -277,7 +283,10 @@ export class Node {
     return this.chain.tip.ancestor(height) === outcome.entry ? null : 'inconclusive';
   }
 
-  /** Without what follows the block; and a miner may leave the coinbase's witness out where segwit asks for one. */
+  /**
+   * Returns the block without trailing bytes. Where segwit requires a witness of the coinbase and the miner left it
+   * out, it is added.
+   */
   #completed(bytes: Uint8Array): Uint8Array {
     try {
       const block = parseLeadingBlock(bytes);
@@ -285,19 +294,22 @@ export class Node {
       const segwit = parent !== null && isBuriedActive('segwit', parent.height + 1, this.params.consensus);
       return segwit ? withReservedValue(block) : block.raw;
     } catch (error) {
-      // The chain says what is wrong with it.
+      // The chain reports the decoding error.
       if (error instanceof DecodeError) return bytes;
       throw error;
     }
   }
 
-  /** Does what the RPC interface asks for; a Refusal where it cannot. The signal aborts when the client leaves or the node stops. */
+  /**
+   * Runs a call of the RPC interface; returns a Refusal where it cannot be done. The signal aborts when the client
+   * disconnects or the node stops.
+   */
   act(name: NodeAction, args: readonly unknown[], signal: AbortSignal): unknown {
     const action = this.#actions[name] as (...args: readonly unknown[]) => unknown;
     return action(...args, signal);
   }
 
-  /** Throws OperatorError on files that cannot be read and on a failing disk. */
+  /** Imports block files. Throws OperatorError for files that cannot be read and for a failing disk. */
   async import(files: readonly string[], options: ImportOptions): Promise<ImportResult> {
     try {
       const result = await importFiles(this.chain, files, options, { clock: this.#clock, log: this.#log });
@@ -308,7 +320,7 @@ export class Node {
     }
   }
 
-  /** Mines on regtest until the signal aborts, where the configuration asks for it. */
+  /** Runs the sandbox on regtest until the signal aborts, where the configuration enables it. */
   async sandbox(signal: AbortSignal): Promise<void> {
     if (this.#sandbox === null) return;
     await startSandbox({
@@ -321,7 +333,7 @@ export class Node {
     });
   }
 
-  /** Judges and commits what was taken, saves the mempool, and closes the storage. */
+  /** Validates and commits accepted blocks, saves the mempool, and closes the storage. */
   async close(): Promise<void> {
     this.#ending.abort(new Error('the node stops'));
     await this.#network?.stop();

@@ -3,7 +3,7 @@ import type { ConnectionManager } from '../p2p/connections/connection-manager.ts
 import type { Peer } from '../p2p/peer/peer.ts';
 import type { P2pCounters } from '../port/node-port.ts';
 
-/** Of all of them something is told, so that a sum is 0 and not missing. */
+/** Counters of messages by direction and type. */
 const NETWORKS: readonly NetworkClass[] = ['ipv4', 'ipv6', 'onion', 'i2p', 'cjdns', 'unroutable'];
 
 /** The name by which clients know a network. */
@@ -11,7 +11,7 @@ export function networkName(network: NetworkClass): string {
   return network === 'unroutable' ? 'not_publicly_routable' : network;
 }
 
-/** What was counted of peers and connections. */
+/** Returns counters of peers and connections. */
 export function p2pCounters(
   { totals, bans }: Pick<ConnectionManager, 'totals' | 'bans'>,
   peers: Iterable<Peer>,
@@ -37,7 +37,10 @@ export function p2pCounters(
   };
 }
 
-/** Reasons as labels: `words_like_these`. Which message was malformed, or came at the wrong time, would make too many. */
+/**
+ * Reasons as labels: `words_like_these`. Details, such as which message was malformed, are dropped to bound the number
+ * of labels.
+ */
 function byReason(counts: ReadonlyMap<string, number>): Record<string, number> {
   const labels: Record<string, number> = {};
   for (const [reason, count] of counts) {

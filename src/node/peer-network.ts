@@ -29,11 +29,11 @@ export interface PeerNetworkDeps {
   readonly database: Database;
   readonly clock: Clock;
   readonly log: Log;
-  /** Told of peers that have come or gone. */
+  /** Called when a peer has connected or disconnected. */
   readonly onPeerChange: (change: PeerChange) => void;
 }
 
-/** The node among its peers: connections and the protocol on them. */
+/** The connections to peers, and the protocol on them. */
 export class PeerNetwork {
   readonly connections: ConnectionManager;
   readonly #deps: PeerNetworkDeps;
@@ -41,7 +41,7 @@ export class PeerNetwork {
   readonly services: bigint;
   readonly #ending = new AbortController();
   readonly #clockWatch: ClockWatch;
-  /** Transactions of peers that were refused, by class. */
+  /** Number of rejected transactions of peers, by class. */
   readonly #rejected = new Map<string, number>();
   #manager: PeerManager | null = null;
 
@@ -70,7 +70,7 @@ export class PeerNetwork {
     return this.#manager;
   }
 
-  /** Begins to dial and to listen. Throws OperatorError where the address to listen on cannot be used. */
+  /** Starts to dial and to listen. Throws OperatorError where the listening address cannot be used. */
   start(): void {
     const { chain, mempool, clock, log } = this.#deps;
     const { connections } = this;
@@ -110,7 +110,7 @@ export class PeerNetwork {
     this.#ending.abort(new Error('the node stops'));
   }
 
-  /** Peers whose handshake is over. */
+  /** Number of peers that have completed the handshake. */
   counts(): { inbound: number; outbound: number } {
     let inbound = 0;
     let outbound = 0;
@@ -122,7 +122,7 @@ export class PeerNetwork {
     return { inbound, outbound };
   }
 
-  /** Median of what the clocks of outbound peers are ahead of ours, in seconds; 0 with fewer than five of them. */
+  /** Median offset of the clocks of outbound peers to ours, in seconds; 0 with fewer than five of them. */
   timeOffset(): number {
     return this.#manager?.timeOffsets.median ?? 0;
   }
@@ -131,7 +131,7 @@ export class PeerNetwork {
     return { active: this.#isActive, timeOffset: this.timeOffset() };
   }
 
-  /** What the operator is to be told of. */
+  /** Warnings for the operator. */
   warnings(): readonly string[] {
     return this.#clockWatch.warnings;
   }
@@ -140,14 +140,14 @@ export class PeerNetwork {
     return p2pCounters(this.connections, this.#manager?.peers() ?? [], this.#rejected);
   }
 
-  /** What is done to follow the network. */
+  /** Returns the state of the sync with the network. */
   sync(): SyncState {
     const { chain, clock } = this.#deps;
     const peers = this.#isActive ? peersAt(this.#manager?.peers() ?? [], chain.tip) : null;
     return syncState(chain, peers, unixSeconds(clock));
   }
 
-  /** The proxy through which a network is reached, `host:port`; empty for none. */
+  /** Returns the proxy through which a network is reached, `host:port`; empty for none. */
   proxyOf(network: string): string {
     const { proxy, onionProxy } = this.#options;
     const one = network === 'onion' ? (onionProxy ?? proxy) : network === 'ipv4' || network === 'ipv6' ? proxy : null;
@@ -196,7 +196,7 @@ export class PeerNetwork {
 
   #logStart(): void {
     const { listen, connect, v2, proxy, onlyNetworks } = this.#options;
-    this.#deps.log.info(listen === null ? 'dialling peers, listening for none' : 'dialling peers', {
+    this.#deps.log.info(listen === null ? 'connecting to peers, not accepting connections' : 'connecting to peers', {
       to: connect.length > 0 ? connect.join(' ') : 'any',
       v2,
       proxy: proxy === null ? undefined : `${proxy.host}:${proxy.port}`,

@@ -15,7 +15,7 @@ const SERVICE_NAMES: readonly (readonly [bigint, string])[] = [
 ];
 const BITS = 64;
 
-/** `NETWORK`, `WITNESS` and so on; bits without a name are called by their number. */
+/** Returns `NETWORK`, `WITNESS` and so on; a bit without a name is shown as its number. */
 export function serviceNames(services: bigint): string[] {
   const names: string[] = [];
   for (let bit = 0; bit < BITS; bit++) {
@@ -26,17 +26,17 @@ export function serviceNames(services: bigint): string[] {
   return names;
 }
 
-/** 16 hex digits. */
+/** Returns 16 hex digits. */
 export function servicesHex(services: bigint): string {
   return services.toString(16).padStart(16, '0');
 }
 
-/** Milliseconds, as exact as a clock's microseconds. */
+/** Rounds milliseconds to whole microseconds. */
 function toMicroseconds(ms: number): number {
   return Math.round(ms * 1000) / 1000;
 }
 
-/** What is told of a peer; what is not known of it stands at zero. */
+/** Returns the public view of a peer; unknown values are zero. */
 export function peerView(peer: Peer, nowMs: number): PeerView {
   const { link, negotiated, onPing, sync, tx, addr } = peer;
   const { version } = negotiated;

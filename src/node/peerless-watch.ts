@@ -3,7 +3,7 @@ import type { Log } from '../util/log.ts';
 const FIRST_MS = 10 * 60_000;
 const LONGEST_MS = 24 * 3600_000;
 
-/** Warns where no peer is found, after ten minutes, and ever more rarely while that lasts. */
+/** Warns where the node has had no peer for ten minutes, then at growing intervals. */
 export class PeerlessWatch {
   readonly #log: Log;
   #since: number | null = null;
@@ -13,10 +13,10 @@ export class PeerlessWatch {
     this.#log = log;
   }
 
-  /** To be called now and then, with the number of peers, null where none are looked for, and the monotonic time. */
+  /** `peers`: number of peers, null where the node looks for none; `nowMs`: monotonic time. Called periodically. */
   check(peers: number | null, nowMs: number): void {
     if (peers !== 0) {
-      if (peers !== null && this.#warnAfterMs > FIRST_MS) this.#log.info('a peer is found');
+      if (peers !== null && this.#warnAfterMs > FIRST_MS) this.#log.info('peer found');
       this.#since = null;
       this.#warnAfterMs = FIRST_MS;
       return;
@@ -25,9 +25,9 @@ export class PeerlessWatch {
     const passed = nowMs - this.#since;
     if (passed < this.#warnAfterMs) return;
     this.#warnAfterMs = passed + Math.min(passed, LONGEST_MS);
-    this.#log.warn('no peer is found', {
+    this.#log.warn('no peer found', {
       minutes: Math.floor(passed / 60_000),
-      hint: 'is the machine online, and may it dial out? p2p.connect names peers to dial, p2p.proxy a way to them',
+      hint: 'check the network connection and outbound firewall rules, or set p2p.connect or p2p.proxy',
     });
   }
 }

@@ -1,11 +1,14 @@
 import type { NetworkParams } from '../params/network-params.ts';
 
-/** A tip this recent is judged by the headers ahead of it, not by its own time, which its miner chose. */
+/**
+ * For a tip no older than this, progress is estimated from the headers ahead of it. Its own time was chosen by its
+ * miner.
+ */
 const RECENT_S = 2 * 3600;
 
 /**
- * The share of all transactions up to now that are validated, 0 to 1, as Core estimates it: from a known point of the
- * chain on they are taken to come at a constant rate. `ahead` is how many headers are known beyond the tip.
+ * Returns the estimated share of all transactions that are validated, 0 to 1, as in Core: from a known block on they
+ * are assumed to come at a constant rate. `ahead`: number of headers beyond the tip.
  */
 export function verificationProgress(
   tip: { readonly time: number; readonly txs: number; readonly ahead: number },

@@ -5,7 +5,7 @@ import { DEFAULT_RELAY_OPTIONS } from '../policy/relay-options.ts';
 const MEGABYTE = 1_000_000;
 const HOUR = 3600;
 
-/** What the configuration says of the transactions that are kept and passed on. */
+/** Returns the relay policy that the configuration sets. */
 export function relayOptionsOf({ mempool, relay }: Config): RelayOptions {
   return {
     ...DEFAULT_RELAY_OPTIONS,
@@ -20,7 +20,7 @@ export function relayOptionsOf({ mempool, relay }: Config): RelayOptions {
   };
 }
 
-/** From satoshis per virtual byte. */
+/** Converts satoshis per virtual byte to satoshis per kvB. */
 function perKvB(rate: number): bigint {
   return BigInt(Math.round(rate * 1000));
 }

@@ -37,22 +37,22 @@ export async function runNode(
   wanted: Config,
   { signal, display = null }: { readonly signal: AbortSignal; readonly display?: SyncDisplay | null },
 ): Promise<void> {
-  // What is made here is for this user alone: keys, wallets, and who asked what.
+  // Files of the node hold keys, wallets and audit entries, so only this user may read them.
   process.umask(0o077);
   const log = stderrLog(wanted.log);
   protectMemory(log);
-  // Here, so that a changed library ends the start before anything is opened.
+  // A native library whose file has changed ends the start before any database opens.
   readAddons();
   const { config, budget } = withinDescriptors(wanted, log);
-  // Not for long: this thread must answer.
+  // The main thread must not wait long for a free descriptor, since it answers requests.
   reserveDescriptors(FRONT_RESERVE, 0);
   const service = serviceNotifier();
   const params = paramsFor(config.network, { testActivationHeight: config.consensus.testActivationHeight });
   const asked = new AbortController();
   const staticKey = readApiKey(process.env);
-  if (staticKey?.exposed) log.warn('other users can read the file of the API key', { file: staticKey.file });
+  if (staticKey?.exposed) log.warn('the API key file is readable for other users', { file: staticKey.file });
   checkTlsFiles(config.http.tls);
-  const hungUp = () => log.info('SIGHUP is ignored: a restart applies changed settings and certificates');
+  const hungUp = () => log.info('SIGHUP ignored: changed settings and certificates apply after a restart');
   process.on('SIGHUP', hungUp);
   const watchdog = new Watchdog({ threads: () => threads.views(), service, clock: hostClock, log });
   const api = listen(config, { params, budget, staticKey: staticKey?.key ?? null, log, watchdog }, () =>
@@ -73,14 +73,14 @@ export async function runNode(
   }
 }
 
-/** For debuggers and tests that do not run as root. */
+/** Lets debuggers and tests that do not run as root read the memory of the process. */
 const DUMPABLE = 'OBVERSE_DUMPABLE';
 
 function protectMemory(log: Log): void {
   if (process.env[DUMPABLE] === '1')
     log.warn(`${DUMPABLE} is set: core dumps and other processes of this user can read the keys in memory`);
   else if (!keepMemoryPrivate() && process.platform === 'linux')
-    log.warn('the system does not keep the memory of this process private: core dumps may contain keys');
+    log.warn('the memory of this process cannot be excluded from core dumps, which may contain keys');
 }
 
 interface Surroundings {
@@ -93,7 +93,7 @@ interface Surroundings {
 }
 
 const REPORT_MS = 1000;
-/** A thread, a wallet's files, and the cookie. */
+/** Enough for a thread, a wallet's files, and the cookie. */
 const FRONT_RESERVE = 24;
 
 interface Listening {
@@ -133,7 +133,7 @@ async function runLocked(
   { signal, staticKey, log, service, watchdog, display }: Surroundings,
 ): Promise<void> {
   const node = new NodeClient(config);
-  const looks = setInterval(() => watchdog.look(), watchdog.intervalMs);
+  const looks = setInterval(() => watchdog.checkThreads(), watchdog.intervalMs);
   let reads: ChainReads | null = null;
   let reports: ReturnType<typeof setInterval> | null = null;
   try {
@@ -169,14 +169,14 @@ async function runLocked(
   }
 }
 
-/** Tells the operator how the sync goes, and where there is nobody to sync with. */
+/** Reports the progress of the sync, and the lack of peers. */
 function report(
   { network }: Config,
   node: NodeClient,
   { reads, log, display }: Pick<Surroundings, 'log' | 'display'> & { readonly reads: ChainReads },
 ): ReturnType<typeof setInterval> {
   const sync = new SyncReport(log, display);
-  // On regtest a node may well be alone.
+  // On regtest a node without peers is normal.
   const peerless = network === 'regtest' ? null : new PeerlessWatch(log);
   return setInterval(() => {
     const status = node.status();

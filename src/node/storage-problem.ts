@@ -4,14 +4,14 @@ import { OperatorError } from '../util/operator-error.ts';
 const EXPLANATIONS: readonly (readonly [pattern: RegExp, text: string])[] = [
   [
     /ENOSPC|no space left|database or disk is full/i,
-    'no space left on the device: free some; what was committed is kept',
+    'no space left on the device: free some space; committed data is safe',
   ],
-  [/EDQUOT/, 'the disk quota is used up; what was committed is kept'],
+  [/EDQUOT/, 'the disk quota is exhausted; committed data is safe'],
   [/EACCES|EPERM|permission denied/i, 'permission denied: it must be writable for the user who runs this program'],
   [/EROFS|readonly database|read-only/i, 'it is read-only: mount it writable, or choose another datadir'],
-  [/ENOENT/, 'it does not exist, and cannot be made'],
+  [/ENOENT/, 'it does not exist and cannot be created'],
   [/ENOTDIR/, 'a part of this path is not a directory'],
-  [/EIO|disk I\/O error/i, 'the device fails to read or write: check the disk'],
+  [/EIO|disk I\/O error/i, 'the device reports read or write errors: check the disk'],
   [
     /unable to open database file/i,
     'the database cannot be opened: it must be writable for the user who runs this program',
@@ -19,8 +19,8 @@ const EXPLANATIONS: readonly (readonly [pattern: RegExp, text: string])[] = [
 ];
 
 /**
- * The sentence for an operator when storage fails for a known cause, else the error as it is. `whenDamaged` says what can
- * be done about damaged data, as a clause that follows a colon.
+ * Returns a sentence for the operator when storage fails for a known cause, else the error unchanged. `whenDamaged`
+ * says how to recover damaged data, as a clause that follows a colon.
  */
 export function storageProblem(error: unknown, dir: string, whenDamaged = 'restore a copy of it'): Error {
   if (!(error instanceof Error) || error.name === 'OperatorError') return error as Error;

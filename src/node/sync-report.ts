@@ -2,34 +2,34 @@ import type { NodeStatus, SyncPhase } from '../port/node-port.ts';
 import { durationText } from '../util/duration.ts';
 import type { Log } from '../util/log.ts';
 
-/** How the sync with peers goes, for people. */
+/** Progress of the sync with peers, for display. */
 export interface SyncProgress {
   readonly phase: 'presync' | 'headers' | 'blocks';
-  /** 0 to 1: of the headers in the first two phases, of the chain in the last. */
+  /** From 0 to 1: share of the headers in the first two phases, of the chain in the last. */
   readonly share: number;
-  /** Of the last header or block that was taken, as the phase is. */
+  /** Height of the last header or block, depending on the phase. */
   readonly height: number;
   readonly headers: number;
-  /** Headers or blocks; null before it is known. */
+  /** Headers or blocks per second; null before it is known. */
   readonly perSecond: number | null;
   readonly secondsLeft: number | null;
   readonly peers: number;
 }
 
-/** Where progress is shown beside the log. */
+/** A display of progress beside the log. */
 export interface SyncDisplay {
-  /** Null takes it away. */
+  /** Shows progress; null removes it. */
   show(progress: SyncProgress | null): void;
-  /** Whoever reads the log sees this too, so lines of progress would say the same twice. */
+  /** Whether the display shares a terminal with the log, which then omits progress lines. */
   readonly isInLog: boolean;
 }
 
 export type SyncStatusPart = Pick<NodeStatus, 'sync' | 'headers' | 'verificationProgress' | 'peers' | 'network'>;
 
-/** Between two lines at least; and at most, while less than a hundredth is done in the meantime. */
+/** Interval between two lines; SLOW_LINE_MS applies while less than one percent has been added. */
 const LINE_MS = 10_000;
 const SLOW_LINE_MS = 60_000;
-/** Rates are those of about this long; blocks come in commits, seconds apart. */
+/** Window that rates are averaged over. Blocks are committed in groups, seconds apart. */
 const RATE_WINDOW_MS = 60_000;
 const LEAST_RATE_MS = 5_000;
 
@@ -45,13 +45,13 @@ interface Sample {
   readonly share: number;
 }
 
-/** Tells how the sync with peers goes: lines in the log, at a bounded rate, a display, and one line when it is done. */
+/** Reports progress of the sync with peers: log lines at a bounded rate, a display, and one line at the end. */
 export class SyncReport {
   readonly #log: Log;
   readonly #display: SyncDisplay | null;
   #window: Sample[] = [];
   #phase: SyncPhase | null = null;
-  /** Something is to be caught up with that is worth telling; a block that takes a while is not. */
+  /** Whether there is a sync to report. A single block that takes long is not reported. */
   #behind = true;
   #behindSince: number | null = null;
   #start: { readonly atMs: number; readonly height: number } | null = null;
@@ -62,15 +62,15 @@ export class SyncReport {
     this.#display = display;
   }
 
-  /** To be called about every second, with the height of the tip and the monotonic time. */
+  /** Called about once a second, with the height of the tip and the monotonic time. */
   update(status: SyncStatusPart, height: number, nowMs: number): void {
     const { phase } = status.sync;
     if (!status.network?.active || phase === 'waiting') this.#pause();
     else if (phase === 'following') this.#following(status, height, nowMs);
-    else this.#tell(this.#progress(phase, status, height, nowMs), height, nowMs);
+    else this.#report(this.#progress(phase, status, height, nowMs), height, nowMs);
   }
 
-  #tell(progress: SyncProgress, tipHeight: number, nowMs: number): void {
+  #report(progress: SyncProgress, tipHeight: number, nowMs: number): void {
     this.#behindSince ??= nowMs;
     if (nowMs - this.#behindSince >= LINE_MS) this.#behind = true;
     if (!this.#behind) return;
@@ -87,7 +87,7 @@ export class SyncReport {
   #following({ sync, peers }: SyncStatusPart, height: number, nowMs: number): void {
     this.#pause();
     this.#behindSince = null;
-    // Before a peer has said what there is, we may be behind and not know it.
+    // Before a peer has shown its chain, the node may be behind without knowing it.
     if (!this.#behind || !sync.confirmed) return;
     this.#behind = false;
     const start = this.#start;
@@ -119,7 +119,7 @@ export class SyncReport {
     const isLongEnough = nowMs - first.atMs >= LEAST_RATE_MS;
     const done = share - first.share;
     const perSecond = isLongEnough ? (height - first.height) / seconds : null;
-    // Where the share is almost 1 it hardly moves; far from there, blocks were smaller than they will be.
+    // Close to 1 the share hardly moves. Far from it, past blocks were smaller than the coming ones.
     const ofBlocks = phase === 'blocks' && perSecond ? (headers - height) / perSecond : 0;
     return {
       phase,

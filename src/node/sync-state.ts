@@ -3,23 +3,23 @@ import type { ChainEntry } from '../chain/chain-entry.ts';
 import type { Peer } from '../p2p/peer/peer.ts';
 import type { SyncPhase, SyncState } from '../port/node-port.ts';
 
-/** How far a chain of headers goes, and the time of its last one in Unix seconds. */
+/** Height of a chain of headers, and the time of its last one in Unix seconds. */
 interface HeadersAt {
   readonly height: number;
   readonly time: number;
 }
 
-/** What is known of peers; null where there is no network of them. */
+/** The state of all peers; null where the peer network is disabled. */
 export interface PeersAt {
-  /** Whose handshake is over. */
+  /** Number of peers that have completed the handshake. */
   readonly count: number;
-  /** The furthest that headers of unproven work were looked at; null where none are. */
+  /** The furthest headers in presync, whose work is not proven yet; null where there are none. */
   readonly presync: HeadersAt | null;
-  /** One has shown its chain, and that is no better than ours. */
+  /** Whether a peer has shown a chain that has no more work than ours. */
   readonly confirmed: boolean;
 }
 
-/** What all peers together tell of the sync. */
+/** Summarizes the chains that peers have shown. */
 export function peersAt(peers: Iterable<Peer>, tip: ChainEntry): PeersAt {
   let count = 0;
   let presync: HeadersAt | null = null;
@@ -37,7 +37,7 @@ export function peersAt(peers: Iterable<Peer>, tip: ChainEntry): PeersAt {
 
 type ChainAt = Pick<Chain, 'tip' | 'bestHeader' | 'initialSync' | 'connecting' | 'params'>;
 
-/** What the node does to follow the network, and how far it has come; `now` in Unix seconds. */
+/** Returns the phase of the sync and its progress; `now` in Unix seconds. */
 export function syncState(chain: ChainAt, peers: PeersAt | null, now: number): SyncState {
   const phase = phaseOf(chain, peers);
   const presync = phase === 'presync' ? peers!.presync : null;
@@ -51,17 +51,17 @@ export function syncState(chain: ChainAt, peers: PeersAt | null, now: number): S
 }
 
 function phaseOf({ tip, bestHeader, initialSync, connecting, params }: ChainAt, peers: PeersAt | null): SyncPhase {
-  // One block that is on its way is nothing to speak of.
+  // A single new block is not reported as a sync.
   if (!initialSync) return bestHeader.height - tip.height > 1 ? 'blocks' : 'following';
-  // Without peers, blocks come from files.
+  // Without a peer network, blocks come from files.
   if (peers === null) return connecting ? 'blocks' : 'waiting';
   if (peers.count === 0) return 'waiting';
-  // Later somebody may always offer a chain without work.
+  // Beyond the minimum work, a peer that offers a chain without work changes nothing.
   if (bestHeader.chainwork < params.consensus.minimumChainWork) return peers.presync === null ? 'headers' : 'presync';
   return bestHeader.height > tip.height ? 'blocks' : 'waiting';
 }
 
-/** As Core estimates it: what is missing came at the pace that blocks are meant to have. */
+/** As in Core: the missing headers are estimated from the block interval. */
 function headersProgress({ height, time }: HeadersAt, now: number, spacing: number): number {
   const missing = Math.max(0, (now - time) / spacing);
   return height + missing === 0 ? 1 : height / (height + missing);

@@ -2,7 +2,10 @@ import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { ConfigError } from '../config/load.ts';
 
-/** Checks certificate and key before the server opens them, whose errors name no file. Throws ConfigError. */
+/**
+ * Checks certificate and key before the server opens them, since the server's errors do not name the file. Throws
+ * ConfigError.
+ */
 export function checkTlsFiles({ cert, key }: { readonly cert: string | null; readonly key: string | null }): void {
   if (cert === null || key === null) return;
   const certificate = parsed('http.tls.cert', cert, 'a certificate', (text) => new X509Certificate(text));

@@ -3,15 +3,15 @@ import { join } from 'node:path';
 import { OperatorError } from '../util/operator-error.ts';
 import { secretBytes, secretCopy } from '../util/secret-bytes.ts';
 
-/** As `LoadCredential=wallet-passphrase:PATH` of systemd names it. */
+/** The name of the credential in systemd's `LoadCredential=wallet-passphrase:PATH`. */
 const CREDENTIAL = 'wallet-passphrase';
 const MAX_BYTES = 4096;
 const LINE_END = 0x0a;
 
 /**
- * The passphrase for the wallet that the first start creates: the content of the configured file, else the credential of the
- * service manager, without a line end behind it. Null where there is none. The caller overwrites it. Throws OperatorError on a
- * file that cannot be used, or that other users can read.
+ * Returns the passphrase for the wallet that the first start creates: the content of the configured file, else the
+ * service manager's credential, without a trailing line end; null where there is none. The caller overwrites it. Throws
+ * OperatorError for a file that cannot be used, or that other users can read.
  */
 export function readWalletPassphrase(
   file: string | null,
@@ -19,7 +19,7 @@ export function readWalletPassphrase(
 ): Uint8Array | null {
   if (file !== null) return read(file, `wallet.passphraseFile: ${file}`, true);
   const credential = credentials && join(credentials, CREDENTIAL);
-  // The service manager decides who may read it.
+  // The service manager controls who may read the credential.
   return credential && existsSync(credential) ? read(credential, `credential ${CREDENTIAL}`, false) : null;
 }
 
@@ -30,7 +30,7 @@ function read(file: string, name: string, isOwn: boolean): Uint8Array {
     const { mode, uid } = fstatSync(fd);
     if (isOwn && ((mode & 0o077) !== 0 || uid !== process.getuid?.()))
       throw new OperatorError(
-        `${name} must belong to the user who runs the node and be readable for that user alone (mode 600 or 400); it has mode ${(mode & 0o777).toString(8)} and owner ${uid}`,
+        `${name} must be owned by the user who runs the node and readable only for that user (mode 600 or 400); it has mode ${(mode & 0o777).toString(8)} and owner ${uid}`,
       );
     let size = readSync(fd, bytes, 0, bytes.length, 0);
     if (size > MAX_BYTES) throw new OperatorError(`${name} is longer than ${MAX_BYTES} bytes`);

@@ -17,18 +17,18 @@ import { WalletManager } from '../wallet/wallet-manager.ts';
 import { relayOptionsOf } from './relay-options.ts';
 import { readWalletPassphrase } from './wallet-passphrase.ts';
 
-/** Where wallets lie within a network's directory. */
+/** The folder of wallets in the directory of a network. */
 const WALLET_DIR = 'wallets';
 
-/** The wallets of a node, and how they hear of the chain. */
+/** The wallets of a node, and their connection to the chain. */
 export interface Wallets {
   readonly manager: WalletManager;
-  /** The follower, with the wallets going along. */
+  /** Returns a follower that passes each change on to the wallets as well. */
   alongside(follower: ChainFollower): ChainFollower;
   close(): void;
 }
 
-/** Where wallets and their backups are stored. */
+/** Returns the folders of wallets and of their backups. */
 export function walletFolders({ networkDir }: Pick<Config, 'networkDir'>): { dir: string; backupDir: string } {
   return { dir: join(networkDir, WALLET_DIR), backupDir: join(dirname(networkDir), 'backups') };
 }
@@ -68,7 +68,7 @@ export function openWallets(
         estimate(target, conservative) {
           const found = mempool.fees.estimate({ target, conservative, estimator: 'none', strict: false });
           if (found.feerate === null) return 0;
-          // Where coins are worth something, the least rate is no estimate.
+          // On main, the minimum relay rate is not used as an estimate.
           return found.estimator === 'floor' && chain.params.name === 'main' ? 0 : found.feerate;
         },
         fallback: Math.round((config.wallet.fallbackFee ?? 0) * 1000),
@@ -87,7 +87,7 @@ export function openWallets(
           return chain.initialSync;
         },
         get: (hash) => chain.findEntry(hash),
-        // Opened by the first wallet that looks something up.
+        // Opened when a wallet first reads the chain.
         reads: () => (reads ??= new ChainReads(config.chainDir, { cacheMiB: 16 })),
       },
       mempool: {

@@ -3,14 +3,17 @@ import type { Log } from '../util/log.ts';
 import type { ServiceNotifier } from '../util/systemd.ts';
 import type { ThreadView } from '../util/thread-table.ts';
 
-/** Where no service manager says how long it waits. */
+/** Time limit where the service manager sets none. */
 const DEFAULT_LIMIT_MS = 60_000;
-/** Looks at the threads within the time that the manager waits. */
-const LOOKS = 12;
-/** Of that time: so often the manager is told that all is well, and so long without progress a thread is named. */
+/** Checks of the threads per time limit. */
+const CHECKS_PER_LIMIT = 12;
+/**
+ * Shares of the time limit: the interval of pings, and the time without progress after which a thread is named in the
+ * log.
+ */
 const PING_SHARE = 1 / 3;
 const NAME_SHARE = 2 / 3;
-/** What the manager is asked for while the node starts or stops and its threads get on. */
+/** Extension of the start or stop time-out that is requested while threads make progress. */
 const EXTENSION_MS = 60_000;
 
 export interface WatchdogDeps {
@@ -23,39 +26,39 @@ export interface WatchdogDeps {
 interface Watched {
   name: string;
   progress: number;
-  /** When it was last seen to have got on. */
+  /** The time at which progress was last seen. */
   at: number;
   isNamed: boolean;
 }
 
 /**
- * Tells the service manager that the process is alive, while every thread of it gets on: its timers fire, or its long work
- * counts. A thread that does not is named in the log before the manager ends the process.
+ * Sends keep-alive pings to the service manager while every thread makes progress: its timers fire, or its long work is
+ * counted. A thread that makes none is named in the log before the manager ends the process.
  */
 export class Watchdog {
   readonly #deps: WatchdogDeps;
   readonly #limitMs: number;
   readonly #watched = new Map<number, Watched>();
-  #lookedAt: number;
+  #checkedAt: number;
   #pingedAt: number;
   #phase: 'starting' | 'running' | 'stopping' = 'starting';
 
   constructor(deps: WatchdogDeps) {
     this.#deps = deps;
     this.#limitMs = deps.service.watchdogIntervalMs ?? DEFAULT_LIMIT_MS;
-    this.#lookedAt = deps.clock.monotonicMs();
-    this.#pingedAt = this.#lookedAt;
+    this.#checkedAt = deps.clock.monotonicMs();
+    this.#pingedAt = this.#checkedAt;
   }
 
-  /** Milliseconds between two looks. */
+  /** Milliseconds between two checks. */
   get intervalMs(): number {
-    return this.#limitMs / LOOKS;
+    return this.#limitMs / CHECKS_PER_LIMIT;
   }
 
-  /** The node has started: the manager counts on pings from now on. */
+  /** Starts the pings: the node has started. */
   running(): void {
     this.#phase = 'running';
-    // What a long start kept a thread from is no fault of it.
+    // A long start is not counted as a stall.
     const now = this.#deps.clock.monotonicMs();
     for (const thread of this.#watched.values()) thread.at = now;
     this.#ping(now);
@@ -65,8 +68,8 @@ export class Watchdog {
     this.#phase = 'stopping';
   }
 
-  /** To be called every `intervalMs`. */
-  look(): void {
+  /** Checks all threads. Called every `intervalMs`. */
+  checkThreads(): void {
     const { clock, service } = this.#deps;
     const now = clock.monotonicMs();
     this.#forgive(now);
@@ -78,7 +81,7 @@ export class Watchdog {
     } else if (moved) service.extendTimeout(EXTENSION_MS);
   }
 
-  /** By thread: seconds since it was last seen to get on, and the longest that its timers were late. */
+  /** Returns, for each thread, the seconds since its last progress and its longest timer delay. */
   figures(): { readonly name: string; readonly idle: number; readonly longestStall: number }[] {
     const now = this.#deps.clock.monotonicMs();
     return this.#deps.threads().map(({ slot, name, progress, longestStallMs }) => {
@@ -88,14 +91,17 @@ export class Watchdog {
     });
   }
 
-  /** Where this thread itself was kept from looking, the others may have been as well: the machine stood still. */
+  /**
+   * A delay of this thread's own timer suggests that the whole machine stood still, so it is not counted as a stall of
+   * others.
+   */
   #forgive(now: number): void {
-    const late = now - this.#lookedAt - this.intervalMs;
-    this.#lookedAt = now;
+    const late = now - this.#checkedAt - this.intervalMs;
+    this.#checkedAt = now;
     if (late > this.intervalMs) for (const thread of this.#watched.values()) thread.at += late;
   }
 
-  /** Whether any thread has got on since the last look. */
+  /** Whether any thread has made progress since the last check. */
   #update(now: number): boolean {
     let moved = false;
     const slots = new Set<number>();
@@ -115,7 +121,7 @@ export class Watchdog {
     const idleMs = now - thread.at;
     if (thread.isNamed || idleMs < this.#limitMs * NAME_SHARE) return;
     thread.isNamed = true;
-    this.#deps.log.error('a thread makes no progress: the service manager is no longer told that the node is alive', {
+    this.#deps.log.error('a thread makes no progress: keep-alive pings to the service manager stop', {
       thread: thread.name,
       seconds: Math.round(idleMs / 1000),
     });

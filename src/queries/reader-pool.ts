@@ -279,7 +279,7 @@ async function closeThread({ worker, idle }: Reader): Promise<void> {
   worker.terminate();
 }
 
-/** Out of time, or the client has left and sees nothing of this. */
+/** Out of time, or the client has disconnected and sees nothing of this. */
 function givenUp(): ApiError {
   return new ApiError('overloaded', 'the answer took too long');
 }

@@ -16,7 +16,7 @@ export interface PageWish {
   readonly watches: Watched;
   /** Wallets whose transactions the client may see; null for all. */
   readonly wallets: ReadonlySet<string> | null;
-  /** Aborts when the client has left. */
+  /** Aborts when the client has disconnected. */
   readonly signal: AbortSignal;
 }
 

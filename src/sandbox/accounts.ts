@@ -6,9 +6,9 @@ import { scriptOf } from '../script/script-builder.ts';
 import { multisig, p2pk, p2pkh, p2shOf, p2tr, p2wpkh, p2wshOf } from '../script/templates.ts';
 import { KeyRing } from '../wallet/key-ring.ts';
 
-/** One script that the sandbox is paid to and spends from. */
+/** A script that receives payments of the sandbox, and is spent by it. */
 export interface SandboxAccount {
-  /** What kind of output it is, for people. */
+  /** The kind of output, for display. */
   readonly kind: string;
   readonly scriptPubKey: Uint8Array;
 }
@@ -18,17 +18,17 @@ export interface SandboxAddress {
   readonly address: string;
 }
 
-/** Anyone can compute the keys of the sandbox from this text. They are worth nothing, and must stay so. */
+/** Anyone can compute the keys of the sandbox from this text, so they must never hold anything of value. */
 const SEED_TEXT = 'obverse sandbox: public keys and secrets, regtest only';
 
-/** Public: sha256 of the seed text with an index. */
+/** Returns the SHA-256 of the seed text with an index. These secrets are public. */
 function sandboxSecret(index: number): Uint8Array {
   return sha256(new TextEncoder().encode(`${SEED_TEXT} ${index}`));
 }
 
 let cached: { readonly accounts: readonly SandboxAccount[]; readonly ring: KeyRing } | null = null;
 
-/** The accounts, always the same ones, and the keys that spend from them. */
+/** Returns the accounts, which are the same in every sandbox, and the keys that spend from them. */
 export function sandboxAccounts(): { readonly accounts: readonly SandboxAccount[]; readonly ring: KeyRing } {
   cached ??= makeAccounts();
   return cached;
@@ -63,10 +63,10 @@ function makeAccounts() {
   return { accounts, ring };
 }
 
-/** BIP-341's point whose secret nobody knows: such an output is only spent by its script. */
+/** The point of BIP-341 without a known discrete logarithm: such an output can only be spent by script. */
 const UNSPENDABLE_KEY = Uint8Array.fromHex('50929b74c1a04954b78b4b6035e97a5e078a5a0f28ec96d547bfee9ace803ac0');
 
-/** The addresses that receive payments in the sandbox; P2PK has none. */
+/** Returns the addresses that receive payments in the sandbox; P2PK has none. */
 export function sandboxAddresses(params: NetworkParams): SandboxAddress[] {
   return sandboxAccounts().accounts.flatMap(({ kind, scriptPubKey }) => {
     const address = addressOf(scriptPubKey, params.address);

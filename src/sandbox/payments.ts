@@ -20,9 +20,9 @@ export interface Payments {
 }
 
 export interface PaymentOptions {
-  /** May be spent in the next block, in any order. */
+  /** Coins that may be spent in the next block, in any order. */
   readonly coins: readonly OwnCoin[];
-  /** Where money goes: the sandbox only ever pays itself. */
+  /** Scripts of the recipients; the sandbox only pays itself. */
   readonly scripts: readonly Uint8Array[];
   readonly ring: KeyRing;
   readonly random: SeededRandom;
@@ -30,19 +30,19 @@ export interface PaymentOptions {
   readonly height: number;
 }
 
-/** BIP-125: may be replaced, as wallets send today. */
+/** BIP-125: signals replaceability, as wallets do today. */
 const SEQUENCE_RBF = 0xffff_fffd;
 
-/** Smaller coins are not worth a payment of their own; they are swept along. */
+/** Smaller coins are not spent by a payment of their own, but added to others. */
 const LEAST_COIN = 100_000n;
 const LEAST_PAYMENT = 10_000n;
 
-/** With more coins than this, payments gather several of them. */
+/** With more coins than this, payments combine several of them. */
 const MANY_COINS = 120;
 
 /**
- * Three to six signed payments, or fewer where there are too few coins: the first has several outputs, and now and then
- * the last one spends an output of another. The same options give the same payments.
+ * Returns three to six signed payments, or fewer where there are too few coins. The first has several outputs, and
+ * sometimes the last one spends an output of another. The same options give the same payments.
  */
 export function makePayments({ coins, scripts, ring, random, height }: PaymentOptions): Payments {
   const left = random.shuffled([...coins].sort((a, b) => (coinKey(a) < coinKey(b) ? -1 : 1)));
@@ -67,7 +67,7 @@ function coinKey({ outpoint }: OwnCoin): string {
   return outpointKey(outpoint);
 }
 
-/** Takes one coin that can pay, and up to `most - 1` others; null where none is left. */
+/** Removes a coin that can pay, and up to `most - 1` others, from the list; null where none is left. */
 function takeCoins(left: OwnCoin[], most: number): OwnCoin[] | null {
   const at = left.findIndex(({ output }) => output.value >= LEAST_COIN);
   if (at < 0) return null;
@@ -90,9 +90,10 @@ type PaymentPlan = Omit<PaymentOptions, 'coins'> & {
 function payment(plan: PaymentPlan): { tx: Transaction; fee: Amount } {
   const { inputs, payees, scripts, random, height } = plan;
   const total = inputs.reduce((sum, { output }) => sum + output.value, 0n);
-  // Low rates are the common ones. Neither end is reached, as a signature may turn out a byte longer or shorter.
+  // Low rates are the most frequent. Neither end of the range is reached, as a signature may be a byte longer or
+  // shorter.
   const rate = 1.2 + 18 * random.fraction() ** 2;
-  // Half of the money at most, so that the change always bears the fee.
+  // At most half of the value is paid, so that the change covers the fee.
   const outputs = Array.from({ length: payees }, () => ({
     value: amountUpTo(total / 2n / BigInt(payees), random),
     scriptPubKey: random.pick(scripts),
@@ -116,7 +117,7 @@ function signed({ inputs, ring, height }: PaymentPlan, outputs: readonly TxOutpu
       witness: [],
     })),
     outputs,
-    // As wallets do, so that nobody gains by mining the last block again.
+    // As wallets do, so that re-mining the last block gains nothing (anti fee sniping).
     locktime: height,
   };
   const { tx, complete } = signTransaction(
@@ -129,10 +130,10 @@ function signed({ inputs, ring, height }: PaymentPlan, outputs: readonly TxOutpu
   return tx;
 }
 
-/** The same coins give the same signatures. */
+/** Signatures without auxiliary randomness, so that the same coins give the same signatures. */
 const NO_AUX = new Uint8Array(32);
 
-/** From `LEAST_PAYMENT` to `most`, small ones as likely as large ones, half of them round. */
+/** Returns an amount from `LEAST_PAYMENT` to `most`, uniform in its logarithm; half of them are round. */
 function amountUpTo(most: Amount, random: SeededRandom): Amount {
   const value = BigInt(Math.floor(Number(most) / 1000 ** random.fraction()));
   if (value <= LEAST_PAYMENT) return most < LEAST_PAYMENT ? most : LEAST_PAYMENT;
@@ -141,7 +142,7 @@ function amountUpTo(most: Amount, random: SeededRandom): Amount {
   return value - (value % unit);
 }
 
-/** Data that nobody can spend. */
+/** Returns a data output (OP_RETURN). */
 function noteScript(height: number): Uint8Array {
   return scriptOf(Op.OP_RETURN, new TextEncoder().encode(`obverse sandbox, after block ${height}`));
 }

@@ -2,7 +2,7 @@ import { sha256 } from '../crypto/hash.ts';
 import { assert } from '../util/assert.ts';
 import { concatBytes } from '../util/bytes.ts';
 
-/** Numbers that follow from a seed alone. */
+/** Pseudorandom numbers that depend only on a seed. */
 export class SeededRandom {
   readonly #seed: Uint8Array;
   #counter = 0;
@@ -11,7 +11,7 @@ export class SeededRandom {
     this.#seed = seed;
   }
 
-  /** From 0 up to but without 1. */
+  /** Returns a number from 0 up to, but not including, 1. */
   fraction(): number {
     const counter = new Uint8Array(4);
     const view = new DataView(counter.buffer);
@@ -20,7 +20,7 @@ export class SeededRandom {
     return new DataView(digest.buffer).getUint32(0, true) / 0x1_0000_0000;
   }
 
-  /** A whole number from `least` to `most`, both possible. */
+  /** Returns an integer from `least` to `most`, both included. */
   between(least: number, most: number): number {
     return least + Math.floor(this.fraction() * (most - least + 1));
   }
@@ -34,7 +34,7 @@ export class SeededRandom {
     return items[this.between(0, items.length - 1)]!;
   }
 
-  /** A copy in another order. */
+  /** Returns a shuffled copy. */
   shuffled<T>(items: readonly T[]): T[] {
     const copy = [...items];
     for (let i = copy.length - 1; i > 0; i--) {

@@ -11,10 +11,10 @@ import { ChainReads } from '../storage/chain-reads.ts';
 import { type Clock, unixSeconds } from '../util/clock.ts';
 import type { SandboxTip, ScenarioChain } from './sandbox-chain.ts';
 
-/** Small: the sandbox looks at a dozen scripts now and then. */
+/** The sandbox reads only a dozen scripts, so a small cache is enough. */
 const READ_CACHE_MIB = 4;
 
-/** The chain as the sandbox sees it: its coins come from the address index. Closes with the signal. */
+/** Returns the sandbox's view of the chain; its coins come from the address index. Closes with the signal. */
 export function sandboxChain(
   { chain, mempool, clock }: { chain: Chain; mempool: MempoolService; clock: Clock },
   dir: string,
@@ -29,7 +29,7 @@ export function sandboxChain(
     height: entry.height,
     time: entry.time,
     medianTimePast: medianTimePast(entry),
-    // On regtest the difficulty never changes, so the time of the next block does not matter.
+    // On regtest the difficulty never changes, so it does not depend on the time of the next block.
     nextBits: nextWorkRequired(entry, entry.time, consensus),
     nextVersion: computeBlockVersion(entry, consensus, versions),
   });
@@ -72,7 +72,7 @@ export function sandboxChain(
     ripe() {
       const { entries } = mempool.mempool;
       return chain.whenSettled(() => {
-        // Times of arrival are whole seconds.
+        // Arrival times are rounded to whole seconds.
         const latest = unixSeconds(clock) - 2;
         const admit = (slot: number) => entries.time(slot) <= latest;
         const { txs, fees } = selectTransactions(mempool.mempool, chain, { admit });

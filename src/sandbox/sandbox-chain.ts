@@ -4,7 +4,7 @@ import type { BlockHash } from '../primitives/hash.ts';
 import type { Outpoint } from '../primitives/outpoint.ts';
 import type { Transaction } from '../primitives/transaction.ts';
 
-/** The last block, and what the next one must say. */
+/** The last block, and the header fields of the next one. */
 export interface SandboxTip {
   readonly hash: BlockHash;
   readonly height: number;
@@ -20,28 +20,28 @@ export interface SandboxCoin {
   readonly position: TxPosition;
 }
 
-/** What the scenarios need beside it: blocks that are not the tip. */
+/** The blocks below the tip, which scenarios need in addition. */
 export interface ScenarioChain extends SandboxChain {
-  /** A block of the active chain. */
+  /** Returns a block of the active chain. */
   at(height: number): SandboxTip | null;
-  /** Any block that is known. */
+  /** Returns any known block. */
   facts(hash: BlockHash): SandboxTip | null;
-  /** The transactions of a block, its coinbase left out. */
+  /** Returns the transactions of a block without its coinbase. */
   transactionsOf(hash: BlockHash): readonly Transaction[];
 }
 
-/** All that the sandbox needs of a node; it keeps no state of its own. */
+/** The interface of a node that the sandbox uses. The sandbox keeps no state of its own. */
 export interface SandboxChain {
   tip(): SandboxTip;
   /**
-   * Outputs of the active chain that pay this script and are spent neither there nor in the mempool, at most `limit`,
-   * immature coinbases among them.
+   * Returns at most `limit` outputs of the active chain that pay this script and are unspent there and in the mempool.
+   * Immature coinbases are included.
    */
   coinsOf(script: Uint8Array, limit: number): readonly SandboxCoin[];
-  /** Hands a transaction to the mempool. */
+  /** Submits a transaction to the mempool. */
   offer(raw: Uint8Array): Promise<{ readonly ok: boolean; readonly reason?: string }>;
-  /** What has waited in the mempool for a second at least, as the next block would hold it. */
+  /** Returns the transactions that have been in the mempool for at least a second, in the order of a block template. */
   ripe(): Promise<{ readonly transactions: readonly Transaction[]; readonly fees: Amount }>;
-  /** Takes a block; resolves once it is connected or refused. */
+  /** Submits a block; resolves once it is connected or rejected. */
   submit(raw: Uint8Array): Promise<{ readonly ok: boolean; readonly reason?: string }>;
 }

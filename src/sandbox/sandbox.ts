@@ -17,32 +17,32 @@ import { makePayments, type OwnCoin } from './payments.ts';
 import { SeededRandom } from './random.ts';
 import type { SandboxChain, SandboxCoin, SandboxTip } from './sandbox-chain.ts';
 
-/** Blocks that are mined at once where the chain has fewer: the coinbases of the first eleven may then be spent. */
+/** A shorter chain is extended to this height at once, so that the coinbases of the first eleven blocks are mature. */
 export const SEED_BLOCKS = 110;
 
-/** More than an account has coinbases that wait for maturity. */
+/** More than the number of immature coinbases of an account. */
 const COINS_PER_ACCOUNT = 40;
 
 export interface SandboxOptions {
   readonly chain: SandboxChain;
   readonly params: NetworkParams;
-  /** Seconds between blocks; 0 mines none, nor makes payments. */
+  /** Seconds between blocks; 0 disables mining and payments. */
   readonly interval: number;
   readonly signal: AbortSignal;
   readonly log: Log;
   readonly clock?: Clock;
-  /** Resolves after some milliseconds, rejects when the signal aborts. */
+  /** Resolves after the given milliseconds; rejects when the signal aborts. */
   readonly wait?: (ms: number, signal: AbortSignal) => Promise<void>;
 }
 
 /**
- * Mines on a regtest chain until the signal aborts: the first 110 blocks at once, then one whenever one is due, with what
- * waits in the mempool by then. Payments of its own go into the mempool right after each block. Everything is found on the
- * chain, so it may be stopped and started again at any time.
+ * Mines on a regtest chain until the signal aborts: the first 110 blocks at once, then one block per interval with the
+ * transactions of the mempool. Its own payments enter the mempool after each block. All its state is read from the
+ * chain, so it may be stopped and started at any time.
  */
 export async function startSandbox(options: SandboxOptions): Promise<void> {
   if (options.interval === 0) {
-    options.log.info('sandbox: no blocks are mined', { setting: 'dev.interval' });
+    options.log.info('sandbox: mining is disabled', { setting: 'dev.interval' });
     return;
   }
   try {
@@ -64,11 +64,11 @@ async function run({ chain, params, interval, signal, log, clock = systemClock, 
       paidFor = before.hash;
       for (const tx of sandboxPayments(chain, before)) {
         const { ok, reason } = await abortable(chain.offer(transactionBytes(tx)), signal);
-        if (!ok) log.warn('sandbox: payment refused', { reason });
+        if (!ok) log.warn('sandbox: payment rejected', { reason });
       }
     }
     if (!seeding) await wait(refused ? interval * 1000 : untilDueMs(chain.tip(), interval, clock.nowMs()), signal);
-    // Read again: others may have mined in the meantime.
+    // The tip is read again, since other blocks may have been mined during the wait.
     const tip = chain.tip();
     const ripe = seeding ? NOTHING : await abortable(chain.ripe(), signal);
     const raw = sandboxBlock(tip, ripe, params, unixSeconds(clock));
@@ -78,14 +78,14 @@ async function run({ chain, params, interval, signal, log, clock = systemClock, 
       continue;
     }
     const { ok, reason } = await abortable(chain.submit(raw), signal);
-    if (!ok) log.warn('sandbox: block refused', { height: tip.height + 1, reason });
+    if (!ok) log.warn('sandbox: block rejected', { height: tip.height + 1, reason });
     refused = !ok;
   }
 }
 
 const NOTHING: Awaited<ReturnType<SandboxChain['ripe']>> = { transactions: [], fees: 0n };
 
-/** The payments that follow a block; the same block and coins give the same payments. */
+/** Returns the payments that follow a block. The same block and coins give the same payments. */
 export function sandboxPayments(chain: SandboxChain, tip: SandboxTip): readonly Transaction[] {
   const { accounts, ring } = sandboxAccounts();
   const scripts = accounts.map(({ scriptPubKey }) => scriptPubKey);
@@ -101,7 +101,7 @@ interface BlockContent {
   readonly params: NetworkParams;
 }
 
-/** The next block of the sandbox, or null while the clock is too far behind the chain. */
+/** Returns the next block of the sandbox, or null while the chain is too far ahead of the clock. */
 function sandboxBlock(
   tip: SandboxTip,
   { transactions, fees }: typeof NOTHING,
@@ -115,7 +115,10 @@ function sandboxBlock(
   return blockOn(tip, { transactions, fees, time, params });
 }
 
-/** A block with its proof of work; its coinbase pays the account that follows from its height, `turn` ones further on. */
+/**
+ * Returns a block with its proof of work. Its coinbase pays the account that is derived from its height, shifted by
+ * `turn`.
+ */
 export function blockOn(
   parent: SandboxTip,
   { transactions, fees, time, params, turn = 0 }: BlockContent & { readonly turn?: number },
@@ -136,7 +139,7 @@ export function blockOn(
   return w.finish();
 }
 
-/** Coins of one account that a block of this height may spend. */
+/** Returns the coins of one account that a block of this height may spend. */
 export function spendableCoins(chain: SandboxChain, scriptPubKey: Uint8Array, height: number): OwnCoin[] {
   return chain
     .coinsOf(scriptPubKey, COINS_PER_ACCOUNT)

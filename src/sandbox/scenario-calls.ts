@@ -2,9 +2,9 @@ import type { ActionTable, Refusal, ScenarioActions } from '../port/node-actions
 import { sandboxAccounts } from './accounts.ts';
 import { ScenarioRefused, type Scenarios } from './scenarios.ts';
 
-const NO_SANDBOX: Refusal = { refused: 'misc', message: 'this needs developer mode (obverse start --dev)' };
+const NO_SANDBOX: Refusal = { refused: 'misc', message: 'this call requires developer mode (obverse start --dev)' };
 
-/** What developer mode plays on request; `scenarios` null where there is no sandbox. One at a time. */
+/** Returns the calls of developer mode, which run one at a time. `scenarios` is null where there is no sandbox. */
 export function scenarioActions(scenarios: Scenarios | null): ActionTable<ScenarioActions> {
   let last: Promise<unknown> = Promise.resolve();
   const play = <T>(scenario: (of: Scenarios) => Promise<T>): Promise<T | Refusal> | Refusal => {

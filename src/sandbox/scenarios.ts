@@ -13,18 +13,18 @@ import type { OwnCoin } from './payments.ts';
 import { blockOn, spendableCoins } from './sandbox.ts';
 import type { SandboxTip, ScenarioChain } from './sandbox-chain.ts';
 
-/** Why a scenario could not be played; the sentence is for whoever asked for it. */
+/** A scenario could not be run; the message is meant for the caller. */
 export class ScenarioRefused extends Error {
   override readonly name = 'ScenarioRefused';
 }
 
-/** Deeper than any chain of coins is likely to be built in a test, and quickly mined. */
+/** Deep enough for tests of reorg handling, and mined quickly. */
 const MAX_REORG_DEPTH = 100;
 const MAX_FLOOD = 5000;
 const MAX_INPUTS = 100;
-/** Satoshis a virtual byte. */
+/** Satoshis per virtual byte. */
 const FEERATE = 5n;
-/** Of the transaction that replaces another: pays for both, and the same again (BIP-125). */
+/** Fee rate of a replacement: it covers the replaced fee and its own relay (BIP-125). */
 const HIGHER_FEERATE = 20n;
 const FLOOD_VALUE = 50_000n;
 const DUST = 1000n;
@@ -32,21 +32,21 @@ const SEQUENCE_RBF = 0xffff_fffd;
 
 export interface Reorg {
   readonly forkHeight: number;
-  /** Hashes in display order, the lowest block first. */
+  /** Hashes in display order, lowest block first. */
   readonly disconnected: readonly string[];
   readonly connected: readonly string[];
 }
 
 export interface DoubleSpend {
   readonly txid: string;
-  /** Spends the same coin. */
+  /** The transaction that spends the same coin. */
   readonly conflict: string;
-  /** Of the block that held the first one for a while. */
+  /** Hash of the block that confirmed the first payment for a while. */
   readonly blockHash: string | null;
   readonly reorg: Reorg | null;
 }
 
-/** Things that happen on a live network now and then, at once and on request. */
+/** Produces rare network events at once and on request. */
 export class Scenarios {
   readonly #chain: ScenarioChain;
   readonly #params: NetworkParams;
@@ -58,7 +58,7 @@ export class Scenarios {
     this.#clock = clock;
   }
 
-  /** Sends some coins of the sandbox. Returns the txid. Throws ScenarioRefused. */
+  /** Sends coins of the sandbox. Returns the txid. Throws ScenarioRefused. */
   async pay(to: Uint8Array, amount: Amount): Promise<string> {
     const tx = this.#payment(this.#coinsFor(amount), { value: amount, scriptPubKey: to }, FEERATE);
     await this.#offer(tx);
@@ -66,23 +66,23 @@ export class Scenarios {
   }
 
   /**
-   * Replaces the last `depth` blocks by one more. What was in them waits in the mempool again, or with `reconfirm` is in
-   * the new blocks as it was in the old ones. Throws ScenarioRefused.
+   * Replaces the last `depth` blocks by a branch that is one block longer. Their transactions return to the mempool, or
+   * with `reconfirm` are confirmed in the new blocks at the same heights. Throws ScenarioRefused.
    */
   async reorg(depth: number, { reconfirm = false } = {}): Promise<Reorg> {
     const fork = this.#chain.at(this.#chain.tip().height - depth);
     if (depth < 1 || depth > MAX_REORG_DEPTH || fork === null)
-      throw new ScenarioRefused(`a reorg is 1 to ${MAX_REORG_DEPTH} blocks deep, and no deeper than the chain`);
+      throw new ScenarioRefused(`a reorg must be 1 to ${MAX_REORG_DEPTH} blocks deep, and no deeper than the chain`);
     const replaced = this.#blocksAbove(fork);
     return this.#overtake(fork, (i) => (reconfirm && replaced[i] ? this.#chain.transactionsOf(replaced[i]) : []));
   }
 
   /**
-   * Pays a script, and takes it back: the coin is sent elsewhere for a higher fee, or where `depth` is not 0 only after
-   * the payment had so many confirmations. Throws ScenarioRefused.
+   * Pays a script and double-spends the payment: its coin is sent elsewhere for a higher fee, or where `depth` is not
+   * 0, by a reorg after `depth` confirmations. Throws ScenarioRefused.
    */
   async doubleSpend(to: Uint8Array, amount: Amount, depth: number): Promise<DoubleSpend> {
-    if (depth > MAX_REORG_DEPTH) throw new ScenarioRefused(`0 to ${MAX_REORG_DEPTH} confirmations, please`);
+    if (depth > MAX_REORG_DEPTH) throw new ScenarioRefused(`0 to ${MAX_REORG_DEPTH} confirmations are allowed`);
     const coins = this.#coinsFor(amount);
     const first = this.#payment(coins, { value: amount, scriptPubKey: to }, FEERATE);
     const own = { value: amount, scriptPubKey: sandboxAccounts().accounts[0]!.scriptPubKey };
@@ -106,11 +106,11 @@ export class Scenarios {
   }
 
   /**
-   * Many transactions at once: a block that divides a coin, and then each part is sent, half of it to the script.
-   * Returns the txids of those that were taken. Throws ScenarioRefused.
+   * Submits many transactions at once: a block splits a coin, then each part is spent, half of it to the script.
+   * Returns the txids of the accepted ones. Throws ScenarioRefused.
    */
   async flood(count: number, to: Uint8Array): Promise<string[]> {
-    if (count < 1 || count > MAX_FLOOD) throw new ScenarioRefused(`1 to ${MAX_FLOOD} transactions, please`);
+    if (count < 1 || count > MAX_FLOOD) throw new ScenarioRefused(`1 to ${MAX_FLOOD} transactions are allowed`);
     const { accounts } = sandboxAccounts();
     const { scriptPubKey } = accounts[0]!;
     const part = { value: FLOOD_VALUE, scriptPubKey };
@@ -119,13 +119,13 @@ export class Scenarios {
       Array.from({ length: count }, () => part),
       FEERATE,
     );
-    // Too large for the mempool, but a block may hold it.
+    // The transaction exceeds the standard size, but a block may contain it.
     await this.#mine(this.#chain.tip(), [divided], 0);
     const txid = txidOf(divided);
     const txids: string[] = [];
     for (let vout = 0; vout < count; vout++) {
       const coin = { outpoint: { txid, vout }, output: part };
-      // Rates differ, as they do on a network.
+      // Fee rates vary, as on a live network.
       const tx = this.#payment([coin], { value: FLOOD_VALUE / 2n, scriptPubKey: to }, 1n + BigInt(vout % 20));
       await this.#offer(tx);
       txids.push(idOf(tx));
@@ -133,7 +133,7 @@ export class Scenarios {
     return txids;
   }
 
-  /** The largest coins of the sandbox that together can pay an amount and its fee. */
+  /** Returns the largest coins of the sandbox that together cover an amount and its fee. */
   #coinsFor(amount: Amount): OwnCoin[] {
     const height = this.#chain.tip().height + 1;
     const coins = sandboxAccounts()
@@ -141,7 +141,7 @@ export class Scenarios {
       .sort((a, b) => Number(b.output.value - a.output.value));
     const taken: OwnCoin[] = [];
     let total = 0n;
-    // With something to spare for the fee.
+    // The margin covers the fee.
     const wanted = amount + amount / 100n + COIN / 1000n;
     for (const coin of coins.slice(0, MAX_INPUTS)) {
       if (total >= wanted) break;
@@ -149,13 +149,11 @@ export class Scenarios {
       total += coin.output.value;
     }
     if (total < wanted)
-      throw new ScenarioRefused(
-        `the sandbox has ${total} satoshis at hand, and would need ${wanted}; mine some blocks`,
-      );
+      throw new ScenarioRefused(`the sandbox has ${total} spendable satoshis and needs ${wanted}; mine some blocks`);
     return taken;
   }
 
-  /** One payment and its change. */
+  /** Returns a payment with one output and change. */
   #payment(coins: readonly OwnCoin[], output: TxOutput, feerate: bigint): Transaction {
     return this.#transaction(coins, [output], feerate);
   }
@@ -168,7 +166,7 @@ export class Scenarios {
       this.#signed(coins, change - fee < DUST ? outputs : [...outputs, { value: change - fee, scriptPubKey }]);
     const size = Math.ceil(weightOf(parseTransaction(transactionBytes(withFee(0n)))) / 4);
     const fee = BigInt(size) * feerate;
-    if (fee > change) throw new ScenarioRefused('the coins of the sandbox do not pay for the fee as well');
+    if (fee > change) throw new ScenarioRefused('the coins of the sandbox do not cover the fee');
     return withFee(fee);
   }
 
@@ -190,28 +188,30 @@ export class Scenarios {
 
   async #offer(tx: Transaction): Promise<void> {
     const { ok, reason } = await this.#chain.offer(transactionBytes(tx));
-    if (!ok) throw new ScenarioRefused(`the mempool refuses the transaction: ${reason}`);
+    if (!ok) throw new ScenarioRefused(`the mempool rejected the transaction: ${reason}`);
   }
 
-  /** A block of these on top of another one; `turn` makes it differ from one that has the same parent. */
+  /**
+   * Mines a block with these transactions on `parent`; `turn` distinguishes it from other blocks with the same parent.
+   */
   async #mine(parent: SandboxTip, transactions: readonly Transaction[], turn: number): Promise<SandboxTip> {
     const time = liveBlockTime(parent, unixSeconds(this.#clock));
     if (time === null) throw new ScenarioRefused('the chain is too far ahead of the clock');
-    // The fees are left to nobody: what they are is not known of every branch.
+    // The coinbase claims no fees, since the fees of a branch are not known before it is connected.
     const raw = blockOn(parent, { transactions, fees: 0n, time, params: this.#params, turn });
     const { ok, reason } = await this.#chain.submit(raw);
-    if (!ok) throw new ScenarioRefused(`the block is refused: ${reason}`);
+    if (!ok) throw new ScenarioRefused(`the block was rejected: ${reason}`);
     return this.#chain.facts(headerHash(headerFromBytes(raw.subarray(0, HEADER_SIZE))))!;
   }
 
-  /** Mines on `fork`, below the tip, until that is the active chain. */
+  /** Mines on `fork`, below the tip, until that branch is active. */
   async #overtake(fork: SandboxTip, content: (index: number) => readonly Transaction[]): Promise<Reorg> {
     const first = await this.#mine(fork, content(0), 1);
     let disconnected = this.#blocksAbove(fork);
     const connected = await this.#extend(
       first,
       () => {
-        // Somebody may mine in between.
+        // Other blocks may be mined in between.
         if (!this.#isActive(first)) disconnected = this.#blocksAbove(fork);
         return true;
       },
@@ -221,7 +221,7 @@ export class Scenarios {
     return { forkHeight: fork.height, disconnected: disconnected.map(hashToHex), connected: connected.map(hashToHex) };
   }
 
-  /** Mines on `first` until there are enough blocks and they are in the active chain; returns all of them. */
+  /** Mines on `first` until the branch has enough blocks and is active; returns all of its blocks. */
   async #extend(
     first: SandboxTip,
     enough: (blocks: number) => boolean,
@@ -231,7 +231,8 @@ export class Scenarios {
     const hashes = [first.hash];
     let tip = first;
     while (!enough(hashes.length) || !this.#isActive(tip)) {
-      if (hashes.length > 2 * MAX_REORG_DEPTH) throw new ScenarioRefused('others mine faster than the branch grows');
+      if (hashes.length > 2 * MAX_REORG_DEPTH)
+        throw new ScenarioRefused('the active chain grows faster than the new branch');
       tip = await this.#mine(tip, content(hashes.length), turn);
       hashes.push(tip.hash);
     }

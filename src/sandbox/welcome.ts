@@ -1,4 +1,4 @@
-/** What the sandbox prints once it runs: how to talk to it, ready to paste. The key is shown only when it is new. */
+/** Returns the text that the sandbox prints at start: commands to paste, and the key when it is new. */
 export function welcome({
   url,
   key,
@@ -7,11 +7,11 @@ export function welcome({
 }: {
   url: string;
   key: string | null;
-  /** Null where the operator has given the key. */
+  /** Null where the operator has set the key. */
   keyFile: string | null;
   address: string;
 }): string {
-  // Double quotes, so that the shell puts in $KEY where the key is not shown.
+  // Double quotes let the shell expand $KEY where the key is not shown.
   const authorization = `-H "Authorization: Bearer ${key ?? '$KEY'}"`;
   const lines = [
     '',
@@ -21,7 +21,7 @@ export function welcome({
       ? [`  API key, shown once and kept in ${keyFile}:`, `    ${key}`]
       : keyFile
         ? ['  API key:', `    KEY=$(cat ${keyFile})`]
-        : ['  API key, as the operator has set it:', '    KEY=$OBVERSE_API_KEY']),
+        : ['  API key set by the operator:', '    KEY=$OBVERSE_API_KEY']),
     '',
     '  Try:',
     `    curl ${url}/api/info`,

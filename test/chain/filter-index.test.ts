@@ -284,7 +284,7 @@ describe('the index', () => {
 
     await build(AbortSignal.abort());
     expect(node.chain.filters!.height).toBe(-1);
-    expect(messages()).toEqual(['block filters are being built']);
+    expect(messages()).toEqual(['building block filters in the background']);
     const file = join(node.dir, 'blocks/rev00000.dat');
     const bytes = readFileSync(file);
     const { undo } = node.chain.tip.ancestor(110)!;
@@ -292,11 +292,11 @@ describe('the index', () => {
     writeFileSync(file, bytes);
     await build();
     expect(node.chain.stopped).toBeNull();
-    expect(messages()).toEqual(['block filters are being built', 'block filters are built no further']);
+    expect(messages()).toEqual(['building block filters in the background', 'building block filters stopped']);
     bytes[undo.offset]! ^= 1;
     writeFileSync(file, bytes);
     await build();
-    expect(messages()).toEqual(['block filters are being built', 'block filters are built']);
+    expect(messages()).toEqual(['building block filters in the background', 'block filters are built']);
     await build();
     expect(messages()).toEqual([]);
     expect(filtersOf(node)).toEqual([...model(chain)]);

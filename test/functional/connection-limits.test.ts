@@ -51,6 +51,6 @@ test('a limit of open files that is too low for a node stops the start with one 
   const { status, stderr } = await runProgram(args, { prefix: limited(200) });
   expect(status).toBe(1);
   expect(stderr.trim()).toBe(
-    'obverse: the limit of open files is 200, and the node needs 256 at least: raise it (ulimit -n, or LimitNOFILE= of the service)',
+    'obverse: the limit of open files is 200, and the node needs at least 256: raise it (ulimit -n, or LimitNOFILE= of the service)',
   );
 });

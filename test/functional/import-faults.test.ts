@@ -186,7 +186,7 @@ describe('files that are odd, but hold a valid chain', () => {
     const { status, stdout, stderr } = await importInto(folder, file);
     expect(status).toBe(0);
     expect(stdout).toContain('tip at height 49, ');
-    expect(stderr).toContain('"msg":"blocks left out: what they build on is in none of the files","blocks":55');
+    expect(stderr).toContain('"msg":"blocks skipped: their ancestors are in none of the files","blocks":55');
   });
 });
 

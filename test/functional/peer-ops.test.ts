@@ -91,7 +91,7 @@ test('a sync from a peer: events, metrics, progress and log', async () => {
     { host: '127.0.0.1', port: Number(late.address.split(':')[1]), v2: true },
   ]);
 
-  expect(logged(late.node, 'dialling peers')).toMatchObject([{ to: '127.0.0.1:1', v2: true }]);
+  expect(logged(late.node, 'connecting to peers')).toMatchObject([{ to: '127.0.0.1:1', v2: true }]);
 
   // Peers, blocks and the event log are each told about once a second, at a moment of their own.
   const told = {
@@ -171,7 +171,7 @@ test('on another network, a node without peers is degraded; switched off, nothin
   const off = await startNode({ network: 'signet', args: ['--p2p.enabled=false'] });
   const checks = (await off.api.request<Readiness>('/readyz')).body.checks;
   expect([checks.peers, checks.clock]).toEqual([undefined, undefined]);
-  await off.until('the line', () => logged(off, 'peers are switched off').length === 1);
+  await off.until('the line', () => logged(off, 'the peer network is disabled').length === 1);
   const metrics = await metricsOf(off);
   expect([...metrics.keys()].filter((key) => /^obverse_(?:peer|p2p|bans)/.test(key))).toEqual([]);
 });

@@ -144,13 +144,13 @@ test('a payment, and a flood of them', async () => {
 test('what cannot be played is told, and changes nothing', async () => {
   const before = await tip();
   const { height } = await node.api.json<Info>('/api/info');
-  const deep = 'a reorg is 1 to 100 blocks deep, and no deeper than the chain\n';
+  const deep = 'a reorg must be 1 to 100 blocks deep, and no deeper than the chain\n';
   const cases: [string[], string][] = [
     [['reorg', '101'], deep],
     [['reorg', '0'], deep],
     [['pay', 'nowhere'], 'Invalid address\n'],
     [['pay', ADDRESS, '20000000'], 'the sandbox has '],
-    [['flood', '5001'], '1 to 5000 transactions, please\n'],
+    [['flood', '5001'], '1 to 5000 transactions are allowed\n'],
     [['reorg', 'x'], 'depth is a whole number, not x'],
     [['reorg', '1', '2'], 'dev reorg does not take 2'],
     [['pay'], 'dev pay needs address'],
@@ -179,5 +179,7 @@ test('the cookie file will do for a key, and there must be one', async () => {
 test('without developer mode there are no scenarios', async () => {
   const plain = await startNode({});
   for (const [method, ...params] of [['devreorg'], ['devpay', ADDRESS], ['devdoublespend'], ['devflood', 5]] as const)
-    await expect(plain.api.rpc(method, params)).rejects.toThrow('this needs developer mode (obverse start --dev)');
+    await expect(plain.api.rpc(method, params)).rejects.toThrow(
+      'this call requires developer mode (obverse start --dev)',
+    );
 });

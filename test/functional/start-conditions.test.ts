@@ -25,7 +25,7 @@ test('SIGHUP does not end the node, neither while it starts nor later', async ()
   const node = await startNode();
   for (let sent = 1; sent <= 3; sent++) {
     node.kill('SIGHUP');
-    await node.until('the line', () => node.stderr.split('SIGHUP is ignored').length === sent + 1);
+    await node.until('the line', () => node.stderr.split('SIGHUP ignored').length === sent + 1);
   }
   expect((await node.api.request('/healthz')).status).toBe(200);
   expect(await node.stop()).toMatchObject({ status: 0, signal: null });
@@ -65,7 +65,7 @@ test('a node whose log is read by no one goes on', async () => {
 
 test('dev.interval=0 mines nothing', async () => {
   const node = await startNode({ args: ['--dev', '--dev.interval=0'] });
-  await node.until('the line', () => node.stderr.includes('sandbox: no blocks are mined'));
+  await node.until('the line', () => node.stderr.includes('sandbox: mining is disabled'));
   // Nothing else waits for blocks that do not come.
   expect((await node.api.request('/readyz')).status).not.toBe(500);
   expect(await node.api.json<Info>('/api/info')).toMatchObject({ height: 0 });
@@ -106,7 +106,7 @@ test('a data directory that others can write to is warned of', async () => {
   await node.stop();
   chmodSync(datadir, 0o777);
   node = await startNode({ datadir });
-  expect(node.stderr).toContain('other users can write to the data directory');
+  expect(node.stderr).toContain('the data directory is writable for other users');
   await node.stop();
 });
 
@@ -137,7 +137,7 @@ describe('the key of the operator', () => {
 
   test('in a file that others can read is warned of', async () => {
     expect((await accepted({ OBVERSE_API_KEY_FILE: file(KEY, 0o644) })).stderr).toContain(
-      'other users can read the file of the API key',
+      'the API key file is readable for other users',
     );
   });
 
@@ -203,6 +203,6 @@ describe('a start that cannot be', () => {
   test('names the file to import, and the directory that cannot be made', async () => {
     expect(await refusal(startArgs('--import', '/nope.dat'))).toEqual([1, 'cannot read /nope.dat: no such file']);
     const args = ['start', '--network', 'regtest', '--datadir', '/proc/nope', '--http.listen', '127.0.0.1:0'];
-    expect(await refusal(args)).toEqual([1, 'cannot use /proc/nope/regtest: it does not exist, and cannot be made']);
+    expect(await refusal(args)).toEqual([1, 'cannot use /proc/nope/regtest: it does not exist and cannot be created']);
   });
 });

@@ -1,26 +1,26 @@
 import { expect, test } from 'bun:test';
 import { Backlog } from '../../src/node/backlog.ts';
 
-test('whoever has much to tell waits until enough was taken in, and not for ever', async () => {
+test('a sender waits at the limit until enough is acknowledged or the backlog closes', async () => {
   const backlog = new Backlog(1000);
-  backlog.told(999);
-  expect(backlog.room()).toBeNull();
-  backlog.told(2000);
-  const waiting = [backlog.room()!, backlog.room()!];
+  backlog.addSent(999);
+  expect(backlog.whenRoom()).toBeNull();
+  backlog.addSent(2000);
+  const waiting = [backlog.whenRoom()!, backlog.whenRoom()!];
   let ended = 0;
   for (const one of waiting) void one.then(() => ended++);
-  backlog.taken(1999);
+  backlog.acknowledge(1999);
   await Promise.resolve();
-  expect([ended, backlog.room() === null]).toEqual([0, false]);
-  backlog.taken(1);
+  expect([ended, backlog.whenRoom() === null]).toEqual([0, false]);
+  backlog.acknowledge(1);
   await Promise.all(waiting);
-  expect(backlog.room()).toBeNull();
+  expect(backlog.whenRoom()).toBeNull();
 
-  backlog.told(1);
-  const last = backlog.room()!;
+  backlog.addSent(1);
+  const last = backlog.whenRoom()!;
   expect(last).toBeInstanceOf(Promise);
   backlog.close();
   await last;
-  backlog.told(5000);
-  expect(backlog.room()).toBeNull();
+  backlog.addSent(5000);
+  expect(backlog.whenRoom()).toBeNull();
 });

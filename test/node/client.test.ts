@@ -11,7 +11,7 @@ afterEach(() => {
   globalThis.Worker = PlainWorker;
 });
 
-test('a node thread that dies is told of, and does not keep anybody waiting for its end', async () => {
+test('a node thread that dies rejects pending calls, and close does not wait for it', async () => {
   const started: Worker[] = [];
   globalThis.Worker = class extends PlainWorker {
     constructor(url: string | URL) {
@@ -23,7 +23,7 @@ test('a node thread that dies is told of, and does not keep anybody waiting for 
   try {
     const client = new NodeClient(loadConfig(['--network', 'regtest', '--datadir', datadir]).config);
     await client.opened();
-    // No message looks like this; it stands for whatever the thread does not expect.
+    // The thread expects no such message, so it throws.
     started[0]!.postMessage(null);
     await expect(client.failed()).rejects.toThrow('the node thread');
     await expect(client.submitBlock(new Uint8Array(80))).rejects.toThrow('the node thread');

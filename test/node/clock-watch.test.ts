@@ -3,21 +3,21 @@ import { ClockWatch } from '../../src/node/clock-watch.ts';
 import { TimeOffsets } from '../../src/p2p/peer/time-offsets.ts';
 import { collectingLog } from '../lib/api-fixture.ts';
 
-// Core: of the last 50 outbound peers, once there are five.
-test('the median of time offsets', () => {
+// As in Core: over the last 50 outbound peers, once there are five.
+test('the time offset is the median over outbound peers', () => {
   const offsets = new TimeOffsets();
   for (const seconds of [100, -5, 3, 900]) offsets.add(seconds);
   expect(offsets.median).toBe(0);
   offsets.add(10);
   expect(offsets.median).toBe(10);
   offsets.add(10_000);
-  // Of an even number the upper one of the two in the middle.
+  // For an even number, the upper one of the two middle values counts.
   expect(offsets.median).toBe(100);
   for (let i = 0; i < 50; i++) offsets.add(-7);
   expect([offsets.count, offsets.median]).toEqual([50, -7]);
 });
 
-test('more than ten minutes are warned of, once each time', () => {
+test('an offset above ten minutes is logged once each time it begins', () => {
   const lines: string[] = [];
   const log = collectingLog(lines);
   const watch = new ClockWatch(log);

@@ -4,22 +4,22 @@ import { descriptorBudget } from '../../src/node/descriptor-budget.ts';
 
 const usual = { peers: 141, http: 4096 };
 
-test('a limit of 65,536 gives all connections that are asked for', () => {
+test('a limit of 65,536 allows all configured connections', () => {
   expect(descriptorBudget(65_536, usual)).toEqual({ limit: 65_536, peers: 141, http: 4096, headroom: 1024 });
 });
 
-test('a low limit is shared between peers, clients and the node itself', () => {
+test('a low limit is divided between peers, clients and the node itself', () => {
   expect(descriptorBudget(1024, usual)).toEqual({ limit: 1024, peers: 141, http: 627, headroom: 128 });
   expect(descriptorBudget(400, usual)).toEqual({ limit: 400, peers: 90, http: 118, headroom: 64 });
 });
 
-test('a limit below 256 is refused with what is needed', () => {
+test('a limit below 256 is refused with the number that is needed', () => {
   expect(() => descriptorBudget(255, usual)).toThrow(
-    'the limit of open files is 255, and the node needs 256 at least: raise it (ulimit -n, or LimitNOFILE= of the service)',
+    'the limit of open files is 255, and the node needs at least 256: raise it (ulimit -n, or LimitNOFILE= of the service)',
   );
 });
 
-test('whatever is asked for, 128 descriptors are left to the node', () => {
+test('128 descriptors are reserved for the node under any configuration', () => {
   const wanted = fc.record({ peers: fc.nat(20_000), http: fc.integer({ min: 16, max: 1_000_000 }) });
   fc.assert(
     fc.property(fc.integer({ min: 256, max: 1 << 20 }), wanted, (limit, asked) => {

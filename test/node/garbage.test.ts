@@ -1,14 +1,14 @@
 import { expect, test } from 'bun:test';
-import { Garbage } from '../../src/node/garbage.ts';
+import { GarbageCollector } from '../../src/node/garbage.ts';
 import { ManualClock } from '../lib/manual-clock.ts';
 
 const MEGABYTE = 1_000_000;
 
-/** A process whose garbage is collected in `takesMs`. */
+/** Returns a process whose collections take `takesMs`. */
 function machine({ takesMs = 10 } = {}) {
   const clock = new ManualClock(0);
   const state = { live: 100 * MEGABYTE, garbage: 0, collections: 0 };
-  const garbage = new Garbage({
+  const garbage = new GarbageCollector({
     clock,
     used: () => state.live + state.garbage,
     collect: () => {
@@ -19,13 +19,13 @@ function machine({ takesMs = 10 } = {}) {
   });
   const look = (ms = 50) => {
     clock.advance(ms);
-    garbage.look();
+    garbage.collectIfGrown();
     return state.collections;
   };
   return { state, look };
 }
 
-test('nothing is collected while memory hardly grows', () => {
+test('no collection happens while memory hardly grows', () => {
   const { state, look } = machine();
   for (let i = 0; i < 1000; i++) {
     state.garbage = (i % 20) * MEGABYTE;
@@ -34,7 +34,7 @@ test('nothing is collected while memory hardly grows', () => {
   expect(state.collections).toBe(0);
 });
 
-test('garbage never gets beyond a limit, however fast it is made', () => {
+test('garbage stays below a limit at any rate of allocation', () => {
   const { state, look } = machine();
   let most = 0;
   for (let i = 0; i < 1000; i++) {
@@ -45,7 +45,7 @@ test('garbage never gets beyond a limit, however fast it is made', () => {
   expect(most).toBeLessThan(60 * MEGABYTE);
 });
 
-test('what is in use at first is collected later, when it is garbage', () => {
+test('objects that were alive at the first collection are collected by a later one', () => {
   const { state, look } = machine();
   state.live = 150 * MEGABYTE;
   expect(look()).toBe(1);
@@ -56,14 +56,14 @@ test('what is in use at first is collected later, when it is garbage', () => {
   expect(state.garbage).toBe(0);
 });
 
-test('memory that stays in use is taken for granted', () => {
+test('memory that stays in use does not trigger collections', () => {
   const { state, look } = machine();
   state.live = 1000 * MEGABYTE;
   for (let i = 0; i < 1000; i++) look();
   expect(state.collections).toBe(3);
 });
 
-test('slow collections are further apart, as long as it is not urgent', () => {
+test('slow collections are further apart unless memory grows urgently', () => {
   const { state, look } = machine({ takesMs: 1000 });
   state.garbage = 30 * MEGABYTE;
   expect(look()).toBe(1);

@@ -56,15 +56,15 @@ const expectState = (node: TestNode, tip: TestBlock) =>
 const chain = trunkWithCoins();
 const blocks = chain.blocks.slice(1);
 
-describe('an import', () => {
-  test('connects a file with genesis, and says what came of it', async () => {
+describe('an import of block files', () => {
+  test('connects a file that begins with the genesis block, and reports the result', async () => {
     await using node = new TestNode();
     const result = await importInto(node, [fileOf(...chain.blocks)]);
     expect(result).toEqual({ blocksConnected: 104, blocksKnown: 1, height: 104, hash: hex(chain.tip), badBlock: null });
     expectState(node, chain.tip);
   });
 
-  test('a second time changes nothing', async () => {
+  test('changes nothing when it is repeated', async () => {
     const path = fileOf(...blocks);
     await using node = new TestNode();
     await importInto(node, [path]);
@@ -82,7 +82,7 @@ describe('an import', () => {
     expect(differences(node.state(), before)).toEqual([]);
   });
 
-  test('takes blocks in whatever order they lie there', async () => {
+  test('connects blocks in any order within the file', async () => {
     const orders = [
       blocks.toReversed(),
       [...blocks.slice(50), ...blocks.slice(0, 50)],
@@ -95,7 +95,7 @@ describe('an import', () => {
     }
   });
 
-  test('goes over several files, whichever comes first', async () => {
+  test('connects several files in any order', async () => {
     const odd = fileOf(...blocks.filter(({ height }) => height % 2 === 1));
     const even = fileOf(...blocks.filter(({ height }) => height % 2 === 0));
     await using node = new TestNode();
@@ -103,7 +103,7 @@ describe('an import', () => {
     expectState(node, chain.tip);
   });
 
-  test('passes over padding, garbage and a tail that is cut off', async () => {
+  test('skips padding, garbage and a truncated record at the end', async () => {
     const garbage = Uint8Array.from({ length: 5000 }, (_, i) => (i * 197) & 0xff);
     const cut = recordOf(blocks[103]!.raw).subarray(0, -3);
     await using node = new TestNode();
@@ -120,7 +120,7 @@ describe('an import', () => {
     expectState(node, chain.at(103));
   });
 
-  test('of branches ends on the best one', async () => {
+  test('activates the branch with the most work', async () => {
     const fork = chain.fork(95);
     fork.mine(10);
     await using node = new TestNode();
@@ -129,7 +129,7 @@ describe('an import', () => {
     expectState(node, fork.tip);
   });
 
-  test('leaves out what builds on a block that is nowhere, and says how many', async () => {
+  test('skips blocks whose parent is in no file, and logs their number', async () => {
     await using node = new TestNode();
     const result = await importInto(node, [fileOf(...blocks.slice(0, 50), ...blocks.slice(51))]);
     expect(result).toMatchObject({ height: 50, badBlock: null });
@@ -137,7 +137,7 @@ describe('an import', () => {
     expect(JSON.parse(logged.at(-1)!)).toMatchObject({ level: 'warn', blocks: 53 });
   });
 
-  test('that is stopped keeps what is connected, and can go on', async () => {
+  test('keeps connected blocks when it is stopped, and can be continued', async () => {
     const path = fileOf(...blocks);
     await using node = new TestNode();
     const stop = new AbortController();
@@ -151,7 +151,7 @@ describe('an import', () => {
     expectState(node, chain.tip);
   });
 
-  test('tells how far it is', async () => {
+  test('reports its progress', async () => {
     await using node = new TestNode();
     const seen: ImportProgress[] = [];
     const path = fileOf(...blocks);
@@ -177,7 +177,7 @@ describe('an import', () => {
   });
 });
 
-describe('a bad block', () => {
+describe('an import of an invalid block', () => {
   const coinOf = (script: Uint8Array) => chain.coinsOf(script)[0]!;
   const poisoned = spend(coinOf(POISON), [{ to: openScript(1), value: 1n }], { sign: false });
   const overpaid = spend(coinOf(openScript(1)), [{ to: openScript(1), value: 2_0000_0000n }], { sign: false });
@@ -209,7 +209,7 @@ describe('a bad block', () => {
       expect(result.badBlock).toEqual({ file: second, offset: place, hash: hex(bad), reason });
       expect([result.height, result.hash]).toEqual([106, hex(own.at(106))]);
       expectState(node, own.at(106));
-      // The good rest can still come.
+      // A valid branch can still follow.
       const other = own.fork(106);
       other.mine(2);
       expect(await importInto(node, [fileOf(...other.blocks.slice(107))])).toMatchObject({
@@ -219,7 +219,7 @@ describe('a bad block', () => {
       expectState(node, other.tip);
     });
 
-  test('among those that waited for their parent is named too', async () => {
+  test('reports the position of a block that waited for its parent', async () => {
     const own = chain.fork();
     const bad = own.build({ coinbaseValue: 51_0000_0000n });
     const path = fileOf(bad, ...own.blocks.slice(1));
@@ -229,7 +229,7 @@ describe('a bad block', () => {
     expectState(node, chain.tip);
   });
 
-  test('that was refused before is refused again', async () => {
+  test('rejects a block again that was rejected before', async () => {
     const own = chain.fork();
     own.append(own.build({ coinbaseValue: 51_0000_0000n }));
     const path = fileOf(...own.blocks.slice(1));
@@ -244,8 +244,8 @@ describe('a bad block', () => {
   });
 });
 
-describe('a file that holds no block of the network', () => {
-  test('is refused by name, with the network it is of', async () => {
+describe('an import of a file without blocks of the network', () => {
+  test('refuses the file and names the network of its blocks', async () => {
     await using node = new TestNode();
     const { magic } = paramsFor('testnet4');
     const foreign = fileOf(recordOf(blocks[0]!.raw, magic));
@@ -256,7 +256,7 @@ describe('a file that holds no block of the network', () => {
     await expect(importInto(node, [nothing])).rejects.toThrow(`${nothing} holds no block of network regtest`);
   });
 
-  test('does not undo the one before it', async () => {
+  test('keeps the blocks of the file before it', async () => {
     await using node = new TestNode();
     const foreign = fileOf(recordOf(blocks[0]!.raw, 0xd9b4_bef9));
     await expect(importInto(node, [fileOf(...blocks), foreign])).rejects.toThrow('its blocks are of network main');
@@ -264,12 +264,12 @@ describe('a file that holds no block of the network', () => {
     expectState(node, chain.tip);
   });
 
-  test('may be empty', async () => {
+  test('accepts an empty file', async () => {
     await using node = new TestNode();
     expect(await importInto(node, [fileOf(), fileOf(...blocks.slice(0, 2))])).toMatchObject({ height: 2 });
   });
 
-  test('or is not there', async () => {
+  test('refuses a file that does not exist', async () => {
     await using node = new TestNode();
     await expect(importInto(node, [join(dir, 'missing.dat')])).rejects.toThrow(/ENOENT/);
   });

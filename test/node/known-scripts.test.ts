@@ -10,10 +10,10 @@ import { createLog } from '../../src/util/log.ts';
 import { chainWithCoins } from '../lib/chain-builder.ts';
 import { spend, withBadSignature } from '../lib/tx-builder.ts';
 
-/** What a block may hold by consensus: P2SH, DERSIG, CLTV, CSV, WITNESS, NULLDUMMY and TAPROOT. */
+/** Consensus flags of a block: P2SH, DERSIG, CLTV, CSV, WITNESS, NULLDUMMY and TAPROOT. */
 const BLOCK_FLAGS = (1 << 0) | (1 << 2) | (1 << 4) | (1 << 9) | (1 << 10) | (1 << 11) | (1 << 17);
 
-describe('scripts of a block that the mempool has run before', () => {
+describe('scripts of a block whose transactions the mempool has verified', () => {
   const dir = mkdtempSync(join(tmpdir(), 'obverse-test-'));
   const { config } = loadConfig([
     ...['--network', 'regtest', '--datadir', dir],
@@ -40,7 +40,7 @@ describe('scripts of a block that the mempool has run before', () => {
   };
   const knows = (tx: Transaction, flags = BLOCK_FLAGS) => node.mempool.hasChecked(wtxidOf(tx), flags);
 
-  test('are not run again', async () => {
+  test('are not verified again', async () => {
     const [tx, unseen] = [pay(1), pay(2)];
     expect(knows(tx)).toBe(false);
     await broadcast(tx);
@@ -50,11 +50,11 @@ describe('scripts of a block that the mempool has run before', () => {
     expect(sent).toHaveBeenCalledTimes(0);
     expect((await node.chain.submitBlock(chain.mine(1, { txs: [unseen] }).raw)).status).toBe('accepted');
     expect(sent).toHaveBeenCalledTimes(1);
-    // It has left with the block.
+    // The transaction left the mempool with the block.
     expect(knows(tx)).toBe(false);
   });
 
-  test('unless the witness is another one, or a rule that the mempool does not have', async () => {
+  test('are verified again with another witness, or under a rule that the mempool does not apply', async () => {
     const tx = pay(3);
     await broadcast(tx);
     const spoilt = withBadSignature(tx);
@@ -66,7 +66,7 @@ describe('scripts of a block that the mempool has run before', () => {
     expect((await node.chain.submitBlock(chain.mine(1, { txs: [tx] }).raw)).status).toBe('accepted');
   });
 
-  test('a failure is told of the right transaction where others were known', async () => {
+  test('report a failure with the index of the transaction when others were known', async () => {
     const known = pay(4);
     await broadcast(known);
     const made = spend(chain.coin(5), [{ to: 'p2wpkh', value: 49_0000_0000n }]);

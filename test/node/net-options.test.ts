@@ -8,7 +8,7 @@ import { mainnet } from '../../src/params/mainnet.ts';
 
 const options = (...flags: string[]) => netOptionsOf(loadConfig(flags, { ...thisHost(), env: {} }).config, mainnet);
 
-test('by default peers may come, are looked for everywhere, and our address is found out', () => {
+test('by default the node accepts connections, uses all networks and discovers its address', () => {
   const { params, ...rest } = options();
   expect(params.name).toBe('main');
   expect(rest).toEqual({
@@ -29,14 +29,14 @@ test('by default peers may come, are looked for everywhere, and our address is f
   });
 });
 
-test('a proxy, a known address or no listener ends the search for our address', () => {
+test('a proxy, a configured address or no listener disables the discovery of the address', () => {
   expect(options('--p2p.proxy=127.0.0.1:9050').discover).toBe(false);
   expect(options('--p2p.externalAddress=1.2.3.4').discover).toBe(false);
   expect(options('--p2p.listen=').discover).toBe(false);
   expect(options('--p2p.onionProxy=127.0.0.1:9050').discover).toBe(true);
 });
 
-test('addresses get the port of the network where they have none', () => {
+test('addresses without a port get the default port of the network', () => {
   const { connect, externalAddresses } = options(
     '--p2p.connect=a.example,[::1]:5',
     '--p2p.externalAddress=1.2.3.4,5.6.7.8:9',
@@ -46,7 +46,7 @@ test('addresses get the port of the network where they have none', () => {
   expect(() => options('--p2p.externalAddress=a.example')).toThrow('p2p.externalAddress: a.example:8333 is not');
 });
 
-test('permissions are written as in Core, also where a flag is split at its commas', () => {
+test('permissions are written as in Core, even where a flag is split at its commas', () => {
   const shown = (rules: readonly PermissionRule[]) =>
     rules.map(({ subnet, permissions }) => `${permissions.join(' ')} ${printSubnet(subnet)}`);
   const expected = ['noban download relay 10.0.0.0/8', 'noban download relay mempool 1.2.3.4/32', 'addr ::1/128'];
@@ -59,7 +59,7 @@ test('permissions are written as in Core, also where a flag is split at its comm
     expect(() => options(`--p2p.permissions=${bad}`)).toThrow('p2p.permissions');
 });
 
-test('onion services alone need a way to them', () => {
+test('onlyNetworks=onion requires a proxy', () => {
   expect(() => options('--p2p.onlyNetworks=onion')).toThrow('p2p.onlyNetworks: onion can only be reached through');
   expect(options('--p2p.onlyNetworks=onion', '--p2p.onionProxy=127.0.0.1:9050').onlyNetworks).toEqual(['onion']);
 });

@@ -11,8 +11,8 @@ import { listenAsPeer } from '../lib/test-peer.ts';
 import { emptyDatabase } from '../p2p/connections/net-fixture.ts';
 import { LinkedNode } from '../p2p/lib/linked-net.ts';
 
-// Nobody has set an address: it is known from the peers alone, and only once there are connections.
-test('a node that listens announces the address that a peer sees it at', async () => {
+// The address is not configured; it is known from the peers alone, and only after they have connected.
+test('a listening node announces the address at which its peers see it', async () => {
   const chain = recentChain(20);
   await using linked = await LinkedNode.with(chain.params, chain.blocks.slice(1));
   const peers = listenAsPeer();
@@ -29,7 +29,7 @@ test('a node that listens announces the address that a peer sees it at', async (
   });
   network.start();
   try {
-    // Only who can be reached from everywhere can tell where it sees others.
+    // Only a peer with a globally reachable address is trusted to report where it sees the node.
     const onion = printService({ address: { network: 'onion', bytes: new Uint8Array(32).fill(7) }, port: 18_444 });
     const [link, peer] = await Promise.all([network.connections.connectTo(onion, 'manual', false), peers.next()]);
     expect(link).not.toBeNull();

@@ -18,7 +18,7 @@ function collecting() {
   });
   return {
     log,
-    /** Without time and level. */
+    /** Returns the logged lines without time and level. */
     lines() {
       log.flush();
       return lines.map(({ time, level, ...rest }) => rest);
@@ -46,8 +46,8 @@ function reporter(isInLog: boolean | null = null) {
   return { report: new SyncReport(log, display), lines, shown };
 }
 
-describe('the report of a sync', () => {
-  test('tells of each phase, at most every ten seconds, with rates and the time left, and once when it is done', () => {
+describe('the sync report', () => {
+  test('logs each phase at most every ten seconds, with rates and the time left, and the end once', () => {
     const { report, lines } = reporter();
     let second = 0;
     const pass = (seconds: number, at: (s: number) => [SyncStatusPart, number]) => {
@@ -84,13 +84,13 @@ describe('the report of a sync', () => {
     ]);
   });
 
-  test('a slow sync has a line a minute', () => {
+  test('logs a slow sync once a minute', () => {
     const { report, lines } = reporter();
     for (let s = 0; s < 600; s++) report.update(status({}, { progress: 0.5 + s * 1e-6 }), s, s * 1000);
     expect(lines()).toHaveLength(10);
   });
 
-  test('blocks that come later are no sync, unless that takes longer', () => {
+  test('does not report later blocks unless they take long', () => {
     const { report, lines } = reporter();
     const following = status({ phase: 'following', confirmed: true }, { progress: 1 });
     report.update(following, 100, 0);
@@ -103,7 +103,7 @@ describe('the report of a sync', () => {
     expect(lines().map(({ msg }) => msg)).toEqual(['in sync', 'synchronizing blocks', 'in sync']);
   });
 
-  test('nothing is told while there is no network, and while nothing is to be done', () => {
+  test('logs nothing without a peer network, and when the node is in sync', () => {
     const { report, lines, shown } = reporter(false);
     for (let s = 0; s < 100; s++) report.update(status({}, { active: false }), s, s * 1000);
     for (let s = 100; s < 200; s++) report.update(status({ phase: 'waiting' }), s, s * 1000);
@@ -111,7 +111,7 @@ describe('the report of a sync', () => {
     expect(new Set(shown)).toEqual(new Set([null]));
   });
 
-  test('where the log is read, the display takes the place of the lines', () => {
+  test('uses the display instead of log lines where both share a terminal', () => {
     const { report, lines, shown } = reporter(true);
     for (let s = 0; s < 60; s++) report.update(status({}, { progress: s / 60, headers: 70 }), s, s * 1000);
     expect(shown).toHaveLength(60);
@@ -121,7 +121,7 @@ describe('the report of a sync', () => {
       height: 59,
       headers: 70,
       perSecond: 1,
-      // A second by progress, which is nearly 1, and eleven by blocks.
+      // The estimate by progress is 1 s, as the share is nearly 1; that by blocks is 11 s.
       secondsLeft: 11,
       peers: 3,
     });
@@ -131,19 +131,19 @@ describe('the report of a sync', () => {
   });
 });
 
-describe('a node that finds no peer', () => {
-  test('warns after ten minutes, ever more rarely, and says when there is one', () => {
+describe('a node without peers', () => {
+  test('is warned after ten minutes, then at growing intervals, and logs the first peer', () => {
     const { log, lines } = collecting();
     const watch = new PeerlessWatch(log);
     for (let minute = 0; minute < 24 * 60; minute++) watch.check(0, minute * MINUTE);
     expect(lines().map(({ minutes }) => minutes)).toEqual([10, 20, 40, 80, 160, 320, 640, 1280]);
     watch.check(1, 24 * 60 * MINUTE);
-    expect(lines().at(-1)).toEqual({ msg: 'a peer is found' });
+    expect(lines().at(-1)).toEqual({ msg: 'peer found' });
     for (let minute = 1; minute <= 11; minute++) watch.check(0, (24 * 60 + minute) * MINUTE);
-    expect(lines().at(-1)).toMatchObject({ msg: 'no peer is found', minutes: 10 });
+    expect(lines().at(-1)).toMatchObject({ msg: 'no peer found', minutes: 10 });
   });
 
-  test('not where it looks for none, nor for ten minutes that are not one after another', () => {
+  test('is not warned where it looks for none, nor for interrupted periods that add up to ten minutes', () => {
     const { log, lines } = collecting();
     const watch = new PeerlessWatch(log);
     for (let minute = 0; minute < 600; minute++) watch.check(null, minute * MINUTE);

@@ -8,7 +8,7 @@ import { unixSeconds } from '../../src/util/clock.ts';
 import { LinkedNode, MemoryLink, OUR_SERVICES, until } from '../p2p/lib/linked-net.ts';
 import { headersAfter } from '../p2p/sync/header-chain.ts';
 
-/** A peer that answers `getheaders` when it is told to. */
+/** A peer that answers `getheaders` on command. */
 class HeaderPeer implements PeerLogic {
   readonly link: MemoryLink;
   asked = 0;
@@ -35,10 +35,10 @@ class HeaderPeer implements PeerLogic {
   }
 }
 
-// A header of regtest stands for a work of 2.
+// Each header of regtest has a work of 2.
 const params = { ...regtest, consensus: { ...regtest.consensus, minimumChainWork: 6000n } };
 
-test('the phases of a sync whose headers have to prove their work', async () => {
+test('the phases of a sync with a minimum work are presync, headers, blocks and following', async () => {
   await using node = await LinkedNode.with(params);
   const { chain, clock } = node.node;
   clock.set(Date.UTC(2012, 0, 1));
@@ -55,7 +55,7 @@ test('the phases of a sync whose headers have to prove their work', async () => 
   await until('the second question', [node], () => peer.asked === 2);
   expect(state()).toMatchObject({ phase: 'presync', presynced: 2000 });
   const { headersProgress } = state();
-  // 2011-02-02, where the chain of regtest begins, to 2012, in blocks ten minutes apart.
+  // From 2011-02-02, the genesis block of regtest, to 2012, in blocks of ten minutes.
   const missing = (Date.UTC(2012, 0, 1) / 1000 - (1_296_688_602 + 2000)) / 600;
   expect(headersProgress).toBeCloseTo(2000 / (2000 + missing), 2);
   expect(chain.bestHeader.height).toBe(0);
@@ -70,7 +70,7 @@ test('the phases of a sync whose headers have to prove their work', async () => 
   expect(state()).toMatchObject({ phase: 'blocks', presynced: null, confirmed: false });
 });
 
-test('a node without peers waits, or takes blocks from files; a recent tip is followed', () => {
+test('a node without peers is waiting, or in the block phase during an import; with a recent tip it is following', () => {
   const entry = (height: number, chainwork = BigInt(2 * height)) => ({ height, chainwork, time: 1_700_000_000 });
   const at = (tip: number, best: number, initialSync: boolean, connecting = false) =>
     ({ params: regtest, tip: entry(tip), bestHeader: entry(best), initialSync, connecting }) as never;

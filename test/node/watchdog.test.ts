@@ -10,7 +10,7 @@ import { ManualClock } from '../lib/manual-clock.ts';
 
 const LIMIT_MS = 60_000;
 
-/** A watchdog on a clock that the test moves; threads get on where the test says so. */
+/** A watchdog on a clock of the test; threads make progress on command. */
 class Fixture {
   readonly clock = new ManualClock(0);
   readonly table = new ThreadTable();
@@ -44,24 +44,24 @@ class Fixture {
     });
   }
 
-  /** Lets time pass; these threads get on all the while. */
+  /** Advances the clock; these threads make progress meanwhile. */
   pass(seconds: number, ...slots: number[]): void {
     for (let passed = 0; passed < seconds * 1000; passed += this.watchdog.intervalMs) {
       this.clock.advance(this.watchdog.intervalMs);
       for (const slot of slots) this.table.counter(slot).add();
-      this.watchdog.look();
+      this.watchdog.checkThreads();
     }
     this.#log.flush();
   }
 
-  /** What was sent since this was asked for last. */
+  /** Returns the messages sent since the last call. */
   news(): string[] {
     return this.sent.splice(0);
   }
 }
 
 describe('the watchdog', () => {
-  test('is sent while all threads get on, three times in the time that the manager waits', () => {
+  test('sends a ping three times per time limit while all threads make progress', () => {
     const it = new Fixture();
     const [node, verify] = [it.table.claim('node'), it.table.claim('verify')];
     it.pass(5, node, verify);
@@ -73,7 +73,7 @@ describe('the watchdog', () => {
   });
 
   test.each(['node', 'verify', 'reader', 'watches'] as const)(
-    'is not sent when a %s thread hangs, which is named once',
+    'sends no ping when a %s thread hangs, and logs its name once',
     (kind) => {
       const it = new Fixture();
       const [node, hung] = [it.table.claim('node'), it.table.claim(kind)];
@@ -82,11 +82,11 @@ describe('the watchdog', () => {
       it.pass(30, node, hung);
       it.news();
       it.pass(45, node);
-      // Before the manager acts: no later than 60 s after the last ping.
+      // The watchdog reports before the manager acts: no later than 60 s after the last ping.
       expect(it.lines).toMatchObject([
         {
           level: 'error',
-          msg: 'a thread makes no progress: the service manager is no longer told that the node is alive',
+          msg: 'a thread makes no progress: keep-alive pings to the service manager stop',
           thread: kind === 'node' ? 'node' : `${kind}-1`,
         },
       ]);
@@ -100,7 +100,7 @@ describe('the watchdog', () => {
     },
   );
 
-  test('is sent while a thread is busy without answering, as long as its work counts', () => {
+  test('sends pings while a busy thread counts its work', () => {
     const it = new Fixture();
     const node = it.table.claim('node');
     it.watchdog.running();
@@ -108,22 +108,22 @@ describe('the watchdog', () => {
     expect(it.news().length).toBeGreaterThanOrEqual(30);
   });
 
-  test('forgets threads that have ended, and forgives all what this one could not see', () => {
+  test('forgets ended threads, and does not count a stall of the whole machine', () => {
     const it = new Fixture();
     const [node, reader] = [it.table.claim('node'), it.table.claim('reader')];
     it.pass(5, node, reader);
     it.watchdog.running();
     it.table.release(reader);
     it.pass(120, node);
-    // The machine slept.
+    // The machine was suspended.
     it.clock.advance(3_600_000);
-    it.watchdog.look();
+    it.watchdog.checkThreads();
     it.pass(5, node);
     expect(it.lines).toEqual([]);
     expect(it.news().length).toBeGreaterThanOrEqual(6);
   });
 
-  test('asks for more time while the node starts or stops and gets on, and not while it hangs', () => {
+  test('extends the time-out while the node starts or stops and makes progress, but not while it hangs', () => {
     const it = new Fixture();
     const node = it.table.claim('node');
     it.pass(20, node);
@@ -138,7 +138,7 @@ describe('the watchdog', () => {
   });
 });
 
-describe('a thread', () => {
+describe('the progress of a thread', () => {
   const folder = mkdtempSync(join(tmpdir(), 'obverse-threads-'));
   afterAll(() => rmSync(folder, { recursive: true }));
   const util = join(import.meta.dir, '../../src/util');
@@ -156,7 +156,7 @@ self.onmessage = ({ data: { ms, counts } }) => {
 `,
   );
 
-  test('counts while it waits and while its work counts, and not while it spins', async () => {
+  test('counts while the thread waits or reports work, but not in an endless loop', async () => {
     const worker = startWorker(new URL(`file://${path}`), 'watches');
     const view = () => threads.views().find(({ name }) => name.startsWith('watches'));
     const ended = new Promise((resolve) => worker.addEventListener('close', resolve));

@@ -17,11 +17,11 @@ import { judgeBlock } from '../mining/judge-block.ts';
 
 const NOW = 1_800_000_000;
 
-/** A chain that takes good blocks only. */
+/** A chain in memory that accepts valid blocks only. */
 class MemoryChain implements SandboxChain {
   readonly chain = new RegtestChain();
   readonly clock: ManualClock;
-  /** Why the next blocks are refused, whatever they are. */
+  /** The reject reason of the next blocks, whatever their content. */
   refusal: string | null = null;
   submitted = 0;
   mempool: { tx: Transaction; at: number }[] = [];
@@ -76,9 +76,9 @@ class MemoryChain implements SandboxChain {
   }
 }
 
-/** Runs the sandbox until it has waited as often as given; every wait passes at once, by the clock. */
+/** Runs the sandbox until it has waited `waits` times; every wait ends at once and advances the clock. */
 async function run(chain: MemoryChain, { waits, interval = 5 }: { waits: number; interval?: number }) {
-  // What nobody has mined is forgotten with the process before.
+  // Unconfirmed transactions are lost with the process.
   chain.mempool = [];
   const stop = new AbortController();
   const waited: number[] = [];
@@ -114,14 +114,14 @@ const started = async (waits: number) => {
 };
 
 let long: Promise<MemoryChain> | null = null;
-/** A chain with 110 blocks of payments, made once; only to be looked at. */
+/** Returns a chain with 110 blocks of payments, which is made once and must not be changed. */
 const longChain = () => (long ??= started(110));
 
-/** The transactions of each block with payments. */
+/** Returns the transactions of each block with payments. */
 const paymentsOf = ({ chain }: MemoryChain): Transaction[][] => chain.blocks.slice(111).map(({ txs }) => txs.slice(1));
 
-describe('the first start', () => {
-  test('mines 110 blocks at once that end now, each later than the one before', async () => {
+describe('the first start of the sandbox', () => {
+  test('mines 110 blocks at once, in order of time, the last of them now', async () => {
     const { chain } = await started(0);
     expect(chain.height).toBe(110);
     expect(chain.tip.time).toBe(NOW);
@@ -132,7 +132,7 @@ describe('the first start', () => {
     }
   });
 
-  test('is taken up where it was interrupted, and counts the blocks of others', async () => {
+  test('continues where it was interrupted, and counts blocks of other miners', async () => {
     const memory = new MemoryChain(new ManualClock(NOW * 1000));
     memory.chain.append(memory.chain.build({ time: NOW - 100 }));
     memory.chain.append(memory.chain.build({ time: NOW - 3 }));
@@ -141,7 +141,7 @@ describe('the first start', () => {
     expect(memory.chain.tip.time).toBeLessThanOrEqual(NOW + 7200);
   });
 
-  test('says what it does', async () => {
+  test('logs its progress', async () => {
     const memory = new MemoryChain(new ManualClock(NOW * 1000));
     const { text } = await run(memory, { waits: 0 });
     expect(text).toContain('sandbox: mining the first blocks count=110');
@@ -149,10 +149,10 @@ describe('the first start', () => {
   });
 });
 
-describe('the blocks that follow', () => {
+describe('the blocks of the sandbox', () => {
   beforeAll(longChain, 60_000);
 
-  test('come one an interval, with three to six payments each', async () => {
+  test('come once per interval with three to six payments each', async () => {
     const memory = await longChain();
     expect(memory.chain.height).toBe(220);
     for (const payments of paymentsOf(memory)) {
@@ -164,7 +164,7 @@ describe('the blocks that follow', () => {
     expect(times).toEqual(times.map((_, i) => NOW + 5 * (i + 1)));
   });
 
-  test('pay between 1 and 20 satoshis a virtual byte', async () => {
+  test('pay between 1 and 20 satoshis per virtual byte', async () => {
     const memory = await longChain();
     const outputs = new Map<string, bigint>();
     for (const tx of memory.chain.blocks.flatMap(({ txs }) => txs)) {
@@ -184,7 +184,7 @@ describe('the blocks that follow', () => {
     expect(Math.max(...rates) - Math.min(...rates)).toBeGreaterThan(5);
   });
 
-  test('show every type of output and input, data, and payments within one block', async () => {
+  test('contain every type of output and input, data outputs, and payments that depend on each other', async () => {
     const memory = await longChain();
     const blocks = paymentsOf(memory);
     const types = new Set(blocks.flat().flatMap(({ outputs }) => outputs.map((o) => scriptType(o.scriptPubKey).type)));
@@ -203,35 +203,35 @@ describe('the blocks that follow', () => {
     });
     expect(chained.length).toBeGreaterThan(5);
     expect(chained.length).toBeLessThan(blocks.length);
-    // Nothing is too small to be relayed.
+    // Every output exceeds the dust limit.
     for (const { value, scriptPubKey } of blocks.flat().flatMap(({ outputs }) => outputs))
       if (scriptPubKey[0] !== 0x6a) expect(value).toBeGreaterThan(1000n);
   });
 
-  test('go on past a halving, with a bounded number of coins', async () => {
+  test('continue after a halving, with a bounded number of coins', async () => {
     const memory = await longChain();
     expect(memory.chain.height).toBe(220);
     expect(paymentsOf(memory).every((txs) => txs.length >= 3)).toBe(true);
     expect(memory.chain.coins.size).toBeLessThan(300);
     const total = [...memory.chain.coins.values()].reduce((sum, { output }) => sum + output.value, 0n);
-    // Subsidies and fees all stay: 149 blocks of 50 and 71 of 25.
+    // No value is lost: the sum is 149 subsidies of 50 and 71 of 25.
     expect(total).toBe((149n * 50n + 71n * 25n) * 1_0000_0000n);
   });
 
-  test('are the same on the same chain at the same time', async () => {
+  test('are equal on equal chains at equal times', async () => {
     expect((await started(12)).chain.tip.hash).toEqual((await started(12)).chain.tip.hash);
   });
 });
 
-describe('after a restart', () => {
-  test('payments go on from what the chain holds', async () => {
+describe('the sandbox after a restart', () => {
+  test('continues its payments from the coins of the chain', async () => {
     const whole = await started(20);
     const memory = await started(8);
     await run(memory, { waits: 12 });
     expect(memory.chain.tip.hash).toEqual(whole.chain.tip.hash);
   });
 
-  test('no block is mined before it is due', async () => {
+  test('mines no block before its interval has passed', async () => {
     const memory = await started(3);
     memory.clock.advance(2000);
     expect((await run(memory, { waits: 1 })).waited).toEqual([3000]);
@@ -241,7 +241,7 @@ describe('after a restart', () => {
     expect(memory.chain.height).toBe(height + 2);
   });
 
-  test('a chain without coins of the sandbox gets blocks without payments', async () => {
+  test('mines blocks without payments on a chain without its coins', async () => {
     const memory = new MemoryChain(new ManualClock(NOW * 1000));
     memory.chain.mine(130);
     await run(memory, { waits: 5 });
@@ -249,26 +249,26 @@ describe('after a restart', () => {
   });
 });
 
-describe('what goes wrong', () => {
-  test('a refused block is logged and tried again an interval later', async () => {
+describe('the sandbox', () => {
+  test('logs a rejected block and tries again after an interval', async () => {
     const memory = await started(1);
     memory.refusal = 'database is locked';
     const { waited, text } = await run(memory, { waits: 3 });
     expect(waited).toEqual([5000, 5000, 5000]);
-    expect(text).toContain('sandbox: block refused height=112 reason="database is locked"');
+    expect(text).toContain('sandbox: block rejected height=112 reason="database is locked"');
     memory.refusal = null;
     await run(memory, { waits: 1 });
     expect(memory.chain.height).toBe(112);
   });
 
-  test('a refused first block is no busy loop', async () => {
+  test('waits after a rejected first block', async () => {
     const memory = new MemoryChain(new ManualClock(NOW * 1000));
     memory.refusal = 'no space left on device';
     expect((await run(memory, { waits: 2 })).waited).toEqual([5000, 5000]);
     expect(memory.submitted).toBe(3);
   });
 
-  test('a chain far ahead of the clock waits for it', async () => {
+  test('waits where the chain is far ahead of the clock', async () => {
     const memory = await started(20);
     memory.clock.set((NOW - 86_400) * 1000);
     const before = memory.submitted;
@@ -278,7 +278,7 @@ describe('what goes wrong', () => {
     expect(text).toContain('too far ahead of the clock');
   });
 
-  test('an error of the node is passed on', async () => {
+  test('passes on an error of the node', async () => {
     const memory = new MemoryChain(new ManualClock(NOW * 1000));
     memory.submit = () => Promise.reject(new Error('disk'));
     await expect(run(memory, { waits: 0 })).rejects.toThrow('disk');
@@ -288,7 +288,7 @@ describe('what goes wrong', () => {
 describe('stopping', () => {
   const log = createLog({ level: 'error', format: 'json', write: (bytes) => bytes.length });
 
-  test('ends a wait at once and leaves no timer', async () => {
+  test('ends a wait at once at the abort, and leaves no timer', async () => {
     const memory = await started(0);
     const stop = new AbortController();
     const running = startSandbox({
@@ -304,7 +304,7 @@ describe('stopping', () => {
     expect(memory.chain.height).toBe(110);
   });
 
-  test('does not wait for a block that the node sits on', async () => {
+  test('does not wait for a block that the node has not validated yet', async () => {
     const memory = new MemoryChain(new ManualClock(NOW * 1000));
     const stop = new AbortController();
     memory.submit = () => new Promise(() => {});
@@ -320,7 +320,7 @@ describe('stopping', () => {
     await running;
   });
 
-  test('before the start does nothing', async () => {
+  test('does nothing when it is aborted before the start', async () => {
     const memory = new MemoryChain(new ManualClock(NOW * 1000));
     await startSandbox({
       chain: memory,
@@ -335,7 +335,7 @@ describe('stopping', () => {
 });
 
 describe('addresses', () => {
-  test('are the same everywhere', () => {
+  test('has the same accounts everywhere', () => {
     const addresses = sandboxAddresses(regtest);
     expect(addresses).toHaveLength(12);
     expect(new Set(addresses.map(({ address }) => address)).size).toBe(12);
@@ -349,7 +349,7 @@ describe('addresses', () => {
 describe('block times', () => {
   const tip = { time: NOW, medianTimePast: NOW - 20 };
 
-  test('are those of the clock, but later than the median', () => {
+  test('are those of the clock, but later than the median time past', () => {
     expect(liveBlockTime(tip, NOW + 9)).toBe(NOW + 9);
     expect(liveBlockTime(tip, NOW - 10)).toBe(NOW - 10);
     expect(liveBlockTime(tip, NOW - 20)).toBe(NOW - 19);
@@ -357,7 +357,7 @@ describe('block times', () => {
     expect(liveBlockTime(tip, NOW - 20 - 7200)).toBeNull();
   });
 
-  test('of the first blocks share out what is left', () => {
+  test('of the first blocks divide the remaining time', () => {
     expect(seedBlockTime({ time: 0, medianTimePast: 0 }, 110, NOW, 0)).toBe(NOW - 109 * 600);
     expect(seedBlockTime({ time: 0, medianTimePast: 0 }, 110, NOW, 0.999)).toBe(NOW - 109 * 600 - 299);
     expect(seedBlockTime({ time: NOW - 100, medianTimePast: NOW - 100 }, 50, NOW, 0)).toBe(NOW - 98);
@@ -365,7 +365,7 @@ describe('block times', () => {
     expect(seedBlockTime({ time: NOW - 600, medianTimePast: NOW - 600 }, 1, NOW, 0.9)).toBe(NOW);
   });
 
-  test('are due an interval after the last one', () => {
+  test('leave one interval after the last block', () => {
     expect(untilDueMs(tip, 5, NOW * 1000)).toBe(5000);
     expect(untilDueMs(tip, 5, NOW * 1000 + 4750)).toBe(250);
     expect(untilDueMs(tip, 5, NOW * 1000 + 60_000)).toBe(0);
@@ -376,7 +376,7 @@ describe('block times', () => {
 });
 
 describe('SeededRandom', () => {
-  test('follows from its seed', () => {
+  test('depends only on its seed', () => {
     const draw = (seed: number) => {
       const random = new SeededRandom(Uint8Array.of(seed));
       return Array.from({ length: 200 }, () => random.between(3, 6));
@@ -386,7 +386,7 @@ describe('SeededRandom', () => {
     expect([...new Set(draw(1))].sort()).toEqual([3, 4, 5, 6]);
   });
 
-  test('shuffles without loss', () => {
+  test('shuffles without losing an item', () => {
     const items = Array.from({ length: 50 }, (_, i) => i);
     const shuffled = new SeededRandom(Uint8Array.of(7)).shuffled(items);
     expect(shuffled).not.toEqual(items);

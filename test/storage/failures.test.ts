@@ -218,7 +218,7 @@ describe.skipIf(!canMount)('a small disk', () => {
       );
       expect(failure).not.toBeNull();
       expect(storageProblem(failure, 'DIR').message).toBe(
-        'cannot use DIR: no space left on the device: free some; what was committed is kept',
+        'cannot use DIR: no space left on the device: free some space; committed data is safe',
       );
       expect(node.chain.stopped).toBe(failure!);
       expect(node.chain.lastCommit.ok).toBe(false);

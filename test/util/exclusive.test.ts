@@ -46,8 +46,8 @@ describe('Exclusive', () => {
     expect(await exclusive.run(() => ran.push('fourth'), never).catch(({ message }) => message)).toBe(
       'too many works wait for their turn',
     );
-    leaving.abort(new Error('the client has left'));
-    expect(await second.catch(({ message }) => message)).toBe('the client has left');
+    leaving.abort(new Error('the client has disconnected'));
+    expect(await second.catch(({ message }) => message)).toBe('the client has disconnected');
     resolve();
     await Promise.all([first, third]);
     expect(ran).toEqual(['third']);

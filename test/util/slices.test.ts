@@ -78,8 +78,8 @@ describe('runInSlices', () => {
     running.catch(() => {});
     await new Promise(setImmediate);
     const before = at;
-    ending.abort(new Error('the client has left'));
-    expect(running).rejects.toThrow('the client has left');
+    ending.abort(new Error('the client has disconnected'));
+    expect(running).rejects.toThrow('the client has disconnected');
     await running.catch(() => {});
     expect(at).toBe(before);
     expect(closed).toBe(true);

@@ -61,8 +61,8 @@ describe('keypoolrefill', () => {
     const refill = it.wallet.refillKeypool(5000, leaving.signal);
     await new Promise(setImmediate);
     const first = it.script();
-    leaving.abort(new Error('the client has left'));
-    expect(await refill.catch(({ message }) => message)).toBe('the client has left');
+    leaving.abort(new Error('the client has disconnected'));
+    expect(await refill.catch(({ message }) => message)).toBe('the client has disconnected');
     const { filled } = it;
     expect(filled).toBeLessThan(8 * 5000);
     await new Promise(setImmediate);

@@ -133,9 +133,9 @@ describe('a call with many inputs', () => {
     const locked = it.act.walletProcessPsbt(NAME, psbt, options, never) as Promise<unknown>;
     left.catch(() => {});
     for (let i = 0; i < 10; i++) await new Promise(setImmediate);
-    leaving.abort(new Error('the client has left'));
+    leaving.abort(new Error('the client has disconnected'));
     it.wallet.lock();
-    expect(await left.catch(({ message }) => message)).toBe('the client has left');
+    expect(await left.catch(({ message }) => message)).toBe('the client has disconnected');
     expect(await locked).toEqual({
       refused: 'unlockNeeded',
       message: 'Error: Please enter the wallet passphrase with walletpassphrase first.',

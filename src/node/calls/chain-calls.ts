@@ -6,7 +6,7 @@ import { keepDebugLines } from '../../util/log.ts';
 
 const NOT_FOUND: Refusal = { refused: 'invalidAddressOrKey', message: 'Block not found' };
 
-/** What the RPC interface may do to the chain. */
+/** Returns the calls of the RPC interface that change the chain. */
 export function chainActions(
   chain: Chain,
   coinCaches: { readonly database: number; readonly table: number },

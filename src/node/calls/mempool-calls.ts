@@ -9,10 +9,11 @@ import type { Log } from '../../util/log.ts';
 const FAILED: Refusal = { refused: 'misc', message: 'Unable to import mempool file, see debug log for details.' };
 const NO_NAME: Refusal = {
   refused: 'invalidParameter',
-  message: "the name of a mempool file holds no path: it lies in the directory of backups or in the network's",
+  message:
+    'the name of a mempool file must not contain a path: the file must be in the directory of backups or of the network',
 };
 
-/** What the RPC interface may do to the mempool. */
+/** Returns the calls of the RPC interface that change the mempool. */
 export function mempoolActions(
   mempool: MempoolService,
   networkDir: string,
@@ -24,7 +25,7 @@ export function mempoolActions(
       if (!isFileName(name)) return NO_NAME;
       const path = dirs.map((dir) => join(dir, name)).find(isPlainFile);
       if (path === undefined) {
-        log.warn('there is no such mempool file', { name, dirs });
+        log.warn('the mempool file does not exist', { name, dirs });
         return FAILED;
       }
       try {
@@ -32,14 +33,14 @@ export function mempoolActions(
         return null;
       } catch (error) {
         if (!signal.aborted && !(error instanceof DecodeError) && !isFileError(error)) throw error;
-        log.warn('a mempool file cannot be imported', { path, error });
+        log.warn('mempool file could not be imported', { path, error });
         return FAILED;
       }
     },
   };
 }
 
-/** Not a pipe, which might never end. */
+/** A pipe is refused, since it might never end. */
 function isPlainFile(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
 }

@@ -15,7 +15,7 @@ import { DecodeError } from '../../util/bytes.ts';
 import { type Clock, setMockTime } from '../../util/clock.ts';
 import { transactionsJson } from './template-json.ts';
 
-/** As many as Core tries for one block. */
+/** Core's default of `maxtries` for one block. */
 const MAX_TRIES = 1_000_000;
 
 interface MiningDeps {
@@ -24,7 +24,7 @@ interface MiningDeps {
   readonly clock: Clock;
 }
 
-/** What the RPC interface may do for miners. Ends what takes long with the signal. */
+/** Returns the mining calls of the RPC interface. The signal ends those that take long. */
 export function miningActions(deps: MiningDeps, signal: AbortSignal): ActionTable<MiningActions> {
   const { chain, mempool } = deps;
   const miner = new Miner(deps);
@@ -73,7 +73,7 @@ export function miningActions(deps: MiningDeps, signal: AbortSignal): ActionTabl
       const block = parsed(raw);
       if (block === null) return { refused: 'deserialization', message: 'Block decode failed' };
       const known = chain.findEntry(block.hash);
-      // What a block spent is written when it is found valid; the genesis block was never looked at.
+      // Undo data is written when a block is found valid. The genesis block has none, since it is never connected.
       if (known?.failed) return 'duplicate-invalid';
       if (known) return known.hasUndo && known.parent !== null ? 'duplicate' : 'duplicate-inconclusive';
       const rejection = await chain.testBlock(block, { proofOfWork: false });
@@ -137,7 +137,7 @@ function templateView(
   };
 }
 
-/** The deployments that mean something for the block after this one. */
+/** Returns the deployments that can be signalled in the block after `parent`. */
 function signalled(parent: ChainEntry, { params: { consensus } }: Chain, cache: VersionBitsCache): DeploymentView[] {
   return Object.entries(consensus.deployments).flatMap(([name, { bit }]) => {
     const state = deploymentState(parent, consensus, name as DeploymentName, cache);

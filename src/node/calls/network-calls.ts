@@ -15,7 +15,10 @@ const NO_NETWORK: Refusal = {
   message: 'Error: Peer-to-peer functionality missing or disabled',
 };
 
-/** What the RPC interface may do to the connections. `network` is null where the configuration wants none. */
+/**
+ * Returns the calls of the RPC interface that change connections. `network` is null where the configuration disables
+ * the peer network.
+ */
 export function networkActions(
   network: PeerNetwork | null,
   { chain, clock }: { chain: Chain; clock: Clock },

@@ -8,13 +8,13 @@ import type { BlockTemplate } from '../../mining/template-maker.ts';
 const HASH = 32;
 const HASH_DIGITS = 64;
 
-/** The list of BIP-22 as JSON in bytes: all that a miner is told of each transaction. */
+/** Returns the `transactions` array of BIP-22 as JSON bytes. */
 export function transactionsJson(
   { entries, graph }: Mempool,
   { parent, selection: { slots } }: BlockTemplate,
   { params }: Chain,
 ): Uint8Array<ArrayBuffer> {
-  // Before segwit there was one limit, and a signature operation counted once.
+  // Before segwit one limit applied, and a signature operation counted once instead of four times.
   const sigopScale = isBuriedActive('segwit', parent.height + 1, params.consensus) ? 1 : WITNESS_SCALE_FACTOR;
   const digits = allDigits(entries, slots);
   const places = new Map<number, number>();
@@ -29,7 +29,7 @@ export function transactionsJson(
           .inputSlots(slot)
           .flatMap((from) => places.get(from) ?? [])
           .join(',');
-    // Only what hangs together with others is asked for, and parents stand before.
+    // Only transactions with relatives are asked for their parents, and parents stand before their children.
     if (!alone) places.set(slot, i + 1);
     const raw = digits.slice(at, (at += entries.size(slot) * 2));
     const txid = digits.slice(at, (at += HASH_DIGITS));
@@ -41,7 +41,10 @@ export function transactionsJson(
   return Buffer.from(`[${parts.join(',')}]`, 'latin1');
 }
 
-/** Of each in turn the encoding, txid and wtxid. In hex all at once: each by itself takes several times as long. */
+/**
+ * Returns the encoding, txid and wtxid of each transaction, in turn, as one hex string. Converting each by itself takes
+ * several times as long.
+ */
 function allDigits(entries: Entries, slots: readonly number[]): string {
   let length = 0;
   for (let i = 0; i < slots.length; i++) length += entries.size(slots[i]!) + 2 * HASH;

@@ -20,16 +20,13 @@ import { ensureShortText } from '../../wallet/wallet-text.ts';
 
 const WRONG_PASSPHRASE = 'Error: The wallet passphrase entered was incorrect.';
 
-/** What the RPC interface may do with wallets; all of it is refused where there are none. */
+/** Returns the wallet calls of the RPC interface. All of them are refused where wallets are disabled. */
 export function walletActions(manager: WalletManager | null): ActionTable<WalletActions> {
   const act =
     <A extends unknown[], R>(work: (manager: WalletManager, ...args: A) => R | Promise<R>) =>
     async (...args: A): Promise<R | Refusal> => {
       try {
-        return await work(
-          manager ?? walletFail('walletNotFound', 'wallets are switched off (wallet.enabled)'),
-          ...args,
-        );
+        return await work(manager ?? walletFail('walletNotFound', 'wallets are disabled (wallet.enabled)'), ...args);
       } catch (error) {
         if (error instanceof WalletError) return { refused: error.kind, message: error.message };
         throw error;
@@ -39,7 +36,7 @@ export function walletActions(manager: WalletManager | null): ActionTable<Wallet
     act(async (wallets, name: string, ...args: A) => {
       const { integrity } = wallets.wallet(name);
       if (integrity.state === 'checking') await integrity.checked;
-      // It may have been unloaded meanwhile.
+      // The wallet may have been unloaded meanwhile.
       const wallet = wallets.wallet(name);
       try {
         return await work(wallet, ...args);
@@ -200,9 +197,9 @@ export function walletActions(manager: WalletManager | null): ActionTable<Wallet
   };
 }
 
-/** For a wallet to catch up, before it is read as it is. */
+/** Time limit for a wallet to catch up with the tip before it is read as it is. */
 const LONGEST_WAIT_MS = 10_000;
-/** Core's bound, some three years. */
+/** Core's limit of an unlock, about three years. */
 const MAX_UNLOCK_S = 100_000_000;
 const NULL_HINT = 'passphrase entered is incorrect. It contains a null character (ie - a zero byte).';
 

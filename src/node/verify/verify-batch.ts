@@ -2,13 +2,13 @@ import { decodeTransaction, type Transaction, type TxOutput } from '../../primit
 import { readTxUndo } from '../../primitives/undo.ts';
 import { ByteReader, ByteWriter } from '../../util/bytes.ts';
 
-/** The id of the reply that a worker gives unasked when it has loaded everything. */
+/** The id of the message that a worker sends when it has loaded its modules. */
 export const READY = 0;
 
 /**
- * Script checks on their way to a worker, as bytes, because objects are slow to clone: flags, then for each transaction
- * its number in the block, its encoding, and the undo records of all its inputs. Lengths are plain numbers: what a small
- * transaction spends may pass every limit of the wire.
+ * Writes script checks for a worker as bytes, because objects are slow to clone: the flags, then for each transaction
+ * its index in the block, its encoding, and the undo records of its inputs. Lengths are plain numbers, since the spent
+ * outputs of a small transaction may exceed every limit of the wire format.
  */
 export class VerifyBatchWriter {
   readonly #w = new ByteWriter(1 << 16);
@@ -35,20 +35,20 @@ export class VerifyBatchWriter {
     this.#inputs += inputs;
   }
 
-  /** The batch, in memory of its own. */
+  /** Returns the batch in memory of its own. */
   take(): Uint8Array<ArrayBuffer> {
     return this.#w.finish().slice();
   }
 }
 
 export interface VerifyItem {
-  /** Number of the transaction in its block, as it was added. */
+  /** Index of the transaction in its block, as it was added. */
   readonly tx: number;
   readonly transaction: Transaction;
   readonly spentOutputs: readonly TxOutput[];
 }
 
-/** Reads a batch: its flags, and its items one by one. */
+/** Reads the flags and the items of a batch. */
 export function readVerifyBatch(bytes: Uint8Array): { flags: number; items: Generator<VerifyItem> } {
   const r = new ByteReader(bytes);
   return { flags: r.u32(), items: readItems(r) };
@@ -58,7 +58,7 @@ function* readItems(r: ByteReader): Generator<VerifyItem> {
   while (r.remaining > 0) yield { tx: r.u32(), ...readParts(r) };
 }
 
-/** One large transaction, in memory that all workers see, so that each checks some of its inputs. */
+/** Writes one large transaction into shared memory, so that several workers can verify some of its inputs each. */
 export function shareTransaction(raw: Uint8Array, spent: Uint8Array): SharedArrayBuffer {
   const shared = new SharedArrayBuffer(8 + raw.length + spent.length);
   const w = new ByteWriter(shared.byteLength);
@@ -67,7 +67,7 @@ export function shareTransaction(raw: Uint8Array, spent: Uint8Array): SharedArra
   return shared;
 }
 
-/** A copy: hashing takes no shared memory. */
+/** The bytes are copied, since the hash functions do not accept shared memory. */
 export function readSharedTransaction(shared: SharedArrayBuffer): Omit<VerifyItem, 'tx'> {
   return readParts(new ByteReader(new Uint8Array(shared).slice()));
 }

@@ -3,15 +3,15 @@ import { startWorker } from '../../util/worker.ts';
 import { READY, shareTransaction, VerifyBatchWriter } from './verify-batch.ts';
 import type { SharedPart, VerifyReply, VerifyRequest } from './verify-worker.ts';
 
-/** Inputs to a batch: fewer make messages a cost, more leave a worker idle at the end of a block. */
+/** Inputs per batch. Smaller batches cost more messages, larger ones leave workers idle at the end of a block. */
 const BATCH_INPUTS = 128;
 const BATCH_BYTES = 1 << 20;
 
 interface PoolWorker {
   readonly worker: Worker;
-  /** Whether it has, once it has loaded everything or has failed. */
+  /** Resolves to whether the worker has loaded its modules. */
   readonly loaded: PromiseWithResolvers<boolean>;
-  /** Inputs sent and not answered. */
+  /** Inputs that were sent and not answered. */
   load: number;
 }
 
@@ -22,12 +22,12 @@ interface PendingBatch {
 }
 
 export interface VerifyPoolDeps {
-  /** Whether the scripts of a transaction are valid by these flags, as is known already. */
+  /** Whether the scripts of a transaction are already known to be valid under these flags. */
   isKnownValid?(wtxid: Uint8Array, flags: number): boolean;
   onError(error: Error): void;
 }
 
-/** Verify workers, one a core. Batches go to the one with the least to do. */
+/** A pool of verify workers, one per core. A batch goes to the worker with the lowest load. */
 export class VerifyPool implements ScriptVerifier {
   readonly #count: number;
   readonly #deps: VerifyPoolDeps;
@@ -42,7 +42,7 @@ export class VerifyPool implements ScriptVerifier {
     this.#deps = deps;
   }
 
-  /** Starts the workers, unless they run; the first check would do it too. */
+  /** Starts the workers unless they run. The first check starts them as well. */
   start(): void {
     this.#started();
   }
@@ -56,8 +56,8 @@ export class VerifyPool implements ScriptVerifier {
   }
 
   /**
-   * Ends the workers; checks under way are never answered. Resolves when they have ended or will end by themselves: a thread
-   * that is ended while it loads the native library takes the whole process with it (SIGABRT).
+   * Ends the workers; pending checks are never answered. Resolves when all workers have ended or will end by
+   * themselves: a thread that is terminated while it loads the native library aborts the whole process (SIGABRT).
    */
   async close(): Promise<void> {
     this.#broken ??= new Error('the verify workers have been closed');
@@ -97,7 +97,7 @@ export class VerifyPool implements ScriptVerifier {
     post(target.worker, id);
   }
 
-  /** What was sent to it is lost, so nothing more can be said of those blocks. */
+  /** The worker's pending checks are lost, so the blocks they belong to cannot be validated. */
   #break(error: Error): void {
     this.#broken ??= error;
     for (const { checks } of this.#pending.values()) checks.failed(this.#broken);
@@ -132,7 +132,7 @@ export class VerifyPool implements ScriptVerifier {
   }
 }
 
-/** Names shared transactions. */
+/** Key of the next shared transaction. */
 let nextKey = 1;
 
 class BlockChecks implements ScriptChecks {
@@ -163,7 +163,7 @@ class BlockChecks implements ScriptChecks {
     }
   }
 
-  /** Spreads the inputs of one transaction over the workers. */
+  /** Distributes the inputs of one transaction over the workers. */
   #share(tx: number, raw: Uint8Array, spent: Uint8Array, inputs: number): void {
     const shared = shareTransaction(raw, spent);
     const key = nextKey++;
@@ -208,7 +208,7 @@ class BlockChecks implements ScriptChecks {
   }
 }
 
-/** Which of two failures a check in block order would have met first. */
+/** Whether a check in block order would have met the first failure before the second. */
 function comesBefore(a: ScriptFailure, b: ScriptFailure): boolean {
   return a.tx < b.tx || (a.tx === b.tx && a.input < b.input);
 }

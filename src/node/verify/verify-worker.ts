@@ -10,16 +10,16 @@ import { READY, readSharedTransaction, readVerifyBatch } from './verify-batch.ts
 /** Some inputs of a large transaction. */
 export interface SharedPart {
   readonly flags: number;
-  /** Number of the transaction in its block, as it was added. */
+  /** Index of the transaction in its block, as it was added. */
   readonly tx: number;
   readonly from: number;
   readonly to: number;
-  /** Names the transaction among all that were ever shared. */
+  /** Identifies the transaction among all shared ones. */
   readonly key: number;
   readonly shared: SharedArrayBuffer;
 }
 
-/** What a worker is asked, and what it answers. */
+/** The requests to a verify worker, and its replies. */
 export type VerifyRequest =
   | { readonly id: number; readonly batch: Uint8Array<ArrayBuffer> }
   | { readonly id: number; readonly part: SharedPart };
@@ -29,7 +29,7 @@ export interface VerifyReply {
   readonly failure: ScriptFailure | null;
 }
 
-/** The first input of a batch that fails, or null. */
+/** Returns the first input of a batch that fails, or null. */
 export function verifyBatch(batch: Uint8Array, engine: SignatureEngine): ScriptFailure | null {
   const { flags, items } = readVerifyBatch(batch);
   for (const { tx, transaction, spentOutputs } of items) {
@@ -53,10 +53,10 @@ function verifyInputs(
   return null;
 }
 
-/** The last large transaction: its parts come one after another, and have their hashes in common. */
+/** The last large transaction, kept because the signature hashes of its parts share work. */
 let last: { readonly key: number; readonly context: TxContext } | null = null;
 
-/** The first input of a part that fails, or null. */
+/** Returns the first input of a part that fails, or null. */
 export function verifyPart(part: SharedPart, engine: SignatureEngine): ScriptFailure | null {
   if (last?.key !== part.key) {
     last = null;
@@ -70,7 +70,7 @@ declare const self: Worker;
 
 if (!Bun.isMainThread) {
   announceStart();
-  // Answering clients comes before checking scripts.
+  // Script verification has the lowest priority, so that replies to clients are never delayed by it.
   lowerThreadPriority(19);
   const engine = signatureEngine();
   self.onmessage = ({ data }: MessageEvent<VerifyRequest>) => {

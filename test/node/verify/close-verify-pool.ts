@@ -1,6 +1,8 @@
 import { VerifyPool } from '../../../src/node/verify/verify-pool.ts';
 
-/** Closes verify workers at many moments of their start; a program of its own, because what can go wrong ends the process. */
+/**
+ * Closes verify workers at many moments of their start. It is a program of its own, because a failure ends the process.
+ */
 const FIRST_MS = 35;
 const LAST_MS = 75;
 

@@ -5,7 +5,7 @@ import { TestNode } from '../../lib/chain-fixture.ts';
 import { openScript, POISON, trunkWithCoins } from '../../lib/fork-tree.ts';
 import { coinOf, spend } from '../../lib/tx-builder.ts';
 
-/** Verify workers as the node has them. */
+/** Verify workers in the way the node creates them. */
 describe('verify workers', () => {
   const pool = new VerifyPool(2, {
     onError(error) {
@@ -14,7 +14,7 @@ describe('verify workers', () => {
   });
   afterAll(() => pool.close());
 
-  test('find the first input that fails, of a transaction that is spread over them', async () => {
+  test('find the first input that fails in a transaction that is distributed over them', async () => {
     const chain = trunkWithCoins();
     const amount = 100n;
     const split = spend(
@@ -41,7 +41,7 @@ describe('verify workers', () => {
   });
 });
 
-// Ended while it loads the native library, a thread took the process with it: SIGABRT.
+// A thread that was terminated while it loaded the native library aborted the process with SIGABRT.
 test('verify workers can be closed at any moment of their start', async () => {
   const child = Bun.spawn([process.execPath, join(import.meta.dir, 'close-verify-pool.ts')], {
     stdout: 'pipe',
