@@ -1,5 +1,6 @@
 import { afterAll, expect, test } from 'bun:test';
 import { regtest } from '../../src/params/regtest.ts';
+import { examplesOf } from '../../src/rpc/engine/method.ts';
 import { RPC_METHODS } from '../../src/rpc/methods/methods.ts';
 import {
   type ApiFixture,
@@ -19,7 +20,7 @@ describeWithVectors('methods of JSON-RPC', () => {
   const api: ApiFixture = startTestApi(mixedChainDir());
   afterAll(() => api.close());
 
-  const errorOf = async (method: string, ...params: unknown[]) => {
+  const errorOf = async (method: string, params: unknown) => {
     const response = await api.post('/', JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }));
     const { error } = (await response.json()) as { error?: { code: number; message: string } };
     return error && [error.code, error.message];
@@ -69,7 +70,7 @@ describeWithVectors('methods of JSON-RPC', () => {
     });
     expect(await api.rpc<number>('estimatefee')).toBe(0.000001);
     for (const method of ['getnewaddress', 'getbalance'])
-      expect(await errorOf(method)).toEqual([
+      expect(await errorOf(method, [])).toEqual([
         -18,
         'No wallet is loaded. Load a wallet using loadwallet or create a new one with createwallet. (Note: A default wallet is no longer automatically created)',
       ]);
@@ -148,7 +149,7 @@ describeWithVectors('methods of JSON-RPC', () => {
   ];
   for (const [method, params, code, message] of refusals)
     test(`${method} ${JSON.stringify(params).slice(0, 40)}: ${code}`, async () =>
-      expect(await errorOf(method, ...params)).toEqual([code, message]));
+      expect(await errorOf(method, params)).toEqual([code, message]));
 
   test('validateaddress', async () => {
     expect(await api.rpc<object>('validateaddress', ADDRESS)).toEqual({
@@ -173,7 +174,27 @@ describeWithVectors('methods of JSON-RPC', () => {
     });
   });
 
-  test('help lists every method, and tells of one', async () => {
+  test('the examples of methods that read the chain are answered, or only miss what the chain of the test lacks', async () => {
+    const short = [...RPC_METHODS.values()].filter(({ runsOn, long }) => runsOn === 'reads' && !long);
+    const failed: unknown[] = [];
+    for (const method of short)
+      for (const { params } of examplesOf(method)) {
+        const error = await errorOf(method.name, params);
+        if (error) failed.push([method.name, ...error]);
+      }
+    const missing = 'Use gettransaction for wallet transactions.';
+    expect(failed).toEqual([
+      ['getblockfilter', -1, 'Index is not enabled for filtertype basic'],
+      ['getrawtransaction', -5, `No such mempool or blockchain transaction. ${missing}`],
+      ['getrawtransaction', -5, `No such mempool or blockchain transaction. ${missing}`],
+      ['getrawtransaction', -5, `No such transaction found in the provided block. ${missing}`],
+      ['gettxoutproof', -5, 'Transaction not yet in block'],
+      ['gettxoutproof', -5, 'Not all transactions found in specified or retrieved block'],
+      ['combinerawtransaction', -25, 'Input not found or already spent'],
+    ]);
+  });
+
+  test('help lists every method, and describes one', async () => {
     const list = await api.rpc<string>('help');
     for (const name of RPC_METHODS.keys()) expect(list).toContain(name);
     expect(list.startsWith('== Addressindex ==\n')).toBe(true);

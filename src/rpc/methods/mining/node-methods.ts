@@ -158,7 +158,7 @@ export const getnetworkhashps = rpcMethod({
     optional(integer('height', { note: 'Height of the last block to use; -1 for the tip.' }), -1),
   ],
   result: num('hashes per second'),
-  examples: [example([]), example([144, 1000])],
+  examples: [example([]), example([144, 100])],
   scope: 'read',
   run(env, nblocks, height) {
     const { reads, tip, params } = env;
