@@ -7,13 +7,19 @@ import { scriptErrorMessage } from '../script/script-error.ts';
 import type { BodyStats } from '../storage/header-store.ts';
 import { assert } from '../util/assert.ts';
 import type { Result } from '../util/result.ts';
-import { bodyStats } from './body-stats.ts';
 import type { ChainEntry } from './chain-entry.ts';
 import type { ChainStore } from './chain-store.ts';
 import { type CoinChange, CoinsCache } from './coins-cache.ts';
-import { type BlockEffects, connectBlock, disconnectBlock, scriptRejection, unindexBlock } from './connect-block.ts';
+import {
+  type BlockEffects,
+  bodyStats,
+  connectBlock,
+  disconnectBlock,
+  type StagedBlock,
+  scriptRejection,
+  unindexBlock,
+} from './connect-block.ts';
 import type { ScriptFailure, ScriptVerifier } from './script-verifier.ts';
-import type { StagedBlock } from './staged-block.ts';
 
 /** Script checks that may be under way: enough to keep every worker busy, few enough to bound their memory. */
 const PENDING_INPUTS_LIMIT = 64_000;

@@ -1,10 +1,11 @@
 import type { ConsensusParams } from '../consensus/consensus-params.ts';
+import { proofEquivalentTime } from '../consensus/work.ts';
 import type { ParsedBlock } from '../primitives/block.ts';
 import type { Log } from '../util/log.ts';
 import { Observers } from '../util/observers.ts';
 import { noteProgress } from '../util/progress.ts';
+import type { SerialQueue } from '../util/serial-queue.ts';
 import type { ActiveChain } from './active-chain.ts';
-import { isAssumedValid } from './assume-valid.ts';
 import type { ChainCommitter } from './chain-committer.ts';
 import { type ChainEntry, forkPoint } from './chain-entry.ts';
 import type { ChainStore } from './chain-store.ts';
@@ -13,7 +14,9 @@ import type { InitialSync } from './initial-sync.ts';
 import type { InvalidBlocks } from './invalid-blocks.ts';
 import type { ScriptVerifier } from './script-verifier.ts';
 import type { StageTimings } from './stage-timings.ts';
-import type { SerialQueue } from './turns.ts';
+
+/** A block must be buried under this much work of the best header's rate for its scripts to be skipped. */
+const BURIED_S = 14 * 24 * 60 * 60;
 
 export interface BestChainDeps {
   readonly store: ChainStore;
@@ -106,7 +109,7 @@ export class BestChain {
   }
 
   /**
-   * Waits for verdicts. Rejects with ChainClosing where the chain is closed before they have come, or was and they are
+   * Waits for verdicts. Rejects with QueueClosing where the chain is closed before they have come, or was and they are
    * not `ready`: by default those on the active chain.
    */
   async waitForScripts(verdicts: Promise<void>, ready = this.#deps.active.isVerified): Promise<void> {
@@ -134,4 +137,21 @@ export class BestChain {
     await this.waitForScripts(active.allVerified());
     if (!active.failedBlock()) committer.commitSealed();
   }
+}
+
+/**
+ * Whether the scripts of a block may go unchecked, as Core decides it: it is an ancestor of the block that this version
+ * names, on the best chain of headers, which has the least work it may have, and buried under two weeks of it.
+ */
+export function isAssumedValid(entry: ChainEntry, tree: HeaderTree, params: ConsensusParams): boolean {
+  if (params.assumeValid === null) return false;
+  const assumed = tree.findEntry(params.assumeValid);
+  const { bestHeader } = tree;
+  return (
+    assumed !== null &&
+    assumed.ancestor(entry.height) === entry &&
+    bestHeader.ancestor(entry.height) === entry &&
+    bestHeader.chainwork >= params.minimumChainWork &&
+    proofEquivalentTime(bestHeader, entry, bestHeader, params.powTargetSpacing) > BURIED_S
+  );
 }

@@ -1,5 +1,6 @@
 import { checkBlock } from '../consensus/check-block.ts';
 import { checkBlockContext } from '../consensus/check-block-context.ts';
+import { checkHeader, checkHeaderContext } from '../consensus/check-header.ts';
 import type { ConsensusParams } from '../consensus/consensus-params.ts';
 import { type BlockRejection, reject } from '../consensus/rejection.ts';
 import type { ParsedBlock } from '../primitives/block.ts';
@@ -11,13 +12,12 @@ import { type Clock, unixSeconds } from '../util/clock.ts';
 import type { Log } from '../util/log.ts';
 import { Observers } from '../util/observers.ts';
 import type { Result } from '../util/result.ts';
-import { acceptHeader } from './accept-header.ts';
 import type { ActiveChain } from './active-chain.ts';
 import type { BestChain } from './best-chain.ts';
-import { bodyStats } from './body-stats.ts';
 import type { ChainCommitter } from './chain-committer.ts';
 import type { ChainEntry } from './chain-entry.ts';
 import type { ChainStore } from './chain-store.ts';
+import { bodyStats } from './connect-block.ts';
 import type { HeaderTree } from './header-tree.ts';
 import type { InitialSync } from './initial-sync.ts';
 import type { InvalidBlocks } from './invalid-blocks.ts';
@@ -98,7 +98,7 @@ export class BlockIntake {
   /** Takes a header, its body there or not. */
   acceptHeader(hash: BlockHash, header: BlockHeader): Result<{ entry: ChainEntry; isNew: boolean }, BlockRejection> {
     const { tree, committer, params, clock } = this.#deps;
-    const accepted = acceptHeader(tree, hash, header, params, unixSeconds(clock));
+    const accepted = addToTree(tree, hash, header, params, unixSeconds(clock));
     if (accepted.ok && accepted.value.isNew) committer.addHeader(accepted.value.entry);
     return accepted;
   }
@@ -130,4 +130,27 @@ export class BlockIntake {
     const debug = this.#deps.invalid.rejectionOf(entry)?.reason ?? 'found invalid before';
     return { status: 'rejected', rejection: reject('cached-invalid', 'duplicate-invalid', debug) };
   }
+}
+
+/** Puts a header into the tree when it may follow its parent. `now` is the node's time in seconds. */
+function addToTree(
+  tree: HeaderTree,
+  hash: BlockHash,
+  header: BlockHeader,
+  params: ConsensusParams,
+  now: number,
+): Result<{ entry: ChainEntry; isNew: boolean }, BlockRejection> {
+  const known = tree.findEntry(hash);
+  if (known) {
+    if (known.failed) return reject('cached-invalid', 'duplicate-invalid', 'block is marked invalid');
+    return { ok: true, value: { entry: known, isNew: false } };
+  }
+  const badWork = checkHeader({ hash, bits: header.bits }, params);
+  if (badWork) return { ok: false, ...badWork };
+  const parent = tree.findEntry(header.previousHash);
+  if (!parent) return reject('missing-prev', 'prev-blk-not-found', 'the block it builds on is unknown');
+  if (parent.failed) return reject('invalid-prev', 'bad-prevblk', 'the block it builds on is invalid');
+  const bad = checkHeaderContext(header, parent, params, now);
+  if (bad) return { ok: false, ...bad };
+  return { ok: true, value: { entry: tree.insertHeader(hash, header, parent), isNew: true } };
 }

@@ -8,12 +8,11 @@ import { type ActiveChain, netChange } from './active-chain.ts';
 import type { ChainEntry } from './chain-entry.ts';
 import type { ChainStore } from './chain-store.ts';
 import type { ChainWarnings } from './chain-warnings.ts';
+import type { StagedBlock } from './connect-block.ts';
 import { blockEvents, type ChainCommit, type ChainFollower, type ChainMove } from './events.ts';
-import type { HeaderTree } from './header-tree.ts';
+import { emptyTreeChange, type HeaderTree, isEmptyTreeChange, mergeTreeChanges, type NewBody } from './header-tree.ts';
 import type { InitialSync } from './initial-sync.ts';
 import { reorgEvent } from './reorg-event.ts';
-import type { StagedBlock } from './staged-block.ts';
-import { emptyTreeChange, isEmptyTreeChange, mergeTreeChanges, type NewBody } from './tree-change.ts';
 
 /** In initial sync a commit gathers this many rows of the address index, or this much time. */
 const ROWS_PER_COMMIT = 500_000;
@@ -151,5 +150,35 @@ export class ChainCommitter {
     this.follower?.follow(move);
     if (disconnected.length > 0) events.push(numbered({ type: 'reorg', data: reorgEvent(move, this.follower, time) }));
     return events;
+  }
+}
+
+/** How long no block must arrive before what was gathered is committed. */
+const IDLE_COMMIT_MS = 500;
+
+/** Has what was gathered committed where nothing comes that would have it committed later. */
+export class IdleCommit {
+  readonly #committer: ChainCommitter;
+  readonly #settle: () => Promise<void>;
+  #timer: ReturnType<typeof setTimeout> | null = null;
+
+  constructor(commits: ChainCommitter, settle: () => Promise<void>) {
+    this.#committer = commits;
+    this.#settle = settle;
+  }
+
+  disarm(): void {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
+  }
+
+  /** Where it is armed already, the time goes on. */
+  arm(): void {
+    if (this.#timer !== null || !this.#committer.hasChanges) return;
+    this.#timer = setTimeout(() => {
+      this.#timer = null;
+      // A failure is kept in `stopped`.
+      this.#settle().catch(() => {});
+    }, IDLE_COMMIT_MS);
   }
 }

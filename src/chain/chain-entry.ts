@@ -6,6 +6,9 @@ import { hasFailed } from '../storage/header-store.ts';
 import { HeaderStatus } from '../storage/schema.ts';
 import { HeaderTable } from './header-table.ts';
 
+/** So many of the newest come one after another; behind them every step is twice the one before. */
+const DENSE = 10;
+
 /** A header in the tree. All but its place in it stands in the table. */
 export class ChainEntry implements HeaderEntry {
   readonly parent: ChainEntry | null;
@@ -170,4 +173,16 @@ export function forkPoint(a: ChainEntry, b: ChainEntry): ChainEntry {
     right = right.parent!;
   }
   return left;
+}
+
+/** Hashes of an entry and of some of its ancestors, down to the genesis block: tells a peer where chains may fork. */
+export function locatorOf(entry: HeaderEntry): BlockHash[] {
+  const hashes: BlockHash[] = [];
+  let step = 1;
+  for (let at = entry; ; ) {
+    hashes.push(at.hash);
+    if (at.height === 0) return hashes;
+    at = at.ancestor(Math.max(at.height - step, 0))!;
+    if (hashes.length > DENSE) step *= 2;
+  }
 }

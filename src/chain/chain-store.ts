@@ -27,7 +27,7 @@ import type { SealedChange } from './active-chain.ts';
 import type { ChainEntry } from './chain-entry.ts';
 import type { CoinChange } from './coins-cache.ts';
 import { FilterIndex } from './filter-index.ts';
-import type { TreeChange } from './tree-change.ts';
+import type { TreeChange } from './header-tree.ts';
 
 /** Everything one commit moves. */
 export interface CommitBatch {

@@ -17,24 +17,22 @@ import { type Clock, unixSeconds } from '../util/clock.ts';
 import type { DurationTotals } from '../util/duration-counts.ts';
 import type { Log } from '../util/log.ts';
 import { noteProgress } from '../util/progress.ts';
+import { QueueClosing, SerialQueue } from '../util/serial-queue.ts';
 import { ActiveChain } from './active-chain.ts';
 import { BestChain } from './best-chain.ts';
 import { BlockIntake, type BlockOutcome, type HeadersOutcome } from './block-intake.ts';
-import { ChainCommitter, type CommitResult } from './chain-committer.ts';
+import { ChainCommitter, type CommitResult, IdleCommit } from './chain-committer.ts';
 import type { ChainEntry } from './chain-entry.ts';
 import { ChainStore } from './chain-store.ts';
-import { type ChainTip, chainTips } from './chain-tips.ts';
 import { ChainWarnings } from './chain-warnings.ts';
 import type { ChainCommit, ChainFollower } from './events.ts';
 import type { FilterIndex } from './filter-index.ts';
-import { HeaderTree } from './header-tree.ts';
-import { IdleCommit } from './idle-commit.ts';
+import { type ChainTip, chainTips, HeaderTree } from './header-tree.ts';
 import { InitialSync } from './initial-sync.ts';
 import { InvalidBlocks } from './invalid-blocks.ts';
 import type { ScriptVerifier } from './script-verifier.ts';
 import { type ChainTimings, StageTimings } from './stage-timings.ts';
 import { testBlock } from './test-block.ts';
-import { ChainClosing, SerialQueue } from './turns.ts';
 
 export interface ChainOptions {
   /** The folder of the chain: nothing else is stored in it. */
@@ -83,9 +81,10 @@ export class Chain {
     this.params = params;
     this.#verifier = deps.verifier;
     this.#clock = deps.clock;
-    this.#queue = new SerialQueue(deps.log, (error) =>
-      error instanceof DecodeError || isDamage(error) ? syncAgainAdvice(dir) : null,
-    );
+    this.#queue = new SerialQueue('the chain', (error) => {
+      const advice = error instanceof DecodeError || isDamage(error) ? syncAgainAdvice(dir) : null;
+      deps.log.error('block processing stopped', { error, ...(advice !== null && { advice }) });
+    });
     this.#timings = new StageTimings(deps.clock);
     this.#store = new ChainStore(dir, params, { cacheMiB: databaseCacheMiB, filters, seqFloor });
     try {
@@ -395,7 +394,7 @@ export class Chain {
         });
     } catch (error) {
       // Another branch would have had to be judged first; the next start does that.
-      if (!(error instanceof ChainClosing)) throw error;
+      if (!(error instanceof QueueClosing)) throw error;
     } finally {
       this.#idle.disarm();
       this.#queue.close();

@@ -15,6 +15,7 @@ import { hashToHex } from '../primitives/hash.ts';
 import { sumOutputs, type TxOutput } from '../primitives/transaction.ts';
 import { readTxUndo, writeUndoRecord } from '../primitives/undo.ts';
 import { isUnspendable } from '../script/templates.ts';
+import type { BodyStats } from '../storage/header-store.ts';
 import { ByteReader, ByteWriter } from '../util/bytes.ts';
 import { noteProgress } from '../util/progress.ts';
 import type { Result } from '../util/result.ts';
@@ -37,6 +38,23 @@ export interface BlockEffects {
   readonly utxoChange: number;
   /** What the script checks will say; null where they were not asked for. */
   readonly scripts: Promise<ScriptFailure | null> | null;
+}
+
+/** A block connected in memory, that the next commit writes. */
+export interface StagedBlock {
+  readonly entry: ChainEntry;
+  readonly effects: BlockEffects;
+  /** Where its rows begin among those gathered. */
+  readonly rowsMark: number;
+  readonly stats: BodyStats;
+  /** The state of the chain behind it. */
+  readonly circulating: number;
+  readonly utxos: number;
+  readonly txs: number;
+  /** Its encoded filter, where the index was that far when it was connected. */
+  readonly filter: Uint8Array | null;
+  /** What the script checks said; undefined until they did. */
+  scriptFailure: ScriptFailure | null | undefined;
 }
 
 /** What connecting needs of its surroundings. */
@@ -278,4 +296,27 @@ function undoOffsetsOf(block: ParsedBlock, undo: Uint8Array): Uint32Array {
 
 function inTransaction({ reason, debug }: TxRejection, { txid }: ParsedTransaction): BlockRejection {
   return { kind: 'consensus', reason, debug: `${debug ?? ''} in transaction ${hashToHex(txid)}` };
+}
+
+/** The figures of a block that its body alone tells. */
+export function bodyStats({ txs, strippedSize }: ParsedBlock): BodyStats {
+  let inputs = 0;
+  let outputs = 0;
+  let valueOut = 0n;
+  for (let i = 0; i < txs.length; i++) {
+    const { tx } = txs[i]!;
+    outputs += tx.outputs.length;
+    if (i === 0) continue;
+    inputs += tx.inputs.length;
+    valueOut += sumOutputs(tx);
+  }
+  // Within one block the same coin may move many times, so that the sum may pass 2^53 and be rounded: a figure for people.
+  return {
+    txCount: txs.length,
+    strippedSize,
+    inputs,
+    outputs,
+    valueOut: Number(valueOut),
+    reward: Number(sumOutputs(txs[0]!.tx)),
+  };
 }

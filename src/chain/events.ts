@@ -6,7 +6,7 @@ import type { ParsedBlock } from '../primitives/block.ts';
 import { hashToHex } from '../primitives/hash.ts';
 import type { BodyStats } from '../storage/header-store.ts';
 import type { ChainEntry } from './chain-entry.ts';
-import type { StagedBlock } from './staged-block.ts';
+import type { StagedBlock } from './connect-block.ts';
 
 /** Told after the storage transaction commits, in chain order. Listeners observe; they never decide. */
 export interface ChainCommit {

@@ -6,7 +6,7 @@ import { type FilterRecord, FilterStore, FilterWriter } from '../storage/filter-
 import { assert } from '../util/assert.ts';
 import type { Clock } from '../util/clock.ts';
 import { type ChainEntry, forkPoint } from './chain-entry.ts';
-import type { StagedBlock } from './staged-block.ts';
+import type { StagedBlock } from './connect-block.ts';
 
 /** What `build` makes is written when it has come to so much, or after so long. */
 const BUILD_BYTES = 4 * 1024 * 1024;

@@ -1,9 +1,9 @@
 import { workOf } from '../consensus/work.ts';
 import type { BlockHash } from '../primitives/hash.ts';
 import { type BlockHeader, headerFromBytes } from '../primitives/header.ts';
-import type { HeaderRecord } from '../storage/header-store.ts';
+import type { BodyStats, HeaderRecord } from '../storage/header-store.ts';
 import { HeaderStatus } from '../storage/schema.ts';
-import { ChainEntry } from './chain-entry.ts';
+import { ChainEntry, forkPoint } from './chain-entry.ts';
 import { HeaderTable } from './header-table.ts';
 
 /**
@@ -176,4 +176,65 @@ export class HeaderTree {
 
 function isBetter(a: ChainEntry, b: ChainEntry): boolean {
   return a.chainwork > b.chainwork || (a.chainwork === b.chainwork && a.sequence < b.sequence);
+}
+
+/** A body that arrived since the last commit. */
+export interface NewBody {
+  readonly entry: ChainEntry;
+  readonly stats: BodyStats;
+  /** Unix seconds. */
+  readonly receivedAt: number;
+}
+
+/** Headers and bodies that arrived, and statuses that changed, since the last commit. */
+export interface TreeChange {
+  readonly headers: ChainEntry[];
+  readonly bodies: NewBody[];
+  readonly statuses: Set<ChainEntry>;
+}
+
+export function emptyTreeChange(): TreeChange {
+  return { headers: [], bodies: [], statuses: new Set() };
+}
+
+export function isEmptyTreeChange({ headers, bodies, statuses }: TreeChange): boolean {
+  return headers.length + bodies.length + statuses.size === 0;
+}
+
+export function mergeTreeChanges(earlier: TreeChange, later: TreeChange): TreeChange {
+  return {
+    headers: [...earlier.headers, ...later.headers],
+    bodies: [...earlier.bodies, ...later.bodies],
+    statuses: earlier.statuses.union(later.statuses),
+  };
+}
+
+/** How far a branch was checked, in Core's words. */
+export type ChainTipStatus = 'active' | 'invalid' | 'headers-only' | 'valid-headers' | 'valid-fork';
+
+export interface ChainTip {
+  readonly entry: ChainEntry;
+  /** Blocks between the tip and the active chain. */
+  readonly branchLength: number;
+  readonly status: ChainTipStatus;
+}
+
+/** The active tip and the end of every other branch, the highest first. */
+export function chainTips(tree: HeaderTree, active: ChainEntry): ChainTip[] {
+  const ends = tree.leaves().filter((entry) => active.ancestor(entry.height) !== entry);
+  return [active, ...ends]
+    .sort((a, b) => b.height - a.height)
+    .map((entry) => ({
+      entry,
+      branchLength: entry.height - forkPoint(entry, active).height,
+      status: tipStatus(entry, active),
+    }));
+}
+
+function tipStatus(entry: ChainEntry, active: ChainEntry): ChainTipStatus {
+  if (entry === active) return 'active';
+  if (entry.failed) return 'invalid';
+  if (!entry.complete) return 'headers-only';
+  // It was connected once, and left for a chain with more work.
+  return entry.hasUndo ? 'valid-fork' : 'valid-headers';
 }

@@ -1,4 +1,4 @@
-import type { ChainTipStatus } from '../chain/chain-tips.ts';
+import type { ChainTipStatus } from '../chain/header-tree.ts';
 import type { MempoolImportOptions } from '../mempool/mempool-import.ts';
 import type { WalletErrorKind } from '../wallet/wallet-error.ts';
 import type { WalletActions } from './wallet-actions.ts';

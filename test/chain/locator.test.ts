@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { locatorOf } from '../../src/chain/locator.ts';
+import { locatorOf } from '../../src/chain/chain-entry.ts';
 import { TestEntry } from '../consensus/chain-fixture.ts';
 
 /** A chain whose hashes hold their heights. */

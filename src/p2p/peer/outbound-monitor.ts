@@ -1,4 +1,4 @@
-import { locatorOf } from '../../chain/locator.ts';
+import { locatorOf } from '../../chain/chain-entry.ts';
 import { unixSeconds } from '../../util/clock.ts';
 import { canDirectFetch } from '../relay/recent-block.ts';
 import type { BlockRequests } from '../sync/block-requests.ts';

@@ -1,5 +1,5 @@
 import type { ChainEntry } from '../../chain/chain-entry.ts';
-import { locatorOf } from '../../chain/locator.ts';
+import { locatorOf } from '../../chain/chain-entry.ts';
 import { workOf } from '../../consensus/work.ts';
 import type { ParsedTransaction } from '../../primitives/block.ts';
 import type { Wtxid } from '../../primitives/hash.ts';

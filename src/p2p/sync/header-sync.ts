@@ -1,5 +1,5 @@
 import type { ChainEntry } from '../../chain/chain-entry.ts';
-import { locatorOf } from '../../chain/locator.ts';
+import { locatorOf } from '../../chain/chain-entry.ts';
 import { checkProofOfWork, workOf } from '../../consensus/work.ts';
 import type { BlockHash } from '../../primitives/hash.ts';
 import { type BlockHeader, headerHash } from '../../primitives/header.ts';

@@ -1,4 +1,4 @@
-import { locatorOf } from '../../chain/locator.ts';
+import { locatorOf } from '../../chain/chain-entry.ts';
 import type { ConsensusParams } from '../../consensus/consensus-params.ts';
 import { permittedDifficultyTransition } from '../../consensus/difficulty.ts';
 import { type HeaderEntry, medianTimePast } from '../../consensus/header-entry.ts';
