@@ -21,31 +21,32 @@ import {
 } from './connect-block.ts';
 import type { ScriptFailure, ScriptVerifier } from './script-verifier.ts';
 
-/** Script checks that may be under way: enough to keep every worker busy, few enough to bound their memory. */
+/** Bounds on the script checks that run at once: enough to keep every worker busy, few enough to limit their memory. */
 const PENDING_INPUTS_LIMIT = 64_000;
 const PENDING_BLOCKS_LIMIT = 128;
 
-/** A block whose scripts turned out to be invalid after it was connected. */
+/** A connected block whose script checks failed afterwards. */
 export interface FailedBlock {
   readonly entry: ChainEntry;
   readonly rejection: BlockRejection;
 }
 
-/** What the next commit writes: everything between the committed tip and `tip`. */
+/** The next commit: everything between the committed tip and `tip`. */
 export interface SealedChange {
   readonly tip: ChainEntry;
-  /** Ascending. */
+  /** Connected blocks in ascending order of height. */
   readonly connected: readonly StagedBlock[];
-  /** Blocks of the committed chain that are no longer in it, the highest first. */
+  /** Blocks that leave the committed chain, the highest first. */
   readonly disconnected: readonly ChainEntry[];
   readonly coins: readonly CoinChange[];
   readonly rows: AddressRows;
 }
 
 /**
- * The active chain from the committed tip on: blocks connected in memory whose scripts may still be judged, and
- * committed blocks that were disconnected. A commit is sealed first, then written when all its blocks are judged valid;
- * blocks go on being connected in between, so that the verify workers never wait for the disk.
+ * The active chain from the committed tip on: staged blocks, which are connected in memory and whose script checks may
+ * still run, and committed blocks that were disconnected. `sealStaged` closes the staged changes, and they are
+ * committed once all their blocks are verified. More blocks are connected in between, so that the verify workers never
+ * wait for the disk.
  */
 export class ActiveChain {
   readonly coins: CoinsCache;
@@ -62,9 +63,9 @@ export class ActiveChain {
   #txs = 0;
   #pendingInputs = 0;
   #pendingBlocks = 0;
-  /** Why scripts can no longer be judged, or null. */
+  /** The error after which scripts can no longer be verified; null without one. */
   #verifierError: Error | null = null;
-  /** Told whenever a verdict arrives. */
+  /** Called when the script checks of a block end. */
   #onScriptResult: (() => void) | null = null;
 
   constructor(store: ChainStore, params: ConsensusParams, tip: ChainEntry, cacheBytes: number) {
@@ -80,17 +81,17 @@ export class ActiveChain {
     return this.#tip;
   }
 
-  /** What readers see. */
+  /** The tip of the database, which readers see. */
   get committedTip(): ChainEntry {
     return this.#committedTip;
   }
 
-  /** Whether a commit would change the chain; what is sealed already does not count. */
+  /** Whether staged changes wait to be sealed. */
   get hasStaged(): boolean {
     return this.#staged.length + this.#disconnected.length > 0;
   }
 
-  /** Rows of the address index that the next commit would write. */
+  /** Number of staged rows of the address index. */
   get rowCount(): number {
     return this.#rows.size;
   }
@@ -99,7 +100,10 @@ export class ActiveChain {
     return this.#sealed;
   }
 
-  /** Begins the chain. The genesis coinbase cannot be spent: Core never put it into the set. */
+  /**
+   * Stages the genesis block as the first of the chain. Its coinbase cannot be spent: Core never adds it to the UTXO
+   * set.
+   */
   stageGenesis(block: ParsedBlock): void {
     this.#txs = block.txs.length;
     this.#staged.push({
@@ -124,7 +128,10 @@ export class ActiveChain {
     });
   }
 
-  /** Connects a child of the tip; a rejection leaves everything as it was. Its scripts are judged later. */
+  /**
+   * Connects a child of the tip. A rejection leaves the state unchanged. The script checks end later: `failedBlock`
+   * reports a failure.
+   */
   connectBlock(
     entry: ChainEntry,
     block: ParsedBlock,
@@ -155,8 +162,8 @@ export class ActiveChain {
   }
 
   /**
-   * Whether a block could be connected to the tip, which it is not: everything is as before. Yields what the script checks
-   * will say.
+   * Checks whether a block could be connected to the tip, and restores the state. The value resolves to the result of
+   * the script checks.
    */
   testConnect(
     entry: ChainEntry,
@@ -171,13 +178,13 @@ export class ActiveChain {
     return { ok: true, value: connected.value.scripts! };
   }
 
-  /** Takes the tip off. What is sealed must have been written: it is behind the tip then. */
+  /** Disconnects the tip. A sealed block must be committed before it can be disconnected. */
   disconnectTip(): void {
     const entry = this.#tip;
     assert(entry.parent !== null, 'the genesis block stays');
     const staged = this.#staged.at(-1);
-    assert(staged !== undefined || this.#sealed === null, 'a sealed block is not disconnected before it is written');
-    // Reading may fail; nothing is changed before it has not.
+    assert(staged !== undefined || this.#sealed === null, 'a sealed block is not disconnected before it is committed');
+    // Read first: a read error must leave the state unchanged.
     const block = this.#store.readBlock(entry);
     if (staged !== undefined) {
       this.#staged.pop();
@@ -197,7 +204,7 @@ export class ActiveChain {
     this.#tip = entry.parent;
   }
 
-  /** The lowest connected block whose scripts are known to be invalid. */
+  /** Returns the lowest connected block whose script checks failed; null without one. */
   failedBlock(): FailedBlock | null {
     for (const list of [this.#sealed?.connected ?? [], this.#staged])
       for (const { entry, scriptFailure } of list)
@@ -208,13 +215,16 @@ export class ActiveChain {
     return null;
   }
 
-  /** Resolves when few enough script checks are under way to connect another block. Rejects when they have broken down. */
+  /**
+   * Resolves when the number of running script checks allows another block. Rejects when scripts can no longer be
+   * verified.
+   */
   async belowPendingLimit(): Promise<void> {
     while (this.#pendingInputs > PENDING_INPUTS_LIMIT || this.#pendingBlocks > PENDING_BLOCKS_LIMIT)
       await this.#nextScriptResult();
   }
 
-  /** Resolves when every connected block is judged. */
+  /** Resolves when the script checks of all connected blocks have ended. Rejects as `belowPendingLimit` does. */
   async allVerified(): Promise<void> {
     while (!this.isVerified) await this.#nextScriptResult();
   }
@@ -223,14 +233,14 @@ export class ActiveChain {
     return this.isSealedVerified && areVerified(this.#staged);
   }
 
-  /** Whether all that is sealed is judged. */
+  /** Whether the script checks of all sealed blocks have ended. */
   get isSealedVerified(): boolean {
     return this.#sealed === null || areVerified(this.#sealed.connected);
   }
 
-  /** Takes everything up to the tip for one commit. */
+  /** Seals everything up to the tip for one commit. */
   sealStaged(): SealedChange {
-    assert(this.#sealed === null, 'one commit is written before the next is sealed');
+    assert(this.#sealed === null, 'one commit ends before the next is sealed');
     this.#sealed = {
       tip: this.#tip,
       connected: this.#staged,
@@ -244,7 +254,7 @@ export class ActiveChain {
     return this.#sealed;
   }
 
-  /** Call when what was sealed has been written. */
+  /** Moves the committed tip after the sealed changes were committed. */
   markCommitted(): void {
     assert(this.#sealed !== null, 'something was sealed');
     this.#committedTip = this.#sealed.tip;
@@ -252,7 +262,7 @@ export class ActiveChain {
     this.coins.releaseSealed();
   }
 
-  /** Goes back to the committed tip, forgetting all that came after it. */
+  /** Returns to the committed tip and drops all later changes. */
   resetToCommitted(): void {
     this.#sealed = null;
     this.#staged = [];
@@ -289,7 +299,7 @@ export class ActiveChain {
     const { inputs } = staged.stats;
     this.#pendingInputs += inputs;
     this.#pendingBlocks++;
-    const settled = () => {
+    const ended = () => {
       this.#pendingInputs -= inputs;
       this.#pendingBlocks--;
       this.#onScriptResult?.();
@@ -297,11 +307,11 @@ export class ActiveChain {
     scripts.then(
       (failure) => {
         staged.scriptFailure = failure ?? null;
-        settled();
+        ended();
       },
       (error: Error) => {
         this.#verifierError ??= error;
-        settled();
+        ended();
       },
     );
   }
@@ -319,12 +329,15 @@ export class ActiveChain {
 }
 
 function areVerified(blocks: readonly StagedBlock[]): boolean {
-  // They are judged roughly in order, so the last ones are the ones to look at first.
+  // Checks end roughly in block order, so a pending one is found soonest from the end.
   for (let i = blocks.length - 1; i >= 0; i--) if (blocks[i]!.scriptFailure === undefined) return false;
   return true;
 }
 
-/** What a commit changes for those who watch: a block that was taken off and put back did not move. */
+/**
+ * Returns the blocks whose position changes with a commit: a block that was disconnected and connected again did not
+ * move.
+ */
 export function netChange({ connected, disconnected }: SealedChange) {
   let common = 0;
   while (

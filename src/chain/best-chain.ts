@@ -15,7 +15,10 @@ import type { InvalidBlocks } from './invalid-blocks.ts';
 import type { ScriptVerifier } from './script-verifier.ts';
 import type { StageTimings } from './stage-timings.ts';
 
-/** A block must be buried under this much work of the best header's rate for its scripts to be skipped. */
+/**
+ * Two weeks, Core's bound: scripts are skipped only for blocks under more work than this at the rate of the best
+ * header, seconds.
+ */
 const BURIED_S = 14 * 24 * 60 * 60;
 
 export interface BestChainDeps {
@@ -33,11 +36,13 @@ export interface BestChainDeps {
 }
 
 /**
- * Moves the active chain to the best one of the tree: connects and disconnects blocks, leaves those that turn out to be
- * invalid, and commits what is judged. Within a turn.
+ * Activates the chain with the most work, like Core's ActivateBestChain. Within a call of the chain's queue it:
+ * - disconnects blocks down to the fork point and connects those of the better branch, in memory;
+ * - marks blocks that break a rule or whose scripts fail as invalid, and activates the best of the remaining chains;
+ * - commits verified blocks: after every call, but during initial block download only when a commit is due.
  */
 export class BestChain {
-  /** Told of the inputs of each block that is connected, before its scripts are judged. */
+  /** Notified of the number of inputs of each connected block, before its scripts are verified. */
   readonly blockConnected: Observers<[inputs: number]>;
   readonly #deps: BestChainDeps;
 
@@ -46,7 +51,9 @@ export class BestChain {
     this.blockConnected = new Observers('block connected', deps.log);
   }
 
-  /** Moves to the best chain there is, block by block; `block` is the body of `arrived`. */
+  /**
+   * Activates the best chain block by block. `block` is the body of `arrived`, so that it need not be read from disk.
+   */
   async activateBestChain(arrived: ChainEntry | null = null, block: ParsedBlock | null = null): Promise<void> {
     const { active, tree, store, committer, invalid, sync, timings, params, verifier } = this.#deps;
     for (;;) {
@@ -64,19 +71,19 @@ export class BestChain {
         noteProgress();
         const entry = best.ancestor(active.tip.height + 1)!;
         const body = entry === arrived && block ? block : store.readBlock(entry);
-        const judge = isAssumedValid(entry, tree, params) ? null : verifier;
-        const connected = timings.timed('connect', () => active.connectBlock(entry, body, judge));
+        const scriptVerifier = isAssumedValid(entry, tree, params) ? null : verifier;
+        const connected = timings.timed('connect', () => active.connectBlock(entry, body, scriptVerifier));
         if (!connected.ok) {
           invalid.markFailed(entry, connected);
           break;
         }
         this.blockConnected.notify(connected.value.inputs);
-        // Verdicts, peers and commands get their turn between blocks.
+        // Yields between blocks to script results, peers and commands.
         await new Promise(setImmediate);
         await this.waitForScripts(active.belowPendingLimit());
         if (active.failedBlock()) break;
         if (active.sealed && active.isSealedVerified) committer.commitSealed();
-        // Readers stay on the old tip until the new branch has as much work.
+        // Readers see the old tip until the new branch has as much work.
         const ahead = active.tip.chainwork >= active.committedTip.chainwork;
         if (!active.sealed && ahead && committer.isDue) committer.sealChanges();
       }
@@ -86,7 +93,7 @@ export class BestChain {
     if (!sync.active) await this.verifyAndCommit();
   }
 
-  /** Waits for every verdict and commits; where one is bad, moves to the best chain that is left first. */
+  /** Waits for all script checks and commits. If one failed, activates the best remaining chain first. */
   async verifyAndCommit(): Promise<void> {
     const { active, committer } = this.#deps;
     for (;;) {
@@ -101,7 +108,7 @@ export class BestChain {
     }
   }
 
-  /** Commits what is judged, and leaves the rest. */
+  /** Commits the blocks that are verified, without waiting for the others. */
   async commitVerified(): Promise<void> {
     const { active, committer } = this.#deps;
     if (active.isVerified) await this.verifyAndCommit();
@@ -109,28 +116,29 @@ export class BestChain {
   }
 
   /**
-   * Waits for verdicts. Rejects with QueueClosing where the chain is closed before they have come, or was and they are
-   * not `ready`: by default those on the active chain.
+   * Waits for script results. Rejects with QueueClosing if the chain is closing, unless they are `ready`: by default,
+   * unless all connected blocks are verified.
    */
-  async waitForScripts(verdicts: Promise<void>, ready = this.#deps.active.isVerified): Promise<void> {
+  async waitForScripts(results: Promise<void>, ready = this.#deps.active.isVerified): Promise<void> {
     const { queue, timings } = this.#deps;
-    await timings.waited(queue.waitFor(verdicts, ready));
+    await timings.waited(queue.waitFor(results, ready));
   }
 
-  /** Leaves a chain in which a block turned out to be invalid. */
+  /** Leaves the branch of a block whose script checks failed, and marks that block invalid. */
   #leaveFailedBranch(): void {
     const { active, committer, invalid } = this.#deps;
     const failed = active.failedBlock();
     if (!failed) return;
     if (active.sealed?.connected.some(({ entry }) => entry === failed.entry)) {
-      // Nothing of it is written. It is rare, so what lies between is simply connected again.
+      // The sealed commit holds the failed block, so none of it is committed. This is rare, so the valid blocks before
+      // it are simply connected again.
       active.resetToCommitted();
       committer.restageSealed();
     } else while (active.tip !== failed.entry.parent) active.disconnectTip();
     invalid.markFailed(failed.entry, failed.rejection);
   }
 
-  /** Writes what is sealed as soon as it is judged; not where a block of it is invalid. */
+  /** Commits the sealed changes once they are verified; not if one of their blocks is invalid. */
   async #commitSealed(): Promise<void> {
     const { active, committer } = this.#deps;
     if (!active.sealed) return;
@@ -140,8 +148,9 @@ export class BestChain {
 }
 
 /**
- * Whether the scripts of a block may go unchecked, as Core decides it: it is an ancestor of the block that this version
- * names, on the best chain of headers, which has the least work it may have, and buried under two weeks of it.
+ * Whether the script checks of a block may be skipped, as Core's ConnectBlock decides: it is an ancestor of the
+ * assumed-valid block of this version and of the best header, that header has the minimum chain work, and two weeks of
+ * work lie on top of the block.
  */
 export function isAssumedValid(entry: ChainEntry, tree: HeaderTree, params: ConsensusParams): boolean {
   if (params.assumeValid === null) return false;

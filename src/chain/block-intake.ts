@@ -23,18 +23,18 @@ import type { InitialSync } from './initial-sync.ts';
 import type { InvalidBlocks } from './invalid-blocks.ts';
 import type { StageTimings } from './stage-timings.ts';
 
-/** What became of a block that was handed in. */
+/** Outcome of a submitted block. */
 export type BlockOutcome =
-  /** Kept: in the active chain, or on a branch with less work. */
+  /** The block is stored: in the active chain, or on a branch with less work. */
   | { readonly status: 'accepted'; readonly entry: ChainEntry }
   | { readonly status: 'known'; readonly entry: ChainEntry }
   | { readonly status: 'rejected'; readonly rejection: BlockRejection };
 
-/** What became of headers that were handed in together. */
+/** Outcome of headers that were submitted together. */
 export interface HeadersOutcome {
-  /** The last one that was taken, new or not. */
+  /** The last accepted header, new or already known; null if the first one was rejected. */
   readonly last: ChainEntry | null;
-  /** Of the one behind it. */
+  /** Rejection of the header after `last`; null if all were accepted. */
   readonly rejection: BlockRejection | null;
   readonly added: number;
 }
@@ -53,18 +53,21 @@ export interface BlockIntakeDeps {
   readonly log: Log;
 }
 
-/** Takes blocks and headers that are handed in: checks them as far as can be done without coins, and stores them. */
+/** Accepts blocks and headers: runs all checks that need no coins, and stores what passes them. */
 export class BlockIntake {
-  /** Told of each block on top of the tip as soon as all but its inputs and scripts is checked; not in initial sync. */
+  /**
+   * Notified of each block on top of the tip once all checks but those of inputs and scripts have passed (Core's
+   * NewPoWValidBlock); not during initial block download.
+   */
   readonly newPowValidBlock: Observers<[entry: ChainEntry, block: ParsedBlock]>;
   readonly #deps: BlockIntakeDeps;
 
   constructor(deps: BlockIntakeDeps) {
     this.#deps = deps;
-    this.newPowValidBlock = new Observers('next block', deps.log);
+    this.newPowValidBlock = new Observers('new block on the tip', deps.log);
   }
 
-  /** Takes a block, and moves to the best chain that there is with it. */
+  /** Validates and stores a block, then activates the best chain. `parse` decodes the bytes and throws DecodeError. */
   async acceptBlock(raw: Uint8Array, parse: (raw: Uint8Array) => ParsedBlock): Promise<BlockOutcome> {
     const { tree, active, committer, invalid, best, sync, timings, params } = this.#deps;
     let block: ParsedBlock;
@@ -83,7 +86,7 @@ export class BlockIntake {
     const { entry } = accepted.value;
     const rejection = timings.timed('check', () => checkBlockContext(block, entry.parent!, params));
     if (rejection) {
-      // Mutated data says nothing about the block that its header names.
+      // A mutated body proves nothing about the block that the header commits to, so the header stays valid.
       if (rejection.kind !== 'mutated') invalid.markFailed(entry, rejection);
       return { status: 'rejected', rejection };
     }
@@ -95,7 +98,7 @@ export class BlockIntake {
     return found ? { status: 'rejected', rejection: found } : { status: 'accepted', entry };
   }
 
-  /** Takes a header, its body there or not. */
+  /** Validates a header and adds it to the tree; its body may be missing. */
   acceptHeader(hash: BlockHash, header: BlockHeader): Result<{ entry: ChainEntry; isNew: boolean }, BlockRejection> {
     const { tree, committer, params, clock } = this.#deps;
     const accepted = addToTree(tree, hash, header, params, unixSeconds(clock));
@@ -103,7 +106,7 @@ export class BlockIntake {
     return accepted;
   }
 
-  /** Takes headers, each the parent of the next, up to the first that is refused. */
+  /** Accepts headers, each the parent of the next, up to the first that is rejected. */
   acceptHeaders(headers: readonly BlockHeader[]): HeadersOutcome {
     let last: ChainEntry | null = null;
     let added = 0;
@@ -116,23 +119,22 @@ export class BlockIntake {
     return { last, rejection: null, added };
   }
 
-  /** Keeps the body of a block that was checked. */
+  /** Stores the body of a block that has passed the checks. */
   storeBlock(entry: ChainEntry, block: ParsedBlock): void {
     const { store, tree, committer, clock } = this.#deps;
-    const place = store.appendBlock(block.raw);
-    entry.body = place;
+    entry.body = store.appendBlock(block.raw);
     entry.status |= HeaderStatus.HAVE_BLOCK;
     committer.addBody({ entry, stats: bodyStats(block), receivedAt: unixSeconds(clock) });
     tree.onBlockStored(entry);
   }
 
   #cachedInvalid(entry: ChainEntry): BlockOutcome {
-    const debug = this.#deps.invalid.rejectionOf(entry)?.reason ?? 'found invalid before';
+    const debug = this.#deps.invalid.rejectionOf(entry)?.reason ?? 'block was found invalid before';
     return { status: 'rejected', rejection: reject('cached-invalid', 'duplicate-invalid', debug) };
   }
 }
 
-/** Puts a header into the tree when it may follow its parent. `now` is the node's time in seconds. */
+/** Validates a header against its parent and inserts it into the tree. `now`: the node's time, Unix seconds. */
 function addToTree(
   tree: HeaderTree,
   hash: BlockHash,
@@ -148,8 +150,8 @@ function addToTree(
   const badWork = checkHeader({ hash, bits: header.bits }, params);
   if (badWork) return { ok: false, ...badWork };
   const parent = tree.findEntry(header.previousHash);
-  if (!parent) return reject('missing-prev', 'prev-blk-not-found', 'the block it builds on is unknown');
-  if (parent.failed) return reject('invalid-prev', 'bad-prevblk', 'the block it builds on is invalid');
+  if (!parent) return reject('missing-prev', 'prev-blk-not-found', 'parent block is unknown');
+  if (parent.failed) return reject('invalid-prev', 'bad-prevblk', 'parent block is invalid');
   const bad = checkHeaderContext(header, parent, params, now);
   if (bad) return { ok: false, ...bad };
   return { ok: true, value: { entry: tree.insertHeader(hash, header, parent), isNew: true } };

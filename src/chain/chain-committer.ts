@@ -14,13 +14,13 @@ import { emptyTreeChange, type HeaderTree, isEmptyTreeChange, mergeTreeChanges, 
 import type { InitialSync } from './initial-sync.ts';
 import { reorgEvent } from './reorg-event.ts';
 
-/** In initial sync a commit gathers this many rows of the address index, or this much time. */
+/** During initial block download a commit is due after this many rows of the address index, or after this time. */
 const ROWS_PER_COMMIT = 500_000;
 const COMMIT_INTERVAL_MS = 5_000;
 
 export interface CommitResult {
   readonly ok: boolean;
-  /** Unix milliseconds. */
+  /** Unix time in milliseconds. */
   readonly at: number;
   readonly durationMs: number;
 }
@@ -36,22 +36,25 @@ export interface CommitterDeps {
   readonly log: Log;
 }
 
-/** Gathers what the next commit moves of the header tree, decides when it is due, and tells of it when it is written. */
+/**
+ * Collects the changes of the header tree for the next commit, decides when a commit is due, and notifies observers of
+ * it.
+ */
 export class ChainCommitter {
   readonly #deps: CommitterDeps;
-  /** Told in order, after each commit. */
+  /** Notified after each commit, in order. */
   readonly committed: Observers<[commit: ChainCommit]>;
-  /** Goes along with the chain. */
+  /** The mempool and wallets, which follow each move of the chain. */
   follower: ChainFollower | null = null;
-  /** The body of the block that came last, so that it need not be read back. */
+  /** The block that arrived last, so that it need not be read from disk. */
   recentBlock: { readonly entry: ChainEntry; readonly block: ParsedBlock } | null = null;
   #treeChange = emptyTreeChange();
-  /** Those that go with what the active chain has sealed. */
+  /** Changes that belong to the sealed changes of the active chain. */
   #sealedTreeChange = emptyTreeChange();
-  /** On the monotonic clock. */
+  /** Monotonic time of the last commit, milliseconds. */
   #committedAt: number;
   #last: CommitResult;
-  /** How long each commit took. */
+  /** Durations of the commits. */
   readonly durations = new DurationCounts();
 
   constructor(deps: CommitterDeps) {
@@ -77,7 +80,7 @@ export class ChainCommitter {
     this.#treeChange.statuses.add(entry);
   }
 
-  /** Whether anything is gathered that is not sealed. */
+  /** Whether there are changes that are not sealed yet. */
   get hasChanges(): boolean {
     return this.#deps.active.hasStaged || !isEmptyTreeChange(this.#treeChange);
   }
@@ -93,13 +96,13 @@ export class ChainCommitter {
     this.#treeChange = emptyTreeChange();
   }
 
-  /** Takes back what was sealed and not written, when the active chain goes back to the committed tip. */
+  /** Returns sealed changes of the tree to the unsealed ones, when the active chain returns to the committed tip. */
   restageSealed(): void {
     this.#treeChange = mergeTreeChanges(this.#sealedTreeChange, this.#treeChange);
     this.#sealedTreeChange = emptyTreeChange();
   }
 
-  /** One commit of what is sealed and judged valid. Throws where storage or the follower fails. */
+  /** Commits the sealed changes, which must be verified. Throws if storage or the follower fails. */
   commitSealed(): void {
     const { store, tree, active, clock } = this.#deps;
     const sealed = active.sealed!;
@@ -130,7 +133,10 @@ export class ChainCommitter {
     this.committed.notify(commit);
   }
 
-  /** The events of a move, numbered; those of the follower come between the blocks and the reorg that moved them. */
+  /**
+   * Returns the numbered events of a move. Events of the follower come after those of the blocks and before the reorg
+   * event.
+   */
   #deriveEvents(tip: ChainEntry, connected: readonly StagedBlock[], disconnected: readonly ChainEntry[]) {
     const { store, tree, active, sync, params, clock } = this.#deps;
     const time = unixSeconds(clock);
@@ -153,10 +159,10 @@ export class ChainCommitter {
   }
 }
 
-/** How long no block must arrive before what was gathered is committed. */
+/** Time without a block after which collected changes are committed, milliseconds. */
 const IDLE_COMMIT_MS = 500;
 
-/** Has what was gathered committed where nothing comes that would have it committed later. */
+/** Commits collected changes when no further block arrives that would lead to a commit. */
 export class IdleCommit {
   readonly #committer: ChainCommitter;
   readonly #settle: () => Promise<void>;
@@ -172,12 +178,12 @@ export class IdleCommit {
     this.#timer = null;
   }
 
-  /** Where it is armed already, the time goes on. */
+  /** Starts the timer unless it runs already or there is nothing to commit. */
   arm(): void {
     if (this.#timer !== null || !this.#committer.hasChanges) return;
     this.#timer = setTimeout(() => {
       this.#timer = null;
-      // A failure is kept in `stopped`.
+      // A failure closes the chain's queue and is kept in `Chain.stopped`.
       this.#settle().catch(() => {});
     }, IDLE_COMMIT_MS);
   }

@@ -6,17 +6,17 @@ import { hasFailed } from '../storage/header-store.ts';
 import { HeaderStatus } from '../storage/schema.ts';
 import { HeaderTable } from './header-table.ts';
 
-/** So many of the newest come one after another; behind them every step is twice the one before. */
+/** Number of consecutive hashes at the beginning of a locator; after them every step doubles. */
 const DENSE = 10;
 
-/** A header in the tree. All but its place in it stands in the table. */
+/** A header in the tree. Its fields are columns of the header table. */
 export class ChainEntry implements HeaderEntry {
   readonly parent: ChainEntry | null;
   readonly height: number;
-  /** Where it stands in the table of its tree. */
+  /** Row in the table of its tree. */
   readonly row: number;
   readonly #table: HeaderTable;
-  /** An ancestor far back, so that any ancestor is found in O(log n) steps. */
+  /** A distant ancestor, so that any ancestor is found in O(log n) steps (Core's pskip). */
   readonly #skip: ChainEntry | null;
 
   constructor(table: HeaderTable, row: number, parent: ChainEntry | null) {
@@ -27,7 +27,7 @@ export class ChainEntry implements HeaderEntry {
     this.#skip = parent === null ? null : parent.ancestor(skipHeight(this.height));
   }
 
-  /** One that is in no tree, though its parent may be. */
+  /** Returns an entry that is not in a tree, though its parent may be. */
   static detached(
     id: number,
     hash: BlockHash,
@@ -39,12 +39,12 @@ export class ChainEntry implements HeaderEntry {
     return new ChainEntry(table, table.addRow(id, hash, header, -1, work), parent);
   }
 
-  /** Row of the headers table of the database, in order of arrival. */
+  /** Row id in the headers table of the database, in order of arrival. */
   get id(): number {
     return this.#table.id(this.row);
   }
 
-  /** 32 bytes of the caller's own. */
+  /** Returns a copy. */
   get hash(): BlockHash {
     return this.#table.hash(this.row);
   }
@@ -82,7 +82,7 @@ export class ChainEntry implements HeaderEntry {
     this.#table.setStatus(this.row, status);
   }
 
-  /** The order in which chains became complete: of two with equal work the first seen stays. */
+  /** The order in which chains became complete. Of two chains with equal work, the one with the lower number wins. */
   get sequence(): number {
     return this.#table.sequence(this.row);
   }
@@ -91,7 +91,7 @@ export class ChainEntry implements HeaderEntry {
     this.#table.setSequence(this.row, sequence);
   }
 
-  /** Whether this body and those of all ancestors are there. */
+  /** Whether the bodies of this block and of all its ancestors are stored. */
   get complete(): boolean {
     return this.#table.complete(this.row);
   }
@@ -123,21 +123,21 @@ export class ChainEntry implements HeaderEntry {
     return hasFailed(this.status);
   }
 
-  /** Where its body is stored, if it is. */
+  /** Position of the stored body; meaningless without `hasBody`. */
   get body(): FilePosition {
     return this.#table.body(this.row);
   }
 
-  set body(place: FilePosition) {
-    this.#table.setBody(this.row, place);
+  set body(position: FilePosition) {
+    this.#table.setBody(this.row, position);
   }
 
   get undo(): FilePosition {
     return this.#table.undo(this.row);
   }
 
-  set undo(place: FilePosition) {
-    this.#table.setUndo(this.row, place);
+  set undo(position: FilePosition) {
+    this.#table.setUndo(this.row, position);
   }
 
   ancestor(height: number): ChainEntry | null {
@@ -146,7 +146,7 @@ export class ChainEntry implements HeaderEntry {
     while (at.height > height) {
       const skip = skipHeight(at.height);
       const parentSkip = skipHeight(at.height - 1);
-      // The skip of the parent may lead further without passing the goal.
+      // The parent's skip may reach further without passing the height.
       const further = parentSkip < skip - 2 && parentSkip >= height;
       at = at.#skip !== null && (skip === height || (skip > height && !further)) ? at.#skip : at.parent!;
     }
@@ -154,7 +154,7 @@ export class ChainEntry implements HeaderEntry {
   }
 }
 
-/** Where the skip of an entry leads: turning low bits of the height to zero. */
+/** Returns the height of an entry's skip, by clearing low bits of the height (Core's GetSkipHeight). */
 function skipHeight(height: number): number {
   if (height < 2) return 0;
   return height & 1 ? clearLowestBit(clearLowestBit(height - 1)) + 1 : clearLowestBit(height);
@@ -164,7 +164,7 @@ function clearLowestBit(n: number): number {
   return n & (n - 1);
 }
 
-/** The last entry that two chains share. */
+/** Returns the last common ancestor of two entries. */
 export function forkPoint(a: ChainEntry, b: ChainEntry): ChainEntry {
   let left = a.height > b.height ? a.ancestor(b.height)! : a;
   let right = b.height > a.height ? b.ancestor(a.height)! : b;
@@ -175,7 +175,10 @@ export function forkPoint(a: ChainEntry, b: ChainEntry): ChainEntry {
   return left;
 }
 
-/** Hashes of an entry and of some of its ancestors, down to the genesis block: tells a peer where chains may fork. */
+/**
+ * Returns a block locator: hashes of an entry and of some of its ancestors down to the genesis block, by which a peer
+ * finds the fork point.
+ */
 export function locatorOf(entry: HeaderEntry): BlockHash[] {
   const hashes: BlockHash[] = [];
   let step = 1;

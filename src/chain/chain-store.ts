@@ -29,32 +29,32 @@ import type { CoinChange } from './coins-cache.ts';
 import { FilterIndex } from './filter-index.ts';
 import type { TreeChange } from './header-tree.ts';
 
-/** Everything one commit moves. */
+/** The changes of one commit. */
 export interface CommitBatch {
   readonly tree: TreeChange;
   readonly chain: SealedChange;
   readonly bestHeaderHeight: number;
-  /** In order, each with a number from `nextSeq`. */
+  /** Events in the order of their numbers, which `nextSeq` assigned. */
   readonly events: readonly { readonly seq: number; readonly type: string; readonly data: object }[];
 }
 
 export interface ChainStoreOptions {
-  /** Of the database's pages in memory. */
+  /** Page cache of the database. */
   readonly cacheMiB: number;
-  /** Keeps the filters of blocks (BIP-158); off without it. */
+  /** Maintains the BIP-158 filter index; off by default. */
   readonly filters?: boolean | undefined;
-  /** Where numbers of events are reserved beside the database; without it only there. */
+  /** Reserves event numbers outside the database too; null reserves them in the database alone. */
   readonly seqFloor?: SeqFloor | null | undefined;
 }
 
-/** Events kept at least; more than two years of blocks. */
+/** Least number of events that pruning leaves: more than two years of blocks. */
 const EVENTS_KEPT = 120_000;
 
-/** The writing side of chain.db and the block files. Only the chain uses it. */
+/** The writer of chain.db and of the block files; used by the chain alone. */
 export class ChainStore {
   readonly coins: CoinStore;
   readonly headers: HeaderStore;
-  /** Null where the index is switched off. */
+  /** Null if the filter index is switched off. */
   readonly filters: FilterIndex | null;
   readonly #db: Database;
   readonly #segwitHeight: number;
@@ -70,10 +70,12 @@ export class ChainStore {
   readonly #metaWriter: MetaWriter;
   #lastScriptId: number;
   #lastSeq: number;
-  /** Bodies may still be in the writer's buffer. */
+  /** Whether bodies may still be in the writer's buffer. */
   #unread = false;
 
-  /** `dir` is the folder of the chain. Throws OperatorError on a database of another kind. */
+  /**
+   * Opens or creates the storage. `dir` is the folder of the chain. Throws OperatorError on a database of another kind.
+   */
   constructor(dir: string, params: NetworkParams, { cacheMiB, filters = false, seqFloor = null }: ChainStoreOptions) {
     const { magic, name: network, consensus } = params;
     this.#segwitHeight = consensus.segwitHeight;
@@ -98,7 +100,7 @@ export class ChainStore {
     this.filters = filters ? new FilterIndex(this.#db, dir, magic, this) : null;
   }
 
-  /** The next number for an event, kept in the log or not; not within a commit. */
+  /** Reserves the next event number; the event need not be stored. Must not be called within a commit. */
   nextSeq(): number {
     return this.#eventWriter.take();
   }
@@ -112,12 +114,12 @@ export class ChainStore {
     return this.#blocks.append(raw);
   }
 
-  /** How many events the log holds. */
+  /** Number of events in the log. */
   get eventRows(): number {
     return this.#eventWriter.rows;
   }
 
-  /** Bytes of a block, its header as it should be; the rest is not looked at. */
+  /** Returns the encoded block after checking the hash of its header alone. Throws DecodeError on a mismatch. */
   readRawBlock(entry: ChainEntry): Uint8Array {
     const raw = this.#readBody(entry);
     if (!equalBytes(hash256(raw.subarray(0, HEADER_SIZE)), entry.hash)) throw damagedBlock(entry);
@@ -126,23 +128,25 @@ export class ChainStore {
 
   readBlock(entry: ChainEntry): ParsedBlock {
     const block = parseBlock(this.#readBody(entry));
-    // Otherwise a bit that rotted on the disk would make a good block invalid for ever.
+    // Without this check a flipped bit on the disk would mark a valid block invalid for good.
     if (!equalBytes(block.hash, entry.hash) || isBlockMutated(block, entry.height >= this.#segwitHeight))
       throw damagedBlock(entry);
     return block;
   }
 
-  /** Undo data of a block that a commit connected. */
+  /** Returns the undo data of a connected block. */
   readUndo(entry: ChainEntry): Uint8Array {
     return openUndo(entry.hash, this.#undoReader.read(entry.undo));
   }
 
-  /** One transaction that moves everything; files are made durable before it refers to them. */
+  /**
+   * Commits a batch in one SQLite transaction. The block and undo files are synced first, since the rows refer to them.
+   */
   commit(batch: CommitBatch): void {
     this.#blocks.sync();
     this.#unread = false;
     const { connected, coins, rows } = batch.chain;
-    const places = connected.map(({ entry, effects }) =>
+    const undoPositions = connected.map(({ entry, effects }) =>
       entry.hasUndo ? null : this.#undo.append(sealUndo(entry.hash, effects.undo)),
     );
     this.#undo.sync();
@@ -150,7 +154,7 @@ export class ChainStore {
     this.#db.run('BEGIN IMMEDIATE');
     try {
       this.#writeHeaders(batch.tree);
-      this.#writeChain(batch.chain, places);
+      this.#writeChain(batch.chain, undoPositions);
       const moves = this.#writeCoins(coins);
       const lastScriptId = rows.write(this.#scriptWriter, moves, this.#lastScriptId);
       if (lastScriptId !== this.#lastScriptId) this.#metaWriter.put('lastScriptId', lastScriptId);
@@ -198,17 +202,17 @@ export class ChainStore {
     for (const entry of statuses) this.#headerWriter.setStatus(entry.id, entry.status);
   }
 
-  #writeChain({ disconnected, connected }: SealedChange, places: readonly (FilePosition | null)[]): void {
+  #writeChain({ disconnected, connected }: SealedChange, undoPositions: readonly (FilePosition | null)[]): void {
     for (const { height } of disconnected) this.#txWriter.removeBlock(height);
     if (disconnected.length > 0) this.#headerWriter.cutAbove(disconnected.at(-1)!.height - 1);
     const prefixes: number[] = [];
     const positions: number[] = [];
     connected.forEach(({ entry, effects, circulating, utxos, txs }, i) => {
-      const place = places[i];
-      if (place) {
-        entry.undo = place;
+      const undoPosition = undoPositions[i];
+      if (undoPosition) {
+        entry.undo = undoPosition;
         entry.status |= HeaderStatus.HAVE_UNDO;
-        this.#headerWriter.setUndo(entry.id, place, effects.fees);
+        this.#headerWriter.setUndo(entry.id, undoPosition, effects.fees);
       }
       this.#headerWriter.extend(entry.height, entry.id, { circulating, utxos, txs } satisfies ChainTotals);
       for (let n = 0; n < effects.offsets.length; n++) {

@@ -35,16 +35,16 @@ import { type ChainTimings, StageTimings } from './stage-timings.ts';
 import { testBlock } from './test-block.ts';
 
 export interface ChainOptions {
-  /** The folder of the chain: nothing else is stored in it. */
+  /** Folder of the chain; it holds nothing else. */
   readonly dir: string;
   readonly params: NetworkParams;
-  /** Of the table of coins in memory. */
+  /** Limit of the coins cache in memory. */
   readonly coinsCacheBytes: number;
-  /** Of the database's pages in memory. */
+  /** Page cache of the database. */
   readonly databaseCacheMiB: number;
-  /** Keeps the filters of blocks (BIP-158); off without it. */
+  /** Maintains the BIP-158 filter index; off by default. */
   readonly filters?: boolean;
-  /** Where numbers of events are reserved outside the folder of the chain. */
+  /** Reserves event numbers outside the folder of the chain too. */
   readonly seqFloor?: SeqFloor;
 }
 
@@ -55,8 +55,8 @@ export interface ChainDeps {
 }
 
 /**
- * The chain of blocks: takes blocks and headers in any order, keeps the valid chain with the most work active, and
- * commits it with all its indexes. The single writer of the chain's storage. Calls are carried out one after another.
+ * The block chain: accepts blocks and headers in any order, keeps the valid chain with the most work active, and
+ * commits it with all its indexes. It is the only writer of the chain's storage, and runs its calls one after another.
  */
 export class Chain {
   readonly params: NetworkParams;
@@ -75,7 +75,7 @@ export class Chain {
   readonly #timings: StageTimings;
   readonly #idle: IdleCommit;
 
-  /** Opens the chain's storage, or makes it with the genesis block. Throws OperatorError. */
+  /** Opens the chain's storage, or creates it with the genesis block. Throws OperatorError. */
   constructor(options: ChainOptions, deps: ChainDeps) {
     const { dir, params, coinsCacheBytes, databaseCacheMiB, filters, seqFloor } = options;
     this.params = params;
@@ -122,7 +122,7 @@ export class Chain {
       if (!tip) this.#commitGenesis(entry, genesis);
       this.#sync.update(this.tip);
       this.#warnings.update(this.tip);
-      // The last run may have ended on the way to a better chain. A failure is kept in `stopped`.
+      // The last run may have ended before a better chain was activated. A failure is kept in `stopped`.
       if (this.#tree.bestCandidate(this.tip) !== this.tip)
         this.#queue.run(() => this.#best.activateBestChain()).catch(() => {});
     } catch (error) {
@@ -131,17 +131,17 @@ export class Chain {
     }
   }
 
-  /** The last block whose state readers see. */
+  /** The tip that readers see. */
   get tip(): ChainEntry {
     return this.#active.committedTip;
   }
 
-  /** Height up to which blocks are connected, those included whose scripts are still being judged. */
+  /** Height of the last connected block, whose scripts may not be verified yet. */
   get height(): number {
     return this.#active.tip.height;
   }
 
-  /** The valid header with the most work. */
+  /** The valid header with the most work; its body may be missing. */
   get bestHeader(): ChainEntry {
     return this.#tree.bestHeader;
   }
@@ -159,19 +159,19 @@ export class Chain {
     return this.#committer.last;
   }
 
-  /** Milliseconds. */
+  /** Total time of each stage, milliseconds. */
   get timings(): ChainTimings<number> {
     const { parse, check, connect, wait, commit } = this.durations();
     const ms = ({ seconds }: DurationTotals) => seconds * 1000;
     return { parse: ms(parse), check: ms(check), connect: ms(connect), wait: ms(wait), commit: ms(commit) };
   }
 
-  /** How long each stage took; a block may pass some more than once, and a commit may hold many blocks. */
+  /** Durations of each stage. A block may pass through a stage more than once, and a commit may hold many blocks. */
   durations(): ChainTimings<DurationTotals> {
     return this.#timings.totals(this.#committer.durations.totals());
   }
 
-  /** Transactions in the committed chain. */
+  /** Number of transactions in the committed chain. */
   get transactions(): number {
     return this.#store.headers.totals(this.tip.height)?.txs ?? 0;
   }
@@ -180,17 +180,17 @@ export class Chain {
     return this.#queue.running;
   }
 
-  /** How many events the log holds. */
+  /** Number of events in the log. */
   get eventRows(): number {
     return this.#store.eventRows;
   }
 
-  /** The newest number in the event log. */
+  /** Number of the newest event in the log. */
   get lastSeq(): number {
     return this.#store.lastSeq;
   }
 
-  /** Why nothing more is taken, or null. */
+  /** The reason why block processing stopped; null while it runs. */
   get stopped(): Error | null {
     return this.#queue.stopped;
   }
@@ -199,68 +199,75 @@ export class Chain {
     return this.#tree.findEntry(hash);
   }
 
-  /** The index of block filters; null where it is switched off. */
+  /** The block filter index; null if it is switched off. */
   get filters(): FilterIndex | null {
     return this.#store.filters;
   }
 
-  /** Listeners are told in order, after each commit and after the follower. Returns how to leave. */
+  /**
+   * Notifies `listener` after each commit, in order, and after the follower. Returns a function that unsubscribes it.
+   */
   onCommit(listener: (commit: ChainCommit) => void): () => void {
     return this.#committer.committed.subscribe(listener);
   }
 
-  /** From now on `follower` goes along with the chain. */
+  /** From now on `follower` is called for each move of the chain. */
   setFollower(follower: ChainFollower): void {
     this.#committer.follower = follower;
   }
 
-  /** Told of the inputs of each block that is connected, before its scripts are judged. Returns how to leave. */
+  /**
+   * Notifies `listener` of the number of inputs of each connected block, before its scripts are verified. Returns a
+   * function that unsubscribes it.
+   */
   onBlockConnected(listener: (inputs: number) => void): () => void {
     return this.#best.blockConnected.subscribe(listener);
   }
 
-  /** Told when a block that was taken turns out to be invalid. Returns how to leave. */
+  /** Notifies `listener` of stored blocks that turn out to be invalid. Returns a function that unsubscribes it. */
   onInvalidBlock(listener: (entry: ChainEntry, rejection: BlockRejection) => void): () => void {
     return this.#invalid.invalidFound.subscribe(listener);
   }
 
   /**
-   * Told of each block on top of the tip as soon as all but its inputs and scripts is checked: what may be passed on
-   * before it is judged (BIP-152). Not in initial sync. Returns how to leave.
+   * Notifies `listener` of each block on top of the tip once all checks but those of inputs and scripts have passed, so
+   * that it can be announced as a compact block before full validation (BIP-152, Core's NewPoWValidBlock). Not during
+   * initial block download. Returns a function that unsubscribes it.
    */
   onNewPowValidBlock(listener: (entry: ChainEntry, block: ParsedBlock) => void): () => void {
     return this.#intake.newPowValidBlock.subscribe(listener);
   }
 
   /**
-   * Takes a block. In initial sync it is connected in memory and its scripts are judged later: `settle` waits for them.
-   * Rejects only when storage fails. `parse` reads the bytes, which by default hold the block and nothing else.
+   * Validates and stores a block, and activates the best chain. During initial block download the scripts are verified
+   * later; `settle` waits for that. Rejects only if storage fails. `parse` decodes the bytes, by default of exactly one
+   * block.
    */
   acceptBlock(raw: Uint8Array, parse: (raw: Uint8Array) => ParsedBlock = parseBlock): Promise<BlockOutcome> {
     return this.#queue.run(async () => {
       this.#idle.disarm();
       const outcome = await this.#intake.acceptBlock(raw, parse);
-      // Whatever came of it: those before it may still wait for their commit.
+      // Earlier blocks may wait for their commit whatever the outcome of this one.
       this.#idle.arm();
       return outcome;
     });
   }
 
-  /** Takes a block, and waits until it is judged and committed. */
+  /** Validates and stores a block, and resolves when it is fully validated and committed. */
   submitBlock(raw: Uint8Array): Promise<BlockOutcome> {
     return this.#queue.run(async () => {
       const outcome = await this.#intake.acceptBlock(raw, parseBlock);
       await this.#verifyAndCommit();
       if (outcome.status !== 'accepted' || !outcome.entry.failed) return outcome;
-      // Where it has no fault of its own, a block it builds on turned out to have one.
-      const parentFailed = reject('invalid-prev', 'bad-prevblk', 'the block it builds on is invalid');
+      // Without a rejection of its own, the block builds on a block that turned out to be invalid.
+      const parentFailed = reject('invalid-prev', 'bad-prevblk', 'parent block is invalid');
       return { status: 'rejected', rejection: this.#invalid.rejectionOf(outcome.entry) ?? parentFailed };
     });
   }
 
   /**
-   * What is wrong with a block as the next one on the tip, or null; it is not kept. Resolves to the rejection
-   * `inconclusive-not-best-prevblk` where it builds on another block.
+   * Validates a block as the next one on the tip without storing it. Resolves to its rejection or null; the rejection
+   * is `inconclusive-not-best-prevblk` if it builds on another block.
    */
   testBlock(block: ParsedBlock, options: CheckBlockOptions): Promise<BlockRejection | null> {
     return this.#queue.run(async () => {
@@ -273,13 +280,13 @@ export class Chain {
       });
       if (!tested.ok) return tested;
       let rejection: BlockRejection | null = null;
-      const judged = tested.value.then((found) => void (rejection = found));
-      await this.#best.waitForScripts(judged, false);
+      const verified = tested.value.then((found) => void (rejection = found));
+      await this.#best.waitForScripts(verified, false);
       return rejection;
     });
   }
 
-  /** Takes the 80 bytes of a header ahead of its body. */
+  /** Accepts an 80-byte header before its body. */
   acceptHeader(raw: Uint8Array): Promise<BlockOutcome> {
     assert(raw.length === HEADER_SIZE, 'a header has 80 bytes');
     return this.#queue.run(async () => {
@@ -291,7 +298,7 @@ export class Chain {
     });
   }
 
-  /** Takes headers, each the parent of the next, ahead of their bodies; up to the first that is refused. */
+  /** Accepts headers, each the parent of the next, before their bodies; up to the first that is rejected. */
   acceptHeaders(headers: readonly BlockHeader[]): Promise<HeadersOutcome> {
     return this.#queue.run(async () => {
       const outcome = this.#intake.acceptHeaders(headers);
@@ -300,7 +307,9 @@ export class Chain {
     });
   }
 
-  /** Treats a block as invalid, and all that builds on it, until it is reconsidered. Not the genesis block. */
+  /**
+   * Marks a block and its descendants invalid until `reconsiderBlock` (Core's invalidateblock). Not the genesis block.
+   */
   invalidateBlock(entry: ChainEntry): Promise<void> {
     assert(entry.parent !== null, 'the genesis block stays valid');
     return this.#queue.run(async () => {
@@ -313,7 +322,7 @@ export class Chain {
     });
   }
 
-  /** Forgets that a block, its ancestors and what builds on it were found or called invalid. */
+  /** Clears the invalid marks of a block, its ancestors and its descendants (Core's reconsiderblock). */
   reconsiderBlock(entry: ChainEntry): Promise<void> {
     return this.#queue.run(async () => {
       this.#invalid.reconsider(entry);
@@ -322,7 +331,9 @@ export class Chain {
     });
   }
 
-  /** Treats a block as if it had been seen before others with the same work. Lasts until the next start. */
+  /**
+   * Treats a block as if it had arrived before others with the same work (Core's preciousblock), until the next start.
+   */
   preferBlock(entry: ChainEntry): Promise<void> {
     return this.#queue.run(async () => {
       if (entry.chainwork < this.#active.tip.chainwork) return;
@@ -333,8 +344,8 @@ export class Chain {
   }
 
   /**
-   * Runs `work` when everything taken so far is judged and committed and nothing is half connected; only then may it
-   * read coins. It must not wait for anything. Rejects with what it throws.
+   * Runs `work` when all submitted blocks are validated and committed; only then may it read coins. `work` is
+   * synchronous. Rejects with the exception of `work`.
    */
   async whenSettled<T>(work: () => T): Promise<T> {
     const outcome = await this.#queue.run(async () => {
@@ -342,7 +353,7 @@ export class Chain {
       try {
         return { value: work() };
       } catch (error) {
-        // The chain has no part in it.
+        // An exception of the caller's work must not stop block processing.
         return { error };
       }
     });
@@ -350,39 +361,39 @@ export class Chain {
     return outcome.value;
   }
 
-  /** An unspent output of the chain, within `whenSettled` or when told of a commit. */
+  /** Returns an unspent output of the chain, or null. Call it only within `whenSettled` or an observer of commits. */
   coin(outpoint: Outpoint): Coin | null {
     return this.#active.coins.getCoin(outpoint);
   }
 
-  /** The bytes of a block of which the chain has the body. Throws DecodeError where they are damaged. */
+  /** Returns the encoded body of a block that has one. Throws DecodeError if it is damaged. */
   readRawBlock(entry: ChainEntry): Uint8Array {
     return this.#store.readRawBlock(entry);
   }
 
-  /** The body of a block of which the chain has one. */
+  /** Returns the body of a block that has one. Throws DecodeError if it is damaged. */
   readBlock(entry: ChainEntry): ParsedBlock {
     return this.#store.readBlock(entry);
   }
 
-  /** A number of the one sequence of events, for an event that is not in the log of the chain. */
+  /** Reserves a number of the event sequence for an event that is not stored in the chain's log. */
   nextSeq(): number {
     return this.#store.nextSeq();
   }
 
-  /** The ends of all branches, the highest first. */
+  /** Returns the tips of all branches, the highest first. */
   chainTips(): ChainTip[] {
     return chainTips(this.#tree, this.tip);
   }
 
-  /** Resolves when everything taken so far is judged and committed. */
+  /** Resolves when all submitted blocks are validated and committed. */
   settle(): Promise<void> {
     return this.#queue.run(() => this.#verifyAndCommit());
   }
 
   /**
-   * Commits what is judged, and closes the storage. Blocks whose scripts are still being judged are left out; calls that
-   * wait for their verdicts reject.
+   * Commits the verified blocks and closes the storage. Blocks whose script checks still run are not committed, and
+   * calls that wait for these checks reject.
    */
   async close(): Promise<void> {
     this.#queue.interrupt();
@@ -393,7 +404,7 @@ export class Chain {
           return this.#best.commitVerified();
         });
     } catch (error) {
-      // Another branch would have had to be judged first; the next start does that.
+      // A better branch would have to be verified first; the next start does that.
       if (!(error instanceof QueueClosing)) throw error;
     } finally {
       this.#idle.disarm();
@@ -407,7 +418,7 @@ export class Chain {
     await this.#best.verifyAndCommit();
   }
 
-  /** The first commit: the genesis block. */
+  /** Makes the first commit, which holds the genesis block. */
   #commitGenesis(entry: ChainEntry, genesis: ParsedBlock): void {
     this.#committer.addHeader(entry);
     this.#intake.storeBlock(entry, genesis);

@@ -3,12 +3,12 @@ import type { Outpoint } from '../primitives/outpoint.ts';
 import type { CoinStore } from '../storage/coin-store.ts';
 import { assert } from '../util/assert.ts';
 
-/** Bits of a slot's state; an empty slot has none. */
+/** Bits of a slot's state; an empty slot has none set. */
 const OCCUPIED = 1;
 const UNSPENT = 2;
-/** The database holds the coin, at the position in `storedPosition`. */
+/** The database holds the coin with the position in `storedPosition`. */
 const STORED = 4;
-/** Changed since the last commit, and in the list of those that did. */
+/** Changed since the last commit; the slot is in the list of dirty slots. */
 const DIRTY = 8;
 
 const KEY_WORDS = 9;
@@ -17,29 +17,29 @@ const BYTES_PER_SLOT = KEY_WORDS * 4 + 3 * 8 + 4 + 2 + 1;
 const INITIAL_SLOTS = 1 << 16;
 const INITIAL_ARENA = 1 << 20;
 
-/** One coin whose row differs from the database. */
+/** A coin whose row differs from the database. */
 export interface CoinChange {
   /** Database key: txid in wire order, index big-endian. */
   readonly key: Uint8Array;
   readonly vout: number;
   readonly script: Uint8Array;
   readonly value: number;
-  /** Where the coin stands now, or null when it is spent. */
+  /** Position of the transaction that created the coin; null if the coin is spent. */
   readonly position: number | null;
-  /** Where the database has it, or null when it is not there. */
+  /** Position in the database; null if the database does not hold the coin. */
   readonly storedPosition: number | null;
 }
 
 /**
- * Unspent outputs between the validation of blocks and the database: an open-addressed table of typed arrays, because
- * a `Map` of strings is several times larger and stops the thread for its collection. `seal` hands out what changed
- * for one commit, while blocks go on being connected; `written` tells that the database holds it, and forgets
- * everything when the table is above its limit.
+ * Cache of unspent outputs between validation and the database: an open-addressed table of typed arrays, since a `Map`
+ * with string keys is several times larger and stops the thread for its garbage collection. `sealChanges` returns the
+ * changes for one commit, while blocks go on being connected; `releaseSealed` follows the commit, and empties the table
+ * if it is above its limit.
  */
 export class CoinsCache {
   readonly #store: CoinStore;
   readonly #limitBytes: number;
-  /** Secret, so that nobody can make coins that share slots. */
+  /** Secret salt, so that an attacker cannot create coins whose slots collide. */
   readonly #salt = crypto.getRandomValues(new Uint32Array(4));
   #mask = 0;
   #keys = new Uint32Array(0);
@@ -53,9 +53,9 @@ export class CoinsCache {
   #arenaUsed = 0;
   #used = 0;
   #dirty: number[] = [];
-  /** What was sealed is not in the database yet: coins spent in it must not be looked up there. */
+  /** Whether sealed changes are not in the database yet: coins spent in them must not be read from there. */
   #sealed = false;
-  /** Whether every coin of the database is in the table, so that a miss needs no look-up. */
+  /** Whether the table holds every coin of the database, so that a miss needs no look-up. */
   #complete: boolean;
   readonly #word = new Uint32Array(KEY_WORDS);
   readonly #wordBytes = new Uint8Array(this.#word.buffer);
@@ -68,12 +68,15 @@ export class CoinsCache {
     this.#clear();
   }
 
-  /** Bytes the table takes. */
+  /** Bytes of memory. */
   get bytes(): number {
     return (this.#mask + 1) * BYTES_PER_SLOT + this.#arena.length + this.#dirty.length * 8;
   }
 
-  /** The slot of an unspent coin, loaded from the database where need be, or -1. Valid until the next call. */
+  /**
+   * Returns the slot of an unspent coin, loaded from the database if necessary; -1 without one. Valid until the next
+   * call.
+   */
   findSlot(txid: Uint8Array, vout: number): number {
     this.#load(txid, vout);
     const slot = this.#probe();
@@ -89,14 +92,14 @@ export class CoinsCache {
     return slot < 0 ? null : this.coinAt(slot);
   }
 
-  /** The coin of a slot; its script is a copy. */
+  /** Returns the coin of a slot, with a copy of its script. */
   coinAt(slot: number): Coin {
     const at = this.#scriptAt[slot]!;
     const scriptPubKey = this.#arena.slice(at, at + this.#scriptLength[slot]!);
     return { position: this.#position[slot]!, output: { value: BigInt(this.#value[slot]!), scriptPubKey } };
   }
 
-  /** Whether any output of this transaction is unspent (BIP-30). */
+  /** Whether any output of a transaction is unspent (BIP-30). */
   hasAnyOf(txid: Uint8Array, outputs: number): boolean {
     for (let vout = 0; vout < outputs; vout++) {
       this.#load(txid, vout);
@@ -111,7 +114,7 @@ export class CoinsCache {
     this.#touch(slot, this.#state[slot]! & ~UNSPENT);
   }
 
-  /** Adds a coin that is not there, or puts one in the place of another of the same name (BIP-30's two exceptions). */
+  /** Adds a coin, or replaces one with the same outpoint (the two exceptions of BIP-30). */
   addCoin(txid: Uint8Array, vout: number, position: number, value: number, script: Uint8Array): void {
     this.#load(txid, vout);
     const slot = this.#probe();
@@ -120,23 +123,26 @@ export class CoinsCache {
       this.#touch(this.#insert(position, value, script, OCCUPIED, -1), OCCUPIED | UNSPENT);
       return;
     }
-    // The same outpoint has the same value and script; only where it stands can differ.
+    // The same outpoint has the same value and script; only the position can differ.
     this.#position[slot] = position;
     this.#touch(slot, state | UNSPENT);
   }
 
   /**
-   * Adds a coin although the database may hold one of that name that is not in the table: what a disconnected block
-   * spent, or an overwritten coinbase.
+   * Adds a coin that the database may hold although the table does not: one that a disconnected block spent, or an
+   * overwritten coinbase.
    */
   restoreCoin(txid: Uint8Array, vout: number, position: number, value: number, script: Uint8Array): void {
     this.findSlot(txid, vout);
     this.addCoin(txid, vout, position, value, script);
   }
 
-  /** What differs from the database, in no order; from here on only later changes count. One at a time. */
+  /**
+   * Returns what differs from the database, in no order; later changes belong to the next commit. Must be followed by
+   * `releaseSealed` before the next call.
+   */
   sealChanges(): CoinChange[] {
-    assert(!this.#sealed, 'one commit is written before the next is sealed');
+    assert(!this.#sealed, 'one commit ends before the next is sealed');
     const changes: CoinChange[] = [];
     for (const slot of this.#dirty) {
       const state = this.#state[slot]!;
@@ -153,7 +159,7 @@ export class CoinsCache {
       changes.push({
         key,
         vout: this.#keys[slot * KEY_WORDS + 8]!,
-        // Arenas are appended to and replaced, never overwritten, so a view stays what it is.
+        // A view stays valid: arenas are appended to and replaced, never overwritten.
         script: this.#arena.subarray(at, at + this.#scriptLength[slot]!),
         value: this.#value[slot]!,
         position: unspent ? position : null,
@@ -165,7 +171,10 @@ export class CoinsCache {
     return changes;
   }
 
-  /** The database now holds what was sealed. Drops everything when the table is too large, but for later changes. */
+  /**
+   * Called when the database holds the sealed changes. Above the memory limit, empties the table except for later
+   * changes.
+   */
   releaseSealed(): void {
     this.#sealed = false;
     if (this.bytes <= this.#limitBytes) return;
@@ -174,7 +183,7 @@ export class CoinsCache {
     else this.#rebuild(this.#dirty.length, DIRTY);
   }
 
-  /** Forgets everything that is not in the database. */
+  /** Drops everything that the database does not hold. */
   reset(): void {
     this.#sealed = false;
     this.#complete = false;
@@ -248,7 +257,7 @@ export class CoinsCache {
     return (h ^ (h >>> 15)) >>> 0;
   }
 
-  /** The slot of the loaded key, or the empty slot where it belongs. */
+  /** Returns the slot of the loaded key, or the empty slot where it belongs. */
   #probe(): number {
     const word = this.#word;
     const keys = this.#keys;
@@ -298,7 +307,7 @@ export class CoinsCache {
     return at;
   }
 
-  /** Makes room, by leaving out coins that came and went since the last commit, or by more slots. */
+  /** Makes room by dropping coins that were created and spent since the last commit, or by doubling the slots. */
   #grow(): void {
     const keep = this.#sealed ? OCCUPIED : UNSPENT | STORED;
     let live = 0;
@@ -307,7 +316,7 @@ export class CoinsCache {
     this.#rebuild(live, keep);
   }
 
-  /** Moves the slots with one of the bits of `keep`, some `live` of them, to new arrays. */
+  /** Moves the slots that have one of the bits of `keep`, about `live` of them, to new arrays. */
   #rebuild(live: number, keep: number): void {
     const old = {
       slots: this.#mask + 1,

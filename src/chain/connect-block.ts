@@ -23,55 +23,56 @@ import type { ChainEntry } from './chain-entry.ts';
 import type { CoinsCache } from './coins-cache.ts';
 import type { ScriptFailure, ScriptVerifier } from './script-verifier.ts';
 
-/** What a block changed when it was connected, in memory until the next commit. */
+/** Effects of connecting a block, in memory until the next commit. */
 export interface BlockEffects {
-  /** Undo records of all transactions but the coinbase, in input order. */
+  /** Undo records of all transactions except the coinbase, in input order. */
   readonly undo: Uint8Array;
-  /** Of each transaction: where its encoding begins in the block, and its records in the undo data. */
+  /** Offset of each transaction within the block, bytes. Its undo records begin at the same index of `undoOffsets`. */
   readonly offsets: Uint32Array;
   readonly undoOffsets: Uint32Array;
   readonly txids: Uint8Array;
-  /** Satoshis. */
+  /** Sum of the fees, satoshis. */
   readonly fees: number;
-  /** How the UTXO set grew: its value in satoshis, and its outputs. */
+  /** Change of the UTXO set: its value in satoshis, and its number of outputs. */
   readonly valueChange: number;
   readonly utxoChange: number;
-  /** What the script checks will say; null where they were not asked for. */
+  /** Resolves to the first script failure or to null; null if scripts are not checked. */
   readonly scripts: Promise<ScriptFailure | null> | null;
 }
 
-/** A block connected in memory, that the next commit writes. */
+/** A block that is connected in memory and not committed yet. */
 export interface StagedBlock {
   readonly entry: ChainEntry;
   readonly effects: BlockEffects;
-  /** Where its rows begin among those gathered. */
+  /** Index of its first row among the staged rows of the address index. */
   readonly rowsMark: number;
   readonly stats: BodyStats;
-  /** The state of the chain behind it. */
+  /** Totals of the chain up to and including this block. */
   readonly circulating: number;
   readonly utxos: number;
   readonly txs: number;
-  /** Its encoded filter, where the index was that far when it was connected. */
+  /** Its encoded BIP-158 filter; null if the filter index had not reached this height yet. */
   readonly filter: Uint8Array | null;
-  /** What the script checks said; undefined until they did. */
+  /** Result of the script checks; undefined while they run, null if all inputs are valid. */
   scriptFailure: ScriptFailure | null | undefined;
 }
 
-/** What connecting needs of its surroundings. */
+/** State and parameters that connecting a block needs. */
 export interface ConnectContext {
   readonly coins: CoinsCache;
   readonly rows: AddressRows;
   readonly params: ConsensusParams;
   readonly flags: number;
-  /** Null where the scripts need not be checked (assumed valid). */
+  /** Null for assumed-valid blocks, whose scripts are not checked. */
   readonly verifier: ScriptVerifier | null;
 }
 
 const undoWriter = new ByteWriter(1 << 20);
 
 /**
- * Spends and creates the block's coins in the cache, in Core's order of checks. A rejected block leaves the cache and
- * the rows as they were. Scripts are judged meanwhile: `scripts` tells the outcome.
+ * Spends and creates the block's coins in the cache and stages the rows of its addresses, with the checks in the order
+ * of Core's ConnectBlock. A rejected block leaves the cache and the rows unchanged. Script checks run on the workers
+ * meanwhile; `scripts` resolves to their result.
  */
 export function connectBlock(
   block: ParsedBlock,
@@ -88,7 +89,7 @@ export function connectBlock(
       if (coins.hasAnyOf(txid, tx.outputs.length))
         return reject('consensus', 'bad-txns-BIP30', 'tried to overwrite transaction');
 
-  // BIP-68, BIP-112 and BIP-113 came together.
+  // BIP-68, BIP-112 and BIP-113 activated together at `csvHeight`.
   const lockParent = height >= params.csvHeight ? { entry: parent, medianTime: medianTimePast(parent) } : null;
   const mark = rows.mark;
   const checks = verifier?.begin(flags) ?? null;
@@ -101,7 +102,7 @@ export function connectBlock(
   let valueChange = 0;
   let utxoChange = 0;
 
-  const refuse = (done: number, rejection: BlockRejection): Result<never, BlockRejection> => {
+  const rejectBlock = (done: number, rejection: BlockRejection): Result<never, BlockRejection> => {
     checks?.cancel();
     const undo = undoWriter.finish();
     for (let i = done - 1; i >= 0; i--) disconnectTx(block.txs[i]!, i, undo, undoOffsets[i]!, coins);
@@ -119,27 +120,27 @@ export function connectBlock(
     let spent: Coin[] = [];
     if (i > 0) {
       const found = findCoins(parsed, coins);
-      if (found === null) return refuse(i, inTransaction(missingInputs(), parsed));
+      if (found === null) return rejectBlock(i, inTransaction(missingInputs(), parsed));
       spent = found;
       const fee = checkSpentCoins(tx, spent, height);
-      if (!fee.ok) return refuse(i, inTransaction(fee, parsed));
+      if (!fee.ok) return rejectBlock(i, inTransaction(fee, parsed));
       fees += fee.value;
       if (!isMoneyRange(fees))
-        return refuse(
+        return rejectBlock(
           i,
           reject('consensus', 'bad-txns-accumulated-fee-outofrange', 'accumulated fee in the block out of range'),
         );
       if (lockParent !== null) {
         const locks = calculateSequenceLocks(tx, spent, lockParent.entry);
         if (!evaluateSequenceLocks(locks, height, lockParent.medianTime))
-          return refuse(
+          return rejectBlock(
             i,
             reject('consensus', 'bad-txns-nonfinal', `contains a non-BIP68-final transaction ${hashToHex(txid)}`),
           );
       }
     }
     sigops += txSigopCost(tx, spent.map(outputOf), flags);
-    if (sigops > MAX_BLOCK_SIGOPS_COST) return refuse(i, reject('consensus', 'bad-blk-sigops', 'too many sigops'));
+    if (sigops > MAX_BLOCK_SIGOPS_COST) return rejectBlock(i, reject('consensus', 'bad-blk-sigops', 'too many sigops'));
 
     for (let n = 0; n < spent.length; n++) {
       const { prevout } = tx.inputs[n]!;
@@ -172,7 +173,7 @@ export function connectBlock(
   const allowed = fees + blockSubsidy(height, params.subsidyHalvingInterval);
   const reward = sumOutputs(block.txs[0]!.tx);
   if (reward > allowed)
-    return refuse(
+    return rejectBlock(
       count,
       reject('consensus', 'bad-cb-amount', `coinbase pays too much (actual=${reward} vs limit=${allowed})`),
     );
@@ -191,7 +192,7 @@ export function connectBlock(
   };
 }
 
-/** What a script failure makes of the block. */
+/** Returns the rejection of a block whose script check failed. */
 export function scriptRejection(block: ParsedBlock, failure: ScriptFailure, text: string): BlockRejection {
   const { tx, txid, wtxid } = block.txs[failure.tx + 1]!;
   const { prevout } = tx.inputs[failure.input]!;
@@ -202,13 +203,16 @@ export function scriptRejection(block: ParsedBlock, failure: ScriptFailure, text
   };
 }
 
-/** Takes the block's coins back out of the cache and puts back what it spent. */
+/** Undoes a block in the cache: removes the coins that it created and restores those that it spent. */
 export function disconnectBlock(block: ParsedBlock, undo: Uint8Array, coins: CoinsCache): void {
   const undoOffsets = undoOffsetsOf(block, undo);
   for (let i = block.txs.length - 1; i >= 0; i--) disconnectTx(block.txs[i]!, i, undo, undoOffsets[i]!, coins);
 }
 
-/** The rows of a block that a commit wrote, for taking them back. Returns how the UTXO set had grown by it. */
+/**
+ * Stages the removal of a committed block's rows of the address index. Returns by how much the block had grown the UTXO
+ * set.
+ */
 export function unindexBlock(
   block: ParsedBlock,
   undo: Uint8Array,
@@ -249,7 +253,10 @@ function findCoins({ tx }: ParsedTransaction, coins: CoinsCache): Coin[] | null 
   return spent;
 }
 
-/** Past the repeats of BIP-30 a coinbase finds nothing in its place; in them, the earlier coin is lost for ever. */
+/**
+ * Handles the two coinbases that BIP-30 exempts: each repeats an earlier txid, and the earlier coin is lost. Finds no
+ * coin for any other coinbase.
+ */
 function overwriteCoin(
   coins: CoinsCache,
   txid: Uint8Array,
@@ -260,7 +267,7 @@ function overwriteCoin(
   const slot = coins.findSlot(txid, vout);
   if (slot < 0) return { value: 0, coins: 0 };
   const { output } = coins.coinAt(slot);
-  // As if the later coinbase spent the earlier one, so that the totals of the script stay those of its coins.
+  // Indexed as a spend by the later coinbase, so that the totals of the script match its coins.
   rows.spend(output.scriptPubKey, position, Number(output.value));
   return { value: Number(output.value), coins: 1 };
 }
@@ -298,7 +305,7 @@ function inTransaction({ reason, debug }: TxRejection, { txid }: ParsedTransacti
   return { kind: 'consensus', reason, debug: `${debug ?? ''} in transaction ${hashToHex(txid)}` };
 }
 
-/** The figures of a block that its body alone tells. */
+/** Returns the figures that follow from a block's body alone. */
 export function bodyStats({ txs, strippedSize }: ParsedBlock): BodyStats {
   let inputs = 0;
   let outputs = 0;
@@ -310,7 +317,7 @@ export function bodyStats({ txs, strippedSize }: ParsedBlock): BodyStats {
     inputs += tx.inputs.length;
     valueOut += sumOutputs(tx);
   }
-  // Within one block the same coin may move many times, so that the sum may pass 2^53 and be rounded: a figure for people.
+  // For display only: value can move many times within one block, so that the sum exceeds 2^53 and is rounded.
   return {
     txCount: txs.length,
     strippedSize,

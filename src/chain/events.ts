@@ -8,16 +8,16 @@ import type { BodyStats } from '../storage/header-store.ts';
 import type { ChainEntry } from './chain-entry.ts';
 import type { StagedBlock } from './connect-block.ts';
 
-/** Told after the storage transaction commits, in chain order. Listeners observe; they never decide. */
+/** A commit, of which observers are notified in chain order. Observers cannot change its outcome. */
 export interface ChainCommit {
-  /** The newest event of the log. */
+  /** Number of the newest event in the log. */
   readonly lastSeq: number;
   readonly tip: ChainEntry;
   readonly connected: readonly ChainEntry[];
   readonly disconnected: readonly ChainEntry[];
 }
 
-/** Payload of `newBlock` in the event log; amounts in satoshis, times in Unix seconds. */
+/** Payload of `newBlock` in the event log. Amounts are satoshis, times are Unix seconds. */
 function newBlockEvent(
   entry: ChainEntry,
   facts: {
@@ -43,7 +43,7 @@ function newBlockEvent(
     medianTime: medianTimePast(entry),
     bits: entry.bits.toString(16).padStart(8, '0'),
     nonce: entry.nonce,
-    // As many digits as Core prints.
+    // 16 digits, as Core prints it.
     difficulty: Number(difficultyOf(entry.bits).toPrecision(16)),
     chainwork: entry.chainwork.toString(16).padStart(64, '0'),
     txCount: stats.txCount,
@@ -60,7 +60,7 @@ function newBlockEvent(
   };
 }
 
-/** Payload of `blockDisconnected`; `depth` counts from the old tip, which has 1. */
+/** Payload of `blockDisconnected`. `depth` counts from the old tip, which has depth 1. */
 function blockDisconnectedEvent(entry: ChainEntry, txids: readonly string[], depth: number, time: number): object {
   return {
     time,
@@ -74,29 +74,29 @@ function blockDisconnectedEvent(entry: ChainEntry, txids: readonly string[], dep
 
 /** A move of the active chain that is about to be committed. */
 export interface ChainMove {
-  /** Blocks that leave it, the highest first. */
+  /** Blocks that leave the chain, the highest first. */
   readonly disconnected: readonly ChainEntry[];
-  /** Blocks that join it, the lowest first. */
+  /** Blocks that join the chain, the lowest first. */
   readonly connected: readonly ChainEntry[];
   readonly tip: ChainEntry;
-  /** Coins can be read and are those of `tip`; in initial sync the chain may be ahead of what it commits. */
+  /** Whether coins can be read as of `tip`. During initial block download the chain may be ahead of what it commits. */
   readonly settled: boolean;
   readBlock(entry: ChainEntry): ParsedBlock;
 }
 
 /**
- * Goes along with the chain: the mempool, and wallets. It is told of each move before that is committed, so that the
- * events of both have one order. What it throws stops the chain, which it would no longer be in step with.
+ * The mempool and wallets, which follow the chain. They process each move before it is committed, so that their events
+ * and those of the chain have one order. An exception stops the chain, since the follower would no longer match it.
  */
 export interface ChainFollower {
   follow(move: ChainMove): void;
-  /** The move is committed, if there was one: a commit may hold headers alone. Told before any listener. */
+  /** Called after each commit and before the observers. A commit may hold headers alone, without a move. */
   onCommitted?(commit: ChainCommit): void;
   /** Whether a transaction is in the mempool. */
   has(txid: Uint8Array): boolean;
 }
 
-/** The events of the blocks of one commit, in the order in which they are told. */
+/** Returns the events of the blocks of one commit, in the order in which they are delivered. */
 export function blockEvents(
   connected: readonly StagedBlock[],
   disconnected: readonly ChainEntry[],

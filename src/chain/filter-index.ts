@@ -8,24 +8,24 @@ import type { Clock } from '../util/clock.ts';
 import { type ChainEntry, forkPoint } from './chain-entry.ts';
 import type { StagedBlock } from './connect-block.ts';
 
-/** What `build` makes is written when it has come to so much, or after so long. */
+/** `buildMissing` commits after this many bytes or this time. */
 const BUILD_BYTES = 4 * 1024 * 1024;
 const BUILD_INTERVAL_MS = 500;
 
-/** Blocks that were committed, or are about to be. */
+/** Reads blocks that are committed or about to be. */
 export interface StoredBlocks {
   readBlock(entry: ChainEntry): ParsedBlock;
   readUndo(entry: ChainEntry): Uint8Array;
 }
 
 /**
- * The basic filters of the blocks of the chain (BIP-157, BIP-158). Once all blocks have theirs, that of a new block is
- * written in the commit of the block; what is missing before, `build` makes piece by piece. A filter belongs to a block,
- * not to a height, and stays when the block leaves the chain. None is written before that of the block's parent, so how
- * far the index has come is told by its rows alone.
+ * The basic block filters of the chain (BIP-157, BIP-158). Once the index has caught up, the filter of a new block is
+ * committed together with the block; `buildMissing` builds the others step by step. A filter belongs to a block hash,
+ * not to a height, and stays when the block is disconnected. A filter is committed only after that of the parent block,
+ * so the rows alone show how far the index has come.
  */
 export class FilterIndex {
-  /** Files of filters were gone when it was opened, so it begins anew. */
+  /** Whether filter files were missing when the index was opened, so that it is built anew. */
   readonly lost: boolean;
   readonly #db: Database;
   readonly #store: FilterStore;
@@ -33,16 +33,16 @@ export class FilterIndex {
   readonly #blocks: StoredBlocks;
   /** The committed tip; null before the first commit. */
   #tip: ChainEntry | null = null;
-  /** Up to here there are filters, those that wait to be written included; null before the genesis block's. */
+  /** Last block with a filter, committed or pending; null before the genesis block. */
   #at: ChainEntry | null = null;
-  /** The filter that was appended last, so that its header need not be read for the next one. */
+  /** Header of the last appended filter, so that it need not be read for the next one. */
   #last: { readonly entry: ChainEntry; readonly header: FilterRecord['header'] } | null = null;
-  /** The commit that is being written brings the filters of its blocks. */
+  /** Whether the running commit holds the filters of its blocks. */
   #following = false;
-  /** When filters began to wait for `build` to write them. */
+  /** Monotonic time of the oldest filter that `buildMissing` has not committed, milliseconds. */
   #waitingSince = 0;
 
-  /** `dir` is the folder of the chain. */
+  /** Opens the index. `dir` is the folder of the chain. */
   constructor(db: Database, dir: string, magic: number, blocks: StoredBlocks) {
     this.#db = db;
     this.#writer = new FilterWriter(db, dir, magic);
@@ -51,7 +51,7 @@ export class FilterIndex {
     this.#blocks = blocks;
   }
 
-  /** Finds out how far the index has come. Before anything else. */
+  /** Reads how far the index has come. Must be called first. */
   open(tip: ChainEntry | null): void {
     this.#tip = tip;
     this.#at = tip === null ? null : tip.ancestor(this.#store.coveredHeight(tip.height));
@@ -62,44 +62,44 @@ export class FilterIndex {
     return this.#at === this.#tip && this.#writer.pending === 0;
   }
 
-  /** Height up to which there are filters; -1 before the first. */
+  /** Height of the last block with a filter; -1 without any. */
   get height(): number {
     return this.#at?.height ?? -1;
   }
 
-  /** Null where the block has none, and then none that builds on it has one. */
+  /** Returns the record of a block's filter; null if neither it nor its descendants have one. */
   findRecord(entry: ChainEntry): FilterRecord | null {
     return this.#store.get(entry.id);
   }
 
-  /** The encoded filter. Throws where the files are damaged. */
+  /** Returns the encoded filter. Throws if the files are damaged. */
   readFilter(record: FilterRecord): Uint8Array {
     return this.#store.bytes(record);
   }
 
-  /** The filter of a block that is being connected, for its commit; null where that will not need it. */
+  /** Returns the filter of a block that is being connected, for its commit; null if the commit does not need it. */
   filterForCommit(entry: ChainEntry, block: ParsedBlock, undo: Uint8Array): Uint8Array | null {
     return this.live && !this.#store.has(entry.id) ? basicFilter(block, undoScripts(undo)) : null;
   }
 
-  /** Makes the filters of blocks that are about to be committed durable, in their order. */
+  /** Appends the filters of blocks that are about to be committed, in their order, and syncs the files. */
   stageFilters(connected: readonly StagedBlock[]): void {
     this.#following = this.live;
     if (this.#following)
       for (const { entry, effects, filter } of connected) {
         if (this.#store.has(entry.id)) continue;
-        // Those that were connected before the index had come so far are made now.
+        // Blocks that were connected before the index caught up have no filter yet.
         this.#appendFilter(entry, filter ?? basicFilter(this.#blocks.readBlock(entry), undoScripts(effects.undo)));
       }
     this.#writer.sync();
   }
 
-  /** Inside the transaction of the commit. */
+  /** Inserts the rows of staged filters, within the transaction of the commit. */
   insertStaged(): void {
     this.#writer.insert();
   }
 
-  /** The commit is written. */
+  /** Called after the commit. */
   onCommitted(tip: ChainEntry): void {
     this.#writer.clear();
     if (this.#following) this.#at = tip;
@@ -107,8 +107,8 @@ export class FilterIndex {
   }
 
   /**
-   * Goes on with what is missing for so many milliseconds, one block at least, and returns whether the index is live
-   * now. Throws where a block cannot be read or filters cannot be written; those that waited to be written are dropped.
+   * Builds missing filters for `ms` milliseconds, but at least one. Returns whether the index has caught up. Throws if
+   * a block cannot be read or filters cannot be written; pending filters are dropped then.
    */
   buildMissing(ms: number, clock: Clock): boolean {
     const until = clock.monotonicMs() + ms;
@@ -160,7 +160,7 @@ export class FilterIndex {
   #headerOf(entry: ChainEntry): FilterRecord['header'] {
     if (this.#last?.entry === entry) return this.#last.header;
     const record = this.#store.get(entry.id);
-    assert(record !== null, 'a block has its filter before those that build on it');
+    assert(record !== null, 'the parent block has a filter');
     return record.header;
   }
 

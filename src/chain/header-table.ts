@@ -7,15 +7,15 @@ import { SlotIndex } from '../util/slot-index.ts';
 
 const HASH = 32;
 const INITIAL = 1024;
-/** Chainwork is kept in so many words of 64 bits: all that can be mined has far less than 2^128. */
+/** Words of 64 bits for chainwork, which stays far below 2^128 with any hash rate. */
 const WORK = 2;
 const WORK_BITS = 128n;
-/** File, offset and size. */
-const PLACE = 3;
+/** Words of a file position: file, offset and size. */
+const POSITION = 3;
 
 /**
- * What is known of headers, in columns of one row each: a main chain has a million, and as objects with hashes, texts
- * and big numbers they would take three times the memory, and half a second at each collection of garbage.
+ * The fields of all headers in columns of typed arrays. The main chain has about a million headers: as objects with
+ * hashes, strings and bigints they would take three times the memory, and half a second of each garbage collection.
  */
 export class HeaderTable {
   #capacity: number;
@@ -33,7 +33,7 @@ export class HeaderTable {
   #sequence: Float64Array<ArrayBuffer>;
   #body: Uint32Array<ArrayBuffer>;
   #undo: Uint32Array<ArrayBuffer>;
-  /** The newest child, and the sibling that came before: rows, -1 where there is none. */
+  /** Rows of the newest child and of the next older sibling; -1 if there is none. */
   #child: Int32Array<ArrayBuffer>;
   #sibling: Int32Array<ArrayBuffer>;
   readonly #byHash = new SlotIndex(HASH, () => this.#hash);
@@ -51,20 +51,20 @@ export class HeaderTable {
     this.#status = new Uint8Array(capacity);
     this.#complete = new Uint8Array(capacity);
     this.#sequence = new Float64Array(capacity);
-    this.#body = new Uint32Array(capacity * PLACE);
-    this.#undo = new Uint32Array(capacity * PLACE);
+    this.#body = new Uint32Array(capacity * POSITION);
+    this.#undo = new Uint32Array(capacity * POSITION);
     this.#child = new Int32Array(capacity);
     this.#sibling = new Int32Array(capacity);
   }
 
-  /** The row of a hash, or -1. */
+  /** Returns the row of a hash, or -1. */
   findRow(hash: Uint8Array): number {
     return this.#byHash.find(hash);
   }
 
-  /** Adds a row; returns it. `parent` is a row, or -1. */
+  /** Appends a row and returns its number. `parent` is a row, or -1. */
   addRow(id: number, hash: BlockHash, header: BlockHeader, parent: number, chainwork: bigint): number {
-    assert(chainwork >> WORK_BITS === 0n, 'no chain has so much work');
+    assert(chainwork >> WORK_BITS === 0n, 'chainwork is below 2^128');
     if (this.#count === this.#capacity) this.#grow();
     const row = this.#count++;
     this.#id[row] = id;
@@ -87,7 +87,7 @@ export class HeaderTable {
     return this.#id[row]!;
   }
 
-  /** 32 bytes of the caller's own. */
+  /** Returns a copy. */
   hash(row: number): BlockHash {
     return this.#hash.slice(row * HASH, (row + 1) * HASH) as BlockHash;
   }
@@ -143,26 +143,26 @@ export class HeaderTable {
   }
 
   body(row: number): FilePosition {
-    return placeAt(this.#body, row);
+    return positionAt(this.#body, row);
   }
 
-  setBody(row: number, place: FilePosition): void {
-    setPlace(this.#body, row, place);
+  setBody(row: number, position: FilePosition): void {
+    setPosition(this.#body, row, position);
   }
 
   undo(row: number): FilePosition {
-    return placeAt(this.#undo, row);
+    return positionAt(this.#undo, row);
   }
 
-  setUndo(row: number, place: FilePosition): void {
-    setPlace(this.#undo, row, place);
+  setUndo(row: number, position: FilePosition): void {
+    setPosition(this.#undo, row, position);
   }
 
   hasChildren(row: number): boolean {
     return this.#child[row] !== -1;
   }
 
-  /** Rows whose parent this is, the newest first. */
+  /** Yields the rows of the children, the newest first. */
   *children(row: number): Generator<number> {
     for (let child = this.#child[row]!; child >= 0; child = this.#sibling[child]!) yield child;
   }
@@ -183,18 +183,18 @@ export class HeaderTable {
     this.#status = grown(this.#status, rows);
     this.#complete = grown(this.#complete, rows);
     this.#sequence = grown(this.#sequence, rows);
-    this.#body = grown(this.#body, rows * PLACE);
-    this.#undo = grown(this.#undo, rows * PLACE);
+    this.#body = grown(this.#body, rows * POSITION);
+    this.#undo = grown(this.#undo, rows * POSITION);
     this.#child = grown(this.#child, rows);
     this.#sibling = grown(this.#sibling, rows);
   }
 }
 
-function placeAt(places: Uint32Array, row: number): FilePosition {
-  const at = row * PLACE;
-  return { file: places[at]!, offset: places[at + 1]!, size: places[at + 2]! };
+function positionAt(positions: Uint32Array, row: number): FilePosition {
+  const at = row * POSITION;
+  return { file: positions[at]!, offset: positions[at + 1]!, size: positions[at + 2]! };
 }
 
-function setPlace(places: Uint32Array, row: number, { file, offset, size }: FilePosition): void {
-  places.set([file, offset, size], row * PLACE);
+function setPosition(positions: Uint32Array, row: number, { file, offset, size }: FilePosition): void {
+  positions.set([file, offset, size], row * POSITION);
 }

@@ -7,18 +7,18 @@ import { ChainEntry, forkPoint } from './chain-entry.ts';
 import { HeaderTable } from './header-table.ts';
 
 /**
- * Every header whose proof of work was checked, linked to its parent; and the ends of complete chains among which the
- * best is chosen: by work, and of equal work the one that was complete first.
+ * All headers with a valid proof of work, linked to their parents, and the candidates for the tip. The best candidate
+ * has the most work; with equal work, the one that was complete first.
  */
 export class HeaderTree {
   readonly #table = new HeaderTable();
-  /** By their rows. */
+  /** Entries by their rows in the table. */
   readonly #entries: ChainEntry[] = [];
-  /** Complete and valid as far as known; those behind the tip are dropped as it moves. */
+  /** Complete chains that are not known to be invalid. Those with less work than the tip are pruned as it moves. */
   readonly #candidates = new Set<ChainEntry>();
   #nextId = 1;
   #nextSequence = 1;
-  /** Counts down: an operator's choice comes before what was seen first. */
+  /** Counts down, so that blocks preferred by an operator come before those that arrived first. */
   #preferred = 0;
   #best: ChainEntry | null = null;
   #bestWork = -1n;
@@ -28,7 +28,7 @@ export class HeaderTree {
     return this.#entries.length;
   }
 
-  /** The valid header with the most work, its body there or not. */
+  /** The valid header with the most work; its body may be missing. */
   get bestHeader(): ChainEntry {
     return this.#best!;
   }
@@ -50,7 +50,7 @@ export class HeaderTree {
     return entry;
   }
 
-  /** Puts back what a commit stored. Records come parents first. */
+  /** Inserts a stored record at the start. Parents come before their children. */
   loadRecord(record: HeaderRecord): ChainEntry {
     const header = headerFromBytes(record.header);
     const parent = this.findEntry(header.previousHash);
@@ -66,12 +66,12 @@ export class HeaderTree {
     return entry;
   }
 
-  /** Puts the active chain before all others with equal work, whichever of them was first at the last run. */
+  /** Prefers the active chain to all others with equal work, whichever arrived first in the last run. */
   preferChain(tip: ChainEntry): void {
     for (let at: ChainEntry | null = tip; at !== null; at = at.parent) at.sequence = 0;
   }
 
-  /** Call when the body of an entry is stored: chains that it completes become candidates. */
+  /** Must be called when the body of an entry is stored: the chains that it completes become candidates. */
   onBlockStored(entry: ChainEntry): void {
     if (entry.parent !== null && !entry.parent.complete) return;
     const queue = [entry];
@@ -83,20 +83,20 @@ export class HeaderTree {
     }
   }
 
-  /** The end of the best complete chain that is not known to be invalid. */
+  /** Returns the tip of the best complete chain that is not known to be invalid. */
   bestCandidate(tip: ChainEntry): ChainEntry {
     let best = tip;
     for (const candidate of this.#candidates) if (isBetter(candidate, best)) best = candidate;
     return best;
   }
 
-  /** Drops candidates that the tip has passed. */
+  /** Drops candidates that are not better than the tip. */
   pruneCandidates(tip: ChainEntry): void {
     for (const candidate of this.#candidates)
       if (candidate !== tip && !isBetter(candidate, tip)) this.#candidates.delete(candidate);
   }
 
-  /** Marks a block as invalid, and all that builds on it. Returns every entry whose status changed. */
+  /** Marks a block and its descendants invalid. Returns every entry whose status changed. */
   markFailed(entry: ChainEntry, bit: number = HeaderStatus.FAILED): ChainEntry[] {
     entry.status |= bit;
     const changed = [entry];
@@ -112,7 +112,9 @@ export class HeaderTree {
     return changed;
   }
 
-  /** Takes the marks of `fail` off a block, its ancestors and all that builds on it. Returns what changed. */
+  /**
+   * Clears the invalid marks of a block, its ancestors and its descendants. Returns every entry whose status changed.
+   */
   clearFailed(entry: ChainEntry): ChainEntry[] {
     const changed: ChainEntry[] = [];
     const clear = (at: ChainEntry) => {
@@ -131,18 +133,18 @@ export class HeaderTree {
     return changed;
   }
 
-  /** Puts a block before all others with equal work. */
+  /** Prefers a block to all others with equal work. */
   preferEntry(entry: ChainEntry): void {
     entry.sequence = --this.#preferred;
     if (entry.complete && !entry.failed) this.#candidates.add(entry);
   }
 
-  /** Entries that nothing builds on. */
+  /** Returns the entries without children. */
   leaves(): ChainEntry[] {
     return this.#entries.filter(({ row }) => !this.#table.hasChildren(row));
   }
 
-  /** After marks changed: what the tip had passed may be the best of what is left. */
+  /** Rebuilds the candidates after marks changed: blocks behind the tip may be the best of those that remain. */
   #rebuildCandidates(): void {
     this.#best = null;
     this.#bestWork = -1n;
@@ -178,15 +180,15 @@ function isBetter(a: ChainEntry, b: ChainEntry): boolean {
   return a.chainwork > b.chainwork || (a.chainwork === b.chainwork && a.sequence < b.sequence);
 }
 
-/** A body that arrived since the last commit. */
+/** A body that was stored since the last commit. */
 export interface NewBody {
   readonly entry: ChainEntry;
   readonly stats: BodyStats;
-  /** Unix seconds. */
+  /** Time of arrival, Unix seconds. */
   readonly receivedAt: number;
 }
 
-/** Headers and bodies that arrived, and statuses that changed, since the last commit. */
+/** Headers, bodies and statuses that changed since the last commit. */
 export interface TreeChange {
   readonly headers: ChainEntry[];
   readonly bodies: NewBody[];
@@ -209,17 +211,17 @@ export function mergeTreeChanges(earlier: TreeChange, later: TreeChange): TreeCh
   };
 }
 
-/** How far a branch was checked, in Core's words. */
+/** How far a branch is validated, in Core's words (getchaintips). */
 export type ChainTipStatus = 'active' | 'invalid' | 'headers-only' | 'valid-headers' | 'valid-fork';
 
 export interface ChainTip {
   readonly entry: ChainEntry;
-  /** Blocks between the tip and the active chain. */
+  /** Number of blocks between the tip of the branch and the active chain. */
   readonly branchLength: number;
   readonly status: ChainTipStatus;
 }
 
-/** The active tip and the end of every other branch, the highest first. */
+/** Returns the tips of the active chain and of every branch, the highest first. */
 export function chainTips(tree: HeaderTree, active: ChainEntry): ChainTip[] {
   const ends = tree.leaves().filter((entry) => active.ancestor(entry.height) !== entry);
   return [active, ...ends]
@@ -235,6 +237,6 @@ function tipStatus(entry: ChainEntry, active: ChainEntry): ChainTipStatus {
   if (entry === active) return 'active';
   if (entry.failed) return 'invalid';
   if (!entry.complete) return 'headers-only';
-  // It was connected once, and left for a chain with more work.
+  // A block with undo data was connected once and left for a chain with more work.
   return entry.hasUndo ? 'valid-fork' : 'valid-headers';
 }

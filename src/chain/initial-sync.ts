@@ -5,7 +5,7 @@ import type { ChainEntry } from './chain-entry.ts';
 /** Core's default of -maxtipage. */
 const MAX_TIP_AGE_S = 24 * 60 * 60;
 
-/** Whether the chain is still catching up: true until a recent tip with enough work was seen once. */
+/** Core's IsInitialBlockDownload: true until the tip has had the minimum chain work and a recent time once. */
 export class InitialSync {
   readonly #params: ConsensusParams;
   readonly #clock: Clock;

@@ -9,9 +9,9 @@ import type { HeaderTree } from './header-tree.ts';
 
 const REJECTIONS_KEPT = 1_000;
 
-/** Blocks that were found or called invalid: marks them in the tree and for the next commit, and knows why they are. */
+/** Marks blocks invalid in the tree and for the next commit, and keeps the rejections of the last ones. */
 export class InvalidBlocks {
-  /** Told when a block that was taken turns out to be invalid. */
+  /** Notified of stored blocks that turn out to be invalid. */
   readonly invalidFound: Observers<[entry: ChainEntry, rejection: BlockRejection]>;
   readonly #tree: HeaderTree;
   readonly #committer: ChainCommitter;
@@ -25,12 +25,15 @@ export class InvalidBlocks {
     this.invalidFound = new Observers('invalid block', log);
   }
 
-  /** Why a block is invalid by itself; null where it is not, or it was found long ago. */
+  /**
+   * Returns the rejection of a block that is invalid by itself; null if it is not, or if the rejection is no longer
+   * kept.
+   */
   rejectionOf(entry: ChainEntry): BlockRejection | null {
     return this.#rejections.get(entry) ?? null;
   }
 
-  /** It breaks a rule. */
+  /** Marks a block that breaks a rule. */
   markFailed(entry: ChainEntry, rejection: BlockRejection): void {
     this.#markChanged(this.#tree.markFailed(entry));
     if (this.#rejections.size >= REJECTIONS_KEPT) this.#rejections.delete(this.#rejections.keys().next().value!);
@@ -40,12 +43,12 @@ export class InvalidBlocks {
     this.invalidFound.notify(entry, rejection);
   }
 
-  /** An operator calls it invalid. */
+  /** Marks a block invalid at an operator's request. */
   invalidate(entry: ChainEntry): void {
     this.#markChanged(this.#tree.markFailed(entry, HeaderStatus.INVALIDATED));
   }
 
-  /** Forgets all that is held against a block, its ancestors and what builds on it. */
+  /** Clears the invalid marks of a block, its ancestors and its descendants. */
   reconsider(entry: ChainEntry): void {
     this.#markChanged(this.#tree.clearFailed(entry));
   }

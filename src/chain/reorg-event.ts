@@ -4,19 +4,19 @@ import { outpointKey } from '../primitives/outpoint.ts';
 import { bytesToHex } from '../util/bytes.ts';
 import type { ChainFollower, ChainMove } from './events.ts';
 
-/** What became of a transaction whose block left the chain. */
+/** The outcome for a transaction whose block was disconnected. */
 interface TxFate {
   readonly txid: string;
-  /** `dropped`: it is nowhere, and nothing stands in its way. */
+  /** `dropped`: it is neither in the chain nor in the mempool, and no transaction conflicts with it. */
   readonly fate: 'reconfirmed' | 'mempool' | 'conflicted' | 'dropped';
-  /** What spends the same coin in the new branch. */
+  /** Txid of the transaction in the new branch that spends the same coin. */
   readonly conflict: string | null;
 }
 
-/** More than ever happened; the rest of a deeper reorg is left out, and `txsComplete` says so. */
+/** Bound on `txs`, above any reorg that ever happened; `txsComplete` is false if a deeper one exceeds it. */
 const TXS_LIMIT = 20_000;
 
-/** Payload of `reorg`; either list of blocks may be long. `follower` has gone along already. */
+/** Payload of `reorg`. Either list of blocks may be long. `follower` has processed the move already. */
 export function reorgEvent(
   { disconnected, connected, tip: newTip, readBlock }: Omit<ChainMove, 'settled'>,
   follower: Pick<ChainFollower, 'has'> | null,
@@ -26,21 +26,21 @@ export function reorgEvent(
   const fork = disconnected.at(-1)!.parent!;
   const fates: TxFate[] = [];
   const branch = newBranch(connected.map(readBlock));
-  let left = 0;
-  // Ascending, so that a transaction comes before those that spend it.
+  let omitted = 0;
+  // Ascending, so that parents come before the transactions that spend their outputs.
   for (const entry of disconnected.toReversed())
     for (const { tx, txid } of readBlock(entry).txs) {
-      if (fates.length >= TXS_LIMIT) left++;
+      if (fates.length >= TXS_LIMIT) omitted++;
       else {
         const reconfirmed = branch.txids.has(bytesToHex(txid));
-        const waits = !reconfirmed && follower?.has(txid) === true;
+        const inMempool = !reconfirmed && follower?.has(txid) === true;
         const spender =
-          reconfirmed || waits
+          reconfirmed || inMempool
             ? undefined
             : tx.inputs.map(({ prevout }) => branch.spenders.get(outpointKey(prevout))).find(Boolean);
         fates.push({
           txid: hashToHex(txid),
-          fate: reconfirmed ? 'reconfirmed' : waits ? 'mempool' : spender ? 'conflicted' : 'dropped',
+          fate: reconfirmed ? 'reconfirmed' : inMempool ? 'mempool' : spender ? 'conflicted' : 'dropped',
           conflict: spender ?? null,
         });
       }
@@ -55,11 +55,14 @@ export function reorgEvent(
     connected: connected.map(({ hash }) => hashToHex(hash)),
     depth: disconnected.length,
     txs: fates,
-    txsComplete: left === 0,
+    txsComplete: omitted === 0,
   };
 }
 
-/** The transactions of the new branch, and which of them spends what. Coinbases spend nothing that another could. */
+/**
+ * Returns the transactions of the new branch, and the spender of each outpoint. Coinbases are left out of the spenders,
+ * since no other transaction can spend the same.
+ */
 function newBranch(blocks: readonly ParsedBlock[]): { txids: Set<string>; spenders: Map<string, string> } {
   const txids = new Set<string>();
   const spenders = new Map<string, string>();

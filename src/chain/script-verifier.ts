@@ -2,23 +2,26 @@ import type { ScriptError } from '../script/script-error.ts';
 
 /** The first input of a block, in block order, whose scripts fail. */
 export interface ScriptFailure {
-  /** Which of the added transactions. */
+  /** Index among the added transactions, which leave out the coinbase. */
   readonly tx: number;
   readonly input: number;
   readonly error: ScriptError;
 }
 
-/** The script checks of one block. Checking begins while transactions are still being added. */
+/** The script checks of one block. They start while transactions are still being added. */
 export interface ScriptChecks {
-  /** `raw`: a transaction with witness. `spent`: its undo records, one an input. Both are copied, `wtxid` is not kept. */
+  /**
+   * Adds a transaction. `raw`: its encoding with witness. `spent`: one undo record for each input. Both are copied;
+   * `wtxid` is not kept.
+   */
   add(wtxid: Uint8Array, raw: Uint8Array, spent: Uint8Array, inputs: number): void;
-  /** Resolves when every added input is judged; null when all are valid. Rejects when they cannot be judged. */
+  /** Resolves to the first failure, or to null if all inputs are valid. Rejects when they cannot be checked. */
   finish(): Promise<ScriptFailure | null>;
-  /** The block failed otherwise: what was not judged yet need not be. */
+  /** Drops the checks that have not run: the block is rejected for another reason. */
   cancel(): void;
 }
 
-/** Judges scripts somewhere else, so that the caller can go on with the next block. */
+/** Verifies scripts on other threads, so that the caller can connect the next block meanwhile. */
 export interface ScriptVerifier {
   begin(flags: number): ScriptChecks;
 }

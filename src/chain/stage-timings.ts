@@ -1,19 +1,19 @@
 import type { Clock } from '../util/clock.ts';
 import { DurationCounts, type DurationTotals } from '../util/duration-counts.ts';
 
-/** Time spent in each stage of taking blocks, since the start. */
+/** Time spent in each stage of block processing since the start. */
 export interface ChainTimings<T> {
   readonly parse: T;
-  /** Checks without coins: header, body, merkle roots. */
+  /** Checks that need no coins: header, body, merkle roots. */
   readonly check: T;
-  /** Coins spent and made, rows gathered, script checks handed out. */
+  /** Spending and creating coins, staging rows, enqueuing script checks. */
   readonly connect: T;
-  /** Waiting for verdicts of the verify workers. */
+  /** Waiting for the verify workers. */
   readonly wait: T;
   readonly commit: T;
 }
 
-/** How long each stage took; a block may pass some more than once. The commits keep account of their own. */
+/** Durations of each stage; a block may pass through a stage more than once. The committer measures commits itself. */
 export class StageTimings {
   readonly #clock: Clock;
   readonly #durations = {
@@ -36,7 +36,7 @@ export class StageTimings {
     }
   }
 
-  /** Counts the wait when it is over, unless it is given up. */
+  /** Measures a wait that ends; one that rejects is not counted. */
   async waited(done: Promise<void>): Promise<void> {
     const startedAt = this.#clock.monotonicMs();
     await done;

@@ -21,8 +21,9 @@ export interface TestBlockDeps {
 }
 
 /**
- * What is wrong with a block as the next one, as far as can be told without its scripts; yields what those will say. The
- * block is not kept and leaves no trace. All that was taken before it must be settled.
+ * Validates a block as the next one on the tip, as Core's TestBlockValidity does. Scripts are verified on the workers:
+ * the value resolves to their rejection or null. The block is not stored and changes no state. The chain must be
+ * settled.
  */
 export function testBlock(
   block: ParsedBlock,
@@ -37,11 +38,11 @@ export function testBlock(
     checkHeaderContext(header, tip, params, now) ??
     checkBlockContext(block, tip, params);
   if (bad) return { ok: false, ...bad };
-  // It never enters the tree, so neither its number nor its work matters.
-  const tried = active.testConnect(ChainEntry.detached(0, block.hash, header, tip, tip.chainwork), block, verifier);
-  if (!tried.ok) return tried;
-  const verdict = tried.value.then(
+  // The entry never enters the tree, so neither its number nor its work matters.
+  const connected = active.testConnect(ChainEntry.detached(0, block.hash, header, tip, tip.chainwork), block, verifier);
+  if (!connected.ok) return connected;
+  const rejection = connected.value.then(
     (failure) => failure && scriptRejection(block, failure, scriptErrorMessage(failure.error)),
   );
-  return { ok: true, value: verdict };
+  return { ok: true, value: rejection };
 }

@@ -112,14 +112,14 @@ export class ReaderPool {
   /** Gives jobs to threads that are free. */
   dispatch(): void {
     for (;;) {
-      const next = this.#queue.take((waiting) => this.#mayStart(waiting));
+      const next = this.#queue.dequeue((waiting) => this.#mayStart(waiting));
       if (!next) return;
       const { key, item: waiting } = next;
       const kind = this.#kindFor(waiting)!;
       const reader = this.#readers.find((each) => each.running === null && each.kind === kind);
       if (reader) this.#begin(reader, waiting);
       else if (!this.#startFor(waiting, kind)) {
-        this.#queue.ended(key, 0);
+        this.#queue.complete(key, 0);
         // Running readers serve the queue; without one, nothing would.
         if (this.#readers.some(({ running }) => running !== null)) return;
       }
@@ -141,7 +141,7 @@ export class ReaderPool {
 
   /** False where there is no room, and it was refused. */
   #enqueue(waiting: Waiting): boolean {
-    const enqueued = this.#queue.push(waiting.owner, waiting);
+    const enqueued = this.#queue.enqueue(waiting.owner, waiting);
     if (enqueued.ok) {
       enqueued.displaced?.reject(tooMany());
       return true;
@@ -239,7 +239,7 @@ export class ReaderPool {
 
   #free(reader: Reader, waiting: Waiting): void {
     reader.running = null;
-    this.#queue.ended(waiting.owner, performance.now() - waiting.startedAt);
+    this.#queue.complete(waiting.owner, performance.now() - waiting.startedAt);
     if (reader.kind !== 'long') return;
     reader.idle = setTimeout(() => this.#retire(reader), IDLE_MS);
     reader.idle.unref();
@@ -258,7 +258,7 @@ export class ReaderPool {
     if (at < 0) return;
     this.#readers.splice(at, 1);
     const { running } = reader;
-    if (running) this.#queue.ended(running.owner, performance.now() - running.startedAt);
+    if (running) this.#queue.complete(running.owner, performance.now() - running.startedAt);
     running?.reject(new ApiError('internal_error'));
     reader.worker.terminate();
     if (!this.#closed) this.dispatch();

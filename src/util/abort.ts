@@ -14,7 +14,10 @@ export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   });
 }
 
-/** The promise, given up with the signal's reason when it aborts first; what the promise was doing goes on. */
+/**
+ * Settles as the promise does, or rejects with the signal's reason if it aborts first; the work behind the promise goes
+ * on.
+ */
 export function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const abort = () => reject(signal.reason);
@@ -24,7 +27,7 @@ export function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<
   });
 }
 
-/** Resolves when the signal aborts, at once when it has. */
+/** Resolves when the signal aborts; at once if it has aborted already. */
 export function aborted(signal: AbortSignal): Promise<void> {
   if (signal.aborted) return Promise.resolve();
   return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));

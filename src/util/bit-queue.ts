@@ -1,6 +1,6 @@
 const INITIAL = 64;
 
-/** First in, first out, of bits, eight to a byte. Memory of what was taken is only given back by `clear`. */
+/** A FIFO queue of bits, eight to a byte. Memory of dequeued bits is released by `clear` alone. */
 export class BitQueue {
   #bytes = new Uint8Array(INITIAL);
   #taken = 0;
@@ -25,7 +25,7 @@ export class BitQueue {
     if (bit & 1) this.#bytes[at >>> 3]! |= 1 << (at & 7);
   }
 
-  /** The oldest bit; there must be one. */
+  /** Removes and returns the oldest bit; the queue must not be empty. */
   shift(): number {
     const at = this.#taken++;
     return (this.#bytes[at >>> 3]! >>> (at & 7)) & 1;

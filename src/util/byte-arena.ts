@@ -1,24 +1,24 @@
-/** Sizes are rounded up to these, a little more than a tenth apart, so that what is freed fits what comes. */
+/** Allocation sizes, each about a tenth above the one before, so that freed memory fits later pieces. */
 const CLASSES: readonly number[] = sizeClasses();
 const SEGMENT = 1 << 20;
-/** Larger pieces are allocated by themselves. */
+/** Larger pieces get an allocation of their own. */
 const LARGEST = SEGMENT / 8;
 
 /**
- * Many small pieces of bytes in few large ones: each costs its bytes and a few more, where an array of its own would cost
- * two or three times as much. Pieces are known by a number; memory that is freed is given to later pieces of about the
- * same size, and never given back.
+ * Stores many small byte strings in few large segments: each costs its bytes and a few more, where a Uint8Array of its
+ * own costs two or three times as much. A piece is identified by a number. Freed memory is reused for pieces of about
+ * the same size, and is never returned to the system.
  */
 export class ByteArena {
   readonly #segments: Buffer[] = [];
   #end = SEGMENT;
-  /** By class: places that are free. */
+  /** Free pieces by size class. */
   readonly #free: number[][] = CLASSES.map(() => []);
-  /** Pieces that have a segment to themselves; their numbers are below zero. */
+  /** Pieces with an allocation of their own; their numbers are negative. */
   readonly #large = new Map<number, Uint8Array>();
   #nextLarge = -1;
 
-  /** Takes a copy; returns its number. */
+  /** Stores a copy of the concatenated parts and returns its number. */
   add(...parts: readonly Uint8Array[]): number {
     let length = 0;
     for (const part of parts) length += part.length;
@@ -32,7 +32,7 @@ export class ByteArena {
     return at;
   }
 
-  /** The bytes of a piece; they are somebody else's once it is freed. */
+  /** Returns a view of a piece. The view is invalid once the piece is freed. */
   view(at: number, length: number): Uint8Array {
     if (at < 0) return this.#large.get(at)!.subarray(0, length);
     const offset = at % SEGMENT;
@@ -40,7 +40,7 @@ export class ByteArena {
     return new Uint8Array(buffer, offset, length);
   }
 
-  /** Copies the first bytes of a piece. */
+  /** Copies the first `length` bytes of a piece into `to`. */
   copy(at: number, length: number, to: Uint8Array, offset: number): void {
     if (at < 0) {
       to.set(this.view(at, length), offset);
@@ -50,7 +50,7 @@ export class ByteArena {
     this.#segments[(at - from) / SEGMENT]!.copy(to, offset, from, from + length);
   }
 
-  /** `length` as it was added. */
+  /** Frees a piece; `length` as it was added. */
   free(at: number, length: number): void {
     if (at < 0) this.#large.delete(at);
     else this.#free[classOf(length)]!.push(at);
@@ -83,7 +83,7 @@ function sizeClasses(): number[] {
   return classes;
 }
 
-/** The first class that is large enough. */
+/** Returns the index of the smallest class that is large enough. */
 function classOf(length: number): number {
   let low = 0;
   let high = CLASSES.length - 1;

@@ -1,14 +1,17 @@
-/** Thrown by codecs on bytes that are not of the format; caught where bytes enter the program. */
+/** Thrown by decoders if bytes do not follow the format; caught where bytes enter the program. */
 export class DecodeError extends Error {
   override readonly name = 'DecodeError';
 }
 
-/** Reads little-endian values from a byte array; `bytes` are views into it, never copies. Throws DecodeError at the end. */
+/**
+ * Reads little-endian values from a byte array. `bytes` returns views, never copies. Throws DecodeError at the end of
+ * the data.
+ */
 export class ByteReader {
   pos: number;
   readonly end: number;
   readonly buf: Uint8Array;
-  /** Made when it is needed: it takes more than what is read of many small messages. */
+  /** Created on first use: creating it costs more than reading most small messages. */
   #view: DataView | null = null;
 
   constructor(buf: Uint8Array, pos = 0, end = buf.length) {
@@ -72,7 +75,7 @@ export class ByteReader {
   }
 }
 
-/** Grows as it is written to; `finish` returns what was written. */
+/** A byte buffer that grows as it is written to; `finish` returns the bytes. */
 export class ByteWriter {
   #buf: Uint8Array;
   #view: DataView;
@@ -87,7 +90,7 @@ export class ByteWriter {
     return this.#length;
   }
 
-  // The buffer may be another one after growing, so grow first.
+  // `#grow` may replace the buffer, so it runs first.
   u8(value: number): void {
     const at = this.#grow(1);
     this.#buf[at] = value;
@@ -118,12 +121,12 @@ export class ByteWriter {
     this.#buf.set(value, at);
   }
 
-  /** What was written, as a view; writing on after it may leave the view behind. */
+  /** Returns the written bytes as a view, which later writes may leave behind. */
   finish(): Uint8Array {
     return this.#buf.subarray(0, this.#length);
   }
 
-  /** Forgets what was written and keeps the space. */
+  /** Discards the written bytes and keeps the capacity. */
   reset(): void {
     this.#length = 0;
   }
@@ -146,7 +149,7 @@ export function bytesToHex(bytes: Uint8Array): string {
   return bytes.toHex();
 }
 
-// Without groups: these take a hundred times as long, and beyond some megabytes they no longer match.
+// Without groups, which are a hundred times slower, and fail to match beyond some megabytes.
 const NOT_HEX = /[^0-9a-fA-F]/;
 
 export function isHex(text: string): boolean {

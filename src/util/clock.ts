@@ -1,4 +1,4 @@
-/** Where time comes from; an argument of everything whose result depends on it. */
+/** Source of time; a parameter of everything whose result depends on the time. */
 export interface Clock {
   /** Unix time in milliseconds; may jump when the host's clock is set. */
   nowMs(): number;
@@ -6,7 +6,7 @@ export interface Clock {
   monotonicMs(): number;
 }
 
-/** The host's clock, whatever the node takes for the time: for logs, credentials and limits. */
+/** The host's clock, never the mock time: for logs, credentials and limits. */
 export const hostClock: Clock = {
   nowMs: () => Date.now(),
   monotonicMs: () => performance.now(),
@@ -14,15 +14,15 @@ export const hostClock: Clock = {
 
 let mockTimeMs: number | null = null;
 
-/** What the node takes for the time: the host's, but where a tester has stopped it. */
+/** The node's clock: the host's, unless mock time is set. */
 export const systemClock: Clock = {
   nowMs: () => mockTimeMs ?? Date.now(),
   monotonicMs: () => performance.now(),
 };
 
 /**
- * Stops `systemClock` of this thread at a time of day, in Unix seconds; 0 lets it go again. For regtest, where what
- * depends on time is to be tested without waiting. Durations and deadlines go on.
+ * Sets the mock time of `systemClock` in this thread, Unix seconds; 0 returns to the host's clock. For tests on regtest
+ * (Core's setmocktime). The monotonic clock goes on.
  */
 export function setMockTime(seconds: number): void {
   mockTimeMs = seconds === 0 ? null : seconds * 1000;

@@ -1,4 +1,4 @@
-/** Numbers or bytes of a table, one row behind the other. */
+/** One column of a table of fixed-width rows. */
 export type Column =
   | Uint8Array<ArrayBuffer>
   | Uint16Array<ArrayBuffer>
@@ -9,14 +9,14 @@ export type Column =
 const SMALL = 1 << 14;
 
 /**
- * Rows that a full table of `rows` is to have next: by half more while it is small, by an eighth afterwards. Twice as
- * many would leave a quarter of a large one unused on average.
+ * Returns the next capacity of a full table with `rows` rows: half as many again while it is small, an eighth more
+ * later. Doubling would leave a quarter of a large table unused on average.
  */
 export function grownRows(rows: number): number {
   return rows + Math.max(1, rows < SMALL ? rows >>> 1 : rows >>> 3);
 }
 
-/** The column with `length` elements, the new ones 0. */
+/** Returns a copy of the column with `length` elements; the new ones are 0. */
 export function grown<A extends Column>(column: A, length: number): A {
   const larger = new (column.constructor as new (length: number) => A)(length);
   larger.set(column);

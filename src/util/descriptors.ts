@@ -2,20 +2,20 @@ import { closeSync, openSync } from 'node:fs';
 import { openLibc } from './libc.ts';
 
 const RLIMIT_NOFILE = 7;
-/** A limit above this is as good as none: the kernel's own default for one process. */
+/** Limits are capped to this, the kernel's default maximum for one process (fs.nr_open). */
 const MOST = 1 << 20;
 const SPARE_FILE = '/dev/null';
 const RETRY_MS = 5;
 
-/** How many descriptors the process may have open, and how many that were before `raiseDescriptorLimit`. */
+/** The limit of open descriptors, now and before `raiseDescriptorLimit`. */
 export interface DescriptorLimit {
   readonly limit: number;
   readonly before: number;
 }
 
 /**
- * Raises the soft limit of open descriptors to the hard one. Null where the system's C library is not known; the process
- * then has the limit it was started with.
+ * Raises the soft limit of open descriptors to the hard one. Null if the C library is not known; the process then keeps
+ * its limit.
  */
 export function raiseDescriptorLimit(): DescriptorLimit | null {
   const libc = openLibc({
@@ -36,14 +36,14 @@ function atMost(limit: bigint): number {
   return limit < BigInt(MOST) ? Number(limit) : MOST;
 }
 
-/** Descriptors that this thread holds open on nothing, to be given up when something that is needed finds none. */
+/** The reserve: descriptors of /dev/null that this thread holds, and closes when something necessary finds none. */
 const spare: number[] = [];
 let wanted = 0;
 let waitMs = 0;
 
 /**
- * Holds `count` descriptors in reserve for this thread. A thread that may wait does so for `patienceMs` until others
- * have closed some; 0 for one that must not.
+ * Holds `count` descriptors in reserve for this thread. When the reserve is used up, `withDescriptors` waits up to
+ * `patienceMs` for other threads to close some; 0 for a thread that must not block.
  */
 export function reserveDescriptors(count: number, patienceMs: number): void {
   wanted = count;
@@ -51,7 +51,7 @@ export function reserveDescriptors(count: number, patienceMs: number): void {
   refillReserve();
 }
 
-/** Takes back what was given up, as far as there is room. True where the reserve is whole. */
+/** Refills the reserve as far as possible. Returns whether it is full. */
 export function refillReserve(): boolean {
   try {
     while (spare.length < wanted) spare.push(openSync(SPARE_FILE, 'r'));
@@ -61,14 +61,14 @@ export function refillReserve(): boolean {
   return isReserveWhole();
 }
 
-/** False where this thread has given up its reserve. */
+/** Whether the reserve of this thread is full. */
 export function isReserveWhole(): boolean {
   return spare.length >= wanted;
 }
 
 /**
- * Does what opens files, again where there were no descriptors: first with those in reserve, then after a wait. `open`
- * must leave nothing open where it throws. Throws what it throws.
+ * Calls `open`, and retries it if there are no descriptors: first after closing the reserve, then until the patience of
+ * the thread ends. `open` must leave nothing open when it throws. Throws the error of `open`.
  */
 export function withDescriptors<T>(open: () => T): T {
   const until = performance.now() + waitMs;
@@ -85,7 +85,7 @@ export function withDescriptors<T>(open: () => T): T {
   }
 }
 
-/** Whether `count` descriptors can be opened at this moment, if need be those in reserve. */
+/** Whether `count` descriptors can be opened now, those of the reserve included. */
 export function hasDescriptors(count: number): boolean {
   const opened: number[] = [];
   try {
@@ -101,7 +101,10 @@ export function hasDescriptors(count: number): boolean {
   }
 }
 
-/** True where an error says that there were no descriptors. SQLite says only that it could not open a file. */
+/**
+ * Whether an error is a shortage of descriptors. SQLite reports only that it could not open a file, so this tries to
+ * open one.
+ */
 export function isShortage(error: unknown): boolean {
   const code = error instanceof Error && 'code' in error ? error.code : null;
   if (code === 'EMFILE' || code === 'ENFILE') return true;

@@ -1,16 +1,16 @@
-/** Upper bounds, in seconds, by which durations are sorted. */
+/** Upper bounds of the histogram buckets, seconds. */
 export const DURATION_BOUNDS: readonly number[] = [
   0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
 ];
 
-/** How long something took, how often: plain data, so that it goes from thread to thread. */
+/** A histogram of durations as plain data, which can be passed between threads. */
 export interface DurationTotals {
   readonly seconds: number;
-  /** By bound, each up to its own alone; the last is for what is above all bounds. */
+  /** Count for each bound, not cumulative; the last is for durations above all bounds. */
   readonly buckets: Float64Array;
 }
 
-/** Counts durations. */
+/** A histogram of durations. */
 export class DurationCounts implements DurationTotals {
   readonly buckets = new Float64Array(DURATION_BOUNDS.length + 1);
   #seconds = 0;
@@ -26,7 +26,7 @@ export class DurationCounts implements DurationTotals {
     this.buckets[bucket]!++;
   }
 
-  /** What was counted so far, as data of its own. */
+  /** Returns a copy of the counts. */
   totals(): DurationTotals {
     return { seconds: this.#seconds, buckets: this.buckets.slice() };
   }

@@ -1,4 +1,4 @@
-/** `45s`, `3m 20s`, `2h 05m`, `3d 04h` */
+/** Formats a duration as `45s`, `3m 20s`, `2h 05m` or `3d 04h`. */
 export function durationText(seconds: number): string {
   const s = Math.ceil(seconds);
   const two = (n: number) => String(n).padStart(2, '0');

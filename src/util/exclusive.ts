@@ -2,31 +2,31 @@ interface Waiting {
   readonly start: () => void;
 }
 
-/** One work at a time, in the order in which they were asked for. */
+/** Runs one task at a time, in the order of the calls. */
 export class Exclusive {
   readonly #maxWaiting: number;
   readonly #waiting: Waiting[] = [];
   #busy = false;
 
-  /** Works that may wait; `run` refuses one more. */
+  /** `maxWaiting`: tasks that may wait; `run` throws on one more. */
   constructor(maxWaiting: number) {
     this.#maxWaiting = maxWaiting;
   }
 
-  /** Whether `run` would refuse. */
+  /** Whether `run` would throw. */
   get full(): boolean {
     return this.#waiting.length >= this.#maxWaiting;
   }
 
   /**
-   * Runs a work when none before it is left: at once where there is none. Rejects with the signal's reason when that aborts
-   * before its turn. Throws where it is full.
+   * Runs a task after all earlier ones; at once if there are none. Rejects with the signal's reason if it aborts before
+   * the task starts. Throws if too many tasks wait.
    */
-  async run<T>(work: () => T | Promise<T>, signal: AbortSignal): Promise<T> {
-    if (this.#busy) await this.#turn(signal);
+  async run<T>(task: () => T | Promise<T>, signal: AbortSignal): Promise<T> {
+    if (this.#busy) await this.#waitForStart(signal);
     this.#busy = true;
     try {
-      return await work();
+      return await task();
     } finally {
       const next = this.#waiting.shift();
       if (next) next.start();
@@ -34,8 +34,8 @@ export class Exclusive {
     }
   }
 
-  #turn(signal: AbortSignal): Promise<void> {
-    if (this.full) throw new Error('too many works wait for their turn');
+  #waitForStart(signal: AbortSignal): Promise<void> {
+    if (this.full) throw new Error('too many tasks are waiting');
     signal.throwIfAborted();
     return new Promise((resolve, reject) => {
       const abort = () => {

@@ -1,34 +1,34 @@
 export interface FairQueueLimits {
-  /** Items of one key that may wait, and of all keys. */
+  /** Bounds on the waiting items: of one key, and of all keys. */
   readonly perKey: number;
   readonly total: number;
 }
 
-/** Why an item is not in the queue; `displaced` names one that has left it to make room. */
+/** Result of `enqueue`. `displaced` is an item that was removed to make room. */
 export type Enqueued<T> =
   | { readonly ok: true; readonly displaced: T | null }
   | { readonly ok: false; readonly full: 'key' | 'queue' };
 
 interface Lane<T> {
   readonly items: T[];
-  /** Items that run. */
+  /** Items that were dequeued and have not completed. */
   running: number;
-  /** What the key has used, on the common scale of all keys that are here. */
+  /** Cost used by the key, on a scale that all keys share. */
   used: number;
 }
 
-/** Cost assumed for an item until it has ended. */
+/** Cost assumed for an item until it completes. */
 const ESTIMATE = 5;
 
 /**
- * Items of many keys, of which the key that has used least goes first; within a key in order. A key that comes anew starts
- * level with the others, so that it neither waits for what they used before nor may catch up on it.
+ * A queue of items of many keys. The key that has used least is served first; its items in order. A new key starts at
+ * the level of the key served last, so that it neither waits for the earlier use of others nor may catch up on it.
  */
 export class FairQueue<T> {
   readonly #limits: FairQueueLimits;
   readonly #lanes = new Map<string, Lane<T>>();
   #size = 0;
-  /** What the key had used that was served last. */
+  /** Cost used by the key that was served last. */
   #level = 0;
 
   constructor(limits: FairQueueLimits) {
@@ -39,8 +39,8 @@ export class FairQueue<T> {
     return this.#size;
   }
 
-  /** Puts an item behind the others of its key. When the queue is full, the key with the most items loses its last one. */
-  push(key: string, item: T): Enqueued<T> {
+  /** Appends an item to those of its key. When the queue is full, the key with the most items loses its last one. */
+  enqueue(key: string, item: T): Enqueued<T> {
     const waiting = this.#lanes.get(key)?.items.length ?? 0;
     if (waiting >= this.#limits.perKey) return { ok: false, full: 'key' };
     let displaced: T | null = null;
@@ -55,18 +55,21 @@ export class FairQueue<T> {
     return { ok: true, displaced };
   }
 
-  /** Puts an item that was taken before behind the others of its key, whatever the limits say. */
+  /** Appends a dequeued item again, regardless of the limits. */
   requeue(key: string, item: T): void {
     this.#lane(key).items.push(item);
     this.#size++;
   }
 
-  /** Takes the next item that `may` be taken. Its key is charged when `ended` is called. */
-  take(may: (item: T, key: string) => boolean): { readonly key: string; readonly item: T } | null {
+  /**
+   * Removes and returns the next item that `isAllowed` accepts; null without one. Its key is charged when `complete` is
+   * called.
+   */
+  dequeue(isAllowed: (item: T, key: string) => boolean): { readonly key: string; readonly item: T } | null {
     let best: { readonly key: string; readonly lane: Lane<T>; readonly at: number } | null = null;
     for (const [key, lane] of this.#lanes) {
       if (best && lane.used >= best.lane.used) continue;
-      const at = lane.items.findIndex((item) => may(item, key));
+      const at = lane.items.findIndex((item) => isAllowed(item, key));
       if (at >= 0) best = { key, lane, at };
     }
     if (!best) return null;
@@ -79,8 +82,8 @@ export class FairQueue<T> {
     return { key, item: item! };
   }
 
-  /** To be called once for each item that was taken, with what it has cost. */
-  ended(key: string, cost: number): void {
+  /** Must be called once for each dequeued item, with its cost. */
+  complete(key: string, cost: number): void {
     const lane = this.#lanes.get(key);
     if (!lane) return;
     lane.running--;
@@ -88,7 +91,7 @@ export class FairQueue<T> {
     this.#forgetIdle(key, lane);
   }
 
-  /** Removes an item whose caller has left. */
+  /** Removes an item whose caller has disconnected. */
   remove(key: string, item: T): void {
     const lane = this.#lanes.get(key);
     const at = lane?.items.indexOf(item) ?? -1;
@@ -98,7 +101,7 @@ export class FairQueue<T> {
     this.#forgetIdle(key, lane);
   }
 
-  /** Empties the queue. */
+  /** Removes and returns all items. */
   drain(): T[] {
     const items = [...this.#lanes.values()].flatMap((lane) => lane.items.splice(0));
     this.#size = 0;

@@ -1,16 +1,16 @@
 /**
- * Numbers fixed-width byte keys in order of first appearance, in typed arrays: a million keys cost their bytes and a
- * few more, and none of the collector's time.
+ * Numbers fixed-width byte keys in order of first appearance. Typed arrays keep the memory close to the bytes of the
+ * keys, and out of garbage collection.
  */
 export class KeyIndex {
   readonly #width: number;
   readonly #salt = crypto.getRandomValues(new Uint32Array(2));
-  /** Index + 1 of the key in each slot; 0 where there is none. */
+  /** Index + 1 of the key in each slot; 0 in an empty slot. */
   #slots = new Uint32Array(1024);
   #keys: Uint8Array;
   #count = 0;
 
-  /** `width` bytes to a key, 8 at least. */
+  /** `width`: bytes of a key, at least 8. */
   constructor(width: number) {
     this.#width = width;
     this.#keys = new Uint8Array(512 * width);
@@ -20,7 +20,7 @@ export class KeyIndex {
     return this.#count;
   }
 
-  /** The number of this key, the first bytes of `key`; a new one where it was not seen before. */
+  /** Returns the number of the key in the first bytes of `key`; a new number for a new key. */
   intern(key: Uint8Array): number {
     if ((this.#count + 1) * 2 > this.#slots.length) this.#grow();
     const slot = this.#probe(key);
@@ -38,12 +38,12 @@ export class KeyIndex {
     return index;
   }
 
-  /** A view of the key with this number; valid until the next new key. */
+  /** Returns a view of the key with this number, valid until the next new key. */
   key(index: number): Uint8Array {
     return this.#keys.subarray(index * this.#width, (index + 1) * this.#width);
   }
 
-  /** The first four bytes of a key as a big-endian number, to sort by. */
+  /** Returns the first four bytes of a key as a big-endian number, for sorting. */
   order(index: number): number {
     const at = index * this.#width;
     const keys = this.#keys;

@@ -4,33 +4,36 @@ import { type Clock, hostClock } from './clock.ts';
 
 export const LOG_LEVELS = ['error', 'warn', 'info', 'debug'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
-/** One JSON object a line for machines, one aligned line for people. */
+/** Format of a line: a JSON object for machines, aligned text for people. */
 export type LogFormat = 'json' | 'text';
 type LogFields = Readonly<Record<string, unknown>>;
 
-/** Writes one line per call and never throws. Fields: bigints become decimal text, byte arrays hex, errors their message. */
+/**
+ * Writes one line per call and never throws. In fields, bigints become decimal strings, byte arrays hex, and errors
+ * their name, message and stack.
+ */
 export interface Log {
   error(msg: string, fields?: LogFields): void;
   warn(msg: string, fields?: LogFields): void;
   info(msg: string, fields?: LogFields): void;
   debug(msg: string, fields?: LogFields): void;
-  /** Whether lines of a level are kept; for fields that cost something to compute. */
+  /** Whether lines of a level are written; for fields that are expensive to compute. */
   enabled(level: LogLevel): boolean;
-  /** The same log with fields added to every line. */
+  /** Returns this log with fields added to every line. */
   child(fields: LogFields): Log;
-  /** Writes out what is buffered, as far as the sink takes it. */
+  /** Writes the buffered lines, as far as the sink accepts them. */
   flush(): void;
 }
 
 export interface LogOptions {
   readonly level: LogLevel;
   readonly format: LogFormat;
-  /** Returns how many bytes it took; 0 when it would block. What it throws is swallowed and the bytes are lost. */
+  /** Writes bytes and returns how many it accepted; 0 if it would block. If it throws, the bytes are lost. */
   readonly write: (bytes: Uint8Array) => number;
   readonly clock?: Clock;
-  /** Written before each line. */
+  /** Text before each line. */
   readonly prefix?: string;
-  /** Lines beyond this many bytes not yet written are dropped, and counted in a line of their own. */
+  /** Limit of buffered bytes. Lines beyond it are dropped, and a line reports how many. */
   readonly maxBufferedBytes?: number;
 }
 
@@ -38,15 +41,15 @@ const FLUSH_AFTER_MS = 50;
 const ERASE_LINE = '\r\x1b[K';
 const FLUSH_AT_BYTES = 16 * 1024;
 
-/** What an operator has said of debug lines while the node runs; null for what is configured. */
+/** Whether debug lines are written, as set at run time; null for the configured level. */
 let debugLines: boolean | null = null;
 
-/** Has all logs of this thread keep debug lines from now on, or drop them. */
+/** Switches debug lines of all logs in this thread on or off. */
 export function keepDebugLines(kept: boolean): void {
   debugLines = kept;
 }
 
-/** A log over any sink. Errors are written at once, everything else within 50 ms. */
+/** Creates a log. Errors are written at once, other lines within 50 ms. */
 export function createLog(options: LogOptions): Log {
   const isKept = (level: LogLevel) =>
     level === 'debug' && debugLines !== null ? debugLines : LOG_LEVELS.indexOf(level) <= lowest;
@@ -54,8 +57,8 @@ export function createLog(options: LogOptions): Log {
   const clock = options.clock ?? hostClock;
   const lowest = LOG_LEVELS.indexOf(options.level);
   const prefix = options.prefix ?? '';
-  const made = options.format === 'json' ? jsonLine : textLine;
-  const line: Line = (...facts) => prefix + made(...facts);
+  const format = options.format === 'json' ? jsonLine : textLine;
+  const line: Line = (...facts) => prefix + format(...facts);
   const withFields = (base: LogFields): Log => {
     const at = (level: LogLevel) => (msg: string, fields?: LogFields) => {
       if (!isKept(level)) return;
@@ -79,10 +82,13 @@ export function createLog(options: LogOptions): Log {
   return withFields({});
 }
 
-/** The log of a process: to stderr, for people when that is a terminal and the format is not given; flushed at exit. */
+/**
+ * Creates the log of the process, on stderr. The format `auto` is text on a terminal and JSON elsewhere. Flushed at
+ * exit.
+ */
 export function stderrLog({ level, format }: { level: LogLevel; format: LogFormat | 'auto' }): Log {
   const chosen = format !== 'auto' ? format : isatty(2) ? 'text' : 'json';
-  // On a terminal, progress may be shown where the next line is to stand.
+  // On a terminal a progress bar may be in the line that the next message overwrites.
   const prefix = chosen === 'text' && isatty(2) ? ERASE_LINE : '';
   const log = createLog({ level, format: chosen, write: writeToStderr, prefix });
   process.on('exit', () => log.flush());
@@ -94,7 +100,7 @@ function writeToStderr(bytes: Uint8Array): number {
     return writeSync(2, bytes);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EAGAIN') return 0;
-    // The terminal or the reader is gone, which must not end the node: the lines are lost.
+    // The terminal or reader is gone. The lines are lost, but the node must go on.
     return bytes.length;
   }
 }
@@ -104,9 +110,9 @@ class LineBuffer {
   readonly #write: (bytes: Uint8Array) => number;
   readonly #maxBytes: number;
   #lines: string[] = [];
-  /** UTF-16 length stands for bytes: the bound needs no more precision. */
+  /** Counted as UTF-16 length, which is close enough to bytes for a bound. */
   #lineBytes = 0;
-  /** Taken from the lines, not yet by the sink. */
+  /** Encoded lines that the sink has not accepted yet. */
   #rest = new Uint8Array(0);
   #timer: ReturnType<typeof setTimeout> | null = null;
 
@@ -136,7 +142,7 @@ class LineBuffer {
     try {
       this.#drain();
     } catch {
-      // A log that cannot be written must not take the node down.
+      // A failing sink must not stop the node.
       this.#rest = new Uint8Array(0);
     }
     if (this.#rest.length > 0) this.#schedule();
@@ -149,16 +155,16 @@ class LineBuffer {
         this.#lines = [];
         this.#lineBytes = 0;
       }
-      const taken = this.#write(this.#rest);
-      if (taken <= 0) return;
-      this.#rest = this.#rest.subarray(taken);
+      const accepted = this.#write(this.#rest);
+      if (accepted <= 0) return;
+      this.#rest = this.#rest.subarray(accepted);
     }
   }
 
   #schedule(): void {
     if (this.#timer) return;
     this.#timer = setTimeout(() => this.flush(), FLUSH_AFTER_MS);
-    // Pending lines are written at exit; they are no reason to stay alive.
+    // Pending lines are written at exit, so the timer need not keep the process alive.
     this.#timer.unref();
   }
 }
@@ -189,14 +195,14 @@ const textLine: Line = (level, nowMs, msg, base, fields) => {
 
 function textValue(value: unknown): string {
   if (typeof value === 'bigint') return value.toString();
-  // What peers send ends up here too: anything but plain characters is quoted and escaped.
+  // Values may come from peers, so anything but plain characters is quoted and escaped.
   if (typeof value === 'string' && /^[\x21\x23-\x3c\x3e-\x7e]+$/.test(value)) return value;
   return JSON.stringify(value, plain);
 }
 
 function plain(this: unknown, key: string, value: unknown): unknown {
   if (typeof value === 'bigint') return value.toString();
-  // A Buffer has turned itself into an object before `value` is handed over.
+  // JSON.stringify has called toJSON of a Buffer before `value` arrives here.
   const original = (this as Record<string, unknown>)[key];
   if (original instanceof Uint8Array) return original.toHex();
   if (value instanceof Error) return { name: value.name, message: value.message, stack: value.stack };

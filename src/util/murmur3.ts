@@ -1,7 +1,7 @@
 const C1 = 0xcc9e_2d51;
 const C2 = 0x1b87_3593;
 
-/** MurmurHash3 (x86, 32 bits) of `data`, unsigned. For tables and filters; it keeps no secret and resists nobody. */
+/** MurmurHash3 (x86, 32 bits) of `data`, unsigned. Not cryptographic: for hash tables and bloom filters. */
 export function murmur3(seed: number, data: Uint8Array): number {
   let h = seed | 0;
   const whole = data.length & ~3;

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { openLibc } from './libc.ts';
 
 const PRIO_PROCESS = 0;
-/** The kernel's name of the threads that compile hot functions, as the engine gives it. */
+/** Thread name of the engine's JIT compiler threads. */
 const COMPILER_THREAD = 'JITWorker';
 
 let libc: ReturnType<typeof openPriorities> | undefined;
@@ -17,8 +17,8 @@ function setThreadPriority(thread: number, nice: number): boolean {
 }
 
 /**
- * Makes the calling thread yield to others: its nice value becomes `nice` (0 to 19, 19 the most yielding).
- * False where that is not possible; nothing depends on it but latency.
+ * Sets the nice value of the calling thread (0 to 19, 19 the lowest priority). Returns false if that is not possible,
+ * which affects latency alone.
  */
 export function lowerThreadPriority(nice: number): boolean {
   // On Linux a nice value belongs to a thread, and id 0 is the calling one.
@@ -26,8 +26,8 @@ export function lowerThreadPriority(nice: number): boolean {
 }
 
 /**
- * Makes the engine's compiler threads yield to others, all of the process that run now; returns how many. They come and
- * go with the work there is, so this is to be called again from time to time.
+ * Sets the nice value of the engine's compiler threads that run now, and returns their number. The engine starts and
+ * ends them as needed, so this must be called repeatedly.
  */
 export function lowerCompilerThreads(nice: number): number {
   if (process.platform !== 'linux') return 0;
@@ -37,7 +37,7 @@ export function lowerCompilerThreads(nice: number): number {
   return lowered;
 }
 
-/** None where there are no descriptors to read the list with. */
+/** Returns the thread ids of the process; none if no descriptor is free. */
 function threads(): readonly string[] {
   try {
     return readdirSync('/proc/self/task');
@@ -46,7 +46,7 @@ function threads(): readonly string[] {
   }
 }
 
-/** Empty where the thread has ended meanwhile, or there are no descriptors. */
+/** Returns the name of a thread; empty if it has ended or no descriptor is free. */
 function threadName(thread: string): string {
   try {
     return readFileSync(`/proc/self/task/${thread}/comm`, 'utf8').trim();

@@ -1,32 +1,32 @@
 import type { Log } from './log.ts';
 
 /**
- * Those who are told of one kind of thing, in the order in which they came. They look on: what one of them throws is
- * logged, and changes nothing for the others or for who tells them.
+ * Observers of one event, called in the order of subscription. An exception of one is logged, and affects neither the
+ * others nor the caller.
  */
-export class Observers<Told extends readonly unknown[]> {
+export class Observers<Facts extends readonly unknown[]> {
   readonly #event: string;
   readonly #log: Log;
-  readonly #all = new Set<(...told: Told) => void>();
+  readonly #all = new Set<(...facts: Facts) => void>();
 
-  /** `event` names in the log what they are told of. */
+  /** `event` names the event in the log. */
   constructor(event: string, log: Log) {
     this.#event = event;
     this.#log = log;
   }
 
-  /** Returns how to leave. */
-  subscribe(listener: (...told: Told) => void): () => void {
-    this.#all.add(listener);
-    return () => void this.#all.delete(listener);
+  /** Returns a function that unsubscribes the observer. */
+  subscribe(observer: (...facts: Facts) => void): () => void {
+    this.#all.add(observer);
+    return () => void this.#all.delete(observer);
   }
 
-  notify(...told: Told): void {
-    for (const listener of this.#all)
+  notify(...facts: Facts): void {
+    for (const observer of this.#all)
       try {
-        listener(...told);
+        observer(...facts);
       } catch (error) {
-        this.#log.error('a listener failed', { event: this.#event, error });
+        this.#log.error('an observer failed', { event: this.#event, error });
       }
   }
 }

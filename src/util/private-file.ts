@@ -1,8 +1,8 @@
 import { closeSync, constants, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 
 /**
- * Writes a file that only its owner may read, in one step. The temporary file is always a new one: in a directory that
- * others can write to, one that lies there already could be theirs, or a link to another place.
+ * Writes a file with mode 0600 atomically, through a new temporary file: in a directory that others can write to, an
+ * existing one could belong to another user, or be a link to another file.
  */
 export function writePrivateFile(path: string, text: string): void {
   const temporary = `${path}.tmp`;

@@ -4,8 +4,9 @@ const PR_SET_DUMPABLE = 4;
 const RLIMIT_CORE = 4;
 
 /**
- * Keeps this process's memory, with its keys, out of core dumps and from other processes of the same user. False where the
- * system does not offer that. Root can read it all the same, and the process still reads its own /proc entries.
+ * Keeps the memory of the process, with its keys, out of core dumps and from other processes of the same user
+ * (PR_SET_DUMPABLE). Returns false if the system does not support that. Root can still read the memory, and so can the
+ * process its own /proc entries.
  */
 export function keepMemoryPrivate(): boolean {
   const libc = openLibc({
@@ -15,6 +16,6 @@ export function keepMemoryPrivate(): boolean {
   if (libc === null) return false;
   const none = new BigUint64Array(2);
   const undumpable = libc.prctl(PR_SET_DUMPABLE, 0n, 0n, 0n, 0n) === 0;
-  // Core dumps that are piped to a collector ignore the limit, and heed what stands above.
+  // Core dumps that are piped to a collector ignore the limit, but respect PR_SET_DUMPABLE.
   return libc.setrlimit(RLIMIT_CORE, none) === 0 && undumpable;
 }

@@ -1,25 +1,25 @@
-/** How often a thread that waits says that it would answer, in milliseconds. */
+/** Interval at which the timer of an idle thread counts progress, milliseconds. */
 const BEAT_MS = 100;
 
-/** The counter of one thread in memory that others read: how often it got on, and how long it once did not. */
+/** Progress counter of one thread, in memory that other threads read. */
 export interface ProgressCounter {
   add(): void;
-  /** Milliseconds between two beats beyond what was planned. */
+  /** Records by how many milliseconds a beat was late. */
   noteStall(ms: number): void;
 }
 
-/** Of this thread; null where nothing watches it. */
+/** Counter of this thread; null if the watchdog does not watch it. */
 let counter: ProgressCounter | null = null;
 
 /**
- * Says that this thread gets on. Long work calls it between its steps, so that the watchdog can tell a busy thread from
- * one that hangs. Costs some nanoseconds.
+ * Counts progress of this thread. Long work calls it between its steps, so that the watchdog distinguishes a busy
+ * thread from one that hangs. Costs some nanoseconds.
  */
 export function noteProgress(): void {
   counter?.add();
 }
 
-/** From now on the progress of this thread is counted: by `noteProgress`, and as long as its timers fire. */
+/** Starts counting progress of this thread: by `noteProgress`, and by a timer while the event loop runs. */
 export function countProgress(shared: ProgressCounter): void {
   counter = shared;
   let last = performance.now();

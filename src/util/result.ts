@@ -1,2 +1,2 @@
-/** What a rule yields: a value, or what it found wrong. */
+/** Result of a rule: a value, or the rejection `E`. */
 export type Result<T, E> = { readonly ok: true; readonly value: T } | ({ readonly ok: false } & E);

@@ -6,28 +6,28 @@ const HASH_STEP = 0xfba4_c795;
 const BITS = 32;
 const TWO_32 = 2 ** 32;
 
-/** A random number of 32 bits. */
+/** Returns a random 32-bit number. */
 export type RandomTweak = () => number;
 
 const systemTweak: RandomTweak = () => crypto.getRandomValues(new Uint32Array(1))[0]!;
 
 /**
- * Remembers the last `elements` that were inserted for certain, up to half as many again by chance, and of others says
- * wrongly that they are there at most at the given rate. Its size is fixed: about 1.8 bytes an element for each factor
- * of ten in the rate.
+ * A rolling bloom filter as Core's CRollingBloomFilter: contains the last `elements` insertions for certain and up to
+ * half as many older ones; other elements match with at most the given rate. Its size is fixed: about 1.8 bytes for
+ * each element and factor of ten in the rate.
  */
 export class RollingBloomFilter {
   readonly #hashes: number;
   readonly #perGeneration: number;
   readonly #random: RandomTweak;
   /**
-   * A place is two bits, in neighbouring words: 0 when it is empty, else the generation that set it last. Three
-   * generations of half the elements each are kept; a fourth begins by wiping out the first.
+   * Two bits for each position, in neighbouring words: 0 if it is empty, else the generation that set it last. Three
+   * generations of half the elements each are kept; a new one clears the positions of the oldest.
    */
   readonly #words: Uint32Array;
   #generation = 1;
   #inGeneration = 0;
-  /** Nobody knows which other elements collide with one. */
+  /** Secret seed of the hashes, so that an attacker cannot choose colliding elements. */
   #tweak = 0;
 
   constructor(elements: number, falsePositiveRate: number, random: RandomTweak = systemTweak) {
@@ -67,7 +67,7 @@ export class RollingBloomFilter {
     return true;
   }
 
-  /** Forgets everything, and which elements collide. */
+  /** Removes all elements and chooses a new tweak. */
   reset(): void {
     this.#tweak = this.#random() >>> 0;
     this.#generation = 1;
@@ -78,7 +78,7 @@ export class RollingBloomFilter {
   #nextGeneration(): void {
     this.#inGeneration = 0;
     this.#generation = (this.#generation % 3) + 1;
-    // Empties the places that were set three generations ago, under the number that is now used again.
+    // Clears the positions of the generation whose number is reused.
     const low = this.#generation & 1 ? 0xffff_ffff : 0;
     const high = this.#generation >> 1 ? 0xffff_ffff : 0;
     const words = this.#words;
@@ -93,7 +93,7 @@ export class RollingBloomFilter {
     return murmur3((Math.imul(n, HASH_STEP) + this.#tweak) >>> 0, element);
   }
 
-  /** The high bits choose the pair of words, the low ones the bit within. */
+  /** The high bits of the hash select the pair of words, the low ones the bit within it. */
   #pairOf(hash: number): number {
     return Math.floor((hash * this.#words.length) / TWO_32) & ~1;
   }

@@ -1,25 +1,28 @@
 import { noteProgress } from './progress.ts';
 
 /**
- * Work that is cut into steps: it yields wherever other work may have the thread. A step is short, a few milliseconds at
- * most; what has to stay together is done within one. `yield*` composes steps.
+ * Long work as a generator, which yields wherever the thread may do other work. A step takes a few milliseconds at
+ * most; work that must not be interrupted stays within one. `yield*` composes steps.
  */
 export type Steps<T> = Generator<void, T, void>;
 
-/** How long steps run before other work has its turn, in milliseconds. */
+/** Time limit of one slice, milliseconds. */
 const SLICE_MS = 8;
 
 export interface SliceOptions {
-  /** Checked before each slice: an abort closes the steps, whose `finally` blocks run, and rejects with its reason. */
+  /**
+   * Checked before each slice. An abort closes the generator, whose `finally` blocks run, and rejects with the signal's
+   * reason.
+   */
   readonly signal: AbortSignal;
   readonly sliceMs?: number;
-  /** Runs one slice, for example within a transaction of a database. */
+  /** Wraps each slice, for example in a transaction. */
   readonly around?: (slice: () => void) => void;
 }
 
 /**
- * Runs all steps at once: off the node thread, or where there are few. `onStep` is called after each, and may throw to give
- * up: the steps are closed then.
+ * Runs all steps without yielding: on other threads than the node's, or if they are few. `onStep` is called after each
+ * and may throw to cancel, which closes the generator.
  */
 export function runSteps<T>(steps: Steps<T>, onStep: () => void = () => {}): T {
   try {
@@ -35,8 +38,8 @@ export function runSteps<T>(steps: Steps<T>, onStep: () => void = () => {}): T {
 }
 
 /**
- * Runs steps a few milliseconds at a time. In between the thread does whatever else waits: messages, timers, and other
- * work in slices, of which one at a time has its turn, in order. An error that a step throws rejects.
+ * Runs steps in slices. Between two slices the event loop processes messages and timers, and slices of other calls run
+ * in turn. Rejects with the error of a step.
  */
 export async function runInSlices<T>(
   steps: Steps<T>,
@@ -52,7 +55,7 @@ export async function runInSlices<T>(
   };
   try {
     for (;;) {
-      await takeTurn();
+      await nextSlot();
       signal.throwIfAborted();
       around(slice);
       noteProgress();
@@ -64,22 +67,22 @@ export async function runInSlices<T>(
   }
 }
 
-/** Slices that wait for their turn; as many as there are calls in slices. */
+/** Callers that wait to run a slice; one for each running call of `runInSlices`. */
 const waiting: (() => void)[] = [];
-/** Whether a slice has run since the thread last looked at what else waits. */
-let taken = false;
+/** Whether a slice has run since the event loop last ran. */
+let occupied = false;
 
-/** Undefined where a slice may run at once; else resolves when it is its turn. */
-function takeTurn(): Promise<void> | undefined {
-  if (taken) return new Promise((resolve) => waiting.push(resolve));
-  taken = true;
-  setImmediate(nextTurn);
+/** Returns undefined if a slice may run at once; else a promise that resolves when it may. */
+function nextSlot(): Promise<void> | undefined {
+  if (occupied) return new Promise((resolve) => waiting.push(resolve));
+  occupied = true;
+  setImmediate(releaseSlot);
   return undefined;
 }
 
-function nextTurn(): void {
+function releaseSlot(): void {
   const next = waiting.shift();
-  if (next) setImmediate(nextTurn);
-  else taken = false;
+  if (next) setImmediate(releaseSlot);
+  else occupied = false;
   next?.();
 }

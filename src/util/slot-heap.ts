@@ -1,13 +1,16 @@
 import { assert } from './assert.ts';
 
-/** Slots of a table, the one with the least key first; any of them can be taken out. Eight bytes or so to a slot. */
+/**
+ * A binary heap of table slots, the one with the least key first, from which any slot can be removed. About eight bytes
+ * for each slot.
+ */
 export class SlotHeap {
   readonly #key: (slot: number) => number;
   readonly #slots: number[] = [];
-  /** By slot: its place among the slots, or -1. */
-  #places = new Int32Array(64).fill(-1);
+  /** Index in the heap for each slot, or -1. */
+  #indexes = new Int32Array(64).fill(-1);
 
-  /** `key` of a slot must not change while it is in here. */
+  /** `key`: the key of a slot, which must not change while the slot is in the heap. */
   constructor(key: (slot: number) => number) {
     this.#key = key;
   }
@@ -22,66 +25,66 @@ export class SlotHeap {
   }
 
   has(slot: number): boolean {
-    return slot < this.#places.length && this.#places[slot]! >= 0;
+    return slot < this.#indexes.length && this.#indexes[slot]! >= 0;
   }
 
   add(slot: number): void {
     assert(!this.has(slot), 'a slot is in the heap once');
-    while (slot >= this.#places.length) this.#grow();
+    while (slot >= this.#indexes.length) this.#grow();
     this.#slots.push(slot);
     this.#rise(this.#slots.length - 1, slot);
   }
 
-  /** Takes a slot out, if it is in here. */
+  /** Removes a slot; does nothing if it is not in the heap. */
   remove(slot: number): void {
     if (!this.has(slot)) return;
-    const place = this.#places[slot]!;
-    this.#places[slot] = -1;
+    const index = this.#indexes[slot]!;
+    this.#indexes[slot] = -1;
     const last = this.#slots.pop()!;
     if (last === slot) return;
-    const parent = (place - 1) >> 1;
-    if (place > 0 && this.#key(last) < this.#key(this.#slots[parent]!)) this.#rise(place, last);
-    else this.#sink(place, last);
+    const parent = (index - 1) >> 1;
+    if (index > 0 && this.#key(last) < this.#key(this.#slots[parent]!)) this.#rise(index, last);
+    else this.#sink(index, last);
   }
 
   #rise(from: number, slot: number): void {
     const key = this.#key(slot);
-    let place = from;
-    while (place > 0) {
-      const parent = (place - 1) >> 1;
+    let index = from;
+    while (index > 0) {
+      const parent = (index - 1) >> 1;
       const above = this.#slots[parent]!;
       if (this.#key(above) <= key) break;
-      this.#put(place, above);
-      place = parent;
+      this.#put(index, above);
+      index = parent;
     }
-    this.#put(place, slot);
+    this.#put(index, slot);
   }
 
   #sink(from: number, slot: number): void {
     const key = this.#key(slot);
     const { length } = this.#slots;
-    let place = from;
+    let index = from;
     for (;;) {
-      let child = place * 2 + 1;
+      let child = index * 2 + 1;
       if (child >= length) break;
       if (child + 1 < length && this.#key(this.#slots[child + 1]!) < this.#key(this.#slots[child]!)) child++;
       const below = this.#slots[child]!;
       if (this.#key(below) >= key) break;
-      this.#put(place, below);
-      place = child;
+      this.#put(index, below);
+      index = child;
     }
-    this.#put(place, slot);
+    this.#put(index, slot);
   }
 
-  #put(place: number, slot: number): void {
-    this.#slots[place] = slot;
-    this.#places[slot] = place;
+  #put(index: number, slot: number): void {
+    this.#slots[index] = slot;
+    this.#indexes[slot] = index;
   }
 
   #grow(): void {
-    const { length } = this.#places;
+    const { length } = this.#indexes;
     const larger = new Int32Array(length * 2).fill(-1, length);
-    larger.set(this.#places);
-    this.#places = larger;
+    larger.set(this.#indexes);
+    this.#indexes = larger;
   }
 }

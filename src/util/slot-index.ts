@@ -1,19 +1,19 @@
 /**
- * Finds slots of a table by a fixed-width key that the table itself keeps: 8 bytes to an entry, entries can be taken
- * out again, and the collector has nothing to look at. The caller sees to it that no key is put in twice.
+ * A hash index of table slots by a fixed-width key that the table stores: 8 bytes for each entry, and nothing for the
+ * garbage collector to trace. The caller must not add a key twice.
  */
 export class SlotIndex {
   readonly #width: number;
   readonly #stride: number;
   readonly #keys: () => Uint8Array;
   readonly #salt = crypto.getRandomValues(new Uint32Array(2));
-  /** Slot + 1, 0 where there is none. */
-  #places = new Uint32Array(INITIAL_PLACES);
+  /** Slot + 1 for each position of the hash table; 0 if it is empty. */
+  #positions = new Uint32Array(INITIAL_POSITIONS);
   #count = 0;
 
   /**
-   * `keys` yields the table's keys as they are now: slot n has the `width` bytes from byte n * stride on; 8 bytes at
-   * least.
+   * `keys` returns the table's current key bytes: the key of slot n is the `width` bytes from byte n * stride on.
+   * `width` is at least 8.
    */
   constructor(width: number, keys: () => Uint8Array, stride = width) {
     this.#width = width;
@@ -25,36 +25,36 @@ export class SlotIndex {
     return this.#count;
   }
 
-  /** The slot with the key that stands in `bytes` at `at`, or -1. */
+  /** Returns the slot of the key in `bytes` at offset `at`, or -1. */
   find(bytes: Uint8Array, at = 0): number {
-    return this.#places[this.#probe(bytes, at)]! - 1;
+    return this.#positions[this.#probe(bytes, at)]! - 1;
   }
 
-  /** Adds a slot whose key is in the table already. */
+  /** Adds a slot whose key is in the table. */
   add(slot: number): void {
-    if ((this.#count + 1) * 2 > this.#places.length) this.#grow();
-    this.#place(this.#places, this.#keys(), slot);
+    if ((this.#count + 1) * 2 > this.#positions.length) this.#grow();
+    this.#insertInto(this.#positions, this.#keys(), slot);
     this.#count++;
   }
 
-  /** Takes out a slot while its key is still in the table. */
+  /** Removes a slot whose key is still in the table. */
   remove(slot: number): void {
     const keys = this.#keys();
-    const places = this.#places;
-    const mask = places.length - 1;
+    const positions = this.#positions;
+    const mask = positions.length - 1;
     let gap = this.#hash(keys, slot * this.#stride) & mask;
-    while (places[gap] !== slot + 1) {
-      if (places[gap] === 0) return;
+    while (positions[gap] !== slot + 1) {
+      if (positions[gap] === 0) return;
       gap = (gap + 1) & mask;
     }
-    places[gap] = 0;
+    positions[gap] = 0;
     this.#count--;
-    // What came after moves up, unless it stands where it belongs or behind the gap's reach.
-    for (let at = (gap + 1) & mask; places[at] !== 0; at = (at + 1) & mask) {
-      const home = this.#hash(keys, (places[at]! - 1) * this.#stride) & mask;
+    // Later entries move into the gap, unless they are at their home position or their home is behind the gap.
+    for (let at = (gap + 1) & mask; positions[at] !== 0; at = (at + 1) & mask) {
+      const home = this.#hash(keys, (positions[at]! - 1) * this.#stride) & mask;
       if (((at - home) & mask) < ((at - gap) & mask)) continue;
-      places[gap] = places[at]!;
-      places[at] = 0;
+      positions[gap] = positions[at]!;
+      positions[at] = 0;
       gap = at;
     }
   }
@@ -72,31 +72,31 @@ export class SlotIndex {
     const keys = this.#keys();
     const width = this.#width;
     const stride = this.#stride;
-    const places = this.#places;
-    const mask = places.length - 1;
-    let place = this.#hash(bytes, from) & mask;
-    for (; places[place] !== 0; place = (place + 1) & mask) {
-      const at = (places[place]! - 1) * stride;
+    const positions = this.#positions;
+    const mask = positions.length - 1;
+    let position = this.#hash(bytes, from) & mask;
+    for (; positions[position] !== 0; position = (position + 1) & mask) {
+      const at = (positions[position]! - 1) * stride;
       let same = 0;
       while (same < width && keys[at + same] === bytes[from + same]) same++;
       if (same === width) break;
     }
-    return place;
+    return position;
   }
 
-  #place(places: Uint32Array, keys: Uint8Array, slot: number): void {
-    const mask = places.length - 1;
-    let place = this.#hash(keys, slot * this.#stride) & mask;
-    while (places[place] !== 0) place = (place + 1) & mask;
-    places[place] = slot + 1;
+  #insertInto(positions: Uint32Array, keys: Uint8Array, slot: number): void {
+    const mask = positions.length - 1;
+    let position = this.#hash(keys, slot * this.#stride) & mask;
+    while (positions[position] !== 0) position = (position + 1) & mask;
+    positions[position] = slot + 1;
   }
 
   #grow(): void {
-    const places = new Uint32Array(this.#places.length * 2);
+    const positions = new Uint32Array(this.#positions.length * 2);
     const keys = this.#keys();
-    for (const value of this.#places) if (value !== 0) this.#place(places, keys, value - 1);
-    this.#places = places;
+    for (const value of this.#positions) if (value !== 0) this.#insertInto(positions, keys, value - 1);
+    this.#positions = positions;
   }
 }
 
-const INITIAL_PLACES = 1024;
+const INITIAL_POSITIONS = 1024;

@@ -1,7 +1,7 @@
 /**
- * The indexes 0…count-1 in ascending order of their 32-bit keys; equal keys stay in order. Keys and indexes are packed
- * into doubles, whose native sort is several times faster than one with a comparison function. From 2^21 items on the
- * lowest bits of the keys are left out, so the order is no longer exact: good for inserts, which only run faster in order.
+ * Returns the indexes 0…count-1 in ascending order of their 32-bit keys; equal keys stay in order. Keys and indexes are
+ * packed into doubles, whose native sort is several times faster than one with a comparison function. From 2^21 items
+ * on the lowest bits of the keys are ignored, so the order is approximate: good for inserts, which are faster in order.
  */
 export function sortedOrder(count: number, key: (index: number) => number): Uint32Array {
   const indexBits = Math.max(1, Math.ceil(Math.log2(count + 1)));

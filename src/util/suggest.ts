@@ -1,8 +1,8 @@
-/** The candidate a mistyped word most likely meant, or null when none is near. */
+/** Returns the candidate nearest to a mistyped word, or null if none is near. */
 export function suggest(word: string, candidates: readonly string[]): string | null {
   const wanted = plain(word);
   let best: string | null = null;
-  // A third of the letters may differ: more and the guess is noise.
+  // At most a third of the letters may differ; beyond that the guess is noise.
   let bestDistance = Math.max(1, Math.floor(wanted.length / 3)) + 1;
   for (const candidate of candidates) {
     const name = plain(candidate);
@@ -11,14 +11,14 @@ export function suggest(word: string, candidates: readonly string[]): string | n
     if (distance < bestDistance) [best, bestDistance] = [candidate, distance];
   }
   if (best !== null || wanted.length < 3) return best;
-  // Half a name, as `listen` for `http.listen`.
+  // A part of a name, as `listen` for `http.listen`.
   for (const candidate of candidates) {
     if (plain(candidate).startsWith(wanted) || plain(candidate).endsWith(wanted)) return candidate;
   }
   return null;
 }
 
-/** ` (did you mean x?)`, or nothing. */
+/** Returns ` (did you mean x?)`, or an empty string. */
 export function didYouMean(word: string, candidates: readonly string[]): string {
   const found = suggest(word, candidates);
   return found === null ? '' : ` (did you mean ${found}?)`;
@@ -28,7 +28,7 @@ function plain(word: string): string {
   return word.toLowerCase().replaceAll(/[^a-z0-9]/g, '');
 }
 
-/** Insertions, deletions, substitutions and swaps of neighbours that turn one word into the other. */
+/** Returns the optimal string alignment distance: insertions, deletions, substitutions and swaps of neighbours. */
 function editDistance(a: string, b: string): number {
   let beforeLast: number[] = [];
   let last = Array.from({ length: b.length + 1 }, (_, j) => j);

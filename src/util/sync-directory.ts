@@ -1,8 +1,8 @@
 import { closeSync, fsyncSync, openSync } from 'node:fs';
 
-/** Makes the names in it survive a power cut: POSIX does not promise that of a file that was synced itself. */
+/** Syncs a directory, so that its entries survive a power failure: POSIX does not guarantee that for a synced file. */
 export function syncDirectory(dir: string): void {
-  // There directories cannot be opened, and need not be.
+  // Windows cannot open directories, and need not sync them.
   if (process.platform === 'win32') return;
   const fd = openSync(dir, 'r');
   try {

@@ -5,25 +5,25 @@ const SOCK_DGRAM = 2;
 const SOCK_CLOEXEC = 0x80000;
 const MSG_DONTWAIT = 0x40;
 const MSG_NOSIGNAL = 0x4000;
-/** Room for a path in sockaddr_un, its closing zero included. */
+/** Size of the path in sockaddr_un, with its closing zero. */
 const PATH_ROOM = 108;
 
-/** Tells the service manager how the service is (sd_notify); every call does nothing where there is no manager. */
+/** Notifies the service manager of the state of the service (sd_notify). Every call does nothing without a manager. */
 export interface ServiceNotifier {
-  /** How often the manager wants to hear `watchdog()` at least; null when it does not watch. */
+  /** Interval within which the manager expects `watchdog()`, milliseconds; null if it does not watch. */
   readonly watchdogIntervalMs: number | null;
   ready(): void;
-  /** One line shown by `systemctl status`. */
+  /** Sets the line that `systemctl status` shows. */
   status(text: string): void;
   watchdog(): void;
-  /** Asks for more time to start or stop, from now. */
+  /** Requests more time to start or stop, counted from now. */
   extendTimeout(ms: number): void;
   stopping(): void;
 }
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-/** A notifier for the manager that `NOTIFY_SOCKET` names, if any. */
+/** Creates a notifier for the manager at `NOTIFY_SOCKET`, if it is set. */
 export function serviceNotifier(env: Env = process.env): ServiceNotifier {
   const send = env.NOTIFY_SOCKET ? datagramSender(env.NOTIFY_SOCKET) : null;
   const notify = (message: string) => send?.(message);
@@ -44,7 +44,7 @@ function watchdogIntervalMs(env: Env): number | null {
   return usec / 1000;
 }
 
-/** Bun opens no unix datagram sockets, so the C library does. Null when the address or the library is of no use. */
+/** Uses the C library, since Bun has no unix datagram sockets. Null if the address or the library cannot be used. */
 function datagramSender(path: string): ((message: string) => void) | null {
   const address = unixAddress(path);
   if (!address) return null;
@@ -61,7 +61,7 @@ function datagramSender(path: string): ((message: string) => void) | null {
   };
 }
 
-/** sockaddr_un of a path, or of an abstract name written with a leading @. */
+/** Returns the sockaddr_un of a path, or of an abstract name with a leading @. */
 function unixAddress(path: string): Buffer | null {
   if (!/^[/@]./.test(path)) return null;
   const name = Buffer.from(path);
@@ -69,7 +69,7 @@ function unixAddress(path: string): Buffer | null {
   if (name.length >= PATH_ROOM) return null;
   if (abstract) name[0] = 0;
   const address = Buffer.alloc(2 + name.length + (abstract ? 0 : 1));
-  // Every platform Bun runs on is little-endian.
+  // All platforms of Bun are little-endian.
   address.writeUInt16LE(AF_UNIX, 0);
   name.copy(address, 2);
   return address;

@@ -1,29 +1,29 @@
 import type { ProgressCounter } from './progress.ts';
 
-/** What a thread is for. */
+/** Purposes of threads. */
 const THREAD_KINDS = ['node', 'verify', 'reader', 'watches', 'audit'] as const;
 export type ThreadKind = (typeof THREAD_KINDS)[number];
 
-/** Threads at a time; those beyond are not watched. */
+/** Capacity of the table; threads beyond it are not watched. */
 const SLOTS = 128;
-// The fields of a slot.
+// Fields of a slot.
 const KIND = 0;
 const PROGRESS = 1;
 const STALL_MS = 2;
 const FIELDS = 3;
 
-/** A thread that runs, as the watchdog sees it. */
+/** A running thread, as the watchdog sees it. */
 export interface ThreadView {
   readonly slot: number;
-  /** Its kind, with a number where there are several of it. */
+  /** Its kind, with a number if there may be several of that kind. */
   readonly name: string;
-  /** Grows while it gets on, and wraps. */
+  /** Progress counter, which wraps. */
   readonly progress: number;
-  /** Milliseconds: the longest that its timers were late since it started. */
+  /** Longest delay of its timers since it started, milliseconds. */
   readonly longestStallMs: number;
 }
 
-/** The threads of the process, in memory that all of them share: each counts its progress, the main thread reads. */
+/** The threads of the process, in shared memory: each counts its own progress, and the main thread reads. */
 export class ThreadTable {
   readonly shared: SharedArrayBuffer;
   readonly #fields: Int32Array;
@@ -33,7 +33,7 @@ export class ThreadTable {
     this.#fields = new Int32Array(shared);
   }
 
-  /** A place for a new thread; -1 where all are taken. */
+  /** Claims a slot for a new thread; -1 if none is free. */
   claim(kind: ThreadKind): number {
     for (let slot = 0; slot < SLOTS; slot++) {
       const at = slot * FIELDS;
@@ -45,12 +45,12 @@ export class ThreadTable {
     return -1;
   }
 
-  /** The thread has ended. */
+  /** Frees the slot of a thread that has ended. */
   release(slot: number): void {
     if (slot >= 0) Atomics.store(this.#fields, slot * FIELDS + KIND, 0);
   }
 
-  /** For the thread of a slot. */
+  /** Returns the counter for the thread of a slot. */
   counter(slot: number): ProgressCounter {
     const at = slot * FIELDS;
     return {
@@ -61,7 +61,7 @@ export class ThreadTable {
     };
   }
 
-  /** All that run. */
+  /** Returns all running threads. */
   views(): ThreadView[] {
     const counts = new Map<ThreadKind, number>();
     const views: ThreadView[] = [];

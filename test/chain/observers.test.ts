@@ -18,7 +18,7 @@ test('an exception of an observer is logged, and the chain and the other observe
   for (const listener of [fail, (event: string) => void notified.push(event)]) {
     node.chain.onBlockConnected(() => listener('block connected'));
     node.chain.onCommit(() => listener('commit'));
-    node.chain.onNewPowValidBlock(() => listener('next block'));
+    node.chain.onNewPowValidBlock(() => listener('new block on the tip'));
     node.chain.onInvalidBlock(() => listener('invalid block'));
   }
   for (const block of chain.blocks.slice(1)) expect(await node.submit(block)).toBe('accepted');
@@ -26,8 +26,8 @@ test('an exception of an observer is logged, and the chain and the other observe
   expect(node.chain.stopped).toBeNull();
   expect(node.chain.tip.height).toBe(3);
   const failed = logged.mock.calls.map(([message, fields]) => [message, fields?.event, String(fields?.error)]);
-  expect(failed).toEqual(notified.map((event) => ['a listener failed', event, 'Error: not today']));
-  expect(new Set(notified)).toEqual(new Set(['block connected', 'commit', 'next block', 'invalid block']));
+  expect(failed).toEqual(notified.map((event) => ['an observer failed', event, 'Error: not today']));
+  expect(new Set(notified)).toEqual(new Set(['block connected', 'commit', 'new block on the tip', 'invalid block']));
 });
 
 test.each(['follow', 'onCommitted'])('an exception in `%s` of the follower stops the chain', async (step) => {

@@ -44,7 +44,7 @@ describe('Exclusive', () => {
     const third = exclusive.run(() => ran.push('third'), never);
     expect(exclusive.full).toBe(true);
     expect(await exclusive.run(() => ran.push('fourth'), never).catch(({ message }) => message)).toBe(
-      'too many works wait for their turn',
+      'too many tasks are waiting',
     );
     leaving.abort(new Error('the client has disconnected'));
     expect(await second.catch(({ message }) => message)).toBe('the client has disconnected');

@@ -4,12 +4,12 @@ import { FairQueue } from '../../src/util/fair-queue.ts';
 
 const all = () => true;
 const queue = (perKey = 100, total = 1000) => new FairQueue<string>({ perKey, total });
-const next = (from: FairQueue<string>) => from.take(all)?.item ?? null;
+const next = (from: FairQueue<string>) => from.dequeue(all)?.item ?? null;
 
 test('keys take turns however many items one of them brings', () => {
   const q = queue();
-  for (let i = 0; i < 50; i++) q.push('greedy', `greedy ${i}`);
-  q.push('other', 'other 0');
+  for (let i = 0; i < 50; i++) q.enqueue('greedy', `greedy ${i}`);
+  q.enqueue('other', 'other 0');
   const order: string[] = [];
   for (let i = 0; i < 3; i++) order.push(next(q)!);
   expect(order).toContain('other 0');
@@ -18,50 +18,50 @@ test('keys take turns however many items one of them brings', () => {
 test('a key whose items cost ten times as much gets a tenth of the turns', () => {
   const q = queue();
   for (let i = 0; i < 100; i++) {
-    q.push('dear', 'dear');
-    q.push('cheap', 'cheap');
+    q.enqueue('dear', 'dear');
+    q.enqueue('cheap', 'cheap');
   }
   const turns = { dear: 0, cheap: 0 };
   for (let i = 0; i < 88; i++) {
-    const { key, item } = q.take(all)!;
+    const { key, item } = q.dequeue(all)!;
     turns[item as 'dear' | 'cheap']++;
-    q.ended(key, item === 'dear' ? 100 : 10);
+    q.complete(key, item === 'dear' ? 100 : 10);
   }
   expect(turns.dear).toBeWithin(6, 11);
 });
 
 test('a key that was idle is not served for the time it was away', () => {
   const q = queue();
-  for (let i = 0; i < 40; i++) q.push('busy', 'busy');
-  for (let i = 0; i < 20; i++) q.ended(q.take(all)!.key, 50);
-  for (let i = 0; i < 20; i++) q.push('new', 'new');
+  for (let i = 0; i < 40; i++) q.enqueue('busy', 'busy');
+  for (let i = 0; i < 20; i++) q.complete(q.dequeue(all)!.key, 50);
+  for (let i = 0; i < 20; i++) q.enqueue('new', 'new');
   const order: string[] = [];
   for (let i = 0; i < 10; i++) {
-    const { key, item } = q.take(all)!;
+    const { key, item } = q.dequeue(all)!;
     order.push(item);
-    q.ended(key, 50);
+    q.complete(key, 50);
   }
   expect(order.filter((item) => item === 'new').length).toBeWithin(4, 7);
 });
 
 test('one item too many of a key is refused, and a full queue makes room at the longest lane', () => {
   const q = queue(3, 4);
-  for (let i = 0; i < 3; i++) expect(q.push('a', `a${i}`)).toEqual({ ok: true, displaced: null });
-  expect(q.push('a', 'a3')).toEqual({ ok: false, full: 'key' });
-  q.push('b', 'b0');
-  expect(q.push('c', 'c0')).toEqual({ ok: true, displaced: 'a2' });
-  expect(q.push('d', 'd0')).toEqual({ ok: true, displaced: 'a1' });
-  expect(q.push('e', 'e0')).toEqual({ ok: false, full: 'queue' });
+  for (let i = 0; i < 3; i++) expect(q.enqueue('a', `a${i}`)).toEqual({ ok: true, displaced: null });
+  expect(q.enqueue('a', 'a3')).toEqual({ ok: false, full: 'key' });
+  q.enqueue('b', 'b0');
+  expect(q.enqueue('c', 'c0')).toEqual({ ok: true, displaced: 'a2' });
+  expect(q.enqueue('d', 'd0')).toEqual({ ok: true, displaced: 'a1' });
+  expect(q.enqueue('e', 'e0')).toEqual({ ok: false, full: 'queue' });
 });
 
 test('an item that was taken comes back into a full queue', () => {
   const q = queue(1, 1);
-  q.push('a', 'first');
+  q.enqueue('a', 'first');
   expect(next(q)).toBe('first');
-  q.push('a', 'second');
+  q.enqueue('a', 'second');
   q.requeue('a', 'first');
   expect(q.size).toBe(2);
-  expect(q.push('b', 'third')).toMatchObject({ ok: true, displaced: 'first' });
+  expect(q.enqueue('b', 'third')).toMatchObject({ ok: true, displaced: 'first' });
 });
 
 test('items of a key keep their order, none is lost or served twice, and the count is right', () => {
@@ -76,18 +76,18 @@ test('items of a key keep their order, none is lost or served twice, and the cou
       steps.forEach(({ key, act }, n) => {
         const lane = model.get(key)!;
         if (act === 'push') {
-          const pushed = q.push(key, `${key}${n}`);
+          const pushed = q.enqueue(key, `${key}${n}`);
           if (!pushed.ok) return;
           lane.push(`${key}${n}`);
           if (pushed.displaced) expect(model.get(pushed.displaced[0]!)!.pop()).toBe(pushed.displaced);
         } else if (act === 'take') {
-          const taken = q.take(all);
+          const taken = q.dequeue(all);
           if (!taken) {
             expect([...model.values()].flat()).toEqual([]);
             return;
           }
           expect(model.get(taken.key)!.shift()).toBe(taken.item);
-          q.ended(taken.key, n % 7);
+          q.complete(taken.key, n % 7);
         } else if (lane.length > 0) q.remove(key, lane.splice(n % lane.length, 1)[0]!);
         expect(q.size).toBe([...model.values()].flat().length);
       });
