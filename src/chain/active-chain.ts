@@ -9,12 +9,13 @@ import { assert } from '../util/assert.ts';
 import type { Result } from '../util/result.ts';
 import type { ChainEntry } from './chain-entry.ts';
 import type { ChainStore } from './chain-store.ts';
-import { type CoinChange, CoinsCache } from './coins-cache.ts';
+import { CoinsCache } from './coins-cache.ts';
 import {
   type BlockEffects,
   bodyStats,
   connectBlock,
   disconnectBlock,
+  type SealedChange,
   type StagedBlock,
   scriptRejection,
   unindexBlock,
@@ -29,17 +30,6 @@ const PENDING_BLOCKS_LIMIT = 128;
 export interface FailedBlock {
   readonly entry: ChainEntry;
   readonly rejection: BlockRejection;
-}
-
-/** The next commit: everything between the committed tip and `tip`. */
-export interface SealedChange {
-  readonly tip: ChainEntry;
-  /** Connected blocks in ascending order of height. */
-  readonly connected: readonly StagedBlock[];
-  /** Blocks that leave the committed chain, the highest first. */
-  readonly disconnected: readonly ChainEntry[];
-  readonly coins: readonly CoinChange[];
-  readonly rows: AddressRows;
 }
 
 /**

@@ -23,9 +23,9 @@ import { TxWriter, txidPrefix } from '../storage/tx-store.ts';
 import { openUndo, sealUndo } from '../storage/undo-record.ts';
 import { DecodeError, equalBytes } from '../util/bytes.ts';
 import { sortedOrder } from '../util/sorted-order.ts';
-import type { SealedChange } from './active-chain.ts';
 import type { ChainEntry } from './chain-entry.ts';
 import type { CoinChange } from './coins-cache.ts';
+import type { SealedChange } from './connect-block.ts';
 import { FilterIndex } from './filter-index.ts';
 import type { TreeChange } from './header-tree.ts';
 

@@ -20,7 +20,7 @@ import { ByteReader, ByteWriter } from '../util/bytes.ts';
 import { noteProgress } from '../util/progress.ts';
 import type { Result } from '../util/result.ts';
 import type { ChainEntry } from './chain-entry.ts';
-import type { CoinsCache } from './coins-cache.ts';
+import type { CoinChange, CoinsCache } from './coins-cache.ts';
 import type { ScriptFailure, ScriptVerifier } from './script-verifier.ts';
 
 /** Effects of connecting a block, in memory until the next commit. */
@@ -55,6 +55,17 @@ export interface StagedBlock {
   readonly filter: Uint8Array | null;
   /** Result of the script checks; undefined while they run, null if all inputs are valid. */
   scriptFailure: ScriptFailure | null | undefined;
+}
+
+/** The next commit: everything between the committed tip and `tip`. */
+export interface SealedChange {
+  readonly tip: ChainEntry;
+  /** Connected blocks in ascending order of height. */
+  readonly connected: readonly StagedBlock[];
+  /** Blocks that leave the committed chain, the highest first. */
+  readonly disconnected: readonly ChainEntry[];
+  readonly coins: readonly CoinChange[];
+  readonly rows: AddressRows;
 }
 
 /** State and parameters that connecting a block needs. */

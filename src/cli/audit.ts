@@ -5,7 +5,7 @@ import { hostClock, unixSeconds } from '../util/clock.ts';
 import { didYouMean } from '../util/suggest.ts';
 import { openAuthStore } from './auth-access.ts';
 import { type Command, type CommandContext, UsageError } from './command.ts';
-import { COMMON_OPTIONS } from './help.ts';
+import { COMMON_OPTIONS } from './help-text.ts';
 import { splitOwnFlags } from './own-flags.ts';
 import { readMoment, secondsText } from './time-input.ts';
 

@@ -22,3 +22,11 @@ export interface Command {
 export class UsageError extends Error {
   override readonly name = 'UsageError';
 }
+
+/** Commands by their names, each with the line that the overview shows. */
+export type CommandTable = Readonly<Record<string, CommandRow>>;
+
+interface CommandRow {
+  readonly summary: string;
+  readonly load: () => Promise<{ readonly command: Command }>;
+}

@@ -1,12 +1,7 @@
-import type { Command } from './command.ts';
-
-interface Row {
-  readonly summary: string;
-  readonly load: () => Promise<{ readonly command: Command }>;
-}
+import type { CommandTable } from './command.ts';
 
 /** Every command, in the order help shows them. */
-export const COMMANDS: Readonly<Record<string, Row>> = {
+export const COMMANDS: CommandTable = {
   start: { summary: 'run the node', load: () => import('./start.ts') },
   import: { summary: 'import block files, then stop', load: () => import('./import.ts') },
   probe: { summary: 'check whether a running node is live or ready', load: () => import('./probe.ts') },
@@ -14,6 +9,11 @@ export const COMMANDS: Readonly<Record<string, Row>> = {
   audit: { summary: 'show and verify the audit log', load: () => import('./audit.ts') },
   dev: { summary: 'simulate reorgs, double spends and floods in developer mode', load: () => import('./dev.ts') },
   'forget-wallet': { summary: 'accept that a wallet file is lost', load: () => import('./forget-wallet.ts') },
-  help: { summary: 'show this text, a command, or every setting', load: () => import('./help.ts') },
+  help: { summary: 'show this text, a command, or every setting', load: loadHelp },
   version: { summary: 'show the version', load: () => import('./version.ts') },
 };
+
+async function loadHelp() {
+  const { helpCommand } = await import('./help.ts');
+  return { command: helpCommand(COMMANDS) };
+}

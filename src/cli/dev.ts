@@ -5,7 +5,7 @@ import { loadConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { didYouMean } from '../util/suggest.ts';
 import { type Command, UsageError } from './command.ts';
-import { COMMON_OPTIONS } from './help.ts';
+import { COMMON_OPTIONS } from './help-text.ts';
 import { ownOrigin } from './probe.ts';
 
 interface Scenario {

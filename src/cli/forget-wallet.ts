@@ -1,6 +1,6 @@
 import { loadConfig } from '../config/load.ts';
 import { type Command, UsageError } from './command.ts';
-import { COMMON_OPTIONS } from './help.ts';
+import { COMMON_OPTIONS } from './help-text.ts';
 
 export const command: Command = {
   usage: 'forget-wallet NAME… [options]',

@@ -4,7 +4,7 @@ import { loadConfig } from '../config/load.ts';
 import type { ImportResult } from '../node/import-types.ts';
 import { OperatorError } from '../util/operator-error.ts';
 import { type Command, UsageError } from './command.ts';
-import { COMMON_OPTIONS } from './help.ts';
+import { COMMON_OPTIONS } from './help-text.ts';
 import { openProgress } from './progress.ts';
 
 export const command: Command = {

@@ -10,7 +10,7 @@ import { OperatorError } from '../util/operator-error.ts';
 import { didYouMean } from '../util/suggest.ts';
 import { localUser, openAuthStore } from './auth-access.ts';
 import { type Command, type CommandContext, UsageError } from './command.ts';
-import { COMMON_OPTIONS } from './help.ts';
+import { COMMON_OPTIONS } from './help-text.ts';
 import { keyDetails, keyTable } from './key-output.ts';
 import { type FlagKind, splitOwnFlags } from './own-flags.ts';
 import { readDuration, readMoment } from './time-input.ts';

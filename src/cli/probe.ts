@@ -2,7 +2,7 @@ import { loadConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { addressText } from '../config/setting.ts';
 import { type Command, UsageError } from './command.ts';
-import { COMMON_OPTIONS } from './help.ts';
+import { COMMON_OPTIONS } from './help-text.ts';
 
 const PATHS: Readonly<Record<string, string>> = { live: '/healthz', ready: '/readyz' };
 /** Longer than the 5 s that /readyz may take by its contract. */

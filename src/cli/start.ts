@@ -1,6 +1,6 @@
 import { loadConfig } from '../config/load.ts';
 import { type Command, UsageError } from './command.ts';
-import { COMMON_OPTIONS } from './help.ts';
+import { COMMON_OPTIONS } from './help-text.ts';
 import { assertReadable } from './import.ts';
 import { syncBar, syncScreen } from './sync-bar.ts';
 

@@ -1,4 +1,5 @@
-import { type SignatureEngine, signatureEngine } from '../crypto/secp256k1.ts';
+import { signatureEngine } from '../crypto/secp256k1.ts';
+import type { SignatureEngine } from '../crypto/signature-engine.ts';
 import type { ParsedBlock } from '../primitives/block.ts';
 import { readVarBytes } from '../primitives/compact-size.ts';
 import type { Txid } from '../primitives/hash.ts';

@@ -4,8 +4,8 @@ import { hasPublicKeyShape, isHighS, isOrderOrMore } from './curve.ts';
 import { parseDerLax } from './der.ts';
 import { sha256 } from './hash.ts';
 import { withMemoryFile, withPrivateDirectory } from './private-load.ts';
-import type { SignatureEngine } from './secp256k1.ts';
 import { nobleEngine } from './secp256k1-noble.ts';
+import type { SignatureEngine } from './signature-engine.ts';
 
 /** What is used of the addon. Zero is success everywhere; wrong lengths throw, so they are checked before. */
 export interface NativeSecp256k1 {

@@ -4,7 +4,7 @@ import type { ChainReads } from '../storage/chain-reads.ts';
 import { ancestorHash, matchUnconfirmed } from './event-readers.ts';
 import type { LogEntry } from './log-entry.ts';
 import { type TxTouches, touchesFromLine } from './match.ts';
-import type { snapshotEndpoint } from './snapshot.ts';
+import type { snapshotEndpoint } from './snapshot-lines.ts';
 import { WalletTold, type WalletToldOptions } from './wallet-told.ts';
 import type { WatchRegistry } from './watches.ts';
 

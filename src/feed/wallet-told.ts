@@ -1,6 +1,6 @@
 import { sleep } from '../util/abort.ts';
 import type { WalletState } from '../wallet/wallet-state.ts';
-import { headOf } from './derived.ts';
+import { headOf } from './frame.ts';
 import { isBlockEvent, type LogEntry } from './log-entry.ts';
 import {
   nameOf,

@@ -1,5 +1,5 @@
 import type { ChainFollower, ChainMove } from '../chain/events.ts';
-import type { SignatureEngine } from '../crypto/secp256k1.ts';
+import type { SignatureEngine } from '../crypto/signature-engine.ts';
 import { dustOutputs } from '../policy/dust.ts';
 import type { RelayOptions } from '../policy/relay-options.ts';
 import { STANDARD_SCRIPT_FLAGS } from '../policy/standard-inputs.ts';

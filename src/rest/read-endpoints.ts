@@ -1,5 +1,5 @@
 import { eventTxEndpoint, matchBlockEndpoint, matchTxEndpoint } from '../feed/event-readers.ts';
-import { snapshotEndpoint } from '../feed/snapshot.ts';
+import { snapshotEndpoint } from '../feed/snapshot-lines.ts';
 import { walletBalancesEndpoint } from '../feed/wallet-balances.ts';
 import { walletBlockEndpoint, walletTxEndpoint } from '../feed/wallet-event-lines.ts';
 import type { ReadEndpoint } from '../queries/answer.ts';

@@ -1,4 +1,5 @@
-import type { ActionTable, Refusal, ScenarioActions } from '../port/node-actions.ts';
+import type { ActionTable, ScenarioActions } from '../port/node-actions.ts';
+import type { Refusal } from '../port/refusal.ts';
 import { sandboxAccounts } from './accounts.ts';
 import { ScenarioRefused, type Scenarios } from './scenarios.ts';
 

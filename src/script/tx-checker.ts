@@ -1,6 +1,6 @@
 import { hasPublicKeyShape } from '../crypto/curve.ts';
 import { hash256, sha256 } from '../crypto/hash.ts';
-import type { SignatureEngine } from '../crypto/secp256k1.ts';
+import type { SignatureEngine } from '../crypto/signature-engine.ts';
 import type { TxInput } from '../primitives/transaction.ts';
 import { equalBytes } from '../util/bytes.ts';
 import type { ScriptFlags } from './flags.ts';

@@ -1,6 +1,7 @@
 import type { ServerWebSocket } from 'bun';
-import type { Frame, Step, Wishes } from '../feed/derived.ts';
+import type { Wishes } from '../feed/derived.ts';
 import { completeUpTo, type EventPosition, WHOLE } from '../feed/event-cursor.ts';
+import type { Frame, Step } from '../feed/frame.ts';
 import { type Watched, type WatchRegistry, WatchSet, WatchUnion } from '../feed/watches.ts';
 import type { Principal } from '../http/principal.ts';
 

@@ -1,6 +1,7 @@
-import { type Frame, framesOf, isPlain, type Step } from '../feed/derived.ts';
+import { framesOf, isPlain } from '../feed/derived.ts';
 import { WHOLE } from '../feed/event-cursor.ts';
 import type { EventLog } from '../feed/event-log.ts';
+import type { Frame, Step } from '../feed/frame.ts';
 import type { Matcher } from '../feed/matcher.ts';
 import type { Clock } from '../util/clock.ts';
 import type { Log } from '../util/log.ts';

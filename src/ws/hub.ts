@@ -13,9 +13,10 @@ import type { SyncPhase } from '../port/node-port.ts';
 import type { ChainReads } from '../storage/chain-reads.ts';
 import type { Clock } from '../util/clock.ts';
 import type { Log } from '../util/log.ts';
+import type { MessageWorld } from './answer.ts';
 import { CloseCode, Connection, type SocketData } from './connection.ts';
 import { closeBehind, Delivery } from './delivery.ts';
-import { answerMessage, type MessageReply, type MessageWorld } from './messages.ts';
+import { answerMessage, type MessageReply } from './messages.ts';
 import type { WsMetrics } from './metrics.ts';
 
 const PING_MS = 30_000;

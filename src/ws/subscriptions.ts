@@ -2,9 +2,9 @@ import { ITSELF } from '../feed/event-cursor.ts';
 import { CURSOR_FAULTS, type ResumePoint, startBehind } from '../feed/event-history.ts';
 import type { EventLog } from '../feed/event-log.ts';
 import type { Scope } from '../http/scopes.ts';
+import type { Answer } from './answer.ts';
 import { type Connection, DEFAULT_EVENTS, DERIVED_EVENTS } from './connection.ts';
 import { type Data, invalidParameter, MessageError, requireScope } from './message-error.ts';
-import type { Answer } from './messages.ts';
 
 /** Events a client may ask for beside the default three, and the scope that some need. */
 const OPTIONAL_EVENTS: Readonly<Record<string, Scope>> = {

@@ -10,9 +10,9 @@ import {
 import type { WatchItem } from '../feed/watches.ts';
 import { ApiError } from '../http/errors.ts';
 import { turns } from '../http/turns.ts';
+import type { Answer, MessageWorld } from './answer.ts';
 import { type Connection, DERIVED_EVENTS } from './connection.ts';
 import { type Data, invalidParameter, MessageError, requireScope } from './message-error.ts';
-import type { Answer, MessageWorld } from './messages.ts';
 
 const SLICE_MS = 1.5;
 

@@ -1,5 +1,5 @@
-import type { SignatureEngine } from '../../src/crypto/secp256k1.ts';
 import { signatureEngine } from '../../src/crypto/secp256k1.ts';
+import type { SignatureEngine } from '../../src/crypto/signature-engine.ts';
 import { Mempool } from '../../src/mempool/pool.ts';
 import { Acceptance } from '../../src/mempool/validation/acceptance.ts';
 import { DEFAULT_RELAY_OPTIONS } from '../../src/policy/relay-options.ts';

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { walletActions } from '../../src/node/calls/wallet-calls.ts';
-import { isRefusal } from '../../src/port/node-actions.ts';
+import { isRefusal } from '../../src/port/refusal.ts';
 import { WalletManager } from '../../src/wallet/wallet-manager.ts';
 import { PlainChainReads } from '../wallet/plain-chain-reads.ts';
 import { WalletFixture, walletMemory } from '../wallet/wallet-fixture.ts';

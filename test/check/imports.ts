@@ -113,6 +113,6 @@ function roomOf(path: string): string | null {
 }
 
 /** Good enough for code that a formatter has laid out: a `//` inside a string ends the line only where no colon is before it. */
-function withoutComments(text: string): string {
+export function withoutComments(text: string): string {
   return text.replaceAll(/\/\*[\s\S]*?\*\//g, '').replaceAll(/(?<![:'"`\\])\/\/.*$/gm, '');
 }

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { checkImports } from './imports.ts';
+import { findCycles } from './cycles.ts';
+import { checkImports, type SourceFile } from './imports.ts';
 
 const root = resolve(import.meta.dir, '../..');
 
@@ -25,10 +26,12 @@ async function tool(name: string, script: string, ...args: string[]): Promise<Ou
   return { name, ok: code === 0, output: stdout + stderr };
 }
 
-function importDirections(): Outcome {
-  const paths = [...new Bun.Glob('src/**/*.{ts,tsx}').scanSync({ cwd: root })].sort();
-  const lines = paths.flatMap((path) => checkImports({ path, text: readFileSync(join(root, path), 'utf8') }));
-  return { name: 'import directions', ok: lines.length === 0, output: lines.join('\n') };
+const sources: readonly SourceFile[] = [...new Bun.Glob('src/**/*.{ts,tsx}').scanSync({ cwd: root })]
+  .sort()
+  .map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') }));
+
+function outcome(name: string, lines: readonly string[]): Outcome {
+  return { name, ok: lines.length === 0, output: lines.join('\n') };
 }
 
 const outcomes = await Promise.all([
@@ -36,7 +39,8 @@ const outcomes = await Promise.all([
   tool('lint and format (biome)', '@biomejs/biome/bin/biome', 'check', '.'),
   tool('unused code (knip)', 'knip/bin/knip-bun.js', '--no-progress'),
   tool('code that tests alone use (knip)', 'knip/bin/knip-bun.js', '--no-progress', '--production'),
-  importDirections(),
+  outcome('import directions', sources.flatMap(checkImports)),
+  outcome('import cycles', findCycles(sources)),
 ]);
 for (const { ok, name, output } of outcomes) {
   console.log(`${ok ? 'ok    ' : 'FAILED'} ${name}`);

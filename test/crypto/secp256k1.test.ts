@@ -13,11 +13,11 @@ import {
   tapTweakSecret,
   xOnlyOf,
 } from '../../src/crypto/keys.ts';
-import type { SignatureEngine } from '../../src/crypto/secp256k1.ts';
 import { signatureEngine } from '../../src/crypto/secp256k1.ts';
 import { nativeEngine } from '../../src/crypto/secp256k1-native.ts';
 import { nobleEngine } from '../../src/crypto/secp256k1-noble.ts';
 import { signSchnorr } from '../../src/crypto/sign-schnorr.ts';
+import type { SignatureEngine } from '../../src/crypto/signature-engine.ts';
 import { bytesToHex, concatBytes, hexToBytes } from '../../src/util/bytes.ts';
 import { hasVectors, vectorPath } from '../lib/vectors.ts';
 

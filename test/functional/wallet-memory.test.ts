@@ -4,7 +4,7 @@ import { chmodSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { HDKey } from '@scure/bip32';
 import { encodeWif } from '../../src/script/wif.ts';
-import type { SealedMasterKey } from '../../src/wallet/store/wallet-store.ts';
+import type { SealedMasterKey } from '../../src/wallet/store/wallet-meta.ts';
 import { open, openMasterKey } from '../../src/wallet/vault/sealing.ts';
 import { scanMemory } from '../lib/memory-scan.ts';
 import { cleanUpAfterTests, type NodeProcess, startNode, tempDir } from '../lib/node-process.ts';

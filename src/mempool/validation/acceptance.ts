@@ -1,5 +1,5 @@
 import { reject, type TxRejection } from '../../consensus/rejection.ts';
-import type { SignatureEngine } from '../../crypto/secp256k1.ts';
+import type { SignatureEngine } from '../../crypto/signature-engine.ts';
 import { checkEphemeralSpends } from '../../policy/ephemeral.ts';
 import { checkSingleTruc } from '../../policy/truc.ts';
 import type { ParsedTransaction } from '../../primitives/block.ts';

@@ -5,7 +5,7 @@ import { SEQUENCE_LOCKTIME_DISABLE_FLAG } from '../../consensus/limits.ts';
 import { calculateSequenceLocks, evaluateSequenceLocks, isFinalTx } from '../../consensus/locktime.ts';
 import { reject, type TxRejection } from '../../consensus/rejection.ts';
 import { txSigopCost } from '../../consensus/sigops.ts';
-import type { SignatureEngine } from '../../crypto/secp256k1.ts';
+import type { SignatureEngine } from '../../crypto/signature-engine.ts';
 import { preCheckEphemeralTx } from '../../policy/ephemeral.ts';
 import { feeForSize } from '../../policy/feerate.ts';
 import {

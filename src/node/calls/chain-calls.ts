@@ -1,6 +1,7 @@
 import type { Chain } from '../../chain/chain.ts';
 import type { ChainEntry } from '../../chain/chain-entry.ts';
-import type { ActionTable, ChainActions, Refusal } from '../../port/node-actions.ts';
+import type { ActionTable, ChainActions } from '../../port/node-actions.ts';
+import type { Refusal } from '../../port/refusal.ts';
 import { hashToHex } from '../../primitives/hash.ts';
 import { keepDebugLines } from '../../util/log.ts';
 

@@ -1,7 +1,8 @@
 import { statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { MempoolService } from '../../mempool/service.ts';
-import type { ActionTable, MempoolActions, Refusal } from '../../port/node-actions.ts';
+import type { ActionTable, MempoolActions } from '../../port/node-actions.ts';
+import type { Refusal } from '../../port/refusal.ts';
 import { DecodeError } from '../../util/bytes.ts';
 import { isFileName } from '../../util/file-name.ts';
 import type { Log } from '../../util/log.ts';

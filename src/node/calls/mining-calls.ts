@@ -6,7 +6,8 @@ import { deploymentState, VersionBitsCache } from '../../consensus/version-bits.
 import type { Mempool } from '../../mempool/pool.ts';
 import { grind, Miner } from '../../mining/miner.ts';
 import { type BlockTemplate, TemplateMaker } from '../../mining/template-maker.ts';
-import type { ActionTable, DeploymentView, MiningActions, Refusal, TemplateView } from '../../port/node-actions.ts';
+import type { ActionTable, DeploymentView, MiningActions, TemplateView } from '../../port/node-actions.ts';
+import type { Refusal } from '../../port/refusal.ts';
 import { parseLeadingBlock, parseTransaction } from '../../primitives/block.ts';
 import { hashFromHex, hashToHex, type Txid } from '../../primitives/hash.ts';
 import { HEADER_SIZE, headerFromBytes } from '../../primitives/header.ts';

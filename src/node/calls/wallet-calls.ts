@@ -1,4 +1,5 @@
-import type { ActionTable, Refusal } from '../../port/node-actions.ts';
+import type { ActionTable } from '../../port/node-actions.ts';
+import type { Refusal } from '../../port/refusal.ts';
 import type { WalletActions } from '../../port/wallet-actions.ts';
 import { parseAddress } from '../../script/address.ts';
 import { sleep } from '../../util/abort.ts';

@@ -1,5 +1,6 @@
 import type { ScriptFailure } from '../../chain/script-verifier.ts';
-import { type SignatureEngine, signatureEngine } from '../../crypto/secp256k1.ts';
+import { signatureEngine } from '../../crypto/secp256k1.ts';
+import type { SignatureEngine } from '../../crypto/signature-engine.ts';
 import { checkInput } from '../../script/tx-checker.ts';
 import { TxContext } from '../../script/tx-context.ts';
 import { lowerThreadPriority } from '../../util/nice.ts';

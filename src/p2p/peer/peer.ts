@@ -3,12 +3,25 @@ import type { BlockHash, Wtxid } from '../../primitives/hash.ts';
 import type { RollingBloomFilter } from '../../util/rolling-bloom-filter.ts';
 import type { NetService, PeerAddress } from '../address/net-address.ts';
 import type { BloomFilter } from '../bloom-filter.ts';
+import type { PartialBlock } from '../compact-block.ts';
 import type { PeerLink } from '../connections/peer-link.ts';
 import type { VersionMessage } from '../messages/version.ts';
 import { servesBlocks, servesWitness } from '../protocol.ts';
 import { SERVICES } from '../services.ts';
-import type { BlockRequest } from '../sync/block-requests.ts';
+
 import type { HeadersPresync } from '../sync/headers-presync.ts';
+
+/** A block requested from a peer. */
+export interface BlockRequest {
+  readonly peer: Peer;
+  readonly entry: ChainEntry;
+  /** Monotonic milliseconds of the request. */
+  readonly since: number;
+  /** Partial reconstruction from a compact block, if any. */
+  partial: PartialBlock | null;
+  /** Whether the block was received and is being validated. */
+  arrived: boolean;
+}
 
 /** Result of the version handshake. */
 export interface Negotiated {

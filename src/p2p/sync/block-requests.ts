@@ -1,18 +1,5 @@
 import type { ChainEntry } from '../../chain/chain-entry.ts';
-import type { PartialBlock } from '../compact-block.ts';
-import type { Peer } from '../peer/peer.ts';
-
-/** A block requested from a peer. */
-export interface BlockRequest {
-  readonly peer: Peer;
-  readonly entry: ChainEntry;
-  /** Monotonic milliseconds of the request. */
-  readonly since: number;
-  /** Partial reconstruction from a compact block, if any. */
-  partial: PartialBlock | null;
-  /** Whether the block was received and is being validated. */
-  arrived: boolean;
-}
+import type { BlockRequest, Peer } from '../peer/peer.ts';
 
 /** Maximum number of peers that one block is requested from (Core's MAX_CMPCTBLOCKS_INFLIGHT_PER_BLOCK). */
 export const MAX_REQUESTS_OF_BLOCK = 3;

@@ -1,5 +1,5 @@
 import { type ApiError, type ErrorDetails, FAILURES, type FailureCode } from '../../http/errors.ts';
-import { isRefusal, type Refusal } from '../../port/node-actions.ts';
+import { isRefusal, type Refusal } from '../../port/refusal.ts';
 
 /** Codes of JSON-RPC errors, as Core numbers them. */
 export const RPC_ERROR = {

@@ -15,7 +15,7 @@ import { decodeMiniscript } from './miniscript/decode.ts';
 import { MAX_PUBKEYS_PER_MULTI_A, type MiniscriptContext } from './miniscript/fragment.ts';
 import { markDuplicateKeys } from './miniscript/node.ts';
 import { keyIdentity, MiniscriptDescriptor } from './miniscript-descriptor.ts';
-import type { ParseContext } from './parse-key.ts';
+import type { ParseContext } from './parse-state.ts';
 import { MultiANode, MultiNode, OutputNode, ShNode, TrNode, WshNode } from './script-nodes.ts';
 import { inferTaprootTree } from './taproot-tree.ts';
 

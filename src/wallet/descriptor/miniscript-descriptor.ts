@@ -8,7 +8,8 @@ import { xOnly } from './key-nodes.ts';
 import { formatMiniscript, miniscriptScript } from './miniscript/format.ts';
 import { findInsane, type MiniscriptNode, markDuplicateKeys } from './miniscript/node.ts';
 import { parseMiniscript } from './miniscript/parse.ts';
-import { type ParseContext, type ParseState, parseKey } from './parse-key.ts';
+import { parseKey } from './parse-key.ts';
+import type { ParseContext, ParseState } from './parse-state.ts';
 
 /** BIP-68: set in a relative lock of time, and the bits that have the length. */
 const SEQUENCE_TYPE_FLAG = 0x40_0000;

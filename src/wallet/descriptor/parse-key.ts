@@ -3,25 +3,12 @@ import { signatureEngine } from '../../crypto/secp256k1.ts';
 import { hexToBytes, isHex } from '../../util/bytes.ts';
 import { ExtendedPrivateKey, type ExtendedPublicKey, parseExtendedPublicKey } from '../keys/extended-key.ts';
 import { PrivateKey } from '../keys/private-key.ts';
-import type { SigningData } from '../keys/signing-data.ts';
-import type { KeyEncoding } from './descriptor.ts';
 import { descriptorFail } from './expression-reader.ts';
 import { ExtendedKey } from './extended-key-expression.ts';
 import { ConstantKey, type KeyExpression, OriginKey } from './key-expression.ts';
 import { parseMusig } from './parse-musig.ts';
+import type { ParseContext, ParseState } from './parse-state.ts';
 import { type Notation, parseSteps, takeWildcard } from './parse-steps.ts';
-
-/** Where an expression stands: at the top, or inside that function. */
-export type ParseContext = 'top' | 'sh' | 'wpkh' | 'wsh' | 'tr' | 'musig';
-
-/** What goes along while a descriptor is read. */
-export interface ParseState {
-  readonly encoding: KeyEncoding;
-  /** The private keys found so far. */
-  readonly keys: SigningData;
-  /** Key expressions found so far. */
-  keyCount: number;
-}
 
 const FINGERPRINT_DIGITS = 8;
 

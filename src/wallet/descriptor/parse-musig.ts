@@ -2,7 +2,7 @@ import type { KeyPath } from '../keys/key-path.ts';
 import { descriptorFail, ExpressionReader, withPrefix, zipPaths } from './expression-reader.ts';
 import type { KeyExpression } from './key-expression.ts';
 import { MusigKey, type MusigParts } from './musig-key.ts';
-import type { ParseState } from './parse-key.ts';
+import type { ParseState } from './parse-state.ts';
 import { parseSteps, takeWildcard } from './parse-steps.ts';
 
 type ParseParticipant = (text: string) => readonly KeyExpression[];

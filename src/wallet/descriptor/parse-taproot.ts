@@ -1,6 +1,7 @@
 import type { DescriptorNode } from './descriptor-node.ts';
 import { descriptorFail, ExpressionReader, withPrefix, zipPaths } from './expression-reader.ts';
-import { type ParseState, parseKey } from './parse-key.ts';
+import { parseKey } from './parse-key.ts';
+import type { ParseState } from './parse-state.ts';
 import { TrNode } from './script-nodes.ts';
 import { MAX_TAPROOT_DEPTH } from './taproot-tree.ts';
 

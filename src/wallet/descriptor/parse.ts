@@ -12,7 +12,8 @@ import type { KeyExpression } from './key-expression.ts';
 import { ComboNode, PkhNode, PkNode, RawTrNode, UnusedNode, WpkhNode } from './key-nodes.ts';
 import { MAX_PUBKEYS_PER_MULTI_A } from './miniscript/fragment.ts';
 import { parseMiniscriptNodes } from './miniscript-descriptor.ts';
-import { type ParseContext, type ParseState, parseKey } from './parse-key.ts';
+import { parseKey } from './parse-key.ts';
+import type { ParseContext, ParseState } from './parse-state.ts';
 import { parseTaproot } from './parse-taproot.ts';
 import { MultiANode, MultiNode, OutputNode, ShNode, WshNode } from './script-nodes.ts';
 

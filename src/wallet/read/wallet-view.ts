@@ -2,9 +2,9 @@ import { parseTransaction } from '../../primitives/block.ts';
 import type { Transaction } from '../../primitives/transaction.ts';
 import { addressOf } from '../../script/address.ts';
 import type { KeyEncoding } from '../descriptor/descriptor.ts';
+import type { WalletCursor } from '../store/wallet-meta.ts';
 import { depthOf, type WalletReads } from '../store/wallet-reads.ts';
 import { TxStateCode } from '../store/wallet-schema.ts';
-import type { WalletCursor } from '../store/wallet-store.ts';
 import type { WalletTxRecord } from '../store/wallet-tx-store.ts';
 
 /** Confirmations a coinbase needs before it can be spent, and one for its own block. */

@@ -2,8 +2,8 @@ import type { Database } from 'bun:sqlite';
 import type { Outpoint } from '../../primitives/outpoint.ts';
 import { openWalletReader } from './wallet-database.ts';
 import { WalletKeyReads } from './wallet-keys-store.ts';
+import type { AddressPurpose, WalletCursor, WalletMeta } from './wallet-meta.ts';
 import { TxStateCode } from './wallet-schema.ts';
-import type { AddressPurpose, WalletCursor, WalletMeta } from './wallet-store.ts';
 import { outpointBytes, TX_COLUMNS, txRecord, WalletTxReads, type WalletTxRecord } from './wallet-tx-store.ts';
 
 /** An entry of the address book. */

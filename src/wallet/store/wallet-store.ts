@@ -4,45 +4,10 @@ import { type ChainDatabaseIdentity, closeDatabase } from '../../storage/databas
 import { RequestStore } from './request-store.ts';
 import { createWalletDatabase, openWalletDatabase } from './wallet-database.ts';
 import { WalletKeyStore } from './wallet-keys-store.ts';
+import type { AddressPurpose, WalletCursor, WalletMeta } from './wallet-meta.ts';
 import { WalletReads } from './wallet-reads.ts';
 import { WalletSeals } from './wallet-seals.ts';
 import { outpointBytes, WalletTxStore } from './wallet-tx-store.ts';
-
-/** Up to which block a wallet has followed the chain. */
-export interface WalletCursor {
-  readonly height: number;
-  readonly hash: Uint8Array;
-}
-
-/** Single values of a wallet. */
-export interface WalletMeta {
-  /** Core's names of the flags that are set. */
-  flags: readonly string[];
-  /** Unix seconds; nothing of ours is in blocks before. Null where that is not known. */
-  birthTime: number | null;
-  /** How the keys are sealed; null where they are not. */
-  encryption: SealedMasterKey | null;
-  keypool: number;
-  /** From this block on some scripts are still to be looked up; null where there are none. */
-  unscannedFrom: number | null;
-  /** By the id of a descriptor: its scripts from this index on are still to be looked up. */
-  filledUnseen: Readonly<Record<number, number>> | null;
-}
-
-/** The key that seals the private keys, sealed itself with one made from the passphrase. */
-export interface SealedMasterKey {
-  readonly kdf: 'scrypt';
-  readonly cost: number;
-  readonly blockSize: number;
-  readonly parallel: number;
-  /** Hex. */
-  readonly salt: string;
-  readonly sealed: string;
-  /** The rows of the wallet have a MAC of the master key. Part of the sealed data, so that it cannot be removed. */
-  readonly integrity?: true;
-}
-
-export type AddressPurpose = 'receive' | 'send' | 'refund';
 
 /** A wallet's file, for its one writer. */
 export class WalletStore {

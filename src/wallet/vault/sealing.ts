@@ -1,7 +1,7 @@
 import { ChaCha20Poly1305, TAG_SIZE } from '../../crypto/chacha20-poly1305.ts';
 import { randomSecretBytes } from '../../crypto/random-secret.ts';
 import { hexToBytes } from '../../util/bytes.ts';
-import type { SealedMasterKey } from '../store/wallet-store.ts';
+import type { SealedMasterKey } from '../store/wallet-meta.ts';
 import { passphraseKey, type ScryptCost } from './passphrase-key.ts';
 
 const KEY_SIZE = 32;

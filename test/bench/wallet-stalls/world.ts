@@ -1,6 +1,7 @@
 import { publicKeyOf } from '../../../src/crypto/keys.ts';
 import { regtest } from '../../../src/params/regtest.ts';
-import { isRefusal, type NodeAction } from '../../../src/port/node-actions.ts';
+import type { NodeAction } from '../../../src/port/node-actions.ts';
+import { isRefusal } from '../../../src/port/refusal.ts';
 import type { ParsedTransaction } from '../../../src/primitives/block.ts';
 import type { Txid } from '../../../src/primitives/hash.ts';
 import type { Outpoint } from '../../../src/primitives/outpoint.ts';

@@ -1,9 +1,10 @@
 import { isHighS, isOrderOrMore } from '../../../src/crypto/curve.ts';
 import { derOfCompact, parseDerLax } from '../../../src/crypto/der.ts';
 import { publicKeyOf, signEcdsa } from '../../../src/crypto/keys.ts';
-import { type SignatureEngine, signatureEngine } from '../../../src/crypto/secp256k1.ts';
+import { signatureEngine } from '../../../src/crypto/secp256k1.ts';
 import { nobleEngine } from '../../../src/crypto/secp256k1-noble.ts';
 import { signSchnorr } from '../../../src/crypto/sign-schnorr.ts';
+import type { SignatureEngine } from '../../../src/crypto/signature-engine.ts';
 import { readVarBytes, readVector, writeVarBytes, writeVector } from '../../../src/primitives/compact-size.ts';
 import type { Txid } from '../../../src/primitives/hash.ts';
 import type { Transaction, TxInput, TxOutput } from '../../../src/primitives/transaction.ts';

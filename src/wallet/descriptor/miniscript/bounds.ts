@@ -1,6 +1,5 @@
 import type { Fragment, MiniscriptContext } from './fragment.ts';
-import type { MiniscriptNode } from './node.ts';
-import { has } from './type.ts';
+import { has, type Type } from './type.ts';
 
 /** A bound that is null where there is no way to do it. */
 type Bound = number | null;
@@ -18,6 +17,19 @@ export interface Bounds<T> {
 export interface Trace {
   readonly net: number;
   readonly peak: number;
+}
+
+/** The parts of a node that its bounds depend on. */
+interface BoundedNode {
+  readonly fragment: Fragment;
+  readonly k: number;
+  readonly keys: readonly number[];
+  readonly subs: readonly {
+    readonly type: Type;
+    readonly ops: OpCount;
+    readonly stack: Bounds<Trace | null>;
+    readonly witness: Bounds<number | null>;
+  }[];
 }
 
 /** Two ways of counting that fold over a tree alike: one after the other, and one or the other. */
@@ -82,7 +94,7 @@ const OWN_OPS: Partial<Record<Fragment, number>> = {
   multi: 1,
 };
 
-export function countOps(node: Pick<MiniscriptNode, 'fragment' | 'k' | 'keys' | 'subs'>): OpCount {
+export function countOps(node: BoundedNode): OpCount {
   const { fragment, k, keys, subs } = node;
   let count = OWN_OPS[fragment] ?? 0;
   if (fragment === 'multi_a') count = keys.length + 1;
@@ -159,7 +171,7 @@ const PUSH: Trace = { net: -1, peak: 0 };
 const POP: Trace = { net: 1, peak: 1 };
 const EQUAL_VERIFY: Trace = { net: 2, peak: 2 };
 
-export function stackTraces(node: Pick<MiniscriptNode, 'fragment' | 'k' | 'keys' | 'subs'>): Bounds<Trace | null> {
+export function stackTraces(node: BoundedNode): Bounds<Trace | null> {
   const { fragment, k, keys, subs } = node;
   const [x, y, z] = subs.map(({ stack }) => stack);
   const { either } = TRACES;
@@ -237,10 +249,7 @@ export function stackTraces(node: Pick<MiniscriptNode, 'fragment' | 'k' | 'keys'
 }
 
 /** Bytes of the witness, without the script. */
-export function witnessSizes(
-  node: Pick<MiniscriptNode, 'fragment' | 'k' | 'keys' | 'subs'>,
-  context: MiniscriptContext,
-): Bounds<Bound> {
+export function witnessSizes(node: BoundedNode, context: MiniscriptContext): Bounds<Bound> {
   const { fragment, k, keys, subs } = node;
   const signature = context === 'tapscript' ? 1 + 65 : 1 + 72;
   const key = context === 'tapscript' ? 1 + 32 : 1 + 33;

@@ -1,0 +1,29 @@
+/** One message to one client. */
+export interface Frame {
+  readonly type: string;
+  readonly text: string;
+  /** Where it stands within its event of the log; not set where it is no part of one. */
+  readonly within?: string;
+}
+
+/** A message; something to wait for; or null, where others may have their turn. */
+export type Step = Frame | Promise<void> | null;
+
+/** Our own ids need no escapes. */
+export function quoted(watchId: string | null): string {
+  return watchId === null ? 'null' : `"${watchId}"`;
+}
+
+/** TxStatus of what is in no block. */
+export const UNCONFIRMED =
+  '{"confirmed":false,"blockHash":null,"blockHeight":null,"blockIndex":null,"blockTime":null,"confirmations":0}';
+
+/** Hash, height and time of an event, without parsing the lists it may carry. */
+export function headOf(text: string): { hash: string; time: number } {
+  const head = text.slice(0, HEAD);
+  return { hash: HASH.exec(head)?.[1] ?? '', time: Number(TIME.exec(head)?.[1] ?? 0) };
+}
+
+const HEAD = 1000;
+const HASH = /"hash":"([0-9a-f]{64})"/;
+const TIME = /"time":(\d+)/;
