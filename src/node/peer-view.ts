@@ -38,9 +38,9 @@ function toMicroseconds(ms: number): number {
 
 /** Returns the public view of a peer; unknown values are zero. */
 export function peerView(peer: Peer, nowMs: number): PeerView {
-  const { link, negotiated, onPing, sync, tx, addr } = peer;
+  const { link, negotiated, ping, sync, tx, addr } = peer;
   const { version } = negotiated;
-  const waited = onPing.nonce === 0n ? null : nowMs - onPing.sentAt;
+  const waited = ping.nonce === 0n ? null : nowMs - ping.sentAt;
   return {
     id: peer.id,
     address: link.name,
@@ -57,7 +57,7 @@ export function peerView(peer: Peer, nowMs: number): PeerView {
     lastRecv: link.traffic.lastReceivedAt,
     bytesSent: link.traffic.sent,
     bytesRecv: link.traffic.received,
-    pingMs: onPing.last && toMicroseconds(onPing.last),
+    pingMs: ping.last && toMicroseconds(ping.last),
     minPingMs: Number.isFinite(link.standing.minPing) ? toMicroseconds(link.standing.minPing) : null,
     timeOffset: peer.timeOffset,
     startingHeight: version?.startHeight ?? -1,

@@ -55,7 +55,7 @@ export class BloomFilter {
     for (const [vout, { scriptPubKey }] of tx.outputs.entries()) {
       if (!this.#containsPush(scriptPubKey)) continue;
       found = true;
-      if (this.#takesIn(scriptPubKey)) this.insert(outpointBytes({ txid, vout }));
+      if (this.#isUpdatedBy(scriptPubKey)) this.insert(outpointBytes({ txid, vout }));
     }
     return (
       found ||
@@ -69,7 +69,7 @@ export class BloomFilter {
     return false;
   }
 
-  #takesIn(scriptPubKey: Uint8Array): boolean {
+  #isUpdatedBy(scriptPubKey: Uint8Array): boolean {
     if (this.#update === BLOOM_UPDATE.all) return true;
     if (this.#update !== BLOOM_UPDATE.pubkeyOnly) return false;
     const { type } = scriptType(scriptPubKey);

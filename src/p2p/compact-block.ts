@@ -61,7 +61,7 @@ export class PartialBlock {
   }
 
   /** Copies the found transactions, so that they do not depend on the candidates' memory. */
-  keep(): void {
+  copyTransactions(): void {
     for (const [index, slot] of this.#slots.entries())
       if (slot !== null) this.#slots[index] = { wtxid: slot.wtxid, raw: slot.raw.slice() };
   }
@@ -75,7 +75,7 @@ export class PartialBlock {
    * Returns the bytes of the block, given the missing transactions in order. The caller must verify merkle root and
    * witness commitment; a mismatch may come from a short id collision (`failed`).
    */
-  fill(txs: readonly BlockTransaction[]): { readonly status: 'ok'; readonly raw: Uint8Array } | CompactBlockFault {
+  fillBlock(txs: readonly BlockTransaction[]): { readonly status: 'ok'; readonly raw: Uint8Array } | CompactBlockFault {
     const missing = this.missing().length;
     if (txs.length !== missing) return invalid(`${txs.length} transactions for ${missing} positions`);
     let next = 0;

@@ -61,8 +61,8 @@ export class PeerManager implements PeerLogic {
   readonly #recent: RecentBlock;
   readonly #announcer: BlockAnnouncer;
   readonly #compact: CompactRelay;
-  readonly #txs: TxRelay;
-  readonly #intake: TxReceiver;
+  readonly #txRelay: TxRelay;
+  readonly #txReceiver: TxReceiver;
   readonly #addrs: AddrRelay;
   readonly #messages: PeerMessages;
 
@@ -72,20 +72,20 @@ export class PeerManager implements PeerLogic {
     const ctx: PeerContext = { ...deps, peers: this.#established, misbehaving };
     this.#ctx = ctx;
     this.#handshake = new Handshake(ctx, {
-      versionAccepted: (peer) => this.#introduced(peer),
-      established: (peer) => this.#establish(peer),
+      versionAccepted: (peer) => this.#onVersionAccepted(peer),
+      established: (peer) => this.#onEstablished(peer),
     });
     this.#keepalive = new Keepalive(ctx);
     this.#headers = new HeaderSync(ctx, (peer, last) =>
       this.#download.onHeadersAccepted(peer, last, ctx.clock.monotonicMs()),
     );
-    this.#download = new BlockDownload(ctx, { extendedChain: (peer) => this.#compact.useful(peer) });
+    this.#download = new BlockDownload(ctx, { extendedChain: (peer) => this.#compact.selectHighBandwidth(peer) });
     this.#outbound = new OutboundMonitor(ctx, this.#headers, this.#download.requests, slots);
     this.#recent = new RecentBlock(ctx);
     this.#announcer = new BlockAnnouncer(ctx, this.#recent);
     this.#compact = new CompactRelay(ctx, this.#download, this.#headers);
-    this.#txs = new TxRelay(ctx, this.#recent);
-    this.#intake = new TxReceiver(ctx, this.#txs, this.#compact);
+    this.#txRelay = new TxRelay(ctx, this.#recent);
+    this.#txReceiver = new TxReceiver(ctx, this.#txRelay, this.#compact);
     this.#addrs = new AddrRelay(ctx);
     this.#messages = new PeerMessages(ctx, {
       handshake: this.#handshake,
@@ -95,13 +95,15 @@ export class PeerManager implements PeerLogic {
       serve: new ServeBlocks(ctx, this.#recent),
       filters: new ServeFilters(ctx),
       compact: this.#compact,
-      txs: this.#txs,
-      intake: this.#intake,
+      txRelay: this.#txRelay,
+      txReceiver: this.#txReceiver,
       addrs: this.#addrs,
     });
-    const stopListening = ctx.chain.onCommit((commit) => this.#committed(commit));
-    const stopPassingOn = ctx.chain.onNewPowValidBlock((entry, block) => this.#announcer.passOn(entry, block));
-    ctx.mempool.relay.setAnnouncer(({ wtxid }) => this.#txs.announce(wtxid));
+    const stopListening = ctx.chain.onCommit((commit) => this.#onCommit(commit));
+    const stopPassingOn = ctx.chain.onNewPowValidBlock((entry, block) =>
+      this.#announcer.announceUnvalidated(entry, block),
+    );
+    ctx.mempool.relay.setAnnouncer(({ wtxid }) => this.#txRelay.announceTransaction(wtxid));
     every(TICK_MS, () => this.#tick(), signal);
     signal.addEventListener(
       'abort',
@@ -134,8 +136,8 @@ export class PeerManager implements PeerLogic {
     this.#established.delete(peer.id);
     this.#headers.removePeer(peer);
     this.#download.removePeer(peer, nowMs);
-    this.#compact.closed(peer);
-    this.#intake.closed(peer);
+    this.#compact.removePeer(peer);
+    this.#txReceiver.removePeer(peer);
     this.#ctx.log[peer.inbound ? 'debug' : 'info']('peer disconnected', { peer: peer.id, reason });
     if (peer.negotiated.established) this.#observer?.closed(peer, reason);
   }
@@ -147,16 +149,16 @@ export class PeerManager implements PeerLogic {
   message(link: PeerLink, { type, payload }: NetMessage): void | Promise<void> {
     const peer = this.#all.get(link);
     if (!peer || peer.gone || link.closed) return;
-    if (!this.#isDue(peer, type)) return;
+    if (!this.#isExpected(peer, type)) return;
     if (FILTER_MESSAGES.has(type) && !link.permissions.has('bloomfilter')) {
       link.disconnect(`${type} without the service`);
       return;
     }
     try {
-      const work = this.#messages.handle(peer, type, payload);
-      return work?.catch((error) => this.#failed(peer, type, error));
+      const work = this.#messages.processMessage(peer, type, payload);
+      return work?.catch((error) => this.#onMessageError(peer, type, error));
     } catch (error) {
-      this.#failed(peer, type, error);
+      this.#onMessageError(peer, type, error);
     }
   }
 
@@ -172,27 +174,27 @@ export class PeerManager implements PeerLogic {
 
   /** Sends a ping to every peer with its next tick. */
   pingAll(): void {
-    for (const { onPing } of this.#established.values()) onPing.queued = true;
+    for (const { ping } of this.#established.values()) ping.queued = true;
   }
 
-  #isDue({ negotiated }: Peer, type: string): boolean {
+  #isExpected({ negotiated }: Peer, type: string): boolean {
     // Unknown messages are ignored, as later protocol versions may add some.
     if (!isMessageType(type)) return false;
     if (negotiated.version === null) return type === 'version';
     return negotiated.established || HANDSHAKE_MESSAGES.has(type);
   }
 
-  #failed(peer: Peer, type: string, error: unknown): void {
+  #onMessageError(peer: Peer, type: string, error: unknown): void {
     if (error instanceof MessageError) {
       if (error.verdict === 'misbehaving') this.#misbehaving(peer, error.message);
       // Core ignores malformed messages. A peer that sends one wastes our time or is out of sync, so it is
       // disconnected.
       else peer.link.disconnect(`malformed ${type}`);
-    } else this.#broken(peer, 'message processing failed', { type, error });
+    } else this.#disconnectOnError(peer, 'message processing failed', { type, error });
   }
 
   /** Disconnects a peer after an internal error or when the node stops; one lost peer is better than a crash. */
-  #broken({ id, link }: Peer, what: string, facts: Record<string, unknown>): void {
+  #disconnectOnError({ id, link }: Peer, what: string, facts: Record<string, unknown>): void {
     const { chain, log } = this.#ctx;
     if (chain.stopped === null) log.error(what, { peer: id, ...facts });
     link.disconnect(chain.stopped === null ? 'internal error' : 'node is stopping');
@@ -216,33 +218,35 @@ export class PeerManager implements PeerLogic {
       if (equalAddresses(link.service.address, address)) link.disconnect('misbehaving');
   }
 
-  #introduced(peer: Peer): void {
+  #onVersionAccepted(peer: Peer): void {
     const { link } = peer;
     // The clocks of inbound peers are not sampled, since an attacker could add any number of them.
     if (!peer.inbound) this.timeOffsets.add(peer.timeOffset);
     link.standing.hasRelevantServices = peer.servesBlocks && peer.servesWitness;
     peer.sync.preferred =
       (!peer.inbound || link.permissions.has('noban')) && link.type !== 'addr-fetch' && peer.servesBlocks;
-    this.#txs.introduced(peer);
+    this.#txRelay.setUpPeer(peer);
   }
 
-  #establish(peer: Peer): void {
+  #onEstablished(peer: Peer): void {
     this.#established.set(peer.id, peer);
     this.#observer?.established(peer);
-    this.#intake.established(peer);
-    this.#addrs.established(peer);
+    this.#txReceiver.addPeer(peer);
+    this.#addrs.requestAddresses(peer);
     this.#tickPeer(peer, this.#ctx.clock.monotonicMs());
   }
 
-  #committed({ tip, connected, disconnected }: ChainCommit): void {
+  #onCommit({ tip, connected, disconnected }: ChainCommit): void {
     const { chain } = this.#ctx;
     this.#outbound.onNewTip();
     this.#download.onBlocksConnected();
-    this.#recent.set(tip);
-    if (disconnected.length > 0) this.#intake.disconnected();
+    this.#recent.setTip(tip);
+    if (disconnected.length > 0) this.#txReceiver.onBlocksDisconnected();
     if (chain.initialSync) return;
-    this.#intake.connected(connected.slice(-MAX_LOOKED_THROUGH).map((entry) => this.#recent.block(entry)));
-    this.#announcer.moved(connected);
+    this.#txReceiver.onBlocksConnected(
+      connected.slice(-MAX_BLOCKS_PER_COMMIT).map((entry) => this.#recent.readBlock(entry)),
+    );
+    this.#announcer.onNewTip(connected);
   }
 
   #tick(): void {
@@ -252,10 +256,10 @@ export class PeerManager implements PeerLogic {
         if (peer.negotiated.established) this.#tickPeer(peer, nowMs);
         else this.#handshake.tick(peer, nowMs);
       } catch (error) {
-        this.#broken(peer, 'peer tick failed', { error });
+        this.#disconnectOnError(peer, 'peer tick failed', { error });
       }
     this.#outbound.checkOutboundPeers(nowMs);
-    this.#txs.rebroadcast(nowMs);
+    this.#txRelay.rebroadcast(nowMs);
   }
 
   #tickPeer(peer: Peer, nowMs: number): void {
@@ -264,8 +268,8 @@ export class PeerManager implements PeerLogic {
     this.#headers.tick(peer, nowMs);
     this.#announcer.tick(peer);
     this.#addrs.tick(peer, nowMs);
-    this.#txs.tick(peer, nowMs);
-    this.#intake.tick(peer);
+    this.#txRelay.tick(peer, nowMs);
+    this.#txReceiver.tick(peer);
     this.#outbound.considerEviction(peer, nowMs);
     this.#download.tick(peer, nowMs);
   }
@@ -280,4 +284,4 @@ function repeat(ms: number, act: () => void, signal: AbortSignal): void {
  * Maximum number of blocks of one commit whose transactions are processed; after initial block download there are
  * rarely more.
  */
-const MAX_LOOKED_THROUGH = 100;
+const MAX_BLOCKS_PER_COMMIT = 100;

@@ -17,7 +17,7 @@ import type { BlockDownload } from './sync/block-download.ts';
 import type { HeaderSync } from './sync/header-sync.ts';
 
 /** Time slice for processing an inventory list before yielding, milliseconds. */
-const TURN_MS = 4;
+const SLICE_MS = 4;
 /** Maximum number of items in one `notfound`. */
 const MAX_NOT_FOUND = 1000;
 
@@ -30,8 +30,8 @@ export interface ProtocolParts {
   readonly serve: ServeBlocks;
   readonly filters: ServeFilters;
   readonly compact: CompactRelay;
-  readonly txs: TxRelay;
-  readonly intake: TxReceiver;
+  readonly txRelay: TxRelay;
+  readonly txReceiver: TxReceiver;
   readonly addrs: AddrRelay;
 }
 
@@ -46,11 +46,11 @@ export class PeerMessages {
   }
 
   /** Processes a message. Throws MessageError if it is malformed. Returns a promise only if the processing yields. */
-  handle(peer: Peer, type: string, payload: Uint8Array): void | Promise<void> {
+  processMessage(peer: Peer, type: string, payload: Uint8Array): void | Promise<void> {
     // Inventory lists are processed while they are decoded.
-    if (type === 'inv') return this.#inventory(peer, new InventoryItems(type, payload));
-    if (type === 'getdata') return this.#answer(peer, new InventoryItems(type, payload));
-    if (type === 'notfound') return this.#notFound(peer, new InventoryItems(type, payload));
+    if (type === 'inv') return this.#onInv(peer, new InventoryItems(type, payload));
+    if (type === 'getdata') return this.#onGetData(peer, new InventoryItems(type, payload));
+    if (type === 'notfound') return this.#onNotFound(peer, new InventoryItems(type, payload));
     const message = decodeMessage(type, payload);
     if (message !== null) return this.#handleDecoded(peer, message);
   }
@@ -66,7 +66,7 @@ export class PeerMessages {
       case 'sendaddrv2':
         return this.#parts.handshake.onNegotiation(peer, type);
       case 'ping':
-        return this.#parts.keepalive.ping(peer, value.nonce);
+        return this.#parts.keepalive.onPing(peer, value.nonce);
       case 'pong':
         return this.#parts.keepalive.onPong(peer, value.nonce, this.#ctx.clock.monotonicMs());
       case 'sendheaders':
@@ -78,44 +78,44 @@ export class PeerMessages {
         negotiated.wantsCompactBlocks = value.announce;
         return;
       case 'feefilter':
-        return this.#parts.txs.feefilter(peer, value.feerate);
+        return this.#parts.txRelay.onFeeFilter(peer, value.feerate);
       case 'addr':
       case 'addrv2':
-        return this.#parts.addrs.addresses(peer, value.addresses);
+        return this.#parts.addrs.onAddr(peer, value.addresses);
       case 'getaddr':
-        return this.#parts.addrs.getaddr(peer);
+        return this.#parts.addrs.onGetAddr(peer);
       case 'mempool':
-        return this.#parts.txs.mempool(peer);
+        return this.#parts.txRelay.onMempool(peer);
       case 'getheaders':
-        return this.#parts.serve.getheaders(peer, value);
+        return this.#parts.serve.onGetHeaders(peer, value);
       case 'getblocks':
-        return this.#parts.serve.getblocks(peer, value);
+        return this.#parts.serve.onGetBlocks(peer, value);
       case 'headers':
         return this.#parts.headers.onHeaders(peer, value.headers);
       case 'block':
         return this.#parts.download.onBlock(peer, value);
       case 'tx':
-        return this.#parts.intake.transaction(peer, value.tx);
+        return this.#parts.txReceiver.onTx(peer, value.tx);
       case 'cmpctblock':
-        return this.#parts.compact.block(peer, value);
+        return this.#parts.compact.onCompactBlock(peer, value);
       case 'getblocktxn':
-        return this.#parts.serve.getblocktxn(peer, value);
+        return this.#parts.serve.onGetBlockTxn(peer, value);
       case 'blocktxn':
-        return this.#parts.compact.transactions(peer, value);
+        return this.#parts.compact.onBlockTxn(peer, value);
       case 'filterload':
-        return this.#parts.txs.setFilter(peer, new BloomFilter(value));
+        return this.#parts.txRelay.setBloomFilter(peer, new BloomFilter(value));
       case 'filteradd':
         // BIP-37: `filteradd` needs a filter.
         if (peer.tx?.filter) return peer.tx.filter.insert(value.element);
         return this.#ctx.misbehaving(peer, 'filteradd without a filter');
       case 'filterclear':
-        return this.#parts.txs.setFilter(peer, null);
+        return this.#parts.txRelay.setBloomFilter(peer, null);
       case 'getcfilters':
-        return this.#parts.filters.getcfilters(peer, value);
+        return this.#parts.filters.onGetCFilters(peer, value);
       case 'getcfheaders':
-        return this.#parts.filters.getcfheaders(peer, value);
+        return this.#parts.filters.onGetCFHeaders(peer, value);
       case 'getcfcheckpt':
-        return this.#parts.filters.getcfcheckpt(peer, value);
+        return this.#parts.filters.onGetCFCheckpt(peer, value);
       case 'inv':
       case 'getdata':
       case 'notfound':
@@ -129,51 +129,51 @@ export class PeerMessages {
     }
   }
 
-  async #inventory(peer: Peer, items: InventoryItems): Promise<void> {
+  async #onInv(peer: Peer, items: InventoryItems): Promise<void> {
     let lastBlock: BlockHash | null = null;
-    await this.#inTurns(peer, items, (item) => {
+    await this.#processItems(peer, items, (item) => {
       if (item.kind === INVENTORY.block) lastBlock = item.hash as BlockHash;
-      else if (!this.#parts.intake.announced(peer, item))
+      else if (!this.#parts.txReceiver.onTxInv(peer, item))
         peer.link.disconnect('transaction announced in violation of protocol');
     });
     if (peer.gone || peer.link.closed) return;
     if (lastBlock !== null) this.#parts.headers.onBlockInv(peer, lastBlock);
-    this.#parts.intake.tick(peer);
+    this.#parts.txReceiver.tick(peer);
   }
 
-  #notFound(peer: Peer, items: InventoryItems): Promise<void> {
-    return this.#inTurns(peer, items, (item) => this.#parts.intake.notfound(peer, item));
+  #onNotFound(peer: Peer, items: InventoryItems): Promise<void> {
+    return this.#processItems(peer, items, (item) => this.#parts.txReceiver.onNotFound(peer, item));
   }
 
   /** Answers `getdata` item by item, as fast as the peer reads the answers. */
-  async #answer(peer: Peer, items: InventoryItems): Promise<void> {
+  async #onGetData(peer: Peer, items: InventoryItems): Promise<void> {
     const { link } = peer;
     let missing: InventoryItem[] = [];
     const sendMissing = () => {
       if (missing.length > 0) link.send('notfound', { items: missing });
       missing = [];
     };
-    await this.#inTurns(peer, items, (item) => {
-      if (isBlockKind(item.kind)) return this.#parts.serve.getdata(peer, item);
-      if (isTransactionKind(item.kind) && !this.#parts.txs.getdata(peer, item)) missing.push(item);
+    await this.#processItems(peer, items, (item) => {
+      if (isBlockKind(item.kind)) return this.#parts.serve.serveBlock(peer, item);
+      if (isTransactionKind(item.kind) && !this.#parts.txRelay.serveTransaction(peer, item)) missing.push(item);
       if (missing.length >= MAX_NOT_FOUND) sendMissing();
     });
     sendMissing();
   }
 
   /** Processes items until the peer disconnects. Yields after each time slice and while the send queue is full. */
-  async #inTurns(
+  async #processItems(
     peer: Peer,
     items: InventoryItems,
     handle: (item: InventoryItem) => void | Promise<void>,
   ): Promise<void> {
     const { link } = peer;
-    let until = performance.now() + TURN_MS;
+    let until = performance.now() + SLICE_MS;
     for (const item of items) {
       if (link.sendQueueFull || performance.now() > until) {
         await link.whenWritable();
         await new Promise(setImmediate);
-        until = performance.now() + TURN_MS;
+        until = performance.now() + SLICE_MS;
       }
       if (link.closed || peer.gone) return;
       const work = handle(item);

@@ -61,7 +61,7 @@ test('any block comes back, from whatever part of it is known, in any order', ()
       const request = encodeMessage('getblocktxn', { blockHash: block.hash, indexes: missing });
       const { indexes } = MESSAGES.getblocktxn.decode(request);
       const reply = encodeMessage('blocktxn', { blockHash: block.hash, txs: indexes.map((i) => block.txs[i]!) });
-      const filled = received.fill(MESSAGES.blocktxn.decode(reply).txs);
+      const filled = received.fillBlock(MESSAGES.blocktxn.decode(reply).txs);
       expect(filled.status === 'ok' && bytesToHex(filled.raw)).toBe(bytesToHex(block.raw));
     }),
   );
@@ -80,7 +80,10 @@ test('any places may be prefilled', () => {
           next = i + 1;
         } else shortIds.push(shortId(key, tx.wtxid));
       }
-      const filled = partial(overTheWire({ header: block.header, nonce: 5n, shortIds, prefilled }), block.txs).fill([]);
+      const filled = partial(
+        overTheWire({ header: block.header, nonce: 5n, shortIds, prefilled }),
+        block.txs,
+      ).fillBlock([]);
       expect(filled.status === 'ok' && bytesToHex(filled.raw)).toBe(bytesToHex(block.raw));
     }),
   );
@@ -94,7 +97,7 @@ test.skipIf(!hasVectors)('a block of the main network, and its announcement as i
   const ours = compactBlockOf(block, received.nonce);
   const places = received.prefilled.length;
   if (places === 1) expect(ours.shortIds).toEqual(received.shortIds);
-  const filled = partial(received, block.txs.toReversed()).fill([]);
+  const filled = partial(received, block.txs.toReversed()).fillBlock([]);
   expect(filled.status === 'ok' && Buffer.compare(filled.raw, block.raw)).toBe(0);
 });
 
@@ -142,9 +145,9 @@ describe('Core calls invalid', () => {
 
   test('too few or too many transactions for the places', () => {
     const block = partial(compact({ shortIds: [1, 2], prefilled: [{ gap: 0, tx }] }), []);
-    expect(block.fill([other])).toEqual({ status: 'invalid', reason: '1 transactions for 2 positions' });
-    expect(block.fill([other, other, other]).status).toBe('invalid');
-    expect(block.fill([other, other]).status).toBe('ok');
+    expect(block.fillBlock([other])).toEqual({ status: 'invalid', reason: '1 transactions for 2 positions' });
+    expect(block.fillBlock([other, other, other]).status).toBe('invalid');
+    expect(block.fillBlock([other, other]).status).toBe('ok');
   });
 });
 

@@ -15,33 +15,33 @@ export class Keepalive {
     this.#ctx = ctx;
   }
 
-  tick({ link, onPing, negotiated }: Peer, nowMs: number): void {
-    if (onPing.nonce !== 0n && nowMs - onPing.sentAt > TIMEOUT_MS) {
+  tick({ link, ping, negotiated }: Peer, nowMs: number): void {
+    if (ping.nonce !== 0n && nowMs - ping.sentAt > TIMEOUT_MS) {
       link.disconnect('ping timeout');
       return;
     }
-    const due = onPing.sentAt === 0 || nowMs - onPing.sentAt > PING_INTERVAL_MS;
-    if (!onPing.queued && (onPing.nonce !== 0n || !due)) return;
-    onPing.queued = false;
-    onPing.sentAt = nowMs;
+    const due = ping.sentAt === 0 || nowMs - ping.sentAt > PING_INTERVAL_MS;
+    if (!ping.queued && (ping.nonce !== 0n || !due)) return;
+    ping.queued = false;
+    ping.sentAt = nowMs;
     // Peers up to this version do not send a pong, so the nonce stays 0 and no answer is awaited.
     const nonce = random64(this.#ctx.random) || 1n;
-    onPing.nonce = negotiated.protocol > PING_NONCE_VERSION ? nonce : 0n;
+    ping.nonce = negotiated.protocol > PING_NONCE_VERSION ? nonce : 0n;
     link.send('ping', { nonce });
   }
 
-  ping({ link, negotiated }: Peer, nonce: bigint): void {
+  onPing({ link, negotiated }: Peer, nonce: bigint): void {
     if (negotiated.protocol > PING_NONCE_VERSION) link.send('pong', { nonce });
   }
 
   /** Processes a pong. One with another nonce is ignored, as in Core; a short payload or nonce 0 ends the wait. */
   onPong(peer: Peer, nonce: bigint | null, nowMs: number): void {
-    const { onPing, link } = peer;
-    if (onPing.nonce === 0n) return;
-    if (nonce === onPing.nonce) {
-      onPing.last = nowMs - onPing.sentAt;
-      link.standing.minPing = Math.min(link.standing.minPing, onPing.last);
+    const { ping, link } = peer;
+    if (ping.nonce === 0n) return;
+    if (nonce === ping.nonce) {
+      ping.last = nowMs - ping.sentAt;
+      link.standing.minPing = Math.min(link.standing.minPing, ping.last);
     } else if (nonce !== null && nonce !== 0n) return;
-    onPing.nonce = 0n;
+    ping.nonce = 0n;
   }
 }

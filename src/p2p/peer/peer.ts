@@ -148,7 +148,7 @@ export class Peer {
     compactBlocks: false,
     wantsCompactBlocks: false,
   };
-  readonly onPing: PingState = { nonce: 0n, sentAt: 0, last: null, queued: false };
+  readonly ping: PingState = { nonce: 0n, sentAt: 0, last: null, queued: false };
   readonly sync: SyncState = {
     bestKnown: null,
     unknownBlock: null,

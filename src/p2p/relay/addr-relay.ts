@@ -37,9 +37,9 @@ export class AddrRelay {
   }
 
   /** Requests addresses from an outbound peer, once. */
-  established(peer: Peer): void {
+  requestAddresses(peer: Peer): void {
     if (peer.inbound) return;
-    const state = this.#setUp(peer);
+    const state = this.#stateOf(peer);
     if (state === null) return;
     peer.link.send('getaddr', null);
     state.weAsked = true;
@@ -50,21 +50,21 @@ export class AddrRelay {
    * Answers `getaddr` once, and only for inbound peers, so that observers cannot fingerprint the node or infer its
    * connections.
    */
-  getaddr(peer: Peer): void {
+  onGetAddr(peer: Peer): void {
     if (!peer.inbound) return;
-    const state = this.#setUp(peer);
+    const state = this.#stateOf(peer);
     if (state === null || state.askedUs) return;
     state.askedUs = true;
     state.queue.length = 0;
-    for (const address of this.#ctx.connections.addrResponse(peer.link)) this.#push(peer, state, address);
+    for (const address of this.#ctx.connections.addrResponse(peer.link)) this.#queueAddress(peer, state, address);
   }
 
-  addresses(peer: Peer, addresses: readonly PeerAddress[]): void {
+  onAddr(peer: Peer, addresses: readonly PeerAddress[]): void {
     const { connections, clock, random } = this.#ctx;
-    const state = this.#setUp(peer);
+    const state = this.#stateOf(peer);
     if (state === null) return;
     const now = unixSeconds(clock);
-    this.#refill(state);
+    this.#refillTokens(state);
     const kept: PeerAddress[] = [];
     for (const given of shuffled(addresses, random)) {
       if (state.tokens >= 1) state.tokens -= 1;
@@ -79,7 +79,7 @@ export class AddrRelay {
       if (connections.isBannedOrDiscouraged(address.address)) continue;
       state.processed++;
       const fresh = time > now - FRESH && !state.weAsked && addresses.length <= MAX_FRESH;
-      if (fresh && isRoutable(address.address)) this.#relay(peer, address);
+      if (fresh && isRoutable(address.address)) this.#relayAddress(peer, address);
       if (connections.isReachable(address.address)) kept.push(address);
     }
     connections.addresses.add(kept, peer.link.service.address, PENALTY);
@@ -98,8 +98,8 @@ export class AddrRelay {
       if (!first) state.known.reset();
       const own = connections.localAddressFor(peer.link, peer.seesUsAt);
       // The first self-announcement is sent separately, so that the peer's rate limit does not drop it.
-      if (own !== null && first && isCompatible(peer, own)) this.#send(peer, [own]);
-      else if (own !== null && !first) this.#push(peer, state, own);
+      if (own !== null && first && isCompatible(peer, own)) this.#sendAddresses(peer, [own]);
+      else if (own !== null && !first) this.#queueAddress(peer, state, own);
       state.nextOwnAt = nowMs + poissonDelay(OWN_MEAN_MS, random);
     }
     if (nowMs <= state.nextAt) return;
@@ -110,15 +110,15 @@ export class AddrRelay {
       state.known.insert(key);
       return true;
     });
-    if (news.length > 0) this.#send(peer, news);
+    if (news.length > 0) this.#sendAddresses(peer, news);
   }
 
-  #send(peer: Peer, addresses: PeerAddress[]): void {
+  #sendAddresses(peer: Peer, addresses: PeerAddress[]): void {
     peer.link.send(peer.negotiated.addrV2 ? 'addrv2' : 'addr', { addresses });
   }
 
   /** Returns the address relay state, created on first use; null for peers without address relay. */
-  #setUp(peer: Peer): AddrRelayState | null {
+  #stateOf(peer: Peer): AddrRelayState | null {
     const { type } = peer.link;
     if (type === 'block-relay-only' || type === 'feeler') return null;
     peer.addr ??= {
@@ -136,7 +136,7 @@ export class AddrRelay {
     return peer.addr;
   }
 
-  #refill(state: AddrRelayState): void {
+  #refillTokens(state: AddrRelayState): void {
     const nowMs = this.#ctx.clock.monotonicMs();
     if (state.tokens < MAX_TOKENS)
       state.tokens = Math.min(MAX_TOKENS, state.tokens + ((nowMs - state.tokensAt) / 1000) * TOKENS_PER_SECOND);
@@ -147,7 +147,7 @@ export class AddrRelay {
    * Core's RelayAddress: relays an address to one or two peers. The choice is fixed for about a day per address, so
    * that repeating it does not spread it further.
    */
-  #relay(from: Peer, address: PeerAddress): void {
+  #relayAddress(from: Peer, address: PeerAddress): void {
     const reachable = this.#ctx.connections.isReachable(address.address);
     const key = keyOf(address);
     const hash = sipHash(ZERO_KEY, key);
@@ -159,11 +159,11 @@ export class AddrRelay {
       if (peer !== from && peer.addr !== null && isCompatible(peer, address))
         candidates.push({ peer, state: peer.addr, score: score(peer.id) });
     candidates.sort((a, b) => (a.score < b.score ? 1 : -1));
-    for (const { peer, state } of candidates.slice(0, count)) this.#push(peer, state, address);
+    for (const { peer, state } of candidates.slice(0, count)) this.#queueAddress(peer, state, address);
   }
 
   /** Queues an address; if the queue is full, it replaces a random one. */
-  #push(peer: Peer, state: AddrRelayState, address: PeerAddress): void {
+  #queueAddress(peer: Peer, state: AddrRelayState, address: PeerAddress): void {
     if (state.known.contains(keyOf(address)) || !isCompatible(peer, address)) return;
     if (state.queue.length < MAX_ADDRESSES) state.queue.push(address);
     else state.queue[this.#ctx.random(MAX_ADDRESSES)] = address;

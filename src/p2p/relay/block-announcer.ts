@@ -15,7 +15,7 @@ export class BlockAnnouncer {
   readonly #ctx: PeerContext;
   readonly #recent: RecentBlock;
   /** Height of the highest block announced before its validation. */
-  #passedOn = -1;
+  #highestUnvalidated = -1;
 
   constructor(ctx: PeerContext, recent: RecentBlock) {
     this.#ctx = ctx;
@@ -26,25 +26,25 @@ export class BlockAnnouncer {
    * Core's NewPoWValidBlock: sends a block before its validation to the peers in high-bandwidth mode (BIP-152). Only
    * the first block at a height is sent, which limits what an attacker can make us relay.
    */
-  passOn(entry: ChainEntry, block: ParsedBlock): void {
-    if (entry.height <= this.#passedOn) return;
-    this.#passedOn = entry.height;
-    this.#recent.setNext(entry, block);
+  announceUnvalidated(entry: ChainEntry, block: ParsedBlock): void {
+    if (entry.height <= this.#highestUnvalidated) return;
+    this.#highestUnvalidated = entry.height;
+    this.#recent.setUnvalidated(entry, block);
     for (const peer of this.#ctx.peers.values()) {
       const { negotiated, sync, link } = peer;
       if (!negotiated.wantsCompactBlocks || negotiated.protocol < INVALID_COMPACT_VERSION) continue;
       processBlockAvailability(peer, this.#ctx.chain);
       if (hasHeader(peer, entry) || !hasHeader(peer, entry.parent!)) continue;
-      link.sendPayload('cmpctblock', this.#recent.compact(entry));
+      link.sendPayload('cmpctblock', this.#recent.compactPayload(entry));
       sync.bestHeaderSent = entry;
     }
   }
 
   /** Announces a new tip. `connected` are the blocks that were connected, lowest first. */
-  moved(connected: readonly ChainEntry[]): void {
+  onNewTip(connected: readonly ChainEntry[]): void {
     const tip = connected.at(-1);
     if (!tip) return;
-    this.#recent.set(tip);
+    this.#recent.setTip(tip);
     if (this.#ctx.chain.initialSync) return;
     const news = connected.slice(-MAX_ANNOUNCED);
     for (const peer of this.#ctx.peers.values()) {
@@ -94,7 +94,7 @@ export class BlockAnnouncer {
     // The peer has all of them.
     if (!last) return true;
     if (unknown.length === 1 && negotiated.wantsCompactBlocks)
-      link.sendPayload('cmpctblock', this.#recent.compact(last));
+      link.sendPayload('cmpctblock', this.#recent.compactPayload(last));
     else if (negotiated.prefersHeaders) link.send('headers', { headers: unknown.map(({ header }) => header) });
     else return false;
     sync.bestHeaderSent = last;

@@ -18,7 +18,7 @@ import { punishForBlock } from '../sync/punish.ts';
 import { canDirectFetch } from './recent-block.ts';
 
 /** Number of peers selected for high-bandwidth compact blocks (BIP-152). */
-const MAX_UNASKED = 3;
+const MAX_HIGH_BANDWIDTH = 3;
 /** Blocks higher above the tip contain too few transactions of our mempool. */
 const MAX_AHEAD = 2;
 /**
@@ -34,7 +34,7 @@ export class CompactRelay {
   readonly #download: BlockDownload;
   readonly #headers: HeaderSync;
   /** Peers in high-bandwidth mode, the most recently useful one last. */
-  readonly #unasked: Peer[] = [];
+  readonly #highBandwidth: Peer[] = [];
   readonly #extra: BlockTransaction[] = [];
   #nextExtra = 0;
 
@@ -44,13 +44,13 @@ export class CompactRelay {
     this.#headers = headers;
   }
 
-  closed(peer: Peer): void {
-    const at = this.#unasked.indexOf(peer);
-    if (at >= 0) this.#unasked.splice(at, 1);
+  removePeer(peer: Peer): void {
+    const at = this.#highBandwidth.indexOf(peer);
+    if (at >= 0) this.#highBandwidth.splice(at, 1);
   }
 
   /** Stores a transaction that is not in the mempool but may appear in a block. */
-  addExtra({ wtxid, raw }: ParsedTransaction): void {
+  addExtraTransaction({ wtxid, raw }: ParsedTransaction): void {
     if (raw.length >= MAX_EXTRA_SIZE) return;
     this.#extra[this.#nextExtra] = { wtxid: wtxid.slice() as Wtxid, raw: raw.slice() };
     this.#nextExtra = (this.#nextExtra + 1) % MAX_EXTRA;
@@ -60,27 +60,27 @@ export class CompactRelay {
    * Core's MaybeSetPeerAsAnnouncingHeaderAndIDs: a peer that delivered the new tip is likely to be first again, so it
    * is selected for high-bandwidth mode.
    */
-  useful(peer: Peer): void {
+  selectHighBandwidth(peer: Peer): void {
     const { chain } = this.#ctx;
     if (chain.initialSync || this.#download.requests.size > 0 || peer.gone || !peer.negotiated.compactBlocks) return;
-    const at = this.#unasked.indexOf(peer);
+    const at = this.#highBandwidth.indexOf(peer);
     if (at >= 0) {
-      this.#unasked.push(...this.#unasked.splice(at, 1));
+      this.#highBandwidth.push(...this.#highBandwidth.splice(at, 1));
       return;
     }
-    if (peer.inbound && this.#unasked.length >= MAX_UNASKED) {
-      const outbound = this.#unasked.filter(({ inbound }) => !inbound);
+    if (peer.inbound && this.#highBandwidth.length >= MAX_HIGH_BANDWIDTH) {
+      const outbound = this.#highBandwidth.filter(({ inbound }) => !inbound);
       // One outbound peer is always kept, since an attacker chooses its inbound connections.
-      if (outbound.length === 1 && outbound[0] === this.#unasked[0])
-        [this.#unasked[0], this.#unasked[1]] = [this.#unasked[1]!, this.#unasked[0]!];
+      if (outbound.length === 1 && outbound[0] === this.#highBandwidth[0])
+        [this.#highBandwidth[0], this.#highBandwidth[1]] = [this.#highBandwidth[1]!, this.#highBandwidth[0]!];
     }
-    this.#wantUnasked(peer, true);
-    this.#unasked.push(peer);
-    if (this.#unasked.length > MAX_UNASKED) this.#wantUnasked(this.#unasked.shift()!, false);
+    this.#sendHighBandwidth(peer, true);
+    this.#highBandwidth.push(peer);
+    if (this.#highBandwidth.length > MAX_HIGH_BANDWIDTH) this.#sendHighBandwidth(this.#highBandwidth.shift()!, false);
   }
 
   /** Processes `cmpctblock`, requested or unsolicited. */
-  async block(peer: Peer, compact: CompactBlock): Promise<void> {
+  async onCompactBlock(peer: Peer, compact: CompactBlock): Promise<void> {
     const { chain, clock } = this.#ctx;
     if (!peer.negotiated.compactBlocks) return;
     const parent = chain.findEntry(compact.header.previousHash);
@@ -95,18 +95,18 @@ export class CompactRelay {
     updateBestKnown(peer, entry);
     if (added > 0 && entry.chainwork > chain.tip.chainwork) peer.sync.lastAnnouncementAt = unixSeconds(clock);
     if (entry.hasBody) return;
-    await this.#place(peer, entry, compact);
+    await this.#processCompactBlock(peer, entry, compact);
   }
 
   /** Processes `blocktxn`. */
-  async transactions(peer: Peer, { blockHash, txs }: BlockTxnMessage): Promise<void> {
+  async onBlockTxn(peer: Peer, { blockHash, txs }: BlockTxnMessage): Promise<void> {
     const entry = this.#ctx.chain.findEntry(blockHash);
     const request = entry && this.#download.requests.find(entry, peer);
     if (!request || request.partial === null) return;
-    await this.#finish(request, txs);
+    await this.#completeBlock(request, txs);
   }
 
-  async #place(peer: Peer, entry: ChainEntry, compact: CompactBlock): Promise<void> {
+  async #processCompactBlock(peer: Peer, entry: ChainEntry, compact: CompactBlock): Promise<void> {
     const { chain } = this.#ctx;
     const { requests } = this.#download;
     const others = requests.requestsFor(entry).length;
@@ -114,13 +114,13 @@ export class CompactRelay {
     if (!asked && !peer.sendsCompactBlocks) return;
     if (entry.chainwork <= chain.tip.chainwork || entry.height > chain.height + MAX_AHEAD) {
       // The block has no more work than our tip, or is too far ahead for our mempool to help.
-      if (asked) this.#fetchWhole(peer, entry);
+      if (asked) this.#requestFullBlock(peer, entry);
       else if (entry.height > chain.height + MAX_AHEAD) await this.#headers.onHeaders(peer, [compact.header]);
       return;
     }
     if (others === 0 && !canDirectFetch(this.#ctx)) return;
     const mayAsk = others < MAX_REQUESTS_OF_BLOCK && peer.sync.inFlight.length < MAX_BLOCKS_PER_PEER;
-    if (!asked && !mayAsk) return this.#tryWithout(peer, entry, compact);
+    if (!asked && !mayAsk) return this.#reconstructOptimistically(peer, entry, compact);
     const first = others === 0 || requests.requestsFor(entry)[0]!.peer === peer;
     const request = requests.add(peer, entry, this.#nowMs());
     if (request.partial !== null) return;
@@ -129,11 +129,11 @@ export class CompactRelay {
       requests.remove(entry, this.#nowMs(), peer);
       return this.#ctx.misbehaving(peer, `invalid compact block: ${result.reason}`);
     }
-    if (result.status !== 'ok') return this.#giveUp(request, first);
+    if (result.status !== 'ok') return this.#fallBack(request, first);
     const missing = result.block.missing();
-    result.block.keep();
+    result.block.copyTransactions();
     request.partial = result.block;
-    if (missing.length === 0) return this.#finish(request, []);
+    if (missing.length === 0) return this.#completeBlock(request, []);
     // Parallel requests need a high-bandwidth peer, and the last slot is reserved for outbound peers (as in Core).
     const outboundAsked = requests.requestsFor(entry).some((other) => other.peer !== peer && !other.peer.inbound);
     const parallel = peer.sendsCompactBlocks && (!peer.inbound || outboundAsked || others < MAX_REQUESTS_OF_BLOCK - 1);
@@ -142,35 +142,35 @@ export class CompactRelay {
   }
 
   /** Tries to reconstruct a block that other peers are downloading, without a request to this peer. */
-  async #tryWithout(peer: Peer, entry: ChainEntry, compact: CompactBlock): Promise<void> {
+  async #reconstructOptimistically(peer: Peer, entry: ChainEntry, compact: CompactBlock): Promise<void> {
     const result = reconstruct(compact, this.#candidates());
     if (result.status !== 'ok' || result.block.missing().length > 0) return;
-    const filled = result.block.fill([]);
+    const filled = result.block.fillBlock([]);
     if (filled.status === 'ok') await this.#download.submitBlock(peer, entry, filled.raw, true);
   }
 
-  async #finish(request: BlockRequest, txs: readonly ParsedTransaction[]): Promise<void> {
+  async #completeBlock(request: BlockRequest, txs: readonly ParsedTransaction[]): Promise<void> {
     const { peer, entry } = request;
     const { requests } = this.#download;
-    const filled = request.partial!.fill(txs);
+    const filled = request.partial!.fillBlock(txs);
     const first = requests.requestsFor(entry)[0] === request;
     request.partial = null;
     if (filled.status === 'invalid') {
       requests.remove(entry, this.#nowMs(), peer);
       return this.#ctx.misbehaving(peer, `invalid compact block: ${filled.reason}`);
     }
-    if (filled.status !== 'ok') return this.#giveUp(request, first);
+    if (filled.status !== 'ok') return this.#fallBack(request, first);
     const rejection = await this.#download.submitBlock(peer, entry, filled.raw, true);
     // A short id collision also causes this, so the peer is not blamed and the full block is requested.
-    if (rejection?.kind === 'mutated' && first && !peer.gone && !entry.hasBody) this.#fetchWhole(peer, entry);
+    if (rejection?.kind === 'mutated' && first && !peer.gone && !entry.hasBody) this.#requestFullBlock(peer, entry);
   }
 
-  #giveUp({ peer, entry }: BlockRequest, first: boolean): void {
-    if (first) this.#fetchWhole(peer, entry);
+  #fallBack({ peer, entry }: BlockRequest, first: boolean): void {
+    if (first) this.#requestFullBlock(peer, entry);
     else this.#download.requests.remove(entry, this.#nowMs(), peer);
   }
 
-  #fetchWhole(peer: Peer, entry: ChainEntry): void {
+  #requestFullBlock(peer: Peer, entry: ChainEntry): void {
     this.#download.requests.add(peer, entry, this.#nowMs());
     peer.link.send('getdata', { items: [{ kind: INVENTORY.witnessBlock, hash: entry.hash }] });
   }
@@ -181,7 +181,7 @@ export class CompactRelay {
     yield* this.#extra;
   }
 
-  #wantUnasked(peer: Peer, announce: boolean): void {
+  #sendHighBandwidth(peer: Peer, announce: boolean): void {
     peer.sendsCompactBlocks = announce;
     peer.link.send('sendcmpct', { announce, version: COMPACT_BLOCKS });
   }

@@ -15,7 +15,7 @@ export function canDirectFetch({ chain, params, clock }: Pick<PeerContext, 'chai
   return chain.tip.time > unixSeconds(clock) - params.consensus.powTargetSpacing * DIRECT_FETCH_SPACINGS;
 }
 
-interface Kept {
+interface CachedBlock {
   readonly entry: ChainEntry;
   block: ParsedBlock | null;
   compact: Uint8Array | null;
@@ -24,9 +24,9 @@ interface Kept {
 /** Cache of the newest block, which most peers request: it is read, encoded and indexed once. */
 export class RecentBlock {
   readonly #ctx: PeerContext;
-  #tip: Kept | null = null;
+  #tip: CachedBlock | null = null;
   /** The block on top of the tip that was last announced before its validation. */
-  #next: Kept | null = null;
+  #unvalidated: CachedBlock | null = null;
   #txs: Map<string, ParsedTransaction> | null = null;
 
   constructor(ctx: PeerContext) {
@@ -34,35 +34,35 @@ export class RecentBlock {
   }
 
   /** Sets the new tip. */
-  set(entry: ChainEntry): void {
+  setTip(entry: ChainEntry): void {
     if (entry === this.#tip?.entry) return;
-    this.#tip = entry === this.#next?.entry ? this.#next : { entry, block: null, compact: null };
+    this.#tip = entry === this.#unvalidated?.entry ? this.#unvalidated : { entry, block: null, compact: null };
     this.#txs = null;
   }
 
   /** Sets a block on top of the tip whose validation is not finished. */
-  setNext(entry: ChainEntry, block: ParsedBlock): void {
-    this.#next = { entry, block, compact: null };
+  setUnvalidated(entry: ChainEntry, block: ParsedBlock): void {
+    this.#unvalidated = { entry, block, compact: null };
   }
 
   /** Returns whether this is the block last announced before its validation, whatever the result. */
-  isNext(entry: ChainEntry): boolean {
-    return entry === this.#next?.entry;
+  isUnvalidated(entry: ChainEntry): boolean {
+    return entry === this.#unvalidated?.entry;
   }
 
   /** Returns a parsed block, from the cache if it is the newest. */
-  block(entry: ChainEntry): ParsedBlock {
-    const kept = this.#kept(entry);
+  readBlock(entry: ChainEntry): ParsedBlock {
+    const kept = this.#cached(entry);
     if (kept === null) return this.#ctx.chain.readBlock(entry);
     kept.block ??= this.#ctx.chain.readBlock(entry);
     return kept.block;
   }
 
   /** Returns the payload of `cmpctblock` (BIP-152). */
-  compact(entry: ChainEntry): Uint8Array {
-    const kept = this.#kept(entry);
+  compactPayload(entry: ChainEntry): Uint8Array {
+    const kept = this.#cached(entry);
     if (kept?.compact) return kept.compact;
-    const compact = compactBlockOf(this.block(entry), random64(this.#ctx.random));
+    const compact = compactBlockOf(this.readBlock(entry), random64(this.#ctx.random));
     const payload = encodeMessage('cmpctblock', { ...compact, prefilled: [...compact.prefilled] });
     if (kept) kept.compact = payload;
     return payload;
@@ -72,11 +72,11 @@ export class RecentBlock {
    * Returns a transaction of the newest block by txid or wtxid, since peers may request what was announced before the
    * block.
    */
-  transaction(hash: Uint8Array): ParsedTransaction | null {
+  findTransaction(hash: Uint8Array): ParsedTransaction | null {
     if (this.#tip === null) return null;
     if (this.#txs === null) {
       this.#txs = new Map();
-      for (const tx of this.block(this.#tip.entry).txs) {
+      for (const tx of this.readBlock(this.#tip.entry).txs) {
         this.#txs.set(hashToHex(tx.txid), tx);
         this.#txs.set(hashToHex(tx.wtxid), tx);
       }
@@ -84,8 +84,8 @@ export class RecentBlock {
     return this.#txs.get(hashToHex(hash as ParsedTransaction['txid'])) ?? null;
   }
 
-  #kept(entry: ChainEntry): Kept | null {
-    for (const kept of [this.#tip, this.#next]) if (kept?.entry === entry) return kept;
+  #cached(entry: ChainEntry): CachedBlock | null {
+    for (const kept of [this.#tip, this.#unvalidated]) if (kept?.entry === entry) return kept;
     return null;
   }
 }

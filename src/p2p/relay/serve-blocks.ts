@@ -33,7 +33,7 @@ export class ServeBlocks {
     this.#recent = recent;
   }
 
-  getheaders(peer: Peer, { locator, stopHash }: LocatorMessage): void {
+  onGetHeaders(peer: Peer, { locator, stopHash }: LocatorMessage): void {
     const { chain, params } = this.#ctx;
     const { tip } = chain;
     // A syncing peer would reject a chain with too little work; an empty answer makes it use other peers.
@@ -59,7 +59,7 @@ export class ServeBlocks {
     peer.link.send('headers', { headers });
   }
 
-  getblocks(peer: Peer, { locator, stopHash }: LocatorMessage): void {
+  onGetBlocks(peer: Peer, { locator, stopHash }: LocatorMessage): void {
     const { chain } = this.#ctx;
     const items: InventoryItem[] = [];
     for (let entry = this.#next(locatorFork(chain, locator)); entry !== null; entry = this.#next(entry)) {
@@ -74,7 +74,7 @@ export class ServeBlocks {
   }
 
   /** Serves one block item of `getdata`. Blocks that the peer may not request are not answered. */
-  async getdata(peer: Peer, { kind, hash }: InventoryItem): Promise<void> {
+  async serveBlock(peer: Peer, { kind, hash }: InventoryItem): Promise<void> {
     const { chain, connections } = this.#ctx;
     const { link } = peer;
     if (kind === INVENTORY.filteredBlock && !link.permissions.has('bloomfilter')) {
@@ -84,7 +84,7 @@ export class ServeBlocks {
     const entry = chain.findEntry(hash);
     if (entry === null || !entry.hasBody) return;
     // A peer that received this block before its validation may request it in full, so the answer waits for the result.
-    if (this.#recent.isNext(entry) && !isActive(chain, entry)) await chain.settle().catch(() => {});
+    if (this.#recent.isUnvalidated(entry) && !isActive(chain, entry)) await chain.settle().catch(() => {});
     if (link.closed || !isBlockRequestAllowed(this.#ctx, entry)) return;
     // Filtered blocks serve light clients, so they count as historical: new blocks for nodes take precedence.
     const historical = kind === INVENTORY.filteredBlock || chain.bestHeader.time - entry.time > HISTORICAL_AGE_S;
@@ -97,22 +97,26 @@ export class ServeBlocks {
       entry.height >= chain.height - MAX_COMPACT_DEPTH &&
       canDirectFetch(this.#ctx)
     )
-      link.sendPayload('cmpctblock', this.#recent.compact(entry));
+      link.sendPayload('cmpctblock', this.#recent.compactPayload(entry));
     else if (kind === INVENTORY.filteredBlock) this.#sendFiltered(peer, entry);
-    else if (kind === INVENTORY.block) link.sendPayload('block', strippedBlock(this.#recent.block(entry)));
+    else if (kind === INVENTORY.block) link.sendPayload('block', strippedBlock(this.#recent.readBlock(entry)));
     else link.sendPayload('block', chain.readRawBlock(entry));
     this.#continue(peer, entry.hash);
   }
 
-  getblocktxn(peer: Peer, { blockHash, indexes }: GetBlockTxnMessage): void | Promise<void> {
+  onGetBlockTxn(peer: Peer, { blockHash, indexes }: GetBlockTxnMessage): void | Promise<void> {
     const { chain } = this.#ctx;
     const entry = chain.findEntry(blockHash);
-    if (entry === null || !entry.hasBody || !(this.#recent.isNext(entry) || isBlockRequestAllowed(this.#ctx, entry)))
+    if (
+      entry === null ||
+      !entry.hasBody ||
+      !(this.#recent.isUnvalidated(entry) || isBlockRequestAllowed(this.#ctx, entry))
+    )
       return;
     // For an old block the full block is sent (as in Core), which also prevents repeated reads of it.
     if (entry.height < chain.height - MAX_BLOCKTXN_DEPTH)
-      return this.getdata(peer, { kind: INVENTORY.witnessBlock, hash: blockHash });
-    const { txs } = this.#recent.block(entry);
+      return this.serveBlock(peer, { kind: INVENTORY.witnessBlock, hash: blockHash });
+    const { txs } = this.#recent.readBlock(entry);
     const wanted = [];
     for (const index of indexes) {
       const tx = txs[index];
@@ -128,7 +132,7 @@ export class ServeBlocks {
   /** Sends `merkleblock` and the matching transactions (BIP-37); nothing if the peer has no filter. */
   #sendFiltered({ link, tx }: Peer, entry: ChainEntry): void {
     if (tx === null || tx.filter === null) return;
-    const block = this.#recent.block(entry);
+    const block = this.#recent.readBlock(entry);
     const { message, matched } = filteredBlock(block, tx.filter);
     link.send('merkleblock', message);
     for (const index of matched) link.sendPayload('tx', strippedTransaction(block.txs[index]!));

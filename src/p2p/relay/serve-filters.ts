@@ -16,12 +16,12 @@ const MAX_FILTER_HASHES = 2000;
 const CHECKPOINT_INTERVAL = 1000;
 
 /** Filters, and index rows, that are read before the task yields: about a millisecond of work. */
-const FILTERS_PER_TURN = 16;
-const ROWS_PER_TURN = 256;
+const FILTERS_PER_SLICE = 16;
+const ROWS_PER_SLICE = 256;
 
 const NO_HEADER = new Uint8Array(32);
 
-interface Wanted {
+interface ValidRequest {
   readonly filters: FilterIndex;
   readonly stop: ChainEntry;
 }
@@ -37,14 +37,14 @@ export class ServeFilters {
     this.#ctx = ctx;
   }
 
-  async getcfilters(peer: Peer, { filterType, startHeight, stopHash }: FilterRangeMessage): Promise<void> {
+  async onGetCFilters(peer: Peer, { filterType, startHeight, stopHash }: FilterRangeMessage): Promise<void> {
     const { link } = peer;
-    const wanted = this.#wanted(peer, filterType, stopHash, { startHeight, limit: MAX_FILTERS });
+    const wanted = this.#validateRequest(peer, filterType, stopHash, { startHeight, limit: MAX_FILTERS });
     if (wanted === null) return;
     const { filters, stop } = wanted;
     for (const [i, entry] of entriesTo(stop, startHeight).entries()) {
       if (link.sendQueueFull) await link.whenWritable();
-      else if (i % FILTERS_PER_TURN === FILTERS_PER_TURN - 1) await new Promise(setImmediate);
+      else if (i % FILTERS_PER_SLICE === FILTERS_PER_SLICE - 1) await new Promise(setImmediate);
       if (link.closed) return;
       const filter = this.#bytes(filters, entry);
       if (filter === null) return;
@@ -52,9 +52,9 @@ export class ServeFilters {
     }
   }
 
-  async getcfheaders(peer: Peer, { filterType, startHeight, stopHash }: FilterRangeMessage): Promise<void> {
+  async onGetCFHeaders(peer: Peer, { filterType, startHeight, stopHash }: FilterRangeMessage): Promise<void> {
     const { link } = peer;
-    const wanted = this.#wanted(peer, filterType, stopHash, { startHeight, limit: MAX_FILTER_HASHES });
+    const wanted = this.#validateRequest(peer, filterType, stopHash, { startHeight, limit: MAX_FILTER_HASHES });
     if (wanted === null) return;
     const { filters, stop } = wanted;
     const previous = startHeight === 0 ? null : filters.findRecord(stop.ancestor(startHeight - 1)!);
@@ -63,8 +63,8 @@ export class ServeFilters {
       link.send('cfheaders', { filterType, stopHash, previousHeader: previous?.header ?? NO_HEADER, hashes });
   }
 
-  async getcfcheckpt(peer: Peer, { filterType, stopHash }: GetFilterCheckpointsMessage): Promise<void> {
-    const wanted = this.#wanted(peer, filterType, stopHash, null);
+  async onGetCFCheckpt(peer: Peer, { filterType, stopHash }: GetFilterCheckpointsMessage): Promise<void> {
+    const wanted = this.#validateRequest(peer, filterType, stopHash, null);
     if (wanted === null) return;
     const { filters, stop } = wanted;
     const checkpoints: ChainEntry[] = [];
@@ -75,12 +75,12 @@ export class ServeFilters {
   }
 
   /** Validates a request; returns null if it must not be answered. */
-  #wanted(
+  #validateRequest(
     peer: Peer,
     filterType: number,
     stopHash: BlockHash,
     range: { readonly startHeight: number; readonly limit: number } | null,
-  ): Wanted | null {
+  ): ValidRequest | null {
     const { chain, log, options } = this.#ctx;
     const { filters } = chain;
     const refuse = (reason: string): null => {
@@ -128,7 +128,7 @@ async function rows<T>(
 ): Promise<T[] | null> {
   const all: T[] = [];
   for (const [i, entry] of entries.entries()) {
-    if (i % ROWS_PER_TURN === ROWS_PER_TURN - 1) await new Promise(setImmediate);
+    if (i % ROWS_PER_SLICE === ROWS_PER_SLICE - 1) await new Promise(setImmediate);
     if (link.closed) return null;
     all.push(read(entry));
   }

@@ -46,39 +46,39 @@ export class TxReceiver {
     });
   }
 
-  established(peer: Peer): void {
+  addPeer(peer: Peer): void {
     const { link, negotiated } = peer;
-    if (!takesFrom(peer)) return;
+    if (!maySendTransactions(peer)) return;
     const { preferred } = peer.sync;
     const relayPermission = link.permissions.has('relay');
     this.#download.connectedPeer(peer.id, { preferred, relayPermission, wtxidRelay: negotiated.wtxidRelay });
   }
 
-  closed(peer: Peer): void {
+  removePeer(peer: Peer): void {
     this.#download.disconnectedPeer(peer.id);
   }
 
   /** Processes blocks connected after initial block download. */
-  connected(blocks: Iterable<ParsedBlock>): void {
+  onBlocksConnected(blocks: Iterable<ParsedBlock>): void {
     for (const block of blocks) this.#download.blockConnected(block);
     this.#download.activeTipChanged();
   }
 
-  disconnected(): void {
+  onBlocksDisconnected(): void {
     this.#download.blockDisconnected();
   }
 
   /** Processes an announced item if it is a transaction. Returns false if the peer must not announce transactions. */
-  announced(peer: Peer, item: InventoryItem): boolean {
+  onTxInv(peer: Peer, item: InventoryItem): boolean {
     const id = idOf(peer, item);
     if (id === null) return true;
-    if (!takesFrom(peer)) return false;
-    this.#relay.known(peer, item.hash);
+    if (!maySendTransactions(peer)) return false;
+    this.#relay.markKnown(peer, item.hash);
     if (!this.#ctx.chain.initialSync) this.#download.addTxAnnouncement(peer.id, id);
     return true;
   }
 
-  notfound(peer: Peer, { kind, hash }: InventoryItem): void {
+  onNotFound(peer: Peer, { kind, hash }: InventoryItem): void {
     if (isTransactionKind(kind)) this.#download.receivedNotFound(peer.id, hash);
   }
 
@@ -88,26 +88,26 @@ export class TxReceiver {
     for (let at = 0; at < requests.length; at += MAX_GETDATA)
       peer.link.send('getdata', { items: requests.slice(at, at + MAX_GETDATA).map(itemOf) });
     // A parent may have arrived in a block, so no `tx` message would trigger this.
-    if (!this.#reconsidering && this.#download.haveMoreWork(peer.id)) void this.#reconsiderAlone();
+    if (!this.#reconsidering && this.#download.haveMoreWork(peer.id)) void this.#reconsiderOrphansNow();
   }
 
-  async transaction(peer: Peer, parsed: ParsedTransaction): Promise<void> {
-    if (!takesFrom(peer)) return peer.link.disconnect('transaction sent in violation of protocol');
+  async onTx(peer: Peer, parsed: ParsedTransaction): Promise<void> {
+    if (!maySendTransactions(peer)) return peer.link.disconnect('transaction sent in violation of protocol');
     if (this.#ctx.chain.initialSync) return;
-    this.#relay.known(peer, peer.negotiated.wtxidRelay ? parsed.wtxid : parsed.txid);
+    this.#relay.markKnown(peer, peer.negotiated.wtxidRelay ? parsed.wtxid : parsed.txid);
     const { validate, package: found } = this.#download.receivedTx(peer.id, parsed);
-    if (found) await this.#judgePackage(found);
-    else if (validate) await this.#judge(peer, parsed, true);
+    if (found) await this.#validatePackage(found);
+    else if (validate) await this.#validateTransaction(peer, parsed, true);
     else if (peer.link.permissions.has('forcerelay') && this.#ctx.mempool.has(parsed.txid))
-      this.#relay.announce(parsed.wtxid);
-    await this.#reconsider();
+      this.#relay.announceTransaction(parsed.wtxid);
+    await this.#reconsiderOrphans();
   }
 
-  async #reconsiderAlone(): Promise<void> {
+  async #reconsiderOrphansNow(): Promise<void> {
     const { chain, log } = this.#ctx;
     this.#reconsidering = true;
     try {
-      await this.#reconsider();
+      await this.#reconsiderOrphans();
     } catch (error) {
       if (chain.stopped === null) log.error('reconsidering orphans failed', { error });
     } finally {
@@ -116,36 +116,36 @@ export class TxReceiver {
   }
 
   /** Validates the orphans of all peers for which a parent arrived. */
-  async #reconsider(): Promise<void> {
+  async #reconsiderOrphans(): Promise<void> {
     for (const peer of this.#ctx.peers.values()) {
       while (this.#download.haveMoreWork(peer.id)) {
         const orphan = this.#download.txToReconsider(peer.id);
         if (orphan === null) break;
-        await this.#judge(peer, orphan, false);
+        await this.#validateTransaction(peer, orphan, false);
       }
     }
   }
 
-  async #judge(peer: Peer, parsed: ParsedTransaction, firstTime: boolean): Promise<void> {
+  async #validateTransaction(peer: Peer, parsed: ParsedTransaction, firstTime: boolean): Promise<void> {
     const result = await this.#ctx.mempool.relay.accept(parsed);
     // The validation queue is full: the transaction is dropped.
     if (result === null) return;
     const refusal = rejectionOf(result);
-    if (result.status === 'accepted') this.#accepted(peer, parsed);
+    if (result.status === 'accepted') this.#onAccepted(peer, parsed);
     // Another peer delivered it meanwhile.
     if (refusal === null) this.#download.mempoolAccepted(parsed);
     else {
-      const found = this.#rejected(peer.id, parsed, refusal, firstTime);
-      if (found) await this.#judgePackage(found);
+      const found = this.#onRejected(peer.id, parsed, refusal, firstTime);
+      if (found) await this.#validatePackage(found);
     }
   }
 
-  #accepted(peer: Peer | undefined, parsed: ParsedTransaction): void {
-    this.#relay.announce(parsed.wtxid);
+  #onAccepted(peer: Peer | undefined, parsed: ParsedTransaction): void {
+    this.#relay.announceTransaction(parsed.wtxid);
     if (peer) peer.link.standing.lastTransactionAt = unixSeconds(this.#ctx.clock);
   }
 
-  #rejected(peer: number, parsed: ParsedTransaction, rejection: TxRejection, firstTime: boolean) {
+  #onRejected(peer: number, parsed: ParsedTransaction, rejection: TxRejection, firstTime: boolean) {
     const { log, peers } = this.#ctx;
     log.debug('transaction of a peer rejected', {
       peer,
@@ -153,23 +153,23 @@ export class TxReceiver {
       reason: rejection.reason,
     });
     const left = this.#download.mempoolRejected(parsed, rejection, peer, firstTime);
-    if (left.keepForBlocks) this.#compact.addExtra(parsed);
+    if (left.keepForBlocks) this.#compact.addExtraTransaction(parsed);
     const sender = peers.get(peer);
-    if (sender) for (const parent of left.missingParents) this.#relay.known(sender, parent);
+    if (sender) for (const parent of left.missingParents) this.#relay.markKnown(sender, parent);
     return left.package;
   }
 
-  async #judgePackage(found: PackageToValidate): Promise<void> {
+  async #validatePackage(found: PackageToValidate): Promise<void> {
     const { mempool, peers } = this.#ctx;
     const result = await mempool.relay.acceptPackage(found.txs);
     if (result === null) return;
     for (const { parsed, sender } of processPackageResult(this.#download, found, result).accepted)
-      this.#accepted(peers.get(sender), parsed);
+      this.#onAccepted(peers.get(sender), parsed);
   }
 }
 
 /** Returns whether a peer may send transactions: block-relay-only peers and feelers must not. */
-function takesFrom({ link: { type } }: Peer): boolean {
+function maySendTransactions({ link: { type } }: Peer): boolean {
   return type !== 'block-relay-only' && type !== 'feeler';
 }
 

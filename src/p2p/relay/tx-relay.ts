@@ -53,7 +53,7 @@ export class TxRelay {
   }
 
   /** Sets up transaction relay after the peer's `version`. */
-  introduced(peer: Peer): void {
+  setUpPeer(peer: Peer): void {
     const { type } = peer.link;
     if (type === 'block-relay-only' || type === 'feeler') return;
     const wanted = peer.negotiated.version!.relay;
@@ -77,7 +77,7 @@ export class TxRelay {
   }
 
   /** Queues a transaction of the mempool for announcement; returns the number of peers it was queued for. */
-  announce(wtxid: Wtxid): number {
+  announceTransaction(wtxid: Wtxid): number {
     const key = hashToHex(wtxid);
     let told = 0;
     for (const { tx } of this.#ctx.peers.values()) {
@@ -91,12 +91,12 @@ export class TxRelay {
   }
 
   /** Records that the peer has the transaction, because it announced, sent or received it. */
-  known(peer: Peer, hash: Uint8Array): void {
+  markKnown(peer: Peer, hash: Uint8Array): void {
     peer.tx?.known.insert(hash);
   }
 
   /** Sets the filter for announcements (BIP-37); null announces everything. */
-  setFilter({ tx, link }: Peer, filter: BloomFilter | null): void {
+  setBloomFilter({ tx, link }: Peer, filter: BloomFilter | null): void {
     if (tx === null) return;
     tx.filter = filter;
     tx.wanted = true;
@@ -105,7 +105,7 @@ export class TxRelay {
     claimTxRelaySlot(this.#ctx, link);
   }
 
-  feefilter(peer: Peer, feerate: bigint): void {
+  onFeeFilter(peer: Peer, feerate: bigint): void {
     if (peer.tx !== null && feerate >= 0n && feerate <= BigInt(MAX_MONEY)) peer.tx.feeFilter = Number(feerate);
   }
 
@@ -113,12 +113,12 @@ export class TxRelay {
    * Processes `mempool` (BIP-35). It needs the mempool permission, or the bloomfilter permission (BIP-111) within the
    * upload target.
    */
-  mempool({ link, tx }: Peer): void {
+  onMempool({ link, tx }: Peer): void {
     const { permissions } = link;
     const allowed = permissions.has('mempool');
-    if (!allowed && !permissions.has('bloomfilter')) refuse(link, 'mempool request without permission');
+    if (!allowed && !permissions.has('bloomfilter')) disconnectUnlessNoban(link, 'mempool request without permission');
     else if (!allowed && this.#ctx.connections.uploadTargetReached(false))
-      refuse(link, 'mempool request beyond the upload target');
+      disconnectUnlessNoban(link, 'mempool request beyond the upload target');
     else if (tx !== null) tx.sendMempool = true;
   }
 
@@ -143,18 +143,18 @@ export class TxRelay {
   rebroadcast(nowMs: number): void {
     if (nowMs < this.#nextRebroadcast) return;
     this.#nextRebroadcast = nowMs + this.#rebroadcastDelay();
-    for (const { wtxid } of this.#ctx.mempool.relay.unbroadcast()) this.announce(wtxid);
+    for (const { wtxid } of this.#ctx.mempool.relay.unbroadcast()) this.announceTransaction(wtxid);
   }
 
   /** Serves one transaction item of `getdata`. Returns false if it is not found. */
-  getdata(peer: Peer, { kind, hash }: InventoryItem): boolean {
+  serveTransaction(peer: Peer, { kind, hash }: InventoryItem): boolean {
     const { tx, link } = peer;
     if (tx === null) return true;
     const { relay } = this.#ctx.mempool;
     const entry = relay.get(hash, kind === INVENTORY.wtx ? 'wtxid' : 'txid');
     // Only announced transactions are served, otherwise requests could reveal when a transaction arrived.
     const found: Found | null =
-      entry !== null && entry.sequence < tx.nextSequence ? entry : this.#recent.transaction(hash);
+      entry !== null && entry.sequence < tx.nextSequence ? entry : this.#recent.findTransaction(hash);
     if (found === null) return false;
     link.sendPayload('tx', kind === INVENTORY.tx ? strippedTransaction(parseTransaction(found.raw)) : found.raw);
     relay.markRequested(found.txid);
@@ -176,7 +176,7 @@ export class TxRelay {
         continue;
       }
       const item = itemFor(peer, facts);
-      if (!pays(tx, facts) || tx.known.contains(item.hash) || !this.#matches(tx, facts)) continue;
+      if (!meetsFeeFilter(tx, facts) || tx.known.contains(item.hash) || !this.#matches(tx, facts)) continue;
       tx.known.insert(item.hash);
       items.push(item);
     }
@@ -188,7 +188,7 @@ export class TxRelay {
     tx.queue.clear();
     const items: InventoryItem[] = [];
     for (const facts of this.#ctx.mempool.relay.all()) {
-      if (!pays(tx, facts) || !this.#matches(tx, facts)) continue;
+      if (!meetsFeeFilter(tx, facts) || !this.#matches(tx, facts)) continue;
       const item = itemFor(peer, facts);
       tx.known.insert(item.hash);
       items.push(item);
@@ -246,7 +246,7 @@ export class TxRelay {
 }
 
 /** Disconnects a peer for a request that is not permitted, unless it has the noban permission. */
-function refuse(link: PeerLink, reason: string): void {
+function disconnectUnlessNoban(link: PeerLink, reason: string): void {
   if (!link.permissions.has('noban')) link.disconnect(reason);
 }
 
@@ -257,6 +257,6 @@ function itemFor(peer: Peer, { txid, wtxid }: RelayFacts): InventoryItem {
   return peer.negotiated.wtxidRelay ? { kind: INVENTORY.wtx, hash: wtxid } : { kind: INVENTORY.tx, hash: txid };
 }
 
-function pays({ feeFilter }: TxRelayState, { fee, vsize }: RelayFacts): boolean {
+function meetsFeeFilter({ feeFilter }: TxRelayState, { fee, vsize }: RelayFacts): boolean {
   return fee >= Math.ceil((feeFilter * vsize) / 1000);
 }

@@ -49,7 +49,7 @@ export class RequestTracker {
   }
 
   /** Returns the peers that may provide a transaction, including one it is requested from. */
-  candidatePeers(hash: Uint8Array): PeerId[] {
+  getCandidatePeers(hash: Uint8Array): PeerId[] {
     const table = this.#table;
     const tx = table.findTx(hash);
     if (tx < 0) return [];
@@ -59,21 +59,21 @@ export class RequestTracker {
   }
 
   /** Adds an announcement that must not be requested before `time`. Repeated announcements are ignored. */
-  announced(peer: PeerId, { by, hash }: GenTxid, preferred: boolean, time: number): void {
+  receivedInv(peer: PeerId, { by, hash }: GenTxid, preferred: boolean, time: number): void {
     if (this.#table.find(peer, hash) >= 0) return;
     const priority = requestPriority(this.#key, hash, peer, preferred);
     this.#waiting.add(this.#table.add({ peer, hash, byWtxid: by === 'wtxid', priority, time }));
   }
 
   /** Removes all announcements of a disconnected peer. */
-  disconnected(peer: PeerId): void {
+  disconnectedPeer(peer: PeerId): void {
     // All of them are of different transactions, so removing one does not affect the others.
     for (const slot of [...this.#table.ofPeer(peer, 'best'), ...this.#table.ofPeer(peer, 'other')])
       if (this.#complete(slot)) this.#remove(slot);
   }
 
   /** Removes all announcements of a transaction that is no longer needed. */
-  forget(hash: Uint8Array): void {
+  forgetTxHash(hash: Uint8Array): void {
     const tx = this.#table.findTx(hash);
     if (tx >= 0) this.#forgetTx(tx);
   }
@@ -82,8 +82,8 @@ export class RequestTracker {
    * Returns the transactions to request from a peer now, in order of announcement. Expired requests of all peers are
    * appended to `expired`.
    */
-  requestable(peer: PeerId, now: number, expired: ExpiredRequest[] = []): GenTxid[] {
-    this.#moveTo(now, expired);
+  getRequestable(peer: PeerId, now: number, expired: ExpiredRequest[] = []): GenTxid[] {
+    this.#advanceTime(now, expired);
     const table = this.#table;
     const slots = table.ofPeer(peer, 'best').sort((a, b) => table.sequence(a) - table.sequence(b));
     return slots.map((slot) => this.#idOf(slot));
@@ -93,7 +93,7 @@ export class RequestTracker {
    * Records a request to a peer that expires at `expiry`. Ignored unless the peer announced the transaction and was not
    * asked before.
    */
-  requested(peer: PeerId, hash: Uint8Array, expiry: number): void {
+  requestedTx(peer: PeerId, hash: Uint8Array, expiry: number): void {
     const table = this.#table;
     const slot = table.find(peer, hash);
     if (slot < 0) return;
@@ -113,7 +113,7 @@ export class RequestTracker {
   }
 
   /** Records an answer: the transaction or `notfound`. */
-  responded(peer: PeerId, hash: Uint8Array): void {
+  receivedResponse(peer: PeerId, hash: Uint8Array): void {
     const slot = this.#table.find(peer, hash);
     if (slot >= 0) this.#complete(slot);
   }
@@ -123,7 +123,7 @@ export class RequestTracker {
     return { by: table.byWtxid(slot) ? 'wtxid' : 'txid', hash: table.hash(table.tx(slot)) };
   }
 
-  #moveTo(now: number, expired: ExpiredRequest[]): void {
+  #advanceTime(now: number, expired: ExpiredRequest[]): void {
     const table = this.#table;
     for (let slot = this.#waiting.first; slot >= 0 && table.time(slot) <= now; slot = this.#waiting.first) {
       if (table.state(slot) === ANNOUNCEMENT.delayed) this.#promote(slot);

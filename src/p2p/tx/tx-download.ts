@@ -86,7 +86,7 @@ export class TxDownload {
 
   disconnectedPeer(peer: PeerId): void {
     this.#deps.orphanage.removePeer(peer);
-    this.#deps.tracker.disconnected(peer);
+    this.#deps.tracker.disconnectedPeer(peer);
     if (this.#peers.get(peer)?.wtxidRelay) this.#wtxidPeers--;
     this.#peers.delete(peer);
   }
@@ -101,7 +101,7 @@ export class TxDownload {
     const peers = new Set<PeerId>();
     for (const parsed of block.txs) {
       for (const peer of this.#parentArrived(parsed)) peers.add(peer);
-      this.#forget(parsed);
+      this.#forgetRequests(parsed);
     }
     recent.blockConnected(block);
     return [...peers];
@@ -125,14 +125,14 @@ export class TxDownload {
     if (orphan) {
       const parents = this.#missing(parentsOf(orphan));
       // An orphan without missing parents waits to be reconsidered.
-      if (parents.length > 0 && this.#resolveThrough(peer, orphan.wtxid, parents))
+      if (parents.length > 0 && this.#maybeAddOrphanResolutionCandidate(peer, orphan.wtxid, parents))
         orphanage.addAnnouncer(orphan.wtxid, peer);
       return true;
     }
     if (this.#alreadyHave(id, true)) return true;
     const info = this.#peers.get(peer);
     if (!info || (!info.relayPermission && tracker.count(peer) >= MAX_ANNOUNCEMENTS)) return false;
-    tracker.announced(peer, id, info.preferred, this.#requestTime(peer, info, id.by));
+    tracker.receivedInv(peer, id, info.preferred, this.#requestTime(peer, info, id.by));
     return false;
   }
 
@@ -141,12 +141,12 @@ export class TxDownload {
     const { tracker, clock } = this.#deps;
     const now = clock.monotonicMs();
     const requests: GenTxid[] = [];
-    for (const id of tracker.requestable(peer, now)) {
+    for (const id of tracker.getRequestable(peer, now)) {
       if (this.#alreadyHave(id, false)) {
-        tracker.forget(id.hash);
+        tracker.forgetTxHash(id.hash);
         continue;
       }
-      tracker.requested(peer, id.hash, now + REQUEST_TIMEOUT_MS);
+      tracker.requestedTx(peer, id.hash, now + REQUEST_TIMEOUT_MS);
       requests.push(id);
     }
     return requests;
@@ -154,14 +154,14 @@ export class TxDownload {
 
   /** Processes `notfound`. */
   receivedNotFound(peer: PeerId, hash: Uint8Array): void {
-    this.#deps.tracker.responded(peer, hash);
+    this.#deps.tracker.receivedResponse(peer, hash);
   }
 
   receivedTx(peer: PeerId, parsed: ParsedTransaction): ReceivedTx {
     const { tracker, recent } = this.#deps;
     const { txid, wtxid } = parsed;
-    tracker.responded(peer, txid);
-    if (hasOwnWtxid(parsed)) tracker.responded(peer, wtxid);
+    tracker.receivedResponse(peer, txid);
+    if (hasOwnWtxid(parsed)) tracker.receivedResponse(peer, wtxid);
     // The check uses the wtxid: with the txid, a copy with another witness could block the valid one. A peer that sends
     // a rejected transaction is not punished, since the filter has false positives and the reason is not stored.
     if (this.#alreadyHave({ by: 'wtxid', hash: wtxid }, false)) return { validate: false, package: null };
@@ -171,7 +171,7 @@ export class TxDownload {
 
   /** Processes an accepted transaction. Returns the peers that have orphans to reconsider. */
   mempoolAccepted(parsed: ParsedTransaction): PeerId[] {
-    this.#forget(parsed);
+    this.#forgetRequests(parsed);
     const peers = this.#parentArrived(parsed);
     this.#deps.orphanage.remove(parsed.wtxid);
     return peers;
@@ -186,7 +186,7 @@ export class TxDownload {
     const { txid, wtxid } = parsed;
     if (mempool.hasWtxid(wtxid)) {
       // Two peers sent it, and the other copy was accepted while this one was queued.
-      this.#forget(parsed);
+      this.#forgetRequests(parsed);
       orphanage.remove(wtxid);
       return { keepForBlocks: false, missingParents: [], package: null };
     }
@@ -200,12 +200,12 @@ export class TxDownload {
       recent.reconsiderable.insert(wtxid);
       if (firstTime) found = this.#findPackage(parsed, peer);
     } else if (kind !== 'witness-stripped') recent.rejected.insert(wtxid);
-    if (kind !== 'witness-stripped') tracker.forget(wtxid);
+    if (kind !== 'witness-stripped') tracker.forgetTxHash(wtxid);
     // No witness can make non-standard inputs standard, so it need not be requested by txid as a parent either. Other
     // faults may be in a witness that someone malleated to block the transaction.
     if (kind === 'inputs-not-standard' && hasOwnWtxid(parsed)) {
       recent.rejected.insert(txid);
-      tracker.forget(txid);
+      tracker.forgetTxHash(txid);
     }
     orphanage.remove(wtxid);
     return { keepForBlocks: firstTime && kind !== 'witness-stripped', missingParents: [], package: found };
@@ -227,10 +227,10 @@ export class TxDownload {
   }
 
   /** Drops all announcements of a transaction by both ids. */
-  #forget({ txid, wtxid }: ParsedTransaction): void {
+  #forgetRequests({ txid, wtxid }: ParsedTransaction): void {
     const { tracker } = this.#deps;
-    tracker.forget(txid);
-    tracker.forget(wtxid);
+    tracker.forgetTxHash(txid);
+    tracker.forgetTxHash(wtxid);
   }
 
   #parentArrived(parsed: ParsedTransaction): PeerId[] {
@@ -266,14 +266,14 @@ export class TxDownload {
    * Requests the missing parents of an orphan from a peer that announced it. Returns false if the peer's announcement
    * limit is reached.
    */
-  #resolveThrough(peer: PeerId, orphan: Wtxid, parents: readonly Txid[]): boolean {
+  #maybeAddOrphanResolutionCandidate(peer: PeerId, orphan: Wtxid, parents: readonly Txid[]): boolean {
     const { orphanage, tracker } = this.#deps;
     const info = this.#peers.get(peer);
     if (!info || orphanage.isFrom(orphan, peer)) return false;
     if (!info.relayPermission && tracker.count(peer) + parents.length > MAX_ANNOUNCEMENTS) return false;
     // The delay gives parents that were announced together with the child the time to arrive.
     const time = this.#requestTime(peer, info, 'txid');
-    for (const hash of parents) tracker.announced(peer, { by: 'txid', hash }, info.preferred, time);
+    for (const hash of parents) tracker.receivedInv(peer, { by: 'txid', hash }, info.preferred, time);
     return true;
   }
 
@@ -281,19 +281,20 @@ export class TxDownload {
     const { orphanage, tracker, recent } = this.#deps;
     const { txid, wtxid } = parsed;
     const parents = parentsOf(parsed);
-    if (this.#hasHopelessParents(parents)) {
+    if (this.#hasUnacceptableParents(parents)) {
       // The transaction is invalid with any witness, so both ids are rejected.
       recent.rejected.insert(txid);
       recent.rejected.insert(wtxid);
-      this.#forget(parsed);
+      this.#forgetRequests(parsed);
       return { keepForBlocks: true, missingParents: [], package: null };
     }
     const missing = this.#missing(parents);
     const keepForBlocks = !orphanage.has(wtxid);
-    const candidates = new Set([sender, ...tracker.candidatePeers(txid), ...tracker.candidatePeers(wtxid)]);
+    const candidates = new Set([sender, ...tracker.getCandidatePeers(txid), ...tracker.getCandidatePeers(wtxid)]);
     const kept = withOwnBytes(parsed);
-    for (const peer of candidates) if (this.#resolveThrough(peer, wtxid, missing)) orphanage.add(kept, peer);
-    this.#forget(parsed);
+    for (const peer of candidates)
+      if (this.#maybeAddOrphanResolutionCandidate(peer, wtxid, missing)) orphanage.add(kept, peer);
+    this.#forgetRequests(parsed);
     return { keepForBlocks, missingParents: missing, package: null };
   }
 
@@ -301,7 +302,7 @@ export class TxDownload {
    * Returns whether an orphan cannot become valid: a parent was rejected, or two parents are below the mempool's
    * feerate, of which a package resolves only one.
    */
-  #hasHopelessParents(parents: readonly Txid[]): boolean {
+  #hasUnacceptableParents(parents: readonly Txid[]): boolean {
     const { mempool, recent } = this.#deps;
     let poor = 0;
     for (const txid of parents) {

@@ -110,7 +110,7 @@ test('does what the model does', () => {
       const model = new Model();
       const ask = (of: number): GenTxid[] => {
         const [expired, expected]: ExpiredRequest[][] = [[], []];
-        const ids = tracker.requestable(of, model.now, expired);
+        const ids = tracker.getRequestable(of, model.now, expired);
         expect(ids).toEqual(model.requestable(of, expected!));
         expect(expired!.sort(byPeer)).toEqual(expected!.sort(byPeer));
         return ids;
@@ -121,34 +121,34 @@ test('does what the model does', () => {
             const [, from, which, byWtxid, preferred, after] = action;
             const by = byWtxid ? 'wtxid' : 'txid';
             model.announced(from, which, by, preferred, model.now + after);
-            tracker.announced(from, { by, hash: HASHES[which]! }, preferred, model.now + after);
+            tracker.receivedInv(from, { by, hash: HASHES[which]! }, preferred, model.now + after);
             break;
           }
           case 'requested': {
             const [, from, which, after] = action;
             model.requested(from, which, model.now + after);
-            tracker.requested(from, HASHES[which]!, model.now + after);
+            tracker.requestedTx(from, HASHES[which]!, model.now + after);
             break;
           }
           case 'ask': {
             const [, from, after] = action;
             for (const { hash } of ask(from)) {
               model.requested(from, hash[0]! - 1, model.now + after);
-              tracker.requested(from, hash, model.now + after);
+              tracker.requestedTx(from, hash, model.now + after);
             }
             break;
           }
           case 'responded':
             model.responded(action[1], action[2]);
-            tracker.responded(action[1], HASHES[action[2]]!);
+            tracker.receivedResponse(action[1], HASHES[action[2]]!);
             break;
           case 'forget':
             model.announcements[action[1]]!.clear();
-            tracker.forget(HASHES[action[1]]!);
+            tracker.forgetTxHash(HASHES[action[1]]!);
             break;
           case 'disconnected':
             model.disconnected(action[1]);
-            tracker.disconnected(action[1]);
+            tracker.disconnectedPeer(action[1]);
             break;
           case 'time':
             model.now += action[1];
@@ -156,12 +156,12 @@ test('does what the model does', () => {
         for (let of = 0; of < PEERS; of++)
           expect([tracker.count(of), tracker.inFlight(of), tracker.candidates(of)]).toEqual(model.counts(of));
         for (const [which, of] of model.announcements.entries())
-          expect(tracker.candidatePeers(HASHES[which]!).sort()).toEqual(
+          expect(tracker.getCandidatePeers(HASHES[which]!).sort()).toEqual(
             [...of].flatMap(([from, { state }]) => (state === 'completed' ? [] : [from])).sort(),
           );
       }
       for (let of = 0; of < PEERS; of++) ask(of);
-      for (let of = 0; of < PEERS; of++) tracker.disconnected(of);
+      for (let of = 0; of < PEERS; of++) tracker.disconnectedPeer(of);
       expect(tracker.size).toBe(0);
     }),
     { numRuns: 150 },

@@ -32,7 +32,7 @@ class Scenario {
   /** What is to be asked for; then candidates, requests in flight, and what is completed. */
   check(peer: number, ids: readonly GenTxid[], candidates: number, inFlight: number, completed: number): void {
     const { tracker } = this;
-    expect(tracker.requestable(peer, this.now, this.expired)).toEqual([...ids]);
+    expect(tracker.getRequestable(peer, this.now, this.expired)).toEqual([...ids]);
     const counts = [tracker.candidates(peer), tracker.inFlight(peer), tracker.count(peer)];
     expect(counts).toEqual([candidates, inFlight, candidates + inFlight + completed]);
   }
@@ -42,16 +42,16 @@ describe('one transaction of one peer', () => {
   test.each([true, false])('is asked for when its time has come (preferred: %p)', (preferred) => {
     const s = new Scenario();
     const id = s.id();
-    s.tracker.announced(7, id, preferred, 5000);
+    s.tracker.receivedInv(7, id, preferred, 5000);
     s.check(7, [], 1, 0, 0);
     s.now = 4999;
     s.check(7, [], 1, 0, 0);
     s.now = 5000;
     s.check(7, [id], 1, 0, 0);
     // A second word changes nothing.
-    s.tracker.announced(7, id, true, NEVER);
+    s.tracker.receivedInv(7, id, true, NEVER);
     s.check(7, [id], 1, 0, 0);
-    s.tracker.requested(7, id.hash, 9000);
+    s.tracker.requestedTx(7, id.hash, 9000);
     s.check(7, [], 0, 1, 0);
     s.now = 8999;
     s.check(7, [], 0, 1, 0);
@@ -63,16 +63,16 @@ describe('one transaction of one peer', () => {
   });
 
   test.each([
-    ['answered', (s: Scenario, id: GenTxid) => s.tracker.responded(7, id.hash)],
-    ['gone', (s: Scenario) => s.tracker.disconnected(7)],
-    ['not needed any more', (s: Scenario, id: GenTxid) => s.tracker.forget(id.hash)],
+    ['answered', (s: Scenario, id: GenTxid) => s.tracker.receivedResponse(7, id.hash)],
+    ['gone', (s: Scenario) => s.tracker.disconnectedPeer(7)],
+    ['not needed any more', (s: Scenario, id: GenTxid) => s.tracker.forgetTxHash(id.hash)],
   ])('is forgotten when it is %s, asked for or not', (_title, end) => {
     for (const asked of [false, true])
       for (const delayed of [false, true]) {
         const s = new Scenario();
         const id = s.id('txid');
-        s.tracker.announced(7, id, true, delayed ? NEVER : ALWAYS);
-        if (asked) s.tracker.requested(7, id.hash, NEVER);
+        s.tracker.receivedInv(7, id, true, delayed ? NEVER : ALWAYS);
+        if (asked) s.tracker.requestedTx(7, id.hash, NEVER);
         s.check(7, asked || delayed ? [] : [id], asked ? 0 : 1, asked ? 1 : 0, 0);
         end(s, id);
         s.check(7, [], 0, 0, 0);
@@ -87,25 +87,25 @@ describe('one transaction of several peers', () => {
       const s = new Scenario();
       const [firstLucky, firstPreferred, secondPreferred] = [!!(config & 1), !!(config & 2), !!(config & 4)];
       const id = s.id('wtxid', firstLucky ? [1, 2] : [2, 1]);
-      s.tracker.announced(1, id, firstPreferred, ALWAYS);
+      s.tracker.receivedInv(1, id, firstPreferred, ALWAYS);
       s.check(1, [id], 1, 0, 0);
-      s.tracker.announced(2, id, secondPreferred, ALWAYS);
+      s.tracker.receivedInv(2, id, secondPreferred, ALWAYS);
       const secondFirst = (secondPreferred && !firstPreferred) || (firstPreferred === secondPreferred && !firstLucky);
       const [chosen, other] = secondFirst ? [2, 1] : [1, 2];
       s.check(other, [], 1, 0, 0);
       s.check(chosen, [id], 1, 0, 0);
-      expect(s.tracker.candidatePeers(id.hash).sort()).toEqual([1, 2]);
+      expect(s.tracker.getCandidatePeers(id.hash).sort()).toEqual([1, 2]);
       if (config & 8) {
-        s.tracker.requested(chosen, id.hash, NEVER);
+        s.tracker.requestedTx(chosen, id.hash, NEVER);
         s.check(chosen, [], 0, 1, 0);
         s.check(other, [], 1, 0, 0);
       }
-      if (config & 16) s.tracker.disconnected(chosen);
-      else s.tracker.responded(chosen, id.hash);
+      if (config & 16) s.tracker.disconnectedPeer(chosen);
+      else s.tracker.receivedResponse(chosen, id.hash);
       s.check(chosen, [], 0, 0, config & 16 ? 0 : 1);
       s.check(other, [id], 1, 0, 0);
-      expect(s.tracker.candidatePeers(id.hash)).toEqual([other]);
-      s.tracker.disconnected(other);
+      expect(s.tracker.getCandidatePeers(id.hash)).toEqual([other]);
+      s.tracker.disconnectedPeer(other);
       s.check(1, [], 0, 0, 0);
       s.check(2, [], 0, 0, 0);
     });
@@ -117,7 +117,7 @@ describe('one transaction of several peers', () => {
     const order = [...preferred, ...others];
     const id = s.id('wtxid', preferred, others);
     for (const [i, peer] of order.entries())
-      s.tracker.announced(peer, id, i < preferred.length, 1000 + (order.length - i) * 100);
+      s.tracker.receivedInv(peer, id, i < preferred.length, 1000 + (order.length - i) * 100);
     for (const peer of order) s.check(peer, [], 1, 0, 0);
     for (let i = order.length - 1; i >= 0; i--) {
       s.now = 1000 + (order.length - i) * 100 - 1;
@@ -127,12 +127,12 @@ describe('one transaction of several peers', () => {
     }
     for (const gone of [4, 3, 2, 1, 6]) {
       order.splice(order.indexOf(gone), 1);
-      s.tracker.responded(gone, id.hash);
+      s.tracker.receivedResponse(gone, id.hash);
       s.check(gone, [], 0, 0, 1);
       s.check(order[0]!, [id], 1, 0, 0);
     }
     // With the last that could bring it, all is forgotten.
-    s.tracker.disconnected(9);
+    s.tracker.disconnectedPeer(9);
     expect(s.tracker.size).toBe(0);
   });
 
@@ -141,19 +141,19 @@ describe('one transaction of several peers', () => {
       const s = new Scenario();
       const txid = s.id('txid');
       const wtxid: GenTxid = { by: 'wtxid', hash: txid.hash };
-      s.tracker.announced(1, txid, preferTxid, ALWAYS);
-      s.tracker.announced(2, wtxid, !preferTxid, ALWAYS);
+      s.tracker.receivedInv(1, txid, preferTxid, ALWAYS);
+      s.tracker.receivedInv(2, wtxid, !preferTxid, ALWAYS);
       const [first, second] = preferTxid ? [1, 2] : [2, 1];
       const ids = { 1: txid, 2: wtxid } as Record<number, GenTxid>;
       s.check(first, [ids[first]!], 1, 0, 0);
       s.check(second, [], 1, 0, 0);
-      s.tracker.requested(first, txid.hash, 2000);
+      s.tracker.requestedTx(first, txid.hash, 2000);
       s.check(second, [], 1, 0, 0);
       s.now = 2000;
       s.check(second, [ids[second]!], 1, 0, 0);
       s.check(first, [], 0, 0, 1);
       expect(s.expired).toEqual([{ peer: first, id: ids[first]! }]);
-      s.tracker.forget(txid.hash);
+      s.tracker.forgetTxHash(txid.hash);
       s.check(first, [], 0, 0, 0);
       s.check(second, [], 0, 0, 0);
     }
@@ -163,8 +163,8 @@ describe('one transaction of several peers', () => {
 test('transactions are asked for in the order of their announcement, whatever their delays', () => {
   const s = new Scenario();
   const [a, b] = [s.id(), s.id('txid')];
-  s.tracker.announced(1, a, false, 3000);
-  s.tracker.announced(1, b, true, 2000);
+  s.tracker.receivedInv(1, a, false, 3000);
+  s.tracker.receivedInv(1, b, true, 2000);
   s.now = 2000;
   s.check(1, [b], 2, 0, 0);
   s.now = 3000;
@@ -174,7 +174,7 @@ test('transactions are asked for in the order of their announcement, whatever th
 test('a clock that goes back changes nothing', () => {
   const s = new Scenario();
   const id = s.id();
-  s.tracker.announced(1, id, false, 3000);
+  s.tracker.receivedInv(1, id, false, 3000);
   s.now = 3000;
   s.check(1, [id], 1, 0, 0);
   s.now = 10;
@@ -185,34 +185,34 @@ test('requests that nobody advised', () => {
   const s = new Scenario();
   const a = s.id('wtxid', [1, 2]);
   const b = s.id('wtxid', [2, 1]);
-  s.tracker.announced(1, a, true, ALWAYS);
-  s.tracker.announced(2, b, true, ALWAYS);
+  s.tracker.receivedInv(1, a, true, ALWAYS);
+  s.tracker.receivedInv(2, b, true, ALWAYS);
   // Of what the peer has not announced: no effect.
-  s.tracker.requested(1, b.hash, NEVER);
+  s.tracker.requestedTx(1, b.hash, NEVER);
   s.check(1, [a], 1, 0, 0);
   s.check(2, [b], 1, 0, 0);
-  s.tracker.requested(1, a.hash, 5000);
+  s.tracker.requestedTx(1, a.hash, 5000);
   // A second time: the first expiry counts.
-  s.tracker.requested(1, a.hash, 6000);
+  s.tracker.requestedTx(1, a.hash, 6000);
   s.check(1, [], 0, 1, 0);
-  s.tracker.announced(2, a, true, ALWAYS);
+  s.tracker.receivedInv(2, a, true, ALWAYS);
   s.check(2, [b], 2, 0, 0);
   s.now = 5000;
   s.check(1, [], 0, 0, 1);
   s.check(2, [b, a], 2, 0, 0);
   // What is completed stays so.
-  s.tracker.requested(1, a.hash, NEVER);
+  s.tracker.requestedTx(1, a.hash, NEVER);
   s.check(1, [], 0, 0, 1);
-  s.tracker.announced(1, b, true, ALWAYS);
+  s.tracker.receivedInv(1, b, true, ALWAYS);
   s.check(1, [], 1, 0, 1);
   // Not its turn, but it is asked all the same.
-  s.tracker.requested(1, b.hash, NEVER);
+  s.tracker.requestedTx(1, b.hash, NEVER);
   s.check(1, [], 0, 1, 1);
   s.check(2, [a], 2, 0, 0);
-  s.tracker.requested(2, b.hash, NEVER);
+  s.tracker.requestedTx(2, b.hash, NEVER);
   s.check(1, [], 0, 0, 2);
   s.check(2, [a], 1, 1, 0);
-  s.tracker.disconnected(2);
+  s.tracker.disconnectedPeer(2);
   s.check(1, [], 0, 0, 0);
   expect(s.tracker.size).toBe(0);
 });

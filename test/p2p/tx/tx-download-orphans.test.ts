@@ -81,7 +81,7 @@ describe('orphans', () => {
     expect(t.reject(orphan, 'missing-inputs', 2).keepForBlocks).toBe(false);
     expect([t.orphanage.count, t.orphanage.isFrom(orphan.wtxid, 2)]).toEqual([1, true]);
     // A peer is taken at its word once.
-    for (const { txid } of [orphan, ...orphan.tx.inputs.map(({ prevout }) => prevout)]) t.tracker.forget(txid);
+    for (const { txid } of [orphan, ...orphan.tx.inputs.map(({ prevout }) => prevout)]) t.tracker.forgetTxHash(txid);
     t.download.addTxAnnouncement(2, byWtxid(orphan));
     expect(t.tracker.size).toBe(0);
   });
@@ -94,8 +94,11 @@ describe('orphans', () => {
     const orphan = childOf([parent]);
     t.download.addTxAnnouncement(2, byTxid(orphan));
     t.reject(orphan, 'missing-inputs', 1);
-    expect([t.orphanage.isFrom(orphan.wtxid, 2), t.tracker.candidatePeers(parent.txid).sort()]).toEqual([true, [1, 2]]);
-    expect(t.tracker.candidatePeers(orphan.txid)).toEqual([]);
+    expect([t.orphanage.isFrom(orphan.wtxid, 2), t.tracker.getCandidatePeers(parent.txid).sort()]).toEqual([
+      true,
+      [1, 2],
+    ]);
+    expect(t.tracker.getCandidatePeers(orphan.txid)).toEqual([]);
   });
 
   test('two outputs of one poor parent are one parent', () => {
@@ -119,10 +122,10 @@ describe('orphans', () => {
     t.reject(orphan, 'missing-inputs', asked);
     expect([1, 2, 3].map((peer) => t.orphanage.isFrom(orphan.wtxid, peer))).toEqual([true, true, false]);
     // It is not needed of others any more, but they may have its parents.
-    expect(t.tracker.candidatePeers(orphan.wtxid)).toEqual([]);
+    expect(t.tracker.getCandidatePeers(orphan.wtxid)).toEqual([]);
     expect(t.download.addTxAnnouncement(3, byWtxid(orphan))).toBe(true);
     expect(t.orphanage.isFrom(orphan.wtxid, 3)).toBe(true);
-    expect(t.tracker.candidatePeers(parent.txid).sort()).toEqual([1, 2, 3]);
+    expect(t.tracker.getCandidatePeers(parent.txid).sort()).toEqual([1, 2, 3]);
     t.clock.advance(1999);
     expect([1, 2, 3].flatMap((peer) => t.download.requestsToSend(peer))).toEqual([]);
     t.clock.advance(1);
@@ -151,7 +154,7 @@ describe('orphans', () => {
     const txs = [parent, childOf([other])];
     expect(t.download.blockConnected({ txs } as unknown as ParsedBlock)).toEqual([1]);
     expect(t.download.txToReconsider(1)).toEqual(waiting);
-    expect([t.orphanage.count, t.tracker.candidatePeers(parent.txid)]).toEqual([1, []]);
+    expect([t.orphanage.count, t.tracker.getCandidatePeers(parent.txid)]).toEqual([1, []]);
     expect(t.download.receivedTx(1, parent)).toEqual({ validate: false, package: null });
   });
 

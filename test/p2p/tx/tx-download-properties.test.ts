@@ -92,7 +92,7 @@ test('never asks for what is there, nor twice at a time, and forgets peers that 
             if (!validate) break;
             judge(of, from, kind, true);
             for (const id of [of.txid.toHex(), of.wtxid.toHex()])
-              if (!t.tracker.candidatePeers(Uint8Array.fromHex(id)).includes(asked.get(id)?.peer ?? -1))
+              if (!t.tracker.getCandidatePeers(Uint8Array.fromHex(id)).includes(asked.get(id)?.peer ?? -1))
                 asked.delete(id);
             break;
           }
@@ -131,7 +131,7 @@ test('never asks for what is there, nor twice at a time, and forgets peers that 
         }
         // What has no request at the tracker is waited for no longer.
         for (const [id, { peer: of }] of asked)
-          if (!t.tracker.candidatePeers(Uint8Array.fromHex(id)).includes(of)) asked.delete(id);
+          if (!t.tracker.getCandidatePeers(Uint8Array.fromHex(id)).includes(of)) asked.delete(id);
       }
       for (let of = 0; of < PEERS; of++) download.disconnectedPeer(of);
       expect([t.tracker.size, t.orphanage.count]).toEqual([0, 0]);

@@ -201,7 +201,7 @@ describe('what is remembered of a transaction that was refused', () => {
       for (const peer of [1, 2]) t.download.addTxAnnouncement(peer, byWtxid(tx));
       expect(t.download.receivedTx(1, tx)).toEqual({ validate: true, package: null });
       t.reject(tx, kind, 1);
-      expect(t.tracker.candidatePeers(tx.wtxid)).toEqual([...left]);
+      expect(t.tracker.getCandidatePeers(tx.wtxid)).toEqual([...left]);
     }
   });
 
