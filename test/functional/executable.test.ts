@@ -19,7 +19,8 @@ cleanUpAfterTests();
 
 const root = join(import.meta.dir, '../..');
 const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string };
-const built = join(tempDir('build'), 'obverse');
+/** `npm test` has built it; a run of this file alone builds one. */
+const built = process.env.OBVERSE_TEST_EXECUTABLE ?? join(tempDir('build'), 'obverse');
 /** Alone in its folder; a home and a place for temporary files that are empty. */
 const folder = tempDir('alone');
 const executable = join(folder, 'obverse');
@@ -48,8 +49,10 @@ describe('the executable', () => {
   let prefix: readonly string[] = [];
 
   beforeAll(async () => {
-    const build = Bun.spawnSync([process.execPath, join(root, 'build.ts'), '--outfile', built]);
-    if (!build.success) throw new Error(build.stderr.toString());
+    if (!process.env.OBVERSE_TEST_EXECUTABLE) {
+      const build = Bun.spawnSync([process.execPath, join(root, 'build.ts'), '--outfile', built]);
+      if (!build.success) throw new Error(build.stderr.toString());
+    }
     copyFileSync(built, executable);
     chmodSync(executable, 0o755);
     mkdirSync(home);

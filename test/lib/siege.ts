@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { RegtestChain, TestBlock } from './chain-builder.ts';
 import { mempoolLoaded, mine, submit } from './mempool-node.ts';
-import type { NodeProcess } from './node-process.ts';
+import { copyDatadir, type NodeProcess } from './node-process.ts';
 import { directoryWith, hashOfTip, type PeerNode, peersOf, sameTip, startPeer } from './peer-node.ts';
 import { type FromWatcher, memoryOf, type ToWatcher, type Watched } from './siege-watcher.ts';
 import { type Introduction, TestPeer, type TestProtocol } from './test-peer.ts';
@@ -67,7 +67,8 @@ export class Siege implements AsyncDisposable {
   }
 
   static async lay(chain: RegtestChain, args: readonly string[] = []): Promise<Siege> {
-    const [first, second] = await Promise.all([directoryWith(chain), directoryWith(chain)]);
+    const first = await directoryWith(chain);
+    const second = copyDatadir(first);
     const friend = await startPeer([], { datadir: first, args: NO_WALLET });
     const hub = await startPeer([friend.address], { datadir: second, args: [...NO_WALLET, ...args] });
     await peersOf(hub.node, 1);
