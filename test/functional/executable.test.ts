@@ -99,7 +99,7 @@ describe('the executable', () => {
       const { status, stderr, stdout } = await runProgram(['help'], { ...surroundings, env });
       expect([status, stdout]).toEqual([2, '']);
       expect(stderr).toContain(
-        `obverse: ${name} would make this executable run other code: remove it from the environment\n`,
+        `obverse: ${name} would make this executable run other code; remove it from the environment\n`,
       );
     }
   });
