@@ -16,7 +16,7 @@ import type { ReplyLedger } from '../http/reply-ledger.ts';
 import { hasScope, type Scope } from '../http/scopes.ts';
 import type { TipView } from '../queries/tip-view.ts';
 import { mayCallAny } from '../rpc/engine/may-call.ts';
-import { isOfCoreClient, refuseWhileStarting } from '../rpc/engine/warm-up.ts';
+import { isOfCoreClient, rejectWhileStarting } from '../rpc/engine/warm-up.ts';
 import type { Clock } from '../util/clock.ts';
 import type { Log } from '../util/log.ts';
 import { type MaybePromise, whenReady } from '../util/maybe-promise.ts';
@@ -166,7 +166,7 @@ export class Gate {
     const isSocket = isSocketPath(path);
     if (!carriesCredential(request, isSocket)) this.#checkHost(visit);
     if (visit.target.length > this.#deps.options.limits.urlBytes) fail('invalid_request', 'the URL is too long');
-    if (visit.shape === 'rpc' && this.#deps.phase() === 'starting') return refuseWhileStarting(request);
+    if (visit.shape === 'rpc' && this.#deps.phase() === 'starting') return rejectWhileStarting(request);
     this.#checkPhase(route);
     const length = request.headers.get('content-length');
     if (length !== null && route && Number(length) > route.bodyLimit) tooLarge(route.bodyLimit);

@@ -18,7 +18,7 @@ export interface AuditedCall {
   readonly wallet: string | null;
 }
 
-type Announced = 'before' | 'after';
+type AuditTime = 'before' | 'after';
 
 /** They neither move coins nor use, reveal or change keys, so a log that cannot be written does not prevent them. */
 const HARMLESS: ReadonlySet<string> = new Set([
@@ -34,7 +34,7 @@ const TXID = /^[0-9a-f]{64}$/;
  * When a call is recorded. Calls that spend, sign, or reveal or change keys are recorded before they run, so that none
  * runs unrecorded; other wallet and admin calls are recorded when they are over, and the rest not at all.
  */
-export function auditTime({ name }: Pick<RpcMethod, 'name'>, scope: Scope): Announced | null {
+export function auditTime({ name }: Pick<RpcMethod, 'name'>, scope: Scope): AuditTime | null {
   if (scope === 'wallet.spend' || scope === 'wallet.keys') return HARMLESS.has(name) ? 'after' : 'before';
   if (KEY_CHANGES.has(name)) return 'before';
   return scope === 'admin' ? 'after' : null;
@@ -47,7 +47,7 @@ export function auditTime({ name }: Pick<RpcMethod, 'name'>, scope: Scope): Anno
 export async function audited<T>(
   { audit }: Pick<RpcContext, 'audit'>,
   about: AuditCall,
-  when: Announced,
+  when: AuditTime,
   {
     run,
     codeOf,
@@ -101,7 +101,7 @@ function walletName(
 }
 
 /** Throws ApiError `insufficient_scope` where the caller lacks a scope, and records that where the call would be recorded. */
-export function requireRecorded(ctx: RpcContext, asked: AuditedCall): void {
+export function requireScope(ctx: RpcContext, asked: AuditedCall): void {
   try {
     asked.call.require(asked.scope);
     // The call may have waited for its turn, or stand at the end of a long batch.

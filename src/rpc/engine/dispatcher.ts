@@ -9,24 +9,31 @@ import { txidsTouching } from '../methods/blockchain/packed-scripts.ts';
 import { RPC_METHODS } from '../methods/methods.ts';
 import { slotsOf } from '../methods/rawtransactions/spent-outputs.ts';
 import { walletOf, walletSynced } from '../methods/wallet/wallet-env.ts';
-import { auditCallOf, audited, auditTime, requireRecorded } from './audited.ts';
+import { auditCallOf, audited, auditTime, requireScope } from './audited.ts';
 import type { RpcContext } from './context.ts';
 import { jobBody, jobText } from './job-result.ts';
 import type { RpcValue } from './json.ts';
-import { type FrontEnv, JsonText, type RpcMethod, type RunningCall, readArguments, scopeOfCall } from './method.ts';
+import type { QueueSlot } from './key-queue.ts';
+import {
+  JsonText,
+  type MainThreadEnv,
+  type RpcMethod,
+  type RunningCall,
+  readArguments,
+  scopeOfCall,
+} from './method.ts';
 import type { RpcCall } from './protocol.ts';
 import type { JsonPieces } from './reply-body.ts';
 import { asRpcError, RPC_ERROR, RpcError } from './rpc-error.ts';
 import { RpcState } from './rpc-state.ts';
-import type { Turn } from './turns.ts';
 
 /** Who calls, and through which path. */
 export interface RpcCaller {
   readonly call: Call | null;
   readonly wallet: string | null;
   readonly signal: AbortSignal;
-  readonly turn: Turn;
-  /** Called with what a method on the front returned. */
+  readonly queueSlot: QueueSlot;
+  /** Called with what a method on the main returned. */
   readonly onResult?: (value: unknown) => void;
 }
 
@@ -35,7 +42,7 @@ interface CallInput {
   readonly params: RpcValue;
 }
 
-/** Runs methods: those that read on the front while they are short, else in a reader worker. */
+/** Runs methods: those that read on the main while they are short, else in a reader worker. */
 export class RpcDispatcher {
   readonly #ctx: RpcContext;
   readonly #service: ReadService;
@@ -74,7 +81,7 @@ export class RpcDispatcher {
     const { call } = caller;
     const scope = scopeOfCall(method, args);
     const asked = call && { method, scope, args, call, wallet: caller.wallet };
-    if (asked) requireRecorded(this.#ctx, asked);
+    if (asked) requireScope(this.#ctx, asked);
     const when = auditTime(method, scope);
     if (!asked || when === null) return this.#followed(method, scope, { args, params }, caller);
     const about = auditCallOf(this.#ctx, asked);
@@ -104,7 +111,7 @@ export class RpcDispatcher {
   }
 
   async #run(method: RpcMethod, { args, params }: CallInput, caller: RpcCaller): Promise<JsonPieces> {
-    const front: FrontEnv = {
+    const main: MainThreadEnv = {
       ctx: this.#ctx,
       ...caller,
       state: this.#state,
@@ -113,13 +120,13 @@ export class RpcDispatcher {
       settings: this.#service.sources.settings,
       read: (read) => this.#service.readWhole(read, caller.signal),
     };
-    if (method.runsOn === 'front') {
-      const value = await method.invoke(front, args);
+    if (method.runsOn === 'main') {
+      const value = await method.invoke(main, args);
       caller.onResult?.(value);
       return jsonOf(value);
     }
-    if (method.runsOn === 'wallet') await walletSynced(front);
-    const wallet = method.runsOn === 'wallet' ? walletOf(front) : null;
+    if (method.runsOn === 'wallet') await walletSynced(main);
+    const wallet = method.runsOn === 'wallet' ? walletOf(main) : null;
     const inside = <T>(env: ReadEnv, work: (env: ReadEnv) => T): T =>
       wallet ? withWallet(env, wallet, work) : work(env);
     try {
@@ -138,7 +145,7 @@ export class RpcDispatcher {
     if (spends || scripts) {
       const asks = spends ? 'spends' : 'scripts';
       const asked = jobBody(await this.#service.runJob({ job: { ...job, asks }, signal, long, owner })) as Uint8Array;
-      const txids = spends ? asked : await txidsTouching(front.mempool, asked, signal);
+      const txids = spends ? asked : await txidsTouching(main.mempool, asked, signal);
       part = (env) => slotsOf(env, txids);
     }
     // All at once: the state of the wallet ends with its snapshot.

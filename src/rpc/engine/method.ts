@@ -9,13 +9,13 @@ import type { RpcContext } from './context.ts';
 import { type Example, example } from './example.ts';
 import type { RpcValue } from './json.ts';
 import { typeName } from './json.ts';
+import type { QueueSlot } from './key-queue.ts';
 import { type Param, positional } from './params.ts';
 import type { JsonPieces } from './reply-body.ts';
 import { RPC_ERROR, RpcError } from './rpc-error.ts';
 import type { RpcState } from './rpc-state.ts';
 import type { Schema } from './schema.ts';
 import { revealed } from './secret-texts.ts';
-import type { Turn } from './turns.ts';
 
 type RpcCategory =
   | 'addressindex'
@@ -34,7 +34,7 @@ export interface RunningCall {
 }
 
 /** What a method has that runs on the front: the node beside the chain. */
-export interface FrontEnv {
+export interface MainThreadEnv {
   readonly ctx: RpcContext;
   readonly call: Call | null;
   /** The wallet named in the path, or null. */
@@ -44,7 +44,7 @@ export interface FrontEnv {
   /** Calls that are being answered, this one among them. */
   readonly running: Iterable<RunningCall>;
   /** To be given back while waiting for what may be long in coming. */
-  readonly turn: Turn;
+  readonly queueSlot: QueueSlot;
   /** The mempool as it is now; `read` gives it together with the chain. */
   readonly mempool: MempoolMirror;
   readonly settings: ReadSettings;
@@ -94,7 +94,7 @@ export interface FurtherScope<A extends readonly unknown[]> {
  */
 export interface RpcMethod extends MethodText {
   readonly params: readonly Param<unknown>[];
-  readonly runsOn: 'reads' | 'wallet' | 'front';
+  readonly runsOn: 'reads' | 'wallet' | 'main';
   readonly further?: FurtherScope<readonly unknown[]>;
   /** Slots of the mempool that a worker needs to run it; without this it runs without the mempool. */
   mempoolPart?(env: ReadEnv | WalletEnv, args: readonly unknown[]): Iterable<number>;
@@ -103,7 +103,7 @@ export interface RpcMethod extends MethodText {
   /** The same by what touches scripts that the arguments name. */
   scripts?(env: ReadEnv, args: readonly unknown[]): readonly Uint8Array[];
   /** Takes arguments that were checked. What it returns is serialized as it is. */
-  invoke(env: ReadEnv | WalletEnv | FrontEnv, args: readonly unknown[]): unknown;
+  invoke(env: ReadEnv | WalletEnv | MainThreadEnv, args: readonly unknown[]): unknown;
 }
 
 /** A method that answers from the chain, and from the mempool beside it. */
@@ -153,15 +153,15 @@ export function nodeMethod<const P extends readonly Param<unknown>[]>(
   definition: MethodText & {
     readonly params: P;
     readonly further?: FurtherScope<Values<P>>;
-    run(env: FrontEnv, ...args: Values<P>): unknown;
+    run(env: MainThreadEnv, ...args: Values<P>): unknown;
   },
 ): RpcMethod {
   const { run, further, ...rest } = definition;
   return {
     ...rest,
-    runsOn: 'front',
+    runsOn: 'main',
     ...(further && { further: { ...further, applies: (...args) => further.applies(...(args as Values<P>)) } }),
-    invoke: (env, args) => run(env as FrontEnv, ...(args as Values<P>)),
+    invoke: (env, args) => run(env as MainThreadEnv, ...(args as Values<P>)),
   };
 }
 

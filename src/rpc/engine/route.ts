@@ -7,10 +7,11 @@ import { access } from '../../http/route-access.ts';
 import { turns } from '../../http/turns.ts';
 import { excessOf } from '../../http/value-count.ts';
 import { RPC_METHODS } from '../methods/methods.ts';
-import { requireRecorded } from './audited.ts';
+import { requireScope } from './audited.ts';
 import type { RpcContext } from './context.ts';
 import { type RpcCaller, RpcDispatcher } from './dispatcher.ts';
 import { isObject, NumberTooLong, parseJson, type RpcValue } from './json.ts';
+import { KeyQueue, type QueueSlot } from './key-queue.ts';
 import { hasSecrets } from './method.ts';
 import {
   batchReply,
@@ -24,15 +25,14 @@ import {
 } from './protocol.ts';
 import { type JsonPieces, joined, type SendLong } from './reply-body.ts';
 import { RPC_ERROR, RpcError } from './rpc-error.ts';
-import { revealed, takeSecrets } from './secret-texts.ts';
-import { type Turn, Turns } from './turns.ts';
+import { extractSecrets, revealed } from './secret-texts.ts';
 
 /** Methods with parameters that must not become strings. */
 const SECRET_METHODS = [...RPC_METHODS.values()].filter(hasSecrets).map(({ name }) => name);
-type Asker = RpcCaller & { readonly send: SendLong };
+type ReplyTarget = RpcCaller & { readonly send: SendLong };
 
 /** Of those who take no turns. */
-const NO_TURN: Turn = { pause: (wait) => wait() };
+const UNQUEUED: QueueSlot = { releaseDuring: (wait) => wait() };
 /** curl's default type among them. */
 const CONTENT_TYPES = ['application/json', 'application/json-rpc', 'text/plain', 'application/x-www-form-urlencoded'];
 /** Calls of a batch run at most this long before others get their turn. */
@@ -42,10 +42,10 @@ const SLICE_MS = 2;
 export const rpcRoutes = (ctx: RpcContext) => {
   const dispatcher = new RpcDispatcher(ctx);
   const { limits } = ctx.options;
-  const callers = new Turns(limits.rpcMaxRunning, limits.rpcMaxQueued);
+  const callers = new KeyQueue(limits.rpcMaxRunning, limits.rpcMaxQueued);
   const probe = readCall({ jsonrpc: '2.0', method: 'getblockcount' });
   ctx.rpcProbe = () =>
-    dispatcher.run(probe, { call: null, wallet: null, signal: new AbortController().signal, turn: NO_TURN });
+    dispatcher.run(probe, { call: null, wallet: null, signal: new AbortController().signal, queueSlot: UNQUEUED });
 
   const answer = async (request: Request, wallet: string | null): Promise<Response> => {
     const call = ctx.call(request);
@@ -54,7 +54,7 @@ export const rpcRoutes = (ctx: RpcContext) => {
     // The front serves everybody: one caller's million little values must not hold it up.
     const excess = await excessOf(bytes);
     if (excess) throw new RpcError(RPC_ERROR.invalidRequest, `the request holds more than ${excess}`);
-    const secrets = takeSecrets(bytes, SECRET_METHODS);
+    const secrets = extractSecrets(bytes, SECRET_METHODS);
     try {
       const body = parseBody(secrets ? secrets.text : new TextDecoder().decode(bytes));
       return await answerBody(secrets ? secrets.restore(body) : body, call, { wallet, signal: request.signal });
@@ -77,14 +77,14 @@ export const rpcRoutes = (ctx: RpcContext) => {
     if (!Array.isArray(body)) {
       const only = withTexts(readCall(body));
       checkAllowed(ctx, [only], call, wallet);
-      return callers.take(id, (turn) => single(dispatcher, only, { call, wallet, signal, turn, send }));
+      return callers.run(id, (queueSlot) => single(dispatcher, only, { call, wallet, signal, queueSlot, send }));
     }
     if (body.length > limits.rpcMaxBatch)
       throw new RpcError(RPC_ERROR.invalidRequest, `more than ${limits.rpcMaxBatch} calls`);
     const calls = (body as RpcValue[]).map((each) => withTexts(readCall(each)));
     checkAllowed(ctx, calls, call, wallet);
     call.charge(Math.max(0, calls.length - 1));
-    return callers.take(id, (turn) => batch(dispatcher, calls, { call, wallet, signal, turn, send }));
+    return callers.run(id, (queueSlot) => batch(dispatcher, calls, { call, wallet, signal, queueSlot, send }));
   };
 
   const detail = access('rpc', { bodyLimit: limits.rpcBodyBytes, unlimitedTime: true });
@@ -147,11 +147,11 @@ function checkAllowed(ctx: RpcContext, calls: readonly RpcCall[], call: Call, wa
     if (rpcWhitelist && !rpcWhitelist.has(method.toLowerCase()))
       fail('insufficient_scope', `the method ${method} is not on the caller's list`);
     const known = RPC_METHODS.get(method);
-    if (known) requireRecorded(ctx, { method: known, scope: known.scope, args: [], call, wallet });
+    if (known) requireScope(ctx, { method: known, scope: known.scope, args: [], call, wallet });
   }
 }
 
-async function single(dispatcher: RpcDispatcher, call: RpcCall, caller: Asker): Promise<Response> {
+async function single(dispatcher: RpcDispatcher, call: RpcCall, caller: ReplyTarget): Promise<Response> {
   let result: JsonPieces;
   try {
     result = await dispatcher.run(call, caller);
@@ -166,7 +166,7 @@ async function single(dispatcher: RpcDispatcher, call: RpcCall, caller: Asker): 
     : rpcReply(200, resultReply(call, result), caller.send);
 }
 
-async function batch(dispatcher: RpcDispatcher, calls: readonly RpcCall[], caller: Asker): Promise<Response> {
+async function batch(dispatcher: RpcDispatcher, calls: readonly RpcCall[], caller: ReplyTarget): Promise<Response> {
   const replies: string[] = [];
   const pause = turns(SLICE_MS);
   for (const call of calls) {

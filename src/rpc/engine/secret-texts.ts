@@ -16,7 +16,7 @@ const MAX_BODY = 256 * 1024;
 const ESCAPES = new Map([...'"\\/bfnrt'].map((letter, i) => [letter.charCodeAt(0), '"\\/\b\f\n\r\t'.charCodeAt(i)]));
 
 /** A JSON text without the strings in the parameters of its calls, and these. */
-export interface WithoutSecrets {
+export interface ExtractedSecrets {
   readonly text: string;
   /** Puts them where they were in the parsed text. */
   restore(value: RpcValue): RpcValue;
@@ -29,7 +29,7 @@ export interface WithoutSecrets {
  * where it names none of `methods`, is very long, or is no JSON, which the parser is to say. A string of JavaScript is copied at
  * will and cannot be overwritten; bytes can.
  */
-export function takeSecrets(body: Uint8Array, methods: readonly string[]): WithoutSecrets | null {
+export function extractSecrets(body: Uint8Array, methods: readonly string[]): ExtractedSecrets | null {
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.length);
   if (bytes.length > MAX_BODY || !methods.some((name) => bytes.includes(name)) || !isUtf8(bytes)) return null;
   const marker = crypto.randomUUID();
@@ -81,20 +81,20 @@ function wipeAll(secrets: readonly SecretText[]): void {
   for (const { bytes } of secrets) bytes.fill(0);
 }
 
-interface Place {
+interface Span {
   /** Of the opening quote, and behind the closing one. */
   readonly start: number;
   readonly end: number;
 }
 
 /** The strings, but for names of members, in the member `params` of the object that a text is, or of those in its array. */
-function stringsInParams(text: Buffer): Place[] {
-  const found: Place[] = [];
+function stringsInParams(text: Buffer): Span[] {
+  const found: Span[] = [];
   /** Closing brackets that are due. */
   const open: number[] = [];
   /** How many brackets were open where `params` began; 0 outside of it. */
   let within = 0;
-  let name: Place | null = null;
+  let name: Span | null = null;
   for (let at = 0; at < text.length; ) {
     const byte = text[at]!;
     if (byte === QUOTE) {

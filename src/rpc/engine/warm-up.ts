@@ -14,7 +14,7 @@ export function isOfCoreClient({ headers }: Request): boolean {
 }
 
 /** Refuses a request that came before the node had started. A batch is answered call by call, as Core does. */
-export async function refuseWhileStarting(request: Request): Promise<Response> {
+export async function rejectWhileStarting(request: Request): Promise<Response> {
   const refusal = new ApiError('warming_up', 'the node is starting');
   const length = request.headers.get('content-length');
   const calls =

@@ -7,9 +7,9 @@ import * as deployments from './blockchain/deployment-methods.ts';
 import * as scan from './blockchain/scan-methods.ts';
 import * as verify from './blockchain/verify-methods.ts';
 import * as waits from './blockchain/wait-methods.ts';
-import { aboutMethods } from './control/about-methods.ts';
 import * as control from './control/control-methods.ts';
 import * as dev from './control/dev-methods.ts';
+import { helpMethods } from './control/help-methods.ts';
 import * as keys from './control/key-methods.ts';
 import * as mempoolImport from './mempool/mempool-import-methods.ts';
 import * as mempool from './mempool/mempool-methods.ts';
@@ -48,6 +48,6 @@ export const RPC_METHODS: ReadonlyMap<string, RpcMethod> = new Map(
   ]
     .flatMap((exports): unknown[] => Object.values(exports))
     .filter((value): value is RpcMethod => typeof value === 'object' && value !== null && 'invoke' in value)
-    .concat(aboutMethods(() => RPC_METHODS))
+    .concat(helpMethods(() => RPC_METHODS))
     .map((method) => [method.name, method]),
 );

@@ -10,9 +10,9 @@ async function loggedOf(error: unknown, signal: AbortSignal): Promise<string[]> 
   const log = { error: (message: string) => logged.push(message) };
   const queries = { sources: { settings: {} }, readShort: () => Promise.reject(error) } as unknown as ReadService;
   const ctx = { log, metrics: { rpc: () => {} }, mempool: { mirror: null }, queries } as unknown as RpcContext;
-  const turn = { pause: <T>(wait: () => Promise<T>) => wait() };
+  const queueSlot = { releaseDuring: <T>(wait: () => Promise<T>) => wait() };
   const call = readCall({ method: 'getblockcount' });
-  const result = new RpcDispatcher(ctx).run(call, { call: null, wallet: null, signal, turn });
+  const result = new RpcDispatcher(ctx).run(call, { call: null, wallet: null, signal, queueSlot });
   expect(await result.catch((failure: unknown) => failure)).toMatchObject({ rpcCode: -32603 });
   return logged;
 }

@@ -2,9 +2,9 @@ import { expect, test } from 'bun:test';
 import { coins } from '../../../src/http/core-number.ts';
 import { sat } from '../../../src/http/sat.ts';
 import { NumberText, parseJson, type RpcObject } from '../../../src/rpc/engine/json.ts';
+import { KeyQueue } from '../../../src/rpc/engine/key-queue.ts';
 import { readArguments } from '../../../src/rpc/engine/method.ts';
 import { integer, optional, options, positional, readAmount, text } from '../../../src/rpc/engine/params.ts';
-import { Turns } from '../../../src/rpc/engine/turns.ts';
 import { RPC_METHODS } from '../../../src/rpc/methods/methods.ts';
 
 const COIN = 100_000_000n;
@@ -88,7 +88,7 @@ test('named arguments find their places', () => {
 });
 
 test('sixteen requests of one key run, sixty-four wait, the next is refused; other keys do not care', async () => {
-  const turns = new Turns(16, 64);
+  const queue = new KeyQueue(16, 64);
   const gate = Promise.withResolvers<void>();
   let running = 0;
   let most = 0;
@@ -97,12 +97,12 @@ test('sixteen requests of one key run, sixty-four wait, the next is refused; oth
     await gate.promise;
     running--;
   };
-  const taken = Array.from({ length: 80 }, () => turns.take('a', work));
-  expect(await turns.take('a', work).catch((error: unknown) => error)).toMatchObject({ failure: 'rate_limited' });
-  const other = turns.take('b', work);
+  const calls = Array.from({ length: 80 }, () => queue.run('a', work));
+  expect(await queue.run('a', work).catch((error: unknown) => error)).toMatchObject({ failure: 'rate_limited' });
+  const other = queue.run('b', work);
   expect(running).toBe(17);
   gate.resolve();
-  await Promise.all([...taken, other]);
+  await Promise.all([...calls, other]);
   expect([running, most]).toEqual([0, 17]);
-  await turns.take('a', work);
+  await queue.run('a', work);
 });

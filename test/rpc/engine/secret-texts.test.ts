@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { parseJson, SecretText } from '../../../src/rpc/engine/json.ts';
-import { revealed, takeSecrets } from '../../../src/rpc/engine/secret-texts.ts';
+import { extractSecrets, revealed } from '../../../src/rpc/engine/secret-texts.ts';
 
 const METHODS = ['walletpassphrase'];
 const bytesOf = (text: string) => new TextEncoder().encode(text);
 
 /** What the interface reads with the strings of parameters kept apart, and made strings again. */
 function roundTrip(text: string): unknown {
-  const taken = takeSecrets(bytesOf(text), METHODS);
+  const taken = extractSecrets(bytesOf(text), METHODS);
   if (!taken) return parseJson(text);
   const value = revealed(taken.restore(parseJson(taken.text)));
   taken.wipe();
@@ -20,7 +20,7 @@ describe('secrets of a request', () => {
 
   test('never become strings, and leave neither the request nor themselves behind', () => {
     const bytes = bytesOf(body);
-    const taken = takeSecrets(bytes, METHODS)!;
+    const taken = extractSecrets(bytes, METHODS)!;
     expect(taken.text).not.toContain('sesame');
     expect(bytes.every((byte) => byte === 0)).toBe(true);
     const { method, id, params } = taken.restore(parseJson(taken.text)) as Record<'method' | 'id' | 'params', never>;
@@ -37,7 +37,7 @@ describe('secrets of a request', () => {
   test('are taken by name and from batches as well', () => {
     const named = '{"params":{"passphrase":"a","timeout":1,"params":["b"]},"method":"walletpassphrase"}';
     for (const text of [named, `[${named},${body}]`, ` [ ${named} ] `]) {
-      const taken = takeSecrets(bytesOf(text), METHODS)!;
+      const taken = extractSecrets(bytesOf(text), METHODS)!;
       expect(taken.text).not.toMatch(/"a"|"b"|sesame/);
       expect(roundTrip(text)).toEqual(parseJson(text));
     }
@@ -45,7 +45,7 @@ describe('secrets of a request', () => {
 
   test('requests of other methods stay as they are', () => {
     const other = bytesOf('{"method":"getblock","params":["00"]}');
-    expect(takeSecrets(other, METHODS)).toBeNull();
+    expect(extractSecrets(other, METHODS)).toBeNull();
     expect(other).toEqual(bytesOf('{"method":"getblock","params":["00"]}'));
   });
 
@@ -54,15 +54,15 @@ describe('secrets of a request', () => {
     const wrong = ['"\n"', '"\\x"', '"\\u12g4"', '"open', '"\\ud800\\u"'];
     for (const value of wrong) {
       const bytes = bytesOf(call(value));
-      expect(takeSecrets(bytes, METHODS)).toBeNull();
+      expect(extractSecrets(bytes, METHODS)).toBeNull();
       expect(bytes).toEqual(bytesOf(call(value)));
       expect(() => parseJson(call(value))).toThrow();
     }
     for (const text of [`${call('"a"')}]`, call('"a"').slice(0, -1), call('"a":1')]) {
-      const taken = takeSecrets(bytesOf(text), METHODS)!;
+      const taken = extractSecrets(bytesOf(text), METHODS)!;
       expect(() => parseJson(taken.text)).toThrow();
     }
-    expect(takeSecrets(Uint8Array.of(...bytesOf('{"method":"walletpassphrase"'), 0xff), METHODS)).toBeNull();
+    expect(extractSecrets(Uint8Array.of(...bytesOf('{"method":"walletpassphrase"'), 0xff), METHODS)).toBeNull();
   });
 
   test('any request means the same with and without', () => {
@@ -92,7 +92,7 @@ describe('secrets of a request', () => {
   });
 
   test('half a pair of surrogates is what a text encoder makes of it', () => {
-    const taken = takeSecrets(
+    const taken = extractSecrets(
       bytesOf('{"method":"walletpassphrase","params":["\\ud83d!","\\udd11\\ud83d\\udd11"]}'),
       METHODS,
     )!;

@@ -7,13 +7,13 @@ import { concatBytes } from '../../../util/bytes.ts';
 import { EXAMPLE, example } from '../../engine/example.ts';
 import { jobBody, jobText } from '../../engine/job-result.ts';
 import { member, type RpcValue } from '../../engine/json.ts';
-import { type FrontEnv, JsonText, nodeMethod } from '../../engine/method.ts';
+import { JsonText, type MainThreadEnv, nodeMethod } from '../../engine/method.ts';
 import { array, flag, integer, optional, options, readBool, readHash, text } from '../../engine/params.ts';
 import { rpcFail } from '../../engine/rpc-error.ts';
 import type { FilterScan } from '../../engine/rpc-state.ts';
 import { anyOf, arr, bool, coinAmount, hashStr, int, maybe, nil, obj, str } from '../../engine/schema.ts';
 import { slotsOf } from '../rawtransactions/spent-outputs.ts';
-import { outputScript } from '../shapes.ts';
+import { outputScript } from '../schemas.ts';
 import { txidsTouching } from './packed-scripts.ts';
 import { SCAN_OBJECTS } from './scan-objects.ts';
 import { type FilterMatches, readActivity, type ScanActivity } from './scan-steps.ts';
@@ -82,7 +82,7 @@ export const scanblocks = nodeMethod({
       const exact = wanted !== null && readBool(wanted);
       const end = await env.read((reads) => scanEnd(reads, start, stop));
       // Releases the slot of the key, so that the same key can query and abort the scan.
-      return await env.turn.pause(() => scanFilters(env, scan, objects, start, end, exact));
+      return await env.queueSlot.releaseDuring(() => scanFilters(env, scan, objects, start, end, exact));
     } finally {
       env.state.filterScan = null;
     }
@@ -107,7 +107,7 @@ function scanEnd(env: ReadEnv, start: number, given: number | null): ScanEnd {
 }
 
 async function scanFilters(
-  env: FrontEnv,
+  env: MainThreadEnv,
   scan: FilterScan,
   objects: readonly RpcValue[],
   start: number,
@@ -135,7 +135,7 @@ async function scanFilters(
   return { from_height: start, to_height: height, relevant_blocks: found.flat(), completed };
 }
 
-type Asking = Pick<FrontEnv, 'ctx' | 'signal' | 'call'>;
+type Asking = Pick<MainThreadEnv, 'ctx' | 'signal' | 'call'>;
 
 /** Returns the scripts of the scan objects in memory that all workers share. */
 async function deriveScripts(env: Asking, objects: readonly RpcValue[]): Promise<SharedArrayBuffer> {
@@ -203,7 +203,7 @@ export const getdescriptoractivity = nodeMethod({
 });
 
 async function activityOf(
-  env: FrontEnv,
+  env: MainThreadEnv,
   blocks: Uint8Array,
   objects: readonly RpcValue[],
   withMempool: boolean,

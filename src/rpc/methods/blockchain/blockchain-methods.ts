@@ -37,7 +37,7 @@ import {
   tuple,
   unixTime,
 } from '../../engine/schema.ts';
-import { header, outputScript, shownBlock, txOfBlock } from '../shapes.ts';
+import { header, outputScript, shownBlock, txOfBlock } from '../schemas.ts';
 
 const SECONDS_IN_A_MONTH = 30 * 24 * 60 * 60;
 const READ_US_PER_BYTE = 0.001;

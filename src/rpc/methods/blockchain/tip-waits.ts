@@ -1,7 +1,7 @@
 import type { NodeNews } from '../../../port/node-port.ts';
 import { hashToHex } from '../../../primitives/hash.ts';
 import type { RpcContext } from '../../engine/context.ts';
-import type { FrontEnv } from '../../engine/method.ts';
+import type { MainThreadEnv } from '../../engine/method.ts';
 import { rpcFail } from '../../engine/rpc-error.ts';
 
 /** Waiting calls of all callers together. */
@@ -21,19 +21,19 @@ export function newestTip(ctx: RpcContext): Tip {
  * Resolves with the tip as soon as it is `enough`, or with the current tip when the time is over or the server stops.
  * `timeoutMs` is below 2^31; 0 means no limit.
  */
-export async function waitForTip(env: FrontEnv, enough: (tip: Tip) => boolean, timeoutMs: number): Promise<Tip> {
-  const { ctx, call, turn, state } = env;
+export async function waitForTip(env: MainThreadEnv, enough: (tip: Tip) => boolean, timeoutMs: number): Promise<Tip> {
+  const { ctx, call, queueSlot, state } = env;
   const now = newestTip(ctx);
   if (enough(now)) return now;
   const leave = enter(state.tipWaits, call?.principal.id ?? '');
   try {
-    return await turn.pause(() => tipChange(env, enough, timeoutMs));
+    return await queueSlot.releaseDuring(() => tipChange(env, enough, timeoutMs));
   } finally {
     leave();
   }
 }
 
-function tipChange({ ctx, signal }: FrontEnv, enough: (tip: Tip) => boolean, timeoutMs: number): Promise<Tip> {
+function tipChange({ ctx, signal }: MainThreadEnv, enough: (tip: Tip) => boolean, timeoutMs: number): Promise<Tip> {
   const { promise, resolve } = Promise.withResolvers<Tip>();
   const resolveNow = () => resolve(newestTip(ctx));
   const leave = ctx.node().onNews(({ commit }) => {

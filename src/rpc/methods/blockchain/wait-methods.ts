@@ -3,7 +3,7 @@ import { EXAMPLE, example } from '../../engine/example.ts';
 import { nodeMethod } from '../../engine/method.ts';
 import { hash, integer, optional } from '../../engine/params.ts';
 import { rpcFail } from '../../engine/rpc-error.ts';
-import { newestBlock } from '../shapes.ts';
+import { newestBlock } from '../schemas.ts';
 import { newestTip, type Tip, waitForTip } from './tip-waits.ts';
 
 const timeout = () => optional(integer('timeout', { note: 'Milliseconds to wait; 0 for no limit.' }), 0);

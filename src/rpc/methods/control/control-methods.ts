@@ -3,7 +3,7 @@ import { hashToHex } from '../../../primitives/hash.ts';
 import { headerBits, workFields } from '../../../queries/block-facts.ts';
 import { keepDebugLines } from '../../../util/log.ts';
 import { example } from '../../engine/example.ts';
-import { type FrontEnv, nodeMethod } from '../../engine/method.ts';
+import { type MainThreadEnv, nodeMethod } from '../../engine/method.ts';
 import { array, integer, optional, readString, text } from '../../engine/params.ts';
 import { rpcFail } from '../../engine/rpc-error.ts';
 import { anyOf, arr, bool, hashStr, hexStr, int, mapOf, nil, num, obj, str } from '../../engine/schema.ts';
@@ -85,7 +85,7 @@ export const logging = nodeMethod({
 });
 
 /** The node thread and the main thread have a logger each. */
-async function logDebug({ ctx }: FrontEnv, kept: boolean): Promise<void> {
+async function logDebug({ ctx }: MainThreadEnv, kept: boolean): Promise<void> {
   await ctx.node().act('logDebug', kept);
   keepDebugLines(kept);
 }

@@ -1,7 +1,7 @@
 import { COIN } from '../../../primitives/amount.ts';
 import { parseAddress } from '../../../script/address.ts';
 import { EXAMPLE, example } from '../../engine/example.ts';
-import { type FrontEnv, nodeMethod } from '../../engine/method.ts';
+import { type MainThreadEnv, nodeMethod } from '../../engine/method.ts';
 import { amount, flag, integer, optional, text } from '../../engine/params.ts';
 import { orFail, rpcFail } from '../../engine/rpc-error.ts';
 import { anyOf, arr, hashStr, int, nil, obj } from '../../engine/schema.ts';
@@ -84,7 +84,7 @@ export const devflood = nodeMethod({
   },
 });
 
-function scriptOf({ ctx }: FrontEnv, address: string): Uint8Array {
+function scriptOf({ ctx }: MainThreadEnv, address: string): Uint8Array {
   const parsed = parseAddress(address, ctx.params.address);
   return parsed.ok ? parsed.script : rpcFail('invalidAddressOrKey', 'Invalid address');
 }

@@ -9,7 +9,7 @@ import {
 import { DEFAULT_SCOPES, SCOPES } from '../../../http/scopes.ts';
 import { example } from '../../engine/example.ts';
 import { member, NumberText, type RpcObject, type RpcValue } from '../../engine/json.ts';
-import { type FrontEnv, nodeMethod } from '../../engine/method.ts';
+import { type MainThreadEnv, nodeMethod } from '../../engine/method.ts';
 import { array, checkMembers, flag, integer, optional, options, readString, text } from '../../engine/params.ts';
 import { type RPC_ERROR, rpcFail } from '../../engine/rpc-error.ts';
 import { anyOf, arr, int, nil, noted, num, obj, type Schema, str, unixTime } from '../../engine/schema.ts';
@@ -64,7 +64,7 @@ const PROBLEM_CODES: Readonly<Record<KeyProblem, keyof typeof RPC_ERROR>> = {
 };
 
 /** Makes a change that takes effect at once. Throws RpcError if the key store refuses it. */
-function changeKeys<T>({ ctx }: FrontEnv, change: (keys: KeyAdmin) => T): T {
+function changeKeys<T>({ ctx }: MainThreadEnv, change: (keys: KeyAdmin) => T): T {
   try {
     return change(ctx.keys());
   } catch (error) {

@@ -13,7 +13,7 @@ import { virtualSize } from '../../../policy/virtual-size.ts';
 import { hashToHex, type Txid } from '../../../primitives/hash.ts';
 import { EXAMPLE, example } from '../../engine/example.ts';
 import { member, type RpcObject } from '../../engine/json.ts';
-import { type FrontEnv, JsonText, nodeMethod } from '../../engine/method.ts';
+import { JsonText, type MainThreadEnv, nodeMethod } from '../../engine/method.ts';
 import {
   array,
   checkMembers,
@@ -43,7 +43,7 @@ import {
   obj,
   str,
 } from '../../engine/schema.ts';
-import { entriesById, mempoolEntry } from '../shapes.ts';
+import { entriesById, mempoolEntry } from '../schemas.ts';
 
 /** Time limit of one slice of a long reply, milliseconds. */
 const SLICE_MS = 2;
@@ -279,17 +279,17 @@ export const savemempool = nodeMethod({
   },
 });
 
-function slotOf({ mempool }: FrontEnv, txid: Txid): number {
+function slotOf({ mempool }: MainThreadEnv, txid: Txid): number {
   const slot = mempool.entries.find(txid);
   return slot >= 0 ? slot : rpcFail('invalidAddressOrKey', 'Transaction not in mempool', 'tx_not_found');
 }
 
-function chunksAround({ mempool, settings }: FrontEnv, slot: number): Chunk[] {
+function chunksAround({ mempool, settings }: MainThreadEnv, slot: number): Chunk[] {
   return chunksOfCluster(mempool.entries, clusterOf(mempool.entries, slot), settings.relay.bytesPerSigop);
 }
 
 /** Returns a function that finds the chunk of a transaction and linearizes each cluster once. */
-function chunkFinder(env: FrontEnv): (slot: number) => Chunk {
+function chunkFinder(env: MainThreadEnv): (slot: number) => Chunk {
   const chunks = new Map<number, Chunk>();
   let { seq } = env.mempool;
   return (slot) => {
@@ -301,14 +301,14 @@ function chunkFinder(env: FrontEnv): (slot: number) => Chunk {
   };
 }
 
-function relatives(env: FrontEnv, slots: readonly number[], verbose: boolean): unknown {
+function relatives(env: MainThreadEnv, slots: readonly number[], verbose: boolean): unknown {
   const { entries } = env.mempool;
   if (verbose) return entryTexts(env, { slots, numbers: slots.map((slot) => entries.order(slot)) });
   return slots.map((slot) => hashToHex(entries.txid(slot)));
 }
 
 /** Returns the entries by txid. It yields between slices; transactions that leave the mempool meanwhile are omitted. */
-async function entryTexts(env: FrontEnv, wanted: Wanted): Promise<JsonText> {
+async function entryTexts(env: MainThreadEnv, wanted: Wanted): Promise<JsonText> {
   const { entries } = env.mempool;
   const chunkOf = chunkFinder(env);
   const parts = await inSlices(
@@ -327,7 +327,7 @@ interface Wanted {
 
 /** Returns the texts of the transactions that are still in the mempool, with commas between them. */
 async function inSlices(
-  { mempool: { entries } }: FrontEnv,
+  { mempool: { entries } }: MainThreadEnv,
   { slots, numbers }: Wanted,
   make: (slot: number) => string,
 ): Promise<readonly string[]> {
@@ -345,7 +345,7 @@ async function inSlices(
   return made.end();
 }
 
-function entryView(env: FrontEnv, slot: number, chunkOf = chunkFinder(env)) {
+function entryView(env: MainThreadEnv, slot: number, chunkOf = chunkFinder(env)) {
   const { mempool } = env;
   const chunk = chunkOf(slot);
   const { entries } = mempool;

@@ -3,7 +3,7 @@ import { parseAddress } from '../../../script/address.ts';
 import { DecodeError, hexToBytes } from '../../../util/bytes.ts';
 import { setMockTime } from '../../../util/clock.ts';
 import { EXAMPLE, example } from '../../engine/example.ts';
-import { type FrontEnv, nodeMethod } from '../../engine/method.ts';
+import { type MainThreadEnv, nodeMethod } from '../../engine/method.ts';
 import { array, flag, integer, largeInteger, optional, readString, text } from '../../engine/params.ts';
 import { orFail, rpcFail } from '../../engine/rpc-error.ts';
 import { anyOf, arr, hashStr, hexStr, maybe, nil, obj, str } from '../../engine/schema.ts';
@@ -150,7 +150,7 @@ export const setmocktime = nodeMethod({
 });
 
 /** Mines up to `count` blocks and returns their hashes. It ends early when the caller leaves or the node stops. */
-async function generate({ ctx, signal }: FrontEnv, script: Uint8Array, count: number, maxTries: number) {
+async function generate({ ctx, signal }: MainThreadEnv, script: Uint8Array, count: number, maxTries: number) {
   const hashes: string[] = [];
   let tries = maxTries;
   while (hashes.length < count && tries > 0 && !signal.aborted && !ctx.stopping.aborted) {
@@ -176,11 +176,11 @@ function rawTransaction(text: string): Uint8Array {
   }
 }
 
-function checkRegtest({ ctx }: FrontEnv, method: string): void {
+function checkRegtest({ ctx }: MainThreadEnv, method: string): void {
   if (ctx.params.name !== 'regtest') rpcFail('misc', `${method} is for regression testing (-regtest mode) only`);
 }
 
-function scriptFor({ ctx }: FrontEnv, address: string, fault: string): Uint8Array {
+function scriptFor({ ctx }: MainThreadEnv, address: string, fault: string): Uint8Array {
   const parsed = parseAddress(address, ctx.params.address);
   return parsed.ok
     ? parsed.script

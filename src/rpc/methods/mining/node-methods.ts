@@ -18,7 +18,7 @@ import { integer, optional } from '../../engine/params.ts';
 import { rpcFail } from '../../engine/rpc-error.ts';
 import { bool, coinAmount, hashStr, hexStr, int, maybe, num, obj, str, unixTime } from '../../engine/schema.ts';
 import { operatorWarnings } from '../network/operator-warnings.ts';
-import { warnings } from '../shapes.ts';
+import { warnings } from '../schemas.ts';
 
 const DISK_USAGE_AGE_MS = 30_000;
 const HASHRATE_BLOCKS = 120;

@@ -12,7 +12,7 @@ import { workFields } from '../../../queries/block-facts.ts';
 import { DecodeError, hexToBytes } from '../../../util/bytes.ts';
 import { example } from '../../engine/example.ts';
 import { member, type RpcObject, type RpcValue } from '../../engine/json.ts';
-import { type FrontEnv, JsonText, nodeMethod } from '../../engine/method.ts';
+import { JsonText, type MainThreadEnv, nodeMethod } from '../../engine/method.ts';
 import { object, readHash, readString } from '../../engine/params.ts';
 import { orFail, rpcFail } from '../../engine/rpc-error.ts';
 import { anyOf, arr, hashStr, hexStr, int, mapOf, maybe, nil, obj, str, unixTime } from '../../engine/schema.ts';
@@ -106,7 +106,7 @@ function needsRule(rule: string, example: string): string {
   return `getblocktemplate must be called with the ${rule} rule set (call with {"rules": ${example}})`;
 }
 
-async function propose({ ctx }: FrontEnv, request: RpcObject): Promise<string | null> {
+async function propose({ ctx }: MainThreadEnv, request: RpcObject): Promise<string | null> {
   const data = member(request, 'data');
   if (typeof data !== 'string') return rpcFail('type', 'Missing data String key for proposal');
   return orFail(await ctx.node().act('proposeBlock', readBlock(data)));
@@ -129,7 +129,7 @@ function clientRules(request: RpcObject): ReadonlySet<string> {
 }
 
 /** Throws RpcError without peers or during the initial block download, when a mined block would be wasted; not on test networks. */
-function checkReady({ ctx }: FrontEnv): void {
+function checkReady({ ctx }: MainThreadEnv): void {
   if (ctx.params.isTestnet) return;
   const { peers, initialBlockDownload } = ctx.node().status();
   if (peers.inbound + peers.outbound === 0) rpcFail('clientNotConnected', 'Obverse is not connected!');
@@ -138,7 +138,7 @@ function checkReady({ ctx }: FrontEnv): void {
 }
 
 /** Waits until the tip differs from that of an earlier template or the mempool has changed since. */
-async function longPoll(env: FrontEnv, id: RpcValue): Promise<void> {
+async function longPoll(env: MainThreadEnv, id: RpcValue): Promise<void> {
   const { ctx, signal } = env;
   // An id that is not a string means the current template, as in Core.
   const text = typeof id === 'string' ? id : newestTip(ctx).hash + (await ctx.node().act('mempoolChanges'));
@@ -153,7 +153,10 @@ async function longPoll(env: FrontEnv, id: RpcValue): Promise<void> {
   signal.throwIfAborted();
 }
 
-async function newestTemplate({ ctx, state }: FrontEnv): Promise<TemplateView & { readonly transactions: Uint8Array }> {
+async function newestTemplate({
+  ctx,
+  state,
+}: MainThreadEnv): Promise<TemplateView & { readonly transactions: Uint8Array }> {
   const known = state.template;
   const made = await ctx.node().act('blockTemplate', known?.id ?? null);
   const transactions = made.transactions ?? known!.transactions;
@@ -161,7 +164,7 @@ async function newestTemplate({ ctx, state }: FrontEnv): Promise<TemplateView & 
   return { ...made, transactions };
 }
 
-async function template(env: FrontEnv): Promise<JsonText> {
+async function template(env: MainThreadEnv): Promise<JsonText> {
   const { consensus } = env.ctx.params;
   const made = await newestTemplate(env);
   const segwit = isBuriedActive('segwit', made.height, consensus);

@@ -4,11 +4,11 @@ import type { PeerView } from '../../../port/node-port.ts';
 import type { BlockHash } from '../../../primitives/hash.ts';
 import { systemClock, unixSeconds } from '../../../util/clock.ts';
 import { EXAMPLE, example } from '../../engine/example.ts';
-import { type FrontEnv, nodeMethod } from '../../engine/method.ts';
+import { type MainThreadEnv, nodeMethod } from '../../engine/method.ts';
 import { flag, hash, integer, optional, text } from '../../engine/params.ts';
 import { orFail, rpcFail } from '../../engine/rpc-error.ts';
 import { arr, bool, int, mapOf, nil, obj, str, unixTime } from '../../engine/schema.ts';
-import { NETWORK, PEER } from './network-shapes.ts';
+import { NETWORK, PEER } from './network-schemas.ts';
 import { operatorWarnings } from './operator-warnings.ts';
 
 /** Version of Bitcoin Core whose interface this node follows. */
@@ -93,7 +93,7 @@ export const getnetworkinfo = nodeMethod({
   run: async (env) => networkInfo(env, await env.ctx.node().act('network')),
 });
 
-function networkInfo({ ctx: { options, node }, settings: { relay } }: FrontEnv, network: NetworkView) {
+function networkInfo({ ctx: { options, node }, settings: { relay } }: MainThreadEnv, network: NetworkView) {
   const { inbound, outbound } = network.peers;
   return {
     version: CORE_VERSION,

@@ -11,7 +11,7 @@ import { rejectionView } from '../../../queries/broadcast-reply.ts';
 import { vsizeOf } from '../../../queries/tx-facts.ts';
 import { DecodeError, hexToBytes } from '../../../util/bytes.ts';
 import { EXAMPLE, example } from '../../engine/example.ts';
-import { type FrontEnv, nodeMethod } from '../../engine/method.ts';
+import { type MainThreadEnv, nodeMethod } from '../../engine/method.ts';
 import { amount, array, feerate, optional, readString, text } from '../../engine/params.ts';
 import { RPC_ERROR, RpcError, rpcFail } from '../../engine/rpc-error.ts';
 import { arr, bool, coinAmount, hashStr, hexStr, int, mapOf, maybe, obj, str } from '../../engine/schema.ts';
@@ -259,6 +259,6 @@ function decode(hex: string, message: string): ParsedTransaction {
 }
 
 /** Throws RpcError during the initial block download, when coins that transactions spend may still be missing. */
-function checkInSync({ ctx }: FrontEnv): void {
+function checkInSync({ ctx }: MainThreadEnv): void {
   checkNotSyncing(ctx.node().status(), ctx.params.name, ctx.tip()?.height ?? 0);
 }

@@ -15,7 +15,7 @@ import { rpcMethod } from '../../engine/method.ts';
 import { flag, optional, text } from '../../engine/params.ts';
 import { rpcFail } from '../../engine/rpc-error.ts';
 import { hexStr, maybe, obj, str } from '../../engine/schema.ts';
-import { bareTx, SCRIPT_TYPE_NOTE } from '../shapes.ts';
+import { bareTx, SCRIPT_TYPE_NOTE } from '../schemas.ts';
 import { readTransactionHex } from './transaction-hex.ts';
 
 /** Microseconds to decode and show a character of hex. */

@@ -29,7 +29,7 @@ const MAX_VERSION = 3;
 const DEFAULT_VERSION = 2;
 
 /** Schema of outputs: a list of objects with one member each, or one object. */
-export const outputsShape = anyOf(
+export const outputsSchema = anyOf(
   arr(
     anyOf(
       mapOf('address', anyOf(num('coins'), str('coins as text'))),
@@ -44,7 +44,7 @@ export const OUTPUTS_NOTE = 'Outputs in their order; an address occurs once.';
 
 export const outputsParam = any('outputs', {
   oneline: '[{"address":amount,...},{"data":"hex"},...]',
-  schema: outputsShape,
+  schema: outputsSchema,
   note: OUTPUTS_NOTE,
 });
 
@@ -91,7 +91,10 @@ export interface TransactionArguments {
 const ITEM_US = 10;
 
 /** Returns the microseconds that `makeTransaction` needs. */
-export function makingUs({ inputs, outputs: given }: Pick<TransactionArguments, 'inputs' | 'outputs'>): number {
+export function makeTransactionUs({
+  inputs,
+  outputs: given,
+}: Pick<TransactionArguments, 'inputs' | 'outputs'>): number {
   const { length } = Array.isArray(given) ? given : Object.keys(given ?? {});
   return (inputs.length + length) * ITEM_US;
 }

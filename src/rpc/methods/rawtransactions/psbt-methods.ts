@@ -30,8 +30,8 @@ import { array, flag, integer, optional, readString, text } from '../../engine/p
 import { rpcFail } from '../../engine/rpc-error.ts';
 import { hexStr, str } from '../../engine/schema.ts';
 import { addScanObjects, SCAN_OBJECTS } from '../blockchain/scan-objects.ts';
-import { makeTransaction, makingUs, TRANSACTION_EXAMPLES, TRANSACTION_PARAMS } from './make-transaction.ts';
-import { ANALYSED_PSBT, DECODED_PSBT, FINAL_PSBT, PROCESSED_PSBT } from './psbt-shapes.ts';
+import { makeTransaction, makeTransactionUs, TRANSACTION_EXAMPLES, TRANSACTION_PARAMS } from './make-transaction.ts';
+import { ANALYSED_PSBT, DECODED_PSBT, FINAL_PSBT, PROCESSED_PSBT } from './psbt-schemas.ts';
 import { readSighashName, SIGHASH_NOTE } from './sign-methods.ts';
 import { findOutput, findTransaction } from './spent-outputs.ts';
 import { readTransactionHex } from './transaction-hex.ts';
@@ -83,7 +83,7 @@ export const createpsbt = rpcMethod({
   examples: TRANSACTION_EXAMPLES,
   scope: 'read',
   run(env, inputs, outputs, locktime, replaceable, txVersion, version) {
-    env.expectWork(makingUs({ inputs, outputs }));
+    env.expectWork(makeTransactionUs({ inputs, outputs }));
     const tx = makeTransaction({ inputs, outputs, locktime, replaceable, version: txVersion }, env.params);
     return encodePsbtBase64(createPsbt(tx, checkVersion(version)));
   },

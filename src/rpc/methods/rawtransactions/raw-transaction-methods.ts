@@ -15,7 +15,7 @@ import { array, hash, hex, optional, readHash, verbosity } from '../../engine/pa
 import { rpcFail } from '../../engine/rpc-error.ts';
 import { anyOf, arr, hashStr, hexStr } from '../../engine/schema.ts';
 import { checkBody, findBlock } from '../blockchain/blockchain-methods.ts';
-import { shownTx } from '../shapes.ts';
+import { shownTx } from '../schemas.ts';
 
 const JSON_US_PER_BYTE = 0.3;
 

@@ -10,9 +10,9 @@ import { rpcMethod } from '../../engine/method.ts';
 import { array, optional, readString, text } from '../../engine/params.ts';
 import { rpcFail } from '../../engine/rpc-error.ts';
 import { arr, hexStr } from '../../engine/schema.ts';
-import { makeTransaction, makingUs, TRANSACTION_EXAMPLES, TRANSACTION_PARAMS } from './make-transaction.ts';
+import { makeTransaction, makeTransactionUs, TRANSACTION_EXAMPLES, TRANSACTION_PARAMS } from './make-transaction.ts';
 import { previousOutputsParam, readPreviousOutput } from './previous-outputs.ts';
-import { SIGNED } from './psbt-shapes.ts';
+import { SIGNED } from './psbt-schemas.ts';
 import { signedView } from './signed-view.ts';
 import { findOutput } from './spent-outputs.ts';
 import { readTransactionHex } from './transaction-hex.ts';
@@ -41,7 +41,7 @@ export const createrawtransaction = rpcMethod({
   examples: TRANSACTION_EXAMPLES,
   scope: 'read',
   run({ params, expectWork }, inputs, outputs, locktime, replaceable, version) {
-    expectWork(makingUs({ inputs, outputs }));
+    expectWork(makeTransactionUs({ inputs, outputs }));
     return transactionBytes(makeTransaction({ inputs, outputs, locktime, replaceable, version }, params)).toHex();
   },
 });

@@ -4,7 +4,7 @@ import type { Estimate, EstimateQuestion, RawEstimate } from '../../../mempool/f
 import { MAX_CONFIRM_TARGET } from '../../../policy/relay-options.ts';
 import { example } from '../../engine/example.ts';
 import { member, type RpcObject } from '../../engine/json.ts';
-import { type FrontEnv, nodeMethod } from '../../engine/method.ts';
+import { type MainThreadEnv, nodeMethod } from '../../engine/method.ts';
 import { checkMembers, integer, number, optional, options, readInteger, text } from '../../engine/params.ts';
 import { rpcFail } from '../../engine/rpc-error.ts';
 import { arr, bool, coinAmount, int, maybe, noted, num, obj, str } from '../../engine/schema.ts';
@@ -152,7 +152,7 @@ function readEstimator(name: string): EstimateQuestion['estimator'] {
   return ESTIMATORS.find((known) => known === name.toLowerCase()) ?? 'none';
 }
 
-function estimate({ ctx, settings }: FrontEnv, question: EstimateQuestion): Promise<Estimate> {
+function estimate({ ctx, settings }: MainThreadEnv, question: EstimateQuestion): Promise<Estimate> {
   return ctx.node().estimateFee({ ...question, strict: question.strict || !settings.feeFallback });
 }
 
@@ -167,7 +167,7 @@ function estimateView(found: Estimate, withName: boolean) {
   };
 }
 
-async function coverage({ ctx }: FrontEnv) {
+async function coverage({ ctx }: MainThreadEnv) {
   const blocks = await ctx.node().mempoolCoverage();
   return blocks.toReversed().map(({ height, weight, knownWeight }) => ({
     block_height: height,

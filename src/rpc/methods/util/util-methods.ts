@@ -6,7 +6,7 @@ import { EXAMPLE, example } from '../../engine/example.ts';
 import { nodeMethod, rpcMethod } from '../../engine/method.ts';
 import { text } from '../../engine/params.ts';
 import { arr, bool, hexStr, int, maybe, obj, str } from '../../engine/schema.ts';
-import { LISTING } from './listing-shape.ts';
+import { LISTING } from './listing-schema.ts';
 
 export const getlistingmetadata = nodeMethod({
   name: 'getlistingmetadata',

@@ -29,8 +29,8 @@ import { orFail, rpcFail } from '../../engine/rpc-error.ts';
 import { bool, coinAmount, int, noted } from '../../engine/schema.ts';
 import { checkLabel, readWallet, WATCH_ONLY_NOTE, walletName } from './wallet-env.ts';
 import { addressList, scriptsOf } from './wallet-methods.ts';
-import { amountShape, outpointsShape } from './wallet-option-shapes.ts';
-import { lockedCoins, receivedByAddress, receivedByLabel, unspentCoins } from './wallet-shapes.ts';
+import { amountSchema, outpointsSchema } from './wallet-option-schemas.ts';
+import { lockedCoins, receivedByAddress, receivedByLabel, unspentCoins } from './wallet-schemas.ts';
 
 const MAX_DEPTH = 9_999_999;
 /** Microseconds to show a coin. */
@@ -54,10 +54,10 @@ export const listunspent = walletMethod({
       options(
         'query_options',
         {
-          minimumAmount: noted(amountShape, 'lowest amount of an output'),
-          maximumAmount: noted(amountShape, 'highest amount of an output'),
+          minimumAmount: noted(amountSchema, 'lowest amount of an output'),
+          maximumAmount: noted(amountSchema, 'highest amount of an output'),
           maximumCount: int('highest number of outputs; 0 for all'),
-          minimumSumAmount: noted(amountShape, 'the list ends when its sum reaches this amount'),
+          minimumSumAmount: noted(amountSchema, 'the list ends when its sum reaches this amount'),
           include_immature_coinbase: bool('whether immature coinbase outputs are included; false by default'),
         },
         { note: 'Further filters.' },
@@ -160,7 +160,7 @@ export const lockunspent = nodeMethod({
     flag('unlock', { note: 'True to unlock, false to lock.' }),
     optional(
       array('transactions', (value) => value, {
-        schema: outpointsShape,
+        schema: outpointsSchema,
         note: 'Outputs to lock or unlock; to unlock all outputs, leave it out.',
       }),
       null,

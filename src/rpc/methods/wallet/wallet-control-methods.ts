@@ -1,11 +1,11 @@
 import { fail } from '../../../http/errors.ts';
 import { example } from '../../engine/example.ts';
-import { type FrontEnv, nodeMethod } from '../../engine/method.ts';
+import { type MainThreadEnv, nodeMethod } from '../../engine/method.ts';
 import { flag, largeInteger, optional, secret, text } from '../../engine/params.ts';
 import { orFail, rpcFail } from '../../engine/rpc-error.ts';
 import { arr, bool, maybe, nil, obj, str } from '../../engine/schema.ts';
 import { checkWalletAllowed, maySeeWallet, walletName, walletOf } from './wallet-env.ts';
-import { createdWallet, namedWallet } from './wallet-shapes.ts';
+import { createdWallet, namedWallet } from './wallet-schemas.ts';
 
 const FLAGS = ['avoid_reuse', 'key_origin_metadata', 'last_hardened_xpub_cached', 'disable_private_keys', 'blank'];
 const IMMUTABLE_FLAGS = [...FLAGS.slice(1), 'descriptor_wallet', 'external_signer'];
@@ -120,7 +120,7 @@ export const unloadwallet = nodeMethod({
 });
 
 /** Returns the wallet of the path or of the argument. Throws RpcError if they differ or both are absent. */
-function uniqueName({ wallet }: FrontEnv, given: string | null): string {
+function uniqueName({ wallet }: MainThreadEnv, given: string | null): string {
   if (wallet !== null && given !== null && wallet !== given)
     rpcFail('invalidParameter', 'The RPC endpoint wallet and the wallet name parameter specify different wallets');
   return (
@@ -205,7 +205,7 @@ export const encryptwallet = nodeMethod({
 });
 
 /** Returns the caller in whose queue passphrases are tried. */
-function callerOf({ call }: FrontEnv): string {
+function callerOf({ call }: MainThreadEnv): string {
   return call?.principal.id ?? '';
 }
 

@@ -10,7 +10,7 @@ import { array, checkMembers, flag, optional, options, text } from '../../engine
 import { orFail, RPC_ERROR, rpcFail } from '../../engine/rpc-error.ts';
 import { anyOf, arr, bool, int, maybe, num, obj, str, tuple } from '../../engine/schema.ts';
 import { readWallet, walletName, walletOf } from './wallet-env.ts';
-import { addressInfo, importOutcomes, listedDescriptors } from './wallet-shapes.ts';
+import { addressInfo, importOutcomes, listedDescriptors } from './wallet-schemas.ts';
 
 const NO_SEED = '0'.repeat(40);
 

@@ -2,11 +2,11 @@ import { fail } from '../../../http/errors.ts';
 import type { LoadedWallet } from '../../../queries/wallet-readers.ts';
 import { WalletView } from '../../../wallet/read/wallet-view.ts';
 import type { WalletState } from '../../../wallet/wallet-state.ts';
-import type { FrontEnv } from '../../engine/method.ts';
+import type { MainThreadEnv } from '../../engine/method.ts';
 import { rpcFail } from '../../engine/rpc-error.ts';
 
 /** Whether the caller may use a wallet with this name, loaded or not. */
-export function maySeeWallet({ call }: Pick<FrontEnv, 'call'>, name: string): boolean {
+export function maySeeWallet({ call }: Pick<MainThreadEnv, 'call'>, name: string): boolean {
   return call?.principal.wallets?.has(name) ?? true;
 }
 
@@ -17,12 +17,12 @@ export const WATCH_ONLY_NOTE = 'Has no effect, since a wallet without private ke
  * Throws ApiError if the key of the caller is bound to other wallets. This depends on the name alone, so that the error
  * does not reveal whether the wallet exists.
  */
-export function checkWalletAllowed(env: Pick<FrontEnv, 'call'>, name: string): void {
+export function checkWalletAllowed(env: Pick<MainThreadEnv, 'call'>, name: string): void {
   if (!maySeeWallet(env, name)) fail('insufficient_scope', 'this key is bound to other wallets');
 }
 
 /** Returns the loaded wallets that the caller may use. */
-export function visibleWallets(env: Pick<FrontEnv, 'ctx' | 'call'>): readonly WalletState[] {
+export function visibleWallets(env: Pick<MainThreadEnv, 'ctx' | 'call'>): readonly WalletState[] {
   return (env.ctx.wallets.states ?? []).filter(({ name }) => maySeeWallet(env, name));
 }
 
@@ -30,7 +30,7 @@ export function visibleWallets(env: Pick<FrontEnv, 'ctx' | 'call'>): readonly Wa
  * Returns the wallet of a call: that of its path, or the only loaded one. Throws RpcError with Core's texts. A wallet
  * that the caller may not use looks like one that does not exist.
  */
-export function walletOf(env: FrontEnv): LoadedWallet {
+export function walletOf(env: MainThreadEnv): LoadedWallet {
   const { wallet } = env;
   const readers = env.ctx.wallets;
   if (wallet !== null) {
@@ -54,7 +54,7 @@ export function walletOf(env: FrontEnv): LoadedWallet {
 }
 
 /** Returns the name of the wallet of a call. Throws RpcError as `walletOf` does. */
-export function walletName(env: FrontEnv): string {
+export function walletName(env: MainThreadEnv): string {
   return walletOf(env).state.name;
 }
 
@@ -62,7 +62,7 @@ export function walletName(env: FrontEnv): string {
 const NEAR_THE_TIP = 2;
 
 /** Resolves when the wallet of a call has processed all blocks; at once during the initial block download. */
-export async function walletSynced(env: FrontEnv): Promise<void> {
+export async function walletSynced(env: MainThreadEnv): Promise<void> {
   const { state } = walletOf(env);
   const node = env.ctx.node();
   const { headers } = node.status();
@@ -71,13 +71,16 @@ export async function walletSynced(env: FrontEnv): Promise<void> {
 }
 
 /** Reads the wallet of a call in one snapshot of its database, after it has processed all blocks. */
-export async function readWallet<T>(env: FrontEnv, read: (view: WalletView, wallet: LoadedWallet) => T): Promise<T> {
+export async function readWallet<T>(
+  env: MainThreadEnv,
+  read: (view: WalletView, wallet: LoadedWallet) => T,
+): Promise<T> {
   await walletSynced(env);
   return walletSnapshot(env, read);
 }
 
 /** Reads the wallet of a call in one snapshot of its database, without waiting for blocks. */
-function walletSnapshot<T>(env: FrontEnv, read: (view: WalletView, wallet: LoadedWallet) => T): T {
+function walletSnapshot<T>(env: MainThreadEnv, read: (view: WalletView, wallet: LoadedWallet) => T): T {
   const wallet = walletOf(env);
   return wallet.reads.snapshot(() => read(new WalletView(wallet.reads), wallet));
 }

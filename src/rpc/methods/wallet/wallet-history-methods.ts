@@ -11,13 +11,13 @@ import { coreTx } from '../../../views/core/core-tx.ts';
 import { WalletTxViews } from '../../../views/core/wallet-tx.ts';
 import type { WalletTxRecord } from '../../../wallet/store/wallet-tx-store.ts';
 import { EXAMPLE, example } from '../../engine/example.ts';
-import { type FrontEnv, nodeMethod, walletMethod } from '../../engine/method.ts';
+import { type MainThreadEnv, nodeMethod, walletMethod } from '../../engine/method.ts';
 import { flag, hash, integer, optional, readHash, text } from '../../engine/params.ts';
 import { orFail, rpcFail } from '../../engine/rpc-error.ts';
 import { bool, int, nil, obj } from '../../engine/schema.ts';
 import { checkLabel, readWallet, WATCH_ONLY_NOTE, walletName } from './wallet-env.ts';
 import { lastProcessedBlock } from './wallet-methods.ts';
-import { listedTxs, transactionOfWallet, txsSinceBlock } from './wallet-shapes.ts';
+import { listedTxs, transactionOfWallet, txsSinceBlock } from './wallet-schemas.ts';
 
 /** Microseconds to show an entry. */
 const ENTRY_US = 120;
@@ -141,7 +141,7 @@ export const gettransaction = nodeMethod({
 });
 
 function decoded(
-  { ctx }: FrontEnv,
+  { ctx }: MainThreadEnv,
   views: WalletTxViews,
   { coinbase }: WalletTxRecord,
   parsed: ReturnType<typeof parseTransaction>,

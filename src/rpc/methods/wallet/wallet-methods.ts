@@ -10,7 +10,7 @@ import { array, flag, integer, optional, readString, text } from '../../engine/p
 import { orFail, rpcFail } from '../../engine/rpc-error.ts';
 import { arr, coinAmount, nil, str } from '../../engine/schema.ts';
 import { avoidReuseOf, checkLabel, readWallet, visibleWallets, WATCH_ONLY_NOTE, walletName } from './wallet-env.ts';
-import { addressesByLabel, walletBalances, walletInfo } from './wallet-shapes.ts';
+import { addressesByLabel, walletBalances, walletInfo } from './wallet-schemas.ts';
 
 /** Returns the last block that the wallet has processed. */
 export function lastProcessedBlock({ tipHash, tipHeight }: WalletView) {

@@ -13,20 +13,20 @@ import { orFail, rpcFail } from '../../engine/rpc-error.ts';
 import { hexStr, type Schema, str } from '../../engine/schema.ts';
 import { LOCKTIME_NOTE, makeTransaction, outputsParam, VERSION_NOTE } from '../rawtransactions/make-transaction.ts';
 import { previousOutputsParam, readPreviousOutput } from '../rawtransactions/previous-outputs.ts';
-import { PROCESSED_PSBT, SIGNED } from '../rawtransactions/psbt-shapes.ts';
+import { PROCESSED_PSBT, SIGNED } from '../rawtransactions/psbt-schemas.ts';
 import { SIGHASH_NOTE } from '../rawtransactions/sign-methods.ts';
 import { signedView } from '../rawtransactions/signed-view.ts';
 import { readTransactionHex } from '../rawtransactions/transaction-hex.ts';
 import { walletName } from './wallet-env.ts';
-import { fundOptions, inputsShape, psbtOptions } from './wallet-option-shapes.ts';
-import { fundedPsbt, fundedTx } from './wallet-shapes.ts';
+import { fundOptions, inputsSchema, psbtOptions } from './wallet-option-schemas.ts';
+import { fundedPsbt, fundedTx } from './wallet-schemas.ts';
 import {
   feePayers,
   fundRequest,
-  namedInputs,
   outputNames,
   recipientsOf,
-  refuseWeights,
+  rejectInputWeights,
+  selectedInputs,
 } from './wallet-spend-options.ts';
 
 const NEEDS_INPUTS = 'TX decode failed. Make sure the tx has at least one input.';
@@ -74,7 +74,7 @@ export const fundrawtransaction = nodeMethod({
     const recipients = recipientsOf(tx.outputs, payers);
     const fund = fundRequest(given, recipients, { params: env.ctx.params, overrideLimits: true });
     const inputs = tx.inputs.map(({ prevout, sequence }) => ({ outpoint: prevout, sequence, weight: null }));
-    const weighed = namedInputs(tx.inputs, [], member(given, 'input_weights'));
+    const weighed = selectedInputs(tx.inputs, [], member(given, 'input_weights'));
     const request = {
       ...fund,
       inputs: inputs.map((input, i) => ({ ...input, weight: weighed[i]!.weight })),
@@ -93,7 +93,7 @@ export const walletcreatefundedpsbt = nodeMethod({
   params: [
     optional(
       array('inputs', (value) => value, {
-        schema: inputsShape,
+        schema: inputsSchema,
         note: 'Coins to spend; the wallet selects them if empty.',
       }),
       [] as RpcValue[],
@@ -116,13 +116,13 @@ export const walletcreatefundedpsbt = nodeMethod({
     const replaceable = (member(settings, 'replaceable') as boolean | null) ?? true;
     const tx = makeTransaction({ inputs: given, outputs, locktime, replaceable, version }, env.ctx.params);
     const payers = feePayers(member(settings, 'subtractFeeFromOutputs'), outputNames(outputs));
-    refuseWeights(settings);
+    rejectInputWeights(settings);
     const recipients = recipientsOf(tx.outputs, payers);
     const fund = fundRequest(settings, recipients, { params: env.ctx.params, overrideLimits: true });
     const addInputs = (member(settings, 'add_inputs') as boolean | null) ?? tx.inputs.length === 0;
     if (psbtVersion !== 0 && psbtVersion !== 2)
       return rpcFail('invalidParameter', 'The PSBT version can only be 2 or 0');
-    const inputs = namedInputs(tx.inputs, given, null);
+    const inputs = selectedInputs(tx.inputs, given, null);
     const request = { ...fund, inputs, addInputs, locktime: tx.locktime, version };
     const made = orFail(
       await env.ctx.node().actUntil(env.signal, 'walletCreatePsbt', name, request, psbtVersion as 0 | 2, derivations),

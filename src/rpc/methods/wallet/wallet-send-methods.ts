@@ -4,7 +4,7 @@ import type { FinishedView } from '../../../wallet/spend/send.ts';
 import { ORDINARY_SPEND, type SpendRequest } from '../../../wallet/spend/spend-request.ts';
 import { EXAMPLE, example } from '../../engine/example.ts';
 import { member, NumberText, type RpcObject, type RpcValue } from '../../engine/json.ts';
-import { type FrontEnv, nodeMethod } from '../../engine/method.ts';
+import { type MainThreadEnv, nodeMethod } from '../../engine/method.ts';
 import {
   any,
   array,
@@ -24,41 +24,41 @@ import { arr, hashStr, obj, type Schema, str } from '../../engine/schema.ts';
 import { makeTransaction, outputsParam, readOutputs, VERSION_NOTE } from '../rawtransactions/make-transaction.ts';
 import { avoidReuseOf, walletName, walletOf } from './wallet-env.ts';
 import {
-  amountShape,
-  amountsShape,
+  amountSchema,
+  amountsSchema,
   bumpOptions,
   FEERATE_NOTE,
-  feerateShape,
+  feerateSchema,
   MODE_NOTE,
   psbtBumpOptions,
   REPLACEABLE_NOTE,
   REQUEST_ID_NOTE,
-  recipientsShape,
+  recipientsSchema,
   sendAllOptions,
   sendOptions,
   TARGET_NOTE,
-  targetShape,
-} from './wallet-option-shapes.ts';
-import { bumpMembers, sentMoney, sentTx } from './wallet-shapes.ts';
+  targetSchema,
+} from './wallet-option-schemas.ts';
+import { bumpMembers, sentMoney, sentTx } from './wallet-schemas.ts';
 import {
   feePayers,
-  feeWish,
   fundRequest,
   mergedFeeOptions,
-  namedInputs,
   outputNames,
+  readFeeOptions,
   recipientsOf,
-  refuseOutdated,
-  refuseWeights,
+  rejectInputWeights,
+  rejectRenamedOptions,
+  selectedInputs,
 } from './wallet-spend-options.ts';
 
 const DEFAULT_VERSION = 2;
 const targetParam = optional(
-  { ...any('conf_target', { schema: targetShape, note: TARGET_NOTE }), type: 'number' } satisfies Param<RpcValue>,
+  { ...any('conf_target', { schema: targetSchema, note: TARGET_NOTE }), type: 'number' } satisfies Param<RpcValue>,
   null,
 );
 const modeParam = optional(text('estimate_mode', { note: MODE_NOTE }), null);
-const feerateParam = optional(any('fee_rate', { schema: feerateShape, note: FEERATE_NOTE }), null);
+const feerateParam = optional(any('fee_rate', { schema: feerateSchema, note: FEERATE_NOTE }), null);
 const feeParams = [targetParam, modeParam, feerateParam] as const;
 const requestParam = optional(text('request_id', { note: REQUEST_ID_NOTE }), null);
 const verboseParam = optional(
@@ -77,7 +77,7 @@ export const sendtoaddress = nodeMethod({
   help: 'Sends coins to an address. With a request_id the call can be repeated safely.',
   params: [
     text('address', { note: 'Address to pay.' }),
-    any('amount', { schema: amountShape, note: 'Amount to send.' }),
+    any('amount', { schema: amountSchema, note: 'Amount to send.' }),
     commentParam,
     optional(
       text('comment_to', { note: 'Name of the recipient, which the wallet stores; at most 1,000 characters.' }),
@@ -119,7 +119,7 @@ export const sendtoaddress = nodeMethod({
     requestId,
   ) {
     const wallet = walletOf(env);
-    const fee = feeWish(target, mode, feerate);
+    const fee = readFeeOptions(target, mode, feerate);
     const outputs = readOutputs({ [address]: amount }, env.ctx.params);
     const recipients = recipientsOf(outputs, new Set(subtractFee ? [0] : []));
     const reuse = avoidReuseOf(wallet, avoidReuse);
@@ -134,7 +134,7 @@ export const sendmany = nodeMethod({
   help: 'Sends coins to several addresses in one transaction. With a request_id the call can be repeated safely.',
   params: [
     optional(text('dummy', { placeholder: true, note: 'Must be empty or null; kept for older clients.' }), ''),
-    object('amounts', { schema: amountsShape, note: 'Amounts to send, by address.' }),
+    object('amounts', { schema: amountsSchema, note: 'Amounts to send, by address.' }),
     optional(integer('minconf', { placeholder: true, note: 'Has no effect; kept for older clients.' }), 0),
     commentParam,
     optional(
@@ -158,7 +158,7 @@ export const sendmany = nodeMethod({
   run(env, dummy, amounts, _minDepth, comment, payers, replaceable, target, mode, feerate, verbose, requestId) {
     walletOf(env);
     if (dummy !== '') rpcFail('invalidParameter', 'Dummy value must be set to ""');
-    const fee = feeWish(target, mode, feerate);
+    const fee = readFeeOptions(target, mode, feerate);
     const outputs = readOutputs(amounts, env.ctx.params);
     const recipients = recipientsOf(outputs, feePayers(payers, outputNames(amounts)));
     const request = { ...ORDINARY_SPEND, recipients, fee, replaceable };
@@ -176,7 +176,7 @@ function checkRequestId(id: string | null): string | null {
 }
 
 async function sendMoney(
-  env: FrontEnv,
+  env: MainThreadEnv,
   request: SpendRequest,
   notes: { comment: string; commentTo: string; requestId: string | null },
   verbose: boolean,
@@ -210,8 +210,8 @@ export const send = nodeMethod({
   scope: 'wallet.spend',
   async run(env, outputs, target, mode, feerate, given, version) {
     const merged = mergedFeeOptions(given, target, mode, feerate);
-    refuseOutdated(merged);
-    refuseWeights(merged);
+    rejectRenamedOptions(merged);
+    rejectInputWeights(merged);
     const request = spendOf(env, outputs, merged, version);
     const requestId = checkRequestId(member(given, 'request_id') as string | null);
     const finish = finishOf(merged);
@@ -221,7 +221,7 @@ export const send = nodeMethod({
 });
 
 /** Returns the spend request of outputs and options, whose inputs are among the options. */
-function spendOf(env: FrontEnv, outputs: RpcValue, merged: RpcObject, version: number): SpendRequest {
+function spendOf(env: MainThreadEnv, outputs: RpcValue, merged: RpcObject, version: number): SpendRequest {
   const { params } = env.ctx;
   const names = outputNames(outputs);
   const payers = feePayers(member(merged, 'subtract_fee_from_outputs'), names);
@@ -230,7 +230,7 @@ function spendOf(env: FrontEnv, outputs: RpcValue, merged: RpcObject, version: n
   const fund = fundRequest(merged, recipientsOf(tx.outputs, payers), { params, overrideLimits: false });
   const addInputs = (member(merged, 'add_inputs') as boolean | null) ?? tx.inputs.length === 0;
   const locktime = member(merged, 'locktime') === null ? null : tx.locktime;
-  const inputs = namedInputs(tx.inputs, given, null);
+  const inputs = selectedInputs(tx.inputs, given, null);
   return { ...fund, inputs, addInputs, locktime, version };
 }
 
@@ -239,7 +239,7 @@ function inputsOf(merged: RpcObject): readonly RpcValue[] {
 }
 
 function madeTransaction(
-  { ctx }: FrontEnv,
+  { ctx }: MainThreadEnv,
   inputs: readonly RpcValue[],
   outputs: RpcValue,
   merged: RpcObject,
@@ -275,7 +275,7 @@ export const sendall = nodeMethod({
   help: 'Sends all coins of the wallet, or all of the given inputs, without change.',
   params: [
     array('recipients', (value) => value, {
-      schema: recipientsShape,
+      schema: recipientsSchema,
       note: 'Recipients, at least one of them without an amount: such addresses share what is left.',
     }),
     ...feeParams,
@@ -292,7 +292,7 @@ export const sendall = nodeMethod({
   scope: 'wallet.spend',
   async run(env, recipients, target, mode, feerate, given) {
     const merged = mergedFeeOptions(given, target, mode, feerate);
-    refuseOutdated(merged);
+    rejectRenamedOptions(merged);
     const sharers = recipients.flatMap((value, i) => (typeof value === 'string' ? i : []));
     if (member(merged, 'request_id') !== null)
       rpcFail('invalidParameter', 'request_id cannot be given where everything is sent');
@@ -360,7 +360,7 @@ export const psbtbumpfee = nodeMethod({
   run: (env, txid, given) => bump(env, txid, given, true),
 });
 
-async function bump(env: FrontEnv, txid: Txid, given: RpcObject, asPsbt: boolean) {
+async function bump(env: MainThreadEnv, txid: Txid, given: RpcObject, asPsbt: boolean) {
   const name = walletName(env);
   const { fee_rate: feerate = null, outputs = null, ...typed } = given;
   checkMembers(typed, BUMP_OPTIONS);
@@ -370,7 +370,7 @@ async function bump(env: FrontEnv, txid: Txid, given: RpcObject, asPsbt: boolean
       'confTarget and conf_target options should not both be set. Use conf_target (confTarget is deprecated).',
     );
   const target = member(typed, 'confTarget') ?? member(typed, 'conf_target');
-  const fee = feeWish(target, member(typed, 'estimate_mode'), feerate);
+  const fee = readFeeOptions(target, member(typed, 'estimate_mode'), feerate);
   if (Array.isArray(outputs) && outputs.length === 0)
     rpcFail('invalidParameter', 'Invalid parameter, output argument cannot be an empty array');
   const index = member(typed, 'original_change_index');

@@ -68,7 +68,7 @@ function readSatPerVb(value: RpcValue): Amount {
 }
 
 /** Parses the fee arguments of a call. Core's SetFeeEstimateMode. Throws RpcError. */
-export function feeWish(target: RpcValue, mode: RpcValue, feerate: RpcValue, overrideLimits = false): FeeWish {
+export function readFeeOptions(target: RpcValue, mode: RpcValue, feerate: RpcValue, overrideLimits = false): FeeWish {
   const name = mode === null ? null : readString(mode);
   if (feerate !== null) {
     if (target !== null)
@@ -118,12 +118,12 @@ const OUTDATED = [
   ['subtractFeeFromOutputs', 'Use subtract_fee_from_outputs instead of subtractFeeFromOutputs'],
 ] as const;
 
-export function refuseOutdated(options: RpcObject): void {
+export function rejectRenamedOptions(options: RpcObject): void {
   for (const [key, text] of OUTDATED) if (Object.hasOwn(options, key)) rpcFail('invalidParameter', text);
 }
 
 /** Throws RpcError for `input_weights` in methods whose inputs have a `weight` each. */
-export function refuseWeights(options: RpcObject): void {
+export function rejectInputWeights(options: RpcObject): void {
   if (Object.hasOwn(options, 'input_weights'))
     rpcFail('invalidParameter', 'Input weights should be specified in inputs rather than in options.');
 }
@@ -158,7 +158,11 @@ export function outputNames(outputs: RpcValue): string[] {
 }
 
 /** Returns the inputs of the caller. `sequence` is null unless the caller gave one. */
-export function namedInputs(inputs: readonly TxInput[], given: readonly RpcValue[], weights: RpcValue): NamedInput[] {
+export function selectedInputs(
+  inputs: readonly TxInput[],
+  given: readonly RpcValue[],
+  weights: RpcValue,
+): NamedInput[] {
   const known = readWeights(weights);
   return inputs.map(({ prevout, sequence }, i) => {
     const value = given[i];
@@ -255,7 +259,7 @@ function fundFee(options: RpcObject, overrideLimits: boolean): FeeWish {
   const [target, mode, feerate, outdated] = ['conf_target', 'estimate_mode', 'fee_rate', 'feeRate'].map((key) =>
     member(options, key),
   ) as [RpcValue, RpcValue, RpcValue, RpcValue];
-  if (outdated === null) return feeWish(target, mode, feerate, overrideLimits);
+  if (outdated === null) return readFeeOptions(target, mode, feerate, overrideLimits);
   if (feerate !== null) rpcFail('invalidParameter', 'Cannot specify both fee_rate (sat/vB) and feeRate (BTC/kvB)');
   if (target !== null)
     rpcFail(

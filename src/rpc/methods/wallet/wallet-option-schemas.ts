@@ -13,12 +13,12 @@ import {
   type Schema,
   str,
 } from '../../engine/schema.ts';
-import { outputsShape } from '../rawtransactions/make-transaction.ts';
+import { outputsSchema } from '../rawtransactions/make-transaction.ts';
 
 /** Schemas of the arguments of wallet methods that spend. */
 
-export const amountShape = anyOf(num('coins'), str('coins as text'));
-export const feerateShape = anyOf(num('satoshis per virtual byte'), str('satoshis per virtual byte, as text'));
+export const amountSchema = anyOf(num('coins'), str('coins as text'));
+export const feerateSchema = anyOf(num('satoshis per virtual byte'), str('satoshis per virtual byte, as text'));
 
 /** Descriptions of arguments that several methods share. */
 export const TARGET_NOTE = 'Target of the fee estimate in blocks, 1 to 1008; 6 by default.';
@@ -29,11 +29,11 @@ export const REPLACEABLE_NOTE = 'Whether the transaction signals that it can be 
 export const REQUEST_ID_NOTE =
   'Id of the payment, 1 to 256 bytes, which the wallet stores. A repeated call with the same id and payment sends nothing and returns the first txid.';
 
-export const targetShape = int('blocks, 1 to 1008; 6 by default');
-export const recipientsShape = arr(
-  anyOf(str('address that receives an equal share of the rest'), mapOf('address', amountShape)),
+export const targetSchema = int('blocks, 1 to 1008; 6 by default');
+export const recipientsSchema = arr(
+  anyOf(str('address that receives an equal share of the rest'), mapOf('address', amountSchema)),
 );
-export const amountsShape = mapOf('address', amountShape);
+export const amountsSchema = mapOf('address', amountSchema);
 
 const outpoint = { txid: hashStr(), vout: int() };
 const sequence = maybe(int('by default it follows replaceable and locktime'));
@@ -41,14 +41,14 @@ const sequence = maybe(int('by default it follows replaceable and locktime'));
 const weight = int('weight of the signed input, for one that the wallet cannot sign');
 
 /** Inputs that the caller selected. */
-export const inputsShape = arr(obj({ ...outpoint, sequence, weight: maybe(weight) }));
-export const outpointsShape = arr(obj(outpoint));
+export const inputsSchema = arr(obj({ ...outpoint, sequence, weight: maybe(weight) }));
+export const outpointsSchema = arr(obj(outpoint));
 
 const common = {
   minconf: int('lowest confirmations of added inputs; 0 by default'),
   maxconf: int('highest confirmations of added inputs; no limit by default'),
-  fee_rate: feerateShape,
-  conf_target: targetShape,
+  fee_rate: feerateSchema,
+  conf_target: targetSchema,
   estimate_mode: str('unset, economical or conservative; unset by default'),
   replaceable: bool('whether it signals replaceability (BIP-125); true by default'),
   solving_data: obj(
@@ -96,7 +96,7 @@ export const sendOptions: Readonly<Record<string, Schema>> = {
   ...finishing,
   change_address: str('address for the change; a new one by default'),
   change_position: int('index of the change output; random by default'),
-  inputs: noted(inputsShape, 'coins to spend'),
+  inputs: noted(inputsSchema, 'coins to spend'),
   subtract_fee_from_outputs: arr(int(), 'indexes of the outputs that pay the fee in equal parts'),
   request_id: str('id of the payment, 1 to 256 bytes; a repeated call with it sends nothing again'),
 };
@@ -109,11 +109,11 @@ export const sendAllOptions: Readonly<Record<string, Schema>> = {
 };
 
 export const bumpOptions: Readonly<Record<string, Schema>> = {
-  conf_target: targetShape,
-  fee_rate: feerateShape,
+  conf_target: targetSchema,
+  fee_rate: feerateSchema,
   replaceable: bool('whether the replacement signals replaceability as well; true by default'),
   estimate_mode: str('unset, economical or conservative; unset by default'),
-  outputs: outputsShape,
+  outputs: outputsSchema,
   original_change_index: int('index of the output of the original that is reduced for the fee; its change by default'),
 };
 

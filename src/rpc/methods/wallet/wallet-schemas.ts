@@ -16,7 +16,7 @@ import {
   tuple,
   unixTime,
 } from '../../engine/schema.ts';
-import { newestBlock, txOfWallet } from '../shapes.ts';
+import { newestBlock, txOfWallet } from '../schemas.ts';
 
 /** Schemas of the results of wallet methods. */
 

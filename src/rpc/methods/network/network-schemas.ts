@@ -1,5 +1,5 @@
 import { arr, bool, coinAmount, hexStr, int, mapOf, maybe, num, obj, str, unixTime } from '../../engine/schema.ts';
-import { warnings } from '../shapes.ts';
+import { warnings } from '../schemas.ts';
 
 /** Schema of a peer in the result of getpeerinfo. */
 export const PEER = obj({

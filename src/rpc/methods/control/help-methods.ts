@@ -34,7 +34,7 @@ const DOCUMENT = obj({
 });
 
 /** The methods that describe the methods. `all` is called when they run, since they are among the methods themselves. */
-export function aboutMethods(all: () => ReadonlyMap<string, RpcMethod>): readonly RpcMethod[] {
+export function helpMethods(all: () => ReadonlyMap<string, RpcMethod>): readonly RpcMethod[] {
   const documents = new Map<boolean, JsonText>();
   const document = (version: string, withHidden: boolean): JsonText => {
     const made =

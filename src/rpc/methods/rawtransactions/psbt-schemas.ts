@@ -1,5 +1,5 @@
 import { arr, bool, coinAmount, hexStr, int, mapOf, maybe, obj, str } from '../../engine/schema.ts';
-import { bareTx } from '../shapes.ts';
+import { bareTx } from '../schemas.ts';
 
 /** Result of decodepsbt. */
 export const DECODED_PSBT = obj({

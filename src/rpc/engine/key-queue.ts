@@ -6,13 +6,13 @@ interface Caller {
 }
 
 /** The place of a request that runs. */
-export interface Turn {
+export interface QueueSlot {
   /** Lets another request of the caller run while this one waits for something else. */
-  pause<T>(wait: () => Promise<T>): Promise<T>;
+  releaseDuring<T>(wait: () => Promise<T>): Promise<T>;
 }
 
 /** How many requests of one key run at a time; a few more wait, the rest is refused. */
-export class Turns {
+export class KeyQueue {
   readonly #maxRunning: number;
   readonly #maxWaiting: number;
   readonly #callers = new Map<string, Caller>();
@@ -23,13 +23,13 @@ export class Turns {
   }
 
   /** Runs `work` when it is this caller's turn. Throws ApiError `rate_limited` when too many wait already. */
-  async take<T>(id: string, work: (turn: Turn) => Promise<T>): Promise<T> {
+  async run<T>(id: string, work: (turn: QueueSlot) => Promise<T>): Promise<T> {
     const others = this.#callers.get(id);
     if (others && others.running >= this.#maxRunning && others.waiting.length >= this.#maxWaiting)
       fail('rate_limited', 'too many JSON-RPC requests at a time', { scope: 'rpc', retryAfter: 1 });
     const place = this.#begin(id);
     if (place) await place;
-    const pause = async <R>(wait: () => Promise<R>): Promise<R> => {
+    const releaseDuring = async <R>(wait: () => Promise<R>): Promise<R> => {
       this.#end(id);
       try {
         return await wait();
@@ -38,7 +38,7 @@ export class Turns {
       }
     };
     try {
-      return await work({ pause });
+      return await work({ releaseDuring });
     } finally {
       this.#end(id);
     }
