@@ -152,7 +152,7 @@ export class BestChain {
  * assumed-valid block of this version and of the best header, that header has the minimum chain work, and two weeks of
  * work lie on top of the block.
  */
-export function isAssumedValid(entry: ChainEntry, tree: HeaderTree, params: ConsensusParams): boolean {
+function isAssumedValid(entry: ChainEntry, tree: HeaderTree, params: ConsensusParams): boolean {
   if (params.assumeValid === null) return false;
   const assumed = tree.findEntry(params.assumeValid);
   const { bestHeader } = tree;

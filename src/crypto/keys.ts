@@ -2,7 +2,6 @@ import { getPublicKey, recoverPublicKey as recoverWithNoble, sign } from '@noble
 import { assert } from '../util/assert.ts';
 import { secretCopy } from '../util/secret-bytes.ts';
 import { bigIntToBytes32, bytesToBigInt, CURVE_ORDER, isSecretInRange } from './curve.ts';
-import { derOfCompact } from './der.ts';
 import { randomSecretBytes } from './random-secret.ts';
 import { nativeSecp256k1 } from './secp256k1-native.ts';
 import { tweakAddPublicKey, tweakAddSecret } from './tweak.ts';
@@ -33,11 +32,6 @@ export function publicKeyOf(secret: Uint8Array, compressed = true): Uint8Array {
   const out = new Uint8Array(compressed ? 33 : 65);
   assert(addon.publicKeyCreate(out, secret) === 0, 'valid secret key');
   return out;
-}
-
-/** DER with low S; the nonce is RFC 6979's. Throws on an invalid secret. */
-export function signEcdsa(msg32: Uint8Array, secret: Uint8Array): Uint8Array {
-  return derOfCompact(signEcdsaCompact(msg32, secret).signature);
 }
 
 /** 64 bytes with low S, and the recovery id that signed messages carry. Throws on an invalid secret. */

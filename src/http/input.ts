@@ -38,18 +38,6 @@ export function heightOption(query: Query, name: string): number | null {
   return height < 0 ? null : height;
 }
 
-/** `true` or `false`. Throws `invalid_parameter`. */
-export function flagInput(query: Query, name: string): boolean {
-  return choiceInput(query, name, ['false', 'true']) === 'true';
-}
-
-/** One of a few words; the first is the default. Throws `invalid_parameter`. */
-export function choiceInput<const C extends string>(query: Query, name: string, choices: readonly [C, ...C[]]): C {
-  const text = query[name];
-  if (text === undefined) return choices[0];
-  return choices.find((choice) => choice === text) ?? invalid(name, `must be ${choices.join(' or ')}`);
-}
-
 export function invalid(parameter: string, reason: string): never {
   return fail('invalid_parameter', `${parameter} ${reason}`, { parameter, reason });
 }

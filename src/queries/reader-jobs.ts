@@ -61,7 +61,7 @@ export type JobResult =
   | { readonly ok: false; readonly rpc: RpcFailure };
 
 /** The members of an RpcError. */
-export interface RpcFailure {
+interface RpcFailure {
   readonly rpcCode: number;
   readonly message: string;
   readonly data: { readonly code: string; readonly details: ErrorDetails | null } | null;

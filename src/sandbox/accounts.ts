@@ -3,11 +3,15 @@ import type { NetworkParams } from '../params/network-params.ts';
 import { addressOf } from '../script/address.ts';
 import { Op } from '../script/opcodes.ts';
 import { scriptOf } from '../script/script-builder.ts';
+import { TAPROOT_LEAF_TAPSCRIPT } from '../script/taproot.ts';
 import { multisig, p2pk, p2pkh, p2shOf, p2tr, p2wpkh, p2wshOf } from '../script/templates.ts';
-import { KeyRing } from '../wallet/key-ring.ts';
+import { assert } from '../util/assert.ts';
+import { buildTaproot } from '../wallet/descriptor/taproot-tree.ts';
+import { PrivateKey } from '../wallet/keys/private-key.ts';
+import { SigningData, type SigningProvider } from '../wallet/keys/signing-data.ts';
 
 /** A script that receives payments of the sandbox, and is spent by it. */
-export interface SandboxAccount {
+interface SandboxAccount {
   /** The kind of output, for display. */
   readonly kind: string;
   readonly scriptPubKey: Uint8Array;
@@ -26,41 +30,59 @@ function sandboxSecret(index: number): Uint8Array {
   return sha256(new TextEncoder().encode(`${SEED_TEXT} ${index}`));
 }
 
-let cached: { readonly accounts: readonly SandboxAccount[]; readonly ring: KeyRing } | null = null;
+interface SandboxAccounts {
+  readonly accounts: readonly SandboxAccount[];
+  /** Keys and scripts that spend from the accounts. */
+  readonly signing: SigningProvider;
+}
 
-/** Returns the accounts, which are the same in every sandbox, and the keys that spend from them. */
-export function sandboxAccounts(): { readonly accounts: readonly SandboxAccount[]; readonly ring: KeyRing } {
+let cached: SandboxAccounts | null = null;
+
+/** Returns the accounts, which are the same in every sandbox, and what spends from them. */
+export function sandboxAccounts(): SandboxAccounts {
   cached ??= makeAccounts();
   return cached;
 }
 
-function makeAccounts() {
-  const ring = new KeyRing();
+function makeAccounts(): SandboxAccounts {
+  const signing = new SigningData();
   let keys = 0;
-  const key = (): Uint8Array => ring.addKey(sandboxSecret(keys++));
+  const key = (): Uint8Array => {
+    const secret = new PrivateKey(sandboxSecret(keys++));
+    signing.addPublicKey(secret.publicKey);
+    signing.addPrivateKey(secret);
+    return secret.publicKey;
+  };
   const xOnlyKey = (): Uint8Array => key().subarray(1);
   const script = (content: Uint8Array): Uint8Array => {
-    ring.addScript(content);
+    signing.addScript(content);
     return content;
+  };
+  const taproot = (internalKey: Uint8Array, ...scripts: Uint8Array[]): Uint8Array => {
+    const leaves = scripts.map((script) => ({ depth: 0, leafVersion: TAPROOT_LEAF_TAPSCRIPT, script }));
+    const built = buildTaproot(internalKey, leaves);
+    assert(built !== null, 'internal key is on the curve');
+    signing.addTaproot(built);
+    return p2tr(built.outputKey);
   };
   const p2wpkhOf = (publicKey: Uint8Array): Uint8Array => p2wpkh(hash160(publicKey));
   const twoOfThree = (): Uint8Array => script(multisig(2, [key(), key(), key()]));
   const accounts: SandboxAccount[] = [
     { kind: 'P2WPKH', scriptPubKey: p2wpkhOf(key()) },
-    { kind: 'P2TR', scriptPubKey: p2tr(ring.addTaproot(xOnlyKey())) },
+    { kind: 'P2TR', scriptPubKey: taproot(xOnlyKey()) },
     { kind: 'P2PKH', scriptPubKey: p2pkh(hash160(key())) },
     { kind: 'P2SH-P2WPKH', scriptPubKey: p2shOf(script(p2wpkhOf(key()))) },
     { kind: 'P2WSH 2-of-3', scriptPubKey: p2wshOf(twoOfThree()) },
     { kind: 'P2WPKH', scriptPubKey: p2wpkhOf(key()) },
-    { kind: 'P2TR', scriptPubKey: p2tr(ring.addTaproot(xOnlyKey())) },
+    { kind: 'P2TR', scriptPubKey: taproot(xOnlyKey()) },
     { kind: 'P2SH 2-of-3', scriptPubKey: p2shOf(twoOfThree()) },
     { kind: 'P2PKH', scriptPubKey: p2pkh(hash160(key())) },
-    { kind: 'P2TR script', scriptPubKey: p2tr(ring.addTaproot(UNSPENDABLE_KEY, scriptOf(xOnlyKey(), Op.OP_CHECKSIG))) },
+    { kind: 'P2TR script', scriptPubKey: taproot(UNSPENDABLE_KEY, scriptOf(xOnlyKey(), Op.OP_CHECKSIG)) },
     { kind: 'P2SH-P2WSH 2-of-3', scriptPubKey: p2shOf(script(p2wshOf(twoOfThree()))) },
     { kind: 'P2WPKH', scriptPubKey: p2wpkhOf(key()) },
     { kind: 'P2PK', scriptPubKey: p2pk(key()) },
   ];
-  return { accounts, ring };
+  return { accounts, signing };
 }
 
 /** The point of BIP-341 without a known discrete logarithm: such an output can only be spent by script. */

@@ -5,8 +5,8 @@ import { type Transaction, type TxOutput, transactionBytes, txidOf } from '../pr
 import { Op } from '../script/opcodes.ts';
 import { scriptOf } from '../script/script-builder.ts';
 import { assert } from '../util/assert.ts';
-import type { KeyRing } from '../wallet/key-ring.ts';
-import { signTransaction } from '../wallet/sign-input.ts';
+import type { SigningProvider } from '../wallet/keys/signing-data.ts';
+import { signTransaction } from '../wallet/signing/sign-transaction.ts';
 import type { SeededRandom } from './random.ts';
 
 export interface OwnCoin {
@@ -24,7 +24,8 @@ export interface PaymentOptions {
   readonly coins: readonly OwnCoin[];
   /** Scripts of the recipients; the sandbox only pays itself. */
   readonly scripts: readonly Uint8Array[];
-  readonly ring: KeyRing;
+  /** Keys and scripts that spend the coins. */
+  readonly signing: SigningProvider;
   readonly random: SeededRandom;
   /** Height of the tip. */
   readonly height: number;
@@ -44,7 +45,7 @@ const MANY_COINS = 120;
  * Returns three to six signed payments, or fewer where there are too few coins. The first has several outputs, and
  * sometimes the last one spends an output of another. The same options give the same payments.
  */
-export function makePayments({ coins, scripts, ring, random, height }: PaymentOptions): Payments {
+export function makePayments({ coins, scripts, signing, random, height }: PaymentOptions): Payments {
   const left = random.shuffled([...coins].sort((a, b) => (coinKey(a) < coinKey(b) ? -1 : 1)));
   const count = random.between(3, 6);
   const crowded = coins.length > MANY_COINS;
@@ -56,7 +57,7 @@ export function makePayments({ coins, scripts, ring, random, height }: PaymentOp
     const inputs = chained ? largestOutput(previous) : takeCoins(left, crowded ? 6 : random.chance(0.3) ? 2 : 1);
     if (inputs === null) break;
     const several = i === 0 ? random.between(3, 7) : 1;
-    const { tx, fee } = payment({ inputs, payees: several, scripts, ring, random, height });
+    const { tx, fee } = payment({ inputs, payees: several, scripts, signing, random, height });
     transactions.push(tx);
     fees += fee;
   }
@@ -107,7 +108,7 @@ function payment(plan: PaymentPlan): { tx: Transaction; fee: Amount } {
   return { tx: withFee(fee), fee };
 }
 
-function signed({ inputs, ring, height }: PaymentPlan, outputs: readonly TxOutput[]): Transaction {
+function signed({ inputs, signing, height }: PaymentPlan, outputs: readonly TxOutput[]): Transaction {
   const unsigned = {
     version: 2,
     inputs: inputs.map(({ outpoint }) => ({
@@ -120,18 +121,14 @@ function signed({ inputs, ring, height }: PaymentPlan, outputs: readonly TxOutpu
     // As wallets do, so that re-mining the last block gains nothing (anti fee sniping).
     locktime: height,
   };
-  const { tx, complete } = signTransaction(
+  const { tx, errors } = signTransaction(
     unsigned,
     inputs.map(({ output }) => output),
-    ring,
-    { aux: NO_AUX },
+    signing,
   );
-  assert(complete, 'the sandbox has the keys of its own coins');
+  assert(errors.size === 0, 'the sandbox has the keys of its own coins');
   return tx;
 }
-
-/** Signatures without auxiliary randomness, so that the same coins give the same signatures. */
-const NO_AUX = new Uint8Array(32);
 
 /** Returns an amount from `LEAST_PAYMENT` to `most`, uniform in its logarithm; half of them are round. */
 function amountUpTo(most: Amount, random: SeededRandom): Amount {

@@ -87,11 +87,11 @@ const NOTHING: Awaited<ReturnType<SandboxChain['ripe']>> = { transactions: [], f
 
 /** Returns the payments that follow a block. The same block and coins give the same payments. */
 export function sandboxPayments(chain: SandboxChain, tip: SandboxTip): readonly Transaction[] {
-  const { accounts, ring } = sandboxAccounts();
+  const { accounts, signing } = sandboxAccounts();
   const scripts = accounts.map(({ scriptPubKey }) => scriptPubKey);
   const coins = scripts.flatMap((script) => spendableCoins(chain, script, tip.height + 1));
   const random = new SeededRandom(tip.hash);
-  return makePayments({ coins, scripts, ring, random, height: tip.height }).transactions;
+  return makePayments({ coins, scripts, signing, random, height: tip.height }).transactions;
 }
 
 interface BlockContent {

@@ -6,7 +6,7 @@ import { HEADER_SIZE, headerFromBytes, headerHash } from '../primitives/header.t
 import { type Transaction, type TxOutput, transactionBytes, txidOf } from '../primitives/transaction.ts';
 import { equalBytes } from '../util/bytes.ts';
 import { type Clock, unixSeconds } from '../util/clock.ts';
-import { signTransaction } from '../wallet/sign-input.ts';
+import { signTransaction } from '../wallet/signing/sign-transaction.ts';
 import { sandboxAccounts } from './accounts.ts';
 import { liveBlockTime } from './block-times.ts';
 import type { OwnCoin } from './payments.ts';
@@ -183,7 +183,7 @@ export class Scenarios {
       locktime: this.#chain.tip().height,
     };
     const spent = coins.map(({ output }) => output);
-    return signTransaction(unsigned, spent, sandboxAccounts().ring).tx;
+    return signTransaction(unsigned, spent, sandboxAccounts().signing).tx;
   }
 
   async #offer(tx: Transaction): Promise<void> {

@@ -1,9 +1,10 @@
 import { hash256 } from '../../src/crypto/hash.ts';
-import { publicKeyOf, signEcdsa, xOnlyOf } from '../../src/crypto/keys.ts';
+import { publicKeyOf, xOnlyOf } from '../../src/crypto/keys.ts';
 import { signatureEngine } from '../../src/crypto/secp256k1.ts';
 import { signSchnorr } from '../../src/crypto/sign-schnorr.ts';
 import { parseBlock } from '../../src/primitives/block.ts';
 import { merkleRoot } from '../../src/primitives/merkle.ts';
+import { signEcdsa } from '../lib/sign-ecdsa.ts';
 import { hasVectors, readVectorBytes } from '../lib/vectors.ts';
 import { grouped, printTable, rate } from './report.ts';
 

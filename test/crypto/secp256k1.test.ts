@@ -7,7 +7,6 @@ import {
   publicKeyOf,
   randomSecret,
   recoverPublicKey,
-  signEcdsa,
   signEcdsaCompact,
   tapTweakPublicKey,
   tapTweakSecret,
@@ -19,6 +18,7 @@ import { nobleEngine } from '../../src/crypto/secp256k1-noble.ts';
 import { signSchnorr } from '../../src/crypto/sign-schnorr.ts';
 import type { SignatureEngine } from '../../src/crypto/signature-engine.ts';
 import { bytesToHex, concatBytes, hexToBytes } from '../../src/util/bytes.ts';
+import { signEcdsa } from '../lib/sign-ecdsa.ts';
 import { hasVectors, vectorPath } from '../lib/vectors.ts';
 
 const ORDER = 'fffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141';

@@ -7,8 +7,8 @@ import { Op } from '../../src/script/opcodes.ts';
 import { scriptOf } from '../../src/script/script-builder.ts';
 import { multisig, p2pk, p2pkh, p2shOf, p2tr, p2wpkh, p2wshOf } from '../../src/script/templates.ts';
 import { bytesToHex } from '../../src/util/bytes.ts';
-import { KeyRing } from '../../src/wallet/key-ring.ts';
-import { type SignOptions, signTransaction } from '../../src/wallet/sign-input.ts';
+import { KeyRing } from './key-ring.ts';
+import { type SignOptions, signTransaction } from './sign-input.ts';
 
 /** Every standard way to lock a coin, and two that need no key. */
 export const LOCK_KINDS = [

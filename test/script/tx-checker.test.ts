@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { hash256 } from '../../src/crypto/hash.ts';
-import { publicKeyOf, signEcdsa } from '../../src/crypto/keys.ts';
+import { publicKeyOf } from '../../src/crypto/keys.ts';
 import { signatureEngine } from '../../src/crypto/secp256k1.ts';
 import { nobleEngine } from '../../src/crypto/secp256k1-noble.ts';
 import { parseBlock } from '../../src/primitives/block.ts';
@@ -17,6 +17,7 @@ import { checkInput } from '../../src/script/tx-checker.ts';
 import { TxContext } from '../../src/script/tx-context.ts';
 import { ByteReader, bytesToHex, concatBytes, hexToBytes } from '../../src/util/bytes.ts';
 import { parseScriptFlags } from '../lib/script-flags.ts';
+import { signEcdsa } from '../lib/sign-ecdsa.ts';
 import { hasVectors, readVectorBytes } from '../lib/vectors.ts';
 
 const EMPTY = new Uint8Array(0);

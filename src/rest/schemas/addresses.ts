@@ -45,7 +45,7 @@ export const ADDRESS_FACTS = named('Address', {
   ...BALANCE_FACTS,
 });
 
-export const ADDRESS_TX = named(
+const ADDRESS_TX = named(
   'AddressTx',
   {
     txid: hash(),
@@ -80,7 +80,7 @@ export const MEMPOOL_ADDRESS_PAGE = page('MempoolAddressPage', ADDRESS_TX, {
   net: signedSats(),
 });
 
-export const UTXO = named('Utxo', {
+const UTXO = named('Utxo', {
   txid: hash(),
   vout: count(),
   value: sats(),

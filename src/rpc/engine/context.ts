@@ -5,7 +5,7 @@ import type { Scope } from '../../http/scopes.ts';
 import type { ApiContext, BroadcastMetrics } from '../../queries/api-context.ts';
 
 /** Counts JSON-RPC calls. */
-export interface RpcMetrics {
+interface RpcMetrics {
   rpc(method: string, code: number, seconds: number): void;
 }
 

@@ -1,6 +1,6 @@
 import { isHighS, isOrderOrMore } from '../../../src/crypto/curve.ts';
 import { derOfCompact, parseDerLax } from '../../../src/crypto/der.ts';
-import { publicKeyOf, signEcdsa } from '../../../src/crypto/keys.ts';
+import { publicKeyOf } from '../../../src/crypto/keys.ts';
 import { signatureEngine } from '../../../src/crypto/secp256k1.ts';
 import { nobleEngine } from '../../../src/crypto/secp256k1-noble.ts';
 import { signSchnorr } from '../../../src/crypto/sign-schnorr.ts';
@@ -33,6 +33,7 @@ import { TxContext } from '../../../src/script/tx-context.ts';
 import { verifyScript as verifyInput } from '../../../src/script/verify.ts';
 import { ByteReader, ByteWriter, concatBytes, equalBytes } from '../../../src/util/bytes.ts';
 import { ALL_SCRIPT_FLAGS } from '../../lib/script-flags.ts';
+import { signEcdsa } from '../../lib/sign-ecdsa.ts';
 import { filled, trimmed } from '../../script/flag-sets.ts';
 import { corpusScripts, corpusSpends } from '../corpus.ts';
 import { Random, seedOf } from '../random.ts';

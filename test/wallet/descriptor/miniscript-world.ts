@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { hash160, hash256, ripemd160, sha256 } from '../../../src/crypto/hash.ts';
-import { publicKeyOf, signEcdsa } from '../../../src/crypto/keys.ts';
+import { publicKeyOf } from '../../../src/crypto/keys.ts';
 import { signatureEngine } from '../../../src/crypto/secp256k1.ts';
 import { signSchnorr } from '../../../src/crypto/sign-schnorr.ts';
 import type { ScriptError } from '../../../src/script/script-error.ts';
@@ -14,6 +14,7 @@ import { parseMiniscript } from '../../../src/wallet/descriptor/miniscript/parse
 import type { MiniscriptSpender } from '../../../src/wallet/descriptor/miniscript/satisfy.ts';
 import { buildTaproot } from '../../../src/wallet/descriptor/taproot-tree.ts';
 import { ALL_SCRIPT_FLAGS } from '../../lib/script-flags.ts';
+import { signEcdsa } from '../../lib/sign-ecdsa.ts';
 
 /** The key nobody knows the secret of (BIP-341). */
 const NUMS = Uint8Array.fromHex('50929b74c1a04954b78b4b6035e97a5e078a5a0f28ec96d547bfee9ace803ac0');

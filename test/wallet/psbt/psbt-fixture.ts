@@ -1,12 +1,13 @@
 import fc from 'fast-check';
 import { hash160, sha256 } from '../../../src/crypto/hash.ts';
-import { publicKeyOf, signEcdsa, xOnlyOf } from '../../../src/crypto/keys.ts';
+import { publicKeyOf, xOnlyOf } from '../../../src/crypto/keys.ts';
 import type { Txid } from '../../../src/primitives/hash.ts';
 import { type Transaction, txidOf } from '../../../src/primitives/transaction.ts';
 import { bytesToHex, concatBytes } from '../../../src/util/bytes.ts';
 import type { Fields, Psbt, PsbtInput, PsbtOutput, PsbtVersion } from '../../../src/wallet/psbt/psbt.ts';
 import { musigKey } from '../../../src/wallet/signing/musig-data.ts';
 import { mergeTapScripts, type TapScript } from '../../../src/wallet/signing/tap-spend.ts';
+import { signEcdsa } from '../../lib/sign-ecdsa.ts';
 
 const bytes = (length: number) => fc.uint8Array({ minLength: length, maxLength: length }).map((b) => new Uint8Array(b));
 const someBytes = fc.uint8Array({ minLength: 1, maxLength: 40 }).map((b) => new Uint8Array(b));

@@ -40,7 +40,7 @@ export const outputsSchema = anyOf(
 );
 
 /** Description of an `outputs` argument. */
-export const OUTPUTS_NOTE = 'Outputs in their order; an address occurs once.';
+const OUTPUTS_NOTE = 'Outputs in their order; an address occurs once.';
 
 export const outputsParam = any('outputs', {
   oneline: '[{"address":amount,...},{"data":"hex"},...]',

@@ -6,9 +6,9 @@ import { type Transaction, txidOf } from '../../src/primitives/transaction.ts';
 import { multisig, p2pkh, p2shOf, p2tr, p2wpkh, p2wshOf } from '../../src/script/templates.ts';
 import { checkInput } from '../../src/script/tx-checker.ts';
 import { TxContext } from '../../src/script/tx-context.ts';
-import { KeyRing } from '../../src/wallet/key-ring.ts';
-import { signTransaction } from '../../src/wallet/sign-input.ts';
-import { ALL_SCRIPT_FLAGS } from '../lib/script-flags.ts';
+import { KeyRing } from './key-ring.ts';
+import { ALL_SCRIPT_FLAGS } from './script-flags.ts';
+import { signTransaction } from './sign-input.ts';
 import {
   LOCK_KINDS,
   type LockKind,
@@ -21,7 +21,7 @@ import {
   withBadSignature,
   withOutput,
   withoutWitness,
-} from '../lib/tx-builder.ts';
+} from './tx-builder.ts';
 
 const KEYED = LOCK_KINDS.filter((kind) => !kind.endsWith('anyone'));
 const [ALL, NONE, SINGLE, ANYONECANPAY] = [1, 2, 3, 0x80];

@@ -1,18 +1,19 @@
-import { signEcdsa, tapTweakSecret } from '../crypto/keys.ts';
-import { signSchnorr } from '../crypto/sign-schnorr.ts';
-import type { Transaction, TxOutput } from '../primitives/transaction.ts';
-import { Op } from '../script/opcodes.ts';
-import { scriptOf } from '../script/script-builder.ts';
-import { legacySighash } from '../script/sighash-legacy.ts';
-import { taprootSighash } from '../script/sighash-taproot.ts';
-import { SIGHASH_ALL, SIGHASH_DEFAULT, SIGHASH_OUTPUT_BITS, SIGHASH_SINGLE } from '../script/sighash-type.ts';
-import { witnessV0Sighash } from '../script/sighash-v0.ts';
-import { newTaprootSpend } from '../script/signature-checker.ts';
-import { tapTweakHash } from '../script/taproot.ts';
-import { p2pkh, scriptType } from '../script/templates.ts';
-import { TxContext } from '../script/tx-context.ts';
-import { concatBytes } from '../util/bytes.ts';
+import { tapTweakSecret } from '../../src/crypto/keys.ts';
+import { signSchnorr } from '../../src/crypto/sign-schnorr.ts';
+import type { Transaction, TxOutput } from '../../src/primitives/transaction.ts';
+import { Op } from '../../src/script/opcodes.ts';
+import { scriptOf } from '../../src/script/script-builder.ts';
+import { legacySighash } from '../../src/script/sighash-legacy.ts';
+import { taprootSighash } from '../../src/script/sighash-taproot.ts';
+import { SIGHASH_ALL, SIGHASH_DEFAULT, SIGHASH_OUTPUT_BITS, SIGHASH_SINGLE } from '../../src/script/sighash-type.ts';
+import { witnessV0Sighash } from '../../src/script/sighash-v0.ts';
+import { newTaprootSpend } from '../../src/script/signature-checker.ts';
+import { tapTweakHash } from '../../src/script/taproot.ts';
+import { p2pkh, scriptType } from '../../src/script/templates.ts';
+import { TxContext } from '../../src/script/tx-context.ts';
+import { concatBytes } from '../../src/util/bytes.ts';
 import type { KeyPair, KeyRing } from './key-ring.ts';
+import { signEcdsa } from './sign-ecdsa.ts';
 
 export interface SignOptions {
   /** Of every signature; by default ALL, and DEFAULT in taproot inputs, which means the same. */

@@ -1,8 +1,8 @@
-import { hash160, sha256 } from '../crypto/hash.ts';
-import { publicKeyOf, tapTweakPublicKey } from '../crypto/keys.ts';
-import { TAPROOT_LEAF_TAPSCRIPT, tapLeafHash, tapTweakHash } from '../script/taproot.ts';
-import { assert } from '../util/assert.ts';
-import { bytesToHex, concatBytes } from '../util/bytes.ts';
+import { hash160, sha256 } from '../../src/crypto/hash.ts';
+import { publicKeyOf, tapTweakPublicKey } from '../../src/crypto/keys.ts';
+import { TAPROOT_LEAF_TAPSCRIPT, tapLeafHash, tapTweakHash } from '../../src/script/taproot.ts';
+import { assert } from '../../src/util/assert.ts';
+import { bytesToHex, concatBytes } from '../../src/util/bytes.ts';
 
 export interface KeyPair {
   readonly secret: Uint8Array;
