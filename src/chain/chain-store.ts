@@ -102,7 +102,7 @@ export class ChainStore {
 
   /** Reserves the next event number; the event need not be stored. Must not be called within a commit. */
   nextSeq(): number {
-    return this.#eventWriter.take();
+    return this.#eventWriter.issueSeq();
   }
 
   get lastSeq(): number {

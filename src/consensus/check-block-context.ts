@@ -9,7 +9,10 @@ import { checkMerkleRoot } from './merkle-check.ts';
 import { type BlockRejection, reject } from './rejection.ts';
 import { checkWitnessMalleation } from './witness-commitment.ts';
 
-/** What is wrong with a block as a child of `parent`, without its coins. It has passed `checkBlock`. */
+/**
+ * Checks a block as a child of `parent`, without its coins (Core's ContextualCheckBlock). The block has passed
+ * `checkBlock`.
+ */
 export function checkBlockContext(
   block: ParsedBlock,
   parent: HeaderEntry,
@@ -17,13 +20,13 @@ export function checkBlockContext(
 ): BlockRejection | null {
   const height = parent.height + 1;
 
-  // BIP-113: miners could stretch the time of their own block, not that of the ones before.
+  // BIP-113: a miner can choose the time of its own block, but not the median time of the blocks before it.
   const lockTime = height >= params.csvHeight ? medianTimePast(parent) : block.header.time;
   for (const { tx } of block.txs)
     if (!isFinalTx(tx, height, lockTime)) return reject('consensus', 'bad-txns-nonfinal', 'non-final transaction');
 
   if (height >= params.bip34Height) {
-    // BIP-34; no other rule makes coinbases differ.
+    // BIP-34, the only rule that makes coinbases unique.
     const expected = pushNumber(height);
     const { scriptSig } = block.txs[0]!.tx.inputs[0]!;
     if (scriptSig.length < expected.length || expected.some((byte, i) => scriptSig[i] !== byte))
@@ -33,20 +36,21 @@ export function checkBlockContext(
   const malleated = checkWitnessMalleation(block, height >= params.segwitHeight);
   if (malleated) return malleated;
 
-  // Only now: before the coinbase's witness is tied to the block, anyone could have made it heavy.
+  // After the witness commitment is checked: before, a peer could have added witness data to the coinbase.
   if (weightOf(block) > MAX_BLOCK_WEIGHT)
     return reject('consensus', 'bad-blk-weight', 'ContextualCheckBlock : weight limit failed');
   return null;
 }
 
 /**
- * Whether the data of a block may not be what its maker put under its hash, so that nothing found wrong with it counts
- * against the header. `checkWitnessRoot`: whether BIP-141 is active for it.
+ * Whether the data of a block may differ from what its header commits to, so that no fault of it makes the header
+ * invalid (Core's IsBlockMutated). `checkWitnessRoot`: whether BIP-141 is active for the block.
  */
 export function isBlockMutated(block: ParsedBlock, checkWitnessRoot: boolean): boolean {
   if (checkMerkleRoot(block)) return true;
   const first = block.txs[0];
-  // A transaction of 64 bytes can pass for an inner node of the tree. A coinbase of that size would cost 2^224 hashes.
+  // A transaction of 64 bytes can pass for an inner node of the merkle tree. A coinbase of that kind would cost 2^224
+  // hashes.
   if (!first || !isCoinbase(first.tx)) return block.txs.some(({ strippedSize }) => strippedSize === 64);
   return checkWitnessMalleation(block, checkWitnessRoot) !== null;
 }

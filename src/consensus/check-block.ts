@@ -10,15 +10,18 @@ import { type BlockRejection, reject } from './rejection.ts';
 import { checkSignetSolution } from './signet.ts';
 import { legacySigops } from './sigops.ts';
 
-/** What a template that is not mined yet cannot have. */
+/** Checks that a block template cannot pass before it is mined. */
 export interface CheckBlockOptions {
-  /** Proof of work, and a signet's solution; on unless said otherwise. */
+  /** Checks the proof of work and the signet solution; true by default. */
   readonly proofOfWork?: boolean;
-  /** On unless said otherwise. */
+  /** Checks the merkle root; true by default. */
   readonly merkleRoot?: boolean;
 }
 
-/** What is wrong with a block by itself. Nothing of it depends on witnesses: they are not tied to the block yet. */
+/**
+ * Checks a block without its context (Core's CheckBlock). No check depends on witnesses, which are not tied to the
+ * block yet.
+ */
 export function checkBlock(
   block: ParsedBlock,
   params: ConsensusParams,
@@ -31,7 +34,8 @@ export function checkBlock(
     if (params.signetChallenge && !checkSignetSolution(block, params))
       return reject('consensus', 'bad-signet-blksig', 'signet block signature validation failure');
   }
-  // Before all rules on transactions: those of a mutated block say nothing about its header.
+  // Checked before the transactions: otherwise the header would be marked invalid because a peer sent other
+  // transactions with it.
   if (merkleRoot) {
     const mutated = checkMerkleRoot(block);
     if (mutated) return mutated;
@@ -55,7 +59,7 @@ export function checkBlock(
     }
   }
 
-  // Fewer than connecting will count: those of redeem scripts and witnesses need the coins.
+  // A lower bound: signature operations in redeem scripts and witnesses are counted when the coins are known.
   let sigops = 0;
   for (const { tx } of txs) sigops += legacySigops(tx);
   if (sigops * WITNESS_SCALE_FACTOR > MAX_BLOCK_SIGOPS_COST)

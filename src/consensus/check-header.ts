@@ -6,7 +6,7 @@ import { MAX_FUTURE_BLOCK_TIME, MAX_TIMEWARP } from './limits.ts';
 import { type BlockRejection, reject } from './rejection.ts';
 import { checkProofOfWork } from './work.ts';
 
-/** Does the hash meet the target that the header itself states? */
+/** Checks the proof of work: the hash against the target that the header states. */
 export function checkHeader(
   { hash, bits }: { readonly hash: Uint8Array; readonly bits: number },
   { powLimit }: ConsensusParams,
@@ -14,7 +14,7 @@ export function checkHeader(
   return checkProofOfWork(hash, bits, powLimit) ? null : reject('invalid-header', 'high-hash', 'proof of work failed');
 }
 
-/** May the header follow `parent`? `now` is the node's adjusted time in seconds. */
+/** Checks a header as a child of `parent` (Core's ContextualCheckBlockHeader). `now`: the node's time, Unix seconds. */
 export function checkHeaderContext(
   header: Pick<BlockHeader, 'version' | 'time' | 'bits'>,
   parent: HeaderEntry,
@@ -26,7 +26,7 @@ export function checkHeaderContext(
   if (bits !== nextWorkRequired(parent, time, params))
     return reject('invalid-header', 'bad-diffbits', 'incorrect proof of work');
   if (time <= medianTimePast(parent)) return reject('invalid-header', 'time-too-old', "block's timestamp is too early");
-  // Otherwise the periods could be made to overlap, and the difficulty to fall without end.
+  // BIP-94: without this bound a time warp could lower the difficulty without limit.
   if (params.enforceBip94 && height % retargetInterval(params) === 0 && time < parent.time - MAX_TIMEWARP)
     return reject('invalid-header', 'time-timewarp-attack', "block's timestamp is too early on diff adjustment block");
   if (time > now + MAX_FUTURE_BLOCK_TIME)

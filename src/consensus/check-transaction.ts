@@ -11,17 +11,17 @@ import {
 import { reject, type TxRejection } from './rejection.ts';
 
 /**
- * What is wrong with a transaction by itself, whatever the chain. `strippedSize` is its size without witness, measured
- * when not given.
+ * Checks a transaction without its context (Core's CheckTransaction). `strippedSize`: its size without witness in
+ * bytes, measured if it is not given.
  */
 export function checkTransaction(tx: Transaction, strippedSize?: number): TxRejection | null {
   if (tx.inputs.length === 0) return reject('consensus', 'bad-txns-vin-empty');
   if (tx.outputs.length === 0) return reject('consensus', 'bad-txns-vout-empty');
-  // Without the witness, which has not been checked for malleability yet.
+  // Without the witness, which is not checked for malleability yet.
   const size = strippedSize ?? transactionBytes(tx, { witness: false }).length;
   if (size * WITNESS_SCALE_FACTOR > MAX_BLOCK_WEIGHT) return reject('consensus', 'bad-txns-oversize');
 
-  // CVE-2010-5139: a sum that wraps around.
+  // CVE-2010-5139: the sum of the outputs overflowed.
   let total = 0;
   for (const output of tx.outputs) {
     const value = Number(output.value);
@@ -31,7 +31,8 @@ export function checkTransaction(tx: Transaction, strippedSize?: number): TxReje
     if (total > MAX_MONEY_NUMBER) return reject('consensus', 'bad-txns-txouttotal-toolarge');
   }
 
-  // CVE-2018-17144: a coin lookup does not notice one outpoint listed twice, and spending it twice mints money.
+  // CVE-2018-17144: the coin look-up does not detect an outpoint that is listed twice, and spending it twice creates
+  // money.
   if (spendsTwice(tx.inputs)) return reject('consensus', 'bad-txns-inputs-duplicate');
 
   if (isCoinbase(tx)) {
@@ -45,7 +46,7 @@ export function checkTransaction(tx: Transaction, strippedSize?: number): TxReje
   return null;
 }
 
-/** Below this many inputs comparing all pairs is faster than a set. */
+/** Up to this many inputs, comparing all pairs is faster than a set. */
 const FEW_INPUTS = 12;
 
 function spendsTwice(inputs: readonly TxInput[]): boolean {

@@ -6,14 +6,17 @@ import { COINBASE_MATURITY, MAX_MONEY_NUMBER } from './limits.ts';
 import { moneyText } from './money-text.ts';
 import { reject, type TxRejection } from './rejection.ts';
 
-/** What a transaction is told whose coins are not all there: this outranks all that is wrong with those that are. */
+/**
+ * Returns the rejection for missing or spent inputs. It takes precedence over faults of the inputs that exist, as in
+ * Core.
+ */
 export function missingInputs() {
   return reject('missing-inputs', 'bad-txns-inputs-missingorspent', 'CheckTxInputs: inputs missing/spent');
 }
 
 /**
- * Returns the fee; a rejection where a coin is not mature or the values are out of range. `coins` are those that the
- * inputs spend, in their order; `tx` has passed `checkTransaction`.
+ * Returns the fee in satoshis, or a rejection if a coin is immature or the values are out of range. `coins` are the
+ * spent coins in input order. `tx` has passed `checkTransaction`.
  */
 export function checkSpentCoins(
   tx: Transaction,
@@ -34,7 +37,7 @@ export function checkSpentCoins(
     if (value < 0 || value > MAX_MONEY_NUMBER || valueIn > MAX_MONEY_NUMBER)
       return reject('consensus', 'bad-txns-inputvalues-outofrange');
   }
-  // Outputs have passed `checkTransaction`, so their sum is in the range of money, and so is what lies between.
+  // The outputs have passed `checkTransaction`, so all partial sums are in MoneyRange.
   let valueOut = 0;
   for (const { value } of tx.outputs) valueOut += Number(value);
   if (valueIn < valueOut)

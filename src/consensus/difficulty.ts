@@ -4,7 +4,7 @@ import { bitsFromTarget, expandBits } from './work.ts';
 
 const MAX_UINT256 = (1n << 256n) - 1n;
 
-/** The `bits` that the child of `parent` must have when its header says `time`. */
+/** Returns the `bits` that a child of `parent` with this `time` must have (Core's GetNextWorkRequired). */
 export function nextWorkRequired(parent: HeaderEntry, time: number, params: ConsensusParams): number {
   const interval = retargetInterval(params);
   if ((parent.height + 1) % interval !== 0)
@@ -13,7 +13,10 @@ export function nextWorkRequired(parent: HeaderEntry, time: number, params: Cons
   return retarget(parent, first, params);
 }
 
-/** Test networks let a block that comes 20 minutes late be easy; the next one goes back to the difficulty before. */
+/**
+ * Returns the bits of a block on a test network: the easiest after 20 minutes without a block, else those of the last
+ * block that is not such an exception.
+ */
 function testNetworkBits(parent: HeaderEntry, time: number, interval: number, params: ConsensusParams): number {
   const easiest = bitsFromTarget(params.powLimit);
   if (time > parent.time + params.powTargetSpacing * 2) return easiest;
@@ -22,7 +25,7 @@ function testNetworkBits(parent: HeaderEntry, time: number, interval: number, pa
   return at.bits;
 }
 
-/** New `bits` from the time that the period between `first` and `last`, both of it, took. */
+/** Returns the new `bits` from the duration of a period with these first and last blocks. */
 export function retarget(
   last: { readonly time: number; readonly bits: number },
   first: { readonly time: number; readonly bits: number },
@@ -32,14 +35,16 @@ export function retarget(
   const { powTargetTimespan } = params;
   const least = Math.floor(powTargetTimespan / 4);
   const timespan = Math.min(Math.max(last.time - first.time, least), powTargetTimespan * 4);
-  // BIP-94: the first block of a period may not be an easy one, so it keeps the real difficulty.
+  // BIP-94: the first block of a period never has the easiest target by the 20-minute rule, so it keeps the real
+  // difficulty.
   const { target } = expandBits(params.enforceBip94 ? first.bits : last.bits);
   return bitsFromTarget(scaleTarget(target, timespan, params));
 }
 
 /**
- * Whether a header at `height` with `newBits` may follow one with `oldBits`, whatever their times: a period changes the
- * target at most fourfold. Lets a chain of headers be judged before its ancestors are known.
+ * Whether a header at `height` with `newBits` may follow one with `oldBits`, whatever their times: a retarget changes
+ * the target at most fourfold. Used to validate header chains before their ancestors are known (Core's
+ * PermittedDifficultyTransition).
  */
 export function permittedDifficultyTransition(
   height: number,
@@ -52,7 +57,7 @@ export function permittedDifficultyTransition(
   const { powTargetTimespan } = params;
   const oldTarget = expandBits(oldBits).target;
   const newTarget = expandBits(newBits).target;
-  // Rounded through the compact form, as a real retarget is.
+  // Rounded through the compact form, as in a retarget.
   const easiest = expandBits(bitsFromTarget(scaleTarget(oldTarget, powTargetTimespan * 4, params))).target;
   if (newTarget > easiest) return false;
   const least = Math.floor(powTargetTimespan / 4);
@@ -60,7 +65,7 @@ export function permittedDifficultyTransition(
   return newTarget >= hardest;
 }
 
-/** `target * timespan / powTargetTimespan` in 256-bit arithmetic, at most the limit. */
+/** Returns `target * timespan / powTargetTimespan` in 256-bit arithmetic, capped to the limit. */
 function scaleTarget(target: bigint, timespan: number, { powTargetTimespan, powLimit }: ConsensusParams): bigint {
   const scaled = ((target * BigInt(timespan)) & MAX_UINT256) / BigInt(powTargetTimespan);
   return scaled > powLimit ? powLimit : scaled;

@@ -11,8 +11,8 @@ import {
 } from './limits.ts';
 
 /**
- * Whether the locktime lets a transaction into a block at `height`. `time` is the block's own, or from BIP-113 on the
- * median time past of its parent.
+ * Whether a transaction is final in a block at `height`. `time`: the time of the block, or with BIP-113 the median time
+ * past of its parent; Unix seconds.
  */
 export function isFinalTx({ locktime, inputs }: Transaction, height: number, time: number): boolean {
   if (isFinalAtAnySequence(locktime, height, time)) return true;
@@ -20,12 +20,12 @@ export function isFinalTx({ locktime, inputs }: Transaction, height: number, tim
   return true;
 }
 
-/** Whether a transaction with this locktime is final there, whatever the sequences of its inputs are. */
+/** Whether a transaction with this locktime is final whatever the sequences of its inputs. */
 export function isFinalAtAnySequence(locktime: number, height: number, time: number): boolean {
   return locktime === 0 || locktime < (locktime < LOCKTIME_THRESHOLD ? height : time);
 }
 
-/** BIP-68: the last height and the last median time past that are still too early; -1 where there is none. */
+/** BIP-68: the last height and the last median time past that are too early; -1 without a lock. */
 export interface SequenceLocks {
   readonly height: number;
   readonly time: number;
@@ -34,11 +34,11 @@ export interface SequenceLocks {
 const NO_SEQUENCE_LOCKS: SequenceLocks = { height: -1, time: -1 };
 
 /**
- * What the sequences of a transaction ask of a child of `parent`, given the coins its inputs spend, in their order. A
- * coin that is not in a block yet counts as made in that child. Whether BIP-68 holds there is the caller's to know.
+ * Returns the relative locks of a transaction in a child of `parent` (BIP-68). `coins`: the spent coins in input order;
+ * an unconfirmed coin counts as created in that child. The caller knows whether BIP-68 is active.
  */
 export function calculateSequenceLocks(tx: Transaction, coins: readonly Coin[], parent: HeaderEntry): SequenceLocks {
-  // The version is compared unsigned, so one that reads as negative is bound as well.
+  // The version is compared as unsigned, so that a negative one enables the locks too.
   if (tx.version < 2) return NO_SEQUENCE_LOCKS;
   let height = -1;
   let time = -1;
@@ -48,7 +48,7 @@ export function calculateSequenceLocks(tx: Transaction, coins: readonly Coin[], 
     const madeAt = coinHeight(coins[i]!);
     const value = sequence & SEQUENCE_LOCKTIME_MASK;
     if (sequence & SEQUENCE_LOCKTIME_TYPE_FLAG) {
-      // Counted from the earliest time the coin's block could have had: the median before it.
+      // The time counts from the median time past of the block before the coin's.
       const from = medianTimePast(parent.ancestor(Math.max(madeAt - 1, 0))!);
       time = Math.max(time, from + (value << SEQUENCE_LOCKTIME_GRANULARITY) - 1);
     } else height = Math.max(height, madeAt + value - 1);
@@ -56,7 +56,7 @@ export function calculateSequenceLocks(tx: Transaction, coins: readonly Coin[], 
   return height === -1 && time === -1 ? NO_SEQUENCE_LOCKS : { height, time };
 }
 
-/** Whether a block at `height`, whose parent has this median time past, is late enough for the locks. */
+/** Whether the locks are satisfied in a block at `height` whose parent has this median time past. */
 export function evaluateSequenceLocks(locks: SequenceLocks, height: number, parentMedianTime: number): boolean {
   return locks.height < height && locks.time < parentMedianTime;
 }

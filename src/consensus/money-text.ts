@@ -1,6 +1,6 @@
 import { type Amount, COIN } from '../primitives/amount.ts';
 
-/** An amount in coins as Core's messages show it: at least two decimals, further zeros cut. */
+/** Formats an amount in coins as Core's FormatMoney does: at least two decimals, further zeros cut. */
 export function moneyText(amount: Amount): string {
   const magnitude = amount < 0n ? -amount : amount;
   const fraction = (magnitude % COIN).toString().padStart(8, '0');

@@ -1,13 +1,14 @@
 /**
- * What kind of fault a transaction has, and so what may be done with it and with who sent it.
+ * Kind of a transaction's fault, which decides how to treat the transaction and the peer that sent it.
  *
- * - `consensus`, `script`: breaks a rule; can never be in a block under the rules checked
- * - `policy`: valid perhaps, but not relayed here; `inputs-not-standard` is the part of it that the txid alone decides
- * - `witness-mutated`, `witness-stripped`: another witness could pass, so the txid must not be remembered as bad
- * - `fee`: pays too little (or too much)
+ * - `consensus`, `script`: violates a consensus rule
+ * - `policy`: not relayed, though it may be valid; `inputs-not-standard` is the part of it that the txid alone decides
+ * - `witness-mutated`, `witness-stripped`: valid with another witness perhaps, so the txid must not be remembered as
+ * invalid
+ * - `fee`: the fee is too low (or too high)
  * - `missing-inputs`: an input is unknown or spent
- * - `conflict`: known already, or against one that is
- * - `premature-spend`: not yet
+ * - `conflict`: the transaction is known, or conflicts with a known one
+ * - `premature-spend`: not valid yet
  */
 export type TxRejectKind =
   | 'consensus'
@@ -22,15 +23,15 @@ export type TxRejectKind =
   | 'premature-spend';
 
 /**
- * What kind of fault a block or header has.
+ * Kind of a block's or header's fault.
  *
- * - `consensus`: breaks a rule of blocks
+ * - `consensus`: violates a consensus rule
  * - `cached-invalid`: was found invalid before
- * - `invalid-header`: work, time or version of the header
- * - `mutated`: the data is not what the header commits to; the same header may come with good data
- * - `missing-prev`, `invalid-prev`: the parent is unknown, or invalid
- * - `time-future`: too far ahead of our clock; may pass later
- * - `header-low-work`: on a chain with too little work to be kept
+ * - `invalid-header`: proof of work, time or version of the header
+ * - `mutated`: the data is not what the header commits to; the same header may come with valid data
+ * - `missing-prev`, `invalid-prev`: the parent is unknown or invalid
+ * - `time-future`: too far ahead of the node's time; may be accepted later
+ * - `header-low-work`: on a chain with too little work to be stored
  */
 export type BlockRejectKind =
   | 'consensus'
@@ -46,7 +47,7 @@ export interface Rejection<K extends string> {
   readonly kind: K;
   /** Core's reject string. */
   readonly reason: string;
-  /** Core's longer message, where it has one. */
+  /** Core's debug message, if it has one. */
   readonly debug?: string | undefined;
 }
 

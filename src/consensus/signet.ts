@@ -16,12 +16,12 @@ import { ByteReader, concatBytes, DecodeError, equalBytes } from '../util/bytes.
 import type { ConsensusParams } from './consensus-params.ts';
 import { witnessCommitmentIndex } from './witness-commitment.ts';
 
-/** BIP-325: marks the push in the witness commitment that holds a block's solution. */
+/** BIP-325: SIGNET_HEADER, the prefix of the push in the witness commitment that holds the solution. */
 const SOLUTION_HEADER = Uint8Array.of(0xec, 0xc7, 0xda, 0xa2);
 
 const SOLUTION_FLAGS = SCRIPT_FLAGS.P2SH | SCRIPT_FLAGS.WITNESS | SCRIPT_FLAGS.DERSIG | SCRIPT_FLAGS.NULLDUMMY;
 
-/** Whether the block is signed as the challenge of its signet asks (true where there is no challenge). */
+/** Checks the signet solution of a block (BIP-325); true without a challenge. */
 export function checkSignetSolution(
   block: ParsedBlock,
   { genesisHash, signetChallenge }: Pick<ConsensusParams, 'genesisHash' | 'signetChallenge'>,
@@ -34,15 +34,18 @@ export function checkSignetSolution(
   return checkInput(new TxContext(toSign, toSpend.outputs), 0, SOLUTION_FLAGS, engine) === 'OK';
 }
 
-/** The two transactions that a block stands for when its solution is checked as a signature. */
+/** The virtual transactions of BIP-325. */
 export interface SignetTransactions {
-  /** Its one output is locked with the challenge; its scriptSig commits to the block. */
+  /** `to_spend`: its output has the challenge as scriptPubKey; its scriptSig commits to the block. */
   readonly toSpend: Transaction;
-  /** Spends that output with the solution. */
+  /** `to_sign`: spends that output with the solution. */
   readonly toSign: Transaction;
 }
 
-/** Null where the block has no witness commitment, or a solution that cannot be read. */
+/**
+ * Returns the virtual transactions of a block; null without a witness commitment, or with a solution that cannot be
+ * decoded.
+ */
 export function signetTransactions(
   { raw, txs, txids }: Pick<ParsedBlock, 'raw' | 'txs' | 'txids'>,
   challenge: Uint8Array,
@@ -51,12 +54,12 @@ export function signetTransactions(
   if (!coinbase) return null;
   const index = witnessCommitmentIndex(coinbase);
   if (index < 0) return null;
-  const { solution, remainder } = takeSolution(coinbase.outputs[index]!.scriptPubKey);
-  // Without one the input stays empty, which a trivial challenge accepts.
+  const { solution, remainder } = extractSolution(coinbase.outputs[index]!.scriptPubKey);
+  // Without a solution the input stays empty, which a trivial challenge accepts.
   const unlocking = solution === null ? { scriptSig: new Uint8Array(), witness: [] } : readSolution(solution);
   if (unlocking === null) return null;
 
-  // The solution cannot sign itself, so it is cut out of the coinbase that is signed.
+  // A solution cannot commit to itself, so it is removed from the coinbase for the modified merkle root.
   const outputs = coinbase.outputs.with(index, { ...coinbase.outputs[index]!, scriptPubKey: remainder });
   const hashes = txids.slice();
   hashes.set(txidOf({ ...coinbase, outputs }));
@@ -82,12 +85,12 @@ function signetTransaction(input: TxInput, scriptPubKey: Uint8Array): Transactio
   return { version: 0, inputs: [input], outputs: [{ value: 0n, scriptPubKey }], locktime: 0 };
 }
 
-/** The solution, and the script with only its marker left. Where there is none the script stays as it is. */
-function takeSolution(script: Uint8Array): { solution: Uint8Array | null; remainder: Uint8Array } {
+/** Returns the solution, and the script with the bare header in its place; without a solution the unchanged script. */
+function extractSolution(script: Uint8Array): { solution: Uint8Array | null; remainder: Uint8Array } {
   const parts: Uint8Array[] = [];
   let solution: Uint8Array | null = null;
   for (const operation of readOperations(script)) {
-    // What cannot be read is left out, as Core does.
+    // Bytes that are no valid operation end the script, as in Core.
     if (operation === null) break;
     const { opcode, data } = operation;
     if (data.length === 0) parts.push(Uint8Array.of(opcode));

@@ -3,7 +3,7 @@ import { SCRIPT_FLAGS, type ScriptFlags } from '../script/flags.ts';
 import { countP2shSigops, countSigops, countWitnessSigops } from '../script/templates.ts';
 import { WITNESS_SCALE_FACTOR } from './limits.ts';
 
-/** Signature operations that stand in the scripts of a transaction itself; a multisig counts as twenty. */
+/** Counts the signature operations in the scripts of a transaction itself; a multisig counts as twenty. */
 export function legacySigops({ inputs, outputs }: Transaction): number {
   let count = 0;
   for (const { scriptSig } of inputs) if (scriptSig.length > 0) count += countSigops(scriptSig, false);
@@ -11,7 +11,7 @@ export function legacySigops({ inputs, outputs }: Transaction): number {
   return count;
 }
 
-/** BIP-141: what the signature operations of a transaction cost. `spentOutputs` in the order of the inputs. */
+/** Returns the cost of a transaction's signature operations (BIP-141). `spentOutputs` are in input order. */
 export function txSigopCost(tx: Transaction, spentOutputs: readonly TxOutput[], flags: ScriptFlags): number {
   let cost = legacySigops(tx) * WITNESS_SCALE_FACTOR;
   if (isCoinbase(tx)) return cost;

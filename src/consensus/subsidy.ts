@@ -2,16 +2,16 @@ import { type Amount, COIN } from '../primitives/amount.ts';
 
 const INITIAL_SUBSIDY = 50n * COIN;
 
-/** From here on Core's shift is undefined, and the subsidy zero. */
+/** From this number of halvings on the subsidy is zero: Core's shift would be undefined. */
 const HALVINGS_END = 64;
 
-/** What a block at `height` may create beyond its fees. */
+/** Returns the subsidy of a block at `height`, satoshis. */
 export function blockSubsidy(height: number, halvingInterval: number): Amount {
   const halvings = Math.floor(height / halvingInterval);
   return halvings >= HALVINGS_END ? 0n : INITIAL_SUBSIDY >> BigInt(halvings);
 }
 
-/** Sum of the subsidies of all blocks up to and with `height`, the genesis block's among them. */
+/** Returns the sum of the subsidies of all blocks up to and including `height`, the genesis block's among them. */
 export function issuedSupply(height: number, halvingInterval: number): Amount {
   let issued = 0n;
   let blocks = height + 1;
@@ -22,7 +22,7 @@ export function issuedSupply(height: number, halvingInterval: number): Amount {
   return issued;
 }
 
-/** Sum of all subsidies there will ever be. */
+/** Returns the sum of all subsidies. */
 export function maxSupply(halvingInterval: number): Amount {
   return issuedSupply(HALVINGS_END * halvingInterval, halvingInterval);
 }

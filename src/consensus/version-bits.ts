@@ -8,26 +8,26 @@ import { type HeaderEntry, medianTimePast } from './header-entry.ts';
 
 export type ThresholdState = 'defined' | 'started' | 'locked_in' | 'active' | 'failed';
 
-/** The state of the period that follows a header, by that header (null: the first period). */
+/** State of the period after a header, by that header (null: the first period). */
 export type ThresholdCache = Map<HeaderEntry | null, ThresholdState>;
 
 const TOP_BITS = 0x2000_0000;
 const TOP_MASK = 0xe000_0000;
 
-/** BIP-323: bits that signals are looked for in; the others are left to miners as nonce space. */
+/** BIP-323: bits that are checked for unknown signals; miners may use the others as nonce space. */
 const SIGNAL_BITS = 5;
 
-/** Main network: share of a period at which unknown signalling is taken for an activation. */
+/** Main network: unknown signals in this many blocks of a period count as an activation. */
 const WARNING_PERIOD = 2016;
 const WARNING_THRESHOLD = 1815;
 
-/** What was computed of the deployments of one chain; states never change, so it only grows. */
+/** Computed states of the deployments of one chain; states never change, so entries are only added. */
 export class VersionBitsCache {
   readonly deployments: Readonly<Record<DeploymentName, ThresholdCache>> = { testdummy: new Map() };
   readonly warnings: readonly ThresholdCache[] = Array.from({ length: SIGNAL_BITS }, () => new Map());
 }
 
-/** A change that a period of blocks decides on: what BIP-9 makes states of. */
+/** A condition with the states of BIP-9. */
 interface ThresholdCondition {
   readonly startTime: Bip9Deployment['startTime'];
   readonly timeout: Bip9Deployment['timeout'];
@@ -49,12 +49,12 @@ function signalsBit(version: number, bit: number): boolean {
   return usesVersionBits(version) && ((version >>> bit) & 1) !== 0;
 }
 
-/** The last block of the period before the one that the child of `parent` is in. */
+/** Returns the last block of the period before that of a child of `parent`. */
 function periodEnd(parent: HeaderEntry, period: number): HeaderEntry | null {
   return parent.ancestor(parent.height - ((parent.height + 1) % period));
 }
 
-/** BIP-9: the state that holds for the child of `parent` (null: the genesis block). */
+/** Returns the BIP-9 state for a child of `parent` (null: the genesis block). */
 function thresholdState(
   parent: HeaderEntry | null,
   condition: ThresholdCondition,
@@ -64,7 +64,7 @@ function thresholdState(
   if (startTime === 'always-active') return 'active';
   if (startTime === 'never-active') return 'failed';
 
-  // Back to a period whose state is known, or that is before the start.
+  // Walks back to a period whose state is known, or that is before the start.
   const unknown: HeaderEntry[] = [];
   let at = parent && periodEnd(parent, period);
   let state = cache.get(at);
@@ -82,7 +82,7 @@ function thresholdState(
     if (state === 'defined') {
       if (medianTimePast(end) >= startTime) state = 'started';
     } else if (state === 'started') {
-      // Enough signals lock in even where the time is out.
+      // Enough signals lock in even after the timeout.
       if (countSignals(end, period, condition) >= threshold) state = 'locked_in';
       else if (timeout !== 'no-timeout' && medianTimePast(end) >= timeout) state = 'failed';
     } else if (state === 'locked_in' && end.height + 1 >= minActivationHeight) state = 'active';
@@ -91,7 +91,7 @@ function thresholdState(
   return state;
 }
 
-/** Signalling blocks among `count` that end with `last`. */
+/** Counts the signalling blocks among `count` blocks that end with `last`. */
 function countSignals(last: HeaderEntry, count: number, { signals }: ThresholdCondition): number {
   let found = 0;
   let at: HeaderEntry | null = last;
@@ -99,12 +99,12 @@ function countSignals(last: HeaderEntry, count: number, { signals }: ThresholdCo
   return found;
 }
 
-/** The first height at which the state of the child of `parent` held without a break. */
+/** Returns the first height since which the state of a child of `parent` has held. */
 function stateSince(parent: HeaderEntry | null, condition: ThresholdCondition, cache: ThresholdCache): number {
   if (typeof condition.startTime === 'string') return 0;
   const state = thresholdState(parent, condition, cache);
   if (state === 'defined') return 0;
-  // The genesis block's period is always `defined`, so there is a period before.
+  // The period of the genesis block is always `defined`, so an earlier period exists.
   let end = periodEnd(parent!, condition.period)!;
   for (;;) {
     const before = end.ancestor(end.height - condition.period);
@@ -113,14 +113,14 @@ function stateSince(parent: HeaderEntry | null, condition: ThresholdCondition, c
   }
 }
 
-/** What RPC tells of signalling in the period a block is in. */
+/** Signalling statistics of a period, as RPC shows them. */
 interface Bip9Statistics {
   readonly period: number;
-  /** Blocks of the period so far. */
+  /** Number of blocks of the period so far. */
   readonly elapsed: number;
-  /** Those that signal. */
+  /** Number of signalling blocks. */
   readonly count: number;
-  /** Absent when locked in: then signalling decides nothing any more. */
+  /** Absent once locked in, when signals have no effect. */
   readonly threshold?: number;
   /** Whether the threshold can still be reached. */
   readonly possible?: boolean;
@@ -130,17 +130,17 @@ export interface Bip9Info {
   readonly status: ThresholdState;
   /** First height of the status. */
   readonly since: number;
-  /** Of the next block. */
+  /** Status of the next block. */
   readonly statusNext: ThresholdState;
-  /** While signalling means something: started, or locked in. */
+  /** Present while the status is started or locked in. */
   readonly statistics: Bip9Statistics | null;
-  /** One character to a block of the period so far: `#` signals, `-` does not. */
+  /** One character for each block of the period so far: `#` signals, `-` does not. */
   readonly signalling: string | null;
-  /** Height from which it is active, where that is known; may be that of the next block. */
+  /** Activation height, if it is known; may be that of the next block. */
   readonly activeSince: number | null;
 }
 
-/** How a deployment stands at a block. */
+/** Returns the state of a deployment at a block, as RPC shows it. */
 export function bip9Info(
   entry: HeaderEntry,
   params: ConsensusParams,
@@ -169,7 +169,7 @@ export function bip9Info(
   return { status, since, statusNext, statistics, signalling, activeSince };
 }
 
-/** The state of a deployment for the child of `parent`. */
+/** Returns the state of a deployment for a child of `parent`. */
 export function deploymentState(
   parent: HeaderEntry | null,
   params: ConsensusParams,
@@ -179,7 +179,7 @@ export function deploymentState(
   return thresholdState(parent, conditionOf(params.deployments[name]), cache.deployments[name]);
 }
 
-/** The version a miner gives the child of `parent`: version bits, set for all that is started or locked in. */
+/** Returns the version for a child of `parent`: version bits are set for deployments that are started or locked in. */
 export function computeBlockVersion(
   parent: HeaderEntry | null,
   params: ConsensusParams,
@@ -193,14 +193,14 @@ export function computeBlockVersion(
   return version;
 }
 
-/** A bit that blocks signal and we know no meaning of. */
+/** A version bit with an unknown meaning that blocks signal. */
 export interface UnknownActivation {
   readonly bit: number;
-  /** Active by now, rather than locked in. */
+  /** Whether it is active; otherwise it is locked in. */
   readonly active: boolean;
 }
 
-/** Rule changes that the network seems to have agreed on without us: then an operator should upgrade. */
+/** Returns unknown rule changes that the network activated or locked in: an operator should upgrade. */
 export function unknownActivations(
   tip: HeaderEntry | null,
   params: ConsensusParams,
@@ -209,7 +209,7 @@ export function unknownActivations(
 ): UnknownActivation[] {
   const period = isTestnet ? retargetInterval(params) : WARNING_PERIOD;
   const threshold = isTestnet ? Math.floor((period * 3) / 4) : WARNING_THRESHOLD;
-  // No signal counts below that height, so the periods that end there are not walked through: every bit is `started`.
+  // Signals below that height are ignored, so the periods up to it need no scan: every bit is `started`.
   const below = Math.floor(params.minBip9WarningHeight / period) * period - 1;
   const settled = below < 0 ? null : (tip?.ancestor(below) ?? null);
   const found: UnknownActivation[] = [];

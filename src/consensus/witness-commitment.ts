@@ -6,11 +6,11 @@ import type { Transaction } from '../primitives/transaction.ts';
 import { concatBytes, equalBytes } from '../util/bytes.ts';
 import { type BlockRejection, reject } from './rejection.ts';
 
-/** BIP-141: OP_RETURN, a push of 36 bytes, and the four that mark a commitment. The commitment follows. */
+/** BIP-141: OP_RETURN, a push of 36 bytes and the commitment header. The commitment hash follows. */
 const PREFIX = Uint8Array.of(0x6a, 0x24, 0xaa, 0x21, 0xa9, 0xed);
 const COMMITMENT_SCRIPT_SIZE = PREFIX.length + 32;
 
-/** Index of the coinbase output that commits to the witnesses (the last one that looks it), or -1. */
+/** Returns the index of the coinbase output with the witness commitment, the last one with its form, or -1. */
 export function witnessCommitmentIndex({ outputs }: Transaction): number {
   for (let i = outputs.length - 1; i >= 0; i--) {
     const { scriptPubKey } = outputs[i]!;
@@ -20,26 +20,29 @@ export function witnessCommitmentIndex({ outputs }: Transaction): number {
   return -1;
 }
 
-/** Merkle root of the wtxids, where the first, the coinbase's, stands as zero: it could not commit to itself. */
+/**
+ * Returns the witness root hash: the merkle root of the wtxids, with zero for the coinbase, which cannot commit to
+ * itself.
+ */
 export function witnessMerkleRoot(wtxids: readonly Wtxid[]): MerkleRoot {
   const hashes = new Uint8Array(wtxids.length * 32);
   for (let i = 1; i < wtxids.length; i++) hashes.set(wtxids[i]!, i * 32);
   return merkleRoot(hashes).root;
 }
 
-/** What the coinbase commits to: the witness merkle root, and the value its own witness holds. */
+/** Returns the commitment hash: of the witness root hash and the witness reserved value. */
 export function witnessCommitment(root: MerkleRoot, reservedValue: Uint8Array): Uint8Array {
   return hash256(concatBytes(root, reservedValue));
 }
 
-/** The scriptPubKey that carries a commitment. */
+/** Returns the scriptPubKey of a commitment. */
 export function witnessCommitmentScript(commitment: Uint8Array): Uint8Array {
   return concatBytes(PREFIX, commitment);
 }
 
 /**
- * Whether the witnesses are those that the block commits to. Where no commitment is expected or there is none, no
- * witness may be either: nothing would tie it to the block's hash. A block that has a commitment has a coinbase.
+ * Checks the witnesses against the commitment of the block. Without a commitment no transaction may have a witness,
+ * since nothing would tie it to the block hash. A block with a commitment has a coinbase.
  */
 export function checkWitnessMalleation(
   { txs }: Pick<ParsedBlock, 'txs'>,
@@ -71,7 +74,7 @@ export function checkWitnessMalleation(
   return null;
 }
 
-/** The encoding is longer than the one without witness exactly when some input has one. */
+/** The encoding is longer than the one without witness exactly if an input has a witness. */
 function carriesWitness({ raw, strippedSize }: ParsedTransaction): boolean {
   return raw.length !== strippedSize;
 }

@@ -2,14 +2,14 @@ import { assert } from '../util/assert.ts';
 
 const MAX_UINT256 = (1n << 256n) - 1n;
 
-/** What the compact form says, with the two faults it can have. */
+/** An expanded target, with the two faults that the compact form can have. */
 export interface ExpandedBits {
   readonly target: bigint;
   readonly negative: boolean;
   readonly overflow: boolean;
 }
 
-/** Expands the compact form of a target: one byte of size, three of mantissa whose top bit is a sign. */
+/** Expands the compact form of a target (nBits): one byte of size and three of mantissa, whose top bit is the sign. */
 export function expandBits(bits: number): ExpandedBits {
   const size = bits >>> 24;
   const mantissa = bits & 0x007f_ffff;
@@ -22,7 +22,7 @@ export function expandBits(bits: number): ExpandedBits {
   };
 }
 
-/** The compact form of a target, rounded down to its three leading bytes. */
+/** Returns the compact form of a target, rounded down to its three leading bytes. */
 export function bitsFromTarget(target: bigint): number {
   assert(target >= 0n && target <= MAX_UINT256, 'a target has 256 bits');
   let size = target === 0n ? 0 : (target.toString(16).length + 1) >> 1;
@@ -35,33 +35,33 @@ export function bitsFromTarget(target: bigint): number {
   return ((size << 24) | mantissa) >>> 0;
 }
 
-/** The target that `bits` stand for, or null where they are negative, zero, too large or easier than the limit. */
+/** Returns the target of `bits`; null if they are negative, zero, too large or easier than the limit. */
 export function deriveTarget(bits: number, powLimit: bigint): bigint | null {
   const { target, negative, overflow } = expandBits(bits);
   return negative || overflow || target === 0n || target > powLimit ? null : target;
 }
 
-/** Hashes expected to be tried for a block with these `bits`: 2^256 / (target + 1), or zero where they are no target. */
+/** Returns the expected number of hashes for a block with these `bits`: 2^256 / (target + 1); zero for invalid bits. */
 export function workOf(bits: number): bigint {
   const { target, negative, overflow } = expandBits(bits);
   if (negative || overflow || target === 0n) return 0n;
   return (1n << 256n) / (target + 1n);
 }
 
-/** Whether the hash, read as a little-endian number, is not above the target. */
+/** Whether the hash as a little-endian number is at most the target. */
 export function hashMeetsTarget(hash: Uint8Array, target: bigint): boolean {
   return BigInt(`0x${hash.toReversed().toHex()}`) <= target;
 }
 
-/** Whether `bits` are a target this chain allows and the hash meets it. */
+/** Whether `bits` are a valid target of this chain and the hash meets it. */
 export function checkProofOfWork(hash: Uint8Array, bits: number, powLimit: bigint): boolean {
   const target = deriveTarget(bits, powLimit);
   return target !== null && hashMeetsTarget(hash, target);
 }
 
 /**
- * How many times harder than the easiest target of the main network. In the steps of Core's `GetDifficulty`, so that
- * the double comes out the same to the last bit.
+ * Returns the difficulty relative to the easiest target of the main network, in the steps of Core's `GetDifficulty`, so
+ * that the double is identical.
  */
 export function difficultyOf(bits: number): number {
   let difficulty = 0xffff / (bits & 0x00ff_ffff);
@@ -71,14 +71,14 @@ export function difficultyOf(bits: number): number {
   return difficulty;
 }
 
-/** 64 hex digits, most significant first; also for chainwork. */
+/** Formats a target or chainwork as 64 hex digits, most significant first. */
 export function targetToHex(target: bigint): string {
   return target.toString(16).padStart(64, '0');
 }
 
 /**
- * Seconds it would take to redo the work between two chains at the rate the tip's difficulty stands for; negative when
- * `to` has less work than `from`. Infinite where Core's 64-bit number saturates.
+ * Returns the time to redo the work between two chains at the rate of the tip's difficulty, seconds; negative if `to`
+ * has less work than `from`. Infinite where Core's 64-bit number saturates.
  */
 export function proofEquivalentTime(
   to: { readonly chainwork: bigint },

@@ -128,7 +128,7 @@ export class AddressRows {
       const hash = this.#scripts.key(local).slice();
       if (change.firstHeight !== null) writer.insert(hash, ids[local]!, change, change.firstHeight);
       else writer.update(hash, change);
-      if (change.shrunk) writer.settle(hash);
+      if (change.shrunk) writer.recomputeBounds(hash);
     }
     this.#scripts.clear();
     this.#added.clear();

@@ -1,14 +1,14 @@
 import type { Database } from 'bun:sqlite';
 
-/** A ban as it is kept. Times in Unix seconds. */
+/** A saved ban. Times are Unix seconds. */
 export interface SavedBan {
-  /** Printed, with its bits. */
+  /** In CIDR notation. */
   readonly subnet: string;
   readonly createdAt: number;
   readonly until: number;
 }
 
-/** Bans, in node.db. Each change is written at once. */
+/** The bans in node.db. Each change is committed at once. */
 export class BanStore {
   readonly #db: Database;
   readonly #all;
@@ -30,7 +30,7 @@ export class BanStore {
     this.#put.run(subnet, createdAt, until);
   }
 
-  /** All of them or none. */
+  /** Removes all of the bans or none. */
   remove(subnets: Iterable<string>): void {
     this.#db.transaction(() => {
       for (const subnet of subnets) this.#remove.run(subnet);

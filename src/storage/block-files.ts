@@ -6,7 +6,7 @@ import { OperatorError } from '../util/operator-error.ts';
 import { syncDirectory } from '../util/sync-directory.ts';
 import { syncAgainAdvice } from './chain-folder.ts';
 
-/** Where a record lies: the bytes behind its magic and size. */
+/** Position of a record: of its bytes after the magic and the size. */
 export interface FilePosition {
   readonly file: number;
   readonly offset: number;
@@ -18,14 +18,14 @@ const BUFFER_SIZE = 8 * 1024 * 1024;
 const RECORD_HEADER = 8;
 const OPEN_FILES_LIMIT = 32;
 
-/** Blocks, what they spent, and block filters. */
+/** Block files, undo files and filter files. */
 export type RecordKind = 'blk' | 'rev' | 'flt';
 
 export function recordFileName(dir: string, kind: RecordKind, file: number): string {
   return join(dir, `${kind}${String(file).padStart(5, '0')}.dat`);
 }
 
-/** Appends records of `magic, u32 size, bytes` to numbered files; what is appended is durable after `sync`. */
+/** Appends records of `magic, u32 size, bytes` to numbered files. `sync` makes them durable. */
 export class RecordWriter {
   readonly #dir: string;
   readonly #kind: RecordKind;
@@ -34,13 +34,13 @@ export class RecordWriter {
   #buffered = 0;
   #file: number;
   #fd: number;
-  /** Length of the file, with what is buffered. */
+  /** Length of the file with the buffered bytes. */
   #length: number;
   #dirty = false;
 
   /**
-   * Goes on behind `end`, and cuts what lies there: no commit refers to it. Throws OperatorError where the file ends
-   * before that.
+   * Continues at `end` and truncates the file there, since no commit refers to later bytes. Throws OperatorError if the
+   * file is shorter.
    */
   constructor(dir: string, kind: RecordKind, magic: number, end: { file: number; length: number }) {
     if (mkdirSync(dir, { recursive: true, mode: 0o700 }) !== undefined) syncDirectory(dirname(dir));
@@ -52,7 +52,7 @@ export class RecordWriter {
     this.#fd = this.#open(end.file, end.length);
   }
 
-  /** Where the next record would begin. */
+  /** Position at which the next record begins. */
   get end(): { file: number; length: number } {
     return { file: this.#file, length: this.#length };
   }
@@ -67,7 +67,7 @@ export class RecordWriter {
     const offset = this.#length;
     this.#dirty = true;
     if (RECORD_HEADER + record.length > BUFFER_SIZE) {
-      // Undo data of a block that spends very long scripts may pass the buffer.
+      // Undo data of a block that spends very long scripts may exceed the buffer.
       this.#write();
       this.#writeAll(record, offset);
     } else {
@@ -78,12 +78,12 @@ export class RecordWriter {
     return { file: this.#file, offset, size: record.length };
   }
 
-  /** Hands what is buffered to the system, so that other connections can read it. */
+  /** Writes the buffered bytes, so that other connections can read them. */
   flush(): void {
     this.#write();
   }
 
-  /** Makes everything appended so far survive a power cut. */
+  /** Makes all appended records durable. */
   sync(): void {
     if (!this.#dirty) return;
     this.#write();
@@ -91,12 +91,12 @@ export class RecordWriter {
     this.#dirty = false;
   }
 
-  /** What was not synced is dropped: no commit refers to it. */
+  /** Closes the file and drops what was not synced: no commit refers to it. */
   close(): void {
     closeSync(this.#fd);
   }
 
-  /** Cuts it to `length`, which it must have. */
+  /** Opens a file and truncates it to `length`. Throws OperatorError if it is shorter. */
   #open(file: number, length: number): number {
     const name = recordFileName(this.#dir, this.#kind, file);
     const fd = openOrCreate(this.#dir, name);
@@ -115,7 +115,8 @@ export class RecordWriter {
 
   #nextFile(): void {
     this.sync();
-    // First the new one: when that fails, the old one is there still, and not a number that soon is another file's.
+    // The new file is opened first: if that fails, the old descriptor is still open, and not a number that may soon
+    // belong to another file.
     const fd = withDescriptors(() => this.#open(this.#file + 1, 0));
     closeSync(this.#fd);
     this.#fd = fd;
@@ -150,7 +151,7 @@ function openOrCreate(dir: string, name: string): number {
   }
 }
 
-/** Reads parts of records; keeps at most 32 files open. */
+/** Reads records or parts of them; keeps at most 32 files open. */
 export class RecordReader {
   readonly #dir: string;
   readonly #kind: RecordKind;
@@ -161,15 +162,15 @@ export class RecordReader {
     this.#kind = kind;
   }
 
-  /** `length` bytes of a record, from `from`. Throws DecodeError where the file ends early. */
-  read(place: FilePosition, from = 0, length = place.size - from): Uint8Array {
+  /** Returns `length` bytes of a record from `from` on. Throws DecodeError if the file ends early. */
+  read(position: FilePosition, from = 0, length = position.size - from): Uint8Array {
     const bytes = new Uint8Array(length);
-    const fd = this.#fd(place.file);
+    const fd = this.#fd(position.file);
     let done = 0;
     while (done < length) {
-      const count = readSync(fd, bytes, done, length - done, place.offset + from + done);
+      const count = readSync(fd, bytes, done, length - done, position.offset + from + done);
       if (count === 0)
-        throw new DecodeError(`${recordFileName(this.#dir, this.#kind, place.file)} ends within a record`);
+        throw new DecodeError(`${recordFileName(this.#dir, this.#kind, position.file)} ends within a record`);
       done += count;
     }
     return bytes;
@@ -190,7 +191,7 @@ export class RecordReader {
     return fd;
   }
 
-  /** Where there are no descriptors, in place of another file. */
+  /** Opens a file; closes another one if there is a shortage of descriptors. */
   #opened(name: string): number {
     try {
       return openSync(name, 'r');

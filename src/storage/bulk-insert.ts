@@ -3,7 +3,7 @@ import { noteProgress } from '../util/progress.ts';
 
 const ROWS = 32;
 
-/** Collects rows and inserts 32 with one statement: measured nearly twice as fast as one by one. */
+/** Collects rows and inserts 32 with one statement, which measured nearly twice as fast as one row at a time. */
 export class BulkInsert {
   readonly #many: Statement;
   readonly #one: Statement;
@@ -41,7 +41,7 @@ export class BulkInsert {
     this.#advance(4);
   }
 
-  /** Inserts what is left over. */
+  /** Inserts the remaining rows. */
   finish(): void {
     for (let at = 0; at < this.#used; at += this.#width) this.#one.run(...this.#params.slice(at, at + this.#width));
     this.#used = 0;
@@ -51,7 +51,7 @@ export class BulkInsert {
     this.#used += width;
     if (this.#used < this.#params.length) return;
     this.#many.run(...this.#params);
-    // A commit of initial sync has hundreds of thousands of rows.
+    // A commit during initial block download has hundreds of thousands of rows.
     noteProgress();
     this.#used = 0;
   }

@@ -4,12 +4,14 @@ import { syncAgainAdvice } from './chain-folder.ts';
 import { type ChainDatabaseIdentity, cacheSize, openDatabase, opened } from './database.ts';
 import { EVENT_RANGES_SCHEMA, FILTER_SCHEMA, SCHEMA, SCHEMA_VERSION } from './schema.ts';
 
-/** Opens chain.db for the one writer; makes it where there is none. Throws OperatorError on a database of another kind. */
+/**
+ * Opens chain.db for its single writer, or creates it. Throws OperatorError on a database of another chain or schema.
+ */
 export function openWriter(path: string, identity: ChainDatabaseIdentity, cacheMiB: number): Database {
   const kind = {
     schema: SCHEMA,
     version: SCHEMA_VERSION,
-    // What a power cut takes back is made again from blocks; waiting for the disk with each commit is worth more.
+    // After a power failure the last blocks are connected again, which costs less than a disk sync with every commit.
     durable: false,
     pageSize: 8192,
     whenDamaged: (file: string) => syncAgainAdvice(dirname(file)),

@@ -3,38 +3,41 @@ import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { OperatorError } from '../util/operator-error.ts';
 import { syncDirectory } from '../util/sync-directory.ts';
 
-/** Earlier versions kept these beside wallets and keys. The database comes last, as its log must not be left behind. */
+/**
+ * Earlier versions kept these beside wallets and keys. The database is moved last, since its WAL must not be left
+ * behind.
+ */
 const MOVED = ['blocks', 'filters', 'chain.db-wal', 'chain.db-shm', 'chain.db'] as const;
 
-/** What an operator can do about damaged chain data. Names the folder of the chain alone, never one with wallets or keys. */
+/** Advice for damaged chain data. It names the folder of the chain alone, never one with wallets or keys. */
 export function syncAgainAdvice(chainDir: string): string {
-  return `remove ${chainDir} and sync again; wallets and keys lie elsewhere and stay`;
+  return `remove ${chainDir} and sync again; wallets and keys are stored elsewhere and are kept`;
 }
 
 /**
- * Moves chain data of the old layout, in which it lay beside `chainDir`, into that folder. Must be called before any of
- * it is opened. A crash may come after any step: the next call does the rest. Throws OperatorError where the data lies in
- * both places, or cannot be moved within the file system.
+ * Moves chain data of the old layout, beside `chainDir`, into that folder. Must be called before any of it is opened.
+ * After a crash at any step the next call does the remaining ones. Throws OperatorError if both layouts exist, or if
+ * the data cannot be moved within the file system.
  */
 export function moveChainData(chainDir: string): void {
   for (const _ of chainDataMoves(chainDir));
 }
 
-/** The steps of `moveChainData`, one at a time. */
+/** The steps of `moveChainData`, which yields after each. */
 export function* chainDataMoves(chainDir: string): Generator<string, void> {
   const networkDir = dirname(chainDir);
-  // Under its final name the folder is complete, so that old data beside it can only come from an earlier version.
+  // Under its final name the folder is complete, so old data beside it can only come from an earlier version.
   const unfinished = `${chainDir}.moving`;
   const old = MOVED.filter((name) => isThere(join(networkDir, name)));
   if (old.length === 0 && !existsSync(unfinished)) return;
   if (isThere(chainDir))
     throw new OperatorError(
-      `chain data lies in ${chainDir} and, left by an earlier version, beside it (${old.join(', ') || unfinished}): move one of the two away`,
+      `chain data is in ${chainDir} and, left by an earlier version, beside it (${old.join(', ') || unfinished}): move one of the two away`,
     );
   mkdirSync(unfinished, { recursive: true, mode: 0o700 });
   yield unfinished;
   for (const name of old) yield* move(join(networkDir, name), join(unfinished, name));
-  // A power cut must not leave the folder under its final name and without a part of its content.
+  // After a power failure the folder must not have its final name without a part of its content.
   syncDirectory(unfinished);
   renameSync(unfinished, chainDir);
   syncDirectory(networkDir);
@@ -44,7 +47,7 @@ export function* chainDataMoves(chainDir: string): Generator<string, void> {
 function* move(from: string, to: string): Generator<string, void> {
   try {
     if (isRelativeLink(from)) {
-      // From its new place it would lead elsewhere.
+      // A relative link would point elsewhere from its new folder.
       if (!isThere(to)) symlinkSync(resolve(dirname(from), readlinkSync(from)), to);
       yield `${to} linked`;
       unlinkSync(from);
@@ -63,7 +66,7 @@ function isRelativeLink(path: string): boolean {
   return lstatSync(path).isSymbolicLink() && !isAbsolute(readlinkSync(path));
 }
 
-/** Also true for a link that leads nowhere now, such as to a disk that is not mounted. */
+/** True also for a link whose target is missing, such as a disk that is not mounted. */
 function isThere(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
 }

@@ -18,8 +18,8 @@ import { openUndo, UNDO_CHECKSUM_SIZE } from './undo-record.ts';
 const READER_CACHE_MIB = 64;
 
 /**
- * Everything that can be read of the chain, on a read-only connection of its own. An answer is made inside one
- * `snapshot`, so that all of it belongs to one tip.
+ * Read access to the chain on a read-only connection of its own. A reply is read inside one `snapshot`, so that all of
+ * it belongs to one tip.
  */
 export class ChainReads {
   readonly headers: HeaderStore;
@@ -34,7 +34,7 @@ export class ChainReads {
   readonly #undo: RecordReader;
   #inside = false;
 
-  /** `dir` is the folder of the chain, with chain.db and blocks/. */
+  /** `dir` is the folder of the chain, which holds chain.db and blocks/. */
   constructor(dir: string, options: { cacheMiB?: number } = {}) {
     this.#db = openReadOnly(join(dir, 'chain.db'), options.cacheMiB ?? READER_CACHE_MIB);
     this.headers = new HeaderStore(this.#db);
@@ -48,7 +48,7 @@ export class ChainReads {
     this.#undo = new RecordReader(join(dir, 'blocks'), 'rev');
   }
 
-  /** Runs `read` on one state of the database. It must be synchronous; snapshots may nest. */
+  /** Runs `read` on one state of the database. `read` is synchronous; snapshots may nest. */
   snapshot<T>(read: () => T): T {
     if (this.#inside) return read();
     this.#db.run('BEGIN');
@@ -61,33 +61,36 @@ export class ChainReads {
     }
   }
 
-  /** The block at the active chain's end. The genesis block is there from the first commit on. */
+  /** Returns the tip of the active chain, which is the genesis block from the first commit on. */
   tip(): HeaderRecord {
     const tip = this.headers.tip();
     if (!tip) throw new Error('the database holds no chain');
     return tip;
   }
 
-  /** The whole block, or null where its body is not there. */
+  /** Returns the encoded block; null if its body is not stored. */
   rawBlock(block: HeaderRecord): Uint8Array | null {
     return block.body && this.#blocks.read(block.body);
   }
 
-  /** The encoding of a transaction of the active chain, and the block it is in. */
+  /** Returns the encoding of a transaction of the active chain, and its block. */
   rawTx(record: TxRecord): { block: HeaderRecord; raw: Uint8Array } {
     const block = this.#blockOf(record);
     const end = this.txs.nextOffset(record.position) ?? block.body!.size;
     return { block, raw: this.#blocks.read(block.body!, record.offset, end - record.offset) };
   }
 
-  /** A transaction of the active chain with its block, and the coins it spent (none for a coinbase), in input order. */
+  /**
+   * Returns a transaction of the active chain with its block and its spent coins in input order; no coins for a
+   * coinbase.
+   */
   transaction(record: TxRecord): { block: HeaderRecord; parsed: ParsedTransaction; spent: Coin[] } {
     const { block, raw } = this.rawTx(record);
     const parsed = parseTransaction(raw);
     return { block, parsed, spent: this.#spent(block, record, parsed.tx.inputs.length) };
   }
 
-  /** The undo data of a whole block, as records in input order; null where it was never connected. */
+  /** Returns the undo data of a block, as records in input order; null if the block was never connected. */
   rawUndo(block: HeaderRecord): Uint8Array | null {
     return block.undo && openUndo(block.hash, this.#undo.read(block.undo));
   }
@@ -101,7 +104,7 @@ export class ChainReads {
 
   #spent(block: HeaderRecord, record: TxRecord, inputs: number): Coin[] {
     if (positionIndex(record.position) === 0) return [];
-    // The next transaction's records begin where this one's end.
+    // The undo records of the next transaction begin where these end.
     const next = this.txs.byPosition(record.position + 1);
     const end = next ? next.undoOffset : block.undo!.size - UNDO_CHECKSUM_SIZE;
     const bytes = this.#undo.read(block.undo!, record.undoOffset, end - record.undoOffset);

@@ -12,7 +12,7 @@ export interface CoinRow {
 
 const KEY_SIZE = 36;
 
-/** The txid in wire order and the index big-endian. Written into `out` when given. */
+/** Encodes the key of a coin: the txid in wire order and the index big-endian. Writes to `out` if given. */
 export function coinKey({ txid, vout }: Outpoint, out: Uint8Array = new Uint8Array(KEY_SIZE)): Uint8Array {
   out.set(txid);
   out[32] = vout >>> 24;
@@ -27,11 +27,11 @@ function outpointFromKey(key: Uint8Array): Outpoint {
 }
 
 function fromRow({ position, value, script }: CoinRow): Coin {
-  // A stored coin has passed MoneyRange, so its value fits a double exactly.
+  // Values of stored coins are in MoneyRange, so they fit a double exactly.
   return { position, output: { value: BigInt(value), scriptPubKey: script } };
 }
 
-/** The unspent outputs of the active chain, for reading. */
+/** Read access to the UTXO set of the active chain. */
 export class CoinStore {
   readonly #get;
   readonly #all;
@@ -56,20 +56,20 @@ export class CoinStore {
     return this.#get.get(key);
   }
 
-  /** Whether any output of this transaction is unspent. */
+  /** Whether any output of the transaction is unspent. */
   hasAnyOf(txid: Uint8Array): boolean {
     const low = coinKey({ txid: txid as Txid, vout: 0 }, this.#low);
     const high = coinKey({ txid: txid as Txid, vout: 0xffff_ffff }, this.#high);
     return this.#anyOf.get(low, high) !== null;
   }
 
-  /** Every coin, by txid in wire order and index: the order Core hashes its set in. */
+  /** Yields all coins by txid in wire order and index, the order in which Core hashes the UTXO set. */
   *all(): Generator<Coin & { outpoint: Outpoint }> {
     for (const row of this.#all.iterate()) yield { outpoint: outpointFromKey(row.outpoint), ...fromRow(row) };
   }
 }
 
-/** The unspent outputs, for the one writer; inside its transaction, sorted by key. */
+/** Write access to the UTXO set for the single writer, within its transaction. Keys come in ascending order. */
 export class CoinWriter {
   readonly #put;
   readonly #remove;

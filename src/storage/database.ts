@@ -3,33 +3,33 @@ import { closeSync, openSync } from 'node:fs';
 import { withDescriptors } from '../util/descriptors.ts';
 import { OperatorError } from '../util/operator-error.ts';
 
-/** The chain that a database is of. */
+/** The chain that a database belongs to. */
 export interface ChainDatabaseIdentity {
   readonly network: string;
-  /** Display order. */
+  /** Hex in display order. */
   readonly genesisHash: string;
 }
 
-/** What all databases of one kind have in common. */
+/** Properties of all databases of one kind. */
 export interface DatabaseKind {
-  /** Makes the tables. What is of one chain has `meta (key, value)` among them. */
+  /** Creates the tables. A database of a chain has `meta (key, value)` among them. */
   readonly schema: string;
   readonly version: number;
-  /** What makes the next version of an earlier one; what is not named here is not read. */
+  /** For each older version the step to the next one; versions that are not named cannot be opened. */
   readonly upgrades?: Readonly<Record<number, string | ((db: Database) => void)>>;
-  /** Each commit survives a power cut; else the last ones may be taken back. */
+  /** Whether each commit survives a power failure; otherwise the last commits may be lost. */
   readonly durable: boolean;
-  /** In bytes; only of files that are made now. */
+  /** Page size of new files, bytes. */
   readonly pageSize?: number;
-  /** What an operator can do when the file is damaged, as a clause that follows a colon. */
+  /** Advice for a damaged file, as a clause after a colon. */
   readonly whenDamaged: (path: string) => string;
-  /** What else each connection is told. */
+  /** Further pragmas of each connection. */
   readonly pragmas?: readonly string[];
 }
 
 /**
- * Opens a database for its writer; makes it where there is none, readable for the owner alone. `identity` is null for
- * what is of no chain. Throws OperatorError on one of another chain or of a version that cannot be read.
+ * Opens a database for its writer, or creates it readable for the owner alone. `identity` is null if the database
+ * belongs to no chain. Throws OperatorError on a database of another chain or of a version that cannot be read.
  */
 export function openDatabase(path: string, kind: DatabaseKind, identity: ChainDatabaseIdentity | null): Database {
   return withDescriptors(() => {
@@ -38,9 +38,9 @@ export function openDatabase(path: string, kind: DatabaseKind, identity: ChainDa
       try {
         configure(db, kind);
         db.transaction(() => {
-          // A crash while the tables were made leaves a file without them.
-          if (isEmpty(db)) makeTables(db, kind, identity);
-          else bringUp(db, path, kind, identity);
+          // A crash before the tables are created leaves an empty file.
+          if (isEmpty(db)) createTables(db, kind, identity);
+          else checkAndUpgrade(db, path, kind, identity);
         }).immediate();
       } catch (error) {
         throw isDamage(error) ? new OperatorError(`${path} is damaged: ${kind.whenDamaged(path)}`) : error;
@@ -50,9 +50,9 @@ export function openDatabase(path: string, kind: DatabaseKind, identity: ChainDa
 }
 
 /**
- * Creates an empty file for the owner alone, whose mode SQLite gives to its journal; one that exists is not opened. To close
- * any descriptor of a file takes away every lock that this process holds on it, those of SQLite's other connections among
- * them: another program that closes the file would then remove its log.
+ * Creates an empty file for the owner alone, whose mode SQLite copies to its journal. An existing file is not opened:
+ * closing any descriptor of a file releases all locks that this process holds on it, those of SQLite's other
+ * connections among them, and another program that closes the database would then remove its WAL.
  */
 function createPrivateFile(path: string): void {
   try {
@@ -62,26 +62,26 @@ function createPrivateFile(path: string): void {
   }
 }
 
-/** Whether SQLite found that a file is no database, or is one with damaged pages. */
+/** Whether an error of SQLite says that the file is not a database or has damaged pages. */
 export function isDamage(error: unknown): boolean {
   return error instanceof Error && /malformed|not a database/i.test(error.message);
 }
 
-/** Opens a database that another connection writes, for reading only. */
+/** Opens a database read-only, while another connection writes it. */
 export function openReadOnly(path: string, cacheMiB: number): Database {
   return withDescriptors(() =>
     opened(new Database(path, { readonly: true }), (db) => {
-      // First: the next pragma already reads the file, which another connection may just be closing.
+      // First, since the next pragma reads the file, which another connection may be closing.
       db.run('PRAGMA busy_timeout = 5000');
       db.run(`PRAGMA ${cacheSize(cacheMiB)}`);
       db.run('PRAGMA temp_store = MEMORY');
-      // Its log and its index are opened with the first read: better now, while it can be tried again.
+      // The first read opens the WAL and its index: do it here, where a shortage of descriptors is retried.
       db.run('PRAGMA schema_version');
     }),
   );
 }
 
-/** Does `prepare` with a connection, which is closed where that fails. */
+/** Calls `prepare` with a connection, and closes the connection if that throws. */
 export function opened(db: Database, prepare: (db: Database) => void): Database {
   try {
     prepare(db);
@@ -92,17 +92,17 @@ export function opened(db: Database, prepare: (db: Database) => void): Database 
   }
 }
 
-/** Closes a writer's connection; leaves one file behind instead of three, where nobody else has it open. */
+/** Closes a writer's connection, after moving the WAL into the database file if no other connection needs it. */
 export function closeDatabase(db: Database): void {
   try {
     db.run('PRAGMA wal_checkpoint(TRUNCATE)');
   } catch {
-    // On a full disk, or where a reader holds it, the log stays, and the next to open the file reads it.
+    // On a full disk, or while a reader is open, the WAL stays, and the next connection reads it.
   }
   db.close();
 }
 
-/** Tells a writer's connection how to work. */
+/** Sets the pragmas of a writer's connection. */
 export function configure(db: Database, { durable, pageSize, pragmas = [] }: DatabaseKind): void {
   db.run('PRAGMA busy_timeout = 5000');
   if (pageSize !== undefined) db.run(`PRAGMA page_size = ${pageSize}`);
@@ -111,8 +111,8 @@ export function configure(db: Database, { durable, pageSize, pragmas = [] }: Dat
   for (const pragma of pragmas) db.run(`PRAGMA ${pragma}`);
 }
 
-/** Inside a transaction, in an empty file. */
-function makeTables(db: Database, { schema, version }: DatabaseKind, identity: ChainDatabaseIdentity | null): void {
+/** Creates the tables in an empty file, within a transaction. */
+function createTables(db: Database, { schema, version }: DatabaseKind, identity: ChainDatabaseIdentity | null): void {
   db.run(schema);
   if (identity === null) {
     setVersion(db, version, identity);
@@ -125,7 +125,7 @@ function makeTables(db: Database, { schema, version }: DatabaseKind, identity: C
   put.finalize();
 }
 
-/** What a database of a chain says of itself. Throws where it has no such table. */
+/** Returns the schema, network and genesis entries of a chain's database. Throws if it has no meta table. */
 export function readMeta(db: Database): ReadonlyMap<string, unknown> {
   const rows = db
     .query<{ key: string; value: unknown }, []>(
@@ -142,7 +142,7 @@ export function isOfChain(
   return meta.get('network') === network && meta.get('genesis') === genesisHash;
 }
 
-/** Throws OperatorError where a version is later than the one that is known. */
+/** Throws OperatorError if the version is newer than the known one. */
 export function refuseNewer(path: string, found: number, known: number): void {
   if (found > known)
     throw new OperatorError(
@@ -150,7 +150,7 @@ export function refuseNewer(path: string, found: number, known: number): void {
     );
 }
 
-/** Commits what `work` does so that a power cut does not take it back, where the connection is not durable otherwise. */
+/** Runs `work` with commits that survive a power failure, on a connection that is otherwise not durable. */
 export function durably(db: Database, work: () => void): void {
   db.run('PRAGMA synchronous = FULL');
   try {
@@ -160,7 +160,7 @@ export function durably(db: Database, work: () => void): void {
   }
 }
 
-/** The pragma for so much memory of pages. */
+/** Returns the pragma for a page cache of this size. */
 export function cacheSize(mebibytes: number): string {
   return `cache_size = ${-Math.round(mebibytes * 1024)}`;
 }
@@ -169,8 +169,8 @@ function isEmpty(db: Database): boolean {
   return db.query<{ n: number }, []>('SELECT count(*) AS n FROM sqlite_master').get()!.n === 0;
 }
 
-/** Checks what a database says of itself, and makes one of an earlier version what it is now. */
-function bringUp(db: Database, path: string, kind: DatabaseKind, identity: ChainDatabaseIdentity | null): void {
+/** Checks version and chain of an existing database, and upgrades an earlier version. */
+function checkAndUpgrade(db: Database, path: string, kind: DatabaseKind, identity: ChainDatabaseIdentity | null): void {
   const meta = identity === null ? null : readMeta(db);
   const found = meta === null ? userVersion(db) : meta.get('schema');
   let version = Number(found);
@@ -190,7 +190,7 @@ function bringUp(db: Database, path: string, kind: DatabaseKind, identity: Chain
   setVersion(db, version, identity);
 }
 
-/** What is of no chain keeps its version in the file's header. */
+/** A database that belongs to no chain has its version in the file header. */
 function userVersion(db: Database): number {
   return db.query<{ user_version: number }, []>('PRAGMA user_version').get()!.user_version;
 }

@@ -4,20 +4,23 @@ import { durably } from './database.ts';
 import { MetaStore, MetaWriter } from './meta-store.ts';
 import type { SeqFloor } from './seq-floor.ts';
 
-/** One event of the log; `data` is the JSON text of its payload, `seq` and `time` included. */
+/** An event of the log. `data` is the JSON text of its payload, with `seq` and `time`. */
 export interface EventRecord {
   readonly seq: number;
   readonly type: string;
   readonly data: string;
 }
 
-/** Numbers from `first` on belong to one run of a writer, as far as the next range; `tag` names log and run. */
+/**
+ * Event numbers from `first` up to the next range belong to one run of the writer. `tag` identifies the log and the
+ * run.
+ */
 export interface EventRange {
   readonly first: number;
   readonly tag: string;
 }
 
-/** The event log, for reading. */
+/** Read access to the event log. */
 export class EventStore {
   readonly #after;
   readonly #bounds;
@@ -41,24 +44,24 @@ export class EventStore {
     return this.#after.all(seq, limit);
   }
 
-  /** Sequence numbers of the oldest and the newest event kept; 0 where the log is empty. */
+  /** Numbers of the oldest and the newest stored event; 0 if the log is empty. */
   bounds(): { oldest: number; last: number } {
     const { oldest, last } = this.#bounds.get()!;
     return { oldest: oldest ?? 0, last: last ?? 0 };
   }
 
-  /** Sequence number of the newest event up to a number; 0 where there is none. */
+  /** Returns the number of the newest event up to `seq`; 0 if there is none. */
   newestUpTo(seq: number): number {
     return this.#newestUpTo.get(seq)!.seq ?? 0;
   }
 
-  /** In ascending order; the last one holds the numbers that the present writer gives. */
+  /** Ranges in ascending order; the last one belongs to the running writer. */
   ranges(): EventRange[] {
     return this.#ranges.all();
   }
 }
 
-/** The event log, for the one writer. */
+/** Write access to the event log for its single writer. */
 export class EventWriter {
   readonly #db: Database;
   readonly #add;
@@ -73,8 +76,8 @@ export class EventWriter {
   #rows: number;
 
   /**
-   * Goes on behind the numbers that were ever reserved, so that none is given twice even after a crash. `floor` keeps them
-   * outside of this database, which may be removed and made again.
+   * Continues after all numbers that were ever reserved, so that none is issued twice even after a crash. `floor`
+   * stores them outside of this database, which may be removed and created again.
    */
   constructor(db: Database, floor: SeqFloor | null = null) {
     this.#db = db;
@@ -87,7 +90,7 @@ export class EventWriter {
     const row = db.query<{ value: number }, []>("SELECT value FROM meta WHERE key = 'reservedSeq'").get();
     const stored = row?.value ?? 0;
     this.#reserved = Math.max(stored, floor?.get() ?? 0);
-    // Readers take this for the end of the numbers that clients may have seen.
+    // Readers use this as the upper bound of the numbers that clients may have seen.
     if (this.#reserved > stored) this.#putReserved(this.#reserved);
     floor?.raise(this.#reserved);
     this.#next = this.#reserved + 1;
@@ -101,17 +104,20 @@ export class EventWriter {
     this.#beginRange();
   }
 
-  /** How many events the log holds. */
+  /** Number of events in the log. */
   get rows(): number {
     return this.#rows;
   }
 
-  /** The newest number in the log; 0 where it is empty. */
+  /** Number of the newest event; 0 if the log is empty. */
   get last(): number {
     return this.#last;
   }
 
-  /** Durable before the first number of the range is given: otherwise a power cut could leave the number without its tag. */
+  /**
+   * Starts a range durably before its first number is issued: otherwise a power failure could leave the number without
+   * its tag.
+   */
   #beginRange(): void {
     const [oldest] = new EventStore(this.#db).ranges();
     const log = oldest?.tag.slice(0, LOG_TAG_LENGTH) ?? randomTag(LOG_TAG_LENGTH);
@@ -121,7 +127,7 @@ export class EventWriter {
     const tag = () => log + randomTag(RUN_TAG_LENGTH);
     durably(this.#db, () =>
       this.#db.transaction(() => {
-        // What was written before there were ranges.
+        // Range of the events that were stored before ranges existed.
         if (!oldest) put.run(0, tag());
         put.run(this.#next, tag());
       })(),
@@ -129,7 +135,7 @@ export class EventWriter {
     put.finalize();
   }
 
-  /** Makes sure that a number can be given. */
+  /** Reserves more numbers if the next one is not reserved yet. */
   #reserveNext(): void {
     if (this.#next <= this.#reserved) return;
     const reserved = this.#next + RESERVATION - 1;
@@ -138,25 +144,28 @@ export class EventWriter {
     this.#reserved = reserved;
   }
 
-  /** A power cut may take back the last commits, but never a number that was issued. */
+  /** A power failure may undo the last commits, but never the reservation of an issued number. */
   #putReserved(reserved: number): void {
     durably(this.#db, () => void this.#reserve.run(reserved));
   }
 
-  /** The next number of the sequence, for an event that is kept here or elsewhere; outside of any transaction. */
-  take(): number {
+  /**
+   * Issues the next event number, for an event that is stored here or elsewhere. Must be called outside of any
+   * transaction.
+   */
+  issueSeq(): number {
     this.#reserveNext();
     return this.#next++;
   }
 
-  /** Writes one event under a number that was taken for it; `data` gets it as its first member. */
+  /** Stores an event with a number from `issueSeq`; `data` gets the number as its first member. */
   add(seq: number, type: string, data: object): void {
     this.#last = seq;
     this.#add.run(seq, type, JSON.stringify({ seq, ...data }));
     this.#rows++;
   }
 
-  /** Keeps the newest `keep` events, and notes how many there are. Looks at those alone that it removes. */
+  /** Removes all but the newest `keep` events and stores their number. Reads only those that it removes. */
   prune(keep: number): void {
     const excess = this.#rows - keep;
     if (excess > 0) {
@@ -170,24 +179,28 @@ export class EventWriter {
 
 const RESERVATION = 10_000;
 
-/** Of a range's tag, the characters that name the log, and those that name the writer's run. */
+/** Lengths of the parts of a tag: the first identifies the log, the second the run of the writer. */
 export const LOG_TAG_LENGTH = 4;
 const RUN_TAG_LENGTH = 4;
 
-/** Digits and lower-case letters. */
+/** Returns random digits and lower-case letters. */
 function randomTag(length: number): string {
   return randomInt(36 ** length)
     .toString(36)
     .padStart(length, '0');
 }
 
-/** How many there are as it was noted with the newest event; null where none was, or by a version that does not. */
+/**
+ * Returns the number of events that was stored with the newest one; null if it was stored with another event, or never.
+ */
 function keptRows(db: Database, last: number): number | null {
   const meta = new MetaStore(db);
   return meta.get('eventRowsUpTo') === last ? meta.get('eventRows') : null;
 }
 
-/** Reads all pages of the table: a tenth of a second where the log is full, and seconds from a slow disk. */
+/**
+ * Counts the events by reading all pages of the table: a tenth of a second for a full log, seconds from a slow disk.
+ */
 function countRows(db: Database): number {
   return db.query<{ rows: number }, []>('SELECT count(*) AS rows FROM events').get()!.rows;
 }

@@ -1,6 +1,6 @@
 import type { Database } from 'bun:sqlite';
 
-/** What was learnt of fees, in node.db: one row, replaced whole. */
+/** The history of fee estimation in node.db: one row, which is replaced as a whole. */
 export class FeeStore {
   readonly #put;
   readonly #get;
@@ -12,7 +12,7 @@ export class FeeStore {
     );
   }
 
-  /** The bytes that were saved, and when (Unix seconds). */
+  /** Returns the saved bytes and the time of saving, Unix seconds. */
   load(): { readonly at: number; readonly history: Uint8Array } | null {
     return this.#get.get();
   }

@@ -8,12 +8,12 @@ import { type FilePosition, RecordReader, RecordWriter, recordFileName } from '.
 import { durably } from './database.ts';
 import { MetaStore, MetaWriter } from './meta-store.ts';
 
-/** What is known of a block's filter beside its bytes. */
+/** The row of a block filter. */
 export interface FilterRecord {
   readonly hash: Hash<'filter'>;
-  /** BIP-157. */
+  /** Filter header (BIP-157). */
   readonly header: Hash<'filter-header'>;
-  readonly place: FilePosition;
+  readonly position: FilePosition;
 }
 
 interface FilterRow {
@@ -24,10 +24,10 @@ interface FilterRow {
   size: number;
 }
 
-/** In the folder of the chain: the operator may remove it while the node is not running. */
+/** Folder within the chain's; an operator may remove it while the node is stopped. */
 const FOLDER = 'filters';
 
-/** Block filters, for reading: rows by the id of the block's header, bytes in files. */
+/** Read access to block filters: rows by the id of the block header, bytes in files. */
 export class FilterStore {
   readonly #get;
   readonly #has;
@@ -53,7 +53,7 @@ export class FilterStore {
     return {
       hash: hash as FilterRecord['hash'],
       header: header as FilterRecord['header'],
-      place: { file, offset, size },
+      position: { file, offset, size },
     };
   }
 
@@ -61,10 +61,10 @@ export class FilterStore {
     return this.#has.get(headerId) !== null;
   }
 
-  /** Height up to which the active chain with this tip has filters; -1 where it has none. */
+  /** Height up to which the active chain with this tip has filters; -1 if it has none. */
   coveredHeight(tipHeight: number): number {
     if (this.#hasAtHeight.get(tipHeight) !== null) return tipHeight;
-    // Whoever has a filter has ancestors that have theirs.
+    // Binary search: all ancestors of a block with a filter have theirs.
     let covered = -1;
     let open = tipHeight;
     while (open - covered > 1) {
@@ -75,11 +75,11 @@ export class FilterStore {
     return covered;
   }
 
-  /** The encoded filter. Throws where the files are damaged or missing. */
-  bytes({ hash, place }: FilterRecord): Uint8Array {
-    const filter = this.#files.read(place);
+  /** Returns the encoded filter. Throws if the files are damaged or missing. */
+  bytes({ hash, position }: FilterRecord): Uint8Array {
+    const filter = this.#files.read(position);
     if (!equalBytes(hash256(filter), hash))
-      throw new DecodeError(`a block filter in flt file ${place.file} is damaged`);
+      throw new DecodeError(`a block filter in flt file ${position.file} is damaged`);
     return filter;
   }
 
@@ -88,9 +88,9 @@ export class FilterStore {
   }
 }
 
-/** Block filters, for the one writer. What is appended can be read when `insert` is committed. */
+/** Write access to block filters for the single writer. Appended filters can be read after `insert` is committed. */
 export class FilterWriter {
-  /** Whether files were missing to which rows referred: there are no rows any more. */
+  /** Whether files were missing to which rows referred; the rows were removed then. */
   readonly lost: boolean;
   readonly #insert;
   readonly #meta: MetaWriter;
@@ -106,7 +106,7 @@ export class FilterWriter {
     this.lost = !hasFiles(folder, end);
     if (this.lost) {
       end = { file: 0, length: 0 };
-      // Before the files that come now have bytes of their own where the rows say that others are.
+      // The rows go first, durably: new files will hold other bytes at the positions to which they refer.
       durably(
         db,
         db.transaction(() => {
@@ -122,7 +122,7 @@ export class FilterWriter {
     );
   }
 
-  /** Bytes of filters that no row refers to yet. */
+  /** Bytes of appended filters without a row. */
   get pendingBytes(): number {
     return this.#pendingBytes;
   }
@@ -132,25 +132,25 @@ export class FilterWriter {
   }
 
   append(headerId: number, filter: Uint8Array, hash: FilterRecord['hash'], header: FilterRecord['header']): void {
-    const place = this.#files.append(filter);
-    this.#pending.push({ headerId, hash, header, place });
+    const position = this.#files.append(filter);
+    this.#pending.push({ headerId, hash, header, position });
     this.#pendingBytes += filter.length;
   }
 
-  /** Makes the bytes durable; before the transaction of `insert`. */
+  /** Makes the appended bytes durable. Must be called before the transaction of `insert`. */
   sync(): void {
     this.#files.sync();
   }
 
-  /** Inside a transaction. */
+  /** Inserts the rows of the appended filters, within a transaction. */
   insert(): void {
     if (this.#pending.length === 0) return;
-    for (const { headerId, hash, header, place } of this.#pending)
-      this.#insert.run(headerId, hash, header, place.file, place.offset, place.size);
+    for (const { headerId, hash, header, position } of this.#pending)
+      this.#insert.run(headerId, hash, header, position.file, position.offset, position.size);
     this.#putEnd(this.#files.end);
   }
 
-  /** Call when that transaction is committed, or to give up what was appended. */
+  /** Forgets the appended filters, after the transaction of `insert` or to drop them. */
   clear(): void {
     this.#pending = [];
     this.#pendingBytes = 0;

@@ -3,14 +3,14 @@ import type { BlockHash } from '../primitives/hash.ts';
 import type { FilePosition } from './block-files.ts';
 import { HeaderStatus } from './schema.ts';
 
-/** What its body tells of a block; present where the body is. */
+/** Figures that follow from a block's body; present if the body is stored. */
 export interface BodyStats {
   readonly txCount: number;
   readonly strippedSize: number;
-  /** Inputs and outputs of all transactions, the coinbase's input left out. */
+  /** Number of inputs of all transactions except the coinbase; `outputs` counts all transactions. */
   readonly inputs: number;
   readonly outputs: number;
-  /** Sum of the outputs, satoshis, the coinbase left out. */
+  /** Sum of the outputs of all transactions except the coinbase, satoshis. */
   readonly valueOut: number;
   /** Sum of the coinbase's outputs, satoshis. */
   readonly reward: number;
@@ -19,18 +19,18 @@ export interface BodyStats {
 export interface HeaderRecord {
   readonly id: number;
   readonly hash: BlockHash;
-  /** The 80 bytes. */
+  /** The encoded header, 80 bytes. */
   readonly header: Uint8Array;
   readonly height: number;
   readonly chainwork: bigint;
   /** Bits of HeaderStatus. */
   readonly status: number;
-  /** Unix seconds when the body arrived, or null. */
+  /** Time at which the body arrived, Unix seconds; null without a body. */
   readonly receivedAt: number | null;
   readonly body: FilePosition | null;
   readonly undo: FilePosition | null;
   readonly stats: BodyStats | null;
-  /** Satoshis; null until the block was connected once. */
+  /** Sum of the fees, satoshis; null if the block was never connected. */
   readonly fees: number | null;
 }
 
@@ -57,12 +57,12 @@ interface HeaderRow {
   fees: number | null;
 }
 
-/** 32 bytes big-endian, so that rows sort by it. */
+/** Encodes chainwork as 32 bytes big-endian, so that rows sort by it. */
 function chainworkBytes(work: bigint): Uint8Array {
   return Uint8Array.fromHex(work.toString(16).padStart(64, '0'));
 }
 
-function place(file: number | null, offset: number | null, size: number | null): FilePosition | null {
+function filePosition(file: number | null, offset: number | null, size: number | null): FilePosition | null {
   return file === null || offset === null || size === null ? null : { file, offset, size };
 }
 
@@ -75,8 +75,8 @@ function fromRow(row: HeaderRow): HeaderRecord {
     chainwork: BigInt(`0x${row.chainwork.toHex()}`),
     status: row.status,
     receivedAt: row.received_at,
-    body: place(row.file, row.offset, row.size),
-    undo: place(row.undo_file, row.undo_offset, row.undo_size),
+    body: filePosition(row.file, row.offset, row.size),
+    undo: filePosition(row.undo_file, row.undo_offset, row.undo_size),
     stats:
       row.tx_count === null
         ? null
@@ -92,16 +92,16 @@ function fromRow(row: HeaderRow): HeaderRecord {
   };
 }
 
-/** What the tip's row of the active chain says beside its header. */
+/** Totals of the active chain up to a block. */
 export interface ChainTotals {
   /** Value of the UTXO set, satoshis. */
   readonly circulating: number;
   readonly utxos: number;
-  /** Transactions in the chain up to here, the genesis coinbase included. */
+  /** Number of transactions up to this block, the genesis coinbase included. */
   readonly txs: number;
 }
 
-/** Headers and the active chain, for reading. */
+/** Read access to headers and the active chain. */
 export class HeaderStore {
   readonly #byHash;
   readonly #byHeight;
@@ -142,18 +142,18 @@ export class HeaderStore {
     return row && fromRow(row);
   }
 
-  /** The active chain's header at a height. */
+  /** Returns the header of the active chain at a height, or null. */
   byHeight(height: number): HeaderRecord | null {
     const row = this.#byHeight.get(height);
     return row && fromRow(row);
   }
 
-  /** The active chain's headers from a height upwards. */
+  /** Returns headers of the active chain from a height upwards. */
   range(from: number, limit: number): HeaderRecord[] {
     return this.#range.all(from, limit).map(fromRow);
   }
 
-  /** All headers, parents first. */
+  /** Yields all headers, parents first. */
   *all(): Generator<HeaderRecord> {
     for (const row of this.#all.iterate()) yield fromRow(row);
   }
@@ -167,7 +167,7 @@ export class HeaderStore {
     return this.#activeId.get(height)?.header_id === id;
   }
 
-  /** Where the last record that any row refers to ends. */
+  /** Returns the end of the last record that any row refers to. */
   fileEnd(kind: 'body' | 'undo'): { file: number; length: number } {
     const row = (kind === 'body' ? this.#bodyEnd : this.#undoEnd).get()!;
     return { file: row.file ?? 0, length: row.length ?? 0 };
@@ -179,12 +179,12 @@ export class HeaderStore {
 }
 
 /**
- * Bits that say what is in the files. They are set with the place itself and in no other way: a body may arrive between
- * the sealing of a commit and its writing, and belongs to the next one.
+ * Bits that say which records are stored. They are set only together with the position of the record: a body may arrive
+ * after a commit is sealed and before it is made, and belongs to the next one.
  */
 const IN_FILES = HeaderStatus.HAVE_BLOCK | HeaderStatus.HAVE_UNDO;
 
-/** Headers and the active chain, for the one writer; inside its transaction. */
+/** Write access to headers and the active chain for the single writer, within its transaction. */
 export class HeaderWriter {
   readonly #insert;
   readonly #setBody;
@@ -228,7 +228,7 @@ export class HeaderWriter {
     this.#setStatus.run(status & ~IN_FILES, id);
   }
 
-  /** Drops the active chain above a height. */
+  /** Removes the active chain above a height. */
   cutAbove(height: number): void {
     this.#cut.run(height);
   }

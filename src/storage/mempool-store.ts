@@ -2,14 +2,14 @@ import type { Database } from 'bun:sqlite';
 
 const TXID = 32;
 
-/** A transaction of the mempool as it is saved. */
+/** A saved mempool entry. */
 export interface SavedTransaction {
   readonly txid: Uint8Array;
-  /** Orders them: parents before children. */
+  /** Sort key: parents come before children. */
   readonly arrival: number;
   /** Encoding with witness. */
   readonly raw: Uint8Array;
-  /** Unix seconds of its first acceptance. */
+  /** Time of acceptance, Unix seconds. */
   readonly time: number;
   readonly unbroadcast: boolean;
 }
@@ -22,7 +22,10 @@ interface Row {
   unbroadcast: number;
 }
 
-/** The mempool on disk, in node.db. Only what has changed is written, so that a save costs what happened since the last. */
+/**
+ * The saved mempool in node.db. Only changes are written, so that the cost of a save depends on the changes since the
+ * last one.
+ */
 export class MempoolStore {
   readonly #db: Database;
   readonly #put;
@@ -51,8 +54,8 @@ export class MempoolStore {
   }
 
   /**
-   * The txids of all that is saved, in the order of arrival, one behind the other: there may be half a million, and each
-   * is read by itself when its turn comes. And the arrival of the last, 0 where there is none.
+   * Returns the concatenated txids of all saved transactions in order of arrival, since there may be half a million,
+   * and each is loaded separately; and the arrival of the last one, 0 if there is none.
    */
   saved(): { txids: Uint8Array; lastArrival: number } {
     const { count } = this.#db.query<{ count: number }, []>('SELECT count(*) AS count FROM mempool').get()!;
@@ -67,7 +70,7 @@ export class MempoolStore {
     return { txids, lastArrival };
   }
 
-  /** Null where it is not saved. */
+  /** Returns a saved transaction, or null. */
   get(txid: Uint8Array): SavedTransaction | null {
     const row = this.#get.get(txid);
     return row && { ...row, unbroadcast: row.unbroadcast === 1 };
@@ -85,13 +88,13 @@ export class MempoolStore {
     this.#remove.run(txid);
   }
 
-  /** All prioritisations: txid, satoshis. */
+  /** Replaces all fee deltas (prioritisetransaction), satoshis by txid. */
   putFeeDeltas(deltas: Iterable<readonly [Uint8Array, number]>): void {
     this.#db.run('DELETE FROM fee_deltas');
     for (const [txid, delta] of deltas) this.#putDelta.run(txid, delta);
   }
 
-  /** What `work` writes is written whole, or not at all. */
+  /** Runs `work` in one transaction. */
   atOnce<T>(work: () => T): T {
     return this.#db.transaction(work)();
   }

@@ -1,22 +1,22 @@
 import type { Database } from 'bun:sqlite';
 
-/** Single values of chain.db that no table holds. */
+/** Single values of chain.db. */
 export interface MetaValues {
   /** Height of the best header that is not known to be invalid. */
   bestHeaderHeight: number;
-  /** The last id that was given to a script; one that was dropped is not given again. */
+  /** The last id of a script; ids of removed scripts are not used again. */
   lastScriptId: number;
-  /** The last number that may have been given to an event. */
+  /** The last event number that is reserved. */
   reservedSeq: number;
-  /** How many events the log held when its newest one had this number. */
+  /** Number of events in the log when its newest one had the number `eventRowsUpTo`. */
   eventRows: number;
   eventRowsUpTo: number;
-  /** Where the last block filter that a row refers to ends. */
+  /** End of the last block filter that a row refers to. */
   filterFile: number;
   filterEnd: number;
 }
 
-/** Single values, for reading. */
+/** Read access to single values. */
 export class MetaStore {
   readonly #get;
 
@@ -29,7 +29,7 @@ export class MetaStore {
   }
 }
 
-/** Single values, for the one writer; inside its transaction. */
+/** Write access to single values for the single writer, within its transaction. */
 export class MetaWriter {
   readonly #put;
 

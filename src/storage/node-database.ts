@@ -41,8 +41,8 @@ const NODE: DatabaseKind = {
 };
 
 /**
- * Opens node.db, or makes it: what a node remembers beside the chain, none of which it cannot do without. Throws
- * OperatorError on one of another network or a newer version.
+ * Opens or creates node.db, which holds what a node remembers besides the chain: nothing that it cannot do without.
+ * Throws OperatorError on a database of another network or of a newer version.
  */
 export function openNodeDatabase(path: string, identity: ChainDatabaseIdentity): Database {
   return openDatabase(path, NODE, identity);

@@ -1,6 +1,6 @@
 import type { Database } from 'bun:sqlite';
 
-/** What is remembered of other nodes, in node.db: the address manager's tables as one row, and anchors. */
+/** What node.db remembers of other nodes: the address manager's tables in one row, and the anchors. */
 export class PeerStore {
   readonly #db: Database;
   readonly #put;
@@ -16,7 +16,7 @@ export class PeerStore {
     this.#putAnchor = db.prepare('INSERT INTO anchors (position, peer) VALUES (?, ?)');
   }
 
-  /** The tables of the address manager, in the form of a file; null where none were saved. */
+  /** Returns the saved tables of the address manager; null if there are none. */
   addresses(): Uint8Array | null {
     return this.#get.get()?.tables ?? null;
   }
@@ -25,7 +25,10 @@ export class PeerStore {
     this.#put.run(at, tables);
   }
 
-  /** Peers to connect to first, encoded. They are forgotten by this: one that brings us down is not tried twice. */
+  /**
+   * Returns and deletes the encoded anchors, to which the node connects first. They are deleted so that a peer that
+   * crashes the node is not tried again.
+   */
   takeAnchors(): Uint8Array[] {
     return this.#db.transaction(() => {
       const peers = this.#anchors.all().map(({ peer }) => peer);
@@ -34,7 +37,7 @@ export class PeerStore {
     })();
   }
 
-  /** In place of those that were there. */
+  /** Replaces the saved anchors. */
   saveAnchors(peers: readonly Uint8Array[]): void {
     this.#db.transaction(() => {
       this.#db.run('DELETE FROM anchors');

@@ -1,7 +1,8 @@
 /**
- * Block filters (BIP-158), of every block that was connected while the index was kept, and of all its ancestors; never
- * taken away, since they depend on nothing else. Databases made before have no such table, so it is made when they are
- * opened; versions that do not know it leave blocks without rows, and the index goes on behind the last one.
+ * Filters of every block that was connected while the index was on, and of all its ancestors (BIP-158). They are never
+ * removed, since they depend on nothing but the block. Older databases lack the table, so it is created when they are
+ * opened. A version that does not know the table leaves blocks without rows, and the index continues after the last
+ * one.
  */
 export const FILTER_SCHEMA = `
 CREATE TABLE IF NOT EXISTS filters (
@@ -12,9 +13,9 @@ CREATE TABLE IF NOT EXISTS filters (
 `;
 
 /**
- * Ranges of event numbers. Each start of a writer begins one at `first`, with a tag that holds for the numbers from there
- * to the next one: a copy of the database that is put back later begins other ranges, so that the same number of two
- * histories is told apart. Databases made before have no such table, so it is made when they are opened.
+ * Ranges of event numbers. Each start of a writer begins one at `first`, with a tag for the numbers up to the next
+ * range: a database that is restored from a copy begins other ranges, which distinguishes equal numbers of two
+ * histories. Older databases lack the table, so it is created when they are opened.
  */
 export const EVENT_RANGES_SCHEMA = `
 CREATE TABLE IF NOT EXISTS event_ranges (first INTEGER PRIMARY KEY, tag TEXT NOT NULL);
@@ -22,14 +23,14 @@ CREATE TABLE IF NOT EXISTS event_ranges (first INTEGER PRIMARY KEY, tag TEXT NOT
 
 /**
  * chain.db, schema version 1. Amounts, heights and positions fit a double exactly; chainwork is a BLOB. Lifetime sums
- * of a script may pass 2^53: they are read as text. `position` is height * 2^20 + index in the block.
+ * of a script may exceed 2^53 and are read as text. `position` is height * 2^20 + index in the block.
  */
 export const SCHEMA_VERSION = 1;
 
 export const SCHEMA = `
 CREATE TABLE meta (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
 
--- Every header whose proof of work was checked, in order of arrival; with its body, where the body lies.
+-- All headers with a valid proof of work, in order of arrival; with the positions of body and undo data, if stored.
 CREATE TABLE headers (
   id INTEGER PRIMARY KEY,
   hash BLOB NOT NULL UNIQUE,
@@ -45,7 +46,7 @@ CREATE TABLE headers (
 );
 CREATE INDEX headers_by_height ON headers (height);
 
--- The active chain, and the state behind each of its blocks.
+-- The active chain, and the totals up to each of its blocks.
 CREATE TABLE chain (
   height INTEGER PRIMARY KEY,
   header_id INTEGER NOT NULL,
@@ -54,17 +55,17 @@ CREATE TABLE chain (
   txs INTEGER NOT NULL
 );
 
--- Where a transaction lies within its block, and where its spent outputs lie within the block's undo data.
+-- Offset of a transaction within its block, and of its undo records within the undo data of the block.
 CREATE TABLE txs (position INTEGER PRIMARY KEY, txid BLOB NOT NULL, offset INTEGER NOT NULL, undo_offset INTEGER NOT NULL);
--- The first six bytes of a txid find its few candidates; txs tells which one it is.
+-- The first six bytes of a txid lead to a few candidates, of which txs holds the full txid.
 CREATE TABLE tx_index (prefix INTEGER NOT NULL, position INTEGER NOT NULL, PRIMARY KEY (prefix, position)) WITHOUT ROWID;
 
--- Keyed by txid in wire order and output index, big-endian, so that it sorts as Core's set does.
+-- Keyed by txid in wire order and output index big-endian, which is the order of Core's UTXO set.
 CREATE TABLE coins (
   outpoint BLOB PRIMARY KEY, position INTEGER NOT NULL, value INTEGER NOT NULL, script BLOB NOT NULL
 ) WITHOUT ROWID;
 
--- Keyed by the first 20 bytes of SHA-256(scriptPubKey); no id is given twice.
+-- Keyed by the first 20 bytes of SHA-256(scriptPubKey); no id is used twice.
 CREATE TABLE scripts (
   hash BLOB PRIMARY KEY,
   id INTEGER NOT NULL,
@@ -88,11 +89,11 @@ ${EVENT_RANGES_SCHEMA}${FILTER_SCHEMA}`;
 export const HeaderStatus = {
   /** The body is in the block files. */
   HAVE_BLOCK: 1,
-  /** Connected once: its undo data is in the block files and its scripts are valid. */
+  /** The block was connected once: its undo data is in the undo files and its scripts are valid. */
   HAVE_UNDO: 2,
-  /** It breaks a rule itself. */
+  /** The block itself breaks a rule. */
   FAILED: 4,
-  /** A block it builds on is invalid. */
+  /** An ancestor of the block is invalid. */
   FAILED_PARENT: 8,
   /** Marked invalid by an operator. */
   INVALIDATED: 16,

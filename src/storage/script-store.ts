@@ -5,12 +5,12 @@ import { BulkInsert } from './bulk-insert.ts';
 
 export const SCRIPT_HASH_SIZE = 20;
 
-/** The key of a script in the address index: the first 20 bytes of its SHA-256. */
+/** Returns the key of a script in the address index: the first 20 bytes of its SHA-256. */
 export function scriptHash(script: Uint8Array): Uint8Array {
   return sha256(script).subarray(0, SCRIPT_HASH_SIZE);
 }
 
-/** Confirmed totals of one script, in the active chain. Lifetime sums may pass 2^53. */
+/** Confirmed totals of a script in the active chain, satoshis. Lifetime sums may exceed 2^53. */
 export interface ScriptTotals {
   readonly id: number;
   readonly received: bigint;
@@ -31,21 +31,21 @@ interface ScriptRow {
   last_height: number;
 }
 
-/** One transaction that touches a script: satoshis it pays to the script and spends from it. */
+/** A transaction that pays to a script or spends from it; both amounts in satoshis. */
 export interface HistoryRecord {
   readonly position: TxPosition;
   readonly received: number;
   readonly sent: number;
 }
 
-/** One unspent output of a script. */
+/** An unspent output of a script. */
 export interface ScriptCoin {
   readonly position: TxPosition;
   readonly vout: number;
   readonly value: number;
 }
 
-/** The address index, for reading. */
+/** Read access to the address index. */
 export class ScriptStore {
   readonly #totals;
   readonly #older;
@@ -79,7 +79,7 @@ export class ScriptStore {
     );
   }
 
-  /** Null for a script that never occurred. */
+  /** Returns the totals of a script; null if it never occurred. */
   totals(script: Uint8Array): ScriptTotals | null {
     const row = this.#totals.get(scriptHash(script));
     return (
@@ -95,7 +95,7 @@ export class ScriptStore {
     );
   }
 
-  /** Transactions strictly between two positions, newest or oldest first. */
+  /** Returns transactions strictly between two positions, newest or oldest first. */
   history(
     id: number,
     { above, below, order, limit }: { above: TxPosition; below: TxPosition; order: 'asc' | 'desc'; limit: number },
@@ -107,28 +107,28 @@ export class ScriptStore {
     return this.#countBetween.get(id, above, below)!.n;
   }
 
-  /** Unspent outputs behind (position, vout), in chain order. Begin with (-1, 0). */
+  /** Returns unspent outputs after (position, vout), in chain order. (-1, 0) starts at the first. */
   coins(id: number, after: { position: TxPosition; vout: number }, limit: number): ScriptCoin[] {
     return this.#coins.all(id, after.position, after.vout, limit);
   }
 
-  /** Satoshis in coinbase outputs of blocks from this height on. */
+  /** Returns the sum of coinbase outputs of blocks from a height on, satoshis. */
   coinbaseValueFrom(id: number, height: number): number {
     return this.#immature.get(id, txPosition(Math.max(height, 0), 0))?.value ?? 0;
   }
 }
 
-/** What one commit changes of a script's totals: differences, but for the height. */
+/** Changes of a script's totals by one commit. All but the height are differences. */
 export interface ScriptChange {
   readonly received: bigint;
   readonly sent: bigint;
   readonly txs: number;
   readonly utxos: number;
-  /** Of the last transaction that is added; 0 where none is. */
+  /** Height of the last added transaction; 0 if none is added. */
   readonly lastHeight: number;
 }
 
-/** The address index, for the one writer; inside its transaction. */
+/** Write access to the address index for the single writer, within its transaction. */
 export class ScriptWriter {
   readonly #find;
   readonly #insert;
@@ -159,7 +159,7 @@ export class ScriptWriter {
     this.#removeCoin = db.prepare('DELETE FROM script_coins WHERE script_id = ? AND position = ? AND vout = ?');
   }
 
-  /** The id of a script, or 0. */
+  /** Returns the id of a script, or 0. */
   id(hash: Uint8Array): number {
     return this.#find.get(hash)?.id ?? 0;
   }
@@ -173,8 +173,8 @@ export class ScriptWriter {
     this.#update.run(received, sent, txs, utxos, lastHeight, hash);
   }
 
-  /** After history was taken back: finds its first and last height again, or drops the script when nothing is left. */
-  settle(hash: Uint8Array): void {
+  /** Recomputes first and last height after history was removed; removes a script without history. */
+  recomputeBounds(hash: Uint8Array): void {
     this.#bounds.run(hash);
     this.#dropEmpty.run(hash);
   }

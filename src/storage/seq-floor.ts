@@ -4,8 +4,8 @@ import { durably } from './database.ts';
 const KEY = 'reservedSeq';
 
 /**
- * The highest number that an event may have had, in node.db: outside the folder of the chain, so that a chain that is
- * removed and synced again numbers its events above those that clients have seen.
+ * The highest event number that may have been issued, in node.db: outside the folder of the chain, so that a chain that
+ * is removed and synced again numbers its events above those that clients have seen.
  */
 export class SeqFloor {
   readonly #db: Database;
@@ -22,7 +22,7 @@ export class SeqFloor {
     return this.#get.get(KEY)?.value ?? 0;
   }
 
-  /** Survives a power cut; outside of any transaction. A number below the floor changes nothing. */
+  /** Raises the floor durably; a lower number changes nothing. Must be called outside of any transaction. */
   raise(seq: number): void {
     if (seq > this.get()) durably(this.#db, () => void this.#put.run(KEY, seq));
   }

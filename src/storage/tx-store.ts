@@ -8,9 +8,9 @@ import { BulkInsert } from './bulk-insert.ts';
 export interface TxRecord {
   readonly position: TxPosition;
   readonly txid: Txid;
-  /** Of its encoding within the block's bytes. */
+  /** Offset of its encoding within the block, bytes. */
   readonly offset: number;
-  /** Of its first spent output within the block's undo data. */
+  /** Offset of its first undo record within the block's undo data, bytes. */
   readonly undoOffset: number;
 }
 
@@ -21,7 +21,7 @@ interface TxRow {
   undo_offset: number;
 }
 
-/** The first six bytes of a txid as a number: exact in a double. */
+/** Returns the first six bytes of a txid as a number, which fits a double exactly. */
 export function txidPrefix(txid: Uint8Array): number {
   const high = (txid[0]! << 16) | (txid[1]! << 8) | txid[2]!;
   const low = (txid[3]! << 16) | (txid[4]! << 8) | txid[5]!;
@@ -32,7 +32,7 @@ function fromRow(row: TxRow): TxRecord {
   return { position: row.position, txid: row.txid as Txid, offset: row.offset, undoOffset: row.undo_offset };
 }
 
-/** Transactions of the active chain, for reading. */
+/** Read access to the transactions of the active chain. */
 export class TxStore {
   readonly #candidates;
   readonly #byPosition;
@@ -54,7 +54,7 @@ export class TxStore {
     );
   }
 
-  /** The latest transaction of that id: two coinbases of 2010 stand in the chain twice (BIP-30). */
+  /** Returns the latest transaction with a txid, or null: two coinbases of 2010 are in the chain twice (BIP-30). */
   byTxid(txid: Uint8Array): TxRecord | null {
     for (const row of this.#candidates.iterate(txidPrefix(txid))) if (equalBytes(row.txid, txid)) return fromRow(row);
     return null;
@@ -65,22 +65,22 @@ export class TxStore {
     return row && fromRow(row);
   }
 
-  /** Where the transaction behind this one begins in the block's bytes; null for the last one. */
+  /** Returns the offset of the next transaction in the block; null for the last one. */
   nextOffset(position: TxPosition): number | null {
     return this.#next.get(position + 1)?.offset ?? null;
   }
 
-  /** The transactions of a block of the active chain, in block order. */
+  /** Returns the transactions of a block of the active chain, in block order. */
   ofBlock(height: number): TxRecord[] {
     return this.range(txPosition(height, 0), txPosition(height + 1, 0));
   }
 
-  /** Transactions from one position to before another, in chain order. */
+  /** Returns the transactions from one position up to before another, in chain order. */
   range(from: TxPosition, to: TxPosition): TxRecord[] {
     return this.#range.all(from, to).map(fromRow);
   }
 
-  /** The txids of a block of the active chain in block order, 32 bytes each, one after the other. */
+  /** Returns the concatenated txids of a block of the active chain, 32 bytes each, in block order. */
   txidsOfBlock(height: number): Uint8Array {
     const rows = this.#txids.all(txPosition(height, 0), txPosition(height + 1, 0));
     const txids = new Uint8Array(rows.length * 32);
@@ -89,7 +89,7 @@ export class TxStore {
   }
 }
 
-/** Transactions of the active chain, for the one writer; inside its transaction. */
+/** Write access to the transactions of the active chain for the single writer, within its transaction. */
 export class TxWriter {
   readonly #txs;
   readonly #index;
@@ -107,12 +107,12 @@ export class TxWriter {
     this.#cut = db.prepare('DELETE FROM txs WHERE position >= ? AND position < ?');
   }
 
-  /** In order of position. */
+  /** Rows come in order of position. */
   add(position: TxPosition, txid: Uint8Array, offset: number, undoOffset: number): void {
     this.#txs.add4(position, txid, offset, undoOffset);
   }
 
-  /** In order of prefix, where that can be had. */
+  /** Rows are inserted faster in order of prefix. */
   addIndex(prefix: number, position: TxPosition): void {
     this.#index.add2(prefix, position);
   }

@@ -1,15 +1,18 @@
 import { sha256 } from '../crypto/hash.ts';
 import { concatBytes, DecodeError, equalBytes } from '../util/bytes.ts';
 
-/** Bytes behind the undo data of a block in its record. */
+/** Bytes of the checksum after the undo data of a block. */
 export const UNDO_CHECKSUM_SIZE = 8;
 
-/** A block's undo data as it is stored: nothing else would show that a bit of it rotted before it becomes coins again. */
+/**
+ * Appends the checksum to a block's undo data. Nothing else would detect a flipped bit before the data becomes coins
+ * again.
+ */
 export function sealUndo(blockHash: Uint8Array, undo: Uint8Array): Uint8Array {
   return concatBytes(undo, checksum(blockHash, undo));
 }
 
-/** The undo data of a stored record. Throws DecodeError when it is damaged, or another block's. */
+/** Returns the undo data of a stored record. Throws DecodeError if it is damaged or belongs to another block. */
 export function openUndo(blockHash: Uint8Array, record: Uint8Array): Uint8Array {
   const end = record.length - UNDO_CHECKSUM_SIZE;
   const undo = record.subarray(0, Math.max(end, 0));

@@ -234,10 +234,10 @@ describe('the index', () => {
     await using node = new TestNode({ params: chain.params, filters: true });
     await node.take(chain.blocks.slice(1));
     const { filters, tip } = node.chain;
-    const { place } = filters!.findRecord(tip)!;
+    const { position } = filters!.findRecord(tip)!;
     const file = join(node.dir, 'filters/flt00000.dat');
     const bytes = readFileSync(file);
-    bytes[place.offset + 1]! ^= 1;
+    bytes[position.offset + 1]! ^= 1;
     writeFileSync(file, bytes);
     expect(() => filters!.readFilter(filters!.findRecord(tip)!)).toThrow('damaged');
     expect(filters!.readFilter(filters!.findRecord(tip.parent!)!).toHex()).toBe(model(chain)[129]!.filter);

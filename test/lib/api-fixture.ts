@@ -59,7 +59,7 @@ export class FakeNode implements NodePort {
     this.#db = openWriter(join(dir, 'chain.db'), { network: 'regtest', genesisHash: '00'.repeat(32) }, 8);
     if (restarted) {
       const earlier = new EventWriter(this.#db);
-      earlier.add(earlier.take(), 'earlier', {});
+      earlier.add(earlier.issueSeq(), 'earlier', {});
     }
     this.#headers = new HeaderWriter(this.#db);
     this.#events = new EventWriter(this.#db);
@@ -115,7 +115,7 @@ export class FakeNode implements NodePort {
 
   /** Commits `count` more blocks at once; each leaves a `newBlock`. Returns the number of the last event. */
   mine(count = 1, note = ''): number {
-    const seqs = Array.from({ length: count }, () => this.#events.take());
+    const seqs = Array.from({ length: count }, () => this.#events.issueSeq());
     this.#db.transaction(() => {
       for (const seq of seqs) this.#extend(seq, note);
     })();
@@ -124,14 +124,14 @@ export class FakeNode implements NodePort {
 
   /** Leaves events of another type, in a commit of their own. */
   emit(type: string, data: object): number {
-    const seq = this.#events.take();
+    const seq = this.#events.issueSeq();
     this.#events.add(seq, type, data);
     return this.#tell(seq);
   }
 
   /** A number for an event of the mempool. */
   takeSeq(): number {
-    return this.#events.take();
+    return this.#events.issueSeq();
   }
 
   prune(keep: number): void {

@@ -101,7 +101,7 @@ describe('chain data of the old layout', () => {
     mkdirSync(chainDir);
     writeFileSync(join(chainDir, 'chain.db'), 'newer rows');
     expect(() => moveChainData(chainDir)).toThrow(
-      `chain data lies in ${chainDir} and, left by an earlier version, beside it (blocks, filters, chain.db-wal, chain.db-shm, chain.db): move one of the two away`,
+      `chain data is in ${chainDir} and, left by an earlier version, beside it (blocks, filters, chain.db-wal, chain.db-shm, chain.db): move one of the two away`,
     );
     expect(readFileSync(join(networkDir, 'chain.db'), 'utf8')).toBe('rows');
     expect(readFileSync(join(chainDir, 'chain.db'), 'utf8')).toBe('newer rows');

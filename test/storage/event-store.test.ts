@@ -10,7 +10,7 @@ function emptyLog(): Database {
 }
 
 function add(writer: EventWriter, type = 'a', data: object = {}): number {
-  const seq = writer.take();
+  const seq = writer.issueSeq();
   writer.add(seq, type, data);
   return seq;
 }
@@ -52,7 +52,7 @@ describe('the event log', () => {
   test('a number that was reserved is never given by the next writer', () => {
     const db = emptyLog();
     const writer = new EventWriter(db);
-    const given = Array.from({ length: 10 }, () => writer.take());
+    const given = Array.from({ length: 10 }, () => writer.issueSeq());
     // Written in a transaction that a power cut takes back.
     db.run('BEGIN');
     for (const seq of given) writer.add(seq, 'a', {});
@@ -76,11 +76,11 @@ describe('the event log', () => {
     const db = emptyLog();
     const writer = new EventWriter(db);
     db.run('ALTER TABLE meta RENAME TO away');
-    for (let tries = 0; tries < 2; tries++) expect(() => writer.take()).toThrow();
+    for (let tries = 0; tries < 2; tries++) expect(() => writer.issueSeq()).toThrow();
     db.run('ALTER TABLE away RENAME TO meta');
     expect(db.query('PRAGMA synchronous').get()).toEqual({ synchronous: 1 });
-    const given = writer.take();
-    expect(new EventWriter(db).take()).toBeGreaterThan(given);
+    const given = writer.issueSeq();
+    expect(new EventWriter(db).issueSeq()).toBeGreaterThan(given);
   });
 
   test('is pruned at once however much is too much, and counts what it holds', () => {

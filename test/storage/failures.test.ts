@@ -78,7 +78,7 @@ describe('a database that cannot be used', () => {
 
   test('that is something else', async () => {
     expect(await spoiled((at) => writeFileSync(join(at, 'chain.db'), 'not a database at all'.repeat(1000)))).toMatch(
-      /^(.*)\/chain\.db is damaged: remove \1 and sync again; wallets and keys lie elsewhere and stay$/,
+      /^(.*)\/chain\.db is damaged: remove \1 and sync again; wallets and keys are stored elsewhere and are kept$/,
     );
   });
 
@@ -90,13 +90,13 @@ describe('a database that cannot be used', () => {
       writeSync(fd, new Uint8Array(size - 8192).fill(0xee), 0, size - 8192, 8192);
       closeSync(fd);
     };
-    expect(await spoiled(damage)).toContain('sync again; wallets and keys lie elsewhere and stay');
+    expect(await spoiled(damage)).toContain('sync again; wallets and keys are stored elsewhere and are kept');
   });
 
   test('whose block file is gone, or shorter', async () => {
     const blocks = (at: string) => join(at, 'blocks', 'blk00000.dat');
     expect(await spoiled((at) => rmSync(blocks(at)))).toMatch(
-      /^(.*)\/blocks\/blk00000\.dat is shorter than .*: remove \1 and sync again; wallets and keys lie elsewhere and stay$/,
+      /^(.*)\/blocks\/blk00000\.dat is shorter than .*: remove \1 and sync again; wallets and keys are stored elsewhere and are kept$/,
     );
     expect(await spoiled((at) => writeFileSync(blocks(at), readFileSync(blocks(at)).subarray(0, -1)))).toMatch(
       /blk00000\.dat is shorter than/,

@@ -96,10 +96,10 @@ describe('getblockfilter and getindexinfo', () => {
   });
 
   test('a filter that was damaged is not shown', async () => {
-    const { place } = node.chain.filters!.findRecord(node.chain.tip.ancestor(107)!)!;
+    const { position } = node.chain.filters!.findRecord(node.chain.tip.ancestor(107)!)!;
     const file = join(node.dir, 'filters/flt00000.dat');
     const bytes = readFileSync(file);
-    bytes[place.offset]! ^= 1;
+    bytes[position.offset]! ^= 1;
     writeFileSync(file, bytes);
     expect(await errorOf(on, hashAt(107))).toEqual([
       -32603,

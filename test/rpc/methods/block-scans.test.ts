@@ -268,10 +268,10 @@ describe('scanblocks and getdescriptoractivity', () => {
   });
 
   test('where a filter is damaged there is no answer without it', async () => {
-    const { place } = node.chain.filters!.findRecord(node.chain.tip.ancestor(107)!)!;
+    const { position } = node.chain.filters!.findRecord(node.chain.tip.ancestor(107)!)!;
     const file = join(node.dir, 'filters/flt00000.dat');
     const bytes = readFileSync(file);
-    bytes[place.offset]! ^= 1;
+    bytes[position.offset]! ^= 1;
     writeFileSync(file, bytes);
     expect(await errorOf('scanblocks', ['start', [descriptor]])).toEqual([
       -32603,
