@@ -28,6 +28,8 @@ export interface RouteDescription {
   readonly otherResponses?: Readonly<Record<number, { readonly description: string; readonly content?: Content }>>;
   /** The reply has an ETag, so that it may be 304. */
   readonly hasEtag?: boolean;
+  /** The body of errors; `Error` unless given. */
+  readonly errorContent?: Content;
   /** Codes of errors beyond those that every such route has. */
   readonly errors?: readonly FailureCode[];
 }
@@ -70,11 +72,11 @@ export function describeRoute(route: RouteDescription): RouteAccess {
 }
 
 function responsesOf(route: RouteDescription): Readonly<Record<string, object>> {
-  const { response, otherResponses = {}, hasEtag } = route;
+  const { response, otherResponses = {}, hasEtag, errorContent = json(ERROR) } = route;
   const responses: Record<string, object> = { 200: { description: 'success', content: contentOf([response]) } };
   if (hasEtag) responses[304] = { description: 'the reply is the one whose ETag the request names' };
   for (const [status, codes] of Map.groupBy(errorsOf(route), (code) => FAILURES[code].http))
-    responses[status] = { description: codes.join(', '), content: contentOf([json(ERROR)]) };
+    responses[status] = { description: codes.join(', '), content: contentOf([errorContent]) };
   for (const [status, { description, content }] of Object.entries(otherResponses))
     responses[status] = { description, ...(content && { content: contentOf([content]) }) };
   return responses;

@@ -10,6 +10,10 @@ export function named<P extends Properties>(name: string, properties: P, descrip
   return t.Object(properties, { $id: name, ...(description !== undefined && { description }) });
 }
 
+/** A whole number. Elysia's own type of that name also takes texts. */
+export const integer = (options: { default?: number; minimum?: number; maximum?: number; description?: string } = {}) =>
+  t.Unsafe<number>({ type: 'integer', ...options });
+
 export const nullable = <S extends TSchema>(schema: S) => t.Union([schema, t.Null()]);
 
 /** 32 bytes in display order. */
@@ -17,14 +21,13 @@ export const hash = (description?: string) =>
   t.String({ pattern: '^[0-9a-f]{64}$', ...(description !== undefined && { description }) });
 export const HEX = t.String({ pattern: '^(?:[0-9a-f]{2})*$', description: 'hex' });
 export const count = (description?: string) =>
-  t.Integer({ minimum: 0, ...(description !== undefined && { description }) });
-export const sats = (description = 'satoshis') => t.Integer({ minimum: 0, description });
+  integer({ minimum: 0, ...(description !== undefined && { description }) });
+export const sats = (description = 'satoshis') => integer({ minimum: 0, description });
 /** Satoshis that may be fewer than none. */
-export const signedSats = (description = 'satoshis') => t.Integer({ description });
+export const signedSats = (description = 'satoshis') => integer({ description });
 export const feeRate = (description = 'satoshis per virtual byte') => t.Number({ minimum: 0, description });
-export const height = (description = 'height of a block') =>
-  t.Integer({ minimum: 0, maximum: 2 ** 31 - 1, description });
-export const time = (description = 'Unix seconds') => t.Integer({ description });
+export const height = (description = 'height of a block') => integer({ minimum: 0, maximum: 2 ** 31 - 1, description });
+export const time = (description = 'Unix seconds') => integer({ description });
 export const words = <const W extends readonly string[]>(list: W, description?: string) =>
   t.Unsafe<W[number]>({ type: 'string', enum: [...list], ...(description !== undefined && { description }) });
 

@@ -31,7 +31,7 @@ import type { SocketData } from '../ws/connection.ts';
 import { Hub, type SyncStatus } from '../ws/hub.ts';
 import { peerEvent } from '../ws/peer-event.ts';
 import { upgradeToWebSocket } from '../ws/upgrade.ts';
-import { composeApp, declaredRoutes, type RoutePlugin } from './app.ts';
+import { composeApp, type RoutePlugin } from './app.ts';
 import { startGuard } from './connections/connection-guard.ts';
 import { Visitors } from './connections/visitors.ts';
 import type { ServerContext } from './context.ts';
@@ -273,7 +273,7 @@ export function startApi(deps: ApiDependencies): ApiServer {
     parallel: new ParallelRequests(options.limits.parallelPerKey, 'requests'),
     longBodies: new ParallelRequests(LONG_BODIES_PER_KEY, 'requests with long bodies'),
     refusals,
-    routes: new RouteTable(declaredRoutes(app)),
+    routes: new RouteTable(app.routes),
     app,
     phase: () => state.phase,
     tip: () => state.tip,

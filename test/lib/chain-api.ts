@@ -95,7 +95,7 @@ const IDLE_NETWORK: Omit<NetworkView, 'peers'> = {
 const idleMempool = (loaded: boolean): MempoolChange => ({
   kind: 'update',
   seq: 1_000_000,
-  data: '{"seq":1000000}',
+  data: '{"seq":1000000,"time":1700000000}',
   totals: {
     count: 0,
     vsize: 0,

@@ -3,7 +3,8 @@ export type JsonSchema = Readonly<Record<string, unknown>>;
 
 const KNOWN = new Set([
   ...['type', 'pattern', 'items', 'minItems', 'maxItems', 'properties', 'additionalProperties', 'required', 'anyOf'],
-  ...['oneOf', 'const', 'additionalItems', 'description', 'default', 'x-bitcoin-unit'],
+  ...['oneOf', 'const', 'additionalItems', 'description', 'default', 'x-bitcoin-unit', 'enum', 'minimum', 'maximum'],
+  ...['maxLength', 'examples'],
 ]);
 
 /** What is wrong with a value, each with its path; none where it fits. */
@@ -21,6 +22,12 @@ export function schemaProblems(schema: JsonSchema, value: unknown, path = '$'): 
   if (type !== undefined && !isOfType(value, type))
     return [`${path}: ${JSON.stringify(value)?.slice(0, 80)} is no ${type}`];
   if (pattern !== undefined && !new RegExp(pattern).test(value as string)) return [`${path}: not ${pattern}`];
+  const { enum: words } = schema as { enum?: unknown[] };
+  if (words && !words.includes(value)) return [`${path}: ${JSON.stringify(value)} is none of ${words.join(', ')}`];
+  const { minimum = -Infinity, maximum = Infinity } = schema as { minimum?: number; maximum?: number };
+  if (typeof value === 'number' && (value < minimum || value > maximum)) return [`${path}: ${value} is out of bounds`];
+  const { maxLength = Infinity } = schema as { maxLength?: number };
+  if (typeof value === 'string' && value.length > maxLength) return [`${path}: longer than ${maxLength}`];
   if (type === 'array') return arrayProblems(schema, value as unknown[], path);
   if (type === 'object') return objectProblems(schema, value as Record<string, unknown>, path);
   return [];

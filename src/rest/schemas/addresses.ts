@@ -4,6 +4,7 @@ import {
   HEX,
   hash,
   height,
+  integer,
   named,
   nullable,
   page,
@@ -101,7 +102,7 @@ export const UTXOS_PAGE = page('UtxosPage', UTXO, {
 export const ADDRESS_CHECK = named('AddressCheck', {
   isValid: t.Boolean(),
   type: nullable(t.String()),
-  witnessVersion: nullable(t.Integer({ minimum: 0, maximum: 16 })),
+  witnessVersion: nullable(integer({ minimum: 0, maximum: 16 })),
   script: nullable(SCRIPT),
   reason: nullable(t.String({ description: 'why the address is not valid' })),
   errorLocations: t.Array(count(), { description: 'characters that are likely wrong' }),

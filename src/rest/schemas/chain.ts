@@ -1,5 +1,5 @@
 import { t } from 'elysia';
-import { count, feeRate, hash, height, named, nullable, TIP, time, words } from '../../http/schema.ts';
+import { count, feeRate, hash, height, integer, named, nullable, TIP, time, words } from '../../http/schema.ts';
 
 const INDEX = named('IndexState', { enabled: t.Boolean(), height: nullable(height()), synced: t.Boolean() });
 const HEX8 = t.String({ pattern: '^[0-9a-f]{8}$' });
@@ -50,10 +50,10 @@ const PEER = named('Peer', {
   bytesRecv: count(),
   pingMs: nullable(t.Number()),
   minPingMs: nullable(t.Number()),
-  timeOffset: t.Integer({ description: 'seconds' }),
-  startingHeight: t.Integer(),
-  syncedHeaders: t.Integer(),
-  syncedBlocks: t.Integer(),
+  timeOffset: integer({ description: 'seconds' }),
+  startingHeight: integer(),
+  syncedHeaders: integer(),
+  syncedBlocks: integer(),
   relayTxs: t.Boolean(),
   minFeeFilter: feeRate(),
   permissions: t.Array(t.String()),
@@ -89,7 +89,7 @@ export const LISTING = named(
     name: t.String(),
     symbol: t.String(),
     decimals: t.Literal(8),
-    unit: t.Object({ name: t.String(), baseName: t.String(), basePerCoin: t.Integer() }),
+    unit: t.Object({ name: t.String(), baseName: t.String(), basePerCoin: integer() }),
     network: t.String(),
     isTestnet: t.Boolean(),
     genesisHash: hash(),

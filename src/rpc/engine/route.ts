@@ -1,9 +1,9 @@
-import { Elysia } from 'elysia';
+import { Elysia, t } from 'elysia';
 import type { Call } from '../../http/call.ts';
 import { ApiError, fail } from '../../http/errors.ts';
 import { mediaType } from '../../http/media-type.ts';
 import { ownerOf } from '../../http/owner.ts';
-import { access } from '../../http/route-access.ts';
+import { describeRoute } from '../../http/route-description.ts';
 import { turns } from '../../http/turns.ts';
 import { excessOf } from '../../http/value-count.ts';
 import { RPC_METHODS } from '../methods/methods.ts';
@@ -24,6 +24,7 @@ import {
   rpcReply,
 } from './protocol.ts';
 import { type JsonPieces, joined, type SendLong } from './reply-body.ts';
+import { RPC_ROUTE } from './route-description.ts';
 import { RPC_ERROR, RpcError } from './rpc-error.ts';
 import { extractSecrets, revealed } from './secret-texts.ts';
 
@@ -87,20 +88,22 @@ export const rpcRoutes = (ctx: RpcContext) => {
     return callers.run(id, (queueSlot) => batch(dispatcher, calls, { call, wallet, signal, queueSlot, send }));
   };
 
-  const detail = access('rpc', { bodyLimit: limits.rpcBodyBytes, unlimitedTime: true });
-  return new Elysia({ name: 'rpc', tags: ['json-rpc'] })
+  const bounds = { bodyLimit: limits.rpcBodyBytes, unlimitedTime: true };
+  const detail = (name: string, summary: string) => describeRoute({ ...RPC_ROUTE, name, summary, limits: bounds });
+  return new Elysia({ name: 'rpc' })
     .post('/', async ({ request }) => orParseError(() => answer(request, null)), {
       parse: 'none',
-      detail: { summary: 'JSON-RPC', ...detail },
+      detail: detail('rpc', 'JSON-RPC'),
     })
     .post('/wallet/', async ({ request }) => orParseError(() => answer(request, '')), {
       parse: 'none',
       // The wallet without a name of older versions: none that is here, and said in the same words.
-      detail: { ...detail, hide: true },
+      detail: { ...detail('rpc-unnamed-wallet', 'JSON-RPC'), hide: true },
     })
     .post('/wallet/:name', async ({ request, params }) => orParseError(() => answer(request, params.name)), {
       parse: 'none',
-      detail: { summary: 'JSON-RPC of one wallet', ...detail },
+      params: t.Object({ name: t.String({ description: 'name of a wallet' }) }),
+      detail: detail('rpc-wallet', 'JSON-RPC of one wallet'),
     });
 };
 

@@ -40,7 +40,7 @@ const show = (spec) => {
     }
   }
 };
-fetch('/docs/json').then((reply) => reply.json()).then(show)
+fetch('/docs/openapi.json').then((reply) => reply.json()).then(show)
   .catch(() => { document.querySelector('main').textContent = 'The description could not be loaded.'; });
 `;
 
@@ -54,7 +54,7 @@ const PAGE = `<!doctype html>
 </head>
 <body>
 <h1>Obverse API <small id="version"></small></h1>
-<p>The description in machine form: <a href="/docs/json">/docs/json</a>. Requests carry a key:
+<p>The description in machine form: <a href="/docs/openapi.json">/docs/openapi.json</a>. Requests carry a key:
 <code>Authorization: Bearer obv1_…</code>. JSON-RPC is at <code>POST /</code>, events are at <code>/ws</code>.</p>
 <main>Loading…</main>
 <script>${SCRIPT}</script>
@@ -73,7 +73,7 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** The page at /docs: it lists the routes of /docs/json and asks nobody else for anything. */
+/** The page at /docs: it lists the routes of /docs/openapi.json and requests nothing from other servers. */
 export function docsPage(): Response {
   return new Response(PAGE, {
     headers: {

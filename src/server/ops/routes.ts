@@ -1,6 +1,7 @@
-import { Elysia } from 'elysia';
+import { Elysia, t } from 'elysia';
 import type { Call } from '../../http/call.ts';
-import { access } from '../../http/route-access.ts';
+import { describeRoute, json, plainText } from '../../http/route-description.ts';
+import { count, named, time, words } from '../../http/schema.ts';
 import { systemClock, unixSeconds } from '../../util/clock.ts';
 import type { ServerContext } from '../context.ts';
 import type { Readiness, ReadinessReport } from './readiness.ts';
@@ -47,18 +48,36 @@ function ofWallets(text: string, { principal: { wallets } }: Call): string {
 /** Liveness, readiness, metrics and the public health reply. */
 export const opsRoutes = ({ options, metrics, startedAt, call }: ServerContext, readiness: Readiness) => {
   const healthz = healthzBody(options.service);
-  return new Elysia({ name: 'api.ops', tags: ['operations'] })
+  return new Elysia({ name: 'api.ops' })
     .get('/healthz', () => healthzResponse(healthz), {
-      detail: { summary: 'Liveness: 200 as long as the process serves', ...access('open', { whileStarting: true }) },
+      detail: describeRoute({
+        name: 'healthz',
+        tag: 'operations',
+        summary: 'Liveness: 200 as long as the process serves',
+        access: 'open',
+        limits: { whileStarting: true },
+        response: json(HEALTHZ),
+      }),
     })
     .get('/readyz', async () => readyzResponse(await readiness.run()), {
-      detail: {
+      detail: describeRoute({
+        name: 'readyz',
+        tag: 'operations',
         summary: 'Readiness: 200 when every check is ok, else 503',
-        ...access('open', { whileStarting: true }),
-      },
+        access: 'open',
+        limits: { whileStarting: true },
+        response: json(READINESS),
+        otherResponses: { 503: { description: 'some check is degraded or failed', content: json(READINESS) } },
+      }),
     })
     .get('/metrics', async ({ request }) => metricsResponse(ofWallets(await metrics.render(), call(request))), {
-      detail: { summary: 'Prometheus metrics', ...access('metrics') },
+      detail: describeRoute({
+        name: 'metrics',
+        tag: 'operations',
+        summary: 'Prometheus metrics',
+        access: 'metrics',
+        response: plainText(t.String()),
+      }),
     })
     .get(
       '/api/health',
@@ -75,6 +94,34 @@ export const opsRoutes = ({ options, metrics, startedAt, call }: ServerContext, 
           ready: readiness.ready,
         };
       },
-      { detail: { summary: 'Health', ...access('public', { whileStarting: true }) } },
+      {
+        detail: describeRoute({
+          name: 'health',
+          tag: 'operations',
+          summary: 'Health',
+          access: 'public',
+          limits: { whileStarting: true },
+          response: json(HEALTH),
+        }),
+      },
     );
 };
+
+const HEALTHZ = named('Healthz', { status: t.Literal('ok'), service: t.String() });
+const CHECK_STATUS = words(['ok', 'degraded', 'fail']);
+const READINESS = named('Readiness', {
+  status: CHECK_STATUS,
+  service: t.String(),
+  time: time(),
+  durationMs: count(),
+  checks: t.Record(t.String(), t.Object({ status: CHECK_STATUS }, { additionalProperties: true })),
+});
+const HEALTH = named('Health', {
+  status: t.Literal('ok'),
+  service: t.String(),
+  version: t.String(),
+  network: t.String(),
+  time: time(),
+  uptime: count('seconds'),
+  ready: t.Boolean({ description: 'the last result of /readyz' }),
+});
