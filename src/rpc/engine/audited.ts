@@ -8,7 +8,7 @@ import type { RpcContext } from './context.ts';
 import type { RpcMethod } from './method.ts';
 import type { RpcError } from './rpc-error.ts';
 
-/** One call that the audit log may have to hold. */
+/** One call that the audit log may have to record. */
 export interface AuditedCall {
   readonly method: RpcMethod;
   readonly scope: Scope;
@@ -20,19 +20,19 @@ export interface AuditedCall {
 
 type AuditTime = 'before' | 'after';
 
-/** They neither move coins nor use, reveal or change keys, so a log that cannot be written does not prevent them. */
+/** Methods that neither move coins nor use, reveal or change keys. They run even if the log cannot be written. */
 const HARMLESS: ReadonlySet<string> = new Set([
   ...['getnewaddress', 'getrawchangeaddress', 'keypoolrefill', 'setlabel', 'lockunspent', 'walletlock', 'abortrescan'],
 ]);
-/** Their first argument names the wallet. */
+/** Methods whose first argument is the name of the wallet. */
 const NAMES_WALLET: ReadonlySet<string> = new Set(['createwallet', 'loadwallet', 'unloadwallet', 'restorewallet']);
 const KEY_CHANGES: ReadonlySet<string> = new Set(['createapikey', 'rotateapikey', 'setapikey', 'revokeapikey']);
 const MAX_NAME = 128;
 const TXID = /^[0-9a-f]{64}$/;
 
 /**
- * When a call is recorded. Calls that spend, sign, or reveal or change keys are recorded before they run, so that none
- * runs unrecorded; other wallet and admin calls are recorded when they are over, and the rest not at all.
+ * Returns when a call is recorded, or null if it is not. Calls that spend, sign, or reveal or change keys are recorded
+ * before they run, so that none runs unrecorded; other wallet and admin calls are recorded afterwards.
  */
 export function auditTime({ name }: Pick<RpcMethod, 'name'>, scope: Scope): AuditTime | null {
   if (scope === 'wallet.spend' || scope === 'wallet.keys') return HARMLESS.has(name) ? 'after' : 'before';
@@ -41,8 +41,8 @@ export function auditTime({ name }: Pick<RpcMethod, 'name'>, scope: Scope): Audi
 }
 
 /**
- * Runs a call and records it. `onResult` is to be called with what the method returned. Throws ApiError
- * `audit_unavailable` where the call must be recorded first and cannot be.
+ * Runs a call and records it. `run` must pass the result of the method to `onResult`. Throws ApiError
+ * `audit_unavailable` if the call must be recorded first and the log cannot be written.
  */
 export async function audited<T>(
   { audit }: Pick<RpcContext, 'audit'>,
@@ -58,7 +58,7 @@ export async function audited<T>(
 ): Promise<T> {
   const id = when === 'before' ? await audit.begin(about) : null;
   let subject: Subject = NO_SUBJECT;
-  const over = (outcome: string) => {
+  const recordOutcome = (outcome: string) => {
     if (id === null) audit.record(about, { outcome, ...subject });
     else audit.complete(id, about, { outcome, ...subject });
   };
@@ -66,16 +66,16 @@ export async function audited<T>(
     const result = await run((value) => {
       subject = subjectOf(about.method, value);
     });
-    over(OUTCOME_OK);
+    recordOutcome(OUTCOME_OK);
     return result;
   } catch (error) {
     const failure = codeOf(error);
-    over(String(failure.rpcCode));
+    recordOutcome(String(failure.rpcCode));
     throw failure;
   }
 }
 
-/** Who calls what, from where; no arguments but the name of the wallet. */
+/** Returns the caller, its address and the method of a call. Of the arguments only the name of the wallet is recorded. */
 export function auditCallOf(ctx: RpcContext, { method, scope, args, call, wallet }: AuditedCall): AuditCall {
   return {
     time: unixSeconds(hostClock),
@@ -100,11 +100,13 @@ function walletName(
   return only && others.length === 0 ? only.name : null;
 }
 
-/** Throws ApiError `insufficient_scope` where the caller lacks a scope, and records that where the call would be recorded. */
+/**
+ * Throws ApiError `insufficient_scope` if the caller lacks the scope, and records that for a call that would be recorded.
+ */
 export function requireScope(ctx: RpcContext, asked: AuditedCall): void {
   try {
     asked.call.require(asked.scope);
-    // The call may have waited for its turn, or stand at the end of a long batch.
+    // The key may have changed while the call was queued, or during the earlier calls of its batch.
     ctx.checkKey(asked.call, asked.scope);
   } catch (error) {
     if (auditTime(asked.method, asked.scope) !== null) ctx.audit.recordRefused(auditCallOf(ctx, asked));
@@ -119,7 +121,7 @@ interface Subject {
 
 const NO_SUBJECT: Subject = { keyId: null, txid: null };
 
-/** The transaction or the key that a result is about. */
+/** Returns the txid or the key id in a result. */
 function subjectOf(method: string, value: unknown): Subject {
   const members = typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
   if (KEY_CHANGES.has(method)) return { keyId: typeof members.id === 'string' ? members.id : null, txid: null };

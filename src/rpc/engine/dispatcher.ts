@@ -27,13 +27,13 @@ import type { JsonPieces } from './reply-body.ts';
 import { asRpcError, RPC_ERROR, RpcError } from './rpc-error.ts';
 import { RpcState } from './rpc-state.ts';
 
-/** Who calls, and through which path. */
+/** The caller of a call, and the wallet in its path. */
 export interface RpcCaller {
   readonly call: Call | null;
   readonly wallet: string | null;
   readonly signal: AbortSignal;
   readonly queueSlot: QueueSlot;
-  /** Called with what a method on the main returned. */
+  /** Called with the result of a method on the main thread. */
   readonly onResult?: (value: unknown) => void;
 }
 
@@ -42,7 +42,7 @@ interface CallInput {
   readonly params: RpcValue;
 }
 
-/** Runs methods: those that read on the main while they are short, else in a reader worker. */
+/** Runs methods: reads on the main thread while they are short, longer ones in a reader worker. */
 export class RpcDispatcher {
   readonly #ctx: RpcContext;
   readonly #service: ReadService;
@@ -54,7 +54,7 @@ export class RpcDispatcher {
     this.#service = ctx.queries;
   }
 
-  /** The result as JSON text. Throws RpcError. */
+  /** Returns the result as JSON text. Throws RpcError. */
   async run({ method: name, params, invalid }: RpcCall, caller: RpcCaller): Promise<JsonPieces> {
     const startedAt = performance.now();
     const method = RPC_METHODS.get(name);
@@ -71,7 +71,7 @@ export class RpcDispatcher {
       throw failure;
     } finally {
       this.#running.delete(running);
-      // Names are the caller's; only those that exist become labels.
+      // Callers choose the name, so only existing methods become labels.
       if (method) this.#ctx.metrics.rpc(method.name, code, (performance.now() - startedAt) / 1000);
     }
   }
@@ -91,7 +91,7 @@ export class RpcDispatcher {
     });
   }
 
-  /** What may take long ends when the key may no longer make the call. */
+  /** Runs a call, and aborts a long one when its key loses the right to make it. */
   async #followed(method: RpcMethod, scope: Scope, input: CallInput, caller: RpcCaller): Promise<JsonPieces> {
     const { call } = caller;
     if (!method.long || !call) return this.#run(method, input, caller);
@@ -99,7 +99,7 @@ export class RpcDispatcher {
     try {
       const signal = AbortSignal.any([caller.signal, following.signal]);
       const result = await this.#run(method, input, { ...caller, signal });
-      // Where it ended with what there was.
+      // The call may have ended early with a partial result.
       following.signal.throwIfAborted();
       return result;
     } catch (error) {
@@ -148,14 +148,14 @@ export class RpcDispatcher {
       const txids = spends ? asked : await txidsTouching(main.mempool, asked, signal);
       part = (env) => slotsOf(env, txids);
     }
-    // All at once: the state of the wallet ends with its snapshot.
+    // The result is complete here, since the snapshot of the wallet ends with the job.
     return [jobText(await this.#service.runJob({ job, signal, long, owner, mempoolPart: part }))];
   }
 
   #asRpcError(error: unknown, method: string, signal: AbortSignal): RpcError {
     if (error instanceof RpcError) return error;
     if (error instanceof ApiError) return asRpcError(error);
-    // The caller has left, and nobody hears of this.
+    // An error after the caller has left is not a fault.
     if (!signal.aborted || error !== signal.reason) this.#ctx.log.error('JSON-RPC call failed', { method, error });
     return new RpcError(RPC_ERROR.internal, 'Internal error');
   }

@@ -2,13 +2,13 @@ import { ApiError } from '../../http/errors.ts';
 import type { JobResult } from '../../queries/reader-jobs.ts';
 import { RpcError } from './rpc-error.ts';
 
-/** What a reader worker has made, as text. Throws what it has failed with. */
+/** Returns the result of a reader worker as text. Throws RpcError or ApiError if the job failed. */
 export function jobText(result: JobResult): string {
   const body = jobBody(result);
   return typeof body === 'string' ? body : new TextDecoder().decode(body);
 }
 
-/** The same as it came over. */
+/** Returns the result of a reader worker as it was sent. Throws RpcError or ApiError if the job failed. */
 export function jobBody(result: JobResult): string | Uint8Array {
   if (result.ok) return result.reply.body;
   if ('rpc' in result) throw new RpcError(result.rpc.rpcCode, result.rpc.message, result.rpc.data);

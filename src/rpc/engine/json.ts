@@ -1,6 +1,6 @@
 import { parseWithNumbers, rawJson } from '../../http/raw-json.ts';
 
-/** A number of a request with the text it was written as: amounts and ids must not pass through a double. */
+/** A number of a request with its text, since amounts and ids must not be rounded to a double. */
 export class NumberText {
   readonly text: string;
 
@@ -13,7 +13,7 @@ export class NumberText {
   }
 }
 
-/** A string of a request that was never made a string: its UTF-8 bytes, which are overwritten when the request is answered. */
+/** A secret string of a request as UTF-8 bytes, which are overwritten after the reply. */
 export class SecretText {
   readonly bytes: Uint8Array;
 
@@ -21,7 +21,7 @@ export class SecretText {
     this.bytes = bytes;
   }
 
-  /** Its text, for a parameter that turns out to be no secret. */
+  /** Returns the text, for a parameter that is not secret. */
   text(): string {
     return Buffer.from(this.bytes).toString();
   }
@@ -36,21 +36,20 @@ export interface RpcObject {
   readonly [key: string]: RpcValue;
 }
 
-/** Characters of a number; no value that any method accepts has so many, and long ones take long to convert. */
+/** Limit of the characters of a number. Longer ones are slow to convert, and no method accepts one. */
 const MAX_NUMBER = 1000;
 
-/** A number of a request is longer than `MAX_NUMBER`. */
+/** Thrown for a number that is longer than `MAX_NUMBER`. */
 export class NumberTooLong extends Error {
   override readonly name = 'NumberTooLong';
 }
 
 /**
- * Parses JSON and keeps the text of its numbers. Throws SyntaxError, RangeError where it is nested too deeply, or
- * NumberTooLong.
+ * Parses JSON and keeps the text of its numbers. Throws SyntaxError, RangeError for too deep nesting, or NumberTooLong.
  */
 export function parseJson(text: string): RpcValue {
   const onlyWhole = hasOnlyWholeNumbers(text);
-  // To be handed the text of each value takes several times as long, and whole numbers are written in one way only.
+  // Parsing with the text of each value takes several times longer, and a whole number has only one text.
   const value = JSON.parse(text) as ParsedJson;
   if (onlyWhole) return withTexts(value);
   return parseWithNumbers(text, (digits) => new NumberText(digits)) as RpcValue;
@@ -63,15 +62,15 @@ const BACKSLASH = 0x5c;
 const MINUS = 0x2d;
 const ZERO = 0x30;
 const NINE = 0x39;
-/** More may be rounded. */
+/** Digits of a whole number that a double always holds exactly. */
 const SAFE_DIGITS = 15;
 const DOT = 0x2e;
 const SMALL_E = 0x65;
 
-/** Where a string or a number may begin. */
+/** First character of a string or a number. */
 const BEGIN = /["\-0-9]/g;
 
-/** Whether all numbers of a JSON text are such. Throws NumberTooLong. */
+/** Whether all numbers of a JSON text are whole and exact as a double. Throws NumberTooLong. */
 function hasOnlyWholeNumbers(text: string): boolean {
   let onlyWhole = true;
   BEGIN.lastIndex = 0;
@@ -87,10 +86,10 @@ function hasOnlyWholeNumbers(text: string): boolean {
   return onlyWhole;
 }
 
-/** Matches the rest of a number, and one character more than it may have. */
+/** Matches a number up to one character more than allowed. */
 const NUMBER = new RegExp(`[-+.0-9eE]{1,${MAX_NUMBER + 1}}`, 'y');
 
-/** The place behind the number that begins at `start`. */
+/** Returns the offset behind the number that begins at `start`. Throws NumberTooLong. */
 function endOfNumber(text: string, start: number): number {
   NUMBER.lastIndex = start;
   NUMBER.test(text);
@@ -98,7 +97,7 @@ function endOfNumber(text: string, start: number): number {
   return NUMBER.lastIndex;
 }
 
-/** The place behind the number that begins at `start`, or -1 where its text may not be that of its value. */
+/** Returns the offset behind the number that begins at `start`, or -1 if its value may have another text. */
 function endOfWhole(text: string, start: number): number {
   let at = text.charCodeAt(start) === MINUS ? start + 1 : start;
   const first = at;
@@ -106,7 +105,7 @@ function endOfWhole(text: string, start: number): number {
   const next = text.charCodeAt(at) | 0x20;
   const digits = at - first;
   const leadingZero = text.charCodeAt(first) === ZERO && (digits > 1 || first > start);
-  // `|` makes small letters of capitals and leaves the dot.
+  // The bit makes letters lower case and keeps the dot.
   return digits === 0 || digits > SAFE_DIGITS || leadingZero || next === DOT || next === SMALL_E ? -1 : at;
 }
 
@@ -114,7 +113,7 @@ function isDigit(code: number): boolean {
   return code >= ZERO && code <= NINE;
 }
 
-/** The place behind the string that begins at `start`. */
+/** Returns the offset behind the string that begins at `start`. */
 function endOfString(text: string, start: number): number {
   for (let at = start + 1; ; at++) {
     at = text.indexOf('"', at);
@@ -125,7 +124,7 @@ function endOfString(text: string, start: number): number {
   }
 }
 
-/** The same value, in place, with its numbers as text. */
+/** Replaces the numbers of a value by NumberText, in place. */
 function withTexts(value: ParsedJson): RpcValue {
   if (typeof value === 'number') return new NumberText(String(value));
   if (typeof value !== 'object' || value === null) return value;
@@ -155,12 +154,12 @@ export function isObject(value: RpcValue | undefined): value is RpcObject {
   );
 }
 
-/** The member of that name, null where it is absent; never one the object inherits. */
+/** Returns an own member of an object, or null if it is absent. */
 export function member(object: RpcObject, key: string): RpcValue {
   return Object.hasOwn(object, key) ? object[key]! : null;
 }
 
-/** Core's names of the types of JSON. */
+/** Returns Core's name of the JSON type of a value. */
 export function typeName(value: RpcValue): string {
   if (value === null) return 'null';
   if (typeof value === 'boolean') return 'bool';

@@ -5,13 +5,13 @@ interface Caller {
   readonly waiting: (() => void)[];
 }
 
-/** The place of a request that runs. */
+/** Slot of a running request. */
 export interface QueueSlot {
-  /** Lets another request of the caller run while this one waits for something else. */
+  /** Gives the slot to another request of the caller while `wait` is pending, and acquires one again afterwards. */
   releaseDuring<T>(wait: () => Promise<T>): Promise<T>;
 }
 
-/** How many requests of one key run at a time; a few more wait, the rest is refused. */
+/** Bounds the running requests of each key. Some more wait in a queue, and further ones are refused. */
 export class KeyQueue {
   readonly #maxRunning: number;
   readonly #maxWaiting: number;
@@ -22,30 +22,30 @@ export class KeyQueue {
     this.#maxWaiting = maxWaiting;
   }
 
-  /** Runs `work` when it is this caller's turn. Throws ApiError `rate_limited` when too many wait already. */
+  /** Runs `work` as soon as the key `id` has a free slot. Throws ApiError `rate_limited` if its queue is full. */
   async run<T>(id: string, work: (turn: QueueSlot) => Promise<T>): Promise<T> {
     const others = this.#callers.get(id);
     if (others && others.running >= this.#maxRunning && others.waiting.length >= this.#maxWaiting)
       fail('rate_limited', 'too many JSON-RPC requests at a time', { scope: 'rpc', retryAfter: 1 });
-    const place = this.#begin(id);
-    if (place) await place;
+    const waiting = this.#acquire(id);
+    if (waiting) await waiting;
     const releaseDuring = async <R>(wait: () => Promise<R>): Promise<R> => {
-      this.#end(id);
+      this.#release(id);
       try {
         return await wait();
       } finally {
-        await this.#begin(id);
+        await this.#acquire(id);
       }
     };
     try {
       return await work({ releaseDuring });
     } finally {
-      this.#end(id);
+      this.#release(id);
     }
   }
 
-  /** Takes a place; undefined where there is one at once. */
-  #begin(id: string): Promise<void> | undefined {
+  /** Acquires a slot; undefined if one is free at once. */
+  #acquire(id: string): Promise<void> | undefined {
     let caller = this.#callers.get(id);
     if (!caller) this.#callers.set(id, (caller = { running: 0, waiting: [] }));
     if (caller.running < this.#maxRunning) {
@@ -53,11 +53,11 @@ export class KeyQueue {
       return undefined;
     }
     const { waiting } = caller;
-    // Whoever ends hands over its place, so the count stays.
+    // A request that ends passes its slot on, so `running` stays the same.
     return new Promise((resolve) => waiting.push(resolve));
   }
 
-  #end(id: string): void {
+  #release(id: string): void {
     const caller = this.#callers.get(id)!;
     const next = caller.waiting.shift();
     if (next) next();

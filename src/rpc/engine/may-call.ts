@@ -4,7 +4,7 @@ import { RPC_METHODS } from '../methods/methods.ts';
 
 const SCOPES: ReadonlySet<Scope> = new Set([...RPC_METHODS.values()].map(({ scope }) => scope));
 
-/** Whether there is any method that the caller may call. */
+/** Whether the caller may call at least one method. */
 export function mayCallAny({ scopes, rpcWhitelist }: Principal): boolean {
   return rpcWhitelist?.size !== 0 && [...SCOPES].some((scope) => hasScope(scopes, scope));
 }

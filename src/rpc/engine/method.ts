@@ -29,30 +29,30 @@ type RpcCategory =
 
 export interface RunningCall {
   readonly method: string;
-  /** On the clock that does not jump, milliseconds. */
+  /** Monotonic time, milliseconds. */
   readonly startedAt: number;
 }
 
-/** What a method has that runs on the front: the node beside the chain. */
+/** Environment of a method on the main thread: the node, and reads of the chain. */
 export interface MainThreadEnv {
   readonly ctx: RpcContext;
   readonly call: Call | null;
-  /** The wallet named in the path, or null. */
+  /** Name of the wallet in the path, or null. */
   readonly wallet: string | null;
   readonly signal: AbortSignal;
   readonly state: RpcState;
-  /** Calls that are being answered, this one among them. */
+  /** Running calls, including this one. */
   readonly running: Iterable<RunningCall>;
-  /** To be given back while waiting for what may be long in coming. */
+  /** Slot of the call in the queue of its key, to be released during long waits. */
   readonly queueSlot: QueueSlot;
-  /** The mempool as it is now; `read` gives it together with the chain. */
+  /** The present mempool; `read` shows it together with the chain. */
   readonly mempool: MempoolMirror;
   readonly settings: ReadSettings;
-  /** Reads on one snapshot; for what takes no time worth speaking of. */
+  /** Reads one snapshot. `read` must be short, since it runs on the main thread. */
   read<T>(read: (env: ReadEnv) => T): Promise<T>;
 }
 
-/** A result that is JSON already. */
+/** A result that is already JSON text. */
 export class JsonText {
   readonly pieces: JsonPieces;
 
@@ -72,41 +72,41 @@ interface MethodText {
   readonly result: Schema;
   /** At least one where the method has parameters. A method without parameters is called in one way only. */
   readonly examples?: readonly Example[];
-  /** What a key needs to call it, whatever the arguments are. */
+  /** Scope that a key needs for every call. */
   readonly scope: Scope;
-  /** May take minutes: it waits for a reader worker of its own and has no time limit. */
+  /** May take minutes. It runs in a reader worker of its own, without a time limit. */
   readonly long?: boolean;
-  /** For tests and for those who know: the document for callers leaves it out. */
+  /** For tests and debugging; the OpenRPC document omits it by default. */
   readonly hidden?: boolean;
 }
 
-/** A scope that some calls of a method need beside the scope of the method. */
+/** A scope that some calls of a method need in addition. */
 export interface FurtherScope<A extends readonly unknown[]> {
   readonly scope: Scope;
-  /** Which calls, for the documents: `private is true`. */
+  /** Condition for the documents, such as `private is true`. */
   readonly where: string;
   applies(...args: A): boolean;
 }
 
 /**
- * One method of JSON-RPC. `reads` methods see the chain alone, and `wallet` methods a wallet beside it, so that a reader
- * worker can run them as well.
+ * One method of JSON-RPC. Methods that run on `reads` see the chain only, those on `wallet` a wallet as well. A reader
+ * worker can run both; methods on `main` need the node and run on the main thread.
  */
 export interface RpcMethod extends MethodText {
   readonly params: readonly Param<unknown>[];
   readonly runsOn: 'reads' | 'wallet' | 'main';
   readonly further?: FurtherScope<readonly unknown[]>;
-  /** Slots of the mempool that a worker needs to run it; without this it runs without the mempool. */
+  /** Mempool slots that a worker needs for the call. Without this function it runs without the mempool. */
   mempoolPart?(env: ReadEnv | WalletEnv, args: readonly unknown[]): Iterable<number>;
-  /** The same by what the arguments spend, where reading them is long: then a worker is asked for that as well. */
+  /** Outpoints that the arguments spend, if parsing them is long work for a worker. Their transactions are needed. */
   spends?(env: ReadEnv, args: readonly unknown[]): readonly Outpoint[];
-  /** The same by what touches scripts that the arguments name. */
+  /** Scripts in the arguments. Mempool transactions that touch them are needed. */
   scripts?(env: ReadEnv, args: readonly unknown[]): readonly Uint8Array[];
-  /** Takes arguments that were checked. What it returns is serialized as it is. */
+  /** Runs the call with validated arguments. The result is serialized as it is. */
   invoke(env: ReadEnv | WalletEnv | MainThreadEnv, args: readonly unknown[]): unknown;
 }
 
-/** A method that answers from the chain, and from the mempool beside it. */
+/** Declares a method that reads the chain and the mempool. */
 export function rpcMethod<const P extends readonly Param<unknown>[]>(
   definition: MethodText & {
     readonly params: P;
@@ -127,7 +127,7 @@ export function rpcMethod<const P extends readonly Param<unknown>[]>(
   };
 }
 
-/** A method that answers from a wallet, and from chain and mempool beside it. */
+/** Declares a method that reads a wallet, the chain and the mempool. */
 export function walletMethod<const P extends readonly Param<unknown>[]>(
   definition: Omit<MethodText, 'category' | 'scope'> & {
     readonly params: P;
@@ -148,7 +148,7 @@ export function walletMethod<const P extends readonly Param<unknown>[]>(
   };
 }
 
-/** A method that needs the node, and so runs on the front; it may return a promise. */
+/** Declares a method that calls the node, and so runs on the main thread. `run` may return a promise. */
 export function nodeMethod<const P extends readonly Param<unknown>[]>(
   definition: MethodText & {
     readonly params: P;
@@ -165,12 +165,12 @@ export function nodeMethod<const P extends readonly Param<unknown>[]>(
   };
 }
 
-/** The scope that one call needs: the further one where its arguments ask for more. */
+/** Returns the scope that a call with these arguments needs. */
 export function scopeOfCall({ scope, further }: RpcMethod, args: readonly unknown[]): Scope {
   return further?.applies(...args) ? further.scope : scope;
 }
 
-/** The scopes of a method in words: `wallet.read; wallet.keys where private is true`. */
+/** Returns the scopes of a method as text: `wallet.read; wallet.keys where private is true`. */
 export function scopeText({ scope, further }: Pick<RpcMethod, 'scope' | 'further'>): string {
   return further ? `${scope}; ${further.scope} where ${further.where}` : scope;
 }
@@ -180,12 +180,12 @@ export function examplesOf({ examples, params }: RpcMethod): readonly Example[] 
   return examples ?? (params.length === 0 ? [example([])] : []);
 }
 
-/** Whether it has a parameter that is kept secret. */
+/** Whether the method has a secret parameter. */
 export function hasSecrets({ params }: RpcMethod): boolean {
   return params.some(({ secret }) => secret);
 }
 
-/** `getblock "blockhash" ( verbosity )` */
+/** Returns the line of usage: `getblock "blockhash" ( verbosity )`. */
 export function usage({ name, params }: RpcMethod): string {
   let line = name;
   let inOptional = false;
@@ -198,7 +198,7 @@ export function usage({ name, params }: RpcMethod): string {
   return inOptional ? `${line} )` : line;
 }
 
-/** The values a method is called with. Throws RpcError with Core's codes and texts. */
+/** Returns the values of the arguments of a call. Throws RpcError with Core's codes and texts. */
 export function readArguments(method: RpcMethod, given: RpcValue): unknown[] {
   const { params } = method;
   const args = Array.isArray(given)

@@ -4,7 +4,10 @@ import { anything, type JsonSchema, jsonSchema } from './schema.ts';
 
 const OPENRPC_VERSION = '1.4.1';
 
-/** The document by which programs learn the methods (OpenRPC), by name; the members with an x are Core's but for the scope. */
+/**
+ * Returns the OpenRPC document of the methods, sorted by name. Members with `x-bitcoin` are Core's, `x-scope` and
+ * `x-examples` are ours.
+ */
 export function openRpcDocument(
   methods: Iterable<RpcMethod>,
   { version, withHidden }: { readonly version: string; readonly withHidden: boolean },
@@ -14,7 +17,7 @@ export function openRpcDocument(
     info: {
       title: 'Obverse JSON-RPC',
       version: `v${version}`,
-      description: 'The methods of this node, as they are declared in it.',
+      description: 'The JSON-RPC methods of this node.',
     },
     methods: [...methods]
       .filter(({ hidden }) => withHidden || !hidden)

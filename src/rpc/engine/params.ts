@@ -6,25 +6,25 @@ import { member, NumberText, type RpcObject, type RpcValue, SecretText, typeName
 import { rpcFail } from './rpc-error.ts';
 import { anyOf, anything, arr, bool, hashStr, hexStr, int, num, obj, type Schema, str } from './schema.ts';
 
-/** One parameter of a method: its name, what JSON it takes, and the value it becomes. */
+/** One parameter of a method: its name, its JSON type, and the conversion to its value. */
 export interface Param<T> {
   readonly name: string;
-  /** Older names that are still taken. */
+  /** Older names that are still accepted. */
   readonly aliases: readonly string[];
   /** The JSON type checked before the method runs; `any` is checked by `read` alone. */
   readonly type: 'string' | 'number' | 'bool' | 'array' | 'object' | 'any';
   readonly required: boolean;
-  /** In the line of usage. */
+  /** Text in the line of usage. */
   readonly oneline: string;
-  /** Members that may be given flat as named parameters. */
+  /** Members that callers may give as named parameters of their own. */
   readonly members: readonly string[];
-  /** What it looks like and means, for callers; anything where it is not said. */
+  /** Form and description for callers; any value if it is absent. */
   readonly schema?: Schema;
-  /** What stands for it where it is left out: a JSON value, or undefined where there is none to name. */
+  /** JSON value that applies by default; undefined if no single value does. */
   readonly fallback?: unknown;
-  /** It is there for older callers alone. */
+  /** Accepted for older clients only, without effect. */
   readonly placeholder?: boolean;
-  /** Its text is kept as bytes, which are overwritten when the call is answered. */
+  /** The text is kept as bytes, which are overwritten after the reply. */
   readonly secret?: boolean;
   read(value: RpcValue): T;
 }
@@ -32,9 +32,9 @@ export interface Param<T> {
 interface Naming {
   readonly aliases?: readonly string[];
   readonly oneline?: string;
-  /** What it means. */
+  /** Description in sentences. */
   readonly note?: string;
-  /** Where it is not plain from the kind of parameter. */
+  /** Form, if the kind of parameter does not say it. */
   readonly schema?: Schema;
   readonly placeholder?: boolean;
 }
@@ -51,7 +51,7 @@ function param<T>(
   return { name, aliases, type, required: true, oneline, members: [], schema: shown, placeholder, read };
 }
 
-/** The same parameter, which may be left out or null. */
+/** Returns the parameter as an optional one, for which `fallback` is the value if it is absent or null. */
 export function optional<T, D>(inner: Param<T>, fallback: D): Param<T | D> {
   return {
     ...inner,
@@ -73,7 +73,7 @@ export function text(name: string, naming?: Naming): Param<string> {
   return param(name, 'string', str(), (value) => value as string, naming);
 }
 
-/** A secret text, as UTF-8. It is a string only where secrets were not extracted from the request. */
+/** A secret text as UTF-8. The value is a string only if secrets were not extracted from the request. */
 export function secret(name: string, naming?: Naming): Param<Uint8Array> {
   const read = (value: RpcValue) => (value instanceof SecretText ? value.bytes : sharedText(value as string));
   return { ...param(name, 'string', str(), read, naming), secret: true };
@@ -83,7 +83,7 @@ export function flag(name: string, naming?: Naming): Param<boolean> {
   return param(name, 'bool', bool(), (value) => value as boolean, naming);
 }
 
-/** A whole number within 32 bits, signed unless told otherwise. */
+/** A whole number of 32 bits, signed by default. */
 export function integer(
   name: string,
   { unsigned = false, ...naming }: Naming & { unsigned?: boolean } = {},
@@ -91,7 +91,7 @@ export function integer(
   return param(name, 'number', int(), (value) => readInteger(value, unsigned), naming);
 }
 
-/** A hash in display order. `label` is what its errors call it. */
+/** A hash in display order. `label` is its name in error texts. */
 export function hash<H extends BlockHash | Txid>(name: string, label = name, naming?: Naming): Param<H> {
   return param(name, 'string', hashStr(), (value) => readHash<H>(value, label), naming);
 }
@@ -153,7 +153,7 @@ export function feerate(name: string, naming?: Naming): Param<Amount> {
   );
 }
 
-/** A level of detail; true stands for 1 and false for 0. */
+/** A level of detail; true means 1 and false means 0. */
 export function verbosity(name: string, naming?: Naming): Param<number> {
   return param(
     name,
@@ -181,7 +181,7 @@ export function array<T>(name: string, read: (value: RpcValue) => T, naming: Nam
   return param(name, 'array', schema, (value) => (value as RpcValue[]).map(read), { oneline, ...naming });
 }
 
-/** An object whose members may also be given flat: their names, or what each of them looks like. */
+/** An object whose members may also be named parameters. `members` holds their names, or their schemas by name. */
 export function options(
   name: string,
   members: readonly string[] | Readonly<Record<string, Schema>>,
@@ -198,12 +198,12 @@ export function options(
   return { ...param(name, 'object', shown, (value) => value as RpcObject, { oneline, ...naming }), members: names };
 }
 
-/** What is read by the method itself. */
+/** A value that the method itself parses. */
 export function any(name: string, naming: Naming = {}): Param<RpcValue> {
   return param(name, 'any', anything(), (value) => value, { oneline: name, ...naming });
 }
 
-/** An object that is given as a whole. */
+/** An object whose members cannot be named parameters. */
 export function object(name: string, naming: Naming = {}): Param<RpcObject> {
   return param(name, 'object', obj({}), (value) => value as RpcObject, naming);
 }
@@ -242,7 +242,7 @@ export function readHash<H extends BlockHash | Txid>(value: RpcValue, label: str
   return hashFromHex<H>(digits);
 }
 
-/** An object all of whose members are there, with Core's type names. */
+/** Returns an object with exactly the expected members, which have Core's type names. Throws RpcError. */
 export function readObject(value: RpcValue, expected: Readonly<Record<string, string>>): RpcObject {
   const object = expect<RpcObject>(value, 'object');
   for (const key of Object.keys(expected)) if (member(object, key) === null) rpcFail('type', `Missing ${key}`);
@@ -250,7 +250,7 @@ export function readObject(value: RpcValue, expected: Readonly<Record<string, st
   return object;
 }
 
-/** Checks the members of an object against Core's type names; a member may be left out or null. */
+/** Checks the members of an object against Core's type names; a member may be absent or null. Throws RpcError. */
 export function checkMembers(object: RpcObject, expected: Readonly<Record<string, string>>): void {
   for (const [key, type] of Object.entries(expected)) {
     const value = member(object, key);
@@ -265,7 +265,7 @@ function expect<T extends RpcValue>(value: RpcValue, type: string): T {
   return rpcFail('type', `JSON value of type ${typeName(value)} is not of expected type ${type}`);
 }
 
-/** Core's ParseFixedPoint with eight decimals: digits, an exponent where it leaves whole satoshis, no leading zero. */
+/** Core's ParseFixedPoint with eight decimals. Returns null for fractions of a satoshi and for leading zeros. */
 function fixedPoint(digits: string): Amount | null {
   const match = /^(-?)(0|[1-9]\d*)(?:\.(\d+))?(?:[eE]([+-]?\d{1,4}))?$/.exec(digits);
   if (!match || digits.length > 100) return null;
@@ -286,7 +286,7 @@ function fixedPoint(digits: string): Amount | null {
   return sign ? -amount : amount;
 }
 
-/** Arguments given by name, as positions; holes become null. Throws RpcError as Core does. */
+/** Converts named arguments to positional ones; gaps become null. Throws RpcError as Core does. */
 export function positional(named: RpcObject, params: readonly Param<unknown>[]): RpcValue[] {
   const left = new Map(Object.entries(named));
   const out: RpcValue[] = [];

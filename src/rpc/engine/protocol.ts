@@ -3,24 +3,24 @@ import { isObject, member, NumberText, type RpcValue } from './json.ts';
 import { type JsonPieces, replyBody, type SendLong } from './reply-body.ts';
 import { RPC_ERROR, RpcError } from './rpc-error.ts';
 
-/** One call as it was understood, or what is wrong with it. */
+/** One parsed call; `invalid` holds the error of a malformed one. */
 export interface RpcCall {
   readonly version: '2.0' | 'legacy';
-  /** JSON text to echo; undefined where the call had none. */
+  /** Id to repeat in the reply, as JSON text; undefined if the call had none. */
   readonly id: string | undefined;
   readonly method: string;
   readonly params: RpcValue;
   readonly invalid: RpcError | null;
 }
 
-/** A 2.0 call without id wants no answer. */
+/** A call of version 2.0 without id gets no reply. */
 export function isNotification({ version, id }: RpcCall): boolean {
   return version === '2.0' && id === undefined;
 }
 
 const bad = (message: string) => new RpcError(RPC_ERROR.invalidRequest, message);
 
-/** Reads one request object; never throws. */
+/** Parses one request object; never throws. */
 export function readCall(value: RpcValue): RpcCall {
   if (!isObject(value))
     return { version: 'legacy', id: 'null', method: '', params: null, invalid: bad('Invalid Request object') };
@@ -47,7 +47,7 @@ function isScalarId(id: RpcValue | undefined): boolean {
   return id === undefined || id === null || typeof id === 'string' || id instanceof NumberText;
 }
 
-/** The reply to a call that worked. */
+/** Returns the reply to a successful call. */
 export function resultReply({ version, id }: Pick<RpcCall, 'version' | 'id'>, result: JsonPieces): JsonPieces {
   const tail = id === undefined ? '}' : `,"id":${id}}`;
   return version === '2.0'
@@ -62,7 +62,7 @@ export function errorReply({ version, id }: Pick<RpcCall, 'version' | 'id'>, err
   return version === '2.0' ? `{"jsonrpc":"2.0","error":${text}${tail}}` : `{"result":null,"error":${text}${tail}}`;
 }
 
-/** The HTTP status of a single call that failed: 200 in version 2.0 wherever the request itself made sense. */
+/** Returns the HTTP status of a single failed call. In version 2.0 it is 200 if the request itself is valid. */
 export function errorStatus({ version, invalid }: Pick<RpcCall, 'version' | 'invalid'>, { rpcCode }: RpcError): number {
   if (invalid || rpcCode === RPC_ERROR.invalidRequest) return 400;
   if (version === '2.0') return 200;
@@ -70,11 +70,11 @@ export function errorStatus({ version, invalid }: Pick<RpcCall, 'version' | 'inv
 }
 
 export function rpcReply(status: number, pieces: JsonPieces, send: SendLong | null = null): Response {
-  // The line end is Core's.
+  // Core ends its replies with a line break.
   return new Response(replyBody([...pieces, '\n'], send), { status, headers: { 'content-type': RPC_TYPE } });
 }
 
-/** The reply to a batch: what its calls were answered, but for notifications. */
+/** Returns the reply to a batch. `replies` holds those of all calls except notifications. */
 export function batchReply(
   calls: readonly RpcCall[],
   replies: readonly string[],

@@ -1,24 +1,24 @@
 import { LONG_REPLY } from '../../http/reply-ledger.ts';
 
-/** JSON text in pieces: text, or ASCII bytes. So that the longest replies are never put together. */
+/** JSON text in pieces: text, or ASCII bytes. The longest replies are never joined into one text. */
 export type JsonPieces = readonly (string | Uint8Array)[];
 
-/** What is sent of a long reply in a turn of the loop. */
+/** Characters or bytes of a long reply that are sent per slice. */
 const PIECE = 256 << 10;
 
-/** Makes a body of pieces that are encoded while they are sent; `length` is about what they hold. */
+/** Returns a body whose pieces are encoded while they are sent. `length` is their approximate number of bytes. */
 export type SendLong = (pieces: Iterator<Uint8Array>, length: number) => ReadableStream<Uint8Array>;
 
 /**
- * The body of a reply. A short one is a text; a long one, hundreds of megabytes where somebody asks for all of a large
- * mempool, is sent a piece at a time by `send`, as fast as the client reads it, while others have their turn.
+ * Returns the body of a reply. A short one is a text. A long one, such as the hundreds of megabytes of a large mempool,
+ * is sent by `send` in slices, as fast as the client reads it.
  */
 export function replyBody(pieces: JsonPieces, send: SendLong | null): string | ReadableStream<Uint8Array> {
   const length = pieces.reduce((sum, piece) => sum + piece.length, 0);
   return send === null || length <= LONG_REPLY ? joined(pieces) : send(encodedParts(pieces), length);
 }
 
-/** All pieces as one text. */
+/** Joins all pieces into one text. */
 export function joined(pieces: JsonPieces): string {
   return pieces
     .map((piece) =>
@@ -27,7 +27,7 @@ export function joined(pieces: JsonPieces): string {
     .join('');
 }
 
-/** Texts as one or more pieces; each but the last is about as long as is sent at once. */
+/** Collects texts into pieces of about the size of a slice. */
 export class PieceWriter {
   readonly #pieces: string[] = [];
   #parts: string[] = [];
@@ -39,7 +39,7 @@ export class PieceWriter {
     if (this.#length >= PIECE) this.#flush();
   }
 
-  /** All that was added. */
+  /** Returns all pieces. */
   end(): readonly string[] {
     this.#flush();
     return this.#pieces;
@@ -61,7 +61,7 @@ function* partsOf(pieces: JsonPieces): Generator<string | Uint8Array, void> {
   for (const piece of pieces)
     for (let at = 0; at < piece.length; ) {
       let end = Math.min(piece.length, at + PIECE);
-      // Both halves of a character go together.
+      // A surrogate pair is never split.
       if (typeof piece === 'string' && isHighSurrogate(piece.charCodeAt(end - 1))) end++;
       yield piece.slice(at, end);
       at = end;

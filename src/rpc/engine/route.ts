@@ -28,43 +28,43 @@ import { RPC_ROUTE } from './route-description.ts';
 import { RPC_ERROR, RpcError } from './rpc-error.ts';
 import { extractSecrets, revealed } from './secret-texts.ts';
 
-/** Methods with parameters that must not become strings. */
+/** Methods with secret parameters, which must not become JavaScript strings. */
 const SECRET_METHODS = [...RPC_METHODS.values()].filter(hasSecrets).map(({ name }) => name);
 type ReplyTarget = RpcCaller & { readonly send: SendLong };
 
-/** Of those who take no turns. */
+/** Slot of internal calls, which are not queued. */
 const UNQUEUED: QueueSlot = { releaseDuring: (wait) => wait() };
-/** curl's default type among them. */
+/** Accepted media types. The last one is the default of curl. */
 const CONTENT_TYPES = ['application/json', 'application/json-rpc', 'text/plain', 'application/x-www-form-urlencoded'];
-/** Calls of a batch run at most this long before others get their turn. */
+/** Time limit of one slice of a batch, milliseconds. */
 const SLICE_MS = 2;
 
 /** JSON-RPC at `POST /` and `POST /wallet/<name>`. */
 export const rpcRoutes = (ctx: RpcContext) => {
   const dispatcher = new RpcDispatcher(ctx);
   const { limits } = ctx.options;
-  const callers = new KeyQueue(limits.rpcMaxRunning, limits.rpcMaxQueued);
+  const queue = new KeyQueue(limits.rpcMaxRunning, limits.rpcMaxQueued);
   const probe = readCall({ jsonrpc: '2.0', method: 'getblockcount' });
   ctx.rpcProbe = () =>
     dispatcher.run(probe, { call: null, wallet: null, signal: new AbortController().signal, queueSlot: UNQUEUED });
 
-  const answer = async (request: Request, wallet: string | null): Promise<Response> => {
+  const handle = async (request: Request, wallet: string | null): Promise<Response> => {
     const call = ctx.call(request);
     checkContentType(request);
     const bytes = await request.bytes();
-    // The front serves everybody: one caller's million little values must not hold it up.
+    // One request with a million small values would block the main thread for all callers.
     const excess = await excessOf(bytes);
     if (excess) throw new RpcError(RPC_ERROR.invalidRequest, `the request holds more than ${excess}`);
     const secrets = extractSecrets(bytes, SECRET_METHODS);
     try {
       const body = parseBody(secrets ? secrets.text : new TextDecoder().decode(bytes));
-      return await answerBody(secrets ? secrets.restore(body) : body, call, { wallet, signal: request.signal });
+      return await handleBody(secrets ? secrets.restore(body) : body, call, { wallet, signal: request.signal });
     } finally {
       secrets?.wipe();
     }
   };
 
-  const answerBody = (
+  const handleBody = (
     body: RpcValue,
     call: Call,
     { wallet, signal }: Pick<RpcCaller, 'wallet' | 'signal'>,
@@ -78,41 +78,41 @@ export const rpcRoutes = (ctx: RpcContext) => {
     if (!Array.isArray(body)) {
       const only = withTexts(readCall(body));
       checkAllowed(ctx, [only], call, wallet);
-      return callers.run(id, (queueSlot) => single(dispatcher, only, { call, wallet, signal, queueSlot, send }));
+      return queue.run(id, (queueSlot) => single(dispatcher, only, { call, wallet, signal, queueSlot, send }));
     }
     if (body.length > limits.rpcMaxBatch)
       throw new RpcError(RPC_ERROR.invalidRequest, `more than ${limits.rpcMaxBatch} calls`);
     const calls = (body as RpcValue[]).map((each) => withTexts(readCall(each)));
     checkAllowed(ctx, calls, call, wallet);
     call.charge(Math.max(0, calls.length - 1));
-    return callers.run(id, (queueSlot) => batch(dispatcher, calls, { call, wallet, signal, queueSlot, send }));
+    return queue.run(id, (queueSlot) => batch(dispatcher, calls, { call, wallet, signal, queueSlot, send }));
   };
 
   const bounds = { bodyLimit: limits.rpcBodyBytes, unlimitedTime: true };
   const detail = (name: string, summary: string) => describeRoute({ ...RPC_ROUTE, name, summary, limits: bounds });
   return new Elysia({ name: 'rpc' })
-    .post('/', async ({ request }) => orParseError(() => answer(request, null)), {
+    .post('/', async ({ request }) => orParseError(() => handle(request, null)), {
       parse: 'none',
       detail: detail('rpc', 'JSON-RPC'),
     })
-    .post('/wallet/', async ({ request }) => orParseError(() => answer(request, '')), {
+    .post('/wallet/', async ({ request }) => orParseError(() => handle(request, '')), {
       parse: 'none',
-      // The wallet without a name of older versions: none that is here, and said in the same words.
+      // Older clients use this path for the unnamed default wallet, which does not exist here.
       detail: { ...detail('rpc-unnamed-wallet', 'JSON-RPC'), hide: true },
     })
-    .post('/wallet/:name', async ({ request, params }) => orParseError(() => answer(request, params.name)), {
+    .post('/wallet/:name', async ({ request, params }) => orParseError(() => handle(request, params.name)), {
       parse: 'none',
       params: t.Object({ name: t.String({ description: 'name of a wallet' }) }),
       detail: detail('rpc-wallet', 'JSON-RPC of one wallet'),
     });
 };
 
-/** A reply to what cannot be understood takes the newer form, which older clients understand as well. */
+/** Form of the reply to a request that cannot be parsed. Older clients understand version 2.0 as well. */
 const UNKNOWN = { version: '2.0', id: 'null' } as const;
 
-async function orParseError(answer: () => Promise<Response>): Promise<Response> {
+async function orParseError(handle: () => Promise<Response>): Promise<Response> {
   try {
-    return await answer();
+    return await handle();
   } catch (error) {
     if (error instanceof RpcError) return rpcReply(400, [errorReply(UNKNOWN, error)]);
     throw error;
@@ -122,7 +122,7 @@ async function orParseError(answer: () => Promise<Response>): Promise<Response> 
 function checkContentType(request: Request): void {
   const type = mediaType(request);
   if (type === '' || CONTENT_TYPES.includes(type)) return;
-  throw new ApiError('unsupported_media_type', `${type} is not taken here`, { accepted: CONTENT_TYPES });
+  throw new ApiError('unsupported_media_type', `unsupported media type ${type}`, { accepted: CONTENT_TYPES });
 }
 
 function parseBody(text: string): RpcValue {
@@ -137,18 +137,18 @@ function parseBody(text: string): RpcValue {
   return body;
 }
 
-/** Only a method with secrets gets them as such. */
+/** Converts secret texts to strings, except for methods with secret parameters. */
 function withTexts(call: RpcCall): RpcCall {
   const method = RPC_METHODS.get(call.method);
   return method && hasSecrets(method) ? call : { ...call, params: revealed(call.params) };
 }
 
-/** Refuses the whole request when any of its calls is beyond the caller's scopes or list of methods. */
+/** Throws ApiError for the whole request if the caller may not make one of its calls. */
 function checkAllowed(ctx: RpcContext, calls: readonly RpcCall[], call: Call, wallet: string | null): void {
   const { rpcWhitelist } = call.principal;
   for (const { method } of calls) {
     if (rpcWhitelist && !rpcWhitelist.has(method.toLowerCase()))
-      fail('insufficient_scope', `the method ${method} is not on the caller's list`);
+      fail('insufficient_scope', `the whitelist of the caller does not contain the method ${method}`);
     const known = RPC_METHODS.get(method);
     if (known) requireScope(ctx, { method: known, scope: known.scope, args: [], call, wallet });
   }

@@ -1,7 +1,7 @@
 import { type ApiError, type ErrorDetails, FAILURES, type FailureCode } from '../../http/errors.ts';
 import { isRefusal, type Refusal } from '../../port/refusal.ts';
 
-/** Codes of JSON-RPC errors, as Core numbers them. */
+/** Core's codes of JSON-RPC errors. */
 export const RPC_ERROR = {
   parse: -32700,
   invalidRequest: -32600,
@@ -41,7 +41,7 @@ export const RPC_ERROR = {
   clientInInitialDownload: -10,
 } as const;
 
-/** A failed call: the message is Core's where Core has one. */
+/** Error of a call. The message is Core's if Core has one. */
 export class RpcError extends Error {
   override readonly name = 'RpcError';
   readonly rpcCode: number;
@@ -54,14 +54,14 @@ export class RpcError extends Error {
   }
 }
 
-/** The same refusal, as JSON-RPC tells it. */
+/** Converts an error of the API into one of JSON-RPC. */
 export function asRpcError({ failure, message, details }: ApiError): RpcError {
   return new RpcError(FAILURES[failure].rpc, message, { code: failure, details });
 }
 
 /**
- * Throws an RpcError; an expression, so that it can stand behind `??`. `failure` where it tells programs more than the
- * number of Core does.
+ * Throws an RpcError. It is an expression, so that it can follow `??`. `failure` is given if it says more to programs
+ * than Core's code.
  */
 export function rpcFail(
   kind: keyof typeof RPC_ERROR,
@@ -72,7 +72,7 @@ export function rpcFail(
   throw new RpcError(RPC_ERROR[kind], message, failure && { code: failure, details });
 }
 
-/** A result of the node thread; throws an RpcError where it has refused. */
+/** Returns the result of a node call. Throws RpcError if the node refused the call. */
 export function orFail<T>(result: T | Refusal): T {
   return isRefusal(result) ? rpcFail(result.refused, result.message) : result;
 }

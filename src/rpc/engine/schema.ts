@@ -1,8 +1,8 @@
-/** What a JSON value looks like. The help of a method and its JSON Schema are both made of this. */
+/** Form of a JSON value, from which help and JSON Schema are generated. */
 export type Schema = {
-  /** What it means, where its name does not say that. */
+  /** Meaning of the value; empty if its name is enough. */
   readonly note: string;
-  /** As the member of an object: it may be absent. */
+  /** Whether it may be absent as a member of an object. */
   readonly optional?: boolean;
 } & (
   | { readonly kind: Scalar }
@@ -17,7 +17,7 @@ export type JsonSchema = Readonly<Record<string, unknown>>;
 
 type Scalar = keyof typeof SCALARS;
 
-/** Words for the help, and JSON Schema. The members with an x are Core's. */
+/** Words of the help, and JSON Schemas. The members with an x are Core's. */
 const SCALARS = {
   any: { word: 'any', json: {} },
   null: { word: 'null', json: { type: 'null' } },
@@ -39,13 +39,13 @@ export const anything = scalar('any');
 export const nil = scalar('null');
 export const bool = scalar('bool');
 export const str = scalar('string');
-/** Bytes; may be empty. */
+/** Bytes as hex; may be empty. */
 export const hexStr = scalar('hex');
 /** 32 bytes in display order. */
 export const hashStr = scalar('hash');
 export const int = scalar('integer');
 export const num = scalar('number');
-/** Coins; a number with eight decimals. */
+/** Amount in coins with eight decimals. */
 export const coinAmount = scalar('amount');
 export const unixTime = scalar('time');
 
@@ -62,12 +62,12 @@ export function obj(members: Readonly<Record<string, Schema>>, note = ''): Schem
   return { kind: 'object', members, note };
 }
 
-/** An object with members of any name; `key` says what the names are. */
+/** An object with members of any name; `key` describes the names. */
 export function mapOf(key: string, of: Schema, note = ''): Schema {
   return { kind: 'map', key, of, note };
 }
 
-/** One of several forms; the note of each says when. */
+/** One of several forms, whose notes say when each applies. */
 export function anyOf(...of: readonly Schema[]): Schema {
   return { kind: 'anyOf', of, note: '' };
 }
@@ -114,7 +114,7 @@ function bareJsonSchema(schema: Schema): JsonSchema {
   }
 }
 
-/** Where notes begin. */
+/** Column in which notes begin. */
 const NOTE_COLUMN = 42;
 const INDENT = '  ';
 
@@ -124,13 +124,13 @@ export function isInline(schema: Schema): boolean {
   return schema.kind in SCALARS;
 }
 
-/** The schema as a person reads it, a line for each member; `between` separates alternative forms. */
+/** Returns the schema as text with one line per member; `between` separates alternative forms. */
 export function schemaText(schema: Schema, between = '\nor\n'): string {
   if (schema.kind === 'anyOf') return schema.of.map((form) => lines(form, '', '').join('\n')).join(between);
   return lines(schema, '', '').join('\n');
 }
 
-/** `before` stands in front of the value on its first line. */
+/** `before` is the text before the value in its first line. */
 function lines(schema: Schema, indent: string, before: string): string[] {
   const head = indent + before;
   const inner = indent + INDENT;

@@ -8,26 +8,26 @@ const COMMA = 0x2c;
 const COLON = 0x3a;
 const SMALL_U = 0x75;
 const PARAMS = Buffer.from('"params"');
-/** Of UTF-8, by the number of bytes that follow. */
+/** Lead bits of a UTF-8 sequence, by the number of continuation bytes. */
 const LEADS = [0, 0xc0, 0xe0, 0xf0] as const;
-/** Secrets are not extracted from longer requests: a passphrase needs no such length. */
+/** Limit in bytes of the requests from which secrets are extracted. No passphrase needs more. */
 const MAX_BODY = 256 * 1024;
-/** What a backslash and a letter stand for. */
+/** Characters of the escapes of a backslash and a letter. */
 const ESCAPES = new Map([...'"\\/bfnrt'].map((letter, i) => [letter.charCodeAt(0), '"\\/\b\f\n\r\t'.charCodeAt(i)]));
 
-/** A JSON text without the strings in the parameters of its calls, and these. */
+/** A JSON text without the strings in the parameters of its calls, and these strings as secrets. */
 export interface ExtractedSecrets {
   readonly text: string;
-  /** Puts them where they were in the parsed text. */
+  /** Returns the parsed text with the secrets in their positions. */
   restore(value: RpcValue): RpcValue;
-  /** Overwrites them. */
+  /** Overwrites the secrets. */
   wipe(): void;
 }
 
 /**
- * Takes the strings in the parameters of calls out of a JSON text and overwrites the text; null, and nothing is changed,
- * where it names none of `methods`, is very long, or is no JSON, which the parser is to say. A string of JavaScript is copied at
- * will and cannot be overwritten; bytes can.
+ * Extracts the strings in the parameters of calls from a JSON text and overwrites the text. JavaScript strings cannot be
+ * overwritten, bytes can. Returns null and changes nothing if the text names none of `methods`, is very long, or is
+ * invalid JSON, which the parser reports.
  */
 export function extractSecrets(body: Uint8Array, methods: readonly string[]): ExtractedSecrets | null {
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.length);
@@ -56,7 +56,7 @@ export function extractSecrets(body: Uint8Array, methods: readonly string[]): Ex
   };
 }
 
-/** The same value with strings where secrets are left in it. */
+/** Returns the value with its secrets as strings. */
 export function revealed(value: RpcValue): RpcValue {
   return mapped(value, (each) => (each instanceof SecretText ? each.text() : each));
 }
@@ -82,17 +82,17 @@ function wipeAll(secrets: readonly SecretText[]): void {
 }
 
 interface Span {
-  /** Of the opening quote, and behind the closing one. */
+  /** Offsets of the opening quote and behind the closing one. */
   readonly start: number;
   readonly end: number;
 }
 
-/** The strings, but for names of members, in the member `params` of the object that a text is, or of those in its array. */
+/** Finds the strings, except member names, in the `params` of a call or of the calls of a batch. */
 function stringsInParams(text: Buffer): Span[] {
   const found: Span[] = [];
-  /** Closing brackets that are due. */
+  /** Closing brackets of the open objects and arrays. */
   const open: number[] = [];
-  /** How many brackets were open where `params` began; 0 outside of it. */
+  /** Nesting depth of `params`; 0 outside of it. */
   let within = 0;
   let name: Span | null = null;
   for (let at = 0; at < text.length; ) {
@@ -124,19 +124,19 @@ const OPEN_ARRAY = 0x5b;
 const CLOSE_OBJECT = OPEN_OBJECT + 2;
 const CLOSE_ARRAY = OPEN_ARRAY + 2;
 
-/** Whether the innermost of the open brackets is that of a call: the whole request, or an element of a batch. */
+/** Whether the innermost open object is a call: the whole request, or an element of a batch. */
 function isCall(open: readonly number[]): boolean {
   return open.at(-1) === CLOSE_OBJECT && (open.length === 1 || (open.length === 2 && open[0] === CLOSE_ARRAY));
 }
 
-/** The first byte behind white space, 0 at the end. */
+/** Returns the first byte after white space, 0 at the end. */
 function nextSign(text: Buffer, from: number): number {
   let at = from;
   while (text[at] === 0x20 || text[at] === 0x0a || text[at] === 0x0d || text[at] === 0x09) at++;
   return text[at] ?? 0;
 }
 
-/** The place behind the string that begins at `start`. */
+/** Returns the offset behind the string that begins at `start`. */
 function endOfString(text: Buffer, start: number): number {
   for (let at = start + 1; at < text.length; at++) {
     if (text[at] === BACKSLASH) at++;
@@ -145,10 +145,10 @@ function endOfString(text: Buffer, start: number): number {
   return text.length;
 }
 
-/** What stands between two quotes, with its escapes resolved; null where it is no string of JSON. */
+/** Returns the string between two quotes with its escapes resolved, or null if it is invalid JSON. */
 function unescaped(text: Buffer, from: number, to: number): Uint8Array | null {
   if (text[to] !== QUOTE) return null;
-  // No escape is shorter than what it stands for.
+  // An escape is never shorter than its UTF-8 bytes.
   const out = Buffer.from(sharedBytes(to - from).buffer);
   let length = 0;
   for (let at = from; at < to; ) {
@@ -178,7 +178,7 @@ function isHighSurrogate(unit: number): boolean {
   return unit >= 0xd800 && unit < 0xdc00;
 }
 
-/** Of the escape at a place, such as \u00e9; -1 where there is none. */
+/** Returns the code unit of an escape such as \u00e9, or -1 if there is none at `at`. */
 function codeUnit(text: Buffer, at: number, to: number): number {
   if (at + 6 > to || text[at] !== BACKSLASH || text[at + 1] !== SMALL_U) return -1;
   let unit = 0;
@@ -196,7 +196,10 @@ function hexDigit(byte: number): number {
   return small >= 0x61 && small <= 0x66 ? small - 0x57 : -1;
 }
 
-/** As UTF-8; returns how many bytes. Half of a pair becomes the replacement character, as in a string that is encoded. */
+/**
+ * Writes a code point as UTF-8 and returns the number of bytes. A lone surrogate becomes the replacement character, as in
+ * TextEncoder.
+ */
 function writeCodePoint(out: Uint8Array, at: number, given: number): number {
   const point = given >= 0xd800 && given < 0xe000 ? 0xfffd : given;
   if (point < 0x80) {

@@ -3,17 +3,17 @@ import { parseJson, type RpcValue } from './json.ts';
 import { batchReply, errorReply, isNotification, readCall } from './protocol.ts';
 import { asRpcError } from './rpc-error.ts';
 
-/** Nobody has shown credentials yet, and what asks whether there is a node is short. */
+/** Limit in bytes of a request before the node has started. No credentials are checked yet, and such requests are short. */
 const MAX_BODY = 16 * 1024;
-/** With nothing behind it where a client found no cookie file yet. */
+/** Clients send an empty value while they find no cookie file. */
 const BASIC = /^basic\b/i;
 
-/** Whether this may be one of Bitcoin Core's clients: they wait where it is said in its way, and give up otherwise. */
+/** Whether the request may come from a client of Bitcoin Core. Such clients retry only if the error has Core's form. */
 export function isOfCoreClient({ headers }: Request): boolean {
   return BASIC.test(headers.get('authorization') ?? '');
 }
 
-/** Refuses a request that came before the node had started. A batch is answered call by call, as Core does. */
+/** Rejects a request that arrives before the node has started. A batch gets one error per call, as in Core. */
 export async function rejectWhileStarting(request: Request): Promise<Response> {
   const refusal = new ApiError('warming_up', 'the node is starting');
   const length = request.headers.get('content-length');
@@ -28,7 +28,7 @@ export async function rejectWhileStarting(request: Request): Promise<Response> {
   );
 }
 
-/** Null where it is no batch. */
+/** Returns the calls of a batch, or null if the request is no batch. */
 async function callsOf(request: Request) {
   try {
     const body = parseJson(await request.text());

@@ -37,7 +37,7 @@ import * as wallet from './wallet/wallet-methods.ts';
 import * as walletPsbts from './wallet/wallet-psbt-methods.ts';
 import * as walletSends from './wallet/wallet-send-methods.ts';
 
-/** Every method by its name. A new one is an export of one of these files. */
+/** All methods by name. A new method is an export of one of these files. */
 export const RPC_METHODS: ReadonlyMap<string, RpcMethod> = new Map(
   [
     ...[blockchain, chainControl, deployments, scan, index, verify, waits, fees, mempool, address],

@@ -4,10 +4,10 @@ import { hashToHex, type Txid } from '../../../primitives/hash.ts';
 import { ByteReader, ByteWriter } from '../../../util/bytes.ts';
 import { packTxids } from '../rawtransactions/spent-outputs.ts';
 
-/** The front does nothing else for so long. */
+/** Time limit of one slice on the main thread, milliseconds. */
 const SLICE_MS = 2;
 
-/** Scripts as one run of bytes, each behind its length. */
+/** Encodes scripts into one byte array, each after its length. */
 export function packScripts(scripts: Iterable<Uint8Array>): Uint8Array {
   const w = new ByteWriter();
   for (const script of scripts) {
@@ -22,9 +22,7 @@ export function* unpackScripts(packed: Uint8Array): Generator<Uint8Array> {
   while (r.remaining > 0) yield r.bytes(r.u32());
 }
 
-/**
- * The txids, packed, of what in the mempool touches packed scripts. They may be many; others have their turn meanwhile.
- */
+/** Returns the packed txids of the mempool transactions that touch packed scripts. It yields between slices. */
 export async function txidsTouching(
   mempool: Pick<MempoolMirror, 'touching' | 'entries'>,
   scripts: Uint8Array,

@@ -16,26 +16,27 @@ import { findBlock } from './blockchain-methods.ts';
 import { packScripts, unpackScripts } from './packed-scripts.ts';
 import { scannedScripts } from './scan-objects.ts';
 
-/** What `filters` returns, as JSON: blocks in display order, and the last height that was asked. */
+/** Result of the step `filters` as JSON: block hashes in display order, and the last scanned height. */
 export interface FilterMatches {
   readonly height: number;
   readonly found: readonly string[];
 }
 
-/** What `blocks` and `mempool` return: a line of the first two, then the third. */
+/** Result of the steps `blocks` and `mempool`: a line with the two numbers, then the events. */
 export interface ScanActivity {
-  /** Blocks that were looked through. */
+  /** Number of scanned blocks. */
   readonly blocks: number;
   readonly count: number;
-  /** JSON of each, with commas between them. */
+  /** JSON of the events, separated by commas. */
   readonly events: string;
 }
 
-/** More are derived for nobody: it would take minutes, and their bytes are kept while the scan goes on. */
+/** Limit of the scripts of one scan: they take minutes to derive, and stay in memory until the scan ends. */
 const MAX_SCRIPTS = 2_000_000;
+/** Time after which a step returns, milliseconds. */
 const STEP_MS = 250;
 
-/** Does a step. Returns text, or bytes of scripts or hashes. Throws RpcError. */
+/** Runs a step. Returns text, or packed scripts or hashes. Throws RpcError. */
 export function runScanStep(env: ReadEnv, step: ScanStep): string | Uint8Array {
   switch (step.step) {
     case 'scripts':
@@ -54,18 +55,17 @@ export function runScanStep(env: ReadEnv, step: ScanStep): string | Uint8Array {
 function* bounded(scripts: Iterable<Uint8Array>): Generator<Uint8Array> {
   let count = 0;
   for (const script of scripts) {
-    if (++count > MAX_SCRIPTS)
-      rpcFail('invalidParameter', `The scan objects stand for more than ${MAX_SCRIPTS} scripts`);
+    if (++count > MAX_SCRIPTS) rpcFail('invalidParameter', `The scan objects have more than ${MAX_SCRIPTS} scripts`);
     yield script;
   }
 }
 
-/** An own copy of the bytes: not everything takes shared ones. */
+/** Copies the bytes first, since some functions do not accept shared memory. */
 function sharedScripts(packed: SharedArrayBuffer): Uint8Array[] {
   return [...unpackScripts(new Uint8Array(packed).slice())];
 }
 
-/** Not as JSON, in which that of the events would have to be escaped. */
+/** The events are appended as they are: inside JSON they would have to be escaped. */
 function activityText({ blocks, count, events }: ScanActivity): string {
   return `${blocks} ${count}\n${events}`;
 }
@@ -184,7 +184,7 @@ function activityOfMempool(env: ReadEnv, { scripts }: Extract<ScanStep, { step: 
   return { blocks: 0, count: events.length, events: events.join(',') };
 }
 
-/** What a transaction spends from the scripts, then what it pays to them; JSON each. */
+/** Yields the spends of a transaction from the scripts, then its payments to them, as JSON. */
 function* eventsOf(
   { params }: ReadEnv,
   { parsed, spent }: Pick<TxFacts, 'parsed' | 'spent'>,

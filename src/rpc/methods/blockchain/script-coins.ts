@@ -4,7 +4,7 @@ import type { ReadEnv } from '../../../queries/read-env.ts';
 
 /** Microseconds to look up an unspent output by its script. */
 const COIN_US = 15;
-/** Outputs read from the database at a time. */
+/** Outputs per query of the database. */
 const BATCH = 1000;
 
 /** An unspent output of the chain. */
@@ -16,7 +16,7 @@ export interface FoundCoin {
   readonly script: Uint8Array;
 }
 
-/** All unspent outputs of the chain to a script, in the order of the chain, by the address index. */
+/** Yields the unspent outputs of a script in the order of the chain, by means of the address index. */
 export function* coinsOfScript({ reads, expectWork }: ReadEnv, script: Uint8Array): Generator<FoundCoin> {
   const totals = reads.scripts.totals(script);
   if (totals === null) return;

@@ -3,8 +3,8 @@ import { parseDescriptor } from '../../../wallet/descriptor/parse.ts';
 import { rpcFail } from '../../engine/rpc-error.ts';
 
 /**
- * The output script of a descriptor that stands for one; of a `combo()`, P2WPKH, or P2PKH where its key is not compressed.
- * A text where it is no descriptor: what is wrong with it. Throws RpcError with Core's texts.
+ * Returns the output script of a descriptor, or an error text if it cannot be parsed. For `combo()` that is P2WPKH, or
+ * P2PKH if the key is not compressed. Throws RpcError with Core's texts if the descriptor has not exactly one script.
  */
 export function descriptorScript(given: string, params: NetworkParams): Uint8Array | string {
   const parsed = parseDescriptor(given, params, { requireChecksum: false });

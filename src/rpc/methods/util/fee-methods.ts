@@ -38,7 +38,7 @@ export const estimatesmartfee = nodeMethod({
     optional(integer('conf_target', { note: 'Blocks until the confirmation, 1 to 1008.' }), 6),
     optional(
       text('estimate_mode', {
-        note: 'economical, conservative or unset, in any case. conservative looks at a longer history; unset means economical.',
+        note: 'economical, conservative or unset, in any case. conservative uses a longer history; unset means economical.',
       }),
       'economical',
     ),

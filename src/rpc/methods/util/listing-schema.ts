@@ -4,7 +4,7 @@ const coinsAsText = str('coins');
 const satoshis = int('satoshis');
 const strOrNull = anyOf(str(), nil());
 
-/** The listing record. */
+/** Schema of the listing record. */
 export const LISTING = obj({
   schema: int('version of this record'),
   name: str(),
@@ -46,7 +46,9 @@ export const LISTING = obj({
     estimatedHalvingTime: unixTime(),
   }),
   addresses: obj({
-    formats: arr(obj({ type: str(), encoding: str(), version: maybe(int('of base58check')), prefix: str() })),
+    formats: arr(
+      obj({ type: str(), encoding: str(), version: maybe(int('version byte of base58check')), prefix: str() }),
+    ),
     bech32Hrp: str(),
     wifPrefix: int(),
     memoRequired: bool(),

@@ -8,7 +8,7 @@ import { isObject, member, type RpcObject, type RpcValue } from '../../engine/js
 import { checkMembers, readString } from '../../engine/params.ts';
 import { rpcFail } from '../../engine/rpc-error.ts';
 
-/** A public key in hex. Throws RpcError. */
+/** Parses a public key in hex. Throws RpcError. */
 export function readPublicKey(hex: string): Uint8Array {
   const refuse = (reason: string) => rpcFail('invalidAddressOrKey', `Pubkey "${hideSecrets(hex)}" must ${reason}`);
   if (hex === '' || !isHex(hex)) return refuse('be a hex string');
@@ -17,7 +17,7 @@ export function readPublicKey(hex: string): Uint8Array {
   return signatureEngine().isValidPublicKey(key) ? key : refuse('be cryptographically valid.');
 }
 
-/** What a caller tells of outputs that are not the wallet's: keys, scripts and descriptors. Throws RpcError. */
+/** Parses the keys, scripts and descriptors of outputs that are not the wallet's. Throws RpcError. */
 export function readSolvingData(value: RpcValue, encoding: KeyEncoding): GivenSolvingData | null {
   if (!isObject(value)) return null;
   checkMembers(value, { pubkeys: 'array', scripts: 'array', descriptors: 'array' });
