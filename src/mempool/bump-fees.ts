@@ -76,11 +76,11 @@ function clusterBumpFees(txs: readonly ClusterTx[], asked: readonly number[], fe
     const ancestors = ancestorsOf(txs, index, mined);
     for (const ancestor of ancestors) below.add(ancestor);
     // The feerate must be reached both alone and together with the ancestors.
-    const [own, all] = [lifting(txs, [index], feerate), lifting(txs, ancestors, feerate)];
+    const [own, all] = [missingFee(txs, [index], feerate), missingFee(txs, ancestors, feerate)];
     each.set(index, own > all ? own : all);
   }
   // If the ancestors reach the feerate together, they are mined without the spender's fee.
-  const pays = lifting(txs, below, feerate) <= 0n;
+  const pays = missingFee(txs, below, feerate) <= 0n;
   return { each, missing: pays ? { fee: 0, size: 0 } : sumOf(txs, below) };
 }
 
@@ -147,7 +147,7 @@ function sumOf(txs: readonly ClusterTx[], members: Iterable<number>): FeeFrac {
 }
 
 /** Returns the satoshis that transactions lack to reach a feerate; negative if they exceed it. */
-function lifting(txs: readonly ClusterTx[], members: Iterable<number>, feerate: Amount): Amount {
+function missingFee(txs: readonly ClusterTx[], members: Iterable<number>, feerate: Amount): Amount {
   const { fee, size } = sumOf(txs, members);
   return feeForSize(feerate, size) - BigInt(fee);
 }

@@ -39,10 +39,10 @@ export class MempoolFile implements Disposable {
   constructor(path: string) {
     this.#fd = withDescriptors(() => openSync(path, 'r'));
     try {
-      const version = this.#take(8, (r) => r.u64());
-      if (version === OBFUSCATED) this.#obfuscated();
+      const version = this.#readRecord(8, (r) => r.u64());
+      if (version === OBFUSCATED) this.#readKey();
       else if (version !== PLAIN) throw new DecodeError('unknown version of the mempool file');
-      this.count = Number(this.#take(8, (r) => r.u64()));
+      this.count = Number(this.#readRecord(8, (r) => r.u64()));
     } catch (error) {
       this[Symbol.dispose]();
       throw error;
@@ -51,7 +51,7 @@ export class MempoolFile implements Disposable {
 
   *transactions(): Generator<MempoolFileEntry> {
     for (let i = 0; i < this.count; i++)
-      yield this.#take(MAX_RECORD, (r) => {
+      yield this.#readRecord(MAX_RECORD, (r) => {
         const parsed = readTransaction(r);
         return { parsed, time: Number(r.i64()), feeDelta: readDelta(r) };
       });
@@ -62,34 +62,34 @@ export class MempoolFile implements Disposable {
    */
   *feeDeltas(): Generator<readonly [Txid, number]> {
     for (let left = this.#size(); left > 0; left--)
-      yield this.#take(40, (r) => [r.bytes(32).slice() as Txid, readDelta(r)] as const);
+      yield this.#readRecord(40, (r) => [r.bytes(32).slice() as Txid, readDelta(r)] as const);
   }
 
   /** Yields the txids of unbroadcast transactions. They follow the deltas. */
   *unbroadcast(): Generator<Txid> {
-    for (let left = this.#size(); left > 0; left--) yield this.#take(32, (r) => r.bytes(32).slice() as Txid);
+    for (let left = this.#size(); left > 0; left--) yield this.#readRecord(32, (r) => r.bytes(32).slice() as Txid);
   }
 
   [Symbol.dispose](): void {
     closeSync(this.#fd);
   }
 
-  #obfuscated(): void {
-    const key = this.#take(1 + KEY_SIZE, (r) => {
+  #readKey(): void {
+    const key = this.#readRecord(1 + KEY_SIZE, (r) => {
       if (readCompactSize(r) !== KEY_SIZE) throw new DecodeError('invalid key size in the mempool file');
       return r.bytes(KEY_SIZE).slice();
     });
     // The bytes already read beyond the key are still obfuscated.
     this.#key = key;
-    this.#reveal(this.#at, this.#end);
+    this.#deobfuscate(this.#at, this.#end);
   }
 
   #size(): number {
-    return this.#take(9, readCompactSize);
+    return this.#readRecord(9, readCompactSize);
   }
 
   /** Reads a value of at most `most` bytes. */
-  #take<T>(most: number, read: (r: ByteReader) => T): T {
+  #readRecord<T>(most: number, read: (r: ByteReader) => T): T {
     if (this.#end - this.#at < most && !this.#ended) this.#fill();
     const r = new ByteReader(this.#window.subarray(this.#at, this.#end));
     const value = read(r);
@@ -109,11 +109,11 @@ export class MempoolFile implements Disposable {
       this.#ended = more === 0;
       this.#end += more;
       this.#read += more;
-      this.#reveal(this.#end - more, this.#end);
+      this.#deobfuscate(this.#end - more, this.#end);
     }
   }
 
-  #reveal(from: number, to: number): void {
+  #deobfuscate(from: number, to: number): void {
     if (this.#key === null) return;
     const place = this.#read - this.#end;
     for (let i = from; i < to; i++) this.#window[i]! ^= this.#key[(place + i) % KEY_SIZE]!;

@@ -42,7 +42,7 @@ export async function importMempool(
   using file = new MempoolFile(path);
   const counts = { accepted: 0, failed: 0, expired: 0, alreadyThere: 0, unbroadcast: 0 };
   await processInSlices(file.transactions(), deps, (entry) => {
-    counts[fateOf(entry, options, deps)]++;
+    counts[importTransaction(entry, options, deps)]++;
   });
   await processInSlices(file.feeDeltas(), deps, ([txid, delta]) => {
     if (options.applyFeeDeltas) mempool.prioritise(txid, delta);
@@ -55,7 +55,7 @@ export async function importMempool(
   return counts;
 }
 
-function fateOf(
+function importTransaction(
   { parsed, time: cameAt, feeDelta }: MempoolFileEntry,
   { useCurrentTime, applyFeeDeltas }: MempoolImportOptions,
   { mempool, acceptance, clock }: MempoolImportDeps,

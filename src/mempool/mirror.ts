@@ -235,9 +235,9 @@ export class MempoolMirror {
     return this.#arrivals.before(seq);
   }
 
-  sumsOf(script: Uint8Array): ScriptSums {
+  scriptSums(script: Uint8Array): ScriptSums {
     const sums = { txs: 0, received: 0, sent: 0, outputs: 0, inputs: 0 };
-    for (const { received, sent, outputs, inputs } of this.#scripts.of(script)) {
+    for (const { received, sent, outputs, inputs } of this.#scripts.touches(script)) {
       sums.txs++;
       sums.received += received;
       sums.sent += sent;
@@ -248,8 +248,8 @@ export class MempoolMirror {
   }
 
   /** Returns the slots of the transactions that involve a script, in order of arrival. */
-  touching(script: Uint8Array): number[] {
-    const slots = Array.from(this.#scripts.of(script), ({ slot }) => slot);
+  slotsOfScript(script: Uint8Array): number[] {
+    const slots = Array.from(this.#scripts.touches(script), ({ slot }) => slot);
     return slots.sort((a, b) => this.entries.order(a) - this.entries.order(b));
   }
 

@@ -20,7 +20,7 @@ interface Announcement {
   readonly wtxid: string;
   readonly peer: PeerId;
   /** Whether a parent arrived and the orphan must be reconsidered. */
-  ready: boolean;
+  reconsider: boolean;
 }
 
 interface Orphan {
@@ -33,8 +33,8 @@ interface Orphan {
 interface PeerShare {
   weight: number;
   work: number;
-  /** Number of ready announcements. */
-  ready: number;
+  /** Number of announcements marked for reconsideration. */
+  reconsider: number;
   /** By wtxid, oldest first. */
   readonly announcements: Map<string, Announcement>;
 }
@@ -99,8 +99,8 @@ export class Orphanage {
       this.#inputWork += orphan.work - 1;
       for (const { prevout } of parsed.tx.inputs) this.#spendersOf(prevout).add(wtxid);
     }
-    this.#announce(wtxid, peer);
-    this.#limit();
+    this.#addAnnouncement(wtxid, peer);
+    this.#limitOrphans();
     return !known && this.#orphans.has(wtxid);
   }
 
@@ -109,22 +109,23 @@ export class Orphanage {
     const key = hashToHex(wtxid);
     const orphan = this.#orphans.get(key);
     if (!orphan || orphan.announcements.has(peer)) return false;
-    this.#announce(key, peer);
-    this.#limit();
+    this.#addAnnouncement(key, peer);
+    this.#limitOrphans();
     return true;
   }
 
   remove(wtxid: Wtxid): boolean {
-    const removed = this.#removeAll(hashToHex(wtxid));
-    this.#limit();
+    const removed = this.#removeOrphan(hashToHex(wtxid));
+    this.#limitOrphans();
     return removed;
   }
 
   /** Removes a peer's announcements, and the orphans that no other peer announced. */
   removePeer(peer: PeerId): void {
-    for (const announcement of [...(this.#peers.get(peer)?.announcements.values() ?? [])]) this.#withdraw(announcement);
+    for (const announcement of [...(this.#peers.get(peer)?.announcements.values() ?? [])])
+      this.#removeAnnouncement(announcement);
     // The total weight limit depends on the number of peers.
-    this.#limit();
+    this.#limitOrphans();
   }
 
   /** Removes orphans that a connected block includes or conflicts with. */
@@ -134,44 +135,44 @@ export class Orphanage {
     for (const { tx } of txs)
       for (const { prevout } of tx.inputs)
         for (const wtxid of this.#spenders.get(outpointKey(prevout)) ?? []) gone.add(wtxid);
-    for (const wtxid of gone) this.#removeAll(wtxid);
-    this.#limit();
+    for (const wtxid of gone) this.#removeOrphan(wtxid);
+    this.#limitOrphans();
   }
 
   /**
    * Marks the orphans that spend outputs of a new transaction for reconsideration, each once and for one of its
    * announcers. `pick` returns a random number below its argument. Returns the chosen peers.
    */
-  parentArrived({ txid, tx }: ParsedTransaction, pick: (below: number) => number): PeerId[] {
+  addChildrenToWorkSet({ txid, tx }: ParsedTransaction, pick: (below: number) => number): PeerId[] {
     if (this.#orphans.size === 0) return [];
     const peers = new Set<PeerId>();
     for (let vout = 0; vout < tx.outputs.length; vout++)
       for (const wtxid of this.#spenders.get(outpointKey({ txid, vout })) ?? []) {
         const announcements = [...this.#orphans.get(wtxid)!.announcements.values()];
-        if (announcements.some(({ ready }) => ready)) continue;
+        if (announcements.some(({ reconsider }) => reconsider)) continue;
         const chosen = announcements[pick(announcements.length)]!;
-        chosen.ready = true;
-        this.#peers.get(chosen.peer)!.ready++;
+        chosen.reconsider = true;
+        this.#peers.get(chosen.peer)!.reconsider++;
         peers.add(chosen.peer);
       }
     return [...peers];
   }
 
   /** Returns the next orphan to reconsider for a peer, oldest first, and clears its mark. */
-  nextReady(peer: PeerId): ParsedTransaction | null {
+  nextToReconsider(peer: PeerId): ParsedTransaction | null {
     const share = this.#peers.get(peer);
-    if (!share || share.ready === 0) return null;
+    if (!share || share.reconsider === 0) return null;
     for (const announcement of share.announcements.values()) {
-      if (!announcement.ready) continue;
-      announcement.ready = false;
-      share.ready--;
+      if (!announcement.reconsider) continue;
+      announcement.reconsider = false;
+      share.reconsider--;
       return this.#orphans.get(announcement.wtxid)!.parsed;
     }
     return null;
   }
 
-  hasReady(peer: PeerId): boolean {
-    return (this.#peers.get(peer)?.ready ?? 0) > 0;
+  hasToReconsider(peer: PeerId): boolean {
+    return (this.#peers.get(peer)?.reconsider ?? 0) > 0;
   }
 
   /** Returns the orphans of a peer that spend an output of a transaction, newest first. */
@@ -190,27 +191,27 @@ export class Orphanage {
     return spenders;
   }
 
-  #announce(wtxid: string, peer: PeerId): void {
+  #addAnnouncement(wtxid: string, peer: PeerId): void {
     const orphan = this.#orphans.get(wtxid)!;
     if (orphan.announcements.has(peer)) return;
-    const announcement = { wtxid, peer, ready: false };
+    const announcement = { wtxid, peer, reconsider: false };
     orphan.announcements.set(peer, announcement);
     let share = this.#peers.get(peer);
-    if (!share) this.#peers.set(peer, (share = { weight: 0, work: 0, ready: 0, announcements: new Map() }));
+    if (!share) this.#peers.set(peer, (share = { weight: 0, work: 0, reconsider: 0, announcements: new Map() }));
     share.announcements.set(wtxid, announcement);
     share.weight += orphan.weight;
     share.work += orphan.work;
     this.#announcements++;
   }
 
-  #withdraw({ wtxid, peer, ready }: Announcement): void {
+  #removeAnnouncement({ wtxid, peer, reconsider }: Announcement): void {
     const orphan = this.#orphans.get(wtxid)!;
     const share = this.#peers.get(peer)!;
     orphan.announcements.delete(peer);
     share.announcements.delete(wtxid);
     share.weight -= orphan.weight;
     share.work -= orphan.work;
-    if (ready) share.ready--;
+    if (reconsider) share.reconsider--;
     this.#announcements--;
     if (share.announcements.size === 0) this.#peers.delete(peer);
     if (orphan.announcements.size > 0) return;
@@ -225,13 +226,13 @@ export class Orphanage {
     }
   }
 
-  #removeAll(wtxid: string): boolean {
+  #removeOrphan(wtxid: string): boolean {
     const orphan = this.#orphans.get(wtxid);
-    for (const announcement of [...(orphan?.announcements.values() ?? [])]) this.#withdraw(announcement);
+    for (const announcement of [...(orphan?.announcements.values() ?? [])]) this.#removeAnnouncement(announcement);
     return orphan !== undefined;
   }
 
-  #isOver(): boolean {
+  #needsTrim(): boolean {
     return (
       this.#announcements + this.#inputWork > this.#limits.work ||
       this.#weight > this.#limits.weightPerPeer * this.#peers.size
@@ -239,12 +240,12 @@ export class Orphanage {
   }
 
   /** Core's LimitOrphans: while a limit is exceeded, the peer with the highest score loses its oldest announcement. */
-  #limit(): void {
-    if (!this.#isOver()) return;
+  #limitOrphans(): void {
+    if (!this.#needsTrim()) return;
     // The limits stay the same during the trimming, even if a peer loses all its announcements.
     const workPerPeer = this.#limits.work / Math.max(1, this.#peers.size);
     const scoreOf = ({ work, weight }: PeerShare) => Math.max(work / workPerPeer, weight / this.#limits.weightPerPeer);
-    while (this.#isOver()) {
+    while (this.#needsTrim()) {
       let worst: { score: number; peer: PeerId; share: PeerShare } | null = null;
       for (const [peer, share] of this.#peers) {
         const score = scoreOf(share);
@@ -252,7 +253,7 @@ export class Orphanage {
           worst = { score, peer, share };
       }
       const announcements = [...worst!.share.announcements.values()];
-      this.#withdraw(announcements.find(({ ready }) => !ready) ?? announcements[0]!);
+      this.#removeAnnouncement(announcements.find(({ reconsider }) => !reconsider) ?? announcements[0]!);
     }
   }
 }

@@ -43,42 +43,42 @@ export class MempoolRelay {
   readonly #mempool: Mempool;
   readonly #acceptance: Acceptance;
   readonly #packages: PackageAcceptance;
-  readonly #turns: ValidationQueue;
+  readonly #queue: ValidationQueue;
   #announcer: Announcer | null = null;
-  #toldRejections: ((rejection: TxRejection) => void) | null = null;
+  #rejectionObserver: ((rejection: TxRejection) => void) | null = null;
 
   constructor({ mempool, acceptance, packages, ...deps }: MempoolRelayDeps, limits?: ValidationQueueLimits) {
     this.#mempool = mempool;
     this.#acceptance = acceptance;
     this.#packages = packages;
-    this.#turns = new ValidationQueue(deps, limits);
+    this.#queue = new ValidationQueue(deps, limits);
   }
 
   /**
    * Validates a transaction of a peer and adds it if valid. Resolves with null if the queue is full and the transaction
    * is dropped. Rejects if the chain has stopped.
    */
-  accept(parsed: ParsedTransaction): Promise<AcceptResult | null> {
-    return this.#turns.add(parsed.raw.length, () => this.#judged(this.#acceptance.accept(parsed)));
+  acceptTransaction(parsed: ParsedTransaction): Promise<AcceptResult | null> {
+    return this.#queue.enqueue(parsed.raw.length, () => this.#reportRejection(this.#acceptance.accept(parsed)));
   }
 
   /** Validates a parent and a child that may pay for it, with the same conditions as `accept`. */
   acceptPackage(txs: readonly ParsedTransaction[]): Promise<PackageResult | null> {
     const bytes = txs.reduce((sum, { raw }) => sum + raw.length, 0);
-    return this.#turns.add(bytes, () => {
+    return this.#queue.enqueue(bytes, () => {
       const result = this.#packages.accept(txs);
-      for (const one of result.results.values()) this.#judged(one);
+      for (const one of result.results.values()) this.#reportRejection(one);
       return result;
     });
   }
 
   /** Sets the observer of rejections of transactions from peers. */
   observeRejections(listener: (rejection: TxRejection) => void): void {
-    this.#toldRejections = listener;
+    this.#rejectionObserver = listener;
   }
 
-  #judged(result: AcceptResult): AcceptResult {
-    if (result.status === 'rejected') this.#toldRejections?.(result.rejection);
+  #reportRejection(result: AcceptResult): AcceptResult {
+    if (result.status === 'rejected') this.#rejectionObserver?.(result.rejection);
     return result;
   }
 

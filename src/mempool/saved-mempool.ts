@@ -8,7 +8,7 @@ import { processInSlices } from './process-in-slices.ts';
 import type { Acceptance } from './validation/acceptance.ts';
 import type { PackageAcceptance } from './validation/package-acceptance.ts';
 
-interface Judges {
+interface RestoreDeps {
   readonly mempool: Mempool;
   readonly acceptance: Acceptance;
   readonly packages: PackageAcceptance;
@@ -32,13 +32,13 @@ export class SavedMempool {
   }
 
   /** Records that an entry was added or changed. */
-  put(txid: Uint8Array): void {
+  recordChange(txid: Uint8Array): void {
     const key = hashToHex(txid);
     this.#removed.delete(key);
     if (!this.#loading) this.#changed.add(key);
   }
 
-  removed(txid: Uint8Array): void {
+  recordRemoval(txid: Uint8Array): void {
     const key = hashToHex(txid);
     this.#changed.delete(key);
     this.#removed.add(key);
@@ -55,7 +55,7 @@ export class SavedMempool {
         return result;
       };
       await processInSlices([...waiting].values(), { run, signal }, (key) => {
-        this.#write(key, mempool);
+        this.#writeEntry(key, mempool);
         written.push(key);
       });
     }
@@ -65,8 +65,8 @@ export class SavedMempool {
   /** Writes all changes in one transaction. */
   saveNow(mempool: Mempool): void {
     this.#store.atOnce(() => {
-      for (const key of this.#removed) this.#write(key, mempool);
-      for (const key of this.#changed) this.#write(key, mempool);
+      for (const key of this.#removed) this.#writeEntry(key, mempool);
+      for (const key of this.#changed) this.#writeEntry(key, mempool);
       this.#saveFeeDeltas(mempool);
     });
     this.#changed.clear();
@@ -74,7 +74,7 @@ export class SavedMempool {
   }
 
   /** Stores an entry, or deletes its row if it is no longer in the mempool. */
-  #write(key: string, mempool: Mempool): void {
+  #writeEntry(key: string, mempool: Mempool): void {
     const { entries } = mempool;
     const slot = entries.find(hashFromHex<Txid>(key));
     if (slot < 0) this.#store.remove(hashFromHex<Txid>(key));
@@ -99,7 +99,7 @@ export class SavedMempool {
    * when the signal aborts; the rest stays stored for the next start.
    */
   async load(
-    { mempool, acceptance, packages }: Judges,
+    { mempool, acceptance, packages }: RestoreDeps,
     {
       run,
       signal,
@@ -118,11 +118,13 @@ export class SavedMempool {
     const counts = { accepted: 0, expired: 0, dropped: 0 };
     const poor = new Map<string, SavedTransaction>();
     const oldest = unixSeconds(clock) - mempool.options.expirySeconds;
-    await processInSlices(this.#read(txids), { run, signal, firstMs: FIRST_MS }, (transaction) => {
+    await processInSlices(this.#savedTransactions(txids), { run, signal, firstMs: FIRST_MS }, (transaction) => {
       this.#loading = true;
       const fate =
-        transaction.time < oldest ? 'expired' : putBack(transaction, poor, { mempool, acceptance, packages });
-      if (mempool.entries.find(transaction.txid) < 0) this.removed(transaction.txid);
+        transaction.time < oldest
+          ? 'expired'
+          : restoreTransaction(transaction, poor, { mempool, acceptance, packages });
+      if (mempool.entries.find(transaction.txid) < 0) this.recordRemoval(transaction.txid);
       this.#loading = false;
       counts[fate]++;
     });
@@ -131,7 +133,7 @@ export class SavedMempool {
   }
 
   /** Reads each row when it is needed: it may have been confirmed and deleted meanwhile. */
-  *#read(txids: Uint8Array): Generator<SavedTransaction> {
+  *#savedTransactions(txids: Uint8Array): Generator<SavedTransaction> {
     for (let at = 0; at < txids.length; at += TXID) {
       const transaction = this.#store.get(txids.subarray(at, at + TXID));
       if (transaction) yield transaction;
@@ -140,10 +142,10 @@ export class SavedMempool {
 }
 
 /** `poor` collects transactions below the minimum feerate, for which a later child may pay. */
-function putBack(
+function restoreTransaction(
   transaction: SavedTransaction,
   poor: Map<string, SavedTransaction>,
-  { mempool, acceptance, packages }: Judges,
+  { mempool, acceptance, packages }: RestoreDeps,
 ): 'accepted' | 'dropped' {
   const { raw, time, txid, arrival, unbroadcast } = transaction;
   // A row that does not parse is database corruption, which the caller must see.

@@ -76,7 +76,7 @@ export class ScriptIndex {
   }
 
   /** Yields all touches of a script, unordered. */
-  *of(script: Uint8Array): Generator<ScriptTouch> {
+  *touches(script: Uint8Array): Generator<ScriptTouch> {
     for (let touch = this.#find(script); touch >= 0; touch = this.#next[touch]!)
       yield {
         slot: this.#owner[touch]!,

@@ -49,7 +49,7 @@ export interface MempoolServiceDeps {
    * Backpressure: resolves when the receivers of changes can take more; null if they can now. Validation for peers,
    * restoring and imports wait for it; submissions of clients do not.
    */
-  room?(): Promise<void> | null;
+  backpressure?(): Promise<void> | null;
 }
 
 /** Limits of a submitted transaction. */
@@ -140,12 +140,18 @@ export class MempoolService implements ChainFollower {
     this.acceptance = new Acceptance(judge);
     this.packages = new PackageAcceptance(judge, this.acceptance);
     const { mempool, acceptance, packages } = this;
-    this.relay = new MempoolRelay({ mempool, acceptance, packages, settled: (work) => this.#inPace(work), clock });
+    this.relay = new MempoolRelay({
+      mempool,
+      acceptance,
+      packages,
+      settled: (work) => this.#withBackpressure(work),
+      clock,
+    });
     // The first event shows that the mempool is not loaded yet.
     this.#feed.markTotalsChanged();
     this.#timers = [
       setInterval(
-        () => void this.save().catch((error) => this.#ending.signal.aborted || this.#saySaving(error)),
+        () => void this.save().catch((error) => this.#ending.signal.aborted || this.#logSaveError(error)),
         SAVE_INTERVAL_MS,
       ),
       setInterval(() => this.#reportFees(), REPORT_INTERVAL_MS),
@@ -155,7 +161,7 @@ export class MempoolService implements ChainFollower {
   /** Restores the saved transactions. The mempool counts as loaded afterwards. */
   async load(signal: AbortSignal): Promise<void> {
     const { clock, log } = this.#deps;
-    await this.#saved.load(this, { run: (work) => this.#inPace(work), signal, clock, log });
+    await this.#saved.load(this, { run: (work) => this.#withBackpressure(work), signal, clock, log });
     this.#feed.forceUpdate();
     this.#reportFees();
   }
@@ -180,7 +186,7 @@ export class MempoolService implements ChainFollower {
       disconnected: disconnected.map((entry) => () => readBlock(entry)),
       reaccept: settled && !this.#deps.chain.initialSync,
       joined: (index: number, block: ParsedBlock | null) =>
-        this.fees.block(connected[index]!, block && weightWithoutCoinbase(block)),
+        this.fees.processBlock(connected[index]!, block && weightWithoutCoinbase(block)),
     };
     followChain(moved, { mempool: this.mempool, acceptance: this.acceptance, chain: this.#view });
   }
@@ -193,7 +199,7 @@ export class MempoolService implements ChainFollower {
   }
 
   /** Records transactions abandoned by a wallet, in sequence with the changes of the mempool. */
-  abandoned(wallet: string, txids: readonly Uint8Array[]): void {
+  addAbandoned(wallet: string, txids: readonly Uint8Array[]): void {
     for (const txid of txids) this.#feed.addEvent('walletAbandoned', { wallet, txid: hashToHex(txid) });
     this.#feed.flush();
   }
@@ -201,7 +207,7 @@ export class MempoolService implements ChainFollower {
   /** Submits a transaction of a client. Its bytes must parse. */
   broadcast(raw: Uint8Array, { maxFeerate, maxBurn }: BroadcastLimits): Promise<BroadcastResult> {
     const parsed = parseTransaction(raw);
-    const burn = burned(parsed, maxBurn);
+    const burn = checkBurn(parsed, maxBurn);
     if (burn) return Promise.resolve(burn);
     const maxFee = maxFeerate === null ? null : Math.ceil((maxFeerate * Math.ceil(weightOf(parsed) / 4)) / 1000);
     return this.#settled(() => this.#broadcast(parsed, { local: true, maxFee }));
@@ -217,8 +223,8 @@ export class MempoolService implements ChainFollower {
   }
 
   /** Runs work on the mempool with backpressure. */
-  async #inPace<T>(work: () => T): Promise<T> {
-    await this.#deps.room?.();
+  async #withBackpressure<T>(work: () => T): Promise<T> {
+    await this.#deps.backpressure?.();
     return this.#settled(work);
   }
 
@@ -247,7 +253,7 @@ export class MempoolService implements ChainFollower {
   async submitPackage(raws: readonly Uint8Array[], limits: BroadcastLimits): Promise<PackageResult> {
     const txs = raws.map(parseTransaction);
     for (const parsed of txs) {
-      const burn = burned(parsed, limits.maxBurn);
+      const burn = checkBurn(parsed, limits.maxBurn);
       if (burn) return { rejection: FAILED, results: new Map([[hashToHex(parsed.wtxid), burn]]) };
     }
     const { maxFeerate } = limits;
@@ -262,7 +268,13 @@ export class MempoolService implements ChainFollower {
   import(path: string, options: MempoolImportOptions, signal: AbortSignal): Promise<MempoolImportCounts> {
     const { mempool, acceptance } = this;
     const { clock } = this.#deps;
-    return importMempool(path, options, { mempool, acceptance, clock, signal, run: (work) => this.#inPace(work) });
+    return importMempool(path, options, {
+      mempool,
+      acceptance,
+      clock,
+      signal,
+      run: (work) => this.#withBackpressure(work),
+    });
   }
 
   /** Adds a prioritisation delta in satoshis. Returns false for a transaction with dust, which must not have a fee. */
@@ -302,12 +314,12 @@ export class MempoolService implements ChainFollower {
     for (const timer of this.#timers) clearInterval(timer);
     this.#ending.abort(new Error('the node stops'));
     this.#feed.close();
-    this.fees.flush();
+    this.fees.flushUnconfirmed();
     try {
       this.#saved.saveNow(this.mempool);
       this.fees.save();
     } catch (error) {
-      this.#saySaving(error);
+      this.#logSaveError(error);
     }
   }
 
@@ -332,27 +344,27 @@ export class MempoolService implements ChainFollower {
     const entries = () => this.mempool.entries;
     return {
       added: (slot, parsed, arrival) => {
-        this.#saved.put(parsed.txid);
+        this.#saved.recordChange(parsed.txid);
         this.#feed.added(slot, parsed, arrival);
         const countable = !arrival.reaccepted && !arrival.inPackage && this.mempool.parents(slot).length === 0;
-        this.fees.added(slot, entries().fee(slot), entries().vsize(slot), entries().height(slot), countable);
+        this.fees.addTransaction(slot, entries().fee(slot), entries().vsize(slot), entries().height(slot), countable);
       },
       removed: (slot, reason, departure) => {
-        this.#saved.removed(entries().txid(slot));
+        this.#saved.recordRemoval(entries().txid(slot));
         this.#feed.removed(slot, reason, departure);
         if (reason === 'block')
-          this.fees.included(slot, entries().fee(slot), entries().vsize(slot), entries().weight(slot));
-        else this.fees.removed(slot);
+          this.fees.recordIncluded(slot, entries().fee(slot), entries().vsize(slot), entries().weight(slot));
+        else this.fees.removeTransaction(slot);
       },
       modified: (slot) => {
-        this.#saved.put(entries().txid(slot));
+        this.#saved.recordChange(entries().txid(slot));
         this.#feed.modified(slot);
       },
     };
   }
 
   /** Logged only: the transactions would come back from peers. */
-  #saySaving(error: unknown): void {
+  #logSaveError(error: unknown): void {
     this.#deps.log.error('saving the mempool failed', { error });
   }
 }
@@ -360,7 +372,7 @@ export class MempoolService implements ChainFollower {
 const FAILED = { kind: 'transaction', reason: 'transaction failed' } as const;
 
 /** Returns a rejection if a transaction burns more than allowed in one output. */
-function burned({ tx }: ParsedTransaction, maxBurn: number): Extract<AcceptResult, { status: 'rejected' }> | null {
+function checkBurn({ tx }: ParsedTransaction, maxBurn: number): Extract<AcceptResult, { status: 'rejected' }> | null {
   const burns = tx.outputs.some(
     ({ value, scriptPubKey }) => value > maxBurn && (isUnspendable(scriptPubKey) || !hasValidOps(scriptPubKey)),
   );

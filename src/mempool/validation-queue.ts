@@ -14,7 +14,7 @@ export interface ValidationQueueLimits {
 /** Limits of the queue. They are only reached if peers send without waiting for answers. */
 const VALIDATION_QUEUE_LIMITS: ValidationQueueLimits = { count: 2_000, bytes: 64 << 20 };
 /** Time limit of one slice, milliseconds. */
-const TURN_MS = 10;
+const SLICE_MS = 10;
 
 interface Job {
   readonly bytes: number;
@@ -48,7 +48,7 @@ export class ValidationQueue {
    * Enqueues a validation of `bytes` bytes and resolves with its result. Resolves with null without running it if the
    * queue is full.
    */
-  add<T>(bytes: number, judge: () => T): Promise<T | null> {
+  enqueue<T>(bytes: number, judge: () => T): Promise<T | null> {
     const { count, bytes: most } = this.#limits;
     if (this.#jobs.length >= count || this.#bytes + bytes > most) return Promise.resolve(null);
     const { promise, resolve, reject } = Promise.withResolvers<T>();
@@ -66,41 +66,41 @@ export class ValidationQueue {
       settle: () => ('error' in outcome ? reject(outcome.error) : resolve(outcome.value)),
       fail: reject,
     });
-    if (!this.#running) void this.#turns();
+    if (!this.#running) void this.#runSlices();
     return promise;
   }
 
-  async #turns(): Promise<void> {
+  async #runSlices(): Promise<void> {
     this.#running = true;
     // Validations enqueued in the same event loop turn share a slice.
     await Promise.resolve();
     while (this.#jobs.length > 0) {
       let done: readonly Job[] = [];
       try {
-        await this.#deps.settled(() => (done = this.#judge()));
+        await this.#deps.settled(() => (done = this.#runSlice()));
         for (const job of done) job.settle();
       } catch (error) {
         // The chain has stopped, so all waiting callers are rejected here.
-        for (const job of [...done, ...this.#take(this.#jobs.length)]) job.fail(error);
+        for (const job of [...done, ...this.#dequeue(this.#jobs.length)]) job.fail(error);
       }
       await new Promise(setImmediate);
     }
     this.#running = false;
   }
 
-  #judge(): readonly Job[] {
+  #runSlice(): readonly Job[] {
     const { clock } = this.#deps;
     const startedAt = clock.monotonicMs();
     let count = 0;
     for (const job of this.#jobs) {
       job.run();
       count++;
-      if (clock.monotonicMs() - startedAt >= TURN_MS) break;
+      if (clock.monotonicMs() - startedAt >= SLICE_MS) break;
     }
-    return this.#take(count);
+    return this.#dequeue(count);
   }
 
-  #take(count: number): readonly Job[] {
+  #dequeue(count: number): readonly Job[] {
     const taken = this.#jobs.slice(0, count);
     this.#jobs = this.#jobs.slice(count);
     for (const { bytes } of taken) this.#bytes -= bytes;

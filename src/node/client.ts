@@ -1,6 +1,6 @@
 import type { Config } from '../config/schema.ts';
 import { ApiError } from '../http/errors.ts';
-import type { Estimate, EstimateQuestion, RawEstimate } from '../mempool/fees/fee-estimator.ts';
+import type { Estimate, EstimateRequest, RawEstimate } from '../mempool/fees/fee-estimator.ts';
 import type { MinedBlock } from '../mempool/fees/mempool-policy.ts';
 import type { PackageResult } from '../mempool/result.ts';
 import type { BroadcastLimits, BroadcastResult, Prioritised } from '../mempool/service.ts';
@@ -110,7 +110,7 @@ export class NodeClient implements NodePort {
     return this.#call('saveMempool');
   }
 
-  estimateFee(question: EstimateQuestion): Promise<Estimate> {
+  estimateFee(question: EstimateRequest): Promise<Estimate> {
     return this.#call('estimateFee', question);
   }
 

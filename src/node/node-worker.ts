@@ -1,5 +1,5 @@
 import { changeBytes } from '../mempool/changes.ts';
-import type { EstimateQuestion } from '../mempool/fees/fee-estimator.ts';
+import type { EstimateRequest } from '../mempool/fees/fee-estimator.ts';
 import type { BroadcastLimits, MempoolService } from '../mempool/service.ts';
 import type { NodeAction } from '../port/node-actions.ts';
 import { systemClock } from '../util/clock.ts';
@@ -164,9 +164,9 @@ function callMempool(mempool: MempoolService, name: string, args: readonly unkno
     case 'saveMempool':
       return mempool.save();
     case 'estimateFee':
-      return mempool.fees.estimate(args[0] as EstimateQuestion);
+      return mempool.fees.estimate(args[0] as EstimateRequest);
     case 'estimateRawFee':
-      return mempool.fees.raw(args[0] as number, args[1] as number);
+      return mempool.fees.rawEstimates(args[0] as number, args[1] as number);
     case 'mempoolCoverage':
       return mempool.fees.coverage;
     default:

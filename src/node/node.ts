@@ -127,7 +127,7 @@ export class Node {
         this.#wallets?.manager.changed(changes);
         this.#news.notify({ changes, commit: null });
       },
-      ...(room && { room }),
+      ...(room && { backpressure: room }),
     });
     this.mempool = mempool;
     this.#network = config.p2p.enabled

@@ -1,5 +1,5 @@
 import type { Config } from '../config/schema.ts';
-import type { Estimate, EstimateQuestion, RawEstimate } from '../mempool/fees/fee-estimator.ts';
+import type { Estimate, EstimateRequest, RawEstimate } from '../mempool/fees/fee-estimator.ts';
 import type { MinedBlock } from '../mempool/fees/mempool-policy.ts';
 import type { PackageResult } from '../mempool/result.ts';
 import type { BroadcastLimits, BroadcastResult, Prioritised } from '../mempool/service.ts';
@@ -17,7 +17,7 @@ export interface NodeCommands {
   prioritise: { args: [txid: Uint8Array, delta: number]; result: boolean };
   prioritised: { args: []; result: readonly Prioritised[] };
   saveMempool: { args: []; result: string };
-  estimateFee: { args: [question: EstimateQuestion]; result: Estimate };
+  estimateFee: { args: [question: EstimateRequest]; result: Estimate };
   estimateRawFee: { args: [target: number, threshold: number]; result: readonly RawEstimate[] };
   act: { args: [name: NodeAction, args: readonly unknown[]]; result: unknown };
   mempoolCoverage: { args: []; result: readonly MinedBlock[] };

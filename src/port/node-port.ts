@@ -1,5 +1,5 @@
 import type { MempoolChange } from '../mempool/changes.ts';
-import type { Estimate, EstimateQuestion, RawEstimate } from '../mempool/fees/fee-estimator.ts';
+import type { Estimate, EstimateRequest, RawEstimate } from '../mempool/fees/fee-estimator.ts';
 import type { MinedBlock } from '../mempool/fees/mempool-policy.ts';
 import type { PackageResult } from '../mempool/result.ts';
 import type { BroadcastLimits, BroadcastResult, Prioritised } from '../mempool/service.ts';
@@ -201,7 +201,7 @@ export interface NodePort {
   prioritised(): Promise<readonly Prioritised[]>;
   /** The name of the file. */
   saveMempool(): Promise<string>;
-  estimateFee(question: EstimateQuestion): Promise<Estimate>;
+  estimateFee(question: EstimateRequest): Promise<Estimate>;
   /** By horizon, with the ranges of feerates it goes by. */
   estimateRawFee(target: number, threshold: number): Promise<readonly RawEstimate[]>;
   /** The blocks by which the mempool's estimates are trusted, or not. */

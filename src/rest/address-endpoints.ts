@@ -46,7 +46,7 @@ export const addressEndpoint = readEndpoint({
 function balanceView({ reads, tip, params, mempool }: ReadEnv, { address, script }: ScriptInput) {
   const totals = reads.scripts.totals(script);
   const confirmed = totals ? totals.received - totals.sent : 0n;
-  const pending = mempool.sumsOf(script);
+  const pending = mempool.scriptSums(script);
   const unconfirmed = pending.received - pending.sent;
   return {
     address,

@@ -79,7 +79,7 @@ export const addressTxsEndpoint = readEndpoint({
     const end = input.cursor === null ? null : decodeCursor(bound, input.cursor);
     if (end) checkStillActive(env, positionHeight(end.position), end.blockHash);
     const totals = reads.scripts.totals(input.script);
-    const pending = env.mempool.sumsOf(input.script);
+    const pending = env.mempool.scriptSums(input.script);
     const { limit, full } = input;
     env.expectWork(Math.min(limit, (totals?.txs ?? 0) + pending.txs) * (full ? TX_US * 3 : TX_US));
     // One more than asked for tells whether there is another page.
@@ -107,7 +107,7 @@ export const addressTxsEndpoint = readEndpoint({
     );
   },
   mempoolPart({ mempool }, { script, full }) {
-    const touching = mempool.touching(script);
+    const touching = mempool.slotsOfScript(script);
     return full ? touching.flatMap((slot) => clusterOf(mempool.entries, slot)) : touching;
   },
 });
@@ -140,7 +140,7 @@ function confirmedEntries(
 /** Entries of the mempool behind `end`, the oldest first. */
 function waitingEntries({ mempool }: ReadEnv, input: AddressTxsInput, end: PageEnd | null): Entry[] {
   if (input.confirmed || input.minConfirmations > 0 || input.toHeight !== null) return [];
-  const slots = mempool.touching(input.script);
+  const slots = mempool.slotsOfScript(input.script);
   // After a restart events have other numbers: then all are shown again rather than some left out.
   const seq = end && end.seq >= (mempool.firstSeq ?? 0) ? end.seq : 0;
   const order = (slot: number) => mempool.entries.order(slot);

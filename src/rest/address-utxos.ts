@@ -62,7 +62,7 @@ export const addressUtxosEndpoint = readEndpoint({
     const end = input.cursor === null ? null : decodeCursor(bound, input.cursor);
     if (end) checkStillActive(env, positionHeight(end.position), end.blockHash);
     const totals = reads.scripts.totals(script);
-    const pending = mempool.sumsOf(script);
+    const pending = mempool.scriptSums(script);
     const read = Math.min(limit + (confirmed ? 0 : pending.inputs), totals?.utxos ?? 0);
     env.expectWork(read * UTXO_US + (confirmed ? 0 : pending.txs * WAITING_US));
     const found = take(limit + 1, utxosBehind(env, input, totals?.id ?? null, end));
@@ -83,7 +83,7 @@ export const addressUtxosEndpoint = readEndpoint({
     return jsonAnswer({ address: input.address, tip: tipView(tip), total, items, nextCursor: cursor, next }, next);
   },
   // What spends a coin of this script touches the script.
-  mempoolPart: ({ mempool }, { script }) => mempool.touching(script),
+  mempoolPart: ({ mempool }, { script }) => mempool.slotsOfScript(script),
 });
 
 /** Those behind `end`: of the chain in its order, then of the mempool in the order of arrival. */
@@ -122,7 +122,7 @@ function* confirmedUtxos(
 function* waitingUtxos({ mempool }: ReadEnv, script: Uint8Array, end: PageEnd | null): Generator<Utxo> {
   // After a restart events have other numbers: then all are shown again rather than some left out.
   const begin = end && end.seq >= (mempool.firstSeq ?? 0) ? end.seq : 0;
-  for (const slot of mempool.touching(script)) {
+  for (const slot of mempool.slotsOfScript(script)) {
     const seq = mempool.entries.order(slot);
     if (seq < begin) continue;
     const { tx, txid } = mempool.entries.parsed(slot);

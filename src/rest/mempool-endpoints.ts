@@ -81,10 +81,10 @@ export const mempoolAddressEndpoint = readEndpoint({
     const { mempool, tip } = env;
     const { script, address, limit, cursor } = input;
     const bound = boundTo(input);
-    const sums = mempool.sumsOf(script);
+    const sums = mempool.scriptSums(script);
     env.expectWork(Math.min(limit, sums.txs) * TX_US + sums.txs * TXID_US);
     const before = cursor === null ? null : knownSeq(mempool, decodeCursor(bound, cursor).seq);
-    const slots = mempool.touching(script).reverse();
+    const slots = mempool.slotsOfScript(script).reverse();
     const found = before === null ? slots : slots.filter((slot) => mempool.entries.order(slot) < before);
     const page = found.slice(0, limit);
     const last = found.length > limit ? page.at(-1)! : null;
@@ -108,7 +108,7 @@ export const mempoolAddressEndpoint = readEndpoint({
       next,
     );
   },
-  mempoolPart: ({ mempool }, { script }) => mempool.touching(script),
+  mempoolPart: ({ mempool }, { script }) => mempool.slotsOfScript(script),
 });
 
 export const mempoolTxidsEndpoint = endpoint({

@@ -50,11 +50,15 @@ describe('the orphanage', () => {
     orphanage.add(a, 2);
     orphanage.add(b, 2);
     orphanage.add(orphan(), 1);
-    expect(orphanage.parentArrived(parent, (below) => below - 1)).toEqual([2]);
-    expect(orphanage.hasReady(1)).toBe(false);
-    expect([orphanage.nextReady(2), orphanage.nextReady(2), orphanage.nextReady(2)]).toEqual([a, b, null]);
-    expect(orphanage.parentArrived(parent, first)).toEqual([1, 2]);
-    expect(orphanage.nextReady(1)).toEqual(a);
+    expect(orphanage.addChildrenToWorkSet(parent, (below) => below - 1)).toEqual([2]);
+    expect(orphanage.hasToReconsider(1)).toBe(false);
+    expect([orphanage.nextToReconsider(2), orphanage.nextToReconsider(2), orphanage.nextToReconsider(2)]).toEqual([
+      a,
+      b,
+      null,
+    ]);
+    expect(orphanage.addChildrenToWorkSet(parent, first)).toEqual([1, 2]);
+    expect(orphanage.nextToReconsider(1)).toEqual(a);
     expect(orphanage.childrenFrom(2, parent.txid)).toEqual([b, a]);
     expect(orphanage.childrenFrom(3, parent.txid)).toEqual([]);
   });
@@ -84,9 +88,9 @@ describe('the orphanage', () => {
     const parent = orphan();
     const waiting = childOf(parent);
     orphanage.add(waiting, 2);
-    orphanage.parentArrived(parent, first);
+    orphanage.addChildrenToWorkSet(parent, first);
     for (let i = 0; i < 40; i++) orphanage.add(orphan(), 2);
-    expect(orphanage.nextReady(2)).toEqual(waiting);
+    expect(orphanage.nextToReconsider(2)).toEqual(waiting);
   });
 
   test('refuses what is too large, and bounds the weight by peer', () => {
@@ -118,8 +122,8 @@ describe('the orphanage', () => {
           if (what === 'remove') orphanage.remove(tx.wtxid);
           if (what === 'peer') orphanage.removePeer(peer);
           if (what === 'block') orphanage.removeForBlock({ txs: [tx] } as unknown as ParsedBlock);
-          if (what === 'parent') orphanage.parentArrived(tx, first);
-          if (what === 'next') orphanage.nextReady(peer);
+          if (what === 'parent') orphanage.addChildrenToWorkSet(tx, first);
+          if (what === 'next') orphanage.nextToReconsider(peer);
           const all = [...orphanage.all()];
           expect(orphanage.weight).toBe(all.reduce((sum, each) => sum + weightOf(each.parsed), 0));
           expect(orphanage.weight).toBeLessThanOrEqual(6000 * 4);

@@ -32,7 +32,9 @@ describe('transactions of peers', () => {
     const relay = relayOf(pool);
     const [first, bad, poor] = [pays(1, 1000n), withBadSignature(pays(2, 1000n)), pays(3, 0n)];
     const child = sweep(coinOf(first, 0), 'p2wpkh', 2000n);
-    const results = await Promise.all([child, first, child, bad, poor, first].map((tx) => relay.accept(parsed(tx))));
+    const results = await Promise.all(
+      [child, first, child, bad, poor, first].map((tx) => relay.acceptTransaction(parsed(tx))),
+    );
     expect(results.map((result) => (result?.status === 'rejected' ? result.rejection.kind : result?.status))).toEqual([
       'missing-inputs',
       'accepted',
@@ -54,7 +56,7 @@ describe('transactions of peers', () => {
     const tx = parsed(pays(1, 1100n));
     expect([relay.hasTxid(tx.txid), relay.get(tx.wtxid, 'wtxid')]).toEqual([false, null]);
     const sequence = relay.nextSequence;
-    await relay.accept(tx);
+    await relay.acceptTransaction(tx);
     const facts = {
       txid: tx.txid,
       wtxid: tx.wtxid,
@@ -84,7 +86,7 @@ describe('transactions of peers', () => {
     const child = sweep(coinOf(parent, 0), 'p2wpkh', 5000n);
     const late = sweep(coinOf(child, 0), 'p2wpkh', 100n);
     const [high, low] = [pays(2, 9000n), pays(3, 1000n)];
-    for (const tx of [low, parent, child, late, high]) await relay.accept(parsed(tx));
+    for (const tx of [low, parent, child, late, high]) await relay.acceptTransaction(parsed(tx));
     const wtxids = [late, child, low, high, parent].map((tx) => parsed(tx).wtxid);
     expect(relay.inAnnouncementOrder(wtxids, 'wtxid').map(({ txid }) => hashToHex(txid))).toEqual(
       [high, parent, child, low, late].map(idOf),
@@ -113,7 +115,7 @@ describe('turns', () => {
       clock.advance(4);
       return i;
     };
-    const results = Promise.all(Array.from({ length: 20 }, (_, i) => relay.add(1, slow(i))));
+    const results = Promise.all(Array.from({ length: 20 }, (_, i) => relay.enqueue(1, slow(i))));
     expect(relay.waiting).toBe(20);
     expect(await results).toEqual(Array.from({ length: 20 }, (_, i) => i));
     expect([turns, relay.waiting]).toEqual([7, 0]);
@@ -121,7 +123,7 @@ describe('turns', () => {
 
   test('take no more than may wait', async () => {
     const relay = new ValidationQueue({ settled, clock }, { count: 3, bytes: 100 });
-    const add = (bytes: number) => relay.add(bytes, () => bytes);
+    const add = (bytes: number) => relay.enqueue(bytes, () => bytes);
     expect(await Promise.all([add(60), add(50), add(40), add(0), add(0)])).toEqual([60, null, 40, 0, null]);
     expect(await add(100)).toBe(100);
     // The loop of turns has ended, and begins again.
@@ -132,14 +134,14 @@ describe('turns', () => {
 
   test('what fails, fails alone; where the chain has ended, all do', async () => {
     const relay = new ValidationQueue({ settled, clock });
-    const bad = relay.add(1, () => {
+    const bad = relay.enqueue(1, () => {
       throw new Error('ours');
     });
-    const good = relay.add(1, () => 1);
+    const good = relay.enqueue(1, () => 1);
     expect(bad).rejects.toThrow('ours');
     expect(await good).toBe(1);
     const over = new ValidationQueue({ settled: () => Promise.reject(new Error('over')), clock });
-    const waiting = [over.add(1, () => 1), over.add(1, () => 2)];
+    const waiting = [over.enqueue(1, () => 1), over.enqueue(1, () => 2)];
     for (const result of await Promise.allSettled(waiting)) expect(result.status).toBe('rejected');
     expect(over.waiting).toBe(0);
   });
@@ -171,7 +173,7 @@ test('what is handed in here is announced, and kept as unbroadcast until a peer 
     expect(await hand()).toMatchObject({ status: 'in-mempool', relayedTo: 2 });
     expect(told).toEqual([idOf(tx), idOf(tx)]);
     expect(relay.unbroadcast().map(({ txid }) => hashToHex(txid))).toEqual([idOf(tx)]);
-    await relay.accept(parsed(sweep(chain.coin(2), 'p2wpkh', 1000n)));
+    await relay.acceptTransaction(parsed(sweep(chain.coin(2), 'p2wpkh', 1000n)));
     expect(relay.unbroadcast()).toHaveLength(1);
     relay.markRequested(parsed(tx).txid);
     expect(relay.unbroadcast()).toEqual([]);

@@ -33,7 +33,7 @@ test('a mempool comes back as it was, without what was mined, expired or replace
       const saved = new SavedMempool(new MempoolStore(db));
       const put = async (one: typeof old, options = {}) => {
         expect((await pool.accept(one, options)).status).toBe('accepted');
-        saved.put(parsed(one).txid);
+        saved.recordChange(parsed(one).txid);
       };
       await put(old, { time: Math.floor(pool.node.clock.nowMs() / 1000) - 335 * 3600 });
       pool.mempool.prioritise(parsed(free).txid, 700);
@@ -42,7 +42,7 @@ test('a mempool comes back as it was, without what was mined, expired or replace
       saved.saveNow(pool.mempool);
       // The second save writes the difference.
       pool.mempool.removeRecursive([pool.mempool.entries.find(parsed(child).txid)], 'conflict');
-      saved.removed(parsed(child).txid);
+      saved.recordRemoval(parsed(child).txid);
       await saved.save(pool.mempool, never);
       expect(savedIn(db)).toHaveLength(5);
       db.close();
@@ -92,7 +92,7 @@ test('what a peer brings while the mempool is read back stays, on disk too, and 
       const saved = new SavedMempool(new MempoolStore(db));
       for (const one of [first, second]) {
         await pool.accept(one);
-        saved.put(parsed(one).txid);
+        saved.recordChange(parsed(one).txid);
       }
       await saved.save(pool.mempool, never);
       db.close();
@@ -104,7 +104,7 @@ test('what a peer brings while the mempool is read back stays, on disk too, and 
     const bring = async () => {
       for (const one of [other, second]) {
         await pool.accept(one);
-        saved.put(parsed(one).txid);
+        saved.recordChange(parsed(one).txid);
       }
     };
     const loading = saved.load(pool, {
@@ -158,7 +158,7 @@ test('what a reorg put back comes back before the children it had', () =>
       expect(orders).toEqual(orders.toSorted((a, b) => a - b));
       expect(new Set(orders).size).toBe(3);
       const saved = new SavedMempool(store);
-      for (const one of all) saved.put(parsed(one).txid);
+      for (const one of all) saved.recordChange(parsed(one).txid);
       saved.saveNow(pool.mempool);
     }
     await using pool = await TestMempool.on(fork);

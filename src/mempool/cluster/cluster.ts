@@ -30,7 +30,7 @@ export function orderedCluster(members: readonly number[], { fee, weight, parent
     members.map((slot) => ({
       fee: fee[slot]!,
       size: weight[slot]!,
-      parents: parents.of(slot).map((parent) => index.get(parent)!),
+      parents: parents.neighbours(slot).map((parent) => index.get(parent)!),
     })),
   );
   const order = linearize(graph);
@@ -78,7 +78,7 @@ function parentsFirst(slots: readonly number[], parents: SlotFacts['parents']): 
   const visit = (slot: number): void => {
     if (done.has(slot)) return;
     done.add(slot);
-    for (const parent of parents.of(slot)) visit(parent);
+    for (const parent of parents.neighbours(slot)) visit(parent);
     ordered.push(slot);
   };
   for (const slot of slots) visit(slot);

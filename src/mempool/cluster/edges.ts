@@ -6,55 +6,55 @@ const NONE: readonly number[] = [];
  */
 export class Edges {
   /** undefined if the slot is free. */
-  readonly #of: (number | readonly number[] | undefined)[] = [];
+  readonly #neighbours: (number | readonly number[] | undefined)[] = [];
 
   /** One above the highest slot ever opened. */
   get end(): number {
-    return this.#of.length;
+    return this.#neighbours.length;
   }
 
   /** Allocates a slot without edges. */
   open(slot: number): void {
-    this.#of[slot] = NONE;
+    this.#neighbours[slot] = NONE;
   }
 
   free(slot: number): void {
-    this.#of[slot] = undefined;
+    this.#neighbours[slot] = undefined;
   }
 
   isFree(slot: number): boolean {
-    return this.#of[slot] === undefined;
+    return this.#neighbours[slot] === undefined;
   }
 
   /** Returns the neighbours of a slot in insertion order. */
-  of(slot: number): readonly number[] {
-    const edges = this.#of[slot]!;
+  neighbours(slot: number): readonly number[] {
+    const edges = this.#neighbours[slot]!;
     return typeof edges === 'number' ? [edges] : edges;
   }
 
   hasNone(slot: number): boolean {
-    const edges = this.#of[slot]!;
+    const edges = this.#neighbours[slot]!;
     return typeof edges !== 'number' && edges.length === 0;
   }
 
   has(slot: number, other: number): boolean {
-    const edges = this.#of[slot]!;
+    const edges = this.#neighbours[slot]!;
     return typeof edges === 'number' ? edges === other : edges.includes(other);
   }
 
   add(slot: number, other: number): void {
-    this.#of[slot] = this.hasNone(slot) ? other : [...this.of(slot), other];
+    this.#neighbours[slot] = this.hasNone(slot) ? other : [...this.neighbours(slot), other];
   }
 
   remove(slot: number, other: number): void {
-    const left = this.of(slot).filter((edge) => edge !== other);
-    this.#of[slot] = left.length === 1 ? left[0]! : left.length === 0 ? NONE : left;
+    const left = this.neighbours(slot).filter((edge) => edge !== other);
+    this.#neighbours[slot] = left.length === 1 ? left[0]! : left.length === 0 ? NONE : left;
   }
 
   /** Returns all slots reachable from `start`, beginning with `start`. */
   reach(start: number): number[] {
     const seen = new Set([start]);
-    for (const slot of seen) for (const next of this.of(slot)) seen.add(next);
+    for (const slot of seen) for (const next of this.neighbours(slot)) seen.add(next);
     return [...seen];
   }
 }

@@ -67,20 +67,20 @@ export class TxGraph {
   /** Records that `child` spends an output of `parent`. The dependency must not create a cycle. */
   addDependency(parent: number, child: number): void {
     if (this.#parents.has(child, parent)) return;
-    this.#touch(parent);
-    this.#touch(child);
+    this.#invalidate(parent);
+    this.#invalidate(child);
     this.#link(parent, child);
     this.#staging?.undo.push(() => {
-      this.#touch(parent);
+      this.#invalidate(parent);
       this.#unlink(parent, child);
     });
   }
 
   /** Removes a transaction and its dependencies, which may split its cluster. */
   remove(slot: number): void {
-    this.#touch(slot);
-    const parents = this.#parents.of(slot);
-    const children = this.#children.of(slot);
+    this.#invalidate(slot);
+    const parents = this.#parents.neighbours(slot);
+    const children = this.#children.neighbours(slot);
     const [fee, weight] = [this.#fee[slot]!, this.#weight[slot]!];
     for (const parent of parents) this.#unlink(parent, slot);
     for (const child of children) this.#unlink(slot, child);
@@ -95,17 +95,17 @@ export class TxGraph {
       this.#weight[slot] = weight;
       this.#open(slot);
       this.#stale.add(slot);
-      for (const parent of parents) this.#touchAndLink(parent, slot);
-      for (const child of children) this.#touchAndLink(slot, child);
+      for (const parent of parents) this.#invalidateAndLink(parent, slot);
+      for (const child of children) this.#invalidateAndLink(slot, child);
     });
   }
 
   setFee(slot: number, fee: number): void {
     const before = this.#fee[slot]!;
-    this.#touch(slot);
+    this.#invalidate(slot);
     this.#fee[slot] = fee;
     this.#staging?.undo.push(() => {
-      this.#touch(slot);
+      this.#invalidate(slot);
       this.#fee[slot] = before;
     });
   }
@@ -126,9 +126,9 @@ export class TxGraph {
   }
 
   /** Returns whether the transaction is a cluster by itself. */
-  standsAlone(slot: number): boolean {
-    this.#settle();
-    return this.#cluster[slot] === ALONE;
+  isSingleton(slot: number): boolean {
+    this.#updateClusters();
+    return this.#cluster[slot] === SINGLETON;
   }
 
   /** Returns the chunk that contains the slot. */
@@ -160,14 +160,14 @@ export class TxGraph {
 
   /** Returns whether any cluster exceeds the limits. */
   isOversized(): boolean {
-    this.#settle();
+    this.#updateClusters();
     return this.#oversized.size > 0;
   }
 
   /** Starts a staging: all following changes can be reverted until `commitStaging`. */
   startStaging(): void {
     assert(this.#staging === null, 'a staging is already open');
-    this.#settle();
+    this.#updateClusters();
     this.#staging = {
       undo: [],
       replaced: new Set(),
@@ -193,7 +193,7 @@ export class TxGraph {
    * Returns the feerate diagrams of the clusters that the staged changes affect, before (`main`) and after (`staging`).
    */
   diagrams(): { main: FeeFrac[]; staging: FeeFrac[] } {
-    this.#settle();
+    this.#updateClusters();
     const { replaced, added } = this.#staging!;
     const touched = new Set(added);
     for (const { slots } of replaced) for (const slot of slots) touched.add(slot);
@@ -201,14 +201,14 @@ export class TxGraph {
     for (const slot of touched) {
       if (this.#parents.isFree(slot)) continue;
       const cluster = this.#cluster[slot]!;
-      after.add(cluster === ALONE ? this.#alone(slot) : cluster);
+      after.add(cluster === SINGLETON ? this.#singleton(slot) : cluster);
     }
     return { main: diagramOf(replaced), staging: diagramOf(after) };
   }
 
   /** Returns the chunk with the lowest feerate, which would be mined last, or null if the graph is empty. */
   worstChunk(): SlotChunk | null {
-    this.#settle();
+    this.#updateClusters();
     const slot = this.#heap.worst();
     return slot < 0 ? null : this.#clusterOf(slot).chunks.at(-1)!;
   }
@@ -219,7 +219,7 @@ export class TxGraph {
    * keep their linearization order. The graph must not change during the iteration.
    */
   *bestClasses(weight: number): Generator<SlotChunk[], void> {
-    this.#settle();
+    this.#updateClusters();
     const later = new Map<number, SlotChunk[]>();
     const classes = this.#classes.best(weight, this.#parents.end);
     const least = classes.at(-1)?.inClass ?? 0;
@@ -228,13 +228,13 @@ export class TxGraph {
       for (let i = 0; i < slots.length; i++) {
         const slot = slots[i]!;
         const cluster = this.#cluster[slot];
-        if (cluster === ALONE) chunks.push({ fee: this.#fee[slot]!, size: this.#weight[slot]!, slots: [slot] });
+        if (cluster === SINGLETON) chunks.push({ fee: this.#fee[slot]!, size: this.#weight[slot]!, slots: [slot] });
         // A cluster is visited once, at its first slot, which belongs to its best chunk.
         else if (cluster?.slots[0] === slot)
           for (const chunk of cluster.chunks) {
             const of = this.#classes.get(chunk.slots[0]!);
             if (of === inClass) chunks.push(chunk);
-            else if (of >= least) listed(later, of).push(chunk);
+            else if (of >= least) listAt(later, of).push(chunk);
           }
       }
       later.delete(inClass);
@@ -244,7 +244,7 @@ export class TxGraph {
 
   /** Returns the slots to remove, including their descendants, so that all clusters are within the limits. */
   trim(): number[] {
-    this.#settle();
+    this.#updateClusters();
     const out: number[] = [];
     for (const cluster of this.#oversized) {
       let count = 0;
@@ -253,7 +253,7 @@ export class TxGraph {
       // Ancestors come first in the order, so a slot is kept only with all its ancestors.
       for (const slot of cluster.slots) {
         const fits = count < this.#maxCount && weight + this.#weight[slot]! <= this.#maxWeight;
-        if (fits && !this.#parents.of(slot).some((parent) => dropped.has(parent))) {
+        if (fits && !this.#parents.neighbours(slot).some((parent) => dropped.has(parent))) {
           count++;
           weight += this.#weight[slot]!;
         } else dropped.add(slot);
@@ -271,12 +271,12 @@ export class TxGraph {
   }
 
   #clusterOf(slot: number): Cluster {
-    this.#settle();
+    this.#updateClusters();
     const cluster = this.#cluster[slot]!;
-    return cluster === ALONE ? this.#alone(slot) : cluster;
+    return cluster === SINGLETON ? this.#singleton(slot) : cluster;
   }
 
-  #alone(slot: number): Cluster {
+  #singleton(slot: number): Cluster {
     const slots = [slot];
     return { slots, chunks: [{ slots, fee: this.#fee[slot]!, size: this.#weight[slot]! }], oversized: false };
   }
@@ -291,9 +291,9 @@ export class TxGraph {
     this.#children.add(parent, child);
   }
 
-  #touchAndLink(parent: number, child: number): void {
-    this.#touch(parent);
-    this.#touch(child);
+  #invalidateAndLink(parent: number, child: number): void {
+    this.#invalidate(parent);
+    this.#invalidate(child);
     this.#link(parent, child);
   }
 
@@ -303,7 +303,7 @@ export class TxGraph {
   }
 
   #drop(slot: number): void {
-    this.#touch(slot);
+    this.#invalidate(slot);
     this.#parents.free(slot);
     this.#children.open(slot);
     this.#cluster[slot] = undefined;
@@ -312,11 +312,11 @@ export class TxGraph {
   }
 
   /** Marks the cluster of a slot for recomputation. */
-  #touch(slot: number): void {
+  #invalidate(slot: number): void {
     const cluster = this.#cluster[slot];
     if (!cluster) return;
-    if (cluster === ALONE) {
-      if (this.#staging && !this.#staging.createdAlone.delete(slot)) this.#staging.replaced.add(this.#alone(slot));
+    if (cluster === SINGLETON) {
+      if (this.#staging && !this.#staging.createdAlone.delete(slot)) this.#staging.replaced.add(this.#singleton(slot));
       this.#cluster[slot] = undefined;
       this.#version[slot]!++;
       this.#stale.add(slot);
@@ -333,12 +333,12 @@ export class TxGraph {
   }
 
   /** Recomputes the clusters of all stale slots. */
-  #settle(): void {
+  #updateClusters(): void {
     if (this.#stale.size === 0) return;
     for (const slot of this.#stale) {
       if (this.#parents.isFree(slot) || this.#cluster[slot]) continue;
-      if (this.#isAlone(slot)) {
-        this.#cluster[slot] = ALONE;
+      if (this.#hasNoNeighbours(slot)) {
+        this.#cluster[slot] = SINGLETON;
         this.#staging?.createdAlone.add(slot);
         this.#classes.set(slot, feerateClass(this.#fee[slot]!, this.#weight[slot]!), this.#weight[slot]!);
         this.#heap.add(slot, this.#version[slot]!, this.#fee[slot]!, this.#weight[slot]!);
@@ -366,7 +366,7 @@ export class TxGraph {
    * Returns whether the transaction has no neighbours and is within the weight limit; a heavier one needs an oversized
    * cluster object.
    */
-  #isAlone(slot: number): boolean {
+  #hasNoNeighbours(slot: number): boolean {
     return this.#parents.hasNone(slot) && this.#children.hasNone(slot) && this.#weight[slot]! <= this.#maxWeight;
   }
 
@@ -381,8 +381,8 @@ export class TxGraph {
   #connected(start: number): number[] {
     const seen = new Set([start]);
     for (const slot of seen) {
-      for (const parent of this.#parents.of(slot)) seen.add(parent);
-      for (const child of this.#children.of(slot)) seen.add(child);
+      for (const parent of this.#parents.neighbours(slot)) seen.add(parent);
+      for (const child of this.#children.neighbours(slot)) seen.add(child);
     }
     return [...seen].sort((a, b) => a - b);
   }
@@ -390,9 +390,9 @@ export class TxGraph {
 
 const INITIAL = 256;
 /** Stands for the cluster of a single transaction; the object is created only on request. */
-const ALONE: Cluster = { slots: [], chunks: [], oversized: false };
+const SINGLETON: Cluster = { slots: [], chunks: [], oversized: false };
 
-function listed(lists: Map<number, SlotChunk[]>, key: number): SlotChunk[] {
+function listAt(lists: Map<number, SlotChunk[]>, key: number): SlotChunk[] {
   const list = lists.get(key) ?? [];
   lists.set(key, list);
   return list;

@@ -71,29 +71,32 @@ export class BlockPolicyEstimator {
    * Starts to track a transaction. It is tracked only if it entered at the tip that this estimator knows, and if
    * `countable`: it has no unconfirmed parents, is not part of a package and does not come from a disconnected block.
    */
-  added(slot: number, { height, feerate, countable }: { height: number; feerate: number; countable: boolean }): void {
+  addTransaction(
+    slot: number,
+    { height, feerate, countable }: { height: number; feerate: number; countable: boolean },
+  ): void {
     this.#heights[slot] = -1;
     if (height !== this.#best || !countable) return;
     const bucket = this.#bucketAt(feerate);
     this.#heights[slot] = height;
     this.#added = true;
     this.#bucketOf[slot] = bucket;
-    for (const name of HORIZONS) this.#stats[name].added(height, bucket);
+    for (const name of HORIZONS) this.#stats[name].addUnconfirmed(height, bucket);
   }
 
   /** Stops tracking a transaction that left the mempool without being confirmed. */
-  removed(slot: number): void {
-    this.#forget(slot, false);
+  removeTransaction(slot: number): void {
+    this.#removeTracked(slot, false);
   }
 
   /**
    * Processes a connected block and the mempool transactions it includes. Blocks at or below the best known height, as
    * in a reorganization, are ignored.
    */
-  block(height: number, included: readonly { readonly slot: number; readonly feerate: number }[]): void {
+  processBlock(height: number, included: readonly { readonly slot: number; readonly feerate: number }[]): void {
     if (height <= this.#best) {
       // They leave the mempool, but their confirmation time says nothing.
-      for (const { slot } of included) this.#forget(slot, true);
+      for (const { slot } of included) this.#removeTracked(slot, true);
       return;
     }
     this.#best = height;
@@ -102,9 +105,9 @@ export class BlockPolicyEstimator {
     let counted = 0;
     for (const { slot, feerate } of included) {
       const since = this.#heights[slot] ?? -1;
-      if (!this.#forget(slot, true) || height <= since) continue;
+      if (!this.#removeTracked(slot, true) || height <= since) continue;
       const bucket = this.#bucketAt(feerate);
-      for (const name of HORIZONS) this.#stats[name].confirmed(height - since, feerate, bucket);
+      for (const name of HORIZONS) this.#stats[name].recordConfirmed(height - since, feerate, bucket);
       counted++;
     }
     if (this.#firstRecorded === 0 && counted > 0) this.#firstRecorded = height;
@@ -127,15 +130,15 @@ export class BlockPolicyEstimator {
   }
 
   /** Returns the estimate of one horizon with its feerate ranges, or null if the horizon does not track the target. */
-  raw(target: number, successRate: number, horizon: HorizonName): RangeEstimate | null {
+  rawEstimate(target: number, successRate: number, horizon: HorizonName): RangeEstimate | null {
     const stats = this.#stats[horizon];
     if (target < 1 || target > stats.maxTarget) return null;
-    return stats.estimate(target, successRate, this.#best);
+    return stats.estimateMedian(target, successRate, this.#best);
   }
 
   /** Counts all tracked transactions as unconfirmed, since the node stops and will not see their confirmation. */
   flushUnconfirmed(): void {
-    for (let slot = 0; slot < this.#heights.length; slot++) this.#forget(slot, false);
+    for (let slot = 0; slot < this.#heights.length; slot++) this.#removeTracked(slot, false);
   }
 
   serialize(): Uint8Array {
@@ -187,11 +190,11 @@ export class BlockPolicyEstimator {
     const { short, medium, long } = this.#stats;
     if (target < 1 || target > long.maxTarget) return -1;
     const own = target <= short.maxTarget ? short : target <= medium.maxTarget ? medium : long;
-    let estimate = own.estimate(target, successRate, this.#best).feerate ?? -1;
+    let estimate = own.estimateMedian(target, successRate, this.#best).feerate ?? -1;
     if (!shorter) return estimate;
     for (const stats of [medium, short]) {
       if (target <= stats.maxTarget) continue;
-      const other = stats.estimate(stats.maxTarget, successRate, this.#best).feerate ?? -1;
+      const other = stats.estimateMedian(stats.maxTarget, successRate, this.#best).feerate ?? -1;
       if (other > 0 && (estimate === -1 || other < estimate)) estimate = other;
     }
     return estimate;
@@ -200,18 +203,19 @@ export class BlockPolicyEstimator {
   /** A conservative estimate must also reach the rate for twice the target on the longer horizons. */
   #conservative(doubleTarget: number): number {
     const { short, medium, long } = this.#stats;
-    const of = (stats: ConfirmationStats) => stats.estimate(doubleTarget, DOUBLE_RATE, this.#best).feerate ?? -1;
+    const of = (stats: ConfirmationStats) => stats.estimateMedian(doubleTarget, DOUBLE_RATE, this.#best).feerate ?? -1;
     return Math.max(
       doubleTarget <= short.maxTarget ? of(medium) : -1,
       doubleTarget <= medium.maxTarget ? of(long) : -1,
     );
   }
 
-  #forget(slot: number, inBlock: boolean): boolean {
+  #removeTracked(slot: number, inBlock: boolean): boolean {
     const height = this.#heights[slot] ?? -1;
     if (height < 0) return false;
     this.#heights[slot] = -1;
-    for (const name of HORIZONS) this.#stats[name].removed(height, this.#best, this.#bucketOf[slot]!, inBlock);
+    for (const name of HORIZONS)
+      this.#stats[name].removeUnconfirmed(height, this.#best, this.#bucketOf[slot]!, inBlock);
     return true;
   }
 

@@ -71,12 +71,12 @@ export class ConfirmationStats {
   }
 
   /** Counts a transaction that entered the mempool at `height`. */
-  added(height: number, bucket: number): void {
+  addUnconfirmed(height: number, bucket: number): void {
     this.#waiting[(height % this.maxTarget) * this.#buckets + bucket]! += 1;
   }
 
   /** Removes a transaction from the unconfirmed counts. `best` is the height of the tip, 0 if unknown. */
-  removed(height: number, best: number, bucket: number, inBlock: boolean): void {
+  removeUnconfirmed(height: number, best: number, bucket: number, inBlock: boolean): void {
     const { scale, periods } = this.horizon;
     const age = best === 0 ? 0 : best - height;
     if (age < 0) return;
@@ -101,7 +101,7 @@ export class ConfirmationStats {
   }
 
   /** Counts a transaction confirmed `blocks` blocks after it entered the mempool, at least 1. */
-  confirmed(blocks: number, feerate: number, bucket: number): void {
+  recordConfirmed(blocks: number, feerate: number, bucket: number): void {
     const { periods, scale } = this.horizon;
     for (let period = Math.ceil(blocks / scale) - 1; period < periods; period++)
       this.#confirmed[period * this.#buckets + bucket]! += 1;
@@ -114,7 +114,7 @@ export class ConfirmationStats {
    * average feerate in the bucket of the median transaction of the lowest range that is confirmed within the target at
    * `successRate`.
    */
-  estimate(target: number, successRate: number, height: number): RangeEstimate {
+  estimateMedian(target: number, successRate: number, height: number): RangeEstimate {
     const { scale, decay, sufficient } = this.horizon;
     const period = (Math.ceil(target / scale) - 1) * this.#buckets;
     const enough = sufficient / (1 - decay);

@@ -20,7 +20,7 @@ import { decodeSavedFees, encodeSavedFees, type SavedFees } from './saved-fees.t
 type EstimatorName = 'block_policy' | 'mempool_policy' | 'floor';
 
 /** Parameters of an estimate, as for `estimatesmartfee`. */
-export interface EstimateQuestion {
+export interface EstimateRequest {
   /** Blocks. */
   readonly target: number;
   readonly conservative: boolean;
@@ -125,23 +125,23 @@ export class FeeEstimator {
    * `height` is that of the tip when the transaction entered. `countable`: it has no unconfirmed parents, is not part
    * of a package and does not come from a disconnected block.
    */
-  added(slot: number, fee: number, vsize: number, height: number, countable: boolean): void {
+  addTransaction(slot: number, fee: number, vsize: number, height: number, countable: boolean): void {
     const counts = countable && this.#deps.isCurrent();
-    this.#history.added(slot, { height, feerate: Math.floor((fee * 1000) / vsize), countable: counts });
+    this.#history.addTransaction(slot, { height, feerate: Math.floor((fee * 1000) / vsize), countable: counts });
   }
 
-  removed(slot: number): void {
-    this.#history.removed(slot);
+  removeTransaction(slot: number): void {
+    this.#history.removeTransaction(slot);
   }
 
   /** Records a transaction that left the mempool for the block that the next call of `block` reports. */
-  included(slot: number, fee: number, vsize: number, weight: number): void {
+  recordIncluded(slot: number, fee: number, vsize: number, weight: number): void {
     this.#included.push({ slot, feerate: Math.floor((fee * 1000) / vsize), weight });
   }
 
   /** Processes a connected block. `weight` excludes the coinbase and is null during initial block download. */
-  block({ height, hash }: BlockPosition, weight: number | null): void {
-    this.#history.block(height, this.#included);
+  processBlock({ height, hash }: BlockPosition, weight: number | null): void {
+    this.#history.processBlock(height, this.#included);
     const knownWeight = this.#included.reduce((sum, tx) => sum + tx.weight, 0);
     if (weight === null) this.#coverage.clear();
     else this.#coverage.add({ height, weight, knownWeight });
@@ -153,13 +153,13 @@ export class FeeEstimator {
   /**
    * Returns an estimate in whole satoshis per 1,000 virtual bytes, at least the minimum feerate to enter the mempool.
    */
-  estimate(question: EstimateQuestion): Estimate {
+  estimate(question: EstimateRequest): Estimate {
     const found = this.#estimate(question);
     // The floor applies last: the estimators are compared by their own results.
     return found.feerate === null ? found : { ...found, feerate: Math.max(found.feerate, this.#deps.floor()) };
   }
 
-  #estimate({ target, conservative, estimator, strict }: EstimateQuestion): Estimate {
+  #estimate({ target, conservative, estimator, strict }: EstimateRequest): Estimate {
     const exact = strict || estimator !== 'none';
     const history = this.#fromHistory(target, conservative);
     const mempool = this.#fromMempool(conservative);
@@ -182,9 +182,9 @@ export class FeeEstimator {
   }
 
   /** `threshold` is the fraction of transactions that must have been confirmed within the target. */
-  raw(target: number, threshold: number): RawEstimate[] {
+  rawEstimates(target: number, threshold: number): RawEstimate[] {
     return HORIZONS.flatMap((horizon) => {
-      const found = this.#history.raw(target, threshold, horizon);
+      const found = this.#history.rawEstimate(target, threshold, horizon);
       return found ? [{ ...found, horizon, ...pickScale(this.#history.decayAndScale(horizon)) }] : [];
     });
   }
@@ -215,7 +215,7 @@ export class FeeEstimator {
   }
 
   /** The node stops, so the confirmation of tracked transactions will not be seen. */
-  flush(): void {
+  flushUnconfirmed(): void {
     this.#history.flushUnconfirmed();
   }
 
@@ -252,7 +252,7 @@ export class FeeEstimator {
     const { store, clock, log, acceptStale = false } = this.#deps;
     const stored = store.load();
     if (!stored) return null;
-    const saved = this.#orAnew(() => decodeSavedFees(stored.history));
+    const saved = this.#decodeOrNull(() => decodeSavedFees(stored.history));
     if (!saved || acceptStale || Math.floor((unixSeconds(clock) - stored.at) / 3600) <= MAX_AGE_HOURS) return saved;
     log.info('saved fee history ignored: too old', { savedAt: stored.at });
     return { ...saved, history: null };
@@ -260,10 +260,10 @@ export class FeeEstimator {
 
   #restored(saved: { readonly history: Uint8Array | null } | null): BlockPolicyEstimator {
     const history = saved?.history;
-    return (history && this.#orAnew(() => BlockPolicyEstimator.restore(history))) ?? new BlockPolicyEstimator();
+    return (history && this.#decodeOrNull(() => BlockPolicyEstimator.restore(history))) ?? new BlockPolicyEstimator();
   }
 
-  #orAnew<T>(decode: () => T): T | null {
+  #decodeOrNull<T>(decode: () => T): T | null {
     try {
       return decode();
     } catch (error) {

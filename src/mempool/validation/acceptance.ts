@@ -60,7 +60,7 @@ export class Acceptance {
     const { mempool } = this.#deps;
     const { graph } = mempool;
     graph.startStaging();
-    const judged = this.#judge(parsed, options);
+    const judged = this.#validate(parsed, options);
     if (judged.status === 'refused') {
       graph.abortStaging();
       return rejectedResult(judged.refusal, parsed);
@@ -101,7 +101,7 @@ export class Acceptance {
     );
   }
 
-  #judge(
+  #validate(
     parsed: ParsedTransaction,
     options: AcceptOptions,
   ):

@@ -118,7 +118,7 @@ export class PackageAcceptance {
     const { mempool } = this.#deps;
     mempool.graph.startStaging();
     const attempt = new PackageAttempt(txs, this.#deps, options);
-    const rejection = attempt.judge();
+    const rejection = attempt.validate();
     if (rejection !== null || options.testOnly) mempool.graph.abortStaging();
     else attempt.commit();
     return { rejection, results: attempt.results };
@@ -143,7 +143,7 @@ class PackageAttempt {
   }
 
   /** Returns null if all are valid; they are staged then. */
-  judge(): PackageRejection | null {
+  validate(): PackageRejection | null {
     return (
       this.#preChecks() ??
       this.#checkTruc() ??

@@ -22,7 +22,7 @@ export function transactionsJson(
   let at = 0;
   for (let i = 0; i < slots.length; i++) {
     const slot = slots[i]!;
-    const alone = graph.standsAlone(slot);
+    const alone = graph.isSingleton(slot);
     const depends = alone
       ? ''
       : entries

@@ -127,7 +127,7 @@ export class TxReceiver {
   }
 
   async #validateTransaction(peer: Peer, parsed: ParsedTransaction, firstTime: boolean): Promise<void> {
-    const result = await this.#ctx.mempool.relay.accept(parsed);
+    const result = await this.#ctx.mempool.relay.acceptTransaction(parsed);
     // The validation queue is full: the transaction is dropped.
     if (result === null) return;
     const refusal = rejectionOf(result);

@@ -218,12 +218,12 @@ export class TxDownload {
 
   /** Returns whether `txToReconsider` has an orphan for a peer. */
   haveMoreWork(peer: PeerId): boolean {
-    return this.#deps.orphanage.hasReady(peer);
+    return this.#deps.orphanage.hasToReconsider(peer);
   }
 
   /** Returns the next orphan of a peer for which a parent arrived, to be validated again. */
   txToReconsider(peer: PeerId): ParsedTransaction | null {
-    return this.#deps.orphanage.nextReady(peer);
+    return this.#deps.orphanage.nextToReconsider(peer);
   }
 
   /** Drops all announcements of a transaction by both ids. */
@@ -235,7 +235,7 @@ export class TxDownload {
 
   #parentArrived(parsed: ParsedTransaction): PeerId[] {
     const { orphanage, random } = this.#deps;
-    return orphanage.parentArrived(parsed, random);
+    return orphanage.addChildrenToWorkSet(parsed, random);
   }
 
   #alreadyHave({ by, hash }: GenTxid, includeReconsiderable: boolean): boolean {

@@ -23,7 +23,7 @@ class Scenario {
     for (const [rank, txs] of this.#waiting.entries())
       for (let i = 0; i < 4; i++) {
         const tx = { slot: this.#slots++, feerate: feerateOf(rank) };
-        this.estimator.added(tx.slot, { height: this.height, feerate: tx.feerate, countable: true });
+        this.estimator.addTransaction(tx.slot, { height: this.height, feerate: tx.feerate, countable: true });
         txs.push(tx);
       }
   }
@@ -31,13 +31,13 @@ class Scenario {
   /** The next block takes all that waits of the best so many feerates. */
   mine(ranks: number): void {
     const included = ranks === 0 ? [] : this.#waiting.slice(-ranks).flatMap((txs) => txs.splice(0));
-    this.estimator.block(++this.height, included);
+    this.estimator.processBlock(++this.height, included);
   }
 
   /** 95 of 100 within the target, going by the last day; null for a target of 1, which nobody can promise. */
   fee(target: number): number | null {
     if (target <= 1) return null;
-    const feerate = this.estimator.raw(target, 0.95, 'medium')!.feerate;
+    const feerate = this.estimator.rawEstimate(target, 0.95, 'medium')!.feerate;
     return feerate === null ? null : Math.round(feerate);
   }
 }
@@ -87,16 +87,16 @@ test('estimates follow what blocks take, through empty, starved and generous tim
 /** One transaction a block of one feerate, each mined at once, from a height on. */
 function simple(blocks: number, { from = 1, feerate = 5000 } = {}): BlockPolicyEstimator {
   const estimator = new BlockPolicyEstimator();
-  estimator.block(from, []);
+  estimator.processBlock(from, []);
   for (let height = from; height < from + blocks; height++) {
-    estimator.added(0, { height, feerate, countable: true });
-    estimator.block(height + 1, [{ slot: 0, feerate }]);
+    estimator.addTransaction(0, { height, feerate, countable: true });
+    estimator.processBlock(height + 1, [{ slot: 0, feerate }]);
   }
   return estimator;
 }
 
 describe('what is known', () => {
-  const short = (estimator: BlockPolicyEstimator) => estimator.raw(2, 0.5, 'short')!;
+  const short = (estimator: BlockPolicyEstimator) => estimator.rawEstimate(2, 0.5, 'short')!;
 
   test('fades by the decay of its horizon', () => {
     const decays = { short: 0.962, medium: 0.9952, long: 0.99931 } as const;
@@ -105,13 +105,13 @@ describe('what is known', () => {
         for (const [name, decay] of Object.entries(decays) as ['short' | 'medium' | 'long', number][]) {
           const estimator = simple(400);
           const confirmed = () => {
-            const { pass, fail } = estimator.raw(24 > estimator.maxTarget(name) ? 12 : 24, 0.5, name)!;
+            const { pass, fail } = estimator.rawEstimate(24 > estimator.maxTarget(name) ? 12 : 24, 0.5, name)!;
             return (pass?.totalConfirmed ?? 0) + (fail?.totalConfirmed ?? 0);
           };
           const before = confirmed();
           // A geometric series: one a block, each worth so much less a block later.
           expect(before).toBeCloseTo((1 - decay ** 400) / (1 - decay), 6);
-          for (let i = 0; i < empty; i++) estimator.block(402 + i, []);
+          for (let i = 0; i < empty; i++) estimator.processBlock(402 + i, []);
           expect(confirmed()).toBeCloseTo(before * decay ** empty, 6);
         }
       }),
@@ -141,9 +141,10 @@ describe('what is known', () => {
   test('counts against a feerate what waits, and what left after having waited', () => {
     for (const end of ['waits', 'leaves'] as const) {
       const estimator = simple(100);
-      for (let slot = 1; slot <= 30; slot++) estimator.added(slot, { height: 101, feerate: 5000, countable: true });
-      for (let height = 102; height <= 104; height++) estimator.block(height, []);
-      if (end === 'leaves') for (let slot = 1; slot <= 30; slot++) estimator.removed(slot);
+      for (let slot = 1; slot <= 30; slot++)
+        estimator.addTransaction(slot, { height: 101, feerate: 5000, countable: true });
+      for (let height = 102; height <= 104; height++) estimator.processBlock(height, []);
+      if (end === 'leaves') for (let slot = 1; slot <= 30; slot++) estimator.removeTransaction(slot);
       const { feerate, fail } = short(estimator);
       expect(feerate).toBeNull();
       expect([fail!.inMempool, fail!.leftMempool]).toEqual(end === 'waits' ? [30, 0] : [0, 30]);
@@ -152,19 +153,21 @@ describe('what is known', () => {
 
   test('counts nothing against a feerate for what left at once, or is of no use to judge it', () => {
     const estimator = simple(100);
-    for (let slot = 1; slot <= 30; slot++) estimator.added(slot, { height: 101, feerate: 5000, countable: slot > 10 });
-    for (let slot = 11; slot <= 30; slot++) estimator.removed(slot);
-    for (let height = 102; height <= 110; height++) estimator.block(height, []);
+    for (let slot = 1; slot <= 30; slot++)
+      estimator.addTransaction(slot, { height: 101, feerate: 5000, countable: slot > 10 });
+    for (let slot = 11; slot <= 30; slot++) estimator.removeTransaction(slot);
+    for (let height = 102; height <= 110; height++) estimator.processBlock(height, []);
     expect(short(estimator).pass).toMatchObject({ inMempool: 0, leftMempool: 0 });
   });
 
   test('counts against a feerate only the whole periods for which what left had waited', () => {
     const estimator = simple(100);
-    for (let slot = 1; slot <= 30; slot++) estimator.added(slot, { height: 101, feerate: 5000, countable: true });
-    for (let height = 102; height <= 104; height++) estimator.block(height, []);
-    for (let slot = 1; slot <= 30; slot++) estimator.removed(slot);
+    for (let slot = 1; slot <= 30; slot++)
+      estimator.addTransaction(slot, { height: 101, feerate: 5000, countable: true });
+    for (let height = 102; height <= 104; height++) estimator.processBlock(height, []);
+    for (let slot = 1; slot <= 30; slot++) estimator.removeTransaction(slot);
     const left = (target: number, horizon: 'short' | 'medium' | 'long') => {
-      const { pass, fail } = estimator.raw(target, 0.5, horizon)!;
+      const { pass, fail } = estimator.rawEstimate(target, 0.5, horizon)!;
       return Math.max(pass?.leftMempool ?? 0, fail?.leftMempool ?? 0);
     };
     // Three blocks: three periods of one, one of two, none of 24.
@@ -175,10 +178,10 @@ describe('what is known', () => {
   test('does not count what came while another tip was looked at', () => {
     for (const away of [-1, 1]) {
       const estimator = new BlockPolicyEstimator();
-      estimator.block(50, []);
+      estimator.processBlock(50, []);
       for (let height = 50; height < 150; height++) {
-        estimator.added(0, { height: height + away, feerate: 5000, countable: true });
-        estimator.block(height + 1, [{ slot: 0, feerate: 5000 }]);
+        estimator.addTransaction(0, { height: height + away, feerate: 5000, countable: true });
+        estimator.processBlock(height + 1, [{ slot: 0, feerate: 5000 }]);
       }
       expect(short(estimator).pass).toBeNull();
       expect(estimator.estimate(2, false)).toEqual({ feerate: null, blocks: 0 });
@@ -187,15 +190,15 @@ describe('what is known', () => {
 
   test('asks the careful for what was needed over longer times as well', () => {
     const estimator = new BlockPolicyEstimator();
-    estimator.block(1, []);
+    estimator.processBlock(1, []);
     const waiting: Tx[] = [];
     for (let height = 1; height < 460; height++) {
       for (const [slot, feerate] of [20_000, 2000].entries())
-        estimator.added(height * 2 + slot, { height, feerate, countable: true });
+        estimator.addTransaction(height * 2 + slot, { height, feerate, countable: true });
       waiting.push({ slot: height * 2 + 1, feerate: 2000 });
       // What pays little waits for thirty blocks, until lately everything is mined at once.
       const late = height >= 320 || height % 30 === 0 ? waiting.splice(0) : [];
-      estimator.block(height + 1, [{ slot: height * 2, feerate: 20_000 }, ...late]);
+      estimator.processBlock(height + 1, [{ slot: height * 2, feerate: 20_000 }, ...late]);
     }
     expect(estimator.estimate(2, false)).toEqual({ feerate: 2000, blocks: 2 });
     expect(estimator.estimate(2, true)).toEqual({ feerate: 20_000, blocks: 2 });
@@ -203,8 +206,9 @@ describe('what is known', () => {
 
   test('what still waits when the node stops has failed', () => {
     const estimator = simple(100);
-    for (let slot = 1; slot <= 30; slot++) estimator.added(slot, { height: 101, feerate: 5000, countable: true });
-    for (let height = 102; height <= 105; height++) estimator.block(height, []);
+    for (let slot = 1; slot <= 30; slot++)
+      estimator.addTransaction(slot, { height: 101, feerate: 5000, countable: true });
+    for (let height = 102; height <= 105; height++) estimator.processBlock(height, []);
     const restored = BlockPolicyEstimator.restore(estimator.serialize());
     expect(short(restored).feerate).not.toBeNull();
     estimator.flushUnconfirmed();
@@ -218,9 +222,9 @@ describe('what is known', () => {
     const restored = BlockPolicyEstimator.restore(estimator.serialize());
     expect(restored.estimate(1008, false).blocks).toBe(49);
     // 6,048 blocks later it says nothing any more.
-    restored.block(101 + 6048, []);
+    restored.processBlock(101 + 6048, []);
     expect(restored.estimate(1008, false).blocks).toBe(49);
-    restored.block(102 + 6048, []);
+    restored.processBlock(102 + 6048, []);
     expect(restored.estimate(1008, false)).toEqual({ feerate: null, blocks: 0 });
     // What was learnt before is saved again as long as it is more than half of what is learnt now.
     const third = BlockPolicyEstimator.restore(BlockPolicyEstimator.restore(estimator.serialize()).serialize());

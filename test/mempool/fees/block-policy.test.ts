@@ -18,7 +18,7 @@ class Scenario {
     for (let rank = 0; rank < ranks; rank++)
       for (let i = 0; i < 4; i++) {
         const tx = { slot: this.#slot++, feerate: BASE * (rank + 1) };
-        this.estimator.added(tx.slot, { height: this.height, feerate: tx.feerate, countable: true });
+        this.estimator.addTransaction(tx.slot, { height: this.height, feerate: tx.feerate, countable: true });
         this.waiting[rank]!.push(tx);
       }
   }
@@ -26,7 +26,7 @@ class Scenario {
   /** A block takes all that waits of some ranks. */
   mine(takes: (rank: number) => boolean): void {
     const included = this.waiting.flatMap((txs, rank) => (takes(rank) ? txs.splice(0) : []));
-    this.estimator.block(++this.height, included);
+    this.estimator.processBlock(++this.height, included);
   }
 
   feerate(target: number, conservative = false): number | null {
@@ -51,7 +51,7 @@ describe('the block policy estimator', () => {
     for (const target of [1, 2, 6, 144, 1008])
       expect(estimator.estimate(target, false)).toEqual({ feerate: null, blocks: 0 });
     expect(estimator.estimate(1009, false)).toEqual({ feerate: null, blocks: 1009 });
-    expect(estimator.raw(13, 0.9, 'short')).toBeNull();
+    expect(estimator.rawEstimate(13, 0.9, 'short')).toBeNull();
     expect(['short', 'medium', 'long'].map((name) => estimator.maxTarget(name as 'short'))).toEqual([12, 48, 1008]);
   });
 
@@ -102,13 +102,13 @@ describe('the block policy estimator', () => {
 
   test('does not count what came with others, to another tip, or in a block that is not the next', () => {
     const { estimator } = new Scenario();
-    estimator.block(100, []);
-    estimator.added(1, { height: 100, feerate: 5000, countable: false });
-    estimator.added(2, { height: 99, feerate: 5000, countable: true });
-    estimator.added(3, { height: 100, feerate: 5000, countable: true });
-    estimator.block(99, [{ slot: 3, feerate: 5000 }]);
+    estimator.processBlock(100, []);
+    estimator.addTransaction(1, { height: 100, feerate: 5000, countable: false });
+    estimator.addTransaction(2, { height: 99, feerate: 5000, countable: true });
+    estimator.addTransaction(3, { height: 100, feerate: 5000, countable: true });
+    estimator.processBlock(99, [{ slot: 3, feerate: 5000 }]);
     for (let height = 101; height < 300; height++)
-      estimator.block(height, height === 101 ? [{ slot: 1, feerate: 5000 }] : []);
+      estimator.processBlock(height, height === 101 ? [{ slot: 1, feerate: 5000 }] : []);
     expect(estimator.estimate(2, false).feerate).toBeNull();
   });
 

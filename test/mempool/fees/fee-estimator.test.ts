@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { TxGraph } from '../../../src/mempool/cluster/tx-graph.ts';
-import { type EstimateQuestion, FeeEstimator } from '../../../src/mempool/fees/fee-estimator.ts';
+import { type EstimateRequest, FeeEstimator } from '../../../src/mempool/fees/fee-estimator.ts';
 import { FeeStore } from '../../../src/storage/fee-store.ts';
 import { openNodeDatabase } from '../../../src/storage/node-database.ts';
 import { silentLog } from '../../lib/chain-fixture.ts';
@@ -35,7 +35,7 @@ class Bench {
 
   /** Stops and starts. */
   restart(options: { acceptStale?: boolean } = {}): void {
-    this.estimator.flush();
+    this.estimator.flushUnconfirmed();
     this.estimator.save();
     this.reopen(options);
   }
@@ -62,10 +62,10 @@ class Bench {
   learn(blocks: number, feerate: number): this {
     this.empty(1);
     for (let i = 0; i < blocks; i++) {
-      this.estimator.added(9999, feerate, 1000, this.height, true);
-      this.estimator.included(9999, feerate, 1000, 4000);
+      this.estimator.addTransaction(9999, feerate, 1000, this.height, true);
+      this.estimator.recordIncluded(9999, feerate, 1000, 4000);
       this.height++;
-      this.estimator.block({ height: this.height, hash: hashOf(this.height) }, 4000);
+      this.estimator.processBlock({ height: this.height, hash: hashOf(this.height) }, 4000);
     }
     return this;
   }
@@ -74,7 +74,7 @@ class Bench {
   empty(blocks: number, weight: number | null = 0): this {
     for (let i = 0; i < blocks; i++) {
       this.height++;
-      this.estimator.block({ height: this.height, hash: hashOf(this.height) }, weight);
+      this.estimator.processBlock({ height: this.height, hash: hashOf(this.height) }, weight);
     }
     return this;
   }
@@ -85,7 +85,7 @@ class Bench {
     return this;
   }
 
-  ask(question: Partial<EstimateQuestion> = {}) {
+  ask(question: Partial<EstimateRequest> = {}) {
     return this.estimator.estimate({ target: 6, conservative: false, estimator: 'none', strict: false, ...question });
   }
 }

@@ -241,7 +241,7 @@ export const getaddressmempool = rpcMethod({
   run(env, given) {
     const { mempool } = env;
     const found = readQuestion(env, given).asked.flatMap((one) => {
-      const slots = mempool.touching(one.script);
+      const slots = mempool.slotsOfScript(one.script);
       env.expectWork(slots.length * TX_US);
       return slots.flatMap((slot) => {
         const facts = unconfirmedFacts(env, mempool.get(slot));

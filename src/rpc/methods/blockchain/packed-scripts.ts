@@ -24,14 +24,14 @@ export function* unpackScripts(packed: Uint8Array): Generator<Uint8Array> {
 
 /** Returns the packed txids of the mempool transactions that touch packed scripts. It yields between slices. */
 export async function txidsTouching(
-  mempool: Pick<MempoolMirror, 'touching' | 'entries'>,
+  mempool: Pick<MempoolMirror, 'slotsOfScript' | 'entries'>,
   scripts: Uint8Array,
   signal: AbortSignal,
 ): Promise<Uint8Array> {
   const found = new Map<string, Txid>();
   const turn = turns(SLICE_MS);
   for (const script of unpackScripts(scripts)) {
-    for (const slot of mempool.touching(script)) {
+    for (const slot of mempool.slotsOfScript(script)) {
       const txid = mempool.entries.txid(slot).slice() as Txid;
       found.set(hashToHex(txid), txid);
     }

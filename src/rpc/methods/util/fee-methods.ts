@@ -1,6 +1,6 @@
 import { coins } from '../../../http/core-number.ts';
 import type { FeerateRange } from '../../../mempool/fees/confirmation-stats.ts';
-import type { Estimate, EstimateQuestion, RawEstimate } from '../../../mempool/fees/fee-estimator.ts';
+import type { Estimate, EstimateRequest, RawEstimate } from '../../../mempool/fees/fee-estimator.ts';
 import { MAX_CONFIRM_TARGET } from '../../../policy/relay-options.ts';
 import { example } from '../../engine/example.ts';
 import { member, type RpcObject } from '../../engine/json.ts';
@@ -148,11 +148,11 @@ export function checkMode(mode: string): void {
 }
 
 /** An unknown name means none, as in Core. */
-function readEstimator(name: string): EstimateQuestion['estimator'] {
+function readEstimator(name: string): EstimateRequest['estimator'] {
   return ESTIMATORS.find((known) => known === name.toLowerCase()) ?? 'none';
 }
 
-function estimate({ ctx, settings }: MainThreadEnv, question: EstimateQuestion): Promise<Estimate> {
+function estimate({ ctx, settings }: MainThreadEnv, question: EstimateRequest): Promise<Estimate> {
   return ctx.node().estimateFee({ ...question, strict: question.strict || !settings.feeFallback });
 }
 
