@@ -1,7 +1,7 @@
 import { ApiError } from '../http/errors.ts';
 import { changeBytes, type MempoolChange } from '../mempool/changes.ts';
 import { MempoolMirror, type TxSource } from '../mempool/mirror.ts';
-import type { NodeNews } from '../port/node-port.ts';
+import type { NodeUpdate } from '../port/node-port.ts';
 import type { Clock } from '../util/clock.ts';
 
 /** A change the mirror has taken in; of what has left, the bytes that it no longer has. */
@@ -19,7 +19,7 @@ export interface MempoolFeedOptions {
   /** The mirror shows these now. */
   onChanges(changes: readonly SeenChange[]): void;
   /** All that came before it, and the commit itself, can be read now. */
-  onCommit(commit: NonNullable<NodeNews['commit']>): void;
+  onCommit(commit: NonNullable<NodeUpdate['commit']>): void;
   /** So many bytes of changes more, as `changeBytes` counts, have been taken in. */
   onTaken(bytes: number): void;
 }
@@ -31,7 +31,7 @@ export interface MempoolFeedOptions {
 export class MempoolFeed {
   readonly mirror: MempoolMirror;
   readonly #options: MempoolFeedOptions;
-  readonly #news: NodeNews[] = [];
+  readonly #news: NodeUpdate[] = [];
   /** Changes of the first of them that are taken in already. */
   #taken = 0;
   /** Bytes that were taken in and not told of. */
@@ -49,7 +49,7 @@ export class MempoolFeed {
     this.mirror.tip = tip;
   }
 
-  take(news: NodeNews): void {
+  take(news: NodeUpdate): void {
     this.#news.push(news);
     if (!this.#running) this.#run();
   }

@@ -1,14 +1,10 @@
 import type { Config } from '../config/schema.ts';
 import { ApiError } from '../http/errors.ts';
-import type { Estimate, EstimateRequest, RawEstimate } from '../mempool/fees/fee-estimator.ts';
-import type { MinedBlock } from '../mempool/fees/mempool-policy.ts';
-import type { PackageResult } from '../mempool/result.ts';
-import type { BroadcastLimits, BroadcastResult, Prioritised } from '../mempool/service.ts';
-import type { ActionArgs, ActionResult, NodeAction } from '../port/node-actions.ts';
-import type { NodeCounters, NodeNews, NodePort, NodeStatus, PeerChange } from '../port/node-port.ts';
+import type { CallArgs, CallResult, NodeCallName } from '../port/node-calls.ts';
+import type { NodeCounters, NodePort, NodeStatus, NodeUpdate, PeerChange } from '../port/node-port.ts';
 import { OperatorError } from '../util/operator-error.ts';
 import { startWorker } from '../util/worker.ts';
-import type { FromNode, NodeCommand, NodeCommands, ToNode } from './protocol.ts';
+import type { FromNode, ToNode } from './protocol.ts';
 
 interface PendingCall {
   readonly resolve: (result: unknown) => void;
@@ -25,10 +21,10 @@ const PENDING_BYTES = 64 * 1024 ** 2;
 export class NodeClient implements NodePort {
   readonly #worker: Worker;
   readonly #pending = new Map<number, PendingCall>();
-  readonly #newsListeners = new Set<(news: NodeNews) => void>();
+  readonly #updateListeners = new Set<(update: NodeUpdate) => void>();
   readonly #peerListeners = new Set<(change: PeerChange) => void>();
   /** What came before anybody listened. */
-  #earlyNews: NodeNews[] | null = [];
+  #earlyUpdates: NodeUpdate[] | null = [];
   readonly #opened = Promise.withResolvers<void>();
   readonly #closed = Promise.withResolvers<void>();
   readonly #failed = Promise.withResolvers<never>();
@@ -74,66 +70,28 @@ export class NodeClient implements NodePort {
     return this.#counters;
   }
 
-  async echo(): Promise<void> {
-    await this.#call('echo');
+  call<N extends NodeCallName>(name: N, ...args: CallArgs<N>): Promise<CallResult<N>> {
+    if (this.#closing) return Promise.reject(stopping());
+    if (this.#error) return Promise.reject(this.#error);
+    const bytes = bytesIn(args);
+    if (this.#pending.size >= PENDING_LIMIT || this.#pendingBytes + bytes > PENDING_BYTES)
+      return Promise.reject(new ApiError('overloaded', 'too many commands are waiting'));
+    const id = this.#nextId++;
+    return new Promise((resolve, reject) => {
+      this.#pending.set(id, { resolve: resolve as PendingCall['resolve'], reject, bytes });
+      this.#pendingBytes += bytes;
+      this.#send({ type: 'call', id, name, args });
+    });
   }
 
-  peers(): Promise<NodeCommands['peers']['result']> {
-    return this.#call('peers');
-  }
-
-  submitBlock(raw: Uint8Array): Promise<string | null> {
-    return this.#call('submitBlock', raw);
-  }
-
-  broadcast(raw: Uint8Array, limits: BroadcastLimits): Promise<BroadcastResult> {
-    return this.#call('broadcast', raw, limits);
-  }
-
-  testTransactions(raws: readonly Uint8Array[]): Promise<PackageResult> {
-    return this.#call('testTransactions', raws);
-  }
-
-  submitPackage(raws: readonly Uint8Array[], limits: BroadcastLimits): Promise<PackageResult> {
-    return this.#call('submitPackage', raws, limits);
-  }
-
-  prioritise(txid: Uint8Array, delta: number): Promise<boolean> {
-    return this.#call('prioritise', txid, delta);
-  }
-
-  prioritised(): Promise<readonly Prioritised[]> {
-    return this.#call('prioritised');
-  }
-
-  saveMempool(): Promise<string> {
-    return this.#call('saveMempool');
-  }
-
-  estimateFee(question: EstimateRequest): Promise<Estimate> {
-    return this.#call('estimateFee', question);
-  }
-
-  estimateRawFee(target: number, threshold: number): Promise<readonly RawEstimate[]> {
-    return this.#call('estimateRawFee', target, threshold);
-  }
-
-  mempoolCoverage(): Promise<readonly MinedBlock[]> {
-    return this.#call('mempoolCoverage');
-  }
-
-  act<N extends NodeAction>(name: N, ...args: ActionArgs<N>): Promise<ActionResult<N>> {
-    return this.#call('act', name, args) as Promise<ActionResult<N>>;
-  }
-
-  async actUntil<N extends NodeAction>(signal: AbortSignal, name: N, ...args: ActionArgs<N>): Promise<ActionResult<N>> {
+  async callUntil<N extends NodeCallName>(signal: AbortSignal, name: N, ...args: CallArgs<N>): Promise<CallResult<N>> {
     signal.throwIfAborted();
     const id = this.#nextId;
     const cancel = () => this.#send({ type: 'cancel', id });
-    const call = this.#call('act', name, args) as Promise<ActionResult<N>>;
+    const result = this.call(name, ...args);
     signal.addEventListener('abort', cancel, { once: true });
     try {
-      return await call;
+      return await result;
     } catch (error) {
       throw signal.aborted ? signal.reason : error;
     } finally {
@@ -141,16 +99,16 @@ export class NodeClient implements NodePort {
     }
   }
 
-  onNews(listener: (news: NodeNews) => void): () => void {
-    this.#newsListeners.add(listener);
-    const early = this.#earlyNews ?? [];
-    this.#earlyNews = null;
-    for (const news of early) listener(news);
-    return () => this.#newsListeners.delete(listener);
+  onUpdate(listener: (update: NodeUpdate) => void): () => void {
+    this.#updateListeners.add(listener);
+    const early = this.#earlyUpdates ?? [];
+    this.#earlyUpdates = null;
+    for (const update of early) listener(update);
+    return () => this.#updateListeners.delete(listener);
   }
 
-  tookIn(bytes: number): void {
-    this.#send({ type: 'tookIn', bytes });
+  acknowledge(bytes: number): void {
+    this.#send({ type: 'acknowledge', bytes });
   }
 
   onPeerChange(listener: (change: PeerChange) => void): () => void {
@@ -164,20 +122,6 @@ export class NodeClient implements NodePort {
     this.#send({ type: 'close' });
     await this.#closed.promise;
     this.#worker.terminate();
-  }
-
-  #call<N extends NodeCommand>(name: N, ...args: NodeCommands[N]['args']): Promise<NodeCommands[N]['result']> {
-    if (this.#closing) return Promise.reject(stopping());
-    if (this.#error) return Promise.reject(this.#error);
-    const bytes = bytesIn(args);
-    if (this.#pending.size >= PENDING_LIMIT || this.#pendingBytes + bytes > PENDING_BYTES)
-      return Promise.reject(new ApiError('overloaded', 'too many commands are waiting'));
-    const id = this.#nextId++;
-    return new Promise((resolve, reject) => {
-      this.#pending.set(id, { resolve: resolve as PendingCall['resolve'], reject, bytes });
-      this.#pendingBytes += bytes;
-      this.#send({ type: 'call', id, name, args });
-    });
   }
 
   #send(message: ToNode): void {
@@ -197,10 +141,10 @@ export class NodeClient implements NodePort {
       case 'peer':
         for (const listener of this.#peerListeners) listener(message.change);
         return;
-      case 'news':
+      case 'update':
         if (message.status) this.#status = message.status;
-        this.#earlyNews?.push(message.news);
-        for (const listener of this.#newsListeners) listener(message.news);
+        this.#earlyUpdates?.push(message.update);
+        for (const listener of this.#updateListeners) listener(message.update);
         return;
       case 'reply': {
         const pending = this.#pending.get(message.id);

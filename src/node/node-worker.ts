@@ -1,7 +1,4 @@
 import { changeBytes } from '../mempool/changes.ts';
-import type { EstimateRequest } from '../mempool/fees/fee-estimator.ts';
-import type { BroadcastLimits, MempoolService } from '../mempool/service.ts';
-import type { NodeAction } from '../port/node-actions.ts';
 import { systemClock } from '../util/clock.ts';
 import { refillReserve, reserveDescriptors } from '../util/descriptors.ts';
 import { stderrLog } from '../util/log.ts';
@@ -34,7 +31,7 @@ const BACKLOG_BYTES = 4 << 20;
 const abort = new AbortController();
 const backlog = new Backlog(BACKLOG_BYTES);
 let node: Node | null = null;
-/** By the id of an action that is being carried out: gives it up. */
+/** Ends running calls, by their ids. */
 const calls = new Map<number, AbortController>();
 let background: Promise<unknown> = Promise.resolve();
 
@@ -72,9 +69,9 @@ self.onmessage = async ({ data }: MessageEvent<ToNode>) => {
         // Before the node is reported as opened, since the port of peers may be in use.
         if (config.import.files.length === 0) opened.startPeers();
         send({ type: 'opened', status: opened.status() });
-        opened.onNews((news) => {
-          backlog.addSent(news.changes.reduce((sum, change) => sum + changeBytes(change), 0));
-          send({ type: 'news', news, status: news.commit && opened.status() });
+        opened.onUpdate((update) => {
+          backlog.addSent(update.changes.reduce((sum, change) => sum + changeBytes(change), 0));
+          send({ type: 'update', update, status: update.commit && opened.status() });
         });
         opened.onPeerChange((change) => send({ type: 'peer', change }));
         // In initial sync memory comes and goes anyway, and nothing may cost time.
@@ -94,12 +91,12 @@ self.onmessage = async ({ data }: MessageEvent<ToNode>) => {
       return;
     case 'call': {
       const ending = new AbortController();
-      if (data.name === 'act') calls.set(data.id, ending);
+      calls.set(data.id, ending);
       try {
-        const result = await call(data.name, data.args, ending.signal);
+        if (!node) throw new Error('the node is not open');
+        const result = await node.call(data.name, data.args, ending.signal);
         // Which wallets are loaded is to be known before the answer is.
-        if (node && data.name === 'act' && isWalletAction(data.args[0]))
-          send({ type: 'status', status: node.status(), counters: node.counters() });
+        if (node.changesWallets(data.name)) send({ type: 'status', status: node.status(), counters: node.counters() });
         send({ type: 'reply', id: data.id, result });
       } catch (error) {
         send({ type: 'reply', id: data.id, error: error instanceof Error ? error.message : String(error) });
@@ -111,7 +108,7 @@ self.onmessage = async ({ data }: MessageEvent<ToNode>) => {
     case 'cancel':
       calls.get(data.id)?.abort(new Error('the client has disconnected'));
       return;
-    case 'tookIn':
+    case 'acknowledge':
       backlog.acknowledge(data.bytes);
       return;
     case 'close':
@@ -128,48 +125,3 @@ self.onmessage = async ({ data }: MessageEvent<ToNode>) => {
       return;
   }
 };
-
-function isWalletAction(name: unknown): boolean {
-  return typeof name === 'string' && name.startsWith('wallet');
-}
-
-async function call(name: string, args: readonly unknown[], signal: AbortSignal): Promise<unknown> {
-  if (!node) throw new Error('the node is not open');
-  switch (name) {
-    case 'echo':
-      return null;
-    case 'peers':
-      return node.peers();
-    case 'act':
-      return node.act(args[0] as NodeAction, args[1] as readonly unknown[], signal);
-    case 'submitBlock':
-      return node.submitBlock(args[0] as Uint8Array);
-    default:
-      return callMempool(node.mempool, name, args);
-  }
-}
-
-function callMempool(mempool: MempoolService, name: string, args: readonly unknown[]): unknown {
-  switch (name) {
-    case 'broadcast':
-      return mempool.broadcast(args[0] as Uint8Array, args[1] as BroadcastLimits);
-    case 'testTransactions':
-      return mempool.test(args[0] as readonly Uint8Array[]);
-    case 'submitPackage':
-      return mempool.submitPackage(args[0] as readonly Uint8Array[], args[1] as BroadcastLimits);
-    case 'prioritise':
-      return mempool.prioritise(args[0] as Uint8Array, args[1] as number);
-    case 'prioritised':
-      return mempool.prioritised();
-    case 'saveMempool':
-      return mempool.save();
-    case 'estimateFee':
-      return mempool.fees.estimate(args[0] as EstimateRequest);
-    case 'estimateRawFee':
-      return mempool.fees.rawEstimates(args[0] as number, args[1] as number);
-    case 'mempoolCoverage':
-      return mempool.fees.coverage;
-    default:
-      throw new Error(`unknown command ${name}`);
-  }
-}

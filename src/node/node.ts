@@ -1,35 +1,32 @@
 import type { Database } from 'bun:sqlite';
 import { Chain } from '../chain/chain.ts';
 import type { Config } from '../config/schema.ts';
-import { isBuriedActive } from '../consensus/deployments.ts';
 import { signatureEngine } from '../crypto/secp256k1.ts';
 import { MempoolService } from '../mempool/service.ts';
-import { withReservedValue } from '../mining/reserved-value.ts';
 import type { NetworkParams } from '../params/network-params.ts';
 import { paramsFor } from '../params/networks.ts';
-import type { ActionTable, NodeAction, NodeActions } from '../port/node-actions.ts';
-import type { NodeCounters, NodeNews, NodeStatus, PeerChange, PeerView } from '../port/node-port.ts';
-import { parseLeadingBlock } from '../primitives/block.ts';
+import type { CallTable, NodeCallName, NodeCalls } from '../port/node-calls.ts';
+import type { NodeCounters, NodeStatus, NodeUpdate, PeerChange } from '../port/node-port.ts';
+import type { WalletCalls } from '../port/wallet-calls.ts';
 import { hashToHex } from '../primitives/hash.ts';
 import { SEED_BLOCKS, startSandbox } from '../sandbox/sandbox.ts';
 import { sandboxChain } from '../sandbox/sandbox-adapter.ts';
 import type { ScenarioChain } from '../sandbox/sandbox-chain.ts';
-import { scenarioActions } from '../sandbox/scenario-calls.ts';
+import { scenarioCalls } from '../sandbox/scenario-calls.ts';
 import { Scenarios } from '../sandbox/scenarios.ts';
 import { moveChainData, syncAgainAdvice } from '../storage/chain-folder.ts';
 import { closeDatabase } from '../storage/database.ts';
 import { FeeStore } from '../storage/fee-store.ts';
 import { MempoolStore } from '../storage/mempool-store.ts';
 import { SeqFloor } from '../storage/seq-floor.ts';
-import { DecodeError } from '../util/bytes.ts';
 import { type Clock, systemClock, unixSeconds } from '../util/clock.ts';
 import type { Log } from '../util/log.ts';
 import { Observers } from '../util/observers.ts';
-import { chainActions } from './calls/chain-calls.ts';
-import { mempoolActions } from './calls/mempool-calls.ts';
-import { miningActions } from './calls/mining-calls.ts';
-import { networkActions } from './calls/network-calls.ts';
-import { walletActions } from './calls/wallet-calls.ts';
+import { chainCalls } from './calls/chain-calls.ts';
+import { mempoolCalls } from './calls/mempool-calls.ts';
+import { miningCalls } from './calls/mining-calls.ts';
+import { networkCalls } from './calls/network-calls.ts';
+import { walletCalls } from './calls/wallet-calls.ts';
 import { buildFilters } from './filter-build.ts';
 import { importFiles } from './import-files.ts';
 import type { ImportOptions, ImportResult } from './import-types.ts';
@@ -68,10 +65,11 @@ export class Node {
   readonly #sandbox: ScenarioChain | null;
   /** Null where the configuration disables wallets. */
   readonly #wallets: Wallets | null;
-  readonly #actions: ActionTable<NodeActions>;
+  readonly #calls: CallTable<NodeCalls>;
+  readonly #walletCalls: CallTable<WalletCalls>;
   /** Aborts long calls and background work at the stop. */
   readonly #ending = new AbortController();
-  readonly #news: Observers<[news: NodeNews]>;
+  readonly #updates: Observers<[update: NodeUpdate]>;
   readonly #peerChanges: Observers<[change: PeerChange]>;
   #workerFailure: Error | null = null;
 
@@ -80,7 +78,7 @@ export class Node {
     this.#config = config;
     this.#log = log;
     this.#clock = clock;
-    this.#news = new Observers('news', log);
+    this.#updates = new Observers('updates', log);
     this.#peerChanges = new Observers('peers', log);
     this.params = paramsFor(config.network, { testActivationHeight: config.consensus.testActivationHeight });
     if (signatureEngine().name !== 'native')
@@ -125,7 +123,7 @@ export class Node {
       log,
       emit: (changes) => {
         this.#wallets?.manager.changed(changes);
-        this.#news.notify({ changes, commit: null });
+        this.#updates.notify({ changes, commit: null });
       },
       ...(room && { backpressure: room }),
     });
@@ -153,16 +151,21 @@ export class Node {
           signal: this.#ending.signal,
         })
       : null;
-    this.#actions = {
-      ...chainActions(this.chain, {
-        database: DATABASE_CACHE_MIB * MEBIBYTE,
-        table: config.storage.coinsCache * MEBIBYTE,
-      }),
-      ...mempoolActions(this.mempool, config.networkDir, { log, signal: this.#ending.signal }),
-      ...miningActions({ chain: this.chain, mempool: this.mempool.mempool, clock }, this.#ending.signal),
-      ...networkActions(this.#network, { chain: this.chain, clock }),
-      ...scenarioActions(this.#sandbox && new Scenarios({ chain: this.#sandbox, params: this.params, clock })),
-      ...walletActions(this.#wallets?.manager ?? null),
+    this.#walletCalls = walletCalls(this.#wallets?.manager ?? null);
+    this.#calls = {
+      echo: () => null,
+      ...chainCalls(
+        { chain: this.chain, consensus: this.params.consensus },
+        {
+          database: DATABASE_CACHE_MIB * MEBIBYTE,
+          table: config.storage.coinsCache * MEBIBYTE,
+        },
+      ),
+      ...mempoolCalls(this.mempool, config.networkDir, { log, signal: this.#ending.signal }),
+      ...miningCalls({ chain: this.chain, mempool: this.mempool.mempool, clock }, this.#ending.signal),
+      ...networkCalls(this.#network, { chain: this.chain, clock }),
+      ...scenarioCalls(this.#sandbox && new Scenarios({ chain: this.#sandbox, params: this.params, clock })),
+      ...this.#walletCalls,
     };
     const follower = this.#wallets?.alongside(this.mempool) ?? this.mempool;
     this.chain.setFollower({
@@ -175,7 +178,7 @@ export class Node {
         // The wallets apply the changes before any observer is notified.
         this.#wallets?.manager.committed(moved);
         this.#wallets?.manager.changed(changes);
-        this.#news.notify({ changes, commit });
+        this.#updates.notify({ changes, commit });
       },
     });
     try {
@@ -238,8 +241,8 @@ export class Node {
   }
 
   /** Calls the listener with every update of chain and mempool, in order. Returns a function that unsubscribes it. */
-  onNews(listener: (news: NodeNews) => void): () => void {
-    return this.#news.subscribe(listener);
+  onUpdate(listener: (update: NodeUpdate) => void): () => void {
+    return this.#updates.subscribe(listener);
   }
 
   /**
@@ -267,46 +270,18 @@ export class Node {
     else this.#network.start();
   }
 
-  peers(): readonly PeerView[] {
-    return this.#network?.views() ?? [];
-  }
-
   /**
-   * Returns null when the block is in the active chain, `inconclusive` when it is on a branch with less work, else the
-   * reject reason (BIP-22).
-   */
-  async submitBlock(raw: Uint8Array): Promise<string | null> {
-    const outcome = await this.chain.submitBlock(this.#completed(raw));
-    if (outcome.status === 'known') return 'duplicate';
-    if (outcome.status === 'rejected') return outcome.rejection.reason;
-    const { height } = outcome.entry;
-    return this.chain.tip.ancestor(height) === outcome.entry ? null : 'inconclusive';
-  }
-
-  /**
-   * Returns the block without trailing bytes. Where segwit requires a witness of the coinbase and the miner left it
-   * out, it is added.
-   */
-  #completed(bytes: Uint8Array): Uint8Array {
-    try {
-      const block = parseLeadingBlock(bytes);
-      const parent = this.chain.findEntry(block.header.previousHash);
-      const segwit = parent !== null && isBuriedActive('segwit', parent.height + 1, this.params.consensus);
-      return segwit ? withReservedValue(block) : block.raw;
-    } catch (error) {
-      // The chain reports the decoding error.
-      if (error instanceof DecodeError) return bytes;
-      throw error;
-    }
-  }
-
-  /**
-   * Runs a call of the RPC interface; returns a Refusal where it cannot be done. The signal aborts when the client
+   * Runs a call of the main thread; returns a Refusal where it cannot be done. The signal aborts when the client
    * disconnects or the node stops.
    */
-  act(name: NodeAction, args: readonly unknown[], signal: AbortSignal): unknown {
-    const action = this.#actions[name] as (...args: readonly unknown[]) => unknown;
-    return action(...args, signal);
+  call(name: NodeCallName, args: readonly unknown[], signal: AbortSignal): unknown {
+    const call = this.#calls[name] as (...args: readonly unknown[]) => unknown;
+    return call(...args, signal);
+  }
+
+  /** Whether a call may load, unload or change wallets, which the status lists. */
+  changesWallets(name: NodeCallName): boolean {
+    return Object.hasOwn(this.#walletCalls, name);
   }
 
   /** Imports block files. Throws OperatorError for files that cannot be read and for a failing disk. */

@@ -1,7 +1,7 @@
 import { printService } from '../p2p/address/address-text.ts';
 import type { Peer } from '../p2p/peer/peer.ts';
 import { SERVICES } from '../p2p/services.ts';
-import type { PeerView } from '../port/node-port.ts';
+import type { PeerView } from '../port/peer-view.ts';
 import { networkName } from './p2p-counters.ts';
 
 /** Core's names of service bits, by bit. */

@@ -1,11 +1,8 @@
 import type { MempoolChange } from '../mempool/changes.ts';
-import type { Estimate, EstimateRequest, RawEstimate } from '../mempool/fees/fee-estimator.ts';
-import type { MinedBlock } from '../mempool/fees/mempool-policy.ts';
-import type { PackageResult } from '../mempool/result.ts';
-import type { BroadcastLimits, BroadcastResult, Prioritised } from '../mempool/service.ts';
 import type { DurationTotals } from '../util/duration-counts.ts';
 import type { WalletState } from '../wallet/wallet-state.ts';
-import type { ActionArgs, ActionResult, NodeAction } from './node-actions.ts';
+import type { CallArgs, CallResult, NodeCallName } from './node-calls.ts';
+import type { PeerView } from './peer-view.ts';
 
 /**
  * What the node does to follow the network.
@@ -68,68 +65,6 @@ export interface NodeStatus {
   readonly walletsMissing?: readonly string[];
 }
 
-/** One connected peer, as `GET /api/peers` shows it. Times are Unix seconds, 0 for never; heights -1 where they are not known. */
-export interface PeerView {
-  readonly id: number;
-  /** As it was dialled, or address and port. */
-  readonly address: string;
-  readonly network: string;
-  readonly inbound: boolean;
-  readonly connectionType: string;
-  readonly transport: 'detecting' | 'v1' | 'v2';
-  /** 16 hex digits. */
-  readonly services: string;
-  readonly servicesNames: readonly string[];
-  readonly version: number;
-  readonly userAgent: string;
-  readonly connectedAt: number;
-  readonly lastSend: number;
-  readonly lastRecv: number;
-  readonly bytesSent: number;
-  readonly bytesRecv: number;
-  readonly pingMs: number | null;
-  readonly minPingMs: number | null;
-  readonly timeOffset: number;
-  readonly startingHeight: number;
-  readonly syncedHeaders: number;
-  readonly syncedBlocks: number;
-  readonly relayTxs: boolean;
-  /** sat/vB. */
-  readonly minFeeFilter: number;
-  readonly permissions: readonly string[];
-  readonly details: PeerDetails;
-}
-
-/** What an operator may want to know of a peer beyond that. */
-interface PeerDetails {
-  /** The handshake is over. */
-  readonly established: boolean;
-  /** Our end of the connection, and the address under which the peer sees us. */
-  readonly addressBind: string | null;
-  readonly addressLocal: string | null;
-  /** BIP-324, hex; empty with v1. */
-  readonly sessionId: string;
-  /** When it last brought a transaction, or a block, that was new. */
-  readonly lastTransaction: number;
-  readonly lastBlock: number;
-  readonly bytesSentByType: Readonly<Record<string, number>>;
-  readonly bytesRecvByType: Readonly<Record<string, number>>;
-  /** How long an answer has been waited for. */
-  readonly pingWaitMs: number | null;
-  /** How far its headers were looked at whose work is not proven. */
-  readonly presyncedHeaders: number;
-  /** Heights of blocks it was asked for. */
-  readonly inFlight: readonly number[];
-  readonly lastInvSequence: number;
-  readonly invToSend: number;
-  /** We chose it to send us compact blocks unasked; and it us. */
-  readonly compactBlocksTo: boolean;
-  readonly compactBlocksFrom: boolean;
-  readonly addrRelay: boolean;
-  readonly addrProcessed: number;
-  readonly addrRateLimited: number;
-}
-
 /** What the node thread has counted since the start. */
 export interface NodeCounters {
   /** By stage: parse, check, connect, wait. */
@@ -170,7 +105,7 @@ export interface PeerChange {
 }
 
 /** What the node tells, in order: steps of the mempool, and at their end a commit that they belong to. */
-export interface NodeNews {
+export interface NodeUpdate {
   readonly changes: readonly MempoolChange[];
   readonly commit: {
     /** Number of the newest event of the chain. */
@@ -180,40 +115,22 @@ export interface NodeNews {
   } | null;
 }
 
-/** How the API reaches the node: through a worker's port in the running program, directly in tests. */
+/**
+ * The node as the main thread reaches it: across a thread boundary in the running program, directly in tests. Everything
+ * that can be asked of the node thread is a row of `NodeCalls`.
+ */
 export interface NodePort {
   status(): NodeStatus;
-  /** As they were about a second ago; null before they are first told. */
+  /** The counters of about a second ago; null before the first arrived. */
   counters(): NodeCounters | null;
-  /** Resolves when the node thread has answered; shows that it is alive. */
-  echo(): Promise<void>;
-  peers(): Promise<readonly PeerView[]>;
-  /** null when the block was accepted, else the reason as BIP-22 spells it. */
-  submitBlock(raw: Uint8Array): Promise<string | null>;
-  /** Hands in a transaction. It must parse. */
-  broadcast(raw: Uint8Array, limits: BroadcastLimits): Promise<BroadcastResult>;
-  /** Whether transactions would be taken; later ones may spend earlier ones. They must parse. */
-  testTransactions(raws: readonly Uint8Array[]): Promise<PackageResult>;
-  /** Hands in a child with its parents. They must parse. */
-  submitPackage(raws: readonly Uint8Array[], limits: BroadcastLimits): Promise<PackageResult>;
-  /** Treats a transaction as if it paid so many satoshis more; false where it has dust and may not. */
-  prioritise(txid: Uint8Array, delta: number): Promise<boolean>;
-  prioritised(): Promise<readonly Prioritised[]>;
-  /** The name of the file. */
-  saveMempool(): Promise<string>;
-  estimateFee(question: EstimateRequest): Promise<Estimate>;
-  /** By horizon, with the ranges of feerates it goes by. */
-  estimateRawFee(target: number, threshold: number): Promise<readonly RawEstimate[]>;
-  /** The blocks by which the mempool's estimates are trusted, or not. */
-  mempoolCoverage(): Promise<readonly MinedBlock[]>;
-  /** Does what only the node thread can do; what it refuses comes back as a Refusal. */
-  act<N extends NodeAction>(name: N, ...args: ActionArgs<N>): Promise<ActionResult<N>>;
-  /** The same for what may take long: where the signal aborts, the node gives it up, and this rejects with its reason. */
-  actUntil<N extends NodeAction>(signal: AbortSignal, name: N, ...args: ActionArgs<N>): Promise<ActionResult<N>>;
-  /** Called with everything that happens, when readers of the chain already see it. Returns the function that ends it. */
-  onNews(listener: (news: NodeNews) => void): () => void;
-  /** So much more of the news is taken in, as `changeBytes` counts: until then the node holds back what can wait. */
-  tookIn(bytes: number): void;
-  /** Called when a peer has come or gone. Returns the function that ends it. */
+  /** Makes a call on the node thread. A call that the node refuses returns a Refusal. */
+  call<N extends NodeCallName>(name: N, ...args: CallArgs<N>): Promise<CallResult<N>>;
+  /** Makes a call that may take long: when the signal aborts, the node ends it, and this rejects with the reason. */
+  callUntil<N extends NodeCallName>(signal: AbortSignal, name: N, ...args: CallArgs<N>): Promise<CallResult<N>>;
+  /** Calls the listener with every update once readers of the chain see it. Returns a function that unsubscribes it. */
+  onUpdate(listener: (update: NodeUpdate) => void): () => void;
+  /** Acknowledges updates of so many bytes, as `changeBytes` counts: until then the node delays what can wait. */
+  acknowledge(bytes: number): void;
+  /** Calls the listener when a peer has connected or disconnected. Returns a function that unsubscribes it. */
   onPeerChange(listener: (change: PeerChange) => void): () => void;
 }

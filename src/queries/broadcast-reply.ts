@@ -40,7 +40,7 @@ export async function broadcastReply(
   if (known) return known;
   checkNotSyncing(ctx.node().status(), ctx.params.name, ctx.tip()?.height ?? 0);
   const limits: BroadcastLimits = { maxFeerate: maxFeeRate === 0 ? null : maxFeeRate * 1000, maxBurn };
-  const result = await ctx.node().broadcast(tx.raw, limits);
+  const result = await ctx.node().call('broadcast', tx.raw, limits);
   // Whoever is told that it is there must find it there.
   await ctx.mempool.drained();
   if (isTaken(result)) {

@@ -42,7 +42,13 @@ export const testTxsEndpoint = endpoint({
     async ({ request }) => {
       const txs = await readTxs(request);
       checkSynced(ctx);
-      return testReply(txs, await ctx.node().testTransactions(txs.map(({ raw }) => raw)));
+      return testReply(
+        txs,
+        await ctx.node().call(
+          'testTransactions',
+          txs.map(({ raw }) => raw),
+        ),
+      );
     },
 });
 
@@ -63,7 +69,7 @@ export const packageEndpoint = endpoint({
       const txs = await readTxs(request);
       checkSynced(ctx);
       const raw = txs.map((tx) => tx.raw);
-      const result = await ctx.node().submitPackage(raw, PACKAGE_LIMITS);
+      const result = await ctx.node().call('submitPackage', raw, PACKAGE_LIMITS);
       await ctx.mempool.drained();
       return packageReply(txs, result);
     },

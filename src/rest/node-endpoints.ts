@@ -94,7 +94,7 @@ export const peersEndpoint = endpoint({
 });
 
 async function peersReply({ node }: RestContext) {
-  const all = await node().peers();
+  const all = await node().call('peers');
   // Those whose handshake goes on may not be nodes at all.
   const items = all.flatMap(({ details, ...peer }) => (details.established ? [peer] : []));
   const inbound = items.filter((peer) => peer.inbound).length;

@@ -1,4 +1,4 @@
-import type { ActionTable, ScenarioActions } from '../port/node-actions.ts';
+import type { CallTable, ScenarioCalls } from '../port/node-calls.ts';
 import type { Refusal } from '../port/refusal.ts';
 import { sandboxAccounts } from './accounts.ts';
 import { ScenarioRefused, type Scenarios } from './scenarios.ts';
@@ -6,7 +6,7 @@ import { ScenarioRefused, type Scenarios } from './scenarios.ts';
 const NO_SANDBOX: Refusal = { refused: 'misc', message: 'this call requires developer mode (obverse start --dev)' };
 
 /** Returns the calls of developer mode, which run one at a time. `scenarios` is null where there is no sandbox. */
-export function scenarioActions(scenarios: Scenarios | null): ActionTable<ScenarioActions> {
+export function scenarioCalls(scenarios: Scenarios | null): CallTable<ScenarioCalls> {
   let last: Promise<unknown> = Promise.resolve();
   const play = <T>(scenario: (of: Scenarios) => Promise<T>): Promise<T | Refusal> | Refusal => {
     if (scenarios === null) return NO_SANDBOX;

@@ -167,7 +167,7 @@ export function startApi(deps: ApiDependencies): ApiServer {
       state.tip = tipView(attached().reads);
       hub.committed(lastSeq);
     },
-    onTaken: (bytes) => attached().node.tookIn(bytes),
+    onTaken: (bytes) => attached().node.acknowledge(bytes),
   });
   const stopping = new AbortController();
   const registry = new WatchRegistry();
@@ -307,7 +307,7 @@ export function startApi(deps: ApiDependencies): ApiServer {
       mempool.startAt(state.tip.hash);
       hub.attach(attachment.reads);
       detach.push(
-        attachment.node.onNews((news) => mempool.take(news)),
+        attachment.node.onUpdate((news) => mempool.take(news)),
         attachment.node.onPeerChange((change) => hub.announce(...peerEvent(change))),
       );
       state.phase = 'live';

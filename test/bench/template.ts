@@ -1,5 +1,5 @@
 import { Mempool } from '../../src/mempool/pool.ts';
-import { miningActions } from '../../src/node/calls/mining-calls.ts';
+import { miningCalls } from '../../src/node/calls/mining-calls.ts';
 import { DEFAULT_RELAY_OPTIONS } from '../../src/policy/relay-options.ts';
 import { parseTransaction } from '../../src/primitives/block.ts';
 import type { Txid } from '../../src/primitives/hash.ts';
@@ -28,7 +28,7 @@ export async function benchTemplate(megabytes = 300): Promise<void> {
   const filling = performance.now();
   const first = fill(mempool, megabytes * 1_000_000);
   const filled = performance.now() - filling;
-  const actions = miningActions({ chain: node.chain, mempool, clock }, new AbortController().signal);
+  const actions = miningCalls({ chain: node.chain, mempool, clock }, new AbortController().signal);
   const times: number[] = [];
   const worked: number[] = [];
   const kept: number[] = [];

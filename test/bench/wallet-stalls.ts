@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { walletActions } from '../../src/node/calls/wallet-calls.ts';
+import { walletCalls } from '../../src/node/calls/wallet-calls.ts';
 import { isRefusal } from '../../src/port/refusal.ts';
 import { WalletManager } from '../../src/wallet/wallet-manager.ts';
 import { PlainChainReads } from '../wallet/plain-chain-reads.ts';
@@ -35,7 +35,7 @@ async function measure(one: Case): Promise<readonly [string, string]> {
   );
   try {
     manager.open();
-    const table = walletActions(manager) as Record<string, (...args: unknown[]) => Promise<unknown>>;
+    const table = walletCalls(manager) as Record<string, (...args: unknown[]) => Promise<unknown>>;
     const never = new AbortController().signal;
     const actWith =
       (signal: AbortSignal): Act =>

@@ -1,7 +1,7 @@
 import { type ApiOverrides, apiOptions } from '../../src/http/options.ts';
 import type { MempoolChange, MempoolTotals, RemovalReason } from '../../src/mempool/changes.ts';
 import { regtest } from '../../src/params/regtest.ts';
-import type { NodeNews, NodePort } from '../../src/port/node-port.ts';
+import type { NodeUpdate, NodePort } from '../../src/port/node-port.ts';
 import { hashToHex } from '../../src/primitives/hash.ts';
 import { encodeTransaction, type Transaction, txidOf } from '../../src/primitives/transaction.ts';
 import { writeUndoRecord } from '../../src/primitives/undo.ts';
@@ -23,15 +23,15 @@ export class LiveChain implements AsyncDisposable {
   readonly api: ApiServer;
   readonly #node: TestNode;
   readonly #reads: ChainReads;
-  readonly #listeners = new Set<(news: NodeNews) => void>();
+  readonly #listeners = new Set<(news: NodeUpdate) => void>();
 
   private constructor(node: TestNode, overrides: ApiOverrides, clock: Clock) {
     this.#node = node;
     this.#reads = new ChainReads(node.dir);
     const port: NodePort = {
       ...idleNode(),
-      tookIn() {},
-      onNews: (listener) => {
+      acknowledge() {},
+      onUpdate: (listener) => {
         this.#listeners.add(listener);
         return () => this.#listeners.delete(listener);
       },
@@ -91,7 +91,7 @@ export class LiveChain implements AsyncDisposable {
     this.#news({ changes: [], commit });
   }
 
-  #news(news: NodeNews): void {
+  #news(news: NodeUpdate): void {
     for (const listener of this.#listeners) listener(news);
   }
 

@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type ApiOverrides, apiOptions } from '../../src/http/options.ts';
 import { regtest } from '../../src/params/regtest.ts';
-import type { NodeCounters, NodeNews, NodePort, NodeStatus, PeerChange } from '../../src/port/node-port.ts';
+import type { CallArgs, CallResult, NodeCallName } from '../../src/port/node-calls.ts';
+import type { NodeCounters, NodePort, NodeStatus, NodeUpdate, PeerChange } from '../../src/port/node-port.ts';
 import { txPosition } from '../../src/primitives/coin.ts';
 import type { BlockHash, MerkleRoot } from '../../src/primitives/hash.ts';
 import { headerBytes, headerHash } from '../../src/primitives/header.ts';
@@ -44,14 +45,14 @@ const absent = () => Promise.reject(new Error('there is no such part'));
 export class FakeNode implements NodePort {
   current: NodeStatus = READY;
   counted: NodeCounters | null = null;
-  echo: () => Promise<void> = () => Promise.resolve();
+  echo: () => Promise<null> = () => Promise.resolve(null);
   tip: { height: number; hash: BlockHash } | null = null;
   readonly reads: ChainReads;
   readonly #db: Database;
   readonly #headers: HeaderWriter;
   readonly #events: EventWriter;
   readonly #txs: TxWriter;
-  readonly #listeners = new Set<(news: NodeNews) => void>();
+  readonly #listeners = new Set<(news: NodeUpdate) => void>();
   readonly #peerListeners = new Set<(change: PeerChange) => void>();
 
   /** `restarted`: an earlier process has given the number 1, and may have given all up to 10,000. */
@@ -76,29 +77,18 @@ export class FakeNode implements NodePort {
     return this.counted;
   }
 
-  async peers() {
-    return [];
+  async call<N extends NodeCallName>(...[name]: [name: N, ...args: CallArgs<N>]): Promise<CallResult<N>> {
+    if (name === 'echo') return (await this.echo()) as CallResult<N>;
+    if (name === 'peers') return [] as readonly unknown[] as CallResult<N>;
+    if (name === 'submitBlock') return null as CallResult<N>;
+    return absent();
   }
 
-  async submitBlock() {
-    return null;
-  }
+  callUntil = absent;
 
-  broadcast = absent;
-  testTransactions = absent;
-  submitPackage = absent;
-  prioritise = absent;
-  prioritised = absent;
-  saveMempool = absent;
-  estimateFee = absent;
-  estimateRawFee = absent;
-  act = absent;
-  actUntil = absent;
-  mempoolCoverage = absent;
+  acknowledge(): void {}
 
-  tookIn(): void {}
-
-  onNews(listener: (news: NodeNews) => void): () => void {
+  onUpdate(listener: (news: NodeUpdate) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }

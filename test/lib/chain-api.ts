@@ -6,8 +6,9 @@ import { type ApiOverrides, apiOptions } from '../../src/http/options.ts';
 import type { MempoolChange } from '../../src/mempool/changes.ts';
 import type { NetworkParams } from '../../src/params/network-params.ts';
 import { regtest } from '../../src/params/regtest.ts';
-import type { NetworkView } from '../../src/port/node-actions.ts';
-import type { NodePort, NodeStatus, PeerView } from '../../src/port/node-port.ts';
+import type { CallArgs, CallResult, NetworkView, NodeCallName } from '../../src/port/node-calls.ts';
+import type { NodePort, NodeStatus } from '../../src/port/node-port.ts';
+import type { PeerView } from '../../src/port/peer-view.ts';
 import type { ReadSources } from '../../src/queries/read-settings.ts';
 import { restRoutes } from '../../src/rest/routes.ts';
 import { rpcRoutes } from '../../src/rpc/engine/route.ts';
@@ -115,40 +116,37 @@ const NO_FEE_DATA = 'insufficient data, minimum relay rate returned';
 
 const absent = () => Promise.reject(new Error('not in this test'));
 
+/** What a node of a test answers to calls. */
+export type CallAnswers = Partial<{ [N in NodeCallName]: (...args: CallArgs<N>) => CallResult<N> }>;
+
 /** A node that does nothing but say how it is. */
 export function idleNode(
   status: Partial<NodeStatus> = {},
   peers: readonly PeerView[] = [],
-  { anyTip = false } = {},
+  { anyTip = false, answers: given = {} }: { anyTip?: boolean; answers?: CallAnswers } = {},
 ): NodePort {
+  const answers: CallAnswers = {
+    echo: () => null,
+    peers: () => peers,
+    estimateFee: ({ strict, estimator, target }) =>
+      strict || estimator !== 'none' || (status.initialBlockDownload && !anyTip)
+        ? { feerate: null, error: 'Insufficient data or no feerate found', blocks: 0 }
+        : { feerate: 100, estimator: 'floor', blocks: target, warnings: [NO_FEE_DATA] },
+    mempoolCoverage: () => [],
+    network: () => ({ ...IDLE_NETWORK, peers: status.peers ?? IDLE_STATUS.peers }),
+    lastAssembled: () => null,
+    ...given,
+  };
   return {
     status: () => ({ ...IDLE_STATUS, ...status }),
     counters: () => null,
-    echo: () => Promise.resolve(),
-    peers: () => Promise.resolve(peers),
-    submitBlock: absent,
-    broadcast: absent,
-    testTransactions: absent,
-    submitPackage: absent,
-    prioritise: absent,
-    prioritised: absent,
-    saveMempool: absent,
-    estimateFee: ({ strict, estimator, target }) =>
-      Promise.resolve(
-        strict || estimator !== 'none' || (status.initialBlockDownload && !anyTip)
-          ? { feerate: null, error: 'Insufficient data or no feerate found', blocks: 0 }
-          : { feerate: 100, estimator: 'floor', blocks: target, warnings: [NO_FEE_DATA] },
-      ),
-    estimateRawFee: absent,
-    mempoolCoverage: () => Promise.resolve([]),
-    async act(...[name]) {
-      if (name === 'network') return { ...IDLE_NETWORK, peers: status.peers ?? IDLE_STATUS.peers } as never;
-      if (name === 'lastAssembled') return null as never;
-      return absent();
+    call: async (name, ...args) => {
+      const answer = answers[name] as ((...args: readonly unknown[]) => unknown) | undefined;
+      return (answer ? answer(...args) : await absent()) as never;
     },
-    actUntil: absent,
-    tookIn() {},
-    onNews(listener) {
+    callUntil: absent,
+    acknowledge() {},
+    onUpdate(listener) {
       listener({ changes: [idleMempool(status.initialBlockDownload !== true)], commit: null });
       return () => {};
     },

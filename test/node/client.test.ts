@@ -26,9 +26,9 @@ test('a node thread that dies rejects pending calls, and close does not wait for
     // The thread expects no such message, so it throws.
     started[0]!.postMessage(null);
     await expect(client.failed()).rejects.toThrow('the node thread');
-    await expect(client.submitBlock(new Uint8Array(80))).rejects.toThrow('the node thread');
+    await expect(client.call('submitBlock', new Uint8Array(80))).rejects.toThrow('the node thread');
     await client.close();
-    await expect(client.submitBlock(new Uint8Array(80))).rejects.toThrow('the node is stopping');
+    await expect(client.call('submitBlock', new Uint8Array(80))).rejects.toThrow('the node is stopping');
   } finally {
     rmSync(datadir, { recursive: true, force: true });
   }

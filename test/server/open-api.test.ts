@@ -127,11 +127,12 @@ describeWithVectors('replies fit the OpenAPI document', () => {
   const wtxid = hashToHex(parseTransaction(hexToBytes(hex)).wtxid);
   const accepted = { status: 'in-mempool', vsize: 100, fee: 1000, replaced: [], relayedTo: 0 } as const;
   const it = startChainApi(mixedChainDir(), {
-    node: {
-      ...idleNode(),
-      testTransactions: async () => ({ rejection: null, results: new Map([[wtxid, accepted]]) }),
-      submitPackage: async () => ({ rejection: null, results: new Map([[wtxid, accepted]]) }),
-    },
+    node: idleNode({}, [], {
+      answers: {
+        testTransactions: () => ({ rejection: null, results: new Map([[wtxid, accepted]]) }),
+        submitPackage: () => ({ rejection: null, results: new Map([[wtxid, accepted]]) }),
+      },
+    }),
   });
   afterAll(() => it.close());
   let api: OpenApi;

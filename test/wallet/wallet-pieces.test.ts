@@ -1,5 +1,5 @@
 import { describe, expect, spyOn, test } from 'bun:test';
-import { walletActions } from '../../src/node/calls/wallet-calls.ts';
+import { walletCalls } from '../../src/node/calls/wallet-calls.ts';
 import { regtest } from '../../src/params/regtest.ts';
 import type { ParsedTransaction } from '../../src/primitives/block.ts';
 import type { Txid } from '../../src/primitives/hash.ts';
@@ -213,7 +213,7 @@ describe('texts that a wallet stores', () => {
 
   test('have at most 1,000 characters', async () => {
     using it = new WalletFixture();
-    const act = walletActions({ wallet: () => it.wallet } as unknown as WalletManager);
+    const act = walletCalls({ wallet: () => it.wallet } as unknown as WalletManager);
     const address = addressOf(it.script(), regtest.address)!;
     const refused = (name: string) => ({
       refused: 'invalidParameter',

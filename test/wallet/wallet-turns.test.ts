@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, spyOn, test } from 'bun:test';
-import { walletActions } from '../../src/node/calls/wallet-calls.ts';
+import { walletCalls } from '../../src/node/calls/wallet-calls.ts';
 import type { Txid } from '../../src/primitives/hash.ts';
 import type { Outpoint } from '../../src/primitives/outpoint.ts';
 import { type Transaction, transactionBytes, transactionFromBytes } from '../../src/primitives/transaction.ts';
@@ -48,7 +48,7 @@ class Fixture extends WalletFixture {
     for (const txs of [[paid], [], [], [], [], [], []]) this.connect(...txs);
     this.coins = Array.from({ length: count }, (_, vout) => ({ txid: paid.txid, vout }));
     const manager = { wallet: () => this.wallet } as unknown as WalletManager;
-    this.act = walletActions(manager);
+    this.act = walletCalls(manager);
   }
 
   connect(...txs: ReturnType<typeof parsed>[]): void {

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { issueKey } from '../../src/auth/issue-key.ts';
 import type { ApiOverrides } from '../../src/http/options.ts';
 import type { MempoolChange } from '../../src/mempool/changes.ts';
-import type { PeerView } from '../../src/port/node-port.ts';
+import type { PeerView } from '../../src/port/peer-view.ts';
 import { BEARER, startTestApi, type TestApi } from '../lib/api-fixture.ts';
 import { ManualClock } from '../lib/manual-clock.ts';
 import { WsClient } from './ws-client.ts';

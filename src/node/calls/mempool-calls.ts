@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { MempoolService } from '../../mempool/service.ts';
-import type { ActionTable, MempoolActions } from '../../port/node-actions.ts';
+import type { CallTable, MempoolCalls } from '../../port/node-calls.ts';
 import type { Refusal } from '../../port/refusal.ts';
 import { DecodeError } from '../../util/bytes.ts';
 import { isFileName } from '../../util/file-name.ts';
@@ -15,13 +15,22 @@ const NO_NAME: Refusal = {
 };
 
 /** Returns the calls of the RPC interface that change the mempool. */
-export function mempoolActions(
+export function mempoolCalls(
   mempool: MempoolService,
   networkDir: string,
   { log, signal }: { readonly log: Log; readonly signal: AbortSignal },
-): ActionTable<MempoolActions> {
+): CallTable<MempoolCalls> {
   const dirs = [join(dirname(networkDir), 'backups'), networkDir];
   return {
+    broadcast: (raw, limits) => mempool.broadcast(raw, limits),
+    testTransactions: (raws) => mempool.test(raws),
+    submitPackage: (raws, limits) => mempool.submitPackage(raws, limits),
+    prioritise: (txid, delta) => mempool.prioritise(txid, delta),
+    prioritised: () => mempool.prioritised(),
+    saveMempool: () => mempool.save(),
+    estimateFee: (question) => mempool.fees.estimate(question),
+    estimateRawFee: (target, threshold) => mempool.fees.rawEstimates(target, threshold),
+    mempoolCoverage: () => mempool.fees.coverage,
     async importMempool(name, options) {
       if (!isFileName(name)) return NO_NAME;
       const path = dirs.map((dir) => join(dir, name)).find(isPlainFile);

@@ -6,7 +6,7 @@ import { deploymentState, VersionBitsCache } from '../../consensus/version-bits.
 import type { Mempool } from '../../mempool/pool.ts';
 import { grind, Miner } from '../../mining/miner.ts';
 import { type BlockTemplate, TemplateMaker } from '../../mining/template-maker.ts';
-import type { ActionTable, DeploymentView, MiningActions, TemplateView } from '../../port/node-actions.ts';
+import type { CallTable, DeploymentView, MiningCalls, TemplateView } from '../../port/node-calls.ts';
 import type { Refusal } from '../../port/refusal.ts';
 import { parseLeadingBlock, parseTransaction } from '../../primitives/block.ts';
 import { hashFromHex, hashToHex, type Txid } from '../../primitives/hash.ts';
@@ -26,7 +26,7 @@ interface MiningDeps {
 }
 
 /** Returns the mining calls of the RPC interface. The signal ends those that take long. */
-export function miningActions(deps: MiningDeps, signal: AbortSignal): ActionTable<MiningActions> {
+export function miningCalls(deps: MiningDeps, signal: AbortSignal): CallTable<MiningCalls> {
   const { chain, mempool } = deps;
   const miner = new Miner(deps);
   const templates = new TemplateMaker(deps);

@@ -2,7 +2,7 @@ import type { Chain } from '../../chain/chain.ts';
 import { printAddress, printService } from '../../p2p/address/address-text.ts';
 import { networkClassOf } from '../../p2p/address/net-group.ts';
 import { parseSubnet, printSubnet } from '../../p2p/connections/subnet.ts';
-import type { ActionTable, NetworkActions, NetworkView } from '../../port/node-actions.ts';
+import type { CallTable, NetworkCalls, NetworkView } from '../../port/node-calls.ts';
 import type { Refusal } from '../../port/refusal.ts';
 import type { Clock } from '../../util/clock.ts';
 import { unixSeconds } from '../../util/clock.ts';
@@ -20,13 +20,14 @@ const NO_NETWORK: Refusal = {
  * Returns the calls of the RPC interface that change connections. `network` is null where the configuration disables
  * the peer network.
  */
-export function networkActions(
+export function networkCalls(
   network: PeerNetwork | null,
   { chain, clock }: { chain: Chain; clock: Clock },
-): ActionTable<NetworkActions> {
+): CallTable<NetworkCalls> {
   if (network === null) return withoutNetwork(clock);
   const { connections } = network;
   return {
+    peers: () => network.views(),
     network: () => networkView(network),
     traffic() {
       const { received, sent, upload } = connections.totals;
@@ -153,9 +154,10 @@ function networkView(network: PeerNetwork): NetworkView {
   };
 }
 
-function withoutNetwork(clock: Clock): ActionTable<NetworkActions> {
+function withoutNetwork(clock: Clock): CallTable<NetworkCalls> {
   const refuse = () => NO_NETWORK;
   return {
+    peers: () => [],
     network: () => ({
       active: false,
       peers: { inbound: 0, outbound: 0 },

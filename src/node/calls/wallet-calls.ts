@@ -1,6 +1,6 @@
-import type { ActionTable } from '../../port/node-actions.ts';
+import type { CallTable } from '../../port/node-calls.ts';
 import type { Refusal } from '../../port/refusal.ts';
-import type { WalletActions } from '../../port/wallet-actions.ts';
+import type { WalletCalls } from '../../port/wallet-calls.ts';
 import { parseAddress } from '../../script/address.ts';
 import { sleep } from '../../util/abort.ts';
 import { lockCoins } from '../../wallet/coin-locks.ts';
@@ -22,7 +22,7 @@ import { ensureShortText } from '../../wallet/wallet-text.ts';
 const WRONG_PASSPHRASE = 'Error: The wallet passphrase entered was incorrect.';
 
 /** Returns the wallet calls of the RPC interface. All of them are refused where wallets are disabled. */
-export function walletActions(manager: WalletManager | null): ActionTable<WalletActions> {
+export function walletCalls(manager: WalletManager | null): CallTable<WalletCalls> {
   const act =
     <A extends unknown[], R>(work: (manager: WalletManager, ...args: A) => R | Promise<R>) =>
     async (...args: A): Promise<R | Refusal> => {

@@ -162,7 +162,7 @@ export class Readiness {
     await this.#sources.rpcProbe()?.();
     // While a block is connected the node thread answers late, and that is no fault.
     if (node.status().connectingBlock) return { status: 'ok' };
-    await Promise.race([node.echo(), busyWithin(node, BUDGET_MS)]);
+    await Promise.race([node.call('echo'), busyWithin(node, BUDGET_MS)]);
     const slow = this.#clock.monotonicMs() - startedAt > SLOW_MS && !node.status().connectingBlock;
     return slow ? { status: 'degraded', message: 'answers are slow' } : { status: 'ok' };
   }

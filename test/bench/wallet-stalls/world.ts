@@ -1,6 +1,6 @@
 import { publicKeyOf } from '../../../src/crypto/keys.ts';
 import { regtest } from '../../../src/params/regtest.ts';
-import type { NodeAction } from '../../../src/port/node-actions.ts';
+import type { NodeCallName } from '../../../src/port/node-calls.ts';
 import { isRefusal } from '../../../src/port/refusal.ts';
 import type { ParsedTransaction } from '../../../src/primitives/block.ts';
 import type { Txid } from '../../../src/primitives/hash.ts';
@@ -19,7 +19,7 @@ export const NAME = 'bench';
 export const PASSPHRASE = Uint8Array.of(120);
 export const FEE = { feerate: 1000n, overrideLimits: false, target: null, mode: 'unset' as const };
 
-export type Act = (name: NodeAction, ...args: readonly unknown[]) => Promise<unknown>;
+export type Act = (name: NodeCallName, ...args: readonly unknown[]) => Promise<unknown>;
 
 export interface World {
   readonly act: Act;

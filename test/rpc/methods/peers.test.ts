@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from 'bun:test';
-import type { PeerView } from '../../../src/port/node-port.ts';
+import type { PeerView } from '../../../src/port/peer-view.ts';
 import { describeWithVectors, idleNode, mixedChainDir, startTestApi } from '../../lib/chain-api.ts';
 import { readVectorJson } from '../../lib/vectors.ts';
 

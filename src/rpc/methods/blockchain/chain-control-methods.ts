@@ -20,7 +20,7 @@ export const getchaintips = nodeMethod({
   ),
   scope: 'read',
   async run({ ctx }) {
-    const tips = await ctx.node().act('chainTips');
+    const tips = await ctx.node().call('chainTips');
     return tips.map(({ height, hash: tip, branchLength, status }) => ({
       height,
       hash: tip,
@@ -57,6 +57,6 @@ function blockAction(name: string, action: 'invalidateBlock' | 'reconsiderBlock'
     hidden: name !== 'preciousblock',
     scope: 'admin',
     long: true,
-    run: async (env, blockHash) => orFail(await env.ctx.node().act(action, blockHash)),
+    run: async (env, blockHash) => orFail(await env.ctx.node().call(action, blockHash)),
   });
 }

@@ -1,4 +1,4 @@
-import type { NodeNews } from '../../../port/node-port.ts';
+import type { NodeUpdate } from '../../../port/node-port.ts';
 import { hashToHex } from '../../../primitives/hash.ts';
 import type { RpcContext } from '../../engine/context.ts';
 import type { MainThreadEnv } from '../../engine/method.ts';
@@ -9,7 +9,7 @@ const MAX_WAITING = 256;
 /** Waiting calls of one caller. */
 const MAX_WAITING_OF_ONE = 32;
 
-export type Tip = NonNullable<NodeNews['commit']>['tip'];
+export type Tip = NonNullable<NodeUpdate['commit']>['tip'];
 
 /** Returns the committed tip. Observers are notified of it later. */
 export function newestTip(ctx: RpcContext): Tip {
@@ -36,7 +36,7 @@ export async function waitForTip(env: MainThreadEnv, enough: (tip: Tip) => boole
 function tipChange({ ctx, signal }: MainThreadEnv, enough: (tip: Tip) => boolean, timeoutMs: number): Promise<Tip> {
   const { promise, resolve } = Promise.withResolvers<Tip>();
   const resolveNow = () => resolve(newestTip(ctx));
-  const leave = ctx.node().onNews(({ commit }) => {
+  const leave = ctx.node().onUpdate(({ commit }) => {
     if (commit && enough(commit.tip)) resolve(commit.tip);
   });
   const timer = timeoutMs > 0 ? setTimeout(resolveNow, timeoutMs) : null;

@@ -86,7 +86,7 @@ export const logging = nodeMethod({
 
 /** The node thread and the main thread have a logger each. */
 async function logDebug({ ctx }: MainThreadEnv, kept: boolean): Promise<void> {
-  await ctx.node().act('logDebug', kept);
+  await ctx.node().call('logDebug', kept);
   keepDebugLines(kept);
 }
 
@@ -155,7 +155,7 @@ export const getchainstates = nodeMethod({
   scope: 'read',
   async run({ ctx, read }) {
     const { headers, verificationProgress } = ctx.node().status();
-    const caches = await ctx.node().act('coinCaches');
+    const caches = await ctx.node().call('coinCaches');
     return read(({ tip }) => ({
       headers: Math.max(headers, tip.height),
       chainstates: [
@@ -182,7 +182,7 @@ export const syncwithvalidationinterfacequeue = nodeMethod({
   result: nil(),
   scope: 'read',
   async run({ ctx }) {
-    await ctx.node().echo();
+    await ctx.node().call('echo');
     await ctx.mempool.drained();
     return null;
   },

@@ -20,7 +20,7 @@ export const devpay = nodeMethod({
   result: hashStr('txid'),
   examples: [example([EXAMPLE.address]), example([EXAMPLE.address, 0.5])],
   scope: 'admin',
-  run: async (env, address, value) => orFail(await env.ctx.node().act('scenarioPay', scriptOf(env, address), value)),
+  run: async (env, address, value) => orFail(await env.ctx.node().call('scenarioPay', scriptOf(env, address), value)),
 });
 
 export const devreorg = nodeMethod({
@@ -39,7 +39,7 @@ export const devreorg = nodeMethod({
   result: REORG,
   examples: [example([]), example([3, true])],
   scope: 'admin',
-  run: async ({ ctx }, depth, reconfirm) => orFail(await ctx.node().act('scenarioReorg', depth, reconfirm)),
+  run: async ({ ctx }, depth, reconfirm) => orFail(await ctx.node().call('scenarioReorg', depth, reconfirm)),
 });
 
 export const devdoublespend = nodeMethod({
@@ -62,7 +62,7 @@ export const devdoublespend = nodeMethod({
   async run(env, address, value, confirmations) {
     if (confirmations < 0) rpcFail('invalidParameter', 'Negative confirmations');
     const script = address === null ? null : scriptOf(env, address);
-    return orFail(await env.ctx.node().act('scenarioDoubleSpend', script, value, confirmations));
+    return orFail(await env.ctx.node().call('scenarioDoubleSpend', script, value, confirmations));
   },
 });
 
@@ -80,7 +80,7 @@ export const devflood = nodeMethod({
   long: true,
   async run(env, count, address) {
     const script = address === null ? null : scriptOf(env, address);
-    return orFail(await env.ctx.node().act('scenarioFlood', count, script));
+    return orFail(await env.ctx.node().call('scenarioFlood', count, script));
   },
 });
 

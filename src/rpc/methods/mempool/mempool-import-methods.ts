@@ -42,7 +42,7 @@ export const importmempool = nodeMethod({
       applyFeeDeltas: member(given, 'apply_fee_delta_priority') === true,
       applyUnbroadcast: member(given, 'apply_unbroadcast_set') === true,
     };
-    orFail(await node.act('importMempool', file, wanted));
+    orFail(await node.call('importMempool', file, wanted));
     return {};
   },
 });

@@ -232,7 +232,7 @@ export const prioritisetransaction = nodeMethod({
         'invalidParameter',
         'Priority is no longer supported, dummy argument to prioritisetransaction must be 0.',
       );
-    const accepted = await ctx.node().prioritise(txid, delta);
+    const accepted = await ctx.node().call('prioritise', txid, delta);
     return accepted || rpcFail('invalidParameter', 'Priority is not supported for transactions with dust outputs.');
   },
 });
@@ -252,7 +252,7 @@ export const getprioritisedtransactions = nodeMethod({
   ),
   scope: 'read',
   async run({ ctx }) {
-    const all = await ctx.node().prioritised();
+    const all = await ctx.node().call('prioritised');
     return Object.fromEntries(
       all.map(({ txid, delta, modifiedFee }) => [
         txid,
@@ -275,7 +275,7 @@ export const savemempool = nodeMethod({
   scope: 'admin',
   async run({ ctx, mempool }) {
     if (!mempool.totals?.loaded) return rpcFail('misc', 'The mempool was not loaded yet', 'warming_up');
-    return { filename: await ctx.node().saveMempool() };
+    return { filename: await ctx.node().call('saveMempool') };
   },
 });
 

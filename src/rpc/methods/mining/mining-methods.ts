@@ -33,7 +33,7 @@ export const submitblock = nodeMethod({
   scope: 'mining',
   long: true,
   async run({ ctx }, hex) {
-    const reason = await ctx.node().submitBlock(readBlock(hex));
+    const reason = await ctx.node().call('submitBlock', readBlock(hex));
     return reason === 'bad-blk-decode' ? rpcFail('deserialization', 'Block decode failed') : reason;
   },
 });
@@ -46,7 +46,7 @@ export const submitheader = nodeMethod({
   result: nil('the header is valid'),
   examples: [example([EXAMPLE.block.slice(0, 160)])],
   scope: 'mining',
-  run: async ({ ctx }, hex) => orFail(await ctx.node().act('submitHeader', readHeader(hex))),
+  run: async ({ ctx }, hex) => orFail(await ctx.node().call('submitHeader', readHeader(hex))),
 });
 
 function readHeader(hex: string): Uint8Array {
@@ -124,7 +124,7 @@ export const generateblock = nodeMethod({
     const script =
       typeof described === 'string' ? scriptFor(env, output, 'Error: Invalid address or descriptor') : described;
     const txs = transactions.map((one) => (/^[0-9a-fA-F]{64}$/.test(one) ? one.toLowerCase() : rawTransaction(one)));
-    const { hash: mined, raw } = orFail(await env.ctx.node().act('generateBlock', script, txs, submit));
+    const { hash: mined, raw } = orFail(await env.ctx.node().call('generateBlock', script, txs, submit));
     return { hash: mined, ...(!submit && { hex: raw.toHex() }) };
   },
 });
@@ -142,7 +142,7 @@ export const setmocktime = nodeMethod({
     checkRegtest(env, 'setmocktime');
     if (seconds < 0 || seconds > MAX_TIME)
       return rpcFail('invalidParameter', `Mocktime must be in the range [0, ${MAX_TIME}], not ${seconds}.`);
-    await env.ctx.node().act('setMockTime', seconds);
+    await env.ctx.node().call('setMockTime', seconds);
     // The node thread and the main thread have a clock each.
     setMockTime(seconds);
     return null;
@@ -155,7 +155,7 @@ async function generate({ ctx, signal }: MainThreadEnv, script: Uint8Array, coun
   let tries = maxTries;
   while (hashes.length < count && tries > 0 && !signal.aborted && !ctx.stopping.aborted) {
     const wanted = Math.min(count - hashes.length, BLOCKS_PER_CALL);
-    const mined = orFail(await ctx.node().act('generate', script, wanted, tries));
+    const mined = orFail(await ctx.node().call('generate', script, wanted, tries));
     hashes.push(...mined.hashes);
     tries = mined.triesLeft;
     if (mined.hashes.length < wanted) break;

@@ -121,7 +121,7 @@ export const getmininginfo = nodeMethod({
   result: MINING,
   scope: 'read',
   async run({ ctx, read }) {
-    const last = await ctx.node().act('lastAssembled');
+    const last = await ctx.node().call('lastAssembled');
     return read((env) => {
       const { reads, tip, params } = env;
       const { bits, target, difficulty } = workFields(headerBits(tip));

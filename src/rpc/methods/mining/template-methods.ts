@@ -5,7 +5,7 @@ import {
   MAX_BLOCK_WEIGHT,
   WITNESS_SCALE_FACTOR,
 } from '../../../consensus/limits.ts';
-import type { TemplateView } from '../../../port/node-actions.ts';
+import type { TemplateView } from '../../../port/node-calls.ts';
 import type { BlockHash } from '../../../primitives/hash.ts';
 import { hashToHex } from '../../../primitives/hash.ts';
 import { workFields } from '../../../queries/block-facts.ts';
@@ -109,7 +109,7 @@ function needsRule(rule: string, example: string): string {
 async function propose({ ctx }: MainThreadEnv, request: RpcObject): Promise<string | null> {
   const data = member(request, 'data');
   if (typeof data !== 'string') return rpcFail('type', 'Missing data String key for proposal');
-  return orFail(await ctx.node().act('proposeBlock', readBlock(data)));
+  return orFail(await ctx.node().call('proposeBlock', readBlock(data)));
 }
 
 /** Returns the bytes of a block. Throws RpcError if the text is not hex. */
@@ -141,13 +141,13 @@ function checkReady({ ctx }: MainThreadEnv): void {
 async function longPoll(env: MainThreadEnv, id: RpcValue): Promise<void> {
   const { ctx, signal } = env;
   // An id that is not a string means the current template, as in Core.
-  const text = typeof id === 'string' ? id : newestTip(ctx).hash + (await ctx.node().act('mempoolChanges'));
+  const text = typeof id === 'string' ? id : newestTip(ctx).hash + (await ctx.node().call('mempoolChanges'));
   const watched = hashToHex(readHash<BlockHash>(text.slice(0, 64), 'longpollid'));
   const changes = Number.parseInt(text.slice(64), 10) || 0;
   const moved = (tip: Tip) => tip.hash !== watched;
   for (let ms = FIRST_MEMPOOL_CHECK_MS; !signal.aborted && !ctx.stopping.aborted; ms = NEXT_MEMPOOL_CHECK_MS) {
     if (moved(await waitForTip(env, moved, ms))) return;
-    if ((await ctx.node().act('mempoolChanges')) !== changes) return;
+    if ((await ctx.node().call('mempoolChanges')) !== changes) return;
   }
   if (ctx.stopping.aborted) rpcFail('clientNotConnected', 'Shutting down');
   signal.throwIfAborted();
@@ -158,7 +158,7 @@ async function newestTemplate({
   state,
 }: MainThreadEnv): Promise<TemplateView & { readonly transactions: Uint8Array }> {
   const known = state.template;
-  const made = await ctx.node().act('blockTemplate', known?.id ?? null);
+  const made = await ctx.node().call('blockTemplate', known?.id ?? null);
   const transactions = made.transactions ?? known!.transactions;
   state.template = { id: made.id, transactions };
   return { ...made, transactions };

@@ -1,6 +1,6 @@
 import { coins, double } from '../../../http/core-number.ts';
-import type { NetworkView } from '../../../port/node-actions.ts';
-import type { PeerView } from '../../../port/node-port.ts';
+import type { NetworkView } from '../../../port/node-calls.ts';
+import type { PeerView } from '../../../port/peer-view.ts';
 import type { BlockHash } from '../../../primitives/hash.ts';
 import { systemClock, unixSeconds } from '../../../util/clock.ts';
 import { EXAMPLE, example } from '../../engine/example.ts';
@@ -22,7 +22,7 @@ export const getpeerinfo = nodeMethod({
   params: [],
   result: arr(PEER),
   scope: 'read',
-  run: async ({ ctx }) => (await ctx.node().peers()).map(peerView),
+  run: async ({ ctx }) => (await ctx.node().call('peers')).map(peerView),
 });
 
 function peerView({ details, ...peer }: PeerView) {
@@ -78,7 +78,7 @@ export const getconnectioncount = nodeMethod({
   result: int('inbound and outbound'),
   scope: 'read',
   run: async ({ ctx }) => {
-    const { inbound, outbound } = (await ctx.node().act('network')).peers;
+    const { inbound, outbound } = (await ctx.node().call('network')).peers;
     return inbound + outbound;
   },
 });
@@ -90,7 +90,7 @@ export const getnetworkinfo = nodeMethod({
   params: [],
   result: NETWORK,
   scope: 'read',
-  run: async (env) => networkInfo(env, await env.ctx.node().act('network')),
+  run: async (env) => networkInfo(env, await env.ctx.node().call('network')),
 });
 
 function networkInfo({ ctx: { options, node }, settings: { relay } }: MainThreadEnv, network: NetworkView) {
@@ -142,7 +142,7 @@ export const getnettotals = nodeMethod({
   }),
   scope: 'read',
   async run({ ctx }) {
-    const traffic = await ctx.node().act('traffic');
+    const traffic = await ctx.node().call('traffic');
     return {
       totalbytesrecv: traffic.received,
       totalbytessent: traffic.sent,
@@ -168,7 +168,7 @@ export const ping = nodeMethod({
   params: [],
   result: nil(),
   scope: 'admin',
-  run: async ({ ctx }) => orFail(await ctx.node().act('pingPeers')),
+  run: async ({ ctx }) => orFail(await ctx.node().call('pingPeers')),
 });
 
 export const addnode = nodeMethod({
@@ -190,7 +190,7 @@ export const addnode = nodeMethod({
     if (command !== 'add' && command !== 'remove' && command !== 'onetry')
       return rpcFail('misc', 'addnode "node" "command" ( v2transport )');
     if (node === '') return rpcFail('invalidParameter', 'Error: Node address cannot be empty');
-    return orFail(await ctx.node().act('addNode', node, command, v2));
+    return orFail(await ctx.node().call('addNode', node, command, v2));
   },
 });
 
@@ -209,7 +209,7 @@ export const getaddednodeinfo = nodeMethod({
   examples: [example([]), example(['192.0.2.7:18444'])],
   scope: 'admin',
   async run({ ctx }, node) {
-    const all = orFail(await ctx.node().act('addedNodes'));
+    const all = orFail(await ctx.node().call('addedNodes'));
     const shown = node === null ? all : all.filter((added) => added.text === node);
     if (node !== null && shown.length === 0) return rpcFail('clientNodeNotAdded', 'Error: Node has not been added.');
     return shown.map((added) => ({
@@ -237,7 +237,7 @@ export const disconnectnode = nodeMethod({
   async run({ ctx }, address, id) {
     if ((address === '') === (id === null))
       return rpcFail('invalidParams', 'Only one of address and nodeid should be provided.');
-    return orFail(await ctx.node().act('disconnectPeer', id ?? address));
+    return orFail(await ctx.node().call('disconnectPeer', id ?? address));
   },
 });
 
@@ -255,8 +255,8 @@ export const setban = nodeMethod({
   examples: [example(['192.0.2.7', 'add', 86400]), example(['192.0.2.0/24', 'remove'])],
   scope: 'admin',
   async run({ ctx }, subnet, command, time, absolute) {
-    if (command === 'add') return orFail(await ctx.node().act('ban', subnet, time, absolute));
-    if (command === 'remove') return orFail(await ctx.node().act('unban', subnet));
+    if (command === 'add') return orFail(await ctx.node().call('ban', subnet, time, absolute));
+    if (command === 'remove') return orFail(await ctx.node().call('unban', subnet));
     return rpcFail('misc', 'setban "subnet" "command" ( bantime absolute )');
   },
 });
@@ -278,7 +278,7 @@ export const listbanned = nodeMethod({
   scope: 'admin',
   async run({ ctx }) {
     const now = unixSeconds(systemClock);
-    return orFail(await ctx.node().act('bans')).map(({ subnet, createdAt, until }) => ({
+    return orFail(await ctx.node().call('bans')).map(({ subnet, createdAt, until }) => ({
       address: subnet,
       ban_created: createdAt,
       banned_until: until,
@@ -295,7 +295,7 @@ export const clearbanned = nodeMethod({
   params: [],
   result: nil(),
   scope: 'admin',
-  run: async ({ ctx }) => orFail(await ctx.node().act('clearBans')),
+  run: async ({ ctx }) => orFail(await ctx.node().call('clearBans')),
 });
 
 export const getnodeaddresses = nodeMethod({
@@ -319,7 +319,7 @@ export const getnodeaddresses = nodeMethod({
   scope: 'read',
   async run({ ctx }, count, network) {
     if (count < 0) return rpcFail('invalidParameter', 'Address count out of range');
-    const known = orFail(await ctx.node().act('knownAddresses', count, network));
+    const known = orFail(await ctx.node().call('knownAddresses', count, network));
     return known.map(({ services, ...address }) => ({
       time: address.time,
       services: Number(services),
@@ -342,7 +342,7 @@ export const getaddrmaninfo = nodeMethod({
   ),
   scope: 'read',
   async run({ ctx }) {
-    const counts = orFail(await ctx.node().act('addressCounts'));
+    const counts = orFail(await ctx.node().call('addressCounts'));
     const all = { network: 'all_networks', new: sum(counts, 'new'), tried: sum(counts, 'tried') };
     return Object.fromEntries(
       [...counts, all].map((one) => [one.network, { new: one.new, tried: one.tried, total: one.new + one.tried }]),
@@ -362,7 +362,7 @@ export const setnetworkactive = nodeMethod({
   result: bool('the new state'),
   examples: [example([false])],
   scope: 'admin',
-  run: async ({ ctx }, state) => orFail(await ctx.node().act('setNetworkActive', state)),
+  run: async ({ ctx }, state) => orFail(await ctx.node().call('setNetworkActive', state)),
 });
 
 export const getblockfrompeer = nodeMethod({
@@ -377,7 +377,7 @@ export const getblockfrompeer = nodeMethod({
   examples: [example([EXAMPLE.blockHash, 0])],
   scope: 'admin',
   async run({ ctx }, blockHash, peer) {
-    orFail(await ctx.node().act('fetchBlock', blockHash, peer));
+    orFail(await ctx.node().call('fetchBlock', blockHash, peer));
     return {};
   },
 });

@@ -50,7 +50,7 @@ export const sendrawtransaction = nodeMethod({
     const confirmed = () => read(({ reads }) => reads.txs.byTxid(tx.txid) !== null);
     if (await confirmed()) return alreadyConfirmed();
     const limits = { maxFeerate: maxFeerate === 0n ? null : Number(maxFeerate), maxBurn: Number(maxBurn) };
-    const result = await ctx.node().broadcast(tx.raw, limits);
+    const result = await ctx.node().call('broadcast', tx.raw, limits);
     // The caller must find the transaction in the mempool after this reply.
     await ctx.mempool.drained();
     // Also if the mempool holds the transaction with another witness, which is announced instead.
@@ -118,7 +118,10 @@ export const testmempoolaccept = nodeMethod({
   scope: 'broadcast',
   async run(env, hexes, maxFeerate) {
     const txs = decodeAll(hexes);
-    const { rejection, results } = await env.ctx.node().testTransactions(txs.map(({ raw }) => raw));
+    const { rejection, results } = await env.ctx.node().call(
+      'testTransactions',
+      txs.map(({ raw }) => raw),
+    );
     const packageError = rejection?.kind === 'policy' ? rejectionText({ ...rejection, debug: rejection.debug }) : null;
     let stopped = false;
     return txs.map((tx) => {
@@ -188,7 +191,8 @@ export const submitpackage = nodeMethod({
     if (txs.length > 1 && !isChildWithParentsTree(txs))
       return rpcFail('verify', 'package topology disallowed. not child-with-parents or parents depend on each other.');
     const limits = { maxFeerate: maxFeerate === 0n ? null : Number(maxFeerate), maxBurn: Number(maxBurn) };
-    const { rejection, results } = await env.ctx.node().submitPackage(
+    const { rejection, results } = await env.ctx.node().call(
+      'submitPackage',
       txs.map(({ raw }) => raw),
       limits,
     );

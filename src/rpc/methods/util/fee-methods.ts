@@ -131,7 +131,7 @@ export const estimaterawfee = nodeMethod({
   async run({ ctx }, target, threshold) {
     checkTarget(target);
     if (threshold < 0 || threshold > 1) return rpcFail('invalidParameter', 'Invalid threshold');
-    const found = await ctx.node().estimateRawFee(target, threshold);
+    const found = await ctx.node().call('estimateRawFee', target, threshold);
     return Object.fromEntries(found.map((raw) => [raw.horizon, rawView(raw)]));
   },
 });
@@ -153,7 +153,7 @@ function readEstimator(name: string): EstimateRequest['estimator'] {
 }
 
 function estimate({ ctx, settings }: MainThreadEnv, question: EstimateRequest): Promise<Estimate> {
-  return ctx.node().estimateFee({ ...question, strict: question.strict || !settings.feeFallback });
+  return ctx.node().call('estimateFee', { ...question, strict: question.strict || !settings.feeFallback });
 }
 
 function estimateView(found: Estimate, withName: boolean) {
@@ -168,7 +168,7 @@ function estimateView(found: Estimate, withName: boolean) {
 }
 
 async function coverage({ ctx }: MainThreadEnv) {
-  const blocks = await ctx.node().mempoolCoverage();
+  const blocks = await ctx.node().call('mempoolCoverage');
   return blocks.toReversed().map(({ height, weight, knownWeight }) => ({
     block_height: height,
     block_weight: weight,

@@ -178,7 +178,7 @@ export const lockunspent = nodeMethod({
   async run(env, unlock, given, persistent) {
     const name = walletName(env);
     const outpoints = given?.map(readOutpoint) ?? null;
-    orFail(await env.ctx.node().act('walletLockCoins', name, unlock, outpoints, persistent));
+    orFail(await env.ctx.node().call('walletLockCoins', name, unlock, outpoints, persistent));
     return true;
   },
 });

@@ -28,7 +28,7 @@ export const listwalletdir = nodeMethod({
   result: obj({ wallets: arr(obj({ name: str(), warnings: arr(str(), 'empty') })) }),
   scope: 'wallet.read',
   async run(env) {
-    const names = orFail(await env.ctx.node().act('walletDirectory'));
+    const names = orFail(await env.ctx.node().call('walletDirectory'));
     const visible = names.filter((name) => maySeeWallet(env, name));
     return { wallets: visible.map((name) => ({ name, warnings: [] })) };
   },
@@ -75,7 +75,7 @@ export const createwallet = nodeMethod({
     if (signer) rpcFail('wallet', 'Compiled without external signing support (required for external signing)');
     const secrets = { passphrase: passphrase ?? new Uint8Array(0), caller: callerOf(env) };
     const wanted = { disablePrivateKeys, blank, avoidReuse, ...secrets };
-    orFail(await env.ctx.node().act('walletCreate', name, wanted, onStartup));
+    orFail(await env.ctx.node().call('walletCreate', name, wanted, onStartup));
     return { name, ...(passphrase?.length === 0 && { warnings: [NOT_ENCRYPTED] }) };
   },
 });
@@ -90,7 +90,7 @@ export const loadwallet = nodeMethod({
   scope: 'wallet.keys',
   async run(env, name, onStartup) {
     checkWalletAllowed(env, name);
-    orFail(await env.ctx.node().act('walletLoad', name, onStartup));
+    orFail(await env.ctx.node().call('walletLoad', name, onStartup));
     return { name };
   },
 });
@@ -112,7 +112,7 @@ export const unloadwallet = nodeMethod({
   async run(env, given, onStartup) {
     const name = uniqueName(env, given);
     checkWalletAllowed(env, name);
-    orFail(await env.ctx.node().act('walletUnload', name, onStartup));
+    orFail(await env.ctx.node().call('walletUnload', name, onStartup));
     // The file must be closed when the reply says so.
     env.ctx.wallets.closeUnloaded();
     return {};
@@ -142,7 +142,7 @@ export const backupwallet = nodeMethod({
   examples: [example(['savings-2026-11.dat'])],
   scope: 'wallet.keys',
   async run(env, file, replace) {
-    orFail(await env.ctx.node().act('walletBackup', walletName(env), file, replace));
+    orFail(await env.ctx.node().call('walletBackup', walletName(env), file, replace));
     return null;
   },
 });
@@ -163,7 +163,7 @@ export const restorewallet = nodeMethod({
     // The backup may be one of any wallet, regardless of the new name.
     if (env.call?.principal.wallets)
       fail('insufficient_scope', 'a key that is bound to wallets cannot restore backups');
-    orFail(await env.ctx.node().act('walletRestore', name, file, onStartup));
+    orFail(await env.ctx.node().call('walletRestore', name, file, onStartup));
     return { name };
   },
 });
@@ -185,7 +185,7 @@ export const setwalletflag = nodeMethod({
     if (!FLAGS.includes(name)) rpcFail('invalidParameter', `Unknown wallet flag: ${name}`);
     if ((reads.meta('flags') ?? []).includes(name) === value)
       rpcFail('invalidParameter', `Wallet flag is already set to ${value}: ${name}`);
-    orFail(await env.ctx.node().act('walletSetFlag', state.name, name, value));
+    orFail(await env.ctx.node().call('walletSetFlag', state.name, name, value));
     return { flag_name: name, flag_state: value, ...(value && { warnings: REUSE_CAVEAT }) };
   },
 });
@@ -199,7 +199,7 @@ export const encryptwallet = nodeMethod({
   examples: [example(['correct horse battery staple'])],
   scope: 'wallet.keys',
   async run(env, passphrase) {
-    orFail(await env.ctx.node().act('walletEncrypt', walletName(env), passphrase, callerOf(env)));
+    orFail(await env.ctx.node().call('walletEncrypt', walletName(env), passphrase, callerOf(env)));
     return 'wallet encrypted; The keypool has been flushed and a new HD seed was generated. You need to make a new backup with the backupwallet RPC.';
   },
 });
@@ -223,7 +223,7 @@ export const walletpassphrase = nodeMethod({
   examples: [example(['correct horse battery staple', 60])],
   scope: 'wallet.spend',
   async run(env, passphrase, seconds) {
-    orFail(await env.ctx.node().act('walletUnlock', walletName(env), passphrase, seconds, callerOf(env)));
+    orFail(await env.ctx.node().call('walletUnlock', walletName(env), passphrase, seconds, callerOf(env)));
     return null;
   },
 });
@@ -236,7 +236,7 @@ export const walletlock = nodeMethod({
   result: nil(),
   scope: 'wallet.spend',
   async run(env) {
-    orFail(await env.ctx.node().act('walletLock', walletName(env)));
+    orFail(await env.ctx.node().call('walletLock', walletName(env)));
     return null;
   },
 });
@@ -253,7 +253,7 @@ export const walletpassphrasechange = nodeMethod({
   examples: [example(['correct horse battery staple', 'a better passphrase'])],
   scope: 'wallet.keys',
   async run(env, old, next) {
-    orFail(await env.ctx.node().act('walletChangePassphrase', walletName(env), old, next, callerOf(env)));
+    orFail(await env.ctx.node().call('walletChangePassphrase', walletName(env), old, next, callerOf(env)));
     return null;
   },
 });

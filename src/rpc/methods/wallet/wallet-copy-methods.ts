@@ -32,7 +32,7 @@ export const importprunedfunds = nodeMethod({
     const txid = txidOf(tx);
     const at = shown.matches.findIndex((match) => equalBytes(match, txid));
     const index = at < 0 ? null : shown.positions[at]!;
-    orFail(await env.ctx.node().act('walletImportPruned', name, transactionBytes(tx), shown.hash, index));
+    orFail(await env.ctx.node().call('walletImportPruned', name, transactionBytes(tx), shown.hash, index));
     return null;
   },
 });
@@ -46,7 +46,7 @@ export const removeprunedfunds = nodeMethod({
   examples: [example([EXAMPLE.txid])],
   scope: 'wallet.keys',
   async run(env, txid) {
-    orFail(await env.ctx.node().act('walletRemovePruned', walletName(env), txid));
+    orFail(await env.ctx.node().call('walletRemovePruned', walletName(env), txid));
     return null;
   },
 });
@@ -61,6 +61,6 @@ export const exportwatchonlywallet = nodeMethod({
   scope: 'wallet.keys',
   async run(env, file) {
     const node = env.ctx.node();
-    return { exported_file: orFail(await node.act('walletExportWatchOnly', walletName(env), file)) };
+    return { exported_file: orFail(await node.call('walletExportWatchOnly', walletName(env), file)) };
   },
 });

@@ -30,7 +30,7 @@ export const getaddressinfo = nodeMethod({
     const { script, address } = parsed;
     const [record] = wallet.reads.keys.scripts(script);
     const solved =
-      record && (record.solved ?? orFail(await env.ctx.node().act('walletSolve', wallet.state.name, script)));
+      record && (record.solved ?? orFail(await env.ctx.node().call('walletSolve', wallet.state.name, script)));
     return readWallet(env, (view) => {
       const views = new WalletTxViews(view, params);
       const known = solved ? solvedBy(solved, params) : null;
@@ -76,7 +76,7 @@ export const listdescriptors = nodeMethod({
   further: { scope: 'wallet.keys', where: 'private is true', applies: (withKeys) => withKeys },
   async run(env, withKeys) {
     const name = walletName(env);
-    const texts = withKeys ? orFail(await env.ctx.node().act('walletPrivateDescriptors', name)) : [];
+    const texts = withKeys ? orFail(await env.ctx.node().call('walletPrivateDescriptors', name)) : [];
     const privateTexts = new Map(texts.map(({ id, text: own }) => [id, own]));
     return readWallet(env, ({ reads }) => ({
       wallet_name: name,
@@ -124,7 +124,7 @@ export const importdescriptors = nodeMethod({
   async run(env, requests) {
     const name = walletName(env);
     const imports = requests.map(readImport);
-    const outcomes = orFail(await env.ctx.node().act('walletImport', name, imports));
+    const outcomes = orFail(await env.ctx.node().call('walletImport', name, imports));
     return outcomes.map(({ warnings, error }) => ({
       success: error === null,
       ...(error && { error: { code: RPC_ERROR[error.kind], message: error.message } }),
@@ -180,6 +180,6 @@ export const createwalletdescriptor = nodeMethod({
     const internal = member(given, 'internal') as boolean | null;
     const key = member(given, 'hdkey') as string | null;
     const node = env.ctx.node();
-    return { descs: orFail(await node.act('walletCreateDescriptor', walletName(env), type, internal, key)) };
+    return { descs: orFail(await node.call('walletCreateDescriptor', walletName(env), type, internal, key)) };
   },
 });

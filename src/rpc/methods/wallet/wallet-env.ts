@@ -67,7 +67,7 @@ export async function walletSynced(env: MainThreadEnv): Promise<void> {
   const node = env.ctx.node();
   const { headers } = node.status();
   if (state.live || headers - (env.ctx.tip()?.height ?? 0) > NEAR_THE_TIP) return;
-  await node.act('walletSynced', state.name);
+  await node.call('walletSynced', state.name);
 }
 
 /** Reads the wallet of a call in one snapshot of its database, after it has processed all blocks. */

@@ -42,7 +42,7 @@ export const gethdkeys = nodeMethod({
     checkMembers(given, { active_only: 'bool', private: 'bool' });
     const withPrivate = asksForPrivate(given);
     const activeOnly = member(given, 'active_only') === true;
-    const keys = orFail(await env.ctx.node().act('walletHdKeys', walletName(env), activeOnly, withPrivate));
+    const keys = orFail(await env.ctx.node().call('walletHdKeys', walletName(env), activeOnly, withPrivate));
     return keys.map(({ xpub, xprv, hasPrivate, descriptors }) => ({
       xpub,
       has_private: hasPrivate,
@@ -60,7 +60,7 @@ export const addhdkey = nodeMethod({
   result: obj({ xpub: str('extended public key') }),
   examples: [example([]), example([EXAMPLE.extendedPrivateKey])],
   scope: 'wallet.keys',
-  run: async (env, key) => ({ xpub: orFail(await env.ctx.node().act('walletAddHdKey', walletName(env), key)) }),
+  run: async (env, key) => ({ xpub: orFail(await env.ctx.node().call('walletAddHdKey', walletName(env), key)) }),
 });
 
 export const derivehdkey = nodeMethod({
@@ -90,7 +90,7 @@ export const derivehdkey = nodeMethod({
     const withPrivate = asksForPrivate(given);
     const key = member(given, 'hdkey') as string | null;
     const node = env.ctx.node();
-    const found = orFail(await node.act('walletDeriveHdKey', walletName(env), path, key, withPrivate));
+    const found = orFail(await node.call('walletDeriveHdKey', walletName(env), path, key, withPrivate));
     const { origin, xpub, xprv } = found;
     return { origin, xpub, ...(xprv !== null && { xprv }) };
   },

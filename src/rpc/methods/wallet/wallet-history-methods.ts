@@ -166,7 +166,7 @@ export const abandontransaction = nodeMethod({
   examples: [example([EXAMPLE.txid])],
   scope: 'wallet.spend',
   async run(env, txid) {
-    orFail(await env.ctx.node().act('walletAbandon', walletName(env), txid));
+    orFail(await env.ctx.node().call('walletAbandon', walletName(env), txid));
     return null;
   },
 });
@@ -183,7 +183,7 @@ export const rescanblockchain = nodeMethod({
   examples: [example([]), example([100000, 120000])],
   scope: 'wallet.keys',
   async run(env, start, stop) {
-    const last = orFail(await env.ctx.node().act('walletRescan', walletName(env), start, stop));
+    const last = orFail(await env.ctx.node().call('walletRescan', walletName(env), start, stop));
     return { start_height: start, stop_height: last };
   },
 });
@@ -195,5 +195,5 @@ export const abortrescan = nodeMethod({
   params: [],
   result: bool('whether a rescan was running'),
   scope: 'wallet.keys',
-  run: async (env) => orFail(await env.ctx.node().act('walletAbortScan', walletName(env))),
+  run: async (env) => orFail(await env.ctx.node().call('walletAbortScan', walletName(env))),
 });

@@ -34,7 +34,7 @@ export const getnewaddress = nodeMethod({
   scope: 'wallet.spend',
   async run(env, label, type) {
     const name = walletName(env);
-    return orFail(await env.ctx.node().act('walletNewAddress', name, type, checkLabel(label)));
+    return orFail(await env.ctx.node().call('walletNewAddress', name, type, checkLabel(label)));
   },
 });
 
@@ -46,7 +46,7 @@ export const getrawchangeaddress = nodeMethod({
   result: str('address'),
   examples: [example([]), example(['bech32m'])],
   scope: 'wallet.spend',
-  run: async (env, type) => orFail(await env.ctx.node().act('walletNewChangeAddress', walletName(env), type)),
+  run: async (env, type) => orFail(await env.ctx.node().call('walletNewChangeAddress', walletName(env), type)),
 });
 
 export const getbalance = nodeMethod({
@@ -110,7 +110,7 @@ export const setlabel = nodeMethod({
   async run(env, address, label) {
     const name = walletName(env);
     if (!parseAddress(address, env.ctx.params.address).ok) rpcFail('invalidAddressOrKey', 'Invalid Bitcoin address');
-    orFail(await env.ctx.node().act('walletSetLabel', name, address, checkLabel(label)));
+    orFail(await env.ctx.node().call('walletSetLabel', name, address, checkLabel(label)));
     return null;
   },
 });
@@ -175,7 +175,7 @@ export const keypoolrefill = nodeMethod({
   async run(env, size) {
     const name = walletName(env);
     if (size < 0) rpcFail('invalidParameter', 'Invalid parameter, expected valid size.');
-    orFail(await env.ctx.node().actUntil(env.signal, 'walletRefillKeypool', name, size));
+    orFail(await env.ctx.node().callUntil(env.signal, 'walletRefillKeypool', name, size));
     return null;
   },
 });

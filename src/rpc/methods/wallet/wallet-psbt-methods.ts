@@ -81,7 +81,9 @@ export const fundrawtransaction = nodeMethod({
       locktime: tx.locktime,
       version: tx.version,
     };
-    const { raw, fee, changePosition } = orFail(await env.ctx.node().actUntil(env.signal, 'walletFund', name, request));
+    const { raw, fee, changePosition } = orFail(
+      await env.ctx.node().callUntil(env.signal, 'walletFund', name, request),
+    );
     return { hex: raw.toHex(), fee: coins(fee), changepos: changePosition };
   },
 });
@@ -125,7 +127,7 @@ export const walletcreatefundedpsbt = nodeMethod({
     const inputs = selectedInputs(tx.inputs, given, null);
     const request = { ...fund, inputs, addInputs, locktime: tx.locktime, version };
     const made = orFail(
-      await env.ctx.node().actUntil(env.signal, 'walletCreatePsbt', name, request, psbtVersion as 0 | 2, derivations),
+      await env.ctx.node().callUntil(env.signal, 'walletCreatePsbt', name, request, psbtVersion as 0 | 2, derivations),
     );
     return { psbt: made.psbt, fee: coins(made.fee), changepos: made.changePosition };
   },
@@ -147,7 +149,7 @@ export const walletprocesspsbt = nodeMethod({
   scope: 'wallet.spend',
   async run(env, psbt, sign, sighash, derivations, finalize) {
     const fill = { sign, derivations, sighashType: hashTypeOf(sighash), finalize };
-    const made = orFail(await env.ctx.node().actUntil(env.signal, 'walletProcessPsbt', walletName(env), psbt, fill));
+    const made = orFail(await env.ctx.node().callUntil(env.signal, 'walletProcessPsbt', walletName(env), psbt, fill));
     return { psbt: made.psbt, complete: made.complete, ...(made.raw && { hex: made.raw.toHex() }) };
   },
 });
@@ -179,7 +181,7 @@ export const signrawtransactionwithwallet = nodeMethod({
     const raw = transactionBytes(tx);
     const node = env.ctx.node();
     const signed = orFail(
-      await node.actUntil(env.signal, 'walletSignTransaction', name, raw, outputs, scripts, hashType),
+      await node.callUntil(env.signal, 'walletSignTransaction', name, raw, outputs, scripts, hashType),
     );
     const errors = signed.errors.map(({ index, error }) => [index, error] as const);
     return signedView(transactionFromBytes(signed.raw), errors, outputs);
@@ -200,6 +202,6 @@ export const signmessage = nodeMethod({
     if (!parsed.ok) return rpcFail('invalidAddressOrKey', 'Invalid address');
     const { type, solutions } = scriptType(parsed.script);
     if (type !== 'pubkeyhash') return rpcFail('type', 'Address does not refer to key');
-    return orFail(await env.ctx.node().act('walletSignMessage', name, parsed.script, solutions[0]!, message));
+    return orFail(await env.ctx.node().call('walletSignMessage', name, parsed.script, solutions[0]!, message));
   },
 });

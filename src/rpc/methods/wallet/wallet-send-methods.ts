@@ -183,7 +183,7 @@ async function sendMoney(
 ) {
   const requestId = checkRequestId(notes.requestId);
   const texts = { comment: notes.comment || null, commentTo: notes.commentTo || null, requestId };
-  const { txid, feeReason } = orFail(await env.ctx.node().act('walletSendMoney', walletName(env), request, texts));
+  const { txid, feeReason } = orFail(await env.ctx.node().call('walletSendMoney', walletName(env), request, texts));
   if (!verbose) return txid;
   return { txid, ...(feeReason !== null && { fee_reason: feeReason }) };
 }
@@ -216,7 +216,7 @@ export const send = nodeMethod({
     const requestId = checkRequestId(member(given, 'request_id') as string | null);
     const finish = finishOf(merged);
     const name = walletName(env);
-    return sentView(orFail(await env.ctx.node().act('walletSend', name, request, finish, requestId)));
+    return sentView(orFail(await env.ctx.node().call('walletSend', name, request, finish, requestId)));
   },
 });
 
@@ -314,7 +314,7 @@ export const sendall = nodeMethod({
       rpcFail('invalidParameter', 'Cannot combine minconf or maxconf with specific inputs.');
     const everything = { ...request, sharers, onlyWorthwhile, addresses: outputNames(pairs) };
     const node = env.ctx.node();
-    return sentView(orFail(await node.act('walletSendAll', walletName(env), everything, finishOf(merged))));
+    return sentView(orFail(await node.call('walletSendAll', walletName(env), everything, finishOf(merged))));
   },
 });
 
@@ -384,7 +384,7 @@ async function bump(env: MainThreadEnv, txid: Txid, given: RpcObject, asPsbt: bo
     changeIndex: index === null ? null : readInteger(index, true),
     psbtVersion: asPsbt ? (psbtVersion as 0 | 2) : null,
   };
-  const made = orFail(await env.ctx.node().act('walletBump', name, txid, wanted));
+  const made = orFail(await env.ctx.node().call('walletBump', name, txid, wanted));
   return {
     ...(made.txid !== null && { txid: made.txid }),
     ...(made.psbt !== null && { psbt: made.psbt }),

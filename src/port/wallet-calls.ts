@@ -19,7 +19,7 @@ interface PrivateDescriptorView {
 }
 
 /** What only the node thread can do with wallets: the first argument names the wallet, where there is one. */
-export interface WalletActions {
+export interface WalletCalls {
   /** Resolves when the wallet stands on the tip, or after a while. */
   walletSynced: { args: [name: string]; result: null | Refusal };
   walletDirectory: { args: []; result: readonly string[] | Refusal };

@@ -1,7 +1,12 @@
 import type { ChainTipStatus } from '../chain/header-tree.ts';
+import type { Estimate, EstimateRequest, RawEstimate } from '../mempool/fees/fee-estimator.ts';
+import type { MinedBlock } from '../mempool/fees/mempool-policy.ts';
 import type { MempoolImportOptions } from '../mempool/mempool-import.ts';
+import type { PackageResult } from '../mempool/result.ts';
+import type { BroadcastLimits, BroadcastResult, Prioritised } from '../mempool/service.ts';
+import type { PeerView } from './peer-view.ts';
 import type { Refusal } from './refusal.ts';
-import type { WalletActions } from './wallet-actions.ts';
+import type { WalletCalls } from './wallet-calls.ts';
 
 /** The end of a branch; hash in display order. */
 interface ChainTipView {
@@ -11,8 +16,16 @@ interface ChainTipView {
   readonly status: ChainTipStatus;
 }
 
+/** Calls of the thread itself. */
+export interface ThreadCalls {
+  /** Resolves when the node thread has answered, which shows that it is alive. */
+  echo: { args: []; result: null };
+}
+
 /** What only the node thread can do to the chain. Hashes go over in wire order, and come back in display order. */
-export interface ChainActions {
+export interface ChainCalls {
+  /** Returns null when the block was accepted, else the reason as BIP-22 spells it. */
+  submitBlock: { args: [raw: Uint8Array]; result: string | null };
   chainTips: { args: []; result: readonly ChainTipView[] };
   /** Bytes of memory for coins: of the database's pages, and of the table before it. */
   coinCaches: { args: []; result: { readonly database: number; readonly table: number } };
@@ -24,7 +37,23 @@ export interface ChainActions {
 }
 
 /** What only the node thread can do to the mempool. */
-export interface MempoolActions {
+export interface MempoolCalls {
+  /** Submits a transaction, which must parse. */
+  broadcast: { args: [raw: Uint8Array, limits: BroadcastLimits]; result: BroadcastResult };
+  /** Returns whether transactions would be accepted; later ones may spend earlier ones. They must parse. */
+  testTransactions: { args: [raws: readonly Uint8Array[]]; result: PackageResult };
+  /** Submits a child with its parents. They must parse. */
+  submitPackage: { args: [raws: readonly Uint8Array[], limits: BroadcastLimits]; result: PackageResult };
+  /** Treats a transaction as if it paid so many satoshis more; false where it has dust and may not. */
+  prioritise: { args: [txid: Uint8Array, delta: number]; result: boolean };
+  prioritised: { args: []; result: readonly Prioritised[] };
+  /** Returns the name of the file. */
+  saveMempool: { args: []; result: string };
+  estimateFee: { args: [question: EstimateRequest]; result: Estimate };
+  /** Estimates by horizon, with the ranges of feerates behind them. */
+  estimateRawFee: { args: [target: number, threshold: number]; result: readonly RawEstimate[] };
+  /** Returns the blocks that decide whether the estimates from the mempool are reliable. */
+  mempoolCoverage: { args: []; result: readonly MinedBlock[] };
   /** Takes in what a `mempool.dat` of Bitcoin Core holds; its name, in one of the directories for it. */
   importMempool: { args: [file: string, options: MempoolImportOptions]; result: null | Refusal };
 }
@@ -55,7 +84,7 @@ export interface TemplateView {
 }
 
 /** What only the node thread can do for miners. */
-export interface MiningActions {
+export interface MiningCalls {
   /** Mines blocks to a script; fewer than `count` where the tries do not suffice. */
   generate: {
     args: [script: Uint8Array, count: number, maxTries: number];
@@ -122,7 +151,9 @@ interface TrafficView {
 }
 
 /** What an operator does to the connections. All of it is refused where there is no peer network. */
-export interface NetworkActions {
+export interface NetworkCalls {
+  /** Returns the peers; none where there is no peer network. */
+  peers: { args: []; result: readonly PeerView[] };
   network: { args: []; result: NetworkView };
   traffic: { args: []; result: TrafficView };
   addNode: { args: [text: string, command: 'add' | 'remove' | 'onetry', v2: boolean | null]; result: null | Refusal };
@@ -166,7 +197,7 @@ interface ReorgView {
 }
 
 /** What developer mode plays on request; refused without it. Amounts in satoshis. */
-export interface ScenarioActions {
+export interface ScenarioCalls {
   scenarioPay: { args: [script: Uint8Array, amount: bigint]; result: string | Refusal };
   scenarioReorg: { args: [depth: number, reconfirm: boolean]; result: ReorgView | Refusal };
   /** `script` null pays the sandbox itself. */
@@ -184,17 +215,22 @@ export interface ScenarioActions {
   scenarioFlood: { args: [count: number, script: Uint8Array | null]; result: readonly string[] | Refusal };
 }
 
-export type NodeActions = ChainActions &
-  MempoolActions &
-  MiningActions &
-  NetworkActions &
-  ScenarioActions &
-  WalletActions;
-export type NodeAction = keyof NodeActions;
-export type ActionArgs<N extends NodeAction> = NodeActions[N]['args'];
-export type ActionResult<N extends NodeAction> = NodeActions[N]['result'];
-/** How actions are carried out. The signal aborts when the client leaves or the node stops. */
-export type ActionTable<A> = {
+/** Everything that the main thread asks of the node thread: name, arguments, result. */
+export interface NodeCalls
+  extends ThreadCalls,
+    ChainCalls,
+    MempoolCalls,
+    MiningCalls,
+    NetworkCalls,
+    ScenarioCalls,
+    WalletCalls {}
+
+export type NodeCallName = keyof NodeCalls;
+export type CallArgs<N extends NodeCallName> = NodeCalls[N]['args'];
+export type CallResult<N extends NodeCallName> = NodeCalls[N]['result'];
+
+/** The functions that run calls. The signal aborts when the client disconnects or the node stops. */
+export type CallTable<A> = {
   readonly [N in keyof A]: A[N] extends { args: infer P extends unknown[]; result: infer R }
     ? (...args: [...P, signal: AbortSignal]) => R | Promise<R>
     : never;
