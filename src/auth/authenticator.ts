@@ -136,9 +136,12 @@ export class Authenticator {
     return new KeyAdmin({ store, networkDir: this.#options.networkDir, now: () => unixSeconds(this.#clock) });
   }
 
-  /** Whether initial.key is there, for the metrics. */
+  /** Whether initial.key holds a secret that is valid, for the metrics; before the node is attached, whether it is there. */
   get hasInitialKeyFile(): boolean {
-    return existsSync(initialKeyFile(this.#options.networkDir));
+    const { networkDir } = this.#options;
+    return this.#open
+      ? initialKeyOf(networkDir, this.#open.store, unixSeconds(this.#clock)) !== null
+      : existsSync(initialKeyFile(networkDir));
   }
 
   /** To be called after `store` was used to change a key. */
@@ -266,7 +269,7 @@ export class Authenticator {
 
   /** The key in initial.key has all scopes, never expires, and lies on the disk in clear. */
   #reportInitialKey(store: AuthStore): void {
-    const found = initialKeyOf(this.#options.networkDir, store.keys(), unixSeconds(this.#clock));
+    const found = initialKeyOf(this.#options.networkDir, store, unixSeconds(this.#clock));
     if (found === null) return;
     const { file, keyId, removable } = found;
     if (removable)

@@ -1,9 +1,10 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { SCOPES } from '../http/scopes.ts';
-import type { AuthStore, KeyRecord } from './auth-store.ts';
+import { equalBytes } from '../util/bytes.ts';
+import type { AuthStore, KeyRecord, KeySecret } from './auth-store.ts';
 import { isAdminKey } from './issue-key.ts';
-import { makeKey, parseKey, secretHash } from './key.ts';
+import { type KeyParts, makeKey, parseKey, secretHash } from './key.ts';
 
 /** The file initial.key, and what should happen to it. */
 export interface InitialKey {
@@ -40,23 +41,33 @@ export function issueInitialKey(store: AuthStore, networkDir: string, now: numbe
   return file;
 }
 
-/** null where there is no such file. */
-export function initialKeyOf(networkDir: string, keys: readonly KeyRecord[], now: number): InitialKey | null {
+/** Null where there is no such file, or where the secret in it was rotated out and is no longer valid. */
+export function initialKeyOf(
+  networkDir: string,
+  store: Pick<AuthStore, 'keys' | 'secrets'>,
+  now: number,
+): InitialKey | null {
   const file = initialKeyFile(networkDir);
   if (!existsSync(file)) return null;
-  const keyId = keyIdIn(file);
-  return { file, keyId, removable: keys.some((key) => key.id !== keyId && isAdminKey(key, now)) };
+  const parts = keyIn(file);
+  if (parts !== null && !store.secrets().some((secret) => isValidSecretOf(parts, secret, now))) return null;
+  const keyId = parts?.id ?? null;
+  return { file, keyId, removable: store.keys().some((key) => key.id !== keyId && isAdminKey(key, now)) };
 }
 
-/** Removes initial.key where it holds this key, which is no longer valid. */
+/** Removes initial.key where it holds a secret of this key; no such secret is valid any longer. */
 export function removeInitialKey(networkDir: string, keyId: string): void {
   const file = initialKeyFile(networkDir);
-  if (keyIdIn(file) === keyId) rmSync(file, { force: true });
+  if (keyIn(file)?.id === keyId) rmSync(file, { force: true });
 }
 
-function keyIdIn(file: string): string | null {
+function isValidSecretOf({ id, secret }: KeyParts, { keyId, hash, validUntil }: KeySecret, now: number): boolean {
+  return keyId === id && (validUntil === null || validUntil > now) && equalBytes(hash, secretHash(secret));
+}
+
+function keyIn(file: string): KeyParts | null {
   try {
-    return parseKey(readFileSync(file, 'utf8').trim())?.id ?? null;
+    return parseKey(readFileSync(file, 'utf8').trim());
   } catch {
     return null;
   }

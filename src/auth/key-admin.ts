@@ -62,11 +62,14 @@ export class KeyAdmin {
     });
   }
 
-  /** Gives a key another secret; those it has stay valid for `overlap` seconds. */
+  /**
+   * Gives a key another secret; those it has stay valid for `overlap` seconds. Without an overlap initial.key is removed
+   * where it held one of them.
+   */
   rotate(id: string, overlap: number): IssuedKey & { readonly oldValidUntil: number } {
-    const { store } = this.#options;
+    const { store, networkDir } = this.#options;
     const now = this.#options.now();
-    return store.transaction(() => {
+    const rotated = store.transaction(() => {
       const record = this.#unrevoked(id);
       const valid = store
         .secrets()
@@ -78,6 +81,8 @@ export class KeyAdmin {
       store.rotateKey(id, secretHash(parts.secret), oldValidUntil, now);
       return { key: text, record, oldValidUntil };
     });
+    if (overlap === 0) removeInitialKey(networkDir, id);
+    return rotated;
   }
 
   /** Revokes a key for good, and removes initial.key where that held it. */

@@ -159,7 +159,7 @@ Scopes: ${SCOPES.join(', ')}.`,
       const keys = new KeyAdmin({ store, networkDir: config.networkDir, now: () => now });
       const json = values.has('--json');
       action.run({ words: positionals, flags: values, keys, now, context, json, recorded: recorder(store, now) });
-      const initial = initialKeyOf(config.networkDir, keys.list(), now);
+      const initial = initialKeyOf(config.networkDir, store, now);
       if (initial && (name === 'list' || name === 'create')) context.err(initialKeyText(initial));
       return 0;
     } catch (error) {

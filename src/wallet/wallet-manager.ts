@@ -210,6 +210,12 @@ export class WalletManager {
         'wallet',
         `Wallet file verification failed. Failed to create database path '${shown}'. Database already exists.`,
       );
+    // A new wallet under this name would pass for the one whose file is missing.
+    if (this.#missing.has(name) || this.#known.all().get(name) === true)
+      walletFail(
+        'wallet',
+        `Error: this node has a wallet "${name}" whose file is missing: restore it with restorewallet, or stop the node and accept the loss with: obverse forget-wallet ${name}`,
+      );
     this.#ensureRoom();
     await this.#exclusively(name, async () => {
       const create = options.passphrase.length === 0 ? createWallet : createSealedWallet;

@@ -1,10 +1,11 @@
 import { describe, expect, test } from 'bun:test';
 import { createHmac } from 'node:crypto';
-import { existsSync, mkdtempSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Elysia } from 'elysia';
 import { AuthStore } from '../../src/auth/auth-store.ts';
+import { initialKeyOf } from '../../src/auth/initial-key.ts';
 import { issueKey } from '../../src/auth/issue-key.ts';
 import { makeKey, parseKey, secretHash } from '../../src/auth/key.ts';
 import { KeyAdmin } from '../../src/auth/key-admin.ts';
@@ -259,6 +260,26 @@ describe('who asks', () => {
     expect(existsSync(join(it.dir, 'initial.key'))).toBe(false);
     restart();
     expect(reports()).toBe(1);
+  });
+
+  test('initial.key is not reported any more once the key in it was rotated', async () => {
+    await using it = startTestApi({ plugins: [routes], overrides: { auth: { staticKey: null } } });
+    const file = join(it.dir, 'initial.key');
+    const text = readFileSync(file, 'utf8');
+    const { keys, store } = it.api.auth;
+    const now = Math.floor(Date.now() / 1000);
+    const initial = text.split('_')[1]!;
+    keys.rotate(initial, 3600);
+    expect(initialKeyOf(it.dir, store!, now)).toMatchObject({ keyId: initial });
+    expect(initialKeyOf(it.dir, store!, now + 7200)).toBeNull();
+    expect(it.api.auth.hasInitialKeyFile).toBe(true);
+    // Without an overlap the secret in the file ends at once, and the file goes with it.
+    keys.rotate(initial, 0);
+    expect(existsSync(file)).toBe(false);
+    // A copy of it holds no valid secret.
+    writeFileSync(file, text);
+    expect(initialKeyOf(it.dir, store!, now)).toBeNull();
+    expect(it.api.auth.hasInitialKeyFile).toBe(false);
   });
 
   test('a new secret does not end with the old one, and no key has more than eight', () => {

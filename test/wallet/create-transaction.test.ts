@@ -1,9 +1,11 @@
+import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import type { Txid } from '../../src/primitives/hash.ts';
 import { runSteps } from '../../src/util/slices.ts';
 import { createTransactionSteps } from '../../src/wallet/spend/create-transaction.ts';
 import { ORDINARY_SPEND } from '../../src/wallet/spend/spend-request.ts';
 import type { MempoolStanding } from '../../src/wallet/wallet-chain.ts';
+import { WalletError } from '../../src/wallet/wallet-error.ts';
 import { parsed, WalletFixture } from './wallet-fixture.ts';
 
 const FEE = { feerate: 1000n, overrideLimits: false, target: null, mode: 'unset' } as const;
@@ -41,4 +43,15 @@ test.each([
   expect(built.ok ? null : built.error).toEqual(
     refused && expect.stringContaining('creates a chain of transactions that will be rejected by the mempool'),
   );
+});
+
+test('a send from a file whose scripts name a descriptor that it does not have fails with a wallet error', () => {
+  using it = withLooseCoin({ ancestors: 1, clusterCount: 1, hasDescendants: false });
+  const file = new Database(it.path);
+  file.run('UPDATE scripts SET descriptor = 4711');
+  file.close();
+  const recipients = [{ scriptPubKey: Uint8Array.of(0x51), value: 1_000_000n, subtractFee: false }];
+  const send = () => createTransaction(it.wallet, { ...ORDINARY_SPEND, recipients, fee: FEE, includeUnsafe: true });
+  expect(send).toThrow(WalletError);
+  expect(send).toThrow('Error: the wallet file has scripts of a descriptor that it does not contain (4711)');
 });

@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { WalletManager } from '../../src/wallet/wallet-manager.ts';
 import { WalletFixture, walletMemory } from './wallet-fixture.ts';
@@ -32,5 +33,35 @@ test('no more wallets are made or restored than there may be, loaded or not, als
     'Error: there are 2 wallets already; wallet.max allows 2.',
   );
   expect(manager.files.names()).toHaveLength(2);
+  manager.close();
+});
+
+test('no wallet is made under the name of one whose file is missing, until its loss is accepted', async () => {
+  using it = new WalletFixture();
+  const known = walletMemory();
+  const manager = new WalletManager(
+    {
+      dir: join(it.dir, 'wallets'),
+      backupDir: join(it.dir, 'backups'),
+      autocreate: false,
+      passphrase: () => null,
+      max: 5,
+      known,
+    },
+    it.deps,
+  );
+  known.remember('hot', true);
+  known.remember('cold', false);
+  mkdirSync(join(it.dir, 'wallets'));
+  manager.open();
+  const options = { disablePrivateKeys: true, blank: true, avoidReuse: false, passphrase: new Uint8Array(0) };
+  expect(manager.create('hot', options, true)).rejects.toThrow(
+    'Error: this node has a wallet "hot" whose file is missing: restore it with restorewallet, or stop the node and accept the loss with: obverse forget-wallet hot',
+  );
+  expect(manager.files.names()).toEqual([]);
+  // It was unloaded before its file was moved away.
+  await manager.create('cold', options, null);
+  known.forget('hot');
+  expect(manager.files.names()).toEqual(['cold']);
   manager.close();
 });

@@ -88,8 +88,15 @@ export class WalletScripts implements ScriptOwner {
     return [...this.#descriptors.values()];
   }
 
+  /** Throws WalletError on an id that no descriptor has: the rows of its scripts are damaged. */
   byId(id: number): OwnedDescriptor {
-    return this.#descriptors.get(id)!;
+    return (
+      this.#descriptors.get(id) ??
+      walletFail(
+        'wallet',
+        `Error: the wallet file has scripts of a descriptor that it does not contain (${id}): restore it from a backup`,
+      )
+    );
   }
 
   /** Null where there is none. */
