@@ -15,7 +15,6 @@ import { Places } from './ledger/places.ts';
 import type { WalletScripts } from './scripts/wallet-scripts.ts';
 import { TxStateCode } from './store/wallet-schema.ts';
 import type { WalletStore } from './store/wallet-store.ts';
-import type { WalletTxRecord } from './store/wallet-tx-store.ts';
 import type { WalletChain, WalletMove } from './wallet-chain.ts';
 
 /** The longest that catching up holds the thread at a time, but for one step of it. */
@@ -308,8 +307,7 @@ export class WalletSync {
     const { store, scripts, ledger } = this.#deps;
     for (let known = store.txs.next(0); known; known = store.txs.next(known.id)) {
       const parsed = parseTransaction(store.txs.raw(known.id));
-      if (parsed.tx.outputs.some(({ scriptPubKey }) => scripts.owns(scriptPubKey)))
-        ledger.addCoins(known.id, parsed, seenStateOf(known));
+      if (parsed.tx.outputs.some(({ scriptPubKey }) => scripts.owns(scriptPubKey))) ledger.addCoins(known.id, parsed);
       yield;
     }
   }
@@ -368,13 +366,6 @@ function* history(reads: ChainReads, script: Uint8Array, { from, to }: Heights):
     if (page.length < HISTORY_PAGE) return;
     above = page.at(-1)!.position;
   }
-}
-
-/** Where the wallet has seen a transaction of its own. */
-function seenStateOf({ state, height, blockHash, blockIndex, blockTime }: WalletTxRecord): SeenState {
-  return state === TxStateCode.CONFIRMED
-    ? { in: 'block', block: { height: height!, hash: blockHash!, index: blockIndex!, time: blockTime! } }
-    : { in: 'nothing', abandoned: state === TxStateCode.ABANDONED };
 }
 
 function spendsAt(reads: ChainReads, position: TxPosition, { txid, vout }: Outpoint): boolean {

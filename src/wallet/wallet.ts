@@ -12,6 +12,7 @@ import { KeypoolFiller } from './keypool-filler.ts';
 import { ExtendedPrivateKey, formatExtendedPublicKey } from './keys/extended-key.ts';
 import { Ledger } from './ledger/ledger.ts';
 import type { Voucher } from './node-voucher.ts';
+import { completeUnfinished } from './pruned-funds.ts';
 import { ADDRESS_TYPES, type AddressType, ownDescriptor } from './scripts/own-descriptors.ts';
 import { WalletScripts } from './scripts/wallet-scripts.ts';
 import { SpentCode, TxStateCode } from './store/wallet-schema.ts';
@@ -150,6 +151,7 @@ export class Wallet {
       wallet.integrity.begin();
       store.write(() => store.unlockAll({ persistent: false }));
       yield* wallet.ledger.forgetMempool();
+      yield* completeUnfinished(wallet);
       opened = true;
       return wallet;
     } catch (error) {

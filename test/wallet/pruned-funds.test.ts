@@ -34,7 +34,7 @@ function trusted({ wallet }: WalletFixture): number {
 }
 
 describe('transactions that a wallet forgets', () => {
-  test('one that pays it, and what spends that', () => {
+  test('one that pays it, and what spends that', async () => {
     using it = new WalletFixture();
     const first = pay(OUTSIDE, it.script(), 1000n);
     const second = pay({ txid: first.txid, vout: 0 }, it.script(), 900n);
@@ -45,35 +45,35 @@ describe('transactions that a wallet forgets', () => {
     const before = all();
     expect(trusted(it)).toBe(800);
 
-    removePrunedFunds(it.wallet, second.txid);
+    await removePrunedFunds(it.wallet, second.txid);
     expect(txs.byTxid(second.txid)).toBeNull();
     // The first is unspent again, and what the third has spent is nobody's.
     expect(trusted(it)).toBe(1800);
     expect(txs.byTxid(third.txid)!.debit).toBe(0);
-    expect(() => removePrunedFunds(it.wallet, second.txid)).toThrow('does not belong to this wallet');
+    await expect(removePrunedFunds(it.wallet, second.txid)).rejects.toThrow('does not belong to this wallet');
 
-    importPrunedFunds(it.wallet, second.raw, blocks[1]!.hash, 0);
+    await importPrunedFunds(it.wallet, second.raw, blocks[1]!.hash, 0);
     expect(trusted(it)).toBe(800);
     expect(all().toSorted()).toEqual(before.toSorted());
     expect(txs.byTxid(second.txid)).toMatchObject({ height: 2, blockHash: blocks[1]!.hash, blockIndex: 0 });
 
-    for (const tx of [third, first, second]) removePrunedFunds(it.wallet, tx.txid);
+    for (const tx of [third, first, second]) await removePrunedFunds(it.wallet, tx.txid);
     expect(all()).toEqual([]);
     expect(trusted(it)).toBe(0);
     expect(it.wallet.store.reads.receivedCount()).toBe(0);
   });
 
-  test('what was taken in is followed: a reorg takes its block away', () => {
+  test('what was taken in is followed: a reorg takes its block away', async () => {
     using it = new WalletFixture();
     const tx = pay(OUTSIDE, it.script(), 1000n);
     const genesis = it.chain.tip;
     const block = it.chain.make(genesis, []);
     it.chain.tip = block;
     it.wallet.sync.moved({ disconnected: [], connected: [block], bodies: [it.chain.bodies.get(block)!], tip: block });
-    expect(() => importPrunedFunds(it.wallet, tx.raw, it.chain.make(genesis, []).hash, 0)).toThrow(
+    await expect(importPrunedFunds(it.wallet, tx.raw, it.chain.make(genesis, []).hash, 0)).rejects.toThrow(
       'Block not found in chain',
     );
-    importPrunedFunds(it.wallet, tx.raw, block.hash, 0);
+    await importPrunedFunds(it.wallet, tx.raw, block.hash, 0);
     expect(trusted(it)).toBe(1000);
     it.chain.tip = genesis;
     it.wallet.sync.moved({ disconnected: [block], connected: [], bodies: [], tip: genesis });
@@ -81,5 +81,38 @@ describe('transactions that a wallet forgets', () => {
     const rival = pay(OUTSIDE, Uint8Array.of(0x51), 1000n);
     connect(it, [rival]);
     expect(it.wallet.store.txs.byTxid(tx.txid)!.height).toBe(1);
+  });
+
+  test('an addition and a removal that a crash cut off are completed by the next start', async () => {
+    using it = new WalletFixture();
+    const own = it.script();
+    const OUTPUTS = 5000;
+    const outputs = Array.from({ length: OUTPUTS }, () => ({ value: 10n, scriptPubKey: own }));
+    const input = { prevout: OUTSIDE, scriptSig: new Uint8Array(0), sequence: 0, witness: [] };
+    const tx = parsed({ version: 2, locktime: 0, inputs: [input], outputs });
+    const spender = pay({ txid: tx.txid, vout: 3 }, Uint8Array.of(0x51), 10n);
+    const block = connect(it, []);
+    /** Lets so many slices pass, then the wallet ends as with a crash: its file is as the last slice left it. */
+    const cutOff = async (work: () => Promise<void>) => {
+      const done = work();
+      done.catch(() => {});
+      const { reads } = it.wallet.store;
+      while (reads.receivedCount() % OUTPUTS === 0) await new Promise(setImmediate);
+      await it.reopen();
+      await expect(done).rejects.toThrow();
+    };
+    await cutOff(() => importPrunedFunds(it.wallet, tx.raw, block.hash, 0));
+    expect(it.wallet.store.reads.receivedCount()).toBe(OUTPUTS);
+    expect(trusted(it)).toBe(10 * OUTPUTS);
+    expect(it.wallet.store.meta('unfinished')).toBeNull();
+    const seen = { height: 1, hash: block.hash, index: 1, time: 0 };
+    it.wallet.store.write(() => it.wallet.ledger.sync(spender, { in: 'block', block: seen }));
+    expect(it.wallet.store.txs.byTxid(spender.txid)!.debit).toBe(10);
+    await cutOff(() => removePrunedFunds(it.wallet, tx.txid));
+    expect(it.wallet.store.reads.receivedCount()).toBe(0);
+    expect(it.wallet.store.txs.byTxid(tx.txid)).toBeNull();
+    expect(it.wallet.store.txs.byTxid(spender.txid)!.debit).toBe(0);
+    expect(trusted(it)).toBe(0);
+    expect(it.wallet.store.meta('unfinished')).toBeNull();
   });
 });

@@ -183,12 +183,12 @@ export function walletCalls(manager: WalletManager | null): CallTable<WalletCall
     walletAddHdKey: on(addHdKey),
     walletDeriveHdKey: on(deriveHdKey),
     walletExportWatchOnly: act((wallets, name, file) => wallets.backups.exportWatchOnly(name, file)),
-    walletImportPruned: on((wallet, raw, block, index) => {
-      importPrunedFunds(wallet, raw, block, index);
+    walletImportPruned: alone(async (wallet, raw, block, index) => {
+      await importPrunedFunds(wallet, raw, block, index);
       return null;
     }),
-    walletRemovePruned: on((wallet, txid) => {
-      removePrunedFunds(wallet, txid);
+    walletRemovePruned: alone(async (wallet, txid) => {
+      await removePrunedFunds(wallet, txid);
       return null;
     }),
     walletAbandon: on((wallet, txid) => {

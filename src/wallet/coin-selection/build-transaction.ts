@@ -138,7 +138,7 @@ function* buildOnce(request: BuildRequest): Steps<BuildOutcome> {
   const selected = yield* selectCoins(available, preset, target, request.allowOtherInputs, params);
   if (!selected.ok) {
     if (selected.error !== '') return selected;
-    return failed(shortfall(available, preset, recipientsSum, target, feerate));
+    return failed(yield* shortfall(available, preset, recipientsSum, target, feerate));
   }
   const selection = selected.value;
 
@@ -203,16 +203,16 @@ function selectionParams(request: BuildRequest, feerate: Amount, maxTxWeight: nu
 }
 
 /** Why there is no selection: the money would do but for the fee, or it would not. */
-function shortfall(
+function* shortfall(
   available: readonly WalletCoin[],
   preset: readonly PricedCoin[],
   recipientsSum: Amount,
   target: Amount,
   feerate: Amount,
-): string {
+): Steps<string> {
   let balance = preset.reduce((sum, { output }) => sum + output.value, 0n);
   let effective = preset.reduce((sum, { effectiveValue }) => sum + effectiveValue, 0n);
-  for (const { output, effectiveValue } of priceCoins(available, { effective: feerate, longTerm: 0n })) {
+  for (const { output, effectiveValue } of yield* priceCoins(available, { effective: feerate, longTerm: 0n })) {
     balance += output.value;
     effective += effectiveValue;
   }

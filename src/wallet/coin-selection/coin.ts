@@ -4,6 +4,7 @@ import type { Amount } from '../../primitives/amount.ts';
 import type { Outpoint } from '../../primitives/outpoint.ts';
 import type { TxOutput } from '../../primitives/transaction.ts';
 import { assert } from '../../util/assert.ts';
+import type { Steps } from '../../util/slices.ts';
 import { type InputSize, maxInputVsize } from './input-size.ts';
 
 /** Kinds of coins that are not mixed in one transaction where it can be avoided, in the order they are tried. */
@@ -54,14 +55,17 @@ export interface CoinFeerates {
   readonly longTerm: Amount;
 }
 
-/** Prices coins. All scripts of a descriptor share one size, which is priced once. */
-export function priceCoins(coins: readonly WalletCoin[], feerates: CoinFeerates): PricedCoin[] {
+/** Prices coins, a coin a step. All scripts of a descriptor share one size, which is priced once. */
+export function* priceCoins(coins: readonly WalletCoin[], feerates: CoinFeerates): Steps<PricedCoin[]> {
   const prices = new Map<InputSize | null, InputPrice>();
-  return coins.map((coin) => {
+  const priced: PricedCoin[] = [];
+  for (const coin of coins) {
     let price = prices.get(coin.size);
     if (!price) prices.set(coin.size, (price = inputPrice(coin.size, feerates)));
-    return pricedWith(coin, price);
-  });
+    priced.push(pricedWith(coin, price));
+    yield;
+  }
+  return priced;
 }
 
 interface InputPrice {

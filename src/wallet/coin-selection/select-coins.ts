@@ -82,7 +82,8 @@ export function* selectCoins(
       'The preselected coins total amount does not cover the transaction target. Please allow other inputs to be automatically selected or include more coins manually',
     );
   if (missing <= 0n) return { ok: true, value: withWaste(manualSelection(target, preset, subtractFeeOutputs), params) };
-  const priced = priceCoins(available, params.feerates);
+  const priced = yield* priceCoins(available, params.feerates);
+  yield;
   if (missing > appropriate(priced)) return NO_SELECTION;
 
   const coins = available.map((coin, i) => ({ coin, priced: priced[i]! }));

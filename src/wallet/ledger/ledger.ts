@@ -55,22 +55,47 @@ export class Ledger {
    * Takes notice of a transaction. Null where it does not concern the wallet, else its id. `old`: its block is looked at
    * again, long after it came.
    */
-  sync(parsed: ParsedTransaction, state: SeenState, { old = false } = {}): number | null {
+  sync(parsed: ParsedTransaction, state: SeenState, options: { readonly old?: boolean } = {}): number | null {
+    return runSteps(this.syncSteps(parsed, state, options));
+  }
+
+  /**
+   * The same in steps, for a transaction that may pay the wallet thousands of times. After steps that were cut off, doing
+   * them again completes the transaction.
+   */
+  *syncSteps(
+    parsed: ParsedTransaction,
+    state: SeenState,
+    { old = false }: { readonly old?: boolean } = {},
+  ): Steps<number | null> {
     const { txs } = this.#store;
     const { tx, txid } = parsed;
+    const ours = yield* this.#ownScripts(tx);
+    for (const script of ours.values()) {
+      this.#owner.paid(script);
+      yield;
+    }
+    // From here to the row of the transaction in one step.
     if (state.in === 'block')
       for (const { prevout } of tx.inputs)
         for (const id of txs.spenders(prevout))
           if (!equalBytes(txs.byId(id).txid, txid)) this.#contradict(id, state.block);
     const known = txs.byTxid(txid);
-    const ours = this.#ownScripts(tx);
     if (!known && ours.size === 0 && !tx.inputs.some(({ prevout }) => txs.coin(prevout) !== null)) return null;
-    for (const script of ours.values()) this.#owner.paid(script);
-    return this.add(parsed, state, { old });
+    return yield* this.addSteps(parsed, state, { old });
   }
 
-  /** Takes a transaction in whether it concerns the wallet or not: one of our own making. Returns its id. */
-  add(parsed: ParsedTransaction, state: SeenState, { old = false } = {}): number {
+  /** Adds a transaction whether it concerns the wallet or not: one of our own making. Returns its id. */
+  add(parsed: ParsedTransaction, state: SeenState): number {
+    return runSteps(this.addSteps(parsed, state));
+  }
+
+  /** The same in steps: the first adds the transaction with its inputs, the others its outputs that are ours. */
+  *addSteps(
+    parsed: ParsedTransaction,
+    state: SeenState,
+    { old = false }: { readonly old?: boolean } = {},
+  ): Steps<number> {
     const { txs } = this.#store;
     const known = txs.byTxid(parsed.txid);
     // Made a second time it is where it was.
@@ -81,8 +106,8 @@ export class Ledger {
       id = known.id;
       this.#move(known, parsed, state);
     } else id = this.#insert(parsed, state, coinbase, old);
-    this.addCoins(id, parsed, state);
     this.refreshInputs(parsed.tx);
+    yield* this.addCoinsSteps(id, parsed);
     // A coinbase that lost its block is worth nothing, and so is what spends it.
     if (coinbase && state.in === 'nothing')
       this.#cascade(id, ({ id: each }) => {
@@ -164,20 +189,24 @@ export class Ledger {
     return true;
   }
 
-  /** Takes in outputs of a transaction of the wallet that are ours, now or since a descriptor was imported. */
-  addCoins(id: number, parsed: ParsedTransaction, state: SeenState): void {
-    runSteps(this.addCoinsSteps(id, parsed, state));
+  /** Adds the outputs of a transaction of the wallet that are ours, now or since a descriptor was imported. */
+  addCoins(id: number, parsed: ParsedTransaction): void {
+    runSteps(this.addCoinsSteps(id, parsed));
   }
 
-  /** The same, some outputs a step. Each is taken in whole, and none twice. */
-  *addCoinsSteps(id: number, { tx, txid }: ParsedTransaction, state: SeenState): Steps<void> {
+  /** The same, some outputs a step. Each is added whole, and none twice. */
+  *addCoinsSteps(id: number, { tx, txid }: ParsedTransaction): Steps<void> {
     const coinbase = isCoinbase(tx);
     const { txs } = this.#store;
-    const height = state.in === 'block' ? state.block.height : null;
-    const ours = this.#ownScripts(tx);
+    const ours = yield* this.#ownScripts(tx);
     if (ours.size === 0) return;
+    let height = this.#confirmedAt(id);
     for (const [vout, { value, scriptPubKey }] of tx.outputs.entries()) {
-      if (vout % OUTPUTS_A_STEP === OUTPUTS_A_STEP - 1) yield;
+      if (vout % OUTPUTS_A_STEP === OUTPUTS_A_STEP - 1) {
+        yield;
+        // Its block may have left the chain between two steps.
+        height = this.#confirmedAt(id);
+      }
       if (!ours.has(scriptPubKey.toHex())) continue;
       if (!txs.addCoin(id, vout, { value: Number(value), script: scriptPubKey, height, coinbase })) continue;
       const outpoint = { txid, vout };
@@ -187,21 +216,26 @@ export class Ledger {
     }
   }
 
+  #confirmedAt(id: number): number | null {
+    const { state, height } = this.#store.txs.byId(id);
+    return state === TxStateCode.CONFIRMED ? height : null;
+  }
+
   /** Scripts of ours that a transaction pays, each once, by their hex. */
-  #ownScripts({ outputs }: Transaction): Map<string, Uint8Array> {
+  *#ownScripts({ outputs }: Transaction): Steps<Map<string, Uint8Array>> {
     const scripts = new Map<string, Uint8Array>();
     for (const { scriptPubKey } of outputs) scripts.set(scriptPubKey.toHex(), scriptPubKey);
-    for (const [hex, script] of scripts) if (!this.#owner.owns(script)) scripts.delete(hex);
+    let checked = 0;
+    for (const [hex, script] of scripts) {
+      if (!this.#owner.owns(script)) scripts.delete(hex);
+      if (++checked % OUTPUTS_A_STEP === 0) yield;
+    }
     return scripts;
   }
 
   /** Tells the coins anew by what they are spent that a transaction spends. */
   refreshInputs(tx: Transaction): void {
-    const { txs } = this.#store;
-    for (const { prevout } of tx.inputs) {
-      const coin = txs.coin(prevout);
-      if (coin) txs.refreshSpent(coin, prevout);
-    }
+    this.#store.txs.refreshInputs(tx.inputs.map(({ prevout }) => prevout));
   }
 
   #insert(parsed: ParsedTransaction, state: SeenState, coinbase: boolean, old: boolean): number {
@@ -213,21 +247,16 @@ export class Ledger {
     const fresh = { txid, wtxid, raw, state: codeOf(state), block, receivedAt, time, coinbase };
     const id = txs.insert(fresh);
     let debit = 0;
-    /** A replacement has many inputs in common with one other transaction. */
-    const compared = new Set([id]);
-    if (!coinbase)
-      for (const { prevout } of tx.inputs) {
-        txs.addSpend(prevout, id);
-        this.#store.unlock(prevout);
-        const coin = txs.coin(prevout);
-        if (coin) {
-          debit += coin.value;
-          this.#onSpend(coin.script);
-        }
-        const first = txs.spenders(prevout)[0]!;
-        if (!compared.has(first)) this.#copyDetails(first, tx, id);
-        compared.add(first);
+    if (!coinbase) {
+      const spent = tx.inputs.map(({ prevout }) => prevout);
+      txs.addSpends(spent, id);
+      this.#store.unlockEach(spent);
+      for (const { value, script } of txs.coinsAmong(spent)) {
+        debit += value;
+        this.#onSpend(script);
       }
+      for (const first of txs.firstSpenders(spent)) if (first !== id) this.#copyDetails(first, tx, id);
+    }
     if (debit > 0) txs.addDebit(id, debit);
     const birth = this.#store.meta('birthTime');
     if (birth !== null && time < birth) this.#store.setMeta('birthTime', time);
@@ -301,6 +330,13 @@ export class Ledger {
     const latest = this.#store.txs.latestTime(receivedAt + TIME_TOLERANCE_S) ?? 0;
     return Math.max(latest, Math.min(block.time, Math.max(receivedAt, latest)));
   }
+}
+
+/** Where the wallet has seen a transaction of its own. */
+export function seenStateOf({ state, height, blockHash, blockIndex, blockTime }: WalletTxRecord): SeenState {
+  return state === TxStateCode.CONFIRMED
+    ? { in: 'block', block: { height: height!, hash: blockHash!, index: blockIndex!, time: blockTime! } }
+    : { in: 'nothing', abandoned: state === TxStateCode.ABANDONED };
 }
 
 function codeOf(state: SeenState): number {

@@ -1,5 +1,6 @@
 import type { Txid } from '../../primitives/hash.ts';
 import { outpointKey } from '../../primitives/outpoint.ts';
+import type { Steps } from '../../util/slices.ts';
 import type { UnspentCoin } from '../store/wallet-reads.ts';
 import { TxStateCode } from '../store/wallet-schema.ts';
 import type { WalletView } from './wallet-view.ts';
@@ -26,29 +27,54 @@ export interface AvailableCoin {
   readonly safe: boolean;
 }
 
+/** What a coin must be like to be spent. */
+export type CoinFilter = Omit<CoinQuery, 'minSum' | 'maxCount'>;
+
 /** Coins that could be spent now, in the order of transactions. Core's AvailableCoins. */
 export function availableCoins(view: WalletView, query: CoinQuery): AvailableCoin[] {
-  const { reads } = view;
-  const locked = new Set(reads.locked().map(outpointKey));
+  const check = coinCheck(view, query);
   const found: AvailableCoin[] = [];
   let sum = 0;
-  for (const coin of reads.unspent()) {
-    const { value, state } = coin;
-    const depth = view.depth(coin);
-    if (depth < Math.max(query.minDepth, 0) || depth > query.maxDepth) continue;
-    if (state !== TxStateCode.CONFIRMED && state !== TxStateCode.MEMPOOL) continue;
-    if (!query.includeImmature && view.isImmature(coin)) continue;
-    if (value < query.minValue || (query.maxValue !== null && value > query.maxValue)) continue;
-    const safe = depth > 0 || isSafe(view, coin);
-    if (!safe && !query.includeUnsafe) continue;
-    const isLocked = locked.size > 0 && locked.has(outpointKey({ txid: coin.txid as Txid, vout: coin.vout }));
-    if (isLocked && !query.includeLocked) continue;
-    found.push({ coin, depth, safe });
-    sum += value;
+  for (const coin of view.reads.unspent()) {
+    const available = check(coin);
+    if (!available) continue;
+    found.push(available);
+    sum += coin.value;
     if (query.minSum !== null && sum >= query.minSum) break;
     if (query.maxCount > 0 && found.length >= query.maxCount) break;
   }
   return found;
+}
+
+/** All coins that could be spent, a page of them a step. The wallet may change between two steps. */
+export function* availableCoinsSteps(view: WalletView, filter: CoinFilter): Steps<AvailableCoin[]> {
+  const check = coinCheck(view, filter);
+  const found: AvailableCoin[] = [];
+  for (const page of view.reads.unspentPages()) {
+    for (const coin of page) {
+      const available = check(coin);
+      if (available) found.push(available);
+    }
+    yield;
+  }
+  return found;
+}
+
+/** Null for a coin that does not pass the filter. Outpoints that are locked are read once. */
+function coinCheck(view: WalletView, filter: CoinFilter): (coin: UnspentCoin) => AvailableCoin | null {
+  const locked = new Set(view.reads.locked().map(outpointKey));
+  return (coin) => {
+    const { value, state } = coin;
+    const depth = view.depth(coin);
+    if (depth < Math.max(filter.minDepth, 0) || depth > filter.maxDepth) return null;
+    if (state !== TxStateCode.CONFIRMED && state !== TxStateCode.MEMPOOL) return null;
+    if (!filter.includeImmature && view.isImmature(coin)) return null;
+    if (value < filter.minValue || (filter.maxValue !== null && value > filter.maxValue)) return null;
+    const safe = depth > 0 || isSafe(view, coin);
+    if (!safe && !filter.includeUnsafe) return null;
+    const isLocked = locked.size > 0 && locked.has(outpointKey({ txid: coin.txid as Txid, vout: coin.vout }));
+    return isLocked && !filter.includeLocked ? null : { coin, depth, safe };
+  };
 }
 
 /** What replaces another, or is replaced, may yet be gone. */

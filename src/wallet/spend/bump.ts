@@ -1,13 +1,16 @@
 import { parseTransaction, weightOf } from '../../primitives/block.ts';
 import type { Txid } from '../../primitives/hash.ts';
-import type { TxOutput } from '../../primitives/transaction.ts';
-import { bumpOutcome, draftBump } from '../coin-selection/fee-bump.ts';
+import type { Transaction, TxOutput } from '../../primitives/transaction.ts';
+import type { Steps } from '../../util/slices.ts';
+import { type BumpDraft, bumpOutcome, draftBump } from '../coin-selection/fee-bump.ts';
+import type { MeasuredInput } from '../coin-selection/input-size.ts';
 import { maxSignedInputWeight } from '../coin-selection/signed-input-weight.ts';
-import { encodePsbtBase64 } from '../psbt/encode.ts';
+import { encodePsbtBase64Steps } from '../psbt/encode.ts';
 import type { PsbtVersion } from '../psbt/psbt.ts';
 import { WalletView } from '../read/wallet-view.ts';
 import { contextOf } from '../signing/sign-transaction.ts';
 import { TxStateCode } from '../store/wallet-schema.ts';
+import type { WalletTxRecord } from '../store/wallet-tx-store.ts';
 import type { Wallet } from '../wallet.ts';
 import { type WalletErrorKind, walletFail } from '../wallet-error.ts';
 import {
@@ -49,7 +52,7 @@ const ERROR_KINDS: Readonly<Record<string, WalletErrorKind>> = {
 
 /** A transaction that takes the place of another and pays more. Throws WalletError. */
 export async function bumpTransaction(wallet: Wallet, txid: Uint8Array, options: BumpOptions): Promise<BumpView> {
-  const { store, deps } = wallet;
+  const { store } = wallet;
   const requireMine = options.psbtVersion === null;
   if (wallet.has('disable_private_keys') && requireMine)
     walletFail(
@@ -58,42 +61,8 @@ export async function bumpTransaction(wallet: Wallet, txid: Uint8Array, options:
     );
   wallet.ensureUnlocked();
   const record = store.txs.byTxid(txid) ?? walletFail('invalidAddressOrKey', 'Invalid or non-wallet transaction id');
-  const parsed = parseTransaction(store.txs.raw(record.id));
-  const original = parsed.tx;
-  const view = new WalletView(store.reads);
-  const sizes = new InputSizes(wallet);
-  const spentOutputs = original.inputs.map(({ prevout }) => findUnspent(wallet, prevout));
-  const context = contextOf(original, spentOutputs);
-  const inputSizes = spentOutputs.map((output, i) => {
-    const size = output && sizes.of(output.scriptPubKey);
-    // Somebody else's is measured by the signature it has.
-    return size ? { weight: null, size } : { weight: output && maxSignedInputWeight(context, i), size: null, output };
-  });
-  const feerates = feerateSources(wallet, options.fee, options.replaceable);
-  const draft = draftBump({
-    original,
-    originalVsize: Math.ceil(weightOf(parsed) / 4),
-    standing: {
-      txid: parsed.txid,
-      spentInWallet: original.outputs.some((_, vout) => wallet.isSpent({ txid: parsed.txid, vout })),
-      hasMempoolDescendants: deps.mempool.standing(txid)?.hasDescendants ?? false,
-      depth: view.depth(record),
-      replacedBy: record.replacedBy as Txid | null,
-      allInputsMine: original.inputs.every(({ prevout }) => store.txs.coin(prevout) !== null),
-    },
-    spentOutputs,
-    inputSizes,
-    requireMine,
-    outputs: options.outputs,
-    changeIndex: options.changeIndex,
-    isChange: ({ scriptPubKey }) => view.isChange(scriptPubKey, deps.params),
-    feerates,
-    incrementalRelay: BigInt(deps.fees.incremental),
-    maxFee: MAX_TX_FEE,
-    combinedBumpFee: (outpoints, feerate) => deps.mempool.bumpFees(outpoints, feerate).together,
-  });
-  if (!draft.ok) return walletFail(ERROR_KINDS[draft.kind]!, draft.message);
-  const { recipients, changeScript, feerate, oldFee } = draft.value;
+  const { original, inputWeights, draft } = await wallet.inSlices(draftReplacement(wallet, record, options));
+  const { recipients, changeScript, feerate, oldFee } = draft;
   const built = bumpOutcome(
     await wallet.inSlices(
       createTransactionSteps(wallet, {
@@ -102,7 +71,7 @@ export async function bumpTransaction(wallet: Wallet, txid: Uint8Array, options:
         inputs: original.inputs.map(({ prevout }, i) => ({
           outpoint: prevout,
           sequence: null,
-          weight: inputSizes[i]!.weight,
+          weight: inputWeights[i]!,
         })),
         // BIP-125: no further coins that are not confirmed.
         minDepth: 1,
@@ -117,7 +86,7 @@ export async function bumpTransaction(wallet: Wallet, txid: Uint8Array, options:
   if (options.psbtVersion !== null) {
     rememberBumpDraft(wallet, txid, built.value.tx);
     const psbt = await wallet.inSlices(psbtOf(wallet, built.value.tx, options.psbtVersion));
-    return { txid: null, psbt: encodePsbtBase64(psbt), ...fees };
+    return { txid: null, psbt: await wallet.inSlices(encodePsbtBase64Steps(psbt)), ...fees };
   }
   const { tx, errors } = await wallet.inSlices(signOwn(wallet, built.value.tx));
   if (errors.size > 0) walletFail('wallet', "Can't sign transaction.");
@@ -126,4 +95,69 @@ export async function bumpTransaction(wallet: Wallet, txid: Uint8Array, options:
   const { comment, commentTo } = record;
   const sent = await commitTransaction(wallet, tx, { comment, commentTo, replaces: txid });
   return { txid: sent, psbt: null, ...fees };
+}
+
+/** What the replacement is built from. An input or output of the original a step. Throws WalletError. */
+function* draftReplacement(
+  wallet: Wallet,
+  record: WalletTxRecord,
+  options: BumpOptions,
+): Steps<{ original: Transaction; inputWeights: readonly (number | null)[]; draft: BumpDraft }> {
+  const { store, deps } = wallet;
+  const parsed = parseTransaction(store.txs.raw(record.id));
+  const { tx: original, txid } = parsed;
+  const view = new WalletView(store.reads);
+  const sizes = new InputSizes(wallet);
+  const spentOutputs: (TxOutput | null)[] = [];
+  let allInputsMine = true;
+  for (const { prevout } of original.inputs) {
+    yield;
+    spentOutputs.push(findUnspent(wallet, prevout));
+    allInputsMine &&= store.txs.coin(prevout) !== null;
+  }
+  const context = contextOf(original, spentOutputs);
+  const inputSizes: MeasuredInput[] = [];
+  for (const [i, output] of spentOutputs.entries()) {
+    yield;
+    const size = output && sizes.of(output.scriptPubKey);
+    // An input of another signer is measured by the signature it has.
+    inputSizes.push(
+      size ? { weight: null, size } : { weight: output && maxSignedInputWeight(context, i), size: null, output },
+    );
+  }
+  let spentInWallet = false;
+  for (let vout = 0; vout < original.outputs.length && !spentInWallet; vout++) {
+    yield;
+    spentInWallet = wallet.isSpent({ txid, vout });
+  }
+  const change = new Set<TxOutput>();
+  for (const output of options.outputs.length > 0 ? options.outputs : original.outputs) {
+    yield;
+    if (view.isChange(output.scriptPubKey, deps.params)) change.add(output);
+  }
+  yield;
+  const draft = draftBump({
+    original,
+    originalVsize: Math.ceil(weightOf(parsed) / 4),
+    standing: {
+      txid,
+      spentInWallet,
+      hasMempoolDescendants: deps.mempool.standing(txid)?.hasDescendants ?? false,
+      depth: view.depth(record),
+      replacedBy: record.replacedBy as Txid | null,
+      allInputsMine,
+    },
+    spentOutputs,
+    inputSizes,
+    requireMine: options.psbtVersion === null,
+    outputs: options.outputs,
+    changeIndex: options.changeIndex,
+    isChange: (output) => change.has(output),
+    feerates: feerateSources(wallet, options.fee, options.replaceable),
+    incrementalRelay: BigInt(deps.fees.incremental),
+    maxFee: MAX_TX_FEE,
+    combinedBumpFee: (outpoints, feerate) => deps.mempool.bumpFees(outpoints, feerate).together,
+  });
+  if (!draft.ok) return walletFail(ERROR_KINDS[draft.kind]!, draft.message);
+  return { original, inputWeights: inputSizes.map(({ weight }) => weight), draft: draft.value };
 }

@@ -14,7 +14,7 @@ import { type PresetInput, versionConflict } from '../coin-selection/preset-inpu
 import { inferDescriptor } from '../descriptor/infer.ts';
 import { parseDescriptor } from '../descriptor/parse.ts';
 import { SigningData } from '../keys/signing-data.ts';
-import { availableCoins } from '../read/available-coins.ts';
+import { availableCoinsSteps } from '../read/available-coins.ts';
 import { WalletView } from '../read/wallet-view.ts';
 import { TxStateCode } from '../store/wallet-schema.ts';
 import type { WalletTxRecord } from '../store/wallet-tx-store.ts';
@@ -76,9 +76,9 @@ export function* spendableCoins(
   const sizes = new InputSizes(wallet);
   const avoidReuse = wallet.has('avoid_reuse') && wishes.avoidReuse !== false;
   const { minDepth, maxDepth, includeUnsafe } = wishes;
-  const bounds = { minValue: 0, maxValue: null, minSum: null, maxCount: 0, includeImmature: false };
+  const bounds = { minValue: 0, maxValue: null, includeImmature: false };
   const coins: WalletCoin[] = [];
-  for (const { coin, depth } of availableCoins(view, { minDepth, maxDepth, includeUnsafe, ...bounds })) {
+  for (const { coin, depth } of yield* availableCoinsSteps(view, { minDepth, maxDepth, includeUnsafe, ...bounds })) {
     yield;
     const { script, value } = coin;
     if (avoidReuse && reads.isUsed(script)) continue;

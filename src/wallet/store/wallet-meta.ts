@@ -15,6 +15,8 @@ export interface WalletMeta {
   keypool: number;
   /** From this block on some scripts are still to be looked up; null where there are none. */
   unscannedFrom: number | null;
+  /** A transaction that is being added output by output, or removed: the next start completes that. Its txid is hex. */
+  unfinished: { readonly txid: string; readonly remove: boolean } | null;
   /** By the id of a descriptor: its scripts from this index on are still to be looked up. */
   filledUnseen: Readonly<Record<number, number>> | null;
 }

@@ -58,6 +58,8 @@ export interface SpendOutline extends TxOutline {
   readonly change: number;
 }
 
+/** Read in some milliseconds. */
+const UNSPENT_PAGE = 1000;
 const FIRST_PAGE = 32;
 const LONGEST_PAGE = 512;
 
@@ -170,6 +172,19 @@ export class WalletReads {
   /** All that nothing spends, confirmed or not. */
   unspent(): UnspentCoin[] {
     return this.#unspent('c.spent = 0');
+  }
+
+  /** The same a page at a time, in the order of transactions; the file may be written between two pages. */
+  *unspentPages(): Generator<UnspentCoin[], void> {
+    const keys = this.#db
+      .query<{ tx: number; vout: number }, []>('SELECT tx, vout FROM coins WHERE spent = 0 ORDER BY tx, vout')
+      .values() as [number, number][];
+    for (let at = 0; at < keys.length; at += UNSPENT_PAGE)
+      yield this.#unspent(
+        'c.spent = 0',
+        `json_each(?) k CROSS JOIN coins c ON c.tx = k.value ->> 0 AND c.vout = k.value ->> 1`,
+        JSON.stringify(keys.slice(at, at + UNSPENT_PAGE)),
+      );
   }
 
   unspentCount(): number {
@@ -285,14 +300,14 @@ export class WalletReads {
     if (this.#owned) this.#db.close();
   }
 
-  #unspent(where: string): UnspentCoin[] {
+  #unspent(where: string, coins = 'coins c', ...args: string[]): UnspentCoin[] {
     return this.#db
-      .query<UnspentRow, []>(
+      .query<UnspentRow, string[]>(
         `SELECT c.tx, t.txid, c.vout, c.value, c.script, c.height, c.coinbase, t.state, t.debit > 0 AS from_me,
            (SELECT descriptor FROM scripts s WHERE s.script = c.script LIMIT 1) AS descriptor
-         FROM coins c JOIN txs t ON t.id = c.tx WHERE ${where}`,
+         FROM ${coins} JOIN txs t ON t.id = c.tx WHERE ${where}`,
       )
-      .all()
+      .all(...args)
       .map((row) => ({
         tx: row.tx,
         txid: row.txid,

@@ -119,6 +119,12 @@ export class WalletStore {
     this.#db.query('DELETE FROM locked WHERE outpoint = ?').run(outpointBytes(outpoint));
   }
 
+  /** Unlocks those of some outpoints that are locked. */
+  unlockEach(outpoints: readonly Outpoint[]): void {
+    if (this.#db.query('SELECT 1 FROM locked LIMIT 1').get() === null) return;
+    for (const outpoint of outpoints) this.unlock(outpoint);
+  }
+
   /** All of them, or only those that end with the process. */
   unlockAll({ persistent }: { persistent: boolean }): void {
     this.#db.run(`DELETE FROM locked${persistent ? '' : ' WHERE persistent = 0'}`);

@@ -49,6 +49,7 @@ export interface WalletCoin {
 
 /** Read in about a millisecond. */
 const WATCHED_PAGE = 1000;
+const REMOVED_PAGE = 250;
 
 interface TxRow {
   id: number;
@@ -115,13 +116,26 @@ export function outpointBytes({ txid, vout }: Outpoint): Uint8Array {
   return key;
 }
 
-/** The effect a spender has on the coin it spends, the strongest first. */
-const HOW_SPENT = `coalesce((SELECT min(CASE
+/** SQL for the effect that the spenders of an outpoint have on its coin, the strongest first. */
+const spentBy = (outpoint: string) => `coalesce((SELECT min(CASE
     WHEN t.state = ${TxStateCode.CONFIRMED} THEN ${SpentCode.CONFIRMED}
     WHEN t.state = ${TxStateCode.MEMPOOL} THEN ${SpentCode.MEMPOOL}
     WHEN t.state = ${TxStateCode.INACTIVE} AND NOT EXISTS (SELECT 1 FROM mempool_conflicts WHERE tx = t.id)
       THEN ${SpentCode.INACTIVE}
-  END) FROM spends s JOIN txs t ON t.id = s.tx WHERE s.outpoint = ?3), ${SpentCode.UNSPENT})`;
+  END) FROM spends s JOIN txs t ON t.id = s.tx WHERE s.outpoint = ${outpoint}), ${SpentCode.UNSPENT})`;
+
+/** The inputs of a transaction as rows: ?1 holds their outpoints one after the other, ?2 their indexes as JSON. */
+const INPUTS = 'SELECT substr(?1, 36 * key + 1, 36) AS outpoint, value AS vout FROM json_each(?2)';
+/** The coins of ours among them. */
+const INPUT_COINS = `FROM (${INPUTS}) i JOIN txs t ON t.txid = substr(i.outpoint, 1, 32)
+  JOIN coins c ON c.tx = t.id AND c.vout = i.vout`;
+
+/** Inputs in the form that statements over all of them take: one statement costs a fifth of one for each input. */
+function packInputs(inputs: readonly Outpoint[]): [Uint8Array, string] {
+  const packed = new Uint8Array(36 * inputs.length);
+  for (const [i, outpoint] of inputs.entries()) packed.set(outpointBytes(outpoint), 36 * i);
+  return [packed, JSON.stringify(inputs.map(({ vout }) => vout))];
+}
 
 /** Transactions and coins of a wallet, for reading. */
 export class WalletTxReads {
@@ -205,9 +219,12 @@ export class WalletTxStore extends WalletTxReads {
   readonly #setState;
   readonly #coinHeights;
   readonly #addCoin;
-  readonly #addSpend;
+  readonly #addSpends;
+  readonly #firstSpenders;
+  readonly #inputCoins;
   readonly #addDebit;
   readonly #refreshSpent;
+  readonly #refreshInputs;
   readonly #addConflict;
   readonly #dropConflict;
 
@@ -224,9 +241,20 @@ export class WalletTxStore extends WalletTxReads {
     );
     this.#coinHeights = db.prepare('UPDATE coins SET height = ? WHERE tx = ?');
     this.#addCoin = db.prepare('INSERT OR IGNORE INTO coins VALUES (?, ?, ?, ?, ?, ?, 0)');
-    this.#addSpend = db.prepare('INSERT OR IGNORE INTO spends VALUES (?, ?)');
+    this.#addSpends = db.prepare(`INSERT OR IGNORE INTO spends SELECT outpoint, ?3 FROM (${INPUTS})`);
+    this.#firstSpenders = db.prepare<{ tx: number }, [Uint8Array, string]>(
+      `SELECT DISTINCT (SELECT min(tx) FROM spends s WHERE s.outpoint = i.outpoint) AS tx FROM (${INPUTS}) i`,
+    );
+    this.#inputCoins = db.prepare<{ value: number; script: Uint8Array }, [Uint8Array, string]>(
+      `SELECT c.value, c.script ${INPUT_COINS}`,
+    );
     this.#addDebit = db.prepare('UPDATE txs SET debit = debit + ? WHERE id = ?');
-    this.#refreshSpent = db.prepare(`UPDATE coins SET spent = ${HOW_SPENT} WHERE tx = ?1 AND vout = ?2`);
+    this.#refreshSpent = db.prepare(`UPDATE coins SET spent = ${spentBy('?3')} WHERE tx = ?1 AND vout = ?2`);
+    this.#refreshInputs = db.prepare(
+      `UPDATE coins SET spent = x.spent
+       FROM (SELECT c.tx, c.vout, ${spentBy('i.outpoint')} AS spent ${INPUT_COINS}) x
+       WHERE coins.tx = x.tx AND coins.vout = x.vout`,
+    );
     this.#addConflict = db.prepare('INSERT OR IGNORE INTO mempool_conflicts VALUES (?, ?)');
     this.#dropConflict = db.prepare<{ tx: number }, [Uint8Array]>(
       'DELETE FROM mempool_conflicts WHERE txid = ? RETURNING tx',
@@ -271,8 +299,19 @@ export class WalletTxStore extends WalletTxReads {
     return changes > 0;
   }
 
-  addSpend(outpoint: Outpoint, tx: number): void {
-    this.#addSpend.run(outpointBytes(outpoint), tx);
+  /** Notes that a transaction spends these outpoints, ours or not. */
+  addSpends(inputs: readonly Outpoint[], tx: number): void {
+    this.#addSpends.run(...packInputs(inputs), tx);
+  }
+
+  /** Of each outpoint the first of the transactions that spend it, each id once. */
+  firstSpenders(inputs: readonly Outpoint[]): number[] {
+    return this.#firstSpenders.all(...packInputs(inputs)).map(({ tx }) => tx);
+  }
+
+  /** Value and script of each coin of ours among some outpoints. */
+  coinsAmong(inputs: readonly Outpoint[]): { readonly value: number; readonly script: Uint8Array }[] {
+    return this.#inputCoins.all(...packInputs(inputs));
   }
 
   addDebit(tx: number, value: number): void {
@@ -282,6 +321,11 @@ export class WalletTxStore extends WalletTxReads {
   /** Finds out again by what a coin of ours is spent. */
   refreshSpent(coin: Pick<WalletCoin, 'tx' | 'vout'>, outpoint: Outpoint): void {
     this.#refreshSpent.run(coin.tx, coin.vout, outpointBytes(outpoint));
+  }
+
+  /** Determines again what spends the coins of ours among some outpoints. */
+  refreshInputs(inputs: readonly Outpoint[]): void {
+    this.#refreshInputs.run(...packInputs(inputs));
   }
 
   addMempoolConflict(tx: number, txid: Uint8Array): boolean {
@@ -380,6 +424,21 @@ export class WalletTxStore extends WalletTxReads {
   setReplacement(original: number, originalTxid: Uint8Array, replacement: number, replacementTxid: Uint8Array): void {
     this.#db.query('UPDATE txs SET replaced_by = ? WHERE id = ?').run(replacementTxid, original);
     this.#db.query('UPDATE txs SET replaces = ? WHERE id = ?').run(originalTxid, replacement);
+  }
+
+  /** Some of the outputs of ours that a transaction has, in order: as many as are removed in some milliseconds. */
+  somePaidBy(tx: number): WalletCoin[] {
+    return this.#db
+      .query<CoinRow, [number]>(`SELECT * FROM coins WHERE tx = ? ORDER BY vout LIMIT ${REMOVED_PAGE}`)
+      .all(tx)
+      .map(coinRecord);
+  }
+
+  /** Removes the outputs of ours that a transaction has up to one of them. */
+  removeCoins(tx: number, lastVout: number): void {
+    // The trigger that keeps the sum of confirmed coins fires for updates, not for deletions.
+    this.#db.query('UPDATE coins SET height = NULL WHERE tx = ? AND vout <= ?').run(tx, lastVout);
+    this.#db.query('DELETE FROM coins WHERE tx = ? AND vout <= ?').run(tx, lastVout);
   }
 
   /** Removes a transaction, its outputs, and what is known of its inputs. */
