@@ -86,7 +86,7 @@ function heightAtTime(tip: ChainEntry, time: number): number | null {
   return null;
 }
 
-/** One descriptor a step, all of it or nothing. The write that follows all of them makes them durable. */
+/** Each descriptor whole or not at all. The write that follows all of them makes them durable. */
 function* importAll(
   wallet: Wallet,
   requests: readonly DescriptorImport[],
@@ -94,16 +94,45 @@ function* importAll(
 ): Steps<ImportOutcome[]> {
   const outcomes: ImportOutcome[] = [];
   for (const [i, request] of requests.entries()) {
-    outcomes.push(importOne(wallet, request, times[i]!));
+    outcomes.push(yield* importOne(wallet, request, times[i]!));
     yield;
   }
   return outcomes;
 }
 
-function importOne(wallet: Wallet, request: DescriptorImport, timestamp: number): ImportOutcome {
+function* importOne(wallet: Wallet, request: DescriptorImport, timestamp: number): Steps<ImportOutcome> {
   const warnings: string[] = [];
   try {
-    wallet.store.follow(() => add(wallet, request, timestamp, warnings));
+    const text = given(request.desc, 'string', 'desc');
+    if (text === null) throw new WalletError('invalidParameter', 'Descriptor not found.');
+    if (text.length > MAX_TEXT)
+      walletFail('invalidAddressOrKey', `Descriptor has ${text.length} characters; a wallet takes at most ${MAX_TEXT}`);
+    const active = given(request.active, 'boolean', 'active') ?? false;
+    const label = given(request.label, 'string', 'label');
+    if (label === '*') walletFail('invalidLabelName', 'Invalid label name');
+    ensureShortText('label', label);
+    const parsed = parseDescriptor(text, wallet.deps.params, { requireChecksum: true });
+    if (!parsed.ok) throw new WalletError('invalidAddressOrKey', parsed.error);
+    using keys = parsed.keys;
+    const { descriptors } = parsed;
+    checkSize(descriptors);
+    yield;
+    const details = importDetails(wallet, descriptors, keys, { request, active, label, warnings });
+    for (const descriptor of descriptors) {
+      // First of all, so that the write below finds the keys in memory.
+      for (const index of new Set([0, details.rangeStart])) {
+        yield* descriptor.deriveSteps(index, keys, null);
+        if (index === 0 && !descriptor.expand(0, keys))
+          walletFail(
+            'wallet',
+            'Cannot expand descriptor. Probably because of hardened derivations without private keys provided',
+          );
+      }
+    }
+    yield;
+    wallet.store.follow(() =>
+      addAll(wallet, { text, descriptors, keys, timestamp, label, active, warnings, ...details }),
+    );
     return { warnings, error: null };
   } catch (error) {
     if (!(error instanceof WalletError)) throw error;
@@ -111,20 +140,22 @@ function importOne(wallet: Wallet, request: DescriptorImport, timestamp: number)
   }
 }
 
-function add(wallet: Wallet, request: DescriptorImport, timestamp: number, warnings: string[]): void {
-  const text = given(request.desc, 'string', 'desc');
-  if (text === null) throw new WalletError('invalidParameter', 'Descriptor not found.');
-  if (text.length > MAX_TEXT)
-    walletFail('invalidAddressOrKey', `Descriptor has ${text.length} characters; a wallet takes at most ${MAX_TEXT}`);
-  const active = given(request.active, 'boolean', 'active') ?? false;
-  const label = given(request.label, 'string', 'label');
-  if (label === '*') walletFail('invalidLabelName', 'Invalid label name');
-  ensureShortText('label', label);
-  const parsed = parseDescriptor(text, wallet.deps.params, { requireChecksum: true });
-  if (!parsed.ok) throw new WalletError('invalidAddressOrKey', parsed.error);
-  const { descriptors } = parsed;
-  using keys = parsed.keys;
-  checkSize(descriptors);
+/** What applies to each of the descriptors of one import. */
+interface ImportDetails {
+  readonly rangeStart: number;
+  readonly rangeEnd: number;
+  readonly nextIndex: number;
+  readonly internal: boolean | null;
+  readonly privateKeys: 'none' | 'some';
+}
+
+function importDetails(
+  wallet: Wallet,
+  descriptors: readonly Descriptor[],
+  keys: SigningData,
+  options: { request: DescriptorImport; active: boolean; label: string | null; warnings: string[] },
+): ImportDetails {
+  const { request, active, label, warnings } = options;
   const [first] = descriptors;
   const internal = given(request.internal, 'boolean', 'internal');
   if (internal !== null && descriptors.length > 1)
@@ -136,23 +167,36 @@ function add(wallet: Wallet, request: DescriptorImport, timestamp: number, warni
   const privateKeys = wallet.has('disable_private_keys') ? 'none' : 'some';
   if (privateKeys === 'none' && keys.privateKeys.size > 0)
     walletFail('wallet', 'Cannot import private keys to a wallet with private keys disabled');
+  return { ...range, internal, privateKeys };
+}
+
+/** Inside a write. */
+function addAll(
+  wallet: Wallet,
+  added: ImportDetails & {
+    readonly text: string;
+    readonly descriptors: readonly Descriptor[];
+    readonly keys: SigningData;
+    readonly timestamp: number;
+    readonly label: string | null;
+    readonly active: boolean;
+    readonly warnings: string[];
+  },
+): void {
+  const { descriptors, keys, active, warnings, rangeStart, rangeEnd, nextIndex } = added;
   for (const [i, descriptor] of descriptors.entries()) {
-    const isInternal = descriptors.length === 2 ? i === 1 : internal === true;
-    if (!descriptor.expand(0, keys))
-      walletFail(
-        'wallet',
-        'Cannot expand descriptor. Probably because of hardened derivations without private keys provided',
-      );
+    const internal = descriptors.length === 2 ? i === 1 : added.internal === true;
     warnings.push(...descriptor.warnings);
-    if (privateKeys === 'some') checkKeys(descriptor, keys, warnings);
+    if (added.privateKeys === 'some') checkKeys(descriptor, keys, warnings);
     if (!descriptor.hasScripts) checkUnused(wallet, keys);
     if (keys.privateKeys.size > 0) wallet.vault.add(keys.privateKeys.values());
-    const owned = addOne(wallet, descriptor, text, { createdAt: timestamp, ...range, internal: isInternal });
-    if (!descriptor.isRange && descriptor.hasScripts && !isInternal) nameScripts(wallet, owned, label ?? '');
+    const range = { rangeStart, rangeEnd, nextIndex };
+    const owned = addOne(wallet, descriptor, added.text, { createdAt: added.timestamp, ...range, internal });
+    if (!descriptor.isRange && descriptor.hasScripts && !internal) nameScripts(wallet, owned, added.label ?? '');
     const type = descriptor.outputType;
     if (active && type === null) warnings.push('Unknown output type, cannot set descriptor to active.');
-    else if (active) wallet.scripts.activate(owned, type!, isInternal);
-    else if (type !== null && owned.record.active === type && owned.record.internal === isInternal)
+    else if (active) wallet.scripts.activate(owned, type!, internal);
+    else if (type !== null && owned.record.active === type && owned.record.internal === internal)
       wallet.scripts.deactivate(owned);
   }
 }

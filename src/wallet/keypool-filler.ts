@@ -32,7 +32,9 @@ export class KeypoolFiller {
     const { signal, onError } = this.#deps;
     const fill = async () => {
       await sleep(FILL_DELAY_MS, signal);
-      while (this.fillSome()) await sleep(FILL_PAUSE_MS, signal);
+      const { store, scripts } = this.#deps;
+      const steps = scripts.fillSteps(this.#noting(() => true));
+      while (!store.follow(() => steps.next()).done) await sleep(FILL_PAUSE_MS, signal);
       await this.lookUpFilled();
     };
     // It ends with the wallet, and goes on with the next start.

@@ -1,5 +1,6 @@
 import { sha256 } from '../../crypto/hash.ts';
 import { bytesToHex } from '../../util/bytes.ts';
+import type { Steps } from '../../util/slices.ts';
 import type { ExtendedPublicKey } from '../keys/extended-key.ts';
 import type { PrivateKey } from '../keys/private-key.ts';
 import { NO_SIGNING_DATA, SigningData, type SigningProvider } from '../keys/signing-data.ts';
@@ -7,6 +8,9 @@ import { addChecksum } from './checksum.ts';
 import type { Descriptor, Expansion, OutputType, PrivateText } from './descriptor.ts';
 import type { DescriptorCache } from './descriptor-cache.ts';
 import { addResolvedKey, type KeyExpression, type KeySource } from './key-expression.ts';
+
+/** Derived in about a millisecond. */
+const KEYS_A_STEP = 16;
 
 /** How the keys of a descriptor are written; null where one cannot be. */
 export type KeyFormat = (key: KeyExpression) => string | null;
@@ -20,6 +24,8 @@ export abstract class DescriptorNode implements Descriptor {
   readonly hasScripts: boolean = true;
   readonly isRange: boolean;
   readonly canSelfExpand: boolean;
+  #text: string | null = null;
+  #id: Uint8Array | null = null;
 
   constructor(keys: readonly KeyExpression[], nodes: readonly DescriptorNode[] = []) {
     this.keys = keys;
@@ -75,7 +81,8 @@ export abstract class DescriptorNode implements Descriptor {
   }
 
   toString(): string {
-    return addChecksum(this.format((key) => key.toText('public'))!);
+    this.#text ??= addChecksum(this.format((key) => key.toText('public'))!);
+    return this.#text;
   }
 
   toCompatString(): string {
@@ -83,7 +90,8 @@ export abstract class DescriptorNode implements Descriptor {
   }
 
   id(): Uint8Array {
-    return sha256(new TextEncoder().encode(this.toCompatString()));
+    this.#id ??= sha256(new TextEncoder().encode(this.toCompatString()));
+    return this.#id;
   }
 
   toPrivateString(provider: SigningProvider): PrivateText {
@@ -98,7 +106,9 @@ export abstract class DescriptorNode implements Descriptor {
 
   toNormalizedString(provider: SigningProvider, cache: DescriptorCache | null = null): string | null {
     const text = this.format((key) => key.toNormalizedText(provider, cache));
-    return text === null ? null : addChecksum(text);
+    if (text === null) return null;
+    // Most descriptors are normalized as they stand; the checksum of a long one takes some milliseconds.
+    return this.toString().startsWith(`${text}#`) ? this.toString() : addChecksum(text);
   }
 
   hasPrivateKeys(provider: SigningProvider): boolean {
@@ -115,6 +125,19 @@ export abstract class DescriptorNode implements Descriptor {
 
   expandFromCache(index: number, readCache: DescriptorCache): Expansion | null {
     return this.#expand(index, { provider: NO_SIGNING_DATA, readCache, writeCache: null });
+  }
+
+  *deriveSteps(index: number, provider: SigningProvider, readCache: DescriptorCache | null): Steps<void> {
+    let derived = 0;
+    for (const key of this.#allKeys()) {
+      key.resolve(index, { provider, readCache, writeCache: null });
+      if (++derived % KEYS_A_STEP === 0) yield;
+    }
+  }
+
+  *#allKeys(): Generator<KeyExpression> {
+    yield* this.keys;
+    for (const node of this.nodes) yield* node.#allKeys();
   }
 
   #expand(index: number, source: KeySource): Expansion | null {

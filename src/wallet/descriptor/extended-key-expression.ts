@@ -22,6 +22,8 @@ export interface ExtendedKeyParts {
   readonly position: number;
   /** The key in the text, or its public half. */
   readonly root: ExtendedPublicKey;
+  /** The root as text, where it was read from one: to encode it takes as long as to derive a child. */
+  readonly rootText?: string | null;
   readonly path: KeyPath;
   readonly wildcard: Wildcard;
   /** Whether hardened steps are written with `'`. */
@@ -42,10 +44,14 @@ export class ExtendedKey implements KeyExpression {
   readonly #fingerprint: Uint8Array;
   /** What the steps before the range lead to, where no private key is needed; derived once. */
   #parent: ExtendedPublicKey | null = null;
-  #rootText: string | null = null;
+  #rootText: string | null;
+  /** The child that was derived last: several expansions of one index follow each other. */
+  #lastChild: { readonly parent: ExtendedPublicKey; readonly index: number; readonly key: ExtendedPublicKey } | null =
+    null;
 
   constructor(parts: ExtendedKeyParts) {
     this.#parts = parts;
+    this.#rootText = parts.rootText ?? null;
     this.position = parts.position;
     this.isRange = parts.wildcard !== 'none';
     this.canSelfExpand = parts.wildcard !== 'hardened' && !hasHardenedStep(parts.path);
@@ -69,7 +75,14 @@ export class ExtendedKey implements KeyExpression {
     const derived = cache.derived(this.position, index);
     if (derived !== null) return derived;
     const parent = wildcard === 'hardened' ? null : cache.parent(this.position);
-    return parent && wildcard === 'unhardened' ? derivePublicChild(parent, index) : parent;
+    return parent && wildcard === 'unhardened' ? this.#child(parent, index) : parent;
+  }
+
+  #child(parent: ExtendedPublicKey, index: number): ExtendedPublicKey | null {
+    if (this.#lastChild?.parent === parent && this.#lastChild.index === index) return this.#lastChild.key;
+    const key = derivePublicChild(parent, index);
+    this.#lastChild = key && { parent, index, key };
+    return key;
   }
 
   #derive(index: number, { provider, writeCache }: KeySource): ExtendedPublicKey | null {
@@ -77,7 +90,7 @@ export class ExtendedKey implements KeyExpression {
     this.#parent ??= derivePublicPath(this.#parts.root, this.#parts.path);
     if (this.#parent === null) return null;
     writeCache?.add({ kind: 'parent', expression: this.position, index: null, key: this.#parent });
-    return this.isRange ? derivePublicChild(this.#parent, index) : this.#parent;
+    return this.isRange ? this.#child(this.#parent, index) : this.#parent;
   }
 
   #deriveWithPrivateKey(

@@ -1,6 +1,6 @@
 import { aggregatePublicKeys } from '../../crypto/musig.ts';
 import { assert } from '../../util/assert.ts';
-import { compareBytes, hexToBytes } from '../../util/bytes.ts';
+import { compareBytes, equalBytes, hexToBytes } from '../../util/bytes.ts';
 import type { ExtendedPublicKey } from '../keys/extended-key.ts';
 import { formatKeyPath, type KeyPath } from '../keys/key-path.ts';
 import type { PrivateKey } from '../keys/private-key.ts';
@@ -48,6 +48,12 @@ export class MusigKey implements KeyExpression {
   /** The aggregate and what derives from it, where the participants are the same at every index. */
   #aggregate: { readonly publicKey: Uint8Array; readonly key: KeyExpression } | null = null;
 
+  /** The aggregate that was computed last: several expansions of one index follow each other. */
+  #lastSum: {
+    readonly publicKeys: readonly Uint8Array[];
+    readonly aggregate: { readonly publicKey: Uint8Array; readonly key: KeyExpression } | null;
+  } | null = null;
+
   constructor(parts: MusigParts) {
     const { participants } = parts;
     this.#parts = parts;
@@ -76,7 +82,16 @@ export class MusigKey implements KeyExpression {
   }
 
   #aggregateOf(participants: readonly ResolvedKey[]): { publicKey: Uint8Array; key: KeyExpression } | null {
-    const publicKey = aggregatePublicKeys(participants.map((key) => key.publicKey));
+    const publicKeys = participants.map((key) => key.publicKey);
+    const last = this.#lastSum;
+    if (last && publicKeys.every((key, i) => equalBytes(key, last.publicKeys[i]!))) return last.aggregate;
+    const aggregate = this.#sum(publicKeys);
+    this.#lastSum = { publicKeys, aggregate };
+    return aggregate;
+  }
+
+  #sum(publicKeys: readonly Uint8Array[]): { publicKey: Uint8Array; key: KeyExpression } | null {
+    const publicKey = aggregatePublicKeys(publicKeys);
     if (publicKey === null) return null;
     const { position, path, wildcard, encoding } = this.#parts;
     if (path.length === 0 && wildcard === 'none')

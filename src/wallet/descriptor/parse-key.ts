@@ -35,6 +35,9 @@ export function parseKey(text: string, context: ParseContext, state: ParseState)
   return parseBareKey(bare, context, state, notation).map((key) => new OriginKey(keyOrigin, key, notation.apostrophe));
 }
 
+/** Decoding skips spaces; without any the text is the one that encoding makes. */
+const BASE58 = /^[1-9A-HJ-NP-Za-km-z]+$/;
+
 /** Without origin. */
 function parseBareKey(
   text: string,
@@ -50,11 +53,14 @@ function parseBareKey(
 
   const { encoding } = state;
   const root = parseRoot(key!, state);
+  const rootText = !root.isPrivate && BASE58.test(key!) ? key! : null;
   const wildcard = takeWildcard(steps, notation);
   const { paths } = parseSteps(steps, notation, { multipath: true });
   const position = state.keyCount++;
   const { apostrophe } = notation;
-  return paths.map((path) => new ExtendedKey({ position, root, path, wildcard, apostrophe, encoding }));
+  return paths.map(
+    (path) => new ExtendedKey({ position, root: root.key, rootText, path, wildcard, apostrophe, encoding }),
+  );
 }
 
 /** A public key in hex or a private key; null where the text is neither. */
@@ -84,10 +90,10 @@ function parseSingleKey(text: string, context: ParseContext, state: ParseState):
   return new ConstantKey(state.keyCount++, secret.publicKey, context === 'tr', state.encoding);
 }
 
-function parseRoot(text: string, { encoding, keys }: ParseState): ExtendedPublicKey {
-  const secret = ExtendedPrivateKey.parse(text, encoding.bip32);
-  if (secret === null)
-    return parseExtendedPublicKey(text, encoding.bip32) ?? descriptorFail(`key '${text}' is not valid`);
+function parseRoot(text: string, { encoding, keys }: ParseState): { key: ExtendedPublicKey; isPrivate: boolean } {
+  const key = parseExtendedPublicKey(text, encoding.bip32);
+  if (key !== null) return { key, isPrivate: false };
+  const secret = ExtendedPrivateKey.parse(text, encoding.bip32) ?? descriptorFail(`key '${text}' is not valid`);
   keys.addPrivateKey(secret.key);
-  return secret.neuter();
+  return { key: secret.neuter(), isPrivate: true };
 }

@@ -1,4 +1,5 @@
 import { hexToBytes, isHex } from '../../util/bytes.ts';
+import type { Steps } from '../../util/slices.ts';
 import type { Descriptor, Expansion, KeyEncoding } from '../descriptor/descriptor.ts';
 import { type CachedKey, DescriptorCache } from '../descriptor/descriptor-cache.ts';
 import { parseDescriptor } from '../descriptor/parse.ts';
@@ -7,6 +8,9 @@ import type { SigningProvider } from '../keys/signing-data.ts';
 import type { DescriptorRecord, WalletKeyStore } from '../store/wallet-keys-store.ts';
 import { WalletDamage } from '../wallet-error.ts';
 import { checkDescriptor } from './check-descriptor.ts';
+
+/** Members that change while the keys are locked. */
+const RANGE_MEMBERS = new Set(['rangeEnd', 'nextIndex', 'filled']);
 
 /** A descriptor of a wallet: what it stands for, and how far it is used. */
 export class OwnedDescriptor {
@@ -34,7 +38,11 @@ export class OwnedDescriptor {
   static read(store: WalletKeyStore, record: DescriptorRecord, encoding: KeyEncoding): OwnedDescriptor {
     const parsed = parseDescriptor(record.text, encoding, { requireChecksum: true });
     if (!parsed.ok) throw new WalletDamage(`descriptor ${record.id} cannot be read: ${parsed.error}`);
-    const descriptor = parsed.descriptors[0]!;
+    return OwnedDescriptor.withText(store, record, parsed.descriptors[0]!);
+  }
+
+  /** The same for a row whose text is parsed already. */
+  static withText(store: WalletKeyStore, record: DescriptorRecord, descriptor: Descriptor): OwnedDescriptor {
     const cache = new DescriptorCache();
     for (const { kind, expression, position, key } of store.cache(record.id)) {
       const extended = isHex(key) ? readExtendedPublicKey(hexToBytes(key)) : null;
@@ -60,7 +68,7 @@ export class OwnedDescriptor {
   /** Writes changes of what is known of it. */
   update(changes: Partial<Omit<DescriptorRecord, 'id' | 'key' | 'text'>>): void {
     this.#record = { ...this.#record, ...changes };
-    this.#store.put(this.#record);
+    this.#store.put(this.#record, { onlyRange: Object.keys(changes).every((name) => RANGE_MEMBERS.has(name)) });
   }
 
   /** What it stands for at an index; null where private keys are needed that the provider has not. */
@@ -71,6 +79,11 @@ export class OwnedDescriptor {
     const expansion = this.descriptor.expand(index, provider, learned);
     if (expansion) this.remember(learned);
     return expansion;
+  }
+
+  /** Derives the keys of an index in steps, so that `expand` finds them in memory. */
+  deriveSteps(index: number, provider: SigningProvider): Steps<void> {
+    return this.descriptor.deriveSteps(index, provider, this.cached);
   }
 
   remember(learned: DescriptorCache): void {

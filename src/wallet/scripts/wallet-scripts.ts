@@ -192,7 +192,12 @@ export class WalletScripts implements ScriptOwner {
       for (;;) {
         // A rollback of another write may have replaced it.
         const owned = this.#descriptors.get(id);
-        if (!owned || owned.record.filled >= owned.record.rangeEnd || !this.#fillStep(owned, onFilled)) break;
+        if (!owned || owned.record.filled >= owned.record.rangeEnd) break;
+        const { filled } = owned.record;
+        if (owned.descriptor.keyCount > FILL_STEP_KEYS) yield* owned.deriveSteps(filled, this.#vault.available());
+        // Another fill may have been faster.
+        if (this.#descriptors.get(id) !== owned || owned.record.filled !== filled) continue;
+        if (!this.#fillStep(owned, onFilled)) break;
         yield;
       }
   }
@@ -244,7 +249,7 @@ export class WalletScripts implements ScriptOwner {
     const id = this.#store.keys.put(record);
     const born = this.#store.meta('birthTime');
     if (born === null || createdAt < born) this.#store.setMeta('birthTime', createdAt);
-    const owned = OwnedDescriptor.read(this.#store.keys, { id, ...record }, this.#encoding);
+    const owned = OwnedDescriptor.withText(this.#store.keys, { id, ...record }, descriptor);
     owned.remember(learned);
     // Otherwise the wallet could not be loaded again.
     owned.check(this.#encoding);

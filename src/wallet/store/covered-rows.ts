@@ -55,9 +55,11 @@ export const COVERED_ROWS: readonly CoveredRows[] = [
 
 export const COVERED_VERSION = 1;
 
-/** Lists the covered rows as texts of which no two are the same for different rows. */
-export function selectCovered({ table, name, columns, where }: CoveredRows): string {
-  return `SELECT ${rowText(name, columns, '')} AS row FROM main.${table}${where ? ` WHERE ${where.replaceAll('$', '')}` : ''}`;
+/**
+ * Lists the covered rows as texts of which no two are the same for different rows. `from`: another table with the columns.
+ */
+export function selectCovered({ table, name, columns, where }: CoveredRows, from = `main.${table}`): string {
+  return `SELECT ${rowText(name, columns, '')} AS row FROM ${from}${where ? ` WHERE ${where.replaceAll('$', '')}` : ''}`;
 }
 
 /**

@@ -53,6 +53,8 @@ export type PlacedScript = Pick<ScriptRecord, 'script' | 'descriptor' | 'positio
 
 /** Read in about a millisecond. */
 const SCRIPTS_PAGE = 1000;
+/** Rows of keys that are to take the place of those in the file. */
+export const STAGED_KEYS = 'temp.staged_keys';
 /** Opened in some milliseconds. */
 const KEYS_PAGE = 32;
 
@@ -122,6 +124,8 @@ export class WalletKeyStore extends WalletKeyReads {
   readonly changedDescriptors = new Set<number>();
   /** Ids, as hex, of private keys that the transaction has written. */
   readonly changedKeys = new Set<string>();
+  /** Grows with each change of rows that the master key seals, but for the key that vouches. */
+  sealedRevision = 0;
   /** Runs work in a transaction of the wallet, or in the one that is open. */
   atomically: (work: () => void) => void = (work) => work();
   readonly #db: Database;
@@ -156,7 +160,7 @@ export class WalletKeyStore extends WalletKeyReads {
   }
 
   /** Adds the descriptor, or changes the one with its key. Returns its id. */
-  put(record: Omit<DescriptorRecord, 'id'>): number {
+  put(record: Omit<DescriptorRecord, 'id'>, { onlyRange = false } = {}): number {
     const { key, text, normalized, outputType, createdAt, rangeStart, rangeEnd, nextIndex, filled } = record;
     const internal = record.internal === null ? null : Number(record.internal);
     const { id } = this.#put.get(
@@ -164,16 +168,19 @@ export class WalletKeyStore extends WalletKeyReads {
       ...[record.active, internal],
     )!;
     this.changedDescriptors.add(id);
+    if (!onlyRange) this.sealedRevision++;
     return id;
   }
 
   /** Gives a descriptor another text, which stands for the same scripts. */
   rename(id: number, key: Uint8Array, text: string): void {
+    this.sealedRevision++;
     this.#db.query('UPDATE descriptors SET key = ?, text = ? WHERE id = ?').run(key, text, id);
   }
 
   /** Removes a descriptor with its scripts, as far as no other makes them. */
   remove(id: number): void {
+    this.sealedRevision++;
     for (const [table, column] of [
       ['scripts', 'descriptor'],
       ['descriptor_cache', 'descriptor'],
@@ -250,6 +257,7 @@ export class WalletKeyStore extends WalletKeyReads {
 
   addCache(descriptor: number, { kind, expression, position, key }: CacheRecord): void {
     this.changedDescriptors.add(descriptor);
+    this.sealedRevision++;
     this.#db
       .query('INSERT INTO descriptor_cache (descriptor, kind, expression, position, key) VALUES (?, ?, ?, ?, ?)')
       .run(descriptor, kind, expression, position, key);
@@ -285,6 +293,28 @@ export class WalletKeyStore extends WalletKeyReads {
 
   putKey({ id, compressed, data }: StoredKey): void {
     this.changedKeys.add(id.toHex());
+    this.sealedRevision++;
     this.#db.query('INSERT OR REPLACE INTO keys VALUES (?, ?, ?)').run(id, Number(compressed), data);
+  }
+
+  /** Prepares other data for a key; `putStaged` writes that of all keys with one statement. */
+  stageKey({ id, compressed, data }: StoredKey): void {
+    this.#db.query(`INSERT OR REPLACE INTO ${STAGED_KEYS} VALUES (?, ?, ?)`).run(id, Number(compressed), data);
+  }
+
+  putStaged(): void {
+    this.sealedRevision++;
+    this.#db.run(
+      `UPDATE main.keys SET data = s.data FROM ${STAGED_KEYS} s WHERE keys.id = s.id AND keys.compressed = s.compressed`,
+    );
+  }
+
+  /** Forgets what is staged. The table lies in memory, outside of the file. */
+  clearStaged(): void {
+    this.#db.run(
+      `CREATE TEMP TABLE IF NOT EXISTS staged_keys (id BLOB PRIMARY KEY, compressed INTEGER NOT NULL, data BLOB NOT NULL)
+       WITHOUT ROWID`,
+    );
+    this.#db.run(`DELETE FROM ${STAGED_KEYS}`);
   }
 }

@@ -5,6 +5,7 @@ import { isHex } from '../../util/bytes.ts';
 import { COVERED_ROWS, COVERED_VERSION, noteChanges, selectCovered } from './covered-rows.ts';
 import { RowMac, RowSum, type StoredRowMac } from './row-mac.ts';
 import { openWalletReader } from './wallet-database.ts';
+import { STAGED_KEYS } from './wallet-keys-store.ts';
 import { SEALED_WALLET_SCHEMA_VERSION } from './wallet-schema.ts';
 
 /** A MAC of the file, and the key that made it. */
@@ -30,6 +31,7 @@ const MAX_ATTEMPTS = 3;
 const SUM_SIZE = 32;
 const CONTEXT = `obverse wallet rows, version ${COVERED_VERSION}`;
 
+const KEYS = COVERED_ROWS.find(({ name }) => name === 'keys')!;
 const SEALED = new Set(COVERED_ROWS.filter(({ sealed }) => sealed).map(({ name }) => name));
 
 /**
@@ -76,6 +78,36 @@ export class WalletSeals {
         if (covered.sealed)
           for (const { row } of this.#db.query<{ row: string }, []>(selectCovered(covered)).iterate())
             mac.add(sum, row);
+      this.#put('masterMac', mac, sum);
+      this.#set('schema', SEALED_WALLET_SCHEMA_VERSION);
+    } finally {
+      mac.wipe();
+    }
+  }
+
+  /**
+   * Sums the rows for the MAC of a master key in slices, with the staged keys in the place of those in the file: of the
+   * file as it is at the time of the call. `sealStaged` writes the MAC.
+   */
+  async sumStaged(masterKey: Uint8Array, signal: AbortSignal): Promise<RowSum> {
+    const mac = new RowMac(masterKey, `${CONTEXT}, master key`);
+    try {
+      const { sum } = await this.#read('masterMac', mac, (name) => SEALED.has(name) && name !== KEYS.name, signal);
+      let rows = 0;
+      for (const { row } of this.#db.query<{ row: string }, []>(selectCovered(KEYS, STAGED_KEYS)).iterate()) {
+        mac.add(sum, row);
+        if (++rows % SLICE_ROWS === 0) await sleep(0, signal);
+      }
+      return sum;
+    } finally {
+      mac.wipe();
+    }
+  }
+
+  /** Writes the MAC of a master key from a sum of all its rows; inside the caller's transaction. */
+  sealStaged(masterKey: Uint8Array, sum: RowSum): void {
+    const mac = new RowMac(masterKey, `${CONTEXT}, master key`);
+    try {
       this.#put('masterMac', mac, sum);
       this.#set('schema', SEALED_WALLET_SCHEMA_VERSION);
     } finally {

@@ -1,15 +1,19 @@
 import { isValidSecret } from '../../crypto/keys.ts';
 import { secretCopy } from '../../util/secret-bytes.ts';
-import { runInSlices, type Steps } from '../../util/slices.ts';
+import { runInSlices, runSteps, type Steps } from '../../util/slices.ts';
 import { MusigNonces } from '../keys/musig-nonces.ts';
 import { PrivateKey } from '../keys/private-key.ts';
 import { SigningData, type SigningProvider } from '../keys/signing-data.ts';
+import type { RowSum } from '../store/row-mac.ts';
+import type { SealedMasterKey } from '../store/wallet-meta.ts';
 import type { WalletStore } from '../store/wallet-store.ts';
 import { WalletDamage, walletFail } from '../wallet-error.ts';
 import type { ScryptCost } from './passphrase-key.ts';
 import { PassphraseLanes } from './passphrase-lanes.ts';
 import { newMasterKey, open, openMasterKey, seal, sealMasterKey } from './sealing.ts';
 
+/** How often sealing begins again because rows changed meanwhile. */
+const MAX_ATTEMPTS = 3;
 const LOCKED = 'Error: Please enter the wallet passphrase with walletpassphrase first.';
 
 /** Keys of a vault, each of which is opened when it is asked for first: to open thousands takes a while. */
@@ -94,23 +98,44 @@ export class KeyVault {
     const masterKey = newMasterKey();
     try {
       const encryption = await sealMasterKey(masterKey, passphrase, { cost: this.#cost, caller, integrity: true });
-      const sealed = await runInSlices(this.#sealedKeys(masterKey), { signal: this.#signal });
-      this.#store.write(() => {
-        if (this.encrypted) walletFail('wrongEncryptionState', 'Error: running with an encrypted wallet.');
-        for (const key of this.#store.keys.keys()) {
-          // One that was added meanwhile is sealed here.
-          const data = sealed.get(key.id.toHex()) ?? seal(masterKey, key.id, key.data);
-          this.#store.keys.putKey({ ...key, data });
-          key.data.fill(0);
-        }
-        this.#store.setMeta('encryption', encryption);
-        this.#store.seals.sealWith(masterKey);
-      });
+      for (let attempt = 1; !(await this.#writeSealed(masterKey, encryption, attempt)); attempt++);
       onSealed();
     } finally {
       masterKey.fill(0);
     }
     this.lock();
+  }
+
+  /**
+   * Seals the keys in slices beside the file, and writes them at once. False where rows that the master key covers have
+   * changed meanwhile; after some attempts all is done in one piece.
+   */
+  async #writeSealed(masterKey: Uint8Array, encryption: SealedMasterKey, attempt: number): Promise<boolean> {
+    const { keys, seals } = this.#store;
+    const revision = keys.sealedRevision;
+    const isLast = attempt > MAX_ATTEMPTS;
+    const signal = this.#signal;
+    try {
+      keys.clearStaged();
+      const sum = isLast ? null : await this.#stageSealed(masterKey, signal);
+      return this.#store.write(() => {
+        if (this.encrypted) walletFail('wrongEncryptionState', 'Error: running with an encrypted wallet.');
+        if (sum && keys.sealedRevision !== revision) return false;
+        if (!sum) runSteps(this.#stageKeys(masterKey));
+        keys.putStaged();
+        this.#store.setMeta('encryption', encryption);
+        if (sum) seals.sealStaged(masterKey, sum);
+        else seals.sealWith(masterKey);
+        return true;
+      });
+    } finally {
+      keys.clearStaged();
+    }
+  }
+
+  async #stageSealed(masterKey: Uint8Array, signal: AbortSignal): Promise<RowSum> {
+    await runInSlices(this.#stageKeys(masterKey), { signal });
+    return this.#store.seals.sumStaged(masterKey, signal);
   }
 
   /** False with a wrong passphrase, which takes longer each time, for the same caller. */
@@ -214,16 +239,15 @@ export class KeyVault {
     return PrivateKey.take(secret, stored.compressed);
   }
 
-  /** The keys of the file, sealed, by the hex of their ids. */
-  *#sealedKeys(masterKey: Uint8Array): Steps<Map<string, Uint8Array>> {
-    const sealed = new Map<string, Uint8Array>();
-    for (const page of this.#store.keys.keysInOrder()) {
-      for (const { id, data } of page) {
-        sealed.set(id.toHex(), seal(masterKey, id, data));
+  /** Stages all keys of the file, sealed. */
+  *#stageKeys(masterKey: Uint8Array): Steps<void> {
+    const { keys } = this.#store;
+    for (const page of keys.keysInOrder()) {
+      for (const { id, compressed, data } of page) {
+        keys.stageKey({ id, compressed, data: seal(masterKey, id, data) });
         data.fill(0);
       }
       yield;
     }
-    return sealed;
   }
 }
