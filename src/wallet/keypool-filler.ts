@@ -22,17 +22,22 @@ export interface KeypoolFillerDeps {
 /** Derives the scripts that the descriptors of a wallet reserve ahead, and finds what concerns them already. */
 export class KeypoolFiller {
   readonly #deps: KeypoolFillerDeps;
+  #waiting = false;
 
   constructor(deps: KeypoolFillerDeps) {
     this.#deps = deps;
+    deps.scripts.onDeferred = () => this.fillLater();
   }
 
   /** Derives what a new wallet looks ahead, when others have had their turn. */
   fillLater(): void {
-    const { signal, onError } = this.#deps;
+    const { store, scripts, signal, onError } = this.#deps;
+    if (this.#waiting) return;
+    this.#waiting = true;
     const fill = async () => {
       await sleep(FILL_DELAY_MS, signal);
-      const { store, scripts } = this.#deps;
+      // What is left for later from now on is left for another round.
+      this.#waiting = false;
       const steps = scripts.fillSteps(this.#noting(() => true));
       while (!store.follow(() => steps.next()).done) await sleep(FILL_PAUSE_MS, signal);
       await this.lookUpFilled();

@@ -3,6 +3,7 @@ import type { ChainEntry } from '../../src/chain/chain-entry.ts';
 import type { ParsedTransaction } from '../../src/primitives/block.ts';
 import type { Txid } from '../../src/primitives/hash.ts';
 import type { Outpoint } from '../../src/primitives/outpoint.ts';
+import { runSteps } from '../../src/util/slices.ts';
 import { balancesOf } from '../../src/wallet/read/balances.ts';
 import { WalletView } from '../../src/wallet/read/wallet-view.ts';
 import { parsed, WalletFixture } from './wallet-fixture.ts';
@@ -49,6 +50,27 @@ describe('a wallet on the chain', () => {
     for (let index = 0; index < 10; index++)
       expect(wallet.store.reads.bookEntry(scriptAt(index))?.purpose).toBe('receive');
     expect(wallet.store.reads.bookEntry(scriptAt(10))).toBeNull();
+  });
+
+  test('names and derives at once only some of what a payment to a far address calls for, and the rest later', () => {
+    using it = new WalletFixture({}, 600);
+    const { wallet } = it;
+    while (wallet.filler.fillSome());
+    const source = wallet.scripts.active('bech32', false)!;
+    const scriptAt = (index: number) => source.expand(index, wallet.vault.available())!.scripts[0]!;
+    const isNamed = (index: number) => wallet.store.reads.bookEntry(scriptAt(index)) !== null;
+    connect(it, [pay(outside(1), scriptAt(599))]);
+    expect(trusted(it)).toBe(1000);
+    expect(source.record).toMatchObject({ nextIndex: 600, rangeEnd: 1200, filled: 800 });
+    expect([99, 100, 598, 599].map(isNamed)).toEqual([true, false, false, true]);
+    // A second payment meanwhile, beyond what is derived by now, is left to the search for what is derived later.
+    connect(it, [pay(outside(2), scriptAt(700))]);
+    expect(source.record).toMatchObject({ nextIndex: 701, rangeEnd: 1301, filled: 800 });
+    wallet.store.follow(() => runSteps(wallet.scripts.fillSteps(() => {})));
+    expect(source.record).toMatchObject({ rangeEnd: 1301, filled: 1301 });
+    for (let index = 0; index <= 700; index++) expect(isNamed(index)).toBe(true);
+    expect(isNamed(701)).toBe(false);
+    expect(wallet.store.meta('unnamed')).toEqual({});
   });
 
   test('keeps what is confirmed when the chain has lost its last blocks', async () => {

@@ -13,6 +13,10 @@ import { WalletDamage, WalletError, walletFail } from '../wallet-error.ts';
 import { OwnedDescriptor } from './owned-descriptor.ts';
 
 const RAN_OUT = 'Error: Keypool ran out, please call keypoolrefill first';
+/** Keys that a payment derives ahead at once, and addresses that it names: some milliseconds. The rest is done in steps. */
+const TOP_UP_KEYS = 200;
+const NAMES_AT_ONCE = 100;
+const NAMES_A_STEP = 50;
 /** Keys that are derived before others get their turn. */
 const FILL_STEP_KEYS = 16;
 
@@ -31,6 +35,8 @@ export interface NewDescriptor {
 export class WalletScripts implements ScriptOwner {
   /** Of all scripts. */
   readonly filter = new HashFilter();
+  /** Called where something is left for `fillSteps`. */
+  onDeferred: () => void = () => {};
   readonly #store: WalletStore;
   readonly #vault: KeyVault;
   readonly #encoding: KeyEncoding;
@@ -130,8 +136,7 @@ export class WalletScripts implements ScriptOwner {
       if (solved === null) this.#solve(owned, script, position);
       const { nextIndex, active, internal } = owned.record;
       if (position < nextIndex) continue;
-      if (active !== null && internal === false)
-        for (let index = nextIndex; index <= position; index++) this.#name(owned, index);
+      if (active !== null && internal === false) this.#nameSkipped(owned, nextIndex, position);
       owned.update({ nextIndex: position + 1 });
       this.topUp(owned);
     }
@@ -177,7 +182,10 @@ export class WalletScripts implements ScriptOwner {
     }
     this.reserve(owned);
     // What was all derived stays so; a new wallet is filled bit by bit.
-    if (filled >= rangeEnd) this.#fill(owned, owned.record.rangeEnd);
+    if (filled < rangeEnd) return;
+    const most = Math.max(1, Math.floor(TOP_UP_KEYS / Math.max(owned.descriptor.keyCount, 1)));
+    this.#fill(owned, Math.min(owned.record.rangeEnd, filled + most));
+    if (owned.record.filled < owned.record.rangeEnd) this.onDeferred();
   }
 
   /** Derives some of what is reserved; `onFilled` hears from which index on. False when there is nothing left to derive. */
@@ -188,6 +196,7 @@ export class WalletScripts implements ScriptOwner {
 
   /** Derives all that is reserved, some keys a step; `onFilled` is called after each with the first new index. */
   *fillSteps(onFilled: (descriptor: number, from: number) => void): Steps<void> {
+    yield* this.#nameSteps();
     for (const { id } of this.unfilled())
       for (;;) {
         // A rollback of another write may have replaced it.
@@ -320,6 +329,40 @@ export class WalletScripts implements ScriptOwner {
     const solved = inferDescriptor(script, expansion.data, this.#encoding).toString();
     this.#store.keys.setSolved(script, solved);
     return solved;
+  }
+
+  /** Names addresses that were skipped; all but some of them later, a few at a time. */
+  #nameSkipped(owned: OwnedDescriptor, first: number, last: number): void {
+    const now = Math.min(last, first + NAMES_AT_ONCE - 1);
+    for (let index = first; index <= now; index++) this.#name(owned, index);
+    if (now === last) return;
+    // The address that was paid is shown with its entry at once.
+    this.#name(owned, last);
+    const unnamed = { ...this.#store.meta('unnamed') };
+    const from = unnamed[owned.id]?.from ?? now + 1;
+    this.#store.setMeta('unnamed', { ...unnamed, [owned.id]: { from, to: last } });
+    this.onDeferred();
+  }
+
+  /** Names the addresses that were left for later, some a step. */
+  *#nameSteps(): Steps<void> {
+    for (;;) {
+      const [first] = Object.entries(this.#store.meta('unnamed') ?? {});
+      if (!first) return;
+      const [id, { from, to }] = first;
+      const owned = this.#descriptors.get(Number(id));
+      const end = Math.min(from + NAMES_AT_ONCE, to);
+      for (let index = from; owned && index < end; index++) {
+        this.#name(owned, index);
+        if ((index - from) % NAMES_A_STEP === NAMES_A_STEP - 1) yield;
+      }
+      const unnamed = { ...this.#store.meta('unnamed') };
+      // Another payment may have gone further meanwhile.
+      const last = unnamed[Number(id)]?.to ?? to;
+      if (owned && end < last) unnamed[Number(id)] = { from: end, to: last };
+      else delete unnamed[Number(id)];
+      this.#store.setMeta('unnamed', unnamed);
+    }
   }
 
   /** An address that was skipped or paid without having been given out gets its entry in the book. */

@@ -17,6 +17,8 @@ export interface WalletMeta {
   unscannedFrom: number | null;
   /** A transaction that is being added output by output, or removed: the next start completes that. Its txid is hex. */
   unfinished: { readonly txid: string; readonly remove: boolean } | null;
+  /** By the id of a descriptor: addresses before `to` that were skipped and have no entry in the book yet. */
+  unnamed: Readonly<Record<number, { readonly from: number; readonly to: number }>> | null;
   /** By the id of a descriptor: its scripts from this index on are still to be looked up. */
   filledUnseen: Readonly<Record<number, number>> | null;
 }
