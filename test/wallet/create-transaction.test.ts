@@ -51,7 +51,8 @@ test('a send from a file whose scripts name a descriptor that it does not have f
   file.run('UPDATE scripts SET descriptor = 4711');
   file.close();
   const recipients = [{ scriptPubKey: Uint8Array.of(0x51), value: 1_000_000n, subtractFee: false }];
-  const send = () => createTransaction(it.wallet, { ...ORDINARY_SPEND, recipients, fee: FEE, includeUnsafe: true });
+  const request = { ...ORDINARY_SPEND, recipients, fee: FEE, includeUnsafe: true };
+  const send = () => runSteps(createTransactionSteps(it.wallet, request));
   expect(send).toThrow(WalletError);
   expect(send).toThrow('Error: the wallet file has scripts of a descriptor that it does not contain (4711)');
 });

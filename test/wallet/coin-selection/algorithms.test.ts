@@ -33,7 +33,7 @@ import {
   walletCoin,
 } from './coin-fixture.ts';
 
-const priceCoin = (coin: WalletCoin, feerates: CoinFeerates) => priceCoins([coin], feerates)[0]!;
+const priceCoin = (coin: WalletCoin, feerates: CoinFeerates) => runSteps(priceCoins([coin], feerates))[0]!;
 
 const MAX_WEIGHT = 400_000;
 const TOO_HEAVY =

@@ -2,6 +2,7 @@ import { hash160, sha256 } from '../../../src/crypto/hash.ts';
 import type { Txid } from '../../../src/primitives/hash.ts';
 import { p2wpkh } from '../../../src/script/templates.ts';
 import type { RandomBelow } from '../../../src/util/random.ts';
+import { runSteps } from '../../../src/util/slices.ts';
 import { type OutputGroup, outputGroup, priceCoins, type WalletCoin } from '../../../src/wallet/coin-selection/coin.ts';
 import type { InputSize } from '../../../src/wallet/coin-selection/input-size.ts';
 
@@ -68,7 +69,7 @@ export function valueGroup(
   longTerm = LONG_TERM_FEERATE,
 ): OutputGroup {
   const size = sizeOfVsize(vsize);
-  const coin = priceCoins([walletCoin(value, { size })], { effective: feerate, longTerm })[0]!;
+  const coin = runSteps(priceCoins([walletCoin(value, { size })], { effective: feerate, longTerm }))[0]!;
   return outputGroup([{ coin, ancestors: 0, clusterCount: 0 }], false);
 }
 
