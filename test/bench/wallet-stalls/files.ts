@@ -1,5 +1,5 @@
 import type { ParsedTransaction } from '../../../src/primitives/block.ts';
-import { addresses, type Case, coins, confirm, manyKeys, NAME, payTo, wallet } from './world.ts';
+import { addresses, type Case, coins, confirm, manyKeys, NAME, PASSPHRASE, payTo, wallet } from './world.ts';
 
 /** Calls that load, look through and copy wallets. */
 export const FILE_CASES: readonly Case[] = [
@@ -33,10 +33,29 @@ export const FILE_CASES: readonly Case[] = [
     run: ({ act }) => act('walletRescan', NAME, 0, null),
   },
   {
-    call: 'loadwallet',
+    call: 'encryptwallet',
     input: '50,000 transactions',
+    prepare: (world) => coins(world, 50_000, 1),
+    run: ({ act }) => act('walletEncrypt', NAME, PASSPHRASE.slice(), 'bench'),
+  },
+  {
+    call: 'a block',
+    input: 'a payment to the last of 20,000 addresses that were derived ahead',
     prepare: async (world) => {
-      await coins(world, 50_000, 1);
+      await wallet(world);
+      const loaded = world.manager.wallet(NAME);
+      const source = loaded.scripts.active('bech32', false)!;
+      loaded.store.write(() => loaded.scripts.reserve(source, 20_000));
+      await loaded.filler.fill(AbortSignal.timeout(300_000));
+      return source.expand(19_999, loaded.vault.available())!.scripts[0];
+    },
+    run: async (world, script: Uint8Array) => confirm(world, [payTo(1, [script])]),
+  },
+  {
+    call: 'loadwallet',
+    input: '100,000 transactions',
+    prepare: async (world) => {
+      await coins(world, 100_000, 1);
       await world.act('walletUnload', NAME, false);
     },
     run: ({ act }) => act('walletLoad', NAME, false),
