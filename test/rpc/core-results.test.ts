@@ -12,8 +12,8 @@ interface CoreTx {
   vin: Record<string, unknown>[];
 }
 
-// What Bitcoin Core answered about the same chain; texts are compared, so the order of members counts as well.
-describeWithVectors('results as Bitcoin Core gives them', () => {
+// The results of Bitcoin Core for the same chain. Texts are compared, so that the order of members counts as well.
+describeWithVectors('results are those of Bitcoin Core', () => {
   const expected = expectedOfMixedChain();
   const api: ApiFixture = startTestApi(mixedChainDir());
   afterAll(() => api.close());
@@ -31,8 +31,8 @@ describeWithVectors('results as Bitcoin Core gives them', () => {
       expect([strippedsize, weight, coinbase_tx, tx].includes(undefined)).toBe(false);
     });
 
-  test('getblock at verbosity 3, and at 2 the same without what was spent', async () => {
-    // Of its transactions the file holds some alone.
+  test('getblock at verbosity 3, and at 2 the same without the spent outputs', async () => {
+    // The file holds only some of its transactions.
     const { tx: chosen, ...rest } = expected.tipBlockVerbosity3 as { tx: CoreTx[] };
     for (const verbosity of [2, 3]) {
       const { tx: all, ...block } = await api.rpc<{ tx: CoreTx[] }>('getblock', expected.tip, verbosity);
@@ -100,7 +100,7 @@ describeWithVectors('results as Bitcoin Core gives them', () => {
   test('getchaintxstats', async () => same(await api.rpc('getchaintxstats', 50), expected.chaintxstats));
 
   test('gettxoutsetinfo', async () => {
-    // What the set takes on disk is each storage's own.
+    // disk_size depends on the database.
     const withoutDisk = ({ disk_size, ...rest }: Record<string, unknown>) => rest;
     const serialized = withoutDisk(expected.txoutset.hash_serialized_3);
     same(withoutDisk(await api.rpc('gettxoutsetinfo')), serialized);

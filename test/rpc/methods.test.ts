@@ -12,7 +12,7 @@ import {
 } from '../lib/chain-api.ts';
 
 const ADDRESS = 'bcrt1q5fm3utw8dqmzc2y8c4czuz66gg6fxhcshhc7pa';
-const NOBODY = '00'.repeat(32);
+const UNKNOWN_HASH = '00'.repeat(32);
 
 describeWithVectors('methods of JSON-RPC', () => {
   const { transactions, tip } = expectedOfMixedChain();
@@ -76,7 +76,7 @@ describeWithVectors('methods of JSON-RPC', () => {
       ]);
   });
 
-  test('a wallet that is named and not there', async () => {
+  test('a call to a wallet that does not exist is refused', async () => {
     const response = await api.post('/wallet/nope', '{"jsonrpc":"2.0","id":1,"method":"getbalance"}');
     expect(await response.json()).toEqual({
       jsonrpc: '2.0',
@@ -90,14 +90,14 @@ describeWithVectors('methods of JSON-RPC', () => {
     ['getblockhash', [4_294_967_296], -1, 'JSON integer out of range'],
     ['getblock', ['abc'], -8, "blockhash must be of length 64 (not 3, for 'abc')"],
     ['getblock', ['z'.repeat(64)], -8, `blockhash must be hexadecimal string (not '${'z'.repeat(64)}')`],
-    ['getblock', [NOBODY], -5, 'Block not found'],
+    ['getblock', [UNKNOWN_HASH], -5, 'Block not found'],
     ['getblock', [tip, 'x'], -3, 'JSON value of type string is not of expected type number'],
     ['getblockheader', ['abc'], -8, "hash must be of length 64 (not 3, for 'abc')"],
-    ['getblockheader', [NOBODY], -5, 'Block not found'],
+    ['getblockheader', [UNKNOWN_HASH], -5, 'Block not found'],
     ['getrawtransaction', ['abc'], -8, "parameter 1 must be of length 64 (not 3, for 'abc')"],
     [
       'getrawtransaction',
-      [NOBODY],
+      [UNKNOWN_HASH],
       -5,
       'No such mempool or blockchain transaction. Use gettransaction for wallet transactions.',
     ],
@@ -107,7 +107,7 @@ describeWithVectors('methods of JSON-RPC', () => {
       -5,
       'No such transaction found in the provided block. Use gettransaction for wallet transactions.',
     ],
-    ['getrawtransaction', [txid, 1, NOBODY], -5, 'Block hash not found'],
+    ['getrawtransaction', [txid, 1, UNKNOWN_HASH], -5, 'Block hash not found'],
     [
       'getrawtransaction',
       ['4a5e1e4baab89f3a32518a88c31bc87f618f76673e2cc77ab2127b7afdeda33b'],
@@ -118,7 +118,7 @@ describeWithVectors('methods of JSON-RPC', () => {
     ['gettxoutproof', [[]], -8, "Parameter 'txids' cannot be empty"],
     ['gettxoutproof', [['zz']], -8, "txid must be of length 64 (not 2, for 'zz')"],
     ['gettxoutproof', [[txid, txid]], -8, `Invalid parameter, duplicated txid: ${txid}`],
-    ['gettxoutproof', [[NOBODY]], -5, 'Transaction not yet in block'],
+    ['gettxoutproof', [[UNKNOWN_HASH]], -5, 'Transaction not yet in block'],
     ['gettxoutproof', [[txid], tip], -5, 'Not all transactions found in specified or retrieved block'],
     ['verifytxoutproof', ['zz'], -8, "proof must be hexadecimal string (not 'zz')"],
     ['gettxoutsetinfo', ['md5'], -8, "'md5' is not a valid hash_type"],
@@ -164,7 +164,7 @@ describeWithVectors('methods of JSON-RPC', () => {
     expect(await api.rpc<object>('validateaddress', 'nonsense')).toMatchObject({ isvalid: false, error_locations: [] });
   });
 
-  test('getblockstats of genesis, which spends nothing and adds nothing to the set', async () => {
+  test('getblockstats of the genesis block, which spends nothing and adds nothing to the set', async () => {
     expect(await api.rpc<object>('getblockstats', 0)).toMatchObject({
       txs: 1,
       outs: 1,
@@ -203,12 +203,12 @@ describeWithVectors('methods of JSON-RPC', () => {
   });
 });
 
-describeWithVectors('a node in its initial sync', () => {
+describeWithVectors('a node in initial block download', () => {
   const node = idleNode({ initialBlockDownload: true, headers: 900 });
   const api = startTestApi(mixedChainDir(), { node, params: { ...regtest, name: 'main' } });
   afterAll(() => api.close());
 
-  test('has no fee rate to offer outside of regtest', async () => {
+  test('has no fee estimate outside of regtest', async () => {
     expect(await api.rpc<object>('estimatesmartfee')).toEqual({
       errors: ['Insufficient data or no feerate found'],
       blocks: 0,
@@ -221,7 +221,7 @@ describeWithVectors('a node in its initial sync', () => {
     ]);
   });
 
-  test('says so', async () => {
+  test('reports that state', async () => {
     expect(await api.rpc<object>('getblockchaininfo')).toMatchObject({ initialblockdownload: true, headers: 900 });
     expect(await api.rpc<object>('getmempoolinfo')).toMatchObject({ loaded: false });
     expect(await api.json('/api/mempool')).toMatchObject({ loaded: false, count: 0 });

@@ -34,7 +34,7 @@ const RESTRICTED = {
 
 type Params = readonly unknown[] | Readonly<Record<string, unknown>>;
 
-describe('results fit what is declared of them', () => {
+describe('results fit the declared schemas', () => {
   const chain = chainWithCoins(6);
   const parent = spend(
     [chain.coin(1)],
@@ -51,7 +51,7 @@ describe('results fit what is declared of them', () => {
   const coinbaseHex = hexOf(chain.tip.block.transactions[0]!);
   const payer = addressOf(chain.coin(1).output.scriptPubKey, regtest.address)!;
   const payee = addressOf(child.outputs[0]!.scriptPubKey, regtest.address)!;
-  const nobody = '00'.repeat(32);
+  const unknownHash = '00'.repeat(32);
   const coin = { txid: idOf(chain.blocks[2]!.block.transactions[0]!), vout: 0 };
   let node: NodeProcess;
   let tip = '';
@@ -63,7 +63,7 @@ describe('results fit what is declared of them', () => {
   let checksum = '';
   let apiKey = '';
   const spends = [[coin], [{ [MINING_ADDRESS]: 1 }, { data: '00' }]];
-  /** A block that nobody has. */
+  /** A block that no node has. */
   let unseen = { hash: '', hex: '' };
   let stale = '';
 
@@ -92,14 +92,14 @@ describe('results fit what is declared of them', () => {
     unseen = await rpc('generateblock', [MINING_ADDRESS, [], false]);
     apiKey = (await rpc<{ id: string }>('createapikey', ['shown'])).id;
     proof = await rpc('gettxoutproof', [[confirmed]]);
-    // Of nothing: version, and no transactions, deltas and unbroadcast ones.
+    // An empty mempool.dat: the version, and no transactions, deltas and unbroadcast txids.
     writeFileSync(
       join(node.networkDir, 'mempool.dat'),
       Uint8Array.from({ length: 18 }, (_, i) => Number(i === 0)),
     );
   });
 
-  /** A call whose result may be null. */
+  /** Makes a call whose result may be null. */
   const asked = () => ({
     async rpc<T>(method: string, params: Params): Promise<T> {
       const { body, text } = await node.api.rpcBody<{ result: T; error?: unknown }>({
@@ -113,7 +113,7 @@ describe('results fit what is declared of them', () => {
     },
   });
 
-  /** In this order: later ones may change what earlier ones see. */
+  /** In this order, since some calls change the results of others. */
   const calls: readonly [method: string, ...variants: (() => Params)[]][] = [
     ['help', () => [], () => ['getblock'], () => ({ command: 'nope' })],
     ['getopenrpcinfo', () => [], () => [true]],
@@ -135,7 +135,7 @@ describe('results fit what is declared of them', () => {
       () => [txid, 0],
       () => [coin.txid, 0],
       () => [confirmed, 0, false],
-      () => [nobody, 0],
+      () => [unknownHash, 0],
       () => [idOf(chain.blocks[50]!.block.transactions[0]!), 0],
     ],
     ['gettxoutsetinfo', () => [], () => ['muhash'], () => ['none']],
@@ -157,13 +157,13 @@ describe('results fit what is declared of them', () => {
       () => [
         [
           { txid, vout: 1 },
-          { txid: nobody, vout: 0 },
+          { txid: unknownHash, vout: 0 },
         ],
         { return_spending_tx: true },
       ],
     ],
     ['getprioritisedtransactions', () => []],
-    ['prioritisetransaction', () => [nobody, 0, 1]],
+    ['prioritisetransaction', () => [unknownHash, 0, 1]],
     ['savemempool', () => []],
     [
       'getrawtransaction',
@@ -256,8 +256,8 @@ describe('results fit what is declared of them', () => {
     ['getblocktemplate', () => [{ rules: ['segwit'] }], () => [{ mode: 'proposal', data: hexOfBlock(2) }]],
     ['submitheader', () => [unseen.hex.slice(0, 160)], () => [chain.blocks[3]!.raw.subarray(0, 80).toHex()]],
     ['setmocktime', () => [0]],
-    ['waitfornewblock', () => [1], () => [0, nobody]],
-    ['waitforblock', () => [nobody, 1], () => ({ blockhash: tip, timeout: 1 })],
+    ['waitfornewblock', () => [1], () => [0, unknownHash]],
+    ['waitforblock', () => [unknownHash, 1], () => ({ blockhash: tip, timeout: 1 })],
     ['waitforblockheight', () => [1], () => [100_000, 1]],
     ['generateblock', () => [MINING_ADDRESS, []], () => [MINING_ADDRESS, [hexOf(spare[2]!)], false]],
     ['submitblock', () => [hexOfBlock(1)]],
@@ -299,14 +299,14 @@ describe('results fit what is declared of them', () => {
       }
     });
 
-  test('every method was run that needs no wallet; those that do are in test/functional/wallet-results', () => {
+  test('every method that needs no wallet was run; test/functional/wallet-results runs the others', () => {
     const run = new Set([...calls.map(([name]) => name), ...Object.keys(NOT_RUN)]);
     const left = [...RPC_METHODS.values()].filter(({ name, category }) => category !== 'wallet' && !run.has(name));
     expect(left.map(({ name }) => name)).toEqual([]);
   });
 });
 
-test('the check finds what is too much, what is missing, and what is of another kind', () => {
+test('the check finds unknown members, missing members and wrong types', () => {
   const schema = {
     type: 'object',
     properties: { a: { type: 'integer' } },

@@ -3,7 +3,7 @@ import { hasScope, SCOPES, type Scope } from '../../src/http/scopes.ts';
 import { scopeOfCall, scopeText } from '../../src/rpc/engine/method.ts';
 import { RPC_METHODS } from '../../src/rpc/methods/methods.ts';
 
-/** Every method has its place here: a new one is put into a scope on purpose. */
+/** The scope of every method, so that a new method gets its scope on purpose. */
 const METHODS: Readonly<Record<string, string>> = {
   read: `analyzepsbt combinepsbt combinerawtransaction converttopsbt createmultisig createpsbt createrawtransaction
     decodepsbt decoderawtransaction decodescript deriveaddresses descriptorprocesspsbt estimatefee estimaterawfee
@@ -36,7 +36,7 @@ const METHODS: Readonly<Record<string, string>> = {
   'wallet.spend; wallet.keys where private is true': 'derivehdkey',
 };
 
-test('every method has the scope that is written down for it', () => {
+test('every method has the scope of this list', () => {
   const wanted = Object.entries(METHODS).flatMap(([scope, names]) => names.split(/\s+/).map((name) => [name, scope]));
   const found = [...RPC_METHODS.values()].map((method) => [method.name, scopeText(method)]);
   expect(Object.fromEntries(found.sort())).toEqual(Object.fromEntries(wanted.sort()));

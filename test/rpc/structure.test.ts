@@ -19,25 +19,25 @@ interface DocumentedMethod {
   readonly 'x-bitcoin-category': string;
 }
 
-/** Methods that no Bitcoin Core has. */
+/** Methods that Bitcoin Core does not have. */
 const OURS_ALONE = [
   ...['estimatefee', 'getlistingmetadata', 'getaddressbalance', 'getaddressdeltas', 'getaddressmempool'],
   ...['getaddresstxids', 'getaddressutxos', 'devdoublespend', 'devflood', 'devpay', 'devreorg'],
   ...['createapikey', 'getapikey', 'listapikeys', 'revokeapikey', 'rotateapikey', 'setapikey'],
 ];
 
-/** Methods that Core keeps out of its document. */
+/** Methods that Core's document omits. */
 const HIDDEN = [
   ...['estimaterawfee', 'generateblock', 'generatetoaddress', 'generatetodescriptor', 'invalidateblock'],
   ...['reconsiderblock', 'setmocktime', 'syncwithvalidationinterfacequeue'],
 ];
 
-/** Every place where a method is declared differently from Core's on purpose, and why. */
+/** Intended differences from Core's declarations, with their reasons. */
 const DIFFERENCES: Readonly<Record<string, string>> = {
   'getbalance(avoid_reuse): default': 'it depends on the wallet',
-  'listunspent(addresses): default': 'none is the same as an empty list',
+  'listunspent(addresses): default': 'null means an empty list',
   'listaddressgroupings[][]: another form, array': 'change has no label, neither here nor there',
-  'lockunspent(transactions): default': 'none is the same as an empty list',
+  'lockunspent(transactions): default': 'null means an empty list',
   'send(estimate_mode): default': 'unset is what the configuration says',
   'sendall(estimate_mode): default': 'unset is what the configuration says',
   'gettransaction.bip125-replaceable: not here': 'Core has it for those alone who ask for what is deprecated',
@@ -74,8 +74,8 @@ const DIFFERENCES: Readonly<Record<string, string>> = {
   'getchainstates.chainstates[].snapshot_blockhash: not here': 'no chain is loaded from a snapshot',
   'getdeploymentinfo(blockhash): default': 'the words Core has for it are no hash',
   'getnetworkinfo.softwareversion: ours alone': '`version` is the level of Core that is mirrored',
-  'getnetworkinfo.tx_send_rate: not here': 'no limit of relay to tell of',
-  'getnetworkinfo.inv_buckets: not here': 'no limit of relay to tell of',
+  'getnetworkinfo.tx_send_rate: not here': 'relay has no such limit',
+  'getnetworkinfo.inv_buckets: not here': 'relay has no such limit',
   'getpeerinfo[].mapped_as: not here': 'no map of networks',
   'gettxoutsetinfo.total_unspendable_amount: not here': 'no index of these statistics',
   'gettxoutsetinfo.block_info: not here': 'no index of these statistics',
@@ -83,7 +83,7 @@ const DIFFERENCES: Readonly<Record<string, string>> = {
   'getwalletinfo.warnings: ours alone': 'what an operator should know of the wallet',
 };
 
-/** The document itself: the outside structure was stripped of descriptions. */
+/** Differences of the document itself. Core's structure in the vectors has no descriptions. */
 const OF_THE_DOCUMENT = [
   '.info.description: ours alone',
   '.methods[].description: ours alone',
@@ -106,7 +106,7 @@ describeWithVectors('methods as they are declared', () => {
     ]),
   );
 
-  test('parameters, results and categories are those of Bitcoin Core, but for the differences named here', () => {
+  test('parameters, results and categories are those of Bitcoin Core except for the listed differences', () => {
     const found = document.methods.flatMap((method) => {
       const theirs = core.get(method.name);
       return theirs ? differences(method, theirs) : [];
@@ -119,7 +119,7 @@ describeWithVectors('methods as they are declared', () => {
     );
   });
 
-  test('what Core does not document is hidden here as well, or ours alone', () => {
+  test('a method that Core does not document is hidden, or exists only here', () => {
     for (const { name, 'x-bitcoin-category': category } of document.methods)
       if (!core.has(name)) expect([...(category === 'hidden' ? HIDDEN : OURS_ALONE)]).toContain(name);
       else expect(category).not.toBe('hidden');

@@ -12,14 +12,14 @@ import { createPsbt } from '../../src/wallet/psbt/psbt.ts';
 
 const RANGED =
   'tpubD6NzVbkrYhZ4WaWSyoBvQwbpLkojyoTZPRsgXELWz3Popb3qkjcJyJUGLnL4qHHoQvao8ESaAstxYSnhyswJ76uZPStJRJCTKvosUCJZL5B/*';
-/** Of nobody; each stands for itself. */
+/** Addresses without transactions, all different. */
 const ADDRESSES = Array.from(
   { length: 100 },
   (_, i) => addressOf(Uint8Array.of(0, 20, ...new Uint8Array(19), i), regtest.address)!,
 );
 const EMPTY = { txs: { byTxid: () => null }, coins: { get: () => null }, scripts: { totals: () => null } };
 
-/** Without anything in the mempool, or in the chain unless `reads` says so. */
+/** Environment with an empty mempool, and with an empty chain unless `reads` is given. */
 function run(
   expectWork: ReadEnv['expectWork'],
   name: string,
@@ -48,7 +48,7 @@ const manyInputs = (count: number) => ({
   locktime: 0,
 });
 
-describe('the front does no long work', () => {
+describe('the main thread does no long work', () => {
   const hex = transactionBytes(manyInputs(1000)).toHex();
   const KEY = '0279be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798';
   const inputs = Array.from({ length: 1000 }, (_, vout) => ({ txid: '11'.repeat(32), vout }));
@@ -72,7 +72,7 @@ describe('the front does no long work', () => {
   for (const [name, params] of Object.entries(cases))
     test(name, () => expect(() => run(frontBudget(), name, params)).toThrow(NeedsWorker));
 
-  test('what everybody asks for is short', () => {
+  test('the most frequent calls are short', () => {
     const small = transactionBytes(manyInputs(2)).toHex();
     expect(run(frontBudget(), 'decoderawtransaction', [small])).toMatchObject({ version: 2 });
     expect(run(frontBudget(), 'getaddresstxids', [{ addresses: ADDRESSES.slice(0, 20) }])).toEqual([]);
@@ -80,7 +80,7 @@ describe('the front does no long work', () => {
   });
 });
 
-describe('what takes long ends when nobody waits for it', () => {
+describe('a long call ends when its caller has left', () => {
   const tx = manyInputs(100);
   const psbt = encodePsbtBase64(createPsbt(tx, 2));
   const cases: Record<string, readonly unknown[]> = {
@@ -104,8 +104,8 @@ describe('what takes long ends when nobody waits for it', () => {
     });
 });
 
-describe('how much there may be', () => {
-  test('keys of a call', () => {
+describe('bounds of a call', () => {
+  test('a call derives a bounded number of keys', () => {
     const keys = Array.from({ length: 6 }, () => RANGED).join();
     const object = { desc: `wsh(multi(1,${keys}))`, range: 999_999 };
     const refusal = { rpcCode: -8, message: 'Range is too large' };
@@ -113,8 +113,8 @@ describe('how much there may be', () => {
     expect(() => run(() => {}, 'utxoupdatepsbt', ['', [object]])).toThrow(expect.objectContaining(refusal));
   });
 
-  test('transactions that a PSBT is filled with', () => {
-    // Each input brings the whole of what it spends, the same one again and again.
+  test('the transactions added to a PSBT are bounded', () => {
+    // Every input adds the whole transaction that it spends, here always the same one.
     const parsed = { tx: manyInputs(1), raw: { length: 60_000_000 } };
     const reads = { txs: { byTxid: () => ({}) }, transaction: () => ({ parsed }) };
     const psbt = (inputs: number) => encodePsbtBase64(createPsbt(manyInputs(inputs), 2));

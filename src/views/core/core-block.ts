@@ -9,10 +9,10 @@ import type { HeaderRecord } from '../../storage/header-store.ts';
 import { txidList } from '../rest/block-view.ts';
 import { coreTx } from './core-tx.ts';
 
-/** Microseconds to write one byte of a block as JSON with its transactions. */
+/** Microseconds per byte of a block to write it as JSON with its transactions. */
 const JSON_US_PER_BYTE = 0.2;
 
-/** A header as Core's RPC shows it; `nTx` is 0 where the body is not there. */
+/** Returns a header in the form of Core's RPC. `nTx` is 0 if the body is not stored. */
 export function coreHeader(env: ReadEnv, block: HeaderRecord) {
   const { header, confirmations, medianTime, nextHash } = blockFacts(env, block);
   const { bits, target, difficulty } = workFields(header.bits);
@@ -36,7 +36,7 @@ export function coreHeader(env: ReadEnv, block: HeaderRecord) {
   };
 }
 
-/** A block as Core's RPC shows it: with ids at verbosity 1, transactions at 2, and what they spent at 3. */
+/** Returns a block in the form of Core's RPC: with txids at verbosity 1, transactions at 2, and spent outputs at 3. */
 export function coreBlock(env: ReadEnv, block: HeaderRecord, verbosity: number) {
   const inActiveChain = env.reads.headers.isActive(block);
   const size = block.body!.size;

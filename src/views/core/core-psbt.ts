@@ -28,7 +28,7 @@ import { decodedTx } from './decoded-tx.ts';
 
 type Format = Pick<NetworkParams, 'address'>;
 
-/** A PSBT as Core's decodepsbt shows it. */
+/** Returns a PSBT in the form of Core's decodepsbt. */
 export function corePsbt(psbt: Psbt, params: Format) {
   const { version, modifiable } = psbt;
   const fee = feeOf(psbt);
@@ -58,7 +58,7 @@ export function corePsbt(psbt: Psbt, params: Format) {
   };
 }
 
-/** Null where an input's amount is not known, or any amount cannot be. */
+/** Returns the fee; null if an amount of an input is unknown, or any amount is out of range. */
 function feeOf({ inputs, outputs }: Psbt): bigint | null {
   const spent = inputs.map(spentOutput);
   if (!spent.every((output) => output !== null)) return null;

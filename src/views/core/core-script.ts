@@ -8,7 +8,7 @@ import { addChecksum } from '../../wallet/descriptor/checksum.ts';
 
 type Format = Pick<NetworkParams, 'address'>;
 
-/** An output script as Core's RPC shows it; without `address` where it has none. */
+/** Returns an output script in the form of Core's RPC; `address` is absent if it has none. */
 export function coreScript(script: Uint8Array, params: Format) {
   const { type } = scriptType(script);
   const address = addressOf(script, params.address);
@@ -21,7 +21,7 @@ export function coreScript(script: Uint8Array, params: Format) {
   };
 }
 
-/** The descriptor Core infers for a script of which nothing else is known, with its checksum. */
+/** Returns the descriptor, with checksum, that Core infers from a script alone. */
 export function inferDescriptor(script: Uint8Array, { address: format }: Format): string {
   const { type, solutions } = scriptType(script);
   if (type === 'pubkey' && !isHybrid(solutions[0]!)) return addChecksum(`pk(${solutions[0]!.toHex()})`);
@@ -35,7 +35,7 @@ export function inferDescriptor(script: Uint8Array, { address: format }: Format)
   return addChecksum(address === null ? `raw(${script.toHex()})` : `addr(${address})`);
 }
 
-/** Uncompressed, with the parity of Y in its first byte: no descriptor has such keys. */
+/** Hybrid keys are uncompressed with the parity of Y in the first byte. No descriptor allows them. */
 function isHybrid(key: Uint8Array): boolean {
   return key[0] === 6 || key[0] === 7;
 }

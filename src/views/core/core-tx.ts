@@ -12,8 +12,8 @@ import { coreScript } from './core-script.ts';
 const UNCONFIRMED_HEIGHT = 0x7fff_ffff;
 
 /**
- * A transaction as Core's RPC shows it. `fee` where it is known and `withFee`; the coins that were spent with
- * `withPrevouts`.
+ * Returns a transaction in the form of Core's RPC: with `withFee` including the fee, if it is known, and with
+ * `withPrevouts` including the spent coins.
  */
 export function coreTx(
   facts: TxFacts,

@@ -2,7 +2,7 @@ import type { NetworkParams } from '../../params/network-params.ts';
 import { isCoinbase, type Transaction, transactionBytes, txidOf, wtxidOf } from '../../primitives/transaction.ts';
 import { coreTx } from './core-tx.ts';
 
-/** A transaction that need not be known, as Core's RPC shows it; without its hex. */
+/** Returns any transaction in the form of Core's RPC, without its hex. */
 export function decodedTx(tx: Transaction, params: Pick<NetworkParams, 'address'>) {
   const parsed = {
     tx,

@@ -7,7 +7,7 @@ import { keyOriginOfXOnly, type SigningProvider } from '../../wallet/keys/signin
 
 type Format = Pick<NetworkParams, 'address'>;
 
-/** What kind of output an address stands for. Core's DescribeAddress. */
+/** Returns the kind of an output script. Core's DescribeAddress. */
 export function describeScript(script: Uint8Array) {
   const { type, solutions } = scriptType(script);
   switch (type) {
@@ -34,7 +34,7 @@ function witness(isscript: boolean, version: number, program: Uint8Array) {
   return { isscript, iswitness: true, witness_version: version, witness_program: program.toHex() };
 }
 
-/** What is known of the keys and scripts behind an output. Core's DescribeWalletAddress without the first part. */
+/** Returns the known keys and scripts of an output script. Core's DescribeWalletAddress without DescribeAddress. */
 export function describeKnown(script: Uint8Array, data: SigningProvider, params: Format): Record<string, unknown> {
   const { type, solutions } = scriptType(script);
   if (type === 'pubkeyhash') {
@@ -67,7 +67,7 @@ function describeInner(script: Uint8Array, data: SigningProvider, params: Format
   };
 }
 
-/** Where the one key of an output comes from; null where it has none, or that is not known. */
+/** Returns the origin of the single key of an output script; null if it has no single key or the origin is unknown. */
 export function originOf(script: Uint8Array, data: SigningProvider): KeyOrigin | null {
   const { type, solutions } = scriptType(script);
   if (type === 'pubkeyhash' || type === 'witness_v0_keyhash') return data.keyOrigin(solutions[0]!);
@@ -81,7 +81,7 @@ export function originOf(script: Uint8Array, data: SigningProvider): KeyOrigin |
   return taproot?.merkleRoot === null ? keyOriginOfXOnly(data, taproot.internalKey) : null;
 }
 
-/** `m/84h/0h/0h/0/5` */
+/** Returns the derivation path of a key, such as `m/84h/0h/0h/0/5`. */
 export function pathText({ path }: KeyOrigin): string {
   return `m${formatKeyPath(path)}`;
 }

@@ -8,11 +8,11 @@ import type { WalletView } from '../../wallet/read/wallet-view.ts';
 import { TxStateCode } from '../../wallet/store/wallet-schema.ts';
 import type { WalletTxRecord } from '../../wallet/store/wallet-tx-store.ts';
 
-/** Which entries of a transaction are listed, and how. */
+/** Selection and form of the listed entries of a transaction. */
 export interface EntryOptions {
-  /** Confirmations from which on received outputs are listed. */
+  /** Confirmations that received outputs need to be listed. */
   readonly minDepth: number;
-  /** With what there is to say of the transaction itself. */
+  /** Whether entries include the members about the whole transaction. */
   readonly long: boolean;
   /** Only outputs received with this label; null lists all. */
   readonly label: string | null;
@@ -28,14 +28,14 @@ interface ListedOutput {
   readonly mine: boolean;
 }
 
-/** Shows transactions of a wallet as Core's RPC does, on one state of its file. */
+/** Shows transactions of one snapshot of a wallet in the form of Core's RPC. */
 export class WalletTxViews {
   readonly #view: WalletView;
   readonly #params: Format;
   readonly #amount: (satoshis: number) => unknown;
   readonly #descriptors = new Map<number, string>();
 
-  /** `amount` makes of satoshis what is shown. */
+  /** `amount` converts satoshis to the shown value. */
   constructor(view: WalletView, params: Format, amount: (satoshis: number) => unknown = coins) {
     this.#view = view;
     this.#params = params;
@@ -43,7 +43,7 @@ export class WalletTxViews {
     for (const { id, normalized } of view.reads.keys.descriptors()) this.#descriptors.set(id, normalized);
   }
 
-  /** What was sent, then what was received. */
+  /** Returns the entries of a transaction: outputs sent, then outputs received. */
   entries(tx: WalletTxRecord, { minDepth, long, label, includeChange }: EntryOptions): object[] {
     const { outputs, fee } = this.#listed(tx, includeChange);
     const about = long ? this.about(tx) : {};
@@ -85,7 +85,10 @@ export class WalletTxViews {
     return entries;
   }
 
-  /** The latest entries, the newest transaction first, behind so many; with a label only what was received with it. */
+  /**
+   * Returns `count` entries after the `skip` latest ones, the newest transaction first. With a label only outputs that
+   * were received with it are counted.
+   */
   latest(label: string | null, count: number, skip: number): object[] {
     const options = { minDepth: 0, long: true, label, includeChange: false };
     const entries: object[] = [];
@@ -102,7 +105,7 @@ export class WalletTxViews {
     return entries.slice(0, count);
   }
 
-  /** What is to be said of the transaction as a whole. */
+  /** Returns the members about the transaction as a whole. */
   about(tx: WalletTxRecord) {
     const { reads } = this.#view;
     const conflicts = tx.coinbase ? [] : reads.txs.rivals(tx.id);
@@ -135,17 +138,17 @@ export class WalletTxViews {
     };
   }
 
-  /** The descriptors that make a script. */
+  /** Returns the descriptors of the wallet with this script. */
   parents(script: Uint8Array): string[] {
     return this.#view.reads.keys.scripts(script).map(({ descriptor }) => this.#descriptors.get(descriptor)!);
   }
 
-  /** Whether a script is ours and in no book: Core takes that for change. */
+  /** Whether an own script has no label, which is Core's rule for change. */
   isChange(script: Uint8Array): boolean {
     return this.#view.isChange(script, this.#params);
   }
 
-  /** How many entries each transaction has, the newest first, without looking at them. */
+  /** Yields the number of entries of each transaction, the newest first, without reading the entries. */
   *#outlined(): Generator<{ id: number; listed: number }> {
     const { reads } = this.#view;
     for (const tx of reads.outlines()) {
@@ -160,7 +163,7 @@ export class WalletTxViews {
     for (const tx of this.#view.reads.paidTo(label)) yield { id: tx.id, listed: this.#view.depth(tx) < 0 ? 0 : tx.own };
   }
 
-  /** Where we sent something, every output but change; else those that are ours. */
+  /** Returns all outputs except change of a transaction that the wallet sent, and the own outputs of any other. */
   #listed(tx: WalletTxRecord, includeChange: boolean): { outputs: ListedOutput[]; fee: number } {
     const { txs } = this.#view.reads;
     const mine = txs.coinsOf(tx.id);

@@ -8,11 +8,11 @@ import { blockFacts, hex8, workFields } from '../../queries/block-facts.ts';
 import type { ReadEnv } from '../../queries/read-env.ts';
 import type { HeaderRecord } from '../../storage/header-store.ts';
 
-/** A block in REST; without `txids` where `summary` is asked for. Throws `block_not_found` where its body is not there. */
+/** Returns a block in the form of REST; `summary` omits `txids`. Throws `block_not_found` if its body is not stored. */
 export function blockView(env: ReadEnv, block: HeaderRecord, { summary = false } = {}) {
   const { stats, body } = block;
   if (!stats || !body)
-    return fail('block_not_found', 'the body of this block is not there', { tipHeight: env.tip.height });
+    return fail('block_not_found', 'the body of this block is not stored', { tipHeight: env.tip.height });
   const facts = blockFacts(env, block);
   const { header, medianTime, nextHash } = facts;
   const coinbase = coinbaseOf(env, facts);
@@ -48,7 +48,7 @@ export function blockView(env: ReadEnv, block: HeaderRecord, { summary = false }
   };
 }
 
-/** Hashes of 32 bytes one after the other, in display order. */
+/** Returns packed hashes of 32 bytes in display order. */
 export function txidList(hashes: Uint8Array): string[] {
   const reversed = hashes.toReversed().toHex();
   const list: string[] = [];
@@ -56,7 +56,7 @@ export function txidList(hashes: Uint8Array): string[] {
   return list;
 }
 
-/** What a coinbase says in ASCII; everything else is left out. */
+/** Returns the printable ASCII characters of a coinbase script. */
 function printable(bytes: Uint8Array): string {
   return String.fromCharCode(...bytes.filter((byte) => byte >= 0x20 && byte <= 0x7e));
 }

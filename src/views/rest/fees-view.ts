@@ -1,6 +1,9 @@
 import { FEE_TARGETS, type FeeReport } from '../../mempool/fees/fee-estimator.ts';
 
-/** What fees are at, sat/vB. `minFeerate`: satoshis per 1,000 virtual bytes that enter the mempool at this moment. */
+/**
+ * Returns the recommended feerates in sat/vB. `minFeerate` is the lowest feerate that the mempool accepts at present,
+ * satoshis per 1,000 virtual bytes.
+ */
 export function feesView(
   report: FeeReport | null,
   minFeerate: number,

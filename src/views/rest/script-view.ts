@@ -10,7 +10,7 @@ export interface ScriptView {
   address: string | null;
 }
 
-/** An output script in REST. */
+/** Returns an output script in the form of REST. */
 export function scriptView(script: Uint8Array, { address }: Pick<NetworkParams, 'address'>): ScriptView {
   return {
     hex: script.toHex(),

@@ -21,7 +21,7 @@ import { scriptToAsm } from '../../script/asm.ts';
 import { isUnspendable } from '../../script/templates.ts';
 import { scriptView } from './script-view.ts';
 
-/** TxStatus: where a transaction stands. */
+/** Returns the TxStatus of a transaction: its block and its confirmations. */
 export function statusView({ tip }: Pick<ReadEnv, 'tip'>, place: TxFacts['place']) {
   if (!place)
     return {
@@ -42,7 +42,7 @@ export function statusView({ tip }: Pick<ReadEnv, 'tip'>, place: TxFacts['place'
   };
 }
 
-/** A transaction in REST. `withMempool` false leaves out what only the mempool knows: what spends it now. */
+/** Returns a transaction in the form of REST. With `withMempool` false, spends in the mempool are ignored. */
 export function txView(env: ReadEnv, facts: TxFacts, { withMempool = true } = {}) {
   const { parsed, isCoinbase, spent, place } = facts;
   const { tx } = parsed;
@@ -72,7 +72,7 @@ export function txView(env: ReadEnv, facts: TxFacts, { withMempool = true } = {}
   };
 }
 
-/** How a transaction stands in the mempool. */
+/** Returns the members about a transaction in the mempool. */
 function mempoolView({ mempool, settings }: ReadEnv, { slot, seq, time, unbroadcast, replaced }: Unconfirmed) {
   const { entries } = mempool;
   const ancestors = ancestorsOf(entries, slot);
@@ -86,7 +86,7 @@ function mempoolView({ mempool, settings }: ReadEnv, { slot, seq, time, unbroadc
     ancestorVsize: vsizeOfAll(ancestors),
     ancestorFee: ancestors.reduce((sum, each) => sum + entries.modifiedFee(each), 0),
     descendantCount: descendantsOf(entries, slot).length,
-    // Of a transaction that is mined alone it is the same as its own.
+    // A transaction in a chunk of its own has its own feerate.
     effectiveFeeRate: feeRate(chunk.fee, vsizeOfAll(chunk.slots)),
     unbroadcast,
     replaces: replaced.map(hashToHex),
@@ -119,9 +119,9 @@ function outputView(env: ReadEnv, facts: TxFacts, output: TxOutput, n: number, w
   };
 }
 
-/** Whether an output is spent in the chain or by the mempool; null where nobody can spend it, or nobody can tell. */
+/** Whether an output is spent in the chain or by the mempool; null if it is unspendable or this is unknown. */
 function isSpent(env: ReadEnv, { parsed, place, unconfirmed }: TxFacts, vout: number, withMempool: boolean) {
-  // The genesis coinbase never entered the set.
+  // The genesis coinbase was never added to the set of coins.
   if (isUnspendable(parsed.tx.outputs[vout]!.scriptPubKey) || place?.block.height === 0) return null;
   if (!place && !unconfirmed) return null;
   const outpoint = { txid: parsed.txid, vout };

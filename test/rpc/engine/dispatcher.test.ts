@@ -17,7 +17,7 @@ async function loggedOf(error: unknown, signal: AbortSignal): Promise<string[]> 
   return logged;
 }
 
-test('a fault is logged, and that the caller has left is none', async () => {
+test('a fault is logged, and a caller that has left is no fault', async () => {
   expect(await loggedOf(new Error('damaged'), new AbortController().signal)).toEqual(['JSON-RPC call failed']);
   const left = AbortSignal.abort();
   expect(await loggedOf(left.reason, left)).toEqual([]);

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { NumberText, parseJson } from '../../../src/rpc/engine/json.ts';
 
-/** Numbers as they may be written; what JSON.parse makes of most of them reads differently. */
+/** Valid forms of numbers, most of which JSON.parse does not preserve. */
 const NUMBERS = [
   '0',
   '-0',
@@ -19,7 +19,7 @@ const NUMBERS = [
   '1e400',
 ];
 
-test.each(NUMBERS)('%s keeps its text wherever it stands', (digits) => {
+test.each(NUMBERS)('%s keeps its text in every position', (digits) => {
   for (const text of [
     digits,
     `[${digits}]`,
@@ -30,12 +30,12 @@ test.each(NUMBERS)('%s keeps its text wherever it stands', (digits) => {
   expect(parseJson(digits)).toBeInstanceOf(NumberText);
 });
 
-test('numbers within strings are no numbers', () => {
+test('digits within strings are not numbers', () => {
   for (const text of ['"1.5"', '["1e5","\\\\",1]', '{"a":"\\\\\\"1.5","1.5":2}'])
     expect(JSON.stringify(parseJson(text))).toBe(text);
 });
 
-test('a member that is called __proto__ is a member and no prototype', () => {
+test('a member named __proto__ does not become the prototype', () => {
   for (const number of ['1', '1.5']) {
     const value = parseJson(`{"__proto__":${number},"a":{"__proto__":{"b":${number}}}}`);
     expect(Object.getPrototypeOf(value)).toBe(Object.prototype);
@@ -44,7 +44,7 @@ test('a member that is called __proto__ is a member and no prototype', () => {
   }
 });
 
-test('what is not JSON is refused', () => {
+test('invalid JSON is rejected', () => {
   for (const text of ['', '01', '1.', '.5', '+1', '1 2', '[1,]', '{"a":1,}', '-', '"', '"\\', 'NaN', '[1', "{'a':1}"])
     expect(() => parseJson(text)).toThrow(SyntaxError);
   expect(() => parseJson('['.repeat(200_000) + ']'.repeat(200_000))).toThrow();

@@ -9,7 +9,7 @@ import { RPC_METHODS } from '../../../src/rpc/methods/methods.ts';
 
 const COIN = 100_000_000n;
 
-test('amounts are read from their digits', () => {
+test('amounts are parsed from their digits', () => {
   const read = (digits: string) => readAmount(new NumberText(digits));
   expect(read('0.00000001')).toBe(1n);
   expect(read('0.1')).toBe(10_000_000n);
@@ -42,13 +42,13 @@ test('numbers keep the text they were written with', () => {
   );
 });
 
-test('methods that spend take by name what Core takes by name', () => {
+test('methods that spend accept the same named arguments as Core', () => {
   const read = (method: string, json: string) => readArguments(RPC_METHODS.get(method)!, parseJson(json));
   const outputs = '"outputs":[{"data":"00"}]';
   const settings = (json: string) => JSON.stringify(read('send', `{${outputs},${json}}`)[4]);
   expect(settings('"change_address":"x","lock_unspents":true')).toBe('{"lock_unspents":true,"change_address":"x"}');
   expect(settings('"options":{"changeAddress":"x"}')).toBe('{"changeAddress":"x"}');
-  // There is a place of its own for it.
+  // conf_target has a position of its own.
   expect(settings('"conf_target":6')).toBe('{}');
   for (const [method, name] of [
     ['send', 'changeAddress'],
@@ -65,7 +65,7 @@ test('methods that spend take by name what Core takes by name', () => {
   );
 });
 
-test('named arguments find their places', () => {
+test('named arguments are converted to positions', () => {
   const params = [
     text('a'),
     optional(text('b', { aliases: ['bee'] }), ''),
@@ -87,7 +87,7 @@ test('named arguments find their places', () => {
   expect(() => place('{"args":5}')).not.toThrow();
 });
 
-test('sixteen requests of one key run, sixty-four wait, the next is refused; other keys do not care', async () => {
+test('sixteen requests of one key run, sixty-four wait and the next is refused, without an effect on other keys', async () => {
   const queue = new KeyQueue(16, 64);
   const gate = Promise.withResolvers<void>();
   let running = 0;

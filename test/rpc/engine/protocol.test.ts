@@ -10,7 +10,7 @@ describeWithVectors('JSON-RPC over HTTP', () => {
 
   const notFound = '{"code":-32601,"message":"Method not found"}';
   const invalid = (message: string) => `{"code":-32600,"message":"${message}"}`;
-  // Name, body, HTTP status, reply; after the answers of Bitcoin Core to the same bodies.
+  // Name, body, HTTP status and reply. The replies are those of Bitcoin Core to the same bodies.
   const matrix: [string, string, number, string][] = [
     ['2.0', '{"jsonrpc":"2.0","id":1,"method":"getblockcount"}', 200, '{"jsonrpc":"2.0","result":160,"id":1}'],
     ['1.0', '{"jsonrpc":"1.0","id":"x","method":"getblockcount"}', 200, '{"result":160,"error":null,"id":"x"}'],
@@ -195,7 +195,7 @@ describeWithVectors('JSON-RPC over HTTP', () => {
       expect({ status: response.status, body: (await response.text()).trimEnd() }).toEqual({ status, body: reply });
     });
 
-  test('named arguments after leading positional ones', async () => {
+  test('named arguments may follow leading positional ones', async () => {
     const args = async (params: unknown) => {
       const response = await api.post('/', JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'getblock', params }));
       return ((await response.json()) as { result: string }).result.slice(0, 20);
@@ -206,7 +206,7 @@ describeWithVectors('JSON-RPC over HTTP', () => {
     expect(await args({ verbose: 0, blockhash: GENESIS.toUpperCase() })).toBe(raw);
   });
 
-  test('options may be given flat, but not twice', async () => {
+  test('members of options may be named arguments, but not twice', async () => {
     const call = async (params: unknown) =>
       (await (
         await api.post('/', JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'estimatesmartfee', params }))
@@ -218,7 +218,7 @@ describeWithVectors('JSON-RPC over HTTP', () => {
     expect((await call([2, 'economical', { odd: 1 }])).error?.code).toBe(-3);
   });
 
-  test('types of content', async () => {
+  test('media types of requests', async () => {
     const body = '{"jsonrpc":"2.0","id":1,"method":"getblockcount"}';
     for (const type of [
       'application/json',
@@ -227,7 +227,7 @@ describeWithVectors('JSON-RPC over HTTP', () => {
       'application/x-www-form-urlencoded',
     ])
       expect((await api.post('/', body, { 'content-type': type })).status).toBe(200);
-    // Clients of Bitcoin Core compare the whole of it.
+    // Clients of Bitcoin Core compare the whole header.
     for (const sent of [body, `[${body}]`, '{', '{"method":"x"}', '{"method":"getblockhash","params":[-1]}'])
       expect((await api.post('/', sent)).headers.get('content-type')).toBe('application/json');
     const refused = await api.post('/', body, { 'content-type': 'application/xml' });
@@ -236,20 +236,20 @@ describeWithVectors('JSON-RPC over HTTP', () => {
     expect([jsonrpc, error.code, id]).toEqual(['2.0', -32015, null]);
   });
 
-  test('more than 1000 calls at once are refused, 1000 are not', async () => {
+  test('a batch of 1000 calls is accepted, a longer one is rejected', async () => {
     const call = { jsonrpc: '2.0', id: 1, method: 'getblockcount' };
     expect((await api.post('/', JSON.stringify(Array(1001).fill(call)))).status).toBe(400);
     const response = await api.post('/', JSON.stringify(Array(1000).fill(call)));
     expect(((await response.json()) as unknown[]).length).toBe(1000);
   });
 
-  test('GET is refused, and says what is allowed', async () => {
+  test('GET is rejected with the allowed methods', async () => {
     const response = await api.get('/');
     expect([response.status, response.headers.get('allow')]).toEqual([405, 'POST']);
   });
 });
 
-test('a call is understood as far as it can be', () => {
+test('a malformed call is parsed as far as possible', () => {
   expect(readCall([])).toMatchObject({ version: 'legacy', id: 'null' });
   expect(readCall({ jsonrpc: '2.0', method: 'a', id: 'x' })).toMatchObject({ id: '"x"', method: 'a', invalid: null });
 });

@@ -10,13 +10,13 @@ const body = (pieces: JsonPieces) =>
   replyBody(pieces, (encoded, length) => new ReplyLedger(limits).stream(encoded, length, to));
 const sent = async (pieces: JsonPieces) => new Response(body(pieces)).text();
 
-describe('a reply arrives whole', () => {
+describe('a reply arrives completely', () => {
   const long = (length: number) => `"${'0123456789'.repeat(length / 10)}"`;
   for (const [name, pieces] of [
     ['short', ['{"a":', bytes('[1,2]'), ',"b":"ü𝄞"}']],
     ['of some length, whole', ['[', bytes(long(200_000)), ',', long(200_000), ',"ü"]']],
     ['the longest, in pieces', ['[', bytes(long(5_000_000)), ',', long(5_000_000), ']']],
-    // Wherever it is cut, some character of two halves is there.
+    // A surrogate pair stands at every possible boundary.
     ['the longest, of characters of two halves', ['x', '𝄞'.repeat(5_000_000)]],
   ] as const satisfies [string, JsonPieces][])
     test(name, async () => {
@@ -24,23 +24,23 @@ describe('a reply arrives whole', () => {
     });
 });
 
-test('others have their turn while the longest is sent, and nothing more is made once its reader has left', async () => {
+test('a long reply is sent in slices, and no slice is encoded after its reader has left', async () => {
   const reader = (body(['a'.repeat(20_000_000)]) as ReadableStream<Uint8Array>).getReader();
-  let turns = 0;
+  let slices = 0;
   let going = true;
   const turn = () => {
-    turns++;
+    slices++;
     if (going) setImmediate(turn);
   };
   turn();
   for (let read = 0; read < 10; read++) expect((await reader.read()).value!.length).toBeLessThan(1_000_000);
-  expect(turns).toBeGreaterThan(5);
+  expect(slices).toBeGreaterThan(5);
   await reader.cancel();
   expect((await reader.read()).done).toBe(true);
   going = false;
 });
 
-test('many texts are put together to fewer', () => {
+test('many short texts are joined into few pieces', () => {
   const writer = new PieceWriter();
   const texts = Array.from({ length: 10_000 }, (_, i) => `${i},`);
   for (const text of texts) writer.add(text.repeat(5));

@@ -18,7 +18,7 @@ import {
 
 const block = obj({ hash: hashStr(), fee: maybe(coinAmount('in all')), tx: arr(obj({ n: int() }), 'in order') });
 
-test('a schema as JSON Schema', () => {
+test('a schema is converted to JSON Schema', () => {
   expect(jsonSchema(block)).toEqual({
     type: 'object',
     properties: {
@@ -45,7 +45,7 @@ test('a schema as JSON Schema', () => {
   });
 });
 
-test('a schema as a person reads it', () => {
+test('a schema is written as text with one line per member', () => {
   expect(schemaText(anyOf(nil('unknown'), block)).split('\n')).toEqual([
     'null                                       unknown',
     'or',

@@ -6,7 +6,7 @@ import { extractSecrets, revealed } from '../../../src/rpc/engine/secret-texts.t
 const METHODS = ['walletpassphrase'];
 const bytesOf = (text: string) => new TextEncoder().encode(text);
 
-/** What the interface reads with the strings of parameters kept apart, and made strings again. */
+/** Returns the request as it is parsed after its secrets were extracted and revealed again. */
 function roundTrip(text: string): unknown {
   const taken = extractSecrets(bytesOf(text), METHODS);
   if (!taken) return parseJson(text);
@@ -18,7 +18,7 @@ function roundTrip(text: string): unknown {
 describe('secrets of a request', () => {
   const body = '{"method":"walletpassphrase","id":"walletpassphrase","params":["open sesame",60]}';
 
-  test('never become strings, and leave neither the request nor themselves behind', () => {
+  test('never become strings and are overwritten in the request and in themselves', () => {
     const bytes = bytesOf(body);
     const taken = extractSecrets(bytes, METHODS)!;
     expect(taken.text).not.toContain('sesame');
@@ -34,7 +34,7 @@ describe('secrets of a request', () => {
     expect(secret.bytes).toEqual(new Uint8Array(11));
   });
 
-  test('are taken by name and from batches as well', () => {
+  test('are extracted from named arguments and from batches as well', () => {
     const named = '{"params":{"passphrase":"a","timeout":1,"params":["b"]},"method":"walletpassphrase"}';
     for (const text of [named, `[${named},${body}]`, ` [ ${named} ] `]) {
       const taken = extractSecrets(bytesOf(text), METHODS)!;
@@ -43,13 +43,13 @@ describe('secrets of a request', () => {
     }
   });
 
-  test('requests of other methods stay as they are', () => {
+  test('requests of other methods are not changed', () => {
     const other = bytesOf('{"method":"getblock","params":["00"]}');
     expect(extractSecrets(other, METHODS)).toBeNull();
     expect(other).toEqual(bytesOf('{"method":"getblock","params":["00"]}'));
   });
 
-  test('what is no JSON is left to the parser', () => {
+  test('invalid JSON is left to the parser', () => {
     const call = (value: string) => `{"method":"walletpassphrase","params":[${value}]}`;
     const wrong = ['"\n"', '"\\x"', '"\\u12g4"', '"open', '"\\ud800\\u"'];
     for (const value of wrong) {
@@ -65,7 +65,7 @@ describe('secrets of a request', () => {
     expect(extractSecrets(Uint8Array.of(...bytesOf('{"method":"walletpassphrase"'), 0xff), METHODS)).toBeNull();
   });
 
-  test('any request means the same with and without', () => {
+  test('every request has the same meaning with and without extraction', () => {
     const leaf = fc.oneof(fc.string({ unit: 'binary' }), fc.string(), fc.integer(), fc.boolean(), fc.constant(null));
     const { value } = fc.letrec((tie) => ({
       value: fc.oneof({ maxDepth: 4 }, leaf, tie('list'), tie('object')),
@@ -91,7 +91,7 @@ describe('secrets of a request', () => {
     );
   });
 
-  test('half a pair of surrogates is what a text encoder makes of it', () => {
+  test('a lone surrogate becomes the same bytes as in TextEncoder', () => {
     const taken = extractSecrets(
       bytesOf('{"method":"walletpassphrase","params":["\\ud83d!","\\udd11\\ud83d\\udd11"]}'),
       METHODS,

@@ -28,7 +28,7 @@ interface Delta {
 
 const satoshis = (coins: number) => Math.round(coins * 1e8);
 
-describeWithVectors('addresses by JSON-RPC, as Bitcoin Core counts them', () => {
+describeWithVectors('address methods agree with Bitcoin Core', () => {
   const { balances, tip, txoutset } = expectedOfMixedChain();
   const withAddress = balances.filter(({ address }) => address);
   const addresses = withAddress.map(({ address }) => address);
@@ -65,7 +65,7 @@ describeWithVectors('addresses by JSON-RPC, as Bitcoin Core counts them', () => 
       expect(txids).toEqual([...new Set(deltas.map(({ txid }) => txid))]);
     });
 
-  test('several addresses are taken together, each once', async () => {
+  test('several addresses are combined, each once', async () => {
     const sum = withAddress.reduce((all, { balance }) => all + balance, 0);
     expect((await api.rpc<Balance>('getaddressbalance', { addresses })).balance).toBe(sum);
     const twice = { addresses: [addresses[0], addresses[0]] };
@@ -76,7 +76,7 @@ describeWithVectors('addresses by JSON-RPC, as Bitcoin Core counts them', () => 
     expect(coins.map(({ height }) => height)).toEqual(coins.map(({ height }) => height).sort((a, b) => a - b));
   });
 
-  test('a range of heights, and where the chain stood', async () => {
+  test('a range of heights limits the result, and chainInfo adds its blocks', async () => {
     const [address] = addresses;
     const all = await api.rpc<Delta[]>('getaddressdeltas', address);
     const { height } = all[Math.floor(all.length / 2)]!;
@@ -96,7 +96,7 @@ describeWithVectors('addresses by JSON-RPC, as Bitcoin Core counts them', () => 
     });
   });
 
-  test('what is no question', async () => {
+  test('invalid arguments are rejected', async () => {
     expect(await errorOf('getaddressbalance', 'nope')).toEqual([-5, 'Invalid address']);
     expect(await errorOf('getaddressbalance', 5)).toEqual([-5, 'Invalid address']);
     expect(await errorOf('getaddressbalance', {})).toEqual([-5, 'Addresses is expected to be an array']);
@@ -126,13 +126,13 @@ describeWithVectors('addresses by JSON-RPC, as Bitcoin Core counts them', () => 
     test(`scantxoutset ${JSON.stringify(params)}: ${code}`, async () =>
       expect(await errorOf('scantxoutset', ...params)).toEqual([code, message]));
 
-  test('no scan ever goes on', async () => {
+  test('status and abort never find a scan', async () => {
     expect(await api.rpc('scantxoutset', 'status')).toBeNull();
     expect(await api.rpc<boolean>('scantxoutset', 'abort')).toBe(false);
     expect(await api.rpc<Scan>('scantxoutset', 'start', [])).toMatchObject({ unspents: [], total_amount: 0 });
   });
 
-  test('verifychain of a whole chain, at every level', async () => {
+  test('verifychain accepts an intact chain at every level', async () => {
     for (const level of [0, 1, 2, 3, 4]) expect(await api.rpc<boolean>('verifychain', level, 2)).toBe(true);
     expect(await api.rpc<boolean>('verifychain', 3, 0)).toBe(true);
   }, 60_000);

@@ -44,7 +44,7 @@ describe('getblockfilter and getindexinfo', () => {
   const infoOf = async (api: ApiFixture) =>
     (await api.json<{ indexes: { filter: unknown } }>('/api/info')).indexes.filter;
 
-  test('with the index switched off', async () => {
+  test('getblockfilter fails without the index', async () => {
     expect(await errorOf(off, hashAt(5))).toEqual([-1, 'Index is not enabled for filtertype basic']);
     expect(await errorOf(off, NOBODY)).toEqual([-1, 'Index is not enabled for filtertype basic']);
     expect(await errorOf(off, hashAt(5), 'extended')).toEqual([-5, 'Unknown filtertype']);
@@ -53,7 +53,7 @@ describe('getblockfilter and getindexinfo', () => {
     expect(await infoOf(off)).toEqual({ enabled: false, height: null, synced: false });
   });
 
-  test('while the index is being built', async () => {
+  test('an index under construction is reported as not synced', async () => {
     expect(await on.rpc<object>('getindexinfo', NAME)).toEqual({ [NAME]: { synced: false, best_block_height: 0 } });
     for (let i = 0; i < 41; i++) {
       node.clock.advance(1_000);
@@ -69,7 +69,7 @@ describe('getblockfilter and getindexinfo', () => {
     ]);
   });
 
-  test('when it is built', async () => {
+  test('a complete index returns the filters of the chain', async () => {
     node.chain.filters!.buildMissing(1, node.clock);
     await node.take(chain.blocks.slice(101));
     expect(await on.rpc<object>('getindexinfo')).toEqual({
@@ -95,7 +95,7 @@ describe('getblockfilter and getindexinfo', () => {
     ]);
   });
 
-  test('a filter that was damaged is not shown', async () => {
+  test('a damaged filter is not returned', async () => {
     const { position } = node.chain.filters!.findRecord(node.chain.tip.ancestor(107)!)!;
     const file = join(node.dir, 'filters/flt00000.dat');
     const bytes = readFileSync(file);

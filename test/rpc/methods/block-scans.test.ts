@@ -32,7 +32,7 @@ interface Activity {
   height?: number;
 }
 
-/** What each block pays to a script and spends from it, looked up in the blocks themselves. */
+/** Returns the payments of each block to a script and its spends from it, read from the blocks themselves. */
 function touchesOf(chain: RegtestChain, script: string) {
   const outputs = new Map<string, { script: string; value: bigint }>();
   return chain.blocks.map((block) =>
@@ -55,13 +55,13 @@ function touchesOf(chain: RegtestChain, script: string) {
   );
 }
 
-/** A script that the filter of a block holds by chance alone. */
+/** Returns a script that matches the filter of a block by chance. */
 function chanceMatch(blocks: readonly TestBlock[], touched: (script: Uint8Array) => boolean) {
-  // One in 784,931 matches a filter (BIP-158), so that of a hundred blocks with a fifth each none is missed.
+  // A script matches an element with a probability of 1 in 784,931 (BIP-158), so one of a hundred blocks has a match.
   let scripts = Array.from({ length: 160_000 }, (_, i) => Uint8Array.of(0x51, 0x51, i >> 16, i >> 8, i));
   for (const block of blocks) {
     const parsed = block.parsed();
-    // Only the outputs count here: whatever is spent matches as well, but not by chance.
+    // A block with a coinbase only spends nothing, so its filter holds the scripts of its outputs only.
     const filter = basicFilter(parsed, []);
     if (parsed.txs.length > 1 || !matchFilter(filter, block.hash, scripts)) continue;
     while (scripts.length > 1) {
@@ -106,7 +106,7 @@ describe('scanblocks and getdescriptoractivity', () => {
     return [error.code, error.message];
   };
 
-  test('the blocks that pay a script or spend from it', async () => {
+  test('scanblocks finds the blocks that pay a script or spend from it', async () => {
     expect(relevant(0, 160).length).toBeGreaterThan(3);
     expect(touches.flat().some(({ type }) => type === 'spend')).toBe(false);
     expect(await api.rpc<Found>('scanblocks', 'start', [descriptor])).toEqual({
@@ -126,7 +126,7 @@ describe('scanblocks and getdescriptoractivity', () => {
     });
   });
 
-  test('what blocks spend is found as well', async () => {
+  test('scanblocks finds blocks that only spend from a script', async () => {
     const mined = scriptOfDestination(lockOf('p2wpkh'));
     const object = { desc: `raw(${mined.toHex()})` };
     const found = await api.rpc<Found>('scanblocks', 'start', [object], 0, null, 'basic', {
@@ -137,7 +137,7 @@ describe('scanblocks and getdescriptoractivity', () => {
     expect(await api.rpc<Found>('scanblocks', 'start', [], 5, 5)).toMatchObject({ to_height: 5, relevant_blocks: [] });
   });
 
-  test('a match by chance is left out where that is asked for', async () => {
+  test('filter_false_positives omits a match by chance', async () => {
     const { block, script: chance } = chanceMatch(chain.blocks.slice(1), (candidate) =>
       touchesOf(chain, candidate.toHex()).some(({ length }) => length > 0),
     );
@@ -147,10 +147,10 @@ describe('scanblocks and getdescriptoractivity', () => {
     expect((await scan({ filter_false_positives: true })).relevant_blocks).toEqual([]);
   });
 
-  test('one scan at a time, which can be asked after and aborted', async () => {
+  test('one scan runs at a time, and its progress can be queried and the scan aborted', async () => {
     expect(await api.rpc('scanblocks', 'status')).toBeNull();
     expect(await api.rpc<boolean>('scanblocks', 'abort')).toBe(false);
-    // A minute's derivations.
+    // These derivations take a minute.
     const running = api.rpc<Found>('scanblocks', 'start', [{ desc: `wpkh(${TPUB}/*)`, range: 900_000 }], 3);
     while ((await api.rpc('scanblocks', 'status')) === null) await Bun.sleep(1);
     expect(await api.rpc<object>('scanblocks', 'status')).toEqual({ progress: 0, current_height: 3 });
@@ -203,16 +203,16 @@ describe('scanblocks and getdescriptoractivity', () => {
     test(`scanblocks ${JSON.stringify(params).slice(0, 60)}: ${code} ${message}`, async () =>
       expect(await errorOf('scanblocks', params)).toEqual([code, message]));
 
-  test('without the index there is no scan', async () => {
+  test('scanblocks fails without the index', async () => {
     const params = ['start', [descriptor]];
     expect(await errorOf('scanblocks', params, off)).toEqual([-1, 'Index is not enabled for filtertype basic']);
     expect(await off.rpc('scanblocks', 'status')).toBeNull();
   });
 
-  test('what blocks pay to a script', async () => {
+  test('getdescriptoractivity lists payments to a script', async () => {
     const heights = touches.flatMap((found, height) => (found.length > 0 ? [height] : []));
     const hashes = heights.map((height) => hashAt(height));
-    // In any order, and twice.
+    // The blocks may be given in any order and twice.
     const asked = [...hashes.toReversed(), hashes[0], hashAt(1)];
     const { activity } = await api.rpc<{ activity: Activity[] }>('getdescriptoractivity', asked, [descriptor], false);
     const expected = heights.flatMap((height) =>
@@ -222,7 +222,7 @@ describe('scanblocks and getdescriptoractivity', () => {
     expect(activity).toHaveLength(expected.length);
   });
 
-  test('what blocks spend from a script', async () => {
+  test('getdescriptoractivity lists spends from a script', async () => {
     const mined = scriptOfDestination(lockOf('p2wpkh'));
     const params = [[hashAt(120)], [`raw(${mined.toHex()})`], false];
     const { activity } = await api.rpc<{ activity: Activity[] }>('getdescriptoractivity', ...params);
@@ -233,9 +233,9 @@ describe('scanblocks and getdescriptoractivity', () => {
   });
 
   test('errors of getdescriptoractivity are those of Bitcoin Core', async () => {
-    const nobody = '00'.repeat(32);
+    const unknownHash = '00'.repeat(32);
     const ask = (...params: unknown[]) => errorOf('getdescriptoractivity', params);
-    expect(await ask([nobody], [descriptor])).toEqual([-5, 'Block not found']);
+    expect(await ask([unknownHash], [descriptor])).toEqual([-5, 'Block not found']);
     expect(await ask(['ab'], [descriptor])).toEqual([-8, "blockhash must be of length 64 (not 2, for 'ab')"]);
     expect(await ask([], ['addr(x)'], false)).toEqual([-5, 'Address is not valid']);
     expect(await ask([hashAt(1)])).toEqual([
@@ -244,7 +244,7 @@ describe('scanblocks and getdescriptoractivity', () => {
     ]);
   });
 
-  test('a scan belongs to the chain of the block at which it stops', async () => {
+  test('a scan follows the branch of the block at which it stops', async () => {
     await node.take(branch.blocks.slice(156));
     const reads = new ChainReads(node.dir);
     const run = (step: ScanStep) =>
@@ -267,7 +267,7 @@ describe('scanblocks and getdescriptoractivity', () => {
     ]);
   });
 
-  test('where a filter is damaged there is no answer without it', async () => {
+  test('a damaged filter fails the scan', async () => {
     const { position } = node.chain.filters!.findRecord(node.chain.tip.ancestor(107)!)!;
     const file = join(node.dir, 'filters/flt00000.dat');
     const bytes = readFileSync(file);

@@ -9,13 +9,13 @@ interface Running {
   active_commands: { method: string; duration: number }[];
 }
 
-test('stop ends the program as a signal does, when it has answered', async () => {
+test('stop ends the program as a signal does, after the reply', async () => {
   const node = await startNode();
   expect(await node.api.rpc<string>('stop')).toBe('Obverse stopping');
   expect(await node.end()).toEqual({ status: 0, signal: null });
 });
 
-test('getrpcinfo shows what is being answered', async () => {
+test('getrpcinfo lists the running calls', async () => {
   const node = await startNode();
   const waited = node.api.rpc('waitforblockheight', [1]);
   const running = await node.until('the call that waits', async () => {
@@ -29,8 +29,8 @@ test('getrpcinfo shows what is being answered', async () => {
   expect((await node.api.rpc<Running>('getrpcinfo')).active_commands).toHaveLength(1);
 });
 
-test('logging switches debug lines on and off', async () => {
-  // It finds nobody where it dials, and says so.
+test('logging enables and disables debug lines', async () => {
+  // The node dials an address without a listener, and logs that.
   const { node } = await startPeer();
   expect(await node.api.rpc<object>('logging')).toEqual({ debug: false });
   expect(await node.api.rpc<object>('logging', [['all']])).toEqual({ debug: true });
@@ -42,20 +42,20 @@ test('logging switches debug lines on and off', async () => {
   expect(body).toMatchObject({ error: { code: -8, message: 'unknown logging category net' } });
 });
 
-describeWithVectors('what errors say to programs', () => {
+describeWithVectors('errors carry codes for programs', () => {
   const api = startTestApi(mixedChainDir());
   afterAll(() => api.close());
-  const nobody = '00'.repeat(32);
+  const unknownHash = '00'.repeat(32);
 
   const failures: [string, unknown[], number, object | undefined][] = [
-    ['getblock', [nobody], -5, { code: 'block_not_found', details: { tipHeight: 160 } }],
+    ['getblock', [unknownHash], -5, { code: 'block_not_found', details: { tipHeight: 160 } }],
     ['getblockhash', [999], -8, { code: 'block_not_found', details: { tipHeight: 160 } }],
-    ['getrawtransaction', [nobody], -5, { code: 'tx_not_found', details: null }],
-    ['getmempoolentry', [nobody], -5, { code: 'tx_not_found', details: null }],
+    ['getrawtransaction', [unknownHash], -5, { code: 'tx_not_found', details: null }],
+    ['getmempoolentry', [unknownHash], -5, { code: 'tx_not_found', details: null }],
     ['sendrawtransaction', ['00'], -22, { code: 'tx_decode_failed', details: null }],
     ['generatetoaddress', [1, 'nope'], -5, { code: 'invalid_address', details: { reason: 'malformed' } }],
     ['pruneblockchain', [5], -1, { code: 'feature_disabled', details: { feature: 'pruning' } }],
-    // The number says it all.
+    // The code of JSON-RPC is enough.
     ['getblockhash', ['x'], -3, undefined],
     ['nonsense', [], -32601, undefined],
   ];

@@ -28,7 +28,7 @@ describeWithVectors('methods about descriptors, keys and messages', () => {
   };
 
   describe('getdescriptorinfo', () => {
-    test('a private key leaves the descriptor, and the checksum is that of what was given', async () => {
+    test('the canonical form has no private key, and the checksum is that of the given text', async () => {
       const info = await api.rpc<Record<string, unknown>>('getdescriptorinfo', `wpkh(${WIF})`);
       expect(Object.keys(info)).toEqual(['descriptor', 'checksum', 'isrange', 'issolvable', 'hasprivatekeys']);
       expect(info).toMatchObject({ isrange: false, issolvable: true, hasprivatekeys: true });
@@ -36,7 +36,7 @@ describeWithVectors('methods about descriptors, keys and messages', () => {
       expect((info.descriptor as string).endsWith(info.checksum as string)).toBe(false);
     });
 
-    test('several paths', async () => {
+    test('a descriptor with several paths is expanded', async () => {
       const info = await api.rpc<Record<string, unknown>>('getdescriptorinfo', `pkh(${TPRV}/<0;1>/*)`);
       expect(Object.keys(info)[1]).toBe('multipath_expansion');
       expect(info.multipath_expansion).toHaveLength(2);
@@ -55,7 +55,7 @@ describeWithVectors('methods about descriptors, keys and messages', () => {
   });
 
   describe('deriveaddresses', () => {
-    // Those of Bitcoin Core's functional test of the method.
+    // Addresses of Bitcoin Core's functional test of the method.
     const single =
       'wpkh(tprv8ZgxMBicQKsPd7Uf69XL1XwhmjHopUGep8GuEiJDZmbQz6o58LninorQAfcKZWARbtRtfnLcJ5MQ2AtHcQJCCRUcMRvmDUjyEmNUWwx8UbK/1/1/0)#t6wfjs64';
     const ranged =
@@ -66,26 +66,26 @@ describeWithVectors('methods about descriptors, keys and messages', () => {
       'bcrt1qpgptk2gvshyl0s9lqshsmx932l9ccsv265tvaq',
     ];
 
-    test('one, and a range with both ends', async () => {
+    test('one address, and a range with both ends, are derived', async () => {
       expect(await api.rpc<string[]>('deriveaddresses', single)).toEqual([addresses[0]!]);
       expect(await api.rpc<string[]>('deriveaddresses', ranged, [1, 2])).toEqual(addresses.slice(1));
       expect(await api.rpc<string[]>('deriveaddresses', ranged, 2)).toEqual(addresses);
       expect(await api.rpc<string[]>('deriveaddresses', ranged, [0, 0])).toEqual([addresses[0]!]);
     });
 
-    test('of each path', async () => {
+    test('each path has its own list', async () => {
       const text = await checksummed(`wpkh(${TPRV}/1/<1;2>/*)`);
       const [first, second] = await api.rpc<string[][]>('deriveaddresses', text, 1);
       expect(first).toEqual(addresses.slice(0, 2));
       expect(second).toHaveLength(2);
     });
 
-    test('of combo(), without the one that has none', async () => {
+    test('combo() yields the addresses of all its scripts except P2PK', async () => {
       const combo = await checksummed(`combo(${KEYS[0]})`);
       expect(await api.rpc<string[]>('deriveaddresses', combo)).toHaveLength(3);
     });
 
-    test('many are made by a worker', async () => {
+    test('a long range is derived by a worker', async () => {
       const many = await api.rpc<string[]>('deriveaddresses', ranged, [0, 299]);
       expect(many.slice(0, 3)).toEqual(addresses);
       expect(new Set(many).size).toBe(300);
@@ -130,7 +130,7 @@ describeWithVectors('methods about descriptors, keys and messages', () => {
       expect(await errorOf('deriveaddresses', ...params)).toEqual([...error]);
     });
 
-    test('what has no address, or takes a private key', async () => {
+    test('a script without address and a missing private key are errors', async () => {
       const xpub = (await api.rpc<{ descriptor: string }>('getdescriptorinfo', `pkh(${TPRV})`)).descriptor.slice(
         4,
         -10,
@@ -161,7 +161,7 @@ describeWithVectors('methods about descriptors, keys and messages', () => {
       expect(await api.rpc<string[]>('deriveaddresses', made.descriptor)).toEqual([made.address!]);
     });
 
-    test('uncompressed keys have an address of another type, which is said', async () => {
+    test('uncompressed keys yield a legacy address with a warning', async () => {
       const made = await api.rpc<Record<string, unknown>>('createmultisig', 1, [UNCOMPRESSED], 'bech32');
       expect(made.descriptor as string).toStartWith('sh(multi(');
       expect(made.warnings).toEqual([

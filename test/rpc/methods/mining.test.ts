@@ -26,7 +26,7 @@ interface Body<T> {
   readonly error?: { readonly code: number; readonly message: string };
 }
 
-/** Calls whose results may be null; an error comes back as its code and message. */
+/** Makes calls whose results may be null; an error is returned as its code and message. */
 function callerOf(node: () => NodeProcess) {
   return async <T = unknown>(method: string, ...params: unknown[]): Promise<T> => {
     const { body } = await node().api.rpcBody<Body<T>>({ jsonrpc: '2.0', id: 1, method, params });
@@ -37,7 +37,7 @@ function callerOf(node: () => NodeProcess) {
 const RULES = { rules: ['segwit'] };
 const NOBODY = '00'.repeat(32);
 
-// Codes, messages and verdicts are what a running Bitcoin Core answered to the same calls on the same chain.
+// Codes, messages and results are those of a running Bitcoin Core for the same calls on the same chain.
 describe('a miner on regtest', () => {
   const chain = chainWithCoins(8, 'p2wpkh', { startTime: Math.floor(Date.now() / 1000) - 7200, spacing: 10 });
   const parent = spend(
@@ -63,7 +63,7 @@ describe('a miner on regtest', () => {
     expect(await call('setmocktime', now)).toBeNull();
   });
 
-  test('the template names what pays best first, and what needs what', async () => {
+  test('the template lists the best feerates first, with the dependencies', async () => {
     expect(await call('getmininginfo')).not.toHaveProperty('currentblocktx');
     const template = await call<Template>('getblocktemplate', RULES);
     expect(template).toMatchObject({
@@ -87,7 +87,7 @@ describe('a miner on regtest', () => {
     });
     expect(template.transactions.map(({ txid, depends, fee }) => [txid, depends, fee])).toEqual([
       [idOf(parent), [], 1000],
-      // Once for each of its inputs.
+      // The parent is listed once per input of the child.
       [idOf(child), [1, 1], 50_000],
       [idOf(lone), [], 3000],
     ]);
@@ -95,7 +95,7 @@ describe('a miner on regtest', () => {
     expect(await call('getmininginfo')).toMatchObject({ currentblocktx: 3, currentblockweight: weight });
   });
 
-  test('what a request must have', async () => {
+  test('a request needs valid members', async () => {
     const segwit = 'getblocktemplate must be called with the segwit rule set (call with {"rules": ["segwit"]})';
     expect(await call('getblocktemplate', {})).toEqual([-8, segwit]);
     expect(await call('getblocktemplate', { rules: 'segwit' })).toEqual([-8, segwit]);
@@ -105,7 +105,7 @@ describe('a miner on regtest', () => {
     ]);
     for (const mode of [1, 'x'])
       expect(await call('getblocktemplate', { ...RULES, mode })).toEqual([-8, 'Invalid mode']);
-    // What is no text is refused before anything else is looked at, another text after the rules.
+    // A mode that is not a text is rejected first, an unknown text after the rules.
     expect(await call('getblocktemplate', { mode: 1, rules: [1] })).toEqual([-8, 'Invalid mode']);
     expect(await call('getblocktemplate', { mode: 'x', rules: [1] })).toContain(-3);
     expect(await call('getblocktemplate', { ...RULES, longpollid: 'abc' })).toEqual([
@@ -116,7 +116,7 @@ describe('a miner on regtest', () => {
     expect(await propose('zz')).toEqual([-22, 'Block decode failed']);
     expect(await propose('00')).toEqual([-22, 'Block decode failed']);
     expect(await propose('')).toEqual([-22, 'Block decode failed']);
-    // What follows a block is passed over.
+    // Bytes behind a block are ignored.
     expect(await propose(`${chain.build({ work: false }).raw.toHex()}00ff`)).toBeNull();
     expect(await propose('00'.repeat(90))).toBe('inconclusive-not-best-prevblk');
   });
@@ -124,10 +124,10 @@ describe('a miner on regtest', () => {
   const verdicts: [string, () => { raw: Uint8Array }, string | null][] = [
     ['no work', () => chain.build({ work: false }), null],
     ['transactions of the mempool', () => chain.build({ txs: [parent, child], work: false }), null],
-    ['what the tip has', () => chain.tip, 'duplicate'],
+    ['the block of the tip', () => chain.tip, 'duplicate'],
     ['the genesis block', () => chain.blocks[0]!, 'duplicate-inconclusive'],
     ['a missing parent', () => chain.build({ txs: [child] }), 'bad-txns-inputs-missingorspent'],
-    ['too much for the miner', () => chain.build({ coinbaseValue: 50_0000_0001n }), 'bad-cb-amount'],
+    ['too high a coinbase value', () => chain.build({ coinbaseValue: 50_0000_0001n }), 'bad-cb-amount'],
     ['no commitment', () => chain.build({ txs: [parent], commitment: 'none' }), 'unexpected-witness'],
     ['a wrong commitment', () => chain.build({ commitment: 'wrong' }), 'bad-witness-merkle-match'],
     ['an early time', () => chain.build({ time: 100 }), 'time-too-old'],
@@ -147,11 +147,11 @@ describe('a miner on regtest', () => {
       const found = await propose(block().raw.toHex());
       if (name === 'a bad signature') expect(found).toStartWith('block-script-verify-flag-failed (');
       else expect(found).toBe(verdict);
-      // Nothing of it stays.
+      // The proposal is not stored.
       expect(await call('getchaintips')).toHaveLength(1);
     });
 
-  test('generateblock tries what it is given before it does the work', async () => {
+  test('generateblock validates the transactions before the proof of work', async () => {
     for (const submit of [true, false]) {
       const [code, message] = await call<[number, string]>(
         'generateblock',
@@ -180,7 +180,7 @@ describe('a miner on regtest', () => {
     ]);
   });
 
-  test('generatetodescriptor takes descriptors without keys', async () => {
+  test('generatetodescriptor accepts descriptors without keys', async () => {
     const errors = {
       'raw(zz)': 'Raw script is not hex',
       'addr(zz)': 'Address is not valid',
@@ -212,7 +212,7 @@ describe('a miner on regtest', () => {
     expect(await propose(next.raw.toHex())).toBe('duplicate-invalid');
   });
 
-  test('a template serves for five seconds while only the mempool changes', async () => {
+  test('a template is reused for five seconds while only the mempool changes', async () => {
     const before = await call<Template>('getblocktemplate', RULES);
     expect(await call('prioritisetransaction', idOf(lone), 0, 1_000_000)).toBe(true);
     expect((await call<Template>('getblocktemplate', RULES)).transactions[0]!.txid).toBe(idOf(parent));
@@ -221,11 +221,11 @@ describe('a miner on regtest', () => {
     expect(after.transactions[0]!.txid).toBe(idOf(lone));
     expect(after.curtime).toBe(now + 6);
     expect(after.longpollid).not.toBe(before.longpollid);
-    // What was added to its fee is not paid.
+    // A fee delta is not part of the coinbase value.
     expect(after.coinbasevalue).toBe(before.coinbasevalue);
   });
 
-  test('who waits with longpollid is answered when the tip moves', async () => {
+  test('a call with longpollid returns when the tip moves', async () => {
     const { longpollid, previousblockhash } = await call<Template>('getblocktemplate', RULES);
     expect(longpollid.slice(0, 64)).toBe(previousblockhash);
     const polled = call<Template>('getblocktemplate', { ...RULES, longpollid });
@@ -233,11 +233,11 @@ describe('a miner on regtest', () => {
     const [hash] = await call<string[]>('generatetoaddress', 1, MINING_ADDRESS);
     expect(await polled).toMatchObject({ previousblockhash: hash, height: 109, transactions: [] });
     expect(await waited).toEqual({ hash, height: 108 });
-    // One of a block that is gone is answered at once.
+    // A longpollid of an earlier tip returns at once.
     expect(await call('getblocktemplate', { ...RULES, longpollid })).toMatchObject({ previousblockhash: hash });
   });
 
-  test('waiting for a block, a height, or the end of the time', async () => {
+  test('the wait methods end with a block, a height, or the end of the time', async () => {
     const [hash, height] = [await call('getbestblockhash'), 108];
     expect(await call('waitfornewblock', -1)).toEqual([-1, 'Negative timeout']);
     expect(await call('waitfornewblock', 5)).toEqual({ hash, height });
@@ -250,7 +250,7 @@ describe('a miner on regtest', () => {
     expect(await later).toEqual({ hash: second, height: 110 });
   });
 
-  test('those who wait keep nobody from asking, and there are not too many of them', async () => {
+  test('waiting calls do not block other calls, and their number is bounded', async () => {
     const waits = Array.from({ length: 33 }, () => call<unknown>('waitforblockheight', 111));
     expect(await Promise.race(waits)).toEqual([-37, 'Too many calls wait already']);
     expect(await call('getblockcount')).toBe(110);
@@ -259,7 +259,7 @@ describe('a miner on regtest', () => {
     expect(ends.filter((end) => !Array.isArray(end))).toEqual(Array(32).fill({ hash, height: 111 }));
   });
 
-  test('mining ends when the caller leaves', async () => {
+  test('generation ends when the caller leaves', async () => {
     const before = await call<number>('getblockcount');
     const leave = new AbortController();
     const params = [2 ** 31 - 1, MINING_ADDRESS];
@@ -282,7 +282,7 @@ describe('a miner on regtest', () => {
     expect(await call<number>('getblockcount')).toBe(height + 1);
   }, 20_000);
 
-  test('setmocktime stops the clock of the node and of the interface, within bounds', async () => {
+  test('setmocktime stops the clocks of both threads, within bounds', async () => {
     const bounds = (time: number) => [-8, `Mocktime must be in the range [0, 4294967295], not ${time}.`];
     for (const time of [-1, 4_294_967_296]) expect(await call('setmocktime', time)).toEqual(bounds(time));
     await call('setmocktime', now + 1000);
@@ -295,7 +295,7 @@ describe('a miner on regtest', () => {
   });
 });
 
-describeWithVectors('where blocks have a value', () => {
+describeWithVectors('networks whose blocks have a value', () => {
   const { signetChallenge: _, ...consensus } = regtest.consensus;
   const main: NetworkParams = { ...regtest, isTestnet: false };
   const signet: NetworkParams = { ...regtest, consensus: { ...consensus, signetChallenge: Uint8Array.of(0x51) } };
@@ -310,24 +310,24 @@ describeWithVectors('where blocks have a value', () => {
     }
   };
 
-  test('a node without peers, or behind them, gives no template', async () => {
+  test('a node without peers, or in initial block download, returns no template', async () => {
     expect(await ask(main, {})).toEqual([-9, 'Obverse is not connected!']);
     const behind = { peers: { inbound: 0, outbound: 1 }, initialBlockDownload: true };
     expect(await ask(main, behind)).toEqual([-10, 'Obverse is in initial sync and waiting for blocks...']);
   });
 
-  test('on signets a miner must know what a signet is', async () =>
+  test('on signets the rules must contain signet', async () =>
     expect(await ask(signet, {})).toEqual([
       -8,
       'getblocktemplate must be called with the signet rule set (call with {"rules": ["segwit", "signet"]})',
     ]));
 });
 
-test('a node that stops answers those who wait with what there is', async () => {
+test('waiting calls return the current tip when the node stops', async () => {
   const node = await startNode();
   const call = callerOf(() => node);
   const waited = call('waitfornewblock');
-  // It has been asked when a later question is answered.
+  // The call has arrived when a later one is answered.
   expect(await call('getblockcount')).toBe(0);
   const stopped = node.stop();
   expect(await waited).toMatchObject({ height: 0 });

@@ -56,13 +56,13 @@ describeWithVectors('a node with peers', () => {
   const api = startTestApi(mixedChainDir(), { node });
   afterAll(() => api.close());
 
-  test('REST shows them', async () => {
+  test('REST lists the peers', async () => {
     const items = peers.map(({ details, ...peer }) => peer);
     expect(await api.json('/api/peers')).toEqual({ count: 2, inbound: 1, outbound: 1, items });
     expect(await api.json('/api/info')).toMatchObject({ peers: 2, peersInbound: 1, peersOutbound: 1 });
   });
 
-  test('JSON-RPC shows them with the members Bitcoin Core has', async () => {
+  test('JSON-RPC lists the peers with the members of Bitcoin Core', async () => {
     expect(await api.rpc<number>('getconnectioncount')).toBe(2);
     expect(await api.rpc<object>('getnetworkinfo')).toMatchObject({
       connections: 2,

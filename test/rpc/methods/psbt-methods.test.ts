@@ -35,7 +35,7 @@ describeWithVectors('PSBTs and signing over JSON-RPC', () => {
   const inputs = [{ txid: TXID, vout: 1 }];
   const outputs = [{ [address]: 0.5 }, { data: '00ff' }];
 
-  test('createrawtransaction, and what it refuses', async () => {
+  test('createrawtransaction returns the transaction, and rejects invalid arguments', async () => {
     const hex = await api.rpc<string>('createrawtransaction', inputs, outputs, 100);
     const tx = transactionFromBytes(hexToBytes(hex));
     expect(tx).toMatchObject({ version: 2, locktime: 100 });
@@ -61,7 +61,7 @@ describeWithVectors('PSBTs and signing over JSON-RPC', () => {
     expect(await refused([{ txid: TXID }], {})).toEqual([-8, 'Invalid parameter, missing vout key']);
   });
 
-  test('a PSBT from its creation to its transaction', async () => {
+  test('createpsbt, decodepsbt, analyzepsbt, combinepsbt, finalizepsbt and converttopsbt agree on a PSBT', async () => {
     for (const version of [0, 2]) {
       const created = await api.rpc<string>('createpsbt', inputs, outputs, 0, true, 2, version);
       expect(await api.rpc('decodepsbt', created)).toMatchObject({ psbt_version: version });
@@ -84,12 +84,12 @@ describeWithVectors('PSBTs and signing over JSON-RPC', () => {
     expect(await errorOf('joinpsbts', ['x'])).toEqual([-8, 'At least two PSBTs are required to join PSBTs.']);
   });
 
-  test('utxoupdatepsbt finds what is spent in the chain', async () => {
+  test('utxoupdatepsbt finds the spent outputs in the chain', async () => {
     const { txid, hex } = transactions[0]!;
     const created = await api.rpc<string>('createpsbt', [{ txid, vout: 0 }], {});
     const updated = await api.rpc<string>('utxoupdatepsbt', created);
     const { inputs: shown } = await api.rpc<{ inputs: Record<string, { txid: string }>[] }>('decodepsbt', updated);
-    // Dropped again where a taproot coin is all that is spent.
+    // The whole transaction is dropped again if all spent coins are taproot.
     const { scriptPubKey: script } = transactionFromBytes(hexToBytes(hex)).outputs[0]!;
     const taproot = script.length === 34 && p2tr(script.subarray(2)).toHex() === script.toHex();
     if (!taproot) expect(shown[0]!.non_witness_utxo!.txid).toBe(txid);
@@ -117,13 +117,13 @@ describeWithVectors('PSBTs and signing over JSON-RPC', () => {
     );
     expect(signed.complete).toBe(true);
     expect(transactionFromBytes(hexToBytes(signed.hex)).inputs[0]!.witness.length).toBe(2);
-    // The coin is not known here, so that nothing can be signed.
+    // The node does not know the coin, so it cannot sign.
     const psbt = await api.rpc<string>('converttopsbt', spend);
     const processed = await api.rpc<{ complete: boolean }>('descriptorprocesspsbt', psbt, [`wpkh(${wif})`]);
     expect(processed.complete).toBe(false);
   });
 
-  test('signrawtransactionwithkey says what is missing, and no secret', async () => {
+  test('signrawtransactionwithkey reports the missing data without secrets', async () => {
     const hex = await api.rpc<string>('createrawtransaction', inputs, outputs);
     const prevtx = { txid: TXID, vout: 1, scriptPubKey: scriptPubKey.toHex(), amount: 1 };
     expect(await api.rpc('signrawtransactionwithkey', hex, [wif])).toEqual({

@@ -9,7 +9,7 @@ cleanUpAfterTests();
 
 const hexOf = ({ raw }: TestBlock) => bytesToHex(raw);
 
-/** As a miner sends it that has never heard of witnesses in coinbases. */
+/** Returns a block as a miner sends it that does not know witnesses of coinbases. */
 function withoutCoinbaseWitness({ block }: TestBlock): string {
   const [coinbase, ...rest] = block.transactions;
   const bare = { ...coinbase!, inputs: coinbase!.inputs.map((input) => ({ ...input, witness: [] })) };
@@ -18,7 +18,7 @@ function withoutCoinbaseWitness({ block }: TestBlock): string {
   return bytesToHex(w.finish());
 }
 
-test('submitblock says what BIP-22 has for each fate of a block', async () => {
+test('submitblock returns the result of BIP-22 for each outcome', async () => {
   const chain = chainWithCoins(1, 'p2wsh-anyone');
   const spending = chain.fork();
   const node = await startNode();
@@ -28,9 +28,9 @@ test('submitblock says what BIP-22 has for each fate of a block', async () => {
   expect(await submit(hexOf(chain.tip))).toMatchObject({ result: 'duplicate' });
   for (const hex of ['', '00', '00'.repeat(80), `${'00'.repeat(80)}01`])
     expect(await submit(hex)).toMatchObject({ error: { code: -22, message: 'Block decode failed' } });
-  // A header without transactions, and more.
+  // A header without transactions, and with bytes behind it.
   expect(await submit('00'.repeat(90))).toMatchObject({ result: 'high-hash' });
-  // What follows a block is passed over.
+  // Bytes behind a block are ignored.
   expect(await submit(`${hexOf(chain.tip)}00ff`)).toMatchObject({ result: 'duplicate' });
   expect(await submit(`${hexOf(chain.build({ work: false }))}00`)).toMatchObject({ result: 'high-hash' });
   expect(await submit(hexOf(chain.build({ work: false })))).toMatchObject({ result: 'high-hash' });

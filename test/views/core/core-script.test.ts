@@ -21,7 +21,7 @@ const UNCOMPRESSED =
   '04c6047f9441ed7d6d3045406e95c07cd85c778e4b8cef3ca7abac09b95c709ee51ae168fea63dc339a3c58419466ceaeef7f632653266d0e1236431a950cfe52a';
 const withoutChecksum = (hex: string) => inferDescriptor(hexToBytes(hex), regtest).split('#')[0]!;
 
-test('keys and bare multisig are named, but hybrid keys have no descriptor', () => {
+test('bare keys and bare multisig have descriptors of their own, except hybrid keys', () => {
   expect(withoutChecksum(`21${KEY}ac`)).toBe(`pk(${KEY})`);
   expect(withoutChecksum(`41${UNCOMPRESSED}ac`)).toBe(`pk(${UNCOMPRESSED})`);
   expect(withoutChecksum(`5121${KEY}21${KEY}52ae`)).toBe(`multi(1,${KEY},${KEY})`);
@@ -30,17 +30,17 @@ test('keys and bare multisig are named, but hybrid keys have no descriptor', () 
   expect(withoutChecksum(`5141${hybrid}51ae`)).toBe(`raw(5141${hybrid}51ae)`);
 });
 
-test('a taproot output whose key is no point is an address only', () => {
+test('a taproot output with an invalid key has an addr() descriptor', () => {
   expect(withoutChecksum(`5120${'ff'.repeat(32)}`)).toStartWith('addr(bcrt1p');
 });
 
-test('what has no standard form is raw', () => {
+test('a script without standard form has a raw() descriptor', () => {
   expect(withoutChecksum('')).toBe('raw()');
   expect(coreScript(new Uint8Array(0), regtest)).not.toHaveProperty('address');
 });
 
-// BIP-380.
-test('the checksum of a descriptor', () => {
+// Checksums of BIP-380.
+test('a descriptor gets its checksum, and invalid characters are an error', () => {
   expect(addChecksum('raw(deadbeef)')).toBe('raw(deadbeef)#89f8spxm');
   expect(() => addChecksum('raw(é)')).toThrow();
 });

@@ -12,7 +12,7 @@ import { parsed, WalletFixture } from '../../wallet/wallet-fixture.ts';
 const FOREIGN = Uint8Array.of(0x51);
 const LABELS = ['', 'rent', 'wages'];
 
-/** A wallet that was paid, has paid and was cheated, some of it to labelled addresses. */
+/** A wallet with receipts, payments and conflicting transactions, some of them with labelled addresses. */
 function fill(it: WalletFixture, random: Random): void {
   const { wallet, chain } = it;
   const addresses = LABELS.flatMap((label) => {
@@ -45,7 +45,7 @@ function fill(it: WalletFixture, random: Random): void {
   }
 }
 
-test('the latest entries are a part of all entries, wherever it begins', () => {
+test('the latest entries are a slice of all entries, for every offset', () => {
   for (const seed of [1, 2]) {
     using it = new WalletFixture();
     fill(it, new Random(seed));
