@@ -14,7 +14,7 @@ const FEERATES = [0n, 500n, 999n, 1000n, 2000n, 2500n, 3333n, 7800n, 11_199n, 23
 
 const chain = chainWithCoins(8, 'p2wpkh');
 
-/** Spends coins into so many equal outputs. */
+/** Spends coins into this number of equal outputs. */
 function make(coins: readonly TestCoin[], outputs: number, fee: number): Transaction {
   const left = coins.reduce((sum, { output }) => sum + output.value, 0n) - BigInt(fee);
   const each = left / BigInt(outputs);
@@ -57,13 +57,13 @@ class Pool {
     return txs.reduce((sum, tx) => sum + entries.vsize(entries.find(txidOf(tx))), 0);
   }
 
-  /** What transactions lack of a feerate that pay so much. */
+  /** Returns what transactions with these fees lack to reach a feerate. */
   lacking(feerate: bigint, fees: number, ...txs: readonly Transaction[]): bigint {
     return cost(feerate, this.vsize(...txs)) - BigInt(fees);
   }
 }
 
-describe('parents with a child each', () => {
+describe('bump fees of parents with a child each', () => {
   let it: Pool;
   let txs: Transaction[];
   const delta = 10_000;
@@ -82,7 +82,7 @@ describe('parents with a child each', () => {
   const unspent = () => txs.map((tx, i) => out(tx, i % 2 === 0 ? 1 : 0));
   const either = (missing: bigint) => (missing > 0n ? missing : 0n);
 
-  test('coins that are not in the mempool cost nothing', () => {
+  test('coins outside the mempool need no bump fee', () => {
     const nowhere = [0, 3].map((vout) => ({ txid: new Uint8Array(32).fill(7 + vout) as Outpoint['txid'], vout }));
     for (const feerate of FEERATES) {
       expect(it.each([...nowhere, chain.coin(8).outpoint], feerate)).toEqual([0n, 0n, 0n]);
@@ -90,9 +90,9 @@ describe('parents with a child each', () => {
     }
   });
 
-  test.each(FEERATES)('unspent ones at %s', (feerate) => {
+  test.each(FEERATES)('unspent coins need their ancestors raised to feerate %s', (feerate) => {
     const fees = it.each(unspent(), feerate);
-    // Nobody helps the first; the children of the second and third lift them while they pay enough for both.
+    // The first parent has no paying child; those of the second and third raise them while they pay enough for both.
     expect(fees[0]).toBe(either(it.lacking(feerate, MEDIUM, txs[0]!)));
     for (const [parent, own, childs] of [
       [2, LOW, HIGH],
@@ -103,33 +103,36 @@ describe('parents with a child each', () => {
     }
   });
 
-  test.each(FEERATES)('spent ones at %s: who spends them is replaced and helps no more', (feerate) => {
-    const parents = [0, 2, 4, 6].map((i) => txs[i]!);
-    const lone = [MEDIUM, LOW, LOW, HIGH].map((fee, i) => either(it.lacking(feerate, fee, parents[i]!)));
-    const spent = it.each(
-      parents.map((tx) => out(tx, 0)),
-      feerate,
-    );
-    expect(spent).toEqual(lone);
-    const both = it.each(
-      parents.flatMap((tx) => [out(tx, 0), out(tx, 1)]),
-      feerate,
-    );
-    expect(both).toEqual(lone.flatMap((fee) => [fee, fee]));
-  });
+  test.each(FEERATES)(
+    'spent coins at feerate %s: their spender is assumed to be replaced and contributes nothing',
+    (feerate) => {
+      const parents = [0, 2, 4, 6].map((i) => txs[i]!);
+      const lone = [MEDIUM, LOW, LOW, HIGH].map((fee, i) => either(it.lacking(feerate, fee, parents[i]!)));
+      const spent = it.each(
+        parents.map((tx) => out(tx, 0)),
+        feerate,
+      );
+      expect(spent).toEqual(lone);
+      const both = it.each(
+        parents.flatMap((tx) => [out(tx, 0), out(tx, 1)]),
+        feerate,
+      );
+      expect(both).toEqual(lone.flatMap((fee) => [fee, fee]));
+    },
+  );
 
-  test('a coin of what is replaced costs nothing', () => {
+  test('a coin of a replaced transaction needs no bump fee', () => {
     expect(it.each([out(txs[0]!, 0), out(txs[1]!, 0)], 5_000_000n)[1]).toBe(0n);
   });
 
-  test('less than nothing was paid: that is to be made good even at a feerate of zero', async () => {
+  test('a negative modified fee must be made good even at a feerate of zero', async () => {
     const tx = await it.add([chain.coin(5)], 1, 1000);
     it.pool.mempool.prioritise(txidOf(tx), -50_000);
     expect(it.each([out(tx, 0)], 0n)).toEqual([49_000n]);
   });
 });
 
-describe('overlapping ancestors', () => {
+describe('bump fees of overlapping ancestors', () => {
   let it: Pool;
   let txs: Transaction[];
   beforeAll(async () => {
@@ -161,7 +164,7 @@ describe('overlapping ancestors', () => {
   const lacking = (feerate: bigint, fees: number, ...which: number[]) =>
     it.lacking(feerate, fees, ...which.map((i) => txs[i]!));
 
-  test('at an extreme feerate everybody pays for all ancestors, and for common ones once', () => {
+  test('at an extreme feerate every coin pays for all ancestors, and shared ancestors are paid once', () => {
     const feerate = 100_000_000n;
     const fees = it.each(unspent(), feerate);
     const ofChild = lacking(feerate, LOW + MEDIUM + 2 * HIGH, 0, 1, 2, 3);
@@ -173,25 +176,25 @@ describe('overlapping ancestors', () => {
     expect(it.together([out(txs[6]!, 0), out(txs[7]!, 0)], feerate)).toBe(
       lacking(feerate, HIGH + LOW + MEDIUM + HIGH, 4, 5, 6, 7),
     );
-    // Of two clusters.
+    // The ancestors are in two clusters.
     expect(it.together([out(txs[3]!, 0), out(txs[6]!, 0)], feerate)).toBe(
       lacking(feerate, 2 * LOW + 2 * MEDIUM + 3 * HIGH, 0, 1, 2, 3, 4, 5, 6),
     );
   });
 
-  test('where the grandparent pays enough, only what is below it is lifted', () => {
+  test('if the grandparent pays enough, only its descendants are raised', () => {
     const feerate = BigInt(Math.floor((HIGH * 1000) / it.vsize(txs[4]!))) - 5n;
     const fees = it.each(unspent(), feerate);
     expect(fees[6]).toBe(0n);
     expect(fees[8]).toBe(lacking(feerate, LOW + MEDIUM, 5, 6));
     expect(fees[9]).toBe(lacking(feerate, LOW + HIGH, 5, 7));
-    // The sibling is lifted with them, which makes good a part.
+    // The sibling is raised with them, which covers a part.
     expect(it.together([out(txs[6]!, 0), out(txs[7]!, 0)], feerate)).toBe(
       lacking(feerate, LOW + MEDIUM + HIGH, 5, 6, 7),
     );
   });
 
-  test('between two siblings: the better one has lifted the parent already', () => {
+  test('of two siblings, the better one has already raised the parent', () => {
     const feerate = BigInt(Math.floor(((MEDIUM + 10) * 1000) / it.vsize(txs[6]!)));
     expect(it.vsize(txs[5]!, txs[7]!) * Number(feerate)).toBeLessThan((LOW + HIGH) * 1000);
     const fees = it.each(unspent(), feerate);
@@ -200,20 +203,20 @@ describe('overlapping ancestors', () => {
   });
 });
 
-describe('the order in which packages are mined', () => {
+describe('minedPackages returns packages in mining order', () => {
   const tx = (fee: number, size: number, ...parents: number[]): ClusterTx => ({ fee, size, parents });
 
-  test('a child lifts its parent, a parent not its child', () => {
+  test('a child raises its parent, but a parent does not raise its child', () => {
     const delta = 10_000;
     const [parent, child] = [141, 110];
     const fees = [MEDIUM, MEDIUM, LOW, HIGH, LOW, LOW + delta, HIGH, LOW];
     const txs = fees.map((fee, i) => (i % 2 === 0 ? tx(fee, parent) : tx(fee, child, i - 1)));
     const packages = minedPackages(txs, null).map((members) => members.toSorted());
-    // As the first two pay the same, the smaller child goes with its parent.
+    // As the first two have the same feerate, the smaller child is mined with its parent.
     expect(packages).toEqual([[6], [2, 3], [4, 5], [0, 1], [7]]);
   });
 
-  test('three pairs, and a large child of all', () => {
+  test('three pairs are mined before a large child of all of them', () => {
     const txs = [
       tx(0, 100),
       tx(HIGH, 100, 0),
@@ -224,12 +227,12 @@ describe('the order in which packages are mined', () => {
       tx(LOW, 1000, 1, 3, 5),
     ];
     expect(minedPackages(txs, null).map((members) => members.toSorted())).toEqual([[0, 1], [2, 3], [4, 5], [6]]);
-    // Pairs pay 500, 30 and 7.5 satoshis a byte.
+    // The pairs pay 500, 30 and 7.5 satoshis per byte.
     expect(minedPackages(txs, 30_000n)).toHaveLength(2);
     expect(minedPackages(txs, 30_001n)).toHaveLength(1);
   });
 
-  test('overlapping ancestors', () => {
+  test('overlapping ancestors are mined in order of their package feerates', () => {
     const txs = [
       tx(LOW, 141),
       tx(MEDIUM, 141),
@@ -243,15 +246,15 @@ describe('the order in which packages are mined', () => {
     expect(minedPackages(txs, null).map((members) => members.toSorted())).toEqual([[4], [2], [5, 7], [0, 1, 3], [6]]);
   });
 
-  test('less than nothing was paid: mined only where no feerate is asked for', () => {
+  test('a transaction with a negative fee is mined only if no feerate is required', () => {
     expect(minedPackages([tx(-49_000, 100)], 0n)).toEqual([]);
     expect(minedPackages([tx(-49_000, 100)], null)).toEqual([[0]]);
   });
 });
 
-// Two cheap children of one parent that pay enough together, but neither alone: 9.5 satoshis a byte each with the parent,
-// 12.7 together. Whoever spends both owes them nothing, and his own bytes are not paid by them either.
-test('what is rich enough together owes nothing, and pays for nobody', async () => {
+// Two cheap children of one parent pay enough together but not alone: 9.5 satoshis per byte each with the parent, 12.7
+// together. A transaction that spends both needs no bump fee, and its own size is not paid for by them.
+test('ancestors that pay enough together need no bump fee and subsidize no descendant', async () => {
   const it = new Pool(await TestMempool.on(chain));
   await using _ = it.pool;
   const parent = await it.add([chain.coin(1)], 2, 100);

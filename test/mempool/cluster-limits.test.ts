@@ -4,7 +4,7 @@ import { chainWithCoins } from '../lib/chain-builder.ts';
 import { TestMempool } from '../lib/mempool-fixture.ts';
 import { coinOf, sweep } from '../lib/tx-builder.ts';
 
-test('a transaction fits where all that it hangs together with stays within the limits', async () => {
+test('fitsClusterLimits accepts a transaction whose whole cluster stays within the limits', async () => {
   const chain = chainWithCoins(3, 'p2wpkh');
   await using pool = await TestMempool.on(chain, { clusterCount: 3, clusterVsize: 1000 });
   const parent = sweep(chain.coin(1), 'p2wpkh');
@@ -20,14 +20,14 @@ test('a transaction fits where all that it hangs together with stays within the 
     );
   expect(fits([1])).toBe(true);
   expect(fits([1, 2])).toBe(false);
-  // In place of the child.
+  // The transaction replaces the child.
   expect(fits([0])).toBe(true);
   expect(fits([0, 2])).toBe(true);
   // Each has 110 virtual bytes.
   expect(fits([2], 4 * 800)).toBe(true);
   expect(fits([2], 4 * 900)).toBe(false);
   expect(fitsClusterLimits(pool.mempool, [chain.coin(3).outpoint], 400)).toBe(true);
-  // Nothing has changed.
+  // The graph is unchanged.
   expect(await pool.reason(sweep(coinOf(child, 0), 'p2wpkh'))).toBe('accepted');
   expect(await pool.reason(sweep(coinOf(other, 0), 'p2wpkh'))).toBe('accepted');
 });

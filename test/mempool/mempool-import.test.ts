@@ -17,7 +17,7 @@ interface Saved {
   readonly delta?: number;
 }
 
-/** A mempool.dat as Core writes it: version, key, transactions, prioritisations, and what is unbroadcast. */
+/** Writes a mempool.dat like Core: version, key, transactions, prioritisations and unbroadcast txids. */
 function mempoolFile(
   saved: readonly Saved[],
   {
@@ -61,7 +61,7 @@ const ALL: MempoolImportOptions = { useCurrentTime: false, applyFeeDeltas: true,
 const NONE: MempoolImportOptions = { useCurrentTime: true, applyFeeDeltas: false, applyUnbroadcast: false };
 const KEY = Uint8Array.of(1, 2, 3, 0xff, 0x80, 9, 0, 77);
 
-describe('a mempool.dat of Bitcoin Core', () => {
+describe('import of a mempool.dat of Bitcoin Core', () => {
   const chain = chainWithCoins(4);
   const parent = spend(
     [chain.coin(1)],
@@ -95,7 +95,7 @@ describe('a mempool.dat of Bitcoin Core', () => {
   const now = (pool: TestMempool) => unixSeconds(pool.node.clock);
 
   for (const key of [null, KEY])
-    test(`${key ? 'obfuscated' : 'plain'}: all that is in it is taken over where that is asked for`, async () => {
+    test(`${key ? 'obfuscated' : 'plain'}: everything in the file is imported if requested`, async () => {
       await using probe = await TestMempool.on(chain);
       const time = now(probe) - 1000;
       const saved = [
@@ -118,7 +118,7 @@ describe('a mempool.dat of Bitcoin Core', () => {
       await pool[Symbol.asyncDispose]();
     });
 
-  test('only the transactions, as if they came now, unless more is asked for', async () => {
+  test('only the transactions are imported by default, with the current time', async () => {
     const bytes = mempoolFile([{ tx: other, time: 1, delta: 9 }], { deltas: [[never, 3]], unbroadcast: [other] });
     const { pool, counts } = await imported(bytes, NONE);
     expect(counts).toEqual({ accepted: 1, failed: 0, expired: 0, alreadyThere: 0, unbroadcast: 0 });
@@ -129,7 +129,7 @@ describe('a mempool.dat of Bitcoin Core', () => {
     await pool[Symbol.asyncDispose]();
   });
 
-  test('a file that ends early, or is another, is refused; what was read of it stays', async () => {
+  test('a truncated or foreign file is rejected, and what was read of it stays', async () => {
     const whole = mempoolFile([{ tx: other, time: 1 }], { key: KEY, unbroadcast: [other] });
     for (const [bytes, count] of [
       [whole.subarray(0, whole.length - 1), 1],
@@ -146,7 +146,7 @@ describe('a mempool.dat of Bitcoin Core', () => {
     }
   });
 
-  test('what was read stays as it is while more is read', () => {
+  test('earlier records stay unchanged while later ones are read', () => {
     const saved = new Array(40_000).fill({ tx: parent, time: 1 }).with(0, { tx: child, time: 2 });
     const dir = mkdtempSync(join(tmpdir(), 'obverse-mempool-'));
     try {
@@ -162,8 +162,8 @@ describe('a mempool.dat of Bitcoin Core', () => {
     }
   });
 
-  test('more than a window of transactions', async () => {
-    // The same one again and again: nine megabytes.
+  test('a file larger than the read window is imported completely', async () => {
+    // The same transaction repeated: nine megabytes.
     const saved = new Array(40_000).fill({ tx: parent, time: 1 });
     const bytes = mempoolFile(saved, { key: KEY });
     expect(bytes.length).toBeGreaterThan(8_100_000);

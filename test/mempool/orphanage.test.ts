@@ -8,7 +8,7 @@ import { coinOf, madeUpCoin, spend } from '../lib/tx-builder.ts';
 
 let next = 1;
 const first = () => 0;
-/** A transaction that spends made-up coins, so many of them. */
+/** Returns a transaction that spends this number of made-up coins. */
 const orphan = (inputs = 1): ParsedTransaction =>
   parsed(
     spend(
@@ -19,8 +19,8 @@ const orphan = (inputs = 1): ParsedTransaction =>
 const childOf = (parent: ParsedTransaction): ParsedTransaction =>
   parsed(spend(coinOf(parent.tx, 0), [{ to: 'anyone', value: BigInt(next++) }]));
 
-describe('the orphanage', () => {
-  test('keeps what peers bring, once, with all who have it', () => {
+describe('Orphanage', () => {
+  test('an orphan is stored once with all peers that announced it', () => {
     const orphanage = new Orphanage();
     const tx = orphan();
     expect(orphanage.add(tx, 1)).toBe(true);
@@ -42,7 +42,7 @@ describe('the orphanage', () => {
     expect([orphanage.count, orphanage.weight]).toEqual([0, 0]);
   });
 
-  test('hands out what a parent was missing to, for one of its peers, once', () => {
+  test('an orphan is reconsidered once, for one of its peers, when a parent arrives', () => {
     const orphanage = new Orphanage();
     const parent = orphan();
     const [a, b] = [childOf(parent), childOf(parent)];
@@ -63,7 +63,7 @@ describe('the orphanage', () => {
     expect(orphanage.childrenFrom(3, parent.txid)).toEqual([]);
   });
 
-  test('forgets what a block holds or contradicts', () => {
+  test('orphans that a block includes or conflicts with are removed', () => {
     const orphanage = new Orphanage();
     const parent = orphan();
     const [mined, rival, other] = [childOf(parent), childOf(parent), orphan()];
@@ -72,7 +72,7 @@ describe('the orphanage', () => {
     expect([...orphanage.all()].map(({ parsed: { txid } }) => txid)).toEqual([other.txid]);
   });
 
-  test('whoever brings too much loses its own, the oldest first, and nobody else anything', () => {
+  test('a peer above its share loses its own oldest orphans and no other peer loses any', () => {
     const orphanage = new Orphanage({ work: 20, weightPerPeer: 404_000 });
     const kept = [orphan(), orphan()];
     for (const tx of kept) orphanage.add(tx, 1);
@@ -80,11 +80,11 @@ describe('the orphanage', () => {
     for (const tx of flood) orphanage.add(tx, 2);
     for (const tx of kept) expect(orphanage.isFrom(tx.wtxid, 1)).toBe(true);
     expect(flood.map(({ wtxid }) => orphanage.has(wtxid))).toEqual(flood.map((_, i) => i >= 100 - 18));
-    // Many inputs are as much work as many orphans.
+    // Many inputs have the same latency score as many orphans.
     const wide = orphan(55);
     orphanage.add(wide, 2);
     expect(orphanage.count).toBe(2 + 18 - 6 + 1);
-    // What may be looked at again is given up last.
+    // Orphans marked for reconsideration are evicted last.
     const parent = orphan();
     const waiting = childOf(parent);
     orphanage.add(waiting, 2);
@@ -93,7 +93,7 @@ describe('the orphanage', () => {
     expect(orphanage.nextToReconsider(2)).toEqual(waiting);
   });
 
-  test('refuses what is too large, and bounds the weight by peer', () => {
+  test('oversized orphans are rejected, and the weight per peer is bounded', () => {
     const orphanage = new Orphanage({ work: 3000, weightPerPeer: 10_000 });
     expect(orphanage.add(orphan(2600), 1)).toBe(false);
     for (let i = 0; i < 200; i++) orphanage.add(orphan(), 1);
@@ -105,7 +105,7 @@ describe('the orphanage', () => {
     expect(orphanage.weight).toBeLessThanOrEqual(10_000);
   });
 
-  test('whatever happens, it is within its limits and forgets nothing of what is gone', () => {
+  test('the limits and indexes stay consistent through random operations', () => {
     const pool = Array.from({ length: 12 }, (_, i) => orphan(1 + (i % 4) * 10));
     const step = fc.record({
       what: fc.constantFrom('add', 'announce', 'remove', 'peer', 'block', 'parent', 'next'),

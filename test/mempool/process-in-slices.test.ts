@@ -5,7 +5,7 @@ function busy(ms: number): void {
   for (const until = performance.now() + ms; performance.now() < until; );
 }
 
-test('others have their turn between the parts, and all is taken once', async () => {
+test('every item is processed once, and other tasks run between the slices', async () => {
   const taken: number[] = [];
   const turns: number[] = [];
   let parts = 0;
@@ -20,7 +20,7 @@ test('others have their turn between the parts, and all is taken once', async ()
   };
   await processInSlices([1, 2, 3, 4, 5, 6].values(), { run, signal: new AbortController().signal }, (item) => {
     taken.push(item);
-    // A part is over after one of these.
+    // One of these items ends a slice.
     busy(9);
   });
   expect(taken).toEqual([1, 2, 3, 4, 5, 6]);
@@ -28,7 +28,7 @@ test('others have their turn between the parts, and all is taken once', async ()
   expect(turns.filter((count) => count > 0 && count < 6).length).toBeGreaterThan(2);
 });
 
-test('the first part may be longer than the others', async () => {
+test('the first slice may be longer than the others', async () => {
   let parts = 0;
   const run = async <T>(work: () => T) => {
     parts++;
@@ -39,7 +39,7 @@ test('the first part may be longer than the others', async () => {
   expect(parts).toBe(1);
 });
 
-test('nothing more is taken once the signal aborts', async () => {
+test('no item is processed after the signal aborts', async () => {
   const abort = new AbortController();
   const taken: number[] = [];
   const run = async <T>(work: () => T) => work();

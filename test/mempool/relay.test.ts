@@ -23,11 +23,11 @@ const relayOf = (pool: TestMempool) =>
   new MempoolRelay({ ...pool, settled: (work) => pool.node.chain.whenSettled(work), clock: pool.node.clock });
 const idOf = (tx: Transaction) => hashToHex(parsed(tx).txid);
 
-describe('transactions of peers', () => {
+describe('MempoolRelay', () => {
   const chain = chainWithCoins(8, 'p2wpkh');
   const pays = (n: number, fee: bigint) => sweep(chain.coin(n), 'p2wpkh', fee);
 
-  test('are judged in the order in which they come, each with its own result', async () => {
+  test('transactions of peers are validated in order of arrival, each with its own result', async () => {
     await using pool = await TestMempool.on(chain);
     const relay = relayOf(pool);
     const [first, bad, poor] = [pays(1, 1000n), withBadSignature(pays(2, 1000n)), pays(3, 0n)];
@@ -50,7 +50,7 @@ describe('transactions of peers', () => {
     expect([...together!.results.values()].map(({ status }) => status)).toEqual(['accepted', 'accepted']);
   });
 
-  test('can be looked up by either id', async () => {
+  test('transactions are found by txid and by wtxid', async () => {
     await using pool = await TestMempool.on(chain);
     const relay = relayOf(pool);
     const tx = parsed(pays(1, 1100n));
@@ -79,7 +79,7 @@ describe('transactions of peers', () => {
     expect(relay.nextSequence).toBe(sequence + 1);
   });
 
-  test('are announced parents first, the better paid before others', async () => {
+  test('the announcement order has parents first, then higher feerates', async () => {
     await using pool = await TestMempool.on(chain);
     const relay = relayOf(pool);
     const parent = pays(1, 200n);
@@ -93,16 +93,16 @@ describe('transactions of peers', () => {
     );
     const txids = [low, high].map((tx) => parsed(tx).txid);
     expect(relay.inAnnouncementOrder(txids, 'txid').map(({ txid }) => hashToHex(txid))).toEqual([high, low].map(idOf));
-    // What is there no more is left out.
+    // Removed transactions are omitted.
     expect(relay.inAnnouncementOrder([parsed(pays(4, 1n)).wtxid, wtxids[2]!], 'wtxid')).toHaveLength(1);
   });
 });
 
-describe('turns', () => {
+describe('validation queue', () => {
   const clock = new ManualClock(0);
   const settled = async <T>(work: () => T): Promise<T> => work();
 
-  test('take as many as there is time for, and leave the rest for the next', async () => {
+  test('a slice runs as many validations as its time allows and leaves the rest', async () => {
     let turns = 0;
     const relay = new ValidationQueue({
       settled: async (work) => {
@@ -121,18 +121,18 @@ describe('turns', () => {
     expect([turns, relay.waiting]).toEqual([7, 0]);
   });
 
-  test('take no more than may wait', async () => {
+  test('the queue refuses validations above its limits', async () => {
     const relay = new ValidationQueue({ settled, clock }, { count: 3, bytes: 100 });
     const add = (bytes: number) => relay.enqueue(bytes, () => bytes);
     expect(await Promise.all([add(60), add(50), add(40), add(0), add(0)])).toEqual([60, null, 40, 0, null]);
     expect(await add(100)).toBe(100);
-    // The loop of turns has ended, and begins again.
+    // The loop has ended and starts again.
     await new Promise(setImmediate);
     await new Promise(setImmediate);
     expect(await add(1)).toBe(1);
   });
 
-  test('what fails, fails alone; where the chain has ended, all do', async () => {
+  test('a failed validation rejects alone, and a stopped chain rejects all', async () => {
     const relay = new ValidationQueue({ settled, clock });
     const bad = relay.enqueue(1, () => {
       throw new Error('ours');
@@ -147,7 +147,7 @@ describe('turns', () => {
   });
 });
 
-test('what is handed in here is announced, and kept as unbroadcast until a peer asks for it', async () => {
+test('a submitted transaction is announced and stays unbroadcast until a peer requests it', async () => {
   const dir = mkdtempSync(join(tmpdir(), 'obverse-relay-'));
   const chain = chainWithCoins(2, 'p2wpkh');
   await using node = new TestNode({ params: chain.params });

@@ -21,7 +21,7 @@ function withDirectory<T>(run: (path: string) => Promise<T>): Promise<T> {
   return run(join(dir, 'node.db')).finally(() => rmSync(dir, { recursive: true, force: true }));
 }
 
-test('a mempool comes back as it was, without what was mined, expired or replaced meanwhile', () =>
+test('a restored mempool lacks only what was mined, expired or replaced meanwhile', () =>
   withDirectory(async (path) => {
     const chain = chainWithCoins(6, 'p2wpkh');
     const tx = (n: number, fee: bigint) => sweep(chain.coin(n), 'p2wpkh', fee);
@@ -40,7 +40,7 @@ test('a mempool comes back as it was, without what was mined, expired or replace
       for (const one of [parent, mined, child, free]) await put(one);
       await put(local, { local: true });
       saved.saveNow(pool.mempool);
-      // The second save writes the difference.
+      // The second save writes only the changes.
       pool.mempool.removeRecursive([pool.mempool.entries.find(parsed(child).txid)], 'conflict');
       saved.recordRemoval(parsed(child).txid);
       await saved.save(pool.mempool, never);
@@ -52,7 +52,7 @@ test('a mempool comes back as it was, without what was mined, expired or replace
     await using pool = await TestMempool.on(chain);
     const db = openNodeDatabase(path, IDENTITY);
     const saved = new SavedMempool(new MempoolStore(db));
-    // Two weeks after the first came.
+    // Two weeks after the first transaction entered.
     pool.node.clock.advance(2 * 3600 * 1000);
     expect(pool.mempool.loaded).toBe(false);
     await saved.load(pool, {
@@ -78,7 +78,7 @@ test('a mempool comes back as it was, without what was mined, expired or replace
     db.close();
   }));
 
-test('what a peer brings while the mempool is read back stays, on disk too, and comes behind what was saved', () =>
+test('a transaction received during the restore stays, also on disk, and follows the restored ones', () =>
   withDirectory(async (path) => {
     const chain = chainWithCoins(4, 'p2wpkh');
     const [first, second, other] = [1, 2, 3].map((n) => sweep(chain.coin(n), 'p2wpkh', 1000n)) as [
@@ -126,7 +126,7 @@ test('what a peer brings while the mempool is read back stays, on disk too, and 
     db.close();
   }));
 
-/** Txids in display order, the first to come first. */
+/** Returns txids in display order, by arrival. */
 function savedIn(db: Database): string[] {
   const store = new MempoolStore(db);
   const { txids } = store.saved();
@@ -136,7 +136,7 @@ function savedIn(db: Database): string[] {
   });
 }
 
-test('what a reorg put back comes back before the children it had', () =>
+test('transactions of a disconnected block are restored before their children', () =>
   withDirectory(async (path) => {
     const chain = chainWithCoins(3, 'p2wpkh');
     const fork = chain.fork();
@@ -172,7 +172,7 @@ test('what a reorg put back comes back before the children it had', () =>
     expect(all.map((one) => pool.has(one))).toEqual([true, true, true]);
   }));
 
-test('another network is refused', () =>
+test('a database of another network is refused', () =>
   withDirectory(async (path) => {
     openNodeDatabase(path, IDENTITY).close();
     expect(() => openNodeDatabase(path, { ...IDENTITY, network: 'main' })).toThrow('belongs to network regtest');

@@ -16,7 +16,7 @@ const outpoint = (txid: string, vout: number) => {
   encodeOutpoint(w, { txid: id(txid), vout });
   return w.finish();
 };
-/** Room for ten elements, one false positive in a million. */
+/** A filter for ten elements with one false positive in a million. */
 const empty = (flags: number) => new BloomFilter({ filter: new Uint8Array(35), hashFunctions: 19, tweak: 0, flags });
 const filterOf = (elements: readonly Uint8Array[], flags: number = BLOOM_UPDATE.all) => {
   const filter = empty(flags);
@@ -24,26 +24,26 @@ const filterOf = (elements: readonly Uint8Array[], flags: number = BLOOM_UPDATE.
   return filter;
 };
 
-describe('a bloom filter', () => {
+describe('BloomFilter', () => {
   const elements = ['99108ad8ed9bb6274d3980bab5a85c048f0950c8', 'b5a2c786d9ef4658287ced5914b37a1b4aa32eee'];
   const last = 'b9300670b4c5366e95b2699e8b18bc75e5f729c5';
 
   test.each([
     ['no tweak', '03614e9b050000000000000001'],
     ['a tweak', '03ce4299050000000100008001'],
-  ])("contains what was put in, as Core's does: %s", (_title, hex) => {
+  ])('a filter contains the inserted elements and is encoded as in Core: %s', (_title, hex) => {
     const message = filterload.decode(hexToBytes(hex));
     const full = new BloomFilter(message);
     for (const element of [...elements, last]) expect(full.contains(hexToBytes(element))).toBe(true);
     expect(full.contains(hexToBytes('19108ad8ed9bb6274d3980bab5a85c048f0950c8'))).toBe(false);
-    // Built up from nothing it is the same: whatever is in one is in the other.
+    // A filter built up from nothing is identical.
     const built = new BloomFilter({ ...message, filter: new Uint8Array(3) });
     for (const element of [...elements, last]) built.insert(hexToBytes(element));
     for (let i = 0; i < 500; i++)
       expect(built.contains(Uint8Array.of(i, i >> 8))).toBe(full.contains(Uint8Array.of(i, i >> 8)));
   });
 
-  test('of no size wants everything, and takes nothing in', () => {
+  test('an empty filter matches everything and stores nothing', () => {
     const none = new BloomFilter({ filter: new Uint8Array(0), hashFunctions: 5, tweak: 0, flags: 1 });
     none.insert(Uint8Array.of(1));
     expect([none.contains(Uint8Array.of(2)), none.matchAndUpdate(parseTransaction(hexToBytes(TRANSACTION)))]).toEqual([
@@ -52,7 +52,7 @@ describe('a bloom filter', () => {
     ]);
   });
 
-  test('too large a filter or element is misbehaviour', () => {
+  test('a filter or element above its size limit is misbehaviour', () => {
     const load = (size: number, hashFunctions: number) => () => {
       const w = new ByteWriter();
       w.u8(0xfd);
@@ -72,7 +72,7 @@ describe('a bloom filter', () => {
   });
 });
 
-describe('which transactions are wanted', () => {
+describe('BloomFilter.matchAndUpdate', () => {
   const tx = parseTransaction(hexToBytes(TRANSACTION));
   const spender = parseTransaction(hexToBytes(SPENDER));
   const previous = '90c122d70786e899529d71dbeba91ba216982fb6ba58f3bdaab65e73b7e9260b';
@@ -96,13 +96,13 @@ describe('which transactions are wanted', () => {
     ],
     ['an address', hexToBytes('a266436d2965547608b9e15d9032a7b9d64fa431'), true],
     ['another address', hexToBytes('0000006d2965547608b9e15d9032a7b9d64fa431'), false],
-    ['what it spends', outpoint(previous, 0), true],
-    ['another output of that', outpoint(previous, 1), false],
-  ])('by %s', (_title, element, wanted) => {
+    ['an outpoint that it spends', outpoint(previous, 0), true],
+    ['another output of the spent transaction', outpoint(previous, 1), false],
+  ])('a transaction matches by %s', (_title, element, wanted) => {
     expect(filterOf([element]).matchAndUpdate(tx)).toBe(wanted);
   });
 
-  test('what spends an output that matched, where the filter takes it in', () => {
+  test('spenders of a matched output match if the filter was updated with it', () => {
     const address = hexToBytes('04943fdd508053c75000106d3bc6e2754dbcff19');
     for (const flags of [BLOOM_UPDATE.all, BLOOM_UPDATE.none, BLOOM_UPDATE.pubkeyOnly]) {
       const filter = filterOf([address], flags);
@@ -119,14 +119,14 @@ describe('filtered blocks', () => {
     '044a656f065871a353f216ca26cef8dde2f03e8c16202d2e8ad769f02032cb86a5eb5e56842e92e19141d60a01928f8dd2c875a390f67c1f6c94cfc617c0ea45af',
   );
 
-  test('prove what they match', () => {
+  test('a merkleblock proves the matching transactions', () => {
     const { message, matched } = filteredBlock(four, filterOf([first]));
     expect(matched).toEqual([0]);
     expect(provenTransactions(message)).toEqual({ root: four.header.merkleRoot, matches: [{ txid: first, index: 0 }] });
     expect(provenTransactions({ ...message, transactionCount: 5 })).toBeNull();
   });
 
-  test('match what spends a match further on, only where the filter takes it in', () => {
+  test('a later spender of a match in the block matches only if the filter is updated', () => {
     expect(filteredBlock(four, filterOf([first, key])).matched).toEqual([0, 1, 2, 3]);
     expect(filteredBlock(four, filterOf([first, key], BLOOM_UPDATE.none)).matched).toEqual([0, 1, 3]);
     const { message } = filteredBlock(four, filterOf([first, key]));
@@ -138,7 +138,7 @@ describe('filtered blocks', () => {
     ]);
   });
 
-  test('are encoded as Core does it', () => {
+  test('merkleblock messages are encoded as in Core', () => {
     const one = parseBlock(hexToBytes(BLOCK_OF_ONE));
     const wanted = id('63194f18be0af63f2c6bc9dc0f777cbefed3d9415c4af83f3ee3a3d669c00cb5');
     expect(merkleblock.encode(filteredBlock(one, filterOf([wanted])).message).toHex()).toBe(
@@ -146,7 +146,7 @@ describe('filtered blocks', () => {
     );
   });
 
-  test('an update for keys alone leaves addresses out', () => {
+  test('the update mode for public keys excludes address outputs', () => {
     const seven = parseBlock(hexToBytes(BLOCK_OF_SEVEN));
     const elements = [
       hexToBytes(

@@ -46,7 +46,7 @@ function partial(block: CompactBlock, candidates: readonly BlockTransaction[]): 
 
 const overTheWire = (block: CompactBlock) => MESSAGES.cmpctblock.decode(encodeMessage('cmpctblock', block));
 
-test('any block comes back, from whatever part of it is known, in any order', () => {
+test('any block is reconstructed from any known part of it in any order', () => {
   fc.assert(
     fc.property(blocks, nonces, fc.infiniteStream(fc.boolean()), fc.boolean(), (block, nonce, choice, reversed) => {
       const known = block.txs.filter(() => choice.next().value);
@@ -67,7 +67,7 @@ test('any block comes back, from whatever part of it is known, in any order', ()
   );
 });
 
-test('any places may be prefilled', () => {
+test('any positions may be prefilled', () => {
   fc.assert(
     fc.property(blocks, fc.infiniteStream(fc.boolean()), (block, choice) => {
       const key = shortIdKey(block.header, 5n);
@@ -89,7 +89,7 @@ test('any places may be prefilled', () => {
   );
 });
 
-test.skipIf(!hasVectors)('a block of the main network, and its announcement as it was sent', () => {
+test.skipIf(!hasVectors)('a mainnet block is reconstructed from its compact block as sent', () => {
   const block = parseBlock(readVectorBytes('blocks/mainnet-426884.block'));
   const payload = readVectorBytes('blocks/mainnet-426884.cmpctblock');
   const received = MESSAGES.cmpctblock.decode(payload);
@@ -101,20 +101,20 @@ test.skipIf(!hasVectors)('a block of the main network, and its announcement as i
   expect(filled.status === 'ok' && Buffer.compare(filled.raw, block.raw)).toBe(0);
 });
 
-describe('Core calls invalid', () => {
+describe('compact blocks that Core rejects as invalid', () => {
   const tx = sample;
   const nullTx = parseTransaction(new Uint8Array(10));
   test.each<[string, Partial<CompactBlock>, string]>([
-    ['a header without a target', { header: { ...sampleHeader!, bits: 0 }, shortIds: [1] }, 'null header'],
-    ['a block of nothing', {}, 'no transactions'],
-    ['a transaction of nothing', { prefilled: [{ gap: 0, tx: nullTx }] }, 'null transaction'],
+    ['a null header is invalid', { header: { ...sampleHeader!, bits: 0 }, shortIds: [1] }, 'null header'],
+    ['a block without transactions is invalid', {}, 'no transactions'],
+    ['a null transaction is invalid', { prefilled: [{ gap: 0, tx: nullTx }] }, 'null transaction'],
     [
-      'a place behind the block',
+      'a prefilled index beyond the block is invalid',
       { prefilled: [{ gap: 1, tx }] },
       'index of a prefilled transaction is out of the block',
     ],
     [
-      'a second place behind it',
+      'a second prefilled index beyond the block is invalid',
       {
         shortIds: [1],
         prefilled: [
@@ -125,7 +125,7 @@ describe('Core calls invalid', () => {
       'index of a prefilled transaction is out of the block',
     ],
     [
-      'a place above 16 bits',
+      'a prefilled index above 16 bits is invalid',
       {
         shortIds: new Array(65_000).fill(0).map((_, i) => i),
         prefilled: [
@@ -135,15 +135,19 @@ describe('Core calls invalid', () => {
       },
       'index of a prefilled transaction exceeds 16 bits',
     ],
-    ['more than a block holds', { shortIds: new Array(100_001).fill(1) }, 'more transactions than a block can hold'],
+    [
+      'more transactions than a block can hold are invalid',
+      { shortIds: new Array(100_001).fill(1) },
+      'more transactions than a block can hold',
+    ],
   ])('%s', (_, parts, reason) => expect(reconstruct(compact(parts), [])).toEqual({ status: 'invalid', reason }));
 
-  test('the last place that is possible', () => {
+  test('the highest possible index of a prefilled transaction is accepted', () => {
     const block = partial(compact({ shortIds: [1, 2], prefilled: [{ gap: 2, tx }] }), []);
     expect(block.missing()).toEqual([0, 1]);
   });
 
-  test('too few or too many transactions for the places', () => {
+  test('fillBlock rejects too few or too many transactions', () => {
     const block = partial(compact({ shortIds: [1, 2], prefilled: [{ gap: 0, tx }] }), []);
     expect(block.fillBlock([other])).toEqual({ status: 'invalid', reason: '1 transactions for 2 positions' });
     expect(block.fillBlock([other, other, other]).status).toBe('invalid');
@@ -151,7 +155,7 @@ describe('Core calls invalid', () => {
   });
 });
 
-describe('short ids that meet', () => {
+describe('short id collisions', () => {
   const zeros = new Uint8Array(32);
   const head = {
     version: 1,
@@ -172,35 +176,35 @@ describe('short ids that meet', () => {
   const [id, otherId] = [104_128_192_204_160, 259_162_681_609_762];
   const block = compact({ header: head, shortIds: [id, otherId] });
 
-  test('the pairs do', () => {
+  test('both pairs collide', () => {
     const key = shortIdKey(head, 0n);
     expect(twins.map(({ wtxid }) => shortId(key, wtxid))).toEqual([id, id]);
     expect(others.map(({ wtxid }) => shortId(key, wtxid))).toEqual([otherId, otherId]);
   });
 
-  test('twice in the announcement: the whole block is needed', () =>
+  test('two equal short ids in the message require the full block', () =>
     expect(reconstruct(compact({ shortIds: [7, 5, 7] }), [])).toEqual({
       status: 'failed',
       reason: 'two equal short ids',
     }));
 
-  test('between two candidates: neither is taken, and one that comes again changes nothing', () => {
+  test('two candidates with the same short id are both discarded, and a repeated one changes nothing', () => {
     for (const candidates of [twins, [...twins, twins[0]], [twins[1], twins[0], twins[0]]]) {
       const partly = partial(block, [...candidates, others[0]]);
       expect([partly.missing(), partly.found]).toEqual([[0], 1]);
     }
   });
 
-  test('one candidate that comes twice is no collision', () =>
+  test('a candidate that occurs twice is not a collision', () =>
     expect(partial(block, [twins[0], twins[0]]).missing()).toEqual([1]));
 
-  test('once all places are taken nobody looks further', () => {
+  test('reading of candidates stops when all positions are filled', () => {
     const partly = partial(block, [twins[0], others[0], twins[1]]);
     expect([partly.missing(), partly.found]).toEqual([[], 2]);
   });
 });
 
-test('BIP-152: ids are 48 bits under a key from header and nonce', () => {
+test('BIP-152: short ids have 48 bits under a key of header and nonce', () => {
   const block = compact({});
   const ids = [0n, 1n].map((nonce) => shortId(shortIdKey(block.header, nonce), sample.wtxid));
   expect(ids[0]).not.toBe(ids[1]);

@@ -6,7 +6,7 @@ import { tipHash } from '../lib/sample-chains.ts';
 import { lockOf, sweep, withBadSignature } from '../lib/tx-builder.ts';
 import { connect, LinkedNode, type MemoryLink, until } from './lib/linked-net.ts';
 
-/** Gives no verdict while it is held. */
+/** A verifier that gives no result while it is held. */
 class HeldVerifier implements ScriptVerifier {
   #gate = Promise.withResolvers<void>();
 
@@ -36,7 +36,7 @@ class HeldVerifier implements ScriptVerifier {
   }
 }
 
-/** Two nodes, of which the second has asked the first for compact blocks unasked. */
+/** Two nodes; the second selected the first for high-bandwidth compact blocks. */
 async function pair() {
   const startTime = Math.floor(Date.now() / 1000) - 200 * 60;
   const chain = chainWithCoins(3, 'p2wpkh', { startTime, spacing: 60 });
@@ -63,7 +63,7 @@ async function pair() {
 const compactBlocks = ({ sentTypes }: MemoryLink) => sentTypes.filter((type) => type === 'cmpctblock').length;
 const payment = (chain: RegtestChain) => sweep(chain.coin(1), lockOf('p2wpkh', 1));
 
-test('a block is passed on, and what is missing of it given, before its scripts are judged', async () => {
+test('a block is announced, and its missing transactions are served, before its scripts are verified', async () => {
   await using net = await pair();
   const { chain, verifier, a, b, toB } = net;
   const before = a.tip;
@@ -77,12 +77,12 @@ test('a block is passed on, and what is missing of it given, before its scripts 
   verifier.release();
   await taken;
   expect(a.tip).toBe(tipHash(chain));
-  // Nothing is said twice.
+  // Nothing is sent twice.
   expect(compactBlocks(toB)).toBe(sent);
   expect(toB.sentTypes.at(-1)).not.toBe('headers');
 });
 
-test('nobody is blamed for a block that proves invalid, and the next one on that height goes the usual way', async () => {
+test('no peer is punished for an invalid block in a compact block, and the next block at that height is processed normally', async () => {
   await using net = await pair();
   const { chain, a, b, toB } = net;
   const sent = compactBlocks(toB);
@@ -97,7 +97,7 @@ test('nobody is blamed for a block that proves invalid, and the next one on that
   expect(toB.closed).toBe(false);
 });
 
-test('of two blocks on one height only the first is passed on before it is judged', async () => {
+test('only the first of two blocks at one height is announced before its validation', async () => {
   await using net = await pair();
   const { chain, a, b, toB } = net;
   const sent = compactBlocks(toB);

@@ -8,16 +8,16 @@ import { ScriptedEnd } from './lib/scripted-end.ts';
 const chain = recentChain(20);
 const full = () => LinkedNode.with(chain.params, chain.blocks.slice(1));
 
-describe('where there are too many inbound peers that want transactions, and none of them can go', () => {
+describe('inbound peers beyond the transaction relay slots, with no evictable peer', () => {
   const REFUSED = 'too many transaction relay peers';
 
   test.each<[ConnectionType, boolean, string | null]>([
     ['inbound', true, REFUSED],
     ['inbound', false, null],
-    // Their places are their own.
+    // Outbound peers have their own slots.
     ['outbound-full-relay', true, null],
     ['manual', true, null],
-  ])('another one comes: %s, wanting them: %p', async (type, relay, reason) => {
+  ])('a new %s peer that wants transactions (%p) is accepted or refused', async (type, relay, reason) => {
     await using node = await full();
     node.hasRelayRoom = false;
     const end = await ScriptedEnd.join(node, { type, relay });
@@ -27,7 +27,7 @@ describe('where there are too many inbound peers that want transactions, and non
   test.each<[string, (end: ScriptedEnd) => void]>([
     ['filterload', (end) => end.send('filterload', { filter: Uint8Array.of(1), hashFunctions: 1, tweak: 0, flags: 0 })],
     ['filterclear', (end) => end.send('filterclear', null)],
-  ])('one wants them later, by %s', async (_type, ask) => {
+  ])('a peer that wants transactions later, by %s, is disconnected', async (_type, ask) => {
     await using node = await full();
     const permissions: Permission[] = ['bloomfilter'];
     const [first, second] = [
@@ -44,8 +44,8 @@ describe('where there are too many inbound peers that want transactions, and non
   });
 });
 
-// 0x40000003 would be a filtered block with witnesses, which nobody ever made.
-test('getdata of a known block by a number that stands for nothing is passed over', async () => {
+// 0x40000003 would be a filtered block with witnesses, which was never defined.
+test('getdata of a known block with an undefined inventory type is ignored', async () => {
   await using node = await full();
   const end = await ScriptedEnd.join(node);
   const items = [0, 6, 0x4000_0003, 0x4000_0005, 0xffff_ffff].map((kind) => ({ kind, hash: chain.tip.hash }));
@@ -56,7 +56,7 @@ test('getdata of a known block by a number that stands for nothing is passed ove
   expect(end.of('notfound')).toEqual([]);
 });
 
-test('who misbehaves loses all connections of its address, and nobody else', async () => {
+test('a misbehaving peer loses all connections of its address, and no other peer does', async () => {
   await using node = await full();
   const [one, same, other] = [
     await ScriptedEnd.join(node),
@@ -70,10 +70,10 @@ test('who misbehaves loses all connections of its address, and nobody else', asy
   expect(node.discouraged).toEqual([one.in.name]);
 });
 
-test('a mistake of ours in what is done for a peer from time to time costs that peer alone', async () => {
+test('an exception in the periodic work of a peer disconnects only that peer', async () => {
   await using node = await full();
   const [one, other] = [await ScriptedEnd.join(node), await ScriptedEnd.join(node)];
-  // So that there is another one to send.
+  // Makes another announcement necessary.
   one.send('pong', one.of('ping')[0]!);
   await one.heard(1n);
   one.in.send = () => {

@@ -11,7 +11,7 @@ import { ScriptedEnd } from './lib/scripted-end.ts';
 const NO_LIMITS = { maxFeerate: null, maxBurn: 2_100_000_000_000_000 } as const;
 const COINS = 3;
 const HEIGHT = 99 + COINS;
-/** So that the chain is older than a week at its beginning, and its end is new. */
+/** Makes the first blocks older than a week and the tip recent. */
 const SPACING = 2 * 60 * 60;
 const startTime = Math.floor(Date.now() / 1000) - HEIGHT * SPACING;
 const chain = chainWithCoins(COINS, 'p2wpkh', { startTime, spacing: SPACING });
@@ -30,16 +30,26 @@ const announced = (end: ScriptedEnd): string[] =>
     .of('inv')
     .flatMap(({ items }) => items.filter(({ kind }) => kind === INVENTORY.wtx).map(({ hash }) => hashToHex(hash)));
 
-// BIP-35. Transactions that were there before the peer are told of for no other reason.
-describe('mempool is answered', () => {
+// BIP-35: transactions from before the connection are announced for no other reason.
+describe('mempool requests are answered by permission', () => {
   test.each<[string, Permission[], LinkedNode['uploadTarget'], string | null]>([
-    ['to nobody', [], 'none', 'mempool request without permission'],
-    ['not to whom nothing costs its place', ['noban', 'download'], 'none', null],
-    ['to whom it is allowed', ['mempool'], 'none', 'all'],
-    ['to whom it is allowed, beyond the upload target', ['mempool'], 'all', 'all'],
-    ['to whom filters are allowed', ['bloomfilter'], 'historical', 'all'],
-    ['to whom filters are allowed, not beyond it', ['bloomfilter'], 'all', 'mempool request beyond the upload target'],
-    ['nor to whom it costs nothing', ['bloomfilter', 'noban', 'download'], 'all', null],
+    ['a peer without permission is disconnected', [], 'none', 'mempool request without permission'],
+    ['a peer with noban gets no answer and stays connected', ['noban', 'download'], 'none', null],
+    ['a peer with the mempool permission gets all transactions', ['mempool'], 'none', 'all'],
+    ['a peer with the mempool permission gets them beyond the upload target', ['mempool'], 'all', 'all'],
+    ['a peer with the bloomfilter permission gets all transactions', ['bloomfilter'], 'historical', 'all'],
+    [
+      'a peer with the bloomfilter permission is disconnected beyond the upload target',
+      ['bloomfilter'],
+      'all',
+      'mempool request beyond the upload target',
+    ],
+    [
+      'a peer with bloomfilter and noban gets no answer beyond the upload target',
+      ['bloomfilter', 'noban', 'download'],
+      'all',
+      null,
+    ],
   ])('%s', async (_case, permissions, uploadTarget, result) => {
     await using node = await full();
     for (const tx of txs.slice(1)) await handIn(node, tx);
@@ -50,25 +60,31 @@ describe('mempool is answered', () => {
     if (result === 'all') await until('the announcement', [node], () => announced(end).length > 0);
     else expect(end.in.reason).toBe(result);
     if (end.in.closed) return;
-    // What is new is told of behind what was asked for.
+    // New transactions are announced after the requested ones.
     await handIn(node, txs[0]!);
     await until('the new one', [node], () => announced(end).includes(wtxids[0]!));
     expect(announced(end).sort()).toEqual(result === 'all' ? wtxids.toSorted() : [wtxids[0]!]);
   });
 });
 
-describe('beyond the upload target', () => {
+describe('historical blocks beyond the upload target need the download permission', () => {
   const old = chain.at(1).hash;
   const recent = chain.tip.hash;
   const LIMIT = 'upload target for historical blocks reached';
 
   test.each<[string, Permission[], number, Uint8Array, string | null]>([
-    ['a new block is sent', [], INVENTORY.witnessBlock, recent, null],
-    ['an old one is not', [], INVENTORY.witnessBlock, old, LIMIT],
-    ['nor to whom nothing else costs its place', ['noban'], INVENTORY.witnessBlock, old, LIMIT],
-    ['but to whom downloads are allowed', ['download'], INVENTORY.witnessBlock, old, null],
-    ['no filtered block is sent', ['bloomfilter'], INVENTORY.filteredBlock, recent, LIMIT],
-    ['but to whom downloads are allowed', ['bloomfilter', 'download'], INVENTORY.filteredBlock, recent, null],
+    ['a recent block is sent', [], INVENTORY.witnessBlock, recent, null],
+    ['a peer that requests an old block is disconnected', [], INVENTORY.witnessBlock, old, LIMIT],
+    ['a peer with noban that requests an old block is disconnected', ['noban'], INVENTORY.witnessBlock, old, LIMIT],
+    ['an old block is sent to a peer with the download permission', ['download'], INVENTORY.witnessBlock, old, null],
+    ['a peer that requests a filtered block is disconnected', ['bloomfilter'], INVENTORY.filteredBlock, recent, LIMIT],
+    [
+      'a filtered block is sent to a peer with the download permission',
+      ['bloomfilter', 'download'],
+      INVENTORY.filteredBlock,
+      recent,
+      null,
+    ],
   ])('%s', async (_case, permissions, kind, hash, reason) => {
     await using node = await full();
     const end = await ScriptedEnd.join(node, { permissions });
@@ -83,12 +99,12 @@ describe('beyond the upload target', () => {
   });
 });
 
-// What it sends is told on even if it is known here, so that it can use us as its gate.
+// Transactions of a peer with forcerelay are announced even if they are known, so that it can use us as its gateway.
 test.each<[Permission[], boolean]>([
   [[], false],
   [['relay'], false],
   [['forcerelay', 'relay'], true],
-])('a known transaction of a peer with %p is told on: %p', async (permissions, told) => {
+])('a known transaction of a peer with %p is announced: %p', async (permissions, told) => {
   await using node = await full();
   await handIn(node, txs[0]!);
   const sender = await ScriptedEnd.join(node, { permissions });
@@ -103,7 +119,7 @@ test.each<[Permission[], boolean]>([
 test.each<[Permission[], boolean]>([
   [['relay'], false],
   [['noban', 'download'], true],
-])('announcements to a peer with %p wait for no time: %p', async (permissions, atOnce) => {
+])('announcements to a peer with %p are sent without delay: %p', async (permissions, atOnce) => {
   await using node = await full();
   const end = await ScriptedEnd.join(node, { permissions });
   const { nextAnnouncementAt } = end.peer!.tx!;
@@ -116,25 +132,29 @@ test.each<[Permission[], boolean]>([
   expect(announced(end)).toEqual([wtxids[0]!]);
 });
 
-// Strangers may be anybody, so others have two seconds to announce the same; and those who bring no blocks are no better.
+// Inbound peers may be attackers, so other peers have two seconds to announce the same; outbound peers that serve no
+// blocks are treated alike.
 test.each<[Permission[], bigint, boolean]>([
   [[], OUR_SERVICES, false],
   [['noban', 'download'], OUR_SERVICES, true],
   [['noban', 'download'], 0n, false],
-])('a peer with %p and services %p is asked for a transaction at once: %p', async (permissions, services, atOnce) => {
-  await using node = await full();
-  const end = await ScriptedEnd.join(node, { permissions, services });
-  end.send('inv', { items: [{ kind: INVENTORY.wtx, hash: wtxidOf(txs[0]!) }] });
-  await end.heard(1n);
-  expect(end.of('getdata')).toHaveLength(atOnce ? 1 : 0);
-  await until('the request', [node], () => end.of('getdata').length === 1);
-});
+])(
+  'a transaction is requested at once from a peer with %p and services %p: %p',
+  async (permissions, services, atOnce) => {
+    await using node = await full();
+    const end = await ScriptedEnd.join(node, { permissions, services });
+    end.send('inv', { items: [{ kind: INVENTORY.wtx, hash: wtxidOf(txs[0]!) }] });
+    await end.heard(1n);
+    expect(end.of('getdata')).toHaveLength(atOnce ? 1 : 0);
+    await until('the request', [node], () => end.of('getdata').length === 1);
+  },
+);
 
-// One address at first, and one in ten seconds.
+// One address at first, then one per ten seconds.
 test.each<[Permission[], number]>([
   [[], 1],
   [['addr'], 10],
-])('of ten addresses of a peer with %p so many are looked at: %i', async (permissions, processed) => {
+])('of ten addresses of a peer with %p this number is processed: %i', async (permissions, processed) => {
   await using node = await full();
   const end = await ScriptedEnd.join(node, { permissions });
   const time = Math.floor(node.node.clock.nowMs() / 1000) - 3600;

@@ -9,7 +9,7 @@ import { FilterModel, type ModelFilter } from '../lib/filter-model.ts';
 import { recentChain } from '../lib/sample-chains.ts';
 import { LinkedNode, MemoryLink, OUR_SERVICES } from './lib/linked-net.ts';
 
-/** A light client: says hello, and keeps what it is sent. */
+/** A light client: completes the handshake and records what it receives. */
 class Client implements PeerLogic {
   readonly received: { type: string; payload: Uint8Array }[] = [];
   readonly link: MemoryLink;
@@ -49,7 +49,7 @@ class Client implements PeerLogic {
       .map(({ payload }) => decodeMessage(type, payload)!.value as ValueOf<K>);
   }
 
-  /** Everything asked before is answered, or the link is closed: null, or the reason. */
+  /** Resolves when all earlier requests are answered or the link is closed: with null, or the close reason. */
   async answered(): Promise<string | null> {
     const nonce = ++this.#pings;
     this.link.send('ping', { nonce });
@@ -66,7 +66,7 @@ const SERVING = OUR_SERVICES | SERVICES.compactFilters;
 const modelOf = (chain: RegtestChain) => new FilterModel(chain.blocks.map(({ raw }) => raw)).filters;
 const display = (bytes: Uint8Array) => bytes.toReversed().toHex();
 
-describe('block filters for peers', () => {
+describe('block filters for peers (BIP-157)', () => {
   const chain = recentChain(2003);
   const branch = chain.fork(2000);
   branch.mine(5);
@@ -91,13 +91,13 @@ describe('block filters for peers', () => {
     return { client, reason: await client.answered() };
   };
 
-  test('are announced with the service bit', async () => {
+  test('the compact filters service bit is announced', async () => {
     const client = new Client(node);
     expect(await client.answered()).toBeNull();
     expect(client.of('version')[0]!.services & 64n).toBe(64n);
   });
 
-  test('getcfilters: a thousand at most, in order', async () => {
+  test('getcfilters returns at most a thousand filters in order', async () => {
     const { client, reason } = await ask('getcfilters', 1001, hashAt(2000));
     expect(reason).toBeNull();
     const filters = client.of('cfilter');
@@ -111,14 +111,14 @@ describe('block filters for peers', () => {
     expect((await ask('getcfilters', 0, hashAt(2003))).client.of('cfilter')).toEqual([]);
   });
 
-  test('getcfilters: one block, and the genesis block', async () => {
+  test('getcfilters returns single filters, including that of the genesis block', async () => {
     const tip = (await ask('getcfilters', 2003, hashAt(2003))).client.of('cfilter');
     expect(tip.map(({ filter }) => filter.toHex())).toEqual([model[2003]!.filter]);
     const genesis = (await ask('getcfilters', 0, hashAt(0))).client.of('cfilter');
     expect(genesis.map(({ filter }) => filter.toHex())).toEqual([model[0]!.filter]);
   });
 
-  test('getcfheaders: two thousand hashes at most, and the header before them', async () => {
+  test('getcfheaders returns at most two thousand hashes and the previous header', async () => {
     const { client, reason } = await ask('getcfheaders', 1, hashAt(2000));
     expect(reason).toBeNull();
     const [message] = client.of('cfheaders');
@@ -132,7 +132,7 @@ describe('block filters for peers', () => {
     expect((await ask('getcfheaders', 0, hashAt(2000))).reason).toBe('too many block filters requested');
   });
 
-  test('getcfcheckpt: the header of every thousandth block', async () => {
+  test('getcfcheckpt returns the filter header of every thousandth block', async () => {
     const client = new Client(node);
     client.link.send('getcfcheckpt', { filterType: 0, stopHash: hashAt(2003) });
     client.link.send('getcfcheckpt', { filterType: 0, stopHash: hashAt(1999) });
@@ -145,7 +145,7 @@ describe('block filters for peers', () => {
     ]);
   });
 
-  test('who asks for what is not offered is let go', async () => {
+  test('a request that violates the protocol disconnects the peer', async () => {
     const nowhere = new Uint8Array(32).fill(7) as BlockHash;
     const client = new Client(node);
     client.link.send('getcfcheckpt', { filterType: 1, stopHash: hashAt(5) });
@@ -161,7 +161,7 @@ describe('block filters for peers', () => {
     expect(node.discouraged).toEqual([]);
   });
 
-  test('without the service nothing is answered, with the index or not', async () => {
+  test('without the service no request is answered, with or without the index', async () => {
     const small = chain.blocks.slice(1, 5);
     for (const filters of [true, false]) {
       await using other = await LinkedNode.with(chain.params, small, { filters });
@@ -171,7 +171,7 @@ describe('block filters for peers', () => {
     }
   });
 
-  test('a peer that has gone is sent no more', async () => {
+  test('nothing is sent to a disconnected peer', async () => {
     const client = new Client(node);
     client.link.send('getcfilters', { filterType: 0, startHeight: 0, stopHash: hashAt(999) });
     while (client.of('cfilter').length === 0) await new Promise(setImmediate);
@@ -180,7 +180,7 @@ describe('block filters for peers', () => {
     expect(client.inbound.sentTypes.filter((type) => type === 'cfilter').length).toBeLessThan(500);
   });
 
-  test('other peers have their turn while a thousand are sent', async () => {
+  test('other peers are served while a thousand filters are sent', async () => {
     const greedy = new Client(node);
     const patient = new Client(node);
     expect(await greedy.answered()).toBeNull();
@@ -193,7 +193,7 @@ describe('block filters for peers', () => {
     expect(greedy.of('cfilter').length).toBe(1000);
   });
 
-  test('a peer that does not take its answers is sent no more than its queue holds', async () => {
+  test('a peer that does not read is sent no more than its queue holds', async () => {
     const client = new Client(node);
     expect(await client.answered()).toBeNull();
     const sent = () => client.inbound.sentTypes.filter((type) => type === 'cfilter').length;
@@ -210,7 +210,7 @@ describe('block filters for peers', () => {
     expect(await client.answered()).toBeNull();
   });
 
-  test('those of blocks that left the chain are given, while they are new', async () => {
+  test('filters of recently disconnected blocks are served', async () => {
     const stale = chain.tip.hash;
     await node.node.take(branch.blocks.slice(2001));
     expect(node.node.chain.tip.height).toBe(2005);
@@ -229,7 +229,7 @@ describe('block filters for peers', () => {
     );
   });
 
-  test('what is not built yet has no answer, and the peer stays', async () => {
+  test('filters that are not built yet are not answered, and the peer stays connected', async () => {
     await using plain = new TestNode({ params: chain.params });
     await plain.take(chain.blocks.slice(1, 20));
     await plain.close();

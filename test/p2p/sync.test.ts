@@ -15,7 +15,7 @@ import { headersAfter } from './sync/header-chain.ts';
 const tipOf = (chain: { readonly tip: { readonly hash: Parameters<typeof hashToHex>[0] } }) =>
   hashToHex(chain.tip.hash);
 
-test('a node without blocks takes the chain of a peer', async () => {
+test('a node without blocks syncs from an outbound peer', async () => {
   const chain = recentChain(300, { payments: 2 });
   await using full = await LinkedNode.with(chain.params, chain.blocks.slice(1));
   await using empty = await LinkedNode.with(chain.params);
@@ -24,7 +24,7 @@ test('a node without blocks takes the chain of a peer', async () => {
   expect(empty.node.chain.height).toBe(300);
 }, 30_000);
 
-test('it does so the other way round: from who connected to it', async () => {
+test('a node without blocks syncs from an inbound peer', async () => {
   const chain = recentChain(30);
   await using full = await LinkedNode.with(chain.params, chain.blocks.slice(1));
   await using empty = await LinkedNode.with(chain.params);
@@ -32,8 +32,8 @@ test('it does so the other way round: from who connected to it', async () => {
   await until('the tip', [full, empty], () => empty.tip === tipOf(chain));
 });
 
-// Outbound peers come first, to spare whoever happens to connect to us; but not if they have nothing to give.
-test('in initial sync blocks are fetched from an inbound peer when nothing comes from outbound ones', async () => {
+// Outbound peers are preferred, to spare inbound ones, unless they have nothing to serve.
+test('initial block download uses an inbound peer if outbound ones serve nothing', async () => {
   const chain = recentChain(60);
   await using full = await LinkedNode.with(chain.params, chain.blocks.slice(1));
   await using empty = await LinkedNode.with(chain.params);
@@ -44,14 +44,14 @@ test('in initial sync blocks are fetched from an inbound peer when nothing comes
   await until('the handshake', [full, late], () =>
     [...late.peers.peers()].every((peer) => peer.negotiated.established),
   );
-  // A new block is announced, which tells of the others.
+  // The announcement of a new block reveals the others.
   chain.mine(1);
   await full.node.take([chain.tip]);
   await until('the tip', [full, empty, late], () => late.tip === tipOf(chain), { timeoutMs: 10_000 });
 }, 20_000);
 
-// Headers of the whole chain from everybody who tells of a new block would be a waste.
-test('before the first headers are there, each new block has one more peer asked for them', async () => {
+// Requesting the headers of the whole chain from every announcing peer would waste bandwidth.
+test('before the first headers, each new block triggers a header request to one more peer', async () => {
   await using node = await LinkedNode.with(regtest);
   const ends: ScriptedEnd[] = [];
   for (let i = 0; i < 5; i++) ends.push(await ScriptedEnd.join(node, { relay: false }));
@@ -69,7 +69,7 @@ test('before the first headers are there, each new block has one more peer asked
   expect(asked()).toEqual([1, 1, 1, 0, 0]);
 });
 
-test('a peer whose chain ended with too little work may be asked again at once', async () => {
+test('headers may be requested again at once from a peer whose chain had too little work', async () => {
   const params = { ...regtest, consensus: { ...regtest.consensus, minimumChainWork: 2n ** 40n } };
   await using node = await LinkedNode.with(params);
   const end = await ScriptedEnd.join(node, { relay: false });
@@ -81,7 +81,7 @@ test('a peer whose chain ended with too little work may be asked again at once',
   end.send('headers', { headers: headers.slice(2000) });
   await end.heard(2n);
   const before = end.of('getheaders').length;
-  // It got a block that follows something we do not know.
+  // It announced a block with an unknown parent.
   const [stray] = headersAfter(
     { hash: header.merkleRoot as Uint8Array as BlockHash, time: header.time },
     1,
@@ -92,23 +92,26 @@ test('a peer whose chain ended with too little work may be asked again at once',
   expect(end.of('getheaders').length).toBe(before + 1);
 });
 
-// BIP-159: it has the last 288 blocks, and what is needed are the first.
+// BIP-159: it has the last 288 blocks, but the first ones are needed.
 test.each([
   ['all blocks', OUR_SERVICES, 16],
   ['the last blocks', SERVICES.networkLimited | SERVICES.witness, 0],
-])('in initial sync a peer that serves %s is asked for so many', async (_what, services, count) => {
-  const chain = recentChain(60);
-  await using node = await LinkedNode.with(chain.params);
-  const end = await ScriptedEnd.join(node, { services });
-  end.send('headers', { headers: chain.blocks.slice(1).map(({ block }) => block.header) });
-  await until('the headers', [node], () => node.node.chain.bestHeader.height === 60);
-  await end.heard(1n);
-  expect(end.of('getdata').flatMap(({ items }) => items)).toHaveLength(count);
-});
+])(
+  'during initial block download the number of blocks requested from a peer that serves %s is limited',
+  async (_what, services, count) => {
+    const chain = recentChain(60);
+    await using node = await LinkedNode.with(chain.params);
+    const end = await ScriptedEnd.join(node, { services });
+    end.send('headers', { headers: chain.blocks.slice(1).map(({ block }) => block.header) });
+    await until('the headers', [node], () => node.node.chain.bestHeader.height === 60);
+    await end.heard(1n);
+    expect(end.of('getdata').flatMap(({ items }) => items)).toHaveLength(count);
+  },
+);
 
-// Ten minutes for a block; what does not come by then is asked of somebody else.
+// The timeout of a block is ten minutes; afterwards it is requested from another peer.
 test.skipIf(!hasVectors)(
-  'a peer that tells of blocks and gives none is let go of, and the other gives them all',
+  'a peer that announces blocks and serves none is disconnected, and another one serves them',
   async () => {
     const blocks = mixedBlocks();
     const headers = blocks.map((raw) => headerFromBytes(raw.subarray(0, 80)));
@@ -121,7 +124,7 @@ test.skipIf(!hasVectors)(
     await until('the first blocks to be asked for', nodes, () => stalling.of('getdata').length > 0);
     const { in: inbound } = connect(late, good);
     const given = () => inbound.sentTypes.filter((type) => type === 'block').length;
-    // No time passes, however long it takes.
+    // The mock clock stands still, however long it takes.
     await until('the others', [], () => given() === 160 - 16, { timeoutMs: 30_000 });
     const first = headers.slice(0, 16).map((header) => hashToHex(headerHash(header)));
     expect(stalling.of('getdata').flatMap(({ items }) => items.map(({ hash }) => hashToHex(hash)))).toEqual(first);
@@ -135,9 +138,9 @@ test.skipIf(!hasVectors)(
   60_000,
 );
 
-test('a chain longer than one message of headers, fetched from two peers at once', async () => {
+test('a chain longer than one headers message is downloaded from two peers at once', async () => {
   const chain = recentChain(2100);
-  // Connected in initial sync, which commits many blocks at once; the second node has a copy.
+  // Connected in initial block download, which commits many blocks at once; the second node has a copy.
   await using filled = new TestNode({ params: chain.params, verifier: trustingVerifier });
   await filled.take(chain.blocks.slice(1));
   await filled.close();
@@ -150,7 +153,7 @@ test('a chain longer than one message of headers, fetched from two peers at once
     expect(inbound.sentTypes.filter((type) => type === 'block').length).toBeGreaterThan(100);
 }, 60_000);
 
-test('two nodes with different branches end on the one with more work', async () => {
+test('two nodes with different branches converge on the one with more work', async () => {
   const chain = recentChain(20);
   const longer = chain.fork(12);
   longer.mine(12);
@@ -162,7 +165,7 @@ test('two nodes with different branches end on the one with more work', async ()
   expect(b.tip).toBe(tipOf(longer));
 });
 
-test('a new block reaches all in a line, at last as a compact block', async () => {
+test('a new block reaches all nodes in a line, at last as a compact block', async () => {
   const chain = recentChain(110);
   const nodes = await Promise.all([0, 1, 2].map(() => LinkedNode.with(chain.params, chain.blocks.slice(1))));
   const [a, b, c] = nodes as [LinkedNode, LinkedNode, LinkedNode];

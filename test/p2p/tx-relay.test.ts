@@ -20,7 +20,7 @@ async function line(count: number, coins = 3) {
   return { chain, nodes };
 }
 
-/** A transaction and one that spends its output. */
+/** A transaction, and one that spends its output. */
 function family(chain: RegtestChain) {
   const coin = chain.coin(1);
   const parent = spend(coin, [{ to: lockOf('p2wpkh', 0), value: coin.output.value - 10_000n }]);
@@ -35,7 +35,7 @@ async function close(nodes: readonly LinkedNode[]): Promise<void> {
   for (const node of nodes) await node[Symbol.asyncDispose]();
 }
 
-test('a transaction handed in at one end of a line gets to the other', async () => {
+test('a transaction submitted at one end of a line reaches the other', async () => {
   const { chain, nodes } = await line(3);
   try {
     const coin = chain.coin(1);
@@ -50,12 +50,12 @@ test('a transaction handed in at one end of a line gets to the other', async () 
   }
 });
 
-test('a child that comes without its parent fetches it', async () => {
+test("an orphan's parent is requested", async () => {
   const { chain, nodes } = await line(2);
   const [a, b] = nodes as [LinkedNode, LinkedNode];
   try {
     const { parent, child } = family(chain);
-    // As if it had been announced and lost, so that only the child is told of.
+    // Acts as if the announcement of the parent was lost.
     const peer = [...a.peers.peers()][0]!;
     peer.tx!.known.insert(parsed(parent).wtxid);
     await a.mempool.broadcast(transactionBytes(parent), NO_LIMITS);
@@ -66,7 +66,7 @@ test('a child that comes without its parent fetches it', async () => {
   }
 });
 
-test('a child whose parent comes in a block is taken without anything more being sent', async () => {
+test('an orphan whose parent arrives in a block is accepted without further messages', async () => {
   const chain = chainWithCoins(1, 'p2wpkh', recent());
   await using node = await LinkedNode.with(chain.params, chain.blocks.slice(1));
   const end = await ScriptedEnd.join(node);
@@ -79,11 +79,11 @@ test('a child whose parent comes in a block is taken without anything more being
   await until('the child', [node], () => node.mempool.has(txidOf(child)), { timeoutMs: 3000 });
 });
 
-test('a block of what is in both mempools needs no transaction to be sent', async () => {
+test('a block of transactions in both mempools is relayed without any transaction', async () => {
   const { chain, nodes } = await line(2);
   const [a, b] = nodes as [LinkedNode, LinkedNode];
   try {
-    // The first block makes the peer one that sends compact blocks unasked.
+    // The first block puts the peer into high-bandwidth mode.
     for (let i = 0; i < 2; i++) {
       chain.mine(1);
       await a.node.take([chain.tip]);
@@ -99,7 +99,7 @@ test('a block of what is in both mempools needs no transaction to be sent', asyn
     expect(b.mempool.has(txidOf(tx))).toBe(false);
     const link = [...b.peers.peers()][0]!.link as unknown as { sentTypes: string[] };
     expect(link.sentTypes).not.toContain('getblocktxn');
-    // And one that the other has not heard of is asked for by its place.
+    // A transaction that the other node does not have is requested by its position.
     const unknown = spend(chain.coin(2), [{ to: lockOf('p2wpkh', 1), value: chain.coin(2).output.value - 10_000n }]);
     chain.mine(1, { txs: [unknown] });
     await a.node.take([chain.tip]);

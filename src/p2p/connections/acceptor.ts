@@ -40,7 +40,7 @@ const EVICTION_MS = 50;
 /** Accepts inbound connections, and evicts peers if the slots are full. */
 export class Acceptor {
   readonly #parts: AcceptorParts;
-  /** Secret key, so that nobody can predict which groups are protected from eviction. */
+  /** Secret key, so that an attacker cannot predict which groups are protected from eviction. */
   readonly #groupKey: SipHashKey = sipHashKeyOf(crypto.getRandomValues(new Uint8Array(16)));
   #listener: TCPSocketListener<TcpStream> | null = null;
   #evictionsLeft = EVICTION_BURST;

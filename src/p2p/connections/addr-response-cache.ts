@@ -19,8 +19,8 @@ interface Answer {
 }
 
 /**
- * Answers to `getaddr`. All peers of one network and local address get the same answer for about a day, so that nobody
- * can collect all addresses by asking often or prove that two addresses belong to one node.
+ * Answers to `getaddr`. All peers of one network and local address get the same answer for about a day, so that an
+ * observer can neither collect all addresses by asking often nor prove that two addresses belong to one node.
  */
 export class AddrResponseCache {
   readonly #addresses: AddrManager;

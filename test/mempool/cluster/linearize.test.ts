@@ -11,7 +11,7 @@ interface Tx {
   readonly parents: readonly number[];
 }
 
-/** Every order with parents first. */
+/** Returns all topological orders. */
 function* allOrders(txs: readonly Tx[], taken: readonly number[] = []): Generator<readonly number[]> {
   if (taken.length === txs.length) yield taken;
   for (const [i, { parents }] of txs.entries())
@@ -20,10 +20,10 @@ function* allOrders(txs: readonly Tx[], taken: readonly number[] = []): Generato
 
 const amounts = fc.record({ fee: fc.integer({ min: -5, max: 60 }), size: fc.integer({ min: 1, max: 20 }) });
 
-/** So large that what they come to with sizes is beyond what a double holds: no order is proven the best then. */
+/** Fees whose products with sizes exceed a double, so that no order is proven optimal. */
 const hugeAmounts = amounts.map(({ fee, size }) => ({ fee: fee * 2 ** 40, size }));
 
-/** Up to `max` transactions, each with parents among those before it. */
+/** Returns up to `max` transactions, each with parents among the earlier ones. */
 const graphOf = (max: number, maxParents: number, each = amounts) =>
   fc
     .array(fc.tuple(each, fc.array(fc.nat(1000), { maxLength: maxParents })), {
@@ -50,7 +50,7 @@ function isTopological(txs: readonly Tx[], order: readonly number[]): boolean {
   return seen.size === txs.length;
 }
 
-/** All sets of up to so many transactions that hold with each its parents: fee and size. */
+/** Returns fee and size of all topologically closed sets of up to 2^n transactions. */
 function* closedSets(txs: readonly Tx[]): Generator<FeeFrac> {
   for (let set = 1; set < 1 << txs.length; set++) {
     const members = txs.filter((_, i) => set & (1 << i));
@@ -61,7 +61,7 @@ function* closedSets(txs: readonly Tx[]): Generator<FeeFrac> {
 
 const sum = (list: readonly FeeFrac[], what: keyof FeeFrac) => list.reduce((total, each) => total + each[what], 0);
 
-/** Whether so much fee in so much space lies above a diagram. */
+/** Returns whether this fee at this size lies above a diagram. */
 function liesAbove({ fee, size }: FeeFrac, chunks: readonly FeeFrac[]): boolean {
   let at = 0;
   let earned = 0;
@@ -80,10 +80,10 @@ function isConnected(txs: readonly Tx[], members: readonly number[]): boolean {
   return seen.size === members.length;
 }
 
-describe('the order of a cluster', () => {
+describe('linearize', () => {
   const anyGraph = fc.oneof(graphOf(40, 3), graphOf(64, 8), graphOf(40, 3, hugeAmounts));
 
-  test('holds all, parents first, in chunks of falling feerates', () => {
+  test('the order contains every transaction once, parents first, in chunks of falling feerates', () => {
     fc.assert(
       fc.property(anyGraph, (txs) => {
         const graph = new DepGraph(txs);
@@ -100,7 +100,7 @@ describe('the order of a cluster', () => {
     );
   });
 
-  test('is the best there is where nobody has two parents', () => {
+  test('the order is optimal if no transaction has two parents', () => {
     fc.assert(
       fc.property(graphOf(6, 1), (txs) => {
         const graph = new DepGraph(txs);
@@ -112,7 +112,7 @@ describe('the order of a cluster', () => {
     );
   });
 
-  test('is the best there is: no set of transactions earns more in the space it takes', () => {
+  test('the order is optimal: no closed set of transactions earns more at its size', () => {
     const graphs = fc.oneof(graphOf(8, 2), graphOf(8, 4), graphOf(10, 3));
     fc.assert(
       fc.property(graphs, (txs) => {
@@ -124,7 +124,7 @@ describe('the order of a cluster', () => {
     );
   });
 
-  test('is the best also where taking the best package again and again does not lead to it', () => {
+  test('the order is optimal where repeatedly mining the best ancestor package is not', () => {
     const txs: Tx[] = [
       { fee: 0, size: 6, parents: [] },
       { fee: 2, size: 4, parents: [] },
@@ -133,7 +133,7 @@ describe('the order of a cluster', () => {
       { fee: 4, size: 1, parents: [0, 1, 3] },
     ];
     const graph = new DepGraph(txs);
-    // The last pays best with all it needs, but with that it holds up the third.
+    // The last transaction has the best ancestor feerate, but mining it first delays the third.
     const chunks = chunksOf(graph, linearize(graph)).map(({ fee, size, members }) => [fee, size, members.toSorted()]);
     expect(chunks).toEqual([
       [16, 13, [0, 2, 3]],
@@ -141,7 +141,7 @@ describe('the order of a cluster', () => {
     ]);
   });
 
-  test('is nowhere below any other order, of large clusters as well', () => {
+  test('the order of a large cluster is nowhere below any other order', () => {
     fc.assert(
       fc.property(graphOf(64, 6), fc.array(fc.nat(1000), { minLength: 64, maxLength: 64 }), (txs, wishes) => {
         const graph = new DepGraph(txs);
@@ -163,7 +163,7 @@ describe('the order of a cluster', () => {
     );
   });
 
-  test('has chunks that hang together', () => {
+  test('every chunk of the order is connected', () => {
     fc.assert(
       fc.property(anyGraph, (txs) => {
         const graph = new DepGraph(txs);
@@ -173,8 +173,8 @@ describe('the order of a cluster', () => {
     );
   });
 
-  test('is given up where it would take too long', () => {
-    // Each pays for two that pay nothing, half of which it shares with the next.
+  test('the optimal order is given up after the step limit', () => {
+    // Each pays for two that pay nothing, and shares half of them with the next.
     const txs = Array.from({ length: 64 }, (_, i): Tx => {
       if (i < 32) return { fee: 0, size: 10 + (i % 3), parents: [] };
       return { fee: 100 + ((i * 7) % 13), size: 1, parents: [i - 32, (i - 31) % 32] };
@@ -186,7 +186,7 @@ describe('the order of a cluster', () => {
     expect(compareDiagrams(chunksOf(graph, best), chunksOf(graph, linearize(graph)))).toBe(0);
   });
 
-  test('is never worse in its first chunk than any single transaction with all it needs', () => {
+  test('the first chunk is at least as good as any transaction with its ancestors', () => {
     fc.assert(
       fc.property(fc.oneof(graphOf(12, 3), graphOf(12, 3, hugeAmounts)), (txs) => {
         const graph = new DepGraph(txs);
@@ -206,7 +206,7 @@ describe('the order of a cluster', () => {
     );
   });
 
-  test('of 64 with 64 bits', () => {
+  test('a graph of 64 transactions uses all 64 bits of its ancestor sets', () => {
     const txs = Array.from({ length: 64 }, (_, i): Tx => ({ fee: i, size: 1, parents: i === 0 ? [] : [i - 1] }));
     const graph = new DepGraph(txs);
     expect(linearize(graph)).toEqual(txs.map((_, i) => i));
@@ -216,24 +216,24 @@ describe('the order of a cluster', () => {
   });
 });
 
-describe('diagrams', () => {
+describe('feerate diagrams', () => {
   const frac = (fee: number, size: number): FeeFrac => ({ fee, size });
 
-  test('better, worse, the same, neither', () => {
+  test('compareDiagrams returns better, worse, equal and incomparable', () => {
     expect(compareDiagrams([frac(10, 1)], [frac(9, 1)])).toBe(1);
     expect(compareDiagrams([frac(9, 1)], [frac(10, 1)])).toBe(-1);
     expect(compareDiagrams([frac(10, 2)], [frac(5, 1), frac(5, 1)])).toBe(0);
     expect(compareDiagrams([frac(10, 10), frac(1, 1)], [frac(5, 1), frac(5, 10)])).toBe(null);
-    // More fee for more size: above at its end, below nowhere.
+    // A higher fee for more size: above at the end, below nowhere.
     expect(compareDiagrams([frac(20, 10)], [frac(10, 5)])).toBe(1);
-    // Less room for the same fee is better.
+    // The same fee for less size is better.
     expect(compareDiagrams([frac(10, 4)], [frac(10, 5)])).toBe(1);
     expect(compareDiagrams([], [])).toBe(0);
     expect(compareDiagrams([frac(1, 1)], [])).toBe(1);
     expect(compareDiagrams([frac(-1, 1)], [])).toBe(-1);
   });
 
-  test('feerates are compared exactly where products pass 2^53', () => {
+  test('feerates are compared exactly where products exceed 2^53', () => {
     expect(compareFeerate(2_100_000_000_000_001, 400_001, 2_100_000_000_000_000, 400_001)).toBe(1);
     expect(compareFeerate(2_100_000_000_000_000, 400_000, 2_100_000_000_000_001, 400_000)).toBe(-1);
     expect(compareFeerate(2_000_000_000_000_000, 400_000, 1_000_000_000_000_000, 200_000)).toBe(0);

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { bestChunks } from '../../../src/mempool/cluster/best-chunks.ts';
 import { TxGraph } from '../../../src/mempool/cluster/tx-graph.ts';
 
-/** A plain graph to compare with. */
+/** A naive graph as the reference. */
 class Model {
   readonly txs = new Map<number, { fee: number; weight: number; parents: Set<number> }>();
 
@@ -60,7 +60,7 @@ function expectSame(graph: TxGraph, model: Model): void {
   expect(chunks.reduce((sum, { fee }) => sum + fee, 0)).toBe(
     [...model.txs.values()].reduce((sum, { fee }) => sum + fee, 0),
   );
-  // Fewer are asked for: just enough of the best.
+  // The result may stop early: just enough of the best.
   const rates = chunks.map(({ fee, size }) => fee / size);
   expect(rates).toEqual(rates.toSorted((a, b) => b - a));
   const weight = chunks.reduce((sum, { size }) => sum + size, 0);
@@ -95,8 +95,8 @@ const step = fc.oneof(
   { weight: 2, arbitrary: fc.record({ do: fc.constantFrom('stage' as const, 'commit' as const, 'abort' as const) }) },
 );
 
-describe('the graph of the mempool', () => {
-  test('is as a plain one, whatever is tried and taken back', () => {
+describe('TxGraph', () => {
+  test('the graph matches a naive model through staged, committed and aborted changes', () => {
     fc.assert(
       fc.property(fc.array(step, { minLength: 10, maxLength: 60, size: 'max' }), (steps) => {
         const graph = new TxGraph(MAX_COUNT, MAX_WEIGHT);
@@ -141,7 +141,7 @@ describe('the graph of the mempool', () => {
     );
   });
 
-  test('a replacement is compared by what it touches alone', () => {
+  test('a replacement is compared only by the clusters it affects', () => {
     const graph = new TxGraph();
     const [parent, child, other] = [graph.add(100, 400), graph.add(900, 400), graph.add(5000, 400)];
     graph.addDependency(parent, child);
@@ -157,7 +157,7 @@ describe('the graph of the mempool', () => {
     expect(graph.cluster(other)).toEqual([other]);
   });
 
-  test('trim leaves clusters within the limits, and keeps parents of what it keeps', () => {
+  test('trim leaves clusters within the limits and keeps the parents of every kept transaction', () => {
     const graph = new TxGraph(4, 10_000);
     const slots = Array.from({ length: 7 }, (_, i) => graph.add(i * 10, 100));
     for (let i = 1; i < slots.length; i++) graph.addDependency(slots[i - 1]!, slots[i]!);

@@ -12,7 +12,7 @@ interface Tx {
   readonly feerate: number;
 }
 
-/** What Core's own scenario goes through: 665 blocks, four transactions of each of ten feerates before most of them. */
+/** The steps of Core's own scenario: 665 blocks, with four transactions of each of ten feerates before most of them. */
 class Scenario {
   readonly estimator = new BlockPolicyEstimator();
   height = 0;
@@ -28,13 +28,16 @@ class Scenario {
       }
   }
 
-  /** The next block takes all that waits of the best so many feerates. */
+  /** The next block includes all waiting transactions of this number of best feerates. */
   mine(ranks: number): void {
     const included = ranks === 0 ? [] : this.#waiting.slice(-ranks).flatMap((txs) => txs.splice(0));
     this.estimator.processBlock(++this.height, included);
   }
 
-  /** 95 of 100 within the target, going by the last day; null for a target of 1, which nobody can promise. */
+  /**
+   * Feerate at which 95 of 100 transactions are confirmed within the target by the last day's data; null for a target
+   * of 1, which cannot be estimated.
+   */
   fee(target: number): number | null {
     if (target <= 1) return null;
     const feerate = this.estimator.rawEstimate(target, 0.95, 'medium')!.feerate;
@@ -44,26 +47,27 @@ class Scenario {
 
 const TARGETS = [2, 3, 4, 5, 6, 7, 8, 9];
 
-test('estimates follow what blocks take, through empty, starved and generous times', () => {
+test('estimates follow the feerates that blocks include through empty, starved and generous times', () => {
   const scenario = new Scenario();
   while (scenario.height < 200) {
     scenario.arrive();
     scenario.mine((scenario.height % 10) + 1);
-    // Three ranks are needed to have enough by then; of them 97 of 100 made it within two blocks.
+    // Three ranks are needed to have enough data by then; 97 of 100 of their transactions were confirmed within two
+    // blocks.
     if (scenario.height === 3) expect(Math.abs(scenario.fee(2)! - 9 * BASE)).toBeLessThan(DELTA);
   }
   const original = new Map(TARGETS.map((target) => [target, scenario.fee(target)!]));
   for (const [target, feerate] of original) {
     if (target > 2) expect(feerate).toBeLessThanOrEqual(original.get(target - 1)!);
-    // Two blocks make a period, so only even targets are as fine as this.
+    // A period has two blocks, so only even targets have this resolution.
     if (target % 2 === 0) expect(Math.abs(feerate - (11 - target) * BASE)).toBeLessThan(DELTA);
   }
 
-  // Nothing comes and nothing is mined: what was learnt still holds.
+  // Without new transactions and confirmations the estimates stay the same.
   while (scenario.height < 250) scenario.mine(0);
   for (const [target, feerate] of original) expect(Math.abs(scenario.fee(target)! - feerate)).toBeLessThan(DELTA);
 
-  // Much comes and nothing is mined.
+  // Many transactions arrive and none is mined.
   while (scenario.height < 265) {
     scenario.arrive();
     scenario.mine(0);
@@ -80,11 +84,11 @@ test('estimates follow what blocks take, through empty, starved and generous tim
     scenario.arrive();
     scenario.mine(10);
   }
-  // At 9 it was at the bottom already.
+  // At 9 it was already the lowest.
   for (const target of TARGETS.slice(0, -1)) expect(scenario.fee(target)!).toBeLessThan(original.get(target)! - DELTA);
 });
 
-/** One transaction a block of one feerate, each mined at once, from a height on. */
+/** One transaction per block of one feerate, each mined at once, from a height on. */
 function simple(blocks: number, { from = 1, feerate = 5000 } = {}): BlockPolicyEstimator {
   const estimator = new BlockPolicyEstimator();
   estimator.processBlock(from, []);
@@ -95,10 +99,10 @@ function simple(blocks: number, { from = 1, feerate = 5000 } = {}): BlockPolicyE
   return estimator;
 }
 
-describe('what is known', () => {
+describe('statistics', () => {
   const short = (estimator: BlockPolicyEstimator) => estimator.rawEstimate(2, 0.5, 'short')!;
 
-  test('fades by the decay of its horizon', () => {
+  test('statistics decay with the factor of their horizon', () => {
     const decays = { short: 0.962, medium: 0.9952, long: 0.99931 } as const;
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 200 }), (empty) => {
@@ -109,7 +113,7 @@ describe('what is known', () => {
             return (pass?.totalConfirmed ?? 0) + (fail?.totalConfirmed ?? 0);
           };
           const before = confirmed();
-          // A geometric series: one a block, each worth so much less a block later.
+          // A geometric series: one transaction per block, each weighted by the decay of the blocks since.
           expect(before).toBeCloseTo((1 - decay ** 400) / (1 - decay), 6);
           for (let i = 0; i < empty; i++) estimator.processBlock(402 + i, []);
           expect(confirmed()).toBeCloseTo(before * decay ** empty, 6);
@@ -119,15 +123,15 @@ describe('what is known', () => {
     );
   });
 
-  test('is told with the range it comes from', () => {
+  test('an estimate is reported with the range it comes from', () => {
     const { feerate, pass, fail } = short(simple(100));
     expect(feerate).toBeCloseTo(5000, 6);
-    // From the bound below 5,000, of those that begin with 100 and rise by 5 %; above it there was nothing else.
+    // From the bound below 5,000, of the bounds that begin with 100 and rise by 5 %; there was nothing above it.
     expect(pass!.start).toBeCloseTo(100 * 1.05 ** 80, 6);
     expect(pass!.end).toBe(1e99);
     expect(pass!.withinTarget).toBeCloseTo(pass!.totalConfirmed, 9);
     expect([pass!.inMempool, pass!.leftMempool]).toEqual([0, 0]);
-    // Below it there was nothing to go by.
+    // There was no data below it.
     expect(fail).toEqual({
       start: 0,
       end: pass!.start,
@@ -138,7 +142,7 @@ describe('what is known', () => {
     });
   });
 
-  test('counts against a feerate what waits, and what left after having waited', () => {
+  test('waiting transactions, and those that left after waiting, count against a feerate', () => {
     for (const end of ['waits', 'leaves'] as const) {
       const estimator = simple(100);
       for (let slot = 1; slot <= 30; slot++)
@@ -151,7 +155,7 @@ describe('what is known', () => {
     }
   });
 
-  test('counts nothing against a feerate for what left at once, or is of no use to judge it', () => {
+  test('transactions that left at once, or cannot be evaluated, do not count against a feerate', () => {
     const estimator = simple(100);
     for (let slot = 1; slot <= 30; slot++)
       estimator.addTransaction(slot, { height: 101, feerate: 5000, countable: slot > 10 });
@@ -160,7 +164,7 @@ describe('what is known', () => {
     expect(short(estimator).pass).toMatchObject({ inMempool: 0, leftMempool: 0 });
   });
 
-  test('counts against a feerate only the whole periods for which what left had waited', () => {
+  test('a transaction that left counts against a feerate only for the whole periods it waited', () => {
     const estimator = simple(100);
     for (let slot = 1; slot <= 30; slot++)
       estimator.addTransaction(slot, { height: 101, feerate: 5000, countable: true });
@@ -170,12 +174,12 @@ describe('what is known', () => {
       const { pass, fail } = estimator.rawEstimate(target, 0.5, horizon)!;
       return Math.max(pass?.leftMempool ?? 0, fail?.leftMempool ?? 0);
     };
-    // Three blocks: three periods of one, one of two, none of 24.
+    // Three blocks: three periods of one block, one of two, none of 24.
     expect([left(1, 'short'), left(3, 'short'), left(4, 'short')]).toEqual([30, 30, 0]);
     expect([left(2, 'medium'), left(3, 'medium'), left(24, 'long')]).toEqual([30, 0, 0]);
   });
 
-  test('does not count what came while another tip was looked at', () => {
+  test('transactions that entered at another tip are not counted', () => {
     for (const away of [-1, 1]) {
       const estimator = new BlockPolicyEstimator();
       estimator.processBlock(50, []);
@@ -188,7 +192,7 @@ describe('what is known', () => {
     }
   });
 
-  test('asks the careful for what was needed over longer times as well', () => {
+  test('a conservative estimate also satisfies the longer horizons', () => {
     const estimator = new BlockPolicyEstimator();
     estimator.processBlock(1, []);
     const waiting: Tx[] = [];
@@ -196,7 +200,7 @@ describe('what is known', () => {
       for (const [slot, feerate] of [20_000, 2000].entries())
         estimator.addTransaction(height * 2 + slot, { height, feerate, countable: true });
       waiting.push({ slot: height * 2 + 1, feerate: 2000 });
-      // What pays little waits for thirty blocks, until lately everything is mined at once.
+      // Low feerates wait for thirty blocks, until recently everything is mined at once.
       const late = height >= 320 || height % 30 === 0 ? waiting.splice(0) : [];
       estimator.processBlock(height + 1, [{ slot: height * 2, feerate: 20_000 }, ...late]);
     }
@@ -204,7 +208,7 @@ describe('what is known', () => {
     expect(estimator.estimate(2, true)).toEqual({ feerate: 20_000, blocks: 2 });
   });
 
-  test('what still waits when the node stops has failed', () => {
+  test('a transaction still unconfirmed at shutdown counts as failed', () => {
     const estimator = simple(100);
     for (let slot = 1; slot <= 30; slot++)
       estimator.addTransaction(slot, { height: 101, feerate: 5000, countable: true });
@@ -215,23 +219,23 @@ describe('what is known', () => {
     expect(short(BlockPolicyEstimator.restore(estimator.serialize())).fail!.leftMempool).toBe(30);
   });
 
-  test('reaches as far as half of what was seen, also before the last start, for six weeks', () => {
+  test('targets reach half of the recorded blocks, including those of the previous run for six weeks', () => {
     const estimator = simple(100);
     expect(estimator.estimate(1008, false).blocks).toBe(49);
     expect(estimator.estimate(20, false)).toEqual({ feerate: 5000, blocks: 20 });
     const restored = BlockPolicyEstimator.restore(estimator.serialize());
     expect(restored.estimate(1008, false).blocks).toBe(49);
-    // 6,048 blocks later it says nothing any more.
+    // After 6,048 blocks it is ignored.
     restored.processBlock(101 + 6048, []);
     expect(restored.estimate(1008, false).blocks).toBe(49);
     restored.processBlock(102 + 6048, []);
     expect(restored.estimate(1008, false)).toEqual({ feerate: null, blocks: 0 });
-    // What was learnt before is saved again as long as it is more than half of what is learnt now.
+    // The range of the previous run is saved again while it is more than half of the current one.
     const third = BlockPolicyEstimator.restore(BlockPolicyEstimator.restore(estimator.serialize()).serialize());
     expect(third.estimate(1008, false).blocks).toBe(49);
   });
 
-  test('goes by feerates of whole ranges, however low or high', () => {
+  test('estimates use whole feerate ranges, however low or high', () => {
     for (const feerate of [1, 100, 101, 9_999_999, 1e9]) {
       const estimator = simple(100, { feerate });
       expect(estimator.estimate(6, true)).toEqual({ feerate, blocks: 6 });

@@ -5,15 +5,17 @@ import { BlockPolicyEstimator } from '../../../src/mempool/fees/block-policy.ts'
 const BASE = 2000;
 const DELTA = 100;
 
-/** Blocks of transactions of ten feerates, as Core's own scenario: the better are mined at once, the worse later. */
+/**
+ * Blocks of transactions with ten feerates, as in Core's own scenario: better ones are mined at once, worse ones later.
+ */
 class Scenario {
   readonly estimator = new BlockPolicyEstimator();
   height = 0;
   #slot = 0;
-  /** By rank of feerate: what waits. */
+  /** Waiting transactions by rank of feerate. */
   readonly waiting: { slot: number; feerate: number }[][] = Array.from({ length: 10 }, () => []);
 
-  /** Four transactions of each feerate come. */
+  /** Adds four transactions of each feerate. */
   arrive(ranks = 10): void {
     for (let rank = 0; rank < ranks; rank++)
       for (let i = 0; i < 4; i++) {
@@ -23,7 +25,7 @@ class Scenario {
       }
   }
 
-  /** A block takes all that waits of some ranks. */
+  /** Mines a block with all waiting transactions of some ranks. */
   mine(takes: (rank: number) => boolean): void {
     const included = this.waiting.flatMap((txs, rank) => (takes(rank) ? txs.splice(0) : []));
     this.estimator.processBlock(++this.height, included);
@@ -34,7 +36,7 @@ class Scenario {
   }
 }
 
-/** Every block takes the best feerate, every second the two best, and so on: a rank waits ten blocks at most. */
+/** Every block includes the best feerate, every second the two best, and so on: a rank waits ten blocks at most. */
 function steady(blocks: number): Scenario {
   const scenario = new Scenario();
   scenario.mine(() => false);
@@ -45,8 +47,8 @@ function steady(blocks: number): Scenario {
   return scenario;
 }
 
-describe('the block policy estimator', () => {
-  test('knows nothing at first', () => {
+describe('BlockPolicyEstimator', () => {
+  test('a new estimator has no estimates', () => {
     const { estimator } = new Scenario();
     for (const target of [1, 2, 6, 144, 1008])
       expect(estimator.estimate(target, false)).toEqual({ feerate: null, blocks: 0 });
@@ -55,22 +57,22 @@ describe('the block policy estimator', () => {
     expect(['short', 'medium', 'long'].map((name) => estimator.maxTarget(name as 'short'))).toEqual([12, 48, 1008]);
   });
 
-  test('asks for less the longer one can wait', () => {
+  test('longer targets have lower estimates', () => {
     const scenario = steady(200);
     const estimates = [1, 2, 3, 4, 6, 9, 12, 20].map((target) => scenario.feerate(target)!);
     expect(estimates).toEqual(estimates.toSorted((a, b) => b - a));
-    // Only the best is in every next block; what is looked at ends some way above what each rank pays.
+    // Only the best rank is in every next block; its range ends above what each rank pays.
     expect(Math.abs(estimates[1]! - BASE * 10)).toBeLessThan(BASE + DELTA);
     expect(estimates.at(-1)!).toBeLessThan(BASE * 3);
     for (const target of [2, 6, 12])
       expect(scenario.feerate(target, true)!).toBeGreaterThanOrEqual(scenario.feerate(target)!);
-    // A target of one block is answered as one of two.
+    // A target of one block is answered like a target of two.
     expect(scenario.estimator.estimate(1, false)).toEqual(scenario.estimator.estimate(2, false));
   });
 
-  test('empty blocks change nothing but the age of what is known', () => {
+  test('empty blocks only decay the statistics', () => {
     const scenario = steady(200);
-    // Nothing is left that would wait in vain.
+    // No transaction is left that could fail.
     scenario.mine(() => true);
     const before = [2, 6, 12].map((target) => scenario.feerate(target)!);
     for (let i = 0; i < 50; i++) scenario.mine(() => false);
@@ -79,7 +81,7 @@ describe('the block policy estimator', () => {
       expect(Math.abs(feerate - before[i]!)).toBeLessThanOrEqual(BASE + DELTA);
   });
 
-  test('rises when what used to be enough is left waiting', () => {
+  test('estimates rise when transactions with a formerly sufficient feerate stay unconfirmed', () => {
     const scenario = steady(200);
     const before = scenario.feerate(6)!;
     for (let i = 0; i < 15; i++) {
@@ -89,7 +91,7 @@ describe('the block policy estimator', () => {
     expect(scenario.feerate(6) ?? Number.POSITIVE_INFINITY).toBeGreaterThanOrEqual(before);
   });
 
-  test('falls when everything is mined at once', () => {
+  test('estimates fall when everything is mined at once', () => {
     const scenario = steady(100);
     const before = scenario.feerate(3)!;
     for (let i = 0; i < 265; i++) {
@@ -100,7 +102,7 @@ describe('the block policy estimator', () => {
     expect(scenario.feerate(3)!).toBe(BASE);
   });
 
-  test('does not count what came with others, to another tip, or in a block that is not the next', () => {
+  test('transactions with parents, at another tip, or in a block that is not the next are not counted', () => {
     const { estimator } = new Scenario();
     estimator.processBlock(100, []);
     estimator.addTransaction(1, { height: 100, feerate: 5000, countable: false });
@@ -112,7 +114,7 @@ describe('the block policy estimator', () => {
     expect(estimator.estimate(2, false).feerate).toBeNull();
   });
 
-  test('is the same when it was saved and read back', () => {
+  test('a restored estimator gives the same estimates', () => {
     const scenario = steady(150);
     scenario.estimator.flushUnconfirmed();
     const restored = BlockPolicyEstimator.restore(scenario.estimator.serialize());
@@ -122,14 +124,14 @@ describe('the block policy estimator', () => {
     expect(restored.serialize()).toEqual(scenario.estimator.serialize());
   });
 
-  test('refuses bytes that are no history, whatever they are', () => {
+  test('restore rejects any bytes that are not a history', () => {
     const good = steady(30).estimator.serialize();
     fc.assert(
       fc.property(fc.nat(good.length - 1), fc.uint8Array({ minLength: 1, maxLength: 8 }), (at, noise) => {
         const bytes = good.slice();
         bytes.set(noise.subarray(0, bytes.length - at), at);
         try {
-          // What is read is a history that can be asked.
+          // The decoded bytes are a history that can be queried.
           const { feerate } = BlockPolicyEstimator.restore(bytes).estimate(6, false);
           return feerate === null || Number.isFinite(feerate);
         } catch (error) {

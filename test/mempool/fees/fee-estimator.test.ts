@@ -17,7 +17,7 @@ afterAll(() => database.close());
 
 const hashOf = (height: number) => new Uint8Array(32).fill(height % 251);
 
-/** A fee estimator with a mempool and a chain that do as they are told. */
+/** A fee estimator with a controlled mempool and chain. */
 class Bench {
   readonly clock = new ManualClock(1_700_000_000_000);
   readonly store = new FeeStore(database);
@@ -33,7 +33,7 @@ class Bench {
     this.estimator = this.#open();
   }
 
-  /** Stops and starts. */
+  /** Stops and restarts the estimator. */
   restart(options: { acceptStale?: boolean } = {}): void {
     this.estimator.flushUnconfirmed();
     this.estimator.save();
@@ -58,7 +58,10 @@ class Bench {
     });
   }
 
-  /** Blocks with one transaction each, which came right before and paid so many satoshis per 1,000 virtual bytes. */
+  /**
+   * Mines blocks with one transaction each, which entered right before at this feerate, satoshis per 1,000 virtual
+   * bytes.
+   */
   learn(blocks: number, feerate: number): this {
     this.empty(1);
     for (let i = 0; i < blocks; i++) {
@@ -70,7 +73,7 @@ class Bench {
     return this;
   }
 
-  /** Blocks of other people's transactions; null weighs nothing up. */
+  /** Mines blocks of transactions that were not in the mempool; null means initial block download. */
   empty(blocks: number, weight: number | null = 0): this {
     for (let i = 0; i < blocks; i++) {
       this.height++;
@@ -79,7 +82,7 @@ class Bench {
     return this;
   }
 
-  /** Four million weight of transactions that pay so much. */
+  /** Adds four million weight units of transactions at a feerate. */
   fill(feerate: number, count = 40): this {
     for (let i = 0; i < count; i++) this.graph.add(feerate * 25, 100_000);
     return this;
@@ -96,7 +99,7 @@ const UNRELIABLE = 'mempool_policy: Mempool is unreliable for fee rate estimatio
 const NOT_LOADED = 'mempool_policy: Mempool not loaded yet, no fee rate estimate available';
 const FLOOR_WARNING = 'insufficient data, minimum relay rate returned';
 
-/** What is known of each, and what is answered. */
+/** The state of each estimator, and the expected answer. */
 const CASES: {
   name: string;
   bench: () => Bench;
@@ -187,7 +190,7 @@ const CASES: {
   },
 ];
 
-describe('an estimate from', () => {
+describe('the source of an estimate', () => {
   for (const { name, bench, free, strict, blockPolicy, mempoolPolicy } of CASES)
     test(name, () => {
       const at = bench();
@@ -197,14 +200,14 @@ describe('an estimate from', () => {
       expect(at.ask({ estimator: 'mempool_policy' })).toEqual(mempoolPolicy as never);
     });
 
-  test('a mempool that fills half of a block, for the careful and for others', () => {
+  test('a mempool that fills half of a block gives conservative and economical estimates', () => {
     const bench = new Bench().empty(6).fill(5000, 25);
     expect(bench.ask({ conservative: true })).toMatchObject({ feerate: 5000, estimator: 'mempool_policy' });
     expect(bench.ask()).toMatchObject({ feerate: 100, estimator: 'floor' });
     expect(bench.ask({ estimator: 'mempool_policy' })).toMatchObject({ feerate: 100 });
   });
 
-  test('the mempool is kept for seven seconds, or until a block comes', () => {
+  test('the projection is cached for seven seconds or until a block arrives', () => {
     const bench = new Bench().empty(6).fill(5000);
     const feerate = () => bench.ask({ estimator: 'mempool_policy' }).feerate;
     expect(feerate()).toBe(5000);
@@ -218,8 +221,8 @@ describe('an estimate from', () => {
   });
 });
 
-describe('a report', () => {
-  test('never asks for more of those who can wait longer, nor for less than enters', () => {
+describe('fee reports', () => {
+  test('a report never has a higher feerate for a longer target, nor one below the minimum feerate', () => {
     for (const bench of [new Bench(), ...CASES.slice(1, -1).map((each) => each.bench())]) {
       const { rates, floor } = bench.estimator.report()!;
       expect(rates.map(({ target }) => target)).toEqual([1, 2, 3, 6, 12, 24, 48, 144, 504, 1008]);
@@ -233,27 +236,27 @@ describe('a report', () => {
     }
   });
 
-  test('is not given while it cannot be', () => {
+  test('no report is given while there are no estimates', () => {
     expect(Object.assign(new Bench(), { ready: false }).estimator.report()).toBeNull();
   });
 });
 
-describe('after a restart', () => {
+describe('restart of the fee estimator', () => {
   const history = { estimator: 'block_policy' } as const;
   const mempool = { estimator: 'mempool_policy' } as const;
 
-  test('what was learnt is known, and which blocks the mempool knew', () => {
+  test('statistics and block coverage are restored', () => {
     const bench = new Bench().learn(30, 7000).fill(3000);
     const before = [bench.ask(history), bench.ask(mempool), bench.estimator.coverage] as const;
     bench.restart();
     expect([bench.ask(history), bench.ask(mempool), bench.estimator.coverage]).toEqual([...before]);
     expect(bench.estimator.coverage).toHaveLength(6);
-    // It goes on from there.
+    // Both continue from there.
     bench.empty(1);
     expect(bench.estimator.coverage.map(({ height }) => height)).toEqual([1027, 1028, 1029, 1030, 1031, 1032]);
   });
 
-  test('blocks count only where none came or went that was not seen', () => {
+  test('block coverage is restored only if no block was connected or disconnected meanwhile', () => {
     for (const move of [{ height: 1032 }, { height: 1030 }, { fork: true }]) {
       const bench = new Bench().learn(30, 7000);
       bench.estimator.save();
@@ -267,14 +270,14 @@ describe('after a restart', () => {
     }
   });
 
-  test('nothing is kept of blocks that were not compared', () => {
+  test('no coverage is saved for blocks that were not compared with the mempool', () => {
     const bench = new Bench().learn(30, 7000).empty(1, null);
     bench.restart();
     expect(bench.estimator.coverage).toEqual([]);
     expect(bench.ask(history).feerate).toBe(7000);
   });
 
-  test('a history older than sixty hours is passed over, unless it is wanted', () => {
+  test('a history older than sixty hours is ignored unless stale data is allowed', () => {
     const bench = new Bench().learn(30, 7000);
     bench.estimator.save();
     bench.clock.advance(61 * HOUR_MS - 1000);
@@ -283,13 +286,13 @@ describe('after a restart', () => {
     bench.clock.advance(1000);
     bench.reopen();
     expect(bench.ask(history)).toEqual({ feerate: null, error: NO_ESTIMATE, blocks: 0 });
-    // The blocks are still those that came last.
+    // The blocks are still the last ones.
     expect(bench.estimator.coverage).toHaveLength(6);
     bench.reopen({ acceptStale: true });
     expect(bench.ask(history).feerate).toBe(7000);
   });
 
-  test('a damaged history begins anew', () => {
+  test('a damaged history is replaced by an empty one', () => {
     const bench = new Bench().learn(30, 7000);
     bench.estimator.save();
     const { history: bytes, at } = bench.store.load()!;
@@ -303,11 +306,11 @@ describe('after a restart', () => {
       expect(bench.ask(history).feerate).toBeNull();
       expect(bench.estimator.coverage).toEqual([]);
     }
-    // And learns again.
+    // The estimator collects data again.
     expect(bench.learn(30, 4000).ask(history).feerate).toBe(4000);
   });
 
-  test('the store holds one history, the last', () => {
+  test('the store keeps only the last history', () => {
     const { store } = new Bench();
     expect(store.load()).toBeNull();
     for (const at of [5, 4]) store.save(new Uint8Array([at, 1]), at);

@@ -3,12 +3,12 @@ import fc from 'fast-check';
 import { MempoolCoverage, nextBlockFeerates } from '../../../src/mempool/fees/mempool-policy.ts';
 import { projectBlocks } from '../../../src/mempool/fees/projected-blocks.ts';
 
-/** `count` chunks of a weight, each paying so many satoshis to a virtual byte. */
+/** Returns `count` chunks of a weight at a feerate in satoshis per virtual byte. */
 const chunks = (count: number, weight: number, rate: number) =>
   Array.from({ length: count }, () => ({ fee: (rate * weight) / 4, size: weight, count: 1 }));
 
-describe('what the next block would hold', () => {
-  test('is told at half and at three quarters of it', () => {
+describe('projection of the next block', () => {
+  test('nextBlockFeerates returns the feerates at one half and at three quarters', () => {
     const all = [...chunks(10, 150_000, 50), ...chunks(10, 100_000, 20), ...chunks(10, 100_000, 3)];
     // 1.5 million at 50, 1 million at 20, 1 million at 3.
     expect(nextBlockFeerates(all)).toEqual({ half: 20_000, threeQuarters: 3000 });
@@ -16,25 +16,25 @@ describe('what the next block would hold', () => {
     expect(nextBlockFeerates([])).toEqual({ half: null, threeQuarters: null });
   });
 
-  test('is told by whole virtual bytes, which is what is paid for', () => {
-    // 561 units are 141 virtual bytes: at 1,000 satoshis 7,092 to a thousand, not 7,130.
+  test('nextBlockFeerates compares whole virtual bytes, the unit in which fees are paid', () => {
+    // 561 weight units are 141 virtual bytes: 1,000 satoshis are 7,092 per thousand, not 7,130.
     const all = Array.from({ length: 6000 }, () => ({ fee: 1000, size: 561, count: 1 }));
     expect(nextBlockFeerates(all)).toEqual({ half: 7092, threeQuarters: 7092 });
     // Half is reached with fewer of them, as they are rounded up: 3,547 of 564 units each.
     expect(nextBlockFeerates(all.slice(0, 3546)).half).toBeNull();
     expect(nextBlockFeerates(all.slice(0, 3547)).half).toBe(7092);
-    // By weight the first is better, by virtual bytes the second, which is 8,000 to a thousand.
+    // The first is better by weight, the second by virtual bytes, at 8,000 per thousand.
     const first = { fee: 4_000_003, size: 2_000_001 };
     const second = { fee: 3_980_000, size: 1_990_000 };
     expect(nextBlockFeerates([first, second])).toEqual({ half: 7999, threeQuarters: 7999 });
   });
 
-  test('does not go by what the next block has no room for', () => {
+  test('nextBlockFeerates ignores chunks beyond the next block', () => {
     const all = [...chunks(5, 400_000, 50), { fee: 10, size: 3_000_000, count: 1 }, ...chunks(10, 100_000, 3)];
     expect(nextBlockFeerates(all)).toEqual({ half: 50_000, threeQuarters: null });
   });
 
-  test('is relied on while three quarters of what blocks hold was in the mempool', () => {
+  test('the mempool is reliable while three quarters of recent blocks came from it', () => {
     const coverage = new MempoolCoverage();
     let height = 100;
     const block = (known: number, weight = 2_000_000) => {
@@ -42,11 +42,11 @@ describe('what the next block would hold', () => {
       return coverage.problem() === null;
     };
     expect([1, 1, 1, 1, 1, 1].map((known) => block(known))).toEqual([false, false, false, false, false, true]);
-    // 92 of 100, 90 with an empty block, 80, 70.
+    // Coverage is 92 of 100, 90 with an empty block, 80, 70.
     expect([block(0.5), block(0, 0), block(0.5), block(0.5)]).toEqual([true, true, true, false]);
-    // 70, 70, and 80 again as the first of the poor ones is left behind.
+    // 70, 70, and 80 again when the first of the bad blocks leaves the window.
     expect([block(1), block(1), block(1)]).toEqual([false, false, true]);
-    // One block takes the place of another; then two do.
+    // One block is replaced, then two are.
     height -= 1;
     expect(block(1)).toBe(true);
     height -= 2;
@@ -54,12 +54,12 @@ describe('what the next block would hold', () => {
     // Blocks that were not seen.
     height += 3;
     expect([1, 1, 1, 1, 1, 1].map((known) => block(known))).toEqual([false, false, false, false, false, true]);
-    // Three quarters are enough, less are not.
+    // Three quarters are enough, less is not.
     for (let i = 0; i < 6; i++) block(0.75);
     expect(block(0.75)).toBe(true);
     expect(block(0.7499)).toBe(false);
     for (let i = 0; i < 6; i++) block(1);
-    // What was seen before a restart counts on.
+    // Blocks seen before a restart count.
     const again = new MempoolCoverage(coverage.blocks);
     expect(again.problem()).toBeNull();
     again.add({ height, weight: 2_000_000, knownWeight: 0 });
@@ -67,7 +67,7 @@ describe('what the next block would hold', () => {
     expect(coverage.blocks.at(-1)!.height).toBe(height - 1);
   });
 
-  test('counts only where blocks hold what the mempool held', () => {
+  test('MempoolCoverage compares the weight of blocks with that of known transactions', () => {
     const coverage = new MempoolCoverage();
     const add = (height: number, weight: number, knownWeight: number) => coverage.add({ height, weight, knownWeight });
     for (let height = 1; height <= 5; height++) add(height, 1_000_000, 1_000_000);
@@ -76,19 +76,19 @@ describe('what the next block would hold', () => {
     expect(coverage.problem()).toBeNull();
     for (let height = 7; height <= 9; height++) add(height, 1_000_000, 100_000);
     expect(coverage.problem()).toBe('Mempool is unreliable for fee rate estimation');
-    // A gap begins anew, a reorganization takes back what it undoes.
+    // A gap restarts the window, and a reorganization drops the disconnected blocks.
     add(8, 1_000_000, 1_000_000);
     expect(coverage.blocks.map(({ height }) => height)).toEqual([3, 4, 5, 6, 7, 8].slice(-coverage.blocks.length));
     add(20, 1, 1);
     expect(coverage.blocks).toHaveLength(1);
-    // Nearly empty blocks say nothing against it.
+    // Nearly empty blocks do not count against the mempool.
     for (let height = 21; height <= 26; height++) add(height, 1000, 0);
     expect(coverage.problem()).toBeNull();
   });
 });
 
-describe('projected blocks', () => {
-  test('hold everything once, the best first, eight at most', () => {
+describe('projectBlocks', () => {
+  test('projectBlocks assigns each chunk once, best first, to at most eight blocks', () => {
     const size = fc.integer({ min: 400, max: 400_000 });
     const chunk = fc.record({ fee: fc.integer({ min: 1, max: 1e8 }), size, count: fc.integer({ min: 1, max: 25 }) });
     fc.assert(

@@ -17,11 +17,11 @@ const saved = fc
     history,
   }));
 
-test('what is saved of fees comes back as it was', () => {
+test('saved fees are decoded as they were encoded', () => {
   fc.assert(fc.property(saved, (fees) => expect(decodeSavedFees(encodeSavedFees(fees))).toEqual(fees)));
 });
 
-test('is refused where any byte of it is another, missing or too many', () => {
+test('saved fees with any changed, missing or extra byte are rejected', () => {
   fc.assert(
     fc.property(saved, fc.nat(), fc.integer({ min: 1, max: 255 }), (fees, at, flip) => {
       const good = encodeSavedFees(fees);
@@ -33,7 +33,7 @@ test('is refused where any byte of it is another, missing or too many', () => {
   );
 });
 
-test('is refused where it is whole but holds what cannot be', () => {
+test('saved fees with a valid checksum and invalid content are rejected', () => {
   const block = (height: number) => ({ height, weight: 1000, knownWeight: 900 });
   const encode = (heights: number[]) =>
     encodeSavedFees({ tip: new Uint8Array(32), mined: heights.map(block), history: new Uint8Array(4) });

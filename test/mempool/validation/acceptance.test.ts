@@ -20,11 +20,11 @@ const COIN = 1_0000_0000n;
 const COINS = 8;
 const chainOfCoins = () => chainWithCoins(COINS, 'p2wpkh');
 
-/** One input of 50 coins, one output, paying this fee in satoshis. */
+/** A transaction with one input of 50 coins and one output that pays this fee in satoshis. */
 const pays = (coin: TestCoin, fee: bigint, options: SpendOptions = {}) => sweep(coin, 'p2wpkh', fee, options);
 const dust = { to: 'p2wpkh' as const, value: 293n };
 
-describe('what a transaction is told, in the order of the checks', () => {
+describe("preCheck reports Core's reject reasons in Core's order", () => {
   const chain = chainOfCoins();
   const coin = (n: number) => chain.coin(n);
   const good = pays(coin(1), 1000n);
@@ -64,17 +64,17 @@ describe('what a transaction is told, in the order of the checks', () => {
       await using pool = await TestMempool.on(chain);
       expect(await pool.reason(tx())).toBe(reason);
       expect(pool.count).toBe(0);
-      // Nothing was left behind that would keep a good one out.
+      // No state is left behind that would block a valid transaction.
       expect(await pool.reason(good)).toBe('accepted');
     });
 
-  test('the least fee is a tenth of a satoshi a virtual byte, rounded up', async () => {
+  test('the minimum relay fee is a tenth of a satoshi per virtual byte, rounded up', async () => {
     await using pool = await TestMempool.on(chain);
     // 110 virtual bytes.
     expect(await pool.reason(pays(coin(1), 11n))).toBe('accepted');
   });
 
-  test('already there, with another witness, or already in the chain', async () => {
+  test('transactions in the mempool, with another witness, or in the chain are rejected as duplicates', async () => {
     const own = chainOfCoins();
     const tx = pays(own.coin(1), 1000n);
     await using pool = await TestMempool.on(own);
@@ -88,14 +88,14 @@ describe('what a transaction is told, in the order of the checks', () => {
     expect(await pool.reason(tx)).toBe('txn-already-known');
   });
 
-  test('a test takes nothing in', async () => {
+  test('testOnly adds nothing to the mempool', async () => {
     await using pool = await TestMempool.on(chain);
     expect(await pool.reason(good, { testOnly: true })).toBe('accepted');
     expect(pool.count).toBe(0);
     expect(pool.log).toEqual([]);
   });
 
-  test('what it cost and weighs is told', async () => {
+  test('the result reports fee and virtual size', async () => {
     await using pool = await TestMempool.on(chain);
     expect(await pool.accept(good)).toMatchObject({ status: 'accepted', vsize: 110, fee: 1000, replaced: [] });
     expect(pool.mempool.totals()).toMatchObject({ count: 1, vsize: 110, totalFee: 1000 });
@@ -112,7 +112,7 @@ describe('replacement', () => {
     return pool;
   }
 
-  test('must pay more than what it replaces, and for its own relay', async () => {
+  test('a replacement must pay more than the replaced transactions and for its own relay', async () => {
     await using pool = await poolWith(first);
     expect(await pool.reason(pays(chain.coin(1), 999n))).toBe('insufficient fee');
     // 110 virtual bytes at 0.1 satoshi.
@@ -126,13 +126,13 @@ describe('replacement', () => {
     ]);
   });
 
-  test('works although nothing signals for it', async () => {
+  test('a replacement needs no BIP-125 signal (full RBF)', async () => {
     const final = pays(chain.coin(1), 1000n, { sequence: 0xffff_ffff });
     await using pool = await poolWith(final);
     expect(await pool.reason(pays(chain.coin(1), 5000n))).toBe('accepted');
   });
 
-  test('pays for all descendants as well', async () => {
+  test('a replacement must pay for all replaced descendants', async () => {
     const child = pays(coinOf(first, 0), 9000n);
     await using pool = await poolWith(first, child);
     expect(await pool.reason(pays(chain.coin(1), 9000n))).toBe('insufficient fee');
@@ -140,23 +140,23 @@ describe('replacement', () => {
     expect([pool.has(first), pool.has(child)]).toEqual([false, false]);
   });
 
-  test('must not make blocks poorer: replacement-failed', async () => {
-    // Small and well paid; what would replace it pays a little more for much more room.
+  test('a replacement that worsens the feerate diagram is rejected with replacement-failed', async () => {
+    // The original is small with a high feerate; the replacement pays slightly more at a much larger size.
     await using pool = await poolWith(pays(chain.coin(1), 5000n));
     const outputs = Array.from({ length: 40 }, () => ({ to: 'p2wpkh' as const, value: COIN }));
     const wide = spend(chain.coin(1), [...outputs, { to: 'p2wpkh', value: 10n * COIN - 6000n }]);
     expect(await pool.reason(wide)).toBe('replacement-failed');
   });
 
-  test('cannot spend what it replaces', async () => {
+  test('a replacement cannot spend an output of a replaced transaction', async () => {
     await using pool = await poolWith(first);
     const both = spend([chain.coin(1), coinOf(first, 0)], [{ to: 'p2wpkh', value: 50n * COIN }]);
     expect(await pool.reason(both)).toBe('bad-txns-spends-conflicting-tx');
   });
 });
 
-describe('clusters', () => {
-  test('65 transactions in a row are one too many', async () => {
+describe('cluster limits', () => {
+  test('a chain of 65 transactions is rejected as too large', async () => {
     const chain = chainOfCoins();
     await using pool = await TestMempool.on(chain);
     let tx = pays(chain.coin(1), 1000n);
@@ -167,7 +167,7 @@ describe('clusters', () => {
     expect(await pool.reason(tx)).toBe('too-large-cluster');
   });
 
-  test('version 3: one parent, one child, and the sibling that pays more takes its place', async () => {
+  test('TRUC transactions have one parent and one child, and a better paying sibling replaces the child', async () => {
     const chain = chainOfCoins();
     await using pool = await TestMempool.on(chain);
     const v3 = { version: 3 };
@@ -208,7 +208,7 @@ describe('packages', () => {
     expect(pool.count).toBe(2);
   });
 
-  test('dust is let in where the child spends it, and only there', async () => {
+  test('dust is accepted only if the child in the package spends it', async () => {
     const chain = chainOfCoins();
     await using pool = await TestMempool.on(chain);
     const parent = spend(chain.coin(1), [
@@ -224,7 +224,7 @@ describe('packages', () => {
     expect(pool.count).toBe(2);
   });
 
-  test('no child, no order, twice the same', async () => {
+  test('packages without a child, in the wrong order, or with duplicates are rejected', async () => {
     const chain = chainOfCoins();
     await using pool = await TestMempool.on(chain);
     const parent = free(chain.coin(1));
@@ -238,7 +238,7 @@ describe('packages', () => {
     expect(pool.count).toBe(0);
   });
 
-  test('one parent with one child may replace', async () => {
+  test('a package of one parent and one child may replace transactions', async () => {
     const chain = chainOfCoins();
     await using pool = await TestMempool.on(chain);
     const old = pays(chain.coin(1), 1000n);
@@ -251,13 +251,13 @@ describe('packages', () => {
   });
 });
 
-describe('as the chain moves', () => {
+describe('chain changes', () => {
   async function start(): Promise<{ chain: RegtestChain; pool: TestMempool }> {
     const chain = chainOfCoins();
     return { chain, pool: await TestMempool.on(chain) };
   }
 
-  test('a block takes its transactions out, and what contradicts them with its children', async () => {
+  test('a block removes its transactions, and conflicting ones with their descendants', async () => {
     const { chain, pool } = await start();
     await using _pool = pool;
     const [kept, mined, loser] = [pays(chain.coin(1), 1000n), pays(chain.coin(2), 1000n), pays(chain.coin(3), 1000n)];
@@ -273,7 +273,7 @@ describe('as the chain moves', () => {
     ).toEqual(['block', 'conflict', 'conflict']);
   });
 
-  test('a reorg brings transactions back, with the children they had here', async () => {
+  test('a reorganization restores transactions and links their children', async () => {
     const { chain, pool } = await start();
     await using _pool = pool;
     const other = chain.fork();
@@ -288,12 +288,13 @@ describe('as the chain moves', () => {
     expect(graph.ancestors(entries.find(parsed(child).txid))).toHaveLength(2);
   });
 
-  test('a reorg drops what can no longer be mined', async () => {
+  test('a reorganization removes transactions that are no longer valid', async () => {
     const { chain, pool } = await start();
     await using _pool = pool;
     const other = chain.fork();
     await pool.node.take([chain.mine(1)]);
-    // The coinbase of block 9 is old enough on this branch, as is the locktime; a lone block of another is lower.
+    // On this branch the coinbase of block 9 is mature and the lock time passed; a single block of another branch is
+    // lower.
     const young = pays(chain.coin(COINS + 1), 1000n);
     const locked = pays(chain.coin(1), 1000n, { locktime: chain.height });
     const child = pays(coinOf(locked, 0), 1000n);
@@ -306,7 +307,7 @@ describe('as the chain moves', () => {
 });
 
 describe('bounds', () => {
-  test('clusters are not ordered anew for what would join too many of them', async () => {
+  test('a transaction that would join too many clusters is rejected before they are linearized', async () => {
     const chain = chainWithCoins(40, 'p2wpkh');
     await using pool = await TestMempool.on(chain);
     const children = Array.from({ length: 40 }, (_, i) => {
@@ -317,7 +318,7 @@ describe('bounds', () => {
     const { entries, graph } = pool.mempool;
     const before = children.map(([parent]) => graph.chunk(entries.find(parsed(parent).txid)));
     const coins = children.map(([, child]) => coinOf(child, 0));
-    // 31 clusters of two, and itself, are 63.
+    // 31 clusters of two transactions and the new one are 63.
     for (const [count, reason] of [
       [40, 'too-large-cluster'],
       [32, 'too-large-cluster'],
@@ -333,7 +334,7 @@ describe('bounds', () => {
     }
   });
 
-  test('a transaction of many inputs is not looked up many times over, however little it pays', async () => {
+  test('a transaction with many inputs from one parent reads the parent once', async () => {
     const chain = chainWithCoins(1, 'p2wpkh');
     await using pool = await TestMempool.on(chain);
     const payees = Array.from({ length: 300 }, () => ({ to: 'p2wpkh' as const, value: 10_000n }));
@@ -349,7 +350,7 @@ describe('bounds', () => {
     expect(await pool.reason(spend(coins, [{ to: 'p2wpkh', value: 2_900_000n }]))).toBe('accepted');
   });
 
-  test('the worst goes when it is full, and what comes must pay more than it did', async () => {
+  test('a full mempool evicts the worst chunk and raises the minimum feerate', async () => {
     const chain = chainWithCoins(30, 'p2wpkh');
     await using pool = await TestMempool.on(chain, { maxMempoolBytes: 12_000 });
     const fees = Array.from({ length: 25 }, (_, i) => 1000n + BigInt(i) * 100n);
@@ -361,7 +362,7 @@ describe('bounds', () => {
     expect(pool.mempool.minFeerate).toBeGreaterThan(100);
   });
 
-  test('what has waited for two weeks goes, with its children', async () => {
+  test('transactions expire after two weeks with their descendants', async () => {
     const chain = chainOfCoins();
     await using pool = await TestMempool.on(chain);
     const old = pays(chain.coin(1), 1000n);
@@ -374,7 +375,7 @@ describe('bounds', () => {
     expect([pool.has(old), pool.has(child)]).toEqual([false, false]);
   });
 
-  test('prioritised, a transaction counts as paying more', async () => {
+  test('prioritisation counts as additional fee', async () => {
     const chain = chainOfCoins();
     await using pool = await TestMempool.on(chain);
     const tx = pays(chain.coin(1), 0n);

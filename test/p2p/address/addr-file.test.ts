@@ -7,7 +7,7 @@ import { internalAddress } from '../../../src/p2p/address/net-address.ts';
 import { bytesToHex, concatBytes, hexToBytes } from '../../../src/util/bytes.ts';
 import { at, fixture, ip, NOW, ONION, peer } from './addr-fixture.ts';
 
-describe('saved and read again', () => {
+describe('address file', () => {
   function filled() {
     const { manager, clock, below } = fixture();
     for (let i = 0; i < 400; i++) {
@@ -34,7 +34,7 @@ describe('saved and read again', () => {
       ]),
     );
 
-  test('everything is where it was', () => {
+  test('every entry is restored at its position', () => {
     const { manager, clock, below } = filled();
     const bytes = encodeAddrTables(manager.tables);
     const restored = new AddrManager(decodeAddrTables(bytes), clock, below);
@@ -43,7 +43,7 @@ describe('saved and read again', () => {
     expect(bytesToHex(encodeAddrTables(restored.tables))).toBe(bytesToHex(bytes));
   });
 
-  test('an empty one, byte for byte', () => {
+  test('an empty address manager is encoded byte for byte as in Core', () => {
     const bytes = encodeAddrTables(fixture().manager.tables);
     const expected = concatBytes(
       hexToBytes(`0424${'07'.repeat(32)}000000000000000000040040`),
@@ -52,7 +52,7 @@ describe('saved and read again', () => {
     expect(bytesToHex(bytes)).toBe(bytesToHex(expected));
   });
 
-  test('with a map of autonomous systems that we do not have, all get a place by their source', () => {
+  test('entries of a file with an asmap are placed by their source', () => {
     const { manager } = filled();
     const bytes = encodeAddrTables(manager.tables).slice();
     bytes[bytes.length - 1] = 1;
@@ -62,7 +62,7 @@ describe('saved and read again', () => {
     expect(tables.size('new')).toBeGreaterThan(manager.size('new') * 0.9);
   });
 
-  test('damage is refused, or what is left of it is sound', () => {
+  test('a damaged file is rejected, or what is decoded of it is consistent', () => {
     const whole = encodeAddrTables(filled().manager.tables);
     expect(() => decodeAddrTables(whole.subarray(0, whole.length - 40))).toThrow('unexpected end');
     expect(() => decodeAddrTables(Uint8Array.of(5, 37))).toThrow('unsupported');
@@ -71,7 +71,7 @@ describe('saved and read again', () => {
     fc.assert(
       fc.property(fc.nat(), fc.integer({ min: 1, max: 255 }), (at, flip) => {
         const bytes = whole.slice();
-        // Most of the file are empty buckets; the entries come first.
+        // Most of the file consists of empty buckets; the entries come first.
         bytes[at % Math.min(bytes.length, 30_000)]! ^= flip;
         try {
           expect(decodeAddrTables(bytes).problem()).toBeNull();

@@ -14,12 +14,12 @@ import { at, DAY, fixture, HOUR, ip, MINUTE, NOW, ONION, peer, SOURCE } from './
 
 const sound = (manager: AddrManager) => expect(manager.tables.problem()).toBeNull();
 
-describe('buckets, as Core finds them', () => {
+describe('buckets match those of Core', () => {
   const [key1, key2] = [1, 2].map((n) => hash256(Uint8Array.of(n, 0, 0, 0)).slice()) as [Uint8Array, Uint8Array];
   const counted = (of: (i: number) => number, times = 255) =>
     new Set(Array.from({ length: times }, (_, i) => of(i))).size;
 
-  test('of tried addresses', () => {
+  test("triedBucket matches Core's tried buckets", () => {
     expect(triedBucket(key1, at('250.1.1.1'))).toBe(40);
     expect(triedBucket(key2, at('250.1.1.1'))).not.toBe(40);
     expect(triedBucket(key1, at('250.1.1.1', 9999))).not.toBe(40);
@@ -27,7 +27,7 @@ describe('buckets, as Core finds them', () => {
     expect(counted((i) => triedBucket(key1, at(`250.${i}.1.1`, 0)))).toBe(160);
   });
 
-  test('of new addresses', () => {
+  test("newBucket matches Core's new buckets", () => {
     const own = (text: string, port = 8333) => newBucket(key1, at(text, port), ip(text));
     expect(own('250.1.2.1')).toBe(786);
     expect(own('250.1.2.1', 9999)).toBe(786);
@@ -38,7 +38,7 @@ describe('buckets, as Core finds them', () => {
     expect(counted((i) => newBucket(key1, at('250.1.1.1'), ip(`250.${i}.1.1`)))).toBeGreaterThan(64);
   });
 
-  test('the place within a bucket depends on table, bucket, address and port', () => {
+  test('the position in a bucket depends on table, bucket, address and port', () => {
     const place = (...[table, bucket, service]: [table: 'new' | 'tried', bucket: number, service: NetService]) =>
       bucketPosition(key1, table, bucket, service);
     expect(counted((i) => place('new', i, at('250.1.1.1')))).toBeGreaterThan(50);
@@ -49,8 +49,8 @@ describe('buckets, as Core finds them', () => {
   });
 });
 
-describe('adding', () => {
-  test('one is there, and not twice; another port is another', () => {
+describe('AddrManager.add', () => {
+  test('an address is stored once, and another port is another address', () => {
     const { manager } = fixture();
     expect(manager.add([peer('250.1.1.1')], SOURCE)).toBe(true);
     expect(manager.add([peer('250.1.1.1')], SOURCE)).toBe(false);
@@ -60,14 +60,14 @@ describe('adding', () => {
     sound(manager);
   });
 
-  test('what cannot be reached is not taken', () => {
+  test('unroutable addresses are rejected', () => {
     const { manager } = fixture();
     const peers = ['10.0.0.1', '127.0.0.1', 'fc00::1', '::'].map((text) => peer(text));
     expect(manager.add([...peers, { ...peer('1.1.1.1'), address: internalAddress('seed') }], SOURCE)).toBe(false);
     expect(manager.size()).toBe(0);
   });
 
-  test('the penalty makes it older, but not what a node says of itself', () => {
+  test("the time penalty applies except for a node's own address", () => {
     const time = (source: NetAddress) => {
       const { manager } = fixture();
       manager.add([peer('250.1.1.1')], source, 2 * HOUR);
@@ -77,7 +77,7 @@ describe('adding', () => {
     expect(time(ip('250.1.1.1'))).toBe(NOW);
   });
 
-  test('services are gathered, times taken over when they are an hour newer', () => {
+  test('services accumulate, and the time is updated if it is an hour newer', () => {
     const { manager } = fixture();
     const known = () => manager.getAddresses(0, 0)[0];
     manager.add([peer('250.1.1.1', { time: NOW - 2 * HOUR, services: 1n })], SOURCE);
@@ -89,7 +89,7 @@ describe('adding', () => {
     expect(known()?.services).toBe(64n);
   });
 
-  test('from many sources it gets more places, up to eight', () => {
+  test('an address from many sources gets up to eight positions', () => {
     const { manager } = fixture();
     for (let i = 0; i < 20_000; i++) {
       const time = NOW - 20 * DAY + i;
@@ -102,7 +102,7 @@ describe('adding', () => {
     sound(manager);
   });
 
-  test('one source group reaches 64 buckets at most', () => {
+  test('one source group fills 64 buckets at most', () => {
     const { manager } = fixture();
     for (let i = 0; i < 6000; i++) manager.add([peer(`${(i % 99) + 1}.${(i >> 5) % 250}.${i % 250}.1`)], SOURCE);
     expect(new Set([...manager.places('new')].map(({ bucket }) => bucket)).size).toBeLessThanOrEqual(64);
@@ -111,7 +111,7 @@ describe('adding', () => {
   });
 });
 
-describe('terrible', () => {
+describe('terrible addresses', () => {
   const of = (parts: Partial<AddrEntry>) => isTerrible({ ...newEntry(peer('250.1.1.1'), SOURCE), ...parts }, NOW);
   test.each<[string, Partial<AddrEntry>, boolean]>([
     ['a fresh one', {}, false],
@@ -127,7 +127,7 @@ describe('terrible', () => {
     ['failed ten times since a success of this week', { attempts: 10, lastSuccess: NOW - 7 * DAY }, false],
   ])('%s', (_, parts, expected) => expect(of(parts)).toBe(expected));
 
-  test('gives its place to another', () => {
+  test('a terrible address is replaced by another', () => {
     const { manager, pass } = fixture();
     const tables = manager.tables;
     const victim = peer('250.1.1.1');
@@ -137,7 +137,7 @@ describe('terrible', () => {
       (candidate) => candidate.address.bytes[3] !== 1 && tables.newSlot(newEntry(candidate, SOURCE)) === slot,
     )!;
     expect(manager.add([rival], SOURCE)).toBe(false);
-    // A failure counts only if something else was reached since the last.
+    // A failure counts only if a connection succeeded since the last one.
     for (let i = 0; i < 3; i++) {
       pass(2 * MINUTE);
       manager.good(at('8.8.8.8'));
@@ -151,8 +151,8 @@ describe('terrible', () => {
   });
 });
 
-describe('choosing', () => {
-  test('nobody where there is nobody', () => {
+describe('AddrManager.select', () => {
+  test('an empty address manager selects nothing', () => {
     const { manager } = fixture();
     expect([manager.select(), manager.select({ newOnly: true }), manager.select({ networks: ['onion'] })]).toEqual([
       null,
@@ -161,7 +161,7 @@ describe('choosing', () => {
     ]);
   });
 
-  test('from both tables, or only the new', () => {
+  test('addresses are selected from both tables, or only from the new one', () => {
     const { manager } = fixture();
     manager.add([peer('250.1.1.1'), peer('250.5.1.1')], SOURCE);
     expect(manager.good(at('250.1.1.1'))).toBe(true);
@@ -174,7 +174,7 @@ describe('choosing', () => {
     expect(manager.select()).toMatchObject({ lastTry: NOW });
   });
 
-  test('of some networks', () => {
+  test('selection can be restricted to networks', () => {
     const { manager } = fixture();
     manager.add([peer('250.1.1.1'), peer('2001:4860::1'), peer(ONION)], SOURCE);
     const of = (...networks: NetworkClass[]) => manager.select({ networks })?.peer.address.network;
@@ -185,7 +185,7 @@ describe('choosing', () => {
     expect(of('i2p', 'cjdns')).toBeUndefined();
   });
 
-  test('what was just tried, or failed often, comes late', () => {
+  test('recently tried and failing addresses are selected rarely', () => {
     const entry = newEntry(peer('250.1.1.1'), SOURCE);
     expect(selectionChance(entry, NOW)).toBe(1);
     expect(selectionChance({ ...entry, lastTry: NOW - 10 * MINUTE + 1 }, NOW)).toBe(0.01);
@@ -194,8 +194,8 @@ describe('choosing', () => {
   });
 });
 
-describe('telling others', () => {
-  test('a share, no terrible ones, of one network if asked', () => {
+describe('AddrManager.getAddresses', () => {
+  test('getAddresses returns a share without terrible addresses, optionally of one network', () => {
     const { manager } = fixture();
     for (let i = 0; i < 500; i++) manager.add([peer(`${(i % 99) + 1}.${i % 250}.1.1`)], ip(`${(i % 200) + 1}.7.1.1`));
     manager.add([peer('2001:4860::1'), peer('250.1.1.1', { time: NOW - 31 * DAY })], SOURCE);
@@ -211,8 +211,8 @@ describe('telling others', () => {
   });
 });
 
-describe('marks', () => {
-  test('failures count once until some connection succeeds', () => {
+describe('connection results', () => {
+  test('failures count once until a connection succeeds', () => {
     const { manager, pass } = fixture();
     manager.add([peer('250.1.1.1'), peer('8.8.8.8')], SOURCE);
     const attempts = () => manager.tables.mustEntry(manager.tables.idOf(at('250.1.1.1'))!).attempts;
@@ -229,7 +229,7 @@ describe('marks', () => {
     expect(attempts()).toBe(0);
   });
 
-  test('the time moves only after twenty minutes, and not by a success', () => {
+  test('the time is updated only after twenty minutes, and not by a success', () => {
     const { manager } = fixture();
     manager.add([peer('250.1.1.1')], SOURCE);
     const time = () => manager.getAddresses(0, 0)[0]?.time;
@@ -241,7 +241,7 @@ describe('marks', () => {
     expect(time()).toBe(NOW + 20 * MINUTE + 1);
   });
 
-  test('nothing happens to what is not known', () => {
+  test('updates of unknown addresses have no effect', () => {
     const { manager } = fixture();
     manager.attempt(at('1.1.1.1'), true);
     manager.connected(at('1.1.1.1'));
@@ -251,8 +251,8 @@ describe('marks', () => {
   });
 });
 
-describe('two that want one place among the tried', () => {
-  /** The first has it, the second was reached now. */
+describe('collisions in the tried table', () => {
+  /** The first address is in the tried table, the second was reached now. */
   function collided() {
     const { manager, pass, clock } = fixture();
     const old = peer('250.1.1.1');
@@ -276,13 +276,13 @@ describe('two that want one place among the tried', () => {
     return all;
   }
 
-  test('the old one was reached in the last four hours: it stays', () => {
+  test('an old address that was reached in the last four hours stays', () => {
     const { manager, old, rival, inTried } = waiting(3 * HOUR);
     manager.resolveCollisions();
     expect([inTried(old), inTried(rival), manager.selectTriedCollision()]).toEqual([true, false, null]);
   });
 
-  test('the old one is tried and fails: after a minute it goes back to the new', () => {
+  test('an old address that fails its test moves back to the new table after a minute', () => {
     const { manager, old, rival, inTried, pass } = waiting(5 * HOUR);
     manager.resolveCollisions();
     expect(manager.selectTriedCollision()).not.toBeNull();
@@ -296,7 +296,7 @@ describe('two that want one place among the tried', () => {
     sound(manager);
   });
 
-  test('the old one is tried and answers: it stays', () => {
+  test('an old address that passes its test stays', () => {
     const { manager, old, rival, inTried, pass } = waiting(5 * HOUR);
     manager.good(old);
     pass(120);
@@ -304,7 +304,7 @@ describe('two that want one place among the tried', () => {
     expect([inTried(old), inTried(rival), manager.selectTriedCollision()]).toEqual([true, false, null]);
   });
 
-  test('the old one is not tried within forty minutes: the new one wins', () => {
+  test('an old address that is not tested within forty minutes is replaced', () => {
     const { manager, old, rival, inTried, pass } = waiting(5 * HOUR);
     pass(40 * MINUTE);
     manager.resolveCollisions();
@@ -315,7 +315,7 @@ describe('two that want one place among the tried', () => {
   });
 });
 
-test('whatever is done to it, it stays sound', () => {
+test('the tables stay consistent through random operations', () => {
   const text = fc
     .tuple(fc.integer({ min: 1, max: 40 }), fc.integer({ min: 1, max: 3 }))
     .map(([a, b]) => `${a}.${b}.1.1`);
@@ -333,7 +333,7 @@ test('whatever is done to it, it stays sound', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 150 }), fc.nat(), (steps, seed) => {
       const { manager, clock, pass } = fixture(seed);
-      // All share few buckets, so that they get in each other's way.
+      // All share few buckets, so that they collide.
       for (const one of steps) {
         if (one.kind === 'add') {
           const time = Math.floor(clock.nowMs() / 1000) - one.age;
@@ -354,7 +354,7 @@ test('whatever is done to it, it stays sound', () => {
   );
 });
 
-test('the system draws every number below the limit', () => {
+test("the system's random source draws every number below the limit", () => {
   const drawn = Array.from({ length: 500 }, () => systemRandomBelow(5));
   expect([...new Set(drawn)].sort()).toEqual([0, 1, 2, 3, 4]);
   expect(systemRandomBelow(1)).toBe(0);

@@ -7,7 +7,7 @@ import { fixture, ip, ONION, peer } from './addr-fixture.ts';
 
 const sorted = (numbers: Iterable<number>) => [...numbers].sort((a, b) => a - b);
 
-test('holds each bucket that has an entry, once', () => {
+test('a bucket set contains each bucket with an entry once', () => {
   const step = fc.record({ bucket: fc.nat(7), add: fc.boolean() });
   fc.assert(
     fc.property(fc.array(step, { maxLength: 100 }), (steps) => {
@@ -26,7 +26,7 @@ test('holds each bucket that has an entry, once', () => {
   );
 });
 
-test('the address manager knows which buckets are filled, whatever has happened to it', () => {
+test('the filled buckets of the address manager match its tables after random operations', () => {
   const { manager, pass } = fixture();
   const text = (i: number) =>
     i % 20 === 0 ? `2a00:${i.toString(16)}::1` : `${20 + (i % 180)}.${i % 7}.1.${1 + (i % 250)}`;

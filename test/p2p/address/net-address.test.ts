@@ -21,14 +21,14 @@ import { bytesToHex, hexToBytes } from '../../../src/util/bytes.ts';
 const ONION = 'pg6mmjiyjmcrsslvykfwnntlaru7p5svn6y2ymmju6nubxndf4pscryd.onion';
 const I2P = 'ukeu3k5oycgaauneqgtnvselmt4yemvoilkln7jpvamvfx7dnkdq.b32.i2p';
 
-/** Reads the text, where an address of fc00::/8 is one of CJDNS if `cjdns`. */
+/** Parses the text; addresses of fc00::/8 are CJDNS if `cjdns`. */
 function at(text: string, { cjdns = false } = {}): NetAddress {
   const address = parseAddress(text);
   if (address === null) throw new Error(`not an address: ${text}`);
   return cjdns ? { network: 'cjdns', bytes: address.bytes } : address;
 }
 
-describe('text', () => {
+describe('address text', () => {
   test.each([
     ['1.2.3.4', '1.2.3.4', 'ipv4'],
     ['::ffff:1.2.3.4', '1.2.3.4', 'ipv4'],
@@ -44,7 +44,7 @@ describe('text', () => {
     [ONION, ONION, 'onion'],
     [I2P, I2P, 'i2p'],
     [I2P.toUpperCase(), I2P, 'i2p'],
-  ])('%s', (text, printed, network) => {
+  ])('%s is parsed and formatted', (text, printed, network) => {
     expect(printAddress(at(text))).toBe(printed);
     expect(at(text).network).toBe(network as AddressNetwork);
   });
@@ -59,21 +59,21 @@ describe('text', () => {
     ':::',
     '1:2:3:4:5:6:7',
     'fe80::1%eth0',
-    // Names of DNS seeds hide here.
+    // Addresses of names, such as DNS seeds, are embedded in this range.
     'fd6b:88c0:8724:1:2:3:4:5',
-    // Tor v2, a wrong checksum, a wrong version, a capital suffix.
+    // Tor v2, a wrong checksum, a wrong version, an upper-case suffix.
     '6hzph5hv6337r6p2.onion',
     'pg6mmjiyjmcrsslvykfwnntlaru7p5svn6y2ymmju6nubxndf4pscrye.onion',
     'pg6mmjiyjmcrsslvykfwnntlaru7p5svn6y2ymmju6nubxndf4pscsad.onion',
     ONION.replace('.onion', '.ONION'),
-    // A character too few, and one that base32 does not have.
+    // One character too few, and one outside of base32.
     I2P.slice(1),
     I2P.replace('u', '1'),
     '.b32.i2p',
     '.onion',
-  ])('%p is none', (text) => expect(parseAddress(text)).toBeNull());
+  ])('%p is not an address', (text) => expect(parseAddress(text)).toBeNull());
 
-  test('a host and a port', () => {
+  test('parseService accepts a host with an optional port', () => {
     const printed = (text: string) => {
       const service = parseService(text, 8333);
       return service && printService(service);
@@ -89,7 +89,7 @@ describe('text', () => {
       expect(printed(wrong)).toBeNull();
   });
 
-  test('what is printed is read as the same', () => {
+  test('a formatted address is parsed to the same address', () => {
     const sizes = { ipv4: 4, ipv6: 16, onion: 32, i2p: 32 } as const;
     fc.assert(
       fc.property(
@@ -97,7 +97,7 @@ describe('text', () => {
         fc.uint8Array({ minLength: 32, maxLength: 32 }),
         (network, bytes) => {
           const address: NetAddress = { network, bytes: bytes.slice(0, sizes[network]) };
-          // Zeros are what the shortening is about.
+          // Zero groups are the ones that are compressed.
           if (network === 'ipv6') address.bytes.set(new Uint8Array(bytes[20]! % 12), bytes[21]! % 4);
           if (network === 'ipv6' && addressFromV1(address.bytes).network !== 'ipv6') return;
           expect(at(printAddress(address))).toEqual(address);
@@ -107,7 +107,7 @@ describe('text', () => {
   });
 });
 
-describe('ranges, as Core draws them', () => {
+describe('address ranges match those of Core', () => {
   test.each([
     '8.8.8.8',
     '100.63.255.255',
@@ -125,7 +125,7 @@ describe('ranges, as Core draws them', () => {
     'fe80:1::',
     ONION,
     I2P,
-  ])('%s can be reached', (text) => expect([isValid(at(text)), isRoutable(at(text))]).toEqual([true, true]));
+  ])('%s is routable', (text) => expect([isValid(at(text)), isRoutable(at(text))]).toEqual([true, true]));
 
   test.each([
     '10.0.0.1',
@@ -148,7 +148,7 @@ describe('ranges, as Core draws them', () => {
     'fd00::1',
     '2001:10::1',
     '2001:2f::1',
-  ])('%s is valid, but not reachable', (text) =>
+  ])('%s is valid but not routable', (text) =>
     expect([isValid(at(text)), isRoutable(at(text))]).toEqual([true, false]),
   );
 
@@ -156,18 +156,18 @@ describe('ranges, as Core draws them', () => {
     expect([isValid(at(text)), isRoutable(at(text)), networkOf(at(text))]).toEqual([false, false, 'unroutable']);
   });
 
-  test('CJDNS must begin with fc', () => {
+  test('a valid CJDNS address begins with fc', () => {
     expect(isRoutable(at('fc00:1::2', { cjdns: true }))).toBe(true);
     expect(isValid({ network: 'cjdns', bytes: new Uint8Array(16).fill(0xfd) })).toBe(false);
   });
 
-  test('names of DNS seeds are neither', () => {
+  test('addresses of DNS seed names are neither valid nor routable', () => {
     const seed = internalAddress('seed.example');
     expect([isValid(seed), isRoutable(seed), networkOf(seed)]).toEqual([false, false, 'internal']);
     expect(printAddress(seed)).toEndWith('.internal');
   });
 
-  test('this machine, and all of it', () => {
+  test('isLocal and isBindAny recognize loopback and wildcard addresses', () => {
     expect(['127.9.9.9', '0.0.0.1', '::1', '1.1.1.1', '::2'].map((text) => isLocal(at(text)))).toEqual([
       true,
       true,
@@ -184,7 +184,7 @@ describe('ranges, as Core draws them', () => {
     ['2002:102:304::1', '01020304'],
     ['2001:0:9999:9999:9999:9999:fefd:fcfb', '01020304'],
     ['1.2.3.4', '01020304'],
-  ])('%s leads to an IPv4 address', (text, hex) => {
+  ])('%s embeds an IPv4 address', (text, hex) => {
     expect(bytesToHex(linkedIpv4(at(text))!)).toBe(hex);
     expect(networkClassOf(at(text))).toBe('ipv4');
   });
@@ -205,20 +205,20 @@ test.each([
   ['2001:2001:9999:9999:9999:9999:9999:9999', '0220012001'],
   [ONION, '037f'],
   [I2P, '04af'],
-])('the group of %s', (text, group) => {
+])('the group of %s matches that of Core', (text, group) => {
   const address = parseAddress(text);
   expect(address && bytesToHex(netGroup(address))).toBe(group);
 });
 
-test('the groups of CJDNS and of names', () => {
+test('CJDNS addresses and names have their own groups', () => {
   expect(bytesToHex(netGroup(at('fc00:1234::1', { cjdns: true })))).toBe('05fc0f');
   expect(bytesToHex(netGroup(at('fc12:1234::1', { cjdns: true })))).toBe('05fc1f');
   const seed = internalAddress('seed.example');
   expect(bytesToHex(netGroup(seed))).toBe(`06${bytesToHex(seed.bytes)}`);
 });
 
-describe('bytes in messages', () => {
-  test('old form and back', () => {
+describe('address serialization', () => {
+  test('the format before BIP-155 is decoded as it was encoded', () => {
     for (const text of ['1.2.3.4', '2001:4860::1', 'fc00::1'])
       expect(addressFromV1(addressToV1(at(text)))).toEqual(at(text));
     const seed = internalAddress('x');
@@ -229,7 +229,7 @@ describe('bytes in messages', () => {
     }
   });
 
-  test('BIP-155 and back', () => {
+  test('the BIP-155 format is decoded as it was encoded', () => {
     const ids = ['1.2.3.4', '2001:4860::1', ONION, I2P].map((text) => {
       const { id, bytes } = addressToBip155(at(text));
       expect(addressFromBip155(id, bytes)).toEqual(at(text));
@@ -241,7 +241,7 @@ describe('bytes in messages', () => {
     expect(addressFromBip155(2, addressToBip155(seed).bytes)).toEqual(seed);
   });
 
-  test('BIP-155: what is not known, or hides in IPv6, is nobody', () => {
+  test('BIP-155 addresses of unknown networks or embedded in IPv6 are decoded as unspecified', () => {
     for (const [id, hex] of [
       [3, '00112233445566778899'],
       [7, 'aa'],
@@ -257,19 +257,19 @@ describe('bytes in messages', () => {
     [4, 16],
     [5, 3],
     [6, 15],
-  ])('BIP-155: network %p with %p bytes', (id, size) =>
+  ])('a BIP-155 address of network %p with %p bytes is rejected', (id, size) =>
     expect(() => addressFromBip155(id, new Uint8Array(size))).toThrow(`length ${size} (should be`),
   );
 });
 
-test('addresses are equal and have keys by network and bytes', () => {
+test('equal addresses have equal keys', () => {
   const addresses = ['1.2.3.4', '1.2.3.5', '::1', ONION, I2P].map((text) => at(text));
   expect(equalAddresses(at('1.2.3.4'), at('::ffff:1.2.3.4'))).toBe(true);
   expect(new Set(addresses.map((address) => serviceKey({ address, port: 1 }))).size).toBe(5);
   expect(serviceKey({ address: at('::1'), port: 1 })).not.toBe(serviceKey({ address: at('::1'), port: 2 }));
 });
 
-// What Core's GetReachabilityFrom answers, from best to worst for each partner.
+// Results of Core's GetReachabilityFrom, from best to worst for each partner.
 test.each([
   ['1.1.1.1', { '8.8.8.8': 4, '2001:4860::1': 1, [ONION]: 1, [I2P]: 1, '10.0.0.1': 0, '2001::5': 1 }],
   ['2001:4860::2', { '2001:4860::1': 5, '8.8.8.8': 4, '2002:102:304::1': 3, '2001::5': 2, [ONION]: 1, [I2P]: 1 }],
@@ -277,7 +277,7 @@ test.each([
   [I2P, { [I2P]: 6, '8.8.8.8': 1, [ONION]: 1 }],
   ['2001::7', { '8.8.8.8': 4, '2001:4860::1': 3, '2001::5': 2, [ONION]: 1 }],
   ['10.0.0.1', { [ONION]: 6, '8.8.8.8': 4, '2001:4860::1': 3, '2001::5': 2, [I2P]: 1, '127.0.0.1': 0 }],
-])('how well %s can reach our addresses', (partner, expected) => {
+])('the reachability of our addresses from %s matches that of Core', (partner, expected) => {
   for (const [ours, reach] of Object.entries(expected))
     expect([ours, reachabilityFrom(at(ours), at(partner))]).toEqual([ours, reach]);
 });

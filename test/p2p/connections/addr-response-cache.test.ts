@@ -15,7 +15,7 @@ const link = (
   { type = 'inbound' as PeerLink['type'], network = 'ipv4' as AddressNetwork, permissions = [] as Permission[] } = {},
 ) => ({ type, network, permissions: new Set(permissions), localService: at(local) }) as unknown as PeerLink;
 
-test('an answer is a share of what is known, and for a day the same to all who come the same way', () => {
+test('an answer is a share of all addresses, and the same for a day to all peers of a network and local address', () => {
   const { answers, manager, pass } = fixture();
   const first = answers.get(link('1.1.1.1'));
   expect(first.length).toBe(Math.floor(manager.size() * 0.23));
@@ -27,31 +27,31 @@ test('an answer is a share of what is known, and for a day the same to all who c
   expect(answers.get(link('1.1.1.1'))).not.toEqual(first);
 });
 
-test('it is another one on another network or another address of ours', () => {
+test('peers of another network or local address get another answer', () => {
   const { answers } = fixture();
   const first = answers.get(link('1.1.1.1'));
   expect(answers.get(link('1.1.1.1', { network: 'onion' }))).not.toEqual(first);
   expect(answers.get(link('1.1.1.2'))).not.toEqual(first);
-  // The port of an outbound connection means nothing.
+  // The port of an outbound connection is ignored.
   const out = { type: 'outbound-full-relay' } as const;
   const localPort = (port: number) => ({ ...link('1.1.1.1', out), localService: at('1.1.1.1', port) });
   expect(answers.get(localPort(1))).toBe(answers.get(localPort(2)));
 });
 
-test('who has the permission gets a new one each time', () => {
+test('a peer with the addr permission gets a new answer each time', () => {
   const { answers } = fixture();
   const trusted = link('1.1.1.1', { permissions: ['addr'] });
   expect(answers.get(trusted)).not.toEqual(answers.get(trusted));
 });
 
-test('who is shunned is told to nobody', () => {
+test('banned and discouraged addresses are not announced', () => {
   const { answers } = fixture(({ address }) => address.bytes[0]! % 2 === 0);
   const told = answers.get(link('1.1.1.1'));
   expect(told.length).toBeGreaterThan(0);
   expect(told.every(({ address }) => address.bytes[0]! % 2 === 1)).toBe(true);
 });
 
-test('answers are kept for a bounded number of ways', () => {
+test('the number of cached answers is bounded', () => {
   const { answers } = fixture();
   const first = answers.get(link('1.1.1.1'));
   for (let i = 0; i < 100; i++) answers.get(link(`2.2.2.${i}`));

@@ -23,7 +23,7 @@ function fixture() {
   return { clock, store, reopen, bans: reopen(), pass, shown };
 }
 
-test('a ban lasts a day, or as long as was said', () => {
+test('a ban lasts a day or the given time', () => {
   const { bans, pass, shown } = fixture();
   bans.ban(subnet('1.2.3.4'));
   bans.ban(subnet('2.0.0.0/8'), { seconds: HOUR });
@@ -41,7 +41,7 @@ test('a ban lasts a day, or as long as was said', () => {
   expect(shown(bans)).toEqual([['3.3.3.3/32', 2 * DAY]]);
 });
 
-test('a subnet shuts out all its addresses and no others', () => {
+test('a banned subnet includes all its addresses and no others', () => {
   const { bans } = fixture();
   bans.ban(subnet('1.2.0.0/16'));
   bans.ban(subnet('2001:4::/32'));
@@ -51,7 +51,7 @@ test('a subnet shuts out all its addresses and no others', () => {
   expect([bans.isSubnetBanned(subnet('1.2.0.0/16')), bans.isSubnetBanned(subnet('1.2.3.0/24'))]).toEqual([true, false]);
 });
 
-test('a ban is made longer but never shorter', () => {
+test('a ban can be extended but not shortened', () => {
   const { bans, shown } = fixture();
   expect(bans.ban(subnet('1.2.3.4'), { seconds: HOUR })).toBe(true);
   expect(bans.ban(subnet('1.2.3.4'), { seconds: 60 })).toBe(false);
@@ -59,7 +59,7 @@ test('a ban is made longer but never shorter', () => {
   expect(shown(bans)).toEqual([['1.2.3.4/32', 2 * HOUR]]);
 });
 
-test('unban ends exactly the ban that is named', () => {
+test('unban removes only the named ban', () => {
   const { bans } = fixture();
   bans.ban(subnet('1.2.0.0/16'));
   bans.ban(subnet('1.2.3.0/24'));
@@ -70,7 +70,7 @@ test('unban ends exactly the ban that is named', () => {
   expect(bans.isBanned(ip('1.2.3.4'))).toBe(false);
 });
 
-test('bans are there after a restart, but those that are over', () => {
+test('bans are restored after a restart except expired ones', () => {
   const { bans, reopen, pass, store } = fixture();
   bans.ban(subnet('1.2.3.4'), { seconds: HOUR });
   bans.ban(subnet('2.0.0.0/8'));
@@ -83,14 +83,14 @@ test('bans are there after a restart, but those that are over', () => {
   expect([again.size, store.all(), reopen().size]).toEqual([0, [], 0]);
 });
 
-test('misbehaviour is remembered of an address, whatever its port', () => {
+test('discouragement applies to an address at any port', () => {
   const discouragement = new Discouragement(() => 1);
   discouragement.discourage(ip('1.2.3.4'));
   expect(discouragement.isDiscouraged(ip('1.2.3.4'))).toBe(true);
   expect(discouragement.isDiscouraged(ip('1.2.3.5'))).toBe(false);
 });
 
-test('node.db of the first schema is upgraded and holds bans', () => {
+test('a node.db of the first schema is upgraded and stores bans', () => {
   const dir = mkdtempSync(join(tmpdir(), 'node-db-'));
   try {
     const path = join(dir, 'node.db');

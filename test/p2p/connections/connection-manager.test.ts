@@ -11,8 +11,8 @@ afterEach(stopAll);
 const LISTEN = { listen: { host: '127.0.0.1', port: 0 } };
 const rules = (...texts: string[]) => texts.map((text) => parsePermissionRule(text) as PermissionRule);
 
-describe('inbound', () => {
-  test('peers come in and are told to the logic, with v1 or v2', async () => {
+describe('inbound connections', () => {
+  test('inbound peers are reported to the protocol logic, with v1 or v2', async () => {
     const { start, inbound, logic, manager } = world({ options: LISTEN });
     const port = start();
     const transport = v2(true);
@@ -32,7 +32,7 @@ describe('inbound', () => {
     expect(manager.link(0)?.localService).toEqual(service(`127.0.0.1:${port}`));
   });
 
-  test('all addresses, IPv6 and IPv4, are one setting', async () => {
+  test('one listening setting covers IPv6 and IPv4', async () => {
     const interfaces = () => ['20.1.1.1', '2a01:1::1', '127.0.0.1'];
     const both = world({ options: { listen: { host: '::', port: 0 }, discover: true }, deps: { interfaces } });
     const port = both.start();
@@ -47,14 +47,14 @@ describe('inbound', () => {
     expect(found(one)).toEqual(['ipv4']);
   });
 
-  test('a port that is taken is told to the operator', () => {
+  test('a port in use is reported to the operator', () => {
     const first = world({ options: LISTEN });
     const port = first.start();
     const second = world({ options: { listen: { host: '127.0.0.1', port } } });
     expect(() => second.start()).toThrow(`cannot listen for peers on 127.0.0.1 port ${port}: EADDRINUSE`);
   });
 
-  test('who is banned does not get in, but whom the operator lets in whatever he does', async () => {
+  test('banned addresses are refused, except with the noban permission', async () => {
     const { start, inbound, manager } = world({ options: LISTEN });
     const port = start();
     manager.bans.ban(parseSubnet('127.0.0.0/8')!);
@@ -69,7 +69,7 @@ describe('inbound', () => {
     expect([...other.manager.links()[0]!.permissions].sort()).toEqual(['download', 'noban']);
   });
 
-  test('a ban can end the connections that are there', async () => {
+  test('a ban can disconnect existing peers', async () => {
     const { start, inbound, manager, logic } = world({ options: { ...LISTEN, v2: false } });
     const peer = await inbound(start());
     await until(() => logic.links.length === 1);
@@ -79,8 +79,8 @@ describe('inbound', () => {
     expect(logic.events[1]).toBe('closed 0 banned by operator');
   });
 
-  test('who misbehaved comes in while there is room, and not for the last place', async () => {
-    // 11 are for outbound connections, which leaves 3.
+  test('discouraged addresses are accepted except for the last slot', async () => {
+    // 11 slots are for outbound connections, which leaves 3.
     const { start, inbound, manager, logic } = world({ options: { ...LISTEN, maxConnections: 14, v2: false } });
     const port = start();
     await inbound(port);
@@ -94,7 +94,7 @@ describe('inbound', () => {
     expect(manager.counts().inbound).toBe(2);
   });
 
-  test('when all places are taken and nobody can go, nobody comes', async () => {
+  test('a connection is refused if all slots are full and no peer can be evicted', async () => {
     const { start, inbound, manager, logic } = world({ options: { ...LISTEN, maxConnections: 13, v2: false } });
     const port = start();
     for (let i = 0; i < 2; i++) await inbound(port);
@@ -104,7 +104,7 @@ describe('inbound', () => {
     expect(manager.counts().inbound).toBe(2);
   });
 
-  test('among many, one goes for another that comes', async () => {
+  test('a peer is evicted for a new one if there are many', async () => {
     const { start, inbound, manager, logic, time } = world({ options: { ...LISTEN, maxConnections: 51, v2: false } });
     const port = start();
     for (let i = 0; i < 40; i++) {
@@ -119,7 +119,7 @@ describe('inbound', () => {
     expect(manager.totals.closeReasons).toEqual(new Map([['evicted', 1]]));
   });
 
-  test('half of the places are for peers that want transactions', async () => {
+  test('half of the slots are for peers that want transactions', async () => {
     const { start, inbound, manager, logic, time } = world({ options: { ...LISTEN, maxConnections: 71, v2: false } });
     const port = start();
     for (let i = 0; i < 31; i++) {
@@ -135,7 +135,7 @@ describe('inbound', () => {
     expect(logic.links[30]!.closed).toBe(false);
   });
 
-  test('a peer that says nothing is given up after a minute', async () => {
+  test('a silent peer is disconnected after a minute', async () => {
     const { start, inbound, manager, time, logic } = world({ options: LISTEN });
     const peer = await inbound(start());
     await until(() => manager.links().length === 1);
@@ -149,8 +149,8 @@ describe('inbound', () => {
   });
 });
 
-describe('connections an operator wants', () => {
-  test('connect: each is dialled until it is there and whenever it is not, and nobody else', async () => {
+describe('connections of the operator', () => {
+  test('with the connect setting, each listed peer is connected to whenever it is not, and no others', async () => {
     const { start, internet, time, logic, manager } = world({
       options: { connect: ['9.9.9.9:1', 'localhost:77'], v2: false },
     });
@@ -173,7 +173,7 @@ describe('connections an operator wants', () => {
     ]);
   });
 
-  test('a name is looked up, and its addresses are tried one after the other', async () => {
+  test('a host name is resolved and its addresses are tried in order', async () => {
     const lookup = async (name: string) => (name === 'node.example' ? ['1.1.1.1', '2.2.2.2', '3.3.3.3'] : []);
     const { start, internet, manager } = world({ options: { v2: false }, deps: { lookup } });
     internet.node('2.2.2.2:5');
@@ -186,7 +186,7 @@ describe('connections an operator wants', () => {
     expect(await manager.connectTo('unknown.example', 'manual')).toBeNull();
   });
 
-  test('an added node is dialled at once, after a failure each minute, and not when it has been removed', async () => {
+  test('an added node is connected to at once, retried each minute, and not after its removal', async () => {
     const { start, internet, time, manager } = world({ options: { maxConnections: 0 } });
     start();
     expect(manager.addNode('9.9.9.9')).toBe(true);
@@ -204,7 +204,7 @@ describe('connections an operator wants', () => {
     expect(internet.dialled.length).toBe(2);
   });
 
-  test('eight added nodes are connected at once', async () => {
+  test('eight added nodes are connected to at once', async () => {
     const { start, internet, time, manager, logic } = world({ options: { maxConnections: 0, v2: false } });
     start();
     for (const name of groups(10)) {
@@ -220,7 +220,7 @@ describe('connections an operator wants', () => {
     expect(manager.disconnect('nobody')).toBe(false);
   });
 
-  test('permissions for outbound peers are those an operator gives to manual ones', async () => {
+  test('outbound permissions apply to manual connections', async () => {
     const options = { permissions: rules('out,noban@9.0.0.0/8', 'relay@9.0.0.0/8'), v2: false };
     const { start, internet, manager } = world({ options });
     internet.node('9.9.9.9:18444');
@@ -233,8 +233,8 @@ describe('connections an operator wants', () => {
   });
 });
 
-describe('transport', () => {
-  test('v2 is spoken where both can', async () => {
+describe('transport protocols', () => {
+  test('v2 is used if both sides support it', async () => {
     const { start, internet, manager, logic } = world();
     const peers = internet.node('9.9.9.9:18444', () => v2(false));
     start();
@@ -244,7 +244,7 @@ describe('transport', () => {
     expect(link!.sessionId).toBe(peers[0]!.transport.sessionId!.toHex());
   });
 
-  test('a peer that hangs up on v2 is tried again with v1', async () => {
+  test('a peer that disconnects on v2 is retried with v1', async () => {
     const { start, internet, manager, logic } = world();
     const peers = internet.oldNode('9.9.9.9:18444');
     start();
@@ -255,7 +255,7 @@ describe('transport', () => {
     expect(logic.events).toEqual(['opened 1']);
   });
 
-  test('without v2 nothing else is tried', async () => {
+  test('with v2 disabled only v1 is used', async () => {
     const { start, internet, manager, logic } = world({ options: { v2: false } });
     const peers = internet.oldNode('9.9.9.9:18444');
     start();
@@ -265,7 +265,7 @@ describe('transport', () => {
   });
 });
 
-test('a connection to ourselves is told by its nonce', async () => {
+test('a connection to ourselves is detected by its nonce', async () => {
   const { start, manager, internet } = world({ options: { v2: false } });
   internet.node('9.9.9.9:18444');
   start();
@@ -277,7 +277,7 @@ test('a connection to ourselves is told by its nonce', async () => {
   expect(manager.isOwnNonce(nonce)).toBe(false);
 });
 
-test('switched off, nobody is dialled, let in or kept; switched on again, all goes on', async () => {
+test('an inactive network has no connections, and they resume when it is activated', async () => {
   const { start, inbound, manager, time, internet, logic } = world({ options: { ...LISTEN, v2: false } });
   internet.node('9.9.9.9:18444');
   const port = start();
@@ -296,7 +296,7 @@ test('switched off, nobody is dialled, let in or kept; switched on again, all go
   await time.passUntil(() => manager.links().length === 1, 10_000);
 });
 
-test('two nodes on this machine talk to each other', async () => {
+test('two nodes on this machine exchange messages', async () => {
   const one = world({ options: LISTEN });
   const two = world({ deps: { dial: undefined, lookup: undefined } });
   const port = one.start();
@@ -312,7 +312,7 @@ test('two nodes on this machine talk to each other', async () => {
   await until(() => link!.closed);
 });
 
-test('stop ends every connection, timer and loop', async () => {
+test('stop closes every connection, timer and loop', async () => {
   const { start, inbound, manager, time, internet, logic, errors } = world({ options: { ...LISTEN, v2: false } });
   internet.node('9.9.9.9:18444');
   const port = start();
@@ -330,7 +330,7 @@ test('stop ends every connection, timer and loop', async () => {
   expect(errors()).toEqual([]);
 });
 
-test('stop waits for no name server, peer or proxy', async () => {
+test('stop does not wait for name servers, peers or proxies', async () => {
   const never = new Promise<never>(() => {});
   const asked: string[] = [];
   const deps = {
@@ -355,7 +355,7 @@ test('stop waits for no name server, peer or proxy', async () => {
   expect(time.sleeping).toBe(0);
 });
 
-test('addresses are there after a restart, also if it is none that was planned', async () => {
+test('addresses are saved across restarts, also without a planned shutdown', async () => {
   const given = stores();
   const first = world({ stores: given });
   first.start();
@@ -377,7 +377,7 @@ test('addresses are there after a restart, also if it is none that was planned',
   expect(damaged.lines().join()).toContain('saved addresses ignored');
 });
 
-test('what is sent counts for the day', async () => {
+test('sent bytes count for the upload target', async () => {
   const { start, inbound, manager, logic } = world({ options: { ...OPTIONS, ...LISTEN, maxUpload: 1, v2: false } });
   await inbound(start());
   await until(() => logic.links.length === 1);
@@ -387,21 +387,24 @@ test('what is sent counts for the day', async () => {
   expect(manager.uploadTargetReached(false)).toBe(true);
 });
 
-// Others are told when a node was last there, and must not learn from it whom we get blocks from.
+// Other nodes learn when an address was last seen, which must not reveal our block-relay-only peers.
 test.each<[ConnectionType, boolean, boolean]>([
   ['manual', true, true],
   ['outbound-full-relay', true, true],
   ['block-relay-only', true, false],
   ['manual', false, false],
-])('an end of a connection, %s, established: %p, is noted of its address: %p', async (type, established, noted) => {
-  const { manager, internet, start } = world();
-  start();
-  internet.node('9.9.9.9:18444');
-  const known = peerAddress('9.9.9.9', { port: 18_444, time: NOW - 86_400 });
-  manager.addresses.add([known], known.address);
-  const link = (await manager.connectTo('9.9.9.9', type as Exclude<ConnectionType, 'inbound'>))!;
-  link.standing.established = established;
-  link.disconnect('enough');
-  await turns(2);
-  expect(manager.addresses.getAddresses(0, 0)[0]!.time).toBe(noted ? NOW : NOW - 86_400);
-});
+])(
+  'the address time after the end of a connection (%s, established: %p) is updated: %p',
+  async (type, established, noted) => {
+    const { manager, internet, start } = world();
+    start();
+    internet.node('9.9.9.9:18444');
+    const known = peerAddress('9.9.9.9', { port: 18_444, time: NOW - 86_400 });
+    manager.addresses.add([known], known.address);
+    const link = (await manager.connectTo('9.9.9.9', type as Exclude<ConnectionType, 'inbound'>))!;
+    link.standing.established = established;
+    link.disconnect('enough');
+    await turns(2);
+    expect(manager.addresses.getAddresses(0, 0)[0]!.time).toBe(noted ? NOW : NOW - 86_400);
+  },
+);

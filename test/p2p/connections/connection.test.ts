@@ -20,7 +20,7 @@ afterEach(() => {
   for (const cleanup of cleanups.splice(0)) cleanup();
 });
 
-/** Connections that are made by dialling a port. */
+/** Connections made by connecting to a port. */
 function node(
   handle: (link: PeerLink, message: NetMessage) => void | Promise<void> = () => {},
   transport: () => Transport = () => new V1Transport(MAGIC),
@@ -57,7 +57,7 @@ function node(
   return { clock, table, logic, totals, errors, peer, retried, link: (id = 0) => table.get(id)! };
 }
 
-test('messages go both ways, and each byte is counted to its type', async () => {
+test('messages pass both ways, and each byte is counted under its type', async () => {
   const { logic, peer, link, totals, clock } = node((link, { payload }) => link.sendPayload('pong', payload));
   const other = await peer();
   other.send('ping', new Uint8Array(8).fill(7));
@@ -79,7 +79,7 @@ test('messages go both ways, and each byte is counted to its type', async () => 
   expect(link().openedAt).toBe(Math.floor(clock.nowMs() / 1000));
 });
 
-test('v2 is open when the keys are exchanged, and both have the same session', async () => {
+test('a v2 connection opens after the key exchange, and both sides have the same session id', async () => {
   const { logic, peer, link } = node(undefined, () => v2(false));
   const transport = v2(true);
   const other = await peer(transport);
@@ -94,7 +94,7 @@ test('v2 is open when the keys are exchanged, and both have the same session', a
   expect(link().sessionId).toBe(transport.sessionId!.toHex());
 });
 
-test('over the memory for all, whoever has had the most kept for the longest goes, and nobody who is up to date', async () => {
+test('above the memory limit, the peer with the most memory for the longest time is disconnected, and no current one', async () => {
   const { clock, peer, logic, link } = node();
   const deaf = await peer();
   deaf.stream.pause();
@@ -104,12 +104,12 @@ test('over the memory for all, whoever has had the most kept for the longest goe
     others.push(await peer());
     await until(() => logic.links.length === i + 1);
   }
-  // More than the system keeps for a socket that nobody reads.
+  // More than the system buffers for a socket that is not read.
   for (let i = 0; i < 20; i++) link(0).sendPayload('block', new Uint8Array(MEGABYTE));
   expect(link(0).memory).toBeGreaterThan(10 * MEGABYTE);
   expect(link(1).memory).toBe(0);
   clock.advance(1000);
-  // A message that does not end, younger than what the first does not read.
+  // An incomplete message, younger than what the first peer does not read.
   const half = new V1Transport(MAGIC).encode('block', new Uint8Array(3_900_000)).subarray(0, -1);
   for (const other of others) other.raw(half);
   const first = link(0);
@@ -118,14 +118,14 @@ test('over the memory for all, whoever has had the most kept for the longest goe
   expect([first.closed, first.memory]).toEqual([true, 0]);
   expect(others.some(({ closed }) => closed)).toBe(false);
   await until(() => logic.events.includes('closed 0 too much memory kept'));
-  // The rest is received, and forgotten when it has been handled.
+  // The rest is received, and freed once processed.
   for (const other of others) other.raw(Uint8Array.of(0));
   await until(() => logic.messages.length === 3);
   await turns(5);
   expect([1, 2, 3].map((id) => link(id).memory)).toEqual([0, 0, 0]);
 });
 
-test('an inbound peer is open when it is known what it speaks', async () => {
+test("an inbound connection opens when the peer's protocol is detected", async () => {
   const { logic, peer, link } = node(undefined, () => v2(false));
   const other = await peer();
   await until(() => link() !== null);
@@ -136,7 +136,7 @@ test('an inbound peer is open when it is known what it speaks', async () => {
   expect([link().protocol, link().sessionId, ...logic.events]).toEqual(['v1', '', 'opened 0']);
 });
 
-test('what does not fit into the socket waits, and arrives whole and in order', async () => {
+test('bytes that exceed the socket buffer are queued and arrive in order', async () => {
   const { peer, link, logic } = node();
   const other = await peer();
   other.stream.pause();
@@ -153,7 +153,7 @@ test('what does not fit into the socket waits, and arrives whole and in order', 
   expect(link().traffic.sent).toBe(20 * (MEGABYTE + 24));
 });
 
-test('a peer that does not read is given up before it costs much memory', async () => {
+test('a peer that does not read is disconnected before it uses much memory', async () => {
   const { peer, link, logic } = node();
   const other = await peer();
   other.stream.pause();
@@ -165,7 +165,7 @@ test('a peer that does not read is given up before it costs much memory', async 
   expect(logic.events[1]).toBe('closed 0 send queue overflow');
 });
 
-test('while its answers wait, a peer gets no more of them', async () => {
+test('no message of a peer is processed while its send queue is full', async () => {
   const answer = new Uint8Array(3 * MEGABYTE);
   const { peer, logic } = node((link) => link.sendPayload('block', answer));
   const other = await peer();
@@ -179,14 +179,14 @@ test('while its answers wait, a peer gets no more of them', async () => {
   await until(() => other.messages.length === 20);
 });
 
-test('when the logic is slow the peer has to wait', async () => {
+test('reading pauses while the protocol logic is slow', async () => {
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
   const { peer, logic, link } = node(() => released);
   const other = await peer();
   for (let i = 0; i < 60; i++) other.send('tx', new Uint8Array(MEGABYTE).fill(i));
   await until(() => link() !== null && link().traffic.received > 5 * MEGABYTE);
   await turns(50);
-  // The limit, what one read may bring, and no more.
+  // The limit, plus what one read may bring.
   expect(link().traffic.received).toBeLessThan(8 * MEGABYTE);
   expect(logic.messages.length).toBe(1);
   expect(other.waiting).toBeGreaterThan(20 * MEGABYTE);
@@ -195,7 +195,7 @@ test('when the logic is slow the peer has to wait', async () => {
   expect(logic.messages.every(({ payload }, i) => payload[0] === i)).toBe(true);
 });
 
-test('a peer with much to say does not keep others from their turns', async () => {
+test('a peer with many messages does not delay other peers', async () => {
   const { peer, logic } = node();
   const loud = await peer();
   const quiet = await peer();
@@ -209,11 +209,11 @@ test('a peer with much to say does not keep others from their turns', async () =
     turnsTaken++;
     await turns(1);
   }
-  // Between them, sockets and timers had theirs.
+  // Sockets and timers were served in between.
   expect(turnsTaken).toBeGreaterThan(10);
 });
 
-test('peers have their turns one after the other', async () => {
+test('peers are served one message at a time in rounds', async () => {
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
   const { peer, logic, link } = node((_, { type }) => (type === 'mempool' ? released : undefined));
   const peers = [await peer(), await peer(), await peer()];
@@ -229,7 +229,7 @@ test('peers have their turns one after the other', async () => {
   for (let round = 0; round < 9; round += 3) expect(order.slice(round, round + 3).sort()).toEqual([0, 1, 2]);
 });
 
-test('a message in work holds up its own peer alone', async () => {
+test('a message in process delays only its own peer', async () => {
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
   const { peer, logic } = node((link) => (link.id === 0 ? released : undefined));
   const slow = await peer();
@@ -241,7 +241,7 @@ test('a message in work holds up its own peer alone', async () => {
   await until(() => logic.types(0).length === 5);
 });
 
-test('a mistake of the logic costs one peer', async () => {
+test('an exception of the protocol logic disconnects one peer', async () => {
   const { peer, logic, errors } = node((_, { type }) => {
     if (type === 'tx') throw new Error('a mistake');
     return type === 'block' ? Promise.reject(new Error('another')) : undefined;
@@ -259,7 +259,7 @@ test('a mistake of the logic costs one peer', async () => {
   expect(errors().length).toBe(2);
 });
 
-test('a stream that makes no sense is closed; a message without one is passed over', async () => {
+test('an undecodable stream is closed, and an undecodable message is ignored', async () => {
   const { peer, logic, link } = node();
   const bad = await peer();
   const odd = await peer();
@@ -274,7 +274,7 @@ test('a stream that makes no sense is closed; a message without one is passed ov
   expect([link(1).dropped, link(1).traffic.receivedByType.get('*other*')]).toEqual([1, 32]);
 });
 
-test('no stream of bytes is a mistake of ours', async () => {
+test('no byte stream causes an internal error', async () => {
   for (const transport of [() => new V1Transport(MAGIC), () => v2(false)]) {
     const { peer, errors, table } = node(undefined, transport);
     const piece = fc.oneof(
@@ -298,7 +298,7 @@ test('no stream of bytes is a mistake of ours', async () => {
   }
 });
 
-test('a mistake in a transport costs one peer', async () => {
+test('an exception in a transport disconnects one peer', async () => {
   const broken = new V1Transport(MAGIC);
   broken.receive = () => {
     throw new Error('a mistake');
@@ -311,7 +311,7 @@ test('a mistake in a transport costs one peer', async () => {
   expect(errors().length).toBe(1);
 });
 
-test('closed is the last call, and comes once', async () => {
+test('closed is the last event and occurs once', async () => {
   const { peer, logic, totals, table } = node((link) => link.disconnect('enough'));
   const other = await peer();
   for (let i = 0; i < 10; i++) other.send('ping', new Uint8Array(8));
@@ -328,7 +328,7 @@ test('closed is the last call, and comes once', async () => {
   expect(table.all()).toEqual([]);
 });
 
-test('a peer that hangs up is gone', async () => {
+test('a peer that disconnects is removed', async () => {
   const { peer, logic } = node();
   const other = await peer();
   await until(() => logic.links.length === 1);
@@ -337,7 +337,7 @@ test('a peer that hangs up is gone', async () => {
   expect(logic.events[1]).toBe('closed 0 closed by peer');
 });
 
-test('who was never open is not told to the logic', async () => {
+test('a connection that never opened is not reported to the protocol logic', async () => {
   const { peer, logic, totals } = node(undefined, () => v2(false));
   const other = await peer();
   other.close();
@@ -345,7 +345,7 @@ test('who was never open is not told to the logic', async () => {
   expect(logic.events).toEqual([]);
 });
 
-test('a connection that does not begin, or falls silent, is given up', () => {
+test('a connection without handshake or traffic is closed', () => {
   const minute = 60_000;
   const link = (changes: Partial<Connection>) =>
     ({ startedMs: 0, lastSentMs: 1, lastReceivedMs: 1, opened: true, ...changes }) as Connection;
@@ -359,7 +359,7 @@ test('a connection that does not begin, or falls silent, is given up', () => {
   expect(reason({ lastSentMs: 5 * minute }, 20 * minute + 2)).toBe('receiving timeout');
 });
 
-test('addresses of the ends are those of the sockets', async () => {
+test('the local and remote addresses are those of the socket', async () => {
   const { peer, link, logic } = node();
   const other = await peer();
   await until(() => logic.links.length === 1);

@@ -31,7 +31,7 @@ const candidates = (count: number) => fc.tuple(...Array.from({ length: count }, 
 const anyCandidates = (min: number, max: number) => fc.integer({ min, max }).chain(candidates);
 
 type Setup = (id: number, count: number) => Partial<EvictionCandidate>;
-/** Some candidates with what a test is about, in any order. */
+/** Candidates with the properties under test, in random order. */
 const shuffledWith = (base: fc.Arbitrary<EvictionCandidate[]>, setup: Setup) =>
   base
     .map((list) => list.map((candidate) => ({ ...candidate, ...setup(candidate.id, list.length) })))
@@ -45,15 +45,15 @@ interface Ratio {
   readonly onion?: readonly number[];
   readonly i2p?: readonly number[];
   readonly cjdns?: readonly number[];
-  /** All candidates that are protected, or some of them. */
+  /** All candidates that must be protected, or some of them. */
   readonly protects: readonly number[];
-  /** Others may be protected too: how long they are there is left to chance. */
+  /** Others may be protected too: their uptime is random. */
   readonly anyUptime?: boolean;
 }
 
 const range = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, i) => from + i);
 
-// The cases of Core's peer_protection_test. The smaller the number, the longer the peer has been there.
+// The cases of Core's peer_protection_test. A smaller number is a longer uptime.
 const RATIOS: Record<string, Ratio> = {
   'half of those that are there longest': { count: 12, protects: [0, 1, 2, 3, 4, 5] },
   'a quarter onion': { count: 12, onion: [3, 8, 9], protects: [3, 8, 9], anyUptime: true },
@@ -136,7 +136,7 @@ const RATIOS: Record<string, Ratio> = {
   },
 };
 
-describe('protection by ratio', () => {
+describe('withoutProtectedByRatio', () => {
   test.each(Object.entries(RATIOS))('%s', (_, { count, local, onion, i2p, cjdns, protects, anyUptime }) => {
     const networkOf = (id: number): NetworkClass =>
       onion?.includes(id) ? 'onion' : i2p?.includes(id) ? 'i2p' : cjdns?.includes(id) ? 'cjdns' : 'ipv4';
@@ -162,16 +162,32 @@ const lastWins = (id: number, count: number) => count - id;
 const blocksOnly = (id: number) => (id <= 7 ? { relaysTransactions: false, hasRelevantServices: true } : {});
 
 // The cases of Core's peer_eviction_test.
-describe('never evicts', () => {
+describe('peers that are never evicted', () => {
   const cases: [string, Setup, number][] = [
-    ['four of the highest groups', (id, n) => ({ keyedGroup: BigInt(lastWins(id, n)) }), 4],
-    ['eight of the fastest', (id) => ({ minPing: id }), 8],
-    ['four that brought transactions last', (id, n) => ({ lastTransactionAt: lastWins(id, n) }), 4],
-    ['eight without transactions', (id, n) => ({ lastBlockAt: lastWins(id, n), ...blocksOnly(id) }), 8],
-    ['four that brought blocks last', (id, n) => ({ lastBlockAt: lastWins(id, n) }), 4],
-    ['both of the last', (id, n) => ({ lastBlockAt: lastWins(id, n), ...blocksOnly(id) }), 12],
     [
-      'all of them together',
+      'the four peers with the highest keyed groups are protected',
+      (id, n) => ({ keyedGroup: BigInt(lastWins(id, n)) }),
+      4,
+    ],
+    ['the eight peers with the lowest ping are protected', (id) => ({ minPing: id }), 8],
+    [
+      'the four peers with the latest transactions are protected',
+      (id, n) => ({ lastTransactionAt: lastWins(id, n) }),
+      4,
+    ],
+    [
+      'eight block-relay-only peers with the latest blocks are protected',
+      (id, n) => ({ lastBlockAt: lastWins(id, n), ...blocksOnly(id) }),
+      8,
+    ],
+    ['the four peers with the latest blocks are protected', (id, n) => ({ lastBlockAt: lastWins(id, n) }), 4],
+    [
+      'the twelve peers of both block criteria are protected',
+      (id, n) => ({ lastBlockAt: lastWins(id, n), ...blocksOnly(id) }),
+      12,
+    ],
+    [
+      'the peers of all criteria together are protected',
       (id, n) => ({
         keyedGroup: BigInt(lastWins(id, n)),
         minPing: id,
@@ -191,19 +207,19 @@ describe('never evicts', () => {
   );
 });
 
-test('somebody has to go of 29, and nobody of 20', () => {
+test('one of 29 peers is evicted, and none of 20', () => {
   fc.assert(fc.property(anyCandidates(29, 120), (list) => expect(selectPeerToEvict(list)).not.toBeNull()));
   fc.assert(fc.property(anyCandidates(0, 20), (list) => expect(selectPeerToEvict(list)).toBeNull()));
 });
 
-test('outbound peers and those that must not be banned stay', () => {
+test('outbound peers and peers with the noban permission are not evicted', () => {
   const setup: Setup = (id) => (id % 2 ? { noban: true } : { type: 'manual' });
   fc.assert(
     fc.property(shuffledWith(anyCandidates(29, 60), setup), (list) => expect(selectPeerToEvict(list)).toBeNull()),
   );
 });
 
-/** All alike but for their age; where nothing else tells them apart, the oldest stand last and are protected. */
+/** Peers that only differ by age; the oldest are sorted last and are protected. */
 const alike = (count: number, setup: Setup = () => ({})) =>
   range(0, count - 1)
     .reverse()
@@ -225,12 +241,12 @@ const alike = (count: number, setup: Setup = () => ({})) =>
       ...setup(id, count),
     }));
 
-test('the youngest goes of those that have nothing else to show', () => expect(selectPeerToEvict(alike(60))).toBe(59));
+test('the youngest of otherwise equal peers is evicted', () => expect(selectPeerToEvict(alike(60))).toBe(59));
 
-test('one that was discouraged when it came goes before others', () =>
+test('a peer that was discouraged when it connected is evicted first', () =>
   expect(selectPeerToEvict(alike(60, (id) => ({ preferEvict: id === 55 })))).toBe(55));
 
-test('the youngest goes of the group that has the most connections', () => {
+test('the youngest peer of the group with the most connections is evicted', () => {
   const inGroup = (id: number) => ({ keyedGroup: id >= 50 && id < 58 ? 1n : BigInt(1000 + id) });
   expect(selectPeerToEvict(alike(60, inGroup))).toBe(57);
 });

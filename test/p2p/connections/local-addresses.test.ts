@@ -21,26 +21,26 @@ const link = (text: string, type: PeerLink['type'] = 'outbound-full-relay') => {
   return { service, type, network: networkClassOf(service.address) } as PeerLink;
 };
 
-test('what can be reached from everywhere is taken, the rest is not', () => {
+test('routable addresses are added and others rejected', () => {
   const local = fixture();
   expect(local.add(at('1.2.3.4'), 1)).toBe(true);
   expect(local.add(at('192.168.1.1'), 1)).toBe(false);
   expect(local.add(at('127.0.0.1'), 4)).toBe(false);
-  // No way to Tor, so nobody would find us there; an operator knows better.
+  // Without a Tor proxy we would not be found there, unless the operator configures it.
   expect(local.add(at(ONION), 1)).toBe(false);
   expect(local.add(at(ONION), 4)).toBe(true);
   expect(local.isLocal(at('1.2.3.4').address)).toBe(true);
   expect(local.isLocal(at('1.2.3.5').address)).toBe(false);
 });
 
-test('without discovery there are only those an operator has set', () => {
+test('without discovery only configured addresses are used', () => {
   const local = fixture({ discover: false });
   expect(local.add(at('1.2.3.4'), 1)).toBe(false);
   expect(local.add(at('1.2.3.4'), 4)).toBe(true);
   expect(local.forPeer(link('9.9.9.9'), at('5.5.5.5'))).toEqual(at('1.2.3.4'));
 });
 
-test('an address counts for more each time it is named', () => {
+test('an address gains score each time it is reported', () => {
   const local = fixture();
   local.add(at('1.2.3.4'), 1);
   local.add(at('1.2.3.4', 1000), 2);
@@ -53,8 +53,8 @@ test('an address counts for more each time it is named', () => {
   expect(local.list()).toEqual([]);
 });
 
-describe('what is announced', () => {
-  test('is the address the peer can reach best, among equals the one that counts most', () => {
+describe('the announced address', () => {
+  test('the announced address has the best reachability, then the highest score', () => {
     const local = fixture();
     local.add(at('1.2.3.4'), 1);
     local.add(at('5.6.7.8'), 2);
@@ -63,7 +63,7 @@ describe('what is announced', () => {
     expect(local.forPeer(link('2a00:2::1'), null)).toEqual(at('2a00:1::1'));
   });
 
-  test('never ties an address on a private network to one outside', () => {
+  test('an address on a private network is not announced to peers on other networks', () => {
     const local = fixture({}, { onionProxy: PROXY });
     local.add(at(ONION), 4);
     expect(local.forPeer(link('9.9.9.9'), null)).toBeNull();
@@ -73,23 +73,23 @@ describe('what is announced', () => {
     expect(other.forPeer(link(ONION), null)).toBeNull();
   });
 
-  test('is nothing when nobody can connect', () => {
+  test('no address is announced without listening', () => {
     const local = fixture({ listening: false });
     local.add(at('1.2.3.4'), 4);
     expect(local.forPeer(link('9.9.9.9'), null)).toBeNull();
   });
 
-  test('is how the peer sees us when nothing else is known; with its port where it came to us', () => {
+  test('the address reported by the peer is announced if no other is known, with its port if the peer connected to us', () => {
     const local = fixture({ port: 1234 });
     expect(local.forPeer(link('9.9.9.9', 'inbound'), at('5.5.5.5', 99))).toEqual(at('5.5.5.5', 99));
     expect(local.forPeer(link('9.9.9.9'), at('5.5.5.5', 99))).toEqual(at('5.5.5.5', 1234));
-    // What it says must be possible.
+    // The reported address must be usable.
     expect(local.forPeer(link('9.9.9.9'), at('10.0.0.1'))).toBeNull();
     expect(local.forPeer(link('10.0.0.9'), at('5.5.5.5'))).toBeNull();
     expect(local.forPeer(link('9.9.9.9'), null)).toBeNull();
   });
 
-  test('is now and then how the peer sees us, less often when much speaks for another', () => {
+  test('the reported address is sometimes announced, less often with a well-known address', () => {
     const limits: number[] = [];
     const local = fixture({}, {}, (limit) => {
       limits.push(limit);
@@ -119,7 +119,7 @@ describe('routes', () => {
     [{ onlyNetworks: ['onion' as const], onionProxy: PROXY }, ['onion']],
   ])('%j reaches %j', (options, expected) => expect(routes(options).networks).toEqual(expected as never));
 
-  test('a proxy is for all public addresses, and one for onion services before it', () => {
+  test('the proxy applies to all public addresses, and the onion proxy takes precedence for onion services', () => {
     const both = routes({ proxy: PROXY, onionProxy: OTHER });
     expect(both.proxyFor(at('9.9.9.9').address)).toBe(PROXY);
     expect(both.proxyFor(at(ONION).address)).toBe(OTHER);

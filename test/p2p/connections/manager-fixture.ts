@@ -33,27 +33,27 @@ export const OPTIONS: NetOptions = {
   onlyNetworks: [],
 };
 
-/** Nodes that listen on this machine under addresses of the public network, and what was dialled. */
+/** Nodes that listen on this machine under public addresses, and the addresses connected to. */
 class Internet {
   readonly dialled: string[] = [];
   readonly #ports = new Map<string, number>();
   readonly #servers: { stop(): void }[] = [];
   readonly #tcp = tcpDial(systemTiming);
 
-  /** A node with v1, or what is given; the peers it has got, in order. */
+  /** Starts a node with v1 or the given transport; returns its peers in order. */
   node(name: string, transport: () => Transport = () => new V1Transport(MAGIC)): RawPeer[] {
     const peers: RawPeer[] = [];
     const accepted = (stream: ByteStream) => {
       const peer = new RawPeer(stream, transport());
       peers.push(peer);
-      // It is somebody who talks.
+      // The node announces itself.
       if (peer.transport.writable) peer.send('ping', new Uint8Array(8));
     };
     this.#add(name, listener(accepted));
     return peers;
   }
 
-  /** A node that hangs up as soon as it gets v2's bytes, and speaks v1. */
+  /** A node that disconnects on v2 bytes and supports v1. */
   oldNode(name: string): RawPeer[] {
     const peers: RawPeer[] = [];
     const server = listener((stream) => {
@@ -70,7 +70,7 @@ class Internet {
     return peers;
   }
 
-  /** A SOCKS5 proxy through which named nodes are reached; what it was asked for, and they. */
+  /** A SOCKS5 proxy to named nodes; records its requests and the nodes. */
   proxy(name: string, known: readonly string[]) {
     const asked: string[] = [];
     const peers: RawPeer[] = [];
@@ -130,12 +130,12 @@ function answerPing(link: PeerLink, { type, payload }: NetMessage): void {
 
 const open: { stop(): void | Promise<void> }[] = [];
 
-/** To be called after each test. */
+/** Must be called after each test. */
 export async function stopAll(): Promise<void> {
   for (const one of open.splice(0)) await one.stop();
 }
 
-/** A manager in a world of its own, where time stands still. */
+/** A connection manager in an isolated environment with a stopped clock. */
 export function world({ options = {}, deps = {}, handle, stores: given = stores() }: ManagerOptions = {}) {
   const time = new ManualTime();
   const internet = new Internet();
@@ -167,7 +167,7 @@ export function world({ options = {}, deps = {}, handle, stores: given = stores(
 
 export { NOW, peerAddress, v2 };
 
-/** Addresses of as many different groups. */
+/** Returns addresses in this number of different groups. */
 export function groups(count: number, first = 20): string[] {
   return Array.from({ length: count }, (_, i) => `${first + i}.1.1.1:18444`);
 }

@@ -18,26 +18,26 @@ process.on('exit', () => {
   for (const folder of folders) rmSync(folder, { recursive: true, force: true });
 });
 
-/** An empty node.db, gone with the process. */
+/** An empty node.db that exists as long as the process. */
 export function emptyDatabase(): Database {
   const folder = mkdtempSync(join(tmpdir(), 'node-db-'));
   folders.push(folder);
   return openNodeDatabase(join(folder, 'node.db'), { network: 'regtest', genesisHash: '00' });
 }
 
-/** One turn of the event loop. */
+/** Resolves after one turn of the event loop. */
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 export async function turns(count: number): Promise<void> {
   for (let i = 0; i < count; i++) await turn();
 }
 
-/** Waits for a condition; the test's own time limit is the only one. */
+/** Waits for a condition, limited only by the test's timeout. */
 export async function until(condition: () => boolean): Promise<void> {
   for (let i = 0; !condition(); i++) await (i < 100 ? turn() : Bun.sleep(1));
 }
 
-/** Time that passes when it is told to. */
+/** A clock that advances on request. */
 export class ManualTime implements Timing {
   readonly clock = new ManualClock(NOW * 1000);
   readonly #sleepers = new Set<{ readonly at: number; readonly wake: () => void }>();
@@ -62,12 +62,12 @@ export class ManualTime implements Timing {
       signal?.addEventListener('abort', abort, { once: true });
     });
 
-  /** How many wait for time to pass. */
+  /** Number of pending sleeps. */
   get sleeping(): number {
     return this.#sleepers.size;
   }
 
-  /** Lets time pass, waking everybody at his moment and giving him a few turns to do what he does then. */
+  /** Advances the clock, waking each sleeper at its time and yielding a few event loop turns. */
   async pass(ms: number): Promise<void> {
     const end = this.clock.monotonicMs() + ms;
     await turns(3);
@@ -81,7 +81,7 @@ export class ManualTime implements Timing {
     this.clock.advance(end - this.clock.monotonicMs());
   }
 
-  /** Lets time pass, a little at each turn, until something happens. */
+  /** Advances the clock step by step until a condition holds. */
   async passUntil(condition: () => boolean, stepMs = 250): Promise<void> {
     while (!condition()) {
       await this.pass(stepMs);
@@ -90,7 +90,7 @@ export class ManualTime implements Timing {
   }
 }
 
-/** Writes down what happens, and does with messages what a test says. */
+/** Records events, and processes messages as the test defines. */
 export class RecordingLogic implements PeerLogic {
   readonly links: PeerLink[] = [];
   readonly events: string[] = [];
@@ -120,7 +120,7 @@ export class RecordingLogic implements PeerLogic {
   }
 }
 
-/** A log that is kept; `lines` without the time. */
+/** A log kept in memory; `lines` have no time. */
 export function memoryLog() {
   let text = '';
   const write = (bytes: Uint8Array) => {
@@ -137,7 +137,7 @@ export function memoryLog() {
 
 export const v2 = (initiating: boolean) => new V2Transport({ initiating, magic: MAGIC });
 
-/** Listens on a free port of this machine for tests that play a node; `stop` it. */
+/** Listens on a free port of this machine for tests that act as a node; must be stopped. */
 export function listener(accepted: (stream: TcpStream) => void, hostname = '127.0.0.1') {
   const streams: TcpStream[] = [];
   const server = Bun.listen<TcpStream>({

@@ -11,7 +11,7 @@ const selected = (text: string, { lastTry = LONG_AGO, port = 8333, services = 9n
   lastTry,
 });
 
-/** An address manager that yields what it is told, again and again. */
+/** An address manager that returns the given addresses repeatedly. */
 function choice(
   answers: readonly (Selected | null)[],
   changes: Partial<AddressChoice> = {},
@@ -50,24 +50,24 @@ function choice(
 const A = selected('1.1.1.1');
 const B = selected('2.2.2.2');
 
-test('the first that is good enough', async () => {
+test('the first suitable address is chosen', async () => {
   const { choose, asked } = choice([A, B]);
   expect(await choose()).toEqual(A.peer.address);
   expect(asked.length).toBe(1);
 });
 
-describe('passes over', () => {
+describe('chooseAddress skips unsuitable addresses', () => {
   const isFirst = ({ address }: NetService) => address.bytes[0] === 1;
   test.each([
-    ['one of a group that is connected', { isGroupConnected: isFirst }],
-    ['one on a network that is not reached', { isReachable: (service: NetService) => !isFirst(service) }],
-    ['one that an operator has added', { isAdded: isFirst }],
+    ['an address of a connected group is skipped', { isGroupConnected: isFirst }],
+    ['an address on an unreachable network is skipped', { isReachable: (service: NetService) => !isFirst(service) }],
+    ['an address added by the operator is skipped', { isAdded: isFirst }],
   ])('%s', async (_, changes) => expect(await choice([A, B], changes).choose()).toEqual(B.peer.address));
 
   test.each([
-    ['one that does not serve what we need', selected('1.1.1.1', { services: 1n }), 2],
-    ['one that was tried less than ten minutes ago', selected('1.1.1.1', { lastTry: NOW - 599 }), 2],
-    ['one with a port of another service', selected('1.1.1.1', { port: 22 }), 2],
+    ['an address without the needed services is skipped', selected('1.1.1.1', { services: 1n }), 2],
+    ['an address tried less than ten minutes ago is skipped', selected('1.1.1.1', { lastTry: NOW - 599 }), 2],
+    ['an address with a bad port is skipped', selected('1.1.1.1', { port: 22 }), 2],
   ])('%s', async (_, bad, asks) => {
     const { choose, asked } = choice([bad, B]);
     expect(await choose()).toEqual(B.peer.address);
@@ -75,43 +75,43 @@ describe('passes over', () => {
   });
 });
 
-test('after thirty, one will do that was just tried', async () => {
+test('a recently tried address is accepted after thirty attempts', async () => {
   const { choose, asked } = choice([selected('1.1.1.1', { lastTry: NOW - 10 })]);
   expect(await choose()).toEqual(A.peer.address);
   expect(asked.length).toBe(30);
 });
 
-test('after fifty, one will do that has a bad port', async () => {
+test('an address with a bad port is accepted after fifty attempts', async () => {
   const { choose, asked } = choice([selected('1.1.1.1', { port: 25 })]);
   expect(await choose()).toEqual(A.peer.address);
   expect(asked.length).toBe(50);
 });
 
-test('a bad port is none on Tor', async () => {
+test('bad ports do not apply to Tor addresses', async () => {
   const onion = selected(ONION, { port: 25 });
   expect(await choice([onion]).choose()).toEqual(onion.peer.address);
 });
 
-test('after a hundred it is left to the next round', async () => {
+test('the search ends after a hundred attempts', async () => {
   const { choose, asked } = choice([A], { isGroupConnected: () => true });
   expect(await choose()).toBeNull();
   expect(asked.length).toBe(100);
 });
 
-test('an address of ours ends the search', async () => {
+test('an address of our own ends the search', async () => {
   const { choose, asked } = choice([A], { isLocal: () => true });
   expect([await choose(), asked.length]).toEqual([null, 1]);
 });
 
-test('nothing is selected where nothing can be reached', async () => {
+test('no address is chosen if no network is reachable', async () => {
   const { choose, asked } = choice([A], { networks: [] });
   expect([await choose(), asked.length]).toEqual([null, 0]);
 });
 
-describe('a feeler', () => {
+describe('feelers', () => {
   const isFeeler = true;
 
-  test('goes to an address that was never tried, of whatever group, if it is a full node', async () => {
+  test('a feeler chooses a full node that was never tried, in any group', async () => {
     const light = selected('3.3.3.3', { services: 8n });
     const limited = selected('1.1.1.1', { services: 1024n });
     const { choose, asked } = choice([light, limited], { isFeeler, isGroupConnected: () => true });
@@ -119,13 +119,13 @@ describe('a feeler', () => {
     expect(asked.every(({ newOnly }) => newOnly)).toBe(true);
   });
 
-  test('goes first to one whose place another wants', async () => {
+  test('a feeler first chooses an address to be tested after a collision', async () => {
     const { choose, asked } = choice([A], { isFeeler }, B);
     expect(await choose()).toEqual(B.peer.address);
     expect(asked).toEqual([]);
   });
 
-  test('does not go where we are connected: that one has proven itself', async () => {
+  test('a feeler skips a connected address, which counts as tested', async () => {
     const { choose, good } = choice([A], { isFeeler, isConnected: ({ address }) => address.bytes[0] === 2 }, B);
     expect(await choose()).toEqual(A.peer.address);
     expect(good).toEqual([B.peer]);

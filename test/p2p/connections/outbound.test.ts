@@ -15,11 +15,11 @@ type World = ReturnType<typeof world>;
 const V1 = { options: { v2: false } };
 const MINUTE_MS = 60_000;
 
-/** Nodes that are there, and known. */
+/** Nodes that are running and known. */
 function know({ manager, internet }: World, names: readonly string[], services = 9n): void {
   for (const name of names) {
     internet.node(name);
-    // Each from a source of its own, so that they get places of their own.
+    // Each comes from its own source, so that it has its own position.
     const { address, port } = service(name);
     manager.addresses.add([{ address, port, time: NOW, services }], address);
   }
@@ -27,10 +27,10 @@ function know({ manager, internet }: World, names: readonly string[], services =
 
 const typesOf = ({ logic }: World) => logic.links.map(({ type }) => type);
 
-test('eight relay everything, two only blocks, each of a group of its own, and it stays so', async () => {
+test('eight full-relay and two block-relay-only connections to different groups are kept', async () => {
   const here = world(V1);
   know(here, groups(30));
-  // More of the first groups.
+  // More addresses of the first groups.
   know(
     here,
     groups(10).map((name) => name.replace('.1.1.1', '.1.2.2')),
@@ -47,7 +47,7 @@ test('eight relay everything, two only blocks, each of a group of its own, and i
   expect(manager.counts().byNetwork).toEqual(new Map([['ipv4', 10]]));
 });
 
-test('one that is lost is replaced', async () => {
+test('a lost connection is replaced', async () => {
   const here = world(V1);
   know(here, groups(30));
   here.start();
@@ -57,7 +57,7 @@ test('one that is lost is replaced', async () => {
   expect(here.logic.links.at(-1)!.type).toBe('outbound-full-relay');
 });
 
-test('of one group there is one connection', async () => {
+test('only one connection is made per group', async () => {
   const here = world(V1);
   know(
     here,
@@ -69,7 +69,7 @@ test('of one group there is one connection', async () => {
   expect(here.logic.links.length).toBe(1);
 });
 
-test('nobody is dialled who is banned, misbehaved, is ourselves, or serves too little', async () => {
+test('banned, discouraged, own and unsuitable addresses are not connected to', async () => {
   const options = { ...V1.options, externalAddresses: [service('3.3.3.3')], listen: { host: '127.0.0.1', port: 0 } };
   const here = world({ options });
   const { manager, internet, time } = here;
@@ -84,12 +84,12 @@ test('nobody is dialled who is banned, misbehaved, is ourselves, or serves too l
   misbehaving!.disconnect('test');
   internet.dialled.length = 0;
   await time.passUntil(() => here.logic.links.some(({ name }) => name === '5.5.5.5:18444'));
-  // Feelers may look at those that serve little.
+  // Feelers may test nodes with few services.
   await time.pass(20_000);
   expect(new Set(internet.dialled)).toEqual(new Set(['5.5.5.5:18444']));
 });
 
-test('feelers go to addresses that were never tried, about every two minutes', async () => {
+test('feelers test new addresses about every two minutes', async () => {
   const here = world({ ...V1, deps: {} });
   know(here, groups(60));
   here.start();
@@ -98,7 +98,7 @@ test('feelers go to addresses that were never tried, about every two minutes', a
   for (const link of here.logic.links) here.manager.addresses.good(link.service);
   const start = here.time.clock.monotonicMs();
   await here.time.passUntil(() => {
-    // A feeler is over when the handshake is: that is the logic's work.
+    // The protocol logic disconnects a feeler after the handshake.
     for (const link of feelers()) link.disconnect('feeler');
     return feelers().length === 10;
   }, 1000);
@@ -109,14 +109,14 @@ test('feelers go to addresses that were never tried, about every two minutes', a
   expect(feelers().some(({ name }) => connected.has(name))).toBe(false);
 }, 30_000);
 
-test('one more is dialled when the logic asks for it', async () => {
+test('an extra connection is made when the protocol logic allows it', async () => {
   const here = world(V1);
   know(here, groups(60));
   here.start();
   await here.time.passUntil(() => here.logic.links.length === 10);
   expect(here.manager.allowExtraFullRelay(true)).toBe(true);
   await here.time.passUntil(() => here.manager.counts().byType.get('outbound-full-relay') === 9);
-  // The eleventh place is taken; there is none for a second.
+  // The eleventh slot is used, and there is none for a second extra connection.
   await here.time.pass(10_000);
   expect(here.manager.counts().byType.get('outbound-full-relay')).toBe(9);
   for (const link of here.logic.links) link.standing.established = true;
@@ -132,7 +132,7 @@ test('one more is dialled when the logic asks for it', async () => {
   expect(here.manager.extraPeers('block-relay-only')).toBe(0);
 }, 30_000);
 
-test('the block-relay-only peers of the last run are dialled first, and only once', async () => {
+test('anchors are connected to first, and only once', async () => {
   const given = stores();
   const before = world({ ...V1, stores: given });
   know(before, groups(30));
@@ -155,14 +155,14 @@ test('the block-relay-only peers of the last run are dialled first, and only onc
   expect(given.peerStore.takeAnchors()).toEqual([]);
 });
 
-test('few connections are outbound first', () => {
+test('few connections are outbound ones first', () => {
   const slots = (maxConnections: number) => world({ options: { maxConnections } }).manager.slots;
   expect(slots(125)).toEqual({ maxAutomatic: 125, fullRelay: 8, blockRelay: 2, automatic: 11, inbound: 114 });
   expect(slots(9)).toEqual({ maxAutomatic: 9, fullRelay: 8, blockRelay: 1, automatic: 9, inbound: 0 });
   expect(slots(0)).toEqual({ maxAutomatic: 0, fullRelay: 0, blockRelay: 0, automatic: 0, inbound: 0 });
 });
 
-test('no extra peer is looked for where an operator says whom to dial, or nobody is dialled', () => {
+test('no extra peer is searched with the connect setting or without outbound connections', () => {
   const named = world({ options: { ...V1.options, connect: ['9.9.9.9'] } });
   named.start();
   expect(named.manager.allowExtraFullRelay(true)).toBe(false);
@@ -175,7 +175,7 @@ test('no extra peer is looked for where an operator says whom to dial, or nobody
 describe('seeds', () => {
   const params = { ...regtest, dnsSeeds: ['seed.one', 'seed.two', 'seed.three', 'seed.four', 'seed.five'] };
 
-  test('who knows nobody asks all DNS seeds, for nodes that serve what is needed', async () => {
+  test('without known addresses all DNS seeds are queried for nodes with the needed services', async () => {
     const asked: string[] = [];
     const lookup = async (name: string) => {
       asked.push(name);
@@ -188,7 +188,7 @@ describe('seeds', () => {
     await until(() => here.manager.addresses.size() === 5);
   });
 
-  test('a seed that never answers does not keep the others from being asked', async () => {
+  test('a seed that does not answer does not block the others', async () => {
     const asked: string[] = [];
     const lookup = (name: string) => {
       asked.push(name);
@@ -200,7 +200,7 @@ describe('seeds', () => {
     expect(asked.filter((name) => name.startsWith('x9.'))).toHaveLength(5);
   });
 
-  test('a seed fills only a little of what we know', async () => {
+  test('a seed provides only a small part of the addresses', async () => {
     const lookup = async () => Array.from({ length: 300 }, (_, i) => `${20 + (i % 200)}.${i % 7}.1.1`);
     const here = world({ options: { ...V1.options, params: { ...params, dnsSeeds: ['seed.one'] } }, deps: { lookup } });
     here.start();
@@ -208,7 +208,7 @@ describe('seeds', () => {
     expect(here.manager.addresses.size()).toBeLessThanOrEqual(32);
   });
 
-  test('who knows somebody tries them first, and asks three at a time', async () => {
+  test('known addresses are tried first, then three seeds at a time are queried', async () => {
     const asked: string[] = [];
     const lookup = async (name: string) => {
       asked.push(name);
@@ -226,7 +226,7 @@ describe('seeds', () => {
     await until(() => seeds().length === 5);
   });
 
-  test('nobody is asked when there are peers', async () => {
+  test('no seed is queried if there are enough peers', async () => {
     const asked: string[] = [];
     const lookup = async (name: string) => {
       asked.push(name);
@@ -241,7 +241,7 @@ describe('seeds', () => {
     expect(asked).toEqual([]);
   });
 
-  test('a seed that knows no such name is asked as a node', async () => {
+  test('a seed without support for service names is used for an addr-fetch connection', async () => {
     const lookup = async (name: string) => (name === 'seed.one' ? ['9.9.9.9'] : []);
     const here = world({ options: { ...V1.options, params: { ...params, dnsSeeds: ['seed.one'] } }, deps: { lookup } });
     here.internet.node('9.9.9.9:18444');
@@ -250,7 +250,7 @@ describe('seeds', () => {
     expect(here.logic.links.map(({ type, name }) => [type, name])).toEqual([['addr-fetch', 'seed.one']]);
   });
 
-  test('none is asked when an operator says so, or says whom to dial', async () => {
+  test('no seed is queried if disabled or with the connect setting', async () => {
     const lookup = async () => Promise.reject(new Error('must not be asked'));
     for (const options of [{ dnsSeeds: false }, { onlyNetworks: ['onion' as const] }]) {
       const here = world({ options: { ...V1.options, params, ...options }, deps: { lookup } });
@@ -267,7 +267,7 @@ describe('seeds', () => {
     expect(asked).toEqual([]);
   });
 
-  test('the fixed seeds are taken after a minute in which nothing else was found', async () => {
+  test('the fixed seeds are added after a minute without other addresses', async () => {
     const lookup = async () => [];
     const here = world({
       options: { ...V1.options, params: { ...mainnet, dnsSeeds: ['seed.one'] } },
@@ -278,11 +278,11 @@ describe('seeds', () => {
     expect(here.manager.addresses.size()).toBe(0);
     await here.time.pass(1500);
     expect(here.manager.addresses.size('new', 'ipv4')).toBeGreaterThan(300);
-    // There is no way to them.
+    // Their network is not reachable.
     expect(here.manager.addresses.size('new', 'onion')).toBe(0);
   });
 
-  test('without DNS seeds they are taken at once, and never where an operator says so', async () => {
+  test('without DNS seeds the fixed seeds are added at once, unless disabled', async () => {
     const at = { ...V1.options, params: mainnet, dnsSeeds: false };
     const here = world({ options: at });
     here.start();
@@ -312,10 +312,10 @@ describe('seeds', () => {
   });
 });
 
-describe('through a proxy', () => {
+describe('proxies', () => {
   const proxy = { host: '127.0.0.1', port: 9050 };
 
-  test('every public address and name goes through it', async () => {
+  test('every public address and name is connected to through the proxy', async () => {
     const here = world({ options: { ...V1.options, proxy } });
     const { asked, peers } = here.internet.proxy('127.0.0.1:9050', [
       '9.9.9.9:18444',
@@ -335,7 +335,7 @@ describe('through a proxy', () => {
     await until(() => peers[0]!.types.length === 1);
   });
 
-  test('one for onion services is for them alone', async () => {
+  test('the onion proxy is used only for onion services', async () => {
     const here = world({ options: { ...V1.options, onionProxy: proxy } });
     const { asked } = here.internet.proxy('127.0.0.1:9050', [`${ONION}:18444`]);
     here.internet.node('9.9.9.9:18444');
@@ -346,7 +346,7 @@ describe('through a proxy', () => {
     expect(here.manager.routes.networks).toEqual(['ipv4', 'ipv6', 'onion']);
   });
 
-  test('without one, nothing is dialled that cannot be reached', async () => {
+  test('without a proxy unreachable networks are not connected to', async () => {
     const here = world(V1);
     here.start();
     expect(await here.manager.connectTo(ONION, 'manual')).toBeNull();
@@ -354,7 +354,7 @@ describe('through a proxy', () => {
     expect(here.manager.routes.networks).toEqual(['ipv4', 'ipv6']);
   });
 
-  test('a proxy that is down says nothing of the addresses behind it', async () => {
+  test('a failing proxy does not count against addresses', async () => {
     const here = world({ options: { ...V1.options, proxy } });
     here.manager.addresses.add([peerAddress('9.9.9.9', { port: 18_444 })], service('9.9.9.9').address);
     here.start();
@@ -363,7 +363,7 @@ describe('through a proxy', () => {
     expect([place!.entry.lastTry, place!.entry.attempts]).toEqual([0, 0]);
   });
 
-  test('a network none is connected to is tried from time to time', async () => {
+  test('a network without connections is tried periodically', async () => {
     const here = world({ options: { ...V1.options, onionProxy: proxy } });
     const { asked } = here.internet.proxy('127.0.0.1:9050', [`${ONION}:18444`]);
     know(here, groups(60));

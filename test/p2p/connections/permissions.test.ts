@@ -32,9 +32,9 @@ test.each([
   ['noban@1.2.3.4:32', 'not an address or subnet'],
   ['noban@', 'not an address or subnet'],
   ['constructor@1.2.3.4', 'unknown permission constructor'],
-])('%s is refused: %s', (text, problem) => expect(parsePermissionRule(text)).toBe(problem));
+])('%s is rejected: %s', (text, problem) => expect(parsePermissionRule(text)).toBe(problem));
 
-test('a rule is for inbound connections unless it says otherwise', () => {
+test('a rule without direction applies to inbound connections', () => {
   expect(outbound('noban@1.2.3.4')).toEqual([]);
   expect(inbound('out,relay@1.2.3.4')).toEqual([]);
   expect(outbound('out,relay@1.2.3.4')).toEqual(['relay']);
@@ -42,7 +42,7 @@ test('a rule is for inbound connections unless it says otherwise', () => {
   expect(outbound('in,out,relay@1.2.3.4')).toEqual(['relay']);
 });
 
-test('all rules that match count together', () => {
+test('the permissions of all matching rules are combined', () => {
   const rules = [rule('noban@1.0.0.0/8'), rule('mempool@1.2.0.0/16'), rule('addr@2.0.0.0/8')];
   expect([...permissionsOf(ip('1.2.3.4'), 'inbound', rules)].sort()).toEqual(['download', 'mempool', 'noban']);
 });

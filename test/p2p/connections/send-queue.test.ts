@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { SendQueue } from '../../../src/p2p/connections/send-queue.ts';
 import { concatBytes } from '../../../src/util/bytes.ts';
 
-test('everything goes out in order and is counted to its type, however little a socket takes', () => {
+test('bytes are sent in order and counted by type, whatever the socket accepts', () => {
   const piece = fc.record({
     bytes: fc.oneof(
       fc.uint8Array({ maxLength: 40 }),
@@ -43,7 +43,7 @@ test('everything goes out in order and is counted to its type, however little a 
   );
 });
 
-test('small pieces are not free', () => {
+test('small pieces count with their overhead', () => {
   const queue = new SendQueue();
   for (let i = 0; i < 1000; i++) queue.push(new Uint8Array(1), 'ping', 0);
   expect(queue.size).toBeGreaterThan(100_000);

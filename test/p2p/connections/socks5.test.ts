@@ -16,18 +16,18 @@ const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
 interface Behaviour {
   readonly method?: number;
   readonly authStatus?: number;
-  /** The whole reply to the request. */
+  /** The complete reply to the request. */
   readonly reply?: Uint8Array;
   /** Sent together with the reply. */
   readonly greeting?: Uint8Array;
-  /** The answers that are never sent. */
+  /** Replies that are never sent. */
   readonly silentAfter?: number;
   readonly closeAfter?: number;
 }
 
 const CONNECTED = Uint8Array.of(5, 0, 0, 1, 127, 0, 0, 1, 0, 80);
 
-/** A proxy that connects to nothing, but writes down what it was asked. */
+/** A proxy that connects to nothing and records its requests. */
 function proxy(
   behaviour: Behaviour = {},
   write: (stream: ByteStream, bytes: Uint8Array) => void = (stream, bytes) => stream.write(bytes),
@@ -76,7 +76,7 @@ async function failure(promise: Promise<void>): Promise<DialError> {
   return error;
 }
 
-test('asks with credentials of its own, lets the proxy resolve the name, and leaves the stream to the peers', async () => {
+test('socks5Connect uses its own credentials, lets the proxy resolve the name, and releases the stream', async () => {
   const { asked, echoed, port } = proxy({ greeting: new TextEncoder().encode('hello') });
   const { stream, done } = await connect(port, 'example.onion', systemTiming, { user: 'u1', password: 'pass' });
   await done;
@@ -89,7 +89,7 @@ test('asks with credentials of its own, lets the proxy resolve the name, and lea
   stream.attach({ data: (bytes) => void (heard += text(bytes)), drain: () => {}, closed: () => {} });
   stream.write(new TextEncoder().encode('after'));
   await until(() => heard !== '' && echoed.length > 0);
-  // What the peer said at once is not lost.
+  // Early bytes of the peer are preserved.
   expect([heard, text(echoed[0]!)]).toEqual(['hello', 'after']);
 });
 
@@ -98,7 +98,7 @@ test('streams do not share credentials', () => {
   expect(new Set(drawn).size).toBe(50);
 });
 
-test('a proxy that wants no authentication gets none', async () => {
+test('no credentials are sent to a proxy without authentication', async () => {
   const { asked, port } = proxy({ method: 0 });
   await (await connect(port)).done;
   expect(asked.length).toBe(2);
@@ -107,13 +107,13 @@ test('a proxy that wants no authentication gets none', async () => {
 const reply = (...bytes: number[]) => ({ reply: Uint8Array.from(bytes) });
 
 test.each([
-  ['a method we do not know', { method: 1 }, 'proxy wants authentication method 1', true],
-  ['no method that is acceptable', { method: 255 }, 'proxy wants authentication method 255', true],
-  ['refused credentials', { authStatus: 1 }, 'proxy refused our credentials', true],
+  ['an unknown method', { method: 1 }, 'proxy wants authentication method 1', true],
+  ['no acceptable method', { method: 255 }, 'proxy wants authentication method 255', true],
+  ['rejected credentials', { authStatus: 1 }, 'proxy refused our credentials', true],
   ['a general failure', reply(5, 1, 0, 1, 0, 0, 0, 0, 0, 0), 'proxy: general failure', false],
   ['a refused connection', reply(5, 5, 0, 1, 0, 0, 0, 0, 0, 0), 'proxy: connection refused', false],
   [
-    'a service of Tor that is not there',
+    'an onion service that does not exist',
     reply(5, 0xf0, 0, 1),
     'proxy: onion service descriptor can not be found',
     false,
@@ -122,8 +122,8 @@ test.each([
   ['another version', reply(4, 0, 0, 1), 'proxy does not speak SOCKS5', true],
   ['a reserved byte that is set', reply(5, 0, 1, 1), 'proxy sent a malformed reply', true],
   ['an address of no kind', reply(5, 0, 0, 9), 'proxy sent a malformed reply', true],
-  ['a proxy that hangs up at once', { closeAfter: 0 }, 'proxy closed the connection', true],
-  ['a proxy that hangs up in between', { closeAfter: 2 }, 'proxy closed the connection', true],
+  ['a proxy that disconnects at once', { closeAfter: 0 }, 'proxy closed the connection', true],
+  ['a proxy that disconnects between replies', { closeAfter: 2 }, 'proxy closed the connection', true],
 ] as [string, Behaviour, string, boolean][])('%s is named', async (_, behaviour, message, proxyFailed) => {
   const { port } = proxy(behaviour);
   const error = await failure((await connect(port)).done);
@@ -134,7 +134,7 @@ test.each([
   ['IPv6', Uint8Array.of(5, 0, 0, 4, ...new Uint8Array(16), 1, 2)],
   ['name', Uint8Array.of(5, 0, 0, 3, 3, 0x61, 0x62, 0x63, 1, 2)],
   ['longest name', Uint8Array.of(5, 0, 0, 3, 255, ...new Uint8Array(255), 1, 2)],
-])('the proxy may be bound to an address that is an %s', async (_, bytes) => {
+])('the bound address in the reply of the proxy may be an %s', async (_, bytes) => {
   const { port } = proxy({ reply: bytes, greeting: Uint8Array.of(42) });
   const { stream, done } = await connect(port);
   await done;
@@ -148,7 +148,7 @@ test.each([
   [0, 'method', true],
   [1, 'authentication', true],
   [2, 'connection', false],
-])('after %d answers a silent proxy has 20 seconds for the %s', async (silentAfter, step, proxyFailed) => {
+])('after %d replies a silent proxy has 20 seconds for the %s', async (silentAfter, step, proxyFailed) => {
   const time = new ManualTime();
   const { port, asked } = proxy({ silentAfter });
   const { done } = await connect(port, 'a.onion', time);
@@ -162,7 +162,7 @@ test.each([
   expect([error.message, error.proxyFailed, time.sleeping]).toEqual([`proxy timed out: ${step}`, proxyFailed, 0]);
 });
 
-test('is given up when the signal aborts', async () => {
+test('the connection is given up when the signal aborts', async () => {
   const time = new ManualTime();
   const { port } = proxy({ silentAfter: 0 });
   const { done, abort } = await connect(port, 'a.onion', time);
@@ -172,14 +172,14 @@ test('is given up when the signal aborts', async () => {
   expect(time.sleeping).toBe(0);
 });
 
-test('names are as long as the protocol allows', async () => {
+test('names up to the protocol limit are accepted', async () => {
   const { port } = proxy();
   expect((await failure((await connect(port, 'a'.repeat(256))).done)).message).toBe(
     'host name of 256 bytes for a proxy',
   );
 });
 
-test('the answers may come in pieces of any size, and anything else is an error with a name', async () => {
+test('replies may arrive in pieces of any size, and invalid ones are reported as DialError', async () => {
   const dribble = (sizes: readonly number[]) => async (stream: ByteStream, bytes: Uint8Array) => {
     for (let at = 0, i = 0; at < bytes.length; i++) {
       const size = sizes[i % sizes.length]!;

@@ -4,7 +4,7 @@ import { parseAddress } from '../../../src/p2p/address/address-text.ts';
 import { isInSubnet, parseSubnet, printSubnet } from '../../../src/p2p/connections/subnet.ts';
 import { ip, ONION } from '../address/addr-fixture.ts';
 
-// From Core's netbase tests.
+// The cases of Core's netbase tests.
 test.each([
   ['1.2.3.0/24', '1.2.3.4', true],
   ['1.2.2.0/24', '1.2.3.4', false],
@@ -28,7 +28,7 @@ test.each([
   ['0.0.0.0/0', '1:2:3:4:5:6:7:1234', false],
   ['::/0', '1.2.3.4', false],
   [ONION, ONION, true],
-])('whether %s holds %s: %p', (subnet, address, expected) =>
+])('isInSubnet: %s contains %s: %p', (subnet, address, expected) =>
   expect(isInSubnet(ip(address), parseSubnet(subnet)!)).toBe(expected),
 );
 
@@ -44,16 +44,16 @@ test.each([
   '1:2:3:4:5:6:7:8/255.255.0.0',
   `${ONION}/8`,
   '',
-])('%s is no subnet', (text) => expect(parseSubnet(text)).toBeNull());
+])('%s is not a subnet', (text) => expect(parseSubnet(text)).toBeNull());
 
 test.each([
   ['1.2.3.4/24', '1.2.3.0/24'],
   ['1.2.3.4', '1.2.3.4/32'],
   ['1:2:3:4:5:6:7:8/64', '1:2:3:4::/64'],
   [ONION, ONION],
-])('%s is printed as %s', (text, printed) => expect(printSubnet(parseSubnet(text)!)).toBe(printed));
+])('%s is formatted as %s', (text, printed) => expect(printSubnet(parseSubnet(text)!)).toBe(printed));
 
-test('holds what has the same leading bits, and prints as it reads', () => {
+test('a subnet contains addresses with its prefix and is formatted as it is parsed', () => {
   const bytes = fc.uint8Array({ minLength: 4, maxLength: 4 });
   fc.assert(
     fc.property(bytes, bytes, fc.nat(32), (a, b, prefix) => {

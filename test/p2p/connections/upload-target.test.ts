@@ -11,7 +11,7 @@ function fixture(mebibytes: number) {
   return { target, pass: (seconds: number) => clock.advance(seconds * 1000) };
 }
 
-test('without a limit it is never reached', () => {
+test('without a limit the target is never reached', () => {
   const { target } = fixture(0);
   target.sent(10 ** 15);
   expect([target.isReached(false), target.isReached(true), target.bytesLeft, target.secondsLeft]).toEqual([
@@ -22,7 +22,7 @@ test('without a limit it is never reached', () => {
   ]);
 });
 
-test('new blocks are sent until the limit, old ones until what is left is for the new ones of the day', () => {
+test('new blocks are sent until the limit, historical ones until only the reserve for new blocks is left', () => {
   // A day of blocks is 144 times 4 MB: 576 MB.
   const { target, pass } = fixture(800);
   expect([target.isReached(true), target.secondsLeft]).toEqual([false, DAY]);
@@ -30,16 +30,17 @@ test('new blocks are sent until the limit, old ones until what is left is for th
   expect(target.isReached(true)).toBe(false);
   target.sent(1);
   expect([target.isReached(true), target.isReached(false)]).toEqual([true, false]);
-  // Half a day later less is needed for the rest.
+  // Half a day later the reserve is smaller.
   pass(12 * HOUR);
   expect(target.isReached(true)).toBe(false);
   target.sent(576_000_000);
   expect([target.isReached(false), target.bytesLeft]).toEqual([true, 0]);
 });
 
-test('a small limit serves no old blocks at all', () => expect(fixture(500).target.isReached(true)).toBe(true));
+test('a limit below the reserve serves no historical blocks', () =>
+  expect(fixture(500).target.isReached(true)).toBe(true));
 
-test('a new day begins with the first byte after the end of the last', () => {
+test('a new cycle begins with the first byte after the end of the last', () => {
   const { target, pass } = fixture(1);
   target.sent(2 * MIB);
   pass(DAY + 1);

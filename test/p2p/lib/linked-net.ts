@@ -27,7 +27,7 @@ import { unixSeconds } from '../../../src/util/clock.ts';
 import { systemRandomBelow } from '../../../src/util/random.ts';
 import { type BlockBytes, type NodeOptions, silentLog, TestNode } from '../../lib/chain-fixture.ts';
 
-/** Somewhere in the world; each node has an address of its own. */
+/** A public address, different for each node. */
 function serviceOf(n: number): NetService {
   return { address: { network: 'ipv4', bytes: Uint8Array.of(20, n, 1, 1) }, port: 8333 };
 }
@@ -35,12 +35,15 @@ function serviceOf(n: number): NetService {
 let nodes = 0;
 let links = 0;
 
-/** Real time between two steps of time, for what is done beside the messages. */
+/** Real time between two steps of the mock clock, for work beside the messages. */
 const PAUSE_MS = 5;
 
 export const OUR_SERVICES = SERVICES.network | SERVICES.networkLimited | SERVICES.witness;
 
-/** One end of a connection without sockets: what one end sends, the logic at the other is given, message by message. */
+/**
+ * One end of a connection without sockets: what one end sends is delivered to the logic of the other, message by
+ * message.
+ */
 export class MemoryLink implements PeerLink {
   readonly id = links++;
   readonly localService = null;
@@ -55,15 +58,15 @@ export class MemoryLink implements PeerLink {
   readonly type: ConnectionType;
   readonly service: NetService;
   readonly name: string;
-  /** Why it was closed; null while it is open. */
+  /** The close reason; null while it is open. */
   reason: string | null = null;
-  /** Types of what was sent, in order. */
+  /** Types of the sent messages, in order. */
   readonly sentTypes: string[] = [];
   other: MemoryLink | null = null;
   readonly #logic: PeerLogic;
   readonly #inbox: NetMessage[] = [];
   #handling = false;
-  /** Links with messages that are still being handled. */
+  /** Links with messages in process. */
   static readonly busy = new Set<MemoryLink>();
 
   constructor(logic: PeerLogic, type: ConnectionType, service: NetService, permissions: readonly Permission[] = []) {
@@ -128,11 +131,11 @@ export class MemoryLink implements PeerLink {
 }
 
 export interface LinkedNodeOptions extends Pick<NodeOptions, 'nowMs' | 'filters' | 'from' | 'verifier'> {
-  /** What it tells peers it offers. */
+  /** Service bits offered to peers. */
   readonly services?: bigint;
 }
 
-/** A node with a chain, a mempool and the whole protocol, all of them real; only the connections are not. */
+/** A node with a real chain, mempool and protocol logic; only its connections are simulated. */
 export class LinkedNode implements AsyncDisposable {
   readonly node: TestNode;
   readonly mempool: MempoolService;
@@ -140,14 +143,14 @@ export class LinkedNode implements AsyncDisposable {
   readonly service = serviceOf(nodes++ % 250);
   readonly discouraged: string[] = [];
   readonly addresses: AddrManager;
-  /** Whether enough was sent today: of everything, or of old blocks. */
+  /** Whether the upload target is reached: for everything, or for historical blocks. */
   uploadTarget: 'none' | 'historical' | 'all' = 'none';
   /** Whether one more inbound peer may want transactions. */
   hasRelayRoom = true;
   readonly #ending = new AbortController();
   readonly #database;
   #tick = () => {};
-  /** Nodes that have not ended. */
+  /** Running nodes. */
   static readonly running = new Set<LinkedNode>();
 
   constructor(params: NetworkParams, { services = OUR_SERVICES, ...options }: LinkedNodeOptions = {}) {
@@ -206,12 +209,12 @@ export class LinkedNode implements AsyncDisposable {
     return this.node.tip;
   }
 
-  /** Lets time pass for this node. */
+  /** Advances the clock of this node. */
   advance(ms: number): void {
     this.node.clock.advance(ms);
   }
 
-  /** Does what the protocol does ten times a second. */
+  /** Runs the periodic work of the protocol, as every 100 ms. */
   tick(): void {
     this.#tick();
   }
@@ -266,8 +269,8 @@ export function connect(
 }
 
 /**
- * Lets time pass for the given nodes, a second at a time, until a condition holds; throws when it does not within real time.
- * No time passes while a message is being handled, so that no peer is too late because the machine is slow.
+ * Advances the clocks of the given nodes in steps of a second until a condition holds; throws after a limit in real
+ * time. The clocks stand still while a message is processed, so that no peer times out on a slow machine.
  */
 export async function until(
   what: string,

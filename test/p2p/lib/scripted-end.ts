@@ -8,16 +8,16 @@ import { type LinkedNode, MemoryLink, OUR_SERVICES, until } from './linked-net.t
 const SOMEWHERE: NetAddress = { network: 'ipv4', bytes: Uint8Array.of(30, 1, 1, 1) };
 
 export interface Introduction {
-  /** What the connection is to the node. */
+  /** Connection type as the node sees it. */
   readonly type?: ConnectionType;
   readonly permissions?: readonly Permission[];
-  /** Its address. */
+  /** Address of the scripted peer. */
   readonly from?: NetAddress;
   readonly relay?: boolean;
   readonly services?: bigint;
 }
 
-/** A peer of a node that says only what a test tells it to, and keeps what it is sent. */
+/** A peer that only sends what the test demands and records what it receives. */
 export class ScriptedEnd implements PeerLogic {
   readonly received: Message[] = [];
   /** Its own end of the connection, and the node's. */
@@ -33,10 +33,7 @@ export class ScriptedEnd implements PeerLogic {
     this.in.other = this.out;
   }
 
-  /**
-   * Connects, and waits until the node has told of transactions for the first time, which it does of none, or has hung
-   * up.
-   */
+  /** Connects, and waits until the node has made its first, empty transaction announcement or has disconnected. */
   static async join(
     node: LinkedNode,
     { type = 'inbound', permissions = [], from = SOMEWHERE, relay = true, services = OUR_SERVICES }: Introduction = {},
@@ -62,7 +59,7 @@ export class ScriptedEnd implements PeerLogic {
     return end;
   }
 
-  /** What the node knows of it; undefined once it is gone. */
+  /** The node's state of this peer; undefined after disconnection. */
   get peer(): Peer | undefined {
     return this.#node.peer(this.in);
   }
@@ -75,7 +72,7 @@ export class ScriptedEnd implements PeerLogic {
     this.out.sendPayload(type, payload);
   }
 
-  /** Waits until the node has dealt with everything that was sent, in time of its own. */
+  /** Waits until the node has processed everything sent to it. */
   async heard(nonce: bigint): Promise<void> {
     this.send('ping', { nonce });
     const isAnswer = (message: Message) => message.type === 'pong' && message.value.nonce === nonce;

@@ -19,7 +19,7 @@ const list = <T>(item: fc.Arbitrary<T>) => fc.array(item, { maxLength: 5 });
 const latin1 = (minLength: number, maxLength: number) =>
   fc.uint8Array({ minLength, maxLength }).map((chars) => Buffer.from(chars).toString('latin1'));
 
-/** Before BIP-155, only these had a place. */
+/** Networks that the format before BIP-155 can represent. */
 const oldAddress: fc.Arbitrary<NetAddress> = fc.oneof(
   bytes(4).map((v4) => ({ network: 'ipv4' as const, bytes: v4 })),
   bytes(16).map((v6) => ({ network: 'ipv6' as const, bytes: v6.with(0, 0x20) })),
@@ -61,7 +61,7 @@ const locator = fc.record({ version: i32, locator: list(blockHash), stopHash: bl
 const inventory = fc.record({ items: list(fc.record({ kind: u32, hash })) });
 const filterRange = fc.record({ filterType: u8, startHeight: u32, stopHash: blockHash });
 
-/** Any value of every message. */
+/** Arbitrary values of every message. */
 export const VALUES: { readonly [K in MessageType]: fc.Arbitrary<DecodedOf<K>> } = {
   version: fc.record({
     version: i32,

@@ -17,7 +17,7 @@ import type { BlockHash } from '../../../src/primitives/hash.ts';
 import { bytesToHex, concatBytes, hexToBytes } from '../../../src/util/bytes.ts';
 import { header, VALUES } from './message-values.ts';
 
-test('items of a list that is read one by one are those of the whole', () => {
+test('InventoryItems yields the items of the decoded message', () => {
   fc.assert(
     fc.property(VALUES.inv as fc.Arbitrary<DecodedOf<'inv'>>, (value) => {
       const payload = encodeMessage('inv', value);
@@ -28,7 +28,7 @@ test('items of a list that is read one by one are those of the whole', () => {
   );
 });
 
-test('and so is what is wrong with it', () => {
+test('InventoryItems throws the error of the decoder', () => {
   const tooMany = Uint8Array.of(0xfd, 0x51, 0xc3);
   expect(() => new InventoryItems('getdata', tooMany)).toThrow(
     new MessageError('getdata', 'getdata message size = 50001', 'misbehaving'),
@@ -40,7 +40,7 @@ test('and so is what is wrong with it', () => {
 const TYPES = Object.keys(MESSAGES) as MessageType[];
 const hash = (fill: number) => new Uint8Array(32).fill(fill) as BlockHash;
 
-/** The reason and what follows for the peer. */
+/** The error reason and the consequence for the peer. */
 function refusal(type: string, payload: Uint8Array): { reason: string; verdict: string } {
   try {
     decodeMessage(type, payload);
@@ -55,7 +55,7 @@ function refusal(type: string, payload: Uint8Array): { reason: string; verdict: 
   return { reason: 'none', verdict: 'none' };
 }
 
-/** What a value is but for where its bytes lie in the payload. */
+/** Returns a value independent of where its bytes lie in the payload. */
 function comparable(value: unknown): unknown {
   return JSON.parse(
     JSON.stringify(value, (key, item) =>
@@ -70,16 +70,16 @@ function comparable(value: unknown): unknown {
   );
 }
 
-/** Messages whose payload is taken as it is. */
+/** Messages whose payload is used unchanged. */
 const OPEN_ENDED = ['block'];
-/** Messages of which the end, or all, may be missing. */
+/** Messages that may be truncated or empty. */
 const OPTIONAL_END: readonly string[] = ['version', 'pong', 'block'];
 
 describe.each(TYPES)('%s', (type) => {
   const values = VALUES[type] as fc.Arbitrary<DecodedOf<typeof type>>;
   const encode = (value: unknown) => encodeMessage(type, value as ValueOf<typeof type>);
 
-  test('any value is read as it was written', () => {
+  test('any value is decoded as it was encoded', () => {
     fc.assert(
       fc.property(values, (value) => {
         const message = decodeMessage(type, encode(value));
@@ -90,7 +90,7 @@ describe.each(TYPES)('%s', (type) => {
     );
   });
 
-  test('bytes that follow are let pass where Core does', () => {
+  test('trailing bytes are accepted where Core accepts them', () => {
     fc.assert(
       fc.property(values, fc.uint8Array({ minLength: 1, maxLength: 20 }), (value, more) => {
         const payload = concatBytes(encode(value), more);
@@ -105,7 +105,7 @@ describe.each(TYPES)('%s', (type) => {
     );
   });
 
-  test('a payload that is cut short is refused', () => {
+  test('a truncated payload is rejected', () => {
     fc.assert(
       fc.property(values, fc.nat(), (value, at) => {
         const payload = encode(value);
@@ -118,7 +118,7 @@ describe.each(TYPES)('%s', (type) => {
     );
   });
 
-  test('no bytes do more than be refused', () => {
+  test('arbitrary bytes cause no error other than a rejection', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), (payload) => {
         refusal(type, payload);
@@ -128,18 +128,18 @@ describe.each(TYPES)('%s', (type) => {
   });
 });
 
-test('what is not understood is null, whatever Object has', () => {
+test('unknown message types decode to null, including names of Object members', () => {
   for (const type of ['sendtxrcncl', '', 'constructor', '__proto__', 'toString'])
     expect([isMessageType(type), decodeMessage(type, new Uint8Array(3))]).toEqual([false, null]);
 });
 
 describe('version', () => {
-  // Made by hand from the protocol: 70016, network and witness, a time, receiver 1.2.3.4:8333, sender left empty.
+  // Made by hand from the protocol: 70016, network and witness, a time, receiver 1.2.3.4:8333, empty sender.
   const REQUIRED =
     '80110100' + '0900000000000000' + '11b2d05000000000' + '0100000000000000' + '00000000000000000000ffff01020304208d';
   const read = (hex: string) => MESSAGES.version.decode(hexToBytes(hex));
 
-  test('written as Core does', () => {
+  test('version is encoded as in Core', () => {
     const payload = encodeMessage('version', {
       version: 70016,
       services: 9n,
@@ -155,7 +155,7 @@ describe('version', () => {
     expect(bytesToHex(payload)).toBe(`${REQUIRED}${sender}0700000000000000052f783a312f5581010001`);
   });
 
-  test('everything behind the receiver may be missing', () => {
+  test('all fields of version after the receiver are optional', () => {
     const least = read(REQUIRED);
     expect([least.version, least.services, least.receiver.port]).toEqual([70016, 9n, 8333]);
     expect([least.nonce, least.userAgent, least.startHeight, least.relay]).toEqual([1n, '', -1, true]);
@@ -169,10 +169,10 @@ describe('version', () => {
     expect(read(`${REQUIRED}${sender}0500000000000000000a00000007`).relay).toBe(true);
   });
 
-  test('a time before 1970 is none', () =>
+  test('a time before 1970 is decoded as 0', () =>
     expect(read(REQUIRED.replace('11b2d05000000000', 'ffffffffffffffff')).time).toBe(0n));
 
-  test('an agent of 256 bytes passes, one more does not, and what is printed of it is harmless', () => {
+  test('a user agent of 256 bytes is accepted, a longer one rejected, and its printable form is harmless', () => {
     const withAgent = (length: number) => {
       const size = `fd${length
         .toString(16)
@@ -209,10 +209,10 @@ describe('limits', () => {
     );
   });
 
-  test('notfound has none but its size', () =>
+  test('notfound is limited only by its size', () =>
     expect(refusal('notfound', counted(50_001, '00'.repeat(36)))).toEqual(NONE));
 
-  test('headers: 2,000, with any number of transactions said to follow', () => {
+  test('headers has at most 2,000 entries with any transaction count', () => {
     expect(refusal('headers', counted(2000, '00'.repeat(81)))).toEqual(NONE);
     expect(refusal('headers', counted(2001, '00'.repeat(81)))).toEqual({
       reason: 'headers message size = 2001',
@@ -228,7 +228,7 @@ describe('limits', () => {
   test.each([
     ['addr', '00'.repeat(30)],
     ['addrv2', `00000000000104010203040000`],
-  ])('%s: 1,000', (type, item) => {
+  ])('a list of 1,000 entries is accepted and a longer one rejected: %s', (type, item) => {
     expect(refusal(type, counted(1000, item))).toEqual(NONE);
     expect(refusal(type, counted(1001, item))).toEqual({
       reason: `${type} message size = 1001`,
@@ -242,7 +242,7 @@ describe('limits', () => {
     expect(refusal(type, locator(102))).toEqual({ reason: `${type} locator size 102 > 101`, verdict: 'disconnect' });
   });
 
-  test('a count that cannot be there costs nothing', () => {
+  test('a count beyond the payload allocates nothing', () => {
     for (const [type, before] of [
       ['notfound', ''],
       ['blocktxn', '00'.repeat(32)],
@@ -252,13 +252,13 @@ describe('limits', () => {
     expect(refusal('notfound', hexToBytes('feffffff7f')).reason).toBe('compact size too large');
   });
 
-  test('sendcmpct: the first byte is a yes or a no', () =>
+  test('the first byte of sendcmpct is 0 or 1', () =>
     expect(refusal('sendcmpct', hexToBytes('020200000000000000'))).toEqual({
       reason: 'invalid sendcmpct announce field',
       verdict: 'misbehaving',
     }));
 
-  test('feature: 4 to 80 bytes of name, 512 of data', () => {
+  test('a feature has an id of 4 to 80 bytes and at most 512 bytes of data', () => {
     const of = (id: number, data: number) =>
       concatBytes(Uint8Array.of(id), new Uint8Array(id).fill(0x41), counted(data, '00'));
     expect(refusal('feature', of(4, 512))).toEqual(NONE);
@@ -271,7 +271,7 @@ describe('limits', () => {
       expect(refusal('feature', of(id, data)).verdict).toBe('disconnect');
   });
 
-  test('getblocktxn: indexes of 16 bits', () => {
+  test('indexes of getblocktxn have 16 bits', () => {
     const of = (...gaps: string[]) => hexToBytes(`${'00'.repeat(32)}0${gaps.length}${gaps.join('')}`);
     expect(MESSAGES.getblocktxn.decode(of('00', '00', 'fdfdff')).indexes).toEqual([0, 1, 65535]);
     expect(refusal('getblocktxn', of('00', '00', 'fdfeff'))).toEqual({
@@ -280,7 +280,7 @@ describe('limits', () => {
     });
   });
 
-  test('cmpctblock: no more than 65,535 transactions', () => {
+  test('cmpctblock has at most 65,535 transactions', () => {
     const [sample] = fc.sample(header, 1);
     const of = (count: number) =>
       encodeMessage('cmpctblock', { header: sample!, nonce: 0n, shortIds: new Array(count).fill(1), prefilled: [] });
@@ -293,20 +293,20 @@ describe('addrv2', () => {
   const one = (id: string, address: string, services = '09') =>
     hexToBytes(`0111b2d050${services}${id}${(address.length / 2).toString(16).padStart(2, '0')}${address}208d`);
 
-  test('an unknown network is passed over, and what follows is read', () => {
+  test('an address of an unknown network is skipped, and the following ones are decoded', () => {
     const unknown = bytesToHex(one('ff', 'aabbcc')).slice(2);
     const known = bytesToHex(one('01', '01020304')).slice(2);
     const value = MESSAGES.addrv2.decode(hexToBytes(`02${unknown}${known}`));
     expect(value.addresses.map(({ address }) => bytesToHex(address.bytes))).toEqual(['00'.repeat(16), '01020304']);
   });
 
-  test('a known one of the wrong size spoils the message', () =>
+  test('an address of a known network with the wrong size makes the message invalid', () =>
     expect(refusal('addrv2', one('01', '0102030405'))).toEqual({
       reason: 'BIP155 ipv4 address with length 5 (should be 4)',
       verdict: 'disconnect',
     }));
 
-  test('an address of 512 bytes, and one more', () => {
+  test('an address of 512 bytes is accepted and a longer one rejected', () => {
     const of = (size: number) =>
       hexToBytes(
         `0111b2d05009fefd${(size & 0xff).toString(16).padStart(2, '0')}${(size >> 8).toString(16).padStart(2, '0')}${'00'.repeat(size)}208d`,
@@ -315,14 +315,14 @@ describe('addrv2', () => {
     expect(refusal('addrv2', of(513)).reason).toBe('address of 513 bytes is too long');
   });
 
-  test('service bits over all 64 bits, in their shortest form', () => {
+  test('service bits have 64 bits in their shortest encoding', () => {
     const value = MESSAGES.addrv2.decode(one('01', '01020304', 'ffffffffffffffffff'));
     expect(value.addresses[0]?.services).toBe((1n << 64n) - 1n);
     expect(refusal('addrv2', one('01', '01020304', 'fd0900')).reason).toBe('non-canonical compact size');
   });
 });
 
-test('inv and getheaders, byte for byte', () => {
+test('inv and getheaders are encoded byte for byte as in Core', () => {
   expect(bytesToHex(encodeMessage('inv', { items: [{ kind: 0x40000001, hash: hash(0xaa) }] }))).toBe(
     `0101000040${'aa'.repeat(32)}`,
   );

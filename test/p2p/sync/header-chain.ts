@@ -4,7 +4,7 @@ import { type BlockHeader, headerHash } from '../../../src/primitives/header.ts'
 
 const REGTEST_TARGET = 0x7f_ffffn << (8n * 29n);
 
-/** Headers of regtest that follow one another, a second apart, with work done on them. */
+/** Consecutive regtest headers with valid proof of work, a second apart. */
 export function headersAfter(
   previous: { readonly hash: BlockHash; readonly time: number },
   count: number,

@@ -7,7 +7,7 @@ import { type BlockHeader, headerHash } from '../../../src/primitives/header.ts'
 import { TestEntry } from '../../consensus/chain-fixture.ts';
 import { headersAfter } from './header-chain.ts';
 
-// The cases of Core's headers_sync_chainwork_tests: regtest headers count two hashes each.
+// The cases of Core's headers_sync_chainwork_tests: the work of a regtest header is two hashes.
 const BLOCKS = 15_000;
 const WORK = 30_000n;
 const BUFFER = BLOCKS - 2123;
@@ -18,7 +18,7 @@ const root = (byte: number) => new Uint8Array(32).fill(byte) as MerkleRoot;
 const first = headersAfter(genesis, BLOCKS - 1, root(0));
 const second = headersAfter(genesis, BLOCKS - 2, root(1));
 
-/** Keys differ, so that chance cannot hide what is wrong. */
+/** Keys differ, so that chance cannot hide an error. */
 let salt = 1;
 function presync(more: Partial<PresyncOptions> & { period?: number; buffer?: number } = {}): HeadersPresync {
   const { period = PERIOD, buffer = BUFFER } = more;
@@ -30,8 +30,8 @@ function presync(more: Partial<PresyncOptions> & { period?: number; buffer?: num
 const summary = ({ success, requestMore, headers }: PresyncResult) => [success, requestMore, headers.length];
 const hashOf = (header: BlockHeader | undefined): BlockHash => headerHash(header!);
 
-describe('headers of a chain of unknown work', () => {
-  test('another chain at the second download is found out', () => {
+describe('HeadersPresync', () => {
+  test('a different chain in the second download is detected', () => {
     const sync = presync();
     expect(summary(sync.process(first.slice(0, 1), true))).toEqual([true, true, 0]);
     expect(sync.phase).toBe('presync');
@@ -40,12 +40,12 @@ describe('headers of a chain of unknown work', () => {
     expect(sync.phase).toBe('redownload');
     expect(sync.locator()).toEqual([genesis.hash, genesis.hash]);
     expect([sync.height, sync.time, sync.chainwork]).toEqual([BLOCKS - 1, genesis.time + BLOCKS - 1, WORK]);
-    // By chance it would pass once in 2^25 times.
+    // It would pass by chance once in 2^25 times.
     expect(summary(sync.process(second, true))).toEqual([false, false, 0]);
     expect(sync.phase).toBe('done');
   });
 
-  test.each([true, false])('the same chain twice is handed on (last message full: %p)', (full) => {
+  test.each([true, false])('the same chain sent twice is returned (last message full: %p)', (full) => {
     const sync = presync();
     expect(summary(sync.process(first, full))).toEqual([true, true, 0]);
     expect(sync.locator()[0]).toEqual(genesis.hash);
@@ -60,29 +60,29 @@ describe('headers of a chain of unknown work', () => {
     expect([sync.phase, sync.usage < 1000]).toEqual(['done', true]);
   });
 
-  test('too little work is no fault, and gives nothing', () => {
+  test('a chain with too little work is no fault and yields nothing', () => {
     const sync = presync();
     expect(summary(sync.process(second.slice(0, 1), true))).toEqual([true, true, 0]);
     expect(summary(sync.process(second.slice(1), false))).toEqual([true, false, 0]);
     expect(sync.phase).toBe('done');
   });
 
-  test('a peer that does not give its chain again is given up', () => {
+  test('a peer that does not send its chain again is given up', () => {
     const sync = presync();
     sync.process(first, true);
     expect(summary(sync.process(first.slice(0, 100), false))).toEqual([true, false, 0]);
     expect(sync.phase).toBe('done');
   });
 
-  test('headers that follow something else are refused in both downloads', () => {
+  test('headers that do not connect are rejected in both downloads', () => {
     expect(summary(presync().process(first.slice(1), true))).toEqual([false, false, 0]);
     const sync = presync();
     sync.process(first, true);
     expect(summary(sync.process([...first.slice(0, 10), ...first.slice(11, 20)], true))).toEqual([false, false, 0]);
   });
 
-  test('no more headers than there can be by now', () => {
-    // Six a second, from the median time of the start to two hours from now.
+  test('a chain longer than possible by now is rejected', () => {
+    // Six per second, from the median time past of the start to two hours from now.
     const now = genesis.time - 7200 + 1000;
     const at = (count: number) =>
       presync({ now, period: 1, minimumWork: 1n << 200n }).process(first.slice(0, count), true);
@@ -90,15 +90,15 @@ describe('headers of a chain of unknown work', () => {
     expect(summary(at(6001))).toEqual([false, false, 0]);
   });
 
-  test('a second download that goes on beyond the first needs no more commitments', () => {
+  test('a second download beyond the first needs no more commitments', () => {
     const sync = presync({ minimumWork: 10_000n, period: 3, buffer: 100 });
     expect(summary(sync.process(first.slice(0, 4999), false))).toEqual([true, true, 0]);
     const result = sync.process(first, true);
     expect(summary(result)).toEqual([true, false, first.length]);
   });
 
-  test('a second download may not run out of commitments before its work suffices', () => {
-    // The last header is the one that brings enough work at the first download; at the second it is easier.
+  test('a second download fails if the commitments end before its work suffices', () => {
+    // The last header brings enough work in the first download; in the second it has a lower difficulty.
     const params = { ...regtest, headersSync: { commitmentPeriod: 1, redownloadBufferSize: 100 } };
     const hard = { ...first[100]!, bits: 0x1d00_ffff };
     const minimumWork = 1_000_000n;
@@ -109,7 +109,7 @@ describe('headers of a chain of unknown work', () => {
   });
 });
 
-describe('on the main network', () => {
+describe('HeadersPresync on mainnet', () => {
   const start = new TestEntry(null, mainnet.genesis, mainnet.consensus.genesisHash);
   const header = (previousHash: BlockHash, bits: number): BlockHeader => ({
     version: 1,
@@ -120,14 +120,14 @@ describe('on the main network', () => {
     nonce: 0,
   });
 
-  test('the difficulty may not change within a period', () => {
+  test('a difficulty change within a period is rejected', () => {
     const sync = new HeadersPresync({ params: mainnet, start, minimumWork: 1n << 60n, now: 1_700_000_000 });
     const next = header(start.hash, 0x1d00_ffff);
     expect(sync.process([next], true).success).toBe(true);
     expect(sync.process([header(headerHash(next), 0x1c00_ffff)], true).success).toBe(false);
   });
 
-  test('nor at the second download', () => {
+  test('a difficulty change within a period is rejected in the second download', () => {
     const sync = new HeadersPresync({ params: mainnet, start, minimumWork: start.chainwork * 3n, now: 1_700_000_000 });
     const next = header(start.hash, 0x1d00_ffff);
     expect(sync.process([next, header(headerHash(next), 0x1d00_ffff)], false).success).toBe(true);
@@ -135,7 +135,7 @@ describe('on the main network', () => {
     expect(sync.process([header(start.hash, 0x1c00_ffff)], true).success).toBe(false);
   });
 
-  test('a bit to 641 headers is all that is kept of the first download', () => {
+  test('the first download stores one bit per 641 headers', () => {
     const sync = new HeadersPresync({ params: mainnet, start, minimumWork: 1n << 60n, now: 1_700_000_000 });
     let hash = start.hash;
     for (let count = 0; count < 20_000; count += 2000) {

@@ -9,7 +9,7 @@ import { hasVectors, vectorPath } from '../../lib/vectors.ts';
 const MAIN_MAGIC = hexToBytes('f9beb4d9');
 const EMPTY = new Uint8Array(0);
 
-test.skipIf(!hasVectors)('BIP-324: packet_encoding', () => {
+test.skipIf(!hasVectors)('BIP-324: the packet encoding vectors match', () => {
   const path = vectorPath('bips/bip324-packet_encoding_test_vectors.csv');
   const [head = '', ...lines] = readFileSync(path, 'utf8').trim().split(/\r?\n/);
   const names = head.split(',');

@@ -10,7 +10,7 @@ export interface Sent {
   readonly payload: Uint8Array;
 }
 
-/** Names that have a short form, and ones that are spelt out. */
+/** Message types with a short id, and ones without. */
 export const messages = fc.array(
   fc.record({
     type: fc.constantFrom('version', 'verack', 'ping', 'tx', 'inv', 'addrv2', 'feature', 'x', 'twelve-chars'),
@@ -19,7 +19,7 @@ export const messages = fc.array(
   { maxLength: 8 },
 );
 
-/** Where a stream is cut into chunks, as sizes that are used in turn. */
+/** Chunk sizes into which a stream is cut, used cyclically. */
 export const cuts = fc.array(fc.oneof(fc.constant(1), fc.integer({ min: 1, max: 200 }), fc.constant(1_000_000)), {
   minLength: 1,
   maxLength: 6,
@@ -28,7 +28,7 @@ export const cuts = fc.array(fc.oneof(fc.constant(1), fc.integer({ min: 1, max: 
 function* chunked(bytes: Uint8Array, sizes: readonly number[]): Generator<Uint8Array> {
   for (let at = 0, i = 0; at < bytes.length; i++) {
     const size = sizes[i % sizes.length]!;
-    // A copy, and spoilt afterwards: nothing may keep a view of what a socket lent.
+    // Each chunk is a copy that is overwritten afterwards: no view of a socket buffer may be kept.
     const chunk = bytes.slice(at, at + size);
     yield chunk;
     chunk.fill(0xee);
@@ -59,7 +59,7 @@ export function bytesToSend(events: readonly TransportEvent[]): Uint8Array {
 export const failureIn = (events: readonly TransportEvent[]) =>
   events.find((event) => event.kind === 'failed')?.reason ?? null;
 
-/** Delivers what both sides have to say until neither has more. Yields what each of them saw. */
+/** Delivers the bytes of both sides until neither has more. Returns the events of each. */
 export function shakeHands(a: Transport, b: Transport, sizes: readonly number[] = [1_000_000]) {
   const seen: [TransportEvent[], TransportEvent[]] = [[], []];
   let [toB, toA] = [a.start(), b.start()];
@@ -73,7 +73,7 @@ export function shakeHands(a: Transport, b: Transport, sizes: readonly number[] 
   return seen;
 }
 
-/** Deterministic: keys, encodings and garbage follow from the seed. */
+/** Deterministic: keys, encodings and garbage are derived from the seed. */
 export function v2Transport(initiating: boolean, seed = 1, garbage = new Uint8Array(seed % 50).fill(7)): V2Transport {
   let drawn = 0;
   return new V2Transport({

@@ -8,10 +8,10 @@ const EMPTY = new Uint8Array(0);
 const transport = () => new V1Transport(MAGIC);
 const verack = () => transport().encode('verack', EMPTY);
 
-test('verack, byte for byte', () =>
+test('verack is encoded byte for byte', () =>
   expect(bytesToHex(verack())).toBe(`fabfb5da${Buffer.from('verack').toString('hex')}000000000000000000005df6e0e2`));
 
-test('any messages survive, however the stream is cut', () => {
+test('any messages are decoded however the stream is cut', () => {
   fc.assert(
     fc.property(messages, cuts, (sent, sizes) => {
       const stream = concatBytes(...sent.map(({ type, payload }) => transport().encode(type, payload)));
@@ -24,7 +24,7 @@ test('any messages survive, however the stream is cut', () => {
   );
 });
 
-test('a changed bit never yields a message as sent', () => {
+test('a changed bit never yields the original message', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 100 }), fc.nat(), (payload, bit) => {
       const bytes = transport().encode('ping', payload);
@@ -35,7 +35,7 @@ test('a changed bit never yields a message as sent', () => {
   );
 });
 
-test('a payload of 4,000,000 bytes, one more is refused', () => {
+test('a payload of 4,000,000 bytes is accepted and a longer one rejected', () => {
   const payload = new Uint8Array(4_000_000).fill(3);
   const [event] = feed(transport(), transport().encode('block', payload), [65_536]);
   expect(event?.kind === 'message' && Buffer.compare(event.message.payload, payload)).toBe(0);
@@ -45,20 +45,20 @@ test('a payload of 4,000,000 bytes, one more is refused', () => {
   expect(failureIn(feed(transport(), header))).toBe('message of 4000001 bytes is too large');
 });
 
-test('bytes one at a time', () => {
+test('a stream of single bytes is decoded', () => {
   const payload = new Uint8Array(300_000).fill(5);
   expect(messagesIn(feed(transport(), transport().encode('block', payload), [1]))).toEqual([
     { type: 'block', payload },
   ]);
 });
 
-describe('Core drops and goes on', () => {
+describe('messages that Core ignores without disconnecting', () => {
   const goesOn = (bytes: Uint8Array) => {
     const events = feed(transport(), concatBytes(bytes, verack()));
     expect(events.map(({ kind }) => kind)).toEqual(['dropped', 'message']);
     return events[0];
   };
-  test('a wrong checksum', () => {
+  test('a message with a wrong checksum is dropped', () => {
     const bytes = transport().encode('ping', new Uint8Array(8));
     bytes[30]! ^= 1;
     expect(goesOn(bytes)).toEqual({ kind: 'dropped', reason: 'wrong checksum', wireSize: 32 });
@@ -66,15 +66,15 @@ describe('Core drops and goes on', () => {
   test.each([
     ['a character above 0x7e', '7f'],
     ['a control character', '1f'],
-    ['bytes behind a zero', '0041'],
-  ])('a name with %s', (_, hex) => {
+    ['bytes after a zero', '0041'],
+  ])('a message type with %s is dropped', (_, hex) => {
     const bytes = verack();
     bytes.set(hexToBytes(hex), 10);
     expect(goesOn(bytes)).toEqual({ kind: 'dropped', reason: 'invalid message type', wireSize: 24 });
   });
 });
 
-test('another network: failed, and nothing is read after it', () => {
+test('the magic of another network fails the stream', () => {
   const peer = transport();
   const other = new V1Transport(hexToBytes('f9beb4d9')).encode('verack', EMPTY);
   expect(feed(peer, concatBytes(other, verack()))).toEqual([

@@ -26,7 +26,7 @@ function connected(seed = 1): { a: V2Transport; b: V2Transport } {
   return { a, b };
 }
 
-test('hands are shaken, then any messages go both ways, however the streams are cut', () => {
+test('after the handshake any messages pass both ways however the streams are cut', () => {
   fc.assert(
     fc.property(seeds, messages, messages, cuts, (seed, there, back, sizes) => {
       const [a, b] = [v2Transport(true, seed), v2Transport(false, seed + 1)];
@@ -44,14 +44,14 @@ test('hands are shaken, then any messages go both ways, however the streams are 
   );
 });
 
-test('one side may send as soon as it has the keys, before the other has proven to have them', () => {
+test('one side may send as soon as it has the keys, before the other has authenticated', () => {
   const [a, b] = [v2Transport(true), v2Transport(false)];
   const reply = bytesToSend(feed(b, a.start()));
   const events = feed(b, concatBytes(bytesToSend(feed(a, reply)), a.encode('ping', new Uint8Array(8))));
   expect(messagesIn(events)).toEqual([{ type: 'ping', payload: new Uint8Array(8) }]);
 });
 
-test('keys, encodings and garbage are drawn where none are given', () => {
+test('keys, encodings and garbage are random by default', () => {
   const [a, b] = [
     new V2Transport({ initiating: true, magic: MAGIC }),
     new V2Transport({ initiating: false, magic: MAGIC }),
@@ -61,7 +61,7 @@ test('keys, encodings and garbage are drawn where none are given', () => {
   expect(b.sessionId).toEqual(a.sessionId!);
 });
 
-test('keys change after 224 packets, and again, with decoys counted', () => {
+test('the ciphers rekey after every 224 packets, including decoys', () => {
   const { a, b } = connected();
   for (let i = 0; i < 700; i++) {
     if (i % 3 === 0) expect(feed(b, a.encodeDecoy(new Uint8Array(i % 40)))).toEqual([]);
@@ -71,13 +71,13 @@ test('keys change after 224 packets, and again, with decoys counted', () => {
   }
 });
 
-test('sizes on the wire: one byte for a short name, thirteen for a long one', () => {
+test('a short message type takes one byte and a full one thirteen', () => {
   const { a } = connected();
   expect(a.encode('ping', new Uint8Array(8))).toHaveLength(3 + 1 + 1 + 8 + 16);
   expect(a.encode('verack', EMPTY)).toHaveLength(3 + 1 + 13 + 16);
 });
 
-test('bytes one at a time, and the largest payload', () => {
+test('a stream of single bytes and the largest payload are decoded', () => {
   const { a, b } = connected();
   const payload = new Uint8Array(300_000).fill(9);
   expect(messagesIn(feed(b, a.encode('block', payload), [1]))).toEqual([{ type: 'block', payload }]);
@@ -87,7 +87,7 @@ test('bytes one at a time, and the largest payload', () => {
   expect(() => a.encode('block', new Uint8Array(4_000_001))).toThrow('limit');
 });
 
-test('garbage of the greatest length passes, a byte more does not', () => {
+test('garbage of the maximum length is accepted and one byte more rejected', () => {
   const [a, b] = [v2Transport(true, 1, new Uint8Array(4095).fill(1)), v2Transport(false, 2, EMPTY)];
   shakeHands(a, b);
   expect([a.protocol, b.protocol]).toEqual(['v2', 'v2']);
@@ -100,7 +100,7 @@ test('garbage of the greatest length passes, a byte more does not', () => {
 });
 
 describe('a changed bit disconnects', () => {
-  test('in the stream of the handshake, before any message', () => {
+  test('a changed bit in the handshake yields no message', () => {
     fc.assert(
       fc.property(seeds, fc.nat(), fc.boolean(), (seed, at, fromInitiator) => {
         const [a, b] = [v2Transport(true, seed), v2Transport(false, seed + 1)];
@@ -114,7 +114,8 @@ describe('a changed bit disconnects', () => {
         const toB = bytesToSend(atA);
         const failing = fromInitiator ? b : a;
         const packet = fromInitiator ? a.encode('ping', EMPTY) : b.encode('ping', EMPTY);
-        // A changed key is found out when no terminator follows in time, a changed length when what it says has come.
+        // A changed key is detected when no terminator follows in time, a changed length when the announced bytes have
+        // arrived.
         const events = [
           ...feed(failing, concatBytes(fromInitiator ? toB : EMPTY, packet)),
           ...feed(failing, new Uint8Array(4_000_040)),
@@ -128,13 +129,13 @@ describe('a changed bit disconnects', () => {
     );
   });
 
-  test('in a packet', () => {
+  test('a changed bit in a packet fails the stream', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 60 }), fc.nat(), (payload, at) => {
         const { a, b } = connected();
         const bytes = a.encode('tx', payload);
         bytes[(at >> 3) % bytes.length]! ^= 1 << (at & 7);
-        // A changed length may be waited for; at most this much.
+        // A changed length may require more bytes; at most this many.
         const events = feed(b, concatBytes(bytes, new Uint8Array(4_000_040)));
         expect(events.map(({ kind }) => kind)).toEqual(['failed']);
       }),
@@ -142,7 +143,7 @@ describe('a changed bit disconnects', () => {
     );
   });
 
-  test('as do a packet that is left out, one that comes twice, and one that claims too much', () => {
+  test('a missing, repeated or oversized packet fails the stream', () => {
     const { a, b } = connected();
     a.encode('ping', EMPTY);
     expect(failureIn(feed(b, a.encode('ping', EMPTY)))).toMatch(/not authentic|too large/);
@@ -157,8 +158,8 @@ describe('a changed bit disconnects', () => {
   });
 });
 
-describe('a peer that makes its packets by hand', () => {
-  /** Keys are exchanged; what the responder sees next are garbage terminator and version packet. */
+describe('a peer with hand-made packets', () => {
+  /** The keys are exchanged; the responder receives the garbage terminator and the version packet next. */
   function byHand(): { b: V2Transport; cipher: Bip324Cipher } {
     const b = v2Transport(false);
     const secret = new Uint8Array(32).fill(5);
@@ -174,12 +175,12 @@ describe('a peer that makes its packets by hand', () => {
   }
 
   test.each([
-    ['nothing', '', 'packet without a message type'],
-    ['an id out of the table', '26', 'unknown short message type 38'],
-    ['a name that is cut short', '0070696e6700000000000000', 'invalid message type'],
-    ['a name with a control character', '0070696e1f0000000000000000', 'invalid message type'],
-    ['a name with bytes behind a zero', '0070696e0067000000000000000000', 'invalid message type'],
-  ])('%s: dropped, and it goes on', (_, contents, reason) => {
+    ['empty contents', '', 'packet without a message type'],
+    ['an unknown short id', '26', 'unknown short message type 38'],
+    ['a truncated message type', '0070696e6700000000000000', 'invalid message type'],
+    ['a message type with a control character', '0070696e1f0000000000000000', 'invalid message type'],
+    ['a message type with bytes after a zero', '0070696e0067000000000000000000', 'invalid message type'],
+  ])('a packet with %s is dropped, and the stream continues', (_, contents, reason) => {
     const { b, cipher } = versioned();
     const dropped = feed(b, cipher.encrypt(EMPTY, hexToBytes(contents), EMPTY));
     expect(dropped).toEqual([{ kind: 'dropped', reason, wireSize: contents.length / 2 + 20 }]);
@@ -188,8 +189,8 @@ describe('a peer that makes its packets by hand', () => {
     ]);
   });
 
-  // Core maps reserved ids to an empty name, which nothing handles.
-  test('a reserved id is a message without a name', () => {
+  // Core maps reserved ids to an empty message type, which is ignored.
+  test('a reserved id yields a message with an empty type', () => {
     const { b, cipher } = versioned();
     expect(messagesIn(feed(b, cipher.encrypt(Uint8Array.of(29), EMPTY, EMPTY)))).toEqual([
       { type: '', payload: EMPTY },
@@ -204,31 +205,31 @@ describe('a peer that makes its packets by hand', () => {
     [21, 'tx'],
     [28, 'addrv2'],
     [37, 'feature'],
-  ])('the short id %p is %s', (id, type) => {
+  ])('the short id %p means %s', (id, type) => {
     const { b, cipher } = versioned();
     expect(messagesIn(feed(b, cipher.encrypt(Uint8Array.of(id), EMPTY, EMPTY)))).toEqual([{ type, payload: EMPTY }]);
   });
 
-  test('decoys before the version packet: the first packet authenticates the garbage', () => {
+  test('with decoys before the version packet, the first packet authenticates the garbage', () => {
     const garbage = new Uint8Array(100).fill(3);
     const { b, cipher } = byHand();
     const decoys = [cipher.encrypt(EMPTY, new Uint8Array(9), garbage, true), cipher.encrypt(EMPTY, EMPTY, EMPTY, true)];
     feed(b, concatBytes(garbage, cipher.sendTerminator, ...decoys));
     expect(b.protocol).toBe('detecting');
-    // What a version packet holds is for extensions to come.
+    // The contents of the version packet are reserved for extensions.
     expect(feed(b, cipher.encrypt(EMPTY, new Uint8Array(30), EMPTY))).toEqual([]);
     expect(b.protocol).toBe('v2');
   });
 
-  test('garbage that is not authenticated', () => {
+  test('unauthenticated garbage fails the stream', () => {
     const { b, cipher } = byHand();
     const events = feed(b, concatBytes(new Uint8Array(1), cipher.sendTerminator, cipher.encrypt(EMPTY, EMPTY, EMPTY)));
     expect(failureIn(events)).toBe('packet of 0 bytes is not authentic');
   });
 });
 
-describe('a responder whose peer speaks v1', () => {
-  test('falls back, and the messages pass both ways', () => {
+describe('a responder with a v1 peer', () => {
+  test('the responder falls back to v1, and messages pass both ways', () => {
     fc.assert(
       fc.property(messages, cuts, (sent, sizes) => {
         const [peer, b] = [new V1Transport(MAGIC), v2Transport(false)];
@@ -243,7 +244,7 @@ describe('a responder whose peer speaks v1', () => {
     );
   });
 
-  test('says nothing until sixteen bytes are there, and then still nothing', () => {
+  test('the responder sends nothing on a v1 prefix', () => {
     const b = v2Transport(false);
     const version = new V1Transport(MAGIC).encode('version', EMPTY);
     expect(feed(b, version.subarray(0, 15))).toEqual([]);
@@ -252,32 +253,32 @@ describe('a responder whose peer speaks v1', () => {
     expect(b.protocol).toBe('v1');
   });
 
-  test('sends its key at the first byte that differs', () => {
+  test('the responder sends its key at the first byte that differs from v1', () => {
     for (let at = 0; at < 16; at++) {
       const b = v2Transport(false, 3);
       const start = new V1Transport(MAGIC).encode('version', EMPTY).slice(0, at + 1);
       start[at]! ^= 0x80;
       expect(feed(b, start.subarray(0, at))).toEqual([]);
       const events = feed(b, start.subarray(at));
-      // From another network it hangs up once that is sure.
+      // A peer of another network is disconnected once it is recognized.
       expect(bytesToSend(events)).toHaveLength(64 + 3);
     }
   });
 
-  test('of another network is told apart', () => {
+  test('a v1 peer of another network is recognized', () => {
     const version = new V1Transport(hexToBytes('f9beb4d9')).encode('version', EMPTY);
     for (const sizes of [[1], [1000]])
       expect(failureIn(feed(v2Transport(false), version, sizes))).toBe('v1 peer with network magic f9beb4d9');
   });
 
-  test('any other first message is taken for a key', () => {
+  test('any other first message is read as a key', () => {
     const b = v2Transport(false);
     feed(b, new V1Transport(MAGIC).encode('verack', EMPTY));
     expect(b.protocol).toBe('detecting');
   });
 });
 
-test('an initiator whose peer hangs up without a byte tries v1, if enough was sent', () => {
+test('an initiator whose peer disconnects without a byte retries v1 if enough was sent', () => {
   const a = v2Transport(true);
   expect([a.shouldReconnectV1(23), a.shouldReconnectV1(24)]).toEqual([false, true]);
   a.receive(new Uint8Array(1));
@@ -288,7 +289,7 @@ test('an initiator whose peer hangs up without a byte tries v1, if enough was se
 test('a v1 peer reads the key as another network and fails', () =>
   expect(failureIn(feed(new V1Transport(MAGIC), v2Transport(true).start()))).toStartWith('wrong network magic'));
 
-test('the handshake shows nothing that is the same twice', () => {
+test('no two handshakes have bytes in common', () => {
   const starts = [1, 2, 3].map((seed) => bytesToHex(v2Transport(true, seed).start().subarray(0, 4)));
   expect(new Set(starts).size).toBe(3);
 });

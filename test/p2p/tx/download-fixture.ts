@@ -10,7 +10,7 @@ import { coinOf, madeUpCoin, spend } from '../../lib/tx-builder.ts';
 
 let next = 1;
 
-/** A transaction that spends a made-up coin; with a witness unless told otherwise. */
+/** A transaction that spends a made-up coin, by default with a witness. */
 export function madeUpTx({ witness = true, outputs = 1 } = {}): ParsedTransaction {
   const coin = madeUpCoin(witness ? 'p2wpkh' : 'anyone', 100_000n, 10_000 + next++);
   return parsed(
@@ -30,7 +30,7 @@ export function childOf(parents: readonly ParsedTransaction[], vouts: readonly n
 export const byTxid = ({ txid }: ParsedTransaction): GenTxid => ({ by: 'txid', hash: txid });
 export const byWtxid = ({ wtxid }: ParsedTransaction): GenTxid => ({ by: 'wtxid', hash: wtxid });
 
-/** A download with all that it works on in reach. */
+/** A TxDownload with access to all its parts. */
 export class TestDownload {
   readonly clock = new ManualClock(1_700_000_000_000);
   readonly tracker = new RequestTracker();
@@ -53,7 +53,7 @@ export class TestDownload {
     this.download.connectedPeer(peer, { preferred: false, relayPermission: false, wtxidRelay: true, ...info });
   }
 
-  /** Puts a transaction into the mempool, and says so. */
+  /** Adds a transaction to the mempool and reports it. */
   accept(tx: ParsedTransaction): number[] {
     this.mempool.add(tx.txid.toHex()).add(tx.wtxid.toHex());
     return this.download.mempoolAccepted(tx);

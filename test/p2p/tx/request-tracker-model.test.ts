@@ -16,9 +16,9 @@ interface Announcement {
   readonly sequence: number;
 }
 
-/** What the tracker is to do, said with loops over all: the model of Core's fuzz test. */
+/** The tracker's behaviour with plain loops: the model of Core's fuzz test. */
 class Model {
-  /** By transaction, then by peer. */
+  /** Announcements by transaction, then by peer. */
   readonly announcements = HASHES.map(() => new Map<number, Announcement>());
   now = 0;
   #sequence = 0;
@@ -103,7 +103,7 @@ const step = fc.oneof(
 
 const byPeer = (a: ExpiredRequest, b: ExpiredRequest) => a.peer - b.peer || a.id.hash[0]! - b.id.hash[0]!;
 
-test('does what the model does', () => {
+test('RequestTracker behaves as the model', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 300, size: 'max' }), (steps) => {
       const tracker = new RequestTracker(KEY);

@@ -7,14 +7,14 @@ const KEY = sipHashKey(1n, 2n);
 const ALWAYS = Number.NEGATIVE_INFINITY;
 const NEVER = Number.POSITIVE_INFINITY;
 
-/** A tracker at a time, and checks of it in the words of Core's txrequest_tests. */
+/** A tracker at a time, with the checks of Core's txrequest_tests. */
 class Scenario {
   readonly tracker = new RequestTracker(KEY);
   readonly expired: ExpiredRequest[] = [];
   now = 1000;
   #next = 0;
 
-  /** An id for which peers come in these orders, as far as chance decides. */
+  /** An id whose peers have these random priorities. */
   id(by: GenTxid['by'] = 'wtxid', ...orders: readonly number[][]): GenTxid {
     for (;;) {
       const hash = new Uint8Array(32);
@@ -29,7 +29,7 @@ class Scenario {
     }
   }
 
-  /** What is to be asked for; then candidates, requests in flight, and what is completed. */
+  /** Checks the requestable ids, then the numbers of candidates, requests in flight and completed announcements. */
   check(peer: number, ids: readonly GenTxid[], candidates: number, inFlight: number, completed: number): void {
     const { tracker } = this;
     expect(tracker.getRequestable(peer, this.now, this.expired)).toEqual([...ids]);
@@ -39,7 +39,7 @@ class Scenario {
 }
 
 describe('one transaction of one peer', () => {
-  test.each([true, false])('is asked for when its time has come (preferred: %p)', (preferred) => {
+  test.each([true, false])('it is requested at its request time (preferred: %p)', (preferred) => {
     const s = new Scenario();
     const id = s.id();
     s.tracker.receivedInv(7, id, preferred, 5000);
@@ -48,7 +48,7 @@ describe('one transaction of one peer', () => {
     s.check(7, [], 1, 0, 0);
     s.now = 5000;
     s.check(7, [id], 1, 0, 0);
-    // A second word changes nothing.
+    // A repeated announcement changes nothing.
     s.tracker.receivedInv(7, id, true, NEVER);
     s.check(7, [id], 1, 0, 0);
     s.tracker.requestedTx(7, id.hash, 9000);
@@ -65,8 +65,8 @@ describe('one transaction of one peer', () => {
   test.each([
     ['answered', (s: Scenario, id: GenTxid) => s.tracker.receivedResponse(7, id.hash)],
     ['gone', (s: Scenario) => s.tracker.disconnectedPeer(7)],
-    ['not needed any more', (s: Scenario, id: GenTxid) => s.tracker.forgetTxHash(id.hash)],
-  ])('is forgotten when it is %s, asked for or not', (_title, end) => {
+    ['no longer needed', (s: Scenario, id: GenTxid) => s.tracker.forgetTxHash(id.hash)],
+  ])('it is forgotten if it is %s, requested or not', (_title, end) => {
     for (const asked of [false, true])
       for (const delayed of [false, true]) {
         const s = new Scenario();
@@ -83,7 +83,7 @@ describe('one transaction of one peer', () => {
 
 describe('one transaction of several peers', () => {
   for (let config = 0; config < 32; config++)
-    test(`the preferred one, else the luckier one, comes first (${config})`, () => {
+    test(`the preferred peer comes first, otherwise the one with the higher priority (${config})`, () => {
       const s = new Scenario();
       const [firstLucky, firstPreferred, secondPreferred] = [!!(config & 1), !!(config & 2), !!(config & 4)];
       const id = s.id('wtxid', firstLucky ? [1, 2] : [2, 1]);
@@ -110,7 +110,7 @@ describe('one transaction of several peers', () => {
       s.check(2, [], 0, 0, 0);
     });
 
-  test('whose time comes later takes over where it is better; whoever is best of the rest follows', () => {
+  test('a later announcement takes over if it is better, and the best of the rest follows', () => {
     const s = new Scenario();
     const preferred = [3, 1, 4];
     const others = [9, 2, 6];
@@ -131,12 +131,12 @@ describe('one transaction of several peers', () => {
       s.check(gone, [], 0, 0, 1);
       s.check(order[0]!, [id], 1, 0, 0);
     }
-    // With the last that could bring it, all is forgotten.
+    // With the last candidate everything is forgotten.
     s.tracker.disconnectedPeer(9);
     expect(s.tracker.size).toBe(0);
   });
 
-  test('by txid and by wtxid it is asked for as it was announced', () => {
+  test('it is requested by txid or wtxid as announced', () => {
     for (const preferTxid of [true, false]) {
       const s = new Scenario();
       const txid = s.id('txid');
@@ -160,7 +160,7 @@ describe('one transaction of several peers', () => {
   });
 });
 
-test('transactions are asked for in the order of their announcement, whatever their delays', () => {
+test('transactions are requested in order of announcement, whatever their delays', () => {
   const s = new Scenario();
   const [a, b] = [s.id(), s.id('txid')];
   s.tracker.receivedInv(1, a, false, 3000);
@@ -181,18 +181,18 @@ test('a clock that goes back changes nothing', () => {
   s.check(1, [id], 1, 0, 0);
 });
 
-test('requests that nobody advised', () => {
+test('requests that the tracker did not propose are recorded', () => {
   const s = new Scenario();
   const a = s.id('wtxid', [1, 2]);
   const b = s.id('wtxid', [2, 1]);
   s.tracker.receivedInv(1, a, true, ALWAYS);
   s.tracker.receivedInv(2, b, true, ALWAYS);
-  // Of what the peer has not announced: no effect.
+  // A request that was not announced has no effect.
   s.tracker.requestedTx(1, b.hash, NEVER);
   s.check(1, [a], 1, 0, 0);
   s.check(2, [b], 1, 0, 0);
   s.tracker.requestedTx(1, a.hash, 5000);
-  // A second time: the first expiry counts.
+  // For a repeated request the first expiry counts.
   s.tracker.requestedTx(1, a.hash, 6000);
   s.check(1, [], 0, 1, 0);
   s.tracker.receivedInv(2, a, true, ALWAYS);
@@ -200,12 +200,12 @@ test('requests that nobody advised', () => {
   s.now = 5000;
   s.check(1, [], 0, 0, 1);
   s.check(2, [b, a], 2, 0, 0);
-  // What is completed stays so.
+  // A completed announcement stays completed.
   s.tracker.requestedTx(1, a.hash, NEVER);
   s.check(1, [], 0, 0, 1);
   s.tracker.receivedInv(1, b, true, ALWAYS);
   s.check(1, [], 1, 0, 1);
-  // Not its turn, but it is asked all the same.
+  // The peer is not the selected one, but is asked nevertheless.
   s.tracker.requestedTx(1, b.hash, NEVER);
   s.check(1, [], 0, 1, 1);
   s.check(2, [a], 2, 0, 0);

@@ -11,7 +11,7 @@ import { byTxid, byWtxid, childOf, madeUpTx, TestDownload } from './download-fix
 describe('orphans', () => {
   // The cases of Core's handle_missing_inputs.
   for (let known = 0; known < 16; known++)
-    test(`a parent refused, poor, confirmed, in the mempool: ${known.toString(2).padStart(4, '0')}`, () => {
+    test(`an orphan whose parent is rejected, reconsiderable, confirmed, in the mempool: ${known.toString(2).padStart(4, '0')}`, () => {
       const t = new TestDownload();
       t.connect(1);
       const parent = madeUpTx();
@@ -27,7 +27,7 @@ describe('orphans', () => {
       expect(result).toEqual({ keepForBlocks: true, missingParents: missing, package: null });
     });
 
-  test('with many parents, one may be poor, but not two', () => {
+  test('one of many parents may be below the minimum feerate, but not two', () => {
     const parents = Array.from({ length: 24 }, () => madeUpTx());
     const orphan = childOf(parents);
     const missing = (prepare: (t: TestDownload) => void): number => {
@@ -53,7 +53,7 @@ describe('orphans', () => {
     }
   });
 
-  test('a poor parent that got in after all is none', () => {
+  test('a low-feerate parent that was accepted later does not count', () => {
     const t = new TestDownload();
     t.connect(1);
     const parents = [madeUpTx(), madeUpTx()] as const;
@@ -64,7 +64,7 @@ describe('orphans', () => {
     expect(t.orphanage.has(orphan.wtxid)).toBe(true);
   });
 
-  test('what was refused before is not kept', () => {
+  test('an orphan that was rejected before is not stored', () => {
     const t = new TestDownload();
     t.connect(1);
     const orphan = childOf([madeUpTx()]);
@@ -73,20 +73,20 @@ describe('orphans', () => {
     expect([t.orphanage.count, t.tracker.size]).toEqual([0, 0]);
   });
 
-  test('a second copy is kept once, with both who brought it', () => {
+  test('a second copy is stored once with both senders', () => {
     const t = new TestDownload();
     for (const peer of [1, 2]) t.connect(peer);
     const orphan = childOf([madeUpTx()]);
     expect(t.reject(orphan, 'missing-inputs', 1).keepForBlocks).toBe(true);
     expect(t.reject(orphan, 'missing-inputs', 2).keepForBlocks).toBe(false);
     expect([t.orphanage.count, t.orphanage.isFrom(orphan.wtxid, 2)]).toEqual([1, true]);
-    // A peer is taken at its word once.
+    // An announcement of a peer counts once.
     for (const { txid } of [orphan, ...orphan.tx.inputs.map(({ prevout }) => prevout)]) t.tracker.forgetTxHash(txid);
     t.download.addTxAnnouncement(2, byWtxid(orphan));
     expect(t.tracker.size).toBe(0);
   });
 
-  test('who announced an orphan by its txid may have its parents, too', () => {
+  test('parents of an orphan may be requested from a peer that announced it by txid', () => {
     const t = new TestDownload();
     t.connect(1);
     t.connect(2, { wtxidRelay: false });
@@ -101,7 +101,7 @@ describe('orphans', () => {
     expect(t.tracker.getCandidatePeers(orphan.txid)).toEqual([]);
   });
 
-  test('two outputs of one poor parent are one parent', () => {
+  test('two outputs of one low-feerate parent count as one parent', () => {
     const t = new TestDownload();
     t.connect(1);
     const parent = madeUpTx({ outputs: 2 });
@@ -111,7 +111,7 @@ describe('orphans', () => {
     expect(t.orphanage.count).toBe(1);
   });
 
-  test('parents are asked for by txid, of all who announced the child', () => {
+  test('parents are requested by txid from all announcers of the child', () => {
     const t = new TestDownload();
     for (const peer of [1, 2, 3, 4]) t.connect(peer, { preferred: true });
     const parent = madeUpTx();
@@ -121,7 +121,7 @@ describe('orphans', () => {
     expect(t.download.receivedTx(asked, orphan).validate).toBe(true);
     t.reject(orphan, 'missing-inputs', asked);
     expect([1, 2, 3].map((peer) => t.orphanage.isFrom(orphan.wtxid, peer))).toEqual([true, true, false]);
-    // It is not needed of others any more, but they may have its parents.
+    // It is not needed from others any more, but they may have its parents.
     expect(t.tracker.getCandidatePeers(orphan.wtxid)).toEqual([]);
     expect(t.download.addTxAnnouncement(3, byWtxid(orphan))).toBe(true);
     expect(t.orphanage.isFrom(orphan.wtxid, 3)).toBe(true);
@@ -135,7 +135,7 @@ describe('orphans', () => {
     const worker = [1, 2, 3].find((peer) => t.download.haveMoreWork(peer))!;
     expect(t.download.txToReconsider(worker)).toEqual(orphan);
     expect([t.download.haveMoreWork(worker), t.download.txToReconsider(worker)]).toEqual([false, null]);
-    // Nothing of it is missing, and it stays until it is judged.
+    // No parent is missing, and it stays until it is validated.
     expect(t.download.addTxAnnouncement(4, byWtxid(orphan))).toBe(true);
     expect(t.orphanage.isFrom(orphan.wtxid, 4)).toBe(false);
     t.reject(orphan, 'missing-inputs', worker, false);
@@ -144,7 +144,7 @@ describe('orphans', () => {
     expect([t.orphanage.count, t.tracker.size]).toEqual([0, 0]);
   });
 
-  test('blocks take out what they contradict, and bring parents', () => {
+  test('blocks remove conflicting orphans and deliver parents', () => {
     const t = new TestDownload();
     t.connect(1);
     const [parent, other] = [madeUpTx(), madeUpTx()];
@@ -158,7 +158,7 @@ describe('orphans', () => {
     expect(t.download.receivedTx(1, parent)).toEqual({ validate: false, package: null });
   });
 
-  test('go with the last peer that has them', () => {
+  test('orphans are removed with their last announcer', () => {
     const t = new TestDownload();
     t.connect(1);
     t.reject(childOf([madeUpTx()]), 'missing-inputs', 1);
@@ -166,7 +166,7 @@ describe('orphans', () => {
     expect([t.orphanage.count, t.tracker.size]).toEqual([0, 0]);
   });
 
-  test('do not keep the message that they came in', () => {
+  test('orphans do not keep the message they arrived in', () => {
     const t = new TestDownload();
     t.connect(1);
     const orphan = childOf([madeUpTx()]);
@@ -178,7 +178,7 @@ describe('orphans', () => {
   });
 });
 
-describe('a parent that pays too little', () => {
+describe('low-feerate parents', () => {
   /** An orphan of peer 1, and its parent. */
   const family = () => {
     const t = new TestDownload();
@@ -189,7 +189,7 @@ describe('a parent that pays too little', () => {
     return { t, parent, child };
   };
 
-  test('is tried with a child of the same peer, the newest first, each once', () => {
+  test('the parent is validated with a child of the same peer, newest first, each child once', () => {
     const { t, parent, child } = family();
     const newer = childOf([parent]);
     t.reject(newer, 'missing-inputs', 1);
@@ -197,7 +197,7 @@ describe('a parent that pays too little', () => {
     expect(t.download.receivedTx(1, parent)).toEqual({ validate: true, package: null });
     expect(t.reject(parent, 'fee', 2).package).toBeNull();
     expect(t.reject(parent, 'fee', 1).package).toEqual(first);
-    // In a package it says nothing new.
+    // In a package the result is not new.
     expect(t.reject(parent, 'fee', 1, false).package).toBeNull();
     t.download.mempoolRejectedPackage(first.txs);
     expect(t.recent.reconsiderable.contains(packageHash([newer.wtxid, parent.wtxid]))).toBe(true);
@@ -207,7 +207,7 @@ describe('a parent that pays too little', () => {
     expect(t.download.receivedTx(1, parent)).toEqual({ validate: false, package: null });
   });
 
-  test('and its child: what the mempool said of both', () => {
+  test('results of parent and child in a package are recorded', () => {
     const { t, parent, child } = family();
     const found = t.reject(parent, 'fee', 1).package!;
     const low = { kind: 'fee', reason: 'min relay fee not met' } as const;
@@ -218,7 +218,7 @@ describe('a parent that pays too little', () => {
     ] as const);
     const failed = { rejection: { kind: 'transaction', reason: 'transaction failed' } as const, results };
     expect(processPackageResult(t.download, found, failed)).toEqual({ accepted: [], working: [] });
-    // The child waits on: another copy of its parent may do.
+    // The child stays, since another copy of its parent may be accepted.
     expect([t.orphanage.has(child.wtxid), t.download.receivedTx(1, parent).package]).toEqual([true, null]);
 
     const grandchild = childOf([child]);
@@ -240,7 +240,7 @@ describe('a parent that pays too little', () => {
     expect(t.recent.reconsiderable.contains(packageHash([parent.wtxid, child.wtxid]))).toBe(false);
   });
 
-  test('a copy of the child with another witness is another child', () => {
+  test('a child with another witness is another child', () => {
     const { t, parent, child } = family();
     const spoilt = parsed(withInput(child.tx, 0, { witness: [Uint8Array.of(1)] }));
     t.reject(spoilt, 'missing-inputs', 1);

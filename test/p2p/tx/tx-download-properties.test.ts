@@ -25,7 +25,7 @@ const KINDS: readonly TxRejectKind[] = [
 
 const peer = fc.nat(PEERS - 1);
 const tx = fc.nat(TXS.length - 1);
-/** Index of a kind of refusal, or null where the mempool takes it. */
+/** Index of a rejection kind, or null if the mempool accepts it. */
 const outcome: fc.Arbitrary<number | null> = fc.option(fc.nat(KINDS.length - 1), { nil: null });
 const step = fc.oneof(
   { weight: 5, arbitrary: fc.tuple(fc.constant('announce' as const), peer, tx, fc.boolean()) },
@@ -38,12 +38,12 @@ const step = fc.oneof(
   { weight: 1, arbitrary: fc.tuple(fc.constant('reconnect' as const), peer) },
 );
 
-test('never asks for what is there, nor twice at a time, and forgets peers that go', () => {
+test('TxDownload never requests known transactions, nor one twice at a time, and forgets disconnected peers', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 150, size: 'max' }), (steps) => {
       const t = new TestDownload();
       const { download } = t;
-      /** Requests that are not answered: by hash, whom. */
+      /** Unanswered requests: the peer by hash. */
       const asked = new Map<string, { peer: number; until: number }>();
       const connect = (of: number) => t.connect(of, { preferred: of % 2 === 0, wtxidRelay: of !== 3 });
       for (let of = 0; of < PEERS; of++) connect(of);
@@ -129,7 +129,7 @@ test('never asks for what is there, nor twice at a time, and forgets peers that 
             connect(action[1]);
           }
         }
-        // What has no request at the tracker is waited for no longer.
+        // An announcement without a request at the tracker is no longer awaited.
         for (const [id, { peer: of }] of asked)
           if (!t.tracker.getCandidatePeers(Uint8Array.fromHex(id)).includes(of)) asked.delete(id);
       }

@@ -3,7 +3,7 @@ import type { TxRejectKind } from '../../../src/consensus/rejection.ts';
 import type { ParsedBlock, ParsedTransaction } from '../../../src/primitives/block.ts';
 import { byTxid, byWtxid, childOf, madeUpTx, TestDownload } from './download-fixture.ts';
 
-describe('what is asked for when', () => {
+describe('request times and limits', () => {
   const delayOf = (info: object, by: typeof byTxid, others: object[] = []): number => {
     const t = new TestDownload();
     t.connect(1, info);
@@ -22,18 +22,18 @@ describe('what is asked for when', () => {
     }
   };
 
-  test('at once of a preferred peer, by its wtxid', () => {
+  test('a wtxid of a preferred peer is requested at once', () => {
     expect(delayOf({ preferred: true }, byWtxid)).toBe(0);
     expect(delayOf({ preferred: false }, byWtxid)).toBe(2000);
   });
 
-  test('by its txid later, where there are peers that announce wtxids', () => {
+  test('a txid is requested later if peers announce wtxids', () => {
     expect(delayOf({ preferred: true, wtxidRelay: false }, byTxid)).toBe(0);
     expect(delayOf({ preferred: true, wtxidRelay: false }, byTxid, [{ wtxidRelay: true }])).toBe(2000);
     expect(delayOf({ wtxidRelay: false }, byTxid, [{ wtxidRelay: true }])).toBe(4000);
   });
 
-  test('what peers announce wtxids is known, also when some have gone', () => {
+  test('the number of wtxid relay peers is correct after disconnections', () => {
     const t = new TestDownload();
     t.connect(1, { preferred: true, wtxidRelay: false });
     for (let times = 0; times < 2; times++) t.connect(2);
@@ -44,7 +44,7 @@ describe('what is asked for when', () => {
     expect(t.download.requestsToSend(1)).toEqual([byTxid(tx)]);
   });
 
-  test('what turns out to pay too little meanwhile is asked for all the same, for a child that may come', () => {
+  test('a transaction found to be below the minimum feerate is still requested for a possible child', () => {
     const t = new TestDownload();
     t.connect(1, { preferred: true });
     const tx = madeUpTx();
@@ -53,7 +53,7 @@ describe('what is asked for when', () => {
     expect(t.download.requestsToSend(1)).toEqual([byWtxid(tx)]);
   });
 
-  test('what has come is waited for no more, by whichever id it was asked for', () => {
+  test('a received transaction completes requests by both ids', () => {
     for (const by of [byTxid, byWtxid]) {
       const t = new TestDownload();
       for (const peer of [1, 2]) t.connect(peer, { preferred: true, wtxidRelay: false });
@@ -66,7 +66,7 @@ describe('what is asked for when', () => {
     }
   });
 
-  test('later of a peer that has a hundred requests to answer', () => {
+  test('a peer with a hundred requests in flight is asked later', () => {
     for (const relayPermission of [false, true]) {
       const t = new TestDownload();
       t.connect(1, { preferred: true, relayPermission });
@@ -79,7 +79,7 @@ describe('what is asked for when', () => {
     }
   });
 
-  test('no more than 5000 announcements of a peer are kept', () => {
+  test('at most 5,000 announcements of a peer are stored', () => {
     const t = new TestDownload();
     t.connect(1);
     t.connect(2, { relayPermission: true });
@@ -96,7 +96,7 @@ describe('what is asked for when', () => {
     expect([t.tracker.count(1), t.orphanage.count]).toEqual([5000, 0]);
   });
 
-  test('of another peer when a minute has passed, or the first does not have it', () => {
+  test('another peer is asked after a minute or a notfound', () => {
     const t = new TestDownload();
     for (const peer of [1, 2, 3]) t.connect(peer, { preferred: peer === 1, wtxidRelay: peer !== 3 });
     const tx = madeUpTx({ witness: false });
@@ -116,7 +116,7 @@ describe('what is asked for when', () => {
     expect(t.tracker.size).toBe(0);
   });
 
-  test('not of a peer that is none, and not what we have', () => {
+  test('nothing is requested from unknown peers, and no known transaction', () => {
     const t = new TestDownload();
     const [kept, confirmed, later] = [madeUpTx(), madeUpTx(), madeUpTx()];
     expect(t.download.addTxAnnouncement(1, byWtxid(later))).toBe(false);
@@ -129,13 +129,13 @@ describe('what is asked for when', () => {
     t.download.addTxAnnouncement(1, byWtxid(later));
     t.mempool.add(later.wtxid.toHex());
     expect([t.download.requestsToSend(1), t.tracker.size]).toEqual([[], 0]);
-    // After a reorg it may be wanted again.
+    // After a reorganization it may be requested again.
     t.download.blockDisconnected();
     expect(t.download.addTxAnnouncement(1, byWtxid(confirmed))).toBe(false);
   });
 });
 
-/** Of a transaction with a witness that fails: what is remembered, and what of it need not be announced again. */
+/** For a transaction with a witness that fails: the recorded ids, and the announcements that are skipped. */
 const BEHAVIOUR: Record<
   TxRejectKind,
   [txid: boolean, wtxid: boolean, reconsiderable: boolean, keep: boolean, txidKnown: boolean, wtxidKnown: boolean]
@@ -152,7 +152,7 @@ const BEHAVIOUR: Record<
   fee: [false, false, true, true, false, true],
 };
 
-describe('what is remembered of a transaction that was refused', () => {
+describe('records of a rejected transaction', () => {
   for (const [name, expected] of Object.entries(BEHAVIOUR))
     for (const witness of [true, false])
       test(`${name}, ${witness ? 'with' : 'without'} a witness`, () => {
@@ -177,7 +177,7 @@ describe('what is remembered of a transaction that was refused', () => {
             ? [txid, wtxid, poor, keep, txidKnown, wtxidKnown]
             : [wtxid, wtxid, poor, keep, wtxidKnown, wtxidKnown],
         );
-        // A child fails with a parent whose txid does.
+        // A child is rejected with a parent whose txid is.
         const child = childOf([parent]);
         t.reject(child, 'missing-inputs', 0);
         const hopeless = witness ? txid : wtxid;
@@ -190,7 +190,7 @@ describe('what is remembered of a transaction that was refused', () => {
         expect([rejected.contains(parent.wtxid), reconsiderable.contains(parent.wtxid)]).toEqual([false, false]);
       });
 
-  test('it is no longer wanted of others; of a witness that was taken off, it is', () => {
+  test('a rejected transaction is not requested from others, except after a stripped witness', () => {
     for (const [kind, left] of [
       ['policy', []],
       ['witness-stripped', [2]],
@@ -205,7 +205,7 @@ describe('what is remembered of a transaction that was refused', () => {
     }
   });
 
-  test('where no witness could help, it is not wanted by its txid either', () => {
+  test('a transaction that no witness can fix is not requested by its txid either', () => {
     const t = new TestDownload();
     t.connect(1, { wtxidRelay: false });
     const tx = madeUpTx();
@@ -214,7 +214,7 @@ describe('what is remembered of a transaction that was refused', () => {
     expect(t.tracker.size).toBe(0);
   });
 
-  test('the same from two peers at once: the second copy is no fault', () => {
+  test('a second copy of an accepted transaction is no fault', () => {
     const t = new TestDownload();
     const tx = madeUpTx();
     t.accept(tx);
