@@ -61,14 +61,17 @@ const AUTH: DatabaseKind = {
   schema: SCHEMA,
   version: 2,
   upgrades: { 1: addWalletsAndChainedAudit },
-  // A key that was issued, and the record of a spend, must survive a power cut.
+  // An issued key and the record of a spend must survive a power failure.
   durable: true,
   pragmas: ['foreign_keys = ON'],
   whenDamaged: (path) =>
     `restore a copy of it, or move ${path} away, with the audit log in it: the node then writes a new initial.key, and all other keys must be issued again`,
 };
 
-/** Opens auth.db; creates the file where there is none, readable for the owner alone. Throws OperatorError on a newer schema. */
+/**
+ * Opens auth.db, and creates it where it does not exist, readable only for its owner. Throws OperatorError on a newer
+ * schema.
+ */
 export function openAuthDatabase(path: string): Database {
   return openDatabase(path, AUTH, null);
 }

@@ -3,7 +3,7 @@ import { closeDatabase } from '../storage/database.ts';
 import { AuditStore } from './audit/audit-store.ts';
 import { openAuthDatabase } from './auth-database.ts';
 
-/** A key as auth.db holds it: everything but its secret. Times are Unix seconds. */
+/** A key as auth.db holds it, without its secret. Times are Unix seconds. */
 export interface KeyRecord {
   readonly id: string;
   readonly label: string;
@@ -14,7 +14,7 @@ export interface KeyRecord {
   /** Subnets; null allows every address. */
   readonly allowedIps: readonly string[] | null;
   readonly rate: { readonly perSecond: number; readonly burst: number } | null;
-  /** Names of the wallets that the key may use; null allows every wallet. */
+  /** Names of the wallets that the key may use; null allows all wallets. */
   readonly wallets: readonly string[] | null;
   readonly lastUsedAt: number | null;
 }
@@ -22,12 +22,12 @@ export interface KeyRecord {
 /** The members of a key that can be changed. */
 export type KeyChanges = Partial<Pick<KeyRecord, 'label' | 'scopes' | 'expiresAt' | 'allowedIps' | 'rate' | 'wallets'>>;
 
-/** One of the secrets that stand for a key: two are valid while it is being rotated. */
+/** One of the secrets of a key: two are valid during a rotation. */
 export interface KeySecret {
   readonly keyId: string;
   /** SHA-256, 32 bytes. */
   readonly hash: Uint8Array;
-  /** Unix seconds; null as long as the key itself. */
+  /** Unix seconds; null while the key itself is valid. */
   readonly validUntil: number | null;
 }
 
@@ -44,7 +44,7 @@ interface KeyRow {
   wallets: string | null;
 }
 
-/** auth.db: API keys and the audit log. The running node and the key commands may have it open at the same time. */
+/** auth.db: API keys and the audit log. The running node and the key commands may open it at the same time. */
 export class AuthStore {
   readonly audit: AuditStore;
   readonly #db: Database;
@@ -54,7 +54,10 @@ export class AuthStore {
   readonly #secrets;
   readonly #touch;
 
-  /** Creates the file where there is none, readable for the owner alone. Throws OperatorError on a newer schema. */
+  /**
+   * Opens the file, and creates it where it does not exist, readable only for its owner. Throws OperatorError on a
+   * newer schema.
+   */
   constructor(path: string) {
     this.#db = openAuthDatabase(path);
     this.audit = new AuditStore(this.#db);
@@ -69,17 +72,20 @@ export class AuthStore {
     );
   }
 
-  /** Changes whenever another connection has committed; not by what this one writes. */
+  /** A number that changes when another connection commits, but not when this one does. */
   dataVersion(): number {
     return this.#dataVersion.get()!.data_version;
   }
 
-  /** Changes with every change of a key or a secret, whichever connection wrote it; not with last use and audit rows. */
+  /**
+   * A number that changes with every change of a key or a secret by any connection, but not with last uses and audit
+   * rows.
+   */
   keysVersion(): number {
     return this.#keysVersion.get()!.version;
   }
 
-  /** All keys, the revoked and expired ones too, oldest first. */
+  /** Returns all keys, oldest first, including revoked and expired ones. */
   keys(): KeyRecord[] {
     return this.#keys.all().map((row) => ({
       id: row.id,
@@ -101,12 +107,12 @@ export class AuthStore {
       .map(({ key_id, hash, valid_until }) => ({ keyId: key_id, hash, validUntil: valid_until }));
   }
 
-  /** Runs `work` in one transaction, which holds the write lock from its beginning. */
+  /** Runs `work` in one transaction that holds the write lock from its beginning. */
   transaction<T>(work: () => T): T {
     return this.#db.transaction(work).immediate();
   }
 
-  /** Throws when there is a key with that id. */
+  /** Throws when a key with that id exists. */
   createKey(record: KeyRecord, secret: Uint8Array): void {
     this.transaction(() => {
       this.#db
@@ -131,14 +137,17 @@ export class AuthStore {
     });
   }
 
-  /** Gives a key another secret; the ones it has stay valid until `oldValidUntil`; those ended by `endedBy` go. False when there is no such key. */
+  /**
+   * Adds a secret to a key. Its present secrets stay valid until `oldValidUntil`; those that ended by `endedBy` are
+   * deleted. Returns false for an unknown id.
+   */
   rotateKey(id: string, secret: Uint8Array, oldValidUntil: number, endedBy = 0): boolean {
     return this.transaction(() => {
       if (!this.#has(id)) return false;
       this.#db
         .query('UPDATE key_secrets SET valid_until = min(coalesce(valid_until, ?2), ?2) WHERE key_id = ?1')
         .run(id, oldValidUntil);
-      // Those that ended before can never be valid again.
+      // Secrets that have ended can never become valid again.
       this.#db.query('DELETE FROM key_secrets WHERE key_id = ? AND valid_until <= ?').run(id, endedBy);
       this.#addSecret(id, secret);
       this.#bumpVersion();
@@ -146,12 +155,12 @@ export class AuthStore {
     });
   }
 
-  /** False when there is no such key; a key revoked before keeps its time. */
+  /** Returns false for an unknown id. A key that was revoked before keeps its time. */
   revokeKey(id: string, at: number): boolean {
     return this.transaction(() => this.#set(id, 'revoked_at = coalesce(revoked_at, ?)', at));
   }
 
-  /** Changes the members that are given. False when there is no such key. */
+  /** Changes the given members. Returns false for an unknown id. */
   changeKey(id: string, changes: KeyChanges): boolean {
     const { label, scopes, expiresAt, allowedIps, rate, wallets } = changes;
     return this.transaction(() => {
@@ -166,7 +175,7 @@ export class AuthStore {
     });
   }
 
-  /** Notes when keys were last used. Not worth waiting for the disk. */
+  /** Records when keys were last used, without waiting for the disk. */
   touch(lastUsed: ReadonlyMap<string, number>): void {
     this.#db.run('PRAGMA synchronous = NORMAL');
     try {

@@ -23,37 +23,37 @@ import { type IssuedTicket, type TicketOwner, Tickets } from './tickets.ts';
 
 const STATIC_KEY_MIN = 16;
 const STATIC_KEY_ADVISED = 32;
-/** Another process's change of a key is seen within two of these. */
+/** Interval of checks for key changes by other processes, which take effect within two of these. */
 const REFRESH_MS = 1000;
 const REFRESHES_PER_FLUSH = 60;
 
 const STATIC_PRINCIPAL: Principal = { ...ANONYMOUS, kind: 'static', id: 'static', scopes: new Set(SCOPES) };
 
-/** Why a request is refused. */
+/** The reason why a request is refused. */
 export interface Refusal {
   readonly ok: false;
   readonly error: ApiError;
 }
 
-/** Who a request comes from, or why it is refused. */
+/** The principal of a request, or the reason why it is refused. */
 export type Authentication =
   | { readonly ok: true; readonly principal: Principal; readonly bucket: TokenBucket | null }
   | Refusal;
 
-/** Where credentials come from. */
+/** The source of credentials. */
 export interface Caller {
   readonly ip: string;
-  /** Its signal aborts when the client leaves. */
+  /** Its signal aborts when the client disconnects. */
   readonly request: Pick<Request, 'signal'>;
 }
 
 export interface AuthCounters {
   authFailure(kind: 'missing' | 'bearer' | 'basic' | 'ticket' | 'ip'): void;
-  /** A password that was not known to be right already. */
+  /** Counts a password that was not known to be right. */
   password(result: 'right' | 'wrong' | 'dropped'): void;
 }
 
-/** Decides who asks: bearer keys, the static key, and HTTP Basic where it is allowed. */
+/** Authenticates requests: API keys, the static key, and HTTP Basic where it is enabled. */
 export class Authenticator {
   readonly #options: ApiOptions;
   readonly #log: Log;
@@ -64,7 +64,7 @@ export class Authenticator {
   readonly #passwords: PasswordGate<Principal>;
   readonly #tickets: Tickets;
   readonly #onKeysChanged = new Set<() => void>();
-  /** Requests that take long, which end with the rights of their key. */
+  /** Long requests, which end when their key loses its rights. */
   readonly followers = new KeyFollowers((principal, ip) => this.standing(principal, ip));
   #open: {
     readonly store: AuthStore;
@@ -72,7 +72,7 @@ export class Authenticator {
     readonly timer: ReturnType<typeof setInterval>;
   } | null = null;
 
-  /** Throws OperatorError when the static key or an rpcauth line is unusable. */
+  /** Throws OperatorError when the static key or an rpcauth line cannot be used. */
   constructor(options: ApiOptions, log: Log, clock: Clock, counters: AuthCounters) {
     this.#options = options;
     this.#log = log;
@@ -90,7 +90,7 @@ export class Authenticator {
       log.warn(`OBVERSE_API_KEY is shorter than ${STATIC_KEY_ADVISED} characters and may be guessed`);
   }
 
-  /** Opens auth.db and writes the cookie. Returns where a first key was written, or null when there was one already. */
+  /** Opens auth.db and writes the cookie. Returns the file of a newly created first key, or null when a key exists. */
   open(): { initialKeyFile: string } | null {
     const { networkDir, extraCookieFiles, auth } = this.#options;
     const store = new AuthStore(join(networkDir, 'auth.db'));
@@ -110,7 +110,7 @@ export class Authenticator {
     return written === null ? null : { initialKeyFile: written };
   }
 
-  /** Sends the refusals that wait. Every password is refused from now on, unless it was right before. */
+  /** Sends the pending refusals. From now on only passwords that were right before are accepted. */
   stopWaiting(): void {
     this.#passwords.close();
   }
@@ -125,18 +125,18 @@ export class Authenticator {
     this.#basic.removeCookie();
   }
 
-  /** null before the node is attached. */
+  /** null until the node is attached. */
   get store(): AuthStore | null {
     return this.#open?.store ?? null;
   }
 
-  /** Management of keys; each change is to be followed by `keysChanged`. Throws ApiError before the node is attached. */
+  /** Management of keys; call `keysChanged` after each change. Throws ApiError until the node is attached. */
   get keys(): KeyAdmin {
     const store = this.#open?.store ?? fail('warming_up', 'the node is starting');
     return new KeyAdmin({ store, networkDir: this.#options.networkDir, now: () => unixSeconds(this.#clock) });
   }
 
-  /** Whether initial.key holds a secret that is valid, for the metrics; before the node is attached, whether it is there. */
+  /** Whether initial.key holds a valid secret, for the metrics; whether the file exists, until the node is attached. */
   get hasInitialKeyFile(): boolean {
     const { networkDir } = this.#options;
     return this.#open
@@ -144,19 +144,22 @@ export class Authenticator {
       : existsSync(initialKeyFile(networkDir));
   }
 
-  /** To be called after `store` was used to change a key. */
+  /** Applies changes that were made through `store`. */
   keysChanged(): void {
     this.#open?.keyring.reload();
     this.#keysChecked();
   }
 
-  /** Called about once a second, since keys also expire. Returns the function that ends it. */
+  /** Calls the listener about once a second, since keys also expire. Returns a function that unsubscribes it. */
   onKeysChecked(listener: () => void): () => void {
     this.#onKeysChanged.add(listener);
     return () => this.#onKeysChanged.delete(listener);
   }
 
-  /** A caller that was admitted, as it would be admitted now; a reason where it would be refused. */
+  /**
+   * Returns the present principal of a caller that was authenticated earlier, or the reason why it would be refused
+   * now.
+   */
   standing(principal: Principal, ip: string): Standing {
     if (principal.kind !== 'key') return principal;
     const match = this.#open?.keyring.current(principal.id, principal.secretId, ip);
@@ -164,26 +167,26 @@ export class Authenticator {
     return match.ipRefused ? 'ip_refused' : match.principal;
   }
 
-  /** Whether what is stored for somebody of this id is still somebody's: a key that is not revoked, or the static one. */
+  /** Whether stored items of this id still have an owner: a key that is not revoked, or the static key. */
   isOwner(id: string): boolean {
     return id === STATIC_PRINCIPAL.id || this.#open?.keyring.isKept(id) === true;
   }
 
-  /** Throws ApiError where too many tickets are open. */
+  /** Throws ApiError when too many tickets are open. */
   issueTicket(principal: Principal): IssuedTicket {
     return this.#tickets.issue(principal);
   }
 
-  /** Checks a ticket; `take` uses it up, and is to be called when nothing else can refuse its bearer. */
+  /** Checks a ticket. `take` uses it up; it is called when no later check can refuse the request. */
   ticket(text: string, ip: string): { readonly result: Authentication; take(): void } {
     const ticket = this.#tickets.find(text);
-    // As the key is now: it may have lost scopes since, and one that is bound to addresses stays so.
+    // The rights are those of the key now: it may have lost scopes since, and its address restriction still applies.
     const match = ticket && this.#currentOf(ticket.owner, ip);
     if (!match) return { result: this.#refuse('ticket', ip), take() {} };
     return { result: this.#admitted(match), take: () => ticket.take() };
   }
 
-  /** `authorization` is the header's value; `basicClient` is null where HTTP Basic is not allowed. */
+  /** `authorization` is the value of the header; `basicClient` is null where HTTP Basic is disabled. */
   authenticate(authorization: string | null, caller: Caller, basicClient: Client | null): MaybePromise<Authentication> {
     if (authorization === null) return this.#refuse('missing', null);
     const [, scheme, credentials] = /^(\S+) +(\S+) *$/.exec(authorization) ?? [];
@@ -197,13 +200,13 @@ export class Authenticator {
     return this.#refuse('bearer', caller.ip);
   }
 
-  /** Checks one key, however it was brought. */
+  /** Checks one key from a header or a subprotocol. */
   bearer(text: string, caller: Caller): MaybePromise<Authentication> {
     const { staticKey } = this.#options.auth;
     const match = this.#open?.keyring.match(text, caller.ip);
     if (match) return this.#admitted(match);
     const compare = () => (staticKey !== null && equalSecret(text, staticKey) ? STATIC_PRINCIPAL : null);
-    // 256 random bits cannot be guessed; OBVERSE_API_KEY may have this form, too.
+    // 256 random bits cannot be guessed. OBVERSE_API_KEY may have this form as well.
     if (parseKey(text)) {
       const principal = compare();
       return principal ? admit(principal) : this.#refuse('bearer', caller.ip);
@@ -215,12 +218,12 @@ export class Authenticator {
   #checkBasic(credentials: BasicCredentials, caller: Caller, client: Client): MaybePromise<Authentication> {
     const { user, password } = credentials;
     const compare = () => this.#basic.check(credentials, client);
-    // The cookie is right for local clients alone, so remote ones must not share their result.
+    // Only local clients may use the cookie, so remote clients must not share their result.
     const text = `basic ${client.isLocal() ? 'local' : 'remote'} ${user}:${password}`;
     return this.#checkPassword('basic', { user, text, compare }, caller);
   }
 
-  /** A null guess is refused without a comparison, and as slowly. */
+  /** A null attempt is refused without a comparison, and after the same delay. */
   #checkPassword(
     kind: 'bearer' | 'basic',
     guess: Pick<Attempt<Principal>, 'user' | 'text' | 'compare'> | null,
@@ -251,8 +254,8 @@ export class Authenticator {
   }
 
   /**
-   * A request without credentials is no attempt, so only one with wrong ones counts against its address. `unchecked`
-   * ones were not compared, for too many came.
+   * Only wrong credentials count against an address; a request without credentials does not. `unchecked` passwords were
+   * not compared because too many came.
    */
   #refuse(kind: 'missing' | 'bearer' | 'basic' | 'ticket', ip: string | null, unchecked = false): Refusal {
     this.#counters.authFailure(kind);
@@ -267,7 +270,7 @@ export class Authenticator {
     );
   }
 
-  /** The key in initial.key has all scopes, never expires, and lies on the disk in clear. */
+  /** The key in initial.key has all scopes, never expires, and is stored in clear text. */
   #reportInitialKey(store: AuthStore): void {
     const found = initialKeyOf(this.#options.networkDir, store, unixSeconds(this.#clock));
     if (found === null) return;
@@ -312,7 +315,7 @@ function refusal(error: ApiError): Refusal {
   return { ok: false, error };
 }
 
-/** The same refusal, after which the connection ends. */
+/** Returns the same refusal with an instruction to close the connection. */
 function closing({ failure, message, details, headers }: ApiError): ApiError {
   return new ApiError(failure, message, details, { ...headers, connection: 'close' });
 }

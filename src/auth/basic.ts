@@ -13,7 +13,7 @@ const RPCAUTH = /^([^:]+):([^:$]+)\$([0-9a-fA-F]{64})$/;
 
 const encoder = new TextEncoder();
 
-/** Compares texts of any length in a time that tells nothing about where they differ. */
+/** Compares texts of any length in a time that does not depend on where they differ. */
 export function equalSecret(a: string, b: string): boolean {
   return timingSafeEqual(sha256(encoder.encode(a)), sha256(encoder.encode(b)));
 }
@@ -24,7 +24,7 @@ interface Login {
   readonly principal: Principal;
 }
 
-/** HTTP Basic for clients of Bitcoin Core: the cookie file of this start, and the users of `rpcauth` lines. */
+/** HTTP Basic for clients of Bitcoin Core: the cookie of this start, and the users of `rpcauth` lines. */
 export class BasicAuth {
   readonly #logins = new Map<string, Login>();
   readonly #cookiePrincipal: Principal;
@@ -56,7 +56,7 @@ export class BasicAuth {
     }
   }
 
-  /** Makes a new password and writes it where bitcoin-cli looks; readable for the owner alone. */
+  /** Creates a password and writes it to the cookie files, readable only for their owner. */
   writeCookie(files: readonly string[]): void {
     const password = randomBytes(32).toString('hex');
     this.#cookie = { password, files };
@@ -65,27 +65,29 @@ export class BasicAuth {
     }
   }
 
-  /** Removes the cookie files that are still ours. */
+  /** Removes the cookie files that this process wrote. */
   removeCookie(): void {
     for (const file of this.#cookie?.files ?? []) {
       try {
         if (readFileSync(file, 'utf8') === `${COOKIE_USER}:${this.#cookie!.password}`) rmSync(file);
       } catch {
-        // Somebody removed it already.
+        // The file was removed already.
       }
     }
     this.#cookie = null;
   }
 
-  /** Null for a wrong password or an unknown user. The cookie is for clients on this host. */
+  /**
+   * Returns the principal; null for a wrong password or an unknown user. Only clients on this host may use the cookie.
+   */
   check({ user, password }: BasicCredentials, client: Client): Principal | null {
     if (user === COOKIE_USER) {
       if (!this.#cookie || !equalSecret(password, this.#cookie.password) || !client.isLocal()) return null;
       return this.#cookiePrincipal;
     }
-    const login = this.#logins.get(user) ?? NOBODY;
+    const login = this.#logins.get(user) ?? UNKNOWN_USER;
     const given = createHmac('sha256', login.salt).update(password).digest();
-    return timingSafeEqual(given, login.hash) && login !== NOBODY ? login.principal : null;
+    return timingSafeEqual(given, login.hash) && login !== UNKNOWN_USER ? login.principal : null;
   }
 }
 
@@ -95,15 +97,15 @@ export interface BasicCredentials {
   readonly password: string;
 }
 
-/** `credentials` is what follows `Basic `. */
+/** `credentials` is the text behind `Basic `. */
 export function readBasic(credentials: string): BasicCredentials {
   const text = Buffer.from(credentials, 'base64').toString('utf8');
   const colon = text.indexOf(':');
   return { user: text.slice(0, Math.max(colon, 0)), password: text.slice(colon + 1) };
 }
 
-/** Compared against for an unknown user, so that the time does not reveal which users there are. */
-const NOBODY: Login = {
+/** An unknown user is compared with this login, so that the time does not reveal which users exist. */
+const UNKNOWN_USER: Login = {
   salt: '0123456789abcdef',
   hash: new Uint8Array(32),
   principal: ANONYMOUS,

@@ -1,23 +1,23 @@
 import { inSubnet, isLoopback, parseIp, parseSubnet, type Subnet } from '../http/ip.ts';
 import type { ProxyHeader } from '../http/options.ts';
 
-/** Where a request comes from. */
+/** The source of a request. */
 export interface Client {
-  /** `unknown` when a trusted proxy names no address that can be read. */
+  /** `unknown` when a trusted proxy names no readable address. */
   readonly ip: string;
-  /** Whether it comes from this host itself, through no proxy. */
+  /** Whether the request comes from this host itself, and through no proxy. */
   isLocal(): boolean;
 }
 
 const UNKNOWN = 'unknown';
-/** Proxies in a row; a client behind more of them is unknown. */
+/** Maximum number of proxies in a row; a client behind more of them is unknown. */
 const MAX_HOPS = 32;
 const MAX_ENTRY = 64;
 const MAX_FORWARDED = 4096;
-/** Headers that proxies add. A client that sends one itself only loses what is granted to local clients. */
+/** Headers that proxies add. A client that sends one itself only loses the privileges of local clients. */
 const PROXY_HEADERS = ['x-forwarded-for', 'forwarded', 'x-real-ip', 'via'];
 
-/** Finds the client of a request: the other end of the connection, or whom a trusted proxy names there. */
+/** Finds the address of a client: the other end of the connection, or the address that a trusted proxy names. */
 export class ClientAddresses {
   readonly #trusted: readonly Subnet[];
   readonly #header: ProxyHeader;
@@ -43,10 +43,10 @@ export class ClientAddresses {
     };
   }
 
-  /** The last address that is no trusted proxy: what stands before it was written by the client. */
+  /** Returns the last address that is not a trusted proxy. The client may have forged everything before it. */
   #forwardedFor(peer: string, headers: Headers): string {
     const value = headers.get(this.#header);
-    // The proxy itself asks, or something beside it.
+    // The request comes from the proxy itself.
     if (value === null) return peer;
     let client = peer;
     let hops = 0;
@@ -60,12 +60,12 @@ export class ClientAddresses {
   }
 }
 
-/** IPv4 without the prefix it has on a socket that serves both. */
+/** Returns an IPv4 address without the prefix that it has on a dual-stack socket. */
 function plainAddress(ip: string): string {
   return ip.startsWith('::ffff:') && parseIp(ip)?.length === 4 ? ip.slice(7) : ip;
 }
 
-/** Without port and brackets; null where the text is no IP address. */
+/** Returns the address without port and brackets; null where the text is not an IP address. */
 function addressOf(text: string): string | null {
   if (text.length > MAX_ENTRY) return null;
   const bracketed = /^\[([^\]]+)\](?::[0-9]{1,5})?$/.exec(text)?.[1];
@@ -73,7 +73,9 @@ function addressOf(text: string): string | null {
   return parseIp(bare) ? plainAddress(bare) : null;
 }
 
-/** Entries of a comma-separated list, last first. Lazy: the caller stops at the first untrusted one. */
+/**
+ * Yields the entries of a comma-separated list, last first. It is lazy: the caller stops at the first untrusted entry.
+ */
 function* entriesFromLast(list: string): Generator<string> {
   for (let end = list.length; end >= 0; ) {
     const comma = end === 0 ? -1 : list.lastIndexOf(',', end - 1);
@@ -85,7 +87,10 @@ function* entriesFromLast(list: string): Generator<string> {
 const FORWARDED_PAIR =
   /[ \t]*([!#$%&'*+.^_`|~0-9A-Za-z-]+)=(?:([!#$%&'*+.^_`|~0-9A-Za-z-]+)|"((?:[^"\\]|\\.)*)")[ \t]*([;,]|$)/y;
 
-/** `for` of each element of RFC 7239, the last one first; null for one without, and alone for a malformed header. */
+/**
+ * Returns `for` of each element of RFC 7239, last first; null for an element without it, and a single null for a
+ * malformed header.
+ */
 function forwardedFromLast(value: string): readonly (string | null)[] {
   if (value.length > MAX_FORWARDED) return [null];
   const clients: (string | null)[] = [];
@@ -93,7 +98,7 @@ function forwardedFromLast(value: string): readonly (string | null)[] {
   FORWARDED_PAIR.lastIndex = 0;
   for (;;) {
     const pair = FORWARDED_PAIR.exec(value);
-    // Quotes that do not match could hide an element that a proxy added.
+    // Unbalanced quotes could hide an element that a proxy added.
     if (!pair) return [null];
     const [, name, token, quoted, separator] = pair;
     if (name!.toLowerCase() === 'for') client = token ?? quoted!.replaceAll(/\\(.)/g, '$1');

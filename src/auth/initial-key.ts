@@ -6,12 +6,12 @@ import type { AuthStore, KeyRecord, KeySecret } from './auth-store.ts';
 import { isAdminKey } from './issue-key.ts';
 import { type KeyParts, makeKey, parseKey, secretHash } from './key.ts';
 
-/** The file initial.key, and what should happen to it. */
+/** The state of the file initial.key. */
 export interface InitialKey {
   readonly file: string;
   /** null where the file holds no key. */
   readonly keyId: string | null;
-  /** Another key with the scope admin is valid: the file and its key can go. */
+  /** Whether the file can be removed: another key with the scope admin is valid. */
   readonly removable: boolean;
 }
 
@@ -19,11 +19,11 @@ export function initialKeyFile(networkDir: string): string {
   return join(networkDir, 'initial.key');
 }
 
-/** On the first start of a node without any key: makes one with all scopes and writes it to initial.key (0600). */
+/** Creates a key with all scopes on the first start of a node without any key, and writes it to initial.key (0600). */
 export function issueInitialKey(store: AuthStore, networkDir: string, now: number): string {
   const file = initialKeyFile(networkDir);
   const { text, parts } = makeKey();
-  // The file first: a crash in between leaves no key in the store, and the next start writes both again.
+  // The file is written first: after a crash in between, the store holds no key, and the next start writes both again.
   writeFileSync(file, `${text}\n`, { mode: 0o600 });
   const record: KeyRecord = {
     id: parts.id,

@@ -21,7 +21,10 @@ const MAX_RATE = 1_000_000;
 /** Control characters would let a label rewrite a terminal. */
 const LABEL = /^\P{Cc}*$/u;
 
-/** Makes a key and stores its hash; `key` is shown this once. Throws OperatorError on what a key cannot have. */
+/**
+ * Creates a key and stores its hash; `key` is returned only here. Throws OperatorError for members that a key cannot
+ * have.
+ */
 export function issueKey(store: AuthStore, request: NewKey, now: number): { key: string; record: KeyRecord } {
   checkKey(request);
   const { text, parts } = makeKey();
@@ -41,7 +44,7 @@ export function issueKey(store: AuthStore, request: NewKey, now: number): { key:
   return { key: text, record };
 }
 
-/** Throws OperatorError with what is wrong, and what is allowed. */
+/** Throws OperatorError that names the wrong value and the allowed ones. */
 export function checkKey({ label, scopes, allowedIps = null, rate = null, wallets = null }: NewKey): void {
   if ([...label].length > MAX_LABEL || !LABEL.test(label))
     throw new OperatorError(`a label has at most ${MAX_LABEL} characters and no control characters`);

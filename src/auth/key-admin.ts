@@ -6,7 +6,7 @@ import { makeKey, secretHash } from './key.ts';
 
 export type KeyProblem = 'unknown' | 'invalid' | 'revoked' | 'last_admin' | 'too_many';
 
-/** A change of keys that is refused; the message says why, and what to do. */
+/** A change of keys is refused. The message gives the reason and the remedy. */
 export class KeyError extends OperatorError {
   readonly problem: KeyProblem;
 
@@ -16,7 +16,7 @@ export class KeyError extends OperatorError {
   }
 }
 
-/** A key right after it was made, or given another secret; `key` is shown this once. */
+/** A newly created key or secret; `key` is shown only this once. */
 export interface IssuedKey {
   readonly key: string;
   readonly record: KeyRecord;
@@ -24,17 +24,17 @@ export interface IssuedKey {
 
 export interface KeyAdminOptions {
   readonly store: AuthStore;
-  /** Where initial.key may lie. */
+  /** The directory that may hold initial.key. */
   readonly networkDir: string;
   /** Unix seconds. */
   now(): number;
 }
 
 const MAX_KEYS = 10_000;
-/** Secrets of one key that are valid at a time. */
+/** Maximum number of valid secrets of one key. */
 const MAX_SECRETS = 8;
 
-/** Every change of keys, for the command line and for JSON-RPC. Throws KeyError. */
+/** All changes of keys, for the command line and for JSON-RPC. Throws KeyError. */
 export class KeyAdmin {
   readonly #options: KeyAdminOptions;
 
@@ -85,7 +85,7 @@ export class KeyAdmin {
     return rotated;
   }
 
-  /** Revokes a key for good, and removes initial.key where that held it. */
+  /** Revokes a key permanently, and removes initial.key where it holds that key. */
   revoke(id: string, { force }: { readonly force: boolean }): KeyRecord {
     const { store, networkDir } = this.#options;
     const record = store.transaction(() => {
@@ -113,7 +113,7 @@ export class KeyAdmin {
     });
   }
 
-  /** Whether a key is the only one with the scope admin that is valid now. */
+  /** Whether no other key with the scope admin is valid now. */
   isLastAdmin(key: KeyRecord): boolean {
     const now = this.#options.now();
     return isAdminKey(key, now) && !this.list().some((other) => other.id !== key.id && isAdminKey(other, now));
@@ -135,13 +135,13 @@ export class KeyAdmin {
   }
 }
 
-/** A key as JSON shows it, without its secret. */
+/** Returns a key as JSON without its secret. */
 export function keyView(record: KeyRecord) {
   const { id, label, scopes, createdAt, expiresAt, allowedIps, rate, wallets, lastUsedAt, revokedAt } = record;
   return { id, label, scopes, createdAt, expiresAt, allowedIps, rate, wallets, lastUsedAt, revokedAt };
 }
 
-/** A key as JSON shows it once, with its secret. `key` is null where the secret was written elsewhere. */
+/** Returns a new key as JSON with its secret. `key` is null where the secret was written to a file. */
 export function issuedKeyView(key: string | null, record: KeyRecord) {
   const { id, label, scopes, createdAt, expiresAt, allowedIps, rate, wallets } = record;
   return { id, key, label, scopes, createdAt, expiresAt, allowedIps, rate, wallets };
@@ -164,7 +164,7 @@ function unique(scopes: readonly string[]): string[] {
   return [...new Set(scopes)];
 }
 
-/** A mistyped id may be a whole key, whose secret must not be shown. */
+/** A mistyped id may be a whole key, whose secret must not appear in an error. */
 function shown(id: string): string {
   return /^[a-z2-7]{1,16}$/.test(id) ? id : 'of that id';
 }

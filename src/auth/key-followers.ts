@@ -3,7 +3,7 @@ import { ApiError } from '../http/errors.ts';
 import type { Principal } from '../http/principal.ts';
 import { hasScope, type Scope } from '../http/scopes.ts';
 
-/** A caller that was admitted before, as it would be admitted now, or why it would be refused. */
+/** The present principal of a caller that was authenticated earlier, or the reason why it would be refused now. */
 export type Standing = Principal | 'key_invalid' | 'ip_refused';
 
 interface Follower {
@@ -13,7 +13,7 @@ interface Follower {
   readonly abort: AbortController;
 }
 
-/** Requests checked against their key again: those that wait or take long whenever keys may have changed. */
+/** Long and waiting requests, which are checked again whenever keys may have changed. */
 export class KeyFollowers {
   readonly #standing: (principal: Principal, ip: string) => Standing;
   readonly #followers = new Set<Follower>();
@@ -22,15 +22,17 @@ export class KeyFollowers {
     this.#standing = standing;
   }
 
-  /** `scope` is what the request needs. The number of followers is bounded by the requests that may run. */
+  /**
+   * `scope` is the scope that the request needs. The number of followers is bounded by the number of parallel requests.
+   */
   follow(principal: Principal, ip: string, scope: Scope): Following {
     const follower = { principal, ip, scope, abort: new AbortController() };
-    // Only keys can change while the node runs.
+    // Other principals cannot change while the node runs.
     if (principal.kind === 'key') this.#followers.add(follower);
     return { signal: follower.abort.signal, end: () => this.#followers.delete(follower) };
   }
 
-  /** Throws ApiError where the caller, admitted before, may no longer make a request that needs `scope`. */
+  /** Throws ApiError where a caller that was authenticated earlier may no longer make a request that needs `scope`. */
   require(principal: Principal, ip: string, scope: Scope): void {
     const standing = this.#standing(principal, ip);
     const error = standing === principal ? null : refusalOf(standing, { principal, scope });
@@ -57,13 +59,13 @@ function refusalOf(standing: Standing, { principal, scope }: Pick<Follower, 'pri
 
 export const WALLETS_CHANGED = 'the wallets of the key have changed';
 
-/** Whether a wallet that was allowed no longer is. */
+/** Whether a wallet that was allowed before is not allowed now. */
 export function narrowsWallets({ wallets: before }: Principal, { wallets: now }: Principal): boolean {
   if (now === null) return false;
   return before === null || [...before].some((name) => !now.has(name));
 }
 
-/** Whether a scope that was granted no longer is. */
+/** Whether a scope that was granted before is not granted now. */
 export function narrowsScopes({ scopes: before }: Principal, { scopes: now }: Principal): boolean {
   return [...before].some((scope) => !hasScope(now, scope) && !(scope === 'wallet' && coversWallet(now)));
 }

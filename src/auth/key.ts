@@ -8,31 +8,31 @@ const ID_BYTES = 7;
 const SECRET_BYTES = 32;
 
 export interface KeyParts {
-  /** Public: it names the key in lists and logs. */
+  /** The public part, which identifies the key in lists and logs. */
   readonly id: string;
   readonly secret: string;
 }
 
-/** Null when the text is no key, or its check part shows a typing error. */
+/** Returns null when the text is not a key, or its checksum reveals a typing error. */
 export function parseKey(text: string): KeyParts | null {
   const match = FORMAT.exec(text);
   if (!match || checkPart(match[1]!) !== match[4]) return null;
   return { id: match[2]!, secret: match[3]! };
 }
 
-/** A new key's text, for a new id or for another secret of a known one. */
+/** Returns the text of a new key, for a new id or for another secret of a known one. */
 export function makeKey(id: string = base32(randomBytes(ID_BYTES)).slice(0, 10)): { text: string; parts: KeyParts } {
   const secret = base32(randomBytes(SECRET_BYTES));
   const body = `obv1_${id}_${secret}`;
   return { text: body + checkPart(body), parts: { id, secret } };
 }
 
-/** What is stored of a secret. It holds 256 random bits, so a slow hash would add nothing. */
+/** Returns the stored hash of a secret. A secret has 256 random bits, so a slow hash would add nothing. */
 export function secretHash(secret: string): Uint8Array {
   return sha256(new TextEncoder().encode(secret));
 }
 
-/** The first 30 bits of SHA-256 over all that stands before it. */
+/** Returns the first 30 bits of the SHA-256 of `body`. */
 function checkPart(body: string): string {
   return base32(sha256(new TextEncoder().encode(body))).slice(0, 6);
 }

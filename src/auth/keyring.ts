@@ -19,22 +19,22 @@ interface LoadedKey {
   readonly subnets: readonly Subnet[] | null;
   readonly bucket: TokenBucket | null;
   readonly secrets: readonly LoadedSecret[];
-  /** The record that was loaded, to see whether a reload changed it. */
+  /** The loaded record, which shows whether a reload changed the key. */
   readonly source: string;
 }
 
 export interface KeyMatch {
   readonly principal: Principal;
   readonly bucket: TokenBucket | null;
-  /** The key is right, but not for this address. */
+  /** Whether the key is valid, but not for this address. */
   readonly ipRefused: boolean;
 }
 
 const DUMMY_HASH = new Uint8Array(32);
-/** Bytes of a secret's hash that name the secret. */
+/** Bytes of a secret's hash that identify the secret. */
 const SECRET_ID_BYTES = 8;
 
-/** The keys of auth.db in memory, so that checking one costs no read. */
+/** The keys of auth.db in memory, so that checking a key reads no database. */
 export class Keyring {
   readonly #store: AuthStore;
   readonly #clock: Clock;
@@ -55,14 +55,14 @@ export class Keyring {
     return this.#keys.size === 0;
   }
 
-  /** Null for a text that is no valid key now, whatever the cause. */
+  /** Returns null for a text that is not a valid key now. */
   match(text: string, ip: string): KeyMatch | null {
     const parts = parseKey(text);
     const id = parts?.id ?? null;
     const given = secretHash(parts?.secret ?? text);
     const known = this.#find(id, given, ip);
     if (known || !id) return known;
-    // Another process may have created it a moment ago.
+    // Another process may have created the key a moment ago.
     return this.#isRefreshed() ? this.#find(id, given, ip) : null;
   }
 
@@ -70,7 +70,7 @@ export class Keyring {
     const key = id === null ? undefined : this.#keys.get(id);
     const now = unixSeconds(this.#clock);
     let valid: Principal | null = null;
-    // An unknown id is compared as well, so that the time does not tell which ids there are.
+    // An unknown id is compared as well, so that the time does not reveal which ids exist.
     if (!key) timingSafeEqual(given, DUMMY_HASH);
     else
       for (const secret of key.secrets)
@@ -84,12 +84,15 @@ export class Keyring {
     try {
       return this.refresh();
     } catch {
-      // The next regular refresh reports it.
+      // The next regular refresh reports the error.
       return false;
     }
   }
 
-  /** A key that proved itself before with one of its secrets, as it is now; null when key or secret are no longer valid. */
+  /**
+   * Returns the present state of a key that was authenticated earlier; null when the key or that secret is no longer
+   * valid.
+   */
   current(id: string, secretId: string | null, ip: string): KeyMatch | null {
     const key = this.#keys.get(id);
     const now = unixSeconds(this.#clock);
@@ -98,12 +101,12 @@ export class Keyring {
     return secret && isValid(secret, now) ? matchOf(key, secret.principal, ip) : null;
   }
 
-  /** Whether there is such a key, expired perhaps, but not revoked. */
+  /** Whether a key exists that is not revoked. It may have expired. */
   isKept(id: string): boolean {
     return this.#keys.get(id)?.revoked === false;
   }
 
-  /** Reads the keys again when another process has changed them. Returns whether it has. */
+  /** Reloads the keys when another process has changed them. Returns whether it has. */
   refresh(): boolean {
     const version = this.#store.dataVersion();
     if (version === this.#dataVersion) return false;
@@ -114,7 +117,7 @@ export class Keyring {
     return true;
   }
 
-  /** Reads the keys again; needed after this process has changed them itself. */
+  /** Reloads the keys after this process has changed them. */
   reload(): void {
     this.#keysVersion = this.#store.keysVersion();
     const secrets = Map.groupBy(this.#store.secrets(), ({ keyId }) => keyId);
@@ -124,14 +127,14 @@ export class Keyring {
     this.#keys = keys;
   }
 
-  /** Writes down when keys were last used, to the minute. */
+  /** Writes the times of last use, to the minute. */
   flushLastUsed(): void {
     if (this.#lastUsed.size === 0) return;
     this.#store.touch(this.#lastUsed);
     this.#lastUsed.clear();
   }
 
-  /** A record that did not change keeps its principals: by them open connections see that nothing changed. */
+  /** An unchanged record keeps its principals, which is how open connections notice that nothing changed. */
   #load(record: KeyRecord, secrets: readonly KeySecret[], before: LoadedKey | undefined): LoadedKey {
     const source = JSON.stringify({ ...record, lastUsedAt: null });
     const unchanged = before?.source === source ? before : null;
@@ -159,7 +162,7 @@ export class Keyring {
     };
   }
 
-  /** The same rate keeps its bucket, or each reload would fill it again. */
+  /** A bucket is kept while its rate is unchanged, since a reload would refill it otherwise. */
   #bucket({ rate }: KeyRecord, before: TokenBucket | null): TokenBucket | null {
     if (rate === null) return null;
     const isSame = before?.rate.perSecond === rate.perSecond && before.rate.burst === rate.burst;

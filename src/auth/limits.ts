@@ -15,7 +15,10 @@ export class TokenBucket {
     this.#at = clock.monotonicMs();
   }
 
-  /** Takes `cost`, or nothing and returns false. One cost above the burst passes on a full bucket and leaves a debt. */
+  /**
+   * Consumes `cost` tokens and returns true, or consumes none and returns false. A cost above the burst passes when the
+   * bucket is full, and leaves a debt.
+   */
   take(cost: number): boolean {
     this.#refill();
     if (this.#tokens < Math.min(cost, this.rate.burst)) return false;
@@ -28,13 +31,13 @@ export class TokenBucket {
     return Math.max(0, Math.floor(this.#tokens));
   }
 
-  /** Whole seconds, at least 1, until `cost` may be taken. */
+  /** Returns whole seconds, at least 1, until `cost` tokens are available. */
   retryAfter(cost: number): number {
     this.#refill();
     return Math.max(1, Math.ceil((Math.min(cost, this.rate.burst) - this.#tokens) / this.rate.perSecond));
   }
 
-  /** Whole seconds until the bucket is full again. */
+  /** Whole seconds until the bucket is full. */
   get resetAfter(): number {
     this.#refill();
     return Math.ceil((this.rate.burst - this.#tokens) / this.rate.perSecond);
@@ -47,7 +50,7 @@ export class TokenBucket {
   }
 }
 
-/** A Map that forgets what was used longest ago, so that strangers cannot make it grow. */
+/** A Map that drops its least recently used entry at a limit, so that clients cannot make it grow. */
 export class BoundedMap<V> {
   readonly #max: number;
   readonly #map = new Map<string, V>();
@@ -73,7 +76,7 @@ export class BoundedMap<V> {
 const MAX_ADDRESSES = 10_000;
 const MINUTE_MS = 60_000;
 
-/** Counts failed authentications by address. */
+/** Counts failed authentications per address. */
 export class FailureTable {
   readonly #allowed: number;
   readonly #clock: Clock;
@@ -84,7 +87,7 @@ export class FailureTable {
     this.#clock = clock;
   }
 
-  /** Counts one more. Returns 0, or once a minute holds too many the seconds to wait. */
+  /** Counts one failure. Returns the seconds to wait when the last minute has too many, else 0. */
   record(key: string): number {
     const now = this.#clock.monotonicMs();
     const times = this.#times.getOrMake(key, () => []);
@@ -96,7 +99,7 @@ export class FailureTable {
   }
 }
 
-/** A bucket for each address. */
+/** A token bucket per address. */
 export class RateTable {
   readonly #rate: Rate;
   readonly #clock: Clock;

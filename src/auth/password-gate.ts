@@ -1,27 +1,27 @@
 import { createHmac, randomBytes } from 'node:crypto';
 
-/** What became of an attempt. A `dropped` one was not compared; `closing` asks to end the connection as well. */
+/** The outcome of an attempt. A `dropped` one was not compared; `closing` asks to close the connection as well. */
 export type Outcome<T> =
   | { readonly kind: 'right'; readonly value: T }
   | { readonly kind: 'wrong' | 'dropped'; readonly closing: boolean };
 
 export interface Attempt<T> {
-  /** Those of one address share its comparisons. */
+  /** The client address; attempts of one address share its comparisons. */
   readonly address: string;
-  /** User of the password. Within an address, attempts on one user cannot crowd out those of another. */
+  /** The user of the password. Within an address, attempts on one user cannot crowd out those on another. */
   readonly user: string;
-  /** All that is compared: equal texts have equal results. */
+  /** The compared text: equal texts have equal results. */
   readonly text: string;
-  /** The comparison; null for a wrong password. Called once, or not at all. */
+  /** Compares the password; null for a wrong one. Called at most once. */
   compare(): T | null;
   /** Ends the attempt early. */
   readonly signal?: AbortSignal;
 }
 
-/** Time, and calls in the future. */
+/** The clock, and delayed calls. */
 export interface GateTimer {
   now(): number;
-  /** Returns the function that cancels the call. */
+  /** Returns a function that cancels the call. */
   after(ms: number, call: () => void): () => void;
 }
 
@@ -33,19 +33,22 @@ const hostTimer: GateTimer = {
   },
 };
 
-/** Milliseconds between two comparisons: 10 a second for one address, 64 for all. */
+/** Milliseconds between two comparisons: 10 per second for one address, 64 in total. */
 const ADDRESS_INTERVAL_MS = 100;
 const INTERVAL_MS = 1000 / 64;
-/** Time from a request to the answer that refuses it. */
+/** Time from a request to its refusal. */
 const REFUSAL_MS = 250;
 /** Time after which a queued attempt is dropped. */
 const MAX_WAIT_MS = 10_000;
-/** Different attempts that wait for one address, and for all. */
+/** Limits of different attempts that wait, per address and in total. */
 const MAX_QUEUED_PER_ADDRESS = 20;
 const MAX_QUEUED = 400;
-/** Dropped attempts of one address whose first arrival is remembered. */
+/** Limit of dropped attempts per address whose first arrival is remembered. */
 const MAX_DROPPED = 2000;
-/** Requests that wait for a comparison or for their refusal, of one address and of all. A further one ends the oldest. */
+/**
+ * Limits of requests that wait for a comparison or for their refusal, per address and in total. A further one ends the
+ * oldest.
+ */
 const MAX_HELD_PER_ADDRESS = 250;
 const MAX_HELD = 1000;
 
@@ -54,39 +57,39 @@ interface Waiter<T> {
   settle(outcome: Outcome<T>): void;
 }
 
-/** One password to compare, for all requests that wait for the result. */
+/** One password to compare, and all requests that wait for the result. */
 interface Queued<T> {
   readonly digest: string;
   readonly attempt: Attempt<T>;
   readonly since: number;
-  /** Of this text, however often it was dropped. */
+  /** Time of the text's first arrival, even if it was dropped since. */
   readonly firstSeen: number;
   readonly waiters: Set<Waiter<T>>;
 }
 
 interface AddressQueue<T> {
   readonly queued: Queued<T>[];
-  /** First arrival of dropped texts by digest, the last one dropped at the end. */
+  /** First arrivals of dropped texts by digest, most recently dropped last. */
   readonly dropped: Map<string, number>;
-  /** Each ends the delay of a refusal; the oldest first. */
+  /** Functions that end the delay of a refusal, oldest first. */
   readonly refusals: Set<() => void>;
-  /** Of the next comparison, at the earliest. */
+  /** Earliest time of the next comparison. */
   nextAt: number;
   held: number;
 }
 
 /**
- * Limits how fast passwords can be guessed. Comparisons follow a fixed schedule, round robin over addresses and in order
- * of arrival within each; a refusal takes at least 250 ms. A text that was once right passes at once from then on, so
+ * Limits the rate of password guesses. Comparisons follow a fixed schedule, round robin over addresses and in order of
+ * arrival within each; a refusal takes at least 250 ms. A text that was right once passes at once from then on, so that
  * clients in use do not wait behind an attacker.
  */
 export class PasswordGate<T> {
   readonly #timer: GateTimer;
   readonly #onCompared: (result: 'right' | 'wrong' | 'dropped') => void;
   readonly #hmacKey = randomBytes(32);
-  /** By digest. Bounded by the number of valid passwords. */
+  /** Values by digest, bounded by the number of valid passwords. */
   readonly #known = new Map<string, T>();
-  /** In the order of their turns. */
+  /** Queues in round-robin order. */
   readonly #addresses = new Map<string, AddressQueue<T>>();
   #nextAt = 0;
   #queued = 0;
@@ -99,12 +102,12 @@ export class PasswordGate<T> {
     this.#timer = timer;
   }
 
-  /** The value of a text that was right before. */
+  /** Returns the value of a text that was right before, or null. */
   known(text: string): T | null {
     return this.#known.get(this.#digest(text)) ?? null;
   }
 
-  /** Resolves at once with a right password that is compared, and after the delay with everything else. */
+  /** Resolves at once for a right password, and after the delay for every other outcome. */
   async check(attempt: Attempt<T>): Promise<Outcome<T>> {
     const digest = this.#digest(attempt.text);
     const value = this.#known.get(digest);
@@ -118,12 +121,12 @@ export class PasswordGate<T> {
     });
   }
 
-  /** For what cannot be right: refused with the same delay, without a place in the queue. */
+  /** Refuses an attempt that cannot be right, with the same delay but without queueing it. */
   async refuse(address: string): Promise<Outcome<T>> {
     return this.#hold(address, (_, waiter) => waiter.settle({ kind: 'wrong', closing: false }));
   }
 
-  /** Ends all waiting at once. */
+  /** Ends all waits at once. */
   close(): void {
     this.#closed = true;
     this.#cancelTimer?.();
@@ -135,7 +138,7 @@ export class PasswordGate<T> {
     this.#queued = 0;
   }
 
-  /** Keyed: neither a copy of the map nor the time of a look-up reveals the text without the key. */
+  /** The digest is keyed, so that neither a copy of the map nor the time of a look-up reveals the text. */
   #digest(text: string): string {
     return createHmac('sha256', this.#hmacKey).update(text).digest('base64');
   }
@@ -185,7 +188,7 @@ export class PasswordGate<T> {
     refusals.add(endEarly);
   }
 
-  /** Where too many requests are held, the oldest refusal is sent; false where there is none. */
+  /** Sends the oldest refusal where too many requests are held; returns false where there is none. */
   #makeRoom(own: AddressQueue<T>): boolean {
     let from: AddressQueue<T> | null = null;
     if (own.held >= MAX_HELD_PER_ADDRESS) from = own;
@@ -200,7 +203,7 @@ export class PasswordGate<T> {
     return oldest !== undefined;
   }
 
-  /** Null where there is no place. An equal text that waits already shares its comparison. */
+  /** Returns null where the queue is full. An equal text that waits already shares its comparison. */
   #enqueue(queue: AddressQueue<T>, digest: string, attempt: Attempt<T>): Queued<T> | null {
     const same = queue.queued.find((queued) => queued.digest === digest);
     if (same) return same;
@@ -222,7 +225,10 @@ export class PasswordGate<T> {
     return queued;
   }
 
-  /** Makes room where another user of the same address has more attempts waiting than this one would have. */
+  /**
+   * Makes room by dropping an attempt of the same address's user with the most waiting attempts, if it has more than
+   * this user would have.
+   */
   #dropOfBusiestUser(queue: AddressQueue<T>, user: string): boolean {
     const counts = Map.groupBy(queue.queued, ({ attempt }) => attempt.user);
     const own = counts.get(user)?.length ?? 0;
@@ -232,7 +238,7 @@ export class PasswordGate<T> {
     return true;
   }
 
-  /** Makes room for a text that is repeated where one that was first seen later waits: new guesses come after it. */
+  /** Makes room for a repeated text by dropping one that was first seen later, so that new guesses come after it. */
   #dropNewer(queue: AddressQueue<T>, firstSeen: number): boolean {
     const newest = queue.queued.reduce((a, b) => (b.firstSeen > a.firstSeen ? b : a));
     if (newest.firstSeen <= firstSeen) return false;
@@ -240,7 +246,10 @@ export class PasswordGate<T> {
     return true;
   }
 
-  /** Makes room where another address has more attempts waiting than this one would have. */
+  /**
+   * Makes room by dropping an attempt of the address with the most waiting attempts, if it has more than this one would
+   * have.
+   */
   #dropOfBusiestAddress(own: AddressQueue<T>): boolean {
     let most = own;
     for (const queue of this.#addresses.values()) if (queue.queued.length > most.queued.length) most = queue;
@@ -276,7 +285,7 @@ export class PasswordGate<T> {
     waiters.clear();
   }
 
-  /** Compares what is due, and comes back when the next is. */
+  /** Runs the comparisons whose time has come, and schedules the next one. */
   #serve(): void {
     this.#cancelTimer?.();
     this.#cancelTimer = null;
@@ -291,7 +300,10 @@ export class PasswordGate<T> {
     }
   }
 
-  /** Compares for the first address whose turn it is, and returns `now`; else when to look again, or null for never. */
+  /**
+   * Compares for the next address and returns `now`; else returns the time of the next comparison, or null where none
+   * waits.
+   */
   #nextDue(now: number): number | null {
     let earliest: number | null = null;
     for (const [address, queue] of this.#addresses) {
@@ -301,7 +313,7 @@ export class PasswordGate<T> {
       if (queue.queued.length === 0) continue;
       const at = Math.max(queue.nextAt, this.#nextAt);
       if (at <= now) {
-        // Its next turn comes after those of the others.
+        // The address moves behind the others.
         this.#addresses.delete(address);
         this.#addresses.set(address, queue);
         queue.nextAt = now + ADDRESS_INTERVAL_MS;
@@ -322,7 +334,7 @@ export class PasswordGate<T> {
     this.#settle(entry, value === null ? { kind: 'wrong', closing: false } : { kind: 'right', value });
   }
 
-  /** An address is remembered while it may not compare again, or it would have no limit. */
+  /** An address is kept until it may compare again, since its limit would be lost otherwise. */
   #forgetIdle(address: string, queue: AddressQueue<T>): void {
     const idle = queue.held === 0 && queue.queued.length === 0 && queue.nextAt <= this.#timer.now();
     if (idle && this.#addresses.get(address) === queue) this.#addresses.delete(address);

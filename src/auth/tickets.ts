@@ -4,26 +4,26 @@ import { fail } from '../http/errors.ts';
 import type { Principal } from '../http/principal.ts';
 import type { Clock } from '../util/clock.ts';
 
-/** What is handed out; the ticket itself is kept nowhere. */
+/** The reply to a ticket request; the ticket itself is not stored. */
 export interface IssuedTicket {
   readonly ticket: string;
   /** Unix seconds. */
   readonly expiresAt: number;
 }
 
-/** The caller that a ticket was issued to: a key, and the secret it presented. */
+/** The owner of a ticket: a key, and the secret it was requested with. */
 export type TicketOwner = Pick<Principal, 'id' | 'secretId'>;
 
-/** A ticket that may be used now. */
+/** A valid ticket. */
 export interface OpenTicket {
   readonly owner: TicketOwner;
-  /** From now on it is used. */
+  /** Marks the ticket as used. */
   take(): void;
 }
 
 interface Kept {
   readonly owner: TicketOwner;
-  /** On the clock that does not jump. */
+  /** Monotonic time. */
   readonly until: number;
 }
 
@@ -32,13 +32,13 @@ const SECRET_BYTES = 32;
 const FORMAT = /^obvt_[A-Za-z0-9_-]{43}$/;
 
 /**
- * Tickets that open one WebSocket each, for pages that must not hold a key. Only hashes are kept, and looked up by: how long
- * that takes tells nothing of the tickets there are.
+ * Tickets that open one WebSocket each, for pages that must not hold a key. Only hashes are stored and looked up, so
+ * the time of a look-up reveals nothing about valid tickets.
  */
 export class Tickets {
   readonly #clock: Clock;
   readonly #limits: { readonly perKey: number; readonly inAll: number };
-  /** In the order they expire. */
+  /** Tickets in the order in which they expire. */
   readonly #open = new Map<string, Kept>();
   readonly #byOwner = new Map<string, number>();
 
@@ -47,15 +47,15 @@ export class Tickets {
     this.#limits = limits;
   }
 
-  /** How many may still be used. */
+  /** Number of unused tickets. */
   get size(): number {
     this.#expire();
     return this.#open.size;
   }
 
   /**
-   * Refuses with ApiError where too many are open, of one key or of all: those that were handed out stay good, and the
-   * next place is free in a minute at most.
+   * Throws ApiError where too many tickets are open, of one key or in total. Issued tickets stay valid, and the next
+   * one can be issued within a minute.
    */
   issue({ id, secretId }: TicketOwner): IssuedTicket {
     this.#expire();
@@ -72,7 +72,7 @@ export class Tickets {
     return { ticket, expiresAt: Math.floor((this.#clock.nowMs() + LIFETIME_MS) / 1000) };
   }
 
-  /** null for every text that is no ticket now. */
+  /** Returns null for a text that is not a valid ticket. */
   find(text: string): OpenTicket | null {
     this.#expire();
     if (!FORMAT.test(text)) return null;
@@ -81,7 +81,7 @@ export class Tickets {
     return kept ? { owner: kept.owner, take: () => this.#drop(hash, kept) } : null;
   }
 
-  /** Forgets those whose key or secret is no longer valid. */
+  /** Removes the tickets of a key or secret that is no longer valid. */
   check(isLive: (owner: TicketOwner) => boolean): void {
     for (const [hash, kept] of this.#open) if (!isLive(kept.owner)) this.#drop(hash, kept);
   }
@@ -101,7 +101,7 @@ export class Tickets {
     else this.#byOwner.delete(owner.id);
   }
 
-  /** Seconds. */
+  /** Seconds until another ticket can be issued to this key. */
   #freeIn(id: string): number {
     for (const kept of this.#open.values())
       if (kept.owner.id === id) return Math.max(1, Math.ceil((kept.until - this.#clock.monotonicMs()) / 1000));

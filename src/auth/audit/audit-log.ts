@@ -7,15 +7,15 @@ import type { AuditCall, AuditEntry, AuditFilter, AuditRow } from './audit-store
 import { OUTCOME_STARTED } from './audit-store.ts';
 
 export interface AuditLogOptions {
-  /** Rows that are kept. */
+  /** Number of rows that are kept. */
   readonly keep: number;
   readonly log: Log;
   readonly metrics: { auditFailure(): void; auditLost(rows: number): void };
 }
 
-/** The result of a call, as it is recorded. */
+/** The recorded result of a call. */
 export interface AuditOutcome {
-  /** `ok`, or the code of an error. */
+  /** `ok`, or an error code. */
   readonly outcome: string;
   readonly keyId: string | null;
   readonly txid: string | null;
@@ -23,34 +23,35 @@ export interface AuditOutcome {
 
 interface Queued {
   readonly row: AuditRow;
-  /** Of a call that waits for its row; the others are written when there is time. */
+  /** Set where a call waits for its row; all other rows are written when there is time. */
   readonly waiting: PromiseWithResolvers<number> | null;
 }
 
 const ROWS_AT_ONCE = 1000;
-/** Rows that nothing waits for are collected for this long, so that many share one commit. */
+/** Collection time of rows that no call waits for, so that many share one commit. */
 const COLLECT_MS = 100;
 const RETRY_MS = 1000;
-/** Rows that nothing waits for, while they cannot be written. */
+/** Limit of rows that no call waits for, while rows cannot be written. */
 const MAX_QUEUED = 10_000;
-/** The longest a call waits for its row. SQLite itself waits 5 s for a lock. */
+/** Time limit of a call that waits for its row. SQLite itself waits 5 s for a lock. */
 const PATIENCE_MS = 10_000;
 const CLOSE_MS = 2000;
-/** The code of JSON-RPC for a call beyond the scopes of its key. */
+/** The JSON-RPC code of a call beyond the scopes of its key. */
 const REFUSED = '-32003';
 const REFUSED_EVERY_MS = 60_000;
 const MAX_REFUSED = 10_000;
 
 /**
- * The audit log, written in a thread of its own, since a commit waits for the disk and the front must not. One commit is
- * under way at a time; rows that come meanwhile share the next one. Key commands of other processes write the same file.
+ * The audit log. A thread of its own writes it, since a commit waits for the disk and the main thread must not. One
+ * commit runs at a time; rows that arrive meanwhile share the next one. Key commands of other processes write the same
+ * file.
  */
 export class AuditLog {
   readonly #options: AuditLogOptions;
   #path: string | null = null;
   #worker: Worker | null = null;
   #queue: Queued[] = [];
-  /** The commit that is under way. */
+  /** The running commit. */
   #running: Promise<void> | null = null;
   #timer: ReturnType<typeof setTimeout> | null = null;
   #writable = true;
@@ -63,22 +64,23 @@ export class AuditLog {
     this.#options = options;
   }
 
-  /** From now on rows are written to this auth.db. */
+  /** Starts to write rows to this auth.db. */
   open(path: string): void {
     this.#path = path;
     this.#closed = false;
-    // The thread is there before the first spend needs it; where it cannot start now, the first row tries again.
+    // The thread starts now, so that it runs before the first spend needs it. Where it cannot start, the next row
+    // starts it.
     void this.#send();
   }
 
-  /** Whether the last commit succeeded; while one has failed, it is tried again every second. */
+  /** Whether the last commit succeeded. A failed commit is repeated every second. */
   get writable(): boolean {
     return this.#writable;
   }
 
   /**
-   * Announces a call that must not happen unrecorded. Resolves with the id of its row when that is on the disk; rejects
-   * with ApiError `audit_unavailable` when it is not known to be.
+   * Records a call before it is executed, for calls that must not happen unrecorded. Resolves with the id of the row
+   * when it is on the disk; rejects with ApiError `audit_unavailable` when that is not certain.
    */
   async begin(call: AuditCall): Promise<number> {
     const waiting = Promise.withResolvers<number>();
@@ -97,17 +99,17 @@ export class AuditLog {
     }
   }
 
-  /** Records the outcome of an announced call, soon. */
+  /** Queues the outcome of an announced call. */
   complete(id: number, call: AuditCall, outcome: AuditOutcome): void {
     this.#enqueue({ ...call, ...outcome, completes: id });
   }
 
-  /** Records a call that is over, soon. */
+  /** Queues a completed call. */
   record(call: AuditCall, outcome: AuditOutcome): void {
     this.#enqueue({ ...call, ...outcome });
   }
 
-  /** Records a call that was refused for its scope, once a minute for each caller and method. */
+  /** Queues a call that was refused for its scope, at most once a minute per caller and method. */
   recordRefused(call: AuditCall): void {
     const last = this.#refused.getOrMake(`${call.who} ${call.method}`, () => ({ at: Number.NEGATIVE_INFINITY }));
     const now = performance.now();
@@ -116,7 +118,7 @@ export class AuditLog {
     this.record(call, { outcome: REFUSED, keyId: null, txid: null });
   }
 
-  /** Calls with their outcomes, newest first, older than `before`. */
+  /** Returns calls with their outcomes, newest first, older than `before`. */
   async page(filter: AuditFilter, before: number | null, limit: number): Promise<readonly AuditEntry[]> {
     await this.#flushed();
     const { entries, error } = await this.#ask((id) => ({ type: 'page', id, filter, before, limit }));
@@ -125,7 +127,7 @@ export class AuditLog {
     return fail('internal_error', 'the audit log cannot be read');
   }
 
-  /** Writes what is queued, as far as it can be written in time. */
+  /** Writes the queued rows, within a time limit. */
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
@@ -144,7 +146,7 @@ export class AuditLog {
   #enqueue(row: AuditRow): void {
     if (this.#path === null) return;
     this.#queue.push({ row, waiting: null });
-    // A call that waits leaves the queue by itself, so only the others are counted.
+    // A call that waits removes its own row from the queue, so only the others are counted.
     if (this.#queue.length > MAX_QUEUED) {
       const at = this.#queue.findIndex(({ waiting }) => waiting === null);
       this.#queue.splice(at, 1);
@@ -158,12 +160,12 @@ export class AuditLog {
     this.#options.log.error('rows of the audit log are lost, since they cannot be written', { rows });
   }
 
-  /** Resolves when what is queued now has been tried once. */
+  /** Resolves when all rows queued now have been tried once. */
   async #flushed(): Promise<void> {
     for (let tries = 0; tries < 3 && (this.#running || this.#queue.length > 0); tries++) await this.#send();
   }
 
-  /** Writes the next rows, where nothing is under way; none at all to see whether rows can be written again. */
+  /** Writes the next rows unless a commit is running. An empty write checks whether rows can be written again. */
   #send(): Promise<void> {
     if (this.#timer) clearTimeout(this.#timer);
     this.#timer = null;
@@ -175,7 +177,7 @@ export class AuditLog {
   }
 
   async #write(): Promise<void> {
-    // All calls of this turn of the event loop share the commit.
+    // All calls of this iteration of the event loop share the commit.
     await Promise.resolve();
     const batch = this.#queue.splice(0, ROWS_AT_ONCE);
     const { ids, error } = await this.#ask((id) => ({ type: 'append', id, rows: batch.map(({ row }) => row) }));
@@ -223,13 +225,13 @@ export class AuditLog {
     };
     worker.addEventListener('close', () => this.#leave(worker));
     worker.postMessage({ type: 'open', path: this.#path!, keep: this.#options.keep } satisfies ToAuditWorker);
-    // Waiting for work is no reason to keep the program alive.
+    // An idle worker must not keep the program alive.
     worker.unref();
     this.#worker = worker;
     return worker;
   }
 
-  /** A thread that ended is replaced by the next row. */
+  /** The next row starts a new thread in place of one that ended. */
   #leave(worker: Worker): void {
     if (this.#worker !== worker) return;
     this.#worker = null;

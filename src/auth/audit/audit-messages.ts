@@ -13,7 +13,7 @@ export type ToAuditWorker =
     }
   | { readonly type: 'close'; readonly id: number };
 
-/** The answer to the message of that id: ids of the rows, or entries; or why it failed. */
+/** The reply to the message with that id: ids of the rows, or entries, or an error. */
 export interface FromAuditWorker {
   readonly id: number;
   readonly ids?: readonly number[];

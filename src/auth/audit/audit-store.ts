@@ -1,7 +1,7 @@
 import type { Database } from 'bun:sqlite';
 import { createHash } from 'node:crypto';
 
-/** A call worth remembering: who did what, from where. Never holds a secret. */
+/** An audited call: caller, address and method. It never holds a secret. */
 export interface AuditCall {
   /** Unix seconds. */
   readonly time: number;
@@ -14,21 +14,21 @@ export interface AuditCall {
   readonly wallet: string | null;
 }
 
-/** A row to be appended. */
+/** A row to append. */
 export interface AuditRow extends AuditCall {
   /** `started`, `ok`, or the code of an error. */
   readonly outcome: string;
   /** The key that a key-management call is about. */
   readonly keyId: string | null;
   readonly txid: string | null;
-  /** Id of the row that announced this call; the call's own row where absent. */
+  /** Id of the row that announced this call; absent for the first row of a call. */
   readonly completes?: number | null;
 }
 
-/** A call with its outcome, as it is shown. */
+/** A call with its outcome, as it is reported. */
 export interface AuditEntry extends AuditCall {
   readonly id: number;
-  /** null: the call was announced, and its outcome is not recorded (yet). */
+  /** null while no outcome is recorded: the call is running, or the node ended before it completed. */
   readonly outcome: string | null;
   readonly keyId: string | null;
   readonly txid: string | null;
@@ -37,11 +37,11 @@ export interface AuditEntry extends AuditCall {
 export interface AuditFilter {
   readonly who?: string | null;
   readonly method?: string | null;
-  /** Unix seconds; entries at or behind it. */
+  /** Unix seconds; only entries from then on. */
   readonly since?: number | null;
 }
 
-/** What a check of the hash chain found. */
+/** The result of a check of the hash chain. */
 export type AuditCheck =
   | { readonly ok: true; readonly rows: number; readonly lastId: number; readonly head: string }
   | { readonly ok: false; readonly id: number; readonly problem: string };
@@ -71,13 +71,13 @@ interface State {
   last_hash: Uint8Array;
 }
 
-/** Old rows are deleted in groups, so that not every commit deletes. */
+/** Old rows are deleted in groups, so that most commits delete none. */
 const PRUNED_AT_ONCE = 500;
 const CHECK_PAGE = 5000;
 
 /**
- * The audit log within auth.db. Rows are appended and never changed; the oldest go when there are too many. Each row
- * holds a hash over itself and the hash before it, so that a row that was changed or cut out is noticed.
+ * The audit log within auth.db. Rows are appended and never changed; the oldest are deleted beyond a limit. Each row
+ * holds a hash over itself and the previous hash, so that a changed or removed row is detected.
  */
 export class AuditStore {
   readonly #db: Database;
@@ -93,7 +93,7 @@ export class AuditStore {
     );
   }
 
-  /** Appends all rows or none and returns their ids. Above `keep` rows the oldest are deleted. */
+  /** Appends all rows or none and returns their ids. Beyond `keep` rows, the oldest are deleted. */
   append(rows: readonly AuditRow[], keep = Number.POSITIVE_INFINITY): number[] {
     return this.#db
       .transaction(() => {
@@ -112,7 +112,7 @@ export class AuditStore {
       .immediate();
   }
 
-  /** Calls with their outcomes, newest first, older than `before`. */
+  /** Returns calls with their outcomes, newest first, older than `before`. */
   page({ who = null, method = null, since = null }: AuditFilter, before: number | null, limit: number): AuditEntry[] {
     const terms = ['a.completes IS NULL', 'a.id < ?'];
     const values: (string | number)[] = [before ?? Number.MAX_SAFE_INTEGER];
@@ -123,7 +123,7 @@ export class AuditStore {
     };
     where('a.who = ?', who);
     where('a.method = ?', method);
-    // Times grow with ids: so the search ends at the first row of that time instead of at the first row of all.
+    // Times grow with ids, so the search ends at the first row of that time.
     where('a.id >= (SELECT id FROM audit WHERE time >= ? ORDER BY time, id LIMIT 1)', since);
     return this.#db
       .query<AuditEntry, (string | number)[]>(
@@ -137,8 +137,8 @@ export class AuditStore {
   }
 
   /**
-   * Recomputes the hash chain. `expected` is an id and a hash noted earlier: the row must still be there with that hash,
-   * which also shows a log that was cut at its end or written anew as a whole.
+   * Recomputes the hash chain. `expected` is an id and a hash from an earlier check: that row must still exist with
+   * that hash, which also detects a log that was truncated or rewritten as a whole.
    */
   check(expected: { readonly id: number; readonly hash: string } | null = null): AuditCheck {
     return this.#db.transaction(() => this.#check(expected))();
@@ -175,7 +175,7 @@ export class AuditStore {
     return { ok: true, rows: id - state.base_id, lastId: id, head: hash.toHex() };
   }
 
-  /** Deletes all rows up to an id; the chain then starts from the hash of the last one deleted. */
+  /** Deletes all rows up to an id. The chain then starts from the hash of the last deleted row. */
   #prune(upTo: number): void {
     const { hash } = this.#db.query<{ hash: Uint8Array }, [number]>('SELECT hash FROM audit WHERE id = ?').get(upTo)!;
     this.#db.query('UPDATE audit_state SET base_id = ?, base_hash = ?').run(upTo, hash);
