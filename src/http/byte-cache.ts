@@ -1,4 +1,4 @@
-/** Least recently used replies by key, bounded by the bytes they hold. */
+/** A cache of replies by key with a byte limit; the least recently used ones are evicted. */
 export class ByteCache {
   readonly #maxBytes: number;
   readonly #entries = new Map<string, Uint8Array>();
@@ -15,13 +15,13 @@ export class ByteCache {
   get(key: string): Uint8Array | null {
     const value = this.#entries.get(key);
     if (!value) return null;
-    // A Map keeps insertion order, so the first entry is always the one not used for longest.
+    // A Map keeps insertion order, so its first entry is the least recently used one.
     this.#entries.delete(key);
     this.#entries.set(key, value);
     return value;
   }
 
-  /** Keeps `value`, unless it alone would take more than an eighth of the room. */
+  /** Stores `value`, unless it is larger than an eighth of the limit. */
   set(key: string, value: Uint8Array): void {
     this.delete(key);
     if (value.length > this.#maxBytes / 8) return;

@@ -1,7 +1,7 @@
 import type { Principal } from './principal.ts';
 import type { Scope } from './scopes.ts';
 
-/** One request as the gate saw it, before any handler ran. */
+/** A request as it was admitted, before any handler runs. */
 export interface Call {
   readonly requestId: string;
   readonly principal: Principal;
@@ -9,14 +9,16 @@ export interface Call {
   readonly ip: string;
   /** Throws ApiError `insufficient_scope` unless the caller holds the scope. */
   require(scope: Scope): void;
-  /** Takes `cost` more from the caller's allowance (1 is already taken). Throws ApiError `rate_limited`. */
+  /**
+   * Consumes `cost` more tokens of the caller's rate limit; one is consumed already. Throws ApiError `rate_limited`.
+   */
   charge(cost: number): void;
 }
 
-/** A request that runs as long as its key may make it. */
+/** A request that may run as long as its key allows it. */
 export interface Following {
   /** Aborts with an ApiError when the key may no longer make this request. */
   readonly signal: AbortSignal;
-  /** To be called when the request is over. */
+  /** Called when the request has ended. */
   end(): void;
 }

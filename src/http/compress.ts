@@ -4,14 +4,17 @@ import { gzip } from 'node:zlib';
 const gzipAsync = promisify(gzip);
 
 const MIN_BYTES = 1024;
-/** Above this the work goes to a thread: the front does nothing that takes milliseconds. */
+/** Longer bodies are compressed by another thread, since the main thread must not block for milliseconds. */
 const MAX_INLINE_BYTES = 32 * 1024;
 const COMPRESSIBLE = /^(?:application\/json|text\/)/;
 
-/** Makes the body of a reply that is sent. */
+/** Returns the body of a reply. */
 type MakeBody = (bytes: Uint8Array<ArrayBuffer>) => Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>;
 
-/** The reply, gzipped when the client asked for it, the type is worth it and it is longer than 1 KiB. */
+/**
+ * Returns the reply, compressed with gzip when the client accepts it, the type is compressible and the body is longer
+ * than 1 KiB.
+ */
 export function compressed(
   request: Request,
   response: Response,
@@ -21,7 +24,7 @@ export function compressed(
   const { headers } = response;
   if (!isCompressible(type) || headers.has('content-encoding')) return response;
   headers.append('vary', 'Accept-Encoding');
-  // The body is looked at last: Bun makes a stream of it then.
+  // The body is read last, because Bun turns it into a stream.
   if (!acceptsGzip(request.headers.get('accept-encoding')) || !response.body) return response;
   return compress(response, body);
 }
@@ -35,7 +38,7 @@ function isCompressible(type: string | null): boolean {
   return type !== null && COMPRESSIBLE.test(type);
 }
 
-/** Whether a value of Accept-Encoding takes gzip; `gzip;q=0` does not, and what is said of gzip outranks `*`. */
+/** Whether a value of Accept-Encoding allows gzip. `gzip;q=0` does not, and an entry for gzip outranks `*`. */
 export function acceptsGzip(header: string | null): boolean {
   if (header === null) return false;
   let others = false;
@@ -56,7 +59,7 @@ async function compress(response: Response, body: MakeBody): Promise<Response> {
     bytes.length <= MAX_INLINE_BYTES ? Bun.gzipSync(bytes, { level: 1 }) : await gzipAsync(bytes, { level: 1 });
   headers.set('content-encoding', 'gzip');
   headers.delete('content-length');
-  // A strong tag names exact bytes, and these are others.
+  // A strong ETag identifies exact bytes, so it does not apply to the compressed ones.
   const etag = headers.get('etag');
   if (etag && !etag.startsWith('W/')) headers.set('etag', `W/${etag}`);
   return new Response(body(packed as Uint8Array<ArrayBuffer>), { status, headers });

@@ -1,7 +1,7 @@
 import { type Amount, COIN } from '../primitives/amount.ts';
 import { rawJson } from './raw-json.ts';
 
-/** An amount in coins, always with eight decimals. */
+/** Returns an amount in coins, always with eight decimals. */
 export function coins(amount: Amount | number): unknown {
   const value = BigInt(amount);
   const magnitude = value < 0n ? -value : value;
@@ -9,7 +9,7 @@ export function coins(amount: Amount | number): unknown {
   return rawJson(`${value < 0n ? '-' : ''}${magnitude / COIN}.${fraction}`);
 }
 
-/** A number with the 16 significant digits that Core prints. */
+/** Returns a number with 16 significant digits, as Core prints it. */
 export function double(value: number): number {
   return Number(value.toPrecision(16));
 }

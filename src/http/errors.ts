@@ -1,12 +1,12 @@
 import type { TxRejection, TxRejectKind } from '../consensus/rejection.ts';
 
-/** What one kind of failure answers: the HTTP status of REST, and the code of a JSON-RPC error object. */
+/** One kind of failure: its HTTP status, and its code in a JSON-RPC error object. */
 export interface Failure {
   readonly http: number;
   readonly rpc: number;
 }
 
-/** Kinds of rejected transactions; REST shows all of them as `tx_rejected` and tells the class apart. */
+/** Kinds of rejected transactions. REST reports all of them as `tx_rejected` with a class. */
 const TX_REJECTIONS = {
   consensus: { http: 422, rpc: -26, class: 'consensus' },
   script: { http: 422, rpc: -26, class: 'script' },
@@ -20,12 +20,12 @@ const TX_REJECTIONS = {
   'premature-spend': { http: 422, rpc: -26, class: 'premature' },
 } as const satisfies Record<TxRejectKind, Failure & { class: string }>;
 
-/** `details.class` of a rejected transaction. */
+/** Returns `details.class` of a rejected transaction. */
 export function txRejectClass({ kind, reason }: Pick<TxRejection, 'kind' | 'reason'>): string {
   return CLASS_OF_REASON[reason] ?? TX_REJECTIONS[kind].class;
 }
 
-/** Reasons whose class their kind does not tell. */
+/** Reject reasons whose class does not follow from their kind. */
 const CLASS_OF_REASON: Readonly<Record<string, string>> = {
   'insufficient fee': 'conflict',
   'replacement-failed': 'conflict',
@@ -34,7 +34,7 @@ const CLASS_OF_REASON: Readonly<Record<string, string>> = {
   'max feerate exceeded': 'fee',
 };
 
-/** One row serves REST and RPC. The keys are the stable `code` of an error body. */
+/** The failures of REST and JSON-RPC. The keys are the stable `code` of an error body. */
 export const FAILURES = {
   invalid_request: { http: 400, rpc: -32600 },
   invalid_parameter: { http: 400, rpc: -8 },
@@ -82,17 +82,20 @@ export const ERROR_CODES: readonly string[] = Object.keys(FAILURES).filter((key)
 export type ErrorDetails = Readonly<Record<string, unknown>>;
 
 const DEFAULT_RETRY_AFTER_SECONDS = 5;
-/** What a 401 asks for where HTTP Basic is not taken. */
+/** The challenge of a 401 where HTTP Basic is disabled. */
 export const BEARER_CHALLENGE = 'Bearer realm="obverse"';
 /**
- * The type of what Bitcoin Core says in JSON as well. Its clients compare the whole text: where a charset follows, some
- * take the HTTP status for the error, and some take no reply at all.
+ * The content type of replies that Bitcoin Core also gives. Its clients compare the whole text: with a charset, some
+ * report the HTTP status in place of the error, and some reject every reply.
  */
 export const RPC_TYPE = 'application/json';
-/** Of all other JSON. */
+/** The content type of all other JSON. */
 export const JSON_TYPE = `${RPC_TYPE}; charset=utf-8`;
 
-/** A failure a client is told about. Named `failure`, since an own `code` would hide Elysia's registered name. */
+/**
+ * A failure that is reported to the client. The member is named `failure`, since an own `code` would hide Elysia's
+ * registered name.
+ */
 export class ApiError extends Error {
   override readonly name = 'ApiError';
   readonly failure: FailureCode;
@@ -112,20 +115,20 @@ export class ApiError extends Error {
   }
 }
 
-/** Throws an ApiError; an expression, so that it can stand behind `??`. */
+/** Throws an ApiError. It is an expression, so that it can follow `??`. */
 export function fail(failure: FailureCode, message?: string, details: ErrorDetails | null = null): never {
   throw new ApiError(failure, message, details);
 }
 
-/** What is shown of an error that a handler threw; null for a fault of our own. */
+/** Returns the error to report for an error that a handler threw; null for an internal error. */
 export function shownError(error: unknown): ApiError | null {
   if (error instanceof ApiError) return error;
-  // The client went away while it was still sending. Nobody sees the answer, but it is counted.
+  // The client disconnected while it was still sending. The reply reaches no client, but it is counted.
   if (error instanceof Error && error.name === 'AbortError') return new ApiError('invalid_request', 'the client left');
   return null;
 }
 
-/** Body of every reply outside JSON-RPC that is not 2xx. */
+/** The body of every reply outside JSON-RPC whose status is not 2xx. */
 interface ErrorBody {
   error: { code: string; message: string; details: ErrorDetails | null; requestId: string };
 }
@@ -135,17 +138,20 @@ function errorBody(error: ApiError, requestId: string): ErrorBody {
   return { error: { code, message: error.message, details: error.details, requestId } };
 }
 
-/** A JSON-RPC call refused before any method ran; `data` carries what a REST client would have been told. */
+/**
+ * Returns the error object of a JSON-RPC call that was refused before any method ran; `data` holds the error that a
+ * REST client would get.
+ */
 function rpcRefusalBody(error: ApiError, requestId: string) {
   const { code, message, details } = errorBody(error, requestId).error;
   const data = { code, details, requestId };
   return { jsonrpc: '2.0', error: { code: FAILURES[error.failure].rpc, message, data }, id: null };
 }
 
-/** The whole reply to a failed request, in the shape its endpoint speaks. */
+/** Returns the reply to a failed request, in the format of its endpoint. */
 export function errorResponse(error: ApiError, requestId: string, shape: 'rest' | 'rpc'): Response {
   const status = FAILURES[error.failure].http;
-  // Of other refusals Core tells nothing but the status, and so its clients take it from here too.
+  // For other refusals Core sends only a status, so its clients read the status here as well.
   const isCoreReply = shape === 'rpc' && error.failure === 'warming_up';
   const headers: Record<string, string> = {
     'content-type': isCoreReply ? RPC_TYPE : JSON_TYPE,

@@ -4,33 +4,33 @@ import type { Scope } from './scopes.ts';
 /** The header in which trusted proxies name their clients. */
 export type ProxyHeader = 'x-forwarded-for' | 'forwarded';
 
-/** Tokens a second and the most that may be saved up. */
+/** Tokens per second, and the largest number that can accumulate. */
 export interface Rate {
   readonly perSecond: number;
   readonly burst: number;
 }
 
-/** IPv6 without its brackets. */
+/** An IPv6 address has no brackets. */
 export interface ListenAddress {
   readonly host: string;
   readonly port: number;
 }
 
-/** A line of `rpcauth`: `user:salt$hmac_sha256_hex`, and what that user may do. */
+/** A line of `rpcauth`: `user:salt$hmac_sha256_hex`, and the rights of that user. */
 export interface RpcUser {
   readonly rpcauth: string;
   readonly scopes: readonly Scope[];
-  /** Method names; null allows all that the scopes allow. */
+  /** Method names; null allows all methods of the scopes. */
   readonly whitelist: readonly string[] | null;
 }
 
-/** Entries on a page of a list where none is asked for, and the most that may be. */
+/** Entries on a page of a list by default, and at most. */
 export interface PageLimits {
   readonly default: number;
   readonly max: number;
 }
 
-/** What may stay in memory; whichever is reached first. */
+/** Limits of the events in memory; the first one that is reached counts. */
 export interface EventLogLimits {
   readonly entries: number;
   readonly bytes: number;
@@ -43,7 +43,7 @@ export const EVENT_LOG_LIMITS: EventLogLimits = {
   ageMs: 24 * 3600 * 1000,
 };
 
-/** Everything the API is told at start; the composition fills it from the configuration. */
+/** The options of the API, which the composition derives from the configuration. */
 export interface ApiOptions {
   /** `service` in health answers and metrics. */
   readonly service: string;
@@ -52,84 +52,84 @@ export interface ApiOptions {
   /** BIP-14 string, `/Obverse:0.1.0/`. */
   readonly userAgent: string;
   readonly network: string;
-  /** The directory of the network: auth.db, .cookie and initial.key live in it. */
+  /** The directory of the network, which holds auth.db, .cookie and initial.key. */
   readonly networkDir: string;
-  /** Where the chain is stored: chain.db, block files, filters. */
+  /** The directory of chain.db, block files and filters. */
   readonly chainDir: string;
-  /** Further places the cookie is written to; on main also the data directory itself, where bitcoin-cli looks. */
+  /** Further paths of the cookie file. On main, bitcoin-cli looks in the data directory itself. */
   readonly extraCookieFiles: readonly string[];
 
   readonly http: {
-    /** Port 0 takes a free one. */
+    /** Port 0 lets the system choose. */
     readonly listen: ListenAddress;
     readonly publicUrl: string | null;
-    /** Host names allowed beside loopback names, the bind host and the host of `publicUrl`. */
+    /** Allowed host names, besides loopback names, the bind host and the host of `publicUrl`. */
     readonly allowedHosts: readonly string[];
     readonly corsOrigins: readonly string[];
     /** Addresses and subnets of proxies whose `proxyHeader` names the client. */
     readonly trustedProxies: readonly string[];
     readonly proxyHeader: ProxyHeader;
-    /** Files in PEM form. */
+    /** Paths of PEM files. */
     readonly tls: { readonly cert: string; readonly key: string } | null;
-    /** Seconds a connection may idle. */
+    /** Idle time-out of a connection, seconds. */
     readonly idleTimeout: number;
-    /** Milliseconds a REST read may take; 0 sets no limit. */
+    /** Time limit of a REST read, milliseconds; 0 disables it. */
     readonly requestTimeoutMs: number;
   };
 
   readonly auth: {
-    /** The environment's OBVERSE_API_KEY: one key with all scopes. */
+    /** OBVERSE_API_KEY of the environment: one key with all scopes. */
     readonly staticKey: string | null;
-    /** HTTP Basic on the JSON-RPC paths. */
+    /** Whether HTTP Basic is enabled on the JSON-RPC paths. */
     readonly basic: boolean;
     readonly rpcUsers: readonly RpcUser[];
-    /** Method names for the cookie file's user; null allows all. */
+    /** Method names for the user of the cookie; null allows all. */
     readonly cookieWhitelist: readonly string[] | null;
   };
 
   readonly limits: {
-    /** Of one address on the public routes; null sets no limit. */
+    /** Rate limit of one address on the public routes; null disables it. */
     readonly publicRate: Rate | null;
     readonly publicRateOnLoopback: boolean;
-    /** Failed authentications of one address in a minute before they are answered with 429. */
+    /** Failed authentications of one address per minute before the reply is 429. */
     readonly authFailuresPerMinute: number;
-    /** Connections of all HTTP listeners, and of one address beyond loopback. */
+    /** Limits of connections: of all HTTP listeners together, and of one address other than loopback. */
     readonly connections: number;
     readonly connectionsPerAddress: number;
-    /** Characters of path and query. */
+    /** Maximum length of path and query, characters. */
     readonly urlBytes: number;
-    /** Bytes of long replies that are not sent yet. */
+    /** Limits of unsent bytes of long replies. */
     readonly unsentReplies: ReplyLimits;
-    /** REST requests of one key, or of one address without a key, that are not answered yet. */
+    /** Limit of unanswered REST requests of one key, or of one address without a key. */
     readonly parallelPerKey: number;
     readonly txBodyBytes: number;
     readonly rpcBodyBytes: number;
-    /** Calls of a JSON-RPC batch; requests of one key that run at a time, and that wait. */
+    /** Limits of JSON-RPC: calls of a batch, and parallel and queued requests of one key. */
     readonly rpcMaxBatch: number;
     readonly rpcMaxRunning: number;
     readonly rpcMaxQueued: number;
     readonly wsFrameBytes: number;
-    /** Unsent bytes of a connection at which pushing stops. */
+    /** Unsent bytes of a connection at which the node stops sending. */
     readonly wsSendBufferBytes: number;
     readonly wsPerKey: number;
     readonly wsTotal: number;
     readonly wsAnonymousPerIp: number;
     readonly wsMessagesPer10s: number;
-    /** Events a connection may lie behind, and milliseconds it may stay blocked, before close code 4008. */
+    /** Lag in events, and blocked time in milliseconds, after which a connection is closed with 4008. */
     readonly wsMaxLagEvents: number;
     readonly wsMaxLagMs: number;
-    /** Items that a connection, and all of them together, may watch. */
+    /** Limits of watched items: of one connection, and of all together. */
     readonly wsWatched: number;
     readonly wsWatchedTotal: number;
-    /** Items stored for one key, and for all. */
+    /** Limits of stored watches: of one key, and of all. */
     readonly watchesPerKey: number;
     readonly watchesTotal: number;
-    /** Tickets for a WebSocket that are not used yet: of one key, and of all. */
+    /** Limits of unused WebSocket tickets: of one key, and of all. */
     readonly wsTicketsPerKey: number;
     readonly wsTicketsTotal: number;
-    /** Events that stay in memory. */
+    /** Limits of the events in memory. */
     readonly eventLog: EventLogLimits;
-    /** Requests for events that may wait for some: of one key, and of all. */
+    /** Limits of requests that wait for events: of one key, and of all. */
     readonly eventWaitsPerKey: number;
     readonly eventWaitsTotal: number;
   };
@@ -148,23 +148,25 @@ export interface ApiOptions {
 
   readonly ws: {
     readonly auth: 'required' | 'public';
-    /** Milliseconds between looks at all connections: pings, heartbeats, and who is too slow. */
+    /**
+     * Interval of the sweep over all connections, which sends pings and heartbeats and closes slow ones, milliseconds.
+     */
     readonly sweepMs: number;
   };
-  /** A second listener for probes and metrics without credentials; null is off. */
+  /** A second listener for probes and metrics without credentials; null disables it. */
   readonly opsListen: ListenAddress | null;
   readonly ready: {
     readonly details: boolean;
-    /** Seconds; 0 does not look at the age of the tip. */
+    /** Maximum age of the tip in seconds; 0 disables the check. */
     readonly maxTipAge: number;
     readonly diskDegradedBytes: number;
     readonly diskFailBytes: number;
   };
-  /** Descriptors that the process may have open, and how many of them HTTP connections leave free. */
+  /** File descriptors that the process may open, and the number that HTTP connections leave free. */
   readonly descriptors: { readonly limit: number; readonly headroom: number };
   readonly cache: { readonly enabled: boolean; readonly maxBytes: number };
   readonly metrics: { readonly walletBalances: boolean };
-  /** Rows that the audit log keeps. */
+  /** Number of rows that the audit log keeps. */
   readonly audit: { readonly keep: number };
 }
 
@@ -172,17 +174,17 @@ const KIB = 1024;
 const MIB = 1024 ** 2;
 const GIB = 1024 ** 3;
 
-/** What of the options has no default. */
+/** The options without a default. */
 export type ApiIdentity = Pick<ApiOptions, 'network' | 'networkDir' | 'chainDir' | 'version'>;
 
-/** Overrides of single values, group by group. */
+/** Overrides of single values, by group. */
 export type ApiOverrides = {
   readonly [K in keyof ApiOptions]?: ApiOptions[K] extends readonly unknown[] | string | ListenAddress | null
     ? ApiOptions[K]
     : Partial<ApiOptions[K]>;
 };
 
-/** The documented defaults, with `overrides` laid over them group by group. */
+/** Returns the documented defaults with `overrides` applied. */
 export function apiOptions(identity: ApiIdentity, overrides: ApiOverrides = {}): ApiOptions {
   const regtest = identity.network === 'regtest';
   return {

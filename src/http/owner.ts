@@ -1,10 +1,10 @@
 import type { Call } from './call.ts';
 import { limitKey } from './ip.ts';
 
-/** To whom work and replies are counted: the credential, or the address where there was none. */
+/** The party that work and replies are counted for: a credential, or an address without one. */
 export type Owner = string;
 
-/** Of work that the node does for itself. */
+/** The owner of the node's own work. */
 export const NODE: Owner = 'node';
 
 export function ownerOf({ principal, ip }: Pick<Call, 'principal' | 'ip'>): Owner {

@@ -1,14 +1,14 @@
 import type { Owner } from './owner.ts';
 
 /**
- * Turns at sending a piece of a long reply: in each round of the event loop one for each owner, so that what one of them
- * is sent does not hold up the requests of the others.
+ * Schedules the pieces of long replies: each iteration of the event loop sends one piece per owner, so that one owner's
+ * replies do not delay the requests of others.
  */
 export class PieceTurns {
   readonly #waiting = new Map<Owner, (() => void)[]>();
   #isScheduled = false;
 
-  /** Resolves when it is the turn of a piece for this owner. */
+  /** Resolves when a piece of this owner may be sent. */
   next(owner: Owner): Promise<void> {
     return new Promise((resolve) => {
       const others = this.#waiting.get(owner);

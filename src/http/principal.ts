@@ -1,15 +1,18 @@
 import type { Scope } from './scopes.ts';
 
-/** Who asks. `id` names the key in logs and limits: its public id, `static`, `cookie`, or `rpcauth:<user>`. */
+/**
+ * The authenticated caller. `id` identifies the key in logs and limits: its public id, `static`, `cookie`, or
+ * `rpcauth:<user>`.
+ */
 export interface Principal {
   readonly kind: 'key' | 'static' | 'cookie' | 'rpcauth' | 'anonymous';
   readonly id: string;
-  /** Which of a key's secrets was presented: a key that is being rotated has several. null for other callers. */
+  /** The secret of the key that was presented, since a key has several during a rotation. null for other callers. */
   readonly secretId: string | null;
   readonly scopes: ReadonlySet<Scope>;
-  /** Names of the wallets the caller may use; null allows every wallet. */
+  /** Names of the wallets that the caller may use; null allows all wallets. */
   readonly wallets: ReadonlySet<string> | null;
-  /** Lower-case RPC method names the caller is held to; null sets no bound. */
+  /** Lower-case names of the RPC methods that the caller may call; null allows all. */
   readonly rpcWhitelist: ReadonlySet<string> | null;
 }
 

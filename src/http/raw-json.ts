@@ -1,4 +1,4 @@
-/** The parts of JSON (ES2025's JSON.parse source text access) that TypeScript's library does not describe yet. */
+/** The parts of JSON (ES2025's JSON.parse source text access) that TypeScript's library does not declare yet. */
 interface JsonWithSource {
   parse(
     text: string,
@@ -9,12 +9,12 @@ interface JsonWithSource {
 
 const json = JSON as unknown as JsonWithSource;
 
-/** A value that JSON.stringify writes as exactly this text: one number, string or literal. */
+/** Returns a value that JSON.stringify writes as exactly this text: one number, string or literal. */
 export function rawJson(text: string): object {
   return json.rawJSON(text);
 }
 
-/** Parses JSON; `number` makes the value of each number from the text it was written as. */
+/** Parses JSON; `number` converts the text of each number to its value. */
 export function parseWithNumbers(text: string, number: (text: string) => unknown): unknown {
   return json.parse(text, (_key, value, { source }) => (typeof value === 'number' ? number(source!) : value));
 }

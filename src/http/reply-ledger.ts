@@ -3,29 +3,29 @@ import type { Owner } from './owner.ts';
 import { PieceTurns } from './piece-turns.ts';
 
 /**
- * Bytes of long replies that are not sent yet. At the limit no more are made; twice as many are never held, so that what
- * is being made at that moment can still be sent.
+ * Limits of unsent bytes of long replies. At the limit no further reply is admitted. At most twice the limit is held,
+ * since a reply that is being made at that moment is still sent.
  */
 export interface ReplyLimits {
-  /** Of one key, or of one address without a key. */
+  /** Limit of one key, or of one address without a key. */
   readonly perOwner: number;
   readonly total: number;
 }
 
-/** Shorter replies are left to the runtime, with their length in the header; the system's buffers hold them anyway. */
+/** Shorter replies are sent by the runtime with a Content-Length; the system's buffers hold them anyway. */
 export const LONG_REPLY = 128 << 10;
 const PIECE = 256 << 10;
 const HARD = 2;
 
-/** Whose reply it is, and the signal that its client has left. */
+/** The owner of a reply, and the signal that aborts when its client disconnects. */
 export interface Addressee {
   readonly owner: Owner;
   readonly signal: AbortSignal;
 }
 
 /**
- * Counts the bytes of long replies until their clients have read them. The runtime tells nothing of a reply that it has,
- * so a long one is given to it in pieces, as fast as the client reads.
+ * Counts the bytes of long replies until their clients have read them. The runtime does not report the progress of a
+ * reply, so a long reply is passed to it in pieces, as fast as the client reads.
  */
 export class ReplyLedger {
   readonly #limits: ReplyLimits;
@@ -38,7 +38,7 @@ export class ReplyLedger {
     this.#limits = limits;
   }
 
-  /** Bytes that are not sent yet. */
+  /** Number of unsent bytes. */
   get unsent(): number {
     return this.#total;
   }
@@ -48,14 +48,14 @@ export class ReplyLedger {
     return this.#total < this.#limits.total && this.#ownerHasRoom(owner, 1);
   }
 
-  /** Called whenever bytes were sent; for those who wait for room. */
+  /** Calls the listener whenever bytes were sent. */
   onRoom(listener: () => void): void {
     this.#listeners.push(listener);
   }
 
   /**
-   * Throws ApiError where so much is not sent yet that no long reply may be added: `rate_limited` where it is the owner's,
-   * `overloaded` where it is everybody's.
+   * Throws ApiError when too many bytes are unsent for another long reply: `rate_limited` for the owner's own limit,
+   * `overloaded` for that of all.
    */
   admit(owner: Owner): void {
     if (!this.#ownerHasRoom(owner, HARD))
@@ -64,13 +64,15 @@ export class ReplyLedger {
       throw new ApiError('overloaded', 'too many long replies are not read yet');
   }
 
-  /** The body of a reply; a long one is counted until it is sent or its client has left. */
+  /** Returns the body of a reply. A long one is counted until it is sent or its client has disconnected. */
   body(bytes: Uint8Array, to: Addressee): Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> {
     if (bytes.length <= LONG_REPLY) return bytes as Uint8Array<ArrayBuffer>;
     return this.stream(piecesOf(bytes), bytes.length, to);
   }
 
-  /** The same for pieces that are made while they are sent; `length` is what they hold in all, as far as it is known. */
+  /**
+   * Returns a body whose pieces are made while they are sent; `length` is their total length, as far as it is known.
+   */
   stream(pieces: Iterator<Uint8Array>, length: number, { owner, signal }: Addressee): ReadableStream<Uint8Array> {
     let left = length;
     this.#count(owner, length);
@@ -81,7 +83,7 @@ export class ReplyLedger {
       for (const listener of this.#listeners) listener();
     };
     const forget = () => sent(left);
-    // A client may leave before the runtime has asked for the first piece.
+    // A client may disconnect before the runtime has requested the first piece.
     if (signal.aborted) forget();
     else signal.addEventListener('abort', forget, { once: true });
     const turns = this.#turns;

@@ -3,34 +3,34 @@ import { FAILURES, type FailureCode } from './errors.ts';
 import { type Access, access, type RouteAccess } from './route-access.ts';
 import { ERROR } from './schema.ts';
 
-/** One form that a body may have. */
+/** One format of a body. */
 export interface Content {
   readonly type: string;
   readonly schema: TSchema | object;
   readonly example?: unknown;
 }
 
-/** What a route takes and answers, for the description of the interface. */
+/** The request and the replies of a route, for the description of the interface. */
 export interface RouteDescription {
   readonly tag: string;
   readonly summary: string;
   readonly description?: string;
-  /** `read` unless given. */
+  /** Default: `read`. */
   readonly access?: Access;
   readonly limits?: { readonly bodyLimit?: number; readonly whileStarting?: boolean; readonly unlimitedTime?: boolean };
   /** Name of the operation in generated clients. */
   readonly name: string;
-  /** The body of a request, in one of these forms. */
+  /** The allowed formats of the request body. */
   readonly body?: readonly Content[];
   readonly bodyRequired?: boolean;
   readonly response: Content;
-  /** Further statuses whose body is no error; their descriptions. */
+  /** Further statuses whose body is not an error, with their descriptions. */
   readonly otherResponses?: Readonly<Record<number, { readonly description: string; readonly content?: Content }>>;
-  /** The reply has an ETag, so that it may be 304. */
+  /** Whether the reply has an ETag, and may be 304. */
   readonly hasEtag?: boolean;
-  /** The body of errors; `Error` unless given. */
+  /** The body of errors. Default: `Error`. */
   readonly errorContent?: Content;
-  /** Codes of errors beyond those that every such route has. */
+  /** Error codes in addition to those of every route. */
   readonly errors?: readonly FailureCode[];
 }
 
@@ -55,7 +55,7 @@ const KEYED: readonly FailureCode[] = [
 const WITHOUT_KEY: readonly FailureCode[] = ['misdirected_request', 'rate_limited'];
 const WITH_BODY: readonly FailureCode[] = ['payload_too_large', 'unsupported_media_type'];
 
-/** The `detail` of a route: who may call it, its limits, and what the description of the interface says of it. */
+/** Returns the `detail` of a route: its access, its limits and its description. */
 export function describeRoute(route: RouteDescription): RouteAccess {
   const { tag, summary, description, limits, name, body, bodyRequired = true } = route;
   const detail = {
@@ -67,7 +67,7 @@ export function describeRoute(route: RouteDescription): RouteAccess {
     responses: responsesOf(route),
     ...access(route.access ?? 'read', limits),
   };
-  // Elysia's types know OpenAPI 3.0 alone.
+  // Elysia's types only know OpenAPI 3.0.
   return detail as unknown as RouteAccess & DocumentDecoration;
 }
 

@@ -1,16 +1,16 @@
 import { type TSchema, t } from 'elysia';
 import { ERROR_CODES } from './errors.ts';
 
-/** Members of an object by their names. */
+/** Members of an object by name. */
 export type Properties = Record<string, TSchema>;
 export type ObjectSchema<P extends Properties = Properties> = ReturnType<typeof t.Object<P>>;
 
-/** An object that the description of the interface names, so that generated clients have a type of that name. */
+/** Returns the schema of an object with a name, so that generated clients have a type of that name. */
 export function named<P extends Properties>(name: string, properties: P, description?: string): ObjectSchema<P> {
   return t.Object(properties, { $id: name, ...(description !== undefined && { description }) });
 }
 
-/** A whole number. Elysia's own type of that name also takes texts. */
+/** An integer. Elysia's own type of that name also accepts texts. */
 export const integer = (options: { default?: number; minimum?: number; maximum?: number; description?: string } = {}) =>
   t.Unsafe<number>({ type: 'integer', ...options });
 
@@ -23,7 +23,7 @@ export const HEX = t.String({ pattern: '^(?:[0-9a-f]{2})*$', description: 'hex' 
 export const count = (description?: string) =>
   integer({ minimum: 0, ...(description !== undefined && { description }) });
 export const sats = (description = 'satoshis') => integer({ minimum: 0, description });
-/** Satoshis that may be fewer than none. */
+/** Satoshis that may be negative. */
 export const signedSats = (description = 'satoshis') => integer({ description });
 export const feeRate = (description = 'satoshis per virtual byte') => t.Number({ minimum: 0, description });
 export const height = (description = 'height of a block') => integer({ minimum: 0, maximum: 2 ** 31 - 1, description });
@@ -57,7 +57,7 @@ export const TX_STATUS = named(
   'whether a transaction is confirmed, and in which block',
 );
 
-/** The members of every page of a list. */
+/** The schema of a page of a list. */
 export const page = <P extends Properties, I extends TSchema>(name: string, items: I, more: P) =>
   named(name, {
     ...more,
@@ -67,7 +67,7 @@ export const page = <P extends Properties, I extends TSchema>(name: string, item
     next: nullable(t.String({ description: 'path and query of the next page; null on the last one' })),
   });
 
-/** Body of every error outside JSON-RPC. */
+/** The body of every error outside JSON-RPC. */
 export const ERROR = named(
   'Error',
   {

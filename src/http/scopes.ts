@@ -1,5 +1,5 @@
 /**
- * What a key may be allowed. `admin` includes every other scope; `wallet` is the sum of `wallet.read`, `wallet.spend` and
+ * The scopes of a key. `admin` includes every other scope; `wallet` is the sum of `wallet.read`, `wallet.spend` and
  * `wallet.keys`, which do not include each other.
  */
 export const SCOPES = [

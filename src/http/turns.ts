@@ -1,6 +1,6 @@
 /**
- * For long work on the front: the function it returns is awaited in between, and resolves at once until a turn of `ms` is
- * over, and then when others have had theirs.
+ * Returns a function for long work on the main thread, which awaits it between two steps. It resolves at once until
+ * `ms` have passed, and then yields to other tasks.
  */
 export function turns(ms: number): () => Promise<void> | undefined {
   let until = performance.now() + ms;

@@ -1,9 +1,9 @@
-/** More values than any call needs; each costs about a microsecond to parse with its text kept. */
+/** More values than any call needs. Each takes about a microsecond to parse with its text kept. */
 const MAX_VALUES = 20_000;
-/** Escaped characters; each costs about 0.1 microseconds, in which a hundred others are parsed. */
+/** Limit of escaped characters. Each takes about 0.1 microseconds, in which a hundred others are parsed. */
 const MAX_ESCAPES = 1_000_000;
 
-/** Bytes looked at before others get their turn. */
+/** Bytes that are counted before the function yields. */
 const SLICE = 256 * 1024;
 const COMMA = 0x2c;
 const OPEN_ARRAY = 0x5b;
@@ -11,9 +11,8 @@ const OPEN_OBJECT = 0x7b;
 const BACKSLASH = 0x5c;
 
 /**
- * What a JSON text may hold too much of to be parsed in one go, as `20000 values`; null where nothing is. What stands in
- * strings is counted as well, so that it is never too few: hex and base64, of which the long bodies consist, have none of
- * these characters.
+ * Returns the limit that a JSON text exceeds, as `20000 values`; null where it exceeds none. Characters within strings
+ * are counted as well, so the count is never too low: hex and base64, which fill long bodies, contain none of them.
  */
 export async function excessOf(text: Uint8Array, maxValues = MAX_VALUES): Promise<string | null> {
   let values = 1;
@@ -29,7 +28,9 @@ export async function excessOf(text: Uint8Array, maxValues = MAX_VALUES): Promis
   return null;
 }
 
-/** On its own, since the loop of an async function is not compiled well: ten times slower. */
+/**
+ * A separate function, since the engine does not optimize the loop of an async function: it would be ten times slower.
+ */
 function countOpenings(text: Uint8Array): number {
   let count = 0;
   for (let at = 0; at < text.length; at++) {
@@ -39,7 +40,7 @@ function countOpenings(text: Uint8Array): number {
   return count;
 }
 
-/** A search that is native where there are none, as mostly. */
+/** Uses a native search, which is fast in the usual case that there are none. */
 function countBackslashes(text: Uint8Array): number {
   let count = 0;
   for (let at = text.indexOf(BACKSLASH); at >= 0 && at < text.length; at++) if (text[at] === BACKSLASH) count++;
