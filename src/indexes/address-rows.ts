@@ -5,7 +5,7 @@ import { KeyIndex } from '../util/key-index.ts';
 import { sortedOrder } from '../util/sorted-order.ts';
 import { HistoryRows } from './history-rows.ts';
 
-/** One coin that a commit adds to, takes from, or moves within the UTXO set. */
+/** A coin that a commit creates, spends, or gives another position. */
 export interface CoinMove {
   readonly script: Uint8Array;
   readonly vout: number;
@@ -14,38 +14,38 @@ export interface CoinMove {
   readonly to: TxPosition | null;
 }
 
-/** `scriptHash` is the first bytes of this. */
+/** Output buffer of the script hash, whose first bytes are the key. */
 const hashOut = new Uint8Array(32);
 
-/** What one commit does to one script, while it is added up. */
+/** Sums of the changes of one script in one commit. */
 interface Change {
   received: bigint;
   sent: bigint;
   txs: number;
   utxos: number;
   lastHeight: number;
-  /** Where a script that was not known appears first; null for one that was. */
+  /** Height of first appearance of a new script; null for a known one. */
   firstHeight: number | null;
-  /** Whether history of it was taken back. */
+  /** Whether history was removed. */
   shrunk: boolean;
 }
 
 /**
- * The address index's part of the next commit: who received and spent what in blocks that were connected or
- * disconnected since the last one. Rows are gathered per block and written sorted, because that is several times faster
- * than to write each block on its own.
+ * The changes of the address index for the next commit: amounts that scripts received and spent in blocks that were
+ * connected or disconnected. Rows are collected for many blocks and written sorted, which is several times faster than
+ * writing each block by itself.
  */
 export class AddressRows {
   readonly #scripts = new KeyIndex(SCRIPT_HASH_SIZE);
   readonly #added = new HistoryRows();
   readonly #removed = new HistoryRows();
 
-  /** Rows gathered so far; the memory they take is in proportion. */
+  /** Number of collected rows, which determines the memory. */
   get size(): number {
     return this.#added.length + this.#removed.length;
   }
 
-  /** Where the rows of the next connected block will begin, for `cutTo`. */
+  /** Index at which the rows of the next connected block begin, for `cutTo`. */
   get mark(): number {
     return this.#added.length;
   }
@@ -58,12 +58,12 @@ export class AddressRows {
     this.#added.add(this.#local(script), position, 0, value);
   }
 
-  /** Forgets blocks connected since `mark`: they were disconnected before a commit wrote them. */
+  /** Drops the rows of blocks that were connected since `mark` and disconnected before a commit. */
   cutTo(mark: number): void {
     this.#added.cutTo(mark);
   }
 
-  /** Takes back what a committed block received or spent. */
+  /** Stages the removal of what a committed block received or spent. */
   unreceive(script: Uint8Array, position: TxPosition, value: number): void {
     this.#removed.add(this.#local(script), position, value, 0);
   }
@@ -73,8 +73,8 @@ export class AddressRows {
   }
 
   /**
-   * Writes everything and begins anew. `moves` are the changes of the UTXO set in the same commit. Returns the last
-   * script id that was ever given, given the one before.
+   * Writes all rows and clears them. `moves` are the changes of the UTXO set in the same commit. Returns the last
+   * script id ever used, given the previous one.
    */
   write(writer: ScriptWriter, moves: Iterable<CoinMove>, lastId: number): number {
     const coins = Array.from(moves, ({ script, ...move }) => ({ ...move, local: this.#local(script) }));
@@ -136,7 +136,7 @@ export class AddressRows {
     return last;
   }
 
-  /** The number of a script within this commit. Called for every input and output: it makes no object. */
+  /** Returns the number of a script within this commit. Called for every input and output, so it allocates nothing. */
   #local(script: Uint8Array): number {
     return this.#scripts.intern(sha256(script, hashOut));
   }

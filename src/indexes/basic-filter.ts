@@ -11,18 +11,17 @@ import { GolombRiceReader, GolombRiceWriter } from './golomb-rice.ts';
 export type FilterHash = Hash<'filter'>;
 export type FilterHeader = Hash<'filter-header'>;
 
-/** BIP-158, basic filters: bits of the remainder of a code. */
+/** BIP-158: P, the bits of a remainder. */
 const P = 19;
-/** BIP-158, basic filters: one script in so many matches by accident. */
+/** BIP-158: M, the inverse of the false positive rate. */
 const M = 784_931;
 
-/** Of a filter that is read; a block of the largest size holds a fraction of it, and the arithmetic below is exact. */
+/** Bound on the elements of a decoded filter: far above any block, and low enough for exact arithmetic below. */
 const MAX_ELEMENTS = 2 ** 22;
 const MIN_BITS_PER_ELEMENT = P + 1;
 
 /**
- * The BIP-158 basic filter of a block. `spentScripts` are the scriptPubKeys its inputs spend, in any order; the coinbase
- * spends none.
+ * Returns the basic filter of a block (BIP-158). `spentScripts`: the scriptPubKeys of the spent outputs, in any order.
  */
 export function basicFilter(block: ParsedBlock, spentScripts: Iterable<Uint8Array>): Uint8Array {
   return encodeFilter(hashToRange(elementsOf(block, spentScripts), block.hash));
@@ -39,7 +38,7 @@ function elementsOf(block: ParsedBlock, spentScripts: Iterable<Uint8Array>): Uin
   return [...elements.values()];
 }
 
-/** Elements of a filter, ascending, as the filter is encoded. */
+/** Encodes the ascending hashed elements of a filter. */
 export function encodeFilter(values: Float64Array): Uint8Array {
   const w = new ByteWriter(16 + values.length * 3);
   writeCompactSize(w, values.length);
@@ -53,19 +52,19 @@ export function encodeFilter(values: Float64Array): Uint8Array {
   return w.finish();
 }
 
-/** Returns the count of elements of an encoded filter, and a reader of their differences. Throws DecodeError. */
+/** Returns the number of elements of an encoded filter, and a reader of their differences. Throws DecodeError. */
 export function openFilter(filter: Uint8Array): { count: number; codes: GolombRiceReader } {
   const r = new ByteReader(filter);
   const count = readCompactSize(r);
   if (count > MAX_ELEMENTS) throw new DecodeError('filter with too many elements');
-  // Before anything is allocated for them.
+  // Checked before anything is allocated.
   if (count * MIN_BITS_PER_ELEMENT > r.remaining * 8) throw new DecodeError('unexpected end of data');
   return { count, codes: new GolombRiceReader(filter, r.pos, P) };
 }
 
 /**
- * Whether the block with that hash may hold one of the scripts, as an output or as one it spends: always where it does,
- * and else once in 784,931 for each script. Throws DecodeError on a filter that ends early.
+ * Whether a block may contain one of the scripts, in an output or a spent output: always true if it does, and by chance
+ * once in 784,931 for each script. Throws DecodeError on a truncated filter.
  */
 export function matchFilter(filter: Uint8Array, blockHash: BlockHash, scripts: Iterable<Uint8Array>): boolean {
   const { count, codes } = openFilter(filter);
@@ -80,19 +79,19 @@ export function matchFilter(filter: Uint8Array, blockHash: BlockHash, scripts: I
   return false;
 }
 
-/** What the filter header commits to. */
+/** Returns the filter hash, to which the filter header commits. */
 export function filterHash(filter: Uint8Array): FilterHash {
   return hash256(filter) as FilterHash;
 }
 
-/** BIP-157. `previous` is the header of the block before, null for the genesis block. */
+/** Returns the filter header (BIP-157). `previous`: the header of the previous block; null for the genesis block. */
 export function filterHeader(hash: FilterHash, previous: FilterHeader | null): FilterHeader {
   return hash256(concatBytes(hash, previous ?? new Uint8Array(32))) as FilterHeader;
 }
 
 const words = new Uint32Array(2);
 
-/** The elements as numbers, ascending, in the range of a filter of `count` elements. */
+/** Hashes the elements into the range of a filter with `count` elements; ascending (BIP-158 hashed_set_construct). */
 function hashToRange(elements: readonly Uint8Array[], blockHash: BlockHash, count = elements.length): Float64Array {
   const key = sipHashKeyOf(blockHash);
   const range = count * M;
@@ -107,8 +106,8 @@ const SPLIT_REST = 2 ** 11;
 const WORD = 2 ** 32;
 
 /**
- * The upper 64 bits of hash * range, for a range below 2^42. Its two halves of 21 bits times a word of 32 fit a double
- * exactly, so no bigint is needed.
+ * Returns the upper 64 bits of hash * range, for a range below 2^42 (BIP-158 hash_to_range). Both halves of the range
+ * have 21 bits, so their products with 32-bit words are exact in a double, without bigints.
  */
 function reduced(key: SipHashKey, element: Uint8Array, range: number): number {
   sipHashWords(key, element, words);

@@ -1,19 +1,19 @@
 import { type ByteWriter, DecodeError } from '../util/bytes.ts';
 
-/** Writes numbers as Golomb-Rice codes: the quotient by 2^p as that many ones and a zero, the rest in p bits. */
+/** Writes Golomb-Rice codes: the quotient by 2^p as that many ones and a zero, the remainder in p bits. */
 export class GolombRiceWriter {
   readonly #w: ByteWriter;
   readonly #p: number;
   #pending = 0;
   #pendingBits = 0;
 
-  /** `p` is 24 at most. */
+  /** `p` is at most 24. */
   constructor(w: ByteWriter, p: number) {
     this.#w = w;
     this.#p = p;
   }
 
-  /** Any whole number that a double holds exactly. */
+  /** Writes a non-negative integer that a double holds exactly. */
   write(value: number): void {
     const divisor = 2 ** this.#p;
     let quotient = Math.floor(value / divisor);
@@ -22,12 +22,12 @@ export class GolombRiceWriter {
     this.#bits(value % divisor, this.#p);
   }
 
-  /** Fills the last byte up with zeros. */
+  /** Pads the last byte with zeros. */
   finish(): void {
     if (this.#pendingBits > 0) this.#bits(0, 8 - this.#pendingBits);
   }
 
-  // Fewer than 8 bits wait, so 24 more fit a word.
+  // Fewer than 8 bits are pending, so 24 more fit a word.
   #bits(value: number, count: number): void {
     let pending = (this.#pending << count) | value;
     let bits = this.#pendingBits + count;
@@ -41,12 +41,12 @@ export class GolombRiceWriter {
   }
 }
 
-/** Reads them back, from `pos` to the end of `bytes`. */
+/** Reads Golomb-Rice codes from `pos` to the end of `bytes`. */
 export class GolombRiceReader {
   readonly #bytes: Uint8Array;
   readonly #p: number;
   #pos: number;
-  /** Of the byte at `#pos`, how many bits have been read. */
+  /** Number of bits read from the byte at `#pos`. */
   #offset = 0;
 
   constructor(bytes: Uint8Array, pos: number, p: number) {
@@ -55,12 +55,12 @@ export class GolombRiceReader {
     this.#p = p;
   }
 
-  /** Whether nothing is left but the rest of a byte that was begun. */
+  /** Whether only the rest of a partly read byte is left. */
   get atEnd(): boolean {
     return this.#pos + (this.#offset > 0 ? 1 : 0) >= this.#bytes.length;
   }
 
-  /** Throws DecodeError at the end. */
+  /** Reads a number. Throws DecodeError at the end of the data. */
   read(): number {
     const bytes = this.#bytes;
     let quotient = 0;
@@ -88,7 +88,7 @@ export class GolombRiceReader {
     return quotient * 2 ** this.#p + remainder;
   }
 
-  /** By 8 bits at most. */
+  /** Advances by at most 8 bits. */
   #advance(bits: number): void {
     this.#offset += bits;
     if (this.#offset >= 8) {

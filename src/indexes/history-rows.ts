@@ -3,21 +3,21 @@ import { sortedOrder } from '../util/sorted-order.ts';
 
 const NONE = 0xffff_ffff;
 
-/** Rows of (script, position, received, sent) in typed arrays; one a script and transaction. */
+/** Rows of (script, position, received, sent) in typed arrays; one for each script and transaction. */
 export class HistoryRows {
   #script = new Uint32Array(1024);
   #position = new Float64Array(1024);
   #received = new Float64Array(1024);
   #sent = new Float64Array(1024);
   #length = 0;
-  /** The last row of each script, so that all that one transaction does to it becomes one row. */
+  /** The last row of each script, so that all changes by one transaction become one row. */
   #lastRow = new Uint32Array(1024).fill(NONE);
 
   get length(): number {
     return this.#length;
   }
 
-  /** Adds to the script's row of that transaction; makes the row where it is the first. */
+  /** Adds amounts to the row of a script and transaction; creates the row if necessary. */
   add(script: number, position: TxPosition, received: number, sent: number): void {
     if (script >= this.#lastRow.length) {
       const lastRow = new Uint32Array(Math.max(script + 1, this.#lastRow.length * 2)).fill(NONE);
@@ -53,7 +53,7 @@ export class HistoryRows {
       visit(this.#script[row]!, this.#position[row]!, this.#received[row]!, this.#sent[row]!);
   }
 
-  /** The same in ascending order of `key` of the script; equal keys in the order they came. */
+  /** Visits the rows in ascending order of the script's `key`; equal keys in order of insertion. */
   eachSorted(
     key: (script: number) => number,
     visit: (script: number, position: TxPosition, received: number, sent: number) => void,

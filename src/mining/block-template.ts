@@ -14,7 +14,7 @@ import { assert } from '../util/assert.ts';
 import { concatBytes } from '../util/bytes.ts';
 import { RESERVED_VALUE } from './reserved-value.ts';
 
-/** What a new block must know of the one before it. */
+/** The parent block, as a new block needs it. */
 interface BlockParent {
   readonly hash: BlockHash;
   readonly height: number;
@@ -25,22 +25,22 @@ export interface BlockTemplateOptions {
   readonly parent: BlockParent;
   readonly bits: number;
   readonly version: number;
-  /** Seconds; later than the parent's median time past. */
+  /** Unix seconds; later than the parent's median time past. */
   readonly time: number;
-  /** Valid after `parent` in this order; without the coinbase. */
+  /** Transactions without the coinbase, valid after `parent` in this order. */
   readonly transactions: readonly Transaction[];
-  /** What the transactions pay in all. */
+  /** Sum of the fees, satoshis. */
   readonly fees: Amount;
-  /** Where subsidy and fees go. */
+  /** scriptPubKey that receives subsidy and fees. */
   readonly coinbaseScript: Uint8Array;
   readonly params: Pick<ConsensusParams, 'subsidyHalvingInterval' | 'segwitHeight'>;
-  /** Pushed behind the height: makes two coinbases of one height differ. */
+  /** Pushed after the height, so that two coinbases of one height differ. */
   readonly extraNonce?: Uint8Array;
 }
 
 const COINBASE_VERSION = 2;
 
-/** A child of `parent` that lacks nothing but its proof of work; the nonce is 0. */
+/** Returns a child of `parent` that lacks only the proof of work; its nonce is 0. */
 export function assembleBlock(options: BlockTemplateOptions): Block {
   const { parent, bits, version, time, transactions } = options;
   assert(time > parent.medianTimePast, 'block time is later than the median time past');
@@ -50,7 +50,10 @@ export function assembleBlock(options: BlockTemplateOptions): Block {
   return { header, transactions: block };
 }
 
-/** Pays subsidy and fees to one script, names its height (BIP-34) and commits to the witnesses (BIP-141). */
+/**
+ * Returns a coinbase that pays subsidy and fees to one script and commits to the height (BIP-34) and the witnesses
+ * (BIP-141).
+ */
 function coinbaseTransaction(options: BlockTemplateOptions): Transaction {
   const { parent, transactions, fees, coinbaseScript, params, extraNonce } = options;
   const height = parent.height + 1;
@@ -61,12 +64,12 @@ function coinbaseTransaction(options: BlockTemplateOptions): Transaction {
       {
         prevout: { txid: new Uint8Array(32) as Txid, vout: NULL_VOUT },
         scriptSig: coinbaseScriptSig(height, extraNonce),
-        // With a locktime that counts, a coinbase can never be the same as one of an earlier block.
+        // With the locktime in force, a coinbase cannot equal one of an earlier block.
         sequence: MAX_SEQUENCE_NONFINAL,
         witness: height >= params.segwitHeight ? [RESERVED_VALUE] : [],
       },
     ],
-    // The commitment is there before segwit and without witnesses too, as Core makes it.
+    // As in Core, the commitment is included before segwit and without witnesses too.
     outputs: [
       { value: reward, scriptPubKey: coinbaseScript },
       { value: 0n, scriptPubKey: commitmentScript(transactions) },
@@ -79,7 +82,7 @@ function coinbaseScriptSig(height: number, extraNonce: Uint8Array | undefined): 
   const heightPush = pushNumber(height);
   let script = heightPush;
   if (extraNonce !== undefined) script = concatBytes(heightPush, pushData(extraNonce));
-  // Up to height 16 the push is one byte.
+  // Up to height 16 the push is a single byte.
   else if (heightPush.length < COINBASE_SCRIPT_SIG_MIN) script = concatBytes(heightPush, Uint8Array.of(Op.OP_0));
   assert(
     script.length >= COINBASE_SCRIPT_SIG_MIN && script.length <= COINBASE_SCRIPT_SIG_MAX,
@@ -88,7 +91,7 @@ function coinbaseScriptSig(height: number, extraNonce: Uint8Array | undefined): 
   return script;
 }
 
-/** The scriptPubKey by which the coinbase of a block with these transactions (itself left out) commits to witnesses. */
+/** Returns the scriptPubKey of the witness commitment for these transactions without the coinbase (BIP-141). */
 export function commitmentScript(
   transactions: readonly Transaction[],
   reservedValue: Uint8Array = RESERVED_VALUE,
@@ -98,7 +101,7 @@ export function commitmentScript(
   return witnessCommitmentScript(witnessCommitment(root, reservedValue));
 }
 
-/** Merkle root of a block's transactions, coinbase first. */
+/** Returns the merkle root of a block's transactions, coinbase first. */
 export function transactionsRoot(transactions: readonly Transaction[]): MerkleRoot {
   const txids = new Uint8Array(transactions.length * 32);
   for (const [i, tx] of transactions.entries()) txids.set(txidOf(tx), i * 32);

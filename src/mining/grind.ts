@@ -6,7 +6,7 @@ import { assert } from '../util/assert.ts';
 const NONCES = 0x1_0000_0000;
 const NONCE_OFFSET = HEADER_SIZE - 4;
 
-/** No nonce in the range meets the target; another time or coinbase opens a new range. */
+/** Thrown if no nonce meets the target; another time or coinbase opens a new range. */
 export class NonceSpaceExhausted extends Error {
   override readonly name = 'NonceSpaceExhausted';
 
@@ -16,8 +16,8 @@ export class NonceSpaceExhausted extends Error {
 }
 
 /**
- * The header with the first nonce, from its own on, whose hash meets its `bits`. Blocks the thread, so it is for the
- * difficulty of regtest. Throws NonceSpaceExhausted after `maxTries` or at the last nonce.
+ * Returns the header with the first nonce, from its own on, whose hash meets its `bits`. Blocks the thread, so it is
+ * for the difficulty of regtest. Throws NonceSpaceExhausted after `maxTries` or at the last nonce.
  */
 export function grindHeader(header: BlockHeader, maxTries = NONCES): BlockHeader {
   const target = targetBytes(header.bits);
@@ -35,12 +35,12 @@ export function grindHeader(header: BlockHeader, maxTries = NONCES): BlockHeader
   throw new NonceSpaceExhausted(end - header.nonce);
 }
 
-/** The block under a header that meets its `bits`; as `grindHeader`. */
+/** Returns the block with a header that meets its `bits`; throws as `grindHeader` does. */
 export function grindBlock(block: Block, maxTries?: number): Block {
   return { ...block, header: grindHeader(block.header, maxTries) };
 }
 
-/** In the byte order of hashes: least significant first. */
+/** Returns the target in the byte order of hashes: least significant byte first. */
 function targetBytes(bits: number): Uint8Array {
   const { target, negative, overflow } = expandBits(bits);
   assert(!negative && !overflow && target > 0n, 'bits are a target');

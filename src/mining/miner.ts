@@ -18,17 +18,17 @@ import { EMPTY_BLOCK, type SlotSelection, selectTransactions } from './select-tr
 export interface MinedBlock {
   readonly hash: BlockHash;
   readonly raw: Uint8Array;
-  /** Hashes tried. */
+  /** Number of hashes tried. */
   readonly tries: number;
 }
 
-/** A block as it was put together: its weight, and its transactions but for the coinbase. */
+/** Figures of an assembled block: its weight, and the number of its transactions without the coinbase. */
 export interface Assembled {
   readonly weight: number;
   readonly txs: number;
 }
 
-/** Makes blocks on the tip where the difficulty is that of regtest. */
+/** Mines blocks on the tip at the difficulty of regtest. */
 export class Miner {
   readonly #chain: Chain;
   readonly #mempool: Mempool;
@@ -42,17 +42,17 @@ export class Miner {
     this.#clock = deps.clock;
   }
 
-  /** What was put together last, to be mined here or elsewhere. */
+  /** The last assembled block or template. */
   get last(): Assembled | null {
     return this.#last;
   }
 
-  /** Remembers a selection as what was put together last. */
+  /** Records a selection as the last assembled block. */
   assembled({ slots, weight }: SlotSelection): void {
     this.#last = { weight, txs: slots.length };
   }
 
-  /** A block of the mempool's best; null where `maxTries` hashes do not suffice. */
+  /** Mines a block with the best transactions of the mempool; null if `maxTries` hashes do not suffice. */
   mine(coinbaseScript: Uint8Array, maxTries: number): Promise<MinedBlock | null> {
     return this.#chain.whenSettled(() => {
       const selection = selectTransactions(this.#mempool, this.#chain);
@@ -62,7 +62,7 @@ export class Miner {
     });
   }
 
-  /** A block of these transactions and no others, whose work is yet to be done; its coinbase takes no fees. */
+  /** Assembles a block with exactly these transactions, without its proof of work; its coinbase claims no fees. */
   assembleThese(coinbaseScript: Uint8Array, transactions: readonly Transaction[]): Promise<Block> {
     return this.#chain.whenSettled(() => {
       this.assembled(EMPTY_BLOCK);
@@ -70,12 +70,14 @@ export class Miner {
     });
   }
 
-  /** What is wrong with a block but that it is not mined, or null; nothing of it is kept. */
+  /**
+   * Validates an assembled block except for its proof of work, without storing it; resolves to its rejection or null.
+   */
   test(block: Block): Promise<BlockRejection | null> {
     return this.#chain.testBlock(parseBlock(blockBytes(block)), { proofOfWork: false, merkleRoot: false });
   }
 
-  /** What is wrong with a block that was made here, or null once the chain has taken it. */
+  /** Submits a mined block; resolves to its rejection, or to null once it is accepted. */
   async submit({ raw }: MinedBlock): Promise<BlockRejection | null> {
     const outcome = await this.#chain.submitBlock(raw);
     return outcome.status === 'rejected' ? outcome.rejection : null;
@@ -97,7 +99,7 @@ export class Miner {
   }
 }
 
-/** The block with its work done; null where so many hashes do not suffice. */
+/** Mines a block; null if `maxTries` hashes do not suffice. */
 export function grind(block: Block, maxTries: number): MinedBlock | null {
   try {
     const mined = grindBlock(block, maxTries);

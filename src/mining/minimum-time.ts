@@ -3,8 +3,8 @@ import { type HeaderEntry, medianTimePast } from '../consensus/header-entry.ts';
 import { MAX_TIMEWARP } from '../consensus/limits.ts';
 
 /**
- * Seconds; the earliest time the child of `parent` is given. On all networks the first block of a period does not begin
- * long before the last one of the period before (BIP-94), so that it stays valid where that becomes a rule.
+ * Returns the least time of a child of `parent`, Unix seconds. On all networks it respects the timewarp rule of BIP-94
+ * at the first block of a period, so that the block stays valid if that becomes a rule (Core's GetMinimumTime).
  */
 export function minimumTime(parent: HeaderEntry, params: ConsensusParams): number {
   const earliest = medianTimePast(parent) + 1;

@@ -3,12 +3,13 @@ import { encodeBlock, type ParsedBlock } from '../primitives/block.ts';
 import { hasWitness } from '../primitives/transaction.ts';
 import { ByteWriter } from '../util/bytes.ts';
 
-/** BIP-141: what the coinbase's witness holds where nothing else is agreed. */
+/** The witness reserved value of a coinbase (BIP-141), zero by default. */
 export const RESERVED_VALUE: Uint8Array = new Uint8Array(32);
 
 /**
- * The block with the witness its coinbase needs: miners often send the coinbase as it was before segwit, commitment and
- * all. Any other block comes back as it is.
+ * Returns the encoded block with the coinbase witness added if it is missing: miners often submit the coinbase in its
+ * form before segwit, with a commitment (Core's UpdateUncommittedBlockStructures). Any other block is returned
+ * unchanged.
  */
 export function withReservedValue({ raw, header, txs }: ParsedBlock): Uint8Array {
   const coinbase = txs[0]?.tx;

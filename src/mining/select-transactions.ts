@@ -7,34 +7,34 @@ import type { Mempool } from '../mempool/pool.ts';
 import { BLOCK_MIN_FEERATE } from '../policy/relay-options.ts';
 import type { ParsedTransaction } from '../primitives/block.ts';
 
-/** What goes into a block beside its coinbase, parents first: slots of the mempool. Satoshis. */
+/** Mempool slots of a block's transactions, parents first. Fees in satoshis. */
 export interface SlotSelection {
   readonly slots: readonly number[];
   readonly fees: number;
-  /** With what is left free for header and coinbase; so are the sigops. */
+  /** Weight including the reserve for header and coinbase; so is the sigop cost. */
   readonly weight: number;
   readonly sigopCost: number;
 }
 
-/** The same with the transactions. */
+/** A selection with its transactions. */
 export interface Selection extends SlotSelection {
   readonly txs: readonly ParsedTransaction[];
 }
 
 export interface SelectionOptions {
-  /** False leaves a transaction for a later block, and what needs it. */
+  /** Returns false for a transaction that is left out together with its descendants. */
   readonly admit?: (slot: number) => boolean;
 }
 
-/** A block without transactions: what is left free for header and coinbase, as Core does. */
+/** An empty block: the weight and sigop cost that are reserved for header and coinbase, as in Core. */
 export const EMPTY_BLOCK: SlotSelection = { slots: [], fees: 0, weight: 8000, sigopCost: 400 };
-/** When the block is nearly full, so many chunks in a row that do not fit end the search. */
+/** When the block is nearly full, selection ends after this many chunks in a row that do not fit. */
 const MAX_FAILURES = 1000;
 const NEARLY_FULL = 4000;
-/** Blocks' worth of the best chunks among which what fits is sought. */
-const LOOKED_AT = 2;
+/** Selection considers the best chunks of this many block weights. */
+const BLOCKS_CONSIDERED = 2;
 
-/** Fills a block with what pays best: chunk by chunk, in falling order of feerate. */
+/** Selects transactions for a block, chunk by chunk in descending order of feerate. */
 export function selectTransactions(
   mempool: Mempool,
   chain: Pick<ChainView, 'tip'>,
@@ -44,7 +44,7 @@ export function selectTransactions(
   return { ...selection, txs: selection.slots.map((slot) => mempool.entries.parsed(slot)) };
 }
 
-/** The same without reading the transactions. */
+/** Selects as `selectTransactions` does, without decoding the transactions. */
 export function selectSlots(
   { entries, graph }: Mempool,
   { tip }: Pick<ChainView, 'tip'>,
@@ -59,18 +59,18 @@ export function selectSlots(
   const mayEnter = (slot: number) => admit(slot) && isFinal(slot);
   const clusterOf = (slots: readonly number[]) => graph.cluster(slots[0]!)[0]!;
   const chosen: number[] = [];
-  /** Chunks of a cluster come in its order: what follows one that was left out may need it. */
+  /** Clusters with a chunk that was left out: their later chunks may depend on it. */
   const leftOut = new Set<number>();
   let fees = 0;
   let weight = EMPTY_BLOCK.weight;
   let sigopCost = EMPTY_BLOCK.sigopCost;
   let failures = 0;
-  for (const { fee, size, slots } of bestChunks(graph, MAX_BLOCK_WEIGHT * LOOKED_AT)) {
+  for (const { fee, size, slots } of bestChunks(graph, MAX_BLOCK_WEIGHT * BLOCKS_CONSIDERED)) {
     if (fee * 4000 < Number(BLOCK_MIN_FEERATE) * size) break;
     if (leftOut.size > 0 && leftOut.has(clusterOf(slots))) continue;
     let chunkSigops = 0;
     for (let i = 0; i < slots.length; i++) chunkSigops += entries.sigopCost(slots[i]!);
-    // The size of a chunk is its weight, or more where it has many sigops.
+    // The size of a chunk is its weight, or more if it has many sigops.
     const fits = weight + size < MAX_BLOCK_WEIGHT && sigopCost + chunkSigops < MAX_BLOCK_SIGOPS_COST;
     if (!fits || !slots.every(mayEnter)) {
       leftOut.add(clusterOf(slots));
@@ -89,7 +89,7 @@ export function selectSlots(
   return { slots: chosen, fees, weight, sigopCost };
 }
 
-/** The locktime is what an encoding ends with. */
+/** Reads the locktime, the last four bytes of the encoding. */
 function locktimeOf(raw: Uint8Array): number {
   const at = raw.length - 4;
   return (raw[at]! | (raw[at + 1]! << 8) | (raw[at + 2]! << 16) | (raw[at + 3]! << 24)) >>> 0;

@@ -12,30 +12,30 @@ import { minimumTime } from './minimum-time.ts';
 import { RESERVED_VALUE } from './reserved-value.ts';
 import { type SlotSelection, selectSlots } from './select-transactions.ts';
 
-/** What others put into the next block. Made at one moment of the mempool; `time` and `bits` move on. */
+/** A template for external miners. Its transactions are those of one moment; `time` and `bits` are updated. */
 export interface BlockTemplate {
-  /** Another one has another number. */
+  /** Number of the template; a new one gets a new number. */
   readonly id: number;
   readonly parent: ChainEntry;
   readonly version: number;
-  /** Seconds. */
+  /** Unix seconds. */
   readonly time: number;
   readonly minTime: number;
   readonly bits: number;
-  /** Changes of the mempool when it was made. */
+  /** Change counter of the mempool when the template was made. */
   readonly changes: number;
-  /** Slots that this held then; they may hold others by now. */
+  /** Selected slots at that time; they may hold other transactions since. */
   readonly selection: SlotSelection;
-  /** Subsidy and fees. */
+  /** Subsidy and fees, satoshis. */
   readonly coinbaseValue: Amount;
-  /** The output script by which a coinbase commits to the witnesses. */
+  /** The output script of the witness commitment. */
   readonly commitment: Uint8Array;
 }
 
-/** How long a template serves although the mempool has changed, milliseconds; as in Core. */
+/** Maximum age of a template after the mempool changed, milliseconds; as in Core. */
 const MAX_AGE_MS = 5000;
 
-/** Makes templates on the tip, and keeps the newest. */
+/** Makes templates on the tip, and caches the newest. */
 export class TemplateMaker {
   readonly #chain: Chain;
   readonly #mempool: Mempool;
@@ -51,8 +51,8 @@ export class TemplateMaker {
   }
 
   /**
-   * The template on the tip: a new one where the block changed, or the mempool did and the last one is old. To be called
-   * with the chain settled. `made` is called for a new one, while the slots still hold what it names.
+   * Returns the template on the tip: a new one if the tip changed, or if the mempool changed and the cached one is too
+   * old. The chain must be settled. `made` is called for a new one, while the slots still hold its transactions.
    */
   current(made: (template: BlockTemplate) => void = () => {}): BlockTemplate {
     const { tip } = this.#chain;
@@ -87,13 +87,13 @@ export class TemplateMaker {
   }
 
   #commitment({ slots }: SlotSelection): Uint8Array {
-    // The coinbase stands first with zeros.
+    // The first entry is the coinbase's, zero.
     const wtxids = new Uint8Array((slots.length + 1) * 32);
     for (const [i, slot] of slots.entries()) wtxids.set(this.#mempool.entries.wtxid(slot), (i + 1) * 32);
     return witnessCommitmentScript(witnessCommitment(merkleRoot(wtxids).root, RESERVED_VALUE));
   }
 
-  /** With the time of now, on which the difficulty of test networks depends. */
+  /** Returns the template with the current time, on which the difficulty of test networks depends. */
   #onTime(template: BlockTemplate): BlockTemplate {
     const time = Math.max(template.time, template.minTime, unixSeconds(this.#clock));
     return { ...template, time, bits: nextWorkRequired(template.parent, time, this.#chain.params.consensus) };

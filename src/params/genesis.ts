@@ -8,17 +8,17 @@ import { pushData, pushNumber, scriptOf } from '../script/script-builder.ts';
 import { ByteWriter, concatBytes, hexToBytes } from '../util/bytes.ts';
 import type { GenesisParams, NetworkParams } from './network-params.ts';
 
-/** The coinbase of the first block, which started the clock with a headline. */
+/** Text and key of Bitcoin's genesis coinbase. */
 export const HEADLINE_2009 = {
   message: 'The Times 03/Jan/2009 Chancellor on brink of second bailout for banks',
   publicKey:
     '04678afdb0fe5548271967f1a67130b7105cd6a828e03909a67962e0ea1f61deb649f6bc3f4cef38c4f35504e51ec112de5c384df7ba0b8d578a4c702b6bf11d5f',
 } as const;
 
-/** The easiest bits of the main network, which every network's coinbase states. */
+/** The easiest bits of the main network, which the genesis coinbase of every network pushes. */
 const EASIEST_BITS = 0x1d00_ffff;
 
-/** The bytes of a network's first block. */
+/** Returns the encoded genesis block of a network. */
 export function genesisBlock({ genesis }: NetworkParams): Uint8Array {
   const coinbase = genesisCoinbase(genesis);
   const w = new ByteWriter(512);

@@ -16,7 +16,7 @@ export const mainnet: NetworkParams = {
   consensus: {
     genesisHash: hashFromHex('000000000019d6689c085ae165831e934ff763ae46a2a6c172b3f1b60a8ce26f'),
     subsidyHalvingInterval: 210_000,
-    // BIP-90: activations fixed in hindsight by height, so no version bits are counted.
+    // BIP-90: fixed activation heights, without counting version bits.
     bip34Height: 227_931,
     bip34Hash: hashFromHex('000000000000024b89b42a942fe0d9fea3bb44ab7bd1b19115dd6a759c0808b8'),
     bip65Height: 388_381,
@@ -25,9 +25,9 @@ export const mainnet: NetworkParams = {
     segwitHeight: 481_824,
     minBip9WarningHeight: 711_648,
     scriptFlagExceptions: new Map([
-      // Breaks BIP-16.
+      // Violates BIP-16.
       ['00000000000002dc756eebf4f49723ed8d30cc28a5f108eb94b1ba88ac4f9c22', 0],
-      // Breaks BIP-341.
+      // Violates BIP-341.
       ['0000000000000000000f14c35b2d841e986ab5441de8c585d5ffe55ea1e395ad', SCRIPT_FLAGS.P2SH | SCRIPT_FLAGS.WITNESS],
     ]),
     powLimit: (1n << 224n) - 1n,

@@ -2,40 +2,43 @@ import type { ConsensusParams } from '../consensus/consensus-params.ts';
 
 export type NetworkName = 'main' | 'testnet4' | 'signet' | 'regtest';
 
-/** What the genesis block is made of. */
+/** Fields of the genesis block. */
 export interface GenesisParams {
   readonly version: number;
   readonly time: number;
   readonly bits: number;
   readonly nonce: number;
-  /** The text in its coinbase. */
+  /** Text in the coinbase. */
   readonly message: string;
-  /** The public key that its coinbase pays, hex. */
+  /** Public key that the coinbase pays, hex. */
   readonly publicKey: string;
 }
 
-/** Everything that tells one network from another. */
+/** The parameters of a network. */
 export interface NetworkParams {
-  /** As RPC calls the chain. */
+  /** Name of the chain in RPC. */
   readonly name: NetworkName;
   readonly isTestnet: boolean;
-  /** The four bytes before each message and stored block, as a little-endian number. */
+  /** Message start of p2p messages and block files, as a little-endian number. */
   readonly magic: number;
   readonly ports: { readonly p2p: number; readonly http: number };
-  /** Version bytes of base58 addresses, and the human-readable part of the others. */
+  /** Version bytes of base58 addresses, and the human-readable part of bech32 addresses. */
   readonly address: { readonly p2pkh: number; readonly p2sh: number; readonly hrp: string };
-  /** Version byte of private keys. */
+  /** Version byte of private keys in WIF. */
   readonly wif: number;
-  /** Version of extended keys, big-endian. */
+  /** Version of extended keys (BIP-32), big-endian. */
   readonly bip32: { readonly public: number; readonly private: number };
-  /** Coin type in derivation paths. */
+  /** Coin type in derivation paths (SLIP-44). */
   readonly slip44: number;
   readonly genesis: GenesisParams;
   readonly consensus: ConsensusParams;
-  /** Names that resolve to peers. */
+  /** DNS seeds. */
   readonly dnsSeeds: readonly string[];
-  /** How many transactions the chain had at a time in seconds, and how many a second come to it: to estimate progress. */
+  /**
+   * Number of transactions at a time in Unix seconds, and transactions per second since then; for the estimated
+   * progress (Core's ChainTxData).
+   */
   readonly chainTxData: { readonly time: number; readonly count: number; readonly rate: number };
-  /** How headers of unproven work are committed to before they are kept. */
+  /** Parameters of header presync, Core's HeadersSyncParams. */
   readonly headersSync: { readonly commitmentPeriod: number; readonly redownloadBufferSize: number };
 }

@@ -8,15 +8,15 @@ const NETWORKS: Readonly<Record<NetworkName, NetworkParams>> = { main: mainnet, 
 
 export const NETWORK_NAMES = Object.keys(NETWORKS) as readonly NetworkName[];
 
-/** What an operator may change of a network. */
+/** Options of a network. */
 export interface NetworkOptions {
-  /** Regtest: heights at which rules begin, each as `name@height` (segwit, bip34, dersig, cltv, csv). */
+  /** Regtest: activation heights, each as `name@height` (segwit, bip34, dersig, cltv, csv). */
   readonly testActivationHeight?: readonly string[];
-  /** Signet: the challenge of one other than the public one. */
+  /** Signet: the challenge of a custom signet. */
   readonly signetChallenge?: Uint8Array;
 }
 
-/** The parameters of a network. Throws on an option that it does not have, or that cannot be read. */
+/** Returns the parameters of a network. Throws on an option that the network does not have, or that is invalid. */
 export function paramsFor(name: NetworkName, options: NetworkOptions = {}): NetworkParams {
   const { testActivationHeight = [], signetChallenge } = options;
   if (testActivationHeight.length > 0) {

@@ -3,7 +3,7 @@ import { hashFromHex } from '../primitives/hash.ts';
 import { HEADLINE_2009 } from './genesis.ts';
 import type { NetworkParams } from './network-params.ts';
 
-/** A network for tests on one machine: blocks cost nothing. */
+/** The network for local tests, whose blocks cost almost no work. */
 export const regtest: NetworkParams = {
   name: 'regtest',
   isTestnet: true,
@@ -51,7 +51,7 @@ const HEIGHT_FIELDS = {
   csv: 'csvHeight',
 } as const satisfies Record<string, keyof ConsensusParams>;
 
-/** Regtest with rules that begin at other heights, each given as `name@height`. Throws on one it cannot read. */
+/** Returns regtest with other activation heights, each as `name@height`. Throws on an invalid one. */
 export function regtestWith(testActivationHeights: readonly string[]): NetworkParams {
   const heights: Partial<Record<(typeof HEIGHT_FIELDS)[keyof typeof HEIGHT_FIELDS], number>> = {};
   for (const text of testActivationHeights) {

@@ -5,12 +5,12 @@ import { ByteWriter, hexToBytes } from '../util/bytes.ts';
 import { HEADLINE_2009 } from './genesis.ts';
 import type { NetworkParams } from './network-params.ts';
 
-/** 1 of 2 keys of those who run the public signet. */
+/** 1-of-2 multisig of the operators of the public signet. */
 const PUBLIC_CHALLENGE = hexToBytes(
   '512103ad5e0edad18cb1f0fc0d28a3d4f1f3e445640337489abb10404f2d1e086be430210359ef5021964fe22d6f8e05b2463c9540ce96883fe3b278760f048f5189f2e6c452ae',
 );
 
-/** BIP-325: the public test network whose blocks are signed. */
+/** The public test network with signed blocks (BIP-325). */
 export const signet: NetworkParams = {
   name: 'signet',
   isTestnet: true,
@@ -58,7 +58,7 @@ export const signet: NetworkParams = {
   headersSync: { commitmentPeriod: 620, redownloadBufferSize: 15_724 },
 };
 
-/** A signet of one's own: it has its own challenge and magic, and nothing known of its chain. */
+/** Returns the parameters of a custom signet: its challenge and magic, without seeds and without known work. */
 export function customSignet(challenge: Uint8Array): NetworkParams {
   return {
     ...signet,
@@ -69,7 +69,7 @@ export function customSignet(challenge: Uint8Array): NetworkParams {
   };
 }
 
-/** The first four bytes of the hash of the challenge, so that signets do not talk to each other. */
+/** Returns the message start: the first four bytes of the hash of the challenge (BIP-325). */
 function signetMagic(challenge: Uint8Array): number {
   const w = new ByteWriter();
   writeVarBytes(w, challenge);

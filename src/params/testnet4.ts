@@ -1,7 +1,7 @@
 import { hashFromHex } from '../primitives/hash.ts';
 import type { NetworkParams } from './network-params.ts';
 
-/** BIP-94: the public test network that replaces the third one. */
+/** The fourth public test network (BIP-94). */
 export const testnet4: NetworkParams = {
   name: 'testnet4',
   isTestnet: true,

@@ -4,16 +4,18 @@ import type { Transaction, TxOutput } from '../primitives/transaction.ts';
 import { isUnspendable, isWitnessProgram } from '../script/templates.ts';
 import { feeForSize } from './feerate.ts';
 
-/** Bytes of an output before its script's length. */
+/** Size of an output's value, bytes. */
 const VALUE_SIZE = 8;
-/** Outpoint, length of the scriptSig and sequence of the input that spends an output. */
+/** Size of outpoint, scriptSig length and sequence of the spending input, bytes. */
 const INPUT_BASE_SIZE = 32 + 4 + 1 + 4;
-/** A signature and a compressed key with their pushes, which is what most inputs need. */
+/** Size of a signature and a compressed key with their pushes, which most inputs need, bytes. */
 const SOLUTION_SIZE = 107;
-/** The same in a witness, where a byte counts for a quarter. */
+/** Virtual size of the same in a witness, where a byte counts a quarter. */
 const WITNESS_SOLUTION_SIZE = 26;
 
-/** Satoshis below which an output is not worth spending at a feerate in satoshis per 1,000 vB. */
+/**
+ * Returns the dust threshold of an output, satoshis, at a feerate in satoshis per 1,000 vB (Core's GetDustThreshold).
+ */
 export function dustThreshold({ scriptPubKey }: Pick<TxOutput, 'scriptPubKey'>, dustFeerate: Amount): Amount {
   if (isUnspendable(scriptPubKey)) return 0n;
   const { length } = scriptPubKey;
@@ -26,7 +28,7 @@ export function isDust(output: TxOutput, dustFeerate: Amount): boolean {
   return output.value < dustThreshold(output, dustFeerate);
 }
 
-/** The indexes of all outputs that are dust. */
+/** Returns the indexes of all dust outputs. */
 export function dustOutputs({ outputs }: Pick<Transaction, 'outputs'>, dustFeerate: Amount): number[] {
   const dust: number[] = [];
   for (let vout = 0; vout < outputs.length; vout++) if (isDust(outputs[vout]!, dustFeerate)) dust.push(vout);

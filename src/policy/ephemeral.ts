@@ -6,24 +6,24 @@ import { outpointKey } from '../primitives/outpoint.ts';
 import type { Transaction } from '../primitives/transaction.ts';
 import { dustOutputs } from './dust.ts';
 
-/** A transaction that enters, alone or in a package, and what there is to know about the dust it meets. */
+/** A transaction that is validated, alone or in a package, with the dust of its own and its parents' outputs. */
 export interface EphemeralTx {
   readonly parsed: Pick<ParsedTransaction, 'tx' | 'txid' | 'wtxid'>;
-  /** Which of its own outputs are dust. */
+  /** Indexes of its own dust outputs. */
   readonly dust: readonly number[];
-  /** Which outputs of a transaction of the mempool are dust; none for one that is not there. */
+  /** Returns the indexes of the dust outputs of a mempool transaction; none if it is not in the mempool. */
   readonly mempoolDust: (txid: Txid) => readonly number[];
 }
 
-/** Dust that was not spent: by which transaction of the package, and what to say about it. */
+/** The index of the package transaction that leaves dust unspent, and its rejection. */
 export interface UnspentDust {
   readonly index: number;
   readonly rejection: TxRejection;
 }
 
 /**
- * A transaction with dust must pay nothing, so that no miner takes it without the child that spends the dust and pays
- * for both. Fees in satoshis, as they are and with prioritisation.
+ * Rejects a transaction with dust that pays a fee, so that no miner includes it without the child that spends the dust
+ * and pays for both. Fees in satoshis, without and with prioritisation.
  */
 export function preCheckEphemeralTx(
   tx: Transaction,
@@ -37,8 +37,8 @@ export function preCheckEphemeralTx(
 }
 
 /**
- * Whether each transaction spends all dust of each of its unconfirmed parents, in the package or the mempool. Otherwise
- * the parent could be mined with this child alone and the dust would stay. Yields the first that leaves some.
+ * Checks that each transaction spends all dust of its unconfirmed parents, in the package or the mempool: otherwise the
+ * parent could be mined with this child and the dust would stay. Returns the first that leaves some.
  */
 export function checkEphemeralSpends(txs: readonly EphemeralTx[]): UnspentDust | null {
   const packageDust = new Map(txs.map(({ parsed, dust }) => [hashToHex(parsed.txid), dust]));

@@ -1,27 +1,27 @@
 import { type Amount, COIN } from '../primitives/amount.ts';
 
-/** A feerate as it was paid, which loses nothing to rounding. */
+/** A feerate as fee and size, without rounding. */
 export interface PaidFeerate {
   readonly fee: Amount;
-  /** Virtual bytes. */
+  /** Size in virtual bytes. */
   readonly vsize: number;
 }
 
 const VBYTES_PER_KVB = 1000n;
 
 /**
- * What `vsize` virtual bytes cost at a feerate (satoshis per 1,000 vB), rounded up, so that no part of a transaction
- * is ever free. Below zero, where rounding up would reach zero, it stays at -1.
+ * Returns the fee in satoshis of `vsize` virtual bytes at a feerate in satoshis per 1,000 vB, rounded up, so that no
+ * transaction is free. A negative fee that would round to zero is -1.
  */
 export function feeForSize(feeratePerKvB: Amount, vsize: number): Amount {
   const product = feeratePerKvB * BigInt(vsize);
   if (product > 0n) return (product + VBYTES_PER_KVB - 1n) / VBYTES_PER_KVB;
-  // Division cuts towards zero, which is upwards here.
+  // Division truncates towards zero, which is upwards here.
   const fee = product / VBYTES_PER_KVB;
   return fee === 0n && product < 0n ? -1n : fee;
 }
 
-/** Satoshis for 1,000 virtual bytes, rounded down; 0 for no bytes. */
+/** Returns satoshis per 1,000 virtual bytes, rounded down; 0 for no bytes. */
 export function feeratePerKvB({ fee, vsize }: PaidFeerate): Amount {
   if (vsize <= 0) return 0n;
   const product = fee * VBYTES_PER_KVB;
@@ -30,7 +30,7 @@ export function feeratePerKvB({ fee, vsize }: PaidFeerate): Amount {
   return product < 0n && quotient * size !== product ? quotient - 1n : quotient;
 }
 
-/** A feerate (satoshis per 1,000 vB) as Core's messages show it, in coins. */
+/** Formats a feerate (satoshis per 1,000 vB) as Core's CFeeRate::ToString, in coins. */
 export function feerateText(feerate: Amount): string {
   const magnitude = feerate < 0n ? -feerate : feerate;
   const sign = feerate < 0n ? '-' : '';

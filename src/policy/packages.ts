@@ -6,14 +6,17 @@ import { outpointKey } from '../primitives/outpoint.ts';
 import { concatBytes } from '../util/bytes.ts';
 
 export const MAX_PACKAGE_COUNT = 25;
-/** A little more than one transaction may have, so that what is fine alone is not too large beside a small child. */
+/**
+ * Maximum weight of a package: a little more than of one transaction, so that a transaction of the maximum weight may
+ * have a small child.
+ */
 const MAX_PACKAGE_WEIGHT = 404_000;
 
 type PackageTx = Pick<ParsedTransaction, 'tx' | 'txid'>;
 
 /**
- * Whether transactions can be judged as a package at all: not too many, not too large, none twice, parents before
- * children, none against another. Looks at no coin.
+ * Checks the form of a package without coins (Core's IsWellFormedPackage): number, weight, no duplicates, parents
+ * before children, no conflicts.
  */
 export function checkPackage(
   txs: readonly (PackageTx & Pick<ParsedTransaction, 'raw' | 'strippedSize'>)[],
@@ -21,9 +24,9 @@ export function checkPackage(
   if (txs.length > MAX_PACKAGE_COUNT) return reject('policy', 'package-too-many-transactions');
   let weight = 0;
   for (const parsed of txs) weight += weightOf(parsed);
-  // One alone is judged by its own limit.
+  // A single transaction has its own limit.
   if (txs.length > 1 && weight > MAX_PACKAGE_WEIGHT) return reject('policy', 'package-too-large');
-  // By txid: the same transaction with two witnesses is there twice.
+  // By txid: a transaction with two different witnesses is a duplicate.
   const txids = txidsOf(txs);
   if (txids.size !== txs.length) return reject('policy', 'package-contains-duplicates');
   if (!isSorted(txs, txids)) return reject('policy', 'package-not-sorted');
@@ -31,7 +34,7 @@ export function checkPackage(
   return null;
 }
 
-/** Whether all but the last are parents of the last. Not all of its parents have to be there. */
+/** Whether all but the last transaction are parents of the last. Not all of its parents need to be in the package. */
 export function isChildWithParents(txs: readonly PackageTx[]): boolean {
   const child = txs.at(-1);
   if (child === undefined || txs.length < 2) return false;
@@ -39,7 +42,7 @@ export function isChildWithParents(txs: readonly PackageTx[]): boolean {
   return txs.slice(0, -1).every(({ txid }) => spent.has(hashToHex(txid)));
 }
 
-/** The same, and no parent spends another. */
+/** Whether `isChildWithParents` holds and no parent spends another. */
 export function isChildWithParentsTree(txs: readonly PackageTx[]): boolean {
   if (!isChildWithParents(txs)) return false;
   const parents = txs.slice(0, -1);
@@ -47,7 +50,7 @@ export function isChildWithParentsTree(txs: readonly PackageTx[]): boolean {
   return parents.every(({ tx }) => tx.inputs.every(({ prevout }) => !txids.has(hashToHex(prevout.txid))));
 }
 
-/** Names a set of transactions, in whatever order: SHA-256 of their wtxids, sorted as they are displayed. */
+/** Returns the package hash: SHA-256 of the wtxids, sorted in display order. */
 export function packageHash(wtxids: readonly Wtxid[]): Uint8Array {
   const sorted = wtxids.map(hashToHex).sort();
   return sha256(concatBytes(...sorted.map((hex) => hashFromHex<Wtxid>(hex))));
@@ -57,7 +60,7 @@ function txidsOf(txs: readonly PackageTx[]): Set<string> {
   return new Set(txs.map(({ txid }) => hashToHex(txid)));
 }
 
-/** Whether none spends one that comes later, or itself. `txids` are those of `txs`. */
+/** Whether no transaction spends an output of a later one or of itself. `txids` are those of `txs`. */
 function isSorted(txs: readonly PackageTx[], txids: ReadonlySet<string>): boolean {
   const later = new Set(txids);
   for (const { tx, txid } of txs) {
@@ -67,11 +70,11 @@ function isSorted(txs: readonly PackageTx[], txids: ReadonlySet<string>): boolea
   return true;
 }
 
-/** Whether two spend the same output. One that spends it twice by itself is left to the rules of transactions. */
+/** Whether two transactions spend the same output. A transaction that spends an output twice is rejected elsewhere. */
 function hasConflicts(txs: readonly PackageTx[]): boolean {
   const spent = new Set<string>();
   for (const { tx } of txs) {
-    // Without inputs there is nothing to tell by.
+    // A transaction without inputs cannot be checked, and counts as a conflict, as in Core.
     if (tx.inputs.length === 0) return true;
     const keys = tx.inputs.map(({ prevout }) => outpointKey(prevout));
     if (keys.some((key) => spent.has(key))) return true;

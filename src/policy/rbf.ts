@@ -4,17 +4,17 @@ import { hashToHex, type Txid } from '../primitives/hash.ts';
 import type { Transaction } from '../primitives/transaction.ts';
 import { feeForSize } from './feerate.ts';
 
-/** BIP-125: a sequence up to this one says that the transaction may be replaced. */
+/** BIP-125: a sequence up to this one signals that the transaction may be replaced. */
 export const MAX_BIP125_RBF_SEQUENCE = 0xffff_fffd;
-/** Clusters that one replacement may touch, which bounds the work of judging it. */
+/** Maximum number of clusters that a replacement may affect, which bounds the work of validating it. */
 const MAX_REPLACEMENT_CANDIDATES = 100;
 
-/** BIP-125: whether the transaction itself says that it may be replaced. Replacing is allowed either way. */
+/** Whether a transaction signals replaceability (BIP-125). Replacing does not depend on it. */
 export function signalsOptInRbf({ inputs }: Pick<Transaction, 'inputs'>): boolean {
   return inputs.some(({ sequence }) => sequence <= MAX_BIP125_RBF_SEQUENCE);
 }
 
-/** Null, or why a replacement touches too many clusters of the mempool. */
+/** Returns Core's message if a replacement conflicts with too many clusters of the mempool, or null. */
 export function checkReplacementClusters(txid: Txid, clusters: number): string | null {
   if (clusters <= MAX_REPLACEMENT_CANDIDATES) return null;
   const count = `${clusters} > ${MAX_REPLACEMENT_CANDIDATES}`;
@@ -22,20 +22,20 @@ export function checkReplacementClusters(txid: Txid, clusters: number): string |
 }
 
 export interface ReplacementFees {
-  /** Named in the message. */
+  /** Txid of the replacement, for the message. */
   readonly txid: Txid;
-  /** Modified fees of all that would be replaced. */
+  /** Modified fees of all transactions that would be replaced, satoshis. */
   readonly originalFees: Amount;
-  /** Modified fees of what would replace them. */
+  /** Modified fees of the replacement transactions, satoshis. */
   readonly replacementFees: Amount;
   readonly replacementVsize: number;
-  /** Satoshis per 1,000 vB. */
+  /** Feerate in satoshis per 1,000 vB. */
   readonly incrementalFeerate: Amount;
 }
 
 /**
- * Null, or why the fees do not do: the replacement has to pay at least what those it replaces paid, and its own relay
- * on top, or the network would carry replacements for nothing.
+ * Returns Core's message if the fees are too low, or null: a replacement must pay at least the fees of the replaced
+ * transactions, and for its own relay on top (BIP-125 rules 3 and 4).
  */
 export function paysForReplacement(fees: ReplacementFees): string | null {
   const { txid, originalFees, replacementFees, replacementVsize, incrementalFeerate } = fees;

@@ -1,28 +1,31 @@
 import type { Amount } from '../primitives/amount.ts';
 
-/** What an operator may set about the transactions that are kept and passed on. Feerates in satoshis per 1,000 vB. */
+/** Settings of mempool and relay policy. Feerates in satoshis per 1,000 vB. */
 export interface RelayOptions {
-  /** Below, transactions are not relayed. */
+  /** Least feerate of relayed transactions. */
   readonly minRelayFeerate: Amount;
-  /** What a replacement pays beyond what it replaces, and the step by which the floor of a full mempool moves. */
+  /**
+   * Least feerate by which a replacement exceeds the replaced transactions, and step of the minimum feerate of a full
+   * mempool.
+   */
   readonly incrementalFeerate: Amount;
-  /** An output is dust where spending it at this rate costs more than it holds. */
+  /** An output is dust if spending it at this rate costs more than its value. */
   readonly dustFeerate: Amount;
-  /** Bytes of memory the mempool may take. */
+  /** Memory limit of the mempool, bytes. */
   readonly maxMempoolBytes: number;
-  /** Seconds after which a transaction that no block took is dropped. */
+  /** Time after which an unconfirmed transaction expires, seconds. */
   readonly expirySeconds: number;
-  /** Bytes that the OP_RETURN scripts of one transaction may take together; null where it may have none. */
+  /** Limit of all OP_RETURN scripts of one transaction together, bytes; null allows none. */
   readonly datacarrier: number | null;
-  /** Whether a multisig script may stand in an output itself. */
+  /** Whether bare multisig outputs are relayed. */
   readonly permitBareMultisig: boolean;
-  /** Transactions that may hang together in the mempool. */
+  /** Maximum number of transactions in a cluster. */
   readonly clusterCount: number;
-  /** Their size together, virtual bytes adjusted for sigops. */
+  /** Maximum size of a cluster, virtual bytes adjusted for sigops. */
   readonly clusterVsize: number;
-  /** Bytes of weight that each unit of sigop cost counts for at least. */
+  /** Weight that each unit of sigop cost counts at least. */
   readonly bytesPerSigop: number;
-  /** False relays whatever blocks may hold; Core allows that on test networks only. */
+  /** Whether only standard transactions are relayed; Core allows false on test networks only. */
   readonly requireStandard: boolean;
 }
 
@@ -33,7 +36,7 @@ export const DEFAULT_RELAY_OPTIONS: RelayOptions = {
   dustFeerate: 3000n,
   maxMempoolBytes: 300_000_000,
   expirySeconds: 336 * 60 * 60,
-  // As much as fits the largest standard transaction: the limit that counts is that of weight.
+  // As large as the largest standard transaction, so that the weight limit applies first.
   datacarrier: 100_000,
   permitBareMultisig: true,
   clusterCount: 64,
@@ -42,8 +45,8 @@ export const DEFAULT_RELAY_OPTIONS: RelayOptions = {
   requireStandard: true,
 };
 
-/** Satoshis per 1,000 vB: below, transactions are not mined. */
+/** Least feerate of mined transactions, satoshis per 1,000 vB. */
 export const BLOCK_MIN_FEERATE = 1n;
 
-/** The furthest confirmation target that fees are estimated for. */
+/** The highest confirmation target of fee estimation, blocks. */
 export const MAX_CONFIRM_TARGET = 1008;

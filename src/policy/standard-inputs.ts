@@ -18,10 +18,10 @@ import {
   witnessVersion,
 } from '../script/templates.ts';
 
-/** No transaction may take more than this part of what a block may hold. */
+/** Maximum sigop cost of a standard transaction: a fifth of a block's. */
 export const MAX_STANDARD_TX_SIGOPS_COST = MAX_BLOCK_SIGOPS_COST / 5;
 
-/** Rules that blocks have to follow today; a transaction against them can never be mined. */
+/** Script flags of the consensus rules of today; a transaction that violates them can never be mined. */
 export const MANDATORY_SCRIPT_FLAGS: ScriptFlags =
   SCRIPT_FLAGS.P2SH |
   SCRIPT_FLAGS.DERSIG |
@@ -31,7 +31,7 @@ export const MANDATORY_SCRIPT_FLAGS: ScriptFlags =
   SCRIPT_FLAGS.WITNESS |
   SCRIPT_FLAGS.TAPROOT;
 
-/** The rules that scripts are run under before they are relayed: also against malleability, and for later forks. */
+/** Script flags of relayed transactions: also against malleability, and for later soft forks. */
 export const STANDARD_SCRIPT_FLAGS: ScriptFlags =
   MANDATORY_SCRIPT_FLAGS |
   SCRIPT_FLAGS.STRICTENC |
@@ -48,18 +48,18 @@ export const STANDARD_SCRIPT_FLAGS: ScriptFlags =
   SCRIPT_FLAGS.DISCOURAGE_OP_SUCCESS |
   SCRIPT_FLAGS.DISCOURAGE_UPGRADABLE_PUBKEYTYPE;
 
-/** BIP-54: sigops outside of witnesses that one transaction can come to execute. */
+/** BIP-54: maximum number of potentially executed sigops outside of witnesses in a transaction. */
 const MAX_TX_LEGACY_SIGOPS = 2500;
 const MAX_P2SH_SIGOPS = 15;
 const MAX_P2WSH_SCRIPT_SIZE = 3600;
-/** Without the script itself. */
+/** Maximum number of stack items, without the witness script. */
 const MAX_P2WSH_STACK_ITEMS = 100;
 const MAX_P2WSH_STACK_ITEM_SIZE = 80;
 const MAX_TAPSCRIPT_STACK_ITEM_SIZE = 80;
 
 /**
- * Whether every output is of a known form and cheap to spend, leaving witnesses aside. `spentOutputs` in the order of
- * the inputs, here and below.
+ * Checks that the spent outputs have standard forms and are cheap to spend, apart from witnesses (Core's
+ * ValidateInputsStandardness). `spentOutputs` are in input order, here and below.
  */
 export function checkStandardInputs(tx: Transaction, spentOutputs: readonly TxOutput[]): TxRejection | null {
   if (isCoinbase(tx)) return null;
@@ -68,10 +68,10 @@ export function checkStandardInputs(tx: Transaction, spentOutputs: readonly TxOu
   for (let i = 0; i < tx.inputs.length; i++) {
     const { type } = scriptType(spentOutputs[i]!.scriptPubKey);
     if (type === 'nonstandard') return nonstandardInput(`input ${i} script unknown`);
-    // Running the script would find this too, at a higher price.
+    // Checked here, since running the script would find the same at a higher cost.
     if (type === 'witness_unknown') return nonstandardInput(`input ${i} witness program is undefined`);
     if (type !== 'scripthash') continue;
-    const { error, redeemScript } = revealRedeemScript(tx.inputs[i]!.scriptSig);
+    const { error, redeemScript } = redeemScriptOf(tx.inputs[i]!.scriptSig);
     if (error !== 'OK') return nonstandardInput(`p2sh scriptsig malformed (input ${i}: ${scriptErrorMessage(error)})`);
     if (redeemScript === null) return nonstandardInput(`input ${i} P2SH redeemscript missing`);
     const sigops = countSigops(redeemScript, true);
@@ -81,7 +81,10 @@ export function checkStandardInputs(tx: Transaction, spentOutputs: readonly TxOu
   return null;
 }
 
-/** Whether no witness is larger than spends of its kind need, and none stands where none belongs. */
+/**
+ * Checks that no witness is larger than its output type needs, and that no other input has one (Core's
+ * IsWitnessStandard).
+ */
 export function checkStandardWitness(tx: Transaction, spentOutputs: readonly TxOutput[]): TxRejection | null {
   if (isCoinbase(tx)) return null;
   for (let i = 0; i < tx.inputs.length; i++)
@@ -91,8 +94,8 @@ export function checkStandardWitness(tx: Transaction, spentOutputs: readonly TxO
 }
 
 /**
- * Whether an output that is spent is a witness program, of any version, or a P2SH that holds one; the output anyone may
- * spend needs no witness and does not count. What has no witness and spends such an output has been stripped of it.
+ * Whether a spent output is a witness program of any version, or a P2SH output that holds one; pay-to-anchor does not
+ * count, since it needs no witness. A transaction without witness that spends such an output was stripped of it.
  */
 export function spendsNonAnchorWitnessProgram(tx: Transaction, spentOutputs: readonly TxOutput[]): boolean {
   if (isCoinbase(tx)) return false;
@@ -100,7 +103,7 @@ export function spendsNonAnchorWitnessProgram(tx: Transaction, spentOutputs: rea
     const { scriptPubKey } = spentOutputs[i]!;
     if (isWitnessProgram(scriptPubKey)) return !isAnchor(scriptPubKey);
     if (!isPayToScriptHash(scriptPubKey)) return false;
-    const { error, redeemScript } = revealRedeemScript(scriptSig);
+    const { error, redeemScript } = redeemScriptOf(scriptSig);
     return error === 'OK' && redeemScript !== null && isWitnessProgram(redeemScript);
   });
 }
@@ -109,7 +112,7 @@ function nonstandardInput(debug: string): TxRejection {
   return reject('inputs-not-standard', 'bad-txns-nonstandard-inputs', debug);
 }
 
-/** BIP-54 counts where scripts are executed, which is where they are spent. */
+/** BIP-54 counts the sigops of the scripts that the inputs execute. */
 function exceedsLegacySigops({ inputs }: Transaction, spentOutputs: readonly TxOutput[]): boolean {
   let sigops = 0;
   for (let i = 0; i < inputs.length; i++) {
@@ -124,8 +127,11 @@ function exceedsLegacySigops({ inputs }: Transaction, spentOutputs: readonly TxO
   return false;
 }
 
-/** What a scriptSig leaves on top of the stack; null for an empty stack. Its hash is not compared. */
-function revealRedeemScript(scriptSig: Uint8Array): { error: ScriptError; redeemScript: Uint8Array | null } {
+/**
+ * Returns the top stack item after the scriptSig, which is the redeem script; null for an empty stack. Its hash is not
+ * compared.
+ */
+function redeemScriptOf(scriptSig: Uint8Array): { error: ScriptError; redeemScript: Uint8Array | null } {
   const stack: Uint8Array[] = [];
   const error = evalScript(stack, scriptSig, 0, NO_SIGNATURES, 'base');
   return { error, redeemScript: stack.at(-1) ?? null };
@@ -136,10 +142,10 @@ function isAnchor(scriptPubKey: Uint8Array): boolean {
 }
 
 function isStandardWitness({ scriptSig, witness }: TxInput, scriptPubKey: Uint8Array): boolean {
-  // An empty one is not bloated; whether it suffices is for the script to say.
+  // Verifying the script decides whether an empty witness suffices.
   if (witness.length === 0) return true;
   if (isPayToScriptHash(scriptPubKey)) {
-    const { error, redeemScript } = revealRedeemScript(scriptSig);
+    const { error, redeemScript } = redeemScriptOf(scriptSig);
     return error === 'OK' && redeemScript !== null && isStandardProgramWitness(redeemScript, witness, true);
   }
   return !isAnchor(scriptPubKey) && isStandardProgramWitness(scriptPubKey, witness, false);
@@ -155,7 +161,7 @@ function isStandardProgramWitness(script: Uint8Array, witness: readonly Uint8Arr
       witness.length - 1 <= MAX_P2WSH_STACK_ITEMS &&
       witness.slice(0, -1).every((item) => item.length <= MAX_P2WSH_STACK_ITEM_SIZE)
     );
-  // Inside P2SH taproot has no meaning.
+  // Taproot is not defined inside P2SH.
   if (version === 1 && length === WITNESS_V1_TAPROOT_SIZE && !insideP2sh) return isStandardTaprootWitness(witness);
   return true;
 }
@@ -163,7 +169,7 @@ function isStandardProgramWitness(script: Uint8Array, witness: readonly Uint8Arr
 function isStandardTaprootWitness(witness: readonly Uint8Array[]): boolean {
   if (witness.length < 2) return true;
   const last = witness.at(-1)!;
-  // An annex means nothing yet, so nobody needs one; nor is an empty control block ever valid.
+  // The annex has no meaning yet, and an empty control block is never valid.
   if (last.length === 0 || last[0] === ANNEX_TAG) return false;
   if ((last[0]! & TAPROOT_LEAF_MASK) !== TAPROOT_LEAF_TAPSCRIPT) return true;
   return witness.slice(0, -2).every((item) => item.length <= MAX_TAPSCRIPT_STACK_ITEM_SIZE);

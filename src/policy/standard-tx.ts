@@ -5,27 +5,30 @@ import { type ScriptType, scriptType } from '../script/templates.ts';
 import { dustOutputs } from './dust.ts';
 import type { RelayOptions } from './relay-options.ts';
 
-/** Hashing for signatures grows with inputs times size, so large transactions cost the network more than they pay. */
+/**
+ * Maximum weight of a standard transaction: signature hashing grows with inputs times size, so larger ones cost the
+ * network more than they pay for.
+ */
 export const MAX_STANDARD_TX_WEIGHT = 400_000;
-/** Dust that a child has to spend at once is fine; more than one such output serves nobody. */
+/** Maximum number of dust outputs: one is allowed as ephemeral dust, which a child must spend. */
 const MAX_DUST_OUTPUTS_PER_TX = 1;
 
 const MIN_STANDARD_VERSION = 1;
 const MAX_STANDARD_VERSION = 3;
-/** Fifteen signatures and the redeem script for them take 1,627 bytes. */
+/** Fifteen signatures with their redeem script take 1,627 bytes. */
 const MAX_STANDARD_SCRIPT_SIG_SIZE = 1650;
 const MAX_BARE_MULTISIG_KEYS = 3;
 
-/** The form of an output script; null where it is none that is relayed. */
+/** Returns the type of an output script; null if it is not standard. */
 export function standardScriptType(scriptPubKey: Uint8Array): ScriptType | null {
   const { type, solutions } = scriptType(scriptPubKey);
   if (type === 'nonstandard') return null;
-  // The template itself sees to it that there are no more signatures than keys.
+  // The template ensures that there are no more signatures than keys.
   if (type === 'multisig' && solutions.at(-1)![0]! > MAX_BARE_MULTISIG_KEYS) return null;
   return type;
 }
 
-/** Whether a transaction has a form that is relayed, as far as it tells by itself. `weight` as of BIP-141. */
+/** Checks the form of a transaction without its context (Core's IsStandardTx). `weight` as of BIP-141. */
 export function checkStandardTx(
   tx: Transaction,
   { weight }: { readonly weight: number },
@@ -36,7 +39,7 @@ export function checkStandardTx(
 
   for (const { scriptSig } of tx.inputs) {
     if (scriptSig.length > MAX_STANDARD_SCRIPT_SIG_SIZE) return reject('policy', 'scriptsig-size');
-    // Whatever else stands there could be changed by anyone without a new signature.
+    // Other operations could be changed by third parties without invalidating signatures.
     if (!isPushOnly(scriptSig)) return reject('policy', 'scriptsig-not-pushonly');
   }
 

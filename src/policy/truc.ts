@@ -2,16 +2,16 @@ import type { ParsedTransaction } from '../primitives/block.ts';
 import { hashToHex, type Txid, type Wtxid } from '../primitives/hash.ts';
 import { equalBytes } from '../util/bytes.ts';
 
-/** BIP-431: transactions of this version stay small and alone, so that they can always be replaced. */
+/** BIP-431: version of TRUC transactions, which stay small and have few relatives, so that they can be replaced. */
 export const TRUC_VERSION = 3;
 
-/** A transaction of this version and its unconfirmed ancestors: it may have one parent. */
+/** Maximum number of a TRUC transaction and its unconfirmed ancestors: itself and one parent. */
 const TRUC_ANCESTOR_LIMIT = 2;
-/** The same for its descendants: one child. */
+/** Maximum number of a TRUC transaction and its descendants: itself and one child. */
 const TRUC_DESCENDANT_LIMIT = 2;
-/** Virtual bytes adjusted for sigops. */
+/** Maximum size of a TRUC transaction, virtual bytes adjusted for sigops. */
 export const TRUC_MAX_VSIZE = 10_000;
-/** Of one that has an unconfirmed parent: what somebody else may have to outbid is to stay cheap. */
+/** Maximum size of a TRUC transaction with an unconfirmed parent, so that replacing it stays cheap. */
 export const TRUC_CHILD_MAX_VSIZE = 1000;
 
 type Member = Pick<ParsedTransaction, 'tx' | 'txid' | 'wtxid'>;
@@ -25,7 +25,7 @@ interface Versioned extends Named {
   readonly version: number;
 }
 
-/** A transaction of the mempool that is spent. The counts are read only where a rule asks, and may be getters. */
+/** A mempool transaction that is spent. The counts may be getters: they are read only when a rule needs them. */
 export interface TrucParent extends Versioned {
   /** With itself. */
   readonly ancestorCount: number;
@@ -33,47 +33,48 @@ export interface TrucParent extends Versioned {
   readonly descendantCount: number;
 }
 
-/** Another transaction of the mempool that descends from the parent. */
+/** Another mempool transaction that descends from the parent. */
 export interface TrucSibling<Id> {
-  /** However the caller names its transactions. */
+  /** The caller's id of the transaction. */
   readonly id: Id;
   /** With itself. */
   readonly ancestorCount: number;
-  /** The new transaction spends what it spends, so it would go anyway. */
+  /** Whether the new transaction conflicts with it, so that it would be replaced anyway. */
   readonly conflicts: boolean;
 }
 
-/** A transaction on its way into the mempool. */
+/** A transaction that is validated for the mempool. */
 export interface SingleTrucView<Id> {
   readonly parsed: Member;
-  /** Virtual bytes adjusted for sigops. */
+  /** Maximum size of a TRUC transaction, virtual bytes adjusted for sigops. */
   readonly vsize: number;
-  /** Those it spends in the mempool, each once. */
+  /** Its parents in the mempool, each once. */
   readonly parents: readonly TrucParent[];
-  /** All that descends from its first parent, without that; asked only where there is one parent. */
+  /** Returns the other descendants of its parent; called only if there is one parent. */
   readonly siblings: () => readonly TrucSibling<Id>[];
 }
 
-/** What is wrong, and which sibling could make room by being replaced. */
+/** A violation, with the sibling that the transaction could replace, if any. */
 export interface TrucViolation<Id> {
   readonly debug: string;
   readonly sibling: Id | null;
 }
 
-/** A transaction on its way into the mempool together with others, in their order. */
+/** A transaction that is validated as part of a package. */
 export interface PackageTrucView {
   readonly package: readonly Member[];
-  /** Which of them is judged. */
+  /** Index of the transaction in the package. */
   readonly index: number;
-  /** Of that one. */
+  /** Size of the transaction, virtual bytes adjusted for sigops. */
   readonly vsize: number;
-  /** Those it spends in the mempool, each once; not those of the package. */
+  /** Its parents in the mempool, each once; not those in the package. */
   readonly parents: readonly TrucParent[];
 }
 
 /**
- * The rules of BIP-431 for one transaction, of whatever version; null where they hold. A second child may take the
- * place of the first: then that is named, and the caller decides whether it pays enough.
+ * Checks the rules of BIP-431 for one transaction of any version; null if they hold. If only a sibling stands against
+ * it, the violation names the sibling, and the caller decides whether the fees suffice for its eviction (Core's
+ * SingleTRUCChecks).
  */
 export function checkSingleTruc<Id>(view: SingleTrucView<Id>): TrucViolation<Id> | null {
   const { parsed, vsize, parents } = view;
@@ -91,20 +92,21 @@ export function checkSingleTruc<Id>(view: SingleTrucView<Id>): TrucViolation<Id>
   if (parent.descendantCount + 1 <= TRUC_DESCENDANT_LIMIT) return null;
   const siblings = view.siblings();
   if (siblings.some(({ conflicts }) => conflicts)) return null;
-  // A reorg can leave more than one, or a chain of them; which one should go would be a question of its own then.
+  // After a reorg there may be several siblings or a chain of them; then none is evicted.
   const [sibling] = siblings;
   const evictable = parent.descendantCount === 2 && sibling !== undefined && sibling.ancestorCount === 2;
   return violation(tooManyDescendants(parent), evictable ? sibling.id : null);
 }
 
 /**
- * The same for one transaction of a package, which may have its parent there; null or what is wrong. Every transaction
- * of the package has to be asked about: some violations show at only one of those involved.
+ * Checks the rules of BIP-431 for one transaction of a package, which may contain its parent; returns Core's message or
+ * null. Must be called for every transaction of the package: some violations show at only one of them (Core's
+ * PackageTRUCChecks).
  */
 export function checkPackageTruc({ package: txs, index, vsize, parents }: PackageTrucView): string | null {
   const parsed = txs[index]!;
   const { version, inputs } = parsed.tx;
-  // The package is sorted, so its parents come before it.
+  // The package is sorted, so parents come first.
   const spent = new Set(inputs.map(({ prevout }) => hashToHex(prevout.txid)));
   const packageParents = txs
     .slice(0, index)
@@ -125,7 +127,7 @@ export function checkPackageTruc({ package: txs, index, vsize, parents }: Packag
   for (const [i, other] of txs.entries()) {
     if (i === index) continue;
     for (const { prevout } of other.tx.inputs) {
-      // A second child in the package has no one to replace.
+      // Within a package no sibling can be evicted.
       if (equalBytes(prevout.txid, parent.txid)) return tooManyDescendants(parent);
       if (equalBytes(prevout.txid, parsed.txid)) return tooManyAncestors(other);
     }
@@ -137,7 +139,10 @@ function versioned({ tx, txid, wtxid }: Member): Versioned {
   return { txid, wtxid, version: tx.version };
 }
 
-/** BIP-431 transactions have only parents of their own kind, and others none of it: about the first that is not so. */
+/**
+ * Returns a message about the first parent with another kind of version: TRUC transactions may spend only TRUC outputs
+ * while unconfirmed, and other transactions none of them.
+ */
 function mixedVersions(child: Member, parents: readonly Versioned[]): string | null {
   const isTruc = child.tx.version === TRUC_VERSION;
   const other = parents.find(({ version }) => (version === TRUC_VERSION) !== isTruc);

@@ -10,49 +10,49 @@ export interface Block {
   readonly transactions: readonly Transaction[];
 }
 
-/** A transaction together with what its bytes tell: ids, sizes and where it stands in its block. */
+/** A transaction with what follows from its encoding: ids, sizes and its offset in the block. */
 export interface ParsedTransaction {
   readonly tx: Transaction;
   readonly txid: Txid;
   readonly wtxid: Wtxid;
   /** The encoding with witness, a view into the block. */
   readonly raw: Uint8Array;
-  /** Where `raw` begins in the block's bytes. */
+  /** Offset of `raw` in the block, bytes. */
   readonly offset: number;
-  /** Size of the encoding without witness. */
+  /** Size of the encoding without witness, bytes. */
   readonly strippedSize: number;
 }
 
-/** A block as it arrived: its bytes, and everything that is derived from them once. */
+/** A decoded block with its encoding and what is derived from it once. */
 export interface ParsedBlock {
   readonly hash: BlockHash;
   readonly header: BlockHeader;
   readonly raw: Uint8Array;
   readonly txs: readonly ParsedTransaction[];
-  /** The txids in block order, 32 bytes each, one after the other. */
+  /** The concatenated txids in block order, 32 bytes each. */
   readonly txids: Uint8Array;
   readonly strippedSize: number;
 }
 
-/** BIP-141: three times the size without witness, plus the size. */
+/** Returns the weight (BIP-141): three times the size without witness plus the size with it. */
 export function weightOf({ strippedSize, raw }: { strippedSize: number; raw: Uint8Array }): number {
   return strippedSize * 3 + raw.length;
 }
 
-/** Parses bytes that hold one block and nothing else; views into `raw` are kept. Throws DecodeError. */
+/** Parses bytes that hold exactly one block; the result refers to views into `raw`. Throws DecodeError. */
 export function parseBlock(raw: Uint8Array): ParsedBlock {
   const block = parseLeadingBlock(raw);
   if (block.raw.length < raw.length) throw new DecodeError('bytes after the block');
   return block;
 }
 
-/** Parses the block that the bytes begin with; what follows it is left out. Throws DecodeError. */
+/** Parses the block at the beginning of the bytes and ignores the rest. Throws DecodeError. */
 export function parseLeadingBlock(bytes: Uint8Array): ParsedBlock {
   const r = new ByteReader(bytes);
   const header = decodeHeader(r);
   const hash = hash256(bytes.subarray(0, HEADER_SIZE)) as BlockHash;
   const count = readCompactSize(r);
-  // A transaction takes at least 10 bytes, so a longer list cannot be there.
+  // A transaction has at least 10 bytes, so a greater count cannot be valid.
   if (count > r.remaining / 10) throw new DecodeError('unexpected end of data');
   const txids = new Uint8Array(count * 32);
   const txs: ParsedTransaction[] = [];
@@ -66,7 +66,7 @@ export function parseLeadingBlock(bytes: Uint8Array): ParsedBlock {
   return { hash, header, raw: bytes.subarray(0, r.pos), txs, txids, strippedSize };
 }
 
-/** Parses bytes that hold one transaction and nothing else. */
+/** Parses bytes that hold exactly one transaction. Throws DecodeError. */
 export function parseTransaction(raw: Uint8Array): ParsedTransaction {
   const r = new ByteReader(raw);
   const parsed = readTransaction(r);
@@ -74,7 +74,10 @@ export function parseTransaction(raw: Uint8Array): ParsedTransaction {
   return parsed;
 }
 
-/** Parses the next transaction; its `raw` is a view into the reader's buffer, and `offset` counts from that. */
+/**
+ * Parses the next transaction. Its `raw` is a view into the reader's buffer, and `offset` counts from the buffer's
+ * start.
+ */
 export function readTransaction(r: ByteReader): ParsedTransaction {
   const { tx, layout } = decodeTransactionWithLayout(r);
   return parsedTransaction(r.buf, tx, layout, new Uint8Array(32));

@@ -1,7 +1,7 @@
 import type { TxOutput } from './transaction.ts';
 
 /**
- * Where a transaction stands in the active chain, as one number: `height * 2^20 + index in the block`. A block holds
+ * Position of a transaction in the active chain as one number: `height * 2^20 + index in the block`. A block holds
  * fewer than 2^16 transactions and a height fits 31 bits, so it is exact in a double and sorts in chain order.
  */
 export type TxPosition = number;
@@ -20,7 +20,7 @@ export function positionIndex(position: TxPosition): number {
   return position % INDEX_SPAN;
 }
 
-/** An unspent output, and where the transaction that made it stands. */
+/** An unspent output with the position of the transaction that created it. */
 export interface Coin {
   readonly output: TxOutput;
   readonly position: TxPosition;
@@ -30,7 +30,7 @@ export function coinHeight(coin: Coin): number {
   return positionHeight(coin.position);
 }
 
-/** The first transaction of a block is its coinbase. */
+/** The coinbase is the first transaction of a block. */
 export function isCoinbaseCoin(coin: Coin): boolean {
   return positionIndex(coin.position) === 0;
 }

@@ -1,9 +1,9 @@
 import { type ByteReader, type ByteWriter, DecodeError } from '../util/bytes.ts';
 
-/** Core's MAX_SIZE: no vector or string on the wire may be longer. */
+/** Core's MAX_SIZE: the bound on vectors and strings on the wire. */
 const MAX_SIZE = 0x0200_0000;
 
-/** Only the shortest form is legal; otherwise one object would have many encodings. */
+/** Reads a compact size. Rejects all but the shortest form, so that an object has one encoding. */
 export function readCompactSize(r: ByteReader): number {
   const first = r.u8();
   if (first < 0xfd) return first;
@@ -38,12 +38,14 @@ export function writeCompactSize(w: ByteWriter, size: number): void {
   }
 }
 
-/** Bytes that the size itself takes. */
+/** Returns the size of the encoding of a compact size, bytes. */
 export function compactSizeLength(size: number): number {
   return size < 0xfd ? 1 : size <= 0xffff ? 3 : size <= 0xffff_ffff ? 5 : 9;
 }
 
-/** A count, then that many elements. Refuses a count that the remaining bytes cannot hold before allocating for it. */
+/**
+ * Reads a count and that many elements. Throws DecodeError before allocating if the remaining bytes cannot hold them.
+ */
 export function readVector<T>(r: ByteReader, decode: (r: ByteReader) => T): T[] {
   const count = readCompactSize(r);
   if (count > r.remaining) throw new DecodeError('unexpected end of data');
@@ -59,7 +61,7 @@ export function writeVector<T>(w: ByteWriter, items: readonly T[], encode: (w: B
 
 const EMPTY = new Uint8Array(0);
 
-/** A view; all empty ones are the same object, as a witness may hold millions of them. */
+/** Reads a byte string as a view. All empty ones are one object, since a witness may hold millions of them. */
 export function readVarBytes(r: ByteReader): Uint8Array {
   const size = readCompactSize(r);
   return size === 0 ? EMPTY : r.bytes(size);

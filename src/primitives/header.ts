@@ -5,7 +5,7 @@ import type { BlockHash, MerkleRoot } from './hash.ts';
 export const HEADER_SIZE = 80;
 
 export interface BlockHeader {
-  /** Signed, as Core compares it. */
+  /** The version as a signed number, as Core compares it. */
   readonly version: number;
   readonly previousHash: BlockHash;
   readonly merkleRoot: MerkleRoot;
@@ -26,7 +26,7 @@ export function decodeHeader(r: ByteReader): BlockHeader {
   };
 }
 
-/** Decodes the first 80 bytes. */
+/** Decodes a header from the first 80 bytes. */
 export function headerFromBytes(bytes: Uint8Array): BlockHeader {
   return decodeHeader(new ByteReader(bytes));
 }

@@ -1,6 +1,7 @@
 import type { MerkleRoot } from './hash.ts';
 
-// Nodes are copied as words: to make a view for every hash costs a fifth of the time.
+// Nodes are copied as words: a view for each hash would cost a fifth of the time. These buffers are shared, so the
+// functions are not re-entrant.
 const pair = new Uint8Array(64);
 const pairWords = new Uint32Array(pair.buffer);
 const inner = new Uint8Array(32);
@@ -9,8 +10,8 @@ const outerWords = new Uint32Array(outer.buffer);
 const NODE_WORDS = 8;
 
 /**
- * Merkle root of `hashes` (32 bytes each, one after the other), and whether two neighbours on some level were equal:
- * then the list may be a mutation of a shorter one with the same root (CVE-2012-2459).
+ * Returns the merkle root of `hashes` (32 bytes each, concatenated), and whether two neighbours on some level were
+ * equal: then the list may be a mutation of a shorter one with the same root (CVE-2012-2459).
  */
 export function merkleRoot(hashes: Uint8Array): { root: MerkleRoot; mutated: boolean } {
   let count = hashes.length / 32;
@@ -35,7 +36,7 @@ function equalNodes(words: Uint32Array, at: number): boolean {
   return true;
 }
 
-/** Puts the parent of two nodes into `to`, which may be where they come from. */
+/** Writes the parent of two nodes to `to`, which may be `from`. */
 function hashPair(from: Uint32Array, left: number, right: number, to: Uint32Array, parent: number): void {
   for (let i = 0; i < NODE_WORDS; i++) {
     pairWords[i] = from[left * NODE_WORDS + i]!;
@@ -46,7 +47,10 @@ function hashPair(from: Uint32Array, left: number, right: number, to: Uint32Arra
   for (let i = 0; i < NODE_WORDS; i++) to[parent * NODE_WORDS + i] = outerWords[i]!;
 }
 
-/** Siblings from leaf to root that connect the leaf at `index`; where a level is odd the sibling is the node itself. */
+/**
+ * Returns the siblings from the leaf at `index` to the root; on a level with an odd number of nodes the last one is its
+ * own sibling.
+ */
 export function merkleBranch(hashes: Uint8Array, index: number): Uint8Array[] {
   const branch: Uint8Array[] = [];
   let nodes = hashes;
@@ -60,7 +64,7 @@ export function merkleBranch(hashes: Uint8Array, index: number): Uint8Array[] {
   return branch;
 }
 
-/** The level above `count` nodes, the last one paired with itself where `count` is odd. */
+/** Returns the level above `count` nodes; an odd last one is paired with itself. */
 export function levelAbove(nodes: Uint8Array, count: number): Uint8Array {
   const from = new Uint32Array(nodes.slice().buffer);
   const above = new Uint32Array(((count + 1) >> 1) * NODE_WORDS);

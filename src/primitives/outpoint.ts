@@ -1,20 +1,20 @@
 import { type ByteReader, type ByteWriter, bytesToHex } from '../util/bytes.ts';
 import { isNullHash, type Txid } from './hash.ts';
 
-/** Names one output of one transaction. */
+/** Refers to an output of a transaction. */
 export interface Outpoint {
   readonly txid: Txid;
   readonly vout: number;
 }
 
-/** The index a coinbase input carries beside the null hash. */
+/** The index in the prevout of a coinbase, next to the null hash. */
 export const NULL_VOUT = 0xffff_ffff;
 
 export function isNullOutpoint({ txid, vout }: Outpoint): boolean {
   return vout === NULL_VOUT && isNullHash(txid);
 }
 
-/** A key for `Map` and `Set`: the hash in wire order and the index. */
+/** Returns a key for `Map` and `Set`: the txid in wire order and the index. */
 export function outpointKey({ txid, vout }: Outpoint): string {
   return `${bytesToHex(txid)}:${vout}`;
 }

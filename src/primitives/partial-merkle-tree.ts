@@ -3,26 +3,32 @@ import { concatBytes, equalBytes } from '../util/bytes.ts';
 import type { MerkleRoot, Txid } from './hash.ts';
 import { levelAbove } from './merkle.ts';
 
-/** BIP-37: more transactions do not fit a block (its weight by the least weight of a transaction). */
+/** Bound on the transactions of a block (BIP-37): the maximum weight by the least weight of a transaction. */
 const MAX_TRANSACTIONS = 4_000_000 / 240;
 
-/** The part of a block's merkle tree that connects some of its transactions with the root. */
+/** The part of a block's merkle tree that connects some of its transactions with the root (BIP-37). */
 export interface PartialMerkleTree {
-  /** Of the whole block. */
+  /** Number of transactions in the block. */
   readonly transactionCount: number;
   readonly hashes: readonly Uint8Array[];
-  /** Bits from the lowest of each byte on: for each node met, depth first, whether a chosen transaction is below it. */
+  /**
+   * Flag bits, from the lowest bit of each byte on: for each visited node in depth-first order, whether a matched
+   * transaction is below it.
+   */
   readonly flags: Uint8Array;
 }
 
-/** What a tree proves. */
+/** What a partial merkle tree proves. */
 export interface ProvenTransactions {
   readonly root: MerkleRoot;
-  /** In block order. */
+  /** The matched transactions in block order. */
   readonly matches: readonly { readonly txid: Txid; readonly index: number }[];
 }
 
-/** `txids` of the whole block, 32 bytes each; `isMatch` says which of them are chosen. */
+/**
+ * Builds the partial merkle tree of a block. `txids`: of all its transactions, 32 bytes each. `isMatch`: which of them
+ * are matched.
+ */
 export function partialMerkleTree(txids: Uint8Array, isMatch: (index: number) => boolean): PartialMerkleTree {
   const count = txids.length / 32;
   const levels = [txids];
@@ -50,7 +56,7 @@ export function partialMerkleTree(txids: Uint8Array, isMatch: (index: number) =>
   return { transactionCount: count, hashes, flags };
 }
 
-/** The root that a tree leads to, and what it proves to be below it; null where it is malformed. */
+/** Returns the root of a partial merkle tree and the transactions that it proves; null if it is malformed. */
 export function provenTransactions({ transactionCount, hashes, flags }: PartialMerkleTree): ProvenTransactions | null {
   if (transactionCount === 0 || transactionCount > MAX_TRANSACTIONS) return null;
   if (hashes.length > transactionCount || flags.length * 8 < hashes.length) return null;
@@ -73,7 +79,7 @@ export function provenTransactions({ transactionCount, hashes, flags }: PartialM
     const left = visit(level - 1, at * 2);
     if (at * 2 + 1 >= widths[level - 1]!) return hash256(concatBytes(left, left));
     const right = visit(level - 1, at * 2 + 1);
-    // Two equal branches would let one proof show transactions that are not there (CVE-2012-2459).
+    // Two equal branches could prove transactions that are not in the block (CVE-2012-2459).
     if (equalBytes(left, right)) bad = true;
     return hash256(concatBytes(left, right));
   };

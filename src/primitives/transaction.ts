@@ -9,7 +9,7 @@ export interface TxInput {
   readonly prevout: Outpoint;
   readonly scriptSig: Uint8Array;
   readonly sequence: number;
-  /** Stack items, bottom first; empty where there is none (BIP-144). */
+  /** Stack items, bottom first; empty without a witness (BIP-144). */
   readonly witness: readonly Uint8Array[];
 }
 
@@ -19,7 +19,7 @@ export interface TxOutput {
 }
 
 export interface Transaction {
-  /** As an unsigned 32-bit number; rules that compare it signed say so. */
+  /** The version as an unsigned 32-bit number; rules that compare it as signed say so. */
   readonly version: number;
   readonly inputs: readonly TxInput[];
   readonly outputs: readonly TxOutput[];
@@ -62,17 +62,17 @@ export function hasWitness(input: TxInput): boolean {
   return input.witness.length > 0;
 }
 
-/** Where the parts of an encoded transaction stand, relative to the reader's buffer. */
+/** Offsets of the parts of an encoded transaction in the reader's buffer. */
 export interface TxLayout {
   readonly start: number;
-  /** Where the input count begins: behind the version, or behind marker and flags. */
+  /** Offset of the input count: after the version, or after marker and flags. */
   readonly body: number;
-  /** Where the witnesses begin, or the locktime where there are none. */
+  /** Offset of the witnesses, or of the locktime without any. */
   readonly witness: number;
   readonly end: number;
 }
 
-/** Also tells where the parts stand, so that ids come from the bytes without encoding them again. */
+/** Decodes a transaction with its layout, so that ids are computed without encoding it again. */
 export function decodeTransactionWithLayout(r: ByteReader): { tx: Transaction; layout: TxLayout } {
   const start = r.pos;
   const version = r.u32();
@@ -108,7 +108,7 @@ export function decodeTransaction(r: ByteReader): Transaction {
   return decodeTransactionWithLayout(r).tx;
 }
 
-/** Decodes bytes that hold one transaction and nothing else. */
+/** Decodes bytes that hold exactly one transaction. Throws DecodeError. */
 export function transactionFromBytes(bytes: Uint8Array): Transaction {
   const r = new ByteReader(bytes);
   const tx = decodeTransaction(r);
@@ -132,12 +132,12 @@ export function transactionBytes(tx: Transaction, { witness = true } = {}): Uint
   return w.finish();
 }
 
-/** Hash of the encoding without witness: the name other transactions spend from. */
+/** Returns the txid: the hash of the encoding without witness. */
 export function txidOf(tx: Transaction): Txid {
   return hash256(transactionBytes(tx, { witness: false })) as Txid;
 }
 
-/** BIP-141: hash of the encoding with witness; equals the txid where there is none. */
+/** Returns the wtxid (BIP-141): the hash of the encoding with witness; equals the txid without a witness. */
 export function wtxidOf(tx: Transaction): Wtxid {
   return hash256(transactionBytes(tx)) as Wtxid;
 }
@@ -146,7 +146,7 @@ export function isCoinbase(tx: Transaction): boolean {
   return tx.inputs.length === 1 && isNullOutpoint(tx.inputs[0]!.prevout);
 }
 
-/** Sum of the outputs. */
+/** Returns the sum of the outputs, satoshis. */
 export function sumOutputs(tx: Transaction): Amount {
   let sum = 0n;
   for (const { value } of tx.outputs) sum += value;

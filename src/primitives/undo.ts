@@ -5,9 +5,9 @@ import { readVarBytes, writeVarBytes } from './compact-size.ts';
 const POSITION_AND_VALUE = 16;
 
 /**
- * One spent output of the undo data: position (u64), value (i64), script with its length. A block's undo data is these
- * records in input order, the coinbase left out; a transaction's share begins at a known offset and has one record an
- * input. Verify workers read the same records as the outputs their scripts spend.
+ * Writes one spent output: position (u64), value (i64), script with its length. The undo data of a block is these
+ * records in input order without the coinbase; the records of a transaction begin at a known offset, one for each
+ * input. Verify workers read the same records as the spent outputs.
  */
 export function writeUndoRecord(w: ByteWriter, position: number, value: bigint, script: Uint8Array): void {
   w.u64(BigInt(position));
@@ -21,7 +21,7 @@ function readUndoRecord(r: ByteReader): Coin {
   return { position, output: { value, scriptPubKey: readVarBytes(r) } };
 }
 
-/** The scripts of all outputs that a block spent, from its undo data; views into it. */
+/** Yields the scripts of all outputs that a block spent, as views into its undo data. */
 export function* undoScripts(undo: Uint8Array): Generator<Uint8Array> {
   const r = new ByteReader(undo);
   while (r.remaining > 0) {
@@ -30,7 +30,7 @@ export function* undoScripts(undo: Uint8Array): Generator<Uint8Array> {
   }
 }
 
-/** The coins that a transaction with this many inputs spent. */
+/** Reads the coins that a transaction with this many inputs spent. */
 export function readTxUndo(r: ByteReader, inputCount: number): Coin[] {
   const coins: Coin[] = [];
   for (let i = 0; i < inputCount; i++) coins.push(readUndoRecord(r));

@@ -4,7 +4,7 @@ import { bytesToGroups, decodeBech32, encodeBech32, groupsToBytes } from './bech
 import { locateBech32Errors } from './bech32-errors.ts';
 import { isPayToAnchor, p2pkh, p2sh, type ScriptType, scriptType, witnessScript } from './templates.ts';
 
-/** How a network writes its addresses: version bytes of base58, prefix of Bech32. */
+/** The address format of a network: version bytes of base58 and human-readable part of Bech32. */
 export interface AddressFormat {
   readonly p2pkh: number;
   readonly p2sh: number;
@@ -15,7 +15,7 @@ export interface KnownFormat extends AddressFormat {
   readonly name: string;
 }
 
-/** Formats that addresses of the wrong network are recognized by. The test networks share theirs but for the prefix. */
+/** Formats by which addresses of another network are recognized. The test networks differ in the prefix alone. */
 export const KNOWN_ADDRESS_FORMATS: readonly KnownFormat[] = [
   { name: 'main', p2pkh: 0x00, p2sh: 0x05, hrp: 'bc' },
   { name: 'test', p2pkh: 0x6f, p2sh: 0xc4, hrp: 'tb' },
@@ -27,11 +27,11 @@ export type AddressRejection = 'malformed' | 'checksum' | 'wrong_network' | 'uns
 export interface AddressFault {
   readonly ok: false;
   readonly reason: AddressRejection;
-  /** Core's text, as validateaddress gives it. */
+  /** Core's error text, as in validateaddress. */
   readonly error: string;
-  /** Positions of likely wrong characters of a Bech32 address; empty where none can be told. */
+  /** Positions of characters of a Bech32 address that are likely wrong; empty if they cannot be located. */
   readonly errorLocations: readonly number[];
-  /** With `wrong_network`: the known network it is an address of, else null. */
+  /** The known network of the address with `wrong_network`; else null. */
   readonly network: string | null;
 }
 
@@ -39,21 +39,21 @@ export interface ParsedAddress {
   readonly ok: true;
   readonly script: Uint8Array;
   readonly type: ScriptType;
-  /** In the one form we write it: without spaces, Bech32 in lower case. */
+  /** The canonical form: without spaces, Bech32 in lower case. */
   readonly address: string;
-  /** Of a witness program, else null. */
+  /** Witness version; null without a witness program. */
   readonly witnessVersion: number | null;
   readonly witnessProgram: Uint8Array | null;
 }
 
 const HASH_SIZE = 20;
-/** Version, hash, checksum. */
+/** Size of version, hash and checksum, bytes. */
 const ADDRESS_SIZE = 25;
 const MAX_PROGRAM_SIZE = 40;
 const MAX_TEXT = 1000;
-const UNREADABLE = 'Invalid or unsupported Segwit (Bech32) or Base58 encoding.';
+const UNSUPPORTED_ENCODING = 'Invalid or unsupported Segwit (Bech32) or Base58 encoding.';
 
-/** The address of an output script; null where it has none, as with bare keys, bare multisig and OP_RETURN. */
+/** Returns the address of an output script; null if it has none, as with bare keys, bare multisig and OP_RETURN. */
 export function addressOf(script: Uint8Array, net: AddressFormat): string | null {
   const { type, solutions } = scriptType(script);
   switch (type) {
@@ -84,16 +84,16 @@ function witnessAddress(net: AddressFormat, version: number, program: Uint8Array
   return encodeBech32(version === 0 ? 'bech32' : 'bech32m', net.hrp, data);
 }
 
-/** Reads an address of one network; what is wrong with it in Core's words, and as one of a few reasons. */
+/** Parses an address of one network. A fault has Core's error text and one of a few reasons. */
 export function parseAddress(
   text: string,
   net: AddressFormat,
   others: readonly KnownFormat[] = KNOWN_ADDRESS_FORMATS,
 ): ParsedAddress | AddressFault {
-  // No address is nearly as long, and to name every position that is too much would take more than the text.
+  // Far above any address. The list of all excess positions would be longer than the text.
   if (text.length > MAX_TEXT)
-    return { ok: false, reason: 'malformed', error: UNREADABLE, errorLocations: [], network: null };
-  // Only by the prefix, so that a mistyped Bech32 address is reported as such.
+    return { ok: false, reason: 'malformed', error: UNSUPPORTED_ENCODING, errorLocations: [], network: null };
+  // Decided by the prefix alone, so that a mistyped Bech32 address is reported as such.
   const isBech32 = text.slice(0, net.hrp.length).toLowerCase() === net.hrp;
   return isBech32 ? parseBech32Address(text, net, others) : parseBase58Address(text, net, others);
 }
@@ -106,8 +106,9 @@ function parseBase58Address(
   const payload = decodeBase58Check(text, 1 + HASH_SIZE);
   if (payload === null) {
     const unchecked = decodeBase58(text, 100);
-    const error = unchecked === null ? UNREADABLE : 'Invalid checksum or length of Base58 address (P2PKH or P2SH)';
-    // A Bech32 address of another network may happen to have no character that base58 lacks.
+    const error =
+      unchecked === null ? UNSUPPORTED_ENCODING : 'Invalid checksum or length of Base58 address (P2PKH or P2SH)';
+    // A Bech32 address of another network may consist of base58 characters alone.
     const foreign = decodeBech32(text);
     if (foreign !== null) {
       const network = networkOf(others, (other) => other.hrp === foreign.hrp);

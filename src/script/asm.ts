@@ -8,8 +8,8 @@ import { checkSignatureEncoding } from './signature-encoding.ts';
 import { isUnspendable } from './templates.ts';
 
 /**
- * A script as text, exactly as Core's RPC writes it: data of up to four bytes as a number, longer as hex, `[error]` for a
- * push past the end. `sighashDecode`, for scriptSigs, writes the hash type of signatures as `[ALL]`.
+ * Formats a script as Core's RPC does: data of up to four bytes as a number, longer data as hex, `[error]` for a push
+ * past the end. `sighashDecode`, for scriptSigs, appends the hash type of signatures as `[ALL]`.
  */
 export function scriptToAsm(script: Uint8Array, { sighashDecode = false } = {}): string {
   const decode = sighashDecode && !isUnspendable(script);

@@ -8,16 +8,16 @@ import {
 } from './bech32.ts';
 
 export interface Bech32Fault {
-  /** Core's words for what is wrong. */
+  /** Core's error text. */
   readonly error: string;
-  /** Positions in the string that are likely wrong, in Core's order. */
+  /** Positions of characters that are likely wrong, in Core's order. */
   readonly locations: number[];
 }
 
 /*
  * The checksum is a BCH code over GF(32), whose generator has as roots the powers 997, 998 and 999 of `e`, a generator
- * of GF(1024) = GF(32)[x] / (x^2 + 9x + 23), where GF(32) = GF(2)[x] / (x^5 + x^3 + 1). So the residue of a string
- * at these roots depends on its errors alone, and with one or two of them their positions can be solved for.
+ * of GF(1024) = GF(32)[x] / (x^2 + 9x + 23), where GF(32) = GF(2)[x] / (x^5 + x^3 + 1). So the residue of a string at
+ * these roots depends on its errors alone, and the positions of one or two errors can be computed.
  */
 const ORDER = 1023;
 const EXP = new Int16Array(ORDER);
@@ -39,12 +39,12 @@ for (let power = 0, value = 1; power < ORDER; power++) {
   value = ((gf32Multiply(high, 9) ^ low) << 5) | gf32Multiply(high, 23);
 }
 
-/** e^power, times the element whose logarithm is given; zero stays zero (-1). */
+/** Returns e^power times the element with this logarithm; zero has the logarithm -1. */
 function timesPower(log: number, power: number): number {
   return log < 0 ? 0 : EXP[(log + power) % ORDER]!;
 }
 
-/** The residue, a polynomial of degree 5, at e^root. */
+/** Evaluates the residue, a polynomial of degree 5, at e^root. */
 function syndrome(residue: number, root: number): number {
   let sum = 0;
   for (let degree = 0; degree < 6; degree++) {
@@ -54,7 +54,7 @@ function syndrome(residue: number, root: number): number {
   return sum;
 }
 
-/** What is wrong with a string that does not decode as Bech32 or Bech32m, and where. Core's LocateErrors. */
+/** Returns the fault of a string that does not decode as Bech32 or Bech32m, and its positions (Core's LocateErrors). */
 export function locateBech32Errors(text: string): Bech32Fault {
   if (text.length > BECH32_MAX_LENGTH) {
     const locations = Array.from({ length: text.length - BECH32_MAX_LENGTH }, (_, i) => BECH32_MAX_LENGTH + i);
@@ -75,7 +75,9 @@ export function locateBech32Errors(text: string): Bech32Fault {
   return locateInChecksum(text.slice(0, separator).toLowerCase(), values, text.length);
 }
 
-/** Tries both encodings, as the version that would tell which one is meant may be the error; fewer errors win. */
+/**
+ * Tries both encodings, since the version that decides between them may be the error; the one with fewer errors wins.
+ */
 function locateInChecksum(hrp: string, values: Uint8Array, textLength: number): Bech32Fault {
   let locations: number[] = [];
   let likely: Bech32Encoding | null = null;
@@ -97,7 +99,10 @@ function locateInChecksum(hrp: string, values: Uint8Array, textLength: number): 
   return { error, locations };
 }
 
-/** Positions from the end, the farther first, of the one or two errors that explain the residue; empty if none do. */
+/**
+ * Returns the positions from the end, the farther first, of one or two errors that explain the residue; empty if none
+ * do.
+ */
 function errorPositions(residue: number, length: number): number[] {
   const s0 = syndrome(residue, 997);
   const s1 = syndrome(residue, 998);
@@ -129,7 +134,7 @@ function errorPositions(residue: number, length: number): number[] {
   return [];
 }
 
-/** An error is a difference of characters, an element of GF(32): these are the powers of e^33. */
+/** Whether an element is in GF(32), as a difference of two characters is: these are the powers of e^33. */
 function isGf32(log: number): boolean {
   return log % 33 === 0;
 }

@@ -1,4 +1,4 @@
-/** BIP-173, or BIP-350's `bech32m`. */
+/** Bech32 (BIP-173) or Bech32m (BIP-350). */
 export type Bech32Encoding = 'bech32' | 'bech32m';
 
 export interface Bech32 {
@@ -10,7 +10,7 @@ export interface Bech32 {
 
 const BECH32_CHARSET = 'qpzry9x8gf2tvdw0s3jn54khce6mua7l';
 export const BECH32_CHECKSUM_SIZE = 6;
-/** BIP-173: longer strings are none, as the checksum would not hold what it promises. */
+/** BIP-173: maximum length, up to which the checksum detects errors as specified. */
 export const BECH32_MAX_LENGTH = 90;
 
 const CHECKSUM_CONSTANT: Record<Bech32Encoding, number> = { bech32: 1, bech32m: 0x2bc830a3 };
@@ -21,7 +21,7 @@ for (let i = 0; i < 32; i++) {
   VALUES[BECH32_CHARSET[i]!.toUpperCase().charCodeAt(0)] = i;
 }
 
-/** Value of a character of the data part in either case, -1 for others. */
+/** Returns the value of a character of the data part in either case; -1 for others. */
 export function bech32Value(code: number): number {
   return VALUES[code] ?? -1;
 }
@@ -45,14 +45,17 @@ function hrpPolymod(hrp: string): number {
   return checksum;
 }
 
-/** What the checksum of this string is off by; 0 where it is right. `values` include the checksum, `hrp` is lower case. */
+/**
+ * Returns the difference of the checksum from the expected one; 0 if it is valid. `values` include the checksum; `hrp`
+ * is lower case.
+ */
 export function bech32Residue(hrp: string, values: Uint8Array, encoding: Bech32Encoding): number {
   let checksum = hrpPolymod(hrp);
   for (const value of values) checksum = polymodStep(checksum, value);
   return checksum ^ CHECKSUM_CONSTANT[encoding];
 }
 
-/** `hrp` is lower case; `data` are groups of 5 bits. */
+/** Encodes `data`, groups of 5 bits. `hrp` is lower case. */
 export function encodeBech32(encoding: Bech32Encoding, hrp: string, data: Uint8Array): string {
   let text = `${hrp}1`;
   let checksum = hrpPolymod(hrp);
@@ -66,7 +69,7 @@ export function encodeBech32(encoding: Bech32Encoding, hrp: string, data: Uint8A
   return text;
 }
 
-/** Null where the string is not well formed or its checksum is neither of the two. */
+/** Decodes a string; null if it is malformed or neither checksum is valid. */
 export function decodeBech32(text: string): Bech32 | null {
   if (text.length > BECH32_MAX_LENGTH || misplacedCharacters(text).length > 0) return null;
   const separator = text.lastIndexOf('1');
@@ -84,7 +87,10 @@ export function decodeBech32(text: string): Bech32 | null {
   return null;
 }
 
-/** Positions of what is not printable ASCII, and of letters whose case differs from that of the first letter. */
+/**
+ * Returns the positions of characters outside of printable ASCII, and of letters whose case differs from the first
+ * letter's.
+ */
 export function misplacedCharacters(text: string): number[] {
   const misplaced: number[] = [];
   let lower = false;
@@ -102,7 +108,7 @@ export function misplacedCharacters(text: string): number[] {
   return misplaced;
 }
 
-/** Bytes as groups of 5 bits, the last filled up with zeros. */
+/** Converts bytes to groups of 5 bits; the last is padded with zeros. */
 export function bytesToGroups(bytes: Uint8Array): Uint8Array {
   const groups = new Uint8Array(Math.ceil((bytes.length * 8) / 5));
   let buffer = 0;
@@ -120,7 +126,7 @@ export function bytesToGroups(bytes: Uint8Array): Uint8Array {
   return groups;
 }
 
-/** Groups of 5 bits as bytes; null where bits are left over that are not zero, or that are a whole group. */
+/** Converts groups of 5 bits to bytes; null if the padding is not zero or is a whole group. */
 export function groupsToBytes(groups: Uint8Array): Uint8Array | null {
   const bytes = new Uint8Array(Math.floor((groups.length * 5) / 8));
   let buffer = 0;

@@ -8,10 +8,10 @@ import { checkPublicKeyEncoding, checkSignatureEncoding } from './signature-enco
 
 const { CONST_SCRIPTCODE, DISCOURAGE_UPGRADABLE_PUBKEYTYPE, MINIMALDATA, NULLDUMMY, NULLFAIL } = SCRIPT_FLAGS;
 
-/** BIP-342: what one signature check costs of the budget. */
+/** BIP-342: cost of a signature check in the validation weight budget. */
 const VALIDATION_WEIGHT_PER_CHECK = 50;
 
-/** One running script, as far as its signature opcodes look at it. */
+/** State of a running script that the signature opcodes use. */
 export class Execution {
   readonly stack: Uint8Array[];
   readonly script: Uint8Array;
@@ -19,7 +19,7 @@ export class Execution {
   readonly checker: SignatureChecker;
   readonly sigVersion: SigVersion;
   readonly spend: TaprootSpend | null;
-  /** What signatures sign of the script: from the last OP_CODESEPARATOR that was executed. */
+  /** The script from the last executed OP_CODESEPARATOR on, which signatures commit to. */
   scriptCode: Uint8Array;
   opCount = 0;
 
@@ -41,7 +41,7 @@ export class Execution {
   }
 }
 
-/** Whether a signature is good; an error where it fails the whole script. */
+/** Returns whether a signature is valid, or the error that fails the script. */
 export function checkSig(x: Execution, signature: Uint8Array, publicKey: Uint8Array): boolean | ScriptError {
   return x.sigVersion === 'tapscript' ? checkTapscript(x, signature, publicKey) : checkEcdsa(x, signature, publicKey);
 }
@@ -56,8 +56,8 @@ function checkEcdsa(x: Execution, signature: Uint8Array, publicKey: Uint8Array):
   }
   const encoding = checkEncodings(signature, publicKey, flags, sigVersion);
   if (encoding !== 'OK') return encoding;
-  const good = x.checker.checkEcdsa(signature, publicKey, scriptCode, sigVersion);
-  return !good && flags & NULLFAIL && signature.length > 0 ? 'NULLFAIL' : good;
+  const valid = x.checker.checkEcdsa(signature, publicKey, scriptCode, sigVersion);
+  return !valid && flags & NULLFAIL && signature.length > 0 ? 'NULLFAIL' : valid;
 }
 
 function checkEncodings(
@@ -70,7 +70,10 @@ function checkEncodings(
   return error === 'OK' ? checkPublicKeyEncoding(publicKey, flags, sigVersion) : error;
 }
 
-/** The order of these steps is consensus: the budget counts first, unknown key types pass before any signature rule. */
+/**
+ * The order of these steps is consensus (BIP-342): the budget is charged first, and unknown key types succeed before
+ * any signature rule.
+ */
 function checkTapscript(x: Execution, signature: Uint8Array, publicKey: Uint8Array): boolean | ScriptError {
   const spend = x.spend!;
   const signed = signature.length > 0;
@@ -88,8 +91,8 @@ function checkTapscript(x: Execution, signature: Uint8Array, publicKey: Uint8Arr
 }
 
 /**
- * OP_CHECKMULTISIG: `dummy signatures… count keys… count`, all taken from the stack. Whether every signature belongs to
- * a key, in order; an error where it fails the whole script.
+ * Executes OP_CHECKMULTISIG: pops `dummy signatures… count keys… count`. Returns whether every signature matches a key,
+ * in order, or the error that fails the script.
  */
 export function checkMultisig(x: Execution): boolean | ScriptError {
   const { stack, flags } = x;
@@ -110,7 +113,7 @@ export function checkMultisig(x: Execution): boolean | ScriptError {
   const signatures = readScriptNum(stack[countAt]!, requireMinimal);
   if (signatures === null) return 'SCRIPTNUM';
   if (signatures < 0 || signatures > keys) return 'SIG_COUNT';
-  // One item more than there are arguments is taken, a bug that everyone has to keep.
+  // The opcode pops one item too many, a bug that consensus preserves (BIP-147).
   const dummyAt = countAt - 1 - signatures;
   if (dummyAt < 0) return 'INVALID_STACK_OPERATION';
 
@@ -120,22 +123,22 @@ export function checkMultisig(x: Execution): boolean | ScriptError {
     if (scriptCode !== x.scriptCode && flags & CONST_SCRIPTCODE) return 'SIG_FINDANDDELETE';
   }
 
-  const good = matchSignatures(x, scriptCode, sigVersion, {
+  const valid = matchSignatures(x, scriptCode, sigVersion, {
     firstKey: countAt + 1,
     keys,
     firstSignature: dummyAt + 1,
     signatures,
   });
-  if (typeof good === 'string') return good;
+  if (typeof valid === 'string') return valid;
 
-  if (!good && flags & NULLFAIL)
+  if (!valid && flags & NULLFAIL)
     for (let at = countAt - 1; at > dummyAt; at--) if (stack[at]!.length > 0) return 'NULLFAIL';
   if (flags & NULLDUMMY && stack[dummyAt]!.length > 0) return 'SIG_NULLDUMMY';
   stack.length = dummyAt;
-  return good;
+  return valid;
 }
 
-/** Where the arguments of an OP_CHECKMULTISIG stand in the stack. */
+/** Stack indexes of the arguments of OP_CHECKMULTISIG. */
 interface MultisigArguments {
   readonly firstKey: number;
   readonly keys: number;
@@ -144,9 +147,9 @@ interface MultisigArguments {
 }
 
 /**
- * Whether every signature belongs to a key, in order; an error where an encoding fails the script. Taking each
- * signature's first match is right from either end, so where no encoding can fail, the end that pays is taken: the
- * front, as the spare key usually comes last. Otherwise the errors show which pairs were looked at, from the last one.
+ * Returns whether every signature matches a key, in order, or the error of an encoding that fails the script. Matching
+ * greedily is correct from either end. Without encoding errors it starts at the front, since the spare key usually
+ * comes last. Otherwise it starts at the end, as Core does: the error depends on which pairs are checked first.
  */
 function matchSignatures(
   x: Execution,

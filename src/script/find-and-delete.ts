@@ -3,8 +3,8 @@ import { pushData, pushHeaderLength } from './script-builder.ts';
 import { operationEnd } from './script-reader.ts';
 
 /**
- * The script without every push of `data` that begins where an operation does. A signature cannot sign itself, so
- * scripts before segwit drop it before they are hashed. Returns the same object where there is nothing to drop.
+ * Removes from a script every push of `data` at an operation boundary. A signature cannot commit to itself, so scripts
+ * before segwit remove it before they are hashed. Returns the same object if nothing is removed.
  */
 export function findAndDelete(script: Uint8Array, data: Uint8Array): Uint8Array {
   const end = script.length;
@@ -25,7 +25,7 @@ export function findAndDelete(script: Uint8Array, data: Uint8Array): Uint8Array 
       copyFrom = pos;
     }
     if (pos >= end) break;
-    // A push past the end stops the search; what is left is kept.
+    // A push past the end ends the search; the rest is kept.
     pos = operationEnd(script, pos, end);
   }
   if (kept === null) return script;

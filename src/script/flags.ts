@@ -1,7 +1,7 @@
 /** A set of Core's script verification flags, one bit each. */
 export type ScriptFlags = number;
 
-/** Every flag with Core's name for it. Each only narrows what is valid. */
+/** The flags under Core's names. Each only restricts which scripts are valid. */
 export const SCRIPT_FLAGS = {
   P2SH: 1 << 0,
   STRICTENC: 1 << 1,
@@ -28,7 +28,7 @@ export const SCRIPT_FLAGS = {
 
 export type ScriptFlagName = keyof typeof SCRIPT_FLAGS;
 
-/** The names of the flags that are set, in alphabetical order as Core lists them. */
+/** Returns the names of the set flags in alphabetical order, as Core lists them. */
 export function scriptFlagNames(flags: ScriptFlags): ScriptFlagName[] {
   const names = Object.keys(SCRIPT_FLAGS) as ScriptFlagName[];
   return names.filter((name) => flags & SCRIPT_FLAGS[name]).sort();

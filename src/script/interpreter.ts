@@ -24,11 +24,11 @@ const EMPTY = new Uint8Array(0);
 const TRUE = scriptNumBytes(1);
 const FALSE = scriptNumBytes(0);
 
-/** Locktimes are unsigned and 32 bits wide, which takes a fifth byte. */
+/** Locktimes are unsigned 32-bit numbers, which take a fifth byte as script numbers. */
 const MAX_LOCKTIME_SIZE = 5;
 const SEQUENCE_LOCKTIME_DISABLE_FLAG = 0x8000_0000;
 
-/** How many items each opcode needs on the stack, for those where that is the first thing to be checked. */
+/** Number of stack items that an opcode needs, for opcodes that check it first. */
 const NEEDS = new Uint8Array(256);
 for (const [items, opcodes] of [
   [1, [Op.OP_VERIFY, Op.OP_TOALTSTACK, Op.OP_IFDUP, Op.OP_DROP, Op.OP_DUP, Op.OP_SIZE]],
@@ -45,9 +45,9 @@ for (const [items, opcodes] of [
   for (const opcode of opcodes) NEEDS[opcode] = items;
 
 /**
- * Runs one script on `stack`, which is left as the script leaves it. `spend` is there for tapscript only. Returns `OK`
- * or what made the script fail; whether the top of the stack is true is the caller's question. Items are shared, never
- * written to. Core's EvalScript.
+ * Runs a script on `stack` and leaves its result there (Core's EvalScript). `spend` is present for tapscript alone.
+ * Returns `OK` or the error; the caller checks whether the top item is true. Stack items are shared and must not be
+ * modified.
  */
 export function evalScript(
   stack: Uint8Array[],
@@ -64,7 +64,7 @@ export function evalScript(
   const x = new Execution(stack, script, flags, checker, sigVersion, spend);
   if (spend !== null) spend.codeSeparatorPosition = NO_CODE_SEPARATOR;
   const altstack: Uint8Array[] = [];
-  // Nested conditions, of which only the number and the outermost false one can ever be seen.
+  // Nested conditions: only their number and the outermost false one matter (Core's ConditionStack).
   let depth = 0;
   let firstFalse = -1;
 
@@ -87,15 +87,15 @@ export function evalScript(
     }
     pc = next;
 
-    // OP_RESERVED does not count.
+    // OP_RESERVED is not counted.
     if (opcode > Op.OP_16 && !tapscript && ++x.opCount > MAX_OPS_PER_SCRIPT) return 'OP_COUNT';
     if (isDisabledOpcode(opcode)) return 'DISABLED_OPCODE';
     if (opcode === Op.OP_CODESEPARATOR && sigVersion === 'base' && flags & CONST_SCRIPTCODE) return 'OP_CODESEPARATOR';
-    // The opcodes of conditions are looked at in branches that are not taken, OP_VERIF and OP_VERNOTIF among them.
+    // Opcodes of conditions are processed in branches that are not executed too, OP_VERIF and OP_VERNOTIF among them.
     if (!executing && (opcode < Op.OP_IF || opcode > Op.OP_ENDIF)) continue;
     if (executing && stack.length < NEEDS[opcode]!) return 'INVALID_STACK_OPERATION';
 
-    // The opcodes of common outputs come first: the cases are compared in order.
+    // The opcodes of common outputs come first, since the cases are compared in order.
     switch (opcode) {
       case Op.OP_DUP:
         stack.push(stack[stack.length - 1]!);
@@ -113,18 +113,18 @@ export function evalScript(
       case Op.OP_CHECKSIG:
       case Op.OP_CHECKSIGVERIFY: {
         const publicKey = stack.pop()!;
-        const good = checkSig(x, stack.pop()!, publicKey);
-        if (typeof good === 'string') return good;
-        if (opcode === Op.OP_CHECKSIG) stack.push(good ? TRUE : FALSE);
-        else if (!good) return 'CHECKSIGVERIFY';
+        const valid = checkSig(x, stack.pop()!, publicKey);
+        if (typeof valid === 'string') return valid;
+        if (opcode === Op.OP_CHECKSIG) stack.push(valid ? TRUE : FALSE);
+        else if (!valid) return 'CHECKSIGVERIFY';
         break;
       }
       case Op.OP_CHECKMULTISIG:
       case Op.OP_CHECKMULTISIGVERIFY: {
-        const good = checkMultisig(x);
-        if (typeof good === 'string') return good;
-        if (opcode === Op.OP_CHECKMULTISIG) stack.push(good ? TRUE : FALSE);
-        else if (!good) return 'CHECKMULTISIGVERIFY';
+        const valid = checkMultisig(x);
+        if (typeof valid === 'string') return valid;
+        if (opcode === Op.OP_CHECKMULTISIG) stack.push(valid ? TRUE : FALSE);
+        else if (!valid) return 'CHECKMULTISIGVERIFY';
         break;
       }
       case Op.OP_CHECKSIGADD: {
@@ -133,9 +133,9 @@ export function evalScript(
         const publicKey = stack.pop()!;
         const count = readScriptNum(stack.pop()!, requireMinimal);
         if (count === null) return 'SCRIPTNUM';
-        const good = checkSig(x, stack.pop()!, publicKey);
-        if (typeof good === 'string') return good;
-        stack.push(scriptNumBytes(count + (good ? 1 : 0)));
+        const valid = checkSig(x, stack.pop()!, publicKey);
+        if (typeof valid === 'string') return valid;
+        stack.push(scriptNumBytes(count + (valid ? 1 : 0)));
         break;
       }
 
@@ -175,7 +175,7 @@ export function evalScript(
       }
       case Op.OP_ELSE:
         if (depth === 0) return 'UNBALANCED_CONDITIONAL';
-        // Turning a condition inside one that is false changes nothing.
+        // Toggling a condition within a false one has no effect.
         if (executing) firstFalse = depth - 1;
         else if (firstFalse === depth - 1) firstFalse = -1;
         break;
@@ -208,7 +208,7 @@ export function evalScript(
         const sequence = readScriptNum(stack[stack.length - 1]!, requireMinimal, MAX_LOCKTIME_SIZE);
         if (sequence === null) return 'SCRIPTNUM';
         if (sequence < 0) return 'NEGATIVE_LOCKTIME';
-        // `&` looks at the low 32 bits of the number, as it must.
+        // `&` uses the low 32 bits of the number, as consensus does.
         if (sequence & SEQUENCE_LOCKTIME_DISABLE_FLAG) break;
         if (!checker.checkSequence(sequence)) return 'UNSATISFIED_LOCKTIME';
         break;
@@ -296,7 +296,7 @@ export function evalScript(
         stack.push(hash256(stack.pop()!));
         break;
       case Op.OP_CODESEPARATOR:
-        // Tapscript signs the position instead, and may have millions of these.
+        // Tapscript signatures commit to the position instead (BIP-342); a script may have millions of them.
         if (spend !== null) spend.codeSeparatorPosition = position;
         else x.scriptCode = script.subarray(pc);
         break;

@@ -1,7 +1,10 @@
 import { Op } from './opcodes.ts';
 import { readScriptNum, scriptNumBytes } from './script-num.ts';
 
-/** Replaces the numbers on top by the result; the caller has checked that there are enough. False: not numbers. */
+/**
+ * Executes a numeric opcode: replaces its operands on top of the stack by the result. The caller has checked their
+ * number. Returns false if an operand is not a valid number.
+ */
 export function calculate(opcode: number, stack: Uint8Array[], requireMinimal: boolean): boolean {
   const operands = opcode === Op.OP_WITHIN ? 3 : opcode >= Op.OP_ADD ? 2 : 1;
   const top = stack.length - 1;

@@ -1,4 +1,4 @@
-/** Every opcode that has a name; bytes 0x01 to 0x4b push that many bytes. */
+/** The named opcodes; bytes 0x01 to 0x4b push that many bytes. */
 export const Op = {
   OP_0: 0x00,
   OP_PUSHDATA1: 0x4c,
@@ -121,12 +121,12 @@ NAMES[Op.OP_0] = '0';
 NAMES[Op.OP_1NEGATE] = '-1';
 for (let n = 1; n <= 16; n++) NAMES[Op.OP_1 + n - 1] = String(n);
 
-/** Core's GetOpName: small numbers by value, `OP_UNKNOWN` where a byte has no name. */
+/** Returns Core's name of an opcode (GetOpName): small numbers by value, `OP_UNKNOWN` without a name. */
 export function opcodeName(opcode: number): string {
   return NAMES[opcode]!;
 }
 
-/** CVE-2010-5137: these fail a script even where they are not executed. */
+/** Whether an opcode is disabled: it fails a script even if it is not executed (CVE-2010-5137). */
 export function isDisabledOpcode(opcode: number): boolean {
   return DISABLED[opcode] === 1;
 }
@@ -151,7 +151,7 @@ for (const opcode of [
 ])
   DISABLED[opcode] = 1;
 
-/** BIP-342: an opcode that makes the whole tapscript valid. */
+/** Whether an opcode is OP_SUCCESSx (BIP-342), which makes the whole tapscript valid. */
 export function isOpSuccess(opcode: number): boolean {
   return (
     opcode === 80 ||

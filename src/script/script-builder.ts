@@ -2,12 +2,12 @@ import { concatBytes } from '../util/bytes.ts';
 import { Op } from './opcodes.ts';
 import { scriptNumBytes } from './script-num.ts';
 
-/** A script of opcodes (numbers, see `Op`) and data (bytes), each datum pushed in its shortest form. */
+/** Builds a script of opcodes (numbers, see `Op`) and data (bytes), which is pushed in the shortest form. */
 export function scriptOf(...parts: readonly (number | Uint8Array)[]): Uint8Array {
   return concatBytes(...parts.map((part) => (typeof part === 'number' ? Uint8Array.of(part) : minimalPush(part))));
 }
 
-/** The shortest operation that pushes `data`: OP_0, OP_1NEGATE and OP_1 to OP_16 where they do. */
+/** Returns the shortest operation that pushes `data`: OP_0, OP_1NEGATE or OP_1 to OP_16 if possible. */
 export function minimalPush(data: Uint8Array): Uint8Array {
   if (data.length === 1) {
     const byte = data[0]!;
@@ -17,7 +17,7 @@ export function minimalPush(data: Uint8Array): Uint8Array {
   return pushData(data);
 }
 
-/** A push with an explicit length, as Core writes bytes into a script: even where an opcode would do. */
+/** Returns a push with an explicit length, as Core serializes bytes into a script, even if an opcode would do. */
 export function pushData(data: Uint8Array): Uint8Array {
   const size = data.length;
   const header = pushHeaderLength(size);
@@ -27,7 +27,7 @@ export function pushData(data: Uint8Array): Uint8Array {
   return out;
 }
 
-/** Bytes before the data in such a push. */
+/** Returns the size of the push opcode with its length, bytes. */
 export function pushHeaderLength(size: number): number {
   return size < Op.OP_PUSHDATA1 ? 1 : size <= 0xff ? 2 : size <= 0xffff ? 3 : 5;
 }
@@ -44,7 +44,7 @@ function writePushHeader(out: Uint8Array, size: number): void {
   }
 }
 
-/** Core's `CScript() << number`, also the height at the front of a coinbase (BIP-34). */
+/** Returns the push of a number, as Core's `CScript() << number`; also for the height in a coinbase (BIP-34). */
 export function pushNumber(value: number): Uint8Array {
   if (value === 0) return Uint8Array.of(Op.OP_0);
   if (value === -1 || (value >= 1 && value <= 16)) return Uint8Array.of(value + Op.OP_1 - 1);

@@ -1,4 +1,4 @@
-/** Every outcome of running a script, under Core's names, with Core's text for it. */
+/** All results of a script under Core's names, with Core's texts. */
 const MESSAGES = {
   OK: 'No error',
   UNKNOWN_ERROR: 'unknown error',
@@ -68,7 +68,7 @@ const MESSAGES = {
 
 export type ScriptError = keyof typeof MESSAGES;
 
-/** Core's sentence for an outcome, as reject reasons and RPC answers quote it. */
+/** Returns Core's text for a result, as in reject reasons and RPC replies. */
 export function scriptErrorMessage(error: ScriptError): string {
   return MESSAGES[error];
 }

@@ -2,8 +2,8 @@ import { MAX_SCRIPT_ELEMENT_SIZE } from './limits.ts';
 import { Op } from './opcodes.ts';
 
 /**
- * The position behind the operation at `pos`, or -1 where its push runs past the end. The operation's opcode is
- * `script[pos]`; what it pushes begins at `pushStart`. Allocates nothing.
+ * Returns the position after the operation at `pos`; -1 if its push runs past the end. The opcode is `script[pos]`, and
+ * its data begins at `pushStart`. Allocates nothing.
  */
 export function operationEnd(script: Uint8Array, pos: number, end = script.length): number {
   const opcode = script[pos]!;
@@ -18,7 +18,7 @@ export function operationEnd(script: Uint8Array, pos: number, end = script.lengt
   return size > end - start ? -1 : start + size;
 }
 
-/** Where the data of a push begins: behind the opcode and the bytes of its length. */
+/** Returns the position of a push's data: after the opcode and its length bytes. */
 export function pushStart(opcode: number, pos: number): number {
   if (opcode < Op.OP_PUSHDATA1 || opcode > Op.OP_PUSHDATA4) return pos + 1;
   return pos + (opcode === Op.OP_PUSHDATA1 ? 2 : opcode === Op.OP_PUSHDATA2 ? 3 : 5);
@@ -26,11 +26,11 @@ export function pushStart(opcode: number, pos: number): number {
 
 export interface Operation {
   readonly opcode: number;
-  /** What the opcode pushes, a view into the script; empty for opcodes above OP_PUSHDATA4. */
+  /** The pushed data, a view into the script; empty for opcodes above OP_PUSHDATA4. */
   readonly data: Uint8Array;
 }
 
-/** The operations of a script in order; null once, as the last, where a push runs past the end. */
+/** Yields the operations of a script; null as the last one if a push runs past the end. */
 export function* readOperations(script: Uint8Array): Generator<Operation | null> {
   let pos = 0;
   while (pos < script.length) {
@@ -45,7 +45,10 @@ export function* readOperations(script: Uint8Array): Generator<Operation | null>
   }
 }
 
-/** Core's HasValidOps: every operation can be read, has an opcode with a meaning, and pushes no more than may be pushed. */
+/**
+ * Whether all operations can be decoded, have a defined opcode and push at most the maximum item size (Core's
+ * HasValidOps).
+ */
 export function hasValidOps(script: Uint8Array): boolean {
   for (const operation of readOperations(script)) {
     if (operation === null || operation.opcode > Op.OP_NOP10) return false;
@@ -54,7 +57,9 @@ export function hasValidOps(script: Uint8Array): boolean {
   return true;
 }
 
-/** Whether there is nothing but pushes from `pos` on. OP_RESERVED counts as one, as in Core: it fails when executed. */
+/**
+ * Whether a script contains only pushes from `pos` on. OP_RESERVED counts as one, as in Core: it fails when executed.
+ */
 export function isPushOnly(script: Uint8Array, pos = 0): boolean {
   const end = script.length;
   for (let at = pos; at < end; ) {
@@ -65,13 +70,13 @@ export function isPushOnly(script: Uint8Array, pos = 0): boolean {
   return true;
 }
 
-/** Whether the bytes from `start` to `end` had to be pushed by this opcode, being the shortest way (BIP-62). */
+/** Whether the opcode is the shortest push of the bytes from `start` to `end` (BIP-62). */
 export function isMinimalPush(opcode: number, script: Uint8Array, start: number, end: number): boolean {
   const size = end - start;
   if (size === 0) return opcode === Op.OP_0;
   if (size === 1) {
     const byte = script[start]!;
-    // OP_1 to OP_16 and OP_1NEGATE push these.
+    // OP_1 to OP_16 and OP_1NEGATE push these bytes.
     if ((byte >= 1 && byte <= 16) || byte === 0x81) return false;
   }
   if (size <= 75) return opcode === size;

@@ -8,24 +8,27 @@ import { operationEnd, pushStart } from './script-reader.ts';
 import { SIGHASH_ANYONECANPAY, SIGHASH_NONE, SIGHASH_OUTPUT_BITS, SIGHASH_SINGLE } from './sighash-type.ts';
 import type { TxContext } from './tx-context.ts';
 
-/** Outpoint, length of the empty script, sequence. */
+/** Size of outpoint, length of the empty script, and sequence, bytes. */
 const UNSIGNED_INPUT_SIZE = 41;
 const SCRIPT_OFFSET = 36;
 
 const writer = new ByteWriter(4096);
 
-/** Signed where SIGHASH_SINGLE has no output of its own: the number one, little-endian. A bug kept for consensus. */
+/**
+ * The signature hash of SIGHASH_SINGLE without a matching output: the number one, little-endian. A bug that consensus
+ * preserves.
+ */
 export const SIGHASH_ONE: Uint8Array = Uint8Array.of(1, ...new Uint8Array(31));
 
-/** The hash that an input before segwit signs. `hashType` may be any 32-bit number. */
+/** Returns the signature hash of an input before segwit. `hashType` may be any 32-bit number. */
 export function legacySighash(context: TxContext, index: number, scriptCode: Uint8Array, hashType: number): Uint8Array {
   const preimage = legacyPreimage(context, index, scriptCode, hashType);
   return preimage === null ? SIGHASH_ONE : hash256(preimage);
 }
 
 /**
- * What is hashed for it: the transaction with every scriptSig blanked but this one, which becomes `scriptCode`, and the
- * hash type, 4 bytes, at the end. Valid until the next call. Null where the hash is `SIGHASH_ONE`.
+ * Returns the preimage of the signature hash: the transaction with all scriptSigs empty except this one, which becomes
+ * `scriptCode`, and the 4-byte hash type at the end. Valid until the next call. Null if the hash is `SIGHASH_ONE`.
  */
 export function legacyPreimage(
   context: TxContext,
@@ -50,7 +53,7 @@ export function legacyPreimage(
     w.u32(input.sequence);
   } else {
     writeCompactSize(w, tx.inputs.length);
-    // Without its outputs the others may be replaced at will: their sequences do not count.
+    // SIGHASH_NONE and SIGHASH_SINGLE do not commit to the sequences of other inputs.
     const blank = none || single ? context.unsignedInputsAnySequence : context.unsignedInputs;
     const at = index * UNSIGNED_INPUT_SIZE;
     w.bytes(blank.subarray(0, at + SCRIPT_OFFSET));
@@ -73,7 +76,7 @@ export function legacyPreimage(
   return w.finish();
 }
 
-/** Value -1 and an empty script: what stands for an output that is not signed. */
+/** Placeholder of an output that is not signed: value -1 and an empty script. */
 const BLANK_OUTPUT = Uint8Array.of(...new Array<number>(8).fill(0xff), 0);
 let blanks: Uint8Array = new Uint8Array(0);
 
@@ -86,7 +89,7 @@ function blankOutputs(count: number): Uint8Array {
   return blanks.subarray(0, size);
 }
 
-/** The script with its length, without its OP_CODESEPARATORs. */
+/** Writes the script with its length, without OP_CODESEPARATORs. */
 function writeScriptCode(w: ByteWriter, script: Uint8Array): void {
   const end = script.length;
   let separators = 0;
@@ -102,7 +105,7 @@ function writeScriptCode(w: ByteWriter, script: Uint8Array): void {
     w.bytes(script);
     return;
   }
-  // Where a push runs past the end, what follows its length is lost, though it was counted.
+  // If a push runs past the end, the bytes after its length are omitted, although the length counts them.
   const readable = pos >= end ? end : brokenPushData(script, pos);
   let from = 0;
   for (let at = 0; at < pos; ) {
@@ -116,7 +119,10 @@ function writeScriptCode(w: ByteWriter, script: Uint8Array): void {
   if (from < readable) w.bytes(script.subarray(from, readable));
 }
 
-/** Where a parser that fails on the push at `pos` stops: behind its length if that is there, else behind the opcode. */
+/**
+ * Returns the position where decoding stops at the broken push at `pos`: after its length if that is complete, else
+ * after the opcode.
+ */
 function brokenPushData(script: Uint8Array, pos: number): number {
   const start = pushStart(script[pos]!, pos);
   return start > script.length ? pos + 1 : start;

@@ -9,15 +9,15 @@ import type { TxContext } from './tx-context.ts';
 
 const SIGHASH = tagPrefix('TapSighash');
 const EPOCH = 0;
-/** BIP-342: of 32-byte keys. */
+/** BIP-342: key_version of 32-byte keys. */
 const KEY_VERSION = 0;
 
 const writer = new ByteWriter(512);
 const singleOutput = new ByteWriter(256);
 
 /**
- * BIP-341: the hash a taproot input signs; with BIP-342's extension where `spend` has a leaf. Null for a hash type that
- * does not exist, and for SIGHASH_SINGLE without an output of its own.
+ * Returns the signature hash of a taproot input (BIP-341), with the extension of BIP-342 if `spend` has a leaf. Null
+ * for an undefined hash type, and for SIGHASH_SINGLE without a matching output.
  */
 export function taprootSighash(
   context: TxContext,

@@ -10,7 +10,7 @@ const ZERO = new Uint8Array(32);
 const writer = new ByteWriter(1024);
 const singleOutput = new ByteWriter(256);
 
-/** BIP-143: the hash that an input with a version 0 witness signs. */
+/** Returns the signature hash of an input with a version 0 witness (BIP-143). */
 export function witnessV0Sighash(
   context: TxContext,
   index: number,
@@ -20,7 +20,7 @@ export function witnessV0Sighash(
   return hash256(witnessV0Preimage(context, index, scriptCode, hashType));
 }
 
-/** What is hashed for it, the hash type, 4 bytes, at the end. Valid until the next call. */
+/** Returns the preimage of the signature hash with the 4-byte hash type at the end. Valid until the next call. */
 export function witnessV0Preimage(
   context: TxContext,
   index: number,

@@ -1,26 +1,26 @@
 import type { ScriptError } from './script-error.ts';
 
-/** Which rules a script runs under: bare or P2SH, BIP-143, BIP-342. The key path of taproot runs none. */
+/** Rules under which a script runs: bare or P2SH, BIP-143, BIP-342. The key path of taproot runs no script. */
 export type SigVersion = 'base' | 'witness_v0' | 'tapscript';
 
-/** BIP-342: the position while no OP_CODESEPARATOR was executed. */
+/** BIP-342: codeseparator_position if no OP_CODESEPARATOR was executed. */
 export const NO_CODE_SEPARATOR = 0xffff_ffff;
 
-/** What a taproot spend brings to its signature checks beyond the transaction. */
+/** Data of a taproot spend that its signature checks need in addition to the transaction. */
 export interface TaprootSpend {
-  /** SHA-256 of the annex with its length, null without annex. */
+  /** sha_annex (BIP-341): SHA-256 of the annex with its length; null without an annex. */
   annexHash: Uint8Array | null;
-  /** Null on the key path. */
+  /** Tapleaf hash; null on the key path. */
   tapleafHash: Uint8Array | null;
-  /** Position, counted in opcodes, of the last OP_CODESEPARATOR that was executed. */
+  /** Position of the last executed OP_CODESEPARATOR, counted in opcodes. */
   codeSeparatorPosition: number;
-  /** BIP-342: how much more signature checking the witness has paid for. */
+  /** Remaining validation weight budget (BIP-342). */
   validationWeightLeft: number;
-  /** SHA-256 of the output with the input's index, once SIGHASH_SINGLE has asked for it: outputs can be huge. */
+  /** sha_single_output (BIP-341), cached once SIGHASH_SINGLE needs it, since outputs can be huge. */
   outputHash: Uint8Array | null;
 }
 
-/** A key path spend without annex, to be filled in for others. */
+/** Returns the data of a key path spend without annex; the caller sets the fields of other spends. */
 export function newTaprootSpend(): TaprootSpend {
   return {
     annexHash: null,
@@ -31,26 +31,26 @@ export function newTaprootSpend(): TaprootSpend {
   };
 }
 
-/** What a script asks about the transaction that spends it. */
+/** Checks of a script that depend on the spending transaction. */
 export interface SignatureChecker {
-  /** `signature` ends with its hash type; empty never verifies. */
+  /** Verifies an ECDSA signature with its hash type at the end; an empty one is never valid. */
   checkEcdsa(
     signature: Uint8Array,
     publicKey: Uint8Array,
     scriptCode: Uint8Array,
     sigVersion: 'base' | 'witness_v0',
   ): boolean;
-  /** `signature` is 64 bytes, or 65 with a hash type. */
+  /** Verifies a Schnorr signature of 64 bytes, or of 65 with a hash type. */
   checkSchnorr(signature: Uint8Array, xOnlyKey: Uint8Array, spend: TaprootSpend): ScriptError;
-  /** BIP-341: whether a taproot output's key commits to this internal key and tweak; it is the curve that answers. */
+  /** Whether a taproot output key is the internal key plus the tweak (BIP-341). */
   checkTapTweak(outputKey: Uint8Array, internalKey: Uint8Array, tweak: Uint8Array, parity: number): boolean;
-  /** BIP-65. */
+  /** Checks the operand of OP_CHECKLOCKTIMEVERIFY (BIP-65). */
   checkLockTime(lockTime: number): boolean;
-  /** BIP-112. */
+  /** Checks the operand of OP_CHECKSEQUENCEVERIFY (BIP-112). */
   checkSequence(sequence: number): boolean;
 }
 
-/** Refuses everything: for scripts that are run without a transaction. */
+/** Rejects all checks: for scripts that run without a transaction. */
 export const NO_SIGNATURES: SignatureChecker = {
   checkEcdsa: () => false,
   checkSchnorr: () => 'UNKNOWN_ERROR',

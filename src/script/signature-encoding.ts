@@ -6,7 +6,10 @@ import type { SigVersion } from './signature-checker.ts';
 
 const { DERSIG, LOW_S, STRICTENC, WITNESS_PUBKEYTYPE } = SCRIPT_FLAGS;
 
-/** Whether an ECDSA signature with its hash type is written as the flags demand. Empty always is: it is a plain no. */
+/**
+ * Checks the encoding of an ECDSA signature with its hash type, as the flags require. An empty signature passes: it is
+ * a valid way to fail a check.
+ */
 export function checkSignatureEncoding(signature: Uint8Array, flags: ScriptFlags): ScriptError {
   if (signature.length === 0) return 'OK';
   if (flags & (DERSIG | LOW_S | STRICTENC) && !isStrictDer(signature)) return 'SIG_DER';
@@ -31,8 +34,8 @@ function isDefinedHashType(hashType: number): boolean {
 }
 
 /**
- * BIP-66, with the hash type at the end: `30 <length> 02 <length R> R 02 <length S> S <type>`, R and S positive and
- * without needless zeros.
+ * Whether a signature with its hash type follows BIP-66: `30 <length> 02 <length R> R 02 <length S> S <type>`, R and S
+ * positive and without needless leading zeros.
  */
 export function isStrictDer(signature: Uint8Array): boolean {
   const size = signature.length;
@@ -56,6 +59,6 @@ const compact = new Uint8Array(64);
 
 function hasHighS(signature: Uint8Array): boolean {
   if (!parseDerLax(signature.subarray(0, signature.length - 1), compact)) return true;
-  // A number out of range makes the signature all zeros for libsecp256k1, and zero is low.
+  // libsecp256k1 parses a signature with a number out of range as all zeros, and zero is a low S.
   return isHighS(compact, 32) && !isOrderOrMore(compact, 32) && !isOrderOrMore(compact, 0);
 }

@@ -1,14 +1,14 @@
 import { Op } from './opcodes.ts';
 import { readScriptNum, scriptNumBytes } from './script-num.ts';
 
-/** Whether stack bytes are true: any bit but the sign of a zero. */
+/** Whether a stack item is true: any bit set, except for the sign bit of a zero. */
 export function isTrue(item: Uint8Array): boolean {
   const last = item.length - 1;
   for (let i = 0; i < last; i++) if (item[i] !== 0) return true;
   return last >= 0 && item[last] !== 0 && item[last] !== 0x80;
 }
 
-/** Carries out an opcode that only moves items; the caller has checked that they are there. */
+/** Executes an opcode that only moves items; the caller has checked their number. */
 export function moveItems(opcode: number, stack: Uint8Array[]): void {
   const top = stack.length - 1;
   switch (opcode) {
@@ -68,7 +68,7 @@ function swap(stack: Uint8Array[], a: number, b: number): void {
   stack[b] = item;
 }
 
-/** OP_PICK and OP_ROLL: copies or moves up the item that the number on top tells. */
+/** Executes OP_PICK or OP_ROLL: copies or moves the item at the depth that the top number gives. */
 export function pickOrRoll(
   opcode: number,
   stack: Uint8Array[],

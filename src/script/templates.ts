@@ -28,16 +28,16 @@ export type ScriptType =
 export interface ScriptTemplate {
   readonly type: ScriptType;
   /**
-   * What the template leaves open, views into the script: the key, hash or witness program; for `multisig` one byte
-   * with the number of signatures, the keys, one byte with their number; for `witness_unknown` one byte with the
-   * version, then the program.
+   * The variable parts of the template, as views into the script: the key, hash or witness program; for `multisig` one
+   * byte with the number of signatures, the keys, and one byte with their number; for `witness_unknown` one byte with
+   * the version, and the program.
    */
   readonly solutions: readonly Uint8Array[];
 }
 
 const NO_SOLUTIONS: readonly Uint8Array[] = [];
 
-/** Which standard form an output script has. Core's Solver. */
+/** Returns the standard form of an output script (Core's Solver). */
 export function scriptType(script: Uint8Array): ScriptTemplate {
   if (isPayToScriptHash(script)) return { type: 'scripthash', solutions: [script.subarray(2, 22)] };
   const version = witnessVersion(script);
@@ -78,29 +78,29 @@ function isPayToPubkeyHash(script: Uint8Array): boolean {
   );
 }
 
-/** An output of 32 bytes under witness version 1 (BIP-341). */
+/** Whether a script has witness version 1 and a program of 32 bytes (BIP-341). */
 export function isPayToTaproot(script: Uint8Array): boolean {
   return script.length === 34 && script[0] === Op.OP_1 && script[1] === 32;
 }
 
-/** Whether a witness program is that of the output anyone may spend, OP_1 4e73. */
+/** Whether a witness program is pay-to-anchor, OP_1 4e73. */
 export function isPayToAnchor(version: number, program: Uint8Array): boolean {
   return version === 1 && program.length === 2 && program[0] === 0x4e && program[1] === 0x73;
 }
 
-/** BIP-141: a version opcode and one push of 2 to 40 bytes, nothing else. */
+/** Whether a script is a witness program (BIP-141): a version opcode and one push of 2 to 40 bytes. */
 export function isWitnessProgram(script: Uint8Array): boolean {
   return witnessVersion(script) >= 0;
 }
 
-/** Version of a witness program, 0 to 16; -1 where the script is none. */
+/** Returns the version of a witness program, 0 to 16; -1 for other scripts. */
 export function witnessVersion(script: Uint8Array): number {
   const { length } = script;
   if (length < 4 || length > 42 || script[1]! + 2 !== length) return -1;
   return versionOf(script[0]!);
 }
 
-/** The program of a script that is one, a view. */
+/** Returns the program of a witness program, as a view. */
 export function witnessProgram(script: Uint8Array): Uint8Array {
   return script.subarray(2);
 }
@@ -110,12 +110,12 @@ function versionOf(opcode: number): number {
   return opcode >= Op.OP_1 && opcode <= Op.OP_16 ? opcode - Op.OP_1 + 1 : -1;
 }
 
-/** Whether no input can ever spend it, so that it need not be kept. */
+/** Whether an output can never be spent, so that it is not added to the UTXO set. */
 export function isUnspendable(script: Uint8Array): boolean {
   return script[0] === Op.OP_RETURN || script.length > MAX_SCRIPT_SIZE;
 }
 
-/** Core's CPubKey::ValidSize. */
+/** Whether a push has the length of a public key (Core's CPubKey::ValidSize). */
 function hasKeyLength(script: Uint8Array, start: number, end: number): boolean {
   const prefix = script[start];
   if (prefix === 2 || prefix === 3) return end - start === 33;
@@ -152,7 +152,7 @@ function multisigSolutions(script: Uint8Array): Uint8Array[] | null {
   return solutions;
 }
 
-/** The number that the operation pushes in its shortest form; -1 for anything else. */
+/** Returns the number that the operation pushes minimally; -1 for other operations. */
 function multisigNumber(script: Uint8Array, pos: number, end: number): number {
   const opcode = script[pos]!;
   if (opcode > Op.OP_PUSHDATA4) return opcode >= Op.OP_1 ? versionOf(opcode) : -1;
@@ -165,7 +165,7 @@ export function p2pk(publicKey: Uint8Array): Uint8Array {
   return scriptOf(publicKey, Op.OP_CHECKSIG);
 }
 
-/** Takes the HASH160 of the public key. */
+/** `hash20`: HASH160 of the public key. */
 export function p2pkh(hash20: Uint8Array): Uint8Array {
   const script = new Uint8Array(25);
   script[0] = Op.OP_DUP;
@@ -177,22 +177,22 @@ export function p2pkh(hash20: Uint8Array): Uint8Array {
   return script;
 }
 
-/** Takes the HASH160 of the redeem script. */
+/** `hash20`: HASH160 of the redeem script. */
 export function p2sh(hash20: Uint8Array): Uint8Array {
   return scriptOf(Op.OP_HASH160, hash20, Op.OP_EQUAL);
 }
 
-/** Takes the HASH160 of the (compressed) public key. */
+/** `hash20`: HASH160 of the compressed public key. */
 export function p2wpkh(hash20: Uint8Array): Uint8Array {
   return witnessScript(0, hash20);
 }
 
-/** Takes the SHA-256 of the witness script. */
+/** `hash32`: SHA-256 of the witness script. */
 function p2wsh(hash32: Uint8Array): Uint8Array {
   return witnessScript(0, hash32);
 }
 
-/** Takes the output key, tweaked (BIP-341). */
+/** `outputKey32`: the tweaked output key (BIP-341). */
 export function p2tr(outputKey32: Uint8Array): Uint8Array {
   return witnessScript(1, outputKey32);
 }
@@ -205,7 +205,7 @@ export function p2wshOf(script: Uint8Array): Uint8Array {
   return p2wsh(sha256(script));
 }
 
-/** The output script of a witness program, version 0 to 16. */
+/** Returns the output script of a witness program of version 0 to 16. */
 export function witnessScript(version: number, program: Uint8Array): Uint8Array {
   const script = new Uint8Array(2 + program.length);
   script[0] = version === 0 ? Op.OP_0 : Op.OP_1 + version - 1;
@@ -214,15 +214,15 @@ export function witnessScript(version: number, program: Uint8Array): Uint8Array 
   return script;
 }
 
-/** `required` signatures of these keys, up to 20, in their order. */
+/** Returns a multisig script for `required` signatures of up to 20 keys, in their order. */
 export function multisig(required: number, publicKeys: readonly Uint8Array[]): Uint8Array {
   const number = (n: number): Uint8Array => Uint8Array.of(n);
   return scriptOf(number(required), ...publicKeys, number(publicKeys.length), Op.OP_CHECKMULTISIG);
 }
 
 /**
- * Signature operations in a script. A multisig is twenty, or as many as the number of keys before it where `accurate`.
- * Stops at a push that runs past the end.
+ * Counts the signature operations in a script. A multisig counts twenty, or the number of its keys if `accurate` and
+ * known. Stops at a push that runs past the end.
  */
 export function countSigops(script: Uint8Array, accurate: boolean): number {
   return countSigopsIn(script, 0, script.length, accurate);
@@ -247,14 +247,14 @@ function countSigopsIn(script: Uint8Array, start: number, end: number, accurate:
   return count;
 }
 
-/** Signature operations of the redeem script that an input brings (BIP-16); 0 for outputs other than P2SH. */
+/** Counts the signature operations of an input's redeem script (BIP-16); 0 for outputs other than P2SH. */
 export function countP2shSigops(scriptSig: Uint8Array, scriptPubKey: Uint8Array): number {
   if (!isPayToScriptHash(scriptPubKey) || scriptSig.length === 0) return 0;
   const start = lastPushStart(scriptSig);
   return start < 0 ? 0 : countSigopsIn(scriptSig, start, scriptSig.length, true);
 }
 
-/** Signature operations of a witness spend (BIP-141), bare or inside P2SH; 0 where `flags` are without WITNESS. */
+/** Counts the signature operations of a witness spend (BIP-141), bare or inside P2SH; 0 without the WITNESS flag. */
 export function countWitnessSigops(
   scriptSig: Uint8Array,
   scriptPubKey: Uint8Array,
@@ -268,17 +268,20 @@ export function countWitnessSigops(
   return start < 0 ? 0 : witnessSigops(scriptSig, start, witness);
 }
 
-/** Of the witness program that begins at `start` and fills the rest of `script`, if it is one. */
+/** Counts those of the witness program in `script` from `start` on; 0 for other scripts. */
 function witnessSigops(script: Uint8Array, start: number, witness: readonly Uint8Array[]): number {
   const length = script.length - start;
-  // Only version 0 counts; tapscript has a budget of its own.
+  // Only version 0 counts; tapscript has a budget instead (BIP-342).
   if (script[start] !== Op.OP_0 || script[start + 1]! + 2 !== length) return 0;
   if (length === 2 + WITNESS_V0_KEYHASH_SIZE) return 1;
   if (length !== 2 + WITNESS_V0_SCRIPTHASH_SIZE || witness.length === 0) return 0;
   return countSigops(witness[witness.length - 1]!, true);
 }
 
-/** Where the data of the last operation begins, the end where it has none; -1 for a script that is not only pushes. */
+/**
+ * Returns the position of the last operation's data, the end if it pushes none; -1 for a script that contains other
+ * operations than pushes.
+ */
 function lastPushStart(script: Uint8Array): number {
   const end = script.length;
   let start = end;

@@ -21,12 +21,12 @@ import type { TxContext } from './tx-context.ts';
 import { verifyScript } from './verify.ts';
 
 const SEQUENCE_FINAL = 0xffff_ffff;
-/** BIP-68: set where the sequence number is no relative locktime. */
+/** BIP-68: this bit disables the relative lock. */
 const SEQUENCE_LOCKTIME_DISABLE_FLAG = 0x8000_0000;
 const SEQUENCE_LOCKTIME_TYPE_FLAG = 0x0040_0000;
 const SEQUENCE_LOCKTIME_MASK = 0x0000_ffff;
 
-/** Above this many bytes the state of the hash is kept, so that another hash type does not hash them all again. */
+/** Preimages above this size keep the state of the hash, so that another hash type does not hash them again, bytes. */
 const KEEP_HASHER_ABOVE = 1024;
 
 interface SighashEntry {
@@ -36,7 +36,7 @@ interface SighashEntry {
   hash: Uint8Array;
 }
 
-/** Whether one input may spend its output, under these flags. Never throws on bytes from outside. */
+/** Verifies the scripts of one input. Never throws on untrusted bytes. */
 export function checkInput(
   context: TxContext,
   index: number,
@@ -48,12 +48,12 @@ export function checkInput(
   return verifyScript(scriptSig, scriptPubKey, witness, flags, new TxChecker(context, index, engine));
 }
 
-/** Answers a script about one input of a transaction. */
+/** The checks of a script for one input of a transaction. */
 export class TxChecker implements SignatureChecker {
   readonly #context: TxContext;
   readonly #index: number;
   readonly #engine: SignatureEngine;
-  /** By what the hash type leaves open, as an input can have only so many different transactions to sign. */
+  /** Cached hashes by the six combinations of outputs and ANYONECANPAY, which select the signed data. */
   #sighashes: (SighashEntry | undefined)[] | null = null;
 
   constructor(context: TxContext, index: number, engine: SignatureEngine) {
@@ -78,7 +78,7 @@ export class TxChecker implements SignatureChecker {
     const { length } = signature;
     if (length !== 64 && length !== 65) return 'SCHNORR_SIG_SIZE';
     const hashType = length === 65 ? signature[64]! : SIGHASH_DEFAULT;
-    // The default must not be written out, or there were two ways to say it.
+    // BIP-341: the default type must not be explicit, so that a signature has one encoding.
     if (length === 65 && hashType === SIGHASH_DEFAULT) return 'SCHNORR_SIG_HASHTYPE';
     const hash = taprootSighash(this.#context, this.#index, hashType, spend);
     if (hash === null) return 'SCHNORR_SIG_HASHTYPE';
@@ -92,10 +92,10 @@ export class TxChecker implements SignatureChecker {
 
   checkLockTime(lockTime: number): boolean {
     const { locktime } = this.#context.tx;
-    // Heights compare with heights only, times with times.
+    // Heights compare with heights, times with times (BIP-65).
     if (locktime < LOCKTIME_THRESHOLD !== lockTime < LOCKTIME_THRESHOLD) return false;
     if (lockTime > locktime) return false;
-    // A final input would switch the transaction's locktime off.
+    // A final sequence would disable the locktime of the transaction.
     return this.#input.sequence !== SEQUENCE_FINAL;
   }
 
@@ -114,7 +114,7 @@ export class TxChecker implements SignatureChecker {
     return this.#context.tx.inputs[this.#index]!;
   }
 
-  /** The scriptCode decides between equal cases: no input runs both kinds of script with signatures in them. */
+  /** Cached by scriptCode alone: no input runs both kinds of script with signatures. */
   #ecdsaSighash(scriptCode: Uint8Array, hashType: number, sigVersion: 'base' | 'witness_v0'): Uint8Array {
     const slot = cacheSlot(hashType);
     const known = this.#sighashes?.[slot];

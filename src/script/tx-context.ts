@@ -8,12 +8,12 @@ import { ByteWriter } from '../util/bytes.ts';
 const scratch = new ByteWriter(4096);
 
 /**
- * One transaction with the outputs it spends, and what the signature hashes of its inputs have in common: computed when
- * first asked for, once for all inputs.
+ * A transaction with its spent outputs, and the parts of signature hashes that its inputs share, computed once when
+ * first needed.
  */
 export class TxContext {
   readonly tx: Transaction;
-  /** In the order of the inputs. */
+  /** The spent outputs in input order. */
   readonly spentOutputs: readonly TxOutput[];
   #outputs: Uint8Array | null = null;
   #prevoutsHash: Uint8Array | null = null;
@@ -33,7 +33,7 @@ export class TxContext {
     this.spentOutputs = spentOutputs;
   }
 
-  /** The outputs as they are encoded, without their count. */
+  /** The encoded outputs without their count. */
   get outputs(): Uint8Array {
     if (this.#outputs === null) {
       scratch.reset();
@@ -43,13 +43,13 @@ export class TxContext {
     return this.#outputs;
   }
 
-  /** All inputs, 41 bytes each: outpoint, empty script, sequence. */
+  /** All inputs of 41 bytes each: outpoint, empty script, sequence. */
   get unsignedInputs(): Uint8Array {
     this.#unsignedInputs ??= this.#encodeUnsigned(true);
     return this.#unsignedInputs;
   }
 
-  /** The same with all sequences zero, as SIGHASH_NONE and SIGHASH_SINGLE sign them. */
+  /** `unsignedInputs` with all sequences zero, for SIGHASH_NONE and SIGHASH_SINGLE. */
   get unsignedInputsAnySequence(): Uint8Array {
     this.#unsignedInputsAnySequence ??= this.#encodeUnsigned(false);
     return this.#unsignedInputsAnySequence;
@@ -101,7 +101,7 @@ export class TxContext {
     return this.#spentScriptsHash;
   }
 
-  /** BIP-143 hashPrevouts: the hash of BIP-341's, as for the two below. */
+  /** BIP-143 hashPrevouts: SHA-256 of BIP-341's sha_prevouts; likewise the two below. */
   get prevoutsHash256(): Uint8Array {
     this.#prevoutsHash256 ??= sha256(this.prevoutsHash);
     return this.#prevoutsHash256;

@@ -40,10 +40,10 @@ const {
   WITNESS,
 } = SCRIPT_FLAGS;
 
-/** BIP-342: what a witness may spend on signature checks beyond its own size. */
+/** BIP-342: the validation weight budget is this plus the size of the witness. */
 const VALIDATION_WEIGHT_OFFSET = 50;
 
-/** Whether `scriptSig` and `witness` satisfy `scriptPubKey`; `OK` or why not. Core's VerifyScript. */
+/** Verifies `scriptSig` and `witness` against `scriptPubKey`; returns `OK` or the error (Core's VerifyScript). */
 export function verifyScript(
   scriptSig: Uint8Array,
   scriptPubKey: Uint8Array,
@@ -51,12 +51,12 @@ export function verifyScript(
   flags: ScriptFlags,
   checker: SignatureChecker,
 ): ScriptError {
-  // Otherwise a later fork to the missing flag would not be a soft one.
+  // Otherwise adding the missing flag later would not be a soft fork.
   assert(!(flags & WITNESS) || flags & P2SH, 'WITNESS implies P2SH');
   assert(!(flags & CLEANSTACK) || flags & WITNESS, 'CLEANSTACK implies WITNESS');
 
   if (flags & WITNESS && scriptSig.length === 0 && witnessVersion(scriptPubKey) >= 0) {
-    // Both scripts are known to run: the first is empty, the second pushes the version, then the program.
+    // Short cut: the scriptSig is empty, and the scriptPubKey pushes version and program.
     const program = witnessProgram(scriptPubKey);
     if (!isTrue(program)) return 'EVAL_FALSE';
     return verifyWitnessProgram(witness, witnessVersion(scriptPubKey), program, flags, checker, false);
@@ -64,7 +64,7 @@ export function verifyScript(
 
   if (flags & SIGPUSHONLY && !isPushOnly(scriptSig)) return 'SIG_PUSHONLY';
   const payToScriptHash = (flags & P2SH) !== 0 && isPayToScriptHash(scriptPubKey);
-  // One after the other on one stack, never joined to one script: CVE-2010-5141.
+  // The scripts run one after the other on one stack, and are never concatenated (CVE-2010-5141).
   let stack: Uint8Array[] = [];
   let error = evalScript(stack, scriptSig, flags, checker, 'base');
   if (error !== 'OK') return error;
@@ -79,7 +79,7 @@ export function verifyScript(
   if (pushed !== null) {
     if (!isPushOnly(scriptSig)) return 'SIG_PUSHONLY';
     stack = pushed;
-    // There is one, or HASH160 would have failed.
+    // The stack has an item, or HASH160 would have failed.
     const redeemScript = stack.pop()!;
     error = evalScript(stack, redeemScript, flags, checker, 'base');
     if (error !== 'OK') return error;
@@ -90,7 +90,7 @@ export function verifyScript(
       const program = witnessProgram(redeemScript);
       error = verifyWitnessProgram(witness, witnessVersion(redeemScript), program, flags, checker, true);
       if (error !== 'OK') return error;
-      // Version and program are what is left of the stack; the witness has its own rule.
+      // The stack holds version and program now; the witness has its own clean-stack rule.
       stack.length = 1;
     }
   }
@@ -130,7 +130,10 @@ function verifyWitnessProgram(
   return flags & DISCOURAGE_UPGRADABLE_WITNESS_PROGRAM ? 'DISCOURAGE_UPGRADABLE_WITNESS_PROGRAM' : 'OK';
 }
 
-/** BIP-341. */
+/**
+ * Verifies a taproot spend (BIP-341, script validation rules): `outputKey` is q, `control` c, `internalKey` p, `tweak`
+ * t.
+ */
 function verifyTaproot(
   witness: readonly Uint8Array[],
   outputKey: Uint8Array,
@@ -165,7 +168,7 @@ function annexHash(annex: Uint8Array): Uint8Array {
   return sha256(annexWriter.finish());
 }
 
-/** Bytes of the witness as it is encoded, its count included. */
+/** Returns the size of the encoded witness with its count, bytes. */
 function witnessSize(witness: readonly Uint8Array[]): number {
   let size = compactSizeLength(witness.length);
   for (const { length } of witness) size += compactSizeLength(length) + length;
@@ -181,7 +184,7 @@ function runWitnessScript(
   spend: TaprootSpend | null,
 ): ScriptError {
   if (sigVersion === 'tapscript') {
-    // OP_SUCCESSx wins over everything behind it, and over the limits below.
+    // OP_SUCCESSx takes precedence over later errors and over the limits below (BIP-342).
     for (let pos = 0; pos < script.length; ) {
       const next = operationEnd(script, pos);
       if (next < 0) return 'BAD_OPCODE';
@@ -193,7 +196,7 @@ function runWitnessScript(
   for (const item of stack) if (item.length > MAX_SCRIPT_ELEMENT_SIZE) return 'PUSH_SIZE';
   const error = evalScript(stack, script, flags, checker, sigVersion, spend);
   if (error !== 'OK') return error;
-  // Witness scripts have to leave a clean stack, flag or not.
+  // A witness script must leave a clean stack, whatever the flags.
   if (stack.length !== 1) return 'CLEANSTACK';
   return isTrue(stack[0]!) ? 'OK' : 'EVAL_FALSE';
 }

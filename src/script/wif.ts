@@ -4,11 +4,11 @@ import { decodeBase58Check, encodeBase58Check } from './base58.ts';
 
 export interface SecretKey {
   readonly secret: Uint8Array;
-  /** Whether its public key is written with 33 bytes. */
+  /** Whether its public key is compressed to 33 bytes. */
   readonly compressed: boolean;
 }
 
-/** A secret key as wallets import it. `prefix` is the network's version byte. */
+/** Encodes a secret key in wallet import format. `prefix` is the network's version byte. */
 export function encodeWif({ secret, compressed }: SecretKey, prefix: number): string {
   const payload = secretConcat(Uint8Array.of(prefix), secret, new Uint8Array(compressed ? 1 : 0).fill(1));
   const text = encodeBase58Check(payload);
@@ -16,7 +16,7 @@ export function encodeWif({ secret, compressed }: SecretKey, prefix: number): st
   return text;
 }
 
-/** Null for anything but a valid key of the network with that version byte. The caller overwrites the secret. */
+/** Decodes a WIF key; null if it is invalid or of another network. The caller must overwrite the secret. */
 export function decodeWif(text: string, prefix: number): SecretKey | null {
   const payload = decodeBase58Check(text, 34);
   if (payload === null) return null;
