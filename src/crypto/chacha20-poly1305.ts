@@ -2,12 +2,12 @@ import { secretBytes } from '../util/secret-bytes.ts';
 import { ChaCha20 } from './chacha20.ts';
 import { Poly1305 } from './poly1305.ts';
 
-/** Bytes that the tag adds. */
+/** Size of the authentication tag, bytes. */
 export const TAG_SIZE = 16;
 
 /**
- * AEAD of RFC 8439. Neither the runtime's `node:crypto` nor WebCrypto offers it, so it is computed here. The nonce is a
- * 32-bit number and one below 2^53, as `ChaCha20` takes it.
+ * AEAD_CHACHA20_POLY1305 of RFC 8439, which neither `node:crypto` nor WebCrypto of the runtime offers. The nonce is a
+ * 32-bit number and one below 2^53, as in `ChaCha20`.
  */
 export class ChaCha20Poly1305 {
   readonly #stream: ChaCha20;
@@ -21,13 +21,13 @@ export class ChaCha20Poly1305 {
     this.#stream.setKey(key);
   }
 
-  /** Overwrites the key and what was made of it; of no use after. */
+  /** Overwrites the key and all derived state; the object cannot be used afterwards. */
   wipe(): void {
     this.#stream.wipe();
     this.#polyKey.fill(0);
   }
 
-  /** Encrypts `head` and `body` as one text into `out`, which takes `TAG_SIZE` bytes more than both. */
+  /** Encrypts `head` and `body` as one text into `out`, which has room for both and `TAG_SIZE` more bytes. */
   encrypt(first: number, second: number, aad: Uint8Array, head: Uint8Array, body: Uint8Array, out: Uint8Array): void {
     const size = head.length + body.length;
     this.#stream.seek(first, second, 1);
@@ -36,7 +36,7 @@ export class ChaCha20Poly1305 {
     this.#tag(first, second, aad, out.subarray(0, size), out.subarray(size, size + TAG_SIZE));
   }
 
-  /** The text within `sealed` (cipher text and tag), or null where the tag does not belong to it and `aad`. */
+  /** Returns the decrypted text of `sealed` (ciphertext and tag), or null if the tag does not match it and `aad`. */
   decrypt(first: number, second: number, aad: Uint8Array, sealed: Uint8Array): Uint8Array | null {
     const size = sealed.length - TAG_SIZE;
     if (size < 0) return null;
@@ -51,7 +51,7 @@ export class ChaCha20Poly1305 {
     return text;
   }
 
-  /** Key stream from block 1 on, where the encryption of a text begins. */
+  /** Writes the key stream from block 1 on, where the encryption of a text begins. */
   keyStream(first: number, second: number, out: Uint8Array): void {
     this.#stream.seek(first, second, 1);
     this.#stream.keyStream(out);

@@ -1,21 +1,21 @@
 const BLOCK = 64;
 
 /**
- * ChaCha20 of RFC 8439: 32-byte key, 96-bit nonce, 32-bit block counter. The nonce is given as BIP-324 uses it: a 32-bit
- * number and then a 64-bit one, both little-endian.
+ * ChaCha20 of RFC 8439: 32-byte key, 96-bit nonce, 32-bit block counter. The nonce is a 32-bit number and a 64-bit one,
+ * both little-endian, as in BIP-324.
  */
 export class ChaCha20 {
-  /** Key in words 4 to 11, block counter in 12, nonce in 13 to 15. */
+  /** State words: the key in 4 to 11, the block counter in 12, the nonce in 13 to 15. */
   readonly #state = new Int32Array(16);
   readonly #block = new Uint8Array(BLOCK);
-  /** Bytes of `#block` that are not used up yet. */
+  /** Number of unused bytes of `#block`. */
   #left = 0;
 
   constructor(key: Uint8Array) {
     this.setKey(key);
   }
 
-  /** Takes another key and begins at block 0 with a nonce of zero. */
+  /** Replaces the key and seeks to block 0 with a nonce of zero. */
   setKey(key: Uint8Array): void {
     const view = new DataView(key.buffer, key.byteOffset, 32);
     this.#state.set([0x6170_7865, 0x3320_646e, 0x7962_2d32, 0x6b20_6574]);
@@ -23,14 +23,14 @@ export class ChaCha20 {
     this.seek(0, 0, 0);
   }
 
-  /** Overwrites the key and the key stream; of no use after. */
+  /** Overwrites the key and the key stream; the object cannot be used afterwards. */
   wipe(): void {
     this.#state.fill(0);
     this.#block.fill(0);
     this.#left = 0;
   }
 
-  /** Goes to the start of a block. `second` must be exact as a number, that is below 2^53. */
+  /** Seeks to the start of a block. `second` is a number below 2^53, and so exact. */
   seek(first: number, second: number, block: number): void {
     this.#state[12] = block;
     this.#state[13] = first;
@@ -39,7 +39,10 @@ export class ChaCha20 {
     this.#left = 0;
   }
 
-  /** Encrypts or decrypts `input` into `output`, as long or longer; they may be the same. Goes on where it stopped. */
+  /**
+   * Encrypts or decrypts `input` into `output`, which is at least as long and may be the same array. Continues the
+   * stream of the previous call.
+   */
   crypt(input: Uint8Array, output: Uint8Array): void {
     let at = 0;
     const { length } = input;
@@ -57,7 +60,7 @@ export class ChaCha20 {
     }
   }
 
-  /** Writes key stream over `output`. */
+  /** Overwrites `output` with key stream. */
   keyStream(output: Uint8Array): void {
     output.fill(0);
     this.crypt(output, output);
@@ -81,14 +84,17 @@ export class ChaCha20 {
 }
 
 /**
- * The key stream of ChaCha20 (64-bit block counter from zero, 64-bit nonce of zero), written over the whole of `out`,
- * whose length is a multiple of 64 and below 256 GiB. `key` has 32 bytes.
+ * Writes the key stream of ChaCha20 (64-bit block counter from zero, 64-bit nonce of zero) to `out`, whose length is a
+ * multiple of 64 and below 256 GiB. `key` has 32 bytes.
  */
 export function chacha20KeyStream(key: Uint8Array, out: Uint8Array): void {
   new ChaCha20(key).keyStream(out);
 }
 
-/** `length` is a multiple of 64. The state is kept in variables, as an array of 16 words takes twice as long. */
+/**
+ * Encrypts whole blocks; `length` is a multiple of 64. The state is in variables, since an array of 16 words takes
+ * twice as long.
+ */
 function xorBlocks(state: Int32Array, input: DataView, output: DataView, length: number): void {
   const s0 = state[0]!;
   const s1 = state[1]!;

@@ -1,7 +1,7 @@
 /**
- * Reads a DER signature as leniently as consensus does: lengths may be overlong, numbers padded or negative, and bytes
- * may follow. Writes r and s, 32 bytes each, to `out`; a number that does not fit leaves zeros, which no key verifies.
- * Returns false where not even that much can be read. Strictness (BIP-66) is judged by the script interpreter.
+ * Parses a DER signature as leniently as consensus: lengths may be overlong, numbers padded or negative, and bytes may
+ * follow. Writes r and s, 32 bytes each, to `out`; numbers that do not fit become zeros, which no key verifies. Returns
+ * false if the signature cannot be parsed. Strictness (BIP-66) is checked by the script interpreter.
  */
 export function parseDerLax(input: Uint8Array, out: Uint8Array): boolean {
   const end = input.length;
@@ -10,7 +10,7 @@ export function parseDerLax(input: Uint8Array, out: Uint8Array): boolean {
   let pos = 2;
   const sequenceLength = input[1]!;
   if (sequenceLength & 0x80) {
-    // The length itself is not looked at, only skipped.
+    // The length is skipped without a check.
     if (sequenceLength - 0x80 > end - pos) return false;
     pos += sequenceLength - 0x80;
   }
@@ -24,10 +24,10 @@ export function parseDerLax(input: Uint8Array, out: Uint8Array): boolean {
   return true;
 }
 
-/** Where the number that `readInteger` found begins. */
+/** Position of the number that `readInteger` found. */
 let integerStart = 0;
 
-/** Returns the position behind the integer at `pos`, or -1. */
+/** Returns the position after the integer at `pos`, or -1. */
 function readInteger(input: Uint8Array, at: number): number {
   const end = input.length;
   let pos = at;
@@ -59,7 +59,7 @@ function copyInteger(input: Uint8Array, from: number, end: number, out: Uint8Arr
   return true;
 }
 
-/** The strict DER form of a compact signature (r and s, 32 bytes each). */
+/** Returns the strict DER encoding of a compact signature (r and s, 32 bytes each). */
 export function derOfCompact(compact: Uint8Array): Uint8Array {
   const r = derInteger(compact.subarray(0, 32));
   const s = derInteger(compact.subarray(32, 64));

@@ -3,8 +3,8 @@ import linuxX64Glibc from 'secp256k1/prebuilds/linux-x64/secp256k1.glibc.node' w
 import linuxX64Musl from 'secp256k1/prebuilds/linux-x64/secp256k1.musl.node' with { type: 'file' };
 
 /**
- * Paths of the addons inside the executable. The bundler puts these files into it because of the imports above; from the
- * sources this module must not be loaded, since the runtime refuses to import an addon as a file.
+ * Paths of the addons inside the executable. The bundler embeds these files because of the imports above. The module
+ * must not be loaded from the sources, since the runtime refuses to import an addon as a file.
  */
 export const EMBEDDED_ADDONS: Readonly<Record<string, string>> = {
   'darwin-arm64/secp256k1.node': darwinArm64,

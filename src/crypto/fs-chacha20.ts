@@ -2,10 +2,10 @@ import { ChaCha20 } from './chacha20.ts';
 import { ChaCha20Poly1305 } from './chacha20-poly1305.ts';
 
 const KEY_SIZE = 32;
-/** What stands for the packet's number where the next key is drawn. */
+/** First part of the nonce with which the next key is derived, in place of the packet counter. */
 const REKEY_NONCE = 0xffff_ffff;
 
-/** BIP-324's FSChaCha20: a stream cipher that takes a new key from its own stream after every `rekeyInterval` chunks. */
+/** BIP-324's FSChaCha20: a stream cipher that rekeys from its own stream after every `rekeyInterval` chunks. */
 export class FsChaCha20 {
   readonly #stream: ChaCha20;
   readonly #rekeyInterval: number;
@@ -29,7 +29,7 @@ export class FsChaCha20 {
   }
 }
 
-/** BIP-324's FSChaCha20Poly1305: packets in order, with a new key after every `rekeyInterval` of them. */
+/** BIP-324's FSChaCha20Poly1305: an AEAD for packets in order, which rekeys after every `rekeyInterval` of them. */
 export class FsChaCha20Poly1305 {
   readonly #aead: ChaCha20Poly1305;
   readonly #rekeyInterval: number;
@@ -41,13 +41,13 @@ export class FsChaCha20Poly1305 {
     this.#rekeyInterval = rekeyInterval;
   }
 
-  /** Encrypts `head` and `body` as one text into `out`, which takes 16 bytes more than both. */
+  /** Encrypts `head` and `body` as one text into `out`, which has room for both and 16 more bytes. */
   encrypt(aad: Uint8Array, head: Uint8Array, body: Uint8Array, out: Uint8Array): void {
     this.#aead.encrypt(this.#packets, this.#rekeys, aad, head, body, out);
     this.#nextPacket();
   }
 
-  /** The text of a packet, or null where it is not authentic. */
+  /** Returns the decrypted packet, or null if it is not authentic. */
   decrypt(aad: Uint8Array, sealed: Uint8Array): Uint8Array | null {
     const text = this.#aead.decrypt(this.#packets, this.#rekeys, aad, sealed);
     this.#nextPacket();

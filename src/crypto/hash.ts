@@ -3,13 +3,15 @@ import { secretBytes, secretConcat } from '../util/secret-bytes.ts';
 
 const scratch = new Uint8Array(32);
 
-/** SHA-256, 32 bytes; written into `out` when given. */
+/** Returns SHA-256, 32 bytes; writes to `out` if given. */
 export function sha256(data: Uint8Array, out: Uint8Array = new Uint8Array(32)): Uint8Array {
   Bun.SHA256.hash(data, out);
   return out;
 }
 
-/** SHA-256 of SHA-256, 32 bytes: transaction, block and merkle hashes. Written into `out` when given. */
+/**
+ * Returns SHA-256 of SHA-256, 32 bytes, the hash of transactions, blocks and merkle trees; writes to `out` if given.
+ */
 export function hash256(data: Uint8Array, out: Uint8Array = new Uint8Array(32)): Uint8Array {
   Bun.SHA256.hash(data, scratch);
   Bun.SHA256.hash(scratch, out);
@@ -28,7 +30,7 @@ export function sha1(data: Uint8Array): Uint8Array {
   return out;
 }
 
-/** RIPEMD-160 of SHA-256, 20 bytes: key and script hashes in addresses. */
+/** Returns RIPEMD-160 of SHA-256, 20 bytes, the hash of keys and scripts in addresses. */
 export function hash160(data: Uint8Array): Uint8Array {
   Bun.SHA256.hash(data, scratch);
   return ripemd160(scratch);
@@ -40,7 +42,7 @@ export function taggedHasher(tag: string): (...data: Uint8Array[]) => Uint8Array
   return (...data) => sha256(concatBytes(tagHash, tagHash, ...data));
 }
 
-/** The same for secret data: the copy that is hashed is overwritten. */
+/** Returns a tagged hash function for secret data, which overwrites its copy of the data. */
 export function secretTaggedHasher(tag: string): (...data: Uint8Array[]) => Uint8Array {
   const tagHash = sha256(new TextEncoder().encode(tag));
   return (...data) => {

@@ -8,16 +8,16 @@ import { tweakAddPublicKey, tweakAddSecret } from './tweak.ts';
 
 export interface TweakedKey {
   readonly key: Uint8Array;
-  /** Of Y: 0 even, 1 odd. */
+  /** Parity of Y: 0 even, 1 odd. */
   readonly parity: 0 | 1;
 }
 
-/** Whether 32 bytes are a secret key: neither zero nor as much as the order of the curve. */
+/** Whether bytes are a secret key: 32 bytes, not zero and below n. */
 export function isValidSecret(secret: Uint8Array): boolean {
   return secret.length === 32 && isSecretInRange(secret);
 }
 
-/** From the system's randomness. */
+/** Returns a secret key from the system's randomness. */
 export function randomSecret(): Uint8Array {
   for (;;) {
     const secret = randomSecretBytes(32);
@@ -25,7 +25,7 @@ export function randomSecret(): Uint8Array {
   }
 }
 
-/** 33 bytes, or 65 uncompressed. Throws on an invalid secret. */
+/** Returns the public key of a secret: 33 bytes, or 65 uncompressed. Throws on an invalid secret. */
 export function publicKeyOf(secret: Uint8Array, compressed = true): Uint8Array {
   const addon = nativeSecp256k1();
   if (addon === null) return getPublicKey(secret, compressed);
@@ -34,7 +34,10 @@ export function publicKeyOf(secret: Uint8Array, compressed = true): Uint8Array {
   return out;
 }
 
-/** 64 bytes with low S, and the recovery id that signed messages carry. Throws on an invalid secret. */
+/**
+ * Returns an ECDSA signature of 64 bytes with low S, and the recovery id of signed messages. Throws on an invalid
+ * secret.
+ */
 export function signEcdsaCompact(msg32: Uint8Array, secret: Uint8Array): { signature: Uint8Array; recoveryId: number } {
   const addon = nativeSecp256k1();
   if (addon === null) {
@@ -46,12 +49,15 @@ export function signEcdsaCompact(msg32: Uint8Array, secret: Uint8Array): { signa
   return { signature: out.signature, recoveryId: out.recid };
 }
 
-/** The X coordinate of a secret's public key, as BIP-340 and BIP-341 write keys. */
+/** Returns the X coordinate of a secret's public key, as in BIP-340 and BIP-341. */
 export function xOnlyOf(secret: Uint8Array): Uint8Array {
   return publicKeyOf(secret).slice(1);
 }
 
-/** BIP-341: the output key of `internalKey32`, or null where the key is off the curve or the tweak out of range. */
+/**
+ * Returns the output key of `internalKey32` (BIP-341, taproot_tweak_pubkey); null if the key is off the curve or the
+ * tweak out of range.
+ */
 export function tapTweakPublicKey(internalKey32: Uint8Array, tweak32: Uint8Array): TweakedKey | null {
   const even = new Uint8Array(33);
   even[0] = 2;
@@ -60,7 +66,10 @@ export function tapTweakPublicKey(internalKey32: Uint8Array, tweak32: Uint8Array
   return tweaked && { key: tweaked.slice(1), parity: tweaked[0] === 3 ? 1 : 0 };
 }
 
-/** A copy of the secret, or of its negative, whichever has a public key with an even Y. Throws on an invalid secret. */
+/**
+ * Returns a copy of the secret or of its negative, whichever has a public key with an even Y. Throws on an invalid
+ * secret.
+ */
 export function evenSecretOf(secret: Uint8Array): Uint8Array {
   const odd = publicKeyOf(secret)[0] === 3;
   const addon = nativeSecp256k1();
@@ -69,7 +78,7 @@ export function evenSecretOf(secret: Uint8Array): Uint8Array {
   return even;
 }
 
-/** BIP-341: the secret that signs for the output key of `secret`'s key. Throws where there is none. */
+/** Returns the secret of a taproot output key (BIP-341, taproot_tweak_seckey). Throws if the tweak is invalid. */
 export function tapTweakSecret(secret: Uint8Array, tweak32: Uint8Array): Uint8Array {
   const even = evenSecretOf(secret);
   const tweaked = tweakAddSecret(even, tweak32);
@@ -78,7 +87,7 @@ export function tapTweakSecret(secret: Uint8Array, tweak32: Uint8Array): Uint8Ar
   return tweaked;
 }
 
-/** The compressed public key behind an ECDSA signature, or null. `recoveryId` is 0 to 3. */
+/** Returns the public key that made an ECDSA signature, or null. `recoveryId` is 0 to 3. */
 export function recoverPublicKey(
   msg32: Uint8Array,
   signature64: Uint8Array,

@@ -4,13 +4,13 @@ import { sha256 } from './hash.ts';
 const BITS = 3072n;
 const BYTES = 384;
 const MASK = (1n << BITS) - 1n;
-/** The modulus is 2^3072 less this: the largest safe prime of that size. */
+/** The modulus is 2^3072 - 1103717, the largest safe prime of that size. */
 const PRIME_DIFFERENCE = 1_103_717n;
 const MODULUS = (1n << BITS) - PRIME_DIFFERENCE;
 
 /**
- * MuHash3072: a hash of a set that does not depend on the order, and from which elements can be taken again. Each
- * element is stretched to a number of 3,072 bits; the set is the product of what came in over what went out.
+ * MuHash3072: a hash of a set, independent of the order, from which elements can be removed. Each element becomes a
+ * number of 3,072 bits; the hash is the product of the inserted numbers over that of the removed ones.
  */
 export class MuHash3072 {
   #numerator = 1n;
@@ -25,7 +25,7 @@ export class MuHash3072 {
     this.#denominator = multiply(this.#denominator, this.#numberOf(element));
   }
 
-  /** 32 bytes in wire order. More elements may follow. */
+  /** Returns the hash, 32 bytes in wire order. More elements may follow. */
   digest(): Uint8Array {
     const value = multiply(this.#numerator, inverse(this.#denominator % MODULUS)) % MODULUS;
     return sha256(Uint8Array.fromHex(value.toString(16).padStart(BYTES * 2, '0')).reverse());
@@ -37,15 +37,15 @@ export class MuHash3072 {
   }
 }
 
-/** Fits 3,072 bits, but may be the modulus or a little more. */
+/** Multiplies; the result has 3,072 bits but may be equal to the modulus or slightly more. */
 function multiply(a: bigint, b: bigint): bigint {
-  // 2^3072 is congruent to the difference, so folding the upper half down is far cheaper than a division.
+  // 2^3072 is congruent to the prime difference, so folding the upper half down is far cheaper than a division.
   let product = a * b;
   while (product >> BITS) product = (product & MASK) + (product >> BITS) * PRIME_DIFFERENCE;
   return product;
 }
 
-/** By the extended Euclidean algorithm. */
+/** Returns the inverse by the extended Euclidean algorithm. */
 function inverse(value: bigint): bigint {
   let [r0, r1] = [MODULUS, value];
   let [t0, t1] = [0n, 1n];

@@ -5,14 +5,14 @@ const INVERSE = 1 / LIMB;
 /** 2^132 modulo 2^130 - 5. */
 const WRAP = 20;
 const WRAP_CARRY = WRAP * INVERSE;
-/** What a whole block carries above its 128 bits. */
+/** The bit above the 128 bits of a whole block, in the highest limb. */
 const HIGH_BIT = 1 << 18;
-/** Added and taken away again, it leaves the nearest multiple of 2^22: what a double of this size cannot hold goes. */
+/** Adding and subtracting it rounds to a multiple of 2^22, since a double of this size holds no lower bits. */
 const ROUND = 1.5 * 2 ** 52 * LIMB;
 
 /**
- * Poly1305 of RFC 8439. Numbers modulo 2^130 - 5 are held in six limbs of 22 bits, as doubles: all products of a step
- * and their sums stay below 2^53, so they are exact, and there are a third as many as with limbs that fit integers.
+ * Poly1305 of RFC 8439. Numbers modulo 2^130 - 5 are six limbs of 22 bits in doubles: all products of a step and their
+ * sums stay below 2^53 and are exact, and there are a third as many as with limbs that fit integers.
  */
 export class Poly1305 {
   readonly #r = new Float64Array(6);
@@ -52,12 +52,12 @@ export class Poly1305 {
     this.#partialLength = data.length - at;
   }
 
-  /** Fills what is missing to a multiple of 16 bytes with zeros, as the AEAD does between its parts. */
+  /** Pads to a multiple of 16 bytes with zeros, as the AEAD does between its parts. */
   pad(): void {
     if (this.#partialLength > 0) this.update(new Uint8Array(16 - this.#partialLength));
   }
 
-  /** Writes the 16 bytes of the tag. Nothing may follow. */
+  /** Writes the tag of 16 bytes. Must be the last call. */
   finish(out: Uint8Array): void {
     if (this.#partialLength > 0) {
       this.#partial[this.#partialLength] = 1;
@@ -107,7 +107,7 @@ export class Poly1305 {
       h4 += ((w2 >>> 24) | (w3 << 8)) & MASK;
       h5 += (w3 >>> 14) | high;
 
-      // Carries of all limbs at once, and once more, depend less on each other than a chain of six would.
+      // All limbs carry at once and once more: these steps depend less on each other than a chain of six.
       const d0 = h0 * r0 + h1 * q5 + h2 * q4 + h3 * q3 + h4 * q2 + h5 * q1;
       const d1 = h0 * r1 + h1 * r0 + h2 * q5 + h3 * q4 + h4 * q3 + h5 * q2;
       const d2 = h0 * r2 + h1 * r1 + h2 * r0 + h3 * q5 + h4 * q4 + h5 * q3;
@@ -148,7 +148,7 @@ export class Poly1305 {
   }
 }
 
-/** The low 128 bits of the number modulo 2^130 - 5, as four words. Limbs may be negative. */
+/** Returns the low 128 bits of the number modulo 2^130 - 5 as four words. Limbs may be negative. */
 function reducedWords(limbs: Float64Array): Uint32Array {
   let value = 0n;
   for (let i = 5; i >= 0; i--) value = value * BigInt(LIMB) + BigInt(limbs[i]!);

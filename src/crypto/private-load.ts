@@ -6,17 +6,17 @@ import { openLibc } from '../util/libc.ts';
 const MFD_CLOEXEC = 1;
 const MFD_ALLOW_SEALING = 2;
 const F_ADD_SEALS = 1033;
-/** No more seals, no other size, no writes. */
+/** Forbids further seals, changes of the size and writes. */
 const ALL_SEALS = 0b1111;
 const STICKY = 0o1000;
 const WRITABLE_BY_OTHERS = 0o022;
 
-/** What `load` is called with, which must not keep the path: nothing is there when it has returned. */
+/** Loads a file. It must not keep the path: the file is gone after it returns. */
 type Load<T> = (path: string) => T;
 
 /**
- * Loads from a file in memory that is sealed against changes. It needs no directory, so that none can be prepared by
- * another user, and nothing stays behind. Linux only; null where there is no such thing. Throws what `load` throws.
+ * Loads from a sealed file in memory. It needs no directory that another user could have prepared, and leaves nothing
+ * behind. Linux only; null if the system does not support it. Throws the error of `load`.
  */
 export function withMemoryFile<T>(bytes: Uint8Array, load: Load<T>): { readonly loaded: T } | null {
   const libc = openLibc({
@@ -36,8 +36,8 @@ export function withMemoryFile<T>(bytes: Uint8Array, load: Load<T>): { readonly 
 }
 
 /**
- * Loads from a file in a new directory that only this user can enter. Null where the directory of temporary files lets
- * other users rename what is in it. Throws what `load` throws.
+ * Loads from a file in a new directory that only this user can enter. Null if other users could rename entries of the
+ * directory of temporary files. Throws the error of `load`.
  */
 export function withPrivateDirectory<T>(
   bytes: Uint8Array,

@@ -7,18 +7,21 @@ import { withMemoryFile, withPrivateDirectory } from './private-load.ts';
 import { nobleEngine } from './secp256k1-noble.ts';
 import type { SignatureEngine } from './signature-engine.ts';
 
-/** What is used of the addon. Zero is success everywhere; wrong lengths throw, so they are checked before. */
+/**
+ * The functions of the addon that are used. Zero is success everywhere; wrong lengths throw, so they are checked
+ * before.
+ */
 export interface NativeSecp256k1 {
   contextRandomize(seed32: Uint8Array): number;
   privateKeyNegate(secret32: Uint8Array): number;
-  /** In place; refuses a product with zero or with a factor of n or more. */
+  /** Multiplies in place; fails if the factor is zero or n or more. */
   privateKeyTweakMul(secret32: Uint8Array, tweak32: Uint8Array): number;
   privateKeyTweakAdd(secret32: Uint8Array, tweak32: Uint8Array): number;
   publicKeyCreate(out: Uint8Array, secret32: Uint8Array): number;
   publicKeyVerify(publicKey: Uint8Array): number;
   publicKeyTweakAdd(out: Uint8Array, publicKey: Uint8Array, tweak32: Uint8Array): number;
   signatureNormalize(signature64: Uint8Array): number;
-  /** `entropy32` goes into the nonce beside RFC 6979's own. */
+  /** `entropy32`: extra data for the nonce of RFC 6979. */
   ecdsaSign(
     out: { signature: Uint8Array; recid: number },
     msg32: Uint8Array,
@@ -33,15 +36,18 @@ interface Addon {
   readonly Secp256k1: new () => NativeSecp256k1;
 }
 
-/** Tries to load, and milliseconds between two of them. */
+/** Number of attempts to load, and pause between them in milliseconds. */
 const LOAD_TRIES = 50;
 const LOAD_PAUSE_MS = 2;
 
-/** Null where no addon is for this machine, or the system does not let it be loaded. Throws OperatorError on a changed one. */
+/**
+ * Loads the addon; null if there is none for this platform or it cannot be loaded. Throws OperatorError if it was
+ * changed.
+ */
 function loadAddon(): Addon | null {
   for (const bytes of readAddons()) {
-    for (const place of [withMemoryFile, withPrivateDirectory]) {
-      const addon = tryToLoad(() => place(bytes, dlopenAddon)?.loaded ?? null);
+    for (const method of [withMemoryFile, withPrivateDirectory]) {
+      const addon = tryToLoad(() => method(bytes, dlopenAddon)?.loaded ?? null);
       if (addon !== null) return addon;
     }
   }
@@ -55,8 +61,8 @@ function dlopenAddon(path: string): Addon {
 }
 
 /**
- * Bun now and then fails to find a symbol of an addon that several threads load at the same moment; a little later it
- * does. Any other failure is final.
+ * Calls `load`, again for the one error that passes: Bun sometimes does not find a symbol of an addon that several
+ * threads load at the same moment.
  */
 function tryToLoad(load: () => Addon | null): Addon | null {
   for (let tries = 1; ; tries++) {
@@ -72,18 +78,18 @@ function tryToLoad(load: () => Addon | null): Addon | null {
 
 let loaded: NativeSecp256k1 | null | undefined;
 
-/** The addon of this thread, null where there is none for this machine. */
+/** Returns the addon of this thread; null if there is none for this platform. */
 export function nativeSecp256k1(): NativeSecp256k1 | null {
   if (loaded === undefined) {
     const addon = loadAddon();
     loaded = addon === null ? null : new addon.Secp256k1();
-    // Blinds signing and key derivation against side channels; verification does not care.
+    // Blinds signing and key derivation against side channels; verification does not use it.
     loaded?.contextRandomize(crypto.getRandomValues(new Uint8Array(32)));
   }
   return loaded;
 }
 
-/** The engine on libsecp256k1, or null where the addon cannot be loaded. */
+/** Returns the engine on libsecp256k1; null if the addon cannot be loaded. */
 export function nativeEngine(): SignatureEngine | null {
   const addon = nativeSecp256k1();
   return addon === null ? null : new NativeEngine(addon);
@@ -113,15 +119,15 @@ class NativeEngine implements SignatureEngine {
   verifyEcdsa(signature: Uint8Array, msg32: Uint8Array, publicKey: Uint8Array): boolean {
     const compact = this.#compact;
     if (!hasPublicKeyShape(publicKey) || !parseDerLax(signature, compact)) return false;
-    // The library verifies low S only; an overflowing S fails either way.
+    // libsecp256k1 verifies low S only; an S of n or more fails either way.
     if (isHighS(compact, 32) && this.#addon.signatureNormalize(compact) !== 0) return false;
     return this.#addon.ecdsaVerify(compact, msg32, publicKey) === 0;
   }
 
   /**
-   * The addon has no Schnorr, but its ECDSA recovery computes `r^-1 * (S*R - M*G)`: with r = P.x, S = -e*P.x and
-   * M = -s*P.x that is sG - eP, BIP-340's R. Products with zero, and the handful of x from n to p, which are no r, go
-   * the slow way.
+   * BIP-340 verification. The addon has no Schnorr, but its ECDSA recovery computes `r^-1 * (S*R - M*G)`: with r = P.x,
+   * S = -e*P.x and M = -s*P.x that is sG - eP, BIP-340's R. Products with zero, and the few x from n to p, which are
+   * not a valid r, use the fallback.
    */
   verifySchnorr(signature64: Uint8Array, msg32: Uint8Array, xOnlyKey32: Uint8Array): boolean {
     if (isOrderOrMore(signature64, 32)) return false;
@@ -142,7 +148,7 @@ class NativeEngine implements SignatureEngine {
     product.set(xOnlyKey32);
     if (addon.privateKeyTweakMul(product, tweak) !== 0 || addon.privateKeyNegate(product) !== 0)
       return this.#fallback.verifySchnorr(signature64, msg32, xOnlyKey32);
-    // Recovery id 0 takes the even Y for P; it fails for an x off the curve and where R is infinity.
+    // Recovery id 0 selects the even Y for P; recovery fails for an x off the curve and if R is infinity.
     const point = this.#point;
     if (addon.ecdsaRecover(point, compact, 0, product) !== 0 || point[0] !== 2) return false;
     for (let i = 0; i < 32; i++) if (point[1 + i] !== signature64[i]) return false;

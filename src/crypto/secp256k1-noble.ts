@@ -10,7 +10,7 @@ hashes.hmacSha256 = (key, message) => new Uint8Array(new Bun.CryptoHasher('sha25
 const challengeHash = taggedHasher('BIP0340/challenge');
 const compact = new Uint8Array(64);
 
-/** The engine in TypeScript: works everywhere, about ten times slower than the native one. */
+/** Returns the engine in TypeScript: works on all platforms, about ten times slower than the native one. */
 export function nobleEngine(): SignatureEngine {
   return { name: 'noble', verifyEcdsa, verifySchnorr, checkTapTweak, isValidPublicKey };
 }
@@ -22,8 +22,8 @@ function verifyEcdsa(signature: Uint8Array, msg32: Uint8Array, publicKey: Uint8A
 }
 
 /**
- * The library's own Schnorr check refuses s = 0, which BIP-340 and libsecp256k1 allow, so only its point arithmetic is
- * used.
+ * BIP-340 verification with the library's point arithmetic: its own verification rejects s = 0, which BIP-340 and
+ * libsecp256k1 accept.
  */
 function verifySchnorr(signature64: Uint8Array, msg32: Uint8Array, xOnlyKey32: Uint8Array): boolean {
   const key = liftX(xOnlyKey32);
@@ -35,7 +35,7 @@ function verifySchnorr(signature64: Uint8Array, msg32: Uint8Array, xOnlyKey32: U
   const point = Point.BASE.multiply(s, false).add(key.multiply((CURVE_ORDER - e) % CURVE_ORDER, false));
   if (point.is0()) return false;
   const { x, y } = point.toAffine();
-  // An r that is not below p equals no x.
+  // An r of p or more equals no x.
   return (y & 1n) === 0n && x === bytesToBigInt(rBytes);
 }
 
@@ -51,7 +51,9 @@ function checkTapTweak(
   return x === bytesToBigInt(outputKey32) && Number(y & 1n) === parity;
 }
 
-/** BIP-341's `lift_x(internalKey) + tweak*G`; null for a key off the curve, a tweak of n or more, or infinity. */
+/**
+ * Returns `lift_x(internalKey) + tweak*G` (BIP-341); null for a key off the curve, a tweak of n or more, or infinity.
+ */
 function tweakXOnly(internalKey32: Uint8Array, tweak32: Uint8Array): Point | null {
   const internal = liftX(internalKey32);
   const tweak = bytesToBigInt(tweak32);
@@ -65,7 +67,10 @@ function isValidPublicKey(publicKey: Uint8Array): boolean {
   return key !== null && pointOf(key) !== null;
 }
 
-/** A hybrid key names the parity of Y in its first byte; where that is right it is the uncompressed key, else null. */
+/**
+ * Converts a hybrid key, whose first byte states the parity of Y, to the uncompressed form; null if the parity is
+ * wrong.
+ */
 function withoutHybridPrefix(publicKey: Uint8Array): Uint8Array | null {
   const prefix = publicKey[0]!;
   if (prefix !== 6 && prefix !== 7) return publicKey;

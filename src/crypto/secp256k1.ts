@@ -4,7 +4,7 @@ import type { SignatureEngine } from './signature-engine.ts';
 
 let engine: SignatureEngine | null = null;
 
-/** The native library where its addon loads, else the slower one in TypeScript. The same object at every call. */
+/** Returns the native engine, or the one in TypeScript if the addon does not load. The same object at every call. */
 export function signatureEngine(): SignatureEngine {
   engine ??= nativeEngine() ?? nobleEngine();
   return engine;

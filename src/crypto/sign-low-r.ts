@@ -2,13 +2,13 @@ import { sign } from '@noble/secp256k1';
 import { assert } from '../util/assert.ts';
 import { derOfCompact } from './der.ts';
 import { nativeSecp256k1 } from './secp256k1-native.ts';
-// Gives the library its hash functions.
+// Sets the hash functions of the library.
 import './secp256k1-noble.ts';
 
 /**
- * DER with low S and a first number below 2^255, so that it takes 70 bytes at most: one byte less than half of all
- * signatures. Tried again with a counter in the nonce until it is, as Core does, so that the bytes are the same.
- * Throws on an invalid secret.
+ * Returns a DER signature with low S and an r below 2^255, at most 70 bytes: one byte less than half of all signatures.
+ * As in Core, signing is repeated with a counter as extra entropy until r is low, so the signatures are equal. Throws
+ * on an invalid secret.
  */
 export function signEcdsaLowR(msg32: Uint8Array, secret: Uint8Array): Uint8Array {
   const entropy = new Uint8Array(32);

@@ -12,8 +12,8 @@ const nonceHash = secretTaggedHasher('BIP0340/nonce');
 const challengeHash = taggedHasher('BIP0340/challenge');
 
 /**
- * BIP-340, 64 bytes. `aux` are 32 random bytes unless given. Throws on an invalid secret. The arithmetic is the addon's, on
- * bytes that are overwritten; without the addon BigInts hold the secret.
+ * Returns a BIP-340 signature of 64 bytes, with the BIP's letters. `aux`: 32 bytes, random by default. Throws on an
+ * invalid secret. The addon computes on bytes that are overwritten; without it BigInts hold the secret.
  */
 export function signSchnorr(
   msg32: Uint8Array,
@@ -21,26 +21,32 @@ export function signSchnorr(
   aux: Uint8Array = crypto.getRandomValues(new Uint8Array(32)),
 ): Uint8Array {
   if (nativeSecp256k1() === null) return schnorr.sign(msg32, secret, aux);
-  const key = evenSecretOf(secret);
-  const xOnlyKey = publicKeyOf(key).subarray(1);
-  const mask = auxiliaryHash(aux);
-  for (let i = 0; i < 32; i++) mask[i]! ^= key[i]!;
-  const drawn = nonceHash(mask, xOnlyKey, msg32);
+  // d = d' if has_even_y(P), else n - d', where P = d'*G
+  const d = evenSecretOf(secret);
+  const P = publicKeyOf(d).subarray(1);
+  // t = bytes(d) xor hash_BIP0340/aux(a)
+  const t = auxiliaryHash(aux);
+  for (let i = 0; i < 32; i++) t[i]! ^= d[i]!;
+  // k' = int(hash_BIP0340/nonce(t || bytes(P) || m)) mod n
+  const drawn = nonceHash(t, P, msg32);
   reduceModOrder(drawn);
-  // Zero comes of no hash.
+  // A hash is zero with negligible probability.
   assert(isValidSecret(drawn), 'the nonce is not zero');
-  const nonce = evenSecretOf(drawn);
+  // k = k' if has_even_y(R), else n - k', where R = k'*G
+  const k = evenSecretOf(drawn);
   const signature = new Uint8Array(64);
-  signature.set(publicKeyOf(nonce).subarray(1));
-  const challenge = challengeHash(signature.subarray(0, 32), xOnlyKey, msg32);
-  reduceModOrder(challenge);
-  const product = tweakMulSecret(key, challenge);
-  const s = product && tweakAddSecret(nonce, product);
-  // The difference of nonce and signature reveals the key.
-  for (const bytes of [key, mask, drawn, nonce, product]) bytes?.fill(0);
+  signature.set(publicKeyOf(k).subarray(1));
+  // e = int(hash_BIP0340/challenge(bytes(R) || bytes(P) || m)) mod n
+  const e = challengeHash(signature.subarray(0, 32), P, msg32);
+  reduceModOrder(e);
+  // sig = bytes(R) || bytes((k + e*d) mod n)
+  const ed = tweakMulSecret(d, e);
+  const s = ed && tweakAddSecret(k, ed);
+  // The nonce or e*d together with the signature reveals the key.
+  for (const bytes of [d, t, drawn, k, ed]) bytes?.fill(0);
   assert(s !== null, 'neither the challenge nor the signature is zero');
   signature.set(s, 32);
-  // A fault of the machine while it signs may tell the key too.
-  assert(signatureEngine().verifySchnorr(signature, msg32, xOnlyKey), 'the signature is valid');
+  // A hardware fault while signing may reveal the key as well.
+  assert(signatureEngine().verifySchnorr(signature, msg32, P), 'the signature is valid');
   return signature;
 }

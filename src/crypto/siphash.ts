@@ -1,11 +1,11 @@
-/** The 128-bit key as four 32-bit words: k0 low, k0 high, k1 low, k1 high. */
+/** A 128-bit key as four 32-bit words: k0 low, k0 high, k1 low, k1 high. */
 export type SipHashKey = Int32Array;
 
 export function sipHashKey(k0: bigint, k1: bigint): SipHashKey {
   return new Int32Array(new BigUint64Array([k0, k1]).buffer);
 }
 
-/** The key that 16 bytes hold, each half little-endian, as BIP-152 and BIP-158 take it from a hash. */
+/** Returns the key in the first 16 bytes, each half little-endian, as BIP-152 and BIP-158 derive it from a hash. */
 export function sipHashKeyOf(bytes: Uint8Array): SipHashKey {
   const view = new DataView(bytes.buffer, bytes.byteOffset, 16);
   return Int32Array.of(view.getInt32(0, true), view.getInt32(4, true), view.getInt32(8, true), view.getInt32(12, true));
@@ -13,16 +13,16 @@ export function sipHashKeyOf(bytes: Uint8Array): SipHashKey {
 
 const words = new Uint32Array(2);
 
-/** SipHash-2-4 of `data`, unsigned 64 bits. */
+/** Returns SipHash-2-4 of `data` as an unsigned 64-bit number. */
 export function sipHash(key: SipHashKey, data: Uint8Array): bigint {
   sipHashWords(key, data, words);
   return (BigInt(words[1]!) << 32n) | BigInt(words[0]!);
 }
 
-/** The same as two words in `out`, the low one first: makes no bigint. */
+/** Writes SipHash-2-4 to `out` as two words, the low one first, without a bigint. */
 export function sipHashWords(key: SipHashKey, data: Uint8Array, out: Uint32Array): void {
   const [k0, k1, k2, k3] = [key[0]!, key[1]!, key[2]!, key[3]!];
-  // The halves of the four 64-bit words of the state: a low, A high.
+  // The halves of the four 64-bit state words: a low, A high, and so on.
   let a = k0 ^ 0x7073_6575;
   let A = k1 ^ 0x736f_6d65;
   let b = k2 ^ 0x6e64_6f6d;
@@ -33,7 +33,7 @@ export function sipHashWords(key: SipHashKey, data: Uint8Array, out: Uint32Array
   let D = k3 ^ 0x7465_6462;
   const { length } = data;
   const blocksEnd = length & ~7;
-  // One turn a block of 8 bytes, the last of which holds the length; then one to finish.
+  // One iteration for each block of 8 bytes, of which the last holds the length, and one for the finalization.
   for (let at = 0; at <= blocksEnd + 8; at += 8) {
     let m = 0;
     let M = 0;

@@ -3,7 +3,7 @@ import { secretCopy } from '../util/secret-bytes.ts';
 import { bigIntToBytes32, bytesToBigInt, CURVE_ORDER } from './curve.ts';
 import { type NativeSecp256k1, nativeSecp256k1 } from './secp256k1-native.ts';
 
-/** The compressed key of `publicKey33 + tweak*G`; null for a key off the curve, a tweak of n or more, or infinity. */
+/** Returns `publicKey33 + tweak*G`, compressed; null for a key off the curve, a tweak of n or more, or infinity. */
 export function tweakAddPublicKey(
   publicKey33: Uint8Array,
   tweak32: Uint8Array,
@@ -27,8 +27,8 @@ function tweakWithNoble(publicKey33: Uint8Array, tweak32: Uint8Array): Uint8Arra
 }
 
 /**
- * `secret + tweak` modulo n; null for a tweak of n or more, or zero. Without the addon BigInts hold the secret, which
- * cannot be overwritten.
+ * Returns `secret + tweak` modulo n; null for a tweak of n or more, or if the sum is zero. Without the addon BigInts
+ * hold the secret, which cannot be overwritten.
  */
 export function tweakAddSecret(
   secret32: Uint8Array,
@@ -47,7 +47,7 @@ export function tweakAddSecret(
   return sum === 0n ? null : bigIntToBytes32(sum);
 }
 
-/** `secret * factor` modulo n; null for a factor of n or more, or zero. */
+/** Returns `secret * factor` modulo n; null for a factor that is zero or n or more. */
 export function tweakMulSecret(
   secret32: Uint8Array,
   factor32: Uint8Array,
