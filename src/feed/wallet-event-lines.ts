@@ -70,7 +70,7 @@ export const walletBlockEndpoint: ReadEndpoint<WalletBlockQuestion> = {
         // What is on no branch any more is not waited for.
         if (connected && active && !current) return false;
         // Most blocks are of no wallet, and that need not be found in the block.
-        if (current && !reads.hasAt(block.height)) return true;
+        if (current && !reads.hasTransactionsAt(block.height)) return true;
         parsed ??= parsedBlock(env, block);
         lines.push(...linesOfBlock(new Teller(env, name, new WalletView(reads, block)), parsed, block, connected));
         return true;

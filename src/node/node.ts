@@ -122,7 +122,7 @@ export class Node {
       clock,
       log,
       emit: (changes) => {
-        this.#wallets?.manager.changed(changes);
+        this.#wallets?.manager.onMempoolChanges(changes);
         this.#updates.notify({ changes, commit: null });
       },
       ...(room && { backpressure: room }),
@@ -176,8 +176,8 @@ export class Node {
         const commit = { lastSeq, tip: { height: tip.height, hash: hashToHex(tip.hash) } };
         const changes = this.mempool.committed();
         // The wallets apply the changes before any observer is notified.
-        this.#wallets?.manager.committed(moved);
-        this.#wallets?.manager.changed(changes);
+        this.#wallets?.manager.afterChainCommit(moved);
+        this.#wallets?.manager.onMempoolChanges(changes);
         this.#updates.notify({ changes, commit });
       },
     });

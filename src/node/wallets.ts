@@ -119,7 +119,7 @@ export function openWallets(
     alongside: (follower) => ({
       follow(move) {
         follower.follow(move);
-        manager.follow(move);
+        manager.beforeChainMove(move);
       },
       has: (txid) => follower.has(txid),
     }),

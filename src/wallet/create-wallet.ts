@@ -14,7 +14,7 @@ export function createWallet(
 ): Wallet {
   const created = startPart(path, name, options, deps);
   try {
-    created.equip();
+    created.createDefaultDescriptors();
     return complete(created, path, deps);
   } catch (error) {
     discard(created);

@@ -9,10 +9,10 @@ import { walletFail } from './wallet-error.ts';
 
 /** The descriptors with their private keys, which must be open. Throws WalletError. */
 export function* privateDescriptors(wallet: Wallet): Steps<{ id: number; text: string }[]> {
-  if (wallet.has('disable_private_keys'))
+  if (wallet.hasFlag('disable_private_keys'))
     walletFail('wallet', "Can't get private descriptor string for watch-only wallets");
   const texts: { id: number; text: string }[] = [];
-  for (const { id, descriptor } of wallet.scripts.all()) {
+  for (const { id, descriptor } of wallet.scripts.descriptors()) {
     // Anew each time: the wallet may have been locked meanwhile.
     texts.push({ id, text: descriptor.toPrivateString(wallet.vault.provider()).text });
     yield;
@@ -38,9 +38,14 @@ export function createDescriptor(
   const added = wallet.store.write(() => {
     const made = (internal === null ? [false, true] : [internal]).flatMap((side) => {
       const descriptor = ownDescriptor(text, type, side, params);
-      if (wallet.scripts.byKey(descriptor.id())) return [];
+      if (wallet.scripts.descriptorByKey(descriptor.id())) return [];
       const range = { rangeStart: 0, rangeEnd: keypool, nextIndex: 0 };
-      const owned = wallet.scripts.add({ descriptor, createdAt: unixSeconds(clock), ...range, internal: side });
+      const owned = wallet.scripts.addDescriptor({
+        descriptor,
+        createdAt: unixSeconds(clock),
+        ...range,
+        internal: side,
+      });
       wallet.scripts.activate(owned, type, side);
       return owned.record.normalized;
     });

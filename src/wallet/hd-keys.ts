@@ -55,7 +55,7 @@ export function* hdKeys(wallet: Wallet, activeOnly: boolean, withPrivate: boolea
     views.push({
       xpub: formatExtendedPublicKey(key, bip32),
       xprv: (provider && privateKeyOf(key, provider)?.revealText(bip32)) ?? null,
-      hasPrivate: vault.has(hash160(key.publicKey)),
+      hasPrivate: vault.hasKey(hash160(key.publicKey)),
       descriptors: Array.from(descriptors, ({ record }) => ({
         text: record.normalized,
         active: record.active !== null,
@@ -67,7 +67,7 @@ export function* hdKeys(wallet: Wallet, activeOnly: boolean, withPrivate: boolea
 
 /** Keeps an extended private key, or a new one, that no script is made of yet. Returns its public key. Throws WalletError. */
 export function addHdKey(wallet: Wallet, given: string | null): string {
-  if (wallet.has('disable_private_keys'))
+  if (wallet.hasFlag('disable_private_keys'))
     walletFail('wallet', 'addhdkey is not available for wallets without private keys');
   wallet.ensureUnlockedAndSound();
   const { params, clock } = wallet.deps;
@@ -76,11 +76,16 @@ export function addHdKey(wallet: Wallet, given: string | null): string {
   const parsed = parseDescriptor(`unused(${xpub})`, params);
   if (!parsed.ok) throw new Error(`a key cannot be made a descriptor: ${parsed.error}`);
   const descriptor = parsed.descriptors[0]!;
-  if (wallet.scripts.byKey(descriptor.id())) walletFail('wallet', 'HD key already exists');
+  if (wallet.scripts.descriptorByKey(descriptor.id())) walletFail('wallet', 'HD key already exists');
   wallet.store.write(() => {
-    wallet.vault.add([key.key]);
+    wallet.vault.addKeys([key.key]);
     const range = { rangeStart: 0, rangeEnd: 1, nextIndex: 0 };
-    const owned = wallet.scripts.add({ descriptor, createdAt: unixSeconds(clock), ...range, internal: false });
+    const owned = wallet.scripts.addDescriptor({
+      descriptor,
+      createdAt: unixSeconds(clock),
+      ...range,
+      internal: false,
+    });
     wallet.scripts.topUp(owned);
   });
   return xpub;
@@ -97,7 +102,8 @@ export function deriveHdKey(
   withPrivate: boolean,
 ): DerivedKeyView {
   const { bip32 } = wallet.deps.params;
-  if (wallet.has('disable_private_keys')) walletFail('wallet', 'derivehdkey is not available for watch-only wallets');
+  if (wallet.hasFlag('disable_private_keys'))
+    walletFail('wallet', 'derivehdkey is not available for watch-only wallets');
   const path = parseKeyPath(pathText) ?? walletFail('invalidParameter', 'Invalid BIP32 keypath');
   if (!hasHardenedStep(path)) walletFail('invalidParameter', 'Derivation path requires at least one hardened step');
   const provider = wallet.vault.provider();
@@ -154,7 +160,7 @@ function keysOf(wallet: Wallet, isMeant: (owned: OwnedDescriptor) => boolean): H
 
 function* keysOfSteps(wallet: Wallet, isMeant: (owned: OwnedDescriptor) => boolean): Steps<HdKey[]> {
   const keys = new Map<string, HdKey>();
-  for (const owned of wallet.scripts.all()) {
+  for (const owned of wallet.scripts.descriptors()) {
     if (!isMeant(owned)) continue;
     for (const key of owned.descriptor.rootKeys().extendedKeys) {
       const known = keys.get(nameOf(key));

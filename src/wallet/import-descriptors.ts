@@ -68,7 +68,7 @@ export async function importDescriptors(
   await wallet.filler.fill(wallet.signal, (descriptor) => unfilled.has(descriptor));
   await wallet.scanner.scanMarked();
   await wallet.scanner.scanMempool();
-  await wallet.resubmit();
+  await wallet.resubmitTransactions();
   return outcomes;
 }
 
@@ -130,7 +130,7 @@ function* importOne(wallet: Wallet, request: DescriptorImport, timestamp: number
       }
     }
     yield;
-    wallet.store.follow(() =>
+    wallet.store.writeRelaxed(() =>
       addAll(wallet, { text, descriptors, keys, timestamp, label, active, warnings, ...details }),
     );
     return { warnings, error: null };
@@ -164,7 +164,7 @@ function importDetails(
   if (active && !first!.isRange) walletFail('invalidParameter', 'Active descriptors must be ranged');
   if (label !== null) checkLabel(descriptors, internal === true);
   if (active && !first!.isSingleType) walletFail('wallet', 'Combo descriptors cannot be set to active');
-  const privateKeys = wallet.has('disable_private_keys') ? 'none' : 'some';
+  const privateKeys = wallet.hasFlag('disable_private_keys') ? 'none' : 'some';
   if (privateKeys === 'none' && keys.privateKeys.size > 0)
     walletFail('wallet', 'Cannot import private keys to a wallet with private keys disabled');
   return { ...range, internal, privateKeys };
@@ -189,7 +189,7 @@ function addAll(
     warnings.push(...descriptor.warnings);
     if (added.privateKeys === 'some') checkKeys(descriptor, keys, warnings);
     if (!descriptor.hasScripts) checkUnused(wallet, keys);
-    if (keys.privateKeys.size > 0) wallet.vault.add(keys.privateKeys.values());
+    if (keys.privateKeys.size > 0) wallet.vault.addKeys(keys.privateKeys.values());
     const range = { rangeStart, rangeEnd, nextIndex };
     const owned = addOne(wallet, descriptor, added.text, { createdAt: added.timestamp, ...range, internal });
     if (!descriptor.isRange && descriptor.hasScripts && !internal) nameScripts(wallet, owned, added.label ?? '');
@@ -208,7 +208,7 @@ function addOne(
   rest: { createdAt: number; rangeStart: number; rangeEnd: number; nextIndex: number; internal: boolean },
 ): OwnedDescriptor {
   try {
-    const owned = wallet.scripts.add({ descriptor, ...rest });
+    const owned = wallet.scripts.addDescriptor({ descriptor, ...rest });
     wallet.scripts.topUp(owned);
     return owned;
   } catch (error) {
@@ -282,9 +282,9 @@ function checkKeys(descriptor: Descriptor, keys: SigningData, warnings: string[]
 }
 
 function checkUnused(wallet: Wallet, keys: SigningData): void {
-  if (wallet.has('disable_private_keys'))
+  if (wallet.hasFlag('disable_private_keys'))
     walletFail('wallet', 'Cannot import unused() to wallet without private keys enabled');
-  if ([...keys.privateKeys.values()].some(({ id }) => wallet.vault.has(id)))
+  if ([...keys.privateKeys.values()].some(({ id }) => wallet.vault.hasKey(id)))
     walletFail('wallet', 'Cannot import an unused() descriptor when its private key is already in the wallet');
 }
 

@@ -34,16 +34,16 @@ export class KeypoolFiller {
     const { store, scripts, signal, onError } = this.#deps;
     if (this.#waiting) return;
     this.#waiting = true;
-    const fill = async () => {
+    const fillReserved = async () => {
       await sleep(FILL_DELAY_MS, signal);
       // What is left for later from now on is left for another round.
       this.#waiting = false;
       const steps = scripts.fillSteps(this.#noting(() => true));
-      while (!store.follow(() => steps.next()).done) await sleep(FILL_PAUSE_MS, signal);
+      while (!store.writeRelaxed(() => steps.next()).done) await sleep(FILL_PAUSE_MS, signal);
       await this.lookUpFilled();
     };
     // It ends with the wallet, and goes on with the next start.
-    fill().catch((error) => {
+    fillReserved().catch((error) => {
       if (!signal.aborted) onError(error);
     });
   }
@@ -56,7 +56,7 @@ export class KeypoolFiller {
     const { store, scripts } = this.#deps;
     await runInSlices(scripts.fillSteps(this.#noting(isNoted)), {
       signal: AbortSignal.any([signal, this.#deps.signal]),
-      around: (slice) => store.follow(slice),
+      around: (slice) => store.writeRelaxed(slice),
     });
   }
 
@@ -66,7 +66,7 @@ export class KeypoolFiller {
    */
   fillSome(isNoted: (descriptor: number) => boolean = () => true): boolean {
     const { store, scripts } = this.#deps;
-    return store.follow(() => scripts.fillSome(this.#noting(isNoted)));
+    return store.writeRelaxed(() => scripts.fillSome(this.#noting(isNoted)));
   }
 
   #noting(isNoted: (descriptor: number) => boolean): (descriptor: number, from: number) => void {
@@ -85,16 +85,16 @@ export class KeypoolFiller {
   async lookUpFilled(): Promise<void> {
     const { store, scripts, sync, scanner, signal } = this.#deps;
     let looked = false;
-    const ends = () => new Map(scripts.all().map(({ id, record }) => [id, record.filled]));
+    const ends = () => new Map(scripts.descriptors().map(({ id, record }) => [id, record.filled]));
     for (;;) {
       const noted = Object.entries(store.meta('filledUnseen') ?? {}).map(([id, from]) => ({ id: Number(id), from }));
       if (noted.length === 0) break;
       looked = true;
       const before = ends();
       const unseen = await runInSlices(this.#scriptsOf(noted), { signal });
-      await sync.lookAgain();
-      await sync.lookUp(unseen);
-      store.follow(() => {
+      await sync.refreshOwnOutputs();
+      await sync.lookUpScripts(unseen);
+      store.writeRelaxed(() => {
         const left = { ...store.meta('filledUnseen') };
         const after = ends();
         for (const { id, from } of noted) {

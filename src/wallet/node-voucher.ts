@@ -7,7 +7,7 @@ const KEY_FILE = 'wallet-mac.key';
 const KEY_SIZE = 32;
 
 /** What a node remembers of its encrypted wallets outside their files. */
-export interface Voucher {
+export interface NodeVoucher {
   /** Of the MACs that this node makes over the rows of encrypted wallets. */
   readonly key: Uint8Array;
   /** Names of the encrypted wallets that this node vouches for. */

@@ -26,7 +26,7 @@ export async function importPrunedFunds(
   if (!parsed.tx.outputs.some(({ scriptPubKey }) => scripts.owns(scriptPubKey)))
     walletFail('invalidAddressOrKey', 'No addresses in wallet correspond to included transaction');
   const { height, hash, time } = block;
-  sync.watch(parsed);
+  sync.watchTransaction(parsed);
   const state = { in: 'block', block: { height, hash, index, time } } as const;
   await runWhole(wallet, addWhole(wallet, parsed, state), wallet.signal);
 }

@@ -1,7 +1,7 @@
 import { sleep } from '../util/abort.ts';
 import type { Log } from '../util/log.ts';
 import { runInSlices } from '../util/slices.ts';
-import type { Voucher } from './node-voucher.ts';
+import type { NodeVoucher } from './node-voucher.ts';
 import { deriveAgain } from './scripts/check-descriptor.ts';
 import { checkScripts } from './scripts/check-scripts.ts';
 import type { OwnedDescriptor } from './scripts/owned-descriptor.ts';
@@ -21,7 +21,7 @@ export interface WalletIntegrityDeps {
   readonly store: WalletStore;
   readonly vault: KeyVault;
   readonly scripts: WalletScripts;
-  readonly voucher: Voucher;
+  readonly voucher: NodeVoucher;
   readonly watchOnly: () => boolean;
   readonly log: Log;
   readonly signal: AbortSignal;
@@ -63,11 +63,11 @@ export class WalletIntegrity {
    * Checks what shows of a loaded file at once. Throws WalletDamage. Changes of an encrypted wallet's rows are followed
    * from now on.
    */
-  begin(): void {
+  startChecking(): void {
     const { name, store, vault, voucher, watchOnly } = this.#deps;
     if (watchOnly() && (vault.encrypted || store.keys.hasKeys()))
       throw new WalletDamage('it has private keys though they are disabled');
-    if (vault.encrypted) this.follow();
+    if (vault.encrypted) this.trackChanges();
     else if (voucher.encrypted.has(name))
       throw new WalletDamage(
         'it is not encrypted, but the wallet of that name was when this node last loaded it; another wallet must be restored under another name',
@@ -75,7 +75,7 @@ export class WalletIntegrity {
   }
 
   /** From now on the MACs are kept up to date. */
-  follow(): void {
+  trackChanges(): void {
     const { name, store, voucher } = this.#deps;
     store.seals.follow(voucher.key, name);
   }
@@ -175,7 +175,7 @@ export class WalletIntegrity {
 
   async #derive(isMeant: (owned: OwnedDescriptor) => boolean): Promise<void> {
     const { scripts, vault } = this.#deps;
-    for (const owned of scripts.all()) {
+    for (const owned of scripts.descriptors()) {
       if (!isMeant(owned)) continue;
       // Its record may change meanwhile, or the descriptor be replaced by an import.
       await this.#steps(deriveAgain(owned, () => vault.provider()));

@@ -197,7 +197,7 @@ export class WalletManager {
     return this.#wallets.get(name) ?? walletFail('walletNotFound', 'Requested wallet does not exist or is not loaded');
   }
 
-  async create(name: string, options: NewWallet, loadOnStartup: boolean | null): Promise<void> {
+  async createWallet(name: string, options: NewWallet, loadOnStartup: boolean | null): Promise<void> {
     if (name === '') walletFail('invalidParameter', 'Wallet name cannot be empty');
     if (options.passphrase.length > 0 && options.disablePrivateKeys)
       walletFail(
@@ -237,8 +237,8 @@ export class WalletManager {
     this.files.remember(name, loadOnStartup);
   }
 
-  async unload(name: string, loadOnStartup: boolean | null): Promise<void> {
-    await this.wallet(name).copied();
+  async unloadWallet(name: string, loadOnStartup: boolean | null): Promise<void> {
+    await this.wallet(name).copiesDone();
     const wallet = this.wallet(name);
     wallet.scanner.ensureNotScanning();
     this.#wallets.delete(name);
@@ -248,7 +248,7 @@ export class WalletManager {
   }
 
   /** Makes a wallet of a backup, and loads it. */
-  async restore(name: string, file: string, loadOnStartup: boolean | null): Promise<void> {
+  async restoreWallet(name: string, file: string, loadOnStartup: boolean | null): Promise<void> {
     if (name === '') walletFail('invalidParameter', 'Wallet name cannot be empty');
     const backup = this.files.backup(file);
     if (!existsSync(backup)) walletFail('invalidParameter', 'Backup file does not exist');
@@ -273,25 +273,25 @@ export class WalletManager {
   }
 
   /** The chain is about to move: what its blocks hold is at hand now. */
-  follow({ connected, readBlock }: ChainMove): void {
+  beforeChainMove({ connected, readBlock }: ChainMove): void {
     const few = connected.length <= MAX_BODIES && [...this.#wallets.values()].some(({ sync }) => sync.live);
     this.#bodies = few ? connected.map(readBlock) : null;
   }
 
   /** The move is written. */
-  committed({ connected, disconnected, tip }: ChainCommit): void {
+  afterChainCommit({ connected, disconnected, tip }: ChainCommit): void {
     const bodies = this.#bodies;
     this.#bodies = null;
     if (connected.length + disconnected.length === 0) return;
     for (const wallet of this.#wallets.values())
       this.#guarded(wallet, () => {
-        wallet.sync.moved({ disconnected, connected, bodies, tip });
+        wallet.sync.onChainMoved({ disconnected, connected, bodies, tip });
         if (!wallet.sync.live) this.#caughtUp(wallet);
       });
   }
 
   /** Steps of the mempool, in order; those that go with a commit come after it. */
-  changed(changes: readonly MempoolChange[]): void {
+  onMempoolChanges(changes: readonly MempoolChange[]): void {
     if (this.#wallets.size === 0) return;
     for (const change of changes) {
       if (change.kind === 'added') {
@@ -311,7 +311,7 @@ export class WalletManager {
     this.#resubmitTimer.unref();
     for (const wallet of this.#wallets.values())
       if (!wallet.signal.aborted)
-        await wallet.resubmit().catch((error) => {
+        await wallet.resubmitTransactions().catch((error) => {
           if (!wallet.signal.aborted) this.#say(wallet, error, 'a wallet cannot hand in what waits for a block');
         });
   }
@@ -325,7 +325,7 @@ export class WalletManager {
   async #load(path: string, name: string): Promise<void> {
     let wallet: Wallet;
     try {
-      wallet = await runInSlices(Wallet.opening(path, name, this.#deps), { signal: this.#deps.signal });
+      wallet = await runInSlices(Wallet.openSteps(path, name, this.#deps), { signal: this.#deps.signal });
     } catch (error) {
       if (!(error instanceof OperatorError)) throw error;
       return walletFail('walletNotFound', `Wallet file verification failed. ${error.message}.`);

@@ -77,7 +77,7 @@ export class WalletScanner {
   async scanMarked(): Promise<void> {
     const { store, sync } = this.#deps;
     if (store.meta('unscannedFrom') === null) return;
-    await sync.lookAgain();
+    await sync.refreshOwnOutputs();
     // Not before: it may have become lower, or another scan have done it, and blocks have come.
     const from = store.meta('unscannedFrom');
     if (from === null) return;

@@ -9,9 +9,9 @@ import type { ChainReads } from '../storage/chain-reads.ts';
 import type { HistoryRecord } from '../storage/script-store.ts';
 import { equalBytes } from '../util/bytes.ts';
 import { runInSlices, type Steps } from '../util/slices.ts';
+import { BlockPositions } from './ledger/block-positions.ts';
 import { HashFilter } from './ledger/hash-filter.ts';
-import type { Ledger, SeenState } from './ledger/ledger.ts';
-import { Places } from './ledger/places.ts';
+import type { Ledger, TxLocation } from './ledger/ledger.ts';
 import type { WalletScripts } from './scripts/wallet-scripts.ts';
 import { TxStateCode } from './store/wallet-schema.ts';
 import type { WalletStore } from './store/wallet-store.ts';
@@ -56,7 +56,7 @@ export class WalletSync {
   }
 
   /** Reads of a file that is opened what is to be noticed. */
-  *load(): Steps<void> {
+  *loadSteps(): Steps<void> {
     for (const page of this.#deps.store.txs.watchedTxids()) {
       for (const txid of page) this.#watched.add(txid);
       yield;
@@ -81,7 +81,7 @@ export class WalletSync {
   }
 
   /** Follows a move of the chain, or sees to it that the wallet catches up with it. */
-  moved({ disconnected, connected, bodies, tip }: WalletMove): void {
+  onChainMoved({ disconnected, connected, bodies, tip }: WalletMove): void {
     const { store, ledger } = this.#deps;
     if (!this.#live) {
       void this.catchUp();
@@ -94,7 +94,7 @@ export class WalletSync {
       void this.catchUp();
       return;
     }
-    store.follow(() => {
+    store.writeRelaxed(() => {
       if (disconnected.length > 0) ledger.disconnectAbove(parent.height);
       for (const [i, body] of bodies.entries()) this.#scan(body, connected[i]!);
       store.setCursor(tip);
@@ -104,17 +104,17 @@ export class WalletSync {
   /** A transaction has entered the mempool. */
   mempoolAdded(parsed: ParsedTransaction): void {
     if (!this.#concerns(parsed)) return;
-    this.#deps.store.follow(() => this.#deps.ledger.mempoolAdded(parsed));
-    this.watch(parsed);
+    this.#deps.store.writeRelaxed(() => this.#deps.ledger.mempoolAdded(parsed));
+    this.watchTransaction(parsed);
   }
 
   mempoolRemoved(txid: Uint8Array): void {
     if (!this.#watched.has(txid)) return;
-    this.#deps.store.follow(() => this.#deps.ledger.mempoolRemoved(txid));
+    this.#deps.store.writeRelaxed(() => this.#deps.ledger.mempoolRemoved(txid));
   }
 
   /** Notices from now on what touches a transaction of the wallet. */
-  watch({ txid, tx }: Pick<ParsedTransaction, 'txid' | 'tx'>): void {
+  watchTransaction({ txid, tx }: Pick<ParsedTransaction, 'txid' | 'tx'>): void {
     this.#watched.add(txid);
     for (const { prevout } of tx.inputs) this.#watched.add(prevout.txid);
   }
@@ -140,14 +140,14 @@ export class WalletSync {
   }
 
   /** Finds what concerns scripts that are new to the wallet, up to the block it stands on. */
-  async lookUp(scripts: readonly Uint8Array[]): Promise<void> {
+  async lookUpScripts(scripts: readonly Uint8Array[]): Promise<void> {
     const { store, signal } = this.#deps;
     const { height } = store.cursor()!;
     if (scripts.length > 0) await this.#apply(await this.#collect(scripts, { from: 0, to: height }, signal), signal);
   }
 
   /** Outputs of transactions that the wallet has already may be ours since it has more scripts. */
-  async lookAgain(): Promise<void> {
+  async refreshOwnOutputs(): Promise<void> {
     await this.#inSlices(null, this.#deps.signal, this.#gained());
   }
 
@@ -166,7 +166,7 @@ export class WalletSync {
       if (born === null || target.time >= born - BIRTH_WINDOW_S) {
         await this.#apply(await this.#collect(null, { from: from + 1, to: target.height }, signal), signal);
       }
-      store.follow(() => {
+      store.writeRelaxed(() => {
         const fork = forkPoint(target, chain.tip);
         // Some of what was found may have been in blocks that are gone again.
         if (fork !== target) ledger.disconnectAbove(fork.height);
@@ -182,7 +182,7 @@ export class WalletSync {
     const entry = cursor && chain.get(cursor.hash);
     const fork = entry ? forkPoint(entry, chain.tip) : this.#lastKnownBlock();
     if (fork !== null && fork === entry) return fork.height;
-    store.follow(() => {
+    store.writeRelaxed(() => {
       ledger.disconnectAbove(fork?.height ?? -1);
       if (fork) store.setCursor(fork);
     });
@@ -192,7 +192,7 @@ export class WalletSync {
   /** Where the chain has lost the block that the wallet stood on: the last one with something of ours that it has. */
   #lastKnownBlock(): ChainEntry | null {
     const { store, chain } = this.#deps;
-    for (const hash of store.txs.blocks()) {
+    for (const hash of store.txs.blockHashes()) {
       const entry = chain.get(hash);
       if (entry && chain.tip.ancestor(entry.height) === entry) return entry;
     }
@@ -208,10 +208,10 @@ export class WalletSync {
     within: Heights,
     signal: AbortSignal,
     progress?: ScanProgress,
-  ): Promise<Places> {
+  ): Promise<BlockPositions> {
     const { scripts, chain } = this.#deps;
     const reads = chain.reads();
-    const places = new Places();
+    const places = new BlockPositions();
     const recorded = scripts.record();
     try {
       // Read after the recording has begun, so that none is missed that is added between two slices.
@@ -233,7 +233,7 @@ export class WalletSync {
     return scripts;
   }
 
-  async #apply(places: Places, signal: AbortSignal, progress?: ScanProgress): Promise<void> {
+  async #apply(places: BlockPositions, signal: AbortSignal, progress?: ScanProgress): Promise<void> {
     const reads = this.#deps.chain.reads();
     await this.#inSlices(reads, signal, this.#applied(reads, places, progress));
   }
@@ -244,7 +244,7 @@ export class WalletSync {
    */
   async #inSlices(reads: ChainReads | null, signal: AbortSignal, steps: Steps<void>): Promise<void> {
     const { store } = this.#deps;
-    const around = (slice: () => void) => store.follow(() => (reads ? reads.snapshot(slice) : slice()));
+    const around = (slice: () => void) => store.writeRelaxed(() => (reads ? reads.snapshot(slice) : slice()));
     await runInSlices(steps, { signal, sliceMs: SLICE_MS, around });
     signal.throwIfAborted();
   }
@@ -254,7 +254,7 @@ export class WalletSync {
     reads: ChainReads,
     pending: Uint8Array[],
     recorded: Uint8Array[],
-    { within, places, progress }: { within: Heights; places: Places; progress?: ScanProgress | undefined },
+    { within, places, progress }: { within: Heights; places: BlockPositions; progress?: ScanProgress | undefined },
   ): Steps<void> {
     const { scripts } = this.#deps;
     for (let done = 0; done < pending.length; ) {
@@ -265,7 +265,7 @@ export class WalletSync {
         for (const { position } of page) places.add(position);
         yield;
       }
-      if (found) scripts.paid(script);
+      if (found) scripts.markPaid(script);
       for (const added of recorded.splice(0)) pending.push(added);
       done++;
       progress?.(done / pending.length);
@@ -274,9 +274,9 @@ export class WalletSync {
   }
 
   /** What spends the same as a loose transaction need not touch a script of ours. */
-  *#contradictions(reads: ChainReads, within: Heights, places: Places): Steps<void> {
+  *#contradictions(reads: ChainReads, within: Heights, places: BlockPositions): Steps<void> {
     const { txs } = this.#deps.store;
-    for (const { txid } of txs.loose()) {
+    for (const { txid } of txs.unconfirmed()) {
       // It may be gone since, or in another state.
       const loose = txs.byTxid(txid);
       if (!loose || loose.coinbase || loose.state === TxStateCode.ABANDONED) continue;
@@ -305,7 +305,7 @@ export class WalletSync {
 
   *#gained(): Steps<void> {
     const { store, scripts, ledger } = this.#deps;
-    for (let known = store.txs.next(0); known; known = store.txs.next(known.id)) {
+    for (let known = store.txs.nextTransaction(0); known; known = store.txs.nextTransaction(known.id)) {
       const parsed = parseTransaction(store.txs.raw(known.id));
       if (parsed.tx.outputs.some(({ scriptPubKey }) => scripts.owns(scriptPubKey))) ledger.addCoins(known.id, parsed);
       yield;
@@ -313,7 +313,7 @@ export class WalletSync {
   }
 
   /** Takes notice of what is at these places. */
-  *#applied(reads: ChainReads, places: Places, progress?: ScanProgress): Steps<void> {
+  *#applied(reads: ChainReads, places: BlockPositions, progress?: ScanProgress): Steps<void> {
     let done = 0;
     for (const position of places.inOrder()) {
       const record = reads.txs.byPosition(position);
@@ -340,8 +340,8 @@ export class WalletSync {
       if (this.#concerns(parsed)) this.#sync(parsed, { in: 'block', block: { height, hash, index, time } });
   }
 
-  #sync(parsed: ParsedTransaction, state: SeenState, options?: { old: boolean }): void {
-    if (this.#deps.ledger.sync(parsed, state, options) !== null) this.watch(parsed);
+  #sync(parsed: ParsedTransaction, state: TxLocation, options?: { old: boolean }): void {
+    if (this.#deps.ledger.syncTransaction(parsed, state, options) !== null) this.watchTransaction(parsed);
   }
 
   #concerns({ tx, txid }: { tx: ParsedTransaction['tx']; txid: Txid }): boolean {

@@ -12,7 +12,7 @@ import { KeypoolFiller } from './keypool-filler.ts';
 import { ExtendedPrivateKey, formatExtendedPublicKey } from './keys/extended-key.ts';
 import { Ledger } from './ledger/ledger.ts';
 import { completeUnfinished } from './ledger/whole-transaction.ts';
-import type { Voucher } from './node-voucher.ts';
+import type { NodeVoucher } from './node-voucher.ts';
 import { ADDRESS_TYPES, type AddressType, ownDescriptor } from './scripts/own-descriptors.ts';
 import { WalletScripts } from './scripts/wallet-scripts.ts';
 import { SpentCode, TxStateCode } from './store/wallet-schema.ts';
@@ -38,7 +38,7 @@ export interface WalletDeps {
   /** Indexes that are looked ahead of the last used one. */
   readonly keypool: number;
   /** Vouches for encrypted wallets while they are locked. */
-  readonly voucher: Voucher;
+  readonly voucher: NodeVoucher;
   /** Ends what goes on for longer. */
   readonly signal: AbortSignal;
 }
@@ -90,11 +90,11 @@ export class Wallet {
     this.vault = new KeyVault(store, this.signal, scryptCostOf(params.name));
     this.scripts = new WalletScripts(store, this.vault, params, keypool);
     store.onRollback = (descriptors, keyIds) => {
-      this.vault.reload(keyIds);
-      this.scripts.reload(descriptors);
+      this.vault.forgetRolledBack(keyIds);
+      this.scripts.reloadDescriptors(descriptors);
     };
     const onSpend = (script: Uint8Array) => {
-      if (this.has('avoid_reuse')) store.keys.setUsed(script);
+      if (this.hasFlag('avoid_reuse')) store.keys.setUsed(script);
     };
     this.ledger = new Ledger({ store, owner: this.scripts, clock, onSpend });
     const { scripts, ledger, signal } = this;
@@ -105,7 +105,7 @@ export class Wallet {
     this.sync = sync;
     this.scanner = scanner;
     const { vault } = this;
-    const watchOnly = () => this.has('disable_private_keys');
+    const watchOnly = () => this.hasFlag('disable_private_keys');
     this.integrity = new WalletIntegrity({ name, store, vault, scripts, voucher, watchOnly, log, signal });
   }
 
@@ -129,26 +129,26 @@ export class Wallet {
   }
 
   /** Gives the wallet keys of its own, unless it is to have none. */
-  equip(): void {
-    if (this.has('blank') || this.has('disable_private_keys')) return;
-    this.generate();
+  createDefaultDescriptors(): void {
+    if (this.hasFlag('blank') || this.hasFlag('disable_private_keys')) return;
+    this.generateDescriptors();
     this.filler.fillLater();
   }
 
   /** Opens a wallet at once. Throws OperatorError on a file that is none. */
   static open(path: string, name: string, deps: WalletDeps, onStep?: () => void): Wallet {
-    return runSteps(Wallet.opening(path, name, deps), onStep);
+    return runSteps(Wallet.openSteps(path, name, deps), onStep);
   }
 
   /** The same in steps; the wallet catches up with the chain in a while. Closes the file where they are given up. */
-  static *opening(path: string, name: string, deps: WalletDeps): Steps<Wallet> {
+  static *openSteps(path: string, name: string, deps: WalletDeps): Steps<Wallet> {
     const store = WalletStore.open(path, identityOf(deps.params));
     let opened = false;
     try {
       const wallet = new Wallet(name, store, deps);
-      yield* wallet.scripts.load();
-      yield* wallet.sync.load();
-      wallet.integrity.begin();
+      yield* wallet.scripts.loadSteps();
+      yield* wallet.sync.loadSteps();
+      wallet.integrity.startChecking();
       store.write(() => store.unlockAll({ persistent: false }));
       yield* wallet.ledger.forgetMempool();
       yield* completeUnfinished(wallet);
@@ -179,7 +179,7 @@ export class Wallet {
       this.#settled = true;
     }
     await checked;
-    await this.resubmit();
+    await this.resubmitTransactions();
     this.filler.fillLater();
   }
 
@@ -188,7 +188,7 @@ export class Wallet {
     return this.#settled && this.sync.live;
   }
 
-  has(flag: WalletFlag): boolean {
+  hasFlag(flag: WalletFlag): boolean {
     return this.store.meta('flags')?.includes(flag) ?? false;
   }
 
@@ -206,25 +206,25 @@ export class Wallet {
 
   /** It has private keys, or may have, and no passphrase. */
   get unencrypted(): boolean {
-    return !this.vault.encrypted && !this.has('disable_private_keys');
+    return !this.vault.encrypted && !this.hasFlag('disable_private_keys');
   }
 
   /** A new master key, and a source of each type of address from it. */
-  generate(): void {
+  generateDescriptors(): void {
     const { params, clock, keypool } = this.deps;
     const seed = randomSecretBytes(SEED_SIZE);
     const master = ExtendedPrivateKey.fromSeed(seed);
     seed.fill(0);
     const text = formatExtendedPublicKey(master.neuter(), params.bip32);
     this.store.write(() => {
-      this.vault.add([master.key]);
+      this.vault.addKeys([master.key]);
       master.key.wipe();
       const createdAt = unixSeconds(clock);
       for (const internal of [false, true])
         for (const type of ADDRESS_TYPES) {
           const descriptor = ownDescriptor(text, type, internal, params);
           const range = { rangeStart: 0, rangeEnd: keypool, nextIndex: 0 };
-          const owned = this.scripts.add({ descriptor, createdAt, ...range, internal });
+          const owned = this.scripts.addDescriptor({ descriptor, createdAt, ...range, internal });
           this.scripts.activate(owned, type, internal);
         }
     });
@@ -249,7 +249,7 @@ export class Wallet {
   }
 
   canGetAddresses(internal: boolean): boolean {
-    return this.scripts.all().some(({ record }) => record.active !== null && record.internal === internal);
+    return this.scripts.descriptors().some(({ record }) => record.active !== null && record.internal === internal);
   }
 
   /** Runs steps in slices; they end with the wallet, and where a signal is given with that. */
@@ -282,7 +282,8 @@ export class Wallet {
 
   #reserveActive(size?: number): void {
     this.store.write(() => {
-      for (const owned of this.scripts.all()) if (owned.record.active !== null) this.scripts.reserve(owned, size);
+      for (const owned of this.scripts.descriptors())
+        if (owned.record.active !== null) this.scripts.reserve(owned, size);
     });
   }
 
@@ -296,10 +297,10 @@ export class Wallet {
     });
   }
 
-  abandon(txid: Uint8Array): void {
+  abandonTransaction(txid: Uint8Array): void {
     if (this.store.txs.byTxid(txid) === null) walletFail('invalidAddressOrKey', 'Invalid or non-wallet transaction id');
     const abandoned: Uint8Array[] = [];
-    if (!this.store.write(() => this.ledger.abandon(txid, (each) => abandoned.push(each))))
+    if (!this.store.write(() => this.ledger.abandonTransaction(txid, (each) => abandoned.push(each))))
       walletFail('invalidAddressOrKey', 'Transaction not eligible for abandonment');
     this.deps.mempool.abandoned(this.name, abandoned);
   }
@@ -336,13 +337,13 @@ export class Wallet {
   async encrypt(passphrase: Uint8Array, caller = ''): Promise<void> {
     this.integrity.ensureSound();
     // Followed from then on, as the rows of before hold the open keys.
-    await this.vault.encrypt(passphrase, caller, () => this.integrity.follow());
+    await this.vault.encrypt(passphrase, caller, () => this.integrity.trackChanges());
     // Whoever reads the file as it was keeps its open keys there.
-    await this.copied();
-    this.store.rewrite();
+    await this.copiesDone();
+    this.store.vacuum();
     try {
       await this.vault.unlock(passphrase, caller);
-      if (!this.has('blank')) this.equip();
+      if (!this.hasFlag('blank')) this.createDefaultDescriptors();
       await this.integrity.vouch();
     } finally {
       this.lock();
@@ -350,9 +351,9 @@ export class Wallet {
   }
 
   /** Puts transactions of ours that wait for a block back into the mempool. */
-  async resubmit(): Promise<void> {
+  async resubmitTransactions(): Promise<void> {
     const { txs } = this.store;
-    for (const { id, txid, coinbase } of txs.loose()) {
+    for (const { id, txid, coinbase } of txs.unconfirmed()) {
       if (this.signal.aborted) return;
       // It may have been given up or removed while another was handed in.
       if (txs.byTxid(txid)?.state !== TxStateCode.INACTIVE || coinbase || txs.mempoolConflicts(id).length > 0) continue;
@@ -373,7 +374,7 @@ export class Wallet {
   }
 
   /** Resolves when no copy is being written. */
-  async copied(): Promise<void> {
+  async copiesDone(): Promise<void> {
     while (this.#copies.size > 0) await Promise.allSettled(this.#copies);
   }
 

@@ -11,13 +11,13 @@ import { walletFail } from './wallet-error.ts';
 export async function writeWatchOnlyCopy(wallet: Wallet, path: string): Promise<void> {
   const { scripts, signal, deps } = wallet;
   wallet.integrity.ensureSound();
-  if (scripts.all().length === 0) walletFail('wallet', 'Error: Wallet has no descriptors to export');
+  if (scripts.descriptors().length === 0) walletFail('wallet', 'Error: Wallet has no descriptors to export');
   // What has hardened steps in its range the copy cannot derive.
   await wallet.filler.fill(signal);
   WalletStore.create(path, identityOf(deps.params)).close();
   await wallet.copyTo(path, { withKeys: false });
   // Without its name, which stands for a wallet that may be encrypted.
-  const copy = await wallet.inSlices(Wallet.opening(path, '', deps));
+  const copy = await wallet.inSlices(Wallet.openSteps(path, '', deps));
   try {
     copy.setFlag('disable_private_keys', true);
     copy.store.write(() => showNormalized(copy));
@@ -35,8 +35,8 @@ function showNormalized({ store: { keys }, deps }: Wallet): void {
     if (!parsed.ok) throw new Error(`a descriptor of the wallet cannot be read: ${parsed.error}`);
     const descriptor = parsed.descriptors[0]!;
     const key = descriptor.id();
-    if (kept.has(key.toHex())) keys.remove(id);
+    if (kept.has(key.toHex())) keys.removeDescriptor(id);
     else kept.set(key.toHex(), { id, key, text: descriptor.toString() });
   }
-  for (const { id, key, text } of kept.values()) keys.rename(id, key, text);
+  for (const { id, key, text } of kept.values()) keys.renameDescriptor(id, key, text);
 }

@@ -39,7 +39,7 @@ function benchSend(coins: number): string {
     const entry = chain.make(chain.tip, body);
     chain.tip = entry;
     const bodies = [chain.bodies.get(entry)!];
-    wallet.sync.moved({ disconnected: [], connected: [entry], bodies, tip: entry });
+    wallet.sync.onChainMoved({ disconnected: [], connected: [entry], bodies, tip: entry });
   }
   const recipient = { scriptPubKey: fixture.script(), value: 5_000_000n, subtractFee: false };
   const fee = { feerate: 1000n, overrideLimits: false, target: null, mode: 'unset' as const };
@@ -134,7 +134,7 @@ export async function benchWallet(count = 100_000): Promise<void> {
     const entry = chain.make(chain.tip, txs);
     chain.tip = entry;
     const bodies = [chain.bodies.get(entry)!];
-    wallet.sync.moved({ disconnected: [], connected: [entry], bodies, tip: entry });
+    wallet.sync.onChainMoved({ disconnected: [], connected: [entry], bodies, tip: entry });
   }
   const seconds = (performance.now() - startedAt) / 1000;
   const reads = WalletReads.open(fixture.path);
@@ -150,7 +150,7 @@ export async function benchWallet(count = 100_000): Promise<void> {
   const balance = (minDepth: number) => (on: WalletView) =>
     balancesOf(on, { minDepth, avoidReuse: false, includeNonMempool: true });
   const list = (skip: number) => (on: WalletView) => new WalletTxViews(on, regtest).latest(null, 10, skip);
-  const first = reads.all()[0]!.txid;
+  const first = reads.allTransactions()[0]!.txid;
   const coins = {
     minDepth: 1,
     maxDepth: 9_999_999,

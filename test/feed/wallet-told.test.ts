@@ -156,15 +156,15 @@ class Scene implements AsyncDisposable {
 
   follow({ raw, height, hash }: TestBlock): void {
     const { store, ledger } = this.wallet;
-    store.follow(() => {
+    store.writeRelaxed(() => {
       for (const [index, tx] of parseBlock(raw).txs.entries())
-        ledger.sync(tx, { in: 'block', block: { height, hash, index, time: 1 } });
+        ledger.syncTransaction(tx, { in: 'block', block: { height, hash, index, time: 1 } });
       store.setCursor({ height, hash });
     });
   }
 
   unconfirmed(tx: ParsedTransaction): void {
-    this.wallet.store.follow(() => this.wallet.ledger.sync(tx, { in: 'mempool' }));
+    this.wallet.store.writeRelaxed(() => this.wallet.ledger.syncTransaction(tx, { in: 'mempool' }));
   }
 
   /** Null where the wallet is behind. */
@@ -223,7 +223,7 @@ describe('what a block is to a wallet', () => {
 
     // The other branch is longer, and has it too.
     for (const next of [other.mine(1), other.mine(1, { txs: [paid] })]) await it.take(next, { follow: false });
-    it.wallet.store.follow(() => it.wallet.ledger.disconnectAbove(101));
+    it.wallet.store.writeRelaxed(() => it.wallet.ledger.disconnectAbove(101));
     for (const next of other.blocks.slice(102)) it.follow(next);
     expect(it.ofBlock(block, true)).toEqual([mined!, received!]);
     const reverted = it.ofBlock(block, false)!;
@@ -234,7 +234,7 @@ describe('what a block is to a wallet', () => {
     ]);
     expect(brief(it.ofBlock(other.tip, true))).toEqual([['confirmed', idOf(paid), 1]]);
     // A block that is on no branch any more is not waited for.
-    it.wallet.store.follow(() => it.wallet.store.setCursor({ height: 101, hash: chain.at(101).hash }));
+    it.wallet.store.writeRelaxed(() => it.wallet.store.setCursor({ height: 101, hash: chain.at(101).hash }));
     expect(it.ofBlock(block, true)).toHaveLength(2);
     expect(it.ofBlock(other.tip, true)).toBeNull();
   });

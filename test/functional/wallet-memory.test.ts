@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { HDKey } from '@scure/bip32';
 import { encodeWif } from '../../src/script/wif.ts';
 import type { SealedMasterKey } from '../../src/wallet/store/wallet-meta.ts';
-import { open, openMasterKey } from '../../src/wallet/vault/sealing.ts';
+import { openMasterKey, openSecret } from '../../src/wallet/vault/sealing.ts';
 import { scanMemory } from '../lib/memory-scan.ts';
 import { cleanUpAfterTests, type NodeProcess, startNode, tempDir } from '../lib/node-process.ts';
 
@@ -61,7 +61,7 @@ async function secretsOf(passphrase: string, earlier: readonly string[] = []): P
     const chainCodes = chainCodesOf(db);
     const keys = db.query<{ id: Uint8Array; data: Uint8Array }, []>('SELECT id, data FROM keys').all();
     for (const { id, data } of keys) {
-      const secret = open(vaultKey, id, data)!;
+      const secret = openSecret(vaultKey, id, data)!;
       const master = new HDKey({
         privateKey: secret,
         chainCode: chainCodes.get(hex(id))!,

@@ -25,8 +25,8 @@ function withLooseCoin(standing: MempoolStanding): WalletFixture {
     });
   const first = pay(new Uint8Array(32).fill(1), 100_000_000n);
   const block = { height: 1, hash: new Uint8Array(32).fill(2), index: 1, time: 0 };
-  wallet.store.write(() => wallet.ledger.sync(first, { in: 'block', block }));
-  wallet.store.write(() => wallet.ledger.sync(pay(first.txid, 99_000_000n), { in: 'mempool' }));
+  wallet.store.write(() => wallet.ledger.syncTransaction(first, { in: 'block', block }));
+  wallet.store.write(() => wallet.ledger.syncTransaction(pay(first.txid, 99_000_000n), { in: 'mempool' }));
   Object.assign(it.deps.mempool, { standing: () => standing });
   return it;
 }

@@ -47,9 +47,9 @@ describe('HD keys of a wallet', () => {
     expect(added).toMatchObject({ xpub, xprv, hasPrivate: true, descriptors: [{ active: false }] });
     expect(added!.descriptors[0]!.text).toStartWith(`unused(${xpub})#`);
     expect(runSteps(hdKeys(wallet, true, false))).toEqual([]);
-    expect(wallet.has('blank')).toBe(true);
+    expect(wallet.hasFlag('blank')).toBe(true);
     createDescriptor(wallet, 'bech32', false, xpub);
-    expect(wallet.has('blank')).toBe(false);
+    expect(wallet.hasFlag('blank')).toBe(false);
     expect(runSteps(hdKeys(wallet, true, false))).toMatchObject([{ xpub, descriptors: [{ active: true }] }]);
     expect(runSteps(hdKeys(wallet, false, false))[0]!.descriptors).toHaveLength(2);
     await it.reopen();

@@ -26,7 +26,7 @@ class Fixture extends WalletFixture {
   }
 
   get filled(): number {
-    return this.wallet.scripts.all().reduce((sum, { record }) => sum + record.filled, 0);
+    return this.wallet.scripts.descriptors().reduce((sum, { record }) => sum + record.filled, 0);
   }
 }
 
@@ -52,7 +52,7 @@ describe('keypoolrefill', () => {
     // A step derives 16 addresses, and a turn has 8 steps; the first also has those of the call itself.
     expect(most).toBeLessThanOrEqual(2 * 8 * 16);
     expect(it.filled).toBe(8 * 1000);
-    expect(it.wallet.scripts.all().every(({ record }) => record.rangeEnd === 1000)).toBe(true);
+    expect(it.wallet.scripts.descriptors().every(({ record }) => record.rangeEnd === 1000)).toBe(true);
   });
 
   test('ends when the client leaves, and addresses are given out meanwhile and later', async () => {
@@ -83,12 +83,12 @@ describe('keypoolrefill', () => {
 
   test('refuses more than 100,000', async () => {
     using it = new Fixture();
-    const before = it.wallet.scripts.all().map(({ record }) => record);
+    const before = it.wallet.scripts.descriptors().map(({ record }) => record);
     expect(await it.wallet.refillKeypool(100_001, never).catch((error) => error)).toMatchObject({
       kind: 'invalidParameter',
       message: 'Invalid parameter, newsize must not exceed 100000.',
     });
-    expect(it.wallet.scripts.all().map(({ record }) => record)).toEqual(before);
+    expect(it.wallet.scripts.descriptors().map(({ record }) => record)).toEqual(before);
   });
 });
 
@@ -106,10 +106,10 @@ describe('importdescriptors', () => {
     }));
     stepsTakeAMillisecond();
     const work = importDescriptors(it.wallet, requests);
-    const most = await mostBetweenTurns(work, () => it.wallet.scripts.all().length);
+    const most = await mostBetweenTurns(work, () => it.wallet.scripts.descriptors().length);
     expect(most).toBeLessThanOrEqual(2 * 8);
     expect((await work).every(({ error }) => error === null)).toBe(true);
-    expect(it.wallet.scripts.all()).toHaveLength(60);
+    expect(it.wallet.scripts.descriptors()).toHaveLength(60);
   });
 
   test.each([
@@ -138,7 +138,7 @@ describe('importdescriptors', () => {
     using it = new Fixture({ blank: true, disablePrivateKeys: true });
     const outcomes = await importDescriptors(it.wallet, [{ timestamp: 'now', desc: addChecksum(desc) }]);
     expect(outcomes).toEqual([{ warnings: [], error: { kind: 'invalidAddressOrKey', message } }]);
-    expect(it.wallet.scripts.all()).toEqual([]);
+    expect(it.wallet.scripts.descriptors()).toEqual([]);
   });
 
   test('accepts as many participants of musig() as it says', async () => {

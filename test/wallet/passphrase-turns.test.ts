@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'bun:test';
-import { FairPlaces } from '../../src/wallet/vault/fair-places.ts';
+import { FairSlots } from '../../src/wallet/vault/fair-slots.ts';
 import { checkScryptCost, passphraseKey, scryptCostOf } from '../../src/wallet/vault/passphrase-key.ts';
 import { PassphraseLanes } from '../../src/wallet/vault/passphrase-lanes.ts';
 import { WalletError } from '../../src/wallet/wallet-error.ts';
 
 describe('places for costly work', () => {
   test('are given in turn by caller, and hold so many at once', async () => {
-    const places = new FairPlaces(2, 3);
+    const places = new FairSlots(2, 3);
     const order: string[] = [];
     let running = 0;
     const gate = Promise.withResolvers<void>();
@@ -27,7 +27,7 @@ describe('places for costly work', () => {
   });
 
   test('are given on when work fails', async () => {
-    const places = new FairPlaces(1, 3);
+    const places = new FairSlots(1, 3);
     const failing = places.run('a', () => Promise.reject(new Error('no')));
     const next = places.run('b', () => Promise.resolve(1));
     await expect(failing).rejects.toThrow('no');

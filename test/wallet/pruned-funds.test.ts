@@ -18,7 +18,7 @@ function pay(prevout: Outpoint, script: Uint8Array, value: bigint): ParsedTransa
 function connect({ chain, wallet }: WalletFixture, txs: readonly ParsedTransaction[]): ChainEntry {
   const entry = chain.make(chain.tip, txs);
   chain.tip = entry;
-  wallet.sync.moved({ disconnected: [], connected: [entry], bodies: [chain.bodies.get(entry)!], tip: entry });
+  wallet.sync.onChainMoved({ disconnected: [], connected: [entry], bodies: [chain.bodies.get(entry)!], tip: entry });
   return entry;
 }
 
@@ -41,7 +41,7 @@ describe('transactions that a wallet forgets', () => {
     const third = pay({ txid: second.txid, vout: 0 }, it.script(), 800n);
     const blocks = [first, second, third].map((tx) => connect(it, [tx]));
     const { txs } = it.wallet.store;
-    const all = () => it.wallet.store.reads.all().map(({ txid, debit }) => [txid.toHex(), debit]);
+    const all = () => it.wallet.store.reads.allTransactions().map(({ txid, debit }) => [txid.toHex(), debit]);
     const before = all();
     expect(trusted(it)).toBe(800);
 
@@ -69,14 +69,19 @@ describe('transactions that a wallet forgets', () => {
     const genesis = it.chain.tip;
     const block = it.chain.make(genesis, []);
     it.chain.tip = block;
-    it.wallet.sync.moved({ disconnected: [], connected: [block], bodies: [it.chain.bodies.get(block)!], tip: block });
+    it.wallet.sync.onChainMoved({
+      disconnected: [],
+      connected: [block],
+      bodies: [it.chain.bodies.get(block)!],
+      tip: block,
+    });
     await expect(importPrunedFunds(it.wallet, tx.raw, it.chain.make(genesis, []).hash, 0)).rejects.toThrow(
       'Block not found in chain',
     );
     await importPrunedFunds(it.wallet, tx.raw, block.hash, 0);
     expect(trusted(it)).toBe(1000);
     it.chain.tip = genesis;
-    it.wallet.sync.moved({ disconnected: [block], connected: [], bodies: [], tip: genesis });
+    it.wallet.sync.onChainMoved({ disconnected: [block], connected: [], bodies: [], tip: genesis });
     expect(trusted(it)).toBe(0);
     const rival = pay(OUTSIDE, Uint8Array.of(0x51), 1000n);
     connect(it, [rival]);
@@ -106,7 +111,7 @@ describe('transactions that a wallet forgets', () => {
     expect(trusted(it)).toBe(10 * OUTPUTS);
     expect(it.wallet.store.meta('unfinished')).toBeNull();
     const seen = { height: 1, hash: block.hash, index: 1, time: 0 };
-    it.wallet.store.write(() => it.wallet.ledger.sync(spender, { in: 'block', block: seen }));
+    it.wallet.store.write(() => it.wallet.ledger.syncTransaction(spender, { in: 'block', block: seen }));
     expect(it.wallet.store.txs.byTxid(spender.txid)!.debit).toBe(10);
     await cutOff(() => removePrunedFunds(it.wallet, tx.txid));
     expect(it.wallet.store.reads.receivedCount()).toBe(0);

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { newMusigNonce } from '../../src/crypto/musig-nonce.ts';
 import { HashFilter } from '../../src/wallet/ledger/hash-filter.ts';
-import { newMasterKey, open, openMasterKey, seal, sealMasterKey } from '../../src/wallet/vault/sealing.ts';
+import { newMasterKey, openMasterKey, openSecret, sealMasterKey, sealSecret } from '../../src/wallet/vault/sealing.ts';
 import { WalletError } from '../../src/wallet/wallet-error.ts';
 import { WalletFixture } from './wallet-fixture.ts';
 
@@ -18,26 +18,26 @@ describe('sealing', () => {
         fc.uint8Array({ maxLength: 40 }),
         fc.nat(),
         (plain, context, at) => {
-          const sealed = seal(key, context, plain);
+          const sealed = sealSecret(key, context, plain);
           expect(sealed).toHaveLength(plain.length + 28);
-          expect(open(key, context, sealed)).toEqual(plain);
+          expect(openSecret(key, context, sealed)).toEqual(plain);
           const damaged = sealed.slice();
           damaged[at % sealed.length]! ^= 1;
           const nonceBit = at % sealed.length === 10 || at % sealed.length === 11;
           // Three bits short of two bytes of the nonce are not used.
-          if (!nonceBit) expect(open(key, context, damaged)).toBeNull();
-          expect(open(newMasterKey(), context, sealed)).toBeNull();
-          expect(open(key, bytes(`${context.join()}x`), sealed)).toBeNull();
+          if (!nonceBit) expect(openSecret(key, context, damaged)).toBeNull();
+          expect(openSecret(newMasterKey(), context, sealed)).toBeNull();
+          expect(openSecret(key, bytes(`${context.join()}x`), sealed)).toBeNull();
         },
       ),
       { numRuns: 100 },
     );
-    expect(open(key, bytes(''), new Uint8Array(5))).toBeNull();
+    expect(openSecret(key, bytes(''), new Uint8Array(5))).toBeNull();
   });
 
   test('the same text is sealed in another way each time', () => {
     const key = newMasterKey();
-    const all = Array.from({ length: 50 }, () => seal(key, bytes(''), bytes('secret')).toHex());
+    const all = Array.from({ length: 50 }, () => sealSecret(key, bytes(''), bytes('secret')).toHex());
     expect(new Set(all).size).toBe(50);
   });
 

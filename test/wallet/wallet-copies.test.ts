@@ -50,9 +50,9 @@ describe('a copy of a wallet', () => {
     await copying;
     expect(turns).toBeGreaterThan(1);
     expect(statSync(join(it.backups, 'copy')).mode & 0o777).toBe(0o600);
-    await manager.restore('again', 'copy', null);
+    await manager.restoreWallet('again', 'copy', null);
     expect(scriptsOf(it, 'again')).toEqual(scriptsOf(it, 'default'));
-    expect(manager.wallet('again').store.reads.labelled('last words')).toHaveLength(1);
+    expect(manager.wallet('again').store.reads.entriesWithLabel('last words')).toHaveLength(1);
     expect(readdirSync(it.backups)).toEqual(['copy']);
   });
 
@@ -74,7 +74,7 @@ describe('a copy of a wallet', () => {
     for (const name of [...others, 'taken'])
       expect(readFileSync(join(it.backups, name), 'utf8')).toBe(`the file ${name}`);
     await backups.write('default', 'taken', { replace: true });
-    await it.manager.restore('again', 'taken', null);
+    await it.manager.restoreWallet('again', 'taken', null);
     expect(scriptsOf(it, 'again')).toEqual(scriptsOf(it, 'default'));
     expect(readdirSync(it.backups).sort()).toEqual([...others, 'ok', 'taken', 'watch'].sort());
   });
@@ -86,11 +86,14 @@ describe('a copy of a wallet', () => {
     const both = [true, true].map((replace) => manager.backups.write('default', 'copy', { replace }));
     const other = manager.backups.exportWatchOnly('default', 'watched');
     await Promise.all([...both, other]);
-    await Promise.all([manager.backups.write('default', 'copy', { replace: true }), manager.unload('default', null)]);
+    await Promise.all([
+      manager.backups.write('default', 'copy', { replace: true }),
+      manager.unloadWallet('default', null),
+    ]);
     expect(readdirSync(it.backups).sort()).toEqual(['copy', 'watched']);
-    await manager.restore('again', 'copy', null);
+    await manager.restoreWallet('again', 'copy', null);
     for (const script of before) expect(scriptsOf(it, 'again')).toContain(script);
-    await manager.restore('watching', 'watched', null);
+    await manager.restoreWallet('watching', 'watched', null);
     expect(manager.wallet('watching').store.keys.keys()).toEqual([]);
   });
 
@@ -99,7 +102,7 @@ describe('a copy of a wallet', () => {
     let done = false;
     const copying = it.wallet.copyTo(join(it.wallet.store.path, '..', 'x'), { withKeys: true });
     const ended = copying.then(() => (done = true));
-    await it.wallet.copied();
+    await it.wallet.copiesDone();
     expect(done).toBe(true);
     await ended;
   });
@@ -110,7 +113,7 @@ describe('a copy of a wallet', () => {
     const order: string[] = [];
     wallet.vault.encrypt = async () => void order.push('sealed');
     wallet.vault.unlock = async () => true;
-    wallet.store.rewrite = () => void order.push('wiped');
+    wallet.store.vacuum = () => void order.push('wiped');
     const copying = wallet.copyTo(join(it.dir, 'x'), { withKeys: true }).then(() => order.push('copied'));
     await wallet.encrypt(Buffer.from('a passphrase'));
     await copying;
@@ -125,7 +128,7 @@ describe('a copy of a wallet', () => {
     expect(await it.wallet.copyTo(join(it.backups, 'copy'), { withKeys: true }).catch(String)).toContain(
       'unable to open',
     );
-    await it.wallet.copied();
+    await it.wallet.copiesDone();
     it.wallet.newAddress('bech32', 'goes on');
   });
 });

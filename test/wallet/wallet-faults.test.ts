@@ -22,36 +22,36 @@ describe('a write that the disk does not take', () => {
   test('leaves no address behind that the wallet would not notice payments to', () => {
     using it = new WalletFixture({}, 40);
     const { scripts, store } = it.wallet;
-    const before = scripts.active('bech32', false)!.record;
+    const before = scripts.activeDescriptor('bech32', false)!.record;
     expect(() =>
       store.write(() => {
         while (scripts.fillSome());
         throw FULL;
       }),
     ).toThrow(FULL);
-    expect(scripts.active('bech32', false)!.record).toEqual(before);
+    expect(scripts.activeDescriptor('bech32', false)!.record).toEqual(before);
     for (let i = 0; i < 5; i++) expect(store.keys.scripts(it.script())).toHaveLength(1);
-    expect(scripts.active('bech32', false)!.record).toMatchObject({ nextIndex: 5 });
+    expect(scripts.activeDescriptor('bech32', false)!.record).toMatchObject({ nextIndex: 5 });
     it.reopen();
-    expect(it.wallet.scripts.active('bech32', false)!.record).toMatchObject({ nextIndex: 5 });
+    expect(it.wallet.scripts.activeDescriptor('bech32', false)!.record).toMatchObject({ nextIndex: 5 });
   });
 
   test('leaves no descriptor and no key behind', () => {
     using it = new WalletFixture();
     const { scripts, store, vault } = it.wallet;
-    const descriptors = scripts.all().map(({ id }) => id);
+    const descriptors = scripts.descriptors().map(({ id }) => id);
     const open = () => ids.filter((id) => vault.provider().privateKey(id) !== null).length;
     let ids = store.keys.keys().map(({ id }) => id);
     const before = open();
     expect(() =>
       store.write(() => {
-        it.wallet.generate();
+        it.wallet.generateDescriptors();
         ids = store.keys.keys().map(({ id }) => id);
         expect(open()).toBe(before + 1);
         throw FULL;
       }),
     ).toThrow(FULL);
-    expect(scripts.all().map(({ id }) => id)).toEqual(descriptors);
+    expect(scripts.descriptors().map(({ id }) => id)).toEqual(descriptors);
     expect(open()).toBe(before);
   });
 
@@ -85,14 +85,14 @@ test('what is given up while others are handed in again is not handed in', async
   const [first, second] = [payment(1), payment(2)];
   const { store, ledger } = it.wallet;
   store.write(() => {
-    for (const tx of [first, second]) ledger.add(tx, { in: 'nothing' });
+    for (const tx of [first, second]) ledger.addTransaction(tx, { in: 'nothing' });
   });
   it.deps.mempool.broadcast = async (raw) => {
     handedIn.push(raw);
-    if (handedIn.length === 1) it.wallet.abandon(second.txid);
+    if (handedIn.length === 1) it.wallet.abandonTransaction(second.txid);
     return { status: 'accepted' } as BroadcastResult;
   };
-  await it.wallet.resubmit();
+  await it.wallet.resubmitTransactions();
   expect(handedIn).toEqual([first.raw]);
 });
 
@@ -101,7 +101,7 @@ test('an import that was cut off is gone on with at the next start', async () =>
   for (let i = 0; i < 30; i++) {
     it.chain.tip = it.chain.make(it.chain.tip, []);
     const bodies = [it.chain.bodies.get(it.chain.tip)!];
-    it.wallet.sync.moved({ disconnected: [], connected: [it.chain.tip], bodies, tip: it.chain.tip });
+    it.wallet.sync.onChainMoved({ disconnected: [], connected: [it.chain.tip], bodies, tip: it.chain.tip });
   }
   const killed = new Error('the node was killed');
   it.wallet.sync.rescan = () => Promise.reject(killed);

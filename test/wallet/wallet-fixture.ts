@@ -116,7 +116,7 @@ export class WalletFixture implements Disposable {
     };
     const made = { disablePrivateKeys: false, blank: false, avoidReuse: false, ...options };
     this.wallet = Wallet.create(this.path, 'w', made, this.deps);
-    this.wallet.equip();
+    this.wallet.createDefaultDescriptors();
   }
 
   /** A script of the wallet. */

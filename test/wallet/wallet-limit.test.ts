@@ -20,16 +20,16 @@ test('no more wallets are made or restored than there may be, loaded or not, als
   manager.open();
   const options = { disablePrivateKeys: true, blank: true, avoidReuse: false, passphrase: new Uint8Array(0) };
   const make = (name: string) =>
-    manager.create(name, options, null).then(
+    manager.createWallet(name, options, null).then(
       () => 'made',
       ({ kind, message }) => `${kind}: ${message}`,
     );
   expect(await make('a')).toBe('made');
   await manager.backups.write('a', 'copy');
-  await manager.unload('a', null);
+  await manager.unloadWallet('a', null);
   const refused = 'wallet: Error: there are 2 wallets already; wallet.max allows 2.';
   expect((await Promise.all(['b', 'c', 'd'].map(make))).toSorted()).toEqual(['made', refused, refused]);
-  expect(await manager.restore('e', 'copy', null).catch(({ message }) => message)).toBe(
+  expect(await manager.restoreWallet('e', 'copy', null).catch(({ message }) => message)).toBe(
     'Error: there are 2 wallets already; wallet.max allows 2.',
   );
   expect(manager.files.names()).toHaveLength(2);
@@ -55,12 +55,12 @@ test('no wallet is made under the name of one whose file is missing, until its l
   mkdirSync(join(it.dir, 'wallets'));
   manager.open();
   const options = { disablePrivateKeys: true, blank: true, avoidReuse: false, passphrase: new Uint8Array(0) };
-  expect(manager.create('hot', options, true)).rejects.toThrow(
+  expect(manager.createWallet('hot', options, true)).rejects.toThrow(
     'Error: this node has a wallet "hot" whose file is missing: restore it with restorewallet, or stop the node and accept the loss with: obverse forget-wallet hot',
   );
   expect(manager.files.names()).toEqual([]);
   // It was unloaded before its file was moved away.
-  await manager.create('cold', options, null);
+  await manager.createWallet('cold', options, null);
   known.forget('hot');
   expect(manager.files.names()).toEqual(['cold']);
   manager.close();

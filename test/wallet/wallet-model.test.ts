@@ -90,7 +90,7 @@ class World implements Disposable {
     );
     const against = new Set<string>();
     const spent: string[] = [];
-    for (const { id, txid, state } of store.reads.all()) {
+    for (const { id, txid, state } of store.reads.allTransactions()) {
       const { tx } = parseTransaction(store.txs.raw(id));
       const rival = tx.inputs.some(({ prevout }) => {
         const other = waiting.get(nameOf(prevout.txid, prevout.vout));
@@ -105,8 +105,8 @@ class World implements Disposable {
   /** The user gives up something that nobody has. */
   #abandon(): void {
     const { wallet } = this.fixture;
-    const loose = wallet.store.txs.loose().filter(({ state, coinbase }) => state === INACTIVE && !coinbase);
-    if (loose.length > 0) wallet.abandon(this.#random.pick(loose).txid);
+    const loose = wallet.store.txs.unconfirmed().filter(({ state, coinbase }) => state === INACTIVE && !coinbase);
+    if (loose.length > 0) wallet.abandonTransaction(this.#random.pick(loose).txid);
   }
 
   /** A payment of ours that the mempool does not take. */
@@ -115,8 +115,8 @@ class World implements Disposable {
     if (usable.length === 0) return;
     const tx = this.#pay([this.#random.pick(usable)]);
     const { wallet } = this.fixture;
-    wallet.store.write(() => wallet.ledger.add(tx, { in: 'nothing' }));
-    wallet.sync.watch(tx);
+    wallet.store.write(() => wallet.ledger.addTransaction(tx, { in: 'nothing' }));
+    wallet.sync.watchTransaction(tx);
   }
 
   /** Confirmed where a block has it, contradicted where a block has what spends the same, or what it stands on is. */
@@ -132,7 +132,7 @@ class World implements Disposable {
       }
     const waiting = new Set(this.#mempool.map(({ txid }) => txid.toHex()));
     const contradictedAt = new Map<string, number | null>();
-    for (const { id, txid, state, height, coinbase } of store.reads.all()) {
+    for (const { id, txid, state, height, coinbase } of store.reads.allTransactions()) {
       const name = txid.toHex();
       const { tx } = parseTransaction(store.txs.raw(id));
       let at: number | null = null;
@@ -397,7 +397,7 @@ class World implements Disposable {
       if (!lost && !confirmed.has(tx.txid.toHex()) && this.#fits(tx)) this.#mempool.push(tx);
     }
     const bodies = connected.map((entry) => chain.bodies.get(entry)!);
-    wallet.sync.moved({ disconnected, connected, bodies, tip: chain.tip });
+    wallet.sync.onChainMoved({ disconnected, connected, bodies, tip: chain.tip });
     const now = new Set(this.#mempool);
     for (const tx of before) if (!now.has(tx)) wallet.sync.mempoolRemoved(tx.txid);
     for (const tx of this.#mempool) if (!old.has(tx)) wallet.sync.mempoolAdded(tx);

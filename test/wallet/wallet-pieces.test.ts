@@ -64,17 +64,17 @@ describe('a wallet that is loaded', () => {
     const own = it.script();
     const paid = Array.from({ length: 30 }, (_, i) => pay([outside(i)], [own]));
     for (const tx of paid) it.wallet.sync.mempoolAdded(tx);
-    const before = it.wallet.scripts.all().map(({ record }) => record);
+    const before = it.wallet.scripts.descriptors().map(({ record }) => record);
     it.wallet.close();
 
-    const given = Wallet.opening(it.path, 'w', it.deps);
+    const given = Wallet.openSteps(it.path, 'w', it.deps);
     for (let i = 0; i < 5; i++) expect(given.next().done).toBe(false);
     given.return(undefined as never);
     // A transaction of the mempool each, 8 descriptors, and pages of 1,000 of some 1,000 scripts.
-    const { steps, result } = countSteps(Wallet.opening(it.path, 'w', it.deps));
+    const { steps, result } = countSteps(Wallet.openSteps(it.path, 'w', it.deps));
     it.wallet = result;
     expect(steps).toBeGreaterThanOrEqual(before.length + 2 + 30);
-    expect(it.wallet.scripts.all().map(({ record }) => record)).toEqual(before);
+    expect(it.wallet.scripts.descriptors().map(({ record }) => record)).toEqual(before);
     expect(paid.map(({ txid }) => it.wallet.store.txs.byTxid(txid)!.state)).toEqual(paid.map(() => 0));
     // Whatever was left out in steps that were given up, it notices what touches its transactions.
     it.wallet.sync.mempoolAdded(pay([{ txid: paid[29]!.txid, vout: 0 }], [Uint8Array.of(0x51)]));
@@ -149,7 +149,7 @@ describe('private keys', () => {
       let added: ReturnType<typeof store.keys.keys> = [];
       const failing = () =>
         store.write(() => {
-          it.wallet.generate();
+          it.wallet.generateDescriptors();
           added = store.keys.keys();
           throw new Error('database or disk is full');
         });
@@ -161,7 +161,7 @@ describe('private keys', () => {
       expect(gone).toHaveLength(1);
       expect(vault.provider().privateKey(gone[0]!.id)).toBeNull();
       expect(vault.provider().privateKey(kept!.id)).not.toBeNull();
-      expect(scripts.all()).toHaveLength(28);
+      expect(scripts.descriptors()).toHaveLength(28);
     } finally {
       load.mockRestore();
     }
@@ -181,7 +181,7 @@ test('a script that a transaction pays thousands of times is looked up a few tim
   expect(lookups.mock.calls.length).toBeLessThan(10);
   lookups.mockRestore();
   expect(store.txs.coinsOf(store.txs.byTxid(paid.txid)!.id)).toHaveLength(3000);
-  expect(scripts.records(own)).toHaveLength(1);
+  expect(scripts.scriptRecords(own)).toHaveLength(1);
 });
 
 test('a replacement is compared once with what it replaces, whatever inputs they share', () => {
@@ -189,9 +189,9 @@ test('a replacement is compared once with what it replaces, whatever inputs they
   const inputs = Array.from({ length: 100 }, (_, i) => outside(i));
   const own = it.script();
   const { store, ledger } = it.wallet;
-  store.write(() => ledger.add(pay(inputs, [own]), { in: 'nothing' }));
+  store.write(() => ledger.addTransaction(pay(inputs, [own]), { in: 'nothing' }));
   const reads = spyOn(store.txs, 'raw');
-  store.write(() => ledger.add(pay(inputs, [own, own]), { in: 'nothing' }));
+  store.write(() => ledger.addTransaction(pay(inputs, [own, own]), { in: 'nothing' }));
   expect(reads.mock.calls.length).toBe(1);
   reads.mockRestore();
 });

@@ -41,7 +41,7 @@ class Fixture extends WalletFixture {
     const entry = this.chain.make(this.chain.tip, txs);
     this.chain.tip = entry;
     const bodies = [this.chain.bodies.get(entry)!];
-    this.wallet.sync.moved({ disconnected: [], connected: [entry], bodies, tip: entry });
+    this.wallet.sync.onChainMoved({ disconnected: [], connected: [entry], bodies, tip: entry });
   }
 
   /** Copies the file as a kill at this moment would leave it. */
@@ -120,13 +120,13 @@ describe('the MACs of an encrypted wallet', () => {
       expect(outcomes.map(({ error }) => error)).toEqual([null, null, null]);
     });
     await after('a source is added', (on) => {
-      const [descriptor] = on.scripts.all().filter(({ descriptor }) => !descriptor.hasScripts);
+      const [descriptor] = on.scripts.descriptors().filter(({ descriptor }) => !descriptor.hasScripts);
       const [xpub] = /tpub\w+/.exec(descriptor!.record.text)!;
       createDescriptor(on, 'bech32', true, xpub);
     });
     await after('the keypool', (on) => on.refillKeypool(40, never));
     await after('a request', (on) =>
-      on.store.write(() => on.store.requests.add('id', '00'.repeat(32), new Uint8Array(32), 7)),
+      on.store.write(() => on.store.requests.addRequest('id', '00'.repeat(32), new Uint8Array(32), 7)),
     );
     await after('a write that fails half-way', (on) => {
       expect(() =>
@@ -148,9 +148,9 @@ describe('the MACs of an encrypted wallet', () => {
     using it = new Fixture();
     await it.wallet.encrypt(PASSPHRASE);
     const { store, scripts } = it.wallet;
-    const source = scripts.active('bech32', false)!;
+    const source = scripts.activeDescriptor('bech32', false)!;
     expect(() => store.write(() => scripts.deactivate(source))).toThrow('of a locked wallet cannot be changed');
-    expect(scripts.active('bech32', false)).not.toBeNull();
+    expect(scripts.activeDescriptor('bech32', false)).not.toBeNull();
   }, 60_000);
 });
 

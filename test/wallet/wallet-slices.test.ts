@@ -51,7 +51,7 @@ class Behind implements Disposable {
     this.stillWaiting = pay(outside(count), [it.script()], 300);
     this.spender = pay(coin(count - 3), [Uint8Array.of(0x52)], 900);
     it.wallet.store.write(() => {
-      for (const tx of [this.waiting, this.stillWaiting]) it.wallet.ledger.add(tx, { in: 'nothing' });
+      for (const tx of [this.waiting, this.stillWaiting]) it.wallet.ledger.addTransaction(tx, { in: 'nothing' });
     });
     const { chain } = it;
     for (let i = 0; i < payments.length; i += 500) chain.tip = chain.make(chain.tip, payments.slice(i, i + 500));
@@ -66,10 +66,10 @@ class Behind implements Disposable {
       height: this.it.wallet.sync.height,
       balances: balancesOf(new WalletView(store.reads), options),
       txs: store.reads
-        .all()
+        .allTransactions()
         .map(({ txid, state, height }) => ({ txid: txid.toHex(), state, height }))
         .sort((a, b) => (a.txid < b.txid ? -1 : 1)),
-      sources: scripts.all().map(({ record: { nextIndex, filled } }) => ({ nextIndex, filled })),
+      sources: scripts.descriptors().map(({ record: { nextIndex, filled } }) => ({ nextIndex, filled })),
     };
   }
 
@@ -160,7 +160,7 @@ describe('a script with very much history', () => {
     while (index.coinsAsked === 0) await turn();
     const { txs } = it.wallet.store;
     it.wallet.store.write(() => {
-      for (const { id } of txs.loose()) txs.remove(id);
+      for (const { id } of txs.unconfirmed()) txs.removeTransaction(id);
     });
     await following;
     expect(behind.found.txs).toHaveLength(20);

@@ -45,20 +45,20 @@ class Fixture extends WalletFixture {
     const entry = this.chain.make(this.chain.tip, txs);
     this.chain.tip = entry;
     const bodies = [this.chain.bodies.get(entry)!];
-    this.wallet.sync.moved({ disconnected: [], connected: [entry], bodies, tip: entry });
+    this.wallet.sync.onChainMoved({ disconnected: [], connected: [entry], bodies, tip: entry });
   }
 
   /** What all coins are worth that are not spent, also those that nobody else has heard of. */
   get worth(): number {
     const { reads, txs } = this.wallet.store;
-    const coins = reads.all().flatMap(({ id }) => txs.coinsOf(id));
+    const coins = reads.allTransactions().flatMap(({ id }) => txs.coinsOf(id));
     return coins.reduce((sum, { spent, value }) => sum + (spent === 0 ? value : 0), 0);
   }
 
   /** The script at an index of the only, or the first, descriptor, derived or not. */
   scriptAt(index: number): Uint8Array {
     const { scripts, vault } = this.wallet;
-    return scripts.all()[0]!.expand(index, vault.available())!.scripts[0]!;
+    return scripts.descriptors()[0]!.expand(index, vault.available())!.scripts[0]!;
   }
 
   /** Starts again, and does what is done later when others have had their turn. */
@@ -96,7 +96,7 @@ describe('addresses that are derived later', () => {
     // Once is enough.
     const { scripts, sync } = it.wallet;
     const looked: number[] = [];
-    sync.lookUp = async (among) => void looked.push(among.length);
+    sync.lookUpScripts = async (among) => void looked.push(among.length);
     await it.wallet.filler.lookUpFilled();
     expect(looked).toEqual([]);
     expect(scripts.unfilled()).toEqual([]);
@@ -156,11 +156,11 @@ describe('an import', () => {
     const old = pay(outside(1), first!, 1);
     it.connect(old);
     store.write(() => {
-      ledger.add(old, {
+      ledger.addTransaction(old, {
         in: 'block',
         block: { height: 1, hash: it.chain.tip.hash, index: 0, time: it.chain.tip.time },
       });
-      ledger.add(pay(outside(2), middle!, 20), { in: 'nothing' });
+      ledger.addTransaction(pay(outside(2), middle!, 20), { in: 'nothing' });
     });
     for (let i = 0; i < 30; i++) it.connect();
     it.connect(pay(outside(3), last!, 300));
@@ -170,7 +170,7 @@ describe('an import', () => {
 
   /** Resolves when the descriptor is in the wallet. */
   async function added({ wallet }: Fixture): Promise<void> {
-    while (wallet.scripts.all().length === 0) await new Promise(setImmediate);
+    while (wallet.scripts.descriptors().length === 0) await new Promise(setImmediate);
   }
 
   test.each([0, 1, 2, 3, 4, 5, 6])('that ends after %p turns is done by the next start', async (turns) => {
@@ -217,14 +217,14 @@ test('what is removed while others are handed in again is not handed in', async 
   const txs = [1, 2].map((seed) => pay(outside(seed), it.script(), 1000));
   const { store, ledger } = it.wallet;
   store.write(() => {
-    for (const tx of txs) ledger.add(tx, { in: 'nothing' });
+    for (const tx of txs) ledger.addTransaction(tx, { in: 'nothing' });
   });
   const handedIn: Uint8Array[] = [];
   it.deps.mempool.broadcast = async (raw) => {
     handedIn.push(raw);
-    store.write(() => store.txs.remove(store.txs.byTxid(txs[1]!.txid)!.id));
+    store.write(() => store.txs.removeTransaction(store.txs.byTxid(txs[1]!.txid)!.id));
     return { status: 'accepted' } as BroadcastResult;
   };
-  await it.wallet.resubmit();
+  await it.wallet.resubmitTransactions();
   expect(handedIn).toEqual([txs[0]!.raw]);
 });

@@ -25,7 +25,7 @@ function connect({ chain, wallet }: WalletFixture, txs: readonly ParsedTransacti
   const entry = chain.make(chain.tip, txs);
   chain.tip = entry;
   const bodies = [chain.bodies.get(entry)!];
-  wallet.sync.moved({ disconnected: [], connected: [entry], bodies, tip: entry });
+  wallet.sync.onChainMoved({ disconnected: [], connected: [entry], bodies, tip: entry });
   return entry;
 }
 
@@ -39,7 +39,7 @@ describe('a wallet on the chain', () => {
     using it = new WalletFixture({}, 5);
     const { wallet } = it;
     while (wallet.scripts.fillSome());
-    const source = wallet.scripts.active('bech32', false)!;
+    const source = wallet.scripts.activeDescriptor('bech32', false)!;
     const scriptAt = (index: number) => source.expand(index, wallet.vault.available())!.scripts[0]!;
     expect(wallet.scripts.owns(scriptAt(4))).toBe(true);
     expect(wallet.scripts.owns(scriptAt(5))).toBe(false);
@@ -56,7 +56,7 @@ describe('a wallet on the chain', () => {
     using it = new WalletFixture({}, 600);
     const { wallet } = it;
     while (wallet.filler.fillSome());
-    const source = wallet.scripts.active('bech32', false)!;
+    const source = wallet.scripts.activeDescriptor('bech32', false)!;
     const scriptAt = (index: number) => source.expand(index, wallet.vault.available())!.scripts[0]!;
     const isNamed = (index: number) => wallet.store.reads.bookEntry(scriptAt(index)) !== null;
     connect(it, [pay(outside(1), scriptAt(599))]);
@@ -66,7 +66,7 @@ describe('a wallet on the chain', () => {
     // A second payment meanwhile, beyond what is derived by now, is left to the search for what is derived later.
     connect(it, [pay(outside(2), scriptAt(700))]);
     expect(source.record).toMatchObject({ nextIndex: 701, rangeEnd: 1301, filled: 800 });
-    wallet.store.follow(() => runSteps(wallet.scripts.fillSteps(() => {})));
+    wallet.store.writeRelaxed(() => runSteps(wallet.scripts.fillSteps(() => {})));
     expect(source.record).toMatchObject({ rangeEnd: 1301, filled: 1301 });
     for (let index = 0; index <= 700; index++) expect(isNamed(index)).toBe(true);
     expect(isNamed(701)).toBe(false);
@@ -95,8 +95,8 @@ describe('a wallet on the chain', () => {
     const parent = pay(outside(1), own, 9000);
     const child = pay({ txid: parent.txid, vout: 0 }, FOREIGN, 8000);
     // The wallet makes the child itself before it has heard of the parent.
-    it.wallet.store.write(() => it.wallet.ledger.add(child, { in: 'nothing' }));
-    it.wallet.sync.watch(child);
+    it.wallet.store.write(() => it.wallet.ledger.addTransaction(child, { in: 'nothing' }));
+    it.wallet.sync.watchTransaction(child);
     connect(it, [parent, child]);
     const record = it.wallet.store.txs.byTxid(child.txid)!;
     expect(record.debit).toBe(9000);
@@ -137,13 +137,13 @@ describe('a wallet on the chain', () => {
     connect(it, [funding]);
     const spend = pay({ txid: funding.txid, vout: 0 }, FOREIGN, 3000);
     const { ledger, store } = it.wallet;
-    store.write(() => ledger.add(spend, { in: 'nothing' }));
-    it.wallet.sync.watch(spend);
+    store.write(() => ledger.addTransaction(spend, { in: 'nothing' }));
+    it.wallet.sync.watchTransaction(spend);
     expect(trusted(it)).toBe(0);
-    expect(store.write(() => ledger.abandon(spend.txid))).toBe(true);
+    expect(store.write(() => ledger.abandonTransaction(spend.txid))).toBe(true);
     expect(trusted(it)).toBe(4000);
     connect(it, [spend]);
     expect(trusted(it)).toBe(0);
-    expect(store.write(() => ledger.abandon(spend.txid))).toBe(false);
+    expect(store.write(() => ledger.abandonTransaction(spend.txid))).toBe(false);
   });
 });

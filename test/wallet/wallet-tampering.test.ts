@@ -207,7 +207,7 @@ describe('an encrypted wallet', () => {
     await wallet.encrypt(PASSPHRASE);
     wallet.newAddress('bech32', 'another one');
     wallet.store.write(() => {
-      wallet.store.requests.add('id', '00'.repeat(32), new Uint8Array(32), TIME_0);
+      wallet.store.requests.addRequest('id', '00'.repeat(32), new Uint8Array(32), TIME_0);
       wallet.store.lock({ txid: new Uint8Array(32) as Txid, vout: 1 }, true);
     });
     // Locked: what it derives now only the node can vouch for.
@@ -446,7 +446,9 @@ describe('an unencrypted wallet', () => {
     const { wallet } = it;
     const script = it.attacker.script();
     expect(runSteps(signRaw(wallet, paymentTo(script), [SPENT], [], 1)).errors).toEqual([]);
-    wallet.store.write(() => wallet.store.keys.addScript(script, wallet.scripts.active('bech32', true)!.id, 0));
+    wallet.store.write(() =>
+      wallet.store.keys.addScript(script, wallet.scripts.activeDescriptor('bech32', true)!.id, 0),
+    );
     wallet.scripts.filter.add(script);
     expect(() => runSteps(signRaw(wallet, paymentTo(script), [SPENT], [], 1))).toThrow(TAMPERED);
     expect(wallet.integrity.warnings[0]).toContain(script.toHex());
@@ -459,7 +461,7 @@ test('a wallet builds no payment from coins whose amounts are not those of their
   const entry = it.chain.make(it.chain.tip, [raw]);
   it.chain.tip = entry;
   const bodies = [it.chain.bodies.get(entry)!];
-  it.wallet.sync.moved({ disconnected: [], connected: [entry], bodies, tip: entry });
+  it.wallet.sync.onChainMoved({ disconnected: [], connected: [entry], bodies, tip: entry });
   const pay = (wallet: Wallet) =>
     runSteps(
       createTransactionSteps(wallet, {

@@ -55,7 +55,7 @@ class Fixture extends WalletFixture {
     const { chain } = this;
     const entry = chain.make(chain.tip, txs);
     chain.tip = entry;
-    this.wallet.sync.moved({
+    this.wallet.sync.onChainMoved({
       disconnected: [],
       connected: [entry],
       bodies: [chain.bodies.get(entry)!],

@@ -10,7 +10,7 @@ import { importDescriptors } from '../../wallet/import-descriptors.ts';
 import { importPrunedFunds, removePrunedFunds } from '../../wallet/pruned-funds.ts';
 import { type AddressType, isAddressType } from '../../wallet/scripts/own-descriptors.ts';
 import { bumpTransaction } from '../../wallet/spend/bump.ts';
-import { createFundedPsbt, fund, send, sendMoney } from '../../wallet/spend/send.ts';
+import { createFundedPsbt, fundTransaction, sendMoney, sendPayment } from '../../wallet/spend/send.ts';
 import { sendAll } from '../../wallet/spend/send-all.ts';
 import { processPsbtText, signOwnMessage, signRaw } from '../../wallet/spend/sign-commands.ts';
 import type { Wallet } from '../../wallet/wallet.ts';
@@ -64,7 +64,7 @@ export function walletCalls(manager: WalletManager | null): CallTable<WalletCall
     }),
     walletDirectory: act((wallets) => wallets.files.names()),
     walletCreate: act(async (wallets, name, options, loadOnStartup) => {
-      await wallets.create(name, options, loadOnStartup);
+      await wallets.createWallet(name, options, loadOnStartup);
       return null;
     }),
     walletLoad: act(async (wallets, name, loadOnStartup) => {
@@ -72,7 +72,7 @@ export function walletCalls(manager: WalletManager | null): CallTable<WalletCall
       return null;
     }),
     walletUnload: act(async (wallets, name, loadOnStartup) => {
-      await wallets.unload(name, loadOnStartup);
+      await wallets.unloadWallet(name, loadOnStartup);
       return null;
     }),
     walletBackup: act(async (wallets, name, file, replace) => {
@@ -80,7 +80,7 @@ export function walletCalls(manager: WalletManager | null): CallTable<WalletCall
       return null;
     }),
     walletRestore: act(async (wallets, name, file, loadOnStartup) => {
-      await wallets.restore(name, file, loadOnStartup);
+      await wallets.restoreWallet(name, file, loadOnStartup);
       return null;
     }),
     walletSetFlag: on((wallet, flag, value) => {
@@ -89,7 +89,7 @@ export function walletCalls(manager: WalletManager | null): CallTable<WalletCall
     }),
 
     walletEncrypt: on(async (wallet, passphrase, caller) => {
-      if (wallet.has('disable_private_keys'))
+      if (wallet.hasFlag('disable_private_keys'))
         walletFail('encryptionFailed', 'Error: wallet does not contain private keys, nothing to encrypt.');
       if (wallet.vault.encrypted)
         walletFail('wrongEncryptionState', 'Error: running with an encrypted wallet, but encryptwallet was called.');
@@ -160,11 +160,11 @@ export function walletCalls(manager: WalletManager | null): CallTable<WalletCall
       return null;
     }),
     walletSendMoney: alone(sendMoney),
-    walletSend: alone(send),
+    walletSend: alone(sendPayment),
     walletSendAll: alone(sendAll),
     walletBump: alone(bumpTransaction),
     walletFund: alone(async (wallet, request, signal) => {
-      const { raw, fee, changePosition } = await wallet.inSlices(fund(wallet, request), signal);
+      const { raw, fee, changePosition } = await wallet.inSlices(fundTransaction(wallet, request), signal);
       return { raw, fee, changePosition };
     }),
     walletCreatePsbt: alone((wallet, request, version, derivations, signal) =>
@@ -192,7 +192,7 @@ export function walletCalls(manager: WalletManager | null): CallTable<WalletCall
       return null;
     }),
     walletAbandon: on((wallet, txid) => {
-      wallet.abandon(txid);
+      wallet.abandonTransaction(txid);
       return null;
     }),
   };

@@ -160,7 +160,8 @@ export class WalletTxViews {
   }
 
   *#labelled(label: string): Generator<{ id: number; listed: number }> {
-    for (const tx of this.#view.reads.paidTo(label)) yield { id: tx.id, listed: this.#view.depth(tx) < 0 ? 0 : tx.own };
+    for (const tx of this.#view.reads.transactionsPayingLabel(label))
+      yield { id: tx.id, listed: this.#view.depth(tx) < 0 ? 0 : tx.own };
   }
 
   /** Returns all outputs except change of a transaction that the wallet sent, and the own outputs of any other. */

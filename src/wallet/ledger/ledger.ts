@@ -12,11 +12,11 @@ import type { TxBlock, WalletTxRecord } from '../store/wallet-tx-store.ts';
 export interface ScriptOwner {
   owns(script: Uint8Array): boolean;
   /** A transaction pays this script of ours; more scripts may be ours afterwards. */
-  paid(script: Uint8Array): void;
+  markPaid(script: Uint8Array): void;
 }
 
 /** Where a transaction is seen. */
-export type SeenState =
+export type TxLocation =
   | { readonly in: 'block'; readonly block: TxBlock }
   | { readonly in: 'mempool' }
   | { readonly in: 'nothing'; readonly abandoned?: boolean };
@@ -55,7 +55,11 @@ export class Ledger {
    * Takes notice of a transaction. Null where it does not concern the wallet, else its id. `old`: its block is looked at
    * again, long after it came.
    */
-  sync(parsed: ParsedTransaction, state: SeenState, options: { readonly old?: boolean } = {}): number | null {
+  syncTransaction(
+    parsed: ParsedTransaction,
+    state: TxLocation,
+    options: { readonly old?: boolean } = {},
+  ): number | null {
     return runSteps(this.syncSteps(parsed, state, options));
   }
 
@@ -65,14 +69,14 @@ export class Ledger {
    */
   *syncSteps(
     parsed: ParsedTransaction,
-    state: SeenState,
+    state: TxLocation,
     { old = false }: { readonly old?: boolean } = {},
   ): Steps<number | null> {
     const { txs } = this.#store;
     const { tx, txid } = parsed;
     const ours = yield* this.#ownScripts(tx);
     for (const script of ours.values()) {
-      this.#owner.paid(script);
+      this.#owner.markPaid(script);
       yield;
     }
     // From here to the row of the transaction in one step.
@@ -86,14 +90,14 @@ export class Ledger {
   }
 
   /** Adds a transaction whether it concerns the wallet or not: one of our own making. Returns its id. */
-  add(parsed: ParsedTransaction, state: SeenState): number {
+  addTransaction(parsed: ParsedTransaction, state: TxLocation): number {
     return runSteps(this.addSteps(parsed, state));
   }
 
   /** The same in steps: the first adds the transaction with its inputs, the others its outputs that are ours. */
   *addSteps(
     parsed: ParsedTransaction,
-    state: SeenState,
+    state: TxLocation,
     { old = false }: { readonly old?: boolean } = {},
   ): Steps<number> {
     const { txs } = this.#store;
@@ -139,7 +143,7 @@ export class Ledger {
     const { txs } = this.#store;
     const { tx, txid } = parsed;
     if (txs.byTxid(txid)?.state === TxStateCode.CONFIRMED) return;
-    this.sync(parsed, { in: 'mempool' });
+    this.syncTransaction(parsed, { in: 'mempool' });
     for (const { prevout } of tx.inputs)
       for (const spender of txs.spenders(prevout)) {
         if (equalBytes(txs.byId(spender).txid, txid)) continue;
@@ -163,7 +167,7 @@ export class Ledger {
     const { txs } = this.#store;
     for (let id = txs.touchedByMempool(); id !== null; id = txs.touchedByMempool()) {
       const tx = id;
-      this.#store.follow(() => {
+      this.#store.writeRelaxed(() => {
         txs.forgetMempool(tx);
         this.refreshInputs(parseTransaction(txs.raw(tx)).tx);
       });
@@ -175,7 +179,7 @@ export class Ledger {
    * Gives up a transaction and what spends it; `onEach` hears of each. False where it is confirmed, contradicted or in the
    * mempool.
    */
-  abandon(txid: Uint8Array, onEach?: (txid: Uint8Array) => void): boolean {
+  abandonTransaction(txid: Uint8Array, onEach?: (txid: Uint8Array) => void): boolean {
     const { txs } = this.#store;
     const known = txs.byTxid(txid);
     if (!known || known.state === TxStateCode.CONFIRMED || known.state === TxStateCode.CONFLICTED) return false;
@@ -238,14 +242,14 @@ export class Ledger {
     this.#store.txs.refreshInputs(tx.inputs.map(({ prevout }) => prevout));
   }
 
-  #insert(parsed: ParsedTransaction, state: SeenState, coinbase: boolean, old: boolean): number {
+  #insert(parsed: ParsedTransaction, state: TxLocation, coinbase: boolean, old: boolean): number {
     const { txs } = this.#store;
     const { tx, txid, wtxid, raw } = parsed;
     const receivedAt = unixSeconds(this.#clock);
     const block = state.in === 'block' ? state.block : null;
     const time = this.#timeOf(block, receivedAt, old);
     const fresh = { txid, wtxid, raw, state: codeOf(state), block, receivedAt, time, coinbase };
-    const id = txs.insert(fresh);
+    const id = txs.insertTransaction(fresh);
     let debit = 0;
     if (!coinbase) {
       const spent = tx.inputs.map(({ prevout }) => prevout);
@@ -263,7 +267,7 @@ export class Ledger {
     return id;
   }
 
-  #move(known: WalletTxRecord, parsed: ParsedTransaction, state: SeenState): void {
+  #move(known: WalletTxRecord, parsed: ParsedTransaction, state: TxLocation): void {
     const { txs } = this.#store;
     if (!equalBytes(known.wtxid, parsed.wtxid)) this.#variant(known, parsed, state);
     const code = codeOf(state);
@@ -272,7 +276,7 @@ export class Ledger {
   }
 
   /** The witness that is confirmed counts; else one rather than none, and the lighter one. */
-  #variant(known: WalletTxRecord, parsed: ParsedTransaction, state: SeenState): void {
+  #variant(known: WalletTxRecord, parsed: ParsedTransaction, state: TxLocation): void {
     const { txs } = this.#store;
     const other = parseTransaction(txs.raw(known.id));
     const better =
@@ -333,13 +337,13 @@ export class Ledger {
 }
 
 /** Where the wallet has seen a transaction of its own. */
-export function seenStateOf({ state, height, blockHash, blockIndex, blockTime }: WalletTxRecord): SeenState {
+export function locationOf({ state, height, blockHash, blockIndex, blockTime }: WalletTxRecord): TxLocation {
   return state === TxStateCode.CONFIRMED
     ? { in: 'block', block: { height: height!, hash: blockHash!, index: blockIndex!, time: blockTime! } }
     : { in: 'nothing', abandoned: state === TxStateCode.ABANDONED };
 }
 
-function codeOf(state: SeenState): number {
+function codeOf(state: TxLocation): number {
   if (state.in === 'block') return TxStateCode.CONFIRMED;
   if (state.in === 'mempool') return TxStateCode.MEMPOOL;
   return state.abandoned ? TxStateCode.ABANDONED : TxStateCode.INACTIVE;

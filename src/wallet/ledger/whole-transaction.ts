@@ -2,7 +2,7 @@ import { type ParsedTransaction, parseTransaction } from '../../primitives/block
 import type { Txid } from '../../primitives/hash.ts';
 import { runInSlices, type Steps } from '../../util/slices.ts';
 import type { WalletStore } from '../store/wallet-store.ts';
-import { type Ledger, type SeenState, seenStateOf } from './ledger.ts';
+import { type Ledger, locationOf, type TxLocation } from './ledger.ts';
 
 /** The rows of a wallet, and what changes them. */
 export interface WalletRows {
@@ -20,15 +20,15 @@ export function* completeUnfinished(wallet: WalletRows): Steps<void> {
   if (known) {
     const steps = unfinished.remove
       ? removeWhole(wallet, txid)
-      : addWhole(wallet, parseTransaction(store.txs.raw(known.id)), seenStateOf(known));
-    while (!store.follow(() => steps.next()).done) yield;
+      : addWhole(wallet, parseTransaction(store.txs.raw(known.id)), locationOf(known));
+    while (!store.writeRelaxed(() => steps.next()).done) yield;
   }
   finish(wallet);
 }
 
 /** Runs the steps in slices, each of them a transaction of the file; the whole is on the disk when it resolves. */
 export async function runWhole(wallet: WalletRows, steps: Steps<void>, signal: AbortSignal): Promise<void> {
-  await runInSlices(steps, { signal, around: (slice) => wallet.store.follow(slice) });
+  await runInSlices(steps, { signal, around: (slice) => wallet.store.writeRelaxed(slice) });
   finish(wallet);
 }
 
@@ -38,7 +38,7 @@ function finish({ store }: WalletRows): void {
 }
 
 /** Adds a transaction and all its outputs that are ours. */
-export function* addWhole(wallet: WalletRows, parsed: ParsedTransaction, state: SeenState): Steps<void> {
+export function* addWhole(wallet: WalletRows, parsed: ParsedTransaction, state: TxLocation): Steps<void> {
   begin(wallet, parsed.txid, false);
   yield* wallet.ledger.syncSteps(parsed, state);
 }
@@ -57,7 +57,7 @@ export function* removeWhole(wallet: WalletRows, txid: Uint8Array): Steps<void> 
     yield;
   }
   const { tx } = parseTransaction(txs.raw(id));
-  txs.remove(id);
+  txs.removeTransaction(id);
   ledger.refreshInputs(tx);
 }
 

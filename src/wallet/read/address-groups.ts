@@ -53,7 +53,7 @@ export function addressGroups(
     for (const key of group) groupOf.set(key, group);
   };
   const { txs } = view.reads;
-  for (const { id } of view.reads.all()) {
+  for (const { id } of view.reads.allTransactions()) {
     const { inputs, outputs } = view.transaction(id);
     const spent = inputs.flatMap(({ prevout }) => txs.coin(prevout)?.script ?? []);
     if (spent.length > 0)

@@ -28,7 +28,7 @@ export interface AvailableCoin {
 }
 
 /** What a coin must be like to be spent. */
-export type CoinFilter = Omit<CoinQuery, 'minSum' | 'maxCount'>;
+export type CoinCriteria = Omit<CoinQuery, 'minSum' | 'maxCount'>;
 
 /** Coins that could be spent now, in the order of transactions. Core's AvailableCoins. */
 export function availableCoins(view: WalletView, query: CoinQuery): AvailableCoin[] {
@@ -47,7 +47,7 @@ export function availableCoins(view: WalletView, query: CoinQuery): AvailableCoi
 }
 
 /** All coins that could be spent, a page of them a step. The wallet may change between two steps. */
-export function* availableCoinsSteps(view: WalletView, filter: CoinFilter): Steps<AvailableCoin[]> {
+export function* availableCoinsSteps(view: WalletView, filter: CoinCriteria): Steps<AvailableCoin[]> {
   const check = coinCheck(view, filter);
   const found: AvailableCoin[] = [];
   for (const page of view.reads.unspentPages()) {
@@ -61,7 +61,7 @@ export function* availableCoinsSteps(view: WalletView, filter: CoinFilter): Step
 }
 
 /** Null for a coin that does not pass the filter. Outpoints that are locked are read once. */
-function coinCheck(view: WalletView, filter: CoinFilter): (coin: UnspentCoin) => AvailableCoin | null {
+function coinCheck(view: WalletView, filter: CoinCriteria): (coin: UnspentCoin) => AvailableCoin | null {
   const locked = new Set(view.reads.locked().map(outpointKey));
   return (coin) => {
     const { value, state } = coin;

@@ -36,7 +36,7 @@ export function balancesOf(view: WalletView, { minDepth, avoidReuse, includeNonM
   else {
     sums.immature = reads.unspentFrom(tipHeight - MATURE_DEPTH + 2, { coinbase: true });
     sums.trusted = reads.confirmedTotal() - sums.immature - tooShallow(view, minDepth);
-    for (const coin of reads.looseUnspent()) count(coin, false);
+    for (const coin of reads.unconfirmedUnspent()) count(coin, false);
   }
   if (includeNonMempool) for (const coin of reads.pendingSpends()) count(coin, true);
   return sums;

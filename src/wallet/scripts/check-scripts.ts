@@ -12,7 +12,7 @@ const STEP = 32;
  */
 export function* checkScripts(scripts: WalletScripts, keys: WalletKeyStore): Generator<void, void> {
   const missing = new Map<number, { readonly end: number; rows: number }>();
-  for (const { id, record, descriptor, cached } of scripts.all()) {
+  for (const { id, record, descriptor, cached } of scripts.descriptors()) {
     const each = descriptor.expandFromCache(record.rangeStart, cached)?.scripts.length ?? 0;
     missing.set(id, { end: record.filled, rows: each * (record.filled - record.rangeStart) });
   }
@@ -21,7 +21,7 @@ export function* checkScripts(scripts: WalletScripts, keys: WalletKeyStore): Gen
     const rows = keys.scriptsAfter(last, STEP);
     if (rows.length === 0) break;
     for (const { script, descriptor: id, position } of rows) {
-      const owned = scripts.find(id);
+      const owned = scripts.findDescriptor(id);
       const made = owned?.descriptor.expandFromCache(position, owned.cached)?.scripts;
       if (!made?.some((each) => equalBytes(each, script)))
         throw new WalletDamage(`a script at index ${position} is not one of descriptor ${id}`);

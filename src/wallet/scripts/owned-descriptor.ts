@@ -68,7 +68,9 @@ export class OwnedDescriptor {
   /** Writes changes of what is known of it. */
   update(changes: Partial<Omit<DescriptorRecord, 'id' | 'key' | 'text'>>): void {
     this.#record = { ...this.#record, ...changes };
-    this.#store.put(this.#record, { onlyRange: Object.keys(changes).every((name) => RANGE_MEMBERS.has(name)) });
+    this.#store.putDescriptor(this.#record, {
+      onlyRange: Object.keys(changes).every((name) => RANGE_MEMBERS.has(name)),
+    });
   }
 
   /** What it stands for at an index; null where private keys are needed that the provider has not. */

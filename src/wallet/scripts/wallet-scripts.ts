@@ -52,15 +52,15 @@ export class WalletScripts implements ScriptOwner {
   }
 
   /** Reads the descriptors and scripts of a file that is opened. Throws WalletDamage where they contradict each other. */
-  *load(): Steps<void> {
+  *loadSteps(): Steps<void> {
     const { keys } = this.#store;
     const sources = new Set<string>();
-    for (const record of keys.descriptorsInOrder()) {
-      const source = `${record.active}, ${record.internal ? 'internal' : 'external'}`;
-      if (record.active !== null && sources.has(source))
-        throw new WalletDamage(`descriptor ${record.id} is a second source of addresses (${source})`);
+    for (const startRecording of keys.descriptorsInOrder()) {
+      const source = `${startRecording.active}, ${startRecording.internal ? 'internal' : 'external'}`;
+      if (startRecording.active !== null && sources.has(source))
+        throw new WalletDamage(`descriptor ${startRecording.id} is a second source of addresses (${source})`);
       sources.add(source);
-      this.#descriptors.set(record.id, OwnedDescriptor.load(keys, record, this.#encoding));
+      this.#descriptors.set(startRecording.id, OwnedDescriptor.load(keys, startRecording, this.#encoding));
       yield;
     }
     for (const page of keys.scriptPages()) {
@@ -70,7 +70,7 @@ export class WalletScripts implements ScriptOwner {
   }
 
   /** Takes some descriptors as the file has them, after a write of them was rolled back. */
-  reload(ids: Iterable<number>): void {
+  reloadDescriptors(ids: Iterable<number>): void {
     const { keys } = this.#store;
     for (const id of ids) {
       const record = keys.descriptor(id);
@@ -90,12 +90,12 @@ export class WalletScripts implements ScriptOwner {
     this.#recorders.delete(recorded);
   }
 
-  all(): OwnedDescriptor[] {
+  descriptors(): OwnedDescriptor[] {
     return [...this.#descriptors.values()];
   }
 
   /** Throws WalletError on an id that no descriptor has: the rows of its scripts are damaged. */
-  byId(id: number): OwnedDescriptor {
+  descriptorById(id: number): OwnedDescriptor {
     return (
       this.#descriptors.get(id) ??
       walletFail(
@@ -106,18 +106,18 @@ export class WalletScripts implements ScriptOwner {
   }
 
   /** Null where there is none. */
-  find(id: number): OwnedDescriptor | null {
+  findDescriptor(id: number): OwnedDescriptor | null {
     return this.#descriptors.get(id) ?? null;
   }
 
-  byKey(key: Uint8Array): OwnedDescriptor | null {
+  descriptorByKey(key: Uint8Array): OwnedDescriptor | null {
     const hex = key.toHex();
-    return this.all().find(({ record }) => record.key.toHex() === hex) ?? null;
+    return this.descriptors().find(({ record }) => record.key.toHex() === hex) ?? null;
   }
 
   /** The source of addresses of a type, or null. */
-  active(type: string, internal: boolean): OwnedDescriptor | null {
-    return this.all().find(({ record }) => record.active === type && record.internal === internal) ?? null;
+  activeDescriptor(type: string, internal: boolean): OwnedDescriptor | null {
+    return this.descriptors().find(({ record }) => record.active === type && record.internal === internal) ?? null;
   }
 
   owns(script: Uint8Array): boolean {
@@ -125,14 +125,14 @@ export class WalletScripts implements ScriptOwner {
   }
 
   /** The descriptors that make a script, and where. */
-  records(script: Uint8Array): ScriptRecord[] {
+  scriptRecords(script: Uint8Array): ScriptRecord[] {
     return this.filter.has(script) ? this.#store.keys.scripts(script) : [];
   }
 
   /** Everything up to a used address counts as used, and the wallet looks as far ahead of it as before. */
-  paid(script: Uint8Array): void {
+  markPaid(script: Uint8Array): void {
     for (const { descriptor: id, position, solved } of this.#store.keys.scripts(script)) {
-      const owned = this.byId(id);
+      const owned = this.descriptorById(id);
       if (solved === null) this.#solve(owned, script, position);
       const { nextIndex, active, internal } = owned.record;
       if (position < nextIndex) continue;
@@ -143,14 +143,14 @@ export class WalletScripts implements ScriptOwner {
   }
 
   /** The script that the next address of a type will have; null where there is none. */
-  peek(type: string, internal: boolean): Uint8Array | null {
-    const owned = this.active(type, internal);
+  peekNextScript(type: string, internal: boolean): Uint8Array | null {
+    const owned = this.activeDescriptor(type, internal);
     return owned?.expand(owned.record.nextIndex, this.#vault.available())?.scripts[0] ?? null;
   }
 
   /** A new address of a type. Throws WalletError where there is none. */
   newAddress(type: string, internal: boolean): { script: Uint8Array; address: string } {
-    const owned = this.active(type, internal);
+    const owned = this.activeDescriptor(type, internal);
     if (!owned) return walletFail('keypoolRanOut', `Error: No ${type} addresses available.`);
     const { nextIndex } = owned.record;
     this.topUp(owned);
@@ -222,16 +222,16 @@ export class WalletScripts implements ScriptOwner {
 
   /** Those that have reserved more than is derived. */
   unfilled(): OwnedDescriptor[] {
-    return this.all().filter(({ record }) => record.filled < record.rangeEnd);
+    return this.descriptors().filter(({ record }) => record.filled < record.rangeEnd);
   }
 
   /**
    * Adds a descriptor, or changes one that is there; nothing of it is derived yet but its first index. Throws WalletError
    * where that cannot be derived.
    */
-  add(added: NewDescriptor): OwnedDescriptor {
+  addDescriptor(added: NewDescriptor): OwnedDescriptor {
     const { descriptor, createdAt } = added;
-    const known = this.byKey(descriptor.id());
+    const known = this.descriptorByKey(descriptor.id());
     const { rangeStart, rangeEnd, nextIndex } = known ? this.#widened(known, added) : added;
     const provider = this.#vault.available();
     const learned = new DescriptorCache();
@@ -255,7 +255,7 @@ export class WalletScripts implements ScriptOwner {
     };
     // What lies before the old range has to be derived as well.
     if (known && rangeStart < known.record.rangeStart) record.filled = rangeStart;
-    const id = this.#store.keys.put(record);
+    const id = this.#store.keys.putDescriptor(record);
     const born = this.#store.meta('birthTime');
     if (born === null || createdAt < born) this.#store.setMeta('birthTime', createdAt);
     const owned = OwnedDescriptor.withText(this.#store.keys, { id, ...record }, descriptor);
@@ -268,7 +268,7 @@ export class WalletScripts implements ScriptOwner {
 
   /** Makes it the source of addresses of its type. */
   activate(owned: OwnedDescriptor, type: string, internal: boolean): void {
-    this.active(type, internal)?.update({ active: null, internal: null });
+    this.activeDescriptor(type, internal)?.update({ active: null, internal: null });
     owned.update({ active: type, internal });
   }
 
@@ -277,17 +277,17 @@ export class WalletScripts implements ScriptOwner {
   }
 
   /** What is known of how to spend a script, without private keys; null where it is not ours. */
-  solving(script: Uint8Array): SigningData | null {
-    const [record] = this.records(script);
+  solvingData(script: Uint8Array): SigningData | null {
+    const [record] = this.scriptRecords(script);
     if (!record) return null;
-    return this.byId(record.descriptor).expand(record.position, this.#vault.available())?.data ?? null;
+    return this.descriptorById(record.descriptor).expand(record.position, this.#vault.available())?.data ?? null;
   }
 
   /** The script's own descriptor, with its checksum. */
   solvedText(script: Uint8Array): string | null {
-    const [record] = this.records(script);
+    const [record] = this.scriptRecords(script);
     if (!record) return null;
-    return record.solved ?? this.#solve(this.byId(record.descriptor), script, record.position);
+    return record.solved ?? this.#solve(this.descriptorById(record.descriptor), script, record.position);
   }
 
   #widened(known: OwnedDescriptor, added: NewDescriptor): NewDescriptor {

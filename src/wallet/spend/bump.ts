@@ -22,11 +22,11 @@ import {
 } from './create-transaction.ts';
 import { rememberBumpDraft } from './repeated-send.ts';
 import { psbtOf } from './send.ts';
-import { type FeeWish, ORDINARY_SPEND } from './spend-request.ts';
+import { type FeeOptions, ORDINARY_SPEND } from './spend-request.ts';
 import { findUnspent, InputSizes } from './spendable.ts';
 
 export interface BumpOptions {
-  readonly fee: FeeWish;
+  readonly fee: FeeOptions;
   readonly replaceable: boolean;
   /** Instead of those of the original; empty for the same. */
   readonly outputs: readonly TxOutput[];
@@ -54,7 +54,7 @@ const ERROR_KINDS: Readonly<Record<string, WalletErrorKind>> = {
 export async function bumpTransaction(wallet: Wallet, txid: Uint8Array, options: BumpOptions): Promise<BumpView> {
   const { store } = wallet;
   const requireMine = options.psbtVersion === null;
-  if (wallet.has('disable_private_keys') && requireMine)
+  if (wallet.hasFlag('disable_private_keys') && requireMine)
     walletFail(
       'wallet',
       'bumpfee is not available with wallets that have private keys disabled. Use psbtbumpfee instead.',

@@ -22,7 +22,7 @@ import type { Wallet } from '../wallet.ts';
 import { walletFail } from '../wallet-error.ts';
 import { ensureOwnOutputs } from './own-outputs.ts';
 import type { RepeatableRequest } from './repeated-send.ts';
-import { type FeeWish, maxWeightOf, type SpendRequest } from './spend-request.ts';
+import { type FeeOptions, maxWeightOf, type SpendRequest } from './spend-request.ts';
 import { findOutputs, InputSizes, presetInputs, signingDataSteps, spendableCoins } from './spendable.ts';
 
 // Core's defaults of a wallet, in satoshis and satoshis per 1,000 vB.
@@ -36,7 +36,7 @@ const CHAIN_LIMIT = 25;
 export const MAX_TX_FEE = 10_000_000n;
 
 /** Where the feerate of a transaction comes from. */
-export function feerateSources(wallet: Wallet, fee: FeeWish, replaceable: boolean): FeerateSources {
+export function feerateSources(wallet: Wallet, fee: FeeOptions, replaceable: boolean): FeerateSources {
   const { fees } = wallet.deps;
   // Who can pay more later need not pay too much now.
   const conservative = fee.mode === 'unset' ? !replaceable : fee.mode === 'conservative';
@@ -86,7 +86,7 @@ export function* createTransactionSteps(wallet: Wallet, request: SpendRequest): 
     signalRbf: replaceable,
     maxTxWeight: maxWeightOf(request),
     maxFee: MAX_TX_FEE,
-    avoidPartialSpends: wallet.has('avoid_reuse') && request.avoidReuse !== false,
+    avoidPartialSpends: wallet.hasFlag('avoid_reuse') && request.avoidReuse !== false,
     maxPartialSpendsFee: 0n,
     includeUnsafe: request.includeUnsafe,
     spendZeroConfChange: true,
@@ -124,8 +124,8 @@ function changeOf(
   }
   wallet.integrity.ensureSound();
   const type = changeType(wallet, request);
-  const owned = wallet.scripts.active(type, true);
-  const scriptPubKey = wallet.scripts.peek(type, true);
+  const owned = wallet.scripts.activeDescriptor(type, true);
+  const scriptPubKey = wallet.scripts.peekNextScript(type, true);
   if (!owned || !scriptPubKey) {
     const reason = owned ? 'Keypool ran out, please call keypoolrefill first' : `No ${type} addresses available.`;
     return { ok: false, error: `Transaction needs a change address, but we can't generate it. Error: ${reason}` };
@@ -138,7 +138,7 @@ function changeOf(
 function changeType(wallet: Wallet, { changeType: wished, recipients }: SpendRequest): AddressType {
   if (wished !== null) return wished as AddressType;
   const types = new Set(recipients.map(({ scriptPubKey }) => scriptType(scriptPubKey).type));
-  const has = (type: AddressType) => wallet.scripts.active(type, true) !== null;
+  const has = (type: AddressType) => wallet.scripts.activeDescriptor(type, true) !== null;
   if (has('bech32m') && types.has('witness_v1_taproot')) return 'bech32m';
   if (has('bech32') && types.has('witness_v0_keyhash')) return 'bech32';
   if (has('p2sh-segwit') && types.has('scripthash')) return 'p2sh-segwit';
@@ -194,13 +194,14 @@ export async function commitTransaction(wallet: Wallet, tx: Transaction, notes: 
   const parsed = parseTransaction(transactionBytes(tx));
   const txid = hashToHex(parsed.txid);
   store.write(() => {
-    const id = wallet.ledger.add(parsed, { in: 'nothing' });
+    const id = wallet.ledger.addTransaction(parsed, { in: 'nothing' });
     store.txs.setDetails(id, { comment: notes.comment, commentTo: notes.commentTo });
     const original = notes.replaces ? store.txs.byTxid(notes.replaces) : null;
     if (original) store.txs.setReplacement(original.id, original.txid, id, parsed.txid);
-    if (notes.request) store.requests.add(notes.request.id, txid, notes.request.payment, unixSeconds(deps.clock));
+    if (notes.request)
+      store.requests.addRequest(notes.request.id, txid, notes.request.payment, unixSeconds(deps.clock));
   });
-  wallet.sync.watch(parsed);
+  wallet.sync.watchTransaction(parsed);
   const result = await deps.mempool.broadcast(parsed.raw);
   if (result.status !== 'accepted' && result.status !== 'in-mempool')
     deps.log.warn('a transaction of a wallet is not accepted yet', {
@@ -215,5 +216,5 @@ export async function commitTransaction(wallet: Wallet, tx: Transaction, notes: 
 /** Throws WalletError unless the wallet can sign. */
 export function ensureSigner(wallet: Wallet): void {
   wallet.ensureUnlocked();
-  if (wallet.has('disable_private_keys')) walletFail('wallet', 'Error: Private keys are disabled for this wallet');
+  if (wallet.hasFlag('disable_private_keys')) walletFail('wallet', 'Error: Private keys are disabled for this wallet');
 }

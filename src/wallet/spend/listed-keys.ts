@@ -45,8 +45,10 @@ export class ListedKeys implements Disposable {
    * keys are locked.
    */
   addTo(data: SigningData, { derivations, tapDerivations }: PsbtInput, script: Uint8Array | null): void {
-    const makers = new Set(script ? this.#wallet.scripts.records(script).map(({ descriptor }) => descriptor) : []);
-    const others = this.#wallet.scripts.all().filter(({ id }) => !makers.has(id));
+    const makers = new Set(
+      script ? this.#wallet.scripts.scriptRecords(script).map(({ descriptor }) => descriptor) : [],
+    );
+    const others = this.#wallet.scripts.descriptors().filter(({ id }) => !makers.has(id));
     for (const { publicKey, origin } of derivations.values()) this.#add(data, others, [publicKey], origin);
     for (const { publicKey, origin } of tapDerivations.values())
       this.#add(data, others, [concatBytes(EVEN, publicKey), concatBytes(ODD, publicKey)], origin);
@@ -83,7 +85,7 @@ export class ListedKeys implements Disposable {
 
   /** Where the wallet has the scripts that these keys make alone. */
   #placesAlone(publicKeys: readonly Uint8Array[]): Set<string> {
-    const records = publicKeys.flatMap(scriptsOf).flatMap((script) => this.#wallet.scripts.records(script));
+    const records = publicKeys.flatMap(scriptsOf).flatMap((script) => this.#wallet.scripts.scriptRecords(script));
     return new Set(records.map(({ descriptor, position }) => placeName(descriptor, position)));
   }
 

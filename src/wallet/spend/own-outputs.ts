@@ -13,16 +13,16 @@ import { walletFail } from '../wallet-error.ts';
  */
 export function* ensureOwnOutputs(wallet: Wallet, outputs: readonly Pick<TxOutput, 'scriptPubKey'>[]): Steps<void> {
   wallet.integrity.ensureSound();
-  if (wallet.has('disable_private_keys')) return;
+  if (wallet.hasFlag('disable_private_keys')) return;
   /** Of each descriptor what was derived here; null where the wallet has no key of it. */
   const derived = new Map<number, DescriptorCache | null>();
   for (const { scriptPubKey } of outputs) {
-    const records = wallet.scripts.records(scriptPubKey);
+    const records = wallet.scripts.scriptRecords(scriptPubKey);
     if (records.length === 0) continue;
     // Anew for each output: the wallet may be locked between two steps.
     const provider = wallet.vault.provider();
     const isOwn = records.some(({ descriptor: id, position }) => {
-      const { descriptor } = wallet.scripts.byId(id);
+      const { descriptor } = wallet.scripts.descriptorById(id);
       let cache = derived.get(id);
       if (cache === undefined)
         derived.set(id, (cache = hasOwnKey(descriptor, position, provider) ? new DescriptorCache() : null));

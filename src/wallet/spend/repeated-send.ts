@@ -37,7 +37,7 @@ function paymentHash(recipients: readonly Recipient[]): Uint8Array {
  */
 export function earlierSend(wallet: Wallet, requestId: string | null, recipients: readonly Recipient[]): string | null {
   ensureShortText('request_id', requestId);
-  const earlier = requestId === null ? null : wallet.store.requests.find(requestId);
+  const earlier = requestId === null ? null : wallet.store.requests.findRequest(requestId);
   if (earlier === null) return null;
   const first = wallet.store.txs.byTxid(hashFromHex<Txid>(earlier.txid));
   const same = earlier.payment

@@ -17,7 +17,7 @@ import { TRUC_CHILD_MAX_WEIGHT } from '../coin-selection/select-coins.ts';
 import type { Wallet } from '../wallet.ts';
 import { walletFail } from '../wallet-error.ts';
 import { feerateSources, MAX_TX_FEE } from './create-transaction.ts';
-import { type FinishedView, type FinishOptions, finish, lockInputs } from './send.ts';
+import { type FinishedView, type FinishOptions, finishTransaction, lockInputs } from './send.ts';
 import { maxWeightOf, type SpendRequest } from './spend-request.ts';
 import { findOutputs, InputSizes, spendableCoins, unconfirmedVersion } from './spendable.ts';
 
@@ -35,7 +35,7 @@ export interface SendAllRequest extends SpendRequest {
 /** Spends everything, without change. Core's sendall. Throws WalletError. */
 export async function sendAll(wallet: Wallet, request: SendAllRequest, options: FinishOptions): Promise<FinishedView> {
   const tx = await wallet.inSlices(sweep(wallet, request));
-  return finish(wallet, tx, options, NO_NOTES);
+  return finishTransaction(wallet, tx, options, NO_NOTES);
 }
 
 /** The transaction, not signed. */

@@ -67,7 +67,10 @@ export interface FundedView {
 }
 
 /** Core's FundTransaction. Throws WalletError. */
-export function* fund(wallet: Wallet, request: SpendRequest): Steps<FundedView & { readonly tx: Transaction }> {
+export function* fundTransaction(
+  wallet: Wallet,
+  request: SpendRequest,
+): Steps<FundedView & { readonly tx: Transaction }> {
   const built = yield* createTransactionSteps(wallet, request);
   if (!built.ok) return walletFail('wallet', built.error);
   const { tx, fee, changePosition } = built.value;
@@ -91,7 +94,7 @@ export interface FinishedView {
 }
 
 /** Signs as far as the wallet can, and sends what is complete. Core's FinishTransaction. */
-export async function finish(
+export async function finishTransaction(
   wallet: Wallet,
   tx: Transaction,
   { psbt: asPsbt, addToWallet }: FinishOptions,
@@ -113,14 +116,14 @@ function* signAsFarAsCan(
 ): Steps<{ signed: FilledPsbt; extracted: Transaction | null }> {
   const filled = yield* fillPsbtSteps(wallet, createPsbt(tx, 2), { sign: false, derivations: true });
   const signed =
-    wallet.vault.locked || wallet.has('disable_private_keys')
+    wallet.vault.locked || wallet.hasFlag('disable_private_keys')
       ? filled
       : yield* fillPsbtSteps(wallet, filled.psbt, { sign: true, derivations: false });
   return { signed, extracted: signed.complete ? yield* extractTransactionSteps(signed.psbt) : null };
 }
 
 /** Core's send. */
-export async function send(
+export async function sendPayment(
   wallet: Wallet,
   request: SpendRequest,
   options: FinishOptions,
@@ -129,8 +132,8 @@ export async function send(
   const earlier = earlierSend(wallet, requestId, request.recipients);
   if (earlier !== null) return { psbt: null, txid: earlier, raw: null, complete: true };
   const repeatable = repeatableRequest(requestId, request.recipients);
-  const { tx } = await wallet.inSlices(fund(wallet, request));
-  return finish(wallet, tx, options, { comment: null, commentTo: null, request: repeatable });
+  const { tx } = await wallet.inSlices(fundTransaction(wallet, request));
+  return finishTransaction(wallet, tx, options, { comment: null, commentTo: null, request: repeatable });
 }
 
 /** What `walletcreatefundedpsbt` makes. */
@@ -144,7 +147,7 @@ export function* createFundedPsbt(
   version: PsbtVersion,
   derivations: boolean,
 ): Steps<FundedPsbtView> {
-  const { tx, fee, changePosition } = yield* fund(wallet, request);
+  const { tx, fee, changePosition } = yield* fundTransaction(wallet, request);
   const { psbt } = yield* fillPsbtSteps(wallet, createPsbt(tx, version), { sign: false, derivations });
   return { psbt: yield* encodePsbtBase64Steps(psbt), fee, changePosition };
 }

@@ -5,7 +5,7 @@ import type { Outpoint } from '../../primitives/outpoint.ts';
 import type { Recipient } from '../coin-selection/build-transaction.ts';
 
 /** How the feerate is chosen. */
-export interface FeeWish {
+export interface FeeOptions {
   /** Satoshis per 1,000 vB, or null for an estimate. */
   readonly feerate: Amount | null;
   /** Whether that holds whatever the limits say. */
@@ -25,7 +25,7 @@ export interface NamedInput {
 }
 
 /** What a caller tells of how outputs are spent that are not the wallet's. */
-export interface GivenSolvingData {
+export interface ExternalSolvingData {
   readonly publicKeys: readonly Uint8Array[];
   readonly scripts: readonly Uint8Array[];
   /** With checksums. */
@@ -38,7 +38,7 @@ export interface SpendRequest {
   readonly inputs: readonly NamedInput[];
   /** Whether the wallet adds coins. */
   readonly addInputs: boolean;
-  readonly fee: FeeWish;
+  readonly fee: FeeOptions;
   readonly replaceable: boolean | null;
   readonly changeScript: Uint8Array | null;
   readonly changeType: string | null;
@@ -53,7 +53,7 @@ export interface SpendRequest {
   readonly maxTxWeight: number | null;
   readonly lockInputs: boolean;
   /** For the sizes of named inputs. */
-  readonly solvingData: GivenSolvingData | null;
+  readonly solvingData: ExternalSolvingData | null;
 }
 
 export const ORDINARY_SPEND: Omit<SpendRequest, 'recipients' | 'fee'> = {

@@ -20,9 +20,9 @@ import { TxStateCode } from '../store/wallet-schema.ts';
 import type { WalletTxRecord } from '../store/wallet-tx-store.ts';
 import type { Wallet } from '../wallet.ts';
 import { walletFail } from '../wallet-error.ts';
-import type { GivenSolvingData, NamedInput, SpendRequest } from './spend-request.ts';
+import type { ExternalSolvingData, NamedInput, SpendRequest } from './spend-request.ts';
 
-type CoinWishes = Pick<SpendRequest, 'minDepth' | 'maxDepth' | 'includeUnsafe' | 'avoidReuse' | 'version'>;
+type CoinFilter = Pick<SpendRequest, 'minDepth' | 'maxDepth' | 'includeUnsafe' | 'avoidReuse' | 'version'>;
 
 /** Sizes of inputs by descriptor: all scripts of one take the same. */
 export class InputSizes {
@@ -31,14 +31,14 @@ export class InputSizes {
   readonly #others: SigningData;
   readonly #known = new Map<number, InputSize | null>();
 
-  constructor(wallet: Wallet, others: GivenSolvingData | null = null) {
+  constructor(wallet: Wallet, others: ExternalSolvingData | null = null) {
     this.#wallet = wallet;
     this.#others = others ? solvingData(wallet, others) : new SigningData();
   }
 
   /** Null where the wallet does not know how to spend the script. */
   of(script: Uint8Array): InputSize | null {
-    const [record] = this.#wallet.scripts.records(script);
+    const [record] = this.#wallet.scripts.scriptRecords(script);
     return record ? this.ofDescriptor(record.descriptor) : null;
   }
 
@@ -54,9 +54,9 @@ export class InputSizes {
   ofDescriptor(id: number): InputSize | null {
     let size = this.#known.get(id);
     if (size === undefined) {
-      const { descriptor } = this.#wallet.scripts.byId(id);
+      const { descriptor } = this.#wallet.scripts.descriptorById(id);
       // The wallet signs until R is low; of whoever signs for one without keys that is not known.
-      const useMaxSignature = this.#wallet.has('disable_private_keys');
+      const useMaxSignature = this.#wallet.hasFlag('disable_private_keys');
       size = descriptor.isSingleType && descriptor.isSolvable ? inputSizeOf(descriptor, useMaxSignature) : null;
       this.#known.set(id, size);
     }
@@ -67,14 +67,14 @@ export class InputSizes {
 /** The coins that a transaction may choose from, but for those of some outpoints. */
 export function* spendableCoins(
   wallet: Wallet,
-  wishes: CoinWishes,
+  wishes: CoinFilter,
   feerate: Amount,
   without: ReadonlySet<string> = new Set(),
 ): Steps<WalletCoin[]> {
   const { reads } = wallet.store;
   const view = new WalletView(reads);
   const sizes = new InputSizes(wallet);
-  const avoidReuse = wallet.has('avoid_reuse') && wishes.avoidReuse !== false;
+  const avoidReuse = wallet.hasFlag('avoid_reuse') && wishes.avoidReuse !== false;
   const { minDepth, maxDepth, includeUnsafe } = wishes;
   const bounds = { minValue: 0, maxValue: null, includeImmature: false };
   const coins: WalletCoin[] = [];
@@ -90,7 +90,7 @@ export function* spendableCoins(
     coins.push({
       outpoint,
       output: { value: BigInt(value), scriptPubKey: script },
-      type: wallet.scripts.byId(coin.descriptor).descriptor.outputType ?? 'unknown',
+      type: wallet.scripts.descriptorById(coin.descriptor).descriptor.outputType ?? 'unknown',
       depth,
       size: sizes.ofDescriptor(coin.descriptor),
       fromMe: coin.fromMe,
@@ -218,7 +218,7 @@ export function* presetInputs(
 }
 
 /** Core's FundTransaction, the part of solving_data. */
-function solvingData({ deps }: Wallet, { publicKeys, scripts, descriptors }: GivenSolvingData): SigningData {
+function solvingData({ deps }: Wallet, { publicKeys, scripts, descriptors }: ExternalSolvingData): SigningData {
   const data = new SigningData();
   for (const publicKey of publicKeys) {
     data.addPublicKey(publicKey);
@@ -254,8 +254,8 @@ export function* signingDataSteps(
     yield;
     // Anew each time: the wallet may have been locked meanwhile.
     const keys = withKeys ? wallet.vault.provider() : wallet.vault.available();
-    for (const { descriptor, position } of wallet.scripts.records(script)) {
-      const owned = wallet.scripts.byId(descriptor);
+    for (const { descriptor, position } of wallet.scripts.scriptRecords(script)) {
+      const owned = wallet.scripts.descriptorById(descriptor);
       const expansion = owned.expand(position, keys);
       if (expansion) data.merge(expansion.data);
       if (withKeys) for (const key of owned.descriptor.expandPrivate(position, keys)) data.addPrivateKey(key);

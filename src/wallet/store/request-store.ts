@@ -19,7 +19,7 @@ export class RequestStore {
     this.#db = db;
   }
 
-  find(id: string): StoredRequest | null {
+  findRequest(id: string): StoredRequest | null {
     return this.#db
       .query<StoredRequest, [string]>(
         'SELECT r.result AS txid, p.hash AS payment FROM requests r LEFT JOIN request_payments p ON p.id = r.id WHERE r.id = ?',
@@ -27,7 +27,7 @@ export class RequestStore {
       .get(id);
   }
 
-  add(id: string, txid: string, payment: Uint8Array, time: number): void {
+  addRequest(id: string, txid: string, payment: Uint8Array, time: number): void {
     this.#db.query('INSERT INTO requests VALUES (?, ?, ?)').run(id, txid, time);
     this.#db.query('INSERT INTO request_payments VALUES (?, ?)').run(id, payment);
   }

@@ -160,7 +160,7 @@ export class WalletKeyStore extends WalletKeyReads {
   }
 
   /** Adds the descriptor, or changes the one with its key. Returns its id. */
-  put(record: Omit<DescriptorRecord, 'id'>, { onlyRange = false } = {}): number {
+  putDescriptor(record: Omit<DescriptorRecord, 'id'>, { onlyRange = false } = {}): number {
     const { key, text, normalized, outputType, createdAt, rangeStart, rangeEnd, nextIndex, filled } = record;
     const internal = record.internal === null ? null : Number(record.internal);
     const { id } = this.#put.get(
@@ -173,13 +173,13 @@ export class WalletKeyStore extends WalletKeyReads {
   }
 
   /** Gives a descriptor another text, which stands for the same scripts. */
-  rename(id: number, key: Uint8Array, text: string): void {
+  renameDescriptor(id: number, key: Uint8Array, text: string): void {
     this.sealedRevision++;
     this.#db.query('UPDATE descriptors SET key = ?, text = ? WHERE id = ?').run(key, text, id);
   }
 
   /** Removes a descriptor with its scripts, as far as no other makes them. */
-  remove(id: number): void {
+  removeDescriptor(id: number): void {
     this.sealedRevision++;
     for (const [table, column] of [
       ['scripts', 'descriptor'],

@@ -160,7 +160,7 @@ export class WalletReads {
   }
 
   /** Unspent outputs that no block has. */
-  looseUnspent(): UnspentCoin[] {
+  unconfirmedUnspent(): UnspentCoin[] {
     return this.#unspent('c.spent = 0 AND c.height IS NULL');
   }
 
@@ -218,7 +218,7 @@ export class WalletReads {
   }
 
   /** Those that pay addresses with a label, newest first; `own` counts the outputs that do. */
-  paidTo(label: string): TxOutline[] {
+  transactionsPayingLabel(label: string): TxOutline[] {
     return this.#db
       .query<TxOutline, [string]>(
         `SELECT t.id, t.state, t.height, count(*) AS own FROM address_book b JOIN coins c ON c.script = b.script
@@ -228,7 +228,7 @@ export class WalletReads {
   }
 
   /** In blocks above a height, or contradicted there, or in no block; in order. */
-  since(height: number): WalletTxRecord[] {
+  transactionsSince(height: number): WalletTxRecord[] {
     return this.#db
       .query<TxRow, [number]>(
         `SELECT ${TX_COLUMNS} FROM txs WHERE height > ? UNION ALL
@@ -239,11 +239,11 @@ export class WalletReads {
   }
 
   /** Whether a block of a height holds or contradicts a transaction. */
-  hasAt(height: number): boolean {
+  hasTransactionsAt(height: number): boolean {
     return this.#db.query('SELECT 1 FROM txs WHERE height = ? LIMIT 1').get(height) !== null;
   }
 
-  all(): WalletTxRecord[] {
+  allTransactions(): WalletTxRecord[] {
     return this.#db.query<TxRow, []>(`SELECT ${TX_COLUMNS} FROM txs ORDER BY id`).all().map(txRecord);
   }
 
@@ -259,11 +259,11 @@ export class WalletReads {
     return this.#book.get(script);
   }
 
-  book(): BookEntry[] {
+  addressBook(): BookEntry[] {
     return this.#db.query<BookEntry, []>('SELECT * FROM address_book ORDER BY script').all();
   }
 
-  labelled(label: string): BookEntry[] {
+  entriesWithLabel(label: string): BookEntry[] {
     return this.#db.query<BookEntry, [string]>('SELECT * FROM address_book WHERE label = ? ORDER BY script').all(label);
   }
 

@@ -69,7 +69,7 @@ export class WalletStore {
   }
 
   /** The same for what the chain can tell again after a power cut: the disk is not waited for. */
-  follow<T>(work: () => T): T {
+  writeRelaxed<T>(work: () => T): T {
     if (this.#depth > 0) return work();
     this.#db.run('PRAGMA synchronous = NORMAL');
     try {
@@ -131,7 +131,7 @@ export class WalletStore {
   }
 
   /** Writes the file anew, so that nothing of what was overwritten is left in it. */
-  rewrite(): void {
+  vacuum(): void {
     this.#db.run('VACUUM');
     this.#db.run('PRAGMA wal_checkpoint(TRUNCATE)');
   }

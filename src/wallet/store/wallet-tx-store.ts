@@ -176,7 +176,7 @@ export class WalletTxReads {
   }
 
   /** The one behind an id in the order; null behind the last. */
-  next(id: number): WalletTxRecord | null {
+  nextTransaction(id: number): WalletTxRecord | null {
     const row = this.#next.get(id);
     return row && txRecord(row);
   }
@@ -262,7 +262,7 @@ export class WalletTxStore extends WalletTxReads {
   }
 
   /** Adds a transaction at the end of the order, spending nothing of ours yet. Returns its id. */
-  insert(tx: {
+  insertTransaction(tx: {
     txid: Uint8Array;
     wtxid: Uint8Array;
     raw: Uint8Array;
@@ -365,7 +365,7 @@ export class WalletTxStore extends WalletTxReads {
   }
 
   /** Blocks that have transactions of the wallet, the highest first. */
-  blocks(): Uint8Array[] {
+  blockHashes(): Uint8Array[] {
     return this.#db
       .query<{ hash: Uint8Array }, []>(
         'SELECT DISTINCT height, block_hash AS hash FROM txs WHERE height IS NOT NULL AND state = 2 ORDER BY height DESC',
@@ -375,7 +375,7 @@ export class WalletTxStore extends WalletTxReads {
   }
 
   /** Neither in a block nor contradicted by one, in order. */
-  loose(): WalletTxRecord[] {
+  unconfirmed(): WalletTxRecord[] {
     return this.#db
       .query<TxRow, []>(`SELECT ${TX_COLUMNS} FROM txs WHERE state NOT IN (2, 3) ORDER BY id`)
       .all()
@@ -442,7 +442,7 @@ export class WalletTxStore extends WalletTxReads {
   }
 
   /** Removes a transaction, its outputs, and what is known of its inputs. */
-  remove(tx: number): void {
+  removeTransaction(tx: number): void {
     // The sum of confirmed coins is kept by what changes them, not by what deletes them.
     this.#coinHeights.run(null, tx);
     for (const table of ['coins', 'spends', 'tx_variants', 'mempool_conflicts'])

@@ -10,7 +10,7 @@ import type { WalletStore } from '../store/wallet-store.ts';
 import { WalletDamage, walletFail } from '../wallet-error.ts';
 import type { ScryptCost } from './passphrase-key.ts';
 import { PassphraseLanes } from './passphrase-lanes.ts';
-import { newMasterKey, open, openMasterKey, seal, sealMasterKey } from './sealing.ts';
+import { newMasterKey, openMasterKey, openSecret, sealMasterKey, sealSecret } from './sealing.ts';
 
 /** How often sealing begins again because rows changed meanwhile. */
 const MAX_ATTEMPTS = 3;
@@ -80,16 +80,16 @@ export class KeyVault {
   }
 
   /** Stores keys. Throws WalletError while the vault is locked. */
-  add(keys: Iterable<PrivateKey>): void {
+  addKeys(keys: Iterable<PrivateKey>): void {
     if (this.locked) walletFail('unlockNeeded', LOCKED);
     for (const key of keys) {
       const { id, compressed } = key;
-      const data = this.#masterKey ? seal(this.#masterKey, id, key.reveal()) : key.reveal();
+      const data = this.#masterKey ? sealSecret(this.#masterKey, id, key.reveal()) : key.reveal();
       this.#store.keys.putKey({ id, compressed, data });
     }
   }
 
-  has(id: Uint8Array): boolean {
+  hasKey(id: Uint8Array): boolean {
     return this.#store.keys.hasKey(id);
   }
 
@@ -207,8 +207,8 @@ export class KeyVault {
   }
 
   /** Forgets keys that were written and rolled back; `ids` are hex. */
-  reload(ids: readonly string[]): void {
-    for (const id of ids) if (!this.has(Uint8Array.fromHex(id))) this.#provider?.removePrivateKey(id);
+  forgetRolledBack(ids: readonly string[]): void {
+    for (const id of ids) if (!this.hasKey(Uint8Array.fromHex(id))) this.#provider?.removePrivateKey(id);
   }
 
   /** Forgets the keys in memory, and the nonces of signatures that were begun with them. */
@@ -234,7 +234,7 @@ export class KeyVault {
   #open(id: Uint8Array): PrivateKey | null {
     const stored = this.#store.keys.key(id);
     if (!stored) return null;
-    const secret = this.#masterKey ? open(this.#masterKey, id, stored.data) : stored.data;
+    const secret = this.#masterKey ? openSecret(this.#masterKey, id, stored.data) : stored.data;
     if (!secret || !isValidSecret(secret)) throw new WalletDamage('a private key cannot be read');
     return PrivateKey.take(secret, stored.compressed);
   }
@@ -244,7 +244,7 @@ export class KeyVault {
     const { keys } = this.#store;
     for (const page of keys.keysInOrder()) {
       for (const { id, compressed, data } of page) {
-        keys.stageKey({ id, compressed, data: seal(masterKey, id, data) });
+        keys.stageKey({ id, compressed, data: sealSecret(masterKey, id, data) });
         data.fill(0);
       }
       yield;

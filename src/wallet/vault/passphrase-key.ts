@@ -1,7 +1,7 @@
 import { scrypt } from 'node:crypto';
 import type { NetworkName } from '../../params/network-params.ts';
 import { walletFail } from '../wallet-error.ts';
-import { FairPlaces } from './fair-places.ts';
+import { FairSlots } from './fair-slots.ts';
 
 /** What scrypt takes: N, r and p of RFC 7914. */
 export interface ScryptCost {
@@ -24,7 +24,7 @@ const MAX_WORK_MIB = 4096;
 const PLACES = 2;
 /** Of one caller, in all wallets. */
 const MAX_WAITING = 8;
-const places = new FairPlaces(PLACES, MAX_WAITING);
+const places = new FairSlots(PLACES, MAX_WAITING);
 
 /** What sealing with a new passphrase costs on a network. */
 export function scryptCostOf(network: NetworkName): ScryptCost {
@@ -59,10 +59,10 @@ export async function passphraseKey(
 ): Promise<Uint8Array> {
   checkScryptCost(scryptCost);
   const key = await places.run(caller, () => computed(passphrase, salt, scryptCost));
-  return key ?? walletFail('wallet', tooManyWait());
+  return key ?? walletFail('wallet', tooManyAttemptsMessage());
 }
 
-export function tooManyWait(): string {
+export function tooManyAttemptsMessage(): string {
   return 'Error: too many passphrases of this caller wait to be tried; try again when they are answered.';
 }
 

@@ -1,6 +1,6 @@
 import { sleep } from '../../util/abort.ts';
 import { walletFail } from '../wallet-error.ts';
-import { tooManyWait } from './passphrase-key.ts';
+import { tooManyAttemptsMessage } from './passphrase-key.ts';
 
 /** How long a wrong passphrase is waited for: doubled each time, up to a bound. */
 const FIRST_DELAY_MS = 250;
@@ -31,7 +31,7 @@ export class PassphraseLanes {
   /** Runs the try in its caller's turn; null means a wrong passphrase, which takes longer each time. Throws WalletError. */
   run<T>(caller: string, attempt: () => Promise<T | null>): Promise<T | null> {
     const lane = this.#laneOf(caller);
-    if (lane.waiting >= MAX_WAITING) walletFail('wallet', tooManyWait());
+    if (lane.waiting >= MAX_WAITING) walletFail('wallet', tooManyAttemptsMessage());
     lane.waiting++;
     const result = lane.turn.then(() => this.#attempt(lane, attempt));
     lane.turn = result.then(

@@ -10,7 +10,7 @@ const MASTER_KEY_CONTEXT = new TextEncoder().encode('obverse wallet master key')
 const INTEGRITY_CONTEXT = new TextEncoder().encode('obverse wallet master key, rows have a MAC');
 
 /** Seals with ChaCha20-Poly1305 under a random nonce, which stands before the sealed text. */
-export function seal(key: Uint8Array, context: Uint8Array, plain: Uint8Array): Uint8Array {
+export function sealSecret(key: Uint8Array, context: Uint8Array, plain: Uint8Array): Uint8Array {
   const out = new Uint8Array(NONCE_SIZE + plain.length + TAG_SIZE);
   crypto.getRandomValues(out.subarray(0, NONCE_SIZE));
   const [first, second] = nonceOf(out);
@@ -21,7 +21,7 @@ export function seal(key: Uint8Array, context: Uint8Array, plain: Uint8Array): U
 }
 
 /** What was sealed; null with another key or context, or where it was damaged. */
-export function open(key: Uint8Array, context: Uint8Array, sealed: Uint8Array): Uint8Array | null {
+export function openSecret(key: Uint8Array, context: Uint8Array, sealed: Uint8Array): Uint8Array | null {
   if (sealed.length < NONCE_SIZE + TAG_SIZE) return null;
   const [first, second] = nonceOf(sealed);
   const cipher = new ChaCha20Poly1305(key);
@@ -58,7 +58,7 @@ export async function sealMasterKey(
 ): Promise<SealedMasterKey> {
   const salt = crypto.getRandomValues(new Uint8Array(KEY_SIZE));
   const outer = await passphraseKey(passphrase, salt, cost, caller);
-  const sealed = seal(outer, integrity ? INTEGRITY_CONTEXT : MASTER_KEY_CONTEXT, masterKey).toHex();
+  const sealed = sealSecret(outer, integrity ? INTEGRITY_CONTEXT : MASTER_KEY_CONTEXT, masterKey).toHex();
   outer.fill(0);
   return { kdf: 'scrypt', ...cost, salt: salt.toHex(), sealed, ...(integrity && { integrity }) };
 }
@@ -71,7 +71,7 @@ export async function openMasterKey(
 ): Promise<Uint8Array | null> {
   const outer = await passphraseKey(passphrase, hexToBytes(sealed.salt), sealed, caller);
   const context = sealed.integrity ? INTEGRITY_CONTEXT : MASTER_KEY_CONTEXT;
-  const masterKey = open(outer, context, hexToBytes(sealed.sealed));
+  const masterKey = openSecret(outer, context, hexToBytes(sealed.sealed));
   outer.fill(0);
   return masterKey;
 }

@@ -142,7 +142,7 @@ export const COIN_CASES: readonly Case[] = [
       // What it spends is unspent but for itself.
       const { store, deps } = world.manager.wallet(NAME);
       const known = new Map(
-        store.reads.all().map(({ id, txid }) => [txid.toHex(), parseTransaction(store.txs.raw(id))]),
+        store.reads.allTransactions().map(({ id, txid }) => [txid.toHex(), parseTransaction(store.txs.raw(id))]),
       );
       deps.mempool.get = (txid) => known.get(txid.toHex()) ?? null;
       return Uint8Array.fromHex(sent.txid).reverse();

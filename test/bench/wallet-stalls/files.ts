@@ -22,7 +22,7 @@ export const FILE_CASES: readonly Case[] = [
     input: '20,000 outputs of the wallet',
     prepare: async (world) => {
       await coins(world, 20_000, 20_000);
-      return world.manager.wallet(NAME).store.reads.all()[0]!.txid;
+      return world.manager.wallet(NAME).store.reads.allTransactions()[0]!.txid;
     },
     run: ({ act }, txid) => act('walletRemovePruned', NAME, txid),
   },
@@ -44,7 +44,7 @@ export const FILE_CASES: readonly Case[] = [
     prepare: async (world) => {
       await wallet(world);
       const loaded = world.manager.wallet(NAME);
-      const source = loaded.scripts.active('bech32', false)!;
+      const source = loaded.scripts.activeDescriptor('bech32', false)!;
       loaded.store.write(() => loaded.scripts.reserve(source, 20_000));
       await loaded.filler.fill(AbortSignal.timeout(300_000));
       return source.expand(19_999, loaded.vault.available())!.scripts[0];

@@ -69,7 +69,7 @@ export function confirm({ chain, manager }: World, txs: readonly ParsedTransacti
     const entry = chain.make(chain.tip, txs.slice(i, i + perBlock));
     chain.tip = entry;
     for (const { name } of manager.states)
-      manager.wallet(name).sync.moved({
+      manager.wallet(name).sync.onChainMoved({
         disconnected: [],
         connected: [entry],
         bodies: [chain.bodies.get(entry)!],
@@ -148,8 +148,8 @@ export async function manyKeys(world: World, count: number): Promise<void> {
     for (let i = 0; i < count; i++) {
       const found = parseDescriptor(`unused(${xprvOf(i)})`, regtest);
       if (!found.ok) throw new Error(found.error);
-      vault.add(found.keys.privateKeys.values());
-      scripts.add({
+      vault.addKeys(found.keys.privateKeys.values());
+      scripts.addDescriptor({
         descriptor: found.descriptors[0]!,
         createdAt: 1,
         rangeStart: 0,

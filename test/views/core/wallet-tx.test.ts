@@ -41,7 +41,7 @@ function fill(it: WalletFixture, random: Random): void {
     }
     const entry = chain.make(chain.tip, txs);
     chain.tip = entry;
-    wallet.sync.moved({ disconnected: [], connected: [entry], bodies: [chain.bodies.get(entry)!], tip: entry });
+    wallet.sync.onChainMoved({ disconnected: [], connected: [entry], bodies: [chain.bodies.get(entry)!], tip: entry });
   }
 }
 
@@ -54,7 +54,7 @@ test('the latest entries are a slice of all entries, for every offset', () => {
     for (const label of [null, 'rent', 'wages', 'nothing']) {
       const options = { minDepth: 0, long: true, label, includeChange: false };
       const all = reads
-        .all()
+        .allTransactions()
         .reverse()
         .flatMap((tx) => views.entries(tx, options));
       if (label !== 'nothing') expect(all.length).toBeGreaterThan(5);

@@ -9,11 +9,11 @@ test('keeps the payment of a request, and none for a row of an earlier version',
   const db = new Database(':memory:');
   db.run(WALLET_SCHEMA);
   const requests = new RequestStore(db);
-  requests.add('a', 'aa', txid(7), 1);
+  requests.addRequest('a', 'aa', txid(7), 1);
   db.run("INSERT INTO requests VALUES ('old', 'bb', 1)");
-  expect(requests.find('a')).toEqual({ txid: 'aa', payment: txid(7) });
-  expect(requests.find('old')).toEqual({ txid: 'bb', payment: null });
-  expect(requests.find('b')).toBeNull();
+  expect(requests.findRequest('a')).toEqual({ txid: 'aa', payment: txid(7) });
+  expect(requests.findRequest('old')).toEqual({ txid: 'bb', payment: null });
+  expect(requests.findRequest('b')).toBeNull();
   db.close();
 });
 

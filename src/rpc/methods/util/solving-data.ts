@@ -3,7 +3,7 @@ import { hexToBytes, isHex } from '../../../util/bytes.ts';
 import type { KeyEncoding } from '../../../wallet/descriptor/descriptor.ts';
 import { parseDescriptor } from '../../../wallet/descriptor/parse.ts';
 import { hideSecrets } from '../../../wallet/keys/hide-secrets.ts';
-import type { GivenSolvingData } from '../../../wallet/spend/spend-request.ts';
+import type { ExternalSolvingData } from '../../../wallet/spend/spend-request.ts';
 import { isObject, member, type RpcObject, type RpcValue } from '../../engine/json.ts';
 import { checkMembers, readString } from '../../engine/params.ts';
 import { rpcFail } from '../../engine/rpc-error.ts';
@@ -18,7 +18,7 @@ export function readPublicKey(hex: string): Uint8Array {
 }
 
 /** Parses the keys, scripts and descriptors of outputs that are not the wallet's. Throws RpcError. */
-export function readSolvingData(value: RpcValue, encoding: KeyEncoding): GivenSolvingData | null {
+export function readSolvingData(value: RpcValue, encoding: KeyEncoding): ExternalSolvingData | null {
   if (!isObject(value)) return null;
   checkMembers(value, { pubkeys: 'array', scripts: 'array', descriptors: 'array' });
   return {

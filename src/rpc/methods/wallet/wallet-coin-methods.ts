@@ -108,7 +108,7 @@ export const listunspent = walletMethod({
       });
   },
   mempoolPart: ({ view, mempool: { entries } }) =>
-    view.reads.looseUnspent().flatMap(({ txid }) => {
+    view.reads.unconfirmedUnspent().flatMap(({ txid }) => {
       const slot = entries.find(txid);
       return slot < 0 ? [] : ancestorsOf(entries, slot);
     }),
@@ -230,7 +230,7 @@ export const getreceivedbylabel = walletMethod({
   result: coinAmount(),
   examples: [example(['donations']), example(['donations', 6])],
   run({ view, expectWork }, label, minDepth, includeImmature) {
-    const entries = view.reads.labelled(checkLabel(label));
+    const entries = view.reads.entriesWithLabel(checkLabel(label));
     if (entries.length === 0) rpcFail('wallet', 'Label not found in wallet');
     const scripts = entries.map(({ script }) => script);
     return coins(receivedOn(view, expectWork, scripts, minDepth, includeImmature));
@@ -297,7 +297,7 @@ function receivedEntries(
 ): { address: string; label: string; sum: Tally }[] {
   const tallies = tally(view, minDepth, includeImmature, only);
   const entry = only && view.reads.bookEntry(only);
-  const entries = only ? (entry ? [entry] : []) : view.reads.book();
+  const entries = only ? (entry ? [entry] : []) : view.reads.addressBook();
   return entries.flatMap(({ script, address, label }) => {
     const sum = tallies.get(script.toHex());
     if (sum) return { address, label, sum };

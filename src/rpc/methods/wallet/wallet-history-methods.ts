@@ -75,7 +75,7 @@ export const listsinceblock = walletMethod({
     const views = new WalletTxViews(view, params);
     const list = (tx: WalletTxRecord, minDepth: number) =>
       views.entries(tx, { minDepth, long: true, label, includeChange });
-    const txs = since === null ? view.reads.all() : view.reads.since(since.fork);
+    const txs = since === null ? view.reads.allTransactions() : view.reads.transactionsSince(since.fork);
     env.expectWork(txs.length * ENTRY_US);
     const lastHeight = view.tipHeight + 1 - Math.min(target, view.tipHeight + 1);
     return {

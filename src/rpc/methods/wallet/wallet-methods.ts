@@ -151,7 +151,7 @@ export const getaddressesbylabel = nodeMethod({
   scope: 'wallet.read',
   run: (env, label) =>
     readWallet(env, ({ reads }) => {
-      const entries = reads.labelled(checkLabel(label));
+      const entries = reads.entriesWithLabel(checkLabel(label));
       if (entries.length === 0) rpcFail('invalidLabelName', `No addresses with label ${label}`);
       return Object.fromEntries(entries.map(({ address, purpose }) => [address, { purpose: purpose ?? 'unknown' }]));
     }),

@@ -7,7 +7,7 @@ import type { Recipient } from '../../../wallet/coin-selection/build-transaction
 import type { KeyEncoding } from '../../../wallet/descriptor/descriptor.ts';
 import { isAddressType } from '../../../wallet/scripts/own-descriptors.ts';
 import {
-  type FeeWish,
+  type FeeOptions,
   type NamedInput,
   ORDINARY_SPEND,
   type SpendRequest,
@@ -68,7 +68,12 @@ function readSatPerVb(value: RpcValue): Amount {
 }
 
 /** Parses the fee arguments of a call. Core's SetFeeEstimateMode. Throws RpcError. */
-export function readFeeOptions(target: RpcValue, mode: RpcValue, feerate: RpcValue, overrideLimits = false): FeeWish {
+export function readFeeOptions(
+  target: RpcValue,
+  mode: RpcValue,
+  feerate: RpcValue,
+  overrideLimits = false,
+): FeeOptions {
   const name = mode === null ? null : readString(mode);
   if (feerate !== null) {
     if (target !== null)
@@ -83,7 +88,7 @@ export function readFeeOptions(target: RpcValue, mode: RpcValue, feerate: RpcVal
   if (name !== null) checkMode(name);
   const blocks = target === null ? null : readInteger(target);
   if (blocks !== null) checkTarget(blocks);
-  const wished = (name?.toLowerCase() ?? 'unset') as FeeWish['mode'];
+  const wished = (name?.toLowerCase() ?? 'unset') as FeeOptions['mode'];
   return { feerate: null, overrideLimits: false, target: blocks, mode: wished };
 }
 
@@ -255,7 +260,7 @@ export function fundRequest(
   };
 }
 
-function fundFee(options: RpcObject, overrideLimits: boolean): FeeWish {
+function fundFee(options: RpcObject, overrideLimits: boolean): FeeOptions {
   const [target, mode, feerate, outdated] = ['conf_target', 'estimate_mode', 'fee_rate', 'feeRate'].map((key) =>
     member(options, key),
   ) as [RpcValue, RpcValue, RpcValue, RpcValue];

@@ -4,7 +4,7 @@ import { positionHeight, type TxPosition } from '../../primitives/coin.ts';
 const BLOCKS = 64;
 
 /** Places of transactions, each once, taken out in order. However many there are, no step of that takes long. */
-export class Places {
+export class BlockPositions {
   readonly #parts = new Map<number, Set<TxPosition>>();
   #size = 0;
 

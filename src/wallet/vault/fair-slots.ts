@@ -2,7 +2,7 @@
  * Places for costly work: so many at once in all, given to those who wait in turn by who asks, so that one caller with many
  * requests delays another by one of them.
  */
-export class FairPlaces {
+export class FairSlots {
   readonly #places: number;
   readonly #maxWaiting: number;
   /** By caller; the one that is next stands first. */
