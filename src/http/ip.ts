@@ -40,7 +40,10 @@ export function isLoopback(ip: string): boolean {
   return bytes.length === 4 ? bytes[0] === 127 : bytes.every((b, i) => b === (i === 15 ? 1 : 0));
 }
 
-/** What limits count by: the address, or the /64 an IPv6 one is in, since one host commonly has all of that. */
+/**
+ * Returns the key that limits count by: the address, or the /64 prefix of an IPv6 address, since one host commonly has
+ * the whole prefix.
+ */
 export function limitKey(ip: string): string {
   const bytes = parseIp(ip);
   return bytes ? bytes.subarray(0, bytes.length === 4 ? 4 : 8).toHex() : ip;

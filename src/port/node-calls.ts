@@ -22,21 +22,21 @@ export interface ThreadCalls {
   echo: { args: []; result: null };
 }
 
-/** What only the node thread can do to the chain. Hashes go over in wire order, and come back in display order. */
+/** The calls that concern the chain. Hashes are passed in wire order and returned in display order. */
 export interface ChainCalls {
-  /** Returns null when the block was accepted, else the reason as BIP-22 spells it. */
+  /** Returns null when the block was accepted, else the reject reason as in BIP-22. */
   submitBlock: { args: [raw: Uint8Array]; result: string | null };
   chainTips: { args: []; result: readonly ChainTipView[] };
-  /** Bytes of memory for coins: of the database's pages, and of the table before it. */
+  /** Bytes of the two coin caches: the pages of the database, and the table in front of it. */
   coinCaches: { args: []; result: { readonly database: number; readonly table: number } };
-  /** Has the node thread log debug lines, or not. */
+  /** Switches debug lines in the log of the node thread on or off. */
   logDebug: { args: [kept: boolean]; result: null };
   invalidateBlock: { args: [hash: Uint8Array]; result: null | Refusal };
   reconsiderBlock: { args: [hash: Uint8Array]; result: null | Refusal };
   preciousBlock: { args: [hash: Uint8Array]; result: null | Refusal };
 }
 
-/** What only the node thread can do to the mempool. */
+/** The calls that concern the mempool. */
 export interface MempoolCalls {
   /** Submits a transaction, which must parse. */
   broadcast: { args: [raw: Uint8Array, limits: BroadcastLimits]; result: BroadcastResult };
@@ -44,7 +44,10 @@ export interface MempoolCalls {
   testTransactions: { args: [raws: readonly Uint8Array[]]; result: PackageResult };
   /** Submits a child with its parents. They must parse. */
   submitPackage: { args: [raws: readonly Uint8Array[], limits: BroadcastLimits]; result: PackageResult };
-  /** Treats a transaction as if it paid so many satoshis more; false where it has dust and may not. */
+  /**
+   * Treats a transaction as if its fee were higher by `delta` satoshis; false where it has dust outputs, which forbid
+   * it.
+   */
   prioritise: { args: [txid: Uint8Array, delta: number]; result: boolean };
   prioritised: { args: []; result: readonly Prioritised[] };
   /** Returns the name of the file. */
@@ -54,18 +57,18 @@ export interface MempoolCalls {
   estimateRawFee: { args: [target: number, threshold: number]; result: readonly RawEstimate[] };
   /** Returns the blocks that decide whether the estimates from the mempool are reliable. */
   mempoolCoverage: { args: []; result: readonly MinedBlock[] };
-  /** Takes in what a `mempool.dat` of Bitcoin Core holds; its name, in one of the directories for it. */
+  /** Imports a `mempool.dat` of Bitcoin Core from one of the directories for it. */
   importMempool: { args: [file: string, options: MempoolImportOptions]; result: null | Refusal };
 }
 
-/** A change that miners signal for, where it stands at the next block. */
+/** A deployment that miners signal for, with its state at the next block. */
 export interface DeploymentView {
   readonly name: string;
   readonly bit: number;
   readonly state: 'started' | 'locked_in' | 'active';
 }
 
-/** What a miner needs for the next block. Hashes in display order, amounts in satoshis. */
+/** The parts of a block template. Hashes are in display order, amounts in satoshis. */
 export interface TemplateView {
   readonly id: number;
   readonly height: number;
@@ -77,39 +80,39 @@ export interface TemplateView {
   readonly coinbaseValue: number;
   readonly commitment: Uint8Array;
   readonly deployments: readonly DeploymentView[];
-  /** Changes of the mempool when it was made. */
+  /** Number of mempool changes when the template was made. */
   readonly changes: number;
-  /** JSON of its transactions, as BIP-22 and BIP-145 have them, in bytes; null where the caller has it already. */
+  /** The `transactions` of BIP-22 and BIP-145 as JSON bytes; null where the caller has this template. */
   readonly transactions: Uint8Array | null;
 }
 
-/** What only the node thread can do for miners. */
+/** The calls for miners. */
 export interface MiningCalls {
-  /** Mines blocks to a script; fewer than `count` where the tries do not suffice. */
+  /** Mines blocks to a script; fewer than `count` where `maxtries` is reached. */
   generate: {
     args: [script: Uint8Array, count: number, maxTries: number];
     result: { readonly hashes: readonly string[]; readonly triesLeft: number } | Refusal;
   };
-  /** Mines a block of these: txids of the mempool, or encoded transactions. */
+  /** Mines a block of the given txids of the mempool or encoded transactions. */
   generateBlock: {
     args: [script: Uint8Array, txs: readonly (string | Uint8Array)[], submit: boolean];
     result: { readonly hash: string; readonly raw: Uint8Array } | Refusal;
   };
-  /** `known` is the number of the template whose transactions the caller has. */
+  /** `known` is the number of the template that the caller has. */
   blockTemplate: { args: [known: number | null]; result: TemplateView };
-  /** What is wrong with a block that need not be mined yet, as BIP-22 spells it; null where nothing is. */
+  /** Returns the reject reason of a block without proof of work, as in BIP-22; null where it is valid. */
   proposeBlock: { args: [raw: Uint8Array]; result: string | null | Refusal };
-  /** Takes the 80 bytes of a header. */
+  /** Submits the 80 bytes of a header. */
   submitHeader: { args: [raw: Uint8Array]; result: null | Refusal };
-  /** Grows with the mempool's changes. */
+  /** Returns a number that grows with each change of the mempool. */
   mempoolChanges: { args: []; result: number };
-  /** The block that was put together last: its weight, and its transactions but for the coinbase. */
+  /** The last assembled block: its weight, and its number of transactions without the coinbase. */
   lastAssembled: { args: []; result: { readonly weight: number; readonly txs: number } | null };
-  /** Stops the clock of a regtest node at a time in Unix seconds; 0 lets it go again. */
+  /** Stops the clock of a regtest node at a time in Unix seconds; 0 starts it again. */
   setMockTime: { args: [seconds: number]; result: null };
 }
 
-/** What is known of addresses of one network. */
+/** Known addresses of one network. */
 interface AddressCounts {
   readonly network: string;
   readonly new: number;
@@ -125,12 +128,12 @@ interface BanView {
 
 export interface NetworkView {
   readonly active: boolean;
-  /** Those whose handshake is over, now: the status that is sent round may be a second behind. */
+  /** Peers that have completed the handshake, counted now: the periodic status may be a second old. */
   readonly peers: { readonly inbound: number; readonly outbound: number };
-  /** 16 hex digits, and Core's names. */
+  /** 16 hex digits. */
   readonly services: string;
   readonly serviceNames: readonly string[];
-  /** Median of what the clocks of outbound peers are ahead of ours, in seconds. */
+  /** Median offset of the clocks of outbound peers to ours, in seconds. */
   readonly timeOffset: number;
   readonly networks: readonly { readonly name: string; readonly reachable: boolean; readonly proxy: string }[];
   readonly localAddresses: readonly { readonly address: string; readonly port: number; readonly score: number }[];
@@ -142,7 +145,7 @@ interface TrafficView {
   readonly sent: number;
   /** Unix milliseconds. */
   readonly now: number;
-  /** Bytes a day, 0 for no limit; and what is left of them, in bytes and seconds. */
+  /** Bytes per day, 0 for no limit; and the remaining bytes and seconds. */
   readonly target: number;
   readonly targetReached: boolean;
   readonly servesHistory: boolean;
@@ -150,9 +153,9 @@ interface TrafficView {
   readonly secondsLeft: number;
 }
 
-/** What an operator does to the connections. All of it is refused where there is no peer network. */
+/** The calls that concern connections. All of them are refused where the peer network is disabled. */
 export interface NetworkCalls {
-  /** Returns the peers; none where there is no peer network. */
+  /** Returns the peers; none where the peer network is disabled. */
   peers: { args: []; result: readonly PeerView[] };
   network: { args: []; result: NetworkView };
   traffic: { args: []; result: TrafficView };
@@ -163,9 +166,9 @@ export interface NetworkCalls {
       | readonly { readonly text: string; readonly connected: { address: string; inbound: boolean } | null }[]
       | Refusal;
   };
-  /** By number, or by address. */
+  /** By id, or by address. */
   disconnectPeer: { args: [which: number | string]; result: null | Refusal };
-  /** Seconds from now, or until a time; 0 for as long as is configured. */
+  /** For a number of seconds, or until a time; 0 for the configured duration. */
   ban: { args: [subnet: string, time: number, absolute: boolean]; result: null | Refusal };
   unban: { args: [subnet: string]; result: null | Refusal };
   bans: { args: []; result: readonly BanView[] | Refusal };
@@ -185,18 +188,18 @@ export interface NetworkCalls {
   addressCounts: { args: []; result: readonly AddressCounts[] | Refusal };
   pingPeers: { args: []; result: null | Refusal };
   setNetworkActive: { args: [active: boolean]; result: boolean | Refusal };
-  /** Asks one peer for a block whose header we have. Hash in wire order. */
+  /** Requests a block whose header is known from one peer. Hash in wire order. */
   fetchBlock: { args: [hash: Uint8Array, peer: number]; result: null | Refusal };
 }
 
-/** What took the place of what; hashes in display order, the lowest block first. */
+/** The blocks of a reorg; hashes in display order, lowest block first. */
 interface ReorgView {
   readonly forkHeight: number;
   readonly disconnected: readonly string[];
   readonly connected: readonly string[];
 }
 
-/** What developer mode plays on request; refused without it. Amounts in satoshis. */
+/** The scenarios of developer mode; refused without it. Amounts in satoshis. */
 export interface ScenarioCalls {
   scenarioPay: { args: [script: Uint8Array, amount: bigint]; result: string | Refusal };
   scenarioReorg: { args: [depth: number, reconfirm: boolean]; result: ReorgView | Refusal };

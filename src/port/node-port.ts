@@ -5,27 +5,23 @@ import type { CallArgs, CallResult, NodeCallName } from './node-calls.ts';
 import type { PeerView } from './peer-view.ts';
 
 /**
- * What the node does to follow the network.
- *
- * - `waiting`: has nothing to do, and the tip is old: no peer is there, or none has a better chain
- * - `presync`: looks at headers whose work is not proven, and keeps none of them yet
- * - `headers`: fetches headers
- * - `blocks`: fetches and checks blocks
- * - `following`: has all blocks that it knows of, and takes new ones as they come
+ * The phase of the sync. - `waiting`: the tip is old, and no peer offers a better chain - `presync`: downloads headers
+ * whose work is not proven yet, and stores none of them - `headers`: downloads headers - `blocks`: downloads and
+ * validates blocks - `following`: has all known blocks, and validates new ones as they arrive
  */
 export type SyncPhase = 'waiting' | 'presync' | 'headers' | 'blocks' | 'following';
 
 export interface SyncState {
   readonly phase: SyncPhase;
-  /** Height that headers of unproven work were looked at to; null in all other phases. */
+  /** Height of the last header in presync; null in all other phases. */
   readonly presynced: number | null;
-  /** Estimated part of the headers that is there, 0 to 1. */
+  /** Estimated share of the headers that is known, 0 to 1. */
   readonly headersProgress: number;
-  /** A peer has shown its chain, and that is no better than ours. */
+  /** Whether a peer has shown a chain that has no more work than ours. */
   readonly confirmed: boolean;
 }
 
-/** What the node last told about itself; pushed by it, so that reading it never waits. */
+/** The node's periodic status. The node pushes it, so that reading it never waits. */
 export interface NodeStatus {
   /** Height and hash of the best validated header. */
   readonly headers: number;
@@ -35,20 +31,20 @@ export interface NodeStatus {
   readonly verificationProgress: number;
   /** `at` in Unix milliseconds. */
   readonly lastCommit: { readonly ok: boolean; readonly at: number; readonly durationMs: number } | null;
-  /** A block is being connected at this moment, so an echo may be late. */
+  /** Whether a block is being connected, so that an echo may be late. */
   readonly connectingBlock: boolean;
-  /** Why block processing has stopped by an internal error, or null. For the log and the operator, not for clients. */
+  /** The internal error that stopped block processing, or null. For the log and the operator, not for clients. */
   readonly stopped: string | null;
-  /** What the node does first before it is of use, or null: the sandbox mines its first blocks. */
+  /** The task that delays readiness, or null: the sandbox mines its first blocks. */
   readonly preparing: string | null;
-  /** Connected peers. Counted here, so that what shows no more than that does not wait for the node thread. */
+  /** Number of connected peers, so that simple queries need no call to the node thread. */
   readonly peers: { readonly inbound: number; readonly outbound: number };
   readonly sync: SyncState;
-  /** Of the network of peers; null where the configuration wants none. */
+  /** The peer network; null where the configuration disables it. */
   readonly network: {
-    /** It is dialled and listened: neither before it has begun, nor while it is switched off. */
+    /** Whether the node dials and listens. */
     readonly active: boolean;
-    /** Median of what the clocks of outbound peers are ahead of ours, in seconds. */
+    /** Median offset of the clocks of outbound peers to ours, in seconds. */
     readonly timeOffset: number;
   } | null;
   /** An invalid chain has the work of more than six blocks beyond the tip. */
@@ -57,15 +53,15 @@ export interface NodeStatus {
   readonly unknownRules: readonly number[];
   /** Sentences for the operator, `warnings` of getblockchaininfo. */
   readonly warnings: readonly string[];
-  /** Loaded wallets, in the order in which they were loaded; absent where there are to be none. */
+  /** Loaded wallets in the order of loading; absent where wallets are disabled. */
   readonly wallets?: readonly WalletState[];
-  /** Names of wallets that were to be loaded and could not be. */
+  /** Names of configured wallets that could not be loaded. */
   readonly walletsFailed?: readonly string[];
-  /** Names of those among them whose files were not there. */
+  /** Names of those among them whose files are missing. */
   readonly walletsMissing?: readonly string[];
 }
 
-/** What the node thread has counted since the start. */
+/** Counters of the node thread since the start. */
 export interface NodeCounters {
   /** By stage: parse, check, connect, wait. */
   readonly stages: Readonly<Record<string, DurationTotals>>;
@@ -73,13 +69,13 @@ export interface NodeCounters {
   readonly commits: DurationTotals;
   /** Events that chain.db holds. */
   readonly eventRows: number;
-  /** Null where the configuration wants no peers. */
+  /** Null where the configuration disables the peer network. */
   readonly p2p: P2pCounters | null;
 }
 
-/** All keys are from lists that do not grow. */
+/** Counters of the peer network. All labels are from bounded lists. */
 export interface P2pCounters {
-  /** Peers whose handshake is over, by network. */
+  /** Peers that have completed the handshake, by network. */
   readonly inbound: Readonly<Record<string, number>>;
   readonly outbound: Readonly<Record<string, number>>;
   readonly bytesSent: number;
@@ -90,21 +86,21 @@ export interface P2pCounters {
   /** By reason. */
   readonly disconnects: Readonly<Record<string, number>>;
   readonly bans: number;
-  /** Transactions of peers that were refused, by class. */
+  /** Rejected transactions of peers, by class. */
   readonly rejected: Readonly<Record<string, number>>;
 }
 
-/** A peer whose handshake is over has come or gone. */
+/** A peer has completed the handshake, or disconnected. */
 export interface PeerChange {
   readonly kind: 'connected' | 'disconnected';
   /** Unix seconds. */
   readonly time: number;
   readonly peer: PeerView;
-  /** Why it is gone; null where it has come. */
+  /** The reason of the disconnect; null for a new peer. */
   readonly reason: string | null;
 }
 
-/** What the node tells, in order: steps of the mempool, and at their end a commit that they belong to. */
+/** An update of the node: changes of the mempool in order, then the commit that caused them, if any. */
 export interface NodeUpdate {
   readonly changes: readonly MempoolChange[];
   readonly commit: {
@@ -129,7 +125,9 @@ export interface NodePort {
   callUntil<N extends NodeCallName>(signal: AbortSignal, name: N, ...args: CallArgs<N>): Promise<CallResult<N>>;
   /** Calls the listener with every update once readers of the chain see it. Returns a function that unsubscribes it. */
   onUpdate(listener: (update: NodeUpdate) => void): () => void;
-  /** Acknowledges updates of so many bytes, as `changeBytes` counts: until then the node delays what can wait. */
+  /**
+   * Acknowledges updates by their bytes, as `changeBytes` counts them. Until then the node delays work that can wait.
+   */
   acknowledge(bytes: number): void;
   /** Calls the listener when a peer has connected or disconnected. Returns a function that unsubscribes it. */
   onPeerChange(listener: (change: PeerChange) => void): () => void;

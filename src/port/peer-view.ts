@@ -1,7 +1,7 @@
-/** One connected peer, as `GET /api/peers` shows it. Times are Unix seconds, 0 for never; heights -1 where they are not known. */
+/** One connected peer, as `GET /api/peers` shows it. Times are Unix seconds, 0 for never; unknown heights are -1. */
 export interface PeerView {
   readonly id: number;
-  /** As it was dialled, or address and port. */
+  /** The address as it was dialled, or IP address and port. */
   readonly address: string;
   readonly network: string;
   readonly inbound: boolean;
@@ -30,29 +30,29 @@ export interface PeerView {
   readonly details: PeerDetails;
 }
 
-/** What an operator may want to know of a peer beyond that. */
+/** Further details of a peer for operators. */
 interface PeerDetails {
-  /** The handshake is over. */
+  /** Whether the handshake is complete. */
   readonly established: boolean;
-  /** Our end of the connection, and the address under which the peer sees us. */
+  /** Our end of the connection, and the address at which the peer sees us. */
   readonly addressBind: string | null;
   readonly addressLocal: string | null;
-  /** BIP-324, hex; empty with v1. */
+  /** The session id of BIP-324, hex; empty with v1. */
   readonly sessionId: string;
-  /** When it last brought a transaction, or a block, that was new. */
+  /** Time of the last new transaction, or block, that the peer sent. */
   readonly lastTransaction: number;
   readonly lastBlock: number;
   readonly bytesSentByType: Readonly<Record<string, number>>;
   readonly bytesRecvByType: Readonly<Record<string, number>>;
-  /** How long an answer has been waited for. */
+  /** Milliseconds since the unanswered ping was sent; null where none is pending. */
   readonly pingWaitMs: number | null;
-  /** How far its headers were looked at whose work is not proven. */
+  /** Height of the peer's headers in presync, whose work is not proven. */
   readonly presyncedHeaders: number;
-  /** Heights of blocks it was asked for. */
+  /** Heights of blocks that are requested from the peer. */
   readonly inFlight: readonly number[];
   readonly lastInvSequence: number;
   readonly invToSend: number;
-  /** We chose it to send us compact blocks unasked; and it us. */
+  /** Whether we selected the peer for high-bandwidth compact blocks, and whether it selected us (BIP-152). */
   readonly compactBlocksTo: boolean;
   readonly compactBlocksFrom: boolean;
   readonly addrRelay: boolean;

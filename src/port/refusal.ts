@@ -1,9 +1,9 @@
 import type { WalletErrorKind } from '../wallet/wallet-error.ts';
 
-/** Why an action was not carried out, as the RPC interface tells it. */
+/** The reason why a call was refused, for the RPC interface. */
 export interface Refusal {
   readonly refused: RefusalKind;
-  /** For the caller, in Core's words where Core has some. */
+  /** The message for the caller, in Core's words where Core has some. */
   readonly message: string;
 }
 

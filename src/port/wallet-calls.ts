@@ -12,15 +12,15 @@ import type { SpendRequest } from '../wallet/spend/spend-request.ts';
 import type { NewWallet } from '../wallet/wallet.ts';
 import type { Refusal } from './refusal.ts';
 
-/** A descriptor with its private keys, and what the wallet knows of it. */
+/** A descriptor with its private keys and the wallet's data about it. */
 interface PrivateDescriptorView {
   readonly id: number;
   readonly text: string;
 }
 
-/** What only the node thread can do with wallets: the first argument names the wallet, where there is one. */
+/** The calls that concern wallets. The first argument names the wallet, where there is one. */
 export interface WalletCalls {
-  /** Resolves when the wallet stands on the tip, or after a while. */
+  /** Resolves when the wallet has reached the tip, or after a time limit. */
   walletSynced: { args: [name: string]; result: null | Refusal };
   walletDirectory: { args: []; result: readonly string[] | Refusal };
   walletCreate: { args: [name: string, options: NewWallet, loadOnStartup: boolean | null]; result: null | Refusal };
@@ -30,9 +30,9 @@ export interface WalletCalls {
   walletRestore: { args: [name: string, file: string, loadOnStartup: boolean | null]; result: null | Refusal };
   walletSetFlag: { args: [name: string, flag: string, on: boolean]; result: null | Refusal };
 
-  /** Passphrases are UTF-8, which is overwritten when the call is answered; `caller` has a turn of its own to try them. */
+  /** Passphrases are UTF-8, and are overwritten when the call returns. Attempts are limited per `caller`. */
   walletEncrypt: { args: [name: string, passphrase: Uint8Array, caller: string]; result: null | Refusal };
-  /** For so many seconds. */
+  /** Unlocks the wallet for a number of seconds. */
   walletUnlock: {
     args: [name: string, passphrase: Uint8Array, seconds: number, caller: string];
     result: null | Refusal;
@@ -47,7 +47,9 @@ export interface WalletCalls {
   walletNewChangeAddress: { args: [name: string, type: string]; result: string | Refusal };
   walletRefillKeypool: { args: [name: string, size: number]; result: null | Refusal };
   walletSetLabel: { args: [name: string, address: string, label: string]; result: null | Refusal };
-  /** The own descriptor of a script that was not given out yet; null where the script is not ours. */
+  /**
+   * Returns the descriptor of an own script, even of one that was not yet given out; null where the script is not ours.
+   */
   walletSolve: { args: [name: string, script: Uint8Array]; result: string | null | Refusal };
 
   walletPrivateDescriptors: { args: [name: string]; result: readonly PrivateDescriptorView[] | Refusal };
@@ -59,7 +61,7 @@ export interface WalletCalls {
     args: [name: string, type: string, internal: boolean | null, key: string | null];
     result: readonly string[] | Refusal;
   };
-  /** Up to the tip where there is no end; returns the last height that was looked at. */
+  /** Rescans up to `to`, or up to the tip; returns the last scanned height. */
   walletRescan: { args: [name: string, from: number, to: number | null]; result: number | Refusal };
   walletAbortScan: { args: [name: string]; result: boolean | Refusal };
 
@@ -67,7 +69,7 @@ export interface WalletCalls {
     args: [name: string, unlock: boolean, outpoints: readonly Outpoint[] | null, persistent: boolean];
     result: null | Refusal;
   };
-  /** What is complete is sent; a request id that was used before gives the first txid again. */
+  /** Sends the transaction when it is complete. A repeated request id returns the txid of the first send. */
   walletSendMoney: {
     args: [
       name: string,
@@ -91,7 +93,10 @@ export interface WalletCalls {
     result: FundedPsbtView | Refusal;
   };
   walletProcessPsbt: { args: [name: string, psbt: string, options: FillOptions]; result: ProcessedPsbtView | Refusal };
-  /** `outputs` are what the caller says of the inputs, in their order; `scripts` what they may be spent with. */
+  /**
+   * `outputs` are the spent outputs as the caller states them, in input order; `scripts` are redeem and witness
+   * scripts.
+   */
   walletSignTransaction: {
     args: [
       name: string,
@@ -110,15 +115,15 @@ export interface WalletCalls {
     args: [name: string, activeOnly: boolean, withPrivate: boolean];
     result: readonly HdKeyView[] | Refusal;
   };
-  /** A new key where none is given; returns its extended public key. */
+  /** Adds an HD key, or creates one where none is given; returns its extended public key. */
   walletAddHdKey: { args: [name: string, key: string | null]; result: string | Refusal };
   walletDeriveHdKey: {
     args: [name: string, path: string, key: string | null, withPrivate: boolean];
     result: DerivedKeyView | Refusal;
   };
-  /** Returns where the copy is. */
+  /** Returns the path of the copy. */
   walletExportWatchOnly: { args: [name: string, file: string]; result: string | Refusal };
-  /** `index` is the place of the transaction in the block, null where it was not shown to be there. */
+  /** `index` is the index of the transaction in the block; null where the proof does not include it. */
   walletImportPruned: {
     args: [name: string, raw: Uint8Array, block: Uint8Array, index: number | null];
     result: null | Refusal;

@@ -4,12 +4,13 @@ import { hashToHex } from '../primitives/hash.ts';
 import type { ReadEnv } from './read-env.ts';
 
 /**
- * How long a reply stays good: `tip` until the chain moves; `body` until its text changes; `immutable` for ever;
- * `revalidated` as long as there is one; `none` not at all. What `immutable` and `revalidated` hold is the strong ETag.
+ * How long a reply may be cached: `tip` until the chain changes; `body` until its text changes; `immutable`
+ * permanently; `revalidated` as long as the resource exists; `none` not at all. The members `immutable` and
+ * `revalidated` hold the strong ETag.
  */
 export type Freshness = 'none' | 'tip' | 'body' | { readonly immutable: string } | { readonly revalidated: string };
 
-/** What an endpoint found; `next` is path and query of the page behind this one. */
+/** The result of an endpoint; `next` is path and query of the next page. */
 export interface Answer {
   readonly type: 'json' | 'text' | 'bytes';
   readonly body: unknown;
@@ -29,21 +30,23 @@ export function bytesAnswer(body: Uint8Array, freshness: Freshness): Answer {
   return { type: 'bytes', body, freshness, next: null };
 }
 
-/** One endpoint that reads: the same function runs on the front and in a reader worker, where it goes by its name. */
+/** A read endpoint. The same function runs on the main thread and in a reader worker, which identifies it by name. */
 export interface ReadEndpoint<I> {
   readonly name: string;
   run(env: ReadEnv, input: I): Answer;
-  /** Slots of the mempool that a worker needs to make it; without this the answer is made without the mempool. */
+  /**
+   * Returns the slots of the mempool that a worker needs; without this member the endpoint does not read the mempool.
+   */
   mempoolPart?(env: ReadEnv, input: I): Iterable<number>;
 }
 
-/** An answer as it leaves: all of it plain, so that a worker can send it. */
+/** A reply as plain data, which a worker can send. */
 export interface ReadReply {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | Uint8Array;
 }
 
-/** Why there is no answer; what an ApiError holds, in plain form. */
+/** The content of an ApiError as plain data. */
 export interface ReadFailure {
   readonly failure: FailureCode;
   readonly message: string;
@@ -56,7 +59,7 @@ const CONTENT_TYPES = {
   bytes: 'application/octet-stream',
 } as const;
 
-/** Serializes an answer, with the headers that say which tip it belongs to and how long it is good. */
+/** Serializes an answer, with the headers for its tip and its freshness. */
 export function replyOf(env: Pick<ReadEnv, 'tip' | 'mempoolSeq'>, { type, body, freshness, next }: Answer): ReadReply {
   const { tip, mempoolSeq } = env;
   const tipHash = hashToHex(tip.hash);
@@ -81,7 +84,7 @@ function cacheControlOf(freshness: Freshness): string {
 }
 
 function etagOf(freshness: Exclude<Freshness, 'none'>, state: string, body: string | Uint8Array): string {
-  // The hash begins with zeros; its end tells blocks apart.
+  // A block hash begins with zeros, so the tag uses its end.
   if (freshness === 'tip') return `W/"${state.slice(48)}"`;
   if (freshness === 'body') {
     const bytes = typeof body === 'string' ? new TextEncoder().encode(body) : body;

@@ -17,27 +17,27 @@ export interface BroadcastMetrics {
   mempoolRejected(reason: string): void;
 }
 
-/** Everything that both REST and JSON-RPC answer from. */
+/** The services that both REST and JSON-RPC use. */
 export interface ApiContext {
   readonly options: ApiOptions;
   readonly params: NetworkParams;
   readonly log: Log;
   readonly metrics: BroadcastMetrics;
-  /** Long replies that are not sent yet. */
+  /** Long replies that are not sent completely. */
   readonly replies: ReplyLedger;
-  /** Unix seconds of the start. */
+  /** Start time, Unix seconds. */
   readonly startedAt: number;
-  /** Throws ApiError `warming_up` until the node is attached; so does `node`. */
+  /** Returns the readers of the chain. Throws ApiError `warming_up` until the node is attached; so does `node`. */
   reads(): ChainReads;
   node(): NodePort;
   readonly queries: ReadService;
   readonly wallets: WalletReaders;
   readonly mempool: MempoolState;
-  /** null before the node is attached. */
+  /** null until the node is attached. */
   tip(): TipView | null;
   call(request: Request): Call;
-  /** For a request that waits or takes long: it ends when its key may no longer make it. */
+  /** Follows a request that waits or takes long: it ends when its key loses the right to make it. */
   follow(call: Call, scope: Scope): Following;
-  /** Aborts when the server stops: every wait then ends with the current state. */
+  /** Aborts when the server stops. Every wait then ends with the current state. */
   readonly stopping: AbortSignal;
 }

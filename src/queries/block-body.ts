@@ -6,25 +6,25 @@ import type { ReadEnv } from './read-env.ts';
 
 type Place = Pick<BlockFacts, 'block' | 'inActiveChain'>;
 
-/** Microseconds to parse a transaction, with its hashes. */
+/** Microseconds to parse a transaction and compute its hashes. */
 const PARSE_US = 8;
-/** To read one id from the database and write it as hex. */
+/** Microseconds to read one txid from the database and encode it as hex. */
 const TXID_US = 1;
 
-/** The txids in block order, 32 bytes each. */
+/** Returns the txids in block order, 32 bytes each. */
 export function blockTxids(env: ReadEnv, { block, inActiveChain }: Place): Uint8Array {
   if (!inActiveChain) return parsedBlock(env, block).txids;
   env.expectWork((block.stats?.txCount ?? 0) * TXID_US);
   return env.reads.txs.txidsOfBlock(block.height);
 }
 
-/** The first transaction of a block. */
+/** Returns the coinbase of a block. */
 export function coinbaseOf(env: ReadEnv, { block, inActiveChain }: Place): ParsedTransaction {
   const record = inActiveChain ? env.reads.txs.byPosition(txPosition(block.height, 0)) : null;
   return record ? parseTransaction(env.reads.rawTx(record).raw) : parsedBlock(env, block).txs[0]!;
 }
 
-/** The whole block. Throws `block_not_found` where its body is not there. */
+/** Returns the whole block. Throws `block_not_found` where its body is missing. */
 export function parsedBlock(env: ReadEnv, block: HeaderRecord): ParsedBlock {
   env.expectWork((block.stats?.txCount ?? 0) * PARSE_US);
   return parseBlock(rawBlock(env, block));

@@ -7,27 +7,27 @@ import type { ChainReads } from '../storage/chain-reads.ts';
 import type { HeaderRecord } from '../storage/header-store.ts';
 import type { ReadEnv } from './read-env.ts';
 
-/** Blocks whose times the median time is taken of. */
+/** Number of blocks in the median time past. */
 const MEDIAN_SPAN = 11;
 
-/** What a header and its place in the chain tell; the JSON of REST and RPC is made from it. */
+/** A header and its position in the chain, from which REST and RPC make their JSON. */
 export interface BlockFacts {
   readonly block: HeaderRecord;
   readonly header: BlockHeader;
   readonly inActiveChain: boolean;
-  /** -1 outside of the active chain, 1 at its tip. */
+  /** 1 at the tip of the active chain; -1 outside of it. */
   readonly confirmations: number;
-  /** In the active chain; null at its tip and outside of it. */
+  /** The next block of the active chain; null at its tip and outside of it. */
   readonly nextHash: BlockHash | null;
   readonly medianTime: number;
 }
 
-/** The header at `hash` (display order). Throws `block_not_found`. */
+/** Returns the header with a hash in display order. Throws `block_not_found`. */
 export function blockByHash({ reads, tip }: ReadEnv, hash: string): HeaderRecord {
   return reads.headers.byHash(hashFromHex(hash)) ?? blockNotFound(tip);
 }
 
-/** The active chain's block at a height. Throws `block_not_found`. */
+/** Returns the block of the active chain at a height. Throws `block_not_found`. */
 export function blockByHeight({ reads, tip }: ReadEnv, height: number): HeaderRecord {
   return (height <= tip.height ? reads.headers.byHeight(height) : null) ?? blockNotFound(tip);
 }
@@ -49,7 +49,7 @@ export function blockFacts({ reads, tip }: Pick<ReadEnv, 'reads' | 'tip'>, block
   };
 }
 
-/** Median of the times of this block and the ten before it, in seconds. */
+/** Returns the median of the times of this block and the ten before it, Unix seconds. */
 export function medianTime(reads: ChainReads, block: HeaderRecord, active = reads.headers.isActive(block)): number {
   if (active) {
     const from = Math.max(0, block.height - MEDIAN_SPAN + 1);
@@ -69,17 +69,17 @@ function medianOf(blocks: readonly HeaderRecord[]): number {
   return times[times.length >> 1]!;
 }
 
-/** The time a header carries, without decoding the rest. */
+/** Returns the time of a header without decoding the rest. */
 export function headerTime({ header }: { readonly header: Uint8Array }): number {
   return header[68]! + header[69]! * 0x100 + header[70]! * 0x1_0000 + header[71]! * 0x100_0000;
 }
 
-/** The compact target a header carries. */
+/** Returns the compact target of a header. */
 export function headerBits({ header }: { readonly header: Uint8Array }): number {
   return header[72]! + header[73]! * 0x100 + header[74]! * 0x1_0000 + header[75]! * 0x100_0000;
 }
 
-/** Difficulty and target in the forms that REST and RPC share. */
+/** Returns difficulty and target in the forms that REST and RPC share. */
 export function workFields(bits: number): { bits: string; target: string; difficulty: number } {
   return { bits: hex8(bits), target: targetToHex(expandBits(bits).target), difficulty: double(difficultyOf(bits)) };
 }
@@ -92,7 +92,10 @@ export function tipView(tip: HeaderRecord): { height: number; hash: string } {
   return { height: tip.height, hash: hashToHex(tip.hash) };
 }
 
-/** The bytes of a block. Throws `block_pruned` where they are not kept, `block_not_found` where they never came. */
+/**
+ * Returns the bytes of a block. Throws `block_pruned` where they were deleted, `block_not_found` where they were never
+ * received.
+ */
 export function rawBlock({ reads, tip }: Pick<ReadEnv, 'reads' | 'tip'>, block: HeaderRecord): Uint8Array {
   return reads.rawBlock(block) ?? blockNotFound(tip);
 }

@@ -10,15 +10,15 @@ import { headerTime, medianTime } from './block-facts.ts';
 import type { ReadEnv } from './read-env.ts';
 import { blockTxFacts, feeOf, valueOut } from './tx-facts.ts';
 
-/** What an unspent output takes beside itself: outpoint, height and coinbase flag. */
+/** Size of an unspent output without its TxOut: outpoint, height and coinbase flag. */
 const PER_UTXO_OVERHEAD = 36 + 4;
-/** The two blocks whose coinbases repeat earlier ones and so changed no counts (BIP-30). */
+/** The two blocks whose coinbases repeat earlier ones, and so changed no counts (BIP-30). */
 const BIP30_REPEATS = new Set([
   '91842:00000000000a4d0a398161ffc163c503763b1f4360639393e0e4c8e300e0caec',
   '91880:00000000000743f190a18c5577a3c2d2a1f610ae9601ac046a38084ccb7cd721',
 ]);
 
-/** Numbers about one block, by Core's names and in its order. The block must have been connected once. */
+/** Returns statistics of one block, with Core's names in Core's order. The block must have been connected once. */
 export function blockStats(env: ReadEnv, block: HeaderRecord) {
   const { reads, params } = env;
   const parsed = parsedBlock(env, block);
@@ -128,7 +128,7 @@ function truncatedMedian(values: readonly number[]): number {
   return sorted.length % 2 === 0 ? Math.floor((sorted[half - 1]! + sorted[half]!) / 2) : sorted[half]!;
 }
 
-/** The feerates at which a tenth, a quarter, half, three quarters and nine tenths of the weight lie below. */
+/** Returns the fee rates below which 10, 25, 50, 75 and 90 percent of the weight lie. */
 function percentilesByWeight(feerates: readonly { rate: number; weight: number }[], totalWeight: number): number[] {
   const bounds = [totalWeight / 10, totalWeight / 4, totalWeight / 2, (totalWeight * 3) / 4, (totalWeight * 9) / 10];
   const result: number[] = [];

@@ -13,11 +13,11 @@ import { confirmationsAt, feeOf, txFacts, vsizeOf } from './tx-facts.ts';
 type Rejected = Extract<AcceptResult, { status: 'rejected' }>;
 type Refused = Extract<BroadcastResult, { status: 'rejected' | 'different-witness' }>;
 type Taken = Extract<BroadcastResult, { status: 'accepted' | 'in-mempool' }>;
-/** Fees fall again, and parents arrive: the same bytes may be taken later. */
+/** Reject reasons that may pass: fees fall, and parents arrive. */
 const RETRYABLE_REASONS: ReadonlySet<string> = new Set(['mempool min fee not met', 'mempool full']);
 const RETRYABLE_CLASSES: ReadonlySet<string> = new Set(['missing-inputs', 'premature']);
 
-/** What a client can do with a refusal: its reason in Core's words, its class, and whether trying again may help. */
+/** Returns a rejection for clients: Core's reject reason, its class, and whether a retry may succeed. */
 export function rejectionView({ rejection }: Pick<Rejected, 'rejection'>) {
   const { reason, debug } = rejection;
   const rejectClass = txRejectClass(rejection);
@@ -29,7 +29,7 @@ export function rejectionView({ rejection }: Pick<Rejected, 'rejection'>) {
   };
 }
 
-/** Hands in a transaction; the same one gets the same good answer for ever. Throws ApiError `tx_rejected`. */
+/** Submits a transaction. Submitting the same one again returns the same reply. Throws ApiError `tx_rejected`. */
 export async function broadcastReply(
   ctx: ApiContext,
   service: ReadService,
@@ -41,13 +41,13 @@ export async function broadcastReply(
   checkNotSyncing(ctx.node().status(), ctx.params.name, ctx.tip()?.height ?? 0);
   const limits: BroadcastLimits = { maxFeerate: maxFeeRate === 0 ? null : maxFeeRate * 1000, maxBurn };
   const result = await ctx.node().call('broadcast', tx.raw, limits);
-  // Whoever is told that it is there must find it there.
+  // A client that is notified of the transaction must be able to read it at once.
   await ctx.mempool.drained();
   if (isTaken(result)) {
     ctx.metrics.txBroadcast(result.status === 'accepted' ? 'accepted' : 'already_in_mempool');
     return takenView(tx, result);
   }
-  // A block may have taken it in the meantime.
+  // A block may have confirmed it in the meantime.
   const confirmed = await service.readWhole((env) => alreadyConfirmed(env, tx), signal);
   if (confirmed) return confirmed;
   return refuse(ctx, tx, result);
@@ -96,7 +96,7 @@ function differentWitness(txid: ParsedTransaction['txid']): Rejected {
   return { status: 'rejected', rejection, conflicts: [txid], missingInputs: [] };
 }
 
-/** What is said of a transaction that is in the chain already; null for any other. */
+/** Returns the reply for a transaction that is confirmed; null for any other. */
 function alreadyConfirmed(env: ReadEnv, { txid }: ParsedTransaction) {
   const record = env.reads.txs.byTxid(txid);
   if (!record) return null;
@@ -117,14 +117,14 @@ function alreadyConfirmed(env: ReadEnv, { txid }: ParsedTransaction) {
   };
 }
 
-/** What became of each of the transactions that were only judged. */
+/** Returns the results of transactions that were validated but not submitted. */
 export function testReply(txs: readonly ParsedTransaction[], { rejection, results }: PackageResult) {
   return txs.map(({ txid, wtxid }) => {
     const id = hashToHex(wtxid);
     const result = results.get(id);
     const names = { txid: hashToHex(txid), wtxid: id };
     const none = { vsize: null, fee: null, feeRate: null };
-    // Not judged: the package as such was refused, or another transaction before it.
+    // The transaction was not validated, because the package as a whole or an earlier transaction was rejected.
     if (!result)
       return {
         ...names,
@@ -156,7 +156,7 @@ export function testReply(txs: readonly ParsedTransaction[], { rejection, result
   });
 }
 
-/** What became of a package that was handed in. */
+/** Returns the results of a submitted package. */
 export function packageReply(txs: readonly ParsedTransaction[], { rejection, results }: PackageResult) {
   const replaced = new Set<string>();
   const views = txs.map((tx) => {

@@ -4,17 +4,17 @@ import { mediaType } from '../http/media-type.ts';
 import { type ParsedTransaction, parseTransaction } from '../primitives/block.ts';
 import { DecodeError, hexToBytes } from '../util/bytes.ts';
 
-/** A transaction as a client sent it, and how much it may cost. */
+/** A transaction as a client sent it, with its limits. */
 export interface Broadcast {
   readonly tx: ParsedTransaction;
-  /** Satoshis per virtual byte; 0 sets no bound. */
+  /** Maximum fee rate, satoshis per virtual byte; 0 for no limit. */
   readonly maxFeeRate: number;
-  /** Satoshis in outputs that nobody can spend. */
+  /** Maximum value of unspendable outputs, satoshis. */
   readonly maxBurn: number;
 }
 
 const DEFAULT_MAX_FEE_RATE = 10_000;
-/** More than the members of a body can be. */
+/** More than the number of values in any valid body. */
 const MAX_VALUES = 50;
 const ACCEPTED = ['application/json', 'text/plain', 'application/octet-stream'];
 
@@ -26,7 +26,7 @@ export async function readBroadcast(request: Request): Promise<Broadcast> {
   if (type !== '' && !ACCEPTED.includes(type))
     throw new ApiError('unsupported_media_type', `${type} is not taken here`, { accepted: ACCEPTED });
   const text = new TextDecoder().decode(bytes).trim();
-  // Without a type the first character tells.
+  // Without a media type the first character decides.
   if (type === 'application/json' || (type === '' && text.startsWith('{'))) {
     await checkValues(bytes, MAX_VALUES);
     return fromJson(text);
@@ -74,7 +74,7 @@ function undecodable(error: unknown): never {
   return fail('tx_decode_failed', `this is no transaction: ${error.message}`, { reason: error.message });
 }
 
-/** Throws `syncing` during initial sync, but not on regtest, where blocks are as old as one likes. */
+/** Throws `syncing` during initial block download, but not on regtest, where blocks may be old. */
 export function checkNotSyncing(
   status: { readonly initialBlockDownload: boolean; readonly headers: number },
   network: string,
@@ -84,12 +84,12 @@ export function checkNotSyncing(
   fail('syncing', 'the node is still in its initial sync', { height, headers: status.headers });
 }
 
-/** Most transactions of one request. */
+/** Maximum number of transactions in one request. */
 const MAX_TXS = 25;
-/** Bytes of so many, as hex. */
+/** Maximum size of a body of transactions in hex. */
 export const TXS_BODY = 4 * 1024 ** 2;
 
-/** The transactions of a body `{"txs":["hex",…]}`. Throws ApiError. */
+/** Returns the transactions of a body `{"txs":["hex",…]}`. Throws ApiError. */
 export async function readTxs(request: Request): Promise<ParsedTransaction[]> {
   const type = mediaType(request);
   if (type !== '' && type !== 'application/json' && type !== 'text/plain')

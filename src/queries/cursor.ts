@@ -5,17 +5,17 @@ import { equalBytes } from '../util/bytes.ts';
 import { tipView } from './block-facts.ts';
 import type { ReadEnv } from './read-env.ts';
 
-/** Where a page ended: the last entry that was returned, and the block that stood there. */
+/** The end of a page: the last returned entry, and the block at its position. */
 export interface PageEnd {
   readonly position: TxPosition;
-  /** Orders entries of one transaction; 0 where there is one entry. */
+  /** Distinguishes entries of one transaction; 0 where there is only one. */
   readonly sub: number;
   /**
-   * Number of the event that brought it, where it was in the mempool; 0 where it was in a block. The position is then the
-   * end of the chain as it was.
+   * Number of the mempool event of the entry; 0 for a confirmed one. The position is then the end of the chain at that
+   * time.
    */
   readonly seq: number;
-  /** The block at that position, wire order. */
+  /** The block at that position, in wire order. */
   readonly blockHash: Uint8Array;
 }
 
@@ -25,7 +25,7 @@ const BINDING_SIZE = 8;
 const SIZE = 1 + BINDING_SIZE + 8 + 4 + 8 + 32;
 const TEXT = /^[A-Za-z0-9_-]{1,256}$/;
 
-/** The text of a cursor. `bound` is the path and the filters it belongs to. */
+/** Returns the text of a cursor. `bound` is the path and the filters it belongs to. */
 export function encodeCursor(bound: string, { position, sub, seq, blockHash }: PageEnd): string {
   const bytes = new Uint8Array(SIZE);
   const view = new DataView(bytes.buffer);
@@ -38,7 +38,7 @@ export function encodeCursor(bound: string, { position, sub, seq, blockHash }: P
   return bytes.toBase64({ alphabet: 'base64url', omitPadding: true });
 }
 
-/** Throws `invalid_cursor` on a text that is none, or one of another path or other filters. */
+/** Throws `invalid_cursor` for a malformed text, and for a cursor of another path or of other filters. */
 export function decodeCursor(bound: string, text: string): PageEnd {
   const bytes = TEXT.test(text) ? fromBase64(text) : null;
   if (bytes?.length !== SIZE || bytes[0] !== VERSION) return fail('invalid_cursor', 'this is no cursor of this node');
@@ -53,12 +53,12 @@ export function decodeCursor(bound: string, text: string): PageEnd {
   return { position, sub: view.getUint32(1 + BINDING_SIZE + 8), seq, blockHash };
 }
 
-/** Behind the last transaction of the chain: where a page stands that ended in the mempool. */
+/** Returns the position behind the last transaction of the chain, at which a page of mempool entries ends. */
 export function endOfChain({ tip }: ReadEnv): Pick<PageEnd, 'position' | 'blockHash'> {
   return { position: txPosition(tip.height + 1, 0) - 1, blockHash: tip.hash };
 }
 
-/** Throws `cursor_reorged` when the block a page ended in, once at this height, has left the active chain. */
+/** Throws `cursor_reorged` when the block at the end of a page has left the active chain. */
 export function checkStillActive({ reads, tip }: ReadEnv, height: number, blockHash: Uint8Array): void {
   const active = height <= tip.height ? reads.headers.byHeight(height) : null;
   if (active && equalBytes(active.hash, blockHash)) return;

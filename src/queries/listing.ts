@@ -11,10 +11,10 @@ import type { ReadEnv } from './read-env.ts';
 const DERIVATION_PURPOSES = [44, 49, 84, 86];
 const PROTOCOL_VERSION = 70016;
 
-/** What exists of the coin at the tip, satoshis. */
+/** The supply of the coin at the tip, satoshis. */
 export interface Supply {
   readonly max: bigint;
-  /** By the schedule, with the genesis block's. */
+  /** Sum of the subsidies, with that of the genesis block. */
   readonly issued: bigint;
   /** Value of the unspent outputs. */
   readonly circulating: bigint;
@@ -29,7 +29,7 @@ export function supplyAt({ reads, tip, params }: Pick<ReadEnv, 'reads' | 'tip' |
   };
 }
 
-/** The listing record: everything an exchange asks about the coin, the same in REST and RPC. */
+/** Returns the listing record: the facts that exchanges ask about a coin, the same in REST and RPC. */
 export function listingRecord(env: ReadEnv, { synced }: { synced: boolean }) {
   const { tip, params, settings } = env;
   const { listing } = settings;
@@ -141,7 +141,7 @@ function addressesView({ address, wif }: NetworkParams) {
   };
 }
 
-/** What the first character of an address can be, by its version byte. */
+/** First characters of an address by its version byte. */
 const BASE58_PREFIXES: Readonly<Record<number, string>> = { 0: '1', 5: '3', 111: 'm|n', 196: '2' };
 
 function endpointsView(publicUrl: string | null) {
@@ -159,7 +159,7 @@ function endpointsView(publicUrl: string | null) {
   };
 }
 
-/** The four bytes as they stand on the wire. */
+/** Returns the magic as hex in wire order. */
 function magicHex(magic: number): string {
   const bytes = new Uint8Array(4);
   new DataView(bytes.buffer).setUint32(0, magic, true);

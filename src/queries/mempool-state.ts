@@ -1,10 +1,10 @@
 import type { MempoolMirror } from '../mempool/mirror.ts';
 
-/** The mempool, in line with the updates of the node. */
+/** The mirror of the mempool, which follows the updates of the node. */
 export interface MempoolState {
   readonly mirror: MempoolMirror;
-  /** Resolves when the mirror stands on another block, or after a while. Rejects when the signal aborts. */
+  /** Resolves when the mirror is at another block, or after a time limit. Rejects when the signal aborts. */
   moved(signal: AbortSignal): Promise<void>;
-  /** Resolves when all updates that have arrived are in the mirror. */
+  /** Resolves when all received updates are applied. */
   drained(): Promise<void>;
 }

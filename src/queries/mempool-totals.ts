@@ -2,10 +2,7 @@ import type { MempoolTotals } from '../mempool/changes.ts';
 import type { MempoolMirror } from '../mempool/mirror.ts';
 import type { RelayOptions } from '../policy/relay-options.ts';
 
-/**
- * What the mempool says of itself, with counts as they are at this moment. Before it has said anything it is empty and
- * not loaded.
- */
+/** Returns totals of the mempool, with current counts. Before the first update it is empty and not loaded. */
 export function mempoolTotals({
   mempool,
   settings: { relay },

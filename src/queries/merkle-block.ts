@@ -5,19 +5,19 @@ import { HEADER_SIZE } from '../primitives/header.ts';
 import { partialMerkleTree, provenTransactions } from '../primitives/partial-merkle-tree.ts';
 import { ByteReader, ByteWriter, equalBytes } from '../util/bytes.ts';
 
-/** What a `merkleblock` proves, once its tree was checked against its header. */
+/** The content of a `merkleblock` whose tree leads to the merkle root of its header. */
 export interface MerkleBlock {
   readonly hash: BlockHash;
   readonly txCount: number;
   /** In block order. */
   readonly matches: readonly Txid[];
-  /** Their places in the block. */
+  /** Their indexes in the block. */
   readonly positions: readonly number[];
 }
 
 /**
- * BIP-37's `merkleblock`: the header, and the part of the merkle tree that connects the matched transactions with its
- * root. `txids` of the whole block, 32 bytes each; `isMatch` says which of them are proven.
+ * Encodes BIP-37's `merkleblock`: the header, and the part of the merkle tree that connects the matched transactions to
+ * its root. `txids` are those of the whole block, 32 bytes each; `isMatch` selects the proven ones.
  */
 export function encodeMerkleBlock(
   header: Uint8Array,
@@ -35,8 +35,8 @@ export function encodeMerkleBlock(
 }
 
 /**
- * Reads a `merkleblock`; bytes behind it are left alone, as Core does. Null where the tree is malformed or does not lead
- * to the header's root. Throws DecodeError on bytes that end early.
+ * Reads a `merkleblock` and ignores trailing bytes, as Core does. Returns null where the tree is malformed or does not
+ * lead to the merkle root. Throws DecodeError for truncated bytes.
  */
 export function readMerkleBlock(bytes: Uint8Array): MerkleBlock | null {
   const r = new ByteReader(bytes);

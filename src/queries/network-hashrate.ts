@@ -3,7 +3,10 @@ import type { HeaderRecord } from '../storage/header-store.ts';
 import { headerTime } from './block-facts.ts';
 import type { ReadEnv } from './read-env.ts';
 
-/** Hashes a second over the `lookup` blocks up to one of the active chain: the work done in them by the time it took. */
+/**
+ * Returns hashes per second over the `lookup` blocks up to a block of the active chain: their work divided by their
+ * time.
+ */
 export function networkHashrate({ reads }: Pick<ReadEnv, 'reads'>, end: HeaderRecord, lookup: number): number {
   if (end.height === 0) return 0;
   const span = Math.min(lookup, end.height);

@@ -7,22 +7,22 @@ import type { WalletReads } from '../wallet/store/wallet-reads.ts';
 import type { WalletState } from '../wallet/wallet-state.ts';
 import type { ReadSettings } from './read-settings.ts';
 
-/** What an answer is read from: one snapshot, its tip, and what never changes while the node runs. */
+/** The sources of an answer: one snapshot, its tip, and constants of the node. */
 export interface ReadEnv {
   readonly reads: ChainReads;
   readonly tip: HeaderRecord;
   readonly params: NetworkParams;
   readonly settings: ReadSettings;
-  /** The mempool on the same tip. Throws MempoolBehind while it stands on another. */
+  /** The mempool at the same tip. Throws MempoolBehind while it is at another one. */
   readonly mempool: MempoolMirror;
-  /** Number of the newest mempool event, where the answer has looked at the mempool; else null. */
+  /** Number of the newest mempool event, where the answer has read the mempool; else null. */
   readonly mempoolSeq: number | null;
-  /** A loaded wallet; only for endpoints that workers alone run. */
+  /** Returns the reads of a loaded wallet; only for endpoints that run in workers. */
   wallets?(state: Pick<WalletState, 'name' | 'load'>): WalletReads;
   /**
-   * Says what the work ahead will take. On the front anything that would hold it up is given up here, and the whole
-   * answer is made again by a reader worker. There it gives up what nobody waits for any more: what is long asks again
-   * and again, with nothing more to announce.
+   * Announces the expected work. On the main thread, an announcement that exceeds the budget ends the attempt, and a
+   * reader worker makes the whole answer instead. In a worker, it ends work that no request waits for any more: long
+   * work announces 0 again and again.
    */
   expectWork(microseconds: number): void;
 }
@@ -32,12 +32,12 @@ export class NeedsWorker extends Error {
   override readonly name = 'NeedsWorker';
 }
 
-/** The mempool has not heard of the block that the database shows: the answer has to be made again in a moment. */
+/** The mempool has not yet received the block that the database shows; the answer has to be made again in a moment. */
 export class MempoolBehind extends Error {
   override readonly name = 'MempoolBehind';
 }
 
-/** Thrown in a worker: the answer needs to know what in the mempool spends outputs of these. */
+/** Thrown in a worker: the answer needs the mempool spenders of outputs of these transactions. */
 export class NeedsSpenders extends Error {
   override readonly name = 'NeedsSpenders';
   readonly txids: readonly Txid[];
@@ -48,21 +48,21 @@ export class NeedsSpenders extends Error {
   }
 }
 
-/** Says that the answer will show which outputs of these the mempool spends. */
+/** Announces that the answer shows which outputs of these transactions the mempool spends. */
 export function needSpenders({ mempool }: ReadEnv, txids: readonly Txid[]): void {
   const missing = mempool.notCovered(txids);
   if (missing.length > 0) throw new NeedsSpenders(missing);
 }
 
-/** Where a snapshot is read from; `mempool` is null where the answer must not need it. */
+/** The sources of a snapshot; `mempool` is null where the answer must not read it. */
 export interface ReadBase extends Pick<ReadEnv, 'reads' | 'params' | 'settings' | 'wallets'> {
   readonly mirror: MempoolMirror | null;
 }
 
-/** The front answers what takes no longer than this. */
+/** Work budget of an answer on the main thread. */
 const FRONT_BUDGET_US = 1500;
 
-/** Runs `read` on one state of the database. `onFront` bounds the work it may announce. */
+/** Runs `read` on one state of the database. `onFront` bounds the work that it may announce. */
 export function withSnapshot<T>(
   { mirror, ...base }: ReadBase,
   expectWork: (microseconds: number) => void,
@@ -88,7 +88,7 @@ export function withSnapshot<T>(
   });
 }
 
-/** For answers that are made on the front: throws NeedsWorker when they announce too much. */
+/** Returns the `expectWork` of the main thread, which throws NeedsWorker when the announced work exceeds the budget. */
 export function frontBudget(): (microseconds: number) => void {
   let left = FRONT_BUDGET_US;
   return (microseconds) => {
