@@ -8,7 +8,7 @@ import { join, resolve } from 'node:path';
 // every thread, and takes three times as much processor time.
 
 const root = resolve(import.meta.dir, '..');
-const { OBVERSE_TEST_EXECUTABLE: given } = process.env;
+const { TEST_EXECUTABLE: given } = process.env;
 const args = process.argv.slice(2);
 const all = args.includes('--all');
 const folder = mkdtempSync(join(tmpdir(), 'obverse-tests-'));
@@ -41,11 +41,11 @@ async function runTests(): Promise<number> {
       '--timings',
       'test/timings.json',
       '--timeout',
-      '60000',
+      '180000',
       ...chosen,
       ...args.filter((arg) => arg !== '--all'),
     ],
-    { OBVERSE_TEST_EXECUTABLE: executable },
+    { TEST_EXECUTABLE: executable },
   );
 }
 

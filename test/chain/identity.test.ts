@@ -73,5 +73,5 @@ describe('blocks connected and taken back', () => {
       }),
       { numRuns: 40, endOnFailure: true },
     );
-  }, 60_000);
+  }, 180_000);
 });

@@ -62,7 +62,7 @@ describe.skipIf(!hasVectors)('the chain of every standard kind of input', () => 
     state = model.state();
     imported = new TestNode({ verifier: trustingVerifier });
     await imported.take(mixedBlocks());
-  }, 30_000);
+  }, 180_000);
   afterAll(() => imported?.[Symbol.asyncDispose]());
 
   test('connects with all signatures checked, and is what Bitcoin Core says', async () => {
@@ -109,7 +109,7 @@ describe.skipIf(!hasVectors)('the chain of every standard kind of input', () => 
         expect(hashToHex(block.hash)).toBe(blockhash);
       }
     });
-  }, 30_000);
+  }, 180_000);
 
   test('the index leads to the bytes of every transaction and to the coins it spent', () => {
     const blocks = mixedBlocks();

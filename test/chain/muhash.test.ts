@@ -48,5 +48,5 @@ test.skipIf(!hasVectors)(
       }
     });
   },
-  60_000,
+  180_000,
 );

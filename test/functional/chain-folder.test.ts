@@ -74,7 +74,7 @@ test('a removed chain folder is synced again: the wallet is as before, and no ev
   const stale = await node.api.request<ErrorBody>(`/api/events?after=${lastCursor}`);
   expect([stale.status, stale.body.error.code]).toEqual([400, 'invalid_cursor']);
   await node.stop();
-}, 60_000);
+}, 180_000);
 
 test('a data directory of the old layout is moved at the start', async () => {
   let node = await startNode();

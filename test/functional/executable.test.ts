@@ -20,7 +20,7 @@ cleanUpAfterTests();
 const root = join(import.meta.dir, '../..');
 const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string };
 /** `npm test` has built it; a run of this file alone builds one. */
-const built = process.env.OBVERSE_TEST_EXECUTABLE ?? join(tempDir('build'), 'obverse');
+const built = process.env.TEST_EXECUTABLE ?? join(tempDir('build'), 'obverse');
 /** Alone in its folder; a home and a place for temporary files that are empty. */
 const folder = tempDir('alone');
 const executable = join(folder, 'obverse');
@@ -49,7 +49,7 @@ describe('the executable', () => {
   let prefix: readonly string[] = [];
 
   beforeAll(async () => {
-    if (!process.env.OBVERSE_TEST_EXECUTABLE) {
+    if (!process.env.TEST_EXECUTABLE) {
       const build = Bun.spawnSync([process.execPath, join(root, 'build.ts'), '--outfile', built]);
       if (!build.success) throw new Error(build.stderr.toString());
     }

@@ -132,7 +132,7 @@ describe.skipIf(!hasVectors)('start --import', () => {
     expect((await without.request('/api/peers')).status).toBe(401);
     expect((await new ApiClient(node.api.url, TEST_KEY).request('/api/peers')).status).toBe(200);
     await node.stop('SIGKILL');
-  }, 60_000);
+  }, 180_000);
 });
 
 function hash256Hex(hex: string): string {

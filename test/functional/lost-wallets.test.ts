@@ -73,7 +73,7 @@ describe('a folder of wallets that is gone', () => {
     node = await startNode({ datadir, args: ARGS });
     expect(await node.api.rpc<string>('getaddressinfo', [address])).toMatchObject({ ismine: false });
     await node.stop();
-  }, 60_000);
+  }, 180_000);
 });
 
 test('the missing file of one wallet is reported, and no wallet is made in its place', async () => {
@@ -104,7 +104,7 @@ test('the missing file of one wallet is reported, and no wallet is made in its p
   node = await startNode({ datadir, args: ARGS });
   expect(await readiness(node)).toMatchObject({ status: 'ok' });
   await node.stop();
-}, 60_000);
+}, 180_000);
 
 test('a wallet that was unloaded may be moved away', async () => {
   let node = await startNode({ args: ARGS });
@@ -117,4 +117,4 @@ test('a wallet that was unloaded may be moved away', async () => {
   expect(await node.api.rpc<string[]>('listwallets')).toEqual(['default']);
   expect(await readiness(node)).toMatchObject({ status: 'ok' });
   await node.stop();
-}, 60_000);
+}, 180_000);

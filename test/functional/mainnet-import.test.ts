@@ -48,7 +48,7 @@ describe.skipIf(!hasVectors)('the first blocks of mainnet', () => {
     imported = await runProgram(args);
     if (imported.status !== 0) throw new Error(imported.stderr);
     node = await startNode({ network: 'main', datadir, args: ['--p2p.enabled=false'] });
-  }, 60_000);
+  }, 180_000);
   afterAll(async () => {
     await node?.stop();
   });

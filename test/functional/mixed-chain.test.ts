@@ -178,7 +178,7 @@ describe.skipIf(!hasVectors)('the mixed regtest chain says what Bitcoin Core say
       expect(heights).toEqual(heights.toSorted((a, b) => a - b));
       for (const item of items) expect(item.confirmations).toBe(160 - item.height! + 1);
     }
-  }, 60_000);
+  }, 180_000);
 
   test('histories add up to the balances, in both directions', async () => {
     for (const { address, balance } of expected.balances) {
@@ -202,7 +202,7 @@ describe.skipIf(!hasVectors)('the mixed regtest chain says what Bitcoin Core say
       const { items: ascending } = await node.api.all<AddressTx>(`${path}?limit=50&order=asc`);
       expect(ascending).toEqual(items.toReversed());
     }
-  }, 60_000);
+  }, 180_000);
 
   test('blocks, by height and by hash', async () => {
     for (const block of Object.values(expected.blocks)) {
@@ -303,7 +303,7 @@ describe.skipIf(!hasVectors)('the mixed regtest chain says what Bitcoin Core say
       expect(proofFault(proof)).toBeNull();
       expect(headers[proof.blockHeight]).toBe(proof.header);
     }
-  }, 60_000);
+  }, 180_000);
 
   test('the set of coins, by both hashes', async () => {
     const { disk_size: _, ...set } = expected.txoutset.hash_serialized_3;

@@ -123,7 +123,7 @@ describe('a reorganization of ten blocks', () => {
     await importFiles('regtest', fresh, [files.winner]);
     other = await startNode({ datadir: fresh });
     await node.height(newTip.height);
-  }, 90_000);
+  }, 180_000);
   afterAll(async () => {
     await Promise.all([node?.stop(), other?.stop()]);
   });

@@ -44,7 +44,7 @@ describe('a signal', () => {
       );
       const { status, signal: by, ms } = await first.stop(signal);
       expect([status, by]).toEqual([1, null]);
-      expect(first.stderr).toContain('obverse: import interrupted; run it again to go on\n');
+      expect(first.stderr).toContain('obverse: import interrupted; run it again to continue\n');
       const height = Number(/tip at height (\d+)/.exec(first.stdout)![1]);
       expect(height).toBeLessThan(chain.height);
       expect(ms).toBeLessThan(5000);

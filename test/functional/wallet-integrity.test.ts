@@ -36,7 +36,7 @@ describe('the file of an encrypted wallet', () => {
     const { result: address } = await on('victim', 'getnewaddress');
     await api.rpc('generatetoaddress', [2, address]);
     await api.rpc('generatetoaddress', [100, MINING_ADDRESS]);
-  }, 30_000);
+  }, 180_000);
 
   const on = async (wallet: string, method: string, params: unknown = []) => {
     const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });
@@ -129,5 +129,5 @@ describe('the file of an encrypted wallet', () => {
     expect(await on('restored', 'getnewaddress')).toMatchObject({ error: { code: -13 } });
     expect(await on('restored', 'walletpassphrase', [PASSPHRASE, 600])).toMatchObject({ result: null });
     expect(await on('restored', 'getnewaddress')).toMatchObject({ result: expect.stringContaining('bcrt1') });
-  }, 60_000);
+  }, 180_000);
 });

@@ -216,5 +216,5 @@ describe('a shared account', () => {
       await expect(
         call('alice', 'walletcreatefundedpsbt', [[], [{ [MINING_ADDRESS]: 1 }], 0, { solving_data }]),
       ).rejects.toThrow(text);
-  }, 30_000);
+  }, 180_000);
 });

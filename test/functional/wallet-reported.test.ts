@@ -63,7 +63,7 @@ describe('the wallet that a node makes by itself', () => {
     const refused = await runProgram([...command, '--p2p.enabled=false'], { timeoutMs: 30_000 });
     expect([refused.status, refused.stderr]).toEqual([
       1,
-      expect.stringMatching(/wallet\.passphraseFile: .* must belong to the user .* it has mode 644/),
+      expect.stringMatching(/wallet\.passphraseFile: .* must be owned by the user .* it has mode 644/),
     ]);
     chmodSync(file, 0o600);
     node = await startNode({ datadir, args });

@@ -133,7 +133,7 @@ export class Program {
 
   constructor(args: readonly string[], options: ProgramOptions = {}) {
     this.args = args;
-    const executable = options.executable ?? process.env.OBVERSE_TEST_EXECUTABLE;
+    const executable = options.executable ?? process.env.TEST_EXECUTABLE;
     const command = executable ? [executable] : [process.execPath, join(root, 'src/main.ts')];
     this.#child = Bun.spawn([...withParent(), ...(options.prefix ?? []), ...command, ...args], {
       cwd: options.cwd ?? root,

@@ -14,7 +14,7 @@ const GUESSES_A_SECOND = 10;
 const GUESSES_A_SECOND_IN_ALL = 64;
 const REFUSAL_MS = 250;
 const OTHER_ADDRESS_MS = 1000;
-/** Median and slowest of what does not wait behind guesses, on a machine that is busy with other tests. */
+/** Median and slowest of requests that do not wait behind guesses, beyond those of /healthz at the same time. */
 const PASSING_MS = { median: 100, slowest: 1500 };
 /** Time in which the hostile address itself finds a place for a right password that it repeats. */
 const ENOUGH_MS = 10_000;
@@ -100,6 +100,7 @@ class Attack {
     const polled = basicAuth('polled:of polled');
     this.#expectAll('a right password', [await this.#post(polled)], 1000);
     const one = await this.#hostile(() => ({}));
+    const health = this.#repeat(20, () => this.#health());
     const keys = this.#repeat(50, () => this.#post(`Bearer ${this.#key}`));
     const inUse = this.#repeat(20, () => this.#post(polled));
     const others = this.#repeat(250, (i) =>
@@ -108,16 +109,20 @@ class Attack {
     const same = this.#post(basicAuth('bob:of bob'));
     const competing = this.#untilAdmitted(basicAuth('alice:of alice'));
     const guesses = await one.ended();
-    this.#expectPassing('a key', await keys);
-    this.#expectPassing('a password in use', await inUse);
-    this.#expectAll('a right password from another address', await others, OTHER_ADDRESS_MS);
-    this.#expectAll('a right password of another user from the hostile address', [await same], 4000);
+    // A slow machine delays these replies as much, so only the difference is the node's.
+    const machine = timesOf(await health);
+    this.#expectPassing('a key', await keys, machine);
+    this.#expectPassing('a password in use', await inUse, machine);
+    this.#expectAll('a right password from another address', await others, OTHER_ADDRESS_MS + machine.slowest);
+    this.#expectAll('a right password of another user from the hostile address', [await same], 4000 + machine.slowest);
     this.#expectRate('one address', guesses, GUESSES_A_SECOND);
 
     const many = await this.#hostile((i) => ({ 'x-forwarded-for': `203.0.113.${i % HOSTILE_ADDRESSES}` }));
+    const later = this.#repeat(20, () => this.#health());
     const last = await this.#post(basicAuth('carol:of carol'), { 'x-forwarded-for': '192.0.2.1' });
     const all = await many.ended();
-    this.#expectAll(`a right password beside ${HOSTILE_ADDRESSES} hostile addresses`, [last], 2000);
+    const { slowest } = timesOf(await later);
+    this.#expectAll(`a right password beside ${HOSTILE_ADDRESSES} hostile addresses`, [last], 2000 + slowest);
     this.#expectRate('all addresses', all, GUESSES_A_SECOND_IN_ALL);
     const rate = ({ compared, seconds }: Guesses) => (compared / seconds).toFixed(1);
     return {
@@ -186,6 +191,13 @@ class Attack {
     return 'none was';
   }
 
+  async #health(): Promise<Reply> {
+    const from = performance.now();
+    const reply = await fetch(`${this.#url}/healthz`, { tls: { rejectUnauthorized: false } });
+    await reply.text();
+    return { status: reply.status, ms: performance.now() - from };
+  }
+
   async #post(authorization: string, headers: Record<string, string> = {}): Promise<Reply> {
     const from = performance.now();
     const reply = await fetch(this.#url, {
@@ -214,10 +226,11 @@ class Attack {
     if (slow.length > 0) this.#violations.push(`${what} took more than ${limitMs} ms ${slow.length} times`);
   }
 
-  #expectPassing(what: string, replies: readonly Reply[]): void {
-    this.#expectAll(what, replies, PASSING_MS.slowest);
+  #expectPassing(what: string, replies: readonly Reply[], machine: Times): void {
+    this.#expectAll(what, replies, PASSING_MS.slowest + machine.slowest);
     const { median } = timesOf(replies);
-    if (median > PASSING_MS.median) this.#violations.push(`${what} took ${median.toFixed(1)} ms in the median`);
+    if (median > PASSING_MS.median + machine.median)
+      this.#violations.push(`${what} took ${median.toFixed(1)} ms in the median`);
   }
 
   /** The schedule is not idle under attack, so there are hardly fewer either. */
@@ -233,7 +246,12 @@ function fastest(replies: readonly Reply[]): number {
   return Math.round(Math.min(...replies.map(({ ms }) => ms)));
 }
 
-function timesOf(replies: readonly Reply[]): { median: number; slowest: number } {
+interface Times {
+  readonly median: number;
+  readonly slowest: number;
+}
+
+function timesOf(replies: readonly Reply[]): Times {
   const times = replies.map(({ ms }) => ms).sort((a, b) => a - b);
   return { median: times[times.length >> 1]!, slowest: times.at(-1)! };
 }

@@ -176,7 +176,7 @@ describe.skipIf(!hasVectors)('real blocks', () => {
       }
       expect(r.remaining).toBe(0);
       expect(inputs).toBeGreaterThan(100);
-    }, 30_000);
+    }, 180_000);
 });
 
 test('the hash of SIGHASH_SINGLE without an output is one', () => {

@@ -95,7 +95,7 @@ describe('the vault of a wallet', () => {
     expect(it.wallet.vault.locked).toBe(true);
     expect(await it.wallet.vault.changePassphrase(Buffer.from('one'), Buffer.from('two'))).toBe(true);
     expect(await it.wallet.unlock(Buffer.from('two'), 10)).toBe(true);
-  }, 30_000);
+  }, 180_000);
 
   test('with a passphrase of an earlier cost opens, and a new passphrase has the cost of today', async () => {
     using it = new WalletFixture();
@@ -140,7 +140,7 @@ describe('the vault of a wallet', () => {
     await it.reopen();
     const third = it.wallet.newAddress('bech32', '');
     expect(new Set([first, second, third]).size).toBe(3);
-  }, 30_000);
+  }, 180_000);
 });
 
 test('the filter forgets nothing, and hardly ever takes one thing for another', () => {

@@ -142,7 +142,7 @@ describe('the MACs of an encrypted wallet', () => {
     expect(it.wallet.integrity.state).toBe('sound');
     await after('locked again', (on) => on.newAddress('bech32', ''));
     expect(states).toHaveLength(16);
-  }, 60_000);
+  }, 180_000);
 
   test('do not let keys and descriptors of a locked wallet change', async () => {
     using it = new Fixture();
@@ -151,7 +151,7 @@ describe('the MACs of an encrypted wallet', () => {
     const source = scripts.activeDescriptor('bech32', false)!;
     expect(() => store.write(() => scripts.deactivate(source))).toThrow('of a locked wallet cannot be changed');
     expect(scripts.activeDescriptor('bech32', false)).not.toBeNull();
-  }, 60_000);
+  }, 180_000);
 });
 
 test('a MAC of rows is that of the set, and tells each change of it', () => {

@@ -135,5 +135,5 @@ describeWithVectors('address methods agree with Bitcoin Core', () => {
   test('verifychain accepts an intact chain at every level', async () => {
     for (const level of [0, 1, 2, 3, 4]) expect(await api.rpc<boolean>('verifychain', level, 2)).toBe(true);
     expect(await api.rpc<boolean>('verifychain', 3, 0)).toBe(true);
-  }, 60_000);
+  }, 180_000);
 });

@@ -280,7 +280,7 @@ describe('a miner on regtest', () => {
     const height = await call<number>('getblockcount');
     expect(await call<string[]>('generatetoaddress', 1, MINING_ADDRESS)).toHaveLength(1);
     expect(await call<number>('getblockcount')).toBe(height + 1);
-  }, 20_000);
+  }, 180_000);
 
   test('setmocktime stops the clocks of both threads, within bounds', async () => {
     const bounds = (time: number) => [-8, `Mocktime must be in the range [0, 4294967295], not ${time}.`];
