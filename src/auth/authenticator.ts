@@ -13,9 +13,9 @@ import { AuthStore } from './auth-store.ts';
 import { BasicAuth, type BasicCredentials, equalSecret, readBasic } from './basic.ts';
 import type { Client } from './client-address.ts';
 import { initialKeyFile, initialKeyOf, issueInitialKey } from './initial-key.ts';
-import { parseKey } from './key.ts';
+import { parseApiKey } from './key.ts';
 import { KeyAdmin } from './key-admin.ts';
-import { KeyFollowers, type Standing } from './key-followers.ts';
+import { KeyFollowers, type CallerStanding } from './key-followers.ts';
 import { type KeyMatch, Keyring } from './keyring.ts';
 import { FailureTable, type TokenBucket } from './limits.ts';
 import { type Attempt, PasswordGate } from './password-gate.ts';
@@ -30,7 +30,7 @@ const REFRESHES_PER_FLUSH = 60;
 const STATIC_PRINCIPAL: Principal = { ...ANONYMOUS, kind: 'static', id: 'static', scopes: new Set(SCOPES) };
 
 /** The reason why a request is refused. */
-export interface Refusal {
+export interface AuthRefusal {
   readonly ok: false;
   readonly error: ApiError;
 }
@@ -38,7 +38,7 @@ export interface Refusal {
 /** The principal of a request, or the reason why it is refused. */
 export type Authentication =
   | { readonly ok: true; readonly principal: Principal; readonly bucket: TokenBucket | null }
-  | Refusal;
+  | AuthRefusal;
 
 /** The source of credentials. */
 export interface Caller {
@@ -160,7 +160,7 @@ export class Authenticator {
    * Returns the present principal of a caller that was authenticated earlier, or the reason why it would be refused
    * now.
    */
-  standing(principal: Principal, ip: string): Standing {
+  standing(principal: Principal, ip: string): CallerStanding {
     if (principal.kind !== 'key') return principal;
     const match = this.#open?.keyring.current(principal.id, principal.secretId, ip);
     if (!match) return 'key_invalid';
@@ -207,7 +207,7 @@ export class Authenticator {
     if (match) return this.#admitted(match);
     const compare = () => (staticKey !== null && equalSecret(text, staticKey) ? STATIC_PRINCIPAL : null);
     // 256 random bits cannot be guessed. OBVERSE_API_KEY may have this form as well.
-    if (parseKey(text)) {
+    if (parseApiKey(text)) {
       const principal = compare();
       return principal ? admit(principal) : this.#refuse('bearer', caller.ip);
     }
@@ -257,7 +257,7 @@ export class Authenticator {
    * Only wrong credentials count against an address; a request without credentials does not. `unchecked` passwords were
    * not compared because too many came.
    */
-  #refuse(kind: 'missing' | 'bearer' | 'basic' | 'ticket', ip: string | null, unchecked = false): Refusal {
+  #refuse(kind: 'missing' | 'bearer' | 'basic' | 'ticket', ip: string | null, unchecked = false): AuthRefusal {
     this.#counters.authFailure(kind);
     const counted = ip === null ? 0 : this.#failures.record(limitKey(ip));
     const retryAfter = unchecked ? Math.max(1, counted) : counted;
@@ -311,7 +311,7 @@ function admit(principal: Principal): Authentication {
   return { ok: true, principal, bucket: null };
 }
 
-function refusal(error: ApiError): Refusal {
+function refusal(error: ApiError): AuthRefusal {
   return { ok: false, error };
 }
 

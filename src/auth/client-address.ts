@@ -1,4 +1,4 @@
-import { inSubnet, isLoopback, parseIp, parseSubnet, type Subnet } from '../http/ip.ts';
+import { type IpSubnet, inSubnet, isLoopback, parseIp, parseIpSubnet } from '../http/ip.ts';
 import type { ProxyHeader } from '../http/options.ts';
 
 /** The source of a request. */
@@ -19,14 +19,14 @@ const PROXY_HEADERS = ['x-forwarded-for', 'forwarded', 'x-real-ip', 'via'];
 
 /** Finds the address of a client: the other end of the connection, or the address that a trusted proxy names. */
 export class ClientAddresses {
-  readonly #trusted: readonly Subnet[];
+  readonly #trusted: readonly IpSubnet[];
   readonly #header: ProxyHeader;
 
   constructor({
     trustedProxies,
     proxyHeader,
   }: { readonly trustedProxies: readonly string[]; readonly proxyHeader: ProxyHeader }) {
-    this.#trusted = trustedProxies.map(parseSubnet).filter((subnet) => subnet !== null);
+    this.#trusted = trustedProxies.map(parseIpSubnet).filter((subnet) => subnet !== null);
     this.#header = proxyHeader;
   }
 

@@ -4,7 +4,7 @@ import { SCOPES } from '../http/scopes.ts';
 import { equalBytes } from '../util/bytes.ts';
 import type { AuthStore, KeyRecord, KeySecret } from './auth-store.ts';
 import { isAdminKey } from './issue-key.ts';
-import { type KeyParts, makeKey, parseKey, secretHash } from './key.ts';
+import { type KeyParts, makeKey, parseApiKey, secretHash } from './key.ts';
 
 /** The state of the file initial.key. */
 export interface InitialKey {
@@ -67,7 +67,7 @@ function isValidSecretOf({ id, secret }: KeyParts, { keyId, hash, validUntil }: 
 
 function keyIn(file: string): KeyParts | null {
   try {
-    return parseKey(readFileSync(file, 'utf8').trim());
+    return parseApiKey(readFileSync(file, 'utf8').trim());
   } catch {
     return null;
   }

@@ -1,4 +1,4 @@
-import { parseSubnet } from '../http/ip.ts';
+import { parseIpSubnet } from '../http/ip.ts';
 import { isScope, SCOPES } from '../http/scopes.ts';
 import { isFileName } from '../util/file-name.ts';
 import { OperatorError } from '../util/operator-error.ts';
@@ -52,7 +52,7 @@ export function checkKey({ label, scopes, allowedIps = null, rate = null, wallet
   if (unknown !== undefined) throw new OperatorError(`unknown scope '${unknown}': the scopes are ${SCOPES.join(', ')}`);
   if (scopes.length === 0) throw new OperatorError('a key needs at least one scope');
   checkList('allowedIps', allowedIps);
-  const badIp = allowedIps?.find((subnet) => !parseSubnet(subnet));
+  const badIp = allowedIps?.find((subnet) => !parseIpSubnet(subnet));
   if (badIp !== undefined)
     throw new OperatorError(`'${badIp}' is no address or subnet, such as 10.1.2.3, 10.0.0.0/8 or 2001:db8::/32`);
   checkList('wallets', wallets);

@@ -4,7 +4,7 @@ import type { Principal } from '../http/principal.ts';
 import { hasScope, type Scope } from '../http/scopes.ts';
 
 /** The present principal of a caller that was authenticated earlier, or the reason why it would be refused now. */
-export type Standing = Principal | 'key_invalid' | 'ip_refused';
+export type CallerStanding = Principal | 'key_invalid' | 'ip_refused';
 
 interface Follower {
   readonly principal: Principal;
@@ -15,10 +15,10 @@ interface Follower {
 
 /** Long and waiting requests, which are checked again whenever keys may have changed. */
 export class KeyFollowers {
-  readonly #standing: (principal: Principal, ip: string) => Standing;
+  readonly #standing: (principal: Principal, ip: string) => CallerStanding;
   readonly #followers = new Set<Follower>();
 
-  constructor(standing: (principal: Principal, ip: string) => Standing) {
+  constructor(standing: (principal: Principal, ip: string) => CallerStanding) {
     this.#standing = standing;
   }
 
@@ -49,7 +49,7 @@ export class KeyFollowers {
   }
 }
 
-function refusalOf(standing: Standing, { principal, scope }: Pick<Follower, 'principal' | 'scope'>): ApiError | null {
+function refusalOf(standing: CallerStanding, { principal, scope }: Pick<Follower, 'principal' | 'scope'>): ApiError | null {
   if (standing === 'key_invalid') return new ApiError('invalid_credentials', 'the key is no longer valid');
   if (standing === 'ip_refused') return new ApiError('ip_not_allowed', 'this key may not be used from this address');
   if (!hasScope(standing.scopes, scope))

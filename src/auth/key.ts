@@ -14,7 +14,7 @@ export interface KeyParts {
 }
 
 /** Returns null when the text is not a key, or its checksum reveals a typing error. */
-export function parseKey(text: string): KeyParts | null {
+export function parseApiKey(text: string): KeyParts | null {
   const match = FORMAT.exec(text);
   if (!match || checkPart(match[1]!) !== match[4]) return null;
   return { id: match[2]!, secret: match[3]! };

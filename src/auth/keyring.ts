@@ -1,10 +1,10 @@
 import { timingSafeEqual } from 'node:crypto';
-import { inSubnet, parseSubnet, type Subnet } from '../http/ip.ts';
+import { type IpSubnet, inSubnet, parseIpSubnet } from '../http/ip.ts';
 import type { Principal } from '../http/principal.ts';
 import { isScope } from '../http/scopes.ts';
 import { type Clock, unixSeconds } from '../util/clock.ts';
 import type { AuthStore, KeyRecord, KeySecret } from './auth-store.ts';
-import { parseKey, secretHash } from './key.ts';
+import { parseApiKey, secretHash } from './key.ts';
 import { TokenBucket } from './limits.ts';
 
 interface LoadedSecret {
@@ -16,7 +16,7 @@ interface LoadedSecret {
 interface LoadedKey {
   readonly expiresAt: number | null;
   readonly revoked: boolean;
-  readonly subnets: readonly Subnet[] | null;
+  readonly subnets: readonly IpSubnet[] | null;
   readonly bucket: TokenBucket | null;
   readonly secrets: readonly LoadedSecret[];
   /** The loaded record, which shows whether a reload changed the key. */
@@ -57,7 +57,7 @@ export class Keyring {
 
   /** Returns null for a text that is not a valid key now. */
   match(text: string, ip: string): KeyMatch | null {
-    const parts = parseKey(text);
+    const parts = parseApiKey(text);
     const id = parts?.id ?? null;
     const given = secretHash(parts?.secret ?? text);
     const known = this.#find(id, given, ip);
@@ -152,7 +152,7 @@ export class Keyring {
     return {
       expiresAt: record.expiresAt,
       revoked: record.revokedAt !== null,
-      subnets: record.allowedIps?.map(parseSubnet).filter((subnet) => subnet !== null) ?? null,
+      subnets: record.allowedIps?.map(parseIpSubnet).filter((subnet) => subnet !== null) ?? null,
       bucket: this.#bucket(record, before?.bucket ?? null),
       secrets: secrets.map(({ hash, validUntil }) => {
         const secretId = hash.subarray(0, SECRET_ID_BYTES).toHex();

@@ -22,7 +22,7 @@ export function barLine(share: number, parts: readonly string[], dropOrder: read
 }
 
 /** Returns a whole number with separators between thousands. */
-export function count(value: number): string {
+export function countText(value: number): string {
   return Math.round(value).toLocaleString('en');
 }
 

@@ -1,5 +1,5 @@
 import { KEYS, SETTINGS } from '../config/schema.ts';
-import { type Address, addressText, type Setting } from '../config/setting.ts';
+import { type Address, hostPortText, type Setting } from '../config/setting.ts';
 import { variableOf } from '../config/sources.ts';
 
 /** Returns the description and default of every setting, formatted for a terminal. */
@@ -25,5 +25,5 @@ function defaultText(setting: Setting<unknown>): string {
   const value = setting.fallback({ network: 'main', dev: false, dataHome: '', cores: 1 });
   if (value === null || (Array.isArray(value) && value.length === 0)) return 'none';
   if (Array.isArray(value)) return value.join(',');
-  return setting.kind === 'address' ? addressText(value as Address) : String(value);
+  return setting.kind === 'address' ? hostPortText(value as Address) : String(value);
 }

@@ -1,6 +1,6 @@
 import { loadConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
-import { addressText } from '../config/setting.ts';
+import { hostPortText } from '../config/setting.ts';
 import { type Command, UsageError } from './command.ts';
 import { COMMON_OPTIONS } from './help-text.ts';
 
@@ -47,7 +47,7 @@ export function ownOrigin({ http }: Pick<Config, 'http'>): string {
   const { host, port } = http.listen;
   if (port === 0) throw new UsageError('http.listen has port 0: the port the node got is not known');
   const reachable = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
-  return `${http.tls.cert ? 'https' : 'http'}://${addressText({ host: reachable, port })}`;
+  return `${http.tls.cert ? 'https' : 'http'}://${hostPortText({ host: reachable, port })}`;
 }
 
 /**

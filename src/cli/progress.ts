@@ -1,6 +1,6 @@
 import type { ImportProgress } from '../node/import-types.ts';
 import { durationText } from '../util/duration.ts';
-import { barLine, count, percentText } from './bar.ts';
+import { barLine, countText, percentText } from './bar.ts';
 
 export interface Progress {
   update(at: ImportProgress): void;
@@ -77,9 +77,9 @@ function ratesOver(window: readonly ImportProgress[]): Rates | null {
 /** Returns one line that fits `width`; the least important parts are dropped first. */
 export function progressLine(at: ImportProgress, rates: Rates | null, width: number | null): string {
   const share = at.totalBytes > 0 ? Math.min(1, at.bytes / at.totalBytes) : 0;
-  const parts = [percentText(share), `height ${count(at.height)}`];
+  const parts = [percentText(share), `height ${countText(at.height)}`];
   if (rates) {
-    parts.push(`${count(rates.blocks)} blocks/s`, `${count(rates.inputs)} inputs/s`);
+    parts.push(`${countText(rates.blocks)} blocks/s`, `${countText(rates.inputs)} inputs/s`);
     const left = at.totalBytes - at.bytes;
     if (left > 0 && rates.bytes > 0) parts.push(`${durationText(left / rates.bytes)} left`);
   }

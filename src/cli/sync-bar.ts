@@ -1,6 +1,6 @@
 import type { SyncDisplay, SyncProgress } from '../node/sync-report.ts';
 import { durationText } from '../util/duration.ts';
-import { barLine, count, percentText } from './bar.ts';
+import { barLine, countText, percentText } from './bar.ts';
 
 /** The parts to drop first where the line is too long. */
 const DROP_ORDER = ['peer', '/s', 'left', 'height'];
@@ -45,9 +45,9 @@ export function syncBar({ write, columns, isInLog }: Screen): SyncDisplay {
 export function syncLine(at: SyncProgress, width: number): string {
   const { phase, share, height, headers, perSecond, secondsLeft, peers } = at;
   const parts = [percentText(share)];
-  if (phase === 'blocks') parts.push(`height ${count(height)} of ${count(headers)}`);
-  else parts.push(phase === 'presync' ? `headers, first pass: ${count(height)}` : `headers ${count(height)}`);
-  if (perSecond !== null) parts.push(`${count(perSecond)}/s`);
+  if (phase === 'blocks') parts.push(`height ${countText(height)} of ${countText(headers)}`);
+  else parts.push(phase === 'presync' ? `headers, first pass: ${countText(height)}` : `headers ${countText(height)}`);
+  if (perSecond !== null) parts.push(`${countText(perSecond)}/s`);
   if (secondsLeft !== null) parts.push(`${durationText(secondsLeft)} left`);
   parts.push(`${peers} peer${peers === 1 ? '' : 's'}`);
   return barLine(share, parts, DROP_ORDER, width);

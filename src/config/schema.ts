@@ -17,7 +17,7 @@ import {
   optionalNumber,
   optionalPath,
   optionalString,
-  parseAddress,
+  parseHostPort,
   path,
   pathElement,
   type Setting,
@@ -235,7 +235,7 @@ export const SETTINGS = {
   }),
   'p2p.connect': list(
     'a list of host or host:port',
-    (text, { network }) => parseAddress(text, paramsFor(network).ports.p2p),
+    (text, { network }) => parseHostPort(text, paramsFor(network).ports.p2p),
     { fallback: [], help: 'connect only to these peers' },
   ),
   'p2p.maxConnections': integer({
@@ -270,7 +270,7 @@ export const SETTINGS = {
   }),
   'p2p.externalAddress': list(
     'a list of address or address:port',
-    (text, { network }) => parseAddress(text, paramsFor(network).ports.p2p),
+    (text, { network }) => parseHostPort(text, paramsFor(network).ports.p2p),
     { fallback: [], help: 'public addresses that this node announces to peers' },
   ),
   'p2p.discover': boolean({

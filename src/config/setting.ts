@@ -146,13 +146,13 @@ export function oneOf<const C extends string>(choices: readonly C[], options: Op
 
 /** A setting of the form `host:port`; port 0 lets the system choose. */
 export function address(options: Options<Address>) {
-  return setting<Address>('address', 'host:port', options, (value) => wrap(parseAddress(value)));
+  return setting<Address>('address', 'host:port', options, (value) => wrap(parseHostPort(value)));
 }
 
 /** A setting of the form `host:port`; empty for none. */
 export function optionalAddress(options: Options<Address | null>) {
   return setting<Address | null>('address', 'host:port, or empty for none', options, (value) =>
-    value === '' ? ok(null) : wrap(parseAddress(value)),
+    value === '' ? ok(null) : wrap(parseHostPort(value)),
   );
 }
 
@@ -214,7 +214,7 @@ export function choicesText(choices: readonly string[]): string {
 const HOST = /^(?:\[([0-9a-fA-F:.]+(?:%[\w.-]+)?)\]|([A-Za-z0-9_](?:[A-Za-z0-9_.-]*[A-Za-z0-9_])?))(?::([0-9]{1,5}))?$/;
 
 /** Parses `host:port`; null when the text is malformed, or has no port and no default applies. */
-export function parseAddress(value: unknown, defaultPort?: number): Address | null {
+export function parseHostPort(value: unknown, defaultPort?: number): Address | null {
   const match = typeof value === 'string' ? HOST.exec(value) : null;
   if (!match) return null;
   const port = match[3] === undefined ? defaultPort : Number(match[3]);
@@ -223,7 +223,7 @@ export function parseAddress(value: unknown, defaultPort?: number): Address | nu
 }
 
 /** Returns the address as it is written in a URL or a setting. */
-export function addressText({ host, port }: Address): string {
+export function hostPortText({ host, port }: Address): string {
   return `${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 

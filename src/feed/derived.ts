@@ -1,10 +1,10 @@
 import { ITSELF, watchPlace } from './event-cursor.ts';
-import { headOf, quoted, type Step, UNCONFIRMED } from './frame.ts';
+import { type FrameStep, headOf, quoted, UNCONFIRMED } from './frame.ts';
 import { cursorIn, isBlockEvent, type LogEntry } from './log-entry.ts';
 import type { TxTouches } from './match.ts';
 import type { BlockMatches, Matcher } from './matcher.ts';
 import { walletIn } from './wallet-told.ts';
-import { outpointKey, scriptKey, txidKey, type Watched, type WatchItem } from './watches.ts';
+import { scriptKey, txidKey, type Watched, type WatchItem, watchedOutpointKey } from './watches.ts';
 
 /** What one client wants of the events. */
 export interface Wishes {
@@ -70,7 +70,7 @@ export function* framesOf(
   wishes: Wishes,
   matcher: Matcher,
   behind: string | null = null,
-): Generator<Step> {
+): Generator<FrameStep> {
   const { type, seq } = entry;
   if (behind === null && wishes.events.has(type) && (yield* passesFilter(entry, wishes, matcher)))
     yield { type, text: wishes.full ? yield* withBody(entry, matcher) : entry.text, within: ITSELF };
@@ -122,7 +122,7 @@ function isWatched({ txid, scripts, outpoints }: TxTouches, watches: Watched): b
   return (
     watches.has(txidKey(txid)) ||
     scripts.some(({ script }) => watches.has(scriptKey(script))) ||
-    outpoints.some(({ outpoint }) => watches.has(outpointKey(outpoint)))
+    outpoints.some(({ outpoint }) => watches.has(watchedOutpointKey(outpoint)))
   );
 }
 
@@ -198,7 +198,7 @@ function* ofTouches(
     confirm(item, at + NUMBER.addressConfirmation);
   }
   for (const { slot, outpoint } of touches.outpoints)
-    confirm(watches.get(outpointKey(outpoint)), base + slot * SLOT_SPAN + NUMBER.outpoint);
+    confirm(watches.get(watchedOutpointKey(outpoint)), base + slot * SLOT_SPAN + NUMBER.outpoint);
   for (const { number, make } of found.sort((a, b) => a.number - b.number))
     yield { ...make(), within: watchPlace(number) };
 }

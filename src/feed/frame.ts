@@ -7,7 +7,7 @@ export interface Frame {
 }
 
 /** A message; something to wait for; or null, where others may have their turn. */
-export type Step = Frame | Promise<void> | null;
+export type FrameStep = Frame | Promise<void> | null;
 
 /** Our own ids need no escapes. */
 export function quoted(watchId: string | null): string {

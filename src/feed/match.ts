@@ -4,7 +4,7 @@ import { hashToHex } from '../primitives/hash.ts';
 import { outpointBytes, outpointPrint, scriptPrint, txidPrint, type WatchFilter } from './watch-filter.ts';
 
 /** What a transaction pays to one script and spends from it. */
-export interface ScriptTouch {
+export interface ScriptFlow {
   /** Number of the first input (from 0) or output (behind the inputs) with this script; orders the events. */
   readonly slot: number;
   /** Hex. */
@@ -23,7 +23,7 @@ export interface TxTouches {
   readonly index: number;
   /** Display order. */
   readonly txid: string;
-  readonly scripts: readonly ScriptTouch[];
+  readonly scripts: readonly ScriptFlow[];
   /** Watched outpoints it spends, `txid:n`; the slot is that of the input. */
   readonly outpoints: readonly { readonly slot: number; readonly outpoint: string }[];
 }

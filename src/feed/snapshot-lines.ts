@@ -5,7 +5,7 @@ import { confirmationsAt, findTx, txFacts } from '../queries/tx-facts.ts';
 import { hexToBytes } from '../util/bytes.ts';
 import { statusView } from '../views/rest/tx-view.ts';
 import { quoted } from './frame.ts';
-import { matchTx, type ScriptTouch } from './match.ts';
+import { matchTx, type ScriptFlow } from './match.ts';
 import { PrintTable, scriptPrint } from './watch-filter.ts';
 
 /** Blocks that are looked at for a script, where no number of confirmations is asked for. */
@@ -13,7 +13,7 @@ const DEFAULT_DEPTH = 6;
 const MAX_TXS = 100;
 
 /** A watched item as a worker needs it. */
-export interface Asked {
+export interface SnapshotItem {
   /** Hex of a script, or a txid in display order. */
   readonly value: string;
   readonly label: string | null;
@@ -25,7 +25,7 @@ export interface Asked {
  * How the watched items stand now, one message a line: for a script the transactions of the last blocks, as deep as the
  * highest threshold, and for a transaction its confirmations. They carry no number, since they are no news.
  */
-export const snapshotEndpoint: ReadEndpoint<{ scripts: readonly Asked[]; txids: readonly Asked[] }> = {
+export const snapshotEndpoint: ReadEndpoint<{ scripts: readonly SnapshotItem[]; txids: readonly SnapshotItem[] }> = {
   name: 'event-snapshot',
   run(env, { scripts, txids }) {
     const lines: string[] = [];
@@ -47,7 +47,7 @@ export const snapshotEndpoint: ReadEndpoint<{ scripts: readonly Asked[]; txids: 
   },
 };
 
-function scriptLines(env: ReadEnv, asked: Asked): string[] {
+function scriptLines(env: ReadEnv, asked: SnapshotItem): string[] {
   const { value, thresholds } = asked;
   const { reads, tip } = env;
   const script = hexToBytes(value);
@@ -70,17 +70,17 @@ function scriptLines(env: ReadEnv, asked: Asked): string[] {
     const touches = matchTx(parsed, spent, 0, filter);
     const touch = touches?.scripts.find((each) => each.script === value);
     if (!touches || !touch) continue;
-    lines.push(addressText(touches.txid, touch, asked, 'confirmed', JSON.stringify(statusView(env, place))));
+    lines.push(addressMessageText(touches.txid, touch, asked, 'confirmed', JSON.stringify(statusView(env, place))));
   }
   return lines;
 }
 
-type Told = Pick<Asked, 'label' | 'thresholds' | 'watchId'>;
+type Told = Pick<SnapshotItem, 'label' | 'thresholds' | 'watchId'>;
 
 /** The message that a transaction of the script is. */
-export function addressText(
+export function addressMessageText(
   txid: string,
-  touch: ScriptTouch,
+  touch: ScriptFlow,
   { label, watchId }: Told,
   phase: string,
   status: string,

@@ -1,14 +1,14 @@
 import type { EventLog } from './event-log.ts';
 import { matchUnconfirmed } from './event-readers.ts';
-import { type Frame, type Step, UNCONFIRMED } from './frame.ts';
+import { type Frame, type FrameStep, UNCONFIRMED } from './frame.ts';
 import type { TxTouches } from './match.ts';
 import type { Matcher } from './matcher.ts';
-import { type Asked, addressText, confirmationText } from './snapshot-lines.ts';
+import { addressMessageText, confirmationText, type SnapshotItem } from './snapshot-lines.ts';
 import { PrintTable } from './watch-filter.ts';
-import { outpointKey, scriptKey, txidKey, type WatchItem } from './watches.ts';
+import { scriptKey, txidKey, type WatchItem, watchedOutpointKey } from './watches.ts';
 
 /** The messages of a snapshot, the confirmed ones first. */
-export function* snapshotFrames(items: readonly WatchItem[], matcher: Matcher, log: EventLog): Generator<Step> {
+export function* snapshotFrames(items: readonly WatchItem[], matcher: Matcher, log: EventLog): Generator<FrameStep> {
   const confirmed: string[] = [];
   yield matcher
     .snapshot({ scripts: items.filter(isKind('script')).map(asked), txids: items.filter(isKind('txid')).map(asked) })
@@ -34,18 +34,18 @@ function* unconfirmedFrames(
 ): Generator<Frame> {
   for (const touch of scripts) {
     const item = watched.get(scriptKey(touch.script));
-    if (item) yield frameOf(addressText(txid, touch, item, 'mempool', UNCONFIRMED));
+    if (item) yield frameOf(addressMessageText(txid, touch, item, 'mempool', UNCONFIRMED));
   }
   const none = { confirmations: 0, blockHash: null, height: null };
   const named = watched.get(txidKey(txid));
   if (named) yield frameOf(confirmationText(txid, null, named, none));
   for (const { outpoint } of outpoints) {
-    const item = watched.get(outpointKey(outpoint));
+    const item = watched.get(watchedOutpointKey(outpoint));
     if (item) yield frameOf(confirmationText(txid, item.label, item, none));
   }
 }
 
-function asked({ key, label, thresholds, watchId }: WatchItem): Asked {
+function asked({ key, label, thresholds, watchId }: WatchItem): SnapshotItem {
   return { value: key.slice(1), label, thresholds, watchId };
 }
 

@@ -19,7 +19,7 @@ export type ToWatchWorker =
   | { readonly type: 'close' };
 
 /** In place of a write's id: the database is closed, the thread may go. */
-export const CLOSED = 0;
+export const WATCH_WORKER_CLOSED = 0;
 
 export interface FromWatchWorker {
   readonly id: number;

@@ -4,7 +4,7 @@ import { hashFromHex, type Txid } from '../primitives/hash.ts';
 import { readScriptInput } from '../queries/script-input.ts';
 import { addressOf } from '../script/address.ts';
 import { hexToBytes, isHex } from '../util/bytes.ts';
-import { outpointKey, scriptKey, txidKey, type WatchItem, type WatchRegistry } from './watches.ts';
+import { scriptKey, txidKey, type WatchItem, type WatchRegistry, watchedOutpointKey } from './watches.ts';
 
 export const WATCH_KINDS = ['address', 'script', 'tx', 'outpoint'] as const;
 export type WatchKind = (typeof WATCH_KINDS)[number];
@@ -48,7 +48,7 @@ export function readTarget(kind: WatchKind, text: string, params: NetworkParams)
       if (txid === undefined || Number(vout) > 0xffff_ffff)
         fail('invalid_parameter', 'takes txid:n', { reason: 'takes txid:n' });
       const value = `${txid.toLowerCase()}:${vout}`;
-      return { kind, value, key: outpointKey(value) };
+      return { kind, value, key: watchedOutpointKey(value) };
     }
   }
 }

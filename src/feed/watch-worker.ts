@@ -1,8 +1,8 @@
 import { announceStart } from '../util/worker.ts';
 import {
-  CLOSED,
   type FromWatchWorker,
   type ToWatchWorker,
+  WATCH_WORKER_CLOSED,
   type WatchWrite,
   type WatchWritten,
 } from './watch-messages.ts';
@@ -22,7 +22,7 @@ self.onmessage = ({ data }: MessageEvent<ToWatchWorker>) => {
   }
   if (data.type === 'close') {
     store?.close();
-    self.postMessage({ id: CLOSED, written: null, error: null } satisfies FromWatchWorker);
+    self.postMessage({ id: WATCH_WORKER_CLOSED, written: null, error: null } satisfies FromWatchWorker);
     return;
   }
   let answer: FromWatchWorker;

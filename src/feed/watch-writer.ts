@@ -2,9 +2,9 @@ import { ApiError } from '../http/errors.ts';
 import type { Log } from '../util/log.ts';
 import { NoRoomForThread, startWorker } from '../util/worker.ts';
 import {
-  CLOSED,
   type FromWatchWorker,
   type ToWatchWorker,
+  WATCH_WORKER_CLOSED,
   type WatchWrite,
   type WatchWritten,
 } from './watch-messages.ts';
@@ -26,7 +26,7 @@ export class WatchWriter {
   readonly #log: Log;
   readonly #waiting = new Map<number, Waiting>();
   #worker: Worker | null = null;
-  #lastId = CLOSED;
+  #lastId = WATCH_WORKER_CLOSED;
   #closed = false;
 
   constructor(path: string, log: Log) {
@@ -59,7 +59,7 @@ export class WatchWriter {
     if (!worker) return;
     const closed = new Promise<void>((resolve) => {
       worker.addEventListener('message', ({ data }: MessageEvent<FromWatchWorker>) => {
-        if (data.id === CLOSED) resolve();
+        if (data.id === WATCH_WORKER_CLOSED) resolve();
       });
     });
     worker.postMessage({ type: 'close' } satisfies ToWatchWorker);

@@ -109,7 +109,7 @@ export class WatchRegistry implements WatchFilter {
     watchId: string | null = null,
   ): WatchItem {
     const print = outpointPrint(outpointBytes(txid, vout), this.seed);
-    return { kind: 'outpoint', key: outpointKey(text), label: text, print, thresholds, watchId };
+    return { kind: 'outpoint', key: watchedOutpointKey(text), label: text, print, thresholds, watchId };
   }
 
   #list(print: number): void {
@@ -138,7 +138,7 @@ export function txidKey(hex: string): string {
   return `t${hex}`;
 }
 
-export function outpointKey(text: string): string {
+export function watchedOutpointKey(text: string): string {
   return `o${text}`;
 }
 

@@ -49,13 +49,13 @@ export function limitKey(ip: string): string {
   return bytes ? bytes.subarray(0, bytes.length === 4 ? 4 : 8).toHex() : ip;
 }
 
-export interface Subnet {
+export interface IpSubnet {
   readonly bytes: Uint8Array;
   readonly bits: number;
 }
 
 /** `10.0.0.0/8`, `2001:db8::/32`, or a single address. Null when it is none of these. */
-export function parseSubnet(text: string): Subnet | null {
+export function parseIpSubnet(text: string): IpSubnet | null {
   const [address, bits, ...rest] = text.split('/');
   const bytes = parseIp(address!);
   if (!bytes || rest.length > 0) return null;
@@ -64,7 +64,7 @@ export function parseSubnet(text: string): Subnet | null {
   return { bytes, bits: Number(bits) };
 }
 
-export function inSubnet(ip: string, { bytes, bits }: Subnet): boolean {
+export function inSubnet(ip: string, { bytes, bits }: IpSubnet): boolean {
   const address = parseIp(ip);
   if (!address || address.length !== bytes.length) return false;
   const whole = bits >> 3;

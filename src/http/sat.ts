@@ -9,7 +9,7 @@ export function sat(amount: bigint | number): number {
 }
 
 /** Returns satoshis per virtual byte with three decimals. */
-export function feeRate(fee: bigint | number, vsize: number): number {
+export function feeRateOf(fee: bigint | number, vsize: number): number {
   return Math.round((Number(fee) * 1000) / vsize) / 1000;
 }
 

@@ -11,7 +11,7 @@ export function named<P extends Properties>(name: string, properties: P, descrip
 }
 
 /** An integer. Elysia's own type of that name also accepts texts. */
-export const integer = (options: { default?: number; minimum?: number; maximum?: number; description?: string } = {}) =>
+export const wholeNumberSchema = (options: { default?: number; minimum?: number; maximum?: number; description?: string } = {}) =>
   t.Unsafe<number>({ type: 'integer', ...options });
 
 export const nullable = <S extends TSchema>(schema: S) => t.Union([schema, t.Null()]);
@@ -21,13 +21,13 @@ export const hash = (description?: string) =>
   t.String({ pattern: '^[0-9a-f]{64}$', ...(description !== undefined && { description }) });
 export const HEX = t.String({ pattern: '^(?:[0-9a-f]{2})*$', description: 'hex' });
 export const count = (description?: string) =>
-  integer({ minimum: 0, ...(description !== undefined && { description }) });
-export const sats = (description = 'satoshis') => integer({ minimum: 0, description });
+  wholeNumberSchema({ minimum: 0, ...(description !== undefined && { description }) });
+export const sats = (description = 'satoshis') => wholeNumberSchema({ minimum: 0, description });
 /** Satoshis that may be negative. */
-export const signedSats = (description = 'satoshis') => integer({ description });
+export const signedSats = (description = 'satoshis') => wholeNumberSchema({ description });
 export const feeRate = (description = 'satoshis per virtual byte') => t.Number({ minimum: 0, description });
-export const height = (description = 'height of a block') => integer({ minimum: 0, maximum: 2 ** 31 - 1, description });
-export const time = (description = 'Unix seconds') => integer({ description });
+export const height = (description = 'height of a block') => wholeNumberSchema({ minimum: 0, maximum: 2 ** 31 - 1, description });
+export const time = (description = 'Unix seconds') => wholeNumberSchema({ description });
 export const words = <const W extends readonly string[]>(list: W, description?: string) =>
   t.Unsafe<W[number]>({ type: 'string', enum: [...list], ...(description !== undefined && { description }) });
 

@@ -3,7 +3,7 @@ import { chunksOf, linearize } from './cluster/linearize.ts';
 import type { Entries } from './entries.ts';
 
 /** A chunk of a linearization; fee in satoshis with prioritisation, weight adjusted for sigops. */
-export interface Chunk {
+export interface MempoolChunk {
   readonly slots: readonly number[];
   readonly fee: number;
   readonly weight: number;
@@ -37,7 +37,7 @@ export function clusterOf(entries: Entries, slot: number): number[] {
 }
 
 /** Returns the chunks of a cluster's linearization, highest feerate first. */
-export function chunksOfCluster(entries: Entries, slots: readonly number[], bytesPerSigop: number): Chunk[] {
+export function chunksOfCluster(entries: Entries, slots: readonly number[], bytesPerSigop: number): MempoolChunk[] {
   // Sorted first, so that the same cluster always gets the same chunks.
   const sorted = slots.toSorted((a, b) => entries.order(a) - entries.order(b)).slice(0, CLUSTER_MAX);
   const index = new Map(sorted.map((slot, i) => [slot, i]));

@@ -17,7 +17,7 @@ export interface SlotSelection {
 }
 
 /** A selection with its transactions. */
-export interface Selection extends SlotSelection {
+export interface TemplateSelection extends SlotSelection {
   readonly txs: readonly ParsedTransaction[];
 }
 
@@ -31,7 +31,7 @@ export const EMPTY_BLOCK: SlotSelection = { slots: [], fees: 0, weight: 8000, si
 /** When the block is nearly full, selection ends after this many chunks in a row that do not fit. */
 const MAX_FAILURES = 1000;
 const NEARLY_FULL = 4000;
-/** Selection considers the best chunks of this many block weights. */
+/** TemplateSelection considers the best chunks of this many block weights. */
 const BLOCKS_CONSIDERED = 2;
 
 /** Selects transactions for a block, chunk by chunk in descending order of feerate. */
@@ -39,7 +39,7 @@ export function selectTransactions(
   mempool: Mempool,
   chain: Pick<ChainView, 'tip'>,
   options?: SelectionOptions,
-): Selection {
+): TemplateSelection {
   const selection = selectSlots(mempool, chain, options);
   return { ...selection, txs: selection.slots.map((slot) => mempool.entries.parsed(slot)) };
 }

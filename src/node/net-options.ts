@@ -1,5 +1,5 @@
 import type { Config } from '../config/schema.ts';
-import { addressText } from '../config/setting.ts';
+import { hostPortText } from '../config/setting.ts';
 import { parseService } from '../p2p/address/address-text.ts';
 import type { NetService } from '../p2p/address/net-address.ts';
 import type { NetOptions } from '../p2p/connections/net-options.ts';
@@ -17,13 +17,13 @@ export function netOptionsOf({ p2p }: Config, params: NetworkParams): NetOptions
     onlyNetworks,
     proxy,
     onionProxy,
-    connect: p2p.connect.map(addressText),
+    connect: p2p.connect.map(hostPortText),
     v2: p2p.v2,
     permissions: permissionRules(p2p.permissions),
     dnsSeeds: p2p.dnsSeeds,
     fixedSeeds: p2p.fixedSeeds,
     maxUpload: p2p.maxUpload,
-    externalAddresses: externalAddress.map((address) => externalService(addressText(address), params)),
+    externalAddresses: externalAddress.map((address) => externalService(hostPortText(address), params)),
     // As in Core: behind a proxy, or where the address is configured, the node does not discover its own address.
     discover: p2p.discover && listen !== null && proxy === null && externalAddress.length === 0,
     banTime: p2p.banTime,

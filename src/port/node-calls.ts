@@ -1,6 +1,6 @@
 import type { ChainTipStatus } from '../chain/header-tree.ts';
 import type { Estimate, EstimateRequest, RawEstimate } from '../mempool/fees/fee-estimator.ts';
-import type { MinedBlock } from '../mempool/fees/mempool-policy.ts';
+import type { BlockOverlap } from '../mempool/fees/mempool-policy.ts';
 import type { MempoolImportOptions } from '../mempool/mempool-import.ts';
 import type { PackageResult } from '../mempool/result.ts';
 import type { BroadcastLimits, BroadcastResult, Prioritised } from '../mempool/service.ts';
@@ -56,7 +56,7 @@ export interface MempoolCalls {
   /** Estimates by horizon, with the ranges of feerates behind them. */
   estimateRawFee: { args: [target: number, threshold: number]; result: readonly RawEstimate[] };
   /** Returns the blocks that decide whether the estimates from the mempool are reliable. */
-  mempoolCoverage: { args: []; result: readonly MinedBlock[] };
+  mempoolCoverage: { args: []; result: readonly BlockOverlap[] };
   /** Imports a `mempool.dat` of Bitcoin Core from one of the directories for it. */
   importMempool: { args: [file: string, options: MempoolImportOptions]; result: null | Refusal };
 }

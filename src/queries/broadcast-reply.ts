@@ -1,5 +1,5 @@
 import { fail, txRejectClass } from '../http/errors.ts';
-import { feeRate, sat } from '../http/sat.ts';
+import { feeRateOf, sat } from '../http/sat.ts';
 import type { AcceptResult, PackageResult } from '../mempool/result.ts';
 import type { BroadcastLimits, BroadcastResult } from '../mempool/service.ts';
 import type { ParsedTransaction } from '../primitives/block.ts';
@@ -65,7 +65,7 @@ function takenView({ txid, wtxid }: ParsedTransaction, result: Taken) {
     status: status === 'accepted' ? 'accepted' : 'already_in_mempool',
     vsize,
     fee,
-    feeRate: feeRate(fee, vsize),
+    feeRate: feeRateOf(fee, vsize),
     replaced: replaced.map(hashToHex),
     blockHash: null,
     confirmations: 0,
@@ -109,7 +109,7 @@ function alreadyConfirmed(env: ReadEnv, { txid }: ParsedTransaction) {
     status: 'already_confirmed',
     vsize,
     fee: fee === null ? null : sat(fee),
-    feeRate: fee === null ? null : feeRate(fee, vsize),
+    feeRate: fee === null ? null : feeRateOf(fee, vsize),
     replaced: [],
     blockHash: hashToHex(facts.place!.block.hash),
     confirmations: confirmationsAt(env.tip, record.position),
@@ -141,7 +141,7 @@ export function testReply(txs: readonly ParsedTransaction[], { rejection, result
         allowed: true,
         vsize,
         fee,
-        feeRate: feeRate(fee, vsize),
+        feeRate: feeRateOf(fee, vsize),
         reason: null,
         class: null,
         debug: null,
@@ -180,7 +180,7 @@ export function packageReply(txs: readonly ParsedTransaction[], { rejection, res
     if (result.status === 'accepted' || result.status === 'in-mempool') {
       if (result.status === 'accepted') for (const each of result.replaced) replaced.add(hashToHex(each));
       const { vsize, fee } = result;
-      const effective = result.status === 'accepted' ? feeRate(result.effective.fee, result.effective.vsize) : null;
+      const effective = result.status === 'accepted' ? feeRateOf(result.effective.fee, result.effective.vsize) : null;
       const status = result.status === 'accepted' ? 'accepted' : 'already_in_mempool';
       return [
         id,
@@ -189,7 +189,7 @@ export function packageReply(txs: readonly ParsedTransaction[], { rejection, res
           status,
           vsize,
           fee,
-          feeRate: feeRate(fee, vsize),
+          feeRate: feeRateOf(fee, vsize),
           effectiveFeeRate: effective,
           reason: null,
           class: null,

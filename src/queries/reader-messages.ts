@@ -18,7 +18,7 @@ export type ToReader =
   | { readonly type: 'close' };
 
 /** In place of a job's id: the connection is closed, the thread may go. */
-export const CLOSED = 0;
+export const READER_CLOSED = 0;
 
 export interface FromReader {
   readonly id: number;

@@ -5,7 +5,7 @@ import type { Log } from '../util/log.ts';
 import { NoRoomForThread } from '../util/worker.ts';
 import type { ReadSources } from './read-settings.ts';
 import type { ReaderJob, ReaderResult } from './reader-jobs.ts';
-import { CLOSED, type FromReader, type ToReader } from './reader-messages.ts';
+import { type FromReader, READER_CLOSED, type ToReader } from './reader-messages.ts';
 
 export interface ReaderPoolOptions {
   /** The folder of the chain, and the network's directory, in which wallets lie. */
@@ -270,7 +270,7 @@ async function closeThread({ worker, idle }: Reader): Promise<void> {
   if (idle) clearTimeout(idle);
   const closed = new Promise<void>((resolve) => {
     worker.onmessage = ({ data }: MessageEvent<FromReader>) => {
-      if (data.id === CLOSED) resolve();
+      if (data.id === READER_CLOSED) resolve();
     };
   });
   worker.postMessage({ type: 'close' } satisfies ToReader);

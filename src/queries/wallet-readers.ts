@@ -8,7 +8,7 @@ function walletPath(networkDir: string, name: string): string {
 }
 
 /** Connections of a thread to the files of wallets; of each name the one that was loaded last. */
-export class WalletFiles {
+export class WalletFileReaders {
   readonly #dir: string;
   readonly #open = new Map<string, { readonly load: number; readonly reads: WalletReads }>();
 
@@ -48,12 +48,12 @@ export interface LoadedWallet {
 /** The wallets that are loaded, as the front reads them. */
 export class WalletReaders {
   readonly #states: () => readonly WalletState[] | null;
-  readonly #files: WalletFiles;
+  readonly #files: WalletFileReaders;
 
   /** `states` returns the wallets that the node has loaded. */
   constructor(networkDir: string, states: () => readonly WalletState[] | null) {
     this.#states = states;
-    this.#files = new WalletFiles(networkDir);
+    this.#files = new WalletFileReaders(networkDir);
   }
 
   /** In the order in which they were loaded; null where there are to be no wallets. */

@@ -14,7 +14,7 @@ import { feeOf, type TxFacts, txFacts, unconfirmedFacts, vsizeOf } from '../quer
 import { equalBytes } from '../util/bytes.ts';
 import { statusView, txView } from '../views/rest/tx-view.ts';
 import { readEndpoint } from './endpoint.ts';
-import { ADDRESS, CURSOR, choice, flag, integer, LIMIT } from './parameters.ts';
+import { ADDRESS, CURSOR, choice, flag, LIMIT, wholeNumber } from './parameters.ts';
 import { ADDRESS_TXS_PAGE } from './schemas/addresses.ts';
 
 /** Microseconds to read one transaction with what it spent. */
@@ -49,10 +49,10 @@ export const addressTxsEndpoint = readEndpoint({
     limit: LIMIT,
     cursor: CURSOR,
     order: choice(['desc', 'asc'], 'newest or oldest first'),
-    fromHeight: integer('lowest height'),
-    toHeight: integer('highest height'),
+    fromHeight: wholeNumber('lowest height'),
+    toHeight: wholeNumber('highest height'),
     confirmed: flag('true leaves out the mempool'),
-    minConfirmations: integer('fewest confirmations', { default: 0 }),
+    minConfirmations: wholeNumber('fewest confirmations', { default: 0 }),
     details: choice(['summary', 'full'], 'full adds the transaction'),
   },
   response: json(ADDRESS_TXS_PAGE),

@@ -3,7 +3,7 @@ import { json } from '../http/route-description.ts';
 import { decodeCursor, encodeCursor } from '../queries/cursor.ts';
 import type { RestContext } from './context.ts';
 import { endpoint } from './endpoint.ts';
-import { CURSOR, integer, LIMIT, text } from './parameters.ts';
+import { CURSOR, LIMIT, text, wholeNumber } from './parameters.ts';
 import { AUDIT_PAGE } from './schemas/audit.ts';
 
 const PATH = '/api/audit';
@@ -19,7 +19,7 @@ export const auditEndpoint = endpoint({
   query: {
     who: text('id of a key, static, cookie, rpcauth:USER or cli:UID'),
     method: text('a method, such as sendtoaddress'),
-    since: integer('Unix seconds; nothing older'),
+    since: wholeNumber('Unix seconds; nothing older'),
     limit: LIMIT,
     cursor: CURSOR,
   },

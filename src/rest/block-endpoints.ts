@@ -23,7 +23,7 @@ import type { HeaderRecord } from '../storage/header-store.ts';
 import { blockView, txidList } from '../views/rest/block-view.ts';
 import { txView } from '../views/rest/tx-view.ts';
 import { readEndpoint } from './endpoint.ts';
-import { BLOCK_HASH, CURSOR, choice, HEIGHT, integer, LIMIT } from './parameters.ts';
+import { BLOCK_HASH, CURSOR, choice, HEIGHT, LIMIT, wholeNumber } from './parameters.ts';
 import { BLOCK, BLOCK_STATUS, BLOCK_TIP, BLOCK_TXS_PAGE, BLOCKS_PAGE, HEADERS_PAGE, TXIDS } from './schemas/blocks.ts';
 
 /** Microseconds to read one transaction of average shape and write it as JSON with what it spent. */
@@ -74,7 +74,7 @@ export const blocksEndpoint = readEndpoint({
   path: '/api/blocks',
   tag: 'blocks',
   summary: 'Blocks of the active chain, newest first',
-  query: { before: integer('height above the first block'), limit: LIMIT, cursor: CURSOR },
+  query: { before: wholeNumber('height above the first block'), limit: LIMIT, cursor: CURSOR },
   response: json(BLOCKS_PAGE),
   errors: ['invalid_cursor', 'cursor_reorged'],
   input({ query }, { options }): PageInput & { before: number | null } {
@@ -236,8 +236,8 @@ export const headersEndpoint = readEndpoint({
   tag: 'blocks',
   summary: 'Headers of the active chain',
   query: {
-    from: integer('first height', { default: 0 }),
-    count: integer('headers', { minimum: 1, maximum: 2000, default: 2000 }),
+    from: wholeNumber('first height', { default: 0 }),
+    count: wholeNumber('headers', { minimum: 1, maximum: 2000, default: 2000 }),
   },
   response: json(HEADERS_PAGE),
   input: ({ query }) => ({

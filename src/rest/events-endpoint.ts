@@ -8,7 +8,7 @@ import type { Scope } from '../http/scopes.ts';
 import type { RestContext } from './context.ts';
 import { endpoint } from './endpoint.ts';
 import { type EventPage, type PageWish, readEventPage } from './event-pages.ts';
-import { integer, text } from './parameters.ts';
+import { text, wholeNumber } from './parameters.ts';
 import { EVENTS_PAGE } from './schemas/events.ts';
 
 const TYPES = [
@@ -50,9 +50,9 @@ export const eventsEndpoint = endpoint({
       'lastCursor of the page before, or data.cursor of an event: the page begins right behind it. Or lastSeq of the ' +
         'page before. Without it there is nothing older than now',
     ),
-    limit: integer('entries on a page; behind a seq, those of one more event may come with them', { minimum: 1 }),
+    limit: wholeNumber('entries on a page; behind a seq, those of one more event may come with them', { minimum: 1 }),
     types: text('types of events, by comma'),
-    wait: integer('seconds to wait where there is none', { maximum: MAX_WAIT_SECONDS, default: 0 }),
+    wait: wholeNumber('seconds to wait where there is none', { maximum: MAX_WAIT_SECONDS, default: 0 }),
   },
   unlimitedTime: true,
   response: json(EVENTS_PAGE),

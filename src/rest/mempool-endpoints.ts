@@ -1,6 +1,6 @@
 import { boundTo, nextPage, type PageInput, pageInput } from '../http/input.ts';
 import { json } from '../http/route-description.ts';
-import { feeRate, sat } from '../http/sat.ts';
+import { feeRateOf, sat } from '../http/sat.ts';
 import type { MempoolMirror } from '../mempool/mirror.ts';
 import { hashToHex } from '../primitives/hash.ts';
 import { type Answer, jsonAnswer } from '../queries/answer.ts';
@@ -170,7 +170,7 @@ function mempoolRecentAnswer({ mempool }: ReadEnv): Answer {
   for (const slot of mempool.before(Number.MAX_SAFE_INTEGER)) {
     const { parsed, fee, vsize, time } = mempool.get(slot);
     const value = sat(valueOut(parsed));
-    items.push({ txid: hashToHex(parsed.txid), fee, vsize, feeRate: feeRate(fee, vsize), valueOut: value, time });
+    items.push({ txid: hashToHex(parsed.txid), fee, vsize, feeRate: feeRateOf(fee, vsize), valueOut: value, time });
     if (items.length === RECENT) break;
   }
   return jsonAnswer(items);

@@ -11,8 +11,10 @@ export const text = (description: string) => t.Optional(t.String({ description }
 /**
  * A whole number. Its bounds may be settings, so `numberInput` checks them; a text of digits is what Elysia knows of it.
  */
-export const integer = (description: string, bounds: { minimum?: number; maximum?: number; default?: number } = {}) =>
-  t.Optional(t.String({ description, documented: { type: 'integer', minimum: 0, ...bounds } } satisfies Described));
+export const wholeNumber = (
+  description: string,
+  bounds: { minimum?: number; maximum?: number; default?: number } = {},
+) => t.Optional(t.String({ description, documented: { type: 'integer', minimum: 0, ...bounds } } satisfies Described));
 
 type Words<W> = ReturnType<typeof t.Unsafe<W>>;
 type Described = Documented & { readonly description: string };
@@ -62,5 +64,5 @@ export const ADDRESS = t.String({
   examples: ['bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4'],
 });
 
-export const LIMIT = integer('entries on a page', { minimum: 1 });
+export const LIMIT = wholeNumber('entries on a page', { minimum: 1 });
 export const CURSOR = text('nextCursor of the page before');

@@ -89,7 +89,7 @@ const NOTHING: Awaited<ReturnType<SandboxChain['ripe']>> = { transactions: [], f
 export function sandboxPayments(chain: SandboxChain, tip: SandboxTip): readonly Transaction[] {
   const { accounts, signing } = sandboxAccounts();
   const scripts = accounts.map(({ scriptPubKey }) => scriptPubKey);
-  const coins = scripts.flatMap((script) => spendableCoins(chain, script, tip.height + 1));
+  const coins = scripts.flatMap((script) => matureCoins(chain, script, tip.height + 1));
   const random = new SeededRandom(tip.hash);
   return makePayments({ coins, scripts, signing, random, height: tip.height }).transactions;
 }
@@ -140,7 +140,7 @@ export function blockOn(
 }
 
 /** Returns the coins of one account that a block of this height may spend. */
-export function spendableCoins(chain: SandboxChain, scriptPubKey: Uint8Array, height: number): OwnCoin[] {
+export function matureCoins(chain: SandboxChain, scriptPubKey: Uint8Array, height: number): OwnCoin[] {
   return chain
     .coinsOf(scriptPubKey, COINS_PER_ACCOUNT)
     .filter((coin) => isMature(coin, height))

@@ -10,7 +10,7 @@ import { signTransaction } from '../wallet/signing/sign-transaction.ts';
 import { sandboxAccounts } from './accounts.ts';
 import { liveBlockTime } from './block-times.ts';
 import type { OwnCoin } from './payments.ts';
-import { blockOn, spendableCoins } from './sandbox.ts';
+import { blockOn, matureCoins } from './sandbox.ts';
 import type { SandboxTip, ScenarioChain } from './sandbox-chain.ts';
 
 /** A scenario could not be run; the message is meant for the caller. */
@@ -137,7 +137,7 @@ export class Scenarios {
   #coinsFor(amount: Amount): OwnCoin[] {
     const height = this.#chain.tip().height + 1;
     const coins = sandboxAccounts()
-      .accounts.flatMap(({ scriptPubKey }) => spendableCoins(this.#chain, scriptPubKey, height))
+      .accounts.flatMap(({ scriptPubKey }) => matureCoins(this.#chain, scriptPubKey, height))
       .sort((a, b) => Number(b.output.value - a.output.value));
     const taken: OwnCoin[] = [];
     let total = 0n;

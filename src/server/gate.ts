@@ -1,6 +1,6 @@
 import type { Server } from 'bun';
 import type { AuditLog } from '../auth/audit/audit-log.ts';
-import type { Authenticator, Refusal } from '../auth/authenticator.ts';
+import type { Authenticator, AuthRefusal } from '../auth/authenticator.ts';
 import type { ClientAddresses } from '../auth/client-address.ts';
 import { RateTable } from '../auth/limits.ts';
 import type { Call } from '../http/call.ts';
@@ -214,7 +214,7 @@ export class Gate {
   }
 
   /** Fills in who asks; returns why not. */
-  #authenticate(visit: Visit): MaybePromise<Refusal | null> {
+  #authenticate(visit: Visit): MaybePromise<AuthRefusal | null> {
     const { request, route, entry, path, client } = visit;
     // Unknown paths under /api are not told apart from known ones before the credentials are right.
     const access = route?.access ?? entry?.access ?? null;

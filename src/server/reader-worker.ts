@@ -1,6 +1,6 @@
 import type { ReadSources } from '../queries/read-settings.ts';
-import { CLOSED, type FromReader, type ToReader } from '../queries/reader-messages.ts';
-import { WalletFiles } from '../queries/wallet-readers.ts';
+import { type FromReader, READER_CLOSED, type ToReader } from '../queries/reader-messages.ts';
+import { WalletFileReaders } from '../queries/wallet-readers.ts';
 import { ChainReads } from '../storage/chain-reads.ts';
 import { reserveDescriptors } from '../util/descriptors.ts';
 import { lowerThreadPriority } from '../util/nice.ts';
@@ -25,7 +25,7 @@ class TookTooLong extends Error {
 }
 
 let reads: ChainReads | null = null;
-let wallets: WalletFiles | null = null;
+let wallets: WalletFileReaders | null = null;
 let sources: ReadSources | null = null;
 let cancelled: Int32Array = new Int32Array(1);
 
@@ -33,7 +33,7 @@ self.onmessage = ({ data }: MessageEvent<ToReader>) => {
   if (data.type === 'open') {
     if (data.nice > 0) lowerThreadPriority(data.nice);
     reads = new ChainReads(data.chainDir);
-    wallets = new WalletFiles(data.networkDir);
+    wallets = new WalletFileReaders(data.networkDir);
     sources = data.sources;
     cancelled = new Int32Array(data.cancelled);
     return;
@@ -41,7 +41,7 @@ self.onmessage = ({ data }: MessageEvent<ToReader>) => {
   if (data.type === 'close') {
     reads?.close();
     wallets?.close();
-    self.postMessage({ id: CLOSED, result: null, error: null } satisfies FromReader);
+    self.postMessage({ id: READER_CLOSED, result: null, error: null } satisfies FromReader);
     return;
   }
   const { id, job, maxMs } = data;

@@ -40,7 +40,7 @@ import { HostPolicy } from './hosts.ts';
 import { startOpsListener } from './ops/listener.ts';
 import { ApiMetrics, type GaugeSources } from './ops/metrics.ts';
 import { fileSize, Readiness } from './ops/readiness.ts';
-import { walletBalances } from './ops/wallet-balances.ts';
+import { collectWalletBalances } from './ops/wallet-balances.ts';
 import { ParallelRequests } from './parallel-requests.ts';
 import { RefusalPace } from './refusal-pace.ts';
 import { RouteTable } from './route-table.ts';
@@ -124,7 +124,7 @@ export function startApi(deps: ApiDependencies): ApiServer {
       eventsSeq: () => state.attached && events.latest,
       databases: () => databaseSizes(options),
       wallets: () => state.attached?.node.status().wallets ?? [],
-      walletBalances: options.metrics.walletBalances ? () => walletBalances(context) : null,
+      walletBalances: options.metrics.walletBalances ? () => collectWalletBalances(context) : null,
       wsConnections: () => hub.size,
       wsBackpressured: () => hub.backpressured,
       wsWatched: () => ({ connection: hub.watched, key: watches.total }),

@@ -3,7 +3,7 @@ import type { Log } from '../util/log.ts';
 import { runInSlices } from '../util/slices.ts';
 import type { NodeVoucher } from './node-voucher.ts';
 import { deriveAgain } from './scripts/check-descriptor.ts';
-import { checkScripts } from './scripts/check-scripts.ts';
+import { checkStoredScripts } from './scripts/check-scripts.ts';
 import type { OwnedDescriptor } from './scripts/owned-descriptor.ts';
 import type { WalletScripts } from './scripts/wallet-scripts.ts';
 import type { WalletStore } from './store/wallet-store.ts';
@@ -168,7 +168,7 @@ export class WalletIntegrity {
   /** Scripts are checked when others have had their turn: addresses are made of descriptors alone. */
   #vouchLater(): Promise<void> {
     return this.#guarded(async () => {
-      await this.#steps(checkScripts(this.#deps.scripts, this.#deps.store.keys));
+      await this.#steps(checkStoredScripts(this.#deps.scripts, this.#deps.store.keys));
       await this.vouch();
     });
   }

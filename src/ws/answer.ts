@@ -18,7 +18,7 @@ export interface MessageWorld {
 }
 
 /** What is done for one message. */
-export interface Answer {
+export interface MessageOutcome {
   readonly reply: 'ack' | 'pong' | 'status';
   readonly data: Data;
   /** Messages that go out right behind the reply, before any event. */

@@ -1,7 +1,7 @@
 import type { ServerWebSocket } from 'bun';
 import type { Wishes } from '../feed/derived.ts';
 import { completeUpTo, type EventPosition, WHOLE } from '../feed/event-cursor.ts';
-import type { Frame, Step } from '../feed/frame.ts';
+import type { Frame, FrameStep } from '../feed/frame.ts';
 import { type Watched, type WatchRegistry, WatchSet, WatchUnion } from '../feed/watches.ts';
 import type { Principal } from '../http/principal.ts';
 
@@ -12,7 +12,7 @@ export interface SocketData {
   readonly ip: string;
   readonly requestId: string;
   /** Set when the connection is open. */
-  connection: Connection | null;
+  connection: WsConnection | null;
 }
 
 /** Close codes of the contract. */
@@ -34,7 +34,7 @@ export const DERIVED_EVENTS: readonly string[] = ['addressTransaction', 'confirm
 
 /** Messages that a client gets one after the other: those of one event of the log, or others that have no number. */
 export interface Course {
-  readonly frames: Iterator<Step>;
+  readonly frames: Iterator<FrameStep>;
   /** The number of that event; null leaves the position where it is. */
   readonly seq: number | null;
 }
@@ -45,7 +45,7 @@ const COMPRESS_ABOVE = 1024;
 const RATE_WINDOW_MS = 10_000;
 
 /** One client: which events it wants, how far it has got in the log, and whether its socket takes more. */
-export class Connection implements Wishes, EventPosition {
+export class WsConnection implements Wishes, EventPosition {
   readonly socket: ServerWebSocket<SocketData>;
   readonly events = new Set<string>(DEFAULT_EVENTS);
   readonly watches: WatchUnion;
@@ -62,7 +62,7 @@ export class Connection implements Wishes, EventPosition {
   course: Course | null = null;
   held: Frame | null = null;
   /** What comes before the next event. */
-  readonly inserted: Iterator<Step>[] = [];
+  readonly inserted: Iterator<FrameStep>[] = [];
   /** Something it needs is being worked out. */
   waiting = false;
   failures = 0;

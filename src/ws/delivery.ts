@@ -1,11 +1,11 @@
 import { framesOf, isPlain } from '../feed/derived.ts';
 import { WHOLE } from '../feed/event-cursor.ts';
 import type { EventLog } from '../feed/event-log.ts';
-import type { Frame, Step } from '../feed/frame.ts';
+import type { Frame, FrameStep } from '../feed/frame.ts';
 import type { Matcher } from '../feed/matcher.ts';
 import type { Clock } from '../util/clock.ts';
 import type { Log } from '../util/log.ts';
-import { CloseCode, type Connection, type Course } from './connection.ts';
+import { CloseCode, type Course, type WsConnection } from './connection.ts';
 import type { WsMetrics } from './metrics.ts';
 
 /** One turn of sending; then other requests have their turn. */
@@ -16,7 +16,7 @@ const MAX_FAILURES = 5;
 const RETRY_MS = 500;
 
 export interface DeliveryOptions {
-  readonly connections: ReadonlySet<Connection>;
+  readonly connections: ReadonlySet<WsConnection>;
   readonly events: EventLog;
   readonly matcher: Matcher;
   readonly log: Log;
@@ -28,12 +28,12 @@ export interface DeliveryOptions {
 /** Brings each connection what it lacks, a little at a time, one after the other. */
 export class Delivery {
   readonly #options: DeliveryOptions;
-  readonly #connections: ReadonlySet<Connection>;
+  readonly #connections: ReadonlySet<WsConnection>;
   readonly #events: EventLog;
   readonly #matcher: Matcher;
   #scheduled = false;
-  #round: Iterator<Connection> | null = null;
-  #unfinished: Connection | null = null;
+  #round: Iterator<WsConnection> | null = null;
+  #unfinished: WsConnection | null = null;
   /** Something happened since the round began that connections already passed may have to do with. */
   #again = false;
 
@@ -80,7 +80,7 @@ export class Delivery {
     if (this.#again) this.#schedule();
   }
 
-  #nextInRound(): Connection | null {
+  #nextInRound(): WsConnection | null {
     if (this.#unfinished) {
       const connection = this.#unfinished;
       this.#unfinished = null;
@@ -97,7 +97,7 @@ export class Delivery {
   }
 
   /** Sends one connection what it lacks. False when the time was up first. */
-  #pump(connection: Connection, until: number): boolean {
+  #pump(connection: WsConnection, until: number): boolean {
     for (;;) {
       if (!isReady(connection)) return true;
       if (connection.course && !this.#run(connection, connection.course, until)) return !isReady(connection);
@@ -112,7 +112,7 @@ export class Delivery {
   }
 
   /** Sends events as they are, the same text to everybody. False when the time was up first. */
-  #sendPlain(connection: Connection, until: number): boolean {
+  #sendPlain(connection: WsConnection, until: number): boolean {
     if (this.#misses(connection)) return true;
     // Nothing is derived for it, so that behind an event is behind all that has its number.
     connection.within = WHOLE;
@@ -130,7 +130,7 @@ export class Delivery {
     return true;
   }
 
-  #takeNext(connection: Connection): void {
+  #takeNext(connection: WsConnection): void {
     if (this.#misses(connection)) return;
     const { seq, within, sentUpTo } = connection;
     const { entries, scanned } = this.#events.after(sentUpTo, 1);
@@ -143,7 +143,7 @@ export class Delivery {
   }
 
   /** Sends what is under way. True when all of it is sent. */
-  #run(connection: Connection, course: Course, until: number): boolean {
+  #run(connection: WsConnection, course: Course, until: number): boolean {
     while (connection.course === course) {
       if (connection.held && !this.#sendHeld(connection, connection.held)) return false;
       const step = this.#next(connection, course.frames);
@@ -163,7 +163,7 @@ export class Delivery {
     return false;
   }
 
-  #next(connection: Connection, frames: Iterator<Step>): Step | undefined {
+  #next(connection: WsConnection, frames: Iterator<FrameStep>): FrameStep | undefined {
     try {
       const { value, done } = frames.next();
       return done ? undefined : value;
@@ -173,7 +173,7 @@ export class Delivery {
     }
   }
 
-  #sendHeld(connection: Connection, { type, text, within }: Frame): boolean {
+  #sendHeld(connection: WsConnection, { type, text, within }: Frame): boolean {
     if (!connection.sendEvent(text, this.#options.clock.monotonicMs())) return false;
     connection.held = null;
     const seq = connection.course?.seq ?? null;
@@ -182,7 +182,7 @@ export class Delivery {
     return isReady(connection);
   }
 
-  #await(connection: Connection, made: Promise<void>): void {
+  #await(connection: WsConnection, made: Promise<void>): void {
     connection.waiting = true;
     made
       .catch(async (error) => {
@@ -198,7 +198,7 @@ export class Delivery {
   }
 
   /** Events of the mempool that it wants and has not had are gone: it cannot go on as if nothing were. */
-  #misses(connection: Connection): boolean {
+  #misses(connection: WsConnection): boolean {
     const { sentUpTo, gapTold, events } = connection;
     if (Math.max(sentUpTo, gapTold) >= this.#events.lostTo || !FROM_MEMPOOL.some((type) => events.has(type)))
       return false;
@@ -207,14 +207,14 @@ export class Delivery {
   }
 
   /** Ends a connection that our own fault leaves without what is its due. */
-  broken(connection: Connection, error: unknown): void {
+  broken(connection: WsConnection, error: unknown): void {
     this.#options.log.error('a connection failed', { error });
     connection.close(CloseCode.INTERNAL, 'internal error');
   }
 }
 
 /** Ends a connection that cannot get further now. The reason names the last event that was sent, for a resume. */
-export function closeBehind(connection: Connection, code: number, events: EventLog): void {
+export function closeBehind(connection: WsConnection, code: number, events: EventLog): void {
   if (!connection.closed) connection.close(code, `resume after ${events.cursorAt(connection)}`);
 }
 
@@ -227,6 +227,6 @@ const FROM_MEMPOOL = [
   'walletTransaction',
 ];
 
-function isReady({ blocked, closed, waiting }: Connection): boolean {
+function isReady({ blocked, closed, waiting }: WsConnection): boolean {
   return !blocked && !closed && !waiting;
 }

@@ -1,5 +1,5 @@
 import type { ServerWebSocket } from 'bun';
-import { narrowsScopes, narrowsWallets, type Standing, WALLETS_CHANGED } from '../auth/key-followers.ts';
+import { type CallerStanding, narrowsScopes, narrowsWallets, WALLETS_CHANGED } from '../auth/key-followers.ts';
 import type { EventLog } from '../feed/event-log.ts';
 import type { Matcher } from '../feed/matcher.ts';
 import type { SeenChange } from '../feed/mempool-feed.ts';
@@ -14,7 +14,7 @@ import type { ChainReads } from '../storage/chain-reads.ts';
 import type { Clock } from '../util/clock.ts';
 import type { Log } from '../util/log.ts';
 import type { MessageWorld } from './answer.ts';
-import { CloseCode, Connection, type SocketData } from './connection.ts';
+import { CloseCode, type SocketData, WsConnection } from './connection.ts';
 import { closeBehind, Delivery } from './delivery.ts';
 import { answerMessage, type MessageReply } from './messages.ts';
 import type { WsMetrics } from './metrics.ts';
@@ -44,7 +44,7 @@ export interface HubOptions {
   /** Null before there is a node. */
   syncStatus(): SyncStatus | null;
   /** A caller as it would be admitted now. */
-  standing(principal: Principal, ip: string): Standing;
+  standing(principal: Principal, ip: string): CallerStanding;
 }
 
 /** Data of `syncStatus`. */
@@ -76,7 +76,7 @@ export class Hub {
   readonly #registry: WatchRegistry;
   readonly #matcher: Matcher;
   readonly #delivery: Delivery;
-  readonly #connections = new Set<Connection>();
+  readonly #connections = new Set<WsConnection>();
   readonly #timers: readonly ReturnType<typeof setInterval>[];
   readonly #stopped = new AbortController();
   #syncStatus = '';
@@ -191,7 +191,7 @@ export class Hub {
     const { kind, id } = socket.data.principal;
     const stored = kind === 'anonymous' ? NOTHING : watches.of(id);
     const registry = this.#registry;
-    const connection = new Connection(socket, this.#events.latest, this.#now(), { registry, stored });
+    const connection = new WsConnection(socket, this.#events.latest, this.#now(), { registry, stored });
     socket.data.connection = connection;
     this.#connections.add(connection);
     if (watches.isLoaded) connection.wantStored();
@@ -199,7 +199,7 @@ export class Hub {
   }
 
   /** What its key watches is still being read: events that it may be told of wait. */
-  async #holdUntilLoaded(connection: Connection): Promise<void> {
+  async #holdUntilLoaded(connection: WsConnection): Promise<void> {
     connection.waiting = true;
     await this.#deps.watches.loaded;
     connection.wantStored();
@@ -219,7 +219,7 @@ export class Hub {
     else this.#answer(message, connection);
   }
 
-  #answer(message: string, connection: Connection): void {
+  #answer(message: string, connection: WsConnection): void {
     const reply = answerMessage(message, connection, this.#world());
     if (!(reply instanceof Promise)) {
       this.#answered(reply, connection);
@@ -237,7 +237,7 @@ export class Hub {
       });
   }
 
-  #answered(reply: MessageReply, connection: Connection): void {
+  #answered(reply: MessageReply, connection: WsConnection): void {
     connection.errorsInRow = reply.failed ? connection.errorsInRow + 1 : 0;
     this.#deps.metrics.wsMessage(reply.type);
     this.#reply(connection, [reply.text, ...(reply.followedBy ?? [])], this.#now());
@@ -248,7 +248,7 @@ export class Hub {
     this.#delivery.wake();
   }
 
-  #reply(connection: Connection, texts: readonly string[], now: number): void {
+  #reply(connection: WsConnection, texts: readonly string[], now: number): void {
     if (!texts.every((text) => connection.reply(text, now)))
       closeBehind(connection, CloseCode.SLOW_CONSUMER, this.#events);
   }
@@ -285,7 +285,7 @@ export class Hub {
     }
   }
 
-  #keepAlive(connection: Connection, now: number): void {
+  #keepAlive(connection: WsConnection, now: number): void {
     if (now - connection.lastPing >= PING_MS) {
       connection.lastPing = now;
       connection.socket.ping();

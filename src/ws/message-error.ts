@@ -14,7 +14,7 @@ export type MessageErrorCode =
 export type Data = Readonly<Record<string, unknown>>;
 
 /** What is wrong with a message of a client's; it is told. */
-export class MessageError extends Error {
+export class WsMessageError extends Error {
   readonly code: MessageErrorCode;
   readonly details: Data | null;
 
@@ -26,11 +26,11 @@ export class MessageError extends Error {
 }
 
 export function invalidParameter(parameter: string, reason: string, details: Data = {}): never {
-  throw new MessageError('invalid_parameter', `${parameter} ${reason}`, { parameter, ...details });
+  throw new WsMessageError('invalid_parameter', `${parameter} ${reason}`, { parameter, ...details });
 }
 
 /** Without a key there is the default stream and nothing else. */
-export function requireScope({ scopes }: Principal, required: Scope = 'read'): void {
+export function requireSocketScope({ scopes }: Principal, required: Scope = 'read'): void {
   if (!hasScope(scopes, required))
-    throw new MessageError('insufficient_scope', `this needs a key with the scope ${required}`, { required });
+    throw new WsMessageError('insufficient_scope', `this needs a key with the scope ${required}`, { required });
 }

@@ -1,10 +1,10 @@
-import type { Answer, MessageWorld } from './answer.ts';
-import type { Connection } from './connection.ts';
-import { type Data, MessageError } from './message-error.ts';
+import type { MessageOutcome, MessageWorld } from './answer.ts';
+import type { WsConnection } from './connection.ts';
+import { type Data, WsMessageError } from './message-error.ts';
 import { filter, resume, subscribe, unsubscribe } from './subscriptions.ts';
 import { unwatch, watch } from './watch-messages.ts';
 
-export interface MessageReply extends Pick<Answer, 'followedBy' | 'snapshot'> {
+export interface MessageReply extends Pick<MessageOutcome, 'followedBy' | 'snapshot'> {
   readonly type: string;
   readonly text: string;
   readonly failed: boolean;
@@ -19,12 +19,12 @@ const MAX_OPENINGS = 500;
 /** The reply to one message of a client's; every message has exactly one. Messages with long lists take some turns. */
 export function answerMessage(
   text: string,
-  connection: Connection,
+  connection: WsConnection,
   world: MessageWorld,
 ): MessageReply | Promise<MessageReply> {
   let id: MessageId;
   const failed = (error: unknown): MessageReply => {
-    if (!(error instanceof MessageError)) throw error;
+    if (!(error instanceof WsMessageError)) throw error;
     const { code, message, details } = error;
     return { type: 'error', text: withId('error', id, { code, message, details }), failed: true };
   };
@@ -38,7 +38,7 @@ export function answerMessage(
   }
 }
 
-function replyOf({ reply, data, followedBy, snapshot }: Answer, id: MessageId): MessageReply {
+function replyOf({ reply, data, followedBy, snapshot }: MessageOutcome, id: MessageId): MessageReply {
   return {
     type: reply,
     text: withId(reply, id, data),
@@ -48,7 +48,12 @@ function replyOf({ reply, data, followedBy, snapshot }: Answer, id: MessageId): 
   };
 }
 
-function answer(type: string, data: Data, connection: Connection, world: MessageWorld): Answer | Promise<Answer> {
+function answer(
+  type: string,
+  data: Data,
+  connection: WsConnection,
+  world: MessageWorld,
+): MessageOutcome | Promise<MessageOutcome> {
   const { time, status, log } = world;
   switch (type) {
     case 'ping':
@@ -68,11 +73,11 @@ function answer(type: string, data: Data, connection: Connection, world: Message
     case 'unwatch':
       return unwatch(data, connection, world);
     default:
-      throw new MessageError('unknown_type', 'no such message type');
+      throw new WsMessageError('unknown_type', 'no such message type');
   }
 }
 
-function statusData({ events, watches }: Connection, { log, status }: MessageWorld): Data {
+function statusData({ events, watches }: WsConnection, { log, status }: MessageWorld): Data {
   const oldest = log.oldest();
   return {
     seq: log.latest,
@@ -89,21 +94,21 @@ function statusData({ events, watches }: Connection, { log, status }: MessageWor
 }
 
 function parseMessage(text: string): { type: string; id: MessageId; data: Data } {
-  if (hasManyOpenings(text)) throw new MessageError('invalid_message', 'too many lists and objects');
+  if (hasManyOpenings(text)) throw new WsMessageError('invalid_message', 'too many lists and objects');
   let message: unknown;
   try {
     message = JSON.parse(text);
   } catch {
-    throw new MessageError('invalid_message', 'not JSON');
+    throw new WsMessageError('invalid_message', 'not JSON');
   }
   if (!isObject(message) || typeof message.type !== 'string')
-    throw new MessageError('invalid_message', 'a message is an object with a type');
+    throw new WsMessageError('invalid_message', 'a message is an object with a type');
   const { type, id, data = {} } = message;
   const idIsFine = typeof id === 'string' ? id.length <= MAX_ID_LENGTH : id === undefined || typeof id === 'number';
-  if (!idIsFine) throw new MessageError('invalid_message', 'id must be a number or a short string');
+  if (!idIsFine) throw new WsMessageError('invalid_message', 'id must be a number or a short string');
   // Only a ping may carry anything; it comes back as it is when it is an object.
   if (!isObject(data)) {
-    if (type !== 'ping') throw new MessageError('invalid_message', 'data must be an object');
+    if (type !== 'ping') throw new WsMessageError('invalid_message', 'data must be an object');
     return { type, id: id as MessageId, data: { echo: data } };
   }
   return { type, id: id as MessageId, data };

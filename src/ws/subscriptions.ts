@@ -2,9 +2,9 @@ import { ITSELF } from '../feed/event-cursor.ts';
 import { CURSOR_FAULTS, type ResumePoint, startBehind } from '../feed/event-history.ts';
 import type { EventLog } from '../feed/event-log.ts';
 import type { Scope } from '../http/scopes.ts';
-import type { Answer } from './answer.ts';
-import { type Connection, DEFAULT_EVENTS, DERIVED_EVENTS } from './connection.ts';
-import { type Data, invalidParameter, MessageError, requireScope } from './message-error.ts';
+import type { MessageOutcome } from './answer.ts';
+import { DEFAULT_EVENTS, DERIVED_EVENTS, type WsConnection } from './connection.ts';
+import { type Data, invalidParameter, requireSocketScope, WsMessageError } from './message-error.ts';
 
 /** Events a client may ask for beside the default three, and the scope that some need. */
 const OPTIONAL_EVENTS: Readonly<Record<string, Scope>> = {
@@ -24,14 +24,14 @@ const OPTIONAL_EVENTS: Readonly<Record<string, Scope>> = {
 const KNOWN_EVENTS: ReadonlySet<string> = new Set([...DEFAULT_EVENTS, ...Object.keys(OPTIONAL_EVENTS)]);
 const MAX_EVENTS = 100;
 
-export function subscribe(data: Data, connection: Connection, log: EventLog): Answer {
-  requireScope(connection.principal);
+export function subscribe(data: Data, connection: WsConnection, log: EventLog): MessageOutcome {
+  requireSocketScope(connection.principal);
   const { replace, details, after } = data;
   const events = eventList(data.events);
   if (details !== undefined && details !== 'summary' && details !== 'full')
     invalidParameter('details', 'must be summary or full');
   if (replace !== undefined && typeof replace !== 'boolean') invalidParameter('replace', 'must be true or false');
-  for (const event of events) requireScope(connection.principal, OPTIONAL_EVENTS[event] ?? 'read');
+  for (const event of events) requireSocketScope(connection.principal, OPTIONAL_EVENTS[event] ?? 'read');
   const resumed = after === undefined ? null : resumePoint(after, log);
   if (replace === true) connection.decline([...connection.events, ...DERIVED_EVENTS]);
   connection.want(events);
@@ -42,19 +42,19 @@ export function subscribe(data: Data, connection: Connection, log: EventLog): An
   return { reply: 'ack', data: { ...acknowledged, ...range }, ...(followedBy && { followedBy }) };
 }
 
-export function unsubscribe(data: Data, connection: Connection): Answer {
+export function unsubscribe(data: Data, connection: WsConnection): MessageOutcome {
   connection.decline(eventList(data.events));
   return { reply: 'ack', data: { events: [...connection.events] } };
 }
 
-export function resume({ after }: Data, connection: Connection, log: EventLog): Answer {
-  requireScope(connection.principal);
+export function resume({ after }: Data, connection: WsConnection, log: EventLog): MessageOutcome {
+  requireSocketScope(connection.principal);
   return resumeBehind(resumePoint(after, log), connection, log);
 }
 
 /** Limits `newTransaction`; what is not named is not limited. */
-export function filter({ onlyWatched = false, minFeeRate = 0 }: Data, connection: Connection): Answer {
-  requireScope(connection.principal);
+export function filter({ onlyWatched = false, minFeeRate = 0 }: Data, connection: WsConnection): MessageOutcome {
+  requireSocketScope(connection.principal);
   if (typeof onlyWatched !== 'boolean') invalidParameter('onlyWatched', 'must be true or false');
   if (typeof minFeeRate !== 'number' || !(minFeeRate >= 0))
     invalidParameter('minFeeRate', 'must be a number, 0 or more');
@@ -64,7 +64,7 @@ export function filter({ onlyWatched = false, minFeeRate = 0 }: Data, connection
 }
 
 /** Moves the connection to a point; the hub then sends everything behind it, and goes on with what is new. */
-function resumeBehind(point: ResumePoint, connection: Connection, log: EventLog): Answer {
+function resumeBehind(point: ResumePoint, connection: WsConnection, log: EventLog): MessageOutcome {
   const gaps = log.gapsBehind(point);
   const start = startBehind(point, gaps);
   connection.goTo(start, gaps.at(-1)?.toSeq ?? 0);
@@ -80,12 +80,12 @@ function resumePoint(after: unknown, log: EventLog): ResumePoint {
   if (typeof after === 'string') {
     const found = log.locate(after);
     if (typeof found !== 'string') return found;
-    throw new MessageError('invalid_cursor', CURSOR_FAULTS[found], { parameter: 'after', reason: found });
+    throw new WsMessageError('invalid_cursor', CURSOR_FAULTS[found], { parameter: 'after', reason: found });
   }
   if (typeof after !== 'number' || !Number.isSafeInteger(after) || after < 0)
     return invalidParameter('after', 'must be the cursor of an event, or a seq');
   const point = log.behind(after, ITSELF);
-  if (!point) throw new MessageError('resume_unavailable', 'no event has that number yet', { seq: log.latest });
+  if (!point) throw new WsMessageError('resume_unavailable', 'no event has that number yet', { seq: log.latest });
   return point;
 }
 
@@ -93,6 +93,6 @@ function eventList(value: unknown): string[] {
   if (!Array.isArray(value) || value.length > MAX_EVENTS) return invalidParameter('events', 'must be a list');
   for (const event of value)
     if (typeof event !== 'string' || !KNOWN_EVENTS.has(event))
-      throw new MessageError('invalid_parameter', 'unknown event', { parameter: 'events', known: [...KNOWN_EVENTS] });
+      throw new WsMessageError('invalid_parameter', 'unknown event', { parameter: 'events', known: [...KNOWN_EVENTS] });
   return value as string[];
 }

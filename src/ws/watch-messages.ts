@@ -10,15 +10,15 @@ import {
 import type { WatchItem } from '../feed/watches.ts';
 import { ApiError } from '../http/errors.ts';
 import { turns } from '../http/turns.ts';
-import type { Answer, MessageWorld } from './answer.ts';
-import { type Connection, DERIVED_EVENTS } from './connection.ts';
-import { type Data, invalidParameter, MessageError, requireScope } from './message-error.ts';
+import type { MessageOutcome, MessageWorld } from './answer.ts';
+import { DERIVED_EVENTS, type WsConnection } from './connection.ts';
+import { type Data, invalidParameter, requireSocketScope, WsMessageError } from './message-error.ts';
 
 const SLICE_MS = 1.5;
 
 /** Adds what a message lists, all of it or nothing. */
-export async function watch(data: Data, connection: Connection, world: MessageWorld): Promise<Answer> {
-  requireScope(connection.principal);
+export async function watch(data: Data, connection: WsConnection, world: MessageWorld): Promise<MessageOutcome> {
+  requireSocketScope(connection.principal);
   const { snapshot = false } = data;
   if (typeof snapshot !== 'boolean') invalidParameter('snapshot', 'must be true or false');
   const items = await readItems(data, world);
@@ -26,12 +26,12 @@ export async function watch(data: Data, connection: Connection, world: MessageWo
   const added = items.filter(({ key }) => !own.has(key)).length;
   const { maxWatched, maxWatchedInAll } = world;
   if (own.size + added > maxWatched)
-    throw new MessageError('limit_exceeded', 'a connection cannot watch that much', { limit: maxWatched });
+    throw new WsMessageError('limit_exceeded', 'a connection cannot watch that much', { limit: maxWatched });
   if (world.watchedInAll() + added > maxWatchedInAll)
-    throw new MessageError('limit_exceeded', 'all connections together watch too much', { limit: maxWatchedInAll });
+    throw new WsMessageError('limit_exceeded', 'all connections together watch too much', { limit: maxWatchedInAll });
   const thresholds = new Set([...own.thresholds(), ...items.flatMap((item) => item.thresholds)]);
   if (thresholds.size > MAX_THRESHOLDS_IN_ALL)
-    throw new MessageError('limit_exceeded', 'too many different numbers of confirmations', {
+    throw new WsMessageError('limit_exceeded', 'too many different numbers of confirmations', {
       limit: MAX_THRESHOLDS_IN_ALL,
     });
   // It has left while its addresses were read, and nobody would take them out again.
@@ -44,8 +44,8 @@ export async function watch(data: Data, connection: Connection, world: MessageWo
   };
 }
 
-export async function unwatch(data: Data, connection: Connection, world: MessageWorld): Promise<Answer> {
-  requireScope(connection.principal);
+export async function unwatch(data: Data, connection: WsConnection, world: MessageWorld): Promise<MessageOutcome> {
+  requireSocketScope(connection.principal);
   const { own } = connection.watches;
   const before = own.size;
   if (data.all === true) own.clear();
@@ -85,7 +85,7 @@ function targetOf(name: string, kind: WatchKind, text: string, { params }: Messa
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     if (error.failure !== 'invalid_address') return invalidParameter(name, error.message);
-    throw new MessageError('invalid_address', error.message, { address: text.slice(0, 100), ...error.details });
+    throw new WsMessageError('invalid_address', error.message, { address: text.slice(0, 100), ...error.details });
   }
 }
 

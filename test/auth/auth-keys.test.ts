@@ -7,11 +7,11 @@ import { Elysia } from 'elysia';
 import { AuthStore } from '../../src/auth/auth-store.ts';
 import { initialKeyOf } from '../../src/auth/initial-key.ts';
 import { issueKey } from '../../src/auth/issue-key.ts';
-import { makeKey, parseKey, secretHash } from '../../src/auth/key.ts';
+import { makeKey, parseApiKey, secretHash } from '../../src/auth/key.ts';
 import { KeyAdmin } from '../../src/auth/key-admin.ts';
 import { Keyring } from '../../src/auth/keyring.ts';
 import { BoundedMap, FailureTable, TokenBucket } from '../../src/auth/limits.ts';
-import { inSubnet, limitKey, parseIp, parseSubnet } from '../../src/http/ip.ts';
+import { inSubnet, limitKey, parseIp, parseIpSubnet } from '../../src/http/ip.ts';
 import { access } from '../../src/http/route-access.ts';
 import type { RoutePlugin } from '../../src/server/app.ts';
 import { BEARER, STATIC_KEY, startTestApi } from '../lib/api-fixture.ts';
@@ -34,7 +34,7 @@ describe('form of a key', () => {
   test('is obv1_, an id of 10, a secret of 52 and a check of 6', () => {
     const { text, parts } = makeKey();
     expect(text).toMatch(/^obv1_[a-z2-7]{10}_[a-z2-7]{58}$/);
-    expect(parseKey(text)).toEqual(parts);
+    expect(parseApiKey(text)).toEqual(parts);
     expect(makeKey().text).not.toBe(text);
   });
 
@@ -42,10 +42,10 @@ describe('form of a key', () => {
     const { text } = makeKey();
     for (let at = 0; at < text.length; at++) {
       const wrong = text.slice(0, at) + (text[at] === 'a' ? 'b' : 'a') + text.slice(at + 1);
-      expect(parseKey(wrong)).toBeNull();
+      expect(parseApiKey(wrong)).toBeNull();
     }
-    expect(parseKey(text.toUpperCase())).toBeNull();
-    expect(parseKey(`${text} `)).toBeNull();
+    expect(parseApiKey(text.toUpperCase())).toBeNull();
+    expect(parseApiKey(`${text} `)).toBeNull();
   });
 });
 
@@ -62,7 +62,7 @@ describe('auth.db', () => {
     for (const file of [path, `${path}-wal`]) {
       if (!existsSync(file)) continue;
       expect(statSync(file).mode & 0o777).toBe(0o600);
-      expect(readFileSync(file).includes(parseKey(key)!.secret)).toBe(false);
+      expect(readFileSync(file).includes(parseApiKey(key)!.secret)).toBe(false);
     }
     expect(store.keys()).toEqual([record]);
     expect(record).toMatchObject({ label: 'shop', createdAt: 5, expiresAt: 99, revokedAt: null, lastUsedAt: null });
@@ -169,14 +169,14 @@ describe('addresses', () => {
   });
 
   test('subnets', () => {
-    expect(inSubnet('10.255.0.1', parseSubnet('10.0.0.0/8')!)).toBe(true);
-    expect(inSubnet('11.0.0.1', parseSubnet('10.0.0.0/8')!)).toBe(false);
-    expect(inSubnet('192.168.1.130', parseSubnet('192.168.1.128/25')!)).toBe(true);
-    expect(inSubnet('192.168.1.127', parseSubnet('192.168.1.128/25')!)).toBe(false);
-    expect(inSubnet('2001:db8::1', parseSubnet('2001:db8::/32')!)).toBe(true);
-    expect(inSubnet('10.0.0.1', parseSubnet('::/0')!)).toBe(false);
-    expect(parseSubnet('10.0.0.0/33')).toBeNull();
-    expect(parseSubnet('10.0.0.0/8/8')).toBeNull();
+    expect(inSubnet('10.255.0.1', parseIpSubnet('10.0.0.0/8')!)).toBe(true);
+    expect(inSubnet('11.0.0.1', parseIpSubnet('10.0.0.0/8')!)).toBe(false);
+    expect(inSubnet('192.168.1.130', parseIpSubnet('192.168.1.128/25')!)).toBe(true);
+    expect(inSubnet('192.168.1.127', parseIpSubnet('192.168.1.128/25')!)).toBe(false);
+    expect(inSubnet('2001:db8::1', parseIpSubnet('2001:db8::/32')!)).toBe(true);
+    expect(inSubnet('10.0.0.1', parseIpSubnet('::/0')!)).toBe(false);
+    expect(parseIpSubnet('10.0.0.0/33')).toBeNull();
+    expect(parseIpSubnet('10.0.0.0/8/8')).toBeNull();
   });
 });
 

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { findCycles } from './cycles.ts';
 import { checkImports, type SourceFile } from './imports.ts';
+import { checkExportedNames } from './names.ts';
 
 const root = resolve(import.meta.dir, '../..');
 
@@ -41,6 +42,7 @@ const outcomes = await Promise.all([
   tool('code that tests alone use (knip)', 'knip/bin/knip-bun.js', '--no-progress', '--production'),
   outcome('import directions', sources.flatMap(checkImports)),
   outcome('import cycles', findCycles(sources)),
+  outcome('exported names', checkExportedNames(sources)),
 ]);
 for (const { ok, name, output } of outcomes) {
   console.log(`${ok ? 'ok    ' : 'FAILED'} ${name}`);

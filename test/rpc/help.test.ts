@@ -3,7 +3,7 @@ import { example } from '../../src/rpc/engine/example.ts';
 import { methodHelp, methodList } from '../../src/rpc/engine/help.ts';
 import { parseJson } from '../../src/rpc/engine/json.ts';
 import { examplesOf, nodeMethod, readArguments } from '../../src/rpc/engine/method.ts';
-import { amount, array, integer, optional, options, type Param, text } from '../../src/rpc/engine/params.ts';
+import { amount, array, integerParam, optional, options, type Param, textParam } from '../../src/rpc/engine/params.ts';
 import { arr, bool, hashStr, int, jsonSchema, obj } from '../../src/rpc/engine/schema.ts';
 import { RPC_METHODS } from '../../src/rpc/methods/methods.ts';
 import { schemaProblems } from '../lib/json-schema.ts';
@@ -15,8 +15,8 @@ const sample = nodeMethod({
   category: 'util',
   help: 'Returns a sample.',
   params: [
-    text('name', { note: 'Name of the sample.' }),
-    optional(integer('count', { aliases: ['number'], note: 'Number of samples.' }), 3),
+    textParam('name', { note: 'Name of the sample.' }),
+    optional(integerParam('count', { aliases: ['number'], note: 'Number of samples.' }), 3),
     optional(amount('limit', { note: 'Limit, coins.' }), null),
     optional(options('options', { strict: bool('false by default') }, { note: 'Further settings.' }), {}),
     optional(

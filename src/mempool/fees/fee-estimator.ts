@@ -8,13 +8,13 @@ import type { TxGraph } from '../cluster/tx-graph.ts';
 import { type BlockPolicyEstimate, BlockPolicyEstimator, HORIZONS, type HorizonName } from './block-policy.ts';
 import type { RangeEstimate } from './confirmation-stats.ts';
 import {
+  type BlockOverlap,
   MEMPOOL_POLICY_TARGET,
   MempoolCoverage,
-  type MinedBlock,
   type NextBlockFeerates,
   nextBlockFeerates,
 } from './mempool-policy.ts';
-import { PROJECTED_BLOCKS, type ProjectedBlock, projectBlocks } from './projected-blocks.ts';
+import { PROJECTED_BLOCK_COUNT, type ProjectedBlock, projectBlocks } from './projected-blocks.ts';
 import { decodeSavedFees, encodeSavedFees, type SavedFees } from './saved-fees.ts';
 
 type EstimatorName = 'block_policy' | 'mempool_policy' | 'floor';
@@ -189,7 +189,7 @@ export class FeeEstimator {
     });
   }
 
-  get coverage(): readonly MinedBlock[] {
+  get coverage(): readonly BlockOverlap[] {
     return this.#coverage.blocks;
   }
 
@@ -241,7 +241,7 @@ export class FeeEstimator {
   #projected(): Projection {
     const now = this.#deps.clock.monotonicMs();
     if (this.#projection && now - this.#projection.at < PROJECTION_MS) return this.#projection;
-    const chunks = [...bestChunks(this.#deps.graph, MAX_BLOCK_WEIGHT * PROJECTED_BLOCKS)];
+    const chunks = [...bestChunks(this.#deps.graph, MAX_BLOCK_WEIGHT * PROJECTED_BLOCK_COUNT)];
     const counted = chunks.map(({ fee, size, slots }) => ({ fee, size, count: slots.length }));
     this.#projection = { at: now, next: nextBlockFeerates(chunks), blocks: projectBlocks(counted) };
     return this.#projection;

@@ -3,7 +3,7 @@ import { compareFeerate, type FeeFrac } from '../cluster/feefrac.ts';
 import { USABLE_WEIGHT } from './projected-blocks.ts';
 
 /** The overlap of one block with the mempool. Weights exclude the coinbase. */
-export interface MinedBlock {
+export interface BlockOverlap {
   readonly height: number;
   readonly weight: number;
   /** Weight of the block's transactions that were in the mempool. */
@@ -31,18 +31,18 @@ export interface NextBlockFeerates {
  * block. As Core's mempool estimator.
  */
 export class MempoolCoverage {
-  #blocks: readonly MinedBlock[];
+  #blocks: readonly BlockOverlap[];
 
   /** `blocks` are consecutive blocks seen before the restart, at most COVERAGE_WINDOW. */
-  constructor(blocks: readonly MinedBlock[] = []) {
+  constructor(blocks: readonly BlockOverlap[] = []) {
     this.#blocks = blocks;
   }
 
-  get blocks(): readonly MinedBlock[] {
+  get blocks(): readonly BlockOverlap[] {
     return this.#blocks;
   }
 
-  add(block: MinedBlock): void {
+  add(block: BlockOverlap): void {
     const below = this.#blocks.filter(({ height }) => height < block.height);
     const follows = below.at(-1)?.height === block.height - 1;
     this.#blocks = [...(follows ? below : []), block].slice(-COVERAGE_WINDOW);

@@ -13,7 +13,7 @@ export interface ProjectedBlock {
 }
 
 /** Number of blocks projected; the remaining transactions are not assigned to a block. */
-export const PROJECTED_BLOCKS = 8;
+export const PROJECTED_BLOCK_COUNT = 8;
 /** The weight that block assembly reserves for the header and the coinbase is not usable. */
 export const USABLE_WEIGHT = MAX_BLOCK_WEIGHT - 8000;
 
@@ -30,7 +30,7 @@ export function projectBlocks(chunks: readonly ProjectedChunk[]): ProjectedBlock
   for (const chunk of chunks) {
     if (weight + chunk.size > USABLE_WEIGHT && current.length > 0) {
       blocks.push(projected(current, weight));
-      if (blocks.length === PROJECTED_BLOCKS) return blocks;
+      if (blocks.length === PROJECTED_BLOCK_COUNT) return blocks;
       current = [];
       weight = 0;
     }

@@ -1,13 +1,13 @@
 import { hash256 } from '../../crypto/hash.ts';
 import { ByteReader, ByteWriter, DecodeError, equalBytes } from '../../util/bytes.ts';
-import { COVERAGE_WINDOW, type MinedBlock } from './mempool-policy.ts';
+import { type BlockOverlap, COVERAGE_WINDOW } from './mempool-policy.ts';
 
 /** The state of fee estimation that is kept across restarts. */
 export interface SavedFees {
   /** Hash of the last block of `mined`, in wire order; null if `mined` is empty. */
   readonly tip: Uint8Array | null;
   /** Consecutive blocks, lowest first. */
-  readonly mined: readonly MinedBlock[];
+  readonly mined: readonly BlockOverlap[];
   /** Bytes of `BlockPolicyEstimator.serialize`. */
   readonly history: Uint8Array;
 }
@@ -42,7 +42,7 @@ export function decodeSavedFees(bytes: Uint8Array): SavedFees {
   if (r.u32() !== FORMAT) throw new DecodeError('unknown format of the saved fees');
   const count = r.u8();
   if (count > COVERAGE_WINDOW) throw new DecodeError('too many blocks in the saved fees');
-  const mined: MinedBlock[] = [];
+  const mined: BlockOverlap[] = [];
   for (let i = 0; i < count; i++) {
     const block = { height: r.u32(), weight: r.u32(), knownWeight: r.u32() };
     const before = mined.at(-1);

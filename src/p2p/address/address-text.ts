@@ -13,7 +13,7 @@ const PORT = /^\d+$/;
  * Parses an IPv4, IPv6, Tor v3 or I2P address; returns null for anything else. Host names are not resolved, and IPv6
  * zone ids are not supported.
  */
-export function parseAddress(text: string): NetAddress | null {
+export function parseNetAddress(text: string): NetAddress | null {
   if (isIPv4(text)) return { network: 'ipv4', bytes: ipv4Bytes(text) };
   if (isIPv6(text) && !text.includes('%')) {
     const address = addressFromV1(ipv6Bytes(text));
@@ -56,7 +56,7 @@ export function parseService(text: string, defaultPort: number): NetService | nu
     host = text.slice(0, colon);
   }
   if (host.startsWith('[') && host.endsWith(']')) host = host.slice(1, -1);
-  const address = parseAddress(host);
+  const address = parseNetAddress(host);
   return address === null ? null : { address, port };
 }
 

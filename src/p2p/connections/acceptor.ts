@@ -11,7 +11,7 @@ import { V2Transport } from '../transport/v2-transport.ts';
 import { type ByteStream, codeOf, type TcpStream, tcpHandlers } from './byte-stream.ts';
 import { Connection, type ConnectionEvents } from './connection.ts';
 import type { ConnectionTable } from './connection-table.ts';
-import type { Endpoint } from './dial.ts';
+import type { DialTarget } from './dial.ts';
 import { type EvictionCandidate, selectPeerToEvict } from './eviction.ts';
 import { type PermissionRule, permissionsOf } from './permissions.ts';
 import type { Timing } from './timing.ts';
@@ -51,7 +51,7 @@ export class Acceptor {
   }
 
   /** Starts to listen and returns the actual endpoint. Throws OperatorError if the address cannot be used. */
-  listen({ host, port }: Endpoint): Endpoint {
+  listen({ host, port }: DialTarget): DialTarget {
     try {
       const socket = tcpHandlers((stream) => this.accept(stream));
       this.#listener = Bun.listen<TcpStream>({ hostname: host, port, exclusive: true, socket });

@@ -1,5 +1,5 @@
 import type { Socket, SocketHandler } from 'bun';
-import { parseAddress } from '../address/address-text.ts';
+import { parseNetAddress } from '../address/address-text.ts';
 import type { NetService } from '../address/net-address.ts';
 
 export interface StreamHandlers {
@@ -120,6 +120,6 @@ export function codeOf(error: unknown): string {
 /** Returns null for a socket whose peer has already disconnected. */
 function serviceOf(text: string | undefined, port: number): NetService | null {
   // The system appends the interface to link-local addresses.
-  const address = parseAddress(text?.split('%')[0] ?? '');
+  const address = parseNetAddress(text?.split('%')[0] ?? '');
   return address === null ? null : { address, port };
 }

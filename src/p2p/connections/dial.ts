@@ -13,14 +13,14 @@ export class DialError extends Error {
   }
 }
 
-export interface Endpoint {
+export interface DialTarget {
   /** A numeric address, or a host name to be resolved by the system. */
   readonly host: string;
   readonly port: number;
 }
 
 /** Opens a stream. Rejects with DialError, or with the signal's reason. */
-export type Dial = (to: Endpoint, signal: AbortSignal) => Promise<ByteStream>;
+export type Dial = (to: DialTarget, signal: AbortSignal) => Promise<ByteStream>;
 
 /** Time limit for establishing a connection, milliseconds. */
 const CONNECT_TIMEOUT_MS = 5000;

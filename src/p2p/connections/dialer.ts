@@ -1,7 +1,7 @@
 import type { Log } from '../../util/log.ts';
 import { type RandomBelow, shuffled } from '../../util/random.ts';
 import type { AddrManager } from '../address/addr-manager.ts';
-import { parseAddress, parseService, printAddress, printService } from '../address/address-text.ts';
+import { parseNetAddress, parseService, printAddress, printService } from '../address/address-text.ts';
 import { type NetService, type PeerAddress, UNSPECIFIED } from '../address/net-address.ts';
 import { isValid } from '../address/ranges.ts';
 import { V1Transport } from '../transport/v1-transport.ts';
@@ -119,7 +119,7 @@ export class Dialer {
     try {
       const texts = await lookUp(host, this.#parts, signal);
       const services = texts.slice(0, MAX_RESOLVED).flatMap((text) => {
-        const address = parseAddress(text);
+        const address = parseNetAddress(text);
         return address === null ? [] : [{ address, port }];
       });
       return shuffled(services, random);

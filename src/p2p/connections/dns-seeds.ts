@@ -2,7 +2,7 @@ import { unixSeconds } from '../../util/clock.ts';
 import type { Log } from '../../util/log.ts';
 import { type RandomBelow, shuffled } from '../../util/random.ts';
 import type { AddrManager } from '../address/addr-manager.ts';
-import { parseAddress } from '../address/address-text.ts';
+import { parseNetAddress } from '../address/address-text.ts';
 import { internalAddress, type PeerAddress } from '../address/net-address.ts';
 import { SEED_SERVICES } from '../services.ts';
 import { type Lookup, lookUp } from './lookup.ts';
@@ -79,7 +79,7 @@ async function querySeed(seed: string, options: DnsSeedOptions, signal: AbortSig
   const now = unixSeconds(timing.clock);
   const peers: PeerAddress[] = [];
   for (const text of texts.slice(0, MAX_ADDRESSES_PER_SEED)) {
-    const address = parseAddress(text);
+    const address = parseNetAddress(text);
     // Three to seven days old, so that addresses announced by peers are preferred.
     const time = now - 3 * DAY - random(4 * DAY);
     if (address !== null) peers.push({ address, port, time, services: SEED_SERVICES });

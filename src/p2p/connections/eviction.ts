@@ -1,10 +1,10 @@
 import type { NetworkClass } from '../address/net-group.ts';
-import type { ConnectionType, Standing } from './peer-link.ts';
+import type { ConnectionType, PeerStanding } from './peer-link.ts';
 
 /** The properties of an inbound peer that decide about its eviction. */
 export interface EvictionCandidate
   extends Pick<
-    Standing,
+    PeerStanding,
     'minPing' | 'lastBlockAt' | 'lastTransactionAt' | 'relaysTransactions' | 'hasBloomFilter' | 'hasRelevantServices'
   > {
   readonly id: number;

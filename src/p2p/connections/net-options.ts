@@ -4,7 +4,7 @@ import type { PeerStore } from '../../storage/peer-store.ts';
 import type { Log } from '../../util/log.ts';
 import type { RandomBelow } from '../../util/random.ts';
 import type { NetService } from '../address/net-address.ts';
-import type { Dial, Endpoint } from './dial.ts';
+import type { Dial, DialTarget } from './dial.ts';
 import type { Lookup } from './lookup.ts';
 import type { PermissionRule } from './permissions.ts';
 import type { RouteOptions } from './routes.ts';
@@ -14,7 +14,7 @@ import type { Timing } from './timing.ts';
 export interface NetOptions extends RouteOptions {
   readonly params: Pick<NetworkParams, 'name' | 'magic' | 'dnsSeeds' | 'ports'>;
   /** Null disables inbound connections. */
-  readonly listen: Endpoint | null;
+  readonly listen: DialTarget | null;
   /** Maximum number of automatic connections in both directions. Manual ones are additional, as in Core. */
   readonly maxConnections: number;
   /** If not empty, only these peers are connected to: `host` or `host:port`. */

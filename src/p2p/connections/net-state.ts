@@ -2,21 +2,21 @@ import { lookup } from 'node:dns/promises';
 import { networkInterfaces } from 'node:os';
 import { systemRandomBelow } from '../../util/random.ts';
 import type { AddrManager } from '../address/addr-manager.ts';
-import { parseAddress } from '../address/address-text.ts';
+import { parseNetAddress } from '../address/address-text.ts';
 import type { NetAddress } from '../address/net-address.ts';
 import { isBindAny } from '../address/ranges.ts';
 import { hasServices, SEED_SERVICES } from '../services.ts';
 import { AddedNodes } from './added-nodes.ts';
 import { BanList } from './ban-list.ts';
 import { ConnectionTable } from './connection-table.ts';
-import { type Endpoint, tcpDial } from './dial.ts';
+import { type DialTarget, tcpDial } from './dial.ts';
 import { Discouragement } from './discouragement.ts';
 import { LOCAL_SCORES, LocalAddresses } from './local-addresses.ts';
 import type { NetDependencies, NetOptions } from './net-options.ts';
 import { NetTotals } from './net-totals.ts';
 import { Routes } from './routes.ts';
 import { loadAddresses } from './saved-addresses.ts';
-import { type Slots, slotsOf } from './slots.ts';
+import { connectionSlots, type Slots } from './slots.ts';
 import { systemTiming } from './timing.ts';
 
 /** State that all parts of the connection layer share. */
@@ -55,7 +55,7 @@ export class NetState {
     this.bans = new BanList(deps.banStore, timing.clock, options.banTime);
     this.totals = new NetTotals(timing.clock, options.maxUpload);
     this.routes = new Routes(options);
-    this.slots = slotsOf(options.maxConnections);
+    this.slots = connectionSlots(options.maxConnections);
     this.added = new AddedNodes(params.ports.p2p);
     const port = listen?.port ?? params.ports.p2p;
     this.local = new LocalAddresses({ listening: listen !== null, port, discover }, this.routes, random);
@@ -67,12 +67,12 @@ export class NetState {
   }
 
   /** Adds the addresses of this machine as candidates for local addresses, once we listen. */
-  findLocalAddresses({ host, port }: Endpoint): void {
+  findLocalAddresses({ host, port }: DialTarget): void {
     this.local.port = port;
-    const bound = parseAddress(host);
+    const bound = parseNetAddress(host);
     const isAny = bound === null || isBindAny(bound);
     for (const text of isAny ? this.deps.interfaces() : [host]) {
-      const address = parseAddress(text);
+      const address = parseNetAddress(text);
       if (address === null || (bound?.network === 'ipv4' && address.network !== 'ipv4')) continue;
       this.local.add({ address, port }, isAny ? LOCAL_SCORES.interface : LOCAL_SCORES.bound);
     }

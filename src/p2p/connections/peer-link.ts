@@ -37,7 +37,7 @@ export interface Traffic {
 }
 
 /** The behaviour of the peer so far, written by the protocol logic and read by the eviction. */
-export interface Standing {
+export interface PeerStanding {
   /** Whether the handshake is complete. */
   established: boolean;
   /** Minimum ping time, milliseconds; infinite before the first pong. */
@@ -53,7 +53,7 @@ export interface Standing {
 }
 
 /** Returns the standing of a new peer. */
-export function newStanding(): Standing {
+export function newStanding(): PeerStanding {
   return {
     established: false,
     minPing: Number.POSITIVE_INFINITY,
@@ -83,7 +83,7 @@ export interface PeerLink {
   /** BIP-324 session id in hex; empty with v1. */
   readonly sessionId: string;
   readonly traffic: Traffic;
-  readonly standing: Standing;
+  readonly standing: PeerStanding;
   readonly closed: boolean;
   /** Whether the send queue exceeds its limit, so that further answers should wait. */
   readonly sendQueueFull: boolean;

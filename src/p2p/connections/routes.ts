@@ -1,6 +1,6 @@
 import type { AddressNetwork, NetAddress } from '../address/net-address.ts';
 import { networkOf } from '../address/net-group.ts';
-import type { Endpoint } from './dial.ts';
+import type { DialTarget } from './dial.ts';
 
 /** Networks that can be connected to, as named in settings. I2P and CJDNS need routers that are not supported. */
 const ROUTABLE_NETWORKS = ['ipv4', 'ipv6', 'onion'] as const;
@@ -8,17 +8,17 @@ export type RoutableNetwork = (typeof ROUTABLE_NETWORKS)[number];
 
 export interface RouteOptions {
   /** SOCKS5 proxy for all networks. */
-  readonly proxy: Endpoint | null;
+  readonly proxy: DialTarget | null;
   /** SOCKS5 proxy for onion services, instead of the general one. */
-  readonly onionProxy: Endpoint | null;
+  readonly onionProxy: DialTarget | null;
   /** Empty for all networks. */
   readonly onlyNetworks: readonly RoutableNetwork[];
 }
 
 /** Which networks are reachable, and through which proxy. */
 export class Routes {
-  readonly #proxy: Endpoint | null;
-  readonly #onionProxy: Endpoint | null;
+  readonly #proxy: DialTarget | null;
+  readonly #onionProxy: DialTarget | null;
   /** Networks on which peers are searched. */
   readonly networks: readonly RoutableNetwork[];
 
@@ -37,7 +37,7 @@ export class Routes {
   }
 
   /** Returns all networks, as for `getnetworkinfo`. */
-  list(): { readonly network: AddressNetwork; readonly reachable: boolean; readonly proxy: Endpoint | null }[] {
+  list(): { readonly network: AddressNetwork; readonly reachable: boolean; readonly proxy: DialTarget | null }[] {
     return (['ipv4', 'ipv6', 'onion', 'i2p', 'cjdns'] as const).map((network) => ({
       network,
       reachable: (this.networks as readonly string[]).includes(network),
@@ -51,13 +51,13 @@ export class Routes {
   }
 
   /** Returns the proxy for an address; null for none, as for unroutable addresses. */
-  proxyFor(address: NetAddress): Endpoint | null {
+  proxyFor(address: NetAddress): DialTarget | null {
     const network: AddressNetwork | 'unroutable' = networkOf(address);
     return network === 'unroutable' ? null : network === 'onion' ? this.#onionProxy : this.#proxy;
   }
 
   /** The proxy that resolves host names, so that DNS servers do not learn them. */
-  get nameProxy(): Endpoint | null {
+  get nameProxy(): DialTarget | null {
     return this.#proxy;
   }
 }

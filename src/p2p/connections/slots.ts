@@ -15,7 +15,7 @@ export interface Slots {
 }
 
 /** Divides -maxconnections as Core does: outbound connections first, the rest for inbound ones. */
-export function slotsOf(maxConnections: number): Slots {
+export function connectionSlots(maxConnections: number): Slots {
   const fullRelay = Math.min(FULL_RELAY, maxConnections);
   const blockRelay = Math.min(BLOCK_RELAY, maxConnections - fullRelay);
   const outbound = fullRelay + blockRelay + FEELERS;

@@ -1,5 +1,5 @@
 import { bytesToHex, equalBytes } from '../../util/bytes.ts';
-import { parseAddress, printAddress } from '../address/address-text.ts';
+import { parseNetAddress, printAddress } from '../address/address-text.ts';
 import type { NetAddress } from '../address/net-address.ts';
 import { isValid } from '../address/ranges.ts';
 
@@ -22,7 +22,7 @@ function subnetOf(address: NetAddress): Subnet {
  */
 export function parseSubnet(text: string): Subnet | null {
   const slash = text.lastIndexOf('/');
-  const address = parseAddress(slash < 0 ? text : text.slice(0, slash));
+  const address = parseNetAddress(slash < 0 ? text : text.slice(0, slash));
   if (address === null) return null;
   if (slash < 0) return subnetOf(address);
   if (address.network !== 'ipv4' && address.network !== 'ipv6') return null;
@@ -58,7 +58,7 @@ function maskedBytes(bytes: Uint8Array, prefix: number): Uint8Array {
 function prefixOf(text: string, { network, bytes }: NetAddress): number | null {
   if (PREFIX.test(text)) return Number(text) <= bytes.length * 8 ? Number(text) : null;
   // A valid mask consists of ones followed by zeros.
-  const mask = parseAddress(text);
+  const mask = parseNetAddress(text);
   if (mask === null || mask.network !== network) return null;
   let prefix = 0;
   while (prefix < bytes.length * 8 && bitAt(mask.bytes, prefix)) prefix++;

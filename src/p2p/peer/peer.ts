@@ -53,7 +53,7 @@ export interface PingState {
 }
 
 /** The peer's chain and the requests to the peer (Core's CNodeState). */
-export interface SyncState {
+export interface PeerSyncState {
   /** The block with the most work that the peer is known to have (Core's pindexBestKnownBlock). */
   bestKnown: ChainEntry | null;
   /** The last announced block whose header we do not have (Core's hashLastUnknownBlock). */
@@ -149,7 +149,7 @@ export class Peer {
     wantsCompactBlocks: false,
   };
   readonly ping: PingState = { nonce: 0n, sentAt: 0, last: null, queued: false };
-  readonly sync: SyncState = {
+  readonly sync: PeerSyncState = {
     bestKnown: null,
     unknownBlock: null,
     lastCommon: null,

@@ -4,7 +4,6 @@ import {
   HEX,
   hash,
   height,
-  integer,
   named,
   nullable,
   page,
@@ -14,6 +13,7 @@ import {
   TIP,
   TX_STATUS,
   time,
+  wholeNumberSchema,
 } from '../../http/schema.ts';
 import { TX } from './txs.ts';
 
@@ -102,7 +102,7 @@ export const UTXOS_PAGE = page('UtxosPage', UTXO, {
 export const ADDRESS_CHECK = named('AddressCheck', {
   isValid: t.Boolean(),
   type: nullable(t.String()),
-  witnessVersion: nullable(integer({ minimum: 0, maximum: 16 })),
+  witnessVersion: nullable(wholeNumberSchema({ minimum: 0, maximum: 16 })),
   script: nullable(SCRIPT),
   reason: nullable(t.String({ description: 'why the address is not valid' })),
   errorLocations: t.Array(count(), { description: 'characters that are likely wrong' }),

@@ -1,5 +1,5 @@
 import { t } from 'elysia';
-import { count, HEX, hash, height, integer, named, nullable, page, sats, time } from '../../http/schema.ts';
+import { count, HEX, hash, height, named, nullable, page, sats, time, wholeNumberSchema } from '../../http/schema.ts';
 import { TX } from './txs.ts';
 
 const HEX8 = t.String({ pattern: '^[0-9a-f]{8}$' });
@@ -9,11 +9,11 @@ export const BLOCK = named(
   {
     hash: hash(),
     height: height(),
-    confirmations: integer({ description: '1 at the tip; -1 outside the active chain' }),
+    confirmations: wholeNumberSchema({ description: '1 at the tip; -1 outside the active chain' }),
     inActiveChain: t.Boolean(),
     previousHash: nullable(hash('null for the genesis block')),
     nextHash: nullable(hash('null at the tip')),
-    version: integer(),
+    version: wholeNumberSchema(),
     versionHex: HEX8,
     merkleRoot: hash(),
     time: time(),
@@ -59,6 +59,6 @@ export const BLOCK_TIP = named('BlockTip', {
 export const BLOCK_STATUS = named('BlockStatus', {
   inActiveChain: t.Boolean(),
   height: height(),
-  confirmations: integer({ description: '-1 outside the active chain' }),
+  confirmations: wholeNumberSchema({ description: '-1 outside the active chain' }),
   nextHash: nullable(hash()),
 });

@@ -1,11 +1,11 @@
 import { t } from 'elysia';
-import { count, feeRate, HEX, hash, integer, named, nullable, sats, words } from '../../http/schema.ts';
+import { count, feeRate, HEX, hash, named, nullable, sats, wholeNumberSchema, words } from '../../http/schema.ts';
 
 export const TX_BODY = t.Object(
   {
     tx: t.String({ description: 'hex of the transaction; hex and rawtx are other names of this member' }),
     maxFeeRate: t.Optional(t.Number({ minimum: 0, default: 10_000, description: 'satoshis per virtual byte; 0: any' })),
-    maxBurn: t.Optional(integer({ minimum: 0, default: 0, description: 'satoshis in unspendable outputs' })),
+    maxBurn: t.Optional(wholeNumberSchema({ minimum: 0, default: 0, description: 'satoshis in unspendable outputs' })),
   },
   { $id: 'TxBody' },
 );

@@ -1,5 +1,16 @@
 import { t } from 'elysia';
-import { count, feeRate, hash, height, integer, named, nullable, TIP, time, words } from '../../http/schema.ts';
+import {
+  count,
+  feeRate,
+  hash,
+  height,
+  named,
+  nullable,
+  TIP,
+  time,
+  wholeNumberSchema,
+  words,
+} from '../../http/schema.ts';
 
 const INDEX = named('IndexState', { enabled: t.Boolean(), height: nullable(height()), synced: t.Boolean() });
 const HEX8 = t.String({ pattern: '^[0-9a-f]{8}$' });
@@ -50,10 +61,10 @@ const PEER = named('Peer', {
   bytesRecv: count(),
   pingMs: nullable(t.Number()),
   minPingMs: nullable(t.Number()),
-  timeOffset: integer({ description: 'seconds' }),
-  startingHeight: integer(),
-  syncedHeaders: integer(),
-  syncedBlocks: integer(),
+  timeOffset: wholeNumberSchema({ description: 'seconds' }),
+  startingHeight: wholeNumberSchema(),
+  syncedHeaders: wholeNumberSchema(),
+  syncedBlocks: wholeNumberSchema(),
   relayTxs: t.Boolean(),
   minFeeFilter: feeRate(),
   permissions: t.Array(t.String()),
@@ -89,7 +100,7 @@ export const LISTING = named(
     name: t.String(),
     symbol: t.String(),
     decimals: t.Literal(8),
-    unit: t.Object({ name: t.String(), baseName: t.String(), basePerCoin: integer() }),
+    unit: t.Object({ name: t.String(), baseName: t.String(), basePerCoin: wholeNumberSchema() }),
     network: t.String(),
     isTestnet: t.Boolean(),
     genesisHash: hash(),

@@ -1,5 +1,17 @@
 import { t } from 'elysia';
-import { count, feeRate, hash, integer, named, nullable, page, sats, TIP, time, words } from '../../http/schema.ts';
+import {
+  count,
+  feeRate,
+  hash,
+  named,
+  nullable,
+  page,
+  sats,
+  TIP,
+  time,
+  wholeNumberSchema,
+  words,
+} from '../../http/schema.ts';
 
 export const MEMPOOL = named('Mempool', {
   count: count(),
@@ -40,7 +52,7 @@ export const PROJECTED_BLOCKS = t.Array(
   named('ProjectedBlock', {
     txCount: count(),
     vsize: count(),
-    totalFee: integer({ description: 'satoshis' }),
+    totalFee: wholeNumberSchema({ description: 'satoshis' }),
     medianFeeRate: t.Number({ description: 'satoshis per virtual byte' }),
     feeRange: t.Array(t.Number(), { description: 'satoshis per virtual byte, lowest first' }),
   }),

@@ -5,7 +5,6 @@ import {
   HEX,
   hash,
   height,
-  integer,
   named,
   nullable,
   SCRIPT,
@@ -13,6 +12,7 @@ import {
   TIP,
   TX_STATUS,
   time,
+  wholeNumberSchema,
 } from '../../http/schema.ts';
 
 const INPUT = named('TxInput', {
@@ -44,7 +44,7 @@ const MEMPOOL_FACTS = named('MempoolFacts', {
   seq: count('number of the event'),
   ancestorCount: count('with the transaction itself'),
   ancestorVsize: count('virtual bytes'),
-  ancestorFee: integer({ description: 'satoshis, with deltas of prioritisetransaction' }),
+  ancestorFee: wholeNumberSchema({ description: 'satoshis, with deltas of prioritisetransaction' }),
   descendantCount: count('with the transaction itself'),
   effectiveFeeRate: t.Number({ description: 'satoshis per virtual byte of the chunk it is mined with' }),
   unbroadcast: t.Boolean(),
@@ -56,7 +56,7 @@ export const TX = named(
   {
     txid: hash(),
     wtxid: hash(),
-    version: integer(),
+    version: wholeNumberSchema(),
     locktime: count(),
     size: count('bytes'),
     vsize: count('virtual bytes'),

@@ -1,11 +1,11 @@
 import { t } from 'elysia';
 import { WATCH_KINDS } from '../../feed/watch-values.ts';
-import { count, integer, named, nullable, page, time, words } from '../../http/schema.ts';
+import { count, named, nullable, page, time, wholeNumberSchema, words } from '../../http/schema.ts';
 import { MAX_BULK } from '../watch-body.ts';
 
 const KIND = words(WATCH_KINDS);
 const VALUE = t.String({ description: 'an address, hex of a script, a transaction id, or txid:n' });
-const CONFIRMATIONS = t.Array(integer({ minimum: 0, maximum: 1000 }), {
+const CONFIRMATIONS = t.Array(wholeNumberSchema({ minimum: 0, maximum: 1000 }), {
   maxItems: 10,
   description: 'numbers of confirmations that are reported; none for addresses and scripts, else 0 and 1',
 });
@@ -33,7 +33,7 @@ const WATCH_FACTS = {
   id: ID,
   kind: KIND,
   value: VALUE,
-  confirmations: t.Array(integer()),
+  confirmations: t.Array(wholeNumberSchema()),
   label: nullable(t.String()),
   createdAt: time(),
 };

@@ -7,7 +7,7 @@ import type { ReadService } from '../../queries/read-service.ts';
 import { withWallet } from '../../queries/wallet-env.ts';
 import { txidsTouching } from '../methods/blockchain/packed-scripts.ts';
 import { RPC_METHODS } from '../methods/methods.ts';
-import { slotsOf } from '../methods/rawtransactions/spent-outputs.ts';
+import { mempoolSlotsOf } from '../methods/rawtransactions/spent-outputs.ts';
 import { walletOf, walletSynced } from '../methods/wallet/wallet-env.ts';
 import { auditCallOf, audited, auditTime, requireScope } from './audited.ts';
 import type { RpcContext } from './context.ts';
@@ -146,7 +146,7 @@ export class RpcDispatcher {
       const asks = spends ? 'spends' : 'scripts';
       const asked = jobBody(await this.#service.runJob({ job: { ...job, asks }, signal, long, owner })) as Uint8Array;
       const txids = spends ? asked : await txidsTouching(main.mempool, asked, signal);
-      part = (env) => slotsOf(env, txids);
+      part = (env) => mempoolSlotsOf(env, txids);
     }
     // The result is complete here, since the snapshot of the wallet ends with the job.
     return [jobText(await this.#service.runJob({ job, signal, long, owner, mempoolPart: part }))];

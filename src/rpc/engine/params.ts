@@ -69,7 +69,7 @@ function coinText(amount: bigint): string {
   return (Number(amount) / Number(COIN)).toFixed(2);
 }
 
-export function text(name: string, naming?: Naming): Param<string> {
+export function textParam(name: string, naming?: Naming): Param<string> {
   return param(name, 'string', str(), (value) => value as string, naming);
 }
 
@@ -79,12 +79,12 @@ export function secret(name: string, naming?: Naming): Param<Uint8Array> {
   return { ...param(name, 'string', str(), read, naming), secret: true };
 }
 
-export function flag(name: string, naming?: Naming): Param<boolean> {
+export function flagParam(name: string, naming?: Naming): Param<boolean> {
   return param(name, 'bool', bool(), (value) => value as boolean, naming);
 }
 
 /** A whole number of 32 bits, signed by default. */
-export function integer(
+export function integerParam(
   name: string,
   { unsigned = false, ...naming }: Naming & { unsigned?: boolean } = {},
 ): Param<number> {
@@ -92,8 +92,8 @@ export function integer(
 }
 
 /** A hash in display order. `label` is its name in error texts. */
-export function hash<H extends BlockHash | Txid>(name: string, label = name, naming?: Naming): Param<H> {
-  return param(name, 'string', hashStr(), (value) => readHash<H>(value, label), naming);
+export function hashParam<H extends BlockHash | Txid>(name: string, label = name, naming?: Naming): Param<H> {
+  return param(name, 'string', hashStr(), (value) => readHashValue<H>(value, label), naming);
 }
 
 export function hex(name: string, naming?: Naming): Param<Uint8Array> {
@@ -120,15 +120,15 @@ export function largeInteger(name: string, naming?: Naming): Param<number> {
     'number',
     int(),
     (value) => {
-      const number = Number((value as NumberText).text);
-      return Number.isSafeInteger(number) ? number : rpcFail('misc', 'JSON integer out of range');
+      const numberParam = Number((value as NumberText).text);
+      return Number.isSafeInteger(numberParam) ? numberParam : rpcFail('misc', 'JSON integer out of range');
     },
     naming,
   );
 }
 
 /** Any number, as a double. */
-export function number(name: string, naming?: Naming): Param<number> {
+export function numberParam(name: string, naming?: Naming): Param<number> {
   return param(name, 'number', num(), (value) => Number((value as NumberText).text), naming);
 }
 
@@ -170,7 +170,7 @@ export function hashOrHeight(name: string, naming?: Naming): Param<number | Bloc
     name,
     'any',
     anyOf(int(), str()),
-    (value) => (value instanceof NumberText ? readInteger(value) : readHash<BlockHash>(value, name)),
+    (value) => (value instanceof NumberText ? readInteger(value) : readHashValue<BlockHash>(value, name)),
     { oneline: name, ...naming },
   );
 }
@@ -234,7 +234,7 @@ export function readBool(value: RpcValue): boolean {
   return expect<boolean>(value, 'bool');
 }
 
-export function readHash<H extends BlockHash | Txid>(value: RpcValue, label: string): H {
+export function readHashValue<H extends BlockHash | Txid>(value: RpcValue, label: string): H {
   const digits = readString(value);
   if (digits.length !== 64)
     return rpcFail('invalidParameter', `${label} must be of length 64 (not ${digits.length}, for '${digits}')`);

@@ -1,6 +1,6 @@
 import { t } from 'elysia';
 import { type Content, json, type RouteDescription } from '../../http/route-description.ts';
-import { integer, named, nullable } from '../../http/schema.ts';
+import { named, nullable, wholeNumberSchema } from '../../http/schema.ts';
 
 const ID = t.Union([t.String(), t.Number(), t.Null()]);
 
@@ -16,7 +16,7 @@ const CALL = named('RpcCall', {
 });
 
 const ERROR = named('RpcError', {
-  code: integer({ description: "Bitcoin Core's code" }),
+  code: wholeNumberSchema({ description: "Bitcoin Core's code" }),
   message: t.String(),
   data: t.Optional(t.Unknown({ description: 'the code of the REST interface, and details' })),
 });

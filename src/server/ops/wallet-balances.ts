@@ -6,7 +6,7 @@ import type { ServerContext } from '../context.ts';
 const LONGEST_MS = 2000;
 
 /** Satoshis by name of the wallet, worked out by a reader worker. Empty where that cannot be had now. */
-export async function walletBalances(
+export async function collectWalletBalances(
   ctx: Pick<ServerContext, 'wallets' | 'queries' | 'stopping' | 'log'>,
 ): Promise<ReadonlyMap<string, number>> {
   try {

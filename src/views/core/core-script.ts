@@ -14,7 +14,7 @@ export function coreScript(script: Uint8Array, params: Format) {
   const address = addressOf(script, params.address);
   return {
     asm: scriptToAsm(script),
-    desc: inferDescriptor(script, params),
+    desc: scriptDescriptor(script, params),
     hex: script.toHex(),
     ...(address !== null && { address }),
     type,
@@ -22,7 +22,7 @@ export function coreScript(script: Uint8Array, params: Format) {
 }
 
 /** Returns the descriptor, with checksum, that Core infers from a script alone. */
-export function inferDescriptor(script: Uint8Array, { address: format }: Format): string {
+export function scriptDescriptor(script: Uint8Array, { address: format }: Format): string {
   const { type, solutions } = scriptType(script);
   if (type === 'pubkey' && !isHybrid(solutions[0]!)) return addChecksum(`pk(${solutions[0]!.toHex()})`);
   if (type === 'multisig') {

@@ -1,4 +1,4 @@
-import { feeRate, sat } from '../../http/sat.ts';
+import { feeRateOf, sat } from '../../http/sat.ts';
 import type { Unconfirmed } from '../../mempool/mirror.ts';
 import { ancestorsOf, chunksOfCluster, clusterOf, descendantsOf } from '../../mempool/relatives.ts';
 import { signalsOptInRbf } from '../../policy/rbf.ts';
@@ -60,7 +60,7 @@ export function txView(env: ReadEnv, facts: TxFacts, { withMempool = true } = {}
     isCoinbase,
     signalsRbf: !isCoinbase && signalsOptInRbf(tx),
     fee: fee === null ? null : sat(fee),
-    feeRate: fee === null ? null : feeRate(fee, vsize),
+    feeRate: fee === null ? null : feeRateOf(fee, vsize),
     valueIn: paid === null ? null : sat(paid),
     valueOut: sat(valueOut(parsed)),
     vin: tx.inputs.map((input, i) => inputView(env, input, isCoinbase, spent?.[i] ?? null)),
@@ -87,7 +87,7 @@ function mempoolView({ mempool, settings }: ReadEnv, { slot, seq, time, unbroadc
     ancestorFee: ancestors.reduce((sum, each) => sum + entries.modifiedFee(each), 0),
     descendantCount: descendantsOf(entries, slot).length,
     // A transaction in a chunk of its own has its own feerate.
-    effectiveFeeRate: feeRate(chunk.fee, vsizeOfAll(chunk.slots)),
+    effectiveFeeRate: feeRateOf(chunk.fee, vsizeOfAll(chunk.slots)),
     unbroadcast,
     replaces: replaced.map(hashToHex),
   };

@@ -39,7 +39,7 @@ export function lookaheads(amounts: readonly number[]): { readonly after: number
 }
 
 /** What to do after a set was looked at: add the next, replace the last, or give up the whole subtree. */
-export type Step = 'explore' | 'shift' | 'cut';
+export type SearchStep = 'explore' | 'shift' | 'cut';
 
 /**
  * Walks the tree of all sets of `amounts`, sorted from the largest, inclusion first. `evaluate` sees each set after its
@@ -48,7 +48,7 @@ export type Step = 'explore' | 'shift' | 'cut';
  */
 export function searchSets(
   amounts: readonly number[],
-  evaluate: (last: number, selected: readonly number[]) => Step,
+  evaluate: (last: number, selected: readonly number[]) => SearchStep,
   deselect: (index: number) => void,
 ): { completed: boolean; evaluated: number } {
   const selected: number[] = [];

@@ -16,7 +16,6 @@ import {
   type OpenField,
   readDerivation,
   readFields,
-  readHash,
   readI32,
   readKeyOrNull,
   readMusigContributor,
@@ -26,6 +25,7 @@ import {
   readPublicKey,
   readScriptOrNull,
   readSized,
+  readSizedHash,
   readTapDerivation,
   readU32,
   readUnknown,
@@ -109,7 +109,7 @@ export function decodeInputFields(
         break;
       case INPUT.PREVIOUS_TXID:
         forVersion2(field, 'Input Previous TXID', 'Previous txid');
-        txid = readHash(r) as Txid;
+        txid = readSizedHash(r) as Txid;
         break;
       case INPUT.OUTPUT_INDEX:
         forVersion2(field, "Input Previous Output's Index", "Previous output's index");
@@ -174,7 +174,7 @@ export function decodeInputFields(
       }
       case INPUT.MUSIG2_PARTIAL_SIG: {
         const contributor = readMusigContributor(field, 'partial sig');
-        putMusig(input.musigPartialSignatures, { ...contributor, value: readHash(r) });
+        putMusig(input.musigPartialSignatures, { ...contributor, value: readSizedHash(r) });
         break;
       }
       case INPUT.PROPRIETARY:

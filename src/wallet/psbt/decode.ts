@@ -22,11 +22,11 @@ import {
   expectKeySize,
   isFullyValidKey,
   type OpenField,
-  readCount,
   readFields,
   readOrigin,
   readProprietary,
   readSized,
+  readSizedCount,
   readU8,
   readU32,
   readUnknown,
@@ -141,11 +141,11 @@ function readGlobals(r: ByteReader): Globals {
         break;
       case GLOBAL.INPUT_COUNT:
         expectKeySize(field, 1, 'Global Input Count');
-        globals.inputCount = readCount(r);
+        globals.inputCount = readSizedCount(r);
         break;
       case GLOBAL.OUTPUT_COUNT:
         expectKeySize(field, 1, 'Global Output Count');
-        globals.outputCount = readCount(r);
+        globals.outputCount = readSizedCount(r);
         break;
       case GLOBAL.TX_MODIFIABLE:
         expectKeySize(field, 1, 'Global TX Modifiable Flags');

@@ -67,12 +67,12 @@ export const readU8 = (r: ByteReader) => readSized(r, u8);
 export const readU32 = (r: ByteReader) => readSized(r, u32);
 export const readI32 = (r: ByteReader) => readSized(r, i32);
 export const readI64 = (r: ByteReader) => readSized(r, i64);
-export const readHash = (r: ByteReader) => readSized(r, hash);
-export const readCount = (r: ByteReader) => readSized(r, readCompactSize);
+export const readSizedHash = (r: ByteReader) => readSized(r, hash);
+export const readSizedCount = (r: ByteReader) => readSized(r, readCompactSize);
 
 /** All zeros stand for nothing. */
 export function readKeyOrNull(r: ByteReader): Uint8Array | null {
-  const bytes = readHash(r);
+  const bytes = readSizedHash(r);
   return bytes.some((byte) => byte !== 0) ? bytes : null;
 }
 

@@ -21,7 +21,7 @@ export interface CoinQuery {
   readonly maxCount: number;
 }
 
-export interface AvailableCoin {
+export interface ListedCoin {
   readonly coin: UnspentCoin;
   readonly depth: number;
   readonly safe: boolean;
@@ -31,9 +31,9 @@ export interface AvailableCoin {
 export type CoinCriteria = Omit<CoinQuery, 'minSum' | 'maxCount'>;
 
 /** Coins that could be spent now, in the order of transactions. Core's AvailableCoins. */
-export function availableCoins(view: WalletView, query: CoinQuery): AvailableCoin[] {
+export function availableCoins(view: WalletView, query: CoinQuery): ListedCoin[] {
   const check = coinCheck(view, query);
-  const found: AvailableCoin[] = [];
+  const found: ListedCoin[] = [];
   let sum = 0;
   for (const coin of view.reads.unspent()) {
     const available = check(coin);
@@ -47,9 +47,9 @@ export function availableCoins(view: WalletView, query: CoinQuery): AvailableCoi
 }
 
 /** All coins that could be spent, a page of them a step. The wallet may change between two steps. */
-export function* availableCoinsSteps(view: WalletView, filter: CoinCriteria): Steps<AvailableCoin[]> {
+export function* availableCoinsSteps(view: WalletView, filter: CoinCriteria): Steps<ListedCoin[]> {
   const check = coinCheck(view, filter);
-  const found: AvailableCoin[] = [];
+  const found: ListedCoin[] = [];
   for (const page of view.reads.unspentPages()) {
     for (const coin of page) {
       const available = check(coin);
@@ -61,7 +61,7 @@ export function* availableCoinsSteps(view: WalletView, filter: CoinCriteria): St
 }
 
 /** Null for a coin that does not pass the filter. Outpoints that are locked are read once. */
-function coinCheck(view: WalletView, filter: CoinCriteria): (coin: UnspentCoin) => AvailableCoin | null {
+function coinCheck(view: WalletView, filter: CoinCriteria): (coin: UnspentCoin) => ListedCoin | null {
   const locked = new Set(view.reads.locked().map(outpointKey));
   return (coin) => {
     const { value, state } = coin;

@@ -10,7 +10,7 @@ const STEP = 32;
  * Derives every stored script again, some at each step. Throws WalletDamage where one is not its descriptor's, or where
  * one is missing. Rows that are added meanwhile do no harm.
  */
-export function* checkScripts(scripts: WalletScripts, keys: WalletKeyStore): Generator<void, void> {
+export function* checkStoredScripts(scripts: WalletScripts, keys: WalletKeyStore): Generator<void, void> {
   const missing = new Map<number, { readonly end: number; rows: number }>();
   for (const { id, record, descriptor, cached } of scripts.descriptors()) {
     const each = descriptor.expandFromCache(record.rangeStart, cached)?.scripts.length ?? 0;

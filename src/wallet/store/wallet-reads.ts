@@ -4,7 +4,7 @@ import { openWalletReader } from './wallet-database.ts';
 import { WalletKeyReads } from './wallet-keys-store.ts';
 import type { AddressPurpose, WalletCursor, WalletMeta } from './wallet-meta.ts';
 import { TxStateCode } from './wallet-schema.ts';
-import { outpointBytes, TX_COLUMNS, txRecord, WalletTxReads, type WalletTxRecord } from './wallet-tx-store.ts';
+import { outpointRowKey, TX_COLUMNS, txRecord, WalletTxReads, type WalletTxRecord } from './wallet-tx-store.ts';
 
 /** An entry of the address book. */
 export interface BookEntry {
@@ -288,7 +288,7 @@ export class WalletReads {
   }
 
   isLocked(outpoint: Outpoint): boolean {
-    return this.#db.query('SELECT 1 FROM locked WHERE outpoint = ?').get(outpointBytes(outpoint)) !== null;
+    return this.#db.query('SELECT 1 FROM locked WHERE outpoint = ?').get(outpointRowKey(outpoint)) !== null;
   }
 
   /** Whether something was spent from the script before. */

@@ -7,7 +7,7 @@ import { WalletKeyStore } from './wallet-keys-store.ts';
 import type { AddressPurpose, WalletCursor, WalletMeta } from './wallet-meta.ts';
 import { WalletReads } from './wallet-reads.ts';
 import { WalletSeals } from './wallet-seals.ts';
-import { outpointBytes, WalletTxStore } from './wallet-tx-store.ts';
+import { outpointRowKey, WalletTxStore } from './wallet-tx-store.ts';
 
 /** A wallet's file, for its one writer. */
 export class WalletStore {
@@ -112,11 +112,11 @@ export class WalletStore {
   }
 
   lock(outpoint: Outpoint, persistent: boolean): void {
-    this.#db.query('INSERT OR REPLACE INTO locked VALUES (?, ?)').run(outpointBytes(outpoint), Number(persistent));
+    this.#db.query('INSERT OR REPLACE INTO locked VALUES (?, ?)').run(outpointRowKey(outpoint), Number(persistent));
   }
 
   unlock(outpoint: Outpoint): void {
-    this.#db.query('DELETE FROM locked WHERE outpoint = ?').run(outpointBytes(outpoint));
+    this.#db.query('DELETE FROM locked WHERE outpoint = ?').run(outpointRowKey(outpoint));
   }
 
   /** Unlocks those of some outpoints that are locked. */

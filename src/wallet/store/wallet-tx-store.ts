@@ -35,7 +35,7 @@ export interface TxBlock {
 }
 
 /** An output of ours. */
-export interface WalletCoin {
+export interface StoredWalletCoin {
   readonly tx: number;
   readonly vout: number;
   readonly value: number;
@@ -104,12 +104,12 @@ export function txRecord(row: TxRow): WalletTxRecord {
   };
 }
 
-function coinRecord(row: CoinRow): WalletCoin {
+function coinRecord(row: CoinRow): StoredWalletCoin {
   return { ...row, coinbase: row.coinbase === 1 };
 }
 
 /** The key of an outpoint: txid in wire order and index, big-endian. */
-export function outpointBytes({ txid, vout }: Outpoint): Uint8Array {
+export function outpointRowKey({ txid, vout }: Outpoint): Uint8Array {
   const key = new Uint8Array(36);
   key.set(txid);
   new DataView(key.buffer).setUint32(32, vout);
@@ -133,7 +133,7 @@ const INPUT_COINS = `FROM (${INPUTS}) i JOIN txs t ON t.txid = substr(i.outpoint
 /** Inputs in the form that statements over all of them take: one statement costs a fifth of one for each input. */
 function packInputs(inputs: readonly Outpoint[]): [Uint8Array, string] {
   const packed = new Uint8Array(36 * inputs.length);
-  for (const [i, outpoint] of inputs.entries()) packed.set(outpointBytes(outpoint), 36 * i);
+  for (const [i, outpoint] of inputs.entries()) packed.set(outpointRowKey(outpoint), 36 * i);
   return [packed, JSON.stringify(inputs.map(({ vout }) => vout))];
 }
 
@@ -187,18 +187,18 @@ export class WalletTxReads {
   }
 
   /** Null where the output is not ours. */
-  coin({ txid, vout }: Outpoint): WalletCoin | null {
+  coin({ txid, vout }: Outpoint): StoredWalletCoin | null {
     const row = this.#coin.get(txid, vout);
     return row && coinRecord(row);
   }
 
-  coinsOf(tx: number): WalletCoin[] {
+  coinsOf(tx: number): StoredWalletCoin[] {
     return this.#coinsOf.all(tx).map(coinRecord);
   }
 
   /** Ids of the transactions that spend an output, effective or not. */
   spenders(outpoint: Outpoint): number[] {
-    return this.#spenders.all(outpointBytes(outpoint)).map(({ tx }) => tx);
+    return this.#spenders.all(outpointRowKey(outpoint)).map(({ tx }) => tx);
   }
 
   /** Txids of the wallet's other transactions that spend something that it spends. */
@@ -294,7 +294,7 @@ export class WalletTxStore extends WalletTxReads {
   }
 
   /** An output of ours, as yet unspent. False where it is known already. */
-  addCoin(tx: number, vout: number, coin: Pick<WalletCoin, 'value' | 'script' | 'height' | 'coinbase'>): boolean {
+  addCoin(tx: number, vout: number, coin: Pick<StoredWalletCoin, 'value' | 'script' | 'height' | 'coinbase'>): boolean {
     const { changes } = this.#addCoin.run(tx, vout, coin.value, coin.script, coin.height, Number(coin.coinbase));
     return changes > 0;
   }
@@ -319,8 +319,8 @@ export class WalletTxStore extends WalletTxReads {
   }
 
   /** Finds out again by what a coin of ours is spent. */
-  refreshSpent(coin: Pick<WalletCoin, 'tx' | 'vout'>, outpoint: Outpoint): void {
-    this.#refreshSpent.run(coin.tx, coin.vout, outpointBytes(outpoint));
+  refreshSpent(coin: Pick<StoredWalletCoin, 'tx' | 'vout'>, outpoint: Outpoint): void {
+    this.#refreshSpent.run(coin.tx, coin.vout, outpointRowKey(outpoint));
   }
 
   /** Determines again what spends the coins of ours among some outpoints. */
@@ -427,7 +427,7 @@ export class WalletTxStore extends WalletTxReads {
   }
 
   /** Some of the outputs of ours that a transaction has, in order: as many as are removed in some milliseconds. */
-  somePaidBy(tx: number): WalletCoin[] {
+  somePaidBy(tx: number): StoredWalletCoin[] {
     return this.#db
       .query<CoinRow, [number]>(`SELECT * FROM coins WHERE tx = ? ORDER BY vout LIMIT ${REMOVED_PAGE}`)
       .all(tx)

@@ -19,7 +19,7 @@ import { EventStore } from '../../../src/storage/event-store.ts';
 import { SCHEMA } from '../../../src/storage/schema.ts';
 import { bytesToHex, equalBytes, hexToBytes, isHex } from '../../../src/util/bytes.ts';
 import { systemClock } from '../../../src/util/clock.ts';
-import type { Connection } from '../../../src/ws/connection.ts';
+import type { WsConnection } from '../../../src/ws/connection.ts';
 import { answerMessage } from '../../../src/ws/messages.ts';
 import { corpusKeyTexts, corpusScripts } from '../corpus.ts';
 import type { Random } from '../random.ts';
@@ -280,7 +280,7 @@ const wsMessage: FuzzTarget = {
         },
       };
       const text = textOf(input.subarray(0, MAX_MESSAGE));
-      const reply = answerMessage(text, connection as unknown as Connection, WORLD);
+      const reply = answerMessage(text, connection as unknown as WsConnection, WORLD);
       // Those with long lists answer later; what is wrong with them is told then.
       if (reply instanceof Promise) continue;
       const { type } = JSON.parse(reply.text) as { type: string };

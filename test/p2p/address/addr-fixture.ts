@@ -1,5 +1,5 @@
 import { AddrManager } from '../../../src/p2p/address/addr-manager.ts';
-import { parseAddress } from '../../../src/p2p/address/address-text.ts';
+import { parseNetAddress } from '../../../src/p2p/address/address-text.ts';
 import type { NetAddress, NetService, PeerAddress } from '../../../src/p2p/address/net-address.ts';
 import { Random } from '../../fuzz/random.ts';
 import { ManualClock } from '../../lib/manual-clock.ts';
@@ -13,7 +13,7 @@ export const SOURCE = ip('252.2.2.2');
 export const ONION = 'pg6mmjiyjmcrsslvykfwnntlaru7p5svn6y2ymmju6nubxndf4pscryd.onion';
 
 export function ip(text: string): NetAddress {
-  const address = parseAddress(text);
+  const address = parseNetAddress(text);
   if (address === null) throw new Error(`not an address: ${text}`);
   return address;
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { parseAddress, parseService, printAddress, printService } from '../../../src/p2p/address/address-text.ts';
+import { parseNetAddress, parseService, printAddress, printService } from '../../../src/p2p/address/address-text.ts';
 import {
   type AddressNetwork,
   addressFromBip155,
@@ -23,7 +23,7 @@ const I2P = 'ukeu3k5oycgaauneqgtnvselmt4yemvoilkln7jpvamvfx7dnkdq.b32.i2p';
 
 /** Parses the text; addresses of fc00::/8 are CJDNS if `cjdns`. */
 function at(text: string, { cjdns = false } = {}): NetAddress {
-  const address = parseAddress(text);
+  const address = parseNetAddress(text);
   if (address === null) throw new Error(`not an address: ${text}`);
   return cjdns ? { network: 'cjdns', bytes: address.bytes } : address;
 }
@@ -71,7 +71,7 @@ describe('address text', () => {
     I2P.replace('u', '1'),
     '.b32.i2p',
     '.onion',
-  ])('%p is not an address', (text) => expect(parseAddress(text)).toBeNull());
+  ])('%p is not an address', (text) => expect(parseNetAddress(text)).toBeNull());
 
   test('parseService accepts a host with an optional port', () => {
     const printed = (text: string) => {
@@ -206,7 +206,7 @@ test.each([
   [ONION, '037f'],
   [I2P, '04af'],
 ])('the group of %s matches that of Core', (text, group) => {
-  const address = parseAddress(text);
+  const address = parseNetAddress(text);
   expect(address && bytesToHex(netGroup(address))).toBe(group);
 });
 

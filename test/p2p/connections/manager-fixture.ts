@@ -1,7 +1,7 @@
 import { parseService } from '../../../src/p2p/address/address-text.ts';
 import type { ByteStream } from '../../../src/p2p/connections/byte-stream.ts';
 import { ConnectionManager } from '../../../src/p2p/connections/connection-manager.ts';
-import { type Dial, DialError, type Endpoint, tcpDial } from '../../../src/p2p/connections/dial.ts';
+import { type Dial, DialError, type DialTarget, tcpDial } from '../../../src/p2p/connections/dial.ts';
 import type { NetDependencies, NetOptions } from '../../../src/p2p/connections/net-options.ts';
 import type { PeerLink } from '../../../src/p2p/connections/peer-link.ts';
 import { systemTiming } from '../../../src/p2p/connections/timing.ts';
@@ -94,7 +94,7 @@ class Internet {
     return { asked, peers };
   }
 
-  readonly dial: Dial = async ({ host, port }: Endpoint, signal) => {
+  readonly dial: Dial = async ({ host, port }: DialTarget, signal) => {
     const name = host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
     this.dialled.push(name);
     const actual = this.#ports.get(name);

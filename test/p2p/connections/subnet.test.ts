@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { parseAddress } from '../../../src/p2p/address/address-text.ts';
+import { parseNetAddress } from '../../../src/p2p/address/address-text.ts';
 import { isInSubnet, parseSubnet, printSubnet } from '../../../src/p2p/connections/subnet.ts';
 import { ip, ONION } from '../address/addr-fixture.ts';
 
@@ -64,7 +64,7 @@ test('a subnet contains addresses with its prefix and is formatted as it is pars
           .map((x) => x.toString(2).padStart(8, '0'))
           .join('')
           .slice(0, prefix);
-      const address = parseAddress(b.join('.'))!;
+      const address = parseNetAddress(b.join('.'))!;
       const isReal = !b.every((x) => x === 0) && !b.every((x) => x === 255);
       expect(isInSubnet(address, subnet)).toBe(isReal && head(a) === head(b));
     }),

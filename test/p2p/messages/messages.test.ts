@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { parseAddress } from '../../../src/p2p/address/address-text.ts';
+import { parseNetAddress } from '../../../src/p2p/address/address-text.ts';
 import { MessageError } from '../../../src/p2p/messages/codec.ts';
 import { InventoryItems } from '../../../src/p2p/messages/inventory.ts';
 import {
@@ -145,7 +145,7 @@ describe('version', () => {
       services: 9n,
       time: 0x50d0b211n,
       receiverServices: 1n,
-      receiver: { address: parseAddress('1.2.3.4')!, port: 8333 },
+      receiver: { address: parseNetAddress('1.2.3.4')!, port: 8333 },
       nonce: 7n,
       userAgent: '/x:1/',
       startHeight: 98645,

@@ -4,7 +4,7 @@ import { sat } from '../../../src/http/sat.ts';
 import { NumberText, parseJson, type RpcObject } from '../../../src/rpc/engine/json.ts';
 import { KeyQueue } from '../../../src/rpc/engine/key-queue.ts';
 import { readArguments } from '../../../src/rpc/engine/method.ts';
-import { integer, optional, options, positional, readAmount, text } from '../../../src/rpc/engine/params.ts';
+import { integerParam, optional, options, positional, readAmount, textParam } from '../../../src/rpc/engine/params.ts';
 import { RPC_METHODS } from '../../../src/rpc/methods/methods.ts';
 
 const COIN = 100_000_000n;
@@ -67,9 +67,9 @@ test('methods that spend accept the same named arguments as Core', () => {
 
 test('named arguments are converted to positions', () => {
   const params = [
-    text('a'),
-    optional(text('b', { aliases: ['bee'] }), ''),
-    optional(integer('c'), 0),
+    textParam('a'),
+    optional(textParam('b', { aliases: ['bee'] }), ''),
+    optional(integerParam('c'), 0),
     options('d', ['x', 'y']),
   ];
   const place = (json: string) => JSON.stringify(positional(parseJson(json) as RpcObject, params));

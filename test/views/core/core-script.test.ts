@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { regtest } from '../../../src/params/regtest.ts';
 import { hexToBytes } from '../../../src/util/bytes.ts';
-import { coreScript, inferDescriptor } from '../../../src/views/core/core-script.ts';
+import { coreScript, scriptDescriptor } from '../../../src/views/core/core-script.ts';
 import { addChecksum } from '../../../src/wallet/descriptor/checksum.ts';
 import { describeWithVectors } from '../../lib/chain-api.ts';
 import { readVectorJson } from '../../lib/vectors.ts';
@@ -19,7 +19,7 @@ describeWithVectors('scripts of Bitcoin Core’s decodescript test', () => {
 const KEY = '02c6047f9441ed7d6d3045406e95c07cd85c778e4b8cef3ca7abac09b95c709ee5';
 const UNCOMPRESSED =
   '04c6047f9441ed7d6d3045406e95c07cd85c778e4b8cef3ca7abac09b95c709ee51ae168fea63dc339a3c58419466ceaeef7f632653266d0e1236431a950cfe52a';
-const withoutChecksum = (hex: string) => inferDescriptor(hexToBytes(hex), regtest).split('#')[0]!;
+const withoutChecksum = (hex: string) => scriptDescriptor(hexToBytes(hex), regtest).split('#')[0]!;
 
 test('bare keys and bare multisig have descriptors of their own, except hybrid keys', () => {
   expect(withoutChecksum(`21${KEY}ac`)).toBe(`pk(${KEY})`);

@@ -8,11 +8,20 @@ import { EXAMPLE, example } from '../../engine/example.ts';
 import { jobBody, jobText } from '../../engine/job-result.ts';
 import { member, type RpcValue } from '../../engine/json.ts';
 import { JsonText, type MainThreadEnv, nodeMethod } from '../../engine/method.ts';
-import { array, flag, integer, optional, options, readBool, readHash, text } from '../../engine/params.ts';
+import {
+  array,
+  flagParam,
+  integerParam,
+  optional,
+  options,
+  readBool,
+  readHashValue,
+  textParam,
+} from '../../engine/params.ts';
 import { rpcFail } from '../../engine/rpc-error.ts';
 import type { FilterScan } from '../../engine/rpc-state.ts';
 import { anyOf, arr, bool, coinAmount, hashStr, int, maybe, nil, obj, str } from '../../engine/schema.ts';
-import { slotsOf } from '../rawtransactions/spent-outputs.ts';
+import { mempoolSlotsOf } from '../rawtransactions/spent-outputs.ts';
 import { outputScript } from '../schemas.ts';
 import { txidsTouching } from './packed-scripts.ts';
 import { SCAN_OBJECTS } from './scan-objects.ts';
@@ -31,11 +40,11 @@ export const scanblocks = nodeMethod({
   category: 'blockchain',
   help: 'Returns the blocks whose filters match descriptors: they may pay to these or spend from them. The filter index (index.filter) is needed, and one scan runs at a time.',
   params: [
-    text('action', { note: 'start to scan, status for the progress of the running scan, abort to end it.' }),
+    textParam('action', { note: 'start to scan, status for the progress of the running scan, abort to end it.' }),
     optional(scanObjects('Descriptors to search for; required for start.'), null),
-    optional(integer('start_height', { note: 'Height of the first block.' }), 0),
-    optional(integer('stop_height', { note: 'Height of the last block; the tip by default.' }), null),
-    optional(text('filtertype', { note: 'Only basic (BIP-158) is known.' }), BASIC),
+    optional(integerParam('start_height', { note: 'Height of the first block.' }), 0),
+    optional(integerParam('stop_height', { note: 'Height of the last block; the tip by default.' }), null),
+    optional(textParam('filtertype', { note: 'Only basic (BIP-158) is known.' }), BASIC),
     optional(
       options(
         'options',
@@ -157,13 +166,13 @@ export const getdescriptoractivity = nodeMethod({
   category: 'blockchain',
   help: 'Returns the payments to the scripts of descriptors, and the spends from them, in the given blocks and the mempool. A reply holds at most 200,000 of them.',
   params: [
-    array('blockhashes', (value) => readHash<BlockHash>(value, 'blockhash'), {
+    array('blockhashes', (value) => readHashValue<BlockHash>(value, 'blockhash'), {
       oneline: '["blockhash",...]',
       schema: arr(hashStr()),
       note: 'Hashes of the blocks to read, as scanblocks returns them; may be empty.',
     }),
     scanObjects('Descriptors to search for.'),
-    optional(flag('include_mempool', { note: 'Whether unconfirmed transactions are included.' }), true),
+    optional(flagParam('include_mempool', { note: 'Whether unconfirmed transactions are included.' }), true),
   ],
   result: obj({
     activity: arr(
@@ -225,7 +234,7 @@ async function activityOf(
   }
   if (withMempool) {
     const txids = await txidsTouching(env.mempool, new Uint8Array(scripts), env.signal);
-    await append({ step: 'mempool', scripts }, (reads) => slotsOf(reads, txids));
+    await append({ step: 'mempool', scripts }, (reads) => mempoolSlotsOf(reads, txids));
   }
   return new JsonText(`{"activity":[${parts.join(',')}]}`);
 }

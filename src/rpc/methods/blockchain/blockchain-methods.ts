@@ -12,13 +12,13 @@ import { EXAMPLE, example } from '../../engine/example.ts';
 import { rpcMethod } from '../../engine/method.ts';
 import {
   array,
-  flag,
-  hash,
+  flagParam,
   hashOrHeight,
-  integer,
+  hashParam,
+  integerParam,
   optional,
   readString,
-  text,
+  textParam,
   verbosity,
 } from '../../engine/params.ts';
 import { rpcFail } from '../../engine/rpc-error.ts';
@@ -104,7 +104,7 @@ export const getblockhash = rpcMethod({
   name: 'getblockhash',
   category: 'blockchain',
   help: 'Returns the hash of the block at a height of the active chain.',
-  params: [integer('height', { note: 'Height of the block, from 0 to that of the tip.' })],
+  params: [integerParam('height', { note: 'Height of the block, from 0 to that of the tip.' })],
   result: hashStr('block hash'),
   examples: [example([0]), example({ height: 0 })],
   scope: 'read',
@@ -120,8 +120,8 @@ export const getblockheader = rpcMethod({
   category: 'blockchain',
   help: 'Returns the header of a block, of the active chain or of another branch.',
   params: [
-    hash<BlockHash>('blockhash', 'hash', { note: 'Hash of the block.' }),
-    optional(flag('verbose', { note: 'True for an object, false for the 80 bytes as hex.' }), true),
+    hashParam<BlockHash>('blockhash', 'hash', { note: 'Hash of the block.' }),
+    optional(flagParam('verbose', { note: 'True for an object, false for the 80 bytes as hex.' }), true),
   ],
   result: anyOf(header, hexStr('verbose is false')),
   examples: [example([EXAMPLE.blockHash]), example([EXAMPLE.blockHash, false])],
@@ -137,7 +137,7 @@ export const getblock = rpcMethod({
   category: 'blockchain',
   help: 'Returns a block, of the active chain or of another branch, in the requested detail.',
   params: [
-    hash<BlockHash>('blockhash', 'blockhash', { note: 'Hash of the block.' }),
+    hashParam<BlockHash>('blockhash', 'blockhash', { note: 'Hash of the block.' }),
     optional(
       verbosity('verbosity', {
         aliases: ['verbose'],
@@ -178,10 +178,10 @@ export const gettxout = rpcMethod({
   category: 'blockchain',
   help: 'Returns an unspent transaction output.',
   params: [
-    hash<Txid>('txid', 'txid', { note: 'Transaction that made the output.' }),
-    integer('n', { unsigned: true, note: 'Index of the output.' }),
+    hashParam<Txid>('txid', 'txid', { note: 'Transaction that made the output.' }),
+    integerParam('n', { unsigned: true, note: 'Index of the output.' }),
     optional(
-      flag('include_mempool', {
+      flagParam('include_mempool', {
         note: 'Whether the mempool counts: its outputs are found, and what its transactions spend is not.',
       }),
       true,
@@ -231,7 +231,7 @@ export const gettxoutsetinfo = rpcMethod({
   help: 'Returns statistics of the set of unspent outputs at the tip. It scans the whole set, which takes minutes on the main network.',
   params: [
     optional(
-      text('hash_type', { note: 'Commitment to compute: hash_serialized_3, muhash, or none, which is fastest.' }),
+      textParam('hash_type', { note: 'Commitment to compute: hash_serialized_3, muhash, or none, which is fastest.' }),
       'hash_serialized_3',
     ),
     optional(
@@ -240,7 +240,7 @@ export const gettxoutsetinfo = rpcMethod({
       }),
       null,
     ),
-    optional(flag('use_index', { note: 'Has no effect, since there is no coinstatsindex.' }), true),
+    optional(flagParam('use_index', { note: 'Has no effect, since there is no coinstatsindex.' }), true),
   ],
   result: obj({
     height: int(),
@@ -317,9 +317,9 @@ export const getchaintxstats = rpcMethod({
   category: 'blockchain',
   help: 'Returns the number of transactions of the chain, and their rate within a window of blocks.',
   params: [
-    optional(integer('nblocks', { note: 'Length of the window in blocks; a month of blocks by default.' }), null),
+    optional(integerParam('nblocks', { note: 'Length of the window in blocks; a month of blocks by default.' }), null),
     optional(
-      hash<BlockHash>('blockhash', 'blockhash', { note: 'Last block of the window; the tip by default.' }),
+      hashParam<BlockHash>('blockhash', 'blockhash', { note: 'Last block of the window; the tip by default.' }),
       null,
     ),
   ],

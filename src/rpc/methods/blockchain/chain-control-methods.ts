@@ -1,7 +1,7 @@
 import type { BlockHash } from '../../../primitives/hash.ts';
 import { EXAMPLE, example } from '../../engine/example.ts';
 import { nodeMethod } from '../../engine/method.ts';
-import { hash } from '../../engine/params.ts';
+import { hashParam } from '../../engine/params.ts';
 import { orFail } from '../../engine/rpc-error.ts';
 import { arr, hashStr, int, nil, obj, str } from '../../engine/schema.ts';
 
@@ -51,7 +51,7 @@ function blockAction(name: string, action: 'invalidateBlock' | 'reconsiderBlock'
     name,
     category: 'blockchain',
     help,
-    params: [hash<BlockHash>('blockhash', 'blockhash', { note: 'Hash of the block.' })],
+    params: [hashParam<BlockHash>('blockhash', 'blockhash', { note: 'Hash of the block.' })],
     result: nil(),
     examples: [example([EXAMPLE.blockHash])],
     hidden: name !== 'preciousblock',

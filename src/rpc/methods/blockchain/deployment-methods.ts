@@ -8,7 +8,7 @@ import { StoredEntry } from '../../../queries/stored-entry.ts';
 import { scriptFlagNames } from '../../../script/flags.ts';
 import { EXAMPLE, example } from '../../engine/example.ts';
 import { rpcMethod } from '../../engine/method.ts';
-import { hash, optional } from '../../engine/params.ts';
+import { hashParam, optional } from '../../engine/params.ts';
 import { arr, bool, hashStr, int, mapOf, maybe, obj, str, unixTime } from '../../engine/schema.ts';
 import { findBlock } from './blockchain-methods.ts';
 
@@ -23,7 +23,7 @@ export const getdeploymentinfo = rpcMethod({
   category: 'blockchain',
   help: 'Returns the state of the soft forks at a block. Deployments that never become active are not listed.',
   params: [
-    optional(hash<BlockHash>('blockhash', 'blockhash', { note: 'Block to describe; the tip by default.' }), null),
+    optional(hashParam<BlockHash>('blockhash', 'blockhash', { note: 'Block to describe; the tip by default.' }), null),
   ],
   result: obj({
     hash: hashStr(),

@@ -8,7 +8,7 @@ import { SigningData } from '../../../wallet/keys/signing-data.ts';
 import { EXAMPLE, example } from '../../engine/example.ts';
 import type { RpcValue } from '../../engine/json.ts';
 import { rpcMethod } from '../../engine/method.ts';
-import { array, optional, text } from '../../engine/params.ts';
+import { array, optional, textParam } from '../../engine/params.ts';
 import { rpcFail } from '../../engine/rpc-error.ts';
 import { anyOf, arr, bool, coinAmount, hashStr, hexStr, int, nil, num, obj, str } from '../../engine/schema.ts';
 import { expandScanObject, SCAN_OBJECTS } from './scan-objects.ts';
@@ -19,7 +19,7 @@ export const scantxoutset = rpcMethod({
   category: 'blockchain',
   help: 'Returns the unspent outputs of descriptors. The address index finds them by their scripts, so that no scan has to be watched or aborted.',
   params: [
-    text('action', { note: 'start to search; abort and status are accepted and never find a scan.' }),
+    textParam('action', { note: 'start to search; abort and status are accepted and never find a scan.' }),
     optional(
       array('scanobjects', (value) => value, {
         oneline: '[scanobjects,...]',

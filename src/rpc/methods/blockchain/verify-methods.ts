@@ -1,7 +1,7 @@
 import { verifyChain } from '../../../queries/verify-chain.ts';
 import { example } from '../../engine/example.ts';
 import { rpcMethod } from '../../engine/method.ts';
-import { integer, optional } from '../../engine/params.ts';
+import { integerParam, optional } from '../../engine/params.ts';
 import { bool } from '../../engine/schema.ts';
 
 const LEVEL = 3;
@@ -13,12 +13,12 @@ export const verifychain = rpcMethod({
   help: 'Verifies the stored copies of the newest blocks and the unspent outputs that they made.',
   params: [
     optional(
-      integer('checklevel', {
+      integerParam('checklevel', {
         note: 'Thoroughness: 0 reads the blocks, 1 checks each block alone, 2 reads the undo data, 3 compares the coins, 4 verifies the scripts. Each level includes those below; other values mean the nearest level.',
       }),
       LEVEL,
     ),
-    optional(integer('nblocks', { note: 'Number of blocks from the tip down; 0 for all.' }), BLOCKS),
+    optional(integerParam('nblocks', { note: 'Number of blocks from the tip down; 0 for all.' }), BLOCKS),
   ],
   result: bool('false if anything is damaged'),
   examples: [example([]), example([4, 100])],

@@ -1,12 +1,12 @@
 import { type BlockHash, hashToHex } from '../../../primitives/hash.ts';
 import { EXAMPLE, example } from '../../engine/example.ts';
 import { nodeMethod } from '../../engine/method.ts';
-import { hash, integer, optional } from '../../engine/params.ts';
+import { hashParam, integerParam, optional } from '../../engine/params.ts';
 import { rpcFail } from '../../engine/rpc-error.ts';
 import { newestBlock } from '../schemas.ts';
 import { newestTip, type Tip, waitForTip } from './tip-waits.ts';
 
-const timeout = () => optional(integer('timeout', { note: 'Milliseconds to wait; 0 for no limit.' }), 0);
+const timeout = () => optional(integerParam('timeout', { note: 'Milliseconds to wait; 0 for no limit.' }), 0);
 
 function checkTimeout(ms: number): void {
   if (ms < 0) rpcFail('misc', 'Negative timeout');
@@ -23,7 +23,7 @@ export const waitfornewblock = nodeMethod({
   params: [
     timeout(),
     optional(
-      hash<BlockHash>('current_tip', 'current_tip', {
+      hashParam<BlockHash>('current_tip', 'current_tip', {
         note: 'The call returns at once if the tip is another block; the tip of the moment by default.',
       }),
       null,
@@ -44,7 +44,7 @@ export const waitforblock = nodeMethod({
   name: 'waitforblock',
   category: 'blockchain',
   help: 'Waits until a block is the tip, and returns the tip. It returns the current tip when the time is over or the node stops.',
-  params: [hash<BlockHash>('blockhash', 'blockhash', { note: 'Hash of the block to wait for.' }), timeout()],
+  params: [hashParam<BlockHash>('blockhash', 'blockhash', { note: 'Hash of the block to wait for.' }), timeout()],
   result: newestBlock,
   examples: [example([EXAMPLE.blockHash, 1000])],
   scope: 'read',
@@ -60,7 +60,7 @@ export const waitforblockheight = nodeMethod({
   name: 'waitforblockheight',
   category: 'blockchain',
   help: 'Waits until the tip is at a height or above, and returns the tip. It returns the current tip when the time is over or the node stops.',
-  params: [integer('height', { note: 'Height to wait for.' }), timeout()],
+  params: [integerParam('height', { note: 'Height to wait for.' }), timeout()],
   result: newestBlock,
   examples: [example([100, 1000])],
   scope: 'read',

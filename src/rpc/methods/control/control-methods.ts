@@ -4,7 +4,7 @@ import { headerBits, workFields } from '../../../queries/block-facts.ts';
 import { keepDebugLines } from '../../../util/log.ts';
 import { example } from '../../engine/example.ts';
 import { type MainThreadEnv, nodeMethod } from '../../engine/method.ts';
-import { array, integer, optional, readString, text } from '../../engine/params.ts';
+import { array, integerParam, optional, readString, textParam } from '../../engine/params.ts';
 import { rpcFail } from '../../engine/rpc-error.ts';
 import { anyOf, arr, bool, hashStr, hexStr, int, mapOf, nil, num, obj, str } from '../../engine/schema.ts';
 
@@ -94,7 +94,7 @@ export const getmemoryinfo = nodeMethod({
   name: 'getmemoryinfo',
   category: 'control',
   help: 'Returns the memory that is locked against being swapped out. This node locks none; the metrics show its memory.',
-  params: [optional(text('mode', { note: 'stats; mallocinfo is not available.' }), 'stats')],
+  params: [optional(textParam('mode', { note: 'stats; mallocinfo is not available.' }), 'stats')],
   result: anyOf(
     obj({
       locked: obj({
@@ -121,7 +121,7 @@ export const pruneblockchain = nodeMethod({
   name: 'pruneblockchain',
   category: 'blockchain',
   help: 'Always fails, since this node stores all blocks.',
-  params: [integer('height', { note: 'Height up to which Bitcoin Core would prune.' })],
+  params: [integerParam('height', { note: 'Height up to which Bitcoin Core would prune.' })],
   result: int('never returned'),
   examples: [example([1000])],
   scope: 'admin',

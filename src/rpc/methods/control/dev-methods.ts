@@ -2,7 +2,7 @@ import { COIN } from '../../../primitives/amount.ts';
 import { parseAddress } from '../../../script/address.ts';
 import { EXAMPLE, example } from '../../engine/example.ts';
 import { type MainThreadEnv, nodeMethod } from '../../engine/method.ts';
-import { amount, flag, integer, optional, text } from '../../engine/params.ts';
+import { amount, flagParam, integerParam, optional, textParam } from '../../engine/params.ts';
 import { orFail, rpcFail } from '../../engine/rpc-error.ts';
 import { anyOf, arr, hashStr, int, nil, obj } from '../../engine/schema.ts';
 
@@ -16,7 +16,10 @@ export const devpay = nodeMethod({
   name: 'devpay',
   category: 'control',
   help: 'Sends coins of the sandbox to an address. In developer mode only.',
-  params: [text('address', { note: 'Address to pay.' }), optional(amount('amount', { note: 'Amount, coins.' }), COIN)],
+  params: [
+    textParam('address', { note: 'Address to pay.' }),
+    optional(amount('amount', { note: 'Amount, coins.' }), COIN),
+  ],
   result: hashStr('txid'),
   examples: [example([EXAMPLE.address]), example([EXAMPLE.address, 0.5])],
   scope: 'admin',
@@ -28,9 +31,9 @@ export const devreorg = nodeMethod({
   category: 'control',
   help: 'Causes a reorg that replaces the last blocks by a branch of one block more. In developer mode only.',
   params: [
-    optional(integer('depth', { note: 'Number of blocks to replace, 1 to 100.' }), 1),
+    optional(integerParam('depth', { note: 'Number of blocks to replace, 1 to 100.' }), 1),
     optional(
-      flag('reconfirm', {
+      flagParam('reconfirm', {
         note: 'Whether the new blocks contain the transactions of the old ones; otherwise these return to the mempool.',
       }),
       false,
@@ -47,9 +50,12 @@ export const devdoublespend = nodeMethod({
   category: 'control',
   help: 'Pays an address and double-spends the payment: by a replacement with a higher fee, or after confirmations by a reorg. In developer mode only.',
   params: [
-    optional(text('address', { note: 'Address to pay; the first account of the sandbox by default.' }), null),
+    optional(textParam('address', { note: 'Address to pay; the first account of the sandbox by default.' }), null),
     optional(amount('amount', { note: 'Amount, coins.' }), COIN),
-    optional(integer('confirmations', { note: 'Confirmations of the payment before the double-spend, 0 to 100.' }), 0),
+    optional(
+      integerParam('confirmations', { note: 'Confirmations of the payment before the double-spend, 0 to 100.' }),
+      0,
+    ),
   ],
   result: obj({
     txid: hashStr('txid of the payment'),
@@ -71,8 +77,8 @@ export const devflood = nodeMethod({
   category: 'control',
   help: 'Submits many transactions that pay an address. In developer mode only.',
   params: [
-    optional(integer('count', { note: 'Number of transactions, 1 to 5000.' }), 100),
-    optional(text('address', { note: 'Address to pay; the first account of the sandbox by default.' }), null),
+    optional(integerParam('count', { note: 'Number of transactions, 1 to 5000.' }), 100),
+    optional(textParam('address', { note: 'Address to pay; the first account of the sandbox by default.' }), null),
   ],
   result: arr(hashStr(), 'txids'),
   examples: [example([500]), example([100, EXAMPLE.address])],

@@ -2,7 +2,7 @@ import { example } from '../../engine/example.ts';
 import { methodHelp, methodList } from '../../engine/help.ts';
 import { JsonText, nodeMethod, type RpcMethod } from '../../engine/method.ts';
 import { openRpcDocument } from '../../engine/openrpc.ts';
-import { flag, optional, text } from '../../engine/params.ts';
+import { flagParam, optional, textParam } from '../../engine/params.ts';
 import { anything, arr, bool, maybe, obj, str } from '../../engine/schema.ts';
 
 const DOCUMENT = obj({
@@ -49,7 +49,7 @@ export function helpMethods(all: () => ReadonlyMap<string, RpcMethod>): readonly
       category: 'control',
       help: 'Returns the list of all methods by category, or the help of one method.',
       params: [
-        optional(text('command', { note: 'The method to describe; all methods are listed if it is empty.' }), ''),
+        optional(textParam('command', { note: 'The method to describe; all methods are listed if it is empty.' }), ''),
       ],
       result: str('text of several lines'),
       examples: [example([]), example(['getblock'])],
@@ -64,7 +64,9 @@ export function helpMethods(all: () => ReadonlyMap<string, RpcMethod>): readonly
       name: 'getopenrpcinfo',
       category: 'control',
       help: 'Returns an OpenRPC document with a JSON Schema of every parameter and every result.',
-      params: [optional(flag('show_hidden', { note: 'Whether methods for tests and debugging are included.' }), false)],
+      params: [
+        optional(flagParam('show_hidden', { note: 'Whether methods for tests and debugging are included.' }), false),
+      ],
       result: DOCUMENT,
       examples: [example([]), example([true])],
       scope: 'read',

@@ -10,15 +10,24 @@ import { DEFAULT_SCOPES, SCOPES } from '../../../http/scopes.ts';
 import { example } from '../../engine/example.ts';
 import { member, NumberText, type RpcObject, type RpcValue } from '../../engine/json.ts';
 import { type MainThreadEnv, nodeMethod } from '../../engine/method.ts';
-import { array, checkMembers, flag, integer, optional, options, readString, text } from '../../engine/params.ts';
+import {
+  array,
+  checkMembers,
+  flagParam,
+  integerParam,
+  optional,
+  options,
+  readString,
+  textParam,
+} from '../../engine/params.ts';
 import { type RPC_ERROR, rpcFail } from '../../engine/rpc-error.ts';
 import { anyOf, arr, int, nil, noted, num, obj, type Schema, str, unixTime } from '../../engine/schema.ts';
 
 const orNull = (schema: Schema) => anyOf(schema, nil('no restriction'));
 
-const idParam = text('id', { note: 'Id of the key, as listapikeys shows it.' });
+const idParam = textParam('id', { note: 'Id of the key, as listapikeys shows it.' });
 const forceParam = optional(
-  flag('force', { note: 'Whether even the last usable key with the scope admin may be changed so.' }),
+  flagParam('force', { note: 'Whether even the last usable key with the scope admin may be changed so.' }),
   false,
 );
 const EXAMPLE_ID = 'k7f3q9xz2m';
@@ -101,7 +110,7 @@ export const createapikey = nodeMethod({
   category: 'control',
   help: 'Creates an API key. Only this reply contains the key itself, since the node stores a hash of it.',
   params: [
-    text('label', { note: 'Purpose of the key, at most 128 characters.' }),
+    textParam('label', { note: 'Purpose of the key, at most 128 characters.' }),
     optional(
       array('scopes', readString, {
         schema: SCOPE_LIST,
@@ -129,7 +138,10 @@ export const rotateapikey = nodeMethod({
   help: 'Gives an API key a new secret. The old secret stays valid for a while, after which its connections are closed.',
   params: [
     idParam,
-    optional(integer('overlap', { note: 'Seconds for which the old secret stays valid; 0 ends it at once.' }), 86_400),
+    optional(
+      integerParam('overlap', { note: 'Seconds for which the old secret stays valid; 0 ends it at once.' }),
+      86_400,
+    ),
   ],
   result: obj({
     ...COMMON,

@@ -1,7 +1,7 @@
 import { example } from '../../engine/example.ts';
 import { member } from '../../engine/json.ts';
 import { nodeMethod } from '../../engine/method.ts';
-import { checkMembers, optional, options, text } from '../../engine/params.ts';
+import { checkMembers, optional, options, textParam } from '../../engine/params.ts';
 import { orFail, rpcFail } from '../../engine/rpc-error.ts';
 import { bool, obj } from '../../engine/schema.ts';
 
@@ -20,7 +20,7 @@ export const importmempool = nodeMethod({
   category: 'blockchain',
   help: 'Imports a mempool.dat of Bitcoin Core. It fails during the initial block download.',
   params: [
-    text('filepath', {
+    textParam('filepath', {
       note: 'Name of the file without a path, in the directory of backups or in the data directory of the network.',
     }),
     optional(options('options', FLAGS, { note: 'Parts of the file that are used.' }), {}),

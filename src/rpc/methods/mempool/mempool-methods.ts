@@ -2,11 +2,11 @@ import { coins } from '../../../http/core-number.ts';
 import { turns } from '../../../http/turns.ts';
 import {
   ancestorsOf,
-  type Chunk,
   childrenOf,
   chunksOfCluster,
   clusterOf,
   descendantsOf,
+  type MempoolChunk,
   parentsOf,
 } from '../../../mempool/relatives.ts';
 import { virtualSize } from '../../../policy/virtual-size.ts';
@@ -17,13 +17,13 @@ import { JsonText, type MainThreadEnv, nodeMethod } from '../../engine/method.ts
 import {
   array,
   checkMembers,
-  flag,
-  hash,
+  flagParam,
+  hashParam,
   largeInteger,
-  number,
+  numberParam,
   optional,
   options,
-  readHash,
+  readHashValue,
   readInteger,
   readObject,
 } from '../../engine/params.ts';
@@ -52,8 +52,8 @@ const MAX_CHUNKS = 100_000;
 
 const RELATIVES = anyOf(arr(hashStr(), 'verbose is false'), noted(entriesById, 'verbose is true'));
 const relativeParams = [
-  hash<Txid>('txid', 'txid', { note: 'Transaction in the mempool.' }),
-  optional(flag('verbose', { note: 'True for entries by txid, false for txids.' }), false),
+  hashParam<Txid>('txid', 'txid', { note: 'Transaction in the mempool.' }),
+  optional(flagParam('verbose', { note: 'True for entries by txid, false for txids.' }), false),
 ] as const;
 
 export const getrawmempool = nodeMethod({
@@ -61,9 +61,9 @@ export const getrawmempool = nodeMethod({
   category: 'blockchain',
   help: 'Returns the txids of all transactions in the mempool, or their entries.',
   params: [
-    optional(flag('verbose', { note: 'True for entries by txid, false for txids.' }), false),
+    optional(flagParam('verbose', { note: 'True for entries by txid, false for txids.' }), false),
     optional(
-      flag('mempool_sequence', { note: 'Whether the sequence number of the mempool is added; not with verbose.' }),
+      flagParam('mempool_sequence', { note: 'Whether the sequence number of the mempool is added; not with verbose.' }),
       false,
     ),
   ],
@@ -91,7 +91,7 @@ export const getmempoolentry = nodeMethod({
   name: 'getmempoolentry',
   category: 'blockchain',
   help: 'Returns the mempool entry of a transaction.',
-  params: [hash<Txid>('txid', 'txid', { note: 'Transaction in the mempool.' })],
+  params: [hashParam<Txid>('txid', 'txid', { note: 'Transaction in the mempool.' })],
   result: mempoolEntry,
   examples: [example([EXAMPLE.txid])],
   scope: 'read',
@@ -124,7 +124,7 @@ export const getmempoolcluster = nodeMethod({
   name: 'getmempoolcluster',
   category: 'blockchain',
   help: 'Returns the cluster of a transaction in the mempool: all transactions that are connected with it, as chunks in the order in which a miner would include them.',
-  params: [hash<Txid>('txid', 'txid', { note: 'Transaction in the mempool.' })],
+  params: [hashParam<Txid>('txid', 'txid', { note: 'Transaction in the mempool.' })],
   result: obj({
     clusterweight: int(),
     txcount: int(),
@@ -192,7 +192,7 @@ export const gettxspendingprevout = nodeMethod({
     const wholeTx = member(given, 'return_spending_tx') === true;
     const asked = outputs.map((value) => {
       const output = readObject(value, { txid: 'string', vout: 'number' });
-      const txid = readHash<Txid>(member(output, 'txid'), 'txid');
+      const txid = readHashValue<Txid>(member(output, 'txid'), 'txid');
       const vout = readInteger(member(output, 'vout'));
       if (vout < 0) rpcFail('invalidParameter', 'Invalid parameter, vout cannot be negative');
       return { txid, vout };
@@ -219,8 +219,8 @@ export const prioritisetransaction = nodeMethod({
   category: 'mining',
   help: 'Adds a delta to the fee with which a transaction competes for block templates and for space in the mempool. The fee that it pays stays the same, and deltas of several calls add up.',
   params: [
-    hash<Txid>('txid', 'txid', { note: 'Transaction; it need not be in the mempool yet.' }),
-    optional(number('dummy', { placeholder: true, note: 'Must be 0 or null; kept for older clients.' }), 0),
+    hashParam<Txid>('txid', 'txid', { note: 'Transaction; it need not be in the mempool yet.' }),
+    optional(numberParam('dummy', { placeholder: true, note: 'Must be 0 or null; kept for older clients.' }), 0),
     largeInteger('fee_delta', { note: 'Satoshis to add to the fee; negative to subtract.' }),
   ],
   result: bool('true'),
@@ -284,13 +284,13 @@ function slotOf({ mempool }: MainThreadEnv, txid: Txid): number {
   return slot >= 0 ? slot : rpcFail('invalidAddressOrKey', 'Transaction not in mempool', 'tx_not_found');
 }
 
-function chunksAround({ mempool, settings }: MainThreadEnv, slot: number): Chunk[] {
+function chunksAround({ mempool, settings }: MainThreadEnv, slot: number): MempoolChunk[] {
   return chunksOfCluster(mempool.entries, clusterOf(mempool.entries, slot), settings.relay.bytesPerSigop);
 }
 
 /** Returns a function that finds the chunk of a transaction and linearizes each cluster once. */
-function chunkFinder(env: MainThreadEnv): (slot: number) => Chunk {
-  const chunks = new Map<number, Chunk>();
+function chunkFinder(env: MainThreadEnv): (slot: number) => MempoolChunk {
+  const chunks = new Map<number, MempoolChunk>();
   let { seq } = env.mempool;
   return (slot) => {
     if (env.mempool.seq !== seq || chunks.size > MAX_CHUNKS) chunks.clear();

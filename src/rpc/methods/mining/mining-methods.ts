@@ -4,7 +4,7 @@ import { DecodeError, hexToBytes } from '../../../util/bytes.ts';
 import { setMockTime } from '../../../util/clock.ts';
 import { EXAMPLE, example } from '../../engine/example.ts';
 import { type MainThreadEnv, nodeMethod } from '../../engine/method.ts';
-import { array, flag, integer, largeInteger, optional, readString, text } from '../../engine/params.ts';
+import { array, flagParam, integerParam, largeInteger, optional, readString, textParam } from '../../engine/params.ts';
 import { orFail, rpcFail } from '../../engine/rpc-error.ts';
 import { anyOf, arr, hashStr, hexStr, maybe, nil, obj, str } from '../../engine/schema.ts';
 import { descriptorScript } from '../util/descriptor-script.ts';
@@ -22,8 +22,8 @@ export const submitblock = nodeMethod({
   category: 'mining',
   help: 'Submits a block for validation (BIP-22).',
   params: [
-    text('hexdata', { schema: hexStr(), note: 'Serialized block.' }),
-    optional(text('dummy', { placeholder: true, note: 'Has no effect; kept for older clients (BIP-22).' }), null),
+    textParam('hexdata', { schema: hexStr(), note: 'Serialized block.' }),
+    optional(textParam('dummy', { placeholder: true, note: 'Has no effect; kept for older clients (BIP-22).' }), null),
   ],
   result: anyOf(
     nil('the block is the new tip'),
@@ -42,7 +42,7 @@ export const submitheader = nodeMethod({
   name: 'submitheader',
   category: 'mining',
   help: 'Submits a block header for validation. Its block is downloaded from peers if the header is on the best branch. The previous header must be known.',
-  params: [text('hexdata', { schema: hexStr(), note: 'The 80 bytes of the header.' })],
+  params: [textParam('hexdata', { schema: hexStr(), note: 'The 80 bytes of the header.' })],
   result: nil('the header is valid'),
   examples: [example([EXAMPLE.block.slice(0, 160)])],
   scope: 'mining',
@@ -64,9 +64,9 @@ export const generatetoaddress = nodeMethod({
   category: 'mining',
   help: 'Mines blocks whose coinbases pay to an address. On regtest only.',
   params: [
-    integer('nblocks', { note: 'Number of blocks.' }),
-    text('address', { note: 'Address that receives the new coins.' }),
-    optional(integer('maxtries', { note: MAX_TRIES_NOTE }), MAX_TRIES),
+    integerParam('nblocks', { note: 'Number of blocks.' }),
+    textParam('address', { note: 'Address that receives the new coins.' }),
+    optional(integerParam('maxtries', { note: MAX_TRIES_NOTE }), MAX_TRIES),
   ],
   result: arr(hashStr(), 'hashes of the blocks'),
   examples: [example([1, EXAMPLE.address])],
@@ -85,9 +85,9 @@ export const generatetodescriptor = nodeMethod({
   category: 'mining',
   help: 'Mines blocks whose coinbases pay to the script of a descriptor. On regtest only.',
   params: [
-    integer('num_blocks', { note: 'Number of blocks.' }),
-    text('descriptor', { note: 'Descriptor without *, of one script.' }),
-    optional(integer('maxtries', { note: MAX_TRIES_NOTE }), MAX_TRIES),
+    integerParam('num_blocks', { note: 'Number of blocks.' }),
+    textParam('descriptor', { note: 'Descriptor without *, of one script.' }),
+    optional(integerParam('maxtries', { note: MAX_TRIES_NOTE }), MAX_TRIES),
   ],
   result: arr(hashStr(), 'hashes of the blocks'),
   examples: [example([1, EXAMPLE.descriptor])],
@@ -107,12 +107,12 @@ export const generateblock = nodeMethod({
   category: 'mining',
   help: 'Mines a block with the given transactions and no others. On regtest only.',
   params: [
-    text('output', { note: 'Address or descriptor that receives the new coins.' }),
+    textParam('output', { note: 'Address or descriptor that receives the new coins.' }),
     array('transactions', readString, {
       schema: arr(hexStr()),
       note: 'Transactions in their order: txids of the mempool, or serialized transactions.',
     }),
-    optional(flag('submit', { note: 'Whether the block is submitted; otherwise it is returned as hex.' }), true),
+    optional(flagParam('submit', { note: 'Whether the block is submitted; otherwise it is returned as hex.' }), true),
   ],
   result: obj({ hash: hashStr(), hex: maybe(hexStr('serialized block, if submit is false')) }),
   examples: [example([EXAMPLE.address, []]), example([EXAMPLE.address, [EXAMPLE.signedTransaction], false])],

@@ -14,7 +14,7 @@ import { StoredEntry } from '../../../queries/stored-entry.ts';
 import { systemClock, unixSeconds } from '../../../util/clock.ts';
 import { example } from '../../engine/example.ts';
 import { nodeMethod, rpcMethod } from '../../engine/method.ts';
-import { integer, optional } from '../../engine/params.ts';
+import { integerParam, optional } from '../../engine/params.ts';
 import { rpcFail } from '../../engine/rpc-error.ts';
 import { bool, coinAmount, hashStr, hexStr, int, maybe, num, obj, str, unixTime } from '../../engine/schema.ts';
 import { operatorWarnings } from '../network/operator-warnings.ts';
@@ -152,10 +152,12 @@ export const getnetworkhashps = rpcMethod({
   help: 'Estimates the hashrate of the network from the work and the times of blocks.',
   params: [
     optional(
-      integer('nblocks', { note: 'Number of blocks to use; -1 for those since the last change of the difficulty.' }),
+      integerParam('nblocks', {
+        note: 'Number of blocks to use; -1 for those since the last change of the difficulty.',
+      }),
       HASHRATE_BLOCKS,
     ),
-    optional(integer('height', { note: 'Height of the last block to use; -1 for the tip.' }), -1),
+    optional(integerParam('height', { note: 'Height of the last block to use; -1 for the tip.' }), -1),
   ],
   result: num('hashes per second'),
   examples: [example([]), example([144, 100])],

@@ -13,7 +13,7 @@ import { DecodeError, hexToBytes } from '../../../util/bytes.ts';
 import { example } from '../../engine/example.ts';
 import { member, type RpcObject, type RpcValue } from '../../engine/json.ts';
 import { JsonText, type MainThreadEnv, nodeMethod } from '../../engine/method.ts';
-import { object, readHash, readString } from '../../engine/params.ts';
+import { object, readHashValue, readString } from '../../engine/params.ts';
 import { orFail, rpcFail } from '../../engine/rpc-error.ts';
 import { anyOf, arr, hashStr, hexStr, int, mapOf, maybe, nil, obj, str, unixTime } from '../../engine/schema.ts';
 import { newestTip, type Tip, waitForTip } from '../blockchain/tip-waits.ts';
@@ -142,7 +142,7 @@ async function longPoll(env: MainThreadEnv, id: RpcValue): Promise<void> {
   const { ctx, signal } = env;
   // An id that is not a string means the current template, as in Core.
   const text = typeof id === 'string' ? id : newestTip(ctx).hash + (await ctx.node().call('mempoolChanges'));
-  const watched = hashToHex(readHash<BlockHash>(text.slice(0, 64), 'longpollid'));
+  const watched = hashToHex(readHashValue<BlockHash>(text.slice(0, 64), 'longpollid'));
   const changes = Number.parseInt(text.slice(64), 10) || 0;
   const moved = (tip: Tip) => tip.hash !== watched;
   for (let ms = FIRST_MEMPOOL_CHECK_MS; !signal.aborted && !ctx.stopping.aborted; ms = NEXT_MEMPOOL_CHECK_MS) {

@@ -5,7 +5,7 @@ import type { BlockHash } from '../../../primitives/hash.ts';
 import { systemClock, unixSeconds } from '../../../util/clock.ts';
 import { EXAMPLE, example } from '../../engine/example.ts';
 import { type MainThreadEnv, nodeMethod } from '../../engine/method.ts';
-import { flag, hash, integer, optional, text } from '../../engine/params.ts';
+import { flagParam, hashParam, integerParam, optional, textParam } from '../../engine/params.ts';
 import { orFail, rpcFail } from '../../engine/rpc-error.ts';
 import { arr, bool, int, mapOf, nil, obj, str, unixTime } from '../../engine/schema.ts';
 import { NETWORK, PEER } from './network-schemas.ts';
@@ -176,10 +176,12 @@ export const addnode = nodeMethod({
   category: 'network',
   help: 'Adds a node to the list of nodes to which a connection is kept, removes it, or connects to it once.',
   params: [
-    text('node', { note: 'Host or address, with or without port.' }),
-    text('command', { note: 'add to keep a connection, remove to end that, or onetry to connect once.' }),
+    textParam('node', { note: 'Host or address, with or without port.' }),
+    textParam('command', { note: 'add to keep a connection, remove to end that, or onetry to connect once.' }),
     optional(
-      flag('v2transport', { note: 'Whether the encrypted transport (BIP-324) is tried; by default as configured.' }),
+      flagParam('v2transport', {
+        note: 'Whether the encrypted transport (BIP-324) is tried; by default as configured.',
+      }),
       null,
     ),
   ],
@@ -198,7 +200,7 @@ export const getaddednodeinfo = nodeMethod({
   name: 'getaddednodeinfo',
   category: 'network',
   help: 'Returns the nodes that addnode or the configuration added, with their connections.',
-  params: [optional(text('node', { note: 'Node as it was added; all nodes by default.' }), null)],
+  params: [optional(textParam('node', { note: 'Node as it was added; all nodes by default.' }), null)],
   result: arr(
     obj({
       addednode: str('text with which it was added'),
@@ -228,8 +230,8 @@ export const disconnectnode = nodeMethod({
   category: 'network',
   help: 'Closes the connection to a peer. Either the address or the number is given.',
   params: [
-    optional(text('address', { note: 'Address with port, as addr of getpeerinfo.' }), ''),
-    optional(integer('nodeid', { note: 'Number of the peer, as id of getpeerinfo.' }), null),
+    optional(textParam('address', { note: 'Address with port, as addr of getpeerinfo.' }), ''),
+    optional(integerParam('nodeid', { note: 'Number of the peer, as id of getpeerinfo.' }), null),
   ],
   result: nil(),
   examples: [example(['192.0.2.7:18444']), example({ nodeid: 3 })],
@@ -246,10 +248,13 @@ export const setban = nodeMethod({
   category: 'network',
   help: 'Bans an address or a subnet, or lifts the ban. Peers of a banned subnet are disconnected.',
   params: [
-    text('subnet', { note: 'Address, or subnet such as 192.0.2.0/24.' }),
-    text('command', { note: 'add to ban, remove to lift the ban.' }),
-    optional(integer('bantime', { note: 'Seconds, or with absolute the Unix time of the end; 0 for 24 hours.' }), 0),
-    optional(flag('absolute', { note: 'Whether bantime is a Unix time.' }), false),
+    textParam('subnet', { note: 'Address, or subnet such as 192.0.2.0/24.' }),
+    textParam('command', { note: 'add to ban, remove to lift the ban.' }),
+    optional(
+      integerParam('bantime', { note: 'Seconds, or with absolute the Unix time of the end; 0 for 24 hours.' }),
+      0,
+    ),
+    optional(flagParam('absolute', { note: 'Whether bantime is a Unix time.' }), false),
   ],
   result: nil(),
   examples: [example(['192.0.2.7', 'add', 86400]), example(['192.0.2.0/24', 'remove'])],
@@ -303,8 +308,8 @@ export const getnodeaddresses = nodeMethod({
   category: 'network',
   help: 'Returns known addresses of other nodes, in random order.',
   params: [
-    optional(integer('count', { note: 'Highest number of addresses; 0 for all.' }), 1),
-    optional(text('network', { note: 'ipv4, ipv6, onion, i2p or cjdns; all networks by default.' }), null),
+    optional(integerParam('count', { note: 'Highest number of addresses; 0 for all.' }), 1),
+    optional(textParam('network', { note: 'ipv4, ipv6, onion, i2p or cjdns; all networks by default.' }), null),
   ],
   result: arr(
     obj({
@@ -358,7 +363,7 @@ export const setnetworkactive = nodeMethod({
   name: 'setnetworkactive',
   category: 'network',
   help: 'Enables or disables all connections to peers.',
-  params: [flag('state', { note: 'True to connect to peers, false to close all connections and make none.' })],
+  params: [flagParam('state', { note: 'True to connect to peers, false to close all connections and make none.' })],
   result: bool('the new state'),
   examples: [example([false])],
   scope: 'admin',
@@ -370,8 +375,8 @@ export const getblockfrompeer = nodeMethod({
   category: 'blockchain',
   help: 'Requests a block from one peer. The header must be known and the block must not be stored.',
   params: [
-    hash<BlockHash>('blockhash', 'blockhash', { note: 'Hash of the block.' }),
-    integer('peer_id', { note: 'Number of the peer, as id of getpeerinfo.' }),
+    hashParam<BlockHash>('blockhash', 'blockhash', { note: 'Hash of the block.' }),
+    integerParam('peer_id', { note: 'Number of the peer, as id of getpeerinfo.' }),
   ],
   result: obj({}, 'the request was sent; the block arrives later, or never'),
   examples: [example([EXAMPLE.blockHash, 0])],

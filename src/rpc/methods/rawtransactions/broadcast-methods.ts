@@ -12,7 +12,7 @@ import { vsizeOf } from '../../../queries/tx-facts.ts';
 import { DecodeError, hexToBytes } from '../../../util/bytes.ts';
 import { EXAMPLE, example } from '../../engine/example.ts';
 import { type MainThreadEnv, nodeMethod } from '../../engine/method.ts';
-import { amount, array, feerate, optional, readString, text } from '../../engine/params.ts';
+import { amount, array, feerate, optional, readString, textParam } from '../../engine/params.ts';
 import { RPC_ERROR, RpcError, rpcFail } from '../../engine/rpc-error.ts';
 import { arr, bool, coinAmount, hashStr, hexStr, int, mapOf, maybe, obj, str } from '../../engine/schema.ts';
 
@@ -36,7 +36,7 @@ export const sendrawtransaction = nodeMethod({
   category: 'rawtransactions',
   help: 'Submits a signed transaction to the mempool and announces it to peers. A transaction that is already in the mempool is announced again.',
   params: [
-    text('hexstring', { schema: hexStr(), note: 'Serialized transaction.' }),
+    textParam('hexstring', { schema: hexStr(), note: 'Serialized transaction.' }),
     optional(feerate('maxfeerate', { note: MAX_FEERATE_NOTE }), MAX_RAW_TX_FEERATE),
     optional(amount('maxburnamount', { note: MAX_BURN_NOTE }), 0n),
   ],

@@ -12,7 +12,7 @@ import { maxScriptSize } from '../../../wallet/descriptor/miniscript/fragment.ts
 import { SigningData } from '../../../wallet/keys/signing-data.ts';
 import { EXAMPLE, example } from '../../engine/example.ts';
 import { rpcMethod } from '../../engine/method.ts';
-import { flag, optional, text } from '../../engine/params.ts';
+import { flagParam, optional, textParam } from '../../engine/params.ts';
 import { rpcFail } from '../../engine/rpc-error.ts';
 import { hexStr, maybe, obj, str } from '../../engine/schema.ts';
 import { bareTx, SCRIPT_TYPE_NOTE } from '../schemas.ts';
@@ -28,9 +28,9 @@ export const decoderawtransaction = rpcMethod({
   category: 'rawtransactions',
   help: 'Returns a serialized transaction as an object.',
   params: [
-    text('hexstring', { schema: hexStr(), note: 'Serialized transaction.' }),
+    textParam('hexstring', { schema: hexStr(), note: 'Serialized transaction.' }),
     optional(
-      flag('iswitness', {
+      flagParam('iswitness', {
         note: 'True if it is serialized with witnesses (BIP-144), false if without; both are tried by default.',
       }),
       null,
@@ -50,7 +50,7 @@ export const decodescript = rpcMethod({
   name: 'decodescript',
   category: 'rawtransactions',
   help: 'Returns a script in readable form, and the addresses of outputs that commit to it.',
-  params: [text('hexstring', { schema: hexStr(), note: 'Script; may be empty.' })],
+  params: [textParam('hexstring', { schema: hexStr(), note: 'Script; may be empty.' })],
   result: obj({
     asm: str(),
     desc: str('inferred descriptor'),

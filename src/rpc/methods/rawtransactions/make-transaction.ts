@@ -12,12 +12,12 @@ import { isObject, member, NumberText, type RpcObject, type RpcValue, typeName }
 import {
   any,
   array,
-  flag,
-  integer,
+  flagParam,
+  integerParam,
   largeInteger,
   optional,
   readAmount,
-  readHash,
+  readHashValue,
   readInteger,
 } from '../../engine/params.ts';
 import { rpcFail } from '../../engine/rpc-error.ts';
@@ -64,12 +64,12 @@ export const TRANSACTION_PARAMS = [
   outputsParam,
   optional(largeInteger('locktime', { note: LOCKTIME_NOTE }), 0),
   optional(
-    flag('replaceable', {
+    flagParam('replaceable', {
       note: 'Whether the sequence numbers signal replaceability (BIP-125). By default they do, unless an input has its own.',
     }),
     null,
   ),
-  optional(integer('version', { unsigned: true, note: VERSION_NOTE }), DEFAULT_VERSION),
+  optional(integerParam('version', { unsigned: true, note: VERSION_NOTE }), DEFAULT_VERSION),
 ] as const;
 
 /** Examples of the methods with `TRANSACTION_PARAMS`. */
@@ -120,7 +120,7 @@ function defaultSequence(replaceable: boolean | null, locktime: number): number 
 
 function readInput(value: RpcValue, ordinarySequence: number): TxInput {
   if (!isObject(value)) return wrongType(value, 'object');
-  const txid = readHash<Txid>(member(value, 'txid'), 'txid');
+  const txid = readHashValue<Txid>(member(value, 'txid'), 'txid');
   const index = member(value, 'vout');
   if (!(index instanceof NumberText)) return rpcFail('invalidParameter', 'Invalid parameter, missing vout key');
   const vout = readInteger(index);

@@ -7,7 +7,7 @@ import { p2shOf, p2wshOf, scriptType } from '../../../script/templates.ts';
 import { DecodeError, equalBytes, hexToBytes } from '../../../util/bytes.ts';
 import type { SigningData } from '../../../wallet/keys/signing-data.ts';
 import { isObject, member, type RpcObject, type RpcValue, typeName } from '../../engine/json.ts';
-import { array, readAmount, readHash, readInteger } from '../../engine/params.ts';
+import { array, readAmount, readHashValue, readInteger } from '../../engine/params.ts';
 import { rpcFail } from '../../engine/rpc-error.ts';
 import { anyOf, arr, hashStr, hexStr, int, maybe, num, obj, str } from '../../engine/schema.ts';
 
@@ -47,7 +47,7 @@ export function readPreviousOutput(
     if (member(value, key) === null) rpcFail('type', `Missing ${key}`);
     checkType(value, key, type);
   }
-  const txid = readHash<Txid>(member(value, 'txid'), 'txid');
+  const txid = readHashValue<Txid>(member(value, 'txid'), 'txid');
   const vout = readInteger(member(value, 'vout'));
   if (vout < 0) rpcFail('deserialization', 'vout cannot be negative');
   const outpoint = { txid, vout };

@@ -26,7 +26,7 @@ import { processPsbt, type UtxoLookup } from '../../../wallet/psbt/update.ts';
 import { hideFrom } from '../../../wallet/signing/providers.ts';
 import { EXAMPLE, example } from '../../engine/example.ts';
 import { rpcMethod } from '../../engine/method.ts';
-import { array, flag, integer, optional, readString, text } from '../../engine/params.ts';
+import { array, flagParam, integerParam, optional, readString, textParam } from '../../engine/params.ts';
 import { rpcFail } from '../../engine/rpc-error.ts';
 import { hexStr, str } from '../../engine/schema.ts';
 import { addScanObjects, SCAN_OBJECTS } from '../blockchain/scan-objects.ts';
@@ -48,10 +48,10 @@ const MAX_FOUND_BYTES = 100_000_000;
 const VERSION = 2;
 const psbtVersion = () =>
   optional(
-    integer('psbt_version', { unsigned: true, note: 'Version of the PSBT: 2 (BIP-370) or 0 (BIP-174).' }),
+    integerParam('psbt_version', { unsigned: true, note: 'Version of the PSBT: 2 (BIP-370) or 0 (BIP-174).' }),
     VERSION,
   );
-const psbt = () => text('psbt', { note: 'PSBT in Base64.' });
+const psbt = () => textParam('psbt', { note: 'PSBT in Base64.' });
 const psbts = (note: string) => array('txs', readString, { oneline: '["psbt",...]', note });
 const descriptors = () =>
   array('descriptors', (value) => value, {
@@ -94,15 +94,15 @@ export const converttopsbt = rpcMethod({
   category: 'rawtransactions',
   help: 'Converts a serialized transaction into a PSBT.',
   params: [
-    text('hexstring', { schema: hexStr(), note: 'Serialized transaction.' }),
+    textParam('hexstring', { schema: hexStr(), note: 'Serialized transaction.' }),
     optional(
-      flag('permitsigdata', {
+      flagParam('permitsigdata', {
         note: 'Whether signatures of the transaction are dropped. If false, a transaction with signatures is rejected.',
       }),
       false,
     ),
     optional(
-      flag('iswitness', {
+      flagParam('iswitness', {
         note: 'True if it is serialized with witnesses (BIP-144), false if without; both are tried by default.',
       }),
       null,
@@ -181,7 +181,9 @@ export const finalizepsbt = rpcMethod({
   params: [
     psbt(),
     optional(
-      flag('extract', { note: 'Whether a complete transaction is returned as hex; otherwise the PSBT is returned.' }),
+      flagParam('extract', {
+        note: 'Whether a complete transaction is returned as hex; otherwise the PSBT is returned.',
+      }),
       true,
     ),
   ],
@@ -263,9 +265,12 @@ export const descriptorprocesspsbt = rpcMethod({
   params: [
     psbt(),
     descriptors(),
-    optional(text('sighashtype', { note: SIGHASH_NOTE }), null),
-    optional(flag('bip32derivs', { note: 'Whether the derivation paths of known keys (BIP-32) are added.' }), true),
-    optional(flag('finalize', { note: 'Whether inputs with all signatures are finalized.' }), true),
+    optional(textParam('sighashtype', { note: SIGHASH_NOTE }), null),
+    optional(
+      flagParam('bip32derivs', { note: 'Whether the derivation paths of known keys (BIP-32) are added.' }),
+      true,
+    ),
+    optional(flagParam('finalize', { note: 'Whether inputs with all signatures are finalized.' }), true),
   ],
   result: PROCESSED_PSBT,
   examples: [

@@ -11,7 +11,7 @@ import { DecodeError, equalBytes } from '../../../util/bytes.ts';
 import { coreTx } from '../../../views/core/core-tx.ts';
 import { EXAMPLE, example } from '../../engine/example.ts';
 import { rpcMethod } from '../../engine/method.ts';
-import { array, hash, hex, optional, readHash, verbosity } from '../../engine/params.ts';
+import { array, hashParam, hex, optional, readHashValue, verbosity } from '../../engine/params.ts';
 import { rpcFail } from '../../engine/rpc-error.ts';
 import { anyOf, arr, hashStr, hexStr } from '../../engine/schema.ts';
 import { checkBody, findBlock } from '../blockchain/blockchain-methods.ts';
@@ -24,7 +24,7 @@ export const getrawtransaction = rpcMethod({
   category: 'rawtransactions',
   help: 'Returns a transaction of the mempool or of a block, in the requested detail.',
   params: [
-    hash<Txid>('txid', 'parameter 1', { note: 'Transaction to return.' }),
+    hashParam<Txid>('txid', 'parameter 1', { note: 'Transaction to return.' }),
     optional(
       verbosity('verbosity', {
         aliases: ['verbose'],
@@ -33,7 +33,7 @@ export const getrawtransaction = rpcMethod({
       0,
     ),
     optional(
-      hash<BlockHash>('blockhash', 'parameter 3', {
+      hashParam<BlockHash>('blockhash', 'parameter 3', {
         note: 'Block in which to search, also on another branch; the mempool and the active chain by default.',
       }),
       null,
@@ -115,13 +115,13 @@ export const gettxoutproof = rpcMethod({
   category: 'blockchain',
   help: 'Returns a merkle proof that transactions are in a block.',
   params: [
-    array('txids', (value) => readHash<Txid>(value, 'txid'), {
+    array('txids', (value) => readHashValue<Txid>(value, 'txid'), {
       oneline: '["txid",...]',
       schema: arr(hashStr()),
       note: 'Transactions of one block, each listed once.',
     }),
     optional(
-      hash<BlockHash>('blockhash', 'blockhash', {
+      hashParam<BlockHash>('blockhash', 'blockhash', {
         note: 'Block that holds them; by default the block of the active chain with the first one that is found.',
       }),
       null,

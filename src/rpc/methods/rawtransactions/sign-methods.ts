@@ -7,7 +7,7 @@ import { SigningData } from '../../../wallet/keys/signing-data.ts';
 import { combineTransactions, signTransaction } from '../../../wallet/signing/sign-transaction.ts';
 import { EXAMPLE, example } from '../../engine/example.ts';
 import { rpcMethod } from '../../engine/method.ts';
-import { array, optional, readString, text } from '../../engine/params.ts';
+import { array, optional, readString, textParam } from '../../engine/params.ts';
 import { rpcFail } from '../../engine/rpc-error.ts';
 import { arr, hexStr } from '../../engine/schema.ts';
 import { makeTransaction, makeTransactionUs, TRANSACTION_EXAMPLES, TRANSACTION_PARAMS } from './make-transaction.ts';
@@ -104,10 +104,10 @@ export const signrawtransactionwithkey = rpcMethod({
   category: 'rawtransactions',
   help: 'Signs a transaction with the given private keys only. The keys are not stored.',
   params: [
-    text('hexstring', { schema: hexStr(), note: 'Serialized transaction.' }),
+    textParam('hexstring', { schema: hexStr(), note: 'Serialized transaction.' }),
     array('privkeys', readString, { oneline: '["privatekey",...]', note: 'Private keys in WIF.' }),
     optional(previousOutputsParam, null),
-    optional(text('sighashtype', { note: SIGHASH_NOTE }), null),
+    optional(textParam('sighashtype', { note: SIGHASH_NOTE }), null),
   ],
   result: SIGNED,
   examples: [

@@ -37,7 +37,7 @@ export function packTxids(unique: ReadonlyMap<string, Txid>): Uint8Array {
 }
 
 /** Returns the mempool slots of packed txids. */
-export function slotsOf({ mempool }: ReadEnv, txids: Uint8Array): number[] {
+export function mempoolSlotsOf({ mempool }: ReadEnv, txids: Uint8Array): number[] {
   const slots: number[] = [];
   for (let at = 0; at < txids.length; at += HASH_SIZE) {
     const slot = mempool.entries.find(txids.subarray(at, at + HASH_SIZE) as Txid);

@@ -10,11 +10,11 @@ import { signMessage, verifyMessage } from '../../../wallet/keys/signed-message.
 import { SigningData } from '../../../wallet/keys/signing-data.ts';
 import { EXAMPLE, example } from '../../engine/example.ts';
 import { rpcMethod } from '../../engine/method.ts';
-import { array, integer, optional, type Param, readString, text } from '../../engine/params.ts';
+import { array, integerParam, optional, type Param, readString, textParam } from '../../engine/params.ts';
 import { rpcFail } from '../../engine/rpc-error.ts';
 import { anyOf, arr, bool, hexStr, maybe, noted, obj, str } from '../../engine/schema.ts';
 import { expectDerivations, RANGE, type Range, readDescriptors, readRange } from './descriptor-input.ts';
-import { readPublicKey } from './solving-data.ts';
+import { readHexPublicKey } from './solving-data.ts';
 
 /** Microseconds to validate a public key. */
 const KEY_US = 40;
@@ -34,7 +34,7 @@ export const getdescriptorinfo = rpcMethod({
   name: 'getdescriptorinfo',
   category: 'util',
   help: 'Parses an output descriptor and returns it in canonical form, without private keys and with its checksum.',
-  params: [text('descriptor', { note: 'Descriptor, with or without checksum.' })],
+  params: [textParam('descriptor', { note: 'Descriptor, with or without checksum.' })],
   result: obj({
     descriptor: str('canonical form with public keys and checksum; the first one of several paths'),
     multipath_expansion: maybe(arr(str(), 'one descriptor per path, if it has several paths')),
@@ -63,7 +63,7 @@ export const deriveaddresses = rpcMethod({
   name: 'deriveaddresses',
   category: 'util',
   help: 'Derives the addresses of an output descriptor. A call derives at most 5,000,000 keys.',
-  params: [text('descriptor', { note: 'Descriptor with checksum.' }), optional(range, null)],
+  params: [textParam('descriptor', { note: 'Descriptor with checksum.' }), optional(range, null)],
   result: anyOf(arr(str('address')), arr(arr(str('address')), 'one list per path, if it has several paths')),
   examples: [example([EXAMPLE.descriptor]), example([EXAMPLE.multipathDescriptor, [0, 2]])],
   scope: 'read',
@@ -118,10 +118,10 @@ export const createmultisig = rpcMethod({
   category: 'util',
   help: 'Returns a multisig address, from which a number of the given keys together can spend. No wallet is read or changed.',
   params: [
-    integer('nrequired', { note: 'Number of signatures that a spend needs, at least 1.' }),
+    integerParam('nrequired', { note: 'Number of signatures that a spend needs, at least 1.' }),
     array('keys', readString, { note: 'Public keys as hex, in the order of the script; at most 20.' }),
     optional(
-      text('address_type', {
+      textParam('address_type', {
         note: 'legacy, p2sh-segwit or bech32. With an uncompressed key the address is always legacy.',
       }),
       'legacy',
@@ -140,7 +140,7 @@ export const createmultisig = rpcMethod({
   scope: 'read',
   run({ params, expectWork }, required, keys, typeName) {
     expectWork(keys.length * KEY_US);
-    const publicKeys = keys.map(readPublicKey);
+    const publicKeys = keys.map(readHexPublicKey);
     const wanted = readOutputType(typeName);
     if (required < 1) rpcFail('invalidParameter', 'a multisignature address must require at least one key to redeem');
     if (publicKeys.length < required)
@@ -182,7 +182,7 @@ export const signmessagewithprivkey = rpcMethod({
   name: 'signmessagewithprivkey',
   category: 'util',
   help: 'Signs a message with a private key. The key is not stored.',
-  params: [text('privkey', { note: 'Private key in WIF.' }), text('message', { note: 'Message to sign.' })],
+  params: [textParam('privkey', { note: 'Private key in WIF.' }), textParam('message', { note: 'Message to sign.' })],
   result: str('signature in Base64'),
   examples: [example([EXAMPLE.privateKey, 'my message'])],
   scope: 'read',
@@ -197,9 +197,9 @@ export const verifymessage = rpcMethod({
   category: 'util',
   help: 'Verifies the signature of a message.',
   params: [
-    text('address', { note: 'P2PKH address of the signer.' }),
-    text('signature', { note: 'Signature in Base64, as signmessage returns it.' }),
-    text('message', { note: 'Signed message.' }),
+    textParam('address', { note: 'P2PKH address of the signer.' }),
+    textParam('signature', { note: 'Signature in Base64, as signmessage returns it.' }),
+    textParam('message', { note: 'Signed message.' }),
   ],
   result: bool('whether the key of the address made the signature'),
   examples: [

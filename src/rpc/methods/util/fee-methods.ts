@@ -5,7 +5,15 @@ import { MAX_CONFIRM_TARGET } from '../../../policy/relay-options.ts';
 import { example } from '../../engine/example.ts';
 import { member, type RpcObject } from '../../engine/json.ts';
 import { type MainThreadEnv, nodeMethod } from '../../engine/method.ts';
-import { checkMembers, integer, number, optional, options, readInteger, text } from '../../engine/params.ts';
+import {
+  checkMembers,
+  integerParam,
+  numberParam,
+  optional,
+  options,
+  readInteger,
+  textParam,
+} from '../../engine/params.ts';
 import { rpcFail } from '../../engine/rpc-error.ts';
 import { arr, bool, coinAmount, int, maybe, noted, num, obj, str } from '../../engine/schema.ts';
 
@@ -35,9 +43,9 @@ export const estimatesmartfee = nodeMethod({
   category: 'util',
   help: 'Estimates the feerate at which a transaction confirms within a number of blocks. Without enough data the result is the minimum relay feerate with a warning, unless strict or fees.fallback=false forbids that.',
   params: [
-    optional(integer('conf_target', { note: 'Blocks until the confirmation, 1 to 1008.' }), 6),
+    optional(integerParam('conf_target', { note: 'Blocks until the confirmation, 1 to 1008.' }), 6),
     optional(
-      text('estimate_mode', {
+      textParam('estimate_mode', {
         note: 'economical, conservative or unset, in any case. conservative uses a longer history; unset means economical.',
       }),
       'economical',
@@ -100,7 +108,7 @@ export const estimatefee = nodeMethod({
   name: 'estimatefee',
   category: 'util',
   help: 'Returns the feerate of estimatesmartfee as a number.',
-  params: [optional(integer('nblocks', { note: 'Blocks until the confirmation, 1 to 1008.' }), 6)],
+  params: [optional(integerParam('nblocks', { note: 'Blocks until the confirmation, 1 to 1008.' }), 6)],
   result: num('coins per 1,000 virtual bytes; -1 without an estimate'),
   examples: [example([6])],
   scope: 'read',
@@ -117,9 +125,9 @@ export const estimaterawfee = nodeMethod({
   category: 'util',
   help: 'Returns the data behind the block policy estimate of a target, for each horizon that covers it.',
   params: [
-    integer('conf_target', { note: 'Blocks until the confirmation, 1 to 1008.' }),
+    integerParam('conf_target', { note: 'Blocks until the confirmation, 1 to 1008.' }),
     optional(
-      number('threshold', {
+      numberParam('threshold', {
         note: 'Share of the transactions of a feerate range that must have confirmed within the target, 0 to 1.',
       }),
       0.95,

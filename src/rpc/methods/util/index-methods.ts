@@ -3,7 +3,7 @@ import { filterBytes, filterIndexState } from '../../../queries/filter-index.ts'
 import { hasFailed } from '../../../storage/header-store.ts';
 import { EXAMPLE, example } from '../../engine/example.ts';
 import { rpcMethod } from '../../engine/method.ts';
-import { hash, optional, text } from '../../engine/params.ts';
+import { hashParam, optional, textParam } from '../../engine/params.ts';
 import { rpcFail } from '../../engine/rpc-error.ts';
 import { bool, hashStr, hexStr, int, mapOf, obj } from '../../engine/schema.ts';
 import { findBlock } from '../blockchain/blockchain-methods.ts';
@@ -15,8 +15,8 @@ export const getblockfilter = rpcMethod({
   category: 'blockchain',
   help: 'Returns the compact filter of a block (BIP-158) and its filter header (BIP-157). The filter index (index.filter) is needed.',
   params: [
-    hash<BlockHash>('blockhash', 'blockhash', { note: 'Hash of the block.' }),
-    optional(text('filtertype', { note: 'Only basic (BIP-158) is known.' }), BASIC),
+    hashParam<BlockHash>('blockhash', 'blockhash', { note: 'Hash of the block.' }),
+    optional(textParam('filtertype', { note: 'Only basic (BIP-158) is known.' }), BASIC),
   ],
   result: obj({ filter: hexStr('encoded filter'), header: hashStr('filter header') }),
   examples: [example([EXAMPLE.blockHash])],
@@ -42,7 +42,7 @@ export const getindexinfo = rpcMethod({
   name: 'getindexinfo',
   category: 'util',
   help: 'Returns the state of the transaction index and the filter index. The address index is not listed.',
-  params: [optional(text('index_name', { note: 'Index to describe; all indexes if it is empty.' }), '')],
+  params: [optional(textParam('index_name', { note: 'Index to describe; all indexes if it is empty.' }), '')],
   result: mapOf(
     'index',
     obj({ synced: bool('whether it covers the whole chain'), best_block_height: int('last indexed height') }),

@@ -5,7 +5,7 @@ const satoshis = int('satoshis');
 const strOrNull = anyOf(str(), nil());
 
 /** Schema of the listing record. */
-export const LISTING = obj({
+export const LISTING_RESULT = obj({
   schema: int('version of this record'),
   name: str(),
   symbol: str(),

@@ -9,7 +9,7 @@ import { checkMembers, readString } from '../../engine/params.ts';
 import { rpcFail } from '../../engine/rpc-error.ts';
 
 /** Parses a public key in hex. Throws RpcError. */
-export function readPublicKey(hex: string): Uint8Array {
+export function readHexPublicKey(hex: string): Uint8Array {
   const refuse = (reason: string) => rpcFail('invalidAddressOrKey', `Pubkey "${hideSecrets(hex)}" must ${reason}`);
   if (hex === '' || !isHex(hex)) return refuse('be a hex string');
   if (hex.length !== 66 && hex.length !== 130) return refuse('have a length of either 33 or 65 bytes');
@@ -22,7 +22,7 @@ export function readSolvingData(value: RpcValue, encoding: KeyEncoding): Externa
   if (!isObject(value)) return null;
   checkMembers(value, { pubkeys: 'array', scripts: 'array', descriptors: 'array' });
   return {
-    publicKeys: texts(value, 'pubkeys').map(readPublicKey),
+    publicKeys: texts(value, 'pubkeys').map(readHexPublicKey),
     scripts: texts(value, 'scripts').map((hex) =>
       isHex(hex) && hex !== '' ? hexToBytes(hex) : rpcFail('invalidAddressOrKey', `'${hideSecrets(hex)}' is not hex`),
     ),

@@ -4,16 +4,16 @@ import { parseAddress } from '../../../script/address.ts';
 import { hostClock, unixSeconds } from '../../../util/clock.ts';
 import { EXAMPLE, example } from '../../engine/example.ts';
 import { nodeMethod, rpcMethod } from '../../engine/method.ts';
-import { text } from '../../engine/params.ts';
+import { textParam } from '../../engine/params.ts';
 import { arr, bool, hexStr, int, maybe, obj, str } from '../../engine/schema.ts';
-import { LISTING } from './listing-schema.ts';
+import { LISTING_RESULT } from './listing-schema.ts';
 
 export const getlistingmetadata = nodeMethod({
   name: 'getlistingmetadata',
   category: 'util',
   help: 'Returns the listing record of the coin, as GET /api/listing does.',
   params: [],
-  result: LISTING,
+  result: LISTING_RESULT,
   scope: 'read',
   run: ({ ctx, read }) => read((env) => listingRecord(env, { synced: isSynced(ctx, env) })),
 });
@@ -22,7 +22,7 @@ export const validateaddress = rpcMethod({
   name: 'validateaddress',
   category: 'util',
   help: 'Validates an address of this network and returns its script.',
-  params: [text('address', { note: 'Address to validate.' })],
+  params: [textParam('address', { note: 'Address to validate.' })],
   result: obj({
     isvalid: bool(),
     address: maybe(str('the address in canonical form')),

@@ -15,15 +15,15 @@ import { nodeMethod, walletMethod } from '../../engine/method.ts';
 import {
   array,
   checkMembers,
-  flag,
-  integer,
+  flagParam,
+  integerParam,
   optional,
   options,
   readAmount,
-  readHash,
+  readHashValue,
   readInteger,
   readString,
-  text,
+  textParam,
 } from '../../engine/params.ts';
 import { orFail, rpcFail } from '../../engine/rpc-error.ts';
 import { bool, coinAmount, int, noted } from '../../engine/schema.ts';
@@ -46,10 +46,10 @@ export const listunspent = walletMethod({
   name: 'listunspent',
   help: 'Returns the unspent outputs of the wallet. Locked ones are left out.',
   params: [
-    optional(integer('minconf', { note: 'Lowest number of confirmations.' }), 1),
-    optional(integer('maxconf', { note: 'Highest number of confirmations.' }), MAX_DEPTH),
+    optional(integerParam('minconf', { note: 'Lowest number of confirmations.' }), 1),
+    optional(integerParam('maxconf', { note: 'Highest number of confirmations.' }), MAX_DEPTH),
     optional(addressList, [] as string[]),
-    optional(flag('include_unsafe', { note: 'Whether unconfirmed outputs from others are included.' }), true),
+    optional(flagParam('include_unsafe', { note: 'Whether unconfirmed outputs from others are included.' }), true),
     optional(
       options(
         'query_options',
@@ -157,7 +157,7 @@ export const lockunspent = nodeMethod({
   category: 'wallet',
   help: 'Locks outputs, so that the wallet does not select them for new transactions, or unlocks them.',
   params: [
-    flag('unlock', { note: 'True to unlock, false to lock.' }),
+    flagParam('unlock', { note: 'True to unlock, false to lock.' }),
     optional(
       array('transactions', (value) => value, {
         schema: outpointsSchema,
@@ -166,7 +166,7 @@ export const lockunspent = nodeMethod({
       null,
     ),
     optional(
-      flag('persistent', {
+      flagParam('persistent', {
         note: 'Whether the lock is stored in the wallet; otherwise it ends when the wallet is unloaded.',
       }),
       false,
@@ -187,7 +187,7 @@ function readOutpoint(value: RpcValue): Outpoint {
   if (!isObject(value)) return rpcFail('type', 'JSON value is not of expected type object');
   checkMembers(value, { txid: 'string', vout: 'number' });
   for (const key of ['txid', 'vout']) if (member(value, key) === null) rpcFail('type', `Missing ${key}`);
-  const txid = readHash<Txid>(readString(member(value, 'txid')), 'txid');
+  const txid = readHashValue<Txid>(readString(member(value, 'txid')), 'txid');
   const vout = readInteger(member(value, 'vout'));
   return vout < 0 ? rpcFail('invalidParameter', 'Invalid parameter, vout cannot be negative') : { txid, vout };
 }
@@ -203,9 +203,9 @@ export const listlockunspent = nodeMethod({
     readWallet(env, ({ reads }) => reads.locked().map(({ txid, vout }) => ({ txid: hashToHex(txid), vout }))),
 });
 
-const minconfParam = optional(integer('minconf', { note: 'Confirmations that a transaction needs to count.' }), 1);
+const minconfParam = optional(integerParam('minconf', { note: 'Confirmations that a transaction needs to count.' }), 1);
 const immatureParam = optional(
-  flag('include_immature_coinbase', { note: 'Whether immature coinbase outputs count.' }),
+  flagParam('include_immature_coinbase', { note: 'Whether immature coinbase outputs count.' }),
   false,
 );
 const receivedParams = [minconfParam, immatureParam] as const;
@@ -213,7 +213,7 @@ const receivedParams = [minconfParam, immatureParam] as const;
 export const getreceivedbyaddress = walletMethod({
   name: 'getreceivedbyaddress',
   help: 'Returns the sum that an address of the wallet has received.',
-  params: [text('address', { note: 'Address of the wallet.' }), ...receivedParams],
+  params: [textParam('address', { note: 'Address of the wallet.' }), ...receivedParams],
   result: coinAmount(),
   examples: [example([EXAMPLE.address]), example([EXAMPLE.address, 6])],
   run({ view, params, expectWork }, address, minDepth, includeImmature) {
@@ -226,7 +226,10 @@ export const getreceivedbyaddress = walletMethod({
 export const getreceivedbylabel = walletMethod({
   name: 'getreceivedbylabel',
   help: 'Returns the sum that the addresses with a label have received.',
-  params: [text('label', { note: 'Label of the addresses; the empty label is a label as well.' }), ...receivedParams],
+  params: [
+    textParam('label', { note: 'Label of the addresses; the empty label is a label as well.' }),
+    ...receivedParams,
+  ],
   result: coinAmount(),
   examples: [example(['donations']), example(['donations', 6])],
   run({ view, expectWork }, label, minDepth, includeImmature) {
@@ -263,7 +266,7 @@ function counts(view: WalletView, coin: ReceivedCoin, minDepth: number, includeI
 }
 
 const emptyParam = optional(
-  flag('include_empty', { note: 'Whether addresses that received nothing are included.' }),
+  flagParam('include_empty', { note: 'Whether addresses that received nothing are included.' }),
   false,
 );
 
@@ -319,8 +322,8 @@ export const listreceivedbyaddress = walletMethod({
   params: [
     minconfParam,
     emptyParam,
-    optional(flag('include_watchonly', { note: WATCH_ONLY_NOTE }), false),
-    optional(text('address_filter', { note: 'Address to list; all addresses if it is empty.' }), ''),
+    optional(flagParam('include_watchonly', { note: WATCH_ONLY_NOTE }), false),
+    optional(textParam('address_filter', { note: 'Address to list; all addresses if it is empty.' }), ''),
     immatureParam,
   ],
   result: receivedByAddress,
@@ -347,7 +350,7 @@ export const listreceivedbylabel = walletMethod({
   params: [
     minconfParam,
     emptyParam,
-    optional(flag('include_watchonly', { note: WATCH_ONLY_NOTE }), false),
+    optional(flagParam('include_watchonly', { note: WATCH_ONLY_NOTE }), false),
     immatureParam,
   ],
   result: receivedByLabel,

@@ -1,7 +1,7 @@
 import { fail } from '../../../http/errors.ts';
 import { example } from '../../engine/example.ts';
 import { type MainThreadEnv, nodeMethod } from '../../engine/method.ts';
-import { flag, largeInteger, optional, secret, text } from '../../engine/params.ts';
+import { flagParam, largeInteger, optional, secret, textParam } from '../../engine/params.ts';
 import { orFail, rpcFail } from '../../engine/rpc-error.ts';
 import { arr, bool, maybe, nil, obj, str } from '../../engine/schema.ts';
 import { checkWalletAllowed, maySeeWallet, walletName, walletOf } from './wallet-env.ts';
@@ -14,7 +14,7 @@ const REUSE_CAVEAT =
 const NOT_ENCRYPTED = 'Empty string given as passphrase, wallet will not be encrypted.';
 
 const startupParam = optional(
-  flag('load_on_startup', {
+  flagParam('load_on_startup', {
     note: 'Whether the wallet is loaded at each start of the node from now on; nothing changes by default.',
   }),
   null,
@@ -39,25 +39,25 @@ export const createwallet = nodeMethod({
   category: 'wallet',
   help: 'Creates a wallet and loads it.',
   params: [
-    text('wallet_name', { note: 'Name of the new wallet.' }),
+    textParam('wallet_name', { note: 'Name of the new wallet.' }),
     optional(
-      flag('disable_private_keys', { note: 'Whether the wallet is watch-only and can never hold private keys.' }),
+      flagParam('disable_private_keys', { note: 'Whether the wallet is watch-only and can never hold private keys.' }),
       false,
     ),
-    optional(flag('blank', { note: 'Whether the wallet is created without keys.' }), false),
+    optional(flagParam('blank', { note: 'Whether the wallet is created without keys.' }), false),
     optional(
       secret('passphrase', { note: 'Passphrase that encrypts the private keys; without one they are not encrypted.' }),
       null,
     ),
     optional(
-      flag('avoid_reuse', {
+      flagParam('avoid_reuse', {
         note: 'Whether coins on used addresses are treated separately and not mixed with others.',
       }),
       false,
     ),
-    optional(flag('descriptors', { note: 'Must be true, since legacy wallets are not supported.' }), true),
+    optional(flagParam('descriptors', { note: 'Must be true, since legacy wallets are not supported.' }), true),
     startupParam,
-    optional(flag('external_signer', { note: 'Must be false, since external signers are not supported.' }), false),
+    optional(flagParam('external_signer', { note: 'Must be false, since external signers are not supported.' }), false),
   ],
   result: createdWallet,
   examples: [
@@ -84,7 +84,7 @@ export const loadwallet = nodeMethod({
   name: 'loadwallet',
   category: 'wallet',
   help: 'Loads a wallet.',
-  params: [text('filename', { note: 'Name of the wallet.' }), startupParam],
+  params: [textParam('filename', { note: 'Name of the wallet.' }), startupParam],
   result: namedWallet,
   examples: [example(['savings']), example(['savings', true])],
   scope: 'wallet.keys',
@@ -101,7 +101,7 @@ export const unloadwallet = nodeMethod({
   help: 'Unloads a wallet. Its files are kept.',
   params: [
     optional(
-      text('wallet_name', { note: 'Name of the wallet; needed unless the path of the request names it.' }),
+      textParam('wallet_name', { note: 'Name of the wallet; needed unless the path of the request names it.' }),
       null,
     ),
     startupParam,
@@ -135,8 +135,8 @@ export const backupwallet = nodeMethod({
   category: 'wallet',
   help: 'Writes a backup of the wallet into the directory of backups.',
   params: [
-    text('destination', { note: 'Name of the backup, without a path.' }),
-    optional(flag('replace', { note: 'Whether an existing backup with this name is replaced.' }), false),
+    textParam('destination', { note: 'Name of the backup, without a path.' }),
+    optional(flagParam('replace', { note: 'Whether an existing backup with this name is replaced.' }), false),
   ],
   result: nil(),
   examples: [example(['savings-2026-11.dat'])],
@@ -152,8 +152,8 @@ export const restorewallet = nodeMethod({
   category: 'wallet',
   help: 'Restores a wallet from a file in the directory of backups, and loads it.',
   params: [
-    text('wallet_name', { note: 'Name of the restored wallet, which must not exist yet.' }),
-    text('backup_file', { note: 'Name of the backup, without a path.' }),
+    textParam('wallet_name', { note: 'Name of the restored wallet, which must not exist yet.' }),
+    textParam('backup_file', { note: 'Name of the backup, without a path.' }),
     startupParam,
   ],
   result: namedWallet,
@@ -173,8 +173,8 @@ export const setwalletflag = nodeMethod({
   category: 'wallet',
   help: 'Changes a flag of the wallet.',
   params: [
-    text('flag', { note: 'avoid_reuse; the other flags cannot be changed.' }),
-    optional(flag('value', { note: 'New state of the flag.' }), true),
+    textParam('flag', { note: 'avoid_reuse; the other flags cannot be changed.' }),
+    optional(flagParam('value', { note: 'New state of the flag.' }), true),
   ],
   result: obj({ flag_name: str(), flag_state: bool(), warnings: maybe(str('if value is true')) }),
   examples: [example(['avoid_reuse']), example(['avoid_reuse', false])],

@@ -3,7 +3,7 @@ import { transactionBytes, txidOf } from '../../../primitives/transaction.ts';
 import { equalBytes } from '../../../util/bytes.ts';
 import { EXAMPLE, example } from '../../engine/example.ts';
 import { nodeMethod } from '../../engine/method.ts';
-import { hash, hex, text } from '../../engine/params.ts';
+import { hashParam, hex, textParam } from '../../engine/params.ts';
 import { orFail, rpcFail } from '../../engine/rpc-error.ts';
 import { hexStr, nil, obj, str } from '../../engine/schema.ts';
 import { decodeProof } from '../rawtransactions/raw-transaction-methods.ts';
@@ -15,7 +15,7 @@ export const importprunedfunds = nodeMethod({
   category: 'wallet',
   help: 'Adds a confirmed transaction of the wallet without a rescan, given the proof that it is in a block.',
   params: [
-    text('rawtransaction', { schema: hexStr(), note: 'Serialized transaction that pays the wallet.' }),
+    textParam('rawtransaction', { schema: hexStr(), note: 'Serialized transaction that pays the wallet.' }),
     {
       ...hex('proof', { note: 'Proof of gettxoutproof that the transaction is in a block of the active chain.' }),
       name: 'txoutproof',
@@ -41,7 +41,7 @@ export const removeprunedfunds = nodeMethod({
   name: 'removeprunedfunds',
   category: 'wallet',
   help: 'Removes a transaction from the wallet, which changes the balance. A rescan finds a confirmed transaction again.',
-  params: [hash<Txid>('txid', 'txid', { note: 'Transaction to remove.' })],
+  params: [hashParam<Txid>('txid', 'txid', { note: 'Transaction to remove.' })],
   result: nil(),
   examples: [example([EXAMPLE.txid])],
   scope: 'wallet.keys',
@@ -55,7 +55,7 @@ export const exportwatchonlywallet = nodeMethod({
   name: 'exportwatchonlywallet',
   category: 'wallet',
   help: 'Writes a watch-only copy of the wallet, without private keys, into the directory of backups.',
-  params: [text('destination', { note: 'Name of the copy, without a path.' })],
+  params: [textParam('destination', { note: 'Name of the copy, without a path.' })],
   result: obj({ exported_file: str('path of the copy') }),
   examples: [example(['savings-watch.dat'])],
   scope: 'wallet.keys',

@@ -6,7 +6,7 @@ import { solvedBy } from '../../../wallet/read/solved-script.ts';
 import { EXAMPLE, example } from '../../engine/example.ts';
 import { isObject, member, NumberText, type RpcValue, typeName } from '../../engine/json.ts';
 import { nodeMethod } from '../../engine/method.ts';
-import { array, checkMembers, flag, optional, options, text } from '../../engine/params.ts';
+import { array, checkMembers, flagParam, optional, options, textParam } from '../../engine/params.ts';
 import { orFail, RPC_ERROR, rpcFail } from '../../engine/rpc-error.ts';
 import { anyOf, arr, bool, int, maybe, num, obj, str, tuple } from '../../engine/schema.ts';
 import { readWallet, walletName, walletOf } from './wallet-env.ts';
@@ -18,7 +18,7 @@ export const getaddressinfo = nodeMethod({
   name: 'getaddressinfo',
   category: 'wallet',
   help: 'Returns the data of the wallet about an address.',
-  params: [text('address', { note: 'Address, of the wallet or of others.' })],
+  params: [textParam('address', { note: 'Address, of the wallet or of others.' })],
   result: addressInfo,
   examples: [example([EXAMPLE.address])],
   scope: 'wallet.read',
@@ -66,7 +66,9 @@ export const listdescriptors = nodeMethod({
   help: 'Returns the descriptors of the wallet.',
   params: [
     optional(
-      flag('private', { note: 'Whether they contain private keys; an encrypted wallet must be unlocked for that.' }),
+      flagParam('private', {
+        note: 'Whether they contain private keys; an encrypted wallet must be unlocked for that.',
+      }),
       false,
     ),
   ],
@@ -159,7 +161,7 @@ export const createwalletdescriptor = nodeMethod({
   category: 'wallet',
   help: 'Adds the descriptors of an address type that the wallet lacks, derived from one of its extended keys.',
   params: [
-    text('type', { note: 'Address type: legacy, p2sh-segwit, bech32 or bech32m.' }),
+    textParam('type', { note: 'Address type: legacy, p2sh-segwit, bech32 or bech32m.' }),
     optional(
       options(
         'options',

@@ -1,7 +1,7 @@
 import { EXAMPLE, example } from '../../engine/example.ts';
 import { member, type RpcObject } from '../../engine/json.ts';
 import { nodeMethod } from '../../engine/method.ts';
-import { checkMembers, optional, options, text } from '../../engine/params.ts';
+import { checkMembers, optional, options, textParam } from '../../engine/params.ts';
 import { orFail } from '../../engine/rpc-error.ts';
 import { arr, bool, maybe, obj, str } from '../../engine/schema.ts';
 import { walletName } from './wallet-env.ts';
@@ -56,7 +56,7 @@ export const addhdkey = nodeMethod({
   name: 'addhdkey',
   category: 'wallet',
   help: 'Adds an extended private key (BIP-32) to the wallet, for createwalletdescriptor and derivehdkey.',
-  params: [optional(text('hdkey', { note: 'Extended private key; a new random one by default.' }), null)],
+  params: [optional(textParam('hdkey', { note: 'Extended private key; a new random one by default.' }), null)],
   result: obj({ xpub: str('extended public key') }),
   examples: [example([]), example([EXAMPLE.extendedPrivateKey])],
   scope: 'wallet.keys',
@@ -68,7 +68,7 @@ export const derivehdkey = nodeMethod({
   category: 'wallet',
   help: 'Derives an extended key (BIP-32) from an extended key of the wallet.',
   params: [
-    text('path', { note: 'Derivation path with at least one hardened step, such as m/87h/0h/0h.' }),
+    textParam('path', { note: 'Derivation path with at least one hardened step, such as m/87h/0h/0h.' }),
     optional(
       options(
         'options',

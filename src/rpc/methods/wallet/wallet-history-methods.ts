@@ -12,7 +12,7 @@ import { WalletTxViews } from '../../../views/core/wallet-tx.ts';
 import type { WalletTxRecord } from '../../../wallet/store/wallet-tx-store.ts';
 import { EXAMPLE, example } from '../../engine/example.ts';
 import { type MainThreadEnv, nodeMethod, walletMethod } from '../../engine/method.ts';
-import { flag, hash, integer, optional, readHash, text } from '../../engine/params.ts';
+import { flagParam, hashParam, integerParam, optional, readHashValue, textParam } from '../../engine/params.ts';
 import { orFail, rpcFail } from '../../engine/rpc-error.ts';
 import { bool, int, nil, obj } from '../../engine/schema.ts';
 import { checkLabel, readWallet, WATCH_ONLY_NOTE, walletName } from './wallet-env.ts';
@@ -30,10 +30,10 @@ export const listtransactions = walletMethod({
   name: 'listtransactions',
   help: 'Returns the latest transactions of the wallet, oldest first. A transaction has one entry per output that was sent or received.',
   params: [
-    optional(text('label', { note: 'Label whose receipts are listed; * for all transactions.' }), '*'),
-    optional(integer('count', { note: 'Highest number of entries.' }), 10),
-    optional(integer('skip', { note: 'Number of latest entries to skip.' }), 0),
-    optional(flag('include_watchonly', { note: WATCH_ONLY_NOTE }), false),
+    optional(textParam('label', { note: 'Label whose receipts are listed; * for all transactions.' }), '*'),
+    optional(integerParam('count', { note: 'Highest number of entries.' }), 10),
+    optional(integerParam('skip', { note: 'Number of latest entries to skip.' }), 0),
+    optional(flagParam('include_watchonly', { note: WATCH_ONLY_NOTE }), false),
   ],
   result: listedTxs,
   examples: [example([]), example(['*', 20, 100])],
@@ -53,23 +53,26 @@ export const listsinceblock = walletMethod({
   name: 'listsinceblock',
   help: 'Returns the transactions of the wallet after a block, including unconfirmed ones, and those that a reorg has removed since.',
   params: [
-    optional(text('blockhash', { note: 'Block after which the list begins; all transactions if it is empty.' }), ''),
     optional(
-      integer('target_confirmations', {
+      textParam('blockhash', { note: 'Block after which the list begins; all transactions if it is empty.' }),
+      '',
+    ),
+    optional(
+      integerParam('target_confirmations', {
         note: 'Confirmations of the block that is returned as lastblock, at least 1. The list itself does not depend on it.',
       }),
       1,
     ),
-    optional(flag('include_watchonly', { note: WATCH_ONLY_NOTE }), false),
-    optional(flag('include_removed', { note: 'Whether transactions of removed blocks are listed.' }), true),
-    optional(flag('include_change', { note: 'Whether change outputs are listed.' }), false),
-    optional(text('label', { note: 'Label whose receipts are listed; all transactions by default.' }), null),
+    optional(flagParam('include_watchonly', { note: WATCH_ONLY_NOTE }), false),
+    optional(flagParam('include_removed', { note: 'Whether transactions of removed blocks are listed.' }), true),
+    optional(flagParam('include_change', { note: 'Whether change outputs are listed.' }), false),
+    optional(textParam('label', { note: 'Label whose receipts are listed; all transactions by default.' }), null),
   ],
   result: txsSinceBlock,
   examples: [example([]), example([EXAMPLE.blockHash, 6])],
   run(env, blockHash, target, _watchOnly, includeRemoved, includeChange, label) {
     const { view, params } = env;
-    const since = blockHash === '' ? null : detour(env, readHash<BlockHash>(blockHash, 'blockhash'));
+    const since = blockHash === '' ? null : detour(env, readHashValue<BlockHash>(blockHash, 'blockhash'));
     if (target < 1) rpcFail('invalidParameter', 'Invalid parameter');
     if (label !== null) checkLabel(label);
     const views = new WalletTxViews(view, params);
@@ -113,9 +116,9 @@ export const gettransaction = nodeMethod({
   category: 'wallet',
   help: 'Returns a transaction of the wallet.',
   params: [
-    hash<Txid>('txid', 'txid', { note: 'Transaction to return.' }),
-    optional(flag('include_watchonly', { note: WATCH_ONLY_NOTE }), false),
-    optional(flag('verbose', { note: 'Whether the decoded transaction is included.' }), false),
+    hashParam<Txid>('txid', 'txid', { note: 'Transaction to return.' }),
+    optional(flagParam('include_watchonly', { note: WATCH_ONLY_NOTE }), false),
+    optional(flagParam('verbose', { note: 'Whether the decoded transaction is included.' }), false),
   ],
   result: transactionOfWallet,
   examples: [example([EXAMPLE.txid]), example({ txid: EXAMPLE.txid, verbose: true })],
@@ -161,7 +164,7 @@ export const abandontransaction = nodeMethod({
   name: 'abandontransaction',
   category: 'wallet',
   help: 'Abandons an unconfirmed transaction that is not in the mempool, together with its descendants, so that the wallet can spend their inputs again.',
-  params: [hash<Txid>('txid', 'txid', { note: 'Transaction to abandon.' })],
+  params: [hashParam<Txid>('txid', 'txid', { note: 'Transaction to abandon.' })],
   result: nil(),
   examples: [example([EXAMPLE.txid])],
   scope: 'wallet.spend',
@@ -176,8 +179,8 @@ export const rescanblockchain = nodeMethod({
   category: 'wallet',
   help: 'Searches the chain again for transactions of the wallet, by means of the address index.',
   params: [
-    optional(integer('start_height', { note: 'First height.' }), 0),
-    optional(integer('stop_height', { note: 'Last height; the tip by default.' }), null),
+    optional(integerParam('start_height', { note: 'First height.' }), 0),
+    optional(integerParam('stop_height', { note: 'Last height; the tip by default.' }), null),
   ],
   result: obj({ start_height: int(), stop_height: int('last scanned height') }),
   examples: [example([]), example([100000, 120000])],

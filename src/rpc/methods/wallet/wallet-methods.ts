@@ -6,7 +6,7 @@ import { balancesOf } from '../../../wallet/read/balances.ts';
 import type { WalletView } from '../../../wallet/read/wallet-view.ts';
 import { EXAMPLE, example } from '../../engine/example.ts';
 import { nodeMethod } from '../../engine/method.ts';
-import { array, flag, integer, optional, readString, text } from '../../engine/params.ts';
+import { array, flagParam, integerParam, optional, readString, textParam } from '../../engine/params.ts';
 import { orFail, rpcFail } from '../../engine/rpc-error.ts';
 import { arr, coinAmount, nil, str } from '../../engine/schema.ts';
 import { avoidReuseOf, checkLabel, readWallet, visibleWallets, WATCH_ONLY_NOTE, walletName } from './wallet-env.ts';
@@ -26,8 +26,8 @@ export const getnewaddress = nodeMethod({
   category: 'wallet',
   help: 'Returns a new address to receive coins.',
   params: [
-    optional(text('label', { note: LABEL_NOTE }), ''),
-    optional(text('address_type', { note: ADDRESS_TYPE_NOTE }), 'bech32'),
+    optional(textParam('label', { note: LABEL_NOTE }), ''),
+    optional(textParam('address_type', { note: ADDRESS_TYPE_NOTE }), 'bech32'),
   ],
   result: str('address'),
   examples: [example([]), example(['donations', 'bech32m'])],
@@ -42,7 +42,7 @@ export const getrawchangeaddress = nodeMethod({
   name: 'getrawchangeaddress',
   category: 'wallet',
   help: 'Returns a new address for change, for use in raw transactions.',
-  params: [optional(text('address_type', { note: ADDRESS_TYPE_NOTE }), 'bech32')],
+  params: [optional(textParam('address_type', { note: ADDRESS_TYPE_NOTE }), 'bech32')],
   result: str('address'),
   examples: [example([]), example(['bech32m'])],
   scope: 'wallet.spend',
@@ -54,11 +54,11 @@ export const getbalance = nodeMethod({
   category: 'wallet',
   help: 'Returns the balance that the wallet can spend: confirmed coins and own unconfirmed change.',
   params: [
-    optional(text('dummy', { placeholder: true, note: 'Must be * or null; kept for older clients.' }), '*'),
-    optional(integer('minconf', { note: 'Confirmations that a transaction needs to count.' }), 0),
-    optional(flag('include_watchonly', { note: WATCH_ONLY_NOTE }), false),
+    optional(textParam('dummy', { placeholder: true, note: 'Must be * or null; kept for older clients.' }), '*'),
+    optional(integerParam('minconf', { note: 'Confirmations that a transaction needs to count.' }), 0),
+    optional(flagParam('include_watchonly', { note: WATCH_ONLY_NOTE }), false),
     optional(
-      flag('avoid_reuse', {
+      flagParam('avoid_reuse', {
         note: 'Whether coins on used addresses are excluded. True is possible and the default for a wallet with the flag avoid_reuse.',
       }),
       null,
@@ -103,7 +103,7 @@ export const setlabel = nodeMethod({
   name: 'setlabel',
   category: 'wallet',
   help: 'Sets the label of an address, which need not belong to the wallet.',
-  params: [text('address', { note: 'Address to label.' }), text('label', { note: LABEL_NOTE })],
+  params: [textParam('address', { note: 'Address to label.' }), textParam('label', { note: LABEL_NOTE })],
   result: nil(),
   examples: [example([EXAMPLE.address, 'donations'])],
   scope: 'wallet.spend',
@@ -121,7 +121,7 @@ export const listlabels = nodeMethod({
   help: 'Returns the labels in use, in alphabetical order.',
   params: [
     optional(
-      text('purpose', {
+      textParam('purpose', {
         note: 'receive for addresses of the wallet, send or refund for addresses of others; all labels if it is empty.',
       }),
       '',
@@ -145,7 +145,7 @@ export const getaddressesbylabel = nodeMethod({
   name: 'getaddressesbylabel',
   category: 'wallet',
   help: 'Returns the addresses with a label.',
-  params: [text('label', { note: LABEL_FILTER_NOTE })],
+  params: [textParam('label', { note: LABEL_FILTER_NOTE })],
   result: addressesByLabel,
   examples: [example(['donations'])],
   scope: 'wallet.read',
@@ -163,7 +163,7 @@ export const keypoolrefill = nodeMethod({
   help: 'Fills the keypool: derives addresses in advance, and returns when all of them are stored.',
   params: [
     optional(
-      integer('newsize', {
+      integerParam('newsize', {
         note: 'Addresses of each type and chain to derive in advance, at most 100,000; 0 for the number in wallet.keypool.',
       }),
       0,

@@ -8,7 +8,7 @@ import { SigningData } from '../../../wallet/keys/signing-data.ts';
 import { EXAMPLE, example } from '../../engine/example.ts';
 import { member, type RpcObject, type RpcValue } from '../../engine/json.ts';
 import { nodeMethod } from '../../engine/method.ts';
-import { array, flag, integer, largeInteger, optional, options, text } from '../../engine/params.ts';
+import { array, flagParam, integerParam, largeInteger, optional, options, textParam } from '../../engine/params.ts';
 import { orFail, rpcFail } from '../../engine/rpc-error.ts';
 import { hexStr, type Schema, str } from '../../engine/schema.ts';
 import { LOCKTIME_NOTE, makeTransaction, outputsParam, VERSION_NOTE } from '../rawtransactions/make-transaction.ts';
@@ -37,7 +37,7 @@ const optionsParam = (members: Readonly<Record<string, Schema>>) =>
   );
 
 const derivationsParam = optional(
-  flag('bip32derivs', { note: 'Whether the derivation paths of known keys (BIP-32) are added.' }),
+  flagParam('bip32derivs', { note: 'Whether the derivation paths of known keys (BIP-32) are added.' }),
   true,
 );
 
@@ -51,10 +51,10 @@ export const fundrawtransaction = nodeMethod({
   category: 'rawtransactions',
   help: 'Adds inputs of the wallet and a change output to a transaction, so that it covers its outputs and the fee. The new inputs are not signed.',
   params: [
-    text('hexstring', { schema: hexStr(), note: 'Serialized transaction; it may have no inputs.' }),
+    textParam('hexstring', { schema: hexStr(), note: 'Serialized transaction; it may have no inputs.' }),
     optionsParam(fundOptions),
     optional(
-      flag('iswitness', {
+      flagParam('iswitness', {
         note: 'True if it is serialized with witnesses (BIP-144), false if without; both are tried by default.',
       }),
       null,
@@ -104,8 +104,11 @@ export const walletcreatefundedpsbt = nodeMethod({
     optional(largeInteger('locktime', { note: LOCKTIME_NOTE }), 0),
     optionsParam(psbtOptions),
     derivationsParam,
-    optional(integer('version', { unsigned: true, note: VERSION_NOTE }), 2),
-    optional(integer('psbt_version', { unsigned: true, note: 'Version of the PSBT: 2 (BIP-370) or 0 (BIP-174).' }), 2),
+    optional(integerParam('version', { unsigned: true, note: VERSION_NOTE }), 2),
+    optional(
+      integerParam('psbt_version', { unsigned: true, note: 'Version of the PSBT: 2 (BIP-370) or 0 (BIP-174).' }),
+      2,
+    ),
   ],
   result: fundedPsbt,
   examples: [
@@ -138,11 +141,14 @@ export const walletprocesspsbt = nodeMethod({
   category: 'wallet',
   help: 'Adds to a PSBT the outputs, scripts and keys that the wallet knows, and signs its inputs.',
   params: [
-    text('psbt', { note: 'PSBT in Base64.' }),
-    optional(flag('sign', { note: 'Whether inputs are signed; an encrypted wallet must be unlocked for that.' }), true),
-    optional(text('sighashtype', { note: SIGHASH_NOTE }), null),
+    textParam('psbt', { note: 'PSBT in Base64.' }),
+    optional(
+      flagParam('sign', { note: 'Whether inputs are signed; an encrypted wallet must be unlocked for that.' }),
+      true,
+    ),
+    optional(textParam('sighashtype', { note: SIGHASH_NOTE }), null),
     derivationsParam,
-    optional(flag('finalize', { note: 'Whether inputs with all signatures are finalized.' }), true),
+    optional(flagParam('finalize', { note: 'Whether inputs with all signatures are finalized.' }), true),
   ],
   result: PROCESSED_PSBT,
   examples: [example([EXAMPLE.psbt]), example([EXAMPLE.psbt, false])],
@@ -159,9 +165,9 @@ export const signrawtransactionwithwallet = nodeMethod({
   category: 'wallet',
   help: 'Signs the inputs of a transaction with the keys of the wallet. An encrypted wallet must be unlocked.',
   params: [
-    text('hexstring', { schema: hexStr(), note: 'Serialized transaction.' }),
+    textParam('hexstring', { schema: hexStr(), note: 'Serialized transaction.' }),
     optional(previousOutputsParam, [] as RpcValue[]),
-    optional(text('sighashtype', { note: SIGHASH_NOTE }), null),
+    optional(textParam('sighashtype', { note: SIGHASH_NOTE }), null),
   ],
   result: SIGNED,
   examples: [example([EXAMPLE.transaction])],
@@ -192,7 +198,10 @@ export const signmessage = nodeMethod({
   name: 'signmessage',
   category: 'wallet',
   help: 'Signs a message with the key of an address. An encrypted wallet must be unlocked.',
-  params: [text('address', { note: 'P2PKH address of the wallet.' }), text('message', { note: 'Message to sign.' })],
+  params: [
+    textParam('address', { note: 'P2PKH address of the wallet.' }),
+    textParam('message', { note: 'Message to sign.' }),
+  ],
   result: str('signature in Base64'),
   examples: [example([EXAMPLE.legacyAddress, 'my message'])],
   scope: 'wallet.spend',

@@ -9,15 +9,15 @@ import {
   any,
   array,
   checkMembers,
-  flag,
-  hash,
-  integer,
+  flagParam,
+  hashParam,
+  integerParam,
   object,
   optional,
   options,
   type Param,
   readInteger,
-  text,
+  textParam,
 } from '../../engine/params.ts';
 import { orFail, rpcFail } from '../../engine/rpc-error.ts';
 import { arr, hashStr, obj, type Schema, str } from '../../engine/schema.ts';
@@ -57,17 +57,17 @@ const targetParam = optional(
   { ...any('conf_target', { schema: targetSchema, note: TARGET_NOTE }), type: 'number' } satisfies Param<RpcValue>,
   null,
 );
-const modeParam = optional(text('estimate_mode', { note: MODE_NOTE }), null);
+const modeParam = optional(textParam('estimate_mode', { note: MODE_NOTE }), null);
 const feerateParam = optional(any('fee_rate', { schema: feerateSchema, note: FEERATE_NOTE }), null);
 const feeParams = [targetParam, modeParam, feerateParam] as const;
-const requestParam = optional(text('request_id', { note: REQUEST_ID_NOTE }), null);
+const requestParam = optional(textParam('request_id', { note: REQUEST_ID_NOTE }), null);
 const verboseParam = optional(
-  flag('verbose', { note: 'Whether the result is an object with the source of the feerate.' }),
+  flagParam('verbose', { note: 'Whether the result is an object with the source of the feerate.' }),
   false,
 );
-const replaceableParam = optional(flag('replaceable', { note: REPLACEABLE_NOTE }), null);
+const replaceableParam = optional(flagParam('replaceable', { note: REPLACEABLE_NOTE }), null);
 const commentParam = optional(
-  text('comment', { note: 'Comment that the wallet stores, at most 1,000 characters.' }),
+  textParam('comment', { note: 'Comment that the wallet stores, at most 1,000 characters.' }),
   '',
 );
 
@@ -76,19 +76,22 @@ export const sendtoaddress = nodeMethod({
   category: 'wallet',
   help: 'Sends coins to an address. With a request_id the call can be repeated safely.',
   params: [
-    text('address', { note: 'Address to pay.' }),
+    textParam('address', { note: 'Address to pay.' }),
     any('amount', { schema: amountSchema, note: 'Amount to send.' }),
     commentParam,
     optional(
-      text('comment_to', { note: 'Name of the recipient, which the wallet stores; at most 1,000 characters.' }),
+      textParam('comment_to', { note: 'Name of the recipient, which the wallet stores; at most 1,000 characters.' }),
       '',
     ),
-    optional(flag('subtractfeefromamount', { note: 'Whether the recipient receives the amount less the fee.' }), false),
+    optional(
+      flagParam('subtractfeefromamount', { note: 'Whether the recipient receives the amount less the fee.' }),
+      false,
+    ),
     replaceableParam,
     targetParam,
     modeParam,
     optional(
-      flag('avoid_reuse', {
+      flagParam('avoid_reuse', {
         note: 'Whether coins on used addresses are left out. True is possible and the default for a wallet with the flag avoid_reuse.',
       }),
       null,
@@ -133,9 +136,9 @@ export const sendmany = nodeMethod({
   category: 'wallet',
   help: 'Sends coins to several addresses in one transaction. With a request_id the call can be repeated safely.',
   params: [
-    optional(text('dummy', { placeholder: true, note: 'Must be empty or null; kept for older clients.' }), ''),
+    optional(textParam('dummy', { placeholder: true, note: 'Must be empty or null; kept for older clients.' }), ''),
     object('amounts', { schema: amountsSchema, note: 'Amounts to send, by address.' }),
-    optional(integer('minconf', { placeholder: true, note: 'Has no effect; kept for older clients.' }), 0),
+    optional(integerParam('minconf', { placeholder: true, note: 'Has no effect; kept for older clients.' }), 0),
     commentParam,
     optional(
       array('subtractfeefrom', (value) => value, {
@@ -199,7 +202,7 @@ export const send = nodeMethod({
       options('options', sendOptions, { oneline: 'options', note: 'Inputs, change and fee of the transaction.' }),
       {} as RpcObject,
     ),
-    optional(integer('version', { unsigned: true, note: VERSION_NOTE }), DEFAULT_VERSION),
+    optional(integerParam('version', { unsigned: true, note: VERSION_NOTE }), DEFAULT_VERSION),
   ],
   result: sentTx,
   examples: [
@@ -329,7 +332,7 @@ const BUMP_OPTIONS = {
 
 const bumpParams = (members: Readonly<Record<string, Schema>>) =>
   [
-    hash<Txid>('txid', 'txid', { note: 'Unconfirmed transaction of the wallet.' }),
+    hashParam<Txid>('txid', 'txid', { note: 'Unconfirmed transaction of the wallet.' }),
     optional(
       options('options', members, { oneline: 'options', note: 'Fee and outputs of the replacement.' }),
       {} as RpcObject,

@@ -13,7 +13,7 @@ import {
   type SpendRequest,
 } from '../../../wallet/spend/spend-request.ts';
 import { isObject, member, NumberText, type RpcObject, type RpcValue, typeName } from '../../engine/json.ts';
-import { checkMembers, readAmount, readHash, readInteger, readString } from '../../engine/params.ts';
+import { checkMembers, readAmount, readHashValue, readInteger, readString } from '../../engine/params.ts';
 import { rpcFail } from '../../engine/rpc-error.ts';
 import { checkMode, checkTarget } from '../util/fee-methods.ts';
 import { readSolvingData } from '../util/solving-data.ts';
@@ -186,7 +186,7 @@ function readWeights(given: RpcValue): Map<string, number> {
   for (const value of (given ?? []) as readonly RpcValue[]) {
     if (!isObject(value))
       return rpcFail('type', `JSON value of type ${typeName(value)} is not of expected type object`);
-    const txid = readHash<Outpoint['txid']>(member(value, 'txid'), 'txid');
+    const txid = readHashValue<Outpoint['txid']>(member(value, 'txid'), 'txid');
     const vout = member(value, 'vout');
     if (!(vout instanceof NumberText)) rpcFail('invalidParameter', 'Invalid parameter, missing vout key');
     const index = readInteger(vout);

@@ -1,0 +1,36 @@
+import { expect, test } from 'bun:test';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { checkExportedNames } from './names.ts';
+
+const file = (path: string, text: string) => ({ path, text });
+
+test('a name that two files export is reported once, with both', () => {
+  expect(
+    checkExportedNames([
+      file('src/b.ts', 'export class Peer {}\nexport async function* load() {}'),
+      file('src/a.ts', 'export interface Peer {}\nexport type Load = () => void;'),
+    ]),
+  ).toEqual(['Peer is exported by src/a.ts and src/b.ts']);
+});
+
+test('overloads, re-exports, names of a file of its own and methods of JSON-RPC are not reported', () => {
+  expect(
+    checkExportedNames([
+      file(
+        'src/a.ts',
+        'export function read(a: string): string;\nexport function read(a: number): number;\nconst b = 1;',
+      ),
+      file('src/b.ts', "export { read } from './a.ts';\nconst b = 2;\nexport const send = 1;"),
+      file('src/rpc/methods/wallet/send-methods.ts', 'export const send = rpcMethod({});'),
+      file('src/cli/start.ts', 'export const command = {};'),
+      file('src/cli/key.ts', 'export const command = {};'),
+    ]),
+  ).toEqual([]);
+});
+
+test('every exported name of the program means one thing', () => {
+  const root = join(import.meta.dir, '../..');
+  const paths = [...new Bun.Glob('src/**/*.ts').scanSync({ cwd: root })];
+  expect(checkExportedNames(paths.map((path) => file(path, readFileSync(join(root, path), 'utf8'))))).toEqual([]);
+});

@@ -1,0 +1,24 @@
+import type { SourceFile } from './imports.ts';
+
+const DECLARATION =
+  /^export\s+(?:declare\s+|default\s+|abstract\s+|async\s+)*(?:function\*?|class|interface|type|enum|const|let)\s+([A-Za-z_$][\w$]*)/gm;
+
+/** Names that several files may export. */
+const COMMON_NAMES = [
+  // Each file of the command line has one, which src/cli/commands.ts loads by its path.
+  { path: /^src\/cli\//, name: /^command$/ },
+  // A method of JSON-RPC has the name that callers use.
+  { path: /^src\/rpc\/methods\//, name: /^[a-z0-9]+$/ },
+];
+
+/** Returns a line for each name that several files export: an exported name means one thing in the whole program. */
+export function checkExportedNames(files: readonly SourceFile[]): string[] {
+  const paths = new Map<string, Set<string>>();
+  for (const { path, text } of files)
+    for (const [, name = ''] of text.matchAll(DECLARATION))
+      if (!COMMON_NAMES.some((common) => common.path.test(path) && common.name.test(name)))
+        paths.set(name, (paths.get(name) ?? new Set()).add(path));
+  return [...paths]
+    .filter(([, at]) => at.size > 1)
+    .map(([name, at]) => `${name} is exported by ${[...at].sort().join(' and ')}`);
+}
