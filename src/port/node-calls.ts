@@ -17,7 +17,7 @@ interface ChainTipView {
 }
 
 /** Calls of the thread itself. */
-export interface ThreadCalls {
+interface ThreadCalls {
   /** Resolves when the node thread has answered, which shows that it is alive. */
   echo: { args: []; result: null };
 }
