@@ -5,9 +5,13 @@ import type { CallArgs, CallResult, NodeCallName } from './node-calls.ts';
 import type { PeerView } from './peer-view.ts';
 
 /**
- * The phase of the sync. - `waiting`: the tip is old, and no peer offers a better chain - `presync`: downloads headers
- * whose work is not proven yet, and stores none of them - `headers`: downloads headers - `blocks`: downloads and
- * validates blocks - `following`: has all known blocks, and validates new ones as they arrive
+ * The phase of the sync.
+ *
+ * - `waiting`: the tip is old, and no peer offers a better chain
+ * - `presync`: downloads headers whose work is not proven yet, and stores none of them
+ * - `headers`: downloads headers
+ * - `blocks`: downloads and validates blocks
+ * - `following`: has all known blocks, and validates new ones as they arrive
  */
 export type SyncPhase = 'waiting' | 'presync' | 'headers' | 'blocks' | 'following';
 

@@ -22,15 +22,15 @@ const RESERVED_READERS = 1;
 const LONG_READERS = 3;
 const JOBS_PER_KEY = 64;
 const JOBS_TOTAL = 512;
-/** Characters of a question that is remembered with its answer. */
+/** Maximum length of a request that is cached with its reply, characters. */
 const MAX_QUESTION = 1024;
 
-/** A job for a worker, and which slots of the mempool it needs, if any. */
+/** A job for a worker, and the slots of the mempool that it needs, if any. */
 export interface WorkerJob {
   readonly job: ReaderJob;
   readonly signal: AbortSignal;
   readonly long: boolean;
-  /** Who asks; the node itself where absent. */
+  /** The owner of the request; the node itself where absent. */
   readonly owner?: Owner;
   mempoolPart?: ((env: ReadEnv) => Iterable<number>) | undefined;
 }
@@ -39,10 +39,10 @@ export interface ReadServiceOptions {
   readonly options: Pick<ApiOptions, 'chainDir' | 'networkDir' | 'http'>;
   readonly sources: ReadSources;
   readonly log: Log;
-  /** Null when it is switched off. */
+  /** Null when the cache is disabled. */
   readonly cache: ByteCache | null;
   readonly replies: ReplyLedger;
-  /** Throws ApiError `warming_up` until the node is attached. */
+  /** Returns the readers of the chain. Throws ApiError `warming_up` until the node is attached. */
   reads(): ChainReads;
   readonly mempool: Pick<MempoolState, 'mirror' | 'moved'>;
   call(request: Request): Call;
@@ -50,7 +50,7 @@ export interface ReadServiceOptions {
   readonly startReader: () => Worker;
 }
 
-/** Answers from the chain: short ones at once on the front's connection, long ones by the reader workers. */
+/** Answers read requests: short ones at once on the main thread's connection, long ones in reader workers. */
 export class ReadService {
   readonly sources: ReadSources;
   readonly #ctx: ReadServiceOptions;
@@ -76,22 +76,25 @@ export class ReadService {
     ctx.replies.onRoom(() => this.#pool.dispatch());
   }
 
-  /** Reads on one snapshot, here and now. Throws MempoolBehind where it looks at a mempool that is. */
+  /**
+   * Runs `read` on one snapshot, synchronously. Throws MempoolBehind where it reads the mempool and the mempool is
+   * behind.
+   */
   read<T>(read: (env: ReadEnv) => T): T {
     return this.#snapshot(() => {}, read);
   }
 
-  /** The same; waits for the mempool where it looks at it. */
+  /** Runs `read` on one snapshot, and waits for the mempool where it is behind. */
   readWhole<T>(read: (env: ReadEnv) => T, signal: AbortSignal): Promise<T> {
     return this.#caughtUp(() => this.read(read), signal);
   }
 
-  /** The same, but rejects with NeedsWorker where it would hold up the front. */
+  /** As `readWhole`, but rejects with NeedsWorker when the work exceeds the budget of the main thread. */
   readShort<T>(read: (env: ReadEnv) => T, signal: AbortSignal): Promise<T> {
     return this.#caughtUp(() => this.#snapshot(frontBudget(), read), signal);
   }
 
-  /** The reply of an endpoint to a request; made wherever its work belongs. */
+  /** Returns the reply of an endpoint, made on the main thread or in a worker. */
   async respond<I>(endpoint: ReadEndpoint<I>, input: I, request: Request): Promise<Response> {
     const signal = this.#limited(request.signal);
     try {
@@ -103,7 +106,7 @@ export class ReadService {
     return this.#response(await this.#long(endpoint, input, { signal, owner }), request);
   }
 
-  /** Hands a job to the workers; it ends when the signal aborts. */
+  /** Runs a job in a worker. The job ends when the signal aborts. */
   async runJob({ job, signal, long, owner = NODE, mempoolPart }: WorkerJob): Promise<JobResult> {
     let covered: readonly Uint8Array[] = [];
     for (;;) {
@@ -114,7 +117,7 @@ export class ReadService {
     }
   }
 
-  /** The reply of an answer that is made on the front. */
+  /** Returns the reply of an answer that is made on the main thread. */
   async reply(make: (env: ReadEnv) => Answer, request: Request): Promise<Response> {
     return this.#response(await this.readWhole((env) => replyOf(env, make(env)), request.signal), request);
   }
@@ -147,7 +150,7 @@ export class ReadService {
     return this.readWhole((env) => env.mempool.part(slots(env), covered), signal);
   }
 
-  /** What a worker made once serves until the chain or the mempool moves. */
+  /** A reply of a worker is reused until the chain or the mempool changes. */
   async #long<I>(
     endpoint: ReadEndpoint<I>,
     input: I,
@@ -168,7 +171,7 @@ export class ReadService {
         mempoolPart: mempoolPart && ((env) => mempoolPart(env, input)),
       }),
     );
-    // Made from a later state of the mempool, it is remembered under the earlier one and not found again.
+    // A reply made from a later state of the mempool is stored under the earlier one, where no request finds it.
     if (cache) cacheReply(cache, `${made.headers['x-chain-hash']} ${seq} ${question}`, made);
     return made;
   }
@@ -179,7 +182,7 @@ export class ReadService {
     const owner = ownerOf(this.#ctx.call(request));
     replies.admit(owner);
     const bytes = (typeof body === 'string' ? new TextEncoder().encode(body) : body) as Uint8Array<ArrayBuffer>;
-    // What will be compressed is counted when that is done.
+    // Replies that will be compressed are counted after the compression.
     const compressed = willCompress(request, headers['content-type'] ?? null);
     return new Response(compressed ? bytes : replies.body(bytes, { owner, signal: request.signal }), { headers });
   }
@@ -194,7 +197,7 @@ function bytesAsHex(_key: string, value: unknown): unknown {
   return value instanceof Uint8Array ? value.toHex() : value;
 }
 
-/** Body and headers stand beside each other, since the cache holds bytes alone. */
+/** Body and headers are separate entries, since the cache stores only bytes. */
 function cachedReply(cache: ByteCache, key: string): ReadReply | null {
   const headers = cache.get(`${key} headers`);
   const body = cache.get(key);

@@ -2,7 +2,7 @@ import type { NetworkParams } from '../params/network-params.ts';
 import { DEFAULT_RELAY_OPTIONS, type RelayOptions } from '../policy/relay-options.ts';
 import { VERSION } from '../util/version.ts';
 
-/** What an operator may say of the coin in `GET /api/listing`. */
+/** The operator's facts about the coin in `GET /api/listing`. */
 export interface ListingSettings {
   readonly name: string;
   readonly symbol: string;
@@ -19,24 +19,24 @@ export interface ListingSettings {
   };
 }
 
-/** What answers depend on beside the chain; plain data, so that reader workers get the same. */
+/** Settings that answers depend on, as plain data for reader workers. */
 export interface ReadSettings {
   readonly service: string;
   readonly version: string;
-  /** BIP-14. */
+  /** User agent (BIP-14). */
   readonly userAgent: string;
-  /** Without a slash at its end. */
+  /** Without a trailing slash. */
   readonly publicUrl: string | null;
   readonly listing: ListingSettings;
-  /** What of loose transactions is taken. */
+  /** The relay policy for unconfirmed transactions. */
   readonly relay: RelayOptions;
-  /** The least rate is answered where there is nothing to estimate fees from. */
+  /** Whether the minimum relay fee rate is returned where fees cannot be estimated. */
   readonly feeFallback: boolean;
-  /** The filters of blocks are kept. */
+  /** Whether block filters are indexed. */
   readonly filterIndex: boolean;
 }
 
-/** Everything the read side is told at start; plain data. */
+/** The configuration of the read side, as plain data. */
 export interface ReadSources {
   readonly params: NetworkParams;
   readonly settings: ReadSettings;
@@ -58,7 +58,7 @@ const DEFAULT_LISTING: ListingSettings = {
   },
 };
 
-/** Settings of a network, with their defaults. */
+/** Returns the settings of a network, with their defaults. */
 export function readSources(
   params: NetworkParams,
   { listing, ...overrides }: Partial<Omit<ReadSettings, 'listing'>> & { listing?: Partial<ListingSettings> } = {},

@@ -4,29 +4,29 @@ import type { WalletState } from '../wallet/wallet-state.ts';
 import type { ReadFailure, ReadReply } from './answer.ts';
 
 /**
- * A part of a scan, for a reader worker: short, so that what else takes long has its turn between two of them, and no
- * state of the database is held for as long as the whole scan goes on.
+ * A step of a scan in a reader worker. Steps are short, so that other long jobs run between them, and no snapshot is
+ * held for the whole scan.
  */
 export type ScanStep =
   /** Derives the scripts; `objects` is JSON text. */
   | { readonly step: 'scripts'; readonly objects: string }
-  /** Asks filters of blocks from a height on, on the chain of the block at which to stop. */
+  /** Matches block filters from a height on, up to the block at which to stop. */
   | {
       readonly step: 'filters';
       readonly scripts: SharedArrayBuffer;
       readonly from: number;
       readonly stop: Uint8Array;
-      /** Blocks that match are looked through as well. */
+      /** Whether matching blocks are scanned as well, which removes false positives. */
       readonly exact: boolean;
     }
-  /** Puts blocks of the active chain in the order of their heights, each once; hashes one after another. */
+  /** Sorts blocks of the active chain by height and removes duplicates; hashes are concatenated. */
   | { readonly step: 'order'; readonly blocks: Uint8Array }
-  /** Looks through blocks; hashes one after another. */
+  /** Scans blocks; hashes are concatenated. */
   | { readonly step: 'blocks'; readonly scripts: SharedArrayBuffer; readonly blocks: Uint8Array }
-  /** Looks through the part of the mempool that comes with it. */
+  /** Scans the part of the mempool that is sent with the job. */
   | { readonly step: 'mempool'; readonly scripts: SharedArrayBuffer };
 
-/** Work for a reader worker, as plain data. */
+/** A job of a reader worker, as plain data. */
 export type ReaderJob =
   | {
       readonly kind: 'rest';
@@ -34,25 +34,25 @@ export type ReaderJob =
       readonly input: unknown;
       readonly mempool?: MirrorPart | undefined;
     }
-  /** `params` is JSON text: amounts and ids keep the digits they were written with. */
+  /** `params` is JSON text, so that amounts and ids keep their digits. */
   | {
       readonly kind: 'rpc';
       readonly method: string;
       readonly params: string;
-      /** What its arguments spend is asked for, as packed txids, or the scripts they name, packed. */
+      /** Requests the outputs spent by its arguments as packed txids, or the scripts in its arguments, packed. */
       readonly asks?: 'spends' | 'scripts';
-      /** The wallet it is about. */
+      /** The wallet of the call. */
       readonly wallet?: WalletState | undefined;
       readonly mempool?: MirrorPart | undefined;
     }
-  /** A part of a scan that takes longer than an answer may. */
+  /** A step of a scan. */
   | { readonly kind: 'scan'; readonly step: ScanStep; readonly mempool?: MirrorPart | undefined };
 
 export type ReaderResult =
   | JobResult
-  /** The chain has moved on from the block that the part of the mempool stands on. */
+  /** The chain has moved on from the block of the mempool part. */
   | { readonly ok: false; readonly behind: true }
-  /** It lacks what spends outputs of these. */
+  /** The mempool part lacks the spenders of outputs of these transactions. */
   | { readonly ok: false; readonly spendersOf: readonly Uint8Array[] };
 
 export type JobResult =

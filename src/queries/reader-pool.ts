@@ -8,21 +8,21 @@ import type { ReaderJob, ReaderResult } from './reader-jobs.ts';
 import { type FromReader, READER_CLOSED, type ToReader } from './reader-messages.ts';
 
 export interface ReaderPoolOptions {
-  /** The folder of the chain, and the network's directory, in which wallets lie. */
+  /** The directory of the chain, and that of the network, which holds the wallets. */
   readonly chainDir: string;
   readonly networkDir: string;
   readonly sources: ReadSources;
-  /** Threads for short jobs; and at most so many more, each of another key, for long ones. */
+  /** Number of threads for short jobs, and of further threads for long jobs, each of a different owner. */
   readonly workers: number;
   readonly longWorkers: number;
-  /** Threads for short jobs of keys that have no other one running. Default 0. */
+  /** Number of threads for short jobs of owners with no other running job. Default 0. */
   readonly reservedWorkers?: number;
-  /** Jobs that may wait, of one key and of all. */
+  /** Limits of waiting jobs: of one owner, and in total. */
   readonly perKey: number;
   readonly total: number;
   /** Running time after which a job counts as long. Default 1000. */
   readonly shortMs?: number;
-  /** Whether a reply may be made for an owner now; `dispatch` is to be called when that changes. */
+  /** Whether a reply may be made for an owner now; `dispatch` is called when that changes. */
   readonly hasRoom?: (owner: Owner) => boolean;
   /** Starts a thread that runs `reader-worker.ts`. Throws NoRoomForThread. */
   readonly startReader: () => Worker;
@@ -31,20 +31,20 @@ export interface ReaderPoolOptions {
 
 export interface RunOptions {
   readonly signal: AbortSignal;
-  /** It may take minutes. */
+  /** Whether the job may take minutes. */
   readonly long?: boolean;
-  /** Who asks; the node itself where absent. */
+  /** The owner of the job; the node itself where absent. */
   readonly owner?: Owner;
 }
 
-/** The longest a thread is waited for at the end. */
+/** Time limit for a thread to close at the end. */
 const CLOSE_MS = 1000;
-/** Nice values of the threads: a key that asks for little is not held up by keys that ask for much. */
+/** Nice values of the threads, so that an owner with few jobs is not delayed by owners with many. */
 const NICE = { reserved: 0, shared: 5, long: 10 } as const;
 type ReaderKind = keyof typeof NICE;
 
 const SHORT_MS = 1000;
-/** A thread for long jobs that has had none for this time ends. */
+/** A thread for long jobs ends after this idle time. */
 const IDLE_MS = 30_000;
 
 interface Waiting {
@@ -67,8 +67,8 @@ interface Reader {
 }
 
 /**
- * Threads that make long answers, each on its own connection. They start with the first job, so that a program that
- * needs none has none. Keys get their turns by the time that their jobs have taken.
+ * Threads that run reader jobs, each on its own connection. They start with the first job. Owners are scheduled by the
+ * time that their jobs have taken.
  */
 export class ReaderPool {
   readonly #options: ReaderPoolOptions;
@@ -83,9 +83,9 @@ export class ReaderPool {
   }
 
   /**
-   * Does a job. `long` ones may take minutes; they have threads of their own, one for each key. A job that turns out to
-   * be long gives its thread up and begins again as one of them. Rejects with ApiError `rate_limited` where too many jobs
-   * of its key wait, `overloaded` where too many wait in all, and as soon as the signal aborts.
+   * Runs a job. `long` jobs may take minutes, and run in threads of their own, one per owner. A job that turns out to
+   * be long leaves its thread and starts again as a long one. Rejects with ApiError `rate_limited` when too many jobs
+   * of its owner wait, with `overloaded` when too many wait in total, and when the signal aborts.
    */
   run(job: ReaderJob, { signal, long = false, owner = NODE }: RunOptions): Promise<ReaderResult> {
     return new Promise((resolve, reject) => {
@@ -109,7 +109,7 @@ export class ReaderPool {
     });
   }
 
-  /** Gives jobs to threads that are free. */
+  /** Assigns waiting jobs to idle threads. */
   dispatch(): void {
     for (;;) {
       const next = this.#queue.dequeue((waiting) => this.#mayStart(waiting));
@@ -120,13 +120,13 @@ export class ReaderPool {
       if (reader) this.#begin(reader, waiting);
       else if (!this.#startFor(waiting, kind)) {
         this.#queue.complete(key, 0);
-        // Running readers serve the queue; without one, nothing would.
+        // Running readers serve the queue when they finish; without one, the jobs would wait forever.
         if (this.#readers.some(({ running }) => running !== null)) return;
       }
     }
   }
 
-  /** Refuses what runs or waits, and resolves when the threads have closed their connections and ended. */
+  /** Refuses running and waiting jobs, and resolves when all threads have ended. */
   async close(): Promise<void> {
     this.#closed = true;
     for (const waiting of this.#queue.drain()) waiting.reject(new ApiError('shutting_down'));
@@ -139,7 +139,7 @@ export class ReaderPool {
     await Promise.all(ended);
   }
 
-  /** False where there is no room, and it was refused. */
+  /** Returns false where the queue is full and the job was refused. */
   #enqueue(waiting: Waiting): boolean {
     const enqueued = this.#queue.enqueue(waiting.owner, waiting);
     if (enqueued.ok) {
@@ -156,7 +156,7 @@ export class ReaderPool {
     return this.#kindFor(waiting) !== null && (this.#options.hasRoom?.(waiting.owner) ?? true);
   }
 
-  /** The kind of thread that can begin the job now; null where none can. */
+  /** Returns the kind of thread that can start the job now; null where none can. */
   #kindFor({ long, owner }: Waiting): ReaderKind | null {
     const { workers, longWorkers, reservedWorkers = 0 } = this.#options;
     const hasRunning = this.#readers.some(
@@ -189,7 +189,7 @@ export class ReaderPool {
     waiting.reject(givenUp());
   }
 
-  /** Starts a thread and gives it the job. False where that is not possible now. */
+  /** Starts a thread for the job. Returns false where no thread can be started. */
   #startFor(waiting: Waiting, kind: ReaderKind): boolean {
     try {
       this.#begin(this.#start(kind), waiting);
@@ -215,7 +215,7 @@ export class ReaderPool {
     worker.addEventListener('close', () => this.#lose(reader));
     const nice = NICE[kind];
     worker.postMessage({ type: 'open', chainDir, networkDir, sources, cancelled, nice } satisfies ToReader);
-    // Waiting for work is no reason to keep the program alive.
+    // An idle worker must not keep the program alive.
     worker.unref();
     this.#readers.push(reader);
     return reader;
@@ -227,7 +227,7 @@ export class ReaderPool {
     this.#free(reader, waiting);
     if (tookTooLong) {
       waiting.long = true;
-      // It has been admitted already: the queue may be full by now.
+      // The job was admitted already, so it returns to the queue even if that is full.
       if (!waiting.done) this.#queue.requeue(waiting.owner, waiting);
     } else if (result) waiting.resolve(result);
     else {
@@ -252,7 +252,7 @@ export class ReaderPool {
     void closeThread(reader);
   }
 
-  /** A thread that ended is replaced by the next job. */
+  /** The next job starts a new thread in place of one that ended. */
   #lose(reader: Reader): void {
     const at = this.#readers.indexOf(reader);
     if (at < 0) return;
@@ -274,12 +274,12 @@ async function closeThread({ worker, idle }: Reader): Promise<void> {
     };
   });
   worker.postMessage({ type: 'close' } satisfies ToReader);
-  // Ended in the midst of a read, a thread would leave its connection open.
+  // A thread that is terminated during a read leaves its connection open.
   await Promise.race([closed, Bun.sleep(CLOSE_MS)]);
   worker.terminate();
 }
 
-/** Out of time, or the client has disconnected and sees nothing of this. */
+/** The time limit has passed, or the client has disconnected and receives no reply. */
 function givenUp(): ApiError {
   return new ApiError('overloaded', 'the answer took too long');
 }

@@ -3,16 +3,16 @@ import type { NetworkParams } from '../params/network-params.ts';
 import { parseAddress } from '../script/address.ts';
 import { hexToBytes, isHex } from '../util/bytes.ts';
 
-/** What `{address}` of a path names. */
+/** The script of `{address}` in a path. */
 export interface ScriptInput {
-  /** In the one form we write it: an address, or `script:` and hex. */
+  /** The canonical form: an address, or `script:` and hex. */
   readonly address: string;
   readonly script: Uint8Array;
 }
 
 const SCRIPT_PREFIX = 'script:';
 
-/** Reads an address of the network, or `script:<hex>`. Throws `invalid_address`. */
+/** Parses an address of the network, or `script:<hex>`. Throws `invalid_address`. */
 export function readScriptInput(text: string, params: NetworkParams): ScriptInput {
   if (text.startsWith(SCRIPT_PREFIX)) {
     const script = bareScript(text) ?? invalid('script: takes the hex of an output script', 'malformed', params);
@@ -23,7 +23,7 @@ export function readScriptInput(text: string, params: NetworkParams): ScriptInpu
   return { address: parsed.address, script: parsed.script };
 }
 
-/** What `script:<hex>` holds; null for every other text. */
+/** Returns the script of `script:<hex>`; null for any other text. */
 export function bareScript(text: string): Uint8Array | null {
   const hex = text.startsWith(SCRIPT_PREFIX) ? text.slice(SCRIPT_PREFIX.length) : '';
   return hex !== '' && isHex(hex) ? hexToBytes(hex) : null;

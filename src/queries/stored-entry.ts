@@ -5,7 +5,7 @@ import type { ChainReads } from '../storage/chain-reads.ts';
 import type { HeaderRecord } from '../storage/header-store.ts';
 import { equalBytes } from '../util/bytes.ts';
 
-/** A stored header of the active chain as the rules see it; what lies before it is read when it is asked for. */
+/** A stored header of the active chain as an entry for the consensus rules. Its ancestors are read on demand. */
 export class StoredEntry implements HeaderEntry {
   readonly hash: BlockHash;
   readonly version: number;

@@ -3,12 +3,12 @@ import type { ApiContext } from './api-context.ts';
 import { headerTime } from './block-facts.ts';
 import type { ReadEnv } from './read-env.ts';
 
-/** Whether the node follows the network: initial sync is over, no header is ahead by more than one, the tip is fresh. */
+/** Whether the node is synced: initial block download is over, at most one header is ahead, and the tip is recent. */
 export function isSynced(ctx: Pick<ApiContext, 'options' | 'node'>, { tip }: Pick<ReadEnv, 'tip'>): boolean {
   return isSyncedAt(ctx, { height: tip.height, time: headerTime(tip) });
 }
 
-/** The same of a tip of which only height and time are known. */
+/** Whether a tip of this height and time means that the node is synced. */
 export function isSyncedAt(
   { options, node }: Pick<ApiContext, 'options' | 'node'>,
   tip: { readonly height: number; readonly time: number },

@@ -1,4 +1,4 @@
-/** The latest committed tip; replies that read their own snapshot name that one instead. */
+/** The latest committed tip. Replies that read a snapshot name the tip of that snapshot instead. */
 export interface TipView {
   readonly height: number;
   /** Display order. */

@@ -9,28 +9,28 @@ import type { TxRecord } from '../storage/tx-store.ts';
 import { ByteReader } from '../util/bytes.ts';
 import type { ReadEnv } from './read-env.ts';
 
-/** A transaction with what it spent and where it stands; the JSON of REST and RPC is made from it. */
+/** A transaction with its spent outputs and its position, from which REST and RPC make their JSON. */
 export interface TxFacts {
   readonly parsed: ParsedTransaction;
   readonly isCoinbase: boolean;
-  /** In input order; null for a coinbase, and where the undo data is not there. */
+  /** The spent outputs in input order; null for a coinbase, and where undo data is missing. */
   readonly spent: readonly Coin[] | null;
-  /** Where it stands in the active chain, or null. */
+  /** Block and position in the active chain; null for an unconfirmed transaction. */
   readonly place: { readonly block: HeaderRecord; readonly position: TxPosition } | null;
-  /** Where it waits in the mempool. */
+  /** The mempool entry of an unconfirmed transaction. */
   readonly unconfirmed?: Unconfirmed;
 }
 
-/** A transaction of the mempool or of the active chain, by its id in display order. Throws `tx_not_found`. */
+/** Returns a transaction of the mempool or of the active chain by its txid in display order. Throws `tx_not_found`. */
 export function anyTxFacts(env: ReadEnv, txid: string): TxFacts {
   const waiting = env.mempool.find(hashFromHex<Txid>(txid));
   return waiting ? unconfirmedFacts(env, waiting) : txFacts(env, txByTxid(env, txid));
 }
 
-/** The same facts of a transaction of the mempool. */
+/** Returns the facts of a mempool transaction. */
 export function unconfirmedFacts({ reads, mempool }: ReadEnv, unconfirmed: Unconfirmed): TxFacts {
   const { parsed } = unconfirmed;
-  // Blocks may have come or gone since it was accepted, so where its coins stand is looked up.
+  // The positions of its coins are looked up, since blocks may have changed after it was accepted.
   const spent = unconfirmed.spent.map(({ output }, i) => {
     const { prevout } = parsed.tx.inputs[i]!;
     const coin = mempool.has(prevout.txid) ? null : reads.coins.get(prevout);
@@ -42,12 +42,12 @@ export function unconfirmedFacts({ reads, mempool }: ReadEnv, unconfirmed: Uncon
 /** The position of a coin that is in no block. */
 export const IN_MEMPOOL = Number.MAX_SAFE_INTEGER;
 
-/** A confirmed transaction by its id in display order; null where there is none. */
+/** Returns a confirmed transaction by its txid in display order; null where there is none. */
 export function findTx({ reads }: Pick<ReadEnv, 'reads'>, txid: string): TxRecord | null {
   return reads.txs.byTxid(hashFromHex<Txid>(txid));
 }
 
-/** The same; throws `tx_not_found`. */
+/** Returns a confirmed transaction by its txid. Throws `tx_not_found`. */
 export function txByTxid(env: ReadEnv, txid: string): TxRecord {
   const record = findTx(env, txid);
   if (record) return record;
@@ -63,7 +63,7 @@ export function txFacts({ reads }: Pick<ReadEnv, 'reads'>, record: TxRecord): Tx
   return { parsed, isCoinbase, spent: isCoinbase ? null : spent, place: { block, position: record.position } };
 }
 
-/** The transactions of a whole block, with what they spent where that is known. */
+/** Returns the transactions of a block, with their spent outputs where these are known. */
 export function blockTxFacts(
   { reads }: Pick<ReadEnv, 'reads'>,
   block: HeaderRecord,
@@ -88,7 +88,7 @@ export function valueOut({ tx }: ParsedTransaction): bigint {
   return tx.outputs.reduce((sum, { value }) => sum + value, 0n);
 }
 
-/** null for a coinbase, and where it is not known what the transaction spent. */
+/** Returns the sum of the inputs; null for a coinbase, and where the spent outputs are unknown. */
 export function valueIn({ spent }: TxFacts): bigint | null {
   return spent?.reduce((sum, { output }) => sum + output.value, 0n) ?? null;
 }

@@ -11,9 +11,9 @@ export type UtxoHashType = 'hash_serialized_3' | 'muhash' | 'none';
 
 export interface UtxoStats {
   readonly txouts: number;
-  /** Transactions with at least one of them. */
+  /** Number of transactions with unspent outputs. */
   readonly transactions: number;
-  /** Core's measure of the set's size, which no storage has: 50 bytes and the script for each. */
+  /** Core's storage-independent measure of the set's size: 50 bytes and the script for each output. */
   readonly bogosize: number;
   readonly diskSize: number;
   readonly totalAmount: bigint;
@@ -22,11 +22,11 @@ export interface UtxoStats {
 }
 
 const BOGO_OVERHEAD = 32 + 4 + 4 + 8 + 2;
-/** Key, position and value of a stored coin. */
+/** Size of key, position and value of a stored coin. */
 const ROW_OVERHEAD = 36 + 8 + 8;
 const CHECK_EVERY = 1024;
 
-/** Goes through all unspent outputs; on the main network that takes minutes. */
+/** Scans all unspent outputs, which takes minutes on main. */
 export function utxoStats({ reads, tip, expectWork }: ReadEnv, type: UtxoHashType): UtxoStats {
   const cost = type === 'muhash' ? 20 : 3;
   expectWork((reads.headers.totals(tip.height)?.utxos ?? 0) * cost);
@@ -57,7 +57,7 @@ export function utxoStats({ reads, tip, expectWork }: ReadEnv, type: UtxoHashTyp
   return { txouts, transactions, bogosize, diskSize, totalAmount, hash: hasher?.digest() ?? null };
 }
 
-/** How a coin enters the hashes of the set. */
+/** Encodes a coin as an element of the hashes of the set. */
 export function encodeSetElement(w: ByteWriter, coin: Coin & { outpoint: Outpoint }): void {
   encodeOutpoint(w, coin.outpoint);
   w.u32(((coinHeight(coin) << 1) | (isCoinbaseCoin(coin) ? 1 : 0)) >>> 0);

@@ -14,20 +14,20 @@ import type { HeaderRecord } from '../storage/header-store.ts';
 import { ByteReader, DecodeError, equalBytes } from '../util/bytes.ts';
 import type { ReadEnv } from './read-env.ts';
 
-/** Microseconds a byte of a block takes with all checks. */
+/** Microseconds per byte of a block with all checks. */
 const US_PER_BYTE = 2;
-/** Coins kept beside the database; with more of them the answer is false. */
+/** Limit of coins in memory; with more of them the result is false. */
 const MAX_COINS = 2_000_000;
-/** Their coinbases were repeated by later blocks, which took their place (BIP-30). */
+/** Heights of coinbases that later blocks repeated and so replaced (BIP-30). */
 const OVERWRITTEN = new Set([91_722, 91_812]);
 
-/** What is found wrong with stored data. */
+/** A fault in stored data. */
 class Damage extends Error {}
 
 /**
- * Whether the last `count` blocks of the chain are whole: they can be read (level 0), are valid by themselves (1), have
- * undo data (2), made just the coins that are there (3), and spent theirs by the rules (4). Each level contains the ones
- * below.
+ * Verifies the last `count` blocks of the chain: they can be read (level 0), are valid without context (1), have undo
+ * data (2), created exactly the present coins (3), and spent theirs by the rules (4). Each level includes the lower
+ * ones.
  */
 export function verifyChain(env: ReadEnv, level: number, count: number): boolean {
   const { tip, reads } = env;
@@ -58,7 +58,7 @@ function readBlock({ reads, expectWork }: ReadEnv, record: HeaderRecord): Parsed
   return block;
 }
 
-/** What each transaction spent; nothing for the coinbase. */
+/** Returns the spent outputs of each transaction; none for the coinbase. */
 function readUndo({ reads }: ReadEnv, record: HeaderRecord, { txs }: ParsedBlock): Coin[][] {
   const undo = reads.rawUndo(record);
   if (undo === null) throw new Damage('no undo data');
@@ -80,17 +80,17 @@ function checkSpends({ params }: ReadEnv, { hash, height }: HeaderRecord, { txs 
   }
 }
 
-/** The set of coins as it was before some blocks, beside the one of the database. */
+/** The coins as they were before some blocks, on top of the database. */
 class CoinsBack {
   readonly #env: ReadEnv;
-  /** Null: not there yet. */
+  /** Changed coins by outpoint; null for one that did not exist yet. */
   readonly #changed = new Map<string, Coin | null>();
 
   constructor(env: ReadEnv) {
     this.#env = env;
   }
 
-  /** Takes a block back. Throws Damage where its coins are not those that are there. */
+  /** Disconnects a block. Throws Damage where the coins differ from those that it created. */
   disconnect({ txs }: ParsedBlock, height: number, spent: readonly Coin[][]): void {
     for (let i = txs.length - 1; i >= 0; i--) {
       this.#unmake(txs[i]!, height, i);

@@ -2,12 +2,12 @@ import { join } from 'node:path';
 import { WalletReads } from '../wallet/store/wallet-reads.ts';
 import type { WalletState } from '../wallet/wallet-state.ts';
 
-/** Where the files of wallets lie within a network's directory. */
+/** Returns the path of a wallet file in the directory of a network. */
 function walletPath(networkDir: string, name: string): string {
   return join(networkDir, 'wallets', `${name}.db`);
 }
 
-/** Connections of a thread to the files of wallets; of each name the one that was loaded last. */
+/** Connections of a thread to wallet files; for each name, that of the last loaded wallet. */
 export class WalletFileReaders {
   readonly #dir: string;
   readonly #open = new Map<string, { readonly load: number; readonly reads: WalletReads }>();
@@ -25,7 +25,7 @@ export class WalletFileReaders {
     return reads;
   }
 
-  /** Leaves the files of all but these. */
+  /** Closes the files of all wallets but these. */
   keep(states: readonly WalletState[]): void {
     for (const [name, { load, reads }] of this.#open) {
       if (states.some((state) => state.name === name && state.load === load)) continue;
@@ -39,13 +39,13 @@ export class WalletFileReaders {
   }
 }
 
-/** A wallet that is loaded, and what reads it. */
+/** A loaded wallet with its reader. */
 export interface LoadedWallet {
   readonly state: WalletState;
   readonly reads: WalletReads;
 }
 
-/** The wallets that are loaded, as the front reads them. */
+/** The loaded wallets, for reads on the main thread. */
 export class WalletReaders {
   readonly #states: () => readonly WalletState[] | null;
   readonly #files: WalletFileReaders;
@@ -56,7 +56,7 @@ export class WalletReaders {
     this.#files = new WalletFileReaders(networkDir);
   }
 
-  /** In the order in which they were loaded; null where there are to be no wallets. */
+  /** The states in the order of loading; null where wallets are disabled. */
   get states(): readonly WalletState[] | null {
     return this.#states();
   }
@@ -72,7 +72,7 @@ export class WalletReaders {
     this.#files.close();
   }
 
-  /** Leaves the files of wallets that are not loaded any more. */
+  /** Closes the files of wallets that are no longer loaded. */
   closeUnloaded(): void {
     this.#files.keep(this.states ?? []);
   }
