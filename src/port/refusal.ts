@@ -1,27 +1,12 @@
-import type { WalletErrorKind } from '../wallet/wallet-error.ts';
+import type { RpcErrorName } from '../util/rpc-error-codes.ts';
 
-/** The reason why a call was refused, for the RPC interface. */
+/** The result of a call that the node refuses. */
 export interface Refusal {
-  readonly refused: RefusalKind;
-  /** The message for the caller, in Core's words where Core has some. */
+  /** Error that the RPC interface reports. */
+  readonly refused: RpcErrorName;
+  /** The message for the caller; Core's if Core has one. */
   readonly message: string;
 }
-
-type RefusalKind =
-  | 'misc'
-  | 'internal'
-  | 'deserialization'
-  | 'invalidAddressOrKey'
-  | 'invalidParameter'
-  | 'verify'
-  | 'invalidParams'
-  | 'clientNodeAlreadyAdded'
-  | 'clientNodeNotAdded'
-  | 'clientNodeNotConnected'
-  | 'clientInvalidIpOrSubnet'
-  | 'clientNodeCapacityReached'
-  | 'clientP2pDisabled'
-  | WalletErrorKind;
 
 export function isRefusal(value: unknown): value is Refusal {
   return typeof value === 'object' && value !== null && 'refused' in value;

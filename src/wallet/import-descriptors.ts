@@ -1,13 +1,14 @@
 import type { ChainEntry } from '../chain/chain-entry.ts';
 import { medianTimePast } from '../consensus/header-entry.ts';
 import { addressOf } from '../script/address.ts';
+import type { RpcErrorName } from '../util/rpc-error-codes.ts';
 import { runInSlices, type Steps } from '../util/slices.ts';
 import type { Descriptor } from './descriptor/descriptor.ts';
 import { parseDescriptor } from './descriptor/parse.ts';
 import type { SigningData } from './keys/signing-data.ts';
 import type { OwnedDescriptor } from './scripts/owned-descriptor.ts';
 import type { Wallet } from './wallet.ts';
-import { WalletError, type WalletErrorKind, walletFail } from './wallet-error.ts';
+import { WalletError, walletFail } from './wallet-error.ts';
 import { ensureShortText } from './wallet-text.ts';
 
 /** One of the descriptors that a client brings, as JSON; `timestamp` is checked. */
@@ -23,7 +24,7 @@ export interface DescriptorImport {
 
 export interface ImportOutcome {
   readonly warnings: readonly string[];
-  readonly error: { readonly kind: WalletErrorKind; readonly message: string } | null;
+  readonly error: { readonly kind: RpcErrorName; readonly message: string } | null;
 }
 
 /** Core's TIMESTAMP_WINDOW: how far the times of blocks may be off. */

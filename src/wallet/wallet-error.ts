@@ -1,32 +1,11 @@
-/** What a wallet cannot do, by the names of the RPC interface's errors. */
-export type WalletErrorKind =
-  | 'misc'
-  | 'type'
-  | 'invalidAddressOrKey'
-  | 'invalidParameter'
-  | 'deserialization'
-  | 'verify'
-  | 'verifyRejected'
-  | 'wallet'
-  | 'insufficientFunds'
-  | 'invalidLabelName'
-  | 'keypoolRanOut'
-  | 'unlockNeeded'
-  | 'passphraseIncorrect'
-  | 'wrongEncryptionState'
-  | 'encryptionFailed'
-  | 'alreadyUnlocked'
-  | 'walletNotFound'
-  | 'walletNotSpecified'
-  | 'walletAlreadyLoaded'
-  | 'walletAlreadyExists';
+import type { RpcErrorName } from '../util/rpc-error-codes.ts';
 
 /** Thrown for the caller; the message is Core's where Core has one, and holds no secret. */
 export class WalletError extends Error {
   override readonly name = 'WalletError';
-  readonly kind: WalletErrorKind;
+  readonly kind: RpcErrorName;
 
-  constructor(kind: WalletErrorKind, message: string) {
+  constructor(kind: RpcErrorName, message: string) {
     super(message);
     this.kind = kind;
   }
@@ -38,6 +17,6 @@ export class WalletDamage extends Error {
 }
 
 /** Throws; an expression, so that it can stand behind `??`. */
-export function walletFail(kind: WalletErrorKind, message: string): never {
+export function walletFail(kind: RpcErrorName, message: string): never {
   throw new WalletError(kind, message);
 }

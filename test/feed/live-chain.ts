@@ -1,7 +1,7 @@
 import { type ApiOverrides, apiOptions } from '../../src/http/options.ts';
 import type { MempoolChange, MempoolTotals, RemovalReason } from '../../src/mempool/changes.ts';
 import { regtest } from '../../src/params/regtest.ts';
-import type { NodeUpdate, NodePort } from '../../src/port/node-port.ts';
+import type { NodePort, NodeUpdate } from '../../src/port/node-port.ts';
 import { hashToHex } from '../../src/primitives/hash.ts';
 import { encodeTransaction, type Transaction, txidOf } from '../../src/primitives/transaction.ts';
 import { writeUndoRecord } from '../../src/primitives/undo.ts';

@@ -5,6 +5,7 @@ import type { Scope } from '../../http/scopes.ts';
 import { NeedsWorker, type ReadEnv } from '../../queries/read-env.ts';
 import type { ReadService } from '../../queries/read-service.ts';
 import { withWallet } from '../../queries/wallet-env.ts';
+import { RPC_ERROR } from '../../util/rpc-error-codes.ts';
 import { txidsTouching } from '../methods/blockchain/packed-scripts.ts';
 import { RPC_METHODS } from '../methods/methods.ts';
 import { mempoolSlotsOf } from '../methods/rawtransactions/spent-outputs.ts';
@@ -24,7 +25,7 @@ import {
 } from './method.ts';
 import type { RpcCall } from './protocol.ts';
 import type { JsonPieces } from './reply-body.ts';
-import { asRpcError, RPC_ERROR, RpcError } from './rpc-error.ts';
+import { asRpcError, RpcError } from './rpc-error.ts';
 import { RpcState } from './rpc-state.ts';
 
 /** The caller of a call, and the wallet in its path. */

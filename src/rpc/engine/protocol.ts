@@ -1,7 +1,8 @@
 import { RPC_TYPE } from '../../http/errors.ts';
+import { RPC_ERROR } from '../../util/rpc-error-codes.ts';
 import { isObject, member, NumberText, type RpcValue } from './json.ts';
 import { type JsonPieces, replyBody, type SendLong } from './reply-body.ts';
-import { RPC_ERROR, RpcError } from './rpc-error.ts';
+import { RpcError } from './rpc-error.ts';
 
 /** One parsed call; `invalid` holds the error of a malformed one. */
 export interface RpcCall {

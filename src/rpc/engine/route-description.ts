@@ -31,7 +31,7 @@ const REPLY = named('RpcReply', {
 
 const REPLIES: Content = json(t.Union([REPLY, t.Array(REPLY)]));
 
-/** What the routes of JSON-RPC have in common. */
+/** Parts that the routes of JSON-RPC share. */
 export const RPC_ROUTE: Omit<RouteDescription, 'name' | 'summary' | 'limits'> = {
   tag: 'json-rpc',
   access: 'rpc',

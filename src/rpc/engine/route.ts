@@ -6,6 +6,7 @@ import { ownerOf } from '../../http/owner.ts';
 import { describeRoute } from '../../http/route-description.ts';
 import { turns } from '../../http/turns.ts';
 import { excessOf } from '../../http/value-count.ts';
+import { RPC_ERROR } from '../../util/rpc-error-codes.ts';
 import { RPC_METHODS } from '../methods/methods.ts';
 import { requireScope } from './audited.ts';
 import type { RpcContext } from './context.ts';
@@ -25,7 +26,7 @@ import {
 } from './protocol.ts';
 import { type JsonPieces, joined, type SendLong } from './reply-body.ts';
 import { RPC_ROUTE } from './route-description.ts';
-import { RPC_ERROR, RpcError } from './rpc-error.ts';
+import { RpcError } from './rpc-error.ts';
 import { extractSecrets, revealed } from './secret-texts.ts';
 
 /** Methods with secret parameters, which must not become JavaScript strings. */

@@ -1,6 +1,7 @@
 import { parseTransaction, weightOf } from '../../primitives/block.ts';
 import type { Txid } from '../../primitives/hash.ts';
 import type { Transaction, TxOutput } from '../../primitives/transaction.ts';
+import type { RpcErrorName } from '../../util/rpc-error-codes.ts';
 import type { Steps } from '../../util/slices.ts';
 import { type BumpDraft, bumpOutcome, draftBump } from '../coin-selection/fee-bump.ts';
 import type { MeasuredInput } from '../coin-selection/input-size.ts';
@@ -12,7 +13,7 @@ import { contextOf } from '../signing/sign-transaction.ts';
 import { TxStateCode } from '../store/wallet-schema.ts';
 import type { WalletTxRecord } from '../store/wallet-tx-store.ts';
 import type { Wallet } from '../wallet.ts';
-import { type WalletErrorKind, walletFail } from '../wallet-error.ts';
+import { walletFail } from '../wallet-error.ts';
 import {
   commitTransaction,
   createTransactionSteps,
@@ -43,7 +44,7 @@ export interface BumpView {
   readonly newFee: number;
 }
 
-const ERROR_KINDS: Readonly<Record<string, WalletErrorKind>> = {
+const ERROR_KINDS: Readonly<Record<string, RpcErrorName>> = {
   'invalid-address-or-key': 'invalidAddressOrKey',
   'invalid-parameter': 'invalidParameter',
   wallet: 'wallet',

@@ -7,6 +7,7 @@ import {
   keyView,
 } from '../../../auth/key-admin.ts';
 import { DEFAULT_SCOPES, SCOPES } from '../../../http/scopes.ts';
+import type { RpcErrorName } from '../../../util/rpc-error-codes.ts';
 import { example } from '../../engine/example.ts';
 import { member, NumberText, type RpcObject, type RpcValue } from '../../engine/json.ts';
 import { type MainThreadEnv, nodeMethod } from '../../engine/method.ts';
@@ -20,7 +21,7 @@ import {
   readString,
   textParam,
 } from '../../engine/params.ts';
-import { type RPC_ERROR, rpcFail } from '../../engine/rpc-error.ts';
+import { rpcFail } from '../../engine/rpc-error.ts';
 import { anyOf, arr, int, nil, noted, num, obj, type Schema, str, unixTime } from '../../engine/schema.ts';
 
 const orNull = (schema: Schema) => anyOf(schema, nil('no restriction'));
@@ -64,7 +65,7 @@ const OPTION_TYPES = { expiresAt: 'number', allowedIps: 'array', rate: 'object',
 
 const SCOPE_LIST = arr(str(SCOPES.join(', ')));
 
-const PROBLEM_CODES: Readonly<Record<KeyProblem, keyof typeof RPC_ERROR>> = {
+const PROBLEM_CODES: Readonly<Record<KeyProblem, RpcErrorName>> = {
   unknown: 'invalidAddressOrKey',
   invalid: 'invalidParameter',
   revoked: 'misc',

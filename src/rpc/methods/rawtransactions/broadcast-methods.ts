@@ -10,10 +10,11 @@ import { checkNotSyncing } from '../../../queries/broadcast.ts';
 import { rejectionView } from '../../../queries/broadcast-reply.ts';
 import { vsizeOf } from '../../../queries/tx-facts.ts';
 import { DecodeError, hexToBytes } from '../../../util/bytes.ts';
+import { RPC_ERROR } from '../../../util/rpc-error-codes.ts';
 import { EXAMPLE, example } from '../../engine/example.ts';
 import { type MainThreadEnv, nodeMethod } from '../../engine/method.ts';
 import { amount, array, feerate, optional, readString, textParam } from '../../engine/params.ts';
-import { RPC_ERROR, RpcError, rpcFail } from '../../engine/rpc-error.ts';
+import { RpcError, rpcFail } from '../../engine/rpc-error.ts';
 import { arr, bool, coinAmount, hashStr, hexStr, int, mapOf, maybe, obj, str } from '../../engine/schema.ts';
 
 /** Default of `maxfeerate`, satoshis per 1,000 virtual bytes. A higher feerate is probably a mistake. */

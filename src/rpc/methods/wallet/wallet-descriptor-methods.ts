@@ -1,4 +1,5 @@
 import { parseAddress } from '../../../script/address.ts';
+import { RPC_ERROR } from '../../../util/rpc-error-codes.ts';
 import { describeKnown, describeScript, originOf, pathText } from '../../../views/core/wallet-address.ts';
 import { WalletTxViews } from '../../../views/core/wallet-tx.ts';
 import type { DescriptorImport } from '../../../wallet/import-descriptors.ts';
@@ -7,7 +8,7 @@ import { EXAMPLE, example } from '../../engine/example.ts';
 import { isObject, member, NumberText, type RpcValue, typeName } from '../../engine/json.ts';
 import { nodeMethod } from '../../engine/method.ts';
 import { array, checkMembers, flagParam, optional, options, textParam } from '../../engine/params.ts';
-import { orFail, RPC_ERROR, rpcFail } from '../../engine/rpc-error.ts';
+import { orFail, rpcFail } from '../../engine/rpc-error.ts';
 import { anyOf, arr, bool, int, maybe, num, obj, str, tuple } from '../../engine/schema.ts';
 import { readWallet, walletName, walletOf } from './wallet-env.ts';
 import { addressInfo, importOutcomes, listedDescriptors } from './wallet-schemas.ts';
