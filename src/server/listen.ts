@@ -1,0 +1,56 @@
+import type { Server } from 'bun';
+import type { ApiOptions, ListenAddress } from '../http/options.ts';
+import type { Log } from '../util/log.ts';
+import type { SocketData } from '../ws/connection.ts';
+import type { Hub } from '../ws/hub.ts';
+import type { Gate } from './gate.ts';
+
+const MAX_BODY = 32 * 1024 ** 2;
+const SOCKET_IDLE_SECONDS = 120;
+/** For TLS 1.2, which has weaker ones: only with forward secrecy and authenticated encryption, as all of TLS 1.3. */
+const TLS_CIPHERS = ['ECDSA', 'RSA']
+  .flatMap((key) => ['AES128-GCM-SHA256', 'AES256-GCM-SHA384', 'CHACHA20-POLY1305'].map((c) => `ECDHE-${key}-${c}`))
+  .join(':');
+
+/** Opens the listener. Throws what Bun throws when the address is taken. */
+export function listen(
+  { http, limits }: Pick<ApiOptions, 'http' | 'limits'>,
+  gate: Gate,
+  hub: Hub,
+): Server<SocketData> {
+  return Bun.serve<SocketData>({
+    hostname: http.listen.host,
+    port: http.listen.port,
+    // Two processes on one port would share the requests silently.
+    reusePort: false,
+    development: false,
+    maxRequestBodySize: MAX_BODY,
+    idleTimeout: http.idleTimeout,
+    ...(http.tls && { tls: { cert: Bun.file(http.tls.cert), key: Bun.file(http.tls.key), ciphers: TLS_CIPHERS } }),
+    fetch: (request, server) => gate.handle(request, server),
+    websocket: {
+      maxPayloadLength: limits.wsFrameBytes,
+      backpressureLimit: limits.wsSendBufferBytes,
+      closeOnBackpressureLimit: false,
+      idleTimeout: SOCKET_IDLE_SECONDS,
+      sendPings: false,
+      perMessageDeflate: true,
+      open: (socket) => hub.opened(socket),
+      message: (socket, message) => hub.received(socket, message),
+      drain: (socket) => hub.drained(socket),
+      pong: (socket) => hub.heard(socket),
+      ping: (socket) => hub.heard(socket),
+      close: (socket, code) => hub.closed(socket, code),
+    },
+  });
+}
+
+/** Logs a warning where clear text leaves this host. */
+export function warnAboutExposure({ http }: ApiOptions, log: Log): void {
+  if (http.tls || isLocal(http.listen)) return;
+  log.warn('HTTP without TLS listens beyond this host; put a proxy with TLS before it', { ...http.listen });
+}
+
+function isLocal({ host }: ListenAddress): boolean {
+  return host === 'localhost' || host === '::1' || host.startsWith('127.');
+}
