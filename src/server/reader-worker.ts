@@ -6,7 +6,7 @@ import { reserveDescriptors } from '../util/descriptors.ts';
 import { lowerThreadPriority } from '../util/nice.ts';
 import { noteProgress } from '../util/progress.ts';
 import { announceStart } from '../util/worker.ts';
-import { runJob } from './reader-jobs.ts';
+import { runJob } from './run-job.ts';
 
 declare const self: Worker;
 
