@@ -95,7 +95,11 @@ describe('checkTerminology', () => {
   });
 
   test('checks the prose of a document, but not its code', () => {
-    const text = 'Whoever reads.\n```\nwhoever types\n```\n`whoever` is a word.';
-    expect(checkTerminology({ path: 'docs/a.md', text })).toEqual(['docs/a.md:1: "Whoever": write the actor itself']);
+    const text =
+      'Whoever reads.\n```\nwhoever types\n```\n`whoever` is a word.\n\n    whoever\n\nA block is handed\nin.';
+    expect(checkTerminology({ path: 'docs/a.md', text })).toEqual([
+      'docs/a.md:1: "Whoever": write the actor itself',
+      'docs/a.md:9: "handed in": write submit, pass',
+    ]);
   });
 });

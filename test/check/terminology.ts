@@ -58,10 +58,11 @@ export function checkTerminology({ path, text }: CheckedFile): string[] {
     const plain = piece.text.replaceAll(/`[^`]*`/g, '`…`');
     if (QUOTED.some((quoted) => quoted.test(plain))) return [];
     const banned = piece.kind === 'comment' ? [...BANNED, ...BANNED_OPENINGS] : BANNED;
-    return banned.flatMap(({ pattern, instead }) => {
-      const found = pattern.exec(plain);
-      return found ? [`${path}:${piece.line}: "${found[0].trim()}": write ${instead}`] : [];
-    });
+    return banned.flatMap(({ pattern, instead }) =>
+      [...plain.matchAll(new RegExp(pattern, `g${pattern.flags}`))].map(
+        ([found]) => `${path}:${piece.line}: "${found.trim()}": write ${instead}`,
+      ),
+    );
   });
 }
 
@@ -71,11 +72,20 @@ function isChecked(path: string, { kind, text }: TextPiece): boolean {
   return /\w \w/.test(text) && (path.startsWith('src/') || kind === 'title');
 }
 
-/** The lines of a Markdown document but for its code blocks. */
+/** Returns the paragraphs and table rows of a Markdown document without its code blocks. */
 function prosePieces(text: string): TextPiece[] {
+  const pieces: TextPiece[] = [];
   let inCode = false;
-  return text.split('\n').flatMap((line, i) => {
-    if (/^\s*(?:```|~~~)/.test(line)) inCode = !inCode;
-    return inCode ? [] : [{ kind: 'string' as const, text: line, line: i + 1 }];
-  });
+  let isOpen = false;
+  for (const [i, line] of text.split('\n').entries()) {
+    const isFence = /^\s*(?:```|~~~)/.test(line);
+    if (isFence) inCode = !inCode;
+    const isProse = !isFence && !inCode && line.trim() !== '' && !/^(?: {4}|\t)/.test(line);
+    const last = pieces.at(-1);
+    if (isProse && isOpen && last && !line.startsWith('|')) {
+      pieces[pieces.length - 1] = { ...last, text: `${last.text} ${line.trim()}` };
+    } else if (isProse) pieces.push({ kind: 'string', text: line, line: i + 1 });
+    isOpen = isProse;
+  }
+  return pieces;
 }
