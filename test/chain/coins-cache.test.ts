@@ -4,7 +4,7 @@ import { CoinsCache } from '../../src/chain/coins-cache.ts';
 import { sha256 } from '../../src/crypto/hash.ts';
 import type { CoinRow, CoinStore } from '../../src/storage/coin-store.ts';
 
-/** The table of the database: by key in hex. */
+/** The coins of the database, by key in hex. */
 class FakeStore {
   readonly rows = new Map<string, CoinRow>();
   lookups = 0;
@@ -25,7 +25,7 @@ const VOUTS = 3;
 
 function txidOf(n: number): Uint8Array {
   const txid = new Uint8Array(32);
-  // They differ late and little: all of one output index share a slot.
+  // All keys with the same output index share a slot of the table.
   new DataView(txid.buffer).setUint32(28, n);
   return txid;
 }
@@ -36,12 +36,12 @@ function keyOf(n: number, vout: number): string {
 
 const hashes: Uint8Array[] = [];
 
-/** As real ones are, spread evenly. */
+/** Spread evenly, as real txids are. */
 function hashOf(n: number): Uint8Array {
   return (hashes[n] ??= sha256(new TextEncoder().encode(String(n))));
 }
 
-/** What an outpoint pays follows from its name. */
+/** The value of a coin follows from its outpoint. */
 const worthOf = (n: number, vout: number) => n * 1000 + vout;
 const scriptOf = (n: number, vout: number) => new Uint8Array((n * 7 + vout * 3) % 40).fill(n + vout);
 
@@ -63,13 +63,13 @@ const op: fc.Arbitrary<Op> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ do: fc.constantFrom('reset' as const) }) },
 );
 
-/** Carries out the operations on the table and on plain maps, and compares what can be seen. */
+/** Applies the operations to the cache and to plain maps, and compares the observable state. */
 function run(ops: readonly Op[], limitBytes: number, stored: readonly [number, number, number][]): void {
   const store = new FakeStore();
   for (const [i, out, at] of stored)
     store.rows.set(keyOf(i, out), { position: at, value: worthOf(i, out), script: scriptOf(i, out) });
   const cache = new CoinsCache(store as unknown as CoinStore, { limitBytes, databaseEmpty: store.rows.size === 0 });
-  /** Positions of the unspent coins, as they are now, and as the last seal had them. */
+  /** Positions of the unspent coins: now, and at the last seal. */
   let now = new Map([...store.rows].map(([key, row]) => [key, row.position]));
   let sealed: Map<string, number> | null = null;
   let written = new Map(now);
@@ -91,7 +91,7 @@ function run(ops: readonly Op[], limitBytes: number, stored: readonly [number, n
         return;
       }
       case 'add':
-        // Of a coin that is there, whoever adds looks first; that is `restore`.
+        // `addCoin` requires that an existing coin was looked up first; `restoreCoin` does that.
         if (now.has(keyOf(o.n, o.vout))) return;
         cache.addCoin(txidOf(o.n), o.vout, o.position, worthOf(o.n, o.vout), scriptOf(o.n, o.vout));
         now.set(keyOf(o.n, o.vout), o.position);
@@ -151,31 +151,31 @@ function run(ops: readonly Op[], limitBytes: number, stored: readonly [number, n
   for (let i = 0; i < TXIDS; i++) for (let out = 0; out < VOUTS; out++) step({ do: 'find', n: i, vout: out });
 }
 
-describe('coins in memory', () => {
+describe('the coins cache', () => {
   const stored = fc.uniqueArray(fc.tuple(n, vout, position), { maxLength: 8, selector: ([i, out]) => i * VOUTS + out });
 
-  test('are those of a plain map, when they are dropped at each commit', () => {
+  test('equals a plain map when it is emptied at each commit', () => {
     fc.assert(
       fc.property(fc.array(op, { maxLength: 80 }), stored, (ops, rows) => run(ops, 1, rows)),
       { numRuns: 150 },
     );
   });
 
-  test('are those of a plain map, when they are kept', () => {
+  test('equals a plain map when it is never emptied', () => {
     fc.assert(
       fc.property(fc.array(op, { maxLength: 80 }), stored, (ops, rows) => run(ops, 2 ** 30, rows)),
       { numRuns: 150 },
     );
   });
 
-  test('a coin that comes and goes between two commits is no change', () => {
+  test('reports no change for a coin that is created and spent between two commits', () => {
     const cache = new CoinsCache(new FakeStore() as unknown as CoinStore, { limitBytes: 1, databaseEmpty: true });
     cache.addCoin(txidOf(1), 0, 5, 1, new Uint8Array(3));
     cache.spendCoin(cache.findSlot(txidOf(1), 0));
     expect(cache.sealChanges()).toEqual([]);
   });
 
-  test('a database that was empty is not asked, until the table has been dropped', () => {
+  test('does not read an empty database until it was emptied itself', () => {
     const store = new FakeStore();
     const cache = new CoinsCache(store as unknown as CoinStore, { limitBytes: 1, databaseEmpty: true });
     expect(cache.findSlot(txidOf(1), 0)).toBe(-1);
@@ -188,8 +188,8 @@ describe('coins in memory', () => {
     expect(store.lookups).toBe(1);
   });
 
-  // Past 45,000 the table grows; with so many there are chains of slots of every length.
-  test('a hundred thousand of them are found again, and none that is not there', () => {
+  // The table grows beyond 45,000 coins; this many lead to collision chains of every length.
+  test('finds each of a hundred thousand coins and no others', () => {
     const store = new FakeStore();
     const cache = new CoinsCache(store as unknown as CoinStore, { limitBytes: 2 ** 30, databaseEmpty: true });
     const count = 100_000;
@@ -208,7 +208,8 @@ describe('coins in memory', () => {
     expect(wrong).toBe(0);
     const changes = cache.sealChanges();
     expect(changes).toHaveLength(count - Math.ceil(count / 3));
-    // Two thirds of the table are spent while what was sealed is being written; then more come than fit.
+    // Two thirds of the coins are spent while the sealed changes are committed; then more arrive than the table has
+    // room for.
     for (let i = 0; i < count; i++) if (i % 3 === 1) cache.spendCoin(cache.findSlot(hashOf(i), i % 4));
     for (let i = count; i < count * 2; i++) cache.addCoin(hashOf(i), 0, i, i, new Uint8Array(0));
     for (let i = 0; i < count; i++) if (cache.findSlot(hashOf(i), i % 4) >= 0 !== (i % 3 === 2)) wrong++;
@@ -221,8 +222,8 @@ describe('coins in memory', () => {
     expect(gone.every(({ storedPosition }) => storedPosition !== null)).toBe(true);
   });
 
-  // The database has it until the commit is written, so the table must remember that it is spent.
-  test('a coin spent in what is being written stays spent when the table grows', () => {
+  // The database holds the coin until the commit, so the table must keep its spent state.
+  test('keeps a coin spent when the table grows before the sealed changes are committed', () => {
     const store = new FakeStore();
     const row = { position: 5, value: 1, script: new Uint8Array(3) };
     store.rows.set(keyOf(1, 0), row);

@@ -31,7 +31,7 @@ function busyChain(): RegtestChain {
   return chain;
 }
 
-test('an invalidated block and all above it leave the chain, and come back when it is reconsidered', async () => {
+test('an invalidated block and its descendants leave the chain, and return when it is reconsidered', async () => {
   const chain = busyChain();
   await using node = await nodeOn(chain);
   const third = chain.at(chain.height - 2);
@@ -44,7 +44,7 @@ test('an invalidated block and all above it leave the chain, and come back when 
   expect(await node.submit(child)).toBe('bad-prevblk');
   expect(await node.submit(third)).toBe('duplicate-invalid');
 
-  // A mark of the operator outlives a restart.
+  // The mark of invalidateblock persists over a restart.
   await node.restart();
   expectState(node, third.parent!);
 
@@ -54,7 +54,7 @@ test('an invalidated block and all above it leave the chain, and come back when 
   expectState(node, child);
 });
 
-test('the best branch that is left takes over', async () => {
+test('the best remaining branch becomes active when a block is invalidated', async () => {
   const chain = busyChain();
   const rival = chain.fork(chain.height - 3);
   rival.mine(2);
@@ -80,7 +80,7 @@ test('reconsidering a descendant clears its invalid ancestors', async () => {
   expectState(node, chain.tip);
 });
 
-test('a block that really is invalid is found so again', async () => {
+test('a reconsidered block that breaks a rule is rejected again', async () => {
   const chain = trunkWithCoins();
   const good = chain.fork();
   const [poisoned] = chain.coinsOf(POISON);
@@ -92,7 +92,7 @@ test('a block that really is invalid is found so again', async () => {
   expect(entryOf(node, chain.tip).failed).toBe(true);
 });
 
-test('of two tips with equal work the preferred one is active', async () => {
+test('of two tips with equal work the preferred one becomes active', async () => {
   const chain = busyChain();
   const rival = chain.fork(chain.height - 2);
   rival.mine(2);
@@ -103,12 +103,12 @@ test('of two tips with equal work the preferred one is active', async () => {
   expectState(node, rival.tip);
   await node.chain.preferBlock(entryOf(node, chain.tip));
   expectState(node, chain.tip);
-  // One with less work is not moved to.
+  // A preferred branch with less work does not become active.
   await node.chain.preferBlock(entryOf(node, rival.tip.parent!));
   expectState(node, chain.tip);
 });
 
-test('headers come ahead of their bodies, and bodies in any order', async () => {
+test('headers are accepted before their bodies, and bodies in any order', async () => {
   const chain = busyChain();
   await using node = await nodeOn(chain.fork(chain.height - 5));
   const coming = chain.blocks.slice(-5);
@@ -125,7 +125,7 @@ test('headers come ahead of their bodies, and bodies in any order', async () => 
   expectState(node, chain.tip);
 });
 
-test('an invalid header is refused by its own reason', async () => {
+test('an invalid header is rejected with its reason', async () => {
   const chain = new RegtestChain();
   chain.mine(3);
   await using node = await nodeOn(chain);

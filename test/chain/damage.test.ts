@@ -17,8 +17,8 @@ function flipBit(node: TestNode, file: string, at: number): void {
 const endOf = ({ offset, size }: FilePosition) => offset + size;
 const entryOf = (node: TestNode, block: TestBlock) => node.chain.findEntry(block.hash)!;
 
-// Bitcoin Core compares what it reads as well: a disk that rots must not decide what is valid.
-test('a stored block that is damaged stops the chain, and is not called invalid', async () => {
+// As in Bitcoin Core: a failing disk must not decide which blocks are valid.
+test('a damaged stored block stops block processing and is not marked invalid', async () => {
   const chain = new RegtestChain({ to: 'anyone' });
   chain.mine(105);
   const fork = chain.fork(104);
@@ -32,14 +32,14 @@ test('a stored block that is damaged stops the chain, and is not called invalid'
   await node.chain.settle().catch(() => {});
   expect(node.chain.stopped?.message).toContain('is damaged in blk file 0');
   expect(entryOf(node, first).failed).toBe(false);
-  // Whole again, it is taken.
+  // The repaired block is accepted.
   flipBit(node, 'blk00000.dat', endOf(entryOf(node, first).body) - 25);
   await node.restart();
   await node.take([second]);
   expect(node.chain.tip.height).toBe(106);
 });
 
-test('damaged undo data is not turned into coins', async () => {
+test('damaged undo data stops block processing and does not become coins', async () => {
   const chain = new RegtestChain({ to: 'anyone' });
   chain.mine(104);
   const fork = chain.fork();
@@ -55,8 +55,8 @@ test('damaged undo data is not turned into coins', async () => {
   expect(node.chain.stopped?.message).toContain('undo data');
 });
 
-// The body of a header in a sealed commit belongs to the next one, which may never be written.
-test('a header whose body came after its commit was sealed has none after a stop', async () => {
+// The body of a header in a sealed commit belongs to the next commit, which may never happen.
+test('a body that arrives after its header was sealed is missing after a stop', async () => {
   const chain = new RegtestChain({ to: 'anyone' });
   chain.mine(110);
   for (let i = 1; i <= 9; i++) chain.mine(1, { txs: [sweep(chain.coin(i), 'anyone')] });
@@ -78,7 +78,7 @@ test('a header whose body came after its commit was sealed has none after a stop
   expect(node.chain.tip.height).toBe(chain.height);
 });
 
-test('a block is told of its parent that turns out to be invalid with it', async () => {
+test('a block is rejected if its parent turns out to be invalid while both are verified', async () => {
   const chain = new RegtestChain({ to: 'anyone' });
   chain.mine(104);
   const make = spend(chain.coin(1), [{ to: POISON, value: 5n }], { sign: false });

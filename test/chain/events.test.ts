@@ -46,7 +46,7 @@ async function nodeOn(chain: RegtestChain, options: NodeOptions = {}): Promise<T
 }
 
 describe('newBlock', () => {
-  test('is told of each block, with what its header and body say', async () => {
+  test('is stored for each block with the fields of header and body', async () => {
     const chain = trunkWithCoins();
     const block = chain.tip;
     await using node = await nodeOn(chain);
@@ -74,7 +74,7 @@ describe('newBlock', () => {
       size: raw.length,
       strippedSize,
       weight: strippedSize * 3 + raw.length,
-      // 50 coins less what the two transactions pay out of each.
+      // 50 coins minus the outputs of the two transactions.
       fees: 50_0000_0000 - 40 * 1_0000_0000 - (40 * 39) / 2 + 50_0000_0000 - 4 * 1_0000_0000 - 6,
       subsidy: 50_0000_0000,
       reward: 150_0000_0000 - 40 * 1_0000_0000 - (40 * 39) / 2 - 4 * 1_0000_0000 - 6,
@@ -83,12 +83,12 @@ describe('newBlock', () => {
       initialSync: true,
       headers: 104,
     });
-    // The sixteen digits that Core prints.
+    // Core prints sixteen digits.
     expect((payload.difficulty as number).toPrecision(16)).toBe('4.656542373906925e-10');
     expect(events[0]!.payload).toMatchObject({ height: 0, previousHash: null, txCount: 1, fees: 0 });
   });
 
-  test('out of initial sync says so, and the subsidy follows the halving', async () => {
+  test('marks the end of initial sync, and has the subsidy after a halving', async () => {
     const chain = new RegtestChain();
     chain.mine(150);
     await using node = await nodeOn(chain, { nowMs: (chain.tip.time + 60) * 1000 });
@@ -101,7 +101,7 @@ describe('newBlock', () => {
 });
 
 describe('a reorg', () => {
-  test('is told from the old tip down, then from the fork up, and in one commit', async () => {
+  test('is stored from the old tip down, then from the fork point up, in one commit', async () => {
     const chain = trunkWithCoins();
     const fork = chain.fork();
     const coin = chain.coinsOf(openScript(1))[0]!;
@@ -171,7 +171,7 @@ describe('a reorg', () => {
     expect(commits).toHaveLength(1);
   });
 
-  test('that fails and goes back is not told', async () => {
+  test('to a branch that turns out to be invalid has no events', async () => {
     const chain = trunkWithCoins();
     const fork = chain.fork();
     chain.mine(2);
@@ -185,7 +185,7 @@ describe('a reorg', () => {
     expect(node.chain.lastSeq).toBe(lastSeq);
   });
 
-  test('within what is not committed yet is not told', async () => {
+  test('among uncommitted blocks has no events', async () => {
     const chain = new RegtestChain();
     chain.mine(3);
     const fork = chain.fork(1);
@@ -198,11 +198,11 @@ describe('a reorg', () => {
   });
 });
 
-describe('numbers of events', () => {
+describe('event numbers', () => {
   const seqs = (node: TestNode) => node.events().map(({ seq }) => seq);
   const rising = (list: number[]) => list.every((seq, i) => i === 0 || seq > list[i - 1]!);
 
-  test('rise by one, and go on above what was reserved after each start', async () => {
+  test('increase by one, and continue above the reserved range after each start', async () => {
     const chain = new RegtestChain();
     await using node = new TestNode();
     for (let run = 0; run < 3; run++) {
@@ -217,11 +217,11 @@ describe('numbers of events', () => {
     expect(node.chain.lastSeq).toBe(list.at(-1)!);
   });
 
-  test('are given once, though the process is killed', async () => {
+  test('are issued once even if the process is killed', async () => {
     const chain = new RegtestChain();
     chain.mine(3);
     await using node = await nodeOn(chain);
-    // As a crash leaves it: nothing is closed.
+    // The state after a crash: nothing is closed.
     await using killed = new TestNode({ from: node.dir });
     expect(seqs(killed)).toEqual(seqs(node));
     await killed.take([chain.mine()]);
@@ -229,7 +229,7 @@ describe('numbers of events', () => {
     expect(seqs(killed).at(-1)!).toBeGreaterThan(node.chain.lastSeq);
   });
 
-  test('are given once, though a power cut takes back commits', async () => {
+  test('are issued once even if a power failure undoes commits', async () => {
     const chain = new RegtestChain();
     chain.mine(3);
     await using node = await nodeOn(chain);

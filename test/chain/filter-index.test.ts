@@ -17,7 +17,7 @@ import { hasVectors } from '../lib/vectors.ts';
 const model = (chain: RegtestChain): readonly ModelFilter[] =>
   new FilterModel(chain.blocks.map(({ raw }) => raw)).filters;
 
-/** The filters of the chain that ends with a block, from genesis; null where one has none. */
+/** Filters of the chain up to a block, from genesis on; null for a block without one. */
 function filtersOf(node: TestNode, tip: ChainEntry = node.chain.tip): (ModelFilter | null)[] {
   return node.read(({ filters }) =>
     Array.from({ length: tip.height + 1 }, (_, height) => {
@@ -34,7 +34,7 @@ function filtersOf(node: TestNode, tip: ChainEntry = node.chain.tip): (ModelFilt
 
 const covered = (node: TestNode) => node.read((reads) => reads.filters.coveredHeight(reads.tip().height));
 
-/** Builds one block's filter, and writes it with the next one. Returns whether the index is live. */
+/** Builds the filter of one block and commits it with the next one. Returns whether the index has caught up. */
 function step(node: TestNode): boolean {
   node.clock.advance(1_000);
   return node.chain.filters!.buildMissing(0, node.clock);
@@ -48,14 +48,14 @@ function buildAll(node: TestNode): void {
 describe.skipIf(!hasVectors)('filters of every standard kind of input', () => {
   const expected = () => new FilterModel([genesisBlock(regtest), ...mixedBlocks()]).filters;
 
-  test('are those made independently, at every height, written with the blocks', async () => {
+  test('equal independently computed ones at every height when they are committed with the blocks', async () => {
     await using node = new TestNode({ filters: true, verifier: lateVerifier(() => 3, trustingVerifier) });
     await node.take(mixedBlocks());
     expect(filtersOf(node)).toEqual([...expected()]);
     expect(node.chain.filters!.live).toBe(true);
   });
 
-  test('are so when they are built from the files, and over a reorg', async () => {
+  test('equal independently computed ones when they are built from the block files, and after a reorg', async () => {
     await using node = new TestNode({ verifier: trustingVerifier });
     await node.take(mixedBlocks());
     await node.restart({ filters: true });
@@ -71,12 +71,12 @@ describe.skipIf(!hasVectors)('filters of every standard kind of input', () => {
   });
 });
 
-describe('the index', () => {
+describe('the filter index', () => {
   const chain = recentChain(130, { payments: 3 });
   const branch = chain.fork(120);
   branch.mine(15);
 
-  test('is off unless it is wanted, and leaves no trace', async () => {
+  test('is off by default and then creates no files', async () => {
     await using node = new TestNode({ params: chain.params });
     await node.take(chain.blocks.slice(1));
     expect(node.chain.filters).toBeNull();
@@ -84,12 +84,12 @@ describe('the index', () => {
     expect(covered(node)).toBe(-1);
   });
 
-  test('has the genesis block in it from the start', async () => {
+  test('contains the genesis block from the start', async () => {
     await using node = new TestNode({ params: chain.params, filters: true });
     expect(filtersOf(node)).toEqual(model(chain).slice(0, 1));
   });
 
-  test('keeps the filters of blocks that leave the chain, and makes none twice', async () => {
+  test('keeps the filters of disconnected blocks and builds none twice', async () => {
     await using node = new TestNode({ params: chain.params, filters: true });
     await node.take(chain.blocks.slice(1));
     const old = node.chain.tip;
@@ -108,7 +108,7 @@ describe('the index', () => {
     expect(readFileSync(join(node.dir, 'filters/flt00000.dat')).length).toBe(size + bytes);
   });
 
-  test('goes on where it was after a time without it, and after each restart', async () => {
+  test('continues where it stopped after it was off, and after each restart', async () => {
     await using node = new TestNode({ params: chain.params, filters: true });
     await node.take(chain.blocks.slice(1, 60));
     await node.restart({ filters: false });
@@ -121,19 +121,19 @@ describe('the index', () => {
       if (steps % 7 !== 6) continue;
       const { height } = node.chain.filters!;
       await node.restart({ filters: true });
-      // One may have waited to be written.
+      // A filter may have been pending.
       expect(node.chain.filters!.height).toBeGreaterThanOrEqual(height - 1);
     }
     expect(steps).toBeGreaterThanOrEqual(75);
     expect(filtersOf(node)).toEqual([...model(branch)]);
   });
 
-  test('takes in what is committed while it is being built', async () => {
+  test('includes blocks that are committed while it is built', async () => {
     await using node = new TestNode({ params: chain.params });
     await node.take(chain.blocks.slice(1, 100));
     await node.restart({ filters: true });
     const next = chain.blocks.slice(100).values();
-    // Blocks come faster than filters at first.
+    // Blocks arrive faster than filters at first.
     for (const block of next) {
       await node.take([block]);
       step(node);
@@ -146,11 +146,11 @@ describe('the index', () => {
     expect(filtersOf(node)).toEqual([...model(branch)]);
   });
 
-  test('becomes live between the connecting of blocks and their commit', async () => {
+  test('can catch up between the connection of blocks and their commit', async () => {
     await using node = new TestNode({ params: chain.params });
     await node.take(chain.blocks.slice(1, 50));
     await node.restart({ filters: true });
-    // In initial sync they wait in memory.
+    // During initial block download the blocks stay in memory.
     node.clock.advance(1_000_000_000_000);
     await node.accept(chain.blocks.slice(50, 80));
     expect(node.chain.height).toBe(79);
@@ -163,11 +163,11 @@ describe('the index', () => {
     expect(filtersOf(node)).toEqual([...model(chain)]);
   });
 
-  test('follows a reorg that passes what it has built', async () => {
+  test('follows a reorg below the height that it has reached', async () => {
     await using node = new TestNode({ params: chain.params });
     await node.take(chain.blocks.slice(1));
     await node.restart({ filters: true });
-    // What is built of the branch that is left waits to be written, at first.
+    // Filters of the abandoned branch are still pending at first.
     for (let i = 0; i < 128; i++) expect(node.chain.filters!.buildMissing(0, node.clock)).toBe(false);
     expect(node.chain.filters!.height).toBe(127);
     const old = node.chain.tip;
@@ -178,20 +178,20 @@ describe('the index', () => {
     expect(filtersOf(node)).toEqual([...model(branch)]);
     expect(filtersOf(node, old).slice(0, 128)).toEqual(model(chain).slice(0, 128));
     expect(filtersOf(node, old).slice(128)).toEqual([null, null, null]);
-    // And back: some are there already.
+    // Back to the first branch, of which some filters exist.
     const longer = chain.fork();
     longer.mine(8);
     await node.take(longer.blocks.slice(131));
     expect(filtersOf(node)).toEqual([...model(longer)]);
   });
 
-  test('a node that dies at any moment of the building goes on from what was written', async () => {
+  test('continues from the committed filters after a crash at any moment', async () => {
     await using node = new TestNode({ params: chain.params });
     await node.take(chain.blocks.slice(1));
     await node.restart({ filters: true });
     const expected = [...model(chain)];
     for (let done = 0; done < 131; done++) {
-      // Some are written, the others wait in memory or in the file.
+      // Some filters are committed, the others are in memory or in the file.
       if (done % 3 === 0) step(node);
       else node.chain.filters!.buildMissing(0, node.clock);
       if (done % 10 !== 5) continue;
@@ -203,7 +203,7 @@ describe('the index', () => {
     }
   });
 
-  test('is built anew where its files were removed', async () => {
+  test('is built anew if its files were removed', async () => {
     await using node = new TestNode({ params: chain.params, filters: true });
     await node.take(chain.blocks.slice(1));
     await node.close();
@@ -230,7 +230,7 @@ describe('the index', () => {
     expect(filtersOf(node)).toEqual([...model(chain)]);
   });
 
-  test('a filter that has rotted on the disk is not given out', async () => {
+  test('does not return a filter that is damaged on the disk', async () => {
     await using node = new TestNode({ params: chain.params, filters: true });
     await node.take(chain.blocks.slice(1));
     const { filters, tip } = node.chain;
@@ -243,7 +243,7 @@ describe('the index', () => {
     expect(filters!.readFilter(filters!.findRecord(tip.parent!)!).toHex()).toBe(model(chain)[129]!.filter);
   });
 
-  test('a block that cannot be read stops the building, and the rest stands', async () => {
+  test('stops building at a block that cannot be read, and keeps its filters', async () => {
     await using node = new TestNode({ params: chain.params });
     await node.take(chain.blocks.slice(1));
     await node.restart({ filters: true });
@@ -263,7 +263,7 @@ describe('the index', () => {
     expect(filtersOf(node)).toEqual([...model(chain)]);
   });
 
-  test('the building in the background tells how it ended', async () => {
+  test('reports how building in the background ended', async () => {
     await using node = new TestNode({ params: chain.params });
     await node.take(chain.blocks.slice(1));
     await node.restart({ filters: true });
@@ -302,7 +302,7 @@ describe('the index', () => {
     expect(filtersOf(node)).toEqual([...model(chain)]);
   });
 
-  test('a database from before there were filters gets the table when it is opened', async () => {
+  test('an older database without the table of filters gets it when it is opened', async () => {
     await using node = new TestNode({ params: chain.params });
     await node.take(chain.blocks.slice(1, 20));
     await node.close();

@@ -23,8 +23,8 @@ const row = fc.record({
   undo: place,
 });
 
-describe('the table of headers', () => {
-  test('holds what it was given, however often it has grown', () => {
+describe('the header table', () => {
+  test('returns the stored values however often it has grown', () => {
     fc.assert(
       fc.property(
         fc.uniqueArray(row, { minLength: 1, maxLength: 50, selector: ({ hash }) => hash.toHex() }),
@@ -51,7 +51,7 @@ describe('the table of headers', () => {
     );
   });
 
-  test('tells children from the newest on', () => {
+  test('yields children from the newest on', () => {
     const table = new HeaderTable(1);
     const add = (n: number, parent: number) => {
       const hash = new Uint8Array(32).fill(n) as BlockHash;
@@ -72,7 +72,7 @@ describe('the table of headers', () => {
     expect(table.findRow(new Uint8Array(32).fill(5))).toBe(-1);
   });
 
-  test('what it hands out is the caller’s own', () => {
+  test('returns copies of hashes', () => {
     const hash = new Uint8Array(32).fill(9) as BlockHash;
     const merkleRoot = new Uint8Array(32).fill(8) as MerkleRoot;
     const entry = ChainEntry.detached(

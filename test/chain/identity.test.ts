@@ -11,7 +11,7 @@ import { coinOf, type Destination, LOCK_KINDS, type Payee, spend, type TestCoin 
 const MATURE = 12;
 const DATA = scriptOf(Op.OP_RETURN, Uint8Array.of(1, 2, 3));
 
-/** A transaction: which of the coins there are it spends, and where its outputs go. */
+/** A transaction: the coins that it spends, by index, and where its outputs go. */
 const payment = fc.record({
   spends: fc.array(fc.nat(200), { minLength: 1, maxLength: 3 }),
   to: fc.array(fc.constantFrom<Destination>(...LOCK_KINDS, DATA), { minLength: 1, maxLength: 4 }),
@@ -19,7 +19,7 @@ const payment = fc.record({
 const blocks = fc.array(fc.array(payment, { maxLength: 5 }), { minLength: 1, maxLength: 5, size: 'max' });
 type Blocks = typeof blocks extends fc.Arbitrary<infer B> ? B : never;
 
-/** Mines them on a branch of its own; coins made in a block may be spent in it. */
+/** Mines them on a branch; coins created in a block may be spent in it. */
 function mineAll(trunk: RegtestChain, plan: Blocks): TestBlock[] {
   const chain = trunk.fork();
   const first = chain.height + 1;
@@ -41,7 +41,7 @@ function mineAll(trunk: RegtestChain, plan: Blocks): TestBlock[] {
   return chain.blocks.slice(first);
 }
 
-describe('blocks connected and taken back', () => {
+describe('blocks that are connected and disconnected again', () => {
   let trunk: RegtestChain;
   let base: TestNode;
 
@@ -53,7 +53,7 @@ describe('blocks connected and taken back', () => {
   });
   afterAll(() => base?.[Symbol.asyncDispose]());
 
-  test('leave coins, indexes, totals, supply and tip as they were; and come back the same', async () => {
+  test('restore coins, indexes, totals, supply and tip, and lead to the same state when they return', async () => {
     await fc.assert(
       fc.asyncProperty(blocks, async (plan) => {
         await using node = new TestNode({ from: base.dir });

@@ -4,7 +4,7 @@ import { TestNode } from '../lib/chain-fixture.ts';
 
 const IDLE_COMMIT_MS = 500;
 
-/** The timers of that length which are set and have neither gone off nor been stopped. */
+/** The timers of this length that are pending. */
 function watchTimers() {
   const waiting = new Map<unknown, () => void>();
   const [realSet, realClear] = [globalThis.setTimeout, globalThis.clearTimeout];
@@ -39,7 +39,7 @@ afterEach(() => restore());
 const chain = new RegtestChain();
 chain.mine(6);
 
-// In initial sync blocks are committed together: what came last must not wait for the next one.
+// During initial block download blocks are committed together; the last one must not wait for the next.
 test.each([
   ['one that is known', chain.at(2).raw],
   ['one that is refused', chain.at(3).raw.with(100, chain.at(3).raw[100]! ^ 1)],
@@ -59,7 +59,7 @@ test.each([
   expect(timers.count).toBe(0);
 });
 
-test('headers are committed after a while, however many come one after another', async () => {
+test('headers are committed after half a second even if more keep arriving', async () => {
   const timers = watchTimers();
   const node = new TestNode();
   await using _ = node;

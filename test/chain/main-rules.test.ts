@@ -11,7 +11,7 @@ import { spend } from '../lib/tx-builder.ts';
 import { hasVectors } from '../lib/vectors.ts';
 
 describe.skipIf(!hasVectors)('the main network', () => {
-  test('2,016 blocks on its genesis, and the retarget that follows them', async () => {
+  test('accepts 2,016 blocks on its genesis block and the retarget after them', async () => {
     const blocks = altBlocks();
     await using node = new TestNode({ params: mainnet });
     await node.take(blocks);
@@ -21,26 +21,26 @@ describe.skipIf(!hasVectors)('the main network', () => {
     expect(node.chain.initialSync).toBe(true);
   });
 
-  test('a block that keeps the old difficulty behind the period', async () => {
+  test('rejects a block that keeps the old difficulty after the period', async () => {
     const blocks = altBlocks();
     await using node = new TestNode({ params: mainnet });
     await node.take(blocks.slice(0, 2015));
     const header = blocks[2015]!.raw.slice(0, 80);
     new DataView(header.buffer).setUint32(72, 0x1d00_ffff, true);
     const outcome = await node.chain.acceptHeader(header);
-    // Its work was done for another target, so it meets neither.
+    // Its proof of work was computed for another target, so it meets neither.
     expect(outcome.status === 'rejected' && outcome.rejection.reason).toBe('high-hash');
   });
 });
 
-/** Two weeks of blocks, by whose work a block must be buried. */
+/** Two weeks of blocks, under whose work an assumed-valid block must be buried. */
 const TWO_WEEKS = 2016;
 
 function withConsensus(changes: Partial<NetworkParams['consensus']>): NetworkParams {
   return { ...regtest, consensus: { ...regtest.consensus, ...changes } };
 }
 
-/** A chain with a script in it that fails, buried deep. */
+/** A chain with a failing script in it, deeply buried. */
 function chainWithBuriedFault(burial: number): { chain: RegtestChain; faulty: number } {
   const chain = trunkWithCoins();
   const [poisoned] = chain.coinsOf(POISON);
@@ -50,7 +50,7 @@ function chainWithBuriedFault(burial: number): { chain: RegtestChain; faulty: nu
   return { chain, faulty };
 }
 
-/** Headers first, as from a peer, then the bodies; where it ends. */
+/** Submits headers first, as a peer does, then the bodies; returns the final height. */
 async function heightAfter(chain: RegtestChain, params: NetworkParams): Promise<number> {
   await using node = new TestNode({ params });
   for (const block of chain.blocks.slice(1)) await node.chain.acceptHeader(block.raw.subarray(0, 80));
@@ -59,36 +59,36 @@ async function heightAfter(chain: RegtestChain, params: NetworkParams): Promise<
   return node.chain.tip.height;
 }
 
-describe('the block that is assumed valid', () => {
+describe('the assumed-valid block', () => {
   const { chain, faulty } = chainWithBuriedFault(TWO_WEEKS + 1);
   const assumed = chain.at(faulty + 1).hash;
 
-  test('spares the scripts of its ancestors under two weeks of work', async () => {
+  test('skips the scripts of its ancestors under two weeks of work', async () => {
     expect(await heightAfter(chain, withConsensus({ assumeValid: assumed }))).toBe(chain.height);
   });
 
-  test('spares nothing when none is named', async () => {
+  test('skips no scripts if it is not set', async () => {
     expect(await heightAfter(chain, withConsensus({ assumeValid: null }))).toBe(faulty - 1);
   });
 
-  test('spares nothing above it', async () => {
+  test('skips no scripts above it', async () => {
     const below = chain.at(faulty - 1).hash;
     expect(await heightAfter(chain, withConsensus({ assumeValid: below }))).toBe(faulty - 1);
   });
 
-  test('spares nothing while the headers have too little work', async () => {
+  test('skips no scripts while the headers have too little work', async () => {
     const params = withConsensus({ assumeValid: assumed, minimumChainWork: 1n << 64n });
     expect(await heightAfter(chain, params)).toBe(faulty - 1);
   });
 
-  test('spares nothing that is not buried deep enough', async () => {
+  test('skips no scripts of blocks that are not buried deep enough', async () => {
     const shallow = chainWithBuriedFault(TWO_WEEKS - 10);
     const params = withConsensus({ assumeValid: shallow.chain.at(shallow.faulty + 1).hash });
     expect(await heightAfter(shallow.chain, params)).toBe(shallow.faulty - 1);
   });
 });
 
-test('initial sync lasts until a recent tip with the minimum work', async () => {
+test('initial block download lasts until a recent tip has the minimum work', async () => {
   const chain = trunkWithCoins();
   const work = BigInt(chain.height + 1) * 2n;
   const nowMs = (chain.tip.time + 3600) * 1000;

@@ -46,7 +46,7 @@ function scriptOfAddress(address: string): Uint8Array {
   return parsed.script;
 }
 
-/** Sizes of the coins table that make it be dropped at each commit, and never. */
+/** Limits of the coins cache with which it is emptied at each commit, or never. */
 const SMALL_CACHE = 1;
 const LARGE_CACHE = 256 * 1024 * 1024;
 
@@ -65,7 +65,7 @@ describe.skipIf(!hasVectors)('the chain of every standard kind of input', () => 
   }, 180_000);
   afterAll(() => imported?.[Symbol.asyncDispose]());
 
-  test('connects with all signatures checked, and is what Bitcoin Core says', async () => {
+  test('connects with all signatures verified and matches the data of Bitcoin Core', async () => {
     await using node = new TestNode({ verifier: lateVerifier(() => 1) });
     await node.take(mixedBlocks());
     expect(node.tip).toBe(expected.tip);
@@ -111,14 +111,14 @@ describe.skipIf(!hasVectors)('the chain of every standard kind of input', () => 
     });
   }, 180_000);
 
-  test('the index leads to the bytes of every transaction and to the coins it spent', () => {
+  test('the index finds the encoding of every transaction and the coins that it spent', () => {
     const blocks = mixedBlocks();
     const wrong: string[] = [];
     imported.read((reads) => {
       for (const [i, raw] of blocks.entries()) {
         const header = reads.headers.byHeight(i + 1)!;
         expect(Buffer.compare(reads.rawBlock(header)!, raw)).toBe(0);
-        // The tail of the chain holds every kind; all blocks would say it 17,000 times.
+        // The last blocks contain every kind; all blocks would repeat the check 17,000 times.
         if (i < 150) continue;
         for (const [index, { txid, raw: bytes }] of parseBlock(raw).txs.entries()) {
           const record = reads.txs.byTxid(txid)!;
@@ -131,7 +131,7 @@ describe.skipIf(!hasVectors)('the chain of every standard kind of input', () => 
     expect(wrong).toEqual([]);
   });
 
-  test('sums agree: coins with supply, and coins, history and totals of each script', () => {
+  test('the sums of coins equal the supply, and the sums of coins and history the totals of each script', () => {
     imported.read((reads) => {
       const totals = reads.headers.totals(160)!;
       let sum = 0n;
@@ -156,8 +156,8 @@ describe.skipIf(!hasVectors)('the chain of every standard kind of input', () => 
     });
   });
 
-  // Every height is among the slow tests.
-  test('at some heights the coins hash to what Bitcoin Core has there', async () => {
+  // The slow tests check every height.
+  test('the UTXO set has the hash of Bitcoin Core at some heights', async () => {
     await using node = new TestNode({ verifier: trustingVerifier });
     for (const [i, raw] of mixedBlocks().slice(0, 105).entries()) {
       await node.chain.acceptBlock(raw);
@@ -178,7 +178,7 @@ describe.skipIf(!hasVectors)('the chain of every standard kind of input', () => 
     }
   });
 
-  test('the event of each block says what Bitcoin Core says of it', () => {
+  test('the event of each block matches the data of Bitcoin Core', () => {
     const told = new Map(imported.events().map(({ payload }) => [String(payload.height), payload]));
     expect(told.size).toBe(161);
     for (const [height, block] of Object.entries(expected.blocks)) {
@@ -201,7 +201,7 @@ describe.skipIf(!hasVectors)('the chain of every standard kind of input', () => 
       expect(told.get(height)).toMatchObject({ fees: stats.totalfee, subsidy: stats.subsidy, txCount: stats.txs });
   });
 
-  // Commits write differences only: wherever they fall, the sum must be the same.
+  // Commits write differences, whose sum must not depend on the moments of the commits.
   const batchings: [string, number, (i: number) => 'go on' | 'settle' | 'restart'][] = [
     ['each block', SMALL_CACHE, () => 'settle'],
     ['each block, coins kept in memory', LARGE_CACHE, () => 'settle'],
@@ -209,7 +209,7 @@ describe.skipIf(!hasVectors)('the chain of every standard kind of input', () => 
     ['a restart now and then', LARGE_CACHE, (i) => (i % 50 === 45 ? 'restart' : i % 3 === 0 ? 'settle' : 'go on')],
   ];
   for (const [title, coinsCacheBytes, after] of batchings)
-    test(`commits make no difference: ${title}`, async () => {
+    test(`the state does not depend on the commits: ${title}`, async () => {
       await using node = new TestNode({ verifier: trustingVerifier, coinsCacheBytes });
       const blocks = mixedBlocks().slice(0, 122);
       for (const [i, raw] of blocks.entries()) {
@@ -222,7 +222,7 @@ describe.skipIf(!hasVectors)('the chain of every standard kind of input', () => 
       expect(differences(node.state(), new ModelChain(blocks).state())).toEqual([]);
     });
 
-  test('a second delivery changes nothing', async () => {
+  test('a second submission of the blocks changes nothing', async () => {
     const { lastSeq } = imported.chain;
     for (const raw of mixedBlocks()) expect((await imported.chain.acceptBlock(raw)).status).toBe('known');
     await imported.chain.settle();
@@ -230,11 +230,11 @@ describe.skipIf(!hasVectors)('the chain of every standard kind of input', () => 
     expect(imported.chain.lastSeq).toBe(lastSeq);
   });
 
-  test('the whole chain can be taken back, and comes again', async () => {
+  test('the whole chain can be disconnected and connected again', async () => {
     await using node = new TestNode({ verifier: trustingVerifier });
     await node.take(mixedBlocks().slice(0, 125));
     expect(stateTip(node.state())).toBe(node.tip);
-    // Empty blocks on another branch take the 20 full ones out again.
+    // Empty blocks on another branch replace the 20 full ones.
     const fork = chainFrom(mixedBlocks().slice(0, 105)).fork();
     fork.mine(21);
     const rival = fork.blocks.slice(106);

@@ -21,8 +21,8 @@ interface Spending extends ParsedTransaction {
   readonly spent: readonly Coin[];
 }
 
-/** One full block of the chain of every kind, spoiled in one place, on top of the real blocks before it. */
-describe.skipIf(!hasVectors)('a spoiled block of every standard kind of input', () => {
+/** A full block of the chain of every standard kind of input, with one fault, on top of the real blocks before it. */
+describe.skipIf(!hasVectors)('a block with one fault and every standard kind of input', () => {
   let raw: Uint8Array;
   let node: TestNode;
   let spending: Spending[];
@@ -40,7 +40,7 @@ describe.skipIf(!hasVectors)('a spoiled block of every standard kind of input', 
       for (const { value } of tx.outputs) fees -= value;
     }
     const spentHere = new Set(txs.flatMap(({ tx }) => tx.inputs.map(({ prevout }) => prevout.txid.toHex())));
-    // A transaction that nothing in the block builds on keeps its faults to itself.
+    // The faulty transaction has no descendants in the block.
     spending = txs
       .map((tx, index) => ({ ...tx, index, spent: model.spent.get(HEIGHT * 2 ** 20 + index)! }))
       .filter(({ index, txid }) => index > 0 && !spentHere.has(txid.toHex()));
@@ -132,21 +132,21 @@ describe.skipIf(!hasVectors)('a spoiled block of every standard kind of input', 
   test('nonce: high-hash', async () => {
     const { header } = parseBlock(raw);
     for (let nonce = 0; ; nonce++) {
-      // Regtest takes every second hash: those whose highest bit is clear.
+      // On regtest every second hash meets the target: those whose highest bit is clear.
       if (headerHash({ ...header, nonce })[31]! < 0x80) continue;
       expect(await refused({ header: { nonce }, keepNonce: true })).toBe('high-hash');
       return;
     }
   });
 
-  test('a coinbase of all subsidy and fees is good', async () => {
+  test('a coinbase of all subsidy and fees is valid', async () => {
     await using other = new TestNode({ verifier: trustingVerifier });
     await other.take(mixedBlocks().slice(0, HEIGHT - 1));
     const full = editBlock(raw, { txs: withTx(0, (tx) => withOutput(tx, 0, { value: 50_0000_0000n + fees })) });
     expect(await other.submit(full)).toBe('accepted');
   });
 
-  test('any byte of the body changed is found out, and does not spoil the good block', async () => {
+  test('any changed byte of the body is detected and does not make the valid block invalid', async () => {
     const dice = diceOf(7);
     const reasons =
       /^bad-(txnmrklroot|blk-decode|witness-merkle-match|witness-nonce-size|blk-length|txns-duplicate)$|^unexpected-witness$/;

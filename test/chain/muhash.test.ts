@@ -21,9 +21,9 @@ function element(coin: Coin & { outpoint: Outpoint }): Uint8Array {
   return w.finish();
 }
 
-// What each block spends is read from the undo data that the node wrote, so that is checked as well.
+// The spent coins are read from the undo data of the node, so that it is checked as well.
 test.skipIf(!hasVectors)(
-  'the UTXO set has the hash that Bitcoin Core gives it, at every height',
+  'the UTXO set has the hash of Bitcoin Core at every height',
   async () => {
     const { muhashByHeight } = readVectorJson<Expected>('chains/regtest-mixed-160.expected.json');
     await using node = new TestNode({ verifier: trustingVerifier });

@@ -19,12 +19,12 @@ const withRules = (rules: Partial<ConsensusParams>): NetworkParams => ({
   consensus: { ...regtest.consensus, ...rules },
 });
 
-describe('a rule holds from the height it is given, and not before', () => {
+describe('a buried deployment is active from its height on, and not before', () => {
   /** The coins of blocks 1 to 4 may be spent in block 104. */
   const FIRST = 104;
   const HEIGHT = 106;
 
-  /** Two transactions: one that makes a coin of this script, one that spends it so. */
+  /** Two transactions: one creates a coin of this script, the other spends it. */
   function locked(chain: RegtestChain, coin: number, script: Uint8Array, scriptSig: Uint8Array): Transaction[] {
     const made = spend(chain.coin(coin), [{ to: script, value: 1_0000_0000n }]);
     return [made, withInput(sweep(coinOf(made, 0), 'anyone', 1000n, { sign: false }), 0, { scriptSig })];
@@ -58,7 +58,7 @@ describe('a rule holds from the height it is given, and not before', () => {
 
   for (const [name, [reason, options]] of Object.entries(cases))
     test(name, async () => {
-      // Later rules raise the least version too, and segwit wants the earlier ones.
+      // Later rules raise the least version too, and segwit requires the earlier rules.
       const rule = name.split(' ')[0]!;
       const all = ['bip34', 'dersig', 'cltv', 'csv', 'segwit'];
       const params = regtestWith(all.map((other) => `${other}@${other === rule ? HEIGHT : 500}`));
@@ -67,7 +67,7 @@ describe('a rule holds from the height it is given, and not before', () => {
       await node.take(chain.blocks.slice(1));
       expect(chain.height).toBe(FIRST - 1);
       for (let coin = 1; chain.height + 1 < HEIGHT; coin++) {
-        // Before segwit nobody looks at a commitment, and a coinbase with a witness is none of a block's.
+        // Before segwit the commitment is not checked, and a coinbase must have no witness.
         const block = chain.mine(1, withoutWitness(rule, options(chain, coin)));
         expect([block.height, await node.submit(block)]).toEqual([block.height, 'accepted']);
       }
@@ -80,8 +80,8 @@ describe('a rule holds from the height it is given, and not before', () => {
   }
 });
 
-describe('difficulty on networks like the test networks', () => {
-  // Ten blocks of six seconds to a period, on a target that leaves room to be multiplied.
+describe('difficulty of test networks', () => {
+  // Periods of ten blocks of six seconds, with a target that can be multiplied.
   const LIMIT = 0x1f7f_ffff;
   const limitRules = { powLimit: 0x7f_ffffn << 224n, powTargetSpacing: 6, powTargetTimespan: 60, noRetargeting: false };
 
@@ -95,14 +95,15 @@ describe('difficulty on networks like the test networks', () => {
   async function atBoundary(params: NetworkParams, spacing: number) {
     const chain = new RegtestChain({ params, spacing, to: 'anyone' });
     const node = new TestNode({ params });
-    // The blocks up to 10 are late enough that the target of the first period stays at its limit, and not so late that they would be easy anyway.
+    // The blocks up to 10 are late enough that the target of the first period stays at its limit, but not so late that
+    // the 20-minute rule applies.
     while (chain.height < 10) chain.mine(1, { bits: LIMIT, time: chain.tip.time + 7 });
     while (chain.height < 19) chain.mine(1, { bits: LIMIT });
     await node.take(chain.blocks.slice(1));
     return { chain, node };
   }
 
-  test('a block more than twice too late may have the easiest target, the next one may not', async () => {
+  test('a block after twice the spacing may have the easiest target, the next one may not', async () => {
     const params = networkWith({ allowMinDifficultyBlocks: true });
     const { chain, node } = await atBoundary(params, 3);
     await using _node = node;
@@ -118,7 +119,7 @@ describe('difficulty on networks like the test networks', () => {
     expect(await node.submit(chain.mine(1, { bits: harder }))).toBe('accepted');
   });
 
-  test('without that rule a late block is as hard as any', async () => {
+  test('without this rule a late block has the normal target', async () => {
     const { chain, node } = await atBoundary(networkWith({ allowMinDifficultyBlocks: false }), 3);
     await using _node = node;
     const harder = 0x1f39_9999;
@@ -128,7 +129,7 @@ describe('difficulty on networks like the test networks', () => {
     expect(await node.submit(chain.mine(1, { bits: harder, time: late }))).toBe('accepted');
   });
 
-  test('with BIP-94 a period is judged by the target of its first block, not of an easy last one', async () => {
+  test('with BIP-94 the retarget uses the target of the first block of a period, not of an easy last one', async () => {
     for (const enforceBip94 of [true, false]) {
       const { chain, node } = await atBoundary(networkWith({ allowMinDifficultyBlocks: true, enforceBip94 }), 3);
       await using _node = node;
@@ -143,7 +144,7 @@ describe('difficulty on networks like the test networks', () => {
   });
 });
 
-test('time-timewarp-attack: with BIP-94 a period begins at most ten minutes before the last one ended', async () => {
+test('time-timewarp-attack: with BIP-94 a period starts at most ten minutes before the last block of the previous one', async () => {
   for (const enforceBip94 of [true, false]) {
     const params = withRules({ enforceBip94, powTargetTimespan: 6000 });
     const chain = chainWithCoins(1, 'anyone', { params }).fork(19);
@@ -153,12 +154,12 @@ test('time-timewarp-attack: with BIP-94 a period begins at most ten minutes befo
     expect(await node.submit(early)).toBe(enforceBip94 ? 'time-timewarp-attack' : 'accepted');
     if (!enforceBip94) continue;
     expect(await node.submit(chain.mine(1, { time: chain.tip.time - 600 }))).toBe('accepted');
-    // Elsewhere in the period only the median counts.
+    // Within a period only the median time past applies.
     expect(await node.submit(chain.mine(1, { time: chain.tip.medianTimePast + 1 }))).toBe('accepted');
   }
 });
 
-test('bad-signet-blksig: a block without the solution its network asks for', async () => {
+test('bad-signet-blksig: a block without the solution of its signet is rejected', async () => {
   const challenge = scriptOf(publicKeyOf(testSecret('signet')), Op.OP_CHECKSIG);
   const open = withRules({ signetChallenge: Uint8Array.of(Op.OP_1) });
   const closed = withRules({ signetChallenge: challenge });
@@ -170,7 +171,7 @@ test('bad-signet-blksig: a block without the solution its network asks for', asy
   expect(node.chain.height).toBe(0);
 });
 
-describe('BIP-9 along a chain', () => {
+describe('BIP-9 states along a chain', () => {
   const BIT = 1 << 28;
   const SIGNAL = 0x2000_0000 | BIT;
   const START = 1_700_049_800;
@@ -182,7 +183,7 @@ describe('BIP-9 along a chain', () => {
     });
   }
 
-  /** The state that the next block has, by height, as it was after each block was taken. */
+  /** The state of the next block by height, after each block. */
   async function statesAlong(params: NetworkParams, versions: (height: number) => number, upTo: number) {
     const chain = chainWithCoins(1, 'anyone', { params, spacing: 600 }).fork(0);
     await using node = new TestNode({ params });
@@ -197,7 +198,7 @@ describe('BIP-9 along a chain', () => {
     return changes;
   }
 
-  test('defined, started, locked in, active', async () => {
+  test('pass from defined over started and locked in to active', async () => {
     const states = await statesAlong(paramsWith({}), () => SIGNAL, 130);
     // The median of block 89 is the time of block 84, START: 1,700,000,000 + 83 * 600.
     expect(states).toEqual([
@@ -208,7 +209,7 @@ describe('BIP-9 along a chain', () => {
     ]);
   });
 
-  test('seven of ten are too few; the time runs out', async () => {
+  test('fail at the timeout after seven signals of ten', async () => {
     const few = (height: number) => (height % 10 < 7 ? SIGNAL : 0x2000_0000);
     expect(await statesAlong(paramsWith({ timeout: START + 12_000 }), few, 140)).toEqual([
       [2, 'defined'],
@@ -217,7 +218,7 @@ describe('BIP-9 along a chain', () => {
     ]);
   });
 
-  test('active no earlier than it may be', async () => {
+  test('become active no earlier than the minimum activation height', async () => {
     expect(await statesAlong(paramsWith({ minActivationHeight: 125 }), () => SIGNAL, 140)).toEqual([
       [2, 'defined'],
       [90, 'started'],

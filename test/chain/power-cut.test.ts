@@ -13,7 +13,7 @@ for (let i = 1; i <= 8; i++) chain.mine(1, { txs: [sweep(chain.coin(i), 'anyone'
 const fork = chain.fork(chain.height - 3);
 fork.mine(2);
 
-/** Of the log of SQLite: its header, that of each page in it, and how large pages are here. */
+/** Sizes of SQLite's WAL: its header, the header of each frame, and a page here. */
 const LOG_HEADER = 32;
 const FRAME = 24 + 8192;
 
@@ -26,9 +26,9 @@ function filterHashes(node: TestNode): string[] {
   });
 }
 
-// Commits of chain.db wait for no disk: its log may end anywhere, or in rubbish, while the files that were synced before
-// each commit are all there, with bytes that nothing refers to any more.
-test('a log that ends anywhere leaves the state of some block, and the chain goes on from there', async () => {
+// Commits of chain.db do not wait for the disk: after a power failure the WAL may end anywhere or in garbage, while the
+// files that were synced before each commit are complete, with bytes that no row refers to.
+test('a WAL that ends anywhere leaves the state of some block, and the chain continues from it', async () => {
   const whole = mkdtempSync(join(tmpdir(), 'obverse-cut-'));
   try {
     let last: string[];
@@ -37,7 +37,7 @@ test('a log that ends anywhere leaves the state of some block, and the chain goe
       await node.take(chain.blocks.slice(1, 102));
       const oneByOne = [...chain.blocks.slice(102, -3), ...fork.blocks.slice(-2), ...chain.blocks.slice(-3)];
       for (const block of oneByOne) await node.take([block]);
-      // As it lies on the disk while the node runs: closing it would empty the log.
+      // The files on the disk while the node runs: closing it would truncate the WAL.
       cpSync(node.dir, whole, { recursive: true });
       last = filterHashes(node);
     }
@@ -52,7 +52,7 @@ test('a log that ends anywhere leaves the state of some block, and the chain goe
         cpSync(join(whole, 'filters'), join(from, 'filters'), { recursive: true });
         copyFileSync(join(whole, 'chain.db'), join(from, 'chain.db'));
         const at = Math.min(log.length, LOG_HEADER + Math.round((frames * cut) / 24) * FRAME + (cut % 3) * 2500);
-        // What was not yet written may be zeros, or was there before.
+        // Bytes that were not written may be zeros or old content.
         const rubbish = new Uint8Array(cut % 2 === 0 ? 0 : FRAME).fill(cut);
         writeFileSync(join(from, 'chain.db-wal'), Buffer.concat([log.subarray(0, at), rubbish]));
         await using node = new TestNode({ from, filters: true });

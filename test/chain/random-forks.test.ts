@@ -3,7 +3,7 @@ import type { RegtestChain } from '../lib/chain-builder.ts';
 import { TestNode } from '../lib/chain-fixture.ts';
 import { feedRandomTree, trunkWithCoins } from '../lib/fork-tree.ts';
 
-/** Random trees of blocks with spends; a node fed with them must be as one that saw the best branch alone. */
+/** Random trees of blocks with spends: a node that receives all must equal one that received the best branch alone. */
 describe('random forks', () => {
   let trunk: RegtestChain;
   let base: TestNode;
@@ -16,7 +16,7 @@ describe('random forks', () => {
   });
   afterAll(() => base?.[Symbol.asyncDispose]());
 
-  // A hundred more, and longer ones, are among the slow tests.
+  // The slow tests run a hundred more and longer ones.
   for (let seed = 1; seed <= 12; seed++)
     for (const poison of [false, true])
       test(

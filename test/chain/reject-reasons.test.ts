@@ -21,7 +21,7 @@ const prevoutNull = { txid: new Uint8Array(32) as Txid, vout: 0xffff_ffff };
 const output = (value: bigint, scriptPubKey = new Uint8Array(0)) => ({ value, scriptPubKey });
 const paying = (...outputs: Transaction['outputs']): Transaction => ({ ...payment, outputs });
 const bytes = (length: number, byte: number) => new Uint8Array(length).fill(byte);
-/** Data in a coinbase output, to be too much. */
+/** Data in a coinbase output, to exceed a limit. */
 const padded = (size: number) => (coinbase: Transaction) => ({
   ...coinbase,
   outputs: [...coinbase.outputs, output(0n, Uint8Array.from([Op.OP_RETURN, ...bytes(size, Op.OP_1)]))],
@@ -29,7 +29,7 @@ const padded = (size: number) => (coinbase: Transaction) => ({
 const heavyWitness = (size: number): Transaction =>
   withInput(witnessSpend, 0, { witness: [bytes(size, 0), Uint8Array.of(Op.OP_1)] });
 
-/** Core's reason, and how the block differs from a good one; all that is looked at before is in order. */
+/** Core's reject reason, and the block's fault; all earlier checks pass. */
 const FAULTS: Record<string, [reason: string, options: BlockOptions]> = {
   'header: no work': ['high-hash', { work: false }],
   'header: easier bits': ['high-hash', { bits: 0x2100_ffff }],
@@ -72,7 +72,7 @@ const FAULTS: Record<string, [reason: string, options: BlockOptions]> = {
     'bad-txns-nonfinal',
     { txs: [spend(chain.coin(1), [{ to: 'anyone', value: 1n }], { locktime: 106 })] },
   ],
-  // BIP-113: not the time of the block itself.
+  // BIP-113: the time of the block itself does not count.
   'body: locktime between the median time and the time': [
     'bad-txns-nonfinal',
     { txs: [spend(chain.coin(1), [{ to: 'anyone', value: 1n }], { locktime: chain.tip.medianTimePast })] },
@@ -119,7 +119,7 @@ const FAULTS: Record<string, [reason: string, options: BlockOptions]> = {
   ],
 };
 
-/** Close to a fault, and good. */
+/** Valid blocks that are close to a fault. */
 const GOOD: Record<string, BlockOptions> = {
   'all that a block may be': { txs: [payment, second, sweep(coinOf(payment, 0), 'anyone'), ...withWitness.txs] },
   'coinbase with 100 on top': { txs: [sweep(chain.coin(6), 'anyone')] },
@@ -140,7 +140,7 @@ const GOOD: Record<string, BlockOptions> = {
   'the highest version': { version: 0x7fff_ffff },
 };
 
-describe('what a block is refused for', () => {
+describe('a block is rejected with Core’s reason', () => {
   let base: TestNode;
 
   beforeAll(async () => {
@@ -160,7 +160,7 @@ describe('what a block is refused for', () => {
       expect(node.tip).toBe(hashToHex(good.hash));
     });
 
-  test('and what not', async () => {
+  test('a valid block is accepted', async () => {
     for (const [title, options] of Object.entries(GOOD)) {
       await using node = new TestNode({ from: base.dir });
       const block = chain.build(options);
@@ -169,7 +169,7 @@ describe('what a block is refused for', () => {
     }
   });
 
-  test('time-too-new, until its time has come', async () => {
+  test('time-too-new is reported until the time has come', async () => {
     const nowMs = 1_800_000_000_000;
     await using node = new TestNode({ from: base.dir, nowMs });
     const block = chain.build({ time: 1_800_000_000 + 7201 });
@@ -178,7 +178,7 @@ describe('what a block is refused for', () => {
     expect(await node.submit(block)).toBe('accepted');
   });
 
-  test('bad-prevblk and duplicate-invalid, also after a restart', async () => {
+  test('bad-prevblk and duplicate-invalid are reported after a restart too', async () => {
     await using node = new TestNode({ from: base.dir });
     const fork = chain.fork();
     const bad = fork.mine(1, { coinbaseValue: 50_0000_0001n });
@@ -192,7 +192,7 @@ describe('what a block is refused for', () => {
     expect(await node.submit(chain.build())).toBe('accepted');
   });
 
-  test('bytes that are no block', async () => {
+  test('bytes that are not a block are rejected', async () => {
     await using node = new TestNode({ from: base.dir });
     const { raw } = chain.build({ txs: [payment] });
     const broken = [
@@ -207,20 +207,20 @@ describe('what a block is refused for', () => {
   });
 });
 
-describe('a coinbase that was there before (BIP-30)', () => {
+describe('a coinbase that repeats an earlier txid (BIP-30)', () => {
   const params = paramsFor('regtest', { testActivationHeight: ['bip34@1000'] });
   const old = new RegtestChain({ params, to: 'anyone' });
   old.mine(103);
   const repeat = () => old.at(3).txs[0]!;
 
-  test('bad-txns-BIP30 while its coin is unspent', async () => {
+  test('is rejected with bad-txns-BIP30 while the earlier coin is unspent', async () => {
     await using node = new TestNode({ params });
     await node.take(old.blocks.slice(1));
     expect(await node.submit(old.build({ coinbase: repeat }))).toBe('bad-txns-BIP30');
     expect(await node.submit(old.build())).toBe('accepted');
   });
 
-  test('is good when its coin is spent, and found at its later place', async () => {
+  test('is valid once the earlier coin is spent, and is found at its later position', async () => {
     await using node = new TestNode({ params });
     const own = old.fork();
     await node.take(own.blocks.slice(1));
@@ -230,7 +230,7 @@ describe('a coinbase that was there before (BIP-30)', () => {
     expect(differences(node.state(), new ModelChain(own.blocks.slice(1), params).state())).toEqual([]);
     const found = node.read((reads) => reads.txs.byTxid(own.coin(3).outpoint.txid));
     expect(found?.position).toBe(105 * 2 ** 20);
-    // Taken back, the earlier one is found again.
+    // After a disconnect the earlier one is found again.
     const fork = own.fork(104);
     fork.mine(2);
     await node.take(fork.blocks.slice(-2));

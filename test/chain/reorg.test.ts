@@ -6,7 +6,7 @@ import { differences, ModelChain } from '../lib/chain-state.ts';
 import { branchOf, openScript, POISON, trunkWithCoins } from '../lib/fork-tree.ts';
 import { coinOf, spend, type TestCoin } from '../lib/tx-builder.ts';
 
-/** A coin moved on, nothing left for a fee. */
+/** Spends a coin without a fee. */
 const move = (coin: TestCoin, to: Uint8Array) => spend(coin, [{ to, value: coin.output.value }], { sign: false });
 const fresh = (n: number) => openScript(1000 + n);
 const stateAt = (tip: TestBlock) => new ModelChain(branchOf(tip)).state();
@@ -35,22 +35,22 @@ describe('a branch with more work', () => {
         last = coinOf(tx, 0);
       }
       expectState(node, chain.tip);
-      // The same coin goes elsewhere.
+      // The same coin is spent by another transaction.
       fork.mine(1, { txs: [move(fork.coinsOf(openScript(1))[0]!, fresh(50))] });
       fork.mine(depth);
       const coming = fork.blocks.slice(-depth - 1);
       await node.take(coming.slice(0, -1));
-      // As much work is not enough: the first seen stays.
+      // With equal work the first seen branch stays active.
       expectState(node, chain.tip);
       await node.take(coming.slice(-1));
       expectState(node, fork.tip);
-      // And back, all at once from where it was.
+      // And back in one step.
       chain.mine(2);
       await node.take(chain.blocks.slice(-2));
       expectState(node, chain.tip);
     });
 
-  test('holds the same transactions in other blocks and places', async () => {
+  test('contains the same transactions in other blocks and positions', async () => {
     const chain = trunkWithCoins();
     const fork = chain.fork();
     await using node = await nodeOn(chain);
@@ -69,8 +69,8 @@ describe('a branch with more work', () => {
     expectState(node, fork.tip);
   });
 
-  // The coin is where it was, so it is no change of the set; its script's row must know it all the same.
-  test('holds the same transaction in the same place, of a script that was new in the old branch', async () => {
+  // The coin keeps its position, so the UTXO set does not change; the row of its script must still count it.
+  test('contains the same transaction at the same position, with a script that was new in the old branch', async () => {
     const chain = trunkWithCoins();
     const fork = chain.fork();
     await using node = await nodeOn(chain);
@@ -82,21 +82,21 @@ describe('a branch with more work', () => {
     expectState(node, fork.tip);
   });
 
-  test('holds them in the same place behind other new scripts', async () => {
+  test('contains it at the same position after other new scripts', async () => {
     const chain = trunkWithCoins();
     const fork = chain.fork();
     await using node = await nodeOn(chain);
     const [a, b] = chain.coinsOf(openScript(2));
     const tx = move(a!, fresh(1));
     await node.take([chain.mine(1, { txs: [tx] })]);
-    // Its script is the second new one here: its number is another.
+    // Its script is the second new one here, so its id differs.
     fork.mine(1, { txs: [tx, move(b!, fresh(2))], to: fresh(3) });
     fork.mine();
     await node.take(fork.blocks.slice(-2));
     expectState(node, fork.tip);
   });
 
-  test('spends what the old branch spent, in the same commit as its own coins', async () => {
+  test('spends the coins that the old branch spent, in one commit with its own coins', async () => {
     const chain = trunkWithCoins();
     const fork = chain.fork();
     await using node = await nodeOn(chain);
@@ -111,7 +111,7 @@ describe('a branch with more work', () => {
     expectState(node, fork.tip);
   });
 
-  test('is left out where it comes before the first commit', async () => {
+  test('is not reported before the first commit', async () => {
     const chain = trunkWithCoins();
     const fork = chain.fork(100);
     fork.mine(8);
@@ -123,7 +123,7 @@ describe('a branch with more work', () => {
   });
 });
 
-describe('a block that turns out to be invalid', () => {
+describe('a connected block that turns out to be invalid', () => {
   const poisoned = (chain: RegtestChain) => move(chain.coinsOf(POISON)[0]!, openScript(1));
   const EVAL_FALSE =
     'block-script-verify-flag-failed (Script evaluated without error but finished with a false/empty top stack element)';
@@ -146,7 +146,7 @@ describe('a block that turns out to be invalid', () => {
       expect(invalid).toEqual([hashToHex(bad.hash), EVAL_FALSE]);
       expect(hashToHex(node.chain.bestHeader.hash)).toBe(hashToHex(chain.tip.hash));
       expect(await node.submit(bad)).toBe('duplicate-invalid');
-      // What came before it was judged was taken; nothing is any more.
+      // Blocks were accepted before its verification ended; none is afterwards.
       expect(await node.submit(fork.at(bad.height + 1))).toBe('duplicate-invalid');
       const sibling = fork.fork(bad.height).mine();
       expect(await node.submit(sibling)).toBe('bad-prevblk');
@@ -157,7 +157,7 @@ describe('a block that turns out to be invalid', () => {
       expectState(node, chain.tip);
     });
 
-  test('in the middle of a long line that was connected on top of it', async () => {
+  test('is left together with a long line of blocks on top of it', async () => {
     const chain = trunkWithCoins();
     const good = chain.height + 2;
     chain.mine(2);
@@ -167,7 +167,7 @@ describe('a block that turns out to be invalid', () => {
     await using node = new TestNode({ verifier: lateVerifier(() => 30) });
     for (const block of chain.blocks.slice(1)) {
       await node.chain.acceptBlock(block.raw);
-      // A commit is due each time, so some are sealed before the verdict is there.
+      // A commit is due after each block, so some blocks are sealed before the result arrives.
       node.clock.advance(6000);
     }
     await node.chain.settle();
@@ -176,7 +176,7 @@ describe('a block that turns out to be invalid', () => {
     expectState(node, rival.tip);
   });
 
-  test('is told with its reason by submit, and the next good block connects', async () => {
+  test('is reported with its reason by submitBlock, and the next valid block connects', async () => {
     const chain = trunkWithCoins();
     await using node = await nodeOn(chain);
     expect(await node.submit(chain.build({ txs: [poisoned(chain)] }))).toBe(EVAL_FALSE);
@@ -184,7 +184,7 @@ describe('a block that turns out to be invalid', () => {
     expectState(node, chain.tip);
   });
 
-  test('fails for its coins where it connects, and the old branch comes back', async () => {
+  test('fails for missing coins when it connects, and the old branch becomes active again', async () => {
     const chain = trunkWithCoins();
     const fork = chain.fork();
     const [coin] = chain.coinsOf(openScript(1));
@@ -196,15 +196,15 @@ describe('a block that turns out to be invalid', () => {
     fork.mine();
     const outcomes: string[] = [];
     for (const block of fork.blocks.slice(-3)) outcomes.push(await node.submit(block));
-    // On a branch with less work nobody looks at coins; the last one makes it the best.
+    // On a branch with less work coins are not checked; the last block makes it the best.
     expect(outcomes).toEqual(['accepted', 'accepted', 'bad-prevblk']);
     expectState(node, chain.tip);
     expect(await node.submit(fork.at(fork.height - 1))).toBe('duplicate-invalid');
   });
 });
 
-describe('blocks in another order', () => {
-  test('a block without its parent is refused, and taken later', async () => {
+describe('blocks that arrive in another order', () => {
+  test('are rejected without their parent and accepted later', async () => {
     const chain = new RegtestChain();
     chain.mine(3);
     await using node = new TestNode();
@@ -216,7 +216,7 @@ describe('blocks in another order', () => {
     expectState(node, chain.at(2));
   });
 
-  test('a branch may come before the one that stays, block by block in turns', async () => {
+  test('may alternate between two branches', async () => {
     const chain = trunkWithCoins();
     await using node = await nodeOn(chain);
     const forks = [chain.fork(), chain.fork(), chain.fork()];
@@ -225,7 +225,7 @@ describe('blocks in another order', () => {
         const spends = fork.coinsOf(openScript(n + 1)).slice(i, i + 1);
         await node.take([fork.mine(1, { txs: spends.map((coin) => move(coin, fresh(i))) })]);
       }
-    // All have as much work: the first stays.
+    // All have equal work: the first stays.
     expectState(node, forks[0]!.tip);
     for (const fork of forks.toReversed()) {
       fork.mine(2);
@@ -235,8 +235,8 @@ describe('blocks in another order', () => {
     expectState(node, forks[2]!.tip);
   });
 
-  // Core gives the chain that was active the lead among those with as much work.
-  test('after a restart the active chain stays, though the header of its equal was here first', async () => {
+  // Core prefers the previously active chain among those with equal work.
+  test('the active chain stays active after a restart even if the header of its equal arrived first', async () => {
     const chain = new RegtestChain();
     chain.mine(2);
     const first = chain.fork();
@@ -244,7 +244,7 @@ describe('blocks in another order', () => {
     first.mine();
     second.mine();
     await using node = await nodeOn(chain);
-    // Only its header is kept: behind the coinbase's witness come four bytes of locktime.
+    // Only its header is stored: four bytes of locktime follow the witness of the coinbase.
     const broken = first.tip.raw.slice();
     broken[broken.length - 5]! ^= 1;
     expect(await node.submit(broken)).toBe('bad-witness-merkle-match');
@@ -257,8 +257,8 @@ describe('blocks in another order', () => {
     expectState(node, second.tip);
   });
 
-  // A commit may fall between two blocks of a long branch whose bodies are all there.
-  test('a start goes on to the best chain of which the blocks are there', async () => {
+  // A commit may happen between two blocks of a long branch whose bodies are stored.
+  test('a start activates the best chain whose blocks are stored', async () => {
     const chain = trunkWithCoins();
     const fork = chain.fork();
     fork.mine(6);

@@ -24,7 +24,7 @@ const FALSE = 'Script evaluated without error but finished with a false/empty to
 const SCHNORR = 'Invalid Schnorr signature';
 const SIGNED = LOCK_KINDS.filter((kind) => !kind.includes('anyone'));
 
-// One transaction makes a coin of each kind; block 103 spends them.
+// One transaction creates a coin of each kind; block 103 spends them.
 const chain = chainWithCoins(3, 'anyone');
 const funding = spend(
   chain.coin(1),
@@ -36,7 +36,7 @@ const coin = (kind: LockKind) => coinOf(funding, LOCK_KINDS.indexOf(kind));
 const good = (kind: LockKind) => sweep(coin(kind), 'anyone');
 const reasonOf = (text: string) => `block-script-verify-flag-failed (${text})`;
 
-/** With the first push of its scriptSig changed: a signature and what follows. */
+/** Changes the first push of the scriptSig, a signature, and what follows. */
 const firstPush = (tx: Transaction, change: (push: Uint8Array) => Uint8Array): Transaction => {
   const { scriptSig } = tx.inputs[0]!;
   const at = 1 + scriptSig[0]!;
@@ -71,7 +71,7 @@ const CASES: [title: string, text: string, tx: () => Transaction][] = [
     'Non-canonical DER signature',
     () => firstPush(good('p2pk'), (signature) => Uint8Array.from([...signature.slice(0, -1), 0, 1])),
   ],
-  // BIP-66 is a rule of blocks; low S and known hash types are not.
+  // BIP-66 is a consensus rule; low S and defined hash types are not.
   [
     'multisig with a dummy of one',
     'Dummy CHECKMULTISIG argument must be zero',
@@ -150,7 +150,7 @@ const CASES: [title: string, text: string, tx: () => Transaction][] = [
   ],
 ];
 
-describe('what a script fails with', () => {
+describe('failing scripts', () => {
   let base: TestNode;
 
   beforeAll(async () => {
@@ -165,7 +165,7 @@ describe('what a script fails with', () => {
       expect(base.tip).toBe(hashToHex(chain.tip.hash));
     });
 
-  test('the first input that fails is named, whatever comes after', async () => {
+  test('are reported for the first failing input of the block', async () => {
     const coins = SIGNED.map(coin);
     const signed = spend(coins, [{ to: 'anyone', value: 1n }]);
     const at = SIGNED.indexOf('p2tr');
@@ -175,7 +175,7 @@ describe('what a script fails with', () => {
     expect(outcome.status === 'rejected' && outcome.rejection.debug).toStartWith(`input ${at} of `);
   });
 
-  test('all kinds together are good, and all that failed left nothing behind', async () => {
+  test('leave no state behind, and all kinds together are valid without a fault', async () => {
     const block = chain.build({ txs: LOCK_KINDS.map(good) });
     await using node = new TestNode();
     await node.take(chain.blocks.slice(1));
@@ -188,7 +188,7 @@ describe('what a script fails with', () => {
 });
 
 describe('signature operations of a block', () => {
-  // 20 each without a count in front, and unexecuted they cost nothing but their count.
+  // Each counts 20 without a number of keys before it, and costs only its count unexecuted.
   const sigops = (count: number) =>
     scriptOf(Op.OP_0, Op.OP_IF, ...Array<number>(count).fill(Op.OP_CHECKMULTISIG), Op.OP_ENDIF, Op.OP_1);
   const full = sigops(195);
@@ -211,12 +211,12 @@ describe('signature operations of a block', () => {
     return { ...unsigned, inputs };
   };
 
-  test('80,000 are allowed, one more is bad-blk-sigops', async () => {
+  test('may cost 80,000, one more is bad-blk-sigops', async () => {
     await using node = new TestNode();
     await node.take(own.blocks.slice(1));
     // 5 * 195 * 20 * 4 and 25 * 20 * 4 in redeem scripts, and 1 in a witness.
     expect(await node.submit(own.build({ txs: [spent(7)] }))).toBe('bad-blk-sigops');
-    // A check in an output counts four.
+    // A signature operation in an output costs four.
     const withCheck = own.build({ txs: [spent(6)], to: scriptOf(new Uint8Array(33).fill(2), Op.OP_CHECKSIG) });
     expect(await node.submit(withCheck)).toBe('bad-blk-sigops');
     expect(await node.submit(own.build({ txs: [spent(6)] }))).toBe('accepted');

@@ -5,14 +5,14 @@ import { chainWithCoins, type TestBlock } from '../lib/chain-builder.ts';
 import { TestNode } from '../lib/chain-fixture.ts';
 import { coinOf, sweep, withBadSignature } from '../lib/tx-builder.ts';
 
-/** Never says what it finds. */
+/** A verifier that never resolves. */
 const silentVerifier: ScriptVerifier = {
   begin: () => ({ add: () => {}, finish: () => new Promise(() => {}), cancel: () => {} }),
 };
 
 const parsed = ({ raw }: TestBlock) => parseBlock(raw);
 
-test('a block that is tried leaves no trace, whatever comes of it', async () => {
+test('testing a block changes no state, whatever the result', async () => {
   const chain = chainWithCoins(3);
   await using node = new TestNode();
   await node.take(chain.blocks.slice(1));
@@ -33,7 +33,7 @@ test('a block that is tried leaves no trace, whatever comes of it', async () => 
   expect(node.chain.tip.hash).toEqual(good.hash);
 });
 
-test('a block without work is refused where work is asked for', async () => {
+test('testing a block without proof of work fails if the proof is checked', async () => {
   const chain = chainWithCoins(1);
   await using node = new TestNode();
   await node.take(chain.blocks.slice(1));
@@ -42,7 +42,7 @@ test('a block without work is refused where work is asked for', async () => {
   expect(await node.chain.testBlock(parsed(lazy), { proofOfWork: false })).toBeNull();
 });
 
-test('a block that is to be tried when the chain is closed is given up', async () => {
+test('testing a block rejects when the chain is closed meanwhile', async () => {
   const chain = chainWithCoins(1);
   await using node = new TestNode();
   await node.take(chain.blocks.slice(1));

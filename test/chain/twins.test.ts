@@ -11,7 +11,7 @@ const chain = chainWithCoins(4, 'p2wpkh');
 const txs = [1, 2, 3].map((height) => sweep(chain.coin(height), 'p2wpkh'));
 const good = chain.build({ txs: [...txs, sweep(coinOf(txs[0]!, 0), 'p2tr')] });
 
-/** Other data under the same header. */
+/** Other data with the same header. */
 function withBody({ header }: TestBlock, transactions: readonly Transaction[]): Uint8Array {
   const w = new ByteWriter(4096);
   encodeBlock(w, { header, transactions });
@@ -22,9 +22,9 @@ const [coinbase, ...others] = good.txs;
 const witness = (tx: Transaction) => tx.inputs[0]!.witness;
 const flipped = (bytes: Uint8Array) => bytes.with(9, bytes[9]! ^ 1);
 
-// Every one has the hash of the good block, and says nothing about it.
+// All have the hash of the valid block, and must not affect it.
 const TWINS: [title: string, reason: string, raw: Uint8Array][] = [
-  // CVE-2012-2459: the tree of five leaves has the root of one of six whose last two are the same.
+  // CVE-2012-2459: the merkle tree of five leaves has the root of one of six whose last two are equal.
   ['the last transaction twice', 'bad-txns-duplicate', withBody(good, [...good.txs, good.txs.at(-1)!])],
   ['a transaction left out', 'bad-txnmrklroot', withBody(good, good.txs.slice(0, -1))],
   ['two in another order', 'bad-txnmrklroot', withBody(good, [coinbase!, others[1]!, others[0]!, ...others.slice(2)])],
@@ -58,23 +58,23 @@ const TWINS: [title: string, reason: string, raw: Uint8Array][] = [
   ['something behind it', 'bad-blk-decode', Uint8Array.from([...good.raw, 0])],
 ];
 
-describe('a twin with the same hash', () => {
-  test('there are as many as thought of', () => expect(good.txs).toHaveLength(5));
+describe('a mutated block with the hash of a valid one', () => {
+  test('has the expected number of variants', () => expect(good.txs).toHaveLength(5));
 
   for (const [title, reason, raw] of TWINS)
-    test(`${title}: ${reason}, and the good one is taken`, async () => {
+    test(`${title}: ${reason}, and the valid block is accepted`, async () => {
       await using node = new TestNode();
       await node.take(chain.blocks.slice(1));
       expect(await node.submit(raw)).toBe(reason);
       expect(await node.submit(raw)).toBe(reason);
-      // Its header may be known by now, which must do no harm after a restart either.
+      // Its header may be known by now, which must have no effect after a restart either.
       await node.restart();
       expect(await node.submit(good)).toBe('accepted');
       expect(await node.submit(raw)).toMatch(new RegExp(`^known$|^${reason}$`));
       expect(differences(node.state(), new ModelChain([...chain.blocks.slice(1), good]).state())).toEqual([]);
     });
 
-  test('a twin of a parent does not stop the child, which waits for the body', async () => {
+  test('as a parent does not reject the child, which waits for the valid body', async () => {
     const own = chain.fork();
     own.append(own.build({ txs: [...txs] }));
     const parent = own.tip;

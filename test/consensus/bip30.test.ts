@@ -28,7 +28,7 @@ function parentAt(height: number, bip34Hash: BlockHash): HeaderEntry {
 describe('BIP-30', () => {
   const { consensus } = mainnet;
 
-  test('the two repeats of the main chain are let through', () => {
+  test('is not checked for the two repeated coinbases of the main chain', () => {
     expect(mustCheckBip30(REPEAT, parentAt(91_841, BIP34), consensus)).toBe(false);
     expect(mustCheckBip30(REPEAT, parentAt(91_842, BIP34), consensus)).toBe(true);
     expect(mustCheckBip30(OTHER, parentAt(91_841, BIP34), consensus)).toBe(true);
@@ -37,17 +37,17 @@ describe('BIP-30', () => {
     );
   });
 
-  test('past BIP-34 on the known chain it is not looked up', () => {
+  test('is not checked after BIP-34 on the known chain', () => {
     expect(mustCheckBip30(OTHER, parentAt(227_930, BIP34), consensus)).toBe(true);
     expect(mustCheckBip30(OTHER, parentAt(227_931, BIP34), consensus)).toBe(false);
     expect(mustCheckBip30(OTHER, parentAt(227_931, OTHER), consensus)).toBe(true);
   });
 
-  test('from 1,983,702 on it is again', () => {
+  test('is checked again from height 1,983,702 on', () => {
     expect(mustCheckBip30(OTHER, parentAt(1_983_700, BIP34), consensus)).toBe(false);
     expect(mustCheckBip30(OTHER, parentAt(1_983_701, BIP34), consensus)).toBe(true);
   });
 
-  test('networks without a known block always look', () =>
+  test('is always checked on networks without a known BIP-34 block', () =>
     expect(mustCheckBip30(OTHER, parentAt(500, OTHER), regtest.consensus)).toBe(true));
 });

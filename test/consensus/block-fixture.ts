@@ -14,7 +14,7 @@ import { ByteWriter, concatBytes } from '../../src/util/bytes.ts';
 const NONE = new Uint8Array();
 const REGTEST_LIMIT = (1n << 255n) - 1n;
 
-/** A txid that names nothing. */
+/** The txid of no transaction. */
 export function someTxid(seed: number): Txid {
   return hash256(Uint8Array.of(seed & 0xff, seed >> 8)) as Txid;
 }
@@ -39,7 +39,7 @@ export function txOf(changes: Partial<Transaction> = {}): Transaction {
 
 export function coinbaseInput(changes: Partial<TxInput> = {}): TxInput {
   const prevout = { txid: new Uint8Array(32) as Txid, vout: 0xffff_ffff };
-  // Height 1, and one more byte to have two.
+  // Pushes height 1, with another byte for the minimum length of 2.
   return { ...input(0), prevout, scriptSig: Uint8Array.of(0x51, 0x00), ...changes };
 }
 
@@ -59,11 +59,11 @@ interface BlockChanges {
   time?: number;
   bits?: number;
   merkleRoot?: Uint8Array;
-  /** Bytes to make room for. */
+  /** Bytes of padding. */
   capacity?: number;
 }
 
-/** A block with the work that regtest asks for. */
+/** Mines a block for the regtest difficulty. */
 export function blockOf(transactions: readonly Transaction[], changes: BlockChanges = {}): ParsedBlock {
   const { version = 0x2000_0000, previousHash = NONE, time = 1000, bits = 0x207f_ffff, capacity = 65_536 } = changes;
   const txids = concatBytes(...transactions.map((tx) => parseTransaction(txBytes(tx, capacity)).txid));
@@ -84,7 +84,7 @@ export function blockOf(transactions: readonly Transaction[], changes: BlockChan
   }
 }
 
-/** The coinbase with a commitment to the witnesses of `others` behind its outputs. */
+/** Returns the coinbase with a commitment to the witnesses of `others` as its last output. */
 export function committedCoinbase(others: readonly Transaction[], capacity = 65_536): Transaction {
   const reserved = new Uint8Array(32);
   const wtxids = others.map((tx) => parseTransaction(txBytes(tx, capacity)).wtxid);

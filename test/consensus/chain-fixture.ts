@@ -2,7 +2,7 @@ import type { HeaderEntry } from '../../src/consensus/header-entry.ts';
 import { workOf } from '../../src/consensus/work.ts';
 import type { BlockHash } from '../../src/primitives/hash.ts';
 
-/** A tree of headers that only remembers its parents. */
+/** A header that only knows its parent. */
 export class TestEntry implements HeaderEntry {
   readonly height: number;
   readonly chainwork: bigint;
@@ -34,7 +34,7 @@ export class TestEntry implements HeaderEntry {
   }
 }
 
-/** A chain of `length` headers, its tip. */
+/** Returns the tip of a chain of `length` headers. */
 export function chainOf(
   length: number,
   at: (height: number) => { version?: number; time: number; bits: number },

@@ -9,7 +9,7 @@ import { chainOf } from './chain-fixture.ts';
 const { consensus } = regtest;
 const genesis = chainOf(1, () => ({ time: 1000, bits: 0x207f_ffff }));
 
-/** With the scriptSig that starts with this hex. */
+/** A coinbase whose scriptSig starts with this hex. */
 function coinbaseAt(hex: string): Transaction {
   return coinbaseOf({ inputs: [coinbaseInput({ scriptSig: Uint8Array.fromHex(`${hex}00`) })] });
 }
@@ -19,7 +19,7 @@ describe('bad-txns-nonfinal', () => {
   const check = (locktime: number, params = consensus) =>
     checkBlockContext(blockOf([coinbaseOf(), spend(locktime)], { time: 600_000_000 }), genesis, params);
 
-  test('heights', () => {
+  test('applies to heights', () => {
     expect(check(0)).toBeNull();
     expect(check(1)).toMatchObject({
       kind: 'consensus',
@@ -28,7 +28,7 @@ describe('bad-txns-nonfinal', () => {
     });
   });
 
-  test("times: the block's own, or from BIP-113 on the median past of its parent", () => {
+  test('applies to times: the time of the block, or with BIP-113 the median time past of its parent', () => {
     expect(check(599_999_999)?.reason).toBe('bad-txns-nonfinal');
     expect(check(599_999_999, regtestWith(['csv@2']).consensus)).toBeNull();
     expect(check(600_000_000, regtestWith(['csv@2']).consensus)?.reason).toBe('bad-txns-nonfinal');
@@ -58,10 +58,10 @@ describe('bad-cb-height', () => {
     });
   });
 
-  test('only the shortest push', () =>
+  test('is reported for all but the shortest push of the height', () =>
     expect(checkBlockContext(blockOf([coinbaseAt('0101')]), genesis, consensus)?.reason).toBe('bad-cb-height'));
 
-  test('not before BIP-34', () =>
+  test('is not reported before BIP-34', () =>
     expect(checkBlockContext(blockOf([coinbaseAt('ff')]), genesis, regtestWith(['bip34@2']).consensus)).toBeNull());
 });
 
@@ -72,7 +72,7 @@ describe('witness commitment', () => {
   const good = committedCoinbase([spend]);
   const withWitness = (...witness: Uint8Array[]) => ({ ...good, inputs: [{ ...good.inputs[0]!, witness }] });
 
-  test('a committed witness passes', () => expect(check(good)).toBeNull());
+  test('a witness with a commitment passes', () => expect(check(good)).toBeNull());
 
   test('bad-witness-nonce-size', () => {
     for (const coinbase of [
@@ -97,7 +97,7 @@ describe('witness commitment', () => {
     expect(check(committedCoinbase([]))?.reason).toBe('bad-witness-merkle-match');
   });
 
-  test('unexpected-witness: nothing commits to it, or nothing may yet', () => {
+  test('unexpected-witness: a witness without a commitment, or before segwit', () => {
     const expected = {
       kind: 'mutated',
       reason: 'unexpected-witness',
@@ -105,17 +105,17 @@ describe('witness commitment', () => {
     };
     expect(check(coinbaseOf())).toMatchObject(expected);
     expect(check(good, regtestWith(['segwit@2']).consensus)).toMatchObject(expected);
-    // Before segwit an output that looks like a commitment means nothing.
+    // Before segwit an output with the form of a commitment has no meaning.
     const bare = blockOf([withWitness(), txOf()]);
     expect(checkBlockContext(bare, genesis, regtestWith(['segwit@2']).consensus)).toBeNull();
   });
 
-  test('the last output that looks like a commitment is it', () => {
+  test('the last output with the form of a commitment counts', () => {
     const decoy = output(0n, Uint8Array.fromHex(`6a24aa21a9ed${'00'.repeat(32)}`));
     const [reward, commitment] = good.outputs as [never, never];
     expect(check({ ...good, outputs: [reward, decoy, commitment] })).toBeNull();
     expect(check({ ...good, outputs: [reward, commitment, decoy] })?.reason).toBe('bad-witness-merkle-match');
-    // Bytes may follow, but 38 there must be.
+    // At least 38 bytes are required; more may follow.
     const longer = output(0n, Uint8Array.fromHex(`6a24aa21a9ed${'00'.repeat(33)}`));
     const shorter = output(0n, Uint8Array.fromHex(`6a24aa21a9ed${'00'.repeat(31)}`));
     expect(witnessCommitmentIndex(txOf({ outputs: [reward, longer, shorter] }))).toBe(1);

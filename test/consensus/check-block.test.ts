@@ -14,14 +14,14 @@ function expectRejection(actual: BlockRejection | null, kind: string, reason: st
 }
 
 describe('checkBlock', () => {
-  test('a good block passes', () => {
+  test('accepts a valid block', () => {
     expect(checkBlock(blockOf([coinbaseOf()]), consensus)).toBeNull();
     expect(checkBlock(blockOf([coinbaseOf(), txOf()]), consensus)).toBeNull();
   });
 
-  test('high-hash, unless it is a template', () => {
+  test('high-hash, but not for a template', () => {
     const { raw } = blockOf([coinbaseOf()]);
-    // A target of one.
+    // A target of 1.
     const bytes = raw.slice();
     new DataView(bytes.buffer).setUint32(72, 0x0300_0001, true);
     const block = parseBlock(bytes);
@@ -29,13 +29,13 @@ describe('checkBlock', () => {
     expect(checkBlock(block, consensus, { proofOfWork: false })).toBeNull();
   });
 
-  test('bad-txnmrklroot, unless it is a template', () => {
+  test('bad-txnmrklroot, but not for a template', () => {
     const block = blockOf([coinbaseOf()], { merkleRoot: new Uint8Array(32) });
     expectRejection(checkBlock(block, consensus), 'mutated', 'bad-txnmrklroot', 'hashMerkleRoot mismatch');
     expect(checkBlock(block, consensus, { proofOfWork: false, merkleRoot: false })).toBeNull();
   });
 
-  // CVE-2012-2459: the repetition has the hash of the block without it.
+  // CVE-2012-2459: with repeated transactions the block has the same hash.
   test('bad-txns-duplicate', () => {
     const [a, b, c] = [1, 2, 3].map((seed) => txOf({ inputs: [input(seed)] })) as [never, never, never];
     const honest = blockOf([coinbaseOf(), a, b, c, a]);
@@ -46,7 +46,7 @@ describe('checkBlock', () => {
     expect(repeated.hash).toEqual(three.hash);
     expect(checkBlock(three, consensus)).toBeNull();
     expectRejection(checkBlock(repeated, consensus), 'mutated', 'bad-txns-duplicate', 'duplicate transaction');
-    // Equal pairs above the leaves, too.
+    // Equal pairs on higher levels count too.
     const six = blockOf([coinbaseOf(), a, b, c, a, b]);
     const eight = blockOf([coinbaseOf(), a, b, c, a, b, a, b]);
     expect(eight.hash).toEqual(six.hash);
@@ -56,7 +56,7 @@ describe('checkBlock', () => {
   test('bad-blk-length', () => {
     const debug = 'size limits failed';
     expectRejection(checkBlock(blockOf([]), consensus), 'consensus', 'bad-blk-length', debug);
-    // One byte over the million without witness.
+    // One byte more than a million without witness.
     const filled = (size: number) => {
       const filler = (length: number) => coinbaseOf({ outputs: [output(1n, new Uint8Array(length).fill(0x61))] });
       const overhead = blockOf([filler(100_000)], { capacity: 200_000 }).strippedSize - 100_000;
@@ -86,7 +86,7 @@ describe('checkBlock', () => {
     );
   });
 
-  test('a bad transaction: its reason, and its hash', () => {
+  test('reports the reason and the txid of an invalid transaction', () => {
     const block = blockOf([coinbaseOf(), txOf({ inputs: [input(1), input(1)] })]);
     expectRejection(
       checkBlock(block, consensus),
@@ -98,7 +98,7 @@ describe('checkBlock', () => {
     expect(checkBlock(short, consensus)?.reason).toBe('bad-cb-length');
   });
 
-  test('bad-blk-sigops: 20,000 in the scripts themselves', () => {
+  test('bad-blk-sigops: more than 20,000 in the scripts of the transactions', () => {
     const checksigs = (count: number) => output(1n, new Uint8Array(count).fill(0xac));
     expect(checkBlock(blockOf([coinbaseOf({ outputs: [checksigs(20_000)] })]), consensus)).toBeNull();
     expectRejection(
@@ -107,7 +107,7 @@ describe('checkBlock', () => {
       'bad-blk-sigops',
       'out-of-bounds SigOpCount',
     );
-    // A bare multisig counts as twenty, whatever its keys.
+    // A bare multisig counts twenty, whatever the number of its keys.
     const multisigs = output(1n, new Uint8Array(1000).fill(0xae));
     expect(checkBlock(blockOf([coinbaseOf({ outputs: [multisigs] })]), consensus)).toBeNull();
     expect(checkBlock(blockOf([coinbaseOf({ outputs: [multisigs, checksigs(1)] })]), consensus)?.reason).toBe(
@@ -117,14 +117,14 @@ describe('checkBlock', () => {
 });
 
 describe('isBlockMutated', () => {
-  test('wrong and repeated transactions', () => {
+  test('is true for other and repeated transactions', () => {
     expect(isBlockMutated(blockOf([coinbaseOf(), txOf()]), true)).toBe(false);
     expect(isBlockMutated(blockOf([coinbaseOf()], { merkleRoot: new Uint8Array(32) }), true)).toBe(true);
     const b = txOf({ inputs: [input(2)] });
     expect(isBlockMutated(blockOf([coinbaseOf(), txOf(), b, b]), true)).toBe(true);
   });
 
-  test('a transaction of 64 bytes where the coinbase should be', () => {
+  test('is true for a transaction of 64 bytes in place of the coinbase', () => {
     const small = txOf({ outputs: [output(1n, new Uint8Array(4))] });
     const block = blockOf([small]);
     expect(block.txs[0]!.strippedSize).toBe(64);
@@ -133,7 +133,7 @@ describe('isBlockMutated', () => {
     expect(isBlockMutated(blockOf([coinbaseOf(), small]), true)).toBe(false);
   });
 
-  test('a witness that nothing commits to', () => {
+  test('is true for a witness without a commitment', () => {
     const spend = txOf({ inputs: [input(1, { witness: [Uint8Array.of(1)] })] });
     expect(isBlockMutated(blockOf([coinbaseOf(), spend]), true)).toBe(true);
     expect(isBlockMutated(blockOf([coinbaseOf(), spend]), false)).toBe(true);

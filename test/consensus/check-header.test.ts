@@ -26,13 +26,13 @@ describe('checkHeader', () => {
 });
 
 describe('checkHeaderContext', () => {
-  // Times 1000 apart: the median of the last eleven is 15,000 at height 20.
+  // Times are 1000 apart, so the median of the last eleven is 15,000 at height 20.
   const parent = chainOf(21, (height) => ({ time: height * 1000, bits: EASIEST }));
   const good = { version: 0x2000_0000, time: 20_500, bits: EASIEST };
   const check = (changes: Partial<typeof good>, params = regtest.consensus) =>
     checkHeaderContext({ ...good, ...changes }, parent, params, NOW);
 
-  test('a good header passes', () => expect(check({})).toBeNull());
+  test('accepts a valid header', () => expect(check({})).toBeNull());
 
   test('bad-diffbits', () =>
     expect(check({ bits: 0x207f_fffe })).toMatchObject({
@@ -50,7 +50,7 @@ describe('checkHeaderContext', () => {
     });
   });
 
-  test('time-too-new: over two hours ahead of the clock given', () => {
+  test('time-too-new: more than two hours ahead of the given clock', () => {
     expect(check({ time: NOW + 7200 })).toBeNull();
     expect(check({ time: NOW + 7201 })).toMatchObject({
       kind: 'time-future',
@@ -59,7 +59,7 @@ describe('checkHeaderContext', () => {
     });
   });
 
-  test('bad-version as each rule begins', () => {
+  test('bad-version from the activation height of each rule on', () => {
     const params = regtestWith(['bip34@22', 'dersig@23', 'cltv@24']).consensus;
     const versionAt = (height: number, version: number) => {
       const before = chainOf(height, (at) => ({ time: at * 1000, bits: EASIEST }));
@@ -80,7 +80,7 @@ describe('checkHeaderContext', () => {
     expect(versionAt(21, -1)).toBeNull();
   });
 
-  test('faults are told in the order of Core', () => {
+  test('faults are reported in the order of Core', () => {
     expect(check({ bits: 1, time: 0, version: 0 })?.reason).toBe('bad-diffbits');
     expect(check({ time: 0, version: 0 })?.reason).toBe('time-too-old');
     expect(check({ time: NOW + 7201, version: 0 })?.reason).toBe('time-too-new');

@@ -16,18 +16,18 @@ function reasonOf(tx: Parameters<typeof checkTransaction>[0], strippedSize = 100
 }
 
 describe('reject reasons', () => {
-  test('a plain transaction passes', () => expect(reasonOf(txOf())).toBeNull());
+  test('a valid transaction has none', () => expect(reasonOf(txOf())).toBeNull());
 
   test('bad-txns-vin-empty', () => expect(reasonOf(txOf({ inputs: [], outputs: [] }))).toBe('bad-txns-vin-empty'));
 
   test('bad-txns-vout-empty', () => expect(reasonOf(txOf({ outputs: [] }))).toBe('bad-txns-vout-empty'));
 
-  test('bad-txns-oversize: the witness does not count', () => {
+  test('bad-txns-oversize, for which the witness does not count', () => {
     expect(reasonOf(txOf(), 1_000_000)).toBeNull();
     expect(reasonOf(txOf(), 1_000_001)).toBe('bad-txns-oversize');
   });
 
-  test('the size is measured where it is not given', () => expect(checkTransaction(txOf())).toBeNull());
+  test('the size is measured if it is not given', () => expect(checkTransaction(txOf())).toBeNull());
 
   // CVE-2010-5139.
   test('bad-txns-vout-negative', () => {
@@ -48,7 +48,8 @@ describe('reject reasons', () => {
     expect(reasonOf(txOf({ outputs: twice }))).toBe('bad-txns-txouttotal-toolarge');
   });
 
-  // CVE-2018-17144: a coin lookup does not notice one outpoint listed twice, and spending it twice mints money.
+  // CVE-2018-17144: the coin look-up does not detect an outpoint that is listed twice, and spending it twice creates
+  // money.
   test('bad-txns-inputs-duplicate, also among many inputs', () => {
     for (const count of [2, 3, 12, 13, 500]) {
       const inputs = Array.from({ length: count }, (_, i) => input(i));
@@ -58,7 +59,7 @@ describe('reject reasons', () => {
     }
   });
 
-  test('two outputs of one transaction are no duplicates', () => {
+  test('two outputs of one transaction are not duplicates', () => {
     const inputs = [0, 1].map((vout) => input(0, { prevout: { txid: someTxid(7), vout } }));
     expect(reasonOf(txOf({ inputs }))).toBeNull();
   });
@@ -75,12 +76,12 @@ describe('reject reasons', () => {
 
   test('bad-txns-prevout-null', () => {
     expect(reasonOf(txOf({ inputs: [input(1), coinbaseInput()] }))).toBe('bad-txns-prevout-null');
-    // The null hash with another index is only an output that does not exist.
+    // The null hash with another index refers to an output that does not exist.
     const prevout = { txid: new Uint8Array(32) as Txid, vout: 0 };
     expect(reasonOf(txOf({ inputs: [input(1), input(2, { prevout })] }))).toBeNull();
   });
 
-  test('a repeated outpoint is found among any number of inputs', () => {
+  test('a repeated outpoint is detected among any number of inputs', () => {
     const index = fc.integer({ min: 0, max: 30 });
     fc.assert(
       fc.property(fc.array(index, { minLength: 1, maxLength: 25 }), (seeds) => {

@@ -8,7 +8,7 @@ import { input, output, txOf } from './block-fixture.ts';
 
 const MAX_MONEY = 2_100_000_000_000_000n;
 
-/** The coins of the inputs with seeds 0, 1, ... */
+/** Coins of the inputs with seeds 0, 1, … */
 function viewOf(...coins: (Coin | null)[]) {
   const map = new Map(coins.map((coin, seed) => [outpointKey(input(seed).prevout), coin]));
   return { get: (outpoint: Parameters<typeof outpointKey>[0]) => map.get(outpointKey(outpoint)) };
@@ -22,7 +22,7 @@ const one = txOf({ inputs: [input(0)], outputs: [output(600n)] });
 const two = txOf({ inputs: [input(0), input(1)], outputs: [output(600n)] });
 
 describe('checkTxInputs', () => {
-  test('yields the fee', () => {
+  test('returns the fee', () => {
     expect(checkTxInputs(one, viewOf(coin(1000n)), 10)).toEqual({ ok: true, value: 400n });
     expect(checkTxInputs(two, viewOf(coin(500n), coin(100n)), 10)).toEqual({ ok: true, value: 0n });
     const rich = txOf({ inputs: [input(0)], outputs: [output(1n)] });

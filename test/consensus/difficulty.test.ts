@@ -24,12 +24,12 @@ describe('retargets of the main chain', () => {
     expect(permittedDifficultyTransition(height + 1, bits, expected, main)).toBe(true);
   });
 
-  test('no further than the four-fold is permitted', () => {
+  test('at most a fourfold change is permitted', () => {
     expect(permittedDifficultyTransition(68_544, 0x1c05_a3f4, 0x1c01_68fd - 1, main)).toBe(false);
     expect(permittedDifficultyTransition(46_368, 0x1c38_7f6f, 0x1d00_e1fd + 1, main)).toBe(false);
   });
 
-  test('within a period nothing changes', () => {
+  test('within a period the bits must not change', () => {
     expect(permittedDifficultyTransition(2017, 0x1c05_a3f4, 0x1c05_a3f4, main)).toBe(true);
     expect(permittedDifficultyTransition(2017, 0x1c05_a3f4, 0x1c05_a3f5, main)).toBe(false);
     expect(permittedDifficultyTransition(2017, 0x1c05_a3f4, 0x1c05_a3f5, bip94)).toBe(true);
@@ -50,7 +50,7 @@ describe('retargets of the main chain', () => {
 
 describe('nextWorkRequired', () => {
   test('keeps the bits within a period and changes them at its end', () => {
-    // 2016 blocks half as far apart as they should be: 2015 distances are measured.
+    // 2016 blocks at half the spacing; 2015 intervals are measured.
     const tip = chainOf(2016, (height) => ({ time: 1_231_006_505 + height * 300, bits: 0x1c00_ffff }));
     expect(nextWorkRequired(tip.parent!, 0, main)).toBe(0x1c00_ffff);
     expect(nextWorkRequired(tip, 0, main)).toBe(0x1b7f_ef3f);
@@ -61,15 +61,15 @@ describe('nextWorkRequired', () => {
     { time: 6000, bits: EASIEST },
   );
 
-  test('test networks: more than 20 minutes late may be easy', () => {
+  test('test networks: a block after more than 20 minutes may have the easiest target', () => {
     for (const params of [testnet3, bip94]) {
       expect(nextWorkRequired(tip, 6000 + 1201, params)).toBe(EASIEST);
-      // Else the difficulty before the easy blocks.
+      // Otherwise the difficulty before the easy blocks applies.
       expect(nextWorkRequired(tip, 6000 + 1200, params)).toBe(0x1c00_ffff);
     }
   });
 
-  test('test networks: the search for the difficulty before ends at the start of the period', () => {
+  test('test networks: the search for the previous difficulty ends at the start of the period', () => {
     const easy = chainOf(2020, () => ({ time: 0, bits: EASIEST }));
     expect(nextWorkRequired(easy, 0, bip94)).toBe(EASIEST);
     const start = chainOf(2017, (height) => ({ time: 0, bits: height === 2016 ? EASIEST : 0x1c00_ffff }));
@@ -77,9 +77,9 @@ describe('nextWorkRequired', () => {
     expect(nextWorkRequired(next, 0, bip94)).toBe(EASIEST);
   });
 
-  test('BIP-94: the first block of a period counts, not an easy last one', () => {
+  test('BIP-94: the retarget uses the first block of a period, not an easy last one', () => {
     const bitsAt = (height: number) => (height === 2015 ? EASIEST : 0x1c00_ffff);
-    // 2015 distances that make just the timespan wanted.
+    // 2015 intervals that sum up to the target timespan.
     const end = chainOf(2016, (height) => ({ time: height === 2015 ? 1_209_600 : height * 600, bits: bitsAt(height) }));
     expect(nextWorkRequired(end, 0, bip94)).toBe(0x1c00_ffff);
     expect(nextWorkRequired(end, 0, testnet3)).toBe(EASIEST);

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { medianTimePast } from '../../src/consensus/header-entry.ts';
 import { chainOf } from './chain-fixture.ts';
 
-test('the median is of the last eleven blocks, the upper one of an even count', () => {
+test('the median time past covers the last eleven blocks, and is the upper one of an even number', () => {
   fc.assert(
     fc.property(fc.array(fc.integer({ min: 0, max: 0xffff_ffff }), { minLength: 1, maxLength: 30 }), (times) => {
       const tip = chainOf(times.length, (height) => ({ time: times[height]!, bits: 0x207f_ffff }));

@@ -19,7 +19,7 @@ import { altBlocks } from '../lib/alt-chain.ts';
 import { hasVectors, readVectorBytes } from '../lib/vectors.ts';
 import { TestEntry } from './chain-fixture.ts';
 
-/** The blocks of a file that lays them out as magic, size, bytes. */
+/** Reads the blocks of a file with records of magic, size and bytes. */
 function* storedBlocks(file: string): Generator<ParsedBlock> {
   const r = new ByteReader(readVectorBytes(file));
   while (r.remaining > 0) {
@@ -33,7 +33,7 @@ function genesisEntry(): TestEntry {
   return new TestEntry(null, header, hash);
 }
 
-/** Checks a header as a node would that has its parent. */
+/** Checks a header as a node does that has the parent. */
 function addHeader(parent: TestEntry, header: BlockHeader, hash: BlockHash, params: ConsensusParams): TestEntry {
   expect(checkHeader({ hash, bits: header.bits }, params)).toBeNull();
   expect(checkHeaderContext(header, parent, params, header.time)).toBeNull();
@@ -41,7 +41,7 @@ function addHeader(parent: TestEntry, header: BlockHeader, hash: BlockHash, para
 }
 
 describe.skipIf(!hasVectors)('real chains', () => {
-  test('the first blocks of the main chain', () => {
+  test('the first blocks of the main chain are valid', () => {
     let tip: TestEntry | null = null;
     for (const block of storedBlocks('chains/mainnet-first-blocks.dat')) {
       expect(checkBlock(block, mainnet.consensus)).toBeNull();
@@ -58,7 +58,7 @@ describe.skipIf(!hasVectors)('real chains', () => {
     expect(tip?.chainwork).toBe(439n * 0x1_0001_0001n);
   });
 
-  test('a regtest chain of every kind of input', () => {
+  test('a regtest chain with every kind of input is valid', () => {
     const { hash, header } = parseBlock(genesisBlock(regtest));
     let tip = new TestEntry(null, header, hash);
     for (const block of storedBlocks('chains/regtest-mixed-160.dat')) {
@@ -70,8 +70,8 @@ describe.skipIf(!hasVectors)('real chains', () => {
     expect(tip.height).toBe(160);
   });
 
-  // A chain from the main genesis whose first period took an eighth of its time.
-  test('a retarget under the rules of the main network', () => {
+  // A chain from the main genesis block whose first period took an eighth of its timespan.
+  test('a retarget under the rules of the main network is valid', () => {
     let tip = genesisEntry();
     for (const { header, entry } of altBlocks()) {
       expect(header.bits).toBe(entry.height < 2016 ? 0x1d00_ffff : 0x1c3f_ffc0);
@@ -82,7 +82,7 @@ describe.skipIf(!hasVectors)('real chains', () => {
   });
 });
 
-/** A parent at a height whose median time past is of no matter to the child. */
+/** A parent at a height; its median time past does not matter. */
 function parentOf(block: ParsedBlock, height: number): HeaderEntry {
   const parent: HeaderEntry = {
     hash: block.header.previousHash,
@@ -109,7 +109,7 @@ const BLOCKS: [file: string, height: number][] = [
 describe.skipIf(!hasVectors)('real blocks', () => {
   for (const [file, height] of BLOCKS)
     test(file, () => {
-      // The rules of testnet3 that matter here are those of the main network: all buried ones are active.
+      // Testnet3 and the main network have the same rules here: all buried deployments are active.
       const params = mainnet.consensus;
       const block = parseBlock(readVectorBytes(`blocks/${file}.block`));
       expect(checkBlock(block, params)).toBeNull();
@@ -119,7 +119,7 @@ describe.skipIf(!hasVectors)('real blocks', () => {
       expect(weightOf(block)).toBeLessThanOrEqual(4_000_000);
     });
 
-  // Counted by these: a redeem script's and a witness's operations need the outputs spent.
+  // Counted without redeem scripts and witnesses, which need the spent outputs.
   test.each([
     ['mainnet-300025', 300_025],
     ['testnet3-928816', 928_816],

@@ -15,15 +15,15 @@ const BLOCK_2 =
 
 describe('the public signet', () => {
   for (const [height, hex] of [BLOCK_1, BLOCK_2].entries())
-    test(`block ${height + 1} is signed`, () => {
+    test(`block ${height + 1} has a valid solution`, () => {
       expect(checkBlock(parseBlock(hexToBytes(hex)), signet.consensus)).toBeNull();
     });
 
-  test('the genesis block needs no signature', () => {
+  test('the genesis block needs no solution', () => {
     expect(checkBlock(parseBlock(genesisBlock(signet)), signet.consensus)).toBeNull();
   });
 
-  test('bad-signet-blksig: another challenge', () => {
+  test('bad-signet-blksig: the solution does not satisfy another challenge', () => {
     // Both keys must sign.
     const challenge = hexToBytes(signet.consensus.signetChallenge!.toHex().replace(/^51/, '52'));
     const block = parseBlock(hexToBytes(BLOCK_1));
@@ -34,7 +34,7 @@ describe('the public signet', () => {
     });
   });
 
-  test('the signature holds time, parent and transactions of the block, but not its nonce', () => {
+  test('the solution commits to time, parent and transactions of the block, but not to its nonce', () => {
     const bytes = hexToBytes(BLOCK_1);
     const changed = (at: number) => {
       const copy = bytes.slice();
@@ -45,39 +45,39 @@ describe('the public signet', () => {
     expect(changed(4)).toBe(false); // parent
     expect(changed(68)).toBe(false); // time
     expect(changed(145)).toBe(false); // coinbase
-    expect(changed(36)).toBe(true); // merkle root, which is computed anew
+    expect(changed(36)).toBe(true); // merkle root, which is computed again
     expect(changed(72)).toBe(true); // bits
     expect(changed(76)).toBe(true); // nonce
   });
 });
 
-describe('how a solution is read', () => {
+describe('decoding a solution', () => {
   const { consensus } = customSignet(Uint8Array.of(0x51));
   const commitment = concatBytes(hexToBytes('6a24aa21a9ed'), new Uint8Array(32).fill(0xff));
   const solved = (script: Uint8Array): ParsedBlock => blockOf([coinbaseOf({ outputs: [output(0n, script)] }), txOf()]);
   const check = (suffix: string) => checkSignetSolution(solved(concatBytes(commitment, hexToBytes(suffix))), consensus);
 
-  test('a witness commitment there must be', () => {
+  test('fails without a witness commitment', () => {
     expect(checkSignetSolution(blockOf([]), consensus)).toBe(false);
     expect(checkSignetSolution(solved(new Uint8Array()), consensus)).toBe(false);
   });
 
-  test('a challenge that is always true needs no solution', () => expect(check('')).toBe(true));
-  test('the marker alone is none', () => expect(check('04ecc7daa2')).toBe(true));
-  test('bytes missing', () => expect(check('06ecc7daa20151')).toBe(false));
-  test('scriptSig and witness', () => expect(check('07ecc7daa2015100')).toBe(true));
-  test('bytes left over', () => expect(check('08ecc7daa201510000')).toBe(false));
+  test('is not needed for a challenge that is always true', () => expect(check('')).toBe(true));
+  test('fails for the header alone', () => expect(check('04ecc7daa2')).toBe(true));
+  test('fails if bytes are missing', () => expect(check('06ecc7daa20151')).toBe(false));
+  test('yields scriptSig and witness', () => expect(check('07ecc7daa2015100')).toBe(true));
+  test('fails if bytes are left over', () => expect(check('08ecc7daa201510000')).toBe(false));
 
-  test('the solution is cut out of what is signed, its marker stays', () => {
+  test('removes the solution from the signed data, but not its header', () => {
     const signedOf = (suffix: string) => {
       const block = solved(concatBytes(commitment, hexToBytes(suffix)));
       return signetTransactions(block, Uint8Array.of(0x51))!.toSpend.inputs[0]!.scriptSig;
     };
-    // Version, parent and time are equal; the merkle root is that of the coinbase without solution.
+    // Version, parent and time are equal; the merkle root is computed without the solution.
     expect(signedOf('07ecc7daa2015100')).toEqual(signedOf('08ecc7daa202515100'));
     expect(signedOf('07ecc7daa2015100')).toEqual(signedOf('04ecc7daa2'));
     expect(signedOf('07ecc7daa2015100')).not.toEqual(signedOf(''));
-    // Only the first push with the marker is a solution; what follows is signed.
+    // Only the first push with the header is a solution; later ones are signed.
     const first = '07ecc7daa2015100';
     expect(signedOf(`${first}06ecc7daa20151`)).not.toEqual(signedOf(first));
     expect(signedOf(`${first}06ecc7daa20151`)).not.toEqual(signedOf(`${first}06ecc7daa20152`));

@@ -20,14 +20,14 @@ describe('subsidy', () => {
     expect(maxSupply(150)).toBe(1_499_999_998_350n);
   });
 
-  test('what is issued up to a height, the genesis block counted', () => {
+  test('the issued supply up to a height includes the genesis block', () => {
     expect(issuedSupply(0, 210_000)).toBe(5_000_000_000n);
     expect(issuedSupply(110, 150)).toBe(555_000_000_000n);
     expect(issuedSupply(860_730, 210_000)).toBe(1_975_228_437_500_000n);
     expect(issuedSupply(14_000_000, 210_000)).toBe(2_099_999_997_690_000n);
   });
 
-  test('issued supply is the sum over its blocks', () => {
+  test('the issued supply is the sum over its blocks', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 40 }), fc.integer({ min: 0, max: 3000 }), (interval, height) => {
         let sum = 0n;

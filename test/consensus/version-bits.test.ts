@@ -22,7 +22,10 @@ function paramsWith(minActivationHeight: number, startTime: ConsensusParams['dep
 const params = paramsWith(0, at(10_000));
 const delayed = paramsWith(15_000, at(10_000));
 
-/** Up to this many blocks with this time, signalling or not: then the next block has this state, since that height. */
+/**
+ * Extends the chain to this many blocks with this time, signalling or not; then the next block has this state since
+ * that height.
+ */
 type Step = [
   blocks: number,
   time: number,
@@ -129,7 +132,7 @@ describe('states', () => {
       }
     });
 
-  test('always and never active', () => {
+  test('are constant for always-active and never-active deployments', () => {
     const tip = extend(null, 10, at(0), 0x2000_0100);
     for (const [startTime, state] of [
       ['always-active', 'active'],
@@ -141,7 +144,7 @@ describe('states', () => {
     }
   });
 
-  test('only versions that begin with 001 signal', () => {
+  test('depend on versions that begin with 001 alone', () => {
     for (const [version, state] of [
       [0x2000_0100, 'locked_in'],
       [0x3000_0100, 'locked_in'],
@@ -157,12 +160,12 @@ describe('states', () => {
   });
 });
 
-describe('what RPC tells', () => {
+describe('bip9Info', () => {
   const { consensus } = regtest;
   const info = (tip: TestEntry) => bip9Info(tip, consensus, 'testdummy', new VersionBitsCache());
   const SIGNAL = 0x3000_0000;
 
-  test('regtest: defined, then started from block 144', () => {
+  test('is defined and then started from block 144 on regtest', () => {
     expect(info(extend(null, 143, at(0), 0x2000_0000))).toEqual({
       status: 'defined',
       since: 0,
@@ -174,7 +177,7 @@ describe('what RPC tells', () => {
     expect(info(extend(null, 144, at(0), 0x2000_0000))).toMatchObject({ status: 'defined', statusNext: 'started' });
   });
 
-  test('started: how the period stands', () => {
+  test('shows the statistics of the period while started', () => {
     let tip = extend(null, 145, at(0), SIGNAL);
     tip = extend(tip, 147, at(0), 0x2000_0000);
     tip = extend(tip, 148, at(0), SIGNAL);
@@ -188,13 +191,13 @@ describe('what RPC tells', () => {
     });
   });
 
-  test('started: 37 blocks without a signal make it impossible', () => {
+  test('shows that the threshold cannot be reached after 37 blocks without a signal', () => {
     const at36 = extend(extend(null, 144, at(0), 4), 144 + 36, at(0), 4);
     expect(info(at36).statistics).toMatchObject({ elapsed: 36, possible: true });
     expect(info(extend(at36, 144 + 37, at(0), 4)).statistics).toMatchObject({ elapsed: 37, possible: false });
   });
 
-  test('locked in: the threshold is told no more; active: nothing is', () => {
+  test('has no threshold once locked in, and no statistics once active', () => {
     const lockedIn = extend(null, 289, at(0), SIGNAL);
     expect(info(lockedIn)).toEqual({
       status: 'locked_in',
@@ -216,7 +219,7 @@ describe('what RPC tells', () => {
     });
   });
 
-  test('miners set the bit while it is started or locked in', () => {
+  test('computeBlockVersion sets the bit while the deployment is started or locked in', () => {
     const version = (tip: TestEntry | null) => computeBlockVersion(tip, consensus, new VersionBitsCache());
     expect(version(null)).toBe(0x2000_0000);
     const started = extend(null, 144, at(0), SIGNAL);
@@ -231,7 +234,7 @@ describe('unknown rule changes', () => {
   const unknown = (tip: TestEntry, min = 0) =>
     unknownActivations(tip, { ...regtest.consensus, minBip9WarningHeight: min }, true, new VersionBitsCache());
 
-  test('a bit that three quarters of a test network signal', () => {
+  test('are found if three quarters of the blocks of a test network signal a bit', () => {
     const quiet = extend(null, 144, at(0), 0x2000_0000);
     const mixed = extend(extend(quiet, 144 + 36, at(0), 0x2000_0000), 288, at(0), 0x2000_0002);
     expect(unknown(quiet)).toEqual([]);
@@ -241,7 +244,7 @@ describe('unknown rule changes', () => {
     expect(unknown(short)).toEqual([]);
   });
 
-  test('nothing below the height of the known ones, nor bits left to miners', () => {
+  test('are not found below minBip9WarningHeight, nor in bits reserved for miners', () => {
     const quiet = extend(null, 144, at(0), 0x2000_0000);
     expect(unknown(extend(quiet, 288, at(0), 0x2000_0002), 288)).toEqual([]);
     expect(unknown(extend(quiet, 288, at(0), 0x2fff_ffe0))).toEqual([]);

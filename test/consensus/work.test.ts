@@ -16,7 +16,7 @@ import { hashFromHex } from '../../src/primitives/hash.ts';
 const MAIN_LIMIT = (1n << 224n) - 1n;
 const REGTEST_LIMIT = (1n << 255n) - 1n;
 
-/** A little-endian hash of a number. */
+/** A number as a little-endian hash. */
 function hashOf(value: bigint): Uint8Array {
   return hashFromHex(value.toString(16).padStart(64, '0'));
 }
@@ -67,13 +67,13 @@ describe('compact targets', () => {
     expect(bitsFromTarget((1n << 256n) - 1n)).toBe(0x2100_ffff);
   });
 
-  test('a target survives, rounded down to its leading bytes', () => {
+  test('bitsFromTarget rounds a target down to its leading bytes', () => {
     fc.assert(
       fc.property(fc.bigInt(0n, (1n << 256n) - 1n), (target) => {
         const { target: rounded, negative, overflow } = expandBits(bitsFromTarget(target));
         expect(negative || overflow).toBe(false);
         expect(rounded).toBeLessThanOrEqual(target);
-        // At least two bytes of it are kept.
+        // At least two bytes are kept.
         expect(target - rounded).toBeLessThanOrEqual(target >> 15n);
         expect(bitsFromTarget(rounded)).toBe(bitsFromTarget(target));
       }),
@@ -82,7 +82,7 @@ describe('compact targets', () => {
 });
 
 describe('proof of work', () => {
-  test('the limit itself is a target, one compact step above is not', () => {
+  test('the limit is a valid target, one compact step above is not', () => {
     expect(deriveTarget(0x1d00_ffff, MAIN_LIMIT)).toBe(0xffffn << 208n);
     expect(deriveTarget(0x1d01_0000, MAIN_LIMIT)).toBeNull();
     expect(deriveTarget(0x207f_ffff, REGTEST_LIMIT)).toBe(0x7f_ffffn << 232n);
@@ -94,7 +94,7 @@ describe('proof of work', () => {
     expect(checkProofOfWork(hashOf(1n), 0x1d00_ffff, MAIN_LIMIT)).toBe(true);
   });
 
-  test('a hash equal to the target meets it, one more does not', () => {
+  test('a hash equal to the target meets it, a greater one does not', () => {
     const target = 0xffffn << 208n;
     expect(hashMeetsTarget(hashOf(target), target)).toBe(true);
     expect(hashMeetsTarget(hashOf(target + 1n), target)).toBe(false);
@@ -103,13 +103,13 @@ describe('proof of work', () => {
 });
 
 describe('work and difficulty', () => {
-  test('work is the number of hashes expected', () => {
+  test('work is the expected number of hashes', () => {
     expect(workOf(0x1d00_ffff)).toBe(0x1_0001_0001n);
     expect(workOf(0x207f_ffff)).toBe(2n);
     for (const bits of [0, 0x1d80_ffff, 0xff12_3456]) expect(workOf(bits)).toBe(0n);
   });
 
-  test('work is what 256-bit arithmetic makes of it', () => {
+  test('work equals the result of 256-bit arithmetic', () => {
     fc.assert(
       fc.property(fc.bigInt(1n, (1n << 256n) - 1n), (value) => {
         const bits = bitsFromTarget(value);
@@ -137,14 +137,14 @@ describe('work and difficulty', () => {
     [0x1cf8_8f6f, 1.029916],
   ])('difficulty of %p', (bits, expected) => expect(difficultyOf(bits)).toBeCloseTo(expected, 5));
 
-  test('a very high difficulty', () => expect(difficultyOf(0x1234_5678)).toBe(5.913134931067755e24));
+  test('a very high difficulty has Core’s double', () => expect(difficultyOf(0x1234_5678)).toBe(5.913134931067755e24));
 
-  test('targets print with 64 digits', () => {
+  test('targets have 64 hex digits', () => {
     expect(targetToHex(0xffffn << 208n)).toBe('00000000ffff0000000000000000000000000000000000000000000000000000');
     expect(targetToHex(0n)).toBe('0'.repeat(64));
   });
 
-  test('work between two chains in seconds at the rate of the tip', () => {
+  test('proofEquivalentTime converts work between two chains to seconds at the rate of the tip', () => {
     const tip = { bits: 0x207f_ffff };
     expect(proofEquivalentTime({ chainwork: 20n }, { chainwork: 10n }, tip, 600)).toBe(3000);
     expect(proofEquivalentTime({ chainwork: 10n }, { chainwork: 20n }, tip, 600)).toBe(-3000);

@@ -20,12 +20,12 @@ const root = join(import.meta.dir, '../..');
 const PREBUILT = 'secp256k1/prebuilds/linux-x64/secp256k1.glibc.node';
 const onLinux = process.platform === 'linux';
 
-test.skipIf(!onLinux)('what is installed is what was pinned', () => {
+test.skipIf(!onLinux)('the installed addons have the pinned hashes', () => {
   const [first] = readAddons();
   expect(Buffer.from(first!).equals(readFileSync(join(root, 'node_modules', PREBUILT)))).toBe(true);
 });
 
-test.skipIf(!onLinux)('a program whose library has one other byte does not start', async () => {
+test.skipIf(!onLinux)('a program does not start if one byte of the library differs', async () => {
   const copy = mkdtempSync(join(tmpdir(), 'obverse-copy-'));
   try {
     for (const name of ['src', 'package.json']) cpSync(join(root, name), join(copy, name), { recursive: true });
@@ -59,14 +59,14 @@ test.skipIf(!onLinux)('a program whose library has one other byte does not start
   }
 });
 
-describe('bytes to load', () => {
+describe('an addon is loaded', () => {
   const bytes = new TextEncoder().encode('a library');
   const read = (path: string) => {
     expect(readFileSync(path, 'utf8')).toBe('a library');
     return path;
   };
 
-  test.skipIf(!onLinux)('lie in memory, where they cannot be changed', () => {
+  test.skipIf(!onLinux)('from a sealed file in memory', () => {
     const tried = withMemoryFile(bytes, (path) => {
       read(path);
       expect(() => writeFileSync(path, 'another', { flag: 'r+' })).toThrow(/EPERM/);
@@ -76,7 +76,7 @@ describe('bytes to load', () => {
     expect(tried!.loaded).toMatch(/^\/proc\/self\/fd\/\d+$/);
   });
 
-  test('else in a directory for this user alone, which does not stay', () => {
+  test('otherwise from a directory for this user alone, which is removed', () => {
     const parent = mkdtempSync(join(tmpdir(), 'obverse-parent-'));
     const { loaded } = withPrivateDirectory(
       bytes,
@@ -97,7 +97,7 @@ describe('bytes to load', () => {
       ),
     ).toThrow('it cannot be loaded');
     expect(readdirSync(parent)).toEqual([]);
-    // Where others may rename it, it could be another's by the time it is loaded.
+    // If other users could rename it, it could be replaced before it is loaded.
     Bun.spawnSync(['chmod', '777', parent]);
     expect(withPrivateDirectory(bytes, read, parent)).toBeNull();
     Bun.spawnSync(['chmod', '1777', parent]);

@@ -21,7 +21,7 @@ function poly1305(key: Uint8Array, ...parts: Uint8Array[]): string {
   return bytesToHex(tag);
 }
 
-/** The definition of Poly1305, in big numbers. */
+/** The definition of Poly1305 with bigints. */
 function poly1305Model(key: Uint8Array, data: Uint8Array): string {
   const number = (bytes: Uint8Array) => BigInt(`0x${bytesToHex(bytes.toReversed()) || '0'}`);
   const r = number(key.subarray(0, 16)) & 0x0ffffffc0ffffffc0ffffffc0fffffffn;
@@ -51,7 +51,7 @@ describe('RFC 8439', () => {
     expect(poly1305(key, data)).toBe('a8061dc1305136c6c22b8baf0c0127a9');
   });
 
-  // What goes wrong in an implementation that carries a bit too few.
+  // Cases for implementations with wrong carries.
   const ones = 'ff'.repeat(16);
   test.each([
     ['02', '', ones, '03'],
@@ -72,7 +72,7 @@ describe('RFC 8439', () => {
   });
 });
 
-test('Poly1305 as its definition has it, in whatever pieces the data comes', () => {
+test('Poly1305 equals its definition for data in any pieces', () => {
   const edges = fc.oneof(fc.constantFrom(0, 1, 2, 4, 5, 0xfb, 0xfc, 0xfe, 0xff), fc.integer({ min: 0, max: 255 }));
   fc.assert(
     fc.property(
@@ -90,13 +90,13 @@ test('Poly1305 as its definition has it, in whatever pieces the data comes', () 
   );
 });
 
-test('Poly1305 with all bits set, over a long text', () => {
+test('Poly1305 is correct for a long text with all bits set', () => {
   const key = new Uint8Array(32).fill(0xff);
   const data = new Uint8Array(100_000).fill(0xff);
   expect(poly1305(key, data)).toBe(poly1305Model(key, data));
 });
 
-test('ChaCha20 yields one stream however it is cut', () => {
+test('ChaCha20 yields the same stream for any pieces', () => {
   fc.assert(
     fc.property(fc.array(fc.integer({ min: 0, max: 200 }), { maxLength: 10 }), (sizes) => {
       const total = sizes.reduce((sum, size) => sum + size, 0);
@@ -113,7 +113,7 @@ test('ChaCha20 yields one stream however it is cut', () => {
   );
 });
 
-test('what is sealed opens again, but for one bit of it', () => {
+test('decrypt returns the encrypted text, and null if one bit differs', () => {
   fc.assert(
     fc.property(
       fc.uint8Array({ maxLength: 20 }),
@@ -135,7 +135,7 @@ test('what is sealed opens again, but for one bit of it', () => {
   expect(new ChaCha20Poly1305(counting(1, 32)).decrypt(0, 0, EMPTY, new Uint8Array(15))).toBeNull();
 });
 
-test('BIP-324: the ciphers change their keys together', () => {
+test('BIP-324: sender and receiver rekey together', () => {
   const [a, b] = [new FsChaCha20(counting(1, 32), 3), new FsChaCha20(counting(1, 32), 3)];
   const [seal, open] = [new FsChaCha20Poly1305(counting(1, 32), 3), new FsChaCha20Poly1305(counting(1, 32), 3)];
   const texts = new Set<string>();
@@ -154,7 +154,7 @@ test('BIP-324: the ciphers change their keys together', () => {
   expect(texts.size).toBe(40);
 });
 
-test('RFC 5869, case 3: HKDF-SHA256 without salt and info, of which the first block is taken', () =>
+test('RFC 5869, case 3: HKDF-SHA256 without salt and info, first block', () =>
   expect(bytesToHex(hkdfSha256(new Uint8Array(22).fill(0x0b), EMPTY)(''))).toBe(
     '8da4e775a563c18f715f802a063c5a31b8a11f5c5ee1879ec3454e5f3c738d2d',
   ));

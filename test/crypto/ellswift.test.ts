@@ -6,7 +6,7 @@ import { xOnlyOf } from '../../src/crypto/keys.ts';
 import { bytesToHex, hexToBytes } from '../../src/util/bytes.ts';
 import { hasVectors, vectorPath } from '../lib/vectors.ts';
 
-/** Rows of a table whose fields hold no quotes, by the names in its first line. */
+/** Rows of a table without quoted fields, by the names in its first line. */
 function table(name: string): Record<string, string>[] {
   const [head = '', ...lines] = readFileSync(vectorPath(`bips/${name}`), 'utf8')
     .trim()
@@ -35,7 +35,7 @@ describe.skipIf(!hasVectors)('BIP-324 tables', () => {
 
 const secret = fc.uint8Array({ minLength: 32, maxLength: 32 }).filter((bytes) => bytes[0]! > 0 && bytes[0]! < 255);
 
-test('an encoded key decodes to the X of the key, and both sides find the same secret', () => {
+test('an encoded key decodes to the X of the key, and both sides compute the same secret', () => {
   fc.assert(
     fc.property(secret, secret, (a, b) => {
       const [ours, theirs] = [ellswiftCreate(a), ellswiftCreate(b)];
@@ -48,7 +48,7 @@ test('an encoded key decodes to the X of the key, and both sides find the same s
   );
 });
 
-test('zeros as random bytes are drawn again: u may not be zero', () => {
+test('zero random bytes are replaced by others, since u must not be zero', () => {
   let draws = 0;
   const random = (size: number) => new Uint8Array(size).fill(draws++ < 4 ? 0 : draws);
   const encoded = ellswiftCreate(new Uint8Array(32).fill(1), random);

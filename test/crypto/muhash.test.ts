@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import { chacha20KeyStream } from '../../src/crypto/chacha20.ts';
 import { MuHash3072 } from '../../src/crypto/muhash.ts';
 
-/** Core's tests take elements of 32 bytes, the first one set. */
+/** Core's tests use elements of 32 bytes of which the first one is set. */
 function element(n: number): Uint8Array {
   const bytes = new Uint8Array(32);
   bytes[0] = n;
@@ -19,7 +19,7 @@ test('ChaCha20 with a zero key: the first vector of RFC 8439 A.1', () => {
 });
 
 // Bitcoin Core's crypto_tests: {0} * {1} / {2}.
-test('a set from which an element was taken that never was in it', () => {
+test('an element may be removed before it is inserted', () => {
   const set = new MuHash3072();
   set.insert(element(0));
   set.insert(element(1));
@@ -27,7 +27,7 @@ test('a set from which an element was taken that never was in it', () => {
   expect(set.digest().reverse().toHex()).toBe('10d312b100cbd32ada024a6646e40d3482fcff103668d2625f10002a607d5863');
 });
 
-test('order does not matter, and what is taken out again leaves no trace', () => {
+test('the hash depends neither on the order nor on removed elements', () => {
   const a = new MuHash3072();
   const b = new MuHash3072();
   for (const n of [1, 2, 3]) a.insert(element(n));

@@ -22,7 +22,7 @@ const ORDER = 'fffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141'
 const bytes = (hex: string) => Uint8Array.fromHex(hex);
 const bytes32 = fc.uint8Array({ minLength: 32, maxLength: 32 });
 const secret = bytes32.filter(isValidSecret);
-/** Some of them twice. */
+/** Some keys occur twice. */
 const secrets = fc
   .tuple(
     fc.uniqueArray(secret, { minLength: 1, maxLength: 5, comparator: (a, b) => a.toHex() === b.toHex() }),
@@ -38,7 +38,7 @@ function tweakedKey(publicKeys: readonly Uint8Array[], all: readonly MusigTweak[
   return all.reduce<AggregateKey | null>((key, tweak) => key?.tweaked(tweak) ?? null, AggregateKey.of(publicKeys));
 }
 
-/** All that the signers of one message have. */
+/** The data of the signers of one message. */
 function ceremony(keys: readonly Uint8Array[], all: readonly MusigTweak[], message: Uint8Array) {
   const publicKeys = keys.map((key) => publicKeyOf(key));
   const key = tweakedKey(publicKeys, all)!;
@@ -55,8 +55,8 @@ function signAll(session: MusigSession, nonces: ReturnType<typeof ceremony>['non
   return keys.map((key, i) => signPartially(session, nonces[i]!.secretNonce, key));
 }
 
-describe('signatures of several', () => {
-  test('are those of one key, whoever signs and however the key is tweaked', () => {
+describe('signatures of several signers', () => {
+  test('are valid for the aggregate key, for any signers and tweaks', () => {
     fc.assert(
       fc.property(secrets, tweaks, bytes32, (keys, all, message) => {
         const { key, publicKeys, nonces, publicNonces, session } = ceremony(keys, all, message);
@@ -69,7 +69,7 @@ describe('signatures of several', () => {
     );
   });
 
-  test('fail with any bit of one part turned, and that part is told', () => {
+  test('fail with any flipped bit of a partial signature, which verifyPartial identifies', () => {
     fc.assert(
       fc.property(secrets, bytes32, fc.nat(255), fc.nat(), (keys, message, bit, pick) => {
         const { key, publicKeys, nonces, publicNonces, session } = ceremony(keys, [], message);
@@ -84,7 +84,7 @@ describe('signatures of several', () => {
     );
   });
 
-  test('a part is of one signer, message, nonce and key', () => {
+  test('a partial signature is valid for one signer, message, nonce and key', () => {
     fc.assert(
       fc.property(fc.tuple(secret, secret), bytes32, bytes32, bytes32, (keys, message, other, tweak) => {
         fc.pre(compareBytes(message, other) !== 0 && compareBytes(...keys) !== 0);
@@ -110,7 +110,7 @@ describe('a nonce', () => {
   const key = bytes('7fb9e0e687ada1eebf7ecfe2f21e73ebdb51a7d450948dfe8d76d7f2d1007671');
   const message = bytes('11'.repeat(32));
 
-  test('is of no use a second time, nor after it failed', () => {
+  test('cannot be used a second time, nor after a failure', () => {
     const { nonces, session } = ceremony([key], [], message);
     signAll(session, nonces, [key]);
     expect(() => signAll(session, nonces, [key])).toThrow('a secret nonce is used once');
@@ -128,13 +128,13 @@ describe('a nonce', () => {
     expect(() => signAll(own.session, own.nonces, [key])).toThrow('a secret nonce is used once');
   });
 
-  test('is another one each time', () => {
+  test('differs each time', () => {
     const seen = new Set<string>();
     for (let i = 0; i < 20; i++) seen.add(ceremony([key], [], message).publicNonces[0]!.toHex());
     expect(seen.size).toBe(20);
   });
 
-  test('shows up nowhere', () => {
+  test('is not shown in strings, JSON or inspection', () => {
     const nonce = new MusigSecretNonce(concatBytes(bytes('5a'.repeat(64)), publicKeyOf(key)));
     for (const text of [`${nonce}`, JSON.stringify({ nonce }), inspect({ nonce }, { showHidden: true })]) {
       expect(text).toContain('[secret nonce]');
@@ -142,7 +142,7 @@ describe('a nonce', () => {
     }
   });
 
-  test('that is no point is refused', () => {
+  test('that is not a point is rejected', () => {
     const good = ceremony([key], [], message).publicNonces[0]!;
     const wrongTag = concatBytes(Uint8Array.of(4), good.subarray(1));
     const noX = bytes(`${good.subarray(0, 33).toHex()}02${'00'.repeat(31)}07`);
@@ -151,7 +151,7 @@ describe('a nonce', () => {
   });
 });
 
-test('a tweak of n or more, and one to infinity, gives no key', () => {
+test('a tweak of n or more, and one to infinity, is rejected', () => {
   const one = bytes(`${'00'.repeat(31)}01`);
   const key = AggregateKey.of([publicKeyOf(one)])!;
   expect(key.tweaked({ tweak: bytes(ORDER), xOnly: false })).toBeNull();
@@ -160,7 +160,7 @@ test('a tweak of n or more, and one to infinity, gives no key', () => {
   expect(key.tweaked({ tweak: negative, xOnly: false })).toBeNull();
 });
 
-test('secrets are multiplied alike by both libraries', () => {
+test('both libraries multiply secrets alike', () => {
   const addons = [nativeSecp256k1(), null];
   for (const addon of addons) {
     expect(tweakMulSecret(bytes('01'.repeat(32)), bytes(ORDER), addon)).toBeNull();
@@ -176,7 +176,7 @@ test('secrets are multiplied alike by both libraries', () => {
 });
 
 /** From the test vectors of BIP-327: sign_verify, tweak, nonce_gen, nonce_agg and sig_agg. */
-describe('numbers of the BIP', () => {
+describe('test vectors of BIP-327', () => {
   const secretKey = bytes('7fb9e0e687ada1eebf7ecfe2f21e73ebdb51a7d450948dfe8d76d7f2d1007671');
   const keys = [
     '03935f972da013f80ae011890fa89b67a27b7be6ccb24d3274d18b2d4067f261a9',
@@ -221,7 +221,7 @@ describe('numbers of the BIP', () => {
     expect(verifyPartial(session, partial, nonces[0]!, keys[0]!)).toBe(true);
   });
 
-  test('a part where the sum of nonces is infinity', () => {
+  test('a partial signature with an infinite sum of nonces', () => {
     const negated = nonces[0]!.slice();
     negated[0]! ^= 1;
     negated[33]! ^= 1;
@@ -232,7 +232,7 @@ describe('numbers of the BIP', () => {
     expect(partial.toHex()).toBe('ae386064b26105404798f75de2eb9af5eda5387b064b83d049cb7c5e08879531');
   });
 
-  test('nonces, of all there may be and of randomness alone', () => {
+  test('nonces from all inputs and from randomness alone', () => {
     const random = bytes('0f'.repeat(32));
     const whole = musigNonceOf(random, {
       secret: bytes('02'.repeat(32)),
@@ -250,7 +250,7 @@ describe('numbers of the BIP', () => {
     );
   });
 
-  test('a whole signature', () => {
+  test('an aggregate signature', () => {
     const participants = [keys[0]!, bytes('02d2dc6f5df7c56acf38c7fa0ae7a759ae30e19b37359dfde015872324c7ef6e05')];
     const publicNonces = [
       '036e5ee6e28824029fea3e8a9ddd2c8483f5af98f7177c3af3cb6f47caf8d94ae902dba67e4a1f3680826172da15afb1a8ca85c7c5cc88900905c8dc8c328511b53e',

@@ -22,12 +22,12 @@ describe('the hashes agree with those of @noble/hashes', () => {
     ['SHA-1', ours.sha1, sha1],
   ])('%s', (_, hash, reference) => fc.assert(fc.property(bytes(300), (data) => same(hash(data), reference(data)))));
 
-  test('HMAC-SHA512, with keys shorter and longer than a block', () =>
+  test('HMAC-SHA512 agrees for keys shorter and longer than a block', () =>
     fc.assert(
       fc.property(bytes(200), bytes(300), (key, data) => same(hmacSha512(key, data), hmac(sha512, key, data))),
     ));
 
-  test('HKDF-SHA256 of 32 bytes', () =>
+  test('HKDF-SHA256 agrees for 32 bytes', () =>
     fc.assert(
       fc.property(bytes(100), bytes(100), fc.string({ maxLength: 40 }), (secret, salt, info) =>
         same(hkdfSha256(secret, salt)(info), hkdf(sha256, secret, salt, new TextEncoder().encode(info), 32)),

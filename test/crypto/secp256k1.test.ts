@@ -33,7 +33,7 @@ const bytes32 = fc.uint8Array({ minLength: 32, maxLength: 32 });
 const secrets = bytes32.map((bytes) => sha256(bytes));
 const to32 = (value: bigint): Uint8Array => hexToBytes(value.toString(16).padStart(64, '0'));
 
-/** Both engines' answer, which must be one. */
+/** The result of both engines, which must be equal. */
 function agreed(ask: (engine: SignatureEngine) => boolean): boolean {
   const [first, ...others] = engines.map(ask);
   for (const other of others) expect(other).toBe(first!);
@@ -46,7 +46,7 @@ function flip(bytes: Uint8Array, bit: number): Uint8Array {
   return changed;
 }
 
-test('the native engine is used where its addon is made for', () => {
+test('the native engine is used on the platforms of its addon', () => {
   const prebuilt = ['linux-x64', 'darwin-arm64'].includes(`${process.platform}-${process.arch}`);
   expect(signatureEngine().name).toBe(prebuilt ? 'native' : 'noble');
 });
@@ -56,7 +56,7 @@ test.skipIf(!hasVectors)('bip340-schnorr.csv', () => {
   let seen = 0;
   for (const row of rows) {
     const [, secret, key, aux, message, signature, result] = row.split(',') as [string, ...string[]];
-    // Bitcoin signs 32 bytes only.
+    // Bitcoin signs only messages of 32 bytes.
     if (message!.length !== 64) continue;
     seen++;
     const [msg, sig, pub] = [hexToBytes(message!), hexToBytes(signature!), hexToBytes(key!)];
@@ -77,13 +77,13 @@ describe('engines agree', () => {
         const { signature } = signEcdsaCompact(msg, secret);
         const der = signEcdsa(msg, secret);
         expect(agreed((engine) => engine.verifyEcdsa(der, msg, key))).toBe(true);
-        // The other S of the pair, in the same lax form that has no sign byte.
+        // The other S of the pair, in the same lax form without a sign byte.
         const high = to32(N - BigInt(`0x${bytesToHex(signature.subarray(32))}`));
         const lax = laxDer(signature.subarray(0, 32), high);
         expect(agreed((engine) => engine.verifyEcdsa(lax, msg, key))).toBe(true);
         expect(agreed((engine) => engine.verifyEcdsa(der, flip(msg, bit), key))).toBe(false);
         agreed((engine) => engine.verifyEcdsa(flip(der, bit), msg, key));
-        // Some changes are no harm: the first byte may become that of the same key in hybrid form.
+        // Some changes keep the signature valid: the first byte may become that of the same key in hybrid form.
         agreed((engine) => engine.verifyEcdsa(der, msg, flip(key, bit)));
         agreed((engine) => engine.isValidPublicKey(flip(key, bit)));
       }),
@@ -109,7 +109,7 @@ describe('engines agree', () => {
       { numRuns: 40 },
     ));
 
-  test('on hybrid keys: valid where the first byte tells the parity of Y', () => {
+  test('on hybrid keys, which are valid if the first byte has the parity of Y', () => {
     for (let i = 0; i < 8; i++) {
       const secret = randomSecret();
       const msg = sha256(secret);
@@ -133,7 +133,7 @@ describe('engines agree', () => {
     expect(agreed((engine) => engine.isValidPublicKey(new Uint8Array(0)))).toBe(false);
   });
 
-  test('on numbers at the edges', () => {
+  test('on boundary values', () => {
     const secret = to32(1n);
     const [msg, key] = [sha256(secret), publicKeyOf(secret)];
     const edges = [0n, 1n, 2n, N / 2n, N / 2n + 1n, N - 1n, N, N + 1n, BigInt(`0x${P_HEX}`), 2n ** 256n - 1n].map(to32);
@@ -165,9 +165,9 @@ describe('lax DER', () => {
   const parse = (hex: string): string | null => (parseDerLax(hexToBytes(hex), out) ? bytesToHex(out) : null);
   const value = (r: string, s: string): string => r.padStart(64, '0') + s.padStart(64, '0');
 
-  test('what consensus reads', () => {
+  test('accepts the signatures of consensus', () => {
     expect(parse('3006020107020109')).toBe(value('07', '09'));
-    // Bytes behind, a wrong sequence length, a long form of every length, padding, empty numbers, a sign bit.
+    // Trailing bytes, a wrong sequence length, a long form of every length, padding, empty numbers, a sign bit.
     expect(parse('3006020107020109ffff')).toBe(value('07', '09'));
     expect(parse('30ff'.slice(0, 2).concat('00020107020109'))).toBe(value('07', '09'));
     expect(parse('30820000020107020109')).toBe(value('07', '09'));
@@ -176,12 +176,12 @@ describe('lax DER', () => {
     expect(parse(`30000228${'00'.repeat(39)}07020109`)).toBe(value('07', '09'));
     expect(parse('300002000200')).toBe(value('', ''));
     expect(parse('3000020180020181')).toBe(value('80', '81'));
-    // 33 bytes fit no number: both become zero, and parsing still succeeds.
+    // Numbers of 33 bytes do not fit: both become zero, and parsing still succeeds.
     expect(parse(`30000221${'01'.repeat(33)}020109`)).toBe(value('', ''));
     expect(parse(`3000020107022101${'00'.repeat(32)}`)).toBe(value('', ''));
   });
 
-  test('what it cannot read', () => {
+  test('rejects signatures that cannot be parsed', () => {
     for (const hex of [
       '',
       '30',

@@ -6,7 +6,7 @@ import { publicKeyOf } from '../../src/crypto/keys.ts';
 import { signatureEngine } from '../../src/crypto/secp256k1.ts';
 import { signEcdsaLowR } from '../../src/crypto/sign-low-r.ts';
 
-/** Core's way, on the other library: a counter, little-endian, in the nonce until R is low. */
+/** Core's method on the other library: a little-endian counter as extra entropy until R is low. */
 function referenceSignature(message: Uint8Array, secret: Uint8Array): Uint8Array {
   const extraEntropy = new Uint8Array(32);
   let signature = sign(message, secret, { prehash: false });

@@ -5,7 +5,7 @@ import { hasVectors, readVectorJson } from '../lib/vectors.ts';
 
 interface Row {
   readonly key: readonly [string, string];
-  /** Parts that are hashed as one. */
+  /** Parts that are hashed together. */
   readonly input: readonly string[];
   readonly expected: { readonly siphash24: string };
 }
@@ -23,7 +23,7 @@ describe('SipHash-2-4', () => {
     expect(rows.length).toBe(146);
   });
 
-  test('the example of its authors', () => {
+  test('matches the example of its authors', () => {
     const key = sipHashKeyOf(counting(16));
     expect(key).toEqual(sipHashKey(0x0706050403020100n, 0x0f0e0d0c0b0a0908n));
     expect(sipHash(key, counting(15))).toBe(0xa129ca6149be45e5n);
@@ -32,7 +32,7 @@ describe('SipHash-2-4', () => {
     expect([...words]).toEqual([0x49be45e5, 0xa129ca61]);
   });
 
-  test('data and keys that begin inside a buffer', () => {
+  test('accepts data and keys that begin inside a buffer', () => {
     const bytes = counting(64);
     const key = sipHashKeyOf(bytes.subarray(3, 19));
     expect(key).toEqual(sipHashKeyOf(bytes.slice(3, 19)));
@@ -41,7 +41,7 @@ describe('SipHash-2-4', () => {
   });
 
   // Only the lowest byte of the length is hashed.
-  test('more than 255 bytes', () => {
+  test('hashes more than 255 bytes', () => {
     const key = sipHashKey(1n, 2n);
     expect(sipHash(key, new Uint8Array(256))).not.toBe(sipHash(key, new Uint8Array(0)));
     expect(sipHash(key, new Uint8Array(256))).not.toBe(sipHash(key, new Uint8Array(264)));

@@ -72,7 +72,7 @@ describe('AddressRows', () => {
     expect(rows.size).toBe(0);
   });
 
-  test('what is cut off leaves no trace', () => {
+  test('rows that are cut off have no effect', () => {
     const index = new Index();
     const rows = new AddressRows();
     rows.receive(A, at(1), 50);
@@ -95,7 +95,7 @@ describe('AddressRows', () => {
     return { index, rows };
   };
 
-  test('takes back a block, and the scripts it brought', () => {
+  test('removes a block and the scripts that were new in it', () => {
     const { index, rows } = written();
     rows.unspend(A, at(2, 1), 50);
     rows.unreceive(B, at(2, 1), 50);
@@ -116,7 +116,7 @@ describe('AddressRows', () => {
     expect(index.of(B)!.coins).toEqual([[at(2, 1), 0, 2]]);
   });
 
-  test('a coin that another branch makes elsewhere moves', () => {
+  test('moves a coin that another branch creates at another position', () => {
     const { index, rows } = written();
     rows.unspend(A, at(2, 1), 50);
     rows.unreceive(B, at(2, 1), 50);
@@ -132,8 +132,8 @@ describe('AddressRows', () => {
     });
   });
 
-  // Of such a coin the set says nothing; it must stay with its script though another comes first now.
-  test('a coin that another branch makes in the same place stays', () => {
+  // The UTXO set does not report such a coin as changed; it must keep its script although another one comes first now.
+  test('keeps a coin that another branch creates at the same position', () => {
     const { index, rows } = written();
     rows.unspend(A, at(2, 1), 50);
     rows.unreceive(B, at(2, 1), 50);
@@ -155,7 +155,7 @@ describe('AddressRows', () => {
     });
   });
 
-  test('sums pass 2^53', () => {
+  test('adds up sums beyond 2^53', () => {
     const index = new Index();
     const rows = new AddressRows();
     const most = 21_000_000_0000_0000;

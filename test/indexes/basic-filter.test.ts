@@ -50,7 +50,7 @@ describe.each(['core/blockfilters.json', 'bips/bip158-testnet.json'])('%s', (nam
     });
   }
 
-  test.skipIf(!hasVectors)('every row has been read', () => expect(rows.length).toBe(10));
+  test.skipIf(!hasVectors)('all rows were read', () => expect(rows.length).toBe(10));
 });
 
 function blockOf(scripts: readonly Uint8Array[], nonce = 0): ParsedBlock {
@@ -76,7 +76,7 @@ const numbered = (n: number) => sha256(Uint8Array.of(n, n >> 8, n >> 16)).subarr
 describe('basicFilter', () => {
   const scripts = fc.array(fc.uint8Array({ maxLength: 40 }), { maxLength: 60 });
 
-  test('every script of a block matches, and the filter is its elements', () =>
+  test('contains exactly the scripts of a block, each of which matches', () =>
     fc.assert(
       fc.property(scripts, scripts, fc.nat(), (outputs, spent, nonce) => {
         const block = blockOf(outputs, nonce);
@@ -86,7 +86,7 @@ describe('basicFilter', () => {
         const unknown = numbered(nonce);
         if (elements.length > 0) expect(matchFilter(filter, block.hash, [unknown, ...elements])).toBe(true);
 
-        // BIP-158's own arithmetic, on 128 bits.
+        // BIP-158's arithmetic on 128 bits.
         const unique = [...new Set(elements.map(bytesToHex))].map(hexToBytes);
         const key = sipHashKeyOf(block.hash);
         const range = BigInt(unique.length) * 784_931n;
@@ -98,17 +98,17 @@ describe('basicFilter', () => {
       { numRuns: 100 },
     ));
 
-  test('a script counts once, wherever it stands; OP_RETURN outputs and empty scripts do not', () => {
+  test('contains a script once, and neither OP_RETURN outputs nor empty scripts', () => {
     const [a, b] = [numbered(1), numbered(2)];
     const filter = basicFilter(blockOf([a, b, a]), [b]);
     expect(filter[0]).toBe(2);
     const padded = [a, Uint8Array.of(0x6a), new Uint8Array(0), Uint8Array.of(0x6a, 1, 2), b];
     expect(decodeFilter(basicFilter(blockOf(padded), [new Uint8Array(0), a])).length).toBe(2);
-    // Nobody can spend one, but the rule is for outputs only.
+    // OP_RETURN outputs cannot be spent, but the rule is about outputs only.
     expect(decodeFilter(basicFilter(blockOf([a]), [Uint8Array.of(0x6a)])).length).toBe(2);
   });
 
-  test('a block without scripts has a filter of no elements, which nothing matches', () => {
+  test('has no elements for a block without scripts, and matches no script then', () => {
     const block = blockOf([Uint8Array.of(0x6a)]);
     const filter = basicFilter(block, []);
     expect(filter).toEqual(Uint8Array.of(0));
@@ -116,7 +116,7 @@ describe('basicFilter', () => {
     expect(matchFilter(basicFilter(blockOf([numbered(1)]), []), block.hash, [])).toBe(false);
   });
 
-  test('one script in 784,931 matches by accident', () => {
+  test('matches one script in 784,931 by chance', () => {
     const queries = Array.from({ length: 40_000 }, (_, n) => Uint8Array.of(1, n, n >> 8));
     const elements = Array.from({ length: 100 }, (_, n) => numbered(n));
     let accidents = 0;
@@ -124,24 +124,24 @@ describe('basicFilter', () => {
       const block = blockOf(elements, nonce);
       if (matchFilter(basicFilter(block, []), block.hash, queries)) accidents++;
     }
-    // 1.6 million queries: two to be expected.
+    // 1.6 million queries, of which two are expected to match.
     expect(accidents).toBeGreaterThan(0);
     expect(accidents).toBeLessThan(7);
   });
 
-  test('takes about 21 bits an element', () => {
+  test('needs about 21 bits for each element', () => {
     const filter = basicFilter(blockOf(Array.from({ length: 3000 }, (_, n) => numbered(n))), []);
     expect((filter.length * 8) / 3000).toBeGreaterThan(20.8);
     expect((filter.length * 8) / 3000).toBeLessThan(21.5);
   });
 });
 
-describe('filters from outside', () => {
+describe('decoding a filter', () => {
   const block = blockOf(Array.from({ length: 300 }, (_, n) => numbered(n)));
   const filter = basicFilter(block, []);
   const decode = (bytes: Uint8Array) => () => decodeFilter(bytes);
 
-  test('one that ends early, or goes on, is refused', () => {
+  test('fails if it is truncated or has trailing bytes', () => {
     for (let length = 0; length < filter.length; length++)
       expect(decode(filter.subarray(0, length))).toThrow(DecodeError);
     const longer = new Uint8Array(filter.length + 1);
@@ -151,7 +151,7 @@ describe('filters from outside', () => {
     expect(() => matchFilter(filter.subarray(0, 100), block.hash, [numbered(1)])).toThrow(DecodeError);
   });
 
-  test('a count that the bytes cannot hold is refused before anything is made for it', () => {
+  test('fails for a count that the bytes cannot hold, before anything is allocated', () => {
     const many = hexToBytes(`fe00004000${'ff'.repeat(100)}`);
     expect(decode(many)).toThrow(DecodeError);
     expect(() => matchFilter(many, block.hash, [numbered(1)])).toThrow(DecodeError);
@@ -159,12 +159,12 @@ describe('filters from outside', () => {
       expect(decode(hexToBytes(head))).toThrow(DecodeError);
   });
 
-  test('a quotient of millions of ones is read', () => {
+  test('accepts a quotient of millions of ones', () => {
     const ones = new Uint8Array(1_000_000).fill(0xff);
     ones[0] = 1;
     expect(decode(ones)).toThrow(DecodeError);
     ones.set([0xfe, 0, 0, 0x80], ones.length - 4);
-    // Ones of the whole bytes and seven more, a zero, nineteen bits that are 4, padding.
+    // The ones of the whole bytes and seven more, a zero, nineteen bits with the value 4, padding.
     const value = (999_995 * 8 + 7) * 2 ** 19 + 4;
     expect([...decodeFilter(ones)]).toEqual([value]);
     expect(matchFilter(ones, block.hash, [numbered(1)])).toBe(false);

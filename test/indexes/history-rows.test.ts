@@ -10,7 +10,7 @@ function rowsOf(rows: HistoryRows): Row[] {
 }
 
 describe('HistoryRows', () => {
-  test('all that one transaction does to a script is one row', () => {
+  test('has one row for all changes of a script by one transaction', () => {
     const rows = new HistoryRows();
     rows.add(0, 7, 0, 50);
     rows.add(1, 7, 20, 0);
@@ -23,7 +23,7 @@ describe('HistoryRows', () => {
     ]);
   });
 
-  test('what is cut off is not added to, though it had the same numbers', () => {
+  test('adds no amounts to rows that were cut off, even for the same script and position', () => {
     const rows = new HistoryRows();
     rows.add(0, 7, 1, 0);
     rows.add(1, 8, 2, 0);
@@ -42,7 +42,7 @@ describe('HistoryRows', () => {
     ]);
   });
 
-  test('sorts by a key of the script, and leaves the rows of one script in order', () => {
+  test('sorts by a key of the script and keeps the order of its rows', () => {
     const rows = new HistoryRows();
     for (const [script, position] of [
       [2, 1],
@@ -60,7 +60,7 @@ describe('HistoryRows', () => {
     expect(seen).toEqual(['1@3', '2@1', '2@2', '0@1', '0@4']);
   });
 
-  test('grows with many rows and with high numbers of scripts', () => {
+  test('grows with many rows and with high script numbers', () => {
     const rows = new HistoryRows();
     for (let i = 0; i < 5000; i++) rows.add(i * 3, 2 ** 40 + i, i, 2 ** 50);
     expect(rows.length).toBe(5000);

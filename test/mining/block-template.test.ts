@@ -23,7 +23,7 @@ const coinbaseAt = (height: number, fields: Partial<BlockTemplateOptions> = {}) 
   assembleBlock(options({ parent: parentAt(height - 1), ...fields })).transactions[0]!;
 
 describe('the coinbase', () => {
-  // BIP-34: a minimal push; a second byte where the rule on its length asks for one.
+  // BIP-34: a minimal push; with a second byte for the minimum length of the script.
   test.each([
     [1, '5100'],
     [16, '6000'],
@@ -47,21 +47,21 @@ describe('the coinbase', () => {
     expect(paid(150 * 64, 5n).value).toBe(5n);
   });
 
-  test('is bound to its height by its locktime', () => {
+  test('commits to its height by its locktime', () => {
     const { locktime, inputs, version } = coinbaseAt(321);
     expect([version, locktime, inputs[0]!.sequence]).toEqual([2, 320, 0xffff_fffe]);
   });
 
-  test('carries the extra nonce behind the height', () => {
+  test('contains the extra nonce after the height', () => {
     const extraNonce = Uint8Array.of(1, 2, 3);
     expect(coinbaseAt(17, { extraNonce }).inputs[0]!.scriptSig.toHex()).toBe('011103010203');
     expect(coinbaseAt(3, { extraNonce: Uint8Array.of(9) }).inputs[0]!.scriptSig.toHex()).toBe('530109');
     expect(() => coinbaseAt(300, { extraNonce: new Uint8Array(99) })).toThrow('2 to 100 bytes');
   });
 
-  test('commits to no witnesses too', () => {
+  test('contains a commitment even without witnesses', () => {
     const [, commitment] = coinbaseAt(5).outputs;
-    // hash256 of 64 zero bytes behind the marker.
+    // hash256 of 64 zero bytes after the commitment header.
     expect(commitment).toEqual({
       value: 0n,
       scriptPubKey: Uint8Array.fromHex('6a24aa21a9ede2f61c3f71d1defd3fa999dfa36953755c690689799962b48bebd836974e8cf9'),
@@ -76,12 +76,12 @@ describe('the coinbase', () => {
   });
 });
 
-test('a block may not be as early as the median time past', () => {
+test('a block must be later than the median time past', () => {
   expect(assembleBlock(options({ time: 1001 })).header.time).toBe(1001);
   expect(() => assembleBlock(options({ time: 1000 }))).toThrow('median time past');
 });
 
-test('blocks with and without witnesses are good ones', () => {
+test('blocks with and without witnesses are valid', () => {
   const chain = new RegtestChain({ to: 'p2wpkh' });
   chain.mine(60);
   chain.mine(60, { to: 'p2pkh' });

@@ -20,7 +20,7 @@ const withOutputs = (tx: Transaction, value: bigint): Transaction => ({
   outputs: [{ value, scriptPubKey: tx.outputs[0]!.scriptPubKey }],
 });
 
-// Each breaks one rule; everything that would be noticed before it is in order.
+// Each breaks one rule; all earlier checks pass.
 const FAULTS: Record<string, [string, BlockOptions]> = {
   'proof of work': ['high-hash', { work: false }],
   'merkle root': ['bad-txnmrklroot', { merkleRoot: new Uint8Array(32).fill(1) as MerkleRoot }],
@@ -59,7 +59,7 @@ const FAULTS: Record<string, [string, BlockOptions]> = {
 };
 
 describe('RegtestChain.build', () => {
-  test('makes good blocks', () => {
+  test('builds valid blocks', () => {
     expect(judgeBlock(chain, chain.build())).toBeNull();
     expect(judgeBlock(chain, chain.build({ txs: [payment, second, sweep(coinOf(payment, 0), 'p2pkh')] }))).toBeNull();
     expect(judgeBlock(chain, chain.build({ commitment: 'none' }))).toBeNull();
@@ -70,7 +70,7 @@ describe('RegtestChain.build', () => {
   for (const [title, [reason, options]] of Object.entries(FAULTS))
     test(`breaks one rule: ${title}`, () => expect(judgeBlock(chain, chain.build(options))).toBe(reason));
 
-  test('breaks the rule on the future', () => {
+  test('breaks the rule on future times', () => {
     const block = chain.build({ time: 2_000_000_000 });
     expect(judgeBlock(chain, block, { now: 2_000_000_000 - 7200 })).toBeNull();
     expect(judgeBlock(chain, block, { now: 2_000_000_000 - 7201 })).toBe('time-too-new');
@@ -85,13 +85,13 @@ describe('RegtestChain.build', () => {
 });
 
 describe('RegtestChain', () => {
-  test('begins with the genesis block of regtest and is always the same', () => {
+  test('begins with the genesis block of regtest and is deterministic', () => {
     const genesis = new RegtestChain().at(0);
     expect(hashToHex(genesis.hash)).toBe('0f9188f13cb7b2c71f2a335e3a4fc328bf5beb436012afca590b1a11466e2206');
     expect(new RegtestChain().mine(5).hash).toEqual(new RegtestChain().mine(5).hash);
   });
 
-  test('each block it mines is a good one, also past a halving', () => {
+  test('mines valid blocks, also after a halving', () => {
     const checked = new RegtestChain();
     for (let height = 1; height <= 152; height++) {
       const block = checked.build();
@@ -112,13 +112,13 @@ describe('RegtestChain', () => {
     expect(own.coinsOf('p2tr').map(({ output }) => output.value)).toEqual([10_0000_0000n]);
     expect(own.coinsOf('p2pkh')).toEqual([]);
     expect(own.coinsOf('p2sh-multisig')[0]!.output.value).toBe(38_9999_9500n);
-    // The fees went to the coinbase.
+    // The coinbase claims the fees.
     expect(own.coin(own.height).output.value).toBe(51_0000_0500n);
     // 102 coinbases, one of them spent, and the two outputs.
     expect(own.coins.size).toBe(102 - 1 + 2);
   });
 
-  test('forks have the trunk in common and nothing else', () => {
+  test('forks share their trunk and nothing else', () => {
     const fork = chain.fork(100);
     const other = chain.fork(100);
     expect(fork.tip.hash).toEqual(chain.at(100).hash);
@@ -128,12 +128,12 @@ describe('RegtestChain', () => {
     expect(new Set(tips).size).toBe(3);
     expect(fork.tip.ancestor(100)!.hash).toEqual(other.tip.ancestor(100)!.hash);
     expect(judgeBlock(fork, fork.build())).toBeNull();
-    // A coin of the abandoned part is unknown here.
+    // A coin of the abandoned branch is unknown here.
     const lost = sweep(chain.coin(103), 'p2tr');
     expect(judgeBlock(fork, fork.build({ txs: [lost] }))).toBe('bad-txns-inputs-missingorspent');
   });
 
-  test('a block is appended to its own parent only', () => {
+  test('appends a block to its own parent only', () => {
     const block = chain.build();
     expect(() => chain.fork(50).append(block)).toThrow('not built on the tip');
   });
@@ -156,7 +156,7 @@ describe('RegtestChain', () => {
   });
 });
 
-test('withInput leaves what it was given alone', () => {
+test('withInput does not modify its argument', () => {
   const before = payment.inputs[0]!.sequence;
   expect(withInput(payment, 0, { sequence: 1 }).inputs[0]!.sequence).toBe(1);
   expect(payment.inputs[0]!.sequence).toBe(before);

@@ -13,7 +13,7 @@ const header = (fields: Partial<BlockHeader> = {}): BlockHeader => ({
   ...fields,
 });
 
-/** The hash as a number, apart from the code under test. */
+/** The hash as a number, computed without the code under test. */
 const numberOf = (of: BlockHeader) => BigInt(`0x${headerHash(of).toReversed().toHex()}`);
 
 describe('grindHeader', () => {
@@ -39,22 +39,22 @@ describe('grindHeader', () => {
     expect(grindHeader(header({ nonce: first.nonce + 1 })).nonce).toBeGreaterThan(first.nonce);
   });
 
-  test('gives up after the tries it was given', () => {
+  test('throws after the given number of tries', () => {
     const attempt = () => grindHeader(header({ bits: 0x1d00_ffff }), 1000);
     expect(attempt).toThrow(NonceSpaceExhausted);
     expect(attempt).toThrow('1000 tries');
   });
 
-  test('gives up at the last nonce', () => {
+  test('throws at the last nonce', () => {
     const attempt = () => grindHeader(header({ bits: 0x1d00_ffff, nonce: 0xffff_fff0 }));
     expect(attempt).toThrow('16 tries');
   });
 
-  test.each([0, 0x2080_0001, 0xff12_3456])('refuses bits %p that are no target', (bits) => {
+  test.each([0, 0x2080_0001, 0xff12_3456])('throws on bits %p that are not a target', (bits) => {
     expect(() => grindHeader(header({ bits }))).toThrow('bits are a target');
   });
 
-  test('a block keeps its transactions', () => {
+  test('grindBlock keeps the transactions', () => {
     const transactions = [{ version: 1, inputs: [], outputs: [], locktime: 0 }];
     const block = grindBlock({ header: header(), transactions });
     expect(block.transactions).toBe(transactions);

@@ -7,7 +7,7 @@ import { parseBlock } from '../../src/primitives/block.ts';
 import { hashFromHex, hashToHex } from '../../src/primitives/hash.ts';
 import { scriptFlagNames } from '../../src/script/flags.ts';
 
-/** The four bytes as they go over the wire. */
+/** The four bytes in wire order. */
 function magicBytes(magic: number): string {
   const bytes = new Uint8Array(4);
   new DataView(bytes.buffer).setUint32(0, magic, true);
@@ -35,7 +35,8 @@ describe('genesis blocks have their known hashes', () => {
     expect(block.txs[0]!.tx.outputs[0]!.value).toBe(5_000_000_000n);
   });
 
-  test('the first block of all has 285 bytes', () => expect(genesisBlock(paramsFor('main')).length).toBe(285));
+  test('the genesis block of the main network has 285 bytes', () =>
+    expect(genesisBlock(paramsFor('main')).length).toBe(285));
 });
 
 describe('wire and address constants', () => {
@@ -81,7 +82,7 @@ describe('main network', () => {
       '0000000000000000000000000000000000000001128750f82f4c366153a3a030',
     ));
 
-  test('signet has its own limit', () =>
+  test('signet has its own proof-of-work limit', () =>
     expect(paramsFor('signet').consensus.powLimit.toString(16).padStart(64, '0')).toBe(
       '00000377ae000000000000000000000000000000000000000000000000000000',
     ));
@@ -100,21 +101,21 @@ describe('script flags of a block', () => {
     [481824, 'CHECKLOCKTIMEVERIFY,CHECKSEQUENCEVERIFY,DERSIG,NULLDUMMY,P2SH,TAPROOT,WITNESS'],
   ])('main at %p', (height, expected) => expect(flagsAt('main', height)).toBe(expected));
 
-  test('the two blocks that break them are excepted', () => {
+  test('have two exceptions for historical blocks', () => {
     expect(flagsAt('main', 170060, '00000000000002dc756eebf4f49723ed8d30cc28a5f108eb94b1ba88ac4f9c22')).toBe('');
     expect(flagsAt('main', 692261, '0000000000000000000f14c35b2d841e986ab5441de8c585d5ffe55ea1e395ad')).toBe(
       'CHECKLOCKTIMEVERIFY,CHECKSEQUENCEVERIFY,DERSIG,NULLDUMMY,P2SH,WITNESS',
     );
   });
 
-  test('regtest has all from the first block', () => {
+  test('are complete from the first block on regtest', () => {
     expect(flagsAt('regtest', 0)).toBe('NULLDUMMY,P2SH,TAPROOT,WITNESS');
     expect(flagsAt('regtest', 1)).toBe('CHECKLOCKTIMEVERIFY,CHECKSEQUENCEVERIFY,DERSIG,NULLDUMMY,P2SH,TAPROOT,WITNESS');
   });
 });
 
 describe('options', () => {
-  test('testActivationHeight moves rules of regtest', () => {
+  test('testActivationHeight sets activation heights of regtest', () => {
     const { consensus } = paramsFor('regtest', {
       testActivationHeight: ['segwit@1', 'bip34@2', 'dersig@3', 'cltv@4', 'csv@5', 'csv@432'],
     });
@@ -140,16 +141,16 @@ describe('options', () => {
     expect(() => paramsFor('regtest', { testActivationHeight: [text] })).toThrow(message),
   );
 
-  test('testActivationHeight is not for other networks', () =>
+  test('testActivationHeight is rejected on other networks', () =>
     expect(() => paramsFor('main', { testActivationHeight: ['csv@1'] })).toThrow('regtest only'));
 
-  test('a signet of ones own', () => {
+  test('signetChallenge creates a custom signet', () => {
     const own = paramsFor('signet', { signetChallenge: Uint8Array.of(0x51) });
     expect(own.consensus.signetChallenge).toEqual(Uint8Array.of(0x51));
     expect(own.consensus.minimumChainWork).toBe(0n);
     expect(own.consensus.assumeValid).toBeNull();
     expect(own.dnsSeeds).toEqual([]);
-    // The first bytes of sha256d of the challenge with its length before it.
+    // The first bytes of the double SHA-256 of the challenge with its length.
     expect(magicBytes(own.magic)).toBe('54d26fbd');
     expect(own.consensus.genesisHash).toBe(paramsFor('signet').consensus.genesisHash);
     expect(() => paramsFor('regtest', { signetChallenge: Uint8Array.of(0x51) })).toThrow('signet only');

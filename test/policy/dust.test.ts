@@ -32,20 +32,20 @@ describe('dust at 3,000 satoshis for 1,000 vB', () => {
     expect(isDust(output(threshold - 1n, script), 3000n)).toBe(true);
   });
 
-  test('any version of witness program has the discount', () => {
+  test('witness programs of any version have the discount', () => {
     for (let opcode: number = Op.OP_1; opcode <= Op.OP_16; opcode++)
       expect(dustThreshold({ scriptPubKey: program(opcode, 2) }, 3000n)).toBe(240n);
   });
 });
 
-test('at other rates it is rounded up', () => {
+test('other rates are rounded up', () => {
   expect(dustThreshold({ scriptPubKey: P2PKH }, 3702n)).toBe(674n);
   expect(dustThreshold({ scriptPubKey: P2PKH }, 1n)).toBe(1n);
   expect(dustThreshold({ scriptPubKey: P2PKH }, 0n)).toBe(0n);
   expect(isDust(output(0n), 0n)).toBe(false);
 });
 
-test('dust is told by its index', () => {
+test('dustOutputs returns the indexes of dust', () => {
   const outputs = [output(545n), output(546n), output(0n, scriptOf(Op.OP_RETURN)), output(239n, ANCHOR)];
   expect(dustOutputs(txOf({ outputs }), 3000n)).toEqual([0, 3]);
   expect(dustOutputs(txOf({ outputs }), 0n)).toEqual([]);

@@ -6,15 +6,15 @@ import { hashToHex } from '../../src/primitives/hash.ts';
 import { ANCHOR, outpointOf, output, someOutpoint, spending, txOf } from './policy-fixture.ts';
 
 const DUST = 1;
-/** Two outputs of money with dust between them. */
+/** Two outputs above the dust limit with dust between them. */
 const dusty = (...prevouts: Parameters<typeof spending>[0]) =>
   spending(prevouts, { outputs: [output(10_000n), output(0n, ANCHOR), output(10_000n)] });
 
-describe('a transaction with dust pays nothing', () => {
+describe('a transaction with dust must pay no fee', () => {
   const { tx } = dusty(someOutpoint(1));
   const fault = { kind: 'policy', reason: 'dust', debug: 'tx with dust output must be 0-fee' } as const;
 
-  test('neither really nor by prioritisation', () => {
+  test('neither a base fee nor a modified one', () => {
     expect(preCheckEphemeralTx(tx, 3000n, 0n, 0n)).toBeNull();
     expect(preCheckEphemeralTx(tx, 3000n, 1n, 1n)).toMatchObject(fault);
     expect(preCheckEphemeralTx(tx, 3000n, 0n, 1n)).toMatchObject(fault);
@@ -22,15 +22,15 @@ describe('a transaction with dust pays nothing', () => {
     expect(preCheckEphemeralTx(tx, 3000n, 0n, -1n)).toMatchObject(fault);
   });
 
-  test('without dust it may', () => {
+  test('preCheckEphemeralTx accepts a fee without dust', () => {
     expect(preCheckEphemeralTx(txOf(), 3000n, 1n, 1n)).toBeNull();
     expect(preCheckEphemeralTx(tx, 0n, 1n, 1n)).toBeNull();
   });
 });
 
 // The cases of Core's ephemeral_tests.
-describe('dust is spent by the child', () => {
-  /** The index of the first that leaves dust, or null. */
+describe('checkEphemeralSpends', () => {
+  /** The index of the first transaction that leaves dust, or null. */
   function check(txs: readonly ParsedTransaction[], mempool: readonly ParsedTransaction[] = [], feerate = 3000n) {
     const inMempool = new Map(mempool.map(({ txid, tx }) => [hashToHex(txid), dustOutputs(tx, feerate)]));
     const fault = checkEphemeralSpends(
@@ -61,7 +61,7 @@ describe('dust is spent by the child', () => {
   const grandchild = spending([outpointOf(dustyChild, DUST)]);
   const dustyGrandchild = dusty(outpointOf(dustyChild, DUST));
 
-  test('parents in the package', () => {
+  test('accepts a child that spends the dust of its parent in the package', () => {
     expect(check([spends])).toBeNull();
     expect(check([one])).toBeNull();
     expect(check([one, spends])).toBeNull();
@@ -69,25 +69,25 @@ describe('dust is spent by the child', () => {
     expect(check([one, spendsNone], [], 0n)).toBeNull();
   });
 
-  test('by each child, not only by one of them', () => {
+  test('requires each child to spend the dust, not only one of them', () => {
     expect(check([one, spendsNone, spends])).toBe(1);
     expect(check([one, spends, spendsNone])).toBe(2);
   });
 
-  test('of each parent', () => {
+  test('requires a child to spend the dust of each parent', () => {
     expect(check([one, two, spends])).toBeNull();
     expect(check([one, two, spendsOneOfTwo])).toBe(2);
     expect(check([one, two, spendsBoth])).toBeNull();
     expect(check([one, two, spendsAll])).toBeNull();
   });
 
-  test('a child may have dust of its own', () => {
+  test('accepts a child with dust of its own', () => {
     expect(check([one, two, dustyChild])).toBeNull();
     expect(check([one, two, dustyChild, grandchild])).toBeNull();
     expect(check([one, two, dustyChild, dustyGrandchild])).toBeNull();
   });
 
-  test('parents in the mempool', () => {
+  test('requires the dust of parents in the mempool to be spent', () => {
     expect(check([spends], [one])).toBeNull();
     expect(check([spendsNone], [one])).toBe(0);
     expect(check([grandchild], [one])).toBeNull();
@@ -99,7 +99,7 @@ describe('dust is spent by the child', () => {
     expect(check([grandchild], [one, two, dustyChild])).toBeNull();
   });
 
-  test('all of it, where there is more', () => {
+  test('requires all dust outputs of a parent to be spent', () => {
     const parent = spending([someOutpoint(3)], { outputs: [output(1n), output(1n), output(10_000n)] });
     expect(check([parent, spending([outpointOf(parent, 0)])])).toBe(1);
     expect(check([parent, spending([outpointOf(parent, 0), outpointOf(parent, 1)])])).toBeNull();

@@ -29,20 +29,20 @@ describe('the fee for a size', () => {
     [-123n, 9, -1n],
   ])('%p for %p vB is %p', (feerate, vsize, fee) => expect(feeForSize(feerate, vsize)).toBe(fee));
 
-  test('the least fee of the default relay rate, at and beyond a whole satoshi', () => {
+  test('is the least fee of the default relay rate, at and above a whole satoshi', () => {
     expect(feeForSize(100n, 10)).toBe(1n);
     expect(feeForSize(100n, 11)).toBe(2n);
     expect(feeForSize(100n, 110)).toBe(11n);
     expect(feeForSize(100n, 141)).toBe(15n);
   });
 
-  test('any part of a satoshi is a whole one', () => {
+  test('is rounded up to a whole satoshi', () => {
     expect(feeForSize(1n, 1)).toBe(1n);
     expect(feeForSize(1n, 1000)).toBe(1n);
     expect(feeForSize(1n, 1001)).toBe(2n);
   });
 
-  test('is the least one that pays the rate', () => {
+  test('is the least fee that reaches the rate', () => {
     fc.assert(
       fc.property(fc.bigInt(1n, 2n ** 50n), fc.integer({ min: 1, max: 4_000_000 }), (feerate, vsize) => {
         const fee = feeForSize(feerate, vsize);
@@ -53,8 +53,8 @@ describe('the fee for a size', () => {
   });
 });
 
-describe('feerates that were paid', () => {
-  test('for 1,000 vB they are rounded down', () => {
+describe('paid feerates', () => {
+  test('are rounded down to satoshis per 1,000 vB', () => {
     expect(feeratePerKvB({ fee: 2n, vsize: 1001 })).toBe(1n);
     expect(feeratePerKvB({ fee: 1n, vsize: 1000 })).toBe(1n);
     expect(feeratePerKvB({ fee: -1n, vsize: 1001 })).toBe(-1n);
@@ -63,7 +63,7 @@ describe('feerates that were paid', () => {
     expect(feeratePerKvB({ fee: 1n, vsize: 0 })).toBe(0n);
   });
 
-  test('in words', () => {
+  test('are formatted in coins per 1,000 vB', () => {
     expect(feerateText(0n)).toBe('0.00000000 BTC/kvB');
     expect(feerateText(1n)).toBe('0.00000001 BTC/kvB');
     expect(feerateText(123_456_789n)).toBe('1.23456789 BTC/kvB');
@@ -71,14 +71,14 @@ describe('feerates that were paid', () => {
 });
 
 describe('virtual size', () => {
-  test('four units of weight are one byte, a part of it as well', () => {
+  test('counts four units of weight as one byte, rounded up', () => {
     expect(virtualSize(400, 0, 20)).toBe(100);
     expect(virtualSize(401, 0, 20)).toBe(101);
     expect(virtualSize(404, 0, 20)).toBe(101);
     expect(virtualSize(405, 0, 20)).toBe(102);
   });
 
-  test('a sigop weighs at least as much as the option says', () => {
+  test('counts a sigop with at least the configured weight', () => {
     expect(adjustedWeight(400, 20, 20)).toBe(400);
     expect(adjustedWeight(400, 21, 20)).toBe(420);
     expect(adjustedWeight(400, 21, 0)).toBe(400);

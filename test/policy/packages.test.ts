@@ -14,7 +14,7 @@ const reasonOf = (txs: readonly ParsedTransaction[]) => {
 };
 const independent = (count: number) => Array.from({ length: count }, (_, i) => spending([someOutpoint(i)]));
 
-/** A transaction of just this weight, which has to be 160,000 at least. */
+/** A transaction of exactly this weight, at least 160,000. */
 function weighing(weight: number, seed: number): ParsedTransaction {
   const data = concatBytes(Uint8Array.of(Op.OP_RETURN), filled(20_000, Op.OP_1));
   const build = (stuffing: number) =>
@@ -26,20 +26,20 @@ function weighing(weight: number, seed: number): ParsedTransaction {
 }
 
 describe('a package', () => {
-  test('of 25 transactions', () => {
+  test('has at most 25 transactions', () => {
     expect(reasonOf([])).toBeNull();
     expect(reasonOf(independent(25))).toBeNull();
     expect(reasonOf(independent(26))).toBe('package-too-many-transactions');
   });
 
-  test('of 404,000 units of weight, more where it is one alone', () => {
+  test('has at most 404,000 units of weight, more if it is a single transaction', () => {
     const first = weighing(202_000, 1);
     expect(reasonOf([first, weighing(202_000, 2)])).toBeNull();
     expect(reasonOf([first, weighing(202_001, 2)])).toBe('package-too-large');
     expect(reasonOf([weighing(404_001, 1)])).toBeNull();
   });
 
-  test('of different transactions, by txid', () => {
+  test('has no duplicates by txid', () => {
     const [parsed] = independent(1);
     expect(reasonOf([parsed!, parsed!])).toBe('package-contains-duplicates');
     const witnessed = parsedOf({ inputs: [input(someOutpoint(0), { witness: [NONE] })] });
@@ -48,32 +48,32 @@ describe('a package', () => {
     expect(reasonOf([witnessed, parsed!])).toBe('package-contains-duplicates');
   });
 
-  test('in order', () => {
+  test('has parents before children', () => {
     const parent = spending([someOutpoint(1)]);
     const child = spending([outpointOf(parent)]);
     const grandchild = spending([outpointOf(child)]);
     expect(reasonOf([parent, child, grandchild])).toBeNull();
     expect(reasonOf([child, parent])).toBe('package-not-sorted');
     expect(reasonOf([parent, grandchild, child])).toBe('package-not-sorted');
-    // What comes between is not known here.
+    // Transactions between them are not known here.
     expect(reasonOf([grandchild, parent])).toBeNull();
   });
 
-  test('none against another', () => {
+  test('has no conflicting transactions', () => {
     const first = spending([someOutpoint(1), someOutpoint(2)]);
     expect(reasonOf([first, spending([someOutpoint(3), someOutpoint(2)])])).toBe('conflict-in-package');
     expect(reasonOf([first, spending([someOutpoint(1, 1)])])).toBeNull();
-    // Within one transaction that is another rule's fault.
+    // Within one transaction another rule rejects it.
     expect(reasonOf([spending([someOutpoint(1), someOutpoint(1)]), spending([someOutpoint(2)])])).toBeNull();
   });
 
-  test('each with inputs', () => {
+  test('has only transactions with inputs', () => {
     const parsed = parsedOf();
     const empty = { ...parsed, tx: { ...parsed.tx, inputs: [] } };
     expect(reasonOf([empty])).toBe('conflict-in-package');
   });
 
-  test('the first fault is told', () => {
+  test('is rejected for the first fault', () => {
     const [parsed] = independent(1);
     const heavy = weighing(300_000, 1);
     expect(reasonOf(Array.from({ length: 26 }, () => heavy))).toBe('package-too-many-transactions');

@@ -11,7 +11,7 @@ export const KEY = new Uint8Array(33).fill(2);
 export const P2PKH = hexToBytes(`76a914${'00'.repeat(20)}88ac`);
 export const ANCHOR = hexToBytes('51024e73');
 
-/** An outpoint that names nothing, another one for each seed. */
+/** An outpoint of no transaction, another one for each seed. */
 export function someOutpoint(seed: number, vout = 0): Outpoint {
   return { txid: hash256(Uint8Array.of(seed & 0xff, seed >> 8)) as Txid, vout };
 }
@@ -41,7 +41,7 @@ export function outpointOf({ txid }: ParsedTransaction, vout = 0): Outpoint {
   return { txid, vout };
 }
 
-/** `count` bytes, all the same. */
+/** `count` equal bytes. */
 export function filled(count: number, byte = 0): Uint8Array {
   return new Uint8Array(count).fill(byte);
 }

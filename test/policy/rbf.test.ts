@@ -6,7 +6,7 @@ import { input, someOutpoint, txOf } from './policy-fixture.ts';
 const HEX = '01'.padStart(64, '0');
 const txid = hashFromHex<Txid>(HEX);
 
-describe('what a replacement pays', () => {
+describe('the fees of a replacement', () => {
   const CENT = 1_000_000n;
   const HIGH = CENT;
   const LOW = CENT / 100n;
@@ -14,7 +14,7 @@ describe('what a replacement pays', () => {
     paysForReplacement({ txid, originalFees, replacementFees, replacementVsize, incrementalFeerate });
 
   // The cases of Core's rbf_helper_functions.
-  test('at least what was paid', () => {
+  test('are at least those of the replaced transactions', () => {
     expect(pays(HIGH, HIGH, 1, 0n)).toBeNull();
     expect(pays(HIGH, HIGH - 1n, 1, 0n)).toBe(
       `rejecting replacement ${HEX}, less fees than conflicting txs; 0.00999999 < 0.01`,
@@ -24,7 +24,7 @@ describe('what a replacement pays', () => {
     );
   });
 
-  test('and its own relay', () => {
+  test('also pay for its own relay', () => {
     expect(pays(HIGH, HIGH + 1n, 10, 100n)).toBeNull();
     expect(pays(HIGH, HIGH + 1n, 11, 100n)).toBe(
       `rejecting replacement ${HEX}, not enough additional fees to relay; 0.00000001 < 0.00000002`,
@@ -39,7 +39,7 @@ describe('what a replacement pays', () => {
     );
   });
 
-  test('modified fees can be below nothing', () => {
+  test('may be negative as modified fees', () => {
     expect(pays(-20n, -10n, 100, 100n)).toBeNull();
     expect(pays(-10n, -20n, 100, 100n)).toBe(
       `rejecting replacement ${HEX}, less fees than conflicting txs; -0.0000002 < -0.0000001`,
@@ -47,14 +47,14 @@ describe('what a replacement pays', () => {
   });
 });
 
-test('a replacement touches at most 100 clusters', () => {
+test('a replacement conflicts with at most 100 clusters', () => {
   expect(checkReplacementClusters(txid, 100)).toBeNull();
   expect(checkReplacementClusters(txid, 101)).toBe(
     `rejecting replacement ${HEX}; too many conflicting clusters (101 > 100)`,
   );
 });
 
-test('BIP-125: one input is enough to say so', () => {
+test('BIP-125: one input is enough to signal', () => {
   const signals = (...sequences: number[]) =>
     signalsOptInRbf(txOf({ inputs: sequences.map((sequence, i) => input(someOutpoint(i), { sequence })) }));
   expect(signals(0xffff_fffd)).toBe(true);

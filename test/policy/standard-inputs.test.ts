@@ -16,7 +16,7 @@ import { multisig, p2pk, p2shOf, p2tr, p2wpkh, p2wshOf, witnessScript } from '..
 import { concatBytes } from '../../src/util/bytes.ts';
 import { ANCHOR, filled, input, KEY, NONE, output, P2PKH, someOutpoint, txOf } from './policy-fixture.ts';
 
-/** What one input spends, and with what. */
+/** The output that an input spends, and its scriptSig and witness. */
 interface Spend extends Partial<TxInput> {
   readonly script: Uint8Array;
 }
@@ -45,7 +45,7 @@ const COINBASE = txOf({ inputs: [input({ txid: NULL_TXID, vout: NULL_VOUT })] })
 describe('inputs', () => {
   const keys = (count: number) => Array.from({ length: count }, () => KEY);
 
-  test('of known forms', () => {
+  test('with standard output scripts pass', () => {
     const oneAndTwo = concatBytes(multisig(1, keys(3)).with(-1, Op.OP_CHECKMULTISIGVERIFY), multisig(2, keys(3)));
     const fifteen = concatBytes(Uint8Array.of(Op.OP_1), pushData(KEY), Uint8Array.of(Op.OP_15, Op.OP_CHECKMULTISIG));
     expect(
@@ -58,14 +58,14 @@ describe('inputs', () => {
         { script: ANCHOR },
         { script: p2tr(filled(32)) },
         { script: p2wpkh(filled(20)) },
-        // Nothing keeps one from spending these, though none is relayed that makes them.
+        // These outputs may be spent, although no transaction that creates them is relayed.
         { script: scriptOf(Op.OP_RETURN) },
         { script: multisig(1, keys(4)) },
       ),
     ).toBeNull();
   });
 
-  test('redeem scripts of up to fifteen sigops', () => {
+  test('with redeem scripts of up to fifteen sigops pass', () => {
     const sixteen = Uint8Array.of(Op.OP_16, Op.OP_CHECKMULTISIG);
     expect(checkInputs(viaP2sh(Uint8Array.of(Op.OP_15, Op.OP_CHECKMULTISIG)))).toBeNull();
     expect(checkInputs(viaP2sh(sixteen))).toBe('p2sh redeemscript sigops exceed limit (input 0: 16 > 15)');
@@ -78,10 +78,10 @@ describe('inputs', () => {
     );
   });
 
-  test('a redeem script is there', () =>
+  test('without a redeem script are rejected', () =>
     expect(checkInputs({ script: P2PKH }, { script: p2shOf(NONE) })).toBe('input 1 P2SH redeemscript missing'));
 
-  test('a scriptSig that does not run', () => {
+  test('with a failing scriptSig are rejected', () => {
     const script = p2shOf(NONE);
     expect(checkInputs({ script, scriptSig: Uint8Array.of(Op.OP_RETURN) })).toBe(
       'p2sh scriptsig malformed (input 0: OP_RETURN was encountered)',
@@ -95,7 +95,7 @@ describe('inputs', () => {
     );
   });
 
-  test('of unknown forms', () => {
+  test('with nonstandard output scripts are rejected', () => {
     expect(checkInputs({ script: NONE })).toBe('input 0 script unknown');
     expect(checkInputs({ script: P2PKH }, { script: Uint8Array.of(Op.OP_1) })).toBe('input 1 script unknown');
     expect(checkInputs({ script: scriptOf(Op.OP_0, filled(31)) })).toBe('input 0 script unknown');
@@ -103,7 +103,7 @@ describe('inputs', () => {
     expect(checkInputs({ script: witnessScript(1, filled(2)) })).toBe('input 0 witness program is undefined');
   });
 
-  test('a coinbase has none', () => {
+  test('of a coinbase are not checked', () => {
     expect(checkStandardInputs(COINBASE, [])).toBeNull();
     expect(checkStandardWitness(COINBASE, [])).toBeNull();
     expect(spendsNonAnchorWitnessProgram(COINBASE, [])).toBe(false);
@@ -121,17 +121,17 @@ describe('BIP-54: sigops outside of witnesses', () => {
   const oneEach = (count: number): Spend[] => Array.from({ length: count }, () => ({ script: p2pk(KEY) }));
 
   // The numbers of Core's max_standard_legacy_sigops.
-  test('2,490 of P2SH, and with one more input 2,505', () => {
+  test('may be 2,490 with P2SH inputs, but not 2,505 with one more', () => {
     expect(checkInputs(...fifteenEach(166))).toBeNull();
     expect(checkInputs(...fifteenEach(167))).toBe(exceeded);
   });
 
-  test('exactly 2,500 with bare scripts, and one more', () => {
+  test('may be 2,500 with bare scripts, but not one more', () => {
     expect(checkInputs(...fifteenEach(166), ...oneEach(10))).toBeNull();
     expect(checkInputs(...fifteenEach(166), ...oneEach(11))).toBe(exceeded);
   });
 
-  test('those of witnesses are not among them', () => {
+  test('do not include those of witnesses', () => {
     const witness = [filled(72), scriptOf(KEY, Op.OP_CHECKSIG)];
     expect(
       checkInputs(
@@ -144,7 +144,7 @@ describe('BIP-54: sigops outside of witnesses', () => {
     ).toBeNull();
   });
 
-  test('those of scriptSigs are, and a multisig counts its keys', () => {
+  test('include those of scriptSigs, and a multisig counts its keys', () => {
     const scriptSig = filled(2500, Op.OP_CHECKSIG);
     expect(checkInputs({ script: scriptOf(Op.OP_RETURN), scriptSig })).toBeNull();
     expect(checkInputs({ script: P2PKH, scriptSig })).toBe(exceeded);
@@ -153,7 +153,7 @@ describe('BIP-54: sigops outside of witnesses', () => {
     expect(checkInputs({ script: twoKeys, scriptSig: filled(2499, Op.OP_CHECKSIG) })).toBe(exceeded);
   });
 
-  test('before an unknown form is told', () =>
+  test('are checked before the forms of outputs', () =>
     expect(checkInputs({ script: NONE }, ...fifteenEach(167))).toBe(exceeded));
 });
 
@@ -172,7 +172,7 @@ describe('witnesses', () => {
   const controlBlock = (first: number) => filled(33).with(0, first);
   const TAPSCRIPT = controlBlock(0xc0);
 
-  test('none is always fine, one where none belongs is not', () => {
+  test('may be missing, but not on inputs without a witness program', () => {
     const witness = [NONE];
     expect(isStandard({ script: P2PKH }, { script: ANCHOR }, { script: p2shOf(P2PKH) })).toBe(true);
     expect(isStandard({ script: P2PKH, witness })).toBe(false);
@@ -181,7 +181,7 @@ describe('witnesses', () => {
     expect(isStandard({ script: P2WSH, witness }, { script: P2PKH, witness })).toBe(false);
   });
 
-  test('a P2SH that does not reveal its script', () => {
+  test('are rejected on a P2SH input without its redeem script', () => {
     const witness = [NONE];
     expect(isStandard({ script: p2shOf(P2WSH), witness })).toBe(false);
     expect(isStandard({ script: p2shOf(P2WSH), scriptSig: Uint8Array.of(Op.OP_RETURN), witness })).toBe(false);
@@ -192,36 +192,36 @@ describe('witnesses', () => {
     ['P2WSH', { script: P2WSH }],
     ['P2WSH in P2SH', viaP2sh(P2WSH)],
   ] as const) {
-    test(`${name}: a script of 3,600 bytes`, () => {
+    test(`${name}: may have a script of 3,600 bytes`, () => {
       expect(isStandard({ ...spend, witness: [filled(3600)] })).toBe(true);
       expect(isStandard({ ...spend, witness: [filled(3601)] })).toBe(false);
     });
 
-    test(`${name}: 100 items beside it`, () => {
+    test(`${name}: may have 100 items besides the script`, () => {
       expect(isStandard({ ...spend, witness: [...items(100, 1), NONE] })).toBe(true);
       expect(isStandard({ ...spend, witness: [...items(101, 1), NONE] })).toBe(false);
     });
 
-    test(`${name}: items of 80 bytes`, () => {
+    test(`${name}: may have items of 80 bytes`, () => {
       expect(isStandard({ ...spend, witness: [filled(80), filled(80), filled(81)] })).toBe(true);
       expect(isStandard({ ...spend, witness: [filled(80), filled(81), filled(81)] })).toBe(false);
       expect(isStandard({ ...spend, witness: [filled(81), filled(80), filled(81)] })).toBe(false);
     });
   }
 
-  test('P2WPKH has no limits here: its script does not leave any room', () =>
+  test('of P2WPKH have no limits, since its script allows no others', () =>
     expect(isStandard({ script: p2wpkh(filled(20)), witness: items(200, 200) })).toBe(true));
 
-  test('taproot: no annex', () => {
+  test('of taproot must not have an annex', () => {
     const annex = Uint8Array.of(0x50);
     expect(isStandard({ script: P2TR, witness: [filled(64), annex] })).toBe(false);
     expect(isStandard({ script: P2TR, witness: [NONE, TAPSCRIPT, annex] })).toBe(false);
-    // A witness of one item has no annex, whatever it begins with.
+    // A witness of one item has no annex, whatever its first byte.
     expect(isStandard({ script: P2TR, witness: [annex] })).toBe(true);
     expect(isStandard({ script: P2TR, witness: [annex, TAPSCRIPT] })).toBe(true);
   });
 
-  test('taproot: items of 80 bytes for a script of BIP-342', () => {
+  test('of taproot may have items of 80 bytes for a script of BIP-342', () => {
     expect(isStandard({ script: P2TR, witness: [filled(80), filled(9000), TAPSCRIPT] })).toBe(true);
     expect(isStandard({ script: P2TR, witness: [filled(81), filled(9000), TAPSCRIPT] })).toBe(false);
     // The lowest bit is the parity of the key.
@@ -229,12 +229,12 @@ describe('witnesses', () => {
     expect(isStandard({ script: P2TR, witness: [filled(81), NONE, controlBlock(0xc2)] })).toBe(true);
   });
 
-  test('taproot: the key path has one item of any size, the script path a control block', () => {
+  test('of taproot have one item of any size on the key path, and a control block on the script path', () => {
     expect(isStandard({ script: P2TR, witness: [filled(500)] })).toBe(true);
     expect(isStandard({ script: P2TR, witness: [NONE, NONE] })).toBe(false);
   });
 
-  test('what only looks like taproot has no limits', () => {
+  test('of programs similar to taproot have no limits', () => {
     const witness = [filled(81), NONE, TAPSCRIPT];
     expect(isStandard({ ...viaP2sh(P2TR), witness })).toBe(true);
     expect(isStandard({ ...viaP2sh(ANCHOR), witness })).toBe(true);
@@ -244,7 +244,7 @@ describe('witnesses', () => {
 });
 
 // Core's spends_witness_prog.
-describe('spends a witness program', () => {
+describe('spendsNonAnchorWitnessProgram', () => {
   const spends = (...all: Spend[]) => {
     const { tx, spent } = spending(all);
     return spendsNonAnchorWitnessProgram(tx, spent);
@@ -257,12 +257,12 @@ describe('spends a witness program', () => {
     ...Array.from({ length: 15 }, (_, i) => witnessScript(i + 2, filled(32))),
   ];
 
-  test('of any version', () => {
+  test('is true for witness programs of any version', () => {
     for (const script of programs) expect(spends({ script })).toBe(true);
     expect(spends({ script: P2PKH }, { script: programs[0]! })).toBe(true);
   });
 
-  test('in P2SH, where it is revealed', () => {
+  test('is true for a revealed witness program in P2SH', () => {
     for (const script of [...programs, ANCHOR]) {
       expect(spends(viaP2sh(script))).toBe(true);
       expect(spends({ script: p2shOf(script) })).toBe(false);
@@ -270,15 +270,16 @@ describe('spends a witness program', () => {
     }
   });
 
-  test('others do not', () =>
+  test('is false for other outputs', () =>
     expect(
       spends({ script: p2pk(KEY) }, { script: P2PKH }, { script: ANCHOR }, viaP2sh(Uint8Array.of(Op.OP_1, 0xac))),
     ).toBe(false));
 });
 
-test('sigop cost of one transaction', () => expect(MAX_STANDARD_TX_SIGOPS_COST).toBe(16_000));
+test('the sigop cost of a standard transaction is a fifth of a block', () =>
+  expect(MAX_STANDARD_TX_SIGOPS_COST).toBe(16_000));
 
-test('the rules scripts are run under', () => {
+test('the standard script flags are those of Core', () => {
   const mandatory = [
     'CHECKLOCKTIMEVERIFY',
     'CHECKSEQUENCEVERIFY',

@@ -30,13 +30,13 @@ const withScript = (scriptPubKey: Uint8Array, options: Partial<RelayOptions> = {
   reasonOf({ outputs: [output(90_000n, scriptPubKey)] }, options);
 const withScriptSig = (scriptSig: Uint8Array) => reasonOf({ inputs: [input(someOutpoint(1), { scriptSig })] });
 
-test('versions 1 to 3', () => {
+test('versions 1 to 3 are standard', () => {
   for (const version of [1, 2, 3]) expect(reasonOf({ version })).toBeNull();
   // Versions are unsigned here.
   for (const version of [0, 4, 0x8000_0000, 0xffff_ffff]) expect(reasonOf({ version })).toBe('version');
 });
 
-test('weight of 400,000', () => {
+test('a weight of 400,000 is standard, more is not', () => {
   const inputs = Array.from({ length: 2438 }, (_, i) => input(someOutpoint(i)));
   const sized = (bytes: number): Partial<Transaction> => ({
     inputs,
@@ -52,12 +52,12 @@ test('weight of 400,000', () => {
 });
 
 describe('scriptSigs', () => {
-  test('of up to 1,650 bytes', () => {
+  test('may have up to 1,650 bytes', () => {
     expect(withScriptSig(pushData(filled(1647)))).toBeNull();
     expect(withScriptSig(pushData(filled(1648)))).toBe('scriptsig-size');
   });
 
-  test('of nothing but pushes', () => {
+  test('must contain only pushes', () => {
     const parts = [
       ...[Op.OP_1, Op.OP_0, Op.OP_1NEGATE, Op.OP_16].map((opcode) => Uint8Array.of(opcode)),
       ...[75, 235, 1234].map((size) => pushData(filled(size))),
@@ -74,23 +74,23 @@ describe('scriptSigs', () => {
     expect(withScriptSig(hexToBytes('0201'))).toBe('scriptsig-not-pushonly');
   });
 
-  test('of every input', () =>
+  test('are checked for every input', () =>
     expect(
       reasonOf({ inputs: [input(someOutpoint(1)), input(someOutpoint(2), { scriptSig: Uint8Array.of(0x61) })] }),
     ).toBe('scriptsig-not-pushonly'));
 });
 
 describe('output scripts', () => {
-  test('of no known form', () => {
+  test('of unknown forms are not standard', () => {
     expect(withScript(Uint8Array.of(Op.OP_1))).toBe('scriptpubkey');
     expect(withScript(new Uint8Array(0))).toBe('scriptpubkey');
     expect(withScript(scriptOf(Op.OP_RETURN, Op.OP_RETURN))).toBe('scriptpubkey');
-    // Version 0 has only two lengths; unknown versions may be paid, not spent.
+    // Version 0 has two lengths; unknown versions may be paid to, but not spent.
     expect(withScript(scriptOf(Op.OP_0, filled(31)))).toBe('scriptpubkey');
     expect(withScript(scriptOf(Op.OP_16, filled(40)))).toBeNull();
   });
 
-  test('data in any encoding', () => {
+  test('with data may use any push', () => {
     for (const script of [
       scriptOf(Op.OP_RETURN),
       scriptOf(Op.OP_RETURN, new Uint8Array(0)),
@@ -101,7 +101,7 @@ describe('output scripts', () => {
       expect(withScript(script)).toBeNull();
   });
 
-  test('data up to the limit, of all outputs together', () => {
+  test('with data are limited for all outputs together', () => {
     expect(NULLDATA_83.length).toBe(83);
     expect(withScript(NULLDATA_83)).toBeNull();
     expect(withScript(NULLDATA_83, { datacarrier: 83 })).toBeNull();
@@ -112,31 +112,31 @@ describe('output scripts', () => {
     expect(reasonOf(two, { datacarrier: 165 })).toBe('datacarrier');
   });
 
-  test('no data at all', () => {
+  test('with data can be forbidden', () => {
     expect(withScript(scriptOf(Op.OP_RETURN), { datacarrier: null })).toBe('datacarrier');
     expect(withScript(P2PKH, { datacarrier: null })).toBeNull();
   });
 
-  test('bare multisig of up to three keys', () => {
+  test('of bare multisig may have three keys', () => {
     const keys = (count: number) => Array.from({ length: count }, () => KEY);
     expect(withScript(multisig(1, keys(1)))).toBeNull();
     expect(withScript(multisig(3, keys(3)))).toBeNull();
     expect(withScript(multisig(1, keys(4)))).toBe('scriptpubkey');
     expect(withScript(multisig(1, keys(1)), { permitBareMultisig: false })).toBe('bare-multisig');
     expect(withScript(multisig(1, keys(4)), { permitBareMultisig: false })).toBe('scriptpubkey');
-    // The template asks for at least one signature and no more than there are keys.
+    // The template requires at least one signature, and no more than there are keys.
     expect(withScript(concatBytes(Uint8Array.of(Op.OP_0), multisig(1, keys(1)).subarray(1)))).toBe('scriptpubkey');
     expect(withScript(concatBytes(Uint8Array.of(Op.OP_2), multisig(1, keys(1)).subarray(1)))).toBe('scriptpubkey');
   });
 
-  test('their forms', () => {
+  test('have a standard type', () => {
     expect(standardScriptType(ANCHOR)).toBe('anchor');
     expect(standardScriptType(P2PKH)).toBe('pubkeyhash');
     expect(standardScriptType(Uint8Array.of(Op.OP_1))).toBeNull();
   });
 });
 
-test('one output of dust', () => {
+test('one dust output is allowed', () => {
   const outputs = (...values: bigint[]) => ({ outputs: values.map((value) => output(value)) });
   expect(reasonOf(outputs(90_000n, 0n))).toBeNull();
   expect(reasonOf(outputs(546n, 0n))).toBeNull();
@@ -147,7 +147,7 @@ test('one output of dust', () => {
   expect(reasonOf({ outputs: [output(239n, ANCHOR), output(0n)] })).toBe('dust');
 });
 
-test('the first fault is told, in the order of the rules', () => {
+test('the first fault is reported in the order of the checks', () => {
   const bad = { version: 0, inputs: [input(someOutpoint(1), { scriptSig: filled(1651, 0x61) })] };
   const outputs = [
     output(0n),
@@ -160,14 +160,14 @@ test('the first fault is told, in the order of the rules', () => {
   expect(reasonOf({ ...bad, version: 1, outputs }, options)).toBe('scriptsig-size');
   const notPush = [input(someOutpoint(1), { scriptSig: filled(1650, 0x61) })];
   expect(reasonOf({ inputs: notPush, outputs }, options)).toBe('scriptsig-not-pushonly');
-  // Outputs one after the other, dust behind all of them.
+  // Outputs are checked in order, dust after all of them.
   expect(reasonOf({ outputs }, options)).toBe('bare-multisig');
   expect(reasonOf({ outputs: outputs.slice(2) }, options)).toBe('datacarrier');
   expect(reasonOf({ outputs: outputs.slice(3) }, options)).toBe('scriptpubkey');
   expect(reasonOf({ outputs: outputs.slice(0, 2) })).toBe('dust');
 });
 
-test('the defaults of relay', () => {
+test('the default relay options are those of Core', () => {
   expect(DEFAULT_RELAY_OPTIONS).toEqual({
     minRelayFeerate: 100n,
     incrementalFeerate: 100n,

@@ -6,7 +6,7 @@ import type { Outpoint } from '../../src/primitives/outpoint.ts';
 import { input, NONE, outpointOf, parsedOf, someOutpoint } from './policy-fixture.ts';
 
 const nameOf = ({ txid, wtxid }: ParsedTransaction) => `tx ${hashToHex(txid)} (wtxid=${hashToHex(wtxid)})`;
-/** Has a witness, so that its two ids differ. */
+/** Has a witness, so that txid and wtxid differ. */
 const tx = (version: number, ...prevouts: Outpoint[]) =>
   parsedOf({ version, inputs: prevouts.map((prevout) => input(prevout, { witness: [NONE] })) });
 const inMempool = (
@@ -33,8 +33,8 @@ const inPackage = (
 ) => checkPackageTruc({ package: txs, index, vsize, parents });
 const refused = (debug: string) => ({ debug, sibling: null });
 
-describe('versions do not mix', () => {
-  test('2 cannot spend 3', () => {
+describe('versions must not mix', () => {
+  test('version 2 cannot spend an unconfirmed version 3', () => {
     const child = tx(2, outpointOf(v3));
     const debug = `non-version=3 ${nameOf(child)} cannot spend from version=3 ${nameOf(v3)}`;
     expect(single(child, [inMempool(v3)])).toEqual(refused(debug));
@@ -48,7 +48,7 @@ describe('versions do not mix', () => {
     expect(inPackage([v3, ofBoth], 1, [inMempool(v2)])).toBe(debugBoth);
   });
 
-  test('3 cannot spend 2', () => {
+  test('version 3 cannot spend an unconfirmed version 2', () => {
     const child = tx(3, outpointOf(v2));
     const debug = `version=3 ${nameOf(child)} cannot spend from non-version=3 ${nameOf(v2)}`;
     expect(single(child, [inMempool(v2)])).toEqual(refused(debug));
@@ -62,7 +62,7 @@ describe('versions do not mix', () => {
     expect(inPackage([v3, v2, ofBoth], 2)).toBe(`${nameOf(ofBoth)} would have too many ancestors`);
   });
 
-  test('each can spend its own, and what is confirmed', () => {
+  test('each can spend its own version, and confirmed outputs', () => {
     for (const [version, parent] of [
       [3, v3],
       [2, v2],
@@ -85,7 +85,7 @@ describe('versions do not mix', () => {
 });
 
 describe('size', () => {
-  test('10,000 virtual bytes', () => {
+  test('is at most 10,000 virtual bytes', () => {
     const debug = `version=3 ${nameOf(v3)} is too big: 10001 > 10000 virtual bytes`;
     expect(single(v3, [], { vsize: 10_000 })).toBeNull();
     expect(single(v3, [], { vsize: 10_001 })).toEqual(refused(debug));
@@ -93,7 +93,7 @@ describe('size', () => {
     expect(inPackage([v3], 0, [], 10_001)).toBe(debug);
   });
 
-  test('1,000 with an unconfirmed parent', () => {
+  test('is at most 1,000 virtual bytes with an unconfirmed parent', () => {
     const child = tx(3, outpointOf(v3));
     const debug = `version=3 child ${nameOf(child)} is too big: 1001 > 1000 virtual bytes`;
     const parents = [inMempool(v3)];
@@ -106,7 +106,7 @@ describe('size', () => {
 });
 
 describe('ancestors', () => {
-  test('one parent', () => {
+  test('are at most one parent', () => {
     const child = tx(3, outpointOf(v3), outpointOf(other3));
     const debug = `${nameOf(child)} would have too many ancestors`;
     expect(single(child, [inMempool(v3), inMempool(other3)])).toEqual(refused(debug));
@@ -115,7 +115,7 @@ describe('ancestors', () => {
     expect(inPackage([child], 0, [inMempool(v3), inMempool(other3)])).toBe(debug);
   });
 
-  test('that has none itself', () => {
+  test('exclude a parent with a parent of its own', () => {
     const child = tx(3, outpointOf(v3));
     const debug = `${nameOf(child)} would have too many ancestors`;
     const parents = [inMempool(v3, { ancestorCount: 2 })];
@@ -123,11 +123,11 @@ describe('ancestors', () => {
     expect(inPackage([child], 0, parents)).toBe(debug);
   });
 
-  test('nor a child in the package beside a parent', () => {
+  test('exclude a transaction of the package with both parent and child', () => {
     const middle = tx(3, outpointOf(v3));
     const last = tx(3, outpointOf(middle));
     const debug = `${nameOf(last)} would have too many ancestors`;
-    // Only the one in the middle sees both.
+    // Only the middle transaction shows the violation.
     expect([0, 1, 2].map((index) => inPackage([v3, middle, last], index))).toEqual([null, debug, null]);
     expect(inPackage([middle, last], 0, [inMempool(v3)])).toBe(debug);
   });
@@ -139,13 +139,13 @@ describe('descendants', () => {
   const debug = `${nameOf(v3)} would exceed descendant count limit`;
   const sibling = { id: 'sibling', ancestorCount: 2, conflicts: false };
 
-  test('a second child can take the place of the first', () =>
+  test('allow a second child to replace the first', () =>
     expect(single(child, parents, { siblings: [sibling] })).toEqual({ debug, sibling: 'sibling' }));
 
-  test('one that is replaced anyway does not count', () =>
+  test('do not count a child that is replaced anyway', () =>
     expect(single(child, parents, { siblings: [{ ...sibling, conflicts: true }] })).toBeNull());
 
-  test('of several none is chosen', () => {
+  test('offer no sibling for eviction if there are several', () => {
     const crowded = [inMempool(v3, { descendantCount: 3 })];
     const another = { ...sibling, id: 'another' };
     expect(single(child, crowded, { siblings: [sibling, another] })).toEqual(refused(debug));
@@ -154,10 +154,10 @@ describe('descendants', () => {
     expect(single(child, crowded, { siblings: [sibling, grandchild] })).toEqual(refused(debug));
   });
 
-  test('one with other parents is not', () =>
+  test('offer no sibling with other parents for eviction', () =>
     expect(single(child, parents, { siblings: [{ ...sibling, ancestorCount: 3 }] })).toEqual(refused(debug)));
 
-  test('in a package there is no place to take', () => {
+  test('offer no sibling for eviction in a package', () => {
     const first = tx(3, outpointOf(v3, 0));
     expect(inPackage([v3, first, child], 1)).toBe(debug);
     expect(inPackage([v3, first, child], 2)).toBe(debug);
@@ -167,7 +167,7 @@ describe('descendants', () => {
   });
 });
 
-test('siblings are looked for only where there is a second child', () => {
+test('do not read the siblings unless there is a second child', () => {
   const never = () => {
     throw new Error('asked for siblings');
   };

@@ -22,18 +22,18 @@ describe('compact sizes', () => {
     ['2^32 - 1 in nine bytes', [0xff, 0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0]],
   ];
   for (const [title, bytes] of longer)
-    test(`refused: ${title}`, () => expect(() => sizeOf(...bytes)).toThrow('non-canonical compact size'));
+    test(`rejected: ${title}`, () => expect(() => sizeOf(...bytes)).toThrow('non-canonical compact size'));
 
   for (const bytes of [
     [0xfe, 1, 0, 0, 2],
     [0xff, 0, 0, 0, 0, 1, 0, 0, 0],
     [0xff, 255, 255, 255, 255, 255, 255, 255, 255],
   ])
-    test(`refused: past 32 MiB, ${bytes.length} bytes`, () =>
+    test(`rejected: above 32 MiB, ${bytes.length} bytes`, () =>
       expect(() => sizeOf(...bytes)).toThrow('compact size too large'));
 
   for (const bytes of [[], [0xfd, 1], [0xfe, 0, 0, 1], [0xff, 0, 0, 0, 0, 1, 0, 0]])
-    test(`refused: cut after ${bytes.length} bytes`, () => expect(() => sizeOf(...bytes)).toThrow(DecodeError));
+    test(`rejected: truncated after ${bytes.length} bytes`, () => expect(() => sizeOf(...bytes)).toThrow(DecodeError));
 });
 
 describe('byte strings', () => {
@@ -44,12 +44,12 @@ describe('byte strings', () => {
     expect(bytes.buffer).toBe(buf.buffer);
   });
 
-  test('longer than what is left are refused', () => {
+  test('longer than the remaining bytes are rejected', () => {
     expect(() => readVarBytes(new ByteReader(Uint8Array.of(3, 7, 8)))).toThrow(DecodeError);
   });
 
-  // A block of 4 MB may hold 4 million empty witness items: as many objects would take the node a GB.
-  test('all empty ones are one object', () => {
+  // A block of 4 MB may hold 4 million empty witness items, which would need a GB as separate objects.
+  test('are one object if they are empty', () => {
     const items = decodeWitness(new ByteReader(Uint8Array.of(3, 0, 1, 5, 0)));
     expect(items).toEqual([new Uint8Array(), Uint8Array.of(5), new Uint8Array()]);
     expect(items[0]).toBe(items[2]!);

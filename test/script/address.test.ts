@@ -68,7 +68,7 @@ describe.skipIf(!hasVectors)('key_io', () => {
   });
 });
 
-test('base58 around its text', () => {
+test('base58 ignores whitespace around the text', () => {
   expect(decodeBase58('  \t111 \n', 10)).toEqual(new Uint8Array(3));
   expect(decodeBase58('1 1', 10)).toBeNull();
   expect(decodeBase58('0', 10)).toBeNull();
@@ -78,7 +78,7 @@ test('base58 around its text', () => {
   expect(decodeBase58Check(encodeBase58Check(payload), 3)).toBeNull();
 });
 
-// Published answers of Bitcoin Core on regtest: address, error, positions.
+// Published results of Bitcoin Core on regtest: address, error, positions.
 const FAULTS: readonly (readonly [string, AddressRejection, string, number[]])[] = [
   [
     'bcrt1s0xlxvlhemja6c4dqv22uapctqupfhlxm9h8z3k2e72q4k9hcz7v8n0nx0muaewav25430mtr',
@@ -156,7 +156,7 @@ for (const [text, reason, error, errorLocations] of FAULTS)
     expect(parseAddress(text, regtest)).toMatchObject({ ok: false, reason, error, errorLocations });
   });
 
-test('addresses that are none of the usual but good', () => {
+test('unusual addresses are valid', () => {
   for (const address of [
     'bcrt1qtmp74ayg7p24uslctssvjm06q5phz4yrxucgnv',
     'bcrt1p424qxxyd0r',
@@ -167,7 +167,7 @@ test('addresses that are none of the usual but good', () => {
     expect(parseAddress(address, regtest).ok).toBe(true);
 });
 
-// Strings of BIP-173 and BIP-350 that are none, with the answers Bitcoin Core publishes for them.
+// Invalid strings of BIP-173 and BIP-350 with the results that Bitcoin Core publishes for them.
 const BECH32_FAULTS: readonly (readonly [string, string, number[]])[] = [
   [' 1nwldj5', 'Invalid character or mixed case', [0]],
   ['\x7f1axkwrx', 'Invalid character or mixed case', [0]],
@@ -190,14 +190,14 @@ const BECH32_FAULTS: readonly (readonly [string, string, number[]])[] = [
   ['mm1crxm3i', 'Invalid Base 32 character', [8]],
 ];
 
-test('positions in strings of BIP-173 and BIP-350', () => {
+test('errors in strings of BIP-173 and BIP-350 are located', () => {
   for (const [text, error, locations] of BECH32_FAULTS) {
     expect(decodeBech32(text)).toBeNull();
     expect(locateBech32Errors(text)).toEqual({ error, locations });
   }
 });
 
-test('strings of BIP-173 and BIP-350 that are good', () => {
+test('valid strings of BIP-173 and BIP-350 are accepted', () => {
   const good: readonly (readonly [Bech32Encoding, string])[] = [
     ['bech32', 'a12uel5l'],
     ['bech32', 'an83characterlonghumanreadablepartthatcontainsthenumber1andtheexcludedcharactersbio1tt5tgs'],
@@ -216,7 +216,7 @@ test('strings of BIP-173 and BIP-350 that are good', () => {
   }
 });
 
-test('reasons for base58 addresses', () => {
+test('base58 addresses are rejected with a reason', () => {
   const address = '1FsSia9rv4NeEwvJ2GvXrX7LyxYspbN2mo';
   expect(parseAddress(` ${address}\n`, main)).toMatchObject({ ok: true, address, type: 'pubkeyhash' });
   expect(parseAddress(address, regtest)).toMatchObject({ reason: 'wrong_network', network: 'main' });
@@ -237,7 +237,7 @@ test('reasons for base58 addresses', () => {
   expect(parseAddress('', main)).toMatchObject({ ok: false, reason: 'malformed' });
 });
 
-test('the prefix of another network that begins alike', () => {
+test('a prefix of another network with the same beginning is rejected', () => {
   expect(parseAddress('bcrt1qamhwamhwamhwamhwamhwamhwamhwamhwamhwamhwamhwamhwamhqgdn98t', main)).toMatchObject({
     reason: 'wrong_network',
     network: 'regtest',
@@ -245,8 +245,8 @@ test('the prefix of another network that begins alike', () => {
   });
 });
 
-// BIP-350's string with one or two characters changed: each change must be found where it was made.
-test('positions of wrong characters', () => {
+// BIP-350's string with one or two changed characters; each change must be located.
+test('wrong characters are located', () => {
   const good = 'bcrt1pamhwamhwamhwamhwamhwamhwamhwamhwamhwamhwamhwamhwamhqz6nvlh';
   expect(parseAddress(good, regtest).ok).toBe(true);
   const changed = (text: string, at: number): string =>
@@ -259,7 +259,7 @@ test('positions of wrong characters', () => {
   expect(locateBech32Errors(changed(changed(good, 10), 40)).locations).toEqual([10, 40]);
 });
 
-test('addresses of outputs without the usual ones', () => {
+test('unusual outputs have addresses, or none', () => {
   const key = hexToBytes('0279be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798');
   expect(addressOf(p2pk(key), main)).toBeNull();
   expect(addressOf(multisig(1, [key]), main)).toBeNull();
@@ -271,7 +271,7 @@ test('addresses of outputs without the usual ones', () => {
   expect(addressOf(hexToBytes('6002751e'), main)).toBe('bc1sw50qgdz25j');
 });
 
-test('a text far longer than any address is refused without naming its positions', () => {
+test('a text far longer than any address is rejected without positions', () => {
   for (const prefix of ['bc1', '1', '']) {
     const parsed = parseAddress(prefix + 'q'.repeat(1_000_000), { p2pkh: 0, p2sh: 5, hrp: 'bc' });
     expect(parsed).toMatchObject({ ok: false, reason: 'malformed', errorLocations: [] });

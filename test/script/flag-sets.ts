@@ -4,19 +4,19 @@ const P2SH = 1 << 0;
 const CLEANSTACK = 1 << 8;
 const WITNESS = 1 << 11;
 
-/** Takes away what has no meaning without what is missing: CLEANSTACK implies WITNESS implies P2SH. */
+/** Removes flags whose requirements are missing: CLEANSTACK implies WITNESS implies P2SH. */
 export function trimmed(flags: number): number {
   const withWitness = flags & P2SH ? flags : flags & ~WITNESS;
   return withWitness & WITNESS ? withWitness : withWitness & ~CLEANSTACK;
 }
 
-/** Adds what the others imply. */
+/** Adds the flags that others imply. */
 export function filled(flags: number): number {
   const withWitness = flags & CLEANSTACK ? flags | WITNESS : flags;
   return withWitness & WITNESS ? withWitness | P2SH : withWitness;
 }
 
-/** `count` sets of flags that look random and are the same at every run. */
+/** `count` pseudorandom sets of flags, the same in every run. */
 export function* flagSets(seed: number, count: number): Generator<number> {
   let state = seed;
   for (let i = 0; i < count; i++) {

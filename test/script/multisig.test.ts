@@ -10,7 +10,7 @@ const OP_CHECKMULTISIG = 0xae;
 const STRICT = parseScriptFlags('STRICTENC,DERSIG,NULLFAIL');
 const EMPTY = new Uint8Array(0);
 
-/** A compressed key of good shape, or one with an unknown prefix; its last byte tells it from the others. */
+/** A compressed key, or one with an unknown prefix; its last byte distinguishes it. */
 function keyOf(id: number, good: boolean): Uint8Array {
   const key = new Uint8Array(33).fill(id);
   key[0] = good ? 2 : 5;
@@ -29,7 +29,7 @@ interface Pairs {
   readonly belongs: (signature: number, key: number) => boolean;
 }
 
-/** The rule as it was written down first: from the last pair to the first, each pair's encoding before its signature. */
+/** The rule in its original form: from the last pair to the first, each pair's encoding before its signature. */
 function fromTheLast({ keys, signatures, belongs }: Pairs): string {
   let s = signatures.length - 1;
   let k = keys.length - 1;
@@ -64,7 +64,7 @@ const pairs = fc
     };
   });
 
-test('which end the keys are tried from never shows', () => {
+test('the result does not depend on the end from which keys are tried', () => {
   const seen = new Set<string>();
   fc.assert(
     fc.property(pairs, (sample) => {
@@ -88,6 +88,6 @@ test('which end the keys are tried from never shows', () => {
     }),
     { numRuns: 3000, seed: 1 },
   );
-  // Every end of the rule was reached.
+  // Every result of the rule occurred.
   expect([...seen].sort()).toEqual(['NULLFAIL', 'PUBKEYTYPE', 'SIG_HASHTYPE', 'false', 'true']);
 });

@@ -4,14 +4,16 @@ import { concatBytes, hexToBytes } from '../../src/util/bytes.ts';
 
 const OPCODES = new Map<string, number>();
 for (let opcode = 0x50; opcode <= 0xb9; opcode++) {
-  // The numbers are written as such; OP_RESERVED is there to be tried.
+  // Small numbers are written as numbers; OP_RESERVED has a name.
   if (opcode < Op.OP_NOP && opcode !== Op.OP_RESERVED) continue;
   const name = opcodeName(opcode);
   OPCODES.set(name, opcode);
   OPCODES.set(name.replace(/^OP_/, ''), opcode);
 }
 
-/** Reads the notation of the published vectors: decimal numbers, raw `0x` bytes, 'text', opcodes with or without OP_. */
+/**
+ * Parses the notation of the published vectors: decimal numbers, raw `0x` bytes, 'text', opcodes with or without OP_.
+ */
 export function parseScript(text: string): Uint8Array {
   return concatBytes(...text.split(/[ \t\n]/).map(parseWord));
 }

@@ -4,7 +4,7 @@ import { parseScriptFlags } from '../lib/script-flags.ts';
 import { hasVectors } from '../lib/vectors.ts';
 import { filled, flagSets } from './flag-sets.ts';
 
-// Every set of consensus flags that was ever in force, in the order of the forks.
+// All sets of consensus flags that were ever in force, in the order of the forks.
 const CONSENSUS_FLAGS = [
   '',
   'P2SH',
@@ -17,14 +17,14 @@ const CONSENSUS_FLAGS = [
 
 describe.skipIf(!hasVectors)('script assets', () => {
   const assets = scriptAssets();
-  test('every case has been read', () => expect(assets.length).toBe(1380));
+  test('all cases were read', () => expect(assets.length).toBe(1380));
 
   for (const [number, asset] of assets.entries())
     test(`${number}: ${asset.comment}`, () => {
       const flags = parseScriptFlags(asset.flags);
       const { success, failure } = asset;
-      // Core's rule: a success stays one under every set with no more flags, a final one under every set whatever; a
-      // failure stays one under every set with no fewer.
+      // Core's rule: a success remains one with fewer flags, and a final one with any flags; a failure remains one with
+      // more flags.
       if (success) {
         const judge = judgeOf(asset, success);
         expect(judge(flags)).toBe('OK');

@@ -14,7 +14,7 @@ import { filled, flagSets, trimmed } from './flag-sets.ts';
 import { parseScript } from './parse-script.ts';
 
 const FINAL = 0xffff_ffff;
-// The key that the vectors generate taproot outputs from.
+// The internal key of the taproot outputs in the vectors.
 const KEY0 = concatBytes(new Uint8Array(31), Uint8Array.of(1));
 
 interface Case {
@@ -27,7 +27,9 @@ interface Case {
   readonly expected: string;
 }
 
-/** A transaction that makes the output, and one that spends it: every field is given by the vectors' description. */
+/**
+ * A transaction that creates the output, and one that spends it: the description of the vectors defines every field.
+ */
 function verify({ witness, amount, scriptSig, scriptPubKey, flags }: Case): string {
   const credit: Transaction = {
     version: 1,
@@ -69,7 +71,7 @@ function readCase(row: readonly unknown[]): Case | null {
   };
 }
 
-/** `#SCRIPT#` is a leaf in words, `#CONTROLBLOCK#` asks for the control block of the tree with this one leaf. */
+/** `#SCRIPT#` is a leaf in text form, `#CONTROLBLOCK#` the control block of the tree with this leaf alone. */
 function readWitness(items: readonly string[]): { witness: Uint8Array[]; outputKey: Uint8Array | null } {
   const witness: Uint8Array[] = [];
   let outputKey: Uint8Array | null = null;
@@ -90,12 +92,12 @@ describe.skipIf(!hasVectors)('script_tests.json', () => {
     ? readVectorJson<unknown[][]>('core/script_tests.json').flatMap((row) => readCase(row) ?? [])
     : [];
 
-  test('every row has been read', () => expect(cases.length).toBe(1233));
+  test('all rows were read', () => expect(cases.length).toBe(1233));
 
   for (const [index, row] of cases.entries())
     test(`${index}: ${row.title}`, () => {
       expect(verify(row)).toBe(row.expected);
-      // Every flag is a soft fork: fewer of them keep what is valid valid, more keep what is not invalid.
+      // Every flag is a soft fork: fewer flags keep valid scripts valid, more keep invalid scripts invalid.
       const valid = row.expected === 'OK';
       for (const random of flagSets(index, 16)) {
         const flags = valid ? trimmed(row.flags & ~random) : filled(row.flags | random);

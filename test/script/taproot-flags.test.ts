@@ -5,10 +5,10 @@ import { hasVectors } from '../lib/vectors.ts';
 
 const flag = (name: string) => parseScriptFlags(name);
 const INDEPENDENT = ['DERSIG', 'NULLDUMMY', 'CHECKLOCKTIMEVERIFY', 'CHECKSEQUENCEVERIFY'].map(flag);
-// Each has no meaning without the one before it.
+// Each flag requires the one before it.
 const NESTED = ['', 'P2SH', 'P2SH,WITNESS', 'P2SH,WITNESS,TAPROOT'].map(flag);
 
-/** Every set of consensus flags that makes sense. */
+/** All valid sets of consensus flags. */
 const LEGAL_SETS = NESTED.flatMap((nested) =>
   Array.from({ length: 1 << INDEPENDENT.length }, (_, bits) =>
     INDEPENDENT.reduce((flags, one, i) => (bits & (1 << i) ? flags | one : flags), nested),
@@ -18,13 +18,13 @@ const LEGAL_SETS = NESTED.flatMap((nested) =>
 describe.skipIf(!hasVectors)('script assets under every legal set of consensus flags', () => {
   const assets = scriptAssets();
 
-  test('a good spend stays good with fewer flags, a bad one bad with more', () => {
+  test('a valid spend stays valid with fewer flags, an invalid one invalid with more', () => {
     let checks = 0;
     for (const [number, asset] of assets.entries()) {
       const flags = flag(asset.flags);
       if (asset.success) {
         const judge = judgeOf(asset, asset.success);
-        // What is final is good whatever the flags.
+        // A final success is valid with any flags.
         for (const others of LEGAL_SETS)
           if (asset.final || (others & flags) === others) {
             expect([number, others, judge(others)]).toEqual([number, others, 'OK']);

@@ -52,8 +52,8 @@ function plain({ asm, hex, type, address }: ScriptView): ScriptView {
   return { asm, hex, type, ...(address === undefined ? {} : { address }) };
 }
 
-describe.skipIf(!hasVectors)('as Bitcoin Core shows them', () => {
-  test('scripts of the regtest chain', () => {
+describe.skipIf(!hasVectors)('scripts have the types of Bitcoin Core', () => {
+  test('in the regtest chain', () => {
     const { transactions, tipBlockVerbosity3 } = readVectorJson<{
       transactions: DecodedTransaction[];
       tipBlockVerbosity3: { tx: DecodedTransaction[] };
@@ -72,7 +72,7 @@ describe.skipIf(!hasVectors)('as Bitcoin Core shows them', () => {
     expect(seen).toBeGreaterThan(35);
   });
 
-  test('decodescript', () => {
+  test('in results of decodescript', () => {
     const rows = readVectorJson<[string, DecodedScript][]>('functional/rpc_decodescript.json');
     expect(rows.length).toBe(10);
     for (const [hex, expected] of rows) {
@@ -94,7 +94,7 @@ test('multisig', () => {
   expect(solutions.map(bytesToHex)).toEqual(['02', ...keys.slice(0, 3).map(bytesToHex), '03']);
   expect(scriptType(multisig(20, keys)).type).toBe('multisig');
   const nonstandard = [
-    // More signatures than keys, none at all, a count that is wrong, and numbers in a longer form.
+    // More signatures than keys, none at all, a wrong count, and numbers in a longer form.
     multisig(2, [KEY]),
     parseScript('0 0 CHECKMULTISIG'),
     scriptOf(0x51, KEY, 0x52, 0xae),
@@ -107,21 +107,21 @@ test('multisig', () => {
   for (const script of nonstandard) expect(scriptType(script).type).toBe('nonstandard');
 });
 
-test('outputs that nothing can spend', () => {
+test('unspendable outputs are recognized', () => {
   expect(isUnspendable(Uint8Array.of(0x6a))).toBe(true);
   expect(isUnspendable(new Uint8Array(10_001))).toBe(true);
   expect(isUnspendable(new Uint8Array(10_000))).toBe(false);
   expect(isUnspendable(new Uint8Array(0))).toBe(false);
 });
 
-test('signature operations', () => {
+test('signature operations are counted', () => {
   const threeKeys = multisig(2, [KEY, KEY, KEY]);
   expect(countSigops(threeKeys, true)).toBe(3);
   expect(countSigops(threeKeys, false)).toBe(20);
   expect(countSigops(parseScript('CHECKSIG 17 CHECKMULTISIGVERIFY CHECKSIGVERIFY'), true)).toBe(22);
-  // A number that is pushed as data is not looked at.
+  // A number in a data push is ignored.
   expect(countSigops(parseScript('0x01 0x03 CHECKMULTISIG'), true)).toBe(20);
-  // What stands behind a push past the end is not seen; what stands before is.
+  // Operations after a push past the end are not counted; those before are.
   expect(countSigops(parseScript('CHECKSIG 0x4c CHECKSIG'), true)).toBe(1);
   expect(countSigops(parseScript('0x02 0xacac CHECKSIG'), true)).toBe(1);
 
@@ -149,7 +149,7 @@ test('signature operations', () => {
   expect(countWitnessSigops(none, p2sh(new Uint8Array(20)), [threeKeys], flags)).toBe(0);
 });
 
-test('numbers and data in scripts', () => {
+test('numbers and data are pushed in their shortest form', () => {
   const numbers: readonly (readonly [number, string])[] = [
     [0, '00'],
     [-1, '4f'],
@@ -181,12 +181,12 @@ test('numbers and data in scripts', () => {
     expect(bytesToHex(pushData(new Uint8Array(size)).subarray(0, -size))).toBe(header);
 });
 
-test('scripts as text', () => {
+test('scripts are formatted as in Core', () => {
   expect(scriptToAsm(new Uint8Array(0))).toBe('');
   expect(scriptToAsm(parseScript('0x4c'))).toBe('[error]');
   expect(scriptToAsm(parseScript('0 -1 16 17 -2147483647 0x05 0x0000000001 0x50 0x7e 0xba 0xfe 0xff'))).toBe(
     '0 -1 16 17 -2147483647 0000000001 OP_RESERVED OP_CAT OP_CHECKSIGADD OP_UNKNOWN OP_INVALIDOPCODE',
   );
-  // A four-byte minus zero is a zero.
+  // A negative zero of four bytes is a zero.
   expect(scriptToAsm(parseScript('0x04 0x00000080 0x01 0x80'))).toBe('0 0');
 });

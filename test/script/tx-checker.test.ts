@@ -38,11 +38,12 @@ function withInput(tx: Transaction, scriptSig: Uint8Array, witness: readonly Uin
   return { ...tx, inputs: [{ ...tx.inputs[0]!, scriptSig, witness }, tx.inputs[1]!] };
 }
 
-// With 100 outputs the preimage is long enough for the state of its hash to be kept; 0x41 and 0x01 differ only behind it.
-describe.each([1, 100])('hash types that share a preimage, %d outputs', (outputs) => {
+// With 100 outputs the preimage is long enough for the state of its hash to be cached; 0x41 and 0x01 differ only after
+// it.
+describe.each([1, 100])('hash types that share a preimage have separate hashes, %d outputs', (outputs) => {
   const types = [0x01, 0x41, 0x01, 0x83, 0xc3, 0x02];
 
-  test('before segwit', () => {
+  test('in inputs before segwit', () => {
     const unsigned = txWith(outputs);
     const lock = concatBytes(
       ...types.map(() => concatBytes(pushData(KEYS[0]!), Uint8Array.of(0xad))),
@@ -70,7 +71,7 @@ describe.each([1, 100])('hash types that share a preimage, %d outputs', (outputs
     expect(checkInput(new TxContext(wrong, spent), 0, BEFORE_SEGWIT, signatureEngine())).toBe('CHECKSIGVERIFY');
   });
 
-  test('version 0 witness', () => {
+  test('in version 0 witnesses', () => {
     const unsigned = txWith(outputs);
     const script = multisig(2, KEYS);
     const spent = [
@@ -96,17 +97,17 @@ describe.each([1, 100])('hash types that share a preimage, %d outputs', (outputs
 
 test('FindAndDelete', () => {
   const cases: readonly (readonly [script: string, data: string, left: string])[] = [
-    // An empty signature is pushed by OP_0, so every OP_0 goes.
+    // An empty signature is pushed by OP_0, so every OP_0 is removed.
     ['51005200', '', '5152'],
     ['0302ff03', 'ffff', '0302ff03'],
     ['02ff0302ff03', 'ff03', ''],
     ['0302ff030302ff03', 'ff03', '0302ff030302ff03'],
     ['0302ff030302ff03', '02ff03', ''],
-    // Inside a push it is not found; right behind one it is.
+    // It is not found inside a push, but directly after one.
     ['0302ff0302ff03', 'ff03', '0302ff03'],
     ['02feed5169', 'feed', '5169'],
     ['516902feed5169', 'feed', '51695169'],
-    // Repeated, and where the rest is no whole push.
+    // Repeated, and before an incomplete push.
     ['01aa01aa5101aa4c', 'aa', '514c'],
     ['5101aa05aa', 'aa', '5105aa'],
     ['05aa01aa', 'aa', '05aa01aa'],
@@ -118,43 +119,43 @@ test('FindAndDelete', () => {
   expect(findAndDelete(untouched, Uint8Array.of(7))).toBe(untouched);
 });
 
-test('OP_CODESEPARATOR and broken pushes in what is signed before segwit', () => {
+test('signatures before segwit commit to scripts without OP_CODESEPARATOR, up to a broken push', () => {
   const context = new TxContext(txWith(1), [
     { value: 0n, scriptPubKey: EMPTY },
     { value: 0n, scriptPubKey: EMPTY },
   ]);
   const signed = (script: string): string =>
-    // Behind version, input count and outpoint; before sequence, second input, outputs, locktime, hash type.
+    // After version, input count and outpoint; before sequence, second input, outputs, locktime, hash type.
     bytesToHex(legacyPreimage(context, 0, hexToBytes(script), 1)!.subarray(41, -4 - 41 - (1 + 8 + 1 + 30) - 8));
   expect(signed('')).toBe('00');
   expect(signed('51ab52ab')).toBe('025152');
   expect(signed('ababab')).toBe('00');
   // Within a push it is data.
   expect(signed('01ab51')).toBe('0301ab51');
-  // The length tells of bytes that are not written.
+  // The length counts bytes that are not written.
   expect(signed('51ab05aa')).toBe('035105');
   expect(signed('51ab4d01')).toBe('03514d');
   expect(signed('51ab4c05aa')).toBe('04514c05');
   expect(signed('514c')).toBe('02514c');
 });
 
-test('what a script leaves on the stack', () => {
+test('a script leaves its result on the stack', () => {
   const stack = [Uint8Array.of(1), Uint8Array.of(2)];
   expect(evalScript(stack, hexToBytes('937c'), 0, NO_SIGNATURES, 'base')).toBe('INVALID_STACK_OPERATION');
   const other = [Uint8Array.of(1), Uint8Array.of(2)];
   expect(evalScript(other, hexToBytes('9304ffffffff'), 0, NO_SIGNATURES, 'base')).toBe('OK');
   expect(other.map(bytesToHex)).toEqual(['03', 'ffffffff']);
   expect(evalScript([EMPTY, KEYS[0]!], hexToBytes('ac'), 0, NO_SIGNATURES, 'base')).toBe('OK');
-  // A script of the other rules may be as long as it likes.
+  // A tapscript has no size limit.
   expect(evalScript([], new Uint8Array(10_001).fill(0x61), 0, NO_SIGNATURES, 'base')).toBe('SCRIPT_SIZE');
   expect(evalScript([], new Uint8Array(10_001).fill(0x61), 0, NO_SIGNATURES, 'tapscript')).toBe('OK');
 });
 
-test('numbers of spent outputs and inputs must agree', () => {
+test('the numbers of spent outputs and inputs must be equal', () => {
   expect(() => new TxContext(txWith(1), [])).toThrow();
 });
 
-// Scripts of real blocks, with the outputs they spent.
+// Scripts of real blocks with the outputs that they spend.
 describe.skipIf(!hasVectors)('real blocks', () => {
   const blocks: readonly (readonly [name: string, flags: number])[] = [
     ['mainnet-300025', BEFORE_SEGWIT],
@@ -179,7 +180,7 @@ describe.skipIf(!hasVectors)('real blocks', () => {
     }, 180_000);
 });
 
-test('the hash of SIGHASH_SINGLE without an output is one', () => {
+test('the hash of SIGHASH_SINGLE without a matching output is one', () => {
   const tx = txWith(1);
   const context = new TxContext(tx, [
     { value: 0n, scriptPubKey: EMPTY },

@@ -22,7 +22,7 @@ interface Case {
 
 function readCases(name: string): Case[] {
   const rows = readVectorJson<(Row | string[])[]>(name).filter((row): row is Row => Array.isArray(row[0]));
-  // BADTX fails before any script is looked at.
+  // BADTX rows fail before any script runs.
   return rows.filter(([, , flags]) => flags !== 'BADTX').map(readCase);
 }
 
@@ -43,7 +43,7 @@ function readCase([prevouts, hex, flags]: Row, index: number): Case {
 }
 
 function isValid(context: TxContext, flags: number): boolean {
-  // A fresh context: what one set of flags left in it must not help another.
+  // A new context for each set of flags, so that cached hashes cannot help another.
   const { tx, spentOutputs }: { tx: Transaction; spentOutputs: TxContext['spentOutputs'] } = context;
   const fresh = new TxContext(tx, spentOutputs);
   return tx.inputs.every((_, index) => checkInput(fresh, index, flags, signatureEngine()) === 'OK');
@@ -51,9 +51,9 @@ function isValid(context: TxContext, flags: number): boolean {
 
 describe.skipIf(!hasVectors)('tx_valid.json', () => {
   const cases = hasVectors ? readCases('core/tx_valid.json') : [];
-  test('every row has been read', () => expect(cases.length).toBe(121));
+  test('all rows were read', () => expect(cases.length).toBe(121));
 
-  // The flags of these rows are the ones that have to be left out.
+  // These rows list the flags that must be left out.
   for (const [index, { title, context, flags: excluded }] of cases.entries())
     test(title, () => {
       const flags = ALL_SCRIPT_FLAGS & ~excluded;
@@ -61,7 +61,7 @@ describe.skipIf(!hasVectors)('tx_valid.json', () => {
       expect(isValid(context, flags)).toBe(true);
       for (const flag of SINGLE_FLAGS) expect(isValid(context, trimmed(flags & ~flag))).toBe(true);
       for (const random of flagSets(index, 16)) expect(isValid(context, trimmed(flags & ~random))).toBe(true);
-      // And no fewer could have been left out.
+      // No fewer flags may be left out.
       for (const flag of SINGLE_FLAGS) {
         const fewer = trimmed(excluded & ~flag);
         if (fewer !== excluded) expect(isValid(context, ALL_SCRIPT_FLAGS & ~fewer)).toBe(false);
@@ -71,7 +71,7 @@ describe.skipIf(!hasVectors)('tx_valid.json', () => {
 
 describe.skipIf(!hasVectors)('tx_invalid.json', () => {
   const cases = hasVectors ? readCases('core/tx_invalid.json') : [];
-  test('every row has been read', () => expect(cases.length).toBe(84));
+  test('all rows were read', () => expect(cases.length).toBe(84));
 
   for (const [index, { title, context, flags }] of cases.entries())
     test(title, () => {
@@ -79,7 +79,7 @@ describe.skipIf(!hasVectors)('tx_invalid.json', () => {
       expect(isValid(context, flags)).toBe(false);
       for (const flag of SINGLE_FLAGS) expect(isValid(context, filled(flags | flag))).toBe(false);
       for (const random of flagSets(index, 16)) expect(isValid(context, filled(flags | random))).toBe(false);
-      // And every flag is needed.
+      // Every flag is necessary.
       for (const flag of SINGLE_FLAGS) {
         const fewer = trimmed(flags & ~flag);
         if (fewer !== flags) expect(isValid(context, fewer)).toBe(true);

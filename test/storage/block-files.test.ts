@@ -38,7 +38,7 @@ const emptyFile = (name: string) => {
 const filled = (length: number, byte: number) => new Uint8Array(length).fill(byte);
 
 describe('record files', () => {
-  test('are laid out as magic, size and bytes', () => {
+  test('contain magic, size and bytes of each record', () => {
     const writer = new RecordWriter(dir, 'blk', MAGIC, START);
     expect(writer.append(filled(3, 7))).toEqual({ file: 0, offset: 8, size: 3 });
     expect(writer.append(filled(2, 9))).toEqual({ file: 0, offset: 19, size: 2 });
@@ -49,7 +49,7 @@ describe('record files', () => {
     writer.close();
   });
 
-  test('are read whole and in part once they are flushed', () => {
+  test('can be read in whole and in part once they are flushed', () => {
     const writer = new RecordWriter(dir, 'rev', MAGIC, START);
     const record = Uint8Array.from({ length: 100 }, (_, i) => i);
     writer.append(filled(10, 1));
@@ -64,7 +64,7 @@ describe('record files', () => {
     writer.close();
   });
 
-  test('take records of every size, larger than the buffer too', () => {
+  test('store records of every size, larger than the buffer too', () => {
     const writer = new RecordWriter(dir, 'blk', MAGIC, START);
     const sizes = [0, 1, 5_000_000, 4_000_000, 9_000_000, 8 * 1024 * 1024 - 8, 8 * 1024 * 1024 - 7, 3];
     const places = sizes.map((size, i) => writer.append(filled(size, i + 1)));
@@ -78,7 +78,7 @@ describe('record files', () => {
     writer.close();
   });
 
-  test('lose what lies behind the last record that is referred to', () => {
+  test('are truncated after the last record that is referred to', () => {
     const writer = new RecordWriter(dir, 'blk', MAGIC, START);
     const first = writer.append(filled(50, 1));
     const { end } = writer;
@@ -97,8 +97,8 @@ describe('record files', () => {
     next.close();
   });
 
-  test('go on in the next file at 128 MiB, which an earlier run may have left there', () => {
-    // Holes take no room.
+  test('continue in the next file at 128 MiB, which an earlier run may have left behind', () => {
+    // Sparse ranges use no disk space.
     truncateSync(emptyFile('blk00003.dat'), FILE_LIMIT - 100);
     writeFileSync(path('blk00004.dat'), filled(1000, 0xff));
     const writer = new RecordWriter(dir, 'blk', MAGIC, { file: 3, length: FILE_LIMIT - 100 });
@@ -115,8 +115,8 @@ describe('record files', () => {
     writer.close();
   });
 
-  // The number of a closed file soon belongs to another one, a database perhaps.
-  test('stay open where the next one cannot be made', () => {
+  // The descriptor number of a closed file soon belongs to another one, such as a database.
+  test('stay open if the next one cannot be created', () => {
     truncateSync(emptyFile('blk00000.dat'), FILE_LIMIT - 100);
     mkdirSync(path('blk00001.dat'));
     const writer = new RecordWriter(dir, 'blk', MAGIC, { file: 0, length: FILE_LIMIT - 100 });
@@ -136,7 +136,7 @@ describe('record files', () => {
     writer.close();
   });
 
-  test('fill a file to the last byte', () => {
+  test('use a file up to the last byte', () => {
     truncateSync(emptyFile('blk00000.dat'), FILE_LIMIT - 100);
     const writer = new RecordWriter(dir, 'blk', MAGIC, { file: 0, length: FILE_LIMIT - 100 });
     expect(writer.append(filled(92, 1)).file).toBe(0);
@@ -144,7 +144,7 @@ describe('record files', () => {
     writer.close();
   });
 
-  test('that are shorter than the database says are not gone on with', () => {
+  test('are refused if they are shorter than the database says', () => {
     expect(() => new RecordWriter(dir, 'blk', MAGIC, { file: 0, length: 100 })).toThrow(
       /blk00000\.dat is shorter than the 100 bytes/,
     );
@@ -153,7 +153,7 @@ describe('record files', () => {
     expect(statSync(path('rev00000.dat')).size).toBe(99);
   });
 
-  test('may be many: readers keep few of them open', () => {
+  test('are kept open in a small number by readers', () => {
     for (let file = 0; file < 80; file++)
       writeFileSync(path(`blk${String(file).padStart(5, '0')}.dat`), filled(10, file));
     const reader = new RecordReader(dir, 'blk');
@@ -165,7 +165,7 @@ describe('record files', () => {
   });
 });
 
-test('undo records are read as they were written', () => {
+test('undo records are read with the content that was written', () => {
   const coin = fc.record({
     position: fc.nat({ max: 2 ** 51 }),
     value: fc.bigInt(0n, 21_000_000_0000_0000n),

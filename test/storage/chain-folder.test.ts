@@ -33,10 +33,10 @@ const FILES = {
   'chain.db-wal': 'a log',
   'chain.db-shm': 'an index of it',
 };
-/** What must stay where it is. */
+/** Files that must not be moved. */
 const OTHERS = ['wallets', 'auth.db', 'auth.db-wal', 'node.db', 'watches.db', 'initial.key', 'lock', '.cookie'];
 
-/** A directory of the layout in which the chain lay beside the wallets. */
+/** A data directory of the old layout, with the chain beside the wallets. */
 function makeOldLayout(without: readonly string[] = []): void {
   for (const [name, text] of Object.entries(FILES)) {
     if (without.includes(name.split('/')[0]!)) continue;
@@ -55,7 +55,7 @@ function expectMoved(without: readonly string[] = []): void {
 
 describe('chain data of the old layout', () => {
   test.each([[[]], [['filters']], [['filters', 'chain.db-wal', 'chain.db-shm']]] as [string[]][])(
-    'is moved into the folder of the chain, and nothing else is (without %p)',
+    'is the only data that is moved into the folder of the chain (without %p)',
     (without) => {
       makeOldLayout(without);
       moveChainData(chainDir);
@@ -66,19 +66,19 @@ describe('chain data of the old layout', () => {
     },
   );
 
-  // Blocks, filters, three files of the database, and the folder before and after.
-  test.each([1, 2, 3, 4, 5, 6, 7])('is moved whole after a crash that followed step %d', (steps) => {
+  // Steps: blocks, filters, three database files, and the folder before and after.
+  test.each([1, 2, 3, 4, 5, 6, 7])('is moved completely after a crash at step %d', (steps) => {
     makeOldLayout();
     const moves = chainDataMoves(chainDir);
     for (let done = 0; done < steps; done++) expect(moves.next().done).toBe(false);
-    // Under its final name the folder is never incomplete.
+    // Under its final name the folder is always complete.
     if (steps < 7) expect(existsSync(chainDir)).toBe(false);
     else expect(moves.next().done).toBe(true);
     moveChainData(chainDir);
     expectMoved();
   });
 
-  test.each([0, 1, 2, 3, 4, 5, 6, 7, 8, 9])('keeps relative links to other disks, also after step %d', (steps) => {
+  test.each([0, 1, 2, 3, 4, 5, 6, 7, 8, 9])('keeps relative links to other disks after a crash at step %d', (steps) => {
     makeOldLayout();
     mkdirSync(join(root, 'disk'));
     for (const folder of ['blocks', 'filters']) {
@@ -96,7 +96,7 @@ describe('chain data of the old layout', () => {
     expect(lstatSync(join(chainDir, 'blocks')).isSymbolicLink()).toBe(true);
   });
 
-  test('is left alone where the new folder holds a chain already', () => {
+  test('is not moved if the new folder contains a chain', () => {
     makeOldLayout();
     mkdirSync(chainDir);
     writeFileSync(join(chainDir, 'chain.db'), 'newer rows');
@@ -108,7 +108,7 @@ describe('chain data of the old layout', () => {
   });
 });
 
-test('an empty directory and one of the new layout stay as they are', () => {
+test('an empty directory and one of the new layout are not changed', () => {
   moveChainData(chainDir);
   expect(readdirSync(networkDir)).toEqual([]);
   mkdirSync(chainDir);

@@ -53,13 +53,13 @@ const KINDS: Readonly<Record<string, { open: Open; ofChain: boolean; version: nu
   'a wallet': {
     open: (identity) => (existsSync(path) ? openWalletDatabase : createWalletDatabase)(path, identity),
     ofChain: true,
-    // Of a wallet whose rows have MACs.
+    // A wallet whose rows have MACs.
     version: 2,
     advice: 'keep the file, and restore a backup of it under another name (restorewallet)',
   },
 };
 
-/** Changes the file behind the back of whoever opens it next. */
+/** Changes the file before it is opened again. */
 function meddle<T>(work: (db: Database) => T): T {
   const db = new Database(path);
   try {
@@ -77,11 +77,11 @@ const setVersion = (ofChain: boolean, version: number) =>
   );
 
 describe.each(Object.entries(KINDS))('%s', (_, { open, ofChain, version, advice }) => {
-  test('is made for its owner alone, with a journal that readers can read beside', () => {
+  test('is created for its owner alone, with a WAL that readers can read', () => {
     const before = process.umask(0o022);
     try {
       const db = open(REGTEST);
-      // With what lies beside it while it is open.
+      // With its WAL and index while it is open.
       for (const name of [path, `${path}-wal`, `${path}-shm`]) expect(statSync(name).mode & 0o777).toBe(0o600);
       const reader = openReadOnly(path, 1);
       expect(reader.query('PRAGMA journal_mode').get()).toEqual({ journal_mode: 'wal' });
@@ -92,14 +92,14 @@ describe.each(Object.entries(KINDS))('%s', (_, { open, ofChain, version, advice 
     }
   });
 
-  test('is opened again as it was', () => {
+  test('has the same content when it is opened again', () => {
     open(REGTEST).close();
     const tables = meddle((db) => db.query('SELECT name FROM sqlite_master ORDER BY name').all());
     open(REGTEST).close();
     expect(meddle((db) => db.query('SELECT name FROM sqlite_master ORDER BY name').all())).toEqual(tables);
   });
 
-  test('of a newer version is refused, and stays as it is', () => {
+  test('of a newer version is refused and not changed', () => {
     open(REGTEST).close();
     setVersion(ofChain, version + 1);
     const before = readFileSync(path);
@@ -115,7 +115,7 @@ describe.each(Object.entries(KINDS))('%s', (_, { open, ofChain, version, advice 
       expect(() => open(SIGNET)).toThrow(/some\.db (belongs to|is a wallet of) network regtest.*, not (to|of) signet/);
     });
 
-  test('that is no database is not touched, and the error says what can be done', () => {
+  test('that is not a database is not changed, and the error contains advice', () => {
     const text = 'not a database, but a letter to a friend. '.repeat(200);
     writeFileSync(path, text);
     expect(() => open(REGTEST)).toThrow(`: ${advice.replaceAll('DIR', dir)}`);
@@ -123,19 +123,19 @@ describe.each(Object.entries(KINDS))('%s', (_, { open, ofChain, version, advice 
   });
 });
 
-test.each(['chain.db', 'node.db', 'auth.db', 'watches.db'])('%s of which only the file was made is made', (name) => {
+test.each(['chain.db', 'node.db', 'auth.db', 'watches.db'])('%s is created if the file is empty', (name) => {
   writeFileSync(path, '');
   KINDS[name]!.open(REGTEST).close();
   KINDS[name]!.open(REGTEST).close();
 });
 
-test('an empty file is no wallet', () => {
+test('an empty file is not opened as a wallet', () => {
   writeFileSync(path, '');
   expect(() => openWalletDatabase(path, REGTEST)).toThrow(`${path} is not a wallet`);
   expect(statSync(path).size).toBe(0);
 });
 
-test('a writer that closes leaves nothing in its log, though statements are open still', () => {
+test('a writer that closes leaves an empty WAL even with open statements', () => {
   const db = openNodeDatabase(path, REGTEST);
   const store = new MempoolStore(db);
   const raw = new Uint8Array(100_000).fill(7);

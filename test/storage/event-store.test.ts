@@ -22,7 +22,7 @@ describe('the event log', () => {
     expect(new EventWriter(db).last).toBe(0);
   });
 
-  test('holds events with their number first, and pages behind one', () => {
+  test('stores events with their number first, and pages after a number', () => {
     const db = emptyLog();
     const writer = new EventWriter(db);
     for (const type of ['a', 'b', 'c']) add(writer, type, { of: type });
@@ -33,7 +33,7 @@ describe('the event log', () => {
     expect(store.bounds()).toEqual({ oldest: 1, last: 3 });
   });
 
-  test('keeps the newest when it is pruned', () => {
+  test('keeps the newest events when it is pruned', () => {
     const db = emptyLog();
     const writer = new EventWriter(db);
     for (let i = 1; i <= 20; i++) add(writer);
@@ -41,7 +41,7 @@ describe('the event log', () => {
     expect(new EventStore(db).bounds()).toEqual({ oldest: 1, last: 20 });
     writer.prune(5);
     expect(new EventStore(db).bounds()).toEqual({ oldest: 16, last: 20 });
-    // Numbers have gaps after a restart: what counts is how many are kept.
+    // Numbers have gaps after a restart; pruning counts events.
     const next = new EventWriter(db);
     expect(add(next)).toBeGreaterThan(20);
     next.prune(5);
@@ -49,11 +49,11 @@ describe('the event log', () => {
     expect(new EventStore(db).bounds().oldest).toBe(17);
   });
 
-  test('a number that was reserved is never given by the next writer', () => {
+  test('never issues a number again that an earlier writer reserved', () => {
     const db = emptyLog();
     const writer = new EventWriter(db);
     const given = Array.from({ length: 10 }, () => writer.issueSeq());
-    // Written in a transaction that a power cut takes back.
+    // Stored in a transaction that a power failure undoes.
     db.run('BEGIN');
     for (const seq of given) writer.add(seq, 'a', {});
     db.run('ROLLBACK');
@@ -61,7 +61,7 @@ describe('the event log', () => {
     expect(add(next)).toBeGreaterThan(given.at(-1)!);
   });
 
-  test('more numbers than one reservation holds', () => {
+  test('issues more numbers than one reservation holds', () => {
     const db = emptyLog();
     const writer = new EventWriter(db);
     let last = 0;
@@ -71,8 +71,8 @@ describe('the event log', () => {
     expect(add(next)).toBeGreaterThan(25_000);
   });
 
-  // Otherwise a number would be given that the next start gives again, to another event.
-  test('numbers that could not be reserved are not given', () => {
+  // Otherwise the next start would issue the same number for another event.
+  test('does not issue numbers that could not be reserved', () => {
     const db = emptyLog();
     const writer = new EventWriter(db);
     db.run('ALTER TABLE meta RENAME TO away');
@@ -83,7 +83,7 @@ describe('the event log', () => {
     expect(new EventWriter(db).issueSeq()).toBeGreaterThan(given);
   });
 
-  test('is pruned at once however much is too much, and counts what it holds', () => {
+  test('is pruned in one step whatever the excess, and counts its events', () => {
     const db = emptyLog();
     const writer = new EventWriter(db);
     for (let round = 1; round <= 30; round++) {
@@ -99,13 +99,13 @@ describe('the event log', () => {
     expect([writer.rows, new EventStore(db).bounds().oldest]).toEqual([0, 0]);
   });
 
-  test('is not counted again at the next start, unless the count is of another log', () => {
+  test('is not counted again at the next start unless the stored count belongs to another log', () => {
     const db = emptyLog();
     const writer = new EventWriter(db);
     for (let i = 0; i < 20; i++) add(writer);
     writer.prune(12);
     expect(new EventWriter(db).rows).toBe(12);
-    // Only one that does not look at the rows believes this.
+    // Only a writer that does not read the rows accepts this count.
     db.run("UPDATE meta SET value = 7 WHERE key = 'eventRows'");
     expect(new EventWriter(db).rows).toBe(7);
     db.run("INSERT INTO events VALUES (21, 'a', '{}')");
@@ -115,10 +115,10 @@ describe('the event log', () => {
   });
 });
 
-describe('ranges of numbers', () => {
+describe('ranges of event numbers', () => {
   const rangesOf = (db: Database) => new EventStore(db).ranges();
 
-  test('each start of a writer begins one, with a tag of its own and the tag of the log', () => {
+  test('begin with each start of a writer, which adds its own tag to that of the log', () => {
     const db = emptyLog();
     add(new EventWriter(db));
     const first = rangesOf(db);
@@ -134,7 +134,7 @@ describe('ranges of numbers', () => {
     expect(rangesOf(other)[0]!.tag).not.toBe(first[0]!.tag);
   });
 
-  test('a range without numbers gets another tag at the next start', () => {
+  test('get another tag at the next start if no number was issued', () => {
     const db = emptyLog();
     new EventWriter(db);
     const [, before] = rangesOf(db);
@@ -145,7 +145,7 @@ describe('ranges of numbers', () => {
     expect(rest).toEqual([]);
   });
 
-  test('two histories that begin with one copy give their numbers other tags', () => {
+  test('have different tags in two histories that begin with one copy', () => {
     const db = emptyLog();
     const writer = new EventWriter(db);
     add(writer);
@@ -157,7 +157,7 @@ describe('ranges of numbers', () => {
     expect(tagAt(copy, restored)).not.toBe(tagAt(db, restored));
   });
 
-  test('what an earlier version wrote has a range', () => {
+  test('cover the events of an earlier version', () => {
     const db = emptyLog();
     db.run("INSERT INTO events VALUES (7, 'a', '{}')");
     db.run("INSERT INTO meta VALUES ('reservedSeq', 10000)");
@@ -165,7 +165,7 @@ describe('ranges of numbers', () => {
     expect(rangesOf(db).map(({ first }) => first)).toEqual([0, 10_001]);
   });
 
-  test('are removed with the last event that they hold', () => {
+  test('are removed with their last event', () => {
     const db = emptyLog();
     for (let run = 0; run < 4; run++) add(new EventWriter(db));
     expect(rangesOf(db).map(({ first }) => first)).toEqual([0, 1, 10_001, 20_001, 30_001]);
@@ -173,11 +173,12 @@ describe('ranges of numbers', () => {
     add(writer);
     writer.prune(3);
     expect(new EventStore(db).bounds().oldest).toBe(20_001);
-    // The oldest event is the first of its range: what was told right before it belongs to the range before.
+    // The oldest event is the first of its range; a client may have seen the number before it, which belongs to the
+    // previous range.
     expect(rangesOf(db).map(({ first }) => first)).toEqual([10_001, 20_001, 30_001, 40_001]);
   });
 
-  test('the newest event up to a number', () => {
+  test('finds the newest event up to a number', () => {
     const db = emptyLog();
     const writer = new EventWriter(db);
     for (let i = 0; i < 3; i++) add(writer);

@@ -29,7 +29,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
-/** What an operator reads when a node cannot be opened on a copy of `from`. */
+/** The error for the operator when a node cannot be opened on a copy of `from`. */
 function problemOf(open: () => unknown): string {
   try {
     open();
@@ -43,7 +43,7 @@ const chain = new RegtestChain();
 chain.mine(5);
 const stateAt = (height: number) => new ModelChain(chain.blocks.slice(1, height + 1)).state();
 
-/** A closed database with five blocks, and what a change of it leads to. */
+/** A closed database with five blocks, and the effect of a change of it. */
 async function spoiled(change: (path: string) => void): Promise<string> {
   await using node = new TestNode();
   await node.take(chain.blocks.slice(1));
@@ -59,30 +59,30 @@ const sql = (statement: string) => (at: string) => {
 };
 
 describe('a database that cannot be used', () => {
-  test('of another network', async () => {
+  test('of another network is refused', async () => {
     await using node = new TestNode();
     await node.close();
     const problem = problemOf(() => new TestNode({ from: node.dir, params: paramsFor('testnet4') }));
     expect(problem).toMatch(/chain\.db belongs to network regtest \(genesis 0f9188f1.*\), not to testnet4/);
   });
 
-  test('of a newer version', async () => {
+  test('of a newer version is refused', async () => {
     expect(await spoiled(sql("UPDATE meta SET value = 99 WHERE key = 'schema'"))).toMatch(
       /chain\.db has schema 99, made by a newer version/,
     );
   });
 
-  test('of an unknown version', async () => {
+  test('of an unknown version is refused', async () => {
     expect(await spoiled(sql("DELETE FROM meta WHERE key = 'schema'"))).toMatch(/chain\.db has schema undefined/);
   });
 
-  test('that is something else', async () => {
+  test('that is another kind of file is refused', async () => {
     expect(await spoiled((at) => writeFileSync(join(at, 'chain.db'), 'not a database at all'.repeat(1000)))).toMatch(
       /^(.*)\/chain\.db is damaged: remove \1 and sync again; wallets and keys are stored elsewhere and are kept$/,
     );
   });
 
-  test('with pages overwritten', async () => {
+  test('with overwritten pages is reported as damaged', async () => {
     const damage = (at: string) => {
       const path = join(at, 'chain.db');
       const { size } = statSync(path);
@@ -93,7 +93,7 @@ describe('a database that cannot be used', () => {
     expect(await spoiled(damage)).toContain('sync again; wallets and keys are stored elsewhere and are kept');
   });
 
-  test('whose block file is gone, or shorter', async () => {
+  test('whose block file is missing or shorter is refused', async () => {
     const blocks = (at: string) => join(at, 'blocks', 'blk00000.dat');
     expect(await spoiled((at) => rmSync(blocks(at)))).toMatch(
       /^(.*)\/blocks\/blk00000\.dat is shorter than .*: remove \1 and sync again; wallets and keys are stored elsewhere and are kept$/,
@@ -103,7 +103,7 @@ describe('a database that cannot be used', () => {
     );
   });
 
-  test('in a directory that is a file', () => {
+  test('in a directory that is a file is refused', () => {
     writeFileSync(join(dir, 'file'), '');
     expect(problemOf(() => new TestNode({ parent: join(dir, 'file') }))).toMatch(
       /^cannot use DIR: a part of this path is not a directory/,
@@ -112,27 +112,27 @@ describe('a database that cannot be used', () => {
 });
 
 describe('a start after a crash', () => {
-  test('before the tables were made', async () => {
+  test('before the tables were created succeeds', async () => {
     writeFileSync(join(dir, 'chain.db'), '');
     await using node = new TestNode({ from: dir });
     await node.take(chain.blocks.slice(1));
     expect(differences(node.state(), stateAt(5))).toEqual([]);
   });
 
-  test('before the genesis block was written', async () => {
+  test('before the genesis block was committed succeeds', async () => {
     const genesisHash = '0f9188f13cb7b2c71f2a335e3a4fc328bf5beb436012afca590b1a11466e2206';
     openWriter(join(dir, 'chain.db'), { network: 'regtest', genesisHash }, 1).close();
     await using node = new TestNode({ from: dir });
     expect(differences(node.state(), stateAt(0))).toEqual([]);
   });
 
-  test('with blocks in the files that no commit refers to', async () => {
+  test('with blocks in the files that no commit refers to succeeds', async () => {
     await using node = new TestNode();
     await node.take(chain.blocks.slice(1, 4));
     mkdirSync(join(dir, 'blocks'));
     await using killed = new TestNode({ from: node.dir });
     await killed.accept(chain.blocks.slice(4));
-    // Its files are newer than its database: a kill between sync and commit.
+    // The files are newer than the database: the process was killed between sync and commit.
     copyFileSync(join(killed.dir, 'chain.db'), join(dir, 'chain.db'));
     await killed.close();
     for (const name of ['blk00000.dat', 'rev00000.dat'])
@@ -147,7 +147,7 @@ describe('a start after a crash', () => {
   });
 });
 
-describe('the lock of a directory', () => {
+describe('the lock of a data directory', () => {
   const holder = (at: string) =>
     Bun.spawn([process.execPath, join(import.meta.dir, 'hold-lock.ts'), at], { stdout: 'pipe', stderr: 'inherit' });
   const firstLine = async (child: ReturnType<typeof holder>) => {
@@ -155,7 +155,7 @@ describe('the lock of a directory', () => {
     return new TextDecoder().decode(value).trim();
   };
 
-  test('is held by one process, which is named, until it ends', async () => {
+  test('is held by one process, which the error names, until it ends', async () => {
     const child = holder(dir);
     try {
       expect(await firstLine(child)).toBe('locked');
@@ -176,7 +176,7 @@ describe('the lock of a directory', () => {
 
 const run = (...command: string[]) => Bun.spawnSync(command).exitCode === 0;
 
-/** Whether this machine lets tests have a small file system. */
+/** Whether the tests may mount a small file system. */
 const canMount = (() => {
   if (process.platform !== 'linux' || process.getuid?.() !== 0) return false;
   const at = mkdtempSync(join(tmpdir(), 'obverse-mount-'));
@@ -189,7 +189,7 @@ if (!canMount) console.warn('tests of a full disk are skipped: they need to moun
 
 describe.skipIf(!canMount)('a small disk', () => {
   beforeEach(() => expect(run('mount', '-t', 'tmpfs', '-o', 'size=16m', 'tmpfs', dir)).toBe(true));
-  // Lazily: a failed test may have left files open.
+  // Lazily, since a failed test may have left files open.
   afterEach(() => run('umount', '-l', dir));
 
   const fill = (path: string, leave: number) => {
@@ -201,7 +201,7 @@ describe.skipIf(!canMount)('a small disk', () => {
     ['blocks', 0],
     ['the database', 150_000],
   ] as const)
-    test(`that has no room left for ${title} stops the chain, which goes on when there is some`, async () => {
+    test(`without space for ${title} stops the chain, which continues when there is space`, async () => {
       const own = chainWithCoins(4, 'anyone');
       const payees = Array.from({ length: 2000 }, (_, i) => ({
         to: Uint8Array.of(0x02, i & 255, i >> 8, 0x75, 0x51),
@@ -224,7 +224,7 @@ describe.skipIf(!canMount)('a small disk', () => {
       expect(node.chain.lastCommit.ok).toBe(false);
       await expect(node.chain.submitBlock(own.tip.raw)).rejects.toBe(failure!);
       await expect(node.chain.acceptBlock(own.at(1).raw)).rejects.toBe(failure!);
-      // The last good state is there for readers, and for the next start.
+      // Readers and the next start see the last committed state.
       expect(differences(node.state(), before)).toEqual([]);
       await node.close();
       rmSync(join(dir, 'filler'));
@@ -235,13 +235,13 @@ describe.skipIf(!canMount)('a small disk', () => {
       expect(differences(node.state(), new ModelChain(own.blocks.slice(1)).state())).toEqual([]);
     });
 
-  test('that is full from the start cannot be used', () => {
+  test('that is full from the start is refused', () => {
     fill(join(dir, 'filler'), 0);
     const problem = problemOf(() => new TestNode({ parent: dir }));
     expect(problem).toMatch(/^cannot use DIR: no space left on the device/);
   });
 
-  test('that is read-only cannot be used, nor locked', async () => {
+  test('that is read-only is refused and cannot be locked', async () => {
     const data = join(dir, 'data');
     mkdirSync(data);
     expect(run('mount', '-o', 'remount,ro', dir)).toBe(true);

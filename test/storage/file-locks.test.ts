@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { AuthStore } from '../../src/auth/auth-store.ts';
 
-/** Of SQLite's file format: the bytes that every connection to a file with a log keeps locked for others. */
+/** SQLite's file format: the bytes that every connection to a WAL database keeps locked. */
 const SHARED_LOCK = '1073741826 1073742335';
 
 function holdsSharedLock(path: string): boolean {
@@ -14,7 +14,7 @@ function holdsSharedLock(path: string): boolean {
     .some((line) => line.includes(` ${process.pid} `) && line.includes(`:${inode} ${SHARED_LOCK}`));
 }
 
-// Without it another program that closes the file takes itself for the last one, and removes the log that is in use.
+// Without this lock another program that closes the file would consider itself the last one and remove the WAL in use.
 test.if(process.platform === 'linux')('a file stays locked when the same process opens it a second time', () => {
   const path = join(mkdtempSync(join(tmpdir(), 'file-locks-')), 'auth.db');
   const first = new AuthStore(path);

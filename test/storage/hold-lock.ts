@@ -1,6 +1,6 @@
 import { lockDirectory } from '../../src/node/lock.ts';
 
-/** Takes the lock of a directory and keeps it until it is killed; or says why it cannot. */
+/** Acquires the lock of a directory and holds it until it is killed, or prints why it cannot. */
 try {
   lockDirectory(process.argv[2]!);
   console.log('locked');

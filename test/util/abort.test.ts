@@ -6,7 +6,7 @@ test('sleep resolves by itself', async () => {
   await sleep(1, new AbortController().signal);
 });
 
-test('sleep ends at once when the signal aborts, or has', async () => {
+test('sleep rejects at once when the signal aborts or has aborted', async () => {
   const stop = new AbortController();
   const long = sleep(1e8, stop.signal);
   stop.abort(new Error('stop'));
@@ -14,7 +14,7 @@ test('sleep ends at once when the signal aborts, or has', async () => {
   await expect(sleep(1e8, stop.signal)).rejects.toThrow('stop');
 });
 
-test('abortable gives a promise up, and passes its result and its failure on', async () => {
+test('abortable rejects on abort, and otherwise settles as its promise does', async () => {
   const { signal } = new AbortController();
   expect(await abortable(Promise.resolve(1), signal)).toBe(1);
   await expect(abortable(Promise.reject(new Error('own')), signal)).rejects.toThrow('own');
@@ -23,14 +23,14 @@ test('abortable gives a promise up, and passes its result and its failure on', a
   stop.abort(new Error('stop'));
   await expect(given).rejects.toThrow('stop');
   await expect(abortable(new Promise(() => {}), stop.signal)).rejects.toThrow('stop');
-  // A failure after that is nobody's unhandled rejection.
+  // A later failure of the promise is not an unhandled rejection.
   const late = Promise.withResolvers<void>();
   const dropped = abortable(late.promise, stop.signal);
   late.reject(new Error('late'));
   await expect(dropped).rejects.toThrow('stop');
 });
 
-test('aborted resolves, before and after the fact', async () => {
+test('aborted resolves if the signal aborts later or has aborted', async () => {
   const stop = new AbortController();
   const before = aborted(stop.signal);
   stop.abort();

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { BitQueue } from '../../src/util/bit-queue.ts';
 
-test('gives back what it was given', () => {
+test('a bit queue returns bits in the order in which they were added', () => {
   fc.assert(
     fc.property(fc.array(fc.option(fc.nat(1)), { maxLength: 3000, size: 'max' }), (steps) => {
       const queue = new BitQueue();

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { ByteArena } from '../../src/util/byte-arena.ts';
 
-test('an arena holds what a map of arrays holds, whatever comes and goes', () => {
+test('an arena equals a map of arrays under any additions and removals', () => {
   const length = fc.oneof(fc.nat(600), fc.nat(20_000), fc.integer({ min: 100_000, max: 200_000 }));
   const step = fc.oneof(fc.record({ length }), fc.record({ free: fc.nat() }));
   fc.assert(
@@ -29,7 +29,7 @@ test('an arena holds what a map of arrays holds, whatever comes and goes', () =>
   );
 });
 
-test('what is freed is used again', () => {
+test('freed memory is used again', () => {
   const arena = new ByteArena();
   const piece = new Uint8Array(250);
   const first = arena.add(piece);

@@ -10,7 +10,7 @@ import {
   isHex,
 } from '../../src/util/bytes.ts';
 
-test('what is written past the capacity is read back', () => {
+test('a writer grows beyond its capacity', () => {
   fc.assert(
     fc.property(
       fc.array(fc.tuple(fc.bigInt({ min: 0n, max: 2n ** 64n - 1n }), fc.uint8Array({ maxLength: 40 }))),
@@ -38,7 +38,7 @@ test('what is written past the capacity is read back', () => {
   );
 });
 
-test('reading past the end is a DecodeError', () => {
+test('reading past the end throws DecodeError', () => {
   const r = new ByteReader(Uint8Array.of(1, 2, 3));
   expect(() => r.u32()).toThrow(DecodeError);
   expect(() => r.bytes(4)).toThrow(DecodeError);
@@ -50,7 +50,7 @@ test('hex', () => {
   for (const bad of ['0', 'zz', '0x', ' 00']) expect(() => hexToBytes(bad)).toThrow(DecodeError);
 });
 
-test('what is hexadecimal, whatever its length', () => {
+test('isHex accepts hexadecimal text of any even length', () => {
   for (const good of ['', '00', 'fFaB']) expect(isHex(good)).toBe(true);
   for (const bad of ['0', 'zz', '0x', ' 00', '00\n', '0g']) expect(isHex(bad)).toBe(false);
   const long = 'ab'.repeat(5_000_000);

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import { systemClock, unixSeconds } from '../../src/util/clock.ts';
 import { ManualClock } from '../lib/manual-clock.ts';
 
-test('the manual clock moves only when told', () => {
+test('the manual clock moves only when it is set or advanced', () => {
   const clock = new ManualClock(1_500);
   expect([clock.nowMs(), clock.monotonicMs(), unixSeconds(clock)]).toEqual([1500, 0, 1]);
   clock.advance(600);
@@ -11,7 +11,7 @@ test('the manual clock moves only when told', () => {
   expect([clock.nowMs(), clock.monotonicMs()]).toEqual([0, 600]);
 });
 
-test('the system clock tells unix time and never steps back', () => {
+test('the system clock returns Unix time, and its monotonic time never decreases', () => {
   expect(Math.abs(systemClock.nowMs() - Date.now())).toBeLessThan(1000);
   const first = systemClock.monotonicMs();
   expect(systemClock.monotonicMs()).toBeGreaterThanOrEqual(first);

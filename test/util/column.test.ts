@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { grown, grownRows } from '../../src/util/column.ts';
 
 describe('columns', () => {
-  test('keep what they hold, and begin with 0 behind it', () => {
+  test('keep their content when they grow, followed by zeros', () => {
     fc.assert(
       fc.property(fc.uint32Array(), fc.nat(100), (values, more) => {
         const larger = grown(values as Uint32Array<ArrayBuffer>, values.length + more);
@@ -12,12 +12,12 @@ describe('columns', () => {
     );
   });
 
-  test('keep their type', () => {
+  test('keep their type when they grow', () => {
     expect(grown(Float64Array.of(0.5), 2)).toEqual(Float64Array.of(0.5, 0));
     expect(grown(Int32Array.of(-1), 2)).toEqual(Int32Array.of(-1, 0));
   });
 
-  test('large ones have at most an eighth to spare', () => {
+  test('have at most an eighth of unused rows when they are large', () => {
     let rows = 0;
     while (rows < 1_000_000) {
       const next = grownRows(rows);

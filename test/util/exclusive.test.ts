@@ -5,7 +5,7 @@ import { Exclusive } from '../../src/util/exclusive.ts';
 const never = new AbortController().signal;
 
 describe('Exclusive', () => {
-  test('runs one work at a time, in order, whether they fail or not', async () => {
+  test('runs one task at a time, in order, whether tasks fail or not', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.record({ turns: fc.nat(3), fails: fc.boolean() }), { maxLength: 12 }),
@@ -34,7 +34,7 @@ describe('Exclusive', () => {
     );
   });
 
-  test('leaves out what is aborted before its turn, and refuses more than may wait', async () => {
+  test('skips tasks that are aborted while they wait, and throws if too many wait', async () => {
     const exclusive = new Exclusive(2);
     const { promise, resolve } = Promise.withResolvers<void>();
     const ran: string[] = [];

@@ -6,7 +6,7 @@ const all = () => true;
 const queue = (perKey = 100, total = 1000) => new FairQueue<string>({ perKey, total });
 const next = (from: FairQueue<string>) => from.dequeue(all)?.item ?? null;
 
-test('keys take turns however many items one of them brings', () => {
+test('keys are served alternately however many items one of them has', () => {
   const q = queue();
   for (let i = 0; i < 50; i++) q.enqueue('greedy', `greedy ${i}`);
   q.enqueue('other', 'other 0');
@@ -15,7 +15,7 @@ test('keys take turns however many items one of them brings', () => {
   expect(order).toContain('other 0');
 });
 
-test('a key whose items cost ten times as much gets a tenth of the turns', () => {
+test('a key whose items cost ten times as much is served a tenth as often', () => {
   const q = queue();
   for (let i = 0; i < 100; i++) {
     q.enqueue('dear', 'dear');
@@ -30,7 +30,7 @@ test('a key whose items cost ten times as much gets a tenth of the turns', () =>
   expect(turns.dear).toBeWithin(6, 11);
 });
 
-test('a key that was idle is not served for the time it was away', () => {
+test('a key that was idle gets no compensation for that time', () => {
   const q = queue();
   for (let i = 0; i < 40; i++) q.enqueue('busy', 'busy');
   for (let i = 0; i < 20; i++) q.complete(q.dequeue(all)!.key, 50);
@@ -44,7 +44,7 @@ test('a key that was idle is not served for the time it was away', () => {
   expect(order.filter((item) => item === 'new').length).toBeWithin(4, 7);
 });
 
-test('one item too many of a key is refused, and a full queue makes room at the longest lane', () => {
+test('an item above the limit of its key is refused, and a full queue displaces an item of the longest lane', () => {
   const q = queue(3, 4);
   for (let i = 0; i < 3; i++) expect(q.enqueue('a', `a${i}`)).toEqual({ ok: true, displaced: null });
   expect(q.enqueue('a', 'a3')).toEqual({ ok: false, full: 'key' });
@@ -54,7 +54,7 @@ test('one item too many of a key is refused, and a full queue makes room at the 
   expect(q.enqueue('e', 'e0')).toEqual({ ok: false, full: 'queue' });
 });
 
-test('an item that was taken comes back into a full queue', () => {
+test('a dequeued item can be requeued into a full queue', () => {
   const q = queue(1, 1);
   q.enqueue('a', 'first');
   expect(next(q)).toBe('first');
@@ -64,7 +64,7 @@ test('an item that was taken comes back into a full queue', () => {
   expect(q.enqueue('b', 'third')).toMatchObject({ ok: true, displaced: 'first' });
 });
 
-test('items of a key keep their order, none is lost or served twice, and the count is right', () => {
+test('items of a key keep their order, none is lost or served twice, and the size is right', () => {
   const step = fc.record({
     key: fc.constantFrom('a', 'b', 'c'),
     act: fc.constantFrom('push', 'push', 'take', 'remove'),

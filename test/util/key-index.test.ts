@@ -20,7 +20,7 @@ describe('KeyIndex', () => {
     );
   });
 
-  test('grows, keeps what it has, and begins anew', () => {
+  test('grows without losing keys, and is empty after clear', () => {
     const index = new KeyIndex(8);
     const key = (n: number) => {
       const bytes = new Uint8Array(8);

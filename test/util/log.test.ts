@@ -4,7 +4,7 @@ import { ManualClock } from '../lib/manual-clock.ts';
 
 const NOON = Date.UTC(2026, 7, 1, 12);
 
-/** A log and everything its sink has taken. */
+/** A log and everything that its sink accepted. */
 function logged(options: Partial<LogOptions> = {}): { log: Log; text: () => string; lines: () => unknown[] } {
   let taken = '';
   const log = createLog({
@@ -33,7 +33,7 @@ function logged(options: Partial<LogOptions> = {}): { log: Log; text: () => stri
 }
 
 describe('json', () => {
-  test('level, time, message, fields; those of the child before those of the call', () => {
+  test('a line has level, time, message and fields, those of the child first', () => {
     const { log, lines } = logged();
     log.child({ peer: 3 }).info('connected', { height: 5 });
     expect(lines()).toEqual([
@@ -41,13 +41,13 @@ describe('json', () => {
     ]);
   });
 
-  test('fields cannot pass for level, time or message', () => {
+  test('fields cannot replace level, time or message', () => {
     const { log, lines } = logged();
     log.warn('real', { level: 'error', msg: 'forged', time: 0 });
     expect(lines()).toEqual([{ level: 'warn', time: '2026-08-01T12:00:00.000Z', msg: 'real' }]);
   });
 
-  test('bigints, bytes and errors', () => {
+  test('bigints, bytes and errors are formatted', () => {
     const { log, lines } = logged();
     log.info('x', {
       value: 2n ** 60n,
@@ -67,7 +67,7 @@ describe('json', () => {
   });
 });
 
-test('text for people, with anything unusual quoted', () => {
+test('the text format quotes unusual characters', () => {
   const { log, text } = logged({ format: 'text' });
   log.warn('peer misbehaves', { peer: 7, agent: '/Sat\x1b[31m oshi/', reason: 'bad-txns', value: 5n, none: undefined });
   expect(text()).toBe(
@@ -75,7 +75,7 @@ test('text for people, with anything unusual quoted', () => {
   );
 });
 
-test('lines below the level are not kept', () => {
+test('lines below the level are dropped', () => {
   const { log, lines } = logged({ level: 'warn' });
   log.debug('a');
   log.info('b');
@@ -94,7 +94,7 @@ describe('never throws', () => {
     },
   };
   for (const format of ['json', 'text'] as const) {
-    test(`on fields that cannot be written, ${format}`, () => {
+    test(`on fields that cannot be serialized, ${format}`, () => {
       const { log, text } = logged({ format });
       log.info('one', circular);
       log.info('two', { inner: trap });
@@ -123,7 +123,7 @@ describe('never throws', () => {
 });
 
 describe('buffer', () => {
-  test('lines are held and written together; an error at once, after what came before it', () => {
+  test('lines are buffered and written together, an error at once after earlier lines', () => {
     const writes: string[] = [];
     const { log } = logged({
       write: (bytes) => {
@@ -159,7 +159,7 @@ describe('buffer', () => {
     ).toEqual([...Array(20).keys()]);
   });
 
-  test('a sink that blocks costs lines, not memory, and the loss is told', () => {
+  test('a sink that blocks loses lines above the limit, and a line reports how many', () => {
     let blocked = true;
     let taken = '';
     const { log } = logged({

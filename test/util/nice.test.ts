@@ -6,7 +6,7 @@ const script = `
   import { readFileSync } from 'node:fs';
   import { isMainThread, Worker } from 'node:worker_threads';
   import { lowerThreadPriority } from ${JSON.stringify(join(import.meta.dir, '../../src/util/nice.ts'))};
-  // Nice is the 19th field; the name before it may hold blanks.
+  // Nice is the 19th field; the name before it may contain spaces.
   const nice = () => Number(readFileSync('/proc/thread-self/stat', 'utf8').split(') ').at(-1).split(' ')[16]);
   if (isMainThread) {
     const before = nice();

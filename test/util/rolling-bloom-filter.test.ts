@@ -31,7 +31,7 @@ function fixture(elements: number, rate: number) {
   return { random, filter, data };
 }
 
-test('the last elements are there for certain, others at the rate that was asked for', () => {
+test('the last elements are contained for certain, others at the configured rate', () => {
   const { random, filter, data } = fixture(100, 0.01);
   for (const item of data) filter.insert(item);
   for (const item of data.slice(-100)) expect(filter.contains(item)).toBe(true);
@@ -41,7 +41,7 @@ test('the last elements are there for certain, others at the rate that was asked
   expect(hits).toBeLessThan(180);
 });
 
-test('at every moment the last elements are there', () => {
+test('the last elements are contained after every insertion', () => {
   const { random, filter, data } = fixture(100, 0.01);
   data.forEach((item, i) => {
     if (i >= 100) expect(filter.contains(data[i - 100]!)).toBe(true);
@@ -49,17 +49,17 @@ test('at every moment the last elements are there', () => {
     expect(filter.contains(item)).toBe(true);
   });
   for (let i = 0; i < 999; i++) filter.insert(random.bytes(32));
-  // Forgotten, but for a few by chance.
+  // Removed, except for a few false positives.
   expect(data.filter((item) => filter.contains(item)).length).toBeLessThan(20);
 });
 
-test('there is room for as many as were asked for', () => {
+test('the filter has room for the configured number of elements', () => {
   const { filter, data } = fixture(1000, 0.001);
   for (const item of data) filter.insert(item);
   expect(data.every((item) => filter.contains(item))).toBe(true);
 });
 
-test('reset forgets everything', () => {
+test('reset removes all elements', () => {
   const { filter, data } = fixture(100, 0.01);
   for (const item of data) filter.insert(item);
   filter.reset();

@@ -3,7 +3,7 @@ import { runInSlices, runSteps, type Steps } from '../../src/util/slices.ts';
 
 const { signal } = new AbortController();
 
-/** Each look at the clock finds it one millisecond later: a slice of 8 ms has 8 steps. */
+/** Each reading of the clock is one millisecond later, so a slice of 8 ms has 8 steps. */
 function stepsTakeAMillisecond(): void {
   let now = 0;
   spyOn(performance, 'now').mockImplementation(() => now++);
@@ -22,7 +22,7 @@ function* count(to: number, seen: (n: number) => void = () => {}): Steps<number>
 }
 
 describe('runInSlices', () => {
-  test('lets other work run after every slice, and returns what the steps return', async () => {
+  test('lets other work run after every slice, and returns the result of the steps', async () => {
     stepsTakeAMillisecond();
     let done = 0;
     const running = runInSlices(
@@ -36,13 +36,13 @@ describe('runInSlices', () => {
     }
     expect(await running).toBe(100);
     expect(atTurns.length).toBeGreaterThanOrEqual(12);
-    // The first slice runs with the call.
+    // The first slice runs synchronously.
     expect(atTurns[0]).toBeLessThanOrEqual(8);
     for (const [i, at] of atTurns.slice(2).entries()) expect(at - atTurns[i + 1]!).toBeLessThanOrEqual(8);
     expect(runSteps(count(100))).toBe(100);
   });
 
-  test('gives one of several works its turn at a time, in order', async () => {
+  test('alternates between several calls in order, one slice each', async () => {
     stepsTakeAMillisecond();
     const order: string[] = [];
     let slices = 0;
@@ -85,7 +85,7 @@ describe('runInSlices', () => {
     expect(closed).toBe(true);
   });
 
-  test('rejects with what a step throws, and others go on', async () => {
+  test('rejects with the error of a step, and other calls continue', async () => {
     function* work(): Steps<void> {
       yield;
       throw new Error('no such coin');

@@ -2,13 +2,13 @@ import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { SlotHeap } from '../../src/util/slot-heap.ts';
 
-test('has the least first, whatever was put in and taken out', () => {
+test('a slot heap has the least key first under any additions and removals', () => {
   fc.assert(
     fc.property(fc.array(fc.tuple(fc.nat(99), fc.nat(30)), { maxLength: 400, size: 'max' }), (steps) => {
       const keys = new Map<number, number>();
       const heap = new SlotHeap((slot) => keys.get(slot)!);
       for (const [slot, key] of steps) {
-        // One that is there is taken out.
+        // Removes one that is in the heap.
         if (keys.has(slot)) {
           heap.remove(slot);
           keys.delete(slot);

@@ -12,7 +12,7 @@ function keyOf(id: number): Uint8Array {
   return key;
 }
 
-test('finds what a map finds, whatever was added and removed', () => {
+test('a slot index equals a map under any additions and removals', () => {
   const steps = fc.array(fc.tuple(fc.boolean(), fc.integer({ min: 0, max: 3000 })), {
     minLength: 1500,
     maxLength: 4000,

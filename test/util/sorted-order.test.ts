@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { sortedOrder } from '../../src/util/sorted-order.ts';
 
-test('sorts by key, and leaves equal keys as they came', () => {
+test('sortedOrder sorts by key and keeps the order of equal keys', () => {
   const key = fc.oneof(fc.nat(5), fc.integer({ min: 0, max: 0xffff_ffff }));
   fc.assert(
     fc.property(fc.array(key, { maxLength: 300 }), (keys) => {
@@ -12,7 +12,7 @@ test('sorts by key, and leaves equal keys as they came', () => {
   );
 });
 
-test('has each index once, also for counts that are powers of two', () => {
+test('sortedOrder contains each index once, for powers of two as well', () => {
   for (const count of [0, 1, 2, 3, 4, 255, 256, 257, 65_536]) {
     const order = sortedOrder(count, (i) => (i * 2_654_435_761) >>> 0);
     expect(order).toHaveLength(count);

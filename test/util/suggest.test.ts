@@ -16,7 +16,7 @@ test.each([
   ['completely-different', null],
 ])('%s -> %s', (word, expected) => expect(suggest(word, WORDS)).toBe(expected));
 
-test('in a sentence', () => {
+test('didYouMean returns a sentence', () => {
   expect(didYouMean('strat', WORDS)).toBe(' (did you mean start?)');
   expect(didYouMean('zzz', WORDS)).toBe('');
 });

@@ -9,7 +9,7 @@ const linux = process.platform === 'linux';
 const folder = mkdtempSync(join(tmpdir(), 'notify-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** A datagram socket as the service manager has one; `receive` returns what has arrived, or null. */
+/** A datagram socket like the service manager's; `receive` returns the received text, or null. */
 function manager(address: Buffer): { receive: () => string | null; close: () => void } {
   const { symbols } = dlopen('libc.so.6', {
     socket: { args: ['i32', 'i32', 'i32'], returns: 'i32' },
@@ -59,7 +59,7 @@ describe.skipIf(!linux)('notify', () => {
     ]);
   });
 
-  test('a manager that has gone is no error', () => {
+  test('does not fail if the manager has gone', () => {
     const notifier = serviceNotifier({ NOTIFY_SOCKET: join(folder, 'nobody') });
     notifier.ready();
     notifier.stopping();
